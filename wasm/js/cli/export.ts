@@ -1,15 +1,8 @@
 // sconce export: a .pt2, or several as methods, to a .pte, as a recipe says.
-import { SconceError } from "../errors.js";
-import { formatBytes } from "../size.js";
 import { isCalibrated, mayCalibrate } from "../quantize.js";
-import { decibelsOf, rangesOfNodes, worstOf } from "../quantization_report.js";
-import { GROUP_SIZE_OR_NONE, isQuantizing, quantizationOf, skipping } from "../recipe_check.js";
-import { combineRecipes } from "../recipe_combine.js";
-import { RecipeRegistry } from "../registry.js";
+import { GROUP_SIZE_OR_NONE, isQuantizing, quantizationOf } from "../recipe_check.js";
+import { formatBytes } from "../size.js";
 import type {
-  AOBaseConfig,
-  Delegation,
-  DelegationRow,
   Engine,
   ExportOptions,
   ExportRecipe,
@@ -17,10 +10,6 @@ import type {
   MethodSummary,
   Programs,
   QuantizationRecipe,
-  QuantizationReport,
-  QuantizedNode,
-  QuantizedRange,
-  Quantizer,
 } from "../types.js";
 import { calibrationOf, filesOf, methodsIn } from "./calibrate.js";
 import {
@@ -35,10 +24,12 @@ import {
   warn,
   type FileOf,
 } from "./common.js";
+import { listRecipes, recipeOf } from "./export_recipe.js";
+import { reportBytes, sayQuantization, warnOfNotes, warnOfUnused } from "./export_report.js";
 import { checkPlace, inFolders, isFolder, keepApart, keepInputs, outputAt } from "./files.js";
 import { chosenBy, flagHelp, flagsOf } from "./flags.js";
 import { constantOf, dataPath, pairs, recordFiles, writeProgram } from "./lower.js";
-import { reportOf, sayDelegation } from "./report.js";
+import { sayDelegation } from "./report.js";
 
 export const EXPORT_HELP = `sconce export: .pt2 to .pte as a recipe says, quantized where it says so
 
@@ -63,108 +54,6 @@ export const EXPORT_HELP = `sconce export: .pt2 to .pte as a recipe says, quanti
   --etrecord-per-method DIR
                            also a record for each method, as of sconce lower
 ${flagHelp("toEdge", "toExecutorch")}`;
-
-// --- Recipes -----------------------------------------------------------------------------------------
-
-const WEIGHTS: Record<AOBaseConfig["kind"], string> = {
-  int8_dynamic_activation_int4_weight:
-    "weights of linear layers in 4 bits, activations in 8 bits, by what they are in each run",
-  int8_weight_only: "weights of linear layers and embeddings in 8 bits",
-  int4_weight_only: "weights of linear layers and embeddings in 4 bits",
-  fp16_weights: "weights of linear layers, convolutions and embeddings as halves",
-};
-
-const ofQuantizer = ({ isDynamic, isPerChannel }: Quantizer): string =>
-  `8 bits, a scale per ${isPerChannel ? "channel" : "tensor"}, ` +
-  (isDynamic ? "activations by what they are in each run" : "calibrated");
-
-function ofConfig(config: AOBaseConfig): string {
-  const group = "groupSize" in config ? config.groupSize : undefined;
-  return WEIGHTS[config.kind] + (group ? `, a scale per ${group}` : "");
-}
-
-/** What a recipe does, in a line. */
-function described({ quantizationRecipe: quantization, loweringRecipe }: ExportRecipe): string {
-  const { quantizers = [], aoQuantizationConfigs = [] } = (quantization ??
-    {}) as QuantizationRecipe;
-  const parts = [
-    ...quantizers.map(ofQuantizer),
-    ...aoQuantizationConfigs.map(({ aoBaseConfig }) => ofConfig(aoBaseConfig)),
-  ];
-  const { partitioners } = loweringRecipe ?? {};
-  const where = partitioners ? `for ${JSON.stringify(partitioners).replace(/[["\]]/g, "")}` : "";
-  const kept = parts.length > 0 ? parts : ["nothing is quantized"];
-  return [...kept, where || "for the portable kernels"].join("; ");
-}
-
-function listRecipes(): number {
-  const registry = RecipeRegistry.shared;
-  const names = registry.getSupportedRecipes();
-  const width = Math.max(...names.map((name) => name.length));
-  for (const name of names) say(`${name.padEnd(width)}  ${described(registry.createRecipe(name))}`);
-  return EXIT.done;
-}
-
-/** Whether a recipe has groups, of whichever sizes. */
-function isGrouped(name: string): boolean {
-  try {
-    RecipeRegistry.shared.createRecipe(name, undefined, { groupSize: 32 });
-    return true;
-  } catch (error) {
-    if (error instanceof SconceError && error.code === "option") return false;
-    throw error;
-  }
-}
-
-/** The recipe of a name, and whether it has groups. */
-function named(name: string, groupSize: number | undefined): [ExportRecipe, boolean] {
-  const hasGroups = groupSize !== undefined && isGrouped(name);
-  const options = hasGroups ? { groupSize } : {};
-  return [RecipeRegistry.shared.createRecipe(name, undefined, options), hasGroups];
-}
-
-interface RecipeFlags {
-  readonly names: readonly string[];
-  readonly groupSize: number | undefined;
-  readonly skip: readonly string[];
-  readonly compile: object;
-  readonly executorch: object;
-}
-
-/** The recipes of the names, as one; names that nobody knows, and conflicts, are wrong usage. */
-function combined(
-  names: readonly string[],
-  groupSize: number | undefined,
-): [ExportRecipe, boolean] {
-  try {
-    const found = names.map((name) => named(name, groupSize));
-    return [combineRecipes(found.map(([one]) => one)), found.some(([, hasGroups]) => hasGroups)];
-  } catch (error) {
-    if (!(error instanceof SconceError)) throw error;
-    throw new UsageError(error.message, error.hint);
-  }
-}
-
-/** One recipe of all names; flags have the last word. */
-function recipeOf({ names, groupSize, skip, compile, executorch }: RecipeFlags): ExportRecipe {
-  const [recipe, hasGroups] = combined(names, groupSize);
-  if (groupSize !== undefined && !hasGroups)
-    throw new UsageError(
-      `--group-size is for recipes with groups, and ${names.join(", ")} has none`,
-    );
-  const { quantizationRecipe: quantization, loweringRecipe, executorchBackendConfig } = recipe;
-  if (skip.length > 0 && quantization === undefined)
-    throw new UsageError(`--skip is for recipes that quantize, and ${names.join(", ")} does not`);
-  return {
-    ...recipe,
-    ...(quantization && { quantizationRecipe: skipping(quantization, skip) }),
-    loweringRecipe: {
-      ...loweringRecipe,
-      edgeCompileConfig: { ...loweringRecipe?.edgeCompileConfig, ...compile },
-    },
-    executorchBackendConfig: { ...executorchBackendConfig, ...executorch },
-  };
-}
 
 // --- Calibration -------------------------------------------------------------------------------------
 
@@ -205,102 +94,6 @@ function callsOf(
 }
 
 // --- What comes of it --------------------------------------------------------------------------------
-
-/** What of `--skip` fits something in one method need not in another. */
-function warnOfNotes({ methods }: QuantizationReport): void {
-  const reports = Object.entries(methods);
-  const isEverywhere = (note: string): boolean =>
-    reports.every(([, { notes }]) => notes.includes(note));
-  const told = new Set<string>();
-  for (const [name, { notes }] of reports)
-    for (const note of notes) {
-      const isSkip = note.startsWith("skip: ");
-      if (isSkip && (told.has(note) || !isEverywhere(note))) continue;
-      told.add(note);
-      warn(isSkip ? `note: --${note}` : `note: method ${name}: ${note}`);
-    }
-}
-
-/** Which methods need calls shows only when their weights are looked at. */
-function warnOfUnused({ methods }: QuantizationReport, calls: object, isCompared: boolean): void {
-  const unused = Object.entries(methods)
-    .filter(([name, { calibrationBatches }]) => Object.hasOwn(calls, name) && !calibrationBatches)
-    .map(([name]) => name);
-  if (unused.length > 0 && !isCompared)
-    warn(
-      `note: method ${unused.join(", ")}: nothing had to be calibrated, so --calibrate is unused`,
-    );
-}
-
-/** The node that quantizing has changed the most, where both programs were compared. */
-function worstWords(nodes: readonly QuantizedNode[]): string {
-  const worst = worstOf(nodes);
-  if (!worst) return "";
-  const decibels = decibelsOf(worst)!;
-  const words = decibels === -Infinity ? "-∞" : decibels.toFixed(1);
-  return `; farthest off is ${worst.node}, at ${words} dB`;
-}
-
-function sayQuantization(report: QuantizationReport): void {
-  for (const [name, { calibrationBatches, nodes }] of Object.entries(report.methods)) {
-    const done = nodes.filter(({ isQuantized }) => isQuantized).length;
-    const calls = calibrationBatches === 1 ? "1 call" : `${calibrationBatches} calls`;
-    const on = calibrationBatches > 0 ? `, calibrated on ${calls}` : "";
-    say(`  ${name}: ${done} of ${nodes.length} nodes quantized${on}${worstWords(nodes)}`);
-  }
-}
-
-/** Where what was made of a node went, and why not. */
-function placeOf(rows: readonly DelegationRow[]): object {
-  const outside = rows.find(({ delegate }) => delegate === null);
-  if (rows.length === 0 || outside?.backend === "") return {};
-  return outside ? { delegated: false, outside: outside.reason } : { delegated: true };
-}
-
-/** How its result is quantized. */
-function scalesOf(range: QuantizedRange | undefined): object {
-  if (!range || range.isDynamic) return {};
-  const { low, high, scale, zeroPoint } = range;
-  return { low, high, scale, zeroPoint };
-}
-
-const isHelper = ({ op }: DelegationRow): boolean => /^(quantized_decomposed|torchao)::/.test(op);
-
-/** The nodes of each method with their scales and places. */
-function withPlaces(
-  { methods }: QuantizationReport,
-  delegation: Delegation,
-): QuantizationReport["methods"] {
-  return Object.fromEntries(
-    Object.entries(methods).map(([name, report]) => {
-      const made = (delegation[name]?.nodes ?? []).filter((row) => !isHelper(row));
-      const rowsOf = new Map<string, DelegationRow[]>();
-      for (const row of made) rowsOf.set(row.origin, [...(rowsOf.get(row.origin) ?? []), row]);
-      const ranges = rangesOfNodes(report);
-      const nodes = report.nodes.map((node) => ({
-        ...node,
-        ...scalesOf(ranges.get(node.node)),
-        ...placeOf(rowsOf.get(node.node) ?? []),
-      }));
-      return [name, { ...report, nodes }];
-    }),
-  );
-}
-
-function reportBytes(session: ExportSession, recipe: ExportRecipe): Uint8Array {
-  const quantization = session.quantizationReport();
-  const delegation = session.getExecutorchProgramManager().delegation();
-  const report = {
-    recipe: recipe.name,
-    stages: session.stages(),
-    ...reportOf(delegation, undefined),
-    ...(quantization && {
-      quantization: withPlaces(quantization, delegation),
-      qparams: quantization.qparams,
-    }),
-  };
-  return new TextEncoder().encode(`${JSON.stringify(report, null, 2)}\n`);
-}
 
 interface Places {
   readonly output: string;
