@@ -186,6 +186,6 @@ test("equal is what does not differ, and not what has no decibels", async () => 
   assert.equal(decibelsOf(told["mul"]!), Infinity);
   assert.equal(decibelsOf({}), null);
   assert.equal(decibelsOf({ snr: 30, largestDifference: 1 }), 30);
-  assert.equal(decibelsOf({ snr: null, largestDifference: 0, odd: 2 }), -Infinity);
+  assert.equal(decibelsOf({ snr: null, largestDifference: 0, nonFiniteMismatches: 2 }), -Infinity);
   assert.equal(decibelsOf({ snr: null, largestDifference: null }), -Infinity);
 });

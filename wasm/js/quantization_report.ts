@@ -11,10 +11,10 @@ import type {
  * in one of the two. Null for what was not compared.
  */
 export function decibelsOf(error: Partial<QuantizationError>): number | null {
-  const { snr, largestDifference, odd = 0 } = error;
+  const { snr, largestDifference, nonFiniteMismatches = 0 } = error;
   if (snr === undefined) return null;
   if (snr !== null) return snr;
-  return largestDifference === 0 && odd === 0 ? Infinity : -Infinity;
+  return largestDifference === 0 && nonFiniteMismatches === 0 ? Infinity : -Infinity;
 }
 
 /** What is farthest from the float program; undefined where nothing differs. */

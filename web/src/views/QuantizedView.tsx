@@ -159,7 +159,7 @@ function Timed(props: { speeds: readonly Speed[] }): JSX.Element | null {
   );
 }
 
-/** What else is worth saying: patterns that fit nothing, odd numbers, layers that had to stay. */
+/** What else is worth saying: patterns that fit nothing, numbers left out, layers that had to stay. */
 function Notes(): JSX.Element | null {
   const { notes = [] } = methodQuantization.value ?? {};
   if (notes.length === 0) return null;
