@@ -37,22 +37,31 @@ static void add_method(sc_program *program, sc_program *from) {
     sc_vec_push(program->ctx->arena, &program->methods, method);
 }
 
-// Lowered like what the caller is about to make, for this build's own runtime, and opened as the
-// job's program.
-static sc_status run_program(sc_job *job, const sc_quantizing *q, sc_program *program) {
+// Lowered like what the caller is about to make, for this build's own runtime.
+static sc_status make_running(sc_job *job, const sc_quantizing *q, sc_program *program,
+                              sc_executable *made) {
     static const sc_phase STEPS[] = {SC_STEP_decompose, SC_STEP_to_edge};
     sc_ctx *ctx = &job->ctx;
     sc_options options = q->executorch;
     sc_pipeline pipeline = {.arena = ctx->arena,
                             .env = {.options = &options, .evaluator = &sc_own_evaluator}};
-    const sc_diag_mark mark = sc_diags_mark(ctx);
-    sc_rt_options runtime;
-    sc_executable made;
     SC_TRY(sc_bound_sizes(ctx, program, &q->edge.dynamic_shapes));
     for (size_t i = 0; i < SC_COUNT_OF(STEPS); i++)
         SC_TRY(sc_pipeline_run(ctx, &pipeline, program, STEPS[i]));
-    SC_TRY(sc_make_executable(ctx, &pipeline, program, &made));
-    sc_diags_rewind(ctx, mark);  // warnings are told of the program that the caller makes
+    return sc_make_executable(ctx, &pipeline, program, made);
+}
+
+// Opened as the job's program. Warnings are told of the program that the caller makes.
+static sc_status run_program(sc_job *job, const sc_quantizing *q, sc_program *program) {
+    sc_ctx *ctx = &job->ctx;
+    const sc_diag_mark mark = sc_diags_mark(ctx);
+    sc_rt_options runtime;
+    sc_executable made;
+    ctx->is_hushed = true;
+    const sc_status status = make_running(job, q, program, &made);
+    ctx->is_hushed = false;
+    SC_TRY(status);
+    sc_diags_rewind(ctx, mark);
     sc_rt_options_default(&runtime);
     job->program = sc_source_from_cord(ctx->arena, &made.result.program);
     return sc_rt_program_open(ctx, job->program, &runtime, &job->running);

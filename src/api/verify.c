@@ -35,7 +35,10 @@ static sc_status make_plain(verifying *v, sc_source **pte) {
 static sc_status open_plain(verifying *v) {
     const sc_diag_mark mark = sc_diags_mark(v->ctx);
     sc_source *pte = NULL;
-    SC_TRY(make_plain(v, &pte));
+    v->ctx->is_hushed = true;
+    const sc_status status = make_plain(v, &pte);
+    v->ctx->is_hushed = false;
+    SC_TRY(status);
     SC_TRY(sc_rt_program_open(v->ctx, pte, NULL, &v->plain));
     sc_diags_rewind(v->ctx, mark);  // its warnings have been told of the program itself
     return SC_OK;

@@ -423,3 +423,27 @@ test("quantizing takes little more memory than lowering", async () => {
   assert.ok(heap <= most, `${heap} of ${most} bytes`);
   own.dispose();
 });
+
+test("what compares the programs is no program of the caller's, and warns of nothing", async () => {
+  const logged: string[] = [];
+  const loud = await createEngine({ onLog: (_, text) => logged.push(text) });
+  try {
+    const recipe = "xnnpack_pt2e_int8_dynamic_per_channel";
+    const exampleInputs = calls("mlp");
+    const session = await loud.export(file("mlp"), { recipe, exampleInputs, sensitivity: true });
+    assert.ok(nodesOf(session).some(({ snr: found }) => found !== undefined));
+    assert.deepEqual(logged, []);
+    session.dispose();
+    // What the caller's own program is warned of is told.
+    const none = await loud.export(file("mlp"), {
+      recipe: portable({ quantizers: [{ ...quantizer, skip: ["*"] }] }),
+      exampleInputs,
+      sensitivity: true,
+    });
+    assert.equal(logged.length, 1);
+    assert.match(logged[0]!, /nothing of method 'forward' is quantized/);
+    none.dispose();
+  } finally {
+    loud.dispose();
+  }
+});
