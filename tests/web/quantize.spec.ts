@@ -343,6 +343,33 @@ test("a layer that a recipe cannot take is named, and left out by a click", asyn
   await close();
 });
 
+test("arrays of several inputs stay in the order in which they come, and each says whose it is", async () => {
+  const { page, close } = await host.visit();
+  await page.getByRole("button", { name: "Three layers" }).waitFor();
+  await dropModel(page, { "add_mul.pt2": readFileSync(inRoot("tests/models/add_mul.pt2")) });
+  await pick(page, STATIC);
+  await dropOn(page, { "z.npy": array([2, 3], 1) });
+  await dropOn(page, {
+    "b.npy": array([2, 3], 2),
+    "10.npy": array([2, 3], 3),
+    "a.npy": array([2, 3], 4),
+  });
+  await page.getByText("Ranges come from 2 calls.").waitFor();
+  const items = async (): Promise<string[]> =>
+    (await page.locator(".calibration-name").allInnerTexts()).map((text) =>
+      text.replace(/\s+/g, " "),
+    );
+  assert.deepEqual(await items(), [
+    "z.npy call 1: x",
+    "b.npy call 1: y",
+    "10.npy call 2: x",
+    "a.npy call 2: y",
+  ]);
+  await page.getByRole("button", { name: "Remove z.npy" }).click();
+  assert.deepEqual(await items(), ["b.npy call 1: x", "10.npy call 1: y", "a.npy call 2: x"]);
+  await close();
+});
+
 test("a method of several inputs takes as many arrays for each call", async () => {
   const { page, close } = await host.visit();
   await page.getByRole("button", { name: "Three layers" }).waitFor();

@@ -51,6 +51,23 @@ function arrayFault(item: Calibration, method: MethodSummary, place: number): st
   }
 }
 
+/**
+ * Which call and input each array is for; empty where there is one input only, and for what brings
+ * its own calls.
+ */
+export function placesOf(items: readonly Calibration[]): string[] {
+  const methods = methodsNow();
+  return items.map((item) => {
+    const method = methods.find(({ name }) => name === item.method);
+    const inputs = method ? userInputs(method).length : 0;
+    if (!method || !item.array || (inputs < 2 && methods.length < 2)) return "";
+    const place = arraysOf(items, item.method).indexOf(item);
+    const call = `call ${Math.floor(place / (inputs || 1)) + 1}`;
+    const of = methods.length > 1 ? ` of ${method.name}` : "";
+    return `${call}${of}: ${inputFor(method, place)?.name ?? "no input"}`;
+  });
+}
+
 /** Why each of the items cannot be taken; empty where it can. */
 export function faultsOf(items: readonly Calibration[]): string[] {
   const methods = methodsNow();
@@ -199,10 +216,9 @@ async function ofFile(file: File, method: string, place: number): Promise<readon
   return Promise.all(linesOf(await file.text()).map(ofText));
 }
 
-/** Arrays for a method, in the order of their names, and whatever else the model takes. */
+/** Arrays for a method, in the order in which they come, and whatever else the model takes. */
 export async function calibrateOn(files: readonly File[], method: string): Promise<void> {
-  const sorted = [...files].sort((a, b) => a.name.localeCompare(b.name, "en", { numeric: true }));
-  for (const file of sorted) {
+  for (const file of files) {
     const { calibration } = app.document.value!.settings.quantizing;
     await add(file.name, () => ofFile(file, method, arraysOf(calibration, method).length));
   }

@@ -8,6 +8,7 @@ import {
   countsOf,
   dropCalibration,
   faultsOf,
+  placesOf,
 } from "../actions/calibration.js";
 import { versionOf } from "../derived.js";
 import { app, type Calibration } from "../state.js";
@@ -17,12 +18,24 @@ import { FieldError } from "../ui/parts.js";
 const methodNames = (): string[] =>
   versionOf(app.report.value, "source")?.methods.map(({ name }) => name) ?? [];
 
-function Item(props: { item: Calibration; index: number; fault: string }): JSX.Element {
-  const { item, index, fault } = props;
+interface ItemProps {
+  item: Calibration;
+  index: number;
+  place: string;
+  fault: string;
+}
+
+function Item(props: ItemProps): JSX.Element {
+  const { item, index, place, fault } = props;
   return (
     <li class={fault ? "is-wrong" : ""}>
-      <span class="calibration-name" title={item.name}>
-        {item.name}
+      <span class="calibration-name">
+        <span title={item.name}>{item.name}</span>
+        {place ? (
+          <span class="soft mono calibration-place" title={place}>
+            {place}
+          </span>
+        ) : null}
       </span>
       <span class="soft num">{fault ? "" : item.words}</span>
       <button
@@ -95,7 +108,8 @@ function Drop(props: { method: string }): JSX.Element {
       }}
     >
       <p>
-        Drop {DROPPED[sample]} here <span class="soft">one for each input, call after call</span>
+        Drop {DROPPED[sample]} here{" "}
+        <span class="soft">one for each input, in their order, call after call</span>
       </p>
       <div class="buttons">
         <label class="file">
@@ -129,6 +143,7 @@ export function CalibrationField(props: { isCalibrated: boolean }): JSX.Element 
   const [asked, setMethod] = useState("");
   const method = names.includes(asked) ? asked : (names[0] ?? "");
   const faults = faultsOf(calibration);
+  const places = placesOf(calibration);
   const { counts, fault } = countsOf(quantizing);
   return (
     <fieldset class="calibration">
@@ -152,7 +167,7 @@ export function CalibrationField(props: { isCalibrated: boolean }): JSX.Element 
       {calibration.length > 0 ? (
         <ul class="calibration-list">
           {calibration.map((item, i) => (
-            <Item key={i} item={item} index={i} fault={faults[i]!} />
+            <Item key={i} item={item} index={i} place={places[i]!} fault={faults[i]!} />
           ))}
         </ul>
       ) : null}
