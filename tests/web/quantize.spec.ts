@@ -283,12 +283,12 @@ test("calibration that does not fit is said beside the file, and nothing is lowe
   nan.writeFloatLE(NaN, nan.length - 4);
   const doubles = Buffer.from(npy([4, 16], 1).toString("latin1").replace("<f4", "<i4"), "latin1");
   await dropOn(page, {
-    "1shape.npy": array([3, 16], 1),
-    "2dtype.npy": [doubles, ""],
-    "3nan.npy": [nan, ""],
-    "4cut.npy": [npy([4, 16], 1).subarray(0, 150), ""],
-    "5picture.png": [readFileSync(inRoot(PHOTO)), "image/png"],
-    "6other.zip": [new Uint8Array(3), "application/zip"],
+    "shape.npy": array([3, 16], 1),
+    "dtype.npy": [doubles, ""],
+    "nan.npy": [nan, ""],
+    "cut.npy": [npy([4, 16], 1).subarray(0, 150), ""],
+    "picture.png": [readFileSync(inRoot(PHOTO)), "image/png"],
+    "other.zip": [new Uint8Array(3), "application/zip"],
   });
   await page.locator(".calibration-list li.is-wrong").nth(5).waitFor();
   const told = await page.locator(".calibration-list .field-error").allInnerTexts();

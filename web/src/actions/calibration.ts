@@ -47,7 +47,7 @@ function arrayFault(item: Calibration, method: MethodSummary, place: number): st
     );
     return "";
   } catch (error) {
-    return sentenceOf(error);
+    return sentenceOf(error, item.name);
   }
 }
 
@@ -193,7 +193,7 @@ const linesOf = (text: string): string[] =>
 async function add(name: string, work: () => Promise<readonly Calibration[]>): Promise<void> {
   const { value: document } = app.document;
   const made = await work().catch((error: unknown) => [
-    { ...NOTHING, name, fault: sentenceOf(error) },
+    { ...NOTHING, name, fault: sentenceOf(error, name) },
   ]);
   const now = app.document.value;
   // Another model may have been opened meanwhile.

@@ -75,10 +75,15 @@ function problemsOf(error: unknown, step: StepId | null): Problem[] {
   return [fromDefect(text, step)];
 }
 
-/** An error as it stands beside a field: what is wrong, and what would do. */
-export function sentenceOf(error: unknown): string {
+/**
+ * An error as it stands beside a field: what is wrong, and what would do. A name that it begins with
+ * stays as it is.
+ */
+export function sentenceOf(error: unknown, name = ""): string {
   const { message, hint } = problemsOf(error, null)[0]!;
-  return `${message[0]!.toUpperCase()}${message.slice(1)}. ${hint}`.trim();
+  const isNamed = name !== "" && message.startsWith(name);
+  const first = isNamed ? message[0]! : message[0]!.toUpperCase();
+  return `${first}${message.slice(1)}. ${hint}`.trim();
 }
 
 function add(problems: readonly Problem[]): void {

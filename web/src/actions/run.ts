@@ -115,7 +115,7 @@ async function takeArray(method: ProgramMethodInfo, index: number, file: File): 
     const tensor = await ask("read", [file, file.name, method.inputs[index]!.dtype]);
     setInput(method.name, index, { ...edit, tensor });
   } catch (error) {
-    setInput(method.name, index, { ...edit, tensor: null, error: sentenceOf(error) });
+    setInput(method.name, index, { ...edit, tensor: null, error: sentenceOf(error, file.name) });
   }
 }
 
