@@ -91,10 +91,18 @@ test("the picker has every recipe, each with a sentence of its own", async () =>
   const names = await page.locator("[data-recipe] option").allInnerTexts();
   assert.deepEqual(names, RecipeRegistry.shared.getSupportedRecipes());
   const sentences = new Set<string>();
+  // What each takes, by the operators that it has patterns for.
+  const layers: Record<string, RegExp> = {
+    xnnpack_pt2e_int8_dynamic_per_channel: /^Linear layers and convolutions of images in 8 bits/,
+    sconce_int8_weight_only: /^Weights of linear layers and embeddings in 8 bits/,
+    sconce_int4_weight_only: /^Weights of linear layers and embeddings in 4 bits.*about a sixth/,
+    sconce_fp16_weights: /^Weights of linear layers, convolutions and embeddings as halves/,
+  };
   for (const name of names) {
     await page.locator("[data-recipe]").selectOption(name);
     const words = await page.locator("#recipe-words").innerText();
     assert.ok(words.length > 30 && words !== "A recipe of your own", `${name}: ${words}`);
+    if (layers[name]) assert.match(words, layers[name]);
     sentences.add(words);
     const groups = await page.getByLabel("Group size").count();
     assert.equal(groups, /int4_weight_only|int4w_per_tensor/.test(name) ? 1 : 0, name);

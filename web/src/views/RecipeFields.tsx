@@ -16,9 +16,9 @@ const WORDS: Readonly<Record<string, string>> = {
   portable: "Full precision on the portable kernels: runs everywhere, and is slowest",
   xnnpack_fp32: "Full precision on XNNPACK: much faster, and as large as before",
   xnnpack_pt2e_int8_dynamic_per_channel:
-    "Linear layers in 8 bits, their weights a quarter of the size; nothing to calibrate: each run measures what comes in",
+    "Linear layers and convolutions of images in 8 bits, their weights a quarter of the size; nothing to calibrate: each run measures what comes in",
   xnnpack_pt2e_int8_static_per_channel:
-    "All layers in 8 bits, down to a quarter of the size; needs inputs to calibrate on, and loses a little",
+    "Linear layers, convolutions and much between them in 8 bits, down to a quarter of the size; needs inputs to calibrate on, and loses a little",
   xnnpack_pt2e_int8_static_per_tensor:
     "As per channel with one scale for each weight: simpler for the device, and loses more",
   xnnpack_torchao_int8da_int4w_per_channel:
@@ -26,11 +26,11 @@ const WORDS: Readonly<Record<string, string>> = {
   xnnpack_torchao_int8da_int4w_per_tensor:
     "Linear weights in 4 bits with a scale for each group: loses less than one per channel, and is a little larger",
   sconce_int8_weight_only:
-    "Linear weights in 8 bits, a quarter of their size, with little lost; computes in full precision",
+    "Weights of linear layers and embeddings in 8 bits, a quarter of their size, with little lost; computes in full precision",
   sconce_int4_weight_only:
-    "Linear weights in 4 bits with a scale for each group, about a sixth of their size; computes in full precision, and loses more",
+    "Weights of linear layers and embeddings in 4 bits, about a sixth of their size with a scale for each group of 32; computes in full precision, and loses more",
   sconce_fp16_weights:
-    "Linear weights as halves, half their size with hardly a difference; computes in full precision",
+    "Weights of linear layers, convolutions and embeddings as halves, half their size with hardly a difference; computes in full precision",
 };
 
 function Picker(props: { chosen: RecipeRow | undefined }): JSX.Element {
