@@ -501,3 +501,17 @@ test("on a phone all of it is there, and nothing sticks out", async () => {
   assert.deepEqual(faults, []);
   await close();
 });
+  // Numbers are there as a whole; what has no room beside them is told of the range that is picked.
+  const ranges = page.locator('.sorted-table[aria-label="Ranges"] .row:not(.head)');
+  const cut = await ranges
+    .locator(".of-range")
+    .evaluateAll((cells) =>
+      cells.filter((cell) => cell.scrollWidth > cell.clientWidth).map((cell) => cell.textContent),
+    );
+  assert.deepEqual(cut, []);
+  assert.match(await ranges.first().locator(".of-range").innerText(), /^\S+ … \S+$/);
+  await ranges.first().click();
+  assert.match(
+    await page.locator(".change-foot").innerText(),
+    /range \S+ … \S+, scale [\d.e-]+.*, zero point /,
+  );

@@ -15,6 +15,8 @@ export interface Column<T> {
   width: string;
   /** Left out where there is little room. */
   isExtra?: boolean;
+  /** Left out where there is hardly any: beside it, the others would be cut. */
+  isWide?: boolean;
 }
 
 interface SortedTableProps<T> {
@@ -45,24 +47,27 @@ function sorted<T>(rows: readonly T[], column: Column<T> | undefined, isDown: bo
   return keyed.map(({ row }) => row);
 }
 
+/** Where there is room for the columns that matter most only, and for hardly those. */
 const NARROW = "(max-width: 74.9375em)";
+const PHONE = "(max-width: 39.9375em)";
 
-/** Whether there is room for the columns that matter most only. */
-function useNarrow(): boolean {
-  const [isNarrow, setNarrow] = useState(() => matchMedia(NARROW).matches);
+function useMedia(media: string): boolean {
+  const [isIt, set] = useState(() => matchMedia(media).matches);
   useEffect(() => {
-    const query = matchMedia(NARROW);
-    const listen = (): void => setNarrow(query.matches);
+    const query = matchMedia(media);
+    const listen = (): void => set(query.matches);
     query.addEventListener("change", listen);
     return () => query.removeEventListener("change", listen);
   }, []);
-  return isNarrow;
+  return isIt;
 }
 
 export function SortedTable<T>(props: SortedTableProps<T>): JSX.Element {
   const { rows, isActive, onPick } = props;
-  const isNarrow = useNarrow();
-  const columns = props.columns.filter(({ isExtra }) => !isNarrow || !isExtra);
+  const [isNarrow, isPhone] = [useMedia(NARROW), useMedia(PHONE)];
+  const columns = props.columns.filter(
+    ({ isExtra, isWide }) => !(isNarrow && isExtra) && !(isPhone && isWide),
+  );
   const [order, setOrder] = useState<Order>({ by: props.by, isDescending: props.isDescending });
   const { by, isDescending } = order;
   const list = useMemo(

@@ -239,7 +239,7 @@ const RANGES: readonly Column<QuantizedRange>[] = [
     name: "Range",
     key: ({ high }) => high ?? null,
     show: rangeOf,
-    width: "minmax(9rem, 1fr)",
+    width: "12rem",
   },
   {
     id: "scale",
@@ -247,7 +247,8 @@ const RANGES: readonly Column<QuantizedRange>[] = [
     key: ({ scale }) => firstOf(scale),
     show: scaleOf,
     isNumber: true,
-    width: "minmax(7rem, 1fr)",
+    isWide: true,
+    width: "12rem",
   },
   {
     id: "zero",
@@ -269,19 +270,42 @@ const RANGES: readonly Column<QuantizedRange>[] = [
   },
 ];
 
+/** All of the range that is picked: the table leaves out what it has no room for. */
+function RangeFoot(props: { range: QuantizedRange | undefined }): JSX.Element {
+  const { range } = props;
+  if (!range) return <p class="change-foot soft">Pick a range to see all of it.</p>;
+  const facts = [
+    ["", kindOf(range)],
+    ["range ", rangeOf(range)],
+    ["scale ", scaleOf(range)],
+    ["zero point ", zeroOf(range)],
+  ];
+  const told = facts.filter(([, text]) => text !== "").map((fact) => fact.join(""));
+  return (
+    <div class="change-foot">
+      <span class="mono">{range.tensors.join(", ")}</span>
+      <span class="soft">{told.join(", ")}</span>
+    </div>
+  );
+}
+
 export function QuantizedRanges(): JSX.Element {
   const [picked, pick] = useState<QuantizedRange | null>(null);
   const { ranges = [] } = methodQuantization.value ?? {};
+  const active = ranges.find((range) => range === picked);
   return (
-    <SortedTable
-      label="Ranges"
-      rows={ranges}
-      columns={RANGES}
-      by="tensors"
-      isDescending={false}
-      isActive={(range) => range === picked}
-      onPick={pick}
-      empty="No ranges were observed: scales come from the weights alone."
-    />
+    <>
+      <SortedTable
+        label="Ranges"
+        rows={ranges}
+        columns={RANGES}
+        by="tensors"
+        isDescending={false}
+        isActive={(range) => range === active}
+        onPick={pick}
+        empty="No ranges were observed: scales come from the weights alone."
+      />
+      {ranges.length > 0 ? <RangeFoot range={active} /> : null}
+    </>
   );
 }
