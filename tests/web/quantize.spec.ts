@@ -302,13 +302,13 @@ test("calibration that does not fit is said beside the file, and nothing is lowe
   const told = await page.locator(".calibration-list .field-error").allInnerTexts();
   assert.match(
     told[0]!,
-    /1shape\.npy.*float32 tensor \[3, 16\], not a float32 tensor \[4, 16\].*exported to take/,
+    /^shape\.npy, as input .*float32 tensor \[3, 16\], not a float32 tensor \[4, 16\].*exported to take/,
   );
-  assert.match(told[1]!, /2dtype\.npy.*int32 tensor/);
-  assert.match(told[2]!, /not a number in 1 of its 64 elements\. Calibrate on inputs/);
-  assert.match(told[3]!, /4cut\.npy.*cut off.*numpy\.save/);
-  assert.match(told[4]!, /only the face detector.*\.npy/);
-  assert.match(told[5]!, /nothing can be calibrated on it.*\.npy/);
+  assert.match(told[1]!, /^dtype\.npy, .*int32 tensor/);
+  assert.match(told[2]!, /^nan\.npy is not a number in 1 of its 64 elements\. Calibrate on inputs/);
+  assert.match(told[3]!, /^cut\.npy: .*cut off.*numpy\.save/);
+  assert.match(told[4]!, /^picture\.png was left out: only the face detector.*\.npy/);
+  assert.match(told[5]!, /^other\.zip was left out: nothing can be calibrated on it.*\.npy/);
   await page.getByRole("button", { name: "Lower again", exact: true }).click();
   const card = page.locator(".problem").first();
   await card.waitFor();
@@ -348,6 +348,23 @@ test("a layer that a recipe cannot take is named, and left out by a click", asyn
     .fill("linear_6\nlinear_13\nlinear_20\nlinear_27\nlinear_34");
   await compare(page, 3);
   assert.match(await page.locator(".quantized-words").innerText(), /32 of the 343.nodes/);
+  await close();
+});
+
+test("groups that divide no layer become one scale per channel by a click", async () => {
+  const { page, faults, close } = await host.visit({}, "#mlp");
+  await pick(page, "sconce_int4_weight_only");
+  await page.getByLabel("Group size").fill("64");
+  await page.getByRole("button", { name: "Lower again", exact: true }).click();
+  const card = page.locator(".problem").first();
+  assert.match(await card.innerText(), /groups of 64 do not divide the 16 inputs/);
+  await card.getByRole("button", { name: "One scale per channel" }).click();
+  await compared(page, 2);
+  assert.match(await page.locator(".quantized-words").innerText(), /^3 of the 6\snodes/);
+  assert.equal(await page.locator(".problem").count(), 0);
+  await settings(page);
+  assert.equal(await page.getByLabel("Group size").inputValue(), "0");
+  assert.deepEqual(faults, []);
   await close();
 });
 
@@ -491,16 +508,6 @@ test("on a phone all of it is there, and nothing sticks out", async () => {
     await page.locator(".sorted-table .row").nth(1).waitFor();
     assert.deepEqual(await misplaced(page), []);
   }
-  // The keys know the new step and its view.
-  await page.keyboard.press("1");
-  await page.keyboard.press("2");
-  assert.equal(await page.locator("h1").innerText(), "Quantized");
-  await page.keyboard.press("g");
-  await page.keyboard.press("q");
-  await page.locator(".quantized-words").waitFor();
-  assert.deepEqual(faults, []);
-  await close();
-});
   // Numbers are there as a whole; what has no room beside them is told of the range that is picked.
   const ranges = page.locator('.sorted-table[aria-label="Ranges"] .row:not(.head)');
   const cut = await ranges
@@ -515,3 +522,13 @@ test("on a phone all of it is there, and nothing sticks out", async () => {
     await page.locator(".change-foot").innerText(),
     /range \S+ … \S+, scale [\d.e-]+.*, zero point /,
   );
+  // The keys know the new step and its view.
+  await page.keyboard.press("1");
+  await page.keyboard.press("2");
+  assert.equal(await page.locator("h1").innerText(), "Quantized");
+  await page.keyboard.press("g");
+  await page.keyboard.press("q");
+  await page.locator(".quantized-words").waitFor();
+  assert.deepEqual(faults, []);
+  await close();
+});

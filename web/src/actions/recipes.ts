@@ -10,7 +10,7 @@ import {
 import { RecipeRegistry } from "@sconce/registry.js";
 import type { ExportRecipe, QuantizationRecipe } from "@sconce/types_recipe.js";
 import { versionOf } from "../derived.js";
-import { app, type Document, type Quantizing } from "../state.js";
+import { app, type Document, type Problem, type Quantizing } from "../state.js";
 import { lowerAgain } from "./lower.js";
 import { setQuantizing, setSettings } from "./settings.js";
 
@@ -96,6 +96,19 @@ export function leaveOut(node: string): void {
   const { quantizing } = app.document.value!.settings;
   const patterns = new Set([...patternsOf(quantizing), `=${node}`]);
   setQuantizing({ skip: [...patterns].join("\n") });
+  lowerAgain();
+}
+
+/** Whether what has failed is that groups are no divisors, and groups can be done without. */
+export function canUngroup({ code, step, message }: Problem): boolean {
+  const isOfGroups = code === "argument" && step === "quantized" && /^groups of \d+ /.test(message);
+  const { value } = app.document;
+  return isOfGroups && value !== null && (chosenRecipe(value)?.hasGroups ?? false);
+}
+
+/** Gives each channel one scale instead of groups, and lowers again. */
+export function ungroup(): void {
+  setQuantizing({ groupSize: 0 });
   lowerAgain();
 }
 

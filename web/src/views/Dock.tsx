@@ -2,7 +2,7 @@
 // to do about it.
 import type { JSX } from "preact";
 import { showBounds, showNode, toggleDock } from "../actions.js";
-import { leaveOut } from "../actions/recipes.js";
+import { canUngroup, leaveOut, ungroup } from "../actions/recipes.js";
 import { openSizes } from "../derived.js";
 import { profile } from "../profile.js";
 import { app, type Problem } from "../state.js";
@@ -78,9 +78,16 @@ function Card(props: { problem: Problem }): JSX.Element {
         </button>
       ) : null}
       {problem.step === "quantized" && problem.node && problem.severity === "error" ? (
-        <button type="button" class="problem-go" onClick={() => leaveOut(problem.node)}>
-          Skip it and lower again
-        </button>
+        <div class="buttons">
+          <button type="button" onClick={() => leaveOut(problem.node)}>
+            Skip it and lower again
+          </button>
+          {canUngroup(problem) ? (
+            <button type="button" onClick={ungroup}>
+              One scale per channel
+            </button>
+          ) : null}
+        </div>
       ) : null}
       <CopyButton text={problem.details} label="Copy the whole diagnostic" />
     </li>

@@ -77,7 +77,7 @@ function GroupSize(): JSX.Element {
         min={0}
         step={32}
         required
-        defaultValue={String(groupSize)}
+        value={Number.isNaN(groupSize) ? "" : groupSize}
         aria-invalid={!isRight}
         onInput={(event) => setQuantizing({ groupSize: event.currentTarget.valueAsNumber })}
       />
