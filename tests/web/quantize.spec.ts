@@ -368,6 +368,29 @@ test("groups that divide no layer become one scale per channel by a click", asyn
   await close();
 });
 
+test("what lowering warns of is counted, and logged once", async () => {
+  const { page, faults, close } = await host.visit({}, "#mlp");
+  await pick(page, "sconce_int4_weight_only");
+  await page.getByLabel("Leave as it is").fill("=linear");
+  await compare(page, 2);
+  const tab = page.getByRole("button", { name: /^Problems/ });
+  assert.equal((await tab.innerText()).replace(/\s+/g, " "), "Problems 1");
+  // It is no reason to cover what was made.
+  assert.equal(await tab.getAttribute("aria-expanded"), "false");
+  await tab.click();
+  const card = await page.locator(".problem.is-warning").innerText();
+  assert.match(card, /weights of 4 bits in groups are widened in every run/);
+  assert.match(card, /step\s+Quantized/);
+  await page.getByRole("button", { name: "Log", exact: true }).click();
+  const warnings = (await page.locator(".log li").allInnerTexts()).filter((line) =>
+    line.includes("warning: "),
+  );
+  assert.equal(warnings.length, 1, warnings.join("; "));
+  assert.match(warnings[0]!, /widened in every run/);
+  assert.deepEqual(faults, []);
+  await close();
+});
+
 test("arrays of several inputs stay in the order in which they come, and each says whose it is", async () => {
   const { page, close } = await host.visit();
   await page.getByRole("button", { name: "Three layers" }).waitFor();

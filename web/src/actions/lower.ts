@@ -92,6 +92,7 @@ async function showProgram(
 ): Promise<void> {
   if (!(await show(task, app.report, lowered.inspect()))) return;
   const report = app.report.value!;
+  showWarnings(report.diagnostics, "executorch");
   const { ms, emitMs } = versionOf(report, "executorch")!;
   setStep("executorch", { status: "done", ms: ms - emitMs });
   task.at("program", "Writing the program");
@@ -111,9 +112,6 @@ async function verify(task: Task, lowered: Remote<ExecutorchProgramManager>): Pr
   task.at("executorch", "Comparing delegates with the kernels");
   try {
     await show(task, app.verification, lowered.verify(task.options()));
-    const { diagnostics } = await lowered.inspect();
-    const ofDelegates = diagnostics.filter(({ code }) => code === "delegate");
-    if (task.isCurrent()) showWarnings(ofDelegates, "delegated");
   } catch (error) {
     if (isCancelled(error) || !task.isCurrent()) throw error;
     report(error, "delegated");

@@ -86,8 +86,12 @@ export function sentenceOf(error: unknown, name = ""): string {
   return `${first}${message.slice(1)}. ${hint}`.trim();
 }
 
-function add(problems: readonly Problem[]): void {
+function list(problems: readonly Problem[]): void {
   app.problems.value = [...app.problems.value, ...problems];
+}
+
+function add(problems: readonly Problem[]): void {
+  list(problems);
   app.dock.value = "problems";
   for (const problem of problems) note(`${problem.severity}: ${problem.message}`);
 }
@@ -97,10 +101,18 @@ export function report(error: unknown, step: StepId | null): void {
   add(problemsOf(error, step));
 }
 
-/** Shows what the engine warned of while it did its work. */
+/**
+ * Lists what the engine has warned of so far, each warning once; it has logged them itself. What a
+ * delegate gets wrong opens the dock.
+ */
 export function showWarnings(diagnostics: readonly Diagnostic[], step: StepId): void {
-  const warnings = diagnostics.filter(({ severity }) => severity === "warning");
-  if (warnings.length > 0) add(warnings.map((warning) => fromDiagnostic(warning, step)));
+  const known = new Set(app.problems.value.map(({ details }) => details));
+  const warnings = diagnostics
+    .filter(({ severity }) => severity === "warning")
+    .map((warning) => fromDiagnostic(warning, warning.code === "delegate" ? "delegated" : step))
+    .filter(({ details }) => !known.has(details));
+  list(warnings);
+  if (warnings.some(({ code }) => code === "delegate")) app.dock.value = "problems";
 }
 
 /** Says what was not done with something that the user brought, while the rest goes on. */

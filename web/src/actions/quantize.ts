@@ -9,7 +9,7 @@ import { callsOf } from "./calibration.js";
 import { engine, isCancelled } from "./engine.js";
 import { handles } from "./handles.js";
 import { programsOf } from "./lower.js";
-import { fault, note } from "./problems.js";
+import { fault, note, showWarnings } from "./problems.js";
 import { quantizationFor } from "./recipes.js";
 import type { Task } from "./task.js";
 
@@ -83,6 +83,7 @@ async function show(
   const told = await session.quantizationReport();
   if (handles.session !== session) return;
   app.report.value = report;
+  showWarnings(report.diagnostics, "quantized");
   app.quantization.value = told && { report: told, settings };
   const { ms } = versionOf(report, "quantized")!;
   setStep("quantized", { status: "done", ms });

@@ -8,7 +8,8 @@ function reason(): string {
   if (status === "failed") return "This step failed; the card below says why and what to do.";
   if (app.busy.value) return "Working on it.";
   if (!app.canLook.value) return "The engine was stopped, and what it knew here is gone.";
-  if (app.problems.value.length > 0) return "Lowering stopped before this step.";
+  if (app.problems.value.some(({ severity }) => severity === "error"))
+    return "Lowering stopped before this step.";
   return status === "done" ? "Fetching it." : "Cancelled before it got this far.";
 }
 
