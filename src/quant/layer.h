@@ -15,6 +15,7 @@ typedef struct quant_layer {
     uint64_t elements;
     int64_t group;  // neighbours that share a scale
     sc_meta meta;
+    sc_value **parts;  // that its weight has become, by quant_part; NULL: not yet
 } quant_layer;
 
 static inline bool sc_quant_is_half_mode(const sc_quant_plan *plan) {

@@ -86,11 +86,23 @@ typedef struct quant_probe {
     SC_VEC(sc_node *) users;
 } quant_probe;
 
+// Constants that a weight becomes; which of them depends on the layers that read it.
+typedef enum quant_part {
+    QUANT_INTEGERS,
+    QUANT_NIBBLES,  // of a table, two in a byte
+    QUANT_SCALES,
+    QUANT_ROW_SCALES,  // one for each row of a table
+    QUANT_ZERO_POINTS,
+    QUANT_HALVES,
+    QUANT_PART_COUNT
+} quant_part;
+
 // Where weights alone are quantized: a weight, or what is quantized when the program runs.
 typedef struct quant_weight {
     const sc_name *name;  // of the value
     const sc_quant_config *config;
     sc_quant_range range;
+    sc_value *parts[QUANT_PART_COUNT];  // once the first layer is converted: all layers read them
     uint32_t before;  // number + 1 of what another configuration makes of the same value; 0: none
 } quant_weight;
 

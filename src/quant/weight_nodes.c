@@ -58,8 +58,14 @@ static sc_str part_name(const quant_layer *l, int part) {
         plan, sc_str_dup(arena, sc_str_format(arena, SC_STR_FMT "_", SC_STR_ARG(name))));
 }
 
-static sc_value *add_part(const quant_layer *l, int part, sc_spec spec, sc_extent data) {
-    return sc_quant_add_constant(l->plan, SC_INPUT_PARAMETER, part_name(l, part), spec, data);
+// Layers that share a weight share its parts, as one parametrization of a module would have them.
+static sc_value *take_part(const quant_layer *l, quant_part part, sc_spec spec, sc_extent data) {
+    static const int NUMBERS[QUANT_PART_COUNT] = {
+        [QUANT_SCALES] = 1, [QUANT_ROW_SCALES] = 1, [QUANT_ZERO_POINTS] = 2};
+    if (!l->parts[part])
+        l->parts[part] = sc_quant_add_constant(l->plan, SC_INPUT_PARAMETER,
+                                               part_name(l, NUMBERS[part]), spec, data);
+    return l->parts[part];
 }
 
 // --- Weights -------------------------------------------------------------------------------------
@@ -96,10 +102,11 @@ static sc_extent integers_of(const quant_layer *l, const float *scales) {
 
 static int64_t groups_of(const quant_layer *l) { return l->sizes[1] / l->group; }
 
-static sc_value *add_scales(const quant_layer *l, sc_spec spec, const float *scales) {
+static sc_value *take_scales(const quant_layer *l, quant_part part, sc_spec spec,
+                             const float *scales) {
     const uint64_t bytes = (uint64_t)l->sizes[0] * (uint64_t)groups_of(l) * sizeof *scales;
     sc_source *source = sc_source_from_memory(l->plan->ctx->arena, scales, bytes);
-    return add_part(l, 1, spec, sc_extent_whole(source));
+    return take_part(l, part, spec, sc_extent_whole(source));
 }
 
 static sc_status dequantize_weight(const quant_layer *l, const float *scales, sc_value **out) {
@@ -107,11 +114,13 @@ static sc_status dequantize_weight(const quant_layer *l, const float *scales, sc
     const int64_t groups = groups_of(l);
     const sc_spec wide = matrix(l, SC_DTYPE_F32, l->sizes[1]);
     const uint64_t count = (uint64_t)l->sizes[0] * (uint64_t)groups;
-    sc_value *q = add_part(l, 0, matrix(l, SC_DTYPE_I8, l->sizes[1]), integers_of(l, scales));
-    sc_value *scale = add_scales(l, matrix(l, SC_DTYPE_F32, groups), scales);
-    sc_value *zero = add_part(l, 2, matrix(l, SC_DTYPE_I8, groups),
-                              sc_extent_whole(sc_source_zeros(l->plan->ctx->arena, count)));
-    if (largest == 7 && l->sizes[1] % 2 == 0) l->plan->loose_bytes += l->elements / 2 + count;
+    if (!l->parts[QUANT_ZERO_POINTS] && largest == 7 && l->sizes[1] % 2 == 0)
+        l->plan->loose_bytes += l->elements / 2 + count;
+    sc_value *q =
+        take_part(l, QUANT_INTEGERS, matrix(l, SC_DTYPE_I8, l->sizes[1]), integers_of(l, scales));
+    sc_value *scale = take_scales(l, QUANT_SCALES, matrix(l, SC_DTYPE_F32, groups), scales);
+    sc_value *zero = take_part(l, QUANT_ZERO_POINTS, matrix(l, SC_DTYPE_I8, groups),
+                               sc_extent_whole(sc_source_zeros(l->plan->ctx->arena, count)));
     sc_node *node;
     const sc_arg args[] = {sc_arg_value(q),    block(l, 2, l->group),     sc_arg_value(scale),
                            sc_arg_value(zero), sc_arg_dtype(SC_DTYPE_I8), sc_arg_int(-largest - 1),
@@ -167,11 +176,13 @@ static sc_status look_up_integers(const quant_layer *l, const float *scales) {
     const int64_t columns = l->sizes[1], groups = groups_of(l);
     const sc_spec table =
         matrix(l, is_packed ? SC_DTYPE_U8 : SC_DTYPE_I8, is_packed ? columns / 2 : columns);
-    sc_value *q = add_part(l, 0, table,
-                           is_packed ? sc_extent_nibbles(l->plan->ctx->arena, integers) : integers);
+    sc_value *q =
+        take_part(l, is_packed ? QUANT_NIBBLES : QUANT_INTEGERS, table,
+                  is_packed ? sc_extent_nibbles(l->plan->ctx->arena, integers) : integers);
     sc_spec of_scales = matrix(l, SC_DTYPE_F32, groups);
     if (groups == 1) of_scales = like(l, &of_scales, 1, SC_DTYPE_F32);
-    sc_value *scale = add_scales(l, of_scales, scales);
+    const quant_part part = groups == 1 ? QUANT_ROW_SCALES : QUANT_SCALES;
+    sc_value *scale = take_scales(l, part, of_scales, scales);
     const sc_arg args[] = {sc_arg_value(q),          sc_arg_value(scale), sc_arg_none(),
                            sc_arg_int(-largest - 1), sc_arg_int(largest), sc_arg_value(l->x)};
     const sc_op_id op = is_packed ? SC_OP_quantized_decomposed_embedding_4bit
@@ -184,15 +195,17 @@ static sc_status look_up_integers(const quant_layer *l, const float *scales) {
 
 // --- Halves --------------------------------------------------------------------------------------
 
-static sc_value *add_halves(const quant_layer *l) {
+static sc_value *take_halves(const quant_layer *l) {
     sc_arena *arena = l->plan->ctx->arena;
+    if (l->parts[QUANT_HALVES]) return l->parts[QUANT_HALVES];
     const sc_weight weight = sc_quant_layer_weight(l);
     const sc_spec spec = like(l, &l->weight->spec, l->weight->spec.rank, SC_DTYPE_F16);
     const sc_str target = l->plan->method->inputs.data[l->weight->index].target;
     const char *prefix =
         sc_str_dup(arena, sc_str_format(arena, SC_STR_FMT "_half_", SC_STR_ARG(target)));
-    return sc_quant_add_constant(l->plan, SC_INPUT_PARAMETER, sc_quant_free_name(l->plan, prefix),
-                                 spec, sc_weight_converted(arena, &weight, SC_DTYPE_F16));
+    return l->parts[QUANT_HALVES] = sc_quant_add_constant(
+               l->plan, SC_INPUT_PARAMETER, sc_quant_free_name(l->plan, prefix), spec,
+               sc_weight_converted(arena, &weight, SC_DTYPE_F16));
 }
 
 static sc_status widen(const quant_layer *l, sc_value *halves, sc_node **out) {
@@ -203,7 +216,7 @@ static sc_status widen(const quant_layer *l, sc_value *halves, sc_node **out) {
 
 // Rows are widened once they are looked up, so that the table never is.
 static sc_status look_up_halves(const quant_layer *l) {
-    const sc_arg args[] = {sc_arg_value(add_halves(l)), sc_arg_value(l->x)};
+    const sc_arg args[] = {sc_arg_value(take_halves(l)), sc_arg_value(l->x)};
     sc_node *rows, *wide;
     SC_TRY(sc_build(l->plan->method->graph, l->node, l->node->op, args, 2, &l->meta, &rows));
     SC_TRY(widen(l, rows->outs[0], &wide));
@@ -220,7 +233,7 @@ sc_status sc_quant_convert_layer(const quant_layer *l, const float *scales) {
     if (l->role == QUANT_EMBEDDING)
         return is_half ? look_up_halves(l) : look_up_integers(l, scales);
     if (is_half) {
-        SC_TRY(widen(l, add_halves(l), &wide));
+        SC_TRY(widen(l, take_halves(l), &wide));
         weight = wide->outs[0];
     } else {
         if (l->plan->config->mode == SC_QUANT_DYNAMIC_INT4) SC_TRY(quantize_tokens(l, &x));

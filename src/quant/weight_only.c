@@ -106,7 +106,10 @@ static sc_status check_halves(const quant_layer *l, sc_quant_range *range, const
 static uint32_t add_range(sc_quant_plan *plan, sc_value *value, sc_quant_range range) {
     range.place_count = 1;
     const uint64_t *before = sc_imap_find(&plan->weight_of, SC_PTR_KEY(value));
-    const quant_weight weight = {value->name, plan->config, range, before ? (uint32_t)*before : 0};
+    const quant_weight weight = {.name = value->name,
+                                 .config = plan->config,
+                                 .range = range,
+                                 .before = before ? (uint32_t)*before : 0};
     sc_vec_push(plan->ctx->arena, &plan->weights, weight);
     sc_imap_set(&plan->weight_of, SC_PTR_KEY(value), plan->weights.count);
     return plan->weights.count - 1;
@@ -268,8 +271,9 @@ sc_status sc_quant_convert_weights(sc_quant_plan *plan) {
         if (!note || !note->weights) continue;
         SC_TRY(sc_progress(plan->ctx, SC_PHASE_settle, done++, count));
         plan->config = note->weights;
-        if (read_layer(plan, node, &l))
-            SC_TRY(convert_layer(&l, &plan->weights.data[note->weight]));
+        if (!read_layer(plan, node, &l)) continue;
+        l.parts = plan->weights.data[note->weight].parts;
+        SC_TRY(convert_layer(&l, &plan->weights.data[note->weight]));
     }
     return count ? sc_progress(plan->ctx, SC_PHASE_settle, count, count) : SC_OK;
 }
