@@ -203,6 +203,38 @@ static void warn_of_groups(sc_quant_plan *plan) {
     }
 }
 
+enum { NAMES_MAX = 8 };
+
+// Rows that end within a byte, and a token without a dimension of tokens: XNNPACK has no
+// multiplication for either, and torchao quantizes both.
+static bool is_outside_xnnpack(const sc_quant_plan *plan, const quant_note *note) {
+    if (note->weights != plan->config) return false;
+    return operand(note->node, 1)->spec.sizes[1].value % 2 || operand(note->node, 0)->spec.rank < 2;
+}
+
+static void warn_of_rows(sc_quant_plan *plan) {
+    uint32_t count = 0;
+    sc_sb names;
+    if (plan->config->mode != SC_QUANT_DYNAMIC_INT4) return;
+    sc_sb_init(&names, plan->ctx->arena);
+    for (uint32_t i = 0; i < plan->notes.count; i++) {
+        const quant_note *note = plan->notes.data[i];
+        if (!is_outside_xnnpack(plan, note)) continue;
+        if (count < NAMES_MAX)
+            sc_sb_addf(&names, "%s%s", count ? ", " : "", note->node->name->text);
+        count++;
+    }
+    if (count > NAMES_MAX) sc_sb_addf(&names, " and %u more", count - NAMES_MAX);
+    sc_where_set_method(plan->ctx, plan->method);
+    if (count)
+        sc_report(
+            plan->ctx, SC_WARNING, SC_ERR_UNSUPPORTED,
+            "Let them stay as they are (skip): as floats XNNPACK multiplies with them.",
+            "method '%s': XNNPACK cannot multiply what these layers become, because they have "
+            "an odd number of inputs or an input of one dimension: %s",
+            plan->method->name->text, sc_sb_terminate(&names));
+}
+
 static sc_status prepare_by(sc_quant_plan *plan, const sc_quant_config *config) {
     const uint32_t notes = plan->notes.count;
     plan->config = config;
@@ -210,6 +242,7 @@ static sc_status prepare_by(sc_quant_plan *plan, const sc_quant_config *config) 
     for (sc_node *node = plan->method->graph->first; node; node = node->next)
         SC_TRY(prepare_node(plan, node));
     warn_of_groups(plan);
+    warn_of_rows(plan);
     sc_quant_remark_idle(plan, notes);
     return SC_OK;
 }
