@@ -145,7 +145,7 @@ test("wrong usage says what is right", () => {
     [[mlp, ...fp32, ...to, "--group-size", "64"], /--group-size is for recipes with groups, and/],
     [
       [mlp, ...fp32, ...to, "--group-size", "33"],
-      /takes a multiple of 32, or 0 for a scale per channel, not '33'/,
+      /takes a multiple of 32 up to 1048576, or 0 for a scale per channel, not '33'/,
     ],
     [[mlp, ...fp32, ...to, "--skip", "fc1"], /--skip is for recipes that quantize/],
     [[mlp, ...fp32, ...to, "--calibrate", "zeros"], /--calibrate is for recipes that calibrate/],

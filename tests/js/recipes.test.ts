@@ -86,11 +86,23 @@ test("37: options are taken by the recipes that have them, and by no others", ()
       aoQuantizationConfigs: { aoBaseConfig: { groupSize: number } }[];
     };
     assert.equal(aoQuantizationConfigs[0]!.aoBaseConfig.groupSize, 128);
-    for (const groupSize of ["32", -32, 31, 33, 32.5, NaN, Infinity, null, true]) {
+    for (const groupSize of [
+      "32",
+      -32,
+      31,
+      33,
+      32.5,
+      2 ** 20 + 32,
+      2 ** 40,
+      NaN,
+      Infinity,
+      null,
+      true,
+    ]) {
       const options = { groupSize } as unknown as RecipeOptions;
       const { code, message } = failure(() => ExportRecipe.getRecipe(name, options));
       assert.equal(code, "option", String(groupSize));
-      assert.match(message, /'groupSize' of recipe '\w+' must be a multiple of 32/);
+      assert.match(message, /'groupSize' of recipe '\w+' must be a multiple of 32 up to 1048576/);
     }
     const misspelt = { group_size: 32 } as RecipeOptions;
     assert.match(failure(() => ExportRecipe.getRecipe(name, misspelt)).hint, /'groupSize'/);

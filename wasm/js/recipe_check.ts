@@ -26,10 +26,14 @@ const STAGES: Kind = {
   test: (value) => KINDS.names.test(value) && (value as unknown[]).length > 0,
 };
 
+/** No layer has as many inputs, and the core takes no more. */
+const GROUP_SIZE_MAX = 2 ** 20;
+
 /** Elements that share a scale: what XNNPACK takes. */
 const GROUP_SIZE: Kind = {
-  accepts: "a multiple of 32",
-  test: (value) => Number.isSafeInteger(value) && Number(value) > 0 && Number(value) % 32 === 0,
+  accepts: `a multiple of 32 up to ${GROUP_SIZE_MAX}`,
+  test: (value) =>
+    typeof value === "number" && value > 0 && value <= GROUP_SIZE_MAX && value % 32 === 0,
 };
 
 /** The same, or none of them: a scale per channel. */

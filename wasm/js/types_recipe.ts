@@ -124,7 +124,7 @@ export interface ExportRecipe {
 
 /** What recipes by name take beside the name. */
 export interface RecipeOptions {
-  /** Elements of a weight that share a scale: a multiple of 32, 32 if not given; 0 is the channel. */
+  /** Elements of a weight that share a scale: a multiple of 32 up to 2 ** 20, 32 if not given; 0: the channel. */
   readonly groupSize?: number;
 }
 
