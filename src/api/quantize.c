@@ -211,8 +211,9 @@ static void keep_states(const sc_job *job, sc_quantized_method *m, sc_quantizing
 static sc_status run_batch(sc_job *job, const sc_quantizing *q, sc_quantized_method *m) {
     SC_TRY(sc_rt_method_run(&job->ctx, job->selected));
     keep_states(job, m, q->stage);
-    m->batches += q->stage == SC_QUANTIZING_OBSERVES;
-    return SC_OK;
+    if (q->stage != SC_QUANTIZING_OBSERVES) return SC_OK;
+    m->batches++;
+    return sc_quant_check_numbers(m->plan, (const float *const *)m->states);
 }
 
 static sc_status require_running(sc_job *job, sc_quantizing **q, sc_quantized_method **method) {

@@ -46,6 +46,8 @@ uint64_t sc_quant_state_floats(const sc_quant_plan *plan, uint32_t observer);
 // A program of the method's inputs whose last outputs are the states, in order: inputs that are
 // written in place come before them. What it has seen is in its mutable buffers, from run to run.
 sc_status sc_quant_observed(sc_ctx *ctx, const sc_quant_plan *plan, sc_program **out);
+// SC_ERR_NUMERIC, naming the node, where NaN was seen: then nothing can be settled any more.
+sc_status sc_quant_check_numbers(const sc_quant_plan *plan, const float *const *states);
 // Decides every scale and zero point; where it failed, it may be called again. `states` has one
 // state for each observer. SC_ERR_STATE, naming the node, where nothing was seen; SC_ERR_NUMERIC
 // where NaN was.
@@ -94,8 +96,9 @@ typedef struct sc_quant_range {
     uint64_t bytes_before, bytes_after;  // of a weight; after: its numbers as bits, and its scales
 } sc_quant_range;
 
-// Of the constants that it added: how many bytes fewer they are once lowered, where integers of 4
-// bits are packed and zero points of nothing but zeros are left out.
+// Of the constants that it added: how many bytes are no weights, or fewer once lowered. Numbers of
+// nodes that became constants and stayed floats; integers of 4 bits, which are packed; zero points
+// of nothing but zeros, which are left out.
 uint64_t sc_quant_loose_bytes(const sc_quant_plan *plan);
 
 uint32_t sc_quant_range_count(const sc_quant_plan *plan);

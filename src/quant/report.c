@@ -171,4 +171,10 @@ const sc_name *sc_quant_place(const sc_quant_plan *plan, uint32_t range, uint32_
     return plan->probes.data[plan->groups.data[range].probes.data[place]].value->name;
 }
 
-uint64_t sc_quant_loose_bytes(const sc_quant_plan *plan) { return plan->loose_bytes; }
+uint64_t sc_quant_loose_bytes(const sc_quant_plan *plan) {
+    uint64_t bytes = plan->loose_bytes;
+    for (uint32_t i = 0; i < plan->method->inputs.count; i++)
+        if (sc_imap_find(&plan->placed, SC_PTR_KEY(plan->method->graph->inputs.data[i])))
+            bytes += plan->method->inputs.data[i].constant->data.size;
+    return bytes;
+}

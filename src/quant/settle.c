@@ -8,6 +8,9 @@
 
 enum { ACTIVATION_MIN = -128, WEIGHT_MAX = 127 };
 
+// From the lowest to the highest number that was seen: no model means more.
+static const double WIDEST = 1e30;
+
 // Errors name the node whose result it is, or that reads the constant.
 static void set_where(const sc_quant_plan *plan, const quant_group *group) {
     const quant_probe *probe = &plan->probes.data[group->probes.data[0]];
@@ -58,25 +61,60 @@ static sc_status settle_weight(sc_quant_plan *plan, quant_group *group) {
     return SC_OK;
 }
 
-static sc_status check_seen(sc_quant_plan *plan, const quant_group *group, const float *state) {
-    static const char HINT[] =
-        "Check the calls that it is calibrated on, or let the node stay as it is (skip).";
+static const char HINT[] =
+    "Check the calls that it is calibrated on, or let the node stay as it is (skip).";
+
+static sc_status check_numbers(const sc_quant_plan *plan, const quant_group *group,
+                               const float *state) {
     const char *name = name_of(plan, group);
     if (!(state[SC_OBSERVED_NANS] == 0))
         return sc_fail(plan->ctx, SC_ERR_NUMERIC, HINT,
                        "'%s' was not a number while the program was calibrated", name);
-    if (state[SC_OBSERVED_TENSORS] > 0) return SC_OK;
-    if (state[SC_OBSERVED_INFINITIES] > 0)
+    if (!(state[SC_OBSERVED_TENSORS] > 0) && state[SC_OBSERVED_INFINITIES] > 0)
         return sc_fail(plan->ctx, SC_ERR_NUMERIC, HINT,
                        "'%s' was infinite in all that the program was calibrated on", name);
+    return SC_OK;
+}
+
+static bool has_nans(const sc_quant_plan *plan, const float *const *states) {
+    for (uint32_t i = 0; i < plan->observers.count; i++)
+        if (!(states[i][SC_OBSERVED_NANS] == 0)) return true;
+    return false;
+}
+
+// Infinities alone may be followed by better numbers; where they made NaN, they are the reason.
+sc_status sc_quant_check_numbers(const sc_quant_plan *plan, const float *const *states) {
+    if (!has_nans(plan, states)) return SC_OK;
+    for (uint32_t i = 0; i < plan->observers.count; i++) {
+        const quant_group *group = &plan->groups.data[plan->observers.data[i]];
+        set_where(plan, group);
+        SC_TRY(check_numbers(plan, group, states[i]));
+    }
+    return SC_OK;
+}
+
+static sc_status check_seen(sc_quant_plan *plan, const quant_group *group, const float *state) {
+    const char *name = name_of(plan, group);
+    SC_TRY(check_numbers(plan, group, state));
+    if (state[SC_OBSERVED_TENSORS] > 0) return SC_OK;
     return sc_fail(plan->ctx, SC_ERR_STATE,
                    "Calibrate on calls like those to come, with tensors that are not empty.",
                    "nothing was seen of '%s'", name);
 }
 
+static void remark_width(sc_quant_plan *plan, const quant_group *group, const float *state) {
+    const double low = (double)state[SC_OBSERVED_LOW], high = (double)state[SC_OBSERVED_HIGH];
+    if (high - low > WIDEST || fmax(fabs(low), fabs(high)) > WIDEST)
+        sc_quant_remark(plan,
+                        "'%s' was from %g to %g in what was seen: its scale makes ordinary numbers "
+                        "the same as 0",
+                        name_of(plan, group), low, high);
+}
+
 // What is right, and maybe not meant.
 static void remark(sc_quant_plan *plan, const quant_group *group, const float *state) {
     const char *name = name_of(plan, group);
+    remark_width(plan, group, state);
     const sc_value *value = plan->probes.data[group->probes.data[0]].value;
     if (state[SC_OBSERVED_INFINITIES] > 0)
         sc_quant_remark(plan, "'%s' was infinite %.0f times, which its scale leaves out", name,

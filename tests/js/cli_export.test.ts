@@ -317,7 +317,52 @@ test("calibration on what is no number names method and node", () => {
   writeFileSync(at(nan), bytes);
   const flags = ["--recipe", STATIC, "--calibrate", nan, "-o", "no.pte"];
   const result = sconce("export", mlp, ...flags);
-  refused(result, 1, /numeric: 'x' was not a number .*\(method forward, node linear.*\n.*skip/s);
+  refused(
+    result,
+    1,
+    /numeric: call 0: 'x' was not a number .*\(method forward, node linear.*\n.*skip/s,
+  );
+});
+
+test("a call that fails says which one it is", () => {
+  const flags = ["--recipe", STATIC, "-o", "no.pte"];
+  const calls = ["random:1", "nan.npy", "random:3"].flatMap((call) => ["--calibrate", call]);
+  const result = sconce("export", mlp, ...flags, ...calls);
+  refused(result, 1, /numeric: call 1: 'x' was not a number .*\(method forward, node linear/);
+});
+
+test("numbers that no model means are told", () => {
+  const wide = writeArray("max.npy", "<f4", [4, 16], 4);
+  const bytes = readFileSync(at(wide));
+  bytes.writeFloatLE(3.4e38, bytes.length - 4);
+  writeFileSync(at(wide), bytes);
+  const result = sconce("export", mlp, "--recipe", STATIC, "--calibrate", wide, "-o", "made.pte");
+  assert.match(
+    result.stderr,
+    /^note: method forward: 'x' was from 0 to 3\.4e\+38 in what was seen/,
+  );
+  quantizes(result);
+});
+
+test("what stays as it is has no scale, even where others read it quantized", () => {
+  const flags = ["--recipe", STATIC, "--skip", "c1", "--report", "q.json", "-o", "made.pte"];
+  quantizes(sconce("export", modelPath("cnn.pt2"), ...flags, "--calibrate", "random:1"));
+  const { quantization } = JSON.parse(readFileSync(at("q.json"), "utf8")) as {
+    quantization: QuantizationReport["methods"];
+  };
+  const { nodes, ranges } = quantization["forward"]!;
+  assert.ok(ranges.some(({ tensors }) => tensors.includes("max_pool2d")));
+  const floats = nodes.filter(({ isQuantized }) => !isQuantized);
+  assert.ok(floats.some(({ node }) => node === "max_pool2d"));
+  for (const row of floats) assert.ok(!("scale" in row) && !("low" in row), row.node);
+});
+
+test("without calls to compare on that is told", () => {
+  writeFileSync(at("none.pt2"), withoutExamples("mlp"));
+  const dynamic = ["--recipe", "xnnpack_pt2e_int8_dynamic_per_channel", "--report", "q.json"];
+  const result = sconce("export", "none.pt2", ...dynamic, "-o", "made.pte");
+  assert.match(result.stderr, /^note: method forward: there are no example inputs, so .* compared/);
+  quantizes(result);
 });
 
 test("dynamic recipes take calls where a weight is computed, and say where they have no use for them", () => {

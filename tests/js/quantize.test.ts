@@ -122,6 +122,31 @@ test("progress counts the calls that calibrate, and those that are compared", as
   session.dispose();
 });
 
+test("calibration is cancelled between calls that are there at once", async () => {
+  const controller = new AbortController();
+  const [call] = calls("mlp");
+  const recipe = portable({
+    quantizers: [quantizer],
+    calibrationInputsFn: function* () {
+      for (let i = 0; i < 20_000; i++) yield call!;
+    },
+  });
+  setTimeout(() => controller.abort(), 0);
+  const options = { recipe, signal: controller.signal };
+  const { code } = await rejected(() => engine.export(file("mlp"), options));
+  assert.equal(code, "cancelled");
+});
+
+test("numbers that become constants are no weights of a report", async () => {
+  const session = await engine.export(file("pytree_io"), {
+    recipe: "xnnpack_pt2e_int8_dynamic_per_channel",
+  });
+  const { nodes, bytesBefore, bytesAfter } = session.quantizationReport()!.methods["forward"]!;
+  assert.deepEqual(namesOf(nodes), []);
+  assert.deepEqual([bytesBefore, bytesAfter], [0, 0]);
+  session.dispose();
+});
+
 test("of several methods those that are named are quantized, and the others are as they were", async () => {
   const both = { encode: file("encdec.encode"), decode: file("encdec.decode") };
   const session = await engine.export(both, {
@@ -342,7 +367,7 @@ test("calls that say no range are refused, and name the node", async () => {
   const error = await rejected(() =>
     engine.export(file("mlp"), { recipe: STATIC, exampleInputs: [[tensor(x, [4, 16])]] }),
   );
-  assert.match(error.message, /^'x' was not a number/);
+  assert.match(error.message, /^call 0: 'x' was not a number/);
   assert.equal(error.method, "forward");
   const small = await rejected(() =>
     engine.export(file("mlp"), {

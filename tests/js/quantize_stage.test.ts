@@ -237,8 +237,8 @@ test("6.3: numbers that say no range are told by node, and odd ones in the notes
     return notes;
   };
   for (const [value, text] of [
-    [NaN, "'x' was not a number while the program was calibrated"],
-    [-Infinity, "'x' was infinite in all that the program was calibrated on"],
+    [NaN, "call 0: 'x' was not a number while the program was calibrated"],
+    [-Infinity, "call 0: 'x' was infinite in all that the program was calibrated on"],
   ] as const) {
     const { code, message, method, node, hint } = await rejected(() => run([filled(value)]));
     assert.deepEqual([code, message, method, node], ["numeric", text, "forward", "linear"]);

@@ -1,6 +1,7 @@
 // Calls of methods that sessions are given: that each fits its method, before anything is run on it.
 import { badArgument, isObject, KINDS } from "./check.js";
 import { SconceError } from "./errors.js";
+import { nextTurn } from "./sink.js";
 import { isTensor, bytesOf } from "./tensor.js";
 import type { ExampleInputs, InputTuple, InputTuples, MethodSummary, TensorInfo } from "./types.js";
 
@@ -60,7 +61,10 @@ export function checkCall(
   inputs.forEach((info, i) => checkValue(`input ${i} ('${info.name}') of ${where}`, info, call[i]));
 }
 
-/** The calls as they come, each checked; none at all is an error. */
+/**
+ * The calls as they come, each checked; none at all is an error. The event loop has its turn after
+ * each: calls that are there at once would never let anybody cancel.
+ */
 export async function* checkedCalls(
   what: string,
   method: MethodSummary,
@@ -70,6 +74,7 @@ export async function* checkedCalls(
   for await (const call of calls) {
     checkCall(`call ${count++} of the ${what} of method '${method.name}'`, method, call);
     yield call;
+    await nextTurn();
   }
   if (count === 0)
     throw wrong(`the ${what} of method '${method.name}'`, "are empty: there is no call to run");

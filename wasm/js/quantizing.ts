@@ -37,6 +37,9 @@ export interface QuantizeOptions extends CallOptions {
 type Configs = Readonly<Record<string, readonly QuantizationConfig[]>>;
 type Methods = Readonly<Record<string, MethodQuantization>>;
 
+const NOTHING_COMPARED =
+  "there are no example inputs, so the quantized program was not compared with the float one";
+
 /** Calls that both programs are compared on, of each method. */
 const COMPARED_CALLS = 2;
 
@@ -80,9 +83,26 @@ const qparamsOf = ([method, { ranges }]: readonly [
       tensors.map((of) => ({ method, of, scale, zero_point: zeroPoint })),
     );
 
+/** What a call made fail, saying which one of its method it was. */
+function ofCall(error: unknown, index: number): unknown {
+  if (!(error instanceof SconceError) || error.name !== "SconceError") return error;
+  const { code, message, hint, diagnostics, cause } = error;
+  if (code === "cancelled") return error;
+  const lead = `call ${index}: `;
+  const told = diagnostics.map((d) =>
+    d.severity === "error" ? { ...d, message: lead + d.message } : d,
+  );
+  const made = new SconceError(code, lead + message, hint, told);
+  if (cause !== undefined) made.cause = cause;
+  return made;
+}
+
 /** One quantization under way on a job. */
 class Quantizing {
   private program: LoadedProgram | undefined;
+  /** Calls of each method that the running program was given. */
+  private readonly asked = new Map<string, number>();
+  private isComparing = false;
   /** Copies: arrays are the caller's, who may fill them again for the next call. */
   private readonly kept: Record<string, InputTuple[]> = {};
 
@@ -127,10 +147,16 @@ class Quantizing {
 
   private batch(method: string, inputs: InputTuple): void {
     const { job, call } = this;
-    job.hold(() => {
-      this.running.give(job, method, inputs, call);
-      job.call(call, (raw, s) => raw.quantize_batch(s));
-    });
+    const index = this.asked.get(method) ?? 0;
+    this.asked.set(method, index + 1);
+    try {
+      job.hold(() => {
+        this.running.give(job, method, inputs, call);
+        job.call(call, (raw, s) => raw.quantize_batch(s));
+      });
+    } catch (error) {
+      throw ofCall(error, index);
+    }
   }
 
   /** The core knows which methods have anything to observe; no recipe tells. */
@@ -155,6 +181,7 @@ class Quantizing {
   convert(): number {
     const { memory } = this.job.core;
     this.program = undefined;
+    this.asked.clear();
     return memory.with(8, (out) => {
       this.job.call(this.call, (raw, s) => raw.quantize_convert(s, out));
       return memory.number(out);
@@ -163,6 +190,7 @@ class Quantizing {
 
   compare(examples: Readonly<Record<string, readonly InputTuple[]>>): void {
     this.job.call(this.call, (raw, s) => raw.quantize_compare(s));
+    this.isComparing = true;
     const methods = Object.keys(this.configs).filter((method) => this.takesBatches(method));
     const calls = methods.flatMap((method) =>
       (this.kept[method] ?? examples[method] ?? [])
@@ -175,9 +203,18 @@ class Quantizing {
     });
   }
 
+  /** What the core says of a method, and that it was to be compared and had no calls. */
+  private notesOf(method: string, notes: readonly string[]): string[] {
+    const isIdle = this.isComparing && !this.asked.has(method);
+    return isIdle ? [...notes, NOTHING_COMPARED] : [...notes];
+  }
+
   report(): QuantizationReport {
     const { methods } = JSON.parse(this.job.textOf((raw, s) => raw.quantize_report(s))) as Told;
-    const told = Object.entries(methods).map(([name, one]) => [name, methodReport(one)] as const);
+    const told = Object.entries(methods).map(
+      ([name, one]) =>
+        [name, methodReport({ ...one, notes: this.notesOf(name, one.notes) })] as const,
+    );
     return { methods: Object.fromEntries(told), qparams: told.flatMap(qparamsOf) };
   }
 

@@ -117,7 +117,7 @@ const TURN_MS = 16;
  * Lets what waits in the event loop run. Timers come last: browsers hold nested ones back, and those
  * of pages in the background for a second and more. Nothing of it outlives its turn.
  */
-function nextTurn(): Promise<void> {
+export function nextTurn(): Promise<void> {
   return new Promise((resolve) => {
     if (typeof setImmediate === "function") setImmediate(resolve);
     else if (typeof MessageChannel === "function") {

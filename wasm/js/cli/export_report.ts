@@ -90,7 +90,8 @@ function withPlaces(
       const ranges = rangesOfNodes(report);
       const nodes = report.nodes.map((node) => ({
         ...node,
-        ...scalesOf(ranges.get(node.node)),
+        // What is quantized for those who read it only is among the ranges.
+        ...(node.isQuantized && scalesOf(ranges.get(node.node))),
         ...placeOf(rowsOf.get(node.node) ?? []),
       }));
       return [name, { ...report, nodes }];
