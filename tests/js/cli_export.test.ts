@@ -150,6 +150,8 @@ test("wrong usage says what is right", () => {
     [[mlp, ...fp32, ...to, "--skip", "fc1"], /--skip is for recipes that quantize/],
     [[mlp, ...fp32, ...to, "--calibrate", "zeros"], /--calibrate is for recipes that calibrate/],
     [[mlp, ...fp32, ...to, "--report", ""], /say which file: --report FILE/],
+    [[mlp, ...fp32, ...to, "--report", "folder/"], /the report needs the name of a file/],
+    [[mlp, ...fp32, ...to, "--report", "."], /the report needs the name of a file/],
     [[mlp, ...fp32, ...to, "--report", "no.pte"], /two of the files would be written to no\.pte/],
     [[mlp, ...fp32, "-o", mlp], /would be overwritten/],
     [[mlp, ...fp32, ...to, "--constant", "x"], /--constant takes NAME=VALUE/],
@@ -203,6 +205,18 @@ test("calibration comes from files, values and fillers", () => {
   );
 });
 
+test("files and methods may have commas and colons in their names", () => {
+  const strange = writeArray("a,b:c.npy", "<f4", [4, 16], 4);
+  const named = ["--method", `a:b=${mlp}`, "--method", `a=${mlp}`, "--recipe", STATIC];
+  const calls = ["--calibrate", `a:b:${strange}`, "--calibrate", `a:${strange}`];
+  const result = sconce("export", ...named, ...calls, "-o", "made.pte");
+  assert.doesNotMatch(result.stderr, /no --calibrate/);
+  quantizes(result);
+  const one = ["--recipe", STATIC, "--calibrate", strange];
+  quantizes(sconce("export", mlp, ...one, "-o", "made.pte"));
+  refused(sconce("export", mlp, ...one, "-o", strange), 2, /a,b:c\.npy would be overwritten/);
+});
+
 test("without it the example inputs of the file serve, and that is told", () => {
   const note = /^note: method forward: no --calibrate, so ranges come from the example inputs/;
   const result = sconce("export", mlp, "--recipe", STATIC, "-o", "made.pte");
@@ -252,7 +266,10 @@ test("a call that does not fit is told before anything is exported", () => {
     ["bad.npy", /bad\.npy/],
     ["gone.npy", /cannot read gone\.npy/],
     ["3", /a number cannot be the float32 tensor \[4, 16\]/],
-    ["encode:zeros", /'encode:zeros' is neither a value nor a file/],
+    ["encode:zeros", /--calibrate encode:zeros names a method 'encode' .*\n.*one of: forward/],
+    ["encode:x.npy", /names a method 'encode' that there is not/],
+    ["random:x", /'random:x' is neither a value nor a file/],
+    ["gone,x.npy", /gone,x\.npy has 2 values, and .* takes 1 .*\n.*A comma parts two inputs/],
   ] as const) {
     const { status, stdout, stderr } = call(text);
     assert.match(stderr, why);

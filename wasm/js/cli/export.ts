@@ -246,6 +246,8 @@ function placesOf(
   if (isFolder(output)) throw new UsageError("one program needs the name of a file: -o model.pte");
   for (const [flag, path] of Object.entries({ report, etrecord }))
     if (path === "" || path === "-") throw new UsageError(`say which file: --${flag} FILE`);
+  if (report !== undefined && isFolder(report))
+    throw new UsageError("the report needs the name of a file: --report report.json");
   const at = (path: string | undefined, ending: string): string | undefined =>
     path === undefined ? undefined : outputAt(path, output, ending);
   const places = { report: at(report, ".json"), etrecord: at(etrecord, ".etrecord") };
@@ -291,7 +293,7 @@ export async function exportCommand(args: string[]): Promise<number> {
       sensitivity: values.report !== undefined,
       ...(exampleInputs && { exampleInputs }),
     };
-    const folders = [values.report ?? [], values.etrecord ?? []].flat().filter(isFolder);
+    const folders = [values.etrecord ?? []].flat().filter(isFolder);
     await inFolders(folders, () => exportTo(engine, programs, options, places, fileOf));
     return EXIT.done;
   } catch (error) {

@@ -68,6 +68,8 @@ export function isFolder(path: string): boolean {
   return path.endsWith("/") || (statsOf(path)?.isDirectory() ?? false);
 }
 
+export const isFile = (path: string): boolean => statsOf(path)?.isFile() ?? false;
+
 /** An output that a flag names; in a folder it is called like the file that it is about. */
 export function outputAt(path: string, subject: string, extension: string): string {
   if (!isFolder(path)) return path;
