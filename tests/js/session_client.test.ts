@@ -72,6 +72,18 @@ test("a worker's session runs when it is told to, with inputs from here", async 
   await session.dispose();
 });
 
+test("a worker tells of calls that calibrate, and that are compared, however quick", async () => {
+  const phases = new Set<string>();
+  const session = await client.export(file("mlp"), {
+    recipe: "xnnpack_pt2e_int8_static_per_channel",
+    exampleInputs: [1, 2].map((x) => [tensor(new Float32Array(64).fill(x), [4, 16])]),
+    sensitivity: true,
+    onProgress: ({ phase }) => phases.add(phase),
+  });
+  assert.ok(phases.has("calibrate") && phases.has("compare"), [...phases].join());
+  await session.dispose();
+});
+
 test("a worker's session saves to sinks of this side, and prints here", async () => {
   const session = await client.export(file("mlp"), {
     recipe: { executorchBackendConfig: { externalConstants: true } },

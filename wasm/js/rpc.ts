@@ -154,12 +154,13 @@ export class Server {
   private listening(request: Extract<Request, { type: "call" }>): CallOptions {
     if (!request.progress) return {};
     let last = 0;
+    let told = "";
     return {
       onProgress: ({ phase, done, total }) => {
-        // Sixty messages a second are as many as anyone can see.
+        // Sixty messages a second are as many as anyone can see; no phase goes untold.
         const now = performance.now();
-        if (now - last < 16 && done !== total) return;
-        last = now;
+        if (now - last < 16 && done !== total && phase === told) return;
+        [last, told] = [now, phase];
         this.send({ type: "progress", id: request.id, phase, done, total });
       },
     };
