@@ -62,7 +62,8 @@ static sc_status settle_weight(sc_quant_plan *plan, quant_group *group) {
 }
 
 static const char HINT[] =
-    "Check the calls that it is calibrated on, or let the node stay as it is (skip).";
+    "Check the calls that it is calibrated on; where they are right, let the layers that read it "
+    "stay as they are (skip).";
 
 static sc_status check_numbers(const sc_quant_plan *plan, const quant_group *group,
                                const float *state) {

@@ -187,7 +187,7 @@ static sc_status check_config(const sc_quant_plan *plan) {
 // dynamically.
 static void warn_of_groups(sc_quant_plan *plan) {
     const sc_quant_config *config = plan->config;
-    const bool is_taken = config->mode != SC_QUANT_WEIGHT_ONLY || config->weight_bits != 4;
+    const bool is_taken = config->mode != SC_QUANT_WEIGHT_ONLY;
     if (is_taken || !config->group_size) return;
     for (uint32_t i = 0; i < plan->notes.count; i++) {
         const quant_note *note = plan->notes.data[i];
@@ -196,9 +196,9 @@ static void warn_of_groups(sc_quant_plan *plan) {
         sc_report(plan->ctx, SC_WARNING, SC_ERR_UNSUPPORTED,
                   "Take one scale for each channel (groupSize 0), or quantize activations, too: "
                   "xnnpack_torchao_int8da_int4w_per_tensor.",
-                  "method '%s': weights of 4 bits in groups are widened in every run, because no "
+                  "method '%s': weights of %u bits in groups are widened in every run, because no "
                   "runtime multiplies with them",
-                  plan->method->name->text);
+                  plan->method->name->text, sc_quant_weight_bits(plan));
         return;
     }
 }

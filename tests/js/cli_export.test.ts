@@ -337,7 +337,7 @@ test("calibration on what is no number names method and node", () => {
   refused(
     result,
     1,
-    /numeric: call 0: 'x' was not a number .*\(method forward, node linear.*\n.*skip/s,
+    /numeric: call 0: 'x' was not a number .*; NaN is in input 0 of the call \(method forward, node linear.*\n.*skip/s,
   );
 });
 

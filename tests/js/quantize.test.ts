@@ -257,9 +257,18 @@ test("37: every official recipe quantizes, and is delegated", async () => {
   float.dispose();
 });
 
+const GROUPS_OF_BYTES: ExportRecipe = {
+  name: "int8 in groups",
+  quantizationRecipe: {
+    aoQuantizationConfigs: [{ aoBaseConfig: { kind: "int8_weight_only", groupSize: 32 } }],
+  },
+  loweringRecipe: { partitioners: ["xnnpack"] },
+};
+
 test("weights alone, groups of them, and halves", async () => {
   for (const [recipe, least] of [
     ["sconce_int8_weight_only", 40],
+    [GROUPS_OF_BYTES, 42],
     [ExportRecipe.getRecipe("sconce_int4_weight_only", { groupSize: 0 }), 15],
     ["sconce_int4_weight_only", 18],
     ["sconce_fp16_weights", 60],

@@ -237,12 +237,15 @@ test("6.3: numbers that say no range are told by node, and odd ones in the notes
     return notes;
   };
   for (const [value, text] of [
-    [NaN, "call 0: 'x' was not a number while the program was calibrated"],
+    [
+      NaN,
+      "call 0: 'x' was not a number while the program was calibrated; NaN is in input 0 of the call",
+    ],
     [-Infinity, "call 0: 'x' was infinite in all that the program was calibrated on"],
   ] as const) {
     const { code, message, method, node, hint } = await rejected(() => run([filled(value)]));
     assert.deepEqual([code, message, method, node], ["numeric", text, "forward", "linear"]);
-    assert.match(hint, /calls that it is calibrated on, or let the node stay as it is \(skip\)/);
+    assert.match(hint, /calls that it is calibrated on; where they are right, let the layers/);
   }
   assert.deepEqual(await run([filled(0)]), [
     "'x' was 0 in all that was seen: its scale is the smallest",

@@ -8,7 +8,7 @@ import { optionsJson } from "./options.js";
 import { dtypesOf, LoadedProgram } from "./program.js";
 import type { MethodQuantization, QuantizationConfig, QuantizationHooks } from "./quantize.js";
 import { places } from "./record.js";
-import { copyOf } from "./tensor.js";
+import { copyOf, isTensor } from "./tensor.js";
 import type {
   CallOptions,
   CompileConfig,
@@ -18,6 +18,7 @@ import type {
   OpenedPrograms,
   QuantizationReport,
   QuantizedNode,
+  Tensor,
 } from "./types.js";
 
 /** What quantizing gives: the programs to lower instead of those that were opened. */
@@ -83,16 +84,28 @@ const qparamsOf = ([method, { ranges }]: readonly [
       tensors.map((of) => ({ method, of, scale, zero_point: zeroPoint })),
     );
 
+const hasNan = ({ data }: Tensor): boolean =>
+  (data instanceof Float32Array || data instanceof Float64Array) && data.some(Number.isNaN);
+
+/** Words for the inputs of a call that hold what is not a number, whatever a node made of it. */
+function nansOf(inputs: InputTuple): string {
+  const which = inputs.flatMap((value, i) =>
+    typeof value === "object" && isTensor(value) && hasNan(value) ? [`input ${i}`] : [],
+  );
+  return which.length > 0 ? `; NaN is in ${which.join(" and ")} of the call` : "";
+}
+
 /** What a call made fail, saying which one of its method it was. */
-function ofCall(error: unknown, index: number): unknown {
+function ofCall(error: unknown, index: number, inputs: InputTuple): unknown {
   if (!(error instanceof SconceError) || error.name !== "SconceError") return error;
   const { code, message, hint, diagnostics, cause } = error;
   if (code === "cancelled") return error;
   const lead = `call ${index}: `;
+  const tail = code === "numeric" ? nansOf(inputs) : "";
   const told = diagnostics.map((d) =>
-    d.severity === "error" ? { ...d, message: lead + d.message } : d,
+    d.severity === "error" ? { ...d, message: lead + d.message + tail } : d,
   );
-  const made = new SconceError(code, lead + message, hint, told);
+  const made = new SconceError(code, lead + message + tail, hint, told);
   if (cause !== undefined) made.cause = cause;
   return made;
 }
@@ -155,7 +168,7 @@ class Quantizing {
         job.call(call, (raw, s) => raw.quantize_batch(s));
       });
     } catch (error) {
-      throw ofCall(error, index);
+      throw ofCall(error, index, inputs);
     }
   }
 

@@ -55,7 +55,7 @@ const AO_KINDS = [
   "int4_weight_only",
   "fp16_weights",
 ];
-const GROUPED = ["int8_dynamic_activation_int4_weight", "int4_weight_only"];
+const GROUPED = AO_KINDS.filter((kind) => kind !== "fp16_weights");
 
 /** Of a quantization: the functions that ask for passes. */
 export const HOOKS = [

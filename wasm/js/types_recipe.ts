@@ -57,7 +57,7 @@ export interface Quantizer {
 export type AOBaseConfig =
   /** Weights of 4 bits, activations of 8 per token (8da4w). */
   | { readonly kind: "int8_dynamic_activation_int4_weight"; readonly groupSize?: number }
-  | { readonly kind: "int8_weight_only" }
+  | { readonly kind: "int8_weight_only"; readonly groupSize?: number }
   | { readonly kind: "int4_weight_only"; readonly groupSize?: number }
   | { readonly kind: "fp16_weights" };
 

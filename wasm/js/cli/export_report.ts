@@ -68,9 +68,9 @@ function placeOf(rows: readonly DelegationRow[]): object {
   return outside ? { delegated: false, outside: outside.reason } : { delegated: true };
 }
 
-/** How its result is quantized. */
-function scalesOf(range: QuantizedRange | undefined): object {
-  if (!range || range.isDynamic) return {};
+/** How its result is quantized. What is so for those who read it only is among the ranges. */
+function scalesOf(node: QuantizedNode, range: QuantizedRange | undefined): object {
+  if (!range || range.isDynamic || !(node.isQuantized || range.isWeight)) return {};
   const { low, high, scale, zeroPoint } = range;
   return { low, high, scale, zeroPoint };
 }
@@ -90,8 +90,7 @@ function withPlaces(
       const ranges = rangesOfNodes(report);
       const nodes = report.nodes.map((node) => ({
         ...node,
-        // What is quantized for those who read it only is among the ranges.
-        ...(node.isQuantized && scalesOf(ranges.get(node.node))),
+        ...scalesOf(node, ranges.get(node.node)),
         ...placeOf(rowsOf.get(node.node) ?? []),
       }));
       return [name, { ...report, nodes }];

@@ -62,6 +62,10 @@ function Where(props: { problem: Problem }): JSX.Element | null {
   );
 }
 
+/** Numbers that go wrong do so in whoever reads the node, too. */
+const canLeaveOut = ({ step, node, severity, code }: Problem): boolean =>
+  step === "quantized" && node !== "" && severity === "error" && code !== "numeric";
+
 function Card(props: { problem: Problem }): JSX.Element {
   const { problem } = props;
   return (
@@ -77,7 +81,7 @@ function Card(props: { problem: Problem }): JSX.Element {
           Give largest sizes
         </button>
       ) : null}
-      {problem.step === "quantized" && problem.node && problem.severity === "error" ? (
+      {canLeaveOut(problem) ? (
         <div class="buttons">
           <button type="button" onClick={() => leaveOut(problem.node)}>
             Skip it and lower again
