@@ -201,12 +201,20 @@ TORCHAO = {
 }
 
 
+def save(program, path):
+    """Without the folder of this machine in the stack traces."""
+    for node in program.graph.nodes:
+        if "stack_trace" in node.meta:
+            node.meta["stack_trace"] = node.meta["stack_trace"].replace(f"{HERE.parent}/", "")
+    torch.export.save(program, path)
+
+
 def write_layers():
     path = HERE / "quant" / "layers.pt2"
     module, sizes = LAYERS
     example = inputs([(size, torch.float32, 0) for size in sizes], 0)
     if not path.exists():
-        torch.export.save(torch.export.export(module().eval(), example), path)
+        save(torch.export.export(module().eval(), example), path)
     for recipe, config in TORCHAO.items():
         layers = module().eval()
         layers.load_state_dict(torch.export.load(path).state_dict)
@@ -236,7 +244,7 @@ def main():
             program = torch.export.export(
                 randomized(module()), inputs(like, 0), strict=is_strict
             )
-            torch.export.save(program, path)
+            save(program, path)
         for recipe in recipes:
             try:
                 text = Text(quantized(torch.export.load(path), recipe, like)).lines
