@@ -32,8 +32,16 @@ interface Found {
   size: number;
 }
 
+/** What is served: a folder, and the module where the folder's own copy of it was left out. */
+export interface Served {
+  folder: string;
+  module?: string;
+}
+
+const MODULE = /^\/assets\/sconce-[\w-]{8}\.wasm$/;
+
 /** The file that a request's path names inside the folder; a folder stands for its index.html. */
-function find(folder: string, requested: string): Found | undefined {
+function find({ folder, module }: Served, requested: string): Found | undefined {
   let path;
   try {
     path = posix.normalize(decodeURIComponent(requested.split(/[?#]/, 1)[0]!));
@@ -41,8 +49,9 @@ function find(folder: string, requested: string): Found | undefined {
     return undefined; // a percent sign that escapes nothing
   }
   if (!path.startsWith("/") || path.includes("..") || path.includes("\0")) return undefined;
-  for (const name of [path, join(path, "index.html")]) {
-    const file = join(folder, name);
+  const files = [path, join(path, "index.html")].map((name) => join(folder, name));
+  if (module !== undefined && MODULE.test(path)) files.push(module);
+  for (const file of files) {
     const stats = statSync(file, { throwIfNoEntry: false });
     if (stats?.isFile()) return { path: file, size: stats.size };
   }
@@ -53,10 +62,10 @@ function refuse(response: ServerResponse, status: number, why: string): void {
   response.writeHead(status, { ...HEADERS, "Content-Type": "text/plain" }).end(`${why}\n`);
 }
 
-function answer(folder: string, request: IncomingMessage, response: ServerResponse): void {
+function answer(served: Served, request: IncomingMessage, response: ServerResponse): void {
   const { method, url = "/" } = request;
   if (method !== "GET" && method !== "HEAD") return refuse(response, 405, "only GET and HEAD");
-  const file = find(folder, url);
+  const file = find(served, url);
   if (!file) return refuse(response, 404, "not found");
   response.writeHead(200, {
     ...HEADERS,
@@ -79,8 +88,9 @@ export interface Server {
 }
 
 /** Serves the folder once it resolves; port 0 is any free one. Rejects when the port is taken. */
-export function serve(folder: string, port = 0): Promise<Server> {
-  const server = createServer((request, response) => answer(folder, request, response));
+export function serve(what: string | Served, port = 0): Promise<Server> {
+  const served = typeof what === "string" ? { folder: what } : what;
+  const server = createServer((request, response) => answer(served, request, response));
   const close = (): void => {
     server.close();
     server.closeAllConnections();
@@ -95,6 +105,6 @@ export function serve(folder: string, port = 0): Promise<Server> {
 }
 
 /** The same on a port that would be nice to have: another one when it is taken. */
-export function serveAt(folder: string, wanted: number): Promise<Server> {
-  return serve(folder, wanted).catch(() => serve(folder));
+export function serveAt(what: string | Served, wanted: number): Promise<Server> {
+  return serve(what, wanted).catch(() => serve(what));
 }

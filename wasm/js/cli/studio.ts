@@ -60,7 +60,12 @@ export async function studioCommand(args: string[]): Promise<number> {
   if (!existsSync(`${page}/index.html`)) {
     throw new SconceError("io", "the page is not here", "Build it with npm run build.");
   }
-  const server = await (port === undefined ? serveAt(page, PORT) : serve(page, port)).catch(
+  // The package has the module once, for the library and the page.
+  const served = {
+    folder: page,
+    module: fileURLToPath(new URL("../sconce.wasm", import.meta.url)),
+  };
+  const server = await (port === undefined ? serveAt(served, PORT) : serve(served, port)).catch(
     (error: NodeJS.ErrnoException) => {
       const why = error.code === "EADDRINUSE" ? "is taken" : `cannot be used (${error.code})`;
       throw new SconceError(
