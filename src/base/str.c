@@ -20,15 +20,20 @@ char *sc_str_dup(sc_arena *arena, sc_str s) {
 
 sc_str sc_str_copy(sc_arena *arena, sc_str s) { return (sc_str){sc_str_dup(arena, s), s.size}; }
 
-sc_str sc_str_format(sc_arena *arena, const char *format, ...) {
+sc_str sc_str_vformat(sc_arena *arena, const char *format, va_list args) {
     sc_sb sb;
     sc_sb_init(&sb, arena);
-    va_list args;
-    va_start(args, format);
     sc_sb_vaddf(&sb, format, args);
-    va_end(args);
     sc_sb_terminate(&sb);
     return sc_sb_str(&sb);
+}
+
+sc_str sc_str_format(sc_arena *arena, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    const sc_str text = sc_str_vformat(arena, format, args);
+    va_end(args);
+    return text;
 }
 
 bool sc_str_equal(sc_str a, sc_str b) {

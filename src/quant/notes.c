@@ -36,13 +36,11 @@ void sc_quant_note_output(quant_note *note, quant_spec spec) {
 // The first reason stays: later patterns fit less.
 void sc_quant_why_not(sc_quant_plan *plan, const sc_node *node, const char *format, ...) {
     if (sc_imap_find(&plan->why_not, SC_PTR_KEY(node))) return;
-    sc_sb sb;
     va_list args;
-    sc_sb_init(&sb, plan->ctx->arena);
     va_start(args, format);
-    sc_sb_vaddf(&sb, format, args);
+    const sc_str text = sc_str_vformat(plan->ctx->arena, format, args);
     va_end(args);
-    sc_imap_set(&plan->why_not, SC_PTR_KEY(node), SC_PTR_KEY(sc_sb_terminate(&sb)));
+    sc_imap_set(&plan->why_not, SC_PTR_KEY(node), SC_PTR_KEY(text.data));
 }
 
 void sc_quant_leave(sc_quant_plan *plan, const sc_node *node) {

@@ -2,13 +2,10 @@
 #include "quant/plan.h"
 
 void sc_quant_remark(sc_quant_plan *plan, const char *format, ...) {
-    sc_sb sb;
     va_list args;
-    sc_sb_init(&sb, plan->ctx->arena);
     va_start(args, format);
-    sc_sb_vaddf(&sb, format, args);
+    const sc_str text = sc_str_vformat(plan->ctx->arena, format, args);
     va_end(args);
-    const sc_str text = sc_sb_str(&sb);
     if (sc_map_add(&plan->remarked, text, plan))
         sc_vec_push(plan->ctx->arena, &plan->remarks, text);
 }

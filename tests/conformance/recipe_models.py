@@ -8,8 +8,9 @@ The cases are run by run.py, which has each in a process of its own.
 import json
 import math
 import subprocess
-import zlib
 
+import picture
+import recipes
 import run
 
 # Of each recipe: perplexity beside that in float, at most; what the box found and the golden one
@@ -111,34 +112,6 @@ def judge_story(recipe, folder):
 # --- The face detector ---------------------------------------------------------------------------
 
 
-def paeth(a, b, c):
-    p = a + b - c
-    return min(((abs(p - a), 0, a), (abs(p - b), 1, b), (abs(p - c), 2, c)))[2]
-
-
-def read_png(path):
-    """The pixels of a picture of 8 bits for each of three colours: height, width, 3."""
-    import numpy
-
-    data, at, packed = path.read_bytes(), 8, b""
-    while at < len(data):
-        size, kind = int.from_bytes(data[at : at + 4], "big"), data[at + 4 : at + 8]
-        packed += data[at + 8 : at + 8 + size] if kind == b"IDAT" else b""
-        at += 12 + size
-    width, height = (int.from_bytes(data[i : i + 4], "big") for i in (16, 20))
-    assert data[24:29] == bytes([8, 2, 0, 0, 0])
-    rows, above, stride = zlib.decompress(packed), [0] * (3 * width + 3), 3 * width
-    picture = numpy.zeros((height, stride), numpy.uint8)
-    for y in range(height):
-        kind, row = rows[y * (stride + 1)], [0, 0, 0]
-        for i, byte in enumerate(rows[y * (stride + 1) + 1 : (y + 1) * (stride + 1)]):
-            a, b, c = row[i], above[i + 3], above[i]
-            added = (0, a, b, (a + b) >> 1, paeth(a, b, c))[kind]
-            row.append((byte + added) & 255)
-        above, picture[y] = row, row[3:]
-    return picture.reshape(height, width, 3)
-
-
 def overlap(a, b):
     def area(r):
         return max(0, r[2] - r[0]) * max(0, r[3] - r[1])
@@ -167,7 +140,7 @@ def judge_face(recipe, folder):
     import torch
 
     golden = json.loads((run.SAMPLES / "face-photo.golden.json").read_text())
-    pixels = read_png(run.SAMPLES / golden["image"]).astype(numpy.float32)
+    pixels = picture.read_png(run.SAMPLES / golden["image"]).astype(numpy.float32)
     image = torch.from_numpy((pixels - 127) / 128).permute(2, 0, 1).unsqueeze(0).contiguous()
     numpy.save(folder / "photo.npy", image.numpy())
     calls = ["--calibrate", folder / "photo.npy"] if recipe in CALIBRATED else []
@@ -191,11 +164,6 @@ GROUPED = {
 }
 
 
-def decibels(found, expected):
-    noise = float((found.double() - expected.double()).square().sum())
-    return 10 * math.log10(float(expected.double().square().sum()) / noise)
-
-
 def judge_groups(recipe, folder):
     """Its layers have inputs in whole groups of 32; recorded outputs are those of the floats."""
     path = folder / "tinyformer.pte"
@@ -208,9 +176,10 @@ def judge_groups(recipe, folder):
     )
     (found,) = run.load(path).load_method("forward").execute(inputs)
     least, most = GROUPED[recipe]
-    assert decibels(found, outputs[0]) > least, decibels(found, outputs[0])
+    exact = recipes.decibels([found], [outputs[0]])
+    assert exact > least, exact
     assert path.stat().st_size < most, f"{path.stat().st_size} bytes"
-    return f"{path.stat().st_size} bytes, {decibels(found, outputs[0]):.1f} dB"
+    return f"{path.stat().st_size} bytes, {exact:.1f} dB"
 
 
 def cases():

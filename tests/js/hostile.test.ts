@@ -2,8 +2,9 @@
 // or fails with a typed error, in bounded memory and instructions; nothing traps.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { test, type TestContext } from "node:test";
+import { test } from "node:test";
 import { createEngine, SconceError, SconcePanic, type Engine, type Program } from "sconce";
+import { measured } from "./memory.js";
 import { modelPath, samplePath, zeros } from "./reference.js";
 
 const MUTATIONS = Number(process.env["SCONCE_MUTATIONS"] ?? 500);
@@ -48,16 +49,6 @@ function attempt(engine: Engine, bytes: Uint8Array, kind: "pt2" | "pte"): void {
     assert.ok(!(error instanceof SconcePanic), `the engine broke: ${error.message}`);
     assert.notEqual(error.hint, "", `no hint: ${error.message}`);
   }
-}
-
-/** An engine, and how much memory its module has: that only grows. */
-async function measured(t: TestContext): Promise<[engine: Engine, heapBytes: () => number]> {
-  const { mock } = t.mock.method(WebAssembly, "instantiate");
-  const engine = await createEngine();
-  const { exports } = (await mock.calls[0]!.result) as unknown as WebAssembly.Instance;
-  const memory = Object.values(exports).find((one) => one instanceof WebAssembly.Memory)!;
-  mock.restore();
-  return [engine, () => memory.buffer.byteLength];
 }
 
 async function lowered(path: string): Promise<Uint8Array> {

@@ -3,10 +3,11 @@
 import assert from "node:assert/strict";
 import { rmSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { before, test, type TestContext } from "node:test";
+import { before, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { createEngine, ExportRecipe, type Engine } from "sconce";
+import { ExportRecipe } from "sconce";
 import { cli, folder, node } from "./command.js";
+import { measured } from "./memory.js";
 import { writeLinear } from "./zip.js";
 
 const HEAP_MAX = 96 << 20;
@@ -38,16 +39,6 @@ const ROWS: readonly Row[] = [
   { recipe: "sconce_int8_weight_only", bits: 8.01 },
   { recipe: "sconce_fp16_weights", bits: 16 },
 ];
-
-/** An engine, and how much memory its module has: that only grows. */
-async function measured(t: TestContext): Promise<[engine: Engine, heapBytes: () => number]> {
-  const { mock } = t.mock.method(WebAssembly, "instantiate");
-  const engine = await createEngine();
-  const { exports } = (await mock.calls[0]!.result) as unknown as WebAssembly.Instance;
-  const memory = Object.values(exports).find((one) => one instanceof WebAssembly.Memory)!;
-  mock.restore();
-  return [engine, () => memory.buffer.byteLength];
-}
 
 const bytesOf = (bits: number): number => (weights * bits) / 8 + (1 << 18);
 

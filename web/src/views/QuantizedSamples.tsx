@@ -1,12 +1,13 @@
 // What the samples do with both programs: boxes on the same picture, stories from the same beginning.
 import type { JSX } from "preact";
 import { compareAgain } from "../actions/beside.js";
-import { report, setPrompt, showPicture } from "../actions.js";
+import { report, showPicture } from "../actions.js";
 import { alike } from "../quantized.js";
 import { app, type Beside, type Sighting, type Telling } from "../state.js";
 import { formatCount } from "../ui/format.js";
 import { FieldError } from "../ui/parts.js";
 import { Boxes, faceWords } from "./FaceView.js";
+import { Beginning } from "./StoryView.js";
 
 type Sightings = NonNullable<Beside["sightings"]>;
 type Stories = NonNullable<Beside["stories"]>;
@@ -91,7 +92,7 @@ export function StoriesBeside(props: { stories: Stories }): JSX.Element {
   const same = commonText(float.text, quantized.text);
   const tokens = alike(float.tokens, quantized.tokens);
   const isSame = tokens === float.tokens.length && tokens === quantized.tokens.length;
-  const { prompt, fault } = app.story.value;
+  const { fault } = app.story.value;
   return (
     <section class="beside-stories">
       <h2>What both tell</h2>
@@ -111,20 +112,11 @@ export function StoriesBeside(props: { stories: Stories }): JSX.Element {
           void compareAgain();
         }}
       >
-        <label class="field">
-          <span class="soft">Begin with</span>
-          <input
-            value={prompt}
-            placeholder="nothing, or words of your own"
-            autocomplete="off"
-            aria-invalid={fault !== ""}
-            onInput={(event) => setPrompt(event.currentTarget.value)}
-          />
-        </label>
+        <Beginning fault="beside-fault" />
         <button type="submit" disabled={app.busy.value !== null}>
           Tell it again
         </button>
-        <FieldError text={fault} />
+        <FieldError id="beside-fault" text={fault} />
       </form>
     </section>
   );

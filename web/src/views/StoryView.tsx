@@ -5,8 +5,26 @@ import { app } from "../state.js";
 import { formatCount, formatMs } from "../ui/format.js";
 import { FieldError, Figure } from "../ui/parts.js";
 
+/** What a story begins with; `fault` is the element that says what is wrong with it. */
+export function Beginning(props: { fault: string }): JSX.Element {
+  const { prompt, fault } = app.story.value;
+  return (
+    <label class="field">
+      <span class="soft">Begin with</span>
+      <input
+        value={prompt}
+        placeholder="nothing, or words of your own"
+        autocomplete="off"
+        aria-invalid={fault !== ""}
+        aria-describedby={fault ? props.fault : undefined}
+        onInput={(event) => setPrompt(event.currentTarget.value)}
+      />
+    </label>
+  );
+}
+
 function Form(): JSX.Element {
-  const { prompt, fault, status } = app.story.value;
+  const { fault, status } = app.story.value;
   const isRunning = status === "running";
   return (
     <form
@@ -17,17 +35,7 @@ function Form(): JSX.Element {
         else void tellStory();
       }}
     >
-      <label class="field">
-        <span class="soft">Begin with</span>
-        <input
-          value={prompt}
-          placeholder="nothing, or words of your own"
-          autocomplete="off"
-          aria-invalid={fault !== ""}
-          aria-describedby={fault ? "story-fault" : undefined}
-          onInput={(event) => setPrompt(event.currentTarget.value)}
-        />
-      </label>
+      <Beginning fault="story-fault" />
       <button type="submit" class="primary" disabled={app.busy.value !== null}>
         {isRunning ? "Stop" : status === "done" ? "Tell it again" : "Tell a story"}
       </button>

@@ -23,13 +23,10 @@ bool sc_xa_is(const sc_node *node, const sc_xa_family *family) {
 
 bool sc_xa_refuse(sc_xa *x, const char *hint, const char *format, ...) {
     if (!x->is_heard) return false;
-    sc_sb text;
     va_list args;
-    sc_sb_init(&text, x->ctx->arena);
     va_start(args, format);
-    sc_sb_vaddf(&text, format, args);
+    x->reason = sc_str_vformat(x->ctx->arena, format, args);
     va_end(args);
-    x->reason = sc_sb_str(&text);
     x->hint = hint ? sc_str_from(hint) : (sc_str){0};
     return false;
 }
