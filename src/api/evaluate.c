@@ -28,7 +28,7 @@ static sc_status run_method(sc_ctx *ctx, sc_rt_program *running, sc_arena *arena
 static sc_status evaluate(void *user, sc_program *program, sc_arena *arena, sc_extent *outputs) {
     (void)user;
     sc_ctx *ctx = program->ctx;
-    const sc_options options = sc_options_default();
+    const sc_options options = sc_options_here();
     sc_pipeline pipeline = {.env = {.options = &options}};
     sc_executable made;
     sc_rt_program *running = NULL;

@@ -266,7 +266,7 @@ static sc_status lower_apart(sc_ctx *ctx, sc_pipeline *pipeline, const sc_method
 
 static sc_status lower(sc_ctx *ctx, const sc_etrecord_program *stage, const sc_method *edge,
                        handed_list *handed, sc_executable *made) {
-    sc_options options = sc_options_default();
+    sc_options options = sc_options_here();
     options.remove_view_copy = false;  // a value has the shape of its node
     sc_pipeline pipeline = {.arena = ctx->arena,
                             .env = {.options = &options, .evaluator = &sc_own_evaluator}};

@@ -94,6 +94,12 @@ static sc_status unknown_option(sc_ctx *ctx, sc_option_call call, sc_str key) {
                    sc_sb_terminate(&known));
 }
 
+sc_options sc_options_here(void) {
+    sc_options options = sc_options_default();
+    options.target = SC_STR("sconce");
+    return options;
+}
+
 sc_status sc_options_read(sc_ctx *ctx, sc_option_call call, sc_str json, sc_options *out) {
     const sc_json *object = NULL;
     *out = sc_options_default();

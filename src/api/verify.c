@@ -18,7 +18,7 @@ typedef struct verifying {
 
 static sc_status make_plain(verifying *v, sc_source **pte) {
     sc_ctx *ctx = v->ctx;
-    sc_options options = sc_options_default();
+    sc_options options = sc_options_here();
     sc_pipeline pipeline = {.arena = ctx->arena, .env = {.options = &options}};
     sc_program *program = NULL;
     sc_executable made;

@@ -146,7 +146,7 @@ static sc_status set_weights(sc_ctx *ctx, const watched_state *s, const sc_part 
 }
 
 static sc_status open_part(sc_ctx *ctx, watched_state *s, const sc_part *part) {
-    const sc_options options = sc_options_default();
+    const sc_options options = sc_options_here();
     sc_pipeline pipeline = {.arena = ctx->arena, .env = {.options = &options}};
     sc_program *program = NULL;
     sc_executable made;

@@ -30,8 +30,7 @@ double sc_erfinv_f64(double y) {
 
 double sc_round_decimals_f64(double x, double decimals) {
     double ten = pow(10.0, fabs(decimals));
-    double y = decimals < 0 ? nearbyint(x / ten) * ten : nearbyint(x * ten) / ten;
-    return isfinite(y) ? y : x;
+    return decimals < 0 ? nearbyint(x / ten) * ten : nearbyint(x * ten) / ten;
 }
 
 float sc_erfc_f32(float x) { return (float)erfc((double)x); }
@@ -43,9 +42,9 @@ float sc_hypot_f32(float x, float y) {
     if (isinf(x) || isinf(y)) return INFINITY;
     return (float)sqrt((double)x * (double)x + (double)y * (double)y);
 }
-// The power of ten is rounded to the operand's type first, as PyTorch does.
+// The power of ten is rounded to the operand's type first, and what overflows is infinite, as in
+// PyTorch.
 float sc_round_decimals_f32(float x, float decimals) {
     float ten = (float)pow(10.0, fabs((double)decimals));
-    float y = decimals < 0 ? nearbyintf(x / ten) * ten : nearbyintf(x * ten) / ten;
-    return isfinite(y) ? y : x;
+    return decimals < 0 ? nearbyintf(x / ten) * ten : nearbyintf(x * ten) / ten;
 }

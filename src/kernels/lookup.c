@@ -10,15 +10,14 @@ typedef struct search {
     bool is_real;
 } search;
 
-// Does sorted[k] come before the value? NaN counts as the largest.
+// Does sorted[k] come before the value? NaN does, and before a NaN everything does, as in PyTorch.
 static bool comes_before(const search *s, int64_t k, int64_t at) {
     if (!s->is_real) {
         int64_t x = sc_tensor_integer(s->sorted, k), v = sc_tensor_integer(s->values, at);
         return s->right ? x <= v : x < v;
     }
     double x = sc_tensor_real(s->sorted, k), v = sc_tensor_real(s->values, at);
-    if (v != v) return s->right || x == x;
-    return s->right ? x <= v : x < v;
+    return s->right ? !(x > v) : !(x >= v);
 }
 
 static void search_rows(const search *s, int64_t row, bool shares_row) {
@@ -163,9 +162,9 @@ static sc_status run_embedding_bag(const sc_kernel_call *call) {
         !sc_dtype_is_float((sc_dtype)b.weight->dtype) || b.out->dtype != b.weight->dtype ||
         !sc_dtype_is_integral((sc_dtype)b.indices->dtype, false) ||
         !sc_dtype_is_integral((sc_dtype)b.offsets->dtype, false) ||
-        (b.weights &&
-         (b.weights->numel != b.indices->numel || !sc_dtype_is_float((sc_dtype)b.weights->dtype))))
+        (b.weights && b.weights->numel != b.indices->numel))
         return sc_call_fail(call, SC_ERR_SHAPE, "the shapes do not agree");
+    if (b.weights && b.weights->dtype != b.weight->dtype) return sc_call_no_kernel(call);
     for (int64_t i = 0; b.sizes->numel != b.count && i < b.sizes->numel; i++)
         sc_tensor_put_integer(b.sizes, i, 0);  // as long as the offsets: PyTorch fills in nothing
     for (int64_t bag = 0; bag < b.count; bag++) {

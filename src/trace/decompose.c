@@ -29,28 +29,12 @@ typedef struct graph_trace {
 static sc_status trace_graph(method_trace *m, const sc_graph *source, sc_graph *parent,
                              sc_graph **out);
 
+static sc_x known_value(sc_trace *t, sc_value *value) {
+    return ((graph_trace *)t)->values[value->mark];
+}
+
 static sc_x from_arg(graph_trace *g, const sc_arg *arg) {
-    sc_trace *t = &g->trace;
-    switch ((sc_arg_kind)arg->kind) {
-    case SC_ARG_VALUE: return g->values[arg->value->mark];
-    case SC_ARG_INT: return sc_x_int(t, arg->i);
-    case SC_ARG_FLOAT: return sc_x_float(t, arg->f);
-    case SC_ARG_BOOL: return sc_x_bool(arg->b);
-    case SC_ARG_STR: return sc_x_new(t, (sc_x_data){.kind = SC_X_STR, .str = arg->str});
-    case SC_ARG_DEVICE: return sc_x_new(t, (sc_x_data){.kind = SC_X_DEVICE, .str = arg->str});
-    case SC_ARG_DTYPE: return sc_x_dtype(t, (sc_dtype)arg->code);
-    case SC_ARG_LAYOUT: return sc_x_new(t, (sc_x_data){.kind = SC_X_LAYOUT, .code = arg->code});
-    case SC_ARG_MEMORY_FORMAT: return sc_x_format(t, (sc_memory_format)arg->code);
-    case SC_ARG_GRAPH: return sc_x_new(t, (sc_x_data){.kind = SC_X_GRAPH, .graph = arg->graph});
-    case SC_ARG_PART: return sc_x_new(t, (sc_x_data){.kind = SC_X_PART, .part = arg->part});
-    case SC_ARG_LIST: {
-        sc_x *items = sc_new_array(t->arena, sc_x, arg->count ? arg->count : 1);
-        for (uint32_t i = 0; i < arg->count; i++) items[i] = from_arg(g, &arg->items[i]);
-        return sc_x_list_of(t, items, arg->count);
-    }
-    case SC_ARG_NONE: break;
-    }
-    return X_NONE;
+    return sc_trace_cell(&g->trace, arg, known_value);
 }
 
 static sc_x *from_args(graph_trace *g, const sc_node *node) {

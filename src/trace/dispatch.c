@@ -7,7 +7,8 @@
 // Expansions call each other a handful of levels deep; more is a cycle in the table.
 #define DEPTH_MAX 64
 
-static sc_x run_expansion(sc_trace *t, const sc_op *op, const sc_expansion *how, const sc_x *args) {
+sc_x sc_trace_expand(sc_trace *t, const sc_op *op, const sc_x *args) {
+    const sc_expansion *how = sc_op_expansion(op);
     if (t->depth >= DEPTH_MAX)
         return sc_trace_fail(t, SC_ERR_INTERNAL, NULL, "the expansion of %s does not end",
                              op->name);
@@ -26,7 +27,7 @@ static bool is_taken_at_its_word(const sc_trace *t, const sc_op *op) {
 static sc_x answer(sc_trace *t, const sc_op *op, sc_x *args) {
     const sc_expansion *how = sc_op_expansion(op);
     if (is_taken_at_its_word(t, op)) args[0] = sc_f_viewable(t, args[0], args[1]);
-    if (how && (t->plain || sc_op_has(op, SC_COMPOSITE))) return run_expansion(t, op, how, args);
+    if (how && (t->plain || sc_op_has(op, SC_COMPOSITE))) return sc_trace_expand(t, op, args);
     if (t->plain) return sc_trace_record(t, op, args, op->schema->param_count);
     return sc_trace_functional(t, op, args, op->schema->param_count);
 }

@@ -82,8 +82,8 @@ sc_dim sc_trace_product(sc_trace *t, const sc_dim *dims, uint32_t count) {
     return product;
 }
 
-void sc_trace_init(sc_trace *t, sc_ctx *ctx, sc_arena *arena, sc_graph *graph,
-                   const sc_trace_hooks *hooks) {
+void sc_trace_begin(sc_trace *t, sc_ctx *ctx, sc_arena *arena, sc_graph *graph,
+                    const sc_trace_hooks *hooks) {
     static const sc_spec none = {.dtype = SC_DTYPE_F32};
     *t = (sc_trace){.ctx = ctx,
                     .arena = arena,
@@ -96,6 +96,11 @@ void sc_trace_init(sc_trace *t, sc_ctx *ctx, sc_arena *arena, sc_graph *graph,
     t->poison.value = sc_new(arena, sc_value);
     t->poison.value->spec = none;
     t->poisoned = (sc_x_data){.kind = SC_X_TENSOR, .tensor = &t->poison};
+}
+
+void sc_trace_init(sc_trace *t, sc_ctx *ctx, sc_arena *arena, sc_graph *graph,
+                   const sc_trace_hooks *hooks) {
+    sc_trace_begin(t, ctx, arena, graph, hooks);
     for (uint32_t i = 0; i < graph->inputs.count; i++) {
         sc_value *input = graph->inputs.data[i];
         if (input->type == SC_VALUE_INT && input->has_dim)
@@ -158,7 +163,7 @@ sc_x sc_trace_number(sc_trace *t, sc_value *value) {
     return sc_x_new(t, (sc_x_data){.kind = SC_X_VALUE, .value = value});
 }
 
-static sc_x plain_result(sc_trace *t, sc_value *value) {
+sc_x sc_trace_plain(sc_trace *t, sc_value *value) {
     if (value->type != SC_VALUE_TENSOR) return sc_trace_number(t, value);
     sc_trace_note_sizes(t, value);
     sc_traced *tensor = sc_new(t->arena, sc_traced);
@@ -223,7 +228,7 @@ static sc_x record_args(sc_trace *t, const sc_op *op, const sc_x *args, uint32_t
         return sc_trace_fail(t, SC_ERR_LIMIT, NULL, "the program has more than %llu nodes",
                              (unsigned long long)ctx->limits.node_max);
     sc_node *node = NULL;
-    sc_status status = sc_build(t->graph, NULL, op, list, count, &t->meta, &node);
+    sc_status status = sc_build(t->graph, t->before, op, list, count, &t->meta, &node);
     if (status != SC_OK) {
         t->status = status;
         return &t->poisoned;
@@ -233,9 +238,9 @@ static sc_x record_args(sc_trace *t, const sc_op *op, const sc_x *args, uint32_t
         adopt_symbols(t->source, node);
     const sc_schema *schema = op->schema;
     bool is_list = schema->return_count == 1 && schema->returns[0].is_list;
-    if (node->out_count == 1 && !is_list) return plain_result(t, node->outs[0]);
+    if (node->out_count == 1 && !is_list) return sc_trace_plain(t, node->outs[0]);
     sc_x *outs = sc_new_array(t->arena, sc_x, node->out_count ? node->out_count : 1);
-    for (uint32_t i = 0; i < node->out_count; i++) outs[i] = plain_result(t, node->outs[i]);
+    for (uint32_t i = 0; i < node->out_count; i++) outs[i] = sc_trace_plain(t, node->outs[i]);
     return sc_x_list_of(t, outs, node->out_count);
 }
 

@@ -107,6 +107,7 @@ struct sc_trace {
     sc_ctx *ctx;
     sc_arena *arena;  // of cells and lists: what a plain call made there is gone after it
     sc_graph *graph;  // being built
+    sc_node *before;  // new nodes go before this one; NULL: to the end
     sc_exprs *exprs;
     sc_meta meta;  // of the source node under way; goes to every node recorded
     const sc_node *source;
@@ -132,6 +133,9 @@ struct sc_trace {
     sc_trace_hooks hooks;
 };
 
+// A trace into `graph`, which knows no sizes yet.
+void sc_trace_begin(sc_trace *t, sc_ctx *ctx, sc_arena *arena, sc_graph *graph,
+                    const sc_trace_hooks *hooks);
 // `graph` is empty but for its inputs, which are registered as sources of sizes.
 void sc_trace_init(sc_trace *t, sc_ctx *ctx, sc_arena *arena, sc_graph *graph,
                    const sc_trace_hooks *hooks);
@@ -152,6 +156,11 @@ sc_x sc_trace_op(sc_trace *t, sc_op_id id, const sc_x *args);
 // Records one node, whatever the table says about expanding it.
 sc_x sc_trace_record(sc_trace *t, const sc_op *op, const sc_x *args, uint32_t count);
 
+// An argument of a node as a cell; `find` says what the values in it are.
+typedef sc_x (*sc_trace_find_fn)(sc_trace *t, sc_value *value);
+sc_x sc_trace_cell(sc_trace *t, const sc_arg *arg, sc_trace_find_fn find);
+// A value of the graph that is being built: a plain tensor, or the number that it holds.
+sc_x sc_trace_plain(sc_trace *t, sc_value *value);
 // A tensor that aliases nothing.
 sc_x sc_trace_fresh(sc_trace *t, sc_value *value);
 // The number a source or recorded value stands for.

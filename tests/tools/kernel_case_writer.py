@@ -166,7 +166,7 @@ def header(op, args, kwargs, tag):
         lines.extend(value_lines(value))
 
 
-def case(op, *args, tag="", tol=None, shape=False, match=True, **kwargs):
+def case(op, *args, tag="", tol=None, shape=False, only=0, match=True, **kwargs):
     """One call. match=False leaves out calls that PyTorch itself refuses."""
     before = [a.clone() if isinstance(a, torch.Tensor) else a for a in args]
     try:
@@ -180,6 +180,8 @@ def case(op, *args, tag="", tol=None, shape=False, match=True, **kwargs):
         lines.append(f"tol {tol[0]} {tol[1]}")
     if shape:
         lines.append("shape")
+    if only:
+        lines.append(f"only {only}")
     mutates = op._schema.is_mutable
     for r in (
         [result]

@@ -15,7 +15,12 @@ const forTests = new Set([
 ]);
 
 // Function families that rows of a table or the schema generator name, by prefix.
-const columns = { sc_infer_: "INFER", sc_expand_: "EXPAND_FN", sc_pass_: "PASS(?:_ENV)?" };
+const columns = {
+  sc_infer_: "INFER",
+  sc_expand_: "EXPAND_FN",
+  sc_official_: "(?:OFFICIAL|WHERE)",
+  sc_pass_: "PASS(?:_ENV)?",
+};
 const generated = "sc_fb_get_";
 
 const { error, finish } = reporter("unused");

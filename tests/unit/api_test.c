@@ -49,8 +49,7 @@ static void check_option(sc_job *job, const char *json, const char *message) {
 
 TEST(options_are_what_their_rows_say) {
     sc_job *job = open_job();
-    check_option(job, "{\"snapshots\": true}",
-                 "'snapshots'; the known ones are share_mutable_buffers, ");
+    check_option(job, "{\"snapshots\": true}", "'snapshots'; the known ones are target, ");
     check_option(job, "[1]", "must be a JSON object");
     check_option(job, "{\"alloc_graph_input\": 1}", "'alloc_graph_input' must be true or false");
     check_option(job, "{\"segment_alignment\": 14}", "must be a power of two up to 2^24");
@@ -269,7 +268,7 @@ TEST(transform_checks_what_a_pass_needs) {
     CHECK_STATUS(transform(job, made, "[\"numbers\"]", &edge), SC_ERR_STATE);
     check_last(job, "numbers cannot run", "Run strides first.");
     CHECK_STATUS(sc_compile_to_executorch(job, made, (sc_str){0}, &edge), SC_ERR_STATE);
-    check_last(job, "const_fold cannot run", "Run strides first.");
+    check_last(job, "official cannot run", "Run strides first.");
     sc_job_close(job);
 }
 

@@ -10,6 +10,7 @@
 //   m DTYPE SIZES ORDER DATA     what argument 0 holds afterwards, for ops that write it
 //   tol RELATIVE ABSOLUTE        instead of the dtype's own tolerance
 //   shape                        compare shapes only (the values are unspecified)
+//   only COUNT                   compare as many results only (PyTorch leaves the others open)
 //   fails SLUG                   the call must fail with this status
 #ifndef KERNEL_CASE_H
 #define KERNEL_CASE_H
@@ -33,6 +34,7 @@ typedef struct kernel_case {
     uint32_t out_count;
     kernel_case_expected expected[KERNEL_CASE_ITEMS_MAX];
     uint32_t expected_count;
+    uint32_t compared;  // results; 0: all
     bool in_place, shape_only, has_tolerance;
     double relative, absolute;
     const char *fails;
@@ -46,5 +48,8 @@ typedef void (*kernel_case_fn)(void *user, const kernel_case *t);
 void kernel_cases_visit(kernel_case_fn visit, void *user);
 // The arguments of the out form: kept inputs, then outs. Returns their count.
 uint32_t kernel_case_arguments(const kernel_case *t, sc_evalue **args);
+// Fails the test where result `k` is not what PyTorch gives.
+void kernel_case_compare(const kernel_case *t, uint32_t k, const sc_tensor *actual,
+                         const kernel_case_expected *e);
 
 #endif

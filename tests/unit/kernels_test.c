@@ -1,5 +1,4 @@
 // Runs every kernel on its cases (kernel_case.h) and compares what it gives with PyTorch's results.
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -9,66 +8,6 @@
 #include "kernel_case.h"
 #include "rt/internal.h"
 
-// --- Comparing -----------------------------------------------------------------------------------
-
-static double number_of(sc_dtype dtype, const uint8_t *bytes, int64_t i) {
-    const uint8_t *at = bytes + (size_t)i * sc_dtype_bytes(dtype);
-    uint16_t half;
-    float single;
-    double real;
-    switch (dtype) {
-    case SC_DTYPE_F16: memcpy(&half, at, 2); return (double)sc_f16_to_f32(half);
-    case SC_DTYPE_BF16: memcpy(&half, at, 2); return (double)sc_bf16_to_f32(half);
-    case SC_DTYPE_F32: memcpy(&single, at, 4); return (double)single;
-    default: memcpy(&real, at, 8); return real;
-    }
-}
-
-static void tolerance_of(const kernel_case *t, unsigned dtype, double *relative, double *absolute) {
-    bool is_half = dtype == SC_DTYPE_F16, is_brain = dtype == SC_DTYPE_BF16;
-    *relative = is_brain ? 1.6e-2 : is_half ? 2e-3 : dtype == SC_DTYPE_F64 ? 1e-9 : 1e-5;
-    *absolute = is_brain ? 1e-2 : is_half ? 1e-3 : dtype == SC_DTYPE_F64 ? 1e-10 : 1e-6;
-    if (t->has_tolerance) {
-        *relative = t->relative;
-        *absolute = t->absolute;
-    }
-}
-
-static bool is_close(double actual, double wanted, double relative, double absolute) {
-    if (wanted != wanted || actual != actual) return (wanted != wanted) == (actual != actual);
-    if (isinf(wanted) || isinf(actual)) return wanted == actual;
-    return fabs(actual - wanted) <= absolute + relative * fabs(wanted);
-}
-
-static void compare(const kernel_case *t, uint32_t k, const sc_tensor *actual,
-                    const kernel_case_expected *e) {
-    const sc_tensor *wanted = &e->tensor;
-    bool same = actual->rank == wanted->rank;
-    for (uint32_t d = 0; same && d < wanted->rank; d++) same = actual->sizes[d] == wanted->sizes[d];
-    if (!same) {
-        FAIL("%s: result %u has another shape", t->name, k);
-        return;
-    }
-    if (t->shape_only) return;
-    const sc_dtype part = sc_dtype_to_real((sc_dtype)wanted->dtype);
-    if (!sc_dtype_is_float(part)) {
-        if (memcmp(actual->data, e->bytes,
-                   (size_t)wanted->numel * sc_dtype_bytes((sc_dtype)wanted->dtype)) != 0)
-            FAIL("%s: result %u (%s) differs", t->name, k, sc_dtype_name((sc_dtype)wanted->dtype));
-        return;
-    }
-    double relative, absolute;
-    tolerance_of(t, part, &relative, &absolute);
-    const int64_t parts = wanted->numel * (part == wanted->dtype ? 1 : 2);
-    for (int64_t i = 0; i < parts; i++) {
-        double a = number_of(part, actual->data, i), b = number_of(part, e->bytes, i);
-        if (!is_close(a, b, relative, absolute)) {
-            FAIL("%s: result %u, element %lld is %.9g, not %.9g", t->name, k, (long long)i, a, b);
-            return;
-        }
-    }
-}
-
 // --- Running -------------------------------------------------------------------------------------
 
 static void *aligned(void *p) { return (void *)(((uintptr_t)p + 63) & ~(uintptr_t)63); }
@@ -76,18 +15,18 @@ static void *aligned(void *p) { return (void *)(((uintptr_t)p + 63) & ~(uintptr_
 static void check_results(const kernel_case *t) {
     uint32_t k = 0;
     if (t->in_place) {
-        compare(t, 0, t->inputs[0]->tensor, &t->expected[0]);
+        kernel_case_compare(t, 0, t->inputs[0]->tensor, &t->expected[0]);
         return;
     }
     for (uint32_t i = 0; i < t->out_count; i++) {
         const sc_evalue *out = t->outs[i];
         if (out->tag == SC_EVALUE_TENSOR) {
-            compare(t, k, out->tensor, &t->expected[k]);
+            kernel_case_compare(t, k, out->tensor, &t->expected[k]);
             k++;
             continue;
         }
         for (uint32_t j = 0; j < out->count; j++, k++)
-            compare(t, k, out->tensors[j]->tensor, &t->expected[k]);
+            kernel_case_compare(t, k, out->tensors[j]->tensor, &t->expected[k]);
     }
 }
 

@@ -1,0 +1,149 @@
+// What the official runtime has no kernel for, or refuses, is expanded into what it runs
+// (trace/official). After delegation, because a backend may take an operator whole. An expansion is
+// traced in the node's place, on operands that are row-major; what it cannot say stays as it is.
+// In wasm: -Os
+#include "trace/official/official.h"
+
+#include "passes/layout.h"
+#include "passes/passes.h"
+#include "trace/expand.h"
+
+typedef struct expander {
+    sc_trace trace;  // first: the dispatch gets it
+    bool changed;
+} expander;
+
+// Views are copies in the edge dialect, and a copy is dense, whatever it is of.
+static sc_x record(sc_trace *t, const sc_op *op, const sc_x *args) {
+    const sc_op *as = sc_op_has(op, SC_VIEW) && op->copy ? op->copy : op;
+    sc_x x = sc_trace_record(t, as, args, op->schema->param_count);
+    sc_node *node = t->before->prev;
+    for (uint32_t i = 0; t->status == SC_OK && i < node->out_count; i++) {
+        sc_value *value = node->outs[i];
+        if (value->type != SC_VALUE_TENSOR) continue;
+        if (as != op) sc_spec_set_contiguous(t->exprs, &value->spec);
+        sc_spec_canonicalise(t->exprs, &value->spec);
+    }
+    return x;
+}
+
+static sc_x dispatch(sc_trace *t, const sc_op *op, sc_x *args) {
+    return sc_op_expansion(op) ? sc_trace_expand(t, op, args) : record(t, op, args);
+}
+
+static sc_graph *no_body(sc_trace *t, const sc_graph *body) {
+    (void)t;
+    (void)body;
+    return NULL;
+}
+
+static sc_x row_major(sc_trace *t, sc_x x) {
+    if (x->kind == SC_X_TENSOR) return sc_f_contiguous(t, x);
+    if (x->kind != SC_X_LIST) return x;
+    sc_x *items = sc_new_array(t->arena, sc_x, x->count ? x->count : 1);
+    for (uint32_t i = 0; i < x->count; i++) items[i] = row_major(t, x->items[i]);
+    return sc_x_list_of(t, items, x->count);
+}
+
+static sc_x in_layout_of(sc_trace *t, sc_x x, const sc_spec *spec) {
+    if (sc_spec_is_contiguous(t->exprs, spec)) return x;
+    bool is_last = sc_spec_is_channels_last(t->exprs, spec);
+    return CALL(t, clone, x,
+                sc_x_format(t, is_last ? SC_MEMORY_FORMAT_CHANNELS_LAST
+                                       : SC_MEMORY_FORMAT_CHANNELS_LAST_3D));
+}
+
+static bool stands_for(const sc_x x, const sc_value *value) {
+    const sc_spec *spec = sc_x_spec(x);
+    return x->kind == SC_X_TENSOR && spec->dtype == value->spec.dtype &&
+           sc_spec_same_sizes(spec, &value->spec);
+}
+
+// The results of the expansion, in the layout of the node's; those that nobody uses may be missing.
+static void finish(sc_trace *t, const sc_node *node, sc_x result, sc_x *outs) {
+    for (uint32_t i = 0; i < node->out_count && t->status == SC_OK; i++) {
+        if (node->outs[i]->use_count == 0) continue;
+        outs[i] = result->kind == SC_X_LIST ? sc_x_at(t, result, i) : result;
+        if (t->status == SC_OK && !stands_for(outs[i], node->outs[i]))
+            sc_trace_fail(t, SC_ERR_UNSUPPORTED, NULL, "result %u would be another tensor", i);
+        outs[i] = in_layout_of(t, outs[i], &node->outs[i]->spec);
+    }
+}
+
+// Nothing is computed where nothing is wanted.
+static sc_x empty_results(sc_trace *t, const sc_node *node) {
+    sc_x *items = sc_new_array(t->arena, sc_x, node->out_count + 1);
+    for (uint32_t i = 0; i < node->out_count; i++) {
+        const sc_spec *spec = &node->outs[i]->spec;
+        if (node->outs[i]->use_count == 0) continue;
+        if (node->outs[i]->type != SC_VALUE_TENSOR || !sc_spec_is_empty(spec)) return NULL;
+        items[i] = sc_f_zeros(t, sc_x_dims(t, spec->sizes, spec->rank), (sc_dtype)spec->dtype);
+    }
+    return sc_x_list_of(t, items, node->out_count);
+}
+
+static void take_back(sc_node *node, const sc_node *last) {
+    while (node->prev != last) sc_node_erase(node->prev);
+}
+
+static sc_status expand(expander *e, sc_node *node, const sc_official *row) {
+    sc_trace *t = &e->trace;
+    const sc_node *last = node->prev;
+    const sc_diag_mark diags = sc_diags_mark(t->ctx);
+    sc_x *args = sc_new_array(t->arena, sc_x, node->arg_count + 1);
+    sc_x *outs = sc_new_array(t->arena, sc_x, node->out_count + 1);
+    sc_where_set_node(t->ctx, node);
+    t->before = node;
+    t->source = node;
+    t->meta = node->meta;
+    for (uint32_t i = 0; i < node->arg_count; i++)
+        args[i] = row_major(t, sc_trace_cell(t, &node->args[i], sc_trace_plain));
+    sc_x result = empty_results(t, node);
+    finish(t, node, result ? result : row->expand(t, args), outs);
+    if (t->status == SC_ERR_CANCELLED || t->status == SC_ERR_LIMIT) return t->status;
+    if (t->status != SC_OK) {
+        sc_diags_rewind(t->ctx, diags);
+        take_back(node, last);
+        t->status = SC_OK;
+        return SC_OK;
+    }
+    for (uint32_t i = 0; i < node->out_count; i++)
+        if (outs[i]) sc_replace_uses(node->outs[i], sc_trace_arg(t, outs[i]).value);
+    sc_node_erase(node);
+    e->changed = true;
+    return SC_OK;
+}
+
+static sc_status visit(sc_ctx *ctx, sc_graph *graph, void *user) {
+    static const sc_trace_hooks hooks = {.dispatch = dispatch, .body = no_body};
+    sc_arena arena;
+    expander e = {0};
+    sc_status status = SC_OK;
+    sc_arena_init(&arena);
+    for (sc_node *node = graph->first, *next; node && status == SC_OK; node = next) {
+        next = node->next;
+        const sc_official *row = sc_official_lack(node);
+        if (!row) continue;
+        sc_trace_begin(&e.trace, ctx, &arena, graph, &hooks);
+        e.trace.plain = 1;
+        status = expand(&e, node, row);
+    }
+    sc_arena_deinit(&arena);
+    *(bool *)user = *(bool *)user || e.changed;
+    return status;
+}
+
+// Numbers, mixed dtypes and memory formats are what edge passes know about.
+static sc_status to_edge(sc_ctx *ctx, sc_method *method) {
+    SC_TRY(sc_pass_numbers(ctx, method));
+    SC_TRY(sc_pass_promote(ctx, method));
+    SC_TRY(sc_pass_dim_order(ctx, method));
+    return sc_pass_dce(ctx, method);
+}
+
+sc_status sc_pass_official(sc_ctx *ctx, sc_method *method, const sc_pass_env *env) {
+    bool changed = false;
+    if (env->options && !sc_str_is(env->options->target, "executorch")) return SC_OK;
+    SC_TRY(sc_graphs_visit(ctx, method->graph, visit, &changed));
+    return changed ? to_edge(ctx, method) : SC_OK;
+}

@@ -1,0 +1,95 @@
+// Bags of embeddings: the bag that a row goes to is how many bags begin at it or before, less one;
+// rows are then added up where their bags are. The largest of a bag is found as scatter.c does it.
+// In wasm: -Os
+#include "trace/official/official.h"
+
+enum { SUM, MEAN, MAX };
+
+typedef struct bags {
+    sc_x rows, bag, counts;  // [n, columns], [n], [n]: does the row count?
+    sc_dim count, n;
+    sc_dtype dtype;  // that is computed in
+} bags;
+
+static sc_x starts(sc_trace *t, sc_x offsets, sc_dim count) {
+    return sc_f_to(t, sc_o_part(t, offsets, 0, sc_dim_int(0), count), SC_DTYPE_I64);
+}
+
+// A bag may begin behind the last row: it is empty.
+static sc_x bag_of_rows(sc_trace *t, sc_x offsets, sc_dim count, sc_dim n) {
+    sc_dim room = sc_trace_add(t, n, sc_dim_int(1));
+    sc_x zeros = sc_f_zeros(t, X_LIST(t, sc_x_dim(t, room)), SC_DTYPE_I64);
+    sc_x ones = sc_f_full(t, X_LIST(t, sc_x_dim(t, count)), sc_x_int(t, 1), SC_DTYPE_I64);
+    sc_x begun = CALL(t, scatter_add, zeros, sc_x_int(t, 0), starts(t, offsets, count), ones);
+    sc_x bag = CALL(t, sub_Tensor, CALL(t, cumsum, begun, sc_x_int(t, 0)), sc_x_int(t, 1));
+    return sc_o_part(t, bag, 0, sc_dim_int(0), n);
+}
+
+static sc_x add_up(sc_trace *t, const bags *b, sc_x rows) {
+    sc_dim sizes[2] = {b->count, sc_x_size(rows, 1)};
+    sc_x zeros = sc_f_zeros(t, sc_x_dims(t, sizes, sc_x_rank(rows)), b->dtype);
+    return CALL(t, index_put, zeros, X_LIST(t, b->bag), rows, X_TRUE);
+}
+
+static sc_x added(sc_trace *t, const bags *b) {
+    return add_up(t, b,
+                  sc_o_where_else(t, sc_f_unsqueeze(t, b->counts, 1), b->rows, sc_x_int(t, 0)));
+}
+
+static sc_x how_many(sc_trace *t, const bags *b) {
+    return sc_f_unsqueeze(t, add_up(t, b, sc_f_to(t, b->counts, b->dtype)), 1);
+}
+
+static sc_x averaged(sc_trace *t, const bags *b) {
+    sc_x many = CALL(t, maximum, how_many(t, b), sc_x_float(t, 1));
+    return CALL(t, div_Tensor, added(t, b), many);
+}
+
+// --- The largest ---------------------------------------------------------------------------------
+
+static sc_x larger(sc_trace *t, const sc_x *before, const sc_x *after) {
+    sc_x take = sc_o_and(t, CALL(t, eq_Tensor, before[1], after[1]),
+                         CALL(t, ge_Tensor, before[0], after[0]));
+    return X_LIST(t, sc_o_where(t, take, before[0], after[0]), after[1]);
+}
+
+// The last row of each bag, once every row has been compared with those before it.
+static sc_x largest(sc_trace *t, const bags *b) {
+    const int64_t n = sc_x_static_size(t, b->rows, 0);
+    sc_x lowest = sc_o_lowest(t, b->dtype);
+    sc_x both[2] = {sc_o_where_else(t, sc_f_unsqueeze(t, b->counts, 1), b->rows, lowest),
+                    sc_f_unsqueeze(t, b->bag, 1)};
+    if (t->status != SC_OK || n < 1) return sc_o_refuse(t);
+    sc_o_scan(t, both, 2, 0, larger);
+    sc_x next = sc_o_pad(t, sc_o_steps(t, b->bag, 0, 1, n - 1, 1), 0, 0, 1, sc_x_int(t, -1));
+    sc_x end = sc_x_dim(t, b->count);
+    sc_x to = sc_o_where_else(t, CALL(t, ne_Tensor, b->bag, next), b->bag, end);
+    sc_dim sizes[2] = {sc_trace_add(t, b->count, sc_dim_int(1)), sc_x_size(b->rows, 1)};
+    sc_x room = sc_f_zeros(t, sc_x_dims(t, sizes, 2), b->dtype);
+    sc_x all = CALL(t, index_put, room, X_LIST(t, to), both[0], X_FALSE);
+    sc_x most = sc_o_part(t, all, 0, sc_dim_int(0), b->count);
+    sc_x is_full = CALL(t, gt_Scalar, how_many(t, b), sc_x_int(t, 0));
+    return sc_o_where_else(t, is_full, most, sc_x_int(t, 0));
+}
+
+// (weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights,
+//  include_last_offset, padding_idx); only the bags themselves
+sc_x sc_official_embedding_bag(sc_trace *t, const sc_x *a) {
+    const sc_spec *out = &t->source->outs[0]->spec;
+    const int64_t mode = sc_x_number(a[4], -1), padding = sc_x_number(a[8], -1);
+    if (sc_o_wants(t, 1) || sc_o_wants(t, 2) || sc_o_wants(t, 3) || out->rank != 2 ||
+        sc_x_rank(a[1]) != 1 || sc_x_rank(a[2]) != 1 || sc_x_rank(a[0]) != 2)
+        return sc_o_refuse(t);
+    bags b = {.count = out->sizes[0],
+              .n = sc_x_size(a[1], 0),
+              .dtype = sc_f_opmath((sc_dtype)out->dtype)};
+    if (sc_dim_is(b.n, 0)) return sc_f_zeros(t, sc_x_dims(t, out->sizes, 2), (sc_dtype)out->dtype);
+    sc_x indices = sc_f_to(t, a[1], SC_DTYPE_I64);
+    b.rows = sc_f_to(t, CALL(t, index_select, a[0], sc_x_int(t, 0), indices), b.dtype);
+    if (!sc_x_is_none(a[6]))
+        b.rows = CALL(t, mul_Tensor, b.rows, sc_f_unsqueeze(t, sc_f_to(t, a[6], b.dtype), 1));
+    b.bag = bag_of_rows(t, a[2], b.count, b.n);
+    b.counts = CALL(t, ne_Scalar, indices, sc_x_int(t, padding));
+    sc_x made = mode == SUM ? added(t, &b) : mode == MEAN ? averaged(t, &b) : largest(t, &b);
+    return sc_f_to(t, made, (sc_dtype)out->dtype);
+}

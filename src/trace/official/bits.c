@@ -1,0 +1,63 @@
+// Shifts. The official kernels have them under another name, but leave open what comes of shifting
+// by less than nothing or by all bits and more: nothing is left, or the sign.
+// In wasm: -Os
+#include "trace/official/official.h"
+
+typedef struct shift {
+    sc_x x, by;  // both of the result's dtype
+    int64_t bits;
+    bool is_signed;
+} shift;
+
+static shift read(sc_trace *t, const sc_x *a) {
+    const sc_dtype dtype = (sc_dtype)t->source->outs[0]->spec.dtype;
+    const bool is_signed = dtype != SC_DTYPE_U8 && dtype != SC_DTYPE_BOOL;
+    shift s = {sc_f_to(t, a[0], dtype), a[1], 8 * sc_dtype_bytes(dtype), is_signed};
+    if (a[1]->kind == SC_X_TENSOR) s.by = sc_f_to(t, a[1], dtype);
+    if (!sc_dtype_is_integral(dtype, false)) sc_o_refuse(t);
+    return s;
+}
+
+static sc_x is_in_range(sc_trace *t, const shift *s, int64_t end) {
+    return sc_o_and(t, CALL(t, ge_Scalar, s->by, sc_x_int(t, 0)),
+                    CALL(t, lt_Scalar, s->by, sc_x_int(t, end)));
+}
+
+static sc_x nothing(sc_trace *t, const shift *s) {
+    return CALL(t, bitwise_and_Scalar, s->x, sc_x_int(t, 0));
+}
+
+// (self, other), a number
+sc_x sc_official_shift_left_by(sc_trace *t, const sc_x *a) {
+    const shift s = read(t, a);
+    const int64_t by = sc_x_number(a[1], -1);
+    if (a[1]->kind != SC_X_INT || a[1]->dim.expr) return sc_o_refuse(t);
+    if (by < 0 || by >= s.bits) return nothing(t, &s);
+    return CALL(t, bitwise_left_shift_Tensor_Scalar, s.x, sc_x_int(t, by));
+}
+
+sc_x sc_official_shift_right_by(sc_trace *t, const sc_x *a) {
+    const shift s = read(t, a);
+    int64_t by = sc_x_number(a[1], -1);
+    if (a[1]->kind != SC_X_INT || a[1]->dim.expr) return sc_o_refuse(t);
+    if ((by < 0 || by >= s.bits) && !s.is_signed) return nothing(t, &s);
+    if (by < 0 || by >= s.bits) by = s.bits - 1;
+    return CALL(t, bitwise_right_shift_Tensor_Scalar, s.x, sc_x_int(t, by));
+}
+
+// (self, other), tensors
+sc_x sc_official_shift_left(sc_trace *t, const sc_x *a) {
+    const shift s = read(t, a);
+    sc_x fits = is_in_range(t, &s, s.bits);
+    sc_x by = sc_o_where_else(t, fits, s.by, sc_x_int(t, 0));
+    sc_x shifted = CALL(t, bitwise_left_shift_Tensor, s.x, by);
+    return sc_o_where_else(t, fits, shifted, sc_x_int(t, 0));
+}
+
+sc_x sc_official_shift_right(sc_trace *t, const sc_x *a) {
+    const shift s = read(t, a);
+    sc_x fits = is_in_range(t, &s, s.bits);
+    sc_x by = sc_o_where_else(t, fits, s.by, sc_x_int(t, s.is_signed ? s.bits - 1 : 0));
+    sc_x shifted = CALL(t, bitwise_right_shift_Tensor, s.x, by);
+    return s.is_signed ? shifted : sc_o_where_else(t, fits, shifted, sc_x_int(t, 0));
+}

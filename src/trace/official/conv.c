@@ -1,0 +1,108 @@
+// Convolutions of three dimensions. A plane of the result is a convolution of two dimensions, whose
+// channels are those of the input at each depth that the kernel sees: depth goes into the channels,
+// in the weight by a view of it. So a plane at a time is all that is copied.
+//
+// A transposed one is the same on an input that is spread by the stride and turned around in depth;
+// its planes then come in the opposite order.
+// In wasm: -Os
+#include "trace/official/official.h"
+
+enum { PLANES_MAX = 256, DEPTH = 2 };
+
+typedef struct deep {
+    sc_x input, weight, bias, groups;  // the weight: of two dimensions
+    int64_t stride[3], padding[3], dilation[3], more[3];
+    bool transposed;
+    int64_t taps;  // of the kernel in depth
+} deep;
+
+bool sc_official_is_deep(const sc_node *node) {
+    const sc_arg *input = sc_node_arg(node, "input");
+    return input->kind == SC_ARG_VALUE && input->value->spec.rank == 5;
+}
+
+static void spread(int64_t *values, uint32_t count) {
+    for (uint32_t i = count; count == 1 && i < 3; i++) values[i] = values[0];
+}
+
+static void read_list(sc_trace *t, sc_x list, int64_t *out) {
+    uint32_t count = sc_x_int_list(t, list, out, 3);
+    spread(out, count);
+    if (count != 1 && count != 3) sc_o_refuse(t);
+}
+
+// [out, in / groups, depth, h, w] -> [out, in / groups * depth, h, w]; of a transposed one the
+// depth follows the channels that come in, which are the first.
+static sc_x flat_weight(sc_trace *t, const deep *d, sc_x weight) {
+    static const int64_t taps_second[] = {0, 2, 1, 3, 4};
+    sc_dim sizes[4] = {sc_x_size(weight, 0), sc_x_size(weight, 1), sc_x_size(weight, 3),
+                       sc_x_size(weight, 4)};
+    const uint32_t into = d->transposed ? 0 : 1;
+    if (d->transposed) weight = sc_f_permute(t, weight, taps_second);
+    sizes[into] = sc_dim_mul(t->exprs, sizes[into], sc_dim_int(d->taps));
+    return sc_f_view(t, weight, sizes, 4);
+}
+
+// `stride` - 1 planes of zeros after each but the last.
+static sc_x spread_depth(sc_trace *t, sc_x x, int64_t stride) {
+    sc_dim sizes[6];
+    const int64_t depth = sc_x_static_size(t, x, DEPTH);
+    if (stride == 1 || t->status != SC_OK) return x;
+    for (uint32_t i = 0; i < 5; i++) sizes[i < 3 ? i : i + 1] = sc_x_size(x, i);
+    sizes[3] = sc_dim_int(1);
+    x = sc_f_view(t, x, sizes, 6);
+    x = sc_o_pad(t, x, 3, 0, stride - 1, sc_x_int(t, 0));
+    for (uint32_t i = 3; i < 5; i++) sizes[i] = sizes[i + 1];
+    sizes[DEPTH] = sc_dim_int(depth * stride);
+    return sc_o_steps(t, sc_f_view(t, x, sizes, 5), DEPTH, 0, (depth - 1) * stride + 1, 1);
+}
+
+// The planes from `start` on that one plane of the result is made of.
+static sc_x plane(sc_trace *t, const deep *d, int64_t start) {
+    sc_x x = sc_o_steps(t, d->input, DEPTH, start, d->taps, d->dilation[0]);
+    sc_dim sizes[4] = {sc_x_size(x, 0), sc_x_size(x, 1), sc_x_size(x, 3), sc_x_size(x, 4)};
+    sizes[1] = sc_dim_mul(t->exprs, sizes[1], sc_dim_int(d->taps));
+    x = sc_f_view(t, x, sizes, 4);
+    x = CALL(t, convolution, x, d->weight, d->bias, sc_x_ints(t, d->stride + 1, 2),
+             sc_x_ints(t, d->padding + 1, 2), sc_x_ints(t, d->dilation + 1, 2),
+             sc_x_bool(d->transposed), sc_x_ints(t, d->more + 1, 2), d->groups);
+    return sc_f_unsqueeze(t, x, DEPTH);
+}
+
+// How far the first plane of the result is from the start, and how far apart they are.
+static void prepare(sc_trace *t, deep *d, int64_t *first, int64_t *step) {
+    const int64_t reach = d->dilation[0] * (d->taps - 1), edge = d->padding[0];
+    *first = 0;
+    *step = d->stride[0];
+    if (!d->transposed) {
+        d->input = sc_o_pad(t, d->input, DEPTH, edge, edge, sc_x_int(t, 0));
+        return;
+    }
+    d->input = spread_depth(t, CALL(t, flip, d->input, X_INTS(t, DEPTH)), d->stride[0]);
+    const int64_t before = reach + d->more[0] - edge, after = reach - edge;
+    *first = sc_x_static_size(t, d->input, DEPTH) - 1 - edge + (before > 0 ? before : 0);
+    *step = -1;
+    d->input = sc_o_pad(t, d->input, DEPTH, before > 0 ? before : 0, after > 0 ? after : 0,
+                        sc_x_int(t, 0));
+}
+
+// (input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
+sc_x sc_official_convolution(sc_trace *t, const sc_x *a) {
+    deep d = {.input = a[0], .bias = a[2], .groups = a[8], .transposed = sc_x_truth(a[6])};
+    sc_x planes[PLANES_MAX];
+    int64_t first, step;
+    const sc_spec *out = &t->source->outs[0]->spec;
+    const int64_t count = out->rank == 5 && !out->sizes[2].expr ? out->sizes[2].value : 0;
+    read_list(t, a[3], d.stride);
+    read_list(t, a[4], d.padding);
+    read_list(t, a[5], d.dilation);
+    read_list(t, a[7], d.more);
+    d.taps = sc_x_static_size(t, a[1], DEPTH);
+    sc_x_static_size(t, a[0], DEPTH);
+    if (t->status != SC_OK || count < 1 || count > PLANES_MAX) return sc_o_refuse(t);
+    d.weight = flat_weight(t, &d, a[1]);
+    prepare(t, &d, &first, &step);
+    for (int64_t i = 0; i < count && t->status == SC_OK; i++)
+        planes[i] = plane(t, &d, first + i * step);
+    return sc_f_cat(t, planes, t->status == SC_OK ? (uint32_t)count : 0, DEPTH);
+}

@@ -1,0 +1,56 @@
+// Random numbers, of the two generators that the official runtime has: as many bits as there are.
+// In wasm: -Os
+#include "trace/official/official.h"
+
+static sc_x sizes(sc_trace *t) {
+    const sc_spec *out = &t->source->outs[0]->spec;
+    return sc_x_dims(t, out->sizes, out->rank);
+}
+
+static sc_x uniform(sc_trace *t, sc_dtype dtype) {
+    return CALL(t, rand, sizes(t), sc_x_dtype(t, dtype), X_STRIDED, X_CPU, X_FALSE);
+}
+
+static sc_dtype dtype_of_result(const sc_trace *t) {
+    return (sc_dtype)t->source->outs[0]->spec.dtype;
+}
+
+// (self, ...)
+sc_x sc_official_rand_like(sc_trace *t, const sc_x *a) {
+    (void)a;
+    return uniform(t, dtype_of_result(t));
+}
+
+sc_x sc_official_randn_like(sc_trace *t, const sc_x *a) {
+    (void)a;
+    return CALL(t, randn, sizes(t), sc_x_dtype(t, dtype_of_result(t)), X_STRIDED, X_CPU, X_FALSE);
+}
+
+// (self, from, to, generator)
+sc_x sc_official_uniform(sc_trace *t, const sc_x *a) {
+    const double from = sc_x_real(a[1], 0), to = sc_x_real(a[2], 1);
+    sc_x x = CALL(t, mul_Tensor, uniform(t, dtype_of_result(t)), sc_x_float(t, to - from));
+    return CALL(t, add_Tensor, x, sc_x_float(t, from));
+}
+
+// Beyond 2^52 a double has not every integer.
+static sc_x integers(sc_trace *t, sc_x low, sc_x high) {
+    const int64_t from = sc_x_number(low, INT64_MIN), to = sc_x_number(high, INT64_MIN);
+    const int64_t most = INT64_C(1) << 52;
+    if (from < -most || to > most || from >= to) return sc_o_refuse(t);
+    sc_x x = CALL(t, mul_Tensor, uniform(t, SC_DTYPE_F64), sc_x_float(t, (double)(to - from)));
+    x = CALL(t, add_Tensor, CALL(t, floor, x), sc_x_float(t, (double)from));
+    return sc_f_to(t, x, dtype_of_result(t));
+}
+
+// (high, size, ...)
+sc_x sc_official_randint(sc_trace *t, const sc_x *a) { return integers(t, sc_x_int(t, 0), a[0]); }
+
+// (low, high, size, ...)
+sc_x sc_official_randint_low(sc_trace *t, const sc_x *a) { return integers(t, a[0], a[1]); }
+
+// (n, ...): the order of random numbers
+sc_x sc_official_randperm(sc_trace *t, const sc_x *a) {
+    sc_x order = CALL(t, topk, uniform(t, SC_DTYPE_F64), a[0], sc_x_int(t, 0), X_TRUE, X_TRUE);
+    return sc_f_to(t, sc_x_at(t, order, 1), dtype_of_result(t));
+}

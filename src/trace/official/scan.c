@@ -1,0 +1,113 @@
+// Scans along a dim by doubling: after a step of distance d every element is combined with those
+// of the 2 d - 1 places before it. Floats are computed with as PyTorch does, in float64, so that
+// the order in which they are combined does not show; products of few are made one after the other.
+// In wasm: -Os
+#include "trace/official/official.h"
+
+enum { SCANNED_MAX = 3, IN_A_ROW_MAX = 128 };
+
+void sc_o_scan(sc_trace *t, sc_x *x, uint32_t count, uint32_t dim, sc_o_combine_fn combine) {
+    const int64_t n = sc_x_static_size(t, x[0], dim);
+    for (int64_t d = 1; d < n && t->status == SC_OK; d *= 2) {
+        sc_x before[SCANNED_MAX], after[SCANNED_MAX];
+        for (uint32_t i = 0; i < count; i++) {
+            before[i] = sc_o_steps(t, x[i], dim, 0, n - d, 1);
+            after[i] = sc_o_steps(t, x[i], dim, d, n - d, 1);
+        }
+        sc_x made = combine(t, before, after);
+        for (uint32_t i = 0; i < count; i++) {
+            sc_x rest = made->kind == SC_X_LIST ? sc_x_at(t, made, i) : made;
+            const sc_x both[2] = {sc_o_steps(t, x[i], dim, 0, d, 1), rest};
+            x[i] = sc_f_cat(t, both, 2, dim);
+        }
+    }
+}
+
+static sc_dtype wide(sc_dtype dtype) { return sc_dtype_is_float(dtype) ? SC_DTYPE_F64 : dtype; }
+
+static sc_x finished(sc_trace *t, sc_x x, sc_x self) {
+    return sc_f_to(t, sc_o_unflat(t, x, self), (sc_dtype)t->source->outs[0]->spec.dtype);
+}
+
+static bool is_single(sc_x x, uint32_t dim) {
+    return sc_dim_is(sc_x_size(x, dim), 0) || sc_dim_is(sc_x_size(x, dim), 1);
+}
+
+// --- Products ------------------------------------------------------------------------------------
+
+static sc_x product(sc_trace *t, const sc_x *before, const sc_x *after) {
+    return CALL(t, mul_Tensor, before[0], after[0]);
+}
+
+static sc_x in_a_row(sc_trace *t, sc_x x, uint32_t dim) {
+    sc_x parts[IN_A_ROW_MAX];
+    const int64_t n = sc_x_static_size(t, x, dim);
+    for (int64_t i = 0; i < n && t->status == SC_OK; i++) {
+        parts[i] = sc_o_steps(t, x, dim, i, 1, 1);
+        if (i > 0) parts[i] = CALL(t, mul_Tensor, parts[i - 1], parts[i]);
+    }
+    return sc_f_cat(t, parts, t->status == SC_OK ? (uint32_t)n : 0, dim);
+}
+
+// (self, dim, dtype)
+sc_x sc_official_cumprod(sc_trace *t, const sc_x *a) {
+    const uint32_t dim = sc_x_wrap(t, a[1], sc_x_rank(a[0]));
+    const sc_dtype dtype = (sc_dtype)t->source->outs[0]->spec.dtype;
+    sc_x x = sc_f_to(t, sc_o_flat(t, a[0]), dtype);
+    if (is_single(x, dim)) return finished(t, x, a[0]);
+    x = sc_f_to(t, x, wide(dtype));
+    if (sc_x_is_float(x) && sc_x_static_size(t, x, dim) <= IN_A_ROW_MAX)
+        return finished(t, in_a_row(t, x, dim), a[0]);
+    sc_o_scan(t, &x, 1, dim, product);
+    return finished(t, x, a[0]);
+}
+
+// --- Logarithms of sums --------------------------------------------------------------------------
+
+static sc_x log_add_exp(sc_trace *t, const sc_x *before, const sc_x *after) {
+    sc_x more = CALL(t, maximum, before[0], after[0]), less = CALL(t, minimum, before[0], after[0]);
+    sc_x same = sc_o_and(t, CALL(t, eq_Tensor, more, less), CALL(t, isinf, more));
+    sc_x ratio = CALL(t, exp, CALL(t, sub_Tensor, less, more));
+    return sc_o_where(t, same, more, CALL(t, add_Tensor, CALL(t, log1p, ratio), more));
+}
+
+// (self, dim)
+sc_x sc_official_logcumsumexp(sc_trace *t, const sc_x *a) {
+    const uint32_t dim = sc_x_wrap(t, a[1], sc_x_rank(a[0]));
+    sc_x x = sc_f_to(t, sc_o_flat(t, a[0]), wide(sc_x_dtype_of(a[0])));
+    if (!sc_x_is_float(x)) return sc_o_refuse(t);
+    sc_o_scan(t, &x, 1, dim, log_add_exp);
+    return finished(t, x, a[0]);
+}
+
+// --- Extremes, with their places -----------------------------------------------------------------
+
+// The later one where it is not worse, or NaN.
+static sc_x choose(sc_trace *t, const sc_x *before, const sc_x *after, sc_x take) {
+    if (sc_x_is_float(after[0])) take = sc_o_or(t, take, CALL(t, isnan, after[0]));
+    sc_x values = sc_o_where(t, take, after[0], before[0]);
+    return X_LIST(t, values, sc_o_where(t, take, after[1], before[1]));
+}
+
+static sc_x largest(sc_trace *t, const sc_x *before, const sc_x *after) {
+    return choose(t, before, after, CALL(t, ge_Tensor, after[0], before[0]));
+}
+
+static sc_x smallest(sc_trace *t, const sc_x *before, const sc_x *after) {
+    return choose(t, before, after, CALL(t, le_Tensor, after[0], before[0]));
+}
+
+static sc_x extremes(sc_trace *t, const sc_x *a, sc_o_combine_fn combine) {
+    const uint32_t dim = sc_x_wrap(t, a[1], sc_x_rank(a[0]));
+    sc_x x = sc_o_flat(t, a[0]);
+    const sc_spec *spec = sc_x_spec(x);
+    sc_x place = sc_o_places(t, spec->sizes[dim], dim, spec->rank);
+    sc_x both[2] = {x, sc_f_expand(t, place, spec->sizes, spec->rank)};
+    if (!is_single(x, dim)) sc_o_scan(t, both, 2, dim, combine);
+    sc_x values = sc_o_unflat(t, both[0], a[0]);
+    return X_LIST(t, values, sc_o_unflat(t, both[1], a[0]));
+}
+
+// (self, dim)
+sc_x sc_official_cummax(sc_trace *t, const sc_x *a) { return extremes(t, a, largest); }
+sc_x sc_official_cummin(sc_trace *t, const sc_x *a) { return extremes(t, a, smallest); }

@@ -1,0 +1,132 @@
+// Reducing what is scattered to one place. Sums and means are scatter_add, with how many there
+// were; for the others what goes to one place is brought together, in the order of the places and
+// for each place in its own, and scanned there: the last of each place has them all. What is not
+// last goes to a place behind the end. In wasm: -Os
+#include "trace/official/official.h"
+
+#define PLACE (INT64_C(1) << 32)  // positions are smaller
+
+typedef struct scatter {
+    sc_x self, index, source;
+    uint32_t dim;
+    bool includes_self;
+    sc_x count;  // how many came to each place
+} scatter;
+
+// As much of the source as there are indices.
+static sc_x like_index(sc_trace *t, sc_x source, sc_x index) {
+    for (uint32_t i = 0; i < sc_x_rank(index); i++)
+        source = sc_o_part(t, source, i, sc_dim_int(0), sc_x_size(index, i));
+    return source;
+}
+
+static sc_x counted(sc_trace *t, const scatter *s) {
+    sc_x zeros = sc_f_zeros(t, sc_x_sizes(t, s->self, 0, sc_x_rank(s->self)), SC_DTYPE_I64);
+    sc_x ones =
+        sc_f_full(t, sc_x_sizes(t, s->index, 0, sc_x_rank(s->index)), sc_x_int(t, 1), SC_DTYPE_I64);
+    return CALL(t, scatter_add, zeros, sc_x_int(t, s->dim), s->index, ones);
+}
+
+static sc_x is_hit(sc_trace *t, const scatter *s) {
+    return CALL(t, gt_Scalar, s->count, sc_x_int(t, 0));
+}
+
+static sc_x sum(sc_trace *t, const scatter *s) {
+    sc_x base = s->self;
+    if (!s->includes_self)
+        base = sc_o_where_else(t, sc_o_not(t, is_hit(t, s)), base, sc_x_int(t, 0));
+    return CALL(t, scatter_add, base, sc_x_int(t, s->dim), s->index, s->source);
+}
+
+static sc_x mean(sc_trace *t, const scatter *s) {
+    sc_x count = s->includes_self ? CALL(t, add_Tensor, s->count, sc_x_int(t, 1))
+                                  : CALL(t, maximum, s->count, sc_x_int(t, 1));
+    sc_x total = sum(t, s);
+    count = sc_f_to(t, count, sc_x_dtype_of(total));
+    if (sc_x_is_float(total)) return CALL(t, div_Tensor, total, count);
+    return CALL(t, div_Tensor_mode, total, count, sc_x_str(t, "floor"));
+}
+
+// --- Others --------------------------------------------------------------------------------------
+
+typedef sc_x (*two_fn)(sc_trace *t, sc_x x, sc_x y);
+
+static sc_x product(sc_trace *t, sc_x x, sc_x y) { return CALL(t, mul_Tensor, x, y); }
+static sc_x larger(sc_trace *t, sc_x x, sc_x y) { return CALL(t, maximum, x, y); }
+static sc_x smaller(sc_trace *t, sc_x x, sc_x y) { return CALL(t, minimum, x, y); }
+
+static sc_x same_place(sc_trace *t, const sc_x *before, const sc_x *after, two_fn two) {
+    sc_x same = CALL(t, eq_Tensor, before[1], after[1]), made = two(t, before[0], after[0]);
+    return X_LIST(t, sc_o_where(t, same, made, after[0]), after[1]);
+}
+
+static sc_x products(sc_trace *t, const sc_x *before, const sc_x *after) {
+    return same_place(t, before, after, product);
+}
+static sc_x maxima(sc_trace *t, const sc_x *before, const sc_x *after) {
+    return same_place(t, before, after, larger);
+}
+static sc_x minima(sc_trace *t, const sc_x *before, const sc_x *after) {
+    return same_place(t, before, after, smaller);
+}
+
+static sc_x is_last(sc_trace *t, sc_x place, uint32_t dim, int64_t n) {
+    sc_x one = sc_o_steps(t, place, dim, 0, n - 1, 1);
+    sc_x next = sc_o_steps(t, place, dim, 1, n - 1, 1);
+    return sc_o_pad(t, CALL(t, ne_Tensor, one, next), dim, 0, 1, X_TRUE);
+}
+
+// What came to each place of self, reduced; nothing in particular where nothing came.
+static sc_x gathered(sc_trace *t, const scatter *s, sc_o_combine_fn combine) {
+    const int64_t n = sc_x_static_size(t, s->index, s->dim);
+    const sc_dim end = sc_x_size(s->self, s->dim), one = sc_dim_int(1);
+    sc_x dim = sc_x_int(t, s->dim), key = CALL(t, mul_Tensor, s->index, sc_x_int(t, PLACE));
+    key = CALL(t, add_Tensor, key, sc_o_places(t, sc_dim_int(n), s->dim, sc_x_rank(s->index)));
+    key = sc_x_at(t, CALL(t, topk, key, sc_x_int(t, n), dim, X_FALSE, X_TRUE), 0);
+    sc_x place = CALL(t, bitwise_right_shift_Tensor_Scalar, key, sc_x_int(t, 32));
+    sc_x from = CALL(t, bitwise_and_Scalar, key, sc_x_int(t, PLACE - 1));
+    sc_x both[2] = {CALL(t, gather, s->source, dim, from), place};
+    sc_o_scan(t, both, 2, s->dim, combine);
+    sc_x to = sc_o_where_else(t, is_last(t, place, s->dim, n), place, sc_x_dim(t, end));
+    sc_dim sizes[SC_RANK_MAX];
+    const sc_spec *spec = sc_x_spec(s->self);
+    for (uint32_t i = 0; i < spec->rank; i++) sizes[i] = spec->sizes[i];
+    sizes[s->dim] = sc_trace_add(t, end, one);
+    sc_x room = sc_f_zeros(t, sc_x_dims(t, sizes, spec->rank), (sc_dtype)spec->dtype);
+    sc_x all = CALL(t, scatter_src, room, dim, to, both[0]);
+    return sc_o_part(t, all, s->dim, sc_dim_int(0), end);
+}
+
+static sc_x reduced(sc_trace *t, const scatter *s, two_fn two, sc_o_combine_fn combine) {
+    sc_x made = gathered(t, s, combine);
+    if (s->includes_self) made = two(t, s->self, made);
+    return sc_o_where(t, is_hit(t, s), made, s->self);
+}
+
+// (self, dim, index, src, reduce, include_self)
+sc_x sc_official_scatter_reduce(sc_trace *t, const sc_x *a) {
+    scatter s = {.self = sc_o_flat(t, a[0]),
+                 .index = sc_f_to(t, sc_o_flat(t, a[2]), SC_DTYPE_I64),
+                 .source = sc_o_flat(t, a[3]),
+                 .dim = sc_x_wrap(t, a[1], sc_x_rank(a[0])),
+                 .includes_self = sc_x_truth(a[5])};
+    const sc_str how = a[4]->kind == SC_X_STR ? a[4]->str : SC_STR("");
+    if (sc_x_dtype_of(s.self) == SC_DTYPE_BOOL) return sc_o_refuse(t);
+    if (sc_dim_is(sc_x_numel(t, s.index), 0)) return a[0];
+    s.source = like_index(t, s.source, s.index);
+    s.count = counted(t, &s);
+    sc_x made;
+    if (sc_str_is(how, "sum"))
+        made = sum(t, &s);
+    else if (sc_str_is(how, "mean"))
+        made = mean(t, &s);
+    else if (sc_str_is(how, "prod"))
+        made = reduced(t, &s, product, products);
+    else if (sc_str_is(how, "amax"))
+        made = reduced(t, &s, larger, maxima);
+    else if (sc_str_is(how, "amin"))
+        made = reduced(t, &s, smaller, minima);
+    else
+        return sc_o_refuse(t);
+    return sc_o_unflat(t, made, a[0]);
+}

@@ -1,0 +1,62 @@
+// Searching in sorted sequences, by halves as PyTorch does it, so that NaN and sequences that are
+// not sorted lead to the same places: all values at once, a step of the search after the other.
+// In wasm: -Os
+#include "trace/official/official.h"
+
+typedef struct search {
+    sc_x sequence, values;
+    int64_t length;
+    bool right;  // behind equals, not before them
+} search;
+
+static sc_x element(sc_trace *t, const search *s, sc_x place) {
+    if (sc_x_rank(s->sequence) == 1) return CALL(t, index_Tensor, s->sequence, X_LIST(t, place));
+    return CALL(t, gather, s->sequence, sc_x_int(t, sc_x_rank(s->sequence) - 1), place);
+}
+
+// Is the place that is searched for behind the middle?
+static sc_x is_behind(sc_trace *t, const search *s, sc_x middle) {
+    sc_x last = sc_x_int(t, s->length - 1);
+    sc_x x = element(t, s, CALL(t, minimum, middle, last));
+    return sc_o_not(t,
+                    s->right ? CALL(t, gt_Tensor, x, s->values) : CALL(t, ge_Tensor, x, s->values));
+}
+
+static void halve(sc_trace *t, const search *s, sc_x *start, sc_x *end) {
+    sc_x length = CALL(t, sub_Tensor, *end, *start),
+         is_open = CALL(t, gt_Scalar, length, sc_x_int(t, 0));
+    sc_x half = CALL(t, bitwise_right_shift_Tensor_Scalar, length, sc_x_int(t, 1));
+    sc_x middle = CALL(t, add_Tensor, *start, half);
+    sc_x behind = is_behind(t, s, middle);
+    sc_x up = sc_o_and(t, is_open, behind), down = sc_o_and(t, is_open, sc_o_not(t, behind));
+    *start = sc_o_where(t, up, CALL(t, add_Tensor, middle, sc_x_int(t, 1)), *start);
+    *end = sc_o_where(t, down, middle, *end);
+}
+
+static sc_x find(sc_trace *t, const search *s) {
+    const sc_spec *out = &t->source->outs[0]->spec;
+    sc_x sizes = sc_x_dims(t, out->sizes, out->rank);
+    sc_x start = sc_f_full(t, sizes, sc_x_int(t, 0), SC_DTYPE_I64);
+    sc_x end = sc_f_full(t, sizes, sc_x_int(t, s->length), SC_DTYPE_I64);
+    for (int64_t left = s->length; left > 0 && t->status == SC_OK; left >>= 1)
+        halve(t, s, &start, &end);
+    return sc_f_to(t, start, (sc_dtype)out->dtype);
+}
+
+// (sorted_sequence, self, out_int32, right, side, sorter)
+sc_x sc_official_searchsorted(sc_trace *t, const sc_x *a) {
+    search s = {.sequence = a[0], .values = a[1], .right = sc_x_truth(a[3])};
+    if (a[4]->kind == SC_X_STR) s.right = sc_str_is(a[4]->str, "right");
+    s.length = sc_x_static_size(t, a[0], -1);
+    if (sc_x_rank(a[0]) == 0) return sc_o_refuse(t);
+    if (!sc_x_is_none(a[5]))
+        s.sequence = CALL(t, gather, a[0], sc_x_int(t, sc_x_rank(a[0]) - 1), a[5]);
+    return find(t, &s);
+}
+
+// (self, boundaries, out_int32, right)
+sc_x sc_official_bucketize(sc_trace *t, const sc_x *a) {
+    search s = {.sequence = a[1], .values = a[0], .right = sc_x_truth(a[3])};
+    s.length = sc_x_static_size(t, a[1], -1);
+    return sc_x_rank(a[1]) == 1 ? find(t, &s) : sc_o_refuse(t);
+}

@@ -1,0 +1,143 @@
+// Sorting by topk, which the official runtime has, but without an order among equals. So it is
+// asked twice: the sorted elements say which of them are equal, and the number of a group of equals
+// together with the position of an element is a key that no other element has.
+// In wasm: -Os
+#include "trace/official/official.h"
+
+#define GROUP (INT64_C(1) << 32)  // positions are smaller
+
+static sc_x top(sc_trace *t, sc_x x, sc_x count, uint32_t dim, bool largest) {
+    return CALL(t, topk, x, count, sc_x_int(t, dim), sc_x_bool(largest), X_TRUE);
+}
+
+static sc_x size(sc_trace *t, sc_x x, uint32_t dim) { return sc_x_dim(t, sc_x_size(x, dim)); }
+
+// topk takes no bool.
+static sc_x sortable(sc_trace *t, sc_x x) {
+    return sc_x_dtype_of(x) == SC_DTYPE_BOOL ? sc_f_to(t, x, SC_DTYPE_U8) : x;
+}
+
+// Which elements differ from those before them: all but the first. NaNs are at one end, and equal.
+static sc_x differs(sc_trace *t, sc_x sorted, uint32_t dim, bool descending) {
+    const sc_dim one = sc_dim_int(1), zero = sc_dim_int(0), n = sc_x_size(sorted, dim);
+    sc_x before = sc_o_part(t, sorted, dim, zero, sc_trace_sub(t, n, one));
+    sc_x after = sc_o_part(t, sorted, dim, one, n);
+    sc_x differ = CALL(t, ne_Tensor, before, after);
+    if (!sc_x_is_float(sorted)) return differ;
+    sc_x nan = CALL(t, isnan, descending ? after : before);
+    return sc_o_and(t, differ, sc_o_not(t, nan));
+}
+
+// The keys of sorted elements: groups ascend, whatever the elements do.
+static sc_x groups(sc_trace *t, sc_x sorted, uint32_t dim, bool descending) {
+    sc_x steps = CALL(t, cumsum, differs(t, sorted, dim, descending), sc_x_int(t, dim));
+    sc_x group = sc_o_pad(t, steps, dim, 1, 0, sc_x_int(t, 0));
+    return CALL(t, mul_Tensor, group, sc_x_int(t, GROUP));
+}
+
+// Stable, NaN last when ascending: the positions of the elements in their order.
+static sc_x in_order(sc_trace *t, sc_x x, uint32_t dim, bool descending) {
+    sc_x n = size(t, x, dim), by_value = top(t, sortable(t, x), n, dim, descending);
+    sc_x group = groups(t, sc_x_at(t, by_value, 0), dim, descending);
+    sc_x keys = CALL(t, add_Tensor, group, sc_x_at(t, by_value, 1));
+    keys = sc_x_at(t, top(t, keys, n, dim, false), 0);
+    return CALL(t, sub_Tensor, keys, group);
+}
+
+static sc_x sorted(sc_trace *t, sc_x self, sc_x along, bool descending) {
+    const uint32_t dim = sc_x_wrap(t, along, sc_x_rank(self));
+    sc_x x = sc_o_flat(t, self);
+    if (sc_dim_is(sc_x_size(x, dim), 0) || sc_dim_is(sc_x_size(x, dim), 1))
+        return X_LIST(t, self,
+                      sc_f_zeros(t, sc_x_sizes(t, self, 0, sc_x_rank(self)), SC_DTYPE_I64));
+    if (!sc_o_wants(t, 1) && sc_x_dtype_of(x) != SC_DTYPE_BOOL)
+        return top(t, x, size(t, x, dim), dim, descending);
+    sc_x order = in_order(t, x, dim, descending);
+    sc_x values = sc_o_wants(t, 0) ? CALL(t, gather, x, sc_x_int(t, dim), order) : X_NONE;
+    return X_LIST(t, values, order);
+}
+
+// (self, dim, descending)
+sc_x sc_official_sort(sc_trace *t, const sc_x *a) {
+    return sorted(t, a[0], a[1], sc_x_truth(a[2]));
+}
+
+// (self, stable, dim, descending)
+sc_x sc_official_sort_stable(sc_trace *t, const sc_x *a) {
+    return sorted(t, a[0], a[2], sc_x_truth(a[3]));
+}
+
+// --- One element of the order --------------------------------------------------------------------
+
+// The position of the k-th smallest element; the dim stays, of size 1. Of equals any.
+static sc_x kth(sc_trace *t, sc_x x, sc_dim k, uint32_t dim) {
+    sc_x smallest = sc_x_at(t, top(t, sortable(t, x), sc_x_dim(t, k), dim, false), 1);
+    return sc_o_part(t, smallest, dim, sc_trace_sub(t, k, sc_dim_int(1)), k);
+}
+
+static sc_x element(sc_trace *t, sc_x self, sc_x x, uint32_t dim, sc_x place, bool keepdim) {
+    sc_x value = CALL(t, gather, x, sc_x_int(t, dim), place);
+    if (sc_x_rank(self) == 0)
+        return X_LIST(t, sc_o_unflat(t, value, self), sc_o_unflat(t, place, self));
+    if (keepdim) return X_LIST(t, value, place);
+    sc_x values = sc_f_squeeze(t, value, dim);
+    return X_LIST(t, values, sc_f_squeeze(t, place, dim));
+}
+
+// (self, k, dim, keepdim)
+sc_x sc_official_kthvalue(sc_trace *t, const sc_x *a) {
+    const uint32_t dim = sc_x_wrap(t, a[2], sc_x_rank(a[0]));
+    sc_x x = sc_o_flat(t, a[0]);
+    if (a[1]->kind != SC_X_INT) return sc_o_refuse(t);
+    return element(t, a[0], x, dim, kth(t, x, a[1]->dim, dim), sc_x_truth(a[3]));
+}
+
+// The lower one of two in the middle. A NaN is the median of whatever it is among: the first one.
+// (self, dim, keepdim)
+sc_x sc_official_median(sc_trace *t, const sc_x *a) {
+    const uint32_t dim = sc_x_wrap(t, a[1], sc_x_rank(a[0]));
+    sc_x x = sc_o_flat(t, a[0]), along = sc_x_int(t, dim);
+    sc_dim n = sc_x_size(x, dim);
+    if (sc_dim_is(n, 0)) return sc_o_refuse(t);
+    sc_dim k = sc_trace_floordiv(t, sc_trace_add(t, n, sc_dim_int(1)), sc_dim_int(2));
+    sc_x place = kth(t, x, k, dim);
+    if (sc_x_is_float(x)) {
+        sc_x nan = CALL(t, any_dim, CALL(t, isnan, x), along, X_TRUE);
+        place = sc_o_where(t, nan, CALL(t, argmax, x, along, X_TRUE), place);
+    }
+    return element(t, a[0], x, dim, place, sc_x_truth(a[2]));
+}
+
+// --- Without repetition --------------------------------------------------------------------------
+
+// The first element of each run of equals; of a NaN nothing is a repetition.
+static sc_x begins_run(sc_trace *t, sc_x sorted) {
+    const sc_dim one = sc_dim_int(1), zero = sc_dim_int(0), n = sc_x_size(sorted, 0);
+    sc_x before = sc_o_part(t, sorted, 0, zero, sc_trace_sub(t, n, one));
+    sc_x differ = CALL(t, ne_Tensor, before, sc_o_part(t, sorted, 0, one, n));
+    return sc_o_pad(t, differ, 0, 1, 0, X_TRUE);
+}
+
+// (self, sorted, return_inverse, return_counts)
+sc_x sc_official_unique(sc_trace *t, const sc_x *a) {
+    const sc_dim n = sc_x_numel(t, a[0]);
+    sc_x x = sc_f_reshape(t, a[0], &n, 1), zero = sc_x_int(t, 0);
+    if ((sc_o_wants(t, 1) && !sc_x_truth(a[2])) || (sc_o_wants(t, 2) && !sc_x_truth(a[3])))
+        return sc_o_refuse(t);
+    sc_x order = in_order(t, x, 0, false);
+    sc_x all = CALL(t, gather, x, zero, order), first = begins_run(t, all);
+    sc_x values = CALL(t, masked_select, all, first), inverse = X_NONE, counts = X_NONE;
+    sc_x run = CALL(t, sub_Tensor, CALL(t, cumsum, first, zero), sc_x_int(t, 1));
+    sc_x none = sc_f_zeros(t, X_LIST(t, sc_x_dim(t, n)), SC_DTYPE_I64);
+    if (sc_o_wants(t, 1)) {
+        const sc_spec *out = &t->source->outs[1]->spec;
+        inverse = CALL(t, scatter_src, none, zero, order, run);
+        inverse = sc_f_reshape(t, inverse, out->sizes, out->rank);
+    }
+    if (sc_o_wants(t, 2)) {
+        sc_x ones = sc_f_full(t, X_LIST(t, sc_x_dim(t, n)), sc_x_int(t, 1), SC_DTYPE_I64);
+        counts = CALL(t, scatter_add, none, zero, run, ones);
+        counts = sc_o_part(t, counts, 0, sc_dim_int(0), sc_x_size(values, 0));
+    }
+    return X_LIST(t, values, inverse, counts);
+}

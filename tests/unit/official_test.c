@@ -1,0 +1,211 @@
+// What the official runtime lacks is expanded (trace/official) into what gives PyTorch's numbers:
+// every case of a kernel (kernel_case.h) of such an operator becomes a program of one call, which
+// is expanded and run. Whether the official runtime runs what comes out is for tests/conformance.
+#include "trace/official/official.h"
+
+#include "api/job.h"
+#include "harness.h"
+#include "kernel_case.h"
+#include "passes/passes.h"
+
+// The cases of one operator: how many were expanded, how many stayed whole.
+typedef struct tally {
+    const sc_op *op;
+    uint32_t expanded, whole;
+} tally;
+
+typedef struct made {
+    sc_arena arena, scratch;
+    sc_ctx ctx;
+    sc_program *program;
+    sc_method *method;
+    sc_node *node;
+} made;
+
+static sc_arg tensor_arg(made *m, const sc_tensor *tensor) {
+    static uint32_t number;
+    sc_arena *arena = &m->arena;
+    sc_exprs *exprs = m->method->exprs;
+    sc_str name = sc_str_format(arena, "c%u", number++);
+    sc_value *value = sc_graph_add_input(m->method->graph, name, SC_VALUE_TENSOR);
+    sc_constant *constant = sc_new(arena, sc_constant);
+    size_t bytes = (size_t)tensor->numel * sc_dtype_bytes((sc_dtype)tensor->dtype);
+    value->spec = sc_spec_new(arena, (sc_dtype)tensor->dtype, tensor->rank);
+    for (uint32_t i = 0; i < tensor->rank; i++) {
+        value->spec.sizes[i] = sc_dim_int(tensor->sizes[i]);
+        value->spec.strides[i] = sc_dim_int(tensor->strides[i]);
+    }
+    sc_spec_share(exprs, &value->spec);
+    constant->name = sc_name_str(value->name);
+    constant->spec = value->spec;
+    uint8_t *data = sc_arena_alloc(arena, bytes + 1);
+    memcpy(data, tensor->data, bytes);
+    constant->data = sc_extent_whole(sc_source_from_memory(arena, data, bytes));
+    sc_input_sig sig = {
+        .kind = SC_INPUT_CONSTANT_TENSOR, .target = constant->name, .constant = constant};
+    sc_vec_push(arena, &m->method->inputs, sig);
+    return sc_arg_value(value);
+}
+
+static sc_arg list_arg(made *m, const sc_evalue *v) {
+    sc_arg *items = sc_new_array(&m->arena, sc_arg, v->count + 1);
+    for (uint32_t i = 0; i < v->count; i++)
+        items[i] = v->tag == SC_EVALUE_INT_LIST      ? sc_arg_int(v->ints[i]->i)
+                   : v->tag == SC_EVALUE_DOUBLE_LIST ? sc_arg_float(v->doubles[i])
+                   : v->tag == SC_EVALUE_BOOL_LIST   ? sc_arg_bool(v->bools[i])
+                   : v->tensors[i]                   ? tensor_arg(m, v->tensors[i]->tensor)
+                                                     : sc_arg_none();
+    return sc_arg_list(items, v->count);
+}
+
+static sc_arg arg_of(made *m, const sc_evalue *v, const sc_param *param) {
+    switch (v->tag) {
+    case SC_EVALUE_NONE: return sc_arg_none();
+    case SC_EVALUE_TENSOR: return tensor_arg(m, v->tensor);
+    case SC_EVALUE_INT:
+        return param->type == SC_PARAM_DTYPE ? sc_arg_dtype((sc_dtype)v->i) : sc_arg_int(v->i);
+    case SC_EVALUE_DOUBLE: return sc_arg_float(v->d);
+    case SC_EVALUE_BOOL: return sc_arg_bool(v->b);
+    case SC_EVALUE_STRING: return sc_arg_str(v->str);
+    default: return list_arg(m, v);
+    }
+}
+
+// The call, and results that are returned: all, or the first `wanted`.
+static bool build(made *m, const kernel_case *t, uint32_t wanted) {
+    sc_arg args[KERNEL_CASE_ITEMS_MAX];
+    memset(m, 0, sizeof *m);
+    sc_arena_init(&m->arena);
+    sc_arena_init(&m->scratch);
+    sc_ctx_init(&m->ctx, &m->arena, &m->scratch);
+    m->program = sc_program_new(&m->ctx);
+    if (sc_program_add_method(m->program, SC_STR("forward"), &m->method) != SC_OK) return false;
+    m->method->facts = SC_FACT_SPECS | SC_FACT_EDGE | SC_FACT_CORE;
+    for (uint32_t i = 0; i < t->input_count; i++)
+        args[i] = arg_of(m, t->inputs[i], &t->op->schema->params[i]);
+    if (sc_build(m->method->graph, NULL, t->op, args, t->input_count, NULL, &m->node) != SC_OK)
+        return false;
+    sc_arg *outs = sc_new_array(&m->arena, sc_arg, m->node->out_count + 1);
+    for (uint32_t i = 0; i < m->node->out_count && i < wanted; i++) {
+        outs[i] = sc_arg_value(m->node->outs[i]);
+        sc_vec_push(&m->arena, &m->method->outputs, (sc_output_sig){.kind = SC_OUTPUT_USER});
+    }
+    sc_graph_set_outputs(m->method->graph, outs, m->method->outputs.count);
+    return true;
+}
+
+static void drop(made *m) {
+    sc_arena_deinit(&m->scratch);
+    sc_arena_deinit(&m->arena);
+}
+
+// Does a node stand here that the official runtime lacks?
+static bool is_whole(const made *m) {
+    for (const sc_node *node = m->method->graph->first; node; node = node->next)
+        if (sc_official_lack(node) || sc_op_has(node->op, SC_UNOFFICIAL)) return true;
+    return false;
+}
+
+// What is read row-major, as it lies in memory where the result is.
+static void *in_layout(const sc_tensor *t, const uint8_t *row_major) {
+    const size_t width = sc_dtype_bytes((sc_dtype)t->dtype);
+    uint8_t *out = test_alloc((size_t)t->numel * width + 1);
+    for (int64_t i = 0; i < t->numel; i++) {
+        int64_t rest = i, at = 0;
+        for (uint32_t d = t->rank; d-- > 0; rest /= t->sizes[d])
+            at += rest % t->sizes[d] * t->strides[d];
+        memcpy(out + (size_t)at * width, row_major + (size_t)i * width, width);
+    }
+    return out;
+}
+
+static void check_results(made *m, const kernel_case *t) {
+    sc_extent results[KERNEL_CASE_ITEMS_MAX];
+    uint32_t count = m->method->outputs.count;
+    sc_status status = sc_own_evaluator.run(NULL, m->program, &m->arena, results);
+    if (status != SC_OK) {
+        sc_str said = m->ctx.diags.count ? sc_vec_last(&m->ctx.diags).message : SC_STR("");
+        FAIL("%s: %s (%.*s)", t->name, sc_status_slug(status), (int)said.size, said.data);
+        return;
+    }
+    for (uint32_t k = 0; k < count; k++) {
+        sc_tensor actual = t->expected[k].tensor;
+        uint8_t *data = test_alloc((size_t)results[k].size + 1);
+        CHECK_OK(sc_extent_read(&m->ctx, results[k], 0, data, results[k].size));
+        actual.data = in_layout(&actual, data);
+        kernel_case_compare(t, k, &actual, &t->expected[k]);
+    }
+}
+
+static const sc_pass *official(void) { return sc_pass_find(SC_STR("official")); }
+
+static tally *tally_of(tally *all, const sc_op *op) {
+    while (all->op && all->op != op) all++;
+    all->op = op;
+    return all;
+}
+
+static bool is_listed(const sc_op *op) {
+    static const sc_op_id ids[] = {
+#define ALWAYS
+#define WHERE(condition)
+#define OFFICIAL(fn, id, lacks) SC_OP_##id,
+#include "trace/official/official.def"
+#undef OFFICIAL
+#undef WHERE
+#undef ALWAYS
+    };
+    for (uint32_t i = 0; i < SC_COUNT_OF(ids); i++)
+        if (op && op->id == ids[i]) return true;
+    return false;
+}
+
+// Expanded, with as many of the results as it can be expanded for.
+static bool build_expanded(made *m, const kernel_case *t) {
+    const sc_options options = sc_options_default();
+    sc_pipeline pipeline = {.env = {.options = &options}};
+    for (uint32_t wanted = t->expected_count; wanted > 0; wanted = wanted > 1 ? 1 : 0) {
+        if (!build(m, t, wanted)) return false;
+        if (!CHECK_OK(sc_pipeline_pass(&m->ctx, &pipeline, official(), m->method))) return false;
+        if (!is_whole(m)) return true;
+        drop(m);
+    }
+    return false;
+}
+
+static void run_case(void *user, const kernel_case *t) {
+    made m;
+    if (!is_listed(t->op) || t->fails || t->in_place) return;
+    if (!test_case("%s/%s", t->path, t->name)) return;
+    if (!build(&m, t, t->expected_count)) {
+        FAIL("%s: cannot be built", t->name);
+        return;
+    }
+    bool is_lacking = sc_official_lack(m.node);
+    drop(&m);
+    if (!is_lacking) return;
+    tally *count = tally_of(user, t->op);
+    if (!build_expanded(&m, t)) {
+        count->whole++;
+        return;
+    }
+    count->expanded++;
+    check_results(&m, t);
+    drop(&m);
+}
+
+TEST_CASES(expansions_give_what_pytorch_gives) {
+    static tally counts[128];
+    memset(counts, 0, sizeof counts);
+    REQUIRE_OK(sc_ops_init());
+    kernel_cases_visit(run_case, counts);
+    sc_arena arena;
+    sc_sb text;
+    sc_arena_init(&arena);
+    sc_sb_init(&text, &arena);
+    for (const tally *count = counts; count->op; count++)
+        sc_sb_addf(&text, "%s: %u expanded, %u whole\n", count->op->name, count->expanded,
+                   count->whole);
+    CHECK_GOLDEN("data/official.txt", sc_sb_str(&text).data, sc_sb_str(&text).size);
+    sc_arena_deinit(&arena);
+}
