@@ -6,6 +6,7 @@
 
 #include "passes/layout.h"
 #include "passes/passes.h"
+#include "passes/peak.h"
 #include "trace/expand.h"
 
 typedef struct expander {
@@ -86,6 +87,13 @@ static void take_back(sc_node *node, const sc_node *last) {
     while (node->prev != last) sc_node_erase(node->prev);
 }
 
+// Of what has no kernel there at all emission warns.
+static void warn(sc_ctx *ctx, const sc_node *node) {
+    sc_report(ctx, SC_WARNING, SC_ERR_UNSUPPORTED_OP,
+              "Run it with Sconce, or rewrite this line with other operators.",
+              "the official runtime refuses this call of %s", node->op->name);
+}
+
 static sc_status expand(expander *e, sc_node *node, const sc_official *row) {
     sc_trace *t = &e->trace;
     const sc_node *last = node->prev;
@@ -105,6 +113,7 @@ static sc_status expand(expander *e, sc_node *node, const sc_official *row) {
         sc_diags_rewind(t->ctx, diags);
         take_back(node, last);
         t->status = SC_OK;
+        if (row->lacks) warn(t->ctx, node);
         return SC_OK;
     }
     for (uint32_t i = 0; i < node->out_count; i++)
@@ -141,9 +150,24 @@ static sc_status to_edge(sc_ctx *ctx, sc_method *method) {
     return sc_pass_dce(ctx, method);
 }
 
+// More than twice as much at once is worth knowing.
+static void note_growth(sc_ctx *ctx, sc_method *method, uint64_t before) {
+    const uint64_t after = sc_peak_bytes(method->graph);
+    if (after / 2 <= before || before == 0) return;
+    sc_where_set_method(ctx, method);
+    sc_report(ctx, SC_NOTE, SC_ERR_MEMORY,
+              "Lower it with the target sconce if only Sconce runs it.",
+              "what was expanded for the official runtime needs about %llu bytes at once, not %llu",
+              (unsigned long long)after, (unsigned long long)before);
+}
+
 sc_status sc_pass_official(sc_ctx *ctx, sc_method *method, const sc_pass_env *env) {
     bool changed = false;
     if (env->options && !sc_str_is(env->options->target, "executorch")) return SC_OK;
+    const uint64_t before = sc_peak_bytes(method->graph);
     SC_TRY(sc_graphs_visit(ctx, method->graph, visit, &changed));
-    return changed ? to_edge(ctx, method) : SC_OK;
+    if (!changed) return SC_OK;
+    SC_TRY(to_edge(ctx, method));
+    note_growth(ctx, method, before);
+    return SC_OK;
 }

@@ -363,6 +363,12 @@ def judge_delegates(folder):
     assert delegates.main() == 0, "see above"
 
 
+def judge_expanded(case, folder):
+    import expanded
+
+    expanded.judge(sys.modules[__name__], *case, folder)
+
+
 def judge_dtypes(folder):
     import dtypes
 
@@ -379,6 +385,10 @@ def cases():
     yield "face-rfb320: sizes", judge_sizes, ({"forward": SAMPLES / "face-rfb320.pt2"},)
     for name in ("dim", "auto", "dynamic", "derived", "two inputs", "unbacked"):
         yield f"largest sizes: {name}", judge_largest, (name,)
+    import expanded
+
+    for case in expanded.cases():
+        yield f"expanded: {case[0]}", judge_expanded, (case,)
     yield "operator table: official kernels", judge_table, ()
     yield "dtypes: refused or right", judge_dtypes, ()
     yield "tests/emit: every file", judge_emitted, ()

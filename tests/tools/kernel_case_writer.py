@@ -213,7 +213,7 @@ def fails(op, slug, outs, *args, tag="bad", **kwargs):
     lines.extend("o " + tensor_text(o) for o in outs)
 
 
-def family(f):
+def family(f, families=None):
     def write(folder):
         random.seed(1)
         torch.manual_seed(1)
@@ -224,8 +224,14 @@ def family(f):
         (folder / f"{f.__name__}.case").write_text(text)
         print(f"{f.__name__}: {sum(l.startswith('case ') for l in lines)} cases, {len(text)} bytes")
 
-    FAMILIES.append(write)
+    (FAMILIES if families is None else families).append(write)
     return f
 
 
+def composite(f):
+    """A family of operators that have no kernel, because they are always taken apart."""
+    return family(f, COMPOSITES)
+
+
 FAMILIES = []
+COMPOSITES = []

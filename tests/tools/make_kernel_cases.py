@@ -12,10 +12,14 @@ import kernel_cases_basic  # noqa: F401
 import kernel_cases_nn  # noqa: F401
 import kernel_cases_observe  # noqa: F401
 import kernel_cases_official  # noqa: F401
-from kernel_case_writer import FAMILIES
+from kernel_case_writer import COMPOSITES, FAMILIES
 
 if __name__ == "__main__":
     target = Path(sys.argv[1])
     target.mkdir(parents=True, exist_ok=True)
     for write in FAMILIES:
         write(target)
+    beside = target.parent / "expansions"
+    beside.mkdir(exist_ok=True)
+    for write in COMPOSITES:
+        write(beside)

@@ -210,8 +210,12 @@ static void visit_file(const char *path, kernel_case_fn visit, void *user) {
 }
 
 void kernel_cases_visit(kernel_case_fn visit, void *user) {
+    kernel_cases_visit_in("kernels", visit, user);
+}
+
+void kernel_cases_visit_in(const char *folder, kernel_case_fn visit, void *user) {
     size_t count = 0;
-    const char **files = test_list("kernels", ".case", &count);
+    const char **files = test_list(folder, ".case", &count);
     CHECK(count > 0);
     for (size_t i = 0; i < count; i++) visit_file(files[i], visit, user);
 }

@@ -46,6 +46,8 @@ typedef struct kernel_case {
 // Every case of every file, one after the other; what `visit` is given lives until the test ends.
 typedef void (*kernel_case_fn)(void *user, const kernel_case *t);
 void kernel_cases_visit(kernel_case_fn visit, void *user);
+// The same of another folder of tests/: of operators that have no kernel, for example.
+void kernel_cases_visit_in(const char *folder, kernel_case_fn visit, void *user);
 // The arguments of the out form: kept inputs, then outs. Returns their count.
 uint32_t kernel_case_arguments(const kernel_case *t, sc_evalue **args);
 // Fails the test where result `k` is not what PyTorch gives.

@@ -7,6 +7,7 @@
 #include "harness.h"
 #include "kernel_case.h"
 #include "passes/passes.h"
+#include "trace/expand.h"
 
 // The cases of one operator: how many were expanded, how many stayed whole.
 typedef struct tally {
@@ -71,6 +72,28 @@ static sc_arg arg_of(made *m, const sc_evalue *v, const sc_param *param) {
     }
 }
 
+static bool is_composite(const kernel_case *t) {
+    return sc_op_expansion(t->op) && !sc_op_has(t->op, SC_RUNS);
+}
+
+// What is always taken apart has no shapes but those of its file.
+static void as_recorded(made *m, const kernel_case *t, const sc_arg *args) {
+    sc_graph *graph = m->method->graph;
+    m->node = sc_node_new(graph, t->op, args, t->input_count, t->expected_count, "call");
+    for (uint32_t i = 0; i < t->expected_count; i++) {
+        const sc_tensor *tensor = &t->expected[i].tensor;
+        sc_value *out = m->node->outs[i];
+        out->type = SC_VALUE_TENSOR;
+        out->spec = sc_spec_new(&m->arena, (sc_dtype)tensor->dtype, tensor->rank);
+        if (t->expected_count > 1) out->name = sc_graph_unique_name(graph, SC_STR("result"));
+        for (uint32_t d = 0; d < tensor->rank; d++)
+            out->spec.sizes[d] = sc_dim_int(tensor->sizes[d]);
+        sc_spec_set_contiguous(m->method->exprs, &out->spec);
+        sc_spec_share(m->method->exprs, &out->spec);
+    }
+    sc_graph_append(graph, m->node);
+}
+
 // The call, and results that are returned: all, or the first `wanted`.
 static bool build(made *m, const kernel_case *t, uint32_t wanted) {
     sc_arg args[KERNEL_CASE_ITEMS_MAX];
@@ -80,10 +103,13 @@ static bool build(made *m, const kernel_case *t, uint32_t wanted) {
     sc_ctx_init(&m->ctx, &m->arena, &m->scratch);
     m->program = sc_program_new(&m->ctx);
     if (sc_program_add_method(m->program, SC_STR("forward"), &m->method) != SC_OK) return false;
-    m->method->facts = SC_FACT_SPECS | SC_FACT_EDGE | SC_FACT_CORE;
+    m->method->facts = SC_FACT_SPECS;
+    if (!is_composite(t)) m->method->facts |= SC_FACT_EDGE | SC_FACT_CORE;
     for (uint32_t i = 0; i < t->input_count; i++)
         args[i] = arg_of(m, t->inputs[i], &t->op->schema->params[i]);
-    if (sc_build(m->method->graph, NULL, t->op, args, t->input_count, NULL, &m->node) != SC_OK)
+    if (is_composite(t))
+        as_recorded(m, t, args);
+    else if (sc_build(m->method->graph, NULL, t->op, args, t->input_count, NULL, &m->node) != SC_OK)
         return false;
     sc_arg *outs = sc_new_array(&m->arena, sc_arg, m->node->out_count + 1);
     for (uint32_t i = 0; i < m->node->out_count && i < wanted; i++) {
@@ -166,8 +192,8 @@ static bool build_expanded(made *m, const kernel_case *t) {
     sc_pipeline pipeline = {.env = {.options = &options}};
     for (uint32_t wanted = t->expected_count; wanted > 0; wanted = wanted > 1 ? 1 : 0) {
         if (!build(m, t, wanted)) return false;
-        if (!CHECK_OK(sc_pipeline_pass(&m->ctx, &pipeline, official(), m->method))) return false;
-        if (!is_whole(m)) return true;
+        bool runs = CHECK_OK(sc_pipeline_pass(&m->ctx, &pipeline, official(), m->method));
+        if (runs && !is_whole(m)) return true;
         drop(m);
     }
     return false;
@@ -192,6 +218,29 @@ static void run_case(void *user, const kernel_case *t) {
     count->expanded++;
     check_results(&m, t);
     drop(&m);
+}
+
+// Operators that are always taken apart, lowered for both runtimes.
+static void run_composite(void *user, const kernel_case *t) {
+    (void)user;
+    if (!test_case("%s/%s", t->path, t->name)) return;
+    for (int there = 0; there < 2; there++) {
+        made m;
+        const sc_options options = there ? sc_options_default() : sc_options_here();
+        sc_pipeline pipeline = {.env = {.options = &options}};
+        if (!CHECK(t->op) || !CHECK(build(&m, t, t->expected_count))) return;
+        CHECK_OK(sc_pipeline_run(&m.ctx, &pipeline, m.program, SC_STEP_decompose));
+        CHECK_OK(sc_pipeline_run(&m.ctx, &pipeline, m.program, SC_STEP_to_edge));
+        if (there) CHECK_OK(sc_pipeline_pass(&m.ctx, &pipeline, official(), m.method));
+        CHECK(!there || !is_whole(&m));
+        check_results(&m, t);
+        drop(&m);
+    }
+}
+
+TEST_CASES(what_has_no_kernel_gives_what_pytorch_gives) {
+    REQUIRE_OK(sc_ops_init());
+    kernel_cases_visit_in("expansions", run_composite, NULL);
 }
 
 TEST_CASES(expansions_give_what_pytorch_gives) {

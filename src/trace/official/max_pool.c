@@ -54,8 +54,8 @@ static sc_x results(sc_trace *t, peaks p) {
 }
 
 static int64_t size_of(sc_trace *t, const sc_spec *spec, int64_t dim) {
-    sc_dim size = spec->sizes[spec->rank + dim];
-    if (!size.expr) return size.value;
+    const int64_t at = spec->rank + dim;
+    if (at >= 0 && !spec->sizes[at].expr) return spec->sizes[at].value;
     sc_o_refuse(t);
     return 0;
 }

@@ -101,6 +101,7 @@ static sc_x extremes(sc_trace *t, const sc_x *a, sc_o_combine_fn combine) {
     const uint32_t dim = sc_x_wrap(t, a[1], sc_x_rank(a[0]));
     sc_x x = sc_o_flat(t, a[0]);
     const sc_spec *spec = sc_x_spec(x);
+    if (t->status != SC_OK) return &t->poisoned;
     sc_x place = sc_o_places(t, spec->sizes[dim], dim, spec->rank);
     sc_x both[2] = {x, sc_f_expand(t, place, spec->sizes, spec->rank)};
     if (!is_single(x, dim)) sc_o_scan(t, both, 2, dim, combine);

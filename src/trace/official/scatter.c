@@ -90,6 +90,7 @@ static sc_x gathered(sc_trace *t, const scatter *s, sc_o_combine_fn combine) {
     sc_x to = sc_o_where_else(t, is_last(t, place, s->dim, n), place, sc_x_dim(t, end));
     sc_dim sizes[SC_RANK_MAX];
     const sc_spec *spec = sc_x_spec(s->self);
+    if (t->status != SC_OK) return &t->poisoned;
     for (uint32_t i = 0; i < spec->rank; i++) sizes[i] = spec->sizes[i];
     sizes[s->dim] = sc_trace_add(t, end, one);
     sc_x room = sc_f_zeros(t, sc_x_dims(t, sizes, spec->rank), (sc_dtype)spec->dtype);

@@ -26,8 +26,8 @@ sc_x sc_o_part(sc_trace *t, sc_x x, uint32_t dim, sc_dim start, sc_dim end) {
 
 sc_x sc_o_pad(sc_trace *t, sc_x x, uint32_t dim, int64_t before, int64_t after, sc_x value) {
     int64_t pad[2 * SC_RANK_MAX] = {0};
+    if ((before == 0 && after == 0) || t->status != SC_OK) return x;
     const uint32_t from_end = 2 * (sc_x_rank(x) - 1 - dim);
-    if (before == 0 && after == 0) return x;
     pad[from_end] = before;
     pad[from_end + 1] = after;
     return CALL(t, constant_pad_nd, x, sc_x_ints(t, pad, from_end + 2), value);

@@ -1,0 +1,117 @@
+"""What the official runtime has no kernel for, as it is expanded: each program is exported, lowered
+with the target executorch and with sconce, run by the official runtime and by this one, and
+compared with what PyTorch computes."""
+
+import torch
+import torch.nn.functional as F
+
+NAN, INF = float("nan"), float("inf")
+
+
+class Fn(torch.nn.Module):
+    def __init__(self, f):
+        super().__init__()
+        self.f = f
+
+    def forward(self, *args):
+        return tuple(torch.utils._pytree.tree_leaves(self.f(*args)))
+
+
+def floats(*shape):
+    return torch.randn(shape)
+
+
+def whole(high, *shape, low=0):
+    return torch.randint(low, high, shape)
+
+
+SPECIAL = torch.tensor([2.0, NAN, -1.0, 0.0, -0.0, NAN, INF, 2.0, -INF, -1.0])
+DEPTH = torch.export.Dim("depth", min=2, max=12)
+ROWS = torch.export.Dim("rows", min=1, max=9)
+
+
+def embedding(mode):
+    return torch.nn.EmbeddingBag(10, 4, mode=mode, padding_idx=3)
+
+
+def cases():
+    """name: (module or function, inputs, dynamic shapes or None)"""
+    x3, rows = floats(2, 4, 5, 6, 7), floats(3, 17)
+    table = whole(10, 9), torch.tensor([0, 0, 4])
+    yield "conv3d", torch.nn.Conv3d(4, 6, 3, (1, 2, 1), (1, 0, 2)), (x3,), None
+    yield "conv3d groups", torch.nn.Conv3d(4, 8, (3, 1, 2), 2, 1, 1, groups=2), (x3,), None
+    yield "conv3d batch", torch.nn.Conv3d(4, 6, 3), (x3,), ({0: ROWS},)
+    yield "conv3d transposed", torch.nn.ConvTranspose3d(4, 6, 3, 2, 1, 1), (x3,), None
+    yield "max_pool3d", Fn(lambda x: F.max_pool3d(x, 3, 2, 1, return_indices=True)), (x3,), None
+    yield "max_pool3d ceil", Fn(lambda x: F.max_pool3d(x, 2, 3, 1, ceil_mode=True)), (x3,), None
+    yield "avg_pool3d", Fn(lambda x: F.avg_pool3d(x, 3, 2, 1, True, False)), (x3,), None
+    yield "adaptive_avg_pool3d", Fn(lambda x: F.adaptive_avg_pool3d(x, (2, 4, 3))), (x3,), None
+    yield (
+        "adaptive_max_pool3d",
+        Fn(lambda x: F.adaptive_max_pool3d(x, (2, 4, 3), return_indices=True)),
+        (x3,),
+        None,
+    )
+    yield (
+        "adaptive_max_pool2d",
+        Fn(lambda x: F.adaptive_max_pool2d(x, (3, 7), return_indices=True)),
+        (x3[0].to(memory_format=torch.channels_last),),
+        None,
+    )
+    for name, x in (("floats", rows), ("special", SPECIAL), ("integers", whole(5, 3, 20))):
+        yield f"sort {name}", Fn(lambda x: torch.sort(x, stable=True)), (x,), None
+        yield f"argsort {name}", Fn(lambda x: x.argsort(stable=True, descending=True)), (x,), None
+        yield f"cummax {name}", Fn(lambda x: (x.cummax(-1), x.cummin(-1))), (x,), None
+        yield f"mode {name}", Fn(lambda x: torch.mode(x, -1)), (x,), None
+    yield "sort dynamic", Fn(lambda x: torch.sort(x, 0, stable=True)), (rows,), ({0: ROWS},)
+    yield "sort bool", Fn(lambda x: torch.sort(x, stable=True)), (rows > 0,), None
+    yield "median", Fn(lambda x: (x.median(), x.median(1), x.kthvalue(5, 1))), (rows,), None
+    yield "median nan", Fn(lambda x: (x.median(0), x.nanmedian(0), x.nanmedian())), (SPECIAL,), None
+    unique = Fn(lambda x: torch.unique(x, return_inverse=True, return_counts=True))
+    yield "unique", unique, (whole(4, 9),), None
+    yield "cumprod", Fn(lambda x: (x.cumprod(1), x.long().cumprod(0))), (rows,), None
+    yield "logcumsumexp", Fn(lambda x: x.logcumsumexp(0)), (rows,), None
+    edges = torch.tensor([-1.0, 0.0, 0.5, 0.5, 2.0])
+    yield "searchsorted", Fn(lambda e, x: torch.searchsorted(e, x, right=True)), (edges, rows), None
+    yield "bucketize", Fn(lambda e, x: torch.bucketize(x, e, out_int32=True)), (edges, rows), None
+    for how in ("sum", "prod", "mean", "amax", "amin"):
+        yield (
+            f"scatter_reduce {how}",
+            Fn(lambda x, i, s, how=how: x.scatter_reduce(0, i, s, how, include_self=how != "mean")),
+            (floats(4, 3), whole(4, 6, 3), floats(6, 3)),
+            None,
+        )
+    for mode in ("sum", "mean", "max"):
+        yield f"embedding_bag {mode}", embedding(mode), table, None
+    yield "bilinear", torch.nn.Bilinear(3, 4, 5), (floats(2, 3), floats(2, 4)), None
+    yield "round", Fn(lambda x: (x.round(decimals=2), (x * 100).round(decimals=-1))), (rows,), None
+    yield "exp2, angle", Fn(lambda x: (x.exp2(), x.angle())), (torch.cat([rows[0], SPECIAL]),), None
+    yield "copysign", Fn(lambda x, y: (x.copysign(y), x.hypot(y))), (rows, rows.flip(1)), None
+    yield (
+        "shifts",
+        Fn(lambda x, n: (x << n, x >> n, x << 3, x >> 2, x % 7, x % -5)),
+        (whole(100, 4, 5, low=-100), whole(70, 4, 5)),
+        None,
+    )
+    yield "cropped", Fn(lambda x: F.pad(x, (-1, 2, -2, -1), value=3.0)), (rows,), None
+    yield "randperm", Fn(lambda x: torch.sort(torch.randperm(9))[0] + x), (whole(5, 9),), None
+
+
+def judge(run, name, module, inputs, dynamic, folder):
+    torch.manual_seed(0)
+    source = folder / "expanded.pt2"
+    expected = torch.utils._pytree.tree_leaves(module.eval()(*inputs))
+    shapes = {"args": dynamic} if dynamic and isinstance(module, Fn) else dynamic
+    torch.export.save(
+        torch.export.export(module, inputs, dynamic_shapes=shapes, strict=False), source
+    )
+    ours = folder / "expanded.pte", folder / "whole.pte"
+    run.lower([str(source)], ours[0])
+    run.lower(["--target", "sconce", str(source)], ours[1])
+    told = [("official runtime", run.load(ours[0]).load_method("forward").execute(list(inputs)))]
+    for path in ours:
+        told.append((f"this runtime, {path.name}", run.run_here(path, inputs, folder)))
+    for who, outputs in told:
+        assert isinstance(outputs, list), f"{who}: {outputs}"
+        for k, value in enumerate(expected):
+            run.check_value(outputs[k], value.detach(), f"{who}, output {k}")
