@@ -1,0 +1,22 @@
+"""What the tour visits: a module for each package, whose rows() are names and what makes them small."""
+
+import importlib
+import logging
+import warnings
+
+NAMES = ("hugging", "timm_models", "vision")
+
+
+def modules():
+    return [importlib.import_module(f"families.{name}") for name in NAMES]
+
+
+def preload():
+    warnings.simplefilter("ignore")
+    logging.disable(logging.WARNING)
+    from families import extension
+
+    extension.declare()
+    for module in modules():
+        if hasattr(module, "preload"):
+            module.preload()

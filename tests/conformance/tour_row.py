@@ -1,0 +1,229 @@
+"""One row of the tour: a program is exported, lowered here, run here and by the official runtime.
+
+Every stage has its verdict, its seconds and, where it fails, its message; what comes after a
+failure is not tried. Whatever is heavy happens in a process of its own (tour.py starts it).
+"""
+
+import copy
+import os
+import re
+import subprocess
+import time
+
+import run
+import torch
+import torch.utils._pytree as pytree
+import xnnpack
+
+LOWER_SECONDS, RUN_SECONDS = 120, 120
+BACKENDS = {"portable": [], "xnnpack": ["--backend", "xnnpack"]}
+LONGEST = 1500
+# The limits of this process are for PyTorch: Node asks for more than it uses.
+UNLIMITED = ["sh", "-c", 'ulimit -S -d unlimited; exec "$0" "$@"']
+
+
+class Failed(Exception):
+    """A stage that says no, in words that go into the table."""
+
+
+class Log:
+    """Verdicts of the stages so far; told to whoever listens after each."""
+
+    def __init__(self, tell):
+        self.stages, self.tell = {}, tell
+
+    def stage(self, name, function, *arguments):
+        start = time.monotonic()
+        try:
+            told, verdict = function(*arguments), "ok"
+        except Failed as error:
+            told, verdict = str(error), "failed"
+        except Exception as error:
+            told, verdict = f"{type(error).__name__}: {error}", "failed"
+        seconds = round(time.monotonic() - start, 2)
+        self.stages[name] = {"verdict": verdict, "seconds": seconds}
+        if verdict == "failed":
+            self.stages[name]["message"] = shortened(told)
+        elif isinstance(told, str):
+            self.stages[name]["told"] = told
+        self.tell(self.stages)
+        return told if verdict == "ok" else None
+
+
+def shortened(text):
+    text = re.sub(r"\x1b\[[0-9;]*m", "", text).strip()
+    return text if len(text) <= LONGEST else f"{text[: LONGEST // 2]} ... {text[-LONGEST // 2 :]}"
+
+
+# --- PyTorch's side ------------------------------------------------------------------------------
+
+
+def exported(case, is_dynamic, path):
+    inputs = case.inputs(case.sizes[0])
+    shapes = (case.shapes(),) if is_dynamic else None
+    program = torch.export.export(case.module, inputs, dynamic_shapes=shapes, strict=False)
+    torch.export.save(program, path)
+    return program
+
+
+def calls_of(case, program, is_dynamic):
+    """Inputs and what PyTorch gives for them, of each size that is tried."""
+    calls, module = [], copy.deepcopy(program.module())
+    for size in case.sizes[: 2 if is_dynamic else 1]:
+        torch.manual_seed(size)
+        inputs = case.inputs(size)
+        with torch.no_grad():
+            want = module(*copy.deepcopy(inputs))
+        calls.append((list(inputs), [value.detach() for value in pytree.tree_leaves(want)]))
+    return calls
+
+
+def in_doubles(case, inputs):
+    """The outputs in twice the precision, or None where the module cannot be computed so."""
+    try:
+        wide = [x.double() if x.is_floating_point() else x for x in copy.deepcopy(inputs)]
+        with torch.no_grad():
+            return list(copy.deepcopy(case.module).double()(*wide))
+    except Exception:
+        return None
+
+
+# --- Numbers -------------------------------------------------------------------------------------
+
+
+def deviation(actual, expected):
+    """Largest difference, where both are numbers; infinite where only one is."""
+    got, want = actual.double(), expected.double()
+    same = (got == want) | (got.isnan() & want.isnan())
+    apart = torch.where(same, torch.zeros_like(got), (got - want).abs())
+    apart = apart.nan_to_num(nan=float("inf"), posinf=float("inf"))
+    return float(apart.max()) if apart.numel() else 0.0
+
+
+def as_exact(actual, expected, exact):
+    """Errors of sums in another order: no farther from the exact numbers than PyTorch is, about."""
+    theirs, ours = deviation(expected, exact), deviation(actual, exact)
+    return ours <= 8 * theirs + 2e-5 * max(1, float(exact.abs().max()))
+
+
+def compare(case, calls, results, check):
+    """The largest deviation, as text; fails by what `check` says, unless PyTorch is as far off."""
+    largest, loosely = 0.0, False
+    for number, ((inputs, expected), outputs) in enumerate(zip(calls, results, strict=True)):
+        outputs = outputs[len(outputs) - len(expected) :]
+        exact = None
+        for k, want in enumerate(expected):
+            try:
+                check(outputs[k], want, f"call {number}, output {k}")
+            except AssertionError as error:
+                if exact is None:
+                    exact = in_doubles(case, inputs)
+                comparable = exact and outputs[k].shape == want.shape and outputs[k].dtype == want.dtype
+                if not (comparable and want.is_floating_point() and as_exact(outputs[k], want, exact[k])):
+                    apart = deviation(outputs[k], want) if outputs[k].shape == want.shape else ""
+                    raise Failed(f"{error} (largest difference {apart})") from error
+                loosely = True
+            largest = max(largest, deviation(outputs[k], want))
+    return f"{largest:.1e}" + (" (as exact as PyTorch)" if loosely else "")
+
+
+CHECKS = {"portable": run.check_value, "xnnpack": xnnpack.check}
+
+
+# --- Our side, and the official runtime ----------------------------------------------------------
+
+
+def command(arguments, seconds):
+    try:
+        return subprocess.run(
+            [*UNLIMITED, *map(str, arguments)], capture_output=True, text=True, timeout=seconds
+        )
+    except subprocess.TimeoutExpired:
+        raise Failed(f"not done in {seconds} s") from None
+
+
+def lowered(source, flags, path):
+    done = command([*run.CLI, "lower", *flags, source, "-o", path], LOWER_SECONDS)
+    if done.returncode != 0:
+        raise Failed(done.stderr or f"ended with {done.returncode}")
+    return f"{path.stat().st_size} bytes"
+
+
+def run_here(folder, case, path, calls, check):
+    listed = [("forward", inputs) for inputs, _ in calls]
+    try:
+        results = xnnpack.run_here(folder, path, listed, node=[*UNLIMITED, "node"])
+    except AssertionError as error:
+        raise Failed(str(error)) from None
+    return compare(case, calls, results, check)
+
+
+def run_officially(case, path, calls, check):
+    program = run.load(path)
+    method = program.load_method("forward")
+    results = [method.execute(copy.deepcopy(inputs)) for inputs, _ in calls]
+    results = [[value.clone() for value in outputs] for outputs in results]
+    return compare(case, calls, results, check)
+
+
+def forked(function, arguments):
+    """A stage that may take its process with it: what it told, or what it wrote before it went."""
+    reader, writer = os.pipe()
+    log = os.memfd_create("log")
+    child = os.fork()
+    if child == 0:
+        os.dup2(log, 2)
+        try:
+            verdict, told = "ok", function(*arguments)
+        except BaseException as error:
+            verdict, told = "failed", str(error)
+        os.write(writer, f"{verdict}\n{told}".encode()[:60000])
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as pipe:
+        answer = pipe.read().decode(errors="replace")
+    _, status = os.waitpid(child, 0)
+    os.lseek(log, 0, 0)
+    with os.fdopen(log, "rb") as file:
+        wrote = file.read().decode(errors="replace")
+    verdict, _, told = answer.partition("\n")
+    if verdict == "ok":
+        return told
+    errors = "\n".join(line for line in wrote.splitlines() if line.startswith("E "))
+    raise Failed(f"{told or f'the process ended with status {status}'}\n{errors}")
+
+
+def officially_lowered(program):
+    """Whether the official exporter takes what we refuse; asked only then."""
+    from executorch.exir import to_edge
+
+    to_edge(program).to_executorch()
+    return "lowered"
+
+
+# --- The row -------------------------------------------------------------------------------------
+
+
+def visit(row, is_dynamic, folder, tell):
+    log = Log(tell)
+    case = log.stage("make", row.prepared)
+    if case is None:
+        return
+    if is_dynamic and case.open is None:
+        tell({"make": {"verdict": "none", "seconds": 0}})
+        return
+    source = folder / "row.pt2"
+    program = log.stage("export", exported, case, is_dynamic, source)
+    calls = program and log.stage("eager", calls_of, case, program, is_dynamic)
+    if not calls:
+        return
+    for backend, flags in BACKENDS.items():
+        path, check = folder / f"{backend}.pte", CHECKS[backend]
+        if not log.stage(f"lower {backend}", lowered, source, flags, path):
+            if backend == "portable":
+                log.stage("officially lowered", forked, officially_lowered, (program,))
+                return
+            continue
+        log.stage(f"ours {backend}", run_here, folder, case, path, calls, check)
+        official = (run_officially, (case, path, calls, check))
+        log.stage(f"official {backend}", forked, *official)

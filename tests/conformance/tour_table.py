@@ -1,0 +1,74 @@
+"""The rows of the tour as a table, and their failures by cause."""
+
+import collections
+
+COLUMNS = {
+    "exported": ["make", "export", "eager"],
+    "lowered": ["lower portable", "lower xnnpack"],
+    "ours": ["ours portable", "ours xnnpack"],
+    "official": ["official portable", "official xnnpack"],
+}
+
+
+def verdict(line, stages):
+    """Of a column: yes, no, or nothing where it was not tried."""
+    found = [line["stages"][stage]["verdict"] for stage in stages if stage in line["stages"]]
+    if "failed" in found:
+        return "no"
+    return "yes" if found and "none" not in found else ""
+
+
+def seconds(line):
+    return sum(stage["seconds"] for stage in line["stages"].values())
+
+
+def failures(line):
+    """Stage and message of all that failed, but of what the official exporter says about it."""
+    return [
+        (name, stage.get("message", ""))
+        for name, stage in line["stages"].items()
+        if stage["verdict"] == "failed" and name != "officially lowered"
+    ]
+
+
+def told(line):
+    """A line for who waits."""
+    columns = " ".join(f"{name} {verdict(line, stages) or '-'}" for name, stages in COLUMNS.items())
+    failed = "".join(
+        f"\n    {stage}: {message.splitlines()[0][:200] if message else ''}"
+        for stage, message in failures(line)
+    )
+    return f"{line['name']} {line['kind']}: {columns}, {seconds(line):.1f} s{failed}"
+
+
+def cell(text):
+    return " ".join(text.split()).replace("|", "\\|")[:160]
+
+
+def row(line):
+    columns = [verdict(line, stages) for stages in COLUMNS.values()]
+    message = "; ".join(f"{stage}: {cell(text)}" for stage, text in failures(line))
+    parts = [line["name"], line["kind"], *columns, f"{seconds(line):.1f}", message]
+    return f"| {' | '.join(parts)} |"
+
+
+def counts(lines):
+    """How many rows got how far, of each kind."""
+    for kind in ("static", "dynamic"):
+        rows = [line for line in lines if line["kind"] == kind]
+        reached = collections.Counter(
+            name for line in rows for name, stages in COLUMNS.items() if verdict(line, stages) == "yes"
+        )
+        tried = collections.Counter(
+            name for line in rows for name, stages in COLUMNS.items() if verdict(line, stages)
+        )
+        figures = ", ".join(f"{name} {reached[name]} of {tried[name]}" for name in COLUMNS)
+        yield f"{kind}: {len(rows)} rows; {figures}"
+
+
+def markdown(lines):
+    lines = sorted(lines, key=lambda line: (line["name"], line["kind"]))
+    head = ["row", "kind", *COLUMNS, "seconds", "message"]
+    rule = "|".join(["---"] * len(head))
+    table = [f"| {' | '.join(head)} |", f"|{rule}|", *map(row, lines)]
+    return "\n".join([*counts(lines), "", *table])
