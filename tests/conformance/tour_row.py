@@ -5,6 +5,7 @@ failure is not tried. Whatever is heavy happens in a process of its own (tour.py
 """
 
 import copy
+import json
 import os
 import re
 import subprocess
@@ -66,9 +67,9 @@ def exported(case, is_dynamic, path):
     return program
 
 
-def calls_of(case, program, is_dynamic):
+def calls_of(case, is_dynamic):
     """Inputs and what PyTorch gives for them, of each size that is tried."""
-    calls, module = [], copy.deepcopy(program.module())
+    calls, module = [], copy.deepcopy(case.module)
     for size in case.sizes[: 2 if is_dynamic else 1]:
         torch.manual_seed(size)
         inputs = case.inputs(size)
@@ -149,12 +150,21 @@ def lowered(source, flags, path):
     return f"{path.stat().st_size} bytes"
 
 
-def run_here(folder, case, path, calls, check):
-    listed = [("forward", inputs) for inputs, _ in calls]
-    try:
-        results = xnnpack.run_here(folder, path, listed, node=[*UNLIMITED, "node"])
-    except AssertionError as error:
-        raise Failed(str(error)) from None
+def run_here(folder, paths, calls):
+    """What this runtime gives for each of some files, or says instead; all in one process."""
+    listed = [{"method": "forward", "inputs": list(map(xnnpack.encoded, x))} for x, _ in calls]
+    jobs = folder / "jobs.json"
+    jobs.write_text(json.dumps([{"pte": str(path), "calls": listed} for path in paths.values()]))
+    done = command(["node", run.ROOT / "tests/conformance/delegated.mjs", jobs], RUN_SECONDS)
+    if done.returncode != 0:
+        raise Failed(done.stderr or f"ended with {done.returncode}")
+    return dict(zip(paths, json.loads(done.stdout), strict=True))
+
+
+def judge_here(case, calls, answer, check):
+    if "failed" in answer:
+        raise Failed(answer["failed"])
+    results = [[xnnpack.decoded(value) for value in outputs] for outputs in answer["outputs"]]
     return compare(case, calls, results, check)
 
 
@@ -214,16 +224,25 @@ def visit(row, is_dynamic, folder, tell):
         return
     source = folder / "row.pt2"
     program = log.stage("export", exported, case, is_dynamic, source)
-    calls = program and log.stage("eager", calls_of, case, program, is_dynamic)
+    calls = program and log.stage("eager", calls_of, case, is_dynamic)
     if not calls:
         return
+    paths = {backend: folder / f"{backend}.pte" for backend in BACKENDS}
     for backend, flags in BACKENDS.items():
-        path, check = folder / f"{backend}.pte", CHECKS[backend]
-        if not log.stage(f"lower {backend}", lowered, source, flags, path):
-            if backend == "portable":
-                log.stage("officially lowered", forked, officially_lowered, (program,))
-                return
-            continue
-        log.stage(f"ours {backend}", run_here, folder, case, path, calls, check)
+        if not log.stage(f"lower {backend}", lowered, source, flags, paths[backend]):
+            del paths[backend]
+    if "portable" not in paths:
+        log.stage("officially lowered", forked, officially_lowered, (program,))
+    if paths:
+        judge(log, case, calls, paths, folder)
+
+
+def judge(log, case, calls, paths, folder):
+    """What was lowered, in both runtimes."""
+    answers = log.stage("ours", run_here, folder, paths, calls) or {}
+    for backend, path in paths.items():
+        check = CHECKS[backend]
+        if backend in answers:
+            log.stage(f"ours {backend}", judge_here, case, calls, answers[backend], check)
         official = (run_officially, (case, path, calls, check))
         log.stage(f"official {backend}", forked, *official)

@@ -5,7 +5,7 @@ import collections
 COLUMNS = {
     "exported": ["make", "export", "eager"],
     "lowered": ["lower portable", "lower xnnpack"],
-    "ours": ["ours portable", "ours xnnpack"],
+    "ours": ["ours", "ours portable", "ours xnnpack"],
     "official": ["official portable", "official xnnpack"],
 }
 

@@ -100,7 +100,7 @@ def decoded(value):
     return flat.reshape(value["shape"])
 
 
-def run_here(folder, pte, calls, ptds=(), node=("node",)):
+def run_here(folder, pte, calls, ptds=()):
     """What our runtime gives for each call of a method."""
     listed = [{"method": m, "inputs": [encoded(v) for v in inputs]} for m, inputs in calls]
     jobs = folder / "jobs.json"
@@ -108,7 +108,7 @@ def run_here(folder, pte, calls, ptds=(), node=("node",)):
         json.dumps([{"pte": str(pte), "ptds": [str(p) for p in ptds], "calls": listed}])
     )
     script = run.ROOT / "tests/conformance/delegated.mjs"
-    done = subprocess.run([*node, script, jobs], capture_output=True, text=True)
+    done = subprocess.run(["node", script, jobs], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     (answer,) = json.loads(done.stdout)
     assert "failed" not in answer, answer

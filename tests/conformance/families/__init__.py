@@ -4,7 +4,7 @@ import importlib
 import logging
 import warnings
 
-NAMES = ("hugging", "timm_models", "vision")
+NAMES = ("torch_nn", "hugging", "timm_models", "vision")
 
 
 def modules():

@@ -155,7 +155,7 @@ ENCODERS = {
     "OpenAIGPTModel": {}, "DecisionTransformerModel": None,
 }  # fmt: skip
 ROUTED = {"first_k_dense_replace": 1, "n_group": 2, "topk_group": 1}
-ROPE = {"rope_parameters": {"rope_type": "default", "rope_theta": 10000.0}}
+ROPE = {"rope_parameters": {"rope_type": "default", "rope_theta": 10000.0}, "head_dim": 8}
 MLA = {
     "q_lora_rank": 16, "kv_lora_rank": 16, "qk_rope_head_dim": 8, "qk_nope_head_dim": 8, "v_head_dim": 8,
     "first_k_dense_replace": 1, "n_group": 2, "topk_group": 1, "num_key_value_heads": 4, "head_dim": 8,
@@ -165,7 +165,7 @@ DECODERS = {
     "ApertusForCausalLM": {}, "ArceeForCausalLM": {}, "BambaForCausalLM": {"attn_layer_indices": [1], "mamba_n_heads": 4, "mamba_d_head": 16, "mamba_n_groups": 1},
     "BioGptForCausalLM": {}, "BitNetForCausalLM": {}, "BloomForCausalLM": {}, "BltForCausalLM": None,
     "CodeGenForCausalLM": {"rotary_dim": 4}, "CohereForCausalLM": {}, "Cohere2ForCausalLM": {}, "CTRLLMHeadModel": {"dff": 64},
-    "CpmAntForCausalLM": None, "DiffLlamaForCausalLM": {}, "DogeForCausalLM": {}, "Dots1ForCausalLM": {**ROUTED, "n_shared_experts": 1, "n_routed_experts": 4},
+    "CpmAntForCausalLM": None, "DiffLlamaForCausalLM": {}, "DogeForCausalLM": {}, "Dots1ForCausalLM": {**ROUTED, "n_shared_experts": 1, "n_routed_experts": 4, "num_experts_per_tok": 2},
     "Ernie4_5ForCausalLM": {}, "Exaone4ForCausalLM": {}, "FalconForCausalLM": {}, "FalconH1ForCausalLM": {"mamba_d_ssm": 64, "mamba_n_heads": 4, "mamba_d_head": 16, "mamba_n_groups": 1},
     "FalconMambaForCausalLM": {}, "GemmaForCausalLM": {}, "Gemma2ForCausalLM": {"query_pre_attn_scalar": 8}, "Gemma3ForCausalLM": {"query_pre_attn_scalar": 8},
     "GlmForCausalLM": {}, "Glm4ForCausalLM": {}, "GPT2LMHeadModel": {}, "GPT2ForSequenceClassification": {"pad_token_id": 0}, "GPTBigCodeForCausalLM": {},
@@ -180,7 +180,7 @@ DECODERS = {
     "SeedOssForCausalLM": {}, "SmolLM3ForCausalLM": {}, "StableLmForCausalLM": {}, "Starcoder2ForCausalLM": {},
     "VaultGemmaForCausalLM": {"query_pre_attn_scalar": 8}, "XGLMForCausalLM": {}, "xLSTMForCausalLM": {"chunk_size": 4, "qk_dim_factor": 0.5}, "ZambaForCausalLM": None, "Zamba2ForCausalLM": None,
     "MiniCPM3ForCausalLM": {**MLA}, "HunYuanMoEV1ForCausalLM": {**ROPE, "moe_topk": [2, 2], "num_shared_expert": [1, 1], "num_experts": 4},
-    "DeepseekV2ForCausalLM": {**MLA, "n_shared_experts": 1, "num_experts_per_tok": 2, "n_routed_experts": 4}, "DeepseekV3ForCausalLM": {**MLA, "n_shared_experts": 1}, "DbrxForCausalLM": None,
+    "DeepseekV2ForCausalLM": {**MLA, "n_shared_experts": 1, "num_experts_per_tok": 2, "n_routed_experts": 4, "num_experts_per_tok": 2}, "DeepseekV3ForCausalLM": {**MLA, "n_shared_experts": 1}, "DbrxForCausalLM": None,
     "Ernie4_5_MoeForCausalLM": {"moe_num_experts": 4, "moe_k": 2}, "FlexOlmoForCausalLM": {}, "Glm4MoeForCausalLM": {"first_k_dense_replace": 1, "n_group": 1, "topk_group": 1},
     "GptOssForCausalLM": {}, "GraniteMoeForCausalLM": {}, "GraniteMoeHybridForCausalLM": {"layer_types": ["mamba", "attention"], "mamba_n_heads": 4, "mamba_d_head": 16, "mamba_n_groups": 1, "shared_intermediate_size": 64},
     "JambaForCausalLM": {"mamba_d_state": 8, "mamba_dt_rank": 4, "attn_layer_period": 2, "attn_layer_offset": 1, "expert_layer_period": 2, "expert_layer_offset": 1, "use_mamba_kernels": False},
