@@ -168,9 +168,24 @@ def judge_here(case, calls, answer, check):
     return compare(case, calls, results, check)
 
 
+def kernels_missing(path):
+    """The operators of a file that the official runtime has no kernels for."""
+    from executorch.exir._serialize._program import deserialize_pte_binary
+    from executorch.extension.pybindings.portable_lib import _get_operator_names
+
+    known = set(_get_operator_names())
+    file = deserialize_pte_binary(path.read_bytes())
+    operators = getattr(file, "program", file).execution_plan[0].operators
+    names = {f"{op.name}.{op.overload}" if op.overload else op.name for op in operators}
+    return sorted(names - known)
+
+
 def run_officially(case, path, calls, check):
     program = run.load(path)
-    method = program.load_method("forward")
+    try:
+        method = program.load_method("forward")
+    except RuntimeError as error:
+        raise Failed(f"no kernel for {', '.join(kernels_missing(path)) or error}") from None
     results = [method.execute(copy.deepcopy(inputs)) for inputs, _ in calls]
     results = [[value.clone() for value in outputs] for outputs in results]
     return compare(case, calls, results, check)

@@ -13,7 +13,10 @@ def declare():
     from importlib.util import find_spec
     from pathlib import Path
 
-    folder = Path(find_spec("torchvision").origin).parent
+    found = find_spec("torchvision")
+    if found is None:
+        raise SystemExit("torchvision, timm and transformers are missing: npm run conformance -- tour")
+    folder = Path(found.origin).parent
     try:
         torch.ops.load_library(str(folder / "_C.so"))
     except OSError:

@@ -145,7 +145,7 @@ ENCODERS = {
     "LiltModel": None, "LongformerModel": {"attention_window": [4, 4]}, "LukeModel": None,
     "MegatronBertModel": {}, "MobileBertModel": {"intra_bottleneck_size": 32, "true_hidden_size": 32},
     "ModernBertModel": {"global_attn_every_n_layers": 2}, "MPNetModel": {}, "MraModel": None,
-    "NomicBertModel": {}, "NystromformerModel": {"segment_means_seq_len": 8, "num_landmarks": 4},
+    "NomicBertModel": {}, "NystromformerModel": {"segment_means_seq_len": 64, "num_landmarks": 4},
     "RemBertModel": {"input_embedding_size": 32}, "RobertaModel": {}, "RobertaForMaskedLM": {},
     "RobertaPreLayerNormModel": {}, "RoFormerModel": {}, "SplinterModel": {},
     "SqueezeBertModel": {"embedding_size": 32}, "TapasModel": {}, "XLMModel": {}, "XLMRobertaModel": {},

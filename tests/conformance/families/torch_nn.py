@@ -55,7 +55,7 @@ LAYERS = {
     "Upsample trilinear": (lambda: nn.Upsample(scale_factor=2, mode="trilinear"), BOXES),
     "Flatten": (lambda: nn.Sequential(nn.Flatten(2), nn.Unflatten(2, (3, 48))), PLANES),
     "Softmax2d": (lambda: nn.Softmax2d(), PLANES),
-    "AdaptiveLogSoftmax": (lambda: LogProbabilities(), VECTORS),
+    "AdaptiveLogSoftmax": (lambda: LogProbabilities(), ("size", 32)),
     "weight_norm": (lambda: nn.utils.parametrizations.weight_norm(nn.Conv1d(4, 6, 3)), LINES),
     "spectral_norm": (lambda: nn.utils.parametrizations.spectral_norm(nn.Linear(8, 5)), VECTORS),
     "orthogonal": (lambda: nn.utils.parametrizations.orthogonal(nn.Linear(8, 5)), VECTORS),
@@ -67,7 +67,7 @@ ACTIVATIONS = """CELU ELU GELU Hardshrink Hardsigmoid Hardswish Hardtanh LeakyRe
 class LogProbabilities(nn.Module):
     def __init__(self):
         super().__init__()
-        self.inner = nn.AdaptiveLogSoftmaxWithLoss(8, 20, [5, 10])
+        self.inner = nn.AdaptiveLogSoftmaxWithLoss(32, 20, [5, 10])
 
     def forward(self, x):
         return self.inner.log_prob(x)
