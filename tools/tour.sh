@@ -17,7 +17,8 @@ if [ "$(cat "$stamp" 2>/dev/null)" != "$packages" ]; then
   rm -rf "$home"
   mkdir -p "$home"
   # shellcheck disable=SC2086  # a list of words
-  quietly "$python" -m pip install --disable-pip-version-check --no-deps --target "$home" $packages ||
+  quietly "$python" -m pip install --disable-pip-version-check --no-deps \
+    --target "$home" $packages ||
     die "pip could not install them"
   printf '%s\n' "$packages" >"$stamp"
 fi

@@ -1,6 +1,6 @@
-"""The backend suite that comes inside the executorch package, through Sconce: its tests make modules
-and inputs, the official tools export (and quantize) them; we lower, and both runtimes run what comes
-of it. What the official tools skip, because a module does not run or export, is skipped.
+"""The backend suite that comes inside the executorch package, through Sconce: its tests make
+modules and inputs, the official tools export (and quantize) them; we lower, and both runtimes run
+what comes of it. What the official tools skip, because a module does not run or export, is skipped.
 
     backend_suite.py [--models] [--quantized] [NAME...]     tests whose names contain one of these
 
@@ -45,9 +45,16 @@ class Collector:
             self.skipped[f"{type(error).__name__}: {error}".splitlines()[0][:120]] += 1
             result = TestResult.SKIPPED
         return TestCaseSummary(
-            backend=flow.backend, base_name=base_name, subtest_index=index, flow=flow.name,
-            name=name, params=params, result=result, error=None, tensor_error_statistics=[],
-        )  # fmt: skip
+            backend=flow.backend,
+            base_name=base_name,
+            subtest_index=index,
+            flow=flow.name,
+            name=name,
+            params=params,
+            result=result,
+            error=None,
+            tensor_error_statistics=[],
+        )
 
     def keep(self, name, model, inputs, flow, dynamic_shapes):
         import torch
@@ -65,7 +72,7 @@ class Collector:
         torch.save((inputs, expected, quantum), stem.with_suffix(".io"))
         self.cases.append((name, flow.backend, stem))
 
-    # --- What pytest asks a plugin -----------------------------------------------------------------
+    # --- What pytest asks a plugin ---------------------------------------------------------------
 
     def pytest_collection_modifyitems(self, items):
         chosen = [i for i in items if not self.wanted or any(w in i.nodeid for w in self.wanted)]
@@ -100,7 +107,16 @@ def collected(folder, wanted, is_quantized, with_models):
     root = Path(suite.__file__).parent
     # Its fixtures stand above its tests; "suite" must not be looked up here.
     parts = ["operators", *(["models"] if with_models else [])]
-    options = ["-q", "--no-header", "--import-mode=importlib", "-p", "no:cacheprovider", "--tb=line", "-W", "ignore"]
+    options = [
+        "-q",
+        "--no-header",
+        "--import-mode=importlib",
+        "-p",
+        "no:cacheprovider",
+        "--tb=line",
+        "-W",
+        "ignore",
+    ]
     options += [f"--rootdir={root}", f"--confcutdir={root}"]
     # Written to nowhere: what is skipped or fails there is not ours.
     out = os.dup(1)
@@ -202,7 +218,10 @@ def main(arguments):
         found = collected(Path(name), wanted, "--quantized" in flags, "--models" in flags)
         skipped = sum(found.skipped.values())
         seconds = time.monotonic() - start
-        print(f"{len(found.cases)} programs, {skipped} skipped, exported in {seconds:.0f} s", flush=True)
+        print(
+            f"{len(found.cases)} programs, {skipped} skipped, exported in {seconds:.0f} s",
+            flush=True,
+        )
         for reason, count in found.skipped.most_common():
             print(f"    {count} skipped: {reason}", flush=True)
         failed = judged(found.cases)

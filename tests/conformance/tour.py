@@ -1,5 +1,6 @@
-"""A tour of the architectures that people have: exported by name from torchvision, timm, transformers
-and torch.nn, small and with random weights, lowered here, run here and by the official runtime.
+"""A tour of the architectures that people have: exported by name from torchvision, timm,
+transformers and torch.nn, small and with random weights, lowered here, run here and by the official
+runtime.
 
     tour.py [--static | --dynamic] [--again] [NAME...]   rows whose names contain one of these
     tour.py --table                                      what is known of all rows, as markdown

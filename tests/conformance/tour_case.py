@@ -1,4 +1,4 @@
-"""What a row of the tour is made of: a module, inputs of any size, and which of their dims are open."""
+"""What a row of the tour is made of: a module, inputs of any size, and which dims are open."""
 
 import random
 from dataclasses import dataclass
@@ -23,7 +23,9 @@ class Case:
     def shapes(self):
         """The dynamic_shapes of torch.export."""
         size = torch.export.Dim("size", min=1, max=self.sizes[2])
-        return tuple(None if dims is None else dict.fromkeys(listed(dims), size) for dims in self.open)
+        return tuple(
+            None if dims is None else dict.fromkeys(listed(dims), size) for dims in self.open
+        )
 
 
 def listed(dims):

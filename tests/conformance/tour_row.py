@@ -119,8 +119,12 @@ def compare(case, calls, results, check):
             except AssertionError as error:
                 if exact is None:
                     exact = in_doubles(case, inputs)
-                comparable = exact and outputs[k].shape == want.shape and outputs[k].dtype == want.dtype
-                if not (comparable and want.is_floating_point() and as_exact(outputs[k], want, exact[k])):
+                comparable = (
+                    exact and outputs[k].shape == want.shape and outputs[k].dtype == want.dtype
+                )
+                if not (
+                    comparable and want.is_floating_point() and as_exact(outputs[k], want, exact[k])
+                ):
                     apart = deviation(outputs[k], want) if outputs[k].shape == want.shape else ""
                     raise Failed(f"{error} (largest difference {apart})") from error
                 loosely = True

@@ -57,7 +57,10 @@ def counts(lines):
     for kind in ("static", "dynamic"):
         rows = [line for line in lines if line["kind"] == kind]
         reached = collections.Counter(
-            name for line in rows for name, stages in COLUMNS.items() if verdict(line, stages) == "yes"
+            name
+            for line in rows
+            for name, stages in COLUMNS.items()
+            if verdict(line, stages) == "yes"
         )
         tried = collections.Counter(
             name for line in rows for name, stages in COLUMNS.items() if verdict(line, stages)

@@ -1,4 +1,4 @@
-"""What the tour visits: a module for each package, whose rows() are names and what makes them small."""
+"""What the tour visits: a module for each package, whose rows() say what makes them small."""
 
 import importlib
 import logging

@@ -1,6 +1,6 @@
-"""torchvision without its operators: where its compiled part was built for another PyTorch, as it is
-for one without a GPU, the package cannot even be imported. Their names are enough for that; rows that
-would compute with them fail by saying so."""
+"""torchvision without its operators: where its compiled part was built for another PyTorch, as it
+is for one without a GPU, the package cannot even be imported. Their names are enough for that; rows
+that would compute with them fail by saying so."""
 
 import torch
 
@@ -15,7 +15,9 @@ def declare():
 
     found = find_spec("torchvision")
     if found is None:
-        raise SystemExit("torchvision, timm and transformers are missing: npm run conformance -- tour")
+        raise SystemExit(
+            "torchvision, timm and transformers are missing: npm run conformance -- tour"
+        )
     folder = Path(found.origin).parent
     try:
         torch.ops.load_library(str(folder / "_C.so"))

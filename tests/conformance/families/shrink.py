@@ -9,9 +9,13 @@ SIZES = {
     **dict.fromkeys("intermediate_size d_ff ffn_dim n_inner d_inner hidden_dim_ffn".split(), 64),
     **dict.fromkeys("encoder_ffn_dim decoder_ffn_dim ffn_hidden_size mlp_dim".split(), 64),
     **dict.fromkeys("moe_intermediate_size shared_expert_intermediate_size".split(), 32),
-    **dict.fromkeys("num_hidden_layers n_layer n_layers num_layers layers encoder_layers".split(), 2),
+    **dict.fromkeys(
+        "num_hidden_layers n_layer n_layers num_layers layers encoder_layers".split(), 2
+    ),
     **dict.fromkeys("decoder_layers num_decoder_layers num_encoder_layers depth".split(), 2),
-    **dict.fromkeys("num_attention_heads n_head n_heads num_heads heads encoder_attention_heads".split(), 4),
+    **dict.fromkeys(
+        "num_attention_heads n_head n_heads num_heads heads encoder_attention_heads".split(), 4
+    ),
     **dict.fromkeys("decoder_attention_heads num_key_value_heads attention_heads".split(), 4),
     "num_key_value_heads": 2,
     "head_dim": 8,
@@ -25,8 +29,16 @@ SIZES = {
     "sliding_window": 4,
     "attention_window": 4,
 }
-TOKENS = ("pad_token_id", "bos_token_id", "eos_token_id", "decoder_start_token_id", "sep_token_id",
-          "cls_token_id", "unk_token_id", "mask_token_id")  # fmt: skip
+TOKENS = (
+    "pad_token_id",
+    "bos_token_id",
+    "eos_token_id",
+    "decoder_start_token_id",
+    "sep_token_id",
+    "cls_token_id",
+    "unk_token_id",
+    "mask_token_id",
+)
 
 
 def fitting(name, value):
@@ -40,9 +52,23 @@ def fitting(name, value):
 def members(config):
     """The configuration as keywords, each part of it in turn."""
     # What follows from numbers that change is left for the class to work out again.
-    derived = {"layer_types", "mlp_layer_types", "transformers_version", "model_type", "dtype", "torch_dtype",
-               "_name_or_path", "architectures", "id2label", "label2id", "num_labels", "attention_layers",
-               "out_features", "out_indices", "stage_names"}  # fmt: skip
+    derived = {
+        "layer_types",
+        "mlp_layer_types",
+        "transformers_version",
+        "model_type",
+        "dtype",
+        "torch_dtype",
+        "_name_or_path",
+        "architectures",
+        "id2label",
+        "label2id",
+        "num_labels",
+        "attention_layers",
+        "out_features",
+        "out_indices",
+        "stage_names",
+    }
     for name, value in config.to_dict().items():
         if name not in derived:
             yield name, value

@@ -24,9 +24,11 @@ PLAIN = """
 """.split()
 # Where fewer pixels would leave nothing.
 LARGER = {
-    "inception_v3": 96, "legacy_xception": 96, 
-    "efficientvit_m0": 224, "efficientformerv2_s0": 224,
-}  # fmt: skip
+    "inception_v3": 96,
+    "legacy_xception": 96,
+    "efficientvit_m0": 224,
+    "efficientformerv2_s0": 224,
+}
 # Transformers of one width, with images of 32 pixels.
 VIT = {"depth": 2, "embed_dim": 48, "num_heads": 3, "img_size": 32}
 # Name, what else makes it small.
@@ -76,7 +78,10 @@ OTHERS = {
     "coat_tiny": (64, {"img_size": 64}),
     "coat_lite_tiny": (64, {"img_size": 64}),
     "crossvit_9_240": (240, {"depth": [[1, 1, 0]], "embed_dim": [16, 32], "num_heads": [2, 2]}),
-    "davit_tiny": (64, {"depths": (1, 1, 1, 1), "embed_dims": (16, 32, 64, 64), "num_heads": (1, 2, 4, 4)}),
+    "davit_tiny": (
+        64,
+        {"depths": (1, 1, 1, 1), "embed_dims": (16, 32, 64, 64), "num_heads": (1, 2, 4, 4)},
+    ),
     "efficientformer_l1": (224, {}),
     "fastvit_t8": (64, {}),
     "fastvit_sa12": (64, {}),
@@ -104,14 +109,25 @@ OTHERS = {
     "rdnet_tiny": (64, {}),
     "sequencer2d_s": (64, {"layers": [1, 1, 1, 1]}),
     "swin_tiny_patch4_window7_224": (
-        56, {"img_size": 56, "depths": (2, 2), "embed_dim": 24, "num_heads": (2, 4)},
+        56,
+        {"img_size": 56, "depths": (2, 2), "embed_dim": 24, "num_heads": (2, 4)},
     ),
-    "swin_s3_tiny_224": (56, {"img_size": 56, "depths": (1, 1, 2, 1), "embed_dim": 24, "window_size": 7}),
+    "swin_s3_tiny_224": (
+        56,
+        {"img_size": 56, "depths": (1, 1, 2, 1), "embed_dim": 24, "window_size": 7},
+    ),
     "swinv2_tiny_window8_256": (
-        64, {"img_size": 64, "depths": (2, 2), "embed_dim": 24, "num_heads": (2, 4)},
+        64,
+        {"img_size": 64, "depths": (2, 2), "embed_dim": 24, "num_heads": (2, 4)},
     ),
-    "swinv2_cr_tiny_224": (64, {"img_size": 64, "depths": (2, 2), "embed_dim": 24, "num_heads": (2, 4)}),
-    "swinv2_cr_tiny_ns_224": (64, {"img_size": 64, "depths": (2, 2), "embed_dim": 24, "num_heads": (2, 4)}),
+    "swinv2_cr_tiny_224": (
+        64,
+        {"img_size": 64, "depths": (2, 2), "embed_dim": 24, "num_heads": (2, 4)},
+    ),
+    "swinv2_cr_tiny_ns_224": (
+        64,
+        {"img_size": 64, "depths": (2, 2), "embed_dim": 24, "num_heads": (2, 4)},
+    ),
     "tiny_vit_5m_224": (224, {}),
     "tnt_s_patch16_224": (32, {"img_size": 32, "depth": 2}),
     "twins_pcpvt_small": (64, {"img_size": 64, "depths": (1, 1, 1, 1)}),
@@ -130,7 +146,9 @@ OTHERS = {
 def make(name, side, more):
     import timm
 
-    return Case(timm.create_model(name, pretrained=False, num_classes=10, **more), image(side), (0,))
+    return Case(
+        timm.create_model(name, pretrained=False, num_classes=10, **more), image(side), (0,)
+    )
 
 
 def sizes():

@@ -8,7 +8,12 @@ from tour_case import Call, Case, Row, noise
 
 # --- Layers: the module, and its input -----------------------------------------------------------
 
-VECTORS, LINES, PLANES, BOXES = ("size", 8), ("size", 4, 12), ("size", 4, 12, 12), ("size", 4, 6, 6, 6)
+VECTORS, LINES, PLANES, BOXES = (
+    ("size", 8),
+    ("size", 4, 12),
+    ("size", 4, 12, 12),
+    ("size", 4, 6, 6, 6),
+)
 LAYERS = {
     "Linear": (lambda: nn.Linear(8, 5), VECTORS),
     "Conv1d": (lambda: nn.Conv1d(4, 6, 3, padding="same", dilation=2), LINES),
@@ -50,7 +55,10 @@ LAYERS = {
     "ChannelShuffle": (lambda: nn.ChannelShuffle(2), PLANES),
     "Upsample nearest": (lambda: nn.Upsample(scale_factor=2), PLANES),
     "Upsample linear": (lambda: nn.Upsample(scale_factor=1.5, mode="linear"), LINES),
-    "Upsample bilinear": (lambda: nn.Upsample(size=(7, 20), mode="bilinear", align_corners=True), PLANES),
+    "Upsample bilinear": (
+        lambda: nn.Upsample(size=(7, 20), mode="bilinear", align_corners=True),
+        PLANES,
+    ),
     "Upsample bicubic": (lambda: nn.Upsample(scale_factor=2, mode="bicubic"), PLANES),
     "Upsample trilinear": (lambda: nn.Upsample(scale_factor=2, mode="trilinear"), BOXES),
     "Flatten": (lambda: nn.Sequential(nn.Flatten(2), nn.Unflatten(2, (3, 48))), PLANES),
@@ -60,8 +68,10 @@ LAYERS = {
     "spectral_norm": (lambda: nn.utils.parametrizations.spectral_norm(nn.Linear(8, 5)), VECTORS),
     "orthogonal": (lambda: nn.utils.parametrizations.orthogonal(nn.Linear(8, 5)), VECTORS),
 }
-ACTIVATIONS = """CELU ELU GELU Hardshrink Hardsigmoid Hardswish Hardtanh LeakyReLU LogSigmoid LogSoftmax Mish
-    PReLU ReLU6 RReLU SELU SiLU Softmax Softmin Softplus Softshrink Softsign Tanhshrink GLU Sigmoid""".split()
+ACTIVATIONS = """
+    CELU ELU GELU Hardshrink Hardsigmoid Hardswish Hardtanh LeakyReLU LogSigmoid LogSoftmax Mish
+    PReLU ReLU6 RReLU SELU SiLU Softmax Softmin Softplus Softshrink Softsign Tanhshrink GLU Sigmoid
+""".split()
 
 
 class LogProbabilities(nn.Module):
@@ -96,7 +106,11 @@ RECURRENT = {
     "LSTM bidirectional": lambda: nn.LSTM(8, 6, 2, bidirectional=True, batch_first=True),
     "LSTM projected": lambda: nn.LSTM(8, 6, proj_size=4, batch_first=True),
 }
-CELLS = {"RNNCell": lambda: nn.RNNCell(8, 6), "GRUCell": lambda: nn.GRUCell(8, 6), "LSTMCell": lambda: nn.LSTMCell(8, 6)}
+CELLS = {
+    "RNNCell": lambda: nn.RNNCell(8, 6),
+    "GRUCell": lambda: nn.GRUCell(8, 6),
+    "LSTMCell": lambda: nn.LSTMCell(8, 6),
+}
 SEQUENCE = (5, 3, 9)
 
 
@@ -123,7 +137,9 @@ def attention(is_causal=False, **more):
         mask = nn.Transformer.generate_square_subsequent_mask(6) if is_causal else None
         return m(q, k, k, attn_mask=mask, is_causal=is_causal, need_weights=not is_causal)
 
-    return Case(Call(module, call), lambda n: (torch.randn(n, 6, 16), torch.randn(n, 6, 16)), (0, 0))
+    return Case(
+        Call(module, call), lambda n: (torch.randn(n, 6, 16), torch.randn(n, 6, 16)), (0, 0)
+    )
 
 
 def transformer():
@@ -133,7 +149,12 @@ def transformer():
 
 def encoder(**more):
     layer = nn.TransformerEncoderLayer(16, 4, 32, batch_first=True, **more)
-    return Case(nn.TransformerEncoder(layer, 2, enable_nested_tensor=False), noise(2, "size", 16), (1,), SEQUENCE)
+    return Case(
+        nn.TransformerEncoder(layer, 2, enable_nested_tensor=False),
+        noise(2, "size", 16),
+        (1,),
+        SEQUENCE,
+    )
 
 
 def causal_encoder():
@@ -164,7 +185,11 @@ def padded_encoder():
 
 def decoder():
     layer = nn.TransformerDecoderLayer(16, 4, 32, batch_first=True)
-    return Case(nn.TransformerDecoder(layer, 2), lambda n: (torch.randn(n, 4, 16), torch.randn(n, 5, 16)), (0, 0))
+    return Case(
+        nn.TransformerDecoder(layer, 2),
+        lambda n: (torch.randn(n, 4, 16), torch.randn(n, 5, 16)),
+        (0, 0),
+    )
 
 
 # --- Losses --------------------------------------------------------------------------------------
@@ -191,23 +216,49 @@ def triples(n):
 
 
 LOSSES = {
-    "L1Loss": (nn.L1Loss, likes), "MSELoss": (nn.MSELoss, likes), "SmoothL1Loss": (nn.SmoothL1Loss, likes),
-    "HuberLoss": (nn.HuberLoss, likes), "PoissonNLLLoss": (partial(nn.PoissonNLLLoss, full=True), probabilities),
+    "L1Loss": (nn.L1Loss, likes),
+    "MSELoss": (nn.MSELoss, likes),
+    "SmoothL1Loss": (nn.SmoothL1Loss, likes),
+    "HuberLoss": (nn.HuberLoss, likes),
+    "PoissonNLLLoss": (partial(nn.PoissonNLLLoss, full=True), probabilities),
     "KLDivLoss": (partial(nn.KLDivLoss, reduction="batchmean"), probabilities),
-    "BCELoss": (nn.BCELoss, probabilities), "BCEWithLogitsLoss": (nn.BCEWithLogitsLoss, probabilities),
+    "BCELoss": (nn.BCELoss, probabilities),
+    "BCEWithLogitsLoss": (nn.BCEWithLogitsLoss, probabilities),
     "CrossEntropyLoss": (nn.CrossEntropyLoss, classes),
-    "CrossEntropyLoss smoothed": (partial(nn.CrossEntropyLoss, label_smoothing=0.1, ignore_index=0), classes),
-    "CrossEntropyLoss of probabilities": (nn.CrossEntropyLoss, probabilities), "NLLLoss": (nn.NLLLoss, classes),
-    "MultiMarginLoss": (nn.MultiMarginLoss, classes), "HingeEmbeddingLoss": (nn.HingeEmbeddingLoss, signs),
+    "CrossEntropyLoss smoothed": (
+        partial(nn.CrossEntropyLoss, label_smoothing=0.1, ignore_index=0),
+        classes,
+    ),
+    "CrossEntropyLoss of probabilities": (nn.CrossEntropyLoss, probabilities),
+    "NLLLoss": (nn.NLLLoss, classes),
+    "MultiMarginLoss": (nn.MultiMarginLoss, classes),
+    "HingeEmbeddingLoss": (nn.HingeEmbeddingLoss, signs),
     "SoftMarginLoss": (nn.SoftMarginLoss, signs),
     "MultiLabelSoftMarginLoss": (nn.MultiLabelSoftMarginLoss, probabilities),
     "TripletMarginLoss": (nn.TripletMarginLoss, triples),
-    "MultiLabelMarginLoss": (nn.MultiLabelMarginLoss, lambda n: (torch.randn(n, 6), torch.tensor([[3, 0, -1, 1, 2, 4]] * n))),
-    "MarginRankingLoss": (nn.MarginRankingLoss, lambda n: (torch.randn(n), torch.randn(n), torch.sign(torch.randn(n)))),
-    "CosineEmbeddingLoss": (nn.CosineEmbeddingLoss, lambda n: (*likes(n), torch.sign(torch.randn(n)))),
+    "MultiLabelMarginLoss": (
+        nn.MultiLabelMarginLoss,
+        lambda n: (torch.randn(n, 6), torch.tensor([[3, 0, -1, 1, 2, 4]] * n)),
+    ),
+    "MarginRankingLoss": (
+        nn.MarginRankingLoss,
+        lambda n: (torch.randn(n), torch.randn(n), torch.sign(torch.randn(n))),
+    ),
+    "CosineEmbeddingLoss": (
+        nn.CosineEmbeddingLoss,
+        lambda n: (*likes(n), torch.sign(torch.randn(n))),
+    ),
     "GaussianNLLLoss": (nn.GaussianNLLLoss, lambda n: (*likes(n), torch.rand(n, 6) + 0.1)),
-    "CTCLoss": (nn.CTCLoss, lambda n: (torch.randn(9, n, 6).log_softmax(2), torch.randint(1, 6, (n, 3)), torch.full((n,), 9), torch.full((n,), 3))),
-}  # fmt: skip
+    "CTCLoss": (
+        nn.CTCLoss,
+        lambda n: (
+            torch.randn(9, n, 6).log_softmax(2),
+            torch.randint(1, 6, (n, 3)),
+            torch.full((n,), 9),
+            torch.full((n,), 3),
+        ),
+    ),
+}
 DISTANCES = {"CosineSimilarity": nn.CosineSimilarity, "PairwiseDistance": nn.PairwiseDistance}
 
 

@@ -8,11 +8,22 @@ from tour_case import Call, Case, Row, image, noise
 FEW = {"num_classes": 10}
 NARROW = {**FEW, "width_mult": 0.35}
 TINY_VIT = {
-    **FEW, "image_size": 32, "patch_size": 8, "num_layers": 2, "num_heads": 2, "hidden_dim": 32, "mlp_dim": 64,
-}  # fmt: skip
+    **FEW,
+    "image_size": 32,
+    "patch_size": 8,
+    "num_layers": 2,
+    "num_heads": 2,
+    "hidden_dim": 32,
+    "mlp_dim": 64,
+}
 TINY_SWIN = {
-    **FEW, "patch_size": [4, 4], "embed_dim": 16, "depths": [2, 2], "num_heads": [2, 4], "window_size": [4, 4],
-}  # fmt: skip
+    **FEW,
+    "patch_size": [4, 4],
+    "embed_dim": 16,
+    "depths": [2, 2],
+    "num_heads": [2, 4],
+    "window_size": [4, 4],
+}
 UNTRAINED = {**FEW, "aux_logits": False, "init_weights": False}
 
 CLASSIFY = {
@@ -81,7 +92,10 @@ def small_vit():
 def small_swin(block):
     import torchvision.models.swin_transformer as swin
 
-    kind = {"1": {}, "2": {"block": swin.SwinTransformerBlockV2, "downsample_layer": swin.PatchMergingV2}}
+    kind = {
+        "1": {},
+        "2": {"block": swin.SwinTransformerBlockV2, "downsample_layer": swin.PatchMergingV2},
+    }
     return Case(swin.SwinTransformer(**TINY_SWIN, **kind[block]), image(32), (0,))
 
 
@@ -96,7 +110,15 @@ def small_mvit(rel_pos):
     first = MSBlockConfig(1, 16, 32, cube, cube, [1, 1, 1], [1, 4, 4])
     second = MSBlockConfig(2, 32, 32, cube, cube, [1, 2, 2], [1, 2, 2])
     module = MViT(
-        (32, 32), 4, [first, second], rel_pos, rel_pos, rel_pos, rel_pos, attention_dropout=0.0, num_classes=10
+        (32, 32),
+        4,
+        [first, second],
+        rel_pos,
+        rel_pos,
+        rel_pos,
+        rel_pos,
+        attention_dropout=0.0,
+        num_classes=10,
     )
     return Case(module, noise("size", 3, 4, 32, 32), (0,))
 
@@ -118,6 +140,7 @@ def optical_flow(name):
 
 def heads(name, side):
     """What a detector computes before it picks boxes by what it has found."""
+
     def features_and_heads(module, x):
         return module.head(list(module.backbone(x).values()))
 
@@ -126,6 +149,7 @@ def heads(name, side):
 
 def proposals():
     """The first half of Faster R-CNN: features, and what each anchor is."""
+
     def heads_of_rpn(module, x):
         return module.rpn.head(list(module.backbone(x).values()))
 
@@ -137,7 +161,9 @@ def quantizable(name):
     """With the modules that quantization asks for, in floats."""
     import torchvision.models.quantization as quantization
 
-    return Case(getattr(quantization, name)(weights=None, quantize=False, num_classes=10), image(75), (0,))
+    return Case(
+        getattr(quantization, name)(weights=None, quantize=False, num_classes=10), image(75), (0,)
+    )
 
 
 def rows():
@@ -157,7 +183,13 @@ def rows():
     for name, side in DETECT.items():
         yield Row(f"torchvision/{name}", partial(heads, name, side))
     yield Row("torchvision/fasterrcnn_mobilenet_v3_large_320_fpn", proposals)
-    for name in ("mobilenet_v2", "mobilenet_v3_large", "resnet18", "shufflenet_v2_x0_5", "googlenet"):
+    for name in (
+        "mobilenet_v2",
+        "mobilenet_v3_large",
+        "resnet18",
+        "shufflenet_v2_x0_5",
+        "googlenet",
+    ):
         yield Row(f"torchvision/quantizable_{name}", partial(quantizable, name))
 
 
