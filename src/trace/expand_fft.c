@@ -75,18 +75,36 @@ sc_x sc_expand_fft_fftn(sc_trace *t, const sc_x *a) {
 
 // --- Short-time transforms ----------------------------------------------------------------------
 
+// A window as long as a frame: one of `length` numbers, ones if none is given, in its middle.
+static sc_x framed_window(sc_trace *t, sc_x window, int64_t length, int64_t n, sc_dtype dtype) {
+    sc_dim size = sc_dim_int(length);
+    int64_t before = (n - length) / 2;
+    if (!sc_x_is_tensor(window)) {
+        if (length == n) return X_NONE;
+        window = sc_f_full(t, sc_x_dims(t, &size, 1), sc_x_float(t, 1.0), dtype);
+    }
+    if (length == n) return window;
+    return CALL(t, constant_pad_nd, window, X_INTS(t, before, n - length - before));
+}
+
 // stft(self, n_fft, hop_length, win_length, window, normalized, onesided, return_complex, ...)
 sc_x sc_expand_stft(sc_trace *t, const sc_x *a) {
     int64_t n = sc_x_small(t, a[1], 0), hop = sc_x_small(t, a[2], n / 4),
             length = sc_x_small(t, a[3], n);
     bool real = !is_complex(a[0]), onesided = sc_x_is_none(a[6]) ? real : sc_x_truth(a[6]);
-    if (n <= 0 || hop <= 0 || length != n || !real || sc_x_rank(a[0]) > 2)
-        return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Use win_length equal to n_fft.",
-                             "this short-time Fourier transform is not supported");
+    if (n <= 0 || hop <= 0 || length <= 0 || length > n || sc_x_rank(a[0]) > 2)
+        return sc_trace_fail(t, SC_ERR_ARGUMENT, "Use 0 < win_length <= n_fft, and 0 < hop_length.",
+                             "a short-time Fourier transform of %lld with windows of %lld, %lld "
+                             "apart, is not defined",
+                             (long long)n, (long long)length, (long long)hop);
+    if (!real)
+        return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Transform its real and imaginary part apart.",
+                             "a short-time Fourier transform of complex numbers is not supported");
+    sc_x window = framed_window(t, a[4], length, n, sc_x_dtype_of(a[0]));
     bool single = sc_x_rank(a[0]) == 1;
     sc_x x = single ? sc_f_unsqueeze(t, a[0], 0) : a[0];
     sc_x frames = CALL(t, unfold, x, sc_x_int(t, -1), sc_x_int(t, n), sc_x_int(t, hop));
-    if (sc_x_is_tensor(a[4])) frames = CALL(t, mul_Tensor, frames, a[4]);
+    if (sc_x_is_tensor(window)) frames = CALL(t, mul_Tensor, frames, window);
     sc_x out = CALL(t, _fft_r2c, frames, X_INTS(t, 2), sc_x_int(t, sc_x_truth(a[5]) ? 1 : 0),
                     sc_x_bool(onesided));
     out = sc_f_transpose(t, out, 1, 2);
@@ -111,22 +129,34 @@ sc_x sc_expand_istft(sc_trace *t, const sc_x *a) {
     int64_t n = sc_x_small(t, a[1], 0), hop = sc_x_small(t, a[2], n / 4),
             win = sc_x_small(t, a[3], n);
     bool single = sc_x_rank(a[0]) == 2;
-    if (n <= 0 || hop <= 0 || win != n || !sc_x_is_tensor(a[4]) || !sc_x_is_none(a[8]) ||
-        sc_x_truth(a[9]))
-        return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Use win_length equal to n_fft.",
-                             "this inverse short-time Fourier transform is not supported");
+    if (n <= 0 || hop <= 0 || win <= 0 || win > n)
+        return sc_trace_fail(t, SC_ERR_ARGUMENT, "Use 0 < win_length <= n_fft, and 0 < hop_length.",
+                             "an inverse short-time Fourier transform of %lld with windows of "
+                             "%lld, %lld apart, is not defined",
+                             (long long)n, (long long)win, (long long)hop);
+    if (sc_x_truth(a[9]))
+        return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Leave out return_complex.",
+                             "an inverse short-time Fourier transform to complex numbers is not "
+                             "supported");
     sc_x x = single ? sc_f_unsqueeze(t, a[0], 0) : a[0];
     int64_t frames = sc_x_static_size(t, x, -1), total = n + hop * (frames - 1);
+    sc_dim size = sc_dim_int(n);
+    sc_dtype real = sc_dtype_to_real(sc_x_dtype_of(x));
+    sc_x window = framed_window(t, a[4], win, n, real);
+    if (!sc_x_is_tensor(window))
+        window = sc_f_full(t, sc_x_dims(t, &size, 1), sc_x_float(t, 1.0), real);
     x = sc_f_transpose(t, x, 1, 2);
     x = CALL(t, _fft_c2r, x, X_INTS(t, 2), sc_x_int(t, sc_x_truth(a[6]) ? 1 : 2), sc_x_int(t, n));
-    sc_x shaped = CALL(t, mul_Tensor, x, CALL(t, view, a[4], X_INTS(t, 1, 1, n)));
+    sc_x shaped = CALL(t, mul_Tensor, x, CALL(t, view, window, X_INTS(t, 1, 1, n)));
     sc_x signal = fold_frames(t, shaped, total, n, hop);
-    sc_x envelope = CALL(t, pow_Tensor_Scalar, a[4], sc_x_int(t, 2));
+    sc_x envelope = CALL(t, pow_Tensor_Scalar, window, sc_x_int(t, 2));
     envelope = CALL(t, expand, envelope, X_INTS(t, 1, frames, n));
     envelope = fold_frames(t, envelope, total, n, hop);
-    int64_t start = sc_x_truth(a[5]) ? n / 2 : 0, end = sc_x_truth(a[5]) ? total - n / 2 : total;
+    int64_t start = sc_x_truth(a[5]) ? n / 2 : 0;
+    int64_t end = sc_x_is_none(a[8]) ? total - start : start + sc_x_small(t, a[8], 0);
     signal = sc_f_slice(t, signal, 1, sc_x_int(t, start), sc_x_int(t, end));
     envelope = sc_f_slice(t, envelope, 1, sc_x_int(t, start), sc_x_int(t, end));
     signal = CALL(t, div_Tensor, signal, envelope);
+    if (end > total) signal = CALL(t, constant_pad_nd, signal, X_INTS(t, 0, end - total));
     return single ? sc_f_squeeze(t, signal, 0) : signal;
 }

@@ -227,6 +227,23 @@ case(
 )
 case("stft", lambda x: torch.stft(x, 16, 4, window=torch.ones(16), return_complex=True), (1, 64))
 case("istft", lambda x: torch.istft(x, 16, 4, window=torch.ones(16)), ("c", 1, 9, 17))
+case(
+    "stft_win",
+    lambda x: torch.stft(x, 16, 4, 11, torch.hann_window(11, False), return_complex=True),
+    (1, 64),
+)
+case(
+    "stft_win_ones",
+    lambda x: torch.stft(x, 16, 4, 9, center=False, return_complex=True),
+    (1, 64),
+)
+case("istft_win", lambda x: torch.istft(x, 16, 4, 11, torch.hamming_window(11)), ("c", 1, 9, 17))
+case("istft_plain", lambda x: torch.istft(x, 16, 4, length=50), ("c", 9, 17))
+case(
+    "istft_longer",
+    lambda x: torch.istft(x, 16, 4, window=torch.ones(16), length=90),
+    ("c", 1, 9, 17),
+)
 case("complex_abs", torch.abs, ("c", 4))
 
 for name, fn in {
