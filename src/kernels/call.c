@@ -110,6 +110,18 @@ static const char *print_tensors(sc_arena *arena, const sc_kernel_call *c) {
     return sc_sb_terminate(&sb);
 }
 
+static bool is_complex(const sc_evalue *value) {
+    return value->tag == SC_EVALUE_TENSOR &&
+           sc_dtype_category((sc_dtype)value->tensor->dtype) == SC_CATEGORY_COMPLEX;
+}
+
+static const char *hint_dtypes(const sc_kernel_call *c) {
+    for (uint32_t i = 0; i < c->arg_count; i++)
+        if (is_complex(c->args[i]))
+            return "Compute with real numbers: torch.view_as_real gives the parts of complex ones.";
+    return "Convert the operands with .to() before this operator.";
+}
+
 static const char hint_sizes[] =
     "Compare the sizes of the inputs with those of the exported model.";
 
@@ -139,10 +151,9 @@ static sc_status fail(const sc_kernel_call *c, sc_status code, const char *hint,
 }
 
 sc_status sc_call_fail(const sc_kernel_call *c, sc_status code, const char *format, ...) {
-    const char *hint = code == SC_ERR_SHAPE ? hint_sizes
-                       : code == SC_ERR_DTYPE
-                           ? "Convert the operands with .to() before this operator."
-                           : NULL;
+    const char *hint = code == SC_ERR_SHAPE   ? hint_sizes
+                       : code == SC_ERR_DTYPE ? hint_dtypes(c)
+                                              : NULL;
     va_list args;
     va_start(args, format);
     sc_status status = fail(c, code, hint, format, args);

@@ -40,7 +40,8 @@ sc_status sc_infer_view(sc_infer *in) {
     if (in->runtime)
         sc_rule_contiguous(in, &spec);
     else if (!sc_spec_view(in->exprs, self, &spec))
-        return sc_fail(in->ctx, SC_ERR_SHAPE, "Use reshape() instead of view().",
+        return sc_fail(in->ctx, SC_ERR_SHAPE,
+                       "Put .clone(memory_format=torch.contiguous_format) before this line.",
                        "%s: the elements of sizes %s do not lie so that they can be seen as %s",
                        in->op->name, sc_rule_text(in, self), sc_rule_text(in, &spec));
     return sc_rule_publish(in, spec);

@@ -242,52 +242,6 @@ const sc_op *sc_op_find_out(sc_str name, sc_str overload) {
     return sc_map_get(&table.by_out, (sc_str){key, size});
 }
 
-// --- Suggestions ---------------------------------------------------------------------------------
-
-enum { NAME_MAX = 64 };
-
-// Edit distance of the first NAME_MAX bytes.
-static uint32_t distance(sc_str a, sc_str b) {
-    uint32_t row[NAME_MAX + 1];
-    size_t n = a.size < NAME_MAX ? a.size : NAME_MAX, m = b.size < NAME_MAX ? b.size : NAME_MAX;
-    for (size_t j = 0; j <= m; j++) row[j] = (uint32_t)j;
-    for (size_t i = 1; i <= n; i++) {
-        uint32_t diagonal = row[0];
-        row[0] = (uint32_t)i;
-        for (size_t j = 1; j <= m; j++) {
-            uint32_t change = diagonal + (a.data[i - 1] != b.data[j - 1]);
-            uint32_t edit = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
-            diagonal = row[j];
-            row[j] = change < edit ? change : edit;
-        }
-    }
-    return row[m];
-}
-
-uint32_t sc_op_similar(sc_str name, const sc_op *out[3]) {
-    SC_ASSERT(table.ready);
-    uint32_t best[3], count = 0;
-    sc_str wanted = base_of(name);
-    size_t own = wanted.size - (size_t)(sc_str_find_last(wanted, ':') + 1);  // without namespace
-    for (uint32_t id = 1; id < SC_OP_COUNT; id++) {
-        uint32_t d = distance(wanted, base_of(sc_str_from(table.ops[id].name)));
-        if (d * 7 > own * 2) continue;  // two letters changed places in seven, say
-        uint32_t at = count < 3 ? count++ : 3;
-        while (at > 0 && best[at - 1] > d) {
-            if (at < 3) {
-                best[at] = best[at - 1];
-                out[at] = out[at - 1];
-            }
-            at--;
-        }
-        if (at < 3) {
-            best[at] = d;
-            out[at] = &table.ops[id];
-        }
-    }
-    return count;
-}
-
 // --- The .pte form -------------------------------------------------------------------------------
 
 uint32_t sc_op_out_count(const sc_op *op) {

@@ -142,10 +142,10 @@ const sc_op *sc_op_get(sc_op_id id);
 // By functional name with overload ("aten::add.Tensor"; a trailing ".default" is accepted and
 // ignored), in-place twins included. NULL when unknown.
 const sc_op *sc_op_find(sc_str name);
+// What to do about an operator that the table lacks.
+const char *sc_op_foreign_hint(const sc_op *op);
 // By what a .pte calls: name "aten::add", overload "out".
 const sc_op *sc_op_find_out(sc_str name, sc_str overload);
-// Closest known names to a misspelt or unsupported one, for hints; count <= 3.
-uint32_t sc_op_similar(sc_str name, const sc_op *out[3]);
 
 // Does the out variant take this functional parameter?
 static inline bool sc_op_out_keeps(const sc_op *op, uint32_t param_index) {

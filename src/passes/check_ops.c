@@ -83,21 +83,15 @@ static fault lack(sc_ctx *ctx, const sc_node *node) {
     return what ? of_operator(what) : of_dtypes(ctx, node);
 }
 
-static const char *hint_for(sc_arena *arena, const sc_op *op) {
-    const sc_op *similar[3];
+// Operators whose names look alike do other things, so none is named.
+static const char *hint_for(const sc_op *op) {
     if (!sc_op_has(op, SC_FOREIGN)) return NULL;
     if (sc_op_has(op, SC_REFUSED)) return ((const sc_refused_op *)op)->hint;
-    uint32_t count = sc_op_similar(sc_str_from(op->name), similar);
-    for (uint32_t i = 0; i < count; i++)
-        if (!core_lack_of(similar[i]->functional ? similar[i]->functional : similar[i]))
-            return sc_str_format(arena, "Rewrite this line with another operator, for example %s.",
-                                 similar[i]->name)
-                .data;
-    return "Rewrite this line with other operators of PyTorch.";
+    return sc_op_foreign_hint(op);
 }
 
 static void report(sc_ctx *ctx, const sc_node *node, fault c) {
-    const char *hint = c.hint ? c.hint : hint_for(ctx->scratch, node->op);
+    const char *hint = c.hint ? c.hint : hint_for(node->op);
     sc_where_set_node(ctx, node);
     if (node->meta.origin) ctx->where.node = sc_name_str(node->meta.origin);
     sc_report(ctx, SC_ERROR, c.status, hint, "%s %s", node->op->name, c.what);

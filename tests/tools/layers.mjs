@@ -261,7 +261,6 @@ const rationed = [
       "src/ir/graph.c": 2, // names for values; where an error happened
       "src/ir/parse.c": 2, // foreign operators
       "src/ir/print.c": 1, // shown
-      "src/passes/check_ops.c": 1, // similar ones, for a hint
       "src/quant/skip.c": 1, // compared with what the user wrote
       "src/rt/bind.c": 1, // where an error happened
     },

@@ -135,15 +135,6 @@ TEST(ops_know_their_pte_form) {
     CHECK_EQ_INT(sc_op_out_count(sc_op_get(SC_OP_index_put_)), 0);
 }
 
-TEST(ops_suggest_names) {
-    const sc_op *similar[3];
-    REQUIRE_OK(sc_ops_init());
-    uint32_t count = sc_op_similar(SC_STR("aten::sigmiod"), similar);
-    REQUIRE(count > 0);
-    CHECK_EQ_STR(similar[0]->name, "aten::sigmoid");
-    CHECK_EQ_INT(sc_op_similar(SC_STR("mine::something_entirely_different"), similar), 0);
-}
-
 // --- Schemas -------------------------------------------------------------------------------------
 
 TEST(schema_notation) {

@@ -31,11 +31,11 @@ def built(name, more):
     import transformers
 
     kind = getattr(transformers, name)
-    more = {"attn_implementation": "sdpa", **more} if kind._supports_sdpa else more
-    config = small(
-        kind.config_class, **{k: v for k, v in more.items() if k != "attn_implementation"}
-    )
-    return kind._from_config(config, attn_implementation="sdpa" if kind._supports_sdpa else "eager")
+    how = {"attn_implementation": "sdpa" if kind._supports_sdpa else "eager"}
+    # Otherwise experts are an operator of the package, or loops over what the data says.
+    if kind._can_set_experts_implementation():
+        how["experts_implementation"] = "batched_mm"
+    return kind._from_config(small(kind.config_class, **more), **how)
 
 
 def make(form, name, more, *arguments):
