@@ -38,4 +38,44 @@ double sc_erfinv_f64(double y);
 double sc_digamma_f64(double x);
 double sc_round_decimals_f64(double x, double decimals);
 
+// Those of mathematical physics, in math_special.c.
+float sc_i0_f32(float x);
+double sc_i0_f64(double x);
+float sc_i0e_f32(float x);
+double sc_i0e_f64(double x);
+float sc_i1_f32(float x);
+double sc_i1_f64(double x);
+float sc_i1e_f32(float x);
+double sc_i1e_f64(double x);
+float sc_k0_f32(float x);
+double sc_k0_f64(double x);
+float sc_k0e_f32(float x);
+double sc_k0e_f64(double x);
+float sc_k1_f32(float x);
+double sc_k1_f64(double x);
+float sc_k1e_f32(float x);
+double sc_k1e_f64(double x);
+float sc_j0_f32(float x);
+double sc_j0_f64(double x);
+float sc_j1_f32(float x);
+double sc_j1_f64(double x);
+float sc_y0_f32(float x);
+double sc_y0_f64(double x);
+float sc_y1_f32(float x);
+double sc_y1_f64(double x);
+float sc_spherical_j0_f32(float x);
+double sc_spherical_j0_f64(double x);
+float sc_erfcx_f32(float x);
+double sc_erfcx_f64(double x);
+float sc_ndtri_f32(float x);
+double sc_ndtri_f64(double x);
+float sc_zeta_f32(float s, float q);
+double sc_zeta_f64(double s, double q);
+float sc_polygamma_f32(float x, float n);
+double sc_polygamma_f64(double x, double n);
+float sc_igamma_f32(float a, float x);
+double sc_igamma_f64(double a, double x);
+float sc_igammac_f32(float a, float x);
+double sc_igammac_f64(double a, double x);
+
 #endif

@@ -290,7 +290,7 @@ bool sc_class_is_native(sc_class class_, unsigned dtype) {
 static const struct {
     uint8_t digits, bias, largest, beyond, none;
 } float8[] = {{2, 15, 0x7b, 0x7c, 0x7f},
-              {3, 7, 0x7e, 0x7f, 0x7f},
+              {3, 7, 0x7e, 0x7e, 0x7f},
               {2, 16, 0x7f, 0x80, 0x80},
               {3, 8, 0x7f, 0x80, 0x80}};
 
@@ -309,6 +309,18 @@ static uint8_t put_f8(unsigned dtype, float value) {
     }
     const bool has_sign = float8[format].none != 0x80 || (code & 0x7f);
     return has_sign && signbit(value) ? code | 0x80 : code;
+}
+
+float sc_get_f8(unsigned dtype, uint8_t code) {
+    const uint32_t format = dtype - SC_DTYPE_F8E5M2;
+    const int digits = float8[format].digits, least = 1 - float8[format].bias;
+    const uint8_t magnitude = code & 0x7f, none = float8[format].none;
+    if (none == 0x80 ? code == none : magnitude > float8[format].largest)
+        return format == 0 && magnitude == 0x7c ? (code & 0x80 ? -INFINITY : INFINITY) : NAN;
+    const int exponent = magnitude >> digits, part = magnitude & ((1 << digits) - 1);
+    const int steps = exponent ? part + (1 << digits) : part;
+    const float value = ldexpf((float)steps, (exponent ? exponent - 1 : 0) + least - digits);
+    return code & 0x80 ? -value : value;
 }
 
 void sc_put_number(void *dst, unsigned dtype, double real, int64_t integer, bool is_real) {

@@ -30,6 +30,9 @@ bool sc_class_is_native(sc_class class_, unsigned dtype);
 // Writes one number as an element of the dtype, or as the real part of a complex one.
 void sc_put_number(void *dst, unsigned dtype, double real, int64_t integer, bool is_real);
 
+// The number that a code of one of the float8 formats stands for.
+float sc_get_f8(unsigned dtype, uint8_t code);
+
 // Conversions that C leaves undefined: NaN gives 0, the rest saturates.
 static inline int64_t sc_f64_to_i64(double x) {
     if (x != x) return 0;

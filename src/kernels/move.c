@@ -243,15 +243,33 @@ static void move_same(const walk *w, char *to, const char *from, uint32_t width)
     }
 }
 
+static bool is_float8(unsigned dtype) {
+    return sc_dtype_category((sc_dtype)dtype) == SC_CATEGORY_FLOAT8;
+}
+
+// Nothing computes with float8, so that only copies know how to read and to write it.
+static void load_float8(const sc_strided *src, double *block, const char *from, int64_t stride,
+                        int64_t n) {
+    for (int64_t i = 0; i < n; i++)
+        block[i] = (double)sc_get_f8(src->dtype, (uint8_t)from[i * stride]);
+}
+
+static void store_float8(const sc_strided *dst, char *to, int64_t stride, const double *block,
+                         int64_t n) {
+    for (int64_t i = 0; i < n; i++) sc_put_number(to + i * stride, dst->dtype, block[i], 0, true);
+}
+
 // What becomes complex is written twice: the real parts, and zeros beside them.
 static sc_status move_converted(const sc_kernel_call *call, const walk *w, const sc_strided *dst,
                                 const sc_strided *src) {
     sc_dtype part = sc_dtype_to_real((sc_dtype)dst->dtype);
     const bool is_paired = part != (sc_dtype)dst->dtype;
     sc_class class_ = src->dtype == SC_DTYPE_BOOL ? SC_CLASS_B8 : sc_class_of(src->dtype);
+    const bool from_float8 = is_float8(src->dtype), to_float8 = is_float8(dst->dtype);
+    if (from_float8 || to_float8) class_ = SC_CLASS_F64;
     sc_load_fn load = sc_loader(class_, src->dtype);
     sc_store_fn store = sc_storer(class_, part);
-    if (!load || !store) return sc_call_no_kernel(call);
+    if ((!load && !from_float8) || (!store && !to_float8)) return sc_call_no_kernel(call);
     double block[SC_BLOCK];
     uint32_t to_width = sc_dtype_bytes((sc_dtype)dst->dtype);
     uint32_t from_width = sc_dtype_bytes((sc_dtype)src->dtype), inner = w->rank - 1;
@@ -261,9 +279,16 @@ static sc_status move_converted(const sc_kernel_call *call, const walk *w, const
     for (;;) {
         for (int64_t i = 0; i < w->sizes[inner]; i += SC_BLOCK) {
             int64_t n = sc_min_i64(SC_BLOCK, w->sizes[inner] - i);
-            load(block, from + i * w->from[inner] * from_width, w->from[inner], n);
+            const char *source = from + i * w->from[inner] * from_width;
             char *at = to + i * w->to[inner] * to_width;
-            store(at, is_paired ? 2 * w->to[inner] : w->to[inner], block, n);
+            if (from_float8)
+                load_float8(src, block, source, w->from[inner], n);
+            else
+                load(block, source, w->from[inner], n);
+            if (to_float8)
+                store_float8(dst, at, w->to[inner], block, n);
+            else
+                store(at, is_paired ? 2 * w->to[inner] : w->to[inner], block, n);
             if (!is_paired) continue;
             memset(block, 0, sizeof block);
             store(at + sc_dtype_bytes(part), 2 * w->to[inner], block, n);

@@ -92,6 +92,26 @@ LANES1(angle, sc_angle_f32)
 LANES2(hypot, sc_hypot_f32)
 LANES2(round_decimals, sc_round_decimals_f32)
 
+LANES1(i0, sc_i0_f32)
+LANES1(i0e, sc_i0e_f32)
+LANES1(i1, sc_i1_f32)
+LANES1(i1e, sc_i1e_f32)
+LANES1(k0, sc_k0_f32)
+LANES1(k0e, sc_k0e_f32)
+LANES1(k1, sc_k1_f32)
+LANES1(k1e, sc_k1e_f32)
+LANES1(j0, sc_j0_f32)
+LANES1(j1, sc_j1_f32)
+LANES1(y0, sc_y0_f32)
+LANES1(y1, sc_y1_f32)
+LANES1(spherical_j0, sc_spherical_j0_f32)
+LANES1(erfcx, sc_erfcx_f32)
+LANES1(ndtri, sc_ndtri_f32)
+LANES2(zeta, sc_zeta_f32)
+LANES2(polygamma, sc_polygamma_f32)
+LANES2(igamma, sc_igamma_f32)
+LANES2(igammac, sc_igammac_f32)
+
 #define f32_abs      fabsf
 #define f32_copysign copysignf
 
@@ -133,6 +153,25 @@ LANES2(round_decimals, sc_round_decimals_f32)
 #define f64_copysign       copysign
 #define f64_hypot          hypot
 #define f64_round_decimals sc_round_decimals_f64
+#define f64_i0             sc_i0_f64
+#define f64_i0e            sc_i0e_f64
+#define f64_i1             sc_i1_f64
+#define f64_i1e            sc_i1e_f64
+#define f64_k0             sc_k0_f64
+#define f64_k0e            sc_k0e_f64
+#define f64_k1             sc_k1_f64
+#define f64_k1e            sc_k1e_f64
+#define f64_j0             sc_j0_f64
+#define f64_j1             sc_j1_f64
+#define f64_y0             sc_y0_f64
+#define f64_y1             sc_y1_f64
+#define f64_spherical_j0   sc_spherical_j0_f64
+#define f64_erfcx          sc_erfcx_f64
+#define f64_ndtri          sc_ndtri_f64
+#define f64_zeta           sc_zeta_f64
+#define f64_polygamma      sc_polygamma_f64
+#define f64_igamma         sc_igamma_f64
+#define f64_igammac        sc_igammac_f64
 
 INLINE double f64_pmax(double x, double bound) { return x < bound ? bound : x; }
 INLINE double f64_pmin(double x, double bound) { return bound < x ? bound : x; }

@@ -17,8 +17,10 @@ typedef struct sorting {
     int64_t in_step;  // of the input
     int64_t kept;     // results per row
     bool descending;
-    bool is_median;  // NaN decides; else the element of rank `nth`
-    bool is_single;  // one result of rank `nth`
+    bool is_median;     // NaN decides; else the element of rank `nth`
+    bool is_nanmedian;  // as if NaN were not there; all of them are last
+    bool is_mode;       // the smallest of the values that are there most often
+    bool is_single;     // one result of rank `nth`
     int64_t nth;
     ranked *rows;  // twice the row length
 } sorting;
@@ -68,14 +70,40 @@ static int64_t rank_row(const sorting *s, sc_stream *elements) {
     return first_nan;
 }
 
+static int64_t middle_number(const ranked *sorted, int64_t count) {
+    while (count > 1 && sorted[count - 1].key == UINT64_MAX) count--;
+    return (count - 1) / 2;
+}
+
+// Of equals the last one stands for all; every NaN is its own value.
+static bool is_repeated(const sorting *s, ranked a, ranked b) {
+    return a.key == b.key && !(s->class_ == SC_CLASS_F64 && a.key == UINT64_MAX);
+}
+
+static int64_t most_frequent(const sorting *s, const ranked *sorted, int64_t count) {
+    int64_t best = 0, most = 0;
+    for (int64_t i = 0, start = 0; i < count; i++) {
+        if (i + 1 < count && is_repeated(s, sorted[i], sorted[i + 1])) continue;
+        if (i + 1 - start > most) {
+            most = i + 1 - start;
+            best = i;
+        }
+        start = i + 1;
+    }
+    return best;
+}
+
 static void sort_position(void *user, sc_stream *elements, int64_t out_offset) {
     const sorting *s = user;
     const char *row = elements->data;
     uint32_t width = elements->item_bytes;
     int64_t first_nan = rank_row(s, elements), count = s->reduction.count;
     ranked *sorted = merge_sort(s->rows, s->rows + count, count);
+    int64_t nth = s->nth;
+    if (s->is_nanmedian && s->class_ == SC_CLASS_F64) nth = middle_number(sorted, count);
+    if (s->is_mode) nth = most_frequent(s, sorted, count);
     for (int64_t i = 0; i < s->kept; i++) {
-        int64_t index = sorted[s->is_single ? s->nth : i].index;
+        int64_t index = sorted[s->is_single ? nth : i].index;
         if (s->is_median && first_nan >= 0) index = first_nan;
         int64_t at = out_offset + i * s->step;
         memcpy((char *)s->values->data + at * width, row + index * s->in_step * width, width);
@@ -138,26 +166,39 @@ static sc_status run_topk(const sc_kernel_call *call) {
     return sort_dim(call, sc_call_integer(call, 2), sc_call_integer(call, 3) != 0, k < 0 ? 0 : k);
 }
 
-static sc_status select_rank(const sc_kernel_call *call, int64_t dim_argument, int64_t nth,
-                             bool is_median) {
+// One result of each row; where ranks decide, `nth` of all of them.
+static sc_status select_one(const sc_kernel_call *call, sorting *s, int64_t dim_argument) {
     const sc_tensor *self = sc_call_tensor(call, 0), *indices = sc_call_out(call);
     uint32_t dim = sc_wrap_dim(dim_argument, self->rank);
     uint32_t mask = self->rank > 0 ? 1u << dim : 0;
-    sorting s = {.kept = 1, .is_single = true, .is_median = is_median};
-    SC_TRY(sc_reduction_init(call->ctx, &s.reduction, self, indices, mask, SC_REDUCE_INDEX));
-    s.nth = is_median ? (s.reduction.count - 1) / 2 : nth;
-    if (s.reduction.out_count > 0 && (s.nth < 0 || s.nth >= s.reduction.count))
+    s->kept = 1;
+    s->is_single = true;
+    SC_TRY(sc_reduction_init(call->ctx, &s->reduction, self, indices, mask, SC_REDUCE_INDEX));
+    if (s->is_median || s->is_nanmedian || s->is_mode) s->nth = (s->reduction.count - 1) / 2;
+    if (s->reduction.out_count > 0 && (s->nth < 0 || s->nth >= s->reduction.count))
         return sc_call_fail(call, SC_ERR_ARGUMENT, "there is no element of that rank");
-    return sort_rows(call, &s, dim);
+    return sort_rows(call, s, dim);
 }
 
 static sc_status run_median(const sc_kernel_call *call) {
-    return select_rank(call, sc_call_integer(call, 1), 0, true);
+    sorting s = {.is_median = true};
+    return select_one(call, &s, sc_call_integer(call, 1));
+}
+
+static sc_status run_nanmedian(const sc_kernel_call *call) {
+    sorting s = {.is_nanmedian = true};
+    return select_one(call, &s, sc_call_integer(call, 1));
+}
+
+static sc_status run_mode(const sc_kernel_call *call) {
+    sorting s = {.is_mode = true};
+    return select_one(call, &s, sc_call_integer(call, 1));
 }
 
 static sc_status run_kthvalue(const sc_kernel_call *call) {
     int64_t k = sc_call_integer(call, 1);
-    return select_rank(call, sc_call_integer(call, 2), k > 0 ? k - 1 : -1, false);
+    sorting s = {.nth = k > 0 ? k - 1 : -1};
+    return select_one(call, &s, sc_call_integer(call, 2));
 }
 
 // --- Unique --------------------------------------------------------------------------------------
@@ -189,15 +230,13 @@ static sc_status run_unique(const sc_kernel_call *call) {
     (void)rank_row(&s, &walk);
     ranked *sorted = merge_sort(s.rows, s.rows + self->numel, self->numel);
     int64_t found = 0;
-    for (int64_t i = 0; i < self->numel; i++)  // every NaN is its own value
-        found += i == 0 || sorted[i].key != sorted[i - 1].key ||
-                 (s.class_ == SC_CLASS_F64 && sorted[i].key == UINT64_MAX);
+    for (int64_t i = 0; i < self->numel; i++)
+        found += i == 0 || !is_repeated(&s, sorted[i], sorted[i - 1]);
     SC_TRY(sc_call_resize(call, values, &found));
     if (has_counts) SC_TRY(sc_call_resize(call, counts, &found));
     int64_t at = -1;
     for (int64_t i = 0; i < self->numel; i++) {
-        bool is_new = i == 0 || sorted[i].key != sorted[i - 1].key ||
-                      (s.class_ == SC_CLASS_F64 && sorted[i].key == UINT64_MAX);
+        bool is_new = i == 0 || !is_repeated(&s, sorted[i], sorted[i - 1]);
         at += is_new;
         if (is_new) {
             char *from;
@@ -222,4 +261,6 @@ SC_KERNEL(sort, .run = run_sort, .scratch = sort_scratch);
 SC_KERNEL(sort_stable, .run = run_sort_stable, .scratch = sort_scratch);
 SC_KERNEL(topk, .run = run_topk, .scratch = sort_scratch);
 SC_KERNEL(median, .run = run_median, .scratch = sort_scratch);
+SC_KERNEL(nanmedian, .run = run_nanmedian, .scratch = sort_scratch);
+SC_KERNEL(mode, .run = run_mode, .scratch = sort_scratch);
 SC_KERNEL(kthvalue, .run = run_kthvalue, .scratch = sort_scratch);

@@ -210,6 +210,41 @@ sc_status sc_infer_unique(sc_infer *in) {
     return SC_OK;
 }
 
+static sc_status count_of_bins(sc_infer *in, const sc_iarg *self, int64_t least, sc_dim *out) {
+    int64_t most = least;
+    if (in->exprs) {
+        *out = sc_exprs_fresh(in->exprs, (sc_range){least, SC_DIM_INF});
+        return SC_OK;
+    }
+    sc_dim numel = sc_spec_numel(in->exprs, self->tensor);
+    if (!self->data && numel.value > 0)
+        return sc_rule_fail(in, SC_ERR_UNSUPPORTED, "%s: the numbers are not known", in->op->name);
+    for (int64_t i = 0; i < numel.value; i++) {
+        if (self->data[i] < 0 || self->data[i] == INT64_MAX)
+            return sc_rule_fail(in, SC_ERR_INDEX, "%s counts no negative numbers", in->op->name);
+        most = sc_max_i64(most, self->data[i] + 1);
+    }
+    *out = sc_dim_int(most);
+    return SC_OK;
+}
+
+// As many bins as the largest number says, or the least that are asked for.
+sc_status sc_infer_bincount(sc_infer *in) {
+    const sc_spec *self = sc_rule_tensor(in, 0), *weights = sc_rule_tensor(in, 1);
+    sc_dim least = sc_rule_dim(in, "minlength", 0);
+    if (self->rank != 1 || (weights && weights->rank != 1))
+        return sc_rule_fail(in, SC_ERR_SHAPE, "%s needs vectors", in->op->name);
+    if (self->dtype != SC_DTYPE_I64)
+        return sc_rule_fail(in, SC_ERR_DTYPE, "%s needs numbers of int64", in->op->name);
+    if (weights) SC_TRY(sc_rule_same(in, weights->sizes[0], self->sizes[0], "weights and numbers"));
+    bool is_single = weights && weights->dtype == SC_DTYPE_F32;
+    sc_dtype dtype = !weights ? SC_DTYPE_I64 : is_single ? SC_DTYPE_F32 : SC_DTYPE_F64;
+    sc_spec spec = sc_rule_new(in, dtype, 1);
+    SC_TRY(count_of_bins(in, &in->args[0], least.expr ? 0 : sc_max_i64(least.value, 0),
+                         &spec.sizes[0]));
+    return sc_rule_publish_contiguous(in, spec);
+}
+
 // --- Looking up ----------------------------------------------------------------------------------
 
 static sc_status publish_found(sc_infer *in, const sc_spec *values) {

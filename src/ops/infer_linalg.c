@@ -227,35 +227,6 @@ sc_status sc_infer_trilinear(sc_infer *in) {
     return sc_rule_publish_contiguous(in, spec);
 }
 
-// --- Factorisations ------------------------------------------------------------------------------
-
-// The matrix result is stored column by column, as the libraries that compute it want.
-static sc_status publish_factor(sc_infer *in, bool column_major) {
-    const sc_spec *self = sc_rule_tensor(in, 0);
-    if (self->rank < 2) return sc_rule_fail(in, SC_ERR_SHAPE, "%s needs matrices", in->op->name);
-    SC_TRY(sc_rule_same(in, self->sizes[self->rank - 1], self->sizes[self->rank - 2],
-                        "rows and columns"));
-    sc_spec spec = sc_rule_like(in, (sc_dtype)self->dtype, self);
-    uint8_t order[SC_RANK_MAX];
-    for (uint32_t d = 0; d < spec.rank; d++) order[d] = (uint8_t)d;
-    if (column_major) {
-        order[spec.rank - 1] = (uint8_t)(spec.rank - 2);
-        order[spec.rank - 2] = (uint8_t)(spec.rank - 1);
-    }
-    sc_spec_set_order(in->exprs, &spec, order);
-    sc_spec info = sc_rule_like(in, SC_DTYPE_I32, self);
-    info.rank = (uint8_t)(self->rank - 2);
-    sc_rule_contiguous(in, &info);
-    sc_iout *outs = sc_infer_outs(in, 2);
-    sc_rule_set(&outs[0], spec);
-    sc_rule_set(&outs[1], info);
-    return SC_OK;
-}
-
-sc_status sc_infer_linalg_inv_ex(sc_infer *in) { return publish_factor(in, true); }
-
-sc_status sc_infer_linalg_cholesky_ex(sc_infer *in) { return publish_factor(in, true); }
-
 // --- Fourier transforms --------------------------------------------------------------------------
 
 static sc_status last_dim(sc_infer *in, const sc_spec *self, uint32_t *out) {

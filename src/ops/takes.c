@@ -47,6 +47,13 @@ static bool is_in(char letter, sc_dtype dtype) {
     return sets[strchr(letters, letter) - letters] >> dtype & 1;
 }
 
+// Copies convert between numbers of all kinds, and to complex ones.
+static bool converts(sc_dtype from, sc_dtype to) {
+    bool from_float8 = sc_dtype_category(from) == SC_CATEGORY_FLOAT8;
+    bool to_float8 = sc_dtype_category(to) == SC_CATEGORY_FLOAT8;
+    return (from_float8 || is_in('n', from)) && (to_float8 || is_in('o', to));
+}
+
 // Calls without a result that has elements are skipped.
 static bool computes(const sc_infer *in) {
     if (sc_op_has(in->op, SC_DATA_DEPENDENT | SC_MUTATES)) return true;
@@ -76,7 +83,7 @@ static bool lacks(taking *t, char letter, const sc_spec *spec, sc_str param) {
     sc_arena *arena = t->in->arena;
     if (t->first == SC_DTYPE_NONE) t->first = own;
     if (letter == 'm' && own != t->result && t->result != SC_DTYPE_NONE &&
-        !sc_spec_is_empty(spec) && !(is_in('n', own) && is_in('o', t->result))) {
+        !sc_spec_is_empty(spec) && !converts(own, t->result)) {
         t->hint = hint_for(own, t->result);
         t->what = sc_str_format(arena, "this runtime has no kernel that converts %s to %s",
                                 sc_dtype_name(own), sc_dtype_name(t->result))

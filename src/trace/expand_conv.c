@@ -135,20 +135,35 @@ static sc_x repeated(sc_trace *t, sc_x x, sc_dim times) {
     return sc_x_is_tensor(x) ? CALL(t, repeat, x, sc_x_dims(t, &times, 1)) : X_NONE;
 }
 
+// State of channels becomes the mean of what it would be in all samples.
+static void keep_statistics(sc_trace *t, sc_x state, sc_x repeated_state, sc_dim times) {
+    sc_dim sizes[2] = {times, sc_x_size(state, 0)};
+    sc_x rows = CALL(t, view, repeated_state, sc_x_dims(t, sizes, 2));
+    CALL(t, copy_, state, CALL(t, mean_dim, rows, X_INTS(t, 0)));
+}
+
 // Every channel of every sample is a channel of one big sample.
 sc_x sc_expand_instance_norm(sc_trace *t, const sc_x *a) {
     const sc_spec *spec = sc_x_spec(a[0]);
-    sc_dim sizes[SC_RANK_MAX];
-    if (spec->rank < 2 || !sc_x_truth(a[5]) || sc_x_is_tensor(a[3]))
-        return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Use track_running_stats=False.",
-                             "instance_norm with running statistics is not supported");
+    sc_dim sizes[SC_RANK_MAX], times = spec->rank ? spec->sizes[0] : sc_dim_int(1);
+    bool has_state = sc_x_is_tensor(a[3]) && sc_x_is_tensor(a[4]), by_input = sc_x_truth(a[5]);
+    if (spec->rank < 2 || (!by_input && !has_state))
+        return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL,
+                             "instance_norm needs at least two dimensions, and running statistics "
+                             "where it does not use those of the input");
     memcpy(sizes, spec->sizes, spec->rank * sizeof *sizes);
     sizes[0] = sc_dim_int(1);
-    sizes[1] = sc_trace_mul(t, spec->sizes[0], spec->sizes[1]);
-    sc_x weight = repeated(t, a[1], spec->sizes[0]), bias = repeated(t, a[2], spec->sizes[0]);
+    sizes[1] = sc_trace_mul(t, times, spec->sizes[1]);
+    sc_x weight = repeated(t, a[1], times), bias = repeated(t, a[2], times);
+    sc_x mean = has_state ? repeated(t, a[3], times) : X_NONE;
+    sc_x var = has_state ? repeated(t, a[4], times) : X_NONE;
     sc_x x = CALL(t, view, sc_f_contiguous(t, a[0]), sc_x_dims(t, sizes, spec->rank));
-    sc_x out = CALL(t, _native_batch_norm_legit_no_stats, x, weight, bias, X_TRUE, a[6], a[7]);
-    return sc_f_view(t, sc_x_at(t, out, 0), spec->sizes, spec->rank);
+    sc_x out = CALL(t, batch_norm, x, weight, bias, mean, var, a[5], a[6], a[7], a[8]);
+    if (has_state && by_input) {
+        keep_statistics(t, a[3], mean, times);
+        keep_statistics(t, a[4], var, times);
+    }
+    return sc_f_view(t, out, spec->sizes, spec->rank);
 }
 
 sc_x sc_expand_group_norm(sc_trace *t, const sc_x *a) {

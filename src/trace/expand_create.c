@@ -85,6 +85,69 @@ sc_x sc_expand_bernoulli(sc_trace *t, const sc_x *a) {
     return sc_f_to(t, CALL(t, lt_Tensor, random, a[0]), sc_x_dtype_of(a[0]));
 }
 
+// --- Random numbers -----------------------------------------------------------------------------
+
+// Evenly from [0, 1), as large as `like`.
+static sc_x evenly(sc_trace *t, sc_x like) {
+    sc_x dtype = sc_x_dtype(t, sc_x_is_float(like) ? sc_x_dtype_of(like) : SC_DTYPE_F32);
+    return CALL(t, rand, sc_x_sizes(t, like, 0, SC_RANK_MAX), dtype, X_STRIDED, X_CPU, X_FALSE);
+}
+
+// (self, p): 1 with that probability.
+sc_x sc_expand_bernoulli_p(sc_trace *t, const sc_x *a) {
+    double p = sc_x_real(a[1], 0.5);
+    if (!(p >= 0 && p <= 1))
+        return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL,
+                             "bernoulli needs a probability, and %g is none", p);
+    return sc_f_to(t, CALL(t, lt_Scalar, evenly(t, a[0]), a[1]), sc_x_dtype_of(a[0]));
+}
+
+sc_x sc_expand_bernoulli_(sc_trace *t, const sc_x *a) {
+    sc_trace_assign(t, a[0], CALL(t, bernoulli_p, a[0], a[1], a[2]));
+    return a[0];
+}
+
+sc_x sc_expand_bernoulli_tensor(sc_trace *t, const sc_x *a) {
+    sc_x p = CALL(t, expand, a[1], sc_x_sizes(t, a[0], 0, SC_RANK_MAX));
+    return sc_f_to(t, CALL(t, lt_Tensor, evenly(t, a[0]), p), sc_x_dtype_of(a[0]));
+}
+
+sc_x sc_expand_exponential(sc_trace *t, const sc_x *a) {
+    sc_x log = CALL(t, log1p, CALL(t, neg, evenly(t, a[0])));
+    return CALL(t, div_Scalar, CALL(t, neg, log), a[1]);
+}
+
+sc_x sc_expand_randint_like(sc_trace *t, const sc_x *a) {
+    sc_x dtype = sc_x_dtype(t, dtype_or(a[2], sc_x_dtype_of(a[0])));
+    return CALL(t, randint, a[1], sc_x_sizes(t, a[0], 0, SC_RANK_MAX), dtype);
+}
+
+sc_x sc_expand_randint_like_low(sc_trace *t, const sc_x *a) {
+    sc_x dtype = sc_x_dtype(t, dtype_or(a[3], sc_x_dtype_of(a[0])));
+    return CALL(t, randint_low, a[1], a[2], sc_x_sizes(t, a[0], 0, SC_RANK_MAX), dtype);
+}
+
+static sc_x normal(sc_trace *t, sc_x sizes, sc_dtype dtype, sc_x mean, sc_x std) {
+    sc_x x = CALL(t, randn, sizes, sc_x_dtype(t, dtype), X_STRIDED, X_CPU, X_FALSE);
+    x = sc_x_is_tensor(std) ? CALL(t, mul_Tensor, x, std) : CALL(t, mul_Scalar, x, std);
+    return sc_x_is_tensor(mean) ? CALL(t, add_Tensor, x, mean) : CALL(t, add_Scalar, x, mean);
+}
+
+// (mean, std, size, generator, dtype)
+sc_x sc_expand_normal_floats(sc_trace *t, const sc_x *a) {
+    return normal(t, a[2], dtype_or(a[4], SC_DTYPE_F32), a[0], a[1]);
+}
+
+// (mean, std), one of them or both a tensor.
+sc_x sc_expand_normal_tensors(sc_trace *t, const sc_x *a) {
+    sc_x mean = a[0], std = a[1], like = sc_x_is_tensor(mean) ? mean : std;
+    if (sc_x_is_tensor(mean) && sc_x_is_tensor(std)) {
+        sc_x both = CALL(t, broadcast_tensors, X_LIST(t, mean, std));
+        like = sc_x_at(t, both, 0);
+    }
+    return normal(t, sc_x_sizes(t, like, 0, SC_RANK_MAX), sc_x_dtype_of(like), mean, std);
+}
+
 sc_x sc_expand_normal_(sc_trace *t, const sc_x *a) {
     sc_trace_assign(t, a[0], CALL(t, normal_functional, a[0], a[1], a[2], a[3]));
     return a[0];

@@ -63,6 +63,22 @@ sc_x sc_expand_take_along_dim(sc_trace *t, const sc_x *a) {
     return CALL(t, gather, x, sc_x_int(t, dim), index);
 }
 
+// The older spelling of scatter_reduce has its own words for how.
+static sc_x reduced_by(sc_trace *t, const sc_x *a, sc_x source) {
+    bool adds = a[4]->kind == SC_X_STR && sc_str_is(a[4]->str, "add");
+    if (!adds && !(a[4]->kind == SC_X_STR && sc_str_is(a[4]->str, "multiply")))
+        return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "scatter can 'add' or 'multiply'");
+    if (adds) return CALL(t, scatter_add, a[0], a[1], a[2], source);
+    return CALL(t, scatter_reduce_two, a[0], a[1], a[2], source, sc_x_str(t, "prod"));
+}
+
+sc_x sc_expand_scatter_reduce(sc_trace *t, const sc_x *a) { return reduced_by(t, a, a[3]); }
+
+sc_x sc_expand_scatter_value_reduce(sc_trace *t, const sc_x *a) {
+    sc_x sizes = sc_x_sizes(t, a[2], 0, SC_RANK_MAX);
+    return reduced_by(t, a, sc_f_full(t, sizes, a[3], sc_x_dtype_of(a[0])));
+}
+
 // --- Scattering a view back ---------------------------------------------------------------------
 
 sc_x sc_expand_select_scatter(sc_trace *t, const sc_x *a) {

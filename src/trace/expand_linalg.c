@@ -1,5 +1,7 @@
 // Expansions of products. Which form a matmul takes depends on strides and on whether an operand is
 // a parameter that wants a gradient, exactly as PyTorch decides it; see should_fold.
+#include <math.h>
+
 #include "trace/expand.h"
 
 // --- Matmul -------------------------------------------------------------------------------------
@@ -158,12 +160,19 @@ sc_x sc_expand_inner(sc_trace *t, const sc_x *a) {
     return CALL(t, tensordot, a[0], a[1], X_INTS(t, -1), X_INTS(t, -1));
 }
 
-sc_x sc_expand_baddbmm(sc_trace *t, const sc_x *a) {
-    sc_x result = CALL(t, bmm, a[1], a[2]);
+// beta * self + alpha * result
+static sc_x added(sc_trace *t, const sc_x *a, sc_x result) {
     if (!is_one(a[4])) result = CALL(t, mul_Tensor, result, a[4]);
     if (is_zero(a[3])) return result;
     sc_x self = is_one(a[3]) ? a[0] : CALL(t, mul_Tensor, a[0], a[3]);
     return CALL(t, add_Tensor, self, result);
+}
+
+sc_x sc_expand_baddbmm(sc_trace *t, const sc_x *a) { return added(t, a, CALL(t, bmm, a[1], a[2])); }
+
+sc_x sc_expand_addbmm(sc_trace *t, const sc_x *a) {
+    sc_x product = CALL(t, bmm, a[1], a[2]);
+    return added(t, a, sc_f_sum(t, product, X_INTS(t, 0), false));
 }
 
 sc_x sc_expand_addmv(sc_trace *t, const sc_x *a) {
@@ -181,23 +190,58 @@ sc_x sc_expand_addr(sc_trace *t, const sc_x *a) {
     return CALL(t, add_Tensor, self, product);
 }
 
+enum { CHAIN_MAX = 32 };
+
+// Where to split each run of matrices so that its product takes the fewest multiplications; sizes
+// that are not known count as 1.
+static void plan_chain(const sc_x *items, uint32_t count, uint8_t split[CHAIN_MAX][CHAIN_MAX]) {
+    double cost[CHAIN_MAX][CHAIN_MAX] = {{0}}, sizes[CHAIN_MAX + 1];
+    for (uint32_t i = 0; i <= count; i++) {
+        sc_dim size = i < count ? sc_x_size(items[i], 0) : sc_x_size(items[count - 1], 1);
+        sizes[i] = size.expr ? 1 : (double)size.value;
+    }
+    for (uint32_t length = 1; length < count; length++)
+        for (uint32_t i = 0; i + length < count; i++) {
+            uint32_t end = i + length;
+            cost[i][end] = HUGE_VAL;
+            for (uint32_t k = i; k < end; k++) {
+                double own = sizes[i] * sizes[k + 1] * sizes[end + 1];
+                own += cost[i][k] + cost[k + 1][end];
+                if (own >= cost[i][end]) continue;
+                cost[i][end] = own;
+                split[i][end] = (uint8_t)k;
+            }
+        }
+}
+
+// Products of all runs that the plan needs, shorter ones first; at most 32 deep.
+static sc_x chain_product(sc_trace *t, const sc_x *items, uint8_t split[CHAIN_MAX][CHAIN_MAX],
+                          uint32_t i, uint32_t end) {
+    if (i == end) return items[i];
+    sc_x left = chain_product(t, items, split, i, split[i][end]);
+    sc_x right = chain_product(t, items, split, split[i][end] + 1u, end);
+    return CALL(t, mm, left, right);
+}
+
 sc_x sc_expand_multi_dot(sc_trace *t, const sc_x *a) {
-    sc_x list = a[0];
-    if (list->count != 2)
-        return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Multiply two at a time.",
-                             "multi_dot of %u matrices is not supported", list->count);
-    sc_x x = list->items[0], y = list->items[1];
+    sc_x list = a[0], items[CHAIN_MAX];
+    uint32_t count = list->kind == SC_X_LIST ? list->count : 0, rank = 0;
+    uint8_t split[CHAIN_MAX][CHAIN_MAX] = {{0}};
     sc_dim out[2];
-    uint32_t rank = 0;
-    if (sc_x_rank(x) == 1)
-        x = sc_f_unsqueeze(t, x, 0);
+    if (count < 2 || count > CHAIN_MAX)
+        return sc_trace_fail(t, SC_ERR_LIMIT, "Multiply some of them first.",
+                             "multi_dot multiplies 2 to %d matrices, not %u", CHAIN_MAX, count);
+    for (uint32_t i = 0; i < count; i++) items[i] = list->items[i];
+    if (sc_x_rank(items[0]) == 1)
+        items[0] = sc_f_unsqueeze(t, items[0], 0);
     else
-        out[rank++] = sc_x_size(x, 0);
-    if (sc_x_rank(y) == 1)
-        y = sc_f_unsqueeze(t, y, -1);
+        out[rank++] = sc_x_size(items[0], 0);
+    if (sc_x_rank(items[count - 1]) == 1)
+        items[count - 1] = sc_f_unsqueeze(t, items[count - 1], -1);
     else
-        out[rank++] = sc_x_size(y, 1);
-    return sc_f_view(t, CALL(t, mm, x, y), out, rank);
+        out[rank++] = sc_x_size(items[count - 1], 1);
+    plan_chain(items, count, split);
+    return sc_f_view(t, chain_product(t, items, split, 0, count - 1), out, rank);
 }
 
 sc_x sc_expand_kron(sc_trace *t, const sc_x *a) {

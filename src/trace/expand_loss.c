@@ -148,6 +148,13 @@ sc_x sc_expand_nll_loss_nd(sc_trace *t, const sc_x *a) {
     return sc_f_view(t, loss, out, rank - 1);
 }
 
+// A weight for each class, beside inputs of `rank` dims.
+static sc_x as_channels(sc_trace *t, sc_x weight, uint32_t rank, uint32_t dim) {
+    sc_dim shape[SC_RANK_MAX];
+    for (uint32_t i = 0; i < rank; i++) shape[i] = i == dim ? sc_x_size(weight, 0) : sc_dim_int(1);
+    return sc_f_view(t, weight, shape, rank);
+}
+
 static sc_x soft_targets(sc_trace *t, sc_x logs, const sc_x *a) {
     double smoothing = sc_x_real(a[5], 0);
     uint32_t rank = sc_x_rank(a[0]), dim = rank == 1 ? 0 : 1;
@@ -157,10 +164,9 @@ static sc_x soft_targets(sc_trace *t, sc_x logs, const sc_x *a) {
         int64_t classes = sc_x_static_size(t, a[0], dim);
         target = CALL(t, add_Tensor, base, sc_x_float(t, smoothing / (double)classes));
     }
-    if (sc_x_is_tensor(a[2]))
-        return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Leave out the class weights.",
-                             "cross_entropy with probabilities and weights is not supported");
     sc_x product = CALL(t, mul_Tensor, logs, target);
+    if (sc_x_is_tensor(a[2]))
+        product = CALL(t, mul_Tensor, product, as_channels(t, a[2], rank, dim));
     if (sc_x_number(a[3], 1) == 0) return CALL(t, neg, sc_f_sum(t, product, X_INTS(t, dim), false));
     sc_x total = CALL(t, neg, CALL(t, sum, product));
     if (sc_x_number(a[3], 1) == 2) return total;
@@ -168,14 +174,44 @@ static sc_x soft_targets(sc_trace *t, sc_x logs, const sc_x *a) {
     return CALL(t, div_Scalar, total, sc_x_dim(t, count));
 }
 
+// The loss of all classes alike, which smoothing mixes in: their sum, or its mean over what is not
+// ignored.
+static sc_x smooth_part(sc_trace *t, sc_x logs, const sc_x *a) {
+    uint32_t rank = sc_x_rank(logs), dim = rank == 1 ? 0 : 1;
+    sc_x target = a[1], weight = a[2];
+    sc_dtype index = sc_x_dtype_of(target), dtype = sc_x_dtype_of(logs);
+    if (sc_x_is_tensor(weight)) logs = CALL(t, mul_Tensor, logs, as_channels(t, weight, rank, dim));
+    sc_x loss = CALL(t, neg, sc_f_sum(t, logs, X_INTS(t, dim), false));
+    sc_x ignored = CALL(t, eq_Scalar, target, a[4]);
+    loss = CALL(t, where_self, ignored, sc_f_scalar(t, sc_x_float(t, 0), dtype), loss);
+    if (sc_x_number(a[3], 1) != 1) return sc_f_reduce_loss(t, loss, a[3]);
+    sc_x counted;
+    if (sc_x_is_tensor(weight)) {
+        target = CALL(t, where_self, ignored, sc_f_scalar(t, sc_x_int(t, 0), index), target);
+        sc_x of_each = CALL(t, gather, weight, sc_x_int(t, 0), CALL(t, flatten_using_ints, target));
+        ignored = CALL(t, flatten_using_ints, ignored);
+        counted = CALL(t, where_self, ignored, sc_f_scalar(t, sc_x_float(t, 0), dtype), of_each);
+    } else {
+        counted = CALL(t, logical_not, ignored);
+    }
+    counted = CALL(t, sum, counted);
+    return CALL(t, div_Tensor, CALL(t, sum, loss), counted);
+}
+
+static sc_x smoothed(sc_trace *t, sc_x logs, const sc_x *a) {
+    double smoothing = sc_x_real(a[5], 0);
+    double classes = (double)sc_x_static_size(t, logs, sc_x_rank(logs) == 1 ? 0 : 1);
+    sc_x own = CALL(t, nll_loss_nd, logs, a[1], a[2], a[3], a[4]);
+    sc_x all = CALL(t, mul_Scalar, smooth_part(t, logs, a), sc_x_float(t, smoothing / classes));
+    return CALL(t, add_Tensor, CALL(t, mul_Scalar, own, sc_x_float(t, 1 - smoothing)), all);
+}
+
 sc_x sc_expand_cross_entropy(sc_trace *t, const sc_x *a) {
     uint32_t dim = sc_x_rank(a[0]) == 1 ? 0 : 1;
     bool probabilities = sc_x_rank(a[0]) == sc_x_rank(a[1]) && sc_x_is_float(a[1]);
     sc_x logs = CALL(t, log_softmax_int, a[0], sc_x_int(t, dim));
     if (probabilities) return soft_targets(t, logs, a);
-    if (sc_x_real(a[5], 0) > 0)
-        return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Leave out label_smoothing.",
-                             "cross_entropy with label smoothing is not supported");
+    if (sc_x_real(a[5], 0) > 0) return smoothed(t, logs, a);
     return CALL(t, nll_loss_nd, logs, a[1], a[2], a[3], a[4]);
 }
 

@@ -95,3 +95,17 @@ sc_status sc_trace_settle(sc_trace *t, const sc_value *recorded, sc_x x) {
     adopt(t, x->tensor->value, &recorded->spec, how);
     return SC_OK;
 }
+
+void sc_trace_take_size(sc_trace *t, sc_x x, uint32_t dim) {
+    const sc_node *source = t->source;
+    int64_t hint;
+    if (t->status != SC_OK || x->kind != SC_X_TENSOR || !source || source->out_count != 1) return;
+    const sc_value *recorded = source->outs[0];
+    if (recorded->type != SC_VALUE_TENSOR || dim >= recorded->spec.rank) return;
+    sc_dim size = recorded->spec.sizes[dim];
+    if (!size.expr || sc_dim_hint(size, &hint)) return;
+    sc_value *value = x->tensor->value;
+    if (value->spec.rank != 1) return;
+    value->spec.sizes = sc_dims_share(t->exprs, &size, 1);
+    sc_trace_note_sizes(t, value);
+}

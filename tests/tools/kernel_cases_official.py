@@ -203,6 +203,20 @@ def products():
          [0, 1], [1])
 
 
+def ranks():
+    nan = special(2.0, NAN, -1.0, 0.0, -0.0, NAN, INF, 2.0, -INF, -1.0)
+    for dtype in (F32, F64, I64, U8):
+        for x in (make((3, 6), dtype, 0, 3).round(), make((5,), dtype), make((), dtype)):
+            case(aten.mode.default, x)
+            case(aten.mode.default, x, 0, True)
+        x = torch.randperm(15).view(3, 5).to(dtype)
+        for dim in (0, 1):
+            case(aten.nanmedian.dim, x, dim, dim == 0)
+    case(aten.mode.default, nan[~nan.isnan()])  # PyTorch's order of NaNs is open
+    case(aten.nanmedian.dim, nan[:4], 0)
+    case(aten.nanmedian.dim, special(NAN, NAN, NAN), 0, only=1)
+
+
 @family
 def official():
     convolutions()
@@ -213,6 +227,7 @@ def official():
     scattered()
     elements()
     products()
+    ranks()
 
 
 @composite
@@ -220,16 +235,8 @@ def order():
     nan = special(2.0, NAN, -1.0, 0.0, -0.0, NAN, INF, 2.0, -INF, -1.0)
     for dtype in (F32, F64, I64, U8):
         for x in (make((3, 6), dtype, 0, 3).round(), make((5,), dtype), make((), dtype)):
-            case(aten.mode.default, x)
-            case(aten.mode.default, x, 0, True)
             case(aten.median.default, x)
             case(aten.nanmedian.default, x)
-        x = torch.randperm(15).view(3, 5).to(dtype)
-        for dim in (0, 1):
-            case(aten.nanmedian.dim, x, dim, dim == 0)
     for x in (nan, nan[:2], nan[1:2], torch.stack([nan, torch.full_like(nan, NAN)])):
         case(aten.median.default, x)
         case(aten.nanmedian.default, x)
-    case(aten.mode.default, nan[~nan.isnan()])  # PyTorch's order of NaNs is open
-    case(aten.nanmedian.dim, nan[:4], 0)
-    case(aten.nanmedian.dim, special(NAN, NAN, NAN), 0, only=1)

@@ -19,8 +19,9 @@ import decomp_modules  # noqa: E402, F401
 import decomp_programs  # noqa: E402, F401
 import decomp_dynamic  # noqa: E402, F401
 import decomp_layouts  # noqa: E402, F401
+import decomp_numeric  # noqa: E402, F401
 import decomp_quant  # noqa: E402, F401
-from decomp_case import CASES  # noqa: E402
+from decomp_case import BY_NUMBERS, CASES  # noqa: E402
 
 # Torch 2.13 decomposes these differently from 2.14: their core graphs are what ours makes, and
 # tests/unit/gold_test.c compares them with the graphs of 2.14 in tests/decompose/gold.
@@ -31,7 +32,7 @@ BY_GOLD = {"gn_cl", "gn_nc", "sdpa_3d", "dropout_eval", "tfenc"}
 # cast and expand, writes through expand, which it adds to the base as a rounded difference, views
 # that its own decomposition makes impossible, and quantization without an official kernel. Here
 # torch runs them, and must get the numbers of the module.
-BY_NUMBERS = {
+BY_NUMBERS |= {
     "expand_mut",
     "expand_more_mut",
     "hamming",
@@ -112,7 +113,7 @@ def run(graph, inputs, state):
             names = re.findall(r"%(\w+): ", outs)
             values.update(zip(names, result if several else [result]))
         elif line.startswith("  return "):
-            for name, target in re.findall(r'%(\w+)(?: buffer_mutation "(\w+)")?', line):
+            for name, target in re.findall(r'%(\w+)(?: buffer_mutation "([\w.]+)")?', line):
                 results[target] = values[name]
         elif line and not re.match(r"method |  symbol |}", line):
             raise ValueError("cannot run: " + line)
@@ -125,7 +126,8 @@ def check_numbers(module, args, graph):
     expected = {"": module(*args)} | dict(module.named_buffers())
     # PyTorch's kernels round what they compute halves with to halves; its decompositions do not.
     halves = {"rtol": 4e-3, "atol": 4e-3} if args[0].dtype == torch.float16 else {}
-    torch.testing.assert_close(results.pop(""), expected.pop(""), check_stride=True, **halves)
+    torch.testing.assert_close(results.pop(""), expected.pop(""), check_stride=True, equal_nan=True,
+                               **halves)
     torch.testing.assert_close(results, expected)
 
 

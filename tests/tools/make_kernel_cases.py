@@ -10,6 +10,7 @@ from pathlib import Path
 
 import kernel_cases_basic  # noqa: F401
 import kernel_cases_nn  # noqa: F401
+import kernel_cases_numeric  # noqa: F401
 import kernel_cases_observe  # noqa: F401
 import kernel_cases_official  # noqa: F401
 from kernel_case_writer import COMPOSITES, FAMILIES

@@ -108,14 +108,59 @@ sc_x sc_official_median(sc_trace *t, const sc_x *a) {
     return element(t, a[0], x, dim, place, sc_x_truth(a[2]));
 }
 
-// --- Without repetition --------------------------------------------------------------------------
+// NaNs are behind the numbers, and of those it is the lower one in the middle; NaN where there is
+// nothing else.
+// (self, dim, keepdim)
+sc_x sc_official_nanmedian(sc_trace *t, const sc_x *a) {
+    if (!sc_x_is_float(a[0])) return sc_official_median(t, a);
+    const uint32_t dim = sc_x_wrap(t, a[1], sc_x_rank(a[0]));
+    sc_x x = sc_o_flat(t, a[0]), along = sc_x_int(t, dim);
+    if (sc_dim_is(sc_x_size(x, dim), 0)) return sc_o_refuse(t);
+    sc_x all = top(t, x, size(t, x, dim), dim, false);
+    sc_x numbers = sc_o_not(t, CALL(t, isnan, sc_x_at(t, all, 0)));
+    sc_x count = CALL(t, sum_dim_IntList, numbers, X_LIST(t, along), X_TRUE);
+    sc_x last = CALL(t, clamp, CALL(t, sub_Tensor, count, sc_x_int(t, 1)), sc_x_int(t, 0));
+    sc_x middle = CALL(t, bitwise_right_shift_Tensor_Scalar, last, sc_x_int(t, 1));
+    sc_x place = CALL(t, gather, sc_x_at(t, all, 1), along, middle);
+    return element(t, a[0], x, dim, place, sc_x_truth(a[2]));
+}
+
+// --- Runs of equals ------------------------------------------------------------------------------
 
 // The first element of each run of equals; of a NaN nothing is a repetition.
-static sc_x begins_run(sc_trace *t, sc_x sorted) {
-    const sc_dim one = sc_dim_int(1), zero = sc_dim_int(0), n = sc_x_size(sorted, 0);
-    sc_x before = sc_o_part(t, sorted, 0, zero, sc_trace_sub(t, n, one));
-    sc_x differ = CALL(t, ne_Tensor, before, sc_o_part(t, sorted, 0, one, n));
-    return sc_o_pad(t, differ, 0, 1, 0, X_TRUE);
+static sc_x begins_run(sc_trace *t, sc_x sorted, uint32_t dim) {
+    const sc_dim one = sc_dim_int(1), zero = sc_dim_int(0), n = sc_x_size(sorted, dim);
+    sc_x before = sc_o_part(t, sorted, dim, zero, sc_trace_sub(t, n, one));
+    sc_x differ = CALL(t, ne_Tensor, before, sc_o_part(t, sorted, dim, one, n));
+    return sc_o_pad(t, differ, dim, 1, 0, X_TRUE);
+}
+
+// The place, among sorted elements, of the last one of the first of the longest runs.
+static sc_x longest_run(sc_trace *t, sc_x sorted, uint32_t dim) {
+    sc_x along = sc_x_int(t, dim), one = sc_x_int(t, 1);
+    sc_x sizes = sc_x_sizes(t, sorted, 0, sc_x_rank(sorted));
+    sc_x run = CALL(t, sub_Tensor, CALL(t, cumsum, begins_run(t, sorted, dim), along), one);
+    sc_x ones = sc_f_full(t, sizes, one, SC_DTYPE_I64);
+    sc_x lengths = CALL(t, scatter_add, sc_f_zeros(t, sizes, SC_DTYPE_I64), along, run, ones);
+    lengths = CALL(t, gather, lengths, along, run);
+    sc_x most = CALL(t, amax, lengths, X_LIST(t, along), X_TRUE);
+    sc_x first = CALL(t, argmax, lengths, along, X_TRUE);
+    return CALL(t, sub_Tensor, CALL(t, add_Tensor, first, most), one);
+}
+
+// The smallest of the most frequent elements, where it stands last.
+// (self, dim, keepdim)
+sc_x sc_official_mode(sc_trace *t, const sc_x *a) {
+    const uint32_t dim = sc_x_wrap(t, a[1], sc_x_rank(a[0]));
+    sc_x x = sc_o_flat(t, a[0]), along = sc_x_int(t, dim);
+    if (sc_dim_is(sc_x_size(x, dim), 0)) return sc_o_refuse(t);
+    sc_x place = sc_f_zeros(t, sc_x_sizes(t, x, 0, sc_x_rank(x)), SC_DTYPE_I64);
+    if (!sc_dim_is(sc_x_size(x, dim), 1)) {
+        sc_x order = in_order(t, x, dim, false);
+        sc_x last = longest_run(t, CALL(t, gather, x, along, order), dim);
+        place = CALL(t, gather, order, along, last);
+    }
+    return element(t, a[0], x, dim, place, sc_x_truth(a[2]));
 }
 
 // (self, sorted, return_inverse, return_counts)
@@ -125,7 +170,7 @@ sc_x sc_official_unique(sc_trace *t, const sc_x *a) {
     if ((sc_o_wants(t, 1) && !sc_x_truth(a[2])) || (sc_o_wants(t, 2) && !sc_x_truth(a[3])))
         return sc_o_refuse(t);
     sc_x order = in_order(t, x, 0, false);
-    sc_x all = CALL(t, gather, x, zero, order), first = begins_run(t, all);
+    sc_x all = CALL(t, gather, x, zero, order), first = begins_run(t, all, 0);
     sc_x values = CALL(t, masked_select, all, first), inverse = X_NONE, counts = X_NONE;
     sc_x run = CALL(t, sub_Tensor, CALL(t, cumsum, first, zero), sc_x_int(t, 1));
     sc_x none = sc_f_zeros(t, X_LIST(t, sc_x_dim(t, n)), SC_DTYPE_I64);

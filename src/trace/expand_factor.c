@@ -1,0 +1,279 @@
+// Expansions of linear algebra to a few factorisations: LU, QR, eigenvectors, singular vectors.
+#include <math.h>
+
+#include "trace/expand.h"
+
+static bool need_rank(sc_trace *t, sc_x x, uint32_t least) {
+    if (sc_x_rank(x) >= least) return true;
+    sc_trace_fail(t, SC_ERR_SHAPE, NULL, "needs a matrix, not a rank-%u tensor", sc_x_rank(x));
+    return false;
+}
+
+static sc_x transposed(sc_trace *t, sc_x x) { return sc_f_transpose(t, x, -2, -1); }
+static sc_x times(sc_trace *t, sc_x a, sc_x b) { return CALL(t, matmul, a, b); }
+
+// Broadcasts the batches of two matrices.
+static sc_x as_batch_of(sc_trace *t, sc_x x, sc_x other) {
+    sc_dim sizes[SC_RANK_MAX];
+    uint32_t mine = sc_x_rank(x), theirs = sc_x_rank(other), rank = mine > theirs ? mine : theirs;
+    for (uint32_t i = 0; i + 2 < rank; i++) {
+        sc_dim a = i + mine >= rank ? sc_x_size(x, i + mine - rank) : sc_dim_int(1);
+        sc_dim b = i + theirs >= rank ? sc_x_size(other, i + theirs - rank) : sc_dim_int(1);
+        sizes[i] = sc_dim_is(a, 1) ? b : a;
+    }
+    sizes[rank - 2] = sc_x_size(x, -2);
+    sizes[rank - 1] = sc_x_size(x, -1);
+    bool same = mine == rank;
+    for (uint32_t i = 0; same && i < rank; i++) same = sc_dim_equal(sizes[i], sc_x_size(x, i));
+    return same ? x : sc_f_expand(t, x, sizes, rank);
+}
+
+// --- Solving ------------------------------------------------------------------------------------
+
+sc_x sc_expand_inverse(sc_trace *t, const sc_x *a) {
+    return sc_x_at(t, CALL(t, linalg_inv_ex, a[0], X_TRUE), 0);
+}
+
+// (A, B, left): a vector of right sides is one where it has a dim less, as PyTorch tells it.
+sc_x sc_expand_linalg_solve(sc_trace *t, const sc_x *a) {
+    sc_x x = a[0], b = a[1];
+    if (!need_rank(t, x, 2) || !need_rank(t, b, 1)) return b;
+    bool is_vector = sc_x_rank(b) == 1, left = sc_x_truth(a[2]);
+    if (sc_x_rank(x) == sc_x_rank(b) + 1) {
+        is_vector = true;
+        for (uint32_t i = 0; i < sc_x_rank(b); i++)
+            is_vector = is_vector && sc_dim_equal(sc_x_size(x, i), sc_x_size(b, i));
+    }
+    if (is_vector) b = sc_f_unsqueeze(t, b, -1);
+    if (!left) x = transposed(t, x);
+    if (!left) b = transposed(t, b);
+    sc_x to = as_batch_of(t, x, b);
+    b = as_batch_of(t, b, x);
+    sc_x out = sc_x_at(t, CALL(t, linalg_solve_ex, to, b, X_TRUE, X_TRUE), 0);
+    if (!left) out = transposed(t, out);
+    return is_vector ? sc_f_squeeze(t, out, -1) : out;
+}
+
+// x y = b, with x a triangle and batches that broadcast.
+static sc_x solve_triangle(sc_trace *t, sc_x x, sc_x b, bool upper, sc_x unit) {
+    if (!need_rank(t, x, 2) || !need_rank(t, b, 2)) return b;
+    sc_x batch = as_batch_of(t, x, b);
+    b = as_batch_of(t, b, x);
+    return CALL(t, linalg_solve_triangular, batch, b, sc_x_bool(upper), X_TRUE, unit);
+}
+
+// (B, A, upper, transpose, unitriangular): also gives A back.
+sc_x sc_expand_old_triangular_solve(sc_trace *t, const sc_x *a) {
+    bool flips = sc_x_truth(a[3]), upper = sc_x_truth(a[2]) != flips;
+    sc_x x = flips ? transposed(t, a[1]) : a[1];
+    sc_x out = solve_triangle(t, x, a[0], upper, a[4]);
+    return X_LIST(t, out, CALL(t, clone, a[1]));
+}
+
+// --- Cholesky -----------------------------------------------------------------------------------
+
+sc_x sc_expand_cholesky(sc_trace *t, const sc_x *a) {
+    return sc_x_at(t, CALL(t, linalg_cholesky_ex, a[0], a[1], X_TRUE), 0);
+}
+
+// (B, L, upper)
+sc_x sc_expand_cholesky_solve(sc_trace *t, const sc_x *a) {
+    sc_x lower = sc_x_truth(a[2]) ? transposed(t, a[1]) : a[1];
+    sc_x half = solve_triangle(t, lower, a[0], false, X_FALSE);
+    return solve_triangle(t, transposed(t, lower), half, true, X_FALSE);
+}
+
+static sc_x identity(sc_trace *t, sc_x like) {
+    sc_x n = sc_x_dim(t, sc_x_size(like, -1));
+    return CALL(t, eye, n, sc_x_dtype(t, sc_x_dtype_of(like)));
+}
+
+sc_x sc_expand_cholesky_inverse(sc_trace *t, const sc_x *a) {
+    if (!need_rank(t, a[0], 2)) return a[0];
+    return CALL(t, cholesky_solve, identity(t, a[0]), a[0], a[1]);
+}
+
+// --- Determinants -------------------------------------------------------------------------------
+
+// -1 for each row that LU has moved.
+static sc_x sign_of_moves(sc_trace *t, sc_x pivots, sc_dtype dtype) {
+    sc_x size = sc_x_dim(t, sc_trace_add(t, sc_x_size(pivots, -1), sc_dim_int(1)));
+    sc_x rows = sc_f_arange(t, sc_x_int(t, 1), size, SC_DTYPE_I32);
+    sc_x moved = sc_f_to(t, CALL(t, ne_Tensor, pivots, rows), dtype);
+    sc_x sign = CALL(t, mul_Scalar, moved, sc_x_int(t, -2));
+    sign = CALL(t, add_Scalar, sign, sc_x_int(t, 1));
+    return CALL(t, prod_dim_int, sign, sc_x_int(t, -1));
+}
+
+static sc_x diagonal_of_lu(sc_trace *t, sc_x x, sc_x *sign) {
+    sc_x factors = CALL(t, linalg_lu_factor_ex, x, X_TRUE, X_FALSE);
+    *sign = sign_of_moves(t, sc_x_at(t, factors, 1), sc_x_dtype_of(x));
+    sc_x diagonal =
+        CALL(t, diagonal, sc_x_at(t, factors, 0), sc_x_int(t, 0), sc_x_int(t, -2), sc_x_int(t, -1));
+    return sc_f_clone(t, diagonal);
+}
+
+sc_x sc_expand_determinant(sc_trace *t, const sc_x *a) {
+    sc_x sign, diagonal = diagonal_of_lu(t, a[0], &sign);
+    return CALL(t, mul_Tensor, CALL(t, prod_dim_int, diagonal, sc_x_int(t, -1)), sign);
+}
+
+sc_x sc_expand_slogdet(sc_trace *t, const sc_x *a) {
+    sc_x sign, diagonal = diagonal_of_lu(t, a[0], &sign);
+    sc_x signs = CALL(t, prod_dim_int, CALL(t, sign, diagonal), sc_x_int(t, -1));
+    sc_x logs = CALL(t, log, CALL(t, abs, diagonal));
+    return X_LIST(t, CALL(t, mul_Tensor, sign, signs), sc_f_sum(t, logs, X_INTS(t, -1), false));
+}
+
+sc_x sc_expand_logdet(sc_trace *t, const sc_x *a) {
+    sc_x both = CALL(t, linalg_slogdet, a[0]), log = sc_x_at(t, both, 1);
+    sc_x negative = CALL(t, lt_Scalar, sc_x_at(t, both, 0), sc_x_int(t, 0));
+    sc_x none = sc_f_scalar(t, sc_x_float(t, NAN), sc_x_dtype_of(a[0]));
+    return CALL(t, where_self, negative, none, log);
+}
+
+// --- Singular values ----------------------------------------------------------------------------
+
+static sc_x singular_values(sc_trace *t, sc_x x) {
+    return sc_x_at(t, CALL(t, _linalg_svd, x, X_FALSE, X_FALSE), 1);
+}
+
+sc_x sc_expand_svdvals(sc_trace *t, const sc_x *a) { return singular_values(t, a[0]); }
+
+// (self, some, compute_uv): V, not its transpose.
+sc_x sc_expand_old_svd(sc_trace *t, const sc_x *a) {
+    if (!sc_x_truth(a[2]))
+        return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Use torch.linalg.svdvals.",
+                             "svd without vectors is not supported");
+    sc_x all = CALL(t, _linalg_svd, a[0], sc_x_bool(!sc_x_truth(a[1])), X_TRUE);
+    return X_LIST(t, sc_x_at(t, all, 0), sc_x_at(t, all, 1), transposed(t, sc_x_at(t, all, 2)));
+}
+
+static sc_x number_or_tensor(sc_trace *t, sc_x value, sc_dtype dtype) {
+    if (!sc_x_is_tensor(value)) return sc_f_scalar(t, value, dtype);
+    value = sc_f_to(t, value, dtype);
+    return sc_x_rank(value) ? sc_f_unsqueeze(t, value, -1) : value;
+}
+
+// Below which singular values count as zero: the larger of atol and rtol times the largest of them.
+// Without rtol as many units of the last place as the matrix is large, unless atol says enough.
+static sc_x smallest_counted(sc_trace *t, sc_x x, sc_x values, sc_x atol, sc_x rtol) {
+    sc_dtype dtype = sc_x_dtype_of(values);
+    double epsilon = dtype == SC_DTYPE_F64 ? 2.220446049250313e-16 : 1.1920928955078125e-07;
+    sc_x most = CALL(t, amax, values, X_INTS(t, -1), X_TRUE);
+    if (sc_x_is_none(rtol)) {
+        int64_t rows = sc_x_static_size(t, x, -2), columns = sc_x_static_size(t, x, -1);
+        sc_x own = sc_x_float(t, epsilon * (double)sc_max_i64(rows, columns));
+        if (sc_x_is_tensor(atol)) {
+            sc_x given = CALL(t, gt_Scalar, number_or_tensor(t, atol, dtype), sc_x_int(t, 0));
+            sc_x zero = sc_f_scalar(t, sc_x_int(t, 0), dtype);
+            rtol = CALL(t, where_self, given, zero, sc_f_scalar(t, own, dtype));
+            return CALL(t, maximum, number_or_tensor(t, atol, dtype),
+                        CALL(t, mul_Tensor, rtol, most));
+        }
+        rtol = sc_x_real(atol, 0) > 0 ? sc_x_float(t, 0) : own;
+    }
+    if (sc_x_is_none(atol)) atol = sc_x_float(t, 0);
+    sc_x relative = CALL(t, mul_Tensor, number_or_tensor(t, rtol, dtype), most);
+    return CALL(t, maximum, number_or_tensor(t, atol, dtype), relative);
+}
+
+static sc_x pseudo_inverse(sc_trace *t, sc_x x, sc_x atol, sc_x rtol) {
+    if (!need_rank(t, x, 2)) return x;
+    sc_x all = CALL(t, _linalg_svd, x, X_FALSE, X_TRUE), values = sc_x_at(t, all, 1);
+    sc_x counts = CALL(t, gt_Tensor, values, smallest_counted(t, x, values, atol, rtol));
+    sc_x zero = sc_f_scalar(t, sc_x_int(t, 0), sc_x_dtype_of(values));
+    sc_x inverse = CALL(t, where_self, counts, CALL(t, reciprocal, values), zero);
+    sc_x right = transposed(t, sc_x_at(t, all, 2));
+    right = CALL(t, mul_Tensor, right, sc_f_unsqueeze(t, inverse, -2));
+    return times(t, right, transposed(t, sc_x_at(t, all, 0)));
+}
+
+// (self, atol, rtol, hermitian): of a hermitian matrix the same by another way.
+sc_x sc_expand_pinv(sc_trace *t, const sc_x *a) { return pseudo_inverse(t, a[0], a[1], a[2]); }
+
+sc_x sc_expand_pinverse(sc_trace *t, const sc_x *a) {
+    return pseudo_inverse(t, a[0], sc_x_float(t, 0), a[1]);
+}
+
+sc_x sc_expand_matrix_rank(sc_trace *t, const sc_x *a) {
+    sc_x values = singular_values(t, a[0]);
+    sc_x least = smallest_counted(t, a[0], values, a[1], a[2]);
+    return sc_f_sum(t, CALL(t, gt_Tensor, values, least), X_INTS(t, -1), false);
+}
+
+// --- Norms and powers ---------------------------------------------------------------------------
+
+// The two dims last, for singular values of them.
+static sc_x norm_by_values(sc_trace *t, sc_x x, double ord, const uint32_t *dims, bool keep) {
+    sc_x from = X_INTS(t, dims[0], dims[1]), to = X_INTS(t, -2, -1), last = X_INTS(t, -1);
+    sc_x values = singular_values(t, CALL(t, movedim_intlist, x, from, to)), out;
+    if (ord != ord)
+        out = sc_f_sum(t, values, last, false);
+    else if (ord > 0)
+        out = CALL(t, amax, values, last);
+    else
+        out = CALL(t, amin, values, last);
+    if (!keep) return out;
+    bool swaps = dims[0] > dims[1];
+    out = sc_f_unsqueeze(t, out, dims[swaps]);
+    return sc_f_unsqueeze(t, out, dims[!swaps]);
+}
+
+static sc_x norm_by_sums(sc_trace *t, sc_x x, double ord, uint32_t *dims, sc_x keepdim) {
+    uint32_t summed = dims[isinf(ord) ? 1 : 0], chosen = dims[isinf(ord) ? 0 : 1];
+    if (!sc_x_truth(keepdim) && summed < chosen) chosen--;
+    sc_x sums = CALL(t, linalg_vector_norm, x, sc_x_float(t, 1), X_INTS(t, summed), keepdim);
+    sc_x dim = X_INTS(t, chosen);
+    return ord > 0 ? CALL(t, amax, sums, dim, keepdim) : CALL(t, amin, sums, dim, keepdim);
+}
+
+// (self, ord, dim, keepdim, dtype); NaN stands for the nuclear norm, 0 for Frobenius'.
+static sc_x matrix_norm(sc_trace *t, const sc_x *a, double ord) {
+    int64_t given[SC_RANK_MAX];
+    uint32_t rank = sc_x_rank(a[0]), dims[2];
+    sc_x x = a[4]->kind == SC_X_DTYPE ? sc_f_to(t, a[0], (sc_dtype)a[4]->code) : a[0];
+    if (!need_rank(t, x, 2)) return x;
+    if (sc_x_int_list(t, a[2], given, SC_RANK_MAX) != 2)
+        return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "a matrix norm needs two dims");
+    for (int i = 0; i < 2; i++) dims[i] = sc_x_wrap(t, sc_x_int(t, given[i]), rank);
+    if (dims[0] == dims[1])
+        return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "a matrix norm needs two different dims");
+    if (ord == 0) return CALL(t, linalg_vector_norm, x, sc_x_int(t, 2), a[2], a[3]);
+    if (ord != ord || fabs(ord) == 2) return norm_by_values(t, x, ord, dims, sc_x_truth(a[3]));
+    if (fabs(ord) != 1 && !isinf(ord))
+        return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "there is no matrix norm %g", ord);
+    return norm_by_sums(t, x, ord, dims, a[3]);
+}
+
+sc_x sc_expand_matrix_norm(sc_trace *t, const sc_x *a) {
+    double ord = sc_x_real(a[1], 0);
+    if (ord == 0 || ord != ord)
+        return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "there is no matrix norm %g", ord);
+    return matrix_norm(t, a, ord);
+}
+
+sc_x sc_expand_matrix_norm_str(sc_trace *t, const sc_x *a) {
+    bool is_nuclear = a[1]->kind == SC_X_STR && sc_str_is(a[1]->str, "nuc");
+    if (!is_nuclear && !(a[1]->kind == SC_X_STR && sc_str_is(a[1]->str, "fro")))
+        return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "matrix norms are 'fro' and 'nuc'");
+    return matrix_norm(t, a, is_nuclear ? NAN : 0);
+}
+
+// (self, n) by squaring.
+sc_x sc_expand_matrix_power(sc_trace *t, const sc_x *a) {
+    int64_t n = sc_x_small(t, a[1], 1);
+    sc_x x = a[0], out = NULL;
+    if (!need_rank(t, x, 2)) return x;
+    if (n == 0) {
+        sc_x all = CALL(t, expand, identity(t, x), sc_x_sizes(t, x, 0, SC_RANK_MAX));
+        return sc_f_clone(t, all);
+    }
+    if (n < 0) x = sc_x_at(t, CALL(t, linalg_inv_ex, x, X_TRUE), 0);
+    if (n == 1) return CALL(t, clone, x);
+    for (int64_t left = n < 0 ? -n : n; left > 0; left /= 2) {
+        if (left & 1) out = out ? times(t, out, x) : x;
+        if (left > 1) x = times(t, x, x);
+    }
+    return out;
+}

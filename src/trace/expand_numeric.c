@@ -1,0 +1,87 @@
+// Expansions of small pieces of numerical analysis: areas, norms that are held down, gamma
+// functions of matrices, values rounded as quantization would.
+#include <math.h>
+
+#include "trace/expand.h"
+
+// --- Areas --------------------------------------------------------------------------------------
+
+static sc_x from(sc_trace *t, sc_x x, sc_x dim, bool is_first) {
+    sc_x start = sc_x_int(t, !is_first), end = is_first ? sc_x_int(t, -1) : X_NONE;
+    return CALL(t, slice_Tensor, x, dim, start, end);
+}
+
+// (y, x, dim): twice the area between each two points.
+static sc_x doubled_areas(sc_trace *t, const sc_x *a) {
+    sc_x y = a[0], x = a[1];
+    uint32_t rank = sc_x_rank(y), dim = sc_x_wrap(t, a[2], rank);
+    int64_t shape[SC_RANK_MAX];
+    for (uint32_t i = 0; i < rank; i++) shape[i] = i == dim ? -1 : 1;
+    sc_x at = a[2];
+    if (sc_x_rank(x) == 1 && rank > 1) x = CALL(t, view, x, sc_x_ints(t, shape, rank));
+    sc_x low = from(t, x, at, true);
+    sc_x width = CALL(t, sub_Tensor, from(t, x, at, false), low);
+    sc_x left = from(t, y, at, true);
+    sc_x sum = CALL(t, add_Tensor, left, from(t, y, at, false));
+    return CALL(t, mul_Tensor, sum, width);
+}
+
+sc_x sc_expand_trapezoid(sc_trace *t, const sc_x *a) {
+    sc_x areas = doubled_areas(t, a);
+    return CALL(t, div_Scalar, sc_f_sum(t, areas, X_LIST(t, a[2]), false), sc_x_float(t, 2));
+}
+
+sc_x sc_expand_cumulative_trapezoid(sc_trace *t, const sc_x *a) {
+    sc_x areas = doubled_areas(t, a);
+    return CALL(t, div_Scalar, CALL(t, cumsum, areas, a[2]), sc_x_float(t, 2));
+}
+
+// --- Norms --------------------------------------------------------------------------------------
+
+// (self, p, dim, maxnorm): slices along the dim whose norm is larger are scaled to it.
+sc_x sc_expand_renorm(sc_trace *t, const sc_x *a) {
+    uint32_t rank = sc_x_rank(a[0]), dim = sc_x_wrap(t, a[2], rank), count = 0;
+    int64_t dims[SC_RANK_MAX];
+    if (rank < 2)
+        return sc_trace_fail(t, SC_ERR_SHAPE, NULL, "renorm needs at least two dimensions");
+    for (uint32_t i = 0; i < rank; i++)
+        if (i != dim) dims[count++] = i;
+    sc_dtype dtype = sc_x_dtype_of(a[0]), wide = sc_f_opmath(dtype);
+    sc_x given = wide == dtype ? X_NONE : sc_x_dtype(t, wide);
+    sc_x norm = CALL(t, linalg_vector_norm, a[0], a[1], sc_x_ints(t, dims, count), X_TRUE, given);
+    sc_x above = CALL(t, gt_Scalar, norm, a[3]);
+    sc_x factor = CALL(t, reciprocal, CALL(t, add_Scalar, norm, sc_x_float(t, 1e-7)));
+    factor = CALL(t, mul_Scalar, factor, a[3]);
+    sc_x one = sc_f_scalar(t, sc_x_int(t, 1), sc_x_dtype_of(norm));
+    factor = sc_f_to(t, CALL(t, where_self, above, factor, one), dtype);
+    return CALL(t, mul_Tensor, a[0], factor);
+}
+
+// --- Gamma functions ----------------------------------------------------------------------------
+
+// log of the gamma function of p by p matrices: a sum of p of the plain one.
+sc_x sc_expand_mvlgamma(sc_trace *t, const sc_x *a) {
+    int64_t p = sc_x_small(t, a[1], 0);
+    const double log_pi = 1.1447298858494002;
+    if (p < 1 || p > 65536)
+        return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "mvlgamma needs p of 1 to 65536");
+    sc_dtype dtype = sc_x_is_float(a[0]) ? sc_x_dtype_of(a[0]) : SC_DTYPE_F32;
+    sc_x steps = sc_f_arange(t, sc_x_int(t, 1 - p), sc_x_int(t, 1), dtype);
+    steps = CALL(t, mul_Scalar, steps, sc_x_float(t, 0.5));
+    sc_x x = CALL(t, add_Tensor, sc_f_unsqueeze(t, a[0], -1), steps);
+    x = sc_f_sum(t, CALL(t, lgamma, x), X_INTS(t, -1), false);
+    return CALL(t, add_Scalar, x, sc_x_float(t, (double)p * (double)(p - 1) * log_pi / 4));
+}
+
+// --- Rounding as quantization does --------------------------------------------------------------
+
+// (self, scale, zero_point, quant_min, quant_max)
+sc_x sc_expand_fake_quantize_tensor(sc_trace *t, const sc_x *a) {
+    float scale = (float)sc_x_real(a[1], 0);
+    if (!(scale > 0) || !isfinite(scale))
+        return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "a scale of %g", (double)scale);
+    sc_x x = CALL(t, mul_Scalar, a[0], sc_x_float(t, (double)(1.0f / scale)));
+    x = CALL(t, add_Scalar, CALL(t, round, x), a[2]);
+    x = CALL(t, sub_Scalar, CALL(t, clamp, x, a[3], a[4]), a[2]);
+    return CALL(t, mul_Scalar, x, sc_x_float(t, (double)scale));
+}

@@ -1,0 +1,154 @@
+"""Counting, quantiles, losses of margins, special functions, linear algebra by factorisations. Core
+graphs are ours: PyTorch keeps most of these, or has several operators where we have one."""
+
+import torch
+from torch import nn
+import torch.nn.functional as F
+
+from decomp_case import BY_NUMBERS, case, section
+
+
+def number(name, module, *inputs, train=False):
+    BY_NUMBERS.add(name)
+    case(name, module, *inputs, train=train)
+
+
+section("numerics")
+A, POS = (4, 6), torch.rand(4, 6) * 3 + 0.2
+CLASS = torch.tensor([0, 2, 5, 1])
+SIGN = torch.tensor([1.0, -1.0, 1.0, -1.0])
+L = torch.linalg
+
+number("histc", lambda x: torch.histc(x, 6, 0, 5), torch.tensor([0.0, 5, 3, 3, 6, -1, 2.5, 4.999]))
+number("histc_data", lambda x: torch.histc(x, 10), A)
+number("tril_indices", lambda x: torch.tril_indices(4, 6, -1) + x, ("i", 1))
+number("triu_indices", lambda x: torch.triu_indices(5, 3, 1) + x, ("i", 1))
+number("max_unpool2d", lambda x, i: F.max_unpool2d(x, i, 2), (1, 2, 2, 2),
+       torch.tensor([[[[0, 2], [8, 15]], [[5, 6], [9, 10]]]]))
+number("max_unpool3d", lambda x, i: F.max_unpool3d(x, i, 2), (1, 1, 1, 1, 2),
+       torch.tensor([[[[[3, 9]]]]]))
+number("put", lambda x, i, y: x.put(i, y), A, torch.tensor([1, 7]), (2,))
+number("median", lambda x: torch.median(x), A)
+number("nanmedian", lambda x: torch.nanmedian(x), A)
+for how in ("linear", "lower", "higher", "midpoint", "nearest"):
+    number("quantile_" + how, lambda x, how=how: torch.quantile(x, 0.3, 1, interpolation=how), A)
+number("quantile_flat", lambda x: torch.quantile(x, 0.7), A)
+number("quantile_keep", lambda x: torch.quantile(x, 0.7, keepdim=True), A)
+Q = torch.tensor([0.1, 0.5, 0.9])
+number("quantile_vector", lambda x, q: torch.quantile(x, q, 0, True), A, Q)
+HOLES = torch.tensor([[1.0, float("nan"), 3.0, 2.0], [float("nan")] * 4, [4.0, 1.0, 2.0, 3.0]])
+number("quantile_nan", lambda x, q: torch.quantile(x, q, 1), HOLES, Q)
+number("nanquantile", lambda x, q: torch.nanquantile(x, q, 1), HOLES, Q)
+number("nanquantile_one", lambda x: torch.nanquantile(x, 0.25), HOLES)
+number("dist", lambda x, y: torch.dist(x, y, 3), A, A)
+number("vecdot", lambda x, y: L.vecdot(x, y), A, A)
+number("msort", lambda x: torch.msort(x), A)
+number("trapezoid", lambda x: torch.trapezoid(x, dx=0.5), A)
+number("trapezoid_x", lambda y, x: torch.trapezoid(y, x), A, (6,))
+number("cumulative_trapezoid", lambda x: torch.cumulative_trapezoid(x), A)
+number("cumulative_trapezoid_x", lambda y, x: torch.cumulative_trapezoid(y, x, dim=0), A, A)
+number("renorm", lambda x: torch.renorm(x, 2, 0, 1.0), A)
+number("addbmm", lambda x, a, b: torch.addbmm(x, a, b, beta=0.5, alpha=2), (4, 3), (2, 4, 6),
+       (2, 6, 3))
+number("fmax", lambda x, y: torch.fmax(x, y), HOLES, (4,))
+number("fmin", lambda x, y: torch.fmin(x, y), HOLES, (4,))
+number("ldexp", lambda x, y: torch.ldexp(x, y), A, torch.tensor([0, 1, 2, -1, -2, 5]))
+number("logaddexp2", lambda x, y: torch.logaddexp2(x, y), A, A)
+for name in (
+    "digamma psi erfc erfinv gammaln i0 ndtr log_ndtr entr round modified_bessel_i1".split()
+):
+    number("special_" + name, getattr(torch.special, name), POS / 4)
+number("special_xlog1py", torch.special.xlog1py, POS, POS)
+number("special_xlog1py_scalar", lambda x: torch.special.xlog1py(x, 2.0), POS)
+number("special_gammainc", torch.special.gammainc, POS, POS)
+number("special_polygamma", lambda x: torch.special.polygamma(2, x), POS)
+number("mvlgamma", lambda x: torch.mvlgamma(x, 3), POS + 2)
+
+number("ce_smooth", lambda x, t: F.cross_entropy(x, t, label_smoothing=0.1), A, CLASS)
+for how in ("none", "sum"):
+    number("ce_smooth_" + how,
+           lambda x, t, how=how: F.cross_entropy(x, t, label_smoothing=0.1, reduction=how),
+           (2, 5, 3), torch.randint(0, 5, (2, 3)))
+number("ce_smooth_weight",
+       lambda x, t, w: F.cross_entropy(x, t, w, label_smoothing=0.1, ignore_index=2),
+       A, CLASS, torch.rand(6))
+number("ce_soft_weight", lambda x, t, w: F.cross_entropy(x, t, w, label_smoothing=0.2), A,
+       torch.softmax(torch.randn(4, 6), 1), torch.rand(6))
+number("cosine_embedding", lambda x, y, t: F.cosine_embedding_loss(x, y, t, 0.2), A, A, SIGN)
+number("hinge_embedding", lambda x, t: F.hinge_embedding_loss(x, t), (4,), SIGN)
+number("margin_ranking", lambda x, y, t: F.margin_ranking_loss(x, y, t, 0.1), (4,), (4,), SIGN)
+number("triplet", lambda x, y, z: F.triplet_margin_loss(x, y, z), A, A, A)
+number("triplet_swap", lambda x, y, z: F.triplet_margin_loss(x, y, z, swap=True, reduction="sum"),
+       A, A, A)
+number("multi_margin", lambda x, t: F.multi_margin_loss(x, t), A, CLASS)
+number("multi_margin_2", lambda x, t, w: F.multi_margin_loss(x, t, 2, 0.5, w, reduction="none"), A,
+       CLASS, torch.rand(6))
+LABELS = torch.tensor([[0, 2, -1, 0, 0, 0], [3, 0, -1, 1, 1, 1], [1, 2, 3, 4, 5, 0], [-1] * 6])
+number("multilabel_margin", lambda x, t: F.multilabel_margin_loss(x, t), A, LABELS)
+number("poisson_nll", lambda x, t: F.poisson_nll_loss(x, t), A, POS)
+number("poisson_nll_full", lambda x, t: F.poisson_nll_loss(x, t, log_input=False, full=True), POS,
+       POS)
+
+
+class TrackedNorm(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm = nn.InstanceNorm2d(3, affine=True, track_running_stats=True)
+        self.norm.num_batches_tracked = None
+        self.norm.running_mean.copy_(torch.rand(3))
+
+    def forward(self, x):
+        return self.norm(x)
+
+
+number("instance_norm_tracked", TrackedNorm(), (2, 3, 4, 4), train=True)
+number("instance_norm_stats",
+       lambda x, m, v: F.instance_norm(x, m, v, use_input_stats=False), (2, 3, 4, 4), (3,),
+       torch.rand(3))
+
+X = torch.randn(2, 4, 4, generator=torch.Generator().manual_seed(3))
+SPD = X @ X.mT + torch.eye(4)
+number("inv", L.inv, SPD)
+number("solve", L.solve, SPD, (2, 4, 3))
+number("solve_vector", lambda x, b: L.solve(x[0], b), SPD, (4,))
+number("solve_right", lambda x, b: L.solve(x, b, left=False), SPD, (2, 3, 4))
+number("cholesky", L.cholesky, SPD)
+number("cholesky_solve", lambda l, b: torch.cholesky_solve(b, l), L.cholesky(SPD), (2, 4, 3))
+number("det", torch.det, SPD)
+number("slogdet", lambda x: L.slogdet(x)[1], SPD)
+number("logdet", torch.logdet, SPD)
+number("svdvals", L.svdvals, (2, 5, 3))
+number("eigvalsh", L.eigvalsh, SPD)
+number("pinv", lambda x: L.pinv(x), (2, 5, 3))
+number("pinverse", torch.pinverse, (5, 3))
+number("matrix_rank", lambda x: L.matrix_rank(x), (2, 5, 3))
+for n in (-2, 0, 1, 2, 5):
+    number(f"matrix_power_{n}", lambda x, n=n: L.matrix_power(x, n), SPD / 4)
+for ord in ("fro", "nuc", 1, -1, 2, -2, float("inf"), float("-inf")):
+    number(f"matrix_norm_{ord}", lambda x, ord=ord: L.matrix_norm(x, ord), (2, 5, 3))
+number("matrix_norm_keep", lambda x: L.matrix_norm(x, 2, (2, 0), True).sum(), (2, 5, 3))
+number("matrix_exp", torch.matrix_exp, (3, 3))
+number("multi_dot_4", lambda a, b, c, d: L.multi_dot([a, b, c, d]), (4, 6), (6, 3), (3, 7), (7, 2))
+number("multi_dot_ends", lambda a, b, c: L.multi_dot([a, b, c]), (6,), (6, 3), (3,))
+number("inverse", L.inv, SPD)
+case("svd", L.svd, (2, 5, 3))
+
+# Without torchvision these cannot be made, and stay as they are.
+try:
+    import torchvision
+except ImportError:
+    torchvision = None
+
+BOX = torch.tensor([[0.0, 0, 4, 4], [1, 1, 5, 5], [6, 6, 9, 9]])
+case("nms", lambda b, s: torch.ops.torchvision.nms(b, s, 0.5), BOX, (3,))
+ROIS = torch.tensor([[0.0, 0, 0, 4, 4], [0, 1, 1, 6, 7]])
+case(
+    "roi_align",
+    lambda x, r: torch.ops.torchvision.roi_align(x, r, 1.0, 2, 2, -1, False),
+    *((1, 2, 8, 8), ROIS),
+)
+case(
+    "deform",
+    lambda x, o, w: torchvision.ops.deform_conv2d(x, o, w, padding=1),
+    *((2, 3, 6, 6), (2, 18, 6, 6), (4, 3, 3, 3)),
+)

@@ -1,0 +1,170 @@
+"""Calls of operators that factorise, detect and count, and of special functions."""
+
+import torch
+
+from kernel_case_writer import (
+    BF16,
+    F16,
+    F32,
+    F64,
+    I32,
+    I64,
+    NAN,
+    SHORT,
+    SPECIAL,
+    aten,
+    case,
+    family,
+    given,
+    make,
+)
+
+
+def spd(n, batch=()):
+    x = make((*batch, n, n), F64)
+    return x @ x.mT + torch.eye(n, dtype=F64)
+
+
+@family
+def factor():
+    tol = (1e-4, 1e-5)
+    for dtype in (F32, F64):
+        a, b = spd(4, (2,)).to(dtype), make((2, 4, 3), dtype)
+        case(aten.linalg_inv_ex.default, a, tol=tol)
+        case(aten.linalg_cholesky_ex.default, a, tol=tol)
+        case(aten.linalg_cholesky_ex.default, a, upper=True, tol=tol)
+        case(aten.linalg_solve_ex.default, a, b, tol=tol)
+        case(aten.linalg_solve_triangular.default, a.triu(), b, upper=True, tol=tol)
+        case(aten.linalg_solve_triangular.default, a.tril(), b, upper=False, tol=tol)
+        case(
+            aten.linalg_solve_triangular.default,
+            a.tril(),
+            b,
+            upper=False,
+            unitriangular=True,
+            tol=tol,
+        )
+        case(
+            aten.linalg_solve_triangular.default,
+            a.tril(),
+            b.mT.clone(),
+            upper=False,
+            left=False,
+            tol=tol,
+        )
+        case(aten.linalg_lu_factor_ex.default, make((2, 4, 4), dtype), tol=tol)
+        case(aten.linalg_lu_factor_ex.default, make((5, 3), dtype), tol=tol)
+        case(aten.linalg_matrix_exp.default, make((2, 3, 3), dtype), tol=tol)
+        case(aten._linalg_eigh.default, a, compute_v=False, tol=tol)
+        case(aten._linalg_eigh.default, a, "U", False, tol=tol)
+        for shape in ((2, 5, 3), (3, 5), (1, 4), (4, 4)):
+            case(aten._linalg_svd.default, make(shape, dtype), False, False, tol=tol)
+        # Signs of vectors are free: matrices whose factors are known.
+        one, zero = torch.eye(3, dtype=dtype), torch.zeros(0, dtype=dtype)
+        s = torch.tensor([3.0, 2.0, 1.0], dtype=dtype)
+        given(aten._linalg_svd.default, [one, s, one], torch.diag(s), tol=tol)
+        given(
+            aten._linalg_eigh.default,
+            [s.flip(0), one.flip(1)],
+            torch.diag(s),
+            tol=tol,
+        )
+        case(aten.linalg_qr.default, make((2, 4, 3), dtype), tol=tol)
+        case(aten.linalg_qr.default, make((3, 4), dtype), tol=tol)
+        case(aten.linalg_qr.default, make((3, 3), dtype), "r", tol=tol)
+        case(aten.linalg_qr.default, make((4, 2), dtype), "complete", tol=tol, match=False)
+
+
+@family
+def special():
+    x = torch.tensor([0.1, 0.5, 0.9, 1.0, 2.5, 7.0, 20.0, 60.0, NAN])
+    p = torch.tensor([0.0, 1e-6, 0.02, 0.3, 0.5, 0.8, 0.999, 1.0, NAN])
+    tol = (1e-5, 1e-6)
+    names = """i0 special_i0e special_i1 special_i1e special_modified_bessel_k0
+        special_scaled_modified_bessel_k0 special_modified_bessel_k1
+        special_scaled_modified_bessel_k1 special_bessel_j0 special_bessel_j1 special_bessel_y0
+        special_bessel_y1 special_spherical_bessel_j0 special_erfcx special_ndtri"""
+    for name in names.split():
+        op = getattr(aten, name).default
+        for dtype in (F32, F64):
+            case(op, (p if name == "special_ndtri" else x).to(dtype), tol=tol)
+    for name in "i0 special_i0e special_i1 special_i1e special_erfcx".split():
+        case(getattr(aten, name).default, -x, tol=tol)
+    for dtype in (F32, F64):
+        y = x.flip(0).to(dtype)
+        case(aten.igamma.default, x.to(dtype), y, tol=tol)
+        case(aten.igammac.default, x.to(dtype), y, tol=tol)
+        case(aten.special_zeta.default, x.to(dtype) + 1, y, tol=tol)
+        for n in (0, 1, 2, 5):
+            case(aten.polygamma.default, n, x.to(dtype), tol=tol)
+    for dtype in (I32, I64):
+        a, b = make((4, 5), dtype, -30, 30), make((5,), dtype, -30, 30)
+        case(aten.gcd.default, a, b)
+        case(aten.lcm.default, a, b)
+        case(aten.gcd.default, a, torch.zeros(5, dtype=dtype))
+        case(aten.mode.default, make((3, 7), dtype, 0, 2), 1)
+    f = make((3, 6), F32)
+    f[1, 2] = f[1, 4] = NAN
+    case(aten.nanmedian.dim, f, 1)
+    case(aten.nanmedian.dim, f, 0, True)
+    case(aten.mode.default, torch.tensor([[1.0, 2.0, 2.0, 1.0], [4.0, 3.0, 3.0, 3.0]]), 1, True)
+    ids = make((9,), I64, 0, 4)
+    ids[0] = 4
+    case(aten.bincount.default, ids)
+    case(aten.bincount.default, ids, None, 8)
+    case(aten.bincount.default, ids, make((9,), F32))
+    case(aten.bincount.default, ids, make((9,), F64), 2)
+
+
+@family
+def float8():
+    codes = torch.arange(256).to(torch.uint8)
+    x = torch.cat([torch.tensor(SPECIAL), make((60,), F32, -500, 500), make((20,), F32)])
+    for dtype in (d for d in SHORT if d.itemsize == 1 and d.is_floating_point):
+        case(aten._to_copy.default, codes.view(dtype), dtype=F32)
+        case(aten._to_copy.default, codes.view(dtype), dtype=F16)
+        case(aten._to_copy.default, x, dtype=dtype)
+        case(aten._to_copy.default, x.to(BF16), dtype=dtype)
+        case(aten._to_copy.default, torch.arange(-9, 9), dtype=dtype)
+
+
+@family
+def vision():
+    import torchvision  # noqa: F401
+
+    tv = torch.ops.torchvision
+    for dtype in (F32, F64):
+        corner = make((12, 2), dtype, 0, 6)
+        boxes = torch.cat([corner, corner + make((12, 2), dtype, 1, 5)], 1)
+        scores = make((12,), dtype, 0, 1)
+        scores[3] = scores[7]
+        for threshold in (0.0, 0.3, 0.9):
+            case(tv.nms.default, boxes, scores, threshold)
+        image = make((2, 4, 5, 4), dtype)
+        rois = torch.cat([torch.tensor([[0.0], [1.0], [1.0], [0.0]], dtype=dtype), boxes[:4]], 1)
+        tol = (1e-4, 1e-5)
+        for ratio, aligned in ((2, True), (-1, False), (0, True)):
+            case(tv.roi_align.default, image, rois, 0.5, 3, 2, ratio, aligned, tol=tol)
+        case(tv.ps_roi_align.default, image, rois, 0.5, 2, 2, 2, tol=tol)
+        case(tv.ps_roi_align.default, image, rois, 1.0, 2, 2, -1, tol=tol)
+        case(tv.roi_pool.default, image, rois, 0.5, 2, 3)
+        weight, bias = make((6, 4, 3, 3), dtype), make((6,), dtype)
+        offset, mask = make((2, 18, 5, 4), dtype, -2, 2), make((2, 9, 5, 4), dtype, 0, 1)
+        sizes = (1, 1, 1, 1, 1, 1)
+        op = tv.deform_conv2d.default
+        case(op, image, weight, offset, mask, bias, *sizes, 1, 1, True, tol=tol)
+        case(op, image, weight, offset, mask, bias, *sizes, 1, 1, False, tol=tol)
+        two = make((2, 36, 3, 2), dtype, -2, 2)
+        case(
+            op,
+            image,
+            weight[:, :2],
+            two,
+            mask[:, :, :3, :2],
+            bias,
+            *(2, 2, 1, 1, 1, 1),
+            2,
+            2,
+            False,
+            tol=tol,
+        )
