@@ -34,6 +34,34 @@ def embedding(mode):
     return torch.nn.EmbeddingBag(10, 4, mode=mode, padding_idx=3)
 
 
+def statistics(x):
+    """What is expanded for both runtimes, and into what only one of them has."""
+    q, holes = torch.tensor([0.1, 0.5, 0.9]), torch.where(x > 1, torch.full_like(x, NAN), x)
+    for how in ("linear", "lower", "higher", "midpoint", "nearest"):
+        of = Fn(lambda x, q, how=how: x.quantile(q, 1, interpolation=how))
+        yield f"quantile {how}", of, (x, q), None
+    yield "quantile nan", Fn(lambda x: (x.quantile(0.3), x.nanquantile(0.3, 1))), (holes,), None
+    yield "quantile dynamic", Fn(lambda x, q: x.quantile(q, 0)), (x, q), ({0: ROWS}, None)
+    yield "msort", Fn(lambda x: (x.msort(), torch.msort(x.int()))), (x,), None
+    yield "histc", Fn(lambda x: (x.histc(7, -1, 1), x.histc(5))), (x,), None
+    counts = torch.tensor([2, 0, 3])
+    repeat = Fn(lambda x, n: x.repeat_interleave(n, 0, output_size=5))
+    yield "repeat_interleave", repeat, (x, counts), None
+    yield "renorm", Fn(lambda x: x.renorm(2, 0, 1.5)), (x,), None
+    triangle = Fn(lambda x: (torch.tril_indices(4, 5, 1) + x, torch.triu_indices(4, 5, -1) + x))
+    yield "tril_indices", triangle, (whole(3, 1),), None
+    places = torch.tensor([[[[0, 2], [8, 15]]]])
+    unpool = Fn(lambda x, i: F.max_unpool2d(x, i, 2))
+    yield "max_unpool2d", unpool, (floats(1, 1, 2, 2), places), None
+    multiply = Fn(lambda x, i, s: x.scatter(0, i, s, reduce="multiply"))
+    yield "scatter multiply", multiply, (floats(4, 3), whole(4, 6, 3), floats(6, 3)), None
+    losses = Fn(lambda x, y, z, t: (
+        F.triplet_margin_loss(x, y, z), F.multi_margin_loss(x, t),
+        F.cross_entropy(x, t, label_smoothing=0.1), F.poisson_nll_loss(x, y),
+    ))
+    yield "losses", losses, (x, floats(3, 17), floats(3, 17), whole(17, 3)), None
+
+
 def cases():
     """name: (module or function, inputs, dynamic shapes or None)"""
     x3, rows = floats(2, 4, 5, 6, 7), floats(3, 17)
@@ -68,6 +96,8 @@ def cases():
     yield "sort bool", Fn(lambda x: torch.sort(x, stable=True)), (rows > 0,), None
     yield "median", Fn(lambda x: (x.median(), x.median(1), x.kthvalue(5, 1))), (rows,), None
     yield "median nan", Fn(lambda x: (x.median(0), x.nanmedian(0), x.nanmedian())), (SPECIAL,), None
+    yield "mode dynamic", Fn(lambda x: torch.mode(x, 0)[0]), (whole(3, 6, 4),), ({0: ROWS},)
+    yield from statistics(rows)
     unique = Fn(lambda x: torch.unique(x, return_inverse=True, return_counts=True))
     yield "unique", unique, (whole(4, 9),), None
     yield "cumprod", Fn(lambda x: (x.cumprod(1), x.long().cumprod(0))), (rows,), None
