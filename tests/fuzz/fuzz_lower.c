@@ -186,26 +186,13 @@ static void use(source *s) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    sc_arena arena, scratch;
-    sc_ctx ctx;
+    source_memory memory;
     if (size < 8 || sc_ops_init() != SC_OK) return 0;
-    sc_arena_init(&arena);
-    sc_arena_init(&scratch);
-    sc_ctx_init(&ctx, &arena, &scratch);
-    source *s = sc_new(&arena, source);
-    *s = (source){.in = {.data = data, .size = size}, .arena = &arena, .ctx = &ctx};
-    sc_arena_init(&s->cells);
-    s->program = sc_program_new(&ctx);
-    SC_ASSERT(sc_program_add_method(s->program, SC_STR("forward"), &s->method) == SC_OK);
-    uint32_t inputs = 1 + next_byte(&s->in) % INPUTS_MAX;
+    source *s = source_open(&memory, data, size);
+    const uint32_t inputs = 1 + next_byte(&s->in) % INPUTS_MAX;
     for (uint32_t i = 0; i < inputs; i++) add_input(s);
-    begin_trace(s);
-    for (uint32_t i = 0; i < CALLS_MAX && s->in.at < s->in.size; i++)
-        if (!call(s)) break;
-    finish(s);
+    make_calls(s, call);
     use(s);
-    sc_arena_deinit(&s->cells);
-    sc_arena_deinit(&arena);
-    sc_arena_deinit(&scratch);
+    source_close(&memory, s);
     return 0;
 }

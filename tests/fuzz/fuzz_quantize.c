@@ -432,27 +432,14 @@ static void use(source *s) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    sc_arena arena, scratch;
-    sc_ctx ctx;
+    source_memory memory;
     if (size < 8 || sc_ops_init() != SC_OK) return 0;
-    sc_arena_init(&arena);
-    sc_arena_init(&scratch);
-    sc_ctx_init(&ctx, &arena, &scratch);
-    source *s = sc_new(&arena, source);
-    *s = (source){.in = {.data = data, .size = size}, .arena = &arena, .ctx = &ctx};
-    sc_arena_init(&s->cells);
-    s->program = sc_program_new(&ctx);
-    SC_ASSERT(sc_program_add_method(s->program, SC_STR("forward"), &s->method) == SC_OK);
+    source *s = source_open(&memory, data, size);
     const uint8_t inputs = next_byte(&s->in);
     add_floats(s);
     for (uint32_t i = 0; i < inputs % 3u; i++) inputs < 128 ? add_floats(s) : add_input(s);
-    begin_trace(s);
-    for (uint32_t i = 0; i < CALLS_MAX && s->in.at < s->in.size; i++)
-        if (!any_call(s)) break;
-    finish(s);
+    make_calls(s, any_call);
     use(s);
-    sc_arena_deinit(&s->cells);
-    sc_arena_deinit(&arena);
-    sc_arena_deinit(&scratch);
+    source_close(&memory, s);
     return 0;
 }

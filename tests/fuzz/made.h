@@ -359,4 +359,38 @@ static inline void finish(source *s) {
     sc_graph_set_outputs(s->method->graph, outputs, count);
 }
 
+// --- From the first to the last ------------------------------------------------------------------
+
+typedef struct source_memory {
+    sc_arena arena, scratch;
+    sc_ctx ctx;
+} source_memory;
+
+// An empty program, to be made of these bytes.
+static inline source *source_open(source_memory *m, const uint8_t *data, size_t size) {
+    sc_arena_init(&m->arena);
+    sc_arena_init(&m->scratch);
+    sc_ctx_init(&m->ctx, &m->arena, &m->scratch);
+    source *s = sc_new(&m->arena, source);
+    *s = (source){.in = {.data = data, .size = size}, .arena = &m->arena, .ctx = &m->ctx};
+    sc_arena_init(&s->cells);
+    s->program = sc_program_new(&m->ctx);
+    SC_ASSERT(sc_program_add_method(s->program, SC_STR("forward"), &s->method) == SC_OK);
+    return s;
+}
+
+// Calls, for as long as there are bytes, and outputs.
+static inline void make_calls(source *s, bool (*one)(source *)) {
+    begin_trace(s);
+    for (uint32_t i = 0; i < CALLS_MAX && s->in.at < s->in.size; i++)
+        if (!one(s)) break;
+    finish(s);
+}
+
+static inline void source_close(source_memory *m, source *s) {
+    sc_arena_deinit(&s->cells);
+    sc_arena_deinit(&m->arena);
+    sc_arena_deinit(&m->scratch);
+}
+
 #endif
