@@ -13,6 +13,8 @@ import {
   type Value,
 } from "sconce";
 import demo, { living, plan } from "./demo_backend.js";
+import * as demonstrated from "./demo_engine.js";
+import { check } from "./demo_engine.js";
 import { failure, file } from "./failure.js";
 import { difference, readCases, SINGLE } from "./reference.js";
 
@@ -20,37 +22,10 @@ let engine: Engine;
 beforeEach(async () => (engine = await createEngine()));
 afterEach(() => engine.dispose());
 
-const registered = (change: Partial<Backend>): string => {
-  const id = `Backend${Math.random()}`;
-  engine.registerBackend({ ...(demo as Backend), ...change, id });
-  return id;
-};
-
-/** The program of a model, lowered to the backend. */
-function loaded(name: string, backend: string, method = ""): Program {
-  const edge = engine.toEdge(method === "" ? file(name) : { [method]: file(name) });
-  const delegated = edge.toBackend(backend);
-  const lowered = delegated.toExecutorch();
-  const program = engine.load(lowered.buffer);
-  for (const owner of [edge, delegated, lowered]) owner.dispose();
-  return program;
-}
-
-function check(program: Program, name: string, method = "forward"): void {
-  readCases(name).forEach(({ inputs, outputs }) => {
-    const all = program.run(method, inputs);
-    outputs.forEach((expected, k) =>
-      assert.equal(difference(all[all.length - outputs.length + k], expected), "", name),
-    );
-  });
-}
-
-/** That the engine does its work after something else has failed. */
-function works(): void {
-  const program = loaded("mlp", registered({}));
-  check(program, "mlp");
-  program.dispose();
-}
+const registered = (change: Partial<Backend>): string => demonstrated.registered(engine, change);
+const loaded = (name: string, backend: string, method = ""): Program =>
+  demonstrated.loaded(engine, name, backend, method);
+const works = (): void => demonstrated.works(engine);
 
 for (const name of SINGLE) {
   test(`${name} with what the demonstration backend takes`, () => {
@@ -518,84 +493,4 @@ test("a worker imports its backends", async () => {
   const { inputs, outputs } = readCases("mlp")[0]!;
   assert.equal(difference((await program.run("forward", inputs))[0], outputs[0]!), "");
   client.terminate();
-});
-
-test("operators that a backend wants are kept whole, and no others", () => {
-  const opsIn = (edge: ReturnType<Engine["toEdge"]>): string[] =>
-    edge
-      .delegation()
-      ["forward"]!.nodes.filter((n) => n.delegate !== null)
-      .map((n) => n.op);
-  const id = registered({});
-  const kept = engine.toEdgeTransformAndLower(file("mlp"), { partitioner: id });
-  assert.equal(opsIn(kept).filter((op) => op === "aten::linear").length, 3);
-  const lowered = kept.toExecutorch();
-  check(engine.load(lowered.buffer), "mlp");
-  assert.deepEqual(
-    kept.inspect().stages.map(({ stage }) => stage),
-    ["source", "edge", "edge", "executorch"],
-  );
-  // Wanted, and then not taken: decomposed, with the kernels of this build.
-  const fickle = registered({
-    keeps: () => true,
-    supports: (node) => node.op === "aten::linear" && node.inputs.includes("x"),
-  });
-  const once = engine.toEdgeTransformAndLower(file("mlp"), { partitioner: fickle });
-  assert.deepEqual(opsIn(once), ["aten::linear"]);
-  assert.ok(
-    once
-      .exportedProgram()
-      .nodes()
-      .every(({ op }) => op !== "aten::linear"),
-  );
-  check(engine.load(once.toExecutorch().buffer), "mlp");
-  const never = registered({ keeps: () => true, supports: () => "nothing" });
-  for (const name of ["tinyformer", "cond", "lstm", "cnn"]) {
-    const none = engine.toEdgeTransformAndLower(file(name), { partitioner: never });
-    assert.deepEqual(opsIn(none), []);
-    check(engine.load(none.toExecutorch().buffer), name);
-  }
-  // Of two methods only the one whose backend wants it.
-  const two = engine.toEdgeTransformAndLower(
-    { prefill: file("mlp"), decode: file("mlp") },
-    { partitioner: { decode: id }, transformPasses: { decode: ["dce"] } },
-  );
-  assert.doesNotMatch(two.exportedProgram("prefill").text(), /linear/);
-  assert.match(two.exportedProgram("decode").text(), /executorch_call_delegate/);
-  const all = engine.lower(file("mlp"), { partitioner: [id, "null"] });
-  assert.ok(all.delegation()["forward"]!.nodes.every(({ delegate }) => delegate !== null));
-  check(engine.load(all.buffer), "mlp");
-});
-
-test("what 'keeps' throws ends the call", () => {
-  const mine = new Error("mine");
-  const id = registered({
-    keeps: () => {
-      throw mine;
-    },
-  });
-  const error = failure(() => engine.toEdgeTransformAndLower(file("mlp"), { partitioner: id }));
-  assert.equal(error.cause, mine);
-  const vague = registered({ keeps: () => 1 as never });
-  const unclear = failure(() =>
-    engine.toEdgeTransformAndLower(file("mlp"), { partitioner: vague }),
-  );
-  assert.equal(unclear.code, "delegate");
-  assert.match(
-    unclear.message,
-    /'keeps' of .* must give true or false for \w+ of method 'forward'/,
-  );
-  for (const [options, code] of [
-    [{ partitioner: "nobody" }, "not_found"],
-    [{ partitioner: { none: "null" } }, "not_found"],
-    [{ transformPasses: ["none"] }, "not_found"],
-    [{ transformPasses: { none: ["dce"] } }, "not_found"],
-    [{ partitioners: "null" }, "option"],
-    [{ partitioner: () => "null" }, "argument"],
-  ] as const)
-    assert.equal(
-      failure(() => engine.toEdgeTransformAndLower(file("mlp"), options as object)).code,
-      code,
-    );
-  works();
 });
