@@ -130,6 +130,8 @@ static sc_evalue *tensor_value(source *s) {
     for (uint32_t d = 0; d < rank; d++) {
         uint8_t b = next_byte(&s->in);
         t->sizes[d] = like && d < like->rank && b < 120 ? like->sizes[d] : b % 9;
+        if (b >= 250)
+            t->sizes[d] = next_byte(&s->in);  // of lengths some algorithms ask for factors
         if (t->sizes[d] > 1 && numel * t->sizes[d] > NUMEL_MAX) t->sizes[d] = 1;
         numel *= t->sizes[d] ? t->sizes[d] : 1;
     }

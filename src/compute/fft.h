@@ -1,0 +1,58 @@
+// Discrete Fourier transforms of lines of numbers: any length, float32 or float64, any step from
+// one number to the next. Lengths whose prime factors are small are taken apart by them (Stockham's
+// order, roots computed in double); the others become a convolution of a length that is not
+// (Bluestein), in double. Both take O(n log n). Short lines of floats are transformed four at a
+// time, one in each lane; no line sees another one's numbers.
+#ifndef SC_FFT_H
+#define SC_FFT_H
+
+#include "base/base.h"
+
+typedef enum sc_fft_kind {
+    SC_FFT_COMPLEX,    // numbers are pairs, the real part first
+    SC_FFT_FROM_REAL,  // real numbers in, pairs out: half of them, or all
+    SC_FFT_TO_REAL     // the inverse of pairs, of which the first half is looked at
+} sc_fft_kind;
+
+enum { SC_FFT_FACTORS_MAX = 64, SC_FFT_LANES = 4 };
+
+typedef struct sc_fft {
+    // Set by the caller.
+    sc_fft_kind kind;
+    bool is_f64;      // the numbers in memory
+    bool inverse;     // of pairs: with the other sign
+    int64_t length;   // of the transform, at least 1
+    int64_t lines;    // how many there will be: few are not worth lanes
+    double scale;     // of every result
+    int64_t in_step;  // from one number (or pair) to the next, in floats or doubles
+    int64_t out_step;
+    int64_t in_count;  // pairs or numbers of a line in memory; what is missing counts as zero
+    int64_t out_count;
+    // Set by sc_fft_plan.
+    uint8_t engine;
+    int64_t points;  // of the complex transform that is computed: the length, or half of it
+    int64_t padded;  // of the convolution; 0: none is needed
+    uint32_t factor_count;
+    uint8_t factors[SC_FFT_FACTORS_MAX];
+    // Set by sc_fft_start, in its memory.
+    void *roots;  // of unity, `length` pairs
+    void *chirp, *response, *padded_roots;
+    void *line, *spare;
+} sc_fft;
+
+// Decides how; returns the bytes that sc_fft_start needs, UINT64_MAX beyond 2^28 points.
+uint64_t sc_fft_plan(sc_fft *f);
+// No less than what any transform of at most that length needs.
+uint64_t sc_fft_bytes_max(int64_t length);
+// Computes roots in `memory`, which is 16-byte aligned and stays with the plan.
+void sc_fft_start(sc_fft *f, void *memory);
+
+// The first number of a line, and of its result, which may be the same place.
+typedef struct sc_fft_line {
+    const void *in;
+    void *out;
+} sc_fft_line;
+// At most SC_FFT_LANES lines, all of which are read before any is written.
+void sc_fft_run(const sc_fft *f, const sc_fft_line *lines, uint32_t count);
+
+#endif
