@@ -1,162 +1,280 @@
-// Expansions of Fourier transforms to the three primitives, and of the short-time transform.
-// Transforms that cut or pad their input are not written out here.
+// Expansions of Fourier transforms to the three primitives: inputs are cut or padded to the length
+// that is asked for, one dim after another, and made complex where all of them are.
+// In wasm: -Os
 #include "trace/expand.h"
-
-#include <math.h>
 
 // PyTorch's norm_mode: 0 none, 1 by sqrt(n), 2 by n.
 static sc_x norm_mode(sc_trace *t, sc_x norm, bool forward) {
     if (sc_x_is_none(norm) || sc_str_is(norm->str, "backward")) return sc_x_int(t, forward ? 0 : 2);
     if (sc_str_is(norm->str, "forward")) return sc_x_int(t, forward ? 2 : 0);
     if (sc_str_is(norm->str, "ortho")) return sc_x_int(t, 1);
-    return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "there is no norm '" SC_STR_FMT "'",
-                         SC_STR_ARG(norm->str));
-}
-
-static bool keeps_length(sc_trace *t, sc_x x, sc_x n, sc_x dim) {
-    uint32_t d = sc_x_wrap(t, dim, sc_x_rank(x));
-    if (sc_x_is_none(n) || (n->kind == SC_X_INT && sc_dim_equal(n->dim, sc_x_size(x, d))))
-        return true;
-    sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Pad or cut the input yourself.",
-                  "a Fourier transform of a different length than its input is not supported");
-    return false;
-}
-
-static sc_dtype complex_of(sc_dtype dtype) {
-    return dtype == SC_DTYPE_F64 ? SC_DTYPE_C128 : SC_DTYPE_C64;
+    return sc_trace_fail(t, SC_ERR_ARGUMENT, "Use \"backward\", \"ortho\" or \"forward\".",
+                         "there is no norm '" SC_STR_FMT "'", SC_STR_ARG(norm->str));
 }
 
 static bool is_complex(sc_x x) {
     return sc_dtype_category(sc_x_dtype_of(x)) == SC_CATEGORY_COMPLEX;
 }
 
-static sc_x wrapped_dim(sc_trace *t, sc_x x, sc_x dim) {
-    return X_INTS(t, (int64_t)sc_x_wrap(t, dim, sc_x_rank(x)));
+// Integers become float32; what must be real may not be complex.
+static sc_x as_float(sc_trace *t, sc_x x) {
+    if (is_complex(x))
+        return sc_trace_fail(t, SC_ERR_DTYPE, "Use fft, or take its real part first.",
+                             "a transform of real numbers cannot take complex ones");
+    return sc_x_is_float(x) ? x : sc_f_to(t, x, SC_DTYPE_F32);
 }
+
+static sc_x as_complex(sc_trace *t, sc_x x) {
+    if (is_complex(x)) return x;
+    return sc_f_to(t, x, sc_dtype_to_complex(sc_x_is_float(x) ? sc_x_dtype_of(x) : SC_DTYPE_F32));
+}
+
+// --- Lengths -------------------------------------------------------------------------------------
+
+typedef struct axes {
+    uint32_t count;
+    uint32_t dims[SC_RANK_MAX];
+    sc_dim lengths[SC_RANK_MAX];  // of the transform
+} axes;
+
+static bool is_given(sc_x n) { return n->kind == SC_X_INT && !sc_dim_is(n->dim, -1); }
+
+static void check_length(sc_trace *t, sc_dim length) {
+    if (sc_dim_known_le(sc_dim_int(1), length) == SC_TRI_FALSE)
+        sc_trace_fail(t, SC_ERR_ARGUMENT, "Use n= or s= with a length of at least 1.",
+                      "a Fourier transform needs at least one number");
+}
+
+static axes one_axis(sc_trace *t, sc_x x, sc_x n, sc_x dim) {
+    axes a = {.count = 1, .dims = {sc_x_wrap(t, dim, sc_x_rank(x))}};
+    if (sc_x_rank(x) == 0)
+        sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "a Fourier transform needs at least one dimension");
+    a.lengths[0] = is_given(n) ? n->dim : sc_x_size(x, a.dims[0]);
+    check_length(t, a.lengths[0]);
+    return a;
+}
+
+// Over the dims that are named, else over as many of the last as there are lengths, else over all.
+static axes many_axes(sc_trace *t, sc_x x, sc_x s, sc_x dims) {
+    axes a = {0};
+    int64_t listed[SC_RANK_MAX];
+    const uint32_t rank = sc_x_rank(x), lengths = s->kind == SC_X_LIST ? s->count : 0;
+    const bool named = !sc_x_is_none(dims);
+    a.count = named ? sc_x_int_list(t, dims, listed, SC_RANK_MAX) : lengths ? lengths : rank;
+    if (a.count > SC_RANK_MAX || (!named && a.count > rank) || (lengths && lengths != a.count))
+        sc_trace_fail(t, SC_ERR_ARGUMENT, "Give as many lengths as dimensions.",
+                      "s and dim of a Fourier transform do not fit");
+    for (uint32_t i = 0; t->status == SC_OK && i < a.count; i++) {
+        a.dims[i] = named ? sc_x_wrap(t, sc_x_int(t, listed[i]), rank) : rank - a.count + i;
+        a.lengths[i] =
+            lengths && is_given(s->items[i]) ? s->items[i]->dim : sc_x_size(x, a.dims[i]);
+        check_length(t, a.lengths[i]);
+    }
+    if (t->status != SC_OK) a.count = 0;
+    return a;
+}
+
+static sc_x listed(sc_trace *t, const axes *a, uint32_t count) {
+    int64_t dims[SC_RANK_MAX];
+    for (uint32_t i = 0; i < count; i++) dims[i] = a->dims[i];
+    return sc_x_ints(t, dims, count);
+}
+
+static bool is_last_missing(const axes *a) { return a->count == 0; }
+
+static sc_x no_axis(sc_trace *t) {
+    return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL,
+                         "a real Fourier transform needs at least one dimension");
+}
+
+// What is too long is cut at once, what is too short is padded last. Where only the program knows
+// which of both it is, a negative padding cuts.
+static sc_x resized(sc_trace *t, sc_x x, const axes *a) {
+    sc_x pads[2 * SC_RANK_MAX];
+    const uint32_t rank = sc_x_rank(x);
+    bool pad = false;
+    for (uint32_t i = 0; i < 2 * rank; i++) pads[i] = sc_x_int(t, 0);
+    for (uint32_t i = 0; i < a->count && t->status == SC_OK; i++) {
+        const sc_dim size = sc_x_size(x, a->dims[i]), length = a->lengths[i];
+        if (sc_dim_known_equal(size, length) == SC_TRI_TRUE) continue;
+        if (sc_dim_known_le(length, size) == SC_TRI_TRUE) {
+            x = sc_f_slice(t, x, a->dims[i], sc_x_int(t, 0), sc_x_dim(t, length));
+            continue;
+        }
+        pads[2 * (rank - 1 - a->dims[i]) + 1] = sc_x_dim(t, sc_trace_sub(t, length, size));
+        pad = true;
+    }
+    return pad ? CALL(t, constant_pad_nd, x, sc_x_list(t, pads, 2 * rank)) : x;
+}
+
+// --- The primitives ------------------------------------------------------------------------------
+
+static sc_x complex_transform(sc_trace *t, sc_x x, const axes *a, sc_x norm, bool forward) {
+    x = resized(t, as_complex(t, x), a);
+    return CALL(t, _fft_c2c, x, listed(t, a, a->count), norm_mode(t, norm, forward),
+                sc_x_bool(forward));
+}
+
+static sc_x conjugate(sc_trace *t, sc_x x) { return CALL(t, _conj_physical, x); }
+
+// Of real numbers: half of the result, or all.
+static sc_x real_transform(sc_trace *t, sc_x x, const axes *a, sc_x norm, bool forward,
+                           bool onesided) {
+    x = as_float(t, x);
+    if (is_last_missing(a)) return no_axis(t);
+    x = CALL(t, _fft_r2c, resized(t, x, a), listed(t, a, a->count), norm_mode(t, norm, forward),
+             sc_x_bool(onesided));
+    return forward ? x : conjugate(t, x);
+}
+
+// Of one dim: real numbers are transformed as such.
+static sc_x transform_1d(sc_trace *t, const sc_x *a, bool forward) {
+    const axes at = one_axis(t, a[0], a[1], a[2]);
+    return is_complex(a[0]) ? complex_transform(t, a[0], &at, a[3], forward)
+                            : real_transform(t, a[0], &at, a[3], forward, false);
+}
+
+static sc_x transform_nd(sc_trace *t, const sc_x *a, bool forward) {
+    const axes at = many_axes(t, a[0], a[1], a[2]);
+    return complex_transform(t, a[0], &at, a[3], forward);
+}
+
+// Half a spectrum has n / 2 + 1 numbers in its last dim, where 2 (m - 1) is what n is unless it is
+// given.
+static sc_dim take_half(sc_trace *t, axes *a, sc_x n) {
+    const uint32_t last = a->count ? a->count - 1 : 0;
+    const sc_dim one = sc_dim_int(1), two = sc_dim_int(2);
+    const sc_dim length =
+        is_given(n) ? n->dim : sc_trace_mul(t, two, sc_trace_sub(t, a->lengths[last], one));
+    check_length(t, length);
+    a->lengths[last] = sc_trace_add(t, sc_trace_floordiv(t, length, two), one);
+    return length;
+}
+
+static sc_x last_of(sc_x s) {
+    return s->kind == SC_X_LIST && s->count ? s->items[s->count - 1] : X_NONE;
+}
+
+static sc_x to_real(sc_trace *t, sc_x x, const axes *a, sc_dim length, sc_x norm) {
+    return CALL(t, _fft_c2r, x, listed(t, a, a->count), norm, sc_x_dim(t, length));
+}
+
+// --- Complex and real transforms -----------------------------------------------------------------
+
+// (self, n, dim, norm)
+sc_x sc_expand_fft_fft(sc_trace *t, const sc_x *a) { return transform_1d(t, a, true); }
+sc_x sc_expand_fft_ifft(sc_trace *t, const sc_x *a) { return transform_1d(t, a, false); }
 
 sc_x sc_expand_fft_rfft(sc_trace *t, const sc_x *a) {
-    if (!keeps_length(t, a[0], a[1], a[2])) return a[0];
-    return CALL(t, _fft_r2c, a[0], wrapped_dim(t, a[0], a[2]), norm_mode(t, a[3], true), X_TRUE);
-}
-
-sc_x sc_expand_fft_fft(sc_trace *t, const sc_x *a) {
-    if (!keeps_length(t, a[0], a[1], a[2])) return a[0];
-    sc_x dim = wrapped_dim(t, a[0], a[2]), norm = norm_mode(t, a[3], true);
-    return is_complex(a[0]) ? CALL(t, _fft_c2c, a[0], dim, norm, X_TRUE)
-                            : CALL(t, _fft_r2c, a[0], dim, norm, X_FALSE);
+    const axes at = one_axis(t, a[0], a[1], a[2]);
+    return real_transform(t, a[0], &at, a[3], true, true);
 }
 
 sc_x sc_expand_fft_irfft(sc_trace *t, const sc_x *a) {
-    uint32_t dim = sc_x_wrap(t, a[2], sc_x_rank(a[0]));
-    int64_t n =
-        sc_x_is_none(a[1]) ? 2 * (sc_x_static_size(t, a[0], dim) - 1) : sc_x_small(t, a[1], 0);
-    if (sc_x_static_size(t, a[0], dim) != n / 2 + 1)
-        return sc_trace_fail(
-            t, SC_ERR_UNSUPPORTED, "Pad or cut the input yourself.",
-            "a Fourier transform of a different length than its input is not supported");
-    return CALL(t, _fft_c2r, a[0], X_INTS(t, (int64_t)dim), norm_mode(t, a[3], false),
-                sc_x_int(t, n));
+    axes at = one_axis(t, a[0], X_NONE, a[2]);
+    const sc_dim length = take_half(t, &at, a[1]);
+    sc_x x = resized(t, as_complex(t, a[0]), &at);
+    return to_real(t, x, &at, length, norm_mode(t, a[3], false));
 }
 
-// Over several dims: those named, else all.
-sc_x sc_expand_fft_fftn(sc_trace *t, const sc_x *a) {
-    int64_t dims[SC_RANK_MAX];
-    bool all = sc_x_is_none(a[2]);
-    uint32_t count = all ? sc_x_rank(a[0]) : sc_x_int_list(t, a[2], dims, SC_RANK_MAX);
-    if (!sc_x_is_none(a[1]))
-        return sc_trace_fail(
-            t, SC_ERR_UNSUPPORTED, "Pad or cut the input yourself.",
-            "a Fourier transform of a different length than its input is not supported");
-    sc_x x = is_complex(a[0]) ? a[0] : sc_f_to(t, a[0], complex_of(sc_x_dtype_of(a[0])));
-    for (uint32_t i = 0; i < count; i++)
-        dims[i] = all ? i : sc_x_wrap(t, sc_x_int(t, dims[i]), sc_x_rank(x));
-    return CALL(t, _fft_c2c, x, sc_x_ints(t, dims, count), norm_mode(t, a[3], true), X_TRUE);
+// (self, s, dim, norm)
+sc_x sc_expand_fft_fftn(sc_trace *t, const sc_x *a) { return transform_nd(t, a, true); }
+sc_x sc_expand_fft_ifftn(sc_trace *t, const sc_x *a) { return transform_nd(t, a, false); }
+
+sc_x sc_expand_fft_rfftn(sc_trace *t, const sc_x *a) {
+    const axes at = many_axes(t, a[0], a[1], a[2]);
+    return real_transform(t, a[0], &at, a[3], true, true);
 }
 
-// --- Short-time transforms ----------------------------------------------------------------------
+sc_x sc_expand_fft_irfftn(sc_trace *t, const sc_x *a) {
+    axes at = many_axes(t, a[0], a[1], a[2]);
+    if (is_last_missing(&at)) return no_axis(t);
+    const sc_dim length = take_half(t, &at, last_of(a[1]));
+    sc_x x = resized(t, as_complex(t, a[0]), &at);
+    return to_real(t, x, &at, length, norm_mode(t, a[3], false));
+}
 
-// A window as long as a frame: one of `length` numbers, ones if none is given, in its middle.
-static sc_x framed_window(sc_trace *t, sc_x window, int64_t length, int64_t n, sc_dtype dtype) {
-    sc_dim size = sc_dim_int(length);
-    int64_t before = (n - length) / 2;
-    if (!sc_x_is_tensor(window)) {
-        if (length == n) return X_NONE;
-        window = sc_f_full(t, sc_x_dims(t, &size, 1), sc_x_float(t, 1.0), dtype);
+// --- Hermitian ones: of spectra that are real, in the other direction ----------------------------
+
+sc_x sc_expand_fft_hfft(sc_trace *t, const sc_x *a) {
+    axes at = one_axis(t, a[0], X_NONE, a[2]);
+    const sc_dim length = take_half(t, &at, a[1]);
+    sc_x x = conjugate(t, resized(t, as_complex(t, a[0]), &at));
+    return to_real(t, x, &at, length, norm_mode(t, a[3], true));
+}
+
+sc_x sc_expand_fft_ihfft(sc_trace *t, const sc_x *a) {
+    const axes at = one_axis(t, a[0], a[1], a[2]);
+    return real_transform(t, a[0], &at, a[3], false, true);
+}
+
+// The other dims are transformed as complex numbers, before and after.
+sc_x sc_expand_fft_hfftn(sc_trace *t, const sc_x *a) {
+    axes at = many_axes(t, a[0], a[1], a[2]);
+    if (is_last_missing(&at)) return no_axis(t);
+    const sc_dim length = take_half(t, &at, last_of(a[1]));
+    sc_x x = resized(t, as_complex(t, a[0]), &at), norm = norm_mode(t, a[3], true);
+    if (at.count > 1) x = CALL(t, _fft_c2c, x, listed(t, &at, at.count - 1), norm, X_TRUE);
+    const axes last = {1, {at.dims[at.count - 1]}, {at.lengths[at.count - 1]}};
+    return to_real(t, conjugate(t, x), &last, length, norm);
+}
+
+sc_x sc_expand_fft_ihfftn(sc_trace *t, const sc_x *a) {
+    sc_x x = as_float(t, a[0]), norm = norm_mode(t, a[3], false);
+    const axes at = many_axes(t, x, a[1], a[2]);
+    if (is_last_missing(&at)) return no_axis(t);
+    sc_x last = X_INTS(t, at.dims[at.count - 1]);
+    x = conjugate(t, CALL(t, _fft_r2c, resized(t, x, &at), last, norm, X_TRUE));
+    if (at.count == 1) return x;
+    return CALL(t, _fft_c2c, x, listed(t, &at, at.count - 1), norm, X_FALSE);
+}
+
+// --- Frequencies ---------------------------------------------------------------------------------
+
+// Turns each dim by half of its size, rounded down or up.
+static sc_x shifted(sc_trace *t, const sc_x *a, int64_t round) {
+    sc_x shifts[SC_RANK_MAX];
+    const axes at = many_axes(t, a[0], X_NONE, a[1]);
+    for (uint32_t i = 0; i < at.count; i++) {
+        const sc_dim size = sc_trace_add(t, at.lengths[i], sc_dim_int(round));
+        shifts[i] = sc_x_dim(t, sc_trace_floordiv(t, size, sc_dim_int(2)));
     }
-    if (length == n) return window;
-    return CALL(t, constant_pad_nd, window, X_INTS(t, before, n - length - before));
+    if (at.count == 0) return t->status == SC_OK ? CALL(t, clone, a[0]) : &t->poisoned;
+    return CALL(t, roll, a[0], sc_x_list(t, shifts, at.count), listed(t, &at, at.count));
 }
 
-// stft(self, n_fft, hop_length, win_length, window, normalized, onesided, return_complex, ...)
-sc_x sc_expand_stft(sc_trace *t, const sc_x *a) {
-    int64_t n = sc_x_small(t, a[1], 0), hop = sc_x_small(t, a[2], n / 4),
-            length = sc_x_small(t, a[3], n);
-    bool real = !is_complex(a[0]), onesided = sc_x_is_none(a[6]) ? real : sc_x_truth(a[6]);
-    if (n <= 0 || hop <= 0 || length <= 0 || length > n || sc_x_rank(a[0]) > 2)
-        return sc_trace_fail(t, SC_ERR_ARGUMENT, "Use 0 < win_length <= n_fft, and 0 < hop_length.",
-                             "a short-time Fourier transform of %lld with windows of %lld, %lld "
-                             "apart, is not defined",
-                             (long long)n, (long long)length, (long long)hop);
-    if (!real)
-        return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Transform its real and imaginary part apart.",
-                             "a short-time Fourier transform of complex numbers is not supported");
-    sc_x window = framed_window(t, a[4], length, n, sc_x_dtype_of(a[0]));
-    bool single = sc_x_rank(a[0]) == 1;
-    sc_x x = single ? sc_f_unsqueeze(t, a[0], 0) : a[0];
-    sc_x frames = CALL(t, unfold, x, sc_x_int(t, -1), sc_x_int(t, n), sc_x_int(t, hop));
-    if (sc_x_is_tensor(window)) frames = CALL(t, mul_Tensor, frames, window);
-    sc_x out = CALL(t, _fft_r2c, frames, X_INTS(t, 2), sc_x_int(t, sc_x_truth(a[5]) ? 1 : 0),
-                    sc_x_bool(onesided));
-    out = sc_f_transpose(t, out, 1, 2);
-    if (single) out = sc_f_squeeze(t, out, 0);
-    return sc_x_truth(a[7]) ? out : CALL(t, view_as_real, out);
+// (self, dim)
+sc_x sc_expand_fft_fftshift(sc_trace *t, const sc_x *a) { return shifted(t, a, 0); }
+sc_x sc_expand_fft_ifftshift(sc_trace *t, const sc_x *a) { return shifted(t, a, 1); }
+
+static sc_dtype given_dtype(sc_x dtype) {
+    return dtype->kind == SC_X_DTYPE ? (sc_dtype)dtype->code : SC_DTYPE_F32;
 }
 
-// Frames added where they overlap: the transpose of unfolding.
-static sc_x fold_frames(sc_trace *t, sc_x frames, int64_t length, int64_t n, int64_t hop) {
-    sc_dim sizes[2] = {sc_x_size(frames, 0), sc_dim_int(length)};
-    sc_x base = sc_f_zeros(t, sc_x_dims(t, sizes, 2), sc_x_dtype_of(frames));
-    sc_x index = sc_f_arange(t, sc_x_int(t, 0), sc_x_int(t, length), SC_DTYPE_I32);
-    index = CALL(t, flatten_using_ints,
-                 CALL(t, unfold, index, sc_x_int(t, 0), sc_x_int(t, n), sc_x_int(t, hop)));
-    sc_x source = CALL(t, movedim_int, frames, sc_x_int(t, -1), sc_x_int(t, 2));
-    source = CALL(t, flatten_using_ints, source, sc_x_int(t, 1), sc_x_int(t, 2));
-    return CALL(t, index_put, base, X_LIST(t, X_NONE, index), source, X_TRUE);
+static sc_x spaced(sc_trace *t, sc_x places, const sc_x *a, int64_t n) {
+    return CALL(t, mul_Tensor, places, sc_x_float(t, 1.0 / ((double)n * sc_x_real(a[1], 1.0))));
 }
 
-// istft(self, n_fft, hop_length, win_length, window, center, normalized, onesided, length, ...)
-sc_x sc_expand_istft(sc_trace *t, const sc_x *a) {
-    int64_t n = sc_x_small(t, a[1], 0), hop = sc_x_small(t, a[2], n / 4),
-            win = sc_x_small(t, a[3], n);
-    bool single = sc_x_rank(a[0]) == 2;
-    if (n <= 0 || hop <= 0 || win <= 0 || win > n)
-        return sc_trace_fail(t, SC_ERR_ARGUMENT, "Use 0 < win_length <= n_fft, and 0 < hop_length.",
-                             "an inverse short-time Fourier transform of %lld with windows of "
-                             "%lld, %lld apart, is not defined",
-                             (long long)n, (long long)win, (long long)hop);
-    if (sc_x_truth(a[9]))
-        return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Leave out return_complex.",
-                             "an inverse short-time Fourier transform to complex numbers is not "
-                             "supported");
-    sc_x x = single ? sc_f_unsqueeze(t, a[0], 0) : a[0];
-    int64_t frames = sc_x_static_size(t, x, -1), total = n + hop * (frames - 1);
-    sc_dim size = sc_dim_int(n);
-    sc_dtype real = sc_dtype_to_real(sc_x_dtype_of(x));
-    sc_x window = framed_window(t, a[4], win, n, real);
-    if (!sc_x_is_tensor(window))
-        window = sc_f_full(t, sc_x_dims(t, &size, 1), sc_x_float(t, 1.0), real);
-    x = sc_f_transpose(t, x, 1, 2);
-    x = CALL(t, _fft_c2r, x, X_INTS(t, 2), sc_x_int(t, sc_x_truth(a[6]) ? 1 : 2), sc_x_int(t, n));
-    sc_x shaped = CALL(t, mul_Tensor, x, CALL(t, view, window, X_INTS(t, 1, 1, n)));
-    sc_x signal = fold_frames(t, shaped, total, n, hop);
-    sc_x envelope = CALL(t, pow_Tensor_Scalar, window, sc_x_int(t, 2));
-    envelope = CALL(t, expand, envelope, X_INTS(t, 1, frames, n));
-    envelope = fold_frames(t, envelope, total, n, hop);
-    int64_t start = sc_x_truth(a[5]) ? n / 2 : 0;
-    int64_t end = sc_x_is_none(a[8]) ? total - start : start + sc_x_small(t, a[8], 0);
-    signal = sc_f_slice(t, signal, 1, sc_x_int(t, start), sc_x_int(t, end));
-    envelope = sc_f_slice(t, envelope, 1, sc_x_int(t, start), sc_x_int(t, end));
-    signal = CALL(t, div_Tensor, signal, envelope);
-    if (end > total) signal = CALL(t, constant_pad_nd, signal, X_INTS(t, 0, end - total));
-    return single ? sc_f_squeeze(t, signal, 0) : signal;
+static int64_t frequencies(sc_trace *t, sc_x n) {
+    const int64_t count = sc_x_small(t, n, -1);
+    if (count < 1)
+        sc_trace_fail(t, SC_ERR_ARGUMENT, "Use a plain number of at least 1.",
+                      "the number of frequencies must be known");
+    return t->status == SC_OK ? count : 1;
+}
+
+// (n, d, dtype, ...)
+sc_x sc_expand_fft_fftfreq(sc_trace *t, const sc_x *a) {
+    const int64_t n = frequencies(t, a[0]);
+    const sc_dtype dtype = given_dtype(a[2]);
+    sc_x both[2] = {sc_f_arange(t, sc_x_int(t, 0), sc_x_int(t, (n + 1) / 2), dtype), NULL};
+    if (n == 1) return spaced(t, both[0], a, n);
+    both[1] = sc_f_arange(t, sc_x_int(t, -(n / 2)), sc_x_int(t, 0), dtype);
+    return spaced(t, sc_f_cat(t, both, 2, 0), a, n);
+}
+
+sc_x sc_expand_fft_rfftfreq(sc_trace *t, const sc_x *a) {
+    const int64_t n = frequencies(t, a[0]);
+    sc_x end = sc_x_int(t, n / 2 + 1);
+    return spaced(t, sc_f_arange(t, sc_x_int(t, 0), end, given_dtype(a[2])), a, n);
 }
