@@ -36,13 +36,9 @@ static double signed_i(int n, double x) {
 
 double sc_i0e_f64(double x) { return signed_i(0, x); }
 double sc_i1e_f64(double x) { return signed_i(1, x); }
-static double grown(double x) { return x < 0 ? -INFINITY : INFINITY; }
-double sc_i0_f64(double x) {
-    return isinf(x) ? INFINITY : exp(fabs(x) / 2) * signed_i(0, x) * exp(fabs(x) / 2);
-}
-double sc_i1_f64(double x) {
-    return isinf(x) ? grown(x) : exp(fabs(x) / 2) * signed_i(1, x) * exp(fabs(x) / 2);
-}
+// NaN of infinity, as in PyTorch.
+double sc_i0_f64(double x) { return exp(fabs(x) / 2) * signed_i(0, x) * exp(fabs(x) / 2); }
+double sc_i1_f64(double x) { return exp(fabs(x) / 2) * signed_i(1, x) * exp(fabs(x) / 2); }
 
 // exp(x) K_n(x): the integral of exp(-x (cosh t - 1)) cosh(n t).
 static double scaled_k(int n, double x) {

@@ -94,6 +94,15 @@ static void as_recorded(made *m, const kernel_case *t, const sc_arg *args) {
     sc_graph_append(graph, m->node);
 }
 
+// What only the data tells has no end otherwise, and nothing runs without one.
+static void bound_sizes(const sc_node *node) {
+    for (uint32_t i = 0; i < node->out_count; i++)
+        for (uint32_t d = 0; d < node->outs[i]->spec.rank; d++) {
+            sc_symbol *symbol = sc_dim_symbol(node->outs[i]->spec.sizes[d]);
+            if (symbol && symbol->range.max == SC_DIM_INF) symbol->range.max = 1000;
+        }
+}
+
 // The call, and results that are returned: all, or the first `wanted`.
 static bool build(made *m, const kernel_case *t, uint32_t wanted) {
     sc_arg args[KERNEL_CASE_ITEMS_MAX];
@@ -111,6 +120,7 @@ static bool build(made *m, const kernel_case *t, uint32_t wanted) {
         as_recorded(m, t, args);
     else if (sc_build(m->method->graph, NULL, t->op, args, t->input_count, NULL, &m->node) != SC_OK)
         return false;
+    bound_sizes(m->node);
     sc_arg *outs = sc_new_array(&m->arena, sc_arg, m->node->out_count + 1);
     for (uint32_t i = 0; i < m->node->out_count && i < wanted; i++) {
         outs[i] = sc_arg_value(m->node->outs[i]);

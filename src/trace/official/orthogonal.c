@@ -1,0 +1,266 @@
+// Orthogonal factorisations, unrolled: QR by Householder's reflections; eigenvectors of small
+// symmetric matrices and singular vectors by Jacobi's rotations, all pairs in turn, as often as any
+// matrix of that size needs.
+// In wasm: -Os
+#include "trace/official/factor.h"
+
+#include <math.h>
+
+enum { JACOBI_MAX = 4, SWEEPS = 8 };
+
+// --- QR ------------------------------------------------------------------------------------------
+
+static sc_x sum_over_rows(sc_trace *t, sc_x x) {
+    return CALL(t, sum_dim_IntList, x, X_INTS(t, 1), X_TRUE);
+}
+
+// The reflection that clears column k below the diagonal: its vector, and 2 / |vector|^2.
+static sc_x reflection(sc_trace *t, const sc_o_matrices *m, sc_x rows, int64_t k, sc_x *scale) {
+    sc_x kept = CALL(t, ge_Scalar, rows, sc_x_int(t, k));
+    sc_x v = sc_o_where_or_zero(t, kept, sc_o_column(t, m, k)), first = sc_o_diagonal(t, m, k);
+    sc_x length = CALL(t, sqrt, sum_over_rows(t, sc_o_mul(t, v, v)));
+    sc_x is_positive = CALL(t, gt_Scalar, first, sc_x_int(t, 0));
+    sc_x alpha = sc_o_where(t, is_positive, CALL(t, neg, length), length);
+    sc_x here = CALL(t, eq_Scalar, rows, sc_x_int(t, k));
+    v = sc_o_where(t, here, sc_o_sub(t, v, alpha), v);
+    sc_x norm = sum_over_rows(t, sc_o_mul(t, v, v)), is_zero = sc_o_is(t, norm, 0);
+    *scale = sc_o_unless(t, is_zero, 0, sc_o_over(t, 2, norm));
+    return v;
+}
+
+static sc_x identity(sc_trace *t, const sc_o_matrices *m) {
+    const sc_dim n = sc_dim_int(m->rows), sizes[3] = {m->batch, n, n};
+    sc_x same = CALL(t, eq_Tensor, sc_o_rows(t, m), sc_o_places(t, n, 2, 3));
+    return sc_f_expand(t, sc_o_double(t, same), sizes, 3);
+}
+
+// (A, mode)
+sc_x sc_official_qr(sc_trace *t, const sc_x *a) {
+    sc_o_matrices m = sc_o_read_matrices(t, a[0]);
+    const int64_t least = m.rows < m.columns ? m.rows : m.columns;
+    if (t->status != SC_OK || least < 1 || least > SC_O_MATRIX_MAX) return sc_o_refuse(t);
+    sc_x rows = sc_o_rows(t, &m), q = sc_o_wants(t, 0) ? identity(t, &m) : NULL;
+    for (int64_t k = 0; k < least && k + 1 < m.rows && t->status == SC_OK; k++) {
+        sc_x scale, v = reflection(t, &m, rows, k, &scale), turned = sc_f_transpose(t, v, 1, 2);
+        sc_x part = sc_o_mul(t, CALL(t, bmm, turned, m.x), scale);
+        m.x = sc_o_sub(t, m.x, sc_o_mul(t, v, part));
+        if (!q) continue;
+        part = sc_o_mul(t, CALL(t, bmm, q, v), scale);
+        q = sc_o_sub(t, q, sc_o_mul(t, part, turned));
+    }
+    sc_x column = sc_o_places(t, sc_dim_int(m.columns), 2, 3);
+    sc_x r = sc_o_where_or_zero(t, CALL(t, le_Tensor, rows, column), m.x);
+    const sc_spec *out = &t->source->outs[1]->spec;
+    r = sc_o_part(t, r, 1, sc_dim_int(0), out->sizes[out->rank - 2]);
+    r = sc_o_write_matrices(t, r, 1);
+    if (!q) return X_LIST(t, X_NONE, r);
+    out = &t->source->outs[0]->spec;
+    if (out->rank < 2) return sc_o_refuse(t);
+    q = sc_o_part(t, q, 2, sc_dim_int(0), out->sizes[out->rank - 1]);
+    q = sc_o_write_matrices(t, q, 0);
+    return X_LIST(t, q, r);
+}
+
+// --- Rotations -----------------------------------------------------------------------------------
+
+typedef struct turn {
+    sc_x c, s;  // [batch, 1, 1]
+} turn;
+
+// The smaller angle that makes the symmetric [[p, q], [q, r]] diagonal; none where q is 0.
+static turn angle(sc_trace *t, sc_x p, sc_x q, sc_x r) {
+    sc_x is_clear = sc_o_is(t, q, 0);
+    sc_x theta = sc_o_div(t, sc_o_sub(t, r, p), sc_o_times(t, q, 2));
+    sc_x root = CALL(t, sqrt, sc_o_plus(t, sc_o_mul(t, theta, theta), 1));
+    sc_x tangent = CALL(t, reciprocal, sc_o_add(t, CALL(t, abs, theta), root));
+    sc_x is_less = sc_o_less(t, theta, 0);
+    tangent = sc_o_where(t, is_less, CALL(t, neg, tangent), tangent);
+    tangent = sc_o_unless(t, is_clear, 0, tangent);
+    turn out = {.c = CALL(t, rsqrt, sc_o_plus(t, sc_o_mul(t, tangent, tangent), 1))};
+    out.s = sc_o_mul(t, tangent, out.c);
+    return out;
+}
+
+static sc_x rotated(sc_trace *t, sc_x x, sc_x c, sc_x y, sc_x s) {
+    sc_x first = sc_o_mul(t, x, c);
+    return sc_o_sub(t, first, sc_o_mul(t, y, s));
+}
+
+static sc_x rotated_other(sc_trace *t, sc_x x, sc_x c, sc_x y, sc_x s) {
+    sc_x first = sc_o_mul(t, x, s);
+    return sc_o_add(t, first, sc_o_mul(t, y, c));
+}
+
+static void rotate(sc_trace *t, sc_x *x, sc_x *y, const turn *by) {
+    sc_x first = rotated(t, *x, by->c, *y, by->s);
+    *y = rotated_other(t, *x, by->c, *y, by->s);
+    *x = first;
+}
+
+// --- Order ---------------------------------------------------------------------------------------
+
+// Columns [batch, rows, 1] by values [batch, 1, 1], which rise or fall.
+typedef struct columns {
+    sc_x values[JACOBI_MAX], first[JACOBI_MAX], second[JACOBI_MAX];
+    int64_t count;
+} columns;
+
+static void swap_if(sc_trace *t, sc_x condition, sc_x *x, sc_x *y) {
+    if (!*x) return;
+    sc_x first = sc_o_where(t, condition, *y, *x);
+    *y = sc_o_where(t, condition, *x, *y);
+    *x = first;
+}
+
+static void sort_columns(sc_trace *t, columns *all, bool falls) {
+    for (int64_t end = all->count - 1; end > 0; end--)
+        for (int64_t i = 0; i < end; i++) {
+            sc_x *v = all->values + i;
+            sc_x wrong = falls ? CALL(t, lt_Tensor, v[0], v[1]) : CALL(t, gt_Tensor, v[0], v[1]);
+            swap_if(t, wrong, &v[0], &v[1]);
+            swap_if(t, wrong, &all->first[i], &all->first[i + 1]);
+            swap_if(t, wrong, &all->second[i], &all->second[i + 1]);
+        }
+}
+
+static sc_x joined(sc_trace *t, sc_x *items, int64_t count, uint32_t index) {
+    return sc_o_write_matrices(t, sc_f_cat(t, items, (uint32_t)count, 2), index);
+}
+
+// --- Eigenvectors of symmetric matrices ----------------------------------------------------------
+
+// Elements of the triangle that counts, and vectors.
+typedef struct symmetric {
+    sc_x at[JACOBI_MAX][JACOBI_MAX];
+    columns found;
+} symmetric;
+
+static sc_x *element(symmetric *m, int64_t i, int64_t k) {
+    return i < k ? &m->at[i][k] : &m->at[k][i];
+}
+
+static void rotate_pair(sc_trace *t, symmetric *m, int64_t i, int64_t k) {
+    sc_x p = m->at[i][i], q = m->at[i][k], r = m->at[k][k];
+    const turn by = angle(t, p, q, r);
+    sc_x tangent = sc_o_div(t, by.s, by.c), moved = sc_o_mul(t, tangent, q);
+    m->at[i][i] = sc_o_sub(t, p, moved);
+    m->at[k][k] = sc_o_add(t, r, moved);
+    m->at[i][k] = sc_o_times(t, q, 0);
+    for (int64_t other = 0; other < m->found.count; other++)
+        if (other != i && other != k) rotate(t, element(m, other, i), element(m, other, k), &by);
+    if (m->found.first[0]) rotate(t, &m->found.first[i], &m->found.first[k], &by);
+}
+
+static void read_symmetric(sc_trace *t, const sc_o_matrices *a, bool is_upper, symmetric *m) {
+    sc_x unit = sc_o_wants(t, 1) ? identity(t, a) : NULL;
+    *m = (symmetric){.found.count = a->rows};
+    for (int64_t i = 0; i < a->rows; i++) {
+        for (int64_t k = i; k < a->rows; k++)
+            m->at[i][k] =
+                sc_o_steps(t, sc_o_row(t, a, is_upper ? i : k), 2, is_upper ? k : i, 1, 1);
+        if (unit) m->found.first[i] = sc_o_steps(t, unit, 2, i, 1, 1);
+    }
+}
+
+// (A, UPLO, compute_v)
+sc_x sc_official_eigh(sc_trace *t, const sc_x *a) {
+    const sc_o_matrices m = sc_o_read_matrices(t, a[0]);
+    symmetric s;
+    if (t->status != SC_OK || m.rows != m.columns || m.rows < 1 || m.rows > JACOBI_MAX)
+        return sc_o_refuse(t);
+    read_symmetric(t, &m, a[1]->kind == SC_X_STR && sc_str_is(a[1]->str, "U"), &s);
+    for (int sweep = 0; sweep < SWEEPS; sweep++)
+        for (int64_t i = 0; i < m.rows; i++)
+            for (int64_t k = i + 1; k < m.rows; k++) rotate_pair(t, &s, i, k);
+    for (int64_t i = 0; i < m.rows; i++) s.found.values[i] = s.at[i][i];
+    sort_columns(t, &s.found, false);
+    sc_x values = joined(t, s.found.values, m.rows, 0);
+    return X_LIST(t, values, s.found.first[0] ? joined(t, s.found.first, m.rows, 1) : X_NONE);
+}
+
+// --- Singular vectors ----------------------------------------------------------------------------
+
+static sc_x dot(sc_trace *t, sc_x x, sc_x y) { return sum_over_rows(t, sc_o_mul(t, x, y)); }
+
+// One-sided: columns are turned until they are orthogonal; `turns`, if wanted, gather that.
+static void make_orthogonal(sc_trace *t, sc_x *x, sc_x *turns, int64_t count) {
+    for (int64_t i = 0; i < count && t->status == SC_OK; i++)
+        for (int64_t k = i + 1; k < count; k++) {
+            sc_x p = dot(t, x[i], x[i]), q = dot(t, x[i], x[k]);
+            const turn by = angle(t, p, q, dot(t, x[k], x[k]));
+            rotate(t, &x[i], &x[k], &by);
+            if (turns[0]) rotate(t, &turns[i], &turns[k], &by);
+        }
+}
+
+// A unit vector orthogonal to the first `count` of u, from whichever axis is farthest from them.
+static sc_x completed(sc_trace *t, sc_x rows, sc_x *u, int64_t count) {
+    sc_x covered = sc_o_mul(t, u[0], u[0]);
+    for (int64_t k = 1; k < count; k++) covered = sc_o_add(t, covered, sc_o_mul(t, u[k], u[k]));
+    sc_x axis = CALL(t, argmin, covered, sc_x_int(t, 1), X_TRUE);
+    sc_x v = sc_o_double(t, CALL(t, eq_Tensor, rows, axis));
+    for (int64_t i = 0; i < 2 * count; i++) {
+        sc_x part = sc_o_mul(t, dot(t, v, u[i % count]), u[i % count]);
+        v = sc_o_sub(t, v, part);
+    }
+    return sc_o_div(t, v, CALL(t, sqrt, dot(t, v, v)));
+}
+
+// Unit vectors of the columns, and the axes that lack: `count` of them.
+static void make_units(sc_trace *t, const sc_o_matrices *m, const columns *found, sc_x *u,
+                       int64_t count) {
+    sc_x rows = sc_o_rows(t, m), unit = sc_o_double(t, CALL(t, eq_Scalar, rows, sc_x_int(t, 0)));
+    for (int64_t i = 0; i < count && t->status == SC_OK; i++) {
+        sc_x other = i ? completed(t, rows, u, i) : unit;
+        u[i] = other;
+        if (i >= found->count) continue;
+        sc_x least = sc_o_times(t, found->values[0], 2.220446049250313e-16);
+        sc_x is_found = CALL(t, gt_Tensor, found->values[i], least);
+        u[i] = sc_o_where(t, is_found, sc_o_div(t, found->first[i], found->values[i]), other);
+    }
+}
+
+// Vectors as columns, or as rows where they stand on the other side.
+static sc_x side(sc_trace *t, sc_x *vectors, int64_t count, bool as_rows, uint32_t index) {
+    sc_x x = sc_f_cat(t, vectors, t->status == SC_OK ? (uint32_t)count : 0, 2);
+    return sc_o_write_matrices(t, as_rows ? sc_f_transpose(t, x, 1, 2) : x, index);
+}
+
+static void find_columns(sc_trace *t, const sc_o_matrices *m, columns *found, bool has_vectors) {
+    const sc_o_matrices square = {.batch = m->batch, .rows = m->columns, .columns = m->columns};
+    sc_x unit = has_vectors ? identity(t, &square) : NULL;
+    *found = (columns){.count = m->columns};
+    for (int64_t i = 0; i < m->columns; i++) {
+        found->first[i] = sc_o_column(t, m, i);
+        if (unit) found->second[i] = sc_o_steps(t, unit, 2, i, 1, 1);
+    }
+    for (int sweep = 0; sweep < SWEEPS; sweep++)
+        make_orthogonal(t, found->first, found->second, found->count);
+    for (int64_t i = 0; i < m->columns; i++)
+        found->values[i] = CALL(t, sqrt, dot(t, found->first[i], found->first[i]));
+    sort_columns(t, found, true);
+}
+
+// (A, full_matrices, compute_uv, driver)
+sc_x sc_official_svd(sc_trace *t, const sc_x *a) {
+    sc_o_matrices m = sc_o_read_matrices(t, a[0]);
+    columns found;
+    sc_x u[2 * JACOBI_MAX];
+    const bool is_wide = m.rows < m.columns, has_vectors = sc_o_wants(t, 0) || sc_o_wants(t, 2);
+    const int64_t tall = is_wide ? m.columns : m.rows, least = is_wide ? m.rows : m.columns;
+    const int64_t count = sc_x_truth(a[1]) ? tall : least;
+    if (t->status != SC_OK || least < 1 || least > JACOBI_MAX ||
+        (has_vectors && count > 2 * JACOBI_MAX))
+        return sc_o_refuse(t);
+    if (is_wide) m.x = sc_f_transpose(t, m.x, 1, 2);
+    m.rows = tall;
+    m.columns = least;
+    find_columns(t, &m, &found, has_vectors);
+    if (has_vectors) make_units(t, &m, &found, u, count);
+    sc_x values = joined(t, found.values, least, 1);
+    if (!has_vectors) return X_LIST(t, X_NONE, values, X_NONE);
+    sc_x long_side = side(t, u, count, is_wide, is_wide ? 2 : 0);
+    sc_x short_side = side(t, found.second, least, !is_wide, is_wide ? 0 : 2);
+    return is_wide ? X_LIST(t, short_side, values, long_side)
+                   : X_LIST(t, long_side, values, short_side);
+}

@@ -1,0 +1,232 @@
+// Regions of images, and convolutions whose taps each take their pixel from somewhere else: pixels
+// are looked up at the four corners of a place, and weighted.
+// In wasm: -Os
+#include "trace/official/special.h"
+
+// --- Places along an axis ------------------------------------------------------------------------
+
+// Of a place between two pixels: their numbers, how far it is from the lower one, and whether it is
+// in the image.
+typedef struct between {
+    sc_x low, high, part, is_inside;
+} between;
+
+static sc_x index_at(sc_trace *t, sc_x x) { return sc_f_to(t, x, SC_DTYPE_I64); }
+
+// Half a pixel beyond an edge counts as the edge, and more than one as nothing.
+static between clamped(sc_trace *t, sc_x at, int64_t size) {
+    between b;
+    sc_x last = sc_x_float(t, (double)(size - 1)), zero = sc_x_float(t, 0);
+    sc_x above = CALL(t, ge_Scalar, at, sc_x_int(t, -1));
+    b.is_inside = sc_o_and(t, above, CALL(t, le_Scalar, at, sc_x_float(t, (double)size)));
+    at = CALL(t, clamp, sc_o_where_else(t, b.is_inside, at, zero), zero, last);
+    sc_x low = CALL(t, floor, at), high = CALL(t, clamp, sc_o_plus(t, low, 1), X_NONE, last);
+    b.part = sc_o_sub(t, at, low);
+    b.low = index_at(t, low);
+    b.high = index_at(t, high);
+    return b;
+}
+
+static sc_x reshaped(sc_trace *t, sc_x x, sc_dim a, sc_dim b, sc_dim c, sc_dim d) {
+    const sc_dim sizes[4] = {a, b, c, d};
+    return sc_f_view(t, x, sizes, 4);
+}
+
+static between reshape_all(sc_trace *t, const between *b, sc_dim n, sc_dim rows, sc_dim columns) {
+    const sc_dim one = sc_dim_int(1);
+    return (between){reshaped(t, b->low, n, rows, columns, one),
+                     reshaped(t, b->high, n, rows, columns, one),
+                     reshaped(t, b->part, n, rows, columns, one),
+                     reshaped(t, b->is_inside, n, rows, columns, one)};
+}
+
+// --- roi_align -----------------------------------------------------------------------------------
+
+typedef struct regions {
+    sc_x pixels, image;  // [images, height, width, channels]; the image of each region, [n, 1, 1]
+    sc_dim count, channels;
+    int64_t bins[2], samples;
+    between at[2];
+} regions;
+
+// Where the samples of all bins of a region are, along one axis: [n, bins * samples].
+static sc_x sample_places(sc_trace *t, const regions *g, const sc_x *a, uint32_t axis) {
+    const bool aligned = sc_x_truth(a[6]);
+    const double scale = (double)(float)sc_x_real(a[2], 1), bins = (double)g->bins[axis];
+    sc_x first = sc_o_times(t, sc_o_steps(t, a[1], 1, 2 - axis, 1, 1), scale);
+    sc_x last = sc_o_times(t, sc_o_steps(t, a[1], 1, 4 - axis, 1, 1), scale);
+    if (aligned) first = sc_o_plus(t, first, -0.5);
+    if (aligned) last = sc_o_plus(t, last, -0.5);
+    sc_x size = sc_o_sub(t, last, first);
+    if (!aligned) size = CALL(t, clamp, size, sc_x_float(t, 1));
+    size = sc_o_double(t, sc_o_times(t, size, 1 / bins));
+    sc_x place = sc_o_places(t, sc_dim_int(g->bins[axis] * g->samples), 1, 2);
+    place = sc_o_times(t, sc_o_plus(t, sc_o_double(t, place), 0.5), 1 / (double)g->samples);
+    return sc_f_to(t, sc_o_add(t, sc_o_double(t, first), sc_o_mul(t, size, place)),
+                   sc_x_dtype_of(a[0]));
+}
+
+static sc_x corner(sc_trace *t, const regions *g, sc_x y, sc_x x) {
+    return CALL(t, index_Tensor, g->pixels, X_LIST(t, g->image, y, x));
+}
+
+static sc_x mixed(sc_trace *t, sc_x x, sc_x y, sc_x part) {
+    sc_x more = sc_o_mul(t, sc_o_sub(t, y, x), part);
+    return sc_o_add(t, x, more);
+}
+
+static sc_x squeezed(sc_trace *t, sc_x x) { return sc_f_squeeze(t, x, 3); }
+
+// [n, rows, columns, channels]
+static sc_x sampled(sc_trace *t, const regions *g) {
+    const sc_dim one = sc_dim_int(1);
+    const sc_dim rows = sc_dim_int(g->bins[0] * g->samples);
+    const sc_dim columns = sc_dim_int(g->bins[1] * g->samples);
+    const between v = reshape_all(t, &g->at[0], g->count, rows, one);
+    const between h = reshape_all(t, &g->at[1], g->count, one, columns);
+    sc_x top = squeezed(t, v.low), bottom = squeezed(t, v.high);
+    sc_x left = squeezed(t, h.low), right = squeezed(t, h.high);
+    sc_x upper = mixed(t, corner(t, g, top, left), corner(t, g, top, right), h.part);
+    sc_x first = corner(t, g, bottom, left);
+    sc_x lower = mixed(t, first, corner(t, g, bottom, right), h.part);
+    sc_x all = mixed(t, upper, lower, v.part), is_inside = sc_o_and(t, v.is_inside, h.is_inside);
+    return sc_o_where_else(t, is_inside, all, sc_x_int(t, 0));
+}
+
+// (input, rois, spatial_scale, pooled_height, pooled_width, sampling_ratio, aligned)
+sc_x sc_official_roi_align(sc_trace *t, const sc_x *a) {
+    static const int64_t channels_last[] = {0, 2, 3, 1}, channels_first[] = {0, 3, 1, 2};
+    const sc_spec *out = &t->source->outs[0]->spec;
+    regions g = {.samples = sc_x_number(a[5], 0), .count = sc_x_size(a[1], 0)};
+    if (sc_x_rank(a[0]) != 4 || sc_x_rank(a[1]) != 2 || g.samples < 1 || g.samples > 64)
+        return sc_o_refuse(t);
+    for (uint32_t i = 0; i < 2; i++) {
+        const int64_t size = sc_x_static_size(t, a[0], 2 + i);
+        if (out->sizes[2 + i].expr || size < 1) return sc_o_refuse(t);
+        g.bins[i] = out->sizes[2 + i].value;
+        g.at[i] = clamped(t, sample_places(t, &g, a, i), size);
+    }
+    g.channels = sc_x_size(a[0], 1);
+    g.pixels = sc_f_permute(t, a[0], channels_last);
+    const sc_dim wide[3] = {g.count, sc_dim_int(1), sc_dim_int(1)};
+    g.image = sc_f_view(t, index_at(t, sc_o_steps(t, a[1], 1, 0, 1, 1)), wide, 3);
+    const sc_dim samples = sc_dim_int(g.samples);
+    const sc_dim sizes[6] = {
+        g.count, sc_dim_int(g.bins[0]), samples, sc_dim_int(g.bins[1]), samples, g.channels};
+    sc_x all = sc_f_view(t, sampled(t, &g), sizes, 6);
+    return sc_f_permute(t, CALL(t, mean_dim, all, X_INTS(t, 2, 4), X_FALSE), channels_first);
+}
+
+// --- deform_conv2d -------------------------------------------------------------------------------
+
+typedef struct deform {
+    sc_x pixels;  // [images, groups, channels of a group, height * width]
+    sc_dim images, groups, channels, taps, places;
+    int64_t size[2], kernel[2], out[2];
+} deform;
+
+// Where tap and place are without an offset: [1, 1, taps, places].
+static sc_x grid(sc_trace *t, const deform *g, const sc_x *a, uint32_t axis) {
+    const sc_dim one = sc_dim_int(1), step = sc_dim_int(sc_x_number(a[5 + axis], 1));
+    const sc_dim wide_taps[2] = {sc_dim_int(g->kernel[0]), sc_dim_int(g->kernel[1])};
+    const sc_dim wide_places[2] = {sc_dim_int(g->out[0]), sc_dim_int(g->out[1])};
+    const double apart = (double)sc_x_number(a[9 + axis], 1);
+    sc_x tap = sc_o_double(t, sc_o_places(t, wide_taps[axis], axis, 2));
+    sc_x place = sc_o_double(t, sc_o_places(t, wide_places[axis], axis, 2));
+    tap = sc_o_plus(t, sc_o_times(t, tap, apart), -(double)sc_x_number(a[7 + axis], 0));
+    place = sc_o_times(t, place, (double)step.value);
+    tap = sc_f_contiguous(t, sc_f_expand(t, tap, wide_taps, 2));
+    place = sc_f_contiguous(t, sc_f_expand(t, place, wide_places, 2));
+    tap = reshaped(t, tap, one, one, g->taps, one);
+    return sc_o_add(t, tap, reshaped(t, place, one, one, one, g->places));
+}
+
+// [images, groups, taps, places]
+static sc_x place_of(sc_trace *t, const deform *g, const sc_x *a, uint32_t axis) {
+    const sc_dim sizes[5] = {g->images, g->groups, g->taps, sc_dim_int(2), g->places};
+    sc_x offset = sc_f_select(t, sc_f_view(t, a[2], sizes, 5), 3, axis);
+    sc_x place = sc_f_to(t, grid(t, g, a, axis), sc_x_dtype_of(a[0]));
+    return sc_o_add(t, offset, place);
+}
+
+// The place of a pixel along an axis, and whether there is one.
+typedef struct pixel {
+    sc_x at, weight;  // in the image; 0 outside of it
+} pixel;
+
+static pixel pixel_at(sc_trace *t, sc_x low, sc_x weight, int64_t size) {
+    const double last = (double)(size - 1);
+    pixel p = {.at = CALL(t, clamp, low, sc_x_float(t, 0), sc_x_float(t, last))};
+    p.weight = sc_o_where_else(t, CALL(t, eq_Tensor, p.at, low), weight, sc_x_int(t, 0));
+    return p;
+}
+
+static void pixels_at(sc_trace *t, sc_x at, int64_t size, pixel *out) {
+    sc_x above = CALL(t, gt_Scalar, at, sc_x_int(t, -1));
+    sc_x inside = sc_o_and(t, above, CALL(t, lt_Scalar, at, sc_x_float(t, (double)size)));
+    at = sc_o_where_else(t, inside, at, sc_x_float(t, -2));
+    sc_x low = CALL(t, floor, at), part = sc_o_sub(t, at, low);
+    out[0] = pixel_at(t, low, sc_o_from(t, 1, part), size);
+    out[1] = pixel_at(t, sc_o_plus(t, low, 1), part, size);
+}
+
+// [images, groups, channels of a group, taps * places]
+static sc_x weighted(sc_trace *t, const deform *g, const pixel *y, const pixel *x) {
+    const sc_dim one = sc_dim_int(1), all = sc_trace_mul(t, g->taps, g->places);
+    const sc_dim sizes[4] = {g->images, g->groups, g->channels, all};
+    sc_x row = CALL(t, mul_Scalar, index_at(t, y->at), sc_x_int(t, g->size[1]));
+    sc_x at = CALL(t, add_Tensor, row, index_at(t, x->at));
+    at = sc_f_expand(t, reshaped(t, at, g->images, g->groups, one, all), sizes, 4);
+    sc_x found = CALL(t, gather, g->pixels, sc_x_int(t, 3), at);
+    sc_x weight = sc_o_mul(t, y->weight, x->weight);
+    weight = reshaped(t, weight, g->images, g->groups, one, all);
+    sc_x is_wanted = CALL(t, ne_Scalar, weight, sc_x_int(t, 0));
+    return sc_o_where_else(t, is_wanted, sc_o_mul(t, found, weight), sc_x_int(t, 0));
+}
+
+static sc_x column(sc_trace *t, const deform *g, const sc_x *a) {
+    const sc_dim one = sc_dim_int(1), all = sc_trace_mul(t, g->taps, g->places);
+    pixel y[2], x[2];
+    pixels_at(t, place_of(t, g, a, 0), g->size[0], y);
+    pixels_at(t, place_of(t, g, a, 1), g->size[1], x);
+    sc_x sum = weighted(t, g, &y[0], &x[0]);
+    for (uint32_t i = 1; i < 4; i++) sum = sc_o_add(t, sum, weighted(t, g, &y[i / 2], &x[i % 2]));
+    if (!sc_x_truth(a[13])) return sum;
+    return sc_o_mul(t, sum, reshaped(t, a[3], g->images, g->groups, one, all));
+}
+
+static bool read_deform(sc_trace *t, const sc_x *a, deform *g) {
+    const sc_spec *out = &t->source->outs[0]->spec;
+    const int64_t groups = sc_x_number(a[12], 0), channels = sc_x_static_size(t, a[0], 1);
+    if (sc_x_rank(a[0]) != 4 || sc_x_rank(a[1]) != 4 || groups < 1 || channels < groups)
+        return false;
+    for (uint32_t i = 0; i < 2; i++) {
+        g->size[i] = sc_x_static_size(t, a[0], 2 + i);
+        g->kernel[i] = sc_x_static_size(t, a[1], 2 + i);
+        if (out->sizes[2 + i].expr || t->status != SC_OK) return false;
+        g->out[i] = out->sizes[2 + i].value;
+    }
+    g->images = sc_x_size(a[0], 0);
+    g->groups = sc_dim_int(groups);
+    g->channels = sc_dim_int(channels / groups);
+    g->taps = sc_dim_int(g->kernel[0] * g->kernel[1]);
+    g->places = sc_dim_int(g->out[0] * g->out[1]);
+    g->pixels =
+        reshaped(t, a[0], g->images, g->groups, g->channels, sc_dim_int(g->size[0] * g->size[1]));
+    return true;
+}
+
+// (input, weight, offset, mask, bias, stride, stride, pad, pad, dilation, dilation, groups,
+// offset_groups, use_mask)
+sc_x sc_official_deform_conv2d(sc_trace *t, const sc_x *a) {
+    const sc_dim one = sc_dim_int(1);
+    deform g = {0};
+    if (!read_deform(t, a, &g)) return sc_o_refuse(t);
+    sc_dim wide = sc_trace_mul(t, sc_trace_mul(t, g.groups, g.channels), g.taps);
+    sc_x sampled =
+        reshaped(t, column(t, &g, a), g.images, wide, sc_dim_int(g.out[0]), sc_dim_int(g.out[1]));
+    wide = sc_trace_mul(t, sc_x_size(a[1], 1), g.taps);
+    sc_x weight = reshaped(t, a[1], sc_x_size(a[1], 0), wide, one, one);
+    return CALL(t, convolution, sampled, weight, a[4], X_INTS(t, 1, 1), X_INTS(t, 0, 0),
+                X_INTS(t, 1, 1), X_FALSE, X_INTS(t, 0, 0), a[11]);
+}

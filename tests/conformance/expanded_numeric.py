@@ -1,0 +1,143 @@
+"""Numeric operators that the official runtime has no kernel for: special functions, divisors,
+counts, factorisations of small matrices, regions of images. See expanded.py."""
+
+import torch
+import torch.nn.functional as F
+
+NAN, INF = float("nan"), float("inf")
+ROWS = torch.export.Dim("rows", min=1, max=9)
+ENDS = [0.0, -0.0, 1.0, -1.0, INF, -INF, NAN, 0.5, 2.0, 8.0, 1e-30, -1e-30, 30.0, 700.0]
+
+
+class Of(torch.nn.Module):
+    def __init__(self, f):
+        super().__init__()
+        self.f = f
+
+    def forward(self, *args):
+        return tuple(torch.utils._pytree.tree_leaves(self.f(*args)))
+
+
+def spread(low, high, dtype=torch.float32):
+    """Even numbers, and the ends of everything."""
+    return torch.cat([torch.linspace(low, high, 60, dtype=dtype), torch.tensor(ENDS, dtype=dtype)])
+
+
+def special_functions():
+    s = torch.special
+    everywhere = {
+        "erfc": s.erfc, "erfcx": s.erfcx, "erfinv": s.erfinv, "ndtri": s.ndtri,
+        "log_ndtr": s.log_ndtr, "lgamma": s.gammaln, "digamma": s.digamma,
+        "trigamma": lambda x: torch.polygamma(1, x), "polygamma": lambda x: torch.polygamma(3, x),
+        "i0": s.i0, "i0e": s.i0e, "i1": s.i1, "i1e": s.i1e,
+        "modified_bessel_k0": s.modified_bessel_k0,
+        "scaled_modified_bessel_k0": s.scaled_modified_bessel_k0,
+        "modified_bessel_k1": s.modified_bessel_k1,
+        "scaled_modified_bessel_k1": s.scaled_modified_bessel_k1,
+        "bessel_j0": s.bessel_j0, "bessel_j1": s.bessel_j1,
+        "bessel_y0": s.bessel_y0, "bessel_y1": s.bessel_y1,
+        "spherical_bessel_j0": s.spherical_bessel_j0,
+    }  # fmt: skip
+    narrow = {"erfinv": (-1.2, 1.2), "ndtri": (-0.2, 1.2), "lgamma": (-7.3, 40),
+        "trigamma": (-7.7, 21.8), "polygamma": (-7.7, 21.8)}
+    for name, f in everywhere.items():
+        x = spread(*narrow.get(name, (-9.7, 24.3)))
+        x = x[x.abs() < 100] if "bessel_y" in name or "bessel_j" in name else x
+        yield name, Of(f), (x,), None
+        yield f"{name} dynamic", Of(f), (x[:6].double(),), ({0: ROWS},)
+    s_values = torch.tensor([1.0, 2.0, 3.0, 2.5, 0.5, 7.0, NAN])[:, None]
+    zeta = Of(lambda a, b: torch.special.zeta(a, b))
+    yield "zeta", zeta, (s_values, spread(-4.4, 20)), None
+    yield "mvlgamma", Of(lambda x: torch.mvlgamma(x, 3)), (spread(1.5, 20)[:60],), None
+    yield "halves", Of(lambda x: (torch.lgamma(x), torch.erfinv(x))), (spread(-1, 1).half(),), None
+    yield "i0 of integers", Of(lambda x: torch.i0(x)), (torch.arange(-3, 9),), None
+    window = Of(lambda x: x * torch.kaiser_window(12, False, 8.0))
+    yield "kaiser window", window, (torch.randn(12),), None
+
+
+def integers():
+    limits = torch.iinfo(torch.int64)
+    many = torch.tensor([0, 1, -6, 12, 35, 7540113804746346429, 2880067194370816120, limits.max])
+    both = Of(lambda x, y: (torch.gcd(x, y), torch.gcd(x, y.flip(0))))
+    yield "gcd", both, (many[:, None].clone(), many.clone()), None
+    for dtype in (torch.uint8, torch.int16, torch.int32):
+        x = torch.randint(0, 120, (5, 6)).to(dtype)
+        y = torch.randint(0, 120, (6,)).to(dtype)
+        yield f"gcd, lcm {dtype}", Of(lambda x, y: (torch.gcd(x, y), torch.lcm(x, y))), (x, y), None
+    small = torch.randint(-9, 9, (4, 5))
+    yield "lcm dynamic", Of(torch.lcm), (small, small.flip(1)), ({0: ROWS}, {0: ROWS})
+
+    def counted(x, w):
+        n = torch.bincount(x, minlength=4)
+        torch._check(n.shape[0] <= 40)
+        return n, n * 2
+
+    def weighed(x, w):
+        n = torch.bincount(x, w)
+        torch._check(n.shape[0] <= 40)
+        return n
+
+    for name, f in (("bincount", counted), ("bincount weights", weighed)):
+        yield name, Of(f), (torch.randint(0, 9, (30,)), torch.randn(30)), None
+
+
+def positive(*sizes):
+    a = torch.randn(*sizes)
+    return a @ a.mT + torch.eye(sizes[-1])
+
+
+def small_matrices():
+    la = torch.linalg
+    a, b = torch.randn(2, 3, 5, 5), torch.randn(2, 3, 5, 2)
+    yield "inv, det", Of(lambda a: (la.inv(a), la.det(a), la.slogdet(a))), (a,), None
+    yield "inv dynamic", Of(la.inv), (torch.randn(4, 3, 3),), ({0: ROWS},)
+    yield "inv double", Of(la.inv), (torch.randn(8, 8).double(),), None
+    swapped = torch.eye(4)[[2, 0, 3, 1]]
+    yield "inv permutation", Of(lambda a: (la.inv(a), la.det(a))), (swapped,), None
+    yield "det singular", Of(la.det), (torch.ones(3, 3),), None
+    yield "solve", Of(lambda a, b: (la.solve(a, b), la.solve(a, b[..., 0]))), (a, b), None
+    yield "cholesky", Of(lambda a: (la.cholesky(a), la.cholesky(a, upper=True))), (
+        positive(2, 6, 6),
+    ), None
+    yield "cholesky_solve", Of(lambda b, a: torch.cholesky_solve(b, la.cholesky(a))), (
+        b, positive(2, 3, 5, 5),
+    ), None  # fmt: skip
+    for left in (True, False):
+        f = Of(lambda a, b, left=left: (
+            la.solve_triangular(a.triu(), b, upper=True, left=left),
+            la.solve_triangular(a.tril(), b, upper=False, left=left, unitriangular=True),
+        ))  # fmt: skip
+        yield f"solve_triangular {left}", f, (a + 3 * torch.eye(5), b if left else b.mT.contiguous()), None
+    for sizes in ((4, 4), (2, 6, 3), (3, 5)):
+        tall = torch.randn(*sizes)
+        yield f"qr {sizes}", Of(lambda a: (la.qr(a), la.qr(a, "complete"))), (tall,), None
+    yield "eigvalsh", Of(la.eigvalsh), (positive(3, 4, 4),), None
+    again = Of(lambda a: (lambda w, v: (w, (v * w[..., None, :]) @ v.mT))(*la.eigh(a)))
+    yield "eigh", again, (torch.stack([positive(3, 3), torch.eye(3), torch.ones(3, 3)]),), None
+    whole = Of(lambda a: (lambda u, s, v: (s, (u * s[..., None, :]) @ v, u.mT @ u))(
+        *la.svd(a, full_matrices=False)))  # fmt: skip
+    yield "svd", whole, (torch.stack([torch.randn(3, 3), torch.ones(3, 3), torch.eye(3)]),), None
+    yield "svd tall", whole, (torch.randn(7, 2),), None
+    yield "svd wide", whole, (torch.randn(2, 3, 4).double(),), None
+    yield "pinv", Of(la.pinv), (torch.randn(4, 3),), None
+    yield "matrix_exp", Of(torch.matrix_exp), (
+        torch.stack([torch.randn(4, 4), torch.zeros(4, 4), -50 * torch.eye(4)]),
+    ), None
+    yield "matrix_exp double", Of(torch.matrix_exp), (3 * torch.randn(2, 3, 3).double(),), None
+
+
+def images():
+    x = torch.rand(2, 3, 17, 20)
+    for size in ((9, 8), (30, 33)):
+        f = Of(lambda x, size=size: F.interpolate(x, size, mode="bicubic", antialias=True))
+        yield f"bicubic antialias {size}", f, (x,), ({0: ROWS},)
+    aligned = Of(lambda x: F.interpolate(
+        x, (5, 6), mode="bicubic", antialias=True, align_corners=True))  # fmt: skip
+    yield "bicubic antialias corners", aligned, (x,), None
+
+
+def cases():
+    yield from special_functions()
+    yield from integers()
+    yield from small_matrices()
+    yield from images()
