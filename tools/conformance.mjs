@@ -1,12 +1,13 @@
 // npm run conformance: the official torch and executorch judge our files (tests/conformance/run.py,
 // as part of npm test). With "tour" first, architectures of torchvision, timm and transformers, by
-// name; with "suite", the backend suite that comes inside the executorch package. Further arguments
-// go to the scripts. Both take hours, and fetch packages on their first run.
+// name; with "suite", the backend suite that comes inside the executorch package; with "operators",
+// PyTorch's operators, called as its own tests do. Further arguments go to the scripts. The first two
+// take hours, and fetch packages on their first run.
 import { buildPackage } from "./build.mjs";
 import { setUp } from "./setup.mjs";
 import { output, run, script, StepFailed } from "./steps.mjs";
 
-const SCRIPTS = { tour: "tour.py", suite: "backend_suite.py" };
+const SCRIPTS = { tour: "tour.py", suite: "backend_suite.py", operators: "op_db.py" };
 
 await script(async ([name, ...args]) => {
   if (name === undefined) return run("node", ["tools/test.mjs", "conformance"]);
@@ -15,8 +16,9 @@ await script(async ([name, ...args]) => {
   }
   await setUp("wasm", "node");
   const python = output("bash", ["tools/official.sh"]).trim();
-  const packages = output("bash", ["tools/tour.sh", python]).trim();
+  const env = { ...process.env };
+  // What the operators' tests need comes with executorch.
+  if (name !== "operators") env.PYTHONPATH = output("bash", ["tools/tour.sh", python]).trim();
   await buildPackage();
-  const env = { ...process.env, PYTHONPATH: packages };
   run(python, [`tests/conformance/${SCRIPTS[name]}`, ...args], { env });
 });

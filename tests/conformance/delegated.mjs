@@ -3,36 +3,9 @@
 //   {pte, ptds, calls: [{method, inputs}]} -> {outputs: one list per call}, or {failed: what was said}
 import { readFileSync } from "node:fs";
 import { createEngine } from "../../dist/index.js";
+import { fromValue, toValue } from "./values.mjs";
 
 const engine = await createEngine();
-const ARRAYS = {
-  int16: Int16Array,
-  int32: Int32Array,
-  int64: BigInt64Array,
-  uint16: Uint16Array,
-  uint32: Uint32Array,
-  uint64: BigUint64Array,
-  int8: Int8Array,
-  float16: Uint16Array,
-  bfloat16: Uint16Array,
-  float32: Float32Array,
-  float64: Float64Array,
-};
-
-function toValue(value) {
-  if (value === null || typeof value !== "object") return value;
-  const { dtype, shape, data } = value;
-  const bytes = new Uint8Array(Buffer.from(data, "base64"));
-  return { dtype, shape, data: new (ARRAYS[dtype] ?? Uint8Array)(bytes.buffer) };
-}
-
-function fromValue(value) {
-  if (value === null || typeof value !== "object") return value;
-  const { dtype, shape, data } = value;
-  const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
-  return { dtype, shape, data: bytes.toString("base64") };
-}
-
 function run({ pte, ptds = [], calls }) {
   const program = engine.load(readFileSync(pte), { dataFiles: ptds.map((path) => ({ path })) });
   try {

@@ -95,6 +95,8 @@ def decoded(value):
 
     if not isinstance(value, dict):
         return value
+    if "dtype" not in value:
+        return int(value["integer"]) if "integer" in value else float(value["float"])
     raw, dtype = bytearray(base64.b64decode(value["data"])), getattr(torch, value["dtype"])
     flat = torch.frombuffer(raw, dtype=dtype) if raw else torch.empty(0, dtype=dtype)
     return flat.reshape(value["shape"])
