@@ -1,6 +1,7 @@
 // Diagnostics and the tables as JSON: what hosts show, and the numbers they would otherwise repeat.
 #include "api/job.h"
 #include "ir/stack_trace.h"
+#include "trace/coverage.h"
 
 static void add_diag(sc_json_writer *w, sc_arena *scratch, const sc_diag *diag) {
     static const char *const SEVERITIES[] = {"note", "warning", "error"};
@@ -96,6 +97,10 @@ static void add_dtypes(sc_json_writer *w) {
     sc_json_end_array(w);
 }
 
+static const char *const HOW[] = {[SC_COVERED_NOT] = "no",
+                                  [SC_COVERED_KERNEL] = "kernel",
+                                  [SC_COVERED_EXPANDED] = "expanded"};
+
 static void add_ops(sc_json_writer *w) {
     static const char *const FAMILIES[] = {
         [SC_FAMILY_OTHER] = "other", [SC_FAMILY_MATRIX] = "matrix",
@@ -110,11 +115,40 @@ static void add_ops(sc_json_writer *w) {
         sc_json_put_text(w, "name", op->name);
         sc_json_put_text(w, "out", op->out_name ? op->out_name : "");
         sc_json_put_text(w, "family", FAMILIES[op->family]);
-        sc_json_put_bool(w, "kernel", sc_op_has(op, SC_RUNS));
-        sc_json_put_bool(w, "official", op->out_name && !sc_op_has(op, SC_UNOFFICIAL));
+        const sc_coverage covered = sc_op_coverage(op);
+        sc_json_put_text(w, "here", HOW[covered.here]);
+        sc_json_put_text(w, "official", HOW[covered.official]);
+        sc_json_put_text(w, "lacks", covered.lacks ? covered.lacks->name : "");
+        sc_json_put_bool(w, "pytorch", covered.is_pytorch);
         sc_json_end_object(w);
     }
     sc_json_end_array(w);
+}
+
+// How many of PyTorch's operators are covered, and which are not.
+static void add_pytorch(sc_json_writer *w) {
+    uint32_t known = 0, lowers = 0, here = 0, official = 0;
+    for (int id = 1; id < SC_OP_COUNT; id++) {
+        const sc_coverage c = sc_op_coverage(sc_op_get((sc_op_id)id));
+        if (!c.is_pytorch) continue;
+        known++;
+        lowers += sc_coverage_lowers(&c);
+        here += c.here != SC_COVERED_NOT;
+        official += c.official != SC_COVERED_NOT;
+    }
+    sc_json_key(w, "pytorch");
+    sc_json_begin_object(w);
+    sc_json_put_text(w, "version", sc_coverage_pytorch_version());
+    sc_json_put_i64(w, "operators", known + sc_coverage_missing_count());
+    sc_json_put_i64(w, "lowers", lowers);
+    sc_json_put_i64(w, "here", here);
+    sc_json_put_i64(w, "official", official);
+    sc_json_key(w, "missing");
+    sc_json_begin_array(w);
+    for (uint32_t i = 0; i < sc_coverage_missing_count(); i++)
+        sc_json_add_text(w, sc_coverage_missing(i));
+    sc_json_end_array(w);
+    sc_json_end_object(w);
 }
 
 static void add_passes(sc_json_writer *w) {
@@ -158,6 +192,7 @@ sc_str sc_meta_json(sc_job *job) {
     add_statuses(&w);
     add_dtypes(&w);
     if (sc_ops_init() == SC_OK) add_ops(&w);
+    add_pytorch(&w);
     add_passes(&w);
     add_backends(&w);
     sc_json_end_object(&w);
