@@ -1,28 +1,191 @@
-"""torchvision without its operators: where its compiled part was built for another PyTorch, as it
-is for one without a GPU, the package cannot even be imported. Their names are enough for that; rows
-that would compute with them fail by saying so."""
+"""torchvision's operators, where its compiled part was built for another PyTorch, as it is for one
+without a GPU: named and computed here, so that models export with them as they do for everybody.
+
+What they mean is torchvision's documentation; how fast they are does not matter."""
+
+import sys
+from importlib.util import find_spec
+from pathlib import Path
 
 import torch
+import torch.nn.functional as F
 
-ANY = "(Tensor dets, Tensor scores, float threshold) -> Tensor"
+SCHEMAS = (
+    "nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
+    "qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
+    "roi_align(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, "
+    "SymInt pooled_width, int sampling_ratio, bool aligned) -> Tensor",
+    "roi_pool(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, "
+    "SymInt pooled_width) -> (Tensor, Tensor)",
+    "ps_roi_align(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, "
+    "SymInt pooled_width, int sampling_ratio) -> (Tensor, Tensor)",
+    "ps_roi_pool(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, "
+    "SymInt pooled_width) -> (Tensor, Tensor)",
+    "deform_conv2d(Tensor input, Tensor weight, Tensor offset, Tensor mask, Tensor bias, "
+    "SymInt stride_h, SymInt stride_w, SymInt pad_h, SymInt pad_w, SymInt dilation_h, "
+    "SymInt dilation_w, SymInt groups, SymInt offset_groups, bool use_mask) -> Tensor",
+)
 KEPT = []
 
 
-def declare():
-    """Called before torchvision is imported."""
-    from importlib.util import find_spec
-    from pathlib import Path
+# --- Boxes ---------------------------------------------------------------------------------------
 
+
+def overlaps(box, boxes):
+    """Intersection over union of one box and others."""
+    sides = (torch.minimum(box[2:], boxes[:, 2:]) - torch.maximum(box[:2], boxes[:, :2])).clamp(0)
+    areas = (boxes[:, 2:] - boxes[:, :2]).prod(1)
+    both = sides.prod(1)
+    return both / ((box[2:] - box[:2]).prod() + areas - both)
+
+
+def nms(dets, scores, iou_threshold):
+    left, kept = scores.sort(descending=True, stable=True).indices, []
+    while left.numel():
+        kept.append(int(left[0]))
+        left = left[1:]
+        left = left[~(overlaps(dets[kept[-1]], dets[left]) > iou_threshold)]
+    return torch.tensor(kept, dtype=torch.int64)
+
+
+# --- Regions -------------------------------------------------------------------------------------
+
+
+def sampled(image, y, x):
+    """An image where its points are, between pixels too; zeros around it count from -1 on."""
+    height, width = image.shape[-2:]
+    padded = F.pad(image.double(), (1, 1, 1, 1))
+    grid = torch.stack(((x + 1) * 2 / (width + 1) - 1, (y + 1) * 2 / (height + 1) - 1), -1)
+    return F.grid_sample(padded, grid.double(), align_corners=True)
+
+
+def at_points(image, ys, xs):
+    """Values of one image at all ys and xs, zero beyond one pixel around it, else of its rim."""
+    height, width = image.shape[-2:]
+    inside = ((ys >= -1) & (ys <= height))[:, None] & ((xs >= -1) & (xs <= width))
+    y, x = ys.clamp(0, height - 1), xs.clamp(0, width - 1)
+    y, x = torch.broadcast_tensors(y[:, None], x)
+    return sampled(image[None], y[None], x[None])[0] * inside
+
+
+def roi_align(image, rois, scale, rows, columns, ratio, aligned):
+    out = torch.zeros(len(rois), image.shape[1], rows, columns, dtype=image.dtype)
+    for k, roi in enumerate(rois.double()):
+        start, end = (corner * scale - 0.5 * aligned for corner in (roi[1:3], roi[3:5]))
+        sides = end - start if aligned else (end - start).clamp(1)
+        bins = sides / torch.tensor([columns, rows])
+        many = [ratio] * 2 if ratio > 0 else [int(n) for n in bins.ceil().clamp(0)]
+        if 0 in many:
+            continue
+        x, y = (
+            start[d] + (torch.arange(n * many[d]).double() + 0.5) * bins[d] / many[d]
+            for d, n in enumerate((columns, rows))
+        )
+        points = at_points(image[int(roi[0])], y, x)
+        out[k] = points.unflatten(2, (columns, -1)).unflatten(1, (rows, -1)).mean((2, 4))
+    return out
+
+
+def ps_roi_align(image, rois, scale, rows, columns, ratio):
+    whole = roi_align(image, rois, scale, rows, columns, ratio, True)
+    mapping = torch.arange(image.shape[1], dtype=torch.int32).reshape(-1, rows, columns)
+    y, x = torch.meshgrid(torch.arange(rows), torch.arange(columns), indexing="ij")
+    return whole[:, mapping.long(), y, x], mapping.expand(len(rois), -1, -1, -1).contiguous()
+
+
+def span(start, end, size, number, limit):
+    """Where the bins of a region begin and end, in whole pixels."""
+    width = max(end - start + 1, 1) / number
+    places = torch.arange(number)
+    first, last = (places * width).floor() + start, ((places + 1) * width).ceil() + start
+    return list(zip(first.clamp(0, limit).int().tolist(), last.clamp(0, limit).int().tolist()))
+
+
+def roi_pool(image, rois, scale, rows, columns):
+    height, width = image.shape[-2:]
+    out = torch.zeros(len(rois), image.shape[1], rows, columns, dtype=image.dtype)
+    where = torch.full(out.shape, -1, dtype=torch.int32)
+    for k, roi in enumerate(rois):
+        # A half goes away from zero, as in C.
+        x0, y0, x1, y1 = ((v := float(c) * scale) + (0.5 if v >= 0 else -0.5) for c in roi[1:])
+        ys = span(int(y0), int(y1), height, rows, height)
+        xs = span(int(x0), int(x1), width, columns, width)
+        for i, (top, bottom) in enumerate(ys):
+            for j, (left, right) in enumerate(xs):
+                part = image[int(roi[0]), :, top:bottom, left:right]
+                if part.numel():
+                    out[k, :, i, j], at = part.flatten(1).max(1)
+                    line = right - left
+                    where[k, :, i, j] = ((top + at // line) * width + left + at % line).int()
+    return out, where
+
+
+# --- Convolutions whose taps move ----------------------------------------------------------------
+
+
+def tap(image, offset, tap_y, tap_x, stride):
+    """What one tap sees: a group of channels in a batch of its own."""
+    rows, columns = offset.shape[-2:]
+    y = offset[:, 0] + torch.arange(rows)[:, None] * stride[0] + tap_y
+    x = offset[:, 1] + torch.arange(columns) * stride[1] + tap_x
+    return sampled(image, y.double(), x.double())
+
+
+def deform_conv2d(x, weight, offset, mask, bias, *sizes):
+    stride, pad, dilation, (groups, parts, use_mask) = sizes[:2], sizes[2:4], sizes[4:6], sizes[6:]
+    batch, _, height, width = x.shape
+    high, wide = weight.shape[2:]
+    rows, columns = offset.shape[-2:]
+    image = x.reshape(batch * parts, -1, height, width)
+    moves = offset.reshape(batch * parts, high * wide, 2, rows, columns)
+    masks = mask.reshape(batch * parts, high * wide, 1, rows, columns) if use_mask else None
+    taps = []
+    for n in range(high * wide):
+        at = (n // wide * dilation[0] - pad[0], n % wide * dilation[1] - pad[1])
+        seen = tap(image, moves[:, n], *at, stride)
+        taps.append(seen * masks[:, n] if use_mask else seen)
+    seen = torch.stack(taps, 2).reshape(batch, groups, -1, rows, columns)
+    kernels = weight.double().reshape(groups, weight.shape[0] // groups, -1)
+    out = torch.einsum("bgkyx,gok->bgoyx", seen, kernels).flatten(1, 2)
+    return (out + bias.double()[:, None, None]).to(x.dtype)
+
+
+COMPUTED = {
+    "nms": nms,
+    "roi_align": roi_align,
+    "roi_pool": roi_pool,
+    "ps_roi_align": ps_roi_align,
+    "deform_conv2d": deform_conv2d,
+}
+
+
+def declare():
+    """Called before torchvision is imported; whether anything was missing."""
     found = find_spec("torchvision")
     if found is None:
         raise SystemExit(
             "torchvision, timm and transformers are missing: npm run conformance -- tour"
         )
-    folder = Path(found.origin).parent
     try:
-        torch.ops.load_library(str(folder / "_C.so"))
+        torch.ops.load_library(str(Path(found.origin).parent / "_C.so"))
+        return
     except OSError:
-        library = torch.library.Library("torchvision", "DEF")
-        for name in ("nms", "qnms"):
-            library.define(name + ANY)
-        KEPT.append(library)  # what it declares goes with it
+        pass
+    library = torch.library.Library("torchvision", "DEF")
+    KEPT.append(library)  # what it declares goes with it
+    for schema in SCHEMAS:
+        library.define(schema)
+    for name, function in COMPUTED.items():
+        library.impl(name, function, "CPU")
+    complete()
+
+
+def complete():
+    """What torchvision does itself where its compiled part is there."""
+    import torchvision._meta_registrations as shapes
+
+    for name in COMPUTED:
+        if name != "nms":
+            torch.library.register_fake(f"torchvision::{name}", getattr(shapes, f"meta_{name}"))
+    for name in ("torchvision.extension", "torchvision.ops.roi_align"):
+        sys.modules[name]._has_ops = lambda: True

@@ -71,6 +71,24 @@ DETECT = {
     "ssd300_vgg16": 300,
     "ssdlite320_mobilenet_v3_large": 320,
 }
+# The same with what picks boxes, and others: side, and what keeps boxes of random weights few.
+SMALL_IMAGE = {"min_size": 64, "max_size": 64}
+ONE_STAGE = {"topk_candidates": 50, "detections_per_img": 10, "score_thresh": 0.001}
+TWO_STAGES = {
+    **SMALL_IMAGE,
+    "rpn_pre_nms_top_n_test": 50,
+    "rpn_post_nms_top_n_test": 20,
+    "box_detections_per_img": 10,
+    "box_score_thresh": 0.05,
+}
+DETECT_WHOLE = {
+    "fcos_resnet50_fpn": (64, {**SMALL_IMAGE, **ONE_STAGE}),
+    "retinanet_resnet50_fpn": (64, {**SMALL_IMAGE, **ONE_STAGE}),
+    "ssd300_vgg16": (300, {**ONE_STAGE, "score_thresh": 0.01}),
+    "ssdlite320_mobilenet_v3_large": (320, {**ONE_STAGE, "score_thresh": 0.01}),
+    "fasterrcnn_mobilenet_v3_large_320_fpn": (64, TWO_STAGES),
+    "maskrcnn_resnet50_fpn": (64, TWO_STAGES),
+}
 
 
 def named(name, **more):
@@ -157,6 +175,91 @@ def proposals():
     return Case(Call(module, heads_of_rpn), image(64), (0,))
 
 
+def nms_by_class(boxes, scores, classes, iou_threshold):
+    """torchvision's batched_nms, which asks whether there are any boxes, and so is not exported."""
+    import torchvision.ops
+
+    far = boxes.max() + 1
+    return torchvision.ops.nms(
+        boxes + (classes.to(boxes) * far)[:, None], scores, iou_threshold
+    )
+
+
+def number_of(items):
+    """What Python's len() makes a number while a graph is traced."""
+    return items.shape[0] if isinstance(items, torch.Tensor) else len(items)
+
+
+def exportable():
+    """Mends what keeps torchvision's detectors from being exported, here as users have to."""
+    import torchvision.models.detection.transform as transform
+    import torchvision.ops
+
+    torchvision.ops.boxes.batched_nms = nms_by_class
+    torchvision.ops.poolers.len = number_of
+    # Masks as large as boxes, not as the image: a loop over boxes, one by one.
+    transform.paste_masks_in_image = lambda masks, boxes, shape: masks
+
+
+def used(module, images):
+    """With the statistics of some images: without, deep layers tell nothing apart."""
+    norms = [m for m in module.modules() if isinstance(m, torch.nn.BatchNorm2d)]
+    for norm in norms:
+        norm.train()
+        norm.momentum = None
+    with torch.no_grad():
+        module(list(images))
+    for norm in norms:
+        norm.eval()
+
+
+def detector(name, side, more):
+    """From one image to boxes."""
+    exportable()
+    module = named(name, **BARE, **more)
+    used(module.eval(), torch.rand(2, 3, side, side))
+
+    def first(module, x):
+        return module([x])
+
+    return Case(Call(module, first), lambda n: (torch.rand(3, side, side),))
+
+
+class Regions(torch.nn.Module):
+    """All that torchvision does with regions of an image, by places that do not change."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("boxes", torch.tensor([[0, 1.0, 2, 9, 11], [1, -2, 0, 20, 7]]))
+
+    def forward(self, x):
+        import torchvision.ops as ops
+
+        return (
+            ops.roi_align(x, self.boxes, (3, 2), 0.5, aligned=True),
+            ops.roi_pool(x, self.boxes, (2, 3), 0.5),
+            ops.ps_roi_align(x, self.boxes, 2, 0.5, 2),
+        )
+
+
+class Deformed(torch.nn.Module):
+    """A convolution that decides for itself where it looks."""
+
+    def __init__(self):
+        super().__init__()
+        from torchvision.ops import DeformConv2d
+
+        self.offsets, self.masks = torch.nn.Conv2d(8, 36, 3, 2, 1), torch.nn.Conv2d(8, 18, 3, 2, 1)
+        self.conv = DeformConv2d(8, 6, 3, 2, 1, groups=2)
+
+    def forward(self, x):
+        return self.conv(x, self.offsets(x), self.masks(x).sigmoid())
+
+
+def operators(kind):
+    return Case(kind(), noise("size", 8, 12, 10), (0,))
+
+
 def quantizable(name):
     """With the modules that quantization asks for, in floats."""
     import torchvision.models.quantization as quantization
@@ -183,6 +286,10 @@ def rows():
     for name, side in DETECT.items():
         yield Row(f"torchvision/{name}", partial(heads, name, side))
     yield Row("torchvision/fasterrcnn_mobilenet_v3_large_320_fpn", proposals)
+    for name, (side, more) in DETECT_WHOLE.items():
+        yield Row(f"torchvision/whole {name}", partial(detector, name, side, more))
+    yield Row("torchvision/regions", partial(operators, Regions))
+    yield Row("torchvision/deform_conv2d", partial(operators, Deformed))
     for name in (
         "mobilenet_v2",
         "mobilenet_v3_large",
