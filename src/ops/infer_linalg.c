@@ -59,6 +59,22 @@ sc_status sc_infer_addmm(sc_infer *in) {
     return sc_rule_publish(in, spec);
 }
 
+// Rows, a matrix for each of their groups, and where each group ends.
+sc_status sc_infer_grouped_mm(sc_infer *in) {
+    const sc_spec *a = sc_rule_tensor(in, 0), *b = sc_rule_tensor(in, 1),
+                  *ends = sc_rule_tensor(in, 2);
+    SC_TRY(need_rank(in, a, 2, "the rows"));
+    SC_TRY(need_rank(in, b, 3, "the matrices"));
+    SC_TRY(need_rank(in, ends, 1, "the ends of groups"));
+    SC_TRY(need_same_dtype(in, a, b));
+    SC_TRY(sc_rule_same(in, a->sizes[1], b->sizes[1], "the inner sizes"));
+    SC_TRY(sc_rule_same(in, b->sizes[0], ends->sizes[0], "the numbers of groups"));
+    sc_spec spec = sc_rule_new(in, (sc_dtype)a->dtype, 2);
+    spec.sizes[0] = a->sizes[0];
+    spec.sizes[1] = b->sizes[2];
+    return sc_rule_publish_contiguous(in, spec);
+}
+
 // --- Convolution ---------------------------------------------------------------------------------
 
 static sc_status conv_size(sc_infer *in, uint32_t i, sc_dim input, sc_dim kernel, bool transposed,

@@ -287,6 +287,8 @@ sc_x sc_f_select(sc_trace *t, sc_x x, int64_t dim, int64_t index);
 sc_x sc_f_cat(sc_trace *t, const sc_x *items, uint32_t count, int64_t dim);
 sc_x sc_f_sum(sc_trace *t, sc_x x, sc_x dims, bool keepdim);
 sc_x sc_f_matmul(sc_trace *t, sc_x a, sc_x b);
+// Which run each of 0, 1, ... `count` - 1 lies in, where run g ends before ends[g]; int64.
+sc_x sc_f_runs(sc_trace *t, sc_x ends, sc_dim count);
 sc_x sc_f_linear(sc_trace *t, sc_x x, sc_x weight, sc_x bias);
 sc_x sc_f_reduce_loss(sc_trace *t, sc_x loss, sc_x reduction);  // 0 none, 1 mean, 2 sum
 // The dtype in which PyTorch computes on f16 and bf16; others as they are.

@@ -62,6 +62,21 @@ def statistics(x):
     yield "losses", losses, (x, floats(3, 17), floats(3, 17), whole(17, 3)), None
 
 
+def experts():
+    """Each form of the expansion: few rows, all products at once, one after the other."""
+    few, many = torch.tensor([1, 1, 3], dtype=torch.int32), torch.arange(64, dtype=torch.int32)
+    forms = (("few", 3, 8, 12, few), ("all", 24, 8, 12, few * 8), ("many", 80, 4, 28, many + 17))
+    for name, rows, k, n, ends in forms:
+        of = Fn(lambda x, w, ends: F.grouped_mm(x, w.transpose(1, 2), offs=ends))
+        inputs = floats(rows, k), floats(len(ends), n, k), ends
+        yield f"grouped_mm {name}", of, inputs, None
+        yield f"grouped_mm {name} half", of, tuple(
+            x.half() if x.is_floating_point() else x for x in inputs
+        ), None
+    of = Fn(lambda x, w, ends: F.grouped_mm(x, w, offs=ends))
+    yield "grouped_mm dynamic", of, (floats(4, 8), floats(3, 8, 12), few + 1), ({0: ROWS}, None, None)
+
+
 def cases():
     """name: (module or function, inputs, dynamic shapes or None)"""
     x3, rows = floats(2, 4, 5, 6, 7), floats(3, 17)
@@ -114,6 +129,7 @@ def cases():
         )
     for mode in ("sum", "mean", "max"):
         yield f"embedding_bag {mode}", embedding(mode), table, None
+    yield from experts()
     yield "bilinear", torch.nn.Bilinear(3, 4, 5), (floats(2, 3), floats(2, 4)), None
     yield "round", Fn(lambda x: (x.round(decimals=2), (x * 100).round(decimals=-1))), (rows,), None
     yield "exp2, angle", Fn(lambda x: (x.exp2(), x.angle())), (torch.cat([rows[0], SPECIAL]),), None

@@ -19,6 +19,13 @@ class Case:
     open: tuple | None = None
     # Size of a static export, another one that a dynamic export has to run, and the largest.
     sizes: tuple[int, int, int] = (SMALL, LARGE, LARGEST)
+    # Sizes of the calls that are made one after the other, where that is not once with each of the
+    # above: of modules that keep state from call to call.
+    steps: tuple[int, ...] | None = None
+
+    def calls(self, is_dynamic):
+        steps = self.steps if is_dynamic or self.open is None else None
+        return steps or self.sizes[: 2 if is_dynamic else 1]
 
     def shapes(self):
         """The dynamic_shapes of torch.export."""

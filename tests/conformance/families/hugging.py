@@ -18,23 +18,25 @@ from families.hugging_forms import (
     of_video,
     of_visual,
     with_dynamic_cache,
+    with_encoder,
+    with_prefill,
     with_static_cache,
     without_cache,
 )
 from families.hugging_senses import IMAGES, SOUNDS
-from families.hugging_text import CACHED, DECODERS, ENCODERS, HEADS, TO_TEXT
+from families.hugging_text import CACHED, DECODERS, ENCODERS, EXPERTS, HEADS, STEPPED, TO_TEXT
 from families.shrink import small
 from tour_case import Row
 
 
-def built(name, more):
+def built(name, more, experts="batched_mm"):
+    """Without a choice experts are `grouped_mm`, or loops over what the data says."""
     import transformers
 
     kind = getattr(transformers, name)
     how = {"attn_implementation": "sdpa" if kind._supports_sdpa else "eager"}
-    # Otherwise experts are an operator of the package, or loops over what the data says.
     if kind._can_set_experts_implementation():
-        how["experts_implementation"] = "batched_mm"
+        how["experts_implementation"] = experts
     return kind._from_config(small(kind.config_class, **more), **how)
 
 
@@ -166,17 +168,32 @@ SINGLE = {
 }
 
 
-def rows():
-    yield from group(of_text, ENCODERS)
-    yield from group(without_cache, DECODERS)
+def grouped(name, more):
+    return without_cache(built(name, more, "grouped_mm"))
+
+
+def cached():
+    """Decoders that keep keys and values, as state or as inputs and outputs."""
     for name in CACHED:
         more = DECODERS[name]
         yield Row(f"transformers/{name}+static_cache", partial(make, with_static_cache, name, more))
+        yield Row(f"transformers/{name}+prefill", partial(make, with_prefill, name, more))
         heads = HEADS.get(name, 2)
         yield Row(
             f"transformers/{name}+dynamic_cache",
             partial(make, with_dynamic_cache, name, more, heads),
         )
+    for name in STEPPED:
+        more = TO_TEXT[name]
+        yield Row(f"transformers/{name}+static_cache", partial(make, with_encoder, name, more))
+
+
+def rows():
+    yield from group(of_text, ENCODERS)
+    yield from group(without_cache, DECODERS)
+    for name in EXPERTS:
+        yield Row(f"transformers/{name}+grouped_mm", partial(grouped, name, DECODERS[name]))
+    yield from cached()
     yield from group(of_text_to_text, TO_TEXT)
     for name, entry in IMAGES.items():
         if entry is not None:

@@ -88,19 +88,61 @@ def of_video(model, frames=2, side=32, **fixed):
     return Case(by_name(model, "pixel_values", **fixed), noise("size", frames, 3, side, side), (0,))
 
 
-def with_static_cache(model):
-    """One token at a time, with keys and values as state of the program."""
+CACHE_LENGTH = 16
+
+
+def static_cache_of(model):
+    """Keys and values as state of the program; nothing of it may hang on a graph of gradients."""
     from transformers.integrations.executorch import TorchExportableModuleWithStaticCache
 
+    model.requires_grad_(False)
     model.generation_config.cache_implementation = "static"
     model.generation_config.use_cache = True
-    model.generation_config.cache_config = {"batch_size": 1, "max_cache_len": 16}
-    module = TorchExportableModuleWithStaticCache(model, 1, 16, device="cpu")
+    model.generation_config.cache_config = {"batch_size": 1, "max_cache_len": CACHE_LENGTH}
+    module = TorchExportableModuleWithStaticCache(model, 1, CACHE_LENGTH, device="cpu")
 
     def call(m, ids, position):
         return m(input_ids=ids, cache_position=position)
 
-    return Case(Call(module, call), lambda n: (tokens(1), torch.tensor([n])))
+    return Call(module, call)
+
+
+def with_static_cache(model):
+    """One token at a time."""
+
+    def inputs(position):
+        return tokens(1), torch.tensor([position])
+
+    return Case(static_cache_of(model), inputs, steps=(0, 1, 2, 3))
+
+
+def with_prefill(model):
+    """As many tokens at a time as there are: the first ones at once, then one after the other."""
+    done = 0
+
+    def inputs(size):
+        nonlocal done
+        start, done = done % 8, done + size
+        return tokens(size), torch.arange(start, start + size)
+
+    # Exported with all 8 places, after which a round begins again.
+    return Case(static_cache_of(model), inputs, (1, 0), (8, 5, 8), steps=(5, 1, 2))
+
+
+def with_encoder(model):
+    """A decoder beside what an encoder gave, one token at a time."""
+    from transformers.integrations.executorch import (
+        Seq2SeqLMDecoderExportableModuleWithStaticCache,
+    )
+
+    model.requires_grad_(False)
+    module = Seq2SeqLMDecoderExportableModuleWithStaticCache(model, CACHE_LENGTH, 1)
+    encoded = torch.randn(1, LENGTH, model.config.d_model)
+
+    def inputs(position):
+        return tokens(1), encoded, torch.tensor([position])
+
+    return Case(module, inputs, steps=(0, 1, 2, 3))
 
 
 class Steps(torch.nn.Module):

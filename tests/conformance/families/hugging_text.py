@@ -234,6 +234,28 @@ CACHED = (
     "SmolLM3ForCausalLM",
     "CohereForCausalLM",
 )
+# Decoders whose experts are also computed as they are where nothing else is asked for.
+EXPERTS = (
+    "MixtralForCausalLM",
+    "Qwen2MoeForCausalLM",
+    "Qwen3MoeForCausalLM",
+    "DeepseekV3ForCausalLM",
+    "OlmoeForCausalLM",
+    "JambaForCausalLM",
+    "GptOssForCausalLM",
+    "GraniteMoeForCausalLM",
+    "PhimoeForCausalLM",
+    "Lfm2MoeForCausalLM",
+    "MiniMaxForCausalLM",
+    "Dots1ForCausalLM",
+)
+# Decoders beside encoders, a token at a time.
+STEPPED = (
+    "T5ForConditionalGeneration",
+    "BartForConditionalGeneration",
+    "MarianMTModel",
+    "M2M100ForConditionalGeneration",
+)
 HEADS = {"GPT2LMHeadModel": 4}
 TO_TEXT = {
     "BartForConditionalGeneration": {},

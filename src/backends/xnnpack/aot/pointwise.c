@@ -181,6 +181,20 @@ static bool check_alpha(sc_xa *x, const sc_node *node) {
     return sc_xa_refuse(x, "Multiply before.", "its alpha is %g, and XNNPACK adds as is", alpha);
 }
 
+// A delegate is planned for the largest sizes, which have to go together as all others do.
+static bool check_sizes(sc_xa *x, const sc_value *a, const sc_value *b) {
+    const uint32_t shared = sc_min_u32(a->spec.rank, b->spec.rank);
+    for (uint32_t i = 1; i <= shared; i++) {
+        const uint32_t m = sc_xa_size(a, a->spec.rank - i), n = sc_xa_size(b, b->spec.rank - i);
+        if (m == n || m == 1 || n == 1) continue;
+        return sc_xa_refuse(x, "Say with torch._check that these sizes are the same.",
+                            "one operand may have %u and the other %u elements along a dimension "
+                            "that they share, which are not known to be the same",
+                            m, n);
+    }
+    return true;
+}
+
 static bool check_binary(sc_xa *x, const sc_node *node) {
     sc_xa_tail tail;
     if (!check_alpha(x, node)) return false;
@@ -189,6 +203,7 @@ static bool check_binary(sc_xa *x, const sc_node *node) {
     if (node->outs[0]->spec.rank == 0)
         return sc_xa_refuse(x, "Give it a dimension of 1.",
                             "it computes a number, not a tensor with dimensions");
+    if (!check_sizes(x, node->args[0].value, node->args[1].value)) return false;
     for (uint32_t i = 0; i < 2 && x->runtime < SC_XNN_RUNTIME_1_4; i++)
         if (sc_xa_is_constant(node->args[i].value) && is_weight_elsewhere(node->args[i].value))
             return sc_xa_holds_operands(x);

@@ -1,0 +1,70 @@
+// Products of runs of rows, each with the matrix of its own group. Which rows a group has is known
+// only when it runs, so the products are of another form, whichever needs no more memory than the
+// matrices themselves: for few rows the matrices are gathered, a row each; or all rows are
+// multiplied with all matrices, at once or one after the other, and each row takes its own.
+// In wasm: -Os
+#include "trace/official/official.h"
+
+enum { GROUPS_MAX = 512, SMALL = 1 << 16 };
+
+typedef struct groups {
+    sc_x rows, matrices;
+    sc_x run, is_in;      // of each row: its group, and whether it has one; [rows], [rows, 1]
+    int64_t count, k, n;  // of groups; [count, k, n]
+    sc_dim size;          // rows
+} groups;
+
+static sc_x gathered(sc_trace *t, const groups *g) {
+    sc_x own = CALL(t, index_select, g->matrices, sc_x_int(t, 0), g->run);
+    return sc_f_squeeze(t, CALL(t, bmm, sc_f_unsqueeze(t, g->rows, 1), own), 1);
+}
+
+static sc_x at_once(sc_trace *t, const groups *g) {
+    const sc_dim sizes[3] = {sc_dim_int(g->count), g->size, sc_dim_int(g->k)};
+    sc_x rows = sc_f_expand(t, sc_f_unsqueeze(t, g->rows, 0), sizes, 3);
+    sc_x all = CALL(t, bmm, rows, g->matrices);
+    return CALL(t, index_Tensor, all, X_LIST(t, g->run, sc_o_places(t, g->size, 0, 1)));
+}
+
+static sc_x one_by_one(sc_trace *t, const groups *g) {
+    sc_x run = sc_f_unsqueeze(t, g->run, 1), made = NULL;
+    for (int64_t i = 0; i < g->count && t->status == SC_OK; i++) {
+        sc_x next = CALL(t, mm, g->rows, sc_f_select(t, g->matrices, 0, i));
+        sc_x own = CALL(t, eq_Scalar, run, sc_x_int(t, i));
+        made = made ? sc_o_where(t, own, next, made) : next;
+    }
+    return made;
+}
+
+// How many rows may there be for all products to be no larger than the matrices?
+static int64_t room_of(const groups *g) {
+    const double size = (double)g->count * (double)g->k * (double)g->n;
+    const double room = size > SMALL ? size : SMALL;
+    return (int64_t)(room / ((double)g->count * (double)(g->k + g->n)));
+}
+
+static sc_x multiplied(sc_trace *t, const groups *g) {
+    const int64_t most = sc_dim_range(g->size).max;
+    if (most <= g->count) return gathered(t, g);
+    if (most <= room_of(g)) return at_once(t, g);
+    return g->count <= GROUPS_MAX ? one_by_one(t, g) : sc_o_refuse(t);
+}
+
+// (input, weight, offs)
+sc_x sc_official_grouped_mm(sc_trace *t, const sc_x *a) {
+    groups g = {.rows = a[0],
+                .matrices = a[1],
+                .count = sc_x_static_size(t, a[1], 0),
+                .k = sc_x_static_size(t, a[1], 1),
+                .n = sc_x_static_size(t, a[1], 2),
+                .size = sc_x_size(a[0], 0)};
+    if (t->status != SC_OK) return sc_o_refuse(t);
+    if (g.count == 0 || g.k == 0) {
+        const sc_dim sizes[2] = {g.size, sc_dim_int(g.n)};
+        return sc_f_zeros(t, sc_x_dims(t, sizes, 2), sc_x_dtype_of(g.rows));
+    }
+    sc_x run = sc_f_runs(t, a[2], g.size);
+    g.run = CALL(t, clamp, run, X_NONE, sc_x_int(t, g.count - 1));
+    g.is_in = sc_f_unsqueeze(t, CALL(t, lt_Scalar, run, sc_x_int(t, g.count)), 1);
+    return sc_o_where_else(t, g.is_in, multiplied(t, &g), sc_x_int(t, 0));
+}
