@@ -170,12 +170,16 @@ sc_status sc_infer_index(sc_infer *in) {
 
 // --- Sizes that depend on values -----------------------------------------------------------------
 
+// PyTorch has the places of one dim after each other.
 sc_status sc_infer_nonzero(sc_infer *in) {
     const sc_spec *self = sc_rule_tensor(in, 0);
     sc_spec spec = sc_rule_new(in, SC_DTYPE_I64, 2);
     spec.sizes[0] = data_size(in, sc_spec_numel(in->exprs, self));
     spec.sizes[1] = sc_dim_int(self->rank);
-    return sc_rule_publish_contiguous(in, spec);
+    if (in->runtime) return sc_rule_publish_contiguous(in, spec);
+    spec.strides[0] = sc_dim_int(1);
+    spec.strides[1] = spec.sizes[0];
+    return sc_rule_publish(in, spec);
 }
 
 sc_status sc_infer_masked_select(sc_infer *in) {

@@ -29,6 +29,25 @@ sc_x sc_expand_index_copy(sc_trace *t, const sc_x *a) {
     return put(t, a[0], a[1], index, a[3], false);
 }
 
+// where(condition): a vector for each dim, all as long as the data says.
+sc_x sc_expand_places(sc_trace *t, const sc_x *a) {
+    sc_x rows = CALL(t, nonzero, a[0]);
+    sc_trace_take_size(t, rows, 0);
+    return CALL(t, unbind_int, rows, sc_x_int(t, 1));
+}
+
+// (self, indices, max_norm, norm_type): rows that are looked up are scaled to have no larger norm.
+sc_x sc_expand_embedding_renorm(sc_trace *t, const sc_x *a) {
+    sc_x at = CALL(t, reshape, a[1], X_INTS(t, -1));
+    sc_x rows = CALL(t, index_select, a[0], sc_x_int(t, 0), at);
+    sc_x norm = CALL(t, linalg_vector_norm, rows, a[3], X_INTS(t, 1), X_TRUE, X_NONE);
+    sc_x above = CALL(t, add_Tensor, norm, sc_x_float(t, 1e-7));
+    sc_x scale = CALL(t, mul_Tensor, CALL(t, reciprocal, above), a[2]);
+    sc_x is_larger = CALL(t, gt_Scalar, norm, a[2]);
+    sc_x scaled = CALL(t, where_self, is_larger, CALL(t, mul_Tensor, rows, scale), rows);
+    return CALL(t, index_put, a[0], X_LIST(t, at), scaled, X_FALSE);
+}
+
 sc_x sc_expand_index_fill(sc_trace *t, const sc_x *a) {
     sc_x x = a[0], value = a[3];
     uint32_t dim = sc_x_wrap(t, a[1], sc_x_rank(x)), rank = sc_x_rank(x) ? sc_x_rank(x) : 1;

@@ -99,13 +99,19 @@ sc_status sc_trace_settle(sc_trace *t, const sc_value *recorded, sc_x x) {
 void sc_trace_take_size(sc_trace *t, sc_x x, uint32_t dim) {
     const sc_node *source = t->source;
     int64_t hint;
-    if (t->status != SC_OK || x->kind != SC_X_TENSOR || !source || source->out_count != 1) return;
+    if (t->status != SC_OK || x->kind != SC_X_TENSOR || !source || source->out_count == 0) return;
     const sc_value *recorded = source->outs[0];
     if (recorded->type != SC_VALUE_TENSOR || dim >= recorded->spec.rank) return;
     sc_dim size = recorded->spec.sizes[dim];
     if (!size.expr || sc_dim_hint(size, &hint)) return;
-    sc_value *value = x->tensor->value;
-    if (value->spec.rank != 1) return;
-    value->spec.sizes = sc_dims_share(t->exprs, &size, 1);
-    sc_trace_note_sizes(t, value);
+    sc_spec *spec = &x->tensor->value->spec;
+    if (spec->rank == 0) return;
+    sc_dim old = spec->sizes[0], sizes[SC_RANK_MAX], strides[SC_RANK_MAX];
+    for (uint32_t i = 0; i < spec->rank; i++) {
+        sizes[i] = i == 0 ? size : spec->sizes[i];
+        strides[i] = sc_dim_equal(spec->strides[i], old) ? size : spec->strides[i];
+    }
+    spec->sizes = sc_dims_share(t->exprs, sizes, spec->rank);
+    spec->strides = sc_dims_share(t->exprs, strides, spec->rank);
+    sc_trace_note_sizes(t, x->tensor->value);
 }

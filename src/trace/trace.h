@@ -179,7 +179,7 @@ void sc_trace_adopt(sc_graph *graph);
 // Holds a result of the source node against its record (settle.c), and takes over what counts.
 sc_status sc_trace_settle(sc_trace *t, const sc_value *recorded, sc_x x);
 
-// `x`, a vector just recorded whose size only the data tells, is as long as the source node's
+// `x`, just recorded, whose first size only the data tells, is as long as the source node's (first)
 // result is in that dim: an expansion that knows it says so before the result is settled.
 void sc_trace_take_size(sc_trace *t, sc_x x, uint32_t dim);
 

@@ -3,7 +3,9 @@ transformers and torch.nn, small and with random weights, lowered here, run here
 runtime.
 
     tour.py [--static | --dynamic] [--again] [NAME...]   rows whose names contain one of these
-    tour.py --table                                      what is known of all rows, as markdown
+    tour.py --table [FILE...]                            what is known of all rows, as markdown,
+                                                         here and in files from elsewhere
+    tour.py --summary [FILE...]                          how many rows of each package got how far
     tour.py --list [NAME...]
 
 What is known is kept in build/tour.jsonl, a row a line; rows that are there are not run again
@@ -37,12 +39,19 @@ def rows():
         yield from module.rows()
 
 
-def known(path=RESULTS):
-    """The last line of each row."""
-    if not path.exists():
-        return {}
-    lines = [json.loads(line) for line in path.read_text().splitlines()]
+def known(paths=(RESULTS,)):
+    """The last line of each row, of one file after the other."""
+    texts = [path.read_text() for path in paths if path.exists()]
+    lines = [json.loads(line) for text in texts for line in text.splitlines()]
     return {(line["name"], line["kind"]): line for line in lines}
+
+
+def listed(names):
+    """Rows that this walk knows, and those of files that others have walked."""
+    missing = [name for name in names if not Path(name).exists()]
+    if missing:
+        raise SystemExit(f"{', '.join(missing)}: no such file")
+    return known([RESULTS, *map(Path, names)]).values()
 
 
 def write(line, path=RESULTS):
@@ -127,11 +136,14 @@ def tour(wanted, kinds, again):
 def main(arguments):
     flags = {argument for argument in arguments if argument.startswith("--")}
     wanted = [argument for argument in arguments if argument not in flags]
-    unknown = flags - {"--static", "--dynamic", "--again", "--table", "--list"}
+    unknown = flags - {"--static", "--dynamic", "--again", "--table", "--summary", "--list"}
     if unknown:
         raise SystemExit(f"{', '.join(unknown)}: no such flag\n{__doc__}")
     if "--table" in flags:
-        print(tour_table.markdown(known().values()))
+        print(tour_table.markdown(listed(wanted)))
+        return 0
+    if "--summary" in flags:
+        print(tour_table.summary(listed(wanted)))
         return 0
     if "--list" in flags:
         preload()

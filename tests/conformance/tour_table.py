@@ -69,9 +69,30 @@ def counts(lines):
         yield f"{kind}: {len(rows)} rows; {figures}"
 
 
+def family_row(family, kind, rows):
+    """How many of a package got how far, of those that were tried."""
+    figures = []
+    for stages in COLUMNS.values():
+        found = collections.Counter(verdict(line, stages) for line in rows)
+        figures.append(f"{found['yes']} of {found['yes'] + found['no']}")
+    return f"| {family} | {kind} | {len(rows)} | {' | '.join(figures)} |"
+
+
+def summary(lines):
+    """A row for each package and kind; rows of which nothing is open do not count as dynamic."""
+    groups = collections.defaultdict(list)
+    for line in lines:
+        if line["stages"].get("make", {}).get("verdict") != "none":
+            groups[line["name"].split("/")[0], line["kind"]].append(line)
+    head = ["family", "export", "rows", *COLUMNS]
+    table = [family_row(*group, groups[group]) for group in sorted(groups)]
+    return "\n".join([f"| {' | '.join(head)} |", f"|{'|'.join(['---'] * len(head))}|", *table])
+
+
 def markdown(lines):
     lines = sorted(lines, key=lambda line: (line["name"], line["kind"]))
+    packages = summary(lines)
     head = ["row", "kind", *COLUMNS, "seconds", "message"]
     rule = "|".join(["---"] * len(head))
     table = [f"| {' | '.join(head)} |", f"|{rule}|", *map(row, lines)]
-    return "\n".join([*counts(lines), "", *table])
+    return "\n".join([*counts(lines), "", packages, "", *table])

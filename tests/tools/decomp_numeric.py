@@ -133,6 +133,19 @@ number("multi_dot_ends", lambda a, b, c: L.multi_dot([a, b, c]), (6,), (6, 3), (
 number("inverse", L.inv, SPD)
 case("svd", L.svd, (2, 5, 3))
 
+U2, U3 = torch.rand(2, 3, 2, generator=torch.Generator().manual_seed(4)), torch.tensor(
+    [[[0.1, 0.9, 0.5], [0.4, 0.0, 0.7]]])
+for k, what in enumerate(("values", "places")):
+    number(f"fractional_pool_{what}",
+           lambda x, u, k=k: torch.ops.aten.fractional_max_pool2d(x, [3, 2], [5, 6], u)[k],
+           (2, 3, 12, 13), U2)
+    number(f"fractional_pool_3d_{what}",
+           lambda x, u, k=k: torch.ops.aten.fractional_max_pool3d(x, [2, 3, 1], [4, 1, 5], u)[k],
+           (2, 7, 8, 9), U3)
+number("embedding_renorm", lambda x, i: torch.ops.aten.embedding_renorm(x, i, 1.5, 2.0),
+       (6, 4), torch.tensor([[1, 4], [4, 0]]))
+number("where_indices", lambda x: torch.where(x > 0)[1], (3, 4))
+
 # Without torchvision these cannot be made, and stay as they are.
 try:
     import torchvision
