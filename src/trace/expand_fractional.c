@@ -112,8 +112,8 @@ static sc_x pooled(sc_trace *t, const sc_x *args, uint32_t count) {
     sc_x best = CALL(t, max_dim, x, sc_x_int(t, -1), X_FALSE);
     sc_x first = sc_x_at(t, best, 1);
     sc_x value = sc_x_at(t, best, 0);
-    sc_x place = places(t, chosen(t, x, first, sc_x_number(sc_x_dim(t, sc_x_size(x, -1)), 1)),
-                        start, &a);
+    sc_x place =
+        places(t, chosen(t, x, first, sc_x_number(sc_x_dim(t, sc_x_size(x, -1)), 1)), start, &a);
     return is_single ? X_LIST(t, sc_f_squeeze(t, value, 0), sc_f_squeeze(t, place, 0))
                      : X_LIST(t, value, place);
 }

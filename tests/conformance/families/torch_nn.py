@@ -305,7 +305,9 @@ def fractional():
     """With the numbers that it would draw: nobody could compare what others give."""
 
     def pool(m, x, drawn):
-        return nn.functional.fractional_max_pool2d(x, 3, output_ratio=0.5, _random_samples=drawn)
+        return nn.functional.fractional_max_pool2d(
+            x, 3, output_ratio=(0.5, 0.5), _random_samples=drawn
+        )
 
     return Case(
         Call(nn.Identity(), pool),
