@@ -130,6 +130,16 @@ def cases():
     for mode in ("sum", "mean", "max"):
         yield f"embedding_bag {mode}", embedding(mode), table, None
     yield from experts()
+    aten, x4 = torch.ops.aten, x3[:, :3, 0].clone()
+    drawn, holes = torch.rand(2, 3, 2), torch.where(x4 > 1, torch.full_like(x4, NAN), x4)
+    pool = Fn(lambda x, u: aten.fractional_max_pool2d(x, [3, 2], [3, 4], u))
+    yield "fractional_max_pool2d", pool, (x4, drawn), None
+    yield "fractional_max_pool2d nan", pool, (holes, drawn), None
+    pool = Fn(lambda x, u: aten.fractional_max_pool3d(x, [2, 3, 1], [3, 1, 4], u))
+    yield "fractional_max_pool3d", pool, (x3, torch.rand(*x3.shape[:2], 3)), None
+    renorm = Fn(lambda x, i: aten.embedding_renorm(x, i, 1.5, 1.0))
+    yield "embedding_renorm", renorm, (floats(6, 4), torch.tensor([[1, 4], [4, 0]])), None
+    yield "where of one", Fn(lambda x: torch.where(x > 0)), (floats(3, 4),), None
     yield "bilinear", torch.nn.Bilinear(3, 4, 5), (floats(2, 3), floats(2, 4)), None
     yield "round", Fn(lambda x: (x.round(decimals=2), (x * 100).round(decimals=-1))), (rows,), None
     yield "exp2, angle", Fn(lambda x: (x.exp2(), x.angle())), (torch.cat([rows[0], SPECIAL]),), None
