@@ -140,6 +140,7 @@ static sc_status run_gather(const sc_kernel_call *call) {
     uint32_t dim = sc_call_dim(call, 1, self.rank);
     walk w;
     SC_TRY(check_index_dtype(call, &index));
+    if (index.numel == 0 && out.numel == 0) return SC_OK;
     walk_init(&w, &index);
     if (out.numel != index.numel || out.dtype != self.dtype ||
         !walk_add(&w, WALK_TARGET, &out, dim, true) ||

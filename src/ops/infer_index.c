@@ -20,7 +20,9 @@ sc_status sc_infer_gather(sc_infer *in) {
     uint32_t dim;
     SC_TRY(sc_rule_wrapped(in, "dim", self->rank, &dim));
     SC_TRY(need_index(in, index));
-    if ((self->rank ? self->rank : 1) != (index->rank ? index->rank : 1))
+    // PyTorch asks nothing of an index that has no elements.
+    if (!sc_dim_is(sc_spec_numel(in->exprs, index), 0) &&
+        (self->rank ? self->rank : 1) != (index->rank ? index->rank : 1))
         return sc_rule_fail(in, SC_ERR_SHAPE, "%s: tensor %s and index %s differ in dimensions",
                             in->op->name, sc_rule_text(in, self), sc_rule_text(in, index));
     return sc_rule_publish_like(in, (sc_dtype)self->dtype, index);
@@ -189,6 +191,14 @@ sc_status sc_infer_masked_select(sc_infer *in) {
     sc_spec spec = sc_rule_new(in, (sc_dtype)both[0]->dtype, 1);
     spec.sizes[0] = data_size(in, sc_spec_numel(in->exprs, &joint));
     return sc_rule_publish_contiguous(in, spec);
+}
+
+// Unlike other masked operators it makes its result as large as the mask.
+sc_status sc_infer_masked_scatter(sc_infer *in) {
+    const sc_spec *both[2] = {sc_rule_tensor(in, 0), sc_rule_tensor(in, 1)};
+    sc_spec joint = sc_rule_new(in, (sc_dtype)both[0]->dtype, 0);
+    SC_TRY(sc_rule_broadcast(in, both, 2, &joint));
+    return sc_rule_publish_contiguous(in, joint);
 }
 
 sc_status sc_infer_unique(sc_infer *in) {

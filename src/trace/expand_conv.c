@@ -225,6 +225,14 @@ static sc_x stride_or_kernel(sc_x stride, sc_x kernel) {
     return stride->kind == SC_X_LIST && stride->count ? stride : kernel;
 }
 
+sc_x sc_expand_max_pool1d_with_indices(sc_trace *t, const sc_x *a) {
+    sc_x stride = stride_or_kernel(a[2], a[1]);
+    sc_x both = CALL(t, max_pool2d_with_indices, sc_f_unsqueeze(t, a[0], -2), flat_pair(t, a[1], 1),
+                     flat_pair(t, stride, 1), flat_pair(t, a[3], 0), flat_pair(t, a[4], 1), a[5]);
+    sc_x values = sc_f_squeeze(t, sc_x_at(t, both, 0), -2);
+    return X_LIST(t, values, sc_f_squeeze(t, sc_x_at(t, both, 1), -2));
+}
+
 sc_x sc_expand_max_pool1d(sc_trace *t, const sc_x *a) {
     sc_x stride = stride_or_kernel(a[2], a[1]);
     sc_x out = CALL(t, max_pool2d_with_indices, sc_f_unsqueeze(t, a[0], -2), flat_pair(t, a[1], 1),

@@ -1,4 +1,6 @@
 // Expansions that make tensors from nothing: constants, ranges, masks, windows.
+#include <math.h>
+
 #include "trace/expand.h"
 
 static sc_dtype dtype_or(sc_x given, sc_dtype otherwise) {
@@ -117,6 +119,27 @@ sc_x sc_expand_exponential(sc_trace *t, const sc_x *a) {
     return CALL(t, div_Scalar, CALL(t, neg, log), a[1]);
 }
 
+// 1 for the first success of trials that succeed with probability p, 2 for the second, ...
+sc_x sc_expand_geometric(sc_trace *t, const sc_x *a) {
+    double p = sc_x_real(a[1], 0);
+    if (!(p > 0 && p < 1))
+        return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "geometric needs a probability, not %g", p);
+    sc_dtype dtype = sc_x_is_float(a[0]) ? sc_x_dtype_of(a[0]) : SC_DTYPE_F32;
+    sc_x x = CALL(t, rand, sc_x_sizes(t, a[0], 0, SC_RANK_MAX), sc_x_dtype(t, dtype), X_STRIDED,
+                  X_CPU, X_FALSE);
+    x = CALL(t, div_Scalar, CALL(t, log1p, CALL(t, neg, x)), sc_x_float(t, log1p(-p)));
+    x = CALL(t, clamp, CALL(t, ceil, x), sc_x_int(t, 1));
+    return sc_f_to(t, x, sc_x_dtype_of(a[0]));
+}
+
+// (self, median, sigma)
+sc_x sc_expand_cauchy(sc_trace *t, const sc_x *a) {
+    const double pi = 3.14159265358979323846;
+    sc_x x = CALL(t, sub_Scalar, evenly(t, a[0]), sc_x_float(t, 0.5));
+    x = CALL(t, tan, CALL(t, mul_Scalar, x, sc_x_float(t, pi)));
+    return CALL(t, add_Scalar, CALL(t, mul_Scalar, x, a[2]), a[1]);
+}
+
 sc_x sc_expand_randint_like(sc_trace *t, const sc_x *a) {
     sc_x dtype = sc_x_dtype(t, dtype_or(a[2], sc_x_dtype_of(a[0])));
     return CALL(t, randint, a[1], sc_x_sizes(t, a[0], 0, SC_RANK_MAX), dtype);
@@ -146,6 +169,12 @@ sc_x sc_expand_normal_tensors(sc_trace *t, const sc_x *a) {
         like = sc_x_at(t, both, 0);
     }
     return normal(t, sc_x_sizes(t, like, 0, SC_RANK_MAX), sc_x_dtype_of(like), mean, std);
+}
+
+// (self, mean, std) of the logarithm
+sc_x sc_expand_log_normal(sc_trace *t, const sc_x *a) {
+    sc_x sizes = sc_x_sizes(t, a[0], 0, SC_RANK_MAX);
+    return CALL(t, exp, normal(t, sizes, sc_x_dtype_of(a[0]), a[1], a[2]));
 }
 
 sc_x sc_expand_normal_(sc_trace *t, const sc_x *a) {
@@ -184,12 +213,62 @@ static sc_x linspace(sc_trace *t, sc_x start, sc_x end, int64_t steps, sc_dtype 
     return CALL(t, where_self, first_half, up, down);
 }
 
-sc_x sc_expand_linspace(sc_trace *t, const sc_x *a) {
+// An end as PyTorch takes it: integers are cut off for integers.
+static sc_x end_of_ramp(sc_trace *t, sc_x x, sc_dtype dtype) {
+    bool is_whole = sc_dtype_is_integral(dtype, true);
+    if (sc_x_is_tensor(x)) return sc_f_to(t, is_whole ? sc_f_to(t, x, dtype) : x, SC_DTYPE_F64);
+    double value = sc_x_real(x, 0);
+    return sc_f_scalar(t, sc_x_float(t, is_whole ? trunc(value) : value), SC_DTYPE_F64);
+}
+
+// The same from or to what only the program knows, in double precision.
+static sc_x computed_ramp(sc_trace *t, const sc_x *ends, int64_t steps, sc_dtype dtype) {
+    sc_x start = end_of_ramp(t, ends[0], dtype), end = end_of_ramp(t, ends[1], dtype);
+    sc_dim one = sc_dim_int(1), size = sc_dim_int(steps);
+    if (steps < 2)
+        return sc_f_clone(t, sc_f_to(t, sc_f_expand(t, start, steps ? &one : &size, 1), dtype));
+    sc_x step = CALL(t, sub_Tensor, end, start);
+    step = CALL(t, div_Scalar, step, sc_x_int(t, steps - 1));
+    sc_x range = sc_f_arange(t, sc_x_int(t, 0), sc_x_int(t, steps), SC_DTYPE_F64);
+    sc_x up = CALL(t, add_Tensor, CALL(t, mul_Tensor, range, step), start);
+    sc_x rest = CALL(t, rsub_Scalar, range, sc_x_int(t, steps - 1));
+    sc_x down = CALL(t, sub_Tensor, end, CALL(t, mul_Tensor, rest, step));
+    sc_x is_first = CALL(t, lt_Scalar, range, sc_x_float(t, (double)steps / 2));
+    return sc_f_to(t, CALL(t, where_self, is_first, up, down), dtype);
+}
+
+static bool is_complex(sc_dtype dtype) { return sc_dtype_to_real(dtype) != dtype; }
+
+static bool is_end(sc_x x) {
+    return sc_x_is_number(x) ||
+           (sc_x_is_tensor(x) && sc_x_rank(x) == 0 && !is_complex(sc_x_dtype_of(x)));
+}
+
+static sc_x ramp(sc_trace *t, const sc_x *a, sc_dtype dtype) {
     int64_t steps = sc_x_small(t, a[2], -1);
-    if (steps < 0 || !sc_x_is_number(a[0]) || !sc_x_is_number(a[1]))
-        return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Give linspace plain numbers.",
-                             "linspace from or to a computed value is not supported");
-    return linspace(t, a[0], a[1], steps, dtype_or(a[3], SC_DTYPE_F32));
+    if (steps < 0 || !is_end(a[0]) || !is_end(a[1]) || is_complex(dtype))
+        return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Give its ends as real numbers.",
+                             "a range of such ends is not supported");
+    if (sc_x_is_tensor(a[0]) || sc_x_is_tensor(a[1])) return computed_ramp(t, a, steps, dtype);
+    return linspace(t, a[0], a[1], steps, dtype);
+}
+
+sc_x sc_expand_linspace(sc_trace *t, const sc_x *a) {
+    return ramp(t, a, dtype_or(a[3], SC_DTYPE_F32));
+}
+
+// (start, end, steps, base, dtype): powers, in double precision until the last.
+sc_x sc_expand_logspace(sc_trace *t, const sc_x *a) {
+    sc_dtype dtype = dtype_or(a[4], SC_DTYPE_F32);
+    sc_x ends[3] = {a[0], a[1], a[2]};
+    for (int i = 0; i < 2 && sc_dtype_is_integral(dtype, true); i++)
+        if (sc_x_is_tensor(ends[i]) || sc_x_is_number(ends[i]))
+            ends[i] = end_of_ramp(t, a[i], dtype);
+    sc_x powers = CALL(t, pow_Scalar, a[3], ramp(t, ends, SC_DTYPE_F64));
+    if (is_complex(dtype))
+        return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Give its ends as real numbers.",
+                             "logspace of complex numbers is not supported");
+    return sc_f_to(t, powers, dtype);
 }
 
 static sc_dtype smallest_index(int64_t bound) {

@@ -70,6 +70,11 @@ sc_x sc_expand_old_triangular_solve(sc_trace *t, const sc_x *a) {
     return X_LIST(t, out, CALL(t, clone, a[1]));
 }
 
+// (self, some)
+sc_x sc_expand_old_qr(sc_trace *t, const sc_x *a) {
+    return CALL(t, linalg_qr, a[0], sc_x_str(t, sc_x_truth(a[1]) ? "reduced" : "complete"));
+}
+
 // --- Cholesky -----------------------------------------------------------------------------------
 
 sc_x sc_expand_cholesky(sc_trace *t, const sc_x *a) {
@@ -180,6 +185,7 @@ static sc_x smallest_counted(sc_trace *t, sc_x x, sc_x values, sc_x atol, sc_x r
 
 static sc_x pseudo_inverse(sc_trace *t, sc_x x, sc_x atol, sc_x rtol) {
     if (!need_rank(t, x, 2)) return x;
+    if (sc_dim_is(sc_x_numel(t, x), 0)) return sc_f_clone(t, transposed(t, x));
     sc_x all = CALL(t, _linalg_svd, x, X_FALSE, X_TRUE), values = sc_x_at(t, all, 1);
     sc_x counts = CALL(t, gt_Tensor, values, smallest_counted(t, x, values, atol, rtol));
     sc_x zero = sc_f_scalar(t, sc_x_int(t, 0), sc_x_dtype_of(values));

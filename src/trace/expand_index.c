@@ -98,6 +98,51 @@ sc_x sc_expand_scatter_value_reduce(sc_trace *t, const sc_x *a) {
     return reduced_by(t, a, sc_f_full(t, sizes, a[3], sc_x_dtype_of(a[0])));
 }
 
+// (self, dim, index, source, reduce, include_self): an index for a row is one for each element.
+sc_x sc_expand_index_reduce(sc_trace *t, const sc_x *a) {
+    bool is_scalar = sc_x_rank(a[0]) == 0;
+    sc_x x = is_scalar ? sc_f_unsqueeze(t, a[0], 0) : a[0];
+    sc_x source = sc_x_rank(a[3]) == 0 ? sc_f_unsqueeze(t, a[3], 0) : a[3];
+    uint32_t rank = sc_x_rank(x), dim = sc_x_wrap(t, a[1], rank);
+    int64_t shape[SC_RANK_MAX];
+    for (uint32_t i = 0; i < rank; i++) shape[i] = i == dim ? -1 : 1;
+    if (sc_x_rank(source) != rank || sc_x_rank(a[2]) > 1)
+        return sc_trace_fail(t, SC_ERR_SHAPE, NULL,
+                             "index_reduce needs a vector of indices, and a source of its rank");
+    sc_x index = sc_f_to(t, CALL(t, reshape, a[2], sc_x_ints(t, shape, rank)), SC_DTYPE_I64);
+    index = CALL(t, expand, index, sc_x_sizes(t, source, 0, SC_RANK_MAX));
+    sc_x how = a[4];
+    sc_x out = CALL(t, scatter_reduce_two, x, sc_x_int(t, dim), index, source, how, a[5]);
+    return is_scalar ? sc_f_squeeze(t, out, 0) : out;
+}
+
+// Indices held within the tensor.
+static sc_x safe_indices(sc_trace *t, sc_x x, sc_x list) {
+    sc_x items[SC_RANK_MAX];
+    uint32_t count = list->kind == SC_X_LIST ? list->count : 0;
+    if (count > sc_x_rank(x)) return sc_trace_fail(t, SC_ERR_SHAPE, NULL, "too many indices");
+    for (uint32_t i = 0; i < count; i++) {
+        sc_x most = sc_x_dim(t, sc_trace_sub(t, sc_x_size(x, i), sc_dim_int(1)));
+        sc_x least = sc_x_dim(t, sc_trace_sub(t, sc_dim_int(0), sc_x_size(x, i)));
+        bool is_index = sc_x_is_tensor(list->items[i]);
+        items[i] = list->items[i];
+        if (is_index) items[i] = CALL(t, clamp, items[i], least, most);
+    }
+    return sc_x_list(t, items, count);
+}
+
+// (self, mask, indices, fill): where the mask is not set, indices may be anything.
+sc_x sc_expand_masked_index(sc_trace *t, const sc_x *a) {
+    sc_x found = CALL(t, index_Tensor, a[0], safe_indices(t, a[0], a[2]));
+    return CALL(t, masked_fill_Scalar, found, CALL(t, logical_not, a[1]), a[3]);
+}
+
+// (self, mask, indices, values)
+sc_x sc_expand_masked_index_put(sc_trace *t, const sc_x *a) {
+    sc_x values = CALL(t, masked_fill_Scalar, a[3], CALL(t, logical_not, a[1]), sc_x_int(t, 0));
+    return CALL(t, index_put, a[0], safe_indices(t, a[0], a[2]), values, X_TRUE);
+}
+
 // --- Scattering a view back ---------------------------------------------------------------------
 
 sc_x sc_expand_select_scatter(sc_trace *t, const sc_x *a) {

@@ -43,6 +43,25 @@ sc_x sc_expand_atleast_1d(sc_trace *t, const sc_x *a) { return all_at_least(t, a
 sc_x sc_expand_atleast_2d(sc_trace *t, const sc_x *a) { return all_at_least(t, a[0], 2); }
 sc_x sc_expand_atleast_3d(sc_trace *t, const sc_x *a) { return all_at_least(t, a[0], 3); }
 
+// Matrices along the diagonal: the rows of each are as wide as all are together.
+sc_x sc_expand_block_diag(sc_trace *t, const sc_x *a) {
+    sc_x list = all_at_least(t, a[0], 2);
+    sc_dim before = sc_dim_int(0), total = sc_dim_int(0);
+    sc_x *rows = sc_new_array(t->arena, sc_x, list->count + 1);
+    for (uint32_t i = 0; i < list->count; i++) {
+        if (sc_x_rank(list->items[i]) != 2)
+            return sc_trace_fail(t, SC_ERR_SHAPE, NULL, "block_diag takes matrices");
+        total = sc_trace_add(t, total, sc_x_size(list->items[i], 1));
+    }
+    for (uint32_t i = 0; i < list->count; i++) {
+        sc_dim end = sc_trace_add(t, before, sc_x_size(list->items[i], 1));
+        sc_x around = X_LIST(t, sc_x_dim(t, before), sc_x_dim(t, sc_trace_sub(t, total, end)));
+        rows[i] = CALL(t, constant_pad_nd, list->items[i], around);
+        before = end;
+    }
+    return CALL(t, cat, sc_x_list(t, rows, list->count), sc_x_int(t, 0));
+}
+
 sc_x sc_expand_hstack(sc_trace *t, const sc_x *a) {
     sc_x list = all_at_least(t, a[0], 1);
     return CALL(t, cat, list, sc_x_int(t, sc_x_rank(sc_x_at(t, list, 0)) == 1 ? 0 : 1));

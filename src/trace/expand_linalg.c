@@ -181,7 +181,15 @@ sc_x sc_expand_addmv(sc_trace *t, const sc_x *a) {
     return CALL(t, add_Tensor, out, CALL(t, mul_Tensor, a[0], a[3]));
 }
 
+// Of booleans it is "or", and "and" of the two: beta and alpha say whether either counts.
+static sc_x addr_of_bools(sc_trace *t, const sc_x *a) {
+    sc_x product = CALL(t, outer, a[1], a[2]);
+    if (is_zero(a[4])) product = CALL(t, full_like, product, X_FALSE);
+    return is_zero(a[3]) ? product : CALL(t, logical_or, a[0], product);
+}
+
 sc_x sc_expand_addr(sc_trace *t, const sc_x *a) {
+    if (sc_x_dtype_of(a[0]) == SC_DTYPE_BOOL) return addr_of_bools(t, a);
     sc_dim sizes[2] = {sc_x_size(a[1], 0), sc_x_size(a[2], 0)};
     sc_x self = sc_f_expand(t, a[0], sizes, 2);
     if (is_zero(a[3])) return CALL(t, mul_Tensor, CALL(t, outer, a[1], a[2]), a[4]);

@@ -1,6 +1,20 @@
 // Expansions that only rearrange: reshape and its relatives, permutations, splits.
 #include "trace/expand.h"
 
+// --- Transposes ---------------------------------------------------------------------------------
+
+static bool is_complex(sc_x x) { return sc_dtype_to_real(sc_x_dtype_of(x)) != sc_x_dtype_of(x); }
+
+// Of complex numbers the conjugate too, which is no view.
+sc_x sc_expand_adjoint(sc_trace *t, const sc_x *a) {
+    sc_x x = CALL(t, transpose_int, a[0], sc_x_int(t, -2), sc_x_int(t, -1));
+    return is_complex(x) ? CALL(t, _conj_physical, x) : x;
+}
+
+sc_x sc_expand_conj_physical(sc_trace *t, const sc_x *a) {
+    return is_complex(a[0]) ? CALL(t, _conj_physical, a[0]) : a[0];
+}
+
 // --- Reshape ------------------------------------------------------------------------------------
 
 // A contiguous tensor is viewed with the sizes as the caller wrote them, -1 included; other views,
@@ -78,6 +92,22 @@ sc_x sc_expand_squeeze_all(sc_trace *t, const sc_x *a) {
 
 sc_x sc_expand_expand_as(sc_trace *t, const sc_x *a) {
     return CALL(t, expand, a[0], sc_x_sizes(t, a[1], 0, SC_RANK_MAX));
+}
+
+// What was broadcast to the tensor's sizes, summed back.
+sc_x sc_expand_sum_to_size(sc_trace *t, const sc_x *a) {
+    uint32_t rank = sc_x_rank(a[0]), count = a[1]->kind == SC_X_LIST ? a[1]->count : 0, summed = 0;
+    int64_t dims[SC_RANK_MAX];
+    if (count > rank)
+        return sc_trace_fail(t, SC_ERR_SHAPE, NULL, "sum_to_size gives no more dimensions");
+    for (uint32_t i = 0; i < rank; i++) {
+        bool is_new = i < rank - count;
+        bool is_one = !is_new && sc_x_number(a[1]->items[i - (rank - count)], 0) == 1;
+        if (is_new || (is_one && !sc_dim_is(sc_x_size(a[0], i), 1))) dims[summed++] = i;
+    }
+    if (summed == 0) return a[0];
+    sc_x out = sc_f_sum(t, a[0], sc_x_ints(t, dims, summed), true);
+    return rank > count ? CALL(t, view, out, a[1]) : out;
 }
 
 // Sizes that broadcast two shapes, as PyTorch infers them: the size that is not 1.

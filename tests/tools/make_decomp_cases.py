@@ -20,6 +20,7 @@ import decomp_programs  # noqa: E402, F401
 import decomp_dynamic  # noqa: E402, F401
 import decomp_layouts  # noqa: E402, F401
 import decomp_numeric  # noqa: E402, F401
+import decomp_operators  # noqa: E402, F401
 import decomp_quant  # noqa: E402, F401
 from decomp_case import BY_NUMBERS, CASES  # noqa: E402
 
@@ -89,7 +90,7 @@ def table():
 
 def run(graph, inputs, state):
     """What torch computes for a core graph without subgraphs: results by the mutated buffer's name,
-    or "" for the user's."""
+    and the user's as a list by ""."""
     formats = {"contiguous": torch.contiguous_format, "preserve": torch.preserve_format}
     scope = {short: dtype for dtype, short in DTYPES.items()} | formats | vars(torch)
     values, inputs, results = {}, iter(inputs), {}
@@ -114,7 +115,10 @@ def run(graph, inputs, state):
             values.update(zip(names, result if several else [result]))
         elif line.startswith("  return "):
             for name, target in re.findall(r'%(\w+)(?: buffer_mutation "([\w.]+)")?', line):
-                results[target] = values[name]
+                if target:
+                    results[target] = values[name]
+                else:
+                    results.setdefault("", []).append(values[name])
         elif line and not re.match(r"method |  symbol |}|  _assert_scalar", line):
             raise ValueError("cannot run: " + line)
     return results
@@ -123,7 +127,7 @@ def run(graph, inputs, state):
 def check_numbers(module, args, graph):
     state = {name: tensor.clone() for name, tensor in module.state_dict().items()}
     results = run(graph, args, state)
-    expected = {"": module(*args)} | dict(module.named_buffers())
+    expected = {"": torch.utils._pytree.tree_leaves(module(*args))} | dict(module.named_buffers())
     # PyTorch's kernels round what they compute halves with to halves; its decompositions do not.
     halves = {"rtol": 4e-3, "atol": 4e-3} if args[0].dtype == torch.float16 else {}
     torch.testing.assert_close(results.pop(""), expected.pop(""), check_stride=True, equal_nan=True,
