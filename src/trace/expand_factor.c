@@ -183,6 +183,13 @@ static sc_x smallest_counted(sc_trace *t, sc_x x, sc_x values, sc_x atol, sc_x r
     return CALL(t, maximum, number_or_tensor(t, atol, dtype), relative);
 }
 
+// Of a matrix that is said to be symmetric, PyTorch reads the lower triangle alone.
+static sc_x read_as(sc_trace *t, sc_x x, sc_x hermitian) {
+    if (!sc_x_truth(hermitian)) return x;
+    sc_x below = CALL(t, tril, x, sc_x_int(t, -1));
+    return CALL(t, add_Tensor, CALL(t, tril, x), transposed(t, below));
+}
+
 static sc_x pseudo_inverse(sc_trace *t, sc_x x, sc_x atol, sc_x rtol) {
     if (!need_rank(t, x, 2)) return x;
     if (sc_dim_is(sc_x_numel(t, x), 0)) return sc_f_clone(t, transposed(t, x));
@@ -195,16 +202,27 @@ static sc_x pseudo_inverse(sc_trace *t, sc_x x, sc_x atol, sc_x rtol) {
     return times(t, right, transposed(t, sc_x_at(t, all, 0)));
 }
 
-// (self, atol, rtol, hermitian): of a hermitian matrix the same by another way.
-sc_x sc_expand_pinv(sc_trace *t, const sc_x *a) { return pseudo_inverse(t, a[0], a[1], a[2]); }
+// (self, atol, rtol, hermitian)
+sc_x sc_expand_pinv(sc_trace *t, const sc_x *a) {
+    return pseudo_inverse(t, read_as(t, a[0], a[3]), a[1], a[2]);
+}
+
+// (self, rcond, hermitian)
+sc_x sc_expand_pinv_rcond(sc_trace *t, const sc_x *a) {
+    return pseudo_inverse(t, read_as(t, a[0], a[2]), sc_x_float(t, 0), a[1]);
+}
 
 sc_x sc_expand_pinverse(sc_trace *t, const sc_x *a) {
     return pseudo_inverse(t, a[0], sc_x_float(t, 0), a[1]);
 }
 
 sc_x sc_expand_matrix_rank(sc_trace *t, const sc_x *a) {
-    sc_x values = singular_values(t, a[0]);
-    sc_x least = smallest_counted(t, a[0], values, a[1], a[2]);
+    uint32_t rank = sc_x_rank(a[0]);
+    if (!need_rank(t, a[0], 2)) return a[0];
+    if (sc_dim_is(sc_x_numel(t, a[0]), 0))
+        return sc_f_zeros(t, sc_x_sizes(t, a[0], 0, rank - 2), SC_DTYPE_I64);
+    sc_x x = read_as(t, a[0], a[3]), values = singular_values(t, x);
+    sc_x least = smallest_counted(t, x, values, a[1], a[2]);
     return sc_f_sum(t, CALL(t, gt_Tensor, values, least), X_INTS(t, -1), false);
 }
 

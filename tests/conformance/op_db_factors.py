@@ -56,20 +56,34 @@ def of_qr(inputs, results):
     return [r.abs()] if q.numel() == 0 else [q @ r, gram(q), r.abs()]
 
 
-def of_sort(inputs, results):
-    """Of equals any may come first: the places are right if the values stand there."""
+def stand(tensor, places, values):
+    """Whether the values are found at these places, along whichever dim."""
+    if tensor.dim() == 0:
+        return True
+    for dim in range(tensor.dim()):
+        shape = [*tensor.shape[:dim], -1, *tensor.shape[dim + 1 :]]
+        try:
+            found = tensor.gather(dim, places.reshape(shape))
+        except RuntimeError:
+            continue
+        pairs = zip(found.reshape(-1).tolist(), values.reshape(-1).tolist(), strict=True)
+        if all(x == y or (x != x and y != y) for x, y in pairs):
+            return True
+    return False
+
+
+def of_values(inputs, results):
+    """Of equals any may be chosen or come first: the places are right if the values stand there."""
     values, places = results
-    stands = [
-        torch.equal(inputs[0].gather(dim, places).nan_to_num(nan=7.0), values.nan_to_num(nan=7.0))
-        for dim in range(values.dim())
-        if places.shape[:dim] == inputs[0].shape[:dim]
-    ]
-    return [values, torch.tensor(any(stands) or values.dim() == 0)]
+    return [values, torch.tensor(stand(inputs[0], places, values))]
 
 
 REMADE = {
-    "sort": of_sort,
-    "topk": of_sort,
+    "sort": of_values,
+    "topk": of_values,
+    "mode": of_values,
+    "median": of_values,
+    "kthvalue": of_values,
     "svd": of_old_svd,
     "linalg.svd": of_svd,
     "linalg.eigh": of_eigh,

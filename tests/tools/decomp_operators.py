@@ -37,6 +37,12 @@ number("addr_bool", lambda x, a, b: (torch.addr(x > 0, a > 0, b > 0),
 number("masked_scatter_wide", lambda x, y: x.masked_scatter(y > 0, y), (3,), (2, 3))
 number("gather_nothing", lambda x: x.gather(0, torch.zeros(2, 0, dtype=torch.int64)), (5,))
 number("pinverse_nothing", lambda x: torch.linalg.pinv(x[:, :0]), (3, 2))
+LOWER = torch.tensor([[2.0, 9.0, -5.0], [1.0, 3.0, 7.0], [0.5, -1.0, 4.0]])
+number("pinv_symmetric", lambda x: torch.linalg.pinv(x, hermitian=True), LOWER)
+number("pinv_rcond", lambda x: torch.linalg.pinv(x, 1e-3, hermitian=True), LOWER)
+number("rank_symmetric", lambda x: torch.linalg.matrix_rank(x, hermitian=True), LOWER.triu())
+number("rank_float", lambda x: torch.linalg.matrix_rank(x, atol=1.0, rtol=0.1), LOWER)
+number("rank_nothing", lambda x: torch.linalg.matrix_rank(x[:, :0]), (3, 2))
 number("qr_old", lambda x: torch.qr(x)[0].abs(), (4, 3))
 number("softmax_backward", lambda g, x: (aten._softmax_backward_data(g, x.softmax(1), 1, g.dtype),
        aten._log_softmax_backward_data(g, x.log_softmax(0), 0, g.dtype)), A, A)
