@@ -26,12 +26,6 @@ sc_x sc_official_randn_like(sc_trace *t, const sc_x *a) {
     return CALL(t, randn, sizes(t), sc_x_dtype(t, dtype_of_result(t)), X_STRIDED, X_CPU, X_FALSE);
 }
 
-// (self, mean, std, generator)
-sc_x sc_official_normal(sc_trace *t, const sc_x *a) {
-    sc_x x = CALL(t, randn, sizes(t), sc_x_dtype(t, dtype_of_result(t)), X_STRIDED, X_CPU, X_FALSE);
-    return CALL(t, add_Tensor, CALL(t, mul_Tensor, x, a[2]), a[1]);
-}
-
 // (self, from, to, generator)
 sc_x sc_official_uniform(sc_trace *t, const sc_x *a) {
     const double from = sc_x_real(a[1], 0), to = sc_x_real(a[2], 1);
