@@ -83,14 +83,6 @@ sc_x sc_expand_threshold(sc_trace *t, const sc_x *a) {
     return CALL(t, where_self, below, scalar_like(t, a[2], a[0]), a[0]);
 }
 
-sc_x sc_expand_rrelu(sc_trace *t, const sc_x *a) {
-    if (sc_x_truth(a[3]))
-        return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Export the model in eval mode.",
-                             "rrelu in training mode is not supported");
-    double slope = (sc_x_real(a[1], 0) + sc_x_real(a[2], 0)) / 2;
-    return CALL(t, leaky_relu, a[0], sc_x_float(t, slope));
-}
-
 // half_to_float asks the primitive for it only on devices that fuse the cast: never here.
 static sc_x cast_for_softmax(sc_trace *t, sc_x x, sc_x dtype) {
     if (dtype->kind != SC_X_DTYPE || dtype->code == sc_x_dtype_of(x)) return x;
@@ -142,13 +134,6 @@ static sc_x undropped(sc_trace *t, sc_x x) {
 sc_x sc_expand_dropout(sc_trace *t, const sc_x *a) {
     if (!sc_x_truth(a[2]) || sc_x_real(a[1], 0) == 0) return undropped(t, a[0]);
     return sc_x_at(t, CALL(t, native_dropout, a[0], a[1], X_TRUE), 0);
-}
-
-// Dropping whole features, or keeping mean and variance: only eval mode is a plain matter.
-sc_x sc_expand_other_dropout(sc_trace *t, const sc_x *a) {
-    if (!sc_x_truth(a[2]) || sc_x_real(a[1], 0) == 0) return a[0];
-    return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Export the model in eval mode.",
-                         "this kind of dropout in training mode is not supported");
 }
 
 // --- Arithmetic ---------------------------------------------------------------------------------

@@ -160,11 +160,19 @@ sc_x sc_expand_inner(sc_trace *t, const sc_x *a) {
     return CALL(t, tensordot, a[0], a[1], X_INTS(t, -1), X_INTS(t, -1));
 }
 
-// beta * self + alpha * result
+// Of integers a fraction is cut off, as PyTorch does where it takes one.
+static sc_x factor(sc_trace *t, sc_x by, sc_x of) {
+    if (sc_x_is_float(of) || by->kind != SC_X_FLOAT || !(fabs(by->f) < 2147483648.0)) return by;
+    return sc_x_int(t, (int64_t)by->f);
+}
+
+// beta * self + alpha * result; sums of integers are no wider here than what is summed
 static sc_x added(sc_trace *t, const sc_x *a, sc_x result) {
-    if (!is_one(a[4])) result = CALL(t, mul_Tensor, result, a[4]);
-    if (is_zero(a[3])) return result;
-    sc_x self = is_one(a[3]) ? a[0] : CALL(t, mul_Tensor, a[0], a[3]);
+    sc_x beta = factor(t, a[3], a[1]), alpha = factor(t, a[4], a[1]);
+    result = sc_f_to(t, result, sc_x_dtype_of(a[1]));
+    if (!is_one(alpha)) result = CALL(t, mul_Tensor, result, alpha);
+    if (is_zero(beta)) return result;
+    sc_x self = is_one(beta) ? a[0] : CALL(t, mul_Tensor, a[0], beta);
     return CALL(t, add_Tensor, self, result);
 }
 
@@ -176,9 +184,11 @@ sc_x sc_expand_addbmm(sc_trace *t, const sc_x *a) {
 }
 
 sc_x sc_expand_addmv(sc_trace *t, const sc_x *a) {
-    sc_x out = CALL(t, mul_Tensor, CALL(t, mv, a[1], a[2]), a[4]);
-    if (is_zero(a[3])) return out;
-    return CALL(t, add_Tensor, out, CALL(t, mul_Tensor, a[0], a[3]));
+    sc_x beta = factor(t, a[3], a[1]), alpha = factor(t, a[4], a[1]);
+    sc_x product = sc_f_to(t, CALL(t, mv, a[1], a[2]), sc_x_dtype_of(a[1]));
+    sc_x out = CALL(t, mul_Tensor, product, alpha);
+    if (is_zero(beta)) return out;
+    return CALL(t, add_Tensor, out, CALL(t, mul_Tensor, a[0], beta));
 }
 
 // Of booleans it is "or", and "and" of the two: beta and alpha say whether either counts.

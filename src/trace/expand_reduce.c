@@ -143,11 +143,12 @@ sc_x sc_expand_norm_dim_dtype(sc_trace *t, const sc_x *a) {
     return vector_norm(t, a[0], order_or_two(t, a[1]), a[2], sc_x_truth(a[3]), a[4]);
 }
 
+// (self, ord, dim, keepdim, dtype): of vectors, of matrices, or of all there is
 sc_x sc_expand_linalg_norm(sc_trace *t, const sc_x *a) {
-    bool matrix = a[2]->kind == SC_X_LIST ? a[2]->count == 2 : sc_x_rank(a[0]) == 2;
+    bool listed = a[2]->kind == SC_X_LIST;
+    bool matrix = listed ? a[2]->count == 2 : sc_x_rank(a[0]) == 2;
     if (!sc_x_is_none(a[1]) && matrix)
-        return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Use torch.linalg.vector_norm.",
-                             "a matrix norm other than Frobenius is not supported");
+        return CALL(t, linalg_matrix_norm, a[0], a[1], listed ? a[2] : X_INTS(t, 0, 1), a[3], a[4]);
     sc_x order = sc_x_is_none(a[1]) ? sc_x_float(t, 2.0) : a[1];
     return CALL(t, linalg_vector_norm, a[0], order, a[2], a[3], a[4]);
 }

@@ -194,7 +194,6 @@ sc_x sc_expand_col2im(sc_trace *t, const sc_x *a) {
 }
 
 sc_x sc_expand_grid_sampler(sc_trace *t, const sc_x *a) {
-    if (sc_x_rank(a[0]) == 4) return CALL(t, grid_sampler_2d, a[0], a[1], a[2], a[3], a[4]);
-    return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Sample a 4-dimensional input.",
-                         "grid_sample does not take a rank-%u input", sc_x_rank(a[0]));
+    if (sc_x_rank(a[0]) == 5) return CALL(t, grid_sampler_3d, a[0], a[1], a[2], a[3], a[4]);
+    return CALL(t, grid_sampler_2d, a[0], a[1], a[2], a[3], a[4]);
 }

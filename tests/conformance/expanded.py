@@ -2,6 +2,7 @@
 with the target executorch and with sconce, run by the official runtime and by this one, and
 compared with what PyTorch computes."""
 
+import expanded_names
 import torch
 import torch.nn.functional as F
 
@@ -152,6 +153,8 @@ def cases():
     )
     yield "cropped", Fn(lambda x: F.pad(x, (-1, 2, -2, -1), value=3.0)), (rows,), None
     yield "randperm", Fn(lambda x: torch.sort(torch.randperm(9))[0] + x), (whole(5, 9),), None
+    for name, function, inputs in expanded_names.cases():
+        yield name, Fn(function), inputs, None
 
 
 def judge(run, name, module, inputs, dynamic, folder):

@@ -165,3 +165,50 @@ case(
     lambda x, o, w: torchvision.ops.deform_conv2d(x, o, w, padding=1),
     *((2, 3, 6, 6), (2, 18, 6, 6), (4, 3, 3, 3)),
 )
+
+# What is expanded to factorisations, looked up in rows, or found by neighbours.
+number("lu", L.lu, SPD)
+number("lu_solve", lambda x, b: L.lu_solve(*L.lu_factor(x), b), SPD, (2, 4, 3))
+number("lu_solve_right",
+       lambda x, b: L.lu_solve(*L.lu_factor(x), b, left=False, adjoint=True), SPD, (2, 3, 4))
+number("householder_product", L.householder_product, (2, 5, 3), torch.rand(2, 3))
+number("ormqr", lambda x, t, y: torch.ormqr(x, t, y, transpose=True), (5, 3), torch.rand(3), (5, 2))
+for p in (None, "fro", "nuc", 1, -1, 2, -2, float("inf")):
+    number(f"cond_{p}", lambda x, p=p: L.cond(x, p), SPD)
+number("linalg_norm", lambda x: L.norm(x, 1) + L.norm(x, "nuc") + L.norm(x, "fro", (0, 1)), (5, 3))
+number("nuclear_norm", lambda x: torch.nuclear_norm(x), (5, 3))
+number("matrix_rank_tol", lambda x: L.matrix_rank(x, tol=1.0), SPD)
+number("tensorinv", lambda x: L.tensorinv(x.reshape(2, 2, 4), ind=2), SPD[0])
+number("tensorsolve", lambda x, b: L.tensorsolve(x.reshape(2, 2, 4), b), SPD[0], (2, 2))
+number("vander", lambda x: torch.vander(x, 3), (4,))
+number("linalg_vander", lambda x: L.vander(x), (2, 4))
+VOLUME, AT = (2, 2, 3, 4, 5), torch.rand(2, 2, 3, 4, 3) * 2.6 - 1.3
+for mode in ("bilinear", "nearest"):
+    for padding in ("zeros", "border", "reflection"):
+        for corners in (True, False):
+            number(f"grid_sample_3d_{mode}_{padding}_{corners}",
+                   lambda x, g, how=(mode, padding, corners): F.grid_sample(x, g, *how),
+                   *(VOLUME, AT))
+number("nonzero_static", lambda x: torch.nonzero_static(x > 0, size=30, fill_value=7), A)
+number("nonzero_static_few", lambda x: torch.nonzero_static(x > 0, size=3), A)
+number("searchsorted_number", lambda x: torch.searchsorted(x, 0.3), torch.arange(4.0))
+number("searchsorted_right", lambda x: torch.searchsorted(x, 1, right=True), torch.arange(4.0))
+number("isin_number", lambda x: torch.isin(2, x), torch.arange(4))
+SCALES, ZEROS = torch.rand(6) + 0.05, torch.arange(6, dtype=torch.int32) - 3
+number("fake_quantize_tensors",
+       lambda x, s, z: torch.fake_quantize_per_tensor_affine(x, s[0], z[0], -8, 7), A, SCALES,
+       ZEROS)
+number("fake_quantize_channels",
+       lambda x, s, z: torch.fake_quantize_per_channel_affine(x, s, z, 1, -8, 7), A, SCALES, ZEROS)
+number("fake_quantize_channels_float",
+       lambda x, s, z: torch.fake_quantize_per_channel_affine(x, s, z + 0.0, 1, -8, 7), A, SCALES,
+       ZEROS)
+number("fake_quantize_learned",
+       lambda x, s, z: torch._fake_quantize_learnable_per_channel_affine(x, s, z + 0.3, 1, -8, 7),
+       A, SCALES, ZEROS)
+number("fake_quantize_mask",
+       lambda x: torch.ops.aten.fake_quantize_per_tensor_affine_cachemask(x, 0.1, 3, -8, 7)[1], A)
+WHOLE = torch.arange(12, dtype=torch.int32).reshape(3, 4)
+number("addmv_whole", lambda x, y: torch.addmv(y[:3], x, y, alpha=1.5, beta=2.5), WHOLE, WHOLE[1])
+number("baddbmm_whole", lambda x: torch.baddbmm(x[None], x[None], x[None], alpha=1.5, beta=2.5),
+       WHOLE[:, :3])

@@ -26,7 +26,7 @@ from decomp_case import BY_NUMBERS, CASES  # noqa: E402
 
 # Torch 2.13 decomposes these differently from 2.14: their core graphs are what ours makes, and
 # tests/unit/gold_test.c compares them with the graphs of 2.14 in tests/decompose/gold.
-BY_GOLD = {"gn_cl", "gn_nc", "sdpa_3d", "dropout_eval", "tfenc"}
+BY_GOLD = {"gn_cl", "gn_nc", "sdpa_3d", "dropout_eval", "tfenc", "normal_", "multinomial"}
 
 # Core graphs of ours, too: better expanded than kept (as batch norm in training mode, which no
 # runtime has), or kept than computed again, copies into buffers, of which PyTorch forgets that they

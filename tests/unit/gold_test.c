@@ -243,6 +243,8 @@ static const struct {
     const char *name, *why;
 } deviations[] = {
     {"inverse", CHECKED},
+    {"normal_", "drawn as all normal numbers are: no runtime has normal_functional"},
+    {"multinomial", "drawn by even numbers: no runtime has the operator"},
     {"det", "one operator gives the factors of all determinants"},
     {"cholesky", CHECKED},
     {"bn2d_train", "PyTorch keeps batch norm in training mode: no runtime has the operator"},

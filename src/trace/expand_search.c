@@ -1,0 +1,74 @@
+// Expansions of searches that start from a number, and of places whose count is given.
+// In wasm: -Os
+#include "trace/expand.h"
+
+// The dtype that a number and a tensor have together.
+static sc_dtype together(sc_x number, sc_x x) {
+    return number->kind == SC_X_FLOAT && !sc_x_is_float(x) ? SC_DTYPE_F32 : sc_x_dtype_of(x);
+}
+
+// (sorted_sequence, self, out_int32, right, side, sorter)
+sc_x sc_expand_searchsorted_number(sc_trace *t, const sc_x *a) {
+    const sc_dtype dtype = together(a[1], a[0]);
+    sc_x number = sc_f_scalar(t, a[1], dtype);
+    return CALL(t, searchsorted_Tensor, sc_f_to(t, a[0], dtype), number, a[2], a[3], a[4], a[5]);
+}
+
+// (self, boundaries, out_int32, right)
+sc_x sc_expand_bucketize_number(sc_trace *t, const sc_x *a) {
+    const sc_dtype dtype = together(a[0], a[1]);
+    sc_x number = sc_f_scalar(t, a[0], dtype);
+    return CALL(t, bucketize_Tensor, number, sc_f_to(t, a[1], dtype), a[2], a[3]);
+}
+
+// (element, test_elements, assume_unique, invert)
+sc_x sc_expand_isin_number(sc_trace *t, const sc_x *a) {
+    const sc_dtype dtype = together(a[0], a[1]);
+    sc_x number = sc_f_scalar(t, a[0], dtype);
+    return CALL(t, isin_Tensor_Tensor, number, sc_f_to(t, a[1], dtype), a[2], a[3]);
+}
+
+// (self, other)
+sc_x sc_expand_remainder_of_number(sc_trace *t, const sc_x *a) {
+    const sc_dtype dtype = together(a[0], a[1]);
+    return CALL(t, remainder_Tensor, sc_f_scalar(t, a[0], dtype), sc_f_to(t, a[1], dtype));
+}
+
+// Of the places in a flat tensor, what they are along one of its dims.
+static sc_x along(sc_trace *t, sc_x places, int64_t step, int64_t size) {
+    sc_x floor = sc_x_str(t, "floor");
+    sc_x at = CALL(t, div_Scalar_mode, places, sc_x_int(t, step), floor);
+    sc_x turns = CALL(t, div_Scalar_mode, at, sc_x_int(t, size), floor);
+    return CALL(t, sub_Tensor, at, CALL(t, mul_Scalar, turns, sc_x_int(t, size)));
+}
+
+// (self, size, fill_value): as many rows as are asked for, the first of those that are found. Each
+// one found goes to the row of its number, all others to one row more, which is left off.
+sc_x sc_expand_nonzero_static(sc_trace *t, const sc_x *a) {
+    const int64_t rows = sc_x_small(t, a[1], 0);
+    const uint32_t rank = sc_x_rank(a[0]);
+    int64_t sizes[SC_RANK_MAX], count = 1, step = 1;
+    sc_x zero = sc_x_int(t, 0), columns[SC_RANK_MAX];
+    for (uint32_t i = 0; i < rank; i++)
+        if (!sc_mul_i64(count, sizes[i] = sc_x_static_size(t, a[0], i), &count) ||
+            count > INT32_MAX)
+            return sc_trace_fail(t, SC_ERR_LIMIT, NULL, "nonzero_static of too large a tensor");
+    if (rank == 0 || rows < 1 || count < 1)
+        return sc_trace_fail(t, SC_ERR_UNSUPPORTED, NULL,
+                             "nonzero_static needs a tensor with elements, and rows to fill");
+    sc_dim flat = sc_dim_int(count);
+    sc_x found = CALL(t, ne_Scalar, sc_f_reshape(t, a[0], &flat, 1), zero);
+    sc_x number = CALL(t, cumsum, sc_f_to(t, found, SC_DTYPE_I64), zero);
+    number = CALL(t, sub_Scalar, number, sc_x_int(t, 1));
+    sc_x fits = CALL(t, logical_and, found, CALL(t, lt_Scalar, number, a[1]));
+    sc_x beyond = sc_f_scalar(t, a[1], SC_DTYPE_I64);
+    sc_x all = sc_f_arange(t, zero, sc_x_int(t, count), SC_DTYPE_NONE);
+    sc_x out = sc_f_full(t, X_INTS(t, rows + 1), sc_x_int(t, -1), SC_DTYPE_I64);
+    out = CALL(t, scatter_src, out, zero, CALL(t, where_self, fits, number, beyond), all);
+    out = sc_f_slice(t, out, 0, zero, a[1]);
+    for (uint32_t i = rank; i-- > 0; step *= sizes[i])
+        columns[i] = sc_f_unsqueeze(t, along(t, out, step, sizes[i]), 1);
+    sc_x table = sc_f_cat(t, columns, rank, 1);
+    sc_x empty = CALL(t, lt_Scalar, sc_f_unsqueeze(t, out, 1), zero);
+    return CALL(t, where_self, empty, sc_f_scalar(t, a[2], SC_DTYPE_I64), table);
+}

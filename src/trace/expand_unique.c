@@ -1,0 +1,112 @@
+// Expansions of what finds equal neighbours, single numbers or slices, and counts them.
+// In wasm: -Os
+#include "trace/expand.h"
+
+// Slices are put in order column by column, from the last; so many of them at most.
+#define COLUMNS_MAX 64
+
+static sc_x first_of(sc_trace *t, sc_x x, int64_t start, sc_x end) {
+    return sc_f_slice(t, x, 0, sc_x_int(t, start), end);
+}
+
+// Rows, each a slice of x along the dim.
+static sc_x rows_of(sc_trace *t, sc_x x, int64_t dim) {
+    sc_dim sizes[2];
+    x = CALL(t, movedim_int, x, sc_x_int(t, dim), sc_x_int(t, 0));
+    sizes[0] = sc_x_size(x, 0);
+    sizes[1] = sc_dim_int(1);
+    for (uint32_t i = 1; i < sc_x_rank(x); i++)
+        sizes[1] = sc_trace_mul(t, sizes[1], sc_x_size(x, i));
+    return sc_f_reshape(t, x, sizes, 2);
+}
+
+// Does a row begin something new? The first one does.
+static sc_x beginnings(sc_trace *t, sc_x rows) {
+    sc_x differ =
+        CALL(t, ne_Tensor, first_of(t, rows, 1, X_NONE), first_of(t, rows, 0, sc_x_int(t, -1)));
+    if (sc_x_rank(rows) == 2) differ = CALL(t, any_dim, differ, sc_x_int(t, 1), X_FALSE);
+    sc_x one = sc_f_full(t, X_INTS(t, 1), X_TRUE, SC_DTYPE_BOOL);
+    sc_x parts[2] = {one, differ};
+    return sc_f_cat(t, parts, 2, 0);
+}
+
+static sc_x groups(sc_trace *t, sc_x begins) {
+    sc_x number = CALL(t, cumsum, sc_f_to(t, begins, SC_DTYPE_I64), sc_x_int(t, 0));
+    return CALL(t, sub_Scalar, number, sc_x_int(t, 1));
+}
+
+// Where they begin, as a vector as long as the result is.
+static sc_x places(sc_trace *t, sc_x begins) {
+    sc_x all = sc_f_arange(t, sc_x_int(t, 0), sc_x_dim(t, sc_x_size(begins, 0)), SC_DTYPE_NONE);
+    return CALL(t, masked_select, all, begins);
+}
+
+static sc_x lengths(sc_trace *t, sc_x starts, sc_x begins) {
+    sc_x size = sc_f_scalar(t, sc_x_dim(t, sc_x_size(begins, 0)), SC_DTYPE_I64);
+    sc_x parts[2] = {first_of(t, starts, 1, X_NONE), sc_f_unsqueeze(t, size, 0)};
+    return CALL(t, sub_Tensor, sc_f_cat(t, parts, 2, 0), starts);
+}
+
+static sc_x none(sc_trace *t) { return sc_f_zeros(t, X_INTS(t, 0), SC_DTYPE_I64); }
+
+static bool has_rows(sc_trace *t, sc_x x, sc_x dim, uint32_t *out) {
+    *out = sc_x_is_none(dim) ? 0 : sc_x_wrap(t, dim, sc_x_rank(x));
+    if (sc_x_rank(x) > 0 && !sc_dim_is(sc_x_size(x, *out), 0)) return true;
+    sc_trace_fail(t, SC_ERR_UNSUPPORTED, NULL, "needs a dimension that is not empty");
+    return false;
+}
+
+// (self, return_inverse, return_counts, dim): of slices everything is given, asked for or not
+sc_x sc_expand_unique_consecutive(sc_trace *t, const sc_x *a) {
+    bool flat = sc_x_is_none(a[3]);
+    sc_dim all = sc_x_numel(t, a[0]);
+    sc_x x = flat ? sc_f_reshape(t, a[0], &all, 1) : a[0];
+    uint32_t dim;
+    if (!has_rows(t, x, a[3], &dim)) return X_LIST(t, x, x, x);
+    sc_x begins = beginnings(t, flat ? x : rows_of(t, x, dim)), starts = places(t, begins);
+    sc_trace_take_size(t, starts, dim);
+    sc_x out = CALL(t, index_select, x, sc_x_int(t, dim), starts), inverse = none(t);
+    if (!flat || sc_x_truth(a[1])) {
+        inverse = groups(t, begins);
+        if (flat) inverse = CALL(t, view, inverse, sc_x_sizes(t, a[0], 0, SC_RANK_MAX));
+    }
+    bool counts = !flat || sc_x_truth(a[2]);
+    return X_LIST(t, out, inverse, counts ? lengths(t, starts, begins) : none(t));
+}
+
+// An order in which no row comes before a smaller one; equal ones stay as they are.
+static sc_x order_of(sc_trace *t, sc_x rows) {
+    const int64_t columns = sc_x_static_size(t, rows, 1);
+    sc_x order = NULL;
+    if (columns < 1 || columns > COLUMNS_MAX)
+        return sc_trace_fail(t, SC_ERR_LIMIT, "Find unique numbers of one column.",
+                             "unique takes slices of 1 to %d numbers, not %lld", COLUMNS_MAX,
+                             (long long)columns);
+    for (int64_t c = columns - 1; c >= 0; c--) {
+        sc_x column = sc_f_select(t, rows, 1, c), zero = sc_x_int(t, 0);
+        if (order) column = CALL(t, index_select, column, zero, order);
+        sc_x next = CALL(t, argsort_stable, column, X_TRUE, zero);
+        order = order ? CALL(t, index_select, order, zero, next) : next;
+    }
+    return order;
+}
+
+// (self, dim, sorted, return_inverse, return_counts): everything is given, asked for or not
+sc_x sc_expand_unique_dim(sc_trace *t, const sc_x *a) {
+    uint32_t dim;
+    if (!has_rows(t, a[0], a[1], &dim)) return X_LIST(t, a[0], a[0], a[0]);
+    sc_x rows = rows_of(t, a[0], dim), order = order_of(t, rows), zero = sc_x_int(t, 0);
+    sc_x begins = beginnings(t, CALL(t, index_select, rows, zero, order));
+    sc_x starts = places(t, begins), number = groups(t, begins);
+    sc_trace_take_size(t, starts, dim);
+    sc_x from = CALL(t, index_select, order, zero, starts);
+    sc_x out = CALL(t, index_select, a[0], sc_x_int(t, dim), from);
+    sc_x inverse = CALL(t, scatter_src, CALL(t, full_like, number, zero), zero, order, number);
+    return X_LIST(t, out, inverse, lengths(t, starts, begins));
+}
+
+// (self, sorted, return_inverse)
+sc_x sc_expand_unique_flat(sc_trace *t, const sc_x *a) {
+    sc_x all = CALL(t, _unique2, a[0], a[1], a[2], X_FALSE);
+    return X_LIST(t, sc_x_at(t, all, 0), sc_x_at(t, all, 1));
+}
