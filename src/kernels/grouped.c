@@ -113,9 +113,9 @@ static void store_halves(const sc_matmul *mm, const groups *g, int64_t from) {
     const sc_tensor *out = g->out;
     const int64_t bytes = (int64_t)sc_dtype_bytes((sc_dtype)out->dtype);
     for (int64_t i = 0; i < mm->m; i++)
-        sc_storer(SC_CLASS_F32, out->dtype)(
-            (char *)out->data + (from + i) * out->strides[0] * bytes, out->strides[1],
-            (const float *)mm->c + i * mm->n, mm->n);
+        sc_storer(SC_CLASS_F32,
+                  out->dtype)((char *)out->data + (from + i) * out->strides[0] * bytes,
+                              out->strides[1], (const float *)mm->c + i * mm->n, mm->n);
 }
 
 static sc_status run_group(const sc_kernel_call *call, const groups *g, int64_t group, int64_t from,
@@ -138,8 +138,7 @@ static void clear_rows(const groups *g, int64_t from) {
     const int64_t bytes = (int64_t)sc_dtype_bytes((sc_dtype)g->out->dtype);
     for (int64_t i = from; i < g->out->sizes[0]; i++)
         for (int64_t j = 0; j < g->out->sizes[1]; j++)
-            memset((char *)g->out->data +
-                       (i * g->out->strides[0] + j * g->out->strides[1]) * bytes,
+            memset((char *)g->out->data + (i * g->out->strides[0] + j * g->out->strides[1]) * bytes,
                    0, (size_t)bytes);
 }
 

@@ -75,7 +75,8 @@ def experts():
             x.half() if x.is_floating_point() else x for x in inputs
         ), None
     of = Fn(lambda x, w, ends: F.grouped_mm(x, w, offs=ends))
-    yield "grouped_mm dynamic", of, (floats(4, 8), floats(3, 8, 12), few + 1), ({0: ROWS}, None, None)
+    inputs = floats(4, 8), floats(3, 8, 12), few + 1
+    yield "grouped_mm dynamic", of, inputs, ({0: ROWS}, None, None)
 
 
 def cases():
@@ -152,6 +153,7 @@ def cases():
         None,
     )
     yield "cropped", Fn(lambda x: F.pad(x, (-1, 2, -2, -1), value=3.0)), (rows,), None
+    yield "empty", Fn(lambda x: torch.empty_like(x.t()).copy_(x.t()) * 2), (rows,), None
     yield "randperm", Fn(lambda x: torch.sort(torch.randperm(9))[0] + x), (whole(5, 9),), None
     for name, function, inputs in expanded_names.cases():
         yield name, Fn(function), inputs, None

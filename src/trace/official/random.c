@@ -1,4 +1,5 @@
 // Random numbers, of the two generators that the official runtime has: as many bits as there are.
+// And what is left open: zeros.
 // In wasm: -Os
 #include "trace/official/official.h"
 
@@ -55,8 +56,11 @@ sc_x sc_official_randperm(sc_trace *t, const sc_x *a) {
     return sc_f_to(t, sc_x_at(t, order, 1), dtype_of_result(t));
 }
 
-// Whatever is in it; zeros are.
+// Whatever is in it: zeros are.
 sc_x sc_official_empty(sc_trace *t, const sc_x *a) {
     (void)a;
+    const sc_spec *out = &t->source->outs[0]->spec;
+    if (!sc_spec_is_contiguous(t->exprs, out) && !sc_spec_is_channels_last(t->exprs, out))
+        return sc_o_refuse(t);
     return sc_f_zeros(t, sizes(t), dtype_of_result(t));
 }
