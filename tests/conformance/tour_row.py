@@ -16,7 +16,7 @@ import torch
 import torch.utils._pytree as pytree
 import xnnpack
 
-LOWER_SECONDS, RUN_SECONDS = 120, 120
+LOWER_SECONDS, RUN_SECONDS = 300, 300
 BACKENDS = {"portable": [], "xnnpack": ["--backend", "xnnpack"]}
 LONGEST = 1500
 # The limits of this process are for PyTorch: Node asks for more than it uses.

@@ -8,6 +8,7 @@ from families.hugging_forms import (
     of_features,
     of_features_to_text,
     of_lxmert,
+    of_masked_text_to_text,
     of_pixels,
     of_series,
     of_sound,
@@ -24,7 +25,16 @@ from families.hugging_forms import (
     without_cache,
 )
 from families.hugging_senses import IMAGES, SOUNDS
-from families.hugging_text import CACHED, DECODERS, ENCODERS, EXPERTS, HEADS, STEPPED, TO_TEXT
+from families.hugging_text import (
+    CACHED,
+    DECODERS,
+    ENCODERS,
+    EXPERTS,
+    HEADS,
+    MASKED_TO_TEXT,
+    STEPPED,
+    TO_TEXT,
+)
 from families.shrink import small
 from tour_case import Row
 
@@ -195,6 +205,7 @@ def rows():
         yield Row(f"transformers/{name}+grouped_mm", partial(grouped, name, DECODERS[name]))
     yield from cached()
     yield from group(of_text_to_text, TO_TEXT)
+    yield from group(of_masked_text_to_text, MASKED_TO_TEXT)
     for name, entry in IMAGES.items():
         if entry is not None:
             yield Row(f"transformers/{name}", partial(make, of_pixels, name, entry[1], entry[0]))

@@ -51,6 +51,17 @@ def of_text_to_text(model, **fixed):
     return Case(Call(model, call), lambda n: (tokens(n), tokens(4)), (1, None), SEQUENCE)
 
 
+def of_masked_text_to_text(model):
+    """For models that look at what the text is where nobody says that all of it counts."""
+
+    def call(m, ids, decoded):
+        masks = {"attention_mask": ids.new_ones(ids.shape)}
+        masks["decoder_attention_mask"] = decoded.new_ones(decoded.shape)
+        return m(input_ids=ids, decoder_input_ids=decoded, use_cache=False, **masks)
+
+    return Case(Call(model, call), lambda n: (tokens(n), tokens(4)), (1, None), SEQUENCE)
+
+
 def of_pixels(model, side=32, channels=3, **fixed):
     return Case(by_name(model, "pixel_values", **fixed), image(side, channels), (0,))
 

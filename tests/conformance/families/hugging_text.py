@@ -262,17 +262,11 @@ TO_TEXT = {
     "BlenderbotForConditionalGeneration": {},
     "BlenderbotSmallForConditionalGeneration": {},
     "BigBirdPegasusForConditionalGeneration": {"attention_type": "original_full"},
-    "FSMTForConditionalGeneration": {
-        "langs": ["en", "de"],
-        "src_vocab_size": 96,
-        "tgt_vocab_size": 96,
-    },
     "LEDForConditionalGeneration": {
         "attention_window": [4, 4],
         "max_encoder_position_embeddings": 64,
         "max_decoder_position_embeddings": 64,
     },
-    "LongT5ForConditionalGeneration": {"local_radius": 3, "encoder_attention_type": "local"},
     "M2M100ForConditionalGeneration": {},
     "MarianMTModel": {},
     "MBartForConditionalGeneration": {},
@@ -298,4 +292,12 @@ TO_TEXT = {
     "T5ForConditionalGeneration": {},
     "UMT5ForConditionalGeneration": {},
     "T5GemmaForConditionalGeneration": None,
+}
+MASKED_TO_TEXT = {
+    "FSMTForConditionalGeneration": {
+        "langs": ["en", "de"],
+        "src_vocab_size": 96,
+        "tgt_vocab_size": 96,
+    },
+    "LongT5ForConditionalGeneration": {"local_radius": 3, "encoder_attention_type": "local"},
 }
