@@ -3,6 +3,7 @@ with the target executorch and with sconce, run by the official runtime and by t
 compared with what PyTorch computes."""
 
 import expanded_names
+import expanded_numeric
 import torch
 import torch.nn.functional as F
 
@@ -160,13 +161,14 @@ def cases():
     yield "randperm", Fn(lambda x: torch.sort(torch.randperm(9))[0] + x), (whole(5, 9),), None
     for name, function, inputs in expanded_names.cases():
         yield name, Fn(function), inputs, None
+    yield from expanded_numeric.cases()
 
 
 def judge(run, name, module, inputs, dynamic, folder):
     torch.manual_seed(0)
     source = folder / "expanded.pt2"
     expected = torch.utils._pytree.tree_leaves(module.eval()(*inputs))
-    shapes = {"args": dynamic} if dynamic and isinstance(module, Fn) else dynamic
+    shapes = {"args": dynamic} if dynamic and isinstance(module, (Fn, expanded_numeric.Of)) else dynamic
     torch.export.save(
         torch.export.export(module, inputs, dynamic_shapes=shapes, strict=False), source
     )

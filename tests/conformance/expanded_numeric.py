@@ -42,17 +42,19 @@ def special_functions():
         "trigamma": (-7.7, 21.8), "polygamma": (-7.7, 21.8)}
     for name, f in everywhere.items():
         x = spread(*narrow.get(name, (-9.7, 24.3)))
-        x = x[x.abs() < 100] if "bessel_y" in name or "bessel_j" in name else x
+        # PyTorch's own numbers of these are not much better than float32, nor near their poles.
+        is_rough = name.startswith("bessel") or name == "trigamma"
+        if is_rough:
+            x = x[(x.abs() < 100) & ((x > 0) | (x != x.floor()))]
         yield name, Of(f), (x,), None
-        yield f"{name} dynamic", Of(f), (x[:6].double(),), ({0: ROWS},)
+        few = x[:6] if is_rough else x[:6].double()
+        yield f"{name} dynamic", Of(f), (few,), ({0: ROWS},)
     s_values = torch.tensor([1.0, 2.0, 3.0, 2.5, 0.5, 7.0, NAN])[:, None]
     zeta = Of(lambda a, b: torch.special.zeta(a, b))
     yield "zeta", zeta, (s_values, spread(-4.4, 20)), None
     yield "mvlgamma", Of(lambda x: torch.mvlgamma(x, 3)), (spread(1.5, 20)[:60],), None
     yield "halves", Of(lambda x: (torch.lgamma(x), torch.erfinv(x))), (spread(-1, 1).half(),), None
     yield "i0 of integers", Of(lambda x: torch.i0(x)), (torch.arange(-3, 9),), None
-    window = Of(lambda x: x * torch.kaiser_window(12, False, 8.0))
-    yield "kaiser window", window, (torch.randn(12),), None
 
 
 def integers():
@@ -136,7 +138,28 @@ def images():
     yield "bicubic antialias corners", aligned, (x,), None
 
 
+def judged():
+    """What the official runtime has kernels for that give other numbers."""
+    large = torch.tensor([7540113804746346429, 3, -(2**62) - 7, 2880067194370816120, 2**53 + 1])
+    yield "long quotients", Of(lambda a: (
+        torch.div(a, 7, rounding_mode="trunc"), torch.div(a, a.flip(0), rounding_mode="trunc"),
+        torch.fmod(a, 7), torch.fmod(a, a.flip(0)), a % 7, a // -7,
+    )), (large,), ({0: ROWS},)  # fmt: skip
+    yield "long sums", Of(lambda a: (a[None].sum(1), a[None].sum(-1, keepdim=True))), (large,), None
+    yield "whole powers", Of(lambda a: (a**2, a**3, a.int() ** 7)), (large,), None
+    odd = torch.tensor([[1.0, NAN, 3.0, -2.0], [-0.0, 0.0, -INF, INF]])
+    yield "sign", Of(torch.sign), (odd,), ({0: ROWS},)
+    x = torch.linspace(-3, 3, 24, dtype=torch.float64).reshape(2, 3, 4) * (1 + 1e-9)
+    yield "double sums", Of(lambda x: (x.sum(0), x.sum(1, keepdim=True), x.norm(dim=2))), (
+        x,
+    ), ({0: ROWS},)
+    yield "double norms", Of(lambda x: (
+        x.log_softmax(1), F.layer_norm(x, (3, 4), x[0], x[1]), F.layer_norm(x, (4,)),
+    )), (x,), None  # fmt: skip
+
+
 def cases():
+    yield from judged()
     yield from special_functions()
     yield from integers()
     yield from small_matrices()

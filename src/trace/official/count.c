@@ -7,13 +7,14 @@
 // Euclid's algorithm takes the most steps for neighbours among Fibonacci's numbers.
 static int steps_of(sc_dtype dtype) { return dtype == SC_DTYPE_I64 ? 92 : 47; }
 
-// x modulo y, or x where y is 0: divided by the least number, which nothing is a multiple of.
+// x modulo y, or x where y is 0. Numbers are not negative, and towards zero means down: that is
+// exact in the official runtime, the other is not.
 static sc_x left_over(sc_trace *t, sc_x x, sc_x y) {
     sc_x is_zero = CALL(t, eq_Scalar, y, sc_x_int(t, 0));
-    sc_x by = sc_o_where(t, is_zero,
-                         sc_f_scalar(t, sc_o_lowest(t, sc_x_dtype_of(x)), sc_x_dtype_of(x)), y);
-    sc_x times = CALL(t, div_Tensor_mode, x, by, sc_x_str(t, "trunc"));
-    return CALL(t, sub_Tensor, x, CALL(t, mul_Tensor, times, by));
+    sc_x by = sc_o_where_else(t, sc_o_not(t, is_zero), y, sc_x_int(t, 1));
+    sc_x times = CALL(t, div_Tensor_mode, x, by, sc_x_str(t, "floor"));
+    sc_x rest = CALL(t, sub_Tensor, x, CALL(t, mul_Tensor, times, by));
+    return sc_o_where(t, is_zero, x, rest);
 }
 
 static sc_x common_divisor(sc_trace *t, sc_x x, sc_x y) {
@@ -55,7 +56,7 @@ sc_x sc_official_lcm(sc_trace *t, const sc_x *a) {
     sc_x divisor = common_divisor(t, both[0], both[1]);
     sc_x is_zero = CALL(t, eq_Scalar, divisor, sc_x_int(t, 0));
     sc_x by = sc_o_where_else(t, sc_o_not(t, is_zero), divisor, sc_x_int(t, 1));
-    sc_x part = CALL(t, div_Tensor_mode, both[0], by, sc_x_str(t, "trunc"));
+    sc_x part = CALL(t, div_Tensor_mode, CALL(t, abs, both[0]), by, sc_x_str(t, "floor"));
     return narrowed(t, CALL(t, abs, CALL(t, mul_Tensor, part, both[1])));
 }
 

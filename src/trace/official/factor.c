@@ -282,7 +282,7 @@ static sc_x taylor(sc_trace *t, const sc_o_matrices *m, sc_x x) {
 sc_x sc_official_matrix_exp(sc_trace *t, const sc_x *a) {
     sc_o_matrices m = sc_o_read_matrices(t, a[0]);
     if (!is_square(t, &m)) return sc_o_refuse(t);
-    sc_x sums = CALL(t, sum_dim_IntList, CALL(t, abs, m.x), X_INTS(t, 2), X_TRUE);
+    sc_x sums = sc_o_sum(t, CALL(t, abs, m.x), 2);
     sc_x norm = CALL(t, amax, sums, X_INTS(t, 1), X_TRUE), times = halvings(t, norm);
     sc_x shrunk = CALL(t, pow_Scalar, sc_x_int(t, 2), CALL(t, neg, times));
     sc_x sum = taylor(t, &m, sc_o_mul(t, m.x, shrunk));

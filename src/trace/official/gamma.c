@@ -139,7 +139,8 @@ static sc_x zeta(sc_trace *t, const exponent *s, sc_x q) {
     sc_x before = mirrored_terms(t, s, sc_o_where(t, is_below, part, one),
                                  sc_o_where(t, is_below, size, one));
     sc_x sum = sc_o_where(t, is_below, sc_o_add(t, above, before), above);
-    sc_x is_pole = sc_o_and(t, CALL(t, le_Scalar, q, sc_x_int(t, 0)), sc_o_is(t, part, 0));
+    sc_x is_pole = CALL(t, eq_Tensor, q, CALL(t, floor, q));
+    is_pole = sc_o_and(t, is_pole, CALL(t, le_Scalar, q, sc_x_int(t, 0)));
     return sc_o_unless(t, is_pole, INFINITY, sum);
 }
 

@@ -10,9 +10,7 @@ enum { JACOBI_MAX = 4, SWEEPS = 8 };
 
 // --- QR ------------------------------------------------------------------------------------------
 
-static sc_x sum_over_rows(sc_trace *t, sc_x x) {
-    return CALL(t, sum_dim_IntList, x, X_INTS(t, 1), X_TRUE);
-}
+static sc_x sum_over_rows(sc_trace *t, sc_x x) { return sc_o_sum(t, x, 1); }
 
 // The reflection that clears column k below the diagonal: its vector, and 2 / |vector|^2.
 static sc_x reflection(sc_trace *t, const sc_o_matrices *m, sc_x rows, int64_t k, sc_x *scale) {
@@ -76,7 +74,8 @@ static turn angle(sc_trace *t, sc_x p, sc_x q, sc_x r) {
     sc_x is_less = sc_o_less(t, theta, 0);
     tangent = sc_o_where(t, is_less, CALL(t, neg, tangent), tangent);
     tangent = sc_o_unless(t, is_clear, 0, tangent);
-    turn out = {.c = CALL(t, rsqrt, sc_o_plus(t, sc_o_mul(t, tangent, tangent), 1))};
+    sc_x length = CALL(t, sqrt, sc_o_plus(t, sc_o_mul(t, tangent, tangent), 1));
+    turn out = {.c = CALL(t, reciprocal, length)};
     out.s = sc_o_mul(t, tangent, out.c);
     return out;
 }

@@ -101,3 +101,70 @@ sc_x sc_official_hypot(sc_trace *t, const sc_x *a) {
     sc_x infinite = sc_f_scalar(t, sc_x_float(t, INFINITY), SC_DTYPE_F64);
     return sc_f_to(t, sc_o_where(t, far, infinite, length), dtype);
 }
+
+// Whole numbers are taken for floats there, and what has no place in those is rounded.
+static bool is_whole(const sc_node *node) {
+    return sc_dtype_is_integral((sc_dtype)node->outs[0]->spec.dtype, false);
+}
+
+bool sc_official_is_long(const sc_node *node) { return node->outs[0]->spec.dtype == SC_DTYPE_I64; }
+
+// Rounded down, which is exact there, and what is left over: of the divisor's sign.
+static sc_x divided(sc_trace *t, sc_x x, sc_x by, sc_x *rest) {
+    sc_x times = CALL(t, div_Tensor_mode, x, by, sc_x_str(t, "floor"));
+    *rest = CALL(t, sub_Tensor, x, CALL(t, mul_Tensor, times, by));
+    return times;
+}
+
+// Is something left over, and of another sign than x?
+static sc_x is_turned(sc_trace *t, sc_x x, sc_x rest) {
+    sc_x zero = sc_x_int(t, 0), minus = CALL(t, lt_Scalar, rest, zero);
+    sc_x other = CALL(t, logical_xor, CALL(t, lt_Scalar, x, zero), minus);
+    return sc_o_and(t, other, CALL(t, ne_Scalar, rest, zero));
+}
+
+// (self, other), whole numbers
+sc_x sc_official_fmod(sc_trace *t, const sc_x *a) {
+    sc_x x = sc_f_to(t, a[0], result_dtype(t)), rest;
+    divided(t, x, a[1], &rest);
+    sc_x turned = is_turned(t, x, rest);
+    return sc_o_where(t, turned, CALL(t, sub_Tensor, rest, a[1]), rest);
+}
+
+bool sc_official_is_long_quotient(const sc_node *node) {
+    const sc_arg *mode = sc_node_arg(node, "rounding_mode");
+    return sc_official_is_long(node) && mode->kind == SC_ARG_STR && sc_str_is(mode->str, "trunc");
+}
+
+// (self, other, rounding_mode): towards zero
+sc_x sc_official_quotient(sc_trace *t, const sc_x *a) {
+    sc_x x = sc_f_to(t, a[0], result_dtype(t)), rest, times = divided(t, x, a[1], &rest);
+    sc_x turned = is_turned(t, x, rest);
+    return sc_o_where(t, turned, CALL(t, add_Scalar, times, sc_x_int(t, 1)), times);
+}
+
+bool sc_official_is_whole_power(const sc_node *node) {
+    const sc_arg *exponent = sc_node_arg(node, "exponent");
+    return is_whole(node) && exponent->kind == SC_ARG_INT && exponent->i >= 2;
+}
+
+// (self, exponent): whole numbers, whose powers lose what is above their highest bit
+sc_x sc_official_whole_power(sc_trace *t, const sc_x *a) {
+    uint64_t left = (uint64_t)sc_x_number(a[1], 0);
+    sc_x power = sc_f_to(t, a[0], result_dtype(t)), product = NULL;
+    for (; left > 0 && t->status == SC_OK; left >>= 1) {
+        if (left & 1) product = product ? CALL(t, mul_Tensor, product, power) : power;
+        if (left > 1) power = CALL(t, mul_Tensor, power, power);
+    }
+    return product ? product : sc_o_refuse(t);
+}
+
+bool sc_official_is_float(const sc_node *node) {
+    return sc_dtype_is_float((sc_dtype)node->outs[0]->spec.dtype);
+}
+
+// (self): of a NaN it is 0
+sc_x sc_official_sign(sc_trace *t, const sc_x *a) {
+    sc_x is_number = sc_o_not(t, CALL(t, isnan, a[0]));
+    return sc_o_where_else(t, is_number, CALL(t, sign, a[0]), sc_x_int(t, 0));
+}

@@ -25,7 +25,7 @@ static sc_x weights(sc_trace *t, int64_t in, int64_t out, double scale) {
     sc_x distance = sc_o_plus(t, sc_o_sub(t, place, center), 0.5);
     sc_x weight = cubic(t, sc_o_times(t, distance, narrow));
     weight = sc_o_unless(t, sc_o_not(t, covered), 0, weight);
-    sc_x total = CALL(t, sum_dim_IntList, weight, X_INTS(t, 1), X_TRUE);
+    sc_x total = sc_o_sum(t, weight, 1);
     return sc_o_div(t, weight, sc_o_unless(t, sc_o_is(t, total, 0), 1, total));
 }
 

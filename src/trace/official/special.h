@@ -23,6 +23,8 @@ sc_x sc_o_less(sc_trace *t, sc_x x, double number);
 sc_x sc_o_is(sc_trace *t, sc_x x, double number);
 // `number` where the condition holds, else x, which is float64.
 sc_x sc_o_unless(sc_trace *t, sc_x condition, double number, sc_x x);
+// The sum over one dim, which stays with size 1; in the dtype of x (sum.c).
+sc_x sc_o_sum(sc_trace *t, sc_x x, uint32_t dim);
 // A polynomial: the factor of the highest power is last.
 sc_x sc_o_polynomial(sc_trace *t, sc_x x, const double *factors, uint32_t count);
 #define POLYNOMIAL(t, x, factors) sc_o_polynomial(t, x, factors, SC_COUNT_OF(factors))

@@ -1,0 +1,34 @@
+// Sums over a single dim, which the official runtime adds up in float32, whatever they are of. It
+// does not over two, and so a dim of size 1 goes along.
+// In wasm: -Os
+#include "trace/official/special.h"
+
+static sc_x summed(sc_trace *t, sc_x x, uint32_t dim, sc_x dtype) {
+    sc_dim sizes[SC_RANK_MAX + 1];
+    const uint32_t rank = sc_x_rank(x);
+    if (rank == 0 || rank >= SC_RANK_MAX) return sc_o_refuse(t);
+    for (uint32_t i = 0; i < rank; i++) sizes[i < dim + 1 ? i : i + 1] = sc_x_size(x, i);
+    sizes[dim + 1] = sc_dim_int(1);
+    sc_x along = X_INTS(t, dim, dim + 1), wide = sc_f_view(t, x, sizes, rank + 1);
+    return CALL(t, sum_dim_IntList, wide, along, X_FALSE, dtype);
+}
+
+sc_x sc_o_sum(sc_trace *t, sc_x x, uint32_t dim) {
+    return sc_f_unsqueeze(t, summed(t, x, dim, X_NONE), dim);
+}
+
+// Whole numbers of few bits are exact up to 2^24 of them.
+bool sc_official_is_wide_sum(const sc_node *node) {
+    const sc_arg *dims = sc_node_arg(node, "dim"), *self = sc_node_arg(node, "self");
+    const bool is_one = dims->kind == SC_ARG_LIST && dims->count == 1;
+    if (!is_one || self->kind != SC_ARG_VALUE) return false;
+    const uint8_t dtype = self->value->spec.dtype;
+    return dtype == SC_DTYPE_F64 || dtype == SC_DTYPE_I64 || dtype == SC_DTYPE_I32;
+}
+
+// (self, dim, keepdim, dtype)
+sc_x sc_official_sum(sc_trace *t, const sc_x *a) {
+    const uint32_t dim = sc_x_wrap(t, sc_x_at(t, a[1], 0), sc_x_rank(a[0]));
+    sc_x sum = summed(t, a[0], dim, a[3]);
+    return sc_x_truth(a[2]) ? sc_f_unsqueeze(t, sum, dim) : sum;
+}
