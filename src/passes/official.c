@@ -150,11 +150,13 @@ static sc_status to_edge(sc_ctx *ctx, sc_method *method) {
     return sc_pass_dce(ctx, method);
 }
 
-// More than twice as much at once is worth knowing.
+// More than twice as much at once is worth knowing, with the line that needs it.
 static void note_growth(sc_ctx *ctx, sc_method *method, uint64_t before) {
-    const uint64_t after = sc_peak_bytes(method->graph);
+    const sc_node *at = NULL;
+    const uint64_t after = sc_peak_bytes(method->graph, &at);
     if (after / 2 <= before || before == 0) return;
     sc_where_set_method(ctx, method);
+    if (at) sc_where_set_node(ctx, at);
     sc_report(ctx, SC_NOTE, SC_ERR_MEMORY,
               "Lower it with the target sconce if only Sconce runs it.",
               "what was expanded for the official runtime needs about %llu bytes at once, not %llu",
@@ -164,7 +166,7 @@ static void note_growth(sc_ctx *ctx, sc_method *method, uint64_t before) {
 sc_status sc_pass_official(sc_ctx *ctx, sc_method *method, const sc_pass_env *env) {
     bool changed = false;
     if (env->options && !sc_str_is(env->options->target, "executorch")) return SC_OK;
-    const uint64_t before = sc_peak_bytes(method->graph);
+    const uint64_t before = sc_peak_bytes(method->graph, NULL);
     SC_TRY(sc_graphs_visit(ctx, method->graph, visit, &changed));
     if (!changed) return SC_OK;
     SC_TRY(to_edge(ctx, method));

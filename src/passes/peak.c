@@ -38,13 +38,14 @@ static bool free_last(void *user, sc_arg *arg) {
     return true;
 }
 
-uint64_t sc_peak_bytes(sc_graph *graph) {
+uint64_t sc_peak_bytes(sc_graph *graph, const sc_node **at) {
     uint64_t held = 0, peak = 0;
     uint32_t place = 1;
     mark_uses(graph);
     for (sc_node *node = graph->first; node; node = node->next, place++) {
         freeing f = {.place = place};
         for (uint32_t i = 0; i < node->out_count; i++) held += bytes_of(node->outs[i]);
+        if (held > peak && at) *at = node;
         peak = held > peak ? held : peak;
         sc_node_visit_values(node, free_last, &f);
         for (uint32_t i = 0; i < node->out_count; i++)

@@ -5,6 +5,7 @@
 #include "ir/ir.h"
 
 // The most bytes of results that are needed at the same time. Uses the marks of values.
-uint64_t sc_peak_bytes(sc_graph *graph);
+// `at`, unless NULL, gets the node at which that is, if anything is held.
+uint64_t sc_peak_bytes(sc_graph *graph, const sc_node **at);
 
 #endif

@@ -248,6 +248,52 @@ static void run_composite(void *user, const kernel_case *t) {
     }
 }
 
+// --- What an expansion needs ---------------------------------------------------------------------
+
+// A running sum of logarithms, in float64 and by doubling, beside `copies` of the image.
+static char *growing(int copies) {
+    return test_format("method forward {\n"
+                       "  input %%x: f32[64, 64]\n"
+                       "  %%wide: f32[%d, 64, 64] = aten::expand_copy(%%x, [%d, 64, 64])\n"
+                       "  %%sum: f32[64, 64] = aten::sum.dim_IntList(%%wide, [0])\n"
+                       "  slow: (%%y: f32[64, 64]) = aten::logcumsumexp(%%sum, 1) "
+                       "!(trace \"  File \\\"net.py\\\", line 7, in forward\\n    z\\n\")\n"
+                       "  return %%y\n"
+                       "}\n",
+                       copies, copies);
+}
+
+// The note about memory, if there is one.
+static const sc_diag *note_of(made *m, const char *text) {
+    const sc_options options = sc_options_default();
+    sc_pipeline pipeline = {.env = {.options = &options}};
+    memset(m, 0, sizeof *m);
+    sc_arena_init(&m->arena);
+    sc_arena_init(&m->scratch);
+    sc_ctx_init(&m->ctx, &m->arena, &m->scratch);
+    if (!CHECK_OK(sc_program_parse(&m->ctx, (sc_str){text, strlen(text)}, &m->program)))
+        return NULL;
+    m->method = m->program->methods.data[0];
+    m->method->facts = SC_FACT_SPECS | SC_FACT_EDGE | SC_FACT_CORE;
+    CHECK_OK(sc_pipeline_pass(&m->ctx, &pipeline, official(), m->method));
+    for (uint32_t i = 0; i < m->ctx.diags.count; i++)
+        if (m->ctx.diags.data[i].severity == SC_NOTE) return &m->ctx.diags.data[i];
+    return NULL;
+}
+
+TEST(more_than_twice_the_memory_is_told_with_the_line_that_needs_it) {
+    made m;
+    REQUIRE_OK(sc_ops_init());
+    const sc_diag *note = note_of(&m, growing(2));
+    if (CHECK(note)) {
+        CHECK_EQ_INT(note->code, SC_ERR_MEMORY);
+        CHECK(note->where.stack_trace.size > 0);
+    }
+    drop(&m);
+    CHECK(!note_of(&m, growing(64)));
+    drop(&m);
+}
+
 TEST_CASES(what_has_no_kernel_gives_what_pytorch_gives) {
     REQUIRE_OK(sc_ops_init());
     kernel_cases_visit_in("expansions", run_composite, NULL);
