@@ -87,6 +87,15 @@ static sc_x no_axis(sc_trace *t) {
                          "a real Fourier transform needs at least one dimension");
 }
 
+// Zeros after the numbers, of complex ones after both of their parts.
+static sc_x padded(sc_trace *t, sc_x x, const sc_x *pads, uint32_t rank) {
+    sc_x all[2 * SC_RANK_MAX + 2] = {sc_x_int(t, 0), sc_x_int(t, 0)};
+    if (!is_complex(x)) return CALL(t, constant_pad_nd, x, sc_x_list(t, pads, 2 * rank));
+    memcpy(all + 2, pads, 2 * rank * sizeof *pads);
+    x = CALL(t, constant_pad_nd, CALL(t, view_as_real, x), sc_x_list(t, all, 2 * rank + 2));
+    return CALL(t, view_as_complex, x);
+}
+
 // What is too long is cut at once, what is too short is padded last. Where only the program knows
 // which of both it is, a negative padding cuts.
 static sc_x resized(sc_trace *t, sc_x x, const axes *a) {
@@ -104,7 +113,7 @@ static sc_x resized(sc_trace *t, sc_x x, const axes *a) {
         pads[2 * (rank - 1 - a->dims[i]) + 1] = sc_x_dim(t, sc_trace_sub(t, length, size));
         pad = true;
     }
-    return pad ? CALL(t, constant_pad_nd, x, sc_x_list(t, pads, 2 * rank)) : x;
+    return pad ? padded(t, x, pads, rank) : x;
 }
 
 // --- The primitives ------------------------------------------------------------------------------

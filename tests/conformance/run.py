@@ -387,9 +387,12 @@ def cases():
     for name in ("dim", "auto", "dynamic", "derived", "two inputs", "unbacked"):
         yield f"largest sizes: {name}", judge_largest, (name,)
     import expanded
+    import spectra
 
     for case in expanded.cases():
         yield f"expanded: {case[0]}", judge_expanded, (case,)
+    for case in spectra.cases():
+        yield f"spectra: {case[0]}", judge_expanded, (case,)
     yield "operator table: official kernels", judge_table, ()
     yield "dtypes: refused or right", judge_dtypes, ()
     yield "tests/emit: every file", judge_emitted, ()

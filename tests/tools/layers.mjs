@@ -197,6 +197,7 @@ const rationed = [
       "src/rt/fuse.c": 8,
       "src/trace/alias.c": 21,
       "src/trace/decompose.c": 2,
+      "src/trace/official/fft.c": 4, // what complex numbers are made by, and who takes them apart
       "src/trace/record.c": 5,
     },
   },

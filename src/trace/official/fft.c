@@ -2,8 +2,48 @@
 // any dims. The transform of pairs is made of them: that of z = x + iy is F(x) + i F(y), of which
 // the half that is missing is conj F(x) + i conj F(y) the other way around; in the other direction
 // both change places. Real and imaginary parts go through one call, beside each other.
+//
+// It also has no kernel that puts real numbers together to complex ones. Where that is no more than
+// another look at memory, none is needed. Where the planner cannot know, because sizes are open or
+// the program returns them, a transform of four numbers does it: that of a, 0, 0, b has a + ib in
+// its second place. What takes complex numbers apart again goes without.
 // In wasm: -Os
 #include "trace/official/official.h"
+
+// What complex numbers were put together of; NULL where they were not.
+static sc_value *pairs_below(const sc_value *x) {
+    const bool made = x->node && x->node->op->id == SC_OP_view_as_complex_copy;
+    return made && x->node->args[0].kind == SC_ARG_VALUE ? x->node->args[0].value : NULL;
+}
+
+static sc_value *operand(const sc_node *node) {
+    return node->args[0].kind == SC_ARG_VALUE ? node->args[0].value : NULL;
+}
+
+static bool is_pairs(const sc_node *node) {
+    const sc_value *x = operand(node);
+    return x && x->type == SC_VALUE_TENSOR && pairs_below(x);
+}
+
+static bool is_open(const sc_node *node) { return !sc_spec_is_static(&operand(node)->spec); }
+
+static bool takes_apart(const sc_node *user) {
+    return user && (user->op->id == SC_OP__fft_c2c || user->op->id == SC_OP__fft_c2r ||
+                    user->op->id == SC_OP_view_as_real_copy);
+}
+
+// Are these numbers wanted as complex ones, where no other look at memory gives them?
+static bool is_wanted(const sc_value *made) {
+    if (sc_value_is_returned(made)) return true;
+    bool found = false, open = !sc_spec_is_static(&made->spec);
+    for (const sc_arg *use = made->first_use; use && open && !found; use = use->next_use)
+        found = !takes_apart(use->user);
+    return found;
+}
+
+bool sc_official_must_be_made(const sc_node *node) { return is_wanted(node->outs[0]); }
+
+bool sc_official_is_taken_apart(const sc_node *node) { return is_pairs(node); }
 
 static bool has_negative_dim(const sc_node *node) {
     const sc_arg *dims = sc_node_arg(node, "dim");
@@ -12,7 +52,9 @@ static bool has_negative_dim(const sc_node *node) {
     return false;
 }
 
-bool sc_official_counts_dims_backwards(const sc_node *node) { return has_negative_dim(node); }
+bool sc_official_lacks_pairs(const sc_node *node) {
+    return has_negative_dim(node) || (is_pairs(node) && is_open(node));
+}
 
 bool sc_official_is_whole_spectrum(const sc_node *node) {
     const sc_arg *onesided = sc_node_arg(node, "onesided");
@@ -70,14 +112,38 @@ static sc_x along(sc_trace *t, sc_x pairs, int64_t dim, sc_x norm, bool forward)
                   sc_x_size(pairs, dim));
 }
 
+static sc_x pairs_of(sc_trace *t, sc_x x) {
+    sc_value *below = pairs_below(operand(t->source));
+    return below ? sc_f_contiguous(t, sc_trace_plain(t, below)) : CALL(t, view_as_real, x);
+}
+
+// Pairs, in a last dim of 2, as complex numbers.
+static sc_x made(sc_trace *t, sc_x pairs) {
+    const uint32_t dim = sc_x_rank(pairs) - 1;
+    const sc_dim one = sc_dim_int(1), two = sc_dim_int(2);
+    const sc_dtype dtype = sc_x_dtype_of(pairs);
+    if (sc_x_rank(pairs) < 1 || (dtype != SC_DTYPE_F32 && dtype != SC_DTYPE_F64))
+        return sc_o_refuse(t);
+    sc_x re = sc_o_part(t, pairs, dim, sc_dim_int(0), one), im = sc_o_part(t, pairs, dim, one, two);
+    const sc_x both[2] = {sc_o_pad(t, re, dim, 0, 2, sc_x_float(t, 0.0)), im};
+    sc_x four = sc_f_cat(t, both, 2, dim);
+    sc_x half = CALL(t, _fft_r2c, four, X_INTS(t, (int64_t)dim), sc_x_int(t, 0), X_TRUE);
+    return sc_f_select(t, half, dim, 1);
+}
+
+static sc_x as_result(sc_trace *t, sc_x pairs) {
+    return is_wanted(t->source->outs[0]) ? made(t, pairs) : CALL(t, view_as_complex, pairs);
+}
+
 // (self, dim, normalization, forward)
 sc_x sc_official_fft_c2c(sc_trace *t, const sc_x *a) {
+    if (a[1]->kind == SC_X_LIST && a[1]->count == 0) return CALL(t, clone, a[0]);
     const axes at = read_axes(t, a[0], a[1]);
     if (t->status != SC_OK) return &t->poisoned;
-    sc_x pairs = CALL(t, view_as_real, a[0]);
+    sc_x pairs = pairs_of(t, a[0]);
     for (uint32_t i = 0; i < at.count && t->status == SC_OK; i++)
         pairs = along(t, pairs, at.dims[i], a[2], sc_x_truth(a[3]));
-    return CALL(t, view_as_complex, pairs);
+    return as_result(t, pairs);
 }
 
 // (self, dim, normalization, onesided)
@@ -91,11 +157,57 @@ sc_x sc_official_fft_r2c(sc_trace *t, const sc_x *a) {
     pairs = joined(t, pairs, other, last, sc_x_size(a[0], last));
     for (uint32_t i = 0; i < at.count && t->status == SC_OK; i++)
         pairs = along(t, pairs, at.dims[i], a[2], true);
-    return CALL(t, view_as_complex, pairs);
+    return as_result(t, pairs);
+}
+
+// --- Half spectra to real numbers ----------------------------------------------------------------
+
+// Numbers H with H(k) = re X(k) - im X(k), for all of the spectrum X of which half is given: real
+// minus imaginary part of their transform are the numbers that have that spectrum.
+static sc_x hartley(sc_trace *t, sc_x pairs, uint32_t dim, sc_dim n) {
+    const int64_t last = sc_x_rank(pairs) - 1;
+    const sc_dim one = sc_dim_int(1), size = sc_x_size(pairs, dim);
+    const sc_dim half = sc_trace_floordiv(t, sc_trace_sub(t, n, one), sc_dim_int(2));
+    const sc_dim end = sc_trace_add(t, half, one);
+    sc_x re = sc_f_select(t, pairs, last, 0), im = sc_f_select(t, pairs, last, 1), parts[4];
+    uint32_t count = 0;
+    parts[count++] = sc_o_part(t, re, dim, sc_dim_int(0), one);
+    if (!sc_dim_equal(end, one))
+        parts[count++] = sc_o_part(t, CALL(t, sub_Tensor, re, im), dim, one, end);
+    if (!sc_dim_equal(end, size)) parts[count++] = sc_o_part(t, re, dim, end, size);
+    if (!sc_dim_equal(end, one)) {
+        sc_x rest = sc_o_part(t, CALL(t, add_Tensor, re, im), dim, one, end);
+        parts[count++] = CALL(t, flip, rest, X_INTS(t, (int64_t)dim));
+    }
+    return sc_f_cat(t, parts, count, dim);
+}
+
+static sc_x to_real(sc_trace *t, sc_x pairs, int64_t dim, sc_dim n, sc_x norm) {
+    const sc_dim half = sc_trace_floordiv(t, n, sc_dim_int(2));
+    if (!sc_dim_equal(sc_x_size(pairs, dim), sc_trace_add(t, half, sc_dim_int(1))))
+        return sc_o_refuse(t);
+    sc_x all = hartley(t, pairs, (uint32_t)dim, n);
+    sc_x both = half_spectrum(t, all, dim, norm);
+    const int64_t last = sc_x_rank(both) - 1;
+    sc_x re = sc_f_select(t, both, last, 0), im = sc_f_select(t, both, last, 1);
+    sc_x first = CALL(t, sub_Tensor, re, im), rest = CALL(t, add_Tensor, re, im);
+    return joined(t, first, rest, dim, n);
 }
 
 // (self, dim, normalization, last_dim_size)
 sc_x sc_official_fft_c2r(sc_trace *t, const sc_x *a) {
-    const axes at = read_axes(t, a[0], a[1]);
-    return CALL(t, _fft_c2r, a[0], listed(t, &at), a[2], a[3]);
+    axes at = read_axes(t, a[0], a[1]);
+    if (t->status != SC_OK || a[3]->kind != SC_X_INT) return sc_o_refuse(t);
+    if (!is_pairs(t->source) || !is_open(t->source))
+        return CALL(t, _fft_c2r, a[0], listed(t, &at), a[2], a[3]);
+    sc_x pairs = pairs_of(t, a[0]);
+    const int64_t last = at.dims[--at.count];
+    for (uint32_t i = 0; i < at.count && t->status == SC_OK; i++)
+        pairs = along(t, pairs, at.dims[i], a[2], false);
+    return to_real(t, pairs, last, a[3]->dim, a[2]);
 }
+
+// --- Pairs and complex numbers -------------------------------------------------------------------
+
+sc_x sc_official_view_as_real(sc_trace *t, const sc_x *a) { return pairs_of(t, a[0]); }
+sc_x sc_official_view_as_complex(sc_trace *t, const sc_x *a) { return made(t, a[0]); }
