@@ -201,12 +201,6 @@ static sc_status read_graph(sc_pt2_scope *scope, const sc_json *json, sc_arg *ou
     return SC_OK;
 }
 
-static sc_status read_complex(sc_pt2_scope *scope, const sc_json *json, sc_arg *out) {
-    (void)json, (void)out;
-    return sc_fail(scope->imp->ctx, SC_ERR_UNSUPPORTED, "Split it into real and imaginary part.",
-                   "complex numbers are not supported");
-}
-
 static sc_status read_list(sc_pt2_scope *scope, const sc_json *json, reader *item_reader,
                            sc_arg *out) {
     if (json->kind != SC_JSON_ARRAY)
@@ -290,7 +284,7 @@ static const arg_row arg_rows[] = {
     {"as_graph", read_graph, false},
     {"as_operator", read_string, false},
     {"as_custom_obj", read_tensor, false},
-    {"as_complex", read_complex, false},
+    {"as_complex", sc_pt2_read_complex, false},
     {"as_nested_tensors", read_tensors, true},
     {"as_int_lists", read_ints, true},
     {"as_float_lists", read_floats, true},

@@ -235,6 +235,50 @@ static sc_status check_count(sc_ctx *ctx, const sc_op *op, uint32_t count) {
                    "%s has %u results instead of %u", op->name, count, schema->return_count);
 }
 
+static bool has_complex(const sc_arg *args, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++)
+        if (sc_pt2_is_complex(&args[i])) return true;
+    return false;
+}
+
+// The same operator with a tensor in the place of its number, which has the same parameters.
+static void tensor_twin(sc_pt2_scope *scope, const node_parts *node, const sc_op **op) {
+    static const char *const twins[][2] = {{".Tensor_Scalar", ".Tensor_Tensor"},
+                                           {"pow.Scalar", "pow.Tensor_Tensor"},
+                                           {".ScalarOther", ".self"},
+                                           {".ScalarSelf", ".self"},
+                                           {".Scalar", ".Tensor"}};
+    sc_ctx *ctx = scope->imp->ctx;
+    for (size_t i = 0; i < SC_COUNT_OF(twins); i++) {
+        const sc_str name = node->target;
+        if (!sc_str_ends_with(name, twins[i][0])) continue;
+        const sc_str start = sc_str_slice(name, 0, name.size - strlen(twins[i][0]));
+        *op = find_op(scope->imp,
+                      sc_str_format(ctx->scratch, SC_STR_FMT "%s", SC_STR_ARG(start), twins[i][1]));
+        break;
+    }
+}
+
+// Complex numbers become tensors; where the operator wants a number, its twin takes them.
+static sc_status place_complex(sc_pt2_scope *scope, const node_parts *node, const sc_op **op,
+                               sc_arg *args, uint32_t count) {
+    const sc_op *own = *op;
+    bool is_number = false;
+    for (uint32_t i = 0; i < count; i++)
+        if (sc_pt2_is_complex(&args[i]))
+            is_number = is_number || own->schema->params[i].type != SC_PARAM_TENSOR;
+    if (is_number) tensor_twin(scope, node, op);
+    for (uint32_t i = 0; i < count; i++)
+        if (sc_pt2_is_complex(&args[i]) &&
+            (sc_op_has(*op, SC_FOREIGN) || (*op)->schema->param_count != count ||
+             (*op)->schema->params[i].type != SC_PARAM_TENSOR))
+            return sc_fail(scope->imp->ctx, SC_ERR_UNSUPPORTED,
+                           "Give it a tensor, made with torch.complex() of two real ones.",
+                           "a complex number as '" SC_STR_FMT "' is not supported",
+                           SC_STR_ARG(own->schema->params[i].name));
+    return sc_pt2_place_complex(scope, &node->meta, args, count);
+}
+
 static sc_status make_node(sc_pt2_scope *scope, const node_parts *node, uint32_t out_count,
                            const char *name, sc_node **out) {
     sc_ctx *ctx = scope->imp->ctx;
@@ -248,8 +292,10 @@ static sc_status make_node(sc_pt2_scope *scope, const node_parts *node, uint32_t
     sc_where where = ctx->where;
     sc_status status = read_args(scope, node, args, &names);
     if (status == SC_OK) status = check_count(ctx, op, out_count);
+    if (status == SC_OK && !foreign && has_complex(args, count))
+        status = place_complex(scope, node, &op, args, count);
     if ((status == SC_ERR_UNSUPPORTED || status == SC_ERR_DTYPE) && ctx->diags.count > mark.count) {
-        op = refused_op(ctx, op, mark);
+        op = refused_op(ctx, node->op, mark);
         ctx->where = where;
         scope->arg_depth = arg_depth;
     } else {

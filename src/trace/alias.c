@@ -123,6 +123,8 @@ static sc_x view_reverse(sc_trace *t, const sc_view *view, sc_x base, sc_x writt
     case SC_OP_expand: return reverse_expand(t, base, written);
     case SC_OP_alias:
     case SC_OP_detach: return written;
+    case SC_OP__conj: return CALL(t, _conj, written);
+    case SC_OP__neg_view: return CALL(t, neg, written);
     case SC_OP_view_as_real: return CALL(t, view_as_complex, written);
     case SC_OP_view_as_complex: return CALL(t, view_as_real, written);
     default:

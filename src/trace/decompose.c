@@ -220,6 +220,7 @@ static sc_status trace_node(graph_trace *g, const sc_node *node) {
     t->meta.origin = sc_node_origin(node);
     t->source = node;
     t->unchecked = false;
+    t->has_pairs = false;
     t->begun = t->recorded;
     sc_mark mark = sc_arena_mark(t->ctx->scratch);
     sc_x *args = from_args(g, node);

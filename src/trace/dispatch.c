@@ -2,6 +2,7 @@
 // through functionalization; below it every operator with an expansion is taken apart, and what is
 // left becomes a node.
 // In wasm: -Os
+#include "trace/complex/complex.h"
 #include "trace/expand.h"
 
 // Expansions call each other a handful of levels deep; more is a cycle in the table.
@@ -27,7 +28,10 @@ static bool is_taken_at_its_word(const sc_trace *t, const sc_op *op) {
 static sc_x answer(sc_trace *t, const sc_op *op, sc_x *args) {
     const sc_expansion *how = sc_op_expansion(op);
     if (is_taken_at_its_word(t, op)) args[0] = sc_f_viewable(t, args[0], args[1]);
-    if (how && (t->plain || sc_op_has(op, SC_COMPOSITE))) return sc_trace_expand(t, op, args);
+    sc_x apart = sc_complex_call(t, op, args);
+    if (apart) return apart;
+    const bool composite = sc_op_has(op, SC_COMPOSITE) && !sc_complex_has_row(op, args);
+    if (how && (t->plain || composite)) return sc_trace_expand(t, op, args);
     if (t->plain) return sc_trace_record(t, op, args, op->schema->param_count);
     return sc_trace_functional(t, op, args, op->schema->param_count);
 }

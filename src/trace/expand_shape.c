@@ -5,12 +5,6 @@
 
 static bool is_complex(sc_x x) { return sc_dtype_to_real(sc_x_dtype_of(x)) != sc_x_dtype_of(x); }
 
-// Of complex numbers the conjugate too, which is no view.
-sc_x sc_expand_adjoint(sc_trace *t, const sc_x *a) {
-    sc_x x = CALL(t, transpose_int, a[0], sc_x_int(t, -2), sc_x_int(t, -1));
-    return is_complex(x) ? CALL(t, _conj_physical, x) : x;
-}
-
 sc_x sc_expand_conj_physical(sc_trace *t, const sc_x *a) {
     return is_complex(a[0]) ? CALL(t, _conj_physical, a[0]) : a[0];
 }

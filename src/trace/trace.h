@@ -6,9 +6,9 @@
 // tensor and records nothing, so expansions read like formulas and check nothing.
 //
 // The files stand on each other in this order: args.c (cells), record.c (nodes and symbols),
-// phrases.c (calls that many share), alias.c, autocast.c, packed.c and expand_*.c, expand.c (the
-// table of expansions), dispatch.c (what a call does), decompose.c (whole methods). Calls go back
-// up through the pointer `dispatch` of the trace.
+// phrases.c (calls that many share), alias.c, autocast.c, packed.c, complex/ and expand_*.c,
+// expand.c (the table of expansions), dispatch.c (what a call does), decompose.c (whole methods).
+// Calls go back up through the pointer `dispatch` of the trace.
 #ifndef SC_TRACE_H
 #define SC_TRACE_H
 
@@ -117,6 +117,7 @@ struct sc_trace {
     uint64_t recorded;    // nodes so far; the last one's mark
     uint64_t begun;       // how many they were when the source node came under way
     bool strides_differ;  // an expansion gave other strides than PyTorch recorded; see attention
+    bool has_pairs;       // of the source node: complex numbers were taken apart (complex/)
     bool unchecked;       // of the source node: some release records its results wrongly
     uint32_t noted;       // kinds of differences from the file that were told (settle.c)
     sc_imap symbols;      // expression -> value that holds it

@@ -370,6 +370,12 @@ def judge_expanded(case, folder):
     expanded.judge(sys.modules[__name__], *case, folder)
 
 
+def judge_complex(case, folder):
+    import complex_numbers
+
+    complex_numbers.judge(sys.modules[__name__], *case, folder)
+
+
 def judge_dtypes(folder):
     import dtypes
 
@@ -393,6 +399,10 @@ def cases():
         yield f"expanded: {case[0]}", judge_expanded, (case,)
     for case in spectra.cases():
         yield f"spectra: {case[0]}", judge_expanded, (case,)
+    import complex_numbers
+
+    for case in complex_numbers.cases():
+        yield f"complex: {case[0]}", judge_complex, (case,)
     yield "operator table: official kernels", judge_table, ()
     yield "dtypes: refused or right", judge_dtypes, ()
     yield "tests/emit: every file", judge_emitted, ()

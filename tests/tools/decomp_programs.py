@@ -215,36 +215,8 @@ case("linear4d_perm", PermutedLinear(), (2, 8, 3, 5))
 case("rfft", lambda x: torch.fft.rfft(x), (2, 16))
 case("fft", lambda x: torch.fft.fft(x), (2, 16))
 case("irfft", lambda x: torch.fft.irfft(x), ("c", 2, 9))
-case("fft2", lambda x: torch.fft.fft2(x).real, (1, 4, 4))
-case("fftn", lambda x: torch.fft.fftn(x, norm="ortho").imag, (2, 4, 3))
-case("fftn_dims", lambda x: torch.fft.fftn(x, dim=(1, -1)).real, (2, 4, 3))
 case("fftn_complex", lambda x: torch.fft.fftn(x, dim=(0, 1)), ("c", 2, 4, 3))
-case("fftn_scalar", lambda x: torch.fft.fftn(x).real, ())
 case("fftn_scalar_complex", torch.fft.fftn, ("c",))
-case("fftn_no_dims", lambda x: torch.fft.fftn(x, dim=(), norm="ortho").real, (2, 3))
-case(
-    "fftn_no_dims_turned", lambda x: torch.view_as_real(torch.fft.fftn(x.t(), dim=())), ("c", 2, 3)
-)
-case("stft", lambda x: torch.stft(x, 16, 4, window=torch.ones(16), return_complex=True), (1, 64))
-case("istft", lambda x: torch.istft(x, 16, 4, window=torch.ones(16)), ("c", 1, 9, 17))
-case(
-    "stft_win",
-    lambda x: torch.stft(x, 16, 4, 11, torch.hann_window(11, False), return_complex=True),
-    (1, 64),
-)
-case(
-    "stft_win_ones",
-    lambda x: torch.stft(x, 16, 4, 9, center=False, return_complex=True),
-    (1, 64),
-)
-case("istft_win", lambda x: torch.istft(x, 16, 4, 11, torch.hamming_window(11)), ("c", 1, 9, 17))
-case("istft_plain", lambda x: torch.istft(x, 16, 4, length=50), ("c", 9, 17))
-case(
-    "istft_longer",
-    lambda x: torch.istft(x, 16, 4, window=torch.ones(16), length=90),
-    ("c", 1, 9, 17),
-)
-case("complex_abs", torch.abs, ("c", 4))
 
 for name, fn in {
     "logit": torch.logit,
@@ -281,7 +253,6 @@ case("randint", lambda x: x + torch.randint(0, 5, (6,)), (6,))
 case("scalar_tensor", lambda x: torch.scalar_tensor(2) + x, (6,))
 case("view_as_complex", torch.view_as_complex, (3, 2))
 case("view_as_real", torch.view_as_real, ("c", 3))
-case("polar", torch.polar, (3,), (3,))
 case("uniform", lambda x: torch.empty(3).uniform_() + x, (3,))
 case("normal_", lambda x: torch.empty(3).normal_() + x, (3,))
 case("maximum_s", lambda x: torch.clamp(x, torch.tensor(0.5)), (3,))

@@ -188,6 +188,7 @@ const rationed = [
       "src/passes/empty_cats.c": 1,
       "src/passes/layouts.c": 1,
       "src/passes/numbers.c": 1,
+      "src/passes/pairs.c": 6, // what trace/complex puts together
       "src/passes/promote.c": 2,
       "src/passes/sym_prims.c": 28,
       "src/plan/storage.c": 4,
@@ -195,9 +196,11 @@ const rationed = [
       "src/quant/weight_nodes.c": 6, // the calls that it makes
       "src/rt/elide.c": 2,
       "src/rt/fuse.c": 8,
-      "src/trace/alias.c": 21,
+      "src/trace/alias.c": 23,
+      "src/trace/complex/parts.c": 7, // what it puts together itself
       "src/trace/decompose.c": 2,
       "src/trace/official/fft.c": 4, // what complex numbers are made by, and who takes them apart
+      "src/trace/expand_join.c": 2, // views that show other numbers
       "src/trace/record.c": 5,
     },
   },
@@ -210,6 +213,7 @@ const rationed = [
       "src/kernels/kernel_table.c": 1, // a column of ops.def
       "src/quant/roles.c": 1, // a column of roles.def
       "src/rt/prim.c": 1, // a column of ops.def
+      "src/trace/complex/complex.c": 4, // columns of complex.def
       "src/trace/expand.c": 1, // a column of ops.def
       "src/trace/official/official.c": 1, // a column of official.def
       "src/trace/trace.h": 1, // CALL, which makes calls and compares nothing

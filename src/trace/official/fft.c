@@ -4,9 +4,9 @@
 // both change places. Real and imaginary parts go through one call, beside each other.
 //
 // It also has no kernel that puts real numbers together to complex ones. Where that is no more than
-// another look at memory, none is needed. Where the planner cannot know, because sizes are open or
-// the program returns them, a transform of four numbers does it: that of a, 0, 0, b has a + ib in
-// its second place. What takes complex numbers apart again goes without.
+// another look at memory, none is needed; what is returned is copied out of it. Where the planner
+// cannot know, because sizes are open, a transform of four numbers does it: that of a, 0, 0, b has
+// a + ib in its second place. What takes complex numbers apart again goes without.
 // In wasm: -Os
 #include "trace/official/official.h"
 
@@ -117,18 +117,32 @@ static sc_x pairs_of(sc_trace *t, sc_x x) {
     return below ? sc_f_contiguous(t, sc_trace_plain(t, below)) : CALL(t, view_as_real, x);
 }
 
-// Pairs, in a last dim of 2, as complex numbers.
-static sc_x made(sc_trace *t, sc_x pairs) {
+// In another shape, the same bytes, which are then copied into the tensor that is returned.
+static sc_x in_place(sc_trace *t, sc_x pairs) {
+    sc_dim sizes[SC_RANK_MAX + 1] = {sc_dim_int(1)};
+    const uint32_t rank = sc_x_rank(pairs);
+    if (rank >= SC_RANK_MAX) return sc_o_refuse(t);
+    for (uint32_t i = 0; i < rank; i++) sizes[i + 1] = sc_x_size(pairs, i);
+    sc_x whole = CALL(t, view_as_complex, sc_f_view(t, pairs, sizes, rank + 1));
+    return sc_f_view(t, whole, sizes + 1, rank - 1);
+}
+
+static sc_x transformed(sc_trace *t, sc_x pairs) {
     const uint32_t dim = sc_x_rank(pairs) - 1;
     const sc_dim one = sc_dim_int(1), two = sc_dim_int(2);
     const sc_dtype dtype = sc_x_dtype_of(pairs);
-    if (sc_x_rank(pairs) < 1 || (dtype != SC_DTYPE_F32 && dtype != SC_DTYPE_F64))
-        return sc_o_refuse(t);
+    if (dtype != SC_DTYPE_F32 && dtype != SC_DTYPE_F64) return sc_o_refuse(t);
     sc_x re = sc_o_part(t, pairs, dim, sc_dim_int(0), one), im = sc_o_part(t, pairs, dim, one, two);
     const sc_x both[2] = {sc_o_pad(t, re, dim, 0, 2, sc_x_float(t, 0.0)), im};
     sc_x four = sc_f_cat(t, both, 2, dim);
     sc_x half = CALL(t, _fft_r2c, four, X_INTS(t, (int64_t)dim), sc_x_int(t, 0), X_TRUE);
     return sc_f_select(t, half, dim, 1);
+}
+
+// Pairs, in a last dim of 2, as complex numbers.
+static sc_x made(sc_trace *t, sc_x pairs) {
+    if (sc_x_rank(pairs) < 1) return sc_o_refuse(t);
+    return sc_spec_is_static(sc_x_spec(pairs)) ? in_place(t, pairs) : transformed(t, pairs);
 }
 
 static sc_x as_result(sc_trace *t, sc_x pairs) {

@@ -1,0 +1,239 @@
+// Sums, products and comparisons of complex numbers. The order of the operations is PyTorch's, so
+// that infinities, NaN and signs of zeros come out as there: a real operand is one whose imaginary
+// part is 0, and takes part with it.
+// In wasm: -Os
+#include "trace/complex/complex.h"
+
+// --- Real tensors and numbers --------------------------------------------------------------------
+
+static bool is_tensor(sc_x x) { return x->kind == SC_X_TENSOR; }
+
+static sc_x first_tensor(sc_trace *t, sc_x x, sc_x y) {
+    if (is_tensor(x) || !is_tensor(y)) return x;
+    return sc_f_scalar(t, x, sc_x_dtype_of(y));
+}
+
+sc_x sc_r_add(sc_trace *t, sc_x x, sc_x y) {
+    if (!is_tensor(x) && !is_tensor(y)) return sc_x_float(t, sc_x_real(x, 0) + sc_x_real(y, 0));
+    return is_tensor(x) ? CALL(t, add_Tensor, x, y) : CALL(t, add_Tensor, y, x);
+}
+
+sc_x sc_r_sub(sc_trace *t, sc_x x, sc_x y) {
+    if (!is_tensor(x) && !is_tensor(y)) return sc_x_float(t, sc_x_real(x, 0) - sc_x_real(y, 0));
+    return CALL(t, sub_Tensor, first_tensor(t, x, y), y);
+}
+
+sc_x sc_r_mul(sc_trace *t, sc_x x, sc_x y) {
+    if (!is_tensor(x) && !is_tensor(y)) return sc_x_float(t, sc_x_real(x, 0) * sc_x_real(y, 0));
+    return is_tensor(x) ? CALL(t, mul_Tensor, x, y) : CALL(t, mul_Tensor, y, x);
+}
+
+sc_x sc_r_div(sc_trace *t, sc_x x, sc_x y) {
+    if (!is_tensor(x) && !is_tensor(y)) return sc_x_float(t, sc_x_real(x, 0) / sc_x_real(y, 0));
+    return CALL(t, div_Tensor, first_tensor(t, x, y), y);
+}
+
+sc_x sc_r_where(sc_trace *t, sc_x condition, sc_x x, sc_x y) {
+    return CALL(t, where_self, condition, first_tensor(t, x, y), first_tensor(t, y, x));
+}
+
+// --- Complex -------------------------------------------------------------------------------------
+
+static sc_c add_parts(sc_trace *t, sc_c x, sc_c y) {
+    sc_x re = sc_r_add(t, x.re, y.re);
+    return (sc_c){re, sc_r_add(t, x.im, y.im)};
+}
+
+static sc_c sub_parts(sc_trace *t, sc_c x, sc_c y) {
+    sc_x re = sc_r_sub(t, x.re, y.re);
+    return (sc_c){re, sc_r_sub(t, x.im, y.im)};
+}
+
+sc_c sc_c_mul(sc_trace *t, sc_c x, sc_c y) {
+    sc_x ac = sc_r_mul(t, x.re, y.re), bd = sc_r_mul(t, x.im, y.im);
+    sc_x re = sc_r_sub(t, ac, bd);
+    sc_x ad = sc_r_mul(t, x.re, y.im), bc = sc_r_mul(t, x.im, y.re);
+    return (sc_c){re, sc_r_add(t, ad, bc)};
+}
+
+// By a real number: the other terms are zeros, or NaN where they meet infinities.
+static sc_c divide_by_real(sc_trace *t, sc_c x, sc_x by) {
+    sc_x re = sc_r_div(t, sc_r_add(t, x.re, sc_r_mul(t, x.im, sc_x_float(t, 0))), by);
+    return (sc_c){re, sc_r_div(t, sc_r_sub(t, x.im, sc_r_mul(t, x.re, sc_x_float(t, 0))), by)};
+}
+
+// As numpy and PyTorch do it: by the ratio of the smaller part to the larger one, so that squares
+// do not overflow. Both zero: infinite, or NaN.
+static sc_c div_parts(sc_trace *t, sc_c x, sc_c y) {
+    if (!is_tensor(y.im) && sc_x_real(y.im, 1) == 0) return divide_by_real(t, x, y.re);
+    const sc_dtype dtype = is_tensor(y.im) ? sc_x_dtype_of(y.im) : sc_x_dtype_of(y.re);
+    sc_x c = is_tensor(y.re) ? y.re : sc_f_scalar(t, y.re, dtype);
+    sc_x d = is_tensor(y.im) ? y.im : sc_f_scalar(t, y.im, dtype);
+    sc_x a = is_tensor(x.re) ? x.re : sc_f_scalar(t, x.re, dtype);
+    sc_x b = is_tensor(x.im) ? x.im : sc_f_scalar(t, x.im, dtype);
+    sc_x size_c = CALL(t, abs, c), size_d = CALL(t, abs, d);
+    sc_x first = CALL(t, ge_Tensor, size_c, size_d);
+    sc_x large = sc_r_where(t, first, c, d), small = sc_r_where(t, first, d, c);
+    sc_x p = sc_r_where(t, first, a, b), q = sc_r_where(t, first, b, a);
+    sc_x ratio = CALL(t, div_Tensor, small, large);
+    sc_x scale = CALL(t, reciprocal, sc_r_add(t, large, sc_r_mul(t, small, ratio)));
+    sc_x re = sc_r_mul(t, sc_r_add(t, p, sc_r_mul(t, q, ratio)), scale);
+    sc_x im = sc_r_mul(t, sc_r_sub(t, q, sc_r_mul(t, p, ratio)), scale);
+    im = sc_r_where(t, first, im, CALL(t, neg, im));
+    sc_x is_zero = CALL(t, eq_Scalar, large, sc_x_int(t, 0));
+    sc_x none = CALL(t, abs, large);
+    re = sc_r_where(t, is_zero, sc_r_div(t, a, none), re);
+    return (sc_c){re, sc_r_where(t, is_zero, sc_r_div(t, b, none), im)};
+}
+
+sc_x sc_c_abs(sc_trace *t, sc_c z) { return CALL(t, hypot, z.re, z.im); }
+
+sc_x sc_c_angle(sc_trace *t, sc_c z) { return CALL(t, atan2, z.im, z.re); }
+
+// --- Rows ----------------------------------------------------------------------------------------
+
+sc_c sc_complex_neg(sc_trace *t, sc_c z) {
+    sc_x re = CALL(t, neg, z.re);
+    return (sc_c){re, CALL(t, neg, z.im)};
+}
+
+sc_c sc_complex_conj(sc_trace *t, sc_c z) { return (sc_c){z.re, CALL(t, neg, z.im)}; }
+
+sc_c sc_complex_reciprocal(sc_trace *t, sc_c z) {
+    return div_parts(t, (sc_c){sc_x_float(t, 1), sc_x_float(t, 0)}, z);
+}
+
+// Of the same direction and size 1; 0 of 0.
+sc_c sc_complex_sgn(sc_trace *t, sc_c z) {
+    sc_x size = sc_c_abs(t, z), is_zero = CALL(t, eq_Scalar, size, sc_x_int(t, 0));
+    sc_x zero = sc_x_float(t, 0);
+    sc_x re = sc_r_where(t, is_zero, zero, sc_r_div(t, z.re, size));
+    return (sc_c){re, sc_r_where(t, is_zero, zero, sc_r_div(t, z.im, size))};
+}
+
+typedef sc_c (*binary_fn)(sc_trace *t, sc_c x, sc_c y);
+
+static sc_x binary(sc_trace *t, binary_fn fn, sc_x x, sc_x y, sc_x alpha) {
+    const sc_dtype part = sc_c_common(x, y);
+    sc_c a = sc_c_operand(t, x, part), b = sc_c_operand(t, y, part);
+    if (alpha && sc_x_real(alpha, 0) != 1)
+        b = sc_c_mul(t, b, (sc_c){sc_x_float(t, sc_x_real(alpha, 0)), sc_x_float(t, 0)});
+    return sc_c_make(t, fn(t, a, b), part);
+}
+
+sc_x sc_complex_add(sc_trace *t, const sc_op *op, const sc_x *a) {
+    (void)op;
+    return binary(t, add_parts, a[0], a[1], a[2]);
+}
+
+sc_x sc_complex_sub(sc_trace *t, const sc_op *op, const sc_x *a) {
+    (void)op;
+    return binary(t, sub_parts, a[0], a[1], a[2]);
+}
+
+sc_x sc_complex_mul(sc_trace *t, const sc_op *op, const sc_x *a) {
+    (void)op;
+    return binary(t, sc_c_mul, a[0], a[1], NULL);
+}
+
+sc_x sc_complex_div(sc_trace *t, const sc_op *op, const sc_x *a) {
+    (void)op;
+    return binary(t, div_parts, a[0], a[1], NULL);
+}
+
+sc_x sc_complex_abs(sc_trace *t, const sc_op *op, const sc_x *a) {
+    const sc_dtype part = sc_dtype_to_real(sc_x_dtype_of(a[0]));
+    (void)op;
+    return sc_f_to(t, sc_c_abs(t, sc_c_operand(t, a[0], part)), part);
+}
+
+sc_x sc_complex_angle(sc_trace *t, const sc_op *op, const sc_x *a) {
+    const sc_dtype part = sc_dtype_to_real(sc_x_dtype_of(a[0]));
+    (void)op;
+    return sc_f_to(t, sc_c_angle(t, sc_c_operand(t, a[0], part)), part);
+}
+
+static sc_x equal(sc_trace *t, sc_x x, sc_x y) {
+    if (!is_tensor(x) && !is_tensor(y)) return sc_x_bool(sc_x_real(x, 0) == sc_x_real(y, 0));
+    return is_tensor(x) ? CALL(t, eq_Tensor, x, y) : CALL(t, eq_Tensor, y, x);
+}
+
+sc_x sc_complex_eq(sc_trace *t, const sc_op *op, const sc_x *a) {
+    const sc_dtype part = sc_c_common(a[0], a[1]);
+    (void)op;
+    sc_c x = sc_c_operand(t, a[0], part), y = sc_c_operand(t, a[1], part);
+    sc_x re = equal(t, x.re, y.re);
+    return CALL(t, logical_and, re, equal(t, x.im, y.im));
+}
+
+sc_x sc_complex_ne(sc_trace *t, const sc_op *op, const sc_x *a) {
+    return CALL(t, logical_not, sc_complex_eq(t, op, a));
+}
+
+// True where it is of either part.
+sc_x sc_complex_either(sc_trace *t, const sc_op *op, const sc_x *a) {
+    sc_c z = sc_c_of(t, a[0]);
+    sc_x re = sc_trace_call(t, op, &z.re, 1);
+    return CALL(t, logical_or, re, sc_trace_call(t, op, &z.im, 1));
+}
+
+sc_x sc_complex_isfinite(sc_trace *t, const sc_op *op, const sc_x *a) {
+    sc_c z = sc_c_of(t, a[0]);
+    sc_x re = sc_trace_call(t, op, &z.re, 1);
+    return CALL(t, logical_and, re, sc_trace_call(t, op, &z.im, 1));
+}
+
+// --- Products ------------------------------------------------------------------------------------
+
+static sc_x product(sc_trace *t, const sc_op *op, sc_x x, sc_x y) {
+    sc_x args[2] = {x, y};
+    return sc_trace_call(t, op, args, 2);
+}
+
+sc_x sc_complex_mm(sc_trace *t, const sc_op *op, const sc_x *a) {
+    const sc_dtype part = sc_c_common(a[0], a[1]);
+    if (!sc_c_is(a[0]) || !sc_c_is(a[1])) return sc_c_refuse(t, op);
+    sc_c x = sc_c_of(t, a[0]), y = sc_c_of(t, a[1]);
+    sc_x ac = product(t, op, x.re, y.re), bd = product(t, op, x.im, y.im);
+    sc_x re = sc_r_sub(t, ac, bd);
+    sc_x ad = product(t, op, x.re, y.im), bc = product(t, op, x.im, y.re);
+    return sc_c_make(t, (sc_c){re, sc_r_add(t, ad, bc)}, part);
+}
+
+static sc_x scaled(sc_trace *t, sc_x x, sc_x by) {
+    return sc_x_real(by, 0) == 1 ? x : CALL(t, mul_Tensor, x, by);
+}
+
+// (self, mat1, mat2, beta, alpha); what is in self does not count beside a beta of 0
+sc_x sc_complex_addmm(sc_trace *t, const sc_op *op, const sc_x *a) {
+    (void)op;
+    sc_x mm = scaled(t, CALL(t, mm, a[1], a[2]), a[4]);
+    if (sc_x_real(a[3], 1) == 0) return mm;
+    return CALL(t, add_Tensor, mm, scaled(t, a[0], a[3]));
+}
+
+static sc_x convolved(sc_trace *t, const sc_op *op, const sc_x *a, sc_x image, sc_x weight) {
+    sc_x args[9];
+    memcpy(args, a, sizeof args);
+    args[0] = image;
+    args[1] = weight;
+    args[2] = X_NONE;
+    return sc_trace_call(t, op, args, 9);
+}
+
+// (input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
+sc_x sc_complex_convolution(sc_trace *t, const sc_op *op, const sc_x *a) {
+    if (!sc_c_is(a[0]) || !sc_c_is(a[1])) return sc_c_refuse(t, op);
+    const sc_dtype part = sc_c_common(a[0], a[1]);
+    sc_c x = sc_c_of(t, a[0]), y = sc_c_of(t, a[1]);
+    sc_x ac = convolved(t, op, a, x.re, y.re), bd = convolved(t, op, a, x.im, y.im);
+    sc_x re = sc_r_sub(t, ac, bd);
+    sc_x ad = convolved(t, op, a, x.re, y.im), bc = convolved(t, op, a, x.im, y.re);
+    sc_x out = sc_c_make(t, (sc_c){re, sc_r_add(t, ad, bc)}, part);
+    if (sc_x_is_none(a[2]) || t->status != SC_OK) return out;
+    sc_dim sizes[SC_RANK_MAX];
+    for (uint32_t i = 0; i < sc_x_rank(out); i++) sizes[i] = sc_dim_int(1);
+    sizes[1] = sc_x_size(a[2], 0);
+    sc_x bias = CALL(t, view, a[2], sc_x_dims(t, sizes + 1, sc_x_rank(out) - 1));
+    return CALL(t, add_Tensor, out, bias);
+}

@@ -1,0 +1,182 @@
+// Complex tensors that are made, converted, put together and written into.
+// In wasm: -Os
+#include "trace/complex/complex.h"
+#include "trace/expand.h"
+
+static sc_dtype part_dtype(sc_dtype dtype) { return sc_dtype_to_real(dtype); }
+
+// --- Parts as the program itself sees them -------------------------------------------------------
+
+// Known where it was put together; else it is a view like any other.
+sc_x sc_complex_as_real(sc_trace *t, const sc_op *op, const sc_x *a) {
+    (void)op;
+    return sc_c_pair(t, a[0]);
+}
+
+sc_x sc_complex_conj_view(sc_trace *t, const sc_op *op, const sc_x *a) {
+    (void)op;
+    const sc_dtype part = part_dtype(sc_x_dtype_of(a[0]));
+    return sc_c_make(t, sc_complex_conj(t, sc_c_of(t, a[0])), part);
+}
+
+sc_x sc_expand_complex(sc_trace *t, const sc_x *a) {
+    return sc_c_make(t, (sc_c){a[0], a[1]}, sc_x_dtype_of(a[0]));
+}
+
+sc_x sc_expand_polar(sc_trace *t, const sc_x *a) {
+    sc_x re = CALL(t, mul_Tensor, a[0], CALL(t, cos, a[1]));
+    sc_x im = CALL(t, mul_Tensor, a[0], CALL(t, sin, a[1]));
+    return sc_c_make(t, (sc_c){re, im}, sc_x_dtype_of(a[0]));
+}
+
+// --- New ones ------------------------------------------------------------------------------------
+
+// With the number in the real part: fills the tensor of zeros that the call would make of 0.
+static sc_x filled(sc_trace *t, const sc_op *op, const sc_x *a, uint32_t number, uint32_t dtype) {
+    const uint32_t count = op->schema->param_count;
+    sc_x *args = sc_new_array(t->arena, sc_x, count + 1);
+    sc_dtype part = a[dtype]->kind == SC_X_DTYPE ? (sc_dtype)a[dtype]->code : SC_DTYPE_NONE;
+    if (part == SC_DTYPE_NONE) part = sc_x_dtype_of(a[0]);
+    memcpy(args, a, count * sizeof *args);
+    args[dtype] = sc_x_dtype(t, part_dtype(part));
+    if (sc_c_is(args[0])) args[0] = sc_c_of(t, args[0]).re;
+    if (a[number]->kind == SC_X_BOOL) args[number] = sc_x_int(t, a[number]->b);
+    sc_x re = sc_trace_call(t, op, args, count);
+    if (sc_dtype_category(part) != SC_CATEGORY_COMPLEX) return re;
+    args[number] = sc_x_int(t, 0);
+    return sc_c_make(t, (sc_c){re, sc_trace_call(t, op, args, count)}, part_dtype(part));
+}
+
+// (size, fill_value, dtype, ...)
+sc_x sc_complex_full(sc_trace *t, const sc_op *op, const sc_x *a) { return filled(t, op, a, 1, 2); }
+
+// (self, fill_value, dtype, ...)
+sc_x sc_complex_full_like(sc_trace *t, const sc_op *op, const sc_x *a) {
+    return filled(t, op, a, 1, 2);
+}
+
+// (s, dtype, ...)
+sc_x sc_complex_scalar_tensor(sc_trace *t, const sc_op *op, const sc_x *a) {
+    return filled(t, op, a, 0, 1);
+}
+
+// --- Conversions ---------------------------------------------------------------------------------
+
+static sc_x zeros_for(sc_trace *t, sc_x x) {
+    return sc_f_zeros(t, sc_x_sizes(t, x, 0, SC_RANK_MAX), sc_x_dtype_of(x));
+}
+
+static sc_x not_zero(sc_trace *t, sc_x x) {
+    sc_c z = sc_c_of(t, x);
+    sc_x zero = sc_x_int(t, 0), re = CALL(t, ne_Scalar, z.re, zero);
+    return CALL(t, logical_or, re, CALL(t, ne_Scalar, z.im, zero));
+}
+
+// (self, dtype, layout, device, pin_memory, non_blocking, memory_format). To a real dtype the
+// imaginary part is left away.
+sc_x sc_complex_to_copy(sc_trace *t, const sc_op *op, const sc_x *a) {
+    const sc_dtype to = a[1]->kind == SC_X_DTYPE ? (sc_dtype)a[1]->code : sc_x_dtype_of(a[0]);
+    const bool stays = sc_dtype_category(to) == SC_CATEGORY_COMPLEX;
+    if (sc_c_is(a[0]) && to == SC_DTYPE_BOOL) return not_zero(t, a[0]);
+    if (sc_c_is(a[0]) && stays) return sc_c_by_parts(t, op, a);
+    sc_x args[7];
+    memcpy(args, a, sizeof args);
+    args[0] = sc_c_of(t, a[0]).re;
+    args[1] = sc_x_dtype(t, part_dtype(to));
+    sc_x re = sc_trace_call(t, op, args, 7);
+    return stays ? sc_c_make(t, (sc_c){re, zeros_for(t, re)}, part_dtype(to)) : re;
+}
+
+// (self, src, non_blocking)
+sc_x sc_complex_copy(sc_trace *t, const sc_op *op, const sc_x *a) {
+    (void)op;
+    sc_x x = sc_f_to(t, a[1], sc_x_dtype_of(a[0]));
+    if (!sc_c_is(a[0])) return CALL(t, copy, a[0], x);
+    return CALL(t, expand, x, sc_x_sizes(t, a[0], 0, SC_RANK_MAX));
+}
+
+// (self, dtype), of complex numbers as real ones of their parts, and the other way round
+sc_x sc_complex_view_dtype(sc_trace *t, const sc_op *op, const sc_x *a) {
+    const sc_dtype to = (sc_dtype)a[1]->code, from = sc_x_dtype_of(a[0]);
+    const uint32_t rank = sc_x_rank(a[0]);
+    sc_dim sizes[SC_RANK_MAX + 1];
+    if (to == from) return CALL(t, alias, a[0]);
+    if (rank == 0 || rank >= SC_RANK_MAX) return sc_c_refuse(t, op);
+    for (uint32_t i = 0; i < rank; i++) sizes[i] = sc_x_size(a[0], i);
+    if (to == part_dtype(from)) {
+        sizes[rank - 1] = sc_trace_mul(t, sizes[rank - 1], sc_dim_int(2));
+        return sc_f_reshape(t, sc_c_pair(t, a[0]), sizes, rank);
+    }
+    if (from != part_dtype(to)) return sc_c_refuse(t, op);
+    sizes[rank - 1] = sc_trace_floordiv(t, sizes[rank - 1], sc_dim_int(2));
+    sizes[rank] = sc_dim_int(2);
+    return CALL(t, view_as_complex, sc_f_reshape(t, a[0], sizes, rank + 1));
+}
+
+// --- Putting together ----------------------------------------------------------------------------
+
+static sc_dtype common_of(sc_x list) {
+    sc_promotion p = {0};
+    for (uint32_t i = 0; i < list->count; i++)
+        sc_promotion_add_tensor(&p, sc_x_dtype_of(list->items[i]), true);
+    return sc_promotion_result(&p);
+}
+
+// (tensors, dim)
+sc_x sc_complex_cat(sc_trace *t, const sc_op *op, const sc_x *a) {
+    const sc_dtype dtype = common_of(a[0]);
+    sc_x *items = sc_new_array(t->arena, sc_x, a[0]->count + 1);
+    for (uint32_t i = 0; i < a[0]->count; i++) items[i] = sc_f_to(t, a[0]->items[i], dtype);
+    sc_x args[2] = {sc_x_list_of(t, items, a[0]->count), a[1]};
+    return sc_c_by_parts(t, op, args);
+}
+
+// (condition, self, other)
+sc_x sc_complex_where(sc_trace *t, const sc_op *op, const sc_x *a) {
+    const sc_dtype part = sc_c_common(a[1], a[2]);
+    sc_c x = sc_c_of(t, a[1]), y = sc_c_of(t, a[2]);
+    (void)op;
+    x.im = x.im->kind == SC_X_TENSOR ? x.im : sc_f_scalar(t, x.im, part);
+    y.im = y.im->kind == SC_X_TENSOR ? y.im : sc_f_scalar(t, y.im, part);
+    sc_x re = CALL(t, where_self, a[0], sc_f_to(t, x.re, part), sc_f_to(t, y.re, part));
+    sc_x im = CALL(t, where_self, a[0], sc_f_to(t, x.im, part), sc_f_to(t, y.im, part));
+    return sc_c_make(t, (sc_c){re, im}, part);
+}
+
+// A real number in the call is one for the real part.
+static sc_x with_number(sc_trace *t, const sc_op *op, const sc_x *a, uint32_t number) {
+    sc_x args[4];
+    const uint32_t count = op->schema->param_count;
+    memcpy(args, a, count * sizeof *args);
+    sc_c z = sc_c_of(t, a[0]);
+    args[0] = z.re;
+    sc_x re = sc_trace_call(t, op, args, count);
+    args[0] = z.im;
+    args[number] = sc_x_int(t, 0);
+    return sc_c_make(t, (sc_c){re, sc_trace_call(t, op, args, count)}, sc_x_dtype_of(z.re));
+}
+
+// (self, pad, value)
+sc_x sc_complex_pad(sc_trace *t, const sc_op *op, const sc_x *a) {
+    return with_number(t, op, a, 2);
+}
+
+// (self, dim, index, value)
+sc_x sc_complex_scatter_value(sc_trace *t, const sc_op *op, const sc_x *a) {
+    return with_number(t, op, a, 3);
+}
+
+// (self, indices, values, accumulate)
+sc_x sc_complex_index_put(sc_trace *t, const sc_op *op, const sc_x *a) {
+    if (!sc_c_is(a[0])) return sc_c_refuse(t, op);
+    sc_x args[4] = {a[0], a[1], sc_f_to(t, a[2], sc_x_dtype_of(a[0])), a[3]};
+    return sc_c_by_parts(t, op, args);
+}
+
+// (self, mask): how many there are is asked once, not of each part
+sc_x sc_complex_masked_select(sc_trace *t, const sc_op *op, const sc_x *a) {
+    (void)op;
+    sc_x mask = a[1];
+    if (sc_x_rank(mask) != sc_x_rank(a[0]) || sc_x_rank(mask) == 0) return sc_c_refuse(t, op);
+    return CALL(t, index_Tensor, a[0], X_LIST(t, mask));
+}

@@ -1,0 +1,123 @@
+"""Programs with complex numbers, which are taken apart into pairs of real ones: as in expanded.py,
+exported, lowered for both targets, run by the official runtime and by this one, and compared with
+what PyTorch computes. Complex results are compared in their parts."""
+
+import torch
+import torch.nn.functional as F
+from expanded import INF, NAN, Fn, ROWS, floats
+
+
+def numbers(*shape, dtype=torch.complex64):
+    return torch.randn(shape, dtype=dtype)
+
+
+def parts(f):
+    """Of a function's complex results: what both runtimes can hand over at any size."""
+
+    def taken(*args):
+        leaves = torch.utils._pytree.tree_leaves(f(*args))
+        return tuple(torch.view_as_real(x.resolve_conj()) if x.is_complex() else x for x in leaves)
+
+    return Fn(taken)
+
+
+class Rotary(torch.nn.Module):
+    """As Llama's reference code turns queries."""
+
+    def __init__(self):
+        super().__init__()
+        angles = torch.outer(torch.arange(16).float(), 1e4 ** -(torch.arange(4) / 4))
+        self.register_buffer("turns", torch.polar(torch.ones_like(angles), angles))
+
+    def forward(self, x):
+        pairs = torch.view_as_complex(x.reshape(*x.shape[:-1], -1, 2))
+        turns = self.turns[: x.shape[1]].view(1, x.shape[1], 1, 4)
+        return (torch.view_as_real(pairs * turns).flatten(3),)
+
+
+class Layer(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(numbers(5, 4))
+        self.bias = torch.nn.Parameter(numbers(5))
+
+    def forward(self, x):
+        return (F.linear(x, self.weight, self.bias),)
+
+
+def write_parts(x):
+    x = x.clone()
+    x.real.mul_(2)
+    torch.view_as_real(x)[..., 1].add_(1)
+    x.conj()[0] = 3
+    x[1:] *= 1j
+    return x
+
+
+def arithmetic(x, y):
+    yield "add, sub", lambda x, y: (x + y, x - y, x + 1, 1 - x, x - y.real, y.real - x)
+    yield "mul", lambda x, y: (x * y, x * 2, x * y.real, x * 1j, y.real * 1j, x.conj() * y)
+    yield "div", lambda x, y: (x / y, x / 2, x / y.real, 1 / x, x / (1 + 2j), (1 + 2j) / x)
+    yield "abs", lambda x, y: (x.abs(), x.angle(), x.sgn(), -x, x.conj(), x.reciprocal())
+    yield "roots", lambda x, y: (x**2, x**0.5, x**-1, x**3, x.sqrt(), x.rsqrt(), x**y, 2**x)
+    yield "exp", lambda x, y: (x.exp(), x.log(), x.log2(), x.log1p(), x.expm1(), x.sigmoid())
+    yield "sin", lambda x, y: (x.sin(), x.cos(), x.tan(), x.sinh(), x.cosh(), x.tanh())
+    yield "phases", lambda x, y: (torch.exp(1j * y.real), torch.polar(y.abs(), x.real))
+    yield "compare", lambda x, y: (x == y, x != x, x == 1, x.isnan(), x.isfinite(), x.isreal())
+    yield "sums", lambda x, y: (x.sum(), x.sum(0), x.mean(1), x.cumsum(0), x.prod(0), x.prod())
+    yield "norms", lambda x, y: (x.norm(), x.std(), x.var(0), x.cumprod(1), x.norm(dim=1))
+    yield "moves", lambda x, y: (x.t() * 2, x.flip(0), x.roll(1, 0), x[:, 1], x[..., None], x.mT)
+    yield "index", lambda x, y: (x[[0, 2]], x.gather(0, torch.zeros(1, 4).long()), x[1:, ::2])
+    yield "join", lambda x, y: (torch.cat([x, y.real]), torch.stack([x, y]), F.pad(x, (1, 2)))
+    yield "choose", lambda x, y: (torch.where(x.real > 0, x, y.real), x.masked_fill(y.real > 0, 1))
+    yield "matmul", lambda x, y: (x @ y.mH, torch.einsum("ij,ik->jk", x, y), torch.vdot(x[0], y[0]))
+    yield "convert", lambda x, y: (x.to(torch.complex128), y.real.to(torch.complex64), x.real + 1)
+    yield "views", lambda x, y: (x.view(torch.float32), torch.view_as_real(x) * 2, x.reshape(-1))
+    yield "writes", lambda x, y: write_parts(x)
+
+
+def cases():
+    """name: (module or function, inputs, dynamic shapes or None)"""
+    x, y = numbers(3, 4), numbers(3, 4)
+    for name, f in arithmetic(x, y):
+        yield name, parts(f), (x, y), None
+        yield f"{name} dynamic", parts(f), (x, y), ({0: ROWS}, {0: ROWS})
+    wide = numbers(3, 4, dtype=torch.complex128)
+    yield "double", parts(lambda x, y: (x * y, x / y, x + 1j, y * x.real)), (wide, wide * x), None
+    none, one = numbers(0, 4), numbers()
+    yield "empty", parts(lambda x: (x * x, x.abs(), x.sum(0), x.prod(0))), (none,), None
+    yield "scalar", parts(lambda x: (x * 2j, x / x, x.abs(), x.sum(), x.angle())), (one,), None
+    odd = torch.tensor([complex(a, b) for a in (0.0, -0.0, 1.0, INF, NAN) for b in (0.0, -0.0, -INF)])
+    yield "abs of any", parts(lambda x: (x.abs(), x.angle(), x.isnan(), x.isinf())), (odd,), None
+    yield "results", Fn(lambda x, y: (x * y, x.conj(), x.t(), x[0, 0] + 1)), (x, y), None
+    yield "parameters", Layer(), (numbers(2, 4),), None
+    yield "rotary", Rotary(), (floats(2, 9, 3, 8),), None
+    pair = floats(3, 2)
+    yield "pairs", parts(lambda x: torch.complex(*x.unbind(1)) * x.view(torch.complex64)[:, 0]), (
+        pair,
+    ), None
+
+
+def in_parts(value):
+    return torch.view_as_real(value) if value.is_complex() else value
+
+
+def judge(run, name, module, inputs, dynamic, folder):
+    torch.manual_seed(0)
+    source = folder / "complex.pt2"
+    expected = torch.utils._pytree.tree_leaves(module.eval()(*inputs))
+    shapes = {"args": dynamic} if dynamic else None
+    torch.export.save(
+        torch.export.export(module, inputs, dynamic_shapes=shapes, strict=False), source
+    )
+    ours = folder / "complex.pte", folder / "whole.pte"
+    run.lower([str(source)], ours[0])
+    run.lower(["--target", "sconce", str(source)], ours[1])
+    told = [("official runtime", run.load(ours[0]).load_method("forward").execute(list(inputs)))]
+    for path in ours:
+        told.append((f"this runtime, {path.name}", run.run_here(path, inputs, folder)))
+    for who, outputs in told:
+        assert isinstance(outputs, list), f"{who}: {outputs}"
+        for k, value in enumerate(expected):
+            actual, wanted = in_parts(outputs[k]), in_parts(value.detach().resolve_conj())
+            run.check_value(actual, wanted, f"{who}, output {k}")
