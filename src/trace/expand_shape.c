@@ -1,14 +1,6 @@
 // Expansions that only rearrange: reshape and its relatives, permutations, splits.
 #include "trace/expand.h"
 
-// --- Transposes ---------------------------------------------------------------------------------
-
-static bool is_complex(sc_x x) { return sc_dtype_to_real(sc_x_dtype_of(x)) != sc_x_dtype_of(x); }
-
-sc_x sc_expand_conj_physical(sc_trace *t, const sc_x *a) {
-    return is_complex(a[0]) ? CALL(t, _conj_physical, a[0]) : a[0];
-}
-
 // --- Reshape ------------------------------------------------------------------------------------
 
 // A contiguous tensor is viewed with the sizes as the caller wrote them, -1 included; other views,
