@@ -87,7 +87,8 @@ def cases():
     none, one = numbers(0, 4), numbers()
     yield "empty", parts(lambda x: (x * x, x.abs(), x.sum(0), x.prod(0))), (none,), None
     yield "scalar", parts(lambda x: (x * 2j, x / x, x.abs(), x.sum(), x.angle())), (one,), None
-    odd = torch.tensor([complex(a, b) for a in (0.0, -0.0, 1.0, INF, NAN) for b in (0.0, -0.0, -INF)])
+    odd, beside = (0.0, -0.0, 1.0, INF, NAN), (0.0, -0.0, -INF)
+    odd = torch.tensor([complex(a, b) for a in odd for b in beside])
     yield "abs of any", parts(lambda x: (x.abs(), x.angle(), x.isnan(), x.isinf())), (odd,), None
     yield "results", Fn(lambda x, y: (x * y, x.conj(), x.t(), x[0, 0] + 1)), (x, y), None
     yield "parameters", Layer(), (numbers(2, 4),), None

@@ -443,8 +443,8 @@ TEST(import_keeps_unknown_operators) {
 TEST_CASES(import_keeps_calls_that_are_not_supported) {
     static const char *const cases[][3] = {
         {"{\"as_complex\": {\"real\": 0.0, \"imag\": 1.0}}",
-         "aten::mm cannot be imported: complex numbers are not supported",
-         "Split it into real and imaginary part."},
+         "aten::mm is not supported for complex numbers",
+         "Compute with x.real and x.imag, and put the results together with torch.complex()."},
         {"{\"as_scalar_type\": 99}", "aten::mm cannot be imported: dtype 99 is not supported",
          "Cast the inputs to a supported dtype."}};
     for (size_t i = 0; i < SC_COUNT_OF(cases); i++) {
