@@ -12,7 +12,8 @@ static void warn_of_gaps(sc_ctx *ctx, const sc_op *op) {
                   "this runtime has no kernel for %s", op->out_name);
     if (sc_op_has(op, SC_UNOFFICIAL))
         sc_report(ctx, SC_WARNING, SC_ERR_UNSUPPORTED_OP,
-                  "Run it with Sconce, or rewrite this line with operators of core ATen.",
+                  "Run it with Sconce; for apps, write this line with other operators, of which "
+                  "`sconce operators` tells who runs them.",
                   "the official runtime has no kernel for %s", op->out_name);
 }
 

@@ -142,6 +142,8 @@ const sc_op *sc_op_get(sc_op_id id);
 // By functional name with overload ("aten::add.Tensor"; a trailing ".default" is accepted and
 // ignored), in-place twins included. NULL when unknown.
 const sc_op *sc_op_find(sc_str name);
+// What to write instead of an operator that cannot be lowered; NULL when nobody has said.
+const char *sc_op_advice(const sc_op *op);
 // What to do about an operator that the table lacks.
 const char *sc_op_foreign_hint(const sc_op *op);
 // By what a .pte calls: name "aten::add", overload "out".

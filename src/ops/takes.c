@@ -47,6 +47,16 @@ static bool is_in(char letter, sc_dtype dtype) {
     return sets[strchr(letters, letter) - letters] >> dtype & 1;
 }
 
+// The dtype to convert to that most would take: one that the letter has.
+static sc_dtype first_of(char letter, sc_dtype own) {
+    static const sc_dtype usual[] = {SC_DTYPE_F32, SC_DTYPE_I32, SC_DTYPE_I64, SC_DTYPE_F64,
+                                     SC_DTYPE_BOOL, SC_DTYPE_U8};
+    const bool is_float = sc_dtype_category(own) == SC_CATEGORY_FLOAT;
+    for (size_t i = !is_float && is_in(letter, SC_DTYPE_I32); i < SC_COUNT_OF(usual); i++)
+        if (is_in(letter, usual[i])) return usual[i];
+    return SC_DTYPE_NONE;
+}
+
 // Copies convert between numbers of all kinds, and to complex ones.
 static bool converts(sc_dtype from, sc_dtype to) {
     bool from_float8 = sc_dtype_category(from) == SC_CATEGORY_FLOAT8;
@@ -62,13 +72,16 @@ static bool computes(const sc_infer *in) {
     return false;
 }
 
-static const char *hint_for(sc_dtype a, sc_dtype b) {
+static const char *hint_for(sc_arena *arena, sc_dtype a, sc_dtype b, sc_dtype to) {
     sc_category x = sc_dtype_category(a), y = sc_dtype_category(b);
     if (x == SC_CATEGORY_FLOAT8 || y == SC_CATEGORY_FLOAT8)
         return "Use float16, bfloat16 or quantized integers: nothing computes with float8.";
     if (x == SC_CATEGORY_COMPLEX || y == SC_CATEGORY_COMPLEX)
         return "Compute with real numbers: torch.view_as_real gives the parts of complex ones.";
-    return "Convert the operands with .to() before this operator.";
+    if (to == SC_DTYPE_NONE) return "Convert the operands with .to() before this operator.";
+    return sc_str_format(arena, "Convert it before this operator: x.to(torch.%s).",
+                         sc_dtype_name(to))
+        .data;
 }
 
 typedef struct taking {
@@ -84,7 +97,7 @@ static bool lacks(taking *t, char letter, const sc_spec *spec, sc_str param) {
     if (t->first == SC_DTYPE_NONE) t->first = own;
     if (letter == 'm' && own != t->result && t->result != SC_DTYPE_NONE &&
         !sc_spec_is_empty(spec) && !converts(own, t->result)) {
-        t->hint = hint_for(own, t->result);
+        t->hint = hint_for(arena, own, t->result, SC_DTYPE_NONE);
         t->what = sc_str_format(arena, "this runtime has no kernel that converts %s to %s",
                                 sc_dtype_name(own), sc_dtype_name(t->result))
                       .data;
@@ -92,9 +105,10 @@ static bool lacks(taking *t, char letter, const sc_spec *spec, sc_str param) {
     }
     if (letter == 'k' && sc_rule_bool(t->in, "accumulate", false)) letter = 'o';
     const bool must_equal = alike || (letter == 'h' && !(as_float32 >> t->first & 1));
-    const bool fits = is_in(alike ? (char)(letter - 'A' + 'a') : letter, own);
+    const char set = alike ? (char)(letter - 'A' + 'a') : letter;
+    const bool fits = is_in(set, own);
     if (fits && !(must_equal && own != t->first)) return false;
-    t->hint = hint_for(own, fits ? t->first : own);
+    t->hint = hint_for(arena, own, fits ? t->first : own, fits ? t->first : first_of(set, own));
     t->what =
         sc_str_format(arena, "this runtime has no kernel that takes %s as '" SC_STR_FMT "'%s%s",
                       sc_dtype_name(own), SC_STR_ARG(param), fits ? " beside " : "",
@@ -129,7 +143,7 @@ bool sc_infer_lacks_kernel(const sc_infer *in, const char **what, const char **h
     const char *gives = strchr(in->op->takes, '>');
     bool lacking = lacks_operand(&t);
     if (!lacking && gives && t.result != SC_DTYPE_NONE && !is_in(gives[1], t.result)) {
-        t.hint = hint_for(t.result, t.result);
+        t.hint = hint_for(in->arena, t.result, t.result, SC_DTYPE_NONE);
         t.what = sc_str_format(in->arena, "this runtime has no kernel that gives %s",
                                sc_dtype_name(t.result))
                      .data;

@@ -85,9 +85,8 @@ static fault lack(sc_ctx *ctx, const sc_node *node) {
 
 // Operators whose names look alike do other things, so none is named.
 static const char *hint_for(const sc_op *op) {
-    if (!sc_op_has(op, SC_FOREIGN)) return NULL;
     if (sc_op_has(op, SC_REFUSED)) return ((const sc_refused_op *)op)->hint;
-    return sc_op_foreign_hint(op);
+    return sc_op_has(op, SC_FOREIGN) ? sc_op_foreign_hint(op) : sc_op_advice(op);
 }
 
 static void report(sc_ctx *ctx, const sc_node *node, fault c) {

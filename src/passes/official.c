@@ -90,7 +90,7 @@ static void take_back(sc_node *node, const sc_node *last) {
 // Of what has no kernel there at all emission warns.
 static void warn(sc_ctx *ctx, const sc_node *node) {
     sc_report(ctx, SC_WARNING, SC_ERR_UNSUPPORTED_OP,
-              "Run it with Sconce, or rewrite this line with other operators.",
+              "Run it with Sconce; for apps, write this line with other operators.",
               "the official runtime refuses this call of %s", node->op->name);
 }
 

@@ -102,7 +102,8 @@ static sc_status check_archive(sc_ctx *ctx, const sc_pt2_archive *archive) {
                        "the .pt2 archive is big-endian");
     if (archive->models.count == 0)
         return sc_fail(ctx, SC_ERR_FORMAT,
-                       "Package the exported program, not only its compiled form.",
+                       "Export again, and see that torch.export.save ends without an error: "
+                       "it leaves such a file behind if it fails.",
                        "the .pt2 archive holds no exported program");
     return SC_OK;
 }

@@ -165,7 +165,7 @@ static sc_status read_meta(sc_ctx *ctx, sc_arena *work, sc_str name, const sc_js
         return sc_fail(ctx, SC_ERR_DTYPE, NULL,
                        "'" SC_STR_FMT "' has a dtype that is not supported", SC_STR_ARG(name));
     if (sc_json_i64(f[META_LAYOUT].value, &layout) && layout != LAYOUT_STRIDED)
-        return sc_fail(ctx, SC_ERR_UNSUPPORTED, "Make it dense before export: x.to_dense().",
+        return sc_fail(ctx, SC_ERR_UNSUPPORTED, "Make it dense before torch.export: x.to_dense().",
                        "'" SC_STR_FMT "' is a sparse tensor", SC_STR_ARG(name));
     return SC_OK;
 }

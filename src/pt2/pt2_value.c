@@ -156,13 +156,15 @@ static sc_status check_meta(const sc_pt2_importer *imp, const sc_json_field *f, 
         strides->size != sizes->size || !sc_json_i64(f[META_DTYPE].value, &code))
         return sc_fail(ctx, SC_ERR_FORMAT, NULL, "malformed tensor description");
     if (sizes->size > SC_RANK_MAX || sizes->size > ctx->limits.rank_max)
-        return sc_fail(ctx, SC_ERR_LIMIT, NULL, "a tensor has %u dimensions", sizes->size);
+        return sc_fail(ctx, SC_ERR_LIMIT, "Reshape it to fewer dimensions.",
+                       "a tensor has %u dimensions, and at most %d are taken", sizes->size,
+                       SC_RANK_MAX);
     *dtype = sc_pt2_dtype(imp, code);
     if (*dtype == SC_DTYPE_NONE)
         return sc_fail(ctx, SC_ERR_DTYPE, NULL, "a tensor has dtype %lld, which is not supported",
                        (long long)code);
     if (sc_json_i64(f[META_LAYOUT].value, &layout) && layout != LAYOUT_STRIDED)
-        return sc_fail(ctx, SC_ERR_UNSUPPORTED, "Make it dense: x.to_dense().",
+        return sc_fail(ctx, SC_ERR_UNSUPPORTED, "Keep tensors dense in the model: leave out to_sparse() and the like.",
                        "a tensor is sparse");
     return SC_OK;
 }

@@ -89,11 +89,12 @@ static sc_x reverse_split(sc_trace *t, const sc_view *view, sc_x base, sc_x writ
     return scatter_slice(t, base, written, dim, start, end);
 }
 
+#define WRITE_HINT "Write to the tensor itself, as x[0, :2] = y does, or to view.clone()."
+
 // An expand that repeats nothing has the elements of its base.
 static sc_x reverse_expand(sc_trace *t, sc_x base, sc_x written) {
     if (sc_dim_known_equal(sc_x_numel(t, base), sc_x_numel(t, written)) != SC_TRI_TRUE)
-        return sc_trace_fail(t, SC_ERR_UNSUPPORTED,
-                             "Write to the tensor itself, or to a copy of it.",
+        return sc_trace_fail(t, SC_ERR_UNSUPPORTED, WRITE_HINT,
                              "writing to elements that an expand repeats is not supported");
     if (sc_x_rank(base) == sc_x_rank(written)) return written;
     return CALL(t, view, written, sc_x_sizes(t, base, 0, sc_x_rank(base)));
@@ -128,8 +129,7 @@ static sc_x view_reverse(sc_trace *t, const sc_view *view, sc_x base, sc_x writt
     case SC_OP_view_as_real: return CALL(t, view_as_complex, written);
     case SC_OP_view_as_complex: return CALL(t, view_as_real, written);
     default:
-        return sc_trace_fail(t, SC_ERR_UNSUPPORTED,
-                             "Write to the tensor itself, or to a copy of it.",
+        return sc_trace_fail(t, SC_ERR_UNSUPPORTED, WRITE_HINT,
                              "writing through %s is not supported", view->op->name);
     }
 }
@@ -257,7 +257,7 @@ static sc_x call_view(sc_trace *t, const sc_op *op, const sc_x *args, uint32_t c
     sc_x result = call_plain(t, op, args, count);
     if (sc_op_has(op, SC_SEES_STORAGE) && t->status == SC_OK &&
         !stays_inside(t, &of->value->spec, sc_x_spec(result)))
-        return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Index or reshape the tensor instead.",
+        return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Index or slice the whole tensor instead.",
                              "%s sees more than the elements of its tensor, in their order",
                              op->name);
     uint32_t depth = of->view ? of->view->depth + 1 : 1;
@@ -309,11 +309,16 @@ void sc_trace_assign(sc_trace *t, sc_x target, sc_x value) {
         target->tensor->value = value->tensor->value;
 }
 
+static const char *inplace_hint(const sc_op *op) {
+    const char *advice = sc_op_advice(op);
+    return advice ? advice : "Go on with a new tensor: y = x.name(...) instead of x.name_(...).";
+}
+
 static sc_x call_inplace(sc_trace *t, const sc_op *op, const sc_x *args, uint32_t count) {
     const sc_op *plain_op = op->functional;
     if (!plain_op || args[0]->kind != SC_X_TENSOR || !args[0]->tensor->storage)
-        return sc_trace_fail(t, SC_ERR_UNSUPPORTED_OP, "Use the out-of-place form.",
-                             "%s has no out-of-place form here", op->name);
+        return sc_trace_fail(t, SC_ERR_UNSUPPORTED_OP, inplace_hint(op),
+                             "%s cannot be written as a new tensor", op->name);
     if (sc_op_has(plain_op, SC_COMPOSITE) || sc_op_has(plain_op, SC_VIEW)) {
         sc_x result = sc_trace_call(t, plain_op, args, count);
         if (t->status != SC_OK || result->kind != SC_X_TENSOR) return args[0];

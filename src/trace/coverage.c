@@ -50,7 +50,8 @@ static bool is_expanded_there(const sc_op *op) {
 
 // Needs no kernel: it becomes jumps, or is gone when a program is written.
 static bool is_no_call(const sc_op *op) {
-    return sc_op_has(op, SC_ASSERTION) || (sc_op_has(op, SC_HIGHER_ORDER) && sc_op_has(op, SC_CORE));
+    return sc_op_has(op, SC_ASSERTION) ||
+           (sc_op_has(op, SC_HIGHER_ORDER) && sc_op_has(op, SC_CORE));
 }
 
 // What stands for it when it is executed: views are copied, writes are computed.

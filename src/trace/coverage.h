@@ -13,9 +13,10 @@ typedef enum sc_coverage_how {
 } sc_coverage_how;
 
 typedef struct sc_coverage {
-    sc_coverage_how here, official;  // this runtime; the official one, with the target executorch
-    const sc_op *lacks;              // an operator that keeps it from running on one of them, or NULL
-    bool is_pytorch;                 // PyTorch has it, by the list in ops/pytorch.txt
+    sc_coverage_how here;      // by this runtime
+    sc_coverage_how official;  // by the official one, lowered with the target executorch
+    const sc_op *lacks;        // what keeps it from running on one of them, or NULL
+    bool is_pytorch;           // PyTorch has it, by the list in ops/pytorch.txt
 } sc_coverage;
 
 sc_coverage sc_op_coverage(const sc_op *op);

@@ -107,7 +107,7 @@ sc_x sc_expand_batch_norm_functional(sc_trace *t, const sc_x *a) {
     int64_t dims[SC_RANK_MAX];
     double momentum = sc_x_real(a[6], 0.1);
     if (rank < 2 || !sc_x_truth(a[5]))
-        return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Export the model in eval mode.",
+        return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Call model.eval() before torch.export.",
                              "functional batch norm of a rank-%u tensor", rank);
     for (uint32_t i = 0; i < rank; i++)
         if (i != 1) dims[count++] = i;

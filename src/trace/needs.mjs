@@ -42,9 +42,7 @@ function rowOf([, id, schema, rest]) {
 
 const tables = filesIn(join(src, "ops")).filter((file) => /^ops_\w+\.def$/.test(basename(file)));
 const rows = new Map(
-  tables
-    .flatMap((file) => [...textOf(file).matchAll(ROW)].map(rowOf))
-    .map((row) => [row.id, row]),
+  tables.flatMap((file) => [...textOf(file).matchAll(ROW)].map(rowOf)).map((row) => [row.id, row]),
 );
 const count = tables.flatMap((file) => textOf(file).match(/^OP\(/gm) ?? []).length;
 if (rows.size !== count) throw new Error(`${rows.size} rows of ${count} are understood`);

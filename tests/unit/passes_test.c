@@ -155,11 +155,12 @@ TEST(pipeline_reports_what_no_method_can_be_lowered_for) {
                  "  Pad or cut the input yourself.\n"
                  "mismatch in wrong/y: 'y' is f32[3, 3] in the file, but f32[2, 3] by its "
                  "expansion\n"
-                 "  Rewrite this line: what the file records of it contradicts its "
-                 "operator.\n"
+                 "  Export again, with no torch.autocast open around torch.export.\n"
                  "unsupported_op in wrong/z: mine::late is not supported\n"
-                 "  Rewrite this line with other operators of PyTorch.\n"
+                 "  Call plain functions of PyTorch here: torch.export looks into those, but "
+                 "not into the operators of other libraries.\n"
                  "unsupported_op in unknown/y: mine::other is not supported\n"
-                 "  Rewrite this line with other operators of PyTorch.\n");
+                 "  Call plain functions of PyTorch here: torch.export looks into those, but "
+                 "not into the operators of other libraries.\n");
     setup_end(&s);
 }

@@ -7,6 +7,7 @@ import { EXIT, printError, say, UsageError, warn } from "./cli/common.js";
 import { EXPORT_HELP, exportCommand } from "./cli/export.js";
 import { INSPECT_HELP, inspectCommand } from "./cli/inspect.js";
 import { LOWER_HELP, lowerCommand } from "./cli/lower.js";
+import { OPERATORS_HELP, operatorsCommand } from "./cli/operators.js";
 import { RUN_HELP, runCommand } from "./cli/run.js";
 import { STUDIO_HELP, studioCommand } from "./cli/studio.js";
 
@@ -16,12 +17,13 @@ const COMMANDS: Record<string, (args: string[]) => Promise<number>> = {
   run: runCommand,
   inspect: inspectCommand,
   bundle: bundleCommand,
+  operators: operatorsCommand,
   studio: studioCommand,
 };
 
 const HELP = `sconce: PyTorch programs to ExecuTorch programs, and run them
 
-usage: sconce lower | export | run | inspect | bundle | studio ...     sconce COMMAND --help says more
+usage: sconce lower | export | run | inspect | bundle | operators | studio ...   sconce COMMAND --help says more
        sconce --version
 
 ${LOWER_HELP}
@@ -29,6 +31,7 @@ ${EXPORT_HELP}
 ${RUN_HELP}
 ${INSPECT_HELP}
 ${BUNDLE_HELP}
+${OPERATORS_HELP}
 ${STUDIO_HELP}
 A first try: export a model in Python,
   torch.export.save(torch.export.export(model.eval(), (x,)), "model.pt2")

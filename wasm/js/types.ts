@@ -217,11 +217,52 @@ export interface Capabilities {
 export type OpFamily =
   "matrix" | "conv" | "reduce" | "pointwise" | "shape" | "index" | "create" | "other";
 
+/** How an operator runs: it has a kernel, or becomes other operators that have one. */
+export type HowItRuns = "kernel" | "expanded" | "no";
+
+/** An operator of the table: one overload. Forms that write in place have no rows of their own. */
+export interface OperatorInfo {
+  /** As programs call it: "aten::add.Tensor". */
+  name: string;
+  /** What a .pte calls, empty where it never does. */
+  out: string;
+  family: OpFamily;
+  /** By this runtime. One that does not run here, and not there either, is refused when lowered. */
+  here: HowItRuns;
+  /**
+   * By the official runtime, lowered with the target "executorch". "no" also where only some of its
+   * calls may end in an operator that it has no kernel for.
+   */
+  official: HowItRuns;
+  /** The operator without a kernel, itself or one of what it becomes; empty where it runs on both. */
+  lacks: string;
+  /** Is it one of those that `OperatorCoverage` counts? */
+  pytorch: boolean;
+}
+
+/**
+ * How much of PyTorch is covered, counted from the table. Counted are the overloads of `aten` that
+ * torch.export can leave in a program: what computes tensors and writes nothing, but for gradients,
+ * what is written for one device or library, and sparse, nested, named and (in PyTorch's old way)
+ * quantized tensors.
+ */
+export interface OperatorCoverage {
+  /** The release of PyTorch whose operators these are. */
+  version: string;
+  operators: number;
+  lowers: number;
+  here: number;
+  official: number;
+  /** Names of those that are not in the table. */
+  missing: string[];
+}
+
 export interface Meta {
   statuses: string[];
   dtypes: { code: number; name: DType; short: string; bytes: number }[];
-  /** `out`: what a .pte calls; `kernel`, `official`: does this build, does the official runtime run it. */
-  ops: { name: string; out: string; family: OpFamily; kernel: boolean; official: boolean }[];
+  ops: OperatorInfo[];
+  /** How many of PyTorch's operators those are. */
+  pytorch: OperatorCoverage;
   passes: { name: string; summary: string; stage: "edge" | "executorch" }[];
   /** Who can take parts of a program over, and runs them here. Files name the id. */
   backends: { name: string; id: string; summary: string }[];

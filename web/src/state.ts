@@ -403,6 +403,8 @@ export const app = {
   log: signal<readonly LogLine[]>([]),
   dock: signal<"closed" | "problems" | "log" | "profile">("closed"),
   helpOpen: signal(false),
+  /** The engine's tables; null until it is there. */
+  meta: signal<Meta | null>(null),
   dragging: signal(false),
 
   runs: signal<Readonly<Record<string, RunState>>>({}),

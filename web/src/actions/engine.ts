@@ -28,6 +28,7 @@ async function start(): Promise<Client> {
       ]),
     );
     app.backends.value = meta.backends;
+    app.meta.value = meta;
     app.engine.value = { status: "ready", version: client.version };
     note(`engine ${client.version} ready in ${(performance.now() - begin).toFixed(0)} ms`);
     return client;

@@ -1,8 +1,10 @@
 // The first screen: what this is in one sentence, where to drop a file, and samples that do it all.
 import type { JSX } from "preact";
+import { useState } from "preact/hooks";
 import { chooseFiles, isHere, showSample } from "../actions.js";
 import { app, type SampleId } from "../state.js";
 import { Key } from "../ui/parts.js";
+import { later } from "./later.js";
 
 interface Card {
   id: SampleId;
@@ -38,6 +40,19 @@ const CARDS: readonly Card[] = [
     go: "Follow it",
   },
 ];
+
+const Operators = later(async () => (await import("./OperatorsView.js")).OperatorsView);
+
+/** What is covered, fetched when somebody asks. */
+function Covered(): JSX.Element {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <details class="covered" onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>Does it know the operators of my model?</summary>
+      {isOpen ? <Operators /> : null}
+    </details>
+  );
+}
 
 function SampleCard(props: { card: Card }): JSX.Element {
   const { id, name, words, facts, go } = props.card;
@@ -92,6 +107,7 @@ export function Start(): JSX.Element {
           <span class="mono">npm start</span> serves this page with them.
         </p>
       )}
+      <Covered />
       <p class="soft hint-keys">
         Press <Key>?</Key> for the keys.
       </p>

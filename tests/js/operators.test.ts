@@ -1,0 +1,87 @@
+// What is covered, as the engine tells it: the library, the command, and the numbers in the README.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { createEngine } from "../../../dist/index.js";
+import { coverageSentence, coveredOperators, operatorPattern } from "../../../dist/coverage.js";
+import type { Meta } from "../../../dist/types.js";
+import { sconce } from "./command.js";
+
+const root = fileURLToPath(new URL("../../..", import.meta.url));
+let meta: Meta;
+before(async () => {
+  const engine = await createEngine();
+  meta = engine.meta();
+  engine.dispose();
+});
+
+test("numbers are those of the rows", () => {
+  const rows = meta.ops.filter(({ pytorch }) => pytorch);
+  const { operators, lowers, here, official, missing } = meta.pytorch;
+  const runs = (of: "here" | "official"): number => rows.filter((row) => row[of] !== "no").length;
+  assert.equal(operators, rows.length + missing.length);
+  assert.equal(here, runs("here"));
+  assert.equal(official, runs("official"));
+  assert.equal(lowers, rows.filter((row) => row.here !== "no" || row.official !== "no").length);
+  assert.ok(official < here && here <= lowers && lowers < operators);
+  for (const { name, here: us, official: them, lacks } of meta.ops)
+    assert.equal(lacks === "", us !== "no" && them !== "no", name);
+});
+
+test("every operator is told of once", () => {
+  const list = coveredOperators(meta);
+  const names = list.map(({ name }) => name);
+  assert.equal(new Set(names).size, names.length);
+  const of = new Map(list.map((row) => [row.name, row]));
+  assert.deepEqual(of.get("aten::mm"), {
+    name: "aten::mm",
+    here: "kernel",
+    official: "kernel",
+    lacks: "",
+    lowers: true,
+  });
+  assert.equal(of.get("aten::linear")!.here, "expanded");
+  assert.equal(of.get("torchvision::nms")!.here, "kernel");
+  const missing = of.get(meta.pytorch.missing[0]!)!;
+  assert.deepEqual([missing.lowers, missing.here, missing.official], [false, "no", "no"]);
+});
+
+test("names are found as people write them", () => {
+  for (const [text, pattern] of [
+    ["torch.ops.aten.add_.Tensor", "aten::add.tensor"],
+    ["aten::relu_", "aten::relu"],
+    ["torch.ops.aten.mm.default", "aten::mm"],
+    ["torch.linalg", "linalg"],
+    ["_softmax", "_softmax"],
+    [" Conv2d ", "conv2d"],
+  ] as const)
+    assert.equal(operatorPattern(text), pattern);
+});
+
+test("the README has the numbers of the table", () => {
+  const readme = readFileSync(join(root, "README.md"), "utf8");
+  const sentence = coverageSentence(meta);
+  assert.ok(readme.includes(sentence), `the README should say: ${sentence}`);
+});
+
+test("the command tells the numbers, and operators by their names", () => {
+  assert.equal(sconce("operators").stdout.trim(), coverageSentence(meta));
+  const found = sconce("operators", "torch.ops.aten.mm.default").stdout;
+  assert.match(found, /aten::mm +yes +yes +yes/);
+  assert.match(sconce("operators", "no_such_thing").stdout, /^No operator has 'no_such_thing'/);
+});
+
+test("the command gives JSON, and refuses two names", () => {
+  const { pytorch, operators } = JSON.parse(sconce("operators", "--all", "--json").stdout);
+  assert.equal(operators.length, coveredOperators(meta).length);
+  assert.equal(pytorch.operators, meta.pytorch.operators);
+  const lacking = JSON.parse(sconce("operators", "bessel", "--lacking", "--json").stdout);
+  assert.ok(lacking.operators.length > 0);
+  for (const { name, lacks } of lacking.operators)
+    assert.ok(name.includes("bessel") && lacks !== "");
+  const none = JSON.parse(sconce("operators", "--json").stdout);
+  assert.equal(none.operators, undefined);
+  assert.equal(sconce("operators", "mm", "add").status, 2);
+});

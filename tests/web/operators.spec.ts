@@ -1,0 +1,31 @@
+// What is covered: the list on the first screen.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { startHost, type Host } from "./browser.js";
+
+let host: Host;
+before(async () => (host = await startHost()));
+after(() => host.close());
+
+test("somebody finds out whether an operator is covered", async () => {
+  const { page, faults, close } = await host.visit();
+  await page.getByText("Does it know the operators of my model?").click();
+  const list = page.locator(".operators");
+  await list
+    .getByText(/^Of \d+ operators that PyTorch 2\.\d+ can leave in a program, \d+ lower/)
+    .waitFor();
+  const count = list.getByRole("status");
+  const all = parseInt(await count.innerText(), 10);
+  assert.ok(all > 900);
+  await list.getByLabel("Search operators").fill("torch.ops.aten.addmm_.default");
+  await list.getByRole("row").filter({ hasText: "addmm" }).first().waitFor();
+  assert.match(await list.getByRole("row").nth(1).innerText(), /addmm\s+yes\s+yes/);
+  await list.getByLabel("Search operators").fill("bessel");
+  await list.getByLabel("Only what is lacking").check();
+  assert.match(await list.getByRole("row").nth(1).innerText(), /bessel/);
+  assert.ok((await list.locator(".is-lacking").count()) > 0);
+  await list.getByLabel("Search operators").fill("no such thing");
+  await list.getByText("No operator has that in its name.").waitFor();
+  assert.deepEqual(faults, []);
+  await close();
+});

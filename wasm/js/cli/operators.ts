@@ -1,0 +1,66 @@
+// sconce operators: which operators are covered, by the engine's own table.
+import { coverageSentence, coveredOperators, operatorPattern } from "../coverage.js";
+import { EXIT, makeEngine, parse, say, UsageError } from "./common.js";
+import { sayTable } from "./table.js";
+
+export const OPERATORS_HELP = `sconce operators: which of PyTorch's operators lower, run here, and run on the official runtime
+
+  sconce operators                how many
+  sconce operators linalg         those whose names have this in them
+  sconce operators aten::add_.Tensor
+  sconce operators --all --json
+
+  --all             all of them
+  --lacking         only those that do not run on both runtimes
+  --json            numbers and list as JSON
+`;
+
+const WORDS = { kernel: "yes", expanded: "yes, expanded", no: "no" } as const;
+
+export async function operatorsCommand(args: string[]): Promise<number> {
+  const { values, positionals } = parse({
+    args,
+    allowPositionals: true,
+    options: {
+      all: { type: "boolean" },
+      lacking: { type: "boolean" },
+      json: { type: "boolean" },
+      help: { type: "boolean", short: "h" },
+    },
+  });
+  if (values.help) {
+    process.stdout.write(OPERATORS_HELP);
+    return EXIT.done;
+  }
+  if (positionals.length > 1) throw new UsageError("one name, or a part of one, is looked for");
+  const [name] = positionals;
+  const engine = await makeEngine();
+  const meta = engine.meta();
+  engine.dispose();
+  const pattern = operatorPattern(name ?? "");
+  const isShown = name !== undefined || values.all || values.lacking;
+  const rows = coveredOperators(meta).filter(
+    (row) => row.name.toLowerCase().includes(pattern) && (!values.lacking || row.lacks !== ""),
+  );
+  if (values.json) {
+    const { missing: _, ...numbers } = meta.pytorch;
+    const report = isShown ? { pytorch: numbers, operators: rows } : { pytorch: numbers };
+    process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
+    return EXIT.done;
+  }
+  if (isShown && rows.length > 0) {
+    sayTable(
+      ["operator", "lowers", "here", "official", "lacks"],
+      rows.map(({ name: op, lowers, here, official, lacks }) => [
+        op,
+        lowers ? "yes" : "no",
+        WORDS[here],
+        WORDS[official],
+        lacks === op ? "" : lacks,
+      ]),
+    );
+  }
+  if (isShown && rows.length === 0) say(`No operator has '${pattern}' in its name.`);
+  say(coverageSentence(meta));
+  return EXIT.done;
+}

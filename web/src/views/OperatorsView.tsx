@@ -1,0 +1,99 @@
+// Which of PyTorch's operators are covered, by the engine's own table: in a sentence, and each.
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import {
+  coverageSentence,
+  coveredOperators,
+  operatorPattern,
+  type CoveredOperator,
+} from "@sconce/coverage.js";
+import type { HowItRuns } from "@sconce/types.js";
+import { app } from "../state.js";
+import { SortedTable, type Column } from "../ui/SortedTable.js";
+
+const WORDS: Readonly<Record<HowItRuns, string>> = {
+  kernel: "yes",
+  expanded: "as others",
+  no: "no",
+};
+
+const column = (id: "here" | "official", name: string): Column<CoveredOperator> => ({
+  id,
+  name,
+  key: (row) => row[id],
+  show: (row) => <span class={row[id] === "no" ? "is-lacking" : ""}>{WORDS[row[id]]}</span>,
+  width: "minmax(5.5rem, 0.5fr)",
+});
+
+const COLUMNS: readonly Column<CoveredOperator>[] = [
+  {
+    id: "name",
+    name: "Operator",
+    key: ({ name }) => name,
+    show: ({ name }) => <span class="mono">{name.replace(/^aten::/, "")}</span>,
+    title: ({ name }) => name,
+    width: "minmax(9rem, 1.6fr)",
+  },
+  column("here", "Runs here"),
+  column("official", "Official"),
+  {
+    id: "lacks",
+    name: "Needs",
+    key: ({ name, lacks }) => (lacks === name ? "" : lacks),
+    show: ({ name, lacks }) => (
+      <span class="mono soft">{lacks === name ? "" : lacks.replace(/^aten::/, "")}</span>
+    ),
+    width: "minmax(8rem, 1fr)",
+    isWide: true,
+  },
+];
+
+export function OperatorsView(): JSX.Element {
+  const [text, setText] = useState("");
+  const [isLacking, setLacking] = useState(false);
+  const meta = app.meta.value;
+  if (!meta) return <p class="soft">The engine is starting.</p>;
+  const pattern = operatorPattern(text);
+  const rows = coveredOperators(meta).filter(
+    ({ name, lacks }) => name.toLowerCase().includes(pattern) && (!isLacking || lacks !== ""),
+  );
+  return (
+    <div class="operators">
+      <p>{coverageSentence(meta)}</p>
+      <p class="soft">
+        The official runtime is the one in apps. What a runtime has no kernel for runs all the same
+        where it can be written <em>as others</em>, with PyTorch’s numbers. Forms that write in
+        place, such as <span class="mono">add_</span>, go with <span class="mono">add</span>.
+      </p>
+      <div class="searchbox">
+        <input
+          type="search"
+          aria-label="Search operators"
+          placeholder="linalg, conv2d, torch.ops.aten.add.Tensor"
+          spellcheck={false}
+          value={text}
+          onInput={(event) => setText(event.currentTarget.value)}
+        />
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={isLacking}
+            onChange={(event) => setLacking(event.currentTarget.checked)}
+          />
+          <span>Only what is lacking</span>
+        </label>
+        <span class="soft num" role="status">
+          {rows.length === 1 ? "1 operator" : `${rows.length} operators`}
+        </span>
+      </div>
+      <SortedTable
+        label="Operators"
+        rows={rows}
+        columns={COLUMNS}
+        by="name"
+        isDescending={false}
+        empty="No operator has that in its name."
+      />
+    </div>
+  );
+}
