@@ -97,9 +97,8 @@ static void add_dtypes(sc_json_writer *w) {
     sc_json_end_array(w);
 }
 
-static const char *const HOW[] = {[SC_COVERED_NOT] = "no",
-                                  [SC_COVERED_KERNEL] = "kernel",
-                                  [SC_COVERED_EXPANDED] = "expanded"};
+static const char *const HOW[] = {
+    [SC_COVERED_NOT] = "no", [SC_COVERED_KERNEL] = "kernel", [SC_COVERED_EXPANDED] = "expanded"};
 
 static void add_ops(sc_json_writer *w) {
     static const char *const FAMILIES[] = {

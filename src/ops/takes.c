@@ -49,8 +49,8 @@ static bool is_in(char letter, sc_dtype dtype) {
 
 // The dtype to convert to that most would take: one that the letter has.
 static sc_dtype first_of(char letter, sc_dtype own) {
-    static const sc_dtype usual[] = {SC_DTYPE_F32, SC_DTYPE_I32, SC_DTYPE_I64, SC_DTYPE_F64,
-                                     SC_DTYPE_BOOL, SC_DTYPE_U8};
+    static const sc_dtype usual[] = {SC_DTYPE_F32, SC_DTYPE_I32,  SC_DTYPE_I64,
+                                     SC_DTYPE_F64, SC_DTYPE_BOOL, SC_DTYPE_U8};
     const bool is_float = sc_dtype_category(own) == SC_CATEGORY_FLOAT;
     for (size_t i = !is_float && is_in(letter, SC_DTYPE_I32); i < SC_COUNT_OF(usual); i++)
         if (is_in(letter, usual[i])) return usual[i];

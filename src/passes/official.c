@@ -150,11 +150,14 @@ static sc_status to_edge(sc_ctx *ctx, sc_method *method) {
     return sc_pass_dce(ctx, method);
 }
 
-// More than twice as much at once is worth knowing, with the line that needs it.
+// More than twice as much at once is worth knowing, with the line that needs it; but less than wasm
+// gives at the smallest is lost in what any program needs.
+enum { PAGE_BYTES = 1 << 16 };
+
 static void note_growth(sc_ctx *ctx, sc_method *method, uint64_t before) {
     const sc_node *at = NULL;
     const uint64_t after = sc_peak_bytes(method->graph, &at);
-    if (after / 2 <= before || before == 0) return;
+    if (after / 2 <= before || before == 0 || after < PAGE_BYTES) return;
     sc_where_set_method(ctx, method);
     if (at) sc_where_set_node(ctx, at);
     sc_report(ctx, SC_NOTE, SC_ERR_MEMORY,

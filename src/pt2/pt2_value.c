@@ -164,7 +164,8 @@ static sc_status check_meta(const sc_pt2_importer *imp, const sc_json_field *f, 
         return sc_fail(ctx, SC_ERR_DTYPE, NULL, "a tensor has dtype %lld, which is not supported",
                        (long long)code);
     if (sc_json_i64(f[META_LAYOUT].value, &layout) && layout != LAYOUT_STRIDED)
-        return sc_fail(ctx, SC_ERR_UNSUPPORTED, "Keep tensors dense in the model: leave out to_sparse() and the like.",
+        return sc_fail(ctx, SC_ERR_UNSUPPORTED,
+                       "Keep tensors dense in the model: leave out to_sparse() and the like.",
                        "a tensor is sparse");
     return SC_OK;
 }

@@ -35,8 +35,8 @@ static bool is_expanded_there(const sc_op *op) {
         uint16_t op;
         bool always;
     } rows[] = {
-#define ALWAYS           true
-#define WHERE(condition) false
+#define ALWAYS                  true
+#define WHERE(condition)        false
 #define OFFICIAL(fn, op, lacks) {SC_OP_##op, lacks},
 #include "trace/official/official.def"
 #undef OFFICIAL

@@ -218,7 +218,8 @@ sc_x sc_expand_upsample_bicubic(sc_trace *t, const sc_x *a) {
     int64_t sizes[2];
     if (!out_sizes(t, a[0], a[1], a[3], 2, sizes)) return a[0];
     if (!sc_x_is_float(a[0]))
-        return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Resize x.float(), then go back: .round().clamp(0, 255).",
+        return sc_trace_fail(t, SC_ERR_UNSUPPORTED,
+                             "Resize x.float(), then go back: .round().clamp(0, 255).",
                              "bicubic resizing of integers is not supported");
     sc_x x = sc_f_to(t, a[0], sc_f_opmath(dtype));
     return sc_f_to(t, cubic(t, x, sizes, sc_x_truth(a[2]), a[3]), dtype);

@@ -53,6 +53,6 @@ number("gradient_ends", lambda x: torch.gradient(x, spacing=0.5, dim=1, edge_ord
 number("gradient_spacings", lambda x: torch.gradient(x, spacing=[0.5, 2.0], dim=[1, 0]), A)
 number("gradient_whole", lambda x: torch.gradient(x, spacing=2, dim=0), ("i", 4, 2))
 COMPLEX = torch.randn(2, 3, dtype=torch.complex64)
-number("adjoint_complex", lambda x: x.mH.real, COMPLEX)
-number("H_complex", lambda x: x.H.real, COMPLEX)
+number("adjoint_complex", lambda x: x.mH.contiguous().imag, COMPLEX)
+number("H_complex", lambda x: x.H.contiguous().imag, COMPLEX)
 number("conj_physical", lambda x: x.conj_physical() + 1, A)

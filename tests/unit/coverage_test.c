@@ -24,11 +24,16 @@ static sc_status gather(sc_ctx *ctx, sc_graph *graph, void *user) {
     return SC_OK;
 }
 
+// Pairs and complex numbers share their memory where sizes are known: no kernel runs.
+static bool shows_the_same_bytes(const sc_node *node) {
+    return node->op->id == SC_OP_view_as_complex_copy && sc_spec_is_static(&node->outs[0]->spec);
+}
+
 static sc_status check_nodes(sc_ctx *ctx, sc_graph *graph, void *user) {
     const claims *c = user;
     (void)ctx;
     for (const sc_node *node = graph->first; node; node = node->next) {
-        if (sc_op_has(node->op, SC_SYMBOLIC)) continue;
+        if (sc_op_has(node->op, SC_SYMBOLIC) || shows_the_same_bytes(node)) continue;
         const sc_coverage covered = sc_op_coverage(node->op);
         if (c->here && covered.here == SC_COVERED_NOT) FAIL("%s does not run here", node->op->name);
         if (c->official && covered.official == SC_COVERED_NOT)
@@ -96,9 +101,9 @@ TEST(coverage_follows_the_tables) {
     CHECK_EQ_INT(of("aten::sort").official, SC_COVERED_EXPANDED);
     CHECK_EQ_INT(of("aten::view").here, SC_COVERED_KERNEL);
     CHECK_EQ_INT(of("aten::add_.Tensor").here, SC_COVERED_KERNEL);
-    CHECK_EQ_INT(of("aten::special_bessel_j0").here, SC_COVERED_KERNEL);
-    CHECK_EQ_INT(of("aten::special_bessel_j0").official, SC_COVERED_NOT);
-    CHECK(of("aten::special_bessel_j0").lacks == sc_op_get(SC_OP_special_bessel_j0));
+    CHECK_EQ_INT(of("aten::igamma").here, SC_COVERED_KERNEL);
+    CHECK_EQ_INT(of("aten::igamma").official, SC_COVERED_NOT);
+    CHECK(of("aten::igamma").lacks == sc_op_get(SC_OP_igamma));
     CHECK(of("aten::mm").is_pytorch && !of("aten::view_copy").is_pytorch);
 }
 

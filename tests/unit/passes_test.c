@@ -135,8 +135,8 @@ TEST(pipeline_reports_what_no_method_can_be_lowered_for) {
     CHECK_OK(sc_ops_init());
     sc_program *program;
     REQUIRE_OK(sc_program_parse(&s.ctx,
-                                SC_STR("method refused {\n  input %x: f32[4]\n"
-                                       "  %y: f32[5] = aten::fft_rfft(%x, 7)\n  return %y\n}\n"
+                                SC_STR("method refused {\n  input %x: i64[4]\n"
+                                       "  %y: i64[4, 7] = aten::one_hot(%x)\n  return %y\n}\n"
                                        "method wrong {\n  input %x: f32[2, 3]\n"
                                        "  %y: f32[3, 3] = aten::silu(%x)\n"
                                        "  %z: f32[3, 3] = mine::late(%y)\n  return %z\n}\n"
@@ -150,9 +150,9 @@ TEST(pipeline_reports_what_no_method_can_be_lowered_for) {
     sc_sb_init(&all, &s.arena);
     setup_print_diags(&all, &s);
     CHECK_EQ_STR(sc_sb_terminate(&all),
-                 "unsupported in refused/y: a Fourier transform of a different length than its "
-                 "input is not supported\n"
-                 "  Pad or cut the input yourself.\n"
+                 "unsupported in refused/y: one_hot without a number of classes is not "
+                 "supported\n"
+                 "  Pass num_classes.\n"
                  "mismatch in wrong/y: 'y' is f32[3, 3] in the file, but f32[2, 3] by its "
                  "expansion\n"
                  "  Export again, with no torch.autocast open around torch.export.\n"

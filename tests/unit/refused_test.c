@@ -82,10 +82,10 @@ static void check_file(const char *path, bool is_refused, uint32_t least) {
 
 TEST_CASES(what_is_refused_says_what_to_write) {
     CHECK_OK(sc_ops_init());
-    check_file("refused/programs.ir", true, 30);
+    check_file("refused/programs.ir", true, 20);
 }
 
 TEST_CASES(what_is_advised_lowers) {
     CHECK_OK(sc_ops_init());
-    check_file("refused/advised.ir", false, 30);
+    check_file("refused/advised.ir", false, 20);
 }
