@@ -64,7 +64,14 @@ export default defineConfig({
     rolldownOptions: {
       external: nodeOnly,
       // What several views share comes at once: many small scripts compress badly.
-      output: { codeSplitting: { groups: [{ name: "shared", minShareCount: 2 }] } },
+      output: {
+        codeSplitting: {
+          groups: [
+            { name: "shared", minShareCount: 2 },
+            { name: "views", test: /views\/(Cases|Numerics|Operators|Planned|Record)View\.tsx$/ },
+          ],
+        },
+      },
     },
   },
 });

@@ -42,7 +42,8 @@ static sc_status parse_expression(sc_pt2_importer *imp, sc_str text, sc_dim *out
     sc_status status = sc_dim_parse(ctx, imp->method->exprs, text, out);
     if (status != SC_ERR_UNSUPPORTED) return status;
     sc_diags_rewind(ctx, mark);
-    sc_report(ctx, SC_WARNING, SC_ERR_UNSUPPORTED, NULL,
+    sc_report(ctx, SC_WARNING, SC_ERR_UNSUPPORTED,
+              "Export with this size static, or compute it with whole numbers.",
               "the expression " SC_STR_FMT " is taken as unknown", SC_STR_ARG(text));
     // Not named like PyTorch's own symbols, which may yet come.
     char name[24];

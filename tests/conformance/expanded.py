@@ -57,10 +57,14 @@ def statistics(x):
     yield "max_unpool2d", unpool, (floats(1, 1, 2, 2), places), None
     multiply = Fn(lambda x, i, s: x.scatter(0, i, s, reduce="multiply"))
     yield "scatter multiply", multiply, (floats(4, 3), whole(4, 6, 3), floats(6, 3)), None
-    losses = Fn(lambda x, y, z, t: (
-        F.triplet_margin_loss(x, y, z), F.multi_margin_loss(x, t),
-        F.cross_entropy(x, t, label_smoothing=0.1), F.poisson_nll_loss(x, y),
-    ))
+    losses = Fn(
+        lambda x, y, z, t: (
+            F.triplet_margin_loss(x, y, z),
+            F.multi_margin_loss(x, t),
+            F.cross_entropy(x, t, label_smoothing=0.1),
+            F.poisson_nll_loss(x, y),
+        )
+    )
     yield "losses", losses, (x, floats(3, 17), floats(3, 17), whole(17, 3)), None
 
 
@@ -116,7 +120,12 @@ def cases():
     yield "sort dynamic", Fn(lambda x: torch.sort(x, dim=0, stable=True)), (rows,), ({0: ROWS},)
     yield "sort bool", Fn(lambda x: torch.sort(x, stable=True)), (rows > 0,), None
     yield "median", Fn(lambda x: (x.median(), x.median(1), x.kthvalue(5, 1))), (rows,), None
-    yield "median nan", Fn(lambda x: (x.median(0), x.nanmedian(0), x.nanmedian())), (SPECIAL,), None
+    yield (
+        "median nan",
+        Fn(lambda x: (x.median(0), x.nanmedian(0), x.nanmedian())),
+        (SPECIAL,),
+        None,
+    )
     yield "mode dynamic", Fn(lambda x: torch.mode(x, 0)[0]), (whole(3, 6, 4),), ({0: ROWS},)
     yield from statistics(rows)
     unique = Fn(lambda x: torch.unique(x, return_inverse=True, return_counts=True))
@@ -124,12 +133,19 @@ def cases():
     yield "cumprod", Fn(lambda x: (x.cumprod(1), x.long().cumprod(0))), (rows,), None
     yield "logcumsumexp", Fn(lambda x: x.logcumsumexp(0)), (rows,), None
     edges = torch.tensor([-1.0, 0.0, 0.5, 0.5, 2.0])
-    yield "searchsorted", Fn(lambda e, x: torch.searchsorted(e, x, right=True)), (edges, rows), None
+    yield (
+        "searchsorted",
+        Fn(lambda e, x: torch.searchsorted(e, x, right=True)),
+        (edges, rows),
+        None,
+    )
     yield "bucketize", Fn(lambda e, x: torch.bucketize(x, e, out_int32=True)), (edges, rows), None
     for how in ("sum", "prod", "mean", "amax", "amin"):
         yield (
             f"scatter_reduce {how}",
-            Fn(lambda x, i, s, how=how: x.scatter_reduce(0, i, s, how, include_self=how != "mean")),
+            Fn(
+                lambda x, i, s, how=how: x.scatter_reduce(0, i, s, how, include_self=how != "mean")
+            ),
             (floats(4, 3), whole(4, 6, 3), floats(6, 3)),
             None,
         )
@@ -148,7 +164,12 @@ def cases():
     yield "where of one", Fn(lambda x: torch.where(x > 0)), (floats(3, 4),), None
     yield "bilinear", torch.nn.Bilinear(3, 4, 5), (floats(2, 3), floats(2, 4)), None
     yield "round", Fn(lambda x: (x.round(decimals=2), (x * 100).round(decimals=-1))), (rows,), None
-    yield "exp2, angle", Fn(lambda x: (x.exp2(), x.angle())), (torch.cat([rows[0], SPECIAL]),), None
+    yield (
+        "exp2, angle",
+        Fn(lambda x: (x.exp2(), x.angle())),
+        (torch.cat([rows[0], SPECIAL]),),
+        None,
+    )
     yield "copysign", Fn(lambda x, y: (x.copysign(y), x.hypot(y))), (rows, rows.flip(1)), None
     yield (
         "shifts",
@@ -168,7 +189,9 @@ def judge(run, name, module, inputs, dynamic, folder):
     torch.manual_seed(0)
     source = folder / "expanded.pt2"
     expected = torch.utils._pytree.tree_leaves(module.eval()(*inputs))
-    shapes = {"args": dynamic} if dynamic and isinstance(module, (Fn, expanded_numeric.Of)) else dynamic
+    shapes = (
+        {"args": dynamic} if dynamic and isinstance(module, (Fn, expanded_numeric.Of)) else dynamic
+    )
     torch.export.save(
         torch.export.export(module, inputs, dynamic_shapes=shapes, strict=False), source
     )

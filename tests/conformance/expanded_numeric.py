@@ -38,8 +38,13 @@ def special_functions():
         "bessel_y0": s.bessel_y0, "bessel_y1": s.bessel_y1,
         "spherical_bessel_j0": s.spherical_bessel_j0,
     }  # fmt: skip
-    narrow = {"erfinv": (-1.2, 1.2), "ndtri": (-0.2, 1.2), "lgamma": (-7.3, 40),
-        "trigamma": (-7.7, 21.8), "polygamma": (-7.7, 21.8)}
+    narrow = {
+        "erfinv": (-1.2, 1.2),
+        "ndtri": (-0.2, 1.2),
+        "lgamma": (-7.3, 40),
+        "trigamma": (-7.7, 21.8),
+        "polygamma": (-7.7, 21.8),
+    }
     for name, f in everywhere.items():
         x = spread(*narrow.get(name, (-9.7, 24.3)))
         # PyTorch's own numbers of these are not much better than float32, nor near their poles.
@@ -65,7 +70,12 @@ def integers():
     for dtype in (torch.uint8, torch.int16, torch.int32):
         x = torch.randint(0, 120, (5, 6)).to(dtype)
         y = torch.randint(0, 120, (6,)).to(dtype)
-        yield f"gcd, lcm {dtype}", Of(lambda x, y: (torch.gcd(x, y), torch.lcm(x, y))), (x, y), None
+        yield (
+            f"gcd, lcm {dtype}",
+            Of(lambda x, y: (torch.gcd(x, y), torch.lcm(x, y))),
+            (x, y),
+            None,
+        )
     small = torch.randint(-9, 9, (4, 5))
     yield "lcm dynamic", Of(torch.lcm), (small, small.flip(1)), ({0: ROWS}, {0: ROWS})
 
@@ -98,9 +108,12 @@ def small_matrices():
     yield "inv permutation", Of(lambda a: (la.inv(a), la.det(a))), (swapped,), None
     yield "det singular", Of(la.det), (torch.ones(3, 3),), None
     yield "solve", Of(lambda a, b: (la.solve(a, b), la.solve(a, b[..., 0]))), (a, b), None
-    yield "cholesky", Of(lambda a: (la.cholesky(a), la.cholesky(a, upper=True))), (
-        positive(2, 6, 6),
-    ), None
+    yield (
+        "cholesky",
+        Of(lambda a: (la.cholesky(a), la.cholesky(a, upper=True))),
+        (positive(2, 6, 6),),
+        None,
+    )
     yield "cholesky_solve", Of(lambda b, a: torch.cholesky_solve(b, la.cholesky(a))), (
         b, positive(2, 3, 5, 5),
     ), None  # fmt: skip
@@ -109,7 +122,12 @@ def small_matrices():
             la.solve_triangular(a.triu(), b, upper=True, left=left),
             la.solve_triangular(a.tril(), b, upper=False, left=left, unitriangular=True),
         ))  # fmt: skip
-        yield f"solve_triangular {left}", f, (a + 3 * torch.eye(5), b if left else b.mT.contiguous()), None
+        yield (
+            f"solve_triangular {left}",
+            f,
+            (a + 3 * torch.eye(5), b if left else b.mT.contiguous()),
+            None,
+        )
     for sizes in ((4, 4), (2, 6, 3), (3, 5)):
         tall = torch.randn(*sizes)
         yield f"qr {sizes}", Of(lambda a: (la.qr(a), la.qr(a, "complete"))), (tall,), None
@@ -122,9 +140,12 @@ def small_matrices():
     yield "svd tall", whole, (torch.randn(7, 2),), None
     yield "svd wide", whole, (torch.randn(2, 3, 4).double(),), None
     yield "pinv", Of(la.pinv), (torch.randn(4, 3),), None
-    yield "matrix_exp", Of(torch.matrix_exp), (
-        torch.stack([torch.randn(4, 4), torch.zeros(4, 4), -50 * torch.eye(4)]),
-    ), None
+    yield (
+        "matrix_exp",
+        Of(torch.matrix_exp),
+        (torch.stack([torch.randn(4, 4), torch.zeros(4, 4), -50 * torch.eye(4)]),),
+        None,
+    )
     yield "matrix_exp double", Of(torch.matrix_exp), (3 * torch.randn(2, 3, 3).double(),), None
 
 
@@ -145,14 +166,22 @@ def judged():
         torch.div(a, 7, rounding_mode="trunc"), torch.div(a, a.flip(0), rounding_mode="trunc"),
         torch.fmod(a, 7), torch.fmod(a, a.flip(0)), a % 7, a // -7,
     )), (large,), ({0: ROWS},)  # fmt: skip
-    yield "long sums", Of(lambda a: (a[None].sum(1), a[None].sum(-1, keepdim=True))), (large,), None
+    yield (
+        "long sums",
+        Of(lambda a: (a[None].sum(1), a[None].sum(-1, keepdim=True))),
+        (large,),
+        None,
+    )
     yield "whole powers", Of(lambda a: (a**2, a**3, a.int() ** 7)), (large,), None
     odd = torch.tensor([[1.0, NAN, 3.0, -2.0], [-0.0, 0.0, -INF, INF]])
     yield "sign", Of(torch.sign), (odd,), ({0: ROWS},)
     x = torch.linspace(-3, 3, 24, dtype=torch.float64).reshape(2, 3, 4) * (1 + 1e-9)
-    yield "double sums", Of(lambda x: (x.sum(0), x.sum(1, keepdim=True), x.norm(dim=2))), (
-        x,
-    ), ({0: ROWS},)
+    yield (
+        "double sums",
+        Of(lambda x: (x.sum(0), x.sum(1, keepdim=True), x.norm(dim=2))),
+        (x,),
+        ({0: ROWS},),
+    )
     yield "double norms", Of(lambda x: (
         x.log_softmax(1), F.layer_norm(x, (3, 4), x[0], x[1]), F.layer_norm(x, (4,)),
     )), (x,), None  # fmt: skip

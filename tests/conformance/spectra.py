@@ -1,4 +1,4 @@
-"""Fourier transforms as models use them: each program is lowered with the target executorch and with
+"""Fourier transforms as models use them: each program is lowered with the target executorch and
 sconce, run by the official runtime and by this one, and compared with what PyTorch computes."""
 
 import torch
@@ -103,7 +103,9 @@ def transforms():
     x, z, i = floats(2, 6, 8), floats(2, 6, 8, 2), whole(9, 2, 12)
     for name in ("fft", "ifft", "rfft", "ihfft"):
         f = getattr(fft, name)
-        lengths = Fn(lambda x, f=f: (pairs(f(x)), pairs(f(x, n=11, dim=1)), pairs(f(x, n=5, norm="ortho"))))
+        lengths = Fn(
+            lambda x, f=f: (pairs(f(x)), pairs(f(x, n=11, dim=1)), pairs(f(x, n=5, norm="ortho")))
+        )
         yield f"{name} of real numbers", lengths, (x,), None
         yield f"{name} of integers", Fn(lambda x, f=f: pairs(f(x, norm="forward"))), (i,), None
     for name in ("fft", "ifft"):
@@ -113,12 +115,20 @@ def transforms():
         many = getattr(fft, name + "n")
         yield f"{name}n", of_pairs(lambda x, f=many: f(x, norm="ortho")), (z,), None
         yield f"{name}n s", of_pairs(lambda x, f=many: f(x, s=(7, -1), dim=(2, 0))), (z,), None
-        yield f"{name}2 of real numbers", Fn(lambda x, f=getattr(fft, name + "2"): pairs(f(x))), (x,), None
+        yield (
+            f"{name}2 of real numbers",
+            Fn(lambda x, f=getattr(fft, name + "2"): pairs(f(x))),
+            (x,),
+            None,
+        )
     for name in ("irfft", "hfft"):
         f = getattr(fft, name)
-        inverse = Fn(lambda x, f=f: tuple(
-            f(torch.view_as_complex(x * 1.0), n=n, dim=d) for n, d in ((None, -1), (9, 1), (4, -1), (31, 0))
-        ))
+        inverse = Fn(
+            lambda x, f=f: tuple(
+                f(torch.view_as_complex(x * 1.0), n=n, dim=d)
+                for n, d in ((None, -1), (9, 1), (4, -1), (31, 0))
+            )
+        )
         yield name, inverse, (z,), None
         yield f"{name} of real numbers", Fn(lambda x, f=f: f(x, norm="forward")), (x,), None
         for of, how in (("2", {"s": (5, 9)}), ("n", {}), ("n", {"s": (4, 7), "dim": (2, 0)})):
@@ -127,27 +137,66 @@ def transforms():
             yield f"{name}{of} {how}", inverse, (z,), None
     for name in ("rfft2", "rfftn", "ihfft2", "ihfftn"):
         f = getattr(fft, name)
-        yield name, Fn(lambda x, f=f: (pairs(f(x)), pairs(f(x, s=(3, 11), norm="ortho")))), (x,), None
-    shifts = Fn(lambda x: (fft.fftshift(x), fft.ifftshift(x[:, :5], dim=(0, 1)), fft.fftshift(x, 1)))
+        yield (
+            name,
+            Fn(lambda x, f=f: (pairs(f(x)), pairs(f(x, s=(3, 11), norm="ortho")))),
+            (x,),
+            None,
+        )
+    shifts = Fn(
+        lambda x: (fft.fftshift(x), fft.ifftshift(x[:, :5], dim=(0, 1)), fft.fftshift(x, 1))
+    )
     yield "shifts", shifts, (x,), None
-    places = Fn(lambda x: (x + fft.fftfreq(8, 0.5), x[..., :7] + fft.fftfreq(7), x[..., :5] + fft.rfftfreq(8)))
+    places = Fn(
+        lambda x: (
+            x + fft.fftfreq(8, 0.5),
+            x[..., :7] + fft.fftfreq(7),
+            x[..., :5] + fft.rfftfreq(8),
+        )
+    )
     yield "frequencies", places, (x,), None
     yield "returned complex", Fn(lambda x: pairs(fft.fft(x * 2)) + pairs(fft.fft(x))), (x,), None
-    yield "float64", Fn(lambda x: (pairs(fft.fft2(x)), fft.irfft(fft.rfft(x)))), (x.double(),), None
-    yield "prime lengths", Fn(lambda x: (pairs(fft.rfft(x)), pairs(fft.fft(x)))), (floats(3, 211),), None
+    yield (
+        "float64",
+        Fn(lambda x: (pairs(fft.fft2(x)), fft.irfft(fft.rfft(x)))),
+        (x.double(),),
+        None,
+    )
+    yield (
+        "prime lengths",
+        Fn(lambda x: (pairs(fft.rfft(x)), pairs(fft.fft(x)))),
+        (floats(3, 211),),
+        None,
+    )
 
 
 def dynamic():
     x = floats(3, 6, 8)
-    yield "dynamic batch", Fn(lambda x: (pairs(fft.fft(x)), fft.irfft(fft.rfft(x)))), (x,), ({0: BATCH},)
+    yield (
+        "dynamic batch",
+        Fn(lambda x: (pairs(fft.fft(x)), fft.irfft(fft.rfft(x)))),
+        (x,),
+        ({0: BATCH},),
+    )
     chain = Fn(lambda x: fft.irfft(torch.view_as_complex(pairs(fft.rfft(x)) * 0.5), n=8))
     yield "dynamic batch, pairs", chain, (x,), ({0: BATCH},)
     both = Fn(lambda x: pairs(fft.ifft2(torch.view_as_complex(pairs(fft.fft2(x)) * 0.5))))
     yield "dynamic batch, all pairs", both, (x,), ({0: BATCH},)
-    yield "dynamic length", Fn(lambda x: (pairs(fft.rfft(x)), pairs(fft.rfft(x, n=2 * x.shape[1])))), (
-        floats(2, 300),), ({1: SAMPLES},)
-    yield "dynamic signal", Mel(64, 16), (floats(2, 400),), ({1: torch.export.Dim.AUTO(min=64, max=900)},)
-    frames = Fn(lambda x: torch.istft(torch.view_as_complex(x * 1.0), 64, 16, window=torch.ones(64)))
+    yield (
+        "dynamic length",
+        Fn(lambda x: (pairs(fft.rfft(x)), pairs(fft.rfft(x, n=2 * x.shape[1])))),
+        (floats(2, 300),),
+        ({1: SAMPLES},),
+    )
+    yield (
+        "dynamic signal",
+        Mel(64, 16),
+        (floats(2, 400),),
+        ({1: torch.export.Dim.AUTO(min=64, max=900)},),
+    )
+    frames = Fn(
+        lambda x: torch.istft(torch.view_as_complex(x * 1.0), 64, 16, window=torch.ones(64))
+    )
     yield "dynamic frames", frames, (floats(2, 33, 11, 2),), ({2: FRAMES},)
 
 
@@ -168,15 +217,23 @@ def cases():
         trip = RoundTrip(**how)
         if length:
             given = lambda x, trip=trip, length=length: torch.istft(  # noqa: E731
-                torch.stft(x, 64, 16, window=torch.ones(64), return_complex=True), 64, 16,
-                window=torch.ones(64), length=length)
+                torch.stft(x, 64, 16, window=torch.ones(64), return_complex=True),
+                64,
+                16,
+                window=torch.ones(64),
+                length=length,
+            )
             trip = Fn(given)
         yield f"there and back, {name}", trip, (floats(2, 640),), None
     edges = {"center": False, "win_length": 20, "hop_length": 7, "align_to_window": True}
-    aligned = Fn(lambda x: pairs(torch.stft(x, 32, window=torch.ones(20), return_complex=True, **edges)))
+    aligned = Fn(
+        lambda x: pairs(torch.stft(x, 32, window=torch.ones(20), return_complex=True, **edges))
+    )
     yield "stft, aligned to the window", aligned, (floats(200),), None
     for mode in ("reflect", "constant", "replicate"):
-        padded = Fn(lambda x, mode=mode: pairs(torch.stft(x, 30, pad_mode=mode, return_complex=True)))
+        padded = Fn(
+            lambda x, mode=mode: pairs(torch.stft(x, 30, pad_mode=mode, return_complex=True))
+        )
         yield f"stft, {mode}", padded, (floats(2, 100),), None
     yield "vocoder", Vocoder(), (floats(2, 320),), None
     mixing = Fn(lambda x: pairs(fft.fft(fft.fft(x, dim=-1), dim=-2))[..., 0])

@@ -12,26 +12,28 @@ import torch
 
 FILE = pathlib.Path(__file__).parents[2] / "src" / "ops" / "pytorch.txt"
 
-HEAD = """# The operators of PyTorch {version} that torch.export can leave in a program, by overload, without
-# "aten::": what computes tensors and writes nothing. Forms that write in place count with what they
-# are forms of. Left out are out-variants and *_copy twins, gradients, optimizers, what is written
-# for one device or library, and tensors that are sparse, nested, named or of PyTorch's old
-# quantization. Made by tests/tools/make_pytorch_ops.py, which has the rules.
+HEAD = """# The operators of PyTorch {version} that torch.export can leave in a program, by
+# overload, without "aten::": what computes tensors and writes nothing. Forms that write in place
+# count with what they are forms of. Left out are out-variants, *_copy twins, gradients, optimizers,
+# what is written for one device or library, and tensors that are sparse, nested, named or of
+# PyTorch's old quantization. Made by tests/tools/make_pytorch_ops.py, which has the rules.
 """
 
 EXCLUDED = {
-    "gradients": r"backward|_jvp$|_grad$|_bwd$|^_dirichlet_grad|^_make_dual|_unpack_dual|_fw_primal",
+    "gradients": r"backward|_jvp$|_grad$|_bwd$|^_dirichlet_grad|^_make_dual|_unpack_dual|"
+    r"_fw_primal",
     "one device or library": r"cuda|cudnn|miopen|mkldnn|mps|xpu|metal|vulkan|cslt|nnpack|fbgemm|"
     r"_for_cpu|cpu_fallback|_triton_|_flash_attention|efficient_attention|_fused_sdp|_dyn_quant|"
     r"_overrideable|overrideable|_weight_int4pack|_int4pack|_mixed_dtypes|_wrapped_",
     "other tensors": r"sparse|coo\b|csr|csc|bsr|bsc|nested|^(_?coalesce|_?indices|_?values)$|"
-    r"crow_|ccol_|row_indices|col_indices|hspmm|sspaddmm|^smm$|to_dense|jagged|padded_dense|_offsets|"
-    r"^_spdiags|^_spsolve",
+    r"crow_|ccol_|row_indices|col_indices|hspmm|sspaddmm|^smm$|to_dense|jagged|padded_dense|"
+    r"_offsets|^_spdiags|^_spsolve",
     "PyTorch's old quantization": r"^quantize|dequant|^quantized|int_repr|q_per|q_scale|q_zero|"
-    r"affine_quantized|empty_quantized|_make_per_|^_choose_qparams|choose_qparams_opt|_rowwise_prune|"
-    r"_saturate_weight",
+    r"affine_quantized|empty_quantized|_make_per_|^_choose_qparams|choose_qparams_opt|"
+    r"_rowwise_prune|_saturate_weight",
     "optimizers and training": r"_foreach|_fused_(adam|sgd|ada|moving)|_amp_|^_functional_|"
-    r"_use_cudnn|batch_norm_(elemt|gather|stats)|batch_norm_update_stats|_fused_dropout|_masked_scale",
+    r"_use_cudnn|batch_norm_(elemt|gather|stats)|batch_norm_update_stats|_fused_dropout|"
+    r"_masked_scale",
     "what tracing answers": r"^_test_|^_foobar|requires_grad|^data$|pin_memory|from_file|storage|"
     r"_lazy|_reshape_alias|_neg_view|resolve_|^lift|_add_batch_dim|_remove_batch_dim|_copy_from|"
     r"_efficientzero|_new_zeros_with_same|_resize_output|^resize|^set$|_has_|_print|_shape_as|"

@@ -1,6 +1,12 @@
 // The public entry; re-exports only.
 export { createEngine } from "./engine.js";
 export { createClient, type Client, type ClientOptions } from "./client.js";
+export {
+  coverageSentence,
+  coveredOperators,
+  operatorPattern,
+  type CoveredOperator,
+} from "./coverage.js";
 export { combineRecipes } from "./recipe_combine.js";
 export { decibelsOf } from "./quantization_report.js";
 export { ExportRecipe, RecipeRegistry, XNNPackRecipeType } from "./registry.js";

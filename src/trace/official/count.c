@@ -2,7 +2,7 @@
 // In wasm: -Os
 #include "trace/official/official.h"
 
-// --- gcd, lcm ------------------------------------------------------------------------------------
+// --- Gcd, lcm ------------------------------------------------------------------------------------
 
 // Euclid's algorithm takes the most steps for neighbours among Fibonacci's numbers.
 static int steps_of(sc_dtype dtype) { return dtype == SC_DTYPE_I64 ? 92 : 47; }
@@ -60,7 +60,7 @@ sc_x sc_official_lcm(sc_trace *t, const sc_x *a) {
     return narrowed(t, CALL(t, abs, CALL(t, mul_Tensor, part, both[1])));
 }
 
-// --- bincount ------------------------------------------------------------------------------------
+// --- Bincount ------------------------------------------------------------------------------------
 
 // As many zeros as the largest number and one more, or as are asked for: that many repetitions of
 // the first place.

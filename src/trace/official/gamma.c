@@ -8,7 +8,7 @@
 // How far an integer below x is, exactly: 0 to 1.
 static sc_x fraction(sc_trace *t, sc_x x) { return sc_o_sub(t, x, CALL(t, floor, x)); }
 
-// --- lgamma --------------------------------------------------------------------------------------
+// --- Lgamma --------------------------------------------------------------------------------------
 
 enum { SHIFT = 8 };
 
@@ -41,7 +41,7 @@ sc_x sc_official_lgamma(sc_trace *t, const sc_x *a) {
     return sc_o_rounded(t, sc_o_unless(t, CALL(t, isinf, x), INFINITY, y));
 }
 
-// --- digamma -------------------------------------------------------------------------------------
+// --- Digamma -------------------------------------------------------------------------------------
 
 static sc_x digamma_of_positive(sc_trace *t, sc_x x) {
     static const double series[] = {0,          1.0 / 12,  -1.0 / 120,    1.0 / 252,
@@ -69,7 +69,7 @@ sc_x sc_official_digamma(sc_trace *t, const sc_x *a) {
     return sc_o_rounded(t, digamma(t, sc_o_double(t, a[0])));
 }
 
-// --- zeta ----------------------------------------------------------------------------------------
+// --- Zeta ----------------------------------------------------------------------------------------
 
 // The exponent: a tensor, or a number that is known.
 typedef struct exponent {

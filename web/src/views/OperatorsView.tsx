@@ -22,7 +22,7 @@ const column = (id: "here" | "official", name: string): Column<CoveredOperator> 
   name,
   key: (row) => row[id],
   show: (row) => <span class={row[id] === "no" ? "is-lacking" : ""}>{WORDS[row[id]]}</span>,
-  width: "minmax(5.5rem, 0.5fr)",
+  width: "6rem",
 });
 
 const COLUMNS: readonly Column<CoveredOperator>[] = [
@@ -32,7 +32,7 @@ const COLUMNS: readonly Column<CoveredOperator>[] = [
     key: ({ name }) => name,
     show: ({ name }) => <span class="mono">{name.replace(/^aten::/, "")}</span>,
     title: ({ name }) => name,
-    width: "minmax(9rem, 1.6fr)",
+    width: "minmax(9rem, 1.4fr)",
   },
   column("here", "Runs here"),
   column("official", "Official"),
@@ -50,13 +50,10 @@ const COLUMNS: readonly Column<CoveredOperator>[] = [
 
 export function OperatorsView(): JSX.Element {
   const [text, setText] = useState("");
-  const [isLacking, setLacking] = useState(false);
   const meta = app.meta.value;
   if (!meta) return <p class="soft">The engine is starting.</p>;
   const pattern = operatorPattern(text);
-  const rows = coveredOperators(meta).filter(
-    ({ name, lacks }) => name.toLowerCase().includes(pattern) && (!isLacking || lacks !== ""),
-  );
+  const rows = coveredOperators(meta).filter(({ name }) => name.toLowerCase().includes(pattern));
   return (
     <div class="operators">
       <p>{coverageSentence(meta)}</p>
@@ -74,14 +71,6 @@ export function OperatorsView(): JSX.Element {
           value={text}
           onInput={(event) => setText(event.currentTarget.value)}
         />
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={isLacking}
-            onChange={(event) => setLacking(event.currentTarget.checked)}
-          />
-          <span>Only what is lacking</span>
-        </label>
         <span class="soft num" role="status">
           {rows.length === 1 ? "1 operator" : `${rows.length} operators`}
         </span>
