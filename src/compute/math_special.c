@@ -109,9 +109,9 @@ double sc_zeta_f64(double s, double q) {
                                    1.1646782814350067249e14,
                                    -4.5979787224074726105e15};
     if (s == 1) return INFINITY;
-    if (!(s > 1) || q != q) return NAN;
-    if (q <= 0 && q == floor(q)) return INFINITY;
-    if (q <= 0 && s != floor(s)) return NAN;
+    if (s < 1 || q != q) return NAN;
+    if (q <= 0 && q == floor(q)) return INFINITY;  // whatever s is
+    if (s != s || (q <= 0 && s != floor(s))) return NAN;
     double sum = 0.0, w = q;
     for (int i = 0; i < 10 || (w <= 9.0 && i < 4096); i++, w += 1.0) {
         double part = pow(w, -s);
