@@ -328,7 +328,7 @@ test("warnings tell file, node, line and what to do, as errors do", () => {
   const gap = (file: string, method: string): RegExp =>
     new RegExp(
       `^${file}: warning: unsupported_op: the official .* aten::igamma.out \\(method ${method}, node igamma, aten::igamma\\)\n` +
-        "  zoo.py:61 in forward: .*\n  Run it with Sconce, or ",
+        "  zoo.py:61 in forward: .*\n  Run it with Sconce; for apps, ",
       "m",
     );
   const old = (file: string, method: string): RegExp =>
