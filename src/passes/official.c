@@ -1,7 +1,6 @@
 // What the official runtime has no kernel for, or refuses, is expanded into what it runs
 // (trace/official). After delegation, because a backend may take an operator whole. An expansion is
 // traced in the node's place, on operands that are row-major; what it cannot say stays as it is.
-// In wasm: -Os
 #include "trace/official/official.h"
 
 #include "passes/layout.h"

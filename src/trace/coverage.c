@@ -1,6 +1,5 @@
 // Coverage by the tables: the traits of operators, the rows of official.def, and what needs.mjs has
 // read from the code of expansions.
-// In wasm: -Os
 #include "trace/coverage.h"
 
 #include "trace/expand.h"

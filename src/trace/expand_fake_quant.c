@@ -1,6 +1,5 @@
 // Expansions of rounding as quantization would, by scales that are tensors, with a mask of what was
 // in range.
-// In wasm: -Os
 #include "trace/expand.h"
 
 // One number for each slice along the axis, or one for all.

@@ -1,6 +1,5 @@
 // Expansions of Fourier transforms to the three primitives: inputs are cut or padded to the length
 // that is asked for, one dim after another, and made complex where all of them are.
-// In wasm: -Os
 #include "trace/expand.h"
 
 // PyTorch's norm_mode: 0 none, 1 by sqrt(n), 2 by n.

@@ -1,6 +1,5 @@
 // Fractional max pooling: windows of one size whose starts the drawn numbers shift. The windows are
 // gathered dim by dim, so that the largest of each is a plain maximum.
-// In wasm: -Os
 #include "trace/expand.h"
 
 typedef struct axes {

@@ -1,5 +1,4 @@
 // Sampling of volumes where a grid says, out of rows that are looked up.
-// In wasm: -Os
 #include "trace/expand.h"
 
 enum { INTERPOLATE_LINEAR, INTERPOLATE_NEAREST };

@@ -1,5 +1,4 @@
 // Expansions of products of groups: what is grouped is rows, columns, or what is summed over.
-// In wasm: -Os
 #include "trace/expand.h"
 
 static sc_x swapped(sc_trace *t, sc_x x) {

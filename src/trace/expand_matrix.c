@@ -1,6 +1,5 @@
 // Expansions of linear algebra to factorisations of others: what is packed in them, and what they
 // solve.
-// In wasm: -Os
 #include <math.h>
 
 #include "trace/expand.h"

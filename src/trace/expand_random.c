@@ -1,6 +1,5 @@
 // Expansions of random numbers, of their distributions, to even and normal ones; and of dropout
 // that keeps more than single numbers.
-// In wasm: -Os
 #include <math.h>
 
 #include "trace/expand.h"

@@ -1,5 +1,4 @@
 // Expansions of searches that start from a number, and of places whose count is given.
-// In wasm: -Os
 #include "trace/expand.h"
 
 // The dtype that a number and a tensor have together.

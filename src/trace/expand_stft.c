@@ -1,6 +1,5 @@
 // Expansions of short-time Fourier transforms: frames are a view, and go back by adding where they
 // overlap. How many there are need not be known.
-// In wasm: -Os
 #include "trace/expand.h"
 
 static bool is_complex(sc_x x) {

@@ -1,5 +1,4 @@
 // Expansions of what finds equal neighbours, single numbers or slices, and counts them.
-// In wasm: -Os
 #include "trace/expand.h"
 
 // Slices are put in order column by column, from the last; so many of them at most.

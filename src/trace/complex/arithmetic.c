@@ -1,7 +1,6 @@
 // Sums, products and comparisons of complex numbers. The order of the operations is PyTorch's, so
 // that infinities, NaN and signs of zeros come out as there: a real operand is one whose imaginary
 // part is 0, and takes part with it.
-// In wasm: -Os
 #include "trace/complex/complex.h"
 
 // --- Real tensors and numbers --------------------------------------------------------------------

@@ -1,5 +1,4 @@
 // Powers, logarithms and trigonometry of complex numbers, by the real ones of their parts.
-// In wasm: -Os
 #include "trace/complex/complex.h"
 
 #include <math.h>

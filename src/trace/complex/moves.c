@@ -1,5 +1,4 @@
 // Complex tensors that are made, converted, put together and written into.
-// In wasm: -Os
 #include "trace/complex/complex.h"
 #include "trace/expand.h"
 

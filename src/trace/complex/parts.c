@@ -1,5 +1,4 @@
 // The parts of a complex tensor: found where it was put together, else taken off it once.
-// In wasm: -Os
 #include "trace/complex/complex.h"
 
 bool sc_c_is(sc_x x) {

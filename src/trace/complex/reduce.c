@@ -1,5 +1,4 @@
 // Products, norms and variances of complex numbers.
-// In wasm: -Os
 #include "trace/complex/complex.h"
 
 static sc_c sliced(sc_trace *t, sc_c z, uint32_t dim, int64_t start, int64_t end) {

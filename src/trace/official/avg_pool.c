@@ -1,7 +1,6 @@
 // Averages over windows of one and three dimensions, by the kernels of two. The mean over depth of
 // the means over height and width is the mean of all, because every window has as many elements in
 // each of its planes.
-// In wasm: -Os
 #include "trace/official/official.h"
 
 // Halves are averaged in float32, and rounded once.

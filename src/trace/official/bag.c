@@ -1,6 +1,5 @@
 // Bags of embeddings: the bag that a row goes to is how many bags begin at it or before, less one;
 // rows are then added up where their bags are. The largest of a bag is found as scatter.c does it.
-// In wasm: -Os
 #include "trace/official/official.h"
 
 enum { SUM, MEAN, MAX };

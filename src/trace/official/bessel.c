@@ -1,5 +1,4 @@
 // Bessel functions: polynomials up to 8, amplitude and phase behind.
-// In wasm: -Os
 #include <math.h>
 
 #include "trace/official/special.h"

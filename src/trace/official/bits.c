@@ -1,6 +1,5 @@
 // Shifts. The official kernels have them under another name, but leave open what comes of shifting
 // by less than nothing or by all bits and more: nothing is left, or the sign.
-// In wasm: -Os
 #include "trace/official/official.h"
 
 typedef struct shift {

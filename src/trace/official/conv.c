@@ -4,7 +4,6 @@
 //
 // A transposed one is the same on an input that is spread by the stride and turned around in depth;
 // its planes then come in the opposite order.
-// In wasm: -Os
 #include "trace/official/official.h"
 
 enum { PLANES_MAX = 256, DEPTH = 2 };

@@ -1,5 +1,4 @@
 // Integers: common divisors, and how often each number occurs.
-// In wasm: -Os
 #include "trace/official/official.h"
 
 // --- Gcd, lcm ------------------------------------------------------------------------------------

@@ -1,5 +1,4 @@
 // Square systems, unrolled: a column after the other of all matrices of a batch at once.
-// In wasm: -Os
 #include "trace/official/factor.h"
 
 #include <math.h>

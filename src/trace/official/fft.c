@@ -7,7 +7,6 @@
 // another look at memory, none is needed; what is returned is copied out of it. Where the planner
 // cannot know, because sizes are open, a transform of four numbers does it: that of a, 0, 0, b has
 // a + ib in its second place. What takes complex numbers apart again goes without.
-// In wasm: -Os
 #include "trace/official/official.h"
 
 // What complex numbers were put together of; NULL where they were not.

@@ -1,6 +1,5 @@
 // The logarithm of the gamma function, its derivatives, and Hurwitz's zeta function: recurrences to
 // where the asymptotic series is exact, and reflection where numbers are negative.
-// In wasm: -Os
 #include <math.h>
 
 #include "trace/official/special.h"

@@ -2,7 +2,6 @@
 // only when it runs, so the products are of another form, whichever needs no more memory than the
 // matrices themselves: for few rows the matrices are gathered, a row each; or all rows are
 // multiplied with all matrices, at once or one after the other, and each row takes its own.
-// In wasm: -Os
 #include "trace/official/official.h"
 
 enum { GROUPS_MAX = 512, SMALL = 1 << 16 };

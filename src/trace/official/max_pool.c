@@ -1,7 +1,6 @@
 // Largest elements of windows, a dim after the other: the larger of two is asked of slices, one for
 // each place in the window. With indices, places travel along with the elements, and the choice is
 // PyTorch's: of equals the first in row-major order, of NaNs the last.
-// In wasm: -Os
 #include "trace/official/official.h"
 
 typedef struct peaks {

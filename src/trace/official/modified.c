@@ -1,5 +1,4 @@
 // Modified Bessel functions: polynomials near zero and in the reciprocal far out.
-// In wasm: -Os
 #include <math.h>
 
 #include "trace/official/special.h"

@@ -1,5 +1,4 @@
 // Float64, which the official runtime normalises in float32 or not at all.
-// In wasm: -Os
 #include "trace/official/special.h"
 
 bool sc_official_is_double(const sc_node *node) {

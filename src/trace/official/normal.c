@@ -1,5 +1,4 @@
 // The error function's complement and its inverse, and the normal distribution's.
-// In wasm: -Os
 #include <math.h>
 
 #include "trace/official/special.h"

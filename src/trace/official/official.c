@@ -1,5 +1,4 @@
 // The table of what the official runtime lacks.
-// In wasm: -Os
 #include "trace/official/official.h"
 
 // clang-format off

@@ -1,7 +1,6 @@
 // Orthogonal factorisations, unrolled: QR by Householder's reflections; eigenvectors of small
 // symmetric matrices and singular vectors by Jacobi's rotations, all pairs in turn, as often as any
 // matrix of that size needs.
-// In wasm: -Os
 #include "trace/official/factor.h"
 
 #include <math.h>

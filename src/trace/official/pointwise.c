@@ -1,5 +1,4 @@
 // Operators that go element by element, of others that do.
-// In wasm: -Os
 #include "trace/official/official.h"
 
 #include <math.h>

@@ -1,6 +1,5 @@
 // Random numbers, of the two generators that the official runtime has: as many bits as there are.
 // And what is left open: zeros.
-// In wasm: -Os
 #include "trace/official/official.h"
 
 static sc_x sizes(sc_trace *t) {

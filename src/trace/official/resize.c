@@ -1,7 +1,6 @@
 // Resizing with antialiasing by cubics: each pixel is a weighted mean of those that its filter
 // covers, the weights of a row or a column are the same everywhere, and so it is two products of
 // matrices.
-// In wasm: -Os
 #include "trace/official/special.h"
 
 // Keys' cubic with a = -0.5.

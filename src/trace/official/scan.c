@@ -1,7 +1,6 @@
 // Scans along a dim by doubling: after a step of distance d every element is combined with those
 // of the 2 d - 1 places before it. Floats are computed with as PyTorch does, in float64, so that
 // the order in which they are combined does not show; products of few are made one after the other.
-// In wasm: -Os
 #include "trace/official/official.h"
 
 enum { SCANNED_MAX = 3, IN_A_ROW_MAX = 128 };

@@ -1,6 +1,5 @@
 // Searching in sorted sequences, by halves as PyTorch does it, so that NaN and sequences that are
 // not sorted lead to the same places: all values at once, a step of the search after the other.
-// In wasm: -Os
 #include "trace/official/official.h"
 
 typedef struct search {

@@ -1,7 +1,6 @@
 // Sorting by topk, which the official runtime has, but without an order among equals. So it is
 // asked twice: the sorted elements say which of them are equal, and the number of a group of equals
 // together with the position of an element is a key that no other element has.
-// In wasm: -Os
 #include "trace/official/official.h"
 
 #define GROUP (INT64_C(1) << 32)  // positions are smaller

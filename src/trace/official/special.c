@@ -1,5 +1,4 @@
 // Arithmetic of the special functions.
-// In wasm: -Os
 #include "trace/official/special.h"
 
 sc_x sc_o_double(sc_trace *t, sc_x x) { return sc_f_to(t, x, SC_DTYPE_F64); }

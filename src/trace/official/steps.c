@@ -1,5 +1,4 @@
 // Calls that the expansions for the official runtime share.
-// In wasm: -Os
 #include "trace/official/official.h"
 
 #include <math.h>

@@ -1,6 +1,5 @@
 // Sums over a single dim, which the official runtime adds up in float32, whatever they are of. It
 // does not over two, and so a dim of size 1 goes along.
-// In wasm: -Os
 #include "trace/official/special.h"
 
 static sc_x summed(sc_trace *t, sc_x x, uint32_t dim, sc_x dtype) {

@@ -1,6 +1,5 @@
 // Products of three tensors, summed. A bilinear form, which is what they nearly always are, is two
 // matrix products: in full its products would be larger than both of them by far.
-// In wasm: -Os
 #include "trace/official/official.h"
 
 static bool is_list(sc_x list, int64_t first, int64_t second) {

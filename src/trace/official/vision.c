@@ -1,6 +1,5 @@
 // Regions of images, and convolutions whose taps each take their pixel from somewhere else: pixels
 // are looked up at the four corners of a place, and weighted.
-// In wasm: -Os
 #include "trace/official/special.h"
 
 // --- Places along an axis ------------------------------------------------------------------------
