@@ -162,7 +162,8 @@ sc_x sc_expand_inner(sc_trace *t, const sc_x *a) {
 
 // Of integers a fraction is cut off, as PyTorch does where it takes one.
 static sc_x factor(sc_trace *t, sc_x by, sc_x of) {
-    if (sc_x_is_float(of) || by->kind != SC_X_FLOAT || !(fabs(by->f) < 2147483648.0)) return by;
+    const bool is_whole = sc_dtype_category(sc_x_dtype_of(of)) < SC_CATEGORY_FLOAT;
+    if (!is_whole || by->kind != SC_X_FLOAT || !(fabs(by->f) < 2147483648.0)) return by;
     return sc_x_int(t, (int64_t)by->f);
 }
 

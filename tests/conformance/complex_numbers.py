@@ -84,6 +84,11 @@ def cases():
     for name, f in arithmetic(x, y):
         yield name, parts(f), (x, y), None
         yield f"{name} dynamic", parts(f), (x, y), ({0: TALL}, {0: TALL})
+    scaled = parts(lambda x, y: (
+        torch.addmv(x[:, 0], x, y[0], beta=0.6, alpha=0.2),
+        torch.baddbmm(x[None], x[None], y[None], beta=0.6, alpha=0.2),
+    ))  # fmt: skip
+    yield "scaled", scaled, (x, numbers(4, 4)), None
     yield "products", parts(lambda x: (x.prod(0), x.prod())), (x,), None
     wide = numbers(3, 4, dtype=torch.complex128)
     yield "double", parts(lambda x, y: (x * y, x / y, x + 1j, y * x.real)), (wide, wide * x), None
