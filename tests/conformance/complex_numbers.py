@@ -88,6 +88,13 @@ def cases():
         torch.addmv(x[:, 0], x, y[0], beta=0.6, alpha=0.2),
         torch.baddbmm(x[None], x[None], y[None], beta=0.6, alpha=0.2),
     ))  # fmt: skip
+    real = x.real.contiguous()
+    asked = Fn(lambda x: torch.view_as_real(
+        x.sum(0, dtype=torch.complex64) + x.cumsum(1, dtype=torch.complex64)
+    ))  # fmt: skip
+    yield "sums asked for", asked, (real,), None
+    moved_in = parts(lambda x, r: (x.select_scatter(r[0], 0, 1), (x * 2).slice_scatter(r, 0)))
+    yield "real moved in", moved_in, (x, real), None
     yield "scaled", scaled, (x, numbers(4, 4)), None
     yield "products", parts(lambda x: (x.prod(0), x.prod())), (x,), None
     wide = numbers(3, 4, dtype=torch.complex128)

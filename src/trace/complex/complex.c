@@ -108,7 +108,22 @@ static sc_x move_pairs(sc_trace *t, const complex_row *row, const sc_op *op, con
     return as_complex(t, sc_trace_call(t, op, own, count));
 }
 
-static sc_x move(sc_trace *t, const complex_row *row, const sc_op *op, const sc_x *args) {
+// What is moved in, and what is asked for as complex numbers, has imaginary parts of its own:
+// zeros.
+static const sc_x *made_complex(sc_trace *t, const sc_op *op, const sc_x *args) {
+    const uint32_t count = op->schema->param_count;
+    const int src = sc_op_param_index(op, "src");
+    sc_x *own = sc_new_array(t->arena, sc_x, count + 1);
+    memcpy(own, args, count * sizeof *own);
+    for (uint32_t i = 1; i < count && own[0]->kind == SC_X_TENSOR && !sc_c_is(own[0]); i++)
+        if (is_complex_dtype(own[i])) own[0] = sc_f_to(t, own[0], (sc_dtype)own[i]->code);
+    if (src > 0 && sc_c_is(own[0]) && own[src]->kind == SC_X_TENSOR)
+        own[src] = sc_f_to(t, own[src], sc_x_dtype_of(own[0]));
+    return own;
+}
+
+static sc_x move(sc_trace *t, const complex_row *row, const sc_op *op, const sc_x *given) {
+    const sc_x *args = made_complex(t, op, given);
     const bool on_pairs = row->rule != PARTS && all_whole(op, args);
     return on_pairs ? move_pairs(t, row, op, args) : sc_c_by_parts(t, op, args);
 }

@@ -36,7 +36,8 @@ static sc_value *stacked(const sc_value *pair, uint32_t index) {
     sc_value *part = operand(item, SC_OP_unsqueeze);
     if (!part || item->node->args[1].kind != SC_ARG_INT) return NULL;
     const int64_t at = item->node->args[1].i;
-    return at == -1 || at == part->spec.rank ? part : NULL;
+    const bool is_last = at == -1 || at == part->spec.rank;
+    return is_last && part->spec.dtype == pair->spec.dtype ? part : NULL;
 }
 
 sc_x sc_c_pair(sc_trace *t, sc_x x) {

@@ -32,7 +32,7 @@ static sc_x one_by_one(sc_trace *t, const groups *g) {
         sc_x own = CALL(t, eq_Scalar, run, sc_x_int(t, i));
         made = made ? sc_o_where(t, own, next, made) : next;
     }
-    return made;
+    return made ? made : &t->poisoned;
 }
 
 // How many rows may there be for all products to be no larger than the matrices?
