@@ -211,7 +211,7 @@ def main(folder):
     faults += [f"{title}: not refused, but in {REFUSED.name}" for title in sorted(known - now)]
     right = sum("outputs" in answer for answer, _ in results)
     refused = sum("refused" in answer for answer, _ in results)
-    assert right > 300 and refused > 200 and not faults, "\n".join(faults)
+    assert right > 300 and refused > 100 and not faults, "\n".join(faults)
     return f"{right} run, {refused} refused"
 
 
