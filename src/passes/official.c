@@ -122,8 +122,17 @@ static sc_status expand(expander *e, sc_node *node, const sc_official *row) {
     return SC_OK;
 }
 
-static sc_status visit(sc_ctx *ctx, sc_graph *graph, void *user) {
+// Sizes are read off inputs where they can be: complex numbers that are kept only to ask for their
+// size would have to be made.
+static void begin(sc_trace *t, sc_ctx *ctx, sc_arena *arena, sc_graph *graph) {
     static const sc_trace_hooks hooks = {.dispatch = dispatch, .body = no_body};
+    sc_trace_begin(t, ctx, arena, graph, &hooks);
+    t->plain = 1;
+    for (uint32_t i = 0; i < graph->inputs.count; i++)
+        sc_trace_note_sizes(t, graph->inputs.data[i]);
+}
+
+static sc_status visit(sc_ctx *ctx, sc_graph *graph, void *user) {
     sc_arena arena;
     expander e = {0};
     sc_status status = SC_OK;
@@ -132,8 +141,7 @@ static sc_status visit(sc_ctx *ctx, sc_graph *graph, void *user) {
         next = node->next;
         const sc_official *row = sc_official_lack(node);
         if (!row) continue;
-        sc_trace_begin(&e.trace, ctx, &arena, graph, &hooks);
-        e.trace.plain = 1;
+        begin(&e.trace, ctx, &arena, graph);
         status = expand(&e, node, row);
     }
     sc_arena_deinit(&arena);

@@ -189,6 +189,12 @@ def dynamic():
         ({1: SAMPLES},),
     )
     yield (
+        "dynamic length, all pairs",
+        Fn(lambda x: (pairs(fft.fft(x, dim=1)), pairs(fft.fftn(x, dim=(1, 2))), fft.fft2(x).real)),
+        (floats(1, 7, 4),),
+        ({1: torch.export.Dim("length", max=32)},),
+    )
+    yield (
         "dynamic signal",
         Mel(64, 16),
         (floats(2, 400),),

@@ -87,8 +87,8 @@ static sc_x signs(sc_trace *t, sc_dtype dtype) {
 // Half of a spectrum of n numbers, and of another one all but the first that the half has twice,
 // backwards.
 static sc_x joined(sc_trace *t, sc_x half, sc_x other, int64_t dim, sc_dim n) {
-    const sc_dim one = sc_dim_int(1), two = sc_dim_int(2);
-    const sc_dim end = sc_trace_add(t, sc_trace_floordiv(t, sc_trace_sub(t, n, one), two), one);
+    const sc_dim one = sc_dim_int(1), missing = sc_trace_sub(t, n, sc_x_size(half, (uint32_t)dim));
+    const sc_dim end = sc_trace_add(t, missing, one);
     if (sc_dim_equal(end, one)) return half;
     sc_x rest = sc_o_part(t, other, (uint32_t)dim, one, end);
     const sc_x both[2] = {half, CALL(t, flip, rest, X_INTS(t, dim))};
