@@ -183,12 +183,17 @@ sc_x sc_expand_isfinite(sc_trace *t, const sc_x *a) {
     return CALL(t, mul_Tensor, number, finite);
 }
 
+// A number beside a tensor, in whose dtype it is; beside integers it keeps its fraction.
+static sc_x number_beside(sc_trace *t, sc_x number, sc_x x) {
+    const bool widens = number->kind == SC_X_FLOAT && !sc_x_is_float(x);
+    const sc_dtype dtype = widens ? SC_DTYPE_F32 : sc_x_dtype_of(x);
+    return CALL(t, scalar_tensor, number, sc_x_dtype(t, dtype), X_NONE, X_CPU);
+}
+
 sc_x sc_expand_xlogy(sc_trace *t, const sc_x *a) {
     sc_x x = a[0], y = a[1];
-    if (!sc_x_is_tensor(x))
-        x = CALL(t, scalar_tensor, x, sc_x_dtype(t, sc_x_dtype_of(y)), X_NONE, X_CPU);
-    if (!sc_x_is_tensor(y))
-        y = CALL(t, scalar_tensor, y, sc_x_dtype(t, sc_x_dtype_of(x)), X_NONE, X_CPU);
+    if (!sc_x_is_tensor(x)) x = number_beside(t, x, y);
+    if (!sc_x_is_tensor(y)) y = number_beside(t, y, x);
     sc_x zero = CALL(t, eq_Scalar, x, sc_x_int(t, 0));
     sc_x product = CALL(t, mul_Tensor, x, CALL(t, log, y));
     sc_x out = CALL(t, where_self, zero, scalar_like(t, sc_x_int(t, 0), product), product);

@@ -62,12 +62,13 @@ static sc_x solve_triangle(sc_trace *t, sc_x x, sc_x b, bool upper, sc_x unit) {
     return CALL(t, linalg_solve_triangular, batch, b, sc_x_bool(upper), X_TRUE, unit);
 }
 
-// (B, A, upper, transpose, unitriangular): also gives A back.
+// (B, A, upper, transpose, unitriangular): also gives A back, column by column.
 sc_x sc_expand_old_triangular_solve(sc_trace *t, const sc_x *a) {
     bool flips = sc_x_truth(a[3]), upper = sc_x_truth(a[2]) != flips;
     sc_x x = flips ? transposed(t, a[1]) : a[1];
     sc_x out = solve_triangle(t, x, a[0], upper, a[4]);
-    return X_LIST(t, out, CALL(t, clone, a[1]));
+    sc_x columns = CALL(t, clone, transposed(t, a[1]), sc_x_format(t, SC_MEMORY_FORMAT_CONTIGUOUS));
+    return X_LIST(t, out, transposed(t, columns));
 }
 
 // (self, some)
