@@ -97,8 +97,10 @@ static void add_dtypes(sc_json_writer *w) {
     sc_json_end_array(w);
 }
 
-static const char *const HOW[] = {
-    [SC_COVERED_NOT] = "no", [SC_COVERED_KERNEL] = "kernel", [SC_COVERED_EXPANDED] = "expanded"};
+static const char *const HOW[] = {[SC_COVERED_NOT] = "no",
+                                  [SC_COVERED_KERNEL] = "kernel",
+                                  [SC_COVERED_MENDED] = "mended",
+                                  [SC_COVERED_EXPANDED] = "expanded"};
 
 static void add_ops(sc_json_writer *w) {
     static const char *const FAMILIES[] = {
@@ -118,34 +120,46 @@ static void add_ops(sc_json_writer *w) {
         sc_json_put_text(w, "here", HOW[covered.here]);
         sc_json_put_text(w, "official", HOW[covered.official]);
         sc_json_put_text(w, "lacks", covered.lacks ? covered.lacks->name : "");
-        sc_json_put_bool(w, "pytorch", covered.is_pytorch);
+        sc_json_put_text(w, "limit", covered.limit ? covered.limit : "");
+        sc_json_put_bool(w, "pytorch", sc_op_is_pytorch(op));
         sc_json_end_object(w);
     }
     sc_json_end_array(w);
 }
 
-// How many of PyTorch's operators are covered, and which are not.
-static void add_pytorch(sc_json_writer *w) {
-    uint32_t known = 0, lowers = 0, here = 0, official = 0;
+typedef struct pytorch_counts {
+    uint32_t lowers, here, official, limited;
+} pytorch_counts;
+
+static pytorch_counts count_pytorch(void) {
+    pytorch_counts n = {0};
     for (int id = 1; id < SC_OP_COUNT; id++) {
-        const sc_coverage c = sc_op_coverage(sc_op_get((sc_op_id)id));
-        if (!c.is_pytorch) continue;
-        known++;
-        lowers += sc_coverage_lowers(&c);
-        here += c.here != SC_COVERED_NOT;
-        official += c.official != SC_COVERED_NOT;
+        const sc_op *op = sc_op_get((sc_op_id)id);
+        const sc_coverage c = sc_op_coverage(op);
+        if (!sc_op_is_pytorch(op)) continue;
+        n.lowers += sc_coverage_lowers(&c);
+        n.here += c.here != SC_COVERED_NOT;
+        n.official += c.official != SC_COVERED_NOT;
+        n.limited += c.limit != NULL;
     }
+    return n;
+}
+
+// How many of PyTorch's operators are covered, and which are not in the table.
+static void add_pytorch(sc_json_writer *w) {
+    const pytorch_counts n = count_pytorch();
     sc_json_key(w, "pytorch");
     sc_json_begin_object(w);
-    sc_json_put_text(w, "version", sc_coverage_pytorch_version());
-    sc_json_put_i64(w, "operators", known + sc_coverage_missing_count());
-    sc_json_put_i64(w, "lowers", lowers);
-    sc_json_put_i64(w, "here", here);
-    sc_json_put_i64(w, "official", official);
+    sc_json_put_text(w, "version", sc_pytorch_version());
+    sc_json_put_i64(w, "operators", sc_pytorch_count());
+    sc_json_put_i64(w, "lowers", n.lowers);
+    sc_json_put_i64(w, "here", n.here);
+    sc_json_put_i64(w, "official", n.official);
+    sc_json_put_i64(w, "limited", n.limited);
     sc_json_key(w, "missing");
     sc_json_begin_array(w);
-    for (uint32_t i = 0; i < sc_coverage_missing_count(); i++)
-        sc_json_add_text(w, sc_coverage_missing(i));
+    for (uint32_t i = 0; i < sc_pytorch_count(); i++)
+        if (!sc_op_find(sc_str_from(sc_pytorch_name(i)))) sc_json_add_text(w, sc_pytorch_name(i));
     sc_json_end_array(w);
     sc_json_end_object(w);
 }

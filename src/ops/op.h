@@ -142,6 +142,14 @@ const sc_op *sc_op_get(sc_op_id id);
 // By functional name with overload ("aten::add.Tensor"; a trailing ".default" is accepted and
 // ignored), in-place twins included. NULL when unknown.
 const sc_op *sc_op_find(sc_str name);
+// The operators of PyTorch that torch.export can leave in a program, by name, whether or not the
+// table has them (pytorch.def), and the release that they are of.
+uint32_t sc_pytorch_count(void);
+const char *sc_pytorch_name(uint32_t index);
+const char *sc_pytorch_version(void);
+// Is it one of them? Not what stands for one in a file (view_copy), or what another library
+// defines.
+bool sc_op_is_pytorch(const sc_op *op);
 // What to write instead of an operator that cannot be lowered; NULL when nobody has said.
 const char *sc_op_advice(const sc_op *op);
 // What to do about an operator that the table lacks.

@@ -1,41 +1,47 @@
-// Coverage by the tables: the traits of operators, the rows of official.def, and what needs.mjs has
-// read from the code of expansions.
+// Coverage by the tables: the traits of operators, the rows of official.def and limits.def, and
+// what leaves.def says of expansions.
 #include "trace/coverage.h"
 
 #include "trace/expand.h"
 
-typedef struct need {
+static const struct {
     uint16_t op, leaf;
-} need;
-
-static const need needs[] = {
-#define NEEDS(op, leaf) {SC_OP_##op, SC_OP_##leaf},
-#include "needs.gen.def"
+} leaves[] = {
+#define LEAVES(op, leaf) {SC_OP_##op, SC_OP_##leaf},
+#include "trace/leaves.def"
+#undef LEAVES
 };
 
-static const bool in_pytorch[SC_OP_COUNT] = {
-#define PYTORCH(op) [SC_OP_##op] = true,
-#include "needs.gen.def"
+static const struct {
+    uint16_t op;
+    const char *calls;
+} limits[] = {
+#define LIMIT(op, calls) {SC_OP_##op, calls},
+#include "trace/official/limits.def"
+#undef LIMIT
 };
 
-static const char *const missing[] = {
-#define MISSING(name) name,
-#include "needs.gen.def"
-};
+const char *sc_official_limit(const sc_op *op) {
+    for (size_t i = 0; i < SC_COUNT_OF(limits); i++)
+        if (limits[i].op == op->id) return limits[i].calls;
+    return NULL;
+}
 
-static const char version[] =
-#define VERSION(text) text
-#include "needs.gen.def"
-    ;
+// The narrower of two.
+static const char *narrower(const char *one, const char *other) {
+    for (size_t i = 0; i < SC_COUNT_OF(limits); i++)
+        if (limits[i].calls == one || limits[i].calls == other) return limits[i].calls;
+    return NULL;
+}
 
-// Is every call of it expanded for the official runtime?
-static bool is_expanded_there(const sc_op *op) {
+// What official.def does: nothing, with calls that the kernel refuses, or with all of them.
+static sc_coverage_how expanded_there(const sc_op *op) {
     static const struct {
         uint16_t op;
-        bool always;
+        sc_coverage_how how;
     } rows[] = {
-#define ALWAYS                  true
-#define WHERE(condition)        false
+#define ALWAYS                  SC_COVERED_EXPANDED
+#define WHERE(condition)        SC_COVERED_MENDED
 #define OFFICIAL(fn, op, lacks) {SC_OP_##op, lacks},
 #include "trace/official/official.def"
 #undef OFFICIAL
@@ -43,8 +49,8 @@ static bool is_expanded_there(const sc_op *op) {
 #undef ALWAYS
     };
     for (size_t i = 0; i < SC_COUNT_OF(rows); i++)
-        if (rows[i].op == op->id && rows[i].always) return true;
-    return false;
+        if (rows[i].op == op->id) return rows[i].how;
+    return SC_COVERED_NOT;
 }
 
 // Needs no kernel: it becomes jumps, or is gone when a program is written.
@@ -59,43 +65,38 @@ static const sc_op *executed(const sc_op *op) {
     return op->functional ? executed(op->functional) : op;
 }
 
-static bool runs_here(const sc_op *op) {
-    return is_no_call(op) || sc_op_has(executed(op), SC_RUNS);
+static sc_coverage_how kernel_here(const sc_op *op) {
+    return is_no_call(op) || sc_op_has(executed(op), SC_RUNS) ? SC_COVERED_KERNEL : SC_COVERED_NOT;
 }
 
-static bool runs_there(const sc_op *op) {
+static sc_coverage_how kernel_there(const sc_op *op) {
     const sc_op *as = executed(op);
-    return is_no_call(op) || (as->out_name && !sc_op_has(as, SC_UNOFFICIAL));
+    const sc_coverage_how how = expanded_there(as);
+    if (how != SC_COVERED_NOT) return how;
+    const bool is_known = as->out_name && !sc_op_has(as, SC_UNOFFICIAL);
+    return is_no_call(op) || is_known ? SC_COVERED_KERNEL : SC_COVERED_NOT;
 }
 
-static sc_coverage_how how(const sc_op *op, bool is_expanded, bool (*runs)(const sc_op *),
-                           const sc_op **lacks) {
-    if (!is_expanded && runs(op)) return SC_COVERED_KERNEL;
-    if (!is_expanded) *lacks = op;
-    if (!is_expanded) return SC_COVERED_NOT;
-    for (size_t i = 0; i < SC_COUNT_OF(needs); i++) {
-        const sc_op *leaf = sc_op_get((sc_op_id)needs[i].leaf);
-        if (needs[i].op != op->id || runs(leaf)) continue;
-        if (runs == runs_there && is_expanded_there(leaf)) continue;
-        *lacks = leaf;
-        return SC_COVERED_NOT;
-    }
-    return SC_COVERED_EXPANDED;
-}
-
-sc_coverage sc_op_coverage(const sc_op *op) {
-    sc_coverage c = {.is_pytorch = op->id < SC_OP_COUNT && in_pytorch[op->id]};
-    const bool is_expanded = sc_op_expansion(op) != NULL;
-    c.official = how(op, is_expanded || is_expanded_there(op), runs_there, &c.lacks);
-    c.here = how(op, is_expanded, runs_here, &c.lacks);
+// An operator that no expansion takes apart for both runtimes.
+static sc_coverage leaf_coverage(const sc_op *op) {
+    sc_coverage c = {.here = kernel_here(op), .official = kernel_there(op)};
+    c.limit = sc_official_limit(executed(op));
+    c.lacks = c.here == SC_COVERED_NOT || c.official == SC_COVERED_NOT ? op : NULL;
     return c;
 }
 
-uint32_t sc_coverage_missing_count(void) { return SC_COUNT_OF(missing); }
-
-const char *sc_coverage_missing(uint32_t index) {
-    SC_ASSERT(index < SC_COUNT_OF(missing));
-    return missing[index];
+sc_coverage sc_op_coverage(const sc_op *op) {
+    if (sc_op_has(op, SC_INPLACE)) return sc_op_coverage(op->functional);
+    if (!sc_op_expansion(op)) return leaf_coverage(op);
+    sc_coverage all = {.here = SC_COVERED_EXPANDED, .official = SC_COVERED_EXPANDED};
+    for (size_t i = 0; i < SC_COUNT_OF(leaves); i++) {
+        if (leaves[i].op != op->id) continue;
+        const sc_coverage c = leaf_coverage(sc_op_get((sc_op_id)leaves[i].leaf));
+        if (c.here == SC_COVERED_NOT) all.here = SC_COVERED_NOT;
+        if (c.official == SC_COVERED_NOT) all.official = SC_COVERED_NOT;
+        if (c.lacks) all.lacks = c.lacks;
+        all.limit = narrower(all.limit, c.limit);
+    }
+    if (all.official == SC_COVERED_NOT) all.limit = NULL;
+    return all;
 }
-
-const char *sc_coverage_pytorch_version(void) { return version; }

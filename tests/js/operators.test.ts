@@ -23,15 +23,18 @@ before(async () => {
 
 test("numbers are those of the rows", () => {
   const rows = meta.ops.filter(({ pytorch }) => pytorch);
-  const { operators, lowers, here, official, missing } = meta.pytorch;
+  const { operators, lowers, here, official, limited, missing } = meta.pytorch;
   const runs = (of: "here" | "official"): number => rows.filter((row) => row[of] !== "no").length;
   assert.equal(operators, rows.length + missing.length);
   assert.equal(here, runs("here"));
   assert.equal(official, runs("official"));
   assert.equal(lowers, rows.filter((row) => row.here !== "no" || row.official !== "no").length);
-  assert.ok(official < here && here <= lowers && lowers < operators);
-  for (const { name, here: us, official: them, lacks } of meta.ops)
+  assert.equal(limited, rows.filter((row) => row.limit !== "").length);
+  assert.ok(limited < official && official < here && here <= lowers && lowers < operators);
+  for (const { name, here: us, official: them, lacks, limit } of meta.ops) {
     assert.equal(lacks === "", us !== "no" && them !== "no", name);
+    assert.ok(limit === "" || them !== "no", name);
+  }
 });
 
 test("every operator is told of once", () => {
@@ -44,10 +47,13 @@ test("every operator is told of once", () => {
     here: "kernel",
     official: "kernel",
     lacks: "",
+    limit: "",
     lowers: true,
   });
   assert.equal(of.get("aten::linear")!.here, "expanded");
   assert.equal(of.get("torchvision::nms")!.here, "kernel");
+  assert.equal(of.get("transformers::grouped_mm_fallback")!.here, "kernel");
+  assert.equal(of.get("aten::linalg_inv")!.limit, "up to 32 rows");
   const missing = of.get(meta.pytorch.missing[0]!)!;
   assert.deepEqual([missing.lowers, missing.here, missing.official], [false, "no", "no"]);
 });
@@ -56,6 +62,7 @@ test("names are found as people write them", () => {
   for (const [text, pattern] of [
     ["torch.ops.aten.add_.Tensor", "aten::add.tensor"],
     ["aten::relu_", "aten::relu"],
+    ["torch.ops.transformers.grouped_mm_fallback", "transformers::grouped_mm_fallback"],
     ["torch.ops.aten.mm.default", "aten::mm"],
     ["torch.linalg", "linalg"],
     ["_softmax", "_softmax"],
@@ -85,6 +92,9 @@ test("the command gives JSON, and refuses two names", () => {
   assert.ok(lacking.operators.length > 0);
   for (const { name, lacks } of lacking.operators)
     assert.ok(name.includes("igamma") && lacks !== "");
+  const limited = sconce("operators", "linalg_inv", "--limited").stdout;
+  assert.match(limited, /aten::linalg_inv +yes +yes, expanded +yes, expanded +only up to 32 rows/);
+  assert.doesNotMatch(limited, /aten::linalg_vector_norm/);
   const none = JSON.parse(sconce("operators", "--json").stdout);
   assert.equal(none.operators, undefined);
   assert.equal(sconce("operators", "mm", "add").status, 2);

@@ -1,5 +1,6 @@
-"""Writes src/ops/pytorch.txt: the operators of PyTorch that torch.export can leave in a program, by
-overload. What is left out, and why, is EXCLUDED. `--check` compares instead of writing.
+"""Writes src/ops/pytorch.def: the operators of PyTorch that torch.export can leave in a program, by
+overload. What is left out, and why, is EXCLUDED. `--check` compares instead of writing; so does the
+case "operator table: PyTorch's operators" of the conformance tests.
 
     python tests/tools/make_pytorch_ops.py [--check]
 """
@@ -7,16 +8,17 @@ overload. What is left out, and why, is EXCLUDED. `--check` compares instead of 
 import pathlib
 import re
 import sys
+import textwrap
 
 import torch
 
-FILE = pathlib.Path(__file__).parents[2] / "src" / "ops" / "pytorch.txt"
+FILE = pathlib.Path(__file__).parents[2] / "src" / "ops" / "pytorch.def"
 
-HEAD = """# The operators of PyTorch {version} that torch.export can leave in a program, by
-# overload, without "aten::": what computes tensors and writes nothing. Forms that write in place
-# count with what they are forms of. Left out are out-variants, *_copy twins, gradients, optimizers,
-# what is written for one device or library, and tensors that are sparse, nested, named or of
-# PyTorch's old quantization. Made by tests/tools/make_pytorch_ops.py, which has the rules.
+HEAD = """// The operators of PyTorch that torch.export can leave in a program, by overload, in the
+// order of their bytes: what computes tensors and writes nothing. Forms that write in place count
+// with what they are forms of. Left out are out-variants, *_copy twins, gradients, optimizers, what
+// is written for one device or library, and tensors that are sparse, nested, named or of PyTorch's
+// old quantization. Made by tests/tools/make_pytorch_ops.py, which has the rules.
 """
 
 EXCLUDED = {
@@ -63,20 +65,32 @@ def is_exported(name, base, schema, bases):
     return not any(re.search(rule, base) for rule in EXCLUDED.values())
 
 
+def rows(names):
+    """As many names to a line as there is room for."""
+    lines = textwrap.wrap(", ".join(f'"aten::{name}"' for name in names), 100 - len("PYTORCH()"))
+    return "".join(f"PYTORCH({line.rstrip(',')})\n" for line in lines)
+
+
 def made():
-    rows = list(overloads())
-    bases = {base for _, base, _ in rows}
-    names = sorted(name for name, base, schema in rows if is_exported(name, base, schema, bases))
+    found = list(overloads())
+    bases = {base for _, base, _ in found}
+    names = sorted(name for name, base, schema in found if is_exported(name, base, schema, bases))
     version = ".".join(torch.__version__.split(".")[:2])
-    return HEAD.format(version=version) + "\n".join(names) + "\n"
+    return f'{HEAD}VERSION("{version}")\n{rows(names)}'
+
+
+def check():
+    """Nothing, or what to do about the file."""
+    if made() == FILE.read_text():
+        return ""
+    return f"PyTorch {torch.__version__} has others than {FILE.name}: run make_pytorch_ops.py"
 
 
 def main():
-    text = made()
-    if "--check" not in sys.argv[1:]:
-        FILE.write_text(text)
-    elif text != FILE.read_text():
-        sys.exit(f"{FILE.name} is not what PyTorch {torch.__version__} has")
+    if "--check" in sys.argv[1:]:
+        sys.exit(check() or 0)
+    FILE.write_text(made())
 
 
-main()
+if __name__ == "__main__":
+    main()

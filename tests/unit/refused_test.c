@@ -1,19 +1,8 @@
 // What users read of programs that cannot be lowered (tests/refused/programs.ir): cases as in
 // tests/decompose, with all that is said below the line "----". And that what is advised is taken:
 // the programs of advised.ir lower, maybe with warnings. --update rewrites what is said.
-#include "api/job.h"
 #include "ir_file.h"
-#include "passes/passes.h"
-
-static sc_status lowered(setup *s, sc_program *program) {
-    static const sc_phase steps[] = {SC_STEP_decompose, SC_STEP_to_edge, SC_STEP_to_executorch};
-    const sc_options options = sc_options_default();
-    sc_pipeline pipeline = {.arena = &s->arena,
-                            .env = {.options = &options, .evaluator = &sc_own_evaluator}};
-    for (size_t i = 0; i < SC_COUNT_OF(steps); i++)
-        SC_TRY(sc_pipeline_run(&s->ctx, &pipeline, program, steps[i]));
-    return SC_OK;
-}
+#include "lowering.h"
 
 // Every error names a node and the author's line, and says what to do; nobody is asked to report
 // what they can write otherwise.
@@ -35,7 +24,7 @@ static const char *said_of(setup *s, sc_str text, bool is_refused) {
     sc_sb_init(&said, &s->arena);
     if (!CHECK_OK(sc_program_parse(&s->ctx, text, &program))) FAIL("%s", setup_message(s));
     if (!s->ctx.error_count) {
-        const sc_status status = lowered(s, program);
+        const sc_status status = lower_whole(s, program);
         CHECK((status != SC_OK) == is_refused);
         check_errors(s);
     }

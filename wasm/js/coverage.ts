@@ -1,6 +1,11 @@
 // Operators as users write them, looked up in the table of what is covered.
 import type { HowItRuns, Meta } from "./types.js";
 
+/** Whose operators are known, beside PyTorch's own. */
+const LIBRARIES = "torchvision|torchao|transformers|quantized_decomposed";
+const OF_LIBRARY = new RegExp(`^(${LIBRARIES})::`);
+const WRITTEN_IN_PYTHON = new RegExp(`^(aten|${LIBRARIES})\\.`);
+
 /** An operator and who runs it; a missing one runs nowhere. */
 export interface CoveredOperator {
   name: string;
@@ -9,6 +14,8 @@ export interface CoveredOperator {
   official: HowItRuns;
   /** The operator that keeps it from running somewhere; empty where it runs on both runtimes. */
   lacks: string;
+  /** Which calls the official runtime runs; empty if it is all, or none. */
+  limit: string;
 }
 
 /**
@@ -17,14 +24,12 @@ export interface CoveredOperator {
  */
 export function coveredOperators(meta: Meta): CoveredOperator[] {
   const known = meta.ops
-    .filter(
-      ({ name, pytorch }) => pytorch || /^(torchvision|torchao|quantized_decomposed)::/.test(name),
-    )
-    .map(({ name, here, official, lacks }) => {
-      return { name, here, official, lacks, lowers: here !== "no" || official !== "no" };
+    .filter(({ name, pytorch }) => pytorch || OF_LIBRARY.test(name))
+    .map(({ name, here, official, lacks, limit }) => {
+      return { name, here, official, lacks, limit, lowers: here !== "no" || official !== "no" };
     });
   const missing = meta.pytorch.missing.map((name): CoveredOperator => {
-    return { name, lowers: false, here: "no", official: "no", lacks: name };
+    return { name, lowers: false, here: "no", official: "no", lacks: name, limit: "" };
   });
   return [...known, ...missing].sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
 }
@@ -38,14 +43,23 @@ export function operatorPattern(text: string): string {
     .trim()
     .toLowerCase()
     .replace(/^torch\.(ops\.)?/, "")
-    .replace(/^(aten|torchvision|torchao|quantized_decomposed)\./, "$1::")
+    .replace(WRITTEN_IN_PYTHON, "$1::")
     .replace(/\.default$/, "")
     .replace(/([a-z0-9])_(?=\.|$)/, "$1");
 }
 
+/** What is to be known of an operator beside who runs it: what it lacks, or which calls run. */
+export function coverageNote({ name, lacks, limit }: CoveredOperator): string {
+  if (lacks !== "") return lacks === name ? "" : lacks;
+  return limit === "" ? "" : `only ${limit}`;
+}
+
 /** The sentence that sums it up. */
 export function coverageSentence({ pytorch }: Meta): string {
-  const { version, operators, lowers, here, official } = pytorch;
+  const { version, operators, lowers, here, official, limited } = pytorch;
   const ran = here === lowers ? "all of them run here" : `${here} run here`;
-  return `Of ${operators} operators that PyTorch ${version} can leave in a program, ${lowers} lower: ${ran}, ${official} on the official runtime.`;
+  return (
+    `Of ${operators} operators that PyTorch ${version} can leave in a program, ${lowers} lower: ${ran}, ` +
+    `${official} on the official runtime, ${limited} of those within a limit, mostly of size.`
+  );
 }

@@ -2,6 +2,7 @@
 export { createEngine } from "./engine.js";
 export { createClient, type Client, type ClientOptions } from "./client.js";
 export {
+  coverageNote,
   coverageSentence,
   coveredOperators,
   operatorPattern,

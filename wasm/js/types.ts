@@ -217,8 +217,11 @@ export interface Capabilities {
 export type OpFamily =
   "matrix" | "conv" | "reduce" | "pointwise" | "shape" | "index" | "create" | "other";
 
-/** How an operator runs: it has a kernel, or becomes other operators that have one. */
-export type HowItRuns = "kernel" | "expanded" | "no";
+/**
+ * How an operator runs: it has a kernel, has one and becomes other operators in calls that this
+ * refuses, or always becomes others that have one.
+ */
+export type HowItRuns = "kernel" | "mended" | "expanded" | "no";
 
 /** An operator of the table: one overload. Forms that write in place have no rows of their own. */
 export interface OperatorInfo {
@@ -231,11 +234,13 @@ export interface OperatorInfo {
   here: HowItRuns;
   /**
    * By the official runtime, lowered with the target "executorch". "no" also where only some of its
-   * calls may end in an operator that it has no kernel for.
+   * calls end in an operator that it has no kernel for.
    */
   official: HowItRuns;
   /** The operator without a kernel, itself or one of what it becomes; empty where it runs on both. */
   lacks: string;
+  /** Which calls the official runtime runs: "up to 32 rows"; empty if it is all. */
+  limit: string;
   /** Is it one of those that `OperatorCoverage` counts? */
   pytorch: boolean;
 }
@@ -253,6 +258,8 @@ export interface OperatorCoverage {
   lowers: number;
   here: number;
   official: number;
+  /** Of those on the official runtime: how many have a limit. */
+  limited: number;
   /** Names of those that are not in the table. */
   missing: string[];
 }

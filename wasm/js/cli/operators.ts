@@ -1,5 +1,11 @@
 // sconce operators: which operators are covered, by the engine's own table.
-import { coverageSentence, coveredOperators, operatorPattern } from "../coverage.js";
+import {
+  coverageNote,
+  coverageSentence,
+  coveredOperators,
+  operatorPattern,
+  type CoveredOperator,
+} from "../coverage.js";
 import { EXIT, makeEngine, parse, say, UsageError } from "./common.js";
 import { sayTable } from "./table.js";
 
@@ -12,10 +18,23 @@ export const OPERATORS_HELP = `sconce operators: which of PyTorch's operators lo
 
   --all             all of them
   --lacking         only those that do not run on both runtimes
+  --limited         only those of which the official runtime runs some calls
   --json            numbers and list as JSON
 `;
 
-const WORDS = { kernel: "yes", expanded: "yes, expanded", no: "no" } as const;
+const WORDS = { kernel: "yes", mended: "yes", expanded: "yes, expanded", no: "no" } as const;
+
+const sayOperators = (rows: readonly CoveredOperator[]): void =>
+  sayTable(
+    ["operator", "lowers", "here", "official", "needs"],
+    rows.map((row) => [
+      row.name,
+      row.lowers ? "yes" : "no",
+      WORDS[row.here],
+      WORDS[row.official],
+      coverageNote(row),
+    ]),
+  );
 
 export async function operatorsCommand(args: string[]): Promise<number> {
   const { values, positionals } = parse({
@@ -24,6 +43,7 @@ export async function operatorsCommand(args: string[]): Promise<number> {
     options: {
       all: { type: "boolean" },
       lacking: { type: "boolean" },
+      limited: { type: "boolean" },
       json: { type: "boolean" },
       help: { type: "boolean", short: "h" },
     },
@@ -38,9 +58,12 @@ export async function operatorsCommand(args: string[]): Promise<number> {
   const meta = engine.meta();
   engine.dispose();
   const pattern = operatorPattern(name ?? "");
-  const isShown = name !== undefined || values.all || values.lacking;
+  const isShown = name !== undefined || values.all || values.lacking || values.limited;
   const rows = coveredOperators(meta).filter(
-    (row) => row.name.toLowerCase().includes(pattern) && (!values.lacking || row.lacks !== ""),
+    (row) =>
+      row.name.toLowerCase().includes(pattern) &&
+      (!values.lacking || row.lacks !== "") &&
+      (!values.limited || row.limit !== ""),
   );
   if (values.json) {
     const { missing: _, ...numbers } = meta.pytorch;
@@ -48,18 +71,7 @@ export async function operatorsCommand(args: string[]): Promise<number> {
     process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
     return EXIT.done;
   }
-  if (isShown && rows.length > 0) {
-    sayTable(
-      ["operator", "lowers", "here", "official", "lacks"],
-      rows.map(({ name: op, lowers, here, official, lacks }) => [
-        op,
-        lowers ? "yes" : "no",
-        WORDS[here],
-        WORDS[official],
-        lacks === op ? "" : lacks,
-      ]),
-    );
-  }
+  if (isShown && rows.length > 0) sayOperators(rows);
   if (isShown && rows.length === 0) say(`No operator has '${pattern}' in its name.`);
   say(coverageSentence(meta));
   return EXIT.done;

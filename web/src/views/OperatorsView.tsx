@@ -2,6 +2,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import {
+  coverageNote,
   coverageSentence,
   coveredOperators,
   operatorPattern,
@@ -13,6 +14,7 @@ import { SortedTable, type Column } from "../ui/SortedTable.js";
 
 const WORDS: Readonly<Record<HowItRuns, string>> = {
   kernel: "yes",
+  mended: "yes",
   expanded: "as others",
   no: "no",
 };
@@ -39,10 +41,9 @@ const COLUMNS: readonly Column<CoveredOperator>[] = [
   {
     id: "lacks",
     name: "Needs",
-    key: ({ name, lacks }) => (lacks === name ? "" : lacks),
-    show: ({ name, lacks }) => (
-      <span class="mono soft">{lacks === name ? "" : lacks.replace(/^aten::/, "")}</span>
-    ),
+    key: coverageNote,
+    show: (row) => <span class="soft">{coverageNote(row).replace(/^aten::/, "")}</span>,
+    title: coverageNote,
     width: "minmax(8rem, 1fr)",
     isWide: true,
   },
