@@ -132,6 +132,8 @@ class Visit:
             tell("ended", {**known, **self.result_of(case, folder)})
 
     def result_of(self, case, folder):
+        if isinstance(case, op_db_samples.Unmade):
+            return {"verdict": "unmade", "message": first_line(case.error)}
         pt2, pte = folder / "case.pt2", folder / "case.pte"
         calls, verdict = program_of(case, self.is_dynamic, pt2)
         if verdict:

@@ -58,6 +58,16 @@ class Case:
         return [f"{str(x.dtype).split('.')[1]}{list(x.shape)}" for x in self.inputs]
 
 
+class Unmade:
+    """What PyTorch's tests could not make, of all samples of a type."""
+
+    def __init__(self, dtype, number, error):
+        self.dtype, self.number, self.error = dtype, number, error
+
+    def told(self):
+        return f"{self.dtype} after {self.number} samples"
+
+
 def detached(value):
     if not isinstance(value, torch.Tensor):
         return value
@@ -95,17 +105,19 @@ def seeded(info, dtype):
 
 
 def of_dtype(info, dtype):
-    """Some calls of an operator with tensors of this type; none where PyTorch has none."""
+    """Some calls of an operator with tensors of this type; none where PyTorch has none. Where
+    making samples fails, those before it, and what failed."""
     if getattr(torch, dtype) not in info.supported_dtypes("cpu"):
         return []
     seeded(info, dtype)
+    cases, failed = [], []
     try:
         made = info.sample_inputs("cpu", getattr(torch, dtype), requires_grad=False)
-        samples = list(itertools.islice(made, LOOKED_AT))
-    except Exception:
-        return []
-    cases = (Case(info, dtype, number, sample) for number, sample in enumerate(samples))
-    return spread(distinct(filter(is_small, cases)), SAMPLES)
+        for number, sample in enumerate(itertools.islice(made, LOOKED_AT)):
+            cases.append(Case(info, dtype, number, sample))
+    except Exception as error:
+        failed.append(Unmade(dtype, len(cases), error))
+    return spread(distinct(filter(is_small, cases)), SAMPLES) + failed
 
 
 def of(info):

@@ -5,8 +5,11 @@ import collections
 import re
 
 # "none": PyTorch itself refuses the call; "outside": tensors that are not dense; "fixed": PyTorch
-# leaves no size of it open.
-VERDICTS = ("equal", "wrong", "refused", "failed", "crash", "export", "fixed", "outside", "none")
+# leaves no size of it open; "unmade": its tests fail to make samples of a type.
+VERDICTS = (
+    *("equal", "wrong", "refused", "failed", "crash"),
+    *("export", "fixed", "outside", "none", "unmade"),
+)
 TROUBLE = ("wrong", "crash", "failed", "refused")
 
 
@@ -25,7 +28,15 @@ def counts(lines):
         told = ", ".join(f"{found[verdict]} {verdict}" for verdict in VERDICTS if found[verdict])
         names = len({name for name, _ in cases})
         yield f"{kind}: {names} operators, {len(cases)} calls: {told}"
+        if found["unmade"]:
+            yield f"  no samples of a type: {', '.join(unmade(cases))}"
         yield from counts_officially(cases)
+
+
+def unmade(cases):
+    """Operators with the types of which PyTorch's tests fail to make samples."""
+    of = [(name, case["dtype"]) for name, case in cases if case["verdict"] == "unmade"]
+    return sorted({f"{name} {dtype}" for name, dtype in of})
 
 
 def counts_officially(cases):

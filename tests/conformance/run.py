@@ -349,10 +349,38 @@ def judge_table(folder):
     official = {name.removesuffix(".default") for name in _get_operator_names()}
     rows = [row for row in json.loads(done.stdout) if row["out"]]
     # What is always taken apart needs no kernel there, and may have one.
-    runs = {"kernel": True, "no": False}
+    runs = {"kernel": True, "mended": True, "no": False}
     told = [row for row in rows if row["official"] in runs]
     wrong = [row["out"] for row in told if runs[row["official"]] != (row["out"] in official)]
     assert len(rows) > 250 and not wrong, f"SC_UNOFFICIAL is wrong in: {', '.join(wrong)}"
+
+
+def judge_list(folder):
+    """The list of PyTorch's operators is that of the PyTorch that judges."""
+    sys.path.insert(0, str(ROOT / "tests" / "tools"))
+    import make_pytorch_ops
+
+    wrong = make_pytorch_ops.check()
+    assert not wrong, wrong
+
+
+def judge_exactness(folder):
+    """op_db's judge: as far off as PyTorch is fine, but one bad element of it excuses no other."""
+    import op_db_judge
+    import torch
+
+    exact = torch.linspace(1, 2, 64, dtype=torch.float64)
+    theirs = exact.float() + 1e-6 * torch.tensor([1.0, -1.0]).repeat(32)
+    ours = exact.float() - 2e-6
+    assert op_db_judge.is_as_exact(ours, theirs, exact)
+    assert not op_db_judge.is_as_exact(ours + 1e-4, theirs, exact)
+    for bad in (float("inf"), float("nan"), 50.0):
+        theirs[7] = bad
+        assert op_db_judge.is_as_exact(ours, theirs, exact), bad
+        assert not op_db_judge.is_as_exact(ours + 1e-4, theirs, exact), bad
+        broken = ours.clone()
+        broken[9] = 3
+        assert not op_db_judge.is_as_exact(broken, theirs, exact), bad
 
 
 def judge_emitted(folder):
@@ -407,6 +435,8 @@ def cases():
     for case in complex_numbers.cases():
         yield f"complex: {case[0]}", judge_complex, (case,)
     yield "operator table: official kernels", judge_table, ()
+    yield "operator table: PyTorch's operators", judge_list, ()
+    yield "op_db: what is as exact", judge_exactness, ()
     yield "dtypes: refused or right", judge_dtypes, ()
     yield "tests/emit: every file", judge_emitted, ()
     yield "tests/emit: delegates", judge_delegates, ()
