@@ -31,19 +31,32 @@ const char *sc_op_advice(const sc_op *op) {
     return NULL;
 }
 
-// Is it a form with numbers of an operator that is known with tensors?
-static bool has_tensor_form(const char *name) {
-    if (strlen(name) > NAME_MAX_BYTES || !fits(name, "*.*calar*")) return false;
-    const int base = (int)strcspn(name, ".");
-    char with_tensors[NAME_MAX_BYTES + 8];
-    snprintf(with_tensors, sizeof with_tensors, "%.*s.Tensor", base, name);
-    return sc_op_find((sc_str){name, (size_t)base}) || sc_op_find(sc_str_from(with_tensors));
+static const sc_op *find_with(const char *name, size_t bytes, const char *overload) {
+    char whole[NAME_MAX_BYTES + 16];
+    snprintf(whole, sizeof whole, "%.*s%s", (int)bytes, name, overload);
+    return sc_op_find(sc_str_from(whole));
+}
+
+const sc_op *sc_op_tensor_form(const sc_op *op) {
+    static const char *const forms[][2] = {{".Tensor_Scalar", ".Tensor_Tensor"},
+                                           {"pow.Scalar", "pow.Tensor_Tensor"},
+                                           {".ScalarOther", ".self"},
+                                           {".ScalarSelf", ".self"},
+                                           {".Scalar", ".Tensor"}};
+    const size_t size = strlen(op->name), base = strcspn(op->name, ".");
+    const sc_op *found = NULL;
+    if (size > NAME_MAX_BYTES || !fits(op->name, "*.*calar*")) return NULL;
+    for (size_t i = 0; i < SC_COUNT_OF(forms) && !found; i++)
+        if (sc_str_ends_with(sc_str_from(op->name), forms[i][0]))
+            found = find_with(op->name, size - strlen(forms[i][0]), forms[i][1]);
+    if (!found) found = find_with(op->name, base, ".Tensor");
+    return found ? found : find_with(op->name, base, "");
 }
 
 const char *sc_op_foreign_hint(const sc_op *op) {
     const char *advice = sc_op_advice(op);
     if (advice) return advice;
-    if (has_tensor_form(op->name)) return "Pass its numbers as tensors, such as torch.tensor(2.0).";
+    if (sc_op_tensor_form(op)) return "Pass its numbers as tensors, such as torch.tensor(2.0).";
     if (sc_str_starts_with(sc_str_from(op->name), "aten::"))
         return "Write this line with other operators; `sconce operators` tells which are known.";
     return "Call plain functions of PyTorch here: torch.export looks into those, but not into the "

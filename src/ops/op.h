@@ -152,6 +152,9 @@ const char *sc_pytorch_version(void);
 bool sc_op_is_pytorch(const sc_op *op);
 // What to write instead of an operator that cannot be lowered; NULL when nobody has said.
 const char *sc_op_advice(const sc_op *op);
+// The form that takes tensors where this one takes numbers, or NULL; of operators that the table
+// lacks, too.
+const sc_op *sc_op_tensor_form(const sc_op *op);
 // What to do about an operator that the table lacks.
 const char *sc_op_foreign_hint(const sc_op *op);
 // By what a .pte calls: name "aten::add", overload "out".

@@ -241,24 +241,6 @@ static bool has_complex(const sc_arg *args, uint32_t count) {
     return false;
 }
 
-// The same operator with a tensor in the place of its number, which has the same parameters.
-static void tensor_twin(sc_pt2_scope *scope, const node_parts *node, const sc_op **op) {
-    static const char *const twins[][2] = {{".Tensor_Scalar", ".Tensor_Tensor"},
-                                           {"pow.Scalar", "pow.Tensor_Tensor"},
-                                           {".ScalarOther", ".self"},
-                                           {".ScalarSelf", ".self"},
-                                           {".Scalar", ".Tensor"}};
-    sc_ctx *ctx = scope->imp->ctx;
-    for (size_t i = 0; i < SC_COUNT_OF(twins); i++) {
-        const sc_str name = node->target;
-        if (!sc_str_ends_with(name, twins[i][0])) continue;
-        const sc_str start = sc_str_slice(name, 0, name.size - strlen(twins[i][0]));
-        *op = find_op(scope->imp,
-                      sc_str_format(ctx->scratch, SC_STR_FMT "%s", SC_STR_ARG(start), twins[i][1]));
-        break;
-    }
-}
-
 // Complex numbers become tensors; where the operator wants a number, its twin takes them.
 static sc_status place_complex(sc_pt2_scope *scope, const node_parts *node, const sc_op **op,
                                sc_arg *args, uint32_t count) {
@@ -267,7 +249,8 @@ static sc_status place_complex(sc_pt2_scope *scope, const node_parts *node, cons
     for (uint32_t i = 0; i < count; i++)
         if (sc_pt2_is_complex(&args[i]))
             is_number = is_number || own->schema->params[i].type != SC_PARAM_TENSOR;
-    if (is_number) tensor_twin(scope, node, op);
+    const sc_op *with_tensors = is_number ? sc_op_tensor_form(own) : NULL;
+    if (with_tensors) *op = with_tensors;
     for (uint32_t i = 0; i < count; i++)
         if (sc_pt2_is_complex(&args[i]) &&
             (sc_op_has(*op, SC_FOREIGN) || (*op)->schema->param_count != count ||
