@@ -72,8 +72,8 @@ static sc_coverage_how kernel_here(const sc_op *op) {
 static sc_coverage_how kernel_there(const sc_op *op) {
     const sc_op *as = executed(op);
     const sc_coverage_how how = expanded_there(as);
-    if (how != SC_COVERED_NOT) return how;
     const bool is_known = as->out_name && !sc_op_has(as, SC_UNOFFICIAL);
+    if (how != SC_COVERED_NOT) return is_known ? how : SC_COVERED_EXPANDED;
     return is_no_call(op) || is_known ? SC_COVERED_KERNEL : SC_COVERED_NOT;
 }
 

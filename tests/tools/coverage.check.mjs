@@ -1,98 +1,114 @@
-// docs/coverage.md says which operators the official runtime lacks, and which of them are expanded:
-// held to the tables. With --update it is written again; reasons are kept.
+// What docs/coverage.md says by the table of operators: what is expanded for the official runtime and
+// what is not, and what becomes of the operators that models call most (tests/data/ranked_ops.txt).
+//   node coverage.check.mjs SCONCE [--update]
+// SCONCE is the native tool, which prints the table. With --update the sections are written again;
+// reasons, which are written by hand, are kept.
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
 
 const root = new URL("../../", import.meta.url);
-const read = (path) => readFileSync(new URL(path, root), "utf8");
 const page = new URL("docs/coverage.md", root);
-const [start, end] = ["<!-- expansions -->\n", "<!-- end of expansions -->"];
-
-// Every operator of the table that this runtime has a kernel for and the official one has not.
-function lacking() {
-  const found = new Map();
-  for (const file of readdirSync(new URL("src/ops", root)).filter((name) =>
-    /^ops_.*\.def$/.test(name),
-  )) {
-    const rows = read(`src/ops/${file}`)
-      .replace(/\/\/.*/g, "")
-      .split(/^OP\(/m)
-      .slice(1);
-    for (const row of rows) {
-      const id = row.match(/^\w+/)[0];
-      const schema = [...row.matchAll(/"([^"]*)"/g)].map((text) => text[1]).join("");
-      const runs = /\b(KERNEL|POINTWISE)\(/.test(row);
-      if (runs && /\bSC_UNOFFICIAL\b/.test(row) && !id.startsWith("sconce_"))
-        found.set(id, schema.slice(0, schema.indexOf("(")));
-    }
-  }
-  return found;
-}
-
-function expanded() {
-  const rows = read("src/trace/official/official.def").matchAll(
-    /^OFFICIAL\(\w+,\s*(\w+),\s*(ALWAYS|WHERE\(\w+\))\)/gm,
-  );
-  return new Map([...rows].map((row) => [row[1], row[2]]));
-}
-
-// Operators that are taken apart before anything is expanded never get there.
-const isTakenApart = (id) =>
-  new RegExp(`^OP\\(${id},[^;]*?\\bEXPAND(_FN)?\\(`, "m").test(
-    readdirSync(new URL("src/ops", root))
-      .filter((name) => name.endsWith(".def"))
-      .map(
-        (file) =>
-          read(`src/ops/${file}`)
-            .split(/^(?=OP\()/m)
-            .find((row) => row.startsWith(`OP(${id},`)) ?? "",
-      )
-      .join(""),
-  );
-
-const text = readFileSync(page, "utf8");
-assert.ok(text.includes(start) && text.includes(end), "docs/coverage.md lost its section");
-const section = text.slice(text.indexOf(start) + start.length, text.indexOf(end));
-const reasons = new Map(
-  [...section.matchAll(/^\| `([^`]+)` \| (.+) \|$/gm)].map((row) => [row[1], row[2]]),
+const { ops } = JSON.parse(
+  execFileSync(process.argv[2], ["meta"], { encoding: "utf8", maxBuffer: 1 << 24 }),
 );
-const lacks = lacking(),
-  rows = expanded();
-const list = (ids) =>
-  ids
-    .map((id) => `\`${id}\``)
+const byName = new Map(ops.map((op) => [op.name, op]));
+
+const quoted = (name) => `\`${name.replace(/^aten::/, "")}\``;
+const list = (rows) =>
+  rows
+    .map(({ name }) => quoted(name))
     .sort()
     .join(", ");
-const name = (id) => lacks.get(id) ?? id;
-const always = [...rows].filter(([, when]) => when === "ALWAYS").map(([id]) => name(id));
-const partly = [...rows].filter(([, when]) => when !== "ALWAYS").map(([id]) => id);
-const whole = [...lacks.keys()]
-  .filter((id) => !rows.has(id) && !isTakenApart(id))
-  .map(name)
-  .sort();
+const tableOf = (head, rows) =>
+  [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 
-const written = `${always.length} operators that it has no kernel for are expanded: ${list(always)}.
+// --- What the official runtime lacks -------------------------------------------------------------
 
-${partly.length} more are where its kernel refuses a call or gives other numbers than PyTorch: ${list(partly)}.
+// What only lowering makes for this runtime is no operator of programs.
+const leaves = ops.filter(({ name, here }) => here === "kernel" && !name.startsWith("sconce::"));
+const notThere = leaves.filter(({ official, out }) => official === "no" && out !== "");
 
-${whole.length} are not. A program that has one of them gets a warning with the node and its line:
-
-| operator | why |
-|---|---|
-${whole.map((id) => `| \`${id}\` | ${reasons.get(id) ?? "?"} |`).join("\n")}
-`;
-
-if (process.argv.includes("--update")) {
-  const [before, after] = [
-    text.slice(0, text.indexOf(start) + start.length),
-    text.slice(text.indexOf(end)),
-  ];
-  writeFileSync(page, before + written + after);
-} else {
-  assert.equal(section, written, "run node tests/tools/official.check.mjs --update");
+/** Limits, each with the operators that have it themselves. */
+function limits(rows) {
+  const found = new Map();
+  for (const row of rows.filter(({ limit }) => limit !== ""))
+    found.set(row.limit, [...(found.get(row.limit) ?? []), row]);
+  return [...found].sort().map(([limit, of]) => [limit, list(of)]);
 }
+
+function expansions(reasons) {
+  const expanded = leaves.filter(({ official }) => official === "expanded");
+  const mended = leaves.filter(({ official }) => official === "mended");
+  const why = notThere
+    .map(({ name }) => [quoted(name), reasons.get(quoted(name)) ?? "?"])
+    .sort(([a], [b]) => (a < b ? -1 : 1));
+  return `${expanded.length} operators that it has no kernel for are expanded: ${list(expanded)}.
+
+${mended.length} more are where its kernel refuses a call or gives other numbers than PyTorch: ${list(mended)}.
+
+Some of these only within a limit, which holds for whatever comes to them, too:
+
+${tableOf(["limit", "operators"], limits([...expanded, ...mended]))}
+
+${why.length} are not expanded. A program that has one of them gets a warning with the node and its line:
+
+${tableOf(["operator", "why"], why)}
+`;
+}
+
+// --- What models call most -----------------------------------------------------------------------
+
+/** A form that writes in place goes with what it is a form of. */
+const rowOf = (name) => byName.get(name) ?? byName.get(name.replace(/_(?=\.|$)/, ""));
+
+function fateOf(row) {
+  if (!row) return "unknown";
+  if (row.official === "kernel" || row.official === "mended") return "kernel";
+  if (row.official === "no") return "lacks";
+  return row.here === "expanded" ? "apart" : "expanded";
+}
+
+function ranked(reasons) {
+  const text = readFileSync(new URL("tests/data/ranked_ops.txt", root), "utf8");
+  const parts = text.split(/^= /m).slice(1);
+  const rows = parts.map((part) => {
+    const [title, ...lines] = part.trim().split("\n");
+    const names = lines.map((line) => line.split(" ")[1]);
+    const of = (fate) => names.filter((name) => fateOf(rowOf(name)) === fate);
+    const told = (fate) => [of(fate).length, ...of(fate).map(quoted)].join(" ");
+    const left = [...of("lacks"), ...of("unknown")];
+    const whys = left.map((name) => `${quoted(name)}: ${reasons.get(quoted(name)) ?? "?"}`);
+    return [
+      title,
+      names.length,
+      of("kernel").length,
+      of("apart").length,
+      told("expanded"),
+      [left.length, ...whys].join(" "),
+    ];
+  });
+  const head = ["programs", "operators", "with a kernel there", "taken apart as PyTorch does"];
+  return `${tableOf([...head, "expanded for it", "not"], rows)}\n`;
+}
+
+// --- The page ------------------------------------------------------------------------------------
+
+const SECTIONS = { expansions, ranked };
+const text = readFileSync(page, "utf8");
+const sectionOf = (name) => new RegExp(`(?<=<!-- ${name} -->\n)[^]*?(?=<!-- end of ${name} -->)`);
+const reasons = new Map(
+  [...text.matchAll(/^\| (`[^`]+`) \| (.+) \|$/gm)].map(([, name, why]) => [name, why]),
+);
+let written = text;
+for (const [name, make] of Object.entries(SECTIONS)) {
+  assert.match(text, sectionOf(name), `docs/coverage.md lost its section ${name}`);
+  written = written.replace(sectionOf(name), () => make(reasons));
+}
+if (process.argv.includes("--update")) writeFileSync(page, written);
+else assert.equal(text, written, "run node tests/tools/coverage.check.mjs SCONCE --update");
 assert.doesNotMatch(
   written,
-  /\| \? \|/,
+  /\| \? \||: \?/,
   "docs/coverage.md does not say why an operator is not expanded",
 );

@@ -257,6 +257,7 @@ lift_fresh x
 _neg_view x
 _reshape_alias x, [6, 4], [4, 1]
 nonzero_numpy b
+_is_any_true b
 _unique k, True, True
 unique_dim k, 0
 unique_consecutive k

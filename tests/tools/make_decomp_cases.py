@@ -73,6 +73,7 @@ BY_NUMBERS |= {
     "fake_quant_channel",
     "convert_no_fuse",
     "int_mm",
+    "is_all",
 }
 
 

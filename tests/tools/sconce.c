@@ -3,6 +3,7 @@
 //   sconce lower OUT.pte [NAME=]FILE.pt2...   with SCONCE_SHARE=1: methods share state;
 //                                             with SCONCE_BACKEND=NAME: to that backend
 //   sconce run FILE.pte [METHOD]              once, on zeros
+//   sconce meta                               the tables, as hosts get them
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -55,10 +56,12 @@ static void open_methods(sc_job *job, int count, char **files) {
     }
 }
 
+static void print(sc_str text) { fwrite(text.data, 1, text.size, stdout); }
+
 static void print_text(sc_job *job, uint32_t program) {
     sc_str text;
     require(job, sc_compile_text(job, program, (sc_str){0}, &text));
-    fwrite(text.data, 1, text.size, stdout);
+    print(text);
 }
 
 static void text_command(sc_job *job, const char *dialect, int count, char **files) {
@@ -131,13 +134,16 @@ static void run_command(sc_job *job, const char *path, const char *method) {
 }
 
 int main(int argc, char **argv) {
-    if (argc < 3) {
-        fprintf(stderr, "usage: sconce text|lower|run ...\n");
+    const bool is_meta = argc == 2 && strcmp(argv[1], "meta") == 0;
+    if (argc < 3 && !is_meta) {
+        fprintf(stderr, "usage: sconce text|lower|run|meta ...\n");
         return 2;
     }
     sc_host host = {.now_ms = now_ms};
     sc_job *job = sc_job_open(&host);
-    if (strcmp(argv[1], "text") == 0)
+    if (is_meta)
+        print(sc_meta_json(job));
+    else if (strcmp(argv[1], "text") == 0)
         text_command(job, argv[2], argc - 3, argv + 3);
     else if (strcmp(argv[1], "lower") == 0)
         lower_command(job, argv[2], argc - 3, argv + 3);

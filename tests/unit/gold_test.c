@@ -252,6 +252,7 @@ static const struct {
     {"multinomial", "drawn by even numbers: no runtime has the operator"},
     {"det", "one operator gives the factors of all determinants"},
     {"cholesky", CHECKED},
+    {"is_all", "PyTorch keeps it: no runtime has the operator"},
     {"bn2d_train", "PyTorch keeps batch norm in training mode: no runtime has the operator"},
     {"copy_dt", "PyTorch forgets that copy_ casts: what the module computes is ours"},
     {"copy_bc", "PyTorch forgets that copy_ expands: what the module computes is ours"},
