@@ -23,8 +23,29 @@ test("somebody finds out whether an operator is covered", async () => {
   await list.getByLabel("Search operators").fill("igamma");
   assert.match(await list.getByRole("row").nth(1).innerText(), /igamma/);
   assert.ok((await list.locator(".is-lacking").count()) > 0);
+  await list.getByLabel("Search operators").fill("linalg_inv_ex");
+  assert.match(await list.getByRole("row").nth(1).innerText(), /yes\s+limited\s+only up to 32/);
+  await list.getByLabel("Search operators").fill("special_gammainc");
+  assert.match(await list.getByRole("row").nth(1).innerText(), /yes\s+no\s+needs igamma/);
+  await list.getByLabel("Search operators").press("Escape");
+  assert.equal(parseInt(await count.innerText(), 10), all);
   await list.getByLabel("Search operators").fill("no such thing");
   await list.getByText("No operator has that in its name.").waitFor();
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+test("on a phone names are whole, and limits are told", async () => {
+  const { page, faults, close } = await host.visit({ viewport: { width: 320, height: 640 } });
+  await page.getByText("Does it know the operators of my model?").click();
+  const list = page.locator(".operators");
+  await list.getByLabel("Search operators").fill("linalg_slogdet");
+  const row = list.getByRole("row").filter({ hasText: "linalg_slogdet" }).last();
+  assert.match(await row.innerText(), /yes\s+limited/);
+  const isCut = await row
+    .locator(".of-name")
+    .evaluate((cell) => cell.scrollWidth > cell.clientWidth);
+  assert.equal(isCut, false);
   assert.deepEqual(faults, []);
   await close();
 });

@@ -50,7 +50,7 @@ export function operatorPattern(text: string): string {
 
 /** What is to be known of an operator beside who runs it: what it lacks, or which calls run. */
 export function coverageNote({ name, lacks, limit }: CoveredOperator): string {
-  if (lacks !== "") return lacks === name ? "" : lacks;
+  if (lacks !== "") return lacks === name ? "" : `needs ${lacks}`;
   return limit === "" ? "" : `only ${limit}`;
 }
 

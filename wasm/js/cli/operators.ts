@@ -26,7 +26,7 @@ const WORDS = { kernel: "yes", mended: "yes", expanded: "yes, expanded", no: "no
 
 const sayOperators = (rows: readonly CoveredOperator[]): void =>
   sayTable(
-    ["operator", "lowers", "here", "official", "needs"],
+    ["operator", "lowers", "here", "official", "note"],
     rows.map((row) => [
       row.name,
       row.lowers ? "yes" : "no",

@@ -8,23 +8,21 @@ import {
   operatorPattern,
   type CoveredOperator,
 } from "@sconce/coverage.js";
-import type { HowItRuns } from "@sconce/types.js";
 import { app } from "../state.js";
 import { SortedTable, type Column } from "../ui/SortedTable.js";
+import { SearchBox } from "./SearchBox.js";
 
-const WORDS: Readonly<Record<HowItRuns, string>> = {
-  kernel: "yes",
-  mended: "yes",
-  expanded: "as others",
-  no: "no",
-};
+function wordOf(row: CoveredOperator, id: "here" | "official"): string {
+  if (row[id] === "no") return "no";
+  return id === "official" && row.limit ? "limited" : "yes";
+}
 
-const column = (id: "here" | "official", name: string): Column<CoveredOperator> => ({
+const column = (id: "here" | "official", name: string, width: string): Column<CoveredOperator> => ({
   id,
   name,
-  key: (row) => row[id],
-  show: (row) => <span class={row[id] === "no" ? "is-lacking" : ""}>{WORDS[row[id]]}</span>,
-  width: "6rem",
+  key: (row) => wordOf(row, id),
+  show: (row) => <span class={row[id] === "no" ? "is-lacking" : ""}>{wordOf(row, id)}</span>,
+  width,
 });
 
 const COLUMNS: readonly Column<CoveredOperator>[] = [
@@ -34,15 +32,15 @@ const COLUMNS: readonly Column<CoveredOperator>[] = [
     key: ({ name }) => name,
     show: ({ name }) => <span class="mono">{name.replace(/^aten::/, "")}</span>,
     title: ({ name }) => name,
-    width: "minmax(9rem, 1.4fr)",
+    width: "minmax(9rem, 1.1fr)",
   },
-  column("here", "Runs here"),
-  column("official", "Official"),
+  column("here", "Here", "4rem"),
+  column("official", "Official", "5rem"),
   {
     id: "lacks",
-    name: "Needs",
+    name: "Note",
     key: coverageNote,
-    show: (row) => <span class="soft">{coverageNote(row).replace(/^aten::/, "")}</span>,
+    show: (row) => <span class="soft">{coverageNote(row).replace("aten::", "")}</span>,
     title: coverageNote,
     width: "minmax(8rem, 1fr)",
     isWide: true,
@@ -60,22 +58,17 @@ export function OperatorsView(): JSX.Element {
       <p>{coverageSentence(meta)}</p>
       <p class="soft">
         The official runtime is the one in apps. What a runtime has no kernel for runs all the same
-        where it can be written <em>as others</em>, with PyTorch’s numbers. Forms that write in
-        place, such as <span class="mono">add_</span>, go with <span class="mono">add</span>.
+        where it can be written with others that give PyTorch’s numbers; <em>limited</em>, where
+        only some calls can. Forms that write in place, such as <span class="mono">add_</span>, go
+        with <span class="mono">add</span>.
       </p>
-      <div class="searchbox">
-        <input
-          type="search"
-          aria-label="Search operators"
-          placeholder="linalg, conv2d, torch.ops.aten.add.Tensor"
-          spellcheck={false}
-          value={text}
-          onInput={(event) => setText(event.currentTarget.value)}
-        />
-        <span class="soft num" role="status">
-          {rows.length === 1 ? "1 operator" : `${rows.length} operators`}
-        </span>
-      </div>
+      <SearchBox
+        label="Search operators"
+        placeholder="linalg, conv2d, torch.ops.aten.add.Tensor"
+        count={rows.length === 1 ? "1 operator" : `${rows.length} operators`}
+        value={text}
+        onText={setText}
+      />
       <SortedTable
         label="Operators"
         rows={rows}

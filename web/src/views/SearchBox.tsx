@@ -1,4 +1,4 @@
-// The box that "/" goes to: filters the table, finds in the text.
+// The box that "/" goes to: filters tables, finds in the text.
 import type { JSX } from "preact";
 import { setSearch } from "../actions.js";
 import { app } from "../state.js";
@@ -7,10 +7,14 @@ export interface SearchBoxProps {
   label: string;
   placeholder: string;
   count: string;
+  /** What is typed, and who hears of it; without them, that of the views of a version. */
+  value?: string;
+  onText?(text: string): void;
   onEnter?(back: boolean): void;
 }
 
 export function SearchBox(props: SearchBoxProps): JSX.Element {
+  const { value = app.search.value, onText = setSearch } = props;
   return (
     <div class="searchbox">
       <input
@@ -19,13 +23,13 @@ export function SearchBox(props: SearchBoxProps): JSX.Element {
         aria-label={props.label}
         placeholder={props.placeholder}
         spellcheck={false}
-        value={app.search.value}
-        onInput={(event) => setSearch(event.currentTarget.value)}
+        value={value}
+        onInput={(event) => onText(event.currentTarget.value)}
         onKeyDown={(event) => {
           if (event.key === "Enter") props.onEnter?.(event.shiftKey);
-          if (event.key === "Escape" && app.search.value) {
+          if (event.key === "Escape" && value) {
             event.stopPropagation();
-            setSearch("");
+            onText("");
           }
         }}
       />
