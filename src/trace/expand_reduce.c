@@ -34,7 +34,7 @@ sc_x sc_expand_var_mean_dim(sc_trace *t, const sc_x *a) {
 static sc_x std(sc_trace *t, sc_x x, sc_x dim, sc_x correction, sc_x keepdim) {
     double c = sc_x_real(correction, 1);
     sc_x var = CALL(t, var_correction, widen(t, x), dim, sc_x_float(t, c), keepdim);
-    return sc_f_to(t, CALL(t, sqrt, var), sc_x_dtype_of(x));
+    return sc_f_to(t, CALL(t, sqrt, var), sc_dtype_to_real(sc_x_dtype_of(x)));
 }
 
 sc_x sc_expand_std(sc_trace *t, const sc_x *a) {
@@ -50,7 +50,8 @@ sc_x sc_expand_std_correction(sc_trace *t, const sc_x *a) { return std(t, a[0], 
 static sc_x std_mean(sc_trace *t, sc_x x, sc_x dim, sc_x correction, sc_x keepdim) {
     double c = sc_x_real(correction, 1);
     sc_x both = CALL(t, var_mean_correction, widen(t, x), dim, sc_x_float(t, c), keepdim);
-    sc_x deviation = sc_f_to(t, CALL(t, sqrt, sc_x_at(t, both, 0)), sc_x_dtype_of(x));
+    sc_x deviation = CALL(t, sqrt, sc_x_at(t, both, 0));
+    deviation = sc_f_to(t, deviation, sc_dtype_to_real(sc_x_dtype_of(x)));
     return X_LIST(t, deviation, sc_f_to(t, sc_x_at(t, both, 1), sc_x_dtype_of(x)));
 }
 

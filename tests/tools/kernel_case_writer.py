@@ -101,7 +101,7 @@ def tensor_text(t):
         sizes = "x".join(str(t.shape[k]) for k in (0, 3, 1, 2))
     else:
         sizes = "x".join(map(str, t.shape)) or "-"
-    flat = t.detach().contiguous().reshape(-1)
+    flat = t.detach().resolve_conj().contiguous().reshape(-1)
     data = (
         base64.b64encode(bytes(flat.view(torch.uint8).numpy().tobytes())).decode()
         if flat.numel()

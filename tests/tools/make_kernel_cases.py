@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import kernel_cases_basic  # noqa: F401
+import kernel_cases_complex  # noqa: F401
 import kernel_cases_grouped  # noqa: F401
 import kernel_cases_nn  # noqa: F401
 import kernel_cases_numeric  # noqa: F401

@@ -1,4 +1,4 @@
-// Products, norms and variances of complex numbers.
+// Products, means, norms and variances of complex numbers.
 #include "trace/complex/complex.h"
 
 static sc_c sliced(sc_trace *t, sc_c z, uint32_t dim, int64_t start, int64_t end) {
@@ -76,12 +76,31 @@ sc_x sc_complex_cumprod(sc_trace *t, const sc_op *op, const sc_x *a) {
     return sc_c_make(t, z, part);
 }
 
+// Divided by a complex count, as in PyTorch: what is infinite in one part is NaN in the other.
+sc_x sc_complex_mean(sc_trace *t, const sc_op *op, const sc_x *a) {
+    const int dtype = sc_op_param_index(op, "dtype");
+    sc_x args[4];
+    memcpy(args, a, op->schema->param_count * sizeof *args);
+    if (!sc_c_is(a[0])) args[0] = sc_f_to(t, a[0], (sc_dtype)a[dtype]->code);
+    sc_c z = sc_c_of(t, sc_c_by_parts(t, op, args));
+    sc_x zero = sc_x_float(t, 0), re = sc_r_add(t, z.re, sc_r_mul(t, z.im, zero));
+    sc_x im = sc_r_sub(t, z.im, sc_r_mul(t, z.re, zero));
+    return sc_c_make(t, (sc_c){re, im}, sc_x_dtype_of(re));
+}
+
 // Of both parts together.
 sc_x sc_complex_var(sc_trace *t, const sc_op *op, const sc_x *a) {
     sc_c z = sc_c_of(t, a[0]);
     sc_x re[4] = {z.re, a[1], a[2], a[3]}, im[4] = {z.im, a[1], a[2], a[3]};
     sc_x first = sc_trace_call(t, op, re, 4);
     return sc_r_add(t, first, sc_trace_call(t, op, im, 4));
+}
+
+// (self, dim, correction, keepdim)
+sc_x sc_complex_var_mean(sc_trace *t, const sc_op *op, const sc_x *a) {
+    (void)op;
+    sc_x var = CALL(t, var_correction, a[0], a[1], a[2], a[3]);
+    return X_LIST(t, var, CALL(t, mean_dim, a[0], a[1], a[3]));
 }
 
 // (self, dim, correction, keepdim)

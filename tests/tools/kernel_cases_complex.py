@@ -1,0 +1,69 @@
+"""Cases of complex numbers, which are always taken apart: what PyTorch gives where infinities,
+zeros with their signs, and what is very small or large meet."""
+import torch
+
+from kernel_case_writer import *  # noqa: F403
+
+C64, C128 = torch.complex64, torch.complex128
+PARTS = [0.0, -0.0, 1e-20, 1e-6, 0.5, -0.5, 1.0, -1.0, 2.0, -3.0, 20.0, -20.0, 100.0, -100.0,
+         1e10, 3e38, -3e38, INF, -INF, NAN]  # fmt: skip
+GRID = torch.tensor([complex(a, b) for a in PARTS for b in PARTS], dtype=C64)
+FUNCTIONS = [
+    "exp", "exp2", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "sin", "cos", "tan", "sinh",
+    "cosh", "tanh", "asin", "acos", "atan", "asinh", "acosh", "atanh", "reciprocal", "abs", "angle",
+]  # fmt: skip
+
+
+def numbers(*shape, dtype=C64):
+    return torch.randn(shape, dtype=dtype)
+
+
+def is_settled(x, y):
+    """NaN in a part leaves the other one to each library; and so does what overflows in one."""
+    if not y.is_complex():
+        return ~y.isnan()
+    parts = torch.view_as_real(y)
+    one = (parts.isinf().any(-1) & parts.isfinite().any(-1)) & (parts != 0).all(-1)
+    return ~(y.isnan() | (one & x.isfinite()))
+
+
+@composite
+def complex_functions():
+    for name in FUNCTIONS:
+        op = getattr(aten, name).default
+        special = GRID[is_settled(GRID, op(GRID))]
+        if name in ("atan", "atanh"):  # NaN beside what is infinite gives NaN here
+            special = special[~special.isnan()]
+        case(op, special, tag="special")
+        near = numbers(24) * torch.tensor([3.0, 1.0, 1e-3]).repeat(8)
+        case(op, near)
+        case(op, numbers(8, dtype=C128))
+    small = numbers(24) * torch.tensor([1e-2, 1e-6, 1e-12]).repeat(8)
+    for name in ("log1p", "expm1", "asin", "asinh", "atan", "atanh", "sin", "tanh"):
+        case(getattr(aten, name).default, small, tag="small", tol=(1e-5, 1e-30))
+    for name in ("expm1", "sigmoid", "sgn"):
+        case(getattr(aten, name).default, numbers(24))
+
+
+@composite
+def complex_powers():
+    exponents = [0, 1, -1, 2.5, -2.5, 1j, -1j, 1 + 1j, -1 + 1j, 0.5, 2]
+    z, w = torch.tensor([0, 1, 1 - 2j, -3, 2j, 1e-20]), torch.tensor(exponents, dtype=C64)
+    case(aten.pow.Tensor_Tensor, z[:, None], w, tol=(1e-4, 1e-5))
+    case(aten.pow.Tensor_Tensor, z.real[:, None].contiguous(), w, tol=(1e-4, 1e-5))
+    for exponent in (0, 1, 2, 3, -1, -2, 0.5, -0.5, 1.5, -1.5, -3):
+        case(aten.pow.Tensor_Scalar, z, exponent)
+    for base in (0, 1, 2.5, -2):
+        case(aten.pow.Scalar, base, w)
+
+
+@composite
+def complex_sums():
+    odd = [[complex(INF, 0), 1], [complex(2, INF), 1j], [complex(-INF, NAN), 1], [1 + 2j, 3 - 1j]]
+    x = torch.tensor(odd, dtype=C64)
+    case(aten.mean.dim, x, [1])
+    case(aten.mean.default, x)
+    case(aten.mean.default, numbers(3, 4))
+    case(aten.mean.dim, make((3, 4), F32), [0], True, dtype=C64)
+    case(aten.var_mean.correction, x[3:], [1], correction=0)
+    case(aten.std_mean.default, numbers(3, 4))
