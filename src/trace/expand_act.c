@@ -239,13 +239,14 @@ sc_x sc_expand_logaddexp(sc_trace *t, const sc_x *a) {
 
 sc_x sc_expand_isclose(sc_trace *t, const sc_x *a) {
     sc_x x = a[0], y = a[1], close = CALL(t, eq_Tensor, x, y);
-    if (sc_x_truth(a[4]) && sc_x_is_float(x)) {
+    const bool is_whole = sc_dtype_is_integral(sc_x_dtype_of(x), true);
+    if (sc_x_truth(a[4]) && !is_whole) {
         sc_x x_nan = CALL(t, isnan, x);
         close = CALL(t, bitwise_or_Tensor, close,
                      CALL(t, bitwise_and_Tensor, x_nan, CALL(t, isnan, y)));
     }
     if (sc_x_real(a[2], 1) == 0 && sc_x_real(a[3], 1) == 0) return close;
-    if (!sc_x_is_float(x)) {
+    if (is_whole) {
         x = sc_f_to(t, x, SC_DTYPE_F32);
         y = sc_f_to(t, y, SC_DTYPE_F32);
     }
@@ -266,7 +267,8 @@ sc_x sc_expand_heaviside(sc_trace *t, const sc_x *a) {
 }
 
 static sc_x as_double(sc_trace *t, sc_x x) {
-    return sc_x_is_tensor(x) ? sc_f_to(t, x, SC_DTYPE_F64) : x;
+    const bool is_complex = sc_dtype_category(sc_x_dtype_of(x)) == SC_CATEGORY_COMPLEX;
+    return sc_x_is_tensor(x) ? sc_f_to(t, x, is_complex ? SC_DTYPE_C128 : SC_DTYPE_F64) : x;
 }
 
 sc_x sc_expand_float_power(sc_trace *t, const sc_x *a) {

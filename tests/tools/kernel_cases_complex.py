@@ -67,3 +67,68 @@ def complex_sums():
     case(aten.mean.dim, make((3, 4), F32), [0], True, dtype=C64)
     case(aten.var_mean.correction, x[3:], [1], correction=0)
     case(aten.std_mean.default, numbers(3, 4))
+
+
+@composite
+def complex_truths():
+    x = torch.tensor([0, -0.0, 1, 1j, complex(NAN, 0), 0, complex(0, INF), 2])
+    y = torch.tensor([1j, 0, 0, 2, 0, 0, complex(NAN, 0), -1])
+    for name in ("logical_and", "logical_or", "logical_xor"):
+        op = getattr(aten, name).default
+        case(op, x, y)
+        case(op, x, y.real.contiguous())
+        case(op, y.real.contiguous(), x)
+    case(aten.logical_not.default, x)
+    for rows in (x.reshape(4, 2), torch.zeros(2, 3, dtype=C64), torch.zeros(0, 2, dtype=C64)):
+        for op in (aten.any, aten.all):
+            case(op.default, rows)
+            case(op.dim, rows, 1)
+            case(op.dims, rows, [0], True)
+    near = torch.tensor([1 + 1e-7j, 1 + 1e-3j, complex(INF, 1), complex(NAN, 0), complex(0, -INF)])
+    far = torch.tensor([1 + 0j, 1, complex(INF, 1), complex(NAN, 0), complex(0, INF)])
+    for equal_nan in (False, True):
+        case(aten.isclose.default, near, far, 1e-5, 1e-8, equal_nan)
+        case(aten.isclose.default, near, far, 0.0, 0.0, equal_nan)
+
+
+@composite
+def complex_matrices():
+    for dtype in (C64, C128):
+        for shape in ((3, 3), (2, 4, 4), (1, 1)):
+            x, y = numbers(*shape, dtype=dtype), numbers(*shape, dtype=dtype)
+            tol = (1e-4, 1e-5) if dtype == C64 else None
+            case(aten.linalg_inv.default, x, tol=tol)
+            case(aten.linalg_inv_ex.default, x, tol=tol)
+            case(aten.linalg_solve.default, x, y[..., :2], tol=tol)
+            case(aten.linalg_solve.default, x, y, left=False, tol=tol)
+            case(aten.linalg_matrix_exp.default, x, tol=tol)
+            case(aten.linalg_matrix_power.default, x, -2, tol=(1e-3, 1e-3))
+            case(aten.linalg_matrix_power.default, x, 3, tol=(1e-4, 1e-4))
+            case(aten.linalg_matrix_power.default, x, 0)
+    case(aten.linalg_solve.default, numbers(2, 3, 3), numbers(2, 3), tol=(1e-4, 1e-4))
+    x, y, rows = numbers(3, 3), numbers(3, 3), numbers(3)
+    case(aten.kron.default, x, numbers(2, 3))
+    case(aten.kron.default, x, make((2, 2), F32))
+    case(aten.trace.default, x)
+    case(aten.linalg_cross.default, x, y)
+    case(aten.inner.default, x, y)
+    case(aten.tensordot.default, x, y, [1], [0])
+    case(aten.addbmm.default, x, numbers(2, 3, 4), numbers(2, 4, 3))
+    case(aten.addr.default, x, rows, numbers(3))
+    case(aten.linalg_multi_dot.default, [x, y, x])
+    case(aten.linalg_vecdot.default, x, y)
+    case(aten.diff.default, x)
+    case(aten.trapezoid.dx, x)
+    case(aten.dist.default, x, y)
+    case(aten.std.dim, x, [1])
+    case(aten.linalg_norm.default, x)
+    case(aten.linalg_matrix_norm.default, x, 1)
+    case(aten.linalg_matrix_norm.str_ord, x)
+    case(aten.silu.default, x)
+    case(aten.sinc.default, x)
+    case(aten.float_power.Tensor_Scalar, x, 2)
+    case(aten.l1_loss.default, x, y)
+    case(aten.dropout.default, x, 0.5, False)
+    case(aten.addcmul.default, x, y, numbers(3), value=2)
+    case(aten.addcdiv.default, x, y, numbers(3), value=0.5)
+    case(aten.count_nonzero.default, torch.tensor([[0, 1j], [2, 0]]))

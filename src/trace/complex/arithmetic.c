@@ -1,4 +1,4 @@
-// Sums, products and comparisons of complex numbers. The order of the operations is PyTorch's, so
+// Sums, products and quotients of complex numbers. The order of the operations is PyTorch's, so
 // that infinities, NaN and signs of zeros come out as there: a real operand is one whose imaginary
 // part is 0, and takes part with it.
 #include "trace/complex/complex.h"
@@ -150,89 +150,4 @@ sc_x sc_complex_angle(sc_trace *t, const sc_op *op, const sc_x *a) {
     const sc_dtype part = sc_dtype_to_real(sc_x_dtype_of(a[0]));
     (void)op;
     return sc_f_to(t, sc_c_angle(t, sc_c_operand(t, a[0], part)), part);
-}
-
-static sc_x equal(sc_trace *t, sc_x x, sc_x y) {
-    if (!is_tensor(x) && !is_tensor(y)) return sc_x_bool(sc_x_real(x, 0) == sc_x_real(y, 0));
-    return is_tensor(x) ? CALL(t, eq_Tensor, x, y) : CALL(t, eq_Tensor, y, x);
-}
-
-sc_x sc_complex_eq(sc_trace *t, const sc_op *op, const sc_x *a) {
-    const sc_dtype part = sc_c_common(a[0], a[1]);
-    (void)op;
-    sc_c x = sc_c_operand(t, a[0], part), y = sc_c_operand(t, a[1], part);
-    sc_x re = equal(t, x.re, y.re);
-    return CALL(t, logical_and, re, equal(t, x.im, y.im));
-}
-
-sc_x sc_complex_ne(sc_trace *t, const sc_op *op, const sc_x *a) {
-    return CALL(t, logical_not, sc_complex_eq(t, op, a));
-}
-
-// True where it is of either part.
-sc_x sc_complex_either(sc_trace *t, const sc_op *op, const sc_x *a) {
-    sc_c z = sc_c_of(t, a[0]);
-    sc_x re = sc_trace_call(t, op, &z.re, 1);
-    return CALL(t, logical_or, re, sc_trace_call(t, op, &z.im, 1));
-}
-
-sc_x sc_complex_isfinite(sc_trace *t, const sc_op *op, const sc_x *a) {
-    sc_c z = sc_c_of(t, a[0]);
-    sc_x re = sc_trace_call(t, op, &z.re, 1);
-    return CALL(t, logical_and, re, sc_trace_call(t, op, &z.im, 1));
-}
-
-// --- Products ------------------------------------------------------------------------------------
-
-static sc_x product(sc_trace *t, const sc_op *op, sc_x x, sc_x y) {
-    sc_x args[2] = {x, y};
-    return sc_trace_call(t, op, args, 2);
-}
-
-sc_x sc_complex_mm(sc_trace *t, const sc_op *op, const sc_x *a) {
-    const sc_dtype part = sc_c_common(a[0], a[1]);
-    if (!sc_c_is(a[0]) || !sc_c_is(a[1])) return sc_c_refuse(t, op);
-    sc_c x = sc_c_of(t, a[0]), y = sc_c_of(t, a[1]);
-    sc_x ac = product(t, op, x.re, y.re), bd = product(t, op, x.im, y.im);
-    sc_x re = sc_r_sub(t, ac, bd);
-    sc_x ad = product(t, op, x.re, y.im), bc = product(t, op, x.im, y.re);
-    return sc_c_make(t, (sc_c){re, sc_r_add(t, ad, bc)}, part);
-}
-
-static sc_x scaled(sc_trace *t, sc_x x, sc_x by) {
-    return sc_x_real(by, 0) == 1 ? x : CALL(t, mul_Tensor, x, by);
-}
-
-// (self, mat1, mat2, beta, alpha); what is in self does not count beside a beta of 0
-sc_x sc_complex_addmm(sc_trace *t, const sc_op *op, const sc_x *a) {
-    (void)op;
-    sc_x mm = scaled(t, CALL(t, mm, a[1], a[2]), a[4]);
-    if (sc_x_real(a[3], 1) == 0) return mm;
-    return CALL(t, add_Tensor, mm, scaled(t, a[0], a[3]));
-}
-
-static sc_x convolved(sc_trace *t, const sc_op *op, const sc_x *a, sc_x image, sc_x weight) {
-    sc_x args[9];
-    memcpy(args, a, sizeof args);
-    args[0] = image;
-    args[1] = weight;
-    args[2] = X_NONE;
-    return sc_trace_call(t, op, args, 9);
-}
-
-// (input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
-sc_x sc_complex_convolution(sc_trace *t, const sc_op *op, const sc_x *a) {
-    if (!sc_c_is(a[0]) || !sc_c_is(a[1])) return sc_c_refuse(t, op);
-    const sc_dtype part = sc_c_common(a[0], a[1]);
-    sc_c x = sc_c_of(t, a[0]), y = sc_c_of(t, a[1]);
-    sc_x ac = convolved(t, op, a, x.re, y.re), bd = convolved(t, op, a, x.im, y.im);
-    sc_x re = sc_r_sub(t, ac, bd);
-    sc_x ad = convolved(t, op, a, x.re, y.im), bc = convolved(t, op, a, x.im, y.re);
-    sc_x out = sc_c_make(t, (sc_c){re, sc_r_add(t, ad, bc)}, part);
-    if (sc_x_is_none(a[2]) || t->status != SC_OK) return out;
-    sc_dim sizes[SC_RANK_MAX];
-    for (uint32_t i = 0; i < sc_x_rank(out); i++) sizes[i] = sc_dim_int(1);
-    sizes[1] = sc_x_size(a[2], 0);
-    sc_x bias = CALL(t, view, a[2], sc_x_dims(t, sizes + 1, sc_x_rank(out) - 1));
-    return CALL(t, add_Tensor, out, bias);
 }

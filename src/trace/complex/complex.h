@@ -54,6 +54,8 @@ sc_x sc_r_where(sc_trace *t, sc_x condition, sc_x x, sc_x y);
 sc_c sc_c_mul(sc_trace *t, sc_c x, sc_c y);
 sc_x sc_c_abs(sc_trace *t, sc_c z);
 sc_x sc_c_angle(sc_trace *t, sc_c z);
+// Of a complex tensor (logic.c).
+sc_x sc_c_is_not_zero(sc_trace *t, sc_x x);
 
 #define FULL(fn, op) sc_x sc_complex_##fn(sc_trace *t, const sc_op *op_, const sc_x *a);
 #define MAP(fn, op)  sc_c sc_complex_##fn(sc_trace *t, sc_c z);

@@ -65,18 +65,12 @@ static sc_x zeros_for(sc_trace *t, sc_x x) {
     return sc_f_zeros(t, sc_x_sizes(t, x, 0, SC_RANK_MAX), sc_x_dtype_of(x));
 }
 
-static sc_x not_zero(sc_trace *t, sc_x x) {
-    sc_c z = sc_c_of(t, x);
-    sc_x zero = sc_x_int(t, 0), re = CALL(t, ne_Scalar, z.re, zero);
-    return CALL(t, logical_or, re, CALL(t, ne_Scalar, z.im, zero));
-}
-
 // (self, dtype, layout, device, pin_memory, non_blocking, memory_format). To a real dtype the
 // imaginary part is left away.
 sc_x sc_complex_to_copy(sc_trace *t, const sc_op *op, const sc_x *a) {
     const sc_dtype to = a[1]->kind == SC_X_DTYPE ? (sc_dtype)a[1]->code : sc_x_dtype_of(a[0]);
     const bool stays = sc_dtype_category(to) == SC_CATEGORY_COMPLEX;
-    if (sc_c_is(a[0]) && to == SC_DTYPE_BOOL) return not_zero(t, a[0]);
+    if (sc_c_is(a[0]) && to == SC_DTYPE_BOOL) return sc_c_is_not_zero(t, a[0]);
     if (sc_c_is(a[0]) && stays) return sc_c_by_parts(t, op, a);
     sc_x args[7];
     memcpy(args, a, sizeof args);
