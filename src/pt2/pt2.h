@@ -119,11 +119,13 @@ sc_status sc_pt2_define(sc_pt2_scope *scope, sc_str name, sc_value *value);
 sc_status sc_pt2_read_arg(sc_pt2_scope *scope, const sc_json *json, sc_arg *out);
 
 // Complex numbers (pt2_complex.c): as an argument, which only sc_pt2_place_complex understands;
-// whether one is such a number; and tensors in their place, made before the node that is read.
+// whether one is such a number, and the operator can do with one; and tensors in their place, made
+// before the node that is read.
 sc_status sc_pt2_read_complex(sc_pt2_scope *scope, const sc_json *json, sc_arg *out);
 bool sc_pt2_is_complex(const sc_arg *arg);
-sc_status sc_pt2_place_complex(sc_pt2_scope *scope, const sc_meta *meta, sc_arg *args,
-                               uint32_t count);
+bool sc_pt2_may_be_complex(const sc_op *op, uint32_t index);
+sc_status sc_pt2_place_complex(sc_pt2_scope *scope, const sc_op *op, const sc_meta *meta,
+                               sc_arg *args, uint32_t count);
 
 // --- Graphs (pt2_graph.c, pt2_node.c, pt2_signature.c) -------------------------------------------
 

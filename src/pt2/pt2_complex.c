@@ -24,17 +24,37 @@ bool sc_pt2_is_complex(const sc_arg *arg) {
     return arg->kind == SC_ARG_LIST && arg->code == COMPLEX_NUMBER;
 }
 
-// Of the tensors beside it; SC_DTYPE_NONE without any.
+// What the tensors beside it and a complex number promote to: a tensor without dims does not widen
+// one that has some. SC_DTYPE_NONE without any.
 static sc_dtype common_dtype(const sc_arg *args, uint32_t count) {
-    sc_dtype common = SC_DTYPE_NONE;
+    sc_promotion p = {0};
     for (uint32_t i = 0; i < count; i++) {
         if (args[i].kind != SC_ARG_VALUE || args[i].value->type != SC_VALUE_TENSOR) continue;
-        const sc_dtype dtype = (sc_dtype)args[i].value->spec.dtype;
-        if (dtype == SC_DTYPE_BOOL && common != SC_DTYPE_NONE) continue;
-        sc_dtype both = common == SC_DTYPE_NONE ? dtype : sc_dtype_promote(common, dtype);
-        if (both != SC_DTYPE_NONE) common = both;
+        const sc_spec *spec = &args[i].value->spec;
+        sc_promotion_add_tensor(&p, (sc_dtype)spec->dtype, spec->rank > 0);
     }
-    return common;
+    if (!p.has_with_dims && !p.has_zero_dim) return SC_DTYPE_NONE;
+    sc_promotion_add_number(&p, SC_CATEGORY_COMPLEX);
+    return sc_promotion_result(&p);
+}
+
+// Numbers that an operator multiplies one of its tensors by.
+static const struct {
+    sc_op_id op;
+    uint8_t number, tensor;
+} factors[] = {{SC_OP_add_Tensor, 2, 1},
+               {SC_OP_sub_Tensor, 2, 1},
+               {SC_OP_addcmul, 3, 1},
+               {SC_OP_addcdiv, 3, 1}};
+
+static int multiplied(const sc_op *op, uint32_t number) {
+    for (size_t i = 0; i < SC_COUNT_OF(factors); i++)
+        if (factors[i].op == op->id && factors[i].number == number) return factors[i].tensor;
+    return -1;
+}
+
+bool sc_pt2_may_be_complex(const sc_op *op, uint32_t index) {
+    return op->schema->params[index].type == SC_PARAM_TENSOR || multiplied(op, index) >= 0;
 }
 
 static sc_status scalar(sc_pt2_scope *scope, double number, sc_dtype dtype, const sc_meta *meta,
@@ -46,8 +66,21 @@ static sc_status scalar(sc_pt2_scope *scope, double number, sc_dtype dtype, cons
     return SC_OK;
 }
 
-sc_status sc_pt2_place_complex(sc_pt2_scope *scope, const sc_meta *meta, sc_arg *args,
-                               uint32_t count) {
+// The number as it is, or the tensor that it multiplies, and 1 in its place.
+static sc_status put(sc_pt2_scope *scope, const sc_op *op, const sc_meta *meta, sc_arg *args,
+                     uint32_t index, sc_value *number) {
+    const int tensor = multiplied(op, index);
+    sc_node *node;
+    args[index] = tensor < 0 ? sc_arg_value(number) : sc_arg_int(1);
+    if (tensor < 0) return SC_OK;
+    sc_arg operands[2] = {args[tensor], sc_arg_value(number)};
+    SC_TRY(sc_build(scope->graph, NULL, sc_op_get(SC_OP_mul_Tensor), operands, 2, meta, &node));
+    args[tensor] = sc_arg_value(node->outs[0]);
+    return SC_OK;
+}
+
+sc_status sc_pt2_place_complex(sc_pt2_scope *scope, const sc_op *op, const sc_meta *meta,
+                               sc_arg *args, uint32_t count) {
     const sc_dtype common = common_dtype(args, count);
     for (uint32_t i = 0; i < count; i++) {
         if (!sc_pt2_is_complex(&args[i])) continue;
@@ -61,7 +94,7 @@ sc_status sc_pt2_place_complex(sc_pt2_scope *scope, const sc_meta *meta, sc_arg 
         SC_TRY(scalar(scope, args[i].items[0].f, part, meta, &parts[0]));
         SC_TRY(scalar(scope, args[i].items[1].f, part, meta, &parts[1]));
         SC_TRY(sc_build(scope->graph, NULL, sc_op_get(SC_OP_complex), parts, 2, meta, &node));
-        args[i] = sc_arg_value(node->outs[0]);
+        SC_TRY(put(scope, op, meta, args, i, node->outs[0]));
     }
     return SC_OK;
 }

@@ -254,12 +254,14 @@ static sc_status place_complex(sc_pt2_scope *scope, const node_parts *node, cons
     for (uint32_t i = 0; i < count; i++)
         if (sc_pt2_is_complex(&args[i]) &&
             (sc_op_has(*op, SC_FOREIGN) || (*op)->schema->param_count != count ||
-             (*op)->schema->params[i].type != SC_PARAM_TENSOR))
+             !sc_pt2_may_be_complex(*op, i)))
             return sc_fail(scope->imp->ctx, SC_ERR_UNSUPPORTED,
                            "Give it a tensor, made with torch.complex() of two real ones.",
                            "a complex number as '" SC_STR_FMT "' is not supported",
                            SC_STR_ARG(own->schema->params[i].name));
-    return sc_pt2_place_complex(scope, &node->meta, args, count);
+    sc_meta meta = node->meta;
+    if (!meta.origin) meta.origin = sc_graph_origin(scope->graph, node->name);
+    return sc_pt2_place_complex(scope, *op, &meta, args, count);
 }
 
 static sc_status make_node(sc_pt2_scope *scope, const node_parts *node, uint32_t out_count,

@@ -198,6 +198,7 @@ const rationed = [
       "src/rt/elide.c": 2,
       "src/rt/fuse.c": 8,
       "src/trace/alias.c": 23,
+      "src/pt2/pt2_complex.c": 4, // whose numbers scale a tensor
       "src/trace/complex/parts.c": 7, // what it puts together itself
       "src/trace/decompose.c": 2,
       "src/trace/official/fft.c": 4, // what complex numbers are made by, and who takes them apart

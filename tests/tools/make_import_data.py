@@ -155,6 +155,12 @@ class Custom(torch.nn.Module):
         return a + b[1]
 
 
+class ComplexNumbers(torch.nn.Module):
+    def forward(self, x, half, wide):
+        # One without dims widens none that has some.
+        return x.addcmul(x, wide, value=2j) + half * 1j, torch.sub(x, wide, alpha=3j)
+
+
 def main():
     torch.manual_seed(0)
     x = torch.arange(24.0).reshape(6, 4)
@@ -172,6 +178,9 @@ def main():
     save("control", export(Control(), (torch.ones(2, 3),)))
     save("arguments", export(Arguments(), (torch.ones(2, 3, 4, 5), torch.tensor([0, 1]))))
     save("custom", export(Custom(), (torch.ones(3),)))
+    wide = torch.tensor(1j, dtype=torch.complex128)
+    numbers = torch.ones(2, dtype=torch.complex64), torch.ones(2).half(), wide
+    save("complex_numbers", export(ComplexNumbers(), numbers))
     from torch.export.pt2_archive._package import package_pt2
 
     programs = {
