@@ -61,3 +61,36 @@ bool sc_match_at(const sc_pattern *pattern, sc_node *last, sc_match *out) {
 sc_node *sc_match_node(const sc_match *match, const char *name) {
     return match->nodes[index_of(match->pattern, name)];
 }
+
+// --- Putting together ----------------------------------------------------------------------------
+
+sc_value *sc_match_made_of(const sc_value *value, sc_op_id op) {
+    const sc_node *node = value ? value->node : NULL;
+    if (!node || node->op->id != op || value->index != 0) return NULL;
+    return node->args[0].kind == SC_ARG_VALUE ? node->args[0].value : NULL;
+}
+
+static bool is_dim(const sc_arg *arg, int64_t dim, int64_t rank) {
+    return arg->kind == SC_ARG_INT && (arg->i == dim || arg->i + rank == dim);
+}
+
+// What got that dim of size 1.
+static sc_value *unsqueezed(const sc_arg *item, int64_t dim) {
+    sc_value *value = item->kind == SC_ARG_VALUE ? item->value : NULL;
+    sc_value *below = sc_match_made_of(value, SC_OP_unsqueeze);
+    if (!below) below = sc_match_made_of(value, SC_OP_unsqueeze_copy);
+    return below && is_dim(&value->node->args[1], dim, value->spec.rank) ? below : NULL;
+}
+
+sc_value *sc_match_stacked(const sc_value *stack, int64_t dim, int64_t index) {
+    const sc_node *cat = stack->node;
+    if (!cat || cat->op->id != SC_OP_cat || cat->args[0].kind != SC_ARG_LIST) return NULL;
+    const sc_arg *items = cat->args[0].items;
+    const int64_t count = cat->args[0].count, rank = stack->spec.rank;
+    if (dim < 0) dim += rank;
+    if (index < 0) index += count;
+    if (index < 0 || index >= count || !is_dim(&cat->args[1], dim, rank)) return NULL;
+    for (int64_t i = 0; i < count; i++)
+        if (!unsqueezed(&items[i], dim)) return NULL;
+    return unsqueezed(&items[index], dim);
+}

@@ -189,7 +189,8 @@ const rationed = [
       "src/passes/empty_cats.c": 1,
       "src/passes/layouts.c": 1,
       "src/passes/numbers.c": 1,
-      "src/passes/pairs.c": 6, // what trace/complex puts together
+      "src/ir/match.c": 3, // what stacks tensors
+      "src/passes/pairs.c": 3, // what trace/complex puts together
       "src/passes/promote.c": 2,
       "src/passes/sym_prims.c": 28,
       "src/plan/storage.c": 4,
@@ -199,7 +200,7 @@ const rationed = [
       "src/rt/fuse.c": 8,
       "src/trace/alias.c": 23,
       "src/pt2/pt2_complex.c": 4, // whose numbers scale a tensor
-      "src/trace/complex/parts.c": 7, // what it puts together itself
+      "src/trace/complex/parts.c": 5, // what it puts together itself
       "src/trace/decompose.c": 2,
       "src/trace/official/fft.c": 4, // what complex numbers are made by, and who takes them apart
       "src/trace/expand_join.c": 2, // views that show other numbers

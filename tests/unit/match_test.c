@@ -40,6 +40,37 @@ static void find(found *f, const sc_pattern *pattern, const char *body) {
     f->matches = sc_match_at(pattern, f->graph->last, &f->match);
 }
 
+// Of a stack of two along the last dim, and of what only looks like one.
+TEST(a_stack_gives_what_went_into_it) {
+    static const struct {
+        const char *name, *body;
+        int64_t dim, index;
+        bool is_stack;
+    } cases[] = {
+        {"the last dim", "%s: f32[4, 2] = aten::cat([%a, %b], 1)", 1, 1, true},
+        {"from the end", "%s: f32[4, 2] = aten::cat([%a, %b], -1)", -1, -1, true},
+        {"another dim", "%s: f32[8, 1] = aten::cat([%a, %b], 0)", 0, 1, false},
+        {"beyond the end", "%s: f32[4, 2] = aten::cat([%a, %b], 1)", 1, 2, false},
+        {"what has the dim itself", "%s: f32[4, 3] = aten::cat([%a, %x2], 1)", 1, 0, false},
+    };
+    for (size_t i = 0; i < SC_COUNT_OF(cases); i++) {
+        found f;
+        find(&f, &fused,
+             test_format("%%n: f32[4] = aten::neg(%%v)\n%%a: f32[4, 1] = aten::unsqueeze(%%v, 1)\n"
+                         "%%x2: f32[4, 2] = aten::expand(%%a, [4, 2])\n"
+                         "%%b: f32[4, 1] = aten::unsqueeze_copy(%%n, -1)\n%s\nreturn %%s",
+                         cases[i].body));
+        const sc_value *stack = f.graph->last->outs[0];
+        const sc_value *made = sc_match_stacked(stack, cases[i].dim, cases[i].index);
+        if (made != (cases[i].is_stack ? f.graph->first->outs[0] : NULL))
+            FAIL("%s: another value", cases[i].name);
+        CHECK(sc_match_made_of(made, SC_OP_neg) ==
+              (cases[i].is_stack ? f.graph->inputs.data[1] : NULL));
+        CHECK(!sc_match_made_of(made, SC_OP_abs));
+        setup_end(&f.s);
+    }
+}
+
 #define PRODUCT "%a: f32[2, 2] = aten::mm(%x, %x)\n"
 #define SUM     "%b: f32[2, 2] = aten::add.Tensor(%a, %x)\n"
 #define RELU    "%c: f32[2, 2] = aten::relu(%b)\n"

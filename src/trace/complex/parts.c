@@ -1,14 +1,9 @@
 // The parts of a complex tensor: found where it was put together, else taken off it once.
+#include "ir/match.h"
 #include "trace/complex/complex.h"
 
 bool sc_c_is(sc_x x) {
     return x->kind == SC_X_TENSOR && sc_dtype_category(sc_x_dtype_of(x)) == SC_CATEGORY_COMPLEX;
-}
-
-static sc_value *operand(const sc_value *value, sc_op_id id) {
-    const sc_node *node = value ? value->node : NULL;
-    return node && node->op->id == id && node->args[0].kind == SC_ARG_VALUE ? node->args[0].value
-                                                                            : NULL;
 }
 
 // A call made before of this operator on the value, with that integer as its third argument.
@@ -25,24 +20,9 @@ static sc_value *made_before(const sc_value *value, sc_op_id id, int64_t index) 
     return NULL;
 }
 
-// What stands at `index` of a stack along the last dim of `pair`.
-static sc_value *stacked(const sc_value *pair, uint32_t index) {
-    const sc_node *node = pair->node;
-    if (!node || node->op->id != SC_OP_cat || node->args[0].kind != SC_ARG_LIST) return NULL;
-    if (node->args[0].count != 2 || node->args[0].items[index].kind != SC_ARG_VALUE) return NULL;
-    const sc_arg *dim = &node->args[1];
-    if (dim->kind != SC_ARG_INT || (dim->i != pair->spec.rank - 1 && dim->i != -1)) return NULL;
-    const sc_value *item = node->args[0].items[index].value;
-    sc_value *part = operand(item, SC_OP_unsqueeze);
-    if (!part || item->node->args[1].kind != SC_ARG_INT) return NULL;
-    const int64_t at = item->node->args[1].i;
-    const bool is_last = at == -1 || at == part->spec.rank;
-    return is_last && part->spec.dtype == pair->spec.dtype ? part : NULL;
-}
-
 sc_x sc_c_pair(sc_trace *t, sc_x x) {
     sc_value *value = x->tensor->value;
-    sc_value *known = operand(value, SC_OP_view_as_complex);
+    sc_value *known = sc_match_made_of(value, SC_OP_view_as_complex);
     if (!known) known = made_before(value, SC_OP_view_as_real, -1);
     if (known) return sc_trace_plain(t, known);
     const sc_op *op = sc_op_get(SC_OP_view_as_real);
@@ -50,8 +30,9 @@ sc_x sc_c_pair(sc_trace *t, sc_x x) {
 }
 
 static sc_value *part_of(sc_x x, uint32_t index) {
-    const sc_value *pair = operand(x->tensor->value, SC_OP_view_as_complex);
-    return pair ? stacked(pair, index) : NULL;
+    const sc_value *pair = sc_match_made_of(x->tensor->value, SC_OP_view_as_complex);
+    sc_value *known = pair ? sc_match_stacked(pair, -1, index) : NULL;
+    return known && known->spec.dtype == pair->spec.dtype ? known : NULL;
 }
 
 bool sc_c_is_whole(sc_x x) { return !part_of(x, 0) || !part_of(x, 1); }

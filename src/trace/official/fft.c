@@ -7,12 +7,12 @@
 // another look at memory, none is needed; what is returned is copied out of it. Where the planner
 // cannot know, because sizes are open, a transform of four numbers does it: that of a, 0, 0, b has
 // a + ib in its second place. What takes complex numbers apart again goes without.
+#include "ir/match.h"
 #include "trace/official/official.h"
 
 // What complex numbers were put together of; NULL where they were not.
 static sc_value *pairs_below(const sc_value *x) {
-    const bool made = x->node && x->node->op->id == SC_OP_view_as_complex_copy;
-    return made && x->node->args[0].kind == SC_ARG_VALUE ? x->node->args[0].value : NULL;
+    return sc_match_made_of(x, SC_OP_view_as_complex_copy);
 }
 
 static sc_value *operand(const sc_node *node) {
