@@ -89,20 +89,6 @@ static sc_x cast_for_softmax(sc_trace *t, sc_x x, sc_x dtype) {
     return CALL(t, _to_copy, x, dtype, X_STRIDED, X_CPU);
 }
 
-// (grad, output, dim, input_dtype)
-sc_x sc_expand_softmax_backward(sc_trace *t, const sc_x *a) {
-    sc_x product = CALL(t, mul_Tensor, a[0], a[1]);
-    sc_x sum = sc_f_sum(t, product, X_LIST(t, a[2]), true);
-    product = CALL(t, sub_Tensor, product, CALL(t, mul_Tensor, a[1], sum));
-    return cast_for_softmax(t, product, a[3]);
-}
-
-sc_x sc_expand_log_softmax_backward(sc_trace *t, const sc_x *a) {
-    sc_x sum = sc_f_sum(t, a[0], X_LIST(t, a[2]), true);
-    sc_x product = CALL(t, mul_Tensor, CALL(t, exp, a[1]), sum);
-    return cast_for_softmax(t, CALL(t, sub_Tensor, a[0], product), a[3]);
-}
-
 sc_x sc_expand_softmax(sc_trace *t, const sc_x *a) {
     return CALL(t, _softmax, cast_for_softmax(t, a[0], a[2]), a[1], X_FALSE);
 }

@@ -201,9 +201,9 @@ const rationed = [
       "src/trace/alias.c": 23,
       "src/pt2/pt2_complex.c": 4, // whose numbers scale a tensor
       "src/trace/complex/parts.c": 5, // what it puts together itself
+      "src/trace/complex/views.c": 2, // views that show other numbers
       "src/trace/decompose.c": 2,
       "src/trace/official/fft.c": 4, // what complex numbers are made by, and who takes them apart
-      "src/trace/expand_join.c": 2, // views that show other numbers
       "src/trace/record.c": 5,
     },
   },
