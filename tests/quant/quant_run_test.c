@@ -241,21 +241,41 @@ static const told_weight TOLD_WEIGHTS[] = {
     {"static_channel", 8, 16, 0, 128 + 64}, {"static_tensor", 8, 1, 0, 128 + 4},
 };
 
-static void check_told_weight(const told_weight *w) {
-    const bool is_half = strcmp(w->recipe, "half") == 0;
-    const sc_quant_config half = {.mode = SC_QUANT_HALF_WEIGHTS};
-    const sc_quant_config config = is_half ? half : quant_config_of(w->recipe);
-    sc_program *program = NULL;
-    sc_quant_plan *plan = NULL;
+// From `low` to `high`.
+static void put_ramp(sc_method *method, const char *name, float low, float high, setup *s) {
+    for (uint32_t i = 0; i < method->inputs.count; i++) {
+        sc_constant *constant = method->inputs.data[i].constant;
+        if (!constant || !sc_str_is(method->inputs.data[i].target, name)) continue;
+        const size_t count = (size_t)constant->data.size / sizeof(float);
+        float *x = sc_new_array(&s->arena, float, count);
+        for (size_t k = 0; k < count; k++)
+            x[k] = low + (high - low) * (float)k / (float)(count - 1);
+        constant->data = sc_extent_whole(sc_source_from_memory(&s->arena, x, count * sizeof *x));
+    }
+}
+
+// quant/embedded.pt2 by that recipe, with a ramp as the first weight if one is given.
+static sc_status quantize_embedded(setup *s, const char *recipe, const float *ramp,
+                                   sc_quant_plan **plan) {
+    const bool is_half = strcmp(recipe, "half") == 0;
+    sc_quant_config *config = sc_new(&s->arena, sc_quant_config);
     const float *states[32];
+    sc_program *program = NULL;
+    *config = is_half ? (sc_quant_config){.mode = SC_QUANT_HALF_WEIGHTS} : quant_config_of(recipe);
+    SC_TRY(quant_import(s, "quant/embedded.pt2", &program));
+    sc_method *method = program->methods.data[0];
+    if (ramp) put_ramp(method, "up.weight", ramp[0], ramp[1], s);
+    SC_TRY(sc_quant_prepare(&s->ctx, method, config, 1, plan));
+    SC_TRY(quant_calibrate(s, *plan, method, 16, states));
+    SC_TRY(sc_quant_settle(&s->ctx, *plan, states));
+    return sc_quant_convert(&s->ctx, *plan, NULL);
+}
+
+static void check_told_weight(const told_weight *w) {
+    sc_quant_plan *plan = NULL;
     setup s;
     setup_begin(&s);
-    REQUIRE_OK(quant_import(&s, "quant/embedded.pt2", &program));
-    sc_method *method = program->methods.data[0];
-    REQUIRE_OK(sc_quant_prepare(&s.ctx, method, &config, 1, &plan));
-    REQUIRE_OK(quant_calibrate(&s, plan, method, 16, states));
-    REQUIRE_OK(sc_quant_settle(&s.ctx, plan, states));
-    REQUIRE_OK(sc_quant_convert(&s.ctx, plan, NULL));
+    REQUIRE_OK(quantize_embedded(&s, w->recipe, NULL, &plan));
     const sc_quant_row *row = find_row(plan, "linear");
     const sc_quant_range *range = row ? sc_quant_range_at(plan, row->weight) : NULL;
     if (CHECK(range != NULL)) {
@@ -277,34 +297,11 @@ TEST_CASES(weights_are_told_of_the_nodes_that_read_them) {
         if (test_case("%s", TOLD_WEIGHTS[i].recipe)) check_told_weight(&TOLD_WEIGHTS[i]);
 }
 
-// From `low` to `high`.
-static void put_ramp(sc_method *method, const char *name, float low, float high, setup *s) {
-    for (uint32_t i = 0; i < method->inputs.count; i++) {
-        sc_constant *constant = method->inputs.data[i].constant;
-        if (!constant || !sc_str_is(method->inputs.data[i].target, name)) continue;
-        const size_t count = (size_t)constant->data.size / sizeof(float);
-        float *x = sc_new_array(&s->arena, float, count);
-        for (size_t k = 0; k < count; k++)
-            x[k] = low + (high - low) * (float)k / (float)(count - 1);
-        constant->data = sc_extent_whole(sc_source_from_memory(&s->arena, x, count * sizeof *x));
-    }
-}
-
 static void check_one_sided(const char *recipe, float low, float high) {
-    const sc_quant_config half = {.mode = SC_QUANT_HALF_WEIGHTS};
-    const sc_quant_config config = strcmp(recipe, "half") ? quant_config_of(recipe) : half;
-    sc_program *program = NULL;
     sc_quant_plan *plan = NULL;
-    const float *states[32];
     setup s;
     setup_begin(&s);
-    REQUIRE_OK(quant_import(&s, "quant/embedded.pt2", &program));
-    sc_method *method = program->methods.data[0];
-    put_ramp(method, "up.weight", low, high, &s);
-    REQUIRE_OK(sc_quant_prepare(&s.ctx, method, &config, 1, &plan));
-    REQUIRE_OK(quant_calibrate(&s, plan, method, 16, states));
-    REQUIRE_OK(sc_quant_settle(&s.ctx, plan, states));
-    REQUIRE_OK(sc_quant_convert(&s.ctx, plan, NULL));
+    REQUIRE_OK(quantize_embedded(&s, recipe, (const float[]){low, high}, &plan));
     const sc_quant_row *row = find_row(plan, "linear");
     const sc_quant_range *range = row ? sc_quant_range_at(plan, row->weight) : NULL;
     if (CHECK(range != NULL)) {
