@@ -1,6 +1,15 @@
 """Models of images and sounds in transformers: the class, and what its configuration has."""
 
 STAGES = {"depths": [1, 1, 1, 1], "hidden_sizes": [8, 16, 24, 32]}
+PYRAMID = {**STAGES, "num_attention_heads": [1, 2, 2, 4]}
+SWIN = {
+    "image_size": 64,
+    "patch_size": 4,
+    "window_size": 4,
+    "depths": [2, 2],
+    "num_heads": [2, 4],
+    "embed_dim": 16,
+}
 # Side of the image, configuration.
 IMAGES = {
     "Aimv2VisionModel": (32, {}),
@@ -19,32 +28,14 @@ IMAGES = {
     "Dinov2WithRegistersModel": (32, {}),
     "DINOv3ViTModel": (32, {}),
     "DINOv3ConvNextModel": (32, STAGES),
-    "DonutSwinModel": (
-        64,
-        {
-            "image_size": 64,
-            "patch_size": 4,
-            "window_size": 4,
-            "depths": [2, 2],
-            "num_heads": [2, 4],
-            "embed_dim": 16,
-        },
-    ),
+    "DonutSwinModel": (64, SWIN),
     "DPTForDepthEstimation": None,
     "EfficientNetModel": (64, {"hidden_dim": 2560}),
     "FocalNetModel": (
         64,
         {"image_size": 64, "patch_size": 4, "embed_dim": 16, "depths": [1, 1, 1, 1]},
     ),
-    "GLPNForDepthEstimation": (
-        64,
-        {
-            "depths": [1, 1, 1, 1],
-            "hidden_sizes": [8, 16, 24, 32],
-            "num_attention_heads": [1, 2, 2, 4],
-            "decoder_hidden_size": 8,
-        },
-    ),
+    "GLPNForDepthEstimation": (64, {**PYRAMID, "decoder_hidden_size": 8}),
     "HGNetV2ForImageClassification": (64, {}),
     "HieraModel": (64, {"image_size": [64, 64], "embed_dim": 16, "depths": [1, 1, 1, 1]}),
     "IJepaModel": (32, {}),
@@ -77,28 +68,10 @@ IMAGES = {
     ),
     "RegNetModel": (32, {**STAGES, "groups_width": 8, "embedding_size": 8}),
     "ResNetModel": (32, {**STAGES, "embedding_size": 8}),
-    "SegformerForSemanticSegmentation": (
-        64,
-        {
-            "depths": [1, 1, 1, 1],
-            "hidden_sizes": [8, 16, 24, 32],
-            "num_attention_heads": [1, 2, 2, 4],
-            "decoder_hidden_size": 16,
-        },
-    ),
+    "SegformerForSemanticSegmentation": (64, {**PYRAMID, "decoder_hidden_size": 16}),
     "SiglipVisionModel": (32, {}),
     "SwiftFormerModel": (64, {"image_size": 64}),
-    "SwinModel": (
-        64,
-        {
-            "image_size": 64,
-            "patch_size": 4,
-            "window_size": 4,
-            "depths": [2, 2],
-            "num_heads": [2, 4],
-            "embed_dim": 16,
-        },
-    ),
+    "SwinModel": (64, SWIN),
     "Swin2SRModel": (
         32,
         {
@@ -121,17 +94,7 @@ IMAGES = {
             "embed_dim": 16,
         },
     ),
-    "Swinv2Model": (
-        64,
-        {
-            "image_size": 64,
-            "patch_size": 4,
-            "window_size": 4,
-            "depths": [2, 2],
-            "num_heads": [2, 4],
-            "embed_dim": 16,
-        },
-    ),
+    "Swinv2Model": (64, SWIN),
     "TextNetModel": (64, {}),
     "UperNetForSemanticSegmentation": None,
     "ViTModel": (32, {}),
