@@ -6,17 +6,9 @@ import expanded_names
 import expanded_numeric
 import torch
 import torch.nn.functional as F
+from programs import Fn
 
 NAN, INF = float("nan"), float("inf")
-
-
-class Fn(torch.nn.Module):
-    def __init__(self, f):
-        super().__init__()
-        self.f = f
-
-    def forward(self, *args):
-        return tuple(torch.utils._pytree.tree_leaves(self.f(*args)))
 
 
 def floats(*shape):
@@ -183,25 +175,3 @@ def cases():
     for name, function, inputs in expanded_names.cases():
         yield name, Fn(function), inputs, None
     yield from expanded_numeric.cases()
-
-
-def judge(run, name, module, inputs, dynamic, folder):
-    torch.manual_seed(0)
-    source = folder / "expanded.pt2"
-    expected = torch.utils._pytree.tree_leaves(module.eval()(*inputs))
-    shapes = (
-        {"args": dynamic} if dynamic and isinstance(module, (Fn, expanded_numeric.Of)) else dynamic
-    )
-    torch.export.save(
-        torch.export.export(module, inputs, dynamic_shapes=shapes, strict=False), source
-    )
-    ours = folder / "expanded.pte", folder / "whole.pte"
-    run.lower([str(source)], ours[0])
-    run.lower(["--target", "sconce", str(source)], ours[1])
-    told = [("official runtime", run.load(ours[0]).load_method("forward").execute(list(inputs)))]
-    for path in ours:
-        told.append((f"this runtime, {path.name}", run.run_here(path, inputs, folder)))
-    for who, outputs in told:
-        assert isinstance(outputs, list), f"{who}: {outputs}"
-        for k, value in enumerate(expected):
-            run.check_value(outputs[k], value.detach(), f"{who}, output {k}")

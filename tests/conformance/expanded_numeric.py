@@ -2,20 +2,12 @@
 counts, factorisations of small matrices, regions of images. See expanded.py."""
 
 import torch
+from programs import Fn as Of
 import torch.nn.functional as F
 
 NAN, INF = float("nan"), float("inf")
 ROWS = torch.export.Dim("rows", min=1, max=9)
 ENDS = [0.0, -0.0, 1.0, -1.0, INF, -INF, NAN, 0.5, 2.0, 8.0, 1e-30, -1e-30, 30.0, 700.0]
-
-
-class Of(torch.nn.Module):
-    def __init__(self, f):
-        super().__init__()
-        self.f = f
-
-    def forward(self, *args):
-        return tuple(torch.utils._pytree.tree_leaves(self.f(*args)))
 
 
 def spread(low, high, dtype=torch.float32):

@@ -396,9 +396,9 @@ def judge_delegates(folder):
 
 
 def judge_expanded(case, folder):
-    import expanded
+    import programs
 
-    expanded.judge(sys.modules[__name__], *case, folder)
+    programs.judge(sys.modules[__name__], *case, folder)
 
 
 def judge_complex(case, folder):
