@@ -217,6 +217,7 @@ sc_x sc_expand_pinverse(sc_trace *t, const sc_x *a) {
     return pseudo_inverse(t, a[0], sc_x_float(t, 0), a[1]);
 }
 
+// (self, atol, rtol, hermitian)
 sc_x sc_expand_matrix_rank(sc_trace *t, const sc_x *a) {
     uint32_t rank = sc_x_rank(a[0]);
     if (!need_rank(t, a[0], 2)) return a[0];
@@ -225,6 +226,11 @@ sc_x sc_expand_matrix_rank(sc_trace *t, const sc_x *a) {
     sc_x x = read_as(t, a[0], a[3]), values = singular_values(t, x);
     sc_x least = smallest_counted(t, x, values, a[1], a[2]);
     return sc_f_sum(t, CALL(t, gt_Tensor, values, least), X_INTS(t, -1), false);
+}
+
+// (self, tol, hermitian)
+sc_x sc_expand_matrix_rank_tol(sc_trace *t, const sc_x *a) {
+    return sc_expand_matrix_rank(t, (const sc_x[]){a[0], a[1], sc_x_float(t, 0), a[2]});
 }
 
 // --- Norms and powers ---------------------------------------------------------------------------

@@ -35,6 +35,10 @@ static sc_x product(sc_trace *t, sc_x a, sc_x b, sc_x ends) {
         return sc_trace_fail(t, SC_ERR_SHAPE, NULL,
                              "grouped_mm takes no matrices of rank %u and %u with these offsets",
                              first, second);
+    if (sc_x_dtype_of(ends) != SC_DTYPE_I32)
+        return sc_trace_fail(t, SC_ERR_DTYPE, "Cast them: offs.to(torch.int32).",
+                             "the offsets of grouped_mm are int32, not %s",
+                             sc_dtype_name(sc_x_dtype_of(ends)));
     if (first == 2 && second == 3) return of_rows(t, a, b, ends);
     if (first == 2) return of_sums(t, a, b, ends);
     return swapped(t, of_rows(t, swapped(t, b), swapped(t, a), ends));

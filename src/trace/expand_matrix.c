@@ -57,18 +57,25 @@ static sc_x ones_of(sc_trace *t, sc_x rows, sc_x columns, sc_dtype dtype) {
     return CALL(t, eye_m, rows, columns, sc_x_dtype(t, dtype));
 }
 
-// (LU, pivots): [P, L, U]
-static sc_x unpacked(sc_trace *t, sc_x lu, sc_x pivots) {
-    if (!need_matrix(t, lu)) return X_LIST(t, lu, lu, lu);
+// The unit triangle below the diagonal, as wide as the smaller size.
+static sc_x lower_of(sc_trace *t, sc_x lu) {
     const int64_t m = sc_x_static_size(t, lu, -2), n = sc_x_static_size(t, lu, -1);
-    const sc_dtype dtype = sc_x_dtype_of(lu);
-    sc_x zero = sc_x_int(t, 0), rows = sc_x_int(t, m), least = sc_x_int(t, m < n ? m : n);
-    sc_x left = m < n ? sc_f_slice(t, lu, -1, zero, least) : lu;
-    sc_x right = n < m ? sc_f_slice(t, lu, -2, zero, least) : lu;
-    sc_x lower = CALL(t, tril, left, sc_x_int(t, -1));
-    lower = CALL(t, add_Tensor, lower, ones_of(t, rows, least, dtype));
-    sc_x upper = CALL(t, triu, right);
-    return X_LIST(t, permutation(t, pivots, rows, dtype), lower, upper);
+    sc_x rows = sc_x_int(t, m), least = sc_x_int(t, m < n ? m : n);
+    sc_x left = m < n ? sc_f_slice(t, lu, -1, sc_x_int(t, 0), least) : lu;
+    sc_x below = CALL(t, tril, left, sc_x_int(t, -1));
+    return CALL(t, add_Tensor, below, ones_of(t, rows, least, sc_x_dtype_of(lu)));
+}
+
+// The triangle above it, as high as the smaller size.
+static sc_x upper_of(sc_trace *t, sc_x lu) {
+    const int64_t m = sc_x_static_size(t, lu, -2), n = sc_x_static_size(t, lu, -1);
+    sc_x right = n < m ? sc_f_slice(t, lu, -2, sc_x_int(t, 0), sc_x_int(t, n)) : lu;
+    return CALL(t, triu, right);
+}
+
+static sc_x moves_of(sc_trace *t, sc_x lu, sc_x pivots) {
+    sc_x rows = sc_x_int(t, sc_x_static_size(t, lu, -2));
+    return permutation(t, pivots, rows, sc_x_dtype_of(lu));
 }
 
 // (A, pivot)
@@ -79,17 +86,19 @@ sc_x sc_expand_linalg_lu_factor(sc_trace *t, const sc_x *a) {
 
 // (A, pivot)
 sc_x sc_expand_linalg_lu(sc_trace *t, const sc_x *a) {
-    sc_x factors = CALL(t, linalg_lu_factor_ex, a[0], a[1], X_FALSE);
-    return unpacked(t, sc_x_at(t, factors, 0), sc_x_at(t, factors, 1));
+    if (!need_matrix(t, a[0])) return a[0];
+    sc_x factors = CALL(t, linalg_lu_factor_ex, a[0], a[1], X_FALSE), lu = sc_x_at(t, factors, 0);
+    sc_x lower = lower_of(t, lu), upper = upper_of(t, lu);
+    return X_LIST(t, moves_of(t, lu, sc_x_at(t, factors, 1)), lower, upper);
 }
 
 // (LU, pivots, unpack_data, unpack_pivots): what is not asked for is empty.
 sc_x sc_expand_lu_unpack(sc_trace *t, const sc_x *a) {
-    sc_x all = unpacked(t, a[0], a[1]), none = X_INTS(t, 0);
-    sc_x empty = sc_f_zeros(t, none, sc_x_dtype_of(a[0]));
-    bool data = sc_x_truth(a[2]);
-    return X_LIST(t, sc_x_truth(a[3]) ? sc_x_at(t, all, 0) : empty,
-                  data ? sc_x_at(t, all, 1) : empty, data ? sc_x_at(t, all, 2) : empty);
+    const bool data = sc_x_truth(a[2]), pivots = sc_x_truth(a[3]);
+    if (!need_matrix(t, a[0])) return a[0];
+    sc_x empty = data && pivots ? NULL : sc_f_zeros(t, X_INTS(t, 0), sc_x_dtype_of(a[0]));
+    sc_x lower = data ? lower_of(t, a[0]) : empty, upper = data ? upper_of(t, a[0]) : empty;
+    return X_LIST(t, pivots ? moves_of(t, a[0], a[1]) : empty, lower, upper);
 }
 
 static sc_x by_triangle(sc_trace *t, sc_x x, sc_x b, bool upper, bool unit) {
@@ -214,15 +223,6 @@ sc_x sc_expand_linalg_cond(sc_trace *t, const sc_x *a) {
 sc_x sc_expand_linalg_norm_str(sc_trace *t, const sc_x *a) {
     sc_x dims = sc_x_is_none(a[2]) ? X_INTS(t, 0, 1) : a[2];
     return CALL(t, linalg_matrix_norm_str_ord, a[0], a[1], dims, a[3], a[4]);
-}
-
-// (self, tol, hermitian)
-sc_x sc_expand_matrix_rank_tol(sc_trace *t, const sc_x *a) {
-    sc_x values = CALL(t, linalg_svdvals, a[0]), tol = a[1];
-    if (sc_x_is_tensor(tol) && sc_x_rank(tol)) tol = sc_f_unsqueeze(t, tol, -1);
-    sc_x above =
-        sc_x_is_tensor(tol) ? CALL(t, gt_Tensor, values, tol) : CALL(t, gt_Scalar, values, tol);
-    return sc_f_sum(t, above, X_INTS(t, -1), false);
 }
 
 // --- Tensors as matrices ------------------------------------------------------------------------

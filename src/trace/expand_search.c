@@ -1,35 +1,30 @@
 // Expansions of searches that start from a number, and of places whose count is given.
 #include "trace/expand.h"
 
-// The dtype that a number and a tensor have together.
-static sc_dtype together(sc_x number, sc_x x) {
-    return number->kind == SC_X_FLOAT && !sc_x_is_float(x) ? SC_DTYPE_F32 : sc_x_dtype_of(x);
-}
-
 // (sorted_sequence, self, out_int32, right, side, sorter)
 sc_x sc_expand_searchsorted_number(sc_trace *t, const sc_x *a) {
-    const sc_dtype dtype = together(a[1], a[0]);
+    const sc_dtype dtype = sc_f_dtype_beside(a[1], a[0]);
     sc_x number = sc_f_scalar(t, a[1], dtype);
     return CALL(t, searchsorted_Tensor, sc_f_to(t, a[0], dtype), number, a[2], a[3], a[4], a[5]);
 }
 
 // (self, boundaries, out_int32, right)
 sc_x sc_expand_bucketize_number(sc_trace *t, const sc_x *a) {
-    const sc_dtype dtype = together(a[0], a[1]);
+    const sc_dtype dtype = sc_f_dtype_beside(a[0], a[1]);
     sc_x number = sc_f_scalar(t, a[0], dtype);
     return CALL(t, bucketize_Tensor, number, sc_f_to(t, a[1], dtype), a[2], a[3]);
 }
 
 // (element, test_elements, assume_unique, invert)
 sc_x sc_expand_isin_number(sc_trace *t, const sc_x *a) {
-    const sc_dtype dtype = together(a[0], a[1]);
+    const sc_dtype dtype = sc_f_dtype_beside(a[0], a[1]);
     sc_x number = sc_f_scalar(t, a[0], dtype);
     return CALL(t, isin_Tensor_Tensor, number, sc_f_to(t, a[1], dtype), a[2], a[3]);
 }
 
 // (self, other)
 sc_x sc_expand_remainder_of_number(sc_trace *t, const sc_x *a) {
-    const sc_dtype dtype = together(a[0], a[1]);
+    const sc_dtype dtype = sc_f_dtype_beside(a[0], a[1]);
     return CALL(t, remainder_Tensor, sc_f_scalar(t, a[0], dtype), sc_f_to(t, a[1], dtype));
 }
 

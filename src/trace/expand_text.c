@@ -7,8 +7,9 @@
 //         | contiguous_format | preserve_format
 //
 // Besides operators there are: opmath(expr) and real(expr), which compute the expression on inputs
-// cast as PyTorch's elementwise wrappers cast them; scalar(v, x), a rank-0 tensor of x's dtype; and
-// dtype(x). Texts come from our own tables, so a mistake is reported as a defect of ours.
+// cast as PyTorch's elementwise wrappers cast them; scalar(v, x), a rank-0 tensor of x's dtype;
+// beside(v, x), one of the dtype that v and x promote to; and dtype(x). Texts come from our own
+// tables, so a mistake is reported as a defect of ours.
 #include "trace/expand.h"
 
 #include <math.h>
@@ -117,11 +118,13 @@ static sc_x eval_cast(text_eval *e, bool to_real) {
     return sc_f_to(e->t, result, dtype);
 }
 
-static sc_x eval_scalar(text_eval *e) {
+static sc_x eval_scalar(text_eval *e, bool promotes) {
     sc_x value = eval_expr(e);
-    if (!take(e, ',')) return wrong(e, "scalar needs a tensor to be like");
+    if (!take(e, ',')) return wrong(e, "a number needs a tensor to be like");
     sc_x like = eval_expr(e);
-    return e->t ? sc_f_scalar(e->t, value, sc_x_dtype_of(like)) : X_NONE;
+    if (!e->t) return X_NONE;
+    return sc_f_scalar(e->t, value,
+                       promotes ? sc_f_dtype_beside(value, like) : sc_x_dtype_of(like));
 }
 
 // --- Calls --------------------------------------------------------------------------------------
@@ -180,7 +183,9 @@ static sc_x eval_special(text_eval *e, sc_str name, bool *known) {
     else if (sc_str_is(name, "real"))
         result = eval_cast(e, true);
     else if (sc_str_is(name, "scalar"))
-        result = eval_scalar(e);
+        result = eval_scalar(e, false);
+    else if (sc_str_is(name, "beside"))
+        result = eval_scalar(e, true);
     else if (sc_str_is(name, "dtype"))
         result = made_code(e, SC_X_DTYPE, sc_x_dtype_of(eval_expr(e)));
     else

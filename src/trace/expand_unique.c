@@ -4,10 +4,6 @@
 // Slices are put in order column by column, from the last; so many of them at most.
 #define COLUMNS_MAX 64
 
-static sc_x first_of(sc_trace *t, sc_x x, int64_t start, sc_x end) {
-    return sc_f_slice(t, x, 0, sc_x_int(t, start), end);
-}
-
 // Rows, each a slice of x along the dim.
 static sc_x rows_of(sc_trace *t, sc_x x, int64_t dim) {
     sc_dim sizes[2];
@@ -19,14 +15,17 @@ static sc_x rows_of(sc_trace *t, sc_x x, int64_t dim) {
     return sc_f_reshape(t, x, sizes, 2);
 }
 
-// Does a row begin something new? The first one does.
+static sc_x numbered(sc_trace *t, sc_x rows) {
+    return sc_f_arange(t, sc_x_int(t, 0), sc_x_dim(t, sc_x_size(rows, 0)), SC_DTYPE_I64);
+}
+
+// Does a row begin something new? The first one does, if there is one.
 static sc_x beginnings(sc_trace *t, sc_x rows) {
-    sc_x differ =
-        CALL(t, ne_Tensor, first_of(t, rows, 1, X_NONE), first_of(t, rows, 0, sc_x_int(t, -1)));
+    sc_x zero = sc_x_int(t, 0), number = numbered(t, rows);
+    sc_x before = CALL(t, clamp, CALL(t, sub_Scalar, number, sc_x_int(t, 1)), zero);
+    sc_x differ = CALL(t, ne_Tensor, rows, CALL(t, index_select, rows, zero, before));
     if (sc_x_rank(rows) == 2) differ = CALL(t, any_dim, differ, sc_x_int(t, 1), X_FALSE);
-    sc_x one = sc_f_full(t, X_INTS(t, 1), X_TRUE, SC_DTYPE_BOOL);
-    sc_x parts[2] = {one, differ};
-    return sc_f_cat(t, parts, 2, 0);
+    return CALL(t, logical_or, differ, CALL(t, eq_Scalar, number, zero));
 }
 
 static sc_x groups(sc_trace *t, sc_x begins) {
@@ -36,14 +35,13 @@ static sc_x groups(sc_trace *t, sc_x begins) {
 
 // Where they begin, as a vector as long as the result is.
 static sc_x places(sc_trace *t, sc_x begins) {
-    sc_x all = sc_f_arange(t, sc_x_int(t, 0), sc_x_dim(t, sc_x_size(begins, 0)), SC_DTYPE_NONE);
-    return CALL(t, masked_select, all, begins);
+    return CALL(t, masked_select, numbered(t, begins), begins);
 }
 
-static sc_x lengths(sc_trace *t, sc_x starts, sc_x begins) {
-    sc_x size = sc_f_scalar(t, sc_x_dim(t, sc_x_size(begins, 0)), SC_DTYPE_I64);
-    sc_x parts[2] = {first_of(t, starts, 1, X_NONE), sc_f_unsqueeze(t, size, 0)};
-    return CALL(t, sub_Tensor, sc_f_cat(t, parts, 2, 0), starts);
+// How many rows there are of each number.
+static sc_x lengths(sc_trace *t, sc_x starts, sc_x number) {
+    sc_x zero = sc_x_int(t, 0), one = CALL(t, full_like, number, sc_x_int(t, 1));
+    return CALL(t, scatter_add, CALL(t, full_like, starts, zero), zero, number, one);
 }
 
 static sc_x none(sc_trace *t) { return sc_f_zeros(t, X_INTS(t, 0), SC_DTYPE_I64); }
@@ -64,13 +62,12 @@ sc_x sc_expand_unique_consecutive(sc_trace *t, const sc_x *a) {
     if (!has_rows(t, x, a[3], &dim)) return X_LIST(t, x, x, x);
     sc_x begins = beginnings(t, flat ? x : rows_of(t, x, dim)), starts = places(t, begins);
     sc_trace_take_size(t, starts, dim);
-    sc_x out = CALL(t, index_select, x, sc_x_int(t, dim), starts), inverse = none(t);
-    if (!flat || sc_x_truth(a[1])) {
-        inverse = groups(t, begins);
-        if (flat) inverse = CALL(t, view, inverse, sc_x_sizes(t, a[0], 0, SC_RANK_MAX));
-    }
-    bool counts = !flat || sc_x_truth(a[2]);
-    return X_LIST(t, out, inverse, counts ? lengths(t, starts, begins) : none(t));
+    sc_x out = CALL(t, index_select, x, sc_x_int(t, dim), starts);
+    const bool inverts = !flat || sc_x_truth(a[1]), counts = !flat || sc_x_truth(a[2]);
+    sc_x number = inverts || counts ? groups(t, begins) : none(t), inverse = number;
+    if (flat && inverts) inverse = CALL(t, view, number, sc_x_sizes(t, a[0], 0, SC_RANK_MAX));
+    return X_LIST(t, out, inverts ? inverse : none(t),
+                  counts ? lengths(t, starts, number) : none(t));
 }
 
 // An order in which no row comes before a smaller one; equal ones stay as they are.
@@ -101,7 +98,7 @@ sc_x sc_expand_unique_dim(sc_trace *t, const sc_x *a) {
     sc_x from = CALL(t, index_select, order, zero, starts);
     sc_x out = CALL(t, index_select, a[0], sc_x_int(t, dim), from);
     sc_x inverse = CALL(t, scatter_src, CALL(t, full_like, number, zero), zero, order, number);
-    return X_LIST(t, out, inverse, lengths(t, starts, begins));
+    return X_LIST(t, out, inverse, lengths(t, starts, number));
 }
 
 // (self, sorted, return_inverse)

@@ -16,6 +16,18 @@ sc_x sc_f_scalar(sc_trace *t, sc_x value, sc_dtype dtype) {
     return CALL(t, scalar_tensor, value, sc_x_dtype(t, dtype), X_STRIDED, X_CPU);
 }
 
+static sc_category category_of(sc_x number) {
+    if (number->kind == SC_X_FLOAT) return SC_CATEGORY_FLOAT;
+    return number->kind == SC_X_BOOL ? SC_CATEGORY_BOOL : SC_CATEGORY_INT;
+}
+
+sc_dtype sc_f_dtype_beside(sc_x number, sc_x tensor) {
+    sc_promotion p = {0};
+    sc_promotion_add_tensor(&p, sc_x_dtype_of(tensor), sc_x_rank(tensor) > 0);
+    sc_promotion_add_number(&p, category_of(number));
+    return sc_promotion_result(&p);
+}
+
 sc_x sc_f_arange(sc_trace *t, sc_x start, sc_x end, sc_dtype dtype) {
     sc_x given = dtype == SC_DTYPE_NONE ? X_NONE : sc_x_dtype(t, dtype);
     return CALL(t, arange_start_step, start, end, sc_x_int(t, 1), given, X_STRIDED, X_CPU, X_FALSE);

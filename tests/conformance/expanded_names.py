@@ -35,8 +35,42 @@ def rounding():
     )
 
 
+def numbers_first():
+    a, bools = torch.ops.aten, torch.tensor([True, False, True])
+    yield (
+        "number first",
+        lambda x, y: (
+            a.bitwise_and.Scalar_Tensor(3, x),
+            a.bitwise_or.Scalar_Tensor(2, x),
+            a.bitwise_xor.Scalar_Tensor(True, x),
+            a.bitwise_left_shift.Scalar_Tensor(3, x),
+            a.bitwise_right_shift.Scalar_Tensor(5, x),
+            a.remainder.Scalar_Tensor(2.5, x),
+            a.remainder.Scalar_Tensor(7, x | True),
+            a.bitwise_and.Scalar_Tensor(6, y),
+            a.remainder.Scalar_Tensor(7, y),
+            torch.searchsorted(x[1:], 2),
+        ),
+        (bools, torch.tensor([3, 5, 7], dtype=torch.int8)),
+    )
+
+
+def runs():
+    """What finds equal neighbours, also where the data has none."""
+    for name, least in (("some", 0), ("no", 9)):
+        yield (
+            f"unique_consecutive of {name} rows",
+            lambda x, least=least: torch.unique_consecutive(
+                x[x > least], return_inverse=True, return_counts=True
+            ),
+            (torch.tensor([3, 3, 0, 1, 1, 1]),),
+        )
+
+
 def cases():
     """name, function, inputs"""
+    yield from numbers_first()
+    yield from runs()
     x, numbers = torch.randn(4, 6), torch.arange(6.0)
     yield from volumes()
     yield from rounding()

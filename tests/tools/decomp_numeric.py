@@ -212,3 +212,28 @@ WHOLE = torch.arange(12, dtype=torch.int32).reshape(3, 4)
 number("addmv_whole", lambda x, y: torch.addmv(y[:3], x, y, alpha=1.5, beta=2.5), WHOLE, WHOLE[1])
 number("baddbmm_whole", lambda x: torch.baddbmm(x[None], x[None], x[None], alpha=1.5, beta=2.5),
        WHOLE[:, :3])
+
+# A number and a tensor promote to what is neither's where the tensor's category is lower.
+OPS, BITS = torch.ops.aten, torch.tensor([True, False, True])
+number("number_bits", lambda x, y: (
+    OPS.bitwise_and.Scalar_Tensor(3, x), OPS.bitwise_or.Scalar_Tensor(2, x),
+    OPS.bitwise_xor.Scalar_Tensor(True, x), OPS.bitwise_left_shift.Scalar_Tensor(3, x),
+    OPS.bitwise_right_shift.Scalar_Tensor(5, x), OPS.bitwise_and.Scalar_Tensor(6, y)),
+    BITS, torch.tensor([3, 5, 7], dtype=torch.int8))
+number("number_remainder", lambda x, y: (
+    OPS.remainder.Scalar_Tensor(2.5, x), OPS.remainder.Scalar_Tensor(7, x | True),
+    OPS.remainder.Scalar_Tensor(7.5, y), OPS.remainder.Scalar_Tensor(7, y)),
+    BITS, torch.tensor([3, 5, 2], dtype=torch.int8))
+number("number_in_bools", lambda x: (torch.searchsorted(x, 2), OPS.bucketize.Scalar(2, x)),
+       torch.tensor([False, True]))
+TRIANGLE = torch.tensor([[1.0, 99.0], [0.5, 1.0]])
+number("matrix_rank_symmetric", lambda x: (
+    L.matrix_rank(x, tol=1.2, hermitian=True), L.matrix_rank(x, tol=-1.0),
+    L.matrix_rank(x, tol=x[1]), L.matrix_rank(x[:0], tol=1.0)), TRIANGLE)
+# Of what is not asked for nothing is computed, nor refused for its size.
+LU = torch.rand(257, 257)
+number("lu_unpack_data", lambda x: torch.lu_unpack(x, torch.ones(257, dtype=torch.int32),
+                                                   unpack_pivots=False)[1], LU)
+number("lu_unpack_pivots", lambda x, p: torch.lu_unpack(x, p,
+                                                        unpack_data=False)[0],
+       SPD[0, :3], torch.tensor([3, 2, 3], dtype=torch.int32))
