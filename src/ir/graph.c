@@ -346,3 +346,12 @@ void sc_where_set_node(sc_ctx *ctx, const sc_node *node) {
     ctx->where.op = sc_str_from(node->op->name);
     ctx->where.stack_trace = node->meta.stack_trace;
 }
+
+void sc_where_set_origin(sc_ctx *ctx, const sc_node *node) {
+    sc_where_set_node(ctx, node);
+    if (!node || !node->op || !node->meta.origin) return;
+    const sc_str origin = sc_name_str(node->meta.origin);
+    if (sc_str_equal(origin, ctx->where.node)) return;
+    ctx->where.node = origin;
+    ctx->where.op = (sc_str){0};
+}

@@ -1,6 +1,7 @@
 // Every size must have a largest value, or no memory can be planned for it. Reports dimensions of
-// inputs without one, and failing that the results whose size is unbounded. Largest values that
-// come to more bytes than can be counted are told of once for a method, whatever is made with them.
+// inputs without one, and failing that the first result of each size without one, by its name in
+// the user's program. Largest values that come to more bytes than can be counted are told of once
+// for a method, whatever is made with them.
 #include "passes/passes.h"
 
 typedef struct open_symbols {
@@ -10,12 +11,17 @@ typedef struct open_symbols {
     bool bounded;  // those that have a maximum, instead of those that have none
 } open_symbols;
 
+static bool contains(const open_symbols *all, const sc_symbol *symbol) {
+    for (uint32_t i = 0; i < all->list.count; i++)
+        if (all->list.data[i] == symbol) return true;
+    return false;
+}
+
 static void add_open(void *user, sc_symbol *symbol) {
     open_symbols *open = user;
     if ((symbol->range.max != SC_DIM_INF) != open->bounded) return;
     open->is_ours = open->is_ours || symbol->is_fresh;
-    for (uint32_t i = 0; i < open->list.count; i++)
-        if (open->list.data[i] == symbol) return;
+    if (contains(open, symbol)) return;
     sc_vec_push(open->arena, &open->list, symbol);
 }
 
@@ -69,6 +75,7 @@ static sc_status report_input(sc_ctx *ctx, const sc_value *value, uint32_t dim) 
     return SC_ERR_UNBOUNDED;
 }
 
+// What the size is of: where the node is the user's own its result, and else what it was made of.
 static void report_result(sc_ctx *ctx, const sc_node *node, const sc_value *value) {
     sc_mark mark = sc_arena_mark(ctx->scratch);
     open_symbols open = {.arena = ctx->scratch};
@@ -77,9 +84,12 @@ static void report_result(sc_ctx *ctx, const sc_node *node, const sc_value *valu
     visit_sizes(value, &open);
     add_advice(&hint, &open);
     sc_sb_add_text(&hint, "with torch._check(size <= ...), or Dim(name, max=...).");
-    sc_where_set_node(ctx, node);
+    sc_where_set_origin(ctx, node);
+    const bool is_own = ctx->where.op.size > 0;
+    const sc_str name = is_own ? sc_name_str(value->name) : ctx->where.node;
     sc_report(ctx, SC_ERROR, SC_ERR_UNBOUNDED, sc_sb_terminate(&hint),
-              "the size of '%s' (%s) has no maximum", value->name->text, node->op->name);
+              "the size of '" SC_STR_FMT "'%s%s%s has no maximum", SC_STR_ARG(name),
+              is_own ? " (" : "", is_own ? node->op->name : "", is_own ? ")" : "");
     sc_arena_rewind(ctx->scratch, mark);
 }
 
@@ -90,7 +100,20 @@ typedef struct checking {
     sc_status status;
     const sc_value *large;  // the first of them
     uint32_t more;
+    open_symbols told;  // of results that were reported
 } checking;
+
+// Is the size made of symbols that were told of already?
+static bool is_told(sc_ctx *ctx, const checking *c, const sc_value *value) {
+    sc_mark mark = sc_arena_mark(ctx->scratch);
+    open_symbols open = {.arena = ctx->scratch};
+    visit_sizes(value, &open);
+    bool told = open.list.count > 0;
+    for (uint32_t i = 0; i < open.list.count; i++)
+        told = told && contains(&c->told, open.list.data[i]);
+    sc_arena_rewind(ctx->scratch, mark);
+    return told;
+}
 
 static bool note_large(sc_ctx *ctx, checking *c, const sc_value *value) {
     uint64_t bytes;
@@ -148,15 +171,17 @@ static sc_status check_results(sc_ctx *ctx, sc_graph *graph, void *user) {
             const sc_value *value = node->outs[i];
             if (value->type != SC_VALUE_TENSOR || sc_spec_bytes_max(&value->spec, &bytes)) continue;
             if (note_large(ctx, c, value)) continue;
-            report_result(ctx, node, value);
             c->status = SC_ERR_UNBOUNDED;
+            if (is_told(ctx, c, value)) continue;
+            report_result(ctx, node, value);
+            visit_sizes(value, &c->told);
         }
     }
     return SC_OK;
 }
 
 sc_status sc_pass_bounds(sc_ctx *ctx, sc_method *method) {
-    checking c = {0};
+    checking c = {.told = {.arena = ctx->scratch}};
     check_inputs(ctx, method, &c);
     if (c.status == SC_OK) SC_TRY(sc_graphs_visit(ctx, method->graph, check_results, &c));
     return c.large ? fail_large(ctx, &c) : c.status;

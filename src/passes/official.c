@@ -166,7 +166,7 @@ static void note_growth(sc_ctx *ctx, sc_method *method, uint64_t before) {
     const uint64_t after = sc_peak_bytes(method->graph, &at);
     if (after / 2 <= before || before == 0 || after < PAGE_BYTES) return;
     sc_where_set_method(ctx, method);
-    if (at) sc_where_set_node(ctx, at);
+    if (at) sc_where_set_origin(ctx, at);
     sc_report(ctx, SC_NOTE, SC_ERR_MEMORY,
               "Lower it with the target sconce if only Sconce runs it.",
               "what was expanded for the official runtime needs about %llu bytes at once, not %llu",

@@ -78,6 +78,8 @@ typedef struct sc_pt2_importer {
 void sc_pt2_importer_init(sc_pt2_importer *imp, sc_ctx *ctx, sc_arena *work, sc_method *method);
 // The dtype of a number in the document; SC_DTYPE_NONE when there is none.
 sc_dtype sc_pt2_dtype(const sc_pt2_importer *imp, int64_t code);
+// What is said of the others: of them, too, PyTorch's name.
+sc_status sc_pt2_refuse_dtype(sc_ctx *ctx, sc_str what, int64_t code);
 
 // A graph while it is read. Names are the file's.
 typedef struct sc_pt2_scope {

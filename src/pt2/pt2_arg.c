@@ -157,8 +157,7 @@ static sc_status read_scalar_type(sc_pt2_scope *scope, const sc_json *json, sc_a
     if (!sc_json_i64(json, &code)) return fail_tag(scope, SC_STR("as_scalar_type"));
     sc_dtype dtype = sc_pt2_dtype(scope->imp, code);
     if (dtype == SC_DTYPE_NONE)
-        return sc_fail(scope->imp->ctx, SC_ERR_DTYPE, NULL, "dtype %lld is not supported",
-                       (long long)code);
+        return sc_pt2_refuse_dtype(scope->imp->ctx, SC_STR("an argument"), code);
     *out = sc_arg_dtype(dtype);
     return SC_OK;
 }

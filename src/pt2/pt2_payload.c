@@ -43,6 +43,11 @@ static sc_status check_rank(sc_ctx *ctx, sc_str name, uint32_t rank) {
     return SC_OK;
 }
 
+static sc_status refuse_dtype(sc_ctx *ctx, sc_str name, int64_t code) {
+    return sc_pt2_refuse_dtype(
+        ctx, sc_str_format(ctx->scratch, "'" SC_STR_FMT "'", SC_STR_ARG(name)), code);
+}
+
 // --- torch.save ----------------------------------------------------------------------------------
 
 static const char *class_name(sc_arena *work, const sc_pickle_value *value) {
@@ -75,9 +80,7 @@ static sc_status from_pickle(sc_ctx *ctx, sc_arena *work, sc_str name, const sc_
         .offset = tensor->storage_offset,
         .requires_grad = tensor->requires_grad,
     };
-    if (p->dtype == SC_DTYPE_NONE)
-        return sc_fail(ctx, SC_ERR_DTYPE, NULL,
-                       "'" SC_STR_FMT "' has a dtype that is not supported", SC_STR_ARG(name));
+    if (p->dtype == SC_DTYPE_NONE) return refuse_dtype(ctx, name, tensor->dtype);
     if (tensor->storage && !tensor->storage->missing) p->storage = tensor->storage->extent;
     return check_storage(ctx, name, p);
 }
@@ -161,9 +164,7 @@ static sc_status read_meta(sc_ctx *ctx, sc_arena *work, sc_str name, const sc_js
         return fail_meta(ctx, name);
     sc_json_bool(f[META_GRAD].value, &p->requires_grad);
     p->dtype = sc_dtype_from_pt2(dtype);
-    if (p->dtype == SC_DTYPE_NONE)
-        return sc_fail(ctx, SC_ERR_DTYPE, NULL,
-                       "'" SC_STR_FMT "' has a dtype that is not supported", SC_STR_ARG(name));
+    if (p->dtype == SC_DTYPE_NONE) return refuse_dtype(ctx, name, dtype);
     if (sc_json_i64(f[META_LAYOUT].value, &layout) && layout != LAYOUT_STRIDED)
         return sc_fail(ctx, SC_ERR_UNSUPPORTED, "Make it dense before torch.export: x.to_dense().",
                        "'" SC_STR_FMT "' is a sparse tensor", SC_STR_ARG(name));

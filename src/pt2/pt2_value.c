@@ -21,6 +21,14 @@ sc_dtype sc_pt2_dtype(const sc_pt2_importer *imp, int64_t code) {
     return imp->is_serde ? sc_dtype_from_serde(code) : sc_dtype_from_pt2(code);
 }
 
+sc_status sc_pt2_refuse_dtype(sc_ctx *ctx, sc_str what, int64_t code) {
+    enum { FLOAT8_E8M0FNU = 33 };
+    char number[24];
+    snprintf(number, sizeof number, "%lld", (long long)code);
+    return sc_fail(ctx, SC_ERR_DTYPE, NULL, SC_STR_FMT " has dtype %s, which is not supported",
+                   SC_STR_ARG(what), code == FLOAT8_E8M0FNU ? "float8_e8m0fnu" : number);
+}
+
 sc_str sc_pt2_keep(sc_pt2_importer *imp, const sc_json *string) {
     if (!string || string->kind != SC_JSON_STRING || string->size == 0) return SC_STR("");
     sc_str *known = sc_map_get(&imp->texts, sc_json_raw(string));
@@ -161,9 +169,7 @@ static sc_status check_meta(const sc_pt2_importer *imp, const sc_json_field *f, 
                        "a tensor has %u dimensions, and at most %d are taken", sizes->size,
                        SC_RANK_MAX);
     *dtype = sc_pt2_dtype(imp, code);
-    if (*dtype == SC_DTYPE_NONE)
-        return sc_fail(ctx, SC_ERR_DTYPE, NULL, "a tensor has dtype %lld, which is not supported",
-                       (long long)code);
+    if (*dtype == SC_DTYPE_NONE) return sc_pt2_refuse_dtype(ctx, SC_STR("a tensor"), code);
     if (sc_json_i64(f[META_LAYOUT].value, &layout) && layout != LAYOUT_STRIDED)
         return sc_fail(ctx, SC_ERR_UNSUPPORTED,
                        "Keep tensors dense in the model: leave out to_sparse() and the like.",

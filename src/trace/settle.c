@@ -46,6 +46,14 @@ static verdict compare(const sc_spec *derived, const sc_spec *recorded) {
     return SAME;
 }
 
+// Another float dtype comes of torch.autocast around torch.export, which the file does not tell.
+static const char *hint_of(const sc_spec *recorded, sc_x x) {
+    const sc_dtype dtype = sc_x_dtype_of(x);
+    const bool is_cast = x->kind == SC_X_TENSOR && dtype != recorded->dtype &&
+                         sc_dtype_is_float(dtype) && sc_dtype_is_float((sc_dtype)recorded->dtype);
+    return is_cast ? "Export again, with no torch.autocast open around torch.export." : NULL;
+}
+
 static sc_status mismatch(sc_trace *t, const sc_value *recorded, sc_x x, bool is_error) {
     sc_sb text;
     sc_sb_init(&text, t->ctx->scratch);
@@ -59,7 +67,9 @@ static sc_status mismatch(sc_trace *t, const sc_value *recorded, sc_x x, bool is
     else
         sc_sb_add_text(&text, "not a tensor");
     sc_sb_add_text(&text, " by its expansion");
-    if (is_error) return sc_fail(t->ctx, SC_ERR_MISMATCH, NULL, "%s", sc_sb_terminate(&text));
+    if (is_error)
+        return sc_fail(t->ctx, SC_ERR_MISMATCH, hint_of(&recorded->spec, x), "%s",
+                       sc_sb_terminate(&text));
     sc_report(t->ctx, SC_NOTE, SC_ERR_MISMATCH,
               "Ignore this: the file counts, and the results are the same.", "%s",
               sc_sb_terminate(&text));

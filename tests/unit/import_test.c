@@ -224,7 +224,7 @@ static const fault model_faults[] = {
     {"\"p_w\": {\"dtype\": 7", "\"p_w\": {\"dtype\": 6", SC_ERR_CORRUPT,
      "'w' is stored with a different shape or dtype than the graph has"},
     {"\"x\": {\"dtype\": 7", "\"x\": {\"dtype\": 33", SC_ERR_DTYPE,
-     "a tensor has dtype 33, which is not supported"},
+     "a tensor has dtype float8_e8m0fnu, which is not supported"},
     {"\"x\": {\"dtype\": 7", "\"z\": {\"dtype\": 7", SC_ERR_CORRUPT,
      "the input 'x' has no description"},
     {"\"x\": {\"dtype\": 7", "\"p_w\": {\"dtype\": 7", SC_ERR_CORRUPT,
@@ -257,7 +257,7 @@ static const fault config_faults[] = {
      "'w' needs 28 bytes, but the file has 24"},
     {"\"strides\": [{\"as_int\": 2}", "\"strides\": [{\"as_int\": -2}", SC_ERR_FORMAT,
      "malformed tensor_meta of 'w'"},
-    {"\"dtype\": 7", "\"dtype\": 0", SC_ERR_DTYPE, "'w' has a dtype that is not supported"},
+    {"\"dtype\": 7", "\"dtype\": 0", SC_ERR_DTYPE, "'w' has dtype 0, which is not supported"},
     {"\"tensor_meta\": {", "\"x\": {", SC_ERR_UNSUPPORTED, "'w' is an object, not a plain tensor"},
     {META(INT("3") ", " INT("2"), INT("2") ", " INT("1")),
      META(INT("1099511627776") ", " INT("2"), INT("0") ", " INT("1")), SC_ERR_LIMIT,
@@ -445,7 +445,8 @@ TEST_CASES(import_keeps_calls_that_are_not_supported) {
         {"{\"as_complex\": {\"real\": 0.0, \"imag\": 1.0}}",
          "aten::mm is not supported for complex numbers",
          "Compute with x.real and x.imag, and put the results together with torch.complex()."},
-        {"{\"as_scalar_type\": 99}", "aten::mm cannot be imported: dtype 99 is not supported",
+        {"{\"as_scalar_type\": 99}",
+         "aten::mm cannot be imported: an argument has dtype 99, which is not supported",
          "Cast the inputs to a supported dtype."}};
     for (size_t i = 0; i < SC_COUNT_OF(cases); i++) {
         if (!test_case("%zu", i)) continue;
