@@ -86,6 +86,15 @@ sc_x sc_expand_native_batch_norm(sc_trace *t, const sc_x *a) {
     return X_LIST(t, sc_x_at(t, out, 0), sc_x_at(t, out, 1), sc_x_at(t, out, 2));
 }
 
+// Without running statistics, too, those of the batch are taken.
+sc_x sc_expand_old_batch_norm(sc_trace *t, const sc_x *a) {
+    if (sc_x_is_tensor(a[3]) && sc_x_is_tensor(a[4])) return sc_expand_native_batch_norm(t, a);
+    if (!sc_x_truth(a[5]))
+        return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL,
+                             "native_batch_norm in eval mode needs running statistics");
+    return CALL(t, _native_batch_norm_legit_no_stats, a[0], a[1], a[2], X_TRUE, a[6], a[7]);
+}
+
 // What a running statistic becomes: the old one fades by what the batch's own gets.
 static sc_x mixed(sc_trace *t, sc_x running, sc_x batch, double momentum) {
     sc_x old = sc_f_to(t, running, sc_x_dtype_of(batch));

@@ -81,6 +81,59 @@ sc_x sc_expand_repeat_interleave_tensor(sc_trace *t, const sc_x *a) {
     return CALL(t, index_select, x, dim, rows);
 }
 
+// How a reduction is called elsewhere, and what it starts from.
+typedef struct segment_rule {
+    const char *name, *reduce;
+    double from;
+} segment_rule;
+
+static const segment_rule segment_rules[] = {{"sum", "sum", 0},
+                                             {"mean", "sum", 0},
+                                             {"max", "amax", -INFINITY},
+                                             {"min", "amin", INFINITY},
+                                             {"prod", "prod", 1}};
+
+static const segment_rule *rule_of(sc_x name) {
+    for (size_t i = 0; name->kind == SC_X_STR && i < SC_COUNT_OF(segment_rules); i++)
+        if (sc_str_is(name->str, segment_rules[i].name)) return &segment_rules[i];
+    return NULL;
+}
+
+// Of no rows the mean is NaN, or what was given to start from.
+static sc_x mean_of(sc_trace *t, sc_x sum, sc_x lengths, bool is_given) {
+    sc_dim sizes[SC_RANK_MAX];
+    for (uint32_t i = 0; i < sc_x_rank(sum); i++)
+        sizes[i] = i ? sc_dim_int(1) : sc_x_size(sum, 0);
+    sc_x by = sc_f_view(t, sc_f_to(t, lengths, sc_x_dtype_of(sum)), sizes, sc_x_rank(sum));
+    if (is_given) by = CALL(t, clamp, by, sc_x_int(t, 1));
+    return CALL(t, div_Tensor, sum, by);
+}
+
+// (data, reduce, lengths, indices, offsets, axis, unsafe, initial): of rows that lie behind each
+// other
+sc_x sc_expand_segment_reduce(sc_trace *t, const sc_x *a) {
+    const segment_rule *rule = rule_of(a[1]);
+    const uint32_t rank = sc_x_rank(a[0]);
+    const bool is_given = sc_x_is_number(a[7]);
+    sc_dim sizes[SC_RANK_MAX], ones[SC_RANK_MAX];
+    if (!rule || !sc_x_is_tensor(a[2]) || sc_x_rank(a[2]) != 1 || sc_x_is_tensor(a[3]) ||
+        sc_x_is_tensor(a[4]) || sc_x_number(a[5], -1) != 0 || rank == 0 || !sc_x_is_float(a[0]))
+        return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Give lengths of the runs of axis 0.",
+                             "segment_reduce takes floats, and a vector of lengths");
+    for (uint32_t i = 0; i < rank; i++) {
+        sizes[i] = i ? sc_x_size(a[0], i) : sc_x_size(a[2], 0);
+        ones[i] = i ? sc_dim_int(1) : sc_x_size(a[0], 0);
+    }
+    sc_x ends = CALL(t, cumsum, sc_f_to(t, a[2], SC_DTYPE_I64), sc_x_int(t, 0));
+    sc_x runs = sc_f_view(t, sc_f_runs(t, ends, ones[0]), ones, rank);
+    runs = CALL(t, expand, runs, sc_x_sizes(t, a[0], 0, SC_RANK_MAX));
+    sc_x from = sc_x_float(t, is_given ? sc_x_real(a[7], 0) : rule->from);
+    sc_x out = sc_f_full(t, sc_x_dims(t, sizes, rank), from, sc_x_dtype_of(a[0]));
+    out = CALL(t, scatter_reduce_two, out, sc_x_int(t, 0), runs, a[0],
+               sc_x_str(t, rule->reduce), X_TRUE);
+    return sc_str_is(a[1]->str, "mean") ? mean_of(t, out, a[2], is_given) : out;
+}
+
 // How many of `columns` the row holds, below a diagonal or above it.
 static int64_t row_length(int64_t row, int64_t columns, int64_t offset, bool is_upper) {
     int64_t cut = sc_min_i64(sc_max_i64(row + offset + !is_upper, 0), columns);

@@ -48,6 +48,40 @@ sc_x sc_expand_embedding_renorm(sc_trace *t, const sc_x *a) {
     return CALL(t, index_put, a[0], X_LIST(t, at), scaled, X_FALSE);
 }
 
+// Where elements lie that are `strides` apart in memory, from `offset` on; they end before `end`.
+static sc_x places_apart(sc_trace *t, const int64_t *sizes, const int64_t *strides, uint32_t rank,
+                         int64_t offset, int64_t end) {
+    sc_x places = sc_f_full(t, sc_x_ints(t, NULL, 0), sc_x_int(t, offset), SC_DTYPE_I64);
+    int64_t last = offset;
+    for (uint32_t i = 0; i < rank; i++) {
+        last += sizes[i] > 0 ? (sizes[i] - 1) * strides[i] : 0;
+        if (sizes[i] < 0 || strides[i] < 0 || last >= end)
+            return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL,
+                                 "as_strided_scatter reaches beyond its tensor");
+        sc_x steps = sc_f_arange(t, sc_x_int(t, 0), sc_x_int(t, sizes[i]), SC_DTYPE_I64);
+        steps = CALL(t, mul_Scalar, steps, sc_x_int(t, strides[i]));
+        places = CALL(t, add_Tensor, sc_f_unsqueeze(t, places, -1), steps);
+    }
+    return places;
+}
+
+// (self, src, size, stride, storage_offset)
+sc_x sc_expand_as_strided_scatter(sc_trace *t, const sc_x *a) {
+    int64_t sizes[SC_RANK_MAX], strides[SC_RANK_MAX];
+    const uint32_t rank = sc_x_int_list(t, a[2], sizes, SC_RANK_MAX);
+    const int64_t offset = sc_x_is_none(a[4]) ? 0 : sc_x_small(t, a[4], -1);
+    const sc_dim all = sc_x_numel(t, a[0]);
+    if (sc_x_int_list(t, a[3], strides, SC_RANK_MAX) != rank || offset < 0 ||
+        !sc_dim_is_int(all) || offset >= all.value || !sc_x_is_contiguous(t, a[0]))
+        return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Call x.contiguous() before it.",
+                             "as_strided_scatter needs a contiguous tensor of known size");
+    sc_x places = places_apart(t, sizes, strides, rank, offset, all.value), flat = X_INTS(t, -1);
+    sc_x into = CALL(t, view, a[0], flat), src = CALL(t, reshape, a[1], flat);
+    places = CALL(t, view, places, flat);
+    into = CALL(t, index_put, into, X_LIST(t, places), sc_f_to(t, src, sc_x_dtype_of(a[0])));
+    return CALL(t, view, into, sc_x_sizes(t, a[0], 0, SC_RANK_MAX));
+}
+
 sc_x sc_expand_index_fill(sc_trace *t, const sc_x *a) {
     sc_x x = a[0], value = a[3];
     uint32_t dim = sc_x_wrap(t, a[1], sc_x_rank(x)), rank = sc_x_rank(x) ? sc_x_rank(x) : 1;

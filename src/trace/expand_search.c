@@ -47,9 +47,10 @@ sc_x sc_expand_nonzero_static(sc_trace *t, const sc_x *a) {
         if (!sc_mul_i64(count, sizes[i] = sc_x_static_size(t, a[0], i), &count) ||
             count > INT32_MAX)
             return sc_trace_fail(t, SC_ERR_LIMIT, NULL, "nonzero_static of too large a tensor");
-    if (rank == 0 || rows < 1 || count < 1)
-        return sc_trace_fail(t, SC_ERR_UNSUPPORTED, NULL,
-                             "nonzero_static needs a tensor with elements, and rows to fill");
+    if (rows < 0) return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "nonzero_static of %lld rows",
+                                       (long long)rows);
+    if (rank == 0 || rows == 0 || count == 0)
+        return sc_f_full(t, X_INTS(t, rows, rank), a[2], SC_DTYPE_I64);
     sc_dim flat = sc_dim_int(count);
     sc_x found = CALL(t, ne_Scalar, sc_f_reshape(t, a[0], &flat, 1), zero);
     sc_x number = CALL(t, cumsum, sc_f_to(t, found, SC_DTYPE_I64), zero);

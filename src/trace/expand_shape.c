@@ -256,6 +256,38 @@ sc_x sc_expand_hsplit(sc_trace *t, const sc_x *a) {
     return CALL(t, tensor_split_sections, a[0], a[1], dim);
 }
 
+// In so many chunks along a dim, zeros in the last, and each chunk in a row.
+static sc_x in_chunks(sc_trace *t, sc_x x, uint32_t dim, int64_t chunks) {
+    const int64_t size = sc_x_static_size(t, x, dim), each = (size + chunks - 1) / chunks;
+    const uint32_t rank = sc_x_rank(x);
+    int64_t pad[2 * SC_RANK_MAX] = {0};
+    sc_dim sizes[SC_RANK_MAX + 2], row = sc_dim_int(each);
+    pad[2 * (rank - 1 - dim) + 1] = each * chunks - size;
+    if (each * chunks > size)
+        x = CALL(t, constant_pad_nd, x, sc_x_ints(t, pad, 2 * (rank - dim)), sc_x_int(t, 0));
+    for (uint32_t i = 0; i < dim; i++) sizes[i] = sc_x_size(x, i);
+    for (uint32_t i = dim + 1; i < rank; i++) row = sc_trace_mul(t, row, sc_x_size(x, i));
+    sizes[dim] = sc_dim_int(chunks);
+    sizes[dim + 1] = row;
+    return sc_f_reshape(t, x, sizes, dim + 2);
+}
+
+// (tensors, dim, num_chunks): chunk by chunk beside each other
+sc_x sc_expand_chunk_cat(sc_trace *t, const sc_x *a) {
+    const uint32_t count = a[0]->kind == SC_X_LIST ? a[0]->count : 0;
+    const int64_t chunks = sc_x_small(t, a[2], 0);
+    sc_x *rows = sc_new_array(t->arena, sc_x, count + 1);
+    uint32_t dim = count ? sc_x_wrap(t, a[1], sc_x_rank(a[0]->items[0])) : 0;
+    for (uint32_t i = 0; i < count && t->status == SC_OK; i++) {
+        if (chunks < 1 || sc_x_rank(a[0]->items[i]) <= dim || dim + 2 > SC_RANK_MAX)
+            return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "_chunk_cat needs dims and chunks");
+        rows[i] = in_chunks(t, a[0]->items[i], dim, chunks);
+    }
+    if (count == 0 || t->status != SC_OK)
+        return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "_chunk_cat needs tensors");
+    return sc_f_cat(t, rows, count, dim + 1);
+}
+
 // One slice each, and only then the squeezes.
 sc_x sc_expand_unbind(sc_trace *t, const sc_x *a) {
     uint32_t dim = sc_x_wrap(t, a[1], sc_x_rank(a[0]));

@@ -4,6 +4,7 @@ compared with what PyTorch computes."""
 
 import expanded_names
 import expanded_numeric
+import expanded_special
 import torch
 import torch.nn.functional as F
 from programs import Fn
@@ -172,6 +173,6 @@ def cases():
     yield "cropped", Fn(lambda x: F.pad(x, (-1, 2, -2, -1), value=3.0)), (rows,), None
     yield "empty", Fn(lambda x: torch.empty_like(x.t()).copy_(x.t()) * 2), (rows,), None
     yield "randperm", Fn(lambda x: torch.sort(torch.randperm(9))[0] + x), (whole(5, 9),), None
-    for name, function, inputs in expanded_names.cases():
+    for name, function, inputs in (*expanded_names.cases(), *expanded_special.cases()):
         yield name, Fn(function), inputs, None
     yield from expanded_numeric.cases()

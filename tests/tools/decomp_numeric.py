@@ -1,6 +1,8 @@
 """Counting, quantiles, losses of margins, special functions, linear algebra by factorisations. Core
 graphs are ours: PyTorch keeps most of these, or has several operators where we have one."""
 
+import math
+
 import torch
 from torch import nn
 import torch.nn.functional as F
@@ -237,3 +239,36 @@ number("lu_unpack_data", lambda x: torch.lu_unpack(x, torch.ones(257, dtype=torc
 number("lu_unpack_pivots", lambda x, p: torch.lu_unpack(x, p,
                                                         unpack_data=False)[0],
        SPD[0, :3], torch.tensor([3, 2, 3], dtype=torch.int32))
+
+# Special functions that PyTorch has kernels for, and no runtime.
+WIDE = torch.cat([torch.linspace(-1.4, 1.4, 15), torch.tensor([0.0, 1.0, -1.0])])
+POLYNOMIALS = [f"{base}_polynomial_{kind}" for base, kinds in (
+    ("chebyshev", "tuvw"), ("shifted_chebyshev", "tuvw"), ("hermite", ("h", "he")),
+    ("laguerre", "l"), ("legendre", "p")) for kind in kinds]
+for name in POLYNOMIALS:
+    number(f"special_{name}", lambda x, f=getattr(torch.special, name): tuple(
+        f(x, n) for n in (-1, 0, 1, 2.9, 5, 10)), WIDE)
+number("hermite_limit", lambda x: (
+    torch.special.hermite_polynomial_h(x, 129), torch.special.hermite_polynomial_he(x, 129)), (3,))
+number("polynomial_of_integers", lambda x: torch.special.legendre_polynomial_p(x, 3),
+       torch.arange(4))
+number("special_airy_ai", torch.special.airy_ai, torch.cat([
+    torch.linspace(-20, 12, 65), torch.tensor([0.0, 2.09, -2.09, 104.0, math.inf, math.nan])]))
+number("special_zeta_number", lambda x: (
+    torch.special.zeta(x + 1, 2), torch.special.zeta(3.0, x)), POS)
+number("as_strided_scatter", lambda x, y: torch.as_strided_scatter(x, y, (2, 3), (6, 2), 1), A,
+       (2, 3))
+number("chunk_cat", lambda x, y: torch.ops.aten._chunk_cat([x, y], 0, 3), (5, 2, 2), (4, 3))
+number("new_empty_strided",
+       lambda x: x.new_empty_strided((2, 3), (1, 2), dtype=torch.int64).copy_(x[:2, :3]), A)
+number("native_batch_norm", lambda x, m: (
+    torch.ops.aten.native_batch_norm(x, None, m, m, m.exp(), False, 0.1, 1e-5)[0],
+    torch.ops.aten.native_batch_norm(x, m, None, None, None, True, 0.1, 1e-5)), (4, 6), (6,))
+for how in ("sum", "mean", "max", "min", "prod"):
+    number(f"segment_{how}", lambda x, n, how=how: (
+        torch.segment_reduce(x, how, lengths=n),
+        torch.segment_reduce(x[:, 0], how, lengths=n, initial=0.5)), (4, 6),
+        torch.tensor([1, 0, 3]))
+number("nonzero_static_nowhere", lambda x: (
+    torch.nonzero_static(x[0, 0], size=2), torch.nonzero_static(x[:0], size=2),
+    torch.nonzero_static(x, size=0)), A)

@@ -4,6 +4,7 @@
 #ifndef SC_OFFICIAL_H
 #define SC_OFFICIAL_H
 
+#include "trace/arithmetic.h"
 #include "trace/trace.h"
 
 typedef struct sc_official {
@@ -39,7 +40,6 @@ sc_x sc_o_places(sc_trace *t, sc_dim count, uint32_t dim, uint32_t rank);
 sc_x sc_o_not(sc_trace *t, sc_x x);
 sc_x sc_o_and(sc_trace *t, sc_x x, sc_x y);
 sc_x sc_o_or(sc_trace *t, sc_x x, sc_x y);
-sc_x sc_o_where(sc_trace *t, sc_x condition, sc_x x, sc_x y);
 // x where it holds, else a number of x's dtype.
 sc_x sc_o_where_else(sc_trace *t, sc_x condition, sc_x x, sc_x number);
 // The least number of the dtype: -inf of floats.

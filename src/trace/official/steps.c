@@ -43,10 +43,6 @@ sc_x sc_o_not(sc_trace *t, sc_x x) { return CALL(t, logical_not, x); }
 sc_x sc_o_and(sc_trace *t, sc_x x, sc_x y) { return CALL(t, logical_and, x, y); }
 sc_x sc_o_or(sc_trace *t, sc_x x, sc_x y) { return CALL(t, logical_or, x, y); }
 
-sc_x sc_o_where(sc_trace *t, sc_x condition, sc_x x, sc_x y) {
-    return CALL(t, where_self, condition, x, y);
-}
-
 sc_x sc_o_where_else(sc_trace *t, sc_x condition, sc_x x, sc_x number) {
     return sc_o_where(t, condition, x, sc_f_scalar(t, number, sc_x_dtype_of(x)));
 }

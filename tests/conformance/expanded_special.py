@@ -1,0 +1,73 @@
+"""Special functions without a kernel on either runtime, and what is left of rows and memory. See
+expanded.py."""
+
+import torch
+
+NAN, INF = float("nan"), float("inf")
+ENDS = torch.tensor([0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -3.0])
+DEGREES = -1, 0, 1, 2, 3.7, 7, 12
+FAMILIES = {"chebyshev": "tuvw", "shifted_chebyshev": "tuvw", "hermite": ("h", "he"),
+            "laguerre": "l", "legendre": "p"}  # fmt: skip
+
+
+def polynomials():
+    x = torch.cat([torch.linspace(-1.2, 1.3, 40), ENDS])
+    for base, kinds in FAMILIES.items():
+        for kind in kinds:
+            f = getattr(torch.special, f"{base}_polynomial_{kind}")
+            # float64, in which sums that cancel keep what a float32 has
+            yield (
+                f"{base}_polynomial_{kind}",
+                lambda x, y, f=f: tuple(f(x, n) for n in DEGREES) + (f(y, 2),),
+                (x.double(), x),
+            )
+
+
+def runs():
+    x, lengths = torch.randn(7, 3), torch.tensor([2, 0, 4, 1])
+    yield (
+        "segment_reduce",
+        lambda x, n: tuple(
+            torch.segment_reduce(x, how, lengths=n, initial=initial)
+            for how in ("sum", "mean", "max", "min", "prod")
+            for initial in (None, 1.5)
+        ),
+        (x, lengths),
+    )
+
+
+def cases():
+    """name, function, inputs"""
+    x, ends = torch.randn(4, 6), torch.tensor([0.0, 2.09, -2.09, 8.4, 104.0, INF, -INF, NAN])
+    yield from polynomials()
+    yield from runs()
+    wide = torch.cat([torch.linspace(-30, 15, 91), ends])
+    yield (
+        "airy_ai",
+        lambda x, y: (torch.special.airy_ai(x), torch.special.airy_ai(y)),
+        (wide.double(), wide),
+    )
+    yield (
+        "zeta number",
+        lambda x: (torch.special.zeta(x.abs() + 2, 2), torch.special.zeta(3.0, x.abs() + 0.5)),
+        (x,),
+    )
+    yield (
+        "as_strided_scatter",
+        lambda x, y: torch.as_strided_scatter(x, y, (2, 3), (6, 2), 1),
+        (x, torch.randn(2, 3)),
+    )
+    yield (
+        "chunk_cat",
+        lambda x, y: torch.ops.aten._chunk_cat([x, y], 0, 3),
+        (torch.randn(5, 2, 2), torch.randn(4, 3)),
+    )
+    yield (
+        "native_batch_norm",
+        lambda x, m: (
+            torch.ops.aten.native_batch_norm(x, None, m, m, m.exp(), False, 0.1, 1e-5)[0],
+            torch.ops.aten.native_batch_norm(x, m, None, None, None, True, 0.1, 1e-5),
+        ),
+        (x, torch.randn(6)),
+    )
+    yield "nonzero_static nowhere", lambda x: torch.nonzero_static(x[0, 0], size=2) + 1, (x,)
