@@ -102,8 +102,7 @@ static const segment_rule *rule_of(sc_x name) {
 // Of no rows the mean is NaN, or what was given to start from.
 static sc_x mean_of(sc_trace *t, sc_x sum, sc_x lengths, bool is_given) {
     sc_dim sizes[SC_RANK_MAX];
-    for (uint32_t i = 0; i < sc_x_rank(sum); i++)
-        sizes[i] = i ? sc_dim_int(1) : sc_x_size(sum, 0);
+    for (uint32_t i = 0; i < sc_x_rank(sum); i++) sizes[i] = i ? sc_dim_int(1) : sc_x_size(sum, 0);
     sc_x by = sc_f_view(t, sc_f_to(t, lengths, sc_x_dtype_of(sum)), sizes, sc_x_rank(sum));
     if (is_given) by = CALL(t, clamp, by, sc_x_int(t, 1));
     return CALL(t, div_Tensor, sum, by);
@@ -129,8 +128,8 @@ sc_x sc_expand_segment_reduce(sc_trace *t, const sc_x *a) {
     runs = CALL(t, expand, runs, sc_x_sizes(t, a[0], 0, SC_RANK_MAX));
     sc_x from = sc_x_float(t, is_given ? sc_x_real(a[7], 0) : rule->from);
     sc_x out = sc_f_full(t, sc_x_dims(t, sizes, rank), from, sc_x_dtype_of(a[0]));
-    out = CALL(t, scatter_reduce_two, out, sc_x_int(t, 0), runs, a[0],
-               sc_x_str(t, rule->reduce), X_TRUE);
+    out = CALL(t, scatter_reduce_two, out, sc_x_int(t, 0), runs, a[0], sc_x_str(t, rule->reduce),
+               X_TRUE);
     return sc_str_is(a[1]->str, "mean") ? mean_of(t, out, a[2], is_given) : out;
 }
 

@@ -55,9 +55,8 @@ sc_x sc_expand_new_empty(sc_trace *t, const sc_x *a) {
 }
 
 sc_x sc_expand_new_empty_strided(sc_trace *t, const sc_x *a) {
-    return CALL(t, empty_strided, a[1], a[2],
-                sc_x_dtype(t, dtype_or(a[3], sc_x_dtype_of(a[0]))), given_or(a[4], X_STRIDED),
-                given_or(a[5], X_CPU), given_or(a[6], X_FALSE));
+    return CALL(t, empty_strided, a[1], a[2], sc_x_dtype(t, dtype_or(a[3], sc_x_dtype_of(a[0]))),
+                given_or(a[4], X_STRIDED), given_or(a[5], X_CPU), given_or(a[6], X_FALSE));
 }
 
 sc_x sc_expand_empty_like(sc_trace *t, const sc_x *a) {

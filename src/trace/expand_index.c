@@ -71,8 +71,8 @@ sc_x sc_expand_as_strided_scatter(sc_trace *t, const sc_x *a) {
     const uint32_t rank = sc_x_int_list(t, a[2], sizes, SC_RANK_MAX);
     const int64_t offset = sc_x_is_none(a[4]) ? 0 : sc_x_small(t, a[4], -1);
     const sc_dim all = sc_x_numel(t, a[0]);
-    if (sc_x_int_list(t, a[3], strides, SC_RANK_MAX) != rank || offset < 0 ||
-        !sc_dim_is_int(all) || offset >= all.value || !sc_x_is_contiguous(t, a[0]))
+    if (sc_x_int_list(t, a[3], strides, SC_RANK_MAX) != rank || offset < 0 || !sc_dim_is_int(all) ||
+        offset >= all.value || !sc_x_is_contiguous(t, a[0]))
         return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Call x.contiguous() before it.",
                              "as_strided_scatter needs a contiguous tensor of known size");
     sc_x places = places_apart(t, sizes, strides, rank, offset, all.value), flat = X_INTS(t, -1);

@@ -47,8 +47,9 @@ sc_x sc_expand_nonzero_static(sc_trace *t, const sc_x *a) {
         if (!sc_mul_i64(count, sizes[i] = sc_x_static_size(t, a[0], i), &count) ||
             count > INT32_MAX)
             return sc_trace_fail(t, SC_ERR_LIMIT, NULL, "nonzero_static of too large a tensor");
-    if (rows < 0) return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "nonzero_static of %lld rows",
-                                       (long long)rows);
+    if (rows < 0)
+        return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "nonzero_static of %lld rows",
+                             (long long)rows);
     if (rank == 0 || rows == 0 || count == 0)
         return sc_f_full(t, X_INTS(t, rows, rank), a[2], SC_DTYPE_I64);
     sc_dim flat = sc_dim_int(count);

@@ -25,11 +25,26 @@ def _(x):
     return torch.empty_like(x)
 
 
-def chebyshev(x, n=3):
-    before, now = torch.ones_like(x), x
-    for _ in range(n - 1):
-        before, now = now, 2 * x * now - before
-    return now
+@torch.library.custom_op("flash_attn::_flash_attn_forward", mutates_args=())
+def flash(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+    return F.scaled_dot_product_attention(q, k, v)
+
+
+@torch.library.custom_op("flash_attn::_flash_attn_varlen_forward", mutates_args=())
+def flash_runs(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+    return F.scaled_dot_product_attention(q, k, v)
+
+
+flash.register_fake(lambda q, k, v: torch.empty_like(q))
+flash_runs.register_fake(lambda q, k, v: torch.empty_like(q))
+EIGHT = torch.rand(2, 16, 32).to(torch.float8_e4m3fn)
+
+
+def experts(x):
+    w = EIGHT.transpose(-1, -2)
+    ends = torch.full((2,), 8, dtype=torch.int32).cumsum(0, dtype=torch.int32)
+    ones = torch.ones(16), torch.ones(2, 16)
+    return torch._scaled_grouped_mm(x, w, *ones, offs=ends, out_dtype=torch.bfloat16)
 
 
 def frexp(x):
@@ -78,9 +93,34 @@ def bounded_zeros(n):
     return torch.zeros(size) + 1
 
 
+def bounded(x, most=16):
+    torch._check(x.shape[0] <= most)
+    return x
+
+
+f8 = torch.float8_e4m3fn
+one = torch.tensor(1.0)
+scaled = (
+    lambda x: torch._scaled_mm(x.to(f8), x.to(f8).t(), one, one, out_dtype=torch.float32),
+    lambda x: (x.to(f8).float() @ x.to(f8).t().float()) * one * one,
+)
 CASES = {
     "custom_op": (lambda x: torch.ops.mylib.swish(x), lambda x: x * torch.sigmoid(x), (x,)),
-    "chebyshev": (lambda x: torch.special.chebyshev_polynomial_t(x, 3), chebyshev, (x,)),
+    "chebyshev": (
+        lambda x, n: torch.special.chebyshev_polynomial_t(x, n),
+        lambda x, n: torch.special.chebyshev_polynomial_t(x, 3) + 0 * n,
+        (x, torch.tensor(3)),
+    ),
+    "eig": (
+        lambda x: torch.linalg.eig(x @ x.T)[0].real.sort()[0],
+        lambda x: torch.linalg.eigh(x @ x.T)[0],
+        (a,),
+    ),
+    "decomposed_eigvals": (
+        lambda x: torch.ops.aten._linalg_eigvals(x @ x.T).real.sort()[0],
+        lambda x: torch.linalg.eigvalsh(x @ x.T),
+        (a,),
+    ),
     "eigvals": (
         lambda x: torch.linalg.eigvals(x @ x.T).real.sort()[0],
         lambda x: torch.linalg.eigvalsh(x @ x.T),
@@ -94,6 +134,22 @@ CASES = {
         "other",
     ),
     "geqrf": (lambda x: torch.geqrf(x)[0].triu(), lambda x: torch.linalg.qr(x)[1], (a,)),
+    "binomial": (lambda x: torch.binomial(x, x * 0), lambda x: x * 0, (x.abs(),), None, "other"),
+    "gamma": (lambda x: torch._standard_gamma(x), lambda x, d: d + 0 * x, (x.exp(), x), None, "other"),
+    "dirichlet": (
+        lambda x: torch._sample_dirichlet(x),
+        lambda x, d: d + 0 * x,
+        (x.exp(), x),
+        None,
+        "other",
+    ),
+    "rrelu": (
+        lambda x: torch.ops.aten.rrelu_with_noise_functional(x, x, 0.1, 0.3, True)[0],
+        lambda x: F.rrelu(x, 0.1, 0.3),
+        (x,),
+        None,
+        "other",
+    ),
     "poisson": (lambda x: torch.poisson(x.abs()) + x, lambda x, d: d + x, (x, x), None, "other"),
     "frexp": (lambda x: tuple(torch.frexp(x)), frexp, (x,)),
     "histogram": (
@@ -102,8 +158,8 @@ CASES = {
         (v,),
     ),
     "segment_reduce": (
+        lambda x: torch.segment_reduce(x[:, 0], "sum", offsets=torch.tensor([0, 2, 4])),
         lambda x: torch.segment_reduce(x[:, 0], "sum", lengths=torch.tensor([2, 2])),
-        lambda x: torch.zeros(2).index_add(0, torch.tensor([0, 0, 1, 1]), x[:, 0]),
         (x,),
     ),
     "fill_diagonal_": (
@@ -111,9 +167,9 @@ CASES = {
         lambda x: x.masked_fill(torch.eye(4, dtype=torch.bool), 0),
         (a,),
     ),
-    "zeta": (
-        lambda x: torch.special.zeta(x.abs() + 2, 1.0),
-        lambda x: torch.special.zeta(x.abs() + 2, torch.tensor(1.0)),
+    "xlogy": (
+        lambda x: torch.special.xlogy(x.abs(), 2.0),
+        lambda x: torch.special.xlogy(x.abs(), torch.tensor(2.0)),
         (x,),
     ),
     "size_sqrt": (
@@ -163,6 +219,24 @@ CASES = {
         "other",
     ),
     "vmap": (lambda x: torch.vmap(lambda y: y * y.sum())(x), lambda x: x * x.sum(1, True), (x,)),
-    "airy": (lambda x: torch.special.airy_ai(x) + 1, lambda x, y: y + 1, (x, x), None, "other"),
+    "flash": (flash, F.scaled_dot_product_attention, (image, image, image)),
+    "flash_runs": (flash_runs, F.scaled_dot_product_attention, (image, image, image)),
+    "experts": (
+        experts,
+        lambda x: torch.bmm(x.float()[None], x.float()[None].transpose(-1, -2)),
+        (EIGHT[0],),
+        None,
+        "other",
+    ),
+    "open_counts": (
+        lambda x: torch.bincount(x) + 1,
+        lambda x: bounded(torch.bincount(x)) + 1,
+        (torch.tensor([1, 4, 4, 7]),),
+    ),
+    "open_rows": (
+        lambda x, n: x.repeat_interleave(n, 0) * 2,
+        lambda x, n: bounded(x.repeat_interleave(n, 0)) * 2,
+        (x, torch.tensor([1, 0, 2, 3])),
+    ),
     "open_size": (zeros, bounded_zeros, (torch.tensor(2),)),
 }

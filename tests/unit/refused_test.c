@@ -74,6 +74,24 @@ TEST_CASES(what_is_refused_says_what_to_write) {
     check_file("refused/programs.ir", true, 20);
 }
 
+// Every row of the table is what some program is told.
+TEST(all_advice_is_given) {
+    static const struct {
+        const char *name, *hint;
+    } rows[] = {
+#define FOREIGN(name, hint) {name, hint},
+#include "ops/foreign.def"
+#undef FOREIGN
+    };
+    size_t bytes;
+    char *text = test_read("refused/programs.ir", &bytes);
+    for (size_t i = 0; i < SC_COUNT_OF(rows); i++) {
+        const char *start = test_format("%.*s", (int)strcspn(rows[i].name, "*"), rows[i].name);
+        if (!strstr(text, start)) FAIL("no program of tests/refused has %s", rows[i].name);
+        if (!strstr(text, rows[i].hint)) FAIL("nobody is told: %s", rows[i].hint);
+    }
+}
+
 TEST_CASES(what_is_advised_lowers) {
     CHECK_OK(sc_ops_init());
     check_file("refused/advised.ir", false, 20);
