@@ -135,7 +135,13 @@ CASES = {
     ),
     "geqrf": (lambda x: torch.geqrf(x)[0].triu(), lambda x: torch.linalg.qr(x)[1], (a,)),
     "binomial": (lambda x: torch.binomial(x, x * 0), lambda x: x * 0, (x.abs(),), None, "other"),
-    "gamma": (lambda x: torch._standard_gamma(x), lambda x, d: d + 0 * x, (x.exp(), x), None, "other"),
+    "gamma": (
+        lambda x: torch._standard_gamma(x),
+        lambda x, d: d + 0 * x,
+        (x.exp(), x),
+        None,
+        "other",
+    ),
     "dirichlet": (
         lambda x: torch._sample_dirichlet(x),
         lambda x, d: d + 0 * x,
