@@ -143,7 +143,7 @@ static int64_t row_length(int64_t row, int64_t columns, int64_t offset, bool is_
 static sc_x triangle(sc_trace *t, const sc_x *a, bool is_upper) {
     int64_t rows = sc_x_small(t, a[0], 0), columns = sc_x_small(t, a[1], 0);
     int64_t offset = sc_x_small(t, a[2], 0), total = 0;
-    sc_dtype dtype = a[3]->kind == SC_X_DTYPE ? (sc_dtype)a[3]->code : SC_DTYPE_I64;
+    sc_dtype dtype = sc_x_dtype_or(a[3], SC_DTYPE_I64);
     if (rows < 0 || columns < 0 || rows > 65536)
         return sc_trace_fail(t, SC_ERR_LIMIT, NULL, "the indices of a triangle of %lld rows",
                              (long long)rows);

@@ -3,10 +3,6 @@
 
 #include "trace/expand.h"
 
-static sc_dtype dtype_or(sc_x given, sc_dtype otherwise) {
-    return given->kind == SC_X_DTYPE ? (sc_dtype)given->code : otherwise;
-}
-
 static sc_x given_or(sc_x given, sc_x otherwise) { return sc_x_is_none(given) ? otherwise : given; }
 
 // --- Constants ----------------------------------------------------------------------------------
@@ -19,15 +15,15 @@ static sc_x filled(sc_trace *t, sc_x sizes, int64_t value, sc_dtype dtype, sc_x 
 }
 
 sc_x sc_expand_zeros(sc_trace *t, const sc_x *a) {
-    return filled(t, a[0], 0, dtype_or(a[1], SC_DTYPE_F32), a[2], a[3], a[4]);
+    return filled(t, a[0], 0, sc_x_dtype_or(a[1], SC_DTYPE_F32), a[2], a[3], a[4]);
 }
 
 sc_x sc_expand_ones(sc_trace *t, const sc_x *a) {
-    return filled(t, a[0], 1, dtype_or(a[1], SC_DTYPE_F32), a[2], a[3], a[4]);
+    return filled(t, a[0], 1, sc_x_dtype_or(a[1], SC_DTYPE_F32), a[2], a[3], a[4]);
 }
 
 static sc_x like(sc_trace *t, const sc_x *a, int64_t value) {
-    sc_dtype dtype = dtype_or(a[1], sc_x_dtype_of(a[0]));
+    sc_dtype dtype = sc_x_dtype_or(a[1], sc_x_dtype_of(a[0]));
     sc_x number = dtype == SC_DTYPE_BOOL ? sc_x_bool(value != 0) : sc_x_int(t, value);
     sc_x format = given_or(a[5], sc_x_format(t, SC_MEMORY_FORMAT_PRESERVE));
     return CALL(t, full_like, a[0], number, a[1], a[2], a[3], given_or(a[4], X_FALSE), format);
@@ -37,31 +33,33 @@ sc_x sc_expand_zeros_like(sc_trace *t, const sc_x *a) { return like(t, a, 0); }
 sc_x sc_expand_ones_like(sc_trace *t, const sc_x *a) { return like(t, a, 1); }
 
 sc_x sc_expand_new_zeros(sc_trace *t, const sc_x *a) {
-    return filled(t, a[1], 0, dtype_or(a[2], sc_x_dtype_of(a[0])), a[3], a[4], a[5]);
+    return filled(t, a[1], 0, sc_x_dtype_or(a[2], sc_x_dtype_of(a[0])), a[3], a[4], a[5]);
 }
 
 sc_x sc_expand_new_ones(sc_trace *t, const sc_x *a) {
-    return filled(t, a[1], 1, dtype_or(a[2], sc_x_dtype_of(a[0])), a[3], a[4], a[5]);
+    return filled(t, a[1], 1, sc_x_dtype_or(a[2], sc_x_dtype_of(a[0])), a[3], a[4], a[5]);
 }
 
 sc_x sc_expand_new_full(sc_trace *t, const sc_x *a) {
-    return CALL(t, full, a[1], a[2], sc_x_dtype(t, dtype_or(a[3], sc_x_dtype_of(a[0]))),
+    return CALL(t, full, a[1], a[2], sc_x_dtype(t, sc_x_dtype_or(a[3], sc_x_dtype_of(a[0]))),
                 given_or(a[4], X_STRIDED), given_or(a[5], X_CPU), given_or(a[6], X_FALSE));
 }
 
 sc_x sc_expand_new_empty(sc_trace *t, const sc_x *a) {
-    return CALL(t, empty_memory_format, a[1], sc_x_dtype(t, dtype_or(a[2], sc_x_dtype_of(a[0]))),
-                given_or(a[3], X_STRIDED), given_or(a[4], X_CPU), given_or(a[5], X_FALSE));
+    return CALL(t, empty_memory_format, a[1],
+                sc_x_dtype(t, sc_x_dtype_or(a[2], sc_x_dtype_of(a[0]))), given_or(a[3], X_STRIDED),
+                given_or(a[4], X_CPU), given_or(a[5], X_FALSE));
 }
 
 sc_x sc_expand_new_empty_strided(sc_trace *t, const sc_x *a) {
-    return CALL(t, empty_strided, a[1], a[2], sc_x_dtype(t, dtype_or(a[3], sc_x_dtype_of(a[0]))),
-                given_or(a[4], X_STRIDED), given_or(a[5], X_CPU), given_or(a[6], X_FALSE));
+    return CALL(t, empty_strided, a[1], a[2],
+                sc_x_dtype(t, sc_x_dtype_or(a[3], sc_x_dtype_of(a[0]))), given_or(a[4], X_STRIDED),
+                given_or(a[5], X_CPU), given_or(a[6], X_FALSE));
 }
 
 sc_x sc_expand_empty_like(sc_trace *t, const sc_x *a) {
     const sc_spec *spec = sc_x_spec(a[0]);
-    sc_x dtype = sc_x_dtype(t, dtype_or(a[1], sc_x_dtype_of(a[0])));
+    sc_x dtype = sc_x_dtype(t, sc_x_dtype_or(a[1], sc_x_dtype_of(a[0])));
     sc_x layout = given_or(a[2], X_STRIDED), device = given_or(a[3], X_CPU);
     sc_x pin = given_or(a[4], X_FALSE), sizes = sc_x_sizes(t, a[0], 0, SC_RANK_MAX);
     if (a[5]->kind == SC_X_FORMAT && a[5]->code != SC_MEMORY_FORMAT_PRESERVE)
@@ -84,107 +82,6 @@ sc_x sc_expand_zero(sc_trace *t, const sc_x *a) {
     sc_x value = sc_x_dtype_of(a[0]) == SC_DTYPE_BOOL ? X_FALSE : sc_x_int(t, 0);
     return CALL(t, full_like, a[0], value, X_NONE, X_NONE, X_NONE, X_FALSE,
                 sc_x_format(t, SC_MEMORY_FORMAT_PRESERVE));
-}
-
-sc_x sc_expand_bernoulli(sc_trace *t, const sc_x *a) {
-    sc_x dtype = sc_x_dtype(t, sc_x_dtype_of(a[0]));
-    sc_x random = CALL(t, rand, sc_x_sizes(t, a[0], 0, SC_RANK_MAX), dtype, X_NONE, X_CPU, X_FALSE);
-    return sc_f_to(t, CALL(t, lt_Tensor, random, a[0]), sc_x_dtype_of(a[0]));
-}
-
-// --- Random numbers -----------------------------------------------------------------------------
-
-// Evenly from [0, 1), as large as `like`.
-static sc_x evenly(sc_trace *t, sc_x like) {
-    sc_x dtype = sc_x_dtype(t, sc_x_is_float(like) ? sc_x_dtype_of(like) : SC_DTYPE_F32);
-    return CALL(t, rand, sc_x_sizes(t, like, 0, SC_RANK_MAX), dtype, X_STRIDED, X_CPU, X_FALSE);
-}
-
-// (self, p): 1 with that probability.
-sc_x sc_expand_bernoulli_p(sc_trace *t, const sc_x *a) {
-    double p = sc_x_real(a[1], 0.5);
-    if (!(p >= 0 && p <= 1))
-        return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL,
-                             "bernoulli needs a probability, and %g is none", p);
-    return sc_f_to(t, CALL(t, lt_Scalar, evenly(t, a[0]), a[1]), sc_x_dtype_of(a[0]));
-}
-
-sc_x sc_expand_bernoulli_(sc_trace *t, const sc_x *a) {
-    sc_trace_assign(t, a[0], CALL(t, bernoulli_p, a[0], a[1], a[2]));
-    return a[0];
-}
-
-sc_x sc_expand_bernoulli_tensor(sc_trace *t, const sc_x *a) {
-    sc_x p = CALL(t, expand, a[1], sc_x_sizes(t, a[0], 0, SC_RANK_MAX));
-    return sc_f_to(t, CALL(t, lt_Tensor, evenly(t, a[0]), p), sc_x_dtype_of(a[0]));
-}
-
-sc_x sc_expand_exponential(sc_trace *t, const sc_x *a) {
-    sc_x log = CALL(t, log1p, CALL(t, neg, evenly(t, a[0])));
-    return CALL(t, div_Scalar, CALL(t, neg, log), a[1]);
-}
-
-// 1 for the first success of trials that succeed with probability p, 2 for the second, ...
-sc_x sc_expand_geometric(sc_trace *t, const sc_x *a) {
-    double p = sc_x_real(a[1], 0);
-    if (!(p > 0 && p < 1))
-        return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "geometric needs a probability, not %g", p);
-    sc_dtype dtype = sc_x_is_float(a[0]) ? sc_x_dtype_of(a[0]) : SC_DTYPE_F32;
-    sc_x x = CALL(t, rand, sc_x_sizes(t, a[0], 0, SC_RANK_MAX), sc_x_dtype(t, dtype), X_STRIDED,
-                  X_CPU, X_FALSE);
-    x = CALL(t, div_Scalar, CALL(t, log1p, CALL(t, neg, x)), sc_x_float(t, log1p(-p)));
-    x = CALL(t, clamp, CALL(t, ceil, x), sc_x_int(t, 1));
-    return sc_f_to(t, x, sc_x_dtype_of(a[0]));
-}
-
-// (self, median, sigma)
-sc_x sc_expand_cauchy(sc_trace *t, const sc_x *a) {
-    const double pi = 3.14159265358979323846;
-    sc_x x = CALL(t, sub_Scalar, evenly(t, a[0]), sc_x_float(t, 0.5));
-    x = CALL(t, tan, CALL(t, mul_Scalar, x, sc_x_float(t, pi)));
-    return CALL(t, add_Scalar, CALL(t, mul_Scalar, x, a[2]), a[1]);
-}
-
-sc_x sc_expand_randint_like(sc_trace *t, const sc_x *a) {
-    sc_x dtype = sc_x_dtype(t, dtype_or(a[2], sc_x_dtype_of(a[0])));
-    return CALL(t, randint, a[1], sc_x_sizes(t, a[0], 0, SC_RANK_MAX), dtype);
-}
-
-sc_x sc_expand_randint_like_low(sc_trace *t, const sc_x *a) {
-    sc_x dtype = sc_x_dtype(t, dtype_or(a[3], sc_x_dtype_of(a[0])));
-    return CALL(t, randint_low, a[1], a[2], sc_x_sizes(t, a[0], 0, SC_RANK_MAX), dtype);
-}
-
-static sc_x normal(sc_trace *t, sc_x sizes, sc_dtype dtype, sc_x mean, sc_x std) {
-    sc_x x = CALL(t, randn, sizes, sc_x_dtype(t, dtype), X_STRIDED, X_CPU, X_FALSE);
-    x = sc_x_is_tensor(std) ? CALL(t, mul_Tensor, x, std) : CALL(t, mul_Scalar, x, std);
-    return sc_x_is_tensor(mean) ? CALL(t, add_Tensor, x, mean) : CALL(t, add_Scalar, x, mean);
-}
-
-// (mean, std, size, generator, dtype)
-sc_x sc_expand_normal_floats(sc_trace *t, const sc_x *a) {
-    return normal(t, a[2], dtype_or(a[4], SC_DTYPE_F32), a[0], a[1]);
-}
-
-// (mean, std), one of them or both a tensor.
-sc_x sc_expand_normal_tensors(sc_trace *t, const sc_x *a) {
-    sc_x mean = a[0], std = a[1], like = sc_x_is_tensor(mean) ? mean : std;
-    if (sc_x_is_tensor(mean) && sc_x_is_tensor(std)) {
-        sc_x both = CALL(t, broadcast_tensors, X_LIST(t, mean, std));
-        like = sc_x_at(t, both, 0);
-    }
-    return normal(t, sc_x_sizes(t, like, 0, SC_RANK_MAX), sc_x_dtype_of(like), mean, std);
-}
-
-// (self, mean, std) of the logarithm
-sc_x sc_expand_log_normal(sc_trace *t, const sc_x *a) {
-    sc_x sizes = sc_x_sizes(t, a[0], 0, SC_RANK_MAX);
-    return CALL(t, exp, normal(t, sizes, sc_x_dtype_of(a[0]), a[1], a[2]));
-}
-
-sc_x sc_expand_normal_(sc_trace *t, const sc_x *a) {
-    sc_trace_assign(t, a[0], CALL(t, normal_functional, a[0], a[1], a[2], a[3]));
-    return a[0];
 }
 
 // --- Ranges -------------------------------------------------------------------------------------
@@ -259,12 +156,12 @@ static sc_x ramp(sc_trace *t, const sc_x *a, sc_dtype dtype) {
 }
 
 sc_x sc_expand_linspace(sc_trace *t, const sc_x *a) {
-    return ramp(t, a, dtype_or(a[3], SC_DTYPE_F32));
+    return ramp(t, a, sc_x_dtype_or(a[3], SC_DTYPE_F32));
 }
 
 // (start, end, steps, base, dtype): powers, in double precision until the last.
 sc_x sc_expand_logspace(sc_trace *t, const sc_x *a) {
-    sc_dtype dtype = dtype_or(a[4], SC_DTYPE_F32);
+    sc_dtype dtype = sc_x_dtype_or(a[4], SC_DTYPE_F32);
     sc_x ends[3] = {a[0], a[1], a[2]};
     for (int i = 0; i < 2 && sc_dtype_is_integral(dtype, true); i++)
         if (sc_x_is_tensor(ends[i]) || sc_x_is_number(ends[i]))
@@ -290,7 +187,7 @@ static sc_x eye(sc_trace *t, sc_x rows, sc_x columns, sc_x dtype) {
     sc_x row = sc_f_arange(t, sc_x_int(t, 0), rows, index);
     sc_x column = sc_f_arange(t, sc_x_int(t, 0), columns, index);
     return sc_f_to(t, CALL(t, eq_Tensor, sc_f_unsqueeze(t, row, -1), column),
-                   dtype_or(dtype, SC_DTYPE_F32));
+                   sc_x_dtype_or(dtype, SC_DTYPE_F32));
 }
 
 sc_x sc_expand_eye(sc_trace *t, const sc_x *a) { return eye(t, a[0], a[0], a[1]); }
@@ -384,19 +281,19 @@ static sc_x cosine_window(sc_trace *t, sc_x length, bool periodic, double alpha,
 }
 
 sc_x sc_expand_hann_window(sc_trace *t, const sc_x *a) {
-    return cosine_window(t, a[0], true, 0.5, 0.5, dtype_or(a[1], SC_DTYPE_F32));
+    return cosine_window(t, a[0], true, 0.5, 0.5, sc_x_dtype_or(a[1], SC_DTYPE_F32));
 }
 
 sc_x sc_expand_hann_window_periodic(sc_trace *t, const sc_x *a) {
-    return cosine_window(t, a[0], sc_x_truth(a[1]), 0.5, 0.5, dtype_or(a[2], SC_DTYPE_F32));
+    return cosine_window(t, a[0], sc_x_truth(a[1]), 0.5, 0.5, sc_x_dtype_or(a[2], SC_DTYPE_F32));
 }
 
 sc_x sc_expand_hamming_window(sc_trace *t, const sc_x *a) {
-    return cosine_window(t, a[0], true, 0.54, 0.46, dtype_or(a[1], SC_DTYPE_F32));
+    return cosine_window(t, a[0], true, 0.54, 0.46, sc_x_dtype_or(a[1], SC_DTYPE_F32));
 }
 
 sc_x sc_expand_hamming_window_periodic(sc_trace *t, const sc_x *a) {
-    return cosine_window(t, a[0], sc_x_truth(a[1]), 0.54, 0.46, dtype_or(a[2], SC_DTYPE_F32));
+    return cosine_window(t, a[0], sc_x_truth(a[1]), 0.54, 0.46, sc_x_dtype_or(a[2], SC_DTYPE_F32));
 }
 
 // --- Grids of coordinates -----------------------------------------------------------------------

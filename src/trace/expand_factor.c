@@ -2,15 +2,7 @@
 #include <math.h>
 
 #include "trace/expand.h"
-
-static bool need_rank(sc_trace *t, sc_x x, uint32_t least) {
-    if (sc_x_rank(x) >= least) return true;
-    sc_trace_fail(t, SC_ERR_SHAPE, NULL, "needs a matrix, not a rank-%u tensor", sc_x_rank(x));
-    return false;
-}
-
-static sc_x transposed(sc_trace *t, sc_x x) { return sc_f_transpose(t, x, -2, -1); }
-static sc_x times(sc_trace *t, sc_x a, sc_x b) { return CALL(t, matmul, a, b); }
+#include "trace/matrices.h"
 
 // Broadcasts the batches of two matrices.
 static sc_x as_batch_of(sc_trace *t, sc_x x, sc_x other) {
@@ -37,7 +29,7 @@ sc_x sc_expand_inverse(sc_trace *t, const sc_x *a) {
 // (A, B, left): a vector of right sides is one where it has a dim less, as PyTorch tells it.
 sc_x sc_expand_linalg_solve(sc_trace *t, const sc_x *a) {
     sc_x x = a[0], b = a[1];
-    if (!need_rank(t, x, 2) || !need_rank(t, b, 1)) return b;
+    if (!sc_m_has_rank(t, x, 2) || !sc_m_has_rank(t, b, 1)) return b;
     bool is_vector = sc_x_rank(b) == 1, left = sc_x_truth(a[2]);
     if (sc_x_rank(x) == sc_x_rank(b) + 1) {
         is_vector = true;
@@ -45,18 +37,18 @@ sc_x sc_expand_linalg_solve(sc_trace *t, const sc_x *a) {
             is_vector = is_vector && sc_dim_equal(sc_x_size(x, i), sc_x_size(b, i));
     }
     if (is_vector) b = sc_f_unsqueeze(t, b, -1);
-    if (!left) x = transposed(t, x);
-    if (!left) b = transposed(t, b);
+    if (!left) x = sc_m_transposed(t, x);
+    if (!left) b = sc_m_transposed(t, b);
     sc_x to = as_batch_of(t, x, b);
     b = as_batch_of(t, b, x);
     sc_x out = sc_x_at(t, CALL(t, linalg_solve_ex, to, b, X_TRUE, X_TRUE), 0);
-    if (!left) out = transposed(t, out);
+    if (!left) out = sc_m_transposed(t, out);
     return is_vector ? sc_f_squeeze(t, out, -1) : out;
 }
 
 // x y = b, with x a triangle and batches that broadcast.
 static sc_x solve_triangle(sc_trace *t, sc_x x, sc_x b, bool upper, sc_x unit) {
-    if (!need_rank(t, x, 2) || !need_rank(t, b, 2)) return b;
+    if (!sc_m_has_rank(t, x, 2) || !sc_m_has_rank(t, b, 2)) return b;
     sc_x batch = as_batch_of(t, x, b);
     b = as_batch_of(t, b, x);
     return CALL(t, linalg_solve_triangular, batch, b, sc_x_bool(upper), X_TRUE, unit);
@@ -65,7 +57,7 @@ static sc_x solve_triangle(sc_trace *t, sc_x x, sc_x b, bool upper, sc_x unit) {
 // (B, A, upper, transpose, unitriangular): also gives A back, column by column.
 sc_x sc_expand_old_triangular_solve(sc_trace *t, const sc_x *a) {
     bool flips = sc_x_truth(a[3]), upper = sc_x_truth(a[2]) != flips;
-    sc_x x = flips ? transposed(t, a[1]) : a[1];
+    sc_x x = flips ? sc_m_transposed(t, a[1]) : a[1];
     sc_x out = solve_triangle(t, x, a[0], upper, a[4]);
     sc_x columns = CALL(t, clone, transposed(t, a[1]), sc_x_format(t, SC_MEMORY_FORMAT_CONTIGUOUS));
     return X_LIST(t, out, transposed(t, columns));
@@ -84,9 +76,9 @@ sc_x sc_expand_cholesky(sc_trace *t, const sc_x *a) {
 
 // (B, L, upper)
 sc_x sc_expand_cholesky_solve(sc_trace *t, const sc_x *a) {
-    sc_x lower = sc_x_truth(a[2]) ? transposed(t, a[1]) : a[1];
+    sc_x lower = sc_x_truth(a[2]) ? sc_m_transposed(t, a[1]) : a[1];
     sc_x half = solve_triangle(t, lower, a[0], false, X_FALSE);
-    return solve_triangle(t, transposed(t, lower), half, true, X_FALSE);
+    return solve_triangle(t, sc_m_transposed(t, lower), half, true, X_FALSE);
 }
 
 static sc_x identity(sc_trace *t, sc_x like) {
@@ -95,7 +87,7 @@ static sc_x identity(sc_trace *t, sc_x like) {
 }
 
 sc_x sc_expand_cholesky_inverse(sc_trace *t, const sc_x *a) {
-    if (!need_rank(t, a[0], 2)) return a[0];
+    if (!sc_m_has_rank(t, a[0], 2)) return a[0];
     return CALL(t, cholesky_solve, identity(t, a[0]), a[0], a[1]);
 }
 
@@ -152,7 +144,8 @@ sc_x sc_expand_old_svd(sc_trace *t, const sc_x *a) {
         return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Use torch.linalg.svdvals.",
                              "svd without vectors is not supported");
     sc_x all = CALL(t, _linalg_svd, a[0], sc_x_bool(!sc_x_truth(a[1])), X_TRUE);
-    return X_LIST(t, sc_x_at(t, all, 0), sc_x_at(t, all, 1), transposed(t, sc_x_at(t, all, 2)));
+    return X_LIST(t, sc_x_at(t, all, 0), sc_x_at(t, all, 1),
+                  sc_m_transposed(t, sc_x_at(t, all, 2)));
 }
 
 static sc_x number_or_tensor(sc_trace *t, sc_x value, sc_dtype dtype) {
@@ -188,19 +181,19 @@ static sc_x smallest_counted(sc_trace *t, sc_x x, sc_x values, sc_x atol, sc_x r
 static sc_x read_as(sc_trace *t, sc_x x, sc_x hermitian) {
     if (!sc_x_truth(hermitian)) return x;
     sc_x below = CALL(t, tril, x, sc_x_int(t, -1));
-    return CALL(t, add_Tensor, CALL(t, tril, x), transposed(t, below));
+    return CALL(t, add_Tensor, CALL(t, tril, x), sc_m_transposed(t, below));
 }
 
 static sc_x pseudo_inverse(sc_trace *t, sc_x x, sc_x atol, sc_x rtol) {
-    if (!need_rank(t, x, 2)) return x;
-    if (sc_dim_is(sc_x_numel(t, x), 0)) return sc_f_clone(t, transposed(t, x));
+    if (!sc_m_has_rank(t, x, 2)) return x;
+    if (sc_dim_is(sc_x_numel(t, x), 0)) return sc_f_clone(t, sc_m_transposed(t, x));
     sc_x all = CALL(t, _linalg_svd, x, X_FALSE, X_TRUE), values = sc_x_at(t, all, 1);
     sc_x counts = CALL(t, gt_Tensor, values, smallest_counted(t, x, values, atol, rtol));
     sc_x zero = sc_f_scalar(t, sc_x_int(t, 0), sc_x_dtype_of(values));
     sc_x inverse = CALL(t, where_self, counts, CALL(t, reciprocal, values), zero);
-    sc_x right = transposed(t, sc_x_at(t, all, 2));
+    sc_x right = sc_m_transposed(t, sc_x_at(t, all, 2));
     right = CALL(t, mul_Tensor, right, sc_f_unsqueeze(t, inverse, -2));
-    return times(t, right, transposed(t, sc_x_at(t, all, 0)));
+    return sc_m_times(t, right, sc_m_transposed(t, sc_x_at(t, all, 0)));
 }
 
 // (self, atol, rtol, hermitian)
@@ -220,7 +213,7 @@ sc_x sc_expand_pinverse(sc_trace *t, const sc_x *a) {
 // (self, atol, rtol, hermitian)
 sc_x sc_expand_matrix_rank(sc_trace *t, const sc_x *a) {
     uint32_t rank = sc_x_rank(a[0]);
-    if (!need_rank(t, a[0], 2)) return a[0];
+    if (!sc_m_has_rank(t, a[0], 2)) return a[0];
     if (sc_dim_is(sc_x_numel(t, a[0]), 0))
         return sc_f_zeros(t, sc_x_sizes(t, a[0], 0, rank - 2), SC_DTYPE_I64);
     sc_x x = read_as(t, a[0], a[3]), values = singular_values(t, x);
@@ -264,7 +257,7 @@ static sc_x matrix_norm(sc_trace *t, const sc_x *a, double ord) {
     int64_t given[SC_RANK_MAX];
     uint32_t rank = sc_x_rank(a[0]), dims[2];
     sc_x x = a[4]->kind == SC_X_DTYPE ? sc_f_to(t, a[0], (sc_dtype)a[4]->code) : a[0];
-    if (!need_rank(t, x, 2)) return x;
+    if (!sc_m_has_rank(t, x, 2)) return x;
     if (sc_x_int_list(t, a[2], given, SC_RANK_MAX) != 2)
         return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "a matrix norm needs two dims");
     for (int i = 0; i < 2; i++) dims[i] = sc_x_wrap(t, sc_x_int(t, given[i]), rank);
@@ -295,7 +288,7 @@ sc_x sc_expand_matrix_norm_str(sc_trace *t, const sc_x *a) {
 sc_x sc_expand_matrix_power(sc_trace *t, const sc_x *a) {
     int64_t n = sc_x_small(t, a[1], 1);
     sc_x x = a[0], out = NULL;
-    if (!need_rank(t, x, 2)) return x;
+    if (!sc_m_has_rank(t, x, 2)) return x;
     if (n == 0) {
         sc_x all = CALL(t, expand, identity(t, x), sc_x_sizes(t, x, 0, SC_RANK_MAX));
         return sc_f_clone(t, all);
@@ -303,8 +296,8 @@ sc_x sc_expand_matrix_power(sc_trace *t, const sc_x *a) {
     if (n < 0) x = sc_x_at(t, CALL(t, linalg_inv_ex, x, X_TRUE), 0);
     if (n == 1) return CALL(t, clone, x);
     for (int64_t left = n < 0 ? -n : n; left > 0; left /= 2) {
-        if (left & 1) out = out ? times(t, out, x) : x;
-        if (left > 1) x = times(t, x, x);
+        if (left & 1) out = out ? sc_m_times(t, out, x) : x;
+        if (left > 1) x = sc_m_times(t, x, x);
     }
     return out;
 }

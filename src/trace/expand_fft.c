@@ -255,9 +255,7 @@ static sc_x shifted(sc_trace *t, const sc_x *a, int64_t round) {
 sc_x sc_expand_fft_fftshift(sc_trace *t, const sc_x *a) { return shifted(t, a, 0); }
 sc_x sc_expand_fft_ifftshift(sc_trace *t, const sc_x *a) { return shifted(t, a, 1); }
 
-static sc_dtype given_dtype(sc_x dtype) {
-    return dtype->kind == SC_X_DTYPE ? (sc_dtype)dtype->code : SC_DTYPE_F32;
-}
+static sc_dtype given_dtype(sc_x dtype) { return sc_x_dtype_or(dtype, SC_DTYPE_F32); }
 
 static sc_x spaced(sc_trace *t, sc_x places, const sc_x *a, int64_t n) {
     return CALL(t, mul_Tensor, places, sc_x_float(t, 1.0 / ((double)n * sc_x_real(a[1], 1.0))));

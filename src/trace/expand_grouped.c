@@ -1,9 +1,6 @@
 // Expansions of products of groups: what is grouped is rows, columns, or what is summed over.
 #include "trace/expand.h"
-
-static sc_x swapped(sc_trace *t, sc_x x) {
-    return sc_f_transpose(t, x, (int64_t)sc_x_rank(x) - 2, (int64_t)sc_x_rank(x) - 1);
-}
+#include "trace/matrices.h"
 
 // Of every group what lies in it, and zeros: [groups, ...], the run along `dim` of [1, ...].
 static sc_x apart(sc_trace *t, sc_x x, sc_x runs, sc_dim groups, uint32_t dim) {
@@ -41,7 +38,8 @@ static sc_x product(sc_trace *t, sc_x a, sc_x b, sc_x ends) {
                              sc_dtype_name(sc_x_dtype_of(ends)));
     if (first == 2 && second == 3) return of_rows(t, a, b, ends);
     if (first == 2) return of_sums(t, a, b, ends);
-    return swapped(t, of_rows(t, swapped(t, b), swapped(t, a), ends));
+    sc_x rows = sc_m_transposed(t, b), matrices = sc_m_transposed(t, a);
+    return sc_m_transposed(t, of_rows(t, rows, matrices, ends));
 }
 
 // (self, mat2, offs, bias, out_dtype)

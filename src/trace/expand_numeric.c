@@ -1,5 +1,5 @@
 // Expansions of small pieces of numerical analysis: areas, norms that are held down, gamma
-// functions of matrices, values rounded as quantization would.
+// functions of matrices.
 #include <math.h>
 
 #include "trace/expand.h"
@@ -136,17 +136,4 @@ sc_x sc_expand_mvlgamma(sc_trace *t, const sc_x *a) {
     sc_x x = CALL(t, add_Tensor, sc_f_unsqueeze(t, a[0], -1), steps);
     x = sc_f_sum(t, CALL(t, lgamma, x), X_INTS(t, -1), false);
     return CALL(t, add_Scalar, x, sc_x_float(t, (double)p * (double)(p - 1) * log_pi / 4));
-}
-
-// --- Rounding as quantization does --------------------------------------------------------------
-
-// (self, scale, zero_point, quant_min, quant_max)
-sc_x sc_expand_fake_quantize_tensor(sc_trace *t, const sc_x *a) {
-    float scale = (float)sc_x_real(a[1], 0);
-    if (!(scale > 0) || !isfinite(scale))
-        return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "a scale of %g", (double)scale);
-    sc_x x = CALL(t, mul_Scalar, a[0], sc_x_float(t, (double)(1.0f / scale)));
-    x = CALL(t, add_Scalar, CALL(t, round, x), a[2]);
-    x = CALL(t, sub_Scalar, CALL(t, clamp, x, a[3], a[4]), a[2]);
-    return CALL(t, mul_Scalar, x, sc_x_float(t, (double)scale));
 }

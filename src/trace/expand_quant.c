@@ -304,15 +304,3 @@ sc_x sc_expand_choose_qparams_per_token(sc_trace *t, const sc_x *a) {
     scale = sc_f_to(t, CALL(t, div_Tensor, scale, sc_x_int(t, 127)), SC_DTYPE_F64);
     return X_LIST(t, scale, CALL(t, zeros_like, scale, sc_x_dtype(t, SC_DTYPE_I64)));
 }
-
-// (input, scales, zero_points, axis, quant_min, quant_max)
-sc_x sc_expand_fake_quant_per_channel(sc_trace *t, const sc_x *a) {
-    uint32_t rank = sc_x_rank(a[0]), axis = sc_x_wrap(t, a[3], rank);
-    sc_dim sizes[SC_RANK_MAX];
-    for (uint32_t d = 0; d < rank; d++) sizes[d] = d == axis ? sc_x_size(a[0], d) : sc_dim_int(1);
-    sc_x scale = sc_f_view(t, sc_f_to(t, a[1], SC_DTYPE_F32), sizes, rank);
-    sc_x zero = sc_f_view(t, sc_f_to(t, a[2], SC_DTYPE_I32), sizes, rank);
-    sc_x x = CALL(t, round, CALL(t, mul_Tensor, a[0], reciprocal(t, scale)));
-    x = CALL(t, clamp, CALL(t, add_Tensor, x, zero), a[4], a[5]);
-    return CALL(t, mul_Tensor, CALL(t, sub_Tensor, x, zero), scale);
-}

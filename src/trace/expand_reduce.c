@@ -99,7 +99,7 @@ static sc_x magnitude(sc_trace *t, sc_x x, sc_x dims, bool keepdim, sc_dtype dty
 }
 
 static sc_x vector_norm(sc_trace *t, sc_x x, sc_x order, sc_x dims, bool keepdim, sc_x dtype) {
-    sc_dtype result = dtype->kind == SC_X_DTYPE ? (sc_dtype)dtype->code : sc_x_dtype_of(x);
+    sc_dtype result = sc_x_dtype_or(dtype, sc_x_dtype_of(x));
     double p = sc_x_real(order, 2);
     if (p == 0)
         return CALL(t, sum_dim_IntList, CALL(t, ne_Scalar, x, sc_x_float(t, 0.0)), dims,

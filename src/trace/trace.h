@@ -243,6 +243,10 @@ static inline uint32_t sc_x_rank(sc_x x) { return sc_x_spec(x)->rank; }
 static inline sc_dtype sc_x_dtype_of(sc_x x) { return (sc_dtype)sc_x_spec(x)->dtype; }
 // Negative dims count from the end; 1 when out of range.
 sc_dim sc_x_size(sc_x x, int64_t dim);
+// A dtype that is given, or `otherwise`.
+static inline sc_dtype sc_x_dtype_or(sc_x x, sc_dtype otherwise) {
+    return x->kind == SC_X_DTYPE ? (sc_dtype)x->code : otherwise;
+}
 // A concrete integer, or `otherwise`.
 int64_t sc_x_number(sc_x x, int64_t otherwise);
 // The same for integers that are computed with: the trace fails beyond 31 bits.

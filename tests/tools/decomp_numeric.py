@@ -208,6 +208,9 @@ number("fake_quantize_channels_float",
 number("fake_quantize_learned",
        lambda x, s, z: torch._fake_quantize_learnable_per_channel_affine(x, s, z + 0.3, 1, -8, 7),
        A, SCALES, ZEROS)
+number("fake_quantize_numbers", lambda x, h: (
+    torch.fake_quantize_per_tensor_affine(x, 0.1, 3, -8, 7),
+    torch.fake_quantize_per_tensor_affine(h, 0.1, -2, -8, 7)), A, ("h", 4, 6))
 number("fake_quantize_mask",
        lambda x: torch.ops.aten.fake_quantize_per_tensor_affine_cachemask(x, 0.1, 3, -8, 7)[1], A)
 WHOLE = torch.arange(12, dtype=torch.int32).reshape(3, 4)

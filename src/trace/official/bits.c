@@ -9,7 +9,7 @@ typedef struct shift {
 } shift;
 
 static shift read(sc_trace *t, const sc_x *a) {
-    const sc_dtype dtype = (sc_dtype)t->source->outs[0]->spec.dtype;
+    const sc_dtype dtype = sc_o_result_dtype(t);
     const bool is_signed = dtype != SC_DTYPE_U8 && dtype != SC_DTYPE_BOOL;
     shift s = {sc_f_to(t, a[0], dtype), a[1], 8 * sc_dtype_bytes(dtype), is_signed};
     if (a[1]->kind == SC_X_TENSOR) s.by = sc_f_to(t, a[1], dtype);

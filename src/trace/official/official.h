@@ -26,6 +26,11 @@ const sc_official *sc_official_lack(const sc_node *node);
 
 // --- What the files share (steps.c) --------------------------------------------------------------
 
+// The dtype of the first result of the node that is expanded.
+sc_dtype sc_o_result_dtype(const sc_trace *t);
+// Whole numbers divided, rounded down, which is exact there, and what is left over: of the
+// divisor's sign.
+sc_x sc_o_floored(sc_trace *t, sc_x x, sc_x by, sc_x *rest);
 // Does anybody use that result of the node that is expanded?
 bool sc_o_wants(const sc_trace *t, uint32_t result);
 // Every step-th element of [start, start + (count - 1) * step] of a dim, counted from the end if

@@ -25,9 +25,3 @@ sc_x sc_official_crop(sc_trace *t, const sc_x *a) {
     }
     return grows ? CALL(t, constant_pad_nd, x, sc_x_ints(t, pad, count), a[2]) : x;
 }
-
-// (self)
-sc_x sc_official_squeeze(sc_trace *t, const sc_x *a) {
-    const sc_spec *out = &t->source->outs[0]->spec;
-    return sc_f_view(t, a[0], out->sizes, out->rank);
-}

@@ -3,11 +3,9 @@
 
 #include <math.h>
 
-static sc_dtype result_dtype(const sc_trace *t) { return (sc_dtype)t->source->outs[0]->spec.dtype; }
-
 // (self)
 sc_x sc_official_exp2(sc_trace *t, const sc_x *a) {
-    sc_x x = sc_f_to(t, a[0], result_dtype(t));
+    sc_x x = sc_f_to(t, a[0], sc_o_result_dtype(t));
     return CALL(t, pow_Scalar, sc_x_float(t, 2), x);
 }
 
@@ -25,7 +23,7 @@ sc_x sc_official_round_decimals(sc_trace *t, const sc_x *a) {
 
 // (self), of real numbers
 sc_x sc_official_angle(sc_trace *t, const sc_x *a) {
-    const sc_dtype dtype = result_dtype(t);
+    const sc_dtype dtype = sc_o_result_dtype(t);
     if (sc_dtype_category(sc_x_dtype_of(a[0])) == SC_CATEGORY_COMPLEX) return sc_o_refuse(t);
     sc_x x = sc_f_to(t, a[0], dtype);
     sc_x turned = sc_o_where(t, CALL(t, lt_Scalar, x, sc_x_int(t, 0)),
@@ -42,12 +40,13 @@ bool sc_official_is_misjudged(const sc_node *node) {
 
 // (self, other): what is left over, with the sign of the divisor
 sc_x sc_official_remainder(sc_trace *t, const sc_x *a) {
-    sc_x x = sc_f_to(t, a[0], result_dtype(t)), by = a[1];
+    sc_x x = sc_f_to(t, a[0], sc_o_result_dtype(t)), by = a[1];
     if (!sc_x_is_float(x)) {
-        sc_x times = CALL(t, div_Tensor_mode, x, by, sc_x_str(t, "floor"));
-        return CALL(t, sub_Tensor, x, CALL(t, mul_Tensor, times, by));
+        sc_x rest;
+        sc_o_floored(t, x, by, &rest);
+        return rest;
     }
-    if (by->kind != SC_X_TENSOR) by = sc_f_scalar(t, by, result_dtype(t));
+    if (by->kind != SC_X_TENSOR) by = sc_f_scalar(t, by, sc_o_result_dtype(t));
     sc_x rest = CALL(t, fmod_Tensor, x, by), zero = sc_x_int(t, 0);
     sc_x minus = CALL(t, lt_Scalar, rest, zero), turned = CALL(t, lt_Scalar, by, zero);
     sc_x other = CALL(t, logical_xor, minus, turned);
@@ -69,7 +68,7 @@ sc_x sc_official_signbit(sc_trace *t, const sc_x *a) { return is_negative(t, a[0
 
 // (self, other)
 sc_x sc_official_copysign(sc_trace *t, const sc_x *a) {
-    const sc_dtype dtype = result_dtype(t);
+    const sc_dtype dtype = sc_o_result_dtype(t);
     sc_x size = CALL(t, abs, sc_f_to(t, a[0], dtype));
     sc_x sign = a[1]->kind == SC_X_TENSOR ? a[1] : sc_f_scalar(t, a[1], dtype);
     return sc_o_where(t, is_negative(t, sign), CALL(t, neg, size), size);
@@ -91,7 +90,7 @@ static sc_x by_ratio(sc_trace *t, sc_x x, sc_x y) {
 
 // (self, other); infinite beside anything, NaN too
 sc_x sc_official_hypot(sc_trace *t, const sc_x *a) {
-    const sc_dtype dtype = result_dtype(t);
+    const sc_dtype dtype = sc_o_result_dtype(t);
     if (a[1]->kind != SC_X_TENSOR || !sc_dtype_is_float(dtype)) return sc_o_refuse(t);
     sc_x x = CALL(t, abs, sc_f_to(t, a[0], SC_DTYPE_F64));
     sc_x y = CALL(t, abs, sc_f_to(t, a[1], SC_DTYPE_F64));
@@ -108,13 +107,6 @@ static bool is_whole(const sc_node *node) {
 
 bool sc_official_is_long(const sc_node *node) { return node->outs[0]->spec.dtype == SC_DTYPE_I64; }
 
-// Rounded down, which is exact there, and what is left over: of the divisor's sign.
-static sc_x divided(sc_trace *t, sc_x x, sc_x by, sc_x *rest) {
-    sc_x times = CALL(t, div_Tensor_mode, x, by, sc_x_str(t, "floor"));
-    *rest = CALL(t, sub_Tensor, x, CALL(t, mul_Tensor, times, by));
-    return times;
-}
-
 // Is something left over, and of another sign than x?
 static sc_x is_turned(sc_trace *t, sc_x x, sc_x rest) {
     sc_x zero = sc_x_int(t, 0), minus = CALL(t, lt_Scalar, rest, zero);
@@ -124,8 +116,8 @@ static sc_x is_turned(sc_trace *t, sc_x x, sc_x rest) {
 
 // (self, other), whole numbers
 sc_x sc_official_fmod(sc_trace *t, const sc_x *a) {
-    sc_x x = sc_f_to(t, a[0], result_dtype(t)), rest;
-    divided(t, x, a[1], &rest);
+    sc_x x = sc_f_to(t, a[0], sc_o_result_dtype(t)), rest;
+    sc_o_floored(t, x, a[1], &rest);
     sc_x turned = is_turned(t, x, rest);
     return sc_o_where(t, turned, CALL(t, sub_Tensor, rest, a[1]), rest);
 }
@@ -137,7 +129,7 @@ bool sc_official_is_long_quotient(const sc_node *node) {
 
 // (self, other, rounding_mode): towards zero
 sc_x sc_official_quotient(sc_trace *t, const sc_x *a) {
-    sc_x x = sc_f_to(t, a[0], result_dtype(t)), rest, times = divided(t, x, a[1], &rest);
+    sc_x x = sc_f_to(t, a[0], sc_o_result_dtype(t)), rest, times = sc_o_floored(t, x, a[1], &rest);
     sc_x turned = is_turned(t, x, rest);
     return sc_o_where(t, turned, CALL(t, add_Scalar, times, sc_x_int(t, 1)), times);
 }
@@ -150,7 +142,7 @@ bool sc_official_is_whole_power(const sc_node *node) {
 // (self, exponent): whole numbers, whose powers lose what is above their highest bit
 sc_x sc_official_whole_power(sc_trace *t, const sc_x *a) {
     uint64_t left = (uint64_t)sc_x_number(a[1], 0);
-    sc_x power = sc_f_to(t, a[0], result_dtype(t)), product = NULL;
+    sc_x power = sc_f_to(t, a[0], sc_o_result_dtype(t)), product = NULL;
     for (; left > 0 && t->status == SC_OK; left >>= 1) {
         if (left & 1) product = product ? CALL(t, mul_Tensor, product, power) : power;
         if (left > 1) power = CALL(t, mul_Tensor, power, power);

@@ -1,5 +1,4 @@
 // Random numbers, of the two generators that the official runtime has: as many bits as there are.
-// And what is left open: zeros.
 #include "trace/official/official.h"
 
 static sc_x sizes(sc_trace *t) {
@@ -11,25 +10,21 @@ static sc_x uniform(sc_trace *t, sc_dtype dtype) {
     return CALL(t, rand, sizes(t), sc_x_dtype(t, dtype), X_STRIDED, X_CPU, X_FALSE);
 }
 
-static sc_dtype dtype_of_result(const sc_trace *t) {
-    return (sc_dtype)t->source->outs[0]->spec.dtype;
-}
-
 // (self, ...)
 sc_x sc_official_rand_like(sc_trace *t, const sc_x *a) {
     (void)a;
-    return uniform(t, dtype_of_result(t));
+    return uniform(t, sc_o_result_dtype(t));
 }
 
 sc_x sc_official_randn_like(sc_trace *t, const sc_x *a) {
     (void)a;
-    return CALL(t, randn, sizes(t), sc_x_dtype(t, dtype_of_result(t)), X_STRIDED, X_CPU, X_FALSE);
+    return CALL(t, randn, sizes(t), sc_x_dtype(t, sc_o_result_dtype(t)), X_STRIDED, X_CPU, X_FALSE);
 }
 
 // (self, from, to, generator)
 sc_x sc_official_uniform(sc_trace *t, const sc_x *a) {
     const double from = sc_x_real(a[1], 0), to = sc_x_real(a[2], 1);
-    sc_x x = CALL(t, mul_Tensor, uniform(t, dtype_of_result(t)), sc_x_float(t, to - from));
+    sc_x x = CALL(t, mul_Tensor, uniform(t, sc_o_result_dtype(t)), sc_x_float(t, to - from));
     return CALL(t, add_Tensor, x, sc_x_float(t, from));
 }
 
@@ -40,7 +35,7 @@ static sc_x integers(sc_trace *t, sc_x low, sc_x high) {
     if (from < -most || to > most || from >= to) return sc_o_refuse(t);
     sc_x x = CALL(t, mul_Tensor, uniform(t, SC_DTYPE_F64), sc_x_float(t, (double)(to - from)));
     x = CALL(t, add_Tensor, CALL(t, floor, x), sc_x_float(t, (double)from));
-    return sc_f_to(t, x, dtype_of_result(t));
+    return sc_f_to(t, x, sc_o_result_dtype(t));
 }
 
 // (high, size, ...)
@@ -52,14 +47,5 @@ sc_x sc_official_randint_low(sc_trace *t, const sc_x *a) { return integers(t, a[
 // (n, ...): the order of random numbers
 sc_x sc_official_randperm(sc_trace *t, const sc_x *a) {
     sc_x order = CALL(t, topk, uniform(t, SC_DTYPE_F64), a[0], sc_x_int(t, 0), X_TRUE, X_TRUE);
-    return sc_f_to(t, sc_x_at(t, order, 1), dtype_of_result(t));
-}
-
-// Whatever is in it: zeros are.
-sc_x sc_official_empty(sc_trace *t, const sc_x *a) {
-    (void)a;
-    const sc_spec *out = &t->source->outs[0]->spec;
-    if (!sc_spec_is_contiguous(t->exprs, out) && !sc_spec_is_channels_last(t->exprs, out))
-        return sc_o_refuse(t);
-    return sc_f_zeros(t, sizes(t), dtype_of_result(t));
+    return sc_f_to(t, sc_x_at(t, order, 1), sc_o_result_dtype(t));
 }

@@ -25,7 +25,7 @@ void sc_o_scan(sc_trace *t, sc_x *x, uint32_t count, uint32_t dim, sc_o_combine_
 static sc_dtype wide(sc_dtype dtype) { return sc_dtype_is_float(dtype) ? SC_DTYPE_F64 : dtype; }
 
 static sc_x finished(sc_trace *t, sc_x x, sc_x self) {
-    return sc_f_to(t, sc_o_unflat(t, x, self), (sc_dtype)t->source->outs[0]->spec.dtype);
+    return sc_f_to(t, sc_o_unflat(t, x, self), sc_o_result_dtype(t));
 }
 
 static bool is_single(sc_x x, uint32_t dim) {
@@ -51,7 +51,7 @@ static sc_x in_a_row(sc_trace *t, sc_x x, uint32_t dim) {
 // (self, dim, dtype)
 sc_x sc_official_cumprod(sc_trace *t, const sc_x *a) {
     const uint32_t dim = sc_x_wrap(t, a[1], sc_x_rank(a[0]));
-    const sc_dtype dtype = (sc_dtype)t->source->outs[0]->spec.dtype;
+    const sc_dtype dtype = sc_o_result_dtype(t);
     sc_x x = sc_f_to(t, sc_o_flat(t, a[0]), dtype);
     if (is_single(x, dim)) return finished(t, x, a[0]);
     x = sc_f_to(t, x, wide(dtype));

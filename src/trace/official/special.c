@@ -3,6 +3,4 @@
 
 sc_x sc_o_double(sc_trace *t, sc_x x) { return sc_f_to(t, x, SC_DTYPE_F64); }
 
-sc_x sc_o_rounded(sc_trace *t, sc_x x) {
-    return sc_f_to(t, x, (sc_dtype)t->source->outs[0]->spec.dtype);
-}
+sc_x sc_o_rounded(sc_trace *t, sc_x x) { return sc_f_to(t, x, sc_o_result_dtype(t)); }

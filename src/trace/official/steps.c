@@ -3,6 +3,14 @@
 
 #include <math.h>
 
+sc_dtype sc_o_result_dtype(const sc_trace *t) { return (sc_dtype)t->source->outs[0]->spec.dtype; }
+
+sc_x sc_o_floored(sc_trace *t, sc_x x, sc_x by, sc_x *rest) {
+    sc_x times = CALL(t, div_Tensor_mode, x, by, sc_x_str(t, "floor"));
+    *rest = CALL(t, sub_Tensor, x, CALL(t, mul_Tensor, times, by));
+    return times;
+}
+
 bool sc_o_wants(const sc_trace *t, uint32_t result) {
     return result < t->source->out_count && t->source->outs[result]->use_count > 0;
 }
