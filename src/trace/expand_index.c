@@ -75,7 +75,8 @@ sc_x sc_expand_as_strided_scatter(sc_trace *t, const sc_x *a) {
         offset >= all.value || !sc_x_is_contiguous(t, a[0]))
         return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Call x.contiguous() before it.",
                              "as_strided_scatter needs a contiguous tensor of known size");
-    sc_x places = places_apart(t, sizes, strides, rank, offset, all.value), flat = X_INTS(t, -1);
+    const int64_t end = sc_min_i64(all.value, INT64_C(1) << 61);  // sums of places fit
+    sc_x places = places_apart(t, sizes, strides, rank, offset, end), flat = X_INTS(t, -1);
     sc_x into = CALL(t, view, a[0], flat), src = CALL(t, reshape, a[1], flat);
     places = CALL(t, view, places, flat);
     into = CALL(t, index_put, into, X_LIST(t, places), sc_f_to(t, src, sc_x_dtype_of(a[0])));
