@@ -74,6 +74,31 @@ TEST_CASES(what_is_refused_says_what_to_write) {
     check_file("refused/programs.ir", true, 20);
 }
 
+// The node that needs most is one that nobody wrote: what is named is what it was made of.
+TEST(growth_is_told_by_the_name_that_the_author_gave) {
+    setup s;
+    sc_program *program;
+    const sc_diag *note = NULL;
+    setup_begin(&s);
+    CHECK_OK(sc_ops_init());
+    REQUIRE_OK(sc_program_parse(
+        &s.ctx,
+        SC_STR("method forward {\n  input %x: f32[64, 256]\n"
+               "  %mine: f32[64, 256] = aten::cumprod(%x, 1) !(trace \"  "
+               "File \\\"model.py\\\", line 7, in forward\\n    x.cumprod(1)\\n\")\n"
+               "  return %mine\n}\n"),
+        &program));
+    CHECK_OK(lowered(&s, program));
+    for (uint32_t i = 0; i < s.ctx.diags.count; i++)
+        if (s.ctx.diags.data[i].code == SC_ERR_MEMORY) note = &s.ctx.diags.data[i];
+    if (CHECK(note)) {
+        CHECK_EQ_TEXT(note->where.node.data, note->where.node.size, "mine");
+        CHECK_EQ_UINT(note->where.op.size, 0);
+        CHECK(sc_str_find(note->where.stack_trace, '7') > 0);
+    }
+    setup_end(&s);
+}
+
 // Every row of the table is what some program is told.
 TEST(all_advice_is_given) {
     static const struct {
