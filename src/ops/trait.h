@@ -39,5 +39,6 @@ typedef uint64_t sc_op_traits;
 #define SC_REFUSED        SC_TRAIT(29)  // foreign: a known operator's call, an sc_refused_op
 #define SC_RESHAPES       SC_TRAIT(30)  // a view in other sizes, where strides allow it
 #define SC_INLINED        SC_TRAIT(31)  // higher-order: its body becomes part of the caller
+#define SC_MOVES_BYTES    SC_TRAIT(32)  // the official kernel takes every dtype there is
 
 #endif
