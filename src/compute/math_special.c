@@ -62,8 +62,14 @@ double sc_k1_f64(double x) { return x > 0 ? exp(-x) * scaled_k(1, x) : scaled_k(
 
 // --- Bessel functions ----------------------------------------------------------------------------
 
-double sc_y0_f64(double x) { return x < 0 ? NAN : x == 0 ? -INFINITY : y0(x); }
-double sc_y1_f64(double x) { return x < 0 ? NAN : x == 0 ? -INFINITY : y1(x); }
+// NaN of infinity, as in PyTorch, which has them from the sine of it.
+double sc_j0_f64(double x) { return isinf(x) ? NAN : j0(x); }
+double sc_j1_f64(double x) { return isinf(x) ? NAN : j1(x); }
+
+static int has_y(double x) { return x > 0 && !isinf(x); }
+
+double sc_y0_f64(double x) { return has_y(x) ? y0(x) : x == 0 ? -INFINITY : NAN; }
+double sc_y1_f64(double x) { return has_y(x) ? y1(x) : x == 0 ? -INFINITY : NAN; }
 double sc_spherical_j0_f64(double x) {
     if (isinf(x)) return 0.0;
     return fabs(x) < 1e-4 ? 1.0 - x * x / 6 : sin(x) / x;
@@ -134,6 +140,7 @@ double sc_zeta_f64(double s, double q) {
 
 double sc_polygamma_f64(double x, double n) {
     if (n == 0) return sc_digamma_f64(x);
+    if (n == 1 && isinf(x)) return x > 0 ? 0.0 : NAN;  // others are what zeta is
     double sign = fmod(n, 2) == 0 ? -1.0 : 1.0;
     return sign * exp(lgamma(n + 1.0)) * sc_zeta_f64(n + 1.0, x);
 }
@@ -190,9 +197,6 @@ static double gamma_part(double a, double x, int is_upper) {
 
 double sc_igamma_f64(double a, double x) { return gamma_part(a, x, 0); }
 double sc_igammac_f64(double a, double x) { return gamma_part(a, x, 1); }
-
-double sc_j0_f64(double x) { return j0(x); }
-double sc_j1_f64(double x) { return j1(x); }
 
 float sc_i0_f32(float x) { return (float)sc_i0_f64((double)x); }
 float sc_i0e_f32(float x) { return (float)sc_i0e_f64((double)x); }

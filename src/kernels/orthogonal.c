@@ -34,6 +34,12 @@ static void jacobi_angle(double p, double q, double r, double *c, double *s) {
     *s = t * *c;
 }
 
+// NaN is larger than all.
+static double larger(double size, double x) {
+    x = fabs(x);
+    return x > size || x != x ? x : size;
+}
+
 static void set_identity(double *a, int64_t n) {
     for (int64_t i = 0; i < n * n; i++) a[i] = i % (n + 1) == 0;
 }
@@ -59,27 +65,38 @@ static void write_columns(const double *from, int64_t rows, int64_t columns, con
 
 // --- QR -----------------------------------------------------------------------------------------
 
-// The reflection that clears column k of r below the diagonal, applied to r and to q.
-static void reflect_column(double *r, double *q, double *v, int64_t m, int64_t n, int64_t k) {
-    double length = 0.0, dot;
-    for (int64_t i = k; i < m; i++) length += r[i * n + k] * r[i * n + k];
-    length = sqrt(length);
-    double alpha = r[k * n + k] > 0 ? -length : length, norm = 0.0;
-    for (int64_t i = k; i < m; i++) {
-        v[i] = r[i * n + k] - (i == k ? alpha : 0.0);
-        norm += v[i] * v[i];
+// The reflection that clears column k of r below the diagonal, by its vector, scaled so that
+// squares are numbers; 2 / |v|^2. 0 if there is nothing to clear, as in LAPACK.
+static double reflection(const double *r, double *v, int64_t m, int64_t n, int64_t k) {
+    double size = 0.0, below = 0.0, length = 0.0, norm = 0.0;
+    for (int64_t i = m; i-- > k;) {
+        if (i == k) below = size;
+        size = larger(size, r[i * n + k]);
     }
-    if (norm == 0.0) return;
+    if (below == 0.0) return 0.0;
+    for (int64_t i = k; i < m; i++) {
+        v[i] = r[i * n + k] / size;
+        length += v[i] * v[i];
+    }
+    v[k] += v[k] < 0 ? -sqrt(length) : sqrt(length);
+    for (int64_t i = k; i < m; i++) norm += v[i] * v[i];
+    return 2.0 / norm;
+}
+
+// Applied to r and to q.
+static void reflect_column(double *r, double *q, double *v, int64_t m, int64_t n, int64_t k) {
+    const double scale = reflection(r, v, m, n, k);
+    if (scale == 0.0) return;
     for (int64_t c = k; c < n; c++) {
-        dot = 0.0;
+        double dot = 0.0;
         for (int64_t i = k; i < m; i++) dot += v[i] * r[i * n + c];
-        for (int64_t i = k; i < m; i++) r[i * n + c] -= 2.0 * dot / norm * v[i];
+        for (int64_t i = k; i < m; i++) r[i * n + c] -= dot * scale * v[i];
     }
     for (int64_t i = k + 1; i < m; i++) r[i * n + k] = 0.0;
     for (int64_t row = 0; row < m; row++) {
-        dot = 0.0;
+        double dot = 0.0;
         for (int64_t i = k; i < m; i++) dot += q[row * m + i] * v[i];
-        for (int64_t i = k; i < m; i++) q[row * m + i] -= 2.0 * dot / norm * v[i];
+        for (int64_t i = k; i < m; i++) q[row * m + i] -= dot * scale * v[i];
     }
 }
 
@@ -122,8 +139,8 @@ static sc_status run_qr(const sc_kernel_call *call) {
 // --- Eigenvectors of symmetric matrices ---------------------------------------------------------
 
 static bool is_clear(const double *a, int64_t n, int64_t i, int64_t k) {
-    double product = fabs(a[i * n + i] * a[k * n + k]);
-    return fabs(a[i * n + k]) <= DBL_EPSILON * sqrt(product) * 0.5 || a[i * n + k] == 0 ||
+    double mean = sqrt(fabs(a[i * n + i])) * sqrt(fabs(a[k * n + k]));
+    return fabs(a[i * n + k]) <= DBL_EPSILON * mean * 0.5 || a[i * n + k] == 0 ||
            fabs(a[i * n + k]) < DBL_MIN;
 }
 
@@ -307,6 +324,17 @@ static void read_tall(const sc_tensor *self, int64_t index, const svd *s, bool i
         for (int64_t c = 0; c < s->n; c++) s->a[r * s->n + c] = to[c * s->m + r];
 }
 
+// Into the reach of squares, by a power of 2: its exponent.
+static int scale_down(double *a, int64_t count) {
+    double size = 0.0;
+    int exponent = 0;
+    for (int64_t i = 0; i < count; i++) size = larger(size, a[i]);
+    if (size == 0.0 || !isfinite(size)) return 0;
+    (void)frexp(size, &exponent);
+    for (int64_t i = 0; i < count; i++) a[i] = ldexp(a[i], -exponent);
+    return exponent;
+}
+
 static bool svd_fits(const sc_kernel_call *call, const svd *s, bool has_vectors) {
     const sc_tensor *self = sc_call_tensor(call, 0), *u = sc_call_tensor(call, 4);
     const sc_tensor *sigma = sc_call_tensor(call, 5), *v = sc_call_out(call);
@@ -333,8 +361,10 @@ static sc_status run_svd(const sc_kernel_call *call) {
     if (s.n == 0) return SC_OK;
     for (int64_t b = 0; b < sc_batch_count(self, 2); b++) {
         read_tall(self, b, &s, is_wide);
+        const int exponent = scale_down(s.a, s.m * s.n);
         jacobi_columns(&s);
         settle_columns(&s);
+        for (int64_t i = 0; i < s.n; i++) s.sigma[i] = ldexp(s.sigma[i], exponent);
         sc_vector_write(sigma, b, s.sigma);
         if (!has_vectors) continue;
         const sc_tensor *tall = is_wide ? vh : u, *small = is_wide ? u : vh;

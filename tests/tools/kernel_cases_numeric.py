@@ -9,6 +9,7 @@ from kernel_case_writer import (
     F64,
     I32,
     I64,
+    INF,
     NAN,
     SHORT,
     SPECIAL,
@@ -73,6 +74,25 @@ def factor():
         case(aten.linalg_qr.default, make((3, 4), dtype), tol=tol)
         case(aten.linalg_qr.default, make((3, 3), dtype), "r", tol=tol)
         case(aten.linalg_qr.default, make((4, 2), dtype), "complete", tol=tol, match=False)
+    ends_of_factors()
+
+
+def ends_of_factors():
+    # What is clear below the diagonal already, and a diagonal of 0.
+    for rows in ([[1, 2], [0, 3]], [[-1, 2, 3], [0, -4, 5], [0, 0, 6]], [[0, 1], [1, 0]],
+                 [[-2, 1], [0, 0], [0, 0]], [[1, 2], [0, 3], [0, 4]]):
+        for dtype in (F32, F64):
+            case(aten.linalg_qr.default, torch.tensor(rows, dtype=dtype))
+    # Squares that are no numbers, or 0.
+    for size in (1e200, 1e-200):
+        x = torch.tensor([[1.0, 2], [3, -1]], dtype=F64)
+        exact = {"tol": (1e-9, 1e-9 * size)}
+        case(aten.linalg_qr.default, x * size, "r", **exact)
+        case(aten._linalg_svd.default, x * size, False, False, **exact)
+        case(aten._linalg_eigh.default, (x + x.mT) * size, compute_v=False, **exact)
+        unit = torch.eye(2, dtype=F64)
+        values = torch.tensor([3.0, 2.0], dtype=F64) * size
+        given(aten._linalg_svd.default, [unit, values, unit], torch.diag(values), **exact)
 
 
 @family
@@ -114,6 +134,12 @@ def special():
     case(aten.bincount.default, ids, None, 8)
     case(aten.bincount.default, ids, make((9,), F32))
     case(aten.bincount.default, ids, make((9,), F64), 2)
+    for dtype in (F32, F64):
+        ends = torch.tensor([INF, -INF], dtype=dtype)
+        for name in names.split():
+            case(getattr(aten, name).default, ends)
+        for n in (0, 1, 2, 5):
+            case(aten.polygamma.default, n, ends)
 
 
 @family
@@ -168,3 +194,8 @@ def vision():
             False,
             tol=tol,
         )
+    # Of float64 the scale is no float32.
+    slope = (torch.arange(8, dtype=F64)[:, None] * 100 + torch.arange(8, dtype=F64) * 10)[None, None]
+    region = torch.tensor([[0, 15, 12, 45, 52]], dtype=F64)
+    middle = torch.full((1, 1, 1, 1), 295, dtype=F64)
+    given(tv.roi_align.default, [middle], slope, region, 0.1, 1, 1, 2, True)

@@ -58,7 +58,8 @@ static sc_x inside(sc_trace *t, sc_x x) {
 }
 
 // sqrt(2 / (pi x)) (p cos(x - shift) - q sin(x - shift)), or (p sin + q cos) for the second kind.
-// The shifts are odd eighths of a circle: sums and differences of sine and cosine.
+// The shifts are odd eighths of a circle: sums and differences of sine and cosine. NaN of infinity,
+// as in PyTorch.
 static sc_x outside(sc_trace *t, sc_x x, int order, bool is_second) {
     sc_x near = sc_o_over(t, EDGE, x), sine = CALL(t, sin, x), cosine = CALL(t, cos, x);
     sc_x place = sc_o_plus(t, sc_o_times(t, sc_o_mul(t, near, near), 2), -1);
@@ -77,8 +78,7 @@ static sc_x outside(sc_trace *t, sc_x x, int order, bool is_second) {
         sum = sc_o_sub(t, first, sc_o_mul(t, q, other));
     }
     sum = sc_o_div(t, sum, CALL(t, sqrt, x));
-    sum = sc_o_times(t, sum, sqrt(1 / SC_PI));
-    return sc_o_unless(t, CALL(t, isinf, x), 0, sum);
+    return sc_o_times(t, sum, sqrt(1 / SC_PI));
 }
 
 // (self)

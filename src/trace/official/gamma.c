@@ -157,6 +157,12 @@ sc_x sc_official_zeta(sc_trace *t, const sc_x *a) {
     return sc_o_rounded(t, sc_o_unless(t, sc_o_is(t, s, 1), INFINITY, y));
 }
 
+// Where PyTorch has a series of its own, so that infinity does not become what zeta is of it.
+static sc_x trigamma_of_infinity(sc_trace *t, sc_x x, sc_x y) {
+    y = sc_o_unless(t, sc_o_is(t, x, INFINITY), 0, y);
+    return sc_o_unless(t, sc_o_is(t, x, -INFINITY), NAN, y);
+}
+
 // (n, self)
 sc_x sc_official_polygamma(sc_trace *t, const sc_x *a) {
     const int64_t n = sc_x_number(a[0], -1);
@@ -165,5 +171,7 @@ sc_x sc_official_polygamma(sc_trace *t, const sc_x *a) {
     if (n == 0) return sc_o_rounded(t, digamma(t, x));
     const exponent s = {.number = (double)n + 1};
     const double factor = (n % 2 ? 1 : -1) * exp(lgamma((double)n + 1));
-    return sc_o_rounded(t, sc_o_times(t, zeta(t, &s, x), factor));
+    sc_x y = sc_o_times(t, zeta(t, &s, x), factor);
+    if (n == 1) y = trigamma_of_infinity(t, x, y);
+    return sc_o_rounded(t, y);
 }

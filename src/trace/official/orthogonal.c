@@ -11,17 +11,30 @@ enum { JACOBI_MAX = 4, SWEEPS = 8 };
 
 static sc_x sum_over_rows(sc_trace *t, sc_x x) { return sc_o_sum(t, x, 1); }
 
-// The reflection that clears column k below the diagonal: its vector, and 2 / |vector|^2.
+static sc_x largest(sc_trace *t, sc_x x, sc_x dims) {
+    return CALL(t, amax, CALL(t, abs, x), dims, X_TRUE);
+}
+
+// x / size, and x itself where that is 0: squares of what is left are numbers, and not all 0.
+static sc_x scaled(sc_trace *t, sc_x x, sc_x size) {
+    return sc_o_div(t, x, sc_o_unless(t, sc_o_is(t, size, 0), 1, size));
+}
+
+// The reflection that clears column k below the diagonal: its vector, and 2 / |vector|^2; 0 if
+// there is nothing to clear, as in LAPACK.
 static sc_x reflection(sc_trace *t, const sc_o_matrices *m, sc_x rows, int64_t k, sc_x *scale) {
-    sc_x kept = CALL(t, ge_Scalar, rows, sc_x_int(t, k));
-    sc_x v = sc_o_where_or_zero(t, kept, sc_o_column(t, m, k)), first = sc_o_diagonal(t, m, k);
+    sc_x kept = CALL(t, ge_Scalar, rows, sc_x_int(t, k)),
+         here = CALL(t, eq_Scalar, rows, sc_x_int(t, k));
+    sc_x v = sc_o_where_or_zero(t, kept, sc_o_column(t, m, k)), size = largest(t, v, X_INTS(t, 1));
+    sc_x below = largest(t, sc_o_where_or_zero(t, sc_o_not(t, here), v), X_INTS(t, 1));
+    v = scaled(t, v, size);
+    sc_x first = scaled(t, sc_o_diagonal(t, m, k), size);
     sc_x length = CALL(t, sqrt, sum_over_rows(t, sc_o_mul(t, v, v)));
-    sc_x is_positive = CALL(t, gt_Scalar, first, sc_x_int(t, 0));
-    sc_x alpha = sc_o_where(t, is_positive, CALL(t, neg, length), length);
-    sc_x here = CALL(t, eq_Scalar, rows, sc_x_int(t, k));
+    sc_x is_negative = CALL(t, lt_Scalar, first, sc_x_int(t, 0));
+    sc_x alpha = sc_o_where(t, is_negative, length, CALL(t, neg, length));
     v = sc_o_where(t, here, sc_o_sub(t, v, alpha), v);
-    sc_x norm = sum_over_rows(t, sc_o_mul(t, v, v)), is_zero = sc_o_is(t, norm, 0);
-    *scale = sc_o_unless(t, is_zero, 0, sc_o_over(t, 2, norm));
+    sc_x norm = sum_over_rows(t, sc_o_mul(t, v, v));
+    *scale = sc_o_unless(t, sc_o_is(t, below, 0), 0, sc_o_over(t, 2, norm));
     return v;
 }
 
@@ -253,8 +266,11 @@ sc_x sc_official_svd(sc_trace *t, const sc_x *a) {
     if (is_wide) m.x = sc_f_transpose(t, m.x, 1, 2);
     m.rows = tall;
     m.columns = least;
+    sc_x size = largest(t, m.x, X_INTS(t, 1, 2));
+    m.x = scaled(t, m.x, size);
     find_columns(t, &m, &found, has_vectors);
     if (has_vectors) make_units(t, &m, &found, u, count);
+    for (int64_t i = 0; i < least; i++) found.values[i] = sc_o_mul(t, found.values[i], size);
     sc_x values = joined(t, found.values, least, 1);
     if (!has_vectors) return X_LIST(t, X_NONE, values, X_NONE);
     sc_x long_side = side(t, u, count, is_wide, is_wide ? 2 : 0);
