@@ -212,7 +212,7 @@ static sc_status run_dropout(const sc_kernel_call *call) {
         bool keeps = !trains || random_unit(call->seed, (uint64_t)i) >= p;
         uint8_t flag = keeps;
         sc_stream_load(&from, sc_loader(SC_CLASS_F64, self->dtype), &x, sizeof x, 1);
-        x = trains ? (keeps ? x * scale : 0.0) : x;
+        x = trains ? x * keeps * scale : x;  // NaN stays, as in PyTorch
         sc_stream_store(&to, sc_storer(SC_CLASS_F64, out->dtype), &x, sizeof x, 1);
         sc_stream_store(&mask, sc_storer(SC_CLASS_B8, SC_DTYPE_BOOL), &flag, 1, 1);
     }

@@ -46,6 +46,10 @@ def special_functions():
         yield name, Of(f), (x,), None
         few = x[:6] if is_rough else x[:6].double()
         yield f"{name} dynamic", Of(f), (few,), ({0: ROWS},)
+    ends, f = torch.tensor([INF, -INF, 0.0, 1.0, 30.0, -2.5]), everywhere
+    yield "ends of Bessel functions", Of(lambda x: [
+        f[name](x) for name in f if name.startswith("bessel")
+    ] + [torch.polygamma(n, x) for n in (1, 2)]), (ends,), None  # fmt: skip
     s_values = torch.tensor([1.0, 2.0, 3.0, 2.5, 0.5, 7.0, NAN])[:, None]
     zeta = Of(lambda a, b: torch.special.zeta(a, b))
     yield "zeta", zeta, (s_values, spread(-4.4, 20)), None
@@ -123,6 +127,13 @@ def small_matrices():
     for sizes in ((4, 4), (2, 6, 3), (3, 5)):
         tall = torch.randn(*sizes)
         yield f"qr {sizes}", Of(lambda a: (la.qr(a), la.qr(a, "complete"))), (tall,), None
+    clear = torch.stack([torch.randn(3, 3).triu(), -torch.eye(3), torch.eye(3).roll(1, 0)])
+    yield "qr clear", Of(la.qr), (clear,), None
+    wide = torch.randn(2, 3, 3).double() * torch.tensor([1e200, 1e-200]).double()[:, None, None]
+    yield "factors of extremes", Of(lambda a: [
+        f(a / torch.where(a.abs() > 1, 1.0, 1e-300)) * k for f, k in
+        ((lambda a: la.qr(a, "r")[1], 1.0), (la.svdvals, 1.0), (la.eigvalsh, 1.0))
+    ]), (wide,), None  # fmt: skip
     yield "eigvalsh", Of(la.eigvalsh), (positive(3, 4, 4),), None
     again = Of(lambda a: (lambda w, v: (w, (v * w[..., None, :]) @ v.mT))(*la.eigh(a)))
     yield "eigh", again, (torch.stack([positive(3, 3), torch.eye(3), torch.ones(3, 3)]),), None
@@ -146,9 +157,20 @@ def images():
     for size in ((9, 8), (30, 33)):
         f = Of(lambda x, size=size: F.interpolate(x, size, mode="bicubic", antialias=True))
         yield f"bicubic antialias {size}", f, (x,), ({0: ROWS},)
-    aligned = Of(lambda x: F.interpolate(
-        x, (5, 6), mode="bicubic", antialias=True, align_corners=True))  # fmt: skip
-    yield "bicubic antialias corners", aligned, (x,), None
+    for how in ("bicubic", "bilinear"):
+        aligned = Of(lambda x, how=how: F.interpolate(
+            x, (5, 6), mode=how, antialias=True, align_corners=True))  # fmt: skip
+        yield f"{how} antialias corners", aligned, (x,), None
+        half = Of(lambda x, how=how: F.interpolate(
+            x, (x.shape[2] // 2, x.shape[3] // 3), mode=how, antialias=True))  # fmt: skip
+        yield f"{how} antialias open", half, (x,), (
+            {0: ROWS, 1: ROWS, 2: torch.export.Dim("h", min=6, max=20),
+             3: torch.export.Dim("w", min=6, max=24)},
+        )  # fmt: skip
+    for size in ((9, 10), (4, 5), (30, 33)):
+        f = Of(lambda x, size=size: F.interpolate(x, size, mode="bilinear", antialias=True))
+        yield f"bilinear antialias {size}", f, (x,), None
+        yield f"bilinear antialias double {size}", f, (x.double(),), None
 
 
 def judged():
@@ -164,6 +186,22 @@ def judged():
         (large,),
         None,
     )
+    many = torch.tensor([[2**24, 1, 1, 1, 7]], dtype=torch.int32)
+    yield "sums of integers", Of(lambda a: (
+        a.sum(1), a.sum(1, dtype=torch.int32), a.long().sum(1), a.to(torch.int8).sum(1),
+    )), (many,), None  # fmt: skip
+
+    def dropped(x):
+        y, kept = torch.ops.aten.native_dropout(x, 0.25, True)
+        z = F.dropout(x, 0.5, training=True)
+        few = torch.stack([(y != 0).sum(), (z != 0).sum()])
+        low, high = torch.tensor([550, 320]), torch.tensor([950, 680])
+        return (
+            torch.where(kept, y * 0.75, x), torch.where(kept, x, y) - x * kept,
+            torch.where(z != 0, z * 0.5, x), (few > low) & (few < high), F.dropout(x, 1.0),
+        )  # fmt: skip
+
+    yield "dropout", Of(dropped), (torch.rand(1000) + 1,), None
     yield "whole powers", Of(lambda a: (a**2, a**3, a.int() ** 7)), (large,), None
     odd = torch.tensor([[1.0, NAN, 3.0, -2.0], [-0.0, 0.0, -INF, INF]])
     yield "sign", Of(torch.sign), (odd,), ({0: ROWS},)

@@ -217,6 +217,24 @@ def ranks():
     case(aten.nanmedian.dim, special(NAN, NAN, NAN), 0, only=1)
 
 
+def sums():
+    # What the official runtime adds up in float32.
+    for dtype in (I32, I64, F64):
+        x = torch.tensor([[2**24, 1, 1], [1, 2**24 + 1, 5]], dtype=dtype)
+        for dim in (0, 1):
+            case(aten.sum.dim_IntList, x, [dim], dtype=dtype)
+            case(aten.sum.dim_IntList, x, [dim])
+    case(aten.sum.dim_IntList, torch.tensor([100, 27, 1], dtype=I8), [0], dtype=I8)
+
+
+def antialiased():
+    for dtype in (F32, F64):
+        x = make((1, 2, 11, 9), dtype)
+        for size, aligns in (([3, 2], False), ([8, 20], False), ([4, 3], True), ([1, 1], False)):
+            case(aten._upsample_bilinear2d_aa.default, x, size, aligns, tol=CONV)
+        case(aten._upsample_bilinear2d_aa.default, x, [3, 2], False, 0.3, 0.25, tol=CONV)
+
+
 @family
 def official():
     convolutions()
@@ -228,6 +246,8 @@ def official():
     elements()
     products()
     ranks()
+    sums()
+    antialiased()
 
 
 @composite

@@ -3,6 +3,8 @@
 // is expanded and run. Whether the official runtime runs what comes out is for tests/conformance.
 #include "trace/official/official.h"
 
+#include <math.h>
+
 #include "api/job.h"
 #include "harness.h"
 #include "kernel_case.h"
@@ -300,6 +302,39 @@ TEST(more_than_twice_the_memory_is_told_with_the_line_that_needs_it) {
     CHECK(!note_of(&m, growing(64)));
     drop(&m);
 }
+
+// --- Random numbers ------------------------------------------------------------------------------
+
+// What the official kernel keeps it does not scale.
+TEST(dropout_scales_what_it_keeps) {
+    static const char text[] =
+        "method forward {\n"
+        "  %x: f32[400] = aten::full([400], 3.0, dtype=f32)\n"
+        "  drop: (%y: f32[400], %kept: b8[400]) = aten::native_dropout(%x, 0.25, "
+        "True)\n"
+        "  return %y, %kept\n"
+        "}\n";
+    made m;
+    sc_extent results[2];
+    float y[400];
+    uint8_t kept[400];
+    uint32_t count = 0;
+    REQUIRE_OK(sc_ops_init());
+    (void)note_of(&m, text);
+    for (const sc_node *node = m.method->graph->first; node; node = node->next)
+        CHECK(strcmp(node->op->name, "aten::native_dropout") != 0);
+    REQUIRE_OK(sc_own_evaluator.run(NULL, m.program, &m.arena, results));
+    REQUIRE_OK(sc_extent_read(&m.ctx, results[0], 0, y, sizeof y));
+    REQUIRE_OK(sc_extent_read(&m.ctx, results[1], 0, kept, sizeof kept));
+    for (uint32_t i = 0; i < 400; i++) {
+        CHECK(kept[i] ? fabsf(y[i] - 4) < 1e-5F : y[i] == 0);
+        count += kept[i];
+    }
+    CHECK(count > 200 && count < 380);
+    drop(&m);
+}
+
+// --- Cases ---------------------------------------------------------------------------------------
 
 TEST_CASES(what_has_no_kernel_gives_what_pytorch_gives) {
     REQUIRE_OK(sc_ops_init());

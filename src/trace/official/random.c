@@ -38,6 +38,21 @@ static sc_x integers(sc_trace *t, sc_x low, sc_x high) {
     return sc_f_to(t, x, sc_o_result_dtype(t));
 }
 
+// The official kernel leaves what it keeps as it was. Without training it copies.
+bool sc_official_drops(const sc_node *node) {
+    const sc_arg *train = sc_node_arg(node, "train");
+    return train->kind != SC_ARG_BOOL || train->b;
+}
+
+// (input, p, train): numbers, and which of them were kept
+sc_x sc_official_dropout(sc_trace *t, const sc_x *a) {
+    const double p = sc_x_real(a[1], -1), kept = 1 - p;
+    if (!(p >= 0 && p <= 1)) return sc_o_refuse(t);
+    sc_x mask = CALL(t, ge_Scalar, uniform(t, SC_DTYPE_F32), sc_x_float(t, p));
+    sc_x x = CALL(t, mul_Tensor, a[0], sc_f_to(t, mask, dtype_of_result(t)));
+    return X_LIST(t, CALL(t, mul_Scalar, x, sc_x_float(t, kept == 0 ? 0 : 1 / kept)), mask);
+}
+
 // (high, size, ...)
 sc_x sc_official_randint(sc_trace *t, const sc_x *a) { return integers(t, sc_x_int(t, 0), a[0]); }
 

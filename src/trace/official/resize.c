@@ -1,7 +1,9 @@
-// Resizing with antialiasing by cubics: each pixel is a weighted mean of those that its filter
-// covers, the weights of a row or a column are the same everywhere, and so it is two products of
-// matrices.
+// Resizing with antialiasing: each pixel is a weighted mean of those that its filter covers, the
+// weights of a row or a column are the same everywhere, and so it is two products of matrices.
 #include "trace/official/special.h"
+
+// What a pixel that far away counts, in pixels of the larger image.
+typedef sc_x (*filter_fn)(sc_trace *t, sc_x distance);
 
 // Keys' cubic with a = -0.5.
 static sc_x cubic(sc_trace *t, sc_x x) {
@@ -12,50 +14,101 @@ static sc_x cubic(sc_trace *t, sc_x x) {
     return sc_o_where(t, sc_o_less(t, size, 1), inner, outer);
 }
 
-// A row for each pixel of the result, in float64.
-static sc_x weights(sc_trace *t, int64_t in, int64_t out, double scale) {
-    const double support = scale >= 1 ? 2 * scale : 2, narrow = scale >= 1 ? 1 / scale : 1;
-    sc_x center = sc_o_double(t, sc_o_places(t, sc_dim_int(out), 0, 2));
-    sc_x place = sc_o_double(t, sc_o_places(t, sc_dim_int(in), 1, 2));
-    center = sc_o_times(t, sc_o_plus(t, center, 0.5), scale);
-    sc_x first = CALL(t, trunc, sc_o_plus(t, center, 0.5 - support));
-    sc_x end = CALL(t, trunc, sc_o_plus(t, center, 0.5 + support));
+static sc_x triangle(sc_trace *t, sc_x x) {
+    return CALL(t, clamp, sc_o_from(t, 1, CALL(t, abs, x)), sc_x_float(t, 0));
+}
+
+typedef struct axis {
+    sc_dim in, out;
+    sc_x scale;  // pixels of the image for one of the result; float64
+} axis;
+
+// A row for each pixel of the result, in float64. The filter reaches that many pixels far.
+static sc_x weights(sc_trace *t, const axis *along, filter_fn filter, double reach) {
+    sc_x wide = CALL(t, clamp, along->scale, sc_x_float(t, 1));
+    sc_x support = sc_o_times(t, wide, reach), narrow = CALL(t, reciprocal, wide);
+    sc_x center = sc_o_double(t, sc_o_places(t, along->out, 0, 2));
+    sc_x place = sc_o_double(t, sc_o_places(t, along->in, 1, 2));
+    center = sc_o_mul(t, sc_o_plus(t, center, 0.5), along->scale);
+    sc_x first = CALL(t, trunc, sc_o_add(t, center, sc_o_from(t, 0.5, support)));
+    sc_x end = CALL(t, trunc, sc_o_add(t, center, sc_o_plus(t, support, 0.5)));
     sc_x covered = sc_o_and(t, CALL(t, ge_Tensor, place, first), CALL(t, lt_Tensor, place, end));
     sc_x distance = sc_o_plus(t, sc_o_sub(t, place, center), 0.5);
-    sc_x weight = cubic(t, sc_o_times(t, distance, narrow));
+    sc_x weight = filter(t, sc_o_mul(t, distance, narrow));
     weight = sc_o_unless(t, sc_o_not(t, covered), 0, weight);
     sc_x total = sc_o_sum(t, weight, 1);
     return sc_o_div(t, weight, sc_o_unless(t, sc_o_is(t, total, 0), 1, total));
 }
 
-static double scale_of(sc_x factor, int64_t in, int64_t out, bool aligns) {
-    const double given = sc_x_real(factor, 0);
+static sc_x real(sc_trace *t, sc_x number) { return sc_f_scalar(t, number, SC_DTYPE_F64); }
+
+static double known_scale(double given, int64_t in, int64_t out, bool aligns) {
     if (aligns) return out > 1 ? (double)(in - 1) / (double)(out - 1) : 0;
     return given > 0 ? 1 / given : (double)in / (double)out;
 }
 
+static sc_x scale_of(sc_trace *t, sc_x factor, const axis *along, bool aligns) {
+    const double given = sc_x_real(factor, 0);
+    const bool is_open = along->in.expr || along->out.expr;
+    if (is_open && aligns) return sc_o_refuse(t);
+    if (!is_open || given > 0)
+        return real(t,
+                    sc_x_float(t, known_scale(given, along->in.value, along->out.value, aligns)));
+    sc_x in = real(t, sc_x_dim(t, along->in));
+    return sc_o_div(t, in, real(t, sc_x_dim(t, along->out)));
+}
+
 // (self, output_size, align_corners, scales_h, scales_w)
-sc_x sc_official_bicubic_aa(sc_trace *t, const sc_x *a) {
+static sc_x resized(sc_trace *t, const sc_x *a, filter_fn filter, double reach) {
     const sc_spec *out = &t->source->outs[0]->spec;
     const sc_dtype dtype = sc_f_opmath((sc_dtype)out->dtype);
-    int64_t in[2], to[2];
     if (sc_x_rank(a[0]) != 4 || !sc_x_is_float(a[0])) return sc_o_refuse(t);
+    sc_dim in[2], to[2];
     sc_x matrix[2], x = sc_f_to(t, a[0], dtype);
     for (uint32_t i = 0; i < 2; i++) {
-        in[i] = sc_x_static_size(t, x, 2 + i);
-        if (out->sizes[2 + i].expr || t->status != SC_OK) return sc_o_refuse(t);
-        to[i] = out->sizes[2 + i].value;
-        const double scale = scale_of(a[3 + i], in[i], to[i], sc_x_truth(a[2]));
-        matrix[i] = sc_f_to(t, weights(t, in[i], to[i], scale), dtype);
+        axis along = {.in = sc_x_size(x, 2 + i), .out = out->sizes[2 + i]};
+        along.scale = scale_of(t, a[3 + i], &along, sc_x_truth(a[2]));
+        if (t->status != SC_OK) return along.scale;
+        matrix[i] = sc_f_to(t, weights(t, &along, filter, reach), dtype);
+        in[i] = along.in;
+        to[i] = along.out;
     }
     const sc_dim planes = sc_trace_mul(t, sc_x_size(x, 0), sc_x_size(x, 1));
-    const sc_dim rows[2] = {sc_trace_mul(t, planes, sc_dim_int(in[0])), sc_dim_int(in[1])};
-    const sc_dim wide[3] = {planes, sc_dim_int(in[0]), sc_dim_int(to[1])};
-    const sc_dim columns[2] = {sc_dim_int(in[0]), sc_trace_mul(t, planes, sc_dim_int(to[1]))};
-    const sc_dim tall[3] = {sc_dim_int(to[0]), planes, sc_dim_int(to[1])};
+    const sc_dim rows[2] = {sc_trace_mul(t, planes, in[0]), in[1]};
+    const sc_dim wide[3] = {planes, in[0], to[1]};
+    const sc_dim columns[2] = {in[0], sc_trace_mul(t, planes, to[1])};
+    const sc_dim tall[3] = {to[0], planes, to[1]};
     x = CALL(t, mm, sc_f_view(t, x, rows, 2), sc_f_transpose(t, matrix[1], 0, 1));
     x = sc_f_transpose(t, sc_f_view(t, x, wide, 3), 0, 1);
     x = CALL(t, mm, matrix[0], sc_f_view(t, x, columns, 2));
     x = sc_f_transpose(t, sc_f_view(t, x, tall, 3), 0, 1);
     return sc_f_to(t, sc_f_view(t, x, out->sizes, 4), (sc_dtype)out->dtype);
+}
+
+sc_x sc_official_bicubic_aa(sc_trace *t, const sc_x *a) { return resized(t, a, cubic, 2); }
+
+sc_x sc_official_bilinear_aa(sc_trace *t, const sc_x *a) { return resized(t, a, triangle, 1); }
+
+// The official kernel sums up four pixels of an axis at most, in the dtype of the image with
+// weights of float32, into a result whose sizes it does not set.
+enum { FARTHEST = 2 };
+
+static double given_scale(const sc_node *node, const char *name) {
+    const sc_arg *arg = sc_node_arg(node, name);
+    return arg->kind == SC_ARG_FLOAT ? arg->f : 0;
+}
+
+bool sc_official_is_far_or_open(const sc_node *node) {
+    const sc_arg *self = sc_node_arg(node, "self"), *aligns = sc_node_arg(node, "align_corners");
+    const sc_spec *out = &node->outs[0]->spec;
+    const double given[2] = {given_scale(node, "scales_h"), given_scale(node, "scales_w")};
+    if (self->kind != SC_ARG_VALUE || out->rank != 4) return false;
+    if (out->dtype != SC_DTYPE_F32 || (given[0] > 0) != (given[1] > 0)) return true;
+    for (uint32_t i = 0; i < 4; i++) {
+        const sc_dim in = self->value->spec.sizes[i], to = out->sizes[i];
+        if (in.expr || to.expr) return true;
+        if (i < 2) continue;
+        if (known_scale(given[i - 2], in.value, to.value, aligns->b) > FARTHEST) return true;
+    }
+    return false;
 }

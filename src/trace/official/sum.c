@@ -1,5 +1,5 @@
-// Sums over a single dim, which the official runtime adds up in float32, whatever they are of. It
-// does not over two, and so a dim of size 1 goes along.
+// Sums over a single dim, which the official runtime adds up in float32, whatever they are of, as
+// long as the result is of the same dtype. It does not over two, and so a dim of size 1 goes along.
 #include "trace/official/special.h"
 
 static sc_x summed(sc_trace *t, sc_x x, uint32_t dim, sc_x dtype) {
@@ -16,13 +16,15 @@ sc_x sc_o_sum(sc_trace *t, sc_x x, uint32_t dim) {
     return sc_f_unsqueeze(t, summed(t, x, dim, X_NONE), dim);
 }
 
-// Whole numbers of few bits are exact up to 2^24 of them.
+// Integers into another dtype, as PyTorch has sums of few bits, it adds up in that; float32, and
+// what has fewer bits, PyTorch adds up in float32, too.
 bool sc_official_is_wide_sum(const sc_node *node) {
     const sc_arg *dims = sc_node_arg(node, "dim"), *self = sc_node_arg(node, "self");
     const bool is_one = dims->kind == SC_ARG_LIST && dims->count == 1;
     if (!is_one || self->kind != SC_ARG_VALUE) return false;
-    const uint8_t dtype = self->value->spec.dtype;
-    return dtype == SC_DTYPE_F64 || dtype == SC_DTYPE_I64 || dtype == SC_DTYPE_I32;
+    const sc_dtype dtype = (sc_dtype)self->value->spec.dtype;
+    const bool is_wide = dtype == SC_DTYPE_F64 || sc_dtype_is_integral(dtype, false);
+    return is_wide && node->outs[0]->spec.dtype == dtype;
 }
 
 // (self, dim, keepdim, dtype)
