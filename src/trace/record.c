@@ -176,12 +176,21 @@ static bool is_unbacked(sc_dim dim) {
     return symbol && symbol->name->text[0] == 'u';
 }
 
+// The bound that the exporter gives without being asked, elements of the first operand: too few
+// where that is broadcast by a mask.
+static int64_t own_bound(const sc_node *source) {
+    if (source->arg_count == 0 || source->args[0].kind != SC_ARG_VALUE) return SC_DIM_INF;
+    const sc_value *self = source->args[0].value;
+    if (self->type != SC_VALUE_TENSOR) return SC_DIM_INF;
+    return sc_dim_range(sc_spec_numel(self->graph->method->exprs, &self->spec)).max;
+}
+
 // What the exporter's symbol counts cannot be more than inference says, whoever invented it first.
-static void bound_by(sc_dim recorded, sc_dim invented) {
+static void bound_by(const sc_node *source, sc_dim recorded, sc_dim invented) {
     sc_symbol *symbol = sc_dim_symbol(recorded);
     int64_t most = sc_dim_range(invented).max;
-    if (symbol && is_unbacked(recorded) && symbol->range.max == SC_DIM_INF &&
-        most >= symbol->range.min)
+    if (!symbol || !is_unbacked(recorded) || most < symbol->range.min) return;
+    if (symbol->range.max == SC_DIM_INF || symbol->range.max == own_bound(source))
         symbol->range.max = most;
 }
 
@@ -200,7 +209,7 @@ static void adopt_symbols(const sc_node *source, sc_node *node) {
                 if (sc_dim_equal(a, b)) continue;
                 invented = true;
                 fits = is_unbacked(a);
-                if (fits) bound_by(b, a);
+                if (fits) bound_by(source, b, a);
             }
             if (fits && invented) {
                 value->spec.sizes = recorded->spec.sizes;

@@ -42,6 +42,9 @@ def statistics(x):
     counts = torch.tensor([2, 0, 3])
     repeat = Fn(lambda x, n: x.repeat_interleave(n, 0, output_size=5))
     yield "repeat_interleave", repeat, (x, counts), None
+    select = Fn(lambda x, m: (x.masked_select(m), x.masked_select(m) * 2))
+    mask = torch.tensor([[True, False, True]] * 4)
+    yield "masked_select upward", select, (floats(3), mask), None
     yield "renorm", Fn(lambda x: x.renorm(2, 0, 1.5)), (x,), None
     triangle = Fn(lambda x: (torch.tril_indices(4, 5, 1) + x, torch.triu_indices(4, 5, -1) + x))
     yield "tril_indices", triangle, (whole(3, 1),), None

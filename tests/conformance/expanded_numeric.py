@@ -127,13 +127,15 @@ def small_matrices():
     for sizes in ((4, 4), (2, 6, 3), (3, 5)):
         tall = torch.randn(*sizes)
         yield f"qr {sizes}", Of(lambda a: (la.qr(a), la.qr(a, "complete"))), (tall,), None
-    clear = torch.stack([torch.randn(3, 3).triu(), -torch.eye(3), torch.eye(3).roll(1, 0)])
+    upper = [[1.5, -2, 3], [0, -4, 5], [0, 0, 6]]
+    turned = [[0.0, 0, 1], [1, 0, 0], [0, 1, 0]]
+    clear = torch.stack([torch.tensor(upper), -torch.eye(3), torch.tensor(turned)])
     yield "qr clear", Of(la.qr), (clear,), None
-    wide = torch.randn(2, 3, 3).double() * torch.tensor([1e200, 1e-200]).double()[:, None, None]
-    yield "factors of extremes", Of(lambda a: [
-        f(a / torch.where(a.abs() > 1, 1.0, 1e-300)) * k for f, k in
-        ((lambda a: la.qr(a, "r")[1], 1.0), (la.svdvals, 1.0), (la.eigvalsh, 1.0))
-    ]), (wide,), None  # fmt: skip
+    # What is squared on the way is no number, or 0.
+    far = torch.tensor([1e200, 1e-200], dtype=torch.float64)[:, None, None]
+    yield "factors of extremes", Of(lambda a, k: (
+        la.qr(a, "r")[1] / k, la.svdvals(a) / k[..., 0], la.eigvalsh(a) / k[..., 0],
+    )), (torch.randn(2, 3, 3).double() * far, far), None  # fmt: skip
     yield "eigvalsh", Of(la.eigvalsh), (positive(3, 4, 4),), None
     again = Of(lambda a: (lambda w, v: (w, (v * w[..., None, :]) @ v.mT))(*la.eigh(a)))
     yield "eigh", again, (torch.stack([positive(3, 3), torch.eye(3), torch.ones(3, 3)]),), None
@@ -164,7 +166,8 @@ def images():
         half = Of(lambda x, how=how: F.interpolate(
             x, (x.shape[2] // 2, x.shape[3] // 3), mode=how, antialias=True))  # fmt: skip
         yield f"{how} antialias open", half, (x,), (
-            {0: ROWS, 1: ROWS, 2: torch.export.Dim("h", min=6, max=20),
+            {0: ROWS, 1: torch.export.Dim("c", min=1, max=5),
+             2: torch.export.Dim("h", min=6, max=20),
              3: torch.export.Dim("w", min=6, max=24)},
         )  # fmt: skip
     for size in ((9, 10), (4, 5), (30, 33)):

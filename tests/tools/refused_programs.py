@@ -48,7 +48,7 @@ def experts(x):
 
 
 def frexp(x):
-    e = x.abs().log2().floor() + 1
+    e = torch.where(x == 0, 0.0, x.abs().double().log2().floor() + 1).to(x.dtype)
     return x * torch.exp2(-e), e.to(torch.int32)
 
 

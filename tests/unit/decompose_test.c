@@ -387,6 +387,31 @@ TEST(decompose_bounds_the_sizes_that_values_decide) {
     setup_end(&s);
 }
 
+// The exporter counts the elements of the tensor, where the mask may be larger; a lower bound is
+// the user's.
+TEST(decompose_bounds_what_a_larger_mask_selects_by_the_mask) {
+    static const int64_t bounds[][2] = {{3, 12}, {2, 2}, {14, 14}};
+    for (uint32_t i = 0; i < SC_COUNT_OF(bounds); i++) {
+        setup s;
+        sc_program *program;
+        int64_t most = 0;
+        setup_begin(&s);
+        REQUIRE_OK(decompose_text(&s,
+                                  test_format("method f {\n"
+                                              "  symbol u0 [0, %d]\n"
+                                              "  input %%x: f32[3]\n"
+                                              "  input %%mask: b8[4, 3]\n"
+                                              "  %%y: f32[u0] = aten::masked_select(%%x, %%mask)\n"
+                                              "  return %%y\n}\n",
+                                              (int)bounds[i][0]),
+                                  &program));
+        const sc_value *found = program->methods.data[0]->graph->first->outs[0];
+        CHECK(sc_spec_size_max(&found->spec, 0, &most));
+        CHECK_EQ_INT(most, bounds[i][1]);
+        setup_end(&s);
+    }
+}
+
 // --- Records that differ from what we derive -----------------------------------------------------
 
 static const sc_value *result_of(const sc_program *program, const char *op) {
