@@ -103,6 +103,13 @@ static sc_status emit_cond(sc_emit_method *m, const sc_node *node) {
 
 // --- Loops ---------------------------------------------------------------------------------------
 
+static bool has_open_size(const sc_spec *spec) {
+    for (uint32_t d = 0; d < spec->rank; d++)
+        if (spec->sizes[d].expr) return true;
+    return false;
+}
+
+// copy_ takes no shape along.
 static sc_status emit_copy(sc_emit_method *m, const sc_value *to, const sc_arg *from) {
     int32_t from_id = 0, to_id = 0;
     SC_TRY(sc_emit_plain(m, from, &from_id));
@@ -112,6 +119,7 @@ static sc_status emit_copy(sc_emit_method *m, const sc_value *to, const sc_arg *
         sc_emit_move(m, from_id, to_id);
         return SC_OK;
     }
+    if (has_open_size(&to->spec)) return emit_clone(m, to->node, from_id, to_id);
     int32_t args[] = {to_id, from_id, sc_emit_bool(m, false), to_id};
     return sc_emit_call(m, sc_op_get(SC_OP_copy_), args, 4, to->node);
 }
