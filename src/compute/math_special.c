@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "compute/math_f32.h"
+#include "core/series.h"
 
 #define PI 3.141592653589793
 
@@ -103,17 +104,6 @@ double sc_ndtri_f64(double p) {
 
 // Hurwitz's zeta function by Euler's and Maclaurin's formula.
 double sc_zeta_f64(double s, double q) {
-    // (2k)! / B_2k
-    static const double terms[] = {12.0,
-                                   -720.0,
-                                   30240.0,
-                                   -1209600.0,
-                                   47900160.0,
-                                   -1.8924375803183791606e9,
-                                   7.47242496e10,
-                                   -2.950130727918164224e12,
-                                   1.1646782814350067249e14,
-                                   -4.5979787224074726105e15};
     if (s == 1) return INFINITY;
     if (s < 1 || q != q) return NAN;
     if (q <= 0 && q == floor(q)) return INFINITY;  // whatever s is
@@ -128,8 +118,8 @@ double sc_zeta_f64(double s, double q) {
     double power = pow(w, -s), factor = s;
     sum += power * w / (s - 1.0) + 0.5 * power;
     power /= w;
-    for (int k = 0; k < 10; k++) {
-        double part = factor * power / terms[k];
+    for (int k = 0; k < SC_ZETA_TERMS; k++) {
+        double part = factor * power / sc_zeta_terms[k];
         sum += part;
         if (fabs(part) < DBL_EPSILON * fabs(sum)) break;
         factor *= (s + 2 * k + 1) * (s + 2 * k + 2);

@@ -2,6 +2,7 @@
 // where the asymptotic series is exact, and reflection where numbers are negative.
 #include <math.h>
 
+#include "core/series.h"
 #include "trace/official/special.h"
 
 // How far an integer below x is, exactly: 0 to 1.
@@ -94,17 +95,6 @@ static sc_x over_one_less(sc_trace *t, sc_x x, const exponent *s) {
 
 // Euler's and Maclaurin's formula behind the first terms, for q > 0.
 static sc_x zeta_of_positive(sc_trace *t, const exponent *s, sc_x q) {
-    // (2k)! / B_2k
-    static const double terms[] = {12.0,
-                                   -720.0,
-                                   30240.0,
-                                   -1209600.0,
-                                   47900160.0,
-                                   -1.8924375803183791606e9,
-                                   7.47242496e10,
-                                   -2.950130727918164224e12,
-                                   1.1646782814350067249e14,
-                                   -4.5979787224074726105e15};
     sc_x sum = power(t, s, q);
     for (int k = 1; k < 10; k++) sum = sc_o_add(t, sum, power(t, s, sc_o_plus(t, q, k)));
     sc_x far = sc_o_plus(t, q, 10), inverse = CALL(t, reciprocal, far), left = power(t, s, far);
@@ -112,9 +102,9 @@ static sc_x zeta_of_positive(sc_trace *t, const exponent *s, sc_x q) {
     sc_x tail = over_one_less(t, sc_o_mul(t, left, far), s);
     tail = sc_o_add(t, tail, sc_o_times(t, left, 0.5));
     sc_x term = times_more(t, sc_o_mul(t, left, inverse), s, 0);
-    for (int k = 0; k < 10; k++) {
-        tail = sc_o_add(t, tail, sc_o_times(t, term, 1 / terms[k]));
-        if (k == 9) break;
+    for (int k = 0; k < SC_ZETA_TERMS; k++) {
+        tail = sc_o_add(t, tail, sc_o_times(t, term, 1 / sc_zeta_terms[k]));
+        if (k + 1 == SC_ZETA_TERMS) break;
         term = times_more(t, times_more(t, term, s, 2 * k + 1), s, 2 * k + 2);
         term = sc_o_mul(t, term, square);
     }
