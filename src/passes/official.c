@@ -17,7 +17,7 @@ typedef struct expander {
 static sc_x record(sc_trace *t, const sc_op *op, const sc_x *args) {
     const sc_op *as = sc_op_has(op, SC_VIEW) && op->copy ? op->copy : op;
     sc_x x = sc_trace_record(t, as, args, op->schema->param_count);
-    sc_node *node = t->before->prev;
+    sc_node *node = t->before ? t->before->prev : t->graph->last;
     for (uint32_t i = 0; t->status == SC_OK && i < node->out_count; i++) {
         sc_value *value = node->outs[i];
         if (value->type != SC_VALUE_TENSOR) continue;
@@ -31,10 +31,10 @@ static sc_x dispatch(sc_trace *t, const sc_op *op, sc_x *args) {
     return sc_op_expansion(op) ? sc_trace_expand(t, op, args) : record(t, op, args);
 }
 
-static sc_graph *no_body(sc_trace *t, const sc_graph *body) {
+// An expansion has traced it already.
+static sc_graph *made_body(sc_trace *t, const sc_graph *body) {
     (void)t;
-    (void)body;
-    return NULL;
+    return (sc_graph *)(uintptr_t)body;
 }
 
 static sc_x row_major(sc_trace *t, sc_x x) {
@@ -125,7 +125,7 @@ static sc_status expand(expander *e, sc_node *node, const sc_official *row) {
 // Sizes are read off inputs where they can be: complex numbers that are kept only to ask for their
 // size would have to be made.
 static void begin(sc_trace *t, sc_ctx *ctx, sc_arena *arena, sc_graph *graph) {
-    static const sc_trace_hooks hooks = {.dispatch = dispatch, .body = no_body};
+    static const sc_trace_hooks hooks = {.dispatch = dispatch, .body = made_body};
     sc_trace_begin(t, ctx, arena, graph, &hooks);
     t->plain = 1;
     for (uint32_t i = 0; i < graph->inputs.count; i++)

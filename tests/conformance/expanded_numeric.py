@@ -151,6 +151,9 @@ def small_matrices():
         (torch.stack([torch.randn(4, 4), torch.zeros(4, 4), -50 * torch.eye(4)]),),
         None,
     )
+    ends = [[[-1e60, 0], [0, -1e60]], [[0, 1e300], [0, 0]], [[0, -1], [1, 0]], [[0, 0], [0, 0]]]
+    ends = torch.tensor(ends, dtype=torch.float64)
+    yield "matrix_exp ends", Of(torch.matrix_exp), (ends,), ({0: ROWS},)
     yield "matrix_exp double", Of(torch.matrix_exp), (3 * torch.randn(2, 3, 3).double(),), None
 
 

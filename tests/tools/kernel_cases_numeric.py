@@ -83,6 +83,11 @@ def ends_of_factors():
                  [[-2, 1], [0, 0], [0, 0]], [[1, 2], [0, 3], [0, 4]]):
         for dtype in (F32, F64):
             case(aten.linalg_qr.default, torch.tensor(rows, dtype=dtype))
+    # As often squared as float64 has powers of 2, or not at all.
+    rows = [[[-1e60, 0], [0, -1e60]], [[0, 1e300], [0, 0]], [[0, -1], [1, 0]], [[0, 0], [0, 0]],
+            [[1e60, 0], [0, 1]], [[-1e30, 1e10], [0, -1e30]], [[INF, 0], [0, 0]]]
+    case(aten.linalg_matrix_exp.default, torch.tensor(rows, dtype=F64))
+    case(aten.linalg_matrix_exp.default, torch.tensor(rows[2:4] + rows[5:], dtype=F32))
     # Squares that are no numbers, or 0.
     for size in (1e200, 1e-200):
         x = torch.tensor([[1.0, 2], [3, -1]], dtype=F64)

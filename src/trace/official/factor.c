@@ -255,8 +255,8 @@ sc_x sc_official_cholesky(sc_trace *t, const sc_x *a) {
 
 // --- The exponential -----------------------------------------------------------------------------
 
-// float32 has numbers up to 2^128.
-enum { SQUARINGS = 136 };
+// float64 has numbers up to 2^1024.
+enum { SQUARINGS = 1030 };
 
 // How often to halve a matrix so that its series converges at once: [batch, 1, 1]
 static sc_x halvings(sc_trace *t, sc_x norm) {
@@ -264,6 +264,17 @@ static sc_x halvings(sc_trace *t, sc_x norm) {
     exponent =
         CALL(t, clamp, sc_o_plus(t, exponent, 3), sc_x_float(t, 0), sc_x_float(t, SQUARINGS));
     return sc_o_unless(t, CALL(t, isnan, exponent), 0, exponent);
+}
+
+// Is any matrix to be squared once more? (matrices, how often each)
+static sc_x is_left(sc_trace *t, const sc_x *carried) {
+    return CALL(t, any, CALL(t, gt_Scalar, carried[1], sc_x_int(t, 0)));
+}
+
+static sc_x squared(sc_trace *t, const sc_x *carried) {
+    sc_x more = CALL(t, gt_Scalar, carried[1], sc_x_int(t, 0));
+    sc_x x = sc_o_where(t, more, CALL(t, bmm, carried[0], carried[0]), carried[0]);
+    return X_LIST(t, x, sc_o_plus(t, carried[1], -1));
 }
 
 static sc_x taylor(sc_trace *t, const sc_o_matrices *m, sc_x x) {
@@ -284,11 +295,7 @@ sc_x sc_official_matrix_exp(sc_trace *t, const sc_x *a) {
     sc_x sums = sc_o_sum(t, CALL(t, abs, m.x), 2);
     sc_x norm = CALL(t, amax, sums, X_INTS(t, 1), X_TRUE), times = halvings(t, norm);
     sc_x shrunk = CALL(t, pow_Scalar, sc_x_int(t, 2), CALL(t, neg, times));
-    sc_x sum = taylor(t, &m, sc_o_mul(t, m.x, shrunk));
-    for (int k = 0; k < SQUARINGS && t->status == SC_OK; k++) {
-        sc_x more = CALL(t, gt_Scalar, times, sc_x_int(t, k));
-        sum = sc_o_where(t, more, CALL(t, bmm, sum, sum), sum);
-    }
-    sc_x is_far = CALL(t, gt_Scalar, norm, sc_x_float(t, 0x1p133));
-    return sc_o_write_matrices(t, sc_o_unless(t, is_far, NAN, sum), 0);
+    const sc_x carried[2] = {taylor(t, &m, sc_o_mul(t, m.x, shrunk)), times};
+    sc_x sum = sc_x_at(t, sc_o_while(t, carried, 2, is_left, squared), 0);
+    return sc_o_write_matrices(t, sc_o_unless(t, CALL(t, isinf, norm), NAN, sum), 0);
 }

@@ -55,6 +55,14 @@ sc_x sc_o_unflat(sc_trace *t, sc_x x, sc_x like);
 // What the expansion has no words for: the node stays whole.
 sc_x sc_o_refuse(sc_trace *t);
 
+// --- Loops (loop.c) ------------------------------------------------------------------------------
+
+// What a turn makes of what is carried, a list; or whether there is another one, one bool.
+typedef sc_x (*sc_o_body_fn)(sc_trace *t, const sc_x *carried);
+// What is left of `count` tensors when there is no turn any more: a list.
+sc_x sc_o_while(sc_trace *t, const sc_x *carried, uint32_t count, sc_o_body_fn goes_on,
+                sc_o_body_fn turn);
+
 // --- Scanning, for others than its own file (scan.c) --------------------------------------------
 
 // x combined with all that comes before it along a dim, as far as `combine` says.
