@@ -57,6 +57,44 @@ sc_status sc_infer_alias(sc_infer *in) {
     return sc_rule_publish(in, same_view(in, sc_rule_tensor(in, 0)));
 }
 
+// --- What vmap and jvp write down ----------------------------------------------------------------
+
+sc_status sc_infer_add_batch_dim(sc_infer *in) {
+    const sc_spec *self = sc_rule_tensor(in, 0);
+    uint32_t dim;
+    SC_TRY(sc_rule_wrapped(in, "batch_dim", self->rank, &dim));
+    if (self->rank == 0)
+        return sc_rule_fail(in, SC_ERR_SHAPE, "a tensor without dims has none to be a batch");
+    sc_spec spec = view_of(in, self, self->rank - 1);
+    for (uint32_t d = 0; d < spec.rank; d++) {
+        spec.sizes[d] = self->sizes[d + (d >= dim)];
+        spec.strides[d] = self->strides[d + (d >= dim)];
+    }
+    return sc_rule_publish(in, spec);
+}
+
+sc_status sc_infer_remove_batch_dim(sc_infer *in) {
+    const sc_spec *self = sc_rule_tensor(in, 0);
+    uint32_t dim;
+    if (self->rank >= SC_RANK_MAX)
+        return sc_rule_fail(in, SC_ERR_LIMIT, "a tensor has at most %d dims", SC_RANK_MAX);
+    SC_TRY(sc_rule_wrapped(in, "out_dim", self->rank + 1, &dim));
+    sc_spec spec = sc_rule_new(in, (sc_dtype)self->dtype, self->rank + 1);
+    for (uint32_t d = 0; d < spec.rank; d++)
+        spec.sizes[d] = d == dim ? sc_rule_dim(in, "batch_size", 0) : self->sizes[d - (d > dim)];
+    return sc_rule_publish_contiguous(in, spec);
+}
+
+sc_status sc_infer_unpack_dual(sc_infer *in) {
+    sc_spec primal = same_view(in, sc_rule_tensor(in, 0));
+    sc_iout *outs = sc_infer_outs(in, 2);
+    sc_rule_set(&outs[0], primal);
+    primal.offset = sc_dim_int(0);
+    sc_rule_contiguous(in, &primal);
+    sc_rule_set(&outs[1], primal);
+    return SC_OK;
+}
+
 // --- Order of dims -------------------------------------------------------------------------------
 
 static sc_status publish_permuted(sc_infer *in, const sc_spec *self, const uint32_t *order) {

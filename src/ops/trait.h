@@ -40,5 +40,6 @@ typedef uint64_t sc_op_traits;
 #define SC_RESHAPES       SC_TRAIT(30)  // a view in other sizes, where strides allow it
 #define SC_INLINED        SC_TRAIT(31)  // higher-order: its body becomes part of the caller
 #define SC_MOVES_BYTES    SC_TRAIT(32)  // the official kernel takes every dtype there is
+#define SC_FUNCTORCH      SC_TRAIT(33)  // keeps book of vmap and jvp; decomposition applies it
 
 #endif

@@ -34,11 +34,12 @@ static const char *lack_of(const sc_op *op) {
 }
 
 // The same of an operator in a decomposed graph, where views are not yet copies. What writes or has
-// an expansion, and is still here, has been refused.
+// an expansion, and is still here, has been refused; so has what keeps book of vmap and jvp.
 static const char *core_lack_of(const sc_op *op) {
     if (sc_op_has(op, SC_FOREIGN)) return foreign_lack(op);
     if (sc_op_has(op, SC_PTE_ONLY)) return PTE_ONLY;
-    if (sc_op_has(op, SC_ASSERTION) || sc_op_has(op, SC_MUTATES) || sc_op_expansion(op))
+    if (sc_op_has(op, SC_ASSERTION) || sc_op_has(op, SC_MUTATES) || sc_op_has(op, SC_FUNCTORCH) ||
+        sc_op_expansion(op))
         return NULL;
     return lack_of(op->copy ? op->copy : op);
 }

@@ -50,10 +50,12 @@ static size_t space_bytes(sc_str target) {
 // Name in the table of a target:
 //   torch.ops.aten.add.Tensor, or the same in the edge dialect -> aten::add.Tensor,
 //   torch.ops.higher_order.cond -> higher_order::cond, _operator.add, math.trunc, torch.sym_max,
-//   torch._sym_sqrt -> sym::add, trunc, sym_max, sym_sqrt
+//   torch._sym_sqrt -> sym::add, trunc, sym_max, sym_sqrt,
+//   torch._functorch.predispatch._add_batch_dim -> functorch::_add_batch_dim
 static sc_str table_name(sc_arena *arena, sc_str target) {
-    static const char *const functions[] = {"_operator.", "math.", "builtins.", "torch._sym_",
-                                            "torch.sym_"};
+    static const char *const functions[] = {"_operator.", "math.",
+                                            "builtins.",  "torch._sym_",
+                                            "torch.sym_", "torch._functorch.predispatch."};
     const size_t skip = space_bytes(target);
     if (skip) {
         sc_str rest = sc_str_slice(target, skip, target.size);
@@ -65,7 +67,7 @@ static sc_str table_name(sc_arena *arena, sc_str target) {
     }
     for (size_t i = 0; i < SC_COUNT_OF(functions); i++) {
         if (!sc_str_starts_with(target, functions[i])) continue;
-        const char *prefix = i >= 3 ? "sym::sym_" : "sym::";
+        const char *prefix = i == 5 ? "functorch::" : i >= 3 ? "sym::sym_" : "sym::";
         sc_str rest = sc_str_slice(target, strlen(functions[i]), target.size);
         return sc_str_format(arena, "%s" SC_STR_FMT, prefix, SC_STR_ARG(rest));
     }

@@ -40,6 +40,13 @@ static sc_status put_number_function(sc_serde_writer *w, const sc_node *node) {
 static sc_status put_target(sc_serde_writer *w, const sc_node *node) {
     const sc_op *op = node->op;
     if (is_in(op, "sym")) return put_number_function(w, node);
+    if (is_in(op, "functorch")) {
+        const sc_str name = sc_str_slice(op->schema->name, 11, op->schema->name.size);
+        sc_json_put_str(
+            &w->json, "target",
+            sc_str_format(w->work, "torch._functorch.predispatch." SC_STR_FMT, SC_STR_ARG(name)));
+        return SC_OK;
+    }
     const sc_str path = sc_serde_op_path(w->work, op);
     const bool is_edge = w->options->dialect == SC_SERDE_EDGE && !is_in(op, "higher_order");
     const char *prefix = is_edge ? "executorch.exir.dialects.edge.ops." : "torch.ops.";

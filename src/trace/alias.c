@@ -128,6 +128,9 @@ static sc_x view_reverse(sc_trace *t, const sc_view *view, sc_x base, sc_x writt
     case SC_OP__neg_view: return CALL(t, neg, written);
     case SC_OP_view_as_real: return CALL(t, view_as_complex, written);
     case SC_OP_view_as_complex: return CALL(t, view_as_real, written);
+    case SC_OP_functorch_add_batch_dim:
+        return CALL(t, functorch_remove_batch_dim, written, a[2],
+                    sc_x_dim(t, sc_x_size(base, sc_x_number(a[1], 0))), a[1]);
     default:
         return sc_trace_fail(t, SC_ERR_UNSUPPORTED, WRITE_HINT,
                              "writing through %s is not supported", view->op->name);

@@ -55,7 +55,7 @@ static sc_coverage_how expanded_there(const sc_op *op) {
 
 // Needs no kernel: it becomes jumps, or is gone when a program is written.
 static bool is_no_call(const sc_op *op) {
-    return sc_op_has(op, SC_ASSERTION) ||
+    return sc_op_has(op, SC_ASSERTION) || sc_op_has(op, SC_FUNCTORCH) ||
            (sc_op_has(op, SC_HIGHER_ORDER) && sc_op_has(op, SC_CORE));
 }
 

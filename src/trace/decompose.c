@@ -8,6 +8,7 @@
 #include "trace/decompose.h"
 
 #include "trace/expand.h"
+#include "trace/functorch/functorch.h"
 
 typedef struct method_trace {
     sc_ctx *ctx;
@@ -16,6 +17,7 @@ typedef struct method_trace {
     sc_arena arena;
     uint32_t depth;     // nesting of bodies
     sc_status refused;  // the first refusal, reported already
+    sc_book book;       // of vmap and jvp
 } method_trace;
 
 typedef struct graph_trace {
@@ -189,12 +191,12 @@ static sc_status trace_wrapper(graph_trace *g, const sc_node *node, const sc_x *
 }
 
 // Somebody wants this call as it is: what it writes or shows of others would be lost, so only plain
-// operators that have an expansion are asked about.
+// operators that have an expansion are asked about. What has a batch or a tangent is no such call.
 static bool is_kept(const graph_trace *g, const sc_node *node) {
     const sc_keep *keep = g->m->keep;
     bool is_plain = !sc_op_has(node->op, SC_MUTATES) && !sc_op_has(node->op, SC_INPLACE) &&
                     !sc_op_has(node->op, SC_VIEW) && sc_op_expansion(node->op);
-    return node->is_kept || (keep && is_plain && keep->wants(keep->user, node));
+    return node->is_kept || (keep && is_plain && !g->m->book.open && keep->wants(keep->user, node));
 }
 
 // The node on its new arguments, marked, so that everything after knows it is meant to be here.
@@ -235,6 +237,8 @@ static sc_status trace_node(graph_trace *g, const sc_node *node) {
         result = trace_bodies(g, node, args);
     else if (sc_op_has(node->op, SC_SYMBOLIC))
         result = trace_symbolic(g, node, args);
+    else if (sc_functorch_is_book(&g->m->book, node->op))
+        result = sc_functorch_book(&g->m->book, t, node->op, args, node->arg_count);
     else
         result = sc_trace_call(t, node->op, args, node->arg_count);
     if (sc_status_is_refusal(t->status)) result = keep_refused(g, node, args);
@@ -451,13 +455,16 @@ sc_status sc_decompose(sc_ctx *ctx, sc_method *method, const sc_keep *keep) {
     method_trace m = {.ctx = ctx, .method = method, .keep = keep};
     sc_graph *graph = NULL;
     sc_arena_init(&m.arena);
+    m.book.shows.arena = &m.arena;
     sc_where_set_method(ctx, method);
     sc_mark mark = sc_arena_mark(ctx->scratch);
     sc_status status = trace_graph(&m, method->graph, NULL, &graph);
+    if (status == SC_OK) status = sc_functorch_check(ctx, &m.book);
     sc_arena_rewind(ctx->scratch, mark);
     sc_arena_deinit(&m.arena);
     SC_TRY(status);
     method->graph = graph;
     method->decomposed = true;
-    return m.refused;
+    status = sc_functorch(ctx, method);
+    return m.refused == SC_OK ? status : m.refused;
 }

@@ -198,12 +198,14 @@ const rationed = [
       "src/quant/weight_nodes.c": 6, // the calls that it makes
       "src/rt/elide.c": 2,
       "src/rt/fuse.c": 8,
-      "src/trace/alias.c": 23,
+      "src/trace/alias.c": 24,
       "src/pt2/pt2_complex.c": 4, // whose numbers scale a tensor
       "src/trace/complex/parts.c": 5, // what it puts together itself
       "src/trace/complex/views.c": 2, // views that show other numbers
       "src/trace/decompose.c": 2,
       "src/trace/official/fft.c": 4, // what complex numbers are made by, and who takes them apart
+      "src/trace/functorch/book.c": 13, // the calls that keep book, which are its subject
+      "src/trace/functorch/functorch.c": 16, // the same
       "src/trace/record.c": 5,
     },
   },
@@ -219,6 +221,8 @@ const rationed = [
       "src/trace/complex/complex.c": 4, // columns of complex.def
       "src/trace/coverage.c": 4, // columns of leaves.def, limits.def and official.def
       "src/trace/expand.c": 1, // a column of ops.def
+      "src/trace/functorch/jvp.c": 2, // columns of jvp.def
+      "src/trace/functorch/vmap.c": 1, // a column of vmap.def
       "src/trace/official/official.c": 1, // a column of official.def
       "src/trace/trace.h": 1, // CALL, which makes calls and compares nothing
     },
@@ -243,7 +247,7 @@ const rationed = [
     pattern: /"(?:[^"\\\n]|\\.)*::(?:[^"\\\n]|\\.)*"/g,
     files: {
       "src/devtools/etdump/write.c": 3, // of scopes
-      "src/pt2/pt2_node.c": 4, // from Python's names to the table's; parameters of "sym::"
+      "src/pt2/pt2_node.c": 5, // from Python's names to the table's; parameters of "sym::"
       "src/trace/expand_text.c": 1, // the namespace that expansions leave out
       "src/devtools/inspect/merge.c": 4, // no operators: scopes of a runtime
     },
@@ -266,7 +270,7 @@ const rationed = [
       "src/emit/emit_instructions.c": 1, // written
       "src/pt2/pt2_node.c": 4, // foreign operators; parameters of "sym::"
       "src/pt2/serde_write_name.c": 1, // written
-      "src/pt2/serde_write_node.c": 4, // written
+      "src/pt2/serde_write_node.c": 6, // written
       "src/ir/compare.c": 2, // with each other
       "src/ir/graph.c": 2, // names for values; where an error happened
       "src/ir/parse.c": 2, // foreign operators

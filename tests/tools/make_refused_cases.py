@@ -17,7 +17,7 @@ from torch.utils._pytree import tree_leaves
 
 sys.path.insert(0, os.path.dirname(__file__))
 import ir_text  # noqa: E402
-from refused_programs import CASES  # noqa: E402
+from refused_programs import CASES, Decomposed  # noqa: E402
 
 ir_text.DTYPES |= {torch.uint16: "u16", torch.float8_e4m3fn: "f8e4m3fn"}
 
@@ -39,7 +39,7 @@ class Printer(ir_text.Printer):
         text = text.replace("sym::_sym_", "sym::sym_")
         module = getattr(node.target, "__module__", "")
         if module == "torch._functorch.predispatch":
-            text = f"{module}.{text}"
+            text = text.replace(node.target.__name__, f"functorch::{node.target.__name__}", 1)
         if indent != 1:
             return text
         return f'{text} !(trace "  File \\"model.py\\", line 1, in forward\\n    {node.name}\\n")'
@@ -49,7 +49,8 @@ def exported(program, inputs, shapes):
     is_module = isinstance(program, torch.nn.Module)
     module = program if is_module else Call(program)
     dynamic = (shapes if is_module else {"args": shapes}) if shapes else None
-    return torch.export.export(module, inputs, dynamic_shapes=dynamic, strict=False)
+    found = torch.export.export(module, inputs, dynamic_shapes=dynamic, strict=False)
+    return found.run_decompositions() if isinstance(program, Decomposed) else found
 
 
 def results(program, inputs):

@@ -17,6 +17,8 @@ const forTests = new Set([
 // Function families that rows of a table or the schema generator name, by prefix.
 const columns = {
   sc_infer_: "INFER",
+  sc_jvp_: "RULE",
+  sc_vmap_: "VMAP",
   sc_complex_: "(?:FULL|MAP)",
   sc_expand_: "EXPAND_FN",
   sc_official_: "(?:OFFICIAL|WHERE)",

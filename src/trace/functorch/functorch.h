@@ -1,0 +1,106 @@
+// vmap and jvp taken apart. What torch.vmap and torch.func.jvp leave in a graph are calls that open
+// and close levels, and say which tensors have a batch, or a tangent, there; between them stands
+// what the function computes, in the shapes of one sample. Once a graph is decomposed few operators
+// are left, and each level is written out in place, the innermost first: what a level is in never
+// sees it. A value with a batch has it as its first dim (vmap.def); one with a tangent stays, and
+// the tangent is computed beside it (jvp.def). What has neither stays as it is.
+//
+// The files stand on each other in this order: book.c; batch.c, vmap_*.c and jvp_rules.c (rules),
+// vmap.c and jvp.c (tables), functorch.c (levels and whole methods).
+#ifndef SC_FUNCTORCH_H
+#define SC_FUNCTORCH_H
+
+#include "trace/trace.h"
+
+// Writes out every level of the decomposed method. A refusal (sc_status_is_refusal) leaves the
+// graph half written.
+sc_status sc_functorch(sc_ctx *ctx, sc_method *method);
+
+#define SC_FUNCTORCH_HINT \
+    "Save exported.run_decompositions() instead, in which PyTorch has taken vmap and jvp apart."
+
+// --- While a graph is decomposed (book.c) -------------------------------------------------------
+
+// A result that PyTorch would make a view of another tensor.
+typedef struct sc_shown {
+    const sc_alias *from, *to;
+    uint32_t generation;  // of `from`, then
+    bool is_inner;        // nobody outside of the levels sees `from`
+    const sc_node *node;
+} sc_shown;
+
+// Which levels are open. A zeroed struct plus `shows.arena` knows none.
+typedef struct sc_book {
+    uint32_t open, jvps;
+    uint64_t begun;  // how many nodes there were when the outermost level was opened
+    SC_VEC(sc_shown) shown;
+    sc_imap shows;  // sc_alias -> how often it is shown
+} sc_book;
+
+// Is a call of it for sc_functorch_book, which records it?
+bool sc_functorch_is_book(const sc_book *book, const sc_op *op);
+sc_x sc_functorch_book(sc_book *book, sc_trace *t, const sc_op *op, const sc_x *args,
+                       uint32_t count);
+// Once everything is traced: was something written that others should have seen?
+sc_status sc_functorch_check(sc_ctx *ctx, const sc_book *book);
+
+// --- Levels -------------------------------------------------------------------------------------
+
+// What an argument is at the level that is being written out. Arguments that are neither tensors
+// nor lists of them are `x` alone.
+typedef struct sc_lifted {
+    sc_x x;                         // with the batch as its first dim, if there is one
+    sc_x tangent;                   // NULL: there is none, which is to say zero
+    const struct sc_lifted *items;  // of a list, x->count of them
+    bool batched;
+} sc_lifted;
+
+// A call at a level.
+typedef struct sc_level {
+    sc_trace *t;
+    const sc_node *node;
+    sc_dim size;  // vmap: of the batch
+} sc_level;
+
+// --- Batches (batch.c) --------------------------------------------------------------------------
+
+// The rank of one sample.
+uint32_t sc_v_rank(const sc_lifted *a);
+// The tensor with a batch, repeated if it has none.
+sc_x sc_v_front(const sc_level *v, const sc_lifted *a);
+// A sample has dims of size 1 in front, up to `rank`, so that batches stand below each other. What
+// has no batch stays as it is.
+sc_x sc_v_ranked(const sc_level *v, const sc_lifted *a, uint32_t rank);
+// The tensor in the sizes of a batch of `like`s.
+sc_x sc_v_reshape(const sc_level *v, sc_x x, const sc_spec *like);
+sc_x sc_v_move(sc_trace *t, sc_x x, uint32_t from, uint32_t to);
+// Do any but the arguments of `mask`, by bit, have a batch?
+bool sc_v_others(const sc_level *v, const sc_lifted *a, uint32_t mask);
+sc_x *sc_v_args(const sc_level *v, const sc_lifted *a);  // all `x`
+sc_x sc_v_call(const sc_level *v, const sc_x *args);     // of the node's operator
+
+// --- Rules (vmap_*.c) and their table (vmap.c) --------------------------------------------------
+
+// The call for a whole batch at once, every result with its batch in front. NULL: it cannot be said
+// so, and is made for each sample.
+typedef sc_x (*sc_vmap_rule)(const sc_level *v, const sc_lifted *a);
+sc_x sc_vmap_call(const sc_level *v, const sc_lifted *a);
+
+#define VMAP(rule, op) sc_x sc_vmap_##rule(const sc_level *v, const sc_lifted *a);
+#include "trace/functorch/vmap.def"
+#undef VMAP
+sc_x sc_vmap_pointwise(const sc_level *v, const sc_lifted *a);
+
+// --- Tangents (jvp.c) ---------------------------------------------------------------------------
+
+// The tangents of the node's results, which are there already: one, or a list of them, NULL where
+// there is none.
+sc_x sc_jvp_call(const sc_level *v, const sc_lifted *a);
+
+#define TEXT(op, param, text)
+#define RULE(rule, op, param) sc_x sc_jvp_##rule(const sc_level *v, const sc_lifted *a, sc_x d);
+#include "trace/functorch/jvp.def"
+#undef TEXT
+#undef RULE
+
+#endif
