@@ -269,7 +269,7 @@ static inline sc_x traced_arg(source *s, const sc_arg *arg) {
 
 // What reads memory that nothing wrote gives what happens to be there.
 static inline bool is_left_out(const sc_op *op) {
-    return sc_op_has(op, SC_HIGHER_ORDER) || sc_op_has(op, SC_SYMBOLIC) ||
+    return sc_op_has(op, SC_HIGHER_ORDER | SC_FUNCTORCH) || sc_op_has(op, SC_SYMBOLIC) ||
            sc_op_has(op, SC_ASSERTION) || strstr(op->name, "empty") || strstr(op->name, "resize_");
 }
 

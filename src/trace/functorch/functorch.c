@@ -364,9 +364,9 @@ static void write_node(writer *w, sc_node *node, sc_node *next) {
 
 // Sizes can be read off what stays.
 static void note(writer *w, const sc_node *node) {
+    if (w->done.count > 0 && sc_vec_last(&w->done) == node) return;
     for (uint32_t i = 0; i < node->out_count; i++) {
         sc_value *value = node->outs[i];
-        if (known_of(w, value) && w->kind == VMAP) continue;
         if (value->type == SC_VALUE_TENSOR) sc_trace_note_sizes(&w->trace, value);
         if (value->type == SC_VALUE_INT && value->has_dim)
             sc_trace_note_symbol(&w->trace, value->dim, value);
