@@ -1,8 +1,12 @@
 // The operator table in memory: rows, schemas, lookup by the names that .pt2 and .pte files use.
-// Owns the only process-wide state of the core: built once from constants, the same every time.
-// In-place twins are made from their functional row when first asked for and then stay: there are
-// 546, and all of them at once would take 0.4 ms and 250 KB at every start.
+// Owns the only process-wide state of the core: made from constants, the same every time. Only the
+// names are there from the start. A schema is parsed when its operator is first handed out, with
+// those of the operators that this one points at: a program has some dozens of the thousand, and
+// parsing all would be an eighth of the work of lowering a small one. In-place twins are made
+// likewise from their functional row, and then stay.
 #include "ops/op.h"
+
+#include <stdio.h>
 
 #include "base/map.h"
 
@@ -47,6 +51,13 @@ static struct {
 
 // --- Building ------------------------------------------------------------------------------------
 
+// Found by the first test that runs, or by the one that parses all rows.
+static void defect(const char *name, const char *what) {
+    char text[256];
+    snprintf(text, sizeof text, "operator table: %s %s", name, what);
+    sc_panic(__FILE__, __LINE__, text);
+}
+
 static sc_str base_of(sc_str name) {
     ptrdiff_t dot = sc_str_find(name, '.');
     return dot < 0 ? name : sc_str_slice(name, 0, (size_t)dot);
@@ -80,24 +91,22 @@ static void mark_lost(sc_schema *schema) {
     }
 }
 
-static sc_status add_row(sc_ctx *ctx, uint16_t id) {
+static void add_row(uint16_t id) {
     const op_row *row = &rows[id];
     sc_op *op = &table.ops[id];
-    sc_schema *schema = &table.schemas[id];
-    SC_TRY(sc_schema_parse(ctx, &table.arena, sc_str_from(row->schema), schema));
-    mark_lost(schema);
+    const sc_str text = sc_str_from(row->schema);
+    const ptrdiff_t open = sc_str_find(text, '(');
+    SC_ASSERT(open > 0);
+    const sc_str name = sc_str_slice(text, 0, (size_t)open);
     *op = (sc_op){.id = id,
                   .family = row->family,
                   .traits = row->traits | (row->takes ? SC_RUNS : 0),
                   .takes = row->takes,
-                  .infer = row->infer,
-                  .schema = schema};
-    op->name = sc_str_dup(&table.arena, schema->name);
-    op->out_name = full_out_name(schema->name, row->out);
-    if (!sc_map_add(&table.by_name, schema->name, op))
-        return sc_fail(ctx, SC_ERR_INTERNAL, NULL, "operator table: %s has two rows", op->name);
+                  .infer = row->infer};
+    op->name = sc_str_dup(&table.arena, name);
+    op->out_name = full_out_name(name, row->out);
+    if (!sc_map_add(&table.by_name, name, op)) defect(op->name, "has two rows");
     if (op->out_name) sc_map_add(&table.by_out, sc_str_from(op->out_name), op);
-    return SC_OK;
 }
 
 static void join_twins(sc_op *view, sc_arena *scratch) {
@@ -141,7 +150,7 @@ static const sc_op *functional_of(sc_arena *scratch, sc_str name) {
         {"aten::floor_divide_.Tensor", SC_OP_floor_divide},
     };
     for (size_t i = 0; i < SC_COUNT_OF(others); i++)
-        if (sc_str_is(name, others[i].name)) return sc_op_get(others[i].functional);
+        if (sc_str_is(name, others[i].name)) return &table.ops[others[i].functional];
     return sc_map_get(&table.by_name, functional_name(scratch, name));
 }
 
@@ -152,28 +161,48 @@ sc_status sc_ops_init(void) {
     sc_arena_init(&scratch);
     sc_map_init(&table.by_name, &table.arena);
     sc_map_init(&table.by_out, &table.arena);
-    sc_ctx ctx;
-    sc_ctx_init(&ctx, &scratch, &scratch);
     table.ops[SC_OP_FOREIGN] = (sc_op){.id = SC_OP_FOREIGN, .traits = SC_FOREIGN, .name = "?"};
-    sc_status status = SC_OK;
-    for (uint32_t id = 1; id < SC_OP_COUNT && status == SC_OK; id++)
-        status = add_row(&ctx, (uint16_t)id);
-    for (uint32_t id = 1; id < SC_OP_COUNT && status == SC_OK; id++) {
+    for (uint32_t id = 1; id < SC_OP_COUNT; id++) add_row((uint16_t)id);
+    for (uint32_t id = 1; id < SC_OP_COUNT; id++) {
         sc_op *op = &table.ops[id];
         if (sc_op_has(op, SC_VIEW)) join_twins(op, &scratch);
-        if (sc_op_has(op, SC_MUTATES)) op->functional = functional_of(&scratch, op->schema->name);
+        if (sc_op_has(op, SC_MUTATES))
+            op->functional = functional_of(&scratch, sc_str_from(op->name));
     }
-    // A row that does not parse is a defect of the table, found by the first test that runs.
-    if (status != SC_OK)
-        sc_panic(__FILE__, __LINE__, ctx.diags.count ? sc_vec_last(&ctx.diags).message.data : "?");
     sc_arena_deinit(&scratch);
     table.ready = true;
     return SC_OK;
 }
 
+// --- Handing out ---------------------------------------------------------------------------------
+
+static void parse_schema(sc_op *op) {
+    sc_arena scratch;
+    sc_ctx ctx;
+    sc_arena_init(&scratch);
+    sc_ctx_init(&ctx, &scratch, &scratch);
+    sc_schema *schema = &table.schemas[op->id];
+    if (sc_schema_parse(&ctx, &table.arena, sc_str_from(rows[op->id].schema), schema) != SC_OK)
+        defect(op->name, ctx.diags.count ? sc_vec_last(&ctx.diags).message.data : "?");
+    mark_lost(schema);
+    op->schema = schema;
+    sc_arena_deinit(&scratch);
+}
+
+// An operator with all that is read through it. Its twins point at each other and no further, and
+// what computes for one that writes is neither.
+static const sc_op *handed_out(const sc_op *op) {
+    if (!op || op->schema || op->id == SC_OP_FOREIGN) return op;
+    parse_schema(&table.ops[op->id]);
+    handed_out(op->functional);
+    handed_out(op->copy);
+    handed_out(op->view);
+    return op;
+}
+
 const sc_op *sc_op_get(sc_op_id id) {
     SC_ASSERT(table.ready && (unsigned)id < SC_OP_COUNT);
-    return &table.ops[id];
+    return handed_out(&table.ops[id]);
 }
 
 // --- Lookup --------------------------------------------------------------------------------------
@@ -209,6 +238,7 @@ static const sc_op *find_inplace(sc_str name) {
     sc_mark mark = sc_arena_mark(&table.arena);
     const sc_op *functional = functional_of(&table.arena, name);
     sc_arena_rewind(&table.arena, mark);
+    functional = handed_out(functional);
     const sc_schema *schema = functional ? functional->schema : NULL;
     if (!schema || schema->param_count == 0 || schema->return_count != 1 ||
         schema->returns[0].type != SC_PARAM_TENSOR || schema->returns[0].is_list)
@@ -224,7 +254,7 @@ const sc_op *sc_op_find(sc_str name) {
     name = without_default(name);
     if (!name.size) return NULL;
     const sc_op *op = sc_map_get(&table.by_name, name);
-    return op ? op : find_inplace(name);
+    return op ? handed_out(op) : find_inplace(name);
 }
 
 const sc_op *sc_op_find_out(sc_str name, sc_str overload) {
@@ -239,7 +269,7 @@ const sc_op *sc_op_find_out(sc_str name, sc_str overload) {
         memcpy(key + size, overload.data, overload.size);
         size += overload.size;
     }
-    return sc_map_get(&table.by_out, (sc_str){key, size});
+    return handed_out(sc_map_get(&table.by_out, (sc_str){key, size}));
 }
 
 // --- The .pte form -------------------------------------------------------------------------------

@@ -109,7 +109,7 @@ typedef struct sc_op {
     const char *out_name;            // "aten::add.out", NULL if a .pte never holds it
     sc_infer_fn infer;               // NULL: by expansion
     const char *takes;               // dtypes of its kernel (ops/takes.c), NULL if it has none
-    const sc_schema *schema;         // parsed once
+    const sc_schema *schema;         // there wherever an operator can be had from
     const struct sc_op *functional;  // SC_MUTATES: what computes the value it writes, or NULL
     const struct sc_op *copy;        // SC_VIEW: its *_copy form, with the same parameters, or NULL
     const struct sc_op *view;        // the other way round: what the *_copy form is a copy of
@@ -134,9 +134,10 @@ static inline bool sc_op_has(const sc_op *op, sc_op_traits traits) {
     return (op->traits & traits) != 0;
 }
 
-// The table, parsed on first use into memory that lives as long as the process. Rows never change
-// afterwards; sc_op_find adds the in-place twins that it is asked for, at most one a row, which is
-// why the table belongs to one thread. Call before using any op; later calls do nothing.
+// The table, made on first use in memory that lives as long as the process. Each row is parsed when
+// sc_op_get or a sc_op_find hands it out first, and then never changes; in-place twins come into
+// being when they are asked for, at most one a row. That is why the table belongs to one thread.
+// Call before using any op; later calls do nothing.
 sc_status sc_ops_init(void);
 const sc_op *sc_op_get(sc_op_id id);
 // By functional name with overload ("aten::add.Tensor"; a trailing ".default" is accepted and

@@ -13,6 +13,12 @@ typedef struct expander {
     bool changed;
 } expander;
 
+typedef struct expanding {
+    sc_graph *graph;       // of the method
+    uint64_t peak_before;  // the bytes that it needed at once, where `changed`
+    bool found, changed;
+} expanding;
+
 // Views are copies in the edge dialect, and a copy is dense, whatever it is of.
 static sc_x record(sc_trace *t, const sc_op *op, const sc_x *args) {
     const sc_op *as = sc_op_has(op, SC_VIEW) && op->copy ? op->copy : op;
@@ -135,17 +141,20 @@ static void begin(sc_trace *t, sc_ctx *ctx, sc_arena *arena, sc_graph *graph) {
 static sc_status visit(sc_ctx *ctx, sc_graph *graph, void *user) {
     sc_arena arena;
     expander e = {0};
+    expanding *all = user;
     sc_status status = SC_OK;
     sc_arena_init(&arena);
     for (sc_node *node = graph->first, *next; node && status == SC_OK; node = next) {
         next = node->next;
         const sc_official *row = sc_official_lack(node);
         if (!row) continue;
+        if (!all->found) all->peak_before = sc_peak_bytes(all->graph, NULL);
+        all->found = true;
         begin(&e.trace, ctx, &arena, graph);
         status = expand(&e, node, row);
     }
     sc_arena_deinit(&arena);
-    *(bool *)user = *(bool *)user || e.changed;
+    all->changed |= e.changed;
     return status;
 }
 
@@ -174,12 +183,11 @@ static void note_growth(sc_ctx *ctx, sc_method *method, uint64_t before) {
 }
 
 sc_status sc_pass_official(sc_ctx *ctx, sc_method *method, const sc_pass_env *env) {
-    bool changed = false;
+    expanding all = {.graph = method->graph};
     if (env->options && !sc_str_is(env->options->target, "executorch")) return SC_OK;
-    const uint64_t before = sc_peak_bytes(method->graph, NULL);
-    SC_TRY(sc_graphs_visit(ctx, method->graph, visit, &changed));
-    if (!changed) return SC_OK;
+    SC_TRY(sc_graphs_visit(ctx, method->graph, visit, &all));
+    if (!all.changed) return SC_OK;
     SC_TRY(to_edge(ctx, method));
-    note_growth(ctx, method, before);
+    note_growth(ctx, method, all.peak_before);
     return SC_OK;
 }

@@ -39,16 +39,19 @@ static bool is_complex_dtype(sc_x x) {
     return x->kind == SC_X_DTYPE && sc_dtype_category((sc_dtype)x->code) == SC_CATEGORY_COMPLEX;
 }
 
-static bool holds_complex(sc_x x) {
-    if (x->kind != SC_X_LIST) return sc_c_is(x);
-    for (uint32_t i = 0; i < x->count; i++)
-        if (sc_c_is(x->items[i])) return true;
-    return false;
+// Every call asks, so what is no tensor is passed over first.
+static bool says_complex(sc_x x) {
+    return x->kind == SC_X_TENSOR ? sc_c_is(x) : is_complex_dtype(x);
 }
 
 static bool is_complex_call(const sc_op *op, const sc_x *args) {
-    for (uint32_t i = 0; i < op->schema->param_count; i++)
-        if (holds_complex(args[i]) || is_complex_dtype(args[i])) return true;
+    for (uint32_t i = 0; i < op->schema->param_count; i++) {
+        const sc_x x = args[i];
+        const uint32_t count = x->kind == SC_X_LIST ? x->count : 0;
+        if (says_complex(x)) return true;
+        for (uint32_t k = 0; k < count; k++)
+            if (x->items[k]->kind == SC_X_TENSOR && sc_c_is(x->items[k])) return true;
+    }
     return false;
 }
 

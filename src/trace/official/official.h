@@ -8,7 +8,6 @@
 #include "trace/trace.h"
 
 typedef struct sc_official {
-    sc_op_id op;
     bool (*lacks)(const sc_node *node);  // NULL: every call
     sc_x (*expand)(sc_trace *t, const sc_x *a);
 } sc_official;
