@@ -136,11 +136,14 @@ static sc_status add_integers(const sc_kernel_call *call, indexing *x, const sc_
     }
     sc_stream_init_dims(&walk, index->data, sc_dtype_bytes((sc_dtype)index->dtype), x->rank,
                         x->sizes, strides);
-    for (int64_t b = 0; b < x->count; b++) {
-        int64_t value;
-        sc_stream_load(&walk, load, &value, sizeof value, 1);
-        SC_TRY(sc_check_index(call, &value, size));
-        x->offsets[b] += value * step;
+    for (int64_t b = 0; b < x->count; b += SC_BLOCK) {
+        int64_t values[SC_BLOCK];
+        const int64_t n = sc_min_i64(SC_BLOCK, x->count - b);
+        sc_stream_load(&walk, load, values, sizeof *values, n);
+        for (int64_t k = 0; k < n; k++) {
+            SC_TRY(sc_check_index(call, &values[k], size));
+            x->offsets[b + k] += values[k] * step;
+        }
     }
     return SC_OK;
 }
@@ -240,6 +243,30 @@ static sc_status each_block(const sc_kernel_call *call, const indexing *x, const
     return SC_OK;
 }
 
+static void copy_element(char *to, const char *from, uint32_t width) {
+    switch (width) {
+    case 4: memcpy(to, from, 4); break;
+    case 8: memcpy(to, from, 8); break;
+    default: memcpy(to, from, width); break;
+    }
+}
+
+// Where every dim is indexed, blocks are single elements, too small to be moved as views.
+static void take_elements(const indexing *x, const sc_strided *to) {
+    const uint32_t width = sc_dtype_bytes((sc_dtype)x->self->dtype);
+    const char *from = x->self->data;
+    sc_stream walk;
+    sc_stream_init_dims(&walk, to->data, width, to->rank, to->sizes, to->strides);
+    for (int64_t b = 0, n; b < x->count; b += n) {
+        int64_t stride;
+        char *data;
+        n = sc_stream_run(&walk, x->count - b, &data, &stride);
+        for (int64_t k = 0; k < n; k++)
+            copy_element(data + k * stride * width, from + x->offsets[b + k] * (int64_t)width,
+                         width);
+    }
+}
+
 static sc_status take(const sc_kernel_call *call, const sc_strided *self, const sc_strided *other) {
     return sc_move(call, other, self);
 }
@@ -316,6 +343,10 @@ static sc_status run_index(const sc_kernel_call *call) {
     for (uint32_t d = 0; fits && d < rank; d++) fits = out->sizes[d] == sizes[d];
     if (!fits) return sc_call_fail(call, SC_ERR_SHAPE, "the result does not have its shape");
     sc_strided_of(&dst, out);
+    if (dst.rank == x.rank) {
+        take_elements(&x, &dst);
+        return SC_OK;
+    }
     return each_block(call, &x, &dst, at, take);
 }
 

@@ -17,9 +17,9 @@ static shift read(sc_trace *t, const sc_x *a) {
     return s;
 }
 
-static sc_x is_in_range(sc_trace *t, const shift *s, int64_t end) {
-    return sc_o_and(t, CALL(t, ge_Scalar, s->by, sc_x_int(t, 0)),
-                    CALL(t, lt_Scalar, s->by, sc_x_int(t, end)));
+// By how much can be shifted.
+static sc_x nearest(sc_trace *t, const shift *s) {
+    return CALL(t, clamp, s->by, sc_x_int(t, 0), sc_x_int(t, s->bits - 1));
 }
 
 static sc_x nothing(sc_trace *t, const shift *s) {
@@ -47,16 +47,15 @@ sc_x sc_official_shift_right_by(sc_trace *t, const sc_x *a) {
 // (self, other), tensors
 sc_x sc_official_shift_left(sc_trace *t, const sc_x *a) {
     const shift s = read(t, a);
-    sc_x fits = is_in_range(t, &s, s.bits);
-    sc_x by = sc_o_where_else(t, fits, s.by, sc_x_int(t, 0));
+    sc_x by = nearest(t, &s), fits = CALL(t, eq_Tensor, by, s.by);
     sc_x shifted = CALL(t, bitwise_left_shift_Tensor, s.x, by);
     return sc_o_where_else(t, fits, shifted, sc_x_int(t, 0));
 }
 
 sc_x sc_official_shift_right(sc_trace *t, const sc_x *a) {
     const shift s = read(t, a);
-    sc_x fits = is_in_range(t, &s, s.bits);
-    sc_x by = sc_o_where_else(t, fits, s.by, sc_x_int(t, s.is_signed ? s.bits - 1 : 0));
+    sc_x by = nearest(t, &s), fits = CALL(t, eq_Tensor, by, s.by);
+    if (s.is_signed) by = sc_o_where_else(t, fits, by, sc_x_int(t, s.bits - 1));
     sc_x shifted = CALL(t, bitwise_right_shift_Tensor, s.x, by);
     return s.is_signed ? shifted : sc_o_where_else(t, fits, shifted, sc_x_int(t, 0));
 }

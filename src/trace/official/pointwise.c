@@ -54,13 +54,11 @@ sc_x sc_official_remainder(sc_trace *t, const sc_x *a) {
     return sc_o_where(t, other, CALL(t, add_Tensor, rest, by), rest);
 }
 
-// -0.0 is less than nothing by its reciprocal only. The sign of a NaN nobody can ask for.
+// -0.0 is less than nothing by its reciprocal only, and others are what their reciprocals are. The
+// sign of a NaN nobody can ask for.
 static sc_x is_negative(sc_trace *t, sc_x x) {
-    sc_x zero = sc_x_int(t, 0);
-    sc_x less = CALL(t, lt_Scalar, x, zero);
-    if (!sc_x_is_float(x)) return less;
-    sc_x below = CALL(t, lt_Scalar, CALL(t, reciprocal, x), zero);
-    return sc_o_or(t, less, sc_o_and(t, CALL(t, eq_Scalar, x, zero), below));
+    if (sc_x_is_float(x)) x = CALL(t, minimum, x, CALL(t, reciprocal, x));
+    return CALL(t, lt_Scalar, x, sc_x_int(t, 0));
 }
 
 // (self)
@@ -156,6 +154,6 @@ bool sc_official_is_float(const sc_node *node) {
 
 // (self): of a NaN it is 0
 sc_x sc_official_sign(sc_trace *t, const sc_x *a) {
-    sc_x is_number = sc_o_not(t, CALL(t, isnan, a[0]));
-    return sc_o_where_else(t, is_number, CALL(t, sign, a[0]), sc_x_int(t, 0));
+    sc_x none = sc_f_scalar(t, sc_x_float(t, 0), result_dtype(t));
+    return sc_o_where(t, CALL(t, isnan, a[0]), none, CALL(t, sign, a[0]));
 }

@@ -13,32 +13,44 @@ static sc_x element(sc_trace *t, const search *s, sc_x place) {
     return CALL(t, gather, s->sequence, sc_x_int(t, sc_x_rank(s->sequence) - 1), place);
 }
 
-// Is the place that is searched for behind the middle?
-static sc_x is_behind(sc_trace *t, const search *s, sc_x middle) {
-    sc_x last = sc_x_int(t, s->length - 1);
-    sc_x x = element(t, s, CALL(t, minimum, middle, last));
-    return sc_o_not(t,
-                    s->right ? CALL(t, gt_Tensor, x, s->values) : CALL(t, ge_Tensor, x, s->values));
+// Is the place that is searched for in the first half, where the middle is?
+static sc_x is_before(sc_trace *t, const search *s, sc_x middle) {
+    sc_x x = element(t, s, middle);
+    return s->right ? CALL(t, gt_Tensor, x, s->values) : CALL(t, ge_Tensor, x, s->values);
 }
 
-static void halve(sc_trace *t, const search *s, sc_x *start, sc_x *end) {
-    sc_x length = CALL(t, sub_Tensor, *end, *start),
-         is_open = CALL(t, gt_Scalar, length, sc_x_int(t, 0));
-    sc_x half = CALL(t, bitwise_right_shift_Tensor_Scalar, length, sc_x_int(t, 1));
-    sc_x middle = CALL(t, add_Tensor, *start, half);
-    sc_x behind = is_behind(t, s, middle);
-    sc_x up = sc_o_and(t, is_open, behind), down = sc_o_and(t, is_open, sc_o_not(t, behind));
+// Of what has nothing left to halve, both ends stay.
+static void halve_open(sc_trace *t, const search *s, sc_x middle, sc_x *start, sc_x *end) {
+    sc_x is_open = CALL(t, lt_Tensor, *start, *end), last = sc_x_int(t, s->length - 1);
+    sc_x before = is_before(t, s, CALL(t, minimum, middle, last));
+    sc_x up = sc_o_and(t, is_open, sc_o_not(t, before)), down = sc_o_and(t, is_open, before);
     *start = sc_o_where(t, up, CALL(t, add_Tensor, middle, sc_x_int(t, 1)), *start);
     *end = sc_o_where(t, down, middle, *end);
 }
 
+static void halve(sc_trace *t, const search *s, int64_t least, sc_x *start, sc_x *end) {
+    sc_x both = CALL(t, add_Tensor, *start, *end);
+    sc_x middle = CALL(t, bitwise_right_shift_Tensor_Scalar, both, sc_x_int(t, 1));
+    if (least < 1) {
+        halve_open(t, s, middle, start, end);
+        return;
+    }
+    sc_x before = is_before(t, s, middle), next = CALL(t, add_Tensor, middle, sc_x_int(t, 1));
+    *start = sc_o_where(t, before, *start, next);
+    *end = sc_o_where(t, before, middle, *end);
+}
+
+// Whichever halves are taken, after k steps no less than (length + 1) / 2^k - 1 elements are left.
 static sc_x find(sc_trace *t, const search *s) {
     const sc_spec *out = &t->source->outs[0]->spec;
     sc_x sizes = sc_x_dims(t, out->sizes, out->rank);
     sc_x start = sc_f_full(t, sizes, sc_x_int(t, 0), SC_DTYPE_I64);
     sc_x end = sc_f_full(t, sizes, sc_x_int(t, s->length), SC_DTYPE_I64);
-    for (int64_t left = s->length; left > 0 && t->status == SC_OK; left >>= 1)
-        halve(t, s, &start, &end);
+    int64_t least = s->length;
+    for (int64_t left = s->length; left > 0 && t->status == SC_OK; left >>= 1) {
+        halve(t, s, least, &start, &end);
+        least = (least + 1) / 2 - 1;
+    }
     return sc_f_to(t, start, (sc_dtype)out->dtype);
 }
 
