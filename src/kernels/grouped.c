@@ -158,6 +158,30 @@ static sc_status run_grouped_mm(const sc_kernel_call *call) {
     return SC_OK;
 }
 
+static int64_t group_at(const groups *g, int64_t row) {
+    int64_t group = 0;
+    for (int64_t i = 0; i < g->ends->numel; i++)
+        group += sc_tensor_integer(g->ends, i * g->ends->strides[0]) <= row;
+    return group;
+}
+
+static sc_status run_grouped_runs(const sc_kernel_call *call) {
+    const groups g = groups_of(call);
+    if (!fits(&g)) return sc_call_fail(call, SC_ERR_SHAPE, "the matrices do not fit together");
+    if (!dtypes_agree(&g)) return sc_call_no_kernel(call);
+    if (g.out->numel == 0) return SC_OK;
+    for (int64_t from = 0, to; from < g.rows->sizes[0]; from = to) {
+        const int64_t group = group_at(&g, from);
+        if (group == g.ends->numel) {
+            clear_rows(&g, from);
+            break;
+        }
+        for (to = from + 1; to < g.rows->sizes[0] && group_at(&g, to) == group;) to++;
+        SC_TRY(run_group(call, &g, group, from, to - from));
+    }
+    return SC_OK;
+}
+
 static uint64_t grouped_scratch(const sc_kernel_call *call) {
     const groups g = groups_of(call);
     if (g.rows->rank != 2 || g.weight->rank != 3 || g.out->rank != 2) return 0;
@@ -168,3 +192,5 @@ static uint64_t grouped_scratch(const sc_kernel_call *call) {
 }
 
 SC_KERNEL(grouped_mm, .run = run_grouped_mm, .scratch = grouped_scratch);
+// No row's: loading finds it.
+const sc_kernel sc_k_grouped_runs = {.run = run_grouped_runs, .scratch = grouped_scratch};

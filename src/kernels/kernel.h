@@ -109,6 +109,10 @@ typedef struct sc_kernel {
 // NULL when the build has no kernel for it.
 const sc_kernel *sc_kernel_get(sc_op_id id);
 
+// As that of grouped_mm, of groups that may end anywhere: the group of a row is how many of them
+// end before it or at it. Loading puts it in the place of what comes to that.
+extern const sc_kernel sc_k_grouped_runs;
+
 // --- Reading arguments (arguments have been checked against the schema by the runtime) -----------
 
 static inline sc_tensor *sc_call_tensor(const sc_kernel_call *c, uint32_t i) {

@@ -102,16 +102,6 @@ static void freeze_results(sc_rt_optimizer *o, const sc_rt_instruction *in) {
     while (sc_rt_operands_next(&w)) sc_rt_move_value(o, w.value, w.tensor->data, true);
 }
 
-static sc_status keep_memory(sc_rt_optimizer *o, uint64_t bytes, uint8_t **out) {
-    sc_rt_folded *folded = sc_new(&o->m->program->arena, sc_rt_folded);
-    *out = sc_try_alloc(bytes);
-    if (!*out) return sc_fail(o->ctx, SC_ERR_MEMORY, NULL, "no memory for folded constants");
-    folded->memory = *out;
-    folded->next = o->m->folded;
-    o->m->folded = folded;
-    return SC_OK;
-}
-
 sc_status sc_rt_fold_constants(sc_rt_optimizer *o) {
     uint64_t total = 0;
     for (uint32_t i = 0; i < o->m->code_count; i++) {
@@ -121,7 +111,7 @@ sc_status sc_rt_fold_constants(sc_rt_optimizer *o) {
         if (total + bytes > FOLD_BYTES_MAX) continue;
         total += bytes;
         uint8_t *memory = NULL;
-        SC_TRY(keep_memory(o, bytes ? bytes : 64, &memory));
+        SC_TRY(sc_rt_keep_memory(o, bytes ? bytes : 64, &memory));
         relocate_results(o, in, memory);
         o->ctx->where.instruction = in->origin.index;
         o->ctx->where.op = in->origin.op_name;

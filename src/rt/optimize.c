@@ -115,6 +115,16 @@ void sc_rt_move_value(sc_rt_optimizer *o, const sc_evalue *value, void *data, bo
     }
 }
 
+sc_status sc_rt_keep_memory(sc_rt_optimizer *o, uint64_t bytes, uint8_t **out) {
+    sc_rt_folded *folded = sc_new(&o->m->program->arena, sc_rt_folded);
+    *out = sc_try_alloc(bytes);
+    if (!*out) return sc_fail(o->ctx, SC_ERR_MEMORY, NULL, "no memory for rewritten results");
+    folded->memory = *out;
+    folded->next = o->m->folded;
+    o->m->folded = folded;
+    return SC_OK;
+}
+
 bool sc_rt_touches(const sc_rt_optimizer *o, uint32_t at, uint32_t access, const void *data,
                    uint64_t bytes) {
     sc_rt_operands w = sc_rt_operands_of(o->m, &o->m->code[at], access);
@@ -144,7 +154,13 @@ static bool is_straight(const sc_rt_method *m) {
 
 sc_status sc_rt_optimize(sc_ctx *ctx, sc_rt_method *m) {
     sc_rt_optimizer o = {.ctx = ctx, .m = m};
+    bool changed = false;
     if (!is_straight(m) || !find_uses(&o)) return SC_OK;
+    SC_TRY(sc_rt_recognise(&o, &changed));
+    if (changed && !find_uses(&o)) {
+        sc_rt_code_link(m);
+        return SC_OK;
+    }
     SC_TRY(sc_rt_fold_constants(&o));
     SC_TRY(sc_rt_elide_copies(&o));
     SC_TRY(sc_rt_fuse(&o));

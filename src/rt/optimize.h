@@ -25,10 +25,11 @@ typedef struct sc_rt_optimizer {
 sc_status sc_rt_optimize(sc_ctx *ctx, sc_rt_method *method);
 
 // The rewrites, in the order they run.
-sc_status sc_rt_fold_constants(sc_rt_optimizer *o);  // fold.c
-sc_status sc_rt_elide_copies(sc_rt_optimizer *o);    // elide.c
-sc_status sc_rt_fuse(sc_rt_optimizer *o);            // fuse.c
-sc_status sc_rt_relayout(sc_rt_optimizer *o);        // relayout.c: the last, it counts uses anew
+sc_status sc_rt_recognise(sc_rt_optimizer *o, bool *changed);  // recognise.c: uses are stale then
+sc_status sc_rt_fold_constants(sc_rt_optimizer *o);            // fold.c
+sc_status sc_rt_elide_copies(sc_rt_optimizer *o);              // elide.c
+sc_status sc_rt_fuse(sc_rt_optimizer *o);                      // fuse.c
+sc_status sc_rt_relayout(sc_rt_optimizer *o);  // relayout.c: the last, it counts uses anew
 
 // Who uses what by now, without the views of it.
 void sc_rt_count_uses(sc_rt_optimizer *o);
@@ -37,6 +38,8 @@ uint32_t sc_rt_value_index(const sc_rt_method *m, const sc_evalue *value);
 // The use record of a value when it is an ordinary computed tensor (one writer; not state, input or
 // constant), else NULL.
 sc_rt_use *sc_rt_plain_use(sc_rt_optimizer *o, const sc_evalue *value);
+// Memory that lives as long as the method, 64-byte aligned.
+sc_status sc_rt_keep_memory(sc_rt_optimizer *o, uint64_t bytes, uint8_t **out);
 // Lets a value, and with it the values that show its memory, live at another address.
 void sc_rt_move_value(sc_rt_optimizer *o, const sc_evalue *value, void *data, bool is_constant);
 // Does an instruction access a tensor that shares bytes with this memory, in one of these ways?

@@ -157,7 +157,16 @@ const circles = [
     "src/pt2/serde_write_part.c",
   ],
   ["src/ir/parse.c", "src/ir/parse_arg.c"],
-  ["src/rt/elide.c", "src/rt/fold.c", "src/rt/fuse.c", "src/rt/optimize.c", "src/rt/relayout.c"],
+  [
+    "src/rt/elide.c",
+    "src/rt/fold.c",
+    "src/rt/fuse.c",
+    "src/rt/optimize.c",
+    "src/rt/recognise.c",
+    "src/rt/recognise_grouped.c",
+    "src/rt/recognise_scan.c",
+    "src/rt/relayout.c",
+  ],
 ];
 // What stands on src/ from outside sees the public header and the vocabulary it is written in.
 const outside = { wasm: ["sconce.h", "core", "base", "exports.h", "imports.def"] };
@@ -198,6 +207,9 @@ const rationed = [
       "src/quant/weight_nodes.c": 6, // the calls that it makes
       "src/rt/elide.c": 2,
       "src/rt/fuse.c": 8,
+      "src/rt/recognise.c": 7, // what expansions come to, here and below
+      "src/rt/recognise_grouped.c": 15,
+      "src/rt/recognise_scan.c": 17,
       "src/trace/alias.c": 24,
       "src/pt2/pt2_complex.c": 4, // whose numbers scale a tensor
       "src/trace/complex/parts.c": 5, // what it puts together itself

@@ -1,0 +1,51 @@
+// Several instructions that together are one operator, found by what they compute: what lowering
+// expands for runtimes that lack an operator (trace/official) becomes a call of it again where that
+// is much faster. A search walks from a result to what it is made of, and believes nothing but the
+// instructions, their numbers and where their tensors lie. Private to src/rt.
+#ifndef SC_RT_RECOGNISE_H
+#define SC_RT_RECOGNISE_H
+
+#include "rt/optimize.h"
+
+typedef struct sc_rt_search {
+    sc_rt_optimizer *o;
+    uint32_t *bases;         // by value: whose memory it shows, as index + 1; 0 for what is no view
+    uint32_t root;           // the instruction whose result is looked at
+    SC_VEC(uint32_t) parts;  // instructions that were looked through on the way
+    uint64_t moved;          // bytes of results that have got memory of their own
+    uint64_t scratch;        // the most that a call asks for
+    uint64_t work;           // values that may still be looked at
+} sc_rt_search;
+
+enum { SC_RT_FOUND_ARGS = 3 };
+
+// A call that may stand in the place of the root.
+typedef struct sc_rt_found {
+    sc_op_id op;
+    const sc_kernel *kernel;
+    sc_evalue *args[SC_RT_FOUND_ARGS];  // without the result
+    uint32_t arg_count;
+    bool ends_in_none;  // and one more, which is None
+} sc_rt_found;
+
+// The call of an operator that this value is the only result of; NULL for anything else, and for
+// calls whose shapes change from run to run.
+const sc_kernel_call *sc_rt_made_by(sc_rt_search *s, const sc_evalue *value, sc_op_id op);
+// The tensor of that shape whose elements, from the offset on and in the same order, the value has;
+// NULL if there is none. Looks through views and through copies of them.
+sc_evalue *sc_rt_source(sc_rt_search *s, sc_evalue *value, uint32_t rank, const int64_t *sizes,
+                        int64_t *offset);
+// Is it `count` elements of `x` along a dim, from `start` on?
+bool sc_rt_is_part(sc_rt_search *s, const sc_evalue *value, const sc_evalue *x, uint32_t dim,
+                   int64_t start, int64_t count);
+// What it is the first elements of.
+sc_evalue *sc_rt_whole_of(sc_rt_search *s, const sc_evalue *value, uint32_t dim);
+// A number that no instruction writes, of that value?
+bool sc_rt_is_number(const sc_rt_search *s, const sc_evalue *value, double number);
+bool sc_rt_is_shaped(const sc_evalue *value, uint32_t rank, const int64_t *sizes);
+
+// What the root is: scans (recognise_scan.c), products of groups (recognise_grouped.c).
+bool sc_rt_is_scan(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found);
+bool sc_rt_is_grouped(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found);
+
+#endif

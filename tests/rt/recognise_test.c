@@ -1,0 +1,302 @@
+// What was expanded for the official runtime becomes one call again when it is loaded, and nothing
+// else does: programs are expanded, changed in one place or in none, and run both as written and
+// rewritten. Whatever is recognised of them, the numbers are the same.
+#include <math.h>
+
+#include "api/job.h"
+#include "harness.h"
+#include "passes/passes.h"
+#include "rt/internal.h"
+#include "rt/setup.h"
+
+enum { OUTPUTS_MAX = 3, BYTES_MAX = 1 << 14 };
+
+// --- Programs ------------------------------------------------------------------------------------
+
+static bool parse(setup *s, const char *text, sc_program **program) {
+    if (!CHECK_OK(sc_program_parse(&s->ctx, sc_str_from(text), program))) return false;
+    (*program)->methods.data[0]->facts = SC_FACT_SPECS | SC_FACT_EDGE | SC_FACT_CORE;
+    return true;
+}
+
+// The program as the pass leaves it, as text.
+static char *expanded(const char *text) {
+    const sc_options options = sc_options_default();
+    sc_pipeline pipeline = {.env = {.options = &options}};
+    char *out = NULL;
+    sc_program *program;
+    setup s;
+    setup_begin(&s);
+    if (parse(&s, text, &program) &&
+        CHECK_OK(sc_pipeline_pass(&s.ctx, &pipeline, sc_pass_find(SC_STR("official")),
+                                  program->methods.data[0]))) {
+        sc_sb sb;
+        sc_sb_init(&sb, &s.arena);
+        sc_program_print(&sb, program, (sc_print_options){0});
+        out = test_format("%s", sc_sb_terminate(&sb));
+    }
+    setup_end(&s);
+    return out;
+}
+
+// The text with `to` in the place of the only `from`.
+static char *changed(const char *text, const char *from, const char *to) {
+    const char *at = strstr(text, from);
+    if (!CHECK(at) || !CHECK(!strstr(at + 1, from))) return NULL;
+    return test_format("%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+}
+
+// --- Runs ----------------------------------------------------------------------------------------
+
+typedef struct outcome {
+    uint32_t calls;  // of the operator
+    double bytes[OUTPUTS_MAX][BYTES_MAX / sizeof(double)];
+    uint32_t count, sizes[OUTPUTS_MAX];
+    uint8_t dtypes[OUTPUTS_MAX];
+} outcome;
+
+// Numbers of both signs and about 1, infinities where they are said to be; integers count the rows
+// of groups, in no order and beyond the last row.
+static void fill_input(setup *s, uint32_t index, const sc_tensor *t, bool is_rough) {
+    static const int64_t ends[] = {5, 2, 2, 40, 7};
+    double bytes[BYTES_MAX / sizeof(double)];
+    sc_tensor dense = *t;
+    dense.data = bytes;
+    for (int64_t i = 0; i < t->numel; i++) {
+        const double number = (i % 7 == 3 ? -1 : 1) * (0.8 + 0.05 * (double)(i * 5 % 11));
+        if (sc_dtype_is_float((sc_dtype)t->dtype))
+            sc_tensor_put_real(&dense, i, is_rough && i % 5 < 2 ? -INFINITY : number);
+        else
+            sc_tensor_put_integer(&dense, i, is_rough ? ends[i % 5] : 3 * i);
+    }
+    const sc_rt_input input = {.tag = SC_EVALUE_TENSOR,
+                               .dtype = t->dtype,
+                               .rank = t->rank,
+                               .sizes = t->sizes,
+                               .data = bytes,
+                               .bytes = (uint64_t)t->numel * sc_dtype_bytes((sc_dtype)t->dtype)};
+    CHECK_OK(setup_set(s, index, input));
+}
+
+static void read_outputs(setup *s, outcome *o) {
+    o->count = sc_rt_method_output_count(s->method);
+    for (uint32_t i = 0; CHECK(o->count <= OUTPUTS_MAX) && i < o->count; i++) {
+        const sc_tensor *t = sc_rt_method_output(s->method, i)->tensor;
+        o->dtypes[i] = t->dtype;
+        o->sizes[i] = (uint32_t)t->numel;
+        sc_rt_tensor_read(t, o->bytes[i], (size_t)t->numel * sc_dtype_bytes((sc_dtype)t->dtype));
+    }
+}
+
+static void run(const char *text, sc_op_id op, bool optimize, bool is_rough, outcome *o) {
+    const sc_options options = sc_options_default();
+    sc_pipeline pipeline = {.env = {.options = &options}};
+    sc_program *program;
+    sc_executable made;
+    sc_rt_options loading;
+    setup s;
+    sc_rt_options_default(&loading);
+    loading.optimize = optimize;
+    setup_begin(&s);
+    *o = (outcome){.count = 0};
+    if (parse(&s, text, &program) &&
+        CHECK_OK(sc_make_executable(&s.ctx, &pipeline, program, &made)) &&
+        CHECK_OK(sc_rt_program_open(&s.ctx, sc_source_from_cord(&s.arena, &made.result.program),
+                                    &loading, &s.program)) &&
+        setup_load(&s, "forward")) {
+        for (uint32_t i = 0; i < s.method->input_count; i++)
+            fill_input(&s, i, s.method->values[s.method->inputs[i]].tensor, is_rough);
+        for (int k = 0; k < 2; k++) CHECK_OK(sc_rt_method_run(&s.ctx, s.method));
+        for (uint32_t i = 0; i < s.method->code_count; i++)
+            o->calls +=
+                s.method->code[i].kind == SC_RT_KERNEL && s.method->code[i].call.op->id == op;
+        read_outputs(&s, o);
+    }
+    setup_end(&s);
+}
+
+static void check_same(outcome *a, outcome *b) {
+    CHECK_EQ_INT(a->count, b->count);
+    for (uint32_t k = 0; k < a->count; k++) {
+        const sc_tensor x = {.data = a->bytes[k], .dtype = a->dtypes[k]};
+        const sc_tensor y = {.data = b->bytes[k], .dtype = b->dtypes[k]};
+        if (!CHECK_EQ_INT(a->sizes[k], b->sizes[k]) || !CHECK_EQ_INT(x.dtype, y.dtype)) return;
+        for (uint32_t i = 0; i < a->sizes[k]; i++) {
+            const double p = sc_tensor_real(&x, i), q = sc_tensor_real(&y, i);
+            if (p != q && !(isnan(p) && isnan(q))) CHECK_CLOSE(p / q, 1, 1e-5);
+        }
+    }
+}
+
+// How often the operator is called of what is loaded; as written it never is.
+static uint32_t recognised(const char *text, sc_op_id op) {
+    static outcome written, rewritten;
+    uint32_t calls = 0;
+    if (!text) return UINT32_MAX;
+    for (int is_rough = 0; is_rough < 2; is_rough++) {
+        run(text, op, false, is_rough, &written);
+        run(text, op, true, is_rough, &rewritten);
+        CHECK_EQ_INT(written.calls, 0);
+        CHECK(written.count > 0);
+        check_same(&written, &rewritten);
+        calls = rewritten.calls;
+    }
+    return calls;
+}
+
+static char *call(const char *type, const char *call) {
+    return expanded(test_format("method forward {\n  input %%x: %s\n  %%y: %s = %s\n"
+                                "  return %%y\n}\n",
+                                type, type, call));
+}
+
+// --- Scans ---------------------------------------------------------------------------------------
+
+TEST(scans_are_recognised_along_any_dim) {
+    REQUIRE_OK(sc_ops_init());
+    static const struct {
+        const char *type, *call;
+        sc_op_id op;
+    } scans[] = {
+        {"f32[2, 130]", "aten::cumprod(%x, 1)", SC_OP_cumprod},
+        {"f32[140, 3]", "aten::cumprod(%x, 0)", SC_OP_cumprod},
+        {"f64[2, 129, 3]", "aten::cumprod(%x, 1)", SC_OP_cumprod},
+        {"f32[3, 20]", "aten::cumprod(%x, 1)", SC_OP_cumprod},
+        {"f32[20, 3]", "aten::cumprod(%x, 0)", SC_OP_cumprod},
+        {"f32[2]", "aten::cumprod(%x, 0)", SC_OP_cumprod},
+        {"i64[3, 5]", "aten::cumprod(%x, 1)", SC_OP_cumprod},
+        {"f32[3, 37]", "aten::logcumsumexp(%x, 1)", SC_OP_logcumsumexp},
+        {"f32[1, 64, 2]", "aten::logcumsumexp(%x, 1)", SC_OP_logcumsumexp},
+        {"f64[9]", "aten::logcumsumexp(%x, 0)", SC_OP_logcumsumexp},
+    };
+    for (size_t i = 0; i < SC_COUNT_OF(scans); i++) {
+        const uint32_t found = recognised(call(scans[i].type, scans[i].call), scans[i].op);
+        if (found != 1) FAIL("%s of %s: %u calls", scans[i].call, scans[i].type, found);
+    }
+}
+
+static const char doubling[] = "method forward {\n"
+                               "  input %x: f64[4, 4]\n"
+                               "  input %z: f64[4, 4]\n"
+                               "  %a0: f64[4, 3] = aten::slice_copy.Tensor(%x, 1, 0, 3)\n"
+                               "  %a1: f64[4, 3] = aten::slice_copy.Tensor(%x, 1, 1, 4)\n"
+                               "  %m: f64[4, 3] = aten::mul.Tensor(%a0, %a1)\n"
+                               "  %a2: f64[4, 1] = aten::slice_copy.Tensor(%x, 1, 0, 1)\n"
+                               "  %c: f64[4, 4] = aten::cat([%a2, %m], 1)\n"
+                               "  %b0: f64[4, 2] = aten::slice_copy.Tensor(%c, 1, 0, 2)\n"
+                               "  %b1: f64[4, 2] = aten::slice_copy.Tensor(%c, 1, 2, 4)\n"
+                               "  %k: f64[4, 2] = aten::mul.Tensor(%b0, %b1)\n"
+                               "  %b2: f64[4, 2] = aten::slice_copy.Tensor(%c, 1, 0, 2)\n"
+                               "  %y: f64[4, 4] = aten::cat([%b2, %k], 1)\n"
+                               "  return %y\n"
+                               "}\n";
+
+typedef struct near_miss {
+    const char *from, *to;
+    uint32_t calls;
+} near_miss;
+
+static void check_changes(const char *text, const near_miss *changes, size_t count, sc_op_id op) {
+    for (size_t i = 0; text && i < count; i++) {
+        const uint32_t found = recognised(changed(text, changes[i].from, changes[i].to), op);
+        if (found != changes[i].calls) FAIL("'%s': %u calls", changes[i].to, found);
+    }
+}
+
+TEST(what_is_almost_a_scan_runs_as_written) {
+    static const near_miss changes[] = {
+        {"return %y", "return %y", 1},
+        // What is wanted elsewhere stays, and where it is written over x, everything does.
+        {"return %y", "%e: f64[4, 4] = aten::add.Tensor(%x, %z)\n  return %y, %c, %e", 1},
+        {"return %y", "return %y, %c", 0},
+        {"(%c, 1, 2, 4)", "(%c, 1, 1, 3)", 0},
+        {"aten::mul.Tensor(%b0, %b1)", "aten::add.Tensor(%b0, %b1)", 0},
+        {"aten::mul.Tensor(%b0, %b1)", "aten::mul.Tensor(%b1, %b1)", 0},
+        {"[%a2, %m]", "[%m, %a2]", 0},
+        {"[%b2, %k]", "[%b0, %b2]", 0},
+        {"%a1: f64[4, 3] = aten::slice_copy.Tensor(%x",
+         "%a1: f64[4, 3] = aten::slice_copy.Tensor(%z", 0},
+        {"%a2: f64[4, 1] = aten::slice_copy.Tensor(%x, 1, 0, 1)",
+         "%a2: f64[4, 1] = aten::slice_copy.Tensor(%x, 1, 1, 2)", 0},
+        {"%b2: f64[4, 2] = aten::slice_copy.Tensor(%c",
+         "%b2: f64[4, 2] = aten::slice_copy.Tensor(%x", 0},
+        {"%b1: f64[4, 2] = aten::slice_copy.Tensor(%c",
+         "%b1: f64[4, 2] = aten::slice_copy.Tensor(%x", 0},
+    };
+    REQUIRE_OK(sc_ops_init());
+    check_changes(doubling, changes, SC_COUNT_OF(changes), SC_OP_cumprod);
+}
+
+TEST(what_is_almost_a_product_of_few_runs_as_written) {
+    static const near_miss changes[] = {
+        {"return %y", "return %y, %two", 1},
+        {"(%x, 1, 2, 3)", "(%x, 1, 1, 2)", 0},
+        {"(%two, %c)", "(%b, %c)", 0},
+        {"[%a, %two, %three]", "[%a, %three, %two]", 0},
+    };
+    REQUIRE_OK(sc_ops_init());
+    check_changes("method forward {\n"
+                  "  input %x: f32[2, 3]\n"
+                  "  %a: f32[2, 1] = aten::slice_copy.Tensor(%x, 1, 0, 1)\n"
+                  "  %b: f32[2, 1] = aten::slice_copy.Tensor(%x, 1, 1, 2)\n"
+                  "  %two: f32[2, 1] = aten::mul.Tensor(%a, %b)\n"
+                  "  %c: f32[2, 1] = aten::slice_copy.Tensor(%x, 1, 2, 3)\n"
+                  "  %three: f32[2, 1] = aten::mul.Tensor(%two, %c)\n"
+                  "  %y: f32[2, 3] = aten::cat([%a, %two, %three], 1)\n"
+                  "  return %y\n"
+                  "}\n",
+                  changes, SC_COUNT_OF(changes), SC_OP_cumprod);
+}
+
+TEST(what_is_almost_a_sum_of_logarithms_runs_as_written) {
+    static const near_miss changes[] = {
+        {"aten::isinf(%maximum)", "aten::isinf(%minimum)", 0},
+        {"aten::sub.Tensor(%minimum, %maximum)", "aten::sub.Tensor(%maximum, %minimum)", 0},
+        {"aten::add.Tensor(%log1p, %maximum)", "aten::add.Tensor(%log1p, %minimum)", 0},
+        {"aten::log1p(%exp)", "aten::log1p(%minimum)", 0},
+    };
+    REQUIRE_OK(sc_ops_init());
+    check_changes(call("f64[2, 4]", "aten::logcumsumexp(%x, 1)"), changes, SC_COUNT_OF(changes),
+                  SC_OP_logcumsumexp);
+}
+
+TEST(powers_of_two_are_recognised_and_no_others) {
+    REQUIRE_OK(sc_ops_init());
+    CHECK_EQ_INT(recognised(call("f32[9]", "aten::exp2(%x)"), SC_OP_exp2), 1);
+    CHECK_EQ_INT(recognised(call("f32[9]", "aten::pow.Scalar(3, %x)"), SC_OP_exp2), 0);
+}
+
+// --- Products of groups --------------------------------------------------------------------------
+
+// Of two groups of matrices [3, 4]; the number of rows decides which form the expansion takes.
+static char *grouped(const char *type, int rows, int groups, int k, int n) {
+    return expanded(test_format("method forward {\n"
+                                "  input %%x: %s[%d, %d]\n"
+                                "  input %%w: %s[%d, %d, %d]\n"
+                                "  input %%ends: i64[%d]\n"
+                                "  %%y: %s[%d, %d] = "
+                                "transformers::grouped_mm_fallback(%%x, %%w, %%ends)\n"
+                                "  return %%y\n"
+                                "}\n",
+                                type, rows, k, type, groups, k, n, groups, type, rows, n));
+}
+
+static const sc_op_id grouped_mm = SC_OP_transformers__grouped_mm_fallback;
+
+TEST(products_of_groups_are_recognised_in_all_forms) {
+    REQUIRE_OK(sc_ops_init());
+    CHECK_EQ_INT(recognised(grouped("f32", 3, 4, 4, 5), grouped_mm), 1);
+    CHECK_EQ_INT(recognised(grouped("f32", 12, 4, 4, 5), grouped_mm), 1);
+    CHECK_EQ_INT(recognised(grouped("f32", 12, 3, 50, 1), grouped_mm), 1);
+}
+
+TEST(what_is_almost_a_product_of_groups_runs_as_written) {
+    static const near_miss changes[] = {
+        {"aten::le.Tensor", "aten::lt.Tensor", 0},
+        {", None, 3)", ", None, 2)", 0},
+        {"(%sum, 4)", "(%sum, 3)", 0},
+    };
+    REQUIRE_OK(sc_ops_init());
+    check_changes(grouped("f32", 12, 4, 4, 5), changes, SC_COUNT_OF(changes), grouped_mm);
+    check_changes(grouped("f32", 3, 4, 4, 5), changes, SC_COUNT_OF(changes), grouped_mm);
+}
