@@ -14,6 +14,8 @@ typedef struct groups {
 static bool counts_up(sc_rt_search *s, sc_evalue *value, int64_t count) {
     if (!sc_rt_is_shaped(value, 1, &count) || value->tensor->dtype != SC_DTYPE_I64) return false;
     if (value->tensor->is_constant) {
+        if ((uint64_t)count > s->work) return false;
+        s->work -= (uint64_t)count;
         for (int64_t i = 0; i < count; i++)
             if (sc_tensor_integer(value->tensor, i * value->tensor->strides[0]) != i) return false;
         return true;
