@@ -21,18 +21,31 @@ static bool is_view(const sc_rt_optimizer *o, uint32_t index) {
            (o->uses[index].reads || o->uses[index].is_output);
 }
 
+// The planned values that instructions write: of all the values of a file a small part.
+typedef struct written_values {
+    uint32_t *values, count;
+} written_values;
+
+static written_values find_written(const sc_rt_optimizer *o) {
+    const sc_rt_method *m = o->m;
+    written_values w = {sc_new_array(o->ctx->scratch, uint32_t, m->value_count + 1), 0};
+    for (uint32_t i = 0; i < m->value_count; i++)
+        if (m->places[i].memory_id && o->uses[i].writes) w.values[w.count++] = i;
+    return w;
+}
+
 // The value whose bytes a view shows is the last one written there before the view is read.
-static void attach_view(sc_rt_optimizer *o, uint32_t view) {
+static void attach_view(sc_rt_optimizer *o, const written_values *w, uint32_t view) {
     const sc_rt_method *m = o->m;
     const sc_rt_place *at = &m->places[view];
     const sc_rt_use *use = &o->uses[view];
     const uint32_t first = use->reads ? use->first_read : m->code_count;
     uint32_t best = UINT32_MAX;
-    for (uint32_t i = 0; i < m->value_count; i++) {
+    for (uint32_t k = 0; k < w->count; k++) {
+        const uint32_t i = w->values[k];
         const sc_rt_place *place = &m->places[i];
-        if (i == view || place->memory_id != at->memory_id || !o->uses[i].writes ||
-            o->uses[i].first_write >= first || place->offset >= at->offset + at->bytes ||
-            at->offset >= place->offset + place->bytes)
+        if (i == view || place->memory_id != at->memory_id || o->uses[i].first_write >= first ||
+            place->offset >= at->offset + at->bytes || at->offset >= place->offset + place->bytes)
             continue;
         if (best == UINT32_MAX || o->uses[i].first_write >= o->uses[best].first_write) best = i;
     }
@@ -85,8 +98,9 @@ static bool find_uses(sc_rt_optimizer *o) {
     sc_rt_count_uses(o);
     for (uint32_t i = 0; i < m->value_count; i++) views += is_view(o, i);
     if (views * m->value_count > view_work_max) return false;
+    const written_values w = find_written(o);
     for (uint32_t i = 0; i < m->value_count; i++) {
-        if (is_view(o, i)) attach_view(o, i);
+        if (is_view(o, i)) attach_view(o, &w, i);
     }
     return true;
 }
