@@ -59,8 +59,9 @@ sc_x sc_expand_old_triangular_solve(sc_trace *t, const sc_x *a) {
     bool flips = sc_x_truth(a[3]), upper = sc_x_truth(a[2]) != flips;
     sc_x x = flips ? sc_m_transposed(t, a[1]) : a[1];
     sc_x out = solve_triangle(t, x, a[0], upper, a[4]);
-    sc_x columns = CALL(t, clone, transposed(t, a[1]), sc_x_format(t, SC_MEMORY_FORMAT_CONTIGUOUS));
-    return X_LIST(t, out, transposed(t, columns));
+    sc_x columns =
+        CALL(t, clone, sc_m_transposed(t, a[1]), sc_x_format(t, SC_MEMORY_FORMAT_CONTIGUOUS));
+    return X_LIST(t, out, sc_m_transposed(t, columns));
 }
 
 // (self, some)

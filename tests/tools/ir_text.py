@@ -16,6 +16,7 @@ DTYPES = {
     torch.float16: "f16",
     torch.float32: "f32",
     torch.float64: "f64",
+    torch.complex32: "c32",
     torch.complex64: "c64",
     torch.complex128: "c128",
     torch.bool: "b8",

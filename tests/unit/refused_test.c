@@ -88,7 +88,7 @@ TEST(growth_is_told_by_the_name_that_the_author_gave) {
                "File \\\"model.py\\\", line 7, in forward\\n    x.cumprod(1)\\n\")\n"
                "  return %mine\n}\n"),
         &program));
-    CHECK_OK(lowered(&s, program));
+    CHECK_OK(lower_whole(&s, program));
     for (uint32_t i = 0; i < s.ctx.diags.count; i++)
         if (s.ctx.diags.data[i].code == SC_ERR_MEMORY) note = &s.ctx.diags.data[i];
     if (CHECK(note)) {

@@ -154,6 +154,6 @@ bool sc_official_is_float(const sc_node *node) {
 
 // (self): of a NaN it is 0
 sc_x sc_official_sign(sc_trace *t, const sc_x *a) {
-    sc_x none = sc_f_scalar(t, sc_x_float(t, 0), result_dtype(t));
+    sc_x none = sc_f_scalar(t, sc_x_float(t, 0), sc_o_result_dtype(t));
     return sc_o_where(t, CALL(t, isnan, a[0]), none, CALL(t, sign, a[0]));
 }

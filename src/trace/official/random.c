@@ -49,7 +49,7 @@ sc_x sc_official_dropout(sc_trace *t, const sc_x *a) {
     const double p = sc_x_real(a[1], -1), kept = 1 - p;
     if (!(p >= 0 && p <= 1)) return sc_o_refuse(t);
     sc_x mask = CALL(t, ge_Scalar, uniform(t, SC_DTYPE_F32), sc_x_float(t, p));
-    sc_x x = CALL(t, mul_Tensor, a[0], sc_f_to(t, mask, dtype_of_result(t)));
+    sc_x x = CALL(t, mul_Tensor, a[0], sc_f_to(t, mask, sc_o_result_dtype(t)));
     return X_LIST(t, CALL(t, mul_Scalar, x, sc_x_float(t, kept == 0 ? 0 : 1 / kept)), mask);
 }
 
