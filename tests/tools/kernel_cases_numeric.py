@@ -79,13 +79,25 @@ def factor():
 
 def ends_of_factors():
     # What is clear below the diagonal already, and a diagonal of 0.
-    for rows in ([[1, 2], [0, 3]], [[-1, 2, 3], [0, -4, 5], [0, 0, 6]], [[0, 1], [1, 0]],
-                 [[-2, 1], [0, 0], [0, 0]], [[1, 2], [0, 3], [0, 4]]):
+    for rows in (
+        [[1, 2], [0, 3]],
+        [[-1, 2, 3], [0, -4, 5], [0, 0, 6]],
+        [[0, 1], [1, 0]],
+        [[-2, 1], [0, 0], [0, 0]],
+        [[1, 2], [0, 3], [0, 4]],
+    ):
         for dtype in (F32, F64):
             case(aten.linalg_qr.default, torch.tensor(rows, dtype=dtype))
     # As often squared as float64 has powers of 2, or not at all.
-    rows = [[[-1e60, 0], [0, -1e60]], [[0, 1e300], [0, 0]], [[0, -1], [1, 0]], [[0, 0], [0, 0]],
-            [[1e60, 0], [0, 1]], [[-1e30, 1e10], [0, -1e30]], [[INF, 0], [0, 0]]]
+    rows = [
+        [[-1e60, 0], [0, -1e60]],
+        [[0, 1e300], [0, 0]],
+        [[0, -1], [1, 0]],
+        [[0, 0], [0, 0]],
+        [[1e60, 0], [0, 1]],
+        [[-1e30, 1e10], [0, -1e30]],
+        [[INF, 0], [0, 0]],
+    ]
     case(aten.linalg_matrix_exp.default, torch.tensor(rows, dtype=F64))
     case(aten.linalg_matrix_exp.default, torch.tensor(rows[2:4] + rows[5:], dtype=F32))
     # Squares that are no numbers, or 0.
@@ -200,7 +212,9 @@ def vision():
             tol=tol,
         )
     # Of float64 the scale is no float32.
-    slope = (torch.arange(8, dtype=F64)[:, None] * 100 + torch.arange(8, dtype=F64) * 10)[None, None]
+    slope = (torch.arange(8, dtype=F64)[:, None] * 100 + torch.arange(8, dtype=F64) * 10)[
+        None, None
+    ]
     region = torch.tensor([[0, 15, 12, 45, 52]], dtype=F64)
     middle = torch.full((1, 1, 1, 1), 295, dtype=F64)
     given(tv.roi_align.default, [middle], slope, region, 0.1, 1, 1, 2, True)
