@@ -26,9 +26,11 @@ const quantizing = (quantizationRecipe: QuantizationRecipe): ExportOptions => ({
 
 /** What the module's memory has grown to, which never shrinks. */
 function heapOf(own: Engine): number {
-  const program = own.load(own.lower(file("mlp")).buffer);
+  const lowered = own.lower(file("mlp"));
+  const program = own.load(lowered.buffer);
   const { heapBytes } = program.inspect();
   program.dispose();
+  lowered.dispose();
   return heapBytes;
 }
 
