@@ -112,16 +112,17 @@ struct sc_trace {
     sc_meta meta;  // of the source node under way; goes to every node recorded
     const sc_node *source;
     sc_status status;
-    uint32_t depth;       // nesting of expansions
-    uint32_t plain;       // > 0: below functionalization, views and writes are ordinary calls
-    uint64_t recorded;    // nodes so far; the last one's mark
-    uint64_t begun;       // how many they were when the source node came under way
-    bool strides_differ;  // an expansion gave other strides than PyTorch recorded; see attention
-    bool has_pairs;       // of the source node: complex numbers were taken apart (complex/)
-    bool unchecked;       // of the source node: some release records its results wrongly
-    uint32_t noted;       // kinds of differences from the file that were told (settle.c)
-    sc_imap symbols;      // expression -> value that holds it
-    sc_imap providers;    // expression -> index into `sizes`
+    uint32_t depth;        // nesting of expansions
+    uint32_t plain;        // > 0: below functionalization, views and writes are ordinary calls
+    uint64_t recorded;     // nodes so far; the last one's mark
+    uint64_t begun;        // how many they were when the source node came under way
+    bool strides_differ;   // an expansion gave other strides than PyTorch recorded; see attention
+    bool has_pairs;        // of the source node: complex numbers were taken apart (complex/)
+    uint32_t pairs_depth;  // of the rules of complex/ under way
+    bool unchecked;        // of the source node: some release records its results wrongly
+    uint32_t noted;        // kinds of differences from the file that were told (settle.c)
+    sc_imap symbols;       // expression -> value that holds it
+    sc_imap providers;     // expression -> index into `sizes`
     SC_VEC(struct {
         sc_value *value;
         int64_t dim;

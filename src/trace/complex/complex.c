@@ -155,6 +155,16 @@ static bool expansion_holds(const sc_op *op) {
     }
 }
 
+static sc_x by_row(sc_trace *t, const complex_row *row, const sc_op *op, const sc_x *args) {
+    if (row->full) return row->full(t, op, args);
+    if (row->map) return map(t, row, args);
+    return row->moves ? move(t, row, op, args) : NULL;
+}
+
+// Rules call each other, and for the parts of some operands the same operator: a call whose other
+// operands are complex, too (a condition, indices), would do so for ever.
+enum { DEPTH_MAX = 24 };
+
 sc_x sc_complex_call(sc_trace *t, const sc_op *op, const sc_x *args) {
     if (!is_complex_call(op, args)) return NULL;
     const complex_row *row = row_of(op);
@@ -162,7 +172,9 @@ sc_x sc_complex_call(sc_trace *t, const sc_op *op, const sc_x *args) {
     t->has_pairs = true;
     if (expands && !row && !expansion_holds(op)) return sc_c_refuse(t, op);
     if (!row || !t->plain) return NULL;
-    if (row->full) return row->full(t, op, args);
-    if (row->map) return map(t, row, args);
-    return row->moves ? move(t, row, op, args) : NULL;
+    if (t->pairs_depth >= DEPTH_MAX) return sc_c_refuse(t, op);
+    t->pairs_depth++;
+    sc_x x = by_row(t, row, op, args);
+    t->pairs_depth--;
+    return x;
 }

@@ -6,8 +6,10 @@ bool sc_c_is(sc_x x) {
     return x->kind == SC_X_TENSOR && sc_dtype_category(sc_x_dtype_of(x)) == SC_CATEGORY_COMPLEX;
 }
 
-// A call made before of this operator on the value, with that integer as its third argument.
-static sc_value *made_before(const sc_value *value, sc_op_id id, int64_t index) {
+// A call made before of this operator on the value, with that integer as its third argument. Where
+// calls are put before others, nothing says that it comes first.
+static sc_value *made_before(const sc_trace *t, const sc_value *value, sc_op_id id, int64_t index) {
+    if (t->before) return NULL;
     for (const sc_arg *use = value->first_use; use; use = use->next_use) {
         const sc_node *node = use->user;
         if (!node->op || node->op->id != id || use != &node->args[0]) continue;
@@ -23,7 +25,7 @@ static sc_value *made_before(const sc_value *value, sc_op_id id, int64_t index) 
 sc_x sc_c_pair(sc_trace *t, sc_x x) {
     sc_value *value = x->tensor->value;
     sc_value *known = sc_match_made_of(value, SC_OP_view_as_complex);
-    if (!known) known = made_before(value, SC_OP_view_as_real, -1);
+    if (!known) known = made_before(t, value, SC_OP_view_as_real, -1);
     if (known) return sc_trace_plain(t, known);
     const sc_op *op = sc_op_get(SC_OP_view_as_real);
     return sc_trace_record(t, op, &x, 1);
@@ -42,7 +44,7 @@ static sc_x part(sc_trace *t, sc_x x, uint32_t index) {
     if (known) return sc_trace_plain(t, known);
     sc_x pair = sc_c_pair(t, x);
     if (t->status != SC_OK) return pair;
-    known = made_before(pair->tensor->value, SC_OP_select_int, index);
+    known = made_before(t, pair->tensor->value, SC_OP_select_int, index);
     return known ? sc_trace_plain(t, known) : sc_f_select(t, pair, sc_x_rank(pair) - 1, index);
 }
 
