@@ -37,9 +37,11 @@ static const char *refuse_matrix(const quant_layer *l) {
                    ? "two numbers of 4 bits fill a byte, and its rows have an odd number of them"
                    : NULL;
     if (!l->x || !is_float(l->x) || l->x->spec.rank == 0) return "its input is not of float32";
-    if (l->plan->config->mode == SC_QUANT_DYNAMIC_INT4 && l->sizes[1] == 1)
-        return "its tokens are single numbers, which have no scale of their own";
-    return NULL;
+    if (l->plan->config->mode != SC_QUANT_DYNAMIC_INT4) return NULL;
+    if (!sc_dim_is(l->x->spec.sizes[l->x->spec.rank - 1], l->sizes[1]))
+        return "how long its tokens are is open";
+    return l->sizes[1] == 1 ? "its tokens are single numbers, which have no scale of their own"
+                            : NULL;
 }
 
 static const char *refusal(const quant_layer *l) {
