@@ -6,11 +6,12 @@
 #define OPERATOR_NAME_MAX 99  // runtimes look operators up through a buffer of 100 characters
 
 // Once per operator and method. The program is still useful to the runtime that can run it.
-static void warn_of_gaps(sc_ctx *ctx, const sc_op *op) {
+static void warn_of_gaps(const sc_emit_state *state, const sc_op *op) {
+    sc_ctx *ctx = state->ctx;
     if (!sc_op_has(op, SC_RUNS))
         sc_report(ctx, SC_WARNING, SC_ERR_UNSUPPORTED_OP, "Run it with the official runtime.",
                   "this runtime has no kernel for %s", op->out_name);
-    if (sc_op_has(op, SC_UNOFFICIAL))
+    if (sc_op_has(op, SC_UNOFFICIAL) && !sc_str_is(state->options.target, "sconce"))
         sc_report(ctx, SC_WARNING, SC_ERR_UNSUPPORTED_OP,
                   "Run it with Sconce; for apps, write this line with other operators, of which "
                   "`sconce operators` tells who runs them.",
@@ -41,7 +42,7 @@ static sc_status operator_index(sc_emit_method *m, const sc_op *op, int32_t *out
     sc_vec_push(m->state->arena, &m->operators, sc_fb_end_shared(fb));
     sc_map_add(&m->operator_ids, full, (void *)(uintptr_t)m->operators.count);
     *out = (int32_t)m->operators.count - 1;
-    warn_of_gaps(m->state->ctx, op);
+    warn_of_gaps(m->state, op);
     return SC_OK;
 }
 

@@ -6,6 +6,7 @@
 #include "passes/layout.h"
 #include "passes/passes.h"
 #include "passes/peak.h"
+#include "trace/coverage.h"
 #include "trace/expand.h"
 
 typedef struct expander {
@@ -99,6 +100,15 @@ static void warn(sc_ctx *ctx, const sc_node *node) {
               "the official runtime refuses this call of %s", node->op->name);
 }
 
+// Why this call was not expanded, where it is known.
+static void note_limit(sc_ctx *ctx, const sc_node *node) {
+    const char *limit = sc_official_limit(node->op);
+    if (!limit) return;
+    sc_report(ctx, SC_NOTE, SC_ERR_UNSUPPORTED_OP,
+              "Stay within it, or run the program with Sconce, which has no such limit.",
+              "%s is written out for the official runtime within a limit: %s", node->op->name, limit);
+}
+
 static sc_status expand(expander *e, sc_node *node, const sc_official *row) {
     sc_trace *t = &e->trace;
     const sc_node *last = node->prev;
@@ -118,6 +128,7 @@ static sc_status expand(expander *e, sc_node *node, const sc_official *row) {
         sc_diags_rewind(t->ctx, diags);
         take_back(node, last);
         t->status = SC_OK;
+        note_limit(t->ctx, node);
         if (row->lacks) warn(t->ctx, node);
         return SC_OK;
     }

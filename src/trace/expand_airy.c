@@ -65,7 +65,8 @@ static sc_x near(sc_trace *t, sc_x x) {
 static sc_x falling(sc_trace *t, sc_x x) {
     sc_x zeta = zeta_of(t, x), z = CALL(t, reciprocal, zeta);
     sc_x above = POLYNOMIAL(t, z, decay_above), below = POLYNOMIAL(t, z, decay_below);
-    sc_x size = sc_o_mul(t, fourth_root(t, x), CALL(t, exp, zeta));
+    sc_x size = fourth_root(t, x);
+    size = sc_o_mul(t, size, CALL(t, exp, zeta));
     return sc_o_div(t, sc_o_times(t, sc_o_div(t, above, below), root_of_pi / 2), size);
 }
 
@@ -77,9 +78,12 @@ static sc_x swinging(sc_trace *t, sc_x x) {
     sc_x g = POLYNOMIAL(t, square, cosine_above);
     g = sc_o_div(t, g, POLYNOMIAL(t, square, cosine_below));
     sc_x angle = sc_o_plus(t, zeta, SC_PI / 4);
-    f = sc_o_mul(t, CALL(t, sin, angle), sc_o_plus(t, sc_o_mul(t, square, f), 1));
-    g = sc_o_mul(t, CALL(t, cos, angle), sc_o_mul(t, z, g));
-    return sc_o_div(t, sc_o_times(t, sc_o_sub(t, f, g), root_of_pi), fourth_root(t, x));
+    f = sc_o_plus(t, sc_o_mul(t, square, f), 1);
+    f = sc_o_mul(t, f, CALL(t, sin, angle));
+    g = sc_o_mul(t, z, g);
+    g = sc_o_mul(t, g, CALL(t, cos, angle));
+    sc_x both = sc_o_times(t, sc_o_sub(t, f, g), root_of_pi);
+    return sc_o_div(t, both, fourth_root(t, x));
 }
 
 // (x): each form gets what it is for, and the others 3
@@ -88,9 +92,10 @@ sc_x sc_expand_airy_ai(sc_trace *t, const sc_x *a) {
     sc_x x = sc_f_to(t, a[0], SC_DTYPE_F64), limit = sc_x_float(t, 2.09);
     sc_x left = CALL(t, lt_Scalar, x, sc_x_float(t, -2.09)), right = CALL(t, ge_Scalar, x, limit);
     sc_x inside = sc_o_unless(t, CALL(t, logical_or, left, right), 0, x);
-    sc_x far = sc_o_unless(t, CALL(t, logical_not, right), 3, x);
-    sc_x back = sc_o_unless(t, CALL(t, logical_not, left), 3, CALL(t, neg, x));
-    sc_x y = sc_o_where(t, right, falling(t, far), near(t, inside));
+    sc_x far = sc_o_unless(t, CALL(t, logical_not, right), 3, x), back = CALL(t, neg, x);
+    back = sc_o_unless(t, CALL(t, logical_not, left), 3, back);
+    sc_x y = near(t, inside);
+    y = sc_o_where(t, right, falling(t, far), y);
     y = sc_o_where(t, left, swinging(t, back), y);
     y = sc_o_unless(t, CALL(t, gt_Scalar, x, sc_x_float(t, 103.892)), 0, y);
     return sc_f_to(t, sc_o_unless(t, CALL(t, isinf, x), NAN, y), dtype);
