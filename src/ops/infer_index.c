@@ -206,7 +206,7 @@ sc_status sc_infer_unique(sc_infer *in) {
     sc_dim count = data_size(in, sc_spec_numel(in->exprs, self));
     sc_spec values = sc_rule_new(in, (sc_dtype)self->dtype, 1), inverse, counts;
     values.sizes[0] = count;
-    if (sc_rule_bool(in, "return_inverse", false) || sc_rule_bool(in, "return_counts", false)) {
+    if (sc_rule_bool(in, "return_inverse", false)) {
         inverse = sc_rule_like(in, SC_DTYPE_I64, self);
     } else {
         inverse = sc_rule_new(in, SC_DTYPE_I64, 1);

@@ -158,6 +158,8 @@ sc_x sc_expand_linalg_norm(sc_trace *t, const sc_x *a) {
 
 sc_x sc_expand_logsumexp(sc_trace *t, const sc_x *a) {
     sc_x x = sc_x_is_float(a[0]) ? widen(t, a[0]) : sc_f_to(t, a[0], SC_DTYPE_F32);
+    if (sc_dim_is(sc_x_numel(t, x), 0))  // of nothing no number is the largest
+        return CALL(t, log, sc_f_sum(t, CALL(t, exp, x), a[1], sc_x_truth(a[2])));
     sc_x max = CALL(t, amax, x, a[1], X_TRUE);
     sc_x infinite = CALL(t, eq_Scalar, CALL(t, abs, max), sc_x_float(t, INFINITY));
     sc_x zero = sc_f_scalar(t, sc_x_float(t, 0.0), sc_x_dtype_of(max));

@@ -126,6 +126,17 @@ def cases():
     yield from statistics(rows)
     unique = Fn(lambda x: torch.unique(x, return_inverse=True, return_counts=True))
     yield "unique", unique, (whole(4, 9),), None
+    counted = Fn(lambda x: torch.unique(x, return_counts=True))
+    yield "unique with counts alone", counted, (whole(4, 9),), None
+    alone = Fn(
+        lambda x: (x.sum(-1), x.sum(0, True), x.cumsum(0), x.unfold(0, 1, 1), x.logsumexp(0))
+    )
+    for dtype in (torch.float32, torch.float64):
+        yield f"no dims {dtype}", alone, (torch.tensor(3.5, dtype=dtype),), None
+    wholes = Fn(lambda x: (x.sum(-1), x.cumsum(-1), x.sum(0, dtype=torch.float32)))
+    yield "no dims, integer", wholes, (torch.tensor(7),), None
+    empty = Fn(lambda x: (x.logsumexp(-1), x.log_softmax(1), x.softmax(-1), x.logsumexp(0, True)))
+    yield "nothing in rows", empty, (torch.zeros(3, 0),), None
     yield "cumprod", Fn(lambda x: (x.cumprod(1), x.long().cumprod(0))), (rows,), None
     yield "logcumsumexp", Fn(lambda x: x.logcumsumexp(0)), (rows,), None
     edges = torch.tensor([-1.0, 0.0, 0.5, 0.5, 2.0])

@@ -5,6 +5,11 @@ bool sc_official_is_double(const sc_node *node) {
     return node->outs[0]->spec.dtype == SC_DTYPE_F64;
 }
 
+// It divides by how many rows there are.
+bool sc_official_is_double_or_empty(const sc_node *node) {
+    return sc_official_is_double(node) || sc_spec_is_empty(&node->outs[0]->spec);
+}
+
 // (self, dim, half_to_float)
 sc_x sc_official_log_softmax(sc_trace *t, const sc_x *a) {
     const uint32_t dim = sc_x_wrap(t, a[1], sc_x_rank(a[0]));

@@ -53,6 +53,8 @@ sc_x sc_o_flat(sc_trace *t, sc_x x);
 sc_x sc_o_unflat(sc_trace *t, sc_x x, sc_x like);
 // What the expansion has no words for: the node stays whole.
 sc_x sc_o_refuse(sc_trace *t);
+// What sums of a tensor without dims come to: its one number, in the dtype of the node's result.
+sc_x sc_o_alone(sc_trace *t, sc_x x);
 
 // --- Loops (loop.c) ------------------------------------------------------------------------------
 

@@ -166,19 +166,20 @@ sc_x sc_official_mode(sc_trace *t, const sc_x *a) {
 sc_x sc_official_unique(sc_trace *t, const sc_x *a) {
     const sc_dim n = sc_x_numel(t, a[0]);
     sc_x x = sc_f_reshape(t, a[0], &n, 1), zero = sc_x_int(t, 0);
-    if ((sc_o_wants(t, 1) && !sc_x_truth(a[2])) || (sc_o_wants(t, 2) && !sc_x_truth(a[3])))
-        return sc_o_refuse(t);
+    const bool inverts = sc_x_truth(a[2]), counted = sc_x_truth(a[3]);
     sc_x order = in_order(t, x, 0, false);
     sc_x all = CALL(t, gather, x, zero, order), first = begins_run(t, all, 0);
     sc_x values = CALL(t, masked_select, all, first), inverse = X_NONE, counts = X_NONE;
     sc_x run = CALL(t, sub_Tensor, CALL(t, cumsum, first, zero), sc_x_int(t, 1));
     sc_x none = sc_f_zeros(t, X_LIST(t, sc_x_dim(t, n)), SC_DTYPE_I64);
-    if (sc_o_wants(t, 1)) {
+    if (sc_o_wants(t, 1) && !inverts) inverse = sc_f_zeros(t, X_INTS(t, 0), SC_DTYPE_I64);
+    if (sc_o_wants(t, 2) && !counted) counts = sc_f_zeros(t, X_INTS(t, 0), SC_DTYPE_I64);
+    if (sc_o_wants(t, 1) && inverts) {
         const sc_spec *out = &t->source->outs[1]->spec;
         inverse = CALL(t, scatter_src, none, zero, order, run);
         inverse = sc_f_reshape(t, inverse, out->sizes, out->rank);
     }
-    if (sc_o_wants(t, 2)) {
+    if (sc_o_wants(t, 2) && counted) {
         sc_x ones = sc_f_full(t, X_LIST(t, sc_x_dim(t, n)), sc_x_int(t, 1), SC_DTYPE_I64);
         counts = CALL(t, scatter_add, none, zero, run, ones);
         counts = sc_o_part(t, counts, 0, sc_dim_int(0), sc_x_size(values, 0));

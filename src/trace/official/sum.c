@@ -17,11 +17,13 @@ sc_x sc_o_sum(sc_trace *t, sc_x x, uint32_t dim) {
 }
 
 // Integers into another dtype, as PyTorch has sums of few bits, it adds up in that; float32, and
-// what has fewer bits, PyTorch adds up in float32, too.
+// what has fewer bits, PyTorch adds up in float32, too. A dim of a single number the official
+// runtime looks for in its sizes, of which there are none.
 bool sc_official_is_wide_sum(const sc_node *node) {
     const sc_arg *dims = sc_node_arg(node, "dim"), *self = sc_node_arg(node, "self");
     const bool is_one = dims->kind == SC_ARG_LIST && dims->count == 1;
     if (!is_one || self->kind != SC_ARG_VALUE) return false;
+    if (self->value->spec.rank == 0) return true;
     const sc_dtype dtype = (sc_dtype)self->value->spec.dtype;
     const bool is_wide = dtype == SC_DTYPE_F64 || sc_dtype_is_integral(dtype, false);
     return is_wide && node->outs[0]->spec.dtype == dtype;
@@ -29,6 +31,7 @@ bool sc_official_is_wide_sum(const sc_node *node) {
 
 // (self, dim, keepdim, dtype)
 sc_x sc_official_sum(sc_trace *t, const sc_x *a) {
+    if (sc_x_rank(a[0]) == 0) return sc_o_alone(t, a[0]);
     const uint32_t dim = sc_x_wrap(t, sc_x_at(t, a[1], 0), sc_x_rank(a[0]));
     sc_x sum = summed(t, a[0], dim, a[3]);
     return sc_x_truth(a[2]) ? sc_f_unsqueeze(t, sum, dim) : sum;

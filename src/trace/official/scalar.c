@@ -1,0 +1,21 @@
+// Tensors without dims: kernels of the official runtime look for the size of the dim that they are
+// given, and there is none. PyTorch takes it for one of a single element.
+#include "trace/official/official.h"
+
+bool sc_official_is_scalar(const sc_node *node) {
+    const sc_arg *self = sc_node_arg(node, "self");
+    return self->kind == SC_ARG_VALUE && self->value->spec.rank == 0;
+}
+
+sc_x sc_o_alone(sc_trace *t, sc_x x) {
+    return sc_f_clone(t, sc_f_to(t, x, sc_o_result_dtype(t)));
+}
+
+// (self, dim, dtype)
+sc_x sc_official_cumsum(sc_trace *t, const sc_x *a) { return sc_o_alone(t, a[0]); }
+
+// (self, dimension, size, step): windows of one element, or of none
+sc_x sc_official_unfold(sc_trace *t, const sc_x *a) {
+    const sc_spec *out = &t->source->outs[0]->spec;
+    return sc_f_reshape(t, a[0], out->sizes, out->rank);
+}
