@@ -19,6 +19,8 @@ static sc_x moved_rows(sc_trace *t, sc_x pivots, sc_x rows) {
     int64_t count = sc_x_static_size(t, pivots, -1);
     sc_dim sizes[SC_RANK_MAX];
     uint32_t rank = sc_x_rank(pivots);
+    if (rank == 0)
+        return sc_trace_fail(t, SC_ERR_SHAPE, NULL, "needs a vector of pivots, not a number");
     if (count > PIVOTS_MAX)
         return sc_trace_fail(t, SC_ERR_LIMIT, "Use torch.linalg.solve.",
                              "the factors of matrices larger than %d are not unpacked", PIVOTS_MAX);
