@@ -106,7 +106,8 @@ static void note_limit(sc_ctx *ctx, const sc_node *node) {
     if (!limit) return;
     sc_report(ctx, SC_NOTE, SC_ERR_UNSUPPORTED_OP,
               "Stay within it, or run the program with Sconce, which has no such limit.",
-              "%s is written out for the official runtime within a limit: %s", node->op->name, limit);
+              "%s is written out for the official runtime within a limit: %s", node->op->name,
+              limit);
 }
 
 static sc_status expand(expander *e, sc_node *node, const sc_official *row) {

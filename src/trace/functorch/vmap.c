@@ -32,10 +32,19 @@ static sc_x sample_of(sc_trace *t, const sc_lifted *a, int64_t index) {
     return sc_x_list_of(t, items, a->x->count);
 }
 
-static sc_x stacked(sc_trace *t, const sc_x *samples, uint32_t count, uint32_t out) {
+static sc_x refuse(const sc_level *v) {
+    return sc_trace_fail(v->t, SC_ERR_UNSUPPORTED_OP, SC_FUNCTORCH_HINT,
+                         "torch.vmap of %s is not supported", v->node->op->name);
+}
+
+// How large a result is may be told by the data, and then samples have results of different sizes.
+static sc_x stacked(const sc_level *v, const sc_x *samples, uint32_t count, uint32_t out) {
+    sc_trace *t = v->t;
     sc_x *items = sc_new_array(t->arena, sc_x, count + 1);
     for (uint32_t i = 0; i < count; i++) {
         sc_x x = samples[i]->kind == SC_X_LIST ? sc_x_at(t, samples[i], out) : samples[i];
+        if (t->status != SC_OK) return &t->poisoned;
+        if (!sc_spec_same_sizes(sc_x_spec(x), &v->node->outs[out]->spec)) return refuse(v);
         items[i] = sc_f_unsqueeze(t, x, 0);
     }
     return sc_f_cat(t, items, count, 0);
@@ -52,7 +61,7 @@ static sc_x one_by_one(const sc_level *v, const sc_lifted *a) {
         samples[i] = sc_v_call(v, args);
     }
     for (uint32_t i = 0; i < outs && t->status == SC_OK; i++)
-        results[i] = stacked(t, samples, count, i);
+        results[i] = stacked(v, samples, count, i);
     return sc_x_list_of(t, results, outs);
 }
 
@@ -69,7 +78,5 @@ sc_x sc_vmap_call(const sc_level *v, const sc_lifted *a) {
     const sc_vmap_rule rule = rule_of(v->node->op);
     sc_x x = rule && !v->node->is_kept ? rule(v, a) : NULL;
     if (x || v->t->status != SC_OK) return x ? x : X_NONE;
-    if (has_samples(v)) return one_by_one(v, a);
-    return sc_trace_fail(v->t, SC_ERR_UNSUPPORTED_OP, SC_FUNCTORCH_HINT,
-                         "torch.vmap of %s is not supported", v->node->op->name);
+    return has_samples(v) ? one_by_one(v, a) : refuse(v);
 }
