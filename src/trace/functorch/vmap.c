@@ -37,14 +37,11 @@ static sc_x refuse(const sc_level *v) {
                          "torch.vmap of %s is not supported", v->node->op->name);
 }
 
-// How large a result is may be told by the data, and then samples have results of different sizes.
 static sc_x stacked(const sc_level *v, const sc_x *samples, uint32_t count, uint32_t out) {
     sc_trace *t = v->t;
     sc_x *items = sc_new_array(t->arena, sc_x, count + 1);
     for (uint32_t i = 0; i < count; i++) {
         sc_x x = samples[i]->kind == SC_X_LIST ? sc_x_at(t, samples[i], out) : samples[i];
-        if (t->status != SC_OK) return &t->poisoned;
-        if (!sc_spec_same_sizes(sc_x_spec(x), &v->node->outs[out]->spec)) return refuse(v);
         items[i] = sc_f_unsqueeze(t, x, 0);
     }
     return sc_f_cat(t, items, count, 0);
@@ -65,11 +62,33 @@ static sc_x one_by_one(const sc_level *v, const sc_lifted *a) {
     return sc_x_list_of(t, results, outs);
 }
 
+static bool find_size(void *user, sc_arg *arg) {
+    const sc_spec *spec = &arg->value->spec;
+    const sc_dim *size = user;
+    if (arg->value->type != SC_VALUE_TENSOR) return true;
+    for (uint32_t d = 0; d < spec->rank; d++)
+        if (sc_dim_equal(spec->sizes[d], *size)) return false;
+    return true;
+}
+
+// How large a result is may be told by the data, and then samples have results of different sizes.
+static bool is_told_by_data(const sc_node *node, const sc_spec *spec) {
+    for (uint32_t d = 0; d < spec->rank; d++) {
+        sc_dim size = spec->sizes[d];
+        const sc_symbol *symbol = sc_dim_symbol(size);
+        if (symbol && symbol->name->text[0] == 'u' && sc_node_visit_values(node, find_size, &size))
+            return true;
+    }
+    return false;
+}
+
 static bool has_samples(const sc_level *v) {
     const sc_op_traits never = SC_RANDOM | SC_DATA_DEPENDENT | SC_HIGHER_ORDER | SC_FOREIGN |
                                SC_MUTATES | SC_SYMBOLIC | SC_ASSERTION | SC_FUNCTORCH;
     for (uint32_t i = 0; i < v->node->out_count; i++)
-        if (v->node->outs[i]->type != SC_VALUE_TENSOR) return false;
+        if (v->node->outs[i]->type != SC_VALUE_TENSOR ||
+            is_told_by_data(v->node, &v->node->outs[i]->spec))
+            return false;
     return !sc_op_has(v->node->op, never) && !v->node->is_kept && !v->size.expr &&
            v->size.value > 0 && v->size.value <= SAMPLES_MAX;
 }
