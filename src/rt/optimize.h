@@ -1,6 +1,9 @@
 // Load-time rewriting of a method's instructions. Each rewrite looks at who reads and writes which
 // value when, changes calls or where tensors point, and leaves results within rounding of what the
-// file says. Only straight-line code is touched: with jumps, "before" and "after" mean nothing.
+// file says: nothing is computed with fewer or more bits than the file does it with. One thing is
+// regrouped: a product of floats that is scanned by doubling in float64 is made from the first
+// element on, as PyTorch makes it, so that which partial products leave the range may differ. Only
+// straight-line code is touched: with jumps, "before" and "after" mean nothing.
 #ifndef SC_RT_OPTIMIZE_H
 #define SC_RT_OPTIMIZE_H
 

@@ -10,6 +10,7 @@ enum {
     STEPS_MAX = 4,         // views of views, and copies of them
     MOVED_MAX = 64 << 20,  // bytes a method, of results that cannot stay where they were planned
     WORK_MAX = 1 << 20,    // values that are looked at, beside eight for each instruction
+    WAITS_MAX = 16 << 20,  // instructions that come between writing values and reading them
 };
 
 static uint32_t index_of(const sc_rt_search *s, const sc_evalue *value) {
@@ -181,6 +182,7 @@ typedef struct placing {
     sc_rt_search *s;
     sc_rt_instruction before;  // the root as it was
     uint8_t *was;              // of each part: its kind
+    uint32_t first;            // of the parts that read a tensor
     sc_evalue *none, value;    // what has become None, and what it was
     sc_rt_place place;         // where
 } placing;
@@ -233,31 +235,6 @@ static void take_back(placing *p) {
         in->kind = p->was[i];
         count_reads(s, in, 1);
     }
-}
-
-// The first of the parts that reads a tensor: all operands are there by then.
-static uint32_t first_reader(const sc_rt_search *s) {
-    uint32_t first = s->root;
-    for (uint32_t i = 0; i < s->parts.count; i++) {
-        sc_rt_operands w =
-            sc_rt_operands_of_call(&s->o->m->code[s->parts.data[i]].call, SC_RT_TAKES);
-        bool reads = false;
-        while (sc_rt_operands_next(&w)) reads |= w.tensor != NULL;
-        if (reads && s->parts.data[i] < first) first = s->parts.data[i];
-    }
-    return first;
-}
-
-// Will an operand at the root still be what it was for the parts? What is gone writes no more.
-static bool is_intact(const sc_rt_search *s, const sc_evalue *operand, uint32_t first) {
-    const sc_rt_use *use = &s->o->uses[index_of(s, operand)];
-    if (use->writes && use->last_write >= first) return false;
-    if (operand->tag != SC_EVALUE_TENSOR || operand->tensor->is_constant) return true;
-    const void *data = operand->tensor->data;
-    const uint64_t bytes = operand->tensor->capacity_bytes;
-    if (first == s->root) return true;
-    return !sc_rt_touches(s->o, first, SC_RT_WRITES, data, bytes) &&
-           sc_rt_is_quiet(s->o, data, bytes, first, s->root - 1);
 }
 
 // A value that nobody reads any more becomes the None that the call needs.
@@ -338,13 +315,12 @@ static sc_status settle(placing *p, const sc_rt_found *found, bool *done) {
     sc_rt_search *s = p->s;
     sc_rt_instruction *root = &s->o->m->code[s->root];
     sc_evalue **args = (sc_evalue **)(uintptr_t)root->call.args;
-    const uint32_t first = first_reader(s);
     bool fits = true;
     *done = false;
     drop_idle(p);
     if (found->ends_in_none && !make_none(p, &args[found->arg_count])) return SC_OK;
     for (uint32_t i = 0; i < found->arg_count; i++)
-        if (!is_intact(s, found->args[i], first)) return SC_OK;
+        if (!sc_rt_is_intact(s, found->args[i], p->first)) return SC_OK;
     if (!is_sound(s, &root->call)) return SC_OK;
     const uint64_t scratch = found->kernel->scratch ? found->kernel->scratch(&root->call) : 0;
     if (scratch > s->o->ctx->limits.planned_bytes_max) return SC_OK;
@@ -362,6 +338,8 @@ static sc_status place(sc_rt_search *s, const sc_rt_found *found, bool *done) {
     if (!sc_rt_plain_use(s->o, result_of(&p.before.call))) return SC_OK;
     p.was = sc_new_array(s->o->ctx->scratch, uint8_t, s->parts.count + 1);
     if (s->parts.count) qsort(s->parts.data, s->parts.count, sizeof *s->parts.data, downwards);
+    p.first = sc_rt_first_reader(s);
+    if (!sc_rt_parts_hold(s, found, p.first)) return SC_OK;
     write_call(s, found);
     SC_TRY(settle(&p, found, done));
     if (*done)
@@ -404,7 +382,8 @@ static sc_status grow_scratch(sc_rt_search *s, uint64_t had) {
 // pow(2, x), without the logarithm.
 static bool is_exp2(const sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found) {
     if (root->op->id != SC_OP_pow_Scalar || !sc_rt_is_number(s, root->args[0], 2) ||
-        !sc_dtype_is_float((sc_dtype)root->args[1]->tensor->dtype))
+        !sc_dtype_is_float((sc_dtype)root->args[1]->tensor->dtype) ||
+        root->args[1]->tensor->dtype != root->args[2]->tensor->dtype)
         return false;
     *found = (sc_rt_found){.op = SC_OP_exp2,
                            .kernel = sc_kernel_get(SC_OP_exp2),
@@ -435,7 +414,8 @@ static sc_status look_at(sc_rt_search *s, uint32_t at, bool *changed) {
 }
 
 sc_status sc_rt_recognise(sc_rt_optimizer *o, bool *changed) {
-    sc_rt_search s = {.o = o, .work = WORK_MAX + 8 * (uint64_t)o->m->code_count};
+    sc_rt_search s = {
+        .o = o, .work = WORK_MAX + 8 * (uint64_t)o->m->code_count, .waits = WAITS_MAX};
     const uint64_t had = scratch_of(o->m);
     *changed = false;
     for (uint32_t i = 0; i < o->m->code_count; i++) SC_TRY(look_at(&s, i, changed));

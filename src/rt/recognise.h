@@ -15,6 +15,7 @@ typedef struct sc_rt_search {
     uint64_t moved;          // bytes of results that have got memory of their own
     uint64_t scratch;        // the most that a call asks for
     uint64_t work;           // values that may still be looked at
+    uint64_t waits;          // instructions that values may still be held over
 } sc_rt_search;
 
 enum { SC_RT_FOUND_ARGS = 3 };
@@ -43,6 +44,14 @@ sc_evalue *sc_rt_whole_of(sc_rt_search *s, const sc_evalue *value, uint32_t dim)
 // A number that no instruction writes, of that value?
 bool sc_rt_is_number(const sc_rt_search *s, const sc_evalue *value, double number);
 bool sc_rt_is_shaped(const sc_evalue *value, uint32_t rank, const int64_t *sizes);
+
+// The first of the parts that reads a tensor: all operands are there by then.
+uint32_t sc_rt_first_reader(const sc_rt_search *s);
+// Does each of the parts, as the file has them, read what those before it wrote, and of the
+// operands what they were for the first?
+bool sc_rt_parts_hold(sc_rt_search *s, const sc_rt_found *found, uint32_t first);
+// Will an operand at the root still be what it was for the parts? What is gone writes no more.
+bool sc_rt_is_intact(const sc_rt_search *s, const sc_evalue *operand, uint32_t first);
 
 // What the root is: scans (recognise_scan.c), products of groups (recognise_grouped.c).
 bool sc_rt_is_scan(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found);

@@ -1,11 +1,17 @@
 // Scans, as trace/official/scan.c writes them out: by doubling, where after a step of distance d
 // every element is combined with those of the 2 d - 1 places before it, or a product of few one
-// after the other. One call reads and writes each element once.
+// after the other. One call reads and writes each element once. The kernels compute in float64, or
+// with integers that wrap around, and so do the expansions: what is written in smaller floats is
+// rounded, and overflows, at every step, and stays as it is.
 #include "rt/recognise.h"
 
 // Is the value what two operands give? The earlier places come first.
 typedef bool (*combined_fn)(sc_rt_search *s, const sc_evalue *value, sc_evalue **before,
                             sc_evalue **after);
+
+static bool is_f64(const sc_evalue *value) {
+    return value->tag == SC_EVALUE_TENSOR && value->tensor->dtype == SC_DTYPE_F64;
+}
 
 static bool product_of(sc_rt_search *s, const sc_evalue *value, sc_evalue **before,
                        sc_evalue **after) {
@@ -20,12 +26,14 @@ static bool product_of(sc_rt_search *s, const sc_evalue *value, sc_evalue **befo
 static bool is_log_of_sum(sc_rt_search *s, const sc_evalue *value, const sc_evalue *less,
                           const sc_evalue *more) {
     const sc_kernel_call *add = sc_rt_made_by(s, value, SC_OP_add_Tensor);
-    if (!add || add->args[1] != more || !sc_rt_is_number(s, add->args[2], 1)) return false;
+    if (!add || !is_f64(value) || !is_f64(add->args[0]) || add->args[1] != more ||
+        !sc_rt_is_number(s, add->args[2], 1))
+        return false;
     const sc_kernel_call *log1p = sc_rt_made_by(s, add->args[0], SC_OP_log1p);
     const sc_kernel_call *exp = log1p ? sc_rt_made_by(s, log1p->args[0], SC_OP_exp) : NULL;
     const sc_kernel_call *sub = exp ? sc_rt_made_by(s, exp->args[0], SC_OP_sub_Tensor) : NULL;
-    return sub && sub->args[0] == less && sub->args[1] == more &&
-           sc_rt_is_number(s, sub->args[2], 1);
+    return sub && is_f64(log1p->args[0]) && is_f64(exp->args[0]) && sub->args[0] == less &&
+           sub->args[1] == more && sc_rt_is_number(s, sub->args[2], 1);
 }
 
 // where(more == less and isinf(more), more, log1p(exp(less - more)) + more)
@@ -38,12 +46,13 @@ static bool log_sum_of(sc_rt_search *s, const sc_evalue *value, sc_evalue **befo
     const sc_kernel_call *equal = both ? sc_rt_made_by(s, both->args[0], SC_OP_eq_Tensor) : NULL;
     const sc_kernel_call *isinf = both ? sc_rt_made_by(s, both->args[1], SC_OP_isinf) : NULL;
     const sc_kernel_call *maximum = sc_rt_made_by(s, more, SC_OP_maximum);
-    if (!equal || !isinf || !maximum || isinf->args[0] != more || equal->args[0] != more)
+    if (!is_f64(value) || !is_f64(more) || !equal || !isinf || !maximum || isinf->args[0] != more ||
+        equal->args[0] != more)
         return false;
     const sc_evalue *less = equal->args[1];
     const sc_kernel_call *minimum = sc_rt_made_by(s, less, SC_OP_minimum);
-    if (!minimum || minimum->args[0] != maximum->args[0] || minimum->args[1] != maximum->args[1] ||
-        !is_log_of_sum(s, where->args[2], less, more))
+    if (!minimum || !is_f64(less) || minimum->args[0] != maximum->args[0] ||
+        minimum->args[1] != maximum->args[1] || !is_log_of_sum(s, where->args[2], less, more))
         return false;
     *before = maximum->args[0];
     *after = maximum->args[1];
@@ -73,6 +82,10 @@ static bool read_joint(const sc_rt_search *s, const sc_kernel_call *cat, joint *
     return true;
 }
 
+static bool is_alike(const joint *j, const sc_evalue *value) {
+    return value->tag == SC_EVALUE_TENSOR && value->tensor->dtype == j->out->dtype;
+}
+
 // One step: the first d elements stay, the others are combined. What the step was of.
 static sc_evalue *step_of(sc_rt_search *s, const joint *j, int64_t d, combined_fn combined) {
     const int64_t n = j->out->sizes[j->dim];
@@ -81,7 +94,7 @@ static sc_evalue *step_of(sc_rt_search *s, const joint *j, int64_t d, combined_f
     sc_evalue *x = sc_rt_whole_of(s, j->items[0], j->dim);
     if (!x || !sc_rt_is_part(s, j->items[0], x, j->dim, 0, d) ||
         !sc_rt_is_shaped(x, j->out->rank, j->out->sizes) || x->tensor->dtype != j->out->dtype ||
-        !combined(s, j->items[1], &before, &after))
+        !is_alike(j, j->items[1]) || !combined(s, j->items[1], &before, &after))
         return NULL;
     return sc_rt_is_part(s, before, x, j->dim, 0, n - d) &&
                    sc_rt_is_part(s, after, x, j->dim, d, n - d)
@@ -116,8 +129,8 @@ static sc_evalue *multiplied(sc_rt_search *s, const joint *j) {
         !sc_rt_is_shaped(x, j->out->rank, j->out->sizes) || x->tensor->dtype != j->out->dtype)
         return NULL;
     for (uint32_t i = 1; i < j->count; i++) {
-        if (!product_of(s, j->items[i], &before, &after) || before != j->items[i - 1] ||
-            !sc_rt_is_part(s, after, x, j->dim, i, 1))
+        if (!is_alike(j, j->items[i]) || !product_of(s, j->items[i], &before, &after) ||
+            before != j->items[i - 1] || !sc_rt_is_part(s, after, x, j->dim, i, 1))
             return NULL;
     }
     return x;
@@ -134,10 +147,14 @@ static bool find(sc_rt_found *found, sc_op_id op, sc_evalue *x, sc_evalue *along
     return x != NULL;
 }
 
+static bool is_exact(sc_dtype dtype) {
+    return dtype == SC_DTYPE_F64 || sc_dtype_is_integral(dtype, false);
+}
+
 // Does the first item have the size that the first item of a scan has?
 static bool may_be(const joint *j) {
     if (j->count < 2 || j->items[0]->tag != SC_EVALUE_TENSOR || j->out->is_dynamic ||
-        j->items[0]->tensor->rank != j->out->rank)
+        !is_exact((sc_dtype)j->out->dtype) || j->items[0]->tensor->rank != j->out->rank)
         return false;
     const int64_t n = j->out->sizes[j->dim], first = j->items[0]->tensor->sizes[j->dim];
     return j->count == n ? first == 1 : j->count == 2 && n > 2 && first == last_distance(n);

@@ -7,6 +7,7 @@
 #include "harness.h"
 #include "passes/passes.h"
 #include "rt/internal.h"
+#include "rt/optimize.h"
 #include "rt/setup.h"
 
 enum { OUTPUTS_MAX = 3, BYTES_MAX = 1 << 14 };
@@ -227,6 +228,21 @@ TEST(what_is_almost_a_scan_runs_as_written) {
     check_changes(doubling, changes, SC_COUNT_OF(changes), SC_OP_cumprod);
 }
 
+// Of three, in any dtype.
+static char *product_of_few(const char *t) {
+    return test_format("method forward {\n"
+                       "  input %%x: %s[2, 3]\n"
+                       "  %%a: %s[2, 1] = aten::slice_copy.Tensor(%%x, 1, 0, 1)\n"
+                       "  %%b: %s[2, 1] = aten::slice_copy.Tensor(%%x, 1, 1, 2)\n"
+                       "  %%two: %s[2, 1] = aten::mul.Tensor(%%a, %%b)\n"
+                       "  %%c: %s[2, 1] = aten::slice_copy.Tensor(%%x, 1, 2, 3)\n"
+                       "  %%three: %s[2, 1] = aten::mul.Tensor(%%two, %%c)\n"
+                       "  %%y: %s[2, 3] = aten::cat([%%a, %%two, %%three], 1)\n"
+                       "  return %%y\n"
+                       "}\n",
+                       t, t, t, t, t, t, t);
+}
+
 TEST(what_is_almost_a_product_of_few_runs_as_written) {
     static const near_miss changes[] = {
         {"return %y", "return %y, %two", 1},
@@ -235,17 +251,27 @@ TEST(what_is_almost_a_product_of_few_runs_as_written) {
         {"[%a, %two, %three]", "[%a, %three, %two]", 0},
     };
     REQUIRE_OK(sc_ops_init());
-    check_changes("method forward {\n"
-                  "  input %x: f32[2, 3]\n"
-                  "  %a: f32[2, 1] = aten::slice_copy.Tensor(%x, 1, 0, 1)\n"
-                  "  %b: f32[2, 1] = aten::slice_copy.Tensor(%x, 1, 1, 2)\n"
-                  "  %two: f32[2, 1] = aten::mul.Tensor(%a, %b)\n"
-                  "  %c: f32[2, 1] = aten::slice_copy.Tensor(%x, 1, 2, 3)\n"
-                  "  %three: f32[2, 1] = aten::mul.Tensor(%two, %c)\n"
-                  "  %y: f32[2, 3] = aten::cat([%a, %two, %three], 1)\n"
-                  "  return %y\n"
-                  "}\n",
-                  changes, SC_COUNT_OF(changes), SC_OP_cumprod);
+    check_changes(product_of_few("f64"), changes, SC_COUNT_OF(changes), SC_OP_cumprod);
+}
+
+// What overflows, and is rounded, at every step does so: the kernel computes in float64, and with
+// the int64 that products of all integers are.
+TEST(products_in_small_floats_run_as_written) {
+    static const struct {
+        const char *dtype;
+        uint32_t calls;
+    } dtypes[] = {{"f64", 1}, {"i64", 1}, {"i32", 0}, {"f32", 0}, {"f16", 0}, {"bf16", 0}};
+    REQUIRE_OK(sc_ops_init());
+    for (size_t i = 0; i < SC_COUNT_OF(dtypes); i++) {
+        const uint32_t found = recognised(product_of_few(dtypes[i].dtype), SC_OP_cumprod);
+        if (found != dtypes[i].calls) FAIL("%s: %u calls", dtypes[i].dtype, found);
+    }
+    char *small = test_format("%s", doubling);
+    for (char *at = small; (at = strstr(at, "f64")) != NULL;) memcpy(at, "f32", 3);
+    CHECK_EQ_INT(recognised(small, SC_OP_cumprod), 0);
+    small = call("f64[2, 4]", "aten::logcumsumexp(%x, 1)");
+    for (char *at = small; at && (at = strstr(at, "f64")) != NULL;) memcpy(at, "f32", 3);
+    CHECK_EQ_INT(recognised(small, SC_OP_logcumsumexp), 0);
 }
 
 TEST(what_is_almost_a_sum_of_logarithms_runs_as_written) {
@@ -264,6 +290,88 @@ TEST(powers_of_two_are_recognised_and_no_others) {
     REQUIRE_OK(sc_ops_init());
     CHECK_EQ_INT(recognised(call("f32[9]", "aten::exp2(%x)"), SC_OP_exp2), 1);
     CHECK_EQ_INT(recognised(call("f32[9]", "aten::pow.Scalar(3, %x)"), SC_OP_exp2), 0);
+}
+
+// --- Memory --------------------------------------------------------------------------------------
+
+static const char shared[] = "method forward {\n"
+                             "  input %x: f64[2, 3]\n"
+                             "  input %z: f64[2, 1]\n"
+                             "  %a: f64[2, 1] = aten::slice_copy.Tensor(%x, 1, 0, 1)\n"
+                             "  %b: f64[2, 1] = aten::slice_copy.Tensor(%x, 1, 1, 2)\n"
+                             "  %two: f64[2, 1] = aten::mul.Tensor(%a, %b)\n"
+                             "  %w: f64[2, 1] = aten::add.Tensor(%z, %z)\n"
+                             "  %c: f64[2, 1] = aten::slice_copy.Tensor(%x, 1, 2, 3)\n"
+                             "  %three: f64[2, 1] = aten::mul.Tensor(%two, %c)\n"
+                             "  %y: f64[2, 3] = aten::cat([%a, %two, %three], 1)\n"
+                             "  return %y, %w\n"
+                             "}\n";
+
+static sc_rt_instruction *call_of(const setup *s, sc_op_id op, uint32_t nth) {
+    for (uint32_t i = 0; i < s->method->code_count; i++) {
+        sc_rt_instruction *in = &s->method->code[i];
+        if (in->kind == SC_RT_KERNEL && in->call.op->id == op && nth-- == 0) return in;
+    }
+    return NULL;
+}
+
+// Plans a result over another value, `ahead` bytes into it, as no emitter does.
+static void plan_over(setup *s, const sc_rt_instruction *in, sc_evalue *under, uint64_t ahead) {
+    sc_evalue *value = in->call.args[in->call.arg_count - 1];
+    sc_rt_place *to = &s->method->places[value - s->method->values];
+    const sc_rt_place *from = &s->method->places[under - s->method->values];
+    to->memory_id = from->memory_id;
+    to->offset = from->offset + ahead;
+    value->tensor->data = (uint8_t *)under->tensor->data + ahead;
+}
+
+static void run_once(setup *s, double *out) {
+    for (uint32_t i = 0; i < s->method->input_count; i++)
+        fill_input(s, i, s->method->values[s->method->inputs[i]].tensor, false);
+    CHECK_OK(sc_rt_method_run(&s->ctx, s->method));
+    sc_rt_tensor_read(sc_rt_method_output(s->method, 0)->tensor, out, 6 * sizeof *out);
+}
+
+typedef enum overlap { NOWHERE, OVER_A_PART, OVER_THE_OPERAND } overlap;
+
+// How often the product is recognised where one result lies over what is read after it is written.
+static uint32_t recognised_over(overlap where) {
+    const sc_options options = sc_options_default();
+    sc_pipeline pipeline = {.env = {.options = &options}};
+    double written[6], rewritten[6];
+    sc_program *program;
+    sc_executable made;
+    sc_rt_options loading;
+    uint32_t calls = 0;
+    setup s;
+    sc_rt_options_default(&loading);
+    loading.optimize = false;
+    setup_begin(&s);
+    if (parse(&s, shared, &program) &&
+        CHECK_OK(sc_make_executable(&s.ctx, &pipeline, program, &made)) &&
+        CHECK_OK(sc_rt_program_open(&s.ctx, sc_source_from_cord(&s.arena, &made.result.program),
+                                    &loading, &s.program)) &&
+        setup_load(&s, "forward")) {
+        sc_rt_instruction *two = call_of(&s, SC_OP_mul_Tensor, 0);
+        sc_rt_instruction *w = call_of(&s, SC_OP_add_Tensor, 0);
+        if (where == OVER_A_PART) plan_over(&s, w, two->call.args[two->call.arg_count - 1], 0);
+        if (where == OVER_THE_OPERAND)
+            plan_over(&s, two, &s.method->values[s.method->inputs[0]], 4 * sizeof(double));
+        run_once(&s, written);
+        CHECK_OK(sc_rt_optimize(&s.ctx, s.method));
+        run_once(&s, rewritten);
+        for (int i = 0; i < 6; i++) CHECK_CLOSE(rewritten[i], written[i], 1e-12);
+        calls = call_of(&s, SC_OP_cumprod, 0) != NULL;
+    }
+    setup_end(&s);
+    return calls;
+}
+
+TEST(what_overwrites_a_part_before_it_is_read_keeps_it_as_written) {
+    REQUIRE_OK(sc_ops_init());
+    CHECK_EQ_INT(recognised_over(NOWHERE), 1);
+    CHECK_EQ_INT(recognised_over(OVER_A_PART), 0);
+    CHECK_EQ_INT(recognised_over(OVER_THE_OPERAND), 0);
 }
 
 // --- Products of groups --------------------------------------------------------------------------

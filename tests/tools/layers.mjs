@@ -164,6 +164,7 @@ const circles = [
     "src/rt/optimize.c",
     "src/rt/recognise.c",
     "src/rt/recognise_grouped.c",
+    "src/rt/recognise_memory.c",
     "src/rt/recognise_scan.c",
     "src/rt/relayout.c",
   ],
