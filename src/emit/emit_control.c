@@ -57,6 +57,11 @@ static sc_status emit_clone(sc_emit_method *m, const sc_node *node, int32_t from
     return sc_emit_call(m, sc_op_get(SC_OP_dim_order_ops__clone_dim_order), args, 5, node);
 }
 
+static bool is_alike(const sc_arg *from, const sc_value *to) {
+    return from->kind == SC_ARG_VALUE && from->value->type == SC_VALUE_TENSOR &&
+           from->value->spec.dtype == to->spec.dtype;
+}
+
 static sc_status emit_branch_result(sc_emit_method *m, const sc_arg *from, const sc_value *to) {
     int32_t from_id = 0, to_id = 0;
     if (to->use_count == 0) return SC_OK;
@@ -67,8 +72,7 @@ static sc_status emit_branch_result(sc_emit_method *m, const sc_arg *from, const
         sc_emit_move(m, from_id, to_id);
         return SC_OK;
     }
-    if (from->kind != SC_ARG_VALUE || from->value->type != SC_VALUE_TENSOR ||
-        from->value->spec.dtype != to->spec.dtype)
+    if (!is_alike(from, to))
         return unsupported(m, "Return tensors of the same kind from both branches.",
                            "the branches of a cond return results of different kinds");
     return emit_clone(m, to->node, from_id, to_id);
@@ -109,7 +113,7 @@ static bool has_open_size(const sc_spec *spec) {
     return false;
 }
 
-// copy_ takes no shape along.
+// copy_ takes no shape along, and a clone gives no other dtype.
 static sc_status emit_copy(sc_emit_method *m, const sc_value *to, const sc_arg *from) {
     int32_t from_id = 0, to_id = 0;
     SC_TRY(sc_emit_plain(m, from, &from_id));
@@ -119,7 +123,11 @@ static sc_status emit_copy(sc_emit_method *m, const sc_value *to, const sc_arg *
         sc_emit_move(m, from_id, to_id);
         return SC_OK;
     }
-    if (has_open_size(&to->spec)) return emit_clone(m, to->node, from_id, to_id);
+    const bool is_open = has_open_size(&to->spec);
+    if (is_open && !is_alike(from, to))
+        return unsupported(m, "Cast what the loop carries to one dtype before it, and in its body.",
+                           "a loop carries values of different kinds");
+    if (is_open) return emit_clone(m, to->node, from_id, to_id);
     int32_t args[] = {to_id, from_id, sc_emit_bool(m, false), to_id};
     return sc_emit_call(m, sc_op_get(SC_OP_copy_), args, 4, to->node);
 }

@@ -444,6 +444,19 @@ static const refusal refusals[] = {
      "    input %x1: f32[2]\n    input %y1: f32[2]\n    return %y1, %x1\n  }, [%a, %b], [])\n"
      "  return %c, %d\n}\n",
      SC_ERR_UNSUPPORTED, "in another place"},
+    {"method f {\n  symbol s0 [1, 8] hint 4\n  input %a: f64[s0]\n"
+     "  w: (%c: f32[s0]) = higher_order::while_loop(graph p {\n    input %x: f32[s0]\n"
+     "    %any: b8[] = aten::any(%x)\n    return %any\n  }, graph q {\n"
+     "    input %x1: f32[s0]\n    %y: f32[s0] = aten::neg(%x1)\n    return %y\n  }, [%a], [])\n"
+     "  return %c\n}\n",
+     SC_ERR_UNSUPPORTED, "values of different kinds"},
+    {"method f {\n  symbol s0 [1, 8] hint 4\n  input %a: f32[s0]\n"
+     "  w: (%c: f32[s0]) = higher_order::while_loop(graph p {\n    input %x: f32[s0]\n"
+     "    %any: b8[] = aten::any(%x)\n    return %any\n  }, graph q {\n"
+     "    input %x1: f32[s0]\n    %y: b8[s0] = aten::logical_not(%x1)\n    return %y\n"
+     "  }, [%a], [])\n"
+     "  return %c\n}\n",
+     SC_ERR_UNSUPPORTED, "values of different kinds"},
 };
 
 TEST(what_a_program_cannot_hold_is_refused_in_words) {
