@@ -9,11 +9,6 @@
 #include "trace/coverage.h"
 #include "trace/expand.h"
 
-typedef struct expander {
-    sc_trace trace;  // first: the dispatch gets it
-    bool changed;
-} expander;
-
 typedef struct expanding {
     sc_graph *graph;       // of the method
     uint64_t peak_before;  // the bytes that it needed at once, where `changed`
@@ -110,8 +105,8 @@ static void note_limit(sc_ctx *ctx, const sc_node *node) {
               limit);
 }
 
-static sc_status expand(expander *e, sc_node *node, const sc_official *row) {
-    sc_trace *t = &e->trace;
+// In the place of the node, if it can be said: else the node stays.
+static sc_status expand(sc_trace *t, sc_node *node, const sc_official *row, bool *changed) {
     const sc_node *last = node->prev;
     const sc_diag_mark diags = sc_diags_mark(t->ctx);
     sc_x *args = sc_new_array(t->arena, sc_x, node->arg_count + 1);
@@ -136,7 +131,7 @@ static sc_status expand(expander *e, sc_node *node, const sc_official *row) {
     for (uint32_t i = 0; i < node->out_count; i++)
         if (outs[i]) sc_replace_uses(node->outs[i], sc_trace_arg(t, outs[i]).value);
     sc_node_erase(node);
-    e->changed = true;
+    *changed = true;
     return SC_OK;
 }
 
@@ -152,7 +147,7 @@ static void begin(sc_trace *t, sc_ctx *ctx, sc_arena *arena, sc_graph *graph) {
 
 static sc_status visit(sc_ctx *ctx, sc_graph *graph, void *user) {
     sc_arena arena;
-    expander e = {0};
+    sc_trace trace;
     expanding *all = user;
     sc_status status = SC_OK;
     sc_arena_init(&arena);
@@ -162,11 +157,10 @@ static sc_status visit(sc_ctx *ctx, sc_graph *graph, void *user) {
         if (!row) continue;
         if (!all->found) all->peak_before = sc_peak_bytes(all->graph, NULL);
         all->found = true;
-        begin(&e.trace, ctx, &arena, graph);
-        status = expand(&e, node, row);
+        begin(&trace, ctx, &arena, graph);
+        status = expand(&trace, node, row, &all->changed);
     }
     sc_arena_deinit(&arena);
-    all->changed |= e.changed;
     return status;
 }
 

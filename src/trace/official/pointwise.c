@@ -27,7 +27,7 @@ sc_x sc_official_angle(sc_trace *t, const sc_x *a) {
     if (sc_dtype_category(sc_x_dtype_of(a[0])) == SC_CATEGORY_COMPLEX) return sc_o_refuse(t);
     sc_x x = sc_f_to(t, a[0], dtype);
     sc_x turned = sc_o_where(t, CALL(t, lt_Scalar, x, sc_x_int(t, 0)),
-                             sc_f_scalar(t, sc_x_float(t, 3.141592653589793), dtype),
+                             sc_f_scalar(t, sc_x_float(t, SC_PI), dtype),
                              sc_f_scalar(t, sc_x_float(t, 0), dtype));
     return sc_o_where(t, CALL(t, isnan, x), x, turned);
 }
@@ -54,8 +54,8 @@ sc_x sc_official_remainder(sc_trace *t, const sc_x *a) {
     return sc_o_where(t, other, CALL(t, add_Tensor, rest, by), rest);
 }
 
-// -0.0 is less than nothing by its reciprocal only, and others are what their reciprocals are. The
-// sign of a NaN nobody can ask for.
+// -0.0 is less than nothing by its reciprocal only, and others are what their reciprocals are. A
+// NaN is taken for positive: nothing there reads its sign (docs/coverage.md).
 static sc_x is_negative(sc_trace *t, sc_x x) {
     if (sc_x_is_float(x)) x = CALL(t, minimum, x, CALL(t, reciprocal, x));
     return CALL(t, lt_Scalar, x, sc_x_int(t, 0));
