@@ -102,6 +102,15 @@ double sc_x_real(sc_x x, double otherwise) {
     return sc_x_is_number(x) ? (double)sc_x_number(x, 0) : otherwise;
 }
 
+double sc_x_known(sc_trace *t, sc_x x, double otherwise) {
+    if (!sc_x_is_none(x) && !sc_x_is_number(x))
+        sc_trace_fail(t, SC_ERR_UNSUPPORTED,
+                      "Pass a number that is known when the model is exported, or compute with a "
+                      "tensor: torch.full((), n).",
+                      "this call needs a number beforehand that only the running program knows");
+    return sc_x_real(x, otherwise);
+}
+
 bool sc_x_is_number(sc_x x) {
     return x->kind == SC_X_FLOAT || x->kind == SC_X_BOOL || (x->kind == SC_X_INT && !x->dim.expr);
 }

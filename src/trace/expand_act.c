@@ -1,9 +1,8 @@
 // Expansions of elementwise functions that need more than a line of text.
+#include "trace/arithmetic.h"
 #include "trace/expand.h"
 
 #include <math.h>
-
-#define PI 3.141592653589793
 
 static sc_x scalar_like(sc_trace *t, sc_x value, sc_x x) {
     return sc_f_scalar(t, value, sc_x_dtype_of(x));
@@ -118,7 +117,7 @@ static sc_x undropped(sc_trace *t, sc_x x) {
 }
 
 sc_x sc_expand_dropout(sc_trace *t, const sc_x *a) {
-    if (!sc_x_truth(a[2]) || sc_x_real(a[1], 0) == 0) return undropped(t, a[0]);
+    if (!sc_x_truth(a[2]) || sc_x_known(t, a[1], 0) == 0) return undropped(t, a[0]);
     return sc_x_at(t, CALL(t, native_dropout, a[0], a[1], X_TRUE), 0);
 }
 
@@ -128,7 +127,7 @@ sc_x sc_expand_rsub(sc_trace *t, const sc_x *a) { return CALL(t, sub_Tensor, a[1
 
 sc_x sc_expand_sinc(sc_trace *t, const sc_x *a) {
     sc_x x =
-        CALL(t, mul_Tensor, sc_f_to(t, a[0], sc_f_opmath(real_dtype(a[0]))), sc_x_float(t, PI));
+        CALL(t, mul_Tensor, sc_f_to(t, a[0], sc_f_opmath(real_dtype(a[0]))), sc_x_float(t, SC_PI));
     sc_x zero = CALL(t, eq_Scalar, x, sc_x_int(t, 0));
     sc_x ratio = CALL(t, div_Tensor, CALL(t, sin, x), x);
     sc_x out = CALL(t, where_self, zero, scalar_like(t, sc_x_int(t, 1), x), ratio);
@@ -138,7 +137,7 @@ sc_x sc_expand_sinc(sc_trace *t, const sc_x *a) {
 sc_x sc_expand_logit(sc_trace *t, const sc_x *a) {
     sc_dtype real = real_dtype(a[0]);
     sc_x x = sc_f_to(t, a[0], sc_f_opmath(real));
-    double eps = sc_x_real(a[1], -1.0), low = eps, high = 1 - eps;
+    double eps = sc_x_known(t, a[1], -1.0), low = eps, high = 1 - eps;
     sc_x below = CALL(t, lt_Scalar, x, sc_x_float(t, low));
     sc_x above = CALL(t, gt_Scalar, x, sc_x_float(t, high));
     sc_x clamped = CALL(t, where_self, above, scalar_like(t, sc_x_float(t, high), x), x);
@@ -259,8 +258,9 @@ static sc_x as_double(sc_trace *t, sc_x x) {
 
 sc_x sc_expand_float_power(sc_trace *t, const sc_x *a) {
     sc_x x = as_double(t, a[0]), y = as_double(t, a[1]);
-    if (!sc_x_is_tensor(x)) return CALL(t, pow_Scalar, sc_x_float(t, sc_x_real(x, 0)), y);
-    if (!sc_x_is_tensor(y)) return CALL(t, pow_Tensor_Scalar, x, sc_x_float(t, sc_x_real(y, 0)));
+    if (!sc_x_is_tensor(x)) return CALL(t, pow_Scalar, sc_x_float(t, sc_x_known(t, x, 0)), y);
+    if (!sc_x_is_tensor(y))
+        return CALL(t, pow_Tensor_Scalar, x, sc_x_float(t, sc_x_known(t, y, 0)));
     return CALL(t, pow_Tensor_Tensor, x, y);
 }
 

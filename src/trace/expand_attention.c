@@ -96,10 +96,10 @@ sc_x sc_expand_sdpa(sc_trace *t, const sc_x *a) {
                    .key = a[1],
                    .value = a[2],
                    .mask = a[3],
-                   .dropout = sc_x_real(a[4], 0),
+                   .dropout = sc_x_known(t, a[4], 0),
                    .causal = sc_x_truth(a[5]),
                    .has_scale = !sc_x_is_none(a[6]),
-                   .scale = sc_x_real(a[6], 1),
+                   .scale = sc_x_known(t, a[6], 1),
                    .gqa = sc_x_truth(a[7])};
     if (sc_x_rank(s.query) < 2 || sc_x_rank(s.key) < 2 || sc_x_rank(s.value) < 2)
         return sc_trace_fail(t, SC_ERR_SHAPE, NULL, "attention does not take rank-%u tensors",

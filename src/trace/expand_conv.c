@@ -114,7 +114,7 @@ sc_x sc_expand_batch_norm_functional(sc_trace *t, const sc_x *a) {
     sc_dtype dtype = sc_x_dtype_of(a[0]), compute = sc_f_opmath(dtype);
     uint32_t rank = sc_x_rank(a[0]), count = 0;
     int64_t dims[SC_RANK_MAX];
-    double momentum = sc_x_real(a[6], 0.1);
+    double momentum = sc_x_known(t, a[6], 0.1);
     if (rank < 2 || !sc_x_truth(a[5]))
         return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Call model.eval() before torch.export.",
                              "functional batch norm of a rank-%u tensor", rank);

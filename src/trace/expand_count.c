@@ -113,7 +113,7 @@ static sc_x mean_of(sc_trace *t, sc_x sum, sc_x lengths, bool is_given) {
 sc_x sc_expand_segment_reduce(sc_trace *t, const sc_x *a) {
     const segment_rule *rule = rule_of(a[1]);
     const uint32_t rank = sc_x_rank(a[0]);
-    const bool is_given = sc_x_is_number(a[7]);
+    const bool is_given = !sc_x_is_none(a[7]);
     sc_dim sizes[SC_RANK_MAX], ones[SC_RANK_MAX];
     if (!rule || !sc_x_is_tensor(a[2]) || sc_x_rank(a[2]) != 1 || sc_x_is_tensor(a[3]) ||
         sc_x_is_tensor(a[4]) || sc_x_number(a[5], -1) != 0 || rank == 0 || !sc_x_is_float(a[0]))
@@ -126,7 +126,7 @@ sc_x sc_expand_segment_reduce(sc_trace *t, const sc_x *a) {
     sc_x ends = CALL(t, cumsum, sc_f_to(t, a[2], SC_DTYPE_I64), sc_x_int(t, 0));
     sc_x runs = sc_f_view(t, sc_f_runs(t, ends, ones[0]), ones, rank);
     runs = CALL(t, expand, runs, sc_x_sizes(t, a[0], 0, SC_RANK_MAX));
-    sc_x from = sc_x_float(t, is_given ? sc_x_real(a[7], 0) : rule->from);
+    sc_x from = sc_x_float(t, sc_x_known(t, a[7], rule->from));
     sc_x out = sc_f_full(t, sc_x_dims(t, sizes, rank), from, sc_x_dtype_of(a[0]));
     out = CALL(t, scatter_reduce_two, out, sc_x_int(t, 0), runs, a[0], sc_x_str(t, rule->reduce),
                X_TRUE);

@@ -171,7 +171,7 @@ static sc_x smallest_counted(sc_trace *t, sc_x x, sc_x values, sc_x atol, sc_x r
             return CALL(t, maximum, number_or_tensor(t, atol, dtype),
                         CALL(t, mul_Tensor, rtol, most));
         }
-        rtol = sc_x_real(atol, 0) > 0 ? sc_x_float(t, 0) : own;
+        rtol = sc_x_known(t, atol, 0) > 0 ? sc_x_float(t, 0) : own;
     }
     if (sc_x_is_none(atol)) atol = sc_x_float(t, 0);
     sc_x relative = CALL(t, mul_Tensor, number_or_tensor(t, rtol, dtype), most);
@@ -272,7 +272,7 @@ static sc_x matrix_norm(sc_trace *t, const sc_x *a, double ord) {
 }
 
 sc_x sc_expand_matrix_norm(sc_trace *t, const sc_x *a) {
-    double ord = sc_x_real(a[1], 0);
+    double ord = sc_x_known(t, a[1], 0);
     if (ord == 0 || ord != ord)
         return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "there is no matrix norm %g", ord);
     return matrix_norm(t, a, ord);

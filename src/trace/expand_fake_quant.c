@@ -28,7 +28,7 @@ static grid grid_of_tensors(sc_trace *t, sc_x x, sc_x scale, sc_x zero, sc_x low
 }
 
 static grid grid_of_numbers(sc_trace *t, sc_x scale, sc_x zero, sc_x low, sc_x high) {
-    const float given = (float)sc_x_real(scale, 0);
+    const float given = (float)sc_x_known(t, scale, 0);
     if (!(given > 0) || !isfinite(given))
         sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "a scale of %g", (double)given);
     sc_x inverse = sc_x_float(t, (double)(1.0f / given));

@@ -20,7 +20,7 @@ sc_x sc_expand_l1_loss(sc_trace *t, const sc_x *a) {
 }
 
 sc_x sc_expand_smooth_l1_loss(sc_trace *t, const sc_x *a) {
-    double beta = sc_x_real(a[3], 1.0);
+    double beta = sc_x_known(t, a[3], 1.0);
     sc_x x = widen(t, a[0]), y = widen(t, a[1]);
     sc_x loss = CALL(t, abs, CALL(t, sub_Tensor, x, y));
     if (beta == 0) return reduced(t, loss, a[2], a[0]);
@@ -33,7 +33,7 @@ sc_x sc_expand_smooth_l1_loss(sc_trace *t, const sc_x *a) {
 }
 
 sc_x sc_expand_huber_loss(sc_trace *t, const sc_x *a) {
-    double delta = sc_x_real(a[3], 1.0);
+    double delta = sc_x_known(t, a[3], 1.0);
     sc_x x = widen(t, a[0]), y = widen(t, a[1]);
     sc_x z = CALL(t, abs, CALL(t, sub_Tensor, x, y));
     sc_x small = CALL(t, lt_Scalar, z, sc_x_float(t, delta));
@@ -156,7 +156,7 @@ static sc_x as_channels(sc_trace *t, sc_x weight, uint32_t rank, uint32_t dim) {
 }
 
 static sc_x soft_targets(sc_trace *t, sc_x logs, const sc_x *a) {
-    double smoothing = sc_x_real(a[5], 0);
+    double smoothing = sc_x_known(t, a[5], 0);
     uint32_t rank = sc_x_rank(a[0]), dim = rank == 1 ? 0 : 1;
     sc_x target = a[1];
     if (smoothing > 0) {
@@ -199,7 +199,7 @@ static sc_x smooth_part(sc_trace *t, sc_x logs, const sc_x *a) {
 }
 
 static sc_x smoothed(sc_trace *t, sc_x logs, const sc_x *a) {
-    double smoothing = sc_x_real(a[5], 0);
+    double smoothing = sc_x_known(t, a[5], 0);
     double classes = (double)sc_x_static_size(t, logs, sc_x_rank(logs) == 1 ? 0 : 1);
     sc_x own = CALL(t, nll_loss_nd, logs, a[1], a[2], a[3], a[4]);
     sc_x all = CALL(t, mul_Scalar, smooth_part(t, logs, a), sc_x_float(t, smoothing / classes));
@@ -211,7 +211,7 @@ sc_x sc_expand_cross_entropy(sc_trace *t, const sc_x *a) {
     bool probabilities = sc_x_rank(a[0]) == sc_x_rank(a[1]) && sc_x_is_float(a[1]);
     sc_x logs = CALL(t, log_softmax_int, a[0], sc_x_int(t, dim));
     if (probabilities) return soft_targets(t, logs, a);
-    if (sc_x_real(a[5], 0) > 0) return smoothed(t, logs, a);
+    if (sc_x_known(t, a[5], 0) > 0) return smoothed(t, logs, a);
     return CALL(t, nll_loss_nd, logs, a[1], a[2], a[3], a[4]);
 }
 

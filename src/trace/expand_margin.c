@@ -71,7 +71,7 @@ static sc_x row_mean(sc_trace *t, sc_x loss, sc_x reduction) {
 // (input, target, p, margin, weight, reduction)
 sc_x sc_expand_multi_margin_loss(sc_trace *t, const sc_x *a) {
     sc_x x = CALL(t, atleast_2d, a[0]), target = CALL(t, atleast_1d, a[1]);
-    double p = sc_x_real(a[2], 1);
+    double p = sc_x_known(t, a[2], 1);
     if (sc_x_rank(x) != 2 || (p != 1 && p != 2))
         return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL,
                              "multi_margin_loss takes a matrix, and p is 1 or 2");

@@ -72,9 +72,9 @@ static sc_x slope(sc_trace *t, sc_x x, uint32_t dim, double width, bool bends) {
 }
 
 // The spacing of the i-th dim: one for all of them, or a list.
-static double spacing_of(sc_x spacing, uint32_t i) {
-    if (spacing->kind != SC_X_LIST) return sc_x_real(spacing, 1);
-    return i < spacing->count ? sc_x_real(spacing->items[i], 1) : 1;
+static double spacing_of(sc_trace *t, sc_x spacing, uint32_t i) {
+    if (spacing->kind != SC_X_LIST) return sc_x_known(t, spacing, 1);
+    return i < spacing->count ? sc_x_known(t, spacing->items[i], 1) : 1;
 }
 
 // (self, spacing, dim, edge_order); a dim, some, or all.
@@ -89,7 +89,7 @@ static sc_x gradient(sc_trace *t, sc_x x, sc_x spacing, sc_x dim, sc_x order) {
                    : sc_x_is_none(dim)    ? sc_x_int(t, i)
                                           : dim;
         uint32_t at = sc_x_wrap(t, one, rank);
-        outs[i] = slope(t, x, at, spacing_of(spacing, i), sc_x_number(order, 1) == 2);
+        outs[i] = slope(t, x, at, spacing_of(t, spacing, i), sc_x_number(order, 1) == 2);
     }
     return sc_x_list(t, outs, count);
 }

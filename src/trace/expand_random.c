@@ -2,6 +2,7 @@
 // that keeps more than single numbers.
 #include <math.h>
 
+#include "trace/arithmetic.h"
 #include "trace/expand.h"
 
 static sc_x sizes_of(sc_trace *t, sc_x x) { return sc_x_sizes(t, x, 0, SC_RANK_MAX); }
@@ -26,7 +27,7 @@ sc_x sc_expand_bernoulli(sc_trace *t, const sc_x *a) {
 
 // (self, p): 1 with that probability.
 sc_x sc_expand_bernoulli_p(sc_trace *t, const sc_x *a) {
-    double p = sc_x_real(a[1], 0.5);
+    double p = sc_x_known(t, a[1], 0.5);
     if (!(p >= 0 && p <= 1))
         return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL,
                              "bernoulli needs a probability, and %g is none", p);
@@ -50,7 +51,7 @@ sc_x sc_expand_exponential(sc_trace *t, const sc_x *a) {
 
 // 1 for the first success of trials that succeed with probability p, 2 for the second, ...
 sc_x sc_expand_geometric(sc_trace *t, const sc_x *a) {
-    double p = sc_x_real(a[1], 0);
+    double p = sc_x_known(t, a[1], 0);
     if (!(p > 0 && p < 1))
         return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "geometric needs a probability, not %g", p);
     sc_x x = evenly_like(t, a[0]);
@@ -61,9 +62,8 @@ sc_x sc_expand_geometric(sc_trace *t, const sc_x *a) {
 
 // (self, median, sigma)
 sc_x sc_expand_cauchy(sc_trace *t, const sc_x *a) {
-    const double pi = 3.14159265358979323846;
     sc_x x = CALL(t, sub_Scalar, evenly_like(t, a[0]), sc_x_float(t, 0.5));
-    x = CALL(t, tan, CALL(t, mul_Scalar, x, sc_x_float(t, pi)));
+    x = CALL(t, tan, CALL(t, mul_Scalar, x, sc_x_float(t, SC_PI)));
     return CALL(t, add_Scalar, CALL(t, mul_Scalar, x, a[2]), a[1]);
 }
 
@@ -185,7 +185,7 @@ static sc_x staying(sc_trace *t, sc_x x, double p, bool features) {
 }
 
 static bool drops(sc_trace *t, const sc_x *a, bool features, double *p) {
-    *p = sc_x_real(a[1], 0);
+    *p = sc_x_known(t, a[1], 0);
     if (!sc_x_truth(a[2]) || *p == 0) return false;
     if (*p > 0 && *p <= 1 && sc_x_is_float(a[0]) && (!features || sc_x_rank(a[0]) >= 2))
         return true;
@@ -224,7 +224,7 @@ sc_x sc_expand_feature_alpha_dropout(sc_trace *t, const sc_x *a) {
 
 // (self, lower, upper, training): in training every number has a slope of its own
 sc_x sc_expand_rrelu(sc_trace *t, const sc_x *a) {
-    const double low = sc_x_real(a[1], 0), high = sc_x_real(a[2], 0);
+    const double low = sc_x_known(t, a[1], 0), high = sc_x_known(t, a[2], 0);
     if (!sc_x_truth(a[3])) return CALL(t, leaky_relu, a[0], sc_x_float(t, (low + high) / 2));
     sc_x slope = evenly(t, sizes_of(t, a[0]), sc_x_dtype_of(a[0]));
     slope = CALL(t, mul_Scalar, slope, sc_x_float(t, high - low));

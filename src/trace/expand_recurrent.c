@@ -129,7 +129,7 @@ static sc_x run(sc_trace *t, recurrence *r, const sc_x *a, sc_x h, sc_x c) {
     r->layers = sc_x_small(t, a[4], 0);
     r->bidirectional = sc_x_truth(a[7]);
     r->batch_first = sc_x_truth(a[8]);
-    if (sc_x_truth(a[6]) && sc_x_real(a[5], 0) > 0)
+    if (sc_x_truth(a[6]) && sc_x_known(t, a[5], 0) > 0)
         return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Call model.eval() before torch.export.",
                              "a recurrent layer with dropout in training mode is not supported");
     sc_x hs = CALL(t, unbind_int, h, sc_x_int(t, 0)), cs = X_NONE;

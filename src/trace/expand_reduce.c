@@ -32,7 +32,7 @@ sc_x sc_expand_var_mean_dim(sc_trace *t, const sc_x *a) {
 }
 
 static sc_x std(sc_trace *t, sc_x x, sc_x dim, sc_x correction, sc_x keepdim) {
-    double c = sc_x_real(correction, 1);
+    double c = sc_x_known(t, correction, 1);
     sc_x var = CALL(t, var_correction, widen(t, x), dim, sc_x_float(t, c), keepdim);
     return sc_f_to(t, CALL(t, sqrt, var), sc_dtype_to_real(sc_x_dtype_of(x)));
 }
@@ -48,7 +48,7 @@ sc_x sc_expand_std_dim(sc_trace *t, const sc_x *a) {
 sc_x sc_expand_std_correction(sc_trace *t, const sc_x *a) { return std(t, a[0], a[1], a[2], a[3]); }
 
 static sc_x std_mean(sc_trace *t, sc_x x, sc_x dim, sc_x correction, sc_x keepdim) {
-    double c = sc_x_real(correction, 1);
+    double c = sc_x_known(t, correction, 1);
     sc_x both = CALL(t, var_mean_correction, widen(t, x), dim, sc_x_float(t, c), keepdim);
     sc_x deviation = CALL(t, sqrt, sc_x_at(t, both, 0));
     deviation = sc_f_to(t, deviation, sc_dtype_to_real(sc_x_dtype_of(x)));
@@ -100,7 +100,7 @@ static sc_x magnitude(sc_trace *t, sc_x x, sc_x dims, bool keepdim, sc_dtype dty
 
 static sc_x vector_norm(sc_trace *t, sc_x x, sc_x order, sc_x dims, bool keepdim, sc_x dtype) {
     sc_dtype result = sc_x_dtype_or(dtype, sc_x_dtype_of(x));
-    double p = sc_x_real(order, 2);
+    double p = sc_x_known(t, order, 2);
     if (p == 0)
         return CALL(t, sum_dim_IntList, CALL(t, ne_Scalar, x, sc_x_float(t, 0.0)), dims,
                     sc_x_bool(keepdim), sc_x_dtype(t, result));

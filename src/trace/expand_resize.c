@@ -9,7 +9,7 @@ sc_x sc_expand_pad(sc_trace *t, const sc_x *a) {
     uint32_t count = a[1]->kind == SC_X_LIST ? a[1]->count : 0;
     if (sc_str_is(a[2]->str, "constant"))
         return CALL(t, constant_pad_nd, a[0], a[1],
-                    sc_x_float(t, sc_x_is_none(a[3]) ? 0.0 : sc_x_real(a[3], 0)));
+                    sc_x_float(t, sc_x_is_none(a[3]) ? 0.0 : sc_x_known(t, a[3], 0)));
     if (sc_str_is(a[2]->str, "circular")) return CALL(t, _pad_circular, a[0], a[1]);
     bool reflect = sc_str_is(a[2]->str, "reflect");
     switch (count) {

@@ -19,15 +19,16 @@ static bool out_sizes(sc_trace *t, sc_x x, sc_x sizes, sc_x factors, uint32_t di
         if (sizes->kind == SC_X_LIST)
             out[i] = sc_x_small(t, sc_x_at(t, sizes, i), 0);
         else
-            out[i] = scaled(t, in, sc_x_real(sc_x_at(t, factors, i), 1));
+            out[i] = scaled(t, in, sc_x_known(t, sc_x_at(t, factors, i), 1));
     }
     if (t->status == SC_OK && sc_x_rank(x) == dims + 2) return true;
     sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "cannot resize a rank-%u input", sc_x_rank(x));
     return false;
 }
 
-static double factor_at(sc_x factors, uint32_t i) {
-    return factors->kind == SC_X_LIST && i < factors->count ? sc_x_real(factors->items[i], 0) : 0;
+static double factor_at(sc_trace *t, sc_x factors, uint32_t i) {
+    return factors->kind == SC_X_LIST && i < factors->count ? sc_x_known(t, factors->items[i], 0)
+                                                            : 0;
 }
 
 static sc_x with_format_of(sc_trace *t, sc_x x, sc_x like) {
@@ -44,7 +45,7 @@ static sc_x nearest(sc_trace *t, const sc_x *a, double offset) {
     if (dims < 1 || dims > 3 || !out_sizes(t, a[0], a[1], a[2], dims, sizes)) return a[0];
     sc_x x = sc_f_to(t, a[0], sc_f_opmath(dtype)), items[5] = {X_NONE, X_NONE};
     for (uint32_t d = 0; d < dims; d++) {
-        double in = (double)sc_x_static_size(t, x, (int64_t)d + 2), factor = factor_at(a[2], d);
+        double in = (double)sc_x_static_size(t, x, (int64_t)d + 2), factor = factor_at(t, a[2], d);
         double scale = factor > 0 ? in / (in * factor) : in / (double)sizes[d];
         sc_x at = sc_f_arange(t, sc_x_int(t, 0), sc_x_int(t, sizes[d]), SC_DTYPE_F32);
         at = CALL(t, mul_Tensor, CALL(t, add_Tensor, at, sc_x_float(t, offset)),
@@ -98,7 +99,7 @@ static sc_x linear(sc_trace *t, sc_x x, uint32_t dims, const int64_t *sizes, boo
     axis axes[3];
     sc_x corner[8], items[5] = {X_NONE, X_NONE};
     for (uint32_t d = 0; d < dims; d++)
-        axes[d] = linear_axis(t, x, d, dims, sizes[d], corners, factor_at(factors, d));
+        axes[d] = linear_axis(t, x, d, dims, sizes[d], corners, factor_at(t, factors, d));
     uint32_t count = 1u << dims;
     for (uint32_t i = 0; i < count; i++) {
         for (uint32_t d = 0; d < dims; d++)
@@ -185,8 +186,10 @@ static sc_x weighted_row(sc_trace *t, sc_x x, sc_x row, const sc_x *columns, con
 }
 
 static sc_x cubic(sc_trace *t, sc_x x, const int64_t *sizes, bool corners, sc_x factors) {
-    double sy = source_scale(sc_x_static_size(t, x, 2), sizes[0], corners, factor_at(factors, 0));
-    double sx = source_scale(sc_x_static_size(t, x, 3), sizes[1], corners, factor_at(factors, 1));
+    double sy =
+        source_scale(sc_x_static_size(t, x, 2), sizes[0], corners, factor_at(t, factors, 0));
+    double sx =
+        source_scale(sc_x_static_size(t, x, 3), sizes[1], corners, factor_at(t, factors, 1));
     sc_x i = sc_f_to(t, sc_f_arange(t, sc_x_int(t, 0), sc_x_int(t, sizes[0]), SC_DTYPE_NONE),
                      sc_x_dtype_of(x));
     sc_x j = sc_f_to(t, sc_f_arange(t, sc_x_int(t, 0), sc_x_int(t, sizes[1]), SC_DTYPE_NONE),

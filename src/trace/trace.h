@@ -252,7 +252,11 @@ static inline sc_dtype sc_x_dtype_or(sc_x x, sc_dtype otherwise) {
 int64_t sc_x_number(sc_x x, int64_t otherwise);
 // The same for integers that are computed with: the trace fails beyond 31 bits.
 int64_t sc_x_small(sc_trace *t, sc_x x, int64_t otherwise);
+// What is known of a number; `otherwise` for what is none, and for what only the running program
+// knows.
 double sc_x_real(sc_x x, double otherwise);
+// What is given, `otherwise` for None; the trace fails for what only the running program knows.
+double sc_x_known(sc_trace *t, sc_x x, double otherwise);
 // The number of a concrete INT, FLOAT or BOOL.
 bool sc_x_is_number(sc_x x);
 // dim in [0, rank); 0 and a failed trace when out of range. A scalar counts as rank 1.

@@ -90,6 +90,12 @@ def cases():
     for name, f in arithmetic(x, y):
         yield name, parts(f), (x, y), None
         yield f"{name} dynamic", parts(f), (x, y), ({0: TALL}, {0: TALL})
+    by_size = parts(lambda x, y: (
+        torch.add(x, y, alpha=x.shape[0]), torch.sub(x, y, alpha=x.shape[0]),
+        torch.add(x, y.real, alpha=x.shape[0]), torch.sub(x.real, y, alpha=x.shape[0]),
+        x * x.shape[0], x / x.shape[0], x + x.shape[0], x.shape[0] - x,
+    ))  # fmt: skip
+    yield "by size dynamic", by_size, (x, y), ({0: TALL}, {0: TALL})
     scaled = parts(lambda x, y: (
         torch.addmv(x[:, 0], x, y[0], beta=0.6, alpha=0.2),
         torch.baddbmm(x[None], x[None], y[None], beta=0.6, alpha=0.2),

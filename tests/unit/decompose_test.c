@@ -320,6 +320,37 @@ TEST(decompose_refuses_what_it_cannot_write_out) {
     }
 }
 
+// A size that is open is no number of its own, and least of all 0.
+TEST(decompose_refuses_numbers_that_only_the_running_program_knows) {
+    static const struct {
+        const char *line;
+        bool fails;
+    } cases[] = {
+        {"%y: f64[s0, 4] = aten::float_power.Tensor_Scalar(%x, 2)", false},
+        {"%y: f64[s0, 4] = aten::float_power.Tensor_Scalar(%x, %n)", true},
+        {"%y: f32[s0] = aten::std.correction(%x, [1], correction=2)", false},
+        {"%y: f32[s0] = aten::std.correction(%x, [1], correction=%n)", true},
+        {"%y: f32[s0] = aten::linalg_vector_norm(%x, 3, [1])", false},
+        {"%y: f32[s0] = aten::linalg_vector_norm(%x, %n, [1])", true},
+        {"g: (%y: f32[s0, 4]) = aten::gradient.scalarint(%x, spacing=3, dim=1)", false},
+        {"g: (%y: f32[s0, 4]) = aten::gradient.scalarint(%x, spacing=%n, dim=1)", true},
+    };
+    for (size_t i = 0; i < SC_COUNT_OF(cases); i++) {
+        setup s;
+        sc_program *program;
+        setup_begin(&s);
+        const char *text = test_format("method f {\n  symbol s0 [3, 9] hint 3\n"
+                                       "  input %%x: f32[s0, 4]\n"
+                                       "  %%n: int(s0) = aten::sym_size.int(%%x, 0)\n"
+                                       "  %s\n  return %%y\n}\n",
+                                       cases[i].line);
+        const sc_status status = decompose_text(&s, text, &program);
+        if (status != (cases[i].fails ? SC_ERR_UNSUPPORTED : SC_OK))
+            FAIL("%s: %s", sc_status_slug(status), cases[i].line);
+        setup_end(&s);
+    }
+}
+
 // What a view of the storage would find outside its tensor is not there once views are copies.
 TEST(decompose_refuses_to_look_behind_a_view) {
     static const char *const views[] = {"aten::permute(%x, [1, 0])",

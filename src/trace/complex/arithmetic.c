@@ -13,22 +13,31 @@ static sc_x first_tensor(sc_trace *t, sc_x x, sc_x y) {
 }
 
 sc_x sc_r_add(sc_trace *t, sc_x x, sc_x y) {
-    if (!is_tensor(x) && !is_tensor(y)) return sc_x_float(t, sc_x_real(x, 0) + sc_x_real(y, 0));
+    if (!is_tensor(x) && !is_tensor(y))
+        return sc_x_float(t, sc_x_known(t, x, 0) + sc_x_known(t, y, 0));
     return is_tensor(x) ? CALL(t, add_Tensor, x, y) : CALL(t, add_Tensor, y, x);
 }
 
 sc_x sc_r_sub(sc_trace *t, sc_x x, sc_x y) {
-    if (!is_tensor(x) && !is_tensor(y)) return sc_x_float(t, sc_x_real(x, 0) - sc_x_real(y, 0));
+    if (!is_tensor(x) && !is_tensor(y))
+        return sc_x_float(t, sc_x_known(t, x, 0) - sc_x_known(t, y, 0));
     return CALL(t, sub_Tensor, first_tensor(t, x, y), y);
 }
 
+static bool is_zero(sc_x x) { return sc_x_is_number(x) && sc_x_real(x, 1) == 0; }
+
+// Sizes are finite: a zero stays one beside those that only the running program knows.
 sc_x sc_r_mul(sc_trace *t, sc_x x, sc_x y) {
-    if (!is_tensor(x) && !is_tensor(y)) return sc_x_float(t, sc_x_real(x, 0) * sc_x_real(y, 0));
+    if (is_zero(x) && y->kind == SC_X_INT) return x;
+    if (is_zero(y) && x->kind == SC_X_INT) return y;
+    if (!is_tensor(x) && !is_tensor(y))
+        return sc_x_float(t, sc_x_known(t, x, 0) * sc_x_known(t, y, 0));
     return is_tensor(x) ? CALL(t, mul_Tensor, x, y) : CALL(t, mul_Tensor, y, x);
 }
 
 sc_x sc_r_div(sc_trace *t, sc_x x, sc_x y) {
-    if (!is_tensor(x) && !is_tensor(y)) return sc_x_float(t, sc_x_real(x, 0) / sc_x_real(y, 0));
+    if (!is_tensor(x) && !is_tensor(y))
+        return sc_x_float(t, sc_x_known(t, x, 0) / sc_x_known(t, y, 0));
     return CALL(t, div_Tensor, first_tensor(t, x, y), y);
 }
 
@@ -110,13 +119,17 @@ sc_c sc_complex_sgn(sc_trace *t, sc_c z) {
     return (sc_c){re, sc_r_where(t, is_zero, zero, sc_r_div(t, z.im, size))};
 }
 
+static sc_x as_float(sc_trace *t, sc_x x) {
+    return sc_x_is_number(x) ? sc_x_float(t, sc_x_real(x, 0)) : x;
+}
+
 typedef sc_c (*binary_fn)(sc_trace *t, sc_c x, sc_c y);
 
 static sc_x binary(sc_trace *t, binary_fn fn, sc_x x, sc_x y, sc_x alpha) {
     const sc_dtype part = sc_c_common(x, y);
     sc_c a = sc_c_operand(t, x, part), b = sc_c_operand(t, y, part);
     if (alpha && sc_x_real(alpha, 0) != 1)
-        b = sc_c_mul(t, b, (sc_c){sc_x_float(t, sc_x_real(alpha, 0)), sc_x_float(t, 0)});
+        b = sc_c_mul(t, b, (sc_c){as_float(t, alpha), sc_x_float(t, 0)});
     return sc_c_make(t, fn(t, a, b), part);
 }
 

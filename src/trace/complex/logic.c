@@ -3,7 +3,7 @@
 
 static sc_x equal(sc_trace *t, sc_x x, sc_x y) {
     if (!sc_x_is_tensor(x) && !sc_x_is_tensor(y))
-        return sc_x_bool(sc_x_real(x, 0) == sc_x_real(y, 0));
+        return sc_x_bool(sc_x_known(t, x, 0) == sc_x_known(t, y, 0));
     return sc_x_is_tensor(x) ? CALL(t, eq_Tensor, x, y) : CALL(t, eq_Tensor, y, x);
 }
 

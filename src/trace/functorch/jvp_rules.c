@@ -102,7 +102,7 @@ sc_x sc_jvp_variance(const sc_level *v, const sc_lifted *a, sc_x d) {
     sc_x centred = CALL(t, sub_Tensor, a[0].x, CALL(t, mean_dim, a[0].x, a[1].x, X_TRUE));
     sc_x sum = sc_f_sum(t, CALL(t, mul_Tensor, centred, d), a[1].x, sc_x_truth(a[3].x));
     return CALL(t, div_Scalar, times(t, sum, 2),
-                sc_x_float(t, (double)count.value - sc_x_real(a[2].x, 1)));
+                sc_x_float(t, (double)count.value - sc_x_known(t, a[2].x, 1)));
 }
 
 // (input, normalized_shape, weight, bias, eps): the normalized tensor's tangent has neither a mean

@@ -28,7 +28,7 @@ sc_x sc_official_layer_norm(sc_trace *t, const sc_x *a) {
     sc_x along = sc_x_ints(t, dims, count), mean = CALL(t, mean_dim, a[0], along, X_TRUE);
     sc_x moved = sc_o_sub(t, a[0], mean);
     sc_x spread = CALL(t, mean_dim, sc_o_mul(t, moved, moved), along, X_TRUE);
-    spread = sc_o_plus(t, spread, sc_x_real(a[4], 1e-5));
+    spread = sc_o_plus(t, spread, sc_x_known(t, a[4], 1e-5));
     sc_x scale = CALL(t, reciprocal, CALL(t, sqrt, spread)), y = sc_o_mul(t, moved, scale);
     if (!sc_x_is_none(a[2])) y = sc_o_mul(t, y, a[2]);
     if (!sc_x_is_none(a[3])) y = sc_o_add(t, y, a[3]);

@@ -23,7 +23,7 @@ sc_x sc_official_randn_like(sc_trace *t, const sc_x *a) {
 
 // (self, from, to, generator)
 sc_x sc_official_uniform(sc_trace *t, const sc_x *a) {
-    const double from = sc_x_real(a[1], 0), to = sc_x_real(a[2], 1);
+    const double from = sc_x_known(t, a[1], 0), to = sc_x_known(t, a[2], 1);
     sc_x x = CALL(t, mul_Tensor, uniform(t, sc_o_result_dtype(t)), sc_x_float(t, to - from));
     return CALL(t, add_Tensor, x, sc_x_float(t, from));
 }

@@ -48,7 +48,7 @@ static double known_scale(double given, int64_t in, int64_t out, bool aligns) {
 }
 
 static sc_x scale_of(sc_trace *t, sc_x factor, const axis *along, bool aligns) {
-    const double given = sc_x_real(factor, 0);
+    const double given = sc_x_known(t, factor, 0);
     const bool is_open = along->in.expr || along->out.expr;
     if (is_open && aligns) return sc_o_refuse(t);
     if (!is_open || given > 0)

@@ -51,7 +51,7 @@ typedef struct regions {
 // Where the samples of all bins of a region are, along one axis: [n, bins * samples].
 static sc_x sample_places(sc_trace *t, const regions *g, const sc_x *a, uint32_t axis) {
     const bool aligned = sc_x_truth(a[6]);
-    const double given = sc_x_real(a[2], 1), bins = (double)g->bins[axis];
+    const double given = sc_x_known(t, a[2], 1), bins = (double)g->bins[axis];
     const double scale = sc_x_dtype_of(a[0]) == SC_DTYPE_F64 ? given : (double)(float)given;
     sc_x first = sc_o_times(t, sc_o_steps(t, a[1], 1, 2 - axis, 1, 1), scale);
     sc_x last = sc_o_times(t, sc_o_steps(t, a[1], 1, 4 - axis, 1, 1), scale);
