@@ -1,37 +1,37 @@
 // Arithmetic with numbers, and polynomials.
 #include "trace/arithmetic.h"
 
-sc_x sc_o_times(sc_trace *t, sc_x x, double factor) {
+sc_x sc_a_times(sc_trace *t, sc_x x, double factor) {
     return CALL(t, mul_Scalar, x, sc_x_float(t, factor));
 }
-sc_x sc_o_plus(sc_trace *t, sc_x x, double number) {
+sc_x sc_a_plus(sc_trace *t, sc_x x, double number) {
     return CALL(t, add_Scalar, x, sc_x_float(t, number));
 }
-sc_x sc_o_over(sc_trace *t, double number, sc_x x) {
-    return sc_o_times(t, CALL(t, reciprocal, x), number);
+sc_x sc_a_over(sc_trace *t, double number, sc_x x) {
+    return sc_a_times(t, CALL(t, reciprocal, x), number);
 }
-sc_x sc_o_from(sc_trace *t, double number, sc_x x) { return sc_o_plus(t, CALL(t, neg, x), number); }
-sc_x sc_o_mul(sc_trace *t, sc_x x, sc_x y) { return CALL(t, mul_Tensor, x, y); }
-sc_x sc_o_add(sc_trace *t, sc_x x, sc_x y) { return CALL(t, add_Tensor, x, y); }
-sc_x sc_o_sub(sc_trace *t, sc_x x, sc_x y) { return CALL(t, sub_Tensor, x, y); }
-sc_x sc_o_div(sc_trace *t, sc_x x, sc_x y) { return CALL(t, div_Tensor, x, y); }
-sc_x sc_o_less(sc_trace *t, sc_x x, double number) {
+sc_x sc_a_from(sc_trace *t, double number, sc_x x) { return sc_a_plus(t, CALL(t, neg, x), number); }
+sc_x sc_a_mul(sc_trace *t, sc_x x, sc_x y) { return CALL(t, mul_Tensor, x, y); }
+sc_x sc_a_add(sc_trace *t, sc_x x, sc_x y) { return CALL(t, add_Tensor, x, y); }
+sc_x sc_a_sub(sc_trace *t, sc_x x, sc_x y) { return CALL(t, sub_Tensor, x, y); }
+sc_x sc_a_div(sc_trace *t, sc_x x, sc_x y) { return CALL(t, div_Tensor, x, y); }
+sc_x sc_a_less(sc_trace *t, sc_x x, double number) {
     return CALL(t, lt_Scalar, x, sc_x_float(t, number));
 }
-sc_x sc_o_is(sc_trace *t, sc_x x, double number) {
+sc_x sc_a_is(sc_trace *t, sc_x x, double number) {
     return CALL(t, eq_Scalar, x, sc_x_float(t, number));
 }
 
-sc_x sc_o_where(sc_trace *t, sc_x condition, sc_x x, sc_x y) {
+sc_x sc_a_where(sc_trace *t, sc_x condition, sc_x x, sc_x y) {
     return CALL(t, where_self, condition, x, y);
 }
 
-sc_x sc_o_unless(sc_trace *t, sc_x condition, double number, sc_x x) {
-    return sc_o_where(t, condition, sc_f_scalar(t, sc_x_float(t, number), sc_x_dtype_of(x)), x);
+sc_x sc_a_unless(sc_trace *t, sc_x condition, double number, sc_x x) {
+    return sc_a_where(t, condition, sc_f_scalar(t, sc_x_float(t, number), sc_x_dtype_of(x)), x);
 }
 
-sc_x sc_o_polynomial(sc_trace *t, sc_x x, const double *factors, uint32_t count) {
-    sc_x sum = sc_o_plus(t, sc_o_times(t, x, factors[count - 1]), factors[count - 2]);
-    for (uint32_t i = count - 2; i-- > 0;) sum = sc_o_plus(t, sc_o_mul(t, sum, x), factors[i]);
+sc_x sc_a_polynomial(sc_trace *t, sc_x x, const double *factors, uint32_t count) {
+    sc_x sum = sc_a_plus(t, sc_a_times(t, x, factors[count - 1]), factors[count - 2]);
+    for (uint32_t i = count - 2; i-- > 0;) sum = sc_a_plus(t, sc_a_mul(t, sum, x), factors[i]);
     return sum;
 }

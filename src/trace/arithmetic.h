@@ -7,22 +7,22 @@
 
 #define SC_PI 3.141592653589793
 
-sc_x sc_o_times(sc_trace *t, sc_x x, double factor);
-sc_x sc_o_plus(sc_trace *t, sc_x x, double number);
+sc_x sc_a_times(sc_trace *t, sc_x x, double factor);
+sc_x sc_a_plus(sc_trace *t, sc_x x, double number);
 // number / x, and number - x
-sc_x sc_o_over(sc_trace *t, double number, sc_x x);
-sc_x sc_o_from(sc_trace *t, double number, sc_x x);
-sc_x sc_o_mul(sc_trace *t, sc_x x, sc_x y);
-sc_x sc_o_add(sc_trace *t, sc_x x, sc_x y);
-sc_x sc_o_sub(sc_trace *t, sc_x x, sc_x y);
-sc_x sc_o_div(sc_trace *t, sc_x x, sc_x y);
-sc_x sc_o_less(sc_trace *t, sc_x x, double number);
-sc_x sc_o_is(sc_trace *t, sc_x x, double number);
-sc_x sc_o_where(sc_trace *t, sc_x condition, sc_x x, sc_x y);
+sc_x sc_a_over(sc_trace *t, double number, sc_x x);
+sc_x sc_a_from(sc_trace *t, double number, sc_x x);
+sc_x sc_a_mul(sc_trace *t, sc_x x, sc_x y);
+sc_x sc_a_add(sc_trace *t, sc_x x, sc_x y);
+sc_x sc_a_sub(sc_trace *t, sc_x x, sc_x y);
+sc_x sc_a_div(sc_trace *t, sc_x x, sc_x y);
+sc_x sc_a_less(sc_trace *t, sc_x x, double number);
+sc_x sc_a_is(sc_trace *t, sc_x x, double number);
+sc_x sc_a_where(sc_trace *t, sc_x condition, sc_x x, sc_x y);
 // `number` where the condition holds, else x.
-sc_x sc_o_unless(sc_trace *t, sc_x condition, double number, sc_x x);
+sc_x sc_a_unless(sc_trace *t, sc_x condition, double number, sc_x x);
 // A polynomial of two factors at least: that of the highest power is last.
-sc_x sc_o_polynomial(sc_trace *t, sc_x x, const double *factors, uint32_t count);
-#define POLYNOMIAL(t, x, factors) sc_o_polynomial(t, x, factors, SC_COUNT_OF(factors))
+sc_x sc_a_polynomial(sc_trace *t, sc_x x, const double *factors, uint32_t count);
+#define POLYNOMIAL(t, x, factors) sc_a_polynomial(t, x, factors, SC_COUNT_OF(factors))
 
 #endif

@@ -25,25 +25,25 @@ static sc_x at_the_end(sc_trace *t, const family *f, sc_x x, int64_t n) {
     const double sign = n % 2 == 0 ? 1 : -1, many = 2 * (double)n + 1;
     sc_x lower = CALL(t, full_like, x, sc_x_float(t, f->kind == THIRD ? sign * many : sign));
     if (f->kind == THIRD || f->is_shifted) return lower;
-    return sc_o_unless(t, CALL(t, gt_Scalar, x, sc_x_int(t, 0)), many, lower);
+    return sc_a_unless(t, CALL(t, gt_Scalar, x, sc_x_int(t, 0)), many, lower);
 }
 
 static sc_x by_halves(sc_trace *t, const family *f, sc_x x, sc_x angle, int64_t n) {
-    sc_x half = sc_o_times(t, angle, 0.5), many = sc_o_times(t, angle, (double)n + 0.5);
+    sc_x half = sc_a_times(t, angle, 0.5), many = sc_a_times(t, angle, (double)n + 0.5);
     sc_x sine = CALL(t, sin, half), cosine = CALL(t, cos, half);
     const bool third = f->kind == THIRD;
     sc_x above = third ? CALL(t, cos, many) : CALL(t, sin, many);
-    sc_x is_end = sc_o_is(t, third ? sine : cosine, 1);
-    sc_x ratio = sc_o_div(t, above, third ? cosine : sine);
-    return sc_o_where(t, is_end, at_the_end(t, f, x, n), ratio);
+    sc_x is_end = sc_a_is(t, third ? sine : cosine, 1);
+    sc_x ratio = sc_a_div(t, above, third ? cosine : sine);
+    return sc_a_where(t, is_end, at_the_end(t, f, x, n), ratio);
 }
 
 static sc_x by_angle(sc_trace *t, const family *f, sc_x x, int64_t n) {
     sc_x angle = CALL(t, acos, x);
-    if (f->kind == FIRST) return CALL(t, cos, sc_o_times(t, angle, (double)n));
+    if (f->kind == FIRST) return CALL(t, cos, sc_a_times(t, angle, (double)n));
     if (f->kind != SECOND) return by_halves(t, f, x, angle, n);
-    sc_x many = sc_o_times(t, angle, (double)n + 1);
-    return sc_o_div(t, CALL(t, sin, many), CALL(t, sin, angle));
+    sc_x many = sc_a_times(t, angle, (double)n + 1);
+    return sc_a_div(t, CALL(t, sin, many), CALL(t, sin, angle));
 }
 
 // --- Recurrences --------------------------------------------------------------------------------
@@ -53,22 +53,22 @@ static sc_x next(sc_trace *t, rule how, sc_x x, sc_x one, sc_x zeroth, int64_t k
     const double d = (double)k;
     sc_x factor = x, less = zeroth;
     switch (how) {
-    case DOUBLED: factor = sc_o_times(t, x, 2); break;
+    case DOUBLED: factor = sc_a_times(t, x, 2); break;
     case HERMITE:
-        factor = sc_o_times(t, x, 2);
-        less = sc_o_times(t, zeroth, 2 * d);
+        factor = sc_a_times(t, x, 2);
+        less = sc_a_times(t, zeroth, 2 * d);
         break;
-    case PROBABILISTS: less = sc_o_times(t, zeroth, d); break;
+    case PROBABILISTS: less = sc_a_times(t, zeroth, d); break;
     case LAGUERRE:
-        factor = sc_o_plus(t, sc_o_from(t, 1, x), 2 * d);
-        less = sc_o_times(t, zeroth, d);
+        factor = sc_a_plus(t, sc_a_from(t, 1, x), 2 * d);
+        less = sc_a_times(t, zeroth, d);
         break;
     case LEGENDRE:
-        factor = sc_o_times(t, x, 2 * d + 1);
-        less = sc_o_times(t, zeroth, d);
+        factor = sc_a_times(t, x, 2 * d + 1);
+        less = sc_a_times(t, zeroth, d);
         break;
     }
-    sc_x sum = sc_o_sub(t, sc_o_mul(t, factor, one), less);
+    sc_x sum = sc_a_sub(t, sc_a_mul(t, factor, one), less);
     const bool divides = how == LAGUERRE || how == LEGENDRE;
     return divides ? CALL(t, div_Scalar, sum, sc_x_float(t, d + 1)) : sum;
 }
@@ -76,8 +76,8 @@ static sc_x next(sc_trace *t, rule how, sc_x x, sc_x one, sc_x zeroth, int64_t k
 static sc_x by_recurrence(sc_trace *t, const family *f, sc_x x, int64_t n) {
     sc_x before = CALL(t, full_like, x, sc_x_int(t, 1));
     if (n == 0) return before;
-    sc_x now = f->slope == 1 ? x : sc_o_times(t, x, f->slope);
-    if (f->start != 0) now = sc_o_plus(t, now, f->start);
+    sc_x now = f->slope == 1 ? x : sc_a_times(t, x, f->slope);
+    if (f->start != 0) now = sc_a_plus(t, now, f->start);
     for (int64_t k = 1; k < n && t->status == SC_OK; k++) {
         sc_x more = next(t, f->rule, x, now, before, k);
         before = now;
@@ -108,11 +108,11 @@ static sc_x polynomial(sc_trace *t, const sc_x *a, const family *f) {
         return sc_trace_fail(t, SC_ERR_LIMIT, "Compute it outside of the model.",
                              "polynomials of degree %lld: at most %d is written out", (long long)n,
                              DEGREE_MAX);
-    if (f->is_shifted) x = sc_o_plus(t, sc_o_times(t, x, 2), -1);
+    if (f->is_shifted) x = sc_a_plus(t, sc_a_times(t, x, 2), -1);
     sc_x y = by_recurrence(t, f, x, n);
     if (f->kind == NO_KIND || n <= f->most) return y;
     sc_x inside = CALL(t, lt_Scalar, CALL(t, abs, x), sc_x_int(t, 1));
-    return sc_o_where(t, inside, by_angle(t, f, x, n), y);
+    return sc_a_where(t, inside, by_angle(t, f, x, n), y);
 }
 
 sc_x sc_expand_chebyshev_t(sc_trace *t, const sc_x *a) {

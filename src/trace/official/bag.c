@@ -49,7 +49,7 @@ static sc_x averaged(sc_trace *t, const bags *b) {
 static sc_x larger(sc_trace *t, const sc_x *before, const sc_x *after) {
     sc_x take = sc_o_and(t, CALL(t, eq_Tensor, before[1], after[1]),
                          CALL(t, ge_Tensor, before[0], after[0]));
-    return X_LIST(t, sc_o_where(t, take, before[0], after[0]), after[1]);
+    return X_LIST(t, sc_a_where(t, take, before[0], after[0]), after[1]);
 }
 
 // The last row of each bag, once every row has been compared with those before it.

@@ -11,7 +11,7 @@ static sc_x left_over(sc_trace *t, sc_x x, sc_x y) {
     sc_x by = sc_o_where_else(t, sc_o_not(t, is_zero), y, sc_x_int(t, 1));
     sc_x rest;
     sc_o_floored(t, x, by, &rest);
-    return sc_o_where(t, is_zero, x, rest);
+    return sc_a_where(t, is_zero, x, rest);
 }
 
 static sc_x common_divisor(sc_trace *t, sc_x x, sc_x y) {

@@ -84,7 +84,7 @@ static sc_x swap_largest(sc_trace *t, elimination *e, int64_t k) {
     if (e->m.rows - k == 1) return best;
     sc_x here = is_row(t, e, k), there = CALL(t, eq_Tensor, e->rows, best);
     sc_x order = sc_o_where_else(t, sc_o_not(t, there), e->rows, sc_x_int(t, k));
-    order = sc_o_where(t, here, best, order);
+    order = sc_a_where(t, here, best, order);
     e->m.x = CALL(t, gather, e->m.x, sc_x_int(t, 1), expanded(t, &e->m, order));
     return best;
 }
@@ -104,19 +104,19 @@ static sc_x info_of(sc_trace *t, const elimination *e, uint32_t index) {
 // Rows behind k lose their multiple of it; the factors stay where zeros would be.
 static void eliminate(sc_trace *t, elimination *e, int64_t k) {
     const int64_t columns = e->m.columns;
-    sc_x pivot = sc_o_diagonal(t, &e->m, k), is_zero = sc_o_is(t, pivot, 0);
+    sc_x pivot = sc_o_diagonal(t, &e->m, k), is_zero = sc_a_is(t, pivot, 0);
     sc_x behind = CALL(t, gt_Scalar, e->rows, sc_x_int(t, k));
     sc_x moved = sc_o_and(t, behind, sc_o_not(t, is_zero));
-    sc_x factor = sc_o_div(t, sc_o_column(t, &e->m, k), pivot);
+    sc_x factor = sc_a_div(t, sc_o_column(t, &e->m, k), pivot);
     factor = sc_o_where_or_zero(t, moved, factor);
-    sc_x kept = sc_o_where(t, moved, factor, sc_o_column(t, &e->m, k));
+    sc_x kept = sc_a_where(t, moved, factor, sc_o_column(t, &e->m, k));
     e->info = find_bad(t, e, k, is_zero);
     if (k + 1 == e->m.rows) return;
     sc_x parts[3] = {sc_o_steps(t, e->m.x, 2, 0, k, 1), kept, NULL};
     if (k + 1 < columns) {
         sc_x right = sc_o_steps(t, e->m.x, 2, k + 1, columns - k - 1, 1);
         sc_x row = sc_o_steps(t, right, 1, k, 1, 1);
-        parts[2] = sc_o_sub(t, right, sc_o_mul(t, factor, row));
+        parts[2] = sc_a_sub(t, right, sc_a_mul(t, factor, row));
     }
     e->m.x = sc_f_cat(t, parts + (k == 0), (parts[2] ? 3 : 2) - (k == 0), 2);
 }
@@ -149,10 +149,10 @@ static void solve(sc_trace *t, elimination *e) {
     for (int64_t k = 0; k < e->m.rows && t->status == SC_OK; k++) {
         swap_largest(t, e, k);
         sc_x pivot = sc_o_diagonal(t, &e->m, k);
-        e->info = find_bad(t, e, k, sc_o_is(t, pivot, 0));
-        sc_x row = sc_o_div(t, sc_o_row(t, &e->m, k), pivot);
-        sc_x rest = sc_o_mul(t, sc_o_column(t, &e->m, k), row);
-        e->m.x = sc_o_where(t, is_row(t, e, k), row, sc_o_sub(t, e->m.x, rest));
+        e->info = find_bad(t, e, k, sc_a_is(t, pivot, 0));
+        sc_x row = sc_a_div(t, sc_o_row(t, &e->m, k), pivot);
+        sc_x rest = sc_a_mul(t, sc_o_column(t, &e->m, k), row);
+        e->m.x = sc_a_where(t, is_row(t, e, k), row, sc_a_sub(t, e->m.x, rest));
     }
 }
 
@@ -206,10 +206,10 @@ static sc_x substitute(sc_trace *t, const sc_o_matrices *a, sc_x b, bool is_uppe
         sc_x here = CALL(t, eq_Scalar, rows, sc_x_int(t, k)), row = sc_o_steps(t, b, 1, k, 1, 1);
         sc_x left = is_upper ? CALL(t, lt_Scalar, rows, sc_x_int(t, k))
                              : CALL(t, gt_Scalar, rows, sc_x_int(t, k));
-        if (!is_unit) row = sc_o_div(t, row, sc_o_diagonal(t, a, k));
+        if (!is_unit) row = sc_a_div(t, row, sc_o_diagonal(t, a, k));
         sc_x factor = sc_o_where_or_zero(t, left, sc_o_column(t, a, k));
-        sc_x rest = sc_o_where_or_zero(t, left, sc_o_mul(t, factor, row));
-        b = sc_o_where(t, here, row, sc_o_sub(t, b, rest));
+        sc_x rest = sc_o_where_or_zero(t, left, sc_a_mul(t, factor, row));
+        b = sc_a_where(t, here, row, sc_a_sub(t, b, rest));
     }
     return b;
 }
@@ -241,11 +241,11 @@ sc_x sc_official_cholesky(sc_trace *t, const sc_x *a) {
         sc_x pivot = sc_o_diagonal(t, &e.m, k);
         sc_x is_bad = sc_o_not(t, CALL(t, gt_Scalar, pivot, sc_x_int(t, 0)));
         e.info = find_bad(t, &e, k, is_bad);
-        sc_x column = sc_o_div(t, sc_o_column(t, &e.m, k), CALL(t, sqrt, pivot));
+        sc_x column = sc_a_div(t, sc_o_column(t, &e.m, k), CALL(t, sqrt, pivot));
         sc_x kept = CALL(t, ge_Scalar, e.rows, sc_x_int(t, k));
         columns[k] = sc_o_where_or_zero(t, kept, column);
-        sc_x rest = sc_o_mul(t, columns[k], sc_f_transpose(t, columns[k], 1, 2));
-        e.m.x = sc_o_sub(t, e.m.x, rest);
+        sc_x rest = sc_a_mul(t, columns[k], sc_f_transpose(t, columns[k], 1, 2));
+        e.m.x = sc_a_sub(t, e.m.x, rest);
     }
     sc_x lower = sc_f_cat(t, columns, t->status == SC_OK ? (uint32_t)e.m.rows : 0, 2);
     if (is_upper) lower = sc_f_transpose(t, lower, 1, 2);
@@ -262,8 +262,8 @@ enum { SQUARINGS = 1030 };
 static sc_x halvings(sc_trace *t, sc_x norm) {
     sc_x exponent = CALL(t, floor, CALL(t, log2, norm));
     exponent =
-        CALL(t, clamp, sc_o_plus(t, exponent, 3), sc_x_float(t, 0), sc_x_float(t, SQUARINGS));
-    return sc_o_unless(t, CALL(t, isnan, exponent), 0, exponent);
+        CALL(t, clamp, sc_a_plus(t, exponent, 3), sc_x_float(t, 0), sc_x_float(t, SQUARINGS));
+    return sc_a_unless(t, CALL(t, isnan, exponent), 0, exponent);
 }
 
 // Is any matrix to be squared once more? (matrices, how often each)
@@ -273,17 +273,17 @@ static sc_x is_left(sc_trace *t, const sc_x *carried) {
 
 static sc_x squared(sc_trace *t, const sc_x *carried) {
     sc_x more = CALL(t, gt_Scalar, carried[1], sc_x_int(t, 0));
-    sc_x x = sc_o_where(t, more, CALL(t, bmm, carried[0], carried[0]), carried[0]);
-    return X_LIST(t, x, sc_o_plus(t, carried[1], -1));
+    sc_x x = sc_a_where(t, more, CALL(t, bmm, carried[0], carried[0]), carried[0]);
+    return X_LIST(t, x, sc_a_plus(t, carried[1], -1));
 }
 
 static sc_x taylor(sc_trace *t, const sc_o_matrices *m, sc_x x) {
     sc_x column = sc_o_places(t, sc_dim_int(m->columns), 2, 3);
     sc_x identity = sc_o_double(t, CALL(t, eq_Tensor, sc_o_rows(t, m), column));
-    sc_x term = x, sum = sc_o_add(t, x, identity);
+    sc_x term = x, sum = sc_a_add(t, x, identity);
     for (int k = 2; k <= 18; k++) {
-        term = sc_o_times(t, CALL(t, bmm, term, x), 1.0 / k);
-        sum = sc_o_add(t, sum, term);
+        term = sc_a_times(t, CALL(t, bmm, term, x), 1.0 / k);
+        sum = sc_a_add(t, sum, term);
     }
     return sum;
 }
@@ -295,7 +295,7 @@ sc_x sc_official_matrix_exp(sc_trace *t, const sc_x *a) {
     sc_x sums = sc_o_sum(t, CALL(t, abs, m.x), 2);
     sc_x norm = CALL(t, amax, sums, X_INTS(t, 1), X_TRUE), times = halvings(t, norm);
     sc_x shrunk = CALL(t, pow_Scalar, sc_x_int(t, 2), CALL(t, neg, times));
-    const sc_x carried[2] = {taylor(t, &m, sc_o_mul(t, m.x, shrunk)), times};
+    const sc_x carried[2] = {taylor(t, &m, sc_a_mul(t, m.x, shrunk)), times};
     sc_x sum = sc_x_at(t, sc_o_while(t, carried, 2, is_left, squared), 0);
-    return sc_o_write_matrices(t, sc_o_unless(t, CALL(t, isinf, norm), NAN, sum), 0);
+    return sc_o_write_matrices(t, sc_a_unless(t, CALL(t, isinf, norm), NAN, sum), 0);
 }

@@ -30,7 +30,7 @@ static sc_x one_by_one(sc_trace *t, const groups *g) {
     for (int64_t i = 0; i < g->count && t->status == SC_OK; i++) {
         sc_x next = CALL(t, mm, g->rows, sc_f_select(t, g->matrices, 0, i));
         sc_x own = CALL(t, eq_Scalar, run, sc_x_int(t, i));
-        made = made ? sc_o_where(t, own, next, made) : next;
+        made = made ? sc_a_where(t, own, next, made) : next;
     }
     return made ? made : &t->poisoned;
 }

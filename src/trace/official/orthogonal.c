@@ -17,7 +17,7 @@ static sc_x largest(sc_trace *t, sc_x x, sc_x dims) {
 
 // x / size, and x itself where that is 0: squares of what is left are numbers, and not all 0.
 static sc_x scaled(sc_trace *t, sc_x x, sc_x size) {
-    return sc_o_div(t, x, sc_o_unless(t, sc_o_is(t, size, 0), 1, size));
+    return sc_a_div(t, x, sc_a_unless(t, sc_a_is(t, size, 0), 1, size));
 }
 
 // The reflection that clears column k below the diagonal: its vector, and 2 / |vector|^2; 0 if
@@ -29,12 +29,12 @@ static sc_x reflection(sc_trace *t, const sc_o_matrices *m, sc_x rows, int64_t k
     sc_x below = largest(t, sc_o_where_or_zero(t, sc_o_not(t, here), v), X_INTS(t, 1));
     v = scaled(t, v, size);
     sc_x first = scaled(t, sc_o_diagonal(t, m, k), size);
-    sc_x length = CALL(t, sqrt, sum_over_rows(t, sc_o_mul(t, v, v)));
+    sc_x length = CALL(t, sqrt, sum_over_rows(t, sc_a_mul(t, v, v)));
     sc_x is_negative = CALL(t, lt_Scalar, first, sc_x_int(t, 0));
-    sc_x alpha = sc_o_where(t, is_negative, length, CALL(t, neg, length));
-    v = sc_o_where(t, here, sc_o_sub(t, v, alpha), v);
-    sc_x norm = sum_over_rows(t, sc_o_mul(t, v, v));
-    *scale = sc_o_unless(t, sc_o_is(t, below, 0), 0, sc_o_over(t, 2, norm));
+    sc_x alpha = sc_a_where(t, is_negative, length, CALL(t, neg, length));
+    v = sc_a_where(t, here, sc_a_sub(t, v, alpha), v);
+    sc_x norm = sum_over_rows(t, sc_a_mul(t, v, v));
+    *scale = sc_a_unless(t, sc_a_is(t, below, 0), 0, sc_a_over(t, 2, norm));
     return v;
 }
 
@@ -52,11 +52,11 @@ sc_x sc_official_qr(sc_trace *t, const sc_x *a) {
     sc_x rows = sc_o_rows(t, &m), q = sc_o_wants(t, 0) ? identity(t, &m) : NULL;
     for (int64_t k = 0; k < least && k + 1 < m.rows && t->status == SC_OK; k++) {
         sc_x scale, v = reflection(t, &m, rows, k, &scale), turned = sc_f_transpose(t, v, 1, 2);
-        sc_x part = sc_o_mul(t, CALL(t, bmm, turned, m.x), scale);
-        m.x = sc_o_sub(t, m.x, sc_o_mul(t, v, part));
+        sc_x part = sc_a_mul(t, CALL(t, bmm, turned, m.x), scale);
+        m.x = sc_a_sub(t, m.x, sc_a_mul(t, v, part));
         if (!q) continue;
-        part = sc_o_mul(t, CALL(t, bmm, q, v), scale);
-        q = sc_o_sub(t, q, sc_o_mul(t, part, turned));
+        part = sc_a_mul(t, CALL(t, bmm, q, v), scale);
+        q = sc_a_sub(t, q, sc_a_mul(t, part, turned));
     }
     sc_x column = sc_o_places(t, sc_dim_int(m.columns), 2, 3);
     sc_x r = sc_o_where_or_zero(t, CALL(t, le_Tensor, rows, column), m.x);
@@ -79,27 +79,27 @@ typedef struct turn {
 
 // The smaller angle that makes the symmetric [[p, q], [q, r]] diagonal; none where q is 0.
 static turn angle(sc_trace *t, sc_x p, sc_x q, sc_x r) {
-    sc_x is_clear = sc_o_is(t, q, 0);
-    sc_x theta = sc_o_div(t, sc_o_sub(t, r, p), sc_o_times(t, q, 2));
-    sc_x root = CALL(t, sqrt, sc_o_plus(t, sc_o_mul(t, theta, theta), 1));
-    sc_x tangent = CALL(t, reciprocal, sc_o_add(t, CALL(t, abs, theta), root));
-    sc_x is_less = sc_o_less(t, theta, 0);
-    tangent = sc_o_where(t, is_less, CALL(t, neg, tangent), tangent);
-    tangent = sc_o_unless(t, is_clear, 0, tangent);
-    sc_x length = CALL(t, sqrt, sc_o_plus(t, sc_o_mul(t, tangent, tangent), 1));
+    sc_x is_clear = sc_a_is(t, q, 0);
+    sc_x theta = sc_a_div(t, sc_a_sub(t, r, p), sc_a_times(t, q, 2));
+    sc_x root = CALL(t, sqrt, sc_a_plus(t, sc_a_mul(t, theta, theta), 1));
+    sc_x tangent = CALL(t, reciprocal, sc_a_add(t, CALL(t, abs, theta), root));
+    sc_x is_less = sc_a_less(t, theta, 0);
+    tangent = sc_a_where(t, is_less, CALL(t, neg, tangent), tangent);
+    tangent = sc_a_unless(t, is_clear, 0, tangent);
+    sc_x length = CALL(t, sqrt, sc_a_plus(t, sc_a_mul(t, tangent, tangent), 1));
     turn out = {.c = CALL(t, reciprocal, length)};
-    out.s = sc_o_mul(t, tangent, out.c);
+    out.s = sc_a_mul(t, tangent, out.c);
     return out;
 }
 
 static sc_x rotated(sc_trace *t, sc_x x, sc_x c, sc_x y, sc_x s) {
-    sc_x first = sc_o_mul(t, x, c);
-    return sc_o_sub(t, first, sc_o_mul(t, y, s));
+    sc_x first = sc_a_mul(t, x, c);
+    return sc_a_sub(t, first, sc_a_mul(t, y, s));
 }
 
 static sc_x rotated_other(sc_trace *t, sc_x x, sc_x c, sc_x y, sc_x s) {
-    sc_x first = sc_o_mul(t, x, s);
-    return sc_o_add(t, first, sc_o_mul(t, y, c));
+    sc_x first = sc_a_mul(t, x, s);
+    return sc_a_add(t, first, sc_a_mul(t, y, c));
 }
 
 static void rotate(sc_trace *t, sc_x *x, sc_x *y, const turn *by) {
@@ -118,8 +118,8 @@ typedef struct columns {
 
 static void swap_if(sc_trace *t, sc_x condition, sc_x *x, sc_x *y) {
     if (!*x) return;
-    sc_x first = sc_o_where(t, condition, *y, *x);
-    *y = sc_o_where(t, condition, *x, *y);
+    sc_x first = sc_a_where(t, condition, *y, *x);
+    *y = sc_a_where(t, condition, *x, *y);
     *x = first;
 }
 
@@ -153,10 +153,10 @@ static sc_x *element(symmetric *m, int64_t i, int64_t k) {
 static void rotate_pair(sc_trace *t, symmetric *m, int64_t i, int64_t k) {
     sc_x p = m->at[i][i], q = m->at[i][k], r = m->at[k][k];
     const turn by = angle(t, p, q, r);
-    sc_x tangent = sc_o_div(t, by.s, by.c), moved = sc_o_mul(t, tangent, q);
-    m->at[i][i] = sc_o_sub(t, p, moved);
-    m->at[k][k] = sc_o_add(t, r, moved);
-    m->at[i][k] = sc_o_times(t, q, 0);
+    sc_x tangent = sc_a_div(t, by.s, by.c), moved = sc_a_mul(t, tangent, q);
+    m->at[i][i] = sc_a_sub(t, p, moved);
+    m->at[k][k] = sc_a_add(t, r, moved);
+    m->at[i][k] = sc_a_times(t, q, 0);
     for (int64_t other = 0; other < m->found.count; other++)
         if (other != i && other != k) rotate(t, element(m, other, i), element(m, other, k), &by);
     if (m->found.first[0]) rotate(t, &m->found.first[i], &m->found.first[k], &by);
@@ -191,7 +191,7 @@ sc_x sc_official_eigh(sc_trace *t, const sc_x *a) {
 
 // --- Singular vectors ----------------------------------------------------------------------------
 
-static sc_x dot(sc_trace *t, sc_x x, sc_x y) { return sum_over_rows(t, sc_o_mul(t, x, y)); }
+static sc_x dot(sc_trace *t, sc_x x, sc_x y) { return sum_over_rows(t, sc_a_mul(t, x, y)); }
 
 // One-sided: columns are turned until they are orthogonal; `turns`, if wanted, gather that.
 static void make_orthogonal(sc_trace *t, sc_x *x, sc_x *turns, int64_t count) {
@@ -206,15 +206,15 @@ static void make_orthogonal(sc_trace *t, sc_x *x, sc_x *turns, int64_t count) {
 
 // A unit vector orthogonal to the first `count` of u, from whichever axis is farthest from them.
 static sc_x completed(sc_trace *t, sc_x rows, sc_x *u, int64_t count) {
-    sc_x covered = sc_o_mul(t, u[0], u[0]);
-    for (int64_t k = 1; k < count; k++) covered = sc_o_add(t, covered, sc_o_mul(t, u[k], u[k]));
+    sc_x covered = sc_a_mul(t, u[0], u[0]);
+    for (int64_t k = 1; k < count; k++) covered = sc_a_add(t, covered, sc_a_mul(t, u[k], u[k]));
     sc_x axis = CALL(t, argmin, covered, sc_x_int(t, 1), X_TRUE);
     sc_x v = sc_o_double(t, CALL(t, eq_Tensor, rows, axis));
     for (int64_t i = 0; i < 2 * count; i++) {
-        sc_x part = sc_o_mul(t, dot(t, v, u[i % count]), u[i % count]);
-        v = sc_o_sub(t, v, part);
+        sc_x part = sc_a_mul(t, dot(t, v, u[i % count]), u[i % count]);
+        v = sc_a_sub(t, v, part);
     }
-    return sc_o_div(t, v, CALL(t, sqrt, dot(t, v, v)));
+    return sc_a_div(t, v, CALL(t, sqrt, dot(t, v, v)));
 }
 
 // Unit vectors of the columns, and the axes that lack: `count` of them.
@@ -225,9 +225,9 @@ static void make_units(sc_trace *t, const sc_o_matrices *m, const columns *found
         sc_x other = i ? completed(t, rows, u, i) : unit;
         u[i] = other;
         if (i >= found->count) continue;
-        sc_x least = sc_o_times(t, found->values[0], 2.220446049250313e-16);
+        sc_x least = sc_a_times(t, found->values[0], 2.220446049250313e-16);
         sc_x is_found = CALL(t, gt_Tensor, found->values[i], least);
-        u[i] = sc_o_where(t, is_found, sc_o_div(t, found->first[i], found->values[i]), other);
+        u[i] = sc_a_where(t, is_found, sc_a_div(t, found->first[i], found->values[i]), other);
     }
 }
 
@@ -270,7 +270,7 @@ sc_x sc_official_svd(sc_trace *t, const sc_x *a) {
     m.x = scaled(t, m.x, size);
     find_columns(t, &m, &found, has_vectors);
     if (has_vectors) make_units(t, &m, &found, u, count);
-    for (int64_t i = 0; i < least; i++) found.values[i] = sc_o_mul(t, found.values[i], size);
+    for (int64_t i = 0; i < least; i++) found.values[i] = sc_a_mul(t, found.values[i], size);
     sc_x values = joined(t, found.values, least, 1);
     if (!has_vectors) return X_LIST(t, X_NONE, values, X_NONE);
     sc_x long_side = side(t, u, count, is_wide, is_wide ? 2 : 0);

@@ -26,10 +26,10 @@ sc_x sc_official_angle(sc_trace *t, const sc_x *a) {
     const sc_dtype dtype = sc_o_result_dtype(t);
     if (sc_dtype_category(sc_x_dtype_of(a[0])) == SC_CATEGORY_COMPLEX) return sc_o_refuse(t);
     sc_x x = sc_f_to(t, a[0], dtype);
-    sc_x turned = sc_o_where(t, CALL(t, lt_Scalar, x, sc_x_int(t, 0)),
+    sc_x turned = sc_a_where(t, CALL(t, lt_Scalar, x, sc_x_int(t, 0)),
                              sc_f_scalar(t, sc_x_float(t, SC_PI), dtype),
                              sc_f_scalar(t, sc_x_float(t, 0), dtype));
-    return sc_o_where(t, CALL(t, isnan, x), x, turned);
+    return sc_a_where(t, CALL(t, isnan, x), x, turned);
 }
 
 // The official kernel takes the sign of the dividend for integers, and float32 for float64.
@@ -51,7 +51,7 @@ sc_x sc_official_remainder(sc_trace *t, const sc_x *a) {
     sc_x minus = CALL(t, lt_Scalar, rest, zero), turned = CALL(t, lt_Scalar, by, zero);
     sc_x other = CALL(t, logical_xor, minus, turned);
     other = sc_o_and(t, other, CALL(t, ne_Scalar, rest, zero));
-    return sc_o_where(t, other, CALL(t, add_Tensor, rest, by), rest);
+    return sc_a_where(t, other, CALL(t, add_Tensor, rest, by), rest);
 }
 
 // -0.0 is less than nothing by its reciprocal only, and others are what their reciprocals are. A
@@ -69,7 +69,7 @@ sc_x sc_official_copysign(sc_trace *t, const sc_x *a) {
     const sc_dtype dtype = sc_o_result_dtype(t);
     sc_x size = CALL(t, abs, sc_f_to(t, a[0], dtype));
     sc_x sign = a[1]->kind == SC_X_TENSOR ? a[1] : sc_f_scalar(t, a[1], dtype);
-    return sc_o_where(t, is_negative(t, sign), CALL(t, neg, size), size);
+    return sc_a_where(t, is_negative(t, sign), CALL(t, neg, size), size);
 }
 
 // In float64 squares of others do not overflow; its own are taken of the ratio.
@@ -83,7 +83,7 @@ static sc_x by_ratio(sc_trace *t, sc_x x, sc_x y) {
     sc_x is_zero = CALL(t, eq_Scalar, large, sc_x_int(t, 0));
     sc_x ratio = CALL(t, div_Tensor, small, large);
     sc_x root = root_of_squares(t, ratio, sc_f_scalar(t, sc_x_float(t, 1), SC_DTYPE_F64));
-    return sc_o_where(t, is_zero, large, CALL(t, mul_Tensor, large, root));
+    return sc_a_where(t, is_zero, large, CALL(t, mul_Tensor, large, root));
 }
 
 // (self, other); infinite beside anything, NaN too
@@ -95,7 +95,7 @@ sc_x sc_official_hypot(sc_trace *t, const sc_x *a) {
     sc_x length = dtype == SC_DTYPE_F64 ? by_ratio(t, x, y) : root_of_squares(t, x, y);
     sc_x far = sc_o_or(t, CALL(t, isinf, x), CALL(t, isinf, y));
     sc_x infinite = sc_f_scalar(t, sc_x_float(t, INFINITY), SC_DTYPE_F64);
-    return sc_f_to(t, sc_o_where(t, far, infinite, length), dtype);
+    return sc_f_to(t, sc_a_where(t, far, infinite, length), dtype);
 }
 
 // Whole numbers are taken for floats there, and what has no place in those is rounded.
@@ -117,7 +117,7 @@ sc_x sc_official_fmod(sc_trace *t, const sc_x *a) {
     sc_x x = sc_f_to(t, a[0], sc_o_result_dtype(t)), rest;
     sc_o_floored(t, x, a[1], &rest);
     sc_x turned = is_turned(t, x, rest);
-    return sc_o_where(t, turned, CALL(t, sub_Tensor, rest, a[1]), rest);
+    return sc_a_where(t, turned, CALL(t, sub_Tensor, rest, a[1]), rest);
 }
 
 bool sc_official_is_long_quotient(const sc_node *node) {
@@ -129,7 +129,7 @@ bool sc_official_is_long_quotient(const sc_node *node) {
 sc_x sc_official_quotient(sc_trace *t, const sc_x *a) {
     sc_x x = sc_f_to(t, a[0], sc_o_result_dtype(t)), rest, times = sc_o_floored(t, x, a[1], &rest);
     sc_x turned = is_turned(t, x, rest);
-    return sc_o_where(t, turned, CALL(t, add_Scalar, times, sc_x_int(t, 1)), times);
+    return sc_a_where(t, turned, CALL(t, add_Scalar, times, sc_x_int(t, 1)), times);
 }
 
 bool sc_official_is_whole_power(const sc_node *node) {
@@ -155,5 +155,5 @@ bool sc_official_is_float(const sc_node *node) {
 // (self): of a NaN it is 0
 sc_x sc_official_sign(sc_trace *t, const sc_x *a) {
     sc_x none = sc_f_scalar(t, sc_x_float(t, 0), sc_o_result_dtype(t));
-    return sc_o_where(t, CALL(t, isnan, a[0]), none, CALL(t, sign, a[0]));
+    return sc_a_where(t, CALL(t, isnan, a[0]), none, CALL(t, sign, a[0]));
 }

@@ -10,12 +10,12 @@ static sc_x cubic(sc_trace *t, sc_x x) {
     static const double near[] = {1, 0, -2.5, 1.5}, far[] = {2, -4, 2.5, -0.5};
     sc_x size = CALL(t, abs, x), inner = POLYNOMIAL(t, size, near);
     sc_x outer =
-        sc_o_unless(t, CALL(t, ge_Scalar, size, sc_x_int(t, 2)), 0, POLYNOMIAL(t, size, far));
-    return sc_o_where(t, sc_o_less(t, size, 1), inner, outer);
+        sc_a_unless(t, CALL(t, ge_Scalar, size, sc_x_int(t, 2)), 0, POLYNOMIAL(t, size, far));
+    return sc_a_where(t, sc_a_less(t, size, 1), inner, outer);
 }
 
 static sc_x triangle(sc_trace *t, sc_x x) {
-    return CALL(t, clamp, sc_o_from(t, 1, CALL(t, abs, x)), sc_x_float(t, 0));
+    return CALL(t, clamp, sc_a_from(t, 1, CALL(t, abs, x)), sc_x_float(t, 0));
 }
 
 typedef struct axis {
@@ -26,18 +26,18 @@ typedef struct axis {
 // A row for each pixel of the result, in float64. The filter reaches that many pixels far.
 static sc_x weights(sc_trace *t, const axis *along, filter_fn filter, double reach) {
     sc_x wide = CALL(t, clamp, along->scale, sc_x_float(t, 1));
-    sc_x support = sc_o_times(t, wide, reach), narrow = CALL(t, reciprocal, wide);
+    sc_x support = sc_a_times(t, wide, reach), narrow = CALL(t, reciprocal, wide);
     sc_x center = sc_o_double(t, sc_o_places(t, along->out, 0, 2));
     sc_x place = sc_o_double(t, sc_o_places(t, along->in, 1, 2));
-    center = sc_o_mul(t, sc_o_plus(t, center, 0.5), along->scale);
-    sc_x first = CALL(t, trunc, sc_o_add(t, center, sc_o_from(t, 0.5, support)));
-    sc_x end = CALL(t, trunc, sc_o_add(t, center, sc_o_plus(t, support, 0.5)));
+    center = sc_a_mul(t, sc_a_plus(t, center, 0.5), along->scale);
+    sc_x first = CALL(t, trunc, sc_a_add(t, center, sc_a_from(t, 0.5, support)));
+    sc_x end = CALL(t, trunc, sc_a_add(t, center, sc_a_plus(t, support, 0.5)));
     sc_x covered = sc_o_and(t, CALL(t, ge_Tensor, place, first), CALL(t, lt_Tensor, place, end));
-    sc_x distance = sc_o_plus(t, sc_o_sub(t, place, center), 0.5);
-    sc_x weight = filter(t, sc_o_mul(t, distance, narrow));
-    weight = sc_o_unless(t, sc_o_not(t, covered), 0, weight);
+    sc_x distance = sc_a_plus(t, sc_a_sub(t, place, center), 0.5);
+    sc_x weight = filter(t, sc_a_mul(t, distance, narrow));
+    weight = sc_a_unless(t, sc_o_not(t, covered), 0, weight);
     sc_x total = sc_o_sum(t, weight, 1);
-    return sc_o_div(t, weight, sc_o_unless(t, sc_o_is(t, total, 0), 1, total));
+    return sc_a_div(t, weight, sc_a_unless(t, sc_a_is(t, total, 0), 1, total));
 }
 
 static sc_x real(sc_trace *t, sc_x number) { return sc_f_scalar(t, number, SC_DTYPE_F64); }
@@ -55,7 +55,7 @@ static sc_x scale_of(sc_trace *t, sc_x factor, const axis *along, bool aligns) {
         return real(t,
                     sc_x_float(t, known_scale(given, along->in.value, along->out.value, aligns)));
     sc_x in = real(t, sc_x_dim(t, along->in));
-    return sc_o_div(t, in, real(t, sc_x_dim(t, along->out)));
+    return sc_a_div(t, in, real(t, sc_x_dim(t, along->out)));
 }
 
 // (self, output_size, align_corners, scales_h, scales_w)

@@ -67,7 +67,7 @@ static sc_x log_add_exp(sc_trace *t, const sc_x *before, const sc_x *after) {
     sc_x more = CALL(t, maximum, before[0], after[0]), less = CALL(t, minimum, before[0], after[0]);
     sc_x same = sc_o_and(t, CALL(t, eq_Tensor, more, less), CALL(t, isinf, more));
     sc_x ratio = CALL(t, exp, CALL(t, sub_Tensor, less, more));
-    return sc_o_where(t, same, more, CALL(t, add_Tensor, CALL(t, log1p, ratio), more));
+    return sc_a_where(t, same, more, CALL(t, add_Tensor, CALL(t, log1p, ratio), more));
 }
 
 // (self, dim)
@@ -84,8 +84,8 @@ sc_x sc_official_logcumsumexp(sc_trace *t, const sc_x *a) {
 // The later one where it is not worse, or NaN.
 static sc_x choose(sc_trace *t, const sc_x *before, const sc_x *after, sc_x take) {
     if (sc_x_is_float(after[0])) take = sc_o_or(t, take, CALL(t, isnan, after[0]));
-    sc_x values = sc_o_where(t, take, after[0], before[0]);
-    return X_LIST(t, values, sc_o_where(t, take, after[1], before[1]));
+    sc_x values = sc_a_where(t, take, after[0], before[0]);
+    return X_LIST(t, values, sc_a_where(t, take, after[1], before[1]));
 }
 
 static sc_x largest(sc_trace *t, const sc_x *before, const sc_x *after) {

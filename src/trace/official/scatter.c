@@ -57,7 +57,7 @@ static sc_x smaller(sc_trace *t, sc_x x, sc_x y) { return CALL(t, minimum, x, y)
 
 static sc_x same_place(sc_trace *t, const sc_x *before, const sc_x *after, two_fn two) {
     sc_x same = CALL(t, eq_Tensor, before[1], after[1]), made = two(t, before[0], after[0]);
-    return X_LIST(t, sc_o_where(t, same, made, after[0]), after[1]);
+    return X_LIST(t, sc_a_where(t, same, made, after[0]), after[1]);
 }
 
 static sc_x products(sc_trace *t, const sc_x *before, const sc_x *after) {
@@ -101,7 +101,7 @@ static sc_x gathered(sc_trace *t, const scatter *s, sc_o_combine_fn combine) {
 static sc_x reduced(sc_trace *t, const scatter *s, two_fn two, sc_o_combine_fn combine) {
     sc_x made = gathered(t, s, combine);
     if (s->includes_self) made = two(t, s->self, made);
-    return sc_o_where(t, is_hit(t, s), made, s->self);
+    return sc_a_where(t, is_hit(t, s), made, s->self);
 }
 
 // (self, dim, index, src, reduce, include_self)

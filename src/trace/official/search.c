@@ -24,8 +24,8 @@ static void halve_open(sc_trace *t, const search *s, sc_x middle, sc_x *start, s
     sc_x is_open = CALL(t, lt_Tensor, *start, *end), last = sc_x_int(t, s->length - 1);
     sc_x before = is_before(t, s, CALL(t, minimum, middle, last));
     sc_x up = sc_o_and(t, is_open, sc_o_not(t, before)), down = sc_o_and(t, is_open, before);
-    *start = sc_o_where(t, up, CALL(t, add_Tensor, middle, sc_x_int(t, 1)), *start);
-    *end = sc_o_where(t, down, middle, *end);
+    *start = sc_a_where(t, up, CALL(t, add_Tensor, middle, sc_x_int(t, 1)), *start);
+    *end = sc_a_where(t, down, middle, *end);
 }
 
 static void halve(sc_trace *t, const search *s, int64_t least, sc_x *start, sc_x *end) {
@@ -36,8 +36,8 @@ static void halve(sc_trace *t, const search *s, int64_t least, sc_x *start, sc_x
         return;
     }
     sc_x before = is_before(t, s, middle), next = CALL(t, add_Tensor, middle, sc_x_int(t, 1));
-    *start = sc_o_where(t, before, *start, next);
-    *end = sc_o_where(t, before, middle, *end);
+    *start = sc_a_where(t, before, *start, next);
+    *end = sc_a_where(t, before, middle, *end);
 }
 
 // Whichever halves are taken, after k steps no less than (length + 1) / 2^k - 1 elements are left.

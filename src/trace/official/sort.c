@@ -102,7 +102,7 @@ sc_x sc_official_median(sc_trace *t, const sc_x *a) {
     sc_x place = kth(t, x, k, dim);
     if (sc_x_is_float(x)) {
         sc_x nan = CALL(t, any_dim, CALL(t, isnan, x), along, X_TRUE);
-        place = sc_o_where(t, nan, CALL(t, argmax, x, along, X_TRUE), place);
+        place = sc_a_where(t, nan, CALL(t, argmax, x, along, X_TRUE), place);
     }
     return element(t, a[0], x, dim, place, sc_x_truth(a[2]));
 }

@@ -52,7 +52,7 @@ sc_x sc_o_and(sc_trace *t, sc_x x, sc_x y) { return CALL(t, logical_and, x, y); 
 sc_x sc_o_or(sc_trace *t, sc_x x, sc_x y) { return CALL(t, logical_or, x, y); }
 
 sc_x sc_o_where_else(sc_trace *t, sc_x condition, sc_x x, sc_x number) {
-    return sc_o_where(t, condition, x, sc_f_scalar(t, number, sc_x_dtype_of(x)));
+    return sc_a_where(t, condition, x, sc_f_scalar(t, number, sc_x_dtype_of(x)));
 }
 
 sc_x sc_o_lowest(sc_trace *t, sc_dtype dtype) {

@@ -19,8 +19,8 @@ static between clamped(sc_trace *t, sc_x at, int64_t size) {
     sc_x above = CALL(t, ge_Scalar, at, sc_x_int(t, -1));
     b.is_inside = sc_o_and(t, above, CALL(t, le_Scalar, at, sc_x_float(t, (double)size)));
     at = CALL(t, clamp, sc_o_where_else(t, b.is_inside, at, zero), zero, last);
-    sc_x low = CALL(t, floor, at), high = CALL(t, clamp, sc_o_plus(t, low, 1), X_NONE, last);
-    b.part = sc_o_sub(t, at, low);
+    sc_x low = CALL(t, floor, at), high = CALL(t, clamp, sc_a_plus(t, low, 1), X_NONE, last);
+    b.part = sc_a_sub(t, at, low);
     b.low = index_at(t, low);
     b.high = index_at(t, high);
     return b;
@@ -53,16 +53,16 @@ static sc_x sample_places(sc_trace *t, const regions *g, const sc_x *a, uint32_t
     const bool aligned = sc_x_truth(a[6]);
     const double given = sc_x_known(t, a[2], 1), bins = (double)g->bins[axis];
     const double scale = sc_x_dtype_of(a[0]) == SC_DTYPE_F64 ? given : (double)(float)given;
-    sc_x first = sc_o_times(t, sc_o_steps(t, a[1], 1, 2 - axis, 1, 1), scale);
-    sc_x last = sc_o_times(t, sc_o_steps(t, a[1], 1, 4 - axis, 1, 1), scale);
-    if (aligned) first = sc_o_plus(t, first, -0.5);
-    if (aligned) last = sc_o_plus(t, last, -0.5);
-    sc_x size = sc_o_sub(t, last, first);
+    sc_x first = sc_a_times(t, sc_o_steps(t, a[1], 1, 2 - axis, 1, 1), scale);
+    sc_x last = sc_a_times(t, sc_o_steps(t, a[1], 1, 4 - axis, 1, 1), scale);
+    if (aligned) first = sc_a_plus(t, first, -0.5);
+    if (aligned) last = sc_a_plus(t, last, -0.5);
+    sc_x size = sc_a_sub(t, last, first);
     if (!aligned) size = CALL(t, clamp, size, sc_x_float(t, 1));
-    size = sc_o_double(t, sc_o_times(t, size, 1 / bins));
+    size = sc_o_double(t, sc_a_times(t, size, 1 / bins));
     sc_x place = sc_o_places(t, sc_dim_int(g->bins[axis] * g->samples), 1, 2);
-    place = sc_o_times(t, sc_o_plus(t, sc_o_double(t, place), 0.5), 1 / (double)g->samples);
-    return sc_f_to(t, sc_o_add(t, sc_o_double(t, first), sc_o_mul(t, size, place)),
+    place = sc_a_times(t, sc_a_plus(t, sc_o_double(t, place), 0.5), 1 / (double)g->samples);
+    return sc_f_to(t, sc_a_add(t, sc_o_double(t, first), sc_a_mul(t, size, place)),
                    sc_x_dtype_of(a[0]));
 }
 
@@ -71,8 +71,8 @@ static sc_x corner(sc_trace *t, const regions *g, sc_x y, sc_x x) {
 }
 
 static sc_x mixed(sc_trace *t, sc_x x, sc_x y, sc_x part) {
-    sc_x more = sc_o_mul(t, sc_o_sub(t, y, x), part);
-    return sc_o_add(t, x, more);
+    sc_x more = sc_a_mul(t, sc_a_sub(t, y, x), part);
+    return sc_a_add(t, x, more);
 }
 
 static sc_x squeezed(sc_trace *t, sc_x x) { return sc_f_squeeze(t, x, 3); }
@@ -133,12 +133,12 @@ static sc_x grid(sc_trace *t, const deform *g, const sc_x *a, uint32_t axis) {
     const double apart = (double)sc_x_number(a[9 + axis], 1);
     sc_x tap = sc_o_double(t, sc_o_places(t, wide_taps[axis], axis, 2));
     sc_x place = sc_o_double(t, sc_o_places(t, wide_places[axis], axis, 2));
-    tap = sc_o_plus(t, sc_o_times(t, tap, apart), -(double)sc_x_number(a[7 + axis], 0));
-    place = sc_o_times(t, place, (double)step.value);
+    tap = sc_a_plus(t, sc_a_times(t, tap, apart), -(double)sc_x_number(a[7 + axis], 0));
+    place = sc_a_times(t, place, (double)step.value);
     tap = sc_f_contiguous(t, sc_f_expand(t, tap, wide_taps, 2));
     place = sc_f_contiguous(t, sc_f_expand(t, place, wide_places, 2));
     tap = reshaped(t, tap, one, one, g->taps, one);
-    return sc_o_add(t, tap, reshaped(t, place, one, one, one, g->places));
+    return sc_a_add(t, tap, reshaped(t, place, one, one, one, g->places));
 }
 
 // [images, groups, taps, places]
@@ -146,7 +146,7 @@ static sc_x place_of(sc_trace *t, const deform *g, const sc_x *a, uint32_t axis)
     const sc_dim sizes[5] = {g->images, g->groups, g->taps, sc_dim_int(2), g->places};
     sc_x offset = sc_f_select(t, sc_f_view(t, a[2], sizes, 5), 3, axis);
     sc_x place = sc_f_to(t, grid(t, g, a, axis), sc_x_dtype_of(a[0]));
-    return sc_o_add(t, offset, place);
+    return sc_a_add(t, offset, place);
 }
 
 // The place of a pixel along an axis, and whether there is one.
@@ -165,9 +165,9 @@ static void pixels_at(sc_trace *t, sc_x at, int64_t size, pixel *out) {
     sc_x above = CALL(t, gt_Scalar, at, sc_x_int(t, -1));
     sc_x inside = sc_o_and(t, above, CALL(t, lt_Scalar, at, sc_x_float(t, (double)size)));
     at = sc_o_where_else(t, inside, at, sc_x_float(t, -2));
-    sc_x low = CALL(t, floor, at), part = sc_o_sub(t, at, low);
-    out[0] = pixel_at(t, low, sc_o_from(t, 1, part), size);
-    out[1] = pixel_at(t, sc_o_plus(t, low, 1), part, size);
+    sc_x low = CALL(t, floor, at), part = sc_a_sub(t, at, low);
+    out[0] = pixel_at(t, low, sc_a_from(t, 1, part), size);
+    out[1] = pixel_at(t, sc_a_plus(t, low, 1), part, size);
 }
 
 // [images, groups, channels of a group, taps * places]
@@ -178,10 +178,10 @@ static sc_x weighted(sc_trace *t, const deform *g, const pixel *y, const pixel *
     sc_x at = CALL(t, add_Tensor, row, index_at(t, x->at));
     at = sc_f_expand(t, reshaped(t, at, g->images, g->groups, one, all), sizes, 4);
     sc_x found = CALL(t, gather, g->pixels, sc_x_int(t, 3), at);
-    sc_x weight = sc_o_mul(t, y->weight, x->weight);
+    sc_x weight = sc_a_mul(t, y->weight, x->weight);
     weight = reshaped(t, weight, g->images, g->groups, one, all);
     sc_x is_wanted = CALL(t, ne_Scalar, weight, sc_x_int(t, 0));
-    return sc_o_where_else(t, is_wanted, sc_o_mul(t, found, weight), sc_x_int(t, 0));
+    return sc_o_where_else(t, is_wanted, sc_a_mul(t, found, weight), sc_x_int(t, 0));
 }
 
 static sc_x column(sc_trace *t, const deform *g, const sc_x *a) {
@@ -190,9 +190,9 @@ static sc_x column(sc_trace *t, const deform *g, const sc_x *a) {
     pixels_at(t, place_of(t, g, a, 0), g->size[0], y);
     pixels_at(t, place_of(t, g, a, 1), g->size[1], x);
     sc_x sum = weighted(t, g, &y[0], &x[0]);
-    for (uint32_t i = 1; i < 4; i++) sum = sc_o_add(t, sum, weighted(t, g, &y[i / 2], &x[i % 2]));
+    for (uint32_t i = 1; i < 4; i++) sum = sc_a_add(t, sum, weighted(t, g, &y[i / 2], &x[i % 2]));
     if (!sc_x_truth(a[13])) return sum;
-    return sc_o_mul(t, sum, reshaped(t, a[3], g->images, g->groups, one, all));
+    return sc_a_mul(t, sum, reshaped(t, a[3], g->images, g->groups, one, all));
 }
 
 static bool read_deform(sc_trace *t, const sc_x *a, deform *g) {
