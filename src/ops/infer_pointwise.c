@@ -107,6 +107,10 @@ sc_status sc_infer_where(sc_infer *in) {
     if (in->args[0].kind != SC_IARG_TENSOR)
         return sc_rule_fail(in, SC_ERR_ARGUMENT, "the condition of %s must be a tensor",
                             in->op->name);
+    const sc_dtype truth = (sc_dtype)in->args[0].tensor->dtype;
+    if (truth != SC_DTYPE_BOOL && truth != SC_DTYPE_U8)
+        return sc_rule_fail(in, SC_ERR_DTYPE, "the condition of %s is %s, not bool or uint8",
+                            in->op->name, sc_dtype_name(truth));
     add_operand(&ops, &in->args[0]);
     operands values = gather(in, 1);
     sc_dtype dtype;

@@ -82,6 +82,21 @@ static bool is_told_by_data(const sc_node *node, const sc_spec *spec) {
     return false;
 }
 
+// Of no samples: of the right sizes, and empty.
+static sc_x nothing(const sc_level *v) {
+    sc_trace *t = v->t;
+    const uint32_t outs = v->node->out_count;
+    sc_x *results = sc_new_array(t->arena, sc_x, outs + 1);
+    for (uint32_t i = 0; i < outs; i++) {
+        sc_dim sizes[SC_RANK_MAX + 1];
+        const sc_spec *spec = &v->node->outs[i]->spec;
+        sizes[0] = v->size;
+        for (uint32_t d = 0; d < spec->rank; d++) sizes[d + 1] = spec->sizes[d];
+        results[i] = sc_f_zeros(t, sc_x_dims(t, sizes, spec->rank + 1), (sc_dtype)spec->dtype);
+    }
+    return sc_x_list_of(t, results, outs);
+}
+
 static bool has_samples(const sc_level *v) {
     const sc_op_traits never = SC_RANDOM | SC_DATA_DEPENDENT | SC_HIGHER_ORDER | SC_FOREIGN |
                                SC_MUTATES | SC_SYMBOLIC | SC_ASSERTION | SC_FUNCTORCH;
@@ -90,11 +105,12 @@ static bool has_samples(const sc_level *v) {
             is_told_by_data(v->node, &v->node->outs[i]->spec))
             return false;
     return !sc_op_has(v->node->op, never) && !v->node->is_kept && !v->size.expr &&
-           v->size.value > 0 && v->size.value <= SAMPLES_MAX;
+           v->size.value <= SAMPLES_MAX;
 }
 
 sc_x sc_vmap_call(const sc_level *v, const sc_lifted *a) {
     const sc_vmap_rule rule = rule_of(v->node->op);
+    if (sc_dim_is(v->size, 0) && has_samples(v)) return nothing(v);
     sc_x x = rule && !v->node->is_kept ? rule(v, a) : NULL;
     if (x || v->t->status != SC_OK) return x ? x : X_NONE;
     return has_samples(v) ? one_by_one(v, a) : refuse(v);

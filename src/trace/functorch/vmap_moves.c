@@ -12,6 +12,12 @@ static sc_x outranked(const sc_level *v, const sc_lifted *a, sc_x x, sc_dtype dt
     return a->batched && sc_v_rank(a) == 0 && yields ? sc_f_to(v->t, x, dtype) : x;
 }
 
+// What only says where takes no part in that.
+static bool is_condition(const sc_level *v, uint32_t index) {
+    const sc_str name = v->node->op->schema->params[index].name;
+    return sc_str_is(name, "condition") || sc_str_is(name, "mask");
+}
+
 sc_x sc_vmap_pointwise(const sc_level *v, const sc_lifted *a) {
     sc_x *args = sc_v_args(v, a);
     uint32_t rank = 0;
@@ -19,12 +25,14 @@ sc_x sc_vmap_pointwise(const sc_level *v, const sc_lifted *a) {
     for (uint32_t i = 0; i < v->node->arg_count; i++) {
         const uint32_t own = sc_x_is_tensor(a[i].x) ? sc_v_rank(&a[i]) : 0;
         if (own > rank) rank = own;
-        if (own == 0) continue;
+        if (own == 0 || is_condition(v, i)) continue;
         const sc_dtype next = sc_x_dtype_of(a[i].x);
         dtype = dtype == SC_DTYPE_NONE ? next : sc_dtype_promote(dtype, next);
     }
-    for (uint32_t i = 0; i < v->node->arg_count; i++)
-        args[i] = outranked(v, &a[i], sc_v_ranked(v, &a[i], rank), dtype);
+    for (uint32_t i = 0; i < v->node->arg_count; i++) {
+        const sc_dtype wanted = is_condition(v, i) ? SC_DTYPE_NONE : dtype;
+        args[i] = outranked(v, &a[i], sc_v_ranked(v, &a[i], rank), wanted);
+    }
     return sc_v_call(v, args);
 }
 
@@ -98,6 +106,12 @@ sc_x sc_vmap_reduce(const sc_level *v, const sc_lifted *a) {
     return along(v, a, args);
 }
 
+// (self, dim, keepdim): of no dims are the elements themselves.
+sc_x sc_vmap_dims(const sc_level *v, const sc_lifted *a) {
+    if (a[1].x->kind == SC_X_LIST && a[1].x->count == 0) return sc_v_call(v, sc_v_args(v, a));
+    return sc_vmap_reduce(v, a);
+}
+
 // A sample as one line.
 static sc_x flat(const sc_level *v, const sc_lifted *a) {
     sc_dim count = sc_dim_int(1);
@@ -131,10 +145,9 @@ sc_x sc_vmap_arg(const sc_level *v, const sc_lifted *a) {
 
 // --- Sizes --------------------------------------------------------------------------------------
 
-// A size that is left open stays so, unless no elements tell it.
+// A size that is left open stays so.
 sc_x sc_vmap_view(const sc_level *v, const sc_lifted *a) {
     const uint32_t count = a[1].x->kind == SC_X_LIST ? a[1].x->count : 0;
-    if (sc_dim_is(v->size, 0)) return sc_v_reshape(v, a[0].x, &v->node->outs[0]->spec);
     sc_x *sizes = sc_new_array(v->t->arena, sc_x, count + 1);
     sizes[0] = sc_x_dim(v->t, v->size);
     for (uint32_t i = 0; i < count; i++) sizes[i + 1] = a[1].x->items[i];
