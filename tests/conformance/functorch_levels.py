@@ -236,6 +236,9 @@ def operators():
     yield each("transposed", up, *upward, dims=(0, None))
     yield each("one by one", lambda a, b: torch.cdist(a, b) + a.histc(4, -1, 1).sum(), x, y)
     yield each("distance", F.pairwise_distance, x, y)
+    condition = lambda c, a, b: torch.where(c, a, b)  # noqa: E731
+    yield each("condition", condition, floats(4) > 0, floats(4, 3), floats(4, 3))
+    yield each("mask", lambda a, m: a.masked_fill(m, -1.0), floats(4, 3), floats(4) > 0)
     yield each("masks", lambda a, m: a.masked_fill(m, -1.0), x, y > 0)
 
 
@@ -284,6 +287,8 @@ def tangents():
     yield of("sort", lambda a: (a.sort(1)[0], a.topk(2, 0)[0]), x, y)
     scale, weight = torch.arange(4.0), floats(2, 3, 3, 3)
     yield of("norm", lambda a: F.layer_norm(a, (4,), scale, scale), x, y)
+    twice = lambda a, b: jvp(lambda c: F.layer_norm(c, (4,)), (a,), (b,))[1]  # noqa: E731
+    yield of("norm twice", twice, x, y, y, x)
     yield of("conv", lambda a: F.conv2d(a, weight), *[floats(1, 3, 5, 5)] * 2)
     yield of("cut", lambda a: (a.sin() * a.detach(), (a * 2).round() + a), x, y)
     yield of("attention", lambda a: (a @ a.mT / 2).softmax(-1) @ a, *[floats(1, 2, 5, 4)] * 2)

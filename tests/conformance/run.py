@@ -431,9 +431,10 @@ def cases():
     for case in spectra.cases():
         yield f"spectra: {case[0]}", judge_expanded, (case,)
     import complex_numbers
+    import functorch_edges
     import functorch_levels
 
-    for case in functorch_levels.cases():
+    for case in (*functorch_levels.cases(), *functorch_edges.cases()):
         yield f"functorch: {case[0]}", judge_expanded, (case,)
     for case in complex_numbers.cases():
         yield f"complex: {case[0]}", judge_complex, (case,)

@@ -248,11 +248,6 @@ static void write_vmap(writer *w, sc_node *node) {
 
 // --- Tangents ------------------------------------------------------------------------------------
 
-static sc_x tangent_or_zeros(sc_trace *t, const sc_lifted *a) {
-    if (a->tangent) return sc_f_contiguous(t, a->tangent);
-    return sc_f_zeros(t, sc_x_sizes(t, a->x, 0, sc_x_rank(a->x)), sc_x_dtype_of(a->x));
-}
-
 // (tensor, tangent)
 static void make_dual(writer *w, sc_node *node, const sc_lifted *a) {
     const sc_spec *x = sc_x_spec(a[0].x), *d = sc_x_spec(a[1].x);
@@ -296,7 +291,7 @@ static void write_jvp(writer *w, sc_node *node) {
         make_dual(w, node, a);
     } else if (unpacks) {
         become(w, node, 0, a[0].x);
-        become(w, node, 1, tangent_or_zeros(t, &a[0]));
+        become(w, node, 1, a[0].tangent ? sc_f_contiguous(t, a[0].tangent) : sc_jvp_zeros(t, a[0].x));
         finish(w, node);
     } else if (id == SC_OP_functorch_unwrap_for_grad) {
         if (!is_level(w, a[1].x)) return;

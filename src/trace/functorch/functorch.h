@@ -96,6 +96,7 @@ sc_x sc_vmap_pointwise(const sc_level *v, const sc_lifted *a);
 // The tangents of the node's results, which are there already: one, or a list of them, NULL where
 // there is none.
 sc_x sc_jvp_call(const sc_level *v, const sc_lifted *a);
+sc_x sc_jvp_zeros(sc_trace *t, sc_x x);  // of its sizes and dtype (jvp_rules.c)
 
 #define TEXT(op, param, text)
 #define RULE(rule, op, param) sc_x sc_jvp_##rule(const sc_level *v, const sc_lifted *a, sc_x d);

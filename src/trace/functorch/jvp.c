@@ -69,21 +69,54 @@ static bool has_tangent(const sc_lifted *a) {
     return false;
 }
 
+static sc_x refused(const sc_level *v, const char *what) {
+    return sc_trace_fail(v->t, SC_ERR_UNSUPPORTED_OP, SC_FUNCTORCH_HINT,
+                         "torch.func.jvp of %s%s is not supported", v->node->op->name, what);
+}
+
+static bool is_complex(const sc_lifted *a) {
+    for (uint32_t i = 0; a->items && i < a->x->count; i++)
+        if (is_complex(&a->items[i])) return true;
+    return a->tangent && !sc_dtype_is_float(sc_x_dtype_of(a->tangent));
+}
+
+// A result after the first that should have a tangent: of lists all have one, of other calls none.
+static bool needs_more(const sc_node *node) {
+    const sc_schema *schema = node->op->schema;
+    for (uint32_t i = 1; i < node->out_count && schema->return_count > 1; i++) {
+        const sc_value *out = node->outs[i];
+        if (out->type == SC_VALUE_TENSOR && out->use_count &&
+            !sc_dtype_is_integral((sc_dtype)out->spec.dtype, true))
+            return true;
+    }
+    return false;
+}
+
+// What one parameter's tangent adds; NULL: nothing.
+static sc_x added(const sc_level *v, const sc_lifted *a, uint32_t index) {
+    const sc_node *node = v->node;
+    const jvp_row *row = row_of(node->op, node->op->schema->params[index].name);
+    if (!row || node->is_kept) return refused(v, "");
+    if (is_complex(&a[index])) return refused(v, " of complex numbers");
+    if (row->text && !*row->text) return NULL;
+    sc_x d = a[index].tangent;
+    sc_x x = row->rule ? row->rule(v, a, d) : by_text(v, a, row->text, d);
+    return fitting(v, x, &node->outs[0]->spec);
+}
+
 sc_x sc_jvp_call(const sc_level *v, const sc_lifted *a) {
     const sc_node *node = v->node;
-    const sc_spec *out = &node->outs[0]->spec;
+    const sc_dtype dtype = (sc_dtype)node->outs[0]->spec.dtype;
     sc_x sum = NULL;
-    if (!sc_dtype_is_float((sc_dtype)out->dtype)) return NULL;
+    bool changes = false;
+    for (uint32_t i = 0; i < node->arg_count; i++) changes = changes || has_tangent(&a[i]);
+    if (!changes) return NULL;
+    if (needs_more(node)) return refused(v, ", of more than its first result,");
+    if (sc_dtype_is_integral(dtype, true)) return NULL;
+    if (!sc_dtype_is_float(dtype)) return refused(v, " with complex results");
     for (uint32_t i = 0; i < node->arg_count; i++) {
-        if (!has_tangent(&a[i])) continue;
-        const jvp_row *row = row_of(node->op, node->op->schema->params[i].name);
-        if (!row || node->is_kept)
-            return sc_trace_fail(v->t, SC_ERR_UNSUPPORTED_OP, SC_FUNCTORCH_HINT,
-                                 "torch.func.jvp of %s is not supported", node->op->name);
-        if (row->text && !*row->text) continue;
-        sc_x x = row->rule ? row->rule(v, a, a[i].tangent) : by_text(v, a, row->text, a[i].tangent);
-        x = fitting(v, x, out);
-        sum = sum ? CALL(v->t, add_Tensor, sum, x) : x;
+        sc_x x = has_tangent(&a[i]) ? added(v, a, i) : NULL;
+        if (x) sum = sum ? CALL(v->t, add_Tensor, sum, x) : x;
     }
     return sum;
 }

@@ -7,7 +7,7 @@ static sc_x times(sc_trace *t, sc_x x, double factor) {
     return CALL(t, mul_Scalar, x, sc_x_float(t, factor));
 }
 
-static sc_x zeros_like(sc_trace *t, sc_x x) {
+sc_x sc_jvp_zeros(sc_trace *t, sc_x x) {
     return sc_f_zeros(t, sc_x_sizes(t, x, 0, sc_x_rank(x)), sc_x_dtype_of(x));
 }
 
@@ -17,7 +17,7 @@ sc_x sc_jvp_cat(const sc_level *v, const sc_lifted *a, sc_x d) {
     (void)d;
     for (uint32_t i = 0; i < a[0].x->count; i++) {
         const sc_lifted *item = &a[0].items[i];
-        items[i] = item->tangent ? item->tangent : zeros_like(v->t, item->x);
+        items[i] = item->tangent ? item->tangent : sc_jvp_zeros(v->t, item->x);
     }
     return CALL(v->t, cat, sc_x_list_of(v->t, items, a[0].x->count), a[1].x);
 }
@@ -32,6 +32,17 @@ sc_x sc_jvp_bias(const sc_level *v, const sc_lifted *a, sc_x d) {
     return sc_f_reshape(v->t, d, sizes, rank);
 }
 
+// (self, src, dim, start, end, step)
+static sc_x scattered(const sc_level *v, const sc_lifted *a, sc_x self, sc_x src) {
+    return CALL(v->t, slice_scatter, self, src, a[2].x, a[3].x, a[4].x, a[5].x);
+}
+sc_x sc_jvp_under(const sc_level *v, const sc_lifted *a, sc_x d) {
+    return scattered(v, a, d, sc_jvp_zeros(v->t, a[1].x));
+}
+sc_x sc_jvp_over(const sc_level *v, const sc_lifted *a, sc_x d) {
+    return scattered(v, a, sc_jvp_zeros(v->t, a[0].x), d);
+}
+
 // (self, exponent)
 sc_x sc_jvp_power(const sc_level *v, const sc_lifted *a, sc_x d) {
     sc_trace *t = v->t;
@@ -39,9 +50,31 @@ sc_x sc_jvp_power(const sc_level *v, const sc_lifted *a, sc_x d) {
     if (!sc_x_is_number(a[1].x))
         return sc_trace_fail(t, SC_ERR_UNSUPPORTED, SC_FUNCTORCH_HINT,
                              "the tangent of a power that only the program knows is not supported");
-    if (exponent == 0) return zeros_like(t, d);
+    if (exponent == 0) return sc_jvp_zeros(t, d);
     sc_x less = CALL(t, pow_Tensor_Scalar, a[0].x, sc_x_float(t, exponent - 1));
     return CALL(t, mul_Tensor, d, times(t, less, exponent));
+}
+
+// out * log(self), in the dtype of the result.
+static sc_x power_slope(const sc_level *v, sc_x self) {
+    sc_trace *t = v->t;
+    sc_x out = sc_trace_plain(t, v->node->outs[0]);
+    if (sc_x_is_number(self)) return times(t, out, log(sc_x_real(self, NAN)));
+    self = self->kind == SC_X_TENSOR ? sc_f_to(t, self, sc_x_dtype_of(out))
+                                     : sc_f_scalar(t, self, sc_x_dtype_of(out));
+    return CALL(t, mul_Tensor, out, CALL(t, log, self));
+}
+
+// (self, exponent), of which self may be a number: powers of zero stay where they are, but for
+// negative ones.
+sc_x sc_jvp_exponent(const sc_level *v, const sc_lifted *a, sc_x d) {
+    sc_trace *t = v->t;
+    sc_x zero = sc_x_int(t, 0), slope = power_slope(v, a[0].x);
+    sc_x stays = CALL(t, ge_Scalar, a[1].x, zero);
+    if (sc_x_is_number(a[0].x) && sc_x_real(a[0].x, NAN) != 0) return CALL(t, mul_Tensor, d, slope);
+    if (a[0].x->kind == SC_X_TENSOR)
+        stays = CALL(t, logical_and, CALL(t, eq_Scalar, a[0].x, zero), stays);
+    return CALL(t, mul_Tensor, d, CALL(t, where_ScalarSelf, stays, zero, slope));
 }
 
 // (self, min, max), of which each may be missing
@@ -106,15 +139,18 @@ sc_x sc_jvp_variance(const sc_level *v, const sc_lifted *a, sc_x d) {
 }
 
 // (input, normalized_shape, weight, bias, eps): the normalized tensor's tangent has neither a mean
-// nor a part along the normalized tensor.
+// nor a part along the normalized tensor. Mean and spread are computed again: the call's own have
+// no tangents, which another level may want.
 sc_x sc_jvp_norm(const sc_level *v, const sc_lifted *a, sc_x d) {
     sc_trace *t = v->t;
     int64_t last[SC_RANK_MAX];
     const uint32_t count = a[1].x->kind == SC_X_LIST ? a[1].x->count : 0;
     for (uint32_t i = 0; i < count && i < SC_RANK_MAX; i++) last[i] = -1 - (int64_t)i;
     sc_x dims = sc_x_ints(t, last, count);
-    sc_x parts = CALL(t, native_layer_norm, a[0].x, a[1].x, X_NONE, X_NONE, a[4].x);
-    sc_x normal = sc_x_at(t, parts, 0), spread = sc_x_at(t, parts, 2);
+    sc_x normal =
+        sc_x_at(t, CALL(t, native_layer_norm, a[0].x, a[1].x, X_NONE, X_NONE, a[4].x), 0);
+    sc_x variance = CALL(t, var_correction, a[0].x, dims, sc_x_int(t, 0), X_TRUE);
+    sc_x spread = CALL(t, rsqrt, CALL(t, add_Scalar, variance, a[4].x));
     sc_x along = CALL(t, mean_dim, CALL(t, mul_Tensor, d, normal), dims, X_TRUE);
     sc_x centred = CALL(t, sub_Tensor, d, CALL(t, mean_dim, d, dims, X_TRUE));
     sc_x across = CALL(t, sub_Tensor, centred, CALL(t, mul_Tensor, normal, along));
