@@ -291,7 +291,8 @@ static void write_jvp(writer *w, sc_node *node) {
         make_dual(w, node, a);
     } else if (unpacks) {
         become(w, node, 0, a[0].x);
-        become(w, node, 1, a[0].tangent ? sc_f_contiguous(t, a[0].tangent) : sc_jvp_zeros(t, a[0].x));
+        become(w, node, 1,
+               a[0].tangent ? sc_f_contiguous(t, a[0].tangent) : sc_jvp_zeros(t, a[0].x));
         finish(w, node);
     } else if (id == SC_OP_functorch_unwrap_for_grad) {
         if (!is_level(w, a[1].x)) return;

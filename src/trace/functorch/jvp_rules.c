@@ -147,8 +147,7 @@ sc_x sc_jvp_norm(const sc_level *v, const sc_lifted *a, sc_x d) {
     const uint32_t count = a[1].x->kind == SC_X_LIST ? a[1].x->count : 0;
     for (uint32_t i = 0; i < count && i < SC_RANK_MAX; i++) last[i] = -1 - (int64_t)i;
     sc_x dims = sc_x_ints(t, last, count);
-    sc_x normal =
-        sc_x_at(t, CALL(t, native_layer_norm, a[0].x, a[1].x, X_NONE, X_NONE, a[4].x), 0);
+    sc_x normal = sc_x_at(t, CALL(t, native_layer_norm, a[0].x, a[1].x, X_NONE, X_NONE, a[4].x), 0);
     sc_x variance = CALL(t, var_correction, a[0].x, dims, sc_x_int(t, 0), X_TRUE);
     sc_x spread = CALL(t, rsqrt, CALL(t, add_Scalar, variance, a[4].x));
     sc_x along = CALL(t, mean_dim, CALL(t, mul_Tensor, d, normal), dims, X_TRUE);
