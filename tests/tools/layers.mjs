@@ -217,8 +217,10 @@ const rationed = [
       "src/trace/complex/views.c": 2, // views that show other numbers
       "src/trace/decompose.c": 2,
       "src/trace/official/fft.c": 4, // what complex numbers are made by, and who takes them apart
-      "src/trace/functorch/book.c": 13, // the calls that keep book, which are its subject
-      "src/trace/functorch/functorch.c": 16, // the same
+      "src/trace/functorch/book.c": 11, // the calls that keep book, which are its subject
+      "src/trace/functorch/functorch.c": 2, // the same
+      "src/trace/functorch/levels_jvp.c": 5, // the same
+      "src/trace/functorch/levels_vmap.c": 5, // the same
       "src/trace/record.c": 5,
     },
   },

@@ -3,12 +3,14 @@
 // gets a batch is one, so whoever writes to a tensor that another one shows is refused.
 #include "trace/functorch/functorch.h"
 
-static bool opens_level(const sc_op *op) {
-    return op->id == SC_OP_functorch_vmap_open || op->id == SC_OP_functorch_jvp_open;
+sc_level_kind sc_level_opens(const sc_op *op) {
+    if (op->id == SC_OP_functorch_vmap_open) return SC_LEVEL_VMAP;
+    return op->id == SC_OP_functorch_jvp_open ? SC_LEVEL_JVP : SC_LEVEL_NONE;
 }
 
-static bool closes_level(const sc_op *op) {
-    return op->id == SC_OP_functorch_vmap_close || op->id == SC_OP_functorch_jvp_close;
+sc_level_kind sc_level_closes(const sc_op *op) {
+    if (op->id == SC_OP_functorch_vmap_close) return SC_LEVEL_VMAP;
+    return op->id == SC_OP_functorch_jvp_close ? SC_LEVEL_JVP : SC_LEVEL_NONE;
 }
 
 bool sc_functorch_is_book(const sc_book *book, const sc_op *op) {
@@ -17,10 +19,10 @@ bool sc_functorch_is_book(const sc_book *book, const sc_op *op) {
 }
 
 static void follow(sc_book *book, const sc_trace *t, const sc_op *op) {
-    if (opens_level(op) && book->open++ == 0) book->begun = t->recorded;
-    if (closes_level(op) && book->open > 0) book->open--;
-    if (op->id == SC_OP_functorch_jvp_open) book->jvps++;
-    if (op->id == SC_OP_functorch_jvp_close && book->jvps > 0) book->jvps--;
+    if (sc_level_opens(op) != SC_LEVEL_NONE && book->open++ == 0) book->begun = t->recorded;
+    if (sc_level_closes(op) != SC_LEVEL_NONE && book->open > 0) book->open--;
+    if (sc_level_opens(op) == SC_LEVEL_JVP) book->jvps++;
+    if (sc_level_closes(op) == SC_LEVEL_JVP && book->jvps > 0) book->jvps--;
 }
 
 // Was it made at a level, so that nobody outside sees it?

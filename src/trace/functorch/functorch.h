@@ -6,7 +6,7 @@
 // the tangent is computed beside it (jvp.def). What has neither stays as it is.
 //
 // The files stand on each other in this order: book.c; batch.c, vmap_*.c and jvp_rules.c (rules),
-// vmap.c and jvp.c (tables), functorch.c (levels and whole methods).
+// vmap.c and jvp.c (tables), levels_*.c (levels), functorch.c (whole methods).
 #ifndef SC_FUNCTORCH_H
 #define SC_FUNCTORCH_H
 
@@ -37,6 +37,10 @@ typedef struct sc_book {
     sc_imap shows;  // sc_alias -> how often it is shown
 } sc_book;
 
+typedef enum sc_level_kind { SC_LEVEL_VMAP, SC_LEVEL_JVP, SC_LEVEL_NONE } sc_level_kind;
+// Which level a call opens, or closes.
+sc_level_kind sc_level_opens(const sc_op *op);
+sc_level_kind sc_level_closes(const sc_op *op);
 // Is a call of it for sc_functorch_book, which records it?
 bool sc_functorch_is_book(const sc_book *book, const sc_op *op);
 sc_x sc_functorch_book(sc_book *book, sc_trace *t, const sc_op *op, const sc_x *args,
