@@ -110,9 +110,17 @@ static const char *print_tensors(sc_arena *arena, const sc_kernel_call *c) {
     return sc_sb_terminate(&sb);
 }
 
-static bool is_complex(const sc_evalue *value) {
+static bool is_complex_tensor(const sc_evalue *value) {
     return value->tag == SC_EVALUE_TENSOR &&
            sc_dtype_category((sc_dtype)value->tensor->dtype) == SC_CATEGORY_COMPLEX;
+}
+
+static bool is_complex(const sc_evalue *value) {
+    const bool is_list =
+        value->tag == SC_EVALUE_TENSOR_LIST || value->tag == SC_EVALUE_OPTIONAL_TENSOR_LIST;
+    for (uint32_t k = 0; is_list && k < value->count; k++)
+        if (value->tensors[k] && is_complex_tensor(value->tensors[k])) return true;
+    return is_complex_tensor(value);
 }
 
 static const char *hint_dtypes(const sc_kernel_call *c) {

@@ -129,8 +129,9 @@ sc_status sc_infer_linalg_qr(sc_infer *in) {
     return SC_OK;
 }
 
+// Eigenvalues and singular values, which are real also of complex matrices.
 static void set_values(sc_infer *in, sc_iout *out, const sc_spec *self, sc_dim count) {
-    sc_spec spec = batch_like(in, (sc_dtype)self->dtype, self, 1);
+    sc_spec spec = batch_like(in, sc_dtype_to_real((sc_dtype)self->dtype), self, 1);
     spec.sizes[spec.rank - 1] = count;
     sc_rule_contiguous(in, &spec);
     sc_rule_set(out, spec);

@@ -72,14 +72,33 @@ static bool computes(const sc_infer *in) {
     return false;
 }
 
-static const char *hint_for(sc_arena *arena, sc_dtype a, sc_dtype b, sc_dtype to) {
+static bool is_complex(const sc_spec *spec) {
+    return sc_dtype_category((sc_dtype)spec->dtype) == SC_CATEGORY_COMPLEX;
+}
+
+// Are there complex numbers anywhere in the call? None of them are for .to() to convert.
+static bool has_complex(const sc_infer *in) {
+    for (uint32_t i = 0; i < in->arg_count; i++) {
+        const sc_iarg *arg = &in->args[i];
+        const bool is_list = arg->kind == SC_IARG_LIST;
+        for (uint32_t k = 0; k < (is_list ? arg->count : 1); k++) {
+            const sc_iarg *item = is_list ? &arg->items[k] : arg;
+            if (item->kind == SC_IARG_TENSOR && is_complex(item->tensor)) return true;
+        }
+    }
+    for (uint32_t i = 0; i < in->out_count; i++)
+        if (in->outs[i].kind == SC_IOUT_TENSOR && is_complex(&in->outs[i].spec)) return true;
+    return false;
+}
+
+static const char *hint_for(const sc_infer *in, sc_dtype a, sc_dtype b, sc_dtype to) {
     sc_category x = sc_dtype_category(a), y = sc_dtype_category(b);
     if (x == SC_CATEGORY_FLOAT8 || y == SC_CATEGORY_FLOAT8)
         return "Use float16, bfloat16 or quantized integers: nothing computes with float8.";
-    if (x == SC_CATEGORY_COMPLEX || y == SC_CATEGORY_COMPLEX)
+    if (has_complex(in))
         return "Compute with real numbers: torch.view_as_real gives the parts of complex ones.";
     if (to == SC_DTYPE_NONE) return "Convert the operands with .to() before this operator.";
-    return sc_str_format(arena, "Convert it before this operator: x.to(torch.%s).",
+    return sc_str_format(in->arena, "Convert it before this operator: x.to(torch.%s).",
                          sc_dtype_name(to))
         .data;
 }
@@ -97,7 +116,7 @@ static bool lacks(taking *t, char letter, const sc_spec *spec, sc_str param) {
     if (t->first == SC_DTYPE_NONE) t->first = own;
     if (letter == 'm' && own != t->result && t->result != SC_DTYPE_NONE &&
         !sc_spec_is_empty(spec) && !converts(own, t->result)) {
-        t->hint = hint_for(arena, own, t->result, SC_DTYPE_NONE);
+        t->hint = hint_for(t->in, own, t->result, SC_DTYPE_NONE);
         t->what = sc_str_format(arena, "this runtime has no kernel that converts %s to %s",
                                 sc_dtype_name(own), sc_dtype_name(t->result))
                       .data;
@@ -108,7 +127,7 @@ static bool lacks(taking *t, char letter, const sc_spec *spec, sc_str param) {
     const char set = alike ? (char)(letter - 'A' + 'a') : letter;
     const bool fits = is_in(set, own);
     if (fits && !(must_equal && own != t->first)) return false;
-    t->hint = hint_for(arena, own, fits ? t->first : own, fits ? t->first : first_of(set, own));
+    t->hint = hint_for(t->in, own, fits ? t->first : own, fits ? t->first : first_of(set, own));
     t->what =
         sc_str_format(arena, "this runtime has no kernel that takes %s as '" SC_STR_FMT "'%s%s",
                       sc_dtype_name(own), SC_STR_ARG(param), fits ? " beside " : "",
@@ -143,7 +162,7 @@ bool sc_infer_lacks_kernel(const sc_infer *in, const char **what, const char **h
     const char *gives = strchr(in->op->takes, '>');
     bool lacking = lacks_operand(&t);
     if (!lacking && gives && t.result != SC_DTYPE_NONE && !is_in(gives[1], t.result)) {
-        t.hint = hint_for(in->arena, t.result, t.result, SC_DTYPE_NONE);
+        t.hint = hint_for(in, t.result, t.result, SC_DTYPE_NONE);
         t.what = sc_str_format(in->arena, "this runtime has no kernel that gives %s",
                                sc_dtype_name(t.result))
                      .data;

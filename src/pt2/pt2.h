@@ -125,6 +125,11 @@ sc_status sc_pt2_read_arg(sc_pt2_scope *scope, const sc_json *json, sc_arg *out)
 // before the node that is read.
 sc_status sc_pt2_read_complex(sc_pt2_scope *scope, const sc_json *json, sc_arg *out);
 bool sc_pt2_is_complex(const sc_arg *arg);
+// Does it fill a new tensor with a number? With a complex one it is two calls: zeros of its own,
+// and aten::fill.Tensor, to which `op`, `args` and their count are changed.
+bool sc_pt2_fills(const sc_op *op);
+sc_status sc_pt2_fill_complex(sc_pt2_scope *scope, const sc_op **op, const sc_meta *meta,
+                              sc_arg *args, uint32_t *count);
 bool sc_pt2_may_be_complex(const sc_op *op, uint32_t index);
 sc_status sc_pt2_place_complex(sc_pt2_scope *scope, const sc_op *op, const sc_meta *meta,
                                sc_arg *args, uint32_t count);

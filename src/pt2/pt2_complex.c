@@ -66,6 +66,18 @@ static sc_status scalar(sc_pt2_scope *scope, double number, sc_dtype dtype, cons
     return SC_OK;
 }
 
+static sc_status as_tensor(sc_pt2_scope *scope, const sc_arg *number, sc_dtype dtype,
+                           const sc_meta *meta, sc_value **out) {
+    const sc_dtype part = sc_dtype_to_real(dtype);
+    sc_arg parts[2];
+    sc_node *node;
+    SC_TRY(scalar(scope, number->items[0].f, part, meta, &parts[0]));
+    SC_TRY(scalar(scope, number->items[1].f, part, meta, &parts[1]));
+    SC_TRY(sc_build(scope->graph, NULL, sc_op_get(SC_OP_complex), parts, 2, meta, &node));
+    *out = node->outs[0];
+    return SC_OK;
+}
+
 // The number as it is, or the tensor that it multiplies, and 1 in its place.
 static sc_status put(sc_pt2_scope *scope, const sc_op *op, const sc_meta *meta, sc_arg *args,
                      uint32_t index, sc_value *number) {
@@ -88,13 +100,53 @@ sc_status sc_pt2_place_complex(sc_pt2_scope *scope, const sc_op *op, const sc_me
             return sc_fail(scope->imp->ctx, SC_ERR_UNSUPPORTED,
                            "Make it of two real tensors with torch.complex().",
                            "a complex number beside no tensor is not supported");
-        const sc_dtype part = sc_dtype_to_real(sc_dtype_to_complex(common));
-        sc_arg parts[2];
-        sc_node *node;
-        SC_TRY(scalar(scope, args[i].items[0].f, part, meta, &parts[0]));
-        SC_TRY(scalar(scope, args[i].items[1].f, part, meta, &parts[1]));
-        SC_TRY(sc_build(scope->graph, NULL, sc_op_get(SC_OP_complex), parts, 2, meta, &node));
-        SC_TRY(put(scope, op, meta, args, i, node->outs[0]));
+        sc_value *number;
+        SC_TRY(as_tensor(scope, &args[i], sc_dtype_to_complex(common), meta, &number));
+        SC_TRY(put(scope, op, meta, args, i, number));
     }
+    return SC_OK;
+}
+
+// --- Filling -------------------------------------------------------------------------------------
+
+// Where full and full_like have them; new_full has each one later.
+enum { FILL_VALUE = 1, FILL_DTYPE = 2 };
+
+static sc_dtype dtype_of(const sc_arg *arg) {
+    const bool is_tensor = arg->kind == SC_ARG_VALUE && arg->value->type == SC_VALUE_TENSOR;
+    return is_tensor ? (sc_dtype)arg->value->spec.dtype : SC_DTYPE_NONE;
+}
+
+static int fill_index(const sc_op *op) {
+    return op->id == SC_OP_full || op->id == SC_OP_full_like ? FILL_VALUE
+           : op->id == SC_OP_new_full                        ? FILL_VALUE + 1
+                                                             : -1;
+}
+
+bool sc_pt2_fills(const sc_op *op) { return fill_index(op) >= 0; }
+
+sc_status sc_pt2_fill_complex(sc_pt2_scope *scope, const sc_op **op, const sc_meta *meta,
+                              sc_arg *args, uint32_t *count) {
+    const bool is_new = (*op)->id == SC_OP_new_full;
+    const sc_op *full = is_new ? sc_op_get(SC_OP_full) : *op;
+    sc_arg zeros[8];
+    sc_node *node;
+    sc_value *number;
+    if (!sc_pt2_is_complex(&args[fill_index(*op)]) || *count > SC_COUNT_OF(zeros))
+        return sc_fail(scope->imp->ctx, SC_ERR_FORMAT, NULL, "malformed complex number");
+    memcpy(zeros, args + is_new, (*count - is_new) * sizeof *zeros);
+    zeros[FILL_VALUE] = sc_arg_int(0);
+    if (full->id == SC_OP_full && zeros[FILL_DTYPE].kind == SC_ARG_NONE)
+        zeros[FILL_DTYPE] = sc_arg_dtype(is_new ? dtype_of(&args[0]) : SC_DTYPE_C64);
+    SC_TRY(sc_build(scope->graph, NULL, full, zeros, *count - is_new, meta, &node));
+    const sc_dtype dtype = (sc_dtype)node->outs[0]->spec.dtype;
+    if (sc_dtype_category(dtype) != SC_CATEGORY_COMPLEX)
+        return sc_fail(scope->imp->ctx, SC_ERR_DTYPE, "Give it a complex dtype, too.",
+                       "%s cannot be filled with a complex number", sc_dtype_name(dtype));
+    SC_TRY(as_tensor(scope, &args[fill_index(*op)], dtype, meta, &number));
+    args[0] = sc_arg_value(node->outs[0]);
+    args[1] = sc_arg_value(number);
+    *op = sc_op_get(SC_OP_fill_Tensor);
+    *count = 2;
     return SC_OK;
 }

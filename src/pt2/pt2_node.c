@@ -245,12 +245,16 @@ static bool has_complex(const sc_arg *args, uint32_t count) {
 
 // Complex numbers become tensors; where the operator wants a number, its twin takes them.
 static sc_status place_complex(sc_pt2_scope *scope, const node_parts *node, const sc_op **op,
-                               sc_arg *args, uint32_t count) {
+                               sc_arg *args, uint32_t *given) {
     const sc_op *own = *op;
+    const uint32_t count = *given;
     bool is_number = false;
     for (uint32_t i = 0; i < count; i++)
         if (sc_pt2_is_complex(&args[i]))
             is_number = is_number || own->schema->params[i].type != SC_PARAM_TENSOR;
+    sc_meta meta = node->meta;
+    if (!meta.origin) meta.origin = sc_graph_origin(scope->graph, node->name);
+    if (sc_pt2_fills(own)) return sc_pt2_fill_complex(scope, op, &meta, args, given);
     const sc_op *with_tensors = is_number ? sc_op_tensor_form(own) : NULL;
     if (with_tensors) *op = with_tensors;
     for (uint32_t i = 0; i < count; i++)
@@ -258,11 +262,10 @@ static sc_status place_complex(sc_pt2_scope *scope, const node_parts *node, cons
             (sc_op_has(*op, SC_FOREIGN) || (*op)->schema->param_count != count ||
              !sc_pt2_may_be_complex(*op, i)))
             return sc_fail(scope->imp->ctx, SC_ERR_UNSUPPORTED,
-                           "Give it a tensor, made with torch.complex() of two real ones.",
+                           "Compute with real numbers, and put the results together with "
+                           "torch.complex().",
                            "a complex number as '" SC_STR_FMT "' is not supported",
                            SC_STR_ARG(own->schema->params[i].name));
-    sc_meta meta = node->meta;
-    if (!meta.origin) meta.origin = sc_graph_origin(scope->graph, node->name);
     return sc_pt2_place_complex(scope, *op, &meta, args, count);
 }
 
@@ -280,7 +283,7 @@ static sc_status make_node(sc_pt2_scope *scope, const node_parts *node, uint32_t
     sc_status status = read_args(scope, node, args, &names);
     if (status == SC_OK) status = check_count(ctx, op, out_count);
     if (status == SC_OK && !foreign && has_complex(args, count))
-        status = place_complex(scope, node, &op, args, count);
+        status = place_complex(scope, node, &op, args, &count);
     if ((status == SC_ERR_UNSUPPORTED || status == SC_ERR_DTYPE) && ctx->diags.count > mark.count) {
         op = refused_op(ctx, node->op, mark);
         ctx->where = where;

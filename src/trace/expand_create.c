@@ -96,6 +96,29 @@ sc_x sc_expand_arange_start(sc_trace *t, const sc_x *a) {
                 a[4], a[5]);
 }
 
+// (start, end, step) with the end, counted in double precision.
+static sc_x range(sc_trace *t, const sc_x *a, double step, sc_dtype dtype) {
+    const bool is_whole = sc_dtype_is_integral(dtype, true);
+    const double start = sc_x_real(a[0], 0), end = sc_x_real(a[1], 0);
+    const double last = floor((end - start) / step), most = 9007199254740992;
+    if (!sc_x_is_number(a[0]) || !sc_x_is_number(a[1]) || !(last >= 0 && last < most))
+        return sc_trace_fail(t, SC_ERR_ARGUMENT, "Use torch.arange, which may be empty.",
+                             "range needs numbers, and a step from the first to the last");
+    sc_x from = is_whole ? sc_x_int(t, (int64_t)start) : sc_x_float(t, start);
+    sc_x by = is_whole ? sc_x_int(t, (int64_t)step) : sc_x_float(t, step);
+    sc_x count = sc_x_int(t, (int64_t)last + 1);
+    sc_x x = sc_f_arange(t, sc_x_int(t, 0), count, is_whole ? SC_DTYPE_I64 : SC_DTYPE_F64);
+    return sc_f_to(t, CALL(t, add_Tensor, CALL(t, mul_Tensor, x, by), from), dtype);
+}
+
+sc_x sc_expand_range(sc_trace *t, const sc_x *a) {
+    return range(t, a, 1, sc_x_dtype_or(a[2], SC_DTYPE_F32));
+}
+
+sc_x sc_expand_range_step(sc_trace *t, const sc_x *a) {
+    return range(t, a, sc_x_real(a[2], 0), sc_x_dtype_or(a[3], SC_DTYPE_F32));
+}
+
 // Two ramps, from either end, met in the middle: that is how rounding stays symmetric.
 static sc_x linspace(sc_trace *t, sc_x start, sc_x end, int64_t steps, sc_dtype dtype) {
     if (steps == 0)
@@ -262,9 +285,8 @@ sc_x sc_expand_diagflat(sc_trace *t, const sc_x *a) {
 
 // --- Windows ------------------------------------------------------------------------------------
 
-static sc_x cosine_window(sc_trace *t, sc_x length, bool periodic, double alpha, double beta,
-                          sc_dtype dtype) {
-    int64_t n = sc_x_small(t, length, -1);
+// Windows of no number or one; NULL of others.
+static sc_x short_window(sc_trace *t, int64_t n, sc_dtype dtype) {
     if (n < 0) return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "a window needs a plain length");
     if (n == 0)
         return CALL(t, empty_memory_format, X_INTS(t, 0), sc_x_dtype(t, dtype), X_STRIDED, X_CPU,
@@ -272,6 +294,14 @@ static sc_x cosine_window(sc_trace *t, sc_x length, bool periodic, double alpha,
     if (n == 1)
         return CALL(t, full, X_INTS(t, 1), sc_x_int(t, 1), sc_x_dtype(t, dtype), X_STRIDED, X_CPU,
                     X_FALSE);
+    return NULL;
+}
+
+static sc_x cosine_window(sc_trace *t, sc_x length, bool periodic, double alpha, double beta,
+                          sc_dtype dtype) {
+    const int64_t n = sc_x_small(t, length, -1);
+    sc_x shorter = short_window(t, n, dtype);
+    if (shorter) return shorter;
     int64_t count = periodic ? n + 1 : n;
     sc_x window = sc_f_arange(t, sc_x_int(t, 0), sc_x_int(t, count), dtype);
     window = CALL(t, mul_Tensor, window, sc_x_float(t, 6.283185307179586 / (double)(count - 1)));
@@ -294,6 +324,25 @@ sc_x sc_expand_hamming_window(sc_trace *t, const sc_x *a) {
 
 sc_x sc_expand_hamming_window_periodic(sc_trace *t, const sc_x *a) {
     return cosine_window(t, a[0], sc_x_truth(a[1]), 0.54, 0.46, sc_x_dtype_or(a[2], SC_DTYPE_F32));
+}
+
+// Up to 1 in the middle, and down again.
+static sc_x bartlett_window(sc_trace *t, sc_x length, bool periodic, sc_dtype dtype) {
+    const int64_t n = sc_x_small(t, length, -1), last = periodic ? n : n - 1;
+    sc_x shorter = short_window(t, n, dtype);
+    if (shorter) return shorter;
+    sc_x number = sc_f_arange(t, sc_x_int(t, 0), sc_x_int(t, n), SC_DTYPE_I64);
+    sc_x up = CALL(t, mul_Tensor, sc_f_to(t, number, dtype), sc_x_float(t, 2.0 / (double)last));
+    sc_x down = CALL(t, rsub_Scalar, up, sc_x_int(t, 2));
+    return CALL(t, where_self, CALL(t, le_Scalar, number, sc_x_int(t, last / 2)), up, down);
+}
+
+sc_x sc_expand_bartlett_window(sc_trace *t, const sc_x *a) {
+    return bartlett_window(t, a[0], true, sc_x_dtype_or(a[1], SC_DTYPE_F32));
+}
+
+sc_x sc_expand_bartlett_window_periodic(sc_trace *t, const sc_x *a) {
+    return bartlett_window(t, a[0], sc_x_truth(a[1]), sc_x_dtype_or(a[2], SC_DTYPE_F32));
 }
 
 // --- Grids of coordinates -----------------------------------------------------------------------

@@ -21,6 +21,35 @@ sc_x sc_expand_stack(sc_trace *t, const sc_x *a) {
     return sc_f_view(t, joined, sizes, rank + 1);
 }
 
+// The sequence as long as `longest`, by numbers before or behind it.
+static sc_x padded_to(sc_trace *t, sc_x x, sc_dim longest, bool before, sc_x value) {
+    const uint32_t count = 2 * sc_x_rank(x);
+    sc_x around[2 * SC_RANK_MAX];
+    sc_dim lacking = sc_trace_sub(t, longest, sc_x_size(x, 0));
+    if (sc_dim_is(lacking, 0)) return x;
+    for (uint32_t i = 0; i < count; i++) around[i] = sc_x_int(t, 0);
+    around[count - (before ? 2 : 1)] = sc_x_dim(t, lacking);
+    return CALL(t, constant_pad_nd, x, sc_x_list(t, around, count), value);
+}
+
+// (sequences, batch_first, padding_value, padding_side)
+sc_x sc_expand_pad_sequence(sc_trace *t, const sc_x *a) {
+    const uint32_t count = a[0]->count;
+    const bool before = sc_str_is(a[3]->str, "left");
+    sc_dim longest = sc_dim_int(0);
+    sc_x *items = sc_new_array(t->arena, sc_x, count + 1);
+    if (!before && !sc_str_is(a[3]->str, "right"))
+        return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "pad_sequence pads left or right");
+    for (uint32_t i = 0; i < count; i++) {
+        if (sc_x_rank(a[0]->items[i]) == 0)
+            return sc_trace_fail(t, SC_ERR_SHAPE, NULL, "pad_sequence takes sequences");
+        longest = sc_dim_max(t->exprs, longest, sc_x_size(a[0]->items[i], 0));
+    }
+    for (uint32_t i = 0; i < count; i++)
+        items[i] = padded_to(t, a[0]->items[i], longest, before, a[2]);
+    return CALL(t, stack, sc_x_list(t, items, count), sc_x_int(t, sc_x_truth(a[1]) ? 0 : 1));
+}
+
 static sc_x at_least(sc_trace *t, sc_x x, uint32_t rank) {
     uint32_t has = sc_x_rank(x);
     if (has >= rank) return x;

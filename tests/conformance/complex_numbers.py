@@ -81,6 +81,13 @@ def arithmetic(x, y):
     yield "writes", lambda x, y: write_parts(x)
     yield "arcs", lambda x, y: (x.asin(), x.acos(), x.atan(), x.asinh(), x.acosh(), x.atanh())
     yield "truths", lambda x, y: (x.any(1), x.all(), torch.logical_and(x, y), torch.isclose(x, y))
+    yield "filled", lambda x, y: (
+        torch.full((2, 3), 1 + 2j) * x[0, 0],
+        torch.full_like(x, complex(INF, 2)),
+        torch.full_like(x.real, 3j, dtype=torch.complex128),
+        x.new_full((2,), 1 - 1j),
+        torch.randn_like(x) * 0 + torch.rand_like(x) * 0,
+    )
     yield "factors", lambda x, y: (torch.addcmul(x, x, y, value=2j), torch.sub(x, y, alpha=1j))
 
 

@@ -119,6 +119,8 @@ vsplit.array x, [1]
 dsplit.int x3, 2
 dsplit.array x3, [2]
 row_stack [x, y]
+pad_sequence [w, v]
+pad_sequence [v, w], True, 2.0, "left"
 atleast_1d s
 atleast_2d v
 concat [x, y], 1
@@ -128,6 +130,11 @@ meshgrid [v, w]
 logspace.Tensor_Tensor s, two, 5
 logspace.Scalar_Tensor 0, s, 5
 eye.m 3, 4
+range 1, 6
+range.step 0.5, 3.1, 0.3
+range.step 6, 1, -2, dtype=torch.int64
+bartlett_window 6
+bartlett_window.periodic 7, False
 __and__.Scalar n, 3
 __or__.Scalar n, 3
 __xor__.Scalar n, 3
@@ -169,6 +176,8 @@ special_log1p p
 special_logit p
 special_sinc x
 special_xlogy k, p
+special_xlogy.self_scalar 2, p
+special_xlogy.other_scalar k, 0.5
 rsub.Tensor x, y
 floor_divide.Scalar x, 2
 clamp_min.Tensor x, s
@@ -288,6 +297,8 @@ random.to x, 9
 bernoulli_.float p, 0.5
 randint 9, [4, 6]
 randint.low 3, 9, [4, 6]
+randn_like c
+rand_like c
 """
 
 # What the official runtime does not get expanded (src/trace/official/limits.def): a call of each

@@ -212,7 +212,7 @@ const rationed = [
       "src/rt/recognise_grouped.c": 15,
       "src/rt/recognise_scan.c": 17,
       "src/trace/alias.c": 24,
-      "src/pt2/pt2_complex.c": 4, // whose numbers scale a tensor
+      "src/pt2/pt2_complex.c": 11, // whose numbers scale, or fill, a tensor
       "src/trace/complex/parts.c": 5, // what it puts together itself
       "src/trace/complex/views.c": 2, // views that show other numbers
       "src/trace/decompose.c": 2,

@@ -158,7 +158,8 @@ class Custom(torch.nn.Module):
 class ComplexNumbers(torch.nn.Module):
     def forward(self, x, half, wide):
         # One without dims widens none that has some.
-        return x.addcmul(x, wide, value=2j) + half * 1j, torch.sub(x, wide, alpha=3j)
+        filled = torch.full((2,), 1 + 2j), torch.full_like(wide, 3 - 1j), x.new_full((2,), 2j)
+        return x.addcmul(x, wide, value=2j) + half * 1j, torch.sub(x, wide, alpha=3j), *filled
 
 
 def main():

@@ -19,7 +19,7 @@ sys.path.insert(0, os.path.dirname(__file__))
 import ir_text  # noqa: E402
 from refused_programs import CASES, Decomposed  # noqa: E402
 
-ir_text.DTYPES |= {torch.uint16: "u16", torch.float8_e4m3fn: "f8e4m3fn"}
+ir_text.DTYPES |= {torch.uint16: "u16", torch.uint64: "u64", torch.float8_e4m3fn: "f8e4m3fn"}
 
 
 class Call(torch.nn.Module):

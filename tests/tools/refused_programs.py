@@ -12,6 +12,8 @@ torch.manual_seed(0)
 ROWS = torch.export.Dim("rows", min=2, max=16)
 x, v, a = torch.randn(4, 6), torch.randn(8), torch.randn(4, 4) + 4 * torch.eye(4)
 image, ids = torch.randn(1, 3, 8, 8), torch.tensor([0, 1])
+TIMES = torch.arange(6.0) ** 2
+complexes = torch.randn(3, 3, dtype=torch.complex64)
 wide, bytes8 = torch.randn(16, 16), (torch.rand(1, 3, 4, 4) * 255).to(torch.uint8)
 
 
@@ -50,6 +52,35 @@ def experts(x):
 def frexp(x):
     e = torch.where(x == 0, 0.0, x.abs().double().log2().floor() + 1).to(x.dtype)
     return x * torch.exp2(-e), e.to(torch.int32)
+
+
+def next_after(x, y):
+    step = torch.where((y > x) == (x > 0), 1, -1).int()
+    return (x.view(torch.int32) + step).view(torch.float32)
+
+
+def uneven_gradient(x):
+    h = TIMES.diff()
+    s = x.diff() / h
+    inner = (s[..., :-1] * h[1:] + s[..., 1:] * h[:-1]) / (h[1:] + h[:-1])
+    return torch.cat([s[..., :1], inner, s[..., -1:]], -1)
+
+
+def packed(x):
+    lengths = torch.tensor([6, 4, 3, 2])
+    return torch.nn.utils.rnn.pack_padded_sequence(x, lengths, batch_first=True).data
+
+
+def eigh_of_twins(x):
+    return torch.linalg.eigvalsh(twins(x))[..., ::2]
+
+
+def svd_of_twins(x):
+    return torch.linalg.svdvals(twins(x))[..., ::2]
+
+
+def twins(x):
+    return torch.cat([torch.cat([x.real, -x.imag], -1), torch.cat([x.imag, x.real], -1)], -2)
 
 
 def apart(x):
@@ -187,10 +218,50 @@ CASES = {
         lambda x: x.masked_fill(torch.eye(4, dtype=torch.bool), 0),
         (a,),
     ),
-    "xlogy": (
-        lambda x: torch.special.xlogy(x.abs(), 2.0),
-        lambda x: torch.special.xlogy(x.abs(), torch.tensor(2.0)),
+    "nextafter": (torch.nextafter, next_after, (x, x.flip(0))),
+    "hash_tensor": (
+        lambda x: torch.hash_tensor(x),
+        lambda x: x.view(torch.int32).long().sum(),
         (x,),
+        None,
+        "other",
+    ),
+    "uneven_gradient": (
+        lambda x: torch.gradient(x, spacing=(TIMES,), dim=1)[0],
+        uneven_gradient,
+        (x,),
+    ),
+    "packed": (
+        packed,
+        lambda x: x[torch.arange(4), torch.tensor([6, 4, 3, 2]) - 1],
+        (x[..., None],),
+        None,
+        "other",
+    ),
+    "complex_eigh": (
+        lambda x: torch.linalg.eigh(x @ x.mH)[0],
+        lambda x: eigh_of_twins(x @ x.mH),
+        (complexes,),
+    ),
+    "complex_eigvalsh": (
+        lambda x: torch.linalg.eigvalsh(x @ x.mH),
+        lambda x: eigh_of_twins(x @ x.mH),
+        (complexes,),
+    ),
+    "complex_svd": (lambda x: torch.linalg.svd(x)[1], svd_of_twins, (complexes,)),
+    "complex_unique": (
+        lambda x: torch.unique(x),
+        lambda x: torch.unique(torch.view_as_real(x.flatten()), dim=0),
+        (complexes,),
+        None,
+        "other",
+    ),
+    "complex_unique_rows": (
+        lambda x: torch.unique(x, dim=0),
+        lambda x: torch.unique(torch.view_as_real(x), dim=0),
+        (complexes,),
+        None,
+        "other",
     ),
     "size_sqrt": (
         lambda x: x * torch.sym_sqrt(x.size(0)),

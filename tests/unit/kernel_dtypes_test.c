@@ -192,6 +192,20 @@ static const char *describe(const walk *w, const uint8_t *chosen) {
     return text;
 }
 
+// Nobody is told to convert complex numbers with .to(), which drops their imaginary parts.
+static void check_hint(const walk *w, const sc_infer *in, const uint8_t *chosen, const char *hint) {
+    for (uint32_t i = 0; i < in->arg_count; i++) {
+        const sc_iarg *arg = &in->args[i];
+        const bool is_list = arg->kind == SC_IARG_LIST;
+        for (uint32_t k = 0; k < (is_list ? arg->count : 1); k++) {
+            const sc_iarg *item = is_list ? &arg->items[k] : arg;
+            if (item->kind == SC_IARG_TENSOR && strstr(hint, ".to(") &&
+                sc_dtype_category((sc_dtype)item->tensor->dtype) == SC_CATEGORY_COMPLEX)
+                FAIL("%s: says %s", describe(w, chosen), hint);
+        }
+    }
+}
+
 // The kernel itself is called, past the question that the runtime asks first.
 static void run(walk *w, sc_kernel_call *call, const sc_infer *in, const uint8_t *chosen) {
     const sc_kernel *kernel = sc_kernel_get((sc_op_id)call->op->id);
@@ -205,6 +219,8 @@ static void run(walk *w, sc_kernel_call *call, const sc_infer *in, const uint8_t
     const bool unsuited =
         status == SC_ERR_ARGUMENT || status == SC_ERR_INDEX || status == SC_ERR_NUMERIC;
     w->refused += refused;
+    if (refused) check_hint(w, in, chosen, hint);
+    if (status == SC_ERR_DTYPE) check_hint(w, in, chosen, w->ctx.diags.data[0].hint.data);
     w->taken[call->op->id] += status == SC_OK;
     if (refused && status == SC_OK)
         FAIL("%s: there is a kernel, but the table says %s", describe(w, chosen), what);

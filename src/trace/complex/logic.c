@@ -45,3 +45,12 @@ sc_x sc_complex_truths(sc_trace *t, const sc_op *op, const sc_x *a) {
     for (uint32_t i = 0; i < count; i++) args[i] = sc_c_is(a[i]) ? sc_c_is_not_zero(t, a[i]) : a[i];
     return sc_trace_call(t, op, args, count);
 }
+
+// Refused before its expansion puts them in order, which nothing does with complex numbers.
+sc_x sc_complex_unique(sc_trace *t, const sc_op *op, const sc_x *a) {
+    (void)a;
+    return sc_trace_fail(t, SC_ERR_UNSUPPORTED_OP,
+                         "Find pairs of parts: torch.unique(torch.view_as_real(x.flatten()), dim=0)"
+                         ", or of slices torch.unique(torch.view_as_real(x), dim=0).",
+                         "%s is not supported for complex numbers", op->name);
+}

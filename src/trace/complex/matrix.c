@@ -113,3 +113,15 @@ sc_x sc_complex_solve(sc_trace *t, const sc_op *op, const sc_x *a) {
     sc_x result = halves(t, sc_x_at(t, both, 0), dim, sc_x_size(a[0], -1));
     return X_LIST(t, result, sc_x_at(t, both, 1));
 }
+
+// Eigenvalues and singular values of A + iB are those of [[A, -B], [B, A]], each twice; to get
+// vectors of those takes more. Refused by the name that the program has for it.
+sc_x sc_complex_values_only(sc_trace *t, const sc_op *op, const sc_x *a) {
+    const sc_op *asked = t->source && t->source->op ? t->source->op : op;
+    (void)a;
+    return sc_trace_fail(t, SC_ERR_UNSUPPORTED_OP,
+                         "Each value of a complex matrix x is there twice, one behind the other, "
+                         "of the real matrix torch.cat([torch.cat([x.real, -x.imag], -1), "
+                         "torch.cat([x.imag, x.real], -1)], -2).",
+                         "%s is not supported for complex numbers", asked->name);
+}

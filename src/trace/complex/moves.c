@@ -34,6 +34,30 @@ sc_x sc_complex_scalar_tensor(sc_trace *t, const sc_op *op, const sc_x *a) {
     return filled(t, op, a, 0, 1);
 }
 
+// (size or self, dtype, ...): both parts are drawn, each times `scale`.
+static sc_x drawn(sc_trace *t, const sc_op *op, const sc_x *a, double scale) {
+    const uint32_t count = op->schema->param_count;
+    sc_x *args = sc_new_array(t->arena, sc_x, count + 1);
+    const sc_dtype dtype = a[1]->kind == SC_X_DTYPE ? (sc_dtype)a[1]->code : sc_x_dtype_of(a[0]);
+    memcpy(args, a, count * sizeof *args);
+    if (sc_c_is(a[0])) args[0] = sc_c_of(t, a[0]).re;
+    args[1] = sc_x_dtype(t, part_dtype(dtype));
+    sc_x re = sc_trace_call(t, op, args, count);
+    if (sc_dtype_category(dtype) != SC_CATEGORY_COMPLEX) return re;
+    sc_c z = {re, sc_trace_call(t, op, args, count)};
+    if (scale != 1)
+        z = (sc_c){sc_r_mul(t, z.re, sc_x_float(t, scale)),
+                   sc_r_mul(t, z.im, sc_x_float(t, scale))};
+    return sc_c_make(t, z, part_dtype(dtype));
+}
+
+sc_x sc_complex_rand(sc_trace *t, const sc_op *op, const sc_x *a) { return drawn(t, op, a, 1); }
+
+// Of variance 1, half of which is in either part.
+sc_x sc_complex_randn(sc_trace *t, const sc_op *op, const sc_x *a) {
+    return drawn(t, op, a, 0.70710678118654752);
+}
+
 // --- Conversions ---------------------------------------------------------------------------------
 
 static sc_x zeros_for(sc_trace *t, sc_x x) {
