@@ -8,6 +8,7 @@ import {
   coverageSentence,
   coveredOperators,
   createEngine,
+  listedCount,
   operatorPattern,
   type Meta,
 } from "sconce";
@@ -67,8 +68,63 @@ test("names are found as people write them", () => {
     ["torch.linalg", "linalg"],
     ["_softmax", "_softmax"],
     [" Conv2d ", "conv2d"],
+    ["torch.fft.fft", "fft_fft"],
+    ["torch.linalg.inv", "linalg_inv"],
+    ["torch.special.x", "special_x"],
+    ["torch.special", "special"],
+    ["F.gelu", "gelu"],
+    ["torch.nn.functional.gelu", "gelu"],
+    ["torch.nn.GELU", "gelu"],
+    ["torch.Tensor.add_", "add"],
+    ["x.add_", "add"],
+    ["add.Tensor", "add.tensor"],
+    ["torch.linalg.inv(x)", "linalg_inv"],
   ] as const)
     assert.equal(operatorPattern(text), pattern);
+});
+
+test("what people write finds the operator", () => {
+  const rows = coveredOperators(meta);
+  for (const [text, name] of [
+    ["torch.fft.fft", "aten::fft_fft"],
+    ["torch.linalg.inv", "aten::linalg_inv"],
+    ["F.gelu", "aten::gelu"],
+    ["torch.nn.functional.gelu", "aten::gelu"],
+    ["torch.Tensor.add_", "aten::add.Tensor"],
+    ["x.add_", "aten::add.Tensor"],
+  ] as const)
+    assert.ok(
+      rows.some((row) => row.name === name && name.toLowerCase().includes(operatorPattern(text))),
+      text,
+    );
+});
+
+test("lists are counted as the sentence counts", () => {
+  const rows = coveredOperators(meta);
+  const [own] = /\d+/.exec(listedCount(rows))!;
+  assert.equal(Number(own), meta.pytorch.operators);
+  assert.match(listedCount(rows), /^\d+ operators of PyTorch, \d+ of libraries$/);
+  const [one] = rows.filter(({ name }) => name === "aten::mm");
+  assert.equal(listedCount([one!]), "1 operator of PyTorch");
+});
+
+test("a name that nothing has fails, and a filter that leaves nothing says so", () => {
+  const unknown = sconce("operators", "no_such_thing");
+  assert.equal(unknown.status, 1);
+  assert.match(unknown.stdout, /^No operator has 'no_such_thing' in its name/);
+  assert.equal(sconce("operators", "no_such_thing", "--json").status, 1);
+  const named = coveredOperators(meta).filter(({ name }) => name.includes("fft"));
+  assert.ok(named.length > 0 && named.every(({ lacks }) => lacks === ""));
+  const none = sconce("operators", "fft", "--lacking");
+  assert.equal(none.status, 0);
+  assert.match(
+    none.stdout,
+    new RegExp(`^Of ${named.length} operators with 'fft' in their names, none is lacking on a`),
+  );
+  assert.match(
+    sconce("operators", "--lacking", "--limited").stdout,
+    /^Of \d+ operators, none is lacking on a runtime and has a limit/,
+  );
 });
 
 test("the README has the numbers of the table", () => {

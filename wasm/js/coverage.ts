@@ -35,14 +35,18 @@ export function coveredOperators(meta: Meta): CoveredOperator[] {
 }
 
 /**
- * What to look for when somebody types `text`: "torch.ops.aten.add_.Tensor" is looked for as
- * "aten::add.Tensor", because forms that write in place are covered with what they are forms of.
+ * What to look for when somebody types `text`, as it is written in Python: "torch.ops.aten.add_.Tensor"
+ * is looked for as "aten::add.tensor", because forms that write in place are covered with what they
+ * are forms of; "F.gelu" and "x.gelu" as "gelu", "torch.fft.fft" as "fft_fft".
  */
 export function operatorPattern(text: string): string {
   return text
     .trim()
     .toLowerCase()
-    .replace(/^torch\.(ops\.)?/, "")
+    .replace(/\(.*$/, "")
+    .replace(/^torch\.(?=.)(ops\.)?/, "")
+    .replace(/^(nn(\.functional)?|tensor|f|x|self)\.(?=.)/, "")
+    .replace(/^(fft|linalg|special)\.(?=.)/, "$1_")
     .replace(WRITTEN_IN_PYTHON, "$1::")
     .replace(/\.default$/, "")
     .replace(/([a-z0-9])_(?=\.|$)/, "$1");
@@ -52,6 +56,13 @@ export function operatorPattern(text: string): string {
 export function coverageNote({ name, lacks, limit }: CoveredOperator): string {
   if (lacks !== "") return lacks === name ? "" : `needs ${lacks}`;
   return limit === "" ? "" : `only ${limit}`;
+}
+
+/** How many are listed: PyTorch's own, which `coverageSentence` counts, and those of libraries. */
+export function listedCount(rows: readonly CoveredOperator[]): string {
+  const more = rows.filter(({ name }) => OF_LIBRARY.test(name)).length;
+  const own = rows.length - more;
+  return `${own} operator${own === 1 ? "" : "s"} of PyTorch${more ? `, ${more} of libraries` : ""}`;
 }
 
 /** The sentence that sums it up. */

@@ -5,6 +5,7 @@ export {
   coverageNote,
   coverageSentence,
   coveredOperators,
+  listedCount,
   operatorPattern,
   type CoveredOperator,
 } from "./coverage.js";

@@ -36,6 +36,18 @@ const sayOperators = (rows: readonly CoveredOperator[]): void =>
     ]),
   );
 
+// What is said when nothing is left to list, of those that have the pattern in their names.
+function sayNone(
+  pattern: string,
+  named: number,
+  { lacking, limited }: { lacking?: boolean; limited?: boolean },
+): string {
+  if (named === 0) return `No operator has '${pattern}' in its name.`;
+  const kind = [lacking && "is lacking on a runtime", limited && "has a limit"].filter(Boolean);
+  const all = pattern === "" ? "operators" : `operators with '${pattern}' in their names`;
+  return `Of ${named} ${all}, none ${kind.join(" and ")}.`;
+}
+
 export async function operatorsCommand(args: string[]): Promise<number> {
   const { values, positionals } = parse({
     args,
@@ -59,20 +71,20 @@ export async function operatorsCommand(args: string[]): Promise<number> {
   engine.dispose();
   const pattern = operatorPattern(name ?? "");
   const isShown = name !== undefined || values.all || values.lacking || values.limited;
-  const rows = coveredOperators(meta).filter(
-    (row) =>
-      row.name.toLowerCase().includes(pattern) &&
-      (!values.lacking || row.lacks !== "") &&
-      (!values.limited || row.limit !== ""),
+  const named = coveredOperators(meta).filter((row) => row.name.toLowerCase().includes(pattern));
+  const rows = named.filter(
+    (row) => (!values.lacking || row.lacks !== "") && (!values.limited || row.limit !== ""),
   );
+  const status = named.length > 0 ? EXIT.done : EXIT.failed;
   if (values.json) {
     const { missing: _, ...numbers } = meta.pytorch;
     const report = isShown ? { pytorch: numbers, operators: rows } : { pytorch: numbers };
     process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
-    return EXIT.done;
+    return status;
   }
   if (isShown && rows.length > 0) sayOperators(rows);
-  if (isShown && rows.length === 0) say(`No operator has '${pattern}' in its name.`);
+  if (isShown && rows.length === 0)
+    say(sayNone(name === undefined ? "" : pattern, named.length, values));
   say(coverageSentence(meta));
-  return EXIT.done;
+  return status;
 }

@@ -5,6 +5,7 @@ import {
   coverageNote,
   coverageSentence,
   coveredOperators,
+  listedCount,
   operatorPattern,
   type CoveredOperator,
 } from "@sconce/coverage.js";
@@ -64,8 +65,8 @@ export function OperatorsView(): JSX.Element {
       </p>
       <SearchBox
         label="Search operators"
-        placeholder="linalg, conv2d, torch.ops.aten.add.Tensor"
-        count={rows.length === 1 ? "1 operator" : `${rows.length} operators`}
+        placeholder="conv2d, torch.linalg.inv, F.gelu"
+        count={listedCount(rows)}
         value={text}
         onText={setText}
       />
