@@ -35,7 +35,7 @@ ENCODERS = {
     "MPNetModel": {},
     "MraModel": None,
     "NomicBertModel": {},
-    "NystromformerModel": {"segment_means_seq_len": 8, "num_landmarks": 4},
+    "NystromformerModel": {"segment_means_seq_len": 8, "num_landmarks": 8},
     "RemBertModel": {"input_embedding_size": 32},
     "RobertaModel": {},
     "RobertaForMaskedLM": {},
