@@ -104,6 +104,27 @@ static void set_inputs(source *s, sc_rt_method *method, int64_t symbol, uint8_t 
     EXPECT(at == sc_rt_method_input_count(method));
 }
 
+// Of what is no number nobody says the sign.
+static bool is_nan(const uint8_t *bytes, sc_dtype dtype) {
+    uint64_t bits = 0;
+    memcpy(&bits, bytes, sc_dtype_bytes(dtype));
+    switch (dtype) {
+    case SC_DTYPE_F64: return (bits & INT64_MAX) > UINT64_C(0x7ff0000000000000);
+    case SC_DTYPE_F32: return (bits & INT32_MAX) > 0x7f800000;
+    case SC_DTYPE_F16: return (bits & INT16_MAX) > 0x7c00;
+    case SC_DTYPE_BF16: return (bits & INT16_MAX) > 0x7f80;
+    default: return false;
+    }
+}
+
+static bool same_numbers(const uint8_t *x, const uint8_t *y, sc_dtype dtype, uint64_t bytes) {
+    const uint32_t width = sc_dtype_bytes(dtype);
+    for (uint64_t at = 0; at < bytes; at += width)
+        if (memcmp(x + at, y + at, width) != 0 && !(is_nan(x + at, dtype) && is_nan(y + at, dtype)))
+            return false;
+    return true;
+}
+
 static void check_same_tensor(source *s, const sc_tensor *a, const sc_tensor *b) {
     uint64_t bytes = sc_dtype_bytes((sc_dtype)a->dtype) * (uint64_t)a->numel;
     EXPECT(a->dtype == b->dtype && a->rank == b->rank && a->numel == b->numel);
@@ -112,7 +133,7 @@ static void check_same_tensor(source *s, const sc_tensor *a, const sc_tensor *b)
     void *y = sc_arena_alloc(s->arena, (size_t)bytes + 1);
     sc_rt_tensor_read(a, x, (size_t)bytes);
     sc_rt_tensor_read(b, y, (size_t)bytes);
-    EXPECT(memcmp(x, y, (size_t)bytes) == 0);
+    EXPECT(same_numbers(x, y, (sc_dtype)a->dtype, bytes));
 }
 
 static void run_both(source *s, sc_rt_method *const *methods) {
