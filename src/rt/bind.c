@@ -1,6 +1,7 @@
 // From the file's instructions to calls that can be run without asking further. The first part
 // resolves names and checks indexes and kinds; all operators that this build lacks are reported
 // before it gives up. The second part, with memory bound, settles shapes, overlaps and scratch.
+#include "rt/asks.h"
 #include "rt/internal.h"
 
 typedef struct binder {
@@ -211,7 +212,7 @@ static sc_status finish_call(binder *b, sc_rt_instruction *in, uint64_t *scratch
     if (!in->is_dynamic && sc_rt_call_is_empty(&in->call)) {
         in->kind = SC_RT_SKIP;
     } else if (kernel->scratch) {
-        in->call.scratch_bytes = kernel->scratch(&in->call);
+        in->call.scratch_bytes = sc_rt_ask_scratch(kernel, &in->call);
         *scratch = sc_max_u64(*scratch, in->call.scratch_bytes);
     }
     return SC_OK;

@@ -2,6 +2,7 @@
 // every run: weights, mostly. What nothing else reads is let go of. A packing belongs to the method
 // that made it; calls that pack one constant in the same way share it, also those of methods that
 // are loaded later.
+#include "rt/asks.h"
 #include "rt/operands.h"
 
 // Per method, beside the constants themselves, which stay; what is beyond runs as it did.
@@ -70,7 +71,7 @@ static void pack_call(packer *k, const sc_kernel *kernel, sc_rt_instruction *in)
     sc_kernel_call *call = &in->call;
     sc_rt_packed packed = {0};
     sc_packing *packing = &packed.packing;
-    if (!kernel->packs || !kernel->packs(call, packing) || !may_pack(k->m, in, packing) ||
+    if (!sc_rt_ask_packs(kernel, call, packing) || !may_pack(k->m, in, packing) ||
         packing->bytes > pack_bytes_max - k->bytes)
         return;
     packing->data = sc_try_alloc(sc_max_u64(packing->bytes, 1));
@@ -114,7 +115,7 @@ sc_status sc_rt_pack_constants(sc_ctx *ctx, sc_rt_method *m) {
         const sc_kernel *kernel = sc_kernel_get((sc_op_id)in->call.op->id);
         had = sc_max_u64(had, in->call.scratch_bytes);
         pack_call(&k, kernel, in);
-        const uint64_t scratch = kernel->scratch ? kernel->scratch(&in->call) : 0;
+        const uint64_t scratch = sc_rt_ask_scratch(kernel, &in->call);
         if (scratch > ctx->limits.planned_bytes_max) {
             in->call.packed = NULL;
             continue;

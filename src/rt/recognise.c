@@ -6,6 +6,8 @@
 
 #include <stdlib.h>
 
+#include "rt/asks.h"
+
 enum {
     STEPS_MAX = 4,         // views of views, and copies of them
     MOVED_MAX = 64 << 20,  // bytes a method, of results that cannot stay where they were planned
@@ -322,7 +324,7 @@ static sc_status settle(placing *p, const sc_rt_found *found, bool *done) {
     for (uint32_t i = 0; i < found->arg_count; i++)
         if (!sc_rt_is_intact(s, found->args[i], p->first)) return SC_OK;
     if (!is_sound(s, &root->call)) return SC_OK;
-    const uint64_t scratch = found->kernel->scratch ? found->kernel->scratch(&root->call) : 0;
+    const uint64_t scratch = sc_rt_ask_scratch(found->kernel, &root->call);
     if (scratch > s->o->ctx->limits.planned_bytes_max) return SC_OK;
     if (sc_rt_call_write_fault(&root->call)) SC_TRY(give_room(s, result_of(&root->call), &fits));
     if (!fits) return SC_OK;

@@ -8,6 +8,7 @@
 // so at first; then each that costs no more as it was is put back, until nothing changes, and so is
 // all that hangs together without being clearly cheaper than before.
 #include "base/sets.h"
+#include "rt/asks.h"
 #include "rt/optimize.h"
 
 enum { ROUNDS_MAX = 16 };
@@ -126,7 +127,7 @@ static double cost_of(const relayout *r, const sc_rt_instruction *in) {
     if (last == 0) return 0;
     if (layout == SC_LAYOUT_ONE) return crossing * (row_major < last ? row_major : last);
     const sc_kernel *kernel = sc_kernel_get((sc_op_id)call->op->id);
-    const double gain = kernel->gain ? kernel->gain(call) : 0;
+    const double gain = sc_rt_ask_gain(kernel, call);
     return layout == SC_LAYOUT_EITHER ? row_major - gain : -gain;
 }
 
