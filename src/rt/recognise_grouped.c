@@ -106,8 +106,10 @@ static bool is_at_once(sc_rt_search *s, groups *g, sc_evalue *value) {
 // One product: all rows with the matrix of a group.
 static bool is_product(sc_rt_search *s, groups *g, const sc_evalue *value, int64_t group) {
     const sc_kernel_call *mm = sc_rt_made_by(s, value, SC_OP_mm);
+    const int64_t whole[2] = {g->row_count, g->n};
     int64_t offset;
     if (!mm || mm->args[1]->tag != SC_EVALUE_TENSOR || mm->args[1]->tensor->rank != 2) return false;
+    if (!sc_rt_is_shaped(value, 2, whole)) return false;  // `where` would broadcast it
     g->k = mm->args[1]->tensor->sizes[0];
     const int64_t sizes[3] = {g->group_count, g->k, g->n};
     sc_evalue *matrices = sc_rt_source(s, mm->args[1], 3, sizes, &offset);
@@ -119,8 +121,9 @@ static bool is_product(sc_rt_search *s, groups *g, const sc_evalue *value, int64
 
 // where(own == i, rows @ matrices[i], those before)
 static bool is_one_by_one(sc_rt_search *s, groups *g, sc_evalue *value) {
-    const int64_t column[2] = {g->row_count, 1};
+    const int64_t column[2] = {g->row_count, 1}, whole[2] = {g->row_count, g->n};
     for (int64_t i = g->group_count - 1; i > 0; i--) {
+        if (!sc_rt_is_shaped(value, 2, whole)) return false;
         const sc_kernel_call *where = sc_rt_made_by(s, value, SC_OP_where_self);
         const sc_kernel_call *equal =
             where ? sc_rt_made_by(s, where->args[0], SC_OP_eq_Scalar) : NULL;
@@ -154,7 +157,9 @@ static bool read_root(sc_rt_search *s, const sc_kernel_call *where, groups *g) {
     g->row_count = out->sizes[0];
     g->n = out->sizes[1];
     const int64_t column[2] = {g->row_count, 1};
-    if (!sc_rt_is_shaped(where->args[0], 2, column)) return false;
+    if (!sc_rt_is_shaped(where->args[0], 2, column) ||
+        !sc_rt_is_shaped(where->args[1], 2, out->sizes))
+        return false;
     sc_evalue *is_in = plain_source(s, where->args[0], 1, &g->row_count);
     const sc_kernel_call *lt = is_in ? sc_rt_made_by(s, is_in, SC_OP_lt_Scalar) : NULL;
     if (!lt || lt->args[1]->tag != SC_EVALUE_INT ||

@@ -96,12 +96,18 @@ sc_x sc_expand_arange_start(sc_trace *t, const sc_x *a) {
                 a[4], a[5]);
 }
 
-// (start, end, step) with the end, counted in double precision.
+// (start, end, step) with the end, counted in double precision; of integers nothing else is read.
 static sc_x range(sc_trace *t, const sc_x *a, double step, sc_dtype dtype) {
     const bool is_whole = sc_dtype_is_integral(dtype, true);
-    const double start = sc_x_real(a[0], 0), end = sc_x_real(a[1], 0);
+    double start = sc_x_real(a[0], 0), end = sc_x_real(a[1], 0);
+    if (is_whole) {
+        start = trunc(start);
+        end = trunc(end);
+        step = trunc(step);
+    }
     const double last = floor((end - start) / step), most = 9007199254740992;
-    if (!sc_x_is_number(a[0]) || !sc_x_is_number(a[1]) || !(last >= 0 && last < most))
+    const bool is_small = fabs(start) < most && fabs(step) < most;
+    if (!sc_x_is_number(a[0]) || !sc_x_is_number(a[1]) || !is_small || !(last >= 0 && last < most))
         return sc_trace_fail(t, SC_ERR_ARGUMENT, "Use torch.arange, which may be empty.",
                              "range needs numbers, and a step from the first to the last");
     sc_x from = is_whole ? sc_x_int(t, (int64_t)start) : sc_x_float(t, start);

@@ -34,11 +34,12 @@ static sc_x padded_to(sc_trace *t, sc_x x, sc_dim longest, bool before, sc_x val
 
 // (sequences, batch_first, padding_value, padding_side)
 sc_x sc_expand_pad_sequence(sc_trace *t, const sc_x *a) {
-    const uint32_t count = a[0]->count;
-    const bool before = sc_str_is(a[3]->str, "left");
+    const uint32_t count = a[0]->kind == SC_X_LIST ? a[0]->count : 0;
+    const sc_str side = a[3]->kind == SC_X_STR ? a[3]->str : SC_STR("");
+    const bool before = sc_str_is(side, "left");
     sc_dim longest = sc_dim_int(0);
     sc_x *items = sc_new_array(t->arena, sc_x, count + 1);
-    if (!before && !sc_str_is(a[3]->str, "right"))
+    if (a[0]->kind != SC_X_LIST || (!before && !sc_str_is(side, "right")))
         return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "pad_sequence pads left or right");
     for (uint32_t i = 0; i < count; i++) {
         if (sc_x_rank(a[0]->items[i]) == 0)

@@ -167,6 +167,7 @@ sc_x sc_official_unique(sc_trace *t, const sc_x *a) {
     const sc_dim n = sc_x_numel(t, a[0]);
     sc_x x = sc_f_reshape(t, a[0], &n, 1), zero = sc_x_int(t, 0);
     const bool inverts = sc_x_truth(a[2]), counted = sc_x_truth(a[3]);
+    if (sc_dim_is(n, 0)) return sc_o_refuse(t);
     sc_x order = in_order(t, x, 0, false);
     sc_x all = CALL(t, gather, x, zero, order), first = begins_run(t, all, 0);
     sc_x values = CALL(t, masked_select, all, first), inverse = X_NONE, counts = X_NONE;
