@@ -69,6 +69,7 @@ test("names are found as people write them", () => {
     ["_softmax", "_softmax"],
     [" Conv2d ", "conv2d"],
     ["torch.fft.fft", "fft_fft"],
+    ["torchvision.ops.roi_align", "torchvision::roi_align"],
     ["torch.linalg.inv", "linalg_inv"],
     ["torch.special.x", "special_x"],
     ["torch.special", "special"],

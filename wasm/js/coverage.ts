@@ -47,6 +47,7 @@ export function operatorPattern(text: string): string {
     .replace(/^torch\.(?=.)(ops\.)?/, "")
     .replace(/^(nn(\.functional)?|tensor|f|x|self)\.(?=.)/, "")
     .replace(/^(fft|linalg|special)\.(?=.)/, "$1_")
+    .replace(/^torchvision\.ops\./, "torchvision.")
     .replace(WRITTEN_IN_PYTHON, "$1::")
     .replace(/\.default$/, "")
     .replace(/([a-z0-9])_(?=\.|$)/, "$1");
