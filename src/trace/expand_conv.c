@@ -126,8 +126,9 @@ sc_x sc_expand_batch_norm_functional(sc_trace *t, const sc_x *a) {
     sc_x mean = sc_x_at(t, out, 1), deviation = sc_x_at(t, out, 2);
     sc_x var = CALL(t, var_correction, x, sc_x_ints(t, dims, count), sc_x_int(t, 1));
     sc_x new_mean = mixed(t, a[3], mean, momentum), new_var = mixed(t, a[4], var, momentum);
-    return X_LIST(t, sc_f_to(t, sc_x_at(t, out, 0), dtype), sc_f_to(t, mean, dtype),
-                  sc_f_to(t, deviation, dtype), new_mean, new_var);
+    out = sc_f_to(t, sc_x_at(t, out, 0), dtype);
+    mean = sc_f_to(t, mean, dtype), deviation = sc_f_to(t, deviation, dtype);
+    return X_LIST(t, out, mean, deviation, new_mean, new_var);
 }
 
 sc_x sc_expand_batch_norm(sc_trace *t, const sc_x *a) {

@@ -16,8 +16,9 @@ static bounds bounds_of_data(sc_trace *t, sc_x x) {
     sc_x none = sc_x_ints(t, NULL, 0), one = sc_x_int(t, 1);
     sc_x low = CALL(t, amin, x, none), high = CALL(t, amax, x, none);
     sc_x single = CALL(t, eq_Tensor, low, high);
-    return (bounds){CALL(t, where_self, single, CALL(t, sub_Scalar, low, one), low),
-                    CALL(t, where_self, single, CALL(t, add_Scalar, high, one), high)};
+    low = CALL(t, where_self, single, CALL(t, sub_Scalar, low, one), low);
+    high = CALL(t, where_self, single, CALL(t, add_Scalar, high, one), high);
+    return (bounds){low, high};
 }
 
 static bool find_bounds(sc_trace *t, sc_x x, const sc_x *a, bounds *out) {
@@ -33,8 +34,8 @@ static bool find_bounds(sc_trace *t, sc_x x, const sc_x *a, bounds *out) {
         return true;
     }
     if (low == high) high = low + 1;
-    *out = (bounds){sc_f_scalar(t, sc_x_float(t, low), dtype),
-                    sc_f_scalar(t, sc_x_float(t, high), dtype)};
+    out->low = sc_f_scalar(t, sc_x_float(t, low), dtype);
+    out->high = sc_f_scalar(t, sc_x_float(t, high), dtype);
     return true;
 }
 

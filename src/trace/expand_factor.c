@@ -121,7 +121,8 @@ sc_x sc_expand_slogdet(sc_trace *t, const sc_x *a) {
     sc_x sign, diagonal = diagonal_of_lu(t, a[0], &sign);
     sc_x signs = CALL(t, prod_dim_int, CALL(t, sign, diagonal), sc_x_int(t, -1));
     sc_x logs = CALL(t, log, CALL(t, abs, diagonal));
-    return X_LIST(t, CALL(t, mul_Tensor, sign, signs), sc_f_sum(t, logs, X_INTS(t, -1), false));
+    sign = CALL(t, mul_Tensor, sign, signs);
+    return X_LIST(t, sign, sc_f_sum(t, logs, X_INTS(t, -1), false));
 }
 
 sc_x sc_expand_logdet(sc_trace *t, const sc_x *a) {
@@ -168,8 +169,8 @@ static sc_x smallest_counted(sc_trace *t, sc_x x, sc_x values, sc_x atol, sc_x r
             sc_x given = CALL(t, gt_Scalar, number_or_tensor(t, atol, dtype), sc_x_int(t, 0));
             sc_x zero = sc_f_scalar(t, sc_x_int(t, 0), dtype);
             rtol = CALL(t, where_self, given, zero, sc_f_scalar(t, own, dtype));
-            return CALL(t, maximum, number_or_tensor(t, atol, dtype),
-                        CALL(t, mul_Tensor, rtol, most));
+            atol = number_or_tensor(t, atol, dtype);
+            return CALL(t, maximum, atol, CALL(t, mul_Tensor, rtol, most));
         }
         rtol = sc_x_known(t, atol, 0) > 0 ? sc_x_float(t, 0) : own;
     }

@@ -113,8 +113,8 @@ static sc_x pooled(sc_trace *t, const sc_x *args, uint32_t count) {
     sc_x value = sc_x_at(t, best, 0);
     sc_x place =
         places(t, chosen(t, x, first, sc_x_number(sc_x_dim(t, sc_x_size(x, -1)), 1)), start, &a);
-    return is_single ? X_LIST(t, sc_f_squeeze(t, value, 0), sc_f_squeeze(t, place, 0))
-                     : X_LIST(t, value, place);
+    if (is_single) value = sc_f_squeeze(t, value, 0), place = sc_f_squeeze(t, place, 0);
+    return X_LIST(t, value, place);
 }
 
 sc_x sc_expand_fractional_max_pool2d(sc_trace *t, const sc_x *a) { return pooled(t, a, 2); }

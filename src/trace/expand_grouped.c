@@ -8,7 +8,8 @@ static sc_x apart(sc_trace *t, sc_x x, sc_x runs, sc_dim groups, uint32_t dim) {
     sc_dim along[3] = {one, one, one}, first[3] = {groups, one, one};
     along[dim] = sc_x_size(runs, 0);
     sc_x group = sc_f_arange(t, sc_x_int(t, 0), sc_x_dim(t, groups), SC_DTYPE_I64);
-    sc_x is_in = CALL(t, eq_Tensor, sc_f_view(t, runs, along, 3), sc_f_view(t, group, first, 3));
+    runs = sc_f_view(t, runs, along, 3), group = sc_f_view(t, group, first, 3);
+    sc_x is_in = CALL(t, eq_Tensor, runs, group);
     sc_x zero = sc_f_scalar(t, sc_x_int(t, 0), sc_x_dtype_of(x));
     return CALL(t, where_self, is_in, sc_f_unsqueeze(t, x, 0), zero);
 }
@@ -17,7 +18,8 @@ static sc_x apart(sc_trace *t, sc_x x, sc_x runs, sc_dim groups, uint32_t dim) {
 static sc_x of_sums(sc_trace *t, sc_x a, sc_x b, sc_x ends) {
     const sc_dim groups = sc_x_size(ends, 0);
     sc_x runs = sc_f_runs(t, ends, sc_x_size(a, 1));
-    return CALL(t, bmm, apart(t, a, runs, groups, 2), apart(t, b, runs, groups, 1));
+    a = apart(t, a, runs, groups, 2), b = apart(t, b, runs, groups, 1);
+    return CALL(t, bmm, a, b);
 }
 
 static sc_x of_rows(sc_trace *t, sc_x rows, sc_x matrices, sc_x ends) {

@@ -82,7 +82,8 @@ sc_x sc_expand_bce_with_logits(sc_trace *t, const sc_x *a) {
 sc_x sc_expand_kl_div(sc_trace *t, const sc_x *a) {
     sc_x loss;
     if (sc_x_truth(a[3])) {
-        loss = CALL(t, mul_Tensor, CALL(t, exp, a[1]), CALL(t, sub_Tensor, a[1], a[0]));
+        loss = CALL(t, exp, a[1]);
+        loss = CALL(t, mul_Tensor, loss, CALL(t, sub_Tensor, a[1], a[0]));
     } else {
         sc_x product = CALL(t, mul_Tensor, a[1], a[0]);
         loss = CALL(t, sub_Tensor, CALL(t, xlogy_Tensor, a[1], a[1]), product);

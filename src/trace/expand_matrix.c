@@ -203,8 +203,8 @@ sc_x sc_expand_linalg_cond(sc_trace *t, const sc_x *a) {
         return by_values(t, a[0], sc_x_is_number(a[1]) && sc_x_real(a[1], 0) < 0);
     sc_x both = CALL(t, linalg_inv_ex, a[0], X_FALSE), far = sc_x_float(t, INFINITY);
     sc_x failed = CALL(t, ne_Scalar, sc_x_at(t, both, 1), sc_x_int(t, 0));
-    sc_x product =
-        CALL(t, mul_Tensor, norm_of(t, a[0], a[1]), norm_of(t, sc_x_at(t, both, 0), a[1]));
+    sc_x product = norm_of(t, a[0], a[1]);
+    product = CALL(t, mul_Tensor, product, norm_of(t, sc_x_at(t, both, 0), a[1]));
     sc_x infinite = sc_f_scalar(t, far, sc_x_dtype_of(product));
     return CALL(t, where_self, failed, infinite, product);
 }
@@ -224,8 +224,9 @@ static sc_dim product_of(sc_trace *t, sc_x x, uint32_t from, uint32_t to) {
 }
 
 static sc_x as_square(sc_trace *t, sc_x x, uint32_t split) {
-    sc_dim sizes[2] = {product_of(t, x, 0, split), product_of(t, x, split, sc_x_rank(x))};
-    return sc_f_reshape(t, x, sizes, 2);
+    const sc_dim rows = product_of(t, x, 0, split);
+    const sc_dim columns = product_of(t, x, split, sc_x_rank(x));
+    return sc_f_reshape(t, x, (const sc_dim[]){rows, columns}, 2);
 }
 
 // (self, ind)

@@ -66,7 +66,8 @@ static sc_x slope(sc_trace *t, sc_x x, uint32_t dim, double width, bool bends) {
     sc_x parts[3];
     if (sc_dtype_is_integral(sc_x_dtype_of(x), true)) x = sc_f_to(t, x, SC_DTYPE_F32);
     parts[0] = slope_at_end(t, x, dim, width, 1, bends);
-    parts[1] = difference(t, piece(t, x, dim, 2, 0), piece(t, x, dim, 0, -2), 2 * width);
+    sc_x after = piece(t, x, dim, 2, 0), before = piece(t, x, dim, 0, -2);
+    parts[1] = difference(t, after, before, 2 * width);
     parts[2] = slope_at_end(t, x, dim, width, -1, bends);
     return sc_f_cat(t, parts, 3, dim);
 }

@@ -42,8 +42,8 @@ static sc_x by_angle(sc_trace *t, const family *f, sc_x x, int64_t n) {
     sc_x angle = CALL(t, acos, x);
     if (f->kind == FIRST) return CALL(t, cos, sc_a_times(t, angle, (double)n));
     if (f->kind != SECOND) return by_halves(t, f, x, angle, n);
-    sc_x many = sc_a_times(t, angle, (double)n + 1);
-    return sc_a_div(t, CALL(t, sin, many), CALL(t, sin, angle));
+    sc_x many = CALL(t, sin, sc_a_times(t, angle, (double)n + 1));
+    return sc_a_div(t, many, CALL(t, sin, angle));
 }
 
 // --- Recurrences --------------------------------------------------------------------------------

@@ -225,7 +225,8 @@ sc_x sc_expand_quantize_in_range(sc_trace *t, const sc_x *a) {
     sc_x inverse = sc_f_to(t, CALL(t, reciprocal, as_number(t, a[1])), SC_DTYPE_F32);
     sc_x x = CALL(t, round, CALL(t, mul_Tensor, sc_f_to(t, a[0], SC_DTYPE_F32), inverse));
     x = CALL(t, add_Tensor, x, as_number(t, a[2]));
-    x = CALL(t, clamp_Tensor, x, as_number(t, a[3]), as_number(t, a[4]));
+    sc_x least = as_number(t, a[3]), most = as_number(t, a[4]);
+    x = CALL(t, clamp_Tensor, x, least, most);
     return sc_f_to(t, x, (sc_dtype)a[5]->code);
 }
 

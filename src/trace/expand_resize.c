@@ -101,9 +101,9 @@ sc_x sc_expand_pad_circular(sc_trace *t, const sc_x *a) {
         if (left > 0) {
             sc_x target = sc_f_slice(t, out, dim, sc_x_int(t, 0), sc_x_int(t, left));
             int64_t high = sc_max_i64(right, 0);
-            sc_x source = sc_f_slice(t, out, dim, shifted(t, sizes[dim], -left - high),
-                                     shifted(t, sizes[dim], -high));
-            CALL(t, copy_, target, source);
+            sc_x start = shifted(t, sizes[dim], -left - high);
+            sc_x end = shifted(t, sizes[dim], -high);
+            CALL(t, copy_, target, sc_f_slice(t, out, dim, start, end));
         }
         if (right > 0) {
             sc_x target =
@@ -156,9 +156,9 @@ sc_x sc_expand_im2col(sc_trace *t, const sc_x *a) {
     rows = sc_f_unsqueeze(t, sc_f_unsqueeze(t, rows, -1), -1);
     sc_x out = CALL(t, index_Tensor, x, X_LIST(t, X_NONE, X_NONE, rows, columns));
     out = CALL(t, permute, out, X_INTS(t, 0, 1, 2, 4, 3, 5));
-    sc_dim sizes[3] = {sc_x_size(x, 0),
-                       sc_trace_mul(t, sc_x_size(x, 1), sc_dim_int(w.kernel[0] * w.kernel[1])),
-                       sc_trace_mul(t, sc_x_size(rows, 1), sc_x_size(columns, 1))};
+    sc_dim sizes[3] = {sc_x_size(x, 0)};
+    sizes[1] = sc_trace_mul(t, sc_x_size(x, 1), sc_dim_int(w.kernel[0] * w.kernel[1]));
+    sizes[2] = sc_trace_mul(t, sc_x_size(rows, 1), sc_x_size(columns, 1));
     out = sc_f_reshape(t, out, sizes, 3);
     return single ? sc_f_squeeze(t, out, 0) : out;
 }

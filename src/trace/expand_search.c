@@ -25,7 +25,8 @@ sc_x sc_expand_isin_number(sc_trace *t, const sc_x *a) {
 // (self, other)
 sc_x sc_expand_remainder_of_number(sc_trace *t, const sc_x *a) {
     const sc_dtype dtype = sc_f_dtype_beside(a[0], a[1]);
-    return CALL(t, remainder_Tensor, sc_f_scalar(t, a[0], dtype), sc_f_to(t, a[1], dtype));
+    sc_x number = sc_f_scalar(t, a[0], dtype);
+    return CALL(t, remainder_Tensor, number, sc_f_to(t, a[1], dtype));
 }
 
 // Of the places in a flat tensor, what they are along one of its dims.

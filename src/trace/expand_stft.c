@@ -130,7 +130,8 @@ sc_x sc_expand_istft(sc_trace *t, const sc_x *a) {
     const sc_dim end = sc_x_is_none(a[8])
                            ? sc_trace_sub(t, total, sc_dim_int(start))
                            : sc_trace_add(t, sc_dim_int(start), sc_dim_int(sc_x_small(t, a[8], 0)));
-    signal = CALL(t, div_Tensor, kept(t, signal, start, end), kept(t, envelope, start, end));
+    signal = kept(t, signal, start, end);
+    signal = CALL(t, div_Tensor, signal, kept(t, envelope, start, end));
     signal = lengthened(t, signal, end, total);
     return single ? sc_f_squeeze(t, signal, 0) : signal;
 }

@@ -66,8 +66,8 @@ sc_x sc_expand_unique_consecutive(sc_trace *t, const sc_x *a) {
     const bool inverts = !flat || sc_x_truth(a[1]), counts = !flat || sc_x_truth(a[2]);
     sc_x number = inverts || counts ? groups(t, begins) : none(t), inverse = number;
     if (flat && inverts) inverse = CALL(t, view, number, sc_x_sizes(t, a[0], 0, SC_RANK_MAX));
-    return X_LIST(t, out, inverts ? inverse : none(t),
-                  counts ? lengths(t, starts, number) : none(t));
+    if (!inverts) inverse = none(t);
+    return X_LIST(t, out, inverse, counts ? lengths(t, starts, number) : none(t));
 }
 
 // An order in which no row comes before a smaller one; equal ones stay as they are.

@@ -164,7 +164,7 @@ sc_x sc_f_reshape(sc_trace *t, sc_x x, const sc_dim *sizes, uint32_t rank) {
 // As many as have ended.
 sc_x sc_f_runs(sc_trace *t, sc_x ends, sc_dim count) {
     sc_x places = sc_f_arange(t, sc_x_int(t, 0), sc_x_dim(t, count), SC_DTYPE_I64);
-    sc_x ended = CALL(t, le_Tensor, sc_f_unsqueeze(t, sc_f_to(t, ends, SC_DTYPE_I64), 0),
-                      sc_f_unsqueeze(t, places, 1));
+    ends = sc_f_unsqueeze(t, sc_f_to(t, ends, SC_DTYPE_I64), 0);
+    sc_x ended = CALL(t, le_Tensor, ends, sc_f_unsqueeze(t, places, 1));
     return sc_f_sum(t, ended, X_INTS(t, 1), false);
 }

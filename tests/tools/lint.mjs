@@ -2,6 +2,7 @@
 // instead of checked, to the named files or to all.
 import { execFileSync, spawnSync } from "node:child_process";
 import { join } from "node:path";
+import { recorders, unordered } from "./order.mjs";
 import { listFiles, readBytes, readText, reporter, root } from "./tree.mjs";
 
 const lines_max = 1000;
@@ -143,6 +144,15 @@ prettier(
   files.filter((name) => pretty.test(name) && !data.test(name)),
   fix,
 );
+
+if (!fix) {
+  const tracing = listFiles().filter((name) => /^src\/trace\/.*\.[ch]$/.test(name));
+  for (const [name, recording] of recorders(tracing)) {
+    if (!files.includes(name)) continue;
+    for (const line of unordered(readText(name), recording))
+      error(name, line, "two arguments record nodes, in no order: give each a local");
+  }
+}
 
 let total = 0;
 for (const name of files) {

@@ -42,7 +42,8 @@ sc_x sc_r_div(sc_trace *t, sc_x x, sc_x y) {
 }
 
 sc_x sc_r_where(sc_trace *t, sc_x condition, sc_x x, sc_x y) {
-    return CALL(t, where_self, condition, first_tensor(t, x, y), first_tensor(t, y, x));
+    sc_x first = first_tensor(t, x, y), other = first_tensor(t, y, x);
+    return CALL(t, where_self, condition, first, other);
 }
 
 // --- Complex -------------------------------------------------------------------------------------

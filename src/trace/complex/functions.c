@@ -42,9 +42,10 @@ sc_c sc_complex_exp2(sc_trace *t, sc_c z) { return sc_complex_exp(t, scaled(t, z
 sc_c sc_complex_expm1(sc_trace *t, sc_c z) {
     sc_x half = CALL(t, sin, sc_r_mul(t, z.im, sc_x_float(t, 0.5)));
     sc_x less = sc_r_mul(t, sc_r_mul(t, half, half), sc_x_float(t, 2));
-    sc_x grown = sc_r_mul(t, CALL(t, expm1, z.re), CALL(t, cos, z.im));
-    sc_x re = sc_r_sub(t, grown, less);
-    return (sc_c){re, sc_r_mul(t, CALL(t, exp, z.re), CALL(t, sin, z.im))};
+    sc_x grown = CALL(t, expm1, z.re), cosine = CALL(t, cos, z.im);
+    sc_x re = sc_r_sub(t, sc_r_mul(t, grown, cosine), less);
+    sc_x size = CALL(t, exp, z.re), sine = CALL(t, sin, z.im);
+    return (sc_c){re, sc_r_mul(t, size, sine)};
 }
 
 // Of half the size, so that it does not overflow before its logarithm is taken.
@@ -219,7 +220,8 @@ static sc_x as_tensor(sc_trace *t, sc_x x, sc_dtype part) {
 // exp(w log z): of zero it is 0 where the real part of w is positive, infinite where it is
 // negative, and NaN on the line between.
 static sc_c power(sc_trace *t, sc_c z, sc_c w, sc_dtype part) {
-    sc_c base = {as_tensor(t, z.re, part), as_tensor(t, z.im, part)};
+    sc_c base = {.re = as_tensor(t, z.re, part)};
+    base.im = as_tensor(t, z.im, part);
     return sc_complex_exp(t, sc_c_mul(t, sc_complex_log(t, base), w));
 }
 

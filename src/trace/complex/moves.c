@@ -45,9 +45,10 @@ static sc_x drawn(sc_trace *t, const sc_op *op, const sc_x *a, double scale) {
     sc_x re = sc_trace_call(t, op, args, count);
     if (sc_dtype_category(dtype) != SC_CATEGORY_COMPLEX) return re;
     sc_c z = {re, sc_trace_call(t, op, args, count)};
-    if (scale != 1)
-        z = (sc_c){sc_r_mul(t, z.re, sc_x_float(t, scale)),
-                   sc_r_mul(t, z.im, sc_x_float(t, scale))};
+    if (scale != 1) {
+        z.re = sc_r_mul(t, z.re, sc_x_float(t, scale));
+        z.im = sc_r_mul(t, z.im, sc_x_float(t, scale));
+    }
     return sc_c_make(t, z, part_dtype(dtype));
 }
 
@@ -130,8 +131,10 @@ sc_x sc_complex_where(sc_trace *t, const sc_op *op, const sc_x *a) {
     (void)op;
     x.im = x.im->kind == SC_X_TENSOR ? x.im : sc_f_scalar(t, x.im, part);
     y.im = y.im->kind == SC_X_TENSOR ? y.im : sc_f_scalar(t, y.im, part);
-    sc_x re = CALL(t, where_self, a[0], sc_f_to(t, x.re, part), sc_f_to(t, y.re, part));
-    sc_x im = CALL(t, where_self, a[0], sc_f_to(t, x.im, part), sc_f_to(t, y.im, part));
+    sc_x first = sc_f_to(t, x.re, part), other = sc_f_to(t, y.re, part);
+    sc_x re = CALL(t, where_self, a[0], first, other);
+    first = sc_f_to(t, x.im, part), other = sc_f_to(t, y.im, part);
+    sc_x im = CALL(t, where_self, a[0], first, other);
     return sc_c_make(t, (sc_c){re, im}, part);
 }
 

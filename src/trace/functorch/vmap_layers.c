@@ -97,8 +97,8 @@ sc_x sc_vmap_layer_norm(const sc_level *v, const sc_lifted *a) {
     args[2] = args[3] = X_NONE;
     sc_x x = sc_v_call(v, args);
     if (x->kind != SC_X_LIST) return x;
-    sc_x scaled = affine(v, x->items[0], sc_v_ranked(v, &a[2], rank), sc_v_ranked(v, &a[3], rank));
-    return X_LIST(v->t, scaled, x->items[1], x->items[2]);
+    sc_x weight = sc_v_ranked(v, &a[2], rank), bias = sc_v_ranked(v, &a[3], rank);
+    return X_LIST(v->t, affine(v, x->items[0], weight, bias), x->items[1], x->items[2]);
 }
 
 // (input, weight, bias, N, C, HxW, group, eps)
@@ -134,10 +134,12 @@ sc_x sc_vmap_batch_norm(const sc_level *v, const sc_lifted *a) {
         if (x->kind != SC_X_LIST) return x;
         x = sc_v_reshape(v, x->items[0], &v->node->outs[0]->spec);
     } else {
-        sc_x centred = CALL(t, sub_Tensor, sc_v_front(v, &a[0]), by_channel(v, &a[3], rank));
+        sc_x centred = sc_v_front(v, &a[0]);
+        centred = CALL(t, sub_Tensor, centred, by_channel(v, &a[3], rank));
         sc_x spread = CALL(t, rsqrt, CALL(t, add_Scalar, by_channel(v, &a[4], rank), a[6].x));
         x = CALL(t, mul_Tensor, centred, spread);
-        x = affine(v, x, by_channel(v, &a[1], rank), by_channel(v, &a[2], rank));
+        sc_x weight = by_channel(v, &a[1], rank), bias = by_channel(v, &a[2], rank);
+        x = affine(v, x, weight, bias);
     }
     sc_x none = sc_f_zeros(t, sc_x_dims(t, (sc_dim[]){v->size, sc_dim_int(0)}, 2),
                            (sc_dtype)v->node->outs[1]->spec.dtype);

@@ -47,8 +47,8 @@ static sc_x averaged(sc_trace *t, const bags *b) {
 // --- The largest ---------------------------------------------------------------------------------
 
 static sc_x larger(sc_trace *t, const sc_x *before, const sc_x *after) {
-    sc_x take = sc_o_and(t, CALL(t, eq_Tensor, before[1], after[1]),
-                         CALL(t, ge_Tensor, before[0], after[0]));
+    sc_x same = CALL(t, eq_Tensor, before[1], after[1]);
+    sc_x take = sc_o_and(t, same, CALL(t, ge_Tensor, before[0], after[0]));
     return X_LIST(t, sc_a_where(t, take, before[0], after[0]), after[1]);
 }
 
@@ -56,8 +56,9 @@ static sc_x larger(sc_trace *t, const sc_x *before, const sc_x *after) {
 static sc_x largest(sc_trace *t, const bags *b) {
     const int64_t n = sc_x_static_size(t, b->rows, 0);
     sc_x lowest = sc_o_lowest(t, b->dtype);
-    sc_x both[2] = {sc_o_where_else(t, sc_f_unsqueeze(t, b->counts, 1), b->rows, lowest),
-                    sc_f_unsqueeze(t, b->bag, 1)};
+    sc_x both[2];
+    both[0] = sc_o_where_else(t, sc_f_unsqueeze(t, b->counts, 1), b->rows, lowest);
+    both[1] = sc_f_unsqueeze(t, b->bag, 1);
     if (t->status != SC_OK || n < 1) return sc_o_refuse(t);
     sc_o_scan(t, both, 2, 0, larger);
     sc_x next = sc_o_pad(t, sc_o_steps(t, b->bag, 0, 1, n - 1, 1), 0, 0, 1, sc_x_int(t, -1));

@@ -92,14 +92,16 @@ sc_x sc_official_j0(sc_trace *t, const sc_x *a) {
 sc_x sc_official_j1(sc_trace *t, const sc_x *a) {
     sc_x x = sc_o_double(t, a[0]), size = CALL(t, abs, x);
     sc_x near = POLYNOMIAL(t, inside(t, x), j1_near), far = outside(t, size, 1, false);
-    far = sc_a_where(t, sc_a_less(t, x, 0), CALL(t, neg, far), far);
-    return sc_o_rounded(t, sc_a_where(t, sc_a_less(t, size, EDGE), sc_a_mul(t, near, x), far));
+    sc_x is_less = sc_a_less(t, x, 0), is_near = sc_a_less(t, size, EDGE);
+    far = sc_a_where(t, is_less, CALL(t, neg, far), far);
+    return sc_o_rounded(t, sc_a_where(t, is_near, sc_a_mul(t, near, x), far));
 }
 
 // (self)
 sc_x sc_official_y0(sc_trace *t, const sc_x *a) {
     sc_x x = sc_o_double(t, a[0]), place = inside(t, x), far = outside(t, x, 0, true);
-    sc_x bend = sc_a_mul(t, CALL(t, log, x), POLYNOMIAL(t, place, j0_near));
+    sc_x bend = CALL(t, log, x);
+    bend = sc_a_mul(t, bend, POLYNOMIAL(t, place, j0_near));
     sc_x near = POLYNOMIAL(t, place, y0_near);
     near = sc_a_add(t, near, sc_a_times(t, bend, 2 / SC_PI));
     return sc_o_rounded(t, sc_a_where(t, sc_a_less(t, x, EDGE), near, far));
@@ -108,7 +110,8 @@ sc_x sc_official_y0(sc_trace *t, const sc_x *a) {
 // (self)
 sc_x sc_official_y1(sc_trace *t, const sc_x *a) {
     sc_x x = sc_o_double(t, a[0]), place = inside(t, x), far = outside(t, x, 1, true);
-    sc_x bend = sc_a_mul(t, CALL(t, log, x), POLYNOMIAL(t, place, j1_near));
+    sc_x bend = CALL(t, log, x);
+    bend = sc_a_mul(t, bend, POLYNOMIAL(t, place, j1_near));
     bend = sc_a_mul(t, bend, x);
     bend = sc_a_times(t, sc_a_sub(t, bend, CALL(t, reciprocal, x)), 2 / SC_PI);
     sc_x near = sc_a_mul(t, POLYNOMIAL(t, place, y1_near), x);

@@ -152,7 +152,8 @@ static void solve(sc_trace *t, elimination *e) {
         e->info = find_bad(t, e, k, sc_a_is(t, pivot, 0));
         sc_x row = sc_a_div(t, sc_o_row(t, &e->m, k), pivot);
         sc_x rest = sc_a_mul(t, sc_o_column(t, &e->m, k), row);
-        e->m.x = sc_a_where(t, is_row(t, e, k), row, sc_a_sub(t, e->m.x, rest));
+        sc_x here = is_row(t, e, k);
+        e->m.x = sc_a_where(t, here, row, sc_a_sub(t, e->m.x, rest));
     }
 }
 
@@ -241,7 +242,8 @@ sc_x sc_official_cholesky(sc_trace *t, const sc_x *a) {
         sc_x pivot = sc_o_diagonal(t, &e.m, k);
         sc_x is_bad = sc_o_not(t, CALL(t, gt_Scalar, pivot, sc_x_int(t, 0)));
         e.info = find_bad(t, &e, k, is_bad);
-        sc_x column = sc_a_div(t, sc_o_column(t, &e.m, k), CALL(t, sqrt, pivot));
+        sc_x column = sc_o_column(t, &e.m, k);
+        column = sc_a_div(t, column, CALL(t, sqrt, pivot));
         sc_x kept = CALL(t, ge_Scalar, e.rows, sc_x_int(t, k));
         columns[k] = sc_o_where_or_zero(t, kept, column);
         sc_x rest = sc_a_mul(t, columns[k], sc_f_transpose(t, columns[k], 1, 2));

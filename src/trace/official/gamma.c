@@ -37,7 +37,8 @@ sc_x sc_official_lgamma(sc_trace *t, const sc_x *a) {
     part = CALL(t, minimum, part, sc_a_from(t, 1, part));
     sc_x sine = CALL(t, sin, sc_a_times(t, part, SC_PI));
     sc_x mirrored = sc_a_add(t, y, CALL(t, log, sc_a_mul(t, size, sine)));
-    y = sc_a_where(t, sc_a_less(t, x, 0), sc_a_from(t, log(SC_PI), mirrored), y);
+    sc_x is_less = sc_a_less(t, x, 0);
+    y = sc_a_where(t, is_less, sc_a_from(t, log(SC_PI), mirrored), y);
     return sc_o_rounded(t, sc_a_unless(t, CALL(t, isinf, x), INFINITY, y));
 }
 
@@ -52,7 +53,8 @@ static sc_x digamma_of_positive(sc_trace *t, sc_x x) {
     sc_x far = sc_a_plus(t, x, 10), inverse = CALL(t, reciprocal, far);
     sc_x tail = POLYNOMIAL(t, sc_a_mul(t, inverse, inverse), series);
     tail = sc_a_add(t, tail, sc_a_times(t, inverse, 0.5));
-    return sc_a_sub(t, CALL(t, log, far), sc_a_add(t, tail, before));
+    tail = sc_a_add(t, tail, before);
+    return sc_a_sub(t, CALL(t, log, far), tail);
 }
 
 static sc_x digamma(sc_trace *t, sc_x x) {
@@ -60,7 +62,8 @@ static sc_x digamma(sc_trace *t, sc_x x) {
     sc_x y = digamma_of_positive(t, sc_a_where(t, is_mirrored, one_less, x));
     sc_x part = sc_a_sub(t, x, CALL(t, trunc, x));
     sc_x turned = sc_a_over(t, SC_PI, CALL(t, tan, sc_a_times(t, part, SC_PI)));
-    turned = sc_a_unless(t, sc_a_is(t, part, 0), NAN, sc_a_sub(t, y, turned));
+    turned = sc_a_sub(t, y, turned);
+    turned = sc_a_unless(t, sc_a_is(t, part, 0), NAN, turned);
     return sc_a_where(t, is_mirrored, turned, y);
 }
 
@@ -125,8 +128,8 @@ static sc_x zeta(sc_trace *t, const exponent *s, sc_x q) {
     sc_x one = sc_f_scalar(t, sc_x_float(t, 1), SC_DTYPE_F64), is_below = sc_a_less(t, q, 0);
     sc_x size = CALL(t, abs, q), part = fraction(t, size);
     sc_x above = zeta_of_positive(t, s, sc_a_where(t, is_below, sc_a_from(t, 1, part), q));
-    sc_x before = mirrored_terms(t, s, sc_a_where(t, is_below, part, one),
-                                 sc_a_where(t, is_below, size, one));
+    sc_x first = sc_a_where(t, is_below, part, one), last = sc_a_where(t, is_below, size, one);
+    sc_x before = mirrored_terms(t, s, first, last);
     sc_x sum = sc_a_where(t, is_below, sc_a_add(t, above, before), above);
     sc_x is_pole = CALL(t, eq_Tensor, q, CALL(t, floor, q));
     is_pole = sc_o_and(t, is_pole, CALL(t, le_Scalar, q, sc_x_int(t, 0)));
@@ -141,7 +144,8 @@ sc_x sc_official_zeta(sc_trace *t, const sc_x *a) {
     sc_x y = zeta(t, &tensor, q);
     sc_x is_broken = CALL(t, ne_Tensor, s, CALL(t, floor, s));
     sc_x is_pole = CALL(t, eq_Tensor, q, CALL(t, floor, q));
-    is_broken = sc_o_and(t, is_broken, sc_o_and(t, sc_a_less(t, q, 0), sc_o_not(t, is_pole)));
+    is_broken = sc_o_and(t, is_broken, sc_a_less(t, q, 0));
+    is_broken = sc_o_and(t, is_broken, sc_o_not(t, is_pole));
     y = sc_a_unless(t, is_broken, NAN, y);
     y = sc_a_unless(t, sc_a_less(t, s, 1), NAN, y);
     return sc_o_rounded(t, sc_a_unless(t, sc_a_is(t, s, 1), INFINITY, y));

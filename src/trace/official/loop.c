@@ -37,9 +37,9 @@ sc_x sc_o_while(sc_trace *t, const sc_x *carried, uint32_t count, sc_o_body_fn g
                 sc_o_body_fn turn) {
     const body condition = {"goes_on", goes_on}, loop = {"turn", turn};
     if (t->status != SC_OK) return sc_o_refuse(t);
-    const sc_x_data graphs[2] = {
-        {.kind = SC_X_GRAPH, .graph = traced(t, &condition, carried, count)},
-        {.kind = SC_X_GRAPH, .graph = traced(t, &loop, carried, count)}};
+    sc_x_data graphs[2] = {{.kind = SC_X_GRAPH}, {.kind = SC_X_GRAPH}};
+    graphs[0].graph = traced(t, &condition, carried, count);
+    graphs[1].graph = traced(t, &loop, carried, count);
     if (t->status != SC_OK) return sc_o_refuse(t);
     return CALL(t, higher_order_while_loop, sc_x_new(t, graphs[0]), sc_x_new(t, graphs[1]),
                 sc_x_list(t, carried, count), sc_x_list(t, NULL, 0));

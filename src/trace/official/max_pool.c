@@ -18,8 +18,9 @@ static peaks larger(sc_trace *t, peaks a, peaks b) {
     sc_x take = CALL(t, gt_Tensor, b.value, a.value);
     if (sc_x_is_float(b.value)) take = sc_o_or(t, take, CALL(t, isnan, b.value));
     if (a.is_padded) take = sc_o_or(t, take, CALL(t, lt_Scalar, a.place, sc_x_int(t, 0)));
-    return (peaks){sc_a_where(t, take, b.value, a.value), sc_a_where(t, take, b.place, a.place),
-                   a.is_padded};
+    a.value = sc_a_where(t, take, b.value, a.value);
+    a.place = sc_a_where(t, take, b.place, a.place);
+    return a;
 }
 
 static peaks tap(sc_trace *t, peaks p, int64_t dim, window w, int64_t at) {

@@ -93,8 +93,9 @@ static sc_x scaled_i1(sc_trace *t, sc_x x, sc_x size) {
     sc_x near = POLYNOMIAL(t, sc_a_plus(t, sc_a_times(t, size, 0.25), -1), i1_near);
     sc_x far = POLYNOMIAL(t, sc_a_plus(t, sc_a_over(t, 16, size), -1), i1_far);
     far = sc_a_div(t, far, CALL(t, sqrt, size));
-    far = sc_a_where(t, sc_a_less(t, x, 0), CALL(t, neg, far), far);
-    return sc_a_where(t, sc_a_less(t, size, 8), sc_a_mul(t, near, x), far);
+    sc_x is_less = sc_a_less(t, x, 0), is_near = sc_a_less(t, size, 8);
+    far = sc_a_where(t, is_less, CALL(t, neg, far), far);
+    return sc_a_where(t, is_near, sc_a_mul(t, near, x), far);
 }
 
 // Times exp(size), by halves that do not overflow before the product does. Infinity times the zero
@@ -143,7 +144,8 @@ static pieces k0(sc_trace *t, sc_x self) {
     sc_x place = inside(t, p.x), bend = log_of_half(t, p.x);
     bend = sc_a_mul(t, bend, POLYNOMIAL(t, place, i0_small));
     p.near = sc_a_sub(t, POLYNOMIAL(t, place, k0_near), bend);
-    p.far = sc_a_div(t, POLYNOMIAL(t, outside(t, p.x), k0_far), CALL(t, sqrt, p.x));
+    p.far = POLYNOMIAL(t, outside(t, p.x), k0_far);
+    p.far = sc_a_div(t, p.far, CALL(t, sqrt, p.x));
     return p;
 }
 
@@ -152,7 +154,8 @@ static pieces k1(sc_trace *t, sc_x self) {
     sc_x place = inside(t, p.x), bend = sc_a_mul(t, log_of_half(t, p.x), p.x);
     bend = sc_a_mul(t, bend, POLYNOMIAL(t, place, i1_small));
     p.near = sc_a_add(t, sc_a_div(t, POLYNOMIAL(t, place, k1_near), p.x), bend);
-    p.far = sc_a_div(t, POLYNOMIAL(t, outside(t, p.x), k1_far), CALL(t, sqrt, p.x));
+    p.far = POLYNOMIAL(t, outside(t, p.x), k1_far);
+    p.far = sc_a_div(t, p.far, CALL(t, sqrt, p.x));
     return p;
 }
 

@@ -28,14 +28,15 @@ static sc_x square(sc_trace *t, sc_x x) { return sc_a_mul(t, x, x); }
 sc_x sc_official_erfc(sc_trace *t, const sc_x *a) {
     sc_x x = sc_o_double(t, a[0]), scaled = scaled_erfc_of(t, CALL(t, abs, x));
     sc_x y = sc_a_mul(t, CALL(t, exp, CALL(t, neg, square(t, x))), scaled);
-    return sc_o_rounded(t, sc_a_where(t, sc_a_less(t, x, 0), sc_a_from(t, 2, y), y));
+    sc_x is_less = sc_a_less(t, x, 0);
+    return sc_o_rounded(t, sc_a_where(t, is_less, sc_a_from(t, 2, y), y));
 }
 
 // (self)
 sc_x sc_official_erfcx(sc_trace *t, const sc_x *a) {
     sc_x x = sc_o_double(t, a[0]), y = scaled_erfc_of(t, CALL(t, abs, x));
-    sc_x grown = sc_a_times(t, CALL(t, exp, square(t, x)), 2);
-    return sc_o_rounded(t, sc_a_where(t, sc_a_less(t, x, 0), sc_a_sub(t, grown, y), y));
+    sc_x grown = sc_a_times(t, CALL(t, exp, square(t, x)), 2), is_less = sc_a_less(t, x, 0);
+    return sc_o_rounded(t, sc_a_where(t, is_less, sc_a_sub(t, grown, y), y));
 }
 
 // A start that is right to 3 digits (Winitzki 2008), and Newton's method.
@@ -44,9 +45,10 @@ static sc_x inverse_erf(sc_trace *t, sc_x y) {
     sc_x below = sc_a_from(t, 1, y), above = sc_a_plus(t, y, 1);
     sc_x w = CALL(t, log, sc_a_mul(t, below, above));
     sc_x half = sc_a_plus(t, sc_a_times(t, w, 0.5), 2 / (SC_PI * a));
-    sc_x root = CALL(t, sqrt, sc_a_sub(t, square(t, half), sc_a_times(t, w, 1 / a)));
-    sc_x size = CALL(t, sqrt, sc_a_sub(t, root, half));
-    sc_x x = sc_a_where(t, sc_a_less(t, y, 0), CALL(t, neg, size), size);
+    sc_x root = square(t, half);
+    root = CALL(t, sqrt, sc_a_sub(t, root, sc_a_times(t, w, 1 / a)));
+    sc_x size = CALL(t, sqrt, sc_a_sub(t, root, half)), is_less = sc_a_less(t, y, 0);
+    sc_x x = sc_a_where(t, is_less, CALL(t, neg, size), size);
     for (int i = 0; i < 3; i++) {
         sc_x error = sc_a_sub(t, CALL(t, erf, x), y);
         sc_x step = sc_a_mul(t, error, CALL(t, exp, square(t, x)));
@@ -74,7 +76,8 @@ static sc_x tail_of(sc_trace *t, sc_x q) {
     for (int i = 0; i < 3; i++) {
         sc_x scaled = scaled_erfc_of(t, sc_a_times(t, x, sqrt(0.5)));
         sc_x weight = CALL(t, exp, sc_a_times(t, square(t, x), 0.5));
-        sc_x error = sc_a_sub(t, sc_a_times(t, scaled, 0.5), sc_a_mul(t, q, weight));
+        sc_x error = sc_a_times(t, scaled, 0.5);
+        error = sc_a_sub(t, error, sc_a_mul(t, q, weight));
         sc_x step = sc_a_times(t, error, sqrt(2 * SC_PI));
         sc_x bend = sc_a_from(t, 1, sc_a_times(t, sc_a_mul(t, x, step), 0.5));
         x = sc_a_add(t, x, sc_a_div(t, step, bend));
@@ -86,7 +89,8 @@ static sc_x tail_of(sc_trace *t, sc_x q) {
 sc_x sc_official_ndtri(sc_trace *t, const sc_x *a) {
     sc_x p = sc_o_double(t, a[0]), other = sc_a_from(t, 1, p);
     sc_x x = tail_of(t, CALL(t, minimum, p, other));
-    x = sc_a_where(t, sc_a_less(t, p, 0.5), CALL(t, neg, x), x);
+    sc_x is_lower = sc_a_less(t, p, 0.5);
+    x = sc_a_where(t, is_lower, CALL(t, neg, x), x);
     x = sc_a_unless(t, sc_a_is(t, p, 0), -INFINITY, x);
     return sc_o_rounded(t, sc_a_unless(t, sc_a_is(t, p, 1), INFINITY, x));
 }

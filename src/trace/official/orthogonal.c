@@ -34,13 +34,15 @@ static sc_x reflection(sc_trace *t, const sc_o_matrices *m, sc_x rows, int64_t k
     sc_x alpha = sc_a_where(t, is_negative, length, CALL(t, neg, length));
     v = sc_a_where(t, here, sc_a_sub(t, v, alpha), v);
     sc_x norm = sum_over_rows(t, sc_a_mul(t, v, v));
-    *scale = sc_a_unless(t, sc_a_is(t, below, 0), 0, sc_a_over(t, 2, norm));
+    *scale = sc_a_over(t, 2, norm);
+    *scale = sc_a_unless(t, sc_a_is(t, below, 0), 0, *scale);
     return v;
 }
 
 static sc_x identity(sc_trace *t, const sc_o_matrices *m) {
     const sc_dim n = sc_dim_int(m->rows), sizes[3] = {m->batch, n, n};
-    sc_x same = CALL(t, eq_Tensor, sc_o_rows(t, m), sc_o_places(t, n, 2, 3));
+    sc_x rows = sc_o_rows(t, m);
+    sc_x same = CALL(t, eq_Tensor, rows, sc_o_places(t, n, 2, 3));
     return sc_f_expand(t, sc_o_double(t, same), sizes, 3);
 }
 
@@ -80,7 +82,8 @@ typedef struct turn {
 // The smaller angle that makes the symmetric [[p, q], [q, r]] diagonal; none where q is 0.
 static turn angle(sc_trace *t, sc_x p, sc_x q, sc_x r) {
     sc_x is_clear = sc_a_is(t, q, 0);
-    sc_x theta = sc_a_div(t, sc_a_sub(t, r, p), sc_a_times(t, q, 2));
+    sc_x theta = sc_a_sub(t, r, p);
+    theta = sc_a_div(t, theta, sc_a_times(t, q, 2));
     sc_x root = CALL(t, sqrt, sc_a_plus(t, sc_a_mul(t, theta, theta), 1));
     sc_x tangent = CALL(t, reciprocal, sc_a_add(t, CALL(t, abs, theta), root));
     sc_x is_less = sc_a_less(t, theta, 0);

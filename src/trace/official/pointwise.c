@@ -26,9 +26,8 @@ sc_x sc_official_angle(sc_trace *t, const sc_x *a) {
     const sc_dtype dtype = sc_o_result_dtype(t);
     if (sc_dtype_category(sc_x_dtype_of(a[0])) == SC_CATEGORY_COMPLEX) return sc_o_refuse(t);
     sc_x x = sc_f_to(t, a[0], dtype);
-    sc_x turned = sc_a_where(t, CALL(t, lt_Scalar, x, sc_x_int(t, 0)),
-                             sc_f_scalar(t, sc_x_float(t, SC_PI), dtype),
-                             sc_f_scalar(t, sc_x_float(t, 0), dtype));
+    sc_x is_less = sc_a_less(t, x, 0), none = sc_f_scalar(t, sc_x_float(t, 0), dtype);
+    sc_x turned = sc_a_unless(t, is_less, SC_PI, none);
     return sc_a_where(t, CALL(t, isnan, x), x, turned);
 }
 
@@ -69,7 +68,8 @@ sc_x sc_official_copysign(sc_trace *t, const sc_x *a) {
     const sc_dtype dtype = sc_o_result_dtype(t);
     sc_x size = CALL(t, abs, sc_f_to(t, a[0], dtype));
     sc_x sign = a[1]->kind == SC_X_TENSOR ? a[1] : sc_f_scalar(t, a[1], dtype);
-    return sc_a_where(t, is_negative(t, sign), CALL(t, neg, size), size);
+    sc_x turns = is_negative(t, sign);
+    return sc_a_where(t, turns, CALL(t, neg, size), size);
 }
 
 // In float64 squares of others do not overflow; its own are taken of the ratio.
@@ -93,7 +93,8 @@ sc_x sc_official_hypot(sc_trace *t, const sc_x *a) {
     sc_x x = CALL(t, abs, sc_f_to(t, a[0], SC_DTYPE_F64));
     sc_x y = CALL(t, abs, sc_f_to(t, a[1], SC_DTYPE_F64));
     sc_x length = dtype == SC_DTYPE_F64 ? by_ratio(t, x, y) : root_of_squares(t, x, y);
-    sc_x far = sc_o_or(t, CALL(t, isinf, x), CALL(t, isinf, y));
+    sc_x far = CALL(t, isinf, x);
+    far = sc_o_or(t, far, CALL(t, isinf, y));
     sc_x infinite = sc_f_scalar(t, sc_x_float(t, INFINITY), SC_DTYPE_F64);
     return sc_f_to(t, sc_a_where(t, far, infinite, length), dtype);
 }
@@ -155,5 +156,6 @@ bool sc_official_is_float(const sc_node *node) {
 // (self): of a NaN it is 0
 sc_x sc_official_sign(sc_trace *t, const sc_x *a) {
     sc_x none = sc_f_scalar(t, sc_x_float(t, 0), sc_o_result_dtype(t));
-    return sc_a_where(t, CALL(t, isnan, a[0]), none, CALL(t, sign, a[0]));
+    sc_x is_nan = CALL(t, isnan, a[0]);
+    return sc_a_where(t, is_nan, none, CALL(t, sign, a[0]));
 }

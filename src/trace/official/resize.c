@@ -9,8 +9,8 @@ typedef sc_x (*filter_fn)(sc_trace *t, sc_x distance);
 static sc_x cubic(sc_trace *t, sc_x x) {
     static const double near[] = {1, 0, -2.5, 1.5}, far[] = {2, -4, 2.5, -0.5};
     sc_x size = CALL(t, abs, x), inner = POLYNOMIAL(t, size, near);
-    sc_x outer =
-        sc_a_unless(t, CALL(t, ge_Scalar, size, sc_x_int(t, 2)), 0, POLYNOMIAL(t, size, far));
+    sc_x outer = POLYNOMIAL(t, size, far);
+    outer = sc_a_unless(t, CALL(t, ge_Scalar, size, sc_x_int(t, 2)), 0, outer);
     return sc_a_where(t, sc_a_less(t, size, 1), inner, outer);
 }
 
@@ -32,7 +32,8 @@ static sc_x weights(sc_trace *t, const axis *along, filter_fn filter, double rea
     center = sc_a_mul(t, sc_a_plus(t, center, 0.5), along->scale);
     sc_x first = CALL(t, trunc, sc_a_add(t, center, sc_a_from(t, 0.5, support)));
     sc_x end = CALL(t, trunc, sc_a_add(t, center, sc_a_plus(t, support, 0.5)));
-    sc_x covered = sc_o_and(t, CALL(t, ge_Tensor, place, first), CALL(t, lt_Tensor, place, end));
+    sc_x covered = CALL(t, ge_Tensor, place, first);
+    covered = sc_o_and(t, covered, CALL(t, lt_Tensor, place, end));
     sc_x distance = sc_a_plus(t, sc_a_sub(t, place, center), 0.5);
     sc_x weight = filter(t, sc_a_mul(t, distance, narrow));
     weight = sc_a_unless(t, sc_o_not(t, covered), 0, weight);
@@ -78,7 +79,8 @@ static sc_x resized(sc_trace *t, const sc_x *a, filter_fn filter, double reach) 
     const sc_dim wide[3] = {planes, in[0], to[1]};
     const sc_dim columns[2] = {in[0], sc_trace_mul(t, planes, to[1])};
     const sc_dim tall[3] = {to[0], planes, to[1]};
-    x = CALL(t, mm, sc_f_view(t, x, rows, 2), sc_f_transpose(t, matrix[1], 0, 1));
+    x = sc_f_view(t, x, rows, 2);
+    x = CALL(t, mm, x, sc_f_transpose(t, matrix[1], 0, 1));
     x = sc_f_transpose(t, sc_f_view(t, x, wide, 3), 0, 1);
     x = CALL(t, mm, matrix[0], sc_f_view(t, x, columns, 2));
     x = sc_f_transpose(t, sc_f_view(t, x, tall, 3), 0, 1);

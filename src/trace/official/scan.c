@@ -65,7 +65,8 @@ sc_x sc_official_cumprod(sc_trace *t, const sc_x *a) {
 
 static sc_x log_add_exp(sc_trace *t, const sc_x *before, const sc_x *after) {
     sc_x more = CALL(t, maximum, before[0], after[0]), less = CALL(t, minimum, before[0], after[0]);
-    sc_x same = sc_o_and(t, CALL(t, eq_Tensor, more, less), CALL(t, isinf, more));
+    sc_x same = CALL(t, eq_Tensor, more, less);
+    same = sc_o_and(t, same, CALL(t, isinf, more));
     sc_x ratio = CALL(t, exp, CALL(t, sub_Tensor, less, more));
     return sc_a_where(t, same, more, CALL(t, add_Tensor, CALL(t, log1p, ratio), more));
 }

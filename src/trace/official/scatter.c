@@ -106,11 +106,10 @@ static sc_x reduced(sc_trace *t, const scatter *s, two_fn two, sc_o_combine_fn c
 
 // (self, dim, index, src, reduce, include_self)
 sc_x sc_official_scatter_reduce(sc_trace *t, const sc_x *a) {
-    scatter s = {.self = sc_o_flat(t, a[0]),
-                 .index = sc_f_to(t, sc_o_flat(t, a[2]), SC_DTYPE_I64),
-                 .source = sc_o_flat(t, a[3]),
-                 .dim = sc_x_wrap(t, a[1], sc_x_rank(a[0])),
-                 .includes_self = sc_x_truth(a[5])};
+    scatter s = {.dim = sc_x_wrap(t, a[1], sc_x_rank(a[0])), .includes_self = sc_x_truth(a[5])};
+    s.self = sc_o_flat(t, a[0]);
+    s.index = sc_f_to(t, sc_o_flat(t, a[2]), SC_DTYPE_I64);
+    s.source = sc_o_flat(t, a[3]);
     const sc_str how = a[4]->kind == SC_X_STR ? a[4]->str : SC_STR("");
     if (sc_x_dtype_of(s.self) == SC_DTYPE_BOOL) return sc_o_refuse(t);
     if (sc_dim_is(sc_x_numel(t, s.index), 0)) return a[0];

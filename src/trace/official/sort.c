@@ -77,10 +77,10 @@ static sc_x kth(sc_trace *t, sc_x x, sc_dim k, uint32_t dim) {
 static sc_x element(sc_trace *t, sc_x self, sc_x x, uint32_t dim, sc_x place, bool keepdim) {
     sc_x value = CALL(t, gather, x, sc_x_int(t, dim), place);
     if (sc_x_rank(self) == 0)
-        return X_LIST(t, sc_o_unflat(t, value, self), sc_o_unflat(t, place, self));
-    if (keepdim) return X_LIST(t, value, place);
-    sc_x values = sc_f_squeeze(t, value, dim);
-    return X_LIST(t, values, sc_f_squeeze(t, place, dim));
+        value = sc_o_unflat(t, value, self), place = sc_o_unflat(t, place, self);
+    else if (!keepdim)
+        value = sc_f_squeeze(t, value, dim), place = sc_f_squeeze(t, place, dim);
+    return X_LIST(t, value, place);
 }
 
 // (self, k, dim, keepdim)

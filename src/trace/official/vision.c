@@ -33,10 +33,11 @@ static sc_x reshaped(sc_trace *t, sc_x x, sc_dim a, sc_dim b, sc_dim c, sc_dim d
 
 static between reshape_all(sc_trace *t, const between *b, sc_dim n, sc_dim rows, sc_dim columns) {
     const sc_dim one = sc_dim_int(1);
-    return (between){reshaped(t, b->low, n, rows, columns, one),
-                     reshaped(t, b->high, n, rows, columns, one),
-                     reshaped(t, b->part, n, rows, columns, one),
-                     reshaped(t, b->is_inside, n, rows, columns, one)};
+    between r = {.low = reshaped(t, b->low, n, rows, columns, one)};
+    r.high = reshaped(t, b->high, n, rows, columns, one);
+    r.part = reshaped(t, b->part, n, rows, columns, one);
+    r.is_inside = reshaped(t, b->is_inside, n, rows, columns, one);
+    return r;
 }
 
 // --- roi_align -----------------------------------------------------------------------------------
@@ -62,8 +63,9 @@ static sc_x sample_places(sc_trace *t, const regions *g, const sc_x *a, uint32_t
     size = sc_o_double(t, sc_a_times(t, size, 1 / bins));
     sc_x place = sc_o_places(t, sc_dim_int(g->bins[axis] * g->samples), 1, 2);
     place = sc_a_times(t, sc_a_plus(t, sc_o_double(t, place), 0.5), 1 / (double)g->samples);
-    return sc_f_to(t, sc_a_add(t, sc_o_double(t, first), sc_a_mul(t, size, place)),
-                   sc_x_dtype_of(a[0]));
+    place = sc_a_mul(t, size, place);
+    place = sc_a_add(t, sc_o_double(t, first), place);
+    return sc_f_to(t, place, sc_x_dtype_of(a[0]));
 }
 
 static sc_x corner(sc_trace *t, const regions *g, sc_x y, sc_x x) {
@@ -86,8 +88,9 @@ static sc_x sampled(sc_trace *t, const regions *g) {
     const between h = reshape_all(t, &g->at[1], g->count, one, columns);
     sc_x top = squeezed(t, v.low), bottom = squeezed(t, v.high);
     sc_x left = squeezed(t, h.low), right = squeezed(t, h.high);
-    sc_x upper = mixed(t, corner(t, g, top, left), corner(t, g, top, right), h.part);
-    sc_x first = corner(t, g, bottom, left);
+    sc_x first = corner(t, g, top, left);
+    sc_x upper = mixed(t, first, corner(t, g, top, right), h.part);
+    first = corner(t, g, bottom, left);
     sc_x lower = mixed(t, first, corner(t, g, bottom, right), h.part);
     sc_x all = mixed(t, upper, lower, v.part), is_inside = sc_o_and(t, v.is_inside, h.is_inside);
     return sc_o_where_else(t, is_inside, all, sc_x_int(t, 0));
