@@ -183,7 +183,8 @@ static sc_x smallest_counted(sc_trace *t, sc_x x, sc_x values, sc_x atol, sc_x r
 static sc_x read_as(sc_trace *t, sc_x x, sc_x hermitian) {
     if (!sc_x_truth(hermitian)) return x;
     sc_x below = CALL(t, tril, x, sc_x_int(t, -1));
-    return CALL(t, add_Tensor, CALL(t, tril, x), sc_m_transposed(t, below));
+    sc_x lower = CALL(t, tril, x);
+    return CALL(t, add_Tensor, lower, sc_m_transposed(t, below));
 }
 
 static sc_x pseudo_inverse(sc_trace *t, sc_x x, sc_x atol, sc_x rtol) {

@@ -143,7 +143,8 @@ static sc_x reflections(sc_trace *t, sc_x x, sc_x tau, bool flips, sc_x *vectors
         sc_x right = CALL(t, mul_Tensor, sc_m_transposed(t, v), column);
         return by_triangle(t, inner, right, true, true);
     }
-    sc_x right = by_triangle(t, sc_m_transposed(t, inner), sc_m_transposed(t, v), false, true);
+    sc_x turned = sc_m_transposed(t, inner);
+    sc_x right = by_triangle(t, turned, sc_m_transposed(t, v), false, true);
     return CALL(t, mul_Tensor, right, column);
 }
 
