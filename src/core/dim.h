@@ -50,6 +50,8 @@ sc_symbol *sc_exprs_symbol_at(sc_exprs *exprs, uint32_t index);  // creation ord
 sc_dim sc_dim_from_symbol(sc_exprs *exprs, sc_symbol *symbol);
 // The symbol that `d` is exactly, or NULL.
 sc_symbol *sc_dim_symbol(sc_dim d);
+// Do values decide what it is? No input has such a size.
+bool sc_symbol_is_unbacked(const sc_symbol *symbol);
 // Is `d` scale * symbol + offset? Then says so; the outputs are left alone otherwise.
 bool sc_dim_linear(sc_dim d, sc_symbol **symbol, int64_t *scale, int64_t *offset);
 // Calls `visit` for every symbol in `d`, as often as it is written there.

@@ -244,6 +244,9 @@ sc_symbol *sc_dim_symbol(sc_dim d) {
     return d.expr && d.expr->kind == EXPR_SYMBOL ? &d.expr->symbol->symbol : NULL;
 }
 
+// By their names, as torch.export gives them: s77 is the size of an input, u0 is not.
+bool sc_symbol_is_unbacked(const sc_symbol *symbol) { return symbol->name->text[0] == 'u'; }
+
 bool sc_dim_linear(sc_dim d, sc_symbol **symbol, int64_t *scale, int64_t *offset) {
     const sc_expr *e = d.expr;
     bool is_sum = e && e->kind == EXPR_SUM;

@@ -15,3 +15,7 @@ sc_options sc_options_default(void) {
 #undef OPTION
     };
 }
+
+bool sc_options_are_official(const sc_options *options) {
+    return !options || sc_str_is(options->target, "executorch");
+}

@@ -29,5 +29,7 @@ typedef struct sc_options {
 
 // What holds where nothing is asked for.
 sc_options sc_options_default(void);
+// Has what is lowered to run on the official runtime, too? It does where nothing (NULL) is asked.
+bool sc_options_are_official(const sc_options *options);
 
 #endif

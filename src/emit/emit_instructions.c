@@ -11,7 +11,7 @@ static void warn_of_gaps(const sc_emit_state *state, const sc_op *op) {
     if (!sc_op_has(op, SC_RUNS))
         sc_report(ctx, SC_WARNING, SC_ERR_UNSUPPORTED_OP, "Run it with the official runtime.",
                   "this runtime has no kernel for %s", op->out_name);
-    if (sc_op_has(op, SC_UNOFFICIAL) && !sc_str_is(state->options.target, "sconce"))
+    if (sc_op_has(op, SC_UNOFFICIAL) && sc_options_are_official(&state->options))
         sc_report(ctx, SC_WARNING, SC_ERR_UNSUPPORTED_OP,
                   "Run it with Sconce; for apps, write this line with other operators, of which "
                   "`sconce operators` tells who runs them.",

@@ -332,9 +332,9 @@ bool sc_node_permutation(const sc_node *node, uint32_t *order);
 
 // Sets ctx->where from a node (method, node, op, stack trace), leaving `pass` alone.
 void sc_where_set_node(sc_ctx *ctx, const sc_node *node);
-void sc_where_set_method(sc_ctx *ctx, const sc_method *method);
 // The same, but with the name that the user's program has for what the node was made of.
 void sc_where_set_origin(sc_ctx *ctx, const sc_node *node);
+void sc_where_set_method(sc_ctx *ctx, const sc_method *method);
 
 // --- Text (print.c, parse.c), copies, checks (clone.c, verify.c) ---------------------------------
 

@@ -190,7 +190,7 @@ static void note_growth(sc_ctx *ctx, sc_method *method, uint64_t before) {
 
 sc_status sc_pass_official(sc_ctx *ctx, sc_method *method, const sc_pass_env *env) {
     expanding all = {.graph = method->graph};
-    if (env->options && !sc_str_is(env->options->target, "executorch")) return SC_OK;
+    if (!sc_options_are_official(env->options)) return SC_OK;
     SC_TRY(sc_graphs_visit(ctx, method->graph, visit, &all));
     if (!all.changed) return SC_OK;
     SC_TRY(to_edge(ctx, method));

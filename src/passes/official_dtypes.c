@@ -46,6 +46,6 @@ static sc_status visit(sc_ctx *ctx, sc_graph *graph, void *user) {
 }
 
 sc_status sc_pass_official_dtypes(sc_ctx *ctx, sc_method *method, const sc_pass_env *env) {
-    if (env->options && !sc_str_is(env->options->target, "executorch")) return SC_OK;
+    if (!sc_options_are_official(env->options)) return SC_OK;
     return sc_graphs_visit(ctx, method->graph, visit, NULL);
 }

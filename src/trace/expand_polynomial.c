@@ -115,39 +115,22 @@ static sc_x polynomial(sc_trace *t, const sc_x *a, const family *f) {
     return sc_a_where(t, inside, by_angle(t, f, x, n), y);
 }
 
-sc_x sc_expand_chebyshev_t(sc_trace *t, const sc_x *a) {
-    return polynomial(t, a, &(const family){DOUBLED, 1, 0, FIRST, 6, false});
-}
-sc_x sc_expand_chebyshev_u(sc_trace *t, const sc_x *a) {
-    return polynomial(t, a, &(const family){DOUBLED, 2, 0, SECOND, 8, false});
-}
-sc_x sc_expand_chebyshev_v(sc_trace *t, const sc_x *a) {
-    return polynomial(t, a, &(const family){DOUBLED, 2, -1, THIRD, 8, false});
-}
-sc_x sc_expand_chebyshev_w(sc_trace *t, const sc_x *a) {
-    return polynomial(t, a, &(const family){DOUBLED, 2, 1, FOURTH, 8, false});
-}
-sc_x sc_expand_shifted_chebyshev_t(sc_trace *t, const sc_x *a) {
-    return polynomial(t, a, &(const family){DOUBLED, 1, 0, FIRST, 6, true});
-}
-sc_x sc_expand_shifted_chebyshev_u(sc_trace *t, const sc_x *a) {
-    return polynomial(t, a, &(const family){DOUBLED, 2, 0, SECOND, 6, true});
-}
-sc_x sc_expand_shifted_chebyshev_v(sc_trace *t, const sc_x *a) {
-    return polynomial(t, a, &(const family){DOUBLED, 2, -1, THIRD, 6, true});
-}
-sc_x sc_expand_shifted_chebyshev_w(sc_trace *t, const sc_x *a) {
-    return polynomial(t, a, &(const family){DOUBLED, 2, 1, FOURTH, 4, true});
-}
-sc_x sc_expand_hermite_h(sc_trace *t, const sc_x *a) {
-    return polynomial(t, a, &(const family){HERMITE, 2, 0, NO_KIND, 0, false});
-}
-sc_x sc_expand_hermite_he(sc_trace *t, const sc_x *a) {
-    return polynomial(t, a, &(const family){PROBABILISTS, 1, 0, NO_KIND, 0, false});
-}
-sc_x sc_expand_laguerre(sc_trace *t, const sc_x *a) {
-    return polynomial(t, a, &(const family){LAGUERRE, -1, 1, NO_KIND, 0, false});
-}
-sc_x sc_expand_legendre(sc_trace *t, const sc_x *a) {
-    return polynomial(t, a, &(const family){LEGENDRE, 1, 0, NO_KIND, 0, false});
-}
+// The expansion of one family, and the members of its `family`.
+// clang-format off
+#define POLYNOMIALS(name, ...)                                 \
+    sc_x sc_expand_##name(sc_trace *t, const sc_x *a) {        \
+        return polynomial(t, a, &(const family){__VA_ARGS__}); \
+    }
+POLYNOMIALS(chebyshev_t,         DOUBLED, 1, 0, FIRST, 6, false)
+POLYNOMIALS(chebyshev_u,         DOUBLED, 2, 0, SECOND, 8, false)
+POLYNOMIALS(chebyshev_v,         DOUBLED, 2, -1, THIRD, 8, false)
+POLYNOMIALS(chebyshev_w,         DOUBLED, 2, 1, FOURTH, 8, false)
+POLYNOMIALS(shifted_chebyshev_t, DOUBLED, 1, 0, FIRST, 6, true)
+POLYNOMIALS(shifted_chebyshev_u, DOUBLED, 2, 0, SECOND, 6, true)
+POLYNOMIALS(shifted_chebyshev_v, DOUBLED, 2, -1, THIRD, 6, true)
+POLYNOMIALS(shifted_chebyshev_w, DOUBLED, 2, 1, FOURTH, 4, true)
+POLYNOMIALS(hermite_h,           HERMITE, 2, 0, NO_KIND, 0, false)
+POLYNOMIALS(hermite_he,          PROBABILISTS, 1, 0, NO_KIND, 0, false)
+POLYNOMIALS(laguerre,            LAGUERRE, -1, 1, NO_KIND, 0, false)
+POLYNOMIALS(legendre,            LEGENDRE, 1, 0, NO_KIND, 0, false)
+// clang-format on

@@ -173,7 +173,7 @@ sc_x sc_trace_plain(sc_trace *t, sc_value *value) {
 
 static bool is_unbacked(sc_dim dim) {
     sc_symbol *symbol = sc_dim_symbol(dim);
-    return symbol && symbol->name->text[0] == 'u';
+    return symbol && sc_symbol_is_unbacked(symbol);
 }
 
 // The bound that the exporter gives without being asked, elements of the first operand: too few

@@ -185,7 +185,7 @@ static void run(source *s, const lowered *files, bool optimize) {
 // the operator is its own expansion.
 static bool has_unbacked(const source *s) {
     for (uint32_t i = 0; i < sc_exprs_symbol_count(s->method->exprs); i++)
-        if (sc_exprs_symbol_at(s->method->exprs, i)->name->text[0] == 'u') return true;
+        if (sc_symbol_is_unbacked(sc_exprs_symbol_at(s->method->exprs, i))) return true;
     return false;
 }
 

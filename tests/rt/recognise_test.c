@@ -89,22 +89,28 @@ static void read_outputs(setup *s, outcome *o) {
     }
 }
 
-static void run(const char *text, sc_op_id op, bool optimize, bool is_rough, outcome *o) {
+// Lowers and loads its method `forward`.
+static bool load(setup *s, const char *text, bool optimize) {
     const sc_options options = sc_options_default();
     sc_pipeline pipeline = {.env = {.options = &options}};
     sc_program *program;
     sc_executable made;
     sc_rt_options loading;
-    setup s;
     sc_rt_options_default(&loading);
     loading.optimize = optimize;
+    return parse(s, text, &program) &&
+           CHECK_OK(sc_make_executable(&s->ctx, &pipeline, program, &made)) &&
+           CHECK_OK(sc_rt_program_open(&s->ctx,
+                                       sc_source_from_cord(&s->arena, &made.result.program),
+                                       &loading, &s->program)) &&
+           setup_load(s, "forward");
+}
+
+static void run(const char *text, sc_op_id op, bool optimize, bool is_rough, outcome *o) {
+    setup s;
     setup_begin(&s);
     *o = (outcome){.count = 0};
-    if (parse(&s, text, &program) &&
-        CHECK_OK(sc_make_executable(&s.ctx, &pipeline, program, &made)) &&
-        CHECK_OK(sc_rt_program_open(&s.ctx, sc_source_from_cord(&s.arena, &made.result.program),
-                                    &loading, &s.program)) &&
-        setup_load(&s, "forward")) {
+    if (load(&s, text, optimize)) {
         for (uint32_t i = 0; i < s.method->input_count; i++)
             fill_input(&s, i, s.method->values[s.method->inputs[i]].tensor, is_rough);
         for (int k = 0; k < 2; k++) CHECK_OK(sc_rt_method_run(&s.ctx, s.method));
@@ -336,22 +342,11 @@ typedef enum overlap { NOWHERE, OVER_A_PART, OVER_THE_OPERAND } overlap;
 
 // How often the product is recognised where one result lies over what is read after it is written.
 static uint32_t recognised_over(overlap where) {
-    const sc_options options = sc_options_default();
-    sc_pipeline pipeline = {.env = {.options = &options}};
     double written[6], rewritten[6];
-    sc_program *program;
-    sc_executable made;
-    sc_rt_options loading;
     uint32_t calls = 0;
     setup s;
-    sc_rt_options_default(&loading);
-    loading.optimize = false;
     setup_begin(&s);
-    if (parse(&s, shared, &program) &&
-        CHECK_OK(sc_make_executable(&s.ctx, &pipeline, program, &made)) &&
-        CHECK_OK(sc_rt_program_open(&s.ctx, sc_source_from_cord(&s.arena, &made.result.program),
-                                    &loading, &s.program)) &&
-        setup_load(&s, "forward")) {
+    if (load(&s, shared, false)) {
         sc_rt_instruction *two = call_of(&s, SC_OP_mul_Tensor, 0);
         sc_rt_instruction *w = call_of(&s, SC_OP_add_Tensor, 0);
         if (where == OVER_A_PART) plan_over(&s, w, two->call.args[two->call.arg_count - 1], 0);

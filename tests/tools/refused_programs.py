@@ -54,6 +54,11 @@ def frexp(x):
     return x * torch.exp2(-e), e.to(torch.int32)
 
 
+# Whose numbers the application draws, and gives as one more input.
+def drawn_outside(draw):
+    return lambda x: draw(x), lambda x, d: d + 0 * x, (x.exp(), x), None, "other"
+
+
 def next_after(x, y):
     step = torch.where((y > x) == (x > 0), 1, -1).int()
     return (x.view(torch.int32) + step).view(torch.float32)
@@ -180,20 +185,8 @@ CASES = {
     ),
     "geqrf": (lambda x: torch.geqrf(x)[0].triu(), lambda x: torch.linalg.qr(x)[1], (a,)),
     "binomial": (lambda x: torch.binomial(x, x * 0), lambda x: x * 0, (x.abs(),), None, "other"),
-    "gamma": (
-        lambda x: torch._standard_gamma(x),
-        lambda x, d: d + 0 * x,
-        (x.exp(), x),
-        None,
-        "other",
-    ),
-    "dirichlet": (
-        lambda x: torch._sample_dirichlet(x),
-        lambda x, d: d + 0 * x,
-        (x.exp(), x),
-        None,
-        "other",
-    ),
+    "gamma": drawn_outside(torch._standard_gamma),
+    "dirichlet": drawn_outside(torch._sample_dirichlet),
     "rrelu": (
         lambda x: torch.ops.aten.rrelu_with_noise_functional(x, x, 0.1, 0.3, True)[0],
         lambda x: F.rrelu(x, 0.1, 0.3),
@@ -287,10 +280,12 @@ CASES = {
     "write_strided": (changed(write_strided), changed(write_indexed), (x,), None, "other"),
     "bicubic_bytes": (
         lambda x: F.interpolate(x, scale_factor=2, mode="bicubic"),
-        lambda x: F.interpolate(x.float(), scale_factor=2, mode="bicubic")
-        .round()
-        .clamp(0, 255)
-        .to(torch.uint8),
+        lambda x: (
+            F.interpolate(x.float(), scale_factor=2, mode="bicubic")
+            .round()
+            .clamp(0, 255)
+            .to(torch.uint8)
+        ),
         (bytes8,),
         None,
         "other",

@@ -271,6 +271,16 @@ TEST(decompose_names_the_node_whose_record_is_wrong) {
 #define GROUP \
     "%y: i8[4, 8] = quantized_decomposed::quantize_per_channel_group(%x, %x, %x, -8, 7, i8, "
 
+// What becomes of a program, whose text has a place for the line.
+static void check_status(const char *form, const char *line, sc_status expected) {
+    setup s;
+    sc_program *program;
+    setup_begin(&s);
+    const sc_status status = decompose_text(&s, test_format(form, line), &program);
+    if (status != expected) FAIL("%s: %s", sc_status_slug(status), line);
+    setup_end(&s);
+}
+
 TEST(decompose_refuses_what_it_cannot_write_out) {
     static const struct {
         const char *line;
@@ -309,14 +319,8 @@ TEST(decompose_refuses_what_it_cannot_write_out) {
         {GROUP "8589934592)", SC_ERR_LIMIT},
     };
     for (size_t i = 0; i < SC_COUNT_OF(cases); i++) {
-        setup s;
-        sc_program *program;
-        setup_begin(&s);
-        const char *text = test_format(
-            "method f {\n  input %%x: f32[4, 8]\n  %s\n  return %%y\n}\n", cases[i].line);
-        sc_status status = decompose_text(&s, text, &program);
-        if (status != cases[i].status) FAIL("%s: %s", sc_status_slug(status), cases[i].line);
-        setup_end(&s);
+        check_status("method f {\n  input %%x: f32[4, 8]\n  %s\n  return %%y\n}\n", cases[i].line,
+                     cases[i].status);
     }
 }
 
@@ -336,18 +340,11 @@ TEST(decompose_refuses_numbers_that_only_the_running_program_knows) {
         {"g: (%y: f32[s0, 4]) = aten::gradient.scalarint(%x, spacing=%n, dim=1)", true},
     };
     for (size_t i = 0; i < SC_COUNT_OF(cases); i++) {
-        setup s;
-        sc_program *program;
-        setup_begin(&s);
-        const char *text = test_format("method f {\n  symbol s0 [3, 9] hint 3\n"
-                                       "  input %%x: f32[s0, 4]\n"
-                                       "  %%n: int(s0) = aten::sym_size.int(%%x, 0)\n"
-                                       "  %s\n  return %%y\n}\n",
-                                       cases[i].line);
-        const sc_status status = decompose_text(&s, text, &program);
-        if (status != (cases[i].fails ? SC_ERR_UNSUPPORTED : SC_OK))
-            FAIL("%s: %s", sc_status_slug(status), cases[i].line);
-        setup_end(&s);
+        check_status("method f {\n  symbol s0 [3, 9] hint 3\n"
+                     "  input %%x: f32[s0, 4]\n"
+                     "  %%n: int(s0) = aten::sym_size.int(%%x, 0)\n"
+                     "  %s\n  return %%y\n}\n",
+                     cases[i].line, cases[i].fails ? SC_ERR_UNSUPPORTED : SC_OK);
     }
 }
 

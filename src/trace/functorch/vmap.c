@@ -37,8 +37,7 @@ static sc_x refuse(const sc_level *v) {
                          "torch.vmap of %s is not supported", v->node->op->name);
 }
 
-static sc_x stacked(const sc_level *v, const sc_x *samples, uint32_t count, uint32_t out) {
-    sc_trace *t = v->t;
+static sc_x stacked(sc_trace *t, const sc_x *samples, uint32_t count, uint32_t out) {
     sc_x *items = sc_new_array(t->arena, sc_x, count + 1);
     for (uint32_t i = 0; i < count; i++) {
         sc_x x = samples[i]->kind == SC_X_LIST ? sc_x_at(t, samples[i], out) : samples[i];
@@ -58,7 +57,7 @@ static sc_x one_by_one(const sc_level *v, const sc_lifted *a) {
         samples[i] = sc_v_call(v, args);
     }
     for (uint32_t i = 0; i < outs && t->status == SC_OK; i++)
-        results[i] = stacked(v, samples, count, i);
+        results[i] = stacked(t, samples, count, i);
     return sc_x_list_of(t, results, outs);
 }
 
@@ -76,7 +75,7 @@ static bool is_told_by_data(const sc_node *node, const sc_spec *spec) {
     for (uint32_t d = 0; d < spec->rank; d++) {
         sc_dim size = spec->sizes[d];
         const sc_symbol *symbol = sc_dim_symbol(size);
-        if (symbol && symbol->name->text[0] == 'u' && sc_node_visit_values(node, find_size, &size))
+        if (symbol && sc_symbol_is_unbacked(symbol) && sc_node_visit_values(node, find_size, &size))
             return true;
     }
     return false;
