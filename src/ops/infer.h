@@ -48,7 +48,8 @@ typedef enum sc_iout_kind {
 typedef struct sc_iout {
     sc_iout_kind kind;
     sc_spec spec;
-    sc_dim dim;  // INT and BOOL (0/1) when symbolically known
+    sc_dim dim;    // INT and BOOL (0/1) when symbolically known
+    bool is_most;  // the data tells the first size, which is this at most: the kernel resizes it
 } sc_iout;
 
 typedef struct sc_infer {

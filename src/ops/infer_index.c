@@ -4,11 +4,6 @@
 
 // A size that only the data tells. At run time the result begins with room for the most there may
 // be, and the kernel makes it smaller.
-static sc_dim data_size(sc_infer *in, sc_dim most) {
-    sc_range range = {0, sc_dim_range(most).max};
-    return in->exprs ? sc_exprs_fresh(in->exprs, range) : most;
-}
-
 static sc_status need_index(sc_infer *in, const sc_spec *index) {
     if (sc_dtype_is_integral((sc_dtype)index->dtype, false)) return SC_OK;
     return sc_rule_fail(in, SC_ERR_DTYPE, "%s needs an integer index, not %s", in->op->name,
@@ -57,7 +52,7 @@ static bool is_mask(const sc_spec *index) {
 static sc_dim mask_size(sc_infer *in, const sc_iarg *index) {
     sc_dim numel = sc_spec_numel(in->exprs, index->tensor);
     int64_t count = 0;
-    if (!index->mask || numel.expr) return data_size(in, numel);
+    if (!index->mask || numel.expr) return sc_rule_counted(in, numel);
     for (int64_t i = 0; i < numel.value; i++) count += index->mask[i] != 0;
     return sc_dim_int(count);
 }
@@ -176,9 +171,9 @@ sc_status sc_infer_index(sc_infer *in) {
 sc_status sc_infer_nonzero(sc_infer *in) {
     const sc_spec *self = sc_rule_tensor(in, 0);
     sc_spec spec = sc_rule_new(in, SC_DTYPE_I64, 2);
-    spec.sizes[0] = data_size(in, sc_spec_numel(in->exprs, self));
+    spec.sizes[0] = sc_rule_counted(in, sc_spec_numel(in->exprs, self));
     spec.sizes[1] = sc_dim_int(self->rank);
-    if (in->runtime) return sc_rule_publish_contiguous(in, spec);
+    if (in->runtime) return sc_rule_publish_counted(in, spec);
     spec.strides[0] = sc_dim_int(1);
     spec.strides[1] = spec.sizes[0];
     return sc_rule_publish(in, spec);
@@ -189,8 +184,8 @@ sc_status sc_infer_masked_select(sc_infer *in) {
     sc_spec joint = {0};
     SC_TRY(sc_rule_broadcast(in, both, 2, &joint));
     sc_spec spec = sc_rule_new(in, (sc_dtype)both[0]->dtype, 1);
-    spec.sizes[0] = data_size(in, sc_spec_numel(in->exprs, &joint));
-    return sc_rule_publish_contiguous(in, spec);
+    spec.sizes[0] = sc_rule_counted(in, sc_spec_numel(in->exprs, &joint));
+    return sc_rule_publish_counted(in, spec);
 }
 
 // Unlike other masked operators it makes its result as large as the mask.
@@ -203,7 +198,7 @@ sc_status sc_infer_masked_scatter(sc_infer *in) {
 
 sc_status sc_infer_unique(sc_infer *in) {
     const sc_spec *self = sc_rule_tensor(in, 0);
-    sc_dim count = data_size(in, sc_spec_numel(in->exprs, self));
+    sc_dim count = sc_rule_counted(in, sc_spec_numel(in->exprs, self));
     sc_spec values = sc_rule_new(in, (sc_dtype)self->dtype, 1), inverse, counts;
     values.sizes[0] = count;
     if (sc_rule_bool(in, "return_inverse", false)) {
@@ -221,6 +216,7 @@ sc_status sc_infer_unique(sc_infer *in) {
     sc_rule_set(&outs[0], values);
     sc_rule_set(&outs[1], inverse);
     sc_rule_set(&outs[2], counts);
+    outs[0].is_most = outs[2].is_most = true;
     return SC_OK;
 }
 

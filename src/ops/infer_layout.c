@@ -35,6 +35,17 @@ sc_status sc_rule_publish_contiguous(sc_infer *in, sc_spec spec) {
     return sc_rule_publish(in, spec);
 }
 
+sc_dim sc_rule_counted(sc_infer *in, sc_dim most) {
+    sc_range range = {0, sc_dim_range(most).max};
+    return in->exprs ? sc_exprs_fresh(in->exprs, range) : most;
+}
+
+sc_status sc_rule_publish_counted(sc_infer *in, sc_spec spec) {
+    SC_TRY(sc_rule_publish_contiguous(in, spec));
+    in->outs[0].is_most = true;
+    return SC_OK;
+}
+
 sc_status sc_rule_publish_like(sc_infer *in, sc_dtype dtype, const sc_spec *sizes) {
     return sc_rule_publish_contiguous(in, sc_rule_like(in, dtype, sizes));
 }

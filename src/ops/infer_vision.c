@@ -8,9 +8,8 @@ sc_status sc_infer_nms(sc_infer *in) {
                             in->op->name);
     SC_TRY(sc_rule_same(in, dets->sizes[0], scores->sizes[0], "boxes and scores"));
     sc_spec spec = sc_rule_new(in, SC_DTYPE_I64, 1);
-    sc_range range = {0, sc_dim_range(dets->sizes[0]).max};
-    spec.sizes[0] = in->exprs ? sc_exprs_fresh(in->exprs, range) : dets->sizes[0];
-    return sc_rule_publish_contiguous(in, spec);
+    spec.sizes[0] = sc_rule_counted(in, dets->sizes[0]);
+    return sc_rule_publish_counted(in, spec);
 }
 
 // One image of bins for each region; `positions` divides the channels among the bins.

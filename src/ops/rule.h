@@ -53,6 +53,9 @@ sc_spec sc_rule_like(sc_infer *in, sc_dtype dtype,
 // One tensor result; sc_rule_set for more, after sc_infer_outs.
 sc_status sc_rule_publish(sc_infer *in, sc_spec spec);
 sc_status sc_rule_publish_contiguous(sc_infer *in, sc_spec spec);
+// A result whose first size the data tells: `most` of it at most.
+sc_dim sc_rule_counted(sc_infer *in, sc_dim most);
+sc_status sc_rule_publish_counted(sc_infer *in, sc_spec spec);                       // contiguous
 sc_status sc_rule_publish_like(sc_infer *in, sc_dtype dtype, const sc_spec *sizes);  // contiguous
 // Values and, of the same sizes, where they were found.
 sc_status sc_rule_publish_indexed(sc_infer *in, sc_spec values);

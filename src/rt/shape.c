@@ -165,6 +165,15 @@ static sc_status fill_args(sc_infer *in, const sc_kernel_call *call, sc_iarg *ar
 
 // --- Results of the rule -------------------------------------------------------------------------
 
+// What the data counts is at first as large as it may be: in the file that may be less than what
+// the operands allow.
+static int64_t at_most(const sc_tensor *t, const int64_t *sizes, uint32_t rank) {
+    uint64_t bytes = sc_dtype_bytes((sc_dtype)t->dtype);
+    for (uint32_t d = 1; d < rank; d++)
+        if (!sc_mul_u64(bytes, sizes[d] > 0 ? (uint64_t)sizes[d] : 1, &bytes)) return sizes[0];
+    return (int64_t)sc_min_u64(t->capacity_bytes / bytes, (uint64_t)sizes[0]);
+}
+
 static sc_status fit_out(sc_ctx *ctx, const sc_op *op, const sc_iout *result, sc_tensor *t) {
     int64_t sizes[SC_RANK_MAX];
     if (result->kind == SC_IOUT_NONE) return SC_OK;
@@ -176,6 +185,7 @@ static sc_status fit_out(sc_ctx *ctx, const sc_op *op, const sc_iout *result, sc
                        op->out_name, sc_dtype_name((sc_dtype)spec->dtype),
                        sc_dtype_name((sc_dtype)t->dtype));
     for (uint32_t d = 0; d < spec->rank; d++) sizes[d] = spec->sizes[d].value;
+    if (result->is_most) sizes[0] = at_most(t, sizes, spec->rank);
     return sc_rt_tensor_resize(ctx, t, sizes, spec->rank);
 }
 

@@ -298,6 +298,6 @@ sc_x sc_official_matrix_exp(sc_trace *t, const sc_x *a) {
     sc_x norm = CALL(t, amax, sums, X_INTS(t, 1), X_TRUE), times = halvings(t, norm);
     sc_x shrunk = CALL(t, pow_Scalar, sc_x_int(t, 2), CALL(t, neg, times));
     const sc_x carried[2] = {taylor(t, &m, sc_a_mul(t, m.x, shrunk)), times};
-    sc_x sum = sc_x_at(t, sc_o_while(t, carried, 2, is_left, squared), 0);
+    sc_x sum = sc_x_at(t, sc_o_while(t, carried, 2, 2, is_left, squared), 0);
     return sc_o_write_matrices(t, sc_a_unless(t, CALL(t, isinf, norm), NAN, sum), 0);
 }

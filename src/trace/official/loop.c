@@ -33,14 +33,14 @@ static sc_graph *traced(sc_trace *t, const body *b, const sc_x *x, uint32_t coun
     return graph;
 }
 
-sc_x sc_o_while(sc_trace *t, const sc_x *carried, uint32_t count, sc_o_body_fn goes_on,
+sc_x sc_o_while(sc_trace *t, const sc_x *x, uint32_t count, uint32_t carried, sc_o_body_fn goes_on,
                 sc_o_body_fn turn) {
     const body condition = {"goes_on", goes_on}, loop = {"turn", turn};
     if (t->status != SC_OK) return sc_o_refuse(t);
     sc_x_data graphs[2] = {{.kind = SC_X_GRAPH}, {.kind = SC_X_GRAPH}};
-    graphs[0].graph = traced(t, &condition, carried, count);
-    graphs[1].graph = traced(t, &loop, carried, count);
+    graphs[0].graph = traced(t, &condition, x, count);
+    graphs[1].graph = traced(t, &loop, x, count);
     if (t->status != SC_OK) return sc_o_refuse(t);
     return CALL(t, higher_order_while_loop, sc_x_new(t, graphs[0]), sc_x_new(t, graphs[1]),
-                sc_x_list(t, carried, count), sc_x_list(t, NULL, 0));
+                sc_x_list(t, x, carried), sc_x_list(t, x + carried, count - carried));
 }

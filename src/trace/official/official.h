@@ -51,6 +51,8 @@ sc_x sc_o_lowest(sc_trace *t, sc_dtype dtype);
 // A tensor of rank 0 as one of rank 1; others as they are. And back, to the rank that `like` has.
 sc_x sc_o_flat(sc_trace *t, sc_x x);
 sc_x sc_o_unflat(sc_trace *t, sc_x x, sc_x like);
+// The places of x along a dim in the order of its elements: stable, NaN as the largest.
+sc_x sc_o_order(sc_trace *t, sc_x x, uint32_t dim, bool descending);
 // What the expansion has no words for: the node stays whole.
 sc_x sc_o_refuse(sc_trace *t);
 // What sums of a tensor without dims come to: its one number, in the dtype of the node's result.
@@ -59,9 +61,10 @@ sc_x sc_o_alone(sc_trace *t, sc_x x);
 // --- Loops (loop.c) ------------------------------------------------------------------------------
 
 // What a turn makes of what is carried, a list; or whether there is another one, one bool.
-typedef sc_x (*sc_o_body_fn)(sc_trace *t, const sc_x *carried);
-// What is left of `count` tensors when there is no turn any more: a list.
-sc_x sc_o_while(sc_trace *t, const sc_x *carried, uint32_t count, sc_o_body_fn goes_on,
+typedef sc_x (*sc_o_body_fn)(sc_trace *t, const sc_x *x);
+// What is left when there is no turn any more, a list: of `count` tensors the first `carried` are
+// what turns change, the others what they look at.
+sc_x sc_o_while(sc_trace *t, const sc_x *x, uint32_t count, uint32_t carried, sc_o_body_fn goes_on,
                 sc_o_body_fn turn);
 
 // --- Scanning, for others than its own file (scan.c) --------------------------------------------

@@ -35,7 +35,7 @@ static sc_x groups(sc_trace *t, sc_x sorted, uint32_t dim, bool descending) {
 }
 
 // Stable, NaN last when ascending: the positions of the elements in their order.
-static sc_x in_order(sc_trace *t, sc_x x, uint32_t dim, bool descending) {
+sc_x sc_o_order(sc_trace *t, sc_x x, uint32_t dim, bool descending) {
     sc_x n = size(t, x, dim), by_value = top(t, sortable(t, x), n, dim, descending);
     sc_x group = groups(t, sc_x_at(t, by_value, 0), dim, descending);
     sc_x keys = CALL(t, add_Tensor, group, sc_x_at(t, by_value, 1));
@@ -51,7 +51,7 @@ static sc_x sorted(sc_trace *t, sc_x self, sc_x along, bool descending) {
                       sc_f_zeros(t, sc_x_sizes(t, self, 0, sc_x_rank(self)), SC_DTYPE_I64));
     if (!sc_o_wants(t, 1) && sc_x_dtype_of(x) != SC_DTYPE_BOOL)
         return top(t, x, size(t, x, dim), dim, descending);
-    sc_x order = in_order(t, x, dim, descending);
+    sc_x order = sc_o_order(t, x, dim, descending);
     sc_x values = sc_o_wants(t, 0) ? CALL(t, gather, x, sc_x_int(t, dim), order) : X_NONE;
     return X_LIST(t, values, order);
 }
@@ -155,7 +155,7 @@ sc_x sc_official_mode(sc_trace *t, const sc_x *a) {
     if (sc_dim_is(sc_x_size(x, dim), 0)) return sc_o_refuse(t);
     sc_x place = sc_f_zeros(t, sc_x_sizes(t, x, 0, sc_x_rank(x)), SC_DTYPE_I64);
     if (!sc_dim_is(sc_x_size(x, dim), 1)) {
-        sc_x order = in_order(t, x, dim, false);
+        sc_x order = sc_o_order(t, x, dim, false);
         sc_x last = longest_run(t, CALL(t, gather, x, along, order), dim);
         place = CALL(t, gather, order, along, last);
     }
@@ -168,7 +168,7 @@ sc_x sc_official_unique(sc_trace *t, const sc_x *a) {
     sc_x x = sc_f_reshape(t, a[0], &n, 1), zero = sc_x_int(t, 0);
     const bool inverts = sc_x_truth(a[2]), counted = sc_x_truth(a[3]);
     if (sc_dim_is(n, 0)) return sc_o_refuse(t);
-    sc_x order = in_order(t, x, 0, false);
+    sc_x order = sc_o_order(t, x, 0, false);
     sc_x all = CALL(t, gather, x, zero, order), first = begins_run(t, all, 0);
     sc_x values = CALL(t, masked_select, all, first), inverse = X_NONE, counts = X_NONE;
     sc_x run = CALL(t, sub_Tensor, CALL(t, cumsum, first, zero), sc_x_int(t, 1));

@@ -44,7 +44,7 @@ def nms(dets, scores, iou_threshold):
     while left.numel():
         kept.append(int(left[0]))
         left = left[1:]
-        left = left[~(overlaps(dets[kept[-1]], dets[left]) > iou_threshold)]
+        left = left[~(overlaps(dets[kept[-1]], dets[left]).double() > iou_threshold)]
     return torch.tensor(kept, dtype=torch.int64)
 
 
