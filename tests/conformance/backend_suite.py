@@ -210,9 +210,11 @@ def main(arguments):
     warnings.simplefilter("ignore")
     logging.disable(logging.WARNING)
     import families.extension
+    import torch
 
     families.extension.declare()
     run.preload()
+    torch.set_num_threads(1)  # the threads of a process are not there in those forked off it
     with tempfile.TemporaryDirectory() as name:
         start = time.monotonic()
         found = collected(Path(name), wanted, "--quantized" in flags, "--models" in flags)

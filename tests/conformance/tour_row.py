@@ -8,6 +8,7 @@ import copy
 import json
 import os
 import re
+import signal
 import subprocess
 import time
 
@@ -16,7 +17,7 @@ import torch
 import torch.utils._pytree as pytree
 import xnnpack
 
-LOWER_SECONDS, RUN_SECONDS = 300, 300
+LOWER_SECONDS, RUN_SECONDS, FORKED_SECONDS = 300, 300, 600
 BACKENDS = {"portable": [], "xnnpack": ["--backend", "xnnpack"]}
 LONGEST = 1500
 # The limits of this process are for PyTorch: Node asks for more than it uses.
@@ -131,7 +132,9 @@ def compare(case, calls, results, check):
                     exact and outputs[k].shape == want.shape and outputs[k].dtype == want.dtype
                 )
                 if not (
-                    comparable and want.is_floating_point() and as_exact(outputs[k], want, exact[k])
+                    comparable
+                    and want.is_floating_point()
+                    and as_exact(outputs[k], want, exact[k])
                 ):
                     apart = deviation(outputs[k], want) if outputs[k].shape == want.shape else ""
                     raise Failed(f"{error} (largest difference {apart})") from error
@@ -209,6 +212,7 @@ def forked(function, arguments):
     log = os.memfd_create("log")
     child = os.fork()
     if child == 0:
+        signal.alarm(FORKED_SECONDS)  # it may wait for threads that stayed behind
         os.dup2(log, 2)
         try:
             verdict, told = "ok", function(*arguments)
