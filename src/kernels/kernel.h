@@ -161,6 +161,7 @@ static inline sc_tensor *sc_call_out(const sc_kernel_call *c) {
 
 static inline bool sc_tensor_is_contiguous(const sc_tensor *t) {
     int64_t expected = 1;
+    if (t->numel == 0) return true;
     for (uint32_t d = t->rank; d-- > 0;) {
         if (t->sizes[d] != 1 && t->strides[d] != expected) return false;
         expected *= t->sizes[d];

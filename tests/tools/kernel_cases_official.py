@@ -123,6 +123,7 @@ def searches():
     nan = special(-1.0, 0.0, 2.0, NAN, NAN)
     case(aten.searchsorted.Tensor, nan, special(NAN, -0.0, 0.0, 3.0, 2.0, -INF, INF))
     case(aten.bucketize.Tensor, special(NAN, -0.0, 3.0, INF), nan, right=True)
+    case(aten.searchsorted.Tensor, rows[:, :0].contiguous(), x)
 
 
 def bags():
