@@ -4,6 +4,7 @@ compared with what PyTorch computes."""
 
 import expanded_names
 import expanded_numeric
+import expanded_open
 import expanded_special
 import torch
 import torch.nn.functional as F
@@ -190,3 +191,4 @@ def cases():
     for name, function, inputs in (*expanded_names.cases(), *expanded_special.cases()):
         yield name, Fn(function), inputs, None
     yield from expanded_numeric.cases()
+    yield from expanded_open.cases()

@@ -20,21 +20,27 @@ def as_it_is(value):
 
 
 def judge(run, name, module, inputs, dynamic, folder, seen=as_it_is):
-    """Compares results as `seen` shows them."""
+    """Compares results as `seen` shows them. `inputs` may be a list of several: the first ones are
+    those of the export."""
     torch.manual_seed(0)
+    several = inputs if isinstance(inputs, list) else [inputs]
     source = folder / "program.pt2"
-    expected = torch.utils._pytree.tree_leaves(module.eval()(*inputs))
     shapes = {"args": dynamic} if dynamic and isinstance(module, Fn) else dynamic
-    torch.export.save(
-        torch.export.export(module, inputs, dynamic_shapes=shapes, strict=False), source
-    )
+    exported = torch.export.export(module.eval(), several[0], dynamic_shapes=shapes, strict=False)
+    torch.export.save(exported, source)
     ours = folder / "program.pte", folder / "whole.pte"
     run.lower([str(source)], ours[0])
     run.lower(["--target", "sconce", str(source)], ours[1])
-    told = [("official runtime", run.load(ours[0]).load_method("forward").execute(list(inputs)))]
-    for path in ours:
-        told.append((f"this runtime, {path.name}", run.run_here(path, inputs, folder)))
-    for who, outputs in told:
-        assert isinstance(outputs, list), f"{who}: {outputs}"
-        for k, value in enumerate(expected):
-            run.check_value(seen(outputs[k]), seen(value.detach()), f"{who}, output {k}")
+    program = run.load(ours[0])
+    official = program.load_method("forward")
+    for these in several:
+        expected = torch.utils._pytree.tree_leaves(module(*these))
+        sizes = f", {[tuple(value.shape) for value in these]}" if several is inputs else ""
+        told = [("official runtime", official.execute(list(these)))]
+        for path in ours:
+            told.append((f"this runtime, {path.name}", run.run_here(path, these, folder)))
+        for who, outputs in told:
+            assert isinstance(outputs, list), f"{who}: {outputs}"
+            for k, value in enumerate(expected):
+                where = f"{who}, output {k}{sizes}"
+                run.check_value(seen(outputs[k]), seen(value.detach()), where)

@@ -316,7 +316,7 @@ linalg_qr m33
 polygamma 151, big
 """
 
-# The same with sizes that are open: behind a bar, which.
+# Calls with sizes that are open, beyond a limit or not: behind a bar, which.
 OPEN = """
 convolution x5, k5, None, [1, 1, 1], [1, 1, 1], [1, 1, 1], False, [0, 0, 0], 1 | x5: 2
 max_pool3d_with_indices x5, [2, 2, 2] | x5: 3

@@ -54,16 +54,13 @@ static sc_x larger(sc_trace *t, const sc_x *before, const sc_x *after) {
 
 // The last row of each bag, once every row has been compared with those before it.
 static sc_x largest(sc_trace *t, const bags *b) {
-    const int64_t n = sc_x_static_size(t, b->rows, 0);
     sc_x lowest = sc_o_lowest(t, b->dtype);
     sc_x both[2];
     both[0] = sc_o_where_else(t, sc_f_unsqueeze(t, b->counts, 1), b->rows, lowest);
     both[1] = sc_f_unsqueeze(t, b->bag, 1);
-    if (t->status != SC_OK || n < 1) return sc_o_refuse(t);
     sc_o_scan(t, both, 2, 0, larger);
-    sc_x next = sc_o_pad(t, sc_o_steps(t, b->bag, 0, 1, n - 1, 1), 0, 0, 1, sc_x_int(t, -1));
     sc_x end = sc_x_dim(t, b->count);
-    sc_x to = sc_o_where_else(t, CALL(t, ne_Tensor, b->bag, next), b->bag, end);
+    sc_x to = sc_o_where_else(t, sc_o_ends_run(t, b->bag, 0), b->bag, end);
     sc_dim sizes[2] = {sc_trace_add(t, b->count, sc_dim_int(1)), sc_x_size(b->rows, 1)};
     sc_x room = sc_f_zeros(t, sc_x_dims(t, sizes, 2), b->dtype);
     sc_x all = CALL(t, index_put, room, X_LIST(t, to), both[0], X_FALSE);

@@ -37,6 +37,10 @@ bool sc_o_wants(const sc_trace *t, uint32_t result);
 sc_x sc_o_steps(sc_trace *t, sc_x x, int64_t dim, int64_t start, int64_t count, int64_t step);
 // [start, end) of a dim, whose size need not be known; x itself if that is all of it.
 sc_x sc_o_part(sc_trace *t, sc_x x, uint32_t dim, sc_dim start, sc_dim end);
+// The largest that a size can be: the trace fails where nothing says it.
+int64_t sc_o_largest(sc_trace *t, sc_dim n);
+// The smaller of two sizes.
+sc_dim sc_o_smaller(sc_trace *t, sc_dim a, sc_dim b);
 // As many elements more before and after, of one dim.
 sc_x sc_o_pad(sc_trace *t, sc_x x, uint32_t dim, int64_t before, int64_t after, sc_x value);
 // 0, 1, 2, ... along one dim of a tensor of that rank, and 1 in all others; int64.
@@ -73,5 +77,7 @@ sc_x sc_o_while(sc_trace *t, const sc_x *x, uint32_t count, uint32_t carried, sc
 typedef sc_x (*sc_o_combine_fn)(sc_trace *t, const sc_x *before, const sc_x *after);
 // `count` tensors travel together; what combine returns for several of them is a list.
 void sc_o_scan(sc_trace *t, sc_x *x, uint32_t count, uint32_t dim, sc_o_combine_fn combine);
+// Of integers that are not negative: is the next one along a dim another, or is there none?
+sc_x sc_o_ends_run(sc_trace *t, sc_x x, uint32_t dim);
 
 #endif

@@ -1,25 +1,40 @@
 // Scans along a dim by doubling: after a step of distance d every element is combined with those
 // of the 2 d - 1 places before it. Floats are computed with as PyTorch does, in float64, so that
 // the order in which they are combined does not show; products of few are made one after the other.
+// Over a dim of open size there are as many steps as its largest size asks for, and those that go
+// beyond its end combine nothing.
 #include "trace/official/official.h"
 
 enum { SCANNED_MAX = 3, IN_A_ROW_MAX = 128 };
 
-void sc_o_scan(sc_trace *t, sc_x *x, uint32_t count, uint32_t dim, sc_o_combine_fn combine) {
-    const int64_t n = sc_x_static_size(t, x[0], dim);
-    for (int64_t d = 1; d < n && t->status == SC_OK; d *= 2) {
-        sc_x before[SCANNED_MAX], after[SCANNED_MAX];
-        for (uint32_t i = 0; i < count; i++) {
-            before[i] = sc_o_steps(t, x[i], dim, 0, n - d, 1);
-            after[i] = sc_o_steps(t, x[i], dim, d, n - d, 1);
-        }
-        sc_x made = combine(t, before, after);
-        for (uint32_t i = 0; i < count; i++) {
-            sc_x rest = made->kind == SC_X_LIST ? sc_x_at(t, made, i) : made;
-            const sc_x both[2] = {sc_o_steps(t, x[i], dim, 0, d, 1), rest};
-            x[i] = sc_f_cat(t, both, 2, dim);
-        }
+// The first `far` elements stay; `far` is no more than there are.
+static void scan_step(sc_trace *t, sc_x *x, uint32_t count, uint32_t dim, sc_dim far,
+                      sc_o_combine_fn combine) {
+    sc_x before[SCANNED_MAX], after[SCANNED_MAX];
+    const sc_dim zero = sc_dim_int(0), n = sc_x_size(x[0], dim), rest = sc_trace_sub(t, n, far);
+    for (uint32_t i = 0; i < count; i++) {
+        before[i] = sc_o_part(t, x[i], dim, zero, rest);
+        after[i] = sc_o_part(t, x[i], dim, far, n);
     }
+    sc_x made = combine(t, before, after);
+    for (uint32_t i = 0; i < count; i++) {
+        sc_x combined = made->kind == SC_X_LIST ? sc_x_at(t, made, i) : made;
+        const sc_x both[2] = {sc_o_part(t, x[i], dim, zero, far), combined};
+        x[i] = sc_f_cat(t, both, 2, dim);
+    }
+}
+
+void sc_o_scan(sc_trace *t, sc_x *x, uint32_t count, uint32_t dim, sc_o_combine_fn combine) {
+    const sc_dim n = sc_x_size(x[0], dim);
+    const int64_t most = sc_o_largest(t, n);
+    for (int64_t d = 1; d < most && t->status == SC_OK; d *= 2)
+        scan_step(t, x, count, dim, sc_o_smaller(t, n, sc_dim_int(d)), combine);
+}
+
+sc_x sc_o_ends_run(sc_trace *t, sc_x x, uint32_t dim) {
+    const sc_dim one = sc_dim_int(1), end = sc_trace_add(t, sc_x_size(x, dim), one);
+    sc_x longer = sc_o_pad(t, x, dim, 0, 1, sc_x_int(t, -1));
+    return CALL(t, ne_Tensor, x, sc_o_part(t, longer, dim, one, end));
 }
 
 static sc_dtype wide(sc_dtype dtype) { return sc_dtype_is_float(dtype) ? SC_DTYPE_F64 : dtype; }
@@ -55,7 +70,8 @@ sc_x sc_official_cumprod(sc_trace *t, const sc_x *a) {
     sc_x x = sc_f_to(t, sc_o_flat(t, a[0]), dtype);
     if (is_single(x, dim)) return finished(t, x, a[0]);
     x = sc_f_to(t, x, wide(dtype));
-    if (sc_x_is_float(x) && sc_x_static_size(t, x, dim) <= IN_A_ROW_MAX)
+    const sc_dim n = sc_x_size(x, dim);
+    if (sc_x_is_float(x) && sc_dim_is_int(n) && n.value <= IN_A_ROW_MAX)
         return finished(t, in_a_row(t, x, dim), a[0]);
     sc_o_scan(t, &x, 1, dim, product);
     return finished(t, x, a[0]);

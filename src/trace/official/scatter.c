@@ -70,24 +70,18 @@ static sc_x minima(sc_trace *t, const sc_x *before, const sc_x *after) {
     return same_place(t, before, after, smaller);
 }
 
-static sc_x is_last(sc_trace *t, sc_x place, uint32_t dim, int64_t n) {
-    sc_x one = sc_o_steps(t, place, dim, 0, n - 1, 1);
-    sc_x next = sc_o_steps(t, place, dim, 1, n - 1, 1);
-    return sc_o_pad(t, CALL(t, ne_Tensor, one, next), dim, 0, 1, X_TRUE);
-}
-
 // What came to each place of self, reduced; nothing in particular where nothing came.
 static sc_x gathered(sc_trace *t, const scatter *s, sc_o_combine_fn combine) {
-    const int64_t n = sc_x_static_size(t, s->index, s->dim);
+    const sc_dim n = sc_x_size(s->index, s->dim);
     const sc_dim end = sc_x_size(s->self, s->dim), one = sc_dim_int(1);
     sc_x dim = sc_x_int(t, s->dim), key = CALL(t, mul_Tensor, s->index, sc_x_int(t, PLACE));
-    key = CALL(t, add_Tensor, key, sc_o_places(t, sc_dim_int(n), s->dim, sc_x_rank(s->index)));
-    key = sc_x_at(t, CALL(t, topk, key, sc_x_int(t, n), dim, X_FALSE, X_TRUE), 0);
+    key = CALL(t, add_Tensor, key, sc_o_places(t, n, s->dim, sc_x_rank(s->index)));
+    key = sc_x_at(t, CALL(t, topk, key, sc_x_dim(t, n), dim, X_FALSE, X_TRUE), 0);
     sc_x place = CALL(t, bitwise_right_shift_Tensor_Scalar, key, sc_x_int(t, 32));
     sc_x from = CALL(t, bitwise_and_Scalar, key, sc_x_int(t, PLACE - 1));
     sc_x both[2] = {CALL(t, gather, s->source, dim, from), place};
     sc_o_scan(t, both, 2, s->dim, combine);
-    sc_x to = sc_o_where_else(t, is_last(t, place, s->dim, n), place, sc_x_dim(t, end));
+    sc_x to = sc_o_where_else(t, sc_o_ends_run(t, place, s->dim), place, sc_x_dim(t, end));
     sc_dim sizes[SC_RANK_MAX];
     const sc_spec *spec = sc_x_spec(s->self);
     if (t->status != SC_OK) return &t->poisoned;

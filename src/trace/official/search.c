@@ -4,8 +4,9 @@
 
 typedef struct search {
     sc_x sequence, values;
-    int64_t length;
-    bool right;  // behind equals, not before them
+    sc_dim length;
+    bool right;    // behind equals, not before them
+    bool has_end;  // there is an element behind the last one
 } search;
 
 static sc_x element(sc_trace *t, const search *s, sc_x place) {
@@ -21,8 +22,9 @@ static sc_x is_before(sc_trace *t, const search *s, sc_x middle) {
 
 // Of what has nothing left to halve, both ends stay.
 static void halve_open(sc_trace *t, const search *s, sc_x middle, sc_x *start, sc_x *end) {
-    sc_x is_open = CALL(t, lt_Tensor, *start, *end), last = sc_x_int(t, s->length - 1);
-    sc_x before = is_before(t, s, CALL(t, minimum, middle, last));
+    sc_x is_open = CALL(t, lt_Tensor, *start, *end), at = middle;
+    if (!s->has_end) at = CALL(t, minimum, middle, sc_x_int(t, s->length.value - 1));
+    sc_x before = is_before(t, s, at);
     sc_x up = sc_o_and(t, is_open, sc_o_not(t, before)), down = sc_o_and(t, is_open, before);
     *start = sc_a_where(t, up, CALL(t, add_Tensor, middle, sc_x_int(t, 1)), *start);
     *end = sc_a_where(t, down, middle, *end);
@@ -40,14 +42,26 @@ static void halve(sc_trace *t, const search *s, int64_t least, sc_x *start, sc_x
     *end = sc_a_where(t, before, middle, *end);
 }
 
-// Whichever halves are taken, after k steps no less than (length + 1) / 2^k - 1 elements are left.
-static sc_x find(sc_trace *t, const search *s) {
+// The middle of nothing is behind the end: of a sequence of open length an element stands there.
+static void add_end(sc_trace *t, search *s) {
+    s->length = sc_x_size(s->sequence, -1);
+    s->has_end = !sc_dim_is_int(s->length);
+    if (!s->has_end) return;
+    const uint32_t last = sc_x_rank(s->sequence) - 1;
+    s->sequence = sc_o_pad(t, s->sequence, last, 0, 1, sc_x_int(t, 0));
+}
+
+// Whichever halves are taken, after k steps no less than (length + 1) / 2^k - 1 elements are left,
+// where the length is known.
+static sc_x find(sc_trace *t, search *s) {
     const sc_spec *out = &t->source->outs[0]->spec;
     sc_x sizes = sc_x_dims(t, out->sizes, out->rank);
+    add_end(t, s);
     sc_x start = sc_f_full(t, sizes, sc_x_int(t, 0), SC_DTYPE_I64);
-    sc_x end = sc_f_full(t, sizes, sc_x_int(t, s->length), SC_DTYPE_I64);
-    int64_t least = s->length;
-    for (int64_t left = s->length; left > 0 && t->status == SC_OK; left >>= 1) {
+    sc_x end = sc_f_full(t, sizes, sc_x_dim(t, s->length), SC_DTYPE_I64);
+    const int64_t most = sc_o_largest(t, s->length);
+    int64_t least = s->has_end ? 0 : most;
+    for (int64_t left = most; left > 0 && t->status == SC_OK; left >>= 1) {
         halve(t, s, least, &start, &end);
         least = (least + 1) / 2 - 1;
     }
@@ -58,7 +72,6 @@ static sc_x find(sc_trace *t, const search *s) {
 sc_x sc_official_searchsorted(sc_trace *t, const sc_x *a) {
     search s = {.sequence = a[0], .values = a[1], .right = sc_x_truth(a[3])};
     if (a[4]->kind == SC_X_STR) s.right = sc_str_is(a[4]->str, "right");
-    s.length = sc_x_static_size(t, a[0], -1);
     if (sc_x_rank(a[0]) == 0) return sc_o_refuse(t);
     if (!sc_x_is_none(a[5]))
         s.sequence = CALL(t, gather, a[0], sc_x_int(t, sc_x_rank(a[0]) - 1), a[5]);
@@ -68,6 +81,5 @@ sc_x sc_official_searchsorted(sc_trace *t, const sc_x *a) {
 // (self, boundaries, out_int32, right)
 sc_x sc_official_bucketize(sc_trace *t, const sc_x *a) {
     search s = {.sequence = a[1], .values = a[0], .right = sc_x_truth(a[3])};
-    s.length = sc_x_static_size(t, a[1], -1);
     return sc_x_rank(a[1]) == 1 ? find(t, &s) : sc_o_refuse(t);
 }

@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#define LARGEST_MAX (INT64_C(1) << 48)  // no memory holds more
+
 sc_dtype sc_o_result_dtype(const sc_trace *t) { return (sc_dtype)t->source->outs[0]->spec.dtype; }
 
 sc_x sc_o_floored(sc_trace *t, sc_x x, sc_x by, sc_x *rest) {
@@ -38,6 +40,20 @@ sc_x sc_o_pad(sc_trace *t, sc_x x, uint32_t dim, int64_t before, int64_t after, 
     pad[from_end] = before;
     pad[from_end + 1] = after;
     return CALL(t, constant_pad_nd, x, sc_x_ints(t, pad, from_end + 2), value);
+}
+
+int64_t sc_o_largest(sc_trace *t, sc_dim n) {
+    const int64_t most = sc_dim_range(n).max;
+    if (most > LARGEST_MAX) sc_o_refuse(t);
+    return t->status == SC_OK ? most : 0;
+}
+
+sc_dim sc_o_smaller(sc_trace *t, sc_dim a, sc_dim b) {
+    const sc_dim least = sc_dim_min(t->exprs, a, b);
+    if (sc_dim_is_int(least) || sc_dim_equal(least, a) || sc_dim_equal(least, b)) return least;
+    sc_x x = sc_x_dim(t, a);
+    (void)CALL(t, sym_sym_min, x, sc_x_dim(t, b));
+    return least;
 }
 
 sc_x sc_o_places(sc_trace *t, sc_dim count, uint32_t dim, uint32_t rank) {

@@ -1,0 +1,172 @@
+"""Expansions over sizes that an export leaves open: each program is exported once and runs with
+several sizes, 1 and the largest among them. Sizes of inputs PyTorch takes to be positive; those
+that depend on data may be 0. See expanded.py."""
+
+import torch
+import torch.nn.functional as F
+from programs import Fn
+from torch.export import Dim
+
+NAN, INF = float("nan"), float("inf")
+MOST = 21
+LENGTH = Dim("length", min=1, max=MOST)
+ENDS = torch.tensor([2.0, 2.0, -1.0, INF, -0.0, 0.0, NAN, INF, -INF, NAN, 3.0])
+SIZES = (7, 1, 2, 3, 4, 8, 16, 17, MOST)
+
+
+def floats(*shape):
+    """Equals among them, and everything that is no ordinary number."""
+    x = torch.randn(shape).mul(2).round() / 2
+    for k, end in enumerate(ENDS):
+        x.view(-1)[5 * k + 1 :: 67] = end
+    return x
+
+
+def numbers(*shape):
+    return torch.randn(shape).clamp(-3, 3)
+
+
+def whole_of(x):
+    return x.nan_to_num(1, 3, -3).int()
+
+
+def whole(high, *shape, low=0):
+    return torch.randint(low, high, shape)
+
+
+def scans():
+    def extremes(x):
+        return x.cummax(1), x.cummin(1), x.cummax(0), whole_of(x).cummin(1), (x > 0).cummax(1)
+
+    wide = [(floats(3, n),) for n in SIZES]
+    yield "cummax, cummin open", Fn(extremes), wide, ({1: LENGTH},)
+    both = [(floats(n, k, 2),) for n, k in ((3, 5), (1, 1), (MOST, 2), (2, MOST))]
+    dims = ({0: LENGTH, 1: Dim("other", min=1, max=MOST)},)
+    yield "cummax of open rows", Fn(lambda x: (x.cummax(0), x.cummax(-2), x.cummin(2))), both, dims
+
+    def products(x):
+        return x.cumprod(1), x.double().cumprod(1), x.long().cumprod(1), x.half().cumprod(0)
+
+    yield "cumprod open", Fn(products), [(numbers(3, n),) for n in SIZES], ({1: LENGTH},)
+    yield "cumprod ends open", Fn(lambda x: x.cumprod(1)), wide, ({1: LENGTH},)
+    sums = Fn(lambda x: (x.logcumsumexp(1), x.double().logcumsumexp(0)))
+    yield "logcumsumexp open", sums, [(numbers(3, n) * 9,) for n in SIZES], ({1: LENGTH},)
+    yield "logcumsumexp ends open", Fn(lambda x: x.logcumsumexp(1)), wide, ({1: LENGTH},)
+    # A size that is computed, in the middle of a program.
+    joined = Fn(lambda x: torch.cat([x, x + 1, x[:1]]).cumprod(0).cummax(0))
+    yield "scans of computed sizes", joined, [(numbers(n),) for n in SIZES], ({0: LENGTH},)
+
+
+def scattered():
+    def inputs(n, places, columns=3):
+        return floats(places, columns), whole(places, n, columns), floats(n, columns)
+
+    sizes = [(7, 4), (1, 1), (2, 9), (MOST, 4), (MOST, 1), (5, MOST)]
+    shapes = {0: Dim("places", min=1, max=MOST)}, {0: LENGTH}, {0: LENGTH}
+    for how in ("prod", "mean", "amax", "amin", "sum"):
+
+        def reduce(x, i, s, how=how):
+            part = whole_of(x), i, whole_of(s)
+            return (
+                x.scatter_reduce(0, i, s, how),
+                x.scatter_reduce(0, i, s, how, include_self=False),
+                part[0].scatter_reduce(0, part[1], part[2], how),
+            )
+
+        case = [inputs(*size) for size in sizes]
+        if how in ("prod", "mean", "sum"):  # in any order
+            case = [(x.nan_to_num(0, 2, 2), i, s.nan_to_num(0, 2, -2)) for x, i, s in case]
+        yield f"scatter_reduce {how} open", Fn(reduce), case, shapes
+    index = Fn(lambda x, i, s: x.index_reduce(0, i[:, 0], s, "amax"))
+    yield "index_reduce open", index, [inputs(*size) for size in sizes], shapes
+
+
+def searched():
+    def edges(n):
+        return numbers(n).mul(2).round().sort()[0]
+
+    def inputs(n, k):
+        return edges(n), torch.cat([floats(3, k), edges(n)[:1].expand(3, -1)], 1)
+
+    sizes = (7, 3), (1, 1), (2, 9), (MOST, 4), (MOST - 1, 1), (8, 2), (16, 5)
+    two = {0: LENGTH}, {1: Dim("values", min=2, max=10)}
+    f = Fn(
+        lambda e, x: (
+            torch.bucketize(x, e),
+            torch.bucketize(x, e, out_int32=True, right=True),
+            torch.searchsorted(e, x, side="right"),
+        )
+    )
+    yield "bucketize open", f, [inputs(*size) for size in sizes], two
+
+    def rows(n):
+        x = floats(3, n)  # whatever their order is
+        return x, floats(3, 5), x.argsort(1)
+
+    f = Fn(lambda e, x, o: (torch.searchsorted(e, x), torch.searchsorted(e, x, sorter=o)))
+    yield "searchsorted open", f, [rows(n) for n in SIZES], ({1: LENGTH}, None, {1: LENGTH})
+
+
+def bags():
+    def inputs(n, k):
+        offsets = torch.cat([torch.zeros(1, dtype=torch.long), whole(n + 1, k - 1).sort()[0]])
+        return whole(10, n), offsets
+
+    sizes = (7, 3), (1, 1), (2, 9), (MOST, 4), (16, MOST), (17, 1)
+    dims = {0: LENGTH}, {0: Dim("bags", min=1, max=MOST)}
+    for mode in ("max", "mean", "sum"):
+        bag = torch.nn.EmbeddingBag(10, 4, mode=mode, padding_idx=3)
+        yield f"embedding_bag {mode} open", bag, [inputs(*size) for size in sizes], dims
+
+
+def counted():
+    """As many as the data says, and none."""
+
+    def chosen(x, y, i):
+        x = x.masked_select(y > 0)
+        torch._check(x.shape[0] <= 12)
+        return x
+
+    def scan(x, y, i):
+        x = chosen(x, y, i)
+        return x.cumprod(0), x.logcumsumexp(0), x.long().cumprod(0), x[None].cumprod(1)
+
+    def scatter(x, y, i):
+        j = i.masked_select(y > 0)
+        torch._check(j.shape[0] <= 12)
+        s = x.masked_select(y > 0)
+        torch._check(s.shape[0] == j.shape[0])
+        hows = "prod", "amax", "amin", "mean", "sum"
+        return [y.scatter_reduce(0, j, s, how) for how in hows]
+
+    def search(x, y, i):
+        edges = chosen(x, y, i).exp().cumsum(0)
+        rows = edges.expand(2, -1).contiguous()
+        return (
+            torch.bucketize(y, edges),
+            torch.searchsorted(edges, y + 2, right=True),
+            torch.searchsorted(rows, y.view(2, 6)),
+        )
+
+    def bag(x, y, i):
+        rows = i.masked_select(y > 0)
+        torch._check(rows.shape[0] <= 12)
+        table = torch.arange(48.0).view(12, 4)
+        start = torch.zeros(3, dtype=torch.long)
+        return [F.embedding_bag(rows, table, start, mode=how) for how in ("max", "mean")]
+
+    def inputs(count):
+        y = torch.where(torch.arange(12) < count, 1.0, -1.0)[torch.randperm(12)]
+        return numbers(12), y, whole(12, 12)
+
+    for f in (scan, scatter, search, bag):
+        case = [inputs(count) for count in (5, 0, 1, 2, 9, 12)]
+        yield f"{f.__name__} of what is counted", Fn(f), case, None
+
+
+def cases():
+    yield from counted()
+    yield from scans()
+    yield from scattered()
+    yield from searched()
+    yield from bags()
