@@ -119,6 +119,53 @@ def bags():
         yield f"embedding_bag {mode} open", bag, [inputs(*size) for size in sizes], dims
 
 
+def positive(n, *batch):
+    a = torch.randn(*batch, n, n)
+    return a + a.mT + 4 * n * torch.eye(n)
+
+
+def matrices():
+    """In a loop: of open size, or of more rows than are written out."""
+    la = torch.linalg
+
+    def solved(a, b):
+        return la.inv(a), la.solve(a, b), la.inv_ex(a - a)[1], torch.linalg.matrix_exp(a / 40)
+
+    def rooted(a, b):
+        lower = la.cholesky(a)
+        return lower, la.cholesky(a, upper=True), torch.cholesky_solve(b, lower)
+
+    def triangular(a, b):
+        return (
+            la.solve_triangular(a.triu(), b, upper=True),
+            la.solve_triangular(a.tril(), b.mT, upper=False, left=False),
+            la.solve_triangular(a.triu(), b.mT, upper=True, left=False, unitriangular=True) / 1e9,
+        )
+
+    def factored(a, b):
+        lu, pivots, info = la.lu_factor_ex(a)
+        q, r = la.qr(a)
+        return lu, pivots, info, q, r, la.qr(b, "r")[1]
+
+    def turned(n):
+        """Where every pivot is somewhere else."""
+        return torch.eye(n)[torch.randperm(n)] + 0.01 * torch.randn(n, n)
+
+    for f in (solved, rooted, triangular, factored):
+        square = positive if f is rooted else turned if f is not triangular else positive
+        case = [(square(n), torch.randn(n, 2)) for n in (7, 1, 2, 3, 16, MOST)]
+        yield f"{f.__name__} open", Fn(f), case, ({0: LENGTH, 1: LENGTH}, {0: LENGTH})
+        yield f"{f.__name__} of 40 rows", Fn(f), (square(40), torch.randn(40, 2)), None
+    many = [(torch.randn(k, 3, n, n), torch.randn(k, 3, n, 2)) for k, n in ((3, 5), (1, 1), (2, 9))]
+    dims = {0: LENGTH, 2: Dim("size", min=1, max=9), 3: Dim("size", min=1, max=9)}
+    both = Fn(lambda a, b: (la.solve(a + 9 * torch.eye(a.shape[-1]), b), la.qr(b)[1]))
+    yield "solve open batches", both, many, (dims, {0: LENGTH, 2: dims[2]})
+    tall = [(torch.randn(n, k),) for n, k in ((5, 3), (3, 5), (1, 4), (MOST, 9), (4, 4))]
+    sizes = ({0: LENGTH, 1: Dim("width", min=1, max=9)},)
+    yield "qr of any shape", Fn(lambda a: la.qr(a, "complete")), tall, sizes
+    yield "lu of any shape", Fn(lambda a: la.lu_factor_ex(a)), tall, sizes
+
+
 def counted():
     """As many as the data says, and none."""
 
@@ -170,3 +217,4 @@ def cases():
     yield from scattered()
     yield from searched()
     yield from bags()
+    yield from matrices()

@@ -301,8 +301,8 @@ randn_like c
 rand_like c
 """
 
-# What the official runtime does not get expanded (src/trace/official/limits.def): a call of each
-# operator that has a limit, beyond it.
+# Of operators that have a limit for the official runtime (src/trace/official/limits.def) a call
+# beyond it; and matrices of more rows than are written out, which become loops.
 BEYOND = """
 _linalg_eigh m5
 _linalg_svd m5

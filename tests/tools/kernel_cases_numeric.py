@@ -75,6 +75,13 @@ def factor():
         case(aten.linalg_qr.default, make((3, 3), dtype), "r", tol=tol)
         case(aten.linalg_qr.default, make((4, 2), dtype), "complete", tol=tol, match=False)
     ends_of_factors()
+    # More rows than the official runtime gets written out.
+    many = make((33, 33), F32)
+    symmetric = many + many.mT + 120 * torch.eye(33)
+    case(aten.linalg_inv_ex.default, many + 10 * torch.eye(33), tol=tol)
+    case(aten.linalg_cholesky_ex.default, symmetric, upper=True, tol=tol)
+    case(aten.linalg_solve_triangular.default, symmetric.triu(), many, upper=True, tol=tol)
+    case(aten.linalg_lu_factor_ex.default, many, tol=tol)
 
 
 def ends_of_factors():

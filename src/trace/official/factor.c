@@ -1,24 +1,25 @@
-// Square systems, unrolled: a column after the other of all matrices of a batch at once.
+// Square systems: a column after the other of all matrices of a batch at once.
 #include "trace/official/factor.h"
 
 #include <math.h>
 
 // --- Batches of matrices -------------------------------------------------------------------------
 
+static int64_t known(sc_dim size) { return sc_dim_is_int(size) ? size.value : 0; }
+
 sc_o_matrices sc_o_read_matrices(sc_trace *t, sc_x x) {
-    sc_dim sizes[SC_RANK_MAX], wide[3];
+    sc_dim sizes[SC_RANK_MAX];
     const uint32_t rank = sc_x_rank(x);
     sc_o_matrices m = {.x = x};
     if (rank < 2 || !sc_x_is_float(x)) sc_o_refuse(t);
-    m.rows = sc_x_static_size(t, x, -2);
-    m.columns = sc_x_static_size(t, x, -1);
-    if (m.rows > SC_O_MATRIX_MAX && m.columns > SC_O_MATRIX_MAX) sc_o_refuse(t);
     if (t->status != SC_OK) return m;
     for (uint32_t i = 0; i < rank; i++) sizes[i] = sc_x_size(x, i);
     m.batch = sc_trace_product(t, sizes, rank - 2);
-    wide[0] = m.batch;
-    wide[1] = sc_dim_int(m.rows);
-    wide[2] = sc_dim_int(m.columns);
+    m.height = sizes[rank - 2];
+    m.width = sizes[rank - 1];
+    m.rows = known(m.height);
+    m.columns = known(m.width);
+    const sc_dim wide[3] = {m.batch, m.height, m.width};
     m.x = sc_o_double(t, sc_f_view(t, x, wide, 3));
     return m;
 }
@@ -28,8 +29,14 @@ sc_x sc_o_write_matrices(sc_trace *t, sc_x x, uint32_t index) {
     return sc_f_to(t, sc_f_view(t, x, out->sizes, out->rank), (sc_dtype)out->dtype);
 }
 
-sc_x sc_o_rows(sc_trace *t, const sc_o_matrices *m) {
-    return sc_o_places(t, sc_dim_int(m->rows), 1, 3);
+sc_x sc_o_rows(sc_trace *t, const sc_o_matrices *m) { return sc_o_places(t, m->height, 1, 3); }
+
+sc_x sc_o_columns(sc_trace *t, const sc_o_matrices *m) { return sc_o_places(t, m->width, 2, 3); }
+
+sc_x sc_o_identity(sc_trace *t, const sc_o_matrices *m) {
+    const sc_dim n = m->height, sizes[3] = {m->batch, n, n};
+    sc_x rows = sc_o_rows(t, m), columns = sc_o_places(t, n, 2, 3);
+    return sc_f_expand(t, sc_o_double(t, CALL(t, eq_Tensor, rows, columns)), sizes, 3);
 }
 
 sc_x sc_o_column(sc_trace *t, const sc_o_matrices *m, int64_t k) {
@@ -40,142 +47,145 @@ sc_x sc_o_row(sc_trace *t, const sc_o_matrices *m, int64_t k) {
     return sc_o_steps(t, m->x, 1, k, 1, 1);
 }
 
-sc_x sc_o_diagonal(sc_trace *t, const sc_o_matrices *m, int64_t k) {
-    return sc_o_steps(t, sc_o_column(t, m, k), 1, k, 1, 1);
-}
-
 sc_x sc_o_where_or_zero(sc_trace *t, sc_x condition, sc_x x) {
     return sc_o_where_else(t, condition, x, sc_x_int(t, 0));
 }
 
 static bool is_square(sc_trace *t, const sc_o_matrices *m) {
-    return t->status == SC_OK && m->rows == m->columns && m->rows > 0;
-}
-
-static sc_x expanded(sc_trace *t, const sc_o_matrices *m, sc_x x) {
-    const sc_dim sizes[3] = {m->batch, sc_dim_int(m->rows), sc_dim_int(m->columns)};
-    return sc_f_expand(t, x, sizes, 3);
+    return t->status == SC_OK && sc_dim_equal(m->height, m->width) && !sc_dim_is(m->height, 0);
 }
 
 // --- Pivots --------------------------------------------------------------------------------------
 
-typedef struct elimination {
-    sc_o_matrices m;
-    sc_x rows;  // their numbers
-    sc_x info;  // [batch, 1, 1]: the first pivot of 0, counted from 1; 0 if there is none
-} elimination;
+// What steps of an elimination change: the matrices; the first pivot that is bad, counted from 1,
+// 0 if there is none, [batch, 1, 1]; the rows that were chosen, [batch, turns, 1]. What they read:
+// the numbers of rows, and of columns.
+enum { X, INFO, CHOSEN };
+enum { ROWS, COLUMNS };
 
-static void begin(sc_trace *t, elimination *e) {
-    const sc_dim sizes[3] = {e->m.batch, sc_dim_int(1), sc_dim_int(1)};
-    e->rows = sc_o_rows(t, &e->m);
-    e->info = sc_f_zeros(t, sc_x_dims(t, sizes, 3), SC_DTYPE_I64);
+static sc_x no_info(sc_trace *t, const sc_o_matrices *m) {
+    const sc_dim sizes[3] = {m->batch, sc_dim_int(1), sc_dim_int(1)};
+    return sc_f_zeros(t, sc_x_dims(t, sizes, 3), SC_DTYPE_I64);
 }
 
-static sc_x is_row(sc_trace *t, const elimination *e, int64_t k) {
-    return CALL(t, eq_Scalar, e->rows, sc_x_int(t, k));
+static void find_bad(sc_trace *t, sc_o_turns *s, sc_x k, sc_x is_bad) {
+    sc_x none = CALL(t, eq_Scalar, s->state[INFO], sc_x_int(t, 0)), one = sc_x_int(t, 1);
+    sc_x next =
+        k->kind == SC_X_INT ? sc_x_int(t, sc_x_number(k, 0) + 1) : CALL(t, add_Tensor, k, one);
+    s->state[INFO] = sc_o_where_here(t, sc_o_and(t, is_bad, none), next, s->state[INFO]);
 }
 
-// Of k and the rows behind it the one whose element of the column is largest comes to k; its
-// number.
-static sc_x swap_largest(sc_trace *t, elimination *e, int64_t k) {
-    sc_x below = sc_o_steps(t, sc_o_column(t, &e->m, k), 1, k, e->m.rows - k, 1);
-    sc_x best = CALL(t, argmax, CALL(t, abs, below), sc_x_int(t, 1), X_TRUE);
-    best = CALL(t, add_Scalar, best, sc_x_int(t, k));
-    if (e->m.rows - k == 1) return best;
-    sc_x here = is_row(t, e, k), there = CALL(t, eq_Tensor, e->rows, best);
-    sc_x order = sc_o_where_else(t, sc_o_not(t, there), e->rows, sc_x_int(t, k));
-    order = sc_a_where(t, here, best, order);
-    e->m.x = CALL(t, gather, e->m.x, sc_x_int(t, 1), expanded(t, &e->m, order));
-    return best;
+static sc_x info_of(sc_trace *t, const sc_o_turns *s, uint32_t index) {
+    return sc_o_wants(t, index) ? sc_o_write_matrices(t, s->state[INFO], index) : X_NONE;
 }
 
-static sc_x find_bad(sc_trace *t, elimination *e, int64_t k, sc_x is_bad) {
-    sc_x none = CALL(t, eq_Scalar, e->info, sc_x_int(t, 0));
-    is_bad = sc_o_and(t, is_bad, none);
-    return sc_o_where_else(t, sc_o_not(t, is_bad), e->info, sc_x_int(t, k + 1));
+// Of k and the rows behind it the number of the one whose element of the column is largest.
+static sc_x largest_row(sc_trace *t, const sc_o_turns *s, sc_x k) {
+    sc_x size = CALL(t, abs, sc_o_column_at(t, s->state[X], k));
+    sc_x is_before = sc_o_is_before(t, s->fixed[ROWS], k);
+    size = sc_o_where_else(t, sc_o_not(t, is_before), size, sc_x_int(t, -1));
+    return CALL(t, argmax, size, sc_x_int(t, 1), X_TRUE);
 }
 
-static sc_x info_of(sc_trace *t, const elimination *e, uint32_t index) {
-    return sc_o_wants(t, index) ? sc_o_write_matrices(t, e->info, index) : X_NONE;
+static sc_x gathered_row(sc_trace *t, sc_x x, sc_x number) {
+    const sc_dim sizes[3] = {sc_x_size(x, 0), sc_dim_int(1), sc_x_size(x, 2)};
+    return CALL(t, gather, x, sc_x_int(t, 1), sc_f_expand(t, number, sizes, 3));
+}
+
+static bool is_last_row(sc_x x, sc_x k) {
+    return k->kind == SC_X_INT && sc_dim_is(sc_x_size(x, 1), sc_x_number(k, 0) + 1);
+}
+
+// The row that is chosen, whose number may be wanted; row k comes where that was. What is left at k
+// is for the caller to write.
+static sc_x choose_row(sc_trace *t, sc_o_turns *s, sc_x k, sc_x *number) {
+    sc_x *x = &s->state[X];
+    if (is_last_row(*x, k)) {
+        *number = sc_f_full(t, X_LIST(t, sc_x_int(t, 1)), k, SC_DTYPE_I64);
+        return sc_o_row_at(t, *x, k);
+    }
+    *number = largest_row(t, s, k);
+    sc_x chosen = gathered_row(t, *x, *number), other = sc_o_row_at(t, *x, k);
+    sc_x is_there = CALL(t, eq_Tensor, s->fixed[ROWS], *number);
+    *x = sc_a_where(t, is_there, other, *x);
+    return chosen;
 }
 
 // --- LU ------------------------------------------------------------------------------------------
 
-// Rows behind k lose their multiple of it; the factors stay where zeros would be.
-static void eliminate(sc_trace *t, elimination *e, int64_t k) {
-    const int64_t columns = e->m.columns;
-    sc_x pivot = sc_o_diagonal(t, &e->m, k), is_zero = sc_a_is(t, pivot, 0);
-    sc_x behind = CALL(t, gt_Scalar, e->rows, sc_x_int(t, k));
-    sc_x moved = sc_o_and(t, behind, sc_o_not(t, is_zero));
-    sc_x factor = sc_a_div(t, sc_o_column(t, &e->m, k), pivot);
-    factor = sc_o_where_or_zero(t, moved, factor);
-    sc_x kept = sc_a_where(t, moved, factor, sc_o_column(t, &e->m, k));
-    e->info = find_bad(t, e, k, is_zero);
-    if (k + 1 == e->m.rows) return;
-    sc_x parts[3] = {sc_o_steps(t, e->m.x, 2, 0, k, 1), kept, NULL};
-    if (k + 1 < columns) {
-        sc_x right = sc_o_steps(t, e->m.x, 2, k + 1, columns - k - 1, 1);
-        sc_x row = sc_o_steps(t, right, 1, k, 1, 1);
-        parts[2] = sc_a_sub(t, right, sc_a_mul(t, factor, row));
-    }
-    e->m.x = sc_f_cat(t, parts + (k == 0), (parts[2] ? 3 : 2) - (k == 0), 2);
+// The row that was chosen comes to k. Rows behind it lose their multiple of it, right of k; the
+// factors stay where zeros would be.
+static void eliminate(sc_trace *t, sc_o_turns *s, sc_x k) {
+    sc_x *x = &s->state[X], rows = s->fixed[ROWS], columns = s->fixed[COLUMNS], number;
+    sc_x row = choose_row(t, s, k, &number), pivot = sc_o_column_at(t, row, k);
+    sc_x is_zero = sc_a_is(t, pivot, 0), is_turn = sc_o_is_at(t, s->fixed[CHOSEN], k);
+    number = CALL(t, add_Tensor, number, sc_x_int(t, 1));
+    s->state[CHOSEN] = sc_a_where(t, is_turn, number, s->state[CHOSEN]);
+    *x = sc_a_where(t, sc_o_is_at(t, rows, k), row, *x);
+    sc_x behind = sc_o_is_behind(t, rows, k);
+    sc_x moved = sc_o_and(t, behind, sc_o_not(t, is_zero)), column = sc_o_column_at(t, *x, k);
+    sc_x factor = sc_o_where_or_zero(t, moved, sc_a_div(t, column, pivot));
+    column = sc_a_where(t, moved, factor, column);
+    sc_x inside = sc_o_and(t, moved, sc_o_is_behind(t, columns, k));
+    sc_x left = sc_a_sub(t, *x, sc_a_mul(t, factor, row));
+    *x = sc_a_where(t, inside, left, *x);
+    *x = sc_a_where(t, sc_o_is_at(t, columns, k), column, *x);
+    find_bad(t, s, k, is_zero);
 }
 
 // (A, pivot, check_errors)
 sc_x sc_official_lu_factor(sc_trace *t, const sc_x *a) {
-    elimination e = {.m = sc_o_read_matrices(t, a[0])};
-    sc_x pivots[SC_O_MATRIX_MAX];
-    const int64_t count = e.m.rows < e.m.columns ? e.m.rows : e.m.columns;
-    if (t->status != SC_OK || !sc_x_truth(a[1]) || count < 1 || count > SC_O_MATRIX_MAX)
+    const sc_o_matrices m = sc_o_read_matrices(t, a[0]);
+    if (t->status != SC_OK || !sc_x_truth(a[1]) || sc_dim_is(m.height, 0) || sc_dim_is(m.width, 0))
         return sc_o_refuse(t);
-    begin(t, &e);
-    for (int64_t k = 0; k < count && t->status == SC_OK; k++) {
-        pivots[k] = swap_largest(t, &e, k);
-        pivots[k] = CALL(t, add_Scalar, pivots[k], sc_x_int(t, 1));
-        eliminate(t, &e, k);
-    }
-    sc_x order = sc_o_wants(t, 1) && t->status == SC_OK
-                     ? sc_o_write_matrices(t, sc_f_cat(t, pivots, (uint32_t)count, 1), 1)
-                     : X_NONE;
-    sc_x info = info_of(t, &e, 2), lu = sc_o_write_matrices(t, e.m.x, 0);
+    sc_o_turns s = {.state = {m.x}, .count = 3, .fixed_count = 3, .step = eliminate};
+    s.turns = sc_o_smaller(t, m.height, m.width);
+    s.state[INFO] = no_info(t, &m);
+    const sc_dim sizes[3] = {m.batch, s.turns, sc_dim_int(1)};
+    s.state[CHOSEN] = sc_f_zeros(t, sc_x_dims(t, sizes, 3), SC_DTYPE_I64);
+    s.fixed[ROWS] = sc_o_rows(t, &m);
+    s.fixed[COLUMNS] = sc_o_columns(t, &m);
+    s.fixed[CHOSEN] = sc_o_places(t, s.turns, 1, 3);
+    sc_o_take_turns(t, &s);
+    sc_x order = sc_o_wants(t, 1) ? sc_o_write_matrices(t, s.state[CHOSEN], 1) : X_NONE;
+    sc_x info = info_of(t, &s, 2), lu = sc_o_write_matrices(t, s.state[X], 0);
     return X_LIST(t, lu, order, info);
 }
 
 // --- Solving -------------------------------------------------------------------------------------
 
 // The left part becomes the identity, and what is right of it the solution.
-static void solve(sc_trace *t, elimination *e) {
-    begin(t, e);
-    for (int64_t k = 0; k < e->m.rows && t->status == SC_OK; k++) {
-        swap_largest(t, e, k);
-        sc_x pivot = sc_o_diagonal(t, &e->m, k);
-        e->info = find_bad(t, e, k, sc_a_is(t, pivot, 0));
-        sc_x row = sc_a_div(t, sc_o_row(t, &e->m, k), pivot);
-        sc_x rest = sc_a_mul(t, sc_o_column(t, &e->m, k), row);
-        sc_x here = is_row(t, e, k);
-        e->m.x = sc_a_where(t, here, row, sc_a_sub(t, e->m.x, rest));
-    }
+static void clear_column(sc_trace *t, sc_o_turns *s, sc_x k) {
+    sc_x *x = &s->state[X], number, row = choose_row(t, s, k, &number);
+    sc_x pivot = sc_o_column_at(t, row, k);
+    find_bad(t, s, k, sc_a_is(t, pivot, 0));
+    row = sc_a_div(t, row, pivot);
+    sc_x rest = sc_a_mul(t, sc_o_column_at(t, *x, k), row), left = sc_a_sub(t, *x, rest);
+    *x = sc_a_where(t, sc_o_is_at(t, s->fixed[ROWS], k), row, left);
 }
 
 // a and b beside each other, and then what b has become.
-static sc_x solution(sc_trace *t, elimination *e, sc_x b, int64_t columns) {
-    const sc_x both[2] = {e->m.x, b};
-    const int64_t rows = e->m.rows;
-    e->m.x = sc_f_cat(t, both, 2, 2);
-    e->m.columns += columns;
-    solve(t, e);
-    return sc_o_steps(t, e->m.x, 2, rows, columns, 1);
+static sc_x solution(sc_trace *t, const sc_o_matrices *m, sc_x b, sc_o_turns *s) {
+    const sc_x both[2] = {m->x, b};
+    sc_x x = sc_f_cat(t, both, 2, 2), rows = sc_o_rows(t, m), info = no_info(t, m);
+    *s = (sc_o_turns){.state = {x, info},
+                      .fixed = {rows},
+                      .count = 2,
+                      .fixed_count = 1,
+                      .turns = m->height,
+                      .step = clear_column};
+    sc_o_take_turns(t, s);
+    return sc_o_part(t, s->state[X], 2, m->width, sc_x_size(x, 2));
 }
 
 // (A, check_errors)
 sc_x sc_official_inverse(sc_trace *t, const sc_x *a) {
-    elimination e = {.m = sc_o_read_matrices(t, a[0])};
-    if (!is_square(t, &e.m)) return sc_o_refuse(t);
-    sc_x column = sc_o_places(t, sc_dim_int(e.m.rows), 2, 3);
-    sc_x identity = sc_o_double(t, CALL(t, eq_Tensor, sc_o_rows(t, &e.m), column));
-    sc_x inverse = solution(t, &e, expanded(t, &e.m, identity), e.m.rows);
+    const sc_o_matrices m = sc_o_read_matrices(t, a[0]);
+    sc_o_turns s;
+    if (!is_square(t, &m)) return sc_o_refuse(t);
+    sc_x inverse = solution(t, &m, sc_o_identity(t, &m), &s);
     inverse = sc_o_write_matrices(t, inverse, 0);
-    return X_LIST(t, inverse, info_of(t, &e, 1));
+    return X_LIST(t, inverse, info_of(t, &s, 1));
 }
 
 // Right sides of the same batch: [batch, rows, columns]
@@ -190,29 +200,26 @@ static bool read_right(sc_trace *t, sc_x b, sc_x a, sc_o_matrices *out) {
 
 // (A, B, left, check_errors)
 sc_x sc_official_solve(sc_trace *t, const sc_x *a) {
-    elimination e = {.m = sc_o_read_matrices(t, a[0])};
+    const sc_o_matrices m = sc_o_read_matrices(t, a[0]);
     sc_o_matrices right;
-    if (!is_square(t, &e.m) || !sc_x_truth(a[2]) || !read_right(t, a[1], a[0], &right) ||
-        right.rows != e.m.rows)
+    sc_o_turns s;
+    if (!is_square(t, &m) || !sc_x_truth(a[2]) || !read_right(t, a[1], a[0], &right) ||
+        !sc_dim_equal(right.height, m.height))
         return sc_o_refuse(t);
-    sc_x x = sc_o_write_matrices(t, solution(t, &e, right.x, right.columns), 0);
-    return X_LIST(t, x, info_of(t, &e, 1));
+    sc_x x = sc_o_write_matrices(t, solution(t, &m, right.x, &s), 0);
+    return X_LIST(t, x, info_of(t, &s, 1));
 }
 
 // The rows of b one after the other, each taken from those that are still to come.
-static sc_x substitute(sc_trace *t, const sc_o_matrices *a, sc_x b, bool is_upper, bool is_unit) {
-    sc_x rows = sc_o_rows(t, a);
-    for (int64_t i = 0; i < a->rows && t->status == SC_OK; i++) {
-        const int64_t k = is_upper ? a->rows - 1 - i : i;
-        sc_x here = CALL(t, eq_Scalar, rows, sc_x_int(t, k)), row = sc_o_steps(t, b, 1, k, 1, 1);
-        sc_x left = is_upper ? CALL(t, lt_Scalar, rows, sc_x_int(t, k))
-                             : CALL(t, gt_Scalar, rows, sc_x_int(t, k));
-        if (!is_unit) row = sc_a_div(t, row, sc_o_diagonal(t, a, k));
-        sc_x factor = sc_o_where_or_zero(t, left, sc_o_column(t, a, k));
-        sc_x rest = sc_o_where_or_zero(t, left, sc_a_mul(t, factor, row));
-        b = sc_a_where(t, here, row, sc_a_sub(t, b, rest));
-    }
-    return b;
+static void substitute(sc_trace *t, sc_o_turns *s, sc_x k) {
+    sc_x a = s->fixed[1], rows = s->fixed[ROWS], *b = &s->state[X];
+    sc_x column = sc_o_column_at(t, a, k), row = sc_o_row_at(t, *b, k);
+    sc_x here = sc_o_is_at(t, rows, k);
+    sc_x left = s->falls ? sc_o_is_before(t, rows, k) : sc_o_is_behind(t, rows, k);
+    if (!s->is_unit) row = sc_a_div(t, row, sc_o_row_at(t, column, k));
+    sc_x factor = sc_o_where_or_zero(t, left, column);
+    sc_x rest = sc_o_where_or_zero(t, left, sc_a_mul(t, factor, row));
+    *b = sc_a_where(t, here, row, sc_a_sub(t, *b, rest));
 }
 
 // (self, B, upper, left, unitriangular): x a = b is a transposed times x transposed
@@ -220,39 +227,57 @@ sc_x sc_official_solve_triangular(sc_trace *t, const sc_x *a) {
     sc_o_matrices m = sc_o_read_matrices(t, a[0]), right;
     const bool is_left = sc_x_truth(a[3]);
     if (!is_square(t, &m) || !read_right(t, a[1], a[0], &right) ||
-        (is_left ? right.rows : right.columns) != m.rows)
+        !sc_dim_equal(is_left ? right.height : right.width, m.height))
         return sc_o_refuse(t);
     if (!is_left) m.x = sc_f_transpose(t, m.x, 1, 2);
     sc_x b = is_left ? right.x : sc_f_transpose(t, right.x, 1, 2);
-    b = substitute(t, &m, b, sc_x_truth(a[2]) == is_left, sc_x_truth(a[4]));
+    sc_o_turns s = {.state = {b},
+                    .fixed = {sc_o_rows(t, &m), m.x},
+                    .count = 1,
+                    .fixed_count = 2,
+                    .turns = m.height,
+                    .falls = sc_x_truth(a[2]) == is_left,
+                    .is_unit = sc_x_truth(a[4]),
+                    .step = substitute};
+    sc_o_take_turns(t, &s);
+    b = s.state[X];
     return sc_o_write_matrices(t, is_left ? b : sc_f_transpose(t, b, 1, 2), 0);
 }
 
 // --- Cholesky ------------------------------------------------------------------------------------
 
+// Column k is done; of what is left its square is taken, in which there is nothing of columns that
+// are done.
+static void take_root(sc_trace *t, sc_o_turns *s, sc_x k) {
+    sc_x *x = &s->state[X], column = sc_o_column_at(t, *x, k);
+    sc_x pivot = sc_o_row_at(t, column, k);
+    find_bad(t, s, k, sc_o_not(t, CALL(t, gt_Scalar, pivot, sc_x_int(t, 0))));
+    column = sc_a_div(t, column, CALL(t, sqrt, pivot));
+    sc_x done = sc_o_is_before(t, s->fixed[ROWS], k);
+    column = sc_o_where_or_zero(t, sc_o_not(t, done), column);
+    sc_x square = sc_a_mul(t, column, sc_f_transpose(t, column, 1, 2));
+    sc_x left = sc_a_sub(t, *x, square);
+    *x = sc_a_where(t, sc_o_is_at(t, s->fixed[COLUMNS], k), column, left);
+}
+
 // (self, upper, check_errors)
 sc_x sc_official_cholesky(sc_trace *t, const sc_x *a) {
-    elimination e = {.m = sc_o_read_matrices(t, a[0])};
-    sc_x columns[SC_O_MATRIX_MAX];
+    sc_o_matrices m = sc_o_read_matrices(t, a[0]);
     const bool is_upper = sc_x_truth(a[1]);
-    if (!is_square(t, &e.m)) return sc_o_refuse(t);
-    if (is_upper) e.m.x = sc_f_transpose(t, e.m.x, 1, 2);
-    begin(t, &e);
-    for (int64_t k = 0; k < e.m.rows && t->status == SC_OK; k++) {
-        sc_x pivot = sc_o_diagonal(t, &e.m, k);
-        sc_x is_bad = sc_o_not(t, CALL(t, gt_Scalar, pivot, sc_x_int(t, 0)));
-        e.info = find_bad(t, &e, k, is_bad);
-        sc_x column = sc_o_column(t, &e.m, k);
-        column = sc_a_div(t, column, CALL(t, sqrt, pivot));
-        sc_x kept = CALL(t, ge_Scalar, e.rows, sc_x_int(t, k));
-        columns[k] = sc_o_where_or_zero(t, kept, column);
-        sc_x rest = sc_a_mul(t, columns[k], sc_f_transpose(t, columns[k], 1, 2));
-        e.m.x = sc_a_sub(t, e.m.x, rest);
-    }
-    sc_x lower = sc_f_cat(t, columns, t->status == SC_OK ? (uint32_t)e.m.rows : 0, 2);
+    if (!is_square(t, &m)) return sc_o_refuse(t);
+    if (is_upper) m.x = sc_f_transpose(t, m.x, 1, 2);
+    sc_o_turns s = {.state = {m.x, no_info(t, &m)},
+                    .count = 2,
+                    .fixed_count = 2,
+                    .turns = m.height,
+                    .step = take_root};
+    s.fixed[ROWS] = sc_o_rows(t, &m);
+    s.fixed[COLUMNS] = sc_o_columns(t, &m);
+    sc_o_take_turns(t, &s);
+    sc_x lower = s.state[X];
     if (is_upper) lower = sc_f_transpose(t, lower, 1, 2);
     lower = sc_o_write_matrices(t, lower, 0);
-    return X_LIST(t, lower, info_of(t, &e, 1));
+    return X_LIST(t, lower, info_of(t, &s, 1));
 }
 
 // --- The exponential -----------------------------------------------------------------------------
@@ -269,19 +294,21 @@ static sc_x halvings(sc_trace *t, sc_x norm) {
 }
 
 // Is any matrix to be squared once more? (matrices, how often each)
-static sc_x is_left(sc_trace *t, const sc_x *carried) {
-    return CALL(t, any, CALL(t, gt_Scalar, carried[1], sc_x_int(t, 0)));
+static sc_x is_left(sc_trace *t, const sc_x *x, const void *user) {
+    (void)user;
+    return CALL(t, any, CALL(t, gt_Scalar, x[1], sc_x_int(t, 0)));
 }
 
-static sc_x squared(sc_trace *t, const sc_x *carried) {
-    sc_x more = CALL(t, gt_Scalar, carried[1], sc_x_int(t, 0));
-    sc_x x = sc_a_where(t, more, CALL(t, bmm, carried[0], carried[0]), carried[0]);
-    return X_LIST(t, x, sc_a_plus(t, carried[1], -1));
+static sc_x squared(sc_trace *t, const sc_x *x, const void *user) {
+    (void)user;
+    sc_x more = CALL(t, gt_Scalar, x[1], sc_x_int(t, 0));
+    sc_x square = sc_a_where(t, more, CALL(t, bmm, x[0], x[0]), x[0]);
+    return X_LIST(t, square, sc_a_plus(t, x[1], -1));
 }
 
 static sc_x taylor(sc_trace *t, const sc_o_matrices *m, sc_x x) {
-    sc_x column = sc_o_places(t, sc_dim_int(m->columns), 2, 3);
-    sc_x identity = sc_o_double(t, CALL(t, eq_Tensor, sc_o_rows(t, m), column));
+    sc_x rows = sc_o_rows(t, m), columns = sc_o_columns(t, m);
+    sc_x identity = sc_o_double(t, CALL(t, eq_Tensor, rows, columns));
     sc_x term = x, sum = sc_a_add(t, x, identity);
     for (int k = 2; k <= 18; k++) {
         term = sc_a_times(t, CALL(t, bmm, term, x), 1.0 / k);
@@ -292,12 +319,13 @@ static sc_x taylor(sc_trace *t, const sc_o_matrices *m, sc_x x) {
 
 // (self)
 sc_x sc_official_matrix_exp(sc_trace *t, const sc_x *a) {
-    sc_o_matrices m = sc_o_read_matrices(t, a[0]);
+    const sc_o_matrices m = sc_o_read_matrices(t, a[0]);
     if (!is_square(t, &m)) return sc_o_refuse(t);
     sc_x sums = sc_o_sum(t, CALL(t, abs, m.x), 2);
     sc_x norm = CALL(t, amax, sums, X_INTS(t, 1), X_TRUE), times = halvings(t, norm);
     sc_x shrunk = CALL(t, pow_Scalar, sc_x_int(t, 2), CALL(t, neg, times));
     const sc_x carried[2] = {taylor(t, &m, sc_a_mul(t, m.x, shrunk)), times};
-    sc_x sum = sc_x_at(t, sc_o_while(t, carried, 2, 2, is_left, squared), 0);
+    const sc_o_loop loop = {.carried = carried, .count = 2, .goes_on = is_left, .turn = squared};
+    sc_x sum = sc_x_at(t, sc_o_while(t, &loop), 0);
     return sc_o_write_matrices(t, sc_a_unless(t, CALL(t, isinf, norm), NAN, sum), 0);
 }

@@ -5,25 +5,52 @@
 
 #include "trace/official/special.h"
 
-// Above this an unrolled factorisation is too long.
+// Above this an unrolled factorisation is too long: it is a loop.
 enum { SC_O_MATRIX_MAX = 32 };
 
 typedef struct sc_o_matrices {
-    sc_dim batch;
-    int64_t rows, columns;
-    sc_x x;  // [batch, rows, columns]
+    sc_dim batch, height, width;
+    int64_t rows, columns;  // 0 where it is open how many there are
+    sc_x x;                 // [batch, rows, columns]
 } sc_o_matrices;
 
-// Refused where sizes are not known, or where the smaller one is too large.
 sc_o_matrices sc_o_read_matrices(sc_trace *t, sc_x x);
 // As result number `index` of the node.
 sc_x sc_o_write_matrices(sc_trace *t, sc_x x, uint32_t index);
-// Is the row k (or behind it, or before it)? Of one column: [1, rows, 1].
+// The numbers of rows, [1, rows, 1], and of columns, [1, 1, columns].
 sc_x sc_o_rows(sc_trace *t, const sc_o_matrices *m);
-sc_x sc_o_column(sc_trace *t, const sc_o_matrices *m, int64_t k);    // [batch, rows, 1]
-sc_x sc_o_row(sc_trace *t, const sc_o_matrices *m, int64_t k);       // [batch, 1, columns]
-sc_x sc_o_diagonal(sc_trace *t, const sc_o_matrices *m, int64_t k);  // [batch, 1, 1]
+sc_x sc_o_columns(sc_trace *t, const sc_o_matrices *m);
+// 1 on the diagonal, of square ones: [batch, rows, rows]
+sc_x sc_o_identity(sc_trace *t, const sc_o_matrices *m);
+sc_x sc_o_column(sc_trace *t, const sc_o_matrices *m, int64_t k);  // [batch, rows, 1]
+sc_x sc_o_row(sc_trace *t, const sc_o_matrices *m, int64_t k);     // [batch, 1, columns]
 // x where the condition holds, else 0.
 sc_x sc_o_where_or_zero(sc_trace *t, sc_x condition, sc_x x);
+
+// --- Steps, each on what the one before has left (turns.c) ---------------------------------------
+
+enum { SC_O_STATE_MAX = 3 };
+
+typedef struct sc_o_turns sc_o_turns;
+// k: a number that is known, or one that the running program counts, [1].
+typedef void (*sc_o_step_fn)(sc_trace *t, sc_o_turns *s, sc_x k);
+struct sc_o_turns {
+    sc_x state[SC_O_STATE_MAX], fixed[SC_O_STATE_MAX];  // what steps change, and read only
+    uint32_t count, fixed_count;
+    sc_dim turns;  // one for each k of 0, 1, ... below this
+    bool falls;    // the last of these first
+    bool is_unit;  // for the step
+    sc_o_step_fn step;
+};
+void sc_o_take_turns(sc_trace *t, sc_o_turns *s);
+
+// Row or column k of [batch, rows, columns].
+sc_x sc_o_row_at(sc_trace *t, sc_x x, sc_x k);
+sc_x sc_o_column_at(sc_trace *t, sc_x x, sc_x k);
+// Which numbers are k, above it, below it; and k itself where a condition holds, else x.
+sc_x sc_o_is_at(sc_trace *t, sc_x numbers, sc_x k);
+sc_x sc_o_is_behind(sc_trace *t, sc_x numbers, sc_x k);
+sc_x sc_o_is_before(sc_trace *t, sc_x numbers, sc_x k);
+sc_x sc_o_where_here(sc_trace *t, sc_x condition, sc_x k, sc_x x);
 
 #endif

@@ -6,41 +6,49 @@ typedef struct body {
     sc_o_body_fn trace;
 } body;
 
-// A graph of its own, on inputs like x.
-static sc_graph *traced(sc_trace *t, const body *b, const sc_x *x, uint32_t count) {
+static sc_x take_in(sc_trace *inner, sc_graph *graph, const char *name, sc_x x) {
+    sc_value *value = sc_graph_add_input(graph, sc_str_from(name), SC_VALUE_TENSOR);
+    value->spec = *sc_x_spec(x);
+    return sc_trace_plain(inner, value);
+}
+
+static void give_out(sc_trace *inner, sc_graph *graph, sc_x result) {
+    const bool is_list = result->kind == SC_X_LIST;
+    const uint32_t count = is_list ? result->count : 1;
+    sc_arg *args = sc_new_array(inner->arena, sc_arg, count + 1);
+    for (uint32_t i = 0; i < count; i++)
+        args[i] = sc_trace_arg(inner, is_list ? result->items[i] : result);
+    if (inner->status == SC_OK) sc_graph_set_outputs(graph, args, count);
+}
+
+// A graph of its own, on inputs like those of the loop.
+static sc_graph *traced(sc_trace *t, const body *b, const sc_o_loop *loop) {
     sc_trace inner;
     const sc_name *of = t->source->outs[0]->name;
     sc_str name = sc_str_format(t->arena, "%s_%s", of ? of->text : "loop", b->name);
     sc_graph *graph = sc_graph_new(t->graph->method, t->graph, name);
-    sc_x *inputs = sc_new_array(t->arena, sc_x, count + 1);
+    sc_x *inputs = sc_new_array(t->arena, sc_x, loop->count + loop->fixed_count + 1);
     sc_trace_begin(&inner, t->ctx, t->arena, graph, &t->hooks);
     inner.plain = 1;
     inner.source = t->source;
     inner.meta = t->meta;
-    for (uint32_t i = 0; i < count; i++) {
-        sc_value *value = sc_graph_add_input(graph, SC_STR("carried"), SC_VALUE_TENSOR);
-        value->spec = *sc_x_spec(x[i]);
-        inputs[i] = sc_trace_plain(&inner, value);
-    }
-    sc_x result = b->trace(&inner, inputs);
-    const bool is_list = result->kind == SC_X_LIST;
-    const uint32_t outs = is_list ? result->count : 1;
-    sc_arg *args = sc_new_array(t->arena, sc_arg, outs + 1);
-    for (uint32_t i = 0; i < outs; i++)
-        args[i] = sc_trace_arg(&inner, is_list ? result->items[i] : result);
+    for (uint32_t i = 0; i < loop->count; i++)
+        inputs[i] = take_in(&inner, graph, "carried", loop->carried[i]);
+    for (uint32_t i = 0; i < loop->fixed_count; i++)
+        inputs[loop->count + i] = take_in(&inner, graph, "fixed", loop->fixed[i]);
+    give_out(&inner, graph, b->trace(&inner, inputs, loop->user));
     if (t->status == SC_OK) t->status = inner.status;
-    if (t->status == SC_OK) sc_graph_set_outputs(graph, args, outs);
     return graph;
 }
 
-sc_x sc_o_while(sc_trace *t, const sc_x *x, uint32_t count, uint32_t carried, sc_o_body_fn goes_on,
-                sc_o_body_fn turn) {
-    const body condition = {"goes_on", goes_on}, loop = {"turn", turn};
+sc_x sc_o_while(sc_trace *t, const sc_o_loop *loop) {
+    const body condition = {"goes_on", loop->goes_on}, turn = {"turn", loop->turn};
     if (t->status != SC_OK) return sc_o_refuse(t);
-    sc_x_data graphs[2] = {{.kind = SC_X_GRAPH}, {.kind = SC_X_GRAPH}};
-    graphs[0].graph = traced(t, &condition, x, count);
-    graphs[1].graph = traced(t, &loop, x, count);
+    sc_graph *first = traced(t, &condition, loop), *second = traced(t, &turn, loop);
     if (t->status != SC_OK) return sc_o_refuse(t);
-    return CALL(t, higher_order_while_loop, sc_x_new(t, graphs[0]), sc_x_new(t, graphs[1]),
-                sc_x_list(t, x, carried), sc_x_list(t, x + carried, count - carried));
+    sc_x carried = sc_x_list(t, loop->carried, loop->count);
+    sc_x fixed = sc_x_list(t, loop->fixed, loop->fixed_count);
+    sc_x goes_on = sc_x_new(t, (sc_x_data){.kind = SC_X_GRAPH, .graph = first});
+    sc_x body_of = sc_x_new(t, (sc_x_data){.kind = SC_X_GRAPH, .graph = second});
+    return CALL(t, higher_order_while_loop, goes_on, body_of, carried, fixed);
 }

@@ -6,7 +6,7 @@
 
 // What travels through the loop: which boxes are still there, in their order, and the last of them
 // that has hidden others; their sides, [4, boxes], areas and numbers, which stay.
-enum { KEPT, LAST, SIDES, AREAS, PLACES, TRAVELLING };
+enum { KEPT, LAST, CARRIED, SIDES = CARRIED, AREAS, PLACES, TRAVELLING };
 
 // Those behind the last one.
 static sc_x waiting(sc_trace *t, const sc_x *x) {
@@ -14,7 +14,10 @@ static sc_x waiting(sc_trace *t, const sc_x *x) {
     return sc_o_and(t, x[KEPT], behind);
 }
 
-static sc_x is_any_waiting(sc_trace *t, const sc_x *x) { return CALL(t, any, waiting(t, x)); }
+static sc_x is_any_waiting(sc_trace *t, const sc_x *x, const void *user) {
+    (void)user;
+    return CALL(t, any, waiting(t, x));
+}
 
 // By how much of what both cover one box covers the others too.
 static sc_x shared_part(sc_trace *t, const sc_x *x, sc_x which) {
@@ -38,8 +41,8 @@ static sc_x above(sc_trace *t, sc_x x, double threshold) {
     return CALL(t, gt_Scalar, x, sc_x_float(t, threshold));
 }
 
-static sc_x hide(sc_trace *t, const sc_x *x) {
-    const double threshold = sc_x_real(sc_trace_cell(t, &t->source->args[2], sc_trace_plain), NAN);
+static sc_x hide(sc_trace *t, const sc_x *x, const void *user) {
+    const double threshold = *(const double *)user;
     sc_x number = sc_f_to(t, waiting(t, x), SC_DTYPE_I32);
     sc_x next = CALL(t, argmax, number, sc_x_int(t, 0), X_TRUE);
     sc_x hidden = above(t, shared_part(t, x, next), threshold);
@@ -54,7 +57,8 @@ static sc_x one_more(sc_trace *t, sc_x x, sc_x value) { return sc_o_pad(t, x, 0,
 // (dets, scores, iou_threshold)
 sc_x sc_official_nms(sc_trace *t, const sc_x *a) {
     const sc_dim count = sc_x_size(a[0], 0), all = sc_trace_add(t, count, sc_dim_int(1));
-    if (!isfinite(sc_x_real(a[2], NAN))) return sc_o_refuse(t);
+    const double threshold = sc_x_real(a[2], NAN);
+    if (!isfinite(threshold)) return sc_o_refuse(t);
     sc_x scores = one_more(t, a[1], sc_o_lowest(t, sc_x_dtype_of(a[1])));
     sc_x order = sc_o_order(t, scores, 0, true);
     sc_x boxes = one_more(t, a[0], sc_x_float(t, 0));
@@ -67,7 +71,14 @@ sc_x sc_official_nms(sc_trace *t, const sc_x *a) {
     x[PLACES] = sc_o_places(t, all, 0, 1);
     x[KEPT] = CALL(t, lt_Scalar, x[PLACES], sc_x_dim(t, count));
     x[LAST] = sc_f_full(t, X_INTS(t, 1), sc_x_int(t, -1), SC_DTYPE_I64);
-    sc_x kept = sc_x_at(t, sc_o_while(t, x, TRAVELLING, SIDES, is_any_waiting, hide), KEPT);
+    const sc_o_loop loop = {.carried = x,
+                            .fixed = x + CARRIED,
+                            .count = CARRIED,
+                            .fixed_count = TRAVELLING - CARRIED,
+                            .goes_on = is_any_waiting,
+                            .turn = hide,
+                            .user = &threshold};
+    sc_x kept = sc_x_at(t, sc_o_while(t, &loop), KEPT);
     sc_x best = CALL(t, masked_select, order, kept);
     sc_trace_take_size(t, best, 0);
     return best;

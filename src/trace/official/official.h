@@ -64,12 +64,17 @@ sc_x sc_o_alone(sc_trace *t, sc_x x);
 
 // --- Loops (loop.c) ------------------------------------------------------------------------------
 
-// What a turn makes of what is carried, a list; or whether there is another one, one bool.
-typedef sc_x (*sc_o_body_fn)(sc_trace *t, const sc_x *x);
-// What is left when there is no turn any more, a list: of `count` tensors the first `carried` are
-// what turns change, the others what they look at.
-sc_x sc_o_while(sc_trace *t, const sc_x *x, uint32_t count, uint32_t carried, sc_o_body_fn goes_on,
-                sc_o_body_fn turn);
+// What a turn makes of what is carried, a list; or whether there is another one, one bool. `x`:
+// what is carried, and behind it what is fixed.
+typedef sc_x (*sc_o_body_fn)(sc_trace *t, const sc_x *x, const void *user);
+typedef struct sc_o_loop {
+    const sc_x *carried, *fixed;  // what turns change, and what they read only
+    uint32_t count, fixed_count;
+    sc_o_body_fn goes_on, turn;
+    const void *user;
+} sc_o_loop;
+// What is left of what is carried when there is no turn any more: a list.
+sc_x sc_o_while(sc_trace *t, const sc_o_loop *loop);
 
 // --- Scanning, for others than its own file (scan.c) --------------------------------------------
 

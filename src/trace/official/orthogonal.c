@@ -1,5 +1,5 @@
-// Orthogonal factorisations, unrolled: QR by Householder's reflections; eigenvectors of small
-// symmetric matrices and singular vectors by Jacobi's rotations, all pairs in turn, as often as any
+// Orthogonal factorisations: QR by Householder's reflections; eigenvectors of small symmetric
+// matrices and singular vectors by Jacobi's rotations, unrolled, all pairs in turn, as often as any
 // matrix of that size needs.
 #include "trace/official/factor.h"
 
@@ -20,15 +20,18 @@ static sc_x scaled(sc_trace *t, sc_x x, sc_x size) {
     return sc_a_div(t, x, sc_a_unless(t, sc_a_is(t, size, 0), 1, size));
 }
 
+// What steps change: matrices, and the product of all reflections if it is wanted.
+enum { X, Q };
+
 // The reflection that clears column k below the diagonal: its vector, and 2 / |vector|^2; 0 if
 // there is nothing to clear, as in LAPACK.
-static sc_x reflection(sc_trace *t, const sc_o_matrices *m, sc_x rows, int64_t k, sc_x *scale) {
-    sc_x kept = CALL(t, ge_Scalar, rows, sc_x_int(t, k)),
-         here = CALL(t, eq_Scalar, rows, sc_x_int(t, k));
-    sc_x v = sc_o_where_or_zero(t, kept, sc_o_column(t, m, k)), size = largest(t, v, X_INTS(t, 1));
+static sc_x reflection(sc_trace *t, const sc_o_turns *s, sc_x k, sc_x *scale) {
+    sc_x rows = s->fixed[0], column = sc_o_column_at(t, s->state[X], k);
+    sc_x kept = sc_o_not(t, sc_o_is_before(t, rows, k)), here = sc_o_is_at(t, rows, k);
+    sc_x v = sc_o_where_or_zero(t, kept, column), size = largest(t, v, X_INTS(t, 1));
     sc_x below = largest(t, sc_o_where_or_zero(t, sc_o_not(t, here), v), X_INTS(t, 1));
     v = scaled(t, v, size);
-    sc_x first = scaled(t, sc_o_diagonal(t, m, k), size);
+    sc_x first = scaled(t, sc_o_row_at(t, column, k), size);
     sc_x length = CALL(t, sqrt, sum_over_rows(t, sc_a_mul(t, v, v)));
     sc_x is_negative = CALL(t, lt_Scalar, first, sc_x_int(t, 0));
     sc_x alpha = sc_a_where(t, is_negative, length, CALL(t, neg, length));
@@ -39,36 +42,49 @@ static sc_x reflection(sc_trace *t, const sc_o_matrices *m, sc_x rows, int64_t k
     return v;
 }
 
-static sc_x identity(sc_trace *t, const sc_o_matrices *m) {
-    const sc_dim n = sc_dim_int(m->rows), sizes[3] = {m->batch, n, n};
-    sc_x rows = sc_o_rows(t, m);
-    sc_x same = CALL(t, eq_Tensor, rows, sc_o_places(t, n, 2, 3));
-    return sc_f_expand(t, sc_o_double(t, same), sizes, 3);
+static void reflect(sc_trace *t, sc_o_turns *s, sc_x k) {
+    sc_x scale, v = reflection(t, s, k, &scale), turned = sc_f_transpose(t, v, 1, 2);
+    sc_x part = sc_a_mul(t, CALL(t, bmm, turned, s->state[X]), scale);
+    s->state[X] = sc_a_sub(t, s->state[X], sc_a_mul(t, v, part));
+    if (s->count <= Q) return;
+    part = sc_a_mul(t, CALL(t, bmm, s->state[Q], v), scale);
+    s->state[Q] = sc_a_sub(t, s->state[Q], sc_a_mul(t, part, turned));
+}
+
+// In the last row there is nothing to clear.
+static sc_dim reflections(sc_trace *t, const sc_o_matrices *m) {
+    const sc_dim above = sc_trace_sub(t, m->height, sc_dim_int(1));
+    return sc_o_smaller(t, above, m->width);
+}
+
+static sc_x upper(sc_trace *t, const sc_o_matrices *m, sc_x x) {
+    sc_x rows = sc_o_rows(t, m), columns = sc_o_columns(t, m);
+    const sc_spec *out = &t->source->outs[1]->spec;
+    (void)sc_o_smaller(t, m->height, m->width);  // reduced, it has so many rows
+    x = sc_o_where_or_zero(t, CALL(t, le_Tensor, rows, columns), x);
+    x = sc_o_part(t, x, 1, sc_dim_int(0), out->sizes[out->rank - 2]);
+    return sc_o_write_matrices(t, x, 1);
 }
 
 // (A, mode)
 sc_x sc_official_qr(sc_trace *t, const sc_x *a) {
-    sc_o_matrices m = sc_o_read_matrices(t, a[0]);
-    const int64_t least = m.rows < m.columns ? m.rows : m.columns;
-    if (t->status != SC_OK || least < 1 || least > SC_O_MATRIX_MAX) return sc_o_refuse(t);
-    sc_x rows = sc_o_rows(t, &m), q = sc_o_wants(t, 0) ? identity(t, &m) : NULL;
-    for (int64_t k = 0; k < least && k + 1 < m.rows && t->status == SC_OK; k++) {
-        sc_x scale, v = reflection(t, &m, rows, k, &scale), turned = sc_f_transpose(t, v, 1, 2);
-        sc_x part = sc_a_mul(t, CALL(t, bmm, turned, m.x), scale);
-        m.x = sc_a_sub(t, m.x, sc_a_mul(t, v, part));
-        if (!q) continue;
-        part = sc_a_mul(t, CALL(t, bmm, q, v), scale);
-        q = sc_a_sub(t, q, sc_a_mul(t, part, turned));
-    }
-    sc_x column = sc_o_places(t, sc_dim_int(m.columns), 2, 3);
-    sc_x r = sc_o_where_or_zero(t, CALL(t, le_Tensor, rows, column), m.x);
-    const sc_spec *out = &t->source->outs[1]->spec;
-    r = sc_o_part(t, r, 1, sc_dim_int(0), out->sizes[out->rank - 2]);
-    r = sc_o_write_matrices(t, r, 1);
-    if (!q) return X_LIST(t, X_NONE, r);
-    out = &t->source->outs[0]->spec;
+    const sc_o_matrices m = sc_o_read_matrices(t, a[0]);
+    if (t->status != SC_OK || sc_dim_is(m.height, 0) || sc_dim_is(m.width, 0))
+        return sc_o_refuse(t);
+    const sc_dim turns = reflections(t, &m);
+    sc_o_turns s = {.state = {m.x},
+                    .fixed = {sc_o_rows(t, &m)},
+                    .count = 1,
+                    .fixed_count = 1,
+                    .turns = turns,
+                    .step = reflect};
+    if (sc_o_wants(t, 0)) s.state[s.count++] = sc_o_identity(t, &m);
+    sc_o_take_turns(t, &s);
+    sc_x r = upper(t, &m, s.state[X]);
+    if (s.count <= Q) return X_LIST(t, X_NONE, r);
+    const sc_spec *out = &t->source->outs[0]->spec;
     if (out->rank < 2) return sc_o_refuse(t);
-    q = sc_o_part(t, q, 2, sc_dim_int(0), out->sizes[out->rank - 1]);
+    sc_x q = sc_o_part(t, s.state[Q], 2, sc_dim_int(0), out->sizes[out->rank - 1]);
     q = sc_o_write_matrices(t, q, 0);
     return X_LIST(t, q, r);
 }
@@ -166,7 +182,7 @@ static void rotate_pair(sc_trace *t, symmetric *m, int64_t i, int64_t k) {
 }
 
 static void read_symmetric(sc_trace *t, const sc_o_matrices *a, bool is_upper, symmetric *m) {
-    sc_x unit = sc_o_wants(t, 1) ? identity(t, a) : NULL;
+    sc_x unit = sc_o_wants(t, 1) ? sc_o_identity(t, a) : NULL;
     *m = (symmetric){.found.count = a->rows};
     for (int64_t i = 0; i < a->rows; i++) {
         for (int64_t k = i; k < a->rows; k++)
@@ -241,8 +257,8 @@ static sc_x side(sc_trace *t, sc_x *vectors, int64_t count, bool as_rows, uint32
 }
 
 static void find_columns(sc_trace *t, const sc_o_matrices *m, columns *found, bool has_vectors) {
-    const sc_o_matrices square = {.batch = m->batch, .rows = m->columns, .columns = m->columns};
-    sc_x unit = has_vectors ? identity(t, &square) : NULL;
+    const sc_o_matrices square = {.batch = m->batch, .height = sc_dim_int(m->columns)};
+    sc_x unit = has_vectors ? sc_o_identity(t, &square) : NULL;
     *found = (columns){.count = m->columns};
     for (int64_t i = 0; i < m->columns; i++) {
         found->first[i] = sc_o_column(t, m, i);
@@ -269,6 +285,8 @@ sc_x sc_official_svd(sc_trace *t, const sc_x *a) {
     if (is_wide) m.x = sc_f_transpose(t, m.x, 1, 2);
     m.rows = tall;
     m.columns = least;
+    m.height = sc_dim_int(tall);
+    m.width = sc_dim_int(least);
     sc_x size = largest(t, m.x, X_INTS(t, 1, 2));
     m.x = scaled(t, m.x, size);
     find_columns(t, &m, &found, has_vectors);
