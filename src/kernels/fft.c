@@ -87,6 +87,34 @@ static sc_status transform_dim(const how *h, sc_fft_kind kind, const sc_tensor *
     return SC_OK;
 }
 
+// --- Pairs ---------------------------------------------------------------------------------------
+
+typedef struct complex_view {
+    sc_tensor as;
+    int64_t strides[SC_RANK_MAX];
+} complex_view;
+
+// Real numbers, in pairs in the last dim, looked at as complex ones, as expansions leave them
+// (rt/recognise_fft.c).
+static bool read_pairs(const sc_tensor *pairs, complex_view *v) {
+    const uint32_t rank = pairs->rank;
+    if (rank < 2 || pairs->sizes[rank - 1] != 2 || !is_real(pairs) ||
+        !sc_tensor_is_contiguous(pairs))
+        return false;
+    for (uint32_t d = 0; d + 1 < rank; d++) v->strides[d] = pairs->strides[d] / 2;
+    v->as = *pairs;
+    v->as.dtype = (uint8_t)sc_dtype_to_complex((sc_dtype)pairs->dtype);
+    v->as.strides = v->strides;
+    v->as.rank--;
+    v->as.numel /= 2;
+    return true;
+}
+
+// Numbers that are complex, or in pairs, as complex ones.
+static const sc_tensor *complex_of(const sc_tensor *t, complex_view *v) {
+    return read_pairs(t, v) ? &v->as : t;
+}
+
 // --- Scratch -------------------------------------------------------------------------------------
 
 static uint32_t listed_dims(const sc_kernel_call *call, uint32_t rank, uint32_t *dims) {
@@ -111,6 +139,7 @@ static uint64_t scratch_of(const sc_kernel_call *call, sc_fft_kind last_kind, co
     const uint32_t count = listed_dims(call, in->rank, dims);
     for (uint32_t i = 0; i < count; i++) {
         const bool last = i + 1 == count;
+        if (dims[i] >= in->rank) return 0;  // not of pairs
         const uint64_t bytes = last ? dim_scratch(last_kind, in, out, dims[i])
                                     : dim_scratch(SC_FFT_COMPLEX, middle, middle, dims[i]);
         most = sc_max_u64(most, bytes);
@@ -119,13 +148,16 @@ static uint64_t scratch_of(const sc_kernel_call *call, sc_fft_kind last_kind, co
 }
 
 static uint64_t r2c_scratch(const sc_kernel_call *call) {
-    const sc_tensor *out = sc_call_out(call);
+    complex_view view;
+    const sc_tensor *out = complex_of(sc_call_out(call), &view);
     return scratch_of(call, SC_FFT_FROM_REAL, sc_call_tensor(call, 0), out, out);
 }
 
 static uint64_t c2c_scratch(const sc_kernel_call *call) {
-    const sc_tensor *out = sc_call_out(call);
-    return scratch_of(call, SC_FFT_COMPLEX, sc_call_tensor(call, 0), out, out);
+    complex_view views[2];
+    const sc_tensor *self = complex_of(sc_call_tensor(call, 0), &views[0]);
+    const sc_tensor *out = complex_of(sc_call_out(call), &views[1]);
+    return scratch_of(call, SC_FFT_COMPLEX, self, out, out);
 }
 
 static uint64_t middle_bytes(const sc_kernel_call *call) {
@@ -149,8 +181,8 @@ static uint64_t c2r_scratch(const sc_kernel_call *call) {
 
 // --- Kernels -------------------------------------------------------------------------------------
 
-static sc_status check(const sc_kernel_call *call, uint32_t *dims, uint32_t *count) {
-    const sc_tensor *self = sc_call_tensor(call, 0);
+static sc_status check(const sc_kernel_call *call, const sc_tensor *self, uint32_t *dims,
+                       uint32_t *count) {
     *count = listed_dims(call, self->rank, dims);
     return *count == 0 || self->rank == 0 ? nothing_to_transform(call) : SC_OK;
 }
@@ -160,18 +192,20 @@ static how how_of(const sc_kernel_call *call, bool inverse) {
 }
 
 // (self, dim, normalization, onesided, out): the last listed dim first, the others on the result.
-static sc_status run_r2c(const sc_kernel_call *call) {
-    const sc_tensor *self = sc_call_tensor(call, 0), *out = sc_call_out(call);
+static sc_status from_real(const sc_kernel_call *call, const sc_tensor *out) {
+    const sc_tensor *self = sc_call_tensor(call, 0);
     const how h = how_of(call, false);
     uint32_t dims[SC_RANK_MAX], count;
     if (!is_real(self) || (sc_dtype)out->dtype != sc_dtype_to_complex((sc_dtype)self->dtype))
         return sc_call_no_kernel(call);
-    SC_TRY(check(call, dims, &count));
+    SC_TRY(check(call, self, dims, &count));
     SC_TRY(transform_dim(&h, SC_FFT_FROM_REAL, self, out, dims[count - 1]));
     for (uint32_t i = 0; i + 1 < count; i++)
         SC_TRY(transform_dim(&h, SC_FFT_COMPLEX, out, out, dims[i]));
     return SC_OK;
 }
+
+static sc_status run_r2c(const sc_kernel_call *call) { return from_real(call, sc_call_out(call)); }
 
 static sc_status copy(const sc_kernel_call *call, const sc_tensor *to, const sc_tensor *from) {
     sc_strided dst, src;
@@ -181,16 +215,20 @@ static sc_status copy(const sc_kernel_call *call, const sc_tensor *to, const sc_
 }
 
 // (self, dim, normalization, forward, out): over no dims, the numbers as they are.
-static sc_status run_c2c(const sc_kernel_call *call) {
-    const sc_tensor *self = sc_call_tensor(call, 0), *out = sc_call_out(call);
+static sc_status between_complex(const sc_kernel_call *call, const sc_tensor *self,
+                                 const sc_tensor *out) {
     const how h = how_of(call, sc_call_integer(call, 3) == 0);
     uint32_t dims[SC_RANK_MAX], count;
     if (!is_complex(self) || out->dtype != self->dtype) return sc_call_no_kernel(call);
     if (listed_dims(call, self->rank, dims) == 0) return copy(call, out, self);
-    SC_TRY(check(call, dims, &count));
+    SC_TRY(check(call, self, dims, &count));
     for (uint32_t i = 0; i < count; i++)
         SC_TRY(transform_dim(&h, SC_FFT_COMPLEX, i ? out : self, out, dims[i]));
     return SC_OK;
+}
+
+static sc_status run_c2c(const sc_kernel_call *call) {
+    return between_complex(call, sc_call_tensor(call, 0), sc_call_out(call));
 }
 
 // (self, dim, normalization, last_dim_size, out): all but the last dim first, in scratch.
@@ -201,7 +239,7 @@ static sc_status run_c2r(const sc_kernel_call *call) {
     uint32_t dims[SC_RANK_MAX], count;
     if (!is_complex(self) || (sc_dtype)out->dtype != sc_dtype_to_real((sc_dtype)self->dtype))
         return sc_call_no_kernel(call);
-    SC_TRY(check(call, dims, &count));
+    SC_TRY(check(call, self, dims, &count));
     if (used > h.bytes) return sc_call_starved(call);
     sc_tensor middle = *self;
     middle.data = h.scratch;
@@ -215,3 +253,19 @@ static sc_status run_c2r(const sc_kernel_call *call) {
 SC_KERNEL(fft_r2c, .run = run_r2c, .scratch = r2c_scratch);
 SC_KERNEL(fft_c2c, .run = run_c2c, .scratch = c2c_scratch);
 SC_KERNEL(fft_c2r, .run = run_c2r, .scratch = c2r_scratch);
+
+static sc_status run_c2c_pairs(const sc_kernel_call *call) {
+    complex_view self, out;
+    if (!read_pairs(sc_call_tensor(call, 0), &self) || !read_pairs(sc_call_out(call), &out))
+        return sc_call_no_kernel(call);
+    return between_complex(call, &self.as, &out.as);
+}
+
+static sc_status run_r2c_pairs(const sc_kernel_call *call) {
+    complex_view out;
+    if (!read_pairs(sc_call_out(call), &out)) return sc_call_no_kernel(call);
+    return from_real(call, &out.as);
+}
+
+const sc_kernel sc_k_fft_c2c_pairs = {.run = run_c2c_pairs, .scratch = c2c_scratch};
+const sc_kernel sc_k_fft_r2c_pairs = {.run = run_r2c_pairs, .scratch = r2c_scratch};

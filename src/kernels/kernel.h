@@ -112,6 +112,10 @@ const sc_kernel *sc_kernel_get(sc_op_id id);
 // As that of grouped_mm, of groups that may end anywhere: the group of a row is how many of them
 // end before it or at it. Loading puts it in the place of what comes to that.
 extern const sc_kernel sc_k_grouped_runs;
+// Fourier transforms of complex numbers that are pairs of real ones, in a last dim of 2, row-major;
+// and of real numbers into such. Otherwise as those of fft_c2c and fft_r2c.
+extern const sc_kernel sc_k_fft_c2c_pairs;
+extern const sc_kernel sc_k_fft_r2c_pairs;
 
 // --- Reading arguments (arguments have been checked against the schema by the runtime) -----------
 

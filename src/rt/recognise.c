@@ -58,6 +58,11 @@ bool sc_rt_is_number(const sc_rt_search *s, const sc_evalue *value, double numbe
     }
 }
 
+sc_evalue *sc_rt_base(const sc_rt_search *s, const sc_evalue *value) {
+    const uint32_t base = s->bases[index_of(s, value)];
+    return base ? &s->o->m->values[base - 1] : NULL;
+}
+
 bool sc_rt_is_shaped(const sc_evalue *value, uint32_t rank, const int64_t *sizes) {
     return value->tag == SC_EVALUE_TENSOR && value->tensor->rank == rank &&
            !value->tensor->is_dynamic &&
@@ -85,8 +90,8 @@ static sc_evalue *input_below(sc_rt_search *s, const sc_evalue *value) {
 
 // What a value shows by its place in memory, without any instruction.
 static sc_evalue *shown_by(sc_rt_search *s, const sc_evalue *value, int64_t *offset) {
-    const uint32_t base = s->bases[index_of(s, value)];
-    sc_evalue *of = base ? &s->o->m->values[base - 1] : input_below(s, value);
+    sc_evalue *of = sc_rt_base(s, value);
+    if (!of) of = input_below(s, value);
     if (!of || of->tag != SC_EVALUE_TENSOR || !both_dense(value->tensor, of->tensor)) return NULL;
     const int64_t bytes = (int64_t)sc_dtype_bytes((sc_dtype)of->tensor->dtype);
     const int64_t ahead = (const char *)value->tensor->data - (const char *)of->tensor->data;
@@ -185,7 +190,7 @@ typedef struct placing {
     sc_rt_instruction before;  // the root as it was
     uint8_t *was;              // of each part: its kind
     uint32_t first;            // of the parts that read a tensor
-    sc_evalue *none, value;    // what has become None, and what it was
+    sc_evalue *last, value;    // what has become the last argument, and what it was
     sc_rt_place place;         // where
 } placing;
 
@@ -227,9 +232,9 @@ static void take_back(placing *p) {
     count_reads(s, root, -1);
     *root = p->before;
     count_reads(s, root, 1);
-    if (p->none) {
-        *p->none = p->value;
-        s->o->m->places[index_of(s, p->none)] = p->place;
+    if (p->last) {
+        *p->last = p->value;
+        s->o->m->places[index_of(s, p->last)] = p->place;
     }
     for (uint32_t i = s->parts.count; i-- > 0;) {
         sc_rt_instruction *in = &s->o->m->code[s->parts.data[i]];
@@ -239,8 +244,8 @@ static void take_back(placing *p) {
     }
 }
 
-// A value that nobody reads any more becomes the None that the call needs.
-static bool make_none(placing *p, sc_evalue **arg) {
+// A value that nobody reads any more becomes the None, or whatever it is, that the call needs.
+static bool make_last(placing *p, const sc_evalue *number, sc_evalue **arg) {
     sc_rt_search *s = p->s;
     for (uint32_t i = 0; i < s->parts.count; i++) {
         const sc_rt_instruction *in = &s->o->m->code[s->parts.data[i]];
@@ -248,10 +253,10 @@ static bool make_none(placing *p, sc_evalue **arg) {
         sc_evalue *value = result_of(&in->call);
         if (s->o->uses[index_of(s, value)].first_view) continue;
         s->o->uses[index_of(s, *arg)].reads--;
-        p->none = *arg = value;
+        p->last = *arg = value;
         p->value = *value;
         p->place = s->o->m->places[index_of(s, value)];
-        *value = (sc_evalue){.tag = SC_EVALUE_NONE};
+        *value = *number;
         s->o->m->places[index_of(s, value)] = (sc_rt_place){0};
         s->o->uses[index_of(s, value)].reads++;
         return true;
@@ -303,7 +308,7 @@ static void write_call(sc_rt_search *s, const sc_rt_found *found) {
     sc_evalue **args = sc_new_array(&s->o->m->program->arena, sc_evalue *, SC_RT_FOUND_ARGS + 2);
     uint32_t count = found->arg_count;
     memcpy(args, found->args, count * sizeof *args);
-    if (found->ends_in_none) args[count++] = result;  // until there is a None
+    if (found->ends_in) args[count++] = result;  // until there is one
     args[count++] = result;
     count_reads(s, root, -1);
     root->kernel = found->kernel->run;
@@ -320,10 +325,10 @@ static sc_status settle(placing *p, const sc_rt_found *found, bool *done) {
     bool fits = true;
     *done = false;
     drop_idle(p);
-    if (found->ends_in_none && !make_none(p, &args[found->arg_count])) return SC_OK;
+    if (found->ends_in && !make_last(p, found->ends_in, &args[found->arg_count])) return SC_OK;
     for (uint32_t i = 0; i < found->arg_count; i++)
         if (!sc_rt_is_intact(s, found->args[i], p->first)) return SC_OK;
-    if (!is_sound(s, &root->call)) return SC_OK;
+    if (!found->is_sound && !is_sound(s, &root->call)) return SC_OK;
     const uint64_t scratch = sc_rt_ask_scratch(found->kernel, &root->call);
     if (scratch > s->o->ctx->limits.planned_bytes_max) return SC_OK;
     if (sc_rt_call_write_fault(&root->call)) SC_TRY(give_room(s, result_of(&root->call), &fits));
@@ -409,7 +414,7 @@ static sc_status look_at(sc_rt_search *s, uint32_t at, bool *changed) {
     s->root = at;
     s->parts.count = 0;
     if (is_exp2(s, &in->call, &found) || sc_rt_is_scan(s, &in->call, &found) ||
-        sc_rt_is_grouped(s, &in->call, &found))
+        sc_rt_is_fft(s, &in->call, &found) || sc_rt_is_grouped(s, &in->call, &found))
         SC_TRY(place(s, &found, &done));
     *changed |= done;
     return SC_OK;

@@ -18,7 +18,7 @@ typedef struct sc_rt_search {
     uint64_t waits;          // instructions that values may still be held over
 } sc_rt_search;
 
-enum { SC_RT_FOUND_ARGS = 3 };
+enum { SC_RT_FOUND_ARGS = 4 };
 
 // A call that may stand in the place of the root.
 typedef struct sc_rt_found {
@@ -26,7 +26,8 @@ typedef struct sc_rt_found {
     const sc_kernel *kernel;
     sc_evalue *args[SC_RT_FOUND_ARGS];  // without the result
     uint32_t arg_count;
-    bool ends_in_none;  // and one more, which is None
+    const sc_evalue *ends_in;  // and one more, which no value of the file need have; NULL: none
+    bool is_sound;             // the search has seen to it; what the operator itself takes is other
 } sc_rt_found;
 
 // The call of an operator that this value is the only result of; NULL for anything else, and for
@@ -44,6 +45,8 @@ sc_evalue *sc_rt_whole_of(sc_rt_search *s, const sc_evalue *value, uint32_t dim)
 // A number that no instruction writes, of that value?
 bool sc_rt_is_number(const sc_rt_search *s, const sc_evalue *value, double number);
 bool sc_rt_is_shaped(const sc_evalue *value, uint32_t rank, const int64_t *sizes);
+// The value whose memory it shows; NULL for what is no view.
+sc_evalue *sc_rt_base(const sc_rt_search *s, const sc_evalue *value);
 
 // The first of the parts that reads a tensor: all operands are there by then.
 uint32_t sc_rt_first_reader(const sc_rt_search *s);
@@ -53,8 +56,10 @@ bool sc_rt_parts_hold(sc_rt_search *s, const sc_rt_found *found, uint32_t first)
 // Will an operand at the root still be what it was for the parts? What is gone writes no more.
 bool sc_rt_is_intact(const sc_rt_search *s, const sc_evalue *operand, uint32_t first);
 
-// What the root is: scans (recognise_scan.c), products of groups (recognise_grouped.c).
+// What the root is: scans (recognise_scan.c), products of groups (recognise_grouped.c), Fourier
+// transforms of pairs (recognise_fft.c).
 bool sc_rt_is_scan(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found);
 bool sc_rt_is_grouped(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found);
+bool sc_rt_is_fft(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found);
 
 #endif

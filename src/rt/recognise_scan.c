@@ -139,11 +139,12 @@ static sc_evalue *multiplied(sc_rt_search *s, const joint *j) {
 // --- The operators -------------------------------------------------------------------------------
 
 static bool find(sc_rt_found *found, sc_op_id op, sc_evalue *x, sc_evalue *along) {
+    static const sc_evalue none = {.tag = SC_EVALUE_NONE};
     *found = (sc_rt_found){.op = op,
                            .kernel = sc_kernel_get(op),
                            .args = {x, along},
                            .arg_count = 2,
-                           .ends_in_none = op == SC_OP_cumprod};
+                           .ends_in = op == SC_OP_cumprod ? &none : NULL};
     return x != NULL;
 }
 

@@ -163,6 +163,7 @@ const circles = [
     "src/rt/fuse.c",
     "src/rt/optimize.c",
     "src/rt/recognise.c",
+    "src/rt/recognise_fft.c",
     "src/rt/recognise_grouped.c",
     "src/rt/recognise_memory.c",
     "src/rt/recognise_scan.c",
@@ -209,6 +210,7 @@ const rationed = [
       "src/rt/elide.c": 2,
       "src/rt/fuse.c": 8,
       "src/rt/recognise.c": 7, // what expansions come to, here and below
+      "src/rt/recognise_fft.c": 16,
       "src/rt/recognise_grouped.c": 15,
       "src/rt/recognise_scan.c": 17,
       "src/trace/alias.c": 24,
