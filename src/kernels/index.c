@@ -389,6 +389,29 @@ static sc_status run_scatter_reduce(const sc_kernel_call *call) {
     return SC_OK;
 }
 
+// (self, dim, index, src, out): what goes to one place takes the place of self together.
+static sc_status scatter_extreme(const sc_kernel_call *call, scatter_kind kind) {
+    scatter s;
+    SC_TRY(scatter_init(call, &s, sc_call_tensor(call, 3)));
+    scatter first = s;
+    for (int64_t i = 0; i < first.index.numel; i++, walk_next(&first.w)) {
+        char *target;
+        SC_TRY(scatter_target(call, &first, &target));
+        put_identity(target, s.out.dtype, kind);
+    }
+    return scatter_joined(call, &s, kind);
+}
+
+static sc_status run_scatter_largest(const sc_kernel_call *call) {
+    return scatter_extreme(call, SCATTER_MAX);
+}
+
+static sc_status run_scatter_smallest(const sc_kernel_call *call) {
+    return scatter_extreme(call, SCATTER_MIN);
+}
+
+const sc_kernel sc_k_scatter_largest = {.run = run_scatter_largest};
+const sc_kernel sc_k_scatter_smallest = {.run = run_scatter_smallest};
 SC_KERNEL(embedding, .run = run_embedding);
 SC_KERNEL(index_select, .run = run_index_select);
 SC_KERNEL(gather, .run = run_gather);

@@ -116,6 +116,10 @@ extern const sc_kernel sc_k_grouped_runs;
 // and of real numbers into such. Otherwise as those of fft_c2c and fft_r2c.
 extern const sc_kernel sc_k_fft_c2c_pairs;
 extern const sc_kernel sc_k_fft_r2c_pairs;
+// As that of scatter_src, of elements in their order: the largest, or smallest, that goes to a
+// place stays there, and NaN if there is one.
+extern const sc_kernel sc_k_scatter_largest;
+extern const sc_kernel sc_k_scatter_smallest;
 
 // --- Reading arguments (arguments have been checked against the schema by the runtime) -----------
 

@@ -29,23 +29,31 @@ static void add_part(sc_rt_search *s, uint32_t at) {
     if (at != s->root) sc_vec_push(s->o->ctx->scratch, &s->parts, at);
 }
 
-// The instruction that gives a value its content, if that is a call that gives nothing else.
-static const sc_rt_instruction *maker_of(sc_rt_search *s, const sc_evalue *value) {
+// The instruction that gives a value its content, if that is a call with so many results, of which
+// the value is that one.
+static const sc_rt_instruction *maker_of(sc_rt_search *s, const sc_evalue *value, uint32_t outs,
+                                         uint32_t index) {
     const sc_rt_use *use = sc_rt_plain_use(s->o, value);
     if (!use || s->work == 0) return NULL;
     s->work--;
     const sc_rt_instruction *in = &s->o->m->code[use->first_write];
-    if (in->kind != SC_RT_KERNEL || in->is_dynamic || in->call.arg_count == 0 ||
-        sc_op_out_count(in->call.op) != 1 || result_of(&in->call) != value)
+    if (in->kind != SC_RT_KERNEL || in->is_dynamic || in->call.arg_count < outs ||
+        sc_op_out_count(in->call.op) != outs ||
+        in->call.args[in->call.arg_count - outs + index] != value)
         return NULL;
     return in;
 }
 
-const sc_kernel_call *sc_rt_made_by(sc_rt_search *s, const sc_evalue *value, sc_op_id op) {
-    const sc_rt_instruction *in = maker_of(s, value);
+const sc_kernel_call *sc_rt_made_among(sc_rt_search *s, const sc_evalue *value, sc_op_id op,
+                                       uint32_t index) {
+    const sc_rt_instruction *in = maker_of(s, value, sc_op_out_count(sc_op_get(op)), index);
     if (!in || in->call.op->id != op) return NULL;
     add_part(s, (uint32_t)(in - s->o->m->code));
     return &in->call;
+}
+
+const sc_kernel_call *sc_rt_made_by(sc_rt_search *s, const sc_evalue *value, sc_op_id op) {
+    return sc_rt_made_among(s, value, op, 0);
 }
 
 bool sc_rt_is_number(const sc_rt_search *s, const sc_evalue *value, double number) {
@@ -101,7 +109,7 @@ static sc_evalue *shown_by(sc_rt_search *s, const sc_evalue *value, int64_t *off
 
 // What a call copies a run of.
 static sc_evalue *copied_by(sc_rt_search *s, const sc_evalue *value, int64_t *offset) {
-    const sc_rt_instruction *in = maker_of(s, value);
+    const sc_rt_instruction *in = maker_of(s, value, 1, 0);
     if (!in || in->call.arg_count < 2 || in->call.args[0]->tag != SC_EVALUE_TENSOR ||
         !both_dense(value->tensor, in->call.args[0]->tensor))
         return NULL;
@@ -208,6 +216,13 @@ static bool is_idle(const sc_rt_search *s, const sc_evalue *value) {
     return true;
 }
 
+static bool are_idle(const sc_rt_search *s, const sc_kernel_call *call) {
+    const uint32_t outs = sc_op_out_count(call->op);
+    for (uint32_t i = 0; i < outs; i++)
+        if (!is_idle(s, call->args[call->arg_count - 1 - i])) return false;
+    return true;
+}
+
 static int downwards(const void *a, const void *b) {
     const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
     return x < y ? 1 : x > y ? -1 : 0;
@@ -219,8 +234,7 @@ static void drop_idle(placing *p) {
     for (uint32_t i = 0; i < s->parts.count; i++) {
         sc_rt_instruction *in = &s->o->m->code[s->parts.data[i]];
         p->was[i] = in->kind;
-        if (in->kind != SC_RT_KERNEL || in->origin_count != 1 || !is_idle(s, result_of(&in->call)))
-            continue;
+        if (in->kind != SC_RT_KERNEL || in->origin_count != 1 || !are_idle(s, &in->call)) continue;
         count_reads(s, in, -1);
         in->kind = SC_RT_SKIP;
     }
@@ -402,7 +416,8 @@ static bool is_exp2(const sc_rt_search *s, const sc_kernel_call *root, sc_rt_fou
 static bool may_be_found(const sc_rt_instruction *in) {
     if (in->kind != SC_RT_KERNEL || in->is_dynamic) return false;
     const uint16_t id = in->call.op->id;
-    return id == SC_OP_cat || id == SC_OP_where_self || id == SC_OP_pow_Scalar;
+    return id == SC_OP_cat || id == SC_OP_where_self || id == SC_OP_pow_Scalar ||
+           id == SC_OP_scatter_src;
 }
 
 static sc_status look_at(sc_rt_search *s, uint32_t at, bool *changed) {
@@ -414,7 +429,8 @@ static sc_status look_at(sc_rt_search *s, uint32_t at, bool *changed) {
     s->root = at;
     s->parts.count = 0;
     if (is_exp2(s, &in->call, &found) || sc_rt_is_scan(s, &in->call, &found) ||
-        sc_rt_is_fft(s, &in->call, &found) || sc_rt_is_grouped(s, &in->call, &found))
+        sc_rt_is_fft(s, &in->call, &found) || sc_rt_is_grouped(s, &in->call, &found) ||
+        sc_rt_is_extreme(s, &in->call, &found))
         SC_TRY(place(s, &found, &done));
     *changed |= done;
     return SC_OK;

@@ -33,6 +33,9 @@ typedef struct sc_rt_found {
 // The call of an operator that this value is the only result of; NULL for anything else, and for
 // calls whose shapes change from run to run.
 const sc_kernel_call *sc_rt_made_by(sc_rt_search *s, const sc_evalue *value, sc_op_id op);
+// That of an operator with several results, of which the value is the one of that index.
+const sc_kernel_call *sc_rt_made_among(sc_rt_search *s, const sc_evalue *value, sc_op_id op,
+                                       uint32_t index);
 // The tensor of that shape whose elements, from the offset on and in the same order, the value has;
 // NULL if there is none. Looks through views and through copies of them.
 sc_evalue *sc_rt_source(sc_rt_search *s, sc_evalue *value, uint32_t rank, const int64_t *sizes,
@@ -57,9 +60,10 @@ bool sc_rt_parts_hold(sc_rt_search *s, const sc_rt_found *found, uint32_t first)
 bool sc_rt_is_intact(const sc_rt_search *s, const sc_evalue *operand, uint32_t first);
 
 // What the root is: scans (recognise_scan.c), products of groups (recognise_grouped.c), Fourier
-// transforms of pairs (recognise_fft.c).
+// transforms of pairs (recognise_fft.c), extremes of what is scattered (recognise_scatter.c).
 bool sc_rt_is_scan(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found);
 bool sc_rt_is_grouped(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found);
 bool sc_rt_is_fft(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found);
+bool sc_rt_is_extreme(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found);
 
 #endif

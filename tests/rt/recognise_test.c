@@ -156,6 +156,17 @@ static uint32_t recognised(const char *text, sc_op_id op) {
     return calls;
 }
 
+// How many calls of the operator are gone from what is loaded.
+static uint32_t gone(const char *text, sc_op_id op, bool is_rough) {
+    static outcome written, rewritten;
+    if (!text) return UINT32_MAX;
+    run(text, op, false, is_rough, &written);
+    run(text, op, true, is_rough, &rewritten);
+    CHECK(written.count > 0);
+    check_same(&written, &rewritten);
+    return written.calls - rewritten.calls;
+}
+
 static char *call(const char *type, const char *call) {
     return expanded(test_format("method forward {\n  input %%x: %s\n  %%y: %s = %s\n"
                                 "  return %%y\n}\n",
@@ -434,15 +445,7 @@ static char *of_reals(const char *type, const char *complex, const char *call) {
 }
 
 // How many spectra are no longer put together of halves.
-static uint32_t transforms(const char *text) {
-    static outcome written, rewritten;
-    if (!text) return UINT32_MAX;
-    run(text, SC_OP_cat, false, false, &written);
-    run(text, SC_OP_cat, true, false, &rewritten);
-    CHECK(written.count > 0);
-    check_same(&written, &rewritten);
-    return written.calls - rewritten.calls;
-}
+static uint32_t transforms(const char *text) { return gone(text, SC_OP_cat, false); }
 
 TEST(transforms_of_complex_numbers_are_recognised) {
     static const struct {
@@ -520,4 +523,67 @@ TEST(what_is_almost_a_whole_spectrum_of_real_numbers_runs_as_written) {
     };
     REQUIRE_OK(sc_ops_init());
     check_transforms(of_reals("f64[2, 9", "c128[2, 9", "[1], 0"), changes, SC_COUNT_OF(changes));
+}
+
+// --- Extremes of what is scattered ---------------------------------------------------------------
+
+// The index is wanted to the end: a second run finds it where it was.
+static char *scattered(const char *dtype, const char *sizes, const char *own, int dim,
+                       const char *how) {
+    return expanded(test_format("method forward {\n"
+                                "  input %%self: %s%s\n"
+                                "  input %%index: i64%s\n"
+                                "  input %%src: %s%s\n"
+                                "  %%y: %s%s = aten::scatter_reduce.two(%%self, %d, %%index, "
+                                "%%src, \"%s\", include_self=False)\n"
+                                "  %%e: i64%s = aten::add.Tensor(%%index, %%index)\n"
+                                "  return %%y, %%e\n"
+                                "}\n",
+                                dtype, own, sizes, dtype, sizes, dtype, own, dim, how, sizes));
+}
+
+// With places of their own, and with several numbers, infinities among them, for one.
+static uint32_t sorts_gone(const char *text) {
+    const uint32_t smooth = gone(text, SC_OP_topk, false), rough = gone(text, SC_OP_topk, true);
+    CHECK_EQ_INT(smooth, rough);
+    return rough;
+}
+
+TEST(extremes_of_what_is_scattered_are_recognised) {
+    static const char *const dtypes[] = {"f32", "f64", "i64", "i32", "u8", "f16"};
+    REQUIRE_OK(sc_ops_init());
+    for (size_t i = 0; i < SC_COUNT_OF(dtypes); i++) {
+        CHECK_EQ_INT(sorts_gone(scattered(dtypes[i], "[12]", "[41]", 0, "amax")), 1);
+        CHECK_EQ_INT(sorts_gone(scattered(dtypes[i], "[12]", "[41]", 0, "amin")), 1);
+    }
+    CHECK_EQ_INT(sorts_gone(scattered("f32", "[2, 5]", "[2, 41]", 1, "amax")), 1);
+    CHECK_EQ_INT(sorts_gone(scattered("f32", "[5, 2]", "[41, 3]", 0, "amin")), 1);
+}
+
+static void check_sorts(const char *text, const near_miss *changes, size_t count) {
+    for (size_t i = 0; text && i < count; i++) {
+        const uint32_t found = sorts_gone(changed(text, changes[i].from, changes[i].to));
+        if (found != changes[i].calls) FAIL("'%s': %u", changes[i].to, found);
+    }
+}
+
+TEST(what_is_almost_an_extreme_runs_as_written) {
+    static const near_miss largest[] = {
+        {"return %scatter", "return %scatter", 1},
+        {"12, 0, False)", "12, 0, True)", 0},
+        {"12, 0, False)", "12, 0, False, False)", 0},
+        {"(%index, 0, %topk_1)", "(%topk_1, 0, %topk_1)", 0},
+        {"%gather, %topk_0)", "%gather, %src)", 0},
+        {"%gather, %topk_0)", "%topk_1, %topk_0)", 0},
+        {"return %scatter", "return %topk_0, %scatter", 0},
+    };
+    static const near_miss smallest[] = {
+        {"return %scatter", "return %scatter", 1},
+        {"12, 0, False)", "12, 0, True)", 0},
+        {"topk(%neg,", "topk(%src,", 0},
+        {"%gather, %neg_1)", "%gather, %topk_0)", 1},
+    };
+    REQUIRE_OK(sc_ops_init());
+    check_sorts(scattered("f32", "[12]", "[41]", 0, "amax"), largest, SC_COUNT_OF(largest));
+    check_sorts(scattered("f32", "[12]", "[41]", 0, "amin"), smallest, SC_COUNT_OF(smallest));
 }

@@ -326,7 +326,7 @@ cumprod x, 1 | x: 1
 cummax x, 1 | x: 1
 cummin x, 1 | x: 1
 logcumsumexp x, 1 | x: 1
-scatter_reduce.two x, 0, k, y, "amax" | k: 0, y: 0
+scatter_reduce.two x, 0, k, y, "prod" | k: 0, y: 0
 searchsorted.Tensor edges, x | edges: 0
 bucketize.Tensor x, edges | edges: 0
 _embedding_bag x, ids, starts, False, 2 -> 0 | ids: 0

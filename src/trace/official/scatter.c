@@ -1,7 +1,8 @@
 // Reducing what is scattered to one place. Sums and means are scatter_add, with how many there
-// were; for the others what goes to one place is brought together, in the order of the places and
-// for each place in its own, and scanned there: the last of each place has them all. What is not
-// last goes to a place behind the end. In wasm: -Os
+// were; of numbers that are scattered in their order, which kernels do one after the other along a
+// dim, the last one stays, which is the largest. For products what goes to one place is brought
+// together, in the order of the places and for each place in its own, and scanned there: the last
+// of each place has them all. What is not last goes to a place behind the end. In wasm: -Os
 #include "trace/official/official.h"
 
 #define PLACE (INT64_C(1) << 32)  // positions are smaller
@@ -20,11 +21,12 @@ static sc_x like_index(sc_trace *t, sc_x source, sc_x index) {
     return source;
 }
 
-static sc_x counted(sc_trace *t, const scatter *s) {
+static const scatter *counted(sc_trace *t, scatter *s) {
     sc_x zeros = sc_f_zeros(t, sc_x_sizes(t, s->self, 0, sc_x_rank(s->self)), SC_DTYPE_I64);
     sc_x ones =
         sc_f_full(t, sc_x_sizes(t, s->index, 0, sc_x_rank(s->index)), sc_x_int(t, 1), SC_DTYPE_I64);
-    return CALL(t, scatter_add, zeros, sc_x_int(t, s->dim), s->index, ones);
+    s->count = CALL(t, scatter_add, zeros, sc_x_int(t, s->dim), s->index, ones);
+    return s;
 }
 
 static sc_x is_hit(sc_trace *t, const scatter *s) {
@@ -47,31 +49,37 @@ static sc_x mean(sc_trace *t, const scatter *s) {
     return CALL(t, div_Tensor_mode, total, count, sc_x_str(t, "floor"));
 }
 
-// --- Others --------------------------------------------------------------------------------------
+// --- Extremes ------------------------------------------------------------------------------------
 
-typedef sc_x (*two_fn)(sc_trace *t, sc_x x, sc_x y);
+// The source in its order, and where each of its elements goes. NaN is last, as the largest of all;
+// and so it is for the smallest of floats, by their negatives.
+static sc_x ordered(sc_trace *t, const scatter *s, bool is_largest, sc_x *to) {
+    const bool turns = !is_largest && sc_x_is_float(s->source);
+    sc_x x = turns ? CALL(t, neg, s->source) : s->source, dim = sc_x_int(t, s->dim);
+    sc_x falls = sc_x_bool(!is_largest && !turns);
+    sc_x count = sc_x_dim(t, sc_x_size(x, s->dim));
+    sc_x all = CALL(t, topk, x, count, dim, falls, X_TRUE), values = sc_x_at(t, all, 0);
+    *to = CALL(t, gather, s->index, dim, sc_x_at(t, all, 1));
+    return turns ? CALL(t, neg, values) : values;
+}
 
-static sc_x product(sc_trace *t, sc_x x, sc_x y) { return CALL(t, mul_Tensor, x, y); }
-static sc_x larger(sc_trace *t, sc_x x, sc_x y) { return CALL(t, maximum, x, y); }
-static sc_x smaller(sc_trace *t, sc_x x, sc_x y) { return CALL(t, minimum, x, y); }
+static sc_x extreme(sc_trace *t, const scatter *s, bool is_largest) {
+    sc_x to, values = ordered(t, s, is_largest, &to);
+    sc_x made = CALL(t, scatter_src, s->self, sc_x_int(t, s->dim), to, values);
+    if (!s->includes_self) return made;
+    return is_largest ? CALL(t, maximum, s->self, made) : CALL(t, minimum, s->self, made);
+}
 
-static sc_x same_place(sc_trace *t, const sc_x *before, const sc_x *after, two_fn two) {
-    sc_x same = CALL(t, eq_Tensor, before[1], after[1]), made = two(t, before[0], after[0]);
+// --- Products ------------------------------------------------------------------------------------
+
+static sc_x products(sc_trace *t, const sc_x *before, const sc_x *after) {
+    sc_x same = CALL(t, eq_Tensor, before[1], after[1]);
+    sc_x made = CALL(t, mul_Tensor, before[0], after[0]);
     return X_LIST(t, sc_a_where(t, same, made, after[0]), after[1]);
 }
 
-static sc_x products(sc_trace *t, const sc_x *before, const sc_x *after) {
-    return same_place(t, before, after, product);
-}
-static sc_x maxima(sc_trace *t, const sc_x *before, const sc_x *after) {
-    return same_place(t, before, after, larger);
-}
-static sc_x minima(sc_trace *t, const sc_x *before, const sc_x *after) {
-    return same_place(t, before, after, smaller);
-}
-
-// What came to each place of self, reduced; nothing in particular where nothing came.
-static sc_x gathered(sc_trace *t, const scatter *s, sc_o_combine_fn combine) {
+// What came to each place of self, multiplied; nothing in particular where nothing came.
+static sc_x gathered(sc_trace *t, const scatter *s) {
     const sc_dim n = sc_x_size(s->index, s->dim);
     const sc_dim end = sc_x_size(s->self, s->dim), one = sc_dim_int(1);
     sc_x dim = sc_x_int(t, s->dim), key = CALL(t, mul_Tensor, s->index, sc_x_int(t, PLACE));
@@ -80,7 +88,7 @@ static sc_x gathered(sc_trace *t, const scatter *s, sc_o_combine_fn combine) {
     sc_x place = CALL(t, bitwise_right_shift_Tensor_Scalar, key, sc_x_int(t, 32));
     sc_x from = CALL(t, bitwise_and_Scalar, key, sc_x_int(t, PLACE - 1));
     sc_x both[2] = {CALL(t, gather, s->source, dim, from), place};
-    sc_o_scan(t, both, 2, s->dim, combine);
+    sc_o_scan(t, both, 2, s->dim, products);
     sc_x to = sc_o_where_else(t, sc_o_ends_run(t, place, s->dim), place, sc_x_dim(t, end));
     sc_dim sizes[SC_RANK_MAX];
     const sc_spec *spec = sc_x_spec(s->self);
@@ -92,9 +100,9 @@ static sc_x gathered(sc_trace *t, const scatter *s, sc_o_combine_fn combine) {
     return sc_o_part(t, all, s->dim, sc_dim_int(0), end);
 }
 
-static sc_x reduced(sc_trace *t, const scatter *s, two_fn two, sc_o_combine_fn combine) {
-    sc_x made = gathered(t, s, combine);
-    if (s->includes_self) made = two(t, s->self, made);
+static sc_x product(sc_trace *t, const scatter *s) {
+    sc_x made = gathered(t, s);
+    if (s->includes_self) made = CALL(t, mul_Tensor, s->self, made);
     return sc_a_where(t, is_hit(t, s), made, s->self);
 }
 
@@ -108,18 +116,17 @@ sc_x sc_official_scatter_reduce(sc_trace *t, const sc_x *a) {
     if (sc_x_dtype_of(s.self) == SC_DTYPE_BOOL) return sc_o_refuse(t);
     if (sc_dim_is(sc_x_numel(t, s.index), 0)) return a[0];
     s.source = like_index(t, s.source, s.index);
-    s.count = counted(t, &s);
     sc_x made;
-    if (sc_str_is(how, "sum"))
-        made = sum(t, &s);
-    else if (sc_str_is(how, "mean"))
-        made = mean(t, &s);
-    else if (sc_str_is(how, "prod"))
-        made = reduced(t, &s, product, products);
-    else if (sc_str_is(how, "amax"))
-        made = reduced(t, &s, larger, maxima);
+    if (sc_str_is(how, "amax"))
+        made = extreme(t, &s, true);
     else if (sc_str_is(how, "amin"))
-        made = reduced(t, &s, smaller, minima);
+        made = extreme(t, &s, false);
+    else if (sc_str_is(how, "sum"))
+        made = sum(t, counted(t, &s));
+    else if (sc_str_is(how, "mean"))
+        made = mean(t, counted(t, &s));
+    else if (sc_str_is(how, "prod"))
+        made = product(t, counted(t, &s));
     else
         return sc_o_refuse(t);
     return sc_o_unflat(t, made, a[0]);

@@ -27,13 +27,17 @@ static void destroy(void *state) {
 
 // --- Starting ------------------------------------------------------------------------------------
 
+// As written: a part gives what its program gave, to the last bit.
 static sc_status open_program(sc_ctx *ctx, null_state *s, const sc_rt_start *start, uint64_t at) {
     const uint64_t size = start->processed_bytes - at;
+    sc_rt_options options;
+    sc_rt_options_default(&options);
+    options.optimize = false;
     s->pte = sc_try_alloc(size);
     if (!s->pte) return sc_fail(ctx, SC_ERR_MEMORY, NULL, "no memory for a part's program");
     memcpy(s->pte, start->processed + at, (size_t)size);
-    SC_TRY(
-        sc_rt_program_open(ctx, sc_source_from_memory(&s->arena, s->pte, size), NULL, &s->program));
+    SC_TRY(sc_rt_program_open(ctx, sc_source_from_memory(&s->arena, s->pte, size), &options,
+                              &s->program));
     return sc_rt_method_load(ctx, s->program, SC_STR("forward"), &s->method);
 }
 
