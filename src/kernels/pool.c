@@ -226,20 +226,36 @@ typedef struct row_lanes {
     double sum[CHANNELS];
 } row_lanes;
 
+// Of x, at least 0; asked of every tap of every row, where dividing would take longer than the
+// rest.
+static int64_t steps_in(int64_t x, int64_t step) {
+    return step == 1 ? x : step == 2 ? x >> 1 : x / step;
+}
+
+// Steps that compilers know become shuffles of whole vectors.
+static void add_sums(double *sum, const float *from, int64_t low, int64_t high, int64_t step) {
+    if (step == 1)
+        for (int64_t i = low; i < high; i++) sum[i] += (double)from[i];
+    else if (step == 2)
+        for (int64_t i = low; i < high; i++) sum[i] += (double)from[2 * i];
+    else
+        for (int64_t i = low; i < high; i++) sum[i] += (double)from[i * step];
+}
+
 // One tap of the window over output columns [x, x + n): those whose input column exists.
 static void add_tap(const pool *p, row_lanes *lanes, const float *row, int64_t tap, int64_t x,
                     int64_t n, int64_t base) {
     const axis *a = &p->axes[2];
     int64_t shift = tap * a->dilation - a->pad, step = a->step;
-    int64_t low = shift >= 0 ? 0 : (-shift + step - 1) / step;
-    int64_t high = a->in - 1 - shift < 0 ? 0 : (a->in - 1 - shift) / step + 1;
+    int64_t low = shift >= 0 ? 0 : steps_in(-shift + step - 1, step);
+    int64_t high = a->in - 1 - shift < 0 ? 0 : steps_in(a->in - 1 - shift, step) + 1;
     low = sc_max_i64(low - x, 0);
     high = sc_min_i64(high - x, n);
     if (low >= high) return;
     const float *from = row + x * step + shift;
     int32_t column = (int32_t)(base + x * step + shift);
     if (!p->is_max) {
-        for (int64_t i = low; i < high; i++) lanes->sum[i] += (double)from[i * step];
+        add_sums(lanes->sum, from, low, high, step);
         return;
     }
     for (int64_t i = low; i < high; i++) {
@@ -248,6 +264,28 @@ static void add_tap(const pool *p, row_lanes *lanes, const float *row, int64_t t
         lanes->best[i] = wins ? v : lanes->best[i];
         lanes->index[i] = wins ? column + (int32_t)(i * step) : lanes->index[i];
     }
+}
+
+// What the window of that column is divided by.
+static double divisor_at(const pool *p, const window *w, int64_t x) {
+    window whole = *w;
+    int64_t padded;
+    axis_window(p, &p->axes[2], x, &whole.first[2], &whole.count[2], &padded);
+    whole.padded *= padded;
+    return divisor_of(p, &whole);
+}
+
+// Windows that lie in the row as a whole have one divisor.
+static void finish_averages(const pool *p, const row_lanes *lanes, const window *w, int64_t x,
+                            int64_t n, float *out) {
+    const axis *a = &p->axes[2];
+    const int64_t reach = (a->kernel - 1) * a->dilation - a->pad, room = a->in - 1 - reach;
+    const int64_t low = sc_max_i64((a->pad + a->step - 1) / a->step - x, 0);
+    const int64_t high = room < 0 ? 0 : sc_min_i64(room / a->step + 1 - x, n);
+    const double inside = low < high ? divisor_at(p, w, x + low) : 1;
+    for (int64_t i = low; i < high; i++) out[i] = (float)(lanes->sum[i] / inside);
+    for (int64_t i = 0; i < n; i++)
+        if (i < low || i >= high) out[i] = (float)(lanes->sum[i] / divisor_at(p, w, x + i));
 }
 
 static void finish_row(const pool *p, const row_lanes *lanes, const window *w, int64_t x, int64_t n,
@@ -259,12 +297,17 @@ static void finish_row(const pool *p, const row_lanes *lanes, const window *w, i
         for (int64_t i = 0; i < n; i++) indices[i] = lanes->index[i];
         return;
     }
+    finish_averages(p, lanes, w, x, n, out);
+}
+
+static void start_row(const pool *p, row_lanes *lanes, int64_t start, int64_t x, int64_t n) {
     for (int64_t i = 0; i < n; i++) {
-        window whole = *w;
-        int64_t padded;
-        axis_window(p, &p->axes[2], x + i, &whole.first[2], &whole.count[2], &padded);
-        whole.padded *= padded;
-        out[i] = (float)(lanes->sum[i] / divisor_of(p, &whole));
+        int64_t first, count, padded;
+        lanes->sum[i] = 0.0;
+        if (!p->is_max) continue;
+        axis_window(p, &p->axes[2], x + i, &first, &count, &padded);
+        lanes->best[i] = -INFINITY;
+        lanes->index[i] = (int32_t)(start + first);
     }
 }
 
@@ -274,14 +317,7 @@ static void pool_row(const pool *p, const window *w, int64_t in_offset, int64_t 
     for (int64_t x = 0; x < a[2].out; x += CHANNELS) {
         row_lanes lanes;
         int64_t n = sc_min_i64(CHANNELS, a[2].out - x);
-        int64_t start = (w->first[0] * a[1].in + w->first[1]) * a[2].in;
-        for (int64_t i = 0; i < n; i++) {
-            int64_t first, count, padded;
-            lanes.best[i] = -INFINITY;
-            lanes.sum[i] = 0.0;
-            axis_window(p, &a[2], x + i, &first, &count, &padded);
-            lanes.index[i] = (int32_t)(start + first);
-        }
+        start_row(p, &lanes, (w->first[0] * a[1].in + w->first[1]) * a[2].in, x, n);
         for (int64_t i = 0, d = w->first[0]; i < w->count[0]; i++, d += w->step[0]) {
             for (int64_t j = 0, y = w->first[1]; j < w->count[1]; j++, y += w->step[1]) {
                 const float *row = (const float *)p->in->data + in_offset + d * a[0].in_stride +

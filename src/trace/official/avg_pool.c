@@ -54,10 +54,24 @@ static sc_x last_two(sc_trace *t, sc_x list, sc_x otherwise) {
     return X_LIST(t, first, second);
 }
 
+static bool is_number(sc_x x, int64_t number) {
+    return x->kind == SC_X_INT && sc_dim_is(x->dim, number);
+}
+
+// Is every plane a window of its own?
+static bool is_flat(sc_trace *t, const sc_x *a) {
+    return is_number(nth(t, a[1], X_NONE, 0), 1) && is_number(nth(t, a[2], a[1], 0), 1) &&
+           is_number(nth(t, a[3], X_NONE, 0), 0);
+}
+
 // (self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 sc_x sc_official_avg_pool3d(sc_trace *t, const sc_x *a) {
     sc_x x = widened(t, a[0]), one = sc_x_int(t, 1);
     if (t->status != SC_OK || sc_x_rank(x) < 4) return sc_o_refuse(t);
+    if (is_flat(t, a))
+        return as_result(t, CALL(t, avg_pool2d, depth_into_channels(t, x),
+                                 last_two(t, a[1], X_NONE), last_two(t, a[2], a[1]),
+                                 last_two(t, a[3], X_NONE), a[4], a[5], a[6]));
     sc_x planes = CALL(t, avg_pool2d, depth_into_channels(t, x), last_two(t, a[1], X_NONE),
                        last_two(t, a[2], a[1]), last_two(t, a[3], X_NONE), a[4], a[5],
                        sc_x_is_none(a[6]) ? X_NONE : one);
