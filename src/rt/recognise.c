@@ -413,24 +413,27 @@ static bool is_exp2(const sc_rt_search *s, const sc_kernel_call *root, sc_rt_fou
     return true;
 }
 
-static bool may_be_found(const sc_rt_instruction *in) {
+// Remainders are parts of other things, too, and looked at when those have been.
+static bool may_be_found(const sc_rt_instruction *in, bool is_late) {
     if (in->kind != SC_RT_KERNEL || in->is_dynamic) return false;
     const uint16_t id = in->call.op->id;
+    if (is_late) return id == SC_OP_sub_Tensor;
     return id == SC_OP_cat || id == SC_OP_where_self || id == SC_OP_pow_Scalar ||
-           id == SC_OP_scatter_src;
+           id == SC_OP_scatter_src || id == SC_OP_maximum;
 }
 
-static sc_status look_at(sc_rt_search *s, uint32_t at, bool *changed) {
+static sc_status look_at(sc_rt_search *s, uint32_t at, bool is_late, bool *changed) {
     const sc_rt_instruction *in = &s->o->m->code[at];
     sc_rt_found found = {.arg_count = 0};
     bool done = false;
-    if (!may_be_found(in)) return SC_OK;
+    if (!may_be_found(in, is_late)) return SC_OK;
     if (!s->bases) find_bases(s);
     s->root = at;
     s->parts.count = 0;
     if (is_exp2(s, &in->call, &found) || sc_rt_is_scan(s, &in->call, &found) ||
         sc_rt_is_fft(s, &in->call, &found) || sc_rt_is_grouped(s, &in->call, &found) ||
-        sc_rt_is_extreme(s, &in->call, &found))
+        sc_rt_is_extreme(s, &in->call, &found) || sc_rt_is_division(s, &in->call, &found) ||
+        sc_rt_is_gcd(s, &in->call, &found) || sc_rt_is_remainder(s, &in->call, &found))
         SC_TRY(place(s, &found, &done));
     *changed |= done;
     return SC_OK;
@@ -441,6 +444,7 @@ sc_status sc_rt_recognise(sc_rt_optimizer *o, bool *changed) {
         .o = o, .work = WORK_MAX + 8 * (uint64_t)o->m->code_count, .waits = WAITS_MAX};
     const uint64_t had = scratch_of(o->m);
     *changed = false;
-    for (uint32_t i = 0; i < o->m->code_count; i++) SC_TRY(look_at(&s, i, changed));
+    for (uint32_t i = 0; i < o->m->code_count; i++) SC_TRY(look_at(&s, i, false, changed));
+    for (uint32_t i = 0; i < o->m->code_count; i++) SC_TRY(look_at(&s, i, true, changed));
     return grow_scratch(&s, had);
 }

@@ -587,3 +587,84 @@ TEST(what_is_almost_an_extreme_runs_as_written) {
     check_sorts(scattered("f32", "[12]", "[41]", 0, "amax"), largest, SC_COUNT_OF(largest));
     check_sorts(scattered("f32", "[12]", "[41]", 0, "amin"), smallest, SC_COUNT_OF(smallest));
 }
+
+// --- Integers ------------------------------------------------------------------------------------
+
+static char *of_integers(const char *dtype, const char *op, const char *how) {
+    return expanded(test_format("method forward {\n"
+                                "  input %%x: %s[4, 5]\n"
+                                "  input %%z: %s[4, 5]\n"
+                                "  %%one: %s[4, 5] = aten::bitwise_or.Scalar(%%z, 1)\n"
+                                "  %%y: %s[4, 5] = aten::%s(%%x, %%one%s)\n"
+                                "  return %%y\n"
+                                "}\n",
+                                dtype, dtype, dtype, dtype, op, how));
+}
+
+static const char towards_zero[] = ", rounding_mode=\"trunc\"";
+
+TEST(divisions_of_integers_are_recognised) {
+    REQUIRE_OK(sc_ops_init());
+    CHECK_EQ_INT(recognised(of_integers("i64", "remainder.Tensor", ""), SC_OP_remainder_Tensor), 1);
+    CHECK_EQ_INT(recognised(of_integers("i32", "remainder.Tensor", ""), SC_OP_remainder_Tensor), 1);
+    CHECK_EQ_INT(recognised(of_integers("i64", "fmod.Tensor", ""), SC_OP_fmod_Tensor), 1);
+    CHECK_EQ_INT(gone(of_integers("i64", "div.Tensor_mode", towards_zero), SC_OP_where_self, true),
+                 1);
+    CHECK_EQ_INT(recognised(of_integers("i64", "gcd", ""), SC_OP_gcd), 1);
+    CHECK_EQ_INT(recognised(of_integers("i32", "gcd", ""), SC_OP_gcd), 1);
+    CHECK_EQ_INT(recognised(of_integers("i64", "lcm", ""), SC_OP_gcd), 1);
+}
+
+static void check_ops(const char *text, const near_miss *changes, size_t count, sc_op_id op) {
+    for (size_t i = 0; text && i < count; i++) {
+        const uint32_t found = gone(changed(text, changes[i].from, changes[i].to), op, true);
+        if (found != changes[i].calls) FAIL("'%s': %u", changes[i].to, found);
+    }
+}
+
+TEST(what_is_almost_a_division_of_integers_runs_as_written) {
+    static const near_miss remainder[] = {
+        {"return %sub", "return %sub", 1},
+        {"return %sub", "return %sub, %div", 0},
+        {"aten::mul.Tensor(%div, %one)", "aten::mul.Tensor(%div, %x)", 0},
+        {"aten::mul.Tensor(%div, %one)", "aten::mul.Tensor(%one, %div)", 0},
+        {"aten::sub.Tensor(%x, %mul)", "aten::sub.Tensor(%one, %mul)", 0},
+        {"aten::sub.Tensor(%x, %mul)", "aten::sub.Tensor(%x, %mul, alpha=2)", 0},
+        {"\"floor\"", "\"trunc\"", 0},
+    };
+    static const near_miss quotient[] = {
+        {"return %where", "return %where", 1},
+        {"aten::add.Scalar(%div, 1)", "aten::add.Scalar(%div, 2)", 0},
+        {"aten::add.Scalar(%div, 1)", "aten::add.Scalar(%x, 1)", 0},
+        {"aten::ne.Scalar(%sub, 0)", "aten::ne.Scalar(%sub, 1)", 0},
+        {"aten::ne.Scalar(%sub, 0)", "aten::ne.Scalar(%x, 0)", 0},
+        {"aten::lt.Scalar(%x, 0)", "aten::lt.Scalar(%one, 0)", 0},
+    };
+    static const near_miss fmod[] = {
+        {"return %where", "return %where", 1},
+        {"aten::sub.Tensor(%sub, %one)", "aten::sub.Tensor(%sub, %x)", 0},
+        {"aten::sub.Tensor(%sub, %one)", "aten::sub.Tensor(%x, %one)", 0},
+        {"aten::lt.Scalar(%sub, 0)", "aten::lt.Scalar(%sub, 1)", 0},
+        {"aten::where.self(%logical_and, %sub_1, %sub)",
+         "aten::where.self(%logical_and, %sub, %sub_1)", 0},
+    };
+    REQUIRE_OK(sc_ops_init());
+    check_ops(of_integers("i32", "remainder.Tensor", ""), remainder, SC_COUNT_OF(remainder),
+              SC_OP_mul_Tensor);
+    check_ops(of_integers("i64", "div.Tensor_mode", towards_zero), quotient, SC_COUNT_OF(quotient),
+              SC_OP_where_self);
+    check_ops(of_integers("i64", "fmod.Tensor", ""), fmod, SC_COUNT_OF(fmod), SC_OP_where_self);
+}
+
+TEST(what_is_almost_a_common_divisor_runs_as_written) {
+    static const near_miss changes[] = {
+        {"return %maximum", "return %maximum", 1},
+        {"aten::abs(%x)", "aten::neg(%x)", 0},
+        {"aten::clamp(%abs_1, 1)", "aten::clamp(%abs_1, 2)", 0},
+        {"aten::clamp(%sub_9, 1)", "aten::clamp(%sub_9, 1, 5)", 0},
+        {"aten::mul.Tensor(%div_9, %sub_8)", "aten::mul.Tensor(%div_9, %sub_7)", 0},
+        {"aten::maximum(%sub_46, %sub_47)", "aten::maximum(%sub_44, %sub_45)", 0},
+    };
+    REQUIRE_OK(sc_ops_init());
+    check_ops(of_integers("i32", "gcd", ""), changes, SC_COUNT_OF(changes), SC_OP_maximum);
+}

@@ -165,6 +165,7 @@ const circles = [
     "src/rt/recognise.c",
     "src/rt/recognise_fft.c",
     "src/rt/recognise_grouped.c",
+    "src/rt/recognise_integers.c",
     "src/rt/recognise_memory.c",
     "src/rt/recognise_scan.c",
     "src/rt/recognise_scatter.c",
@@ -210,9 +211,10 @@ const rationed = [
       "src/quant/weight_nodes.c": 6, // the calls that it makes
       "src/rt/elide.c": 2,
       "src/rt/fuse.c": 8,
-      "src/rt/recognise.c": 8, // what expansions come to, here and below
+      "src/rt/recognise.c": 10, // what expansions come to, here and below
       "src/rt/recognise_fft.c": 16,
       "src/rt/recognise_grouped.c": 15,
+      "src/rt/recognise_integers.c": 28,
       "src/rt/recognise_scan.c": 17,
       "src/rt/recognise_scatter.c": 5,
       "src/trace/alias.c": 24,

@@ -4,14 +4,12 @@
 // Euclid's algorithm takes the most steps for neighbours among Fibonacci's numbers.
 static int steps_of(sc_dtype dtype) { return dtype == SC_DTYPE_I64 ? 92 : 47; }
 
-// x modulo y, or x where y is 0. Numbers are not negative, and towards zero means down: that is
-// exact in the official runtime, the other is not.
+// x modulo y, or x where y is 0, because x / 1 * 0 is nothing. Numbers are not negative, and
+// towards zero means down: that is exact in the official runtime, the other is not.
 static sc_x left_over(sc_trace *t, sc_x x, sc_x y) {
-    sc_x is_zero = CALL(t, eq_Scalar, y, sc_x_int(t, 0));
-    sc_x by = sc_o_where_else(t, sc_o_not(t, is_zero), y, sc_x_int(t, 1));
-    sc_x rest;
-    sc_o_floored(t, x, by, &rest);
-    return sc_a_where(t, is_zero, x, rest);
+    sc_x by = CALL(t, clamp, y, sc_x_int(t, 1));
+    sc_x times = CALL(t, div_Tensor_mode, x, by, sc_x_str(t, "floor"));
+    return CALL(t, sub_Tensor, x, CALL(t, mul_Tensor, times, y));
 }
 
 static sc_x common_divisor(sc_trace *t, sc_x x, sc_x y) {

@@ -1,0 +1,173 @@
+// Remainders and quotients of integers, as trace/official/pointwise.c makes them of quotients that
+// are rounded down, and of what is left over: x - x // y * y. Common divisors, as divisors.c there
+// makes them of many of these.
+#include "rt/recognise.h"
+
+typedef struct division {
+    sc_evalue *x, *y;
+    const sc_evalue *times, *rest;
+} division;
+
+// All numbers are of one dtype.
+static bool is_alike(const sc_tensor *out, const sc_evalue *value) {
+    return value->tag == SC_EVALUE_TENSOR && value->tensor->dtype == out->dtype &&
+           !value->tensor->is_dynamic;
+}
+
+// (self, other, alpha): the other one as it is.
+static bool takes(const sc_rt_search *s, const sc_kernel_call *call, const sc_tensor *out) {
+    return call && is_alike(out, call->args[0]) && is_alike(out, call->args[1]) &&
+           sc_rt_is_number(s, call->args[2], 1);
+}
+
+static bool read_rest(sc_rt_search *s, const sc_kernel_call *sub, const sc_tensor *out,
+                      division *d) {
+    if (!takes(s, sub, out)) return false;
+    const sc_kernel_call *mul = sc_rt_made_by(s, sub->args[1], SC_OP_mul_Tensor);
+    const sc_kernel_call *div = mul ? sc_rt_made_by(s, mul->args[0], SC_OP_div_Tensor_mode) : NULL;
+    if (!div || !is_alike(out, mul->args[0]) || div->args[0] != sub->args[0] ||
+        div->args[1] != mul->args[1] || !is_alike(out, div->args[1]) ||
+        div->args[2]->tag != SC_EVALUE_STRING || !sc_str_is(div->args[2]->str, "floor"))
+        return false;
+    d->x = div->args[0];
+    d->y = div->args[1];
+    d->times = mul->args[0];
+    return true;
+}
+
+static bool is_against_zero(sc_rt_search *s, const sc_evalue *value, sc_op_id op,
+                            const sc_evalue *x) {
+    const sc_kernel_call *call = sc_rt_made_by(s, value, op);
+    return call && call->args[0] == x && sc_rt_is_number(s, call->args[1], 0);
+}
+
+// Is something left over, and of another sign than x?
+static bool is_turned(sc_rt_search *s, const sc_evalue *value, const division *d) {
+    const sc_kernel_call *both = sc_rt_made_by(s, value, SC_OP_logical_and);
+    const sc_kernel_call *other = both ? sc_rt_made_by(s, both->args[0], SC_OP_logical_xor) : NULL;
+    return other && is_against_zero(s, other->args[0], SC_OP_lt_Scalar, d->x) &&
+           is_against_zero(s, other->args[1], SC_OP_lt_Scalar, d->rest) &&
+           is_against_zero(s, both->args[1], SC_OP_ne_Scalar, d->rest);
+}
+
+// What is left over where that has the sign of x, from what has the sign of y.
+static bool is_fmod(sc_rt_search *s, const sc_kernel_call *where, division *d) {
+    const sc_tensor *out = where->args[3]->tensor;
+    const sc_kernel_call *turned = sc_rt_made_by(s, where->args[1], SC_OP_sub_Tensor);
+    if (!takes(s, turned, out) || turned->args[0] != where->args[2]) return false;
+    d->rest = where->args[2];
+    return is_alike(out, d->rest) &&
+           read_rest(s, sc_rt_made_by(s, d->rest, SC_OP_sub_Tensor), out, d) &&
+           turned->args[1] == d->y && is_turned(s, where->args[0], d);
+}
+
+// The quotient towards zero, from the one that is rounded down.
+static bool is_quotient(sc_rt_search *s, const sc_kernel_call *where, division *d) {
+    const sc_tensor *out = where->args[3]->tensor;
+    const sc_kernel_call *more = sc_rt_made_by(s, where->args[1], SC_OP_add_Scalar);
+    const sc_kernel_call *both = sc_rt_made_by(s, where->args[0], SC_OP_logical_and);
+    const sc_kernel_call *ne = both ? sc_rt_made_by(s, both->args[1], SC_OP_ne_Scalar) : NULL;
+    if (!more || !ne || more->args[0] != where->args[2] || !is_alike(out, where->args[1]) ||
+        !sc_rt_is_number(s, more->args[1], 1) || !sc_rt_is_number(s, more->args[2], 1))
+        return false;
+    d->rest = ne->args[0];
+    return is_alike(out, d->rest) &&
+           read_rest(s, sc_rt_made_by(s, d->rest, SC_OP_sub_Tensor), out, d) &&
+           d->times == where->args[2] && is_turned(s, where->args[0], d);
+}
+
+static void found_of(sc_rt_found *found, sc_op_id op, const division *d, const sc_evalue *ends_in) {
+    *found = (sc_rt_found){.op = op,
+                           .kernel = sc_kernel_get(op),
+                           .args = {d->x, d->y},
+                           .arg_count = 2,
+                           .ends_in = ends_in};
+}
+
+static bool is_integral(const sc_evalue *value) {
+    return value->tag == SC_EVALUE_TENSOR &&
+           sc_dtype_is_integral((sc_dtype)value->tensor->dtype, false);
+}
+
+bool sc_rt_is_division(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found) {
+    static const sc_evalue towards_zero = {.tag = SC_EVALUE_STRING, .str = {"trunc", 5}};
+    division d;
+    if (root->op->id != SC_OP_where_self || !is_integral(root->args[3])) return false;
+    s->parts.count = 0;
+    if (is_fmod(s, root, &d)) {
+        found_of(found, SC_OP_fmod_Tensor, &d, NULL);
+        return true;
+    }
+    s->parts.count = 0;
+    if (!is_quotient(s, root, &d)) return false;
+    found_of(found, SC_OP_div_Tensor_mode, &d, &towards_zero);
+    return true;
+}
+
+// Where nobody else wants the quotient, which would be computed again.
+bool sc_rt_is_remainder(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found) {
+    division d;
+    if (root->op->id != SC_OP_sub_Tensor || !is_integral(root->args[3])) return false;
+    s->parts.count = 0;
+    if (!read_rest(s, root, root->args[3]->tensor, &d)) return false;
+    const sc_rt_use *use = &s->o->uses[sc_rt_value_index(s->o->m, d.times)];
+    if (use->reads != 1 || use->is_output) return false;
+    found_of(found, SC_OP_remainder_Tensor, &d, NULL);
+    return true;
+}
+
+// --- Common divisors -----------------------------------------------------------------------------
+
+// What y left over of x: x - x // max(y, 1) * y. The x; NULL if the value is not that.
+static const sc_evalue *divided(sc_rt_search *s, const sc_tensor *out, const sc_evalue *value,
+                                const sc_evalue *y) {
+    const sc_kernel_call *sub = sc_rt_made_by(s, value, SC_OP_sub_Tensor);
+    if (!takes(s, sub, out)) return NULL;
+    const sc_kernel_call *mul = sc_rt_made_by(s, sub->args[1], SC_OP_mul_Tensor);
+    const sc_kernel_call *div = mul ? sc_rt_made_by(s, mul->args[0], SC_OP_div_Tensor_mode) : NULL;
+    const sc_kernel_call *by = div ? sc_rt_made_by(s, div->args[1], SC_OP_clamp) : NULL;
+    return by && is_alike(out, mul->args[0]) && is_alike(out, div->args[1]) && mul->args[1] == y &&
+                   div->args[0] == sub->args[0] && div->args[2]->tag == SC_EVALUE_STRING &&
+                   sc_str_is(div->args[2]->str, "floor") && by->args[0] == y &&
+                   sc_rt_is_number(s, by->args[1], 1) && by->args[2]->tag == SC_EVALUE_NONE
+               ? sub->args[0]
+               : NULL;
+}
+
+// The y of the step that gave an x.
+static const sc_evalue *divisor_of(sc_rt_search *s, const sc_evalue *value) {
+    const sc_kernel_call *sub = sc_rt_made_by(s, value, SC_OP_sub_Tensor);
+    const sc_kernel_call *mul = sub ? sc_rt_made_by(s, sub->args[1], SC_OP_mul_Tensor) : NULL;
+    return mul ? mul->args[1] : NULL;
+}
+
+static sc_evalue *size_of(sc_rt_search *s, const sc_tensor *out, const sc_evalue *value) {
+    const sc_kernel_call *abs = is_alike(out, value) ? sc_rt_made_by(s, value, SC_OP_abs) : NULL;
+    return abs && is_alike(out, abs->args[0]) ? abs->args[0] : NULL;
+}
+
+// Each of two is divided by the other in turn, as often as numbers of that dtype may need.
+bool sc_rt_is_gcd(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found) {
+    if (root->op->id != SC_OP_maximum) return false;
+    const sc_tensor *out = root->args[2]->tensor;
+    const sc_evalue *x = root->args[0], *y = root->args[1], *before;
+    const int rounds = out->dtype == SC_DTYPE_I64 ? 46 : 24;
+    if ((out->dtype != SC_DTYPE_I64 && out->dtype != SC_DTYPE_I32) || !is_alike(out, x) ||
+        !is_alike(out, y))
+        return false;
+    s->parts.count = 0;
+    for (int i = 0; i < rounds; i++) {
+        before = divided(s, out, y, x);
+        if (!before || divisor_of(s, x) != before) return false;
+        y = before;
+        x = divided(s, out, x, y);
+        if (!x) return false;
+    }
+    sc_evalue *first = size_of(s, out, x), *second = size_of(s, out, y);
+    if (!first || !second) return false;
+    *found = (sc_rt_found){.op = SC_OP_gcd,
+                           .kernel = sc_kernel_get(SC_OP_gcd),
+                           .args = {first, second},
+                           .arg_count = 2};
+    return true;
+}
