@@ -65,6 +65,26 @@ def statistics(x):
     yield "losses", losses, (x, floats(3, 17), floats(3, 17), whole(17, 3)), None
 
 
+def scattered_extremes():
+    """Of NaN among infinities, of integers to their bounds, along the last dim, from open sizes."""
+    low, high = -(2**63), 2**63 - 1
+    ends = torch.tensor([[low, high, 0, -1, low, 5]])
+    index, x = torch.tensor([[0, 0, 1, 1, 2, 4]]), torch.tensor([[2.0, NAN, INF, -INF, 0.5, -1]])
+    for how in ("amax", "amin"):
+        for own in (True, False):
+
+            def reduce(x, i, s, how=how, own=own):
+                return x.scatter_reduce(1, i, s, how, include_self=own)
+
+            case = f"scatter {how} {'with' if own else 'without'} self"
+            yield case, Fn(reduce), (floats(1, 7), index, x), None
+            yield f"{case}, integers", Fn(reduce), (whole(9, 1, 7), index, ends), None
+        joined = Fn(lambda x, i, s, how=how: x.scatter_reduce(0, i, s, how))
+        sizes = {0: ROWS}
+        given = floats(4, 3), whole(4, 6, 3), floats(6, 3)
+        yield f"scatter {how} dynamic", joined, given, (None, sizes, sizes)
+
+
 def experts():
     """Each form of the expansion: few rows, all products at once, one after the other. PyTorch
     exports bfloat16 only; small whole numbers and their sums are exact in it."""
@@ -95,6 +115,10 @@ def cases():
     yield "max_pool3d", Fn(lambda x: F.max_pool3d(x, 3, 2, 1, return_indices=True)), (x3,), None
     yield "max_pool3d ceil", Fn(lambda x: F.max_pool3d(x, 2, 3, 1, ceil_mode=True)), (x3,), None
     yield "avg_pool3d", Fn(lambda x: F.avg_pool3d(x, 3, 2, 1, True, False)), (x3,), None
+    flat = {"divisor_override": 3}, {"padding": (0, 1, 1), "count_include_pad": False}
+    for i, how in enumerate(flat):
+        planes = Fn(lambda x, how=how: F.avg_pool3d(x, (1, 2, 3), (1, 2, 1), **how))
+        yield f"avg_pool3d planes {i}", planes, (x3,), None
     yield "adaptive_avg_pool3d", Fn(lambda x: F.adaptive_avg_pool3d(x, (2, 4, 3))), (x3,), None
     yield (
         "adaptive_max_pool3d",
@@ -157,6 +181,7 @@ def cases():
             (floats(4, 3), whole(4, 6, 3), floats(6, 3)),
             None,
         )
+    yield from scattered_extremes()
     for mode in ("sum", "mean", "max"):
         yield f"embedding_bag {mode}", embedding(mode), table, None
     yield from experts()

@@ -1,0 +1,164 @@
+#include "rt/expansion.h"
+
+#include <math.h>
+
+#include "api/job.h"
+#include "harness.h"
+#include "passes/passes.h"
+
+enum { OUTPUTS_MAX = 3, BYTES_MAX = 1 << 14 };
+
+// --- Programs ------------------------------------------------------------------------------------
+
+bool expansion_parse(setup *s, const char *text, sc_program **program) {
+    if (!CHECK_OK(sc_program_parse(&s->ctx, sc_str_from(text), program))) return false;
+    (*program)->methods.data[0]->facts = SC_FACT_SPECS | SC_FACT_EDGE | SC_FACT_CORE;
+    return true;
+}
+
+// The program as the pass leaves it, as text.
+char *expansion_of(const char *text) {
+    const sc_options options = sc_options_default();
+    sc_pipeline pipeline = {.env = {.options = &options}};
+    char *out = NULL;
+    sc_program *program;
+    setup s;
+    setup_begin(&s);
+    if (expansion_parse(&s, text, &program) &&
+        CHECK_OK(sc_pipeline_pass(&s.ctx, &pipeline, sc_pass_find(SC_STR("official")),
+                                  program->methods.data[0]))) {
+        sc_sb sb;
+        sc_sb_init(&sb, &s.arena);
+        sc_program_print(&sb, program, (sc_print_options){0});
+        out = test_format("%s", sc_sb_terminate(&sb));
+    }
+    setup_end(&s);
+    return out;
+}
+
+// The text with `to` in the place of the only `from`.
+char *expansion_changed(const char *text, const char *from, const char *to) {
+    const char *at = strstr(text, from);
+    if (!CHECK(at) || !CHECK(!strstr(at + 1, from))) return NULL;
+    return test_format("%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+}
+
+// --- Runs ----------------------------------------------------------------------------------------
+
+typedef struct outcome {
+    uint32_t calls;  // of the operator
+    double bytes[OUTPUTS_MAX][BYTES_MAX / sizeof(double)];
+    uint32_t count, sizes[OUTPUTS_MAX];
+    uint8_t dtypes[OUTPUTS_MAX];
+} outcome;
+
+// Numbers of both signs and about 1, infinities where they are said to be; integers count the rows
+// of groups, in no order and beyond the last row.
+void expansion_fill(setup *s, uint32_t index, const sc_tensor *t, bool is_rough) {
+    static const int64_t ends[] = {5, 2, 2, 40, 7};
+    double bytes[BYTES_MAX / sizeof(double)];
+    sc_tensor dense = *t;
+    dense.data = bytes;
+    for (int64_t i = 0; i < t->numel; i++) {
+        const double number = (i % 7 == 3 ? -1 : 1) * (0.8 + 0.05 * (double)(i * 5 % 11));
+        if (sc_dtype_is_float((sc_dtype)t->dtype))
+            sc_tensor_put_real(&dense, i, is_rough && i % 5 < 2 ? -INFINITY : number);
+        else
+            sc_tensor_put_integer(&dense, i, is_rough ? ends[i % 5] : 3 * i);
+    }
+    const sc_rt_input input = {.tag = SC_EVALUE_TENSOR,
+                               .dtype = t->dtype,
+                               .rank = t->rank,
+                               .sizes = t->sizes,
+                               .data = bytes,
+                               .bytes = (uint64_t)t->numel * sc_dtype_bytes((sc_dtype)t->dtype)};
+    CHECK_OK(setup_set(s, index, input));
+}
+
+static void read_outputs(setup *s, outcome *o) {
+    o->count = sc_rt_method_output_count(s->method);
+    for (uint32_t i = 0; CHECK(o->count <= OUTPUTS_MAX) && i < o->count; i++) {
+        const sc_tensor *t = sc_rt_method_output(s->method, i)->tensor;
+        o->dtypes[i] = t->dtype;
+        o->sizes[i] = (uint32_t)t->numel;
+        sc_rt_tensor_read(t, o->bytes[i], (size_t)t->numel * sc_dtype_bytes((sc_dtype)t->dtype));
+    }
+}
+
+static void run(const char *text, sc_op_id op, bool optimize, bool is_rough, outcome *o) {
+    const sc_options options = sc_options_default();
+    sc_pipeline pipeline = {.env = {.options = &options}};
+    sc_program *program;
+    sc_executable made;
+    sc_rt_options loading;
+    setup s;
+    sc_rt_options_default(&loading);
+    loading.optimize = optimize;
+    setup_begin(&s);
+    *o = (outcome){.count = 0};
+    if (expansion_parse(&s, text, &program) &&
+        CHECK_OK(sc_make_executable(&s.ctx, &pipeline, program, &made)) &&
+        CHECK_OK(sc_rt_program_open(&s.ctx, sc_source_from_cord(&s.arena, &made.result.program),
+                                    &loading, &s.program)) &&
+        setup_load(&s, "forward")) {
+        for (uint32_t i = 0; i < s.method->input_count; i++)
+            expansion_fill(&s, i, s.method->values[s.method->inputs[i]].tensor, is_rough);
+        for (int k = 0; k < 2; k++) CHECK_OK(sc_rt_method_run(&s.ctx, s.method));
+        for (uint32_t i = 0; i < s.method->code_count; i++)
+            o->calls +=
+                s.method->code[i].kind == SC_RT_KERNEL && s.method->code[i].call.op->id == op;
+        read_outputs(&s, o);
+    }
+    setup_end(&s);
+}
+
+static void check_same(outcome *a, outcome *b) {
+    CHECK_EQ_INT(a->count, b->count);
+    for (uint32_t k = 0; k < a->count; k++) {
+        const sc_tensor x = {.data = a->bytes[k], .dtype = a->dtypes[k]};
+        const sc_tensor y = {.data = b->bytes[k], .dtype = b->dtypes[k]};
+        if (!CHECK_EQ_INT(a->sizes[k], b->sizes[k]) || !CHECK_EQ_INT(x.dtype, y.dtype)) return;
+        double largest = 0;  // of sums that cancel out, only rounding is left
+        for (uint32_t i = 0; i < a->sizes[k]; i++)
+            if (isfinite(sc_tensor_real(&y, i)))
+                largest = fmax(largest, fabs(sc_tensor_real(&y, i)));
+        for (uint32_t i = 0; i < a->sizes[k]; i++) {
+            const double p = sc_tensor_real(&x, i), q = sc_tensor_real(&y, i);
+            if (p != q && !(isnan(p) && isnan(q)) && !(fabs(p - q) < 1e-6 * largest))
+                CHECK_CLOSE(p / q, 1, 1e-5);
+        }
+    }
+}
+
+// How often the operator is called of what is loaded; as written it never is.
+uint32_t expansion_found(const char *text, sc_op_id op) {
+    static outcome written, rewritten;
+    uint32_t calls = 0;
+    if (!text) return UINT32_MAX;
+    for (int is_rough = 0; is_rough < 2; is_rough++) {
+        run(text, op, false, is_rough, &written);
+        run(text, op, true, is_rough, &rewritten);
+        CHECK_EQ_INT(written.calls, 0);
+        CHECK(written.count > 0);
+        check_same(&written, &rewritten);
+        calls = rewritten.calls;
+    }
+    return calls;
+}
+
+// How many calls of the operator are gone from what is loaded.
+uint32_t expansion_gone(const char *text, sc_op_id op, bool is_rough) {
+    static outcome written, rewritten;
+    if (!text) return UINT32_MAX;
+    run(text, op, false, is_rough, &written);
+    run(text, op, true, is_rough, &rewritten);
+    CHECK(written.count > 0);
+    check_same(&written, &rewritten);
+    return written.calls - rewritten.calls;
+}
+
+char *expansion_of_call(const char *type, const char *call) {
+    return expansion_of(test_format("method forward {\n  input %%x: %s\n  %%y: %s = %s\n"
+                                    "  return %%y\n}\n",
+                                    type, type, call));
+}
