@@ -8,7 +8,7 @@ typedef struct deform {
     const sc_tensor *in, *weight, *offset, *mask, *bias, *out;
     int64_t stride[2], pad[2], dilation[2];
     int64_t groups, offset_groups;
-    bool use_mask;
+    bool use_mask, is_single;
     double *column;  // sampled pixels: by channel and tap
 } deform;
 
@@ -22,15 +22,23 @@ static double pixel(const deform *g, int64_t n, int64_t c, int64_t y, int64_t x)
     return at4(g->in, n, c, y, x);
 }
 
+// Places and what is there are rounded to the operands' type step by step, as in torchvision: a
+// place on a pixel takes nothing of the next one, which may be infinite.
+static double r(const deform *g, double x) { return g->is_single ? (double)(float)x : x; }
+
 // What is outside counts as 0.
 static double interpolate(const deform *g, int64_t n, int64_t c, double y, double x) {
     if (!(y > -1 && y < (double)g->in->sizes[2] && x > -1 && x < (double)g->in->sizes[3]))
         return 0.0;
     int64_t top = (int64_t)floor(y), left = (int64_t)floor(x);
-    double v = y - (double)top, h = x - (double)left;
-    return (1 - v) * (1 - h) * pixel(g, n, c, top, left) +
-           (1 - v) * h * pixel(g, n, c, top, left + 1) +
-           v * (1 - h) * pixel(g, n, c, top + 1, left) + v * h * pixel(g, n, c, top + 1, left + 1);
+    const double v = r(g, y - (double)top), h = r(g, x - (double)left);
+    const double of_row[2] = {r(g, 1 - v), v}, of_column[2] = {r(g, 1 - h), h};
+    double sum = 0.0;
+    for (int i = 0; i < 4; i++) {
+        const double weight = r(g, of_row[i / 2] * of_column[i % 2]);
+        sum = r(g, sum + r(g, weight * pixel(g, n, c, top + i / 2, left + i % 2)));
+    }
+    return sum;
 }
 
 static void sample_place(const deform *g, int64_t n, int64_t row, int64_t column) {
@@ -41,10 +49,10 @@ static void sample_place(const deform *g, int64_t n, int64_t row, int64_t column
             int64_t tap = c / per_group * taps + i;
             double y = (double)(row * g->stride[0] - g->pad[0] + i / width * g->dilation[0]);
             double x = (double)(column * g->stride[1] - g->pad[1] + i % width * g->dilation[1]);
-            y += at4(g->offset, n, 2 * tap, row, column);
-            x += at4(g->offset, n, 2 * tap + 1, row, column);
+            y = r(g, y + at4(g->offset, n, 2 * tap, row, column));
+            x = r(g, x + at4(g->offset, n, 2 * tap + 1, row, column));
             double value = interpolate(g, n, c, y, x);
-            if (g->use_mask) value *= at4(g->mask, n, tap, row, column);
+            if (g->use_mask) value = r(g, value * at4(g->mask, n, tap, row, column));
             g->column[c * taps + i] = value;
         }
 }
@@ -109,6 +117,7 @@ static sc_status run_deform_conv2d(const sc_kernel_call *call) {
         g.dilation[i] = sc_call_integer(call, 9 + i);
     }
     uint8_t dtype = g.in->dtype;
+    g.is_single = dtype == SC_DTYPE_F32;
     if ((dtype != SC_DTYPE_F32 && dtype != SC_DTYPE_F64) || g.weight->dtype != dtype ||
         g.offset->dtype != dtype || g.bias->dtype != dtype || g.out->dtype != dtype ||
         g.mask->dtype != dtype)

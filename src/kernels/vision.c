@@ -114,6 +114,7 @@ typedef struct regions {
     double start[2];  // of the region under way
     double size[2], bin[2];
     int64_t image;
+    bool reads_first;  // of a place outside of the image no part of the first pixel counts
 } regions;
 
 static double r(const regions *g, double x) { return rounded(g->is_single, x); }
@@ -130,6 +131,12 @@ static sc_status regions_init(const sc_kernel_call *call, regions *g, const sc_t
         return sc_call_fail(call, SC_ERR_SHAPE, "needs images, and five numbers for each region");
     for (int i = 0; i < 2; i++) g->bins[i] = out->sizes[2 + i];
     return SC_OK;
+}
+
+// Of an image that has none no place has a pixel beside it.
+static sc_status need_pixels(const sc_kernel_call *call, const regions *g) {
+    if ((g->in->sizes[2] > 0 && g->in->sizes[3] > 0) || g->out->numel == 0) return SC_OK;
+    return sc_call_fail(call, SC_ERR_SHAPE, "needs images that have pixels");
 }
 
 static double roi_number(const regions *g, int64_t roi, int64_t k) {
@@ -186,24 +193,38 @@ static bool clamp_position(double *at, int64_t size, int64_t *low, int64_t *high
 }
 
 static double interpolate(const regions *g, int64_t channel, double y, double x) {
-    int64_t top, bottom, left, right;
-    if (!clamp_position(&y, g->in->sizes[2], &top, &bottom) ||
-        !clamp_position(&x, g->in->sizes[3], &left, &right))
-        return 0.0;
-    double v = y - (double)top, h = x - (double)left;
-    return (1 - v) * (1 - h) * pixel(g, channel, top, left) +
-           (1 - v) * h * pixel(g, channel, top, right) +
-           v * (1 - h) * pixel(g, channel, bottom, left) + v * h * pixel(g, channel, bottom, right);
+    int64_t rows[2], columns[2];
+    if (!clamp_position(&y, g->in->sizes[2], &rows[0], &rows[1]) ||
+        !clamp_position(&x, g->in->sizes[3], &columns[0], &columns[1]))
+        return g->reads_first ? 0.0 * pixel(g, channel, 0, 0) : 0.0;
+    const double v = r(g, y - (double)rows[0]), h = r(g, x - (double)columns[0]);
+    const double of_row[2] = {r(g, 1 - v), v}, of_column[2] = {r(g, 1 - h), h};
+    double sum = 0.0;
+    for (int i = 0; i < 4; i++) {
+        const double weight = r(g, of_row[i / 2] * of_column[i % 2]);
+        sum = r(g, sum + r(g, weight * pixel(g, channel, rows[i / 2], columns[i % 2])));
+    }
+    return sum;
+}
+
+// Where the number-th of so many samples of a bin is.
+static double sample_place(const regions *g, int axis, int64_t bin, int64_t number,
+                           const int64_t *samples) {
+    const double first = r(g, g->start[axis] + r(g, (double)bin * g->bin[axis]));
+    const double step = r(g, ((double)number + 0.5) * g->bin[axis]);
+    return r(g, first + r(g, step / (double)samples[axis]));
 }
 
 static double sum_of_bin(const regions *g, int64_t channel, int64_t row, int64_t column,
                          const int64_t *samples) {
-    double sum = 0.0, y0 = g->start[0] + (double)row * g->bin[0];
-    double x0 = g->start[1] + (double)column * g->bin[1];
-    for (int64_t i = 0; i < samples[0]; i++)
-        for (int64_t k = 0; k < samples[1]; k++)
-            sum += interpolate(g, channel, y0 + ((double)i + 0.5) * g->bin[0] / (double)samples[0],
-                               x0 + ((double)k + 0.5) * g->bin[1] / (double)samples[1]);
+    double sum = 0.0;
+    for (int64_t i = 0; i < samples[0]; i++) {
+        const double y = sample_place(g, 0, row, i, samples);
+        for (int64_t k = 0; k < samples[1]; k++) {
+            const double x = sample_place(g, 1, column, k, samples);
+            sum = r(g, sum + interpolate(g, channel, y, x));
+        }
+    }
     return sum;
 }
 
@@ -217,12 +238,14 @@ static sc_status run_roi_align(const sc_kernel_call *call) {
     int64_t samples[2];
     bool aligned = sc_call_integer(call, 6) != 0;
     SC_TRY(regions_init(call, &g, sc_call_out(call)));
+    SC_TRY(need_pixels(call, &g));
+    g.reads_first = true;
     if (g.out->sizes[1] != g.in->sizes[1])
         return sc_call_fail(call, SC_ERR_SHAPE, "keeps all channels");
     for (int64_t n = 0; n < g.rois->sizes[0]; n++) {
         SC_TRY(find_region(call, &g, n, aligned ? 0.5 : 0.0));
         for (int i = 0; i < 2; i++) {
-            if (!aligned) g.size[i] = fmax(g.size[i], 1.0);
+            if (!aligned && g.size[i] < 1.0) g.size[i] = 1.0;  // a NaN stays
             g.bin[i] = r(&g, g.size[i] / (double)g.bins[i]);
         }
         SC_TRY(count_samples(call, &g, sc_call_integer(call, 5), samples));
@@ -242,6 +265,7 @@ static sc_status run_ps_roi_align(const sc_kernel_call *call) {
     int64_t samples[2];
     const sc_tensor *mapping = sc_call_out(call);
     SC_TRY(regions_init(call, &g, sc_call_tensor(call, 6)));
+    SC_TRY(need_pixels(call, &g));
     int64_t channels = g.out->sizes[1], area = g.bins[0] * g.bins[1];
     if (mapping->dtype != SC_DTYPE_I32) return sc_call_no_kernel(call);
     if (g.in->sizes[1] != channels * area || mapping->numel != g.out->numel || mapping->rank != 4)

@@ -42,58 +42,97 @@ static between reshape_all(sc_trace *t, const between *b, sc_dim n, sc_dim rows,
 
 // --- roi_align -----------------------------------------------------------------------------------
 
+enum { IN_ORDER_MAX = 4 };  // samples along one side of a bin
+
 typedef struct regions {
-    sc_x pixels, image;  // [images, height, width, channels]; the image of each region, [n, 1, 1]
+    sc_x pixels, image;  // [images, height, width, channels]; the image of each region
     sc_dim count, channels;
     int64_t bins[2], samples;
     between at[2];
 } regions;
 
-// Where the samples of all bins of a region are, along one axis: [n, bins * samples].
+static sc_x squeezed(sc_trace *t, sc_x x) { return sc_f_squeeze(t, x, 3); }
+
+// 0, 1, 2, ... along one of three dims, in the dtype of places.
+static sc_x counted(sc_trace *t, int64_t count, uint32_t dim, sc_dtype dtype) {
+    return sc_f_to(t, sc_o_places(t, sc_dim_int(count), dim, 3), dtype);
+}
+
+// By a tensor of the same size: by a single number the official runtime multiplies by what 1 over
+// it is rounded to.
+static sc_x divided(sc_trace *t, sc_x x, int64_t by) {
+    return sc_a_div(t, x, CALL(t, full_like, x, sc_x_float(t, (double)by)));
+}
+
+// Where the samples of all bins of a region are, along one axis: [n, bins * samples]. Rounded at
+// the same steps as torchvision does, for half a step beyond an edge there is nothing.
 static sc_x sample_places(sc_trace *t, const regions *g, const sc_x *a, uint32_t axis) {
     const bool aligned = sc_x_truth(a[6]);
-    const double given = sc_x_known(t, a[2], 1), bins = (double)g->bins[axis];
-    const double scale = sc_x_dtype_of(a[0]) == SC_DTYPE_F64 ? given : (double)(float)given;
-    sc_x first = sc_a_times(t, sc_o_steps(t, a[1], 1, 2 - axis, 1, 1), scale);
-    sc_x last = sc_a_times(t, sc_o_steps(t, a[1], 1, 4 - axis, 1, 1), scale);
+    const sc_dtype dtype = sc_x_dtype_of(a[0]);
+    const double given = sc_x_known(t, a[2], 1);
+    const double scale = dtype == SC_DTYPE_F64 ? given : (double)(float)given;
+    const sc_dim sizes[2] = {g->count, sc_dim_int(g->bins[axis] * g->samples)};
+    sc_x rois = sc_f_unsqueeze(t, a[1], 2);
+    sc_x first = sc_a_times(t, sc_o_steps(t, rois, 1, 2 - axis, 1, 1), scale);
+    sc_x last = sc_a_times(t, sc_o_steps(t, rois, 1, 4 - axis, 1, 1), scale);
     if (aligned) first = sc_a_plus(t, first, -0.5);
     if (aligned) last = sc_a_plus(t, last, -0.5);
     sc_x size = sc_a_sub(t, last, first);
     if (!aligned) size = CALL(t, clamp, size, sc_x_float(t, 1));
-    size = sc_o_double(t, sc_a_times(t, size, 1 / bins));
-    sc_x place = sc_o_places(t, sc_dim_int(g->bins[axis] * g->samples), 1, 2);
-    place = sc_a_times(t, sc_a_plus(t, sc_o_double(t, place), 0.5), 1 / (double)g->samples);
-    place = sc_a_mul(t, size, place);
-    place = sc_a_add(t, sc_o_double(t, first), place);
-    return sc_f_to(t, place, sc_x_dtype_of(a[0]));
+    size = divided(t, size, g->bins[axis]);
+    sc_x bin = sc_a_mul(t, counted(t, g->bins[axis], 1, dtype), size);
+    sc_x sample = sc_a_plus(t, counted(t, g->samples, 2, dtype), 0.5);
+    sample = divided(t, sc_a_mul(t, sample, size), g->samples);
+    bin = sc_a_add(t, first, bin);
+    return sc_f_view(t, sc_a_add(t, bin, sample), sizes, 2);
 }
 
 static sc_x corner(sc_trace *t, const regions *g, sc_x y, sc_x x) {
-    return CALL(t, index_Tensor, g->pixels, X_LIST(t, g->image, y, x));
+    const sc_dim wide[3] = {g->count, sc_dim_int(1), sc_dim_int(1)};
+    sc_x image = sc_f_view(t, g->image, wide, 3);
+    return CALL(t, index_Tensor, g->pixels, X_LIST(t, image, y, x));
 }
 
-static sc_x mixed(sc_trace *t, sc_x x, sc_x y, sc_x part) {
-    sc_x more = sc_a_mul(t, sc_a_sub(t, y, x), part);
-    return sc_a_add(t, x, more);
+// Of samples outside of the image torchvision takes no part of its first pixel, which is a NaN
+// where that is infinite: [n, 1, 1, channels].
+static sc_x outside(sc_trace *t, const regions *g) {
+    sc_x first = sc_o_steps(t, sc_o_steps(t, g->pixels, 1, 0, 1, 1), 2, 0, 1, 1);
+    return sc_a_times(t, CALL(t, index_select, first, sc_x_int(t, 0), g->image), 0);
 }
 
-static sc_x squeezed(sc_trace *t, sc_x x) { return sc_f_squeeze(t, x, 3); }
-
-// [n, rows, columns, channels]
+// [n, rows, columns, channels]: the four pixels around each sample, by how near they are
 static sc_x sampled(sc_trace *t, const regions *g) {
     const sc_dim one = sc_dim_int(1);
     const sc_dim rows = sc_dim_int(g->bins[0] * g->samples);
     const sc_dim columns = sc_dim_int(g->bins[1] * g->samples);
     const between v = reshape_all(t, &g->at[0], g->count, rows, one);
     const between h = reshape_all(t, &g->at[1], g->count, one, columns);
-    sc_x top = squeezed(t, v.low), bottom = squeezed(t, v.high);
-    sc_x left = squeezed(t, h.low), right = squeezed(t, h.high);
-    sc_x first = corner(t, g, top, left);
-    sc_x upper = mixed(t, first, corner(t, g, top, right), h.part);
-    first = corner(t, g, bottom, left);
-    sc_x lower = mixed(t, first, corner(t, g, bottom, right), h.part);
-    sc_x all = mixed(t, upper, lower, v.part), is_inside = sc_o_and(t, v.is_inside, h.is_inside);
-    return sc_o_where_else(t, is_inside, all, sc_x_int(t, 0));
+    sc_x y[2], x[2], sum = NULL;
+    y[0] = squeezed(t, v.low);
+    y[1] = squeezed(t, v.high);
+    x[0] = squeezed(t, h.low);
+    x[1] = squeezed(t, h.high);
+    const sc_x above = sc_a_from(t, 1, v.part), before = sc_a_from(t, 1, h.part);
+    const sc_x of_row[2] = {above, v.part}, of_column[2] = {before, h.part};
+    for (uint32_t i = 0; i < 4; i++) {
+        sc_x weight = sc_a_mul(t, of_row[i / 2], of_column[i % 2]);
+        sc_x part = sc_a_mul(t, weight, corner(t, g, y[i / 2], x[i % 2]));
+        sum = sum ? sc_a_add(t, sum, part) : part;
+    }
+    sc_x is_inside = sc_o_and(t, v.is_inside, h.is_inside);
+    return sc_a_where(t, is_inside, sum, outside(t, g));
+}
+
+// [n, rows, samples, columns, samples, channels]: a few are added up one after the other, as
+// torchvision does, from 0.
+static sc_x mean_of_samples(sc_trace *t, sc_x all, int64_t samples) {
+    sc_x sum = NULL;
+    if (samples > IN_ORDER_MAX) return CALL(t, mean_dim, all, X_INTS(t, 2, 4), X_FALSE);
+    for (int64_t i = 0; i < samples * samples; i++) {
+        sc_x next = sc_f_select(t, sc_f_select(t, all, 4, i % samples), 2, i / samples);
+        sum = sum ? sc_a_add(t, sum, next) : sc_a_plus(t, next, 0);
+    }
+    return divided(t, sum, samples * samples);
 }
 
 // (input, rois, spatial_scale, pooled_height, pooled_width, sampling_ratio, aligned)
@@ -111,13 +150,12 @@ sc_x sc_official_roi_align(sc_trace *t, const sc_x *a) {
     }
     g.channels = sc_x_size(a[0], 1);
     g.pixels = sc_f_permute(t, a[0], channels_last);
-    const sc_dim wide[3] = {g.count, sc_dim_int(1), sc_dim_int(1)};
-    g.image = sc_f_view(t, index_at(t, sc_o_steps(t, a[1], 1, 0, 1, 1)), wide, 3);
+    g.image = sc_f_view(t, index_at(t, sc_o_steps(t, a[1], 1, 0, 1, 1)), &g.count, 1);
     const sc_dim samples = sc_dim_int(g.samples);
     const sc_dim sizes[6] = {
         g.count, sc_dim_int(g.bins[0]), samples, sc_dim_int(g.bins[1]), samples, g.channels};
     sc_x all = sc_f_view(t, sampled(t, &g), sizes, 6);
-    return sc_f_permute(t, CALL(t, mean_dim, all, X_INTS(t, 2, 4), X_FALSE), channels_first);
+    return sc_f_permute(t, mean_of_samples(t, all, g.samples), channels_first);
 }
 
 // --- deform_conv2d -------------------------------------------------------------------------------
@@ -152,15 +190,16 @@ static sc_x place_of(sc_trace *t, const deform *g, const sc_x *a, uint32_t axis)
     return sc_a_add(t, offset, place);
 }
 
-// The place of a pixel along an axis, and whether there is one.
+// The place of a pixel along an axis, how near it is, and whether there is one.
 typedef struct pixel {
-    sc_x at, weight;  // in the image; 0 outside of it
+    sc_x at, weight, is_there;
 } pixel;
 
 static pixel pixel_at(sc_trace *t, sc_x low, sc_x weight, int64_t size) {
     const double last = (double)(size - 1);
     pixel p = {.at = CALL(t, clamp, low, sc_x_float(t, 0), sc_x_float(t, last))};
-    p.weight = sc_o_where_else(t, CALL(t, eq_Tensor, p.at, low), weight, sc_x_int(t, 0));
+    p.is_there = CALL(t, eq_Tensor, p.at, low);
+    p.weight = weight;
     return p;
 }
 
@@ -183,8 +222,9 @@ static sc_x weighted(sc_trace *t, const deform *g, const pixel *y, const pixel *
     sc_x found = CALL(t, gather, g->pixels, sc_x_int(t, 3), at);
     sc_x weight = sc_a_mul(t, y->weight, x->weight);
     weight = reshaped(t, weight, g->images, g->groups, one, all);
-    sc_x is_wanted = CALL(t, ne_Scalar, weight, sc_x_int(t, 0));
-    return sc_o_where_else(t, is_wanted, sc_a_mul(t, found, weight), sc_x_int(t, 0));
+    sc_x is_there = sc_o_and(t, y->is_there, x->is_there);
+    is_there = reshaped(t, is_there, g->images, g->groups, one, all);
+    return sc_o_where_else(t, is_there, sc_a_mul(t, found, weight), sc_x_int(t, 0));
 }
 
 static sc_x column(sc_trace *t, const deform *g, const sc_x *a) {

@@ -8,7 +8,6 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import torch
-import torch.nn.functional as F
 
 SCHEMAS = (
     "nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
@@ -51,26 +50,47 @@ def nms(dets, scores, iou_threshold):
 # --- Regions -------------------------------------------------------------------------------------
 
 
-def sampled(image, y, x):
-    """An image where its points are, between pixels too; zeros around it count from -1 on."""
-    height, width = image.shape[-2:]
-    padded = F.pad(image.double(), (1, 1, 1, 1))
-    grid = torch.stack(((x + 1) * 2 / (width + 1) - 1, (y + 1) * 2 / (height + 1) - 1), -1)
-    return F.grid_sample(padded, grid.double(), align_corners=True)
+def along(at, size):
+    """Of places along a side: whether they are in the image, the pixels around them, and how near
+    those are."""
+    inside = (at >= -1) & (at <= size)
+    at = at.nan_to_num(0).clamp(0, size - 1)
+    low = at.floor()
+    return inside, (low.long(), (low + 1).clamp(max=size - 1).long()), (1 - (at - low), at - low)
 
 
-def at_points(image, ys, xs):
-    """Values of one image at all ys and xs, zero beyond one pixel around it, else of its rim."""
-    height, width = image.shape[-2:]
-    inside = ((ys >= -1) & (ys <= height))[:, None] & ((xs >= -1) & (xs <= width))
-    y, x = ys.clamp(0, height - 1), xs.clamp(0, width - 1)
-    y, x = torch.broadcast_tensors(y[:, None], x)
-    return sampled(image[None], y[None], x[None])[0] * inside
+def at_points(image, ys, xs, takes_first):
+    """Values of one image at all ys and xs, rounded as torchvision does; beyond one pixel around it
+    zero, or, as roi_align has it, no part of the first pixel, which may be infinite."""
+    is_row, rows, by_row = along(ys, image.shape[-2])
+    is_column, columns, by_column = along(xs, image.shape[-1])
+    total = 0
+    for i in range(4):
+        weight = by_row[i // 2][:, None] * by_column[i % 2]
+        total = total + weight * image[:, rows[i // 2][:, None], columns[i % 2]]
+    none = image[:, :1, :1] * 0 if takes_first else torch.zeros_like(image[:, :1, :1])
+    return torch.where(is_row[:, None] & is_column, total, none)
 
 
-def roi_align(image, rois, scale, rows, columns, ratio, aligned):
+def sample_places(start, width, bins, samples):
+    first = start + torch.arange(bins, dtype=start.dtype) * width
+    steps = (torch.arange(samples, dtype=start.dtype) + 0.5) * width / samples
+    return (first[:, None] + steps).flatten()
+
+
+def mean_of(points, rows, columns, many):
+    """Of the samples of each bin, added up one after the other."""
+    cells = points.unflatten(2, (columns, many[0])).unflatten(1, (rows, many[1]))
+    total = 0
+    for i in range(many[1]):
+        for j in range(many[0]):
+            total = total + cells[:, :, i, :, j]
+    return total / (many[0] * many[1])
+
+
+def roi_align(image, rois, scale, rows, columns, ratio, aligned, takes_first=True):
     out = torch.zeros(len(rois), image.shape[1], rows, columns, dtype=image.dtype)
-    for k, roi in enumerate(rois.double()):
+    for k, roi in enumerate(rois):
         start, end = (corner * scale - 0.5 * aligned for corner in (roi[1:3], roi[3:5]))
         sides = end - start if aligned else (end - start).clamp(1)
         bins = sides / torch.tensor([columns, rows])
@@ -78,16 +98,15 @@ def roi_align(image, rois, scale, rows, columns, ratio, aligned):
         if 0 in many:
             continue
         x, y = (
-            start[d] + (torch.arange(n * many[d]).double() + 0.5) * bins[d] / many[d]
-            for d, n in enumerate((columns, rows))
+            sample_places(start[d], bins[d], n, many[d]) for d, n in enumerate((columns, rows))
         )
-        points = at_points(image[int(roi[0])], y, x)
-        out[k] = points.unflatten(2, (columns, -1)).unflatten(1, (rows, -1)).mean((2, 4))
+        points = at_points(image[int(roi[0])], y, x, takes_first)
+        out[k] = mean_of(points, rows, columns, many)
     return out
 
 
 def ps_roi_align(image, rois, scale, rows, columns, ratio):
-    whole = roi_align(image, rois, scale, rows, columns, ratio, True)
+    whole = roi_align(image, rois, scale, rows, columns, ratio, True, False)
     mapping = torch.arange(image.shape[1], dtype=torch.int32).reshape(-1, rows, columns)
     y, x = torch.meshgrid(torch.arange(rows), torch.arange(columns), indexing="ij")
     return whole[:, mapping.long(), y, x], mapping.expand(len(rois), -1, -1, -1).contiguous()
@@ -123,12 +142,31 @@ def roi_pool(image, rois, scale, rows, columns):
 # --- Convolutions whose taps move ----------------------------------------------------------------
 
 
+def between_pixels(image, y, x):
+    """Values of images at places of their own, rounded as torchvision does; outside there is 0."""
+    height, width = image.shape[-2:]
+    inside = (y > -1) & (y < height) & (x > -1) & (x < width)
+    y, x = y.nan_to_num(0), x.nan_to_num(0)
+    down, right = y - y.floor(), x - x.floor()
+    total = 0
+    for i in range(4):
+        row, column = y.floor() + i // 2, x.floor() + i % 2
+        is_there = inside & (row >= 0) & (row < height) & (column >= 0) & (column < width)
+        at = row.clamp(0, height - 1).long() * width + column.clamp(0, width - 1).long()
+        at = at.flatten(1)[:, None].expand(-1, image.shape[1], -1)
+        pixel = image.flatten(2).gather(2, at).unflatten(2, y.shape[1:])
+        pixel = torch.where(is_there[:, None], pixel, torch.zeros_like(pixel))
+        weight = (down if i // 2 else 1 - down) * (right if i % 2 else 1 - right)
+        total = total + weight[:, None] * pixel
+    return torch.where(inside[:, None], total, torch.zeros_like(total))
+
+
 def tap(image, offset, tap_y, tap_x, stride):
     """What one tap sees: a group of channels in a batch of its own."""
     rows, columns = offset.shape[-2:]
-    y = offset[:, 0] + torch.arange(rows)[:, None] * stride[0] + tap_y
-    x = offset[:, 1] + torch.arange(columns) * stride[1] + tap_x
-    return sampled(image, y.double(), x.double())
+    y = offset[:, 0] + (torch.arange(rows)[:, None] * stride[0] + tap_y)
+    x = offset[:, 1] + (torch.arange(columns) * stride[1] + tap_x)
+    return between_pixels(image, y, x)
 
 
 def deform_conv2d(x, weight, offset, mask, bias, *sizes):
@@ -144,7 +182,7 @@ def deform_conv2d(x, weight, offset, mask, bias, *sizes):
         at = (n // wide * dilation[0] - pad[0], n % wide * dilation[1] - pad[1])
         seen = tap(image, moves[:, n], *at, stride)
         taps.append(seen * masks[:, n] if use_mask else seen)
-    seen = torch.stack(taps, 2).reshape(batch, groups, -1, rows, columns)
+    seen = torch.stack(taps, 2).reshape(batch, groups, -1, rows, columns).double()
     kernels = weight.double().reshape(groups, weight.shape[0] // groups, -1)
     out = torch.einsum("bgkyx,gok->bgoyx", seen, kernels).flatten(1, 2)
     return (out + bias.double()[:, None, None]).to(x.dtype)
@@ -178,6 +216,24 @@ def declare():
     for name, function in COMPUTED.items():
         library.impl(name, function, "CPU")
     complete()
+
+
+def declare_alone():
+    """roi_align and deform_conv2d without torchvision, for programs that call nothing else of it."""
+    library = torch.library.Library("torchvision", "DEF")
+    KEPT.append(library)
+    shapes = {
+        "roi_align": lambda x, rois, scale, rows, columns, *_: x.new_empty(
+            rois.shape[0], x.shape[1], rows, columns
+        ),
+        "deform_conv2d": lambda x, weight, offset, *_: x.new_empty(
+            x.shape[0], weight.shape[0], *offset.shape[-2:]
+        ),
+    }
+    for name, shape in shapes.items():
+        library.define(next(schema for schema in SCHEMAS if schema.startswith(f"{name}(")))
+        library.impl(name, COMPUTED[name], "CPU")
+        torch.library.register_fake(f"torchvision::{name}", shape)
 
 
 def complete():
