@@ -76,8 +76,8 @@ int32_t sc_lu(double *a, int64_t rows, int64_t columns, int32_t *pivots) {
         swap_rows(a, columns, k, best);
         double pivot = a[k * columns + k];
         if (pivot == 0 && info == 0) info = (int32_t)k + 1;
-        for (int64_t i = k + 1; pivot != 0 && i < rows; i++) {
-            double factor = a[i * columns + k] / pivot;
+        for (int64_t i = k + 1; i < rows; i++) {
+            double factor = pivot == 0 ? a[i * columns + k] : a[i * columns + k] / pivot;
             a[i * columns + k] = factor;
             for (int64_t c = k + 1; c < columns; c++)
                 a[i * columns + c] -= factor * a[k * columns + c];

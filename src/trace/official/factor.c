@@ -114,7 +114,7 @@ static sc_x choose_row(sc_trace *t, sc_o_turns *s, sc_x k, sc_x *number) {
 // --- LU ------------------------------------------------------------------------------------------
 
 // The row that was chosen comes to k. Rows behind it lose their multiple of it, right of k; the
-// factors stay where zeros would be.
+// factors stay where zeros would be. Below a pivot of 0 nothing is divided, as in LAPACK.
 static void eliminate(sc_trace *t, sc_o_turns *s, sc_x k) {
     sc_x *x = &s->state[X], rows = s->fixed[ROWS], columns = s->fixed[COLUMNS], number;
     sc_x row = choose_row(t, s, k, &number), pivot = sc_o_column_at(t, row, k);
@@ -122,11 +122,10 @@ static void eliminate(sc_trace *t, sc_o_turns *s, sc_x k) {
     number = CALL(t, add_Tensor, number, sc_x_int(t, 1));
     s->state[CHOSEN] = sc_a_where(t, is_turn, number, s->state[CHOSEN]);
     *x = sc_a_where(t, sc_o_is_at(t, rows, k), row, *x);
-    sc_x behind = sc_o_is_behind(t, rows, k);
-    sc_x moved = sc_o_and(t, behind, sc_o_not(t, is_zero)), column = sc_o_column_at(t, *x, k);
-    sc_x factor = sc_o_where_or_zero(t, moved, sc_a_div(t, column, pivot));
-    column = sc_a_where(t, moved, factor, column);
-    sc_x inside = sc_o_and(t, moved, sc_o_is_behind(t, columns, k));
+    sc_x behind = sc_o_is_behind(t, rows, k), column = sc_o_column_at(t, *x, k);
+    sc_x factor = sc_a_where(t, is_zero, column, sc_a_div(t, column, pivot));
+    column = sc_a_where(t, behind, factor, column);
+    sc_x inside = sc_o_and(t, behind, sc_o_is_behind(t, columns, k));
     sc_x left = sc_a_sub(t, *x, sc_a_mul(t, factor, row));
     *x = sc_a_where(t, inside, left, *x);
     *x = sc_a_where(t, sc_o_is_at(t, columns, k), column, *x);

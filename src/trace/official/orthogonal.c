@@ -24,7 +24,7 @@ static sc_x scaled(sc_trace *t, sc_x x, sc_x size) {
 enum { X, Q };
 
 // The reflection that clears column k below the diagonal: its vector, and 2 / |vector|^2; 0 if
-// there is nothing to clear, as in LAPACK.
+// there is nothing to clear, as in LAPACK. A head of -0.0 is none that is negative, as in PyTorch.
 static sc_x reflection(sc_trace *t, const sc_o_turns *s, sc_x k, sc_x *scale) {
     sc_x rows = s->fixed[0], column = sc_o_column_at(t, s->state[X], k);
     sc_x kept = sc_o_not(t, sc_o_is_before(t, rows, k)), here = sc_o_is_at(t, rows, k);
