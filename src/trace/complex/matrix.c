@@ -116,12 +116,23 @@ sc_x sc_complex_solve(sc_trace *t, const sc_op *op, const sc_x *a) {
 
 // Eigenvalues and singular values of A + iB are those of [[A, -B], [B, A]], each twice; to get
 // vectors of those takes more. Refused by the name that the program has for it.
-sc_x sc_complex_values_only(sc_trace *t, const sc_op *op, const sc_x *a) {
+static sc_x refuse_values(sc_trace *t, const sc_op *op, const char *hint) {
     const sc_op *asked = t->source && t->source->op ? t->source->op : op;
+    return sc_trace_fail(t, SC_ERR_UNSUPPORTED_OP, hint, "%s is not supported for complex numbers",
+                         asked->name);
+}
+
+#define REAL_MATRIX                                                                           \
+    "is there twice, one behind the other, of the real matrix torch.cat([torch.cat([x.real, " \
+    "-x.imag], -1), torch.cat([x.imag, x.real], -1)], -2)."
+
+sc_x sc_complex_values_only(sc_trace *t, const sc_op *op, const sc_x *a) {
     (void)a;
-    return sc_trace_fail(t, SC_ERR_UNSUPPORTED_OP,
-                         "Each value of a complex matrix x is there twice, one behind the other, "
-                         "of the real matrix torch.cat([torch.cat([x.real, -x.imag], -1), "
-                         "torch.cat([x.imag, x.real], -1)], -2).",
-                         "%s is not supported for complex numbers", asked->name);
+    return refuse_values(t, op, "Each value of a complex matrix x " REAL_MATRIX);
+}
+
+// The operator reads one triangle, and the real matrix is symmetric only if x has both.
+sc_x sc_complex_hermitian(sc_trace *t, const sc_op *op, const sc_x *a) {
+    (void)a;
+    return refuse_values(t, op, "Each value of a full Hermitian x " REAL_MATRIX);
 }
