@@ -238,7 +238,7 @@ static sc_x norm_by_values(sc_trace *t, sc_x x, double ord, const uint32_t *dims
     if (ord != ord)
         out = sc_f_sum(t, values, last, false);
     else if (ord > 0)
-        out = CALL(t, amax, values, last);
+        out = sc_f_amax_or(t, values, last, false, 0);
     else
         out = CALL(t, amin, values, last);
     if (!keep) return out;
@@ -252,7 +252,8 @@ static sc_x norm_by_sums(sc_trace *t, sc_x x, double ord, uint32_t *dims, sc_x k
     if (!sc_x_truth(keepdim) && summed < chosen) chosen--;
     sc_x sums = CALL(t, linalg_vector_norm, x, sc_x_float(t, 1), X_INTS(t, summed), keepdim);
     sc_x dim = X_INTS(t, chosen);
-    return ord > 0 ? CALL(t, amax, sums, dim, keepdim) : CALL(t, amin, sums, dim, keepdim);
+    if (ord > 0) return sc_f_amax_or(t, sums, dim, sc_x_truth(keepdim), 0);
+    return CALL(t, amin, sums, dim, keepdim);
 }
 
 // (self, ord, dim, keepdim, dtype); NaN stands for the nuclear norm, 0 for Frobenius'.

@@ -107,6 +107,8 @@ static sc_x vector_norm(sc_trace *t, sc_x x, sc_x order, sc_x dims, bool keepdim
     if (isinf(p)) {
         sc_x given = dims->kind == SC_X_LIST ? dims : sc_x_dims(t, NULL, 0);
         sc_x size = CALL(t, abs, x);
+        if (sc_dim_is(sc_x_numel(t, x), 0))  // and so is the result, or PyTorch has none
+            return sc_f_to(t, sc_f_sum(t, size, dims, keepdim), result);
         return sc_f_to(t,
                        p > 0 ? CALL(t, amax, size, given, sc_x_bool(keepdim))
                              : CALL(t, amin, size, given, sc_x_bool(keepdim)),
@@ -160,7 +162,7 @@ sc_x sc_expand_logsumexp(sc_trace *t, const sc_x *a) {
     sc_x x = sc_x_is_float(a[0]) ? widen(t, a[0]) : sc_f_to(t, a[0], SC_DTYPE_F32);
     if (sc_dim_is(sc_x_numel(t, x), 0))  // of nothing no number is the largest
         return CALL(t, log, sc_f_sum(t, CALL(t, exp, x), a[1], sc_x_truth(a[2])));
-    sc_x max = CALL(t, amax, x, a[1], X_TRUE);
+    sc_x max = sc_f_amax_or(t, x, a[1], true, -INFINITY);
     sc_x infinite = CALL(t, eq_Scalar, CALL(t, abs, max), sc_x_float(t, INFINITY));
     sc_x zero = sc_f_scalar(t, sc_x_float(t, 0.0), sc_x_dtype_of(max));
     max = CALL(t, where_self, infinite, zero, max);

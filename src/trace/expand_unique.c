@@ -46,20 +46,21 @@ static sc_x lengths(sc_trace *t, sc_x starts, sc_x number) {
 
 static sc_x none(sc_trace *t) { return sc_f_zeros(t, X_INTS(t, 0), SC_DTYPE_I64); }
 
-static bool has_rows(sc_trace *t, sc_x x, sc_x dim, uint32_t *out) {
+static bool has_dim(sc_trace *t, sc_x x, sc_x dim, uint32_t *out) {
     *out = sc_x_is_none(dim) ? 0 : sc_x_wrap(t, dim, sc_x_rank(x));
-    if (sc_x_rank(x) > 0 && !sc_dim_is(sc_x_size(x, *out), 0)) return true;
-    sc_trace_fail(t, SC_ERR_UNSUPPORTED, NULL, "needs a dimension that is not empty");
+    if (sc_x_rank(x) > 0) return true;
+    sc_trace_fail(t, SC_ERR_UNSUPPORTED, NULL, "needs a dimension");
     return false;
 }
 
 // (self, return_inverse, return_counts, dim): of slices everything is given, asked for or not
 sc_x sc_expand_unique_consecutive(sc_trace *t, const sc_x *a) {
     bool flat = sc_x_is_none(a[3]);
-    sc_dim all = sc_x_numel(t, a[0]);
+    const sc_spec *self = sc_x_spec(a[0]);
+    const sc_dim all = sc_trace_product(t, self->sizes, self->rank);
     sc_x x = flat ? sc_f_reshape(t, a[0], &all, 1) : a[0];
     uint32_t dim;
-    if (!has_rows(t, x, a[3], &dim)) return X_LIST(t, x, x, x);
+    if (!has_dim(t, x, a[3], &dim)) return X_LIST(t, x, x, x);
     sc_x begins = beginnings(t, flat ? x : rows_of(t, x, dim)), starts = places(t, begins);
     sc_trace_take_size(t, starts, dim);
     sc_x out = CALL(t, index_select, x, sc_x_int(t, dim), starts);
@@ -90,7 +91,7 @@ static sc_x order_of(sc_trace *t, sc_x rows) {
 // (self, dim, sorted, return_inverse, return_counts): everything is given, asked for or not
 sc_x sc_expand_unique_dim(sc_trace *t, const sc_x *a) {
     uint32_t dim;
-    if (!has_rows(t, a[0], a[1], &dim)) return X_LIST(t, a[0], a[0], a[0]);
+    if (!has_dim(t, a[0], a[1], &dim)) return X_LIST(t, a[0], a[0], a[0]);
     sc_x rows = rows_of(t, a[0], dim), order = order_of(t, rows), zero = sc_x_int(t, 0);
     sc_x begins = beginnings(t, CALL(t, index_select, rows, zero, order));
     sc_x starts = places(t, begins), number = groups(t, begins);

@@ -168,3 +168,34 @@ sc_x sc_f_runs(sc_trace *t, sc_x ends, sc_dim count) {
     sc_x ended = CALL(t, le_Tensor, ends, sc_f_unsqueeze(t, places, 1));
     return sc_f_sum(t, ended, X_INTS(t, 1), false);
 }
+
+bool sc_f_may_be_empty(sc_dim size) {
+    sc_symbol *symbol;
+    int64_t scale, offset;
+    if (!size.expr) return size.value == 0;
+    if (!sc_dim_linear(size, &symbol, &scale, &offset)) return true;
+    return sc_dim_range(size).min <= 0 || (symbol->range.min == 1 && offset <= 0);
+}
+
+// x with an element more of that value along each of the dims that may be empty: of all of them if
+// none are named.
+static sc_x never_empty(sc_trace *t, sc_x x, sc_x dims, double value) {
+    int64_t named[SC_RANK_MAX], pad[2 * SC_RANK_MAX] = {0};
+    const uint32_t rank = sc_x_rank(x);
+    uint32_t count = dims->kind == SC_X_LIST ? sc_x_int_list(t, dims, named, SC_RANK_MAX) : 0;
+    bool is_padded = false;
+    for (uint32_t i = 0; i < (count ? count : rank); i++) {
+        const uint32_t d = count ? sc_x_wrap(t, sc_x_int(t, named[i]), rank) : i;
+        if (t->status != SC_OK || !sc_f_may_be_empty(sc_x_size(x, d))) continue;
+        pad[2 * (rank - 1 - d) + 1] = 1;
+        is_padded = true;
+    }
+    if (!is_padded) return x;
+    return CALL(t, constant_pad_nd, x, sc_x_ints(t, pad, 2 * rank), sc_x_float(t, value));
+}
+
+sc_x sc_f_amax_or(sc_trace *t, sc_x x, sc_x dims, bool keepdim, double value) {
+    x = never_empty(t, x, dims, value);
+    if (sc_dim_is(sc_x_numel(t, x), 0)) return sc_f_sum(t, x, dims, keepdim);
+    return CALL(t, amax, x, dims, sc_x_bool(keepdim));
+}

@@ -185,8 +185,7 @@ static int64_t own_bound(const sc_node *source) {
     return sc_dim_range(sc_spec_numel(self->graph->method->exprs, &self->spec)).max;
 }
 
-// What the exporter's symbol counts cannot be more than inference says, whoever invented it first.
-static void bound_by(const sc_node *source, sc_dim recorded, sc_dim invented) {
+void sc_trace_bound(const sc_node *source, sc_dim recorded, sc_dim invented) {
     sc_symbol *symbol = sc_dim_symbol(recorded);
     int64_t most = sc_dim_range(invented).max;
     if (!symbol || !is_unbacked(recorded) || most < symbol->range.min) return;
@@ -209,7 +208,7 @@ static void adopt_symbols(const sc_node *source, sc_node *node) {
                 if (sc_dim_equal(a, b)) continue;
                 invented = true;
                 fits = is_unbacked(a);
-                if (fits) bound_by(source, b, a);
+                if (fits) sc_trace_bound(source, b, a);
             }
             if (fits && invented) {
                 value->spec.sizes = recorded->spec.sizes;

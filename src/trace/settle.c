@@ -119,6 +119,7 @@ void sc_trace_take_size(sc_trace *t, sc_x x, uint32_t dim) {
     sc_spec *spec = &x->tensor->value->spec;
     if (spec->rank == 0) return;
     sc_dim old = spec->sizes[0], sizes[SC_RANK_MAX], strides[SC_RANK_MAX];
+    sc_trace_bound(source, size, old);
     for (uint32_t i = 0; i < spec->rank; i++) {
         sizes[i] = i == 0 ? size : spec->sizes[i];
         strides[i] = sc_dim_equal(spec->strides[i], old) ? size : spec->strides[i];

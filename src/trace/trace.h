@@ -184,6 +184,8 @@ sc_status sc_trace_settle(sc_trace *t, const sc_value *recorded, sc_x x);
 // `x`, just recorded, whose first size only the data tells, is as long as the source node's (first)
 // result is in that dim: an expansion that knows it says so before the result is settled.
 void sc_trace_take_size(sc_trace *t, sc_x x, uint32_t dim);
+// What the exporter's symbol counts cannot be more than inference says, whoever invented it first.
+void sc_trace_bound(const sc_node *source, sc_dim recorded, sc_dim invented);
 
 // Functionalization (alias.c): brings the tensor up to date with all writes to what it aliases.
 void sc_trace_sync(sc_trace *t, sc_traced *tensor);
@@ -302,6 +304,12 @@ sc_x sc_f_sum(sc_trace *t, sc_x x, sc_x dims, bool keepdim);
 sc_x sc_f_matmul(sc_trace *t, sc_x a, sc_x b);
 // Which run each of 0, 1, ... `count` - 1 lies in, where run g ends before ends[g]; int64.
 sc_x sc_f_runs(sc_trace *t, sc_x ends, sc_dim count);
+// Programs say of sizes left open that they are positive, and PyTorch runs them with 0 all the
+// same.
+bool sc_f_may_be_empty(sc_dim size);
+// The largest along dims, which may be empty when the program runs: of nothing it is that value,
+// which no element is smaller than.
+sc_x sc_f_amax_or(sc_trace *t, sc_x x, sc_x dims, bool keepdim, double value);
 sc_x sc_f_linear(sc_trace *t, sc_x x, sc_x weight, sc_x bias);
 sc_x sc_f_reduce_loss(sc_trace *t, sc_x loss, sc_x reduction);  // 0 none, 1 mean, 2 sum
 // The dtype in which PyTorch computes on f16 and bf16; others as they are.

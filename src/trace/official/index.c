@@ -7,7 +7,7 @@ bool sc_official_may_be_empty(const sc_node *node) {
     if (self->kind != SC_ARG_VALUE || dim->kind != SC_ARG_INT) return false;
     const sc_spec *spec = &self->value->spec;
     const int64_t at = dim->i < 0 ? dim->i + spec->rank : dim->i;
-    return at >= 0 && at < spec->rank && sc_dim_range(spec->sizes[at]).min <= 0;
+    return at >= 0 && at < spec->rank && sc_f_may_be_empty(spec->sizes[at]);
 }
 
 // (self, dim, index)
