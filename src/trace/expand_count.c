@@ -110,7 +110,7 @@ static sc_x mean_of(sc_trace *t, sc_x sum, sc_x lengths, bool is_given) {
 }
 
 // (data, reduce, lengths, indices, offsets, axis, unsafe, initial): of rows that lie behind each
-// other
+// other. Those behind the last run, which only `unsafe` allows, are gathered in one more.
 sc_x sc_expand_segment_reduce(sc_trace *t, const sc_x *a) {
     const segment_rule *rule = rule_of(a[1]);
     const uint32_t rank = sc_x_rank(a[0]);
@@ -127,10 +127,14 @@ sc_x sc_expand_segment_reduce(sc_trace *t, const sc_x *a) {
     sc_x ends = CALL(t, cumsum, sc_f_to(t, a[2], SC_DTYPE_I64), sc_x_int(t, 0));
     sc_x runs = sc_f_view(t, sc_f_runs(t, ends, ones[0]), ones, rank);
     runs = CALL(t, expand, runs, sc_x_sizes(t, a[0], 0, SC_RANK_MAX));
+    const sc_dim count = sizes[0];
+    if (sc_x_truth(a[6])) sizes[0] = sc_trace_add(t, count, sc_dim_int(1));
     sc_x from = sc_x_float(t, sc_x_known(t, a[7], rule->from));
     sc_x out = sc_f_full(t, sc_x_dims(t, sizes, rank), from, sc_x_dtype_of(a[0]));
     out = CALL(t, scatter_reduce_two, out, sc_x_int(t, 0), runs, a[0], sc_x_str(t, rule->reduce),
                X_TRUE);
+    if (sc_x_truth(a[6]))
+        out = CALL(t, slice_Tensor, out, sc_x_int(t, 0), sc_x_int(t, 0), sc_x_dim(t, count));
     return sc_str_is(a[1]->str, "mean") ? mean_of(t, out, a[2], is_given) : out;
 }
 
