@@ -86,13 +86,25 @@ def arithmetic(x, y):
         torch.full_like(x, complex(INF, 2)),
         torch.full_like(x.real, 3j, dtype=torch.complex128),
         x.new_full((2,), 1 - 1j),
-        torch.randn_like(x) * 0 + torch.rand_like(x) * 0,
     )
     yield "factors", lambda x, y: (torch.addcmul(x, x, y, value=2j), torch.sub(x, y, alpha=1j))
 
 
+def drawn(x):
+    """Both parts of a normal number have half of its variance and nothing to do with each other;
+    those of an even one lie between 0 and 1."""
+    z, even = torch.view_as_real(torch.randn_like(x)), torch.view_as_real(torch.rand_like(x))
+    return (
+        (z.std(0) - 0.5**0.5).abs() < 0.05, z.mean(0).abs() < 0.06,
+        z.prod(1).mean().abs() < 0.05, (even.mean(0) - 0.5).abs() < 0.03,
+        (even.std(0) - 12**-0.5).abs() < 0.03, (even >= 0) & (even < 1),
+        (even.prod(1).mean() - 0.25).abs() < 0.03,
+    )  # fmt: skip
+
+
 def cases():
     """name: (module or function, inputs, dynamic shapes or None)"""
+    yield "drawn", parts(drawn), (numbers(4000),), None
     x, y = numbers(3, 4), numbers(3, 4)
     for name, f in arithmetic(x, y):
         yield name, parts(f), (x, y), None

@@ -2,6 +2,7 @@
 with the target executorch and with sconce, run by the official runtime and by this one, and
 compared with what PyTorch computes."""
 
+import expanded_edges
 import expanded_names
 import expanded_numeric
 import expanded_open
@@ -217,3 +218,4 @@ def cases():
         yield name, Fn(function), inputs, None
     yield from expanded_numeric.cases()
     yield from expanded_open.cases()
+    yield from expanded_edges.cases()
