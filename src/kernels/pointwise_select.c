@@ -1,6 +1,8 @@
 // Element-wise ops whose row depends on an argument: a rounding mode, an approximation, an
 // exponent, or a dtype that means something else.
 // In wasm: -Os
+#include <math.h>
+
 #include "kernels/pointwise.h"
 
 static sc_status run_div_mode(const sc_kernel_call *call, const char *arguments) {
@@ -32,7 +34,7 @@ static sc_status run_gelu(const sc_kernel_call *call) {
                              "does not know this approximation");
 }
 
-// The exponents that PyTorch computes without pow.
+// The exponents that PyTorch computes without pow; roots of float16 it computes with it.
 static sc_status run_pow_scalar(const sc_kernel_call *call) {
     static const struct {
         double exponent;
@@ -48,6 +50,7 @@ static sc_status run_pow_scalar(const sc_kernel_call *call) {
     bool plain = self && (floats || call->args[1]->tag == SC_EVALUE_INT) &&
                  self->dtype != SC_DTYPE_BOOL && out->dtype == self->dtype;
     double exponent = sc_call_number(call, 1);
+    if (plain && self->dtype == SC_DTYPE_F16 && fabs(exponent) == 0.5) plain = false;
     for (uint32_t i = 0; plain && i < SC_COUNT_OF(special); i++) {
         if (exponent == special[i].exponent && (floats || !special[i].float_only))
             return sc_pointwise_run(call, special[i].row, "t");

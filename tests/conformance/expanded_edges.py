@@ -1,5 +1,5 @@
-"""Numbers at their edges: infinite pixels and matrices, rows that are left over, and nothing at all,
-also where a size that was left open is 0 when the program runs. See expanded.py."""
+"""Numbers at their edges: infinite pixels and matrices, rows that are left over, and nothing at
+all, also where a size that was left open is 0 when the program runs. See expanded.py."""
 
 import torch
 from families import extension
@@ -25,7 +25,8 @@ def regions():
             [0, 2, 3, 2, 3], [0, -1.5, -1.5, 0.5, 0.5], [0, 1, 1, NAN, 4]]  # fmt: skip
     rois = torch.tensor(rois)
     align = Of(lambda x, r: [
-        ops.roi_align(x, r, 0.7, 3, 2, n, aligned) for n in (1, 2, 3, 5) for aligned in (True, False)
+        ops.roi_align(x, r, 0.7, 3, 2, n, aligned)
+        for n in (1, 2, 3, 5) for aligned in (True, False)
     ])  # fmt: skip
     yield "roi_align of odd pixels", align, (x, rois), None
     yield "roi_align of odd pixels double", align, (x.double(), rois.double()), None
@@ -110,7 +111,22 @@ def left_over():
         yield f"segment_reduce {how} of some rows", runs, inputs, None
 
 
+def numbers():
+    """Single ones, on whose sign or last digit kernels differ."""
+    x = torch.tensor([0.0, -0.0, 1.0, -1.0, INF, -INF, NAN, 0.5, 2.5, -2.5, 1e-40, 3e38])
+    for dtype in (torch.float16, torch.float32, torch.float64):
+        yield f"roots {dtype}", Of(lambda x: (x**0.5, x**-0.5)), (x.to(dtype),), None
+    # A 0 is as it comes by what it divides.
+    signs = Of(lambda x, y: (x.copysign(y).reciprocal(), x.copysign(-0.0).reciprocal()))
+    yield "copysign of zeros", signs, (torch.tensor([0.0, -0.0, 0.0, -0.0, 1.0]), x[:5]), None
+    tens = Of(lambda x: ((x * 1e6).round(decimals=-3) / 1e16 - 1).sign())
+    yield "round of large", tens, (torch.tensor([1e10, 1.1e10]),), None
+    factors = Of(lambda a: [la.svd(a), la.svd(a.mT), la.qr(a)])
+    yield "factors of no columns", factors, (torch.zeros(2, 3, 0),), None
+
+
 def cases():
+    yield from numbers()
     yield from regions()
     yield from matrices()
     yield from nothing()

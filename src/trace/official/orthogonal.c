@@ -66,11 +66,26 @@ static sc_x upper(sc_trace *t, const sc_o_matrices *m, sc_x x) {
     return sc_o_write_matrices(t, x, 1);
 }
 
+// Of matrices without rows or columns one factor is any unit vectors, and the others are empty.
+static sc_x factors_of_nothing(sc_trace *t, const sc_o_matrices *m) {
+    const sc_dim n = sc_dim_is(m->height, 0) ? m->width : m->height;
+    const sc_o_matrices square = {.batch = m->batch, .height = n, .width = n};
+    sc_x outs[3] = {X_NONE, X_NONE, X_NONE};
+    for (uint32_t i = 0; i < t->source->out_count && i < SC_COUNT_OF(outs); i++) {
+        const sc_spec *out = &t->source->outs[i]->spec;
+        if (!sc_o_wants(t, i)) continue;
+        outs[i] = sc_spec_is_empty(out)
+                      ? sc_f_zeros(t, sc_x_dims(t, out->sizes, out->rank), (sc_dtype)out->dtype)
+                      : sc_o_write_matrices(t, sc_o_identity(t, &square), i);
+    }
+    return sc_x_list(t, outs, t->source->out_count);
+}
+
 // (A, mode)
 sc_x sc_official_qr(sc_trace *t, const sc_x *a) {
     const sc_o_matrices m = sc_o_read_matrices(t, a[0]);
-    if (t->status != SC_OK || sc_dim_is(m.height, 0) || sc_dim_is(m.width, 0))
-        return sc_o_refuse(t);
+    if (t->status != SC_OK) return sc_o_refuse(t);
+    if (sc_dim_is(m.height, 0) || sc_dim_is(m.width, 0)) return factors_of_nothing(t, &m);
     const sc_dim turns = reflections(t, &m);
     sc_o_turns s = {.state = {m.x},
                     .fixed = {sc_o_rows(t, &m)},
@@ -279,8 +294,9 @@ sc_x sc_official_svd(sc_trace *t, const sc_x *a) {
     const bool is_wide = m.rows < m.columns, has_vectors = sc_o_wants(t, 0) || sc_o_wants(t, 2);
     const int64_t tall = is_wide ? m.columns : m.rows, least = is_wide ? m.rows : m.columns;
     const int64_t count = sc_x_truth(a[1]) ? tall : least;
-    if (t->status != SC_OK || least < 1 || least > JACOBI_MAX ||
-        (has_vectors && count > 2 * JACOBI_MAX))
+    if (t->status != SC_OK) return sc_o_refuse(t);
+    if (sc_dim_is(m.height, 0) || sc_dim_is(m.width, 0)) return factors_of_nothing(t, &m);
+    if (least < 1 || least > JACOBI_MAX || (has_vectors && count > 2 * JACOBI_MAX))
         return sc_o_refuse(t);
     if (is_wide) m.x = sc_f_transpose(t, m.x, 1, 2);
     m.rows = tall;

@@ -15,7 +15,8 @@ sc_x sc_official_round_decimals(sc_trace *t, const sc_x *a) {
     if (decimals == 0) return CALL(t, round, a[0]);
     if (!sc_x_is_float(a[0])) return sc_o_refuse(t);
     const double power = pow(10, fabs((double)decimals));
-    sc_x ten = sc_f_scalar(t, sc_x_float(t, power), sc_x_dtype_of(a[0]));
+    // By a single number the official runtime multiplies by what 1 over it is rounded to.
+    sc_x ten = CALL(t, full_like, a[0], sc_x_float(t, power));
     if (decimals < 0)
         return CALL(t, mul_Tensor, CALL(t, round, CALL(t, div_Tensor, a[0], ten)), ten);
     return CALL(t, div_Tensor, CALL(t, round, CALL(t, mul_Tensor, a[0], ten)), ten);
@@ -66,10 +67,10 @@ sc_x sc_official_signbit(sc_trace *t, const sc_x *a) { return is_negative(t, a[0
 // (self, other)
 sc_x sc_official_copysign(sc_trace *t, const sc_x *a) {
     const sc_dtype dtype = sc_o_result_dtype(t);
-    sc_x size = CALL(t, abs, sc_f_to(t, a[0], dtype));
+    sc_x x = sc_f_to(t, a[0], dtype), is_turned = is_negative(t, x);
     sc_x sign = a[1]->kind == SC_X_TENSOR ? a[1] : sc_f_scalar(t, a[1], dtype);
-    sc_x turns = is_negative(t, sign);
-    return sc_a_where(t, turns, CALL(t, neg, size), size);
+    sc_x differs = CALL(t, logical_xor, is_turned, is_negative(t, sign));
+    return sc_a_where(t, differs, CALL(t, neg, x), x);
 }
 
 // In float64 squares of others do not overflow; its own are taken of the ratio.
@@ -133,15 +134,27 @@ sc_x sc_official_quotient(sc_trace *t, const sc_x *a) {
     return sc_a_where(t, turned, CALL(t, add_Scalar, times, sc_x_int(t, 1)), times);
 }
 
-bool sc_official_is_whole_power(const sc_node *node) {
+static double exponent_of(const sc_node *node) {
     const sc_arg *exponent = sc_node_arg(node, "exponent");
-    return is_whole(node) && exponent->kind == SC_ARG_INT && exponent->i >= 2;
+    if (exponent->kind == SC_ARG_INT) return (double)exponent->i;
+    return exponent->kind == SC_ARG_FLOAT ? exponent->f : 0;
 }
 
-// (self, exponent): whole numbers, whose powers lose what is above their highest bit
-sc_x sc_official_whole_power(sc_trace *t, const sc_x *a) {
-    uint64_t left = (uint64_t)sc_x_number(a[1], 0);
+// Whole powers of whole numbers; and roots, which pow has of -0.0 and -inf, too: PyTorch takes it
+// for those of float16 alone.
+bool sc_official_is_odd_power(const sc_node *node) {
+    const double exponent = exponent_of(node);
+    if (node->outs[0]->spec.dtype == SC_DTYPE_F16) return false;
+    if (sc_official_is_float(node)) return fabs(exponent) == 0.5;
+    return is_whole(node) && exponent >= 2 && sc_node_arg(node, "exponent")->kind == SC_ARG_INT;
+}
+
+// (self, exponent): of whole numbers the powers lose what is above their highest bit
+sc_x sc_official_power(sc_trace *t, const sc_x *a) {
     sc_x power = sc_f_to(t, a[0], sc_o_result_dtype(t)), product = NULL;
+    if (sc_x_is_float(power))
+        return sc_x_real(a[1], 0) > 0 ? CALL(t, sqrt, power) : CALL(t, rsqrt, power);
+    uint64_t left = (uint64_t)sc_x_number(a[1], 0);
     for (; left > 0 && t->status == SC_OK; left >>= 1) {
         if (left & 1) product = product ? CALL(t, mul_Tensor, product, power) : power;
         if (left > 1) power = CALL(t, mul_Tensor, power, power);

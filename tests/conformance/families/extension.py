@@ -219,7 +219,7 @@ def declare():
 
 
 def declare_alone():
-    """roi_align and deform_conv2d without torchvision, for programs that call nothing else of it."""
+    """roi_align and deform_conv2d without torchvision, for what calls nothing else of it."""
     library = torch.library.Library("torchvision", "DEF")
     KEPT.append(library)
     shapes = {
