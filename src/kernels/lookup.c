@@ -99,9 +99,15 @@ static void put_if_room(const sc_tensor *t, int64_t count, int64_t at, int64_t v
     if (t->numel == count) sc_tensor_put_integer(t, at, value);
 }
 
-// Rows [first, last) of the index list make bag `bag`.
+// Indices behind the end that the offsets give are of the last bag, says PyTorch; but not to its
+// quick way of adding up, which stops there, and divides by all of them nevertheless.
+static bool stops_at_the_end(const bags *b) {
+    return b->mode != BAG_MAX && b->weight->dtype != SC_DTYPE_F64 && b->padding < 0;
+}
+
+// Rows [first, last) of the index list make bag `bag`; those before `end` are reduced.
 static sc_status fill_bag(const sc_kernel_call *call, const bags *b, int64_t bag, int64_t first,
-                          int64_t last) {
+                          int64_t last, int64_t end) {
     int64_t columns = b->weight->sizes[1], used = 0;
     for (int64_t i = first; i < last; i++) {
         int64_t index = sc_tensor_integer(b->indices, i);
@@ -116,7 +122,7 @@ static sc_status fill_bag(const sc_kernel_call *call, const bags *b, int64_t bag
     for (int64_t c = 0; c < columns; c++) {
         double sum = 0.0;
         int64_t winner = -1;
-        for (int64_t i = first; i < last; i++) {
+        for (int64_t i = first; i < end; i++) {
             int64_t index = sc_tensor_integer(b->indices, i);
             if (index == b->padding) continue;
             double x = sc_tensor_real(b->weight, index * columns + c);
@@ -168,11 +174,12 @@ static sc_status run_embedding_bag(const sc_kernel_call *call) {
     for (int64_t i = 0; b.sizes->numel != b.count && i < b.sizes->numel; i++)
         sc_tensor_put_integer(b.sizes, i, 0);  // as long as the offsets: PyTorch fills in nothing
     for (int64_t bag = 0; bag < b.count; bag++) {
-        int64_t first = sc_tensor_integer(b.offsets, bag), last = b.indices->numel;
-        if (bag + 1 < b.offsets->numel) last = sc_tensor_integer(b.offsets, bag + 1);
-        if (first < 0 || last < first || last > b.indices->numel)
+        int64_t first = sc_tensor_integer(b.offsets, bag), last = b.indices->numel, end = last;
+        if (bag + 1 < b.offsets->numel) end = sc_tensor_integer(b.offsets, bag + 1);
+        if (first < 0 || end < first || end > last)
             return sc_call_fail(call, SC_ERR_INDEX, "the offsets do not ascend");
-        SC_TRY(fill_bag(call, &b, bag, first, last));
+        if (bag + 1 < b.count) last = end;
+        SC_TRY(fill_bag(call, &b, bag, first, last, stops_at_the_end(&b) ? end : last));
     }
     return SC_OK;
 }

@@ -5,7 +5,8 @@
 enum { SUM, MEAN, MAX };
 
 typedef struct bags {
-    sc_x rows, bag, counts;  // [n, columns], [n], [n]: does the row count?
+    sc_x rows, bag;      // [n, columns], [n]
+    sc_x counts, added;  // [n]: does the row count, and is it added up?
     sc_dim count, n;
     sc_dtype dtype;  // that is computed in
 } bags;
@@ -32,7 +33,7 @@ static sc_x add_up(sc_trace *t, const bags *b, sc_x rows) {
 
 static sc_x added(sc_trace *t, const bags *b) {
     return add_up(t, b,
-                  sc_o_where_else(t, sc_f_unsqueeze(t, b->counts, 1), b->rows, sc_x_int(t, 0)));
+                  sc_o_where_else(t, sc_f_unsqueeze(t, b->added, 1), b->rows, sc_x_int(t, 0)));
 }
 
 static sc_x how_many(sc_trace *t, const bags *b) {
@@ -69,6 +70,15 @@ static sc_x largest(sc_trace *t, const bags *b) {
     return sc_o_where_else(t, is_full, most, sc_x_int(t, 0));
 }
 
+// Rows behind the end that the offsets give are of the last bag; but PyTorch's quick way of adding
+// up stops there, and divides by all of them nevertheless.
+static sc_x within(sc_trace *t, const bags *b, sc_x offsets) {
+    const sc_dim next = sc_trace_add(t, b->count, sc_dim_int(1));
+    sc_x end = sc_f_to(t, sc_o_part(t, offsets, 0, b->count, next), SC_DTYPE_I64);
+    sc_x is_within = CALL(t, lt_Tensor, sc_o_places(t, b->n, 0, 1), end);
+    return sc_o_and(t, b->counts, is_within);
+}
+
 // (weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights,
 //  include_last_offset, padding_idx); only the bags themselves
 sc_x sc_official_embedding_bag(sc_trace *t, const sc_x *a) {
@@ -87,6 +97,8 @@ sc_x sc_official_embedding_bag(sc_trace *t, const sc_x *a) {
         b.rows = CALL(t, mul_Tensor, b.rows, sc_f_unsqueeze(t, sc_f_to(t, a[6], b.dtype), 1));
     b.bag = bag_of_rows(t, a[2], b.count, b.n);
     b.counts = CALL(t, ne_Scalar, indices, sc_x_int(t, padding));
+    const bool stops = sc_x_truth(a[7]) && padding < 0 && b.dtype != SC_DTYPE_F64;
+    b.added = stops && mode != MAX ? within(t, &b, a[2]) : b.counts;
     sc_x made = mode == SUM ? added(t, &b) : mode == MEAN ? averaged(t, &b) : largest(t, &b);
     return sc_f_to(t, made, (sc_dtype)out->dtype);
 }
