@@ -85,22 +85,27 @@ static void read_outputs(setup *s, outcome *o) {
     }
 }
 
-static void run(const char *text, sc_op_id op, bool optimize, bool is_rough, outcome *o) {
+bool expansion_load(setup *s, const char *text, bool optimize) {
     const sc_options options = sc_options_default();
     sc_pipeline pipeline = {.env = {.options = &options}};
     sc_program *program;
     sc_executable made;
     sc_rt_options loading;
-    setup s;
     sc_rt_options_default(&loading);
     loading.optimize = optimize;
-    setup_begin(&s);
+    setup_begin(s);
+    return expansion_parse(s, text, &program) &&
+           CHECK_OK(sc_make_executable(&s->ctx, &pipeline, program, &made)) &&
+           CHECK_OK(sc_rt_program_open(&s->ctx,
+                                       sc_source_from_cord(&s->arena, &made.result.program),
+                                       &loading, &s->program)) &&
+           setup_load(s, "forward");
+}
+
+static void run(const char *text, sc_op_id op, bool optimize, bool is_rough, outcome *o) {
+    setup s;
     *o = (outcome){.count = 0};
-    if (expansion_parse(&s, text, &program) &&
-        CHECK_OK(sc_make_executable(&s.ctx, &pipeline, program, &made)) &&
-        CHECK_OK(sc_rt_program_open(&s.ctx, sc_source_from_cord(&s.arena, &made.result.program),
-                                    &loading, &s.program)) &&
-        setup_load(&s, "forward")) {
+    if (expansion_load(&s, text, optimize)) {
         for (uint32_t i = 0; i < s.method->input_count; i++)
             expansion_fill(&s, i, s.method->values[s.method->inputs[i]].tensor, is_rough);
         for (int k = 0; k < 2; k++) CHECK_OK(sc_rt_method_run(&s.ctx, s.method));

@@ -10,6 +10,8 @@
 
 // A program from text, as far lowered as the pass wants it.
 bool expansion_parse(setup *s, const char *text, sc_program **program);
+// Lowers a program, and loads its method `forward`; setup_end whatever it says.
+bool expansion_load(setup *s, const char *text, bool optimize);
 // The program as the pass leaves it, as text.
 char *expansion_of(const char *text);
 // Of one call on an input %x of that type.

@@ -188,22 +188,10 @@ typedef enum overlap { NOWHERE, OVER_A_PART, OVER_THE_OPERAND } overlap;
 
 // How often the product is recognised where one result lies over what is read after it is written.
 static uint32_t recognised_over(overlap where) {
-    const sc_options options = sc_options_default();
-    sc_pipeline pipeline = {.env = {.options = &options}};
     double written[6], rewritten[6];
-    sc_program *program;
-    sc_executable made;
-    sc_rt_options loading;
     uint32_t calls = 0;
     setup s;
-    sc_rt_options_default(&loading);
-    loading.optimize = false;
-    setup_begin(&s);
-    if (expansion_parse(&s, shared, &program) &&
-        CHECK_OK(sc_make_executable(&s.ctx, &pipeline, program, &made)) &&
-        CHECK_OK(sc_rt_program_open(&s.ctx, sc_source_from_cord(&s.arena, &made.result.program),
-                                    &loading, &s.program)) &&
-        setup_load(&s, "forward")) {
+    if (expansion_load(&s, shared, false)) {
         sc_rt_instruction *two = call_of(&s, SC_OP_mul_Tensor, 0);
         sc_rt_instruction *w = call_of(&s, SC_OP_add_Tensor, 0);
         if (where == OVER_A_PART) plan_over(&s, w, two->call.args[two->call.arg_count - 1], 0);

@@ -1,0 +1,41 @@
+// Results whose size the data tells: the file may have room for fewer than the operands allow.
+#include "harness.h"
+#include "rt/expansion.h"
+
+// Of eight numbers at most three are found, says the program.
+static const char bounded[] = "method forward {\n"
+                              "  symbol u0 [0, 3]\n"
+                              "  input %x: f32[8]\n"
+                              "  %mask: b8[8] = aten::gt.Scalar(%x, 0)\n"
+                              "  %found: f32[u0] = aten::masked_select(%x, %mask)\n"
+                              "  %out: f32[u0] = aten::neg(%found)\n"
+                              "  return %out\n"
+                              "}\n";
+
+static sc_status found(setup *s, const float *numbers) {
+    CHECK_OK(setup_set(s, 0, setup_floats(numbers, 1, (int64_t[]){8})));
+    return sc_rt_method_run(&s->ctx, s->method);
+}
+
+TEST(what_is_counted_needs_room_for_what_is_found) {
+    REQUIRE_OK(sc_ops_init());
+    static const float two[8] = {0, 5, 0, 0, 7, 0, 0, 0}, none[8] = {0};
+    static const float three[8] = {1, 0, 2, 0, 0, 0, 0, 3}, four[8] = {1, 2, 3, 4};
+    setup s;
+    if (expansion_load(&s, bounded, true)) {
+        const sc_tensor *out = sc_rt_method_output(s.method, 0)->tensor;
+        CHECK_OK(found(&s, two));
+        CHECK_EQ_INT(out->sizes[0], 2);
+        CHECK(((const float *)out->data)[0] == -5 && ((const float *)out->data)[1] == -7);
+        CHECK_OK(found(&s, none));
+        CHECK_EQ_INT(out->sizes[0], 0);
+        CHECK_OK(found(&s, three));
+        CHECK_EQ_INT(out->sizes[0], 3);
+        CHECK(((const float *)out->data)[2] == -3);
+        CHECK_STATUS(found(&s, four), SC_ERR_SHAPE);
+        CHECK(strstr(sc_vec_last(&s.ctx.diags).message.data, "more than its result may hold"));
+        CHECK_OK(found(&s, two));
+        CHECK_EQ_INT(out->sizes[0], 2);
+    }
+    setup_end(&s);
+}
