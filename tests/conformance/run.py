@@ -114,7 +114,7 @@ def check_value(actual, expected, where):
     tolerance = TOLERANCES.get(str(expected.dtype).split(".")[1], 0)
     got, want = actual.double(), expected.double()
     same = (actual == expected) | (got.isnan() & want.isnan())
-    near = (got - want).abs() <= tolerance * want.abs().clamp(min=1)
+    near = want.isfinite() & ((got - want).abs() <= tolerance * want.abs().clamp(min=1))
     wrong = ~(same | near) if tolerance else ~same
     assert not wrong.any(), f"{where}: {got[wrong][0]} instead of {want[wrong][0]}"
 
