@@ -166,6 +166,84 @@ def matrices():
     yield "lu of any shape", Fn(lambda a: la.lu_factor_ex(a)), tall, sizes
 
 
+def rotated():
+    """Eigenvectors and singular vectors of more rows than are written out, in a loop."""
+    la = torch.linalg
+    near = {torch.float32: 1e-5, torch.float64: 1e-10}
+
+    def is_near(x, y, scale):
+        """A batch of matrices, as far as their numbers are."""
+        return ((x - y).abs().amax((-2, -1)) <= near[x.dtype] * scale).all()
+
+    def is_unit(x):
+        n = x.shape[-1]
+        return is_near(x.mT @ x, torch.eye(n, dtype=x.dtype).expand(*x.shape[:-2], n, n), 1)
+
+    def size_of(a):
+        size = a.abs().amax((-2, -1))
+        return torch.where(size == 0, 1, size) * max(a.shape)
+
+    def eigen(a, lower="L"):
+        symmetric = a.triu() + a.triu(1).mT if lower == "U" else a.tril() + a.tril(-1).mT
+        size = size_of(a)
+        (w, v), alone = la.eigh(a, lower), la.eigvalsh(a, lower)
+        scaled = (w / size[..., None], alone / size[..., None])
+        again = (v * w[..., None, :]) @ v.mT
+        return *scaled, is_near(again, symmetric, size), is_unit(v), w.diff(dim=-1).ge(0).all()
+
+    def singular(a):
+        size = size_of(a)
+        (u, w, v), (f, _, g) = la.svd(a, full_matrices=False), la.svd(a)
+        alone, least = la.svdvals(a), w.shape[-1]
+        again = (u * w[..., None, :]) @ v, (f[..., :least] * w[..., None, :]) @ g[..., :least, :]
+        right = [is_near(x, a, size) for x in again] + [is_unit(x) for x in (u, v.mT, f, g)]
+        return w / size[..., None], alone / size[..., None], *right, w.diff(dim=-1).le(0).all()
+
+    def of(*sizes, dtype=torch.float32):
+        return torch.randn(*sizes, dtype=dtype)
+
+    def outer(n, k, dtype=torch.float64):
+        return of(n, 1, dtype=dtype) * of(1, k, dtype=dtype)
+
+    odd = torch.stack([torch.zeros(6, 6), torch.eye(6), torch.ones(6, 6), -torch.ones(6, 6)])
+    twins = torch.diag(torch.tensor([2.0, 2, -1, -1, 2, 0, 2]))[torch.randperm(7)]
+    equal = torch.tensor([[0.0, 1], [1, 0]]).kron(torch.eye(4)) + torch.eye(8)
+    far = torch.tensor([1e20, 1e-20, 1])[:, None, None] * of(3, 7, 7)
+    farther = torch.tensor([1e200, 1e-200], dtype=torch.float64)[:, None, None]
+    squares = {
+        "5 rows": of(5, 5), "8 rows": of(8, 8, dtype=torch.float64), "33 rows": of(33, 33),
+        "a batch": of(3, 2, 6, 6), "odd ones": odd, "rank 1": outer(9, 9), "1e20, 1e-20": far,
+        "no order": twins, "equal values": equal, "graded": torch.logspace(0, -14, 12).diag(),
+        "columns from 1 to 1e-20": of(6, 6).double() * torch.logspace(0, -20, 6),
+        "rank 2": (outer(20, 20) + outer(20, 20)).float(), "extremes": of(2, 5, 5) * farther,
+    }  # fmt: skip
+    for name, a in squares.items():
+        yield f"eigh of {name}", Fn(eigen), (a,), None
+        yield f"svd of {name}", Fn(singular), (a,), None
+    yield "eigh of the upper half", Fn(lambda a: eigen(a, "U")), (of(9, 9),), None
+    wide = of(7, 12), outer(6, 11), torch.zeros(5, 7), of(2, 5, 64), of(1, 20), of(3, 12)
+    for a in wide:
+        for x in (a, a.mT.contiguous()):
+            yield f"svd {tuple(x.shape)}, {x.dtype}", Fn(singular), (x,), None
+
+    def used(a):
+        return la.pinv(a), la.matrix_rank(a), la.cond(a) / 100, la.matrix_norm(a, "nuc")
+
+    for sizes in ((5, 5), (8, 8), (12, 7)):
+        a = of(*sizes) + 3 * torch.eye(*sizes)
+        yield f"pinv {sizes}", Fn(used), (a,), None
+    yield "pinv wide", Fn(lambda a: (la.pinv(a), la.matrix_rank(a))), (of(2, 7, 12),), None
+    yield "pinv of rank 1", Fn(lambda a: (la.pinv(a), la.matrix_rank(a))), (outer(7, 9),), None
+    one = Dim("size", min=1, max=MOST), Dim("width", min=1, max=9)
+    many = [(of(2, n, n),) for n in (7, 1, 2, 3, 16, MOST)]
+    yield "eigh open", Fn(lambda a: la.eigh(a)[0]), many, ({1: one[0], 2: one[0]},)
+    shapes = [(of(n, k),) for n, k in ((5, 3), (3, 5), (1, 4), (MOST, 9), (4, 4), (1, 1))]
+    again = Fn(lambda a: (lambda u, w, v: (w, (u * w) @ v, u.mT @ u))(*la.svd(a, False)))
+    yield "svd open", again, shapes, ({0: one[0], 1: one[1]},)
+    full = Fn(lambda a: (lambda u, w, v: (w, u.mT @ u, v @ v.mT))(*la.svd(a)))
+    yield "svd full and open", full, shapes, ({0: one[0], 1: one[1]},)
+
+
 def counted():
     """As many as the data says, and none."""
 
@@ -218,3 +296,4 @@ def cases():
     yield from searched()
     yield from bags()
     yield from matrices()
+    yield from rotated()

@@ -82,6 +82,15 @@ def factor():
     case(aten.linalg_cholesky_ex.default, symmetric, upper=True, tol=tol)
     case(aten.linalg_solve_triangular.default, symmetric.triu(), many, upper=True, tol=tol)
     case(aten.linalg_lu_factor_ex.default, many, tol=tol)
+    case(aten._linalg_eigh.default, symmetric, compute_v=False, tol=tol)
+    for part in (many[:5, :12], many[:12, :5], many[:6, :6], many[:5, :1] @ many[:1, :5]):
+        case(aten._linalg_svd.default, part.clone(), False, False, tol=tol)
+    values = torch.arange(6.0, 0, -1)
+    unit, zeros = torch.eye(6), torch.zeros(6, 6)
+    given(aten._linalg_svd.default, [unit, values, unit], torch.diag(values), tol=tol)
+    given(aten._linalg_svd.default, [unit, torch.zeros(6), unit], zeros, tol=tol)
+    turned = [values.flip(0), unit.flip(1)]
+    given(aten._linalg_eigh.default, turned, torch.diag(values), tol=tol)
 
 
 def ends_of_factors():

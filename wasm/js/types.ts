@@ -239,7 +239,7 @@ export interface OperatorInfo {
   official: HowItRuns;
   /** The operator without a kernel, itself or one of what it becomes; empty where it runs on both. */
   lacks: string;
-  /** Which calls the official runtime runs: "up to 4 rows"; empty if it is all. */
+  /** Which calls the official runtime runs: "images of known size"; empty if it is all. */
   limit: string;
   /** Is it one of those that `OperatorCoverage` counts? */
   pytorch: boolean;

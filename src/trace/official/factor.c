@@ -51,6 +51,14 @@ sc_x sc_o_where_or_zero(sc_trace *t, sc_x condition, sc_x x) {
     return sc_o_where_else(t, condition, x, sc_x_int(t, 0));
 }
 
+sc_x sc_o_size(sc_trace *t, sc_x x, sc_x dims) {
+    return CALL(t, amax, CALL(t, abs, x), dims, X_TRUE);
+}
+
+sc_x sc_o_scaled(sc_trace *t, sc_x x, sc_x size) {
+    return sc_a_div(t, x, sc_a_unless(t, sc_a_is(t, size, 0), 1, size));
+}
+
 static bool is_square(sc_trace *t, const sc_o_matrices *m) {
     return t->status == SC_OK && sc_dim_equal(m->height, m->width) && !sc_dim_is(m->height, 0);
 }

@@ -26,6 +26,10 @@ sc_x sc_o_column(sc_trace *t, const sc_o_matrices *m, int64_t k);  // [batch, ro
 sc_x sc_o_row(sc_trace *t, const sc_o_matrices *m, int64_t k);     // [batch, 1, columns]
 // x where the condition holds, else 0.
 sc_x sc_o_where_or_zero(sc_trace *t, sc_x condition, sc_x x);
+// The size of the largest element along dims, which stay; and x / size, x itself where that is 0:
+// squares of what is left are numbers, and not all 0.
+sc_x sc_o_size(sc_trace *t, sc_x x, sc_x dims);
+sc_x sc_o_scaled(sc_trace *t, sc_x x, sc_x size);
 
 // --- Steps, each on what the one before has left (turns.c) ---------------------------------------
 
@@ -52,5 +56,14 @@ sc_x sc_o_is_at(sc_trace *t, sc_x numbers, sc_x k);
 sc_x sc_o_is_behind(sc_trace *t, sc_x numbers, sc_x k);
 sc_x sc_o_is_before(sc_trace *t, sc_x numbers, sc_x k);
 sc_x sc_o_where_here(sc_trace *t, sc_x condition, sc_x k, sc_x x);
+
+// --- Rotations of matrices of any size (jacobi.c) ------------------------------------------------
+
+// The tangent of the smaller angle that makes the symmetric [[p, q], [q, r]] diagonal, without its
+// sign: theta is (r - p) / 2q.
+sc_x sc_o_tangent(sc_trace *t, sc_x theta);
+// Results of _linalg_eigh, of square matrices, and of _linalg_svd, for any sizes but 0.
+sc_x sc_o_eigh(sc_trace *t, const sc_o_matrices *m, bool is_upper);
+sc_x sc_o_svd(sc_trace *t, const sc_o_matrices *m, bool is_full);
 
 #endif

@@ -1,6 +1,6 @@
 // Orthogonal factorisations: QR by Householder's reflections; eigenvectors of small symmetric
 // matrices and singular vectors by Jacobi's rotations, unrolled, all pairs in turn, as often as any
-// matrix of that size needs.
+// matrix of that size needs. Larger ones are in jacobi.c.
 #include "trace/official/factor.h"
 
 #include <math.h>
@@ -11,15 +11,6 @@ enum { JACOBI_MAX = 4, SWEEPS = 8 };
 
 static sc_x sum_over_rows(sc_trace *t, sc_x x) { return sc_o_sum(t, x, 1); }
 
-static sc_x largest(sc_trace *t, sc_x x, sc_x dims) {
-    return CALL(t, amax, CALL(t, abs, x), dims, X_TRUE);
-}
-
-// x / size, and x itself where that is 0: squares of what is left are numbers, and not all 0.
-static sc_x scaled(sc_trace *t, sc_x x, sc_x size) {
-    return sc_a_div(t, x, sc_a_unless(t, sc_a_is(t, size, 0), 1, size));
-}
-
 // What steps change: matrices, and the product of all reflections if it is wanted.
 enum { X, Q };
 
@@ -28,10 +19,10 @@ enum { X, Q };
 static sc_x reflection(sc_trace *t, const sc_o_turns *s, sc_x k, sc_x *scale) {
     sc_x rows = s->fixed[0], column = sc_o_column_at(t, s->state[X], k);
     sc_x kept = sc_o_not(t, sc_o_is_before(t, rows, k)), here = sc_o_is_at(t, rows, k);
-    sc_x v = sc_o_where_or_zero(t, kept, column), size = largest(t, v, X_INTS(t, 1));
-    sc_x below = largest(t, sc_o_where_or_zero(t, sc_o_not(t, here), v), X_INTS(t, 1));
-    v = scaled(t, v, size);
-    sc_x first = scaled(t, sc_o_row_at(t, column, k), size);
+    sc_x v = sc_o_where_or_zero(t, kept, column), size = sc_o_size(t, v, X_INTS(t, 1));
+    sc_x below = sc_o_size(t, sc_o_where_or_zero(t, sc_o_not(t, here), v), X_INTS(t, 1));
+    v = sc_o_scaled(t, v, size);
+    sc_x first = sc_o_scaled(t, sc_o_row_at(t, column, k), size);
     sc_x length = CALL(t, sqrt, sum_over_rows(t, sc_a_mul(t, v, v)));
     sc_x is_negative = CALL(t, lt_Scalar, first, sc_x_int(t, 0));
     sc_x alpha = sc_a_where(t, is_negative, length, CALL(t, neg, length));
@@ -115,8 +106,7 @@ static turn angle(sc_trace *t, sc_x p, sc_x q, sc_x r) {
     sc_x is_clear = sc_a_is(t, q, 0);
     sc_x theta = sc_a_sub(t, r, p);
     theta = sc_a_div(t, theta, sc_a_times(t, q, 2));
-    sc_x root = CALL(t, sqrt, sc_a_plus(t, sc_a_mul(t, theta, theta), 1));
-    sc_x tangent = CALL(t, reciprocal, sc_a_add(t, CALL(t, abs, theta), root));
+    sc_x tangent = sc_o_tangent(t, theta);
     sc_x is_less = sc_a_less(t, theta, 0);
     tangent = sc_a_where(t, is_less, CALL(t, neg, tangent), tangent);
     tangent = sc_a_unless(t, is_clear, 0, tangent);
@@ -211,9 +201,11 @@ static void read_symmetric(sc_trace *t, const sc_o_matrices *a, bool is_upper, s
 sc_x sc_official_eigh(sc_trace *t, const sc_x *a) {
     const sc_o_matrices m = sc_o_read_matrices(t, a[0]);
     symmetric s;
-    if (t->status != SC_OK || m.rows != m.columns || m.rows < 1 || m.rows > JACOBI_MAX)
+    const bool is_upper = a[1]->kind == SC_X_STR && sc_str_is(a[1]->str, "U");
+    if (t->status != SC_OK || !sc_dim_equal(m.height, m.width) || sc_dim_is(m.height, 0))
         return sc_o_refuse(t);
-    read_symmetric(t, &m, a[1]->kind == SC_X_STR && sc_str_is(a[1]->str, "U"), &s);
+    if (m.rows < 1 || m.rows > JACOBI_MAX) return sc_o_eigh(t, &m, is_upper);
+    read_symmetric(t, &m, is_upper, &s);
     for (int sweep = 0; sweep < SWEEPS; sweep++)
         for (int64_t i = 0; i < m.rows; i++)
             for (int64_t k = i + 1; k < m.rows; k++) rotate_pair(t, &s, i, k);
@@ -297,14 +289,14 @@ sc_x sc_official_svd(sc_trace *t, const sc_x *a) {
     if (t->status != SC_OK) return sc_o_refuse(t);
     if (sc_dim_is(m.height, 0) || sc_dim_is(m.width, 0)) return factors_of_nothing(t, &m);
     if (least < 1 || least > JACOBI_MAX || (has_vectors && count > 2 * JACOBI_MAX))
-        return sc_o_refuse(t);
+        return sc_o_svd(t, &m, sc_x_truth(a[1]));
     if (is_wide) m.x = sc_f_transpose(t, m.x, 1, 2);
     m.rows = tall;
     m.columns = least;
     m.height = sc_dim_int(tall);
     m.width = sc_dim_int(least);
-    sc_x size = largest(t, m.x, X_INTS(t, 1, 2));
-    m.x = scaled(t, m.x, size);
+    sc_x size = sc_o_size(t, m.x, X_INTS(t, 1, 2));
+    m.x = sc_o_scaled(t, m.x, size);
     find_columns(t, &m, &found, has_vectors);
     if (has_vectors) make_units(t, &m, &found, u, count);
     for (int64_t i = 0; i < least; i++) found.values[i] = sc_a_mul(t, found.values[i], size);
