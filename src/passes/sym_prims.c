@@ -121,6 +121,22 @@ static sc_arg stride(builder *b, const sc_arg *args) {
     return result;
 }
 
+// The primitive's result has the sign of x, as in C.
+static sc_arg remainder_of(builder *b, const sc_arg *args) {
+    sc_arg whole = emit2(b, SC_OP_sym_floordiv, args[0], args[1]);
+    return emit2(b, SC_OP_sym_sub, args[0], emit2(b, SC_OP_sym_mul, whole, args[1]));
+}
+
+static bool may_be_negative(const sc_arg *arg) {
+    if (arg->kind == SC_ARG_INT) return arg->i < 0;
+    return arg->kind != SC_ARG_VALUE || !arg->value->has_dim ||
+           sc_dim_range(arg->value->dim).min < 0;
+}
+
+static bool of_any_sign(const sc_arg *args) {
+    return may_be_negative(&args[0]) || may_be_negative(&args[1]);
+}
+
 static bool always(const sc_arg *args) {
     (void)args;
     return true;
@@ -148,6 +164,7 @@ static const struct expansion {
     {SC_OP_sym_and_, of_flags, both},
     {SC_OP_sym_or_, of_flags, either},
     {SC_OP_sym_xor, of_flags, not_equal},
+    {SC_OP_sym_mod, of_any_sign, remainder_of},
     {SC_OP_sym_pow, by_count, power},
     {SC_OP_sym_lshift, by_count, shift_left},
     {SC_OP_sym_rshift, by_count, shift_right},

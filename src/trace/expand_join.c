@@ -138,12 +138,20 @@ sc_x sc_expand_tile(sc_trace *t, const sc_x *a) {
     return CALL(t, repeat, a[0], sc_x_list(t, repeats, rank));
 }
 
+// Where elements come from; of none there is no remainder, which a number would be taken of.
+static sc_x rolled(sc_trace *t, sc_dim shift, sc_dim size) {
+    const bool may_be_empty = size.expr && sc_f_may_be_empty(size);
+    sc_dim start = sc_trace_sub(t, size, shift);
+    if (!may_be_empty) start = sc_trace_mod(t, start, size);
+    sc_x from = sc_f_arange(t, sc_x_int(t, 0), sc_x_dim(t, size), SC_DTYPE_NONE);
+    from = CALL(t, add_Tensor, from, sc_x_dim(t, start));
+    return may_be_empty ? CALL(t, remainder_Scalar, from, sc_x_dim(t, size))
+                        : CALL(t, fmod_Scalar, from, sc_x_dim(t, size));
+}
+
 static sc_x roll_one(sc_trace *t, sc_x x, sc_dim shift, uint32_t dim) {
-    sc_dim size = sc_x_size(x, dim);
-    sc_dim start = sc_trace_mod(t, sc_trace_sub(t, size, shift), size);
-    sc_x index = sc_f_arange(t, sc_x_int(t, 0), sc_x_dim(t, size), SC_DTYPE_NONE);
-    index = CALL(t, fmod_Scalar, CALL(t, add_Tensor, index, sc_x_dim(t, start)), sc_x_dim(t, size));
-    return CALL(t, index_select, x, sc_x_int(t, dim), index);
+    sc_x from = rolled(t, shift, sc_x_size(x, dim));
+    return CALL(t, index_select, x, sc_x_int(t, dim), from);
 }
 
 sc_x sc_expand_roll(sc_trace *t, const sc_x *a) {

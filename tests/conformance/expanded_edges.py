@@ -2,6 +2,7 @@
 all, also where a size that was left open is 0 when the program runs. See expanded.py."""
 
 import torch
+import torch.nn.functional as F
 from families import extension
 from programs import Fn as Of
 
@@ -125,8 +126,21 @@ def numbers():
     yield "factors of no columns", factors, (torch.zeros(2, 3, 0),), None
 
 
+def sizes():
+    """Remainders of sizes, which are Python's: of the sign of what divides."""
+    wide = torch.export.Dim("wide", min=2, max=40)
+    whole = Of(lambda x: (F.pad(x, (0, -x.shape[1] % 8)), x.sum() * ((3 - x.shape[1]) % -5)))
+    widths = [(torch.randn(2, n),) for n in (5, 8, 13, 2)]
+    yield "remainders of sizes", whole, widths, ({1: wide},)
+    turns = Of(lambda x: (x.roll(5, 0), x.roll((-9, 2), (0, 1)), x.roll(7)))
+    heights = [(torch.randn(n, 3),) for n in (6, 2, 1, 0)]
+    yield "roll by more than there are", turns, heights, ({0: NONE_OR_MORE},)
+    yield "roll of known size", turns, (torch.randn(2, 3),), None
+
+
 def cases():
     yield from numbers()
+    yield from sizes()
     yield from regions()
     yield from matrices()
     yield from nothing()
