@@ -401,8 +401,8 @@ static sc_status grow_scratch(sc_rt_search *s, uint64_t had) {
 }
 
 // pow(2, x), without the logarithm.
-static bool is_exp2(const sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found) {
-    if (root->op->id != SC_OP_pow_Scalar || !sc_rt_is_number(s, root->args[0], 2) ||
+static bool is_exp2(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found) {
+    if (!sc_rt_is_number(s, root->args[0], 2) ||
         !sc_dtype_is_float((sc_dtype)root->args[1]->tensor->dtype) ||
         root->args[1]->tensor->dtype != root->args[2]->tensor->dtype)
         return false;
@@ -413,29 +413,38 @@ static bool is_exp2(const sc_rt_search *s, const sc_kernel_call *root, sc_rt_fou
     return true;
 }
 
-// Remainders are parts of other things, too, and looked at when those have been.
-static bool may_be_found(const sc_rt_instruction *in, bool is_late) {
-    if (in->kind != SC_RT_KERNEL || in->is_dynamic) return false;
-    const uint16_t id = in->call.op->id;
-    if (is_late) return id == SC_OP_sub_Tensor;
-    return id == SC_OP_cat || id == SC_OP_where_self || id == SC_OP_pow_Scalar ||
-           id == SC_OP_scatter_src || id == SC_OP_maximum;
-}
+// What is looked for, by the operator that it ends with. Remainders are parts of other things, too,
+// and looked at when those have been.
+static const struct form {
+    sc_op_id root;
+    bool is_late;
+    bool (*find)(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found);
+} forms[] = {
+    {SC_OP_pow_Scalar, false, is_exp2},
+    {SC_OP_cat, false, sc_rt_is_scan},
+    {SC_OP_cat, false, sc_rt_is_fft},
+    {SC_OP_where_self, false, sc_rt_is_grouped},
+    {SC_OP_where_self, false, sc_rt_is_division},
+    {SC_OP_scatter_src, false, sc_rt_is_extreme},
+    {SC_OP_maximum, false, sc_rt_is_gcd},
+    {SC_OP_sub_Tensor, true, sc_rt_is_remainder},
+};
 
 static sc_status look_at(sc_rt_search *s, uint32_t at, bool is_late, bool *changed) {
     const sc_rt_instruction *in = &s->o->m->code[at];
-    sc_rt_found found = {.arg_count = 0};
-    bool done = false;
-    if (!may_be_found(in, is_late)) return SC_OK;
-    if (!s->bases) find_bases(s);
-    s->root = at;
-    s->parts.count = 0;
-    if (is_exp2(s, &in->call, &found) || sc_rt_is_scan(s, &in->call, &found) ||
-        sc_rt_is_fft(s, &in->call, &found) || sc_rt_is_grouped(s, &in->call, &found) ||
-        sc_rt_is_extreme(s, &in->call, &found) || sc_rt_is_division(s, &in->call, &found) ||
-        sc_rt_is_gcd(s, &in->call, &found) || sc_rt_is_remainder(s, &in->call, &found))
+    if (in->kind != SC_RT_KERNEL || in->is_dynamic) return SC_OK;
+    for (size_t i = 0; i < SC_COUNT_OF(forms); i++) {
+        sc_rt_found found = {.arg_count = 0};
+        bool done = false;
+        if (forms[i].root != in->call.op->id || forms[i].is_late != is_late) continue;
+        if (!s->bases) find_bases(s);
+        s->root = at;
+        s->parts.count = 0;
+        if (!forms[i].find(s, &in->call, &found)) continue;
         SC_TRY(place(s, &found, &done));
-    *changed |= done;
+        *changed |= done;
+        return SC_OK;
+    }
     return SC_OK;
 }
 

@@ -59,9 +59,9 @@ bool sc_rt_parts_hold(sc_rt_search *s, const sc_rt_found *found, uint32_t first)
 // Will an operand at the root still be what it was for the parts? What is gone writes no more.
 bool sc_rt_is_intact(const sc_rt_search *s, const sc_evalue *operand, uint32_t first);
 
-// What the root is: scans (recognise_scan.c), products of groups (recognise_grouped.c), Fourier
-// transforms of pairs (recognise_fft.c), extremes of what is scattered (recognise_scatter.c),
-// divisions of integers (recognise_integers.c).
+// What the root is, an operator of its row (recognise.c): scans (recognise_scan.c), products of
+// groups (recognise_grouped.c), Fourier transforms of pairs (recognise_fft.c), extremes of what is
+// scattered (recognise_scatter.c), divisions of integers (recognise_integers.c).
 bool sc_rt_is_scan(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found);
 bool sc_rt_is_grouped(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found);
 bool sc_rt_is_fft(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found);

@@ -200,8 +200,7 @@ static bool is_real(sc_rt_search *s, const spectrum *f, const sc_evalue *other,
 
 bool sc_rt_is_fft(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found) {
     spectrum f;
-    if (root->op->id != SC_OP_cat || !may_be(s, root, &f)) return false;
-    s->parts.count = 0;
+    if (!may_be(s, root, &f)) return false;
     const sc_evalue *other = mirrored(s, &f);
     return other && (is_real(s, &f, other, found) || is_complex(s, &f, other, found));
 }

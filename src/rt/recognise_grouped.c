@@ -178,7 +178,7 @@ static bool agree(const groups *g, const sc_tensor *out) {
 
 bool sc_rt_is_grouped(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found) {
     groups g = {.rows = NULL};
-    if (root->op->id != SC_OP_where_self || !read_root(s, root, &g)) return false;
+    if (!read_root(s, root, &g)) return false;
     const uint32_t parts = s->parts.count;
     static bool (*const forms[])(sc_rt_search *, groups *, sc_evalue *) = {is_at_once, is_gathered,
                                                                            is_one_by_one};

@@ -92,8 +92,7 @@ static bool is_integral(const sc_evalue *value) {
 bool sc_rt_is_division(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found) {
     static const sc_evalue towards_zero = {.tag = SC_EVALUE_STRING, .str = {"trunc", 5}};
     division d;
-    if (root->op->id != SC_OP_where_self || !is_integral(root->args[3])) return false;
-    s->parts.count = 0;
+    if (!is_integral(root->args[3])) return false;
     if (is_fmod(s, root, &d)) {
         found_of(found, SC_OP_fmod_Tensor, &d, NULL);
         return true;
@@ -107,8 +106,7 @@ bool sc_rt_is_division(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found 
 // Where nobody else wants the quotient, which would be computed again.
 bool sc_rt_is_remainder(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found) {
     division d;
-    if (root->op->id != SC_OP_sub_Tensor || !is_integral(root->args[3])) return false;
-    s->parts.count = 0;
+    if (!is_integral(root->args[3])) return false;
     if (!read_rest(s, root, root->args[3]->tensor, &d)) return false;
     const sc_rt_use *use = &s->o->uses[sc_rt_value_index(s->o->m, d.times)];
     if (use->reads != 1 || use->is_output) return false;
@@ -148,14 +146,12 @@ static sc_evalue *size_of(sc_rt_search *s, const sc_tensor *out, const sc_evalue
 
 // Each of two is divided by the other in turn, as often as numbers of that dtype may need.
 bool sc_rt_is_gcd(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found) {
-    if (root->op->id != SC_OP_maximum) return false;
     const sc_tensor *out = root->args[2]->tensor;
     const sc_evalue *x = root->args[0], *y = root->args[1], *before;
     const int rounds = out->dtype == SC_DTYPE_I64 ? 46 : 24;
     if ((out->dtype != SC_DTYPE_I64 && out->dtype != SC_DTYPE_I32) || !is_alike(out, x) ||
         !is_alike(out, y))
         return false;
-    s->parts.count = 0;
     for (int i = 0; i < rounds; i++) {
         before = divided(s, out, y, x);
         if (!before || divisor_of(s, x) != before) return false;

@@ -163,7 +163,7 @@ static bool may_be(const joint *j) {
 
 bool sc_rt_is_scan(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found) {
     joint j;
-    if (root->op->id != SC_OP_cat || !read_joint(s, root, &j) || !may_be(&j)) return false;
+    if (!read_joint(s, root, &j) || !may_be(&j)) return false;
     if (j.count == j.out->sizes[j.dim])
         return find(found, SC_OP_cumprod, multiplied(s, &j), j.along);
     if (find(found, SC_OP_cumprod, doubled(s, root, product_of), j.along)) return true;

@@ -50,8 +50,7 @@ static sc_evalue *negated(sc_rt_search *s, const sc_evalue *value) {
 // the last of all.
 bool sc_rt_is_extreme(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found) {
     uint32_t dim;
-    if (root->op->id != SC_OP_scatter_src || !read_dim(s, root, &dim)) return false;
-    s->parts.count = 0;
+    if (!read_dim(s, root, &dim)) return false;
     const bool is_float = sc_dtype_is_float((sc_dtype)root->args[3]->tensor->dtype);
     sc_evalue *turned = is_float ? negated(s, root->args[3]) : NULL;
     const sc_kernel_call *topk = sort_of(s, turned ? turned : root->args[3], dim);

@@ -212,12 +212,12 @@ const rationed = [
       "src/quant/weight_nodes.c": 6, // the calls that it makes
       "src/rt/elide.c": 2,
       "src/rt/fuse.c": 8,
-      "src/rt/recognise.c": 10, // what expansions come to, here and below
-      "src/rt/recognise_fft.c": 16,
-      "src/rt/recognise_grouped.c": 15,
-      "src/rt/recognise_integers.c": 28,
-      "src/rt/recognise_scan.c": 17,
-      "src/rt/recognise_scatter.c": 5,
+      "src/rt/recognise.c": 11, // what expansions come to, here and below
+      "src/rt/recognise_fft.c": 15,
+      "src/rt/recognise_grouped.c": 14,
+      "src/rt/recognise_integers.c": 25,
+      "src/rt/recognise_scan.c": 16,
+      "src/rt/recognise_scatter.c": 4,
       "src/trace/alias.c": 24,
       "src/pt2/pt2_complex.c": 11, // whose numbers scale, or fill, a tensor
       "src/trace/complex/parts.c": 5, // what it puts together itself
