@@ -10,9 +10,11 @@
 #include "trace/expand.h"
 
 typedef struct expanding {
-    sc_graph *graph;       // of the method
-    uint64_t peak_before;  // the bytes that it needed at once, where `changed`
-    bool found, changed;
+    sc_graph *graph;  // of the method
+    // Bytes: what it needed at once, asked for when there is first more than there was; and how
+    // much more there is, if all of it were needed at once.
+    uint64_t peak_before, more;
+    bool changed;
 } expanding;
 
 // Views are copies in the edge dialect, and a copy is dense, whatever it is of.
@@ -105,8 +107,17 @@ static void note_limit(sc_ctx *ctx, const sc_node *node) {
               limit);
 }
 
+// Most expansions make no more than they replace, and then nothing has to be looked at.
+static void note_more(expanding *all, sc_node *node, const sc_node *last) {
+    sc_node *first = last ? last->next : node->graph->first;
+    const uint64_t made = sc_result_bytes(first, node), was = sc_result_bytes(node, node->next);
+    if (made <= was) return;
+    if (all->more == 0) all->peak_before = sc_peak_bytes(all->graph, (sc_span){first, node}, NULL);
+    all->more += made - was;
+}
+
 // In the place of the node, if it can be said: else the node stays.
-static sc_status expand(sc_trace *t, sc_node *node, const sc_official *row, bool *changed) {
+static sc_status expand(expanding *all, sc_trace *t, sc_node *node, const sc_official *row) {
     const sc_node *last = node->prev;
     const sc_diag_mark diags = sc_diags_mark(t->ctx);
     sc_x *args = sc_new_array(t->arena, sc_x, node->arg_count + 1);
@@ -128,10 +139,11 @@ static sc_status expand(sc_trace *t, sc_node *node, const sc_official *row, bool
         if (row->lacks) warn(t->ctx, node);
         return SC_OK;
     }
+    note_more(all, node, last);
     for (uint32_t i = 0; i < node->out_count; i++)
         if (outs[i]) sc_replace_uses(node->outs[i], sc_trace_arg(t, outs[i]).value);
     sc_node_erase(node);
-    *changed = true;
+    all->changed = true;
     return SC_OK;
 }
 
@@ -155,10 +167,8 @@ static sc_status visit(sc_ctx *ctx, sc_graph *graph, void *user) {
         next = node->next;
         const sc_official *row = sc_official_lack(node);
         if (!row) continue;
-        if (!all->found) all->peak_before = sc_peak_bytes(all->graph, NULL);
-        all->found = true;
         begin(&trace, ctx, &arena, graph);
-        status = expand(&trace, node, row, &all->changed);
+        status = expand(all, &trace, node, row);
     }
     sc_arena_deinit(&arena);
     return status;
@@ -176,10 +186,12 @@ static sc_status to_edge(sc_ctx *ctx, sc_method *method) {
 // gives at the smallest is lost in what any program needs.
 enum { PAGE_BYTES = 1 << 16 };
 
-static void note_growth(sc_ctx *ctx, sc_method *method, uint64_t before) {
+static void note_growth(sc_ctx *ctx, sc_method *method, const expanding *all) {
+    const uint64_t before = all->peak_before;
     const sc_node *at = NULL;
-    const uint64_t after = sc_peak_bytes(method->graph, &at);
-    if (after / 2 <= before || before == 0 || after < PAGE_BYTES) return;
+    if (before == 0 || all->more <= before) return;
+    const uint64_t after = sc_peak_bytes(method->graph, (sc_span){NULL, NULL}, &at);
+    if (after / 2 <= before || after < PAGE_BYTES) return;
     sc_where_set_method(ctx, method);
     if (at) sc_where_set_origin(ctx, at);
     sc_report(ctx, SC_NOTE, SC_ERR_MEMORY,
@@ -194,6 +206,6 @@ sc_status sc_pass_official(sc_ctx *ctx, sc_method *method, const sc_pass_env *en
     SC_TRY(sc_graphs_visit(ctx, method->graph, visit, &all));
     if (!all.changed) return SC_OK;
     SC_TRY(to_edge(ctx, method));
-    note_growth(ctx, method, all.peak_before);
+    note_growth(ctx, method, &all);
     return SC_OK;
 }

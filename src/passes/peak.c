@@ -14,10 +14,22 @@ static bool mark_use(void *user, sc_arg *arg) {
     return true;
 }
 
+uint64_t sc_result_bytes(const sc_node *first, const sc_node *end) {
+    uint64_t bytes = 0;
+    for (const sc_node *node = first; node != end; node = node->next)
+        for (uint32_t i = 0; i < node->out_count; i++) bytes += bytes_of(node->outs[i]);
+    return bytes;
+}
+
+static sc_node *beyond(sc_node *node, sc_span without) {
+    return node && node == without.first ? without.end : node;
+}
+
 // The place of the last use, in every value.
-static void mark_uses(sc_graph *graph) {
+static void mark_uses(sc_graph *graph, sc_span without) {
     uint32_t place = 1;
-    for (sc_node *node = graph->first; node; node = node->next, place++) {
+    for (sc_node *node = beyond(graph->first, without); node;
+         node = beyond(node->next, without), place++) {
         for (uint32_t i = 0; i < node->out_count; i++) node->outs[i]->mark = place;
         sc_node_visit_values(node, mark_use, &place);
     }
@@ -38,11 +50,12 @@ static bool free_last(void *user, sc_arg *arg) {
     return true;
 }
 
-uint64_t sc_peak_bytes(sc_graph *graph, const sc_node **at) {
+uint64_t sc_peak_bytes(sc_graph *graph, sc_span without, const sc_node **at) {
     uint64_t held = 0, peak = 0;
     uint32_t place = 1;
-    mark_uses(graph);
-    for (sc_node *node = graph->first; node; node = node->next, place++) {
+    mark_uses(graph, without);
+    for (sc_node *node = beyond(graph->first, without); node;
+         node = beyond(node->next, without), place++) {
         freeing f = {.place = place};
         for (uint32_t i = 0; i < node->out_count; i++) held += bytes_of(node->outs[i]);
         if (held > peak && at) *at = node;
