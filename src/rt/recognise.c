@@ -413,22 +413,28 @@ static bool is_exp2(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *fo
     return true;
 }
 
-// What is looked for, by the operator that it ends with. Remainders are parts of other things, too,
-// and looked at when those have been.
+// What is looked for, by the operator that it ends with: of any results, or of whole numbers only.
+// Remainders are parts of other things, too, and looked at when those have been.
 static const struct form {
     sc_op_id root;
-    bool is_late;
+    bool is_whole, is_late;
     bool (*find)(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found);
 } forms[] = {
-    {SC_OP_pow_Scalar, false, is_exp2},
-    {SC_OP_cat, false, sc_rt_is_scan},
-    {SC_OP_cat, false, sc_rt_is_fft},
-    {SC_OP_where_self, false, sc_rt_is_grouped},
-    {SC_OP_where_self, false, sc_rt_is_division},
-    {SC_OP_scatter_src, false, sc_rt_is_extreme},
-    {SC_OP_maximum, false, sc_rt_is_gcd},
-    {SC_OP_sub_Tensor, true, sc_rt_is_remainder},
+    {SC_OP_pow_Scalar, false, false, is_exp2},
+    {SC_OP_cat, false, false, sc_rt_is_scan},
+    {SC_OP_cat, false, false, sc_rt_is_fft},
+    {SC_OP_where_self, false, false, sc_rt_is_grouped},
+    {SC_OP_where_self, true, false, sc_rt_is_division},
+    {SC_OP_scatter_src, false, false, sc_rt_is_extreme},
+    {SC_OP_add_Tensor, true, false, sc_rt_is_gcd},
+    {SC_OP_sub_Tensor, true, true, sc_rt_is_remainder},
 };
+
+static bool is_whole(const sc_kernel_call *call) {
+    const sc_evalue *out = call->arg_count ? call->args[call->arg_count - 1] : NULL;
+    return out && out->tag == SC_EVALUE_TENSOR &&
+           sc_dtype_is_integral((sc_dtype)out->tensor->dtype, false);
+}
 
 static sc_status look_at(sc_rt_search *s, uint32_t at, bool is_late, bool *changed) {
     const sc_rt_instruction *in = &s->o->m->code[at];
@@ -436,7 +442,9 @@ static sc_status look_at(sc_rt_search *s, uint32_t at, bool is_late, bool *chang
     for (size_t i = 0; i < SC_COUNT_OF(forms); i++) {
         sc_rt_found found = {.arg_count = 0};
         bool done = false;
-        if (forms[i].root != in->call.op->id || forms[i].is_late != is_late) continue;
+        if (forms[i].root != in->call.op->id || forms[i].is_late != is_late ||
+            (forms[i].is_whole && !is_whole(&in->call)))
+            continue;
         if (!s->bases) find_bases(s);
         s->root = at;
         s->parts.count = 0;

@@ -116,18 +116,26 @@ bool sc_rt_is_remainder(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found
 
 // --- Common divisors -----------------------------------------------------------------------------
 
-// What y left over of x: x - x // max(y, 1) * y. The x; NULL if the value is not that.
+static bool is_clamp(sc_rt_search *s, const sc_kernel_call *call, const sc_evalue *y,
+                     bool of_sizes) {
+    const int at = of_sizes ? 1 : 2;
+    return call && call->args[0] == y && sc_rt_is_number(s, call->args[at], of_sizes ? 1 : -2) &&
+           call->args[3 - at]->tag == SC_EVALUE_NONE;
+}
+
+// What y left over of x: x - x // max(y, 1) * y, or of opposites, x - x // min(y, -2) * y. The x;
+// NULL if the value is not that.
 static const sc_evalue *divided(sc_rt_search *s, const sc_tensor *out, const sc_evalue *value,
-                                const sc_evalue *y) {
+                                const sc_evalue *y, bool of_sizes) {
     const sc_kernel_call *sub = sc_rt_made_by(s, value, SC_OP_sub_Tensor);
     if (!takes(s, sub, out)) return NULL;
     const sc_kernel_call *mul = sc_rt_made_by(s, sub->args[1], SC_OP_mul_Tensor);
     const sc_kernel_call *div = mul ? sc_rt_made_by(s, mul->args[0], SC_OP_div_Tensor_mode) : NULL;
     const sc_kernel_call *by = div ? sc_rt_made_by(s, div->args[1], SC_OP_clamp) : NULL;
-    return by && is_alike(out, mul->args[0]) && is_alike(out, div->args[1]) && mul->args[1] == y &&
+    return is_clamp(s, by, y, of_sizes) && is_alike(out, mul->args[0]) &&
+                   is_alike(out, div->args[1]) && mul->args[1] == y &&
                    div->args[0] == sub->args[0] && div->args[2]->tag == SC_EVALUE_STRING &&
-                   sc_str_is(div->args[2]->str, "floor") && by->args[0] == y &&
-                   sc_rt_is_number(s, by->args[1], 1) && by->args[2]->tag == SC_EVALUE_NONE
+                   sc_str_is(div->args[2]->str, "floor")
                ? sub->args[0]
                : NULL;
 }
@@ -139,31 +147,67 @@ static const sc_evalue *divisor_of(sc_rt_search *s, const sc_evalue *value) {
     return mul ? mul->args[1] : NULL;
 }
 
-static sc_evalue *size_of(sc_rt_search *s, const sc_tensor *out, const sc_evalue *value) {
-    const sc_kernel_call *abs = is_alike(out, value) ? sc_rt_made_by(s, value, SC_OP_abs) : NULL;
-    return abs && is_alike(out, abs->args[0]) ? abs->args[0] : NULL;
+static const sc_evalue *negated(sc_rt_search *s, const sc_tensor *out, const sc_evalue *value) {
+    const sc_kernel_call *neg = is_alike(out, value) ? sc_rt_made_by(s, value, SC_OP_neg) : NULL;
+    return neg && is_alike(out, neg->args[0]) ? neg->args[0] : NULL;
+}
+
+static sc_evalue *opposite_of(sc_rt_search *s, const sc_tensor *out, const sc_evalue *value) {
+    const sc_kernel_call *least =
+        is_alike(out, value) ? sc_rt_made_by(s, value, SC_OP_minimum) : NULL;
+    return least && is_alike(out, least->args[0]) &&
+                   negated(s, out, least->args[1]) == least->args[0]
+               ? least->args[0]
+               : NULL;
+}
+
+// The sum's part, negated where `of` is the most negative number.
+typedef struct part {
+    const sc_evalue *of, *size;
+} part;
+
+static bool read_part(sc_rt_search *s, const sc_tensor *out, const sc_evalue *value, part *p) {
+    const int64_t least = out->dtype == SC_DTYPE_I64 ? INT64_MIN : INT32_MIN;
+    const sc_kernel_call *where = sc_rt_made_by(s, value, SC_OP_where_self);
+    const sc_kernel_call *eq = where ? sc_rt_made_by(s, where->args[0], SC_OP_eq_Scalar) : NULL;
+    if (!eq || eq->args[1]->tag != SC_EVALUE_INT || eq->args[1]->i != least ||
+        !sc_rt_is_number(s, eq->args[1], (double)least) || !is_alike(out, where->args[2]) ||
+        negated(s, out, where->args[1]) != where->args[2])
+        return false;
+    *p = (part){.of = eq->args[0], .size = where->args[2]};
+    return true;
+}
+
+// The first step, of opposites, which `x` and `y` are the sizes of.
+static bool begins_gcd(sc_rt_search *s, const sc_tensor *out, const part *x, const part *y,
+                       sc_rt_found *found) {
+    const sc_evalue *left = negated(s, out, x->size), *right = negated(s, out, y->size);
+    const sc_evalue *second = left && right ? divided(s, out, right, left, false) : NULL;
+    const sc_evalue *first = second ? divided(s, out, left, second, false) : NULL;
+    sc_evalue *a = first ? opposite_of(s, out, first) : NULL;
+    sc_evalue *b = first ? opposite_of(s, out, second) : NULL;
+    if (!a || !b || a != x->of || b != y->of) return false;
+    *found = (sc_rt_found){
+        .op = SC_OP_gcd, .kernel = sc_kernel_get(SC_OP_gcd), .args = {a, b}, .arg_count = 2};
+    return true;
 }
 
 // Each of two is divided by the other in turn, as often as numbers of that dtype may need.
 bool sc_rt_is_gcd(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found) {
-    const sc_tensor *out = root->args[2]->tensor;
-    const sc_evalue *x = root->args[0], *y = root->args[1], *before;
+    if (root->args[3]->tag != SC_EVALUE_TENSOR) return false;
+    const sc_tensor *out = root->args[3]->tensor;
     const int rounds = out->dtype == SC_DTYPE_I64 ? 46 : 24;
-    if ((out->dtype != SC_DTYPE_I64 && out->dtype != SC_DTYPE_I32) || !is_alike(out, x) ||
-        !is_alike(out, y))
+    part x, y;
+    if (out->dtype != SC_DTYPE_I64 && out->dtype != SC_DTYPE_I32) return false;
+    if (!takes(s, root, out) || !read_part(s, out, root->args[0], &x) ||
+        !read_part(s, out, root->args[1], &y))
         return false;
     for (int i = 0; i < rounds; i++) {
-        before = divided(s, out, y, x);
-        if (!before || divisor_of(s, x) != before) return false;
-        y = before;
-        x = divided(s, out, x, y);
-        if (!x) return false;
+        const sc_evalue *before = divided(s, out, y.size, x.size, true);
+        if (!before || divisor_of(s, x.size) != before) return false;
+        y.size = before;
+        x.size = divided(s, out, x.size, y.size, true);
+        if (!x.size) return false;
     }
-    sc_evalue *first = size_of(s, out, x), *second = size_of(s, out, y);
-    if (!first || !second) return false;
-    *found = (sc_rt_found){.op = SC_OP_gcd,
-                           .kernel = sc_kernel_get(SC_OP_gcd),
-                           .args = {first, second},
-                           .arg_count = 2};
-    return true;
+    return begins_gcd(s, out, &x, &y, found);
 }

@@ -72,6 +72,10 @@ def integers():
             (x, y),
             None,
         )
+    for dtype in (torch.int32, torch.int64):
+        least, most = torch.iinfo(dtype).min, torch.iinfo(dtype).max
+        ends = torch.tensor([least, most, 0, 1, -1, 2, 3, 6, -6, 7, least + 1], dtype=dtype)
+        yield f"gcd of the least {dtype}", Of(torch.gcd), (ends[:, None].clone(), ends), None
     small = torch.randint(-9, 9, (4, 5))
     yield "lcm dynamic", Of(torch.lcm), (small, small.flip(1)), ({0: ROWS}, {0: ROWS})
 

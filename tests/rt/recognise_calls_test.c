@@ -246,13 +246,18 @@ TEST(what_is_almost_a_division_of_integers_runs_as_written) {
 
 TEST(what_is_almost_a_common_divisor_runs_as_written) {
     static const near_miss changes[] = {
-        {"return %maximum", "return %maximum", 1},
-        {"aten::abs(%x)", "aten::neg(%x)", 0},
-        {"aten::clamp(%abs_1, 1)", "aten::clamp(%abs_1, 2)", 0},
+        {"return %add", "return %add", 1},
+        {"aten::neg(%x)", "aten::abs(%x)", 0},
+        {"aten::minimum(%x, %neg)", "aten::maximum(%x, %neg)", 0},
+        {"aten::clamp(%minimum_1, None, -2)", "aten::clamp(%minimum_1, None, -1)", 0},
+        {"aten::clamp(%neg_2, 1)", "aten::clamp(%neg_2, 2)", 0},
         {"aten::clamp(%sub_9, 1)", "aten::clamp(%sub_9, 1, 5)", 0},
         {"aten::mul.Tensor(%div_9, %sub_8)", "aten::mul.Tensor(%div_9, %sub_7)", 0},
-        {"aten::maximum(%sub_46, %sub_47)", "aten::maximum(%sub_44, %sub_45)", 0},
+        {"aten::eq.Scalar(%x, -2147483648)", "aten::eq.Scalar(%x, -2147483647)", 0},
+        {"aten::eq.Scalar(%x, -2147483648)", "aten::eq.Scalar(%one, -2147483648)", 0},
+        {"aten::where.self(%eq, %neg_4, %sub_48)", "aten::where.self(%eq, %sub_48, %neg_4)", 0},
+        {"aten::add.Tensor(%where, %where_1)", "aten::add.Tensor(%where, %sub_49)", 0},
     };
     REQUIRE_OK(sc_ops_init());
-    check_ops(of_integers("i32", "gcd", ""), changes, SC_COUNT_OF(changes), SC_OP_maximum);
+    check_ops(of_integers("i32", "gcd", ""), changes, SC_COUNT_OF(changes), SC_OP_add_Tensor);
 }

@@ -215,7 +215,7 @@ const rationed = [
       "src/rt/recognise.c": 11, // what expansions come to, here and below
       "src/rt/recognise_fft.c": 15,
       "src/rt/recognise_grouped.c": 14,
-      "src/rt/recognise_integers.c": 25,
+      "src/rt/recognise_integers.c": 28,
       "src/rt/recognise_scan.c": 16,
       "src/rt/recognise_scatter.c": 4,
       "src/trace/alias.c": 24,
