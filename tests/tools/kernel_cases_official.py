@@ -143,6 +143,22 @@ def bags():
              only=1)
 
 
+def bags_of_nan():
+    for dtype in (F32, F64):
+        table = torch.tensor([[1, NAN, NAN, -INF], [NAN, 1, NAN, NAN], [2, 0, NAN, 3]], dtype=dtype)
+        rows = torch.tensor([0, 1, 1, 0, 0, 1, 2, 1, 2, 0, 2, 1, 1])
+        for padding in (-1, 0, 1):
+            case(aten._embedding_bag.default, table, rows, torch.tensor([0, 2, 4, 7, 7, 8, 11]),
+                 False, 2, False, None, False, padding, only=1)
+
+
+def divisors_of_the_least():
+    for dtype in (I32, I64):
+        least, most = torch.iinfo(dtype).min, torch.iinfo(dtype).max
+        ends = torch.tensor([least, most, 0, 1, -1, 2, 3, 6, -6, 7, least + 1], dtype=dtype)
+        case(aten.gcd.default, ends[:, None].clone(), ends)
+
+
 def scattered():
     for dtype in (F32, F16, I64):
         for shape, index_shape, dim in (((4, 5), (3, 4), 0), ((4, 5), (4, 9), 1)):
@@ -249,6 +265,8 @@ def official():
     ranks()
     sums()
     antialiased()
+    bags_of_nan()
+    divisors_of_the_least()
 
 
 @composite

@@ -1,5 +1,8 @@
 // Bags of embeddings: the bag that a row goes to is how many bags begin at it or before, less one;
-// rows are then added up where their bags are. The largest of a bag is found as scatter.c does it.
+// rows are then added up where their bags are. The largest of a bag is
+// what a scan gives its last row.
+#include <math.h>
+
 #include "trace/official/official.h"
 
 enum { SUM, MEAN, MAX };
@@ -47,25 +50,42 @@ static sc_x averaged(sc_trace *t, const bags *b) {
 
 // --- The largest ---------------------------------------------------------------------------------
 
+enum { VALUE, BAG, COUNT, SCANNED };  // COUNT: of rows that count
+
+// Of the same bag: what comes before counts, too.
 static sc_x larger(sc_trace *t, const sc_x *before, const sc_x *after) {
-    sc_x same = CALL(t, eq_Tensor, before[1], after[1]);
-    sc_x take = sc_o_and(t, same, CALL(t, ge_Tensor, before[0], after[0]));
-    return X_LIST(t, sc_a_where(t, take, before[0], after[0]), after[1]);
+    sc_x same = CALL(t, eq_Tensor, before[BAG], after[BAG]);
+    sc_x take = sc_o_and(t, same, CALL(t, ge_Tensor, before[VALUE], after[VALUE]));
+    sc_x value = sc_a_where(t, take, before[VALUE], after[VALUE]);
+    sc_x more = sc_o_where_else(t, same, before[COUNT], sc_x_int(t, 0));
+    return X_LIST(t, value, after[BAG], CALL(t, add_Tensor, after[COUNT], more));
 }
 
-// The last row of each bag, once every row has been compared with those before it.
-static sc_x largest(sc_trace *t, const bags *b) {
-    sc_x lowest = sc_o_lowest(t, b->dtype);
-    sc_x both[2];
-    both[0] = sc_o_where_else(t, sc_f_unsqueeze(t, b->counts, 1), b->rows, lowest);
-    both[1] = sc_f_unsqueeze(t, b->bag, 1);
-    sc_o_scan(t, both, 2, 0, larger);
+// What the last row of each bag has.
+static sc_x of_last_rows(sc_trace *t, const bags *b, sc_x rows) {
     sc_x end = sc_x_dim(t, b->count);
     sc_x to = sc_o_where_else(t, sc_o_ends_run(t, b->bag, 0), b->bag, end);
-    sc_dim sizes[2] = {sc_trace_add(t, b->count, sc_dim_int(1)), sc_x_size(b->rows, 1)};
-    sc_x room = sc_f_zeros(t, sc_x_dims(t, sizes, 2), b->dtype);
-    sc_x all = CALL(t, index_put, room, X_LIST(t, to), both[0], X_FALSE);
-    sc_x most = sc_o_part(t, all, 0, sc_dim_int(0), b->count);
+    sc_dim sizes[2] = {sc_trace_add(t, b->count, sc_dim_int(1)), sc_x_size(rows, 1)};
+    sc_x room = sc_f_zeros(t, sc_x_dims(t, sizes, 2), sc_x_dtype_of(rows));
+    sc_x all = CALL(t, index_put, room, X_LIST(t, to), rows, X_FALSE);
+    return sc_o_part(t, all, 0, sc_dim_int(0), b->count);
+}
+
+// Nothing is larger than a NaN, which is what the bag comes to if it is the first; nor is a NaN
+// larger than anything, so that any other is passed over.
+static sc_x largest(sc_trace *t, const bags *b) {
+    sc_x counts = sc_f_unsqueeze(t, b->counts, 1), is_nan = CALL(t, isnan, b->rows);
+    sc_x some = sc_o_and(t, counts, sc_o_not(t, is_nan));
+    sc_x scanned[SCANNED];
+    scanned[VALUE] = sc_o_where_else(t, some, b->rows, sc_o_lowest(t, b->dtype));
+    scanned[BAG] = sc_f_unsqueeze(t, b->bag, 1);
+    scanned[COUNT] = sc_f_to(t, counts, SC_DTYPE_I64);
+    sc_o_scan(t, scanned, SCANNED, 0, larger);
+    sc_x is_first = sc_o_and(t, counts, CALL(t, eq_Scalar, scanned[COUNT], sc_x_int(t, 1)));
+    sc_x begins = sc_f_to(t, sc_o_and(t, is_first, is_nan), b->dtype);
+    sc_x is_number = CALL(t, eq_Scalar, add_up(t, b, begins), sc_x_int(t, 0));
+    sc_x most = of_last_rows(t, b, scanned[VALUE]);
+    most = sc_o_where_else(t, is_number, most, sc_x_float(t, NAN));
     sc_x is_full = CALL(t, gt_Scalar, how_many(t, b), sc_x_int(t, 0));
     return sc_o_where_else(t, is_full, most, sc_x_int(t, 0));
 }
