@@ -72,15 +72,11 @@ static float floor_divide_f32(float a, float b) {
 }
 LANES2(floor_divide, floor_divide_f32)
 
-// x Phi(x); the product 0 * inf at minus infinity is defined as 0.
-INLINE v4f v4f_gelu(v4f x) {
-    v4f y = x * 0.5f * (1.0f + v4f_erf(x * 0.70710678f));
-    return v4f_select(x == v4f_splat(-INFINITY), v4f_zero(), y);
-}
+// x Phi(x): NaN at minus infinity, as in PyTorch.
+INLINE v4f v4f_gelu(v4f x) { return x * 0.5f * (1.0f + v4f_erf(x * 0.70710678f)); }
 INLINE v4f v4f_gelu_tanh(v4f x) {
     v4f inner = (x + x * x * x * 0.044715f) * 0.79788456f;
-    v4f y = x * 0.5f * (1.0f + v4f_tanh(inner));
-    return v4f_select(x == v4f_splat(-INFINITY), v4f_zero(), y);
+    return x * 0.5f * (1.0f + v4f_tanh(inner));
 }
 INLINE v4f v4f_logit(v4f x) { return v4f_log(x / (1.0f - x)); }
 
@@ -191,12 +187,10 @@ static double f64_floor_divide(double a, double b) {
 }
 INLINE double f64_sigmoid(double x) { return 1.0 / (1.0 + exp(-x)); }
 INLINE double f64_angle(double x) { return x != x ? x : x < 0 ? 3.141592653589793 : 0.0; }
-INLINE double f64_gelu(double x) {
-    return x == -INFINITY ? 0.0 : x * 0.5 * (1.0 + erf(x * 0.7071067811865476));
-}
+INLINE double f64_gelu(double x) { return x * 0.5 * (1.0 + erf(x * 0.7071067811865476)); }
 INLINE double f64_gelu_tanh(double x) {
     double inner = 0.7978845608028654 * (x + 0.044715 * (x * x * x));
-    return x == -INFINITY ? 0.0 : 0.5 * x * (1.0 + tanh(inner));
+    return 0.5 * x * (1.0 + tanh(inner));
 }
 INLINE double f64_logit(double x) { return log(x / (1.0 - x)); }
 

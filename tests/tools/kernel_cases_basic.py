@@ -32,6 +32,11 @@ def unary():
             case(aten.logit.default, torch.sigmoid(x), 0.1)
     for dtype in REAL:
         case(aten.hardtanh.default, make((3, 5), dtype), -1, 2, match=False)
+    for dtype in (F32, F64, F16, BF16):
+        for count in (1, 9):
+            for approximate in ("none", "tanh"):
+                case(aten.gelu.default, torch.full((count,), -INF, dtype=dtype),
+                     approximate=approximate)
     fails(aten.gelu.default, "argument", [make((2,), F32)], make((2,), F32), approximate="exact")
 
 
