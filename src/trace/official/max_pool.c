@@ -121,13 +121,12 @@ static sc_x window_places(sc_trace *t, int64_t size, int64_t count, int64_t taps
     return sc_f_view(t, CALL(t, minimum, place, last), &all, 1);
 }
 
+// Window i is from i * size / count, rounded down, to (i + 1) * size / count, rounded up: with a
+// rest r it reaches into one element more than size / count at least; into another one unless all
+// windows begin or end at a whole element, where r divides the count.
 static int64_t largest_window(int64_t size, int64_t count) {
-    int64_t most = 0;
-    for (int64_t i = 0; i < count; i++) {
-        const int64_t start = i * size / count, end = ((i + 1) * size + count - 1) / count;
-        most = end - start > most ? end - start : most;
-    }
-    return most;
+    const int64_t rest = size % count;
+    return size / count + (rest == 0 ? 0 : count % rest == 0 ? 1 : 2);
 }
 
 static peaks adapt(sc_trace *t, peaks p, int64_t dim, int64_t count) {
