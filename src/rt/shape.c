@@ -83,12 +83,17 @@ static sc_iarg tensor_arg(sc_arena *arena, const sc_tensor *t, bool values_known
     return arg;
 }
 
+// A code of the file, which may be any number: those beyond 32 bits stand for nothing.
+static uint32_t code_of(int64_t value) {
+    return value >= 0 && value < UINT32_MAX ? (uint32_t)value : UINT32_MAX;
+}
+
 static sc_iarg int_arg(const sc_param *param, int64_t value) {
     sc_iarg arg = {.kind = SC_IARG_INT, .dim = sc_dim_int(value)};
     if (param->type == SC_PARAM_DTYPE)
-        arg = (sc_iarg){.kind = SC_IARG_DTYPE, .code = (uint32_t)value};
+        arg = (sc_iarg){.kind = SC_IARG_DTYPE, .code = code_of(value)};
     else if (param->type == SC_PARAM_MEMORY_FORMAT)
-        arg = (sc_iarg){.kind = SC_IARG_MEMORY_FORMAT, .code = (uint32_t)value};
+        arg = (sc_iarg){.kind = SC_IARG_MEMORY_FORMAT, .code = code_of(value)};
     return arg;
 }
 
