@@ -200,7 +200,31 @@ void sc_fft_start(sc_fft *f, void *memory) {
     fill_chirp(f);
 }
 
+// --- Runs ----------------------------------------------------------------------------------------
+
+static void put_pair(const sc_fft *f, void *out, int64_t i, double re, double im) {
+    if (i >= f->out_count) return;
+    put_number(f, out, i * f->out_step, re * f->scale);
+    put_number(f, out, i * f->out_step + 1, im * f->scale);
+}
+
+// Four real numbers, whose roots are 1, -i, -1 and i: nothing is multiplied, so that an infinite
+// one meets no 0. Complex numbers of open size are made this way (trace/official/fft.c).
+static void run_four(const sc_fft *f, const sc_fft_line *line) {
+    double x[4] = {0};
+    for (int64_t i = 0; i < 4 && i < f->in_count; i++) x[i] = get_number(f, line->in, i * f->in_step);
+    const double even = x[0] + x[2], odd = x[1] + x[3], re = x[0] - x[2], im = x[3] - x[1];
+    put_pair(f, line->out, 0, even + odd, 0);
+    put_pair(f, line->out, 1, re, im);
+    put_pair(f, line->out, 2, even - odd, 0);
+    put_pair(f, line->out, 3, re, -im);
+}
+
 void sc_fft_run(const sc_fft *f, const sc_fft_line *lines, uint32_t count) {
+    if (f->kind == SC_FFT_FROM_REAL && f->length == 4) {
+        for (uint32_t i = 0; i < count; i++) run_four(f, lines + i);
+        return;
+    }
     if (f->engine == LANES_F32) {
         lanes_run(f, lines, count);
         return;

@@ -5,9 +5,10 @@ import torch
 import torch.nn.functional as F
 from families import extension
 from programs import Fn as Of
+from torch.export import Dim
 
 NAN, INF = float("nan"), float("inf")
-NONE_OR_MORE = torch.export.Dim("none_or_more", min=0, max=9)
+NONE_OR_MORE = Dim("none_or_more", min=0, max=9)
 la = torch.linalg
 
 
@@ -99,6 +100,14 @@ def left_open():
         yield name, found, [(y,), (y[:1],), (y[:0],)], open_rows
     rows = Of(lambda x: torch.unique(x, dim=0))
     yield "unique rows", rows, [(y,), (y[:1],), (y[:0],)], open_rows
+
+
+    two = Dim("two", min=2, max=16)
+    parts = [torch.tensor([0, -0.0, 0, 3, INF]), torch.tensor([0, 0, -1, 4, 1])]
+    for dtype in (torch.float32, torch.float64):
+        pairs = [tuple(p.to(dtype)[at] for p in parts) for at in (slice(4), slice(1, 5), slice(2))]
+        logs = Of(lambda z, y: torch.log(torch.complex(z, y)))
+        yield f"infinite complex {dtype}", logs, pairs, ({0: two}, {0: two})
 
 
 def left_over():

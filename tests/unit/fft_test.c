@@ -220,6 +220,38 @@ TEST(lines_do_not_meet) {
     CHECK_EQ_MEM(out[3], alone, sizeof alone);
 }
 
+// a, 0, 0, b has a + ib in its second place, whatever a and b are: infinite, or zeros with a sign.
+static void check_pair(bool is_f64, uint32_t count, double a, double b) {
+    const memory in = new_memory(is_f64, 1, 4), out = new_memory(is_f64, 2, 3);
+    sc_fft plan = {.kind = SC_FFT_FROM_REAL, .is_f64 = is_f64, .length = 4, .lines = count};
+    sc_fft_line lines[SC_FFT_LANES];
+    plan.scale = plan.in_step = 1;
+    plan.out_step = 2;
+    plan.in_count = 4;
+    plan.out_count = 3;
+    for (uint32_t i = 0; i < count; i++) {
+        put(&in, i, 0, 0, a);
+        put(&in, i, 3, 0, b);
+        lines[i] = (sc_fft_line){start_of(&in, i), start_of(&out, i)};
+    }
+    sc_fft_start(&plan, test_alloc(sc_fft_plan(&plan)));
+    sc_fft_run(&plan, lines, count);
+    for (uint32_t i = 0; i < count; i++) {
+        const double re = get(&out, i, 1, 0), im = get(&out, i, 1, 1);
+        CHECK(re == a && im == b && !signbit(re) == !signbit(a) && !signbit(im) == !signbit(b));
+    }
+}
+
+TEST(four_numbers_make_any_pair) {
+    static const double numbers[] = {0.0, -0.0, 1.5, INFINITY, -INFINITY, 1e38f, -1e-40f};
+    for (uint32_t i = 0; i < SC_COUNT_OF(numbers); i++)
+        for (uint32_t k = 0; k < SC_COUNT_OF(numbers); k++)
+            for (uint32_t count = 1; count <= SC_FFT_LANES; count += 3) {
+                check_pair(false, count, numbers[i], numbers[k]);
+                check_pair(true, count, numbers[i], numbers[k]);
+            }
+}
+
 TEST(what_is_too_long_asks_for_more_than_there_is) {
     sc_fft plan = {.kind = SC_FFT_COMPLEX, .length = INT64_MAX, .scale = 1.0};
     CHECK(sc_fft_plan(&plan) == UINT64_MAX && sc_fft_bytes_max(INT64_MAX) == UINT64_MAX);
