@@ -1,10 +1,16 @@
 // What stands in a vmap: where batches begin and end, random numbers, and calls by the table.
 #include "trace/functorch/levels.h"
 
+// What is not known to be of the size of the batch may be of another one when the program runs.
 static void check_size(sc_writer *w, sc_dim size) {
-    if (sc_dim_known_equal(size, w->level.size) == SC_TRI_FALSE)
+    const sc_tri same = sc_dim_known_equal(size, w->level.size);
+    if (same == SC_TRI_FALSE)
         sc_trace_fail(&w->trace, SC_ERR_CORRUPT, NULL, "%s is not of the size of the batch",
                       w->level.node->op->name);
+    else if (same != SC_TRI_TRUE)
+        sc_trace_fail(&w->trace, SC_ERR_SHAPE,
+                      "Say with torch._check that the size is the one of the batch.",
+                      "%s is not known to be of the size of the batch", w->level.node->op->name);
 }
 
 // (self, batch_dim, level)
