@@ -212,7 +212,8 @@ static void put_pair(const sc_fft *f, void *out, int64_t i, double re, double im
 // one meets no 0. Complex numbers of open size are made this way (trace/official/fft.c).
 static void run_four(const sc_fft *f, const sc_fft_line *line) {
     double x[4] = {0};
-    for (int64_t i = 0; i < 4 && i < f->in_count; i++) x[i] = get_number(f, line->in, i * f->in_step);
+    for (int64_t i = 0; i < 4 && i < f->in_count; i++)
+        x[i] = get_number(f, line->in, i * f->in_step);
     const double even = x[0] + x[2], odd = x[1] + x[3], re = x[0] - x[2], im = x[3] - x[1];
     put_pair(f, line->out, 0, even + odd, 0);
     put_pair(f, line->out, 1, re, im);

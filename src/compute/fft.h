@@ -52,8 +52,8 @@ typedef struct sc_fft_line {
     const void *in;
     void *out;
 } sc_fft_line;
-// At most SC_FFT_LANES lines. A line is read before it is written; pairs in the place of real numbers
-// (SC_FFT_FROM_REAL) must not reach into another one.
+// At most SC_FFT_LANES lines. A line is read before it is written; pairs in the place of real
+// numbers (SC_FFT_FROM_REAL) must not reach into another one.
 void sc_fft_run(const sc_fft *f, const sc_fft_line *lines, uint32_t count);
 
 #endif
