@@ -24,11 +24,31 @@ static void scan_step(sc_trace *t, sc_x *x, uint32_t count, uint32_t dim, sc_dim
     }
 }
 
-void sc_o_scan(sc_trace *t, sc_x *x, uint32_t count, uint32_t dim, sc_o_combine_fn combine) {
+static void scan(sc_trace *t, sc_x *x, uint32_t count, uint32_t dim, sc_o_combine_fn combine) {
     const sc_dim n = sc_x_size(x[0], dim);
     const int64_t most = sc_o_largest(t, n);
     for (int64_t d = 1; d < most && t->status == SC_OK; d *= 2)
         scan_step(t, x, count, dim, sc_o_smaller(t, n, sc_dim_int(d)), combine);
+}
+
+// Sizes of inputs are taken to be 1 at least, but may be 0 at run time. With so many elements more
+// behind the end, which change nothing before it, every step that is taken to fit does: steps are
+// powers of two, and this is the first one beyond what is taken to be there.
+static int64_t spare_of(sc_dim n) {
+    const int64_t least = sc_dim_range(n).min;
+    int64_t spare = 1;
+    if (least <= 0 || !sc_f_may_be_empty(n)) return 0;
+    while (spare <= least && spare < INT64_MAX / 2) spare *= 2;
+    return spare;
+}
+
+void sc_o_scan(sc_trace *t, sc_x *x, uint32_t count, uint32_t dim, sc_o_combine_fn combine) {
+    const sc_dim n = sc_x_size(x[0], dim);
+    const int64_t spare = spare_of(n);
+    for (uint32_t i = 0; i < count; i++) x[i] = sc_o_pad(t, x[i], dim, 0, spare, sc_x_int(t, 0));
+    scan(t, x, count, dim, combine);
+    for (uint32_t i = 0; i < count && spare > 0; i++)
+        x[i] = sc_o_part(t, x[i], dim, sc_dim_int(0), n);
 }
 
 sc_x sc_o_ends_run(sc_trace *t, sc_x x, uint32_t dim) {
