@@ -35,7 +35,8 @@ const COLUMNS: readonly Column<CoveredOperator>[] = [
     title: ({ name }) => name,
     width: "minmax(9rem, 1.1fr)",
   },
-  column("here", "Here", "4rem"),
+  // On a phone names need the room, and what lowers runs here.
+  { ...column("here", "Here", "4rem"), isWide: true },
   column("official", "Official", "5rem"),
   {
     id: "lacks",
