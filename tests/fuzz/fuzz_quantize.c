@@ -427,8 +427,8 @@ static void use(source *s) {
     if (status != SC_OK) return;
     s->program = program;  // what a finding shows
     EXPECT(sc_verify(s->ctx, program) == SC_OK);
-    // A layer on row-major numbers is one call, which takes no bias of another type; on others it is
-    // a product and a sum, which does.
+    // A layer on row-major numbers is one call, which takes no bias of another type; on others it
+    // is a product and a sum, which does.
     const sc_status after = run_once(s, program, false);
     EXPECT(after == SC_OK || after == SC_ERR_DTYPE || after == SC_ERR_OPERATOR_MISSING);
     if (after != SC_OK) return;
