@@ -68,7 +68,10 @@ export default defineConfig({
         codeSplitting: {
           groups: [
             { name: "shared", minShareCount: 2 },
-            { name: "views", test: /views\/(Cases|Numerics|Operators|Planned|Record)View\.tsx$/ },
+            {
+              name: "views",
+              test: /views\/(Cases|Changes|Numerics|Operators|Planned|Record)View\.tsx$/,
+            },
           ],
         },
       },

@@ -43,6 +43,7 @@ static sc_status make_running(sc_job *job, const sc_quantizing *q, sc_program *p
     static const sc_phase STEPS[] = {SC_STEP_decompose, SC_STEP_to_edge};
     sc_ctx *ctx = &job->ctx;
     sc_options options = q->executorch;
+    options.target = sc_options_here().target;
     sc_pipeline pipeline = {.arena = ctx->arena,
                             .env = {.options = &options, .evaluator = &sc_own_evaluator}};
     SC_TRY(sc_bound_sizes(ctx, program, &q->edge.dynamic_shapes));
@@ -120,17 +121,25 @@ static const nothing NOTHING[] = {
     [SC_QUANT_HALF_WEIGHTS] = {"it has no layer whose weight can be",
                                SEE ", and leave the quantization of this method out."}};
 
+static bool is_other_float(const sc_quant_row *row) {
+    return sc_str_is(row->why_not, SC_QUANT_OTHER_WEIGHT) ||
+           sc_str_is(row->why_not, SC_QUANT_OTHER_INPUT);
+}
+
 static void warn_of_nothing(sc_ctx *ctx, const sc_quantized_method *m, sc_quant_mode mode) {
     const nothing *n = &NOTHING[mode];
-    const char *why = n->why;
+    const char *why = n->why, *hint = n->hint;
     for (uint32_t i = 0; i < sc_quant_row_count(m->plan); i++) {
         const sc_quant_row *row = sc_quant_row_at(m->plan, i);
         if (row->is_quantized) return;
         if (row->is_skipped) why = "what could be was asked to stay as it is";
+        if (row->is_skipped || !is_other_float(row)) continue;
+        why = "the weights of its layers, or what they are multiplied with, are not of float32";
+        hint = "Export the model in float32, of model.float().";
     }
     sc_where_set_method(ctx, m->method);
-    sc_report(ctx, SC_WARNING, SC_ERR_UNSUPPORTED, n->hint,
-              "nothing of method '%s' is quantized: %s", m->method->name->text, why);
+    sc_report(ctx, SC_WARNING, SC_ERR_UNSUPPORTED, hint, "nothing of method '%s' is quantized: %s",
+              m->method->name->text, why);
 }
 
 static sc_status prepare_method(sc_job *job, sc_quantized_method *m,

@@ -1,6 +1,7 @@
 // Diagnostics and the tables as JSON: what hosts show, and the numbers they would otherwise repeat.
 #include "api/job.h"
 #include "ir/stack_trace.h"
+#include "ops/library.h"
 #include "trace/coverage.h"
 
 static void add_diag(sc_json_writer *w, sc_arena *scratch, const sc_diag *diag) {
@@ -102,6 +103,14 @@ static const char *const HOW[] = {[SC_COVERED_NOT] = "no",
                                   [SC_COVERED_MENDED] = "mended",
                                   [SC_COVERED_EXPANDED] = "expanded"};
 
+static void add_limits(sc_json_writer *w, uint32_t limits) {
+    sc_json_key(w, "limits");
+    sc_json_begin_array(w);
+    for (int limit = 1; limit < SC_LIMIT_COUNT; limit++)
+        if (limits >> limit & 1) sc_json_add_text(w, sc_limit_calls((sc_limit)limit));
+    sc_json_end_array(w);
+}
+
 static void add_ops(sc_json_writer *w) {
     static const char *const FAMILIES[] = {
         [SC_FAMILY_OTHER] = "other", [SC_FAMILY_MATRIX] = "matrix",
@@ -119,9 +128,11 @@ static void add_ops(sc_json_writer *w) {
         const sc_coverage covered = sc_op_coverage(op);
         sc_json_put_text(w, "here", HOW[covered.here]);
         sc_json_put_text(w, "official", HOW[covered.official]);
+        sc_json_put_bool(w, "lowers", sc_coverage_lowers(&covered));
         sc_json_put_text(w, "lacks", covered.lacks ? covered.lacks->name : "");
-        sc_json_put_text(w, "limit", covered.limit ? covered.limit : "");
+        add_limits(w, covered.limits);
         sc_json_put_bool(w, "pytorch", sc_op_is_pytorch(op));
+        sc_json_put_text(w, "library", sc_op_library(op) ? sc_op_library(op) : "");
         sc_json_end_object(w);
     }
     sc_json_end_array(w);
@@ -140,7 +151,7 @@ static pytorch_counts count_pytorch(void) {
         n.lowers += sc_coverage_lowers(&c);
         n.here += c.here != SC_COVERED_NOT;
         n.official += c.official != SC_COVERED_NOT;
-        n.limited += c.limit != NULL;
+        n.limited += c.limits != 0;
     }
     return n;
 }
@@ -161,6 +172,18 @@ static void add_pytorch(sc_json_writer *w) {
     for (uint32_t i = 0; i < sc_pytorch_count(); i++)
         if (!sc_op_find(sc_str_from(sc_pytorch_name(i)))) sc_json_add_text(w, sc_pytorch_name(i));
     sc_json_end_array(w);
+    sc_json_end_object(w);
+}
+
+// What is no operator itself: how many go through it.
+static void add_features(sc_json_writer *w) {
+    const sc_feature_counts n = sc_count_features();
+    sc_json_key(w, "features");
+    sc_json_begin_object(w);
+    sc_json_put_i64(w, "vmap", n.vmap);
+    sc_json_put_i64(w, "vmapSamples", n.vmap_samples);
+    sc_json_put_i64(w, "jvp", n.jvp);
+    sc_json_put_i64(w, "float8", n.float8);
     sc_json_end_object(w);
 }
 
@@ -206,6 +229,7 @@ sc_str sc_meta_json(sc_job *job) {
     add_dtypes(&w);
     if (sc_ops_init() == SC_OK) add_ops(&w);
     add_pytorch(&w);
+    add_features(&w);
     add_passes(&w);
     add_backends(&w);
     sc_json_end_object(&w);

@@ -76,6 +76,20 @@ sc_dtype sc_dtype_to_real(sc_dtype dtype) {
 
 int64_t sc_dtype_low(sc_dtype dtype) { return row_of(dtype) ? rows[dtype].low : 0; }
 uint64_t sc_dtype_high(sc_dtype dtype) { return row_of(dtype) ? rows[dtype].high : 0; }
+
+int64_t sc_dtype_nearest(sc_dtype dtype, int64_t number) {
+    const int64_t low = sc_dtype_low(dtype);
+    const uint64_t high = sc_dtype_high(dtype);
+    if (number < low) return low;
+    return number > 0 && (uint64_t)number > high ? (int64_t)high : number;
+}
+
+int64_t sc_dtype_bound(sc_dtype dtype, int64_t number) {
+    const uint64_t size = 0 - (uint64_t)number, high = sc_dtype_high(dtype);
+    const bool wraps = number < 0 && sc_dtype_low(dtype) == 0 && size <= high;
+    return sc_dtype_nearest(dtype, wraps ? (int64_t)(high - size + 1) : number);
+}
+
 double sc_dtype_largest(sc_dtype dtype) { return row_of(dtype) ? rows[dtype].largest : 0; }
 
 bool sc_dtype_is_integral(sc_dtype dtype, bool with_bool) {

@@ -72,9 +72,8 @@ static bool arg_has_effect(const sc_arg *arg) {
 }
 
 bool sc_node_has_effect(const sc_node *node) {
-    if (sc_op_has(node->op, SC_MUTATES) || sc_op_has(node->op, SC_FOREIGN) ||
-        sc_op_has(node->op, SC_ASSERTION))
-        return true;
+    if (sc_op_has(node->op, SC_FOREIGN)) return !sc_op_is_pure(node->op);
+    if (sc_op_has(node->op, SC_MUTATES) || sc_op_has(node->op, SC_ASSERTION)) return true;
     if (sc_op_has(node->op, SC_FUNCTORCH)) return node->out_count == 0;
     if (!sc_op_has(node->op, SC_HIGHER_ORDER)) return false;
     for (uint32_t i = 0; i < node->arg_count; i++)

@@ -111,8 +111,7 @@ static const char *print_tensors(sc_arena *arena, const sc_kernel_call *c) {
 }
 
 static bool is_complex_tensor(const sc_evalue *value) {
-    return value->tag == SC_EVALUE_TENSOR &&
-           sc_dtype_category((sc_dtype)value->tensor->dtype) == SC_CATEGORY_COMPLEX;
+    return value->tag == SC_EVALUE_TENSOR && sc_dtype_is_complex((sc_dtype)value->tensor->dtype);
 }
 
 static bool is_complex(const sc_evalue *value) {

@@ -166,7 +166,8 @@ typedef enum scatter_kind {
     SCATTER_MEAN
 } scatter_kind;
 
-// One target element joined with one source element, in the widest class of their kind.
+// One target element joined with one source element, in the widest class of their kind. The target
+// may be a float32 for halves.
 typedef struct join {
     scatter_kind kind;
     bool is_real;
@@ -177,13 +178,15 @@ typedef struct join {
 static sc_status join_init(const sc_kernel_call *call, join *j, scatter_kind kind, unsigned target,
                            unsigned source) {
     sc_class class_ = sc_class_of(target);
+    const bool is_wider = target == SC_DTYPE_F32 && sc_dtype_is_half((sc_dtype)source);
     j->kind = kind;
     j->is_real = class_ == SC_CLASS_F32 || class_ == SC_CLASS_F64;
     class_ = j->is_real ? SC_CLASS_F64 : SC_CLASS_I64;
     j->load_target = sc_loader(class_, target);
     j->load_source = sc_loader(class_, source);
     j->store = sc_storer(class_, target);
-    if (!j->load_target || !j->load_source || target != source) return sc_call_no_kernel(call);
+    if (!j->load_target || !j->load_source || (target != source && !is_wider))
+        return sc_call_no_kernel(call);
     return SC_OK;
 }
 
@@ -287,27 +290,56 @@ static sc_status run_scatter_value(const sc_kernel_call *call) {
     return SC_OK;
 }
 
-static sc_status scatter_joined(const sc_kernel_call *call, scatter *s, scatter_kind kind) {
-    join j;
-    SC_TRY(join_init(call, &j, kind, s->out.dtype, s->src.dtype));
+// Sums and products of halves grow in float32, as PyTorch's do, and are rounded once.
+static bool grows_wide(unsigned dtype, scatter_kind kind) {
+    return sc_dtype_is_half((sc_dtype)dtype) && kind != SCATTER_MAX && kind != SCATTER_MIN;
+}
+
+static uint64_t wide_bytes(const sc_kernel_call *call) {
+    const sc_tensor *out = sc_call_out(call);
+    return sc_dtype_is_half((sc_dtype)out->dtype) ? (uint64_t)out->numel * sizeof(float) : 0;
+}
+
+// Targets are the elements of the result, or their floats in `wide`.
+static sc_status join_all(const sc_kernel_call *call, scatter *s, const join *j, float *wide) {
     for (int64_t i = 0; i < s->index.numel; i++, walk_next(&s->w)) {
         char *target;
         SC_TRY(scatter_target(call, s, &target));
-        join_element(&j, target, (const char *)s->src.data + s->w.offsets[WALK_SOURCE] * s->width);
+        if (wide) target = (char *)&wide[(target - (char *)s->out.data) / s->width];
+        join_element(j, target, (const char *)s->src.data + s->w.offsets[WALK_SOURCE] * s->width);
     }
+    return SC_OK;
+}
+
+// What is in scratch before `used` is not touched.
+static sc_status scatter_joined(const sc_kernel_call *call, scatter *s, scatter_kind kind,
+                                uint64_t used) {
+    const unsigned dtype = s->out.dtype;
+    join j;
+    if (!grows_wide(dtype, kind)) {
+        SC_TRY(join_init(call, &j, kind, dtype, s->src.dtype));
+        return join_all(call, s, &j, NULL);
+    }
+    if (!sc_tensor_is_dense(sc_call_out(call)) || call->scratch_bytes < used + wide_bytes(call))
+        return sc_call_starved(call);
+    float *wide = (float *)(void *)((char *)call->scratch + used);
+    SC_TRY(join_init(call, &j, kind, SC_DTYPE_F32, s->src.dtype));
+    sc_loader(SC_CLASS_F32, dtype)(wide, s->out.data, 1, s->out.numel);
+    SC_TRY(join_all(call, s, &j, wide));
+    sc_storer(SC_CLASS_F32, dtype)(s->out.data, 1, wide, s->out.numel);
     return SC_OK;
 }
 
 static sc_status run_scatter_add(const sc_kernel_call *call) {
     scatter s;
     SC_TRY(scatter_init(call, &s, sc_call_tensor(call, 3)));
-    return scatter_joined(call, &s, SCATTER_SUM);
+    return scatter_joined(call, &s, SCATTER_SUM, 0);
 }
 
 // --- scatter_reduce ------------------------------------------------------------------------------
 
 static uint64_t scatter_reduce_scratch(const sc_kernel_call *call) {
-    return (uint64_t)sc_call_out(call)->numel * sizeof(int64_t);
+    return (uint64_t)sc_call_out(call)->numel * sizeof(int64_t) + wide_bytes(call);
 }
 
 static bool scatter_kind_of(sc_str name, scatter_kind *out) {
@@ -342,6 +374,15 @@ static void put_identity(char *target, unsigned dtype, scatter_kind kind) {
     sc_put_number(target, dtype, real, integer, is_real);
 }
 
+// A count as PyTorch has it, in the dtype of what it divides.
+static double count_in(unsigned dtype, int64_t count) {
+    uint8_t narrow[8] = {0};
+    double wide;
+    sc_put_number(narrow, dtype, 0, count, false);
+    sc_loader(SC_CLASS_F64, dtype)(&wide, narrow, 1, 1);
+    return wide;
+}
+
 // Elements that were written are divided by how many took part; integers round down.
 static void divide_by_counts(const scatter *s, const int64_t *counts, int64_t own) {
     bool is_real = sc_dtype_is_float((sc_dtype)s->out.dtype);
@@ -352,7 +393,7 @@ static void divide_by_counts(const scatter *s, const int64_t *counts, int64_t ow
         if (is_real) {
             double x;
             sc_loader(SC_CLASS_F64, s->out.dtype)(&x, at, 1, 1);
-            sc_put_number(at, s->out.dtype, x / (double)count, 0, true);
+            sc_put_number(at, s->out.dtype, x / count_in(s->out.dtype, count), 0, true);
         } else {
             int64_t x;
             sc_loader(SC_CLASS_I64, s->out.dtype)(&x, at, 1, 1);
@@ -384,13 +425,13 @@ static sc_status run_scatter_reduce(const sc_kernel_call *call) {
         if (*count == 0 && !includes_self) put_identity(target, s.out.dtype, kind);
         ++*count;
     }
-    SC_TRY(scatter_joined(call, &s, kind));
+    SC_TRY(scatter_joined(call, &s, kind, (uint64_t)s.out.numel * sizeof *counts));
     if (kind == SCATTER_MEAN) divide_by_counts(&s, counts, includes_self);
     return SC_OK;
 }
 
 // (self, dim, index, src, out): what goes to one place takes the place of self together.
-static sc_status scatter_extreme(const sc_kernel_call *call, scatter_kind kind) {
+static sc_status scatter_anew(const sc_kernel_call *call, scatter_kind kind) {
     scatter s;
     SC_TRY(scatter_init(call, &s, sc_call_tensor(call, 3)));
     scatter first = s;
@@ -399,17 +440,29 @@ static sc_status scatter_extreme(const sc_kernel_call *call, scatter_kind kind) 
         SC_TRY(scatter_target(call, &first, &target));
         put_identity(target, s.out.dtype, kind);
     }
-    return scatter_joined(call, &s, kind);
+    return scatter_joined(call, &s, kind, 0);
 }
 
 static sc_status run_scatter_largest(const sc_kernel_call *call) {
-    return scatter_extreme(call, SCATTER_MAX);
+    return scatter_anew(call, SCATTER_MAX);
 }
 
 static sc_status run_scatter_smallest(const sc_kernel_call *call) {
-    return scatter_extreme(call, SCATTER_MIN);
+    return scatter_anew(call, SCATTER_MIN);
 }
 
+static sc_status run_scatter_products(const sc_kernel_call *call) {
+    return scatter_anew(call, SCATTER_PROD);
+}
+
+static sc_status run_scatter_multiplied(const sc_kernel_call *call) {
+    scatter s;
+    SC_TRY(scatter_init(call, &s, sc_call_tensor(call, 3)));
+    return scatter_joined(call, &s, SCATTER_PROD, 0);
+}
+
+const sc_kernel sc_k_scatter_products = {.run = run_scatter_products, .scratch = wide_bytes};
+const sc_kernel sc_k_scatter_multiplied = {.run = run_scatter_multiplied, .scratch = wide_bytes};
 const sc_kernel sc_k_scatter_largest = {.run = run_scatter_largest};
 const sc_kernel sc_k_scatter_smallest = {.run = run_scatter_smallest};
 SC_KERNEL(embedding, .run = run_embedding);
@@ -417,5 +470,5 @@ SC_KERNEL(index_select, .run = run_index_select);
 SC_KERNEL(gather, .run = run_gather);
 SC_KERNEL(scatter_src, .run = run_scatter_src);
 SC_KERNEL(scatter_value, .run = run_scatter_value);
-SC_KERNEL(scatter_add, .run = run_scatter_add);
+SC_KERNEL(scatter_add, .run = run_scatter_add, .scratch = wide_bytes);
 SC_KERNEL(scatter_reduce, .run = run_scatter_reduce, .scratch = scatter_reduce_scratch);

@@ -120,6 +120,12 @@ extern const sc_kernel sc_k_fft_r2c_pairs;
 // place stays there, and NaN if there is one.
 extern const sc_kernel sc_k_scatter_largest;
 extern const sc_kernel sc_k_scatter_smallest;
+// As that of scatter_src: the product of all that goes to a place, alone or times what is there.
+extern const sc_kernel sc_k_scatter_products;
+extern const sc_kernel sc_k_scatter_multiplied;
+// As those of copysign and signbit, which read the sign of NaN, too: it is positive here.
+extern const sc_kernel sc_k_pw_copysign_number;
+extern const sc_kernel sc_k_pw_signbit_number;
 
 // --- Reading arguments (arguments have been checked against the schema by the runtime) -----------
 

@@ -1,5 +1,6 @@
 // Looking values up: searchsorted, bucketize, and bags of embeddings.
 #include "kernels/iter.h"
+#include "ops/bag.h"
 
 // --- Searchsorted --------------------------------------------------------------------------------
 
@@ -87,8 +88,6 @@ static sc_status run_bucketize(const sc_kernel_call *call) {
 
 // --- Embedding bags ------------------------------------------------------------------------------
 
-enum { BAG_SUM, BAG_MEAN, BAG_MAX };
-
 typedef struct bags {
     const sc_tensor *weight, *indices, *offsets, *weights, *out;
     const sc_tensor *bag_of, *sizes, *winners;
@@ -97,12 +96,6 @@ typedef struct bags {
 
 static void put_if_room(const sc_tensor *t, int64_t count, int64_t at, int64_t value) {
     if (t->numel == count) sc_tensor_put_integer(t, at, value);
-}
-
-// Indices behind the end that the offsets give are of the last bag, says PyTorch; but not to its
-// quick way of adding up, which stops there, and divides by all of them nevertheless.
-static bool stops_at_the_end(const bags *b) {
-    return b->mode != BAG_MAX && b->weight->dtype != SC_DTYPE_F64 && b->padding < 0;
 }
 
 // Rows [first, last) of the index list make bag `bag`; those before `end` are reduced.
@@ -127,21 +120,21 @@ static sc_status fill_bag(const sc_kernel_call *call, const bags *b, int64_t bag
             if (index == b->padding) continue;
             double x = sc_tensor_real(b->weight, index * columns + c);
             x *= b->weights ? sc_tensor_real(b->weights, i) : 1.0;
-            if (b->mode != BAG_MAX) {
+            if (b->mode != SC_BAG_MAX) {
                 sum += x;
             } else if (winner < 0 || x > sum) {
                 sum = x;
                 winner = index;
             }
         }
-        sum = b->mode == BAG_MEAN && used > 0 ? sum / (double)used : sum;
+        sum = b->mode == SC_BAG_MEAN && used > 0 ? sum / (double)used : sum;
         uint32_t width = sc_dtype_bytes((sc_dtype)b->out->dtype);
         sc_put_number((char *)b->out->data + (bag * columns + c) * width, b->out->dtype, sum, 0,
                       true);
-        if (b->mode == BAG_MAX)
+        if (b->mode == SC_BAG_MAX)
             put_if_room(b->winners, b->out->numel, bag * columns + c, winner < 0 ? 0 : winner);
     }
-    if (b->mode != BAG_MAX) put_if_room(b->winners, b->count, bag, 0);
+    if (b->mode != SC_BAG_MAX) put_if_room(b->winners, b->count, bag, 0);
     return SC_OK;
 }
 
@@ -163,7 +156,7 @@ static sc_status run_embedding_bag(const sc_kernel_call *call) {
     for (uint32_t i = 0; i < SC_COUNT_OF(all); i++)
         plain = plain && sc_tensor_is_contiguous(all[i]);
     b.count = b.offsets->numel - (sc_call_integer(call, 7) != 0);
-    if (!plain || b.mode < BAG_SUM || b.mode > BAG_MAX || b.count < 0 ||
+    if (!plain || b.mode < SC_BAG_SUM || b.mode > SC_BAG_MAX || b.count < 0 ||
         b.out->numel != b.count * b.weight->sizes[1] ||
         !sc_dtype_is_float((sc_dtype)b.weight->dtype) || b.out->dtype != b.weight->dtype ||
         !sc_dtype_is_integral((sc_dtype)b.indices->dtype, false) ||
@@ -173,13 +166,14 @@ static sc_status run_embedding_bag(const sc_kernel_call *call) {
     if (b.weights && b.weights->dtype != b.weight->dtype) return sc_call_no_kernel(call);
     for (int64_t i = 0; b.sizes->numel != b.count && i < b.sizes->numel; i++)
         sc_tensor_put_integer(b.sizes, i, 0);  // as long as the offsets: PyTorch fills in nothing
+    const bool stops = sc_bag_stops_at_end(b.mode, (sc_dtype)b.weight->dtype, b.padding);
     for (int64_t bag = 0; bag < b.count; bag++) {
         int64_t first = sc_tensor_integer(b.offsets, bag), last = b.indices->numel, end = last;
         if (bag + 1 < b.offsets->numel) end = sc_tensor_integer(b.offsets, bag + 1);
         if (first < 0 || end < first || end > last)
             return sc_call_fail(call, SC_ERR_INDEX, "the offsets do not ascend");
         if (bag + 1 < b.count) last = end;
-        SC_TRY(fill_bag(call, &b, bag, first, last, stops_at_the_end(&b) ? end : last));
+        SC_TRY(fill_bag(call, &b, bag, first, last, stops ? end : last));
     }
     return SC_OK;
 }

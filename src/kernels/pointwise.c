@@ -72,13 +72,33 @@ static sc_status choose_class(plan *p) {
     return SC_OK;
 }
 
+// In half precision PyTorch rounds numbers, and tensors without dims, to the dtype first; but what
+// it multiplies or divides by it takes as it is.
+static bool is_rounded(const plan *p, uint32_t k) {
+    const bool scales = p->row == &sc_pw_mul || p->row == &sc_pw_div ||
+                        p->row == &sc_pw_div_trunc || p->row == &sc_pw_div_floor;
+    return p->class_ == SC_CLASS_F32 && sc_dtype_is_half(p->common) && !(scales && k == 1);
+}
+
+static bool has_alpha(const sc_pw_row *row) {
+    return row == &sc_pw_add || row == &sc_pw_sub || row == &sc_pw_rsub;
+}
+
+static double rounded(const plan *p, double number) {
+    uint8_t narrow[8] = {0};
+    float wide;
+    sc_put_number(narrow, p->common, number, 0, true);
+    sc_loader(SC_CLASS_F32, p->common)(&wide, narrow, 0, 1);
+    return (double)wide;
+}
+
 // A number as every element of operand `k`; integers wrap to the common dtype first.
 static void set_constant(plan *p, uint32_t k, double real, int64_t integer, bool is_real) {
     operand *o = &p->operands[k];
     uint8_t narrow[8] = {0};
     o->kind = OPERAND_CONSTANT;
     o->class_ = p->class_;
-    if (p->class_ == SC_CLASS_F32 || p->class_ == SC_CLASS_F64) {
+    if (p->class_ >= SC_CLASS_F32 && !is_rounded(p, k)) {
         sc_load_fn load = sc_loader(p->class_, is_real ? SC_DTYPE_F64 : SC_DTYPE_I64);
         load(p->blocks[k].bytes, is_real ? (const void *)&real : (const void *)&integer, 0,
              p->fill);
@@ -117,6 +137,12 @@ static sc_status set_tensor(plan *p, uint32_t k, const sc_tensor *tensor, sc_cla
         sc_loader(class_, p->common)(p->blocks[k].bytes, narrow, 0, p->fill);
         return SC_OK;
     }
+    if (class_ == p->class_ && is_rounded(p, k) && tensor->dtype != p->common) {
+        double value;
+        sc_loader(SC_CLASS_F64, tensor->dtype)(&value, tensor->data, 0, 1);
+        set_constant(p, k, value, 0, true);
+        return SC_OK;
+    }
     o->load(p->blocks[k].bytes, tensor->data, 0, p->fill);
     return SC_OK;
 }
@@ -135,7 +161,11 @@ static void set_unbounded(plan *p, uint32_t k, bool upper) {
 }
 
 static void set_number(plan *p, uint32_t k, uint32_t argument) {
-    set_constant(p, k, sc_call_number(p->call, argument), sc_call_integer(p->call, argument),
+    const char role = p->arguments[argument];
+    int64_t integer = sc_call_integer(p->call, argument);
+    if ((role == 'l' || role == 'u') && sc_dtype_is_integral(p->common, false))
+        integer = sc_dtype_bound(p->common, integer);
+    set_constant(p, k, sc_call_number(p->call, argument), integer,
                  p->call->args[argument]->tag == SC_EVALUE_DOUBLE);
 }
 
@@ -168,6 +198,10 @@ static sc_status read_arguments(plan *p) {
         bool absent = sc_call_is_none(p->call, i);
         p->params.real[number] = absent ? -1.0 : sc_call_number(p->call, i);
         p->params.integer[number] = absent ? -1 : sc_call_integer(p->call, i);
+        if (p->row == &sc_pw_hardtanh && sc_dtype_is_integral(p->common, false))
+            p->params.integer[number] = sc_dtype_nearest(p->common, p->params.integer[number]);
+        if (has_alpha(p->row) && is_rounded(p, 0))
+            p->params.real[number] = rounded(p, p->params.real[number]);
         number++;
     }
     p->operand_count = k;

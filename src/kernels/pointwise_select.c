@@ -5,9 +5,28 @@
 
 #include "kernels/pointwise.h"
 
+// Of halves PyTorch takes the whole part once the quotient is rounded to the dtype, but for a
+// divisor that is one number.
+static bool rounds_quotient(const sc_kernel_call *call) {
+    const sc_tensor *divisor = sc_call_tensor(call, 1);
+    return sc_dtype_is_half((sc_dtype)sc_call_out(call)->dtype) && divisor && divisor->numel != 1;
+}
+
+static sc_status run_trunc_of_rounded(const sc_kernel_call *call, const char *arguments) {
+    sc_evalue *out = call->args[call->arg_count - 1];
+    sc_evalue *const args[] = {out, out};
+    sc_kernel_call second = *call;
+    SC_TRY(sc_pointwise_run(call, &sc_pw_div, arguments));
+    second.args = args;
+    second.arg_count = SC_COUNT_OF(args);
+    return sc_pointwise_run(&second, &sc_pw_trunc, "t");
+}
+
 static sc_status run_div_mode(const sc_kernel_call *call, const char *arguments) {
     const sc_evalue *mode = call->args[2];
     if (mode->tag == SC_EVALUE_NONE) return sc_pointwise_run(call, &sc_pw_div, arguments);
+    if (mode->tag == SC_EVALUE_STRING && sc_str_is(mode->str, "trunc") && rounds_quotient(call))
+        return run_trunc_of_rounded(call, arguments);
     if (mode->tag == SC_EVALUE_STRING && sc_str_is(mode->str, "trunc"))
         return sc_pointwise_run(call, &sc_pw_div_trunc, arguments);
     if (mode->tag == SC_EVALUE_STRING && sc_str_is(mode->str, "floor"))
@@ -22,6 +41,15 @@ static sc_status run_div_tensor_mode(const sc_kernel_call *call) {
 
 static sc_status run_div_scalar_mode(const sc_kernel_call *call) {
     return run_div_mode(call, "ts");
+}
+
+// The most negative number is its own size, whatever its bits: few are taken where 32 have theirs.
+static sc_status run_gcd(const sc_kernel_call *call) {
+    const sc_dtype dtype = (sc_dtype)sc_call_out(call)->dtype;
+    const sc_pw_row *row = dtype == SC_DTYPE_I8    ? &sc_pw_gcd_of_8
+                           : dtype == SC_DTYPE_I16 ? &sc_pw_gcd_of_16
+                                                   : &sc_pw_gcd;
+    return sc_pointwise_run(call, row, "tt");
 }
 
 static sc_status run_gelu(const sc_kernel_call *call) {
@@ -71,6 +99,7 @@ static sc_status run_bitwise_not(const sc_kernel_call *call) {
 
 SC_KERNEL(div_mode, .run = run_div_tensor_mode);
 SC_KERNEL(div_scalar_mode, .run = run_div_scalar_mode);
+SC_KERNEL(gcd, .run = run_gcd);
 SC_KERNEL(gelu, .run = run_gelu);
 SC_KERNEL(pow_scalar, .run = run_pow_scalar);
 SC_KERNEL(bitwise_not, .run = run_bitwise_not);

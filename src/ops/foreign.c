@@ -31,6 +31,16 @@ const char *sc_op_advice(const sc_op *op) {
     return NULL;
 }
 
+bool sc_op_is_pure(const sc_op *op) {
+    static const char *const pure[] = {"aten::result_type.*", "aten::can_cast",
+                                       "aten::promote_types", "aten::is_*",
+                                       "aten::equal",         "aten::allclose"};
+    if (sc_op_has(op, SC_REFUSED) || strlen(op->name) > NAME_MAX_BYTES) return false;
+    for (size_t i = 0; i < SC_COUNT_OF(pure); i++)
+        if (fits(op->name, pure[i])) return true;
+    return false;
+}
+
 static const sc_op *find_with(const char *name, size_t bytes, const char *overload) {
     char whole[NAME_MAX_BYTES + 16];
     snprintf(whole, sizeof whole, "%.*s%s", (int)bytes, name, overload);

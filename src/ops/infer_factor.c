@@ -76,7 +76,7 @@ static sc_status check_sides(sc_infer *in, bool left) {
 
 sc_status sc_infer_linalg_solve_ex(sc_infer *in) {
     const sc_spec *self = sc_rule_tensor(in, 0), *right = sc_rule_tensor(in, 1);
-    SC_TRY(check_sides(in, true));
+    SC_TRY(check_sides(in, sc_rule_bool(in, "left", true)));
     sc_iout *outs = sc_infer_outs(in, 2);
     set_by_columns(in, &outs[0], sc_rule_like(in, (sc_dtype)self->dtype, right));
     set_batch(in, &outs[1], SC_DTYPE_I32, self);

@@ -245,7 +245,9 @@ sc_status sc_infer_bincount(sc_infer *in) {
     if (self->rank != 1 || (weights && weights->rank != 1))
         return sc_rule_fail(in, SC_ERR_SHAPE, "%s needs vectors", in->op->name);
     if (self->dtype != SC_DTYPE_I64)
-        return sc_rule_fail(in, SC_ERR_DTYPE, "%s needs numbers of int64", in->op->name);
+        return sc_fail(in->ctx, SC_ERR_DTYPE, "Count them as int64: torch.bincount(x.long()).",
+                       "%s counts numbers of int64, not of %s", in->op->name,
+                       sc_dtype_name((sc_dtype)self->dtype));
     if (weights) SC_TRY(sc_rule_same(in, weights->sizes[0], self->sizes[0], "weights and numbers"));
     bool is_single = weights && weights->dtype == SC_DTYPE_F32;
     sc_dtype dtype = !weights ? SC_DTYPE_I64 : is_single ? SC_DTYPE_F32 : SC_DTYPE_F64;

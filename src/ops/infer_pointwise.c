@@ -66,6 +66,18 @@ sc_status sc_infer_promote(sc_infer *in) {
     return publish(in, &ops, dtype);
 }
 
+// Bits and divisors are those of whole numbers and booleans.
+sc_status sc_infer_whole(sc_infer *in) {
+    operands ops = gather(in, 0);
+    sc_dtype dtype;
+    SC_TRY(common_dtype(in, &ops, &dtype));
+    const sc_category category = sc_dtype_category(dtype);
+    if (category == SC_CATEGORY_FLOAT || category == SC_CATEGORY_COMPLEX)
+        return sc_fail(in->ctx, SC_ERR_DTYPE, "Convert them to whole numbers: x.long().",
+                       "%s takes whole numbers, not %s", in->op->name, sc_dtype_name(dtype));
+    return publish(in, &ops, dtype);
+}
+
 sc_status sc_infer_to_float(sc_infer *in) {
     operands ops = gather(in, 0);
     sc_dtype dtype;

@@ -10,7 +10,8 @@
 //   the op (it is expanded, or becomes its *_copy twin). A name with "::" in it is the whole name
 //   ("aten::copy_", "executorch_prim::add.Scalar").
 // - INFER(rule): sc_infer_<rule>; BY_EXPANSION: the result of the expansion says it.
-// - EXPAND..: read by trace/expand.c only.
+// - EXPAND..: read by trace/expand.c only. EXPAND_WHEN(function) is for calls of which
+//   sc_expands_<function> holds, where kernels take only the others, which are kept.
 // - KERNEL and POINTWISE: read by kernels/kernel_table.c, PRIM by rt/prim.c. Here: is there one,
 //   and which dtypes does it take, in the letters of ops/takes.c: one for each tensor parameter, of
 //   which the last stands for those that follow, and after a '>' one for the results.
@@ -156,6 +157,8 @@ const char *sc_op_advice(const sc_op *op);
 // The form that takes tensors where this one takes numbers, or NULL; of operators that the table
 // lacks, too.
 const sc_op *sc_op_tensor_form(const sc_op *op);
+// Is it known to do nothing but answer, of operators that the table lacks? Of others nobody knows.
+bool sc_op_is_pure(const sc_op *op);
 // What to do about an operator that the table lacks.
 const char *sc_op_foreign_hint(const sc_op *op);
 // By what a .pte calls: name "aten::add", overload "out".

@@ -1,6 +1,8 @@
 // Which dtypes a kernel takes: what the kernel column of the table says about it, in letters. Asked
 // when a program is lowered, with the user's line at hand, and before a call runs, because a .pte
 // may come from anywhere. The kernels themselves are held to it by tests/unit/kernel_dtypes_test.c.
+#include "ops/takes.h"
+
 #include "ops/infer.h"
 #include "ops/rule.h"
 
@@ -47,6 +49,11 @@ static bool is_in(char letter, sc_dtype dtype) {
     return sets[strchr(letters, letter) - letters] >> dtype & 1;
 }
 
+bool sc_op_takes(const sc_op *op, sc_dtype dtype) {
+    const char first = op->takes ? op->takes[0] : 0;
+    return first >= 'a' && first <= 'z' && is_in(first, dtype);
+}
+
 // The dtype to convert to that most would take: one that the letter has.
 static sc_dtype first_of(char letter, sc_dtype own) {
     static const sc_dtype usual[] = {SC_DTYPE_F32, SC_DTYPE_I32,  SC_DTYPE_I64,
@@ -72,9 +79,7 @@ static bool computes(const sc_infer *in) {
     return false;
 }
 
-static bool is_complex(const sc_spec *spec) {
-    return sc_dtype_category((sc_dtype)spec->dtype) == SC_CATEGORY_COMPLEX;
-}
+static bool is_complex(const sc_spec *spec) { return sc_dtype_is_complex((sc_dtype)spec->dtype); }
 
 // Are there complex numbers anywhere in the call? None of them are for .to() to convert.
 static bool has_complex(const sc_infer *in) {

@@ -41,5 +41,10 @@ typedef uint64_t sc_op_traits;
 #define SC_INLINED        SC_TRAIT(31)  // higher-order: its body becomes part of the caller
 #define SC_MOVES_BYTES    SC_TRAIT(32)  // the official kernel takes every dtype there is
 #define SC_FUNCTORCH      SC_TRAIT(33)  // keeps book of vmap and jvp; decomposition applies it
+#define SC_ROUNDS         SC_TRAIT(34)  // PyTorch rounds its Scalars to half precision first
+#define SC_SCALES         SC_TRAIT(35)  // and does not round the number that is its second operand
+#define SC_CHOOSES        SC_TRAIT(36)  // its first operand chooses: it has no part in promotion
+#define SC_CUTS           SC_TRAIT(37)  // its Scalars are bounds of what its first operand holds
+#define SC_WRAPS          SC_TRAIT(38)  // and negative ones of unsigned integers wrap
 
 #endif

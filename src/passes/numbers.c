@@ -1,6 +1,8 @@
 // Numbers where a schema says Tensor: Python numbers become rank-0 constants of the method,
 // symbolic ones become scalar_tensor. Both get the dtype in which the operator computes, so that no
 // cast is left to do at run time.
+#include <math.h>
+
 #include "passes/promote.h"
 
 typedef struct lifter {
@@ -26,15 +28,15 @@ static bool is_rank_zero(void *user, sc_arg *arg) {
     return arg->value->type != SC_VALUE_TENSOR || arg->value->spec.rank == 0;
 }
 
-// Half-precision arithmetic with a number is done in float32 with the number unrounded; comparisons
-// and the like round the number first.
+// In half precision the number is rounded first, but not where it multiplies or divides.
 static sc_dtype chosen_dtype(const sc_node *node, const sc_arg *arg) {
     bool casts = sc_op_has(node->op, SC_UNIFORM);
     if (!casts && !sc_op_has(node->op, SC_POINTWISE)) return own_dtype(arg);
     sc_dtype dtype = sc_node_operand_dtype(node);
     if (dtype == SC_DTYPE_NONE) return own_dtype(arg);
     bool scalars_only = sc_node_visit_values(node, is_rank_zero, NULL);
-    return sc_dtype_is_half(dtype) && casts && !scalars_only ? SC_DTYPE_F32 : dtype;
+    return sc_dtype_is_half(dtype) && sc_node_scales_by(node, arg) && !scalars_only ? SC_DTYPE_F32
+                                                                                    : dtype;
 }
 
 // --- Bytes ---------------------------------------------------------------------------------------
@@ -149,9 +151,58 @@ static bool is_looked_at(const sc_op *op) {
     return !(op->traits & (SC_HIGHER_ORDER | SC_FOREIGN | SC_SYMBOLIC));
 }
 
+// --- Numbers that stay numbers -------------------------------------------------------------------
+
+static double as_half(double number, sc_dtype dtype) {
+    const float wide = (float)number;
+    return dtype == SC_DTYPE_F16 ? (double)sc_f16_to_f32(sc_f32_to_f16(wide))
+                                 : (double)sc_bf16_to_f32(sc_f32_to_bf16(wide));
+}
+
+static void round_number(sc_arg *arg, sc_dtype dtype) {
+    if (arg->kind != SC_ARG_FLOAT && arg->kind != SC_ARG_INT) return;
+    const double was = as_float(arg), is = as_half(was, dtype);
+    if (is != was) sc_arg_set(arg, sc_arg_float(is));
+}
+
+// Those that kernels compute with in float32.
+static void round_numbers(sc_node *node) {
+    if (!sc_op_has(node->op, SC_ROUNDS)) return;
+    const sc_dtype dtype = sc_node_operand_dtype(node);
+    if (!sc_dtype_is_half(dtype)) return;
+    for (uint32_t i = 0; i < node->arg_count; i++)
+        if (node->op->schema->params[i].type == SC_PARAM_SCALAR)
+            round_number(&node->args[i], dtype);
+}
+
+static int64_t whole_bound(const sc_arg *arg) {
+    if (arg->kind != SC_ARG_FLOAT || fabs(arg->f) <= 9.2e18) return as_int(arg);
+    return arg->f > 0 ? INT64_MAX : INT64_MIN;
+}
+
+static void cut_number(sc_arg *arg, sc_dtype dtype, bool wraps) {
+    const bool is_nan = arg->kind == SC_ARG_FLOAT && arg->f != arg->f;
+    if (is_nan || (arg->kind != SC_ARG_FLOAT && arg->kind != SC_ARG_INT)) return;
+    const int64_t was = whole_bound(arg);
+    const int64_t is = wraps ? sc_dtype_bound(dtype, was) : sc_dtype_nearest(dtype, was);
+    if (is != was) sc_arg_set(arg, sc_arg_int(is));
+}
+
+// Bounds of integers, so that they are such integers: the official kernel refuses all others.
+static void cut_numbers(sc_node *node) {
+    if (!sc_op_has(node->op, SC_CUTS)) return;
+    const sc_dtype dtype = (sc_dtype)node->outs[0]->spec.dtype;
+    if (!sc_dtype_is_integral(dtype, false)) return;
+    for (uint32_t i = 0; i < node->arg_count; i++)
+        if (node->op->schema->params[i].type == SC_PARAM_SCALAR)
+            cut_number(&node->args[i], dtype, sc_op_has(node->op, SC_WRAPS));
+}
+
 static sc_status visit(sc_ctx *ctx, sc_graph *graph, void *user) {
     (void)ctx;
     for (sc_node *node = graph->first; node; node = node->next) {
+        round_numbers(node);
+        cut_numbers(node);
         for (uint32_t i = 0; is_looked_at(node->op) && i < node->arg_count; i++) {
             sc_arg *arg = &node->args[i];
             if (node->op->schema->params[i].type != SC_PARAM_TENSOR) continue;

@@ -1,6 +1,7 @@
 // What the official runtime has no kernel for, or refuses, is expanded into what it runs
 // (trace/official). After delegation, because a backend may take an operator whole. An expansion is
 // traced in the node's place, on operands that are row-major; what it cannot say stays as it is.
+// With the target sconce that is done where this runtime takes longer for the operator itself.
 #include "trace/official/official.h"
 
 #include "passes/layout.h"
@@ -10,10 +11,13 @@
 #include "trace/expand.h"
 
 typedef struct expanding {
-    sc_graph *graph;  // of the method
+    sc_graph *graph;   // of the method
+    bool is_official;  // the target: else only what is faster expanded, of which nobody is told
     // Bytes: what it needed at once, asked for when there is first more than there was; and how
     // much more there is, if all of it were needed at once.
     uint64_t peak_before, more;
+    uint64_t recorded;  // nodes of all expansions: there is a limit
+    sc_limit limit;     // what the call under way is beyond, if it was not expanded
     bool changed;
 } expanding;
 
@@ -90,25 +94,24 @@ static void take_back(sc_node *node, const sc_node *last) {
     while (node->prev != last) sc_node_erase(node->prev);
 }
 
-// Of what has no kernel there at all emission warns.
-static void warn(sc_ctx *ctx, const sc_node *node) {
-    sc_report(ctx, SC_WARNING, SC_ERR_UNSUPPORTED_OP,
-              "Run it with Sconce; for apps, write this line with other operators.",
-              "the official runtime refuses this call of %s", node->op->name);
-}
-
-// Why this call was not expanded, where it is known.
-static void note_limit(sc_ctx *ctx, const sc_node *node) {
-    const char *limit = sc_official_limit(node->op);
-    if (!limit) return;
-    sc_report(ctx, SC_NOTE, SC_ERR_UNSUPPORTED_OP,
-              "Stay within it, or run the program with Sconce, which has no such limit.",
-              "%s is written out for the official runtime within a limit: %s", node->op->name,
-              limit);
+// Once for each call that was not expanded, with the reason where it is known. Of others that have
+// no kernel there at all emission warns.
+static void warn(sc_ctx *ctx, const sc_node *node, sc_limit limit, bool has_kernel) {
+    if (limit != SC_LIMIT_NONE)
+        sc_report(ctx, SC_WARNING, SC_ERR_UNSUPPORTED_OP,
+                  "Stay within it, or run the program with Sconce, which has no such limit.",
+                  "the official runtime cannot make this call of %s, which is written out for it "
+                  "within a limit: %s",
+                  node->op->name, sc_limit_calls(limit));
+    else if (has_kernel)
+        sc_report(ctx, SC_WARNING, SC_ERR_UNSUPPORTED_OP,
+                  "Run it with Sconce; for apps, write this line with other operators.",
+                  "the official runtime refuses this call of %s", node->op->name);
 }
 
 // Most expansions make no more than they replace, and then nothing has to be looked at.
 static void note_more(expanding *all, sc_node *node, const sc_node *last) {
+    if (sc_official_faster(node)) return;  // no other target needs less
     sc_node *first = last ? last->next : node->graph->first;
     const uint64_t made = sc_result_bytes(first, node), was = sc_result_bytes(node, node->next);
     if (made <= was) return;
@@ -116,8 +119,14 @@ static void note_more(expanding *all, sc_node *node, const sc_node *last) {
     all->more += made - was;
 }
 
+// Of nodes. Other limits are of one call, which stays as it is.
+static bool is_full(const sc_trace *t) {
+    return t->status == SC_ERR_LIMIT && t->recorded > t->ctx->limits.node_max;
+}
+
 // In the place of the node, if it can be said: else the node stays.
-static sc_status expand(expanding *all, sc_trace *t, sc_node *node, const sc_official *row) {
+static sc_status expand(expanding *all, sc_trace *t, sc_node *node, const sc_official *row,
+                        bool *is_gone) {
     const sc_node *last = node->prev;
     const sc_diag_mark diags = sc_diags_mark(t->ctx);
     sc_x *args = sc_new_array(t->arena, sc_x, node->arg_count + 1);
@@ -130,45 +139,68 @@ static sc_status expand(expanding *all, sc_trace *t, sc_node *node, const sc_off
         args[i] = row_major(t, sc_trace_cell(t, &node->args[i], sc_trace_plain));
     sc_x result = empty_results(t, node);
     finish(t, node, result ? result : row->expand(t, args), outs);
-    if (t->status == SC_ERR_CANCELLED || t->status == SC_ERR_LIMIT) return t->status;
+    if (t->status == SC_ERR_CANCELLED || is_full(t)) return t->status;
     if (t->status != SC_OK) {
         sc_diags_rewind(t->ctx, diags);
         take_back(node, last);
         t->status = SC_OK;
-        note_limit(t->ctx, node);
-        if (row->lacks) warn(t->ctx, node);
+        if (all->is_official) warn(t->ctx, node, all->limit, row->lacks != NULL);
         return SC_OK;
     }
     note_more(all, node, last);
     for (uint32_t i = 0; i < node->out_count; i++)
         if (outs[i]) sc_replace_uses(node->outs[i], sc_trace_arg(t, outs[i]).value);
     sc_node_erase(node);
+    *is_gone = true;
     all->changed = true;
     return SC_OK;
 }
 
+static const sc_trace_hooks hooks = {.dispatch = dispatch, .body = made_body};
+
 // Sizes are read off inputs where they can be: complex numbers that are kept only to ask for their
-// size would have to be made.
-static void begin(sc_trace *t, sc_ctx *ctx, sc_arena *arena, sc_graph *graph) {
-    static const sc_trace_hooks hooks = {.dispatch = dispatch, .body = made_body};
-    sc_trace_begin(t, ctx, arena, graph, &hooks);
-    t->plain = 1;
+// size would have to be made. Inputs may be many, and are noted once, when something is expanded.
+static void note_inputs(sc_trace *inputs, sc_ctx *ctx, sc_arena *arena, sc_graph *graph) {
+    sc_trace_begin(inputs, ctx, arena, graph, &hooks);
     for (uint32_t i = 0; i < graph->inputs.count; i++)
-        sc_trace_note_sizes(t, graph->inputs.data[i]);
+        sc_trace_note_sizes(inputs, graph->inputs.data[i]);
+}
+
+// A trace for each node: what one reads off tensors comes too late for the nodes of its expansion,
+// if they are expanded in turn.
+static void begin(expanding *all, sc_trace *t, const sc_trace *inputs) {
+    sc_trace_begin(t, inputs->ctx, inputs->arena, inputs->graph, &hooks);
+    all->limit = SC_LIMIT_NONE;
+    t->outer = inputs;
+    t->client = &all->limit;
+    t->plain = 1;
+    t->recorded = all->recorded;
 }
 
 static sc_status visit(sc_ctx *ctx, sc_graph *graph, void *user) {
     sc_arena arena;
-    sc_trace trace;
+    sc_trace inputs = {.ctx = NULL}, trace;
     expanding *all = user;
     sc_status status = SC_OK;
     sc_arena_init(&arena);
     for (sc_node *node = graph->first, *next; node && status == SC_OK; node = next) {
         next = node->next;
-        const sc_official *row = sc_official_lack(node);
+        const sc_official *row =
+            all->is_official ? sc_official_lack(node) : sc_official_faster(node);
+        if (!row && all->is_official && sc_official_refuses(node)) {
+            sc_where_set_node(ctx, node);
+            warn(ctx, node, SC_LIMIT_NONE, true);
+        }
         if (!row) continue;
-        begin(&trace, ctx, &arena, graph);
-        status = expand(all, &trace, node, row);
+        const sc_node *last = node->prev;
+        bool is_gone = false;
+        if (!inputs.ctx) note_inputs(&inputs, ctx, &arena, graph);
+        begin(all, &trace, &inputs);
+        status = expand(all, &trace, node, row, &is_gone);
+        all->recorded = trace.recorded;
+        // What it came to may be lacking, too. An expansion that comes to itself would meet the
+        // limit of recorded nodes.
+        if (is_gone) next = last ? last->next : graph->first;
     }
     sc_arena_deinit(&arena);
     return status;
@@ -201,8 +233,7 @@ static void note_growth(sc_ctx *ctx, sc_method *method, const expanding *all) {
 }
 
 sc_status sc_pass_official(sc_ctx *ctx, sc_method *method, const sc_pass_env *env) {
-    expanding all = {.graph = method->graph};
-    if (!sc_options_are_official(env->options)) return SC_OK;
+    expanding all = {.graph = method->graph, .is_official = sc_options_are_official(env->options)};
     SC_TRY(sc_graphs_visit(ctx, method->graph, visit, &all));
     if (!all.changed) return SC_OK;
     SC_TRY(to_edge(ctx, method));

@@ -3,9 +3,20 @@
 #include "passes/passes.h"
 
 static bool is_rare(const sc_value *value) {
-    if (value->type != SC_VALUE_TENSOR || sc_spec_is_empty(&value->spec)) return false;
+    if (value->type != SC_VALUE_TENSOR) return false;
     const sc_category category = sc_dtype_category((sc_dtype)value->spec.dtype);
-    return category == SC_CATEGORY_FLOAT8 || category == SC_CATEGORY_UINT;
+    return (category == SC_CATEGORY_FLOAT8 || category == SC_CATEGORY_UINT) &&
+           !sc_spec_is_empty(&value->spec);
+}
+
+// Most programs have no such value anywhere, and then no call has to be looked at.
+static bool has_rare(const sc_graph *graph) {
+    for (uint32_t i = 0; i < graph->inputs.count; i++)
+        if (is_rare(graph->inputs.data[i])) return true;
+    for (const sc_node *node = graph->first; node; node = node->next)
+        for (uint32_t i = 0; i < node->out_count; i++)
+            if (is_rare(node->outs[i])) return true;
+    return false;
 }
 
 static bool find_rare(void *user, sc_arg *arg) {
@@ -36,6 +47,7 @@ static void warn(sc_ctx *ctx, const sc_node *node, sc_dtype dtype) {
 
 static sc_status visit(sc_ctx *ctx, sc_graph *graph, void *user) {
     (void)user;
+    if (!has_rare(graph)) return SC_OK;
     for (sc_node *node = graph->first; node; node = node->next) {
         const sc_op *op = node->op;
         if (sc_op_has(op, SC_HIGHER_ORDER | SC_UNOFFICIAL | SC_MOVES_BYTES)) continue;

@@ -1,5 +1,7 @@
-// How much a graph holds at once, before anything is planned: every result with a place of its own,
-// from its node to its last use. Bodies and sizes without a bound do not count.
+// How much a method holds at once, before anything is planned: inputs that callers give until their
+// last use, every result with a place of its own from its node to its last use, and, while a body
+// runs, what that holds beside all of these. Sizes without a bound do not count, nor do slices that
+// rounds of a loop see; what branches end with counts twice.
 // In wasm: -Os
 #include "passes/peak.h"
 
@@ -16,8 +18,12 @@ static bool mark_use(void *user, sc_arg *arg) {
 
 uint64_t sc_result_bytes(const sc_node *first, const sc_node *end) {
     uint64_t bytes = 0;
-    for (const sc_node *node = first; node != end; node = node->next)
+    for (const sc_node *node = first; node != end; node = node->next) {
         for (uint32_t i = 0; i < node->out_count; i++) bytes += bytes_of(node->outs[i]);
+        for (uint32_t i = 0; i < node->arg_count; i++)
+            if (node->args[i].kind == SC_ARG_GRAPH)
+                bytes += sc_result_bytes(node->args[i].graph->first, NULL);
+    }
     return bytes;
 }
 
@@ -44,26 +50,68 @@ typedef struct freeing {
 // A value that a node reads twice is freed once.
 static bool free_last(void *user, sc_arg *arg) {
     freeing *f = user;
-    if (!arg->value->node || arg->value->mark != f->place) return true;
+    if (arg->value->mark != f->place) return true;
     f->bytes += bytes_of(arg->value);
     arg->value->mark = 0;
     return true;
 }
 
-uint64_t sc_peak_bytes(sc_graph *graph, sc_span without, const sc_node **at) {
-    uint64_t held = 0, peak = 0;
+// Of inputs, which have been marked: weights and what calls keep lie elsewhere, and those of a body
+// are what is outside.
+static uint64_t held_from_start(sc_graph *graph, bool is_body) {
+    const sc_method *method = graph->method;
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < graph->inputs.count; i++) {
+        sc_value *input = graph->inputs.data[i];
+        if (!is_body && method->inputs.data[i].kind == SC_INPUT_USER && input->first_use)
+            bytes += bytes_of(input);
+        else
+            input->mark = 0;
+    }
+    return bytes;
+}
+
+typedef struct peak {
+    sc_span without;
+    const sc_node *at;  // where most is held, if anything is
+} peak;
+
+static uint64_t graph_peak(peak *p, sc_graph *graph, bool is_body);
+
+// One body runs after the other.
+static uint64_t bodies_peak(peak *p, const sc_node *node) {
+    uint64_t most = 0;
+    for (uint32_t i = 0; i < node->arg_count; i++) {
+        if (node->args[i].kind != SC_ARG_GRAPH) continue;
+        const uint64_t bytes = graph_peak(p, node->args[i].graph, true);
+        most = bytes > most ? bytes : most;
+    }
+    return most;
+}
+
+static uint64_t graph_peak(peak *p, sc_graph *graph, bool is_body) {
+    uint64_t most = 0;
     uint32_t place = 1;
-    mark_uses(graph, without);
-    for (sc_node *node = beyond(graph->first, without); node;
-         node = beyond(node->next, without), place++) {
+    mark_uses(graph, p->without);
+    uint64_t held = held_from_start(graph, is_body);
+    for (sc_node *node = beyond(graph->first, p->without); node;
+         node = beyond(node->next, p->without), place++) {
         freeing f = {.place = place};
         for (uint32_t i = 0; i < node->out_count; i++) held += bytes_of(node->outs[i]);
-        if (held > peak && at) *at = node;
-        peak = held > peak ? held : peak;
+        const uint64_t now = held + bodies_peak(p, node);
+        if (now > most && !is_body) p->at = node;
+        most = now > most ? now : most;
         sc_node_visit_values(node, free_last, &f);
         for (uint32_t i = 0; i < node->out_count; i++)
             if (node->outs[i]->mark == place) f.bytes += bytes_of(node->outs[i]);
         held -= f.bytes;
     }
-    return peak;
+    return most;
+}
+
+uint64_t sc_peak_bytes(sc_graph *graph, sc_span without, const sc_node **at) {
+    peak p = {.without = without};
+    const uint64_t bytes = graph_peak(&p, graph, false);
+    if (at) *at = p.at;
+    return bytes;
 }

@@ -9,10 +9,10 @@ typedef struct sc_span {
     sc_node *first, *end;
 } sc_span;
 
-// The most bytes of results that are needed at the same time. Uses the marks of values.
-// `at`, unless NULL, gets the node at which that is, if anything is held.
+// The most bytes of inputs and results that are needed at the same time, of a whole method. Uses
+// the marks of values. `at`, unless NULL, gets the node at which that is, if anything is held.
 uint64_t sc_peak_bytes(sc_graph *graph, sc_span without, const sc_node **at);
-// What the results of these nodes take, all together.
+// What the results of these nodes take, all together, and those of their bodies.
 uint64_t sc_result_bytes(const sc_node *first, const sc_node *end);
 
 #endif

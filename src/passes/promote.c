@@ -1,8 +1,9 @@
 // Operands of mixed dtype: casts are inserted so that the six arithmetic operators that the edge
 // dialect wants uniform see one dtype. All others promote inside their kernels.
 //
-// A float32 number next to a half-precision tensor stays without a cast, a constant or not: PyTorch
-// computes such an operation in float32 with the number unrounded, and so do the kernels.
+// Next to halves, what multiplies or divides and has no dims is float32: PyTorch computes with it
+// unrounded, and so do the kernels. All else it rounds to the dtype first, which kernels that
+// promote inside do not do: there are casts for these, too.
 #include "passes/promote.h"
 
 static sc_category number_category(const sc_arg *arg) {
@@ -33,24 +34,36 @@ static bool makes_float(const sc_node *node) {
            sc_node_arg(node, "rounding_mode")->kind == SC_ARG_NONE;
 }
 
+static bool takes_part(const sc_node *node, uint32_t i) {
+    return node->op->schema->params[i].type == SC_PARAM_TENSOR &&
+           !(i == 0 && sc_op_has(node->op, SC_CHOOSES));
+}
+
 sc_dtype sc_node_operand_dtype(const sc_node *node) {
     sc_promotion promotion = {0};
     for (uint32_t i = 0; i < node->arg_count; i++)
-        if (node->op->schema->params[i].type == SC_PARAM_TENSOR)
-            add_operand(&promotion, &node->args[i]);
+        if (takes_part(node, i)) add_operand(&promotion, &node->args[i]);
     sc_dtype dtype = sc_promotion_result(&promotion);
     if (makes_float(node) && sc_dtype_is_integral(dtype, true)) dtype = SC_DTYPE_F32;
     return dtype;
 }
 
-static bool is_exact_number(const sc_value *value, sc_dtype dtype) {
-    return sc_dtype_is_half(dtype) && value->spec.dtype == SC_DTYPE_F32 && value->spec.rank == 0;
+bool sc_node_scales_by(const sc_node *node, const sc_arg *arg) {
+    return sc_op_has(node->op, SC_SCALES) && arg == &node->args[1];
+}
+
+static sc_dtype dtype_of_operand(const sc_node *node, const sc_arg *arg, sc_dtype common) {
+    const sc_spec *spec = &arg->value->spec;
+    const bool is_exact = spec->rank == 0 && spec->dtype != common && sc_dtype_is_half(common) &&
+                          sc_node_scales_by(node, arg);
+    return is_exact ? SC_DTYPE_F32 : common;
 }
 
 // `shared` is the cast of the operand before: both may be the same tensor.
 static sc_status cast(sc_ctx *ctx, sc_node *node, sc_arg *arg, sc_dtype dtype, sc_node **shared) {
     if (arg->kind != SC_ARG_VALUE || arg->value->type != SC_VALUE_TENSOR) return SC_OK;
-    if (arg->value->spec.dtype == dtype || is_exact_number(arg->value, dtype)) return SC_OK;
+    dtype = dtype_of_operand(node, arg, dtype);
+    if (arg->value->spec.dtype == dtype) return SC_OK;
     sc_where_set_node(ctx, node);
     sc_arg args[2] = {*arg, sc_arg_dtype(dtype)};
     if (!*shared || (*shared)->args[0].value != arg->value)
@@ -60,16 +73,24 @@ static sc_status cast(sc_ctx *ctx, sc_node *node, sc_arg *arg, sc_dtype dtype, s
     return SC_OK;
 }
 
+// Truth values are exact as they are.
+static bool is_cast(const sc_node *node, uint32_t i) {
+    const sc_arg *arg = &node->args[i];
+    if (!takes_part(node, i)) return false;
+    return sc_op_has(node->op, SC_UNIFORM) ||
+           (arg->kind == SC_ARG_VALUE && arg->value->spec.dtype != SC_DTYPE_BOOL);
+}
+
 static sc_status visit(sc_ctx *ctx, sc_graph *graph, void *user) {
     (void)user;
     for (sc_node *node = graph->first; node; node = node->next) {
-        if (!sc_op_has(node->op, SC_UNIFORM)) continue;
+        if (!sc_op_has(node->op, SC_UNIFORM) && !sc_op_has(node->op, SC_POINTWISE)) continue;
         sc_dtype dtype = sc_node_operand_dtype(node);
-        if (dtype == SC_DTYPE_NONE) continue;
+        const bool matters = sc_op_has(node->op, SC_UNIFORM) || sc_dtype_is_half(dtype);
+        if (dtype == SC_DTYPE_NONE || !matters) continue;
         sc_node *shared = NULL;
         for (uint32_t i = 0; i < node->arg_count; i++)
-            if (node->op->schema->params[i].type == SC_PARAM_TENSOR)
-                SC_TRY(cast(ctx, node, &node->args[i], dtype, &shared));
+            if (is_cast(node, i)) SC_TRY(cast(ctx, node, &node->args[i], dtype, &shared));
     }
     return SC_OK;
 }

@@ -1,6 +1,6 @@
-// Integer arithmetic at run time, in terms of what the runtime has: results that are known become
-// constants, and operators without a primitive are built from those that have one. What cannot be
-// built (a square root, an exponent that varies) has been reported after decomposition.
+// Arithmetic of numbers at run time, in terms of what the runtime has: results that are known
+// become constants, and operators without a primitive are built from those that have one. What
+// cannot be built (a square root, an exponent that varies) has been reported after decomposition.
 #include "passes/passes.h"
 
 typedef struct builder {
@@ -127,6 +127,47 @@ static sc_arg remainder_of(builder *b, const sc_arg *args) {
     return emit2(b, SC_OP_sym_sub, args[0], emit2(b, SC_OP_sym_mul, whole, args[1]));
 }
 
+// --- Of floats -----------------------------------------------------------------------------------
+
+// What the runtime takes for a float has to be one.
+static sc_arg float_of(builder *b, sc_arg x) {
+    if (x.kind == SC_ARG_INT) return sc_arg_float((double)x.i);
+    return is_integer(&x) ? emit1(b, SC_OP_sym_sym_float, x) : x;
+}
+
+// No primitive is exact here, but fmod of tensors is; of its result, which has the sign of x,
+// Python makes one with the sign of y, zeros too.
+static sc_arg remainder_of_floats(builder *b, const sc_arg *args) {
+    const sc_arg x = float_of(b, args[0]), y = float_of(b, args[1]), none = sc_arg_float(0);
+    sc_arg wide = emit2(b, SC_OP_scalar_tensor, x, sc_arg_dtype(SC_DTYPE_F64));
+    sc_arg rest = emit1(b, SC_OP__local_scalar_dense, emit2(b, SC_OP_fmod_Scalar, wide, y));
+    sc_arg minus = emit2(b, SC_OP_sym_lt, rest, none), turned = emit2(b, SC_OP_sym_lt, y, none);
+    sc_arg is_alike = emit2(b, SC_OP_sym_eq, minus, turned);
+    sc_arg moved = emit2(b, SC_OP_sym_add, rest, y);
+    sc_arg zero = emit2(b, SC_OP_sym_truediv, none, y);
+    sc_arg other = emit(b, SC_OP_sym_sym_ite, 3, is_alike, rest, moved);
+    return emit(b, SC_OP_sym_sym_ite, 3, emit2(b, SC_OP_sym_eq, rest, none), zero, other);
+}
+
+// The official primitives take integers only. As Python chooses: the first one unless the other is
+// beyond it, which nothing is beside a NaN.
+static sc_arg chosen(builder *b, const sc_arg *args, sc_op_id is_beyond) {
+    const sc_arg x = float_of(b, args[0]), y = float_of(b, args[1]);
+    return emit(b, SC_OP_sym_sym_ite, 3, emit2(b, is_beyond, y, x), y, x);
+}
+
+static sc_arg larger(builder *b, const sc_arg *args) { return chosen(b, args, SC_OP_sym_gt); }
+static sc_arg smaller(builder *b, const sc_arg *args) { return chosen(b, args, SC_OP_sym_lt); }
+
+// --- Which is for what ---------------------------------------------------------------------------
+
+static bool is_float(const sc_arg *arg) {
+    return arg->kind == SC_ARG_FLOAT ||
+           (arg->kind == SC_ARG_VALUE && arg->value->type == SC_VALUE_FLOAT);
+}
+
+static bool any_float(const sc_arg *args) { return is_float(&args[0]) || is_float(&args[1]); }
+
 static bool may_be_negative(const sc_arg *arg) {
     if (arg->kind == SC_ARG_INT) return arg->i < 0;
     return arg->kind != SC_ARG_VALUE || !arg->value->has_dim ||
@@ -164,7 +205,10 @@ static const struct expansion {
     {SC_OP_sym_and_, of_flags, both},
     {SC_OP_sym_or_, of_flags, either},
     {SC_OP_sym_xor, of_flags, not_equal},
+    {SC_OP_sym_mod, any_float, remainder_of_floats},
     {SC_OP_sym_mod, of_any_sign, remainder_of},
+    {SC_OP_sym_sym_max, any_float, larger},
+    {SC_OP_sym_sym_min, any_float, smaller},
     {SC_OP_sym_pow, by_count, power},
     {SC_OP_sym_lshift, by_count, shift_left},
     {SC_OP_sym_rshift, by_count, shift_right},

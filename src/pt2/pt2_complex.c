@@ -140,7 +140,7 @@ sc_status sc_pt2_fill_complex(sc_pt2_scope *scope, const sc_op **op, const sc_me
         zeros[FILL_DTYPE] = sc_arg_dtype(is_new ? dtype_of(&args[0]) : SC_DTYPE_C64);
     SC_TRY(sc_build(scope->graph, NULL, full, zeros, *count - is_new, meta, &node));
     const sc_dtype dtype = (sc_dtype)node->outs[0]->spec.dtype;
-    if (sc_dtype_category(dtype) != SC_CATEGORY_COMPLEX)
+    if (!sc_dtype_is_complex(dtype))
         return sc_fail(scope->imp->ctx, SC_ERR_DTYPE, "Give it a complex dtype, too.",
                        "%s cannot be filled with a complex number", sc_dtype_name(dtype));
     SC_TRY(as_tensor(scope, &args[fill_index(*op)], dtype, meta, &number));

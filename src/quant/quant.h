@@ -60,6 +60,10 @@ sc_status sc_quant_convert(sc_ctx *ctx, sc_quant_plan *plan, const sc_evaluator 
 
 #define SC_QUANT_NO UINT32_MAX
 
+// Why weights alone stay as they are, where the whole model can be made another.
+#define SC_QUANT_OTHER_INPUT  "its input is not of float32"
+#define SC_QUANT_OTHER_WEIGHT "its weight is not of float32"
+
 typedef struct sc_quant_row {
     const sc_name *node;  // as the method was given; of a body, "true_graph_0/mul"
     const sc_op *op;

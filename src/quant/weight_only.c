@@ -36,7 +36,7 @@ static const char *refuse_matrix(const quant_layer *l) {
         return sc_quant_weight_bits(l->plan) == 4 && l->sizes[1] % 2
                    ? "two numbers of 4 bits fill a byte, and its rows have an odd number of them"
                    : NULL;
-    if (!l->x || !is_float(l->x) || l->x->spec.rank == 0) return "its input is not of float32";
+    if (!l->x || !is_float(l->x) || l->x->spec.rank == 0) return SC_QUANT_OTHER_INPUT;
     if (l->plan->config->mode != SC_QUANT_DYNAMIC_INT4) return NULL;
     if (!sc_dim_is(l->x->spec.sizes[l->x->spec.rank - 1], l->sizes[1]))
         return "how long its tokens are is open";
@@ -48,7 +48,7 @@ static const char *refusal(const quant_layer *l) {
     const char *why = refuse_role(l);
     if (why) return why;
     if (!l->constant) return "its weight is no constant";
-    if (l->weight->spec.dtype != SC_DTYPE_F32) return "its weight is not of float32";
+    if (l->weight->spec.dtype != SC_DTYPE_F32) return SC_QUANT_OTHER_WEIGHT;
     return sc_quant_is_half_mode(l->plan) ? NULL : refuse_matrix(l);
 }
 

@@ -85,7 +85,9 @@ static void try_in_place(sc_rt_optimizer *o, uint32_t at) {
 }
 
 sc_status sc_rt_elide_copies(sc_rt_optimizer *o) {
-    for (uint32_t i = 0; i < o->m->code_count; i++) try_in_place(o, i);
-    for (uint32_t i = 0; i < o->m->code_count; i++) try_elide(o, i);
+    for (uint32_t i = 0; i < o->m->code_count; i++)
+        if (sc_rt_runs_once(o, i)) try_in_place(o, i);
+    for (uint32_t i = 0; i < o->m->code_count; i++)
+        if (sc_rt_runs_once(o, i)) try_elide(o, i);
     return SC_OK;
 }

@@ -12,6 +12,7 @@ enum { FOLD_BYTES_MAX = 16 << 20 };  // per method; what is beyond is computed a
 static bool reads_as_matrix(const sc_rt_instruction *in, const sc_evalue *value) {
     const sc_op *op = in->call.op;
     uint32_t operands = 0;
+    if (in->kind != SC_RT_KERNEL) return false;
     while (operands < op->schema->param_count &&
            op->schema->params[operands].type == SC_PARAM_TENSOR)
         operands++;
@@ -107,7 +108,7 @@ sc_status sc_rt_fold_constants(sc_rt_optimizer *o) {
     for (uint32_t i = 0; i < o->m->code_count; i++) {
         sc_rt_instruction *in = &o->m->code[i];
         uint64_t bytes = 0;
-        if (!can_fold(o, in, &bytes) || try_transpose(o, in)) continue;
+        if (!sc_rt_runs_once(o, i) || !can_fold(o, in, &bytes) || try_transpose(o, in)) continue;
         if (total + bytes > FOLD_BYTES_MAX) continue;
         total += bytes;
         uint8_t *memory = NULL;

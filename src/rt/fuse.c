@@ -230,6 +230,7 @@ static void apply(sc_rt_optimizer *o, chain *c) {
 sc_status sc_rt_fuse(sc_rt_optimizer *o) {
     for (uint32_t i = 0; i < o->m->code_count; i++) {
         bool takes_affine;
+        if (!sc_rt_runs_once(o, i)) continue;
         int64_t channels = channels_of(&o->m->code[i], &takes_affine);
         if (channels <= 0) continue;
         chain c = {.first = i};

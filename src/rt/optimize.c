@@ -7,6 +7,50 @@ uint32_t sc_rt_value_index(const sc_rt_method *m, const sc_evalue *value) {
     return (uint32_t)(value - m->values);
 }
 
+// --- Jumps ---------------------------------------------------------------------------------------
+
+static bool has_jumps(const sc_rt_method *m) {
+    for (uint32_t i = 0; i < m->code_count; i++)
+        if (m->code[i].kind == SC_RT_JUMP_FALSE) return true;
+    return false;
+}
+
+// What a jump skips or goes back over, itself included.
+static sc_rt_stretch stretch_of(const sc_rt_instruction *jump, uint32_t at) {
+    if (jump->target <= at) return (sc_rt_stretch){jump->target, at};
+    return (sc_rt_stretch){at, jump->target - 1};
+}
+
+// Those that overlap are one. First the furthest that a stretch from each instruction reaches, then
+// how far those reach that begin on the way.
+static void find_stretches(sc_rt_optimizer *o) {
+    const sc_rt_method *m = o->m;
+    if (!has_jumps(m)) return;
+    sc_rt_stretch *s = sc_new_array(&m->program->arena, sc_rt_stretch, m->code_count);
+    for (uint32_t i = 0; i < m->code_count; i++) s[i] = (sc_rt_stretch){i, i};
+    for (uint32_t i = 0; i < m->code_count; i++) {
+        if (m->code[i].kind != SC_RT_JUMP_FALSE) continue;
+        const sc_rt_stretch jumped = stretch_of(&m->code[i], i);
+        s[jumped.first].last = sc_max_u32(s[jumped.first].last, jumped.last);
+    }
+    for (uint32_t i = 1; i < m->code_count; i++) {
+        if (s[i - 1].last < i) continue;
+        s[i] = (sc_rt_stretch){s[i - 1].first, sc_max_u32(s[i].last, s[i - 1].last)};
+    }
+    for (uint32_t i = m->code_count - 1; i-- > 0;)
+        if (s[i].first == s[i + 1].first) s[i].last = s[i + 1].last;
+    o->stretches = s;
+}
+
+static sc_rt_stretch stretch_at(const sc_rt_optimizer *o, uint32_t at) {
+    return o->stretches ? o->stretches[at] : (sc_rt_stretch){at, at};
+}
+
+bool sc_rt_runs_once(const sc_rt_optimizer *o, uint32_t at) {
+    return o->m->code[at].kind != SC_RT_JUMP_FALSE &&
+           stretch_at(o, at).first == stretch_at(o, at).last;
+}
+
 // --- Views ---------------------------------------------------------------------------------------
 
 bool sc_rt_overlaps(const void *a, uint64_t a_bytes, const void *b, uint64_t b_bytes) {
@@ -34,45 +78,89 @@ static written_values find_written(const sc_rt_optimizer *o) {
     return w;
 }
 
+// Is what a view shows of another value's memory written while the view is still to be read?
+static bool is_torn(const sc_rt_use *written, uint32_t first, uint32_t last) {
+    if (written->first_write == written->last_write && written->writes == 1)
+        return first <= written->first_write && written->first_write < last;
+    return first <= written->last_write && written->first_write <= last;
+}
+
+// The last write before an instruction, of what is known of several.
+static uint32_t write_before(const sc_rt_use *use, uint32_t at) {
+    return use->last_write < at ? use->last_write : use->first_write;
+}
+
+static bool share_bytes(const sc_rt_place *a, const sc_rt_place *b) {
+    return a->memory_id == b->memory_id && a->offset < b->offset + b->bytes &&
+           b->offset < a->offset + a->bytes;
+}
+
+static bool is_inside(const sc_rt_place *a, const sc_rt_place *b) {
+    return a->offset >= b->offset && a->offset + a->bytes <= b->offset + b->bytes;
+}
+
 // The value whose bytes a view shows is the last one written there before the view is read.
-static void attach_view(sc_rt_optimizer *o, const written_values *w, uint32_t view) {
+static uint32_t base_of(sc_rt_optimizer *o, const written_values *w, uint32_t view) {
     const sc_rt_method *m = o->m;
-    const sc_rt_place *at = &m->places[view];
     const sc_rt_use *use = &o->uses[view];
     const uint32_t first = use->reads ? use->first_read : m->code_count;
-    uint32_t best = UINT32_MAX;
+    const uint32_t last = use->is_output ? m->code_count : use->last_read;
+    uint32_t best = UINT32_MAX, torn = UINT32_MAX;
     for (uint32_t k = 0; k < w->count; k++) {
         const uint32_t i = w->values[k];
-        const sc_rt_place *place = &m->places[i];
-        if (i == view || place->memory_id != at->memory_id || o->uses[i].first_write >= first ||
-            place->offset >= at->offset + at->bytes || at->offset >= place->offset + place->bytes)
-            continue;
-        if (best == UINT32_MAX || o->uses[i].first_write >= o->uses[best].first_write) best = i;
+        if (i == view || !share_bytes(&m->places[i], &m->places[view])) continue;
+        if (is_torn(&o->uses[i], first, last)) torn = i;
+        if (o->uses[i].first_write >= first) continue;
+        if (best == UINT32_MAX ||
+            write_before(&o->uses[i], first) >= write_before(&o->uses[best], first))
+            best = i;
     }
-    if (best == UINT32_MAX) return;  // of an input or of state
-    const sc_rt_place *base = &m->places[best];
-    if (at->offset < base->offset || at->offset + at->bytes > base->offset + base->bytes)
-        o->uses[best].is_pinned = true;
-    o->uses[view].next_view = o->uses[best].first_view;
-    o->uses[best].first_view = view + 1;
-    o->uses[best].is_output |= use->is_output;
-    if (use->reads && use->last_read > o->uses[best].last_read)
-        o->uses[best].last_read = use->last_read;
+    if (torn == UINT32_MAX) return best;
+    o->uses[torn].is_pinned = true;
+    if (best != UINT32_MAX) o->uses[best].is_pinned = true;
+    return torn;
+}
+
+static void attach_view(sc_rt_optimizer *o, const written_values *w, uint32_t view) {
+    const sc_rt_use *use = &o->uses[view];
+    const uint32_t base = base_of(o, w, view);
+    if (base == UINT32_MAX) return;  // of an input or of state
+    sc_rt_use *of = &o->uses[base];
+    of->is_pinned |= use->is_pinned || !is_inside(&o->m->places[view], &o->m->places[base]);
+    of->is_output |= use->is_output;
+    o->uses[view].next_view = of->first_view;
+    of->first_view = view + 1;
+    if (use->reads) of->last_read = sc_max_u32(of->last_read, use->last_read);
 }
 
 static void count_uses(sc_rt_optimizer *o, uint32_t at) {
+    const sc_rt_stretch when = stretch_at(o, at);
+    const uint32_t times = sc_rt_runs_once(o, at) ? 1 : 2;
     sc_rt_operands taken = sc_rt_operands_of(o->m, &o->m->code[at], SC_RT_TAKES);
     while (sc_rt_operands_next(&taken)) {
         sc_rt_use *use = &o->uses[sc_rt_value_index(o->m, taken.value)];
-        if (use->reads++ == 0) use->first_read = at;
-        use->last_read = at;
+        if (use->reads == 0) use->first_read = when.first;
+        use->reads_old |= !use->writes;
+        use->reads += times;
+        use->last_read = when.last;
     }
     sc_rt_operands written = sc_rt_operands_of(o->m, &o->m->code[at], SC_RT_WRITES);
     while (sc_rt_operands_next(&written)) {
         sc_rt_use *use = &o->uses[sc_rt_value_index(o->m, written.value)];
-        if (use->writes++ == 0) use->first_write = at;
-        use->last_write = at;
+        if (use->writes == 0) use->first_write = when.first;
+        use->writes += times;
+        use->last_write = when.last;
     }
+}
+
+// What a view that a run makes shows has to stay: the view's record tells where it is by the file.
+static void pin_shown(sc_rt_optimizer *o, uint32_t at) {
+    const sc_rt_instruction *in = &o->m->code[at];
+    sc_rt_operands views = sc_rt_operands_of(o->m, in, SC_RT_REPOINTS);
+    if (in->kind != SC_RT_PRIM || !sc_rt_operands_next(&views)) return;
+    sc_rt_operands shown = sc_rt_operands_of(o->m, in, SC_RT_READS);
+    while (sc_rt_operands_next(&shown))
+        o->uses[sc_rt_value_index(o->m, shown.value)].is_pinned = true;
 }
 
 static void note_output(sc_rt_optimizer *o, const sc_evalue *value) {
@@ -87,7 +175,10 @@ static void note_output(sc_rt_optimizer *o, const sc_evalue *value) {
 void sc_rt_count_uses(sc_rt_optimizer *o) {
     const sc_rt_method *m = o->m;
     memset(o->uses, 0, m->value_count * sizeof *o->uses);
-    for (uint32_t i = 0; i < m->code_count; i++) count_uses(o, i);
+    for (uint32_t i = 0; i < m->code_count; i++) {
+        count_uses(o, i);
+        pin_shown(o, i);
+    }
     for (uint32_t i = 0; i < m->output_count; i++) note_output(o, &m->values[m->outputs[i]]);
 }
 
@@ -158,10 +249,36 @@ bool sc_rt_is_quiet(const sc_rt_optimizer *o, const void *data, uint64_t bytes, 
     return true;
 }
 
-static bool is_straight(const sc_rt_method *m) {
+static bool is_number(const sc_evalue *value) {
+    return value->tag == SC_EVALUE_INT || value->tag == SC_EVALUE_DOUBLE ||
+           value->tag == SC_EVALUE_BOOL || value->tag == SC_EVALUE_NONE;
+}
+
+// Does a view that a run makes lie where the file says?
+static bool lies_there(const sc_rt_method *m, const sc_rt_instruction *in) {
+    sc_rt_operands views = sc_rt_operands_of(m, in, SC_RT_REPOINTS);
+    while (sc_rt_operands_next(&views)) {
+        const sc_rt_place *view = &m->places[sc_rt_value_index(m, views.value)];
+        sc_rt_operands shown = sc_rt_operands_of(m, in, SC_RT_READS);
+        while (sc_rt_operands_next(&shown)) {
+            const sc_rt_place *of = &m->places[sc_rt_value_index(m, shown.value)];
+            if (shown.tensor && of->memory_id &&
+                (view->memory_id != of->memory_id || view->offset != of->offset))
+                return false;
+        }
+    }
+    return true;
+}
+
+// Is it known at load where every tensor lies at all times? What moves takes numbers along, no
+// more.
+static bool stays(const sc_rt_method *m) {
     for (uint32_t i = 0; i < m->code_count; i++) {
-        const uint8_t kind = m->code[i].kind;
-        if (kind == SC_RT_JUMP_FALSE || kind == SC_RT_MOVE || kind == SC_RT_FREE) return false;
+        const sc_rt_instruction *in = &m->code[i];
+        if (in->kind == SC_RT_FREE || (in->kind == SC_RT_PRIM && !lies_there(m, in))) return false;
+        if (in->kind == SC_RT_MOVE &&
+            !(is_number(&m->values[in->from]) && is_number(&m->values[in->to])))
+            return false;
     }
     return true;
 }
@@ -169,7 +286,9 @@ static bool is_straight(const sc_rt_method *m) {
 sc_status sc_rt_optimize(sc_ctx *ctx, sc_rt_method *m) {
     sc_rt_optimizer o = {.ctx = ctx, .m = m};
     bool changed = false;
-    if (!is_straight(m) || !find_uses(&o)) return SC_OK;
+    if (!stays(m)) return SC_OK;
+    find_stretches(&o);
+    if (!find_uses(&o)) return SC_OK;
     SC_TRY(sc_rt_recognise(&o, &changed));
     if (changed && !find_uses(&o)) {
         sc_rt_code_link(m);

@@ -1,30 +1,45 @@
 // Load-time rewriting of a method's instructions. Each rewrite looks at who reads and writes which
 // value when, changes calls or where tensors point, and leaves results within rounding of what the
 // file says: nothing is computed with fewer or more bits than the file does it with. One thing is
-// regrouped: a product of floats that is scanned by doubling in float64 is made from the first
-// element on, as PyTorch makes it, so that which partial products leave the range may differ. Only
-// straight-line code is touched: with jumps, "before" and "after" mean nothing.
+// regrouped: a product of floats that is scanned by doubling, in float64 or of what is scattered to
+// one place, is made from the first element on, as PyTorch makes it, so that which partial products
+// leave the range may differ.
+//
+// Only what runs exactly once is rewritten. What jumps may repeat or leave out stays as it is, and
+// counts as one step of the code around it: everything in there happens between what stands before
+// and what stands after, in whatever order and however often.
 #ifndef SC_RT_OPTIMIZE_H
 #define SC_RT_OPTIMIZE_H
 
 #include "rt/operands.h"
 
-// What the instructions do to one tensor value; positions are indexes into method->code.
+// What the instructions do to one tensor value; positions are indexes into method->code, the ends
+// of the stretch for what lies in one that jumps repeat or leave out. That counts as several times.
 typedef struct sc_rt_use {
     uint32_t writes, first_write, last_write;
     uint32_t reads, first_read, last_read;  // by instructions; views of it count for last_read
     bool is_output;
-    bool is_pinned;                  // another value shows more than its memory
+    bool reads_old;  // is read before it is written
+    // Has to stay where it is: another value shows more than its memory, or its memory at a time
+    // when it may have become another's, or as a run makes it.
+    bool is_pinned;
     uint32_t first_view, next_view;  // values that show the same memory: index + 1, 0 ends
 } sc_rt_use;
+
+// From the first to the last of instructions.
+typedef struct sc_rt_stretch {
+    uint32_t first, last;
+} sc_rt_stretch;
 
 typedef struct sc_rt_optimizer {
     sc_ctx *ctx;
     sc_rt_method *m;
     sc_rt_use *uses;  // by value
+    // By instruction: what jumps repeat or leave out together with it. NULL: there are no jumps.
+    sc_rt_stretch *stretches;
 } sc_rt_optimizer;
 
-// Runs every rewrite; a no-op for methods with control flow.
+// Runs every rewrite; a no-op for methods that move or free tensors on the way.
 sc_status sc_rt_optimize(sc_ctx *ctx, sc_rt_method *method);
 
 // The rewrites, in the order they run.
@@ -36,6 +51,9 @@ sc_status sc_rt_relayout(sc_rt_optimizer *o);  // relayout.c: the last, it count
 
 // Who uses what by now, without the views of it.
 void sc_rt_count_uses(sc_rt_optimizer *o);
+
+// Does the instruction run exactly once, whatever the data?
+bool sc_rt_runs_once(const sc_rt_optimizer *o, uint32_t at);
 
 uint32_t sc_rt_value_index(const sc_rt_method *m, const sc_evalue *value);
 // The use record of a value when it is an ordinary computed tensor (one writer; not state, input or

@@ -342,7 +342,7 @@ static sc_status settle(placing *p, const sc_rt_found *found, bool *done) {
     if (found->ends_in && !make_last(p, found->ends_in, &args[found->arg_count])) return SC_OK;
     for (uint32_t i = 0; i < found->arg_count; i++)
         if (!sc_rt_is_intact(s, found->args[i], p->first)) return SC_OK;
-    if (!found->is_sound && !is_sound(s, &root->call)) return SC_OK;
+    if (!found->is_checked && !is_sound(s, &root->call)) return SC_OK;
     const uint64_t scratch = sc_rt_ask_scratch(found->kernel, &root->call);
     if (scratch > s->o->ctx->limits.planned_bytes_max) return SC_OK;
     if (sc_rt_call_write_fault(&root->call)) SC_TRY(give_room(s, result_of(&root->call), &fits));
@@ -400,27 +400,18 @@ static sc_status grow_scratch(sc_rt_search *s, uint64_t had) {
     return SC_OK;
 }
 
-// pow(2, x), without the logarithm.
-static bool is_exp2(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found) {
-    if (!sc_rt_is_number(s, root->args[0], 2) ||
-        !sc_dtype_is_float((sc_dtype)root->args[1]->tensor->dtype) ||
-        root->args[1]->tensor->dtype != root->args[2]->tensor->dtype)
-        return false;
-    *found = (sc_rt_found){.op = SC_OP_exp2,
-                           .kernel = sc_kernel_get(SC_OP_exp2),
-                           .args = {root->args[1]},
-                           .arg_count = 1};
-    return true;
-}
-
 // What is looked for, by the operator that it ends with: of any results, or of whole numbers only.
-// Remainders are parts of other things, too, and looked at when those have been.
+// Remainders and tests of signs are parts of other things, too, and looked at when those have been.
 static const struct form {
     sc_op_id root;
     bool is_whole, is_late;
     bool (*find)(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found);
 } forms[] = {
-    {SC_OP_pow_Scalar, false, false, is_exp2},
+    {SC_OP_pow_Scalar, false, false, sc_rt_is_pointwise},
+    {SC_OP_bitwise_right_shift_Tensor, true, false, sc_rt_is_pointwise},
+    {SC_OP_where_self, false, false, sc_rt_is_pointwise},
+    {SC_OP_where_self, false, false, sc_rt_is_product},
+    {SC_OP_lt_Scalar, false, true, sc_rt_is_pointwise},
     {SC_OP_cat, false, false, sc_rt_is_scan},
     {SC_OP_cat, false, false, sc_rt_is_fft},
     {SC_OP_where_self, false, false, sc_rt_is_grouped},
@@ -438,7 +429,9 @@ static bool is_whole(const sc_kernel_call *call) {
 
 static sc_status look_at(sc_rt_search *s, uint32_t at, bool is_late, bool *changed) {
     const sc_rt_instruction *in = &s->o->m->code[at];
-    if (in->kind != SC_RT_KERNEL || in->is_dynamic) return SC_OK;
+    if (in->kind != SC_RT_KERNEL || in->is_dynamic || !s->roots[is_late][in->call.op->id] ||
+        !sc_rt_runs_once(s->o, at))
+        return SC_OK;
     for (size_t i = 0; i < SC_COUNT_OF(forms); i++) {
         sc_rt_found found = {.arg_count = 0};
         bool done = false;
@@ -461,6 +454,7 @@ sc_status sc_rt_recognise(sc_rt_optimizer *o, bool *changed) {
         .o = o, .work = WORK_MAX + 8 * (uint64_t)o->m->code_count, .waits = WAITS_MAX};
     const uint64_t had = scratch_of(o->m);
     *changed = false;
+    for (size_t i = 0; i < SC_COUNT_OF(forms); i++) s.roots[forms[i].is_late][forms[i].root] = true;
     for (uint32_t i = 0; i < o->m->code_count; i++) SC_TRY(look_at(&s, i, false, changed));
     for (uint32_t i = 0; i < o->m->code_count; i++) SC_TRY(look_at(&s, i, true, changed));
     return grow_scratch(&s, had);

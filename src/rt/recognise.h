@@ -16,6 +16,7 @@ typedef struct sc_rt_search {
     uint64_t scratch;        // the most that a call asks for
     uint64_t work;           // values that may still be looked at
     uint64_t waits;          // instructions that values may still be held over
+    bool roots[2][SC_OP_COUNT];  // what anything ends with: at first, and late
 } sc_rt_search;
 
 enum { SC_RT_FOUND_ARGS = 4 };
@@ -27,7 +28,7 @@ typedef struct sc_rt_found {
     sc_evalue *args[SC_RT_FOUND_ARGS];  // without the result
     uint32_t arg_count;
     const sc_evalue *ends_in;  // and one more, which no value of the file need have; NULL: none
-    bool is_sound;             // the search has seen to it; what the operator itself takes is other
+    bool is_checked;           // by the search: what the operator itself takes is other
 } sc_rt_found;
 
 // The call of an operator that this value is the only result of; NULL for anything else, and for
@@ -59,15 +60,33 @@ bool sc_rt_parts_hold(sc_rt_search *s, const sc_rt_found *found, uint32_t first)
 // Will an operand at the root still be what it was for the parts? What is gone writes no more.
 bool sc_rt_is_intact(const sc_rt_search *s, const sc_evalue *operand, uint32_t first);
 
+// A step of a scan by doubling: elements are combined with those that far before them, along a dim
+// of n. Beside them, `runs` says what belongs together; NULL: everything does.
+typedef struct sc_rt_scan_step {
+    uint32_t dim;
+    int64_t n, far;
+    const sc_evalue *runs;
+} sc_rt_scan_step;
+
+// Is the value what two operands give? The earlier places come first.
+typedef bool (*sc_rt_combined_fn)(sc_rt_search *s, const sc_rt_scan_step *step,
+                                  const sc_evalue *value, sc_evalue **before, sc_evalue **after);
+// What a cat is the scan of; NULL if it is none.
+sc_evalue *sc_rt_scanned(sc_rt_search *s, const sc_kernel_call *cat, sc_rt_combined_fn combined,
+                         const sc_evalue *runs);
+
 // What the root is, an operator of its row (recognise.c): scans (recognise_scan.c), products of
-// groups (recognise_grouped.c), Fourier transforms of pairs (recognise_fft.c), extremes of what is
-// scattered (recognise_scatter.c), divisions of integers (recognise_integers.c).
+// groups (recognise_grouped.c), Fourier transforms of pairs (recognise_fft.c), extremes and
+// products of what is scattered (recognise_scatter.c), divisions of integers
+// (recognise_integers.c), signs, shifts and powers of two (recognise_pointwise.c).
 bool sc_rt_is_scan(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found);
 bool sc_rt_is_grouped(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found);
 bool sc_rt_is_fft(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found);
 bool sc_rt_is_extreme(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found);
+bool sc_rt_is_product(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found);
 bool sc_rt_is_division(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found);
 bool sc_rt_is_gcd(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found);
 bool sc_rt_is_remainder(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found);
+bool sc_rt_is_pointwise(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found);
 
 #endif

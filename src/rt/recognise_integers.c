@@ -3,9 +3,10 @@
 // makes them of many of these.
 #include "rt/recognise.h"
 
+// x - x // by * y: `by` is y, or y kept off 0.
 typedef struct division {
     sc_evalue *x, *y;
-    const sc_evalue *times, *rest;
+    const sc_evalue *by, *times, *rest;
 } division;
 
 // All numbers are of one dtype.
@@ -26,13 +27,18 @@ static bool read_rest(sc_rt_search *s, const sc_kernel_call *sub, const sc_tenso
     const sc_kernel_call *mul = sc_rt_made_by(s, sub->args[1], SC_OP_mul_Tensor);
     const sc_kernel_call *div = mul ? sc_rt_made_by(s, mul->args[0], SC_OP_div_Tensor_mode) : NULL;
     if (!div || !is_alike(out, mul->args[0]) || div->args[0] != sub->args[0] ||
-        div->args[1] != mul->args[1] || !is_alike(out, div->args[1]) ||
-        div->args[2]->tag != SC_EVALUE_STRING || !sc_str_is(div->args[2]->str, "floor"))
+        !is_alike(out, div->args[1]) || div->args[2]->tag != SC_EVALUE_STRING ||
+        !sc_str_is(div->args[2]->str, "floor"))
         return false;
     d->x = div->args[0];
-    d->y = div->args[1];
+    d->y = mul->args[1];
+    d->by = div->args[1];
     d->times = mul->args[0];
     return true;
+}
+
+static bool is_rest(sc_rt_search *s, const sc_kernel_call *sub, const sc_tensor *out, division *d) {
+    return read_rest(s, sub, out, d) && d->by == d->y;
 }
 
 static bool is_against_zero(sc_rt_search *s, const sc_evalue *value, sc_op_id op,
@@ -57,7 +63,7 @@ static bool is_fmod(sc_rt_search *s, const sc_kernel_call *where, division *d) {
     if (!takes(s, turned, out) || turned->args[0] != where->args[2]) return false;
     d->rest = where->args[2];
     return is_alike(out, d->rest) &&
-           read_rest(s, sc_rt_made_by(s, d->rest, SC_OP_sub_Tensor), out, d) &&
+           is_rest(s, sc_rt_made_by(s, d->rest, SC_OP_sub_Tensor), out, d) &&
            turned->args[1] == d->y && is_turned(s, where->args[0], d);
 }
 
@@ -72,7 +78,7 @@ static bool is_quotient(sc_rt_search *s, const sc_kernel_call *where, division *
         return false;
     d->rest = ne->args[0];
     return is_alike(out, d->rest) &&
-           read_rest(s, sc_rt_made_by(s, d->rest, SC_OP_sub_Tensor), out, d) &&
+           is_rest(s, sc_rt_made_by(s, d->rest, SC_OP_sub_Tensor), out, d) &&
            d->times == where->args[2] && is_turned(s, where->args[0], d);
 }
 
@@ -84,15 +90,9 @@ static void found_of(sc_rt_found *found, sc_op_id op, const division *d, const s
                            .ends_in = ends_in};
 }
 
-static bool is_integral(const sc_evalue *value) {
-    return value->tag == SC_EVALUE_TENSOR &&
-           sc_dtype_is_integral((sc_dtype)value->tensor->dtype, false);
-}
-
 bool sc_rt_is_division(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found) {
     static const sc_evalue towards_zero = {.tag = SC_EVALUE_STRING, .str = {"trunc", 5}};
     division d;
-    if (!is_integral(root->args[3])) return false;
     if (is_fmod(s, root, &d)) {
         found_of(found, SC_OP_fmod_Tensor, &d, NULL);
         return true;
@@ -106,8 +106,7 @@ bool sc_rt_is_division(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found 
 // Where nobody else wants the quotient, which would be computed again.
 bool sc_rt_is_remainder(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found) {
     division d;
-    if (!is_integral(root->args[3])) return false;
-    if (!read_rest(s, root, root->args[3]->tensor, &d)) return false;
+    if (!is_rest(s, root, root->args[3]->tensor, &d)) return false;
     const sc_rt_use *use = &s->o->uses[sc_rt_value_index(s->o->m, d.times)];
     if (use->reads != 1 || use->is_output) return false;
     found_of(found, SC_OP_remainder_Tensor, &d, NULL);
@@ -123,28 +122,23 @@ static bool is_clamp(sc_rt_search *s, const sc_kernel_call *call, const sc_evalu
            call->args[3 - at]->tag == SC_EVALUE_NONE;
 }
 
-// What y left over of x: x - x // max(y, 1) * y, or of opposites, x - x // min(y, -2) * y. The x;
-// NULL if the value is not that.
-static const sc_evalue *divided(sc_rt_search *s, const sc_tensor *out, const sc_evalue *value,
-                                const sc_evalue *y, bool of_sizes) {
-    const sc_kernel_call *sub = sc_rt_made_by(s, value, SC_OP_sub_Tensor);
-    if (!takes(s, sub, out)) return NULL;
-    const sc_kernel_call *mul = sc_rt_made_by(s, sub->args[1], SC_OP_mul_Tensor);
-    const sc_kernel_call *div = mul ? sc_rt_made_by(s, mul->args[0], SC_OP_div_Tensor_mode) : NULL;
-    const sc_kernel_call *by = div ? sc_rt_made_by(s, div->args[1], SC_OP_clamp) : NULL;
-    return is_clamp(s, by, y, of_sizes) && is_alike(out, mul->args[0]) &&
-                   is_alike(out, div->args[1]) && mul->args[1] == y &&
-                   div->args[0] == sub->args[0] && div->args[2]->tag == SC_EVALUE_STRING &&
-                   sc_str_is(div->args[2]->str, "floor")
-               ? sub->args[0]
-               : NULL;
+// What y left over of x, which was divided by max(y, 1), or of opposites by min(y, -2).
+static bool read_step(sc_rt_search *s, const sc_tensor *out, const sc_evalue *value, bool of_sizes,
+                      division *d) {
+    return read_rest(s, sc_rt_made_by(s, value, SC_OP_sub_Tensor), out, d) &&
+           is_clamp(s, sc_rt_made_by(s, d->by, SC_OP_clamp), d->y, of_sizes);
 }
 
-// The y of the step that gave an x.
-static const sc_evalue *divisor_of(sc_rt_search *s, const sc_evalue *value) {
-    const sc_kernel_call *sub = sc_rt_made_by(s, value, SC_OP_sub_Tensor);
-    const sc_kernel_call *mul = sub ? sc_rt_made_by(s, sub->args[1], SC_OP_mul_Tensor) : NULL;
-    return mul ? mul->args[1] : NULL;
+// Two steps back: y is what x left over of it, and x is what y before that left over.
+static bool step_back(sc_rt_search *s, const sc_tensor *out, const sc_evalue **x,
+                      const sc_evalue **y, bool of_sizes) {
+    division last, first;
+    if (!read_step(s, out, *y, of_sizes, &last) || last.y != *x ||
+        !read_step(s, out, *x, of_sizes, &first) || first.y != last.x)
+        return false;
+    *x = first.x;
+    *y = last.x;
+    return true;
 }
 
 static const sc_evalue *negated(sc_rt_search *s, const sc_tensor *out, const sc_evalue *value) {
@@ -182,10 +176,8 @@ static bool read_part(sc_rt_search *s, const sc_tensor *out, const sc_evalue *va
 static bool begins_gcd(sc_rt_search *s, const sc_tensor *out, const part *x, const part *y,
                        sc_rt_found *found) {
     const sc_evalue *left = negated(s, out, x->size), *right = negated(s, out, y->size);
-    const sc_evalue *second = left && right ? divided(s, out, right, left, false) : NULL;
-    const sc_evalue *first = second ? divided(s, out, left, second, false) : NULL;
-    sc_evalue *a = first ? opposite_of(s, out, first) : NULL;
-    sc_evalue *b = first ? opposite_of(s, out, second) : NULL;
+    if (!left || !right || !step_back(s, out, &left, &right, false)) return false;
+    sc_evalue *a = opposite_of(s, out, left), *b = opposite_of(s, out, right);
     if (!a || !b || a != x->of || b != y->of) return false;
     *found = (sc_rt_found){
         .op = SC_OP_gcd, .kernel = sc_kernel_get(SC_OP_gcd), .args = {a, b}, .arg_count = 2};
@@ -194,7 +186,6 @@ static bool begins_gcd(sc_rt_search *s, const sc_tensor *out, const part *x, con
 
 // Each of two is divided by the other in turn, as often as numbers of that dtype may need.
 bool sc_rt_is_gcd(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found) {
-    if (root->args[3]->tag != SC_EVALUE_TENSOR) return false;
     const sc_tensor *out = root->args[3]->tensor;
     const int rounds = out->dtype == SC_DTYPE_I64 ? 46 : 24;
     part x, y;
@@ -202,12 +193,7 @@ bool sc_rt_is_gcd(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *foun
     if (!takes(s, root, out) || !read_part(s, out, root->args[0], &x) ||
         !read_part(s, out, root->args[1], &y))
         return false;
-    for (int i = 0; i < rounds; i++) {
-        const sc_evalue *before = divided(s, out, y.size, x.size, true);
-        if (!before || divisor_of(s, x.size) != before) return false;
-        y.size = before;
-        x.size = divided(s, out, x.size, y.size, true);
-        if (!x.size) return false;
-    }
+    for (int i = 0; i < rounds; i++)
+        if (!step_back(s, out, &x.size, &y.size, true)) return false;
     return begins_gcd(s, out, &x, &y, found);
 }

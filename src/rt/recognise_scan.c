@@ -5,17 +5,14 @@
 // rounded, and overflows, at every step, and stays as it is.
 #include "rt/recognise.h"
 
-// Is the value what two operands give? The earlier places come first.
-typedef bool (*combined_fn)(sc_rt_search *s, const sc_evalue *value, sc_evalue **before,
-                            sc_evalue **after);
-
 static bool is_f64(const sc_evalue *value) {
     return value->tag == SC_EVALUE_TENSOR && value->tensor->dtype == SC_DTYPE_F64;
 }
 
-static bool product_of(sc_rt_search *s, const sc_evalue *value, sc_evalue **before,
-                       sc_evalue **after) {
+static bool product_of(sc_rt_search *s, const sc_rt_scan_step *step, const sc_evalue *value,
+                       sc_evalue **before, sc_evalue **after) {
     const sc_kernel_call *mul = sc_rt_made_by(s, value, SC_OP_mul_Tensor);
+    (void)step;
     if (!mul) return false;
     *before = mul->args[0];
     *after = mul->args[1];
@@ -37,9 +34,10 @@ static bool is_log_of_sum(sc_rt_search *s, const sc_evalue *value, const sc_eval
 }
 
 // where(more == less and isinf(more), more, log1p(exp(less - more)) + more)
-static bool log_sum_of(sc_rt_search *s, const sc_evalue *value, sc_evalue **before,
-                       sc_evalue **after) {
+static bool log_sum_of(sc_rt_search *s, const sc_rt_scan_step *step, const sc_evalue *value,
+                       sc_evalue **before, sc_evalue **after) {
     const sc_kernel_call *where = sc_rt_made_by(s, value, SC_OP_where_self);
+    (void)step;
     if (!where) return false;
     const sc_evalue *more = where->args[1];
     const sc_kernel_call *both = sc_rt_made_by(s, where->args[0], SC_OP_logical_and);
@@ -87,14 +85,15 @@ static bool is_alike(const joint *j, const sc_evalue *value) {
 }
 
 // One step: the first d elements stay, the others are combined. What the step was of.
-static sc_evalue *step_of(sc_rt_search *s, const joint *j, int64_t d, combined_fn combined) {
-    const int64_t n = j->out->sizes[j->dim];
+static sc_evalue *step_of(sc_rt_search *s, const joint *j, const sc_rt_scan_step *step,
+                          sc_rt_combined_fn combined) {
+    const int64_t n = step->n, d = step->far;
     sc_evalue *before, *after;
     if (j->count != 2) return NULL;
     sc_evalue *x = sc_rt_whole_of(s, j->items[0], j->dim);
     if (!x || !sc_rt_is_part(s, j->items[0], x, j->dim, 0, d) ||
         !sc_rt_is_shaped(x, j->out->rank, j->out->sizes) || x->tensor->dtype != j->out->dtype ||
-        !is_alike(j, j->items[1]) || !combined(s, j->items[1], &before, &after))
+        !is_alike(j, j->items[1]) || !combined(s, step, j->items[1], &before, &after))
         return NULL;
     return sc_rt_is_part(s, before, x, j->dim, 0, n - d) &&
                    sc_rt_is_part(s, after, x, j->dim, d, n - d)
@@ -108,14 +107,16 @@ static int64_t last_distance(int64_t n) {
     return d;
 }
 
-static sc_evalue *doubled(sc_rt_search *s, const sc_kernel_call *cat, combined_fn combined) {
+sc_evalue *sc_rt_scanned(sc_rt_search *s, const sc_kernel_call *cat, sc_rt_combined_fn combined,
+                         const sc_evalue *runs) {
     sc_evalue *x = NULL;
     joint first, j;
     if (!read_joint(s, cat, &first)) return NULL;
-    for (int64_t d = last_distance(first.out->sizes[first.dim]); d >= 1; d /= 2) {
+    sc_rt_scan_step step = {.dim = first.dim, .n = first.out->sizes[first.dim], .runs = runs};
+    for (step.far = last_distance(step.n); step.far >= 1; step.far /= 2) {
         if (x) cat = sc_rt_made_by(s, x, SC_OP_cat);
         if (!read_joint(s, cat, &j) || j.dim != first.dim) return NULL;
-        x = step_of(s, &j, d, combined);
+        x = step_of(s, &j, &step, combined);
         if (!x) return NULL;
     }
     return x;
@@ -129,7 +130,7 @@ static sc_evalue *multiplied(sc_rt_search *s, const joint *j) {
         !sc_rt_is_shaped(x, j->out->rank, j->out->sizes) || x->tensor->dtype != j->out->dtype)
         return NULL;
     for (uint32_t i = 1; i < j->count; i++) {
-        if (!is_alike(j, j->items[i]) || !product_of(s, j->items[i], &before, &after) ||
+        if (!is_alike(j, j->items[i]) || !product_of(s, NULL, j->items[i], &before, &after) ||
             before != j->items[i - 1] || !sc_rt_is_part(s, after, x, j->dim, i, 1))
             return NULL;
     }
@@ -166,7 +167,7 @@ bool sc_rt_is_scan(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *fou
     if (!read_joint(s, root, &j) || !may_be(&j)) return false;
     if (j.count == j.out->sizes[j.dim])
         return find(found, SC_OP_cumprod, multiplied(s, &j), j.along);
-    if (find(found, SC_OP_cumprod, doubled(s, root, product_of), j.along)) return true;
+    if (find(found, SC_OP_cumprod, sc_rt_scanned(s, root, product_of, NULL), j.along)) return true;
     s->parts.count = 0;
-    return find(found, SC_OP_logcumsumexp, doubled(s, root, log_sum_of), j.along);
+    return find(found, SC_OP_logcumsumexp, sc_rt_scanned(s, root, log_sum_of, NULL), j.along);
 }

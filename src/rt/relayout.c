@@ -67,8 +67,9 @@ static void keep(const relayout *r, const sc_evalue *value) {
 
 // --- What calls make of layouts ------------------------------------------------------------------
 
-static sc_kernel_layout layout_of(const sc_rt_instruction *in) {
-    if (in->kind != SC_RT_KERNEL) return SC_LAYOUT_FIXED;
+static sc_kernel_layout layout_of(const relayout *r, const sc_rt_instruction *in) {
+    const uint32_t at = (uint32_t)(in - r->m->code);
+    if (in->kind != SC_RT_KERNEL || !sc_rt_runs_once(r->o, at)) return SC_LAYOUT_FIXED;
     // Numbers are drawn in the order of memory.
     if (sc_op_has(in->call.op, SC_RANDOM)) return SC_LAYOUT_FIXED;
     if (sc_op_has(in->call.op, SC_POINTWISE)) return SC_LAYOUT_ONE;
@@ -81,7 +82,7 @@ static bool is_blind(const sc_rt_instruction *in) {
 }
 
 static void visit(const relayout *r, const sc_rt_instruction *in) {
-    const sc_kernel_layout layout = layout_of(in);
+    const sc_kernel_layout layout = layout_of(r, in);
     const sc_evalue *first = NULL;
     if (is_blind(in)) return;
     if (in->kind == SC_RT_COPY) {
@@ -113,7 +114,7 @@ static double numel_if(bool condition, const sc_tensor *t) {
 // What a call costs more than it does row-major.
 static double cost_of(const relayout *r, const sc_rt_instruction *in) {
     const sc_kernel_call *call = &in->call;
-    const sc_kernel_layout layout = layout_of(in);
+    const sc_kernel_layout layout = layout_of(r, in);
     double row_major = 0, last = 0;
     if (layout == SC_LAYOUT_FIXED) return 0;
     sc_rt_operands o = sc_rt_operands_of(r->m, in, SC_RT_ANY_ACCESS);
@@ -209,7 +210,7 @@ static bool is_apart(const relayout *r, const sc_evalue *value, const sc_evalue 
         const uint32_t base = r->images[index_of(r, other)].base;
         return base != NO_BASE && r->o->uses[base].first_write > end;
     }
-    if (place->is_input || (use->reads && use->first_read <= use->first_write)) return false;
+    if (place->is_input || use->reads_old) return false;
     if (use->first_write > end) return true;
     if (use->first_write < end || !is_same || !is_pointwise(r, end)) return false;
     join(r, value, other);
@@ -239,7 +240,7 @@ static bool may_change(const relayout *r, const sc_evalue *value) {
 
 static bool has_either(const relayout *r) {
     for (uint32_t i = 0; i < r->m->code_count; i++) {
-        if (layout_of(&r->m->code[i]) == SC_LAYOUT_EITHER) return true;
+        if (layout_of(r, &r->m->code[i]) == SC_LAYOUT_EITHER) return true;
     }
     return false;
 }

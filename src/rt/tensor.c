@@ -33,11 +33,14 @@ static sc_status refuse(sc_ctx *ctx, const sc_tensor *t, const int64_t *sizes, u
     sc_sb_init(&want, ctx->scratch);
     print_sizes(&have, t->sizes, t->rank);
     print_sizes(&want, sizes, rank);
-    return sc_fail(ctx, SC_ERR_SHAPE, "Pass inputs of the sizes that the method declares.",
-                   "a result of shape %s does not fit its tensor of %s, which holds %llu bytes%s",
-                   sc_sb_terminate(&want), sc_sb_terminate(&have),
-                   (unsigned long long)t->capacity_bytes,
-                   t->is_dynamic ? "" : " and cannot change");
+    return sc_fail(
+        ctx, SC_ERR_SHAPE,
+        t->is_dynamic ? "Pass inputs of the sizes that the method declares; where it is the data "
+                        "that makes it larger, lower with a larger --max-size."
+                      : "Pass inputs of the sizes that the method declares.",
+        "a result of shape %s does not fit its tensor of %s, which holds %llu bytes%s",
+        sc_sb_terminate(&want), sc_sb_terminate(&have), (unsigned long long)t->capacity_bytes,
+        t->is_dynamic ? "" : " and cannot change");
 }
 
 sc_status sc_rt_tensor_resize(sc_ctx *ctx, sc_tensor *t, const int64_t *sizes, uint32_t rank) {

@@ -130,13 +130,19 @@ sc_x sc_x_at(sc_trace *t, sc_x list, uint32_t index) {
     return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "a list has no item %u", index);
 }
 
+// PyTorch takes some operators apart where it needs no size for it.
 static void refuse_open(sc_trace *t, sc_dim size, const char *what) {
+    const bool is_composite = t->source && t->source->op->traits & SC_COMPOSITE;
     sc_sb text;
     if (t->status != SC_OK) return;
     sc_sb_init(&text, t->ctx->arena);
     sc_dim_print(&text, size);
-    sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Export with this size static.",
-                  "%s, and one of size %s is open", what, sc_sb_terminate(&text));
+    sc_trace_fail(t, SC_ERR_UNSUPPORTED,
+                  is_composite ? "Save what PyTorch makes of it, ep = ep.run_decompositions(), "
+                                 "which may do without this size; else export with it static."
+                               : "Export with this size static.",
+                  "this call %s of the open size %s, which has to be known for it", what,
+                  sc_sb_terminate(&text));
 }
 
 uint32_t sc_x_int_list(sc_trace *t, sc_x list, int64_t *out, uint32_t max) {
@@ -148,10 +154,25 @@ uint32_t sc_x_int_list(sc_trace *t, sc_x list, int64_t *out, uint32_t max) {
     for (uint32_t i = 0; i < list->count && i < max; i++) {
         out[i] = sc_x_small(t, list->items[i], 0);
         if (list->items[i]->kind == SC_X_INT && list->items[i]->dim.expr)
-            refuse_open(t, list->items[i]->dim, "this operator needs a list of known sizes");
+            refuse_open(t, list->items[i]->dim, "makes something");
         else if (list->items[i]->kind != SC_X_INT)
             sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Export with these numbers constant.",
                           "this operator needs a list of known integers");
+    }
+    if (list->count <= max) return list->count;
+    sc_trace_fail(t, SC_ERR_LIMIT, NULL, "a list has more than %u items", max);
+    return max;
+}
+
+uint32_t sc_x_dim_list(sc_trace *t, sc_x list, sc_dim *out, uint32_t max) {
+    if (list->kind != SC_X_LIST) return 0;
+    for (uint32_t i = 0; i < list->count && i < max; i++) {
+        sc_x item = list->items[i];
+        const bool is_open = item->kind == SC_X_INT && item->dim.expr;
+        out[i] = is_open ? item->dim : sc_dim_int(sc_x_small(t, item, 0));
+        if (item->kind != SC_X_INT)
+            sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Export with these sizes constant.",
+                          "this operator needs a list of sizes");
     }
     if (list->count <= max) return list->count;
     sc_trace_fail(t, SC_ERR_LIMIT, NULL, "a list has more than %u items", max);
@@ -167,7 +188,7 @@ sc_x sc_x_sizes(sc_trace *t, sc_x x, uint32_t from, uint32_t to) {
 int64_t sc_x_static_size(sc_trace *t, sc_x x, int64_t dim) {
     sc_dim size = sc_x_size(x, dim);
     if (!size.expr) return sc_x_small(t, sc_x_dim(t, size), 0);
-    refuse_open(t, size, "this operator is written out once per element of a dimension");
+    refuse_open(t, size, "goes along a dimension");
     return 0;
 }
 

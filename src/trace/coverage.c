@@ -2,7 +2,9 @@
 // what leaves.def says of expansions.
 #include "trace/coverage.h"
 
+#include "ops/takes.h"
 #include "trace/expand.h"
+#include "trace/functorch/functorch.h"
 
 static const struct {
     uint16_t op, leaf;
@@ -13,25 +15,29 @@ static const struct {
 };
 
 static const struct {
-    uint16_t op;
-    const char *calls;
+    uint16_t op, limit;
 } limits[] = {
-#define LIMIT(op, calls) {SC_OP_##op, calls},
+#define LIMITED(op, limit) {SC_OP_##op, SC_LIMIT_##limit},
 #include "trace/official/limits.def"
-#undef LIMIT
 };
 
-const char *sc_official_limit(const sc_op *op) {
-    for (size_t i = 0; i < SC_COUNT_OF(limits); i++)
-        if (limits[i].op == op->id) return limits[i].calls;
-    return NULL;
+_Static_assert(SC_LIMIT_COUNT <= 32, "limits are bits of a word");
+
+const char *sc_limit_calls(sc_limit limit) {
+    static const char *const all[] = {
+        [SC_LIMIT_NONE] = "",
+#define LIMIT(id, calls)               [SC_LIMIT_##id] = calls,
+#define UP_TO(id, most, before, after) [SC_LIMIT_##id] = before #most after,
+#include "trace/official/limits.def"
+    };
+    return all[limit];
 }
 
-// The narrower of two.
-static const char *narrower(const char *one, const char *other) {
+uint32_t sc_official_limits(const sc_op *op) {
+    uint32_t all = 0;
     for (size_t i = 0; i < SC_COUNT_OF(limits); i++)
-        if (limits[i].calls == one || limits[i].calls == other) return limits[i].calls;
-    return NULL;
+        if (limits[i].op == op->id) all |= UINT32_C(1) << limits[i].limit;
+    return all;
 }
 
 // What official.def does: nothing, with calls that the kernel refuses, or with all of them.
@@ -80,7 +86,7 @@ static sc_coverage_how kernel_there(const sc_op *op) {
 // An operator that no expansion takes apart for both runtimes.
 static sc_coverage leaf_coverage(const sc_op *op) {
     sc_coverage c = {.here = kernel_here(op), .official = kernel_there(op)};
-    c.limit = sc_official_limit(executed(op));
+    c.limits = sc_official_limits(executed(op));
     c.lacks = c.here == SC_COVERED_NOT || c.official == SC_COVERED_NOT ? op : NULL;
     return c;
 }
@@ -95,8 +101,20 @@ sc_coverage sc_op_coverage(const sc_op *op) {
         if (c.here == SC_COVERED_NOT) all.here = SC_COVERED_NOT;
         if (c.official == SC_COVERED_NOT) all.official = SC_COVERED_NOT;
         if (c.lacks) all.lacks = c.lacks;
-        all.limit = narrower(all.limit, c.limit);
+        all.limits |= c.limits;
     }
-    if (all.official == SC_COVERED_NOT) all.limit = NULL;
+    if (all.official == SC_COVERED_NOT) all.limits = 0;
     return all;
+}
+
+sc_feature_counts sc_count_features(void) {
+    sc_feature_counts n = {.vmap_samples = SC_VMAP_SAMPLES_MAX};
+    for (int id = 1; id < SC_OP_COUNT; id++) {
+        const sc_op *op = sc_op_get((sc_op_id)id);
+        if (!sc_op_is_pytorch(op) || sc_op_expansion(op)) continue;
+        n.vmap += sc_vmap_has_rule(op);
+        n.jvp += sc_jvp_has_row(op);
+        n.float8 += sc_op_takes(executed(op), SC_DTYPE_F8E5M2);
+    }
+    return n;
 }

@@ -5,6 +5,7 @@
 #define SC_COVERAGE_H
 
 #include "ops/op.h"
+#include "trace/official/limits.h"
 
 typedef enum sc_coverage_how {
     SC_COVERED_NOT,
@@ -17,7 +18,7 @@ typedef struct sc_coverage {
     sc_coverage_how here;      // by this runtime
     sc_coverage_how official;  // by the official one, lowered with the target executorch
     const sc_op *lacks;        // what keeps it from running on one of them, or NULL
-    const char *limit;         // which calls the official one runs if not all; NULL
+    uint32_t limits;           // of calls that the official one runs: bits of sc_limit
 } sc_coverage;
 
 sc_coverage sc_op_coverage(const sc_op *op);
@@ -25,8 +26,21 @@ sc_coverage sc_op_coverage(const sc_op *op);
 static inline bool sc_coverage_lowers(const sc_coverage *c) {
     return c->here != SC_COVERED_NOT || c->official != SC_COVERED_NOT;
 }
-// Which calls of an operator official.def expands, if not all that it has to; NULL. Of the operator
-// itself, not of what it is taken apart into.
-const char *sc_official_limit(const sc_op *op);
+// Which calls are within a limit: "up to 512 groups".
+const char *sc_limit_calls(sc_limit limit);
+// The limits of an operator that official.def expands, bits of sc_limit. Of the operator itself,
+// not of what it is taken apart into.
+uint32_t sc_official_limits(const sc_op *op);
+
+// How many of PyTorch's operators, leaving out those that are expanded into others, go through what
+// is no operator itself.
+typedef struct sc_feature_counts {
+    uint32_t vmap;          // take a whole batch at once
+    uint32_t vmap_samples;  // the most for which others are called one by one
+    uint32_t jvp;           // have a tangent
+    uint32_t float8;        // take such numbers, by this runtime
+} sc_feature_counts;
+
+sc_feature_counts sc_count_features(void);
 
 #endif

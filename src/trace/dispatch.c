@@ -9,7 +9,7 @@
 #define DEPTH_MAX 64
 
 sc_x sc_trace_expand(sc_trace *t, const sc_op *op, const sc_x *args) {
-    const sc_expansion *how = sc_op_expansion(op);
+    const sc_expansion *how = sc_call_expansion(op, args);
     if (t->depth >= DEPTH_MAX)
         return sc_trace_fail(t, SC_ERR_INTERNAL, NULL, "the expansion of %s does not end",
                              op->name);
@@ -26,7 +26,7 @@ static bool is_taken_at_its_word(const sc_trace *t, const sc_op *op) {
 }
 
 static sc_x answer(sc_trace *t, const sc_op *op, sc_x *args) {
-    const sc_expansion *how = sc_op_expansion(op);
+    const sc_expansion *how = sc_call_expansion(op, args);
     if (is_taken_at_its_word(t, op)) args[0] = sc_f_viewable(t, args[0], args[1]);
     sc_x apart = sc_complex_call(t, op, args);
     if (apart) return apart;

@@ -3,12 +3,14 @@
 
 // clang-format off
 static const sc_expansion expansions[SC_OP_COUNT] = {
-#define KEEP {NULL, NULL}
-#define EXPAND(text) {text, NULL}
-#define EXPAND_FN(fn) {NULL, sc_expand_##fn}
+#define KEEP {NULL, NULL, NULL}
+#define EXPAND(text) {text, NULL, NULL}
+#define EXPAND_FN(fn) {NULL, sc_expand_##fn, NULL}
+#define EXPAND_WHEN(fn) {NULL, sc_expand_##fn, sc_expands_##fn}
 #define OP(id, schema, out, infer, expand, kernel, traits) [SC_OP_##id] = expand,
 #include "ops/ops.def"
 #undef OP
+#undef EXPAND_WHEN
 #undef EXPAND_FN
 #undef EXPAND
 #undef KEEP
@@ -18,5 +20,10 @@ static const sc_expansion expansions[SC_OP_COUNT] = {
 const sc_expansion *sc_op_expansion(const sc_op *op) {
     if (op->id >= SC_OP_COUNT || sc_op_has(op, SC_INPLACE)) return NULL;
     const sc_expansion *how = &expansions[op->id];
-    return how->fn || how->text ? how : NULL;
+    return (how->fn || how->text) && !how->when ? how : NULL;
+}
+
+const sc_expansion *sc_call_expansion(const sc_op *op, const sc_x *a) {
+    const sc_expansion *how = op->id < SC_OP_COUNT ? &expansions[op->id] : NULL;
+    return how && how->when && how->when(a) ? how : sc_op_expansion(op);
 }

@@ -10,9 +10,12 @@ typedef sc_x (*sc_expand_fn)(sc_trace *t, const sc_x *a);
 typedef struct sc_expansion {
     const char *text;  // evaluated by sc_expand_text
     sc_expand_fn fn;
+    bool (*when)(const sc_x *a);  // NULL: always
 } sc_expansion;
-// NULL when the operator is kept.
+// NULL when the operator is kept, if only most of its calls are.
 const sc_expansion *sc_op_expansion(const sc_op *op);
+// Of one call, with complete arguments: NULL when it is kept.
+const sc_expansion *sc_call_expansion(const sc_op *op, const sc_x *a);
 sc_x sc_expand_text(sc_trace *t, const sc_op *op, const char *text, const sc_x *args);
 // Parses an expansion without running it: operators must exist and parameters must be known.
 sc_status sc_expand_check(sc_ctx *ctx, const sc_op *op, const char *text);
@@ -30,9 +33,13 @@ sc_x sc_trace_packed(sc_trace *t, const sc_x *a);
 #define KEEP
 #define EXPAND(text)
 #define EXPAND_FN(fn) sc_x sc_expand_##fn(sc_trace *t, const sc_x *a);
+#define EXPAND_WHEN(fn)                         \
+    sc_x sc_expand_##fn(sc_trace *t, const sc_x *a); \
+    bool sc_expands_##fn(const sc_x *a);
 #define OP(id, schema, out, infer, expand, kernel, traits) expand
 #include "ops/ops.def"
 #undef OP
+#undef EXPAND_WHEN
 #undef EXPAND_FN
 #undef EXPAND
 #undef KEEP

@@ -67,9 +67,11 @@ sc_x sc_expand_prelu(sc_trace *t, const sc_x *a) {
 }
 
 sc_x sc_expand_softshrink(sc_trace *t, const sc_x *a) {
-    sc_x outside = CALL(t, gt_Scalar, CALL(t, abs, a[0]), a[1]);
-    sc_x shifted = CALL(t, sub_Tensor, a[0], CALL(t, mul_Tensor, CALL(t, sign, a[0]), a[1]));
-    return CALL(t, where_self, outside, shifted, CALL(t, mul_Tensor, a[0], sc_x_int(t, 0)));
+    sc_x x = widen(t, a[0]);
+    sc_x outside = CALL(t, gt_Scalar, CALL(t, abs, x), a[1]);
+    sc_x shifted = CALL(t, sub_Tensor, x, CALL(t, mul_Tensor, CALL(t, sign, x), a[1]));
+    sc_x out = CALL(t, where_self, outside, shifted, CALL(t, mul_Tensor, x, sc_x_int(t, 0)));
+    return narrow_to(t, out, a[0]);
 }
 
 sc_x sc_expand_hardshrink(sc_trace *t, const sc_x *a) {
@@ -78,7 +80,7 @@ sc_x sc_expand_hardshrink(sc_trace *t, const sc_x *a) {
 }
 
 sc_x sc_expand_threshold(sc_trace *t, const sc_x *a) {
-    sc_x below = CALL(t, le_Scalar, a[0], a[1]);
+    sc_x below = CALL(t, le_Scalar, widen(t, a[0]), a[1]);
     return CALL(t, where_self, below, scalar_like(t, a[2], a[0]), a[0]);
 }
 
@@ -187,15 +189,16 @@ sc_x sc_expand_xlogy(sc_trace *t, const sc_x *a) {
 }
 
 sc_x sc_expand_lerp(sc_trace *t, const sc_x *a) {
-    sc_x weight = a[2];
-    if (!sc_x_is_tensor(weight))
-        weight = sc_f_full(t, sc_x_dims(t, NULL, 0), weight, sc_x_dtype_of(a[0]));
+    sc_x x = widen(t, a[0]), end = widen(t, a[1]);
+    sc_x weight = sc_x_is_tensor(a[2])
+                      ? widen(t, a[2])
+                      : sc_f_full(t, sc_x_dims(t, NULL, 0), a[2], sc_x_dtype_of(x));
     sc_x far = CALL(t, ge_Scalar, CALL(t, abs, weight), sc_x_float(t, 0.5));
     sc_x less = CALL(t, sub_Tensor, weight, sc_x_int(t, 1));
     sc_x factor = CALL(t, where_self, far, less, weight);
-    sc_x base = CALL(t, where_self, far, a[1], a[0]);
-    sc_x step = CALL(t, mul_Tensor, factor, CALL(t, sub_Tensor, a[1], a[0]));
-    return CALL(t, add_Tensor, step, base);
+    sc_x base = CALL(t, where_self, far, end, x);
+    sc_x step = CALL(t, mul_Tensor, factor, CALL(t, sub_Tensor, end, x));
+    return narrow_to(t, CALL(t, add_Tensor, step, base), a[0]);
 }
 
 sc_x sc_expand_addcmul(sc_trace *t, const sc_x *a) {
@@ -252,7 +255,7 @@ sc_x sc_expand_heaviside(sc_trace *t, const sc_x *a) {
 }
 
 static sc_x as_double(sc_trace *t, sc_x x) {
-    const bool is_complex = sc_dtype_category(sc_x_dtype_of(x)) == SC_CATEGORY_COMPLEX;
+    const bool is_complex = sc_dtype_is_complex(sc_x_dtype_of(x));
     return sc_x_is_tensor(x) ? sc_f_to(t, x, is_complex ? SC_DTYPE_C128 : SC_DTYPE_F64) : x;
 }
 

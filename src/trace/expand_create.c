@@ -365,10 +365,18 @@ static sc_x padded(sc_trace *t, sc_x x, int64_t before, int64_t after) {
     return CALL(t, constant_pad_nd, x, X_INTS(t, before, after), sc_x_float(t, 0.0));
 }
 
-static sc_x affine_2d(sc_trace *t, sc_x theta, int64_t n, int64_t h, int64_t w, bool corners) {
+// Along one of `rank` dims.
+static sc_x coordinates(sc_trace *t, int64_t n, uint32_t dim, uint32_t rank, bool corners,
+                        sc_dtype dtype) {
+    int64_t sizes[4] = {1, 1, 1, 1};
+    sizes[dim] = n;
+    return CALL(t, view, centred(t, n, corners, dtype), sc_x_ints(t, sizes, rank));
+}
+
+static sc_x affine_2d(sc_trace *t, sc_x theta, sc_x n, const int64_t *size, bool corners) {
     sc_dtype dtype = sc_x_dtype_of(theta);
-    sc_x x = CALL(t, view, centred(t, w, corners, dtype), X_INTS(t, 1, w, 1));
-    sc_x y = CALL(t, view, centred(t, h, corners, dtype), X_INTS(t, h, 1, 1));
+    sc_x x = coordinates(t, size[1], 1, 3, corners, dtype);
+    sc_x y = coordinates(t, size[0], 0, 3, corners, dtype);
     sc_x one = sc_f_full(t, X_INTS(t, 1, 1, 1), sc_x_int(t, 1), dtype);
     x = padded(t, x, 0, 2);
     y = padded(t, y, 1, 1);
@@ -377,15 +385,15 @@ static sc_x affine_2d(sc_trace *t, sc_x theta, int64_t n, int64_t h, int64_t w, 
     sc_x base = CALL(t, view, CALL(t, add_Tensor, sum, one), X_INTS(t, -1, 3, 1));
     sc_x flipped = sc_f_unsqueeze(t, CALL(t, mT, theta), 1);
     sc_x grid = sc_f_sum(t, CALL(t, mul_Tensor, base, flipped), X_INTS(t, -2), false);
-    return CALL(t, view, grid, X_INTS(t, n, h, w, 2));
+    sc_x h = sc_x_int(t, size[0]), w = sc_x_int(t, size[1]);
+    return CALL(t, view, grid, X_LIST(t, n, h, w, sc_x_int(t, 2)));
 }
 
-static sc_x affine_3d(sc_trace *t, sc_x theta, const int64_t *size, bool corners) {
+static sc_x affine_3d(sc_trace *t, sc_x theta, sc_x n, const int64_t *size, bool corners) {
     sc_dtype dtype = sc_x_dtype_of(theta);
-    int64_t d = size[2], h = size[3], w = size[4];
-    sc_x x = CALL(t, view, centred(t, w, corners, dtype), X_INTS(t, 1, 1, w, 1));
-    sc_x y = CALL(t, view, centred(t, h, corners, dtype), X_INTS(t, 1, h, 1, 1));
-    sc_x z = CALL(t, view, centred(t, d, corners, dtype), X_INTS(t, d, 1, 1, 1));
+    sc_x x = coordinates(t, size[2], 2, 4, corners, dtype);
+    sc_x y = coordinates(t, size[1], 1, 4, corners, dtype);
+    sc_x z = coordinates(t, size[0], 0, 4, corners, dtype);
     sc_x one = sc_f_full(t, X_INTS(t, 1, 1, 1, 1), sc_x_int(t, 1), dtype);
     x = padded(t, x, 0, 3);
     y = padded(t, y, 1, 2);
@@ -396,13 +404,18 @@ static sc_x affine_3d(sc_trace *t, sc_x theta, const int64_t *size, bool corners
     sc_x base = CALL(t, view, CALL(t, add_Tensor, sum, one), X_INTS(t, -1, 4, 1));
     sc_x flipped = sc_f_unsqueeze(t, CALL(t, mT, theta), 1);
     sc_x grid = sc_f_sum(t, CALL(t, mul_Tensor, base, flipped), X_INTS(t, -2), false);
-    return CALL(t, view, grid, X_INTS(t, size[0], d, h, w, 3));
+    sc_x d = sc_x_int(t, size[0]), h = sc_x_int(t, size[1]), w = sc_x_int(t, size[2]);
+    return CALL(t, view, grid, X_LIST(t, n, d, h, w, sc_x_int(t, 3)));
 }
 
+// Of an open batch, too; PyTorch does not export open sides.
 sc_x sc_expand_affine_grid(sc_trace *t, const sc_x *a) {
-    int64_t size[5];
-    uint32_t rank = sc_x_int_list(t, a[1], size, 5);
-    if (rank == 4) return affine_2d(t, a[0], size[0], size[2], size[3], sc_x_truth(a[2]));
-    if (rank == 5) return affine_3d(t, a[0], size, sc_x_truth(a[2]));
-    return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "affine_grid needs 4 or 5 sizes");
+    int64_t size[3];
+    const uint32_t rank = a[1]->kind == SC_X_LIST ? a[1]->count : 0;
+    if (rank != 4 && rank != 5)
+        return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "affine_grid needs 4 or 5 sizes");
+    sc_x_int_list(t, sc_x_list_of(t, a[1]->items + 2, rank - 2), size, 3);
+    if (t->status != SC_OK) return a[0];
+    if (rank == 4) return affine_2d(t, a[0], a[1]->items[0], size, sc_x_truth(a[2]));
+    return affine_3d(t, a[0], a[1]->items[0], size, sc_x_truth(a[2]));
 }

@@ -26,24 +26,56 @@ sc_x sc_expand_inverse(sc_trace *t, const sc_x *a) {
     return sc_x_at(t, CALL(t, linalg_inv_ex, a[0], X_TRUE), 0);
 }
 
-// (A, B, left): a vector of right sides is one where it has a dim less, as PyTorch tells it.
-sc_x sc_expand_linalg_solve(sc_trace *t, const sc_x *a) {
+// Is the right side a vector, or one for each of a batch, as PyTorch tells it: a dim less?
+static bool is_vector_of(sc_x x, sc_x b) {
+    bool is_vector = sc_x_rank(b) == 1;
+    if (sc_x_rank(x) != sc_x_rank(b) + 1) return is_vector;
+    for (uint32_t i = 0; i < sc_x_rank(b); i++)
+        if (!sc_dim_equal(sc_x_size(x, i), sc_x_size(b, i))) return is_vector;
+    return true;
+}
+
+// (A, B, left) of a: the solution, and what is known of the matrices.
+static sc_x solved(sc_trace *t, const sc_x *a, sc_x checks, sc_x *info) {
     sc_x x = a[0], b = a[1];
     if (!sc_m_has_rank(t, x, 2) || !sc_m_has_rank(t, b, 1)) return b;
-    bool is_vector = sc_x_rank(b) == 1, left = sc_x_truth(a[2]);
-    if (sc_x_rank(x) == sc_x_rank(b) + 1) {
-        is_vector = true;
-        for (uint32_t i = 0; i < sc_x_rank(b); i++)
-            is_vector = is_vector && sc_dim_equal(sc_x_size(x, i), sc_x_size(b, i));
-    }
+    const bool is_vector = is_vector_of(x, b), left = sc_x_truth(a[2]);
     if (is_vector) b = sc_f_unsqueeze(t, b, -1);
     if (!left) x = sc_m_transposed(t, x);
     if (!left) b = sc_m_transposed(t, b);
     sc_x to = as_batch_of(t, x, b);
     b = as_batch_of(t, b, x);
-    sc_x out = sc_x_at(t, CALL(t, linalg_solve_ex, to, b, X_TRUE, X_TRUE), 0);
+    sc_x both = CALL(t, linalg_solve_ex, to, b, X_TRUE, checks), out = sc_x_at(t, both, 0);
+    *info = sc_x_at(t, both, 1);
     if (!left) out = sc_m_transposed(t, out);
     return is_vector ? sc_f_squeeze(t, out, -1) : out;
+}
+
+sc_x sc_expand_linalg_solve(sc_trace *t, const sc_x *a) {
+    sc_x info = X_NONE;
+    return solved(t, a, X_TRUE, &info);
+}
+
+// Kernels have their right sides to the right of one matrix each.
+bool sc_expands_solve_ex(const sc_x *a) {
+    const uint32_t rank = sc_x_rank(a[0]);
+    if (!sc_x_truth(a[2]) || rank != sc_x_rank(a[1])) return true;
+    for (uint32_t i = 0; i + 2 < rank; i++)
+        if (!sc_dim_equal(sc_x_size(a[0], i), sc_x_size(a[1], i))) return true;
+    return false;
+}
+
+// (A, B, left, check_errors)
+sc_x sc_expand_solve_ex(sc_trace *t, const sc_x *a) {
+    sc_x info = X_NONE, x = solved(t, a, a[3], &info);
+    return X_LIST(t, x, info);
+}
+
+// (A, B, left, check_errors)
+sc_x sc_expand_solve_with_lu(sc_trace *t, const sc_x *a) {
+    sc_x info = X_NONE, x = solved(t, a, a[3], &info);
+    sc_x lu = CALL(t, linalg_lu_factor_ex, a[0], X_TRUE, a[3]);
+    return X_LIST(t, x, sc_x_at(t, lu, 0), sc_x_at(t, lu, 1), sc_x_at(t, lu, 2));
 }
 
 // x y = b, with x a triangle and batches that broadcast.
@@ -117,12 +149,29 @@ sc_x sc_expand_determinant(sc_trace *t, const sc_x *a) {
     return CALL(t, mul_Tensor, CALL(t, prod_dim_int, diagonal, sc_x_int(t, -1)), sign);
 }
 
+// (LU, pivots, info): here PyTorch factors what lies in rows as columns.
+static sc_x lu_of(sc_trace *t, sc_x x) {
+    const bool is_turned = sc_spec_is_contiguous(t->exprs, sc_x_spec(x));
+    return CALL(t, linalg_lu_factor_ex, is_turned ? sc_m_transposed(t, x) : x, X_TRUE, X_FALSE);
+}
+
+sc_x sc_expand_determinant_with_lu(sc_trace *t, const sc_x *a) {
+    sc_x det = CALL(t, linalg_det, a[0]), lu = lu_of(t, a[0]);
+    return X_LIST(t, det, sc_x_at(t, lu, 0), sc_x_at(t, lu, 1));
+}
+
 sc_x sc_expand_slogdet(sc_trace *t, const sc_x *a) {
     sc_x sign, diagonal = diagonal_of_lu(t, a[0], &sign);
     sc_x signs = CALL(t, prod_dim_int, CALL(t, sign, diagonal), sc_x_int(t, -1));
     sc_x logs = CALL(t, log, CALL(t, abs, diagonal));
     sign = CALL(t, mul_Tensor, sign, signs);
     return X_LIST(t, sign, sc_f_sum(t, logs, X_INTS(t, -1), false));
+}
+
+sc_x sc_expand_slogdet_with_lu(sc_trace *t, const sc_x *a) {
+    sc_x both = CALL(t, linalg_slogdet, a[0]), lu = lu_of(t, a[0]);
+    return X_LIST(t, sc_x_at(t, both, 0), sc_x_at(t, both, 1), sc_x_at(t, lu, 0),
+                  sc_x_at(t, lu, 1));
 }
 
 sc_x sc_expand_logdet(sc_trace *t, const sc_x *a) {

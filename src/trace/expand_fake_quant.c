@@ -1,6 +1,7 @@
 // Expansions of rounding as quantization would, some with a mask of what was in range.
 #include <math.h>
 
+#include "trace/arithmetic.h"
 #include "trace/expand.h"
 
 // One number for each slice along the axis, or one for all.
@@ -18,13 +19,20 @@ static sc_x along(sc_trace *t, sc_x x, sc_x of, sc_x axis) {
 typedef struct grid {
     sc_x scale, inverse, zero, low, high;
     bool has_whole_zero;
+    bool adds_at_once;  // scaling and adding a zero that is no integer round once
+    bool keeps_nan;     // else it becomes the lowest
+    bool overflows;     // so does what no int64 holds
 } grid;
 
 static grid grid_of_tensors(sc_trace *t, sc_x x, sc_x scale, sc_x zero, sc_x low, sc_x high) {
     const sc_dtype wide = sc_f_opmath(sc_x_dtype_of(x));
+    const bool is_whole = !sc_x_is_float(zero);
+    const bool at_once = sc_x_dtype_of(zero) == SC_DTYPE_F32 && wide == SC_DTYPE_F32;
     scale = sc_f_to(t, scale, wide);
     sc_x inverse = CALL(t, reciprocal, scale);
-    return (grid){scale, inverse, sc_f_to(t, zero, wide), low, high, !sc_x_is_float(zero)};
+    zero = sc_f_to(t, zero, wide);
+    return (grid){
+        scale, inverse, zero, low, high, .has_whole_zero = is_whole, .adds_at_once = at_once};
 }
 
 static grid grid_of_numbers(sc_trace *t, sc_x scale, sc_x zero, sc_x low, sc_x high) {
@@ -32,7 +40,7 @@ static grid grid_of_numbers(sc_trace *t, sc_x scale, sc_x zero, sc_x low, sc_x h
     if (!(given > 0) || !isfinite(given))
         sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "a scale of %g", (double)given);
     sc_x inverse = sc_x_float(t, (double)(1.0f / given));
-    return (grid){sc_x_float(t, (double)given), inverse, zero, low, high, true};
+    return (grid){sc_x_float(t, (double)given), inverse, zero, low, high, .has_whole_zero = true};
 }
 
 static sc_x times(sc_trace *t, sc_x x, sc_x y) {
@@ -45,16 +53,30 @@ static sc_x minus(sc_trace *t, sc_x x, sc_x y) {
     return sc_x_is_tensor(y) ? CALL(t, sub_Tensor, x, y) : CALL(t, sub_Scalar, x, y);
 }
 
+// Products of float32 are exact in float64.
+static sc_x scaled_at_once(sc_trace *t, sc_x x, const grid *g) {
+    sc_x wide = sc_f_to(t, x, SC_DTYPE_F64), inverse = sc_f_to(t, g->inverse, SC_DTYPE_F64);
+    sc_x q = times(t, wide, inverse);
+    return sc_f_to(t, plus(t, q, sc_f_to(t, g->zero, SC_DTYPE_F64)), SC_DTYPE_F32);
+}
+
 // The nearest whole numbers, in range or not.
 static sc_x nearest(sc_trace *t, sc_x x, const grid *g) {
     if (!sc_x_is_float(x))
         return sc_trace_fail(t, SC_ERR_DTYPE, NULL, "only floating-point tensors are rounded");
+    if (g->adds_at_once) return CALL(t, round, scaled_at_once(t, x, g));
     sc_x q = times(t, sc_f_to(t, x, sc_f_opmath(sc_x_dtype_of(x))), g->inverse);
     if (g->has_whole_zero) return plus(t, CALL(t, round, q), g->zero);
     return CALL(t, round, plus(t, q, g->zero));
 }
 
+static sc_x is_lost(sc_trace *t, sc_x q, const grid *g) {
+    if (!g->overflows) return CALL(t, isnan, q);
+    return CALL(t, logical_not, CALL(t, lt_Scalar, q, sc_x_float(t, 0x1p63)));
+}
+
 static sc_x back(sc_trace *t, sc_x q, const grid *g, sc_dtype dtype) {
+    if (!g->keeps_nan) q = sc_a_unless(t, is_lost(t, q, g), sc_x_known(t, g->low, 0), q);
     sc_x x = minus(t, CALL(t, clamp, q, g->low, g->high), g->zero);
     return sc_f_to(t, times(t, x, g->scale), dtype);
 }
@@ -101,15 +123,19 @@ sc_x sc_expand_fake_quantize_switched(sc_trace *t, const sc_x *a) {
 // (self, scale, zero_point, axis, quant_min, quant_max)
 static grid grid_of_channels(sc_trace *t, const sc_x *a, sc_x zeros) {
     sc_x scale = along(t, a[1], a[0], a[3]), zero = along(t, zeros, a[0], a[3]);
-    return grid_of_tensors(t, a[0], scale, zero, a[4], a[5]);
+    grid g = grid_of_tensors(t, a[0], scale, zero, a[4], a[5]);
+    g.overflows = true;
+    return g;
 }
 sc_x sc_expand_fake_quantize_channels(sc_trace *t, const sc_x *a) {
     return rounded_and_mask(t, a[0], grid_of_channels(t, a, a[2]));
 }
 
-// Of quantized_decomposed: zero points are cut off to integers.
+// Of quantized_decomposed: zero points are cut off to integers, and what is no number stays.
 sc_x sc_expand_fake_quant_per_channel(sc_trace *t, const sc_x *a) {
-    return rounded(t, a[0], grid_of_channels(t, a, sc_f_to(t, a[2], SC_DTYPE_I32)));
+    grid g = grid_of_channels(t, a, sc_f_to(t, a[2], SC_DTYPE_I32));
+    g.keeps_nan = true;
+    return rounded(t, a[0], g);
 }
 
 // Zero points that are learned are floats, of which the nearest integer in range is taken.

@@ -11,9 +11,7 @@ static sc_x norm_mode(sc_trace *t, sc_x norm, bool forward) {
                          "there is no norm '" SC_STR_FMT "'", SC_STR_ARG(norm->str));
 }
 
-static bool is_complex(sc_x x) {
-    return sc_dtype_category(sc_x_dtype_of(x)) == SC_CATEGORY_COMPLEX;
-}
+static bool is_complex(sc_x x) { return sc_dtype_is_complex(sc_x_dtype_of(x)); }
 
 // Integers become float32; what must be real may not be complex.
 static sc_x as_float(sc_trace *t, sc_x x) {

@@ -17,11 +17,13 @@ static sc_x put(sc_trace *t, sc_x x, sc_x dim, sc_x index, sc_x value, bool accu
     return scalar ? sc_f_squeeze(t, out, 0) : sc_f_contiguous(t, out);
 }
 
+// Halves are added up in float32, as PyTorch does where there are rows.
 sc_x sc_expand_index_add(sc_trace *t, const sc_x *a) {
-    sc_x source = a[3];
+    const sc_dtype dtype = sc_x_dtype_of(a[0]), wide = sc_f_opmath(dtype);
+    sc_x source = sc_f_to(t, a[3], wide == dtype ? sc_x_dtype_of(a[3]) : wide);
     if (!(sc_x_is_number(a[4]) && sc_x_real(a[4], 0) == 1))
         source = CALL(t, mul_Tensor, source, a[4]);
-    return put(t, a[0], a[1], a[2], source, true);
+    return sc_f_to(t, put(t, sc_f_to(t, a[0], wide), a[1], a[2], source, true), dtype);
 }
 
 sc_x sc_expand_index_copy(sc_trace *t, const sc_x *a) {

@@ -184,9 +184,22 @@ sc_x sc_expand_addbmm(sc_trace *t, const sc_x *a) {
     return added(t, a, sc_f_sum(t, product, X_INTS(t, 0), false));
 }
 
+// Products of integers are no wider than those, as sums of them alone would be.
+// (self, vec)
+sc_x sc_expand_mv(sc_trace *t, const sc_x *a) {
+    sc_x product = CALL(t, mul_Tensor, a[0], a[1]);
+    return sc_f_to(t, CALL(t, sum_dim_IntList, product, X_INTS(t, 1)), sc_x_dtype_of(product));
+}
+
+// (self, tensor)
+sc_x sc_expand_dot(sc_trace *t, const sc_x *a) {
+    sc_x product = CALL(t, mul_Tensor, a[0], a[1]);
+    return sc_f_to(t, CALL(t, sum, product), sc_x_dtype_of(product));
+}
+
 sc_x sc_expand_addmv(sc_trace *t, const sc_x *a) {
     sc_x beta = factor(t, a[3], a[1]), alpha = factor(t, a[4], a[1]);
-    sc_x product = sc_f_to(t, CALL(t, mv, a[1], a[2]), sc_x_dtype_of(a[1]));
+    sc_x product = CALL(t, mv, a[1], a[2]);
     sc_x out = CALL(t, mul_Tensor, product, alpha);
     if (is_zero(beta)) return out;
     return CALL(t, add_Tensor, out, CALL(t, mul_Tensor, a[0], beta));

@@ -203,8 +203,25 @@ sc_x sc_expand_split(sc_trace *t, const sc_x *a) {
     return split_sizes(t, a[0], a[2], sc_x_small(t, a[1], -1));
 }
 
+// How many pieces an open size comes to is what the export has found: all sizes that it allows come
+// to as many. The last one is what is left.
+static sc_x open_chunks(sc_trace *t, const sc_x *a, sc_dim total, sc_dim chunks) {
+    const uint32_t count = t->source->out_count;
+    sc_dim most = sc_trace_sub(t, sc_trace_add(t, total, chunks), sc_dim_int(1));
+    sc_dim each = sc_trace_floordiv(t, most, chunks);
+    sc_dim over = sc_trace_sub(t, sc_trace_mul(t, each, sc_dim_int(count)), total);
+    sc_x *sizes = sc_new_array(t->arena, sc_x, count + 1), piece = sc_x_dim(t, each);
+    for (uint32_t i = 0; i + 1 < count; i++) sizes[i] = piece;
+    if (count) sizes[count - 1] = sc_x_dim(t, sc_trace_sub(t, each, over));
+    return CALL(t, split_with_sizes, a[0], sc_x_list_of(t, sizes, count), a[2]);
+}
+
 sc_x sc_expand_chunk(sc_trace *t, const sc_x *a) {
     uint32_t dim = sc_x_wrap(t, a[2], sc_x_rank(a[0]));
+    sc_dim open = sc_x_size(a[0], dim);
+    const bool is_source = t->source && t->source->op->id == SC_OP_chunk;
+    if (open.expr && is_source && sc_x_small(t, a[1], 0) > 0)
+        return open_chunks(t, a, open, a[1]->dim);
     int64_t total = sc_x_static_size(t, a[0], dim), chunks = sc_x_small(t, a[1], 0);
     if (chunks <= 0) return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "cannot chunk into no pieces");
     int64_t size = (total + chunks - 1) / chunks;

@@ -2,9 +2,7 @@
 // overlap. How many there are need not be known.
 #include "trace/expand.h"
 
-static bool is_complex(sc_x x) {
-    return sc_dtype_category(sc_x_dtype_of(x)) == SC_CATEGORY_COMPLEX;
-}
+static bool is_complex(sc_x x) { return sc_dtype_is_complex(sc_x_dtype_of(x)); }
 
 typedef struct frames {
     int64_t n, hop, window;

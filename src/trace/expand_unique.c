@@ -19,11 +19,18 @@ static sc_x numbered(sc_trace *t, sc_x rows) {
     return sc_f_arange(t, sc_x_int(t, 0), sc_x_dim(t, sc_x_size(rows, 0)), SC_DTYPE_I64);
 }
 
+// Elements of a vector, or slices along the dim. Only slices are selected: a vector may be of none,
+// of which not every runtime selects none.
+static sc_x taken(sc_trace *t, sc_x x, int64_t dim, sc_x places) {
+    return sc_x_rank(x) == 1 ? CALL(t, gather, x, sc_x_int(t, 0), places)
+                             : CALL(t, index_select, x, sc_x_int(t, dim), places);
+}
+
 // Does a row begin something new? The first one does, if there is one.
 static sc_x beginnings(sc_trace *t, sc_x rows) {
     sc_x zero = sc_x_int(t, 0), number = numbered(t, rows);
     sc_x before = CALL(t, clamp, CALL(t, sub_Scalar, number, sc_x_int(t, 1)), zero);
-    sc_x differ = CALL(t, ne_Tensor, rows, CALL(t, index_select, rows, zero, before));
+    sc_x differ = CALL(t, ne_Tensor, rows, taken(t, rows, 0, before));
     if (sc_x_rank(rows) == 2) differ = CALL(t, any_dim, differ, sc_x_int(t, 1), X_FALSE);
     return CALL(t, logical_or, differ, CALL(t, eq_Scalar, number, zero));
 }
@@ -63,7 +70,7 @@ sc_x sc_expand_unique_consecutive(sc_trace *t, const sc_x *a) {
     if (!has_dim(t, x, a[3], &dim)) return X_LIST(t, x, x, x);
     sc_x begins = beginnings(t, flat ? x : rows_of(t, x, dim)), starts = places(t, begins);
     sc_trace_take_size(t, starts, dim);
-    sc_x out = CALL(t, index_select, x, sc_x_int(t, dim), starts);
+    sc_x out = taken(t, x, dim, starts);
     const bool inverts = !flat || sc_x_truth(a[1]), counts = !flat || sc_x_truth(a[2]);
     sc_x number = inverts || counts ? groups(t, begins) : none(t), inverse = number;
     if (flat && inverts) inverse = CALL(t, view, number, sc_x_sizes(t, a[0], 0, SC_RANK_MAX));

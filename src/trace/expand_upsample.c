@@ -4,24 +4,43 @@
 
 #include <math.h>
 
-static int64_t scaled(sc_trace *t, int64_t size, double factor) {
-    double product = (double)size * factor;
-    if (product >= 1 && product <= INT32_MAX) return (int64_t)product;
-    sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "cannot resize %lld elements by %g", (long long)size,
-                  factor);
-    return 1;
+// size * factor, cut off. Of an open size that is told with whole numbers: the factor times a power
+// of two is one.
+static sc_dim scaled_open(sc_trace *t, sc_dim size, double factor) {
+    int64_t parts = 1;
+    while (factor != trunc(factor) && parts < (1 << 20)) {
+        factor *= 2;
+        parts *= 2;
+    }
+    if (factor >= 1 && factor <= INT32_MAX && factor == trunc(factor)) {
+        sc_dim all = sc_trace_mul(t, size, sc_dim_int((int64_t)factor));
+        return parts == 1 ? all : sc_trace_floordiv(t, all, sc_dim_int(parts));
+    }
+    sc_trace_fail(t, SC_ERR_UNSUPPORTED,
+                  "Resize by a factor like 1.25, or export with this size static.",
+                  "cannot resize an open size by %g", factor / (double)parts);
+    return sc_dim_int(1);
+}
+
+static sc_dim scaled(sc_trace *t, sc_dim size, double factor) {
+    if (size.expr) return scaled_open(t, size, factor);
+    double product = (double)size.value * factor;
+    if (product >= 1 && product <= INT32_MAX) return sc_dim_int((int64_t)product);
+    sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "cannot resize %lld elements by %g",
+                  (long long)size.value, factor);
+    return sc_dim_int(1);
 }
 
 // Output sizes from the arguments of a .vec overload: given, or input sizes times factors.
-static bool out_sizes(sc_trace *t, sc_x x, sc_x sizes, sc_x factors, uint32_t dims, int64_t *out) {
-    for (uint32_t i = 0; i < dims; i++) {
-        int64_t in = sc_x_static_size(t, x, (int64_t)i + 2);
-        if (sizes->kind == SC_X_LIST)
-            out[i] = sc_x_small(t, sc_x_at(t, sizes, i), 0);
-        else
-            out[i] = scaled(t, in, sc_x_known(t, sc_x_at(t, factors, i), 1));
-    }
-    if (t->status == SC_OK && sc_x_rank(x) == dims + 2) return true;
+static bool out_sizes(sc_trace *t, sc_x x, sc_x sizes, sc_x factors, uint32_t dims, sc_dim *out) {
+    uint32_t count = dims;
+    if (sizes->kind == SC_X_LIST)
+        count = sc_x_dim_list(t, sizes, out, dims);
+    else
+        for (uint32_t i = 0; i < dims; i++)
+            out[i] =
+                scaled(t, sc_x_size(x, (int64_t)i + 2), sc_x_known(t, sc_x_at(t, factors, i), 1));
+    if (t->status == SC_OK && count == dims && sc_x_rank(x) == dims + 2) return true;
     sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "cannot resize a rank-%u input", sc_x_rank(x));
     return false;
 }
@@ -36,20 +55,43 @@ static sc_x with_format_of(sc_trace *t, sc_x x, sc_x like) {
                 sc_x_format(t, sc_spec_suggested_format(t->exprs, sc_x_spec(like))));
 }
 
+// 0, 1, 2, ...
+static sc_x positions(sc_trace *t, sc_dim count, sc_dtype dtype) {
+    return sc_f_arange(t, sc_x_int(t, 0), sc_x_dim(t, count), dtype);
+}
+
+// What is computed from an open size, in double precision as from a known one.
+static sc_x real_size(sc_trace *t, sc_dim size) {
+    return sc_f_scalar(t, sc_x_dim(t, size), SC_DTYPE_F64);
+}
+
+static sc_x quotient(sc_trace *t, sc_x x, sc_x by, sc_dtype dtype) {
+    return sc_f_to(t, CALL(t, div_Tensor, x, by), dtype);
+}
+
 // --- Nearest ------------------------------------------------------------------------------------
+
+static sc_x nearest_scale(sc_trace *t, sc_dim in, sc_dim out, double factor) {
+    bool is_open = in.expr || out.expr;
+    double size = (double)in.value;
+    if (!is_open)
+        return sc_x_float(t, factor > 0 ? size / (size * factor) : size / (double)out.value);
+    if (factor > 0) return sc_x_float(t, 1.0 / factor);
+    sc_x whole = real_size(t, in);
+    return quotient(t, whole, real_size(t, out), SC_DTYPE_F32);
+}
 
 static sc_x nearest(sc_trace *t, const sc_x *a, double offset) {
     sc_dtype dtype = sc_x_dtype_of(a[0]);
-    int64_t sizes[3];
+    sc_dim sizes[3];
     uint32_t dims = sc_x_rank(a[0]) - 2;
     if (dims < 1 || dims > 3 || !out_sizes(t, a[0], a[1], a[2], dims, sizes)) return a[0];
     sc_x x = sc_f_to(t, a[0], sc_f_opmath(dtype)), items[5] = {X_NONE, X_NONE};
     for (uint32_t d = 0; d < dims; d++) {
-        double in = (double)sc_x_static_size(t, x, (int64_t)d + 2), factor = factor_at(t, a[2], d);
-        double scale = factor > 0 ? in / (in * factor) : in / (double)sizes[d];
-        sc_x at = sc_f_arange(t, sc_x_int(t, 0), sc_x_int(t, sizes[d]), SC_DTYPE_F32);
-        at = CALL(t, mul_Tensor, CALL(t, add_Tensor, at, sc_x_float(t, offset)),
-                  sc_x_float(t, scale));
+        sc_x scale =
+            nearest_scale(t, sc_x_size(x, (int64_t)d + 2), sizes[d], factor_at(t, a[2], d));
+        sc_x at = positions(t, sizes[d], SC_DTYPE_F32);
+        at = CALL(t, mul_Tensor, CALL(t, add_Tensor, at, sc_x_float(t, offset)), scale);
         at = sc_f_to(t, at, SC_DTYPE_I64);
         for (uint32_t i = d + 1; i < dims; i++) at = sc_f_unsqueeze(t, at, -1);
         items[d + 2] = at;
@@ -64,14 +106,28 @@ sc_x sc_expand_upsample_nearest_exact(sc_trace *t, const sc_x *a) { return neare
 
 // --- Linear -------------------------------------------------------------------------------------
 
-static double source_scale(int64_t in, int64_t out, bool corners, double factor) {
+static double known_scale(int64_t in, int64_t out, bool corners, double factor) {
     if (corners) return out > 1 ? ((double)in - 1.0) / ((double)out - 1.0) : 0;
     return factor > 0 ? 1.0 / factor : (double)in / (double)out;
 }
 
-static sc_x source_index(sc_trace *t, sc_x at, double scale, bool corners) {
-    if (corners) return CALL(t, mul_Tensor, at, sc_x_float(t, scale));
-    at = CALL(t, mul_Tensor, CALL(t, add_Tensor, at, sc_x_float(t, 0.5)), sc_x_float(t, scale));
+// With corners, one element of the output is the first of the input, whatever the scale.
+static sc_x source_scale(sc_trace *t, sc_dim in, sc_dim out, bool corners, double factor,
+                         sc_dtype dtype) {
+    if ((!in.expr && !out.expr) || (!corners && factor > 0) || (corners && sc_dim_is(out, 1)))
+        return sc_x_float(t, known_scale(in.value, out.value, corners, factor));
+    if (corners) {
+        in = sc_trace_sub(t, in, sc_dim_int(1));
+        out = sc_trace_sub(t, out, sc_dim_int(1));
+    }
+    sc_x steps = real_size(t, out);
+    if (corners) steps = CALL(t, clamp, steps, sc_x_float(t, 1.0));
+    return quotient(t, real_size(t, in), steps, dtype);
+}
+
+static sc_x source_index(sc_trace *t, sc_x at, sc_x scale, bool corners) {
+    if (corners) return CALL(t, mul_Tensor, at, scale);
+    at = CALL(t, mul_Tensor, CALL(t, add_Tensor, at, sc_x_float(t, 0.5)), scale);
     return CALL(t, sub_Tensor, at, sc_x_float(t, 0.5));
 }
 
@@ -79,22 +135,22 @@ typedef struct axis {
     sc_x exact, low, high;
 } axis;
 
-static axis linear_axis(sc_trace *t, sc_x x, uint32_t d, uint32_t dims, int64_t out, bool corners,
+static axis linear_axis(sc_trace *t, sc_x x, uint32_t d, uint32_t dims, sc_dim out, bool corners,
                         double factor) {
-    int64_t in = sc_x_static_size(t, x, (int64_t)d + 2), shape[3] = {out, 1, 1};
-    sc_x at = sc_f_to(t, sc_f_arange(t, sc_x_int(t, 0), sc_x_int(t, out), SC_DTYPE_NONE),
-                      sc_x_dtype_of(x));
-    at = source_index(t, at, source_scale(in, out, corners, factor), corners);
+    sc_dim in = sc_x_size(x, (int64_t)d + 2), shape[3] = {out, sc_dim_int(1), sc_dim_int(1)};
+    sc_dtype dtype = sc_x_dtype_of(x);
+    sc_x at = sc_f_to(t, positions(t, out, SC_DTYPE_NONE), dtype);
+    at = source_index(t, at, source_scale(t, in, out, corners, factor, dtype), corners);
     at = CALL(t, clamp, at, sc_x_float(t, 0.0));
     axis result;
-    result.exact = CALL(t, view, at, sc_x_ints(t, shape, dims - d));
+    result.exact = sc_f_view(t, at, shape, dims - d);
     result.low = sc_f_to(t, result.exact, SC_DTYPE_I64);
-    result.high = CALL(t, clamp, CALL(t, add_Tensor, result.low, sc_x_int(t, 1)), X_NONE,
-                       sc_x_int(t, in - 1));
+    sc_x next = CALL(t, add_Tensor, result.low, sc_x_int(t, 1));
+    result.high = CALL(t, clamp, next, X_NONE, sc_x_dim(t, sc_trace_sub(t, in, sc_dim_int(1))));
     return result;
 }
 
-static sc_x linear(sc_trace *t, sc_x x, uint32_t dims, const int64_t *sizes, bool corners,
+static sc_x linear(sc_trace *t, sc_x x, uint32_t dims, const sc_dim *sizes, bool corners,
                    sc_x factors) {
     axis axes[3];
     sc_x corner[8], items[5] = {X_NONE, X_NONE};
@@ -122,7 +178,7 @@ static sc_x linear(sc_trace *t, sc_x x, uint32_t dims, const int64_t *sizes, boo
 sc_x sc_expand_upsample_linear(sc_trace *t, const sc_x *a) {
     sc_dtype dtype = sc_x_dtype_of(a[0]);
     uint32_t dims = sc_x_rank(a[0]) - 2;
-    int64_t sizes[3];
+    sc_dim sizes[3];
     if (dims < 1 || dims > 3 || !out_sizes(t, a[0], a[1], a[3], dims, sizes)) return a[0];
     sc_x x = sc_f_to(t, a[0], sc_f_opmath(dtype));
     return sc_f_to(t, linear(t, x, dims, sizes, sc_x_truth(a[2]), a[3]), dtype);
@@ -171,11 +227,12 @@ static void neighbours(sc_trace *t, sc_x at, sc_x *out) {
 }
 
 static sc_x weighted_row(sc_trace *t, sc_x x, sc_x row, const sc_x *columns, const sc_x *weights) {
-    int64_t h = sc_x_static_size(t, x, 2), w = sc_x_static_size(t, x, 3);
+    sc_x last_y = sc_x_dim(t, sc_trace_sub(t, sc_x_size(x, 2), sc_dim_int(1)));
+    sc_x last_x = sc_x_dim(t, sc_trace_sub(t, sc_x_size(x, 3), sc_dim_int(1)));
     sc_x taken[4], sum = X_NONE;
     for (uint32_t i = 0; i < 4; i++) {
-        sc_x y = CALL(t, clamp, row, sc_x_int(t, 0), sc_x_int(t, h - 1));
-        sc_x column = CALL(t, clamp, columns[i], sc_x_int(t, 0), sc_x_int(t, w - 1));
+        sc_x y = CALL(t, clamp, row, sc_x_int(t, 0), last_y);
+        sc_x column = CALL(t, clamp, columns[i], sc_x_int(t, 0), last_x);
         taken[i] = CALL(t, index_Tensor, x, X_LIST(t, X_NONE, X_NONE, y, column));
     }
     for (uint32_t i = 0; i < 4; i++) {
@@ -185,15 +242,12 @@ static sc_x weighted_row(sc_trace *t, sc_x x, sc_x row, const sc_x *columns, con
     return sum;
 }
 
-static sc_x cubic(sc_trace *t, sc_x x, const int64_t *sizes, bool corners, sc_x factors) {
-    double sy =
-        source_scale(sc_x_static_size(t, x, 2), sizes[0], corners, factor_at(t, factors, 0));
-    double sx =
-        source_scale(sc_x_static_size(t, x, 3), sizes[1], corners, factor_at(t, factors, 1));
-    sc_x i = sc_f_to(t, sc_f_arange(t, sc_x_int(t, 0), sc_x_int(t, sizes[0]), SC_DTYPE_NONE),
-                     sc_x_dtype_of(x));
-    sc_x j = sc_f_to(t, sc_f_arange(t, sc_x_int(t, 0), sc_x_int(t, sizes[1]), SC_DTYPE_NONE),
-                     sc_x_dtype_of(x));
+static sc_x cubic(sc_trace *t, sc_x x, const sc_dim *sizes, bool corners, sc_x factors) {
+    sc_dtype dtype = sc_x_dtype_of(x);
+    sc_x sy = source_scale(t, sc_x_size(x, 2), sizes[0], corners, factor_at(t, factors, 0), dtype);
+    sc_x sx = source_scale(t, sc_x_size(x, 3), sizes[1], corners, factor_at(t, factors, 1), dtype);
+    sc_x i = sc_f_to(t, positions(t, sizes[0], SC_DTYPE_NONE), dtype);
+    sc_x j = sc_f_to(t, positions(t, sizes[1], SC_DTYPE_NONE), dtype);
     sc_x x_exact = source_index(t, j, sx, corners);
     sc_x y_exact = sc_f_unsqueeze(t, source_index(t, i, sy, corners), -1);
     sc_x x_floor = CALL(t, floor, x_exact), y_floor = CALL(t, floor, y_exact);
@@ -218,7 +272,7 @@ static sc_x cubic(sc_trace *t, sc_x x, const int64_t *sizes, bool corners, sc_x 
 
 sc_x sc_expand_upsample_bicubic(sc_trace *t, const sc_x *a) {
     sc_dtype dtype = sc_x_dtype_of(a[0]);
-    int64_t sizes[2];
+    sc_dim sizes[2];
     if (!out_sizes(t, a[0], a[1], a[3], 2, sizes)) return a[0];
     if (!sc_x_is_float(a[0]))
         return sc_trace_fail(t, SC_ERR_UNSUPPORTED,
@@ -231,10 +285,9 @@ sc_x sc_expand_upsample_bicubic(sc_trace *t, const sc_x *a) {
 // --- Antialiased: primitives with the size worked out -------------------------------------------
 
 static sc_x resized_size(sc_trace *t, const sc_x *a) {
-    int64_t sizes[2] = {0, 0};
-    if (a[1]->kind == SC_X_LIST) return a[1];
-    out_sizes(t, a[0], a[1], a[3], 2, sizes);
-    return sc_x_ints(t, sizes, 2);
+    sc_dim sizes[2];
+    if (a[1]->kind == SC_X_LIST || !out_sizes(t, a[0], a[1], a[3], 2, sizes)) return a[1];
+    return sc_x_dims(t, sizes, 2);
 }
 
 static sc_x scale_at(sc_x factors, uint32_t i) {

@@ -15,6 +15,7 @@ void sc_trace_note_sizes(sc_trace *t, sc_value *value) {
     for (uint32_t i = 0; i < value->spec.rank; i++) {
         const sc_expr *expr = value->spec.sizes[i].expr;
         if (!expr || sc_imap_find(&t->symbols, SC_PTR_KEY(expr))) continue;
+        if (t->outer && sc_imap_find(&t->outer->providers, SC_PTR_KEY(expr))) continue;
         if (sc_imap_add(&t->providers, SC_PTR_KEY(expr), t->sizes.count)) {
             uint32_t index = t->sizes.count;
             sc_vec_reserve(t->ctx->arena, &t->sizes, index + 1);
@@ -32,13 +33,20 @@ static sc_x record_size(sc_trace *t, sc_value *value, int64_t dim) {
     return sc_trace_record(t, sc_op_get(SC_OP_sym_size_int), args, 2);
 }
 
+// Reads a size off a tensor that has it, if `from` knows one.
+static void read_off(sc_trace *t, const sc_trace *from, sc_dim dim) {
+    const uint64_t *provider = from ? sc_imap_find(&from->providers, SC_PTR_KEY(dim.expr)) : NULL;
+    if (provider)
+        record_size(t, from->sizes.data[*provider].value, from->sizes.data[*provider].dim);
+}
+
 // The value that holds a symbolic integer, read off a tensor when nothing computed it yet.
 static sc_value *materialise(sc_trace *t, sc_dim dim) {
     uint64_t *known = sc_imap_find(&t->symbols, SC_PTR_KEY(dim.expr));
     if (known) return (sc_value *)(uintptr_t)*known;
-    uint64_t *provider = sc_imap_find(&t->providers, SC_PTR_KEY(dim.expr));
-    if (provider) {
-        record_size(t, t->sizes.data[*provider].value, t->sizes.data[*provider].dim);
+    const sc_trace *const known_to[] = {t->outer, t};
+    for (int i = 0; i < 2; i++) {
+        read_off(t, known_to[i], dim);
         known = sc_imap_find(&t->symbols, SC_PTR_KEY(dim.expr));
         if (known) return (sc_value *)(uintptr_t)*known;
     }
@@ -177,7 +185,8 @@ static bool is_unbacked(sc_dim dim) {
 }
 
 // The bound that the exporter gives without being asked, elements of the first operand: too few
-// where that is broadcast by a mask.
+// where that is broadcast by a mask. A bound that somebody gave may be as much: it is never taken
+// back where inference knows none.
 static int64_t own_bound(const sc_node *source) {
     if (source->arg_count == 0 || source->args[0].kind != SC_ARG_VALUE) return SC_DIM_INF;
     const sc_value *self = source->args[0].value;
@@ -188,7 +197,7 @@ static int64_t own_bound(const sc_node *source) {
 void sc_trace_bound(const sc_node *source, sc_dim recorded, sc_dim invented) {
     sc_symbol *symbol = sc_dim_symbol(recorded);
     int64_t most = sc_dim_range(invented).max;
-    if (!symbol || !is_unbacked(recorded) || most < symbol->range.min) return;
+    if (!symbol || !is_unbacked(recorded) || most < symbol->range.min || most == SC_DIM_INF) return;
     if (symbol->range.max == SC_DIM_INF || symbol->range.max == own_bound(source))
         symbol->range.max = most;
 }

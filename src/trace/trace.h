@@ -112,17 +112,19 @@ struct sc_trace {
     sc_meta meta;  // of the source node under way; goes to every node recorded
     const sc_node *source;
     sc_status status;
-    uint32_t depth;        // nesting of expansions
-    uint32_t plain;        // > 0: below functionalization, views and writes are ordinary calls
-    uint64_t recorded;     // nodes so far; the last one's mark
-    uint64_t begun;        // how many they were when the source node came under way
-    bool strides_differ;   // an expansion gave other strides than PyTorch recorded; see attention
-    bool has_pairs;        // of the source node: complex numbers were taken apart (complex/)
-    uint32_t pairs_depth;  // of the rules of complex/ under way
-    bool unchecked;        // of the source node: some release records its results wrongly
-    uint32_t noted;        // kinds of differences from the file that were told (settle.c)
-    sc_imap symbols;       // expression -> value that holds it
-    sc_imap providers;     // expression -> index into `sizes`
+    uint32_t depth;         // nesting of expansions
+    uint32_t plain;         // > 0: below functionalization, views and writes are ordinary calls
+    uint64_t recorded;      // nodes so far; the last one's mark
+    uint64_t begun;         // how many they were when the source node came under way
+    bool strides_differ;    // an expansion gave other strides than PyTorch recorded; see attention
+    bool has_pairs;         // of the source node: complex numbers were taken apart (complex/)
+    uint32_t pairs_depth;   // of the rules of complex/ under way
+    bool unchecked;         // of the source node: some release records its results wrongly
+    uint32_t noted;         // kinds of differences from the file that were told (settle.c)
+    void *client;           // of whoever began the trace: what it has to know of calls
+    const sc_trace *outer;  // knows the sizes of more tensors; NULL: there are none
+    sc_imap symbols;        // expression -> value that holds it
+    sc_imap providers;      // expression -> index into `sizes`
     SC_VEC(struct {
         sc_value *value;
         int64_t dim;
@@ -267,6 +269,8 @@ sc_x sc_x_at(sc_trace *t, sc_x list, uint32_t index);
 // A concrete list of small integers into `out`; how many there are (at most `max`, else the trace
 // fails).
 uint32_t sc_x_int_list(sc_trace *t, sc_x list, int64_t *out, uint32_t max);
+// The same of sizes, which may be open.
+uint32_t sc_x_dim_list(sc_trace *t, sc_x list, sc_dim *out, uint32_t max);
 // The tensor's sizes as a list, [from, to).
 sc_x sc_x_sizes(sc_trace *t, sc_x x, uint32_t from, uint32_t to);
 // A size that expansions must loop over or compute with: concrete and small.

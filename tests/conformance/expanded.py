@@ -3,6 +3,7 @@ with the target executorch and with sconce, run by the official runtime and by t
 compared with what PyTorch computes."""
 
 import expanded_edges
+import expanded_halves
 import expanded_names
 import expanded_numeric
 import expanded_open
@@ -219,3 +220,4 @@ def cases():
     yield from expanded_numeric.cases()
     yield from expanded_open.cases()
     yield from expanded_edges.cases()
+    yield from expanded_halves.cases()

@@ -53,6 +53,8 @@ def special_functions():
     s_values = torch.tensor([1.0, 2.0, 3.0, 2.5, 0.5, 7.0, NAN])[:, None]
     zeta = Of(lambda a, b: torch.special.zeta(a, b))
     yield "zeta", zeta, (s_values, spread(-4.4, 20)), None
+    q = torch.tensor([-7.75, -3.0, -0.5, 0.0, 0.25, 0.5, 1.0, 1.5, 2.0, 30.0, NAN, INF])
+    yield "zeta of infinity", zeta, (torch.full((12,), INF), q), None
     yield "mvlgamma", Of(lambda x: torch.mvlgamma(x, 3)), (spread(1.5, 20)[:60],), None
     yield "halves", Of(lambda x: (torch.lgamma(x), torch.erfinv(x))), (spread(-1, 1).half(),), None
     yield "i0 of integers", Of(lambda x: torch.i0(x)), (torch.arange(-3, 9),), None
@@ -108,6 +110,12 @@ def small_matrices():
     yield "inv permutation", Of(lambda a: (la.inv(a), la.det(a))), (swapped,), None
     yield "det singular", Of(la.det), (torch.ones(3, 3),), None
     yield "solve", Of(lambda a, b: (la.solve(a, b), la.solve(a, b[..., 0]))), (a, b), None
+    for dtype in (torch.int8, torch.uint8, torch.int16, torch.int32, torch.int64):
+        m, v = ((torch.arange(n) * 37 % 101).to(dtype) for n in (12, 4))
+        products = Of(lambda m, v: (m @ v, torch.dot(v, v), torch.addmv(v[:3], m, v)))
+        yield f"products of {dtype}", products, (m.view(3, 4), v), None
+    right = Of(lambda a, b, v: (*la.solve_ex(a, b, left=False), *la.solve_ex(a, v)))
+    yield "solve_ex to the right", right, (a, b.mT.contiguous(), b[..., 0].contiguous()), None
     yield (
         "cholesky",
         Of(lambda a: (la.cholesky(a), la.cholesky(a, upper=True))),
@@ -190,6 +198,13 @@ def judged():
         torch.div(a, 7, rounding_mode="trunc"), torch.div(a, a.flip(0), rounding_mode="trunc"),
         torch.fmod(a, 7), torch.fmod(a, a.flip(0)), a % 7, a // -7,
     )), (large,), ({0: ROWS},)  # fmt: skip
+    for dtype in (torch.int32, torch.int64):
+        least, most = torch.iinfo(dtype).min, torch.iinfo(dtype).max
+        ends = torch.tensor([least, least + 1, most, 0, 1, -1, 6, -7], dtype=dtype)
+        by = torch.tensor([least + 1, most, 1, -3, 5, least], dtype=dtype)  # least / -1 traps there
+        yield f"quotients of ends {dtype}", Of(lambda a, b: (
+            a % b, torch.fmod(a, b), torch.div(a, b, rounding_mode="trunc"), a // b,
+        )), (ends[:, None].clone(), by), None  # fmt: skip
     yield (
         "long sums",
         Of(lambda a: (a[None].sum(1), a[None].sum(-1, keepdim=True))),

@@ -57,6 +57,19 @@ def scans():
     yield "scans of computed sizes", joined, [(numbers(n),) for n in SIZES], ({0: LENGTH},)
 
 
+def tallied():
+    """With as large a bound as the operand can have elements, which says nothing of the result."""
+
+    def counts(x):
+        n, rows = torch.bincount(x, minlength=3), x.repeat_interleave(x)
+        torch._check(n.shape[0] <= MOST)
+        torch._check(rows.shape[0] <= MOST)
+        return n + 1, rows
+
+    some = [torch.tensor(x) for x in ([1, 0, 2], [0], [20], [1] * MOST, [2, 2, 2, 5])]
+    yield "counts open", Fn(counts), [(x,) for x in some], ({0: LENGTH},)
+
+
 def scattered():
     def inputs(n, places, columns=3):
         return floats(places, columns), whole(places, n, columns), floats(n, columns)
@@ -289,9 +302,117 @@ def counted():
         yield f"{f.__name__} of what is counted", Fn(f), case, None
 
 
+def resized():
+    """Lines, images and volumes, in one export a mode, by factors and to sizes."""
+    modes = {
+        "nearest": (3, 4, 5), "nearest-exact": (3, 4, 5), "linear": (3,), "bilinear": (4,),
+        "trilinear": (5,), "bicubic": (4,),
+    }  # fmt: skip
+    rest = {3: (), 4: (5,), 5: (3, 4)}
+
+    def by_factor(x, mode, corners):
+        aligned = {"align_corners": corners} if corners else {}
+        resize = lambda factor: F.interpolate(x, scale_factor=factor, mode=mode, **aligned)
+        return resize(2), resize(2.5), resize(1.0)
+
+    for mode, ranks in modes.items():
+        for rank in ranks:
+            inputs = [(numbers(2, 2, n, *rest[rank]),) for n in (7, 1, 2, 3, 4, 9)]
+            for corners in (False, True) if "linear" in mode or "cubic" in mode else (False,):
+                f = Fn(lambda x, mode=mode, corners=corners: by_factor(x, mode, corners))
+                name = f"{mode} by factors, rank {rank}" + ", corners" * corners
+                yield f"resize {name}", f, inputs, ({2: Dim("side", min=1, max=9)},)
+    halves = Fn(lambda x: F.interpolate(x, scale_factor=0.75, mode="linear"))
+    yield "resize smaller", halves, [(numbers(1, 2, n),) for n in (8, 4, 9)], (
+        {2: Dim("side", min=4, max=9)},
+    )
+
+    def to_size(x, like, mode, corners):
+        aligned = {"align_corners": corners} if corners else {}
+        return F.interpolate(x, size=like.shape[2:], mode=mode, **aligned)
+
+    side, other = Dim("side", min=1, max=9), Dim("other", min=1, max=11)
+    for mode, ranks in modes.items():
+        for rank in ranks:
+            sizes = (7, 4), (5, 11), (9, 9), (2, 3), (3, 2), (1, 1), (4, 1), (1, 5), (9, 11)
+            inputs = [
+                (numbers(1, 2, n, *rest[rank]), numbers(1, 1, k, *(7,) * len(rest[rank])))
+                for n, k in sizes
+            ]
+            for corners in (False, True) if "linear" in mode or "cubic" in mode else (False,):
+                f = Fn(lambda x, y, mode=mode, corners=corners: to_size(x, y, mode, corners))
+                name = f"{mode} to a size, rank {rank}" + ", corners" * corners
+                yield f"resize {name}", f, inputs, ({2: side}, {2: other})
+    double = Fn(lambda x: F.interpolate(x, scale_factor=2, mode="linear", align_corners=True))
+    wide = [(numbers(1, 2, n).double(),) for n in (5, 1, 9)]
+    yield "resize float64", double, wide, ({2: side},)
+    layout = [(numbers(2, 4, n, 5).contiguous(memory_format=torch.channels_last),) for n in (7, 9)]
+    exact = Fn(lambda x: F.interpolate(x, scale_factor=2, mode="nearest-exact"))
+    for mode in "bilinear", "bicubic":
+        less = {"scale_factor": 0.5, "mode": mode, "antialias": True}
+        smooth = Fn(lambda x, less=less: F.interpolate(x, **less))
+        sides = [(numbers(1, 2, n, 6),) for n in (8, 4, 9)]
+        yield f"resize {mode}, antialiased", smooth, sides, ({2: Dim("side", min=4, max=9)},)
+    yield "resize channels last", exact, layout, ({2: Dim("side", min=2, max=9)},)
+
+
+def transformed():
+    """Spatial transformers of an open batch: PyTorch does not export them of open sides."""
+    batch = Dim("batch", min=1, max=6)
+
+    def sampled(x, theta, corners):
+        grid = F.affine_grid(theta, x.shape, align_corners=corners)
+        return grid, F.grid_sample(x, grid, align_corners=corners)
+
+    for corners in (False, True):
+        f = Fn(lambda x, theta, corners=corners: sampled(x, theta, corners))
+        for sides in (5, 6), (1, 3), (2, 3, 4):
+            k = len(sides)
+            inputs = [(numbers(n, 3, *sides), numbers(n, k, k + 1)) for n in (2, 1, 3, 6)]
+            name = f"affine_grid open {sides}" + ", corners" * corners
+            yield name, f, inputs, ({0: batch}, {0: batch})
+
+
+def pooled():
+    """The largest of all: of equals the first, of NaNs the last."""
+    sides = Dim("high", min=1, max=9), Dim("wide", min=1, max=9)
+    sizes = (7, 4), (1, 1), (2, 1), (1, 3), (5, 5), (9, 9)
+    images = [(floats(2, 3, h, w),) for h, w in sizes]
+    both = Fn(lambda x: F.adaptive_max_pool2d(x, 1, return_indices=True))
+    yield "max_pool of open images", both, images, ({2: sides[0], 3: sides[1]},)
+    value = Fn(lambda x: F.adaptive_max_pool2d(x, 1))
+    yield "max_pool of open images, values", value, images, ({2: sides[0], 3: sides[1]},)
+    lines = [(floats(2, 3, n),) for n in (7, 1, 2, 9)]
+    line = Fn(lambda x: F.adaptive_max_pool1d(x, 1, return_indices=True))
+    yield "max_pool of open lines", line, lines, ({2: sides[0]},)
+    value = Fn(lambda x: (F.adaptive_max_pool1d(x, 1), F.adaptive_max_pool1d(x[0], 1)))
+    yield "max_pool of open lines, values", value, lines, ({2: sides[0]},)
+    volumes = [(floats(2, 3, h, w, 3),) for h, w in sizes]
+    cube = Fn(lambda x: F.adaptive_max_pool3d(x, 1, return_indices=True))
+    yield "max_pool of open volumes", cube, volumes, ({2: sides[0], 3: sides[1]},)
+    last = [(floats(2, 3, n, 4).contiguous(memory_format=torch.channels_last),) for n in (5, 2)]
+    yield "max_pool of open images, channels last", both, last, ({2: Dim("high", min=2, max=9)},)
+
+
+def chunks():
+    def chunked(x, count):
+        torch._check(x.shape[1] <= MOST)
+        return [y * 2 for y in x.chunk(count, 1)]
+
+    for count in 2, 3:
+        f = Fn(lambda x, count=count: chunked(x, count))
+        sizes = (7, 2, 3, 8, MOST) if count == 2 else (7, 3, 5, 6, 8, MOST)
+        yield f"{count} chunks open", f, [(numbers(2, n),) for n in sizes], ({1: Dim.AUTO},)
+
+
 def cases():
-    yield from counted()
+    yield from chunks()
+    yield from resized()
+    yield from transformed()
+    yield from pooled()
+    yield from tallied()
     yield from scans()
+    yield from counted()
     yield from scattered()
     yield from searched()
     yield from bags()

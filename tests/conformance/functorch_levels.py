@@ -156,7 +156,9 @@ def vectors():
     )
     yield (
         "vmap nested",
-        lambda x, v: vmap(vmap(lambda a, c: a * c + 1, in_dims=(0, None)), in_dims=(0, None))(x, v),
+        lambda x, v: vmap(vmap(lambda a, c: a * c + 1, in_dims=(0, None)), in_dims=(0, None))(
+            x, v
+        ),
         (x, v),
         None,
     )
@@ -181,7 +183,7 @@ def vectors():
         None,
     )
     yield "vmap written", lambda x: vmap(lambda a: a.clone().mul_(2).add_(a))(x), (x,), None
-    yield "vmap writes", lambda x: (vmap(lambda a: a.add_(1))(x.clone()) * 2), (x,), None
+    yield "vmap writes", lambda x: vmap(lambda a: a.add_(1))(x.clone()) * 2, (x,), None
 
 
 def operators():
@@ -199,6 +201,8 @@ def operators():
     yield each("einsum", lambda a, b: torch.einsum("ij,kj->ik", a, b), x, y)
     square = [floats(3, 4, 4)] * 3
     yield each("addmm", lambda c, a, b: torch.addmm(c, a, b, beta=2, alpha=3), *square)
+    alone = [square[0], floats(4, 5), floats(5, 4)]
+    yield each("addmm alone", lambda c, a, b: c.addmm(a, b, beta=0), *alone, dims=(0, None, None))
     yield each("attention", F.scaled_dot_product_attention, q, k, v)
     yield each("softmax", lambda a: (a.softmax(0), a.log_softmax(-1)), x)
     yield each("cumsum", lambda a: (a.cumsum(0), a.cumsum(-1), a.cumprod(1)), x)

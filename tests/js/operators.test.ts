@@ -6,6 +6,7 @@ import { before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import {
   coverageSentence,
+  coverageWord,
   coveredOperators,
   createEngine,
   listedCount,
@@ -30,12 +31,22 @@ test("numbers are those of the rows", () => {
   assert.equal(here, runs("here"));
   assert.equal(official, runs("official"));
   assert.equal(lowers, rows.filter((row) => row.here !== "no" || row.official !== "no").length);
-  assert.equal(limited, rows.filter((row) => row.limit !== "").length);
-  assert.ok(limited < official && official < here && here <= lowers && lowers < operators);
-  for (const { name, here: us, official: them, lacks, limit } of meta.ops) {
+  assert.equal(limited, rows.filter((row) => row.limits.length > 0).length);
+  assert.ok(limited < official && official < here && lowers < operators);
+  for (const { name, here: us, official: them, lacks, limits, library, lowers } of meta.ops) {
+    assert.equal(lowers, us !== "no" || them !== "no", name);
+    assert.ok(library === "" || name.startsWith(`${library}::`), name);
     assert.equal(lacks === "", us !== "no" && them !== "no", name);
-    assert.ok(limit === "" || them !== "no", name);
+    assert.ok(limits.length === 0 || them !== "no", name);
   }
+});
+
+// What the page says by leaving it out: on a phone it has no column for this runtime.
+test("all that lowers runs here", () => {
+  assert.equal(meta.pytorch.here, meta.pytorch.lowers);
+  for (const { name, lowers, here } of coveredOperators(meta))
+    assert.equal(here !== "no", lowers, name);
+  assert.match(coverageSentence(meta), /all of them run here/);
 });
 
 test("every operator is told of once", () => {
@@ -48,15 +59,49 @@ test("every operator is told of once", () => {
     here: "kernel",
     official: "kernel",
     lacks: "",
-    limit: "",
+    limits: [],
+    library: "",
     lowers: true,
   });
   assert.equal(of.get("aten::linear")!.here, "expanded");
   assert.equal(of.get("torchvision::nms")!.here, "kernel");
   assert.equal(of.get("transformers::grouped_mm_fallback")!.here, "kernel");
-  assert.equal(of.get("aten::polygamma")!.limit, "up to the 150th derivative");
+  assert.deepEqual(of.get("aten::polygamma")!.limits, ["up to the 150th derivative"]);
+  assert.deepEqual(of.get("torchvision::roi_align")!.limits, [
+    "a sampling_ratio of 1 to 64",
+    "images of known size",
+    "results of known size",
+  ]);
   const missing = of.get(meta.pytorch.missing[0]!)!;
   assert.deepEqual([missing.lowers, missing.here, missing.official], [false, "no", "no"]);
+});
+
+test("operators of every library are listed", () => {
+  const list = coveredOperators(meta).filter(({ library }) => library !== "");
+  const libraries = [...new Set(list.map(({ library }) => library))];
+  for (const library of ["quantized_decomposed", "torchao", "torchvision", "transformers"])
+    assert.ok(libraries.includes(library), library);
+  assert.deepEqual(
+    list.map(({ name }) => name),
+    meta.ops
+      .filter(({ library }) => library !== "")
+      .map(({ name }) => name)
+      .sort(),
+  );
+});
+
+test("one word says whether a runtime runs an operator", () => {
+  const of = new Map(coveredOperators(meta).map((row) => [row.name, row]));
+  for (const [name, here, official] of [
+    ["aten::mm", "yes", "yes"],
+    ["aten::linear", "yes", "yes"],
+    ["aten::max_pool3d", "yes", "limited"],
+    ["aten::igamma", "yes", "no"],
+    [meta.pytorch.missing[0]!, "no", "no"],
+  ] as const) {
+    const row = of.get(name)!;
+    assert.deepEqual([coverageWord(row, "here"), coverageWord(row, "official")], [here, official]);
+  }
 });
 
 test("names are found as people write them", () => {
@@ -76,12 +121,14 @@ test("names are found as people write them", () => {
     ["F.gelu", "gelu"],
     ["torch.nn.functional.gelu", "gelu"],
     ["torch.nn.GELU", "gelu"],
+    ["torch.func.jvp", "jvp"],
     ["torch.Tensor.add_", "add"],
     ["x.add_", "add"],
     ["add.Tensor", "add.tensor"],
     ["torch.linalg.inv(x)", "linalg_inv"],
+    ["torchao.quantize_affine", "torchao::quantize_affine"],
   ] as const)
-    assert.equal(operatorPattern(text), pattern);
+    assert.equal(operatorPattern(text, meta), pattern);
 });
 
 test("what people write finds the operator", () => {
@@ -95,7 +142,9 @@ test("what people write finds the operator", () => {
     ["x.add_", "aten::add.Tensor"],
   ] as const)
     assert.ok(
-      rows.some((row) => row.name === name && name.toLowerCase().includes(operatorPattern(text))),
+      rows.some(
+        (row) => row.name === name && name.toLowerCase().includes(operatorPattern(text, meta)),
+      ),
       text,
     );
 });
@@ -141,8 +190,31 @@ test("the command tells the numbers, and operators by their names", () => {
   assert.match(sconce("operators", "no_such_thing").stdout, /^No operator has 'no_such_thing'/);
 });
 
+test("what is no operator is told of in a line, with the numbers of its table", () => {
+  const { vmap, vmapSamples, jvp, float8 } = meta.features;
+  for (const [asked, told] of [
+    ["vmap", new RegExp(`^torch\\.vmap .*: ${vmap} operators .* up to ${vmapSamples} of them`)],
+    ["torch.vmap", /^torch\.vmap /],
+    ["torch.func.jvp", new RegExp(`^torch\\.func\\.jvp .* ${jvp} operators`)],
+    ["float8", new RegExp(`^Numbers in float8_e5m2, .* run here through ${float8} operators`)],
+    ["torch.float8_e4m3fn", /^Numbers in float8_e5m2, float8_e4m3fn/],
+  ] as const) {
+    const { status, stdout } = sconce("operators", asked);
+    assert.equal(status, 0, asked);
+    const [line, sentence] = stdout.trimEnd().split("\n").slice(-2);
+    assert.match(line!, told);
+    assert.equal(sentence, coverageSentence(meta));
+    assert.doesNotMatch(stdout, /No operator/);
+  }
+  assert.doesNotMatch(sconce("operators", "mm").stdout, /vmap|jvp|float8/);
+  assert.equal(sconce("operators", "torch.vmapped").status, 1);
+});
+
 test("the command gives JSON, and refuses two names", () => {
-  const { pytorch, operators } = JSON.parse(sconce("operators", "--all", "--json").stdout);
+  const { pytorch, features, operators } = JSON.parse(
+    sconce("operators", "--all", "--json").stdout,
+  );
+  assert.deepEqual(features, meta.features);
   assert.equal(operators.length, coveredOperators(meta).length);
   assert.equal(pytorch.operators, meta.pytorch.operators);
   const lacking = JSON.parse(sconce("operators", "igamma", "--lacking", "--json").stdout);
@@ -150,12 +222,19 @@ test("the command gives JSON, and refuses two names", () => {
   for (const { name, lacks } of lacking.operators)
     assert.ok(name.includes("igamma") && lacks !== "");
   const limited = sconce("operators", "max_pool", "--limited").stdout;
-  assert.match(
-    limited,
-    /aten::max_pool3d +yes +yes, expanded +yes, expanded +only images of known size/,
-  );
+  assert.match(limited, /aten::max_pool3d +yes +yes +limited +only images of known size/);
   assert.doesNotMatch(limited, /aten::max_pool2d/);
-  const none = JSON.parse(sconce("operators", "--json").stdout);
-  assert.equal(none.operators, undefined);
+  const conv = sconce("operators", "conv3d", "--limited").stdout;
+  assert.match(
+    conv,
+    /only results up to 256 deep in 3-D\n +and known depths in 3-D\n +and known strides, padding/,
+  );
+  assert.deepEqual(JSON.parse(sconce("operators", "--json").stdout), {
+    pytorch,
+    features,
+    operators,
+  });
+  const none = JSON.parse(sconce("operators", "no_such_thing", "--json").stdout);
+  assert.deepEqual(none, { pytorch, features, operators: [] });
   assert.equal(sconce("operators", "mm", "add").status, 2);
 });

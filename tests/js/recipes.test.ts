@@ -129,6 +129,21 @@ test("37: recipes come out anew each time", () => {
   assert.notEqual(first, second);
 });
 
+test("a recipe says which options it has, and takes those alone", () => {
+  const registry = RecipeRegistry.shared;
+  const grouped = ["xnnpack_torchao_int8da_int4w_per_tensor", "sconce_int4_weight_only"];
+  for (const name of registry.getSupportedRecipes()) {
+    const options = registry.getSupportedOptions(name);
+    assert.deepEqual(options, grouped.includes(name) ? ["groupSize"] : [], name);
+    const make = (): ExportRecipe => registry.createRecipe(name, undefined, { groupSize: 64 });
+    if (options.length > 0) assert.notDeepEqual(make(), registry.createRecipe(name));
+    else assert.equal(failure(make).code, "option", name);
+  }
+  for (const name of ["no_such_recipe", "toString"])
+    assert.equal(failure(() => registry.getSupportedOptions(name)).code, "not_found");
+  assert.equal(failure(() => registry.getSupportedOptions("portable", "qnn")).code, "not_found");
+});
+
 // --- Those who make them ---------------------------------------------------------------------------
 
 const mine: BackendRecipeProvider = {
@@ -158,6 +173,12 @@ test("37: recipes of one's own", () => {
   assert.deepEqual(registry.getSupportedRecipes("mine"), ["mine_fast"]);
 });
 
+test("a provider says which options its recipes have, whether or not they can be made", () => {
+  const grouped = { ...mine, getSupportedOptions: () => ["groupSize"] };
+  assert.deepEqual(new RecipeRegistry([grouped]).getSupportedOptions("mine_odd"), ["groupSize"]);
+  assert.deepEqual(new RecipeRegistry([mine]).getSupportedOptions("mine_fast"), []);
+});
+
 test("37: a provider may be a class, and what is none is refused", () => {
   class Provider implements BackendRecipeProvider {
     readonly backendName = "class";
@@ -170,7 +191,13 @@ test("37: a provider may be a class, and what is none is refused", () => {
   }
   const registry = new RecipeRegistry([new Provider()]);
   assert.equal(registry.createRecipe("class_one").name, "class_one of class");
-  for (const wrong of [null, {}, { ...mine, backendName: "" }, { ...mine, createRecipe: 1 }])
+  for (const wrong of [
+    null,
+    {},
+    { ...mine, backendName: "" },
+    { ...mine, createRecipe: 1 },
+    { ...mine, getSupportedOptions: 1 },
+  ])
     assert.equal(failure(() => new RecipeRegistry([wrong as never])).code, "argument");
 });
 

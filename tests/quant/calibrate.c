@@ -72,7 +72,7 @@ static sc_status delegate(setup *s, sc_program *program, const char *backend,
 
 // Lowered to the kernels, or to a backend as far as it takes the program.
 sc_status quant_open(setup *s, sc_program *program, const char *backend, sc_rt_program **out) {
-    const sc_options options = sc_options_default();
+    const sc_options options = sc_options_here();
     sc_pipeline pipeline = {.env = {.options = &options}};
     sc_executable made;
     sc_rt_options loading;

@@ -245,3 +245,13 @@ TEST(what_was_asked_for_has_a_flag) {
     check_message(&t, "is quantized: what could be was asked to stay as it is");
     close_session(&t);
 }
+
+// A model in halves has layers enough, but none whose weight becomes integers.
+TEST(weights_alone_have_to_be_of_float32) {
+    session t;
+    open_session(&t, NULL, "models/linear_bf16.pt2");
+    REQUIRE_OK(begin(&t, "{\"all\": {\"mode\": \"weight_only\"}}"));
+    check_message(&t, "are not of float32");
+    CHECK(strstr(last_diag(&t)->hint.data, "model.float()") != NULL);
+    close_session(&t);
+}

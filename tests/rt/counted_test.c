@@ -39,3 +39,29 @@ TEST(what_is_counted_needs_room_for_what_is_found) {
     }
     setup_end(&s);
 }
+
+// As many as the data says, of which the file has room for three.
+static const char filled[] = "method forward {\n"
+                             "  symbol u0 [0, 3]\n"
+                             "  input %n: i64[]\n"
+                             "  %size: int(u0) = aten::_local_scalar_dense(%n)\n"
+                             "  %out: f32[u0] = aten::full([%size], 1, dtype=f32)\n"
+                             "  return %out\n"
+                             "}\n";
+
+TEST(who_needs_more_room_is_told_how_to_get_it) {
+    REQUIRE_OK(sc_ops_init());
+    setup s;
+    if (expansion_load(&s, filled, true)) {
+        int64_t size = 4;
+        const sc_rt_input n = {.tag = SC_EVALUE_TENSOR,
+                               .dtype = SC_DTYPE_I64,
+                               .sizes = &size,
+                               .data = &size,
+                               .bytes = sizeof size};
+        CHECK_OK(setup_set(&s, 0, n));
+        CHECK_STATUS(sc_rt_method_run(&s.ctx, s.method), SC_ERR_SHAPE);
+        CHECK(strstr(sc_vec_last(&s.ctx.diags).hint.data, "--max-size"));
+    }
+    setup_end(&s);
+}

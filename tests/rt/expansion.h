@@ -18,14 +18,19 @@ char *expansion_of(const char *text);
 char *expansion_of_call(const char *type, const char *call);
 // The text with `to` in the place of the only `from`.
 char *expansion_changed(const char *text, const char *from, const char *to);
-// Numbers of both signs and about 1, infinities where they are said to be; integers count the rows
-// of groups, in no order and beyond the last row.
-void expansion_fill(setup *s, uint32_t index, const sc_tensor *t, bool is_rough);
+// Gives an input of the program of that text floats of both signs and about 1, infinities where
+// they are said to be. Integers are of both signs, then with the ends of their dtype among them;
+// but what is called %ends counts the rows of groups, then in no order and beyond the last row, and
+// what is called %index says places of 41, then some of them several times. A first input %odd and
+// another one %odder have each float that signs matter of, NaN too, beside each other then.
+void expansion_fill(setup *s, const char *text, uint32_t index, bool is_rough);
 // How often the operator is called of what is loaded; as written it never is. The numbers are the
 // same.
 uint32_t expansion_found(const char *text, sc_op_id op);
 // How many calls of the operator are gone from what is loaded. The numbers are the same.
 uint32_t expansion_gone(const char *text, sc_op_id op, bool is_rough);
+// The same of odd inputs, and down to the bit.
+uint32_t expansion_gone_exactly(const char *text, sc_op_id op);
 
 // A change, and how many calls are found, or gone, then.
 typedef struct near_miss {

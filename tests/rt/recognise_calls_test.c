@@ -111,18 +111,24 @@ TEST(what_is_almost_a_whole_spectrum_of_real_numbers_runs_as_written) {
 // --- Extremes of what is scattered ---------------------------------------------------------------
 
 // The index is wanted to the end: a second run finds it where it was.
-static char *scattered(const char *dtype, const char *sizes, const char *own, int dim,
-                       const char *how) {
+static char *scattered_to(const char *dtype, const char *sizes, const char *own, int dim,
+                          const char *how, const char *includes_self) {
     return expansion_of(test_format("method forward {\n"
                                     "  input %%self: %s%s\n"
                                     "  input %%index: i64%s\n"
                                     "  input %%src: %s%s\n"
                                     "  %%y: %s%s = aten::scatter_reduce.two(%%self, %d, %%index, "
-                                    "%%src, \"%s\", include_self=False)\n"
+                                    "%%src, \"%s\", include_self=%s)\n"
                                     "  %%e: i64%s = aten::add.Tensor(%%index, %%index)\n"
                                     "  return %%y, %%e\n"
                                     "}\n",
-                                    dtype, own, sizes, dtype, sizes, dtype, own, dim, how, sizes));
+                                    dtype, own, sizes, dtype, sizes, dtype, own, dim, how,
+                                    includes_self, sizes));
+}
+
+static char *scattered(const char *dtype, const char *sizes, const char *own, int dim,
+                       const char *how) {
+    return scattered_to(dtype, sizes, own, dim, how, "False");
 }
 
 // With places of their own, and with several numbers, infinities among them, for one.
@@ -172,17 +178,72 @@ TEST(what_is_almost_an_extreme_runs_as_written) {
     check_sorts(scattered("f32", "[12]", "[41]", 0, "amin"), smallest, SC_COUNT_OF(smallest));
 }
 
+// Text has no constants.
+static char *multiplied(const char *dtype, const char *sizes, const char *own, int dim,
+                        const char *includes_self) {
+    return expansion_changed(scattered_to(dtype, sizes, own, dim, "prod", includes_self),
+                             "  input %_lifted_tensor_constant0: i64[]\n",
+                             "  %_lifted_tensor_constant0: i64[] = aten::scalar_tensor(4294967296, "
+                             "dtype=i64)\n");
+}
+
+TEST(products_of_what_is_scattered_are_recognised) {
+    static const char *const dtypes[] = {"f32", "f64", "i64", "i32", "i16", "u8"};
+    REQUIRE_OK(sc_ops_init());
+    for (size_t i = 0; i < SC_COUNT_OF(dtypes); i++) {
+        CHECK_EQ_INT(sorts_gone(multiplied(dtypes[i], "[12]", "[41]", 0, "False")), 1);
+        CHECK_EQ_INT(sorts_gone(multiplied(dtypes[i], "[12]", "[41]", 0, "True")), 1);
+    }
+    CHECK_EQ_INT(sorts_gone(multiplied("f32", "[2, 5]", "[2, 41]", 1, "True")), 1);
+    CHECK_EQ_INT(sorts_gone(multiplied("i64", "[9, 2]", "[41, 3]", 0, "False")), 1);
+    CHECK_EQ_INT(sorts_gone(multiplied("f32", "[1, 37, 2]", "[3, 41, 2]", 1, "True")), 1);
+    CHECK_EQ_INT(sorts_gone(multiplied("f32", "[2]", "[41]", 0, "True")), 1);
+}
+
+TEST(what_is_almost_a_product_of_what_is_scattered_runs_as_written) {
+    static const near_miss changes[] = {
+        {"return %where", "return %where", 1},
+        {"return %where", "return %cat_1, %where", 0},
+        {"(%eq_1, %mul_2, %slice_copy_6)", "(%eq_1, %mul_2, %slice_copy_5)", 0},
+        {"(%slice_copy_7, %slice_copy_8)", "(%slice_copy_8, %slice_copy_8)", 0},
+        {"aten::mul.Tensor(%slice_copy_5,", "aten::add.Tensor(%slice_copy_5,", 0},
+        {"(%bitwise_right_shift, [0, 1], -1)", "(%bitwise_right_shift, [1, 0], -1)", 0},
+        {"(%bitwise_right_shift, [0, 1], -1)", "(%bitwise_right_shift, [0, 1], 7)", 0},
+        {"aten::ne.Tensor", "aten::eq.Tensor", 0},
+        {"(41, dtype", "(40, dtype", 0},
+        {"(%scatter, 0, 0, 41)", "(%scatter, 0, 1, 42)", 0},
+        {"(%self, %slice_copy_11)", "(%slice_copy_11, %slice_copy_11)", 0},
+        {"(%scatter_add, 0)", "(%scatter_add, 1)", 0},
+        {"(%scatter_add, 0)", "(%full, 0)", 0},
+        {"([4], 1, dtype", "([4], 0, dtype", 0},
+        {"4294967295)", "4294967294)", 0},
+    };
+    REQUIRE_OK(sc_ops_init());
+    check_sorts(multiplied("f64", "[4]", "[41]", 0, "True"), changes, SC_COUNT_OF(changes));
+}
+
 // --- Integers ------------------------------------------------------------------------------------
 
+// Divisors are odd: none is 0.
 static char *of_integers(const char *dtype, const char *op, const char *how) {
     return expansion_of(test_format("method forward {\n"
-                                    "  input %%x: %s[4, 5]\n"
-                                    "  input %%z: %s[4, 5]\n"
-                                    "  %%one: %s[4, 5] = aten::bitwise_or.Scalar(%%z, 1)\n"
-                                    "  %%y: %s[4, 5] = aten::%s(%%x, %%one%s)\n"
+                                    "  input %%x: %s[4, 15]\n"
+                                    "  input %%z: %s[4, 15]\n"
+                                    "  %%one: %s[4, 15] = aten::bitwise_or.Scalar(%%z, 1)\n"
+                                    "  %%y: %s[4, 15] = aten::%s(%%x, %%one%s)\n"
                                     "  return %%y\n"
                                     "}\n",
                                     dtype, dtype, dtype, dtype, op, how));
+}
+
+static char *divisors(const char *dtype, const char *op) {
+    return expansion_of(test_format("method forward {\n"
+                                    "  input %%x: %s[4, 15]\n"
+                                    "  input %%z: %s[4, 15]\n"
+                                    "  %%y: %s[4, 15] = aten::%s(%%x, %%z)\n"
+                                    "  return %%y\n"
+                                    "}\n",
+                                    dtype, dtype, dtype, op));
 }
 
 static const char towards_zero[] = ", rounding_mode=\"trunc\"";
@@ -197,9 +258,9 @@ TEST(divisions_of_integers_are_recognised) {
     CHECK_EQ_INT(
         expansion_gone(of_integers("i64", "div.Tensor_mode", towards_zero), SC_OP_where_self, true),
         1);
-    CHECK_EQ_INT(expansion_found(of_integers("i64", "gcd", ""), SC_OP_gcd), 1);
-    CHECK_EQ_INT(expansion_found(of_integers("i32", "gcd", ""), SC_OP_gcd), 1);
-    CHECK_EQ_INT(expansion_found(of_integers("i64", "lcm", ""), SC_OP_gcd), 1);
+    CHECK_EQ_INT(expansion_found(divisors("i64", "gcd"), SC_OP_gcd), 1);
+    CHECK_EQ_INT(expansion_found(divisors("i32", "gcd"), SC_OP_gcd), 1);
+    CHECK_EQ_INT(expansion_found(divisors("i64", "lcm"), SC_OP_gcd), 1);
 }
 
 static void check_ops(const char *text, const near_miss *changes, size_t count, sc_op_id op) {
@@ -254,10 +315,10 @@ TEST(what_is_almost_a_common_divisor_runs_as_written) {
         {"aten::clamp(%sub_9, 1)", "aten::clamp(%sub_9, 1, 5)", 0},
         {"aten::mul.Tensor(%div_9, %sub_8)", "aten::mul.Tensor(%div_9, %sub_7)", 0},
         {"aten::eq.Scalar(%x, -2147483648)", "aten::eq.Scalar(%x, -2147483647)", 0},
-        {"aten::eq.Scalar(%x, -2147483648)", "aten::eq.Scalar(%one, -2147483648)", 0},
+        {"aten::eq.Scalar(%x, -2147483648)", "aten::eq.Scalar(%z, -2147483648)", 0},
         {"aten::where.self(%eq, %neg_4, %sub_48)", "aten::where.self(%eq, %sub_48, %neg_4)", 0},
         {"aten::add.Tensor(%where, %where_1)", "aten::add.Tensor(%where, %sub_49)", 0},
     };
     REQUIRE_OK(sc_ops_init());
-    check_ops(of_integers("i32", "gcd", ""), changes, SC_COUNT_OF(changes), SC_OP_add_Tensor);
+    check_ops(divisors("i32", "gcd"), changes, SC_COUNT_OF(changes), SC_OP_add_Tensor);
 }

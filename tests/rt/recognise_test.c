@@ -178,8 +178,7 @@ static void plan_over(setup *s, const sc_rt_instruction *in, sc_evalue *under, u
 }
 
 static void run_once(setup *s, double *out) {
-    for (uint32_t i = 0; i < s->method->input_count; i++)
-        expansion_fill(s, i, s->method->values[s->method->inputs[i]].tensor, false);
+    for (uint32_t i = 0; i < s->method->input_count; i++) expansion_fill(s, shared, i, false);
     CHECK_OK(sc_rt_method_run(&s->ctx, s->method));
     sc_rt_tensor_read(sc_rt_method_output(s->method, 0)->tensor, out, 6 * sizeof *out);
 }

@@ -96,7 +96,7 @@ static sc_fb_ref add_extra(sc_fb_builder *b, const tiny *t) {
 }
 
 static sc_fb_ref add_values(sc_fb_builder *b, const tiny *t) {
-    sc_fb_ref values[TINY_MORE + 4];
+    sc_fb_ref values[TINY_MORE + 8 + 4];
     values[0] = wrap(b, SC_PTE_KernelTypes_Tensor, add_tensor(b, &t->input));
     values[1] = wrap(b, SC_PTE_KernelTypes_Tensor, add_tensor(b, &t->constant));
     sc_fb_begin(b);
@@ -106,7 +106,12 @@ static sc_fb_ref add_values(sc_fb_builder *b, const tiny *t) {
     values[4] = add_extra(b, t);
     for (uint32_t i = 0; i < t->more_count; i++)
         values[TINY_MORE + i] = wrap(b, SC_PTE_KernelTypes_Tensor, add_tensor(b, &t->more[i]));
-    return sc_fb_add_refs(b, values, TINY_MORE + t->more_count);
+    for (uint32_t i = 0; i < t->bool_count; i++) {
+        sc_fb_begin(b);
+        sc_pte_Bool_set_bool_val(b, i % 2 == 1);
+        values[TINY_MORE + t->more_count + i] = wrap(b, SC_PTE_KernelTypes_Bool, sc_fb_end(b));
+    }
+    return sc_fb_add_refs(b, values, TINY_MORE + t->more_count + t->bool_count);
 }
 
 static sc_fb_ref add_instruction(sc_fb_builder *b, const tiny_instruction *in) {
@@ -138,7 +143,7 @@ static sc_fb_ref add_instruction(sc_fb_builder *b, const tiny_instruction *in) {
 }
 
 static sc_fb_ref add_chain(sc_fb_builder *b, const tiny *t, uint32_t first, uint32_t end) {
-    sc_fb_ref code[6];
+    sc_fb_ref code[32];
     for (uint32_t i = first; i < end; i++) code[i - first] = add_instruction(b, &t->code[i]);
     sc_fb_ref list = sc_fb_add_refs(b, code, end - first);
     sc_fb_begin(b);

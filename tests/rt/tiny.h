@@ -57,9 +57,10 @@ typedef struct tiny {
     uint32_t input_count, output_count;
     const char *op, *overload, *delegate;
     const char *more_op[3], *more_overload[3];  // operators 1 to 3
-    tiny_tensor more[4];                        // values from TINY_MORE on
+    tiny_tensor more[8];                        // values from TINY_MORE on
     uint32_t more_count;
-    tiny_instruction code[6];
+    uint32_t bool_count;  // values behind those: false, true, false, ...
+    tiny_instruction code[32];
     uint32_t code_count;
     uint32_t second_chain;  // begins with this instruction; 0: there is only one
     // Filled by tiny_build.

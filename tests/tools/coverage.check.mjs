@@ -32,8 +32,8 @@ const notThere = leaves.filter(({ official, out }) => official === "no" && out !
 /** Limits, each with the operators that have it themselves. */
 function limits(rows) {
   const found = new Map();
-  for (const row of rows.filter(({ limit }) => limit !== ""))
-    found.set(row.limit, [...(found.get(row.limit) ?? []), row]);
+  for (const row of rows)
+    for (const limit of row.limits) found.set(limit, [...(found.get(limit) ?? []), row]);
   return [...found].sort().map(([limit, of]) => [limit, list(of)]);
 }
 

@@ -77,6 +77,9 @@ triangular_solve r, low, False
 cholesky sym
 cholesky_inverse low
 linalg_det m
+_linalg_det m
+_linalg_slogdet sym
+_linalg_solve_ex m, r
 slogdet sym
 linalg_eigh sym
 svd r
@@ -340,8 +343,8 @@ _grouped_mm bf, experts, runs
 """
 
 DRAWN_BEYOND = """
-randint 2**53, [4, 6]
-randint.low 0, 2**53, [4, 6]
+randint 2**53 + 1, [4, 6]
+randint.low 0, 2**53 + 1, [4, 6]
 _grouped_mm bf520, experts513, runs513
 """
 

@@ -82,6 +82,29 @@ dyn(
     (1, 2, 5, 6),
     dims=[[2, 3]],
 )
+
+
+def resize(mode, factor=None, corners=None):
+    """By a factor, or to the size of another tensor."""
+    if factor:
+        return lambda x: F.interpolate(x, scale_factor=factor, mode=mode, align_corners=corners)
+    return lambda x, y: F.interpolate(x, size=y.shape[2:], mode=mode, align_corners=corners)
+
+
+dyn("up_nearest1d", resize("nearest", 2), (2, 3, 7), dims=[[2]])
+dyn("up_nearest1d_size", resize("nearest"), (2, 3, 7), (1, 1, 4), dims=[[2], [2]])
+dyn("up_nearest3d", resize("nearest", 1.5), (1, 2, 7, 5, 4), dims=[[2]])
+dyn("up_nearest_exact", resize("nearest-exact", 2), (1, 2, 7, 5), dims=[[2]])
+dyn("up_linear1d", resize("linear", 2), (2, 3, 7), dims=[[2]])
+dyn("up_linear1d_corners", resize("linear", 2, corners=True), (2, 3, 7), dims=[[2]])
+dyn("up_linear1d_size", resize("linear"), (2, 3, 7), (1, 1, 4), dims=[[2], [2]])
+dyn("up_trilinear", resize("trilinear", 2), (1, 2, 7, 5, 4), dims=[[2]])
+dyn("up_bicubic", resize("bicubic", 2), (1, 2, 7, 5), dims=[[2]])
+dyn("affine_grid", lambda t: F.affine_grid(t, (t.shape[0], 3, 5, 6)), (2, 2, 3), dims=[[0]])
+dyn("chunk2", lambda x: x.chunk(2, 1), (2, 7), dims=[[1]])
+dyn("chunk3", lambda x: x.chunk(3, 1), (2, 7), dims=[[1]])
+dyn("amp1", nn.AdaptiveMaxPool2d(1, return_indices=True), (2, 4, 8, 9), dims=[[2, 3]])
+dyn("amp7", nn.AdaptiveMaxPool2d(7), (2, 4, 8, 9), dims=[[2, 3]])
 dyn("aap7", nn.AdaptiveAvgPool2d(7), (2, 4, 8, 9), dims=[[2, 3]])
 dyn("pos", lambda x: torch.arange(x.shape[1]).unsqueeze(0) + x, (2, 5), dims=[[1]])
 dyn("slice_buf", lambda x, y: x + y[:, : x.shape[1]], (2, 5), (1, 16), dims=[[1], []])

@@ -211,6 +211,20 @@ number("fake_quantize_learned",
 number("fake_quantize_numbers", lambda x, h: (
     torch.fake_quantize_per_tensor_affine(x, 0.1, 3, -8, 7),
     torch.fake_quantize_per_tensor_affine(h, 0.1, -2, -8, 7)), A, ("h", 4, 6))
+number("fake_quantize_nan", lambda x, s, z: (
+    torch.fake_quantize_per_tensor_affine(x, 0.1, 3, -8, 7),
+    torch.fake_quantize_per_channel_affine(x[:, None], s[:1], z[:1], 1, -8, 7)),
+    torch.tensor([float("nan"), 0.3, -9.0]), SCALES, ZEROS)
+FAR = torch.tensor([float("inf"), float("-inf"), float("nan"), 1e30, -1e30, 3e9, -3e9, 2.5e8])
+TIES = (torch.arange(8) - 3.5) * 0.1
+for zero in (torch.int32, torch.float32, torch.float16):
+    number(f"fake_quantize_far_{str(zero)[6:]}", lambda x, s, z:
+           torch.ops.aten.fake_quantize_per_channel_affine_cachemask(x, s, z, 1, -8, 7),
+           torch.stack([FAR, TIES, TIES + 0.001]), torch.full((8,), 0.1),
+           (torch.arange(8) - 3).to(zero))
+number("fake_quantize_learned_far",
+       lambda x, s, z: torch._fake_quantize_learnable_per_channel_affine(x, s, z, 0, -8, 7),
+       torch.stack([FAR, TIES]), torch.full((2,), 0.1), torch.tensor([1.0, -2.0]))
 number("fake_quantize_mask",
        lambda x: torch.ops.aten.fake_quantize_per_tensor_affine_cachemask(x, 0.1, 3, -8, 7)[1], A)
 WHOLE = torch.arange(12, dtype=torch.int32).reshape(3, 4)

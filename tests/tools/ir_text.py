@@ -245,7 +245,8 @@ class Printer:
         for symbol, bounds in self.ep.range_constraints.items():
             if not symbol.is_Symbol:
                 continue
-            low = "-inf" if not bounds.lower.is_finite else int(bounds.lower)
+            is_low = not bounds.lower.is_finite or bounds.lower < -(2**62)
+            low = "-inf" if is_low else int(bounds.lower)
             high = (
                 "inf" if not bounds.upper.is_finite or bounds.upper > 2**62 else int(bounds.upper)
             )

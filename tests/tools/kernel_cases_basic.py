@@ -100,7 +100,7 @@ def binary():
         for dtype in (F32, I32, U8, F16):
             case(aten.add.Tensor, make((5,), dtype), make((5,), dtype), alpha=alpha)
             case(aten.sub.Tensor, make((5,), dtype), make((5,), dtype), alpha=alpha)
-    # Halves are left out: PyTorch rounds their quotient before it takes the whole part.
+    # Halves are left out: PyTorch rounds each step of theirs.
     for mode, dtype in itertools.product((None, "trunc", "floor"), [F32, F64] + INTS):
         a, b = operands("floor_divide", (3, 5), dtype, (3, 5), dtype)
         case(aten.div.Tensor_mode, a, b, rounding_mode=mode)
@@ -138,6 +138,94 @@ def scalars():
     for a_dtype, b_dtype in itertools.product(ALL, (F32, I64, B8)):
         case(aten.where.self, torch.rand(3, 1) > 0.5, make((3, 4), a_dtype), make((4,), b_dtype))
     fails(aten.pow.Tensor_Scalar, "argument", [make((2,), I64)], make((2,), I64), -2)
+    # Bounds beyond the dtype, which PyTorch refuses unless negative ones wrap.
+    for dtype, far in itertools.product(INTS[:-1], (300, 2**40)):
+        least, most = torch.iinfo(dtype).min, torch.iinfo(dtype).max
+        a = torch.tensor([least, 0, 1, 5, most], dtype=dtype)
+        low, high = max(-far, least), min(far, most)
+        bounds = [(-far, far), (-far, None), (None, far), (-far, 3), (1, far)]
+        for lower, upper in bounds + [(far, None), (None, -far)]:
+            ends = (low if lower == -far else high if lower == far else lower,
+                    high if upper == far else low if upper == -far else upper)
+            given(aten.clamp.default, [a.clamp(*ends)], a, lower, upper, tag="far")
+        given(aten.hardtanh.default, [a.clamp(low, high)], a, -far, far, tag="far")
+        given(aten.hardtanh.default, [a], a, -1e30, 1e30, tag="far")
+    case(aten.clamp.default, torch.tensor([0, 1, 5, 255], dtype=U8), -3, 5)
+    case(aten.clamp.default, torch.tensor([0, 1, 5, 255], dtype=U8), -255, None)
+    case(aten.clamp.default, torch.tensor([0, 1, 5, 255], dtype=U8), None, -5)
+
+
+SIGNED = """neg relu ceil floor round trunc sqrt expm1 log1p sin tan asin atan sinh tanh asinh atanh
+ erf erfinv abs sign""".split()
+
+
+@family
+def zeros():
+    """To the bit: which sign they have. One element and many take different ways in PyTorch."""
+    for dtype, count in itertools.product(FLOATS, (1, 9)):
+        x, exact = torch.tensor([-0.0] * count + [0.0]).to(dtype), {"match": False, "tol": (0, 0)}
+        for name in SIGNED:
+            op = getattr(aten, name)
+            case(op.default, x, **exact)
+        for approximate in ("none", "tanh"):
+            case(aten.gelu.default, x, approximate=approximate, **exact)
+        case(aten.elu.default, x, **exact)
+        case(aten.leaky_relu.default, x, 0.1, **exact)
+        case(aten.hardtanh.default, x, -1.0, 1.0, **exact)
+        case(aten.atan2.default, x, x.abs() + 1, **exact)
+
+
+@family
+def halves():
+    """To the bit: which numbers are rounded to half precision first."""
+    for dtype in (F16, BF16):
+        a = torch.cat([torch.tensor([0.3, -0.3, 0.6, 7.34375, 257]), make((27,), F32)]).to(dtype)
+        b, exact = make((32,), dtype), {"match": False, "tol": (0, 0)}
+        for name in "add sub mul div eq ne lt le gt ge fmod remainder".split():
+            case(getattr(aten, name).Scalar, a, 0.3, **exact)
+            case(getattr(aten, name).Tensor, a, torch.tensor(0.3), **exact)
+            case(getattr(aten, name).Tensor, a, torch.tensor(-0.7, dtype=F64), **exact)
+            case(getattr(aten, name).Scalar, a, 257, **exact)
+        for name in "mul div atan2 hypot".split():
+            form = getattr(aten, name)
+            form = form.Tensor if "Tensor" in form.overloads() else form.default
+            case(form, torch.tensor(0.3), a, **exact)
+        for mode in ("floor", "trunc"):
+            case(aten.div.Tensor_mode, a, torch.tensor(0.3), rounding_mode=mode, **exact)
+        # Almost whole: the quotient is rounded before its whole part is taken.
+        tenths = (torch.arange(1, 33) * 0.1).to(dtype)
+        few = (torch.arange(1, 5)[:, None] * 0.1).to(dtype)
+        case(aten.div.Tensor_mode, tenths.view(4, 8), few, rounding_mode="trunc", **exact)
+        case(aten.div.Tensor_mode, -tenths, few[:1, 0], rounding_mode="trunc", **exact)
+        case(aten.rsub.Scalar, a, 0.3, 1, **exact)
+        case(aten.pow.Tensor_Scalar, a.abs(), 1.7, **exact)
+        case(aten.pow.Scalar, 0.3, a, **exact)
+        # As many as PyTorch takes at once: of fewer it rounds each step, too. Whole numbers have
+        # exact products.
+        case(aten.add.Tensor, a.round(), b.round(), alpha=0.3, **exact)
+        case(aten.sub.Tensor, a.round(), b.round(), alpha=0.7, **exact)
+        for decimals in (1, 2, 5, -1):
+            case(aten.round.decimals, a, decimals=decimals, **exact)
+        # Masks are no numbers, though all of their elements be one.
+        for mask in (torch.tensor(True), torch.tensor([True]), torch.tensor([False])):
+            case(aten.where.self, mask, a, b, **exact)
+            case(aten.where.self, mask, a, torch.tensor(0.3), **exact)
+            case(aten.masked_fill.Scalar, a, mask, 0.3, **exact)
+
+
+@composite
+def halves_taken_apart():
+    """To the bit: what is computed in float32, with numbers as they are."""
+    for dtype in (F16, BF16):
+        a = torch.cat([torch.tensor([0.3, -0.3, 0.6]), make((29,), F32, -1, 1)]).to(dtype)
+        b, exact = make((32,), dtype), (0, 0)
+        # Signs of what shrinks to zero depend on how many elements there are.
+        for op in (aten.softshrink.default, aten.hardshrink.default):
+            case(op, a, 0.3, tol=(0, 1e-30))
+        case(aten.threshold.default, a, 0.3, 1.7, tol=exact)
+        for weight in (0.3, 0.7):
+            case(aten.lerp.Scalar, a.round(), b.round(), weight, tol=exact)
+            case(aten.lerp.Tensor, a.round(), b.round(), a[:1] + weight, tol=exact)
 
 
 @family

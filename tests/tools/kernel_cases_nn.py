@@ -144,6 +144,26 @@ def index():
         wide = torch.rand(4, 1) > 0.5
         case(aten.masked_select.default, x, wide)
         case(aten.masked_scatter.default, x, wide, make((36,), dtype))
+    # Halves: as many ones as the sum would lose, if it were rounded each time.
+    for dtype, much in ((F16, 2048.0), (BF16, 256.0)):
+        sums, ones = torch.tensor([3.0, much, -1.5], dtype=dtype), torch.ones(40, dtype=dtype)
+        at = torch.tensor([1] * 40)
+        exact = {"tag": "grows", "tol": (0, 0)}
+        case(aten.scatter_add.default, sums, 0, at, ones, **exact)
+        case(aten.scatter_add.default, sums[:, None], 0, at[:, None], ones[:, None], **exact)
+        case(aten.index_put.default, sums, [at], ones, True, **exact)
+        for how, own in itertools.product(("sum", "mean", "amax"), (True, False)):
+            case(aten.scatter_reduce.two, sums, 0, at, ones, how, include_self=own, **exact)
+            case(aten.scatter_reduce.two, sums, 0, at % 3, ones * 7, how, include_self=own, **exact)
+        for own in (True, False) if dtype == F16 else ():
+            more = (ones * 1.02).to(dtype)
+            case(aten.scatter_reduce.two, sums, 0, at, more, "prod", include_self=own, tag="grows",
+                 tol=(1e-3, 0))
+        table = torch.tensor([[much, 1.0], [1.0, 0.25]], dtype=dtype)
+        rows, none = torch.tensor([0] + [1] * 40), torch.zeros(0, dtype=I64)
+        bag = aten._embedding_bag(table, rows, torch.tensor([0]), False, 0)[0]
+        given(aten._embedding_bag.default, [bag, none, none, none], table, rows, torch.tensor([0]),
+              False, 0, tag="grows", tol=(0, 0))
     x, one = make((3, 2), F32), torch.zeros(1, 2)
     fails(aten.embedding.default, "index", [one], x, torch.tensor([3]))
     fails(aten.embedding.default, "index", [one], x, torch.tensor([-1]))

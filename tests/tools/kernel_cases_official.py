@@ -153,7 +153,7 @@ def bags_of_nan():
 
 
 def divisors_of_the_least():
-    for dtype in (I32, I64):
+    for dtype in (I8, I16, I32, I64):
         least, most = torch.iinfo(dtype).min, torch.iinfo(dtype).max
         ends = torch.tensor([least, most, 0, 1, -1, 2, 3, 6, -6, 7, least + 1], dtype=dtype)
         case(aten.gcd.default, ends[:, None].clone(), ends)

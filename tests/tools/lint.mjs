@@ -146,7 +146,7 @@ prettier(
 );
 
 if (!fix) {
-  const tracing = listFiles().filter((name) => /^src\/trace\/.*\.[ch]$/.test(name));
+  const tracing = listFiles().filter((name) => /^src\/(trace|passes|quant)\/.*\.[ch]$/.test(name));
   for (const [name, recording] of recorders(tracing)) {
     if (!files.includes(name)) continue;
     for (const line of unordered(readText(name), recording))

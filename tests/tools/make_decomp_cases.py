@@ -32,7 +32,8 @@ BY_GOLD = {"gn_cl", "gn_nc", "sdpa_3d", "dropout_eval", "tfenc", "normal_", "mul
 # Core graphs of ours, too: better expanded than kept (as batch norm in training mode, which no
 # runtime has), or kept than computed again, copies into buffers, of which PyTorch forgets that they
 # cast and expand, writes through expand, which it adds to the base as a rounded difference, views
-# that its own decomposition makes impossible, and quantization without an official kernel. Here
+# that its own decomposition makes impossible, quantization without an official kernel, and factors
+# of open sizes, which are tensors here and numbers there. Here
 # torch runs them, and must get the numbers of the module.
 BY_NUMBERS |= {
     "expand_mut",
@@ -56,6 +57,13 @@ BY_NUMBERS |= {
     "istft_longer",
     "dyn_cat_flatten",
     "dyn_conv_flatten",
+    "dyn_up_nearest1d",
+    "dyn_up_nearest1d_size",
+    "dyn_up_nearest3d",
+    "dyn_up_nearest_exact",
+    "dyn_up_linear1d_corners",
+    "dyn_up_linear1d_size",
+    "dyn_up_bicubic",
     "copy_dt",
     "copy_bc",
     "copy_dt_bc",

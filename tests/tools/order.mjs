@@ -1,26 +1,21 @@
 // C does not say which argument of a call is computed first, and compilers differ. So where calls
 // record nodes, at most one argument of a call may do so: else the order of a program's nodes would
 // depend on who compiled us.
-import { readText } from "./tree.mjs";
+import { codeOf, readText } from "./tree.mjs";
 
 // What records by itself; the rest of the files, by what they call.
-const first = ["sc_trace_op", "sc_trace_record"];
+const first = ["sc_trace_op", "sc_trace_record", "sc_build"];
+const bare = (text) => codeOf(text, false);
 
-// Text with its comments and strings blanked, at the same places.
-function bare(text) {
-  const blank = (part) => part.replace(/[^\n]/g, " ");
-  return text
-    .replace(/\/\/[^\n]*|\/\*[\s\S]*?\*\//g, blank)
-    .replace(/"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'/g, blank);
-}
+// Calls through a pointer record, as far as anybody knows: fields, parameters and types of these.
+const a_pointer = /\(\*(\w+)\)\(sc_trace \*t\b/g;
 
 const a_macro = /^#define (\w+)\([^)]*\)((?:[^\n\\]|\\\n)*)/gm;
 // clang-format puts both at the left edge: where a function begins, and its closing brace.
 const a_function = /^([a-z][^\n;{}=]*?)\b(\w+)\(([^;{}]*)\) \{(.*\}\n|[\s\S]*?\n\}\n)/gim;
 
 // Functions and macros of a file, in order: name, whether other files see it, and the body.
-function definitions(file) {
-  const text = bare(readText(file));
+function definitions(file, text) {
   const all = [];
   for (const [, name, body] of text.matchAll(a_macro)) all.push({ name, body, shared: true });
   for (const found of text.replace(a_macro, "").matchAll(a_function)) {
@@ -30,11 +25,24 @@ function definitions(file) {
   return all;
 }
 
+const pointers = (text) => [...text.matchAll(a_pointer)].map(([, name]) => name);
+
+function ofTypes(text, types) {
+  const declared = new RegExp(`\\b(?:${[...types].join("|")}) (\\w+)\\b`, "g");
+  return types.size ? [...text.matchAll(declared)].map(([, name]) => name) : [];
+}
+
 /** Of each file, the names of all that records there: what it calls does, in the end. */
 export function recorders(files) {
+  const texts = files.map((name) => bare(readText(name)));
   const shared = new Set(first);
-  const own = files.map(() => new Set());
-  const all = files.map(definitions);
+  const own = texts.map(() => new Set());
+  const types = new Set(texts.flatMap(pointers));
+  texts.forEach((text, file) => {
+    const names = [...pointers(text), ...ofTypes(text, types)];
+    for (const name of names) (files[file].endsWith(".h") ? shared : own[file]).add(name);
+  });
+  const all = files.map((name, file) => definitions(name, texts[file]));
   for (let grown = true; grown;) {
     grown = false;
     all.forEach((list, file) => {

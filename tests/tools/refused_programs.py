@@ -13,6 +13,9 @@ ROWS = torch.export.Dim("rows", min=2, max=16)
 x, v, a = torch.randn(4, 6), torch.randn(8), torch.randn(4, 4) + 4 * torch.eye(4)
 image, ids = torch.randn(1, 3, 8, 8), torch.tensor([0, 1])
 TIMES = torch.arange(6.0) ** 2
+KAISER, BLACKMAN = torch.kaiser_window(6), torch.blackman_window(6)
+HAMMING = torch.hamming_window(6, False, 0.5, 0.4)
+SMALL = torch.tensor([[3.0, -0.25, 0.0], [1e-45, -3e-39, 3e38]])
 complexes = torch.randn(3, 3, dtype=torch.complex64)
 wide, bytes8 = torch.randn(16, 16), (torch.rand(1, 3, 4, 4) * 255).to(torch.uint8)
 
@@ -50,8 +53,23 @@ def experts(x):
 
 
 def frexp(x):
-    e = torch.where(x == 0, 0.0, x.abs().double().log2().floor() + 1).to(x.dtype)
-    return x * torch.exp2(-e), e.to(torch.int32)
+    e = torch.where(x == 0, 0.0, x.abs().double().log2().floor() + 1)
+    return (x.double() * torch.exp2(-e)).float(), e.to(torch.int32)
+
+
+def cells(x, n, low, high):
+    i = ((x - low) / (high - low) * n).long().clamp(0, n - 1)
+    return torch.zeros(n * n).index_add(0, i[:, 0] * n + i[:, 1], torch.ones(len(x))).view(n, n)
+
+
+def determinant(x):
+    return torch.linalg.det(twins(x)).sqrt()
+
+
+def pseudoinverse(x):
+    rows, columns = x.shape[-2:]
+    p = torch.linalg.pinv(twins(x))
+    return torch.view_as_real(torch.complex(p[..., :columns, :rows], p[..., columns:, :rows]))
 
 
 # Whose numbers the application draws, and gives as one more input.
@@ -195,7 +213,49 @@ CASES = {
         "other",
     ),
     "poisson": (lambda x: torch.poisson(x.abs()) + x, lambda x, d: d + x, (x, x), None, "other"),
-    "frexp": (lambda x: tuple(torch.frexp(x)), frexp, (x,)),
+    "frexp": (lambda x: tuple(torch.frexp(x)), frexp, (SMALL,)),
+    "histogramdd": (
+        lambda x: torch.histogramdd(x, [3, 3], range=[-4.0, 4.0, -4.0, 4.0])[0],
+        lambda x: cells(x, 3, -4, 4),
+        (x[:, :2],),
+    ),
+    "hamming_window": (
+        lambda x: x * torch.hamming_window(6, False, 0.5, 0.4),
+        lambda x: x * HAMMING,
+        (x,),
+    ),
+    "generator": (
+        lambda x: x + torch.rand(6, generator=None),
+        lambda x: x + torch.rand(6),
+        (x,),
+        None,
+        "drawn",
+    ),
+    "complex_det": (lambda x: torch.linalg.det(x).abs(), determinant, (complexes,)),
+    "complex_pinv": (
+        lambda x: torch.view_as_real(torch.linalg.pinv(x)),
+        pseudoinverse,
+        (complexes,),
+    ),
+    "complex_cholesky": (
+        lambda x: torch.linalg.cholesky(x @ x.mH).real,
+        lambda x: torch.linalg.solve(x, x @ x.mH).real,
+        (complexes,),
+        None,
+        "other",
+    ),
+    "complex_qr": (
+        lambda x: torch.linalg.qr(x)[1].abs(),
+        lambda x: torch.linalg.inv(x).abs(),
+        (complexes,),
+        None,
+        "other",
+    ),
+    "shrunk": (
+        lambda x: x.clone().resize_(2, 2),
+        lambda x: x.flatten()[:4].view(2, 2),
+        (a,),
+    ),
     "histogram": (
         lambda x: torch.histogram(x, 5, range=(-3, 3))[0],
         lambda x: torch.histc(x, 5, -3, 3),
@@ -212,6 +272,13 @@ CASES = {
         (a,),
     ),
     "nextafter": (torch.nextafter, next_after, (x, x.flip(0))),
+    "kaiser_window": (lambda x: x * torch.kaiser_window(6), lambda x: x * KAISER, (x,)),
+    "blackman_window": (lambda x: x * torch.blackman_window(6), lambda x: x * BLACKMAN, (x,)),
+    "tensor_split": (
+        lambda x: torch.tensor_split(x, torch.tensor([2, 4]), 1)[1],
+        lambda x: x.tensor_split([2, 4], 1)[1],
+        (x,),
+    ),
     "hash_tensor": (
         lambda x: torch.hash_tensor(x),
         lambda x: x.view(torch.int32).long().sum(),
@@ -268,12 +335,6 @@ CASES = {
         (x,),
         ({0: ROWS},),
     ),
-    "tensor_of_sizes": (
-        lambda x: torch.tensor([1, x.size(0)]) + x[0, :2],
-        lambda x: torch.stack([whole(1), whole(x.size(0))]) + x[0, :2],
-        (x,),
-        ({0: ROWS},),
-    ),
     "scaled_mm": (*scaled, (wide,)),
     "resize_": (resized, lambda x: torch.zeros(4, 6).copy_(x), (x,)),
     "set_": (lambda x: torch.empty(0).set_(x) + 1, lambda x: x + 1, (x,)),
@@ -293,6 +354,13 @@ CASES = {
     "dtype": (
         lambda x: F.interpolate(x, scale_factor=2, mode="bilinear"),
         lambda x: F.interpolate(x.to(torch.float32), scale_factor=2, mode="bilinear"),
+        (bytes8,),
+        None,
+        "other",
+    ),
+    "smooth_bytes": (
+        lambda x: F.interpolate(x, (3, 3), mode="bilinear", antialias=True),
+        lambda x: F.interpolate(x.to(torch.float32), (3, 3), mode="bilinear", antialias=True),
         (bytes8,),
         None,
         "other",

@@ -31,3 +31,13 @@ export function reporter(title) {
     },
   };
 }
+
+const tokens = /"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|\/\/.*|\/\*[^]*?\*\//g;
+
+// C without its comments, line for line; without what strings say, too, if that is asked for.
+export function codeOf(text, hasStrings = true) {
+  const blank = (token) => token.replace(/[^\n]/g, " ");
+  return text.replace(tokens, (token) =>
+    hasStrings && !token.startsWith("/") ? token : blank(token),
+  );
+}

@@ -20,8 +20,9 @@ const columns = {
   sc_jvp_: "RULE",
   sc_vmap_: "VMAP",
   sc_complex_: "(?:FULL|MAP)",
-  sc_expand_: "EXPAND_FN",
-  sc_official_: "(?:OFFICIAL|WHERE)",
+  sc_expand_: "EXPAND_(?:FN|WHEN)",
+  sc_expands_: "EXPAND_WHEN",
+  sc_official_: "(?:OFFICIAL|BOTH|WHERE)",
   sc_pass_: "PASS(?:_ENV)?",
 };
 const generated = "sc_fb_get_";

@@ -348,6 +348,40 @@ TEST(decompose_refuses_numbers_that_only_the_running_program_knows) {
     }
 }
 
+// Sizes that are open are asked for by name, and PyTorch's own expansions are named where it has
+// one.
+TEST(decompose_says_which_size_is_open) {
+    static const char own[] = "run_decompositions()", static_size[] = "static";
+    static const struct {
+        const char *line, *message, *hint;
+    } cases[] = {
+        {"sp: (%y: f32[((s0 + 1)//2), 4, 3], %z: f32[s0 - ((s0 + 1)//2), 4, 3]) = "
+         "aten::tensor_split.sections(%x, 2, 0)",
+         "goes along a dimension of the open size s0", own},
+        {"%y: f32[4, s0, 5, 2] = aten::affine_grid_generator(%t, [4, 3, %n, 5], False)",
+         "makes something of the open size s0", static_size},
+        {"%y: f32[4, 3, 7] = aten::upsample_linear1d.vec(%o, None, False, [1.3])",
+         "cannot resize an open size by 1.3", "like 1.25"},
+    };
+    for (size_t i = 0; i < SC_COUNT_OF(cases); i++) {
+        setup s;
+        sc_program *program;
+        setup_begin(&s);
+        const char *text = test_format("method f {\n  symbol s0 [3, 9] hint 4\n"
+                                       "  input %%x: f32[s0, 4, 3]\n  input %%t: f32[4, 2, 3]\n"
+                                       "  input %%o: f32[4, 3, s0]\n"
+                                       "  %%n: int(s0) = aten::sym_size.int(%%x, 0)\n"
+                                       "  %s\n  return %%y\n}\n",
+                                       cases[i].line);
+        CHECK_STATUS(decompose_text(&s, text, &program), SC_ERR_UNSUPPORTED);
+        CHECK(strstr(setup_message(&s), cases[i].message) != NULL);
+        REQUIRE(s.ctx.diags.count > 0);
+        const char *hint = sc_str_dup(&s.arena, sc_vec_last(&s.ctx.diags).hint);
+        CHECK(strstr(hint, cases[i].hint) != NULL);
+        setup_end(&s);
+    }
+}
+
 // What a view of the storage would find outside its tensor is not there once views are copies.
 TEST(decompose_refuses_to_look_behind_a_view) {
     static const char *const views[] = {"aten::permute(%x, [1, 0])",

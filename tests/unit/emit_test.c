@@ -489,6 +489,24 @@ TEST(operators_that_one_runtime_lacks_are_told) {
     end(&s);
 }
 
+// Expanding for that runtime has said of a call why it stays, and where: that is enough.
+TEST(what_expanding_has_told_is_not_told_again) {
+    setup s;
+    begin(&s);
+    s.ctx.where = (sc_where){.method = str("f"), .pass = str("official"), .node = str("a")};
+    s.ctx.where.op = str("aten::randint");
+    sc_report(&s.ctx, SC_WARNING, SC_ERR_UNSUPPORTED_OP, NULL, "within a limit");
+    s.ctx.where = (sc_where){.instruction = -1};
+    REQUIRE_OK(emit(&s, str("method f {\n"
+                            "  %a: i64[3] = aten::randint(1000, [3])\n"
+                            "  %b: f32[3] = aten::rand_like(%a, dtype=f32)\n"
+                            "  return %a, %b\n}\n")));
+    if (CHECK_EQ_UINT(s.ctx.diags.count, 2))
+        CHECK_EQ_TEXT(s.ctx.diags.data[1].where.node.data, s.ctx.diags.data[1].where.node.size,
+                      "b");
+    end(&s);
+}
+
 static const struct {
     const char *body, *node, *missing;
 } unofficial[] = {

@@ -444,7 +444,10 @@ TEST_CASES(import_keeps_calls_that_are_not_supported) {
     static const char *const cases[][3] = {
         {"{\"as_complex\": {\"real\": 0.0, \"imag\": 1.0}}",
          "aten::mm is not supported for complex numbers",
-         "Compute with x.real and x.imag, and put the results together with torch.complex()."},
+         "Write its formula out in real numbers, or compute it outside of the model: x.real and "
+         "x.imag give the parts, and torch.complex() joins two, but only what is linear is the "
+         "same "
+         "of each part."},
         {"{\"as_scalar_type\": 99}",
          "aten::mm cannot be imported: an argument has dtype 99, which is not supported",
          "Cast the inputs to a supported dtype."}};

@@ -248,6 +248,8 @@ static void tolerance_of(const kernel_case *t, unsigned dtype, double *relative,
 static bool is_close(double actual, double wanted, double relative, double absolute) {
     if (wanted != wanted || actual != actual) return (wanted != wanted) == (actual != actual);
     if (isinf(wanted) || isinf(actual)) return wanted == actual;
+    if (wanted == 0 && actual == 0 && relative == 0 && absolute == 0)
+        return signbit(wanted) == signbit(actual);
     return fabs(actual - wanted) <= absolute + relative * fabs(wanted);
 }
 

@@ -9,6 +9,7 @@
 #include "harness.h"
 #include "kernel_case.h"
 #include "passes/passes.h"
+#include "trace/coverage.h"
 #include "trace/expand.h"
 
 // The cases of one operator: how many were expanded, how many stayed whole.
@@ -231,6 +232,7 @@ static void run_case(void *user, const kernel_case *t) {
     if (!is_lacking) return;
     tally *count = tally_of(user, t->op);
     if (!build_expanded(&m, t)) {
+        if (sc_official_limits(t->op) == 0) FAIL("%s: stays whole, and no limit says why", t->name);
         count->whole++;
         return;
     }

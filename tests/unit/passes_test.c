@@ -84,6 +84,48 @@ TEST(only_symbols_of_the_file_are_offered_to_be_bounded) {
     setup_end(&s);
 }
 
+static const char *check_hint(sc_method *method, setup *s, const char *code) {
+    const char *frame = "File \"m.py\", line 3, in forward\n    %s";
+    method->graph->first->meta.stack_trace = sc_str_format(s->ctx.scratch, frame, code);
+    CHECK_EQ_INT(sc_pass_bounds(&s->ctx, method), SC_ERR_UNBOUNDED);
+    return sc_vec_last(&s->ctx.diags).hint.data;
+}
+
+// A check can be typed as it is told, of the name that the line gives to what the call returns.
+TEST(results_without_a_maximum_are_checked_by_their_name) {
+    setup s;
+    sc_program *program;
+    setup_begin(&s);
+    CHECK_OK(sc_ops_init());
+    CHECK_OK(sc_program_parse(&s.ctx,
+                              SC_STR("method forward {\n  symbol u0 [0, inf]\n  input %n: int(u0)\n"
+                                     "  %full_1: f32[4, u0] = aten::full([4, %n], 1)\n"
+                                     "  return %full_1\n}\n"),
+                              &program));
+    sc_method *method = program->methods.data[0];
+    const char *named = "torch._check(cells_2.shape[1] <= N) after",
+               *other = "the result's .shape[1]";
+    CHECK(strstr(check_hint(method, &s, "cells_2 = torch.full((4, n), 1)"), named));
+    static const char *const others[] = {
+        "cells = torch.full((4, n), 1) + 1",
+        "cells = g(torch.full((4, n), 1))",
+        "cells, b = full(n)",
+        "return torch.full((4, n), 1)",
+        "cells == torch.full((4, n), 1)",
+        "cells = full(",
+        "cells = 3",
+        "cells = (full)",
+        "cells = torch.ful((4, n), 1)",
+        "cells = torch.full_((4, n), 1)",
+        "cells = torch.full_1_2((4, n), 1)",
+        " = full()",
+        "",
+    };
+    for (size_t i = 0; i < SC_COUNT_OF(others); i++)
+        CHECK(strstr(check_hint(method, &s, others[i]), other));
+    setup_end(&s);
+}
+
 TEST(passes_find_the_facts_they_need) {
     uint32_t facts = SC_FACT_SPECS;
     sc_phase step = SC_STEP_decompose;

@@ -28,27 +28,64 @@ test("somebody finds out whether an operator is covered", async () => {
     await list.getByRole("row").nth(1).innerText(),
     /yes\s+limited\s+only images of known/,
   );
+  await list.getByLabel("Search operators").fill("torchvision.ops.roi_align");
+  assert.match(
+    await list.getByRole("row").nth(1).innerText(),
+    /limited\s+only a sampling_ratio of 1 to 64; images of known size; results of/,
+  );
   await list.getByLabel("Search operators").fill("special_gammainc");
   assert.match(await list.getByRole("row").nth(1).innerText(), /yes\s+no\s+needs igamma/);
   await list.getByLabel("Search operators").press("Escape");
   assert.equal(parseInt(await count.innerText(), 10), all);
+  await list.getByLabel("Search operators").fill("torch.vmap");
+  await list.getByText(/^torch\.vmap .*: \d+ operators take a batch at once/).waitFor();
   await list.getByLabel("Search operators").fill("no such thing");
   await list.getByText("No operator has that in its name.").waitFor();
   assert.deepEqual(faults, []);
   await close();
 });
 
-test("on a phone names are whole, and limits are told", async () => {
+test("on a phone names are whole, and limits are told with their reasons", async () => {
   const { page, faults, close } = await host.visit({ viewport: { width: 320, height: 640 } });
   await page.getByText("Does it know the operators of my model?").click();
   const list = page.locator(".operators");
   await list.getByLabel("Search operators").fill("max_pool3d_with_indices");
   const row = list.getByRole("row").filter({ hasText: "max_pool3d_with_indices" }).last();
-  assert.match(await row.innerText(), /indices\s+limited/);
-  const isCut = await row
-    .locator(".of-name")
-    .evaluate((cell) => cell.scrollWidth > cell.clientWidth);
-  assert.equal(isCut, false);
+  assert.match(await row.innerText(), /indices\s+limited\s+only images of known size/);
+  for (const part of [".of-name", ".of-lacks"]) {
+    const isCut = await row
+      .locator(part)
+      .evaluate((cell) => cell.scrollWidth > cell.clientWidth || cell.clientHeight === 0);
+    assert.equal(isCut, false, part);
+  }
+  // Rows stand below each other, each as high as the list takes them for.
+  await list.getByLabel("Search operators").fill("max_pool");
+  const boxes = await list
+    .locator(".virtual-rows > .row")
+    .evaluateAll((rows) => rows.map((one) => one.getBoundingClientRect().toJSON() as DOMRect));
+  assert.ok(boxes.length > 3);
+  const [space] = await list
+    .locator(".virtual-space")
+    .evaluateAll((parts) => parts.map((part) => part.getBoundingClientRect().height));
+  assert.equal(space, boxes.length * boxes[0]!.height);
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+test("turning a phone does not change the order", async () => {
+  const { page, faults, close } = await host.visit({ viewport: { width: 900, height: 640 } });
+  await page.getByText("Does it know the operators of my model?").click();
+  const list = page.locator(".operators");
+  await list.getByLabel("Search operators").fill("max_pool");
+  const names = (): Promise<string[]> =>
+    list.locator(".virtual-rows .of-name").evaluateAll((cells) => cells.map((c) => c.textContent));
+  await list.getByRole("columnheader", { name: "Note" }).getByRole("button").click();
+  await list.getByRole("columnheader", { name: "Note" }).getByRole("button").click();
+  const sorted = await names();
+  assert.notDeepEqual(sorted, [...sorted].sort());
+  await page.setViewportSize({ width: 390, height: 640 });
+  await list.getByRole("columnheader", { name: "Note" }).waitFor({ state: "detached" });
+  assert.deepEqual(await names(), sorted);
   assert.deepEqual(faults, []);
   await close();
 });

@@ -1,21 +1,18 @@
 // Operators as users write them, looked up in the table of what is covered.
 import type { HowItRuns, Meta } from "./types.js";
 
-/** Whose operators are known, beside PyTorch's own. */
-const LIBRARIES = "torchvision|torchao|transformers|quantized_decomposed";
-const OF_LIBRARY = new RegExp(`^(${LIBRARIES})::`);
-const WRITTEN_IN_PYTHON = new RegExp(`^(aten|${LIBRARIES})\\.`);
-
 /** An operator and who runs it; a missing one runs nowhere. */
 export interface CoveredOperator {
   name: string;
+  /** The library that brings it; empty of PyTorch's own. */
+  library: string;
   lowers: boolean;
   here: HowItRuns;
   official: HowItRuns;
   /** The operator that keeps it from running somewhere; empty where it runs on both runtimes. */
   lacks: string;
-  /** Which calls the official runtime runs; empty if it is all, or none. */
-  limit: string;
+  /** Which calls the official runtime runs: within all of these; empty if it is all, or none. */
+  limits: readonly string[];
 }
 
 /**
@@ -24,12 +21,13 @@ export interface CoveredOperator {
  */
 export function coveredOperators(meta: Meta): CoveredOperator[] {
   const known = meta.ops
-    .filter(({ name, pytorch }) => pytorch || OF_LIBRARY.test(name))
-    .map(({ name, here, official, lacks, limit }) => {
-      return { name, here, official, lacks, limit, lowers: here !== "no" || official !== "no" };
+    .filter(({ pytorch, library }) => pytorch || library !== "")
+    .map(({ name, library, lowers, here, official, lacks, limits }) => {
+      return { name, library, lowers, here, official, lacks, limits };
     });
   const missing = meta.pytorch.missing.map((name): CoveredOperator => {
-    return { name, lowers: false, here: "no", official: "no", lacks: name, limit: "" };
+    const nowhere = { lowers: false, here: "no", official: "no" } as const;
+    return { name, library: "", ...nowhere, lacks: name, limits: [] };
   });
   return [...known, ...missing].sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
 }
@@ -39,29 +37,37 @@ export function coveredOperators(meta: Meta): CoveredOperator[] {
  * is looked for as "aten::add.tensor", because forms that write in place are covered with what they
  * are forms of; "F.gelu" and "x.gelu" as "gelu", "torch.fft.fft" as "fft_fft".
  */
-export function operatorPattern(text: string): string {
+export function operatorPattern(text: string, { ops }: Meta): string {
+  const libraries = new Set(ops.map(({ library }) => library).filter(Boolean));
+  const writtenInPython = new RegExp(`^(aten|${[...libraries].join("|")})\\.`);
   return text
     .trim()
     .toLowerCase()
     .replace(/\(.*$/, "")
     .replace(/^torch\.(?=.)(ops\.)?/, "")
-    .replace(/^(nn(\.functional)?|tensor|f|x|self)\.(?=.)/, "")
+    .replace(/^(nn(\.functional)?|func|tensor|f|x|self)\.(?=.)/, "")
     .replace(/^(fft|linalg|special)\.(?=.)/, "$1_")
     .replace(/^torchvision\.ops\./, "torchvision.")
-    .replace(WRITTEN_IN_PYTHON, "$1::")
+    .replace(writtenInPython, "$1::")
     .replace(/\.default$/, "")
     .replace(/([a-z0-9])_(?=\.|$)/, "$1");
 }
 
+/** Whether a runtime runs it, in a word: "limited" where it runs only some calls. */
+export function coverageWord(row: CoveredOperator, id: "here" | "official"): string {
+  if (row[id] === "no") return "no";
+  return id === "official" && row.limits.length > 0 ? "limited" : "yes";
+}
+
 /** What is to be known of an operator beside who runs it: what it lacks, or which calls run. */
-export function coverageNote({ name, lacks, limit }: CoveredOperator): string {
+export function coverageNote({ name, lacks, limits }: CoveredOperator): string {
   if (lacks !== "") return lacks === name ? "" : `needs ${lacks}`;
-  return limit === "" ? "" : `only ${limit}`;
+  return limits.length === 0 ? "" : `only ${limits.join("; ")}`;
 }
 
 /** How many are listed: PyTorch's own, which `coverageSentence` counts, and those of libraries. */
 export function listedCount(rows: readonly CoveredOperator[]): string {
-  const more = rows.filter(({ name }) => OF_LIBRARY.test(name)).length;
+  const more = rows.filter(({ library }) => library !== "").length;
   const own = rows.length - more;
   return `${own} operator${own === 1 ? "" : "s"} of PyTorch${more ? `, ${more} of libraries` : ""}`;
 }
@@ -72,6 +78,33 @@ export function coverageSentence({ pytorch }: Meta): string {
   const ran = here === lowers ? "all of them run here" : `${here} run here`;
   return (
     `Of ${operators} operators that PyTorch ${version} can leave in a program, ${lowers} lower: ${ran}, ` +
-    `${official} on the official runtime, ${limited} of those within a limit, mostly of size.`
+    `${official} on the official runtime, ${limited} of those within a limit.`
   );
+}
+
+const runs = "lowers, and runs where the operators in it do";
+
+/**
+ * A sentence on what is no operator and is looked for like one: vmap, jvp, float8 and its types. Empty
+ * for any other pattern.
+ */
+export function featureSentence(pattern: string, { features, dtypes }: Meta): string {
+  const { vmap, vmapSamples, jvp, float8 } = features;
+  const types = dtypes.map(({ name }) => name).filter((name) => name.startsWith("float8"));
+  if (pattern === "vmap")
+    return (
+      `torch.vmap ${runs}: ${vmap} operators take a batch at once, most others are called for ` +
+      `each sample, up to ${vmapSamples} of them; what becomes others goes by those.`
+    );
+  if (pattern === "jvp")
+    return (
+      `torch.func.jvp ${runs}, on real numbers, through ${jvp} operators and what becomes those; ` +
+      "others are refused."
+    );
+  if (pattern === "float8" || types.some((name) => name === pattern))
+    return (
+      `Numbers in ${types.join(", ")} run here through ${float8} operators and what becomes those: ` +
+      "they are made, moved and converted, and nothing computes with them."
+    );
+  return "";
 }

@@ -4,7 +4,9 @@ export { createClient, type Client, type ClientOptions } from "./client.js";
 export {
   coverageNote,
   coverageSentence,
+  coverageWord,
   coveredOperators,
+  featureSentence,
   listedCount,
   operatorPattern,
   type CoveredOperator,

@@ -45,6 +45,7 @@ function providerOf(
       checkGiven(type, options, row.options);
       return { name: type, ...row.make(options) };
     },
+    getSupportedOptions: (type) => Object.keys(rows[type]?.options ?? {}),
   };
 }
 
@@ -112,7 +113,8 @@ const isProvider = (value: unknown): boolean =>
   isObject(value) &&
   KINDS.name.test(value["backendName"]) &&
   typeof value["getSupportedRecipes"] === "function" &&
-  typeof value["createRecipe"] === "function";
+  typeof value["createRecipe"] === "function" &&
+  ["undefined", "function"].includes(typeof value["getSupportedOptions"]);
 
 /** Recipes by name, from those who make them. `shared` is the one that sessions ask. */
 export class RecipeRegistry {
@@ -144,8 +146,14 @@ export class RecipeRegistry {
 
   /** Recipes of a backend, or all. */
   getSupportedRecipes(backend?: string): string[] {
-    const asked = backend === undefined ? [...this.providers.values()] : [this.of(backend)];
-    return asked.flatMap((provider) => [...provider.getSupportedRecipes()]);
+    return this.asked(backend).flatMap((provider) => [...provider.getSupportedRecipes()]);
+  }
+
+  /** Names of the options of a recipe: "groupSize" of one whose weights have groups. */
+  getSupportedOptions(type: string, backend?: string): string[] {
+    const provider = this.whoHas(type, backend);
+    if (!provider) throw this.unknown(type, backend);
+    return [...(provider.getSupportedOptions?.(type) ?? [])];
   }
 
   /** A recipe by its name, of that backend or of the first that has it. */
@@ -155,12 +163,18 @@ export class RecipeRegistry {
     if (!KINDS.record.test(options))
       throw badArgument(`the options of recipe '${type}'`, KINDS.record.accepts, options);
     const given = { ...options } as Given;
-    const asked = backend === undefined ? [...this.providers.values()] : [this.of(backend)];
-    const provider = asked.find((one) => one.getSupportedRecipes().includes(type));
-    const recipe = provider?.createRecipe(type, given);
+    const recipe = this.whoHas(type, backend)?.createRecipe(type, given);
     if (!recipe) throw this.unknown(type, backend);
     checkRecipe(recipe, `recipe '${type}'`);
     return recipe;
+  }
+
+  private asked(backend: string | undefined): BackendRecipeProvider[] {
+    return backend === undefined ? [...this.providers.values()] : [this.of(backend)];
+  }
+
+  private whoHas(type: string, backend: string | undefined): BackendRecipeProvider | undefined {
+    return this.asked(backend).find((one) => one.getSupportedRecipes().includes(type));
   }
 
   private of(backend: string): BackendRecipeProvider {

@@ -237,12 +237,31 @@ export interface OperatorInfo {
    * calls end in an operator that it has no kernel for.
    */
   official: HowItRuns;
+  /** Does one of the two run it? */
+  lowers: boolean;
   /** The operator without a kernel, itself or one of what it becomes; empty where it runs on both. */
   lacks: string;
-  /** Which calls the official runtime runs: "images of known size"; empty if it is all. */
-  limit: string;
+  /**
+   * Which calls the official runtime runs, if not all: those within each of these limits, such as
+   * "images of known size".
+   */
+  limits: string[];
   /** Is it one of those that `OperatorCoverage` counts? */
   pytorch: boolean;
+  /** The library that brings it: "torchvision"; empty of PyTorch's, and of what only lowering makes. */
+  library: string;
+}
+
+/** How many operators, beside those that become others, go through what is no operator itself. */
+export interface FeatureCoverage {
+  /** By torch.vmap, a whole batch at once. */
+  vmap: number;
+  /** The most samples of a batch for which torch.vmap calls most of the others one by one. */
+  vmapSamples: number;
+  /** By torch.func.jvp. */
+  jvp: number;
+  /** With float8 numbers, in this runtime. */
+  float8: number;
 }
 
 /**
@@ -270,6 +289,7 @@ export interface Meta {
   ops: OperatorInfo[];
   /** How many of PyTorch's operators those are. */
   pytorch: OperatorCoverage;
+  features: FeatureCoverage;
   passes: { name: string; summary: string; stage: "edge" | "executorch" }[];
   /** Who can take parts of a program over, and runs them here. Files name the id. */
   backends: { name: string; id: string; summary: string }[];

@@ -134,4 +134,6 @@ export interface BackendRecipeProvider {
   getSupportedRecipes(): readonly string[];
   /** The recipe, or null for a name that is not supported. */
   createRecipe(type: string, options: Readonly<Record<string, unknown>>): ExportRecipe | null;
+  /** Names of the options that `createRecipe` takes for it; none, if there is no such function. */
+  getSupportedOptions?(type: string): readonly string[];
 }

@@ -95,8 +95,7 @@ static inline v4f v4f_tanh(v4f x) {
     p = p * z - 3.33332819422e-1f;
     v4f small = p * z * x + x;
     v4f large = 1.0f - 2.0f / (v4f_exp(a + a) + 1.0f);
-    large = v4f_copysign(large, x);
-    v4f y = v4f_select(a < 0.625f, small, large);
+    v4f y = v4f_copysign(v4f_select(a < 0.625f, small, large), x);  // of zeros, too
     return v4f_select(x == x, y, x);
 }
 

@@ -5,21 +5,19 @@
 
 // --- Real tensors and numbers --------------------------------------------------------------------
 
-static bool is_tensor(sc_x x) { return x->kind == SC_X_TENSOR; }
-
 static sc_x first_tensor(sc_trace *t, sc_x x, sc_x y) {
-    if (is_tensor(x) || !is_tensor(y)) return x;
+    if (sc_x_is_tensor(x) || !sc_x_is_tensor(y)) return x;
     return sc_f_scalar(t, x, sc_x_dtype_of(y));
 }
 
 sc_x sc_r_add(sc_trace *t, sc_x x, sc_x y) {
-    if (!is_tensor(x) && !is_tensor(y))
+    if (!sc_x_is_tensor(x) && !sc_x_is_tensor(y))
         return sc_x_float(t, sc_x_known(t, x, 0) + sc_x_known(t, y, 0));
-    return is_tensor(x) ? CALL(t, add_Tensor, x, y) : CALL(t, add_Tensor, y, x);
+    return sc_x_is_tensor(x) ? CALL(t, add_Tensor, x, y) : CALL(t, add_Tensor, y, x);
 }
 
 sc_x sc_r_sub(sc_trace *t, sc_x x, sc_x y) {
-    if (!is_tensor(x) && !is_tensor(y))
+    if (!sc_x_is_tensor(x) && !sc_x_is_tensor(y))
         return sc_x_float(t, sc_x_known(t, x, 0) - sc_x_known(t, y, 0));
     return CALL(t, sub_Tensor, first_tensor(t, x, y), y);
 }
@@ -30,13 +28,13 @@ static bool is_zero(sc_x x) { return sc_x_is_number(x) && sc_x_real(x, 1) == 0; 
 sc_x sc_r_mul(sc_trace *t, sc_x x, sc_x y) {
     if (is_zero(x) && y->kind == SC_X_INT) return x;
     if (is_zero(y) && x->kind == SC_X_INT) return y;
-    if (!is_tensor(x) && !is_tensor(y))
+    if (!sc_x_is_tensor(x) && !sc_x_is_tensor(y))
         return sc_x_float(t, sc_x_known(t, x, 0) * sc_x_known(t, y, 0));
-    return is_tensor(x) ? CALL(t, mul_Tensor, x, y) : CALL(t, mul_Tensor, y, x);
+    return sc_x_is_tensor(x) ? CALL(t, mul_Tensor, x, y) : CALL(t, mul_Tensor, y, x);
 }
 
 sc_x sc_r_div(sc_trace *t, sc_x x, sc_x y) {
-    if (!is_tensor(x) && !is_tensor(y))
+    if (!sc_x_is_tensor(x) && !sc_x_is_tensor(y))
         return sc_x_float(t, sc_x_known(t, x, 0) / sc_x_known(t, y, 0));
     return CALL(t, div_Tensor, first_tensor(t, x, y), y);
 }
@@ -74,12 +72,12 @@ static sc_c divide_by_real(sc_trace *t, sc_c x, sc_x by) {
 // As numpy and PyTorch do it: by the ratio of the smaller part to the larger one, so that squares
 // do not overflow. Both zero: infinite, or NaN.
 static sc_c div_parts(sc_trace *t, sc_c x, sc_c y) {
-    if (!is_tensor(y.im) && sc_x_real(y.im, 1) == 0) return divide_by_real(t, x, y.re);
-    const sc_dtype dtype = is_tensor(y.im) ? sc_x_dtype_of(y.im) : sc_x_dtype_of(y.re);
-    sc_x c = is_tensor(y.re) ? y.re : sc_f_scalar(t, y.re, dtype);
-    sc_x d = is_tensor(y.im) ? y.im : sc_f_scalar(t, y.im, dtype);
-    sc_x a = is_tensor(x.re) ? x.re : sc_f_scalar(t, x.re, dtype);
-    sc_x b = is_tensor(x.im) ? x.im : sc_f_scalar(t, x.im, dtype);
+    if (!sc_x_is_tensor(y.im) && sc_x_real(y.im, 1) == 0) return divide_by_real(t, x, y.re);
+    const sc_dtype dtype = sc_x_is_tensor(y.im) ? sc_x_dtype_of(y.im) : sc_x_dtype_of(y.re);
+    sc_x c = sc_x_is_tensor(y.re) ? y.re : sc_f_scalar(t, y.re, dtype);
+    sc_x d = sc_x_is_tensor(y.im) ? y.im : sc_f_scalar(t, y.im, dtype);
+    sc_x a = sc_x_is_tensor(x.re) ? x.re : sc_f_scalar(t, x.re, dtype);
+    sc_x b = sc_x_is_tensor(x.im) ? x.im : sc_f_scalar(t, x.im, dtype);
     sc_x size_c = CALL(t, abs, c), size_d = CALL(t, abs, d);
     sc_x first = CALL(t, ge_Tensor, size_c, size_d);
     sc_x large = sc_r_where(t, first, c, d), small = sc_r_where(t, first, d, c);

@@ -36,7 +36,7 @@ static const complex_row *row_of(const sc_op *op) {
 }
 
 static bool is_complex_dtype(sc_x x) {
-    return x->kind == SC_X_DTYPE && sc_dtype_category((sc_dtype)x->code) == SC_CATEGORY_COMPLEX;
+    return x->kind == SC_X_DTYPE && sc_dtype_is_complex((sc_dtype)x->code);
 }
 
 // Every call asks, so what is no tensor is passed over first.

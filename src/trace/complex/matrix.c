@@ -94,6 +94,12 @@ sc_x sc_complex_inverse(sc_trace *t, const sc_op *op, const sc_x *a) {
     return X_LIST(t, inverse, sc_x_at(t, both, 1));
 }
 
+// Factors of [[A, -B], [B, A]] are not those of A + iB.
+sc_x sc_complex_factors(sc_trace *t, const sc_op *op, const sc_x *a) {
+    (void)a;
+    return sc_c_refuse(t, op);
+}
+
 // (self)
 sc_x sc_complex_matrix_exp(sc_trace *t, const sc_op *op, const sc_x *a) {
     if (!are_matrices(a[0], a[0])) return sc_c_refuse(t, op);

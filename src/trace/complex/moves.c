@@ -16,7 +16,7 @@ static sc_x filled(sc_trace *t, const sc_op *op, const sc_x *a, uint32_t number,
     if (sc_c_is(args[0])) args[0] = sc_c_of(t, args[0]).re;
     if (a[number]->kind == SC_X_BOOL) args[number] = sc_x_int(t, a[number]->b);
     sc_x re = sc_trace_call(t, op, args, count);
-    if (sc_dtype_category(part) != SC_CATEGORY_COMPLEX) return re;
+    if (!sc_dtype_is_complex(part)) return re;
     args[number] = sc_x_int(t, 0);
     return sc_c_make(t, (sc_c){re, sc_trace_call(t, op, args, count)}, part_dtype(part));
 }
@@ -43,7 +43,7 @@ static sc_x drawn(sc_trace *t, const sc_op *op, const sc_x *a, double scale) {
     if (sc_c_is(a[0])) args[0] = sc_c_of(t, a[0]).re;
     args[1] = sc_x_dtype(t, part_dtype(dtype));
     sc_x re = sc_trace_call(t, op, args, count);
-    if (sc_dtype_category(dtype) != SC_CATEGORY_COMPLEX) return re;
+    if (!sc_dtype_is_complex(dtype)) return re;
     sc_c z = {re, sc_trace_call(t, op, args, count)};
     if (scale != 1) {
         z.re = sc_r_mul(t, z.re, sc_x_float(t, scale));
@@ -69,7 +69,7 @@ static sc_x zeros_for(sc_trace *t, sc_x x) {
 // imaginary part is left away.
 sc_x sc_complex_to_copy(sc_trace *t, const sc_op *op, const sc_x *a) {
     const sc_dtype to = a[1]->kind == SC_X_DTYPE ? (sc_dtype)a[1]->code : sc_x_dtype_of(a[0]);
-    const bool stays = sc_dtype_category(to) == SC_CATEGORY_COMPLEX;
+    const bool stays = sc_dtype_is_complex(to);
     if (sc_c_is(a[0]) && to == SC_DTYPE_BOOL) return sc_c_is_not_zero(t, a[0]);
     if (sc_c_is(a[0]) && stays) return sc_c_by_parts(t, op, a);
     sc_x args[7];

@@ -2,10 +2,6 @@
 #include "ir/match.h"
 #include "trace/complex/complex.h"
 
-bool sc_c_is(sc_x x) {
-    return x->kind == SC_X_TENSOR && sc_dtype_category(sc_x_dtype_of(x)) == SC_CATEGORY_COMPLEX;
-}
-
 // A call made before of this operator on the value, with that integer as its third argument. Where
 // calls are put before others, nothing says that it comes first.
 static sc_value *made_before(const sc_trace *t, const sc_value *value, sc_op_id id, int64_t index) {
@@ -152,9 +148,21 @@ sc_x sc_c_by_parts(sc_trace *t, const sc_op *op, const sc_x *args) {
     return sc_x_list_of(t, items, re->count);
 }
 
+static const struct {
+    uint32_t op;
+    const char *hint;
+} refused[] = {
+#define REFUSES(op, hint) {SC_OP_##op, hint},
+#include "trace/complex/refused.def"
+#undef REFUSES
+};
+
 sc_x sc_c_refuse(sc_trace *t, const sc_op *op) {
-    return sc_trace_fail(t, SC_ERR_UNSUPPORTED_OP,
-                         "Compute with x.real and x.imag, and put the results together with "
-                         "torch.complex().",
-                         "%s is not supported for complex numbers", op->name);
+    const char *hint = "Write its formula out in real numbers, or compute it outside of the model: "
+                       "x.real and x.imag give the parts, and torch.complex() joins two, but only "
+                       "what is linear is the same of each part.";
+    for (size_t i = 0; i < SC_COUNT_OF(refused); i++)
+        if (refused[i].op == op->id) hint = refused[i].hint;
+    return sc_trace_fail(t, SC_ERR_UNSUPPORTED_OP, hint, "%s is not supported for complex numbers",
+                         op->name);
 }

@@ -25,7 +25,7 @@ sc_x sc_expand_polar(sc_trace *t, const sc_x *a) {
 }
 
 sc_x sc_expand_real(sc_trace *t, const sc_x *a) {
-    if (sc_dtype_category(sc_x_dtype_of(a[0])) != SC_CATEGORY_COMPLEX) return a[0];
+    if (!sc_dtype_is_complex(sc_x_dtype_of(a[0]))) return a[0];
     return sc_f_select(t, CALL(t, view_as_real, a[0]), sc_x_rank(a[0]), 0);
 }
 
@@ -35,7 +35,7 @@ sc_x sc_expand_imag(sc_trace *t, const sc_x *a) {
 }
 
 sc_x sc_expand_conj(sc_trace *t, const sc_x *a) {
-    bool is_complex = sc_dtype_category(sc_x_dtype_of(a[0])) == SC_CATEGORY_COMPLEX;
+    bool is_complex = sc_dtype_is_complex(sc_x_dtype_of(a[0]));
     return is_complex ? CALL(t, _conj, a[0]) : a[0];
 }
 
@@ -49,7 +49,7 @@ sc_x sc_expand_resolve(sc_trace *t, const sc_x *a) {
 }
 
 sc_x sc_expand_isreal(sc_trace *t, const sc_x *a) {
-    if (sc_dtype_category(sc_x_dtype_of(a[0])) != SC_CATEGORY_COMPLEX)
+    if (!sc_dtype_is_complex(sc_x_dtype_of(a[0])))
         return CALL(t, ones_like, a[0], sc_x_dtype(t, SC_DTYPE_BOOL));
     return CALL(t, eq_Scalar, CALL(t, imag, a[0]), sc_x_int(t, 0));
 }

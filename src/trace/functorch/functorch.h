@@ -16,8 +16,9 @@
 // graph half written.
 sc_status sc_functorch(sc_ctx *ctx, sc_method *method);
 
-#define SC_FUNCTORCH_HINT \
-    "Save exported.run_decompositions() instead, in which PyTorch has taken vmap and jvp apart."
+#define SC_FUNCTORCH_HINT                                                                         \
+    "Save exported.run_decompositions() instead, in which PyTorch has taken vmap and jvp apart; " \
+    "where it cannot, write this line without them."
 
 // --- While a graph is decomposed (book.c) -------------------------------------------------------
 
@@ -89,6 +90,9 @@ sc_x sc_v_call(const sc_level *v, const sc_x *args);     // of the node's operat
 // so, and is made for each sample.
 typedef sc_x (*sc_vmap_rule)(const sc_level *v, const sc_lifted *a);
 sc_x sc_vmap_call(const sc_level *v, const sc_lifted *a);
+bool sc_vmap_has_rule(const sc_op *op);
+// The most samples for which a call without a rule is made one by one.
+enum { SC_VMAP_SAMPLES_MAX = 32 };
 
 #define VMAP(rule, op) sc_x sc_vmap_##rule(const sc_level *v, const sc_lifted *a);
 #include "trace/functorch/vmap.def"
@@ -100,6 +104,7 @@ sc_x sc_vmap_pointwise(const sc_level *v, const sc_lifted *a);
 // The tangents of the node's results, which are there already: one, or a list of them, NULL where
 // there is none.
 sc_x sc_jvp_call(const sc_level *v, const sc_lifted *a);
+bool sc_jvp_has_row(const sc_op *op);
 sc_x sc_jvp_zeros(sc_trace *t, sc_x x);  // of its sizes and dtype (jvp_rules.c)
 
 #define TEXT(op, param, text)

@@ -27,6 +27,12 @@ static const jvp_row *row_of(const sc_op *op, sc_str param) {
     return NULL;
 }
 
+bool sc_jvp_has_row(const sc_op *op) {
+    for (size_t i = 0; i < SC_COUNT_OF(rows); i++)
+        if (rows[i].op == op->id) return true;
+    return false;
+}
+
 // The operator with d, out and out1 as its last parameters.
 static sc_op *with_names(sc_arena *arena, const sc_op *op) {
     static const char *const names[NAMES] = {"d", "out", "out1"};

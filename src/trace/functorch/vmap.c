@@ -1,8 +1,6 @@
 // The table of batches, and what becomes of calls that it has no row for.
 #include "trace/functorch/functorch.h"
 
-enum { SAMPLES_MAX = 32 };  // that a call is made for one by one
-
 typedef struct vmap_row {
     sc_op_id op;
     sc_vmap_rule rule;
@@ -21,6 +19,8 @@ static sc_vmap_rule rule_of(const sc_op *op) {
         if (rows[i].op == op->id) return rows[i].rule;
     return sc_op_has(op, SC_POINTWISE) ? sc_vmap_pointwise : NULL;
 }
+
+bool sc_vmap_has_rule(const sc_op *op) { return rule_of(op) != NULL; }
 
 // --- Sample by sample ---------------------------------------------------------------------------
 
@@ -104,7 +104,7 @@ static bool has_samples(const sc_level *v) {
             is_told_by_data(v->node, &v->node->outs[i]->spec))
             return false;
     return !sc_op_has(v->node->op, never) && !v->node->is_kept && !v->size.expr &&
-           v->size.value <= SAMPLES_MAX;
+           v->size.value <= SC_VMAP_SAMPLES_MAX;
 }
 
 sc_x sc_vmap_call(const sc_level *v, const sc_lifted *a) {

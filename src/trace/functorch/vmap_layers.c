@@ -43,7 +43,8 @@ sc_x sc_vmap_addmm(const sc_level *v, const sc_lifted *a) {
     if (adds_to_rows(a))
         return apart(v, CALL(v->t, addmm, a[0].x, merged(v, a[1].x), a[2].x, a[3].x, a[4].x));
     sc_x product = times(v, sc_f_matmul(v->t, a[1].x, a[2].x), a[4].x);
-    if (sc_x_is_number(a[3].x) && sc_x_real(a[3].x, 1) == 0) return product;
+    const sc_lifted alone = {.x = product, .batched = a[1].batched || a[2].batched};
+    if (sc_x_is_number(a[3].x) && sc_x_real(a[3].x, 1) == 0) return sc_v_front(v, &alone);
     return CALL(v->t, add_Tensor, product, times(v, sc_v_ranked(v, &a[0], 2), a[3].x));
 }
 

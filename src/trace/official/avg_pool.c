@@ -68,13 +68,11 @@ static bool is_flat(sc_trace *t, const sc_x *a) {
 sc_x sc_official_avg_pool3d(sc_trace *t, const sc_x *a) {
     sc_x x = widened(t, a[0]), one = sc_x_int(t, 1);
     if (t->status != SC_OK || sc_x_rank(x) < 4) return sc_o_refuse(t);
-    if (is_flat(t, a))
-        return as_result(t, CALL(t, avg_pool2d, depth_into_channels(t, x),
-                                 last_two(t, a[1], X_NONE), last_two(t, a[2], a[1]),
-                                 last_two(t, a[3], X_NONE), a[4], a[5], a[6]));
+    const bool flat = is_flat(t, a);
     sc_x planes = CALL(t, avg_pool2d, depth_into_channels(t, x), last_two(t, a[1], X_NONE),
                        last_two(t, a[2], a[1]), last_two(t, a[3], X_NONE), a[4], a[5],
-                       sc_x_is_none(a[6]) ? X_NONE : one);
+                       flat || sc_x_is_none(a[6]) ? a[6] : one);
+    if (flat) return as_result(t, planes);
     sc_x kernel = X_LIST(t, nth(t, a[1], X_NONE, 0), one);
     sc_x stride = X_LIST(t, nth(t, a[2], a[1], 0), one);
     sc_x padding = X_LIST(t, nth(t, a[3], X_NONE, 0), sc_x_int(t, 0));

@@ -1,11 +1,11 @@
 // Bags of embeddings: the bag that a row goes to is how many bags begin at it or before, less one;
-// rows are then added up where their bags are. The largest of a bag is
-// what a scan gives its last row.
-#include <math.h>
-
+// rows are then added up where their bags are. The largest of a bag is what a scan gives its last
+// row.
 #include "trace/official/official.h"
 
-enum { SUM, MEAN, MAX };
+#include <math.h>
+
+#include "ops/bag.h"
 
 typedef struct bags {
     sc_x rows, bag;      // [n, columns], [n]
@@ -90,8 +90,7 @@ static sc_x largest(sc_trace *t, const bags *b) {
     return sc_o_where_else(t, is_full, most, sc_x_int(t, 0));
 }
 
-// Rows behind the end that the offsets give are of the last bag; but PyTorch's quick way of adding
-// up stops there, and divides by all of them nevertheless.
+// The rows that count, but for those behind the end that the offsets give.
 static sc_x within(sc_trace *t, const bags *b, sc_x offsets) {
     const sc_dim next = sc_trace_add(t, b->count, sc_dim_int(1));
     sc_x end = sc_f_to(t, sc_o_part(t, offsets, 0, b->count, next), SC_DTYPE_I64);
@@ -104,9 +103,10 @@ static sc_x within(sc_trace *t, const bags *b, sc_x offsets) {
 sc_x sc_official_embedding_bag(sc_trace *t, const sc_x *a) {
     const sc_spec *out = &t->source->outs[0]->spec;
     const int64_t mode = sc_x_number(a[4], -1), padding = sc_x_number(a[8], -1);
-    if (sc_o_wants(t, 1) || sc_o_wants(t, 2) || sc_o_wants(t, 3) || out->rank != 2 ||
-        sc_x_rank(a[1]) != 1 || sc_x_rank(a[2]) != 1 || sc_x_rank(a[0]) != 2)
+    if (out->rank != 2 || sc_x_rank(a[1]) != 1 || sc_x_rank(a[2]) != 1 || sc_x_rank(a[0]) != 2)
         return sc_o_refuse(t);
+    if (sc_o_wants(t, 1) || sc_o_wants(t, 2) || sc_o_wants(t, 3))
+        return sc_o_beyond(t, SC_LIMIT_BAGS);
     bags b = {.count = out->sizes[0],
               .n = sc_x_size(a[1], 0),
               .dtype = sc_f_opmath((sc_dtype)out->dtype)};
@@ -117,8 +117,10 @@ sc_x sc_official_embedding_bag(sc_trace *t, const sc_x *a) {
         b.rows = CALL(t, mul_Tensor, b.rows, sc_f_unsqueeze(t, sc_f_to(t, a[6], b.dtype), 1));
     b.bag = bag_of_rows(t, a[2], b.count, b.n);
     b.counts = CALL(t, ne_Scalar, indices, sc_x_int(t, padding));
-    const bool stops = sc_x_truth(a[7]) && padding < 0 && b.dtype != SC_DTYPE_F64;
-    b.added = stops && mode != MAX ? within(t, &b, a[2]) : b.counts;
-    sc_x made = mode == SUM ? added(t, &b) : mode == MEAN ? averaged(t, &b) : largest(t, &b);
+    const bool stops = sc_x_truth(a[7]) && sc_bag_stops_at_end(mode, b.dtype, padding);
+    b.added = stops ? within(t, &b, a[2]) : b.counts;
+    sc_x made = mode == SC_BAG_SUM    ? added(t, &b)
+                : mode == SC_BAG_MEAN ? averaged(t, &b)
+                                      : largest(t, &b);
     return sc_f_to(t, made, (sc_dtype)out->dtype);
 }

@@ -1,7 +1,7 @@
 // Bessel functions: polynomials up to 8, amplitude and phase behind.
 #include <math.h>
 
-#include "trace/official/special.h"
+#include "trace/official/official.h"
 
 // In x^2 / 32 - 1: J_0(x), J_1(x) / x, and what is left of Y_0(x) and Y_1(x) / x without logarithm
 // and pole

@@ -3,9 +3,10 @@
 
 // As many zeros as the largest number and one more, or as are asked for: that many repetitions of
 // the first place.
-static sc_x bins(sc_trace *t, sc_x x, int64_t least) {
+static sc_x bins(sc_trace *t, sc_x x, sc_dim least) {
     sc_x one = sc_x_int(t, 1), sizes = X_LIST(t, one);
-    const sc_x both[2] = {x, sc_f_full(t, sizes, sc_x_int(t, least - 1), SC_DTYPE_I64)};
+    sc_x last = sc_x_dim(t, sc_trace_sub(t, least, sc_dim_int(1)));
+    const sc_x both[2] = {x, sc_f_full(t, sizes, last, SC_DTYPE_I64)};
     sc_x most = CALL(t, amax, sc_f_cat(t, both, 2, 0), X_INTS(t, 0), X_TRUE);
     sc_x zeros = CALL(t, repeat_interleave_Tensor, CALL(t, add_Scalar, most, one));
     sc_trace_take_size(t, zeros, 0);
@@ -15,11 +16,11 @@ static sc_x bins(sc_trace *t, sc_x x, int64_t least) {
 // (self, weights, minlength)
 sc_x sc_official_bincount(sc_trace *t, const sc_x *a) {
     const sc_dtype dtype = sc_o_result_dtype(t);
-    const int64_t least = sc_x_number(a[2], -1);
-    if (least < 0 || sc_x_rank(a[0]) != 1) return sc_o_refuse(t);
+    if (a[2]->kind != SC_X_INT || sc_dim_range(a[2]->dim).max < 0 || sc_x_rank(a[0]) != 1)
+        return sc_o_refuse(t);
     sc_x x = sc_f_to(t, a[0], SC_DTYPE_I64), weights = a[1];
     if (sc_x_is_none(weights))
         weights = sc_f_full(t, sc_x_sizes(t, x, 0, 1), sc_x_int(t, 1), SC_DTYPE_I64);
-    sc_x zeros = sc_f_to(t, bins(t, x, least), dtype);
+    sc_x zeros = sc_f_to(t, bins(t, x, a[2]->dim), dtype);
     return CALL(t, scatter_add, zeros, sc_x_int(t, 0), x, sc_f_to(t, weights, dtype));
 }

@@ -26,11 +26,17 @@ static sc_x nothing(sc_trace *t, const shift *s) {
     return CALL(t, bitwise_and_Scalar, s->x, sc_x_int(t, 0));
 }
 
+// Of a number that only a size tells, which is a tensor then.
+static sc_x of_size(sc_trace *t, const shift *s) {
+    return sc_f_scalar(t, s->by, sc_x_dtype_of(s->x));
+}
+
 // (self, other), a number
 sc_x sc_official_shift_left_by(sc_trace *t, const sc_x *a) {
     const shift s = read(t, a);
     const int64_t by = sc_x_number(a[1], -1);
-    if (a[1]->kind != SC_X_INT || a[1]->dim.expr) return sc_o_refuse(t);
+    if (a[1]->kind != SC_X_INT) return sc_o_refuse(t);
+    if (a[1]->dim.expr) return sc_official_shift_left(t, (const sc_x[]){s.x, of_size(t, &s)});
     if (by < 0 || by >= s.bits) return nothing(t, &s);
     return CALL(t, bitwise_left_shift_Tensor_Scalar, s.x, sc_x_int(t, by));
 }
@@ -38,7 +44,8 @@ sc_x sc_official_shift_left_by(sc_trace *t, const sc_x *a) {
 sc_x sc_official_shift_right_by(sc_trace *t, const sc_x *a) {
     const shift s = read(t, a);
     int64_t by = sc_x_number(a[1], -1);
-    if (a[1]->kind != SC_X_INT || a[1]->dim.expr) return sc_o_refuse(t);
+    if (a[1]->kind != SC_X_INT) return sc_o_refuse(t);
+    if (a[1]->dim.expr) return sc_official_shift_right(t, (const sc_x[]){s.x, of_size(t, &s)});
     if ((by < 0 || by >= s.bits) && !s.is_signed) return nothing(t, &s);
     if (by < 0 || by >= s.bits) by = s.bits - 1;
     return CALL(t, bitwise_right_shift_Tensor_Scalar, s.x, sc_x_int(t, by));

@@ -4,9 +4,11 @@
 //
 // A transposed one is the same on an input that is spread by the stride and turned around in depth;
 // its planes then come in the opposite order.
+//
+// And those of float16 and bfloat16, of any dimensions, in float32 (halves.c).
 #include "trace/official/official.h"
 
-enum { PLANES_MAX = 256, DEPTH = 2 };
+enum { DEPTH = 2 };
 
 typedef struct deep {
     sc_x input, weight, bias, groups;  // the weight: of two dimensions
@@ -15,8 +17,9 @@ typedef struct deep {
     int64_t taps;  // of the kernel in depth
 } deep;
 
-bool sc_official_is_deep(const sc_node *node) {
+bool sc_official_is_deep_or_half(const sc_node *node) {
     const sc_arg *input = sc_node_arg(node, "input");
+    if (sc_official_is_half(node)) return true;
     return input->kind == SC_ARG_VALUE && input->value->spec.rank == 5;
 }
 
@@ -25,6 +28,9 @@ static void spread(int64_t *values, uint32_t count) {
 }
 
 static void read_list(sc_trace *t, sc_x list, int64_t *out) {
+    for (uint32_t i = 0; list->kind == SC_X_LIST && i < list->count; i++)
+        if (list->items[i]->kind == SC_X_INT)
+            sc_o_known(t, list->items[i]->dim, SC_LIMIT_KNOWN_STEPS);
     uint32_t count = sc_x_int_list(t, list, out, 3);
     spread(out, count);
     if (count != 1 && count != 3) sc_o_refuse(t);
@@ -88,17 +94,20 @@ static void prepare(sc_trace *t, deep *d, int64_t *first, int64_t *step) {
 // (input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
 sc_x sc_official_convolution(sc_trace *t, const sc_x *a) {
     deep d = {.input = a[0], .bias = a[2], .groups = a[8], .transposed = sc_x_truth(a[6])};
-    sc_x planes[PLANES_MAX];
+    sc_x planes[SC_UP_TO_PLANES];
     int64_t first, step;
     const sc_spec *out = &t->source->outs[0]->spec;
-    const int64_t count = out->rank == 5 && !out->sizes[2].expr ? out->sizes[2].value : 0;
+    if (sc_official_is_half(t->source)) return sc_official_in_float(t, a);
+    if (out->rank != 5 || sc_x_rank(a[1]) != 5) return sc_o_refuse(t);
+    const int64_t count = sc_o_known(t, out->sizes[DEPTH], SC_LIMIT_KNOWN_DEPTHS);
     read_list(t, a[3], d.stride);
     read_list(t, a[4], d.padding);
     read_list(t, a[5], d.dilation);
     read_list(t, a[7], d.more);
-    d.taps = sc_x_static_size(t, a[1], DEPTH);
-    sc_x_static_size(t, a[0], DEPTH);
-    if (t->status != SC_OK || count < 1 || count > PLANES_MAX) return sc_o_refuse(t);
+    d.taps = sc_o_known(t, sc_x_size(a[1], DEPTH), SC_LIMIT_KNOWN_DEPTHS);
+    sc_o_known(t, sc_x_size(a[0], DEPTH), SC_LIMIT_KNOWN_DEPTHS);
+    if (t->status != SC_OK || count < 1) return sc_o_refuse(t);
+    if (count > SC_UP_TO_PLANES) return sc_o_beyond(t, SC_LIMIT_PLANES);
     d.weight = flat_weight(t, &d, a[1]);
     prepare(t, &d, &first, &step);
     for (int64_t i = 0; i < count && t->status == SC_OK; i++)

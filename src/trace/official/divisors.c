@@ -24,10 +24,12 @@ static sc_x left_of_opposites(sc_trace *t, sc_x x, sc_x y) {
 
 static sc_x opposite_size(sc_trace *t, sc_x x) { return CALL(t, minimum, x, CALL(t, neg, x)); }
 
-// In PyTorch, the most negative number is its own size, and what is left over of it is negative. Of
-// 8 and 16 bits it is not, here and in our kernel, which compute these in more.
+// In PyTorch, the most negative number is its own size, and what is left over of it is negative; of
+// 8 and 16 bits, too, which are computed in more here.
 static sc_x with_sign(sc_trace *t, sc_x of, sc_x rest) {
-    sc_x least = sc_o_lowest(t, sc_x_dtype_of(of));
+    const sc_dtype dtype = sc_o_result_dtype(t);
+    if (dtype == SC_DTYPE_U8) return rest;
+    sc_x least = sc_o_lowest(t, dtype);
     sc_x is_least = CALL(t, eq_Scalar, of, least);
     return sc_a_where(t, is_least, CALL(t, neg, rest), rest);
 }

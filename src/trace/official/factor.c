@@ -5,8 +5,6 @@
 
 // --- Batches of matrices -------------------------------------------------------------------------
 
-static int64_t known(sc_dim size) { return sc_dim_is_int(size) ? size.value : 0; }
-
 sc_o_matrices sc_o_read_matrices(sc_trace *t, sc_x x) {
     sc_dim sizes[SC_RANK_MAX];
     const uint32_t rank = sc_x_rank(x);
@@ -17,8 +15,6 @@ sc_o_matrices sc_o_read_matrices(sc_trace *t, sc_x x) {
     m.batch = sc_trace_product(t, sizes, rank - 2);
     m.height = sizes[rank - 2];
     m.width = sizes[rank - 1];
-    m.rows = known(m.height);
-    m.columns = known(m.width);
     const sc_dim wide[3] = {m.batch, m.height, m.width};
     m.x = sc_o_double(t, sc_f_view(t, x, wide, 3));
     return m;
@@ -33,18 +29,15 @@ sc_x sc_o_rows(sc_trace *t, const sc_o_matrices *m) { return sc_o_places(t, m->h
 
 sc_x sc_o_columns(sc_trace *t, const sc_o_matrices *m) { return sc_o_places(t, m->width, 2, 3); }
 
+// [1, rows, rows]
+static sc_x unit(sc_trace *t, const sc_o_matrices *m) {
+    sc_x rows = sc_o_rows(t, m), columns = sc_o_places(t, m->height, 2, 3);
+    return sc_o_double(t, CALL(t, eq_Tensor, rows, columns));
+}
+
 sc_x sc_o_identity(sc_trace *t, const sc_o_matrices *m) {
     const sc_dim n = m->height, sizes[3] = {m->batch, n, n};
-    sc_x rows = sc_o_rows(t, m), columns = sc_o_places(t, n, 2, 3);
-    return sc_f_expand(t, sc_o_double(t, CALL(t, eq_Tensor, rows, columns)), sizes, 3);
-}
-
-sc_x sc_o_column(sc_trace *t, const sc_o_matrices *m, int64_t k) {
-    return sc_o_steps(t, m->x, 2, k, 1, 1);
-}
-
-sc_x sc_o_row(sc_trace *t, const sc_o_matrices *m, int64_t k) {
-    return sc_o_steps(t, m->x, 1, k, 1, 1);
+    return sc_f_expand(t, unit(t, m), sizes, 3);
 }
 
 sc_x sc_o_where_or_zero(sc_trace *t, sc_x condition, sc_x x) {
@@ -52,7 +45,7 @@ sc_x sc_o_where_or_zero(sc_trace *t, sc_x condition, sc_x x) {
 }
 
 sc_x sc_o_size(sc_trace *t, sc_x x, sc_x dims) {
-    return CALL(t, amax, CALL(t, abs, x), dims, X_TRUE);
+    return sc_o_amax(t, CALL(t, abs, x), dims, X_TRUE);
 }
 
 sc_x sc_o_scaled(sc_trace *t, sc_x x, sc_x size) {
@@ -61,6 +54,23 @@ sc_x sc_o_scaled(sc_trace *t, sc_x x, sc_x size) {
 
 static bool is_square(sc_trace *t, const sc_o_matrices *m) {
     return t->status == SC_OK && sc_dim_equal(m->height, m->width) && !sc_dim_is(m->height, 0);
+}
+
+static bool is_empty(const sc_trace *t, const sc_o_matrices *m) {
+    return t->status == SC_OK && (sc_dim_is(m->height, 0) || sc_dim_is(m->width, 0));
+}
+
+// All results of matrices without rows or columns: those that have elements say that no pivot is
+// bad.
+static sc_x nothing(sc_trace *t) {
+    sc_x outs[3];
+    const uint32_t count = t->source->out_count;
+    if (count > SC_COUNT_OF(outs)) return sc_o_refuse(t);
+    for (uint32_t i = 0; i < count; i++) {
+        const sc_spec *out = &t->source->outs[i]->spec;
+        outs[i] = sc_f_zeros(t, sc_x_dims(t, out->sizes, out->rank), (sc_dtype)out->dtype);
+    }
+    return sc_x_list(t, outs, count);
 }
 
 // --- Pivots --------------------------------------------------------------------------------------
@@ -143,8 +153,8 @@ static void eliminate(sc_trace *t, sc_o_turns *s, sc_x k) {
 // (A, pivot, check_errors)
 sc_x sc_official_lu_factor(sc_trace *t, const sc_x *a) {
     const sc_o_matrices m = sc_o_read_matrices(t, a[0]);
-    if (t->status != SC_OK || !sc_x_truth(a[1]) || sc_dim_is(m.height, 0) || sc_dim_is(m.width, 0))
-        return sc_o_refuse(t);
+    if (is_empty(t, &m)) return nothing(t);
+    if (t->status != SC_OK || !sc_x_truth(a[1])) return sc_o_refuse(t);
     sc_o_turns s = {.state = {m.x}, .count = 3, .fixed_count = 3, .step = eliminate};
     s.turns = sc_o_smaller(t, m.height, m.width);
     s.state[INFO] = no_info(t, &m);
@@ -189,6 +199,7 @@ static sc_x solution(sc_trace *t, const sc_o_matrices *m, sc_x b, sc_o_turns *s)
 sc_x sc_official_inverse(sc_trace *t, const sc_x *a) {
     const sc_o_matrices m = sc_o_read_matrices(t, a[0]);
     sc_o_turns s;
+    if (is_empty(t, &m)) return nothing(t);
     if (!is_square(t, &m)) return sc_o_refuse(t);
     sc_x inverse = solution(t, &m, sc_o_identity(t, &m), &s);
     inverse = sc_o_write_matrices(t, inverse, 0);
@@ -210,6 +221,7 @@ sc_x sc_official_solve(sc_trace *t, const sc_x *a) {
     const sc_o_matrices m = sc_o_read_matrices(t, a[0]);
     sc_o_matrices right;
     sc_o_turns s;
+    if (is_empty(t, &m)) return nothing(t);
     if (!is_square(t, &m) || !sc_x_truth(a[2]) || !read_right(t, a[1], a[0], &right) ||
         !sc_dim_equal(right.height, m.height))
         return sc_o_refuse(t);
@@ -271,6 +283,7 @@ static void take_root(sc_trace *t, sc_o_turns *s, sc_x k) {
 sc_x sc_official_cholesky(sc_trace *t, const sc_x *a) {
     sc_o_matrices m = sc_o_read_matrices(t, a[0]);
     const bool is_upper = sc_x_truth(a[1]);
+    if (is_empty(t, &m)) return nothing(t);
     if (!is_square(t, &m)) return sc_o_refuse(t);
     if (is_upper) m.x = sc_f_transpose(t, m.x, 1, 2);
     sc_o_turns s = {.state = {m.x, no_info(t, &m)},
@@ -314,9 +327,7 @@ static sc_x squared(sc_trace *t, const sc_x *x, const void *user) {
 }
 
 static sc_x taylor(sc_trace *t, const sc_o_matrices *m, sc_x x) {
-    sc_x rows = sc_o_rows(t, m), columns = sc_o_columns(t, m);
-    sc_x identity = sc_o_double(t, CALL(t, eq_Tensor, rows, columns));
-    sc_x term = x, sum = sc_a_add(t, x, identity);
+    sc_x term = x, sum = sc_a_add(t, x, unit(t, m));
     for (int k = 2; k <= 18; k++) {
         term = sc_a_times(t, CALL(t, bmm, term, x), 1.0 / k);
         sum = sc_a_add(t, sum, term);
@@ -329,7 +340,7 @@ sc_x sc_official_matrix_exp(sc_trace *t, const sc_x *a) {
     const sc_o_matrices m = sc_o_read_matrices(t, a[0]);
     if (!is_square(t, &m)) return sc_o_refuse(t);
     sc_x sums = sc_o_sum(t, CALL(t, abs, m.x), 2);
-    sc_x norm = CALL(t, amax, sums, X_INTS(t, 1), X_TRUE), times = halvings(t, norm);
+    sc_x norm = sc_o_amax(t, sums, X_INTS(t, 1), X_TRUE), times = halvings(t, norm);
     sc_x shrunk = CALL(t, pow_Scalar, sc_x_int(t, 2), CALL(t, neg, times));
     const sc_x carried[2] = {taylor(t, &m, sc_a_mul(t, m.x, shrunk)), times};
     const sc_o_loop loop = {.carried = carried, .count = 2, .goes_on = is_left, .turn = squared};

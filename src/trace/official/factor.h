@@ -3,15 +3,14 @@
 #ifndef SC_OFFICIAL_FACTOR_H
 #define SC_OFFICIAL_FACTOR_H
 
-#include "trace/official/special.h"
+#include "trace/official/official.h"
 
 // Above this an unrolled factorisation is too long: it is a loop.
 enum { SC_O_MATRIX_MAX = 32 };
 
 typedef struct sc_o_matrices {
     sc_dim batch, height, width;
-    int64_t rows, columns;  // 0 where it is open how many there are
-    sc_x x;                 // [batch, rows, columns]
+    sc_x x;  // [batch, height, width]
 } sc_o_matrices;
 
 sc_o_matrices sc_o_read_matrices(sc_trace *t, sc_x x);
@@ -22,8 +21,6 @@ sc_x sc_o_rows(sc_trace *t, const sc_o_matrices *m);
 sc_x sc_o_columns(sc_trace *t, const sc_o_matrices *m);
 // 1 on the diagonal, of square ones: [batch, rows, rows]
 sc_x sc_o_identity(sc_trace *t, const sc_o_matrices *m);
-sc_x sc_o_column(sc_trace *t, const sc_o_matrices *m, int64_t k);  // [batch, rows, 1]
-sc_x sc_o_row(sc_trace *t, const sc_o_matrices *m, int64_t k);     // [batch, 1, columns]
 // x where the condition holds, else 0.
 sc_x sc_o_where_or_zero(sc_trace *t, sc_x condition, sc_x x);
 // The size of the largest element along dims, which stay; and x / size, x itself where that is 0:

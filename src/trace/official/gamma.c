@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "core/series.h"
-#include "trace/official/special.h"
+#include "trace/official/official.h"
 
 // How far an integer below x is, exactly: 0 to 1.
 static sc_x fraction(sc_trace *t, sc_x x) { return sc_a_sub(t, x, CALL(t, floor, x)); }
@@ -136,6 +136,13 @@ static sc_x zeta(sc_trace *t, const exponent *s, sc_x q) {
     return sc_a_unless(t, is_pole, INFINITY, sum);
 }
 
+// Of an infinite s, where PyTorch stops at the first terms unless they are 0.
+static sc_x zeta_of_infinity(sc_trace *t, sc_x q) {
+    sc_x none = sc_f_scalar(t, sc_x_float(t, NAN), SC_DTYPE_F64);
+    none = sc_a_unless(t, sc_a_is(t, q, 1), 1, none);
+    return sc_a_unless(t, sc_a_less(t, q, 1), INFINITY, none);
+}
+
 // (self, other)
 sc_x sc_official_zeta(sc_trace *t, const sc_x *a) {
     if (a[0]->kind != SC_X_TENSOR || a[1]->kind != SC_X_TENSOR) return sc_o_refuse(t);
@@ -147,6 +154,8 @@ sc_x sc_official_zeta(sc_trace *t, const sc_x *a) {
     is_broken = sc_o_and(t, is_broken, sc_a_less(t, q, 0));
     is_broken = sc_o_and(t, is_broken, sc_o_not(t, is_pole));
     y = sc_a_unless(t, is_broken, NAN, y);
+    sc_x far = zeta_of_infinity(t, q);
+    y = sc_a_where(t, sc_a_is(t, s, INFINITY), far, y);
     y = sc_a_unless(t, sc_a_less(t, s, 1), NAN, y);
     return sc_o_rounded(t, sc_a_unless(t, sc_a_is(t, s, 1), INFINITY, y));
 }
@@ -160,7 +169,8 @@ static sc_x trigamma_of_infinity(sc_trace *t, sc_x x, sc_x y) {
 // (n, self)
 sc_x sc_official_polygamma(sc_trace *t, const sc_x *a) {
     const int64_t n = sc_x_number(a[0], -1);
-    if (n < 0 || n > 150) return sc_o_refuse(t);
+    if (n < 0) return sc_o_refuse(t);
+    if (n > SC_UP_TO_DERIVATIVES) return sc_o_beyond(t, SC_LIMIT_DERIVATIVES);
     sc_x x = sc_o_double(t, a[1]);
     if (n == 0) return sc_o_rounded(t, digamma(t, x));
     const exponent s = {.number = (double)n + 1};

@@ -4,7 +4,7 @@
 // multiplied with all matrices, at once or one after the other, and each row takes its own.
 #include "trace/official/official.h"
 
-enum { GROUPS_MAX = 512, SMALL = 1 << 16 };
+enum { SMALL = 1 << 16 };
 
 typedef struct groups {
     sc_x rows, matrices;
@@ -46,16 +46,20 @@ static sc_x multiplied(sc_trace *t, const groups *g) {
     const int64_t most = sc_dim_range(g->size).max;
     if (most <= g->count) return gathered(t, g);
     if (most <= room_of(g)) return at_once(t, g);
-    return g->count <= GROUPS_MAX ? one_by_one(t, g) : sc_o_refuse(t);
+    return g->count <= SC_UP_TO_GROUPS ? one_by_one(t, g) : sc_o_beyond(t, SC_LIMIT_GROUPS);
+}
+
+static int64_t known(sc_trace *t, sc_x matrices, int64_t dim) {
+    return sc_o_known(t, sc_x_size(matrices, dim), SC_LIMIT_KNOWN_MATRICES);
 }
 
 // (input, weight, offs)
 sc_x sc_official_grouped_mm(sc_trace *t, const sc_x *a) {
     groups g = {.rows = a[0],
                 .matrices = a[1],
-                .count = sc_x_static_size(t, a[1], 0),
-                .k = sc_x_static_size(t, a[1], 1),
-                .n = sc_x_static_size(t, a[1], 2),
+                .count = known(t, a[1], 0),
+                .k = known(t, a[1], 1),
+                .n = known(t, a[1], 2),
                 .size = sc_x_size(a[0], 0)};
     if (t->status != SC_OK) return sc_o_refuse(t);
     if (g.count == 0 || g.k == 0) {

@@ -209,7 +209,8 @@ static sc_x unit_vectors(sc_trace *t, sc_x x, sc_x lengths, sc_dim count) {
 
 // What is turned are columns, or rows where these are known to be fewer.
 sc_x sc_o_svd(sc_trace *t, const sc_o_matrices *m, bool is_full) {
-    const bool is_wide = m->rows < m->columns && m->rows > 0;
+    const bool is_wide =
+        sc_dim_is_int(m->height) && sc_dim_is_int(m->width) && m->height.value < m->width.value;
     const bool has_vectors = sc_o_wants(t, 0) || sc_o_wants(t, 2);
     const sc_dim count = is_wide ? m->height : m->width, length = is_wide ? m->width : m->height;
     const sc_dim least = sc_o_smaller(t, m->height, m->width);

@@ -32,12 +32,15 @@ static sc_graph *traced(sc_trace *t, const body *b, const sc_o_loop *loop) {
     inner.plain = 1;
     inner.source = t->source;
     inner.meta = t->meta;
+    inner.recorded = t->recorded;
+    inner.client = t->client;
     for (uint32_t i = 0; i < loop->count; i++)
         inputs[i] = take_in(&inner, graph, "carried", loop->carried[i]);
     for (uint32_t i = 0; i < loop->fixed_count; i++)
         inputs[loop->count + i] = take_in(&inner, graph, "fixed", loop->fixed[i]);
     give_out(&inner, graph, b->trace(&inner, inputs, loop->user));
     if (t->status == SC_OK) t->status = inner.status;
+    t->recorded = inner.recorded;
     return graph;
 }
 
@@ -51,4 +54,20 @@ sc_x sc_o_while(sc_trace *t, const sc_o_loop *loop) {
     sc_x goes_on = sc_x_new(t, (sc_x_data){.kind = SC_X_GRAPH, .graph = first});
     sc_x body_of = sc_x_new(t, (sc_x_data){.kind = SC_X_GRAPH, .graph = second});
     return CALL(t, higher_order_while_loop, goes_on, body_of, carried, fixed);
+}
+
+static bool has_open_rows(const sc_value *value) {
+    for (uint32_t d = 1; value->type == SC_VALUE_TENSOR && d < value->spec.rank; d++)
+        if (value->spec.sizes[d].expr) return true;
+    return false;
+}
+
+bool sc_official_refuses(const sc_node *node) {
+    const bool stacks =
+        node->op->id == SC_OP_higher_order_map_impl || node->op->id == SC_OP_higher_order_scan;
+    const sc_arg *init = node->op->id == SC_OP_higher_order_scan ? &node->args[1] : NULL;
+    const uint32_t carried = init && init->kind == SC_ARG_LIST ? init->count : 0;
+    for (uint32_t i = carried; stacks && i < node->out_count; i++)
+        if (has_open_rows(node->outs[i])) return true;
+    return false;
 }

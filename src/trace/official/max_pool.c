@@ -1,6 +1,7 @@
 // Largest elements of windows, a dim after the other: the larger of two is asked of slices, one for
 // each place in the window. With indices, places travel along with the elements, and the choice is
-// PyTorch's: of equals the first in row-major order, of NaNs the last.
+// PyTorch's: of equals the first in row-major order, of NaNs the last. A window over all of an
+// image needs no known size: it is an amax.
 #include "trace/official/official.h"
 
 typedef struct peaks {
@@ -55,7 +56,7 @@ static sc_x results(sc_trace *t, peaks p) {
 
 static int64_t size_of(sc_trace *t, const sc_spec *spec, int64_t dim) {
     const int64_t at = spec->rank + dim;
-    if (at >= 0 && !spec->sizes[at].expr) return spec->sizes[at].value;
+    if (at >= 0) return sc_o_known(t, spec->sizes[at], SC_LIMIT_KNOWN_IMAGES);
     sc_o_refuse(t);
     return 0;
 }
@@ -82,6 +83,11 @@ static peaks bordered(sc_trace *t, peaks p, const window *w, const int64_t *bord
     if (p.place) p.place = CALL(t, constant_pad_nd, p.place, list, sc_x_int(t, -1));
     p.is_padded = true;
     return p;
+}
+
+// Places take longer to carry along than the kernel takes.
+bool sc_official_is_large_alone(const sc_node *node) {
+    return node->outs[1]->use_count == 0 && sc_official_is_large(node);
 }
 
 // (self, kernel_size, stride, padding, dilation, ceil_mode)
@@ -129,8 +135,9 @@ static int64_t largest_window(int64_t size, int64_t count) {
     return size / count + (rest == 0 ? 0 : count % rest == 0 ? 1 : 2);
 }
 
-static peaks adapt(sc_trace *t, peaks p, int64_t dim, int64_t count) {
-    const int64_t size = size_of(t, sc_x_spec(p.value), dim);
+static peaks adapt(sc_trace *t, peaks p, int64_t dim, sc_dim windows) {
+    const int64_t size = sc_o_known(t, sc_x_size(p.value, dim), SC_LIMIT_KNOWN_OR_ONE);
+    const int64_t count = sc_o_known(t, windows, SC_LIMIT_KNOWN_OR_ONE);
     if (t->status != SC_OK || count < 1 || size < 1 || size > INT32_MAX || count > INT32_MAX) {
         sc_o_refuse(t);
         return p;
@@ -146,13 +153,47 @@ static peaks adapt(sc_trace *t, peaks p, int64_t dim, int64_t count) {
     return pool(t, p, dim, (window){taps, taps, 1, count});
 }
 
+// Is there one window, over all of an image whose size is open?
+static bool is_global(const sc_spec *self, const sc_spec *out, int64_t dims) {
+    bool is_open = false;
+    for (int64_t i = 1; i <= dims; i++) {
+        if (!sc_dim_is(out->sizes[out->rank - i], 1)) return false;
+        is_open = is_open || self->sizes[self->rank - i].expr;
+    }
+    return is_open;
+}
+
+// The last NaN, else the first of the largest.
+static sc_x place_of_largest(sc_trace *t, sc_x x, uint32_t dims) {
+    const uint32_t rank = sc_x_rank(x) - dims;
+    sc_dim sizes[SC_RANK_MAX + 1];
+    for (uint32_t i = 0; i < rank; i++) sizes[i] = sc_x_size(x, i);
+    sizes[rank] = sc_trace_product(t, sc_x_spec(x)->sizes + rank, dims);
+    x = sc_f_reshape(t, x, sizes, rank + 1);
+    sc_x along = sc_x_int(t, rank), place = CALL(t, argmax, x, along, X_TRUE);
+    if (!sc_x_is_float(x)) return place;
+    sc_x each = sc_o_places(t, sizes[rank], rank, rank + 1), nan = CALL(t, isnan, x);
+    sc_x at = sc_o_where_else(t, nan, each, sc_x_int(t, -1));
+    sc_x last = sc_o_amax(t, at, X_LIST(t, along), X_TRUE);
+    return sc_a_where(t, CALL(t, ge_Scalar, last, sc_x_int(t, 0)), last, place);
+}
+
+static sc_x pool_all(sc_trace *t, sc_x x, uint32_t dims) {
+    const sc_spec *out = &t->source->outs[0]->spec;
+    int64_t list[3] = {-1, -2, -3};
+    sc_x value = sc_o_amax(t, x, sc_x_ints(t, list, dims), X_TRUE), place = X_NONE;
+    if (sc_o_wants(t, 1)) place = sc_f_view(t, place_of_largest(t, x, dims), out->sizes, out->rank);
+    return X_LIST(t, value, place);
+}
+
 // (self, output_size), of two or three dims
 sc_x sc_official_adaptive_max_pool(sc_trace *t, const sc_x *a) {
     const int64_t dims = a[1]->kind == SC_X_LIST ? a[1]->count : 0;
     const sc_spec *out = &t->source->outs[0]->spec;
-    if (dims < 1 || dims >= sc_x_rank(a[0]) || out->rank <= dims) return sc_o_refuse(t);
+    if (dims < 1 || dims > 3 || dims >= sc_x_rank(a[0]) || out->rank <= dims) return sc_o_refuse(t);
+    if (is_global(sc_x_spec(a[0]), out, dims)) return pool_all(t, a[0], (uint32_t)dims);
     peaks p = {.value = a[0], .place = sc_o_wants(t, 1) ? places(t, a[0], (uint32_t)dims) : NULL};
     for (int64_t dim = -1; dim >= -dims && t->status == SC_OK; dim--)
-        p = adapt(t, p, dim, size_of(t, out, dim));
+        p = adapt(t, p, dim, out->sizes[out->rank + dim]);
     return results(t, p);
 }

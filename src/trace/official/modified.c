@@ -1,7 +1,7 @@
 // Modified Bessel functions: polynomials near zero and in the reciprocal far out.
 #include <math.h>
 
-#include "trace/official/special.h"
+#include "trace/official/official.h"
 
 // exp(-x) I_0(x) and exp(-x) I_1(x) / x in x / 4 - 1, up to 8
 static const double i0_near[] = {

@@ -1,12 +1,89 @@
-// Boxes that hide each other, one turn for each box that is kept: how many those are, the data
-// tells.
+// Boxes that hide each other. Where there are few, it is asked at once of each pair whether the
+// first would hide the second, and then who is left, again and again until that says the same:
+// those that nobody hides are right after the first time, those that only they hide after the
+// second. Pairs of many would fill the memory: then a turn for each box that is kept, which hides
+// all behind it. How many turns there are, the data tells.
 #include "trace/official/official.h"
 
 #include <math.h>
 
-// What travels through the loop: which boxes are still there, in their order, and the last of them
-// that has hidden others; their sides, [4, boxes], areas and numbers, which stay.
-enum { KEPT, LAST, CARRIED, SIDES = CARRIED, AREAS, PLACES, TRAVELLING };
+enum { FEW = 256 };  // boxes
+
+// The boxes in their order, one more than there are: the last is never there, and the loop has
+// something to look at where there are none.
+typedef struct boxes {
+    sc_x low, high, areas;  // [2, boxes], [2, boxes], [boxes]
+    sc_x places, is_there;  // [boxes]
+    double threshold;
+} boxes;
+
+// By how much of what two boxes cover both cover it, for each pair that broadcasting makes.
+static sc_x shared_part(sc_trace *t, const boxes *one, const boxes *other) {
+    sc_x low = CALL(t, maximum, other->low, one->low);
+    sc_x high = CALL(t, minimum, other->high, one->high);
+    sc_x size = CALL(t, clamp, sc_a_sub(t, high, low), sc_x_float(t, 0));
+    sc_x width = sc_f_select(t, size, 0, 0);
+    sc_x both = sc_a_mul(t, width, sc_f_select(t, size, 0, 1));
+    return sc_a_div(t, both, sc_a_sub(t, sc_a_add(t, one->areas, other->areas), both));
+}
+
+// The threshold is float64, whatever the boxes are: of what they can be, the largest that is not
+// above it.
+static sc_x above(sc_trace *t, sc_x x, double threshold) {
+    const float near = (float)threshold;
+    if (sc_x_dtype_of(x) == SC_DTYPE_F32)
+        threshold = (double)((double)near > threshold ? nextafterf(near, -INFINITY) : near);
+    return CALL(t, gt_Scalar, x, sc_x_float(t, threshold));
+}
+
+// --- Few -----------------------------------------------------------------------------------------
+
+// What travels: who is left, and for whom that has changed; of each box, which others hide it if
+// they are left, [boxes, boxes]; and who is there at all.
+enum { LEFT, CHANGED, FEW_CARRIED, HIDES = FEW_CARRIED, THERE, FEW_TRAVELLING };
+
+static sc_x has_changed(sc_trace *t, const sc_x *x, const void *user) {
+    (void)user;
+    return CALL(t, any, x[CHANGED]);
+}
+
+static sc_x ask_again(sc_trace *t, const sc_x *x, const void *user) {
+    (void)user;
+    sc_x hidden = CALL(t, any_dim, sc_o_and(t, x[HIDES], x[LEFT]), sc_x_int(t, 1));
+    sc_x left = sc_o_and(t, x[THERE], sc_o_not(t, hidden));
+    return X_LIST(t, left, CALL(t, ne_Tensor, left, x[LEFT]));
+}
+
+// The boxes once more, along a new dim: as columns if that is the first one, else as rows.
+static boxes spread(sc_trace *t, const boxes *b, int64_t dim) {
+    boxes s = *b;
+    s.low = sc_f_unsqueeze(t, b->low, dim + 1);
+    s.high = sc_f_unsqueeze(t, b->high, dim + 1);
+    s.areas = sc_f_unsqueeze(t, b->areas, dim);
+    s.places = sc_f_unsqueeze(t, b->places, dim);
+    return s;
+}
+
+static sc_x kept_of_few(sc_trace *t, const boxes *b) {
+    const boxes columns = spread(t, b, 0), rows = spread(t, b, 1);
+    sc_x is_behind = CALL(t, gt_Tensor, rows.places, columns.places);
+    sc_x x[FEW_TRAVELLING];
+    x[HIDES] = sc_o_and(t, above(t, shared_part(t, &columns, &rows), b->threshold), is_behind);
+    x[LEFT] = x[CHANGED] = x[THERE] = b->is_there;
+    const sc_o_loop loop = {.carried = x,
+                            .fixed = x + FEW_CARRIED,
+                            .count = FEW_CARRIED,
+                            .fixed_count = FEW_TRAVELLING - FEW_CARRIED,
+                            .goes_on = has_changed,
+                            .turn = ask_again};
+    return sc_x_at(t, sc_o_while(t, &loop), LEFT);
+}
+
+// --- Many ----------------------------------------------------------------------------------------
+
+// What travels: which boxes are still there, in their order, and the last of them that has hidden
+// others; their sides, areas and numbers, which stay.
+enum { KEPT, LAST, CARRIED, LOW = CARRIED, HIGH, AREAS, PLACES, TRAVELLING };
 
 // Those behind the last one.
 static sc_x waiting(sc_trace *t, const sc_x *x) {
@@ -19,66 +96,62 @@ static sc_x is_any_waiting(sc_trace *t, const sc_x *x, const void *user) {
     return CALL(t, any, waiting(t, x));
 }
 
-// By how much of what both cover one box covers the others too.
-static sc_x shared_part(sc_trace *t, const sc_x *x, sc_x which) {
-    sc_x box = CALL(t, index_select, x[SIDES], sc_x_int(t, 1), which);
-    sc_x low = sc_o_steps(t, box, 0, 0, 2, 1), high = sc_o_steps(t, box, 0, 2, 2, 1);
-    low = CALL(t, maximum, sc_o_steps(t, x[SIDES], 0, 0, 2, 1), low);
-    high = CALL(t, minimum, sc_o_steps(t, x[SIDES], 0, 2, 2, 1), high);
-    sc_x size = CALL(t, clamp, sc_a_sub(t, high, low), sc_x_float(t, 0));
-    sc_x width = sc_f_select(t, size, 0, 0);
-    sc_x both = sc_a_mul(t, width, sc_f_select(t, size, 0, 1));
-    sc_x all = CALL(t, index_select, x[AREAS], sc_x_int(t, 0), which);
-    return sc_a_div(t, both, sc_a_sub(t, sc_a_add(t, all, x[AREAS]), both));
-}
-
-// The threshold is float64, whatever the boxes are: of what they can be, the largest that is not
-// above it.
-static sc_x above(sc_trace *t, sc_x x, double threshold) {
-    const float near = (float)threshold;
-    if (sc_x_dtype_of(x) == SC_DTYPE_F32)
-        threshold = (double)((double)near > threshold ? nextafterf(near, -INFINITY) : near);
-    return CALL(t, gt_Scalar, x, sc_x_float(t, threshold));
-}
-
 static sc_x hide(sc_trace *t, const sc_x *x, const void *user) {
     const double threshold = *(const double *)user;
     sc_x number = sc_f_to(t, waiting(t, x), SC_DTYPE_I32);
     sc_x next = CALL(t, argmax, number, sc_x_int(t, 0), X_TRUE);
-    sc_x hidden = above(t, shared_part(t, x, next), threshold);
+    const boxes all = {.low = x[LOW], .high = x[HIGH], .areas = x[AREAS]};
+    boxes one;
+    one.low = CALL(t, index_select, x[LOW], sc_x_int(t, 1), next);
+    one.high = CALL(t, index_select, x[HIGH], sc_x_int(t, 1), next);
+    one.areas = CALL(t, index_select, x[AREAS], sc_x_int(t, 0), next);
+    sc_x hidden = above(t, shared_part(t, &one, &all), threshold);
     hidden = sc_o_and(t, hidden, CALL(t, gt_Tensor, x[PLACES], next));
     return X_LIST(t, sc_o_and(t, x[KEPT], sc_o_not(t, hidden)), next);
 }
 
-// Of one box more than there are, which is last and never there: the loop has something to look at
-// where there are none.
-static sc_x one_more(sc_trace *t, sc_x x, sc_x value) { return sc_o_pad(t, x, 0, 0, 1, value); }
-
-// (dets, scores, iou_threshold)
-sc_x sc_official_nms(sc_trace *t, const sc_x *a) {
-    const sc_dim count = sc_x_size(a[0], 0), all = sc_trace_add(t, count, sc_dim_int(1));
-    const double threshold = sc_x_real(a[2], NAN);
-    if (!isfinite(threshold)) return sc_o_refuse(t);
-    sc_x scores = one_more(t, a[1], sc_o_lowest(t, sc_x_dtype_of(a[1])));
-    sc_x order = sc_o_order(t, scores, 0, true);
-    sc_x boxes = one_more(t, a[0], sc_x_float(t, 0));
-    boxes = CALL(t, index_select, boxes, sc_x_int(t, 0), order);
-    sc_x x[TRAVELLING];
-    x[SIDES] = sc_f_transpose(t, boxes, 0, 1);
-    sc_x low = sc_o_steps(t, x[SIDES], 0, 0, 2, 1), high = sc_o_steps(t, x[SIDES], 0, 2, 2, 1);
-    sc_x size = sc_a_sub(t, high, low), width = sc_f_select(t, size, 0, 0);
-    x[AREAS] = sc_a_mul(t, width, sc_f_select(t, size, 0, 1));
-    x[PLACES] = sc_o_places(t, all, 0, 1);
-    x[KEPT] = CALL(t, lt_Scalar, x[PLACES], sc_x_dim(t, count));
-    x[LAST] = sc_f_full(t, X_INTS(t, 1), sc_x_int(t, -1), SC_DTYPE_I64);
+static sc_x kept_of_many(sc_trace *t, const boxes *b) {
+    sc_x none = sc_f_full(t, X_INTS(t, 1), sc_x_int(t, -1), SC_DTYPE_I64);
+    sc_x x[TRAVELLING] = {[KEPT] = b->is_there, [LAST] = none,      [LOW] = b->low,
+                          [HIGH] = b->high,     [AREAS] = b->areas, [PLACES] = b->places};
     const sc_o_loop loop = {.carried = x,
                             .fixed = x + CARRIED,
                             .count = CARRIED,
                             .fixed_count = TRAVELLING - CARRIED,
                             .goes_on = is_any_waiting,
                             .turn = hide,
-                            .user = &threshold};
-    sc_x kept = sc_x_at(t, sc_o_while(t, &loop), KEPT);
+                            .user = &b->threshold};
+    return sc_x_at(t, sc_o_while(t, &loop), KEPT);
+}
+
+// --- Both ----------------------------------------------------------------------------------------
+
+static sc_x one_more(sc_trace *t, sc_x x, sc_x value) { return sc_o_pad(t, x, 0, 0, 1, value); }
+
+static boxes in_order(sc_trace *t, sc_x dets, sc_x order, sc_dim count) {
+    boxes b;
+    sc_x sides = one_more(t, dets, sc_x_float(t, 0));
+    sides = sc_f_transpose(t, CALL(t, index_select, sides, sc_x_int(t, 0), order), 0, 1);
+    b.low = sc_o_steps(t, sides, 0, 0, 2, 1);
+    b.high = sc_o_steps(t, sides, 0, 2, 2, 1);
+    sc_x size = sc_a_sub(t, b.high, b.low), width = sc_f_select(t, size, 0, 0);
+    b.areas = sc_a_mul(t, width, sc_f_select(t, size, 0, 1));
+    b.places = sc_o_places(t, sc_trace_add(t, count, sc_dim_int(1)), 0, 1);
+    b.is_there = CALL(t, lt_Scalar, b.places, sc_x_dim(t, count));
+    return b;
+}
+
+// (dets, scores, iou_threshold)
+sc_x sc_official_nms(sc_trace *t, const sc_x *a) {
+    const sc_dim count = sc_x_size(a[0], 0);
+    const double threshold = sc_x_real(a[2], NAN);
+    if (!isfinite(threshold)) return sc_o_refuse(t);
+    sc_x scores = one_more(t, a[1], sc_o_lowest(t, sc_x_dtype_of(a[1])));
+    sc_x order = sc_o_order(t, scores, 0, true);
+    boxes b = in_order(t, a[0], order, count);
+    b.threshold = threshold;
+    const bool are_few = sc_dim_range(count).max <= FEW;
+    sc_x kept = are_few ? kept_of_few(t, &b) : kept_of_many(t, &b);
     sc_x best = CALL(t, masked_select, order, kept);
     sc_trace_take_size(t, best, 0);
     return best;

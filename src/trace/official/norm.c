@@ -1,28 +1,56 @@
-// Float64, which the official runtime normalises in float32 or not at all.
-#include "trace/official/special.h"
+// Float64, which the official runtime normalises in float32 or not at all; rows that there may not
+// be; and sums of float16 and bfloat16 (halves.c).
+#include "trace/official/official.h"
 
-bool sc_official_is_double(const sc_node *node) {
-    return node->outs[0]->spec.dtype == SC_DTYPE_F64;
+#include <math.h>
+
+static bool is_double(const sc_node *node) { return node->outs[0]->spec.dtype == SC_DTYPE_F64; }
+
+bool sc_official_is_double_or_half(const sc_node *node) {
+    return is_double(node) || sc_official_is_half(node);
 }
 
-// It divides by how many rows there are.
-bool sc_official_is_double_or_empty(const sc_node *node) {
-    return sc_official_is_double(node) || sc_spec_is_empty(&node->outs[0]->spec);
+// It divides by how many rows there are, and by how many elements they have.
+static bool divides_by_none(const sc_spec *spec, int64_t dim) {
+    for (int64_t d = dim < 0 ? dim + spec->rank : dim; d >= 0 && d < spec->rank; d++)
+        if (sc_o_can_be_none(spec->sizes[d])) return true;
+    return false;
 }
 
+bool sc_official_is_double_or_none(const sc_node *node) {
+    const sc_spec *spec = &node->outs[0]->spec;
+    const sc_arg *dim = sc_node_arg(node, "dim");
+    return is_double(node) || sc_spec_is_empty(spec) ||
+           (dim->kind == SC_ARG_INT && divides_by_none(spec, dim->i));
+}
+
+static sc_x log_softmax(sc_trace *t, sc_x x, uint32_t dim, sc_x widens) {
+    if (sc_o_result_dtype(t) != SC_DTYPE_F64)
+        return CALL(t, _log_softmax, x, sc_x_int(t, dim), widens);
+    sc_x along = X_INTS(t, dim), moved = sc_a_sub(t, x, sc_o_amax(t, x, along, X_TRUE));
+    sc_x sum = sc_o_sum(t, CALL(t, exp, moved), dim);
+    return sc_a_sub(t, moved, CALL(t, log, sum));
+}
+
+// Where there may be nothing, there is an element more: minus infinity, which changes no sum.
 // (self, dim, half_to_float)
 sc_x sc_official_log_softmax(sc_trace *t, const sc_x *a) {
     const uint32_t dim = sc_x_wrap(t, a[1], sc_x_rank(a[0]));
-    sc_x x = sc_o_flat(t, a[0]), along = X_INTS(t, dim);
-    sc_x moved = sc_a_sub(t, x, CALL(t, amax, x, along, X_TRUE));
-    sc_x sum = sc_o_sum(t, CALL(t, exp, moved), dim);
-    return sc_o_unflat(t, sc_a_sub(t, moved, CALL(t, log, sum)), a[0]);
+    sc_x x = sc_o_flat(t, a[0]), y = x;
+    const uint32_t rank = sc_x_rank(x);
+    for (uint32_t d = dim; d < rank; d++)
+        if (sc_o_can_be_none(sc_x_size(x, d)))
+            y = sc_o_pad(t, y, d, 0, 1, sc_x_float(t, -INFINITY));
+    y = log_softmax(t, y, dim, a[2]);
+    for (uint32_t d = dim; d < rank; d++) y = sc_o_part(t, y, d, sc_dim_int(0), sc_x_size(x, d));
+    return sc_o_unflat(t, y, a[0]);
 }
 
 // (input, normalized_shape, weight, bias, eps)
 sc_x sc_official_layer_norm(sc_trace *t, const sc_x *a) {
     int64_t dims[SC_RANK_MAX];
     const uint32_t rank = sc_x_rank(a[0]), count = a[1]->kind == SC_X_LIST ? a[1]->count : 0;
+    if (sc_official_is_half(t->source)) return sc_official_in_float(t, a);
     if (count < 1 || count > rank || sc_dim_is(sc_x_numel(t, a[0]), 0)) return sc_o_refuse(t);
     for (uint32_t i = 0; i < count; i++) dims[i] = rank - count + i;
     sc_x along = sc_x_ints(t, dims, count), mean = CALL(t, mean_dim, a[0], along, X_TRUE);

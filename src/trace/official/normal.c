@@ -1,7 +1,7 @@
 // The error function's complement and its inverse, and the normal distribution's.
 #include <math.h>
 
-#include "trace/official/special.h"
+#include "trace/official/official.h"
 
 // (1 + 2 x) exp(x^2) erfc(x) in (x - 3.75) / (x + 3.75), in which all x >= 0 are -1 to 1.
 static const double scaled_erfc[] = {

@@ -5,17 +5,22 @@
 #define SC_OFFICIAL_H
 
 #include "trace/arithmetic.h"
+#include "trace/official/limits.h"
 #include "trace/trace.h"
 
 typedef struct sc_official {
     bool (*lacks)(const sc_node *node);  // NULL: every call
     sc_x (*expand)(sc_trace *t, const sc_x *a);
+    bool (*is_faster)(const sc_node *node);  // than the kernel of this runtime; NULL: never
 } sc_official;
 
 // The row for a call that the official runtime cannot make; NULL when it can, or nothing is known.
 const sc_official *sc_official_lack(const sc_node *node);
+// The row for a call that takes longer whole, in this runtime, than what it is expanded into.
+const sc_official *sc_official_faster(const sc_node *node);
 
-#define OFFICIAL(fn, op, lacks) lacks sc_x sc_official_##fn(sc_trace *t, const sc_x *a);
+#define OFFICIAL(fn, op, lacks)     lacks sc_x sc_official_##fn(sc_trace *t, const sc_x *a);
+#define BOTH(fn, op, lacks, faster) OFFICIAL(fn, op, lacks) faster
 #define ALWAYS
 #define WHERE(condition) bool sc_official_##condition(const sc_node *node);
 #include "trace/official/official.def"
@@ -25,8 +30,13 @@ const sc_official *sc_official_lack(const sc_node *node);
 
 // --- What the files share (steps.c) --------------------------------------------------------------
 
-// The dtype of the first result of the node that is expanded.
+// The dtype of the first result of the node that is expanded; x rounded to it, and x in float64, in
+// which special functions and factorisations are computed.
 sc_dtype sc_o_result_dtype(const sc_trace *t);
+sc_x sc_o_rounded(sc_trace *t, sc_x x);
+sc_x sc_o_double(sc_trace *t, sc_x x);
+// The sum over one dim, which stays with size 1; in the dtype of x (sum.c).
+sc_x sc_o_sum(sc_trace *t, sc_x x, uint32_t dim);
 // Whole numbers divided, rounded down, which is exact there, and what is left over: of the
 // divisor's sign.
 sc_x sc_o_floored(sc_trace *t, sc_x x, sc_x by, sc_x *rest);
@@ -48,6 +58,11 @@ sc_x sc_o_places(sc_trace *t, sc_dim count, uint32_t dim, uint32_t rank);
 sc_x sc_o_not(sc_trace *t, sc_x x);
 sc_x sc_o_and(sc_trace *t, sc_x x, sc_x y);
 sc_x sc_o_or(sc_trace *t, sc_x x, sc_x y);
+// Can it be 0, by what the program says? Of sizes of inputs that is that they are not (see
+// sc_f_may_be_empty).
+bool sc_o_can_be_none(sc_dim size);
+// amax, also of nothing along other dims than these.
+sc_x sc_o_amax(sc_trace *t, sc_x x, sc_x dims, sc_x keepdim);
 // x where it holds, else a number of x's dtype.
 sc_x sc_o_where_else(sc_trace *t, sc_x condition, sc_x x, sc_x number);
 // The least number of the dtype: -inf of floats.
@@ -57,8 +72,14 @@ sc_x sc_o_flat(sc_trace *t, sc_x x);
 sc_x sc_o_unflat(sc_trace *t, sc_x x, sc_x like);
 // The places of x along a dim in the order of its elements: stable, NaN as the largest.
 sc_x sc_o_order(sc_trace *t, sc_x x, uint32_t dim, bool descending);
-// What the expansion has no words for: the node stays whole.
+// What the expansion has no words for: the node stays whole. Of calls that no limit explains, which
+// nothing but a malformed program, its dtypes or its ranks makes.
 sc_x sc_o_refuse(sc_trace *t);
+// The same of a call beyond a limit, which is then told with it; its operator has a row of that
+// limit.
+sc_x sc_o_beyond(sc_trace *t, sc_limit limit);
+// A size that has to be known: beyond the limit where it is not.
+int64_t sc_o_known(sc_trace *t, sc_dim size, sc_limit limit);
 // What sums of a tensor without dims come to: its one number, in the dtype of the node's result.
 sc_x sc_o_alone(sc_trace *t, sc_x x);
 
@@ -75,6 +96,10 @@ typedef struct sc_o_loop {
 } sc_o_loop;
 // What is left of what is carried when there is no turn any more: a list.
 sc_x sc_o_while(sc_trace *t, const sc_o_loop *loop);
+
+// Loops whose results are stacked, of open size along another dim than the one of rounds: what a
+// round gives is copied to its place there only where it is as large as it can be.
+bool sc_official_refuses(const sc_node *node);
 
 // --- Scanning, for others than its own file (scan.c) --------------------------------------------
 

@@ -3,9 +3,12 @@
 // matrix of that size needs. Larger ones are in jacobi.c.
 #include "trace/official/factor.h"
 
+#include <float.h>
 #include <math.h>
 
 enum { JACOBI_MAX = 4, SWEEPS = 8 };
+
+static bool is_small(sc_dim size) { return sc_dim_is_int(size) && size.value <= JACOBI_MAX; }
 
 // --- QR ------------------------------------------------------------------------------------------
 
@@ -188,11 +191,13 @@ static void rotate_pair(sc_trace *t, symmetric *m, int64_t i, int64_t k) {
 
 static void read_symmetric(sc_trace *t, const sc_o_matrices *a, bool is_upper, symmetric *m) {
     sc_x unit = sc_o_wants(t, 1) ? sc_o_identity(t, a) : NULL;
-    *m = (symmetric){.found.count = a->rows};
-    for (int64_t i = 0; i < a->rows; i++) {
-        for (int64_t k = i; k < a->rows; k++)
-            m->at[i][k] =
-                sc_o_steps(t, sc_o_row(t, a, is_upper ? i : k), 2, is_upper ? k : i, 1, 1);
+    const int64_t n = a->height.value;
+    *m = (symmetric){.found.count = n};
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t k = i; k < n; k++) {
+            sc_x row = sc_o_steps(t, a->x, 1, is_upper ? i : k, 1, 1);
+            m->at[i][k] = sc_o_steps(t, row, 2, is_upper ? k : i, 1, 1);
+        }
         if (unit) m->found.first[i] = sc_o_steps(t, unit, 2, i, 1, 1);
     }
 }
@@ -204,15 +209,16 @@ sc_x sc_official_eigh(sc_trace *t, const sc_x *a) {
     const bool is_upper = a[1]->kind == SC_X_STR && sc_str_is(a[1]->str, "U");
     if (t->status != SC_OK || !sc_dim_equal(m.height, m.width) || sc_dim_is(m.height, 0))
         return sc_o_refuse(t);
-    if (m.rows < 1 || m.rows > JACOBI_MAX) return sc_o_eigh(t, &m, is_upper);
+    if (!is_small(m.height)) return sc_o_eigh(t, &m, is_upper);
+    const int64_t n = m.height.value;
     read_symmetric(t, &m, is_upper, &s);
     for (int sweep = 0; sweep < SWEEPS; sweep++)
-        for (int64_t i = 0; i < m.rows; i++)
-            for (int64_t k = i + 1; k < m.rows; k++) rotate_pair(t, &s, i, k);
-    for (int64_t i = 0; i < m.rows; i++) s.found.values[i] = s.at[i][i];
+        for (int64_t i = 0; i < n; i++)
+            for (int64_t k = i + 1; k < n; k++) rotate_pair(t, &s, i, k);
+    for (int64_t i = 0; i < n; i++) s.found.values[i] = s.at[i][i];
     sort_columns(t, &s.found, false);
-    sc_x values = joined(t, s.found.values, m.rows, 0);
-    return X_LIST(t, values, s.found.first[0] ? joined(t, s.found.first, m.rows, 1) : X_NONE);
+    sc_x values = joined(t, s.found.values, n, 0);
+    return X_LIST(t, values, s.found.first[0] ? joined(t, s.found.first, n, 1) : X_NONE);
 }
 
 // --- Singular vectors ----------------------------------------------------------------------------
@@ -251,7 +257,7 @@ static void make_units(sc_trace *t, const sc_o_matrices *m, const columns *found
         sc_x other = i ? completed(t, rows, u, i) : unit;
         u[i] = other;
         if (i >= found->count) continue;
-        sc_x least = sc_a_times(t, found->values[0], 2.220446049250313e-16);
+        sc_x least = sc_a_times(t, found->values[0], DBL_EPSILON);
         sc_x is_found = CALL(t, gt_Tensor, found->values[i], least);
         u[i] = sc_a_where(t, is_found, sc_a_div(t, found->first[i], found->values[i]), other);
     }
@@ -264,16 +270,16 @@ static sc_x side(sc_trace *t, sc_x *vectors, int64_t count, bool as_rows, uint32
 }
 
 static void find_columns(sc_trace *t, const sc_o_matrices *m, columns *found, bool has_vectors) {
-    const sc_o_matrices square = {.batch = m->batch, .height = sc_dim_int(m->columns)};
+    const sc_o_matrices square = {.batch = m->batch, .height = m->width};
     sc_x unit = has_vectors ? sc_o_identity(t, &square) : NULL;
-    *found = (columns){.count = m->columns};
-    for (int64_t i = 0; i < m->columns; i++) {
-        found->first[i] = sc_o_column(t, m, i);
+    *found = (columns){.count = m->width.value};
+    for (int64_t i = 0; i < found->count; i++) {
+        found->first[i] = sc_o_steps(t, m->x, 2, i, 1, 1);
         if (unit) found->second[i] = sc_o_steps(t, unit, 2, i, 1, 1);
     }
     for (int sweep = 0; sweep < SWEEPS; sweep++)
         make_orthogonal(t, found->first, found->second, found->count);
-    for (int64_t i = 0; i < m->columns; i++)
+    for (int64_t i = 0; i < found->count; i++)
         found->values[i] = CALL(t, sqrt, dot(t, found->first[i], found->first[i]));
     sort_columns(t, found, true);
 }
@@ -283,27 +289,27 @@ sc_x sc_official_svd(sc_trace *t, const sc_x *a) {
     sc_o_matrices m = sc_o_read_matrices(t, a[0]);
     columns found;
     sc_x u[2 * JACOBI_MAX];
-    const bool is_wide = m.rows < m.columns, has_vectors = sc_o_wants(t, 0) || sc_o_wants(t, 2);
-    const int64_t tall = is_wide ? m.columns : m.rows, least = is_wide ? m.rows : m.columns;
-    const int64_t count = sc_x_truth(a[1]) ? tall : least;
     if (t->status != SC_OK) return sc_o_refuse(t);
     if (sc_dim_is(m.height, 0) || sc_dim_is(m.width, 0)) return factors_of_nothing(t, &m);
-    if (least < 1 || least > JACOBI_MAX || (has_vectors && count > 2 * JACOBI_MAX))
+    const bool is_wide =
+        is_small(m.height) && sc_dim_is_int(m.width) && m.height.value < m.width.value;
+    const bool has_vectors = sc_o_wants(t, 0) || sc_o_wants(t, 2);
+    const sc_dim tall = is_wide ? m.width : m.height, least = is_wide ? m.height : m.width;
+    const int64_t count = sc_x_truth(a[1]) ? tall.value : least.value;
+    if (!is_small(least) || !sc_dim_is_int(tall) || (has_vectors && count > 2 * JACOBI_MAX))
         return sc_o_svd(t, &m, sc_x_truth(a[1]));
     if (is_wide) m.x = sc_f_transpose(t, m.x, 1, 2);
-    m.rows = tall;
-    m.columns = least;
-    m.height = sc_dim_int(tall);
-    m.width = sc_dim_int(least);
+    m.height = tall;
+    m.width = least;
     sc_x size = sc_o_size(t, m.x, X_INTS(t, 1, 2));
     m.x = sc_o_scaled(t, m.x, size);
     find_columns(t, &m, &found, has_vectors);
     if (has_vectors) make_units(t, &m, &found, u, count);
-    for (int64_t i = 0; i < least; i++) found.values[i] = sc_a_mul(t, found.values[i], size);
-    sc_x values = joined(t, found.values, least, 1);
+    for (int64_t i = 0; i < found.count; i++) found.values[i] = sc_a_mul(t, found.values[i], size);
+    sc_x values = joined(t, found.values, found.count, 1);
     if (!has_vectors) return X_LIST(t, X_NONE, values, X_NONE);
     sc_x long_side = side(t, u, count, is_wide, is_wide ? 2 : 0);
-    sc_x short_side = side(t, found.second, least, !is_wide, is_wide ? 0 : 2);
+    sc_x short_side = side(t, found.second, found.count, !is_wide, is_wide ? 0 : 2);
     return is_wide ? X_LIST(t, short_side, values, long_side)
                    : X_LIST(t, long_side, values, short_side);
 }

@@ -8,20 +8,26 @@ bool sc_official_crops(const sc_node *node) {
     return false;
 }
 
+// What a number takes away; one that only a size tells adds.
+static int64_t taken(sc_trace *t, sc_x number) {
+    const int64_t by = sc_x_small(t, number, 0);
+    return by < 0 ? -by : 0;
+}
+
 // (self, pad, value)
 sc_x sc_official_crop(sc_trace *t, const sc_x *a) {
-    int64_t pad[2 * SC_RANK_MAX];
-    const uint32_t count = sc_x_int_list(t, a[1], pad, 2 * SC_RANK_MAX), rank = sc_x_rank(a[0]);
-    sc_x x = a[0];
+    sc_x x = a[0], pad[2 * SC_RANK_MAX];
+    const uint32_t count = a[1]->kind == SC_X_LIST ? a[1]->count : 0, rank = sc_x_rank(x);
     bool grows = false;
-    for (uint32_t i = 0; i + 1 < count && t->status == SC_OK; i += 2) {
+    if (count > 2 * rank || count % 2 != 0) return sc_o_refuse(t);
+    for (uint32_t i = 0; i < count && t->status == SC_OK; i += 2) {
         const uint32_t dim = rank - 1 - i / 2;
-        const int64_t before = pad[i] < 0 ? -pad[i] : 0, after = pad[i + 1] < 0 ? pad[i + 1] : 0;
-        sc_dim end = sc_trace_add(t, sc_x_size(x, dim), sc_dim_int(after));
+        const int64_t before = taken(t, a[1]->items[i]), after = taken(t, a[1]->items[i + 1]);
+        sc_dim end = sc_trace_add(t, sc_x_size(x, dim), sc_dim_int(-after));
         x = sc_o_part(t, x, dim, sc_dim_int(before), end);
-        pad[i] = pad[i] > 0 ? pad[i] : 0;
-        pad[i + 1] = pad[i + 1] > 0 ? pad[i + 1] : 0;
-        grows = grows || pad[i] || pad[i + 1];
+        pad[i] = before ? sc_x_int(t, 0) : a[1]->items[i];
+        pad[i + 1] = after ? sc_x_int(t, 0) : a[1]->items[i + 1];
+        grows = grows || sc_x_number(pad[i], 1) != 0 || sc_x_number(pad[i + 1], 1) != 0;
     }
-    return grows ? CALL(t, constant_pad_nd, x, sc_x_ints(t, pad, count), a[2]) : x;
+    return grows ? CALL(t, constant_pad_nd, x, sc_x_list(t, pad, count), a[2]) : x;
 }

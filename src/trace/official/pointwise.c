@@ -9,23 +9,27 @@ sc_x sc_official_exp2(sc_trace *t, const sc_x *a) {
     return CALL(t, pow_Scalar, sc_x_float(t, 2), x);
 }
 
-// (self, decimals): rounded in the dtype of self at each of three steps, as in PyTorch
+// (self, decimals): rounded to the dtype of self at each of three steps, as in PyTorch, which takes
+// float32 for half precision
 sc_x sc_official_round_decimals(sc_trace *t, const sc_x *a) {
     const int64_t decimals = sc_x_number(a[1], 0);
     if (decimals == 0) return CALL(t, round, a[0]);
     if (!sc_x_is_float(a[0])) return sc_o_refuse(t);
     const double power = pow(10, fabs((double)decimals));
+    const sc_dtype dtype = sc_x_dtype_of(a[0]);
+    sc_x x = sc_f_to(t, a[0], sc_dtype_is_half(dtype) ? SC_DTYPE_F32 : dtype);
     // By a single number the official runtime multiplies by what 1 over it is rounded to.
-    sc_x ten = CALL(t, full_like, a[0], sc_x_float(t, power));
-    if (decimals < 0)
-        return CALL(t, mul_Tensor, CALL(t, round, CALL(t, div_Tensor, a[0], ten)), ten);
-    return CALL(t, div_Tensor, CALL(t, round, CALL(t, mul_Tensor, a[0], ten)), ten);
+    sc_x ten = CALL(t, full_like, x, sc_x_float(t, power));
+    x = decimals < 0 ? CALL(t, div_Tensor, x, ten) : CALL(t, mul_Tensor, x, ten);
+    x = CALL(t, round, x);
+    x = decimals < 0 ? CALL(t, mul_Tensor, x, ten) : CALL(t, div_Tensor, x, ten);
+    return sc_f_to(t, x, dtype);
 }
 
 // (self), of real numbers
 sc_x sc_official_angle(sc_trace *t, const sc_x *a) {
     const sc_dtype dtype = sc_o_result_dtype(t);
-    if (sc_dtype_category(sc_x_dtype_of(a[0])) == SC_CATEGORY_COMPLEX) return sc_o_refuse(t);
+    if (sc_dtype_is_complex(sc_x_dtype_of(a[0]))) return sc_o_refuse(t);
     sc_x x = sc_f_to(t, a[0], dtype);
     sc_x is_less = sc_a_less(t, x, 0), none = sc_f_scalar(t, sc_x_float(t, 0), dtype);
     sc_x turned = sc_a_unless(t, is_less, SC_PI, none);
@@ -64,35 +68,38 @@ static sc_x is_negative(sc_trace *t, sc_x x) {
 // (self)
 sc_x sc_official_signbit(sc_trace *t, const sc_x *a) { return is_negative(t, a[0]); }
 
-// (self, other)
+// (self, other); the size of -0.0 is -0.0 there, the sum of that and 0 is not.
 sc_x sc_official_copysign(sc_trace *t, const sc_x *a) {
     const sc_dtype dtype = sc_o_result_dtype(t);
-    sc_x x = sc_f_to(t, a[0], dtype), is_turned = is_negative(t, x);
+    sc_x x = CALL(t, add_Scalar, sc_f_to(t, a[0], dtype), sc_x_int(t, 0));
+    sc_x size = CALL(t, abs, x);
     sc_x sign = a[1]->kind == SC_X_TENSOR ? a[1] : sc_f_scalar(t, a[1], dtype);
-    sc_x differs = CALL(t, logical_xor, is_turned, is_negative(t, sign));
-    return sc_a_where(t, differs, CALL(t, neg, x), x);
+    sc_x turns = is_negative(t, sign);
+    return sc_a_where(t, turns, CALL(t, neg, size), size);
 }
 
-// In float64 squares of others do not overflow; its own are taken of the ratio.
+// In float64 squares of others do not overflow; its own are taken of the ratio of sizes.
 static sc_x root_of_squares(sc_trace *t, sc_x x, sc_x y) {
     sc_x xx = CALL(t, mul_Tensor, x, x), yy = CALL(t, mul_Tensor, y, y);
     return CALL(t, sqrt, CALL(t, add_Tensor, xx, yy));
 }
 
-static sc_x by_ratio(sc_trace *t, sc_x x, sc_x y) {
+static sc_x by_ratio(sc_trace *t, sc_x a, sc_x b) {
+    sc_x x = CALL(t, abs, a), y = CALL(t, abs, b);
     sc_x large = CALL(t, maximum, x, y), small = CALL(t, minimum, x, y);
     sc_x is_zero = CALL(t, eq_Scalar, large, sc_x_int(t, 0));
     sc_x ratio = CALL(t, div_Tensor, small, large);
     sc_x root = root_of_squares(t, ratio, sc_f_scalar(t, sc_x_float(t, 1), SC_DTYPE_F64));
-    return sc_a_where(t, is_zero, large, CALL(t, mul_Tensor, large, root));
+    sc_x none = sc_f_scalar(t, sc_x_float(t, 0), SC_DTYPE_F64);
+    return sc_a_where(t, is_zero, none, CALL(t, mul_Tensor, large, root));
 }
 
 // (self, other); infinite beside anything, NaN too
 sc_x sc_official_hypot(sc_trace *t, const sc_x *a) {
     const sc_dtype dtype = sc_o_result_dtype(t);
     if (a[1]->kind != SC_X_TENSOR || !sc_dtype_is_float(dtype)) return sc_o_refuse(t);
-    sc_x x = CALL(t, abs, sc_f_to(t, a[0], SC_DTYPE_F64));
-    sc_x y = CALL(t, abs, sc_f_to(t, a[1], SC_DTYPE_F64));
+    sc_x x = sc_f_to(t, sc_f_to(t, a[0], dtype), SC_DTYPE_F64);
+    sc_x y = sc_f_to(t, sc_f_to(t, a[1], dtype), SC_DTYPE_F64);
     sc_x length = dtype == SC_DTYPE_F64 ? by_ratio(t, x, y) : root_of_squares(t, x, y);
     sc_x far = CALL(t, isinf, x);
     far = sc_o_or(t, far, CALL(t, isinf, y));
@@ -103,35 +110,6 @@ sc_x sc_official_hypot(sc_trace *t, const sc_x *a) {
 // Whole numbers are taken for floats there, and what has no place in those is rounded.
 static bool is_whole(const sc_node *node) {
     return sc_dtype_is_integral((sc_dtype)node->outs[0]->spec.dtype, false);
-}
-
-bool sc_official_is_long(const sc_node *node) { return node->outs[0]->spec.dtype == SC_DTYPE_I64; }
-
-// Is something left over, and of another sign than x?
-static sc_x is_turned(sc_trace *t, sc_x x, sc_x rest) {
-    sc_x zero = sc_x_int(t, 0), minus = CALL(t, lt_Scalar, rest, zero);
-    sc_x other = CALL(t, logical_xor, CALL(t, lt_Scalar, x, zero), minus);
-    return sc_o_and(t, other, CALL(t, ne_Scalar, rest, zero));
-}
-
-// (self, other), whole numbers
-sc_x sc_official_fmod(sc_trace *t, const sc_x *a) {
-    sc_x x = sc_f_to(t, a[0], sc_o_result_dtype(t)), rest;
-    sc_o_floored(t, x, a[1], &rest);
-    sc_x turned = is_turned(t, x, rest);
-    return sc_a_where(t, turned, CALL(t, sub_Tensor, rest, a[1]), rest);
-}
-
-bool sc_official_is_long_quotient(const sc_node *node) {
-    const sc_arg *mode = sc_node_arg(node, "rounding_mode");
-    return sc_official_is_long(node) && mode->kind == SC_ARG_STR && sc_str_is(mode->str, "trunc");
-}
-
-// (self, other, rounding_mode): towards zero
-sc_x sc_official_quotient(sc_trace *t, const sc_x *a) {
-    sc_x x = sc_f_to(t, a[0], sc_o_result_dtype(t)), rest, times = sc_o_floored(t, x, a[1], &rest);
-    sc_x turned = is_turned(t, x, rest);
-    return sc_a_where(t, turned, CALL(t, add_Scalar, times, sc_x_int(t, 1)), times);
 }
 
 static double exponent_of(const sc_node *node) {
@@ -168,7 +146,7 @@ bool sc_official_is_float(const sc_node *node) {
 
 // (self): of a NaN it is 0
 sc_x sc_official_sign(sc_trace *t, const sc_x *a) {
-    sc_x none = sc_f_scalar(t, sc_x_float(t, 0), sc_o_result_dtype(t));
-    sc_x is_nan = CALL(t, isnan, a[0]);
-    return sc_a_where(t, is_nan, none, CALL(t, sign, a[0]));
+    sc_x zero = sc_x_int(t, 0), sign = sc_f_scalar(t, sc_x_float(t, 0), sc_o_result_dtype(t));
+    sign = sc_a_unless(t, CALL(t, lt_Scalar, a[0], zero), -1, sign);
+    return sc_a_unless(t, CALL(t, gt_Scalar, a[0], zero), 1, sign);
 }

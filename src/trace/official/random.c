@@ -28,13 +28,24 @@ sc_x sc_official_uniform(sc_trace *t, const sc_x *a) {
     return CALL(t, add_Tensor, x, sc_x_float(t, from));
 }
 
-// Beyond 2^52 a double has not every integer.
+// A number as a factor or a summand of float64, which a size has to become when it runs.
+static sc_x real(sc_trace *t, sc_dim number) {
+    if (!number.expr) return sc_x_float(t, (double)number.value);
+    return sc_f_scalar(t, sc_x_dim(t, number), SC_DTYPE_F64);
+}
+
+// A double has every integer within 2^53 of 0. A random one is one of 2^53, so that of more
+// integers some would never be drawn.
 static sc_x integers(sc_trace *t, sc_x low, sc_x high) {
-    const int64_t from = sc_x_number(low, INT64_MIN), to = sc_x_number(high, INT64_MIN);
-    const int64_t most = INT64_C(1) << 52;
-    if (from < -most || to > most || from >= to) return sc_o_refuse(t);
-    sc_x x = CALL(t, mul_Tensor, uniform(t, SC_DTYPE_F64), sc_x_float(t, (double)(to - from)));
-    x = CALL(t, add_Tensor, CALL(t, floor, x), sc_x_float(t, (double)from));
+    if (low->kind != SC_X_INT || high->kind != SC_X_INT) return sc_o_refuse(t);
+    const sc_range from = sc_dim_range(low->dim), to = sc_dim_range(high->dim);
+    const int64_t far = INT64_C(1) << SC_UP_TO_FAR, span = INT64_C(1) << SC_UP_TO_SPAN;
+    if (from.min >= to.max) return sc_o_refuse(t);
+    if (from.min < -far || to.max > far) return sc_o_beyond(t, SC_LIMIT_FAR);
+    if (to.max - from.min > span) return sc_o_beyond(t, SC_LIMIT_SPAN);
+    sc_x count = real(t, sc_trace_sub(t, high->dim, low->dim)), first = real(t, low->dim);
+    sc_x x = CALL(t, mul_Tensor, uniform(t, SC_DTYPE_F64), count);
+    x = CALL(t, add_Tensor, CALL(t, floor, x), first);
     return sc_f_to(t, x, sc_o_result_dtype(t));
 }
 

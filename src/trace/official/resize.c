@@ -1,6 +1,6 @@
 // Resizing with antialiasing: each pixel is a weighted mean of those that its filter covers, the
 // weights of a row or a column are the same everywhere, and so it is two products of matrices.
-#include "trace/official/special.h"
+#include "trace/official/official.h"
 
 // What a pixel that far away counts, in pixels of the larger image.
 typedef sc_x (*filter_fn)(sc_trace *t, sc_x distance);
@@ -51,7 +51,7 @@ static double known_scale(double given, int64_t in, int64_t out, bool aligns) {
 static sc_x scale_of(sc_trace *t, sc_x factor, const axis *along, bool aligns) {
     const double given = sc_x_known(t, factor, 0);
     const bool is_open = along->in.expr || along->out.expr;
-    if (is_open && aligns) return sc_o_refuse(t);
+    if (is_open && aligns) return sc_o_beyond(t, SC_LIMIT_KNOWN_CORNERS);
     if (!is_open || given > 0)
         return real(t,
                     sc_x_float(t, known_scale(given, along->in.value, along->out.value, aligns)));
@@ -104,7 +104,9 @@ bool sc_official_is_far_or_open(const sc_node *node) {
     const sc_arg *self = sc_node_arg(node, "self"), *aligns = sc_node_arg(node, "align_corners");
     const sc_spec *out = &node->outs[0]->spec;
     const double given[2] = {given_scale(node, "scales_h"), given_scale(node, "scales_w")};
+    // Of bytes nobody has a kernel, which is told in the end.
     if (self->kind != SC_ARG_VALUE || out->rank != 4) return false;
+    if (!sc_dtype_is_float((sc_dtype)out->dtype)) return false;
     if (out->dtype != SC_DTYPE_F32 || (given[0] > 0) != (given[1] > 0)) return true;
     for (uint32_t i = 0; i < 4; i++) {
         const sc_dim in = self->value->spec.sizes[i], to = out->sizes[i];

@@ -7,7 +7,8 @@
 
 enum { SCANNED_MAX = 3, IN_A_ROW_MAX = 128 };
 
-// The first `far` elements stay; `far` is no more than there are.
+// The first `far` elements stay; `far` is no more than there are. What combining hands on as it was
+// stays altogether.
 static void scan_step(sc_trace *t, sc_x *x, uint32_t count, uint32_t dim, sc_dim far,
                       sc_o_combine_fn combine) {
     sc_x before[SCANNED_MAX], after[SCANNED_MAX];
@@ -19,6 +20,7 @@ static void scan_step(sc_trace *t, sc_x *x, uint32_t count, uint32_t dim, sc_dim
     sc_x made = combine(t, before, after);
     for (uint32_t i = 0; i < count; i++) {
         sc_x combined = made->kind == SC_X_LIST ? sc_x_at(t, made, i) : made;
+        if (combined == after[i]) continue;
         const sc_x both[2] = {sc_o_part(t, x[i], dim, zero, far), combined};
         x[i] = sc_f_cat(t, both, 2, dim);
     }

@@ -106,6 +106,12 @@ static sc_x product(sc_trace *t, const scatter *s) {
     return sc_a_where(t, is_hit(t, s), made, s->self);
 }
 
+// Truths are counted; what is added up or multiplied of float16 and bfloat16 is so in float32.
+static sc_dtype compute_dtype(sc_dtype dtype, bool compares) {
+    if (dtype == SC_DTYPE_BOOL) return SC_DTYPE_I32;
+    return compares ? dtype : sc_f_opmath(dtype);
+}
+
 // (self, dim, index, src, reduce, include_self)
 sc_x sc_official_scatter_reduce(sc_trace *t, const sc_x *a) {
     scatter s = {.dim = sc_x_wrap(t, a[1], sc_x_rank(a[0])), .includes_self = sc_x_truth(a[5])};
@@ -113,8 +119,11 @@ sc_x sc_official_scatter_reduce(sc_trace *t, const sc_x *a) {
     s.index = sc_f_to(t, sc_o_flat(t, a[2]), SC_DTYPE_I64);
     s.source = sc_o_flat(t, a[3]);
     const sc_str how = a[4]->kind == SC_X_STR ? a[4]->str : SC_STR("");
-    if (sc_x_dtype_of(s.self) == SC_DTYPE_BOOL) return sc_o_refuse(t);
     if (sc_dim_is(sc_x_numel(t, s.index), 0)) return a[0];
+    const bool compares = sc_str_is(how, "amax") || sc_str_is(how, "amin");
+    const sc_dtype dtype = compute_dtype(sc_x_dtype_of(s.self), compares);
+    s.self = sc_f_to(t, s.self, dtype);
+    s.source = sc_f_to(t, s.source, dtype);
     s.source = like_index(t, s.source, s.index);
     sc_x made;
     if (sc_str_is(how, "amax"))
@@ -129,5 +138,5 @@ sc_x sc_official_scatter_reduce(sc_trace *t, const sc_x *a) {
         made = product(t, counted(t, &s));
     else
         return sc_o_refuse(t);
-    return sc_o_unflat(t, made, a[0]);
+    return sc_o_unflat(t, sc_o_rounded(t, made), a[0]);
 }

@@ -134,14 +134,6 @@ static sc_x begins_run(sc_trace *t, sc_x sorted, uint32_t dim) {
     return sc_o_pad(t, differ, dim, 1, 0, X_TRUE);
 }
 
-// The same of a vector that may have no elements when the program runs, and then none begins.
-static sc_x begins_run_if_any(sc_trace *t, sc_x sorted) {
-    sc_x place = sc_o_places(t, sc_x_size(sorted, 0), 0, 1), zero = sc_x_int(t, 0);
-    sc_x before = CALL(t, clamp, CALL(t, sub_Scalar, place, sc_x_int(t, 1)), zero);
-    sc_x differs = CALL(t, ne_Tensor, sorted, CALL(t, gather, sorted, zero, before));
-    return sc_o_or(t, differs, CALL(t, eq_Scalar, place, zero));
-}
-
 // The place, among sorted elements, of the last one of the first of the longest runs.
 static sc_x longest_run(sc_trace *t, sc_x sorted, uint32_t dim) {
     sc_x along = sc_x_int(t, dim), one = sc_x_int(t, 1);
@@ -150,7 +142,7 @@ static sc_x longest_run(sc_trace *t, sc_x sorted, uint32_t dim) {
     sc_x ones = sc_f_full(t, sizes, one, SC_DTYPE_I64);
     sc_x lengths = CALL(t, scatter_add, sc_f_zeros(t, sizes, SC_DTYPE_I64), along, run, ones);
     lengths = CALL(t, gather, lengths, along, run);
-    sc_x most = CALL(t, amax, lengths, X_LIST(t, along), X_TRUE);
+    sc_x most = sc_o_amax(t, lengths, X_LIST(t, along), X_TRUE);
     sc_x first = CALL(t, argmax, lengths, along, X_TRUE);
     return CALL(t, sub_Tensor, CALL(t, add_Tensor, first, most), one);
 }
@@ -174,25 +166,16 @@ sc_x sc_official_mode(sc_trace *t, const sc_x *a) {
 sc_x sc_official_unique(sc_trace *t, const sc_x *a) {
     const sc_spec *self = sc_x_spec(a[0]), *out = &t->source->outs[1]->spec;
     const sc_dim n = sc_trace_product(t, self->sizes, self->rank);
+    const bool inverts = sc_x_truth(a[2]) && sc_o_wants(t, 1);
     sc_x x = sc_f_reshape(t, a[0], &n, 1), zero = sc_x_int(t, 0);
-    const bool inverts = sc_x_truth(a[2]), counted = sc_x_truth(a[3]);
-    if (sc_dim_is(n, 0)) return sc_o_refuse(t);
-    sc_x order = sc_o_order(t, x, 0, false);
-    sc_x all = CALL(t, gather, x, zero, order);
-    sc_x first = n.expr ? begins_run_if_any(t, all) : begins_run(t, all, 0);
-    sc_x values = CALL(t, masked_select, all, first), inverse = X_NONE, counts = X_NONE;
-    sc_x run = CALL(t, sub_Tensor, CALL(t, cumsum, first, zero), sc_x_int(t, 1));
-    if (sc_o_wants(t, 1) && !inverts) inverse = sc_f_zeros(t, X_INTS(t, 0), SC_DTYPE_I64);
-    if (sc_o_wants(t, 2) && !counted) counts = sc_f_zeros(t, X_INTS(t, 0), SC_DTYPE_I64);
-    if (sc_o_wants(t, 1) && inverts) {
-        inverse = CALL(t, full_like, run, zero);
-        inverse = CALL(t, scatter_src, inverse, zero, order, run);
+    if (sc_dim_is(n, 0)) return sc_o_beyond(t, SC_LIMIT_SOME);
+    sc_x order = sc_o_order(t, x, 0, false), all = CALL(t, gather, x, zero, order);
+    sc_x found = CALL(t, unique_consecutive, all, sc_x_bool(inverts), a[3], X_NONE);
+    sc_x inverse = sc_x_at(t, found, 1);
+    if (inverts) {
+        sc_x number = inverse;
+        inverse = CALL(t, scatter_src, CALL(t, full_like, number, zero), zero, order, number);
         inverse = sc_f_reshape(t, inverse, out->sizes, out->rank);
     }
-    if (sc_o_wants(t, 2) && counted) {
-        sc_x ones = CALL(t, full_like, run, sc_x_int(t, 1));
-        counts = sc_f_zeros(t, X_LIST(t, sc_x_dim(t, sc_x_size(values, 0))), SC_DTYPE_I64);
-        counts = CALL(t, scatter_add, counts, zero, run, ones);
-    }
-    return X_LIST(t, values, inverse, counts);
+    return X_LIST(t, sc_x_at(t, found, 0), inverse, sc_x_at(t, found, 2));
 }

@@ -13,6 +13,10 @@ sc_x sc_o_floored(sc_trace *t, sc_x x, sc_x by, sc_x *rest) {
     return times;
 }
 
+sc_x sc_o_rounded(sc_trace *t, sc_x x) { return sc_f_to(t, x, sc_o_result_dtype(t)); }
+
+sc_x sc_o_double(sc_trace *t, sc_x x) { return sc_f_to(t, x, SC_DTYPE_F64); }
+
 bool sc_o_wants(const sc_trace *t, uint32_t result) {
     return result < t->source->out_count && t->source->outs[result]->use_count > 0;
 }
@@ -88,4 +92,15 @@ sc_x sc_o_unflat(sc_trace *t, sc_x x, sc_x like) {
 
 sc_x sc_o_refuse(sc_trace *t) {
     return sc_trace_fail(t, SC_ERR_UNSUPPORTED, NULL, "this call has no expansion");
+}
+
+sc_x sc_o_beyond(sc_trace *t, sc_limit limit) {
+    if (t->status == SC_OK) *(sc_limit *)t->client = limit;
+    return sc_o_refuse(t);
+}
+
+int64_t sc_o_known(sc_trace *t, sc_dim size, sc_limit limit) {
+    if (!size.expr) return sc_x_small(t, sc_x_dim(t, size), 0);
+    sc_o_beyond(t, limit);
+    return 0;
 }

@@ -1,6 +1,6 @@
 // Sums over a single dim, which the official runtime adds up in float32, whatever they are of, as
 // long as the result is of the same dtype. It does not over two, and so a dim of size 1 goes along.
-#include "trace/official/special.h"
+#include "trace/official/official.h"
 
 static sc_x summed(sc_trace *t, sc_x x, uint32_t dim, sc_x dtype) {
     sc_dim sizes[SC_RANK_MAX + 1];

@@ -15,6 +15,14 @@ static bool is_bilinear(const sc_x *a) {
            is_list(a[6], 2, 3);
 }
 
+static uint32_t rank_of(const sc_node *node, uint32_t i) {
+    return node->args[i].kind == SC_ARG_VALUE ? node->args[i].value->spec.rank : 0;
+}
+
+bool sc_official_is_form(const sc_node *node) {
+    return rank_of(node, 0) == 2 && rank_of(node, 1) == 3 && rank_of(node, 2) == 2;
+}
+
 static sc_x bilinear(sc_trace *t, const sc_x *a) {
     static const int64_t input_first[] = {1, 0, 2};
     const sc_spec *w = sc_x_spec(a[1]);

@@ -1,6 +1,6 @@
 // Regions of images, and convolutions whose taps each take their pixel from somewhere else: pixels
 // are looked up at the four corners of a place, and weighted.
-#include "trace/official/special.h"
+#include "trace/official/official.h"
 
 // --- Places along an axis ------------------------------------------------------------------------
 
@@ -140,12 +140,12 @@ sc_x sc_official_roi_align(sc_trace *t, const sc_x *a) {
     static const int64_t channels_last[] = {0, 2, 3, 1}, channels_first[] = {0, 3, 1, 2};
     const sc_spec *out = &t->source->outs[0]->spec;
     regions g = {.samples = sc_x_number(a[5], 0), .count = sc_x_size(a[1], 0)};
-    if (sc_x_rank(a[0]) != 4 || sc_x_rank(a[1]) != 2 || g.samples < 1 || g.samples > 64)
-        return sc_o_refuse(t);
+    if (sc_x_rank(a[0]) != 4 || sc_x_rank(a[1]) != 2) return sc_o_refuse(t);
+    if (g.samples < 1 || g.samples > SC_UP_TO_SAMPLES) return sc_o_beyond(t, SC_LIMIT_SAMPLES);
     for (uint32_t i = 0; i < 2; i++) {
-        const int64_t size = sc_x_static_size(t, a[0], 2 + i);
-        if (out->sizes[2 + i].expr || size < 1) return sc_o_refuse(t);
-        g.bins[i] = out->sizes[2 + i].value;
+        const int64_t size = sc_o_known(t, sc_x_size(a[0], 2 + i), SC_LIMIT_KNOWN_IMAGES);
+        g.bins[i] = sc_o_known(t, out->sizes[2 + i], SC_LIMIT_KNOWN_RESULTS);
+        if (t->status != SC_OK || size < 1) return sc_o_refuse(t);
         g.at[i] = clamped(t, sample_places(t, &g, a, i), size);
     }
     g.channels = sc_x_size(a[0], 1);
@@ -240,15 +240,15 @@ static sc_x column(sc_trace *t, const deform *g, const sc_x *a) {
 
 static bool read_deform(sc_trace *t, const sc_x *a, deform *g) {
     const sc_spec *out = &t->source->outs[0]->spec;
-    const int64_t groups = sc_x_number(a[12], 0), channels = sc_x_static_size(t, a[0], 1);
-    if (sc_x_rank(a[0]) != 4 || sc_x_rank(a[1]) != 4 || groups < 1 || channels < groups)
-        return false;
+    if (sc_x_rank(a[0]) != 4 || sc_x_rank(a[1]) != 4) return false;
+    const int64_t groups = sc_x_number(a[12], 0);
+    const int64_t channels = sc_o_known(t, sc_x_size(a[0], 1), SC_LIMIT_KNOWN_IMAGES);
     for (uint32_t i = 0; i < 2; i++) {
-        g->size[i] = sc_x_static_size(t, a[0], 2 + i);
-        g->kernel[i] = sc_x_static_size(t, a[1], 2 + i);
-        if (out->sizes[2 + i].expr || t->status != SC_OK) return false;
-        g->out[i] = out->sizes[2 + i].value;
+        g->size[i] = sc_o_known(t, sc_x_size(a[0], 2 + i), SC_LIMIT_KNOWN_IMAGES);
+        g->kernel[i] = sc_o_known(t, sc_x_size(a[1], 2 + i), SC_LIMIT_KNOWN_RESULTS);
+        g->out[i] = sc_o_known(t, out->sizes[2 + i], SC_LIMIT_KNOWN_RESULTS);
     }
+    if (t->status != SC_OK || groups < 1 || channels < groups) return false;
     g->images = sc_x_size(a[0], 0);
     g->groups = sc_dim_int(groups);
     g->channels = sc_dim_int(channels / groups);

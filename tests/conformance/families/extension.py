@@ -219,10 +219,13 @@ def declare():
 
 
 def declare_alone():
-    """roi_align and deform_conv2d without torchvision, for what calls nothing else of it."""
+    """nms, roi_align and deform_conv2d without torchvision, for what calls nothing else of it."""
     library = torch.library.Library("torchvision", "DEF")
     KEPT.append(library)
     shapes = {
+        "nms": lambda dets, *_: dets.new_empty(
+            torch.library.get_ctx().new_dynamic_size(), dtype=torch.int64
+        ),
         "roi_align": lambda x, rois, scale, rows, columns, *_: x.new_empty(
             rois.shape[0], x.shape[1], rows, columns
         ),

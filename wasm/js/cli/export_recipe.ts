@@ -46,22 +46,12 @@ export function listRecipes(): number {
   return EXIT.done;
 }
 
-/** Whether a recipe has groups, of whichever sizes. */
-function isGrouped(name: string): boolean {
-  try {
-    RecipeRegistry.shared.createRecipe(name, undefined, { groupSize: 32 });
-    return true;
-  } catch (error) {
-    if (error instanceof SconceError && error.code === "option") return false;
-    throw error;
-  }
-}
-
 /** The recipe of a name, and whether it has groups. */
 function named(name: string, groupSize: number | undefined): [ExportRecipe, boolean] {
-  const hasGroups = groupSize !== undefined && isGrouped(name);
-  const options = hasGroups ? { groupSize } : {};
-  return [RecipeRegistry.shared.createRecipe(name, undefined, options), hasGroups];
+  const registry = RecipeRegistry.shared;
+  const hasGroups = registry.getSupportedOptions(name).includes("groupSize");
+  const options = hasGroups && groupSize !== undefined ? { groupSize } : {};
+  return [registry.createRecipe(name, undefined, options), hasGroups];
 }
 
 /** What the flags say of the recipe. */

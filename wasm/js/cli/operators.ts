@@ -2,7 +2,9 @@
 import {
   coverageNote,
   coverageSentence,
+  coverageWord,
   coveredOperators,
+  featureSentence,
   operatorPattern,
   type CoveredOperator,
 } from "../coverage.js";
@@ -14,27 +16,29 @@ export const OPERATORS_HELP = `sconce operators: which of PyTorch's operators lo
   sconce operators                how many
   sconce operators linalg         those whose names have this in them
   sconce operators aten::add_.Tensor
+  sconce operators vmap           what of vmap, jvp or float8 is covered
   sconce operators --all --json
 
   --all             all of them
   --lacking         only those that do not run on both runtimes
   --limited         only those of which the official runtime runs some calls
-  --json            numbers and list as JSON
+  --json            numbers and list as JSON; without a name or a filter, the list of all
 `;
 
-const WORDS = { kernel: "yes", mended: "yes", expanded: "yes, expanded", no: "no" } as const;
+// A line for each limit but the first, so that none is cut short.
+const linesOf = (row: CoveredOperator): string[][] => [
+  [
+    row.name,
+    row.lowers ? "yes" : "no",
+    coverageWord(row, "here"),
+    coverageWord(row, "official"),
+    coverageNote({ ...row, limits: row.limits.slice(0, 1) }),
+  ],
+  ...row.limits.slice(1).map((limit) => ["", "", "", "", `and ${limit}`]),
+];
 
 const sayOperators = (rows: readonly CoveredOperator[]): void =>
-  sayTable(
-    ["operator", "lowers", "here", "official", "note"],
-    rows.map((row) => [
-      row.name,
-      row.lowers ? "yes" : "no",
-      WORDS[row.here],
-      WORDS[row.official],
-      coverageNote(row),
-    ]),
-  );
+  sayTable(["operator", "lowers", "here", "official", "note"], rows.flatMap(linesOf));
 
 // What is said when nothing is left to list, of those that have the pattern in their names.
 function sayNone(
@@ -69,21 +73,23 @@ export async function operatorsCommand(args: string[]): Promise<number> {
   const engine = await makeEngine();
   const meta = engine.meta();
   engine.dispose();
-  const pattern = operatorPattern(name ?? "");
+  const pattern = operatorPattern(name ?? "", meta);
   const isShown = name !== undefined || values.all || values.lacking || values.limited;
   const named = coveredOperators(meta).filter((row) => row.name.toLowerCase().includes(pattern));
   const rows = named.filter(
-    (row) => (!values.lacking || row.lacks !== "") && (!values.limited || row.limit !== ""),
+    (row) => (!values.lacking || row.lacks !== "") && (!values.limited || row.limits.length > 0),
   );
-  const status = named.length > 0 ? EXIT.done : EXIT.failed;
+  const feature = featureSentence(pattern, meta);
+  const status = named.length > 0 || feature !== "" ? EXIT.done : EXIT.failed;
   if (values.json) {
     const { missing: _, ...numbers } = meta.pytorch;
-    const report = isShown ? { pytorch: numbers, operators: rows } : { pytorch: numbers };
+    const report = { pytorch: numbers, features: meta.features, operators: rows };
     process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
     return status;
   }
   if (isShown && rows.length > 0) sayOperators(rows);
-  if (isShown && rows.length === 0)
+  if (feature !== "") say(feature);
+  if (isShown && rows.length === 0 && feature === "")
     say(sayNone(name === undefined ? "" : pattern, named.length, values));
   say(coverageSentence(meta));
   return status;

@@ -28,15 +28,8 @@ export interface RecipeRow {
   backend: string;
 }
 
-/** A recipe without groups refuses a size of them. */
-function hasGroups(name: string): boolean {
-  try {
-    registry.createRecipe(name, undefined, { groupSize: 32 });
-    return true;
-  } catch {
-    return false;
-  }
-}
+const hasGroups = (name: string): boolean =>
+  registry.getSupportedOptions(name).includes("groupSize");
 
 function backendOf({ loweringRecipe }: ExportRecipe): string {
   const { partitioners = [] } = loweringRecipe ?? {};

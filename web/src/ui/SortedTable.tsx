@@ -3,6 +3,12 @@ import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { Virtual } from "./Virtual.js";
 
+/**
+ * How much room there is: a phone's, where some columns would cut all others; a narrow window's, for
+ * those that matter most; or enough.
+ */
+export type Room = "phone" | "narrow" | "wide";
+
 export interface Column<T> {
   id: string;
   name: string;
@@ -13,10 +19,10 @@ export interface Column<T> {
   isNumber?: boolean;
   /** Track of the grid. */
   width: string;
-  /** Left out where there is little room. */
-  isExtra?: boolean;
-  /** Left out where there is hardly any: beside it, the others would be cut. */
-  isWide?: boolean;
+  /** Left out where there is less room; without it the column is always there. */
+  from?: Room;
+  /** Where it is left out, what it shows stands below the row. */
+  isBelow?: boolean;
 }
 
 interface SortedTableProps<T> {
@@ -47,9 +53,13 @@ function sorted<T>(rows: readonly T[], column: Column<T> | undefined, isDown: bo
   return keyed.map(({ row }) => row);
 }
 
-/** Where there is room for the columns that matter most only, and for hardly those. */
 const NARROW = "(max-width: 74.9375em)";
 const PHONE = "(max-width: 39.9375em)";
+const ROOMS: readonly Room[] = ["phone", "narrow", "wide"];
+
+/** In CSS pixels; with a line below the row. */
+const HEIGHT = 26;
+const TALL_HEIGHT = 44;
 
 function useMedia(media: string): boolean {
   const [isIt, set] = useState(() => matchMedia(media).matches);
@@ -62,27 +72,29 @@ function useMedia(media: string): boolean {
   return isIt;
 }
 
+function useRoom(): Room {
+  const [isNarrow, isPhone] = [useMedia(NARROW), useMedia(PHONE)];
+  return isPhone ? "phone" : isNarrow ? "narrow" : "wide";
+}
+
+const fits = <T,>({ from = "phone" }: Column<T>, room: Room): boolean =>
+  ROOMS.indexOf(from) <= ROOMS.indexOf(room);
+
 export function SortedTable<T>(props: SortedTableProps<T>): JSX.Element {
   const { rows, isActive, onPick } = props;
-  const [isNarrow, isPhone] = [useMedia(NARROW), useMedia(PHONE)];
-  const columns = props.columns.filter(
-    ({ isExtra, isWide }) => !(isNarrow && isExtra) && !(isPhone && isWide),
-  );
+  const room = useRoom();
+  const columns = props.columns.filter((column) => fits(column, room));
+  const below = props.columns.filter((column) => column.isBelow && !fits(column, room));
   const [order, setOrder] = useState<Order>({ by: props.by, isDescending: props.isDescending });
   const { by, isDescending } = order;
-  const list = useMemo(
-    () =>
-      sorted(
-        rows,
-        columns.find(({ id }) => id === by),
-        isDescending,
-      ),
-    [rows, by, isDescending],
-  );
+  // Also by one that there is no room for: turning a phone does not change the order.
+  const sorting = props.columns.find(({ id }) => id === by);
+  const list = useMemo(() => sorted(rows, sorting, isDescending), [rows, sorting, isDescending]);
   const widths = columns.map(({ width }) => width).join(" ");
   // Names give way before numbers do.
   const style = {
-    gridTemplateColumns: isNarrow ? widths.replace(/minmax\([\d.]+rem/g, "minmax(3rem") : widths,
+    gridTemplateColumns:
+      room === "wide" ? widths : widths.replace(/minmax\([\d.]+rem/g, "minmax(3rem"),
   };
   const sort = (column: Column<T>): void =>
     setOrder({
@@ -90,8 +102,8 @@ export function SortedTable<T>(props: SortedTableProps<T>): JSX.Element {
       isDescending: by === column.id ? !isDescending : column.isNumber === true,
     });
   const active = isActive ? list.findIndex(isActive) : -1;
-  const cellClass = ({ id, isNumber, isExtra }: Column<T>): string =>
-    `cell of-${id} ${isNumber ? "num" : ""} ${isExtra ? "is-extra" : ""}`;
+  const cellClass = ({ id, isNumber }: Column<T>): string =>
+    `cell of-${id} ${isNumber ? "num" : ""}`;
   const header = (
     <div class="row head" role="row" style={style}>
       {columns.map((column) => (
@@ -112,11 +124,11 @@ export function SortedTable<T>(props: SortedTableProps<T>): JSX.Element {
   if (rows.length === 0) return <p class="waiting">{props.empty}</p>;
   return (
     <Virtual
-      class="table sorted-table mono"
+      class={`table sorted-table mono ${below.length > 0 ? "is-tall" : ""}`}
       role="table"
       label={props.label}
       count={list.length}
-      rowHeight={26}
+      rowHeight={below.length > 0 ? TALL_HEIGHT : HEIGHT}
       active={active}
       header={header}
       onMove={(i) => onPick?.(list[i]!)}
@@ -140,6 +152,11 @@ export function SortedTable<T>(props: SortedTableProps<T>): JSX.Element {
                 class={cellClass(column)}
                 title={column.title?.(row)}
               >
+                {column.show(row)}
+              </div>
+            ))}
+            {below.map((column) => (
+              <div key={column.id} role="cell" class={`${cellClass(column)} is-below`}>
                 {column.show(row)}
               </div>
             ))}

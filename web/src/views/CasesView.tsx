@@ -4,7 +4,7 @@ import type { OutputVerdict } from "@sconce/types.js";
 import { setTolerance, takeCase, verifyCases } from "../actions.js";
 import { app, type BundledCase } from "../state.js";
 import { formatCount, formatFigure, plural } from "../ui/format.js";
-import { SortedTable, type Column } from "../ui/SortedTable.js";
+import { SortedTable, type Column, type Room } from "../ui/SortedTable.js";
 
 interface Row {
   of: BundledCase;
@@ -51,14 +51,14 @@ const figure = (value: number | null): string =>
 const number = (
   id: "maxAbsolute" | "maxRelative" | "meanAbsolute",
   name: string,
-  isExtra: boolean,
+  from: Room,
 ): Column<Row> => ({
   id,
   name,
   key: ({ verdict }) => verdict?.[id] ?? null,
   show: ({ verdict }) => (verdict && !verdict.whyNot ? figure(verdict[id]) : ""),
   isNumber: true,
-  isExtra,
+  from,
   width: "6.5rem",
 });
 
@@ -88,12 +88,12 @@ const COLUMNS: readonly Column<Row>[] = [
         ? `${formatCount(verdict.mismatches)} of ${formatCount(verdict.elements)}`
         : "",
     isNumber: true,
-    isExtra: true,
+    from: "wide",
     width: "minmax(5.5rem, 0.7fr)",
   },
-  number("maxAbsolute", "Largest", false),
-  number("maxRelative", "Relative", true),
-  number("meanAbsolute", "Mean", true),
+  number("maxAbsolute", "Largest", "phone"),
+  number("maxRelative", "Relative", "wide"),
+  number("meanAbsolute", "Mean", "wide"),
   {
     id: "worst",
     name: "At element",
@@ -101,7 +101,7 @@ const COLUMNS: readonly Column<Row>[] = [
     show: ({ verdict }) =>
       verdict && !verdict.whyNot && verdict.maxAbsolute !== 0 ? formatCount(verdict.worst) : "",
     isNumber: true,
-    isExtra: true,
+    from: "wide",
     width: "6rem",
   },
   {
@@ -118,7 +118,7 @@ const COLUMNS: readonly Column<Row>[] = [
         Take to Call
       </button>
     ),
-    isExtra: true,
+    from: "wide",
     width: "7rem",
   },
 ];

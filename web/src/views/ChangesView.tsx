@@ -1,6 +1,7 @@
 // What became of each node since the stage before, with the line of Python that it comes from.
 import type { JSX } from "preact";
 import { computed, signal } from "@preact/signals";
+import { useMemo } from "preact/hooks";
 import type { NodeRow } from "@sconce/types.js";
 import { selectNode, showNode } from "../actions.js";
 import { changesOf, type Change, type Kind } from "../changes.js";
@@ -94,7 +95,7 @@ function sideColumn(id: "before" | "after", name: string): Column<Line> {
   };
 }
 
-function columnsOf(before: StepId): Column<Line>[] {
+function columnsOf(before: StepId, after: StepId): Column<Line>[] {
   return [
     {
       id: "index",
@@ -102,7 +103,7 @@ function columnsOf(before: StepId): Column<Line>[] {
       key: (line) => line.index,
       show: (line) => line.index,
       isNumber: true,
-      isExtra: true,
+      from: "wide",
       width: "3.5rem",
     },
     {
@@ -119,7 +120,7 @@ function columnsOf(before: StepId): Column<Line>[] {
       width: "minmax(9.5rem, 0.9fr)",
     },
     sideColumn("before", STEP_NAMES[before]),
-    sideColumn("after", STEP_NAMES[app.step.value]),
+    sideColumn("after", STEP_NAMES[after]),
     {
       id: "source",
       name: "Source line",
@@ -133,7 +134,7 @@ function columnsOf(before: StepId): Column<Line>[] {
         );
       },
       title: (line) => line.source,
-      isExtra: true,
+      from: "wide",
       width: "minmax(10rem, 1.6fr)",
     },
   ];
@@ -220,7 +221,9 @@ function activeLine(): Line | undefined {
 }
 
 export function ChangesView(): JSX.Element {
-  const before = stepBeside(app.step.value, -1);
+  const step = app.step.value;
+  const before = stepBeside(step, -1);
+  const columns = useMemo(() => (before ? columnsOf(before, step) : []), [before, step]);
   if (!before) return <p class="waiting">There is no stage before this one.</p>;
   if (!rows.value || !earlierRows.value) return <Waiting />;
   const active = activeLine();
@@ -242,7 +245,7 @@ export function ChangesView(): JSX.Element {
         key={app.step.value}
         label={`Changes since ${STEP_NAMES[before]}`}
         rows={list}
-        columns={columnsOf(before)}
+        columns={columns}
         by="index"
         isDescending={false}
         isActive={(line) => line === active}

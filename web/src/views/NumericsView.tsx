@@ -22,7 +22,7 @@ import {
   splitSource,
 } from "../ui/format.js";
 import { Bar, Figure } from "../ui/parts.js";
-import { SortedTable, type Column } from "../ui/SortedTable.js";
+import { SortedTable, type Column, type Room } from "../ui/SortedTable.js";
 import { Warnings } from "./ProfileView.js";
 import { STAGES } from "./words.js";
 
@@ -45,7 +45,7 @@ function range({ min, max, nans }: LoggedValue): string {
   return `${formatNumber(min)} … ${formatNumber(max)}${nans > 0 ? `, ${nans} NaN` : ""}`;
 }
 
-const metric = (id: keyof Gap, name: string, isExtra = true): Column<GapRow> => ({
+const metric = (id: keyof Gap, name: string, from: Room = "wide"): Column<GapRow> => ({
   id,
   name,
   key: (row) => worstGap(row)?.[id] ?? null,
@@ -57,7 +57,7 @@ const metric = (id: keyof Gap, name: string, isExtra = true): Column<GapRow> => 
     return id === "cosine" ? value.toFixed(7) : formatFigure(value);
   },
   isNumber: true,
-  isExtra,
+  from,
   width: "5.75rem",
 });
 
@@ -78,7 +78,7 @@ const COLUMNS: readonly Column<GapRow>[] = [
     title: opsOf,
     width: "minmax(8rem, 1.1fr)",
   },
-  metric("snr", "SNR", false),
+  metric("snr", "SNR", "phone"),
   {
     id: "bar",
     name: "",
@@ -87,13 +87,13 @@ const COLUMNS: readonly Column<GapRow>[] = [
       const worst = worstGap(row);
       return worst ? <Bar share={badness(worst)} class="is-bad" /> : null;
     },
-    isExtra: true,
+    from: "wide",
     width: "4rem",
   },
   metric("mse", "MSE"),
   metric("l1", "L1"),
   metric("cosine", "Cosine"),
-  metric("max", "Largest", false),
+  metric("max", "Largest", "phone"),
   {
     id: "found",
     name: "Found",
@@ -103,7 +103,7 @@ const COLUMNS: readonly Column<GapRow>[] = [
       row.outputs[0]
         ? `found ${range(row.outputs[0].found)}, reference ${range(row.outputs[0].reference)}`
         : "",
-    isExtra: true,
+    from: "wide",
     width: "minmax(7rem, 1fr)",
   },
   {
@@ -112,7 +112,7 @@ const COLUMNS: readonly Column<GapRow>[] = [
     key: sourceOf,
     show: (row) => splitSource(sourceOf(row)).place,
     title: sourceOf,
-    isExtra: true,
+    from: "wide",
     width: "minmax(7rem, 1fr)",
   },
 ];

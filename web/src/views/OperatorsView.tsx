@@ -1,28 +1,26 @@
 // Which of PyTorch's operators are covered, by the engine's own table: in a sentence, and each.
 import type { JSX } from "preact";
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import {
   coverageNote,
   coverageSentence,
+  coverageWord,
   coveredOperators,
+  featureSentence,
   listedCount,
   operatorPattern,
   type CoveredOperator,
 } from "@sconce/coverage.js";
+import type { Meta } from "@sconce/types.js";
 import { app } from "../state.js";
 import { SortedTable, type Column } from "../ui/SortedTable.js";
 import { SearchBox } from "./SearchBox.js";
 
-function wordOf(row: CoveredOperator, id: "here" | "official"): string {
-  if (row[id] === "no") return "no";
-  return id === "official" && row.limit ? "limited" : "yes";
-}
-
 const column = (id: "here" | "official", name: string, width: string): Column<CoveredOperator> => ({
   id,
   name,
-  key: (row) => wordOf(row, id),
-  show: (row) => <span class={row[id] === "no" ? "is-lacking" : ""}>{wordOf(row, id)}</span>,
+  key: (row) => coverageWord(row, id),
+  show: (row) => <span class={row[id] === "no" ? "is-lacking" : ""}>{coverageWord(row, id)}</span>,
   width,
 });
 
@@ -36,7 +34,7 @@ const COLUMNS: readonly Column<CoveredOperator>[] = [
     width: "minmax(9rem, 1.1fr)",
   },
   // On a phone names need the room, and what lowers runs here.
-  { ...column("here", "Here", "4rem"), isWide: true },
+  { ...column("here", "Here", "4rem"), from: "narrow" },
   column("official", "Official", "5rem"),
   {
     id: "lacks",
@@ -45,16 +43,25 @@ const COLUMNS: readonly Column<CoveredOperator>[] = [
     show: (row) => <span class="soft">{coverageNote(row).replace("aten::", "")}</span>,
     title: coverageNote,
     width: "minmax(8rem, 1fr)",
-    isWide: true,
+    from: "narrow",
+    isBelow: true,
   },
 ];
 
 export function OperatorsView(): JSX.Element {
-  const [text, setText] = useState("");
   const meta = app.meta.value;
-  if (!meta) return <p class="soft">The engine is starting.</p>;
-  const pattern = operatorPattern(text);
-  const rows = coveredOperators(meta).filter(({ name }) => name.toLowerCase().includes(pattern));
+  return meta ? <Operators meta={meta} /> : <p class="soft">The engine is starting.</p>;
+}
+
+function Operators({ meta }: { meta: Meta }): JSX.Element {
+  const [text, setText] = useState("");
+  const all = useMemo(() => coveredOperators(meta), [meta]);
+  const pattern = operatorPattern(text, meta);
+  const rows = useMemo(
+    () => all.filter(({ name }) => name.toLowerCase().includes(pattern)),
+    [all, pattern],
+  );
+  const feature = featureSentence(pattern, meta);
   return (
     <div class="operators">
       <p>{coverageSentence(meta)}</p>
@@ -77,7 +84,7 @@ export function OperatorsView(): JSX.Element {
         columns={COLUMNS}
         by="name"
         isDescending={false}
-        empty="No operator has that in its name."
+        empty={feature || "No operator has that in its name."}
       />
     </div>
   );

@@ -16,7 +16,7 @@ import {
 } from "../ui/format.js";
 import { plotOfMemory, type FileSlot } from "../ui/memory.js";
 import { Figure, Swatch, type Hue } from "../ui/parts.js";
-import { SortedTable, type Column } from "../ui/SortedTable.js";
+import { SortedTable, type Column, type Room } from "../ui/SortedTable.js";
 import { PlanPicture } from "./PlanPicture.js";
 
 const isOfCall = ({ kind }: PlannedValue): boolean => kind === "input" || kind === "state";
@@ -64,7 +64,7 @@ function tell(value: PlannedValue): string {
 const number = (
   id: "value" | "bytes" | "offset" | "from" | "until",
   name: string,
-  isExtra: boolean,
+  from: Room,
   width: string,
 ): Column<PlannedValue> => ({
   id,
@@ -76,7 +76,7 @@ const number = (
     return id === "bytes" ? formatBytes(found) : formatCount(found);
   },
   isNumber: true,
-  isExtra,
+  from,
   width,
 });
 
@@ -86,7 +86,7 @@ const node: Column<PlannedValue> = {
   key: ({ nodes }) => nodes.at(-1) ?? "",
   show: ({ nodes }) => nodes.at(-1) ?? "",
   title: ({ nodes }) => nodes.join(", "),
-  isExtra: true,
+  from: "wide",
   width: "minmax(7rem, 1.2fr)",
 };
 
@@ -96,12 +96,12 @@ const source: Column<PlannedValue> = {
   key: (value) => value.source,
   show: (value) => splitSource(value.source).place,
   title: (value) => value.source,
-  isExtra: true,
+  from: "wide",
   width: "minmax(7rem, 1fr)",
 };
 
 const columnsOf = (hasNames: boolean): Column<PlannedValue>[] => [
-  number("value", "#", true, "4rem"),
+  number("value", "#", "wide", "4rem"),
   {
     id: "writer",
     name: "Written by",
@@ -125,12 +125,15 @@ const columnsOf = (hasNames: boolean): Column<PlannedValue>[] => [
     title: typeOf,
     width: "minmax(6rem, 1.3fr)",
   },
-  number("bytes", "Size", false, "5.5rem"),
-  number("offset", "At", true, "6rem"),
-  number("from", "From", true, "4.5rem"),
-  number("until", "Until", true, "4.5rem"),
+  number("bytes", "Size", "phone", "5.5rem"),
+  number("offset", "At", "wide", "6rem"),
+  number("from", "From", "wide", "4.5rem"),
+  number("until", "Until", "wide", "4.5rem"),
   ...(hasNames ? [source] : []),
 ];
+
+const NAMED = columnsOf(true);
+const NAMELESS = columnsOf(false);
 
 const workName = ({ nodes, op }: PlannedWork): string =>
   nodes.at(-1) ?? (op ? opName(op) : "a move");
@@ -229,7 +232,7 @@ function Plan(props: { plan: MemoryPlan }): JSX.Element {
         key={String(hasNames)}
         label="Planned values"
         rows={plan.values}
-        columns={columnsOf(hasNames)}
+        columns={hasNames ? NAMED : NAMELESS}
         by=""
         isDescending={false}
         isActive={({ value }) => value === app.planned.value}

@@ -1,5 +1,6 @@
 // Two dumps side by side.
 import type { JSX } from "preact";
+import { useMemo } from "preact/hooks";
 import type { ComparedEvent } from "@sconce/types_inspector.js";
 import { compareProfiles } from "../actions.js";
 import { profile } from "../profile.js";
@@ -35,7 +36,7 @@ function comparedColumns(tell: Tell, several: boolean): Column<ComparedEvent>[] 
       key: (r) => r.ops.join(),
       show: (r) => r.ops.join(", "),
       title: (r) => r.source,
-      isExtra: true,
+      from: "wide",
       width: "minmax(8rem, 1.2fr)",
     },
     avg("a", "First"),
@@ -46,7 +47,7 @@ function comparedColumns(tell: Tell, several: boolean): Column<ComparedEvent>[] 
       key: (r) => r.difference,
       show: (r) => (r.difference === null ? "" : signed(r.difference)),
       isNumber: true,
-      isExtra: true,
+      from: "wide",
       width: "6rem",
     },
     {
@@ -63,7 +64,7 @@ function comparedColumns(tell: Tell, several: boolean): Column<ComparedEvent>[] 
       key: (r) => r.noise,
       show: (r) => (r.noise === null ? "one run" : `±${tell(r.noise)}`),
       isNumber: true,
-      isExtra: true,
+      from: "wide",
       width: "6rem",
     },
     {
@@ -71,7 +72,7 @@ function comparedColumns(tell: Tell, several: boolean): Column<ComparedEvent>[] 
       name: "Beyond noise",
       key: (r) => (r.isSignificant === null ? null : Number(r.isSignificant)),
       show: (r) => (r.isSignificant === null ? "" : r.isSignificant ? "yes" : "no"),
-      isExtra: true,
+      from: "wide",
       width: "6.75rem",
     },
   ];
@@ -93,6 +94,25 @@ function Choice(props: {
         ))}
       </select>
     </label>
+  );
+}
+
+type Comparison = NonNullable<NonNullable<typeof app.comparison.value>["found"]>;
+
+function ComparedTable({ found }: { found: Comparison }): JSX.Element {
+  const columns = useMemo(
+    () => comparedColumns((time) => formatTime(time, found.scale), found.methods.length > 1),
+    [found],
+  );
+  return (
+    <SortedTable
+      label="Two dumps"
+      rows={found.rows}
+      columns={columns}
+      by=""
+      isDescending
+      empty="The two have no event in common."
+    />
   );
 }
 
@@ -133,16 +153,7 @@ export function Compare(): JSX.Element {
           </p>
         ))}
       </div>
-      {found ? (
-        <SortedTable
-          label="Two dumps"
-          rows={found.rows}
-          columns={comparedColumns((time) => formatTime(time, found.scale), several)}
-          by=""
-          isDescending
-          empty="The two have no event in common."
-        />
-      ) : null}
+      {found ? <ComparedTable found={found} /> : null}
     </>
   );
 }

@@ -1,5 +1,6 @@
 // The events of a profile as a table.
 import type { JSX } from "preact";
+import { useMemo } from "preact/hooks";
 import { selectEvent } from "../actions.js";
 import { eventName, eventRows, familyOfEvent, opsText, type EventRow } from "../profile.js";
 import { app, type Profile } from "../state.js";
@@ -28,7 +29,7 @@ function eventColumns(tell: Tell): Column<EventRow>[] {
     key: ({ it }) => it.perf![id],
     show: ({ it }) => tell(it.perf![id]),
     isNumber: true,
-    isExtra: id !== "avg",
+    from: id === "avg" ? "phone" : "wide",
     width: "5.25rem",
   });
   return [
@@ -38,7 +39,7 @@ function eventColumns(tell: Tell): Column<EventRow>[] {
       key: (r) => r.it.instruction,
       show: (r) => (r.it.chain < 0 ? "" : r.it.instruction),
       isNumber: true,
-      isExtra: true,
+      from: "wide",
       width: "3.5rem",
     },
     {
@@ -68,7 +69,7 @@ function eventColumns(tell: Tell): Column<EventRow>[] {
       key: (r) => r.it.perf!.raw.length,
       show: (r) => formatCount(r.it.perf!.raw.length),
       isNumber: true,
-      isExtra: true,
+      from: "wide",
       width: "3.5rem",
     },
     {
@@ -77,30 +78,38 @@ function eventColumns(tell: Tell): Column<EventRow>[] {
       key: sourceOf,
       show: (r) => splitSource(sourceOf(r)).place,
       title: sourceOf,
-      isExtra: true,
+      from: "wide",
       width: "minmax(8rem, 1.2fr)",
     },
   ];
 }
 
-export function EventTable(props: { shown: Profile }): JSX.Element {
-  const words = app.search.value.toLowerCase().split(/\s+/).filter(Boolean);
-  const rows = eventRows.value.filter(({ it }) => {
-    const names = it.nodes.map(({ name, source }) => `${name} ${source}`).join(" ");
-    const text = `${it.name} ${opsText(it)} ${it.backend ?? ""} ${names}`.toLowerCase();
-    return words.every((word) => text.includes(word));
-  });
+/** Has it every word, wherever? */
+function hasWords({ it }: EventRow, words: readonly string[]): boolean {
+  const names = it.nodes.map(({ name, source }) => `${name} ${source}`).join(" ");
+  const text = `${it.name} ${opsText(it)} ${it.backend ?? ""} ${names}`.toLowerCase();
+  return words.every((word) => text.includes(word));
+}
+
+export function EventTable({ shown }: { shown: Profile }): JSX.Element {
+  const search = app.search.value.toLowerCase();
+  const all = eventRows.value;
+  const rows = useMemo(() => {
+    const words = search.split(/\s+/).filter(Boolean);
+    return all.filter((row) => hasWords(row, words));
+  }, [all, search]);
+  const columns = useMemo(() => eventColumns(tellerOf(shown)), [shown]);
   const at = app.event.value;
   return (
     <SortedTable
       label="Events"
       rows={rows}
-      columns={eventColumns(tellerOf(props.shown))}
+      columns={columns}
       by="avg"
       isDescending
       isActive={({ block, event }) => at?.block === block && at.event === event}
       onPick={({ block, event }) => selectEvent(block, event)}
-      empty={words.length > 0 ? "No event matches." : "The dump has no events with times."}
+      empty={search.trim() ? "No event matches." : "The dump has no events with times."}
     />
   );
 }

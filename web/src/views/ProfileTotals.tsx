@@ -1,5 +1,6 @@
 // A profile by operator and by module.
 import type { JSX } from "preact";
+import { useMemo } from "preact/hooks";
 import type { InspectorTotal } from "@sconce/types_inspector.js";
 import { opOf } from "../profile.js";
 import { app, type Profile } from "../state.js";
@@ -35,7 +36,7 @@ function totalColumns(tell: Tell, isModules: boolean): Column<InspectorTotal>[] 
     key: (r) => r.class,
     show: (r) => r.class.split(".").at(-1) ?? "",
     title: (r) => r.class,
-    isExtra: true,
+    from: "wide",
     width: "minmax(6rem, 1fr)",
   };
   const self: Column<InspectorTotal> = {
@@ -44,7 +45,7 @@ function totalColumns(tell: Tell, isModules: boolean): Column<InspectorTotal>[] 
     key: (r) => r.self,
     show: (r) => tell(r.self),
     isNumber: true,
-    isExtra: true,
+    from: "wide",
     width: "5.5rem",
   };
   return [
@@ -56,7 +57,7 @@ function totalColumns(tell: Tell, isModules: boolean): Column<InspectorTotal>[] 
       key: (r) => r.events,
       show: (r) => formatCount(r.events),
       isNumber: true,
-      isExtra: true,
+      from: "wide",
       width: "4.5rem",
     },
     {
@@ -74,7 +75,7 @@ function totalColumns(tell: Tell, isModules: boolean): Column<InspectorTotal>[] 
       key: (r) => r.delegated,
       show: (r) => (r.delegated > 0 ? tell(r.delegated) : ""),
       isNumber: true,
-      isExtra: true,
+      from: "wide",
       width: "5.5rem",
     },
     {
@@ -90,7 +91,7 @@ function totalColumns(tell: Tell, isModules: boolean): Column<InspectorTotal>[] 
       name: "",
       key: (r) => r.share,
       show: (r) => <Bar share={r.share} />,
-      isExtra: true,
+      from: "wide",
       width: "minmax(4rem, 1fr)",
     },
   ];
@@ -98,12 +99,13 @@ function totalColumns(tell: Tell, isModules: boolean): Column<InspectorTotal>[] 
 
 export function TotalTable(props: { shown: Profile; kind: "ops" | "modules" }): JSX.Element {
   const { shown, kind } = props;
+  const columns = useMemo(() => totalColumns(tellerOf(shown), kind === "modules"), [shown, kind]);
   return (
     <SortedTable
       key={kind}
       label={kind === "ops" ? "Time by operator" : "Time by module"}
       rows={shown[kind]}
-      columns={totalColumns(tellerOf(shown), kind === "modules")}
+      columns={columns}
       by="time"
       isDescending
       empty={

@@ -87,7 +87,7 @@ const NODES: readonly Column<NodeLine>[] = [
     key: ({ op }) => op,
     show: ({ op }) => shortOp(op),
     title: ({ op }) => op,
-    isExtra: true,
+    from: "wide",
     width: "minmax(6rem, 1fr)",
   },
   {
@@ -109,7 +109,7 @@ const NODES: readonly Column<NodeLine>[] = [
       const snr = decibelsOf(line);
       return snr === null ? null : <Bar share={badness(snr)} class="is-bad" />;
     },
-    isExtra: true,
+    from: "wide",
     width: "3.5rem",
   },
   {
@@ -117,7 +117,7 @@ const NODES: readonly Column<NodeLine>[] = [
     name: "Range",
     key: ({ range }) => range?.high ?? null,
     show: ({ range }) => (range ? rangeOf(range) : ""),
-    isExtra: true,
+    from: "wide",
     width: "minmax(7rem, 1fr)",
   },
   {
@@ -126,7 +126,7 @@ const NODES: readonly Column<NodeLine>[] = [
     key: ({ range }) => firstOf(range?.scale),
     show: ({ range }) => (range ? scaleOf(range) : ""),
     isNumber: true,
-    isExtra: true,
+    from: "wide",
     width: "5.5rem",
   },
   {
@@ -135,7 +135,7 @@ const NODES: readonly Column<NodeLine>[] = [
     key: ({ range }) => firstOf(range?.zeroPoint),
     show: ({ range }) => (range ? zeroOf(range) : ""),
     isNumber: true,
-    isExtra: true,
+    from: "wide",
     width: "4rem",
   },
   {
@@ -231,7 +231,7 @@ const RANGES: readonly Column<QuantizedRange>[] = [
     name: "Kind",
     key: kindOf,
     show: kindOf,
-    isExtra: true,
+    from: "wide",
     width: "7rem",
   },
   {
@@ -247,7 +247,7 @@ const RANGES: readonly Column<QuantizedRange>[] = [
     key: ({ scale }) => firstOf(scale),
     show: scaleOf,
     isNumber: true,
-    isWide: true,
+    from: "narrow",
     width: "12rem",
   },
   {
@@ -256,7 +256,7 @@ const RANGES: readonly Column<QuantizedRange>[] = [
     key: ({ zeroPoint }) => firstOf(zeroPoint),
     show: zeroOf,
     isNumber: true,
-    isExtra: true,
+    from: "wide",
     width: "7rem",
   },
   {
@@ -265,7 +265,7 @@ const RANGES: readonly Column<QuantizedRange>[] = [
     key: ({ scaleCount }) => scaleCount ?? null,
     show: ({ scaleCount }) => scaleCount ?? "",
     isNumber: true,
-    isExtra: true,
+    from: "wide",
     width: "5rem",
   },
 ];

@@ -67,10 +67,30 @@ static bool check_weight_params(sc_xa *x, product *p) {
 
 // --- Forms ---------------------------------------------------------------------------------------
 
+// As long as the weight's, by what is known when it is lowered.
+static bool check_rows(sc_xa *x, const product *p, sc_dim size) {
+    const sc_spec *in = &p->input->spec;
+    const sc_dim have = in->rank > 0 ? in->sizes[in->rank - 1] : sc_dim_int(1);
+    sc_sb rows, want;
+    if (in->rank > 0 && sc_dim_equal(have, size)) return true;
+    sc_sb_init(&rows, x->ctx->scratch);
+    sc_sb_init(&want, x->ctx->scratch);
+    sc_dim_print(&rows, have);
+    sc_dim_print(&want, size);
+    const bool is_open = have.expr || size.expr;
+    return sc_xa_refuse(x, is_open ? "Export with these sizes static." : NULL,
+                        is_open ? "nothing says that rows of its input, of %s, are as long as "
+                                  "those of its weight, of %s"
+                                : "rows of its input have %s numbers, and those of its weight %s",
+                        sc_sb_terminate(&rows), sc_sb_terminate(&want));
+}
+
 static bool check_computed(sc_xa *x, product *p) {
+    const sc_spec *weight = &p->weight->spec;
     p->form = COMPUTED;
-    if (p->weight->spec.rank != 2)
+    if (weight->rank != 2)
         return sc_xa_refuse(x, NULL, "its weight is computed and has not two dimensions");
+    if (!check_rows(x, p, weight->sizes[p->is_transposed ? 0 : 1])) return false;
     if (p->input->spec.dtype == SC_DTYPE_BF16)
         return sc_xa_refuse(x, "Make the weight a parameter.",
                             "its weight is computed, and in bfloat16 XNNPACK takes constants only");
@@ -108,6 +128,7 @@ static bool find_form(sc_xa *x, const sc_node *node, product *p) {
     p->outputs = p->w.sizes[0];
     p->inputs = p->w.sizes[1];
     p->form = FLOATS;
+    if (!check_rows(x, p, sc_dim_int(p->inputs))) return false;
     if (!p->w.dequantize) {
         p->norm = sc_xa_norm_behind(node->outs[0]);
         return check_floats(x, p);

@@ -1,0 +1,42 @@
+// float16 and bfloat16: kernels of the official runtime that add up in them lose what is added, as
+// 256 and 1 are 256 in bfloat16. PyTorch adds up in float32 and rounds once, and so does the same
+// call on what is cast to float32.
+#include "trace/official/official.h"
+
+bool sc_official_is_half(const sc_node *node) {
+    return sc_dtype_is_half((sc_dtype)node->outs[0]->spec.dtype);
+}
+
+static sc_x widened(sc_trace *t, sc_x x) {
+    if (x->kind == SC_X_TENSOR) return sc_f_to(t, x, sc_f_opmath(sc_x_dtype_of(x)));
+    if (x->kind == SC_X_DTYPE) return sc_x_dtype(t, sc_f_opmath((sc_dtype)x->code));
+    return x;
+}
+
+static sc_x rounded(sc_trace *t, sc_x made) {
+    const sc_node *node = t->source;
+    if (made->kind != SC_X_LIST) return sc_o_rounded(t, made);
+    sc_x *items = sc_new_array(t->arena, sc_x, node->out_count + 1);
+    for (uint32_t i = 0; i < node->out_count; i++) {
+        items[i] = sc_x_at(t, made, i);
+        if (sc_o_wants(t, i)) items[i] = sc_f_to(t, items[i], (sc_dtype)node->outs[i]->spec.dtype);
+    }
+    return sc_x_list_of(t, items, node->out_count);
+}
+
+// Any call without lists of tensors.
+sc_x sc_official_in_float(sc_trace *t, const sc_x *a) {
+    const sc_node *node = t->source;
+    sc_x *args = sc_new_array(t->arena, sc_x, node->arg_count + 1);
+    for (uint32_t i = 0; i < node->arg_count; i++) args[i] = widened(t, a[i]);
+    return rounded(t, sc_trace_op(t, (sc_op_id)node->op->id, args));
+}
+
+static bool is_one(sc_x x) { return sc_x_is_number(x) && sc_x_real(x, 0) == 1; }
+
+// (self, mat1, mat2, beta, alpha): mm adds up in float32, and to cast weights would take their size
+// twice over.
+sc_x sc_official_addmm(sc_trace *t, const sc_x *a) {
+    if (!is_one(a[3]) || !is_one(a[4])) return sc_official_in_float(t, a);
+    return sc_a_add(t, CALL(t, mm, a[1], a[2]), a[0]);
+}
