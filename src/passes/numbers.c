@@ -23,20 +23,12 @@ static sc_dtype own_dtype(const sc_arg *arg) {
     return is_bool ? SC_DTYPE_BOOL : SC_DTYPE_I64;
 }
 
-static bool is_rank_zero(void *user, sc_arg *arg) {
-    (void)user;
-    return arg->value->type != SC_VALUE_TENSOR || arg->value->spec.rank == 0;
-}
-
-// In half precision the number is rounded first, but not where it multiplies or divides.
 static sc_dtype chosen_dtype(const sc_node *node, const sc_arg *arg) {
     bool casts = sc_op_has(node->op, SC_UNIFORM);
     if (!casts && !sc_op_has(node->op, SC_POINTWISE)) return own_dtype(arg);
     sc_dtype dtype = sc_node_operand_dtype(node);
     if (dtype == SC_DTYPE_NONE) return own_dtype(arg);
-    bool scalars_only = sc_node_visit_values(node, is_rank_zero, NULL);
-    return sc_dtype_is_half(dtype) && sc_node_scales_by(node, arg) && !scalars_only ? SC_DTYPE_F32
-                                                                                    : dtype;
+    return sc_node_number_dtype(node, arg, dtype);
 }
 
 // --- Bytes ---------------------------------------------------------------------------------------

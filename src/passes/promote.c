@@ -48,15 +48,23 @@ sc_dtype sc_node_operand_dtype(const sc_node *node) {
     return dtype;
 }
 
-bool sc_node_scales_by(const sc_node *node, const sc_arg *arg) {
-    return sc_op_has(node->op, SC_SCALES) && arg == &node->args[1];
+static bool is_rank_zero(void *user, sc_arg *arg) {
+    (void)user;
+    return arg->value->type != SC_VALUE_TENSOR || arg->value->spec.rank == 0;
+}
+
+// Where no operand has dims, the float32 would be the dtype of the result.
+sc_dtype sc_node_number_dtype(const sc_node *node, const sc_arg *arg, sc_dtype common) {
+    const bool is_exact = sc_dtype_is_half(common) && sc_op_has(node->op, SC_SCALES) &&
+                          arg == &node->args[1] &&
+                          !sc_node_visit_values(node, is_rank_zero, NULL);
+    return is_exact ? SC_DTYPE_F32 : common;
 }
 
 static sc_dtype dtype_of_operand(const sc_node *node, const sc_arg *arg, sc_dtype common) {
     const sc_spec *spec = &arg->value->spec;
-    const bool is_exact = spec->rank == 0 && spec->dtype != common && sc_dtype_is_half(common) &&
-                          sc_node_scales_by(node, arg);
-    return is_exact ? SC_DTYPE_F32 : common;
+    const bool is_number = spec->rank == 0 && spec->dtype != common;
+    return is_number ? sc_node_number_dtype(node, arg, common) : common;
 }
 
 // `shared` is the cast of the operand before: both may be the same tensor.

@@ -9,8 +9,9 @@
 // tensor slots; div's is a float. SC_DTYPE_NONE when there is none.
 sc_dtype sc_node_operand_dtype(const sc_node *node);
 
-// Is this operand, where it is a number, what the operator multiplies or divides by? In half
-// precision PyTorch takes such a number as it is, and rounds all others to the dtype first.
-bool sc_node_scales_by(const sc_node *node, const sc_arg *arg);
+// The dtype of this operand, where it is a number or has no dims, when the others are of dtype
+// `common`: in half precision PyTorch multiplies and divides tensors by float32 numbers, and rounds
+// all other numbers first.
+sc_dtype sc_node_number_dtype(const sc_node *node, const sc_arg *arg, sc_dtype common);
 
 #endif
