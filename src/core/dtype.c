@@ -253,3 +253,8 @@ uint16_t sc_f32_to_bf16(float value) {
     if ((bits & 0x7fffffffu) > 0x7f800000u) return 0x7fc0;
     return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
 }
+
+float sc_f32_as(float value, sc_dtype dtype) {
+    if (dtype == SC_DTYPE_F16) return sc_f16_to_f32(sc_f32_to_f16(value));
+    return dtype == SC_DTYPE_BF16 ? sc_bf16_to_f32(sc_f32_to_bf16(value)) : value;
+}

@@ -70,6 +70,7 @@ sc_dtype sc_promotion_result(const sc_promotion *p);  // SC_DTYPE_NONE if they d
 float sc_f16_to_f32(uint16_t bits);
 uint16_t sc_f32_to_f16(float value);  // nearest even, overflow to infinity
 float sc_bf16_to_f32(uint16_t bits);
-uint16_t sc_f32_to_bf16(float value);  // nearest even, NaN to 0x7fc0
+uint16_t sc_f32_to_bf16(float value);          // nearest even, NaN to 0x7fc0
+float sc_f32_as(float value, sc_dtype dtype);  // the nearest of a half; as it is of all others
 
 #endif

@@ -98,3 +98,8 @@ sc_str sc_stack_trace_source(sc_arena *arena, sc_str trace) {
     if (own.code.size) sc_sb_addf(&out, ": " SC_STR_FMT, SC_STR_ARG(own.code));
     return sc_sb_str(&out);
 }
+
+sc_str sc_stack_trace_code(sc_str trace) {
+    frame own;
+    return own_frame(trace, &own) ? own.code : (sc_str){0};
+}

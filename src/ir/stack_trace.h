@@ -9,4 +9,7 @@
 // without a frame.
 sc_str sc_stack_trace_source(sc_arena *arena, sc_str trace);
 
+// The code of that frame, a part of `trace`; empty where the trace has none.
+sc_str sc_stack_trace_code(sc_str trace);
+
 #endif

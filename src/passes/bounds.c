@@ -2,6 +2,7 @@
 // inputs without one, and failing that the first result of each size without one, by its name in
 // the user's program. Largest values that come to more bytes than can be counted are told of once
 // for a method, whatever is made with them.
+#include "ir/python_line.h"
 #include "ir/stack_trace.h"
 #include "passes/passes.h"
 
@@ -76,65 +77,12 @@ static sc_status report_input(sc_ctx *ctx, const sc_value *value, uint32_t dim) 
     return SC_ERR_UNBOUNDED;
 }
 
-static bool is_of_name(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
-static sc_str take_name(sc_str *text) {
-    size_t size = 0;
-    while (size < text->size && is_of_name(text->data[size])) size++;
-    const sc_str name = sc_str_slice(*text, 0, size);
-    *text = sc_str_slice(*text, size, text->size);
-    return name;
-}
-
-// Of "model.py:12 in forward: code" the code.
-static sc_str code_of(sc_str line) {
-    for (size_t at = 0; at + 2 < line.size; at++)
-        if (line.data[at] == ':' && line.data[at + 1] == ' ')
-            return sc_str_slice(line, at + 2, line.size);
-    return (sc_str){0};
-}
-
-// Is it that name, or the name with a number, as the exporter tells nodes apart?
-static bool is_numbered(sc_str node, sc_str name) {
-    if (!name.size || node.size < name.size || memcmp(node.data, name.data, name.size) != 0)
-        return false;
-    const sc_str rest = sc_str_slice(node, name.size, node.size);
-    for (size_t at = 1; at < rest.size; at++)
-        if (rest.data[at] < '0' || rest.data[at] > '9') return false;
-    return rest.size == 0 || (rest.size > 1 && rest.data[0] == '_');
-}
-
-// Is "torch.NAME(...)" or "x.NAME(...)" all of it, of a node that is called so?
-static bool is_one_call(sc_str code, sc_str node) {
-    sc_str name = take_name(&code);
-    while (code.size && code.data[0] == '.') {
-        code = sc_str_slice(code, 1, code.size);
-        name = take_name(&code);
-    }
-    uint32_t depth = 0;
-    for (size_t at = 0; at < code.size; at++) {
-        depth += code.data[at] == '(';
-        if (depth == 0) return false;
-        depth -= code.data[at] == ')';
-        if (depth == 0) return at + 1 == code.size && is_numbered(node, name);
-    }
-    return false;
-}
-
-// What the user's own line calls the result, where it is "NAME = torch.CALL(...)"; else empty.
-static sc_str assigned_name(sc_ctx *ctx, const sc_node *node) {
-    sc_str code = code_of(sc_stack_trace_source(ctx->scratch, node->meta.stack_trace));
-    const sc_str name = take_name(&code), is = SC_STR(" = ");
-    if (!name.size || !sc_str_starts_with(code, is.data)) return (sc_str){0};
-    code = sc_str_slice(code, is.size, code.size);
-    return is_one_call(code, ctx->where.node) ? name : (sc_str){0};
-}
-
 // "with torch._check(counts.shape[0] <= N)": of the first dim without a maximum.
 static void add_check(sc_ctx *ctx, sc_sb *hint, const sc_node *node, const sc_value *value) {
-    const sc_str name = node->out_count == 1 ? assigned_name(ctx, node) : (sc_str){0};
+    const sc_str name =
+        node->out_count == 1
+            ? sc_python_name(sc_stack_trace_code(node->meta.stack_trace), ctx->where.node)
+            : (sc_str){0};
     uint32_t dim = 0;
     int64_t max;
     while (dim + 1 < value->spec.rank && sc_spec_size_max(&value->spec, dim, &max)) dim++;

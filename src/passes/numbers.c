@@ -145,15 +145,9 @@ static bool is_looked_at(const sc_op *op) {
 
 // --- Numbers that stay numbers -------------------------------------------------------------------
 
-static double as_half(double number, sc_dtype dtype) {
-    const float wide = (float)number;
-    return dtype == SC_DTYPE_F16 ? (double)sc_f16_to_f32(sc_f32_to_f16(wide))
-                                 : (double)sc_bf16_to_f32(sc_f32_to_bf16(wide));
-}
-
 static void round_number(sc_arg *arg, sc_dtype dtype) {
     if (arg->kind != SC_ARG_FLOAT && arg->kind != SC_ARG_INT) return;
-    const double was = as_float(arg), is = as_half(was, dtype);
+    const double was = as_float(arg), is = (double)sc_f32_as((float)was, dtype);
     if (is != was) sc_arg_set(arg, sc_arg_float(is));
 }
 

@@ -56,8 +56,7 @@ static bool is_rank_zero(void *user, sc_arg *arg) {
 // Where no operand has dims, the float32 would be the dtype of the result.
 sc_dtype sc_node_number_dtype(const sc_node *node, const sc_arg *arg, sc_dtype common) {
     const bool is_exact = sc_dtype_is_half(common) && sc_op_has(node->op, SC_SCALES) &&
-                          arg == &node->args[1] &&
-                          !sc_node_visit_values(node, is_rank_zero, NULL);
+                          arg == &node->args[1] && !sc_node_visit_values(node, is_rank_zero, NULL);
     return is_exact ? SC_DTYPE_F32 : common;
 }
 

@@ -59,11 +59,6 @@ static size_t next_run(slicing *s, size_t count, uint64_t *slice) {
 
 // --- Numbers -------------------------------------------------------------------------------------
 
-static float rounded(float x, sc_dtype dtype) {
-    if (dtype == SC_DTYPE_F16) return sc_f16_to_f32(sc_f32_to_f16(x));
-    return dtype == SC_DTYPE_BF16 ? sc_bf16_to_f32(sc_f32_to_bf16(x)) : x;
-}
-
 static void widen(float *x, const uint8_t *bytes, sc_dtype dtype, size_t count) {
     uint16_t halves[STEP];
     if (dtype == SC_DTYPE_F32) {
@@ -99,7 +94,7 @@ static void multiply(const sc_weight *weight, uint64_t first, float *x, size_t c
         for (; i < end; i++) x[i] *= factor;
     }
     if (weight->dtype != SC_DTYPE_F32)
-        for (size_t i = 0; i < count; i++) x[i] = rounded(x[i], weight->dtype);
+        for (size_t i = 0; i < count; i++) x[i] = sc_f32_as(x[i], weight->dtype);
 }
 
 // --- Blocks --------------------------------------------------------------------------------------
@@ -247,7 +242,7 @@ static void quantize_run(int8_t *to, const float *x, size_t count, float inverse
 
 static void quantize_own_run(int8_t *to, float *x, size_t count, float inverse, const computed *c) {
     const sc_dtype dtype = c->weight.dtype;
-    for (size_t i = 0; i < count; i++) x[i] = rounded(x[i] * rounded(inverse, dtype), dtype);
+    for (size_t i = 0; i < count; i++) x[i] = sc_f32_as(x[i] * sc_f32_as(inverse, dtype), dtype);
     quantize_run(to, x, count, 1, c->grid.quant_min, c->grid.quant_max);
 }
 

@@ -190,7 +190,7 @@ static bool is_normal(double scale, float factor) {
 
 // Those of groups become bfloat16.
 static bool is_normal_half(double scale, float factor) {
-    return is_normal((double)sc_bf16_to_f32(sc_f32_to_bf16((float)scale)), factor);
+    return is_normal((double)sc_f32_as((float)scale, SC_DTYPE_BF16), factor);
 }
 
 // In blocks, because groups of weights have many scales.
