@@ -17,6 +17,7 @@ D = torch.linspace(-2, 3, 12)
 GRID = X.reshape(3, 4)
 FINITE = torch.tensor([0.0, 1.0, -2.0, 1.0, 0.5, 0.5, -0.0, 3.0, -1.0, 3.0, 0.25, 3.0])
 ROWS = torch.stack([FINITE, FINITE.flip(0), torch.zeros(12)])
+DISTINCT = torch.tensor([[3.0, -1.0, INF, 0.5, 2.0], [-2.0, 4.0, -INF, 1.0, 0.0]])
 SQUARE = torch.tensor([[0.0, 1.5], [-3.0, 2.0]])
 PLACES = torch.tensor([2, 0])
 IMAGE = torch.linspace(-1, 1, 32).reshape(1, 2, 4, 4)
@@ -36,11 +37,15 @@ def convolved(x, w, b):
 
 
 F_CONV = aten.convolution.default
+MAXIMA = aten.max_pool2d_with_indices.default
+MATRICES = torch.tensor([[[2.0, 1.0, 0.5], [1.0, 3.0, -1.0], [0.5, -1.0, 4.0]]]) + torch.eye(3) * X[
+    2:4, None, None
+]
 # By operator: functions of X, of X and Y, of a tensor that is given, and of several by name.
 UNARY = (
     "neg abs sign ceil floor round trunc reciprocal sqrt rsqrt exp exp2 expm1 log log2 log10 log1p "
     "sin cos tan sinh cosh tanh asin acos atan asinh acosh atanh erf erfc sigmoid relu leaky_relu "
-    "elu hardtanh gelu alias clone"
+    "elu hardtanh gelu lgamma erfinv i0 alias clone"
 ).split()
 PAIRS = {
     "add_Tensor": lambda a, b: aten.add.Tensor(a, b, alpha=2),
@@ -52,6 +57,8 @@ PAIRS = {
     "minimum": aten.minimum.default,
     "atan2": aten.atan2.default,
     "hypot": aten.hypot.default,
+    "fmod_Tensor": aten.fmod.Tensor,
+    "remainder_Tensor": aten.remainder.Tensor,
     "where_self": lambda a, b: torch.where(D > 0, a, b),
 }
 ONE = {
@@ -81,6 +88,11 @@ ONE = {
     "mean_dim": (lambda a: (a.mean(1), a.mean(0, dtype=torch.float64)), GRID),
     "cumsum": (lambda a: (a.cumsum(0), a.cumsum(0, dtype=torch.float64)), X),
     "avg_pool2d": (lambda a: aten.avg_pool2d(a, [2, 2]), IMAGE),
+    "avg_pool3d": (lambda a: aten.avg_pool3d(a, [1, 2, 3], [1, 2, 1]), IMAGE),
+    "max_pool2d_with_indices": (
+        lambda a: (MAXIMA(a.sin(), [2, 2])[0], MAXIMA(a[0].cos(), [3, 2], [1, 2], [1, 0])[0]),
+        IMAGE,
+    ),
     "_adaptive_avg_pool2d": (lambda a: aten._adaptive_avg_pool2d(a, [3, 3]), IMAGE),
     "upsample_bilinear2d_vec": (
         lambda a: aten.upsample_bilinear2d.vec(a, [6, 7], False, None),
@@ -93,6 +105,9 @@ ONE = {
     "mul_Scalar": (lambda a: a * 0.0, X),
     "div_Scalar": (lambda a: a / 4, X),
     "pow_Tensor_Scalar": (lambda a: (a**0, a**1, a**2, a**3, a[:10] ** 0.5, a**-1), X),
+    "digamma": (torch.digamma, X[[0, 1, 2, 3, 4, 6, 7, 9, 11]]),
+    "fmod_Scalar": (lambda a: a.fmod(0.75), X),
+    "remainder_Scalar": (lambda a: a.remainder(-0.75), X),
     "clamp": (lambda a: (a.clamp(-0.5, 1), a.clamp(min=0), a.clamp(max=0)), X),
     "_softmax": (lambda a: a.softmax(1), TIES),
     "_log_softmax": (lambda a: a.log_softmax(1), TIES),
@@ -105,6 +120,14 @@ ONE = {
     "sort": (lambda a: aten.sort(a)[0], FINITE.unique()[[3, 0, 5, 6, 1, 4, 2]]),
     "sort_stable": (lambda a: aten.sort.stable(a, stable=True)[0], ROWS),
     "topk": (lambda a: a.topk(3)[0], X[2:9]),
+    "cummax": (lambda a: a.cummax(1)[0], TIES[1:]),
+    "cummin": (lambda a: a.cummin(1)[0], TIES[1:]),
+    "median_dim": (lambda a: (a.median(1)[0], a[1].median(0, True)[0]), DISTINCT),
+    "kthvalue": (lambda a: (a.kthvalue(3, 1)[0], a[1].kthvalue(1)[0]), DISTINCT),
+    "prod": (lambda a: (a[0, 1:6].prod(), a.prod(dtype=torch.float64), a[1, 1:4].prod()), ROWS),
+    "prod_dim_int": (lambda a: (a.prod(1), a[:2, 1:6].prod(1, True), a[:2].prod(0)), ROWS),
+    "cumprod": (lambda a: (a.cumprod(1), a[:, 1:6].cumprod(1), a.cumprod(0)), ROWS),
+    "linalg_matrix_exp": (torch.linalg.matrix_exp, MATRICES / 4),
     "var_correction": (lambda a: (a.var(1), a.var(1, correction=0), a[:, :1].var(1)), ROWS),
 }
 NORM = (lambda x, w, b: torch.layer_norm(x, [12], w, b)), (ROWS, FINITE, X)
@@ -126,6 +149,55 @@ MORE = {
     "convolution": ("input weight bias", convolved, (IMAGE, KERNEL, torch.tensor([0.0, INF, 1]))),
     "pow_Scalar": ("exponent", lambda b: (0.0**b, 1.0**b, 2.0**b, (-2.0) ** b, INF**b), (X,)),
     "native_layer_norm": ("input weight bias", *NORM),
+    "native_group_norm": (
+        "input weight bias",
+        lambda x, w, b: torch.group_norm(x, 2, w, b),
+        (ROWS[:2].reshape(1, 6, 4), FINITE[3:9], X[:6]),
+    ),
+    "_native_batch_norm_legit_no_stats": (
+        "input weight bias",
+        lambda x, w, b: aten._native_batch_norm_legit.no_stats(x, w, b, True, 0.1, 1e-5)[0],
+        (ROWS.reshape(3, 4, 3), FINITE[3:7], X[:4]),
+    ),
+    "index_put": (
+        "self values",
+        lambda a, b: (
+            aten.index_put(a, [PLACES], b),
+            aten.index_put(a, [PLACES.flip(0)], b, True),
+        ),
+        (GRID, TIES[:2].repeat(1, 2)[:, :4]),
+    ),
+    "index_add": (
+        "self source",
+        lambda a, b: a.index_add(0, PLACES, b, alpha=2),
+        (GRID, TIES[:2].repeat(1, 2)[:, :4]),
+    ),
+    "scatter_add": (
+        "self src",
+        lambda a, b: a.scatter_add(0, torch.tensor([3, 0, 3]), b),
+        (X, FINITE[:3]),
+    ),
+    "scatter_src": (
+        "self src",
+        lambda a, b: a.scatter(0, torch.tensor([3, 0, 5]), b),
+        (X, FINITE[:3]),
+    ),
+    "linalg_inv_ex": ("A", torch.linalg.inv, (MATRICES,)),
+    "linalg_solve_ex": (
+        "A B",
+        lambda a, b: (
+            torch.linalg.solve(a, b),
+            torch.linalg.solve(a[0], b[0, :, 0]),
+            torch.linalg.solve(a, b.mT, left=False),
+        ),
+        (MATRICES, FINITE.reshape(2, 3, 2)),
+    ),
+    "linalg_cholesky_ex": (
+        "self",
+        lambda a: (torch.linalg.cholesky(a), torch.linalg.cholesky(a, upper=True)),
+        (MATRICES,),
+    ),
+    "linalg_lu_factor_ex": ("A", lambda a: (torch.linalg.det(a), a.flip(1).logdet()), (MATRICES,)),
 }
 EACH = {(op, "self"): (getattr(aten, op).default, (X,), 0) for op in UNARY}
 for op, f in PAIRS.items():
@@ -137,8 +209,17 @@ FIRST = {"cat": "tensors"} | dict.fromkeys(
 EACH |= {(op, FIRST.get(op, "self")): (f, (x,), 0) for op, (f, x) in ONE.items()}
 for op, (names, f, inputs) in MORE.items():
     EACH |= {(op, name): (f, inputs, at) for at, name in enumerate(names.split())}
-# Of a bias alone PyTorch exports no tangent.
+# Of a bound, a bias alone and a weight of groups PyTorch exports no tangent.
+BOUNDED = (lambda a, x, y: (a.clamp(x * a, y + a), (x + a).clamp(min=a), (x - a).clamp(max=a)))
+EACH |= {("clamp_Tensor", name): (BOUNDED, (FINITE, X, Y), 0) for name in ("self", "min", "max")}
 EACH["native_layer_norm", "bias"] = lambda x, b: torch.layer_norm(x, [12], b, b), (ROWS, FINITE), 1
+GROUPS = (lambda x, b: torch.group_norm(x + b, 2, b[0], b[0])), (ROWS[:2, :6], ROWS[:1, 1:7]), 1
+EACH |= {("native_group_norm", name): GROUPS for name in ("weight", "bias")}
+EACH["_native_batch_norm_legit_no_stats", "bias"] = (
+    lambda x, b: aten._native_batch_norm_legit.no_stats(x, b, b, True, 0.1, 1e-5)[0],
+    (ROWS.reshape(3, 4, 3), FINITE[3:7]),
+    1,
+)
 
 
 def tangent(op, name):

@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "trace/matrices.h"
+
 static sc_x times(sc_trace *t, sc_x x, double factor) {
     return CALL(t, mul_Scalar, x, sc_x_float(t, factor));
 }
@@ -20,16 +22,6 @@ sc_x sc_jvp_cat(const sc_level *v, const sc_lifted *a, sc_x d) {
         items[i] = item->tangent ? item->tangent : sc_jvp_zeros(v->t, item->x);
     }
     return CALL(v->t, cat, sc_x_list_of(v->t, items, a[0].x->count), a[1].x);
-}
-
-// One number a channel, below images.
-sc_x sc_jvp_bias(const sc_level *v, const sc_lifted *a, sc_x d) {
-    sc_dim sizes[SC_RANK_MAX];
-    const uint32_t rank = v->node->outs[0]->spec.rank;
-    (void)a;
-    for (uint32_t i = 0; i < rank; i++) sizes[i] = sc_dim_int(1);
-    if (rank > 1) sizes[1] = sc_x_size(d, 0);
-    return sc_f_reshape(v->t, d, sizes, rank);
 }
 
 // (self, src, dim, start, end, step)
@@ -87,6 +79,29 @@ sc_x sc_jvp_clamp(const sc_level *v, const sc_lifted *a, sc_x d) {
     return d;
 }
 
+// Of tensors as bounds: the tangent of what the result is equal to. Beside both bounds numbers that
+// are equal to one are inside, beside one outside, and where the bounds cross the result is max.
+static sc_x chosen(sc_trace *t, const sc_lifted *a, sc_x inside, sc_x least, sc_x most) {
+    sc_x x = a[0].x, min = a[1].x, max = a[2].x;
+    if (sc_x_is_none(max)) return CALL(t, where_self, CALL(t, gt_Tensor, x, min), inside, least);
+    if (sc_x_is_none(min)) return CALL(t, where_self, CALL(t, lt_Tensor, x, max), inside, most);
+    sc_x upper = CALL(t, where_self, CALL(t, gt_Tensor, x, max), most, inside);
+    sc_x both = CALL(t, where_self, CALL(t, lt_Tensor, x, min), least, upper);
+    return CALL(t, where_self, CALL(t, gt_Tensor, min, max), most, both);
+}
+sc_x sc_jvp_clamped(const sc_level *v, const sc_lifted *a, sc_x d) {
+    sc_x zeros = sc_jvp_zeros(v->t, d);
+    return chosen(v->t, a, d, zeros, zeros);
+}
+sc_x sc_jvp_least(const sc_level *v, const sc_lifted *a, sc_x d) {
+    sc_x zeros = sc_jvp_zeros(v->t, d);
+    return chosen(v->t, a, zeros, d, zeros);
+}
+sc_x sc_jvp_most(const sc_level *v, const sc_lifted *a, sc_x d) {
+    sc_x zeros = sc_jvp_zeros(v->t, d);
+    return chosen(v->t, a, zeros, zeros, d);
+}
+
 // cdf(x) + x * pdf(x)
 static sc_x gelu_slope(sc_trace *t, sc_x x) {
     sc_x whole = CALL(t, add_Scalar, CALL(t, erf, times(t, x, sqrt(0.5))), sc_x_int(t, 1));
@@ -138,9 +153,25 @@ sc_x sc_jvp_variance(const sc_level *v, const sc_lifted *a, sc_x d) {
                 sc_x_float(t, (double)count.value - sc_x_known(t, a[2].x, 1)));
 }
 
-// (input, normalized_shape, weight, bias, eps): the normalized tensor's tangent has neither a mean
-// nor a part along the normalized tensor. Mean and spread are computed again: the call's own have
-// no tangents, which another level may want.
+// --- Norms ---------------------------------------------------------------------------------------
+
+// Of `normal`, which x is with a mean of 0 and a variance of 1 along some dims: its tangent has
+// neither a mean nor a part along it. The spread is computed again: the call's own has no tangent,
+// which another level may want.
+static sc_x normal_tangent(sc_trace *t, sc_x normal, sc_x x, sc_x d, sc_x dims, sc_x eps) {
+    sc_x variance = CALL(t, var_correction, x, dims, sc_x_int(t, 0), X_TRUE);
+    sc_x spread = CALL(t, rsqrt, CALL(t, add_Scalar, variance, eps));
+    sc_x along = CALL(t, mean_dim, CALL(t, mul_Tensor, d, normal), dims, X_TRUE);
+    sc_x centred = CALL(t, sub_Tensor, d, CALL(t, mean_dim, d, dims, X_TRUE));
+    sc_x across = CALL(t, sub_Tensor, centred, CALL(t, mul_Tensor, normal, along));
+    return CALL(t, mul_Tensor, across, spread);
+}
+
+static sc_x weighted(sc_trace *t, sc_x x, sc_x weight) {
+    return sc_x_is_tensor(weight) ? CALL(t, mul_Tensor, x, weight) : x;
+}
+
+// (input, normalized_shape, weight, bias, eps)
 sc_x sc_jvp_norm(const sc_level *v, const sc_lifted *a, sc_x d) {
     sc_trace *t = v->t;
     int64_t last[SC_RANK_MAX];
@@ -148,11 +179,121 @@ sc_x sc_jvp_norm(const sc_level *v, const sc_lifted *a, sc_x d) {
     for (uint32_t i = 0; i < count && i < SC_RANK_MAX; i++) last[i] = -1 - (int64_t)i;
     sc_x dims = sc_x_ints(t, last, count);
     sc_x normal = sc_x_at(t, CALL(t, native_layer_norm, a[0].x, a[1].x, X_NONE, X_NONE, a[4].x), 0);
-    sc_x variance = CALL(t, var_correction, a[0].x, dims, sc_x_int(t, 0), X_TRUE);
-    sc_x spread = CALL(t, rsqrt, CALL(t, add_Scalar, variance, a[4].x));
-    sc_x along = CALL(t, mean_dim, CALL(t, mul_Tensor, d, normal), dims, X_TRUE);
-    sc_x centred = CALL(t, sub_Tensor, d, CALL(t, mean_dim, d, dims, X_TRUE));
-    sc_x across = CALL(t, sub_Tensor, centred, CALL(t, mul_Tensor, normal, along));
-    sc_x x = CALL(t, mul_Tensor, across, spread);
-    return sc_x_is_tensor(a[2].x) ? CALL(t, mul_Tensor, x, a[2].x) : x;
+    return weighted(t, normal_tangent(t, normal, a[0].x, d, dims, a[4].x), a[2].x);
+}
+
+// One number a channel, below `rank` dims.
+static sc_x of_channels(sc_trace *t, sc_x x, uint32_t rank) {
+    sc_dim sizes[SC_RANK_MAX];
+    if (!sc_x_is_tensor(x)) return x;
+    for (uint32_t i = 0; i < rank; i++) sizes[i] = sc_dim_int(1);
+    if (rank > 1) sizes[1] = sc_x_size(x, 0);
+    return sc_f_reshape(t, x, sizes, rank);
+}
+
+sc_x sc_jvp_bias(const sc_level *v, const sc_lifted *a, sc_x d) {
+    (void)a;
+    return of_channels(v->t, d, v->node->outs[0]->spec.rank);
+}
+
+// (input, weight, bias, N, C, HxW, group, eps)
+static sc_x group_normal(const sc_level *v, const sc_lifted *a) {
+    return sc_x_at(v->t,
+                   CALL(v->t, native_group_norm, a[0].x, X_NONE, X_NONE, a[3].x, a[4].x, a[5].x,
+                        a[6].x, a[7].x),
+                   0);
+}
+sc_x sc_jvp_group_norm(const sc_level *v, const sc_lifted *a, sc_x d) {
+    sc_trace *t = v->t;
+    const sc_spec *spec = sc_x_spec(a[0].x);
+    sc_x groups = X_LIST(t, a[3].x, a[6].x, sc_x_int(t, -1)), last = X_LIST(t, sc_x_int(t, -1));
+    sc_x normal = CALL(t, reshape, group_normal(v, a), groups);
+    sc_x x = CALL(t, reshape, a[0].x, groups);
+    d = normal_tangent(t, normal, x, CALL(t, reshape, d, groups), last, a[7].x);
+    d = sc_f_reshape(t, d, spec->sizes, spec->rank);
+    return weighted(t, d, of_channels(t, a[1].x, spec->rank));
+}
+sc_x sc_jvp_group_weight(const sc_level *v, const sc_lifted *a, sc_x d) {
+    d = of_channels(v->t, d, sc_x_rank(a[0].x));
+    return CALL(v->t, mul_Tensor, group_normal(v, a), d);
+}
+
+// (input, weight, bias, training, momentum, eps)
+static sc_x batch_normal(const sc_level *v, const sc_lifted *a) {
+    return sc_x_at(v->t,
+                   CALL(v->t, _native_batch_norm_legit_no_stats, a[0].x, X_NONE, X_NONE, a[3].x,
+                        a[4].x, a[5].x),
+                   0);
+}
+sc_x sc_jvp_batch_norm(const sc_level *v, const sc_lifted *a, sc_x d) {
+    const uint32_t rank = sc_x_rank(a[0].x);
+    int64_t dims[SC_RANK_MAX] = {0};
+    for (uint32_t i = 2; i < rank; i++) dims[i - 1] = i;
+    sc_x all = sc_x_ints(v->t, dims, rank > 1 ? rank - 1 : 1);
+    d = normal_tangent(v->t, batch_normal(v, a), a[0].x, d, all, a[5].x);
+    return weighted(v->t, d, of_channels(v->t, a[1].x, rank));
+}
+sc_x sc_jvp_batch_weight(const sc_level *v, const sc_lifted *a, sc_x d) {
+    d = of_channels(v->t, d, sc_x_rank(a[0].x));
+    return CALL(v->t, mul_Tensor, batch_normal(v, a), d);
+}
+
+// --- Pools ---------------------------------------------------------------------------------------
+
+// What each window took, by its place in the plane.
+sc_x sc_jvp_window(const sc_level *v, const sc_lifted *a, sc_x d) {
+    sc_trace *t = v->t;
+    sc_x low = sc_x_int(t, -2), high = sc_x_int(t, -1), at = sc_trace_plain(t, v->node->outs[1]);
+    const sc_spec *out = sc_x_spec(at);
+    (void)a;
+    d = CALL(t, flatten_using_ints, d, low, high);
+    d = CALL(t, gather, d, high, CALL(t, flatten_using_ints, at, low, high));
+    return sc_f_reshape(t, d, out->sizes, out->rank);
+}
+
+// --- Matrices ------------------------------------------------------------------------------------
+
+// (A, B, left): minus the solution for the tangent times the solution.
+sc_x sc_jvp_solve(const sc_level *v, const sc_lifted *a, sc_x d) {
+    sc_trace *t = v->t;
+    sc_x out = sc_trace_plain(t, v->node->outs[0]);
+    const bool left = sc_x_truth(a[2].x), is_vector = sc_x_rank(out) < sc_x_rank(d);
+    const int64_t dim = left ? -1 : -2;
+    if (is_vector) out = sc_f_unsqueeze(t, out, dim);
+    sc_x product = left ? sc_m_times(t, d, out) : sc_m_times(t, out, d);
+    sc_x x = sc_x_at(t, CALL(t, linalg_solve_ex, a[0].x, product, a[2].x), 0);
+    return CALL(t, neg, is_vector ? sc_f_squeeze(t, x, dim) : x);
+}
+
+// (self, upper): of L L' = A, L times the lower half of inv(L) dA inv(L').
+sc_x sc_jvp_cholesky(const sc_level *v, const sc_lifted *a, sc_x d) {
+    sc_trace *t = v->t;
+    const bool upper = sc_x_truth(a[1].x);
+    sc_x out = sc_trace_plain(t, v->node->outs[0]);
+    sc_x l = upper ? sc_m_transposed(t, out) : out, u = upper ? out : sc_m_transposed(t, out);
+    sc_x half = CALL(t, linalg_solve_triangular, l, d, X_FALSE, X_TRUE);
+    sc_x whole = CALL(t, linalg_solve_triangular, u, half, X_TRUE, X_FALSE);
+    sc_x below = CALL(t, tril, whole, sc_x_int(t, -1));
+    sc_x twice = CALL(t, add_Tensor, below, CALL(t, tril, whole));
+    d = sc_m_times(t, l, times(t, twice, 0.5));
+    return upper ? sc_m_transposed(t, d) : d;
+}
+
+// (A): of the square factors P L U = A, L times what inv(L) P' dA inv(U) has below the diagonal,
+// and the rest of it times U.
+sc_x sc_jvp_lu(const sc_level *v, const sc_lifted *a, sc_x d) {
+    sc_trace *t = v->t;
+    const sc_spec *spec = sc_x_spec(a[0].x);
+    if (spec->rank < 2 || !sc_dim_equal(sc_x_size(a[0].x, -1), sc_x_size(a[0].x, -2)))
+        return sc_trace_fail(t, SC_ERR_UNSUPPORTED, SC_FUNCTORCH_HINT,
+                             "the tangent of an LU factorisation is supported of square matrices "
+                             "only");
+    sc_x plu = CALL(t, lu_unpack, sc_trace_plain(t, v->node->outs[0]),
+                    sc_trace_plain(t, v->node->outs[1]));
+    sc_x l = sc_x_at(t, plu, 1), u = sc_x_at(t, plu, 2);
+    d = sc_m_times(t, sc_m_transposed(t, sc_x_at(t, plu, 0)), d);
+    sc_x half = CALL(t, linalg_solve_triangular, l, d, X_FALSE, X_TRUE);
+    sc_x whole = CALL(t, linalg_solve_triangular, u, half, X_TRUE, X_FALSE);
+    sc_x below = sc_m_times(t, l, CALL(t, tril, whole, sc_x_int(t, -1)));
+    return CALL(t, add_Tensor, below, sc_m_times(t, CALL(t, triu, whole), u));
 }
