@@ -31,6 +31,10 @@ def regions():
     ])  # fmt: skip
     yield "roi_align of odd pixels", align, (x, rois), None
     yield "roi_align of odd pixels double", align, (x.double(), rois.double()), None
+    many = torch.cat([x, x.flip(1), x * 2, x - 1], 1)
+    bins = Of(lambda x, r: [ops.ps_roi_align(x, r, 0.7, 3, 2, n) for n in (1, 2, 3, 5)])
+    yield "ps_roi_align of odd pixels", bins, (many, rois), None
+    yield "ps_roi_align of odd pixels double", bins, (many.double(), rois.double()), None
     weight, bias = torch.eye(3)[:, :, None, None].clone(), torch.zeros(3)
     offset, mask = torch.randint(-4, 5, (2, 2, 8, 9)) / 2, torch.rand(2, 1, 8, 9)
     offset[0, :, 3] -= 1e-9  # too little to count

@@ -40,12 +40,13 @@ static between reshape_all(sc_trace *t, const between *b, sc_dim n, sc_dim rows,
     return r;
 }
 
-// --- roi_align -----------------------------------------------------------------------------------
+// --- roi_align, ps_roi_align ---------------------------------------------------------------------
 
 enum { IN_ORDER_MAX = 4 };  // samples along one side of a bin
 
 typedef struct regions {
     sc_x pixels, image;  // [images, height, width, channels]; the image of each region
+    sc_x bin[2];         // of samples, where pixels are [images, height, width, *bins, channels]
     sc_dim count, channels;
     int64_t bins[2], samples;
     between at[2];
@@ -66,8 +67,8 @@ static sc_x divided(sc_trace *t, sc_x x, int64_t by) {
 
 // Where the samples of all bins of a region are, along one axis: [n, bins * samples]. Rounded at
 // the same steps as torchvision does, for half a step beyond an edge there is nothing.
-static sc_x sample_places(sc_trace *t, const regions *g, const sc_x *a, uint32_t axis) {
-    const bool aligned = sc_x_truth(a[6]);
+static sc_x sample_places(sc_trace *t, const regions *g, const sc_x *a, bool aligned,
+                          uint32_t axis) {
     const sc_dtype dtype = sc_x_dtype_of(a[0]);
     const double given = sc_x_known(t, a[2], 1);
     const double scale = dtype == SC_DTYPE_F64 ? given : (double)(float)given;
@@ -90,6 +91,8 @@ static sc_x sample_places(sc_trace *t, const regions *g, const sc_x *a, uint32_t
 static sc_x corner(sc_trace *t, const regions *g, sc_x y, sc_x x) {
     const sc_dim wide[3] = {g->count, sc_dim_int(1), sc_dim_int(1)};
     sc_x image = sc_f_view(t, g->image, wide, 3);
+    if (g->bin[0])
+        return CALL(t, index_Tensor, g->pixels, X_LIST(t, image, y, x, g->bin[0], g->bin[1]));
     return CALL(t, index_Tensor, g->pixels, X_LIST(t, image, y, x));
 }
 
@@ -120,6 +123,7 @@ static sc_x sampled(sc_trace *t, const regions *g) {
         sum = sum ? sc_a_add(t, sum, part) : part;
     }
     sc_x is_inside = sc_o_and(t, v.is_inside, h.is_inside);
+    if (g->bin[0]) return sc_o_where_else(t, is_inside, sum, sc_x_int(t, 0));
     return sc_a_where(t, is_inside, sum, outside(t, g));
 }
 
@@ -135,27 +139,76 @@ static sc_x mean_of_samples(sc_trace *t, sc_x all, int64_t samples) {
     return divided(t, sum, samples * samples);
 }
 
-// (input, rois, spatial_scale, pooled_height, pooled_width, sampling_ratio, aligned)
-sc_x sc_official_roi_align(sc_trace *t, const sc_x *a) {
-    static const int64_t channels_last[] = {0, 2, 3, 1}, channels_first[] = {0, 3, 1, 2};
+// (input, rois, spatial_scale, pooled_height, pooled_width, sampling_ratio), without its pixels
+static bool read_regions(sc_trace *t, const sc_x *a, bool aligned, regions *g) {
     const sc_spec *out = &t->source->outs[0]->spec;
-    regions g = {.samples = sc_x_number(a[5], 0), .count = sc_x_size(a[1], 0)};
-    if (sc_x_rank(a[0]) != 4 || sc_x_rank(a[1]) != 2) return sc_o_refuse(t);
-    if (g.samples < 1 || g.samples > SC_UP_TO_SAMPLES) return sc_o_beyond(t, SC_LIMIT_SAMPLES);
+    *g = (regions){.samples = sc_x_number(a[5], 0), .count = sc_x_size(a[1], 0)};
+    if (sc_x_rank(a[0]) != 4 || sc_x_rank(a[1]) != 2) return false;
+    g->channels = out->sizes[1];
     for (uint32_t i = 0; i < 2; i++) {
         const int64_t size = sc_o_known(t, sc_x_size(a[0], 2 + i), SC_LIMIT_KNOWN_IMAGES);
-        g.bins[i] = sc_o_known(t, out->sizes[2 + i], SC_LIMIT_KNOWN_RESULTS);
-        if (t->status != SC_OK || size < 1) return sc_o_refuse(t);
-        g.at[i] = clamped(t, sample_places(t, &g, a, i), size);
+        g->bins[i] = sc_o_known(t, out->sizes[2 + i], SC_LIMIT_KNOWN_RESULTS);
+        if (t->status != SC_OK || size < 1) return false;
+        g->at[i] = clamped(t, sample_places(t, g, a, aligned, i), size);
     }
-    g.channels = sc_x_size(a[0], 1);
-    g.pixels = sc_f_permute(t, a[0], channels_last);
-    g.image = sc_f_view(t, index_at(t, sc_o_steps(t, a[1], 1, 0, 1, 1)), &g.count, 1);
-    const sc_dim samples = sc_dim_int(g.samples);
+    g->image = sc_f_view(t, index_at(t, sc_o_steps(t, a[1], 1, 0, 1, 1)), &g->count, 1);
+    return true;
+}
+
+static bool takes_samples(const sc_x *a) {
+    const int64_t samples = sc_x_number(a[5], 0);
+    return samples >= 1 && samples <= SC_UP_TO_SAMPLES;
+}
+
+static sc_x mean_of_bins(sc_trace *t, const regions *g) {
+    static const int64_t channels_first[] = {0, 3, 1, 2};
+    const sc_dim samples = sc_dim_int(g->samples);
     const sc_dim sizes[6] = {
-        g.count, sc_dim_int(g.bins[0]), samples, sc_dim_int(g.bins[1]), samples, g.channels};
-    sc_x all = sc_f_view(t, sampled(t, &g), sizes, 6);
-    return sc_f_permute(t, mean_of_samples(t, all, g.samples), channels_first);
+        g->count, sc_dim_int(g->bins[0]), samples, sc_dim_int(g->bins[1]), samples, g->channels};
+    sc_x all = sc_f_view(t, sampled(t, g), sizes, 6);
+    return sc_f_permute(t, mean_of_samples(t, all, g->samples), channels_first);
+}
+
+// (..., sampling_ratio, aligned)
+sc_x sc_official_roi_align(sc_trace *t, const sc_x *a) {
+    static const int64_t channels_last[] = {0, 2, 3, 1};
+    regions g;
+    if (!takes_samples(a)) return sc_o_beyond(t, SC_LIMIT_SAMPLES);
+    if (!read_regions(t, a, sc_x_truth(a[6]), &g)) return sc_o_refuse(t);
+    g.pixels = sc_f_permute(t, a[0], channels_last);
+    return mean_of_bins(t, &g);
+}
+
+// The bin of each sample along one axis, along that one of three dims.
+static sc_x bin_of_samples(sc_trace *t, const regions *g, uint32_t axis) {
+    const sc_dim wide[2] = {sc_dim_int(g->bins[axis]), sc_dim_int(g->samples)};
+    sc_dim sizes[3] = {sc_dim_int(1), sc_dim_int(1), sc_dim_int(1)};
+    sizes[1 + axis] = sc_dim_int(g->bins[axis] * g->samples);
+    sc_x bins = sc_f_expand(t, sc_o_places(t, wide[0], 0, 2), wide, 2);
+    return sc_f_view(t, sc_f_contiguous(t, bins), sizes, 3);
+}
+
+// Which channel of the image each number is of.
+static sc_x channel_mapping(sc_trace *t, const regions *g) {
+    const sc_dim area = sc_dim_int(g->bins[0] * g->bins[1]);
+    const sc_dim sizes[4] = {g->count, g->channels, sc_dim_int(g->bins[0]), sc_dim_int(g->bins[1])};
+    sc_x one = sc_o_places(t, sc_trace_mul(t, g->channels, area), 0, 1);
+    one = reshaped(t, one, sc_dim_int(1), sizes[1], sizes[2], sizes[3]);
+    return sc_f_contiguous(t, sc_f_to(t, sc_f_expand(t, one, sizes, 4), SC_DTYPE_I32));
+}
+
+// Each bin has channels of its own, and samples outside of the image count as 0.
+sc_x sc_official_ps_roi_align(sc_trace *t, const sc_x *a) {
+    static const int64_t channels_last[] = {0, 4, 5, 2, 3, 1};
+    regions g;
+    if (!takes_samples(a)) return sc_o_beyond(t, SC_LIMIT_SAMPLES);
+    if (!read_regions(t, a, true, &g)) return sc_o_refuse(t);
+    const sc_dim sizes[6] = {sc_x_size(a[0], 0),    g.channels,         sc_dim_int(g.bins[0]),
+                             sc_dim_int(g.bins[1]), sc_x_size(a[0], 2), sc_x_size(a[0], 3)};
+    g.pixels = sc_f_permute(t, sc_f_view(t, a[0], sizes, 6), channels_last);
+    for (uint32_t i = 0; i < 2; i++) g.bin[i] = bin_of_samples(t, &g, i);
+    sc_x mean = mean_of_bins(t, &g);
+    return X_LIST(t, mean, channel_mapping(t, &g));
 }
 
 // --- deform_conv2d -------------------------------------------------------------------------------
