@@ -219,7 +219,7 @@ def declare():
 
 
 def declare_alone():
-    """nms, roi_align and deform_conv2d without torchvision, for what calls nothing else of it."""
+    """nms, regions but of roi_pool, and deform_conv2d without torchvision, for what calls nothing else of it."""
     library = torch.library.Library("torchvision", "DEF")
     KEPT.append(library)
     shapes = {
@@ -228,6 +228,10 @@ def declare_alone():
         ),
         "roi_align": lambda x, rois, scale, rows, columns, *_: x.new_empty(
             rois.shape[0], x.shape[1], rows, columns
+        ),
+        "ps_roi_align": lambda x, rois, scale, rows, columns, *_: tuple(
+            x.new_empty(rois.shape[0], x.shape[1] // (rows * columns), rows, columns, dtype=dtype)
+            for dtype in (x.dtype, torch.int32)
         ),
         "deform_conv2d": lambda x, weight, offset, *_: x.new_empty(
             x.shape[0], weight.shape[0], *offset.shape[-2:]
