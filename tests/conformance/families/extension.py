@@ -219,7 +219,7 @@ def declare():
 
 
 def declare_alone():
-    """nms, regions but of roi_pool, and deform_conv2d without torchvision, for what calls nothing else of it."""
+    """nms, deform_conv2d and regions, but of roi_pool, where torchvision is not installed."""
     library = torch.library.Library("torchvision", "DEF")
     KEPT.append(library)
     shapes = {
