@@ -23,11 +23,20 @@ static sc_dim step_of(sc_exprs *exprs, sc_dim size) {
     return symbol && symbol->has_hint ? size : sc_dim_max(exprs, size, sc_dim_int(1));
 }
 
+// The stride outside of a dim of that size and stride. Asked of every dim of every tensor, most of
+// which are small integers.
+static sc_dim stride_outside(sc_exprs *exprs, sc_dim stride, sc_dim size) {
+    const bool small = !stride.expr && !size.expr && (int32_t)stride.value == stride.value &&
+                       (int32_t)size.value == size.value;
+    if (small) return sc_dim_int(size.value > 1 ? stride.value * size.value : stride.value);
+    return sc_dim_mul(exprs, stride, step_of(exprs, size));
+}
+
 void sc_spec_set_contiguous(sc_exprs *exprs, sc_spec *spec) {
     sc_dim stride = sc_dim_int(1);
     for (uint32_t d = spec->rank; d-- > 0;) {
         spec->strides[d] = stride;
-        stride = sc_dim_mul(exprs, stride, step_of(exprs, spec->sizes[d]));
+        stride = stride_outside(exprs, stride, spec->sizes[d]);
     }
 }
 
@@ -37,7 +46,7 @@ void sc_spec_set_order(sc_exprs *exprs, sc_spec *spec, const uint8_t *order) {
         uint8_t d = order[i];
         SC_ASSERT(d < spec->rank);
         spec->strides[d] = stride;
-        stride = sc_dim_mul(exprs, stride, step_of(exprs, spec->sizes[d]));
+        stride = stride_outside(exprs, stride, spec->sizes[d]);
     }
 }
 
@@ -46,7 +55,7 @@ bool sc_spec_products_fit(sc_exprs *exprs, const sc_spec *spec) {
     uint32_t symbols = sc_exprs_symbol_count(exprs);
     sc_dim product = sc_dim_int(1);
     for (uint32_t i = spec->rank; i-- > 0;)
-        product = sc_dim_mul(exprs, product, step_of(exprs, spec->sizes[i]));
+        product = stride_outside(exprs, product, spec->sizes[i]);
     return sc_exprs_symbol_count(exprs) == symbols;
 }
 
@@ -91,7 +100,7 @@ static bool is_dense_in(sc_exprs *exprs, const sc_spec *spec, const uint8_t *ord
         uint8_t d = order[i];
         if (sc_dim_is(spec->sizes[d], 1)) continue;
         if (!sc_dim_equal(spec->strides[d], expected)) return false;
-        expected = sc_dim_mul(exprs, expected, step_of(exprs, spec->sizes[d]));
+        expected = stride_outside(exprs, expected, spec->sizes[d]);
     }
     return true;
 }
