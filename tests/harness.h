@@ -39,6 +39,8 @@ void test_register(test_record *record);
 
 // Begins a case of a TEST_CASES test; false when --filter leaves it out.
 bool test_case(const char *format, ...) SC_PRINTF(1, 2);
+// Has --filter left out cases of this test so far? What they add up to is not all then.
+bool test_is_partial(void);
 
 // --- Checks --------------------------------------------------------------------------------------
 // Each returns whether it held, so that a test can stop early where going on makes no sense.
@@ -110,6 +112,9 @@ bool test_updating(void);
 #define CHECK_GOLDEN(relative, text, bytes) \
     test_golden(__FILE__, __LINE__, (relative), (text), (bytes))
 bool test_golden(const char *file, int line, const char *relative, const char *text, size_t bytes);
+// The same of what all cases of a test add up to; holds where some of them were left out.
+#define CHECK_GOLDEN_OF_ALL(relative, text, bytes) \
+    CHECK(test_is_partial() || CHECK_GOLDEN(relative, text, bytes))
 
 // For main.c only.
 int test_main(int argc, char **argv);

@@ -122,7 +122,7 @@ typedef struct checking {
     sc_status status;
     const sc_value *large;  // the first of them
     uint32_t more;
-    open_symbols told;  // of results that were reported
+    sc_imap told;  // symbols of results that were reported
 } checking;
 
 // Is the size made of symbols that were told of already?
@@ -132,9 +132,16 @@ static bool is_told(sc_ctx *ctx, const checking *c, const sc_value *value) {
     visit_sizes(value, &open);
     bool told = open.list.count > 0;
     for (uint32_t i = 0; i < open.list.count; i++)
-        told = told && contains(&c->told, open.list.data[i]);
+        told = told && sc_imap_find(&c->told, SC_PTR_KEY(open.list.data[i]));
     sc_arena_rewind(ctx->scratch, mark);
     return told;
+}
+
+static void note_told(sc_ctx *ctx, checking *c, const sc_value *value) {
+    open_symbols open = {.arena = ctx->scratch};
+    visit_sizes(value, &open);
+    for (uint32_t i = 0; i < open.list.count; i++)
+        sc_imap_set(&c->told, SC_PTR_KEY(open.list.data[i]), 1);
 }
 
 static bool note_large(sc_ctx *ctx, checking *c, const sc_value *value) {
@@ -196,14 +203,15 @@ static sc_status check_results(sc_ctx *ctx, sc_graph *graph, void *user) {
             c->status = SC_ERR_UNBOUNDED;
             if (is_told(ctx, c, value)) continue;
             report_result(ctx, node, value);
-            visit_sizes(value, &c->told);
+            note_told(ctx, c, value);
         }
     }
     return SC_OK;
 }
 
 sc_status sc_pass_bounds(sc_ctx *ctx, sc_method *method) {
-    checking c = {.told = {.arena = ctx->scratch}};
+    checking c = {.status = SC_OK};
+    sc_imap_init(&c.told, ctx->scratch);
     check_inputs(ctx, method, &c);
     if (c.status == SC_OK) SC_TRY(sc_graphs_visit(ctx, method->graph, check_results, &c));
     return c.large ? fail_large(ctx, &c) : c.status;

@@ -38,10 +38,11 @@ static double as_float(const sc_arg *arg) {
     return arg->kind == SC_ARG_BOOL ? (double)arg->b : (double)arg->i;
 }
 
+static bool fits_int64(double number) { return number >= -0x1p63 && number < 0x1p63; }
+
 // A float outside the range of int64 has no integer meaning; zero is as good as any.
 static int64_t as_int(const sc_arg *arg) {
-    if (arg->kind == SC_ARG_FLOAT)
-        return arg->f >= -9.2e18 && arg->f <= 9.2e18 ? (int64_t)arg->f : 0;
+    if (arg->kind == SC_ARG_FLOAT) return fits_int64(arg->f) ? (int64_t)arg->f : 0;
     return arg->kind == SC_ARG_BOOL ? arg->b : arg->i;
 }
 
@@ -162,7 +163,7 @@ static void round_numbers(sc_node *node) {
 }
 
 static int64_t whole_bound(const sc_arg *arg) {
-    if (arg->kind != SC_ARG_FLOAT || fabs(arg->f) <= 9.2e18) return as_int(arg);
+    if (arg->kind != SC_ARG_FLOAT || fits_int64(arg->f)) return as_int(arg);
     return arg->f > 0 ? INT64_MAX : INT64_MIN;
 }
 

@@ -98,15 +98,15 @@ static void take_back(sc_node *node, const sc_node *last) {
 // no kernel there at all emission warns.
 static void warn(sc_ctx *ctx, const sc_node *node, sc_limit limit, bool has_kernel) {
     if (limit != SC_LIMIT_NONE)
-        sc_report(ctx, SC_WARNING, SC_ERR_UNSUPPORTED_OP,
-                  "Stay within it, or run the program with Sconce, which has no such limit.",
-                  "the official runtime cannot make this call of %s, which is written out for it "
-                  "within a limit: %s",
-                  node->op->name, sc_limit_calls(limit));
+        sc_report(
+            ctx, SC_WARNING, SC_ERR_UNSUPPORTED_OP,
+            "Change the call so that it is one of those, or run the program with Sconce.",
+            "ExecuTorch's runtime cannot run this call of %s; what can be expanded for it: %s",
+            node->op->name, sc_limit_calls(limit));
     else if (has_kernel)
         sc_report(ctx, SC_WARNING, SC_ERR_UNSUPPORTED_OP,
                   "Run it with Sconce; for apps, write this line with other operators.",
-                  "the official runtime refuses this call of %s", node->op->name);
+                  "ExecuTorch's runtime refuses this call of %s", node->op->name);
 }
 
 // Most expansions make no more than they replace, and then nothing has to be looked at.
@@ -226,10 +226,10 @@ static void note_growth(sc_ctx *ctx, sc_method *method, const expanding *all) {
     if (after / 2 <= before || after < PAGE_BYTES) return;
     sc_where_set_method(ctx, method);
     if (at) sc_where_set_origin(ctx, at);
-    sc_report(ctx, SC_NOTE, SC_ERR_MEMORY,
-              "Lower it with the target sconce if only Sconce runs it.",
-              "what was expanded for the official runtime needs about %llu bytes at once, not %llu",
-              (unsigned long long)after, (unsigned long long)before);
+    sc_report(
+        ctx, SC_NOTE, SC_ERR_MEMORY, "Lower it with the target sconce if only Sconce runs it.",
+        "expanded for ExecuTorch's runtime, the program needs about %llu bytes at once, not %llu",
+        (unsigned long long)after, (unsigned long long)before);
 }
 
 sc_status sc_pass_official(sc_ctx *ctx, sc_method *method, const sc_pass_env *env) {

@@ -56,8 +56,12 @@ const sc_kernel_call *sc_rt_made_by(sc_rt_search *s, const sc_evalue *value, sc_
     return sc_rt_made_among(s, value, op, 0);
 }
 
+bool sc_rt_is_fixed(const sc_rt_search *s, const sc_evalue *value) {
+    return !s->o->m->places[index_of(s, value)].is_written;
+}
+
 bool sc_rt_is_number(const sc_rt_search *s, const sc_evalue *value, double number) {
-    if (s->o->m->places[index_of(s, value)].is_written) return false;
+    if (!sc_rt_is_fixed(s, value)) return false;
     switch (value->tag) {
     case SC_EVALUE_INT: return (double)value->i == number;
     case SC_EVALUE_DOUBLE: return value->d == number;
@@ -141,14 +145,14 @@ sc_evalue *sc_rt_source(sc_rt_search *s, sc_evalue *value, uint32_t rank, const 
 static sc_evalue *sliced(sc_rt_search *s, const sc_evalue *value, uint32_t dim, int64_t *start) {
     const sc_kernel_call *call = sc_rt_made_by(s, value, SC_OP_slice_copy_Tensor);
     if (!call || call->args[0]->tag != SC_EVALUE_TENSOR || call->args[1]->tag != SC_EVALUE_INT ||
-        !sc_rt_is_number(s, call->args[1], (double)call->args[1]->i) ||
+        !sc_rt_is_fixed(s, call->args[1]) ||
         sc_wrap_dim(call->args[1]->i, value->tensor->rank) != dim ||
         !sc_rt_is_number(s, call->args[4], 1))
         return NULL;
     *start = 0;
     if (call->args[2]->tag == SC_EVALUE_NONE) return call->args[0];
     if (call->args[2]->tag != SC_EVALUE_INT || call->args[2]->i < 0 ||
-        !sc_rt_is_number(s, call->args[2], (double)call->args[2]->i))
+        !sc_rt_is_fixed(s, call->args[2]))
         return NULL;
     *start = call->args[2]->i;
     return call->args[0];
@@ -207,8 +211,7 @@ static void count_reads(sc_rt_search *s, const sc_rt_instruction *in, int by) {
     while (sc_rt_operands_next(&w)) s->o->uses[index_of(s, w.value)].reads += (uint32_t)by;
 }
 
-// Does nobody want what it gives?
-static bool is_idle(const sc_rt_search *s, const sc_evalue *value) {
+bool sc_rt_is_idle(const sc_rt_search *s, const sc_evalue *value) {
     const sc_rt_use *use = &s->o->uses[index_of(s, value)];
     if (use->reads || use->is_output || !sc_rt_plain_use(s->o, value)) return false;
     for (uint32_t view = use->first_view; view; view = s->o->uses[view - 1].next_view)
@@ -219,7 +222,7 @@ static bool is_idle(const sc_rt_search *s, const sc_evalue *value) {
 static bool are_idle(const sc_rt_search *s, const sc_kernel_call *call) {
     const uint32_t outs = sc_op_out_count(call->op);
     for (uint32_t i = 0; i < outs; i++)
-        if (!is_idle(s, call->args[call->arg_count - 1 - i])) return false;
+        if (!sc_rt_is_idle(s, call->args[call->arg_count - 1 - i])) return false;
     return true;
 }
 
@@ -316,9 +319,24 @@ static void merge_origins(sc_rt_search *s) {
     root->origin_count = count;
 }
 
+static void write_first(sc_rt_search *s, sc_evalue *first) {
+    sc_rt_instruction *root = &s->o->m->code[s->root];
+    const uint32_t count = root->call.arg_count;
+    sc_evalue **args = sc_new_array(&s->o->m->program->arena, sc_evalue *, count + 1);
+    memcpy(args, root->call.args, count * sizeof *args);
+    args[0] = first;
+    count_reads(s, root, -1);
+    root->call.args = args;
+    count_reads(s, root, 1);
+}
+
 static void write_call(sc_rt_search *s, const sc_rt_found *found) {
     sc_rt_instruction *root = &s->o->m->code[s->root];
     sc_evalue *result = result_of(&root->call);
+    if (found->stays) {
+        write_first(s, found->args[0]);
+        return;
+    }
     sc_evalue **args = sc_new_array(&s->o->m->program->arena, sc_evalue *, SC_RT_FOUND_ARGS + 2);
     uint32_t count = found->arg_count;
     memcpy(args, found->args, count * sizeof *args);
@@ -332,11 +350,21 @@ static void write_call(sc_rt_search *s, const sc_rt_found *found) {
     count_reads(s, root, 1);
 }
 
+// Results lie where the file may have operands by now, which were not needed there any more.
+static sc_status give_results_room(sc_rt_search *s, bool *fits) {
+    const sc_kernel_call *call = &s->o->m->code[s->root].call;
+    const uint32_t outs = sc_op_out_count(call->op);
+    *fits = true;
+    for (uint32_t i = 0; i < outs && *fits && sc_rt_call_write_fault(call); i++)
+        SC_TRY(give_room(s, call->args[call->arg_count - outs + i], fits));
+    return SC_OK;
+}
+
 static sc_status settle(placing *p, const sc_rt_found *found, bool *done) {
     sc_rt_search *s = p->s;
     sc_rt_instruction *root = &s->o->m->code[s->root];
     sc_evalue **args = (sc_evalue **)(uintptr_t)root->call.args;
-    bool fits = true;
+    bool fits;
     *done = false;
     drop_idle(p);
     if (found->ends_in && !make_last(p, found->ends_in, &args[found->arg_count])) return SC_OK;
@@ -345,7 +373,7 @@ static sc_status settle(placing *p, const sc_rt_found *found, bool *done) {
     if (!found->is_checked && !is_sound(s, &root->call)) return SC_OK;
     const uint64_t scratch = sc_rt_ask_scratch(found->kernel, &root->call);
     if (scratch > s->o->ctx->limits.planned_bytes_max) return SC_OK;
-    if (sc_rt_call_write_fault(&root->call)) SC_TRY(give_room(s, result_of(&root->call), &fits));
+    SC_TRY(give_results_room(s, &fits));
     if (!fits) return SC_OK;
     s->scratch = sc_max_u64(s->scratch, scratch);
     root->call.scratch_bytes = sc_max_u64(root->call.scratch_bytes, scratch);
@@ -353,10 +381,17 @@ static sc_status settle(placing *p, const sc_rt_found *found, bool *done) {
     return SC_OK;
 }
 
+static bool are_plain(const sc_rt_search *s, const sc_kernel_call *call) {
+    const uint32_t outs = sc_op_out_count(call->op);
+    for (uint32_t i = 0; i < outs; i++)
+        if (!sc_rt_plain_use(s->o, call->args[call->arg_count - 1 - i])) return false;
+    return true;
+}
+
 static sc_status place(sc_rt_search *s, const sc_rt_found *found, bool *done) {
     placing p = {.s = s, .before = s->o->m->code[s->root]};
     *done = false;
-    if (!sc_rt_plain_use(s->o, result_of(&p.before.call))) return SC_OK;
+    if (!are_plain(s, &p.before.call)) return SC_OK;
     p.was = sc_new_array(s->o->ctx->scratch, uint8_t, s->parts.count + 1);
     if (s->parts.count) qsort(s->parts.data, s->parts.count, sizeof *s->parts.data, downwards);
     p.first = sc_rt_first_reader(s);
@@ -419,6 +454,8 @@ static const struct form {
     {SC_OP_scatter_src, false, false, sc_rt_is_extreme},
     {SC_OP_add_Tensor, true, false, sc_rt_is_gcd},
     {SC_OP_sub_Tensor, true, true, sc_rt_is_remainder},
+    {SC_OP_native_group_norm, false, false, sc_rt_is_centred},
+    {SC_OP__native_batch_norm_legit_no_stats, false, false, sc_rt_is_centred},
 };
 
 static bool is_whole(const sc_kernel_call *call) {

@@ -29,6 +29,7 @@ typedef struct sc_rt_found {
     uint32_t arg_count;
     const sc_evalue *ends_in;  // and one more, which no value of the file need have; NULL: none
     bool is_checked;           // by the search: what the operator itself takes is other
+    bool stays;                // the root's own call, but for its first argument, which is args[0]
 } sc_rt_found;
 
 // The call of an operator that this value is the only result of; NULL for anything else, and for
@@ -46,11 +47,15 @@ bool sc_rt_is_part(sc_rt_search *s, const sc_evalue *value, const sc_evalue *x, 
                    int64_t start, int64_t count);
 // What it is the first elements of.
 sc_evalue *sc_rt_whole_of(sc_rt_search *s, const sc_evalue *value, uint32_t dim);
+// Does no instruction write it?
+bool sc_rt_is_fixed(const sc_rt_search *s, const sc_evalue *value);
 // A number that no instruction writes, of that value?
 bool sc_rt_is_number(const sc_rt_search *s, const sc_evalue *value, double number);
 bool sc_rt_is_shaped(const sc_evalue *value, uint32_t rank, const int64_t *sizes);
 // The value whose memory it shows; NULL for what is no view.
 sc_evalue *sc_rt_base(const sc_rt_search *s, const sc_evalue *value);
+// Does nobody want what it is?
+bool sc_rt_is_idle(const sc_rt_search *s, const sc_evalue *value);
 
 // The first of the parts that reads a tensor: all operands are there by then.
 uint32_t sc_rt_first_reader(const sc_rt_search *s);
@@ -78,7 +83,8 @@ sc_evalue *sc_rt_scanned(sc_rt_search *s, const sc_kernel_call *cat, sc_rt_combi
 // What the root is, an operator of its row (recognise.c): scans (recognise_scan.c), products of
 // groups (recognise_grouped.c), Fourier transforms of pairs (recognise_fft.c), extremes and
 // products of what is scattered (recognise_scatter.c), divisions of integers
-// (recognise_integers.c), signs, shifts and powers of two (recognise_pointwise.c).
+// (recognise_integers.c), signs, shifts and powers of two (recognise_pointwise.c), norms
+// (recognise_norm.c).
 bool sc_rt_is_scan(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found);
 bool sc_rt_is_grouped(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found);
 bool sc_rt_is_fft(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found);
@@ -88,5 +94,6 @@ bool sc_rt_is_division(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found 
 bool sc_rt_is_gcd(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found);
 bool sc_rt_is_remainder(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found);
 bool sc_rt_is_pointwise(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found);
+bool sc_rt_is_centred(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found);
 
 #endif

@@ -25,7 +25,7 @@ static bool may_be(const sc_rt_search *s, const sc_kernel_call *cat, spectrum *f
     const uint32_t rank = f->out->rank;
     if (rank < 2 || f->out->sizes[rank - 1] != 2 || f->out->is_dynamic ||
         !sc_dtype_is_float((sc_dtype)f->out->dtype) || sc_dtype_is_half((sc_dtype)f->out->dtype) ||
-        !sc_rt_is_number(s, cat->args[1], (double)cat->args[1]->i))
+        !sc_rt_is_fixed(s, cat->args[1]))
         return false;
     f->dim = sc_wrap_dim(cat->args[1]->i, rank);
     if (f->dim + 1 >= rank) return false;
@@ -102,8 +102,7 @@ static const sc_kernel_call *half_spectrum(sc_rt_search *s, const spectrum *f,
         return NULL;
     const sc_kernel_call *r2c = sc_rt_made_by(s, of, SC_OP__fft_r2c);
     return r2c && is_dim(s, r2c->args[1], f->dim) && r2c->args[2]->tag == SC_EVALUE_INT &&
-                   sc_rt_is_number(s, r2c->args[2], (double)r2c->args[2]->i) &&
-                   sc_rt_is_number(s, r2c->args[3], 1)
+                   sc_rt_is_fixed(s, r2c->args[2]) && sc_rt_is_number(s, r2c->args[3], 1)
                ? r2c
                : NULL;
 }

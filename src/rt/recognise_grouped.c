@@ -162,8 +162,8 @@ static bool read_root(sc_rt_search *s, const sc_kernel_call *where, groups *g) {
         return false;
     sc_evalue *is_in = plain_source(s, where->args[0], 1, &g->row_count);
     const sc_kernel_call *lt = is_in ? sc_rt_made_by(s, is_in, SC_OP_lt_Scalar) : NULL;
-    if (!lt || lt->args[1]->tag != SC_EVALUE_INT ||
-        !sc_rt_is_number(s, lt->args[1], (double)lt->args[1]->i) || lt->args[1]->i < 1)
+    if (!lt || lt->args[1]->tag != SC_EVALUE_INT || !sc_rt_is_fixed(s, lt->args[1]) ||
+        lt->args[1]->i < 1)
         return false;
     g->run = lt->args[0];
     g->group_count = lt->args[1]->i;

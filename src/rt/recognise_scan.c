@@ -70,7 +70,7 @@ typedef struct joint {
 static bool read_joint(const sc_rt_search *s, const sc_kernel_call *cat, joint *j) {
     if (!cat || cat->args[0]->tag != SC_EVALUE_TENSOR_LIST || cat->args[1]->tag != SC_EVALUE_INT ||
         cat->args[2]->tag != SC_EVALUE_TENSOR || cat->args[2]->tensor->rank == 0 ||
-        !sc_rt_is_number(s, cat->args[1], (double)cat->args[1]->i))
+        !sc_rt_is_fixed(s, cat->args[1]))
         return false;
     *j = (joint){.items = cat->args[0]->tensors,
                  .count = cat->args[0]->count,

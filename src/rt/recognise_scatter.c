@@ -102,8 +102,7 @@ static bool read_hits(sc_rt_search *s, const sc_evalue *value, product *p) {
     const sc_kernel_call *add = gt ? sc_rt_made_by(s, gt->args[0], SC_OP_scatter_add) : NULL;
     if (!add || !sc_rt_is_number(s, gt->args[1], 0) || add->args[1]->tag != SC_EVALUE_INT ||
         add->args[1]->i < 0 || add->args[1]->i >= p->out->rank ||
-        !sc_rt_is_number(s, add->args[1], (double)add->args[1]->i) ||
-        !sc_rt_is_shaped(value, p->out->rank, p->out->sizes) ||
+        !sc_rt_is_fixed(s, add->args[1]) || !sc_rt_is_shaped(value, p->out->rank, p->out->sizes) ||
         !sc_rt_is_shaped(add->args[0], p->out->rank, p->out->sizes))
         return false;
     p->along = add->args[1];

@@ -48,7 +48,7 @@ class Ensemble(torch.nn.Module):
 
     def __init__(self, make, count):
         super().__init__()
-        self.base = [make().eval() for _ in range(1)]
+        self.base = [make().eval()]
         models = [make().eval() for _ in range(count)]
         params, buffers = stack_module_state(models)
         self.names = list(params)

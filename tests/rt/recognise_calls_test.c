@@ -322,3 +322,54 @@ TEST(what_is_almost_a_common_divisor_runs_as_written) {
     REQUIRE_OK(sc_ops_init());
     check_ops(divisors("i32", "gcd"), changes, SC_COUNT_OF(changes), SC_OP_add_Tensor);
 }
+
+// --- Norms ---------------------------------------------------------------------------------------
+
+static char *groups_of(const char *type, const char *sizes, const char *numbers) {
+    return expansion_of(
+        test_format("method forward {\n"
+                    "  input %%x: %s%s\n"
+                    "  g: (%%y: %s%s, %%m: %s[2, 2], %%r: %s[2, 2]) = aten::native_group_norm(%%x, "
+                    "None, None, %s, 1e-05)\n"
+                    "  return %%y\n"
+                    "}\n",
+                    type, sizes, type, sizes, type, type, numbers));
+}
+
+static char *channels_of(const char *type, const char *sizes) {
+    return expansion_of(test_format("method forward {\n"
+                                    "  input %%x: %s%s\n"
+                                    "  g: (%%y: %s%s, %%m: %s[4], %%r: %s[4]) = "
+                                    "aten::_native_batch_norm_legit.no_stats(%%x, None, None, "
+                                    "True, 0.1, 1e-05)\n"
+                                    "  return %%y\n"
+                                    "}\n",
+                                    type, sizes, type, sizes, type, type));
+}
+
+TEST(norms_take_the_mean_away_themselves) {
+    REQUIRE_OK(sc_ops_init());
+    CHECK_EQ_INT(
+        expansion_gone(groups_of("f32", "[2, 4, 3, 5]", "2, 4, 15, 2"), SC_OP_sub_Tensor, false),
+        1);
+    CHECK_EQ_INT(expansion_gone(groups_of("f32", "[2, 6]", "2, 6, 1, 2"), SC_OP_sub_Tensor, false),
+                 1);
+    CHECK_EQ_INT(expansion_gone(channels_of("f32", "[1, 4, 3, 5]"), SC_OP_sub_Tensor, false), 1);
+    CHECK_EQ_INT(expansion_gone(channels_of("f32", "[2, 4, 7]"), SC_OP_sub_Tensor, false), 1);
+}
+
+TEST(what_almost_takes_a_mean_away_runs_as_written) {
+    static const near_miss groups[] = {
+        {"return %native_group_norm_0", "return %native_group_norm_0", 1},
+        {"return %native_group_norm_0", "return %native_group_norm_0, %native_group_norm_1", 0},
+        {"%mean: f32[2, 2, 1] = aten::mean.dim(%view_copy,",
+         "%square: f32[2, 2, 30] = aten::mul.Tensor(%view_copy, %view_copy)\n"
+         "  %mean: f32[2, 2, 1] = aten::mean.dim(%square,",
+         0},
+        {"aten::sub.Tensor(%view_copy, %mean)", "aten::sub.Tensor(%view_copy, %mean, alpha=2)", 0},
+        {"aten::sub.Tensor(%view_copy, %mean)", "aten::add.Tensor(%view_copy, %mean)", 0},
+    };
+    REQUIRE_OK(sc_ops_init());
+    check_ops(groups_of("f32", "[2, 4, 3, 5]", "2, 4, 15, 2"), groups, SC_COUNT_OF(groups),
+              SC_OP_sub_Tensor);
+}

@@ -195,7 +195,7 @@ static seen *survey_all(void) {
     for (size_t i = 0; i < count; i++) survey_file(&v, files[i]);
     survey_file(&v, "expansions/calls.ir");
     // What needs a size that is told, or is refused: each by its name.
-    CHECK_GOLDEN("data/not_lowered.txt", sc_sb_str(&refused).data, sc_sb_str(&refused).size);
+    CHECK_GOLDEN_OF_ALL("data/not_lowered.txt", sc_sb_str(&refused).data, sc_sb_str(&refused).size);
     sc_arena_deinit(&arena);
     return v.ops;
 }
@@ -228,7 +228,7 @@ static void check_leaves(const seen *ops) {
     rows = strstr(text, "\nLEAVES(");
     sc_sb_add(&sb, (sc_str){text, rows ? (size_t)(rows + 1 - text) : bytes});
     add_leaves(&sb, ops);
-    CHECK_GOLDEN(path, sb.data, sb.size);
+    CHECK_GOLDEN_OF_ALL(path, sb.data, sb.size);
     setup_end(&s);
 }
 
@@ -246,6 +246,7 @@ static void check_seen(const sc_op *op, const seen *is) {
 
 TEST_CASES(what_is_said_to_run_comes_to_what_runs) {
     const seen *ops = survey_all();
+    if (test_is_partial()) return;
     check_leaves(ops);
     for (int id = 1; id < SC_OP_COUNT; id++) check_seen(sc_op_get((sc_op_id)id), &ops[id]);
 }

@@ -8,10 +8,10 @@
 //   T COUNT                      a tensor list; its items follow as t or n lines
 //   o DTYPE SIZES ORDER DATA     an expected result; O COUNT opens a list of them
 //   m DTYPE SIZES ORDER DATA     what argument 0 holds afterwards, for ops that write it
-//   tol RELATIVE ABSOLUTE        instead of the dtype's own tolerance; of 0 0, zeros have signs,
-//   too shape                        compare shapes only (the values are unspecified) only COUNT
-//   compare as many results only (PyTorch leaves the others open) fails SLUG                   the
-//   call must fail with this status
+//   tol RELATIVE ABSOLUTE        instead of the dtype's own tolerance; 0 0: to the sign of zeros
+//   shape                        compare shapes only: the values are unspecified
+//   only COUNT                   compare as many results only: PyTorch leaves the others open
+//   fails SLUG                   the call must fail with this status
 #ifndef KERNEL_CASE_H
 #define KERNEL_CASE_H
 

@@ -94,7 +94,7 @@ export function featureSentence(pattern: string, { features, dtypes }: Meta): st
   if (pattern === "vmap")
     return (
       `torch.vmap ${runs}: ${vmap} operators take a batch at once, most others are called for ` +
-      `each sample, up to ${vmapSamples} of them; what becomes others goes by those.`
+      `each sample, up to ${vmapSamples} of them; operators that decompose go by what they become.`
     );
   if (pattern === "jvp")
     return (

@@ -16,11 +16,14 @@ static sc_status corrupt(sc_ctx *ctx, const sc_node *node, const char *what) {
 static sc_status survey(sc_ctx *ctx, const sc_graph *graph, uint32_t base, uint32_t *deepest) {
     uint8_t kinds[LEVELS_MAX + 1];
     uint32_t at = base;
+    const sc_node *opened = NULL;
     for (const sc_node *node = graph->first; node; node = node->next) {
         if (sc_level_opens(node->op) != SC_LEVEL_NONE) {
+            sc_where_set_node(ctx, node);
             if (at >= LEVELS_MAX)
                 return sc_fail(ctx, SC_ERR_LIMIT, NULL, "vmap and jvp are nested more than %d deep",
                                LEVELS_MAX);
+            opened = node;
             kinds[at++] = sc_level_opens(node->op);
         } else if (sc_level_closes(node->op) != SC_LEVEL_NONE) {
             if (at == base || kinds[--at] != sc_level_closes(node->op))
@@ -29,7 +32,7 @@ static sc_status survey(sc_ctx *ctx, const sc_graph *graph, uint32_t base, uint3
         if (at > *deepest) *deepest = at;
     }
     if (at == base) return SC_OK;
-    return sc_fail(ctx, SC_ERR_CORRUPT, NULL, "a level of vmap or jvp is never closed");
+    return corrupt(ctx, opened, "opens a level that is never closed");
 }
 
 // --- Levels -------------------------------------------------------------------------------------
@@ -114,6 +117,7 @@ static sc_graph *no_body(sc_trace *t, const sc_graph *body) {
 static sc_status write_depth(sc_ctx *ctx, sc_graph *graph, uint32_t base, uint32_t depth) {
     static const sc_trace_hooks hooks = {.dispatch = dispatch, .body = no_body};
     sc_arena arena;
+    uint32_t repeated = 0;
     sc_arena_init(&arena);
     sc_writer w = {.ctx = ctx, .graph = graph, .depth = depth, .at = base, .kind = SC_LEVEL_NONE};
     sc_trace_begin(&w.trace, ctx, &arena, graph, &hooks);
@@ -121,6 +125,7 @@ static sc_status write_depth(sc_ctx *ctx, sc_graph *graph, uint32_t base, uint32
     w.trace.plain = 1;
     w.trace.strides_differ = true;
     w.level.t = &w.trace;
+    w.level.repeated = &repeated;
     for (uint32_t i = 0; i < graph->inputs.count; i++) note_value(&w, graph->inputs.data[i]);
     for (sc_node *node = graph->first, *next; node && w.trace.status == SC_OK; node = next) {
         next = node->next;

@@ -64,7 +64,8 @@ typedef struct sc_lifted {
 typedef struct sc_level {
     sc_trace *t;
     const sc_node *node;
-    sc_dim size;  // vmap: of the batch
+    sc_dim size;         // vmap: of the batch
+    uint32_t *repeated;  // calls of the graph that were made for a sample, so far
 } sc_level;
 
 // --- Batches (batch.c) --------------------------------------------------------------------------
@@ -91,8 +92,9 @@ sc_x sc_v_call(const sc_level *v, const sc_x *args);     // of the node's operat
 typedef sc_x (*sc_vmap_rule)(const sc_level *v, const sc_lifted *a);
 sc_x sc_vmap_call(const sc_level *v, const sc_lifted *a);
 bool sc_vmap_has_rule(const sc_op *op);
-// The most samples for which a call without a rule is made one by one.
-enum { SC_VMAP_SAMPLES_MAX = 32 };
+// The most samples for which a call without a rule is made one by one, and the most calls that come
+// of that in a graph, where levels in levels multiply them.
+enum { SC_VMAP_SAMPLES_MAX = 32, SC_VMAP_REPEATED_MAX = 1 << 15 };
 
 #define VMAP(rule, op) sc_x sc_vmap_##rule(const sc_level *v, const sc_lifted *a);
 #include "trace/functorch/vmap.def"

@@ -49,6 +49,12 @@ static sc_x stacked(sc_trace *t, const sc_x *samples, uint32_t count, uint32_t o
 static sc_x one_by_one(const sc_level *v, const sc_lifted *a) {
     sc_trace *t = v->t;
     const uint32_t count = (uint32_t)v->size.value, outs = v->node->out_count;
+    if (count > SC_VMAP_REPEATED_MAX - *v->repeated)
+        return sc_trace_fail(t, SC_ERR_LIMIT, SC_FUNCTORCH_HINT,
+                             "torch.vmap makes more than %d calls of operators that it has no rule "
+                             "for, %s the last of them",
+                             SC_VMAP_REPEATED_MAX, v->node->op->name);
+    *v->repeated += count;
     sc_x *samples = sc_new_array(t->arena, sc_x, count + 1);
     sc_x *args = sc_new_array(t->arena, sc_x, v->node->arg_count + 1);
     sc_x *results = sc_new_array(t->arena, sc_x, outs + 1);

@@ -4,22 +4,48 @@
 // bfloat16 is computed in float32 first (halves.c).
 #include "trace/official/official.h"
 
-static const sc_node *maker(const sc_arg *arg) {
-    return arg->kind == SC_ARG_VALUE ? arg->value->node : NULL;
+static const sc_node *made_by(const sc_arg *arg, sc_op_id op) {
+    const sc_node *node = arg->kind == SC_ARG_VALUE ? arg->value->node : NULL;
+    return node && node->op->id == op ? node : NULL;
 }
 
-// Is it what is left of something when a mean is taken away?
-static bool is_centred(const sc_arg *input) {
-    const sc_node *node = maker(input);
-    if (node && node->op->id == SC_OP_view_copy) node = maker(&node->args[0]);
-    const sc_node *mean = node && node->op->id == SC_OP_sub_Tensor ? maker(&node->args[1]) : NULL;
-    return mean && mean->op->id == SC_OP_mean_dim;
+static bool is_number(const sc_arg *arg, int64_t number) {
+    return arg->kind == SC_ARG_INT && arg->i == number;
+}
+
+// The dims that a norm takes the mean over: of groups, of which each is the last of three, or of
+// all but the second.
+static bool are_normalised(const sc_arg *dims, bool grouped, uint32_t rank) {
+    const uint32_t count = grouped ? 1 : rank - 1;
+    if (dims->kind != SC_ARG_LIST || dims->count != count) return false;
+    for (uint32_t i = 0; i < count; i++)
+        if (!is_number(&dims->items[i], grouped ? 2 : i == 0 ? 0 : i + 1)) return false;
+    return true;
+}
+
+// Is it what the expansion makes, something without its own mean?
+static bool is_centred(const sc_node *norm) {
+    const bool grouped = norm->op->id == SC_OP_native_group_norm;
+    const sc_arg *input = sc_node_arg(norm, "input");
+    const sc_node *view = grouped ? made_by(input, SC_OP_view_copy) : NULL;
+    const sc_node *sub = made_by(view ? &view->args[0] : input, SC_OP_sub_Tensor);
+    const sc_node *mean = sub ? made_by(&sub->args[1], SC_OP_mean_dim) : NULL;
+    if (!mean || sub->args[0].kind != SC_ARG_VALUE || mean->args[0].value != sub->args[0].value)
+        return false;
+    const sc_spec *spec = &sub->outs[0]->spec;
+    if (grouped &&
+        (spec->rank != 3 || !sc_dim_equal(spec->sizes[0], norm->outs[1]->spec.sizes[0]) ||
+         !sc_dim_equal(spec->sizes[1], norm->outs[1]->spec.sizes[1])))
+        return false;
+    const sc_arg *keeps = sc_node_arg(mean, "keepdim");
+    return is_number(sc_node_arg(sub, "alpha"), 1) && keeps->kind == SC_ARG_BOOL && keeps->b &&
+           are_normalised(sc_node_arg(mean, "dim"), grouped, spec->rank);
 }
 
 bool sc_official_is_off_centre(const sc_node *node) {
     const sc_spec *spec = &node->outs[0]->spec;
     if (sc_spec_is_empty(spec) || spec->dtype == SC_DTYPE_F64) return false;
-    return sc_official_is_half(node) || !is_centred(sc_node_arg(node, "input"));
+    return sc_official_is_half(node) || !is_centred(node);
 }
 
 // What is given as the mean of x - mean, which is nearly 0, as that of x.

@@ -108,6 +108,7 @@ bool sc_official_is_far_or_open(const sc_node *node) {
     if (self->kind != SC_ARG_VALUE || out->rank != 4) return false;
     if (!sc_dtype_is_float((sc_dtype)out->dtype)) return false;
     if (out->dtype != SC_DTYPE_F32 || (given[0] > 0) != (given[1] > 0)) return true;
+    if (aligns->kind != SC_ARG_BOOL) return true;
     for (uint32_t i = 0; i < 4; i++) {
         const sc_dim in = self->value->spec.sizes[i], to = out->sizes[i];
         if (in.expr || to.expr) return true;
