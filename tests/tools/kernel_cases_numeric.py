@@ -28,8 +28,9 @@ def spd(n, batch=()):
 
 @family
 def factor():
-    tol = (1e-4, 1e-5)
+    rough = (1e-4, 1e-5)
     for dtype in (F32, F64):
+        tol = rough if dtype == F32 else (1e-11, 1e-12)
         a, b = spd(4, (2,)).to(dtype), make((2, 4, 3), dtype)
         case(aten.linalg_inv_ex.default, a, tol=tol)
         case(aten.linalg_cholesky_ex.default, a, tol=tol)
@@ -78,19 +79,19 @@ def factor():
     # More rows than the official runtime gets written out.
     many = make((33, 33), F32)
     symmetric = many + many.mT + 120 * torch.eye(33)
-    case(aten.linalg_inv_ex.default, many + 10 * torch.eye(33), tol=tol)
-    case(aten.linalg_cholesky_ex.default, symmetric, upper=True, tol=tol)
-    case(aten.linalg_solve_triangular.default, symmetric.triu(), many, upper=True, tol=tol)
-    case(aten.linalg_lu_factor_ex.default, many, tol=tol)
-    case(aten._linalg_eigh.default, symmetric, compute_v=False, tol=tol)
+    case(aten.linalg_inv_ex.default, many + 10 * torch.eye(33), tol=rough)
+    case(aten.linalg_cholesky_ex.default, symmetric, upper=True, tol=rough)
+    case(aten.linalg_solve_triangular.default, symmetric.triu(), many, upper=True, tol=rough)
+    case(aten.linalg_lu_factor_ex.default, many, tol=rough)
+    case(aten._linalg_eigh.default, symmetric, compute_v=False, tol=rough)
     for part in (many[:5, :12], many[:12, :5], many[:6, :6], many[:5, :1] @ many[:1, :5]):
-        case(aten._linalg_svd.default, part.clone(), False, False, tol=tol)
+        case(aten._linalg_svd.default, part.clone(), False, False, tol=rough)
     values = torch.arange(6.0, 0, -1)
     unit, zeros = torch.eye(6), torch.zeros(6, 6)
-    given(aten._linalg_svd.default, [unit, values, unit], torch.diag(values), tol=tol)
-    given(aten._linalg_svd.default, [unit, torch.zeros(6), unit], zeros, tol=tol)
+    given(aten._linalg_svd.default, [unit, values, unit], torch.diag(values), tol=rough)
+    given(aten._linalg_svd.default, [unit, torch.zeros(6), unit], zeros, tol=rough)
     turned = [values.flip(0), unit.flip(1)]
-    given(aten._linalg_eigh.default, turned, torch.diag(values), tol=tol)
+    given(aten._linalg_eigh.default, turned, torch.diag(values), tol=rough)
 
 
 def ends_of_factors():
@@ -132,7 +133,10 @@ def ends_of_factors():
 def special():
     x = torch.tensor([0.1, 0.5, 0.9, 1.0, 2.5, 7.0, 20.0, 60.0, NAN])
     p = torch.tensor([0.0, 1e-6, 0.02, 0.3, 0.5, 0.8, 0.999, 1.0, NAN])
+    # Functions that decay are tiny behind 20. PyTorch's own Bessel functions and trigamma are not
+    # much better than float32.
     tol = (1e-5, 1e-6)
+    tols = {F32: tol, F64: (1e-11, 1e-14)}
     names = """i0 special_i0e special_i1 special_i1e special_modified_bessel_k0
         special_scaled_modified_bessel_k0 special_modified_bessel_k1
         special_scaled_modified_bessel_k1 special_bessel_j0 special_bessel_j1 special_bessel_y0
@@ -140,16 +144,17 @@ def special():
     for name in names.split():
         op = getattr(aten, name).default
         for dtype in (F32, F64):
-            case(op, (p if name == "special_ndtri" else x).to(dtype), tol=tol)
+            own = tol if name.startswith("special_bessel") else tols[dtype]
+            case(op, (p if name == "special_ndtri" else x).to(dtype), tol=own)
     for name in "i0 special_i0e special_i1 special_i1e special_erfcx".split():
         case(getattr(aten, name).default, -x, tol=tol)
     for dtype in (F32, F64):
-        y = x.flip(0).to(dtype)
-        case(aten.igamma.default, x.to(dtype), y, tol=tol)
-        case(aten.igammac.default, x.to(dtype), y, tol=tol)
-        case(aten.special_zeta.default, x.to(dtype) + 1, y, tol=tol)
+        y, own = x.flip(0).to(dtype), tols[dtype]
+        case(aten.igamma.default, x.to(dtype), y, tol=own)
+        case(aten.igammac.default, x.to(dtype), y, tol=own)
+        case(aten.special_zeta.default, x.to(dtype) + 1, y, tol=own)
         for n in (0, 1, 2, 5):
-            case(aten.polygamma.default, n, x.to(dtype), tol=tol)
+            case(aten.polygamma.default, n, x.to(dtype), tol=tol if n == 1 else own)
     for dtype in (I32, I64):
         a, b = make((4, 5), dtype, -30, 30), make((5,), dtype, -30, 30)
         case(aten.gcd.default, a, b)
