@@ -6,11 +6,14 @@
 #include "ir/stack_trace.h"
 #include "passes/passes.h"
 
+enum { LINE_NODES_MAX = 256 };  // of a line of the user's, that are looked at
+
 typedef struct open_symbols {
     sc_arena *arena;
     SC_VEC(const sc_symbol *) list;
-    bool is_ours;  // one of them is of our making, which nobody can bound by its name
-    bool bounded;  // those that have a maximum, instead of those that have none
+    bool is_ours;        // one of them is of our making, which nobody can bound by its name
+    bool is_bottomless;  // one of them has no minimum: of a difference, a maximum alone is none
+    bool bounded;        // those that have a maximum, instead of those that have none
 } open_symbols;
 
 static bool contains(const open_symbols *all, const sc_symbol *symbol) {
@@ -23,6 +26,7 @@ static void add_open(void *user, sc_symbol *symbol) {
     open_symbols *open = user;
     if ((symbol->range.max != SC_DIM_INF) != open->bounded) return;
     open->is_ours = open->is_ours || symbol->is_fresh;
+    open->is_bottomless = open->is_bottomless || symbol->range.min == SC_DIM_NEG_INF;
     if (contains(open, symbol)) return;
     sc_vec_push(open->arena, &open->list, symbol);
 }
@@ -39,8 +43,12 @@ static void add_flags(sc_sb *hint, const open_symbols *open) {
 
 // How to bound the symbols when lowering, as far as that would do: "Give it one: --max-size s77=N,
 // or ... in JavaScript; or export ".
+static bool is_difference(const open_symbols *open) {
+    return open->list.count > 1 && open->is_bottomless;
+}
+
 static void add_advice(sc_sb *hint, const open_symbols *open) {
-    if (open->list.count == 0 || open->is_ours) {
+    if (open->list.count == 0 || open->is_ours || is_difference(open)) {
         sc_sb_add_text(hint, "Export ");
         return;
     }
@@ -77,16 +85,39 @@ static sc_status report_input(sc_ctx *ctx, const sc_value *value, uint32_t dim) 
     return SC_ERR_UNBOUNDED;
 }
 
-// "with torch._check(counts.shape[0] <= N)": of the first dim without a maximum.
-static void add_check(sc_ctx *ctx, sc_sb *hint, const sc_node *node, const sc_value *value) {
-    const sc_str name =
-        node->out_count == 1
-            ? sc_python_name(sc_stack_trace_code(node->meta.stack_trace), ctx->where.node)
-            : (sc_str){0};
-    uint32_t dim = 0;
+static const char both_ends[] =
+    "with both ends of the numbers that it is made of: torch._check(n >= 0) and "
+    "torch._check(n <= N) of each .item().";
+
+static bool has_open_size(const sc_value *value, uint32_t *dim) {
     int64_t max;
-    while (dim + 1 < value->spec.rank && sc_spec_size_max(&value->spec, dim, &max)) dim++;
-    if (name.size)
+    for (*dim = 0; value->type == SC_VALUE_TENSOR && *dim < value->spec.rank; ++*dim)
+        if (!sc_spec_size_max(&value->spec, *dim, &max)) return true;
+    return false;
+}
+
+// What the line of the user's program that a node comes from ends with.
+static const sc_node *last_of_line(const sc_node *node) {
+    const bool has_line = node->meta.stack_trace.size > 0;
+    for (int i = 0; has_line && i < LINE_NODES_MAX && node->next && node->next->out_count &&
+                    sc_str_equal(node->next->meta.stack_trace, node->meta.stack_trace);
+         i++)
+        node = node->next;
+    return node;
+}
+
+// "with torch._check(counts.shape[0] <= N)": of the first dim without a maximum.
+static void add_check(sc_ctx *ctx, sc_sb *hint, const sc_node *node) {
+    const sc_node *last = last_of_line(node);
+    uint32_t dim;
+    const bool is_open = last->out_count == 1 && has_open_size(last->outs[0], &dim);
+    const sc_str name =
+        is_open ? sc_python_name(sc_stack_trace_code(node->meta.stack_trace), ctx->where.node)
+                : (sc_str){0};
+    if (!is_open)
+        sc_sb_add_text(hint, "with torch._check(size <= N) after that line, where size is the one "
+                             "that the data decides on");
+    else if (name.size)
         sc_sb_addf(hint, "with torch._check(" SC_STR_FMT ".shape[%u] <= N) after that line",
                    SC_STR_ARG(name), dim);
     else
@@ -106,8 +137,11 @@ static void report_result(sc_ctx *ctx, const sc_node *node, const sc_value *valu
     visit_sizes(value, &open);
     sc_where_set_origin(ctx, node);
     add_advice(&hint, &open);
-    add_check(ctx, &hint, node, value);
     const bool is_own = ctx->where.op.size > 0;
+    if (is_difference(&open))
+        sc_sb_add_text(&hint, both_ends);
+    else
+        add_check(ctx, &hint, node);
     const sc_str name = is_own ? sc_name_str(value->name) : ctx->where.node;
     sc_report(ctx, SC_ERROR, SC_ERR_UNBOUNDED, sc_sb_terminate(&hint),
               "the size of '" SC_STR_FMT "'%s%s%s has no maximum", SC_STR_ARG(name),
@@ -173,9 +207,14 @@ static sc_status fail_large(sc_ctx *ctx, const checking *c) {
                    (long long)bounded.list.data[i]->range.max);
     if (c->more) sc_sb_addf(&text, ", and so have %u more values", c->more);
     const bool can_give = bounded.list.count && !bounded.is_ours;
-    sc_sb_add_text(&hint, can_give ? "Give smaller largest values:" : "Use smaller sizes");
-    if (can_give) add_flags(&hint, &bounded);
-    sc_sb_add_char(&hint, '.');
+    if (is_difference(&bounded)) {
+        sc_sb_add_text(&hint, "Export ");
+        sc_sb_add_text(&hint, both_ends);
+    } else {
+        sc_sb_add_text(&hint, can_give ? "Give smaller largest values:" : "Use smaller sizes");
+        if (can_give) add_flags(&hint, &bounded);
+        sc_sb_add_char(&hint, '.');
+    }
     if (c->large->node) sc_where_set_node(ctx, c->large->node);
     return sc_fail(ctx, SC_ERR_LIMIT, sc_sb_terminate(&hint), "%s", sc_sb_terminate(&text));
 }

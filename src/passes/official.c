@@ -99,8 +99,7 @@ static void take_back(sc_node *node, const sc_node *last) {
 static void warn(sc_ctx *ctx, const sc_node *node, sc_limit limit, bool has_kernel) {
     if (limit != SC_LIMIT_NONE)
         sc_report(
-            ctx, SC_WARNING, SC_ERR_UNSUPPORTED_OP,
-            "Change the call so that it is one of those, or run the program with Sconce.",
+            ctx, SC_WARNING, SC_ERR_UNSUPPORTED_OP, sc_limit_hint(limit),
             "ExecuTorch's runtime cannot run this call of %s; what can be expanded for it: %s",
             node->op->name, sc_limit_calls(limit));
     else if (has_kernel)

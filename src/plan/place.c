@@ -158,8 +158,13 @@ static sc_status place_method(sc_ctx *ctx, sc_storage_table *table, const sc_opt
     SC_TRY(sc_plan_naive(ctx, items, count, ALIGN, 0, &report->naive_bytes));
     SC_TRY(run_algorithm(ctx, options, items, count, &total, &report->algorithm));
     if (total > ctx->limits.planned_bytes_max)
-        return sc_fail(ctx, SC_ERR_LIMIT, NULL, "the method needs %llu bytes of memory to run",
-                       (unsigned long long)total);
+        return sc_fail(ctx, SC_ERR_LIMIT,
+                       "Give dynamic sizes smaller largest values (--max-size, or Dim(name, "
+                       "max=N)), or use a smaller model.",
+                       "the method needs %llu bytes of memory to run at its largest sizes, and "
+                       "%llu are the limit",
+                       (unsigned long long)total,
+                       (unsigned long long)ctx->limits.planned_bytes_max);
     for (uint32_t i = 0; i < count; i++) {
         table->items.data[roots[i]].memory_id = MEMORY_OWN;
         table->items.data[roots[i]].offset = items[i].offset;

@@ -26,8 +26,19 @@ _Static_assert(SC_LIMIT_COUNT <= 32, "limits are bits of a word");
 const char *sc_limit_calls(sc_limit limit) {
     static const char *const all[] = {
         [SC_LIMIT_NONE] = "",
-#define LIMIT(id, calls)               [SC_LIMIT_##id] = calls,
-#define UP_TO(id, most, before, after) [SC_LIMIT_##id] = before #most after,
+#define LIMIT(id, calls, hint)               [SC_LIMIT_##id] = calls,
+#define UP_TO(id, most, before, after, hint) [SC_LIMIT_##id] = before #most after,
+#include "trace/official/limits.def"
+    };
+    return all[limit];
+}
+
+const char *sc_limit_hint(sc_limit limit) {
+#define OR_HERE ", or run the program with Sconce."
+    static const char *const all[] = {
+        [SC_LIMIT_NONE] = NULL,
+#define LIMIT(id, calls, hint)               [SC_LIMIT_##id] = hint OR_HERE,
+#define UP_TO(id, most, before, after, hint) [SC_LIMIT_##id] = hint OR_HERE,
 #include "trace/official/limits.def"
     };
     return all[limit];

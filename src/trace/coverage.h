@@ -28,6 +28,8 @@ static inline bool sc_coverage_lowers(const sc_coverage *c) {
 }
 // Which calls are within a limit: "up to 512 groups".
 const char *sc_limit_calls(sc_limit limit);
+// What to do about one that is not: "Use fewer groups, or run the program with Sconce."
+const char *sc_limit_hint(sc_limit limit);
 // The limits of an operator that official.def expands, bits of sc_limit. Of the operator itself,
 // not of what it is taken apart into.
 uint32_t sc_official_limits(const sc_op *op);

@@ -178,7 +178,10 @@ static bool is_end(sc_x x) {
 static sc_x ramp(sc_trace *t, const sc_x *a, sc_dtype dtype) {
     int64_t steps = sc_x_small(t, a[2], -1);
     if (steps < 0 || !is_end(a[0]) || !is_end(a[1]) || is_complex(dtype))
-        return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Give its ends as real numbers.",
+        return sc_trace_fail(t, SC_ERR_UNSUPPORTED,
+                             "Give its ends as real numbers or as tensors without dims, "
+                             "torch.linspace(a, b, 5) and not a.item(), b.item(); the number of "
+                             "steps has to be known.",
                              "a range of such ends is not supported");
     if (sc_x_is_tensor(a[0]) || sc_x_is_tensor(a[1])) return computed_ramp(t, a, steps, dtype);
     return linspace(t, a[0], a[1], steps, dtype);

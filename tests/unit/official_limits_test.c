@@ -83,8 +83,8 @@ TEST_CASES(calls_up_to_a_number_are_expanded_and_the_next_is_not) {
 // A limit with a number is in the table above, so that the number is one that holds.
 TEST(every_number_of_a_limit_is_tried) {
     static const sc_limit numbers[] = {
-#define LIMIT(id, calls)
-#define UP_TO(id, most, before, after) SC_LIMIT_##id,
+#define LIMIT(id, calls, hint)
+#define UP_TO(id, most, before, after, hint) SC_LIMIT_##id,
 #include "trace/official/limits.def"
     };
     for (size_t i = 0; i < SC_COUNT_OF(numbers); i++) {

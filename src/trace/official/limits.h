@@ -6,15 +6,15 @@
 // clang-format off
 typedef enum sc_limit {
     SC_LIMIT_NONE,
-#define LIMIT(id, calls) SC_LIMIT_##id,
-#define UP_TO(id, most, before, after) SC_LIMIT_##id,
+#define LIMIT(id, calls, hint) SC_LIMIT_##id,
+#define UP_TO(id, most, before, after, hint) SC_LIMIT_##id,
 #include "trace/official/limits.def"
     SC_LIMIT_COUNT
 } sc_limit;
 
 enum {
-#define LIMIT(id, calls)
-#define UP_TO(id, most, before, after) SC_UP_TO_##id = (most),
+#define LIMIT(id, calls, hint)
+#define UP_TO(id, most, before, after, hint) SC_UP_TO_##id = (most),
 #include "trace/official/limits.def"
 };
 // clang-format on

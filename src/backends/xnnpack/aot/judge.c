@@ -1,6 +1,19 @@
 // What XNNPACK demands of every node and tensor.
 #include "backends/xnnpack/aot/rule.h"
 
+static void note_unbacked(void *user, sc_symbol *symbol) {
+    *(bool *)user |= sc_symbol_is_unbacked(symbol);
+}
+
+// XNNPACK refuses tensors without elements when it runs, and the data may leave none. Sizes of
+// inputs are positive, as PyTorch assumes.
+static bool can_be_empty(sc_dim size) {
+    bool is_unbacked = false;
+    if (!size.expr || sc_dim_range(size).min > 0) return false;
+    sc_dim_visit_symbols(size, note_unbacked, &is_unbacked);
+    return is_unbacked;
+}
+
 static bool fits(sc_xa *x, const sc_value *value, const char *what) {
     const sc_spec *spec = &value->spec;
     if (spec->rank > SC_XNN_RANK_MAX)
@@ -14,6 +27,10 @@ static bool fits(sc_xa *x, const sc_value *value, const char *what) {
         if (!sc_spec_size_max(spec, d, &size) || size >= SC_DIM_INF)
             return sc_xa_refuse(x, "Give its dynamic dimension a largest size.",
                                 "dimension %u of %s has no largest size", d, what);
+        if (can_be_empty(spec->sizes[d]))
+            return sc_xa_refuse(x, "Say that there is at least one: torch._check(size > 0).",
+                                "the data may leave %s without elements, which XNNPACK refuses",
+                                what);
         if (size <= 0 || size > INT32_MAX || !sc_mul_u64(total, (uint64_t)size, &total) ||
             total > UINT64_C(1) << 40)
             return sc_xa_refuse(x, "Give its dynamic dimension a smaller largest size.",
