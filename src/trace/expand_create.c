@@ -1,6 +1,7 @@
 // Expansions that make tensors from nothing: constants, ranges, masks, windows.
 #include <math.h>
 
+#include "trace/arithmetic.h"
 #include "trace/expand.h"
 
 static sc_x given_or(sc_x given, sc_x otherwise) { return sc_x_is_none(given) ? otherwise : given; }
@@ -306,17 +307,23 @@ static sc_x short_window(sc_trace *t, int64_t n, sc_dtype dtype) {
     return NULL;
 }
 
+// One that is periodic is the symmetric one of a number more, without its last number.
+static int64_t window_points(int64_t n, bool periodic) { return periodic ? n + 1 : n; }
+
+static sc_x first_of_window(sc_trace *t, sc_x window, int64_t n, bool periodic) {
+    return periodic ? sc_f_slice(t, window, 0, sc_x_int(t, 0), sc_x_int(t, n)) : window;
+}
+
 static sc_x cosine_window(sc_trace *t, sc_x length, bool periodic, double alpha, double beta,
                           sc_dtype dtype) {
-    const int64_t n = sc_x_small(t, length, -1);
+    const int64_t n = sc_x_small(t, length, -1), count = window_points(n, periodic);
     sc_x shorter = short_window(t, n, dtype);
     if (shorter) return shorter;
-    int64_t count = periodic ? n + 1 : n;
     sc_x window = sc_f_arange(t, sc_x_int(t, 0), sc_x_int(t, count), dtype);
-    window = CALL(t, mul_Tensor, window, sc_x_float(t, 6.283185307179586 / (double)(count - 1)));
+    window = CALL(t, mul_Tensor, window, sc_x_float(t, 2 * SC_PI / (double)(count - 1)));
     window = CALL(t, mul_Tensor, CALL(t, cos, window), sc_x_float(t, -beta));
     window = CALL(t, add_Tensor, window, sc_x_float(t, alpha));
-    return periodic ? sc_f_slice(t, window, 0, sc_x_int(t, 0), sc_x_int(t, n)) : window;
+    return first_of_window(t, window, n, periodic);
 }
 
 sc_x sc_expand_hann_window(sc_trace *t, const sc_x *a) {
@@ -333,6 +340,65 @@ sc_x sc_expand_hamming_window(sc_trace *t, const sc_x *a) {
 
 sc_x sc_expand_hamming_window_periodic(sc_trace *t, const sc_x *a) {
     return cosine_window(t, a[0], sc_x_truth(a[1]), 0.54, 0.46, sc_x_dtype_or(a[2], SC_DTYPE_F32));
+}
+
+sc_x sc_expand_hamming_window_alpha(sc_trace *t, const sc_x *a) {
+    return cosine_window(t, a[0], sc_x_truth(a[1]), sc_x_known(t, a[2], 0.54), 0.46,
+                         sc_x_dtype_or(a[3], SC_DTYPE_F32));
+}
+
+sc_x sc_expand_hamming_window_alpha_beta(sc_trace *t, const sc_x *a) {
+    return cosine_window(t, a[0], sc_x_truth(a[1]), sc_x_known(t, a[2], 0.54),
+                         sc_x_known(t, a[3], 0.46), sc_x_dtype_or(a[4], SC_DTYPE_F32));
+}
+
+static sc_x blackman_window(sc_trace *t, sc_x length, bool periodic, sc_dtype dtype) {
+    const int64_t n = sc_x_small(t, length, -1), count = window_points(n, periodic);
+    sc_x shorter = short_window(t, n, dtype);
+    if (shorter) return shorter;
+    sc_x angle = sc_f_arange(t, sc_x_int(t, 0), sc_x_int(t, count), dtype);
+    angle = sc_a_times(t, angle, SC_PI / (double)(count - 1));
+    sc_x fine = sc_a_times(t, CALL(t, cos, sc_a_times(t, angle, 4)), 0.08);
+    sc_x coarse = sc_a_times(t, CALL(t, cos, sc_a_times(t, angle, 2)), 0.5);
+    sc_x window = sc_a_plus(t, sc_a_sub(t, fine, coarse), 0.42);
+    return first_of_window(t, window, n, periodic);
+}
+
+sc_x sc_expand_blackman_window(sc_trace *t, const sc_x *a) {
+    return blackman_window(t, a[0], true, sc_x_dtype_or(a[1], SC_DTYPE_F32));
+}
+
+sc_x sc_expand_blackman_window_periodic(sc_trace *t, const sc_x *a) {
+    return blackman_window(t, a[0], sc_x_truth(a[1]), sc_x_dtype_or(a[2], SC_DTYPE_F32));
+}
+
+// Half precision is computed in float32, of places that are rounded to it.
+static sc_x kaiser_window(sc_trace *t, sc_x length, bool periodic, double beta, sc_dtype dtype) {
+    const int64_t n = sc_x_small(t, length, -1), count = window_points(n, periodic);
+    sc_x shorter = short_window(t, n, dtype);
+    if (shorter) return shorter;
+    const sc_dtype wide = sc_f_opmath(dtype);
+    sc_x x = sc_f_to(t, sc_f_arange(t, sc_x_int(t, 0), sc_x_int(t, count), dtype), wide);
+    sc_x middle = sc_f_scalar(t, sc_x_float(t, (double)(count - 1) / 2), wide);
+    x = sc_a_div(t, sc_a_sub(t, x, middle), middle);
+    x = CALL(t, sqrt, CALL(t, abs, sc_a_from(t, 1, sc_a_mul(t, x, x))));
+    sc_x most = sc_f_scalar(t, sc_x_float(t, beta), wide);
+    sc_x above = CALL(t, i0, sc_a_mul(t, x, most)), below = CALL(t, i0, most);
+    sc_x window = sc_f_to(t, sc_a_div(t, above, below), dtype);
+    return first_of_window(t, window, n, periodic);
+}
+
+sc_x sc_expand_kaiser_window(sc_trace *t, const sc_x *a) {
+    return kaiser_window(t, a[0], true, 12, sc_x_dtype_or(a[1], SC_DTYPE_F32));
+}
+
+sc_x sc_expand_kaiser_window_periodic(sc_trace *t, const sc_x *a) {
+    return kaiser_window(t, a[0], sc_x_truth(a[1]), 12, sc_x_dtype_or(a[2], SC_DTYPE_F32));
+}
+
+sc_x sc_expand_kaiser_window_beta(sc_trace *t, const sc_x *a) {
+    return kaiser_window(t, a[0], sc_x_truth(a[1]), sc_x_known(t, a[2], 12),
+                         sc_x_dtype_or(a[3], SC_DTYPE_F32));
 }
 
 // Up to 1 in the middle, and down again.

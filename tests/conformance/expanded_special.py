@@ -23,6 +23,24 @@ def polynomials():
             )
 
 
+def windows():
+    """Of every dtype, numbers of none, one and more."""
+
+    def made(x):
+        for dtype in (torch.float32, torch.float64, torch.float16):
+            for n in (0, 1, 2, 7, 400):
+                yield torch.blackman_window(n, dtype=dtype)
+                yield torch.kaiser_window(n, dtype=dtype)
+                for periodic in (True, False):
+                    yield torch.blackman_window(n, periodic, dtype=dtype)
+                    yield torch.kaiser_window(n, periodic, dtype=dtype)
+                    yield torch.kaiser_window(n, periodic, 5.5, dtype=dtype)
+                    yield torch.hamming_window(n, periodic, 0.5, dtype=dtype)
+                    yield torch.hamming_window(n, periodic, 0.6, 0.3, dtype=dtype)
+
+    yield "windows", lambda x: (x + 1, *made(x)), (torch.arange(3),)
+
+
 def runs():
     x, lengths = torch.randn(7, 3), torch.tensor([2, 0, 4, 1])
     yield (
@@ -40,6 +58,7 @@ def cases():
     """name, function, inputs"""
     x, ends = torch.randn(4, 6), torch.tensor([0.0, 2.09, -2.09, 8.4, 104.0, INF, -INF, NAN])
     yield from polynomials()
+    yield from windows()
     yield from runs()
     wide = torch.cat([torch.linspace(-30, 15, 91), ends])
     yield (

@@ -138,6 +138,13 @@ range.step 0.5, 3.1, 0.3
 range.step 6, 1, -2, dtype=torch.int64
 bartlett_window 6
 bartlett_window.periodic 7, False
+blackman_window 6
+blackman_window.periodic 7, False
+kaiser_window 6
+kaiser_window.periodic 7, False
+kaiser_window.beta 7, True, 5.5, dtype=torch.float16
+hamming_window.periodic_alpha 6, True, 0.5
+hamming_window.periodic_alpha_beta 7, False, 0.6, 0.3, dtype=torch.float64
 __and__.Scalar n, 3
 __or__.Scalar n, 3
 __xor__.Scalar n, 3

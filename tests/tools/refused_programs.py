@@ -13,8 +13,6 @@ ROWS = torch.export.Dim("rows", min=2, max=16)
 x, v, a = torch.randn(4, 6), torch.randn(8), torch.randn(4, 4) + 4 * torch.eye(4)
 image, ids = torch.randn(1, 3, 8, 8), torch.tensor([0, 1])
 TIMES = torch.arange(6.0) ** 2
-KAISER, BLACKMAN = torch.kaiser_window(6), torch.blackman_window(6)
-HAMMING = torch.hamming_window(6, False, 0.5, 0.4)
 SMALL = torch.tensor([[3.0, -0.25, 0.0], [1e-45, -3e-39, 3e38]])
 complexes = torch.randn(3, 3, dtype=torch.complex64)
 wide, bytes8 = torch.randn(16, 16), (torch.rand(1, 3, 4, 4) * 255).to(torch.uint8)
@@ -219,11 +217,6 @@ CASES = {
         lambda x: cells(x, 3, -4, 4),
         (x[:, :2],),
     ),
-    "hamming_window": (
-        lambda x: x * torch.hamming_window(6, False, 0.5, 0.4),
-        lambda x: x * HAMMING,
-        (x,),
-    ),
     "generator": (
         lambda x: x + torch.rand(6, generator=None),
         lambda x: x + torch.rand(6),
@@ -272,8 +265,6 @@ CASES = {
         (a,),
     ),
     "nextafter": (torch.nextafter, next_after, (x, x.flip(0))),
-    "kaiser_window": (lambda x: x * torch.kaiser_window(6), lambda x: x * KAISER, (x,)),
-    "blackman_window": (lambda x: x * torch.blackman_window(6), lambda x: x * BLACKMAN, (x,)),
     "tensor_split": (
         lambda x: torch.tensor_split(x, torch.tensor([2, 4]), 1)[1],
         lambda x: x.tensor_split([2, 4], 1)[1],
