@@ -1,0 +1,46 @@
+// Families of orthogonal polynomials (polynomial.def), which kernels and expansions share.
+#ifndef SC_POLYNOMIAL_H
+#define SC_POLYNOMIAL_H
+
+#include <stdbool.h>
+
+typedef enum sc_recurrence {
+    SC_RULE_DOUBLED,
+    SC_RULE_HERMITE,
+    SC_RULE_PROBABILISTS,
+    SC_RULE_LAGUERRE,
+    SC_RULE_LEGENDRE
+} sc_recurrence;
+
+typedef enum sc_chebyshev {
+    SC_CHEBYSHEV_NONE,
+    SC_CHEBYSHEV_FIRST,
+    SC_CHEBYSHEV_SECOND,
+    SC_CHEBYSHEV_THIRD,
+    SC_CHEBYSHEV_FOURTH
+} sc_chebyshev;
+
+typedef struct sc_polynomial {
+    sc_recurrence rule;
+    double slope, start;
+    sc_chebyshev kind;
+    int most;
+    bool is_shifted;
+} sc_polynomial;
+
+#define ORTHOGONAL(id, ...) extern const sc_polynomial sc_polynomial_##id;
+#include "core/polynomial.def"
+
+// Of a tensor of degrees: how far recurrences go, where PyTorch goes on for as long as it takes;
+// and which numbers are no degrees, as those below 0, because no int64 is as large.
+enum { SC_DEGREE_MAX = 1 << 14 };
+#define SC_DEGREE_END 9223372036854775808.0
+
+// Hermite's of degrees above this are NaN in PyTorch; of the others there is no such degree: 0.
+int sc_polynomial_limit(const sc_polynomial *p, bool is_double);
+// Is it known at 1 and -1 without a recurrence?
+static inline bool sc_polynomial_has_ends(const sc_polynomial *p) {
+    return p->kind != SC_CHEBYSHEV_NONE || p->rule == SC_RULE_LEGENDRE;
+}
+
+#endif
