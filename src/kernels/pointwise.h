@@ -8,6 +8,7 @@
 typedef struct sc_pw_params {
     double real[3];
     int64_t integer[3];
+    const char **limit;  // for a loop to set: it has stopped at what is beyond that, in words
 } sc_pw_params;
 
 // `n` elements of dense blocks; operands that a row does not use may be NULL.

@@ -70,6 +70,26 @@ def tallied():
     yield "counts open", Fn(counts), [(x,) for x in some], ({0: LENGTH},)
 
 
+def polynomials():
+    """As many turns as the data asks for, whatever the sizes."""
+    s = torch.special
+
+    def both(x, n):
+        each = x[:, None].double()
+        return (
+            s.legendre_polynomial_p(each, n),
+            s.shifted_chebyshev_polynomial_v(each, n),
+            s.hermite_polynomial_h(each, n.int()),
+            s.laguerre_polynomial_l(0.5, n),
+            s.chebyshev_polynomial_u(x, x.abs() * 9),
+        )
+
+    sizes = (7, 3), (1, 1), (2, 9), (MOST, 4), (MOST, 1), (3, MOST)
+    inputs = [(torch.linspace(-1.2, 1.1, n), torch.arange(k) * 7.0 % 60 - 3) for n, k in sizes]
+    dims = {0: LENGTH}, {0: Dim("degrees", min=1, max=MOST)}
+    yield "polynomials of degrees open", Fn(both), inputs, dims
+
+
 def scattered():
     def inputs(n, places, columns=3):
         return floats(places, columns), whole(places, n, columns), floats(n, columns)
@@ -418,3 +438,4 @@ def cases():
     yield from bags()
     yield from matrices()
     yield from rotated()
+    yield from polynomials()

@@ -23,6 +23,40 @@ def polynomials():
             )
 
 
+def degrees():
+    x = torch.cat([torch.linspace(-1.2, 1.3, 21), ENDS, torch.tensor([INF, 1e-9])])
+    n = torch.tensor([-2.0, -1, -0.5, 0, 1, 2.9, 4, 5, 6, 7, 8, 9, 40, 130, 520, 1e19, INF, NAN])
+    few, high = torch.tensor([[3], [0], [11]]), torch.tensor([1e9, -1e9]).double()
+    for base, kinds in FAMILIES.items():
+        for kind in kinds:
+            f = getattr(torch.special, f"{base}_polynomial_{kind}")
+            yield (
+                f"{base}_polynomial_{kind} of degrees",
+                lambda x, n, k, f=f: (
+                    f(x[:, None].double(), n),
+                    f(x[:, None], n[:11].int()),
+                    f(0.3, n.double()),
+                    f(2, k),
+                    f(x[3], k[0, 0]),
+                    f(x[:4].half(), k.float()),
+                    f(x[:0], k),
+                    f((x > 0)[:3], k),
+                ),
+                (x, n, few),
+            )
+    yield (
+        "polynomials of high degrees",
+        lambda x, n: (
+            torch.special.chebyshev_polynomial_t(x[:, None], n),
+            torch.special.shifted_chebyshev_polynomial_w(x[1:3, None], n),
+            torch.special.hermite_polynomial_he(x[:, None], n),
+            torch.special.legendre_polynomial_p(x[1:3, None], n),
+            torch.special.laguerre_polynomial_l(x[:1, None], n),
+        ),
+        (ENDS.double(), high),
+    )
+
+
 def windows():
     """Of every dtype, numbers of none, one and more."""
 
@@ -58,6 +92,7 @@ def cases():
     """name, function, inputs"""
     x, ends = torch.randn(4, 6), torch.tensor([0.0, 2.09, -2.09, 8.4, 104.0, INF, -INF, NAN])
     yield from polynomials()
+    yield from degrees()
     yield from windows()
     yield from runs()
     wide = torch.cat([torch.linspace(-30, 15, 91), ends])

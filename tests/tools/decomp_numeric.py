@@ -265,6 +265,10 @@ POLYNOMIALS = [f"{base}_polynomial_{kind}" for base, kinds in (
 for name in POLYNOMIALS:
     number(f"special_{name}", lambda x, f=getattr(torch.special, name): tuple(
         f(x, n) for n in (-1, 0, 1, 2.9, 5, 10)), WIDE)
+DEGREES = torch.tensor([-1, 0, 1, 2, 3, 5, 10])
+for name in POLYNOMIALS:
+    number(f"special_{name}_degrees", lambda x, n, f=getattr(torch.special, name): (
+        f(x, n), f(0.3, n), f(2, n)), WIDE[:, None].clone(), DEGREES)
 number("hermite_limit", lambda x: (
     torch.special.hermite_polynomial_h(x, 129), torch.special.hermite_polynomial_he(x, 129)), (3,))
 number("polynomial_of_integers", lambda x: torch.special.legendre_polynomial_p(x, 3),

@@ -15,6 +15,7 @@ from kernel_case_writer import (
     SPECIAL,
     aten,
     case,
+    fails,
     family,
     given,
     make,
@@ -127,6 +128,41 @@ def ends_of_factors():
         unit = torch.eye(2, dtype=F64)
         values = torch.tensor([3.0, 2.0], dtype=F64) * size
         given(aten._linalg_svd.default, [unit, values, unit], torch.diag(values), **exact)
+
+
+POLYNOMIALS = [f"special_{base}_polynomial_{kind}" for base, kinds in (
+    ("chebyshev", "tuvw"), ("shifted_chebyshev", "tuvw"), ("hermite", ("h", "he")),
+    ("laguerre", "l"), ("legendre", "p")) for kind in kinds]
+
+
+@family
+def polynomials():
+    """PyTorch leaves open what those of NaN are, but for degrees 0 and 1, and some first kinds."""
+    x = torch.cat([torch.linspace(-1.3, 1.3, 11), torch.tensor([0.0, 1.0, -1.0, 0.5, INF])])
+    n = torch.tensor([-3, -1, -0.5, 0, 1, 2, 3.7, 5, 7, 8, 9, 20, 130, -INF, INF, NAN, 1e19])
+    near = torch.tensor([1 - 2**-24, -1 + 2**-24, 1 - 2**-25, 2**-25, 1e-9, -0.0])
+    for name in POLYNOMIALS:
+        op = getattr(aten, name).default
+        case(op, x[:, None].clone(), n, tol=(1e-4, 2e-4))
+        case(op, x[:, None].double(), n.double(), tol=(1e-10, 1e-10))
+        case(op, near[:, None].clone(), n[3:12].clone(), tol=(1e-3, 1e-3))
+        case(op, torch.tensor([NAN, 0.5, NAN, -2.0]), torch.tensor([0, 1, 1, 4]))
+        case(op, torch.arange(-2, 3), torch.tensor(3, dtype=I32))
+        case(op, torch.tensor(0.3), torch.tensor(4))
+        case(op, torch.tensor(0.3, dtype=F64), torch.tensor([[4], [5]]))
+        case(op, make((2, 3), F16), torch.tensor([1.0, 2, 3]))
+        case(op, make((3, 0), F32), torch.zeros(1, 1))
+    inside, high = torch.tensor([0.3, 1.0, -1.0]), torch.tensor(1e9, dtype=F64)
+    first = aten.special_chebyshev_polynomial_t.default
+    case(first, inside.double(), high, tol=(1e-6, 1e-6))
+    case(first, torch.tensor([2.0, -3.0, 1.5]), high)
+    for name in ("special_legendre_polynomial_p", "special_laguerre_polynomial_l"):
+        op = getattr(aten, name).default
+        most = torch.tensor([16384, 3], dtype=I64)
+        case(op, torch.tensor([0.5, 0.25], dtype=F64), most, tol=(1e-9, 1e-9))
+        fails(op, "limit", [inside], inside / 2, high)
+    case(aten.special_legendre_polynomial_p.default, inside[1:].clone(), high)
+    case(aten.special_laguerre_polynomial_l.default, torch.zeros(2), high)
 
 
 @family

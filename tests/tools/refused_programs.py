@@ -172,11 +172,6 @@ scaled = (
 )
 CASES = {
     "custom_op": (lambda x: torch.ops.mylib.swish(x), lambda x: x * torch.sigmoid(x), (x,)),
-    "chebyshev": (
-        lambda x, n: torch.special.chebyshev_polynomial_t(x, n),
-        lambda x, n: torch.special.chebyshev_polynomial_t(x, 3) + 0 * n,
-        (x, torch.tensor(3)),
-    ),
     "eig": (
         lambda x: torch.linalg.eig(x @ x.T)[0].real.sort()[0],
         lambda x: torch.linalg.eigh(x @ x.T)[0],

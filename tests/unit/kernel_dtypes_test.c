@@ -215,9 +215,10 @@ static void run(walk *w, sc_kernel_call *call, const sc_infer *in, const uint8_t
     uintptr_t scratch = (uintptr_t)sc_arena_alloc(&w->scratch, (size_t)call->scratch_bytes + 64);
     call->scratch = (void *)((scratch + 63) & ~(uintptr_t)63);
     const sc_status status = kernel->run(call);
-    // Numbers that do not suit a dtype, a quantization scale of 0 for one, say nothing about it.
-    const bool unsuited =
-        status == SC_ERR_ARGUMENT || status == SC_ERR_INDEX || status == SC_ERR_NUMERIC;
+    // Numbers that do not suit a dtype, a quantization scale of 0 or a degree below 0 for two, say
+    // nothing about it.
+    const bool unsuited = status == SC_ERR_ARGUMENT || status == SC_ERR_INDEX ||
+                          status == SC_ERR_NUMERIC || status == SC_ERR_LIMIT;
     w->refused += refused;
     if (refused) check_hint(w, in, chosen, hint);
     if (status == SC_ERR_DTYPE) check_hint(w, in, chosen, w->ctx.diags.data[0].hint.data);
