@@ -1,7 +1,7 @@
 // Families of orthogonal polynomials.
 #include "core/polynomial.h"
 
-#define ORTHOGONAL(id, rule, slope, start, kind, most, is_shifted)               \
+#define ORTHOGONAL(id, operator, rule, slope, start, kind, most, is_shifted)     \
     const sc_polynomial sc_polynomial_##id = {SC_RULE_##rule,      slope, start, \
                                               SC_CHEBYSHEV_##kind, most,  is_shifted};
 #include "core/polynomial.def"

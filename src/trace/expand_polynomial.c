@@ -6,6 +6,7 @@
 #include "trace/arithmetic.h"
 #include "trace/expand.h"
 
+// Above this written out it is too long.
 enum { DEGREE_MAX = 512 };
 
 // --- Angles -------------------------------------------------------------------------------------
@@ -86,7 +87,7 @@ static bool is_beyond(const sc_polynomial *f, sc_x x, int64_t n) {
 }
 
 // (x, n)
-static sc_x polynomial(sc_trace *t, const sc_x *a, const sc_polynomial *f) {
+static sc_x polynomial(sc_trace *t, const sc_x *a, const sc_polynomial *f, sc_op_id of_degrees) {
     const double degree = sc_x_real(a[1], NAN);
     if (!(fabs(degree) < (double)INT32_MAX))
         return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "a polynomial needs a degree, not %g",
@@ -95,10 +96,10 @@ static sc_x polynomial(sc_trace *t, const sc_x *a, const sc_polynomial *f) {
     sc_x x = sc_x_is_float(a[0]) ? a[0] : sc_f_to(t, a[0], SC_DTYPE_F32);
     if (n < 0) return CALL(t, full_like, x, sc_x_int(t, 0));
     if (is_beyond(f, x, n)) return CALL(t, full_like, x, sc_x_float(t, NAN));
-    if (n > DEGREE_MAX)
-        return sc_trace_fail(t, SC_ERR_LIMIT, "Compute it outside of the model.",
-                             "polynomials of degree %lld: at most %d is written out", (long long)n,
-                             DEGREE_MAX);
+    if (n > DEGREE_MAX) {
+        sc_x number = sc_f_scalar(t, sc_x_float(t, (double)n), sc_x_dtype_of(x));
+        return sc_trace_op(t, of_degrees, (const sc_x[]){x, number, NULL});
+    }
     if (f->is_shifted) x = sc_a_plus(t, sc_a_times(t, x, 2), -1);
     sc_x y = by_recurrence(t, f, x, n);
     if (f->kind == SC_CHEBYSHEV_NONE || n <= f->most) return y;
@@ -106,8 +107,8 @@ static sc_x polynomial(sc_trace *t, const sc_x *a, const sc_polynomial *f) {
     return sc_a_where(t, inside, by_angle(t, f, x, n), y);
 }
 
-#define ORTHOGONAL(id, ...)                           \
-    sc_x sc_expand_##id(sc_trace *t, const sc_x *a) { \
-        return polynomial(t, a, &sc_polynomial_##id); \
+#define ORTHOGONAL(id, operator, ...)                                   \
+    sc_x sc_expand_##id(sc_trace *t, const sc_x *a) {                   \
+        return polynomial(t, a, &sc_polynomial_##id, SC_OP_##operator); \
     }
 #include "core/polynomial.def"

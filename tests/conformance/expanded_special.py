@@ -52,6 +52,8 @@ def degrees():
             torch.special.hermite_polynomial_he(x[:, None], n),
             torch.special.legendre_polynomial_p(x[1:3, None], n),
             torch.special.laguerre_polynomial_l(x[:1, None], n),
+            torch.special.chebyshev_polynomial_w(x, 600),
+            torch.special.legendre_polynomial_p(x[:5], 700.5),
         ),
         (ENDS.double(), high),
     )

@@ -271,6 +271,9 @@ for name in POLYNOMIALS:
         f(x, n), f(0.3, n), f(2, n)), WIDE[:, None].clone(), DEGREES)
 number("hermite_limit", lambda x: (
     torch.special.hermite_polynomial_h(x, 129), torch.special.hermite_polynomial_he(x, 129)), (3,))
+number("polynomials_of_high_degree", lambda x: (
+    torch.special.chebyshev_polynomial_w(x, 600), torch.special.legendre_polynomial_p(x, 700.5)),
+    WIDE[3:12])
 number("polynomial_of_integers", lambda x: torch.special.legendre_polynomial_p(x, 3),
        torch.arange(4))
 number("special_airy_ai", torch.special.airy_ai, torch.cat([
