@@ -249,6 +249,39 @@ static sc_x triangle(sc_trace *t, sc_x x, sc_x diagonal, bool lower) {
 sc_x sc_expand_tril(sc_trace *t, const sc_x *a) { return triangle(t, a[0], a[1], true); }
 sc_x sc_expand_triu(sc_trace *t, const sc_x *a) { return triangle(t, a[0], a[1], false); }
 
+// 0, 1, 2, ... along one dim of a tensor of that rank.
+static sc_x places_along(sc_trace *t, sc_x x, uint32_t dim) {
+    sc_dim sizes[SC_RANK_MAX];
+    for (uint32_t d = 0; d < sc_x_rank(x); d++) sizes[d] = sc_dim_int(1);
+    sizes[dim] = sc_x_size(x, (int32_t)dim);
+    sc_x places = sc_f_arange(t, sc_x_int(t, 0), sc_x_dim(t, sizes[dim]), SC_DTYPE_NONE);
+    return sc_f_view(t, places, sizes, sc_x_rank(x));
+}
+
+// (self, fill_value, wrap): where a place is the same along all dims. Wrapped, the diagonal of a
+// tall matrix begins again one row below its end.
+sc_x sc_expand_fill_diagonal_(sc_trace *t, const sc_x *a) {
+    const uint32_t rank = sc_x_rank(a[0]);
+    sc_x first, mask = NULL;
+    if (rank < 2)
+        return sc_trace_fail(t, SC_ERR_SHAPE, NULL, "fill_diagonal_ needs at least two dimensions");
+    for (uint32_t d = 1; rank > 2 && d < rank; d++)
+        if (!sc_dim_equal(sc_x_size(a[0], (int32_t)d), sc_x_size(a[0], 0)))
+            return sc_trace_fail(t, SC_ERR_SHAPE, NULL,
+                                 "fill_diagonal_ of more than two dimensions needs equal sizes");
+    first = places_along(t, a[0], 0);
+    if (rank == 2 && sc_x_truth(a[2])) {
+        sc_dim period = sc_trace_add(t, sc_x_size(a[0], 1), sc_dim_int(1));
+        first = CALL(t, remainder_Scalar, first, sc_x_dim(t, period));
+    }
+    for (uint32_t d = 1; d < rank; d++) {
+        sc_x same = CALL(t, eq_Tensor, first, places_along(t, a[0], d));
+        mask = mask ? CALL(t, logical_and, mask, same) : same;
+    }
+    sc_trace_assign(t, a[0], CALL(t, masked_fill_Scalar, a[0], mask, a[1]));
+    return a[0];
+}
+
 sc_x sc_expand_diag_embed(sc_trace *t, const sc_x *a) {
     sc_x x = a[0];
     uint32_t rank = sc_x_rank(x) + 1, dim1 = sc_x_wrap(t, a[2], rank),

@@ -410,3 +410,15 @@ for calls, names in (
 ):
     for line in calls.strip().splitlines():
         declare(line, names)
+
+# Right-hand sides that stand on the other side, and vectors.
+solve = torch.ops.aten.linalg_solve_ex.default
+BY_NUMBERS.add("solve_ex_right")
+case(
+    "solve_ex_right",
+    lambda a, b, m, v: (*solve(a, b, left=False), *solve(m, v)),
+    torch.randn(2, 3, 3) + 4 * torch.eye(3),
+    (2, 4, 3),
+    torch.randn(3, 3) + 4 * torch.eye(3),
+    (3,),
+)

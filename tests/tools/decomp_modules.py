@@ -127,6 +127,14 @@ case("chain_matmul", lambda a, b: torch.linalg.multi_dot([a, b]), (2, 3), (3, 4)
 case("inner", torch.inner, (2, 3), (4, 3))
 
 # Convolutions, normalisation, pooling.
+case(
+    "products_of_whole_numbers",
+    lambda m, v, a, b: (torch.matmul(m, v), torch.dot(a, a), torch.vdot(a, a), torch.dot(b, b)),
+    torch.arange(12, dtype=torch.int32).view(3, 4),
+    torch.arange(4, dtype=torch.int32),
+    torch.tensor([1, -2, 3, 5], dtype=torch.int8),
+    torch.tensor([2**40, 1, -3, 7]),
+)
 section("layers")
 case("conv2d", nn.Conv2d(4, 8, 3, stride=2, padding=1), IMG)
 case("conv2d_same", nn.Conv2d(4, 8, 4, padding="same"), IMG)

@@ -38,7 +38,11 @@ BY_GOLD = {"gn_cl", "gn_nc", "sdpa_3d", "dropout_eval", "tfenc", "normal_", "mul
 BY_NUMBERS |= {
     "expand_mut",
     "expand_more_mut",
+    "fill_diagonal_",
+    "fill_diagonal_wrapped",
+    "fill_diagonal_cube",
     "hamming",
+    "products_of_whole_numbers",
     "addmv",
     "bn1d_train",
     "bn2d_train",
