@@ -347,14 +347,21 @@ static sc_x first_of_window(sc_trace *t, sc_x window, int64_t n, bool periodic) 
     return periodic ? sc_f_slice(t, window, 0, sc_x_int(t, 0), sc_x_int(t, n)) : window;
 }
 
+// PyTorch rounds the number to half precision first, as it does where it multiplies in place.
+static sc_x scaled(sc_trace *t, sc_x x, double factor) {
+    const sc_dtype dtype = sc_x_dtype_of(x);
+    if (sc_dtype_is_half(dtype)) factor = (double)sc_f32_as((float)factor, dtype);
+    return CALL(t, mul_Tensor, x, sc_x_float(t, factor));
+}
+
 static sc_x cosine_window(sc_trace *t, sc_x length, bool periodic, double alpha, double beta,
                           sc_dtype dtype) {
     const int64_t n = sc_x_small(t, length, -1), count = window_points(n, periodic);
     sc_x shorter = short_window(t, n, dtype);
     if (shorter) return shorter;
     sc_x window = sc_f_arange(t, sc_x_int(t, 0), sc_x_int(t, count), dtype);
-    window = CALL(t, mul_Tensor, window, sc_x_float(t, 2 * SC_PI / (double)(count - 1)));
-    window = CALL(t, mul_Tensor, CALL(t, cos, window), sc_x_float(t, -beta));
+    window = scaled(t, window, 2 * SC_PI / (double)(count - 1));
+    window = scaled(t, CALL(t, cos, window), -beta);
     window = CALL(t, add_Tensor, window, sc_x_float(t, alpha));
     return first_of_window(t, window, n, periodic);
 }
@@ -390,9 +397,9 @@ static sc_x blackman_window(sc_trace *t, sc_x length, bool periodic, sc_dtype dt
     sc_x shorter = short_window(t, n, dtype);
     if (shorter) return shorter;
     sc_x angle = sc_f_arange(t, sc_x_int(t, 0), sc_x_int(t, count), dtype);
-    angle = sc_a_times(t, angle, SC_PI / (double)(count - 1));
-    sc_x fine = sc_a_times(t, CALL(t, cos, sc_a_times(t, angle, 4)), 0.08);
-    sc_x coarse = sc_a_times(t, CALL(t, cos, sc_a_times(t, angle, 2)), 0.5);
+    angle = scaled(t, angle, SC_PI / (double)(count - 1));
+    sc_x fine = scaled(t, CALL(t, cos, scaled(t, angle, 4)), 0.08);
+    sc_x coarse = scaled(t, CALL(t, cos, scaled(t, angle, 2)), 0.5);
     sc_x window = sc_a_plus(t, sc_a_sub(t, fine, coarse), 0.42);
     return first_of_window(t, window, n, periodic);
 }
@@ -440,7 +447,7 @@ static sc_x bartlett_window(sc_trace *t, sc_x length, bool periodic, sc_dtype dt
     sc_x shorter = short_window(t, n, dtype);
     if (shorter) return shorter;
     sc_x number = sc_f_arange(t, sc_x_int(t, 0), sc_x_int(t, n), SC_DTYPE_I64);
-    sc_x up = CALL(t, mul_Tensor, sc_f_to(t, number, dtype), sc_x_float(t, 2.0 / (double)last));
+    sc_x up = scaled(t, sc_f_to(t, number, dtype), 2.0 / (double)last);
     sc_x down = CALL(t, rsub_Scalar, up, sc_x_int(t, 2));
     return CALL(t, where_self, CALL(t, le_Scalar, number, sc_x_int(t, last / 2)), up, down);
 }
