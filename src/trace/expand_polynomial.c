@@ -86,8 +86,8 @@ static bool is_beyond(const sc_polynomial *f, sc_x x, int64_t n) {
     return limit && n > limit;
 }
 
-// (x, n)
-static sc_x polynomial(sc_trace *t, const sc_x *a, const sc_polynomial *f, sc_op_id of_degrees) {
+// (x, n); of a degree that is not written out x itself, and the degree in `high`
+static sc_x polynomial(sc_trace *t, const sc_x *a, const sc_polynomial *f, sc_x *high) {
     const double degree = sc_x_real(a[1], NAN);
     if (!(fabs(degree) < (double)INT32_MAX))
         return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "a polynomial needs a degree, not %g",
@@ -97,8 +97,8 @@ static sc_x polynomial(sc_trace *t, const sc_x *a, const sc_polynomial *f, sc_op
     if (n < 0) return CALL(t, full_like, x, sc_x_int(t, 0));
     if (is_beyond(f, x, n)) return CALL(t, full_like, x, sc_x_float(t, NAN));
     if (n > DEGREE_MAX) {
-        sc_x number = sc_f_scalar(t, sc_x_float(t, (double)n), sc_x_dtype_of(x));
-        return sc_trace_op(t, of_degrees, (const sc_x[]){x, number, NULL});
+        *high = sc_f_scalar(t, sc_x_float(t, (double)n), sc_x_dtype_of(x));
+        return x;
     }
     if (f->is_shifted) x = sc_a_plus(t, sc_a_times(t, x, 2), -1);
     sc_x y = by_recurrence(t, f, x, n);
@@ -107,8 +107,9 @@ static sc_x polynomial(sc_trace *t, const sc_x *a, const sc_polynomial *f, sc_op
     return sc_a_where(t, inside, by_angle(t, f, x, n), y);
 }
 
-#define ORTHOGONAL(id, operator, ...)                                   \
-    sc_x sc_expand_##id(sc_trace *t, const sc_x *a) {                   \
-        return polynomial(t, a, &sc_polynomial_##id, SC_OP_##operator); \
+#define ORTHOGONAL(id, operator, ...)                                       \
+    sc_x sc_expand_##id(sc_trace *t, const sc_x *a) {                       \
+        sc_x high = NULL, x = polynomial(t, a, &sc_polynomial_##id, &high); \
+        return high ? CALL(t, operator, x, high) : x;                       \
     }
 #include "core/polynomial.def"
