@@ -157,6 +157,8 @@ def cases():
         torch.linalg.matrix_power(x, 3), torch.kron(x, y), torch.linalg.vecdot(x, y),
     ))  # fmt: skip
     yield "solved", solved, square, None
+    crossed = parts(lambda x, y: (torch.cross(x, y, dim=0), torch.linalg.cross(x, y, dim=0)))
+    yield "crossed", crossed, (x, y), None
     yield "results", Fn(lambda x, y: (x * y, x.conj(), x.t(), x[0, 0] + 1)), (x, y), None
     yield "parameters", Layer(), (numbers(2, 4),), None
     yield "rotary", Rotary(), (floats(2, 9, 3, 8),), None
