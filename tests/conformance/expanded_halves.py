@@ -37,7 +37,9 @@ def sums(dtype):
     yield "addmm", scaled, (torch.randn(7), rows.abs(), torch.rand(3000, 7))
     yield "conv1d", module(nn.Conv1d(64, 8, 9)), (torch.randn(1, 64, 20),)
     yield "conv2d", module(nn.Conv2d(256, 8, 3)), (torch.randn(1, 256, 8, 8),)
-    yield "conv2d transposed", module(nn.ConvTranspose2d(256, 8, 3)), (torch.randn(1, 256, 8, 8),)
+    # Its weights are large: a step of bfloat16 at 8, by which machines differ, is no error.
+    turned = module(nn.ConvTranspose2d(256, 8, 3))
+    yield "conv2d transposed", turned, (torch.randn(1, 256, 8, 8) / 4,)
     yield "conv3d", module(nn.Conv3d(64, 4, 3)), (torch.randn(1, 64, 5, 5, 5),)
     yield "avg_pool2d", lambda x: F.avg_pool2d(x, 32), (torch.rand(1, 2, 32, 32),)
     yield "cumsum", lambda x: (x.cumsum(1), x.cumsum(0)), (units,)
