@@ -246,7 +246,7 @@ sc_status sc_infer_bincount(sc_infer *in) {
         return sc_rule_fail(in, SC_ERR_SHAPE, "%s needs vectors", in->op->name);
     if (self->dtype != SC_DTYPE_I64)
         return sc_fail(in->ctx, SC_ERR_DTYPE, "Count them as int64: torch.bincount(x.long()).",
-                       "%s counts numbers of int64, not of %s", in->op->name,
+                       "%s counts integers, not %s", in->op->name,
                        sc_dtype_name((sc_dtype)self->dtype));
     if (weights) SC_TRY(sc_rule_same(in, weights->sizes[0], self->sizes[0], "weights and numbers"));
     bool is_single = weights && weights->dtype == SC_DTYPE_F32;

@@ -41,12 +41,12 @@ static void add_flags(sc_sb *hint, const open_symbols *open) {
     sc_sb_add_text(hint, " } }");
 }
 
-// How to bound the symbols when lowering, as far as that would do: "Give it one: --max-size s77=N,
-// or ... in JavaScript; or export ".
 static bool is_difference(const open_symbols *open) {
     return open->list.count > 1 && open->is_bottomless;
 }
 
+// How to bound the symbols when lowering, as far as that would do: "Give it one: --max-size s77=N,
+// or ... in JavaScript; or export ".
 static void add_advice(sc_sb *hint, const open_symbols *open) {
     if (open->list.count == 0 || open->is_ours || is_difference(open)) {
         sc_sb_add_text(hint, "Export ");
@@ -98,11 +98,12 @@ static bool has_open_size(const sc_value *value, uint32_t *dim) {
 
 // What the line of the user's program that a node comes from ends with.
 static const sc_node *last_of_line(const sc_node *node) {
-    const bool has_line = node->meta.stack_trace.size > 0;
-    for (int i = 0; has_line && i < LINE_NODES_MAX && node->next && node->next->out_count &&
-                    sc_str_equal(node->next->meta.stack_trace, node->meta.stack_trace);
-         i++)
-        node = node->next;
+    const sc_str line = node->meta.stack_trace;
+    for (int i = 0; line.size > 0 && i < LINE_NODES_MAX; i++) {
+        const sc_node *next = node->next;
+        if (!next || next->out_count == 0 || !sc_str_equal(next->meta.stack_trace, line)) break;
+        node = next;
+    }
     return node;
 }
 

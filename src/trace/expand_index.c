@@ -218,6 +218,18 @@ sc_x sc_expand_diagonal_scatter(sc_trace *t, const sc_x *a) {
     return sc_f_contiguous(t, sc_f_permute(t, out, back));
 }
 
+// --- Counting ------------------------------------------------------------------------------------
+
+// Kernels count int64. (self, weights, minlength)
+bool sc_expands_bincount(const sc_x *a) {
+    const sc_dtype dtype = sc_x_dtype_of(a[0]);
+    return dtype != SC_DTYPE_I64 && sc_dtype_is_integral(dtype, false);
+}
+
+sc_x sc_expand_bincount(sc_trace *t, const sc_x *a) {
+    return CALL(t, bincount, sc_f_to(t, a[0], SC_DTYPE_I64), a[1], a[2]);
+}
+
 // --- Classes ------------------------------------------------------------------------------------
 
 static void expect_all(sc_trace *t, sc_x condition, const char *message) {

@@ -92,7 +92,9 @@ def integers():
         return n
 
     for name, f in (("bincount", counted), ("bincount weights", weighed)):
-        yield name, Of(f), (torch.randint(0, 9, (30,)), torch.randn(30)), None
+        for dtype in (torch.int64, torch.int32, torch.uint8):
+            numbers = torch.randint(0, 9, (30,)).to(dtype)
+            yield f"{name} {dtype}", Of(f), (numbers, torch.randn(30)), None
 
 
 def positive(*sizes):
