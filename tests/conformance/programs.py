@@ -47,6 +47,7 @@ def judge(
             told.append((f"this runtime, {path.name}", run.run_here(path, these, folder)))
         for who, outputs in told:
             assert isinstance(outputs, list), f"{who}: {outputs}"
+            assert len(outputs) == len(expected) > 0, f"{who}: {len(outputs)} results"
             for k, value in enumerate(expected):
                 where = f"{who}, output {k}{sizes}"
                 large = magnitude(module, k, value.detach())

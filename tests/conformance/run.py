@@ -6,13 +6,16 @@ Each program runs in a process of its own, because the runtime aborts on some ba
 Usage: run.py [NAME...]      closing line: N passed, N failed
 """
 
+import itertools
 import json
 import multiprocessing
+import multiprocessing.connection
 import os
 import re
 import subprocess
 import sys
 import tempfile
+import time
 import traceback
 from pathlib import Path
 
@@ -421,6 +424,7 @@ def drawn_cases():
     import expanded
     import functorch_edges
     import functorch_levels
+    import functorch_rows
     import spectra
     import torch
 
@@ -429,6 +433,7 @@ def drawn_cases():
         ("spectra", spectra, judge_expanded),
         ("functorch", functorch_levels, judge_expanded),
         ("functorch", functorch_edges, judge_expanded),
+        ("functorch", functorch_rows, judge_expanded),
         ("complex", complex_numbers, judge_complex),
     ):
         torch.manual_seed(0)
@@ -480,43 +485,73 @@ def cases():
 
 
 def child(function, arguments, folder, log, answer):
+    import torch
+
     os.dup2(log.fileno(), sys.stderr.fileno())
+    torch.set_num_threads(1)  # there are as many cases at once as processors
     try:
         answer.send(("passed", function(*arguments, Path(folder)) or ""))
     except BaseException:  # whatever it is, the parent wants to hear of it
         answer.send(("failed", traceback.format_exc()))
 
 
-def wait_for(process, answer):
-    # Heard before the process is waited for: a long answer stays in the pipe until it is read.
-    if not answer.poll(SECONDS):
-        return "failed", f"no answer in {SECONDS} s"
-    try:
-        return answer.recv()
-    except EOFError:
-        process.join()
-        return "failed", f"the process ended with {process.exitcode} and no answer"
-
-
-def judged(function, arguments, folder):
-    """The verdict of a case and what it told, from a process of its own.
+class Running:
+    """A case in a process of its own.
 
     What the official tools write to stderr meanwhile belongs to the verdict only when it is bad.
     """
-    answer, theirs = multiprocessing.Pipe(duplex=False)
-    with tempfile.TemporaryFile() as log:
-        process = multiprocessing.Process(
-            target=child, args=(function, arguments, folder, log, theirs)
+
+    def __init__(self, title, function, arguments):
+        self.title, self.began = title, time.monotonic()
+        self.folder, self.log = tempfile.TemporaryDirectory(), tempfile.TemporaryFile()
+        self.answer, theirs = multiprocessing.Pipe(duplex=False)
+        self.process = multiprocessing.Process(
+            target=child, args=(function, arguments, self.folder.name, self.log, theirs)
         )
-        process.start()
+        self.process.start()
         theirs.close()  # ours, so that the end of the process is the end of the pipe
-        verdict, text = wait_for(process, answer)
-        process.kill()
-        process.join()
+
+    def seconds_left(self):
+        return max(0, self.began + SECONDS - time.monotonic())
+
+    # Heard before the process is waited for: a long answer stays in the pipe until it is read.
+    def heard(self):
+        if not self.answer.poll():
+            return "failed", f"no answer in {SECONDS} s"
+        try:
+            return self.answer.recv()
+        except EOFError:
+            self.process.join()
+            return "failed", f"the process ended with {self.process.exitcode} and no answer"
+
+    def ended(self):
+        """The verdict and what was told."""
+        verdict, text = self.heard()
+        self.process.kill()
+        self.process.join()
         if verdict == "failed":
-            log.seek(0)
-            text = log.read().decode(errors="replace") + text
-    return verdict, text
+            self.log.seek(0)
+            text = self.log.read().decode(errors="replace") + text
+        self.log.close()
+        self.answer.close()
+        self.folder.cleanup()
+        return verdict, text
+
+
+def judged(wanted, at_once):
+    """Verdicts as they come. Forked off one thread: of several, one might hold a lock just then."""
+    waiting = (case for case in cases() if not wanted or any(word in case[0] for word in wanted))
+    running = []
+    while True:
+        for case in itertools.islice(waiting, at_once - len(running)):
+            running.append(Running(*case))
+        if not running:
+            return
+        left = min(case.seconds_left() for case in running)
+        heard = multiprocessing.connection.wait([case.answer for case in running], left)
+        for case in [c for c in running if c.answer in heard or not c.seconds_left()]:
+            running.remove(case)
+            yield case.title, *case.ended()
 
 
 def preload():
@@ -530,11 +565,7 @@ def preload():
 def main(wanted):
     preload()
     passed = failed = 0
-    for title, function, arguments in cases():
-        if wanted and not any(word in title for word in wanted):
-            continue
-        with tempfile.TemporaryDirectory() as folder:
-            verdict, text = judged(function, arguments, folder)
+    for title, verdict, text in judged(wanted, at_once=min(4, os.cpu_count() or 1)):
         passed += verdict == "passed"
         failed += verdict != "passed"
         print(
