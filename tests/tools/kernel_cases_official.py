@@ -252,6 +252,20 @@ def antialiased():
         case(aten._upsample_bilinear2d_aa.default, x, [3, 2], False, 0.3, 0.25, tol=CONV)
 
 
+def refused_calls():
+    """Of kernels that the official runtime has: these calls it refuses, or adds up in halves."""
+    for dtype in (F16, BF16):
+        c, a, b = make((3,), dtype), make((2, 5), dtype), make((5, 3), dtype)
+        case(aten.addmm.default, c, a, b)
+        case(aten.addmm.default, c, a, b, beta=2, alpha=-3)
+    none = torch.zeros(0, dtype=I64)
+    case(aten.index_select.default, make((0, 3), F32), 0, none)
+    case(aten.index_select.default, make((3, 0), I64), -1, none)
+    x = make((2, 6), F32)
+    for dims in ([1], [0, 1]):
+        case(aten._fft_r2c.default, x, dims, 0, False, tol=CONV)
+
+
 @family
 def official():
     convolutions()
@@ -267,6 +281,7 @@ def official():
     antialiased()
     bags_of_nan()
     divisors_of_the_least()
+    refused_calls()
 
 
 @composite
