@@ -28,46 +28,25 @@ static sc_x scaled(sc_trace *t, sc_x x, double factor) {
     return CALL(t, mul_Tensor, x, sc_x_float(t, factor));
 }
 
-static sc_x cosine_window(sc_trace *t, sc_x length, bool periodic, double alpha, double beta,
-                          sc_dtype dtype) {
-    const int64_t n = sc_x_small(t, length, -1), count = window_points(n, periodic);
+// (window_length, periodic, alpha, beta, dtype)
+sc_x sc_expand_hamming_window_alpha_beta(sc_trace *t, const sc_x *a) {
+    const bool periodic = sc_x_truth(a[1]);
+    const int64_t n = sc_x_small(t, a[0], -1), count = window_points(n, periodic);
+    const sc_dtype dtype = sc_x_dtype_or(a[4], SC_DTYPE_F32);
     sc_x shorter = short_window(t, n, dtype);
     if (shorter) return shorter;
     sc_x window = sc_f_arange(t, sc_x_int(t, 0), sc_x_int(t, count), dtype);
     window = scaled(t, window, 2 * SC_PI / (double)(count - 1));
-    window = scaled(t, CALL(t, cos, window), -beta);
-    window = CALL(t, add_Tensor, window, sc_x_float(t, alpha));
+    window = scaled(t, CALL(t, cos, window), -sc_x_known(t, a[3], 0.46));
+    window = CALL(t, add_Tensor, window, sc_x_float(t, sc_x_known(t, a[2], 0.54)));
     return first_of_window(t, window, n, periodic);
 }
 
-sc_x sc_expand_hann_window(sc_trace *t, const sc_x *a) {
-    return cosine_window(t, a[0], true, 0.5, 0.5, sc_x_dtype_or(a[1], SC_DTYPE_F32));
-}
-
-sc_x sc_expand_hann_window_periodic(sc_trace *t, const sc_x *a) {
-    return cosine_window(t, a[0], sc_x_truth(a[1]), 0.5, 0.5, sc_x_dtype_or(a[2], SC_DTYPE_F32));
-}
-
-sc_x sc_expand_hamming_window(sc_trace *t, const sc_x *a) {
-    return cosine_window(t, a[0], true, 0.54, 0.46, sc_x_dtype_or(a[1], SC_DTYPE_F32));
-}
-
-sc_x sc_expand_hamming_window_periodic(sc_trace *t, const sc_x *a) {
-    return cosine_window(t, a[0], sc_x_truth(a[1]), 0.54, 0.46, sc_x_dtype_or(a[2], SC_DTYPE_F32));
-}
-
-sc_x sc_expand_hamming_window_alpha(sc_trace *t, const sc_x *a) {
-    return cosine_window(t, a[0], sc_x_truth(a[1]), sc_x_known(t, a[2], 0.54), 0.46,
-                         sc_x_dtype_or(a[3], SC_DTYPE_F32));
-}
-
-sc_x sc_expand_hamming_window_alpha_beta(sc_trace *t, const sc_x *a) {
-    return cosine_window(t, a[0], sc_x_truth(a[1]), sc_x_known(t, a[2], 0.54),
-                         sc_x_known(t, a[3], 0.46), sc_x_dtype_or(a[4], SC_DTYPE_F32));
-}
-
-static sc_x blackman_window(sc_trace *t, sc_x length, bool periodic, sc_dtype dtype) {
-    const int64_t n = sc_x_small(t, length, -1), count = window_points(n, periodic);
+// (window_length, periodic, dtype)
+sc_x sc_expand_blackman_window_periodic(sc_trace *t, const sc_x *a) {
+    const bool periodic = sc_x_truth(a[1]);
+    const int64_t n = sc_x_small(t, a[0], -1), count = window_points(n, periodic);
+    const sc_dtype dtype = sc_x_dtype_or(a[2], SC_DTYPE_F32);
     sc_x shorter = short_window(t, n, dtype);
     if (shorter) return shorter;
     sc_x angle = sc_f_arange(t, sc_x_int(t, 0), sc_x_int(t, count), dtype);
@@ -78,17 +57,12 @@ static sc_x blackman_window(sc_trace *t, sc_x length, bool periodic, sc_dtype dt
     return first_of_window(t, window, n, periodic);
 }
 
-sc_x sc_expand_blackman_window(sc_trace *t, const sc_x *a) {
-    return blackman_window(t, a[0], true, sc_x_dtype_or(a[1], SC_DTYPE_F32));
-}
-
-sc_x sc_expand_blackman_window_periodic(sc_trace *t, const sc_x *a) {
-    return blackman_window(t, a[0], sc_x_truth(a[1]), sc_x_dtype_or(a[2], SC_DTYPE_F32));
-}
-
-// Half precision is computed in float32, of places that are rounded to it.
-static sc_x kaiser_window(sc_trace *t, sc_x length, bool periodic, double beta, sc_dtype dtype) {
-    const int64_t n = sc_x_small(t, length, -1), count = window_points(n, periodic);
+// (window_length, periodic, beta, dtype): half precision is computed in float32, of places that are
+// rounded to it.
+sc_x sc_expand_kaiser_window_beta(sc_trace *t, const sc_x *a) {
+    const bool periodic = sc_x_truth(a[1]);
+    const int64_t n = sc_x_small(t, a[0], -1), count = window_points(n, periodic);
+    const sc_dtype dtype = sc_x_dtype_or(a[3], SC_DTYPE_F32);
     sc_x shorter = short_window(t, n, dtype);
     if (shorter) return shorter;
     const sc_dtype wide = sc_f_opmath(dtype);
@@ -96,40 +70,20 @@ static sc_x kaiser_window(sc_trace *t, sc_x length, bool periodic, double beta, 
     sc_x middle = sc_f_scalar(t, sc_x_float(t, (double)(count - 1) / 2), wide);
     x = sc_a_div(t, sc_a_sub(t, x, middle), middle);
     x = CALL(t, sqrt, CALL(t, abs, sc_a_from(t, 1, sc_a_mul(t, x, x))));
-    sc_x most = sc_f_scalar(t, sc_x_float(t, beta), wide);
+    sc_x most = sc_f_scalar(t, sc_x_float(t, sc_x_known(t, a[2], 12)), wide);
     sc_x above = CALL(t, i0, sc_a_mul(t, x, most)), below = CALL(t, i0, most);
     sc_x window = sc_f_to(t, sc_a_div(t, above, below), dtype);
     return first_of_window(t, window, n, periodic);
 }
 
-sc_x sc_expand_kaiser_window(sc_trace *t, const sc_x *a) {
-    return kaiser_window(t, a[0], true, 12, sc_x_dtype_or(a[1], SC_DTYPE_F32));
-}
-
-sc_x sc_expand_kaiser_window_periodic(sc_trace *t, const sc_x *a) {
-    return kaiser_window(t, a[0], sc_x_truth(a[1]), 12, sc_x_dtype_or(a[2], SC_DTYPE_F32));
-}
-
-sc_x sc_expand_kaiser_window_beta(sc_trace *t, const sc_x *a) {
-    return kaiser_window(t, a[0], sc_x_truth(a[1]), sc_x_known(t, a[2], 12),
-                         sc_x_dtype_or(a[3], SC_DTYPE_F32));
-}
-
-// Up to 1 in the middle, and down again.
-static sc_x bartlett_window(sc_trace *t, sc_x length, bool periodic, sc_dtype dtype) {
-    const int64_t n = sc_x_small(t, length, -1), last = periodic ? n : n - 1;
+// (window_length, periodic, dtype): up to 1 in the middle, and down again.
+sc_x sc_expand_bartlett_window_periodic(sc_trace *t, const sc_x *a) {
+    const int64_t n = sc_x_small(t, a[0], -1), last = sc_x_truth(a[1]) ? n : n - 1;
+    const sc_dtype dtype = sc_x_dtype_or(a[2], SC_DTYPE_F32);
     sc_x shorter = short_window(t, n, dtype);
     if (shorter) return shorter;
     sc_x number = sc_f_arange(t, sc_x_int(t, 0), sc_x_int(t, n), SC_DTYPE_I64);
     sc_x up = scaled(t, sc_f_to(t, number, dtype), 2.0 / (double)last);
     sc_x down = CALL(t, rsub_Scalar, up, sc_x_int(t, 2));
     return CALL(t, where_self, CALL(t, le_Scalar, number, sc_x_int(t, last / 2)), up, down);
-}
-
-sc_x sc_expand_bartlett_window(sc_trace *t, const sc_x *a) {
-    return bartlett_window(t, a[0], true, sc_x_dtype_or(a[1], SC_DTYPE_F32));
-}
-
-sc_x sc_expand_bartlett_window_periodic(sc_trace *t, const sc_x *a) {
-    return bartlett_window(t, a[0], sc_x_truth(a[1]), sc_x_dtype_or(a[2], SC_DTYPE_F32));
 }
