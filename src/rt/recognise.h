@@ -5,7 +5,7 @@
 #ifndef SC_RT_RECOGNISE_H
 #define SC_RT_RECOGNISE_H
 
-#include "rt/optimize.h"
+#include "rt/uses.h"
 
 typedef struct sc_rt_search {
     sc_rt_optimizer *o;
@@ -32,6 +32,9 @@ typedef struct sc_rt_found {
     bool stays;                // the root's own call, but for its first argument, which is args[0]
 } sc_rt_found;
 
+// recognise_walk.c
+
+void sc_rt_find_bases(sc_rt_search *s);
 // The call of an operator that this value is the only result of; NULL for anything else, and for
 // calls whose shapes change from run to run.
 const sc_kernel_call *sc_rt_made_by(sc_rt_search *s, const sc_evalue *value, sc_op_id op);
@@ -54,8 +57,16 @@ bool sc_rt_is_number(const sc_rt_search *s, const sc_evalue *value, double numbe
 bool sc_rt_is_shaped(const sc_evalue *value, uint32_t rank, const int64_t *sizes);
 // The value whose memory it shows; NULL for what is no view.
 sc_evalue *sc_rt_base(const sc_rt_search *s, const sc_evalue *value);
+
+// recognise_place.c
+
+// The call in the place of the root and its parts, if everything that it reads and writes is there
+// by then: *done. Errors: SC_ERR_MEMORY.
+sc_status sc_rt_put(sc_rt_search *s, const sc_rt_found *found, bool *done);
 // Does nobody want what it is?
 bool sc_rt_is_idle(const sc_rt_search *s, const sc_evalue *value);
+
+// recognise_memory.c
 
 // The first of the parts that reads a tensor: all operands are there by then.
 uint32_t sc_rt_first_reader(const sc_rt_search *s);
