@@ -18,7 +18,7 @@ double sc_digamma_f64(double x) {
     return x == INFINITY ? x : sum + log(x) - 0.5 / x - tail;
 }
 
-// A starting point for erfinv (Giles 2012), then two Newton steps.
+// A starting point for erfinv (Winitzki 2008), then three of Newton's steps.
 double sc_erfinv_f64(double y) {
     if (!(fabs(y) < 1.0)) return fabs(y) == 1.0 ? copysign(INFINITY, y) : NAN;
     double w = log((1.0 - y) * (1.0 + y)), a = 0.147;

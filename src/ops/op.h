@@ -16,8 +16,10 @@
 //   and which dtypes does it take, in the letters of ops/takes.c: one for each tensor parameter, of
 //   which the last stands for those that follow, and after a '>' one for the results.
 // FAMILY, defined above each section of rows, is what the rows below it are to somebody who looks
-// at a graph; it decides nothing. In-place twins (relu_, add_.Tensor) need no rows: they derive
-// from the functional row.
+// at a graph. Complex numbers go through what its family lets through (trace/complex), parts that
+// only move elements are not delegated (backend/partition.c), and multiplications are counted of
+// two families (backend/work.c). In-place twins (relu_, add_.Tensor) need no rows: they derive from
+// the functional row.
 #ifndef SC_OP_H
 #define SC_OP_H
 
