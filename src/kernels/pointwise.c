@@ -33,6 +33,7 @@ typedef struct plan {
     bool out_is_dense;
     int64_t fill;  // elements of a constant block that are read
     sc_pw_params params;
+    const char *limit;  // what a loop has stopped at
     uint32_t operand_count;
     operand operands[3];
     block blocks[3];
@@ -256,14 +257,12 @@ static sc_status run_blocks(plan *p) {
     bool is_native = sc_class_is_native(p->result, p->out->dtype) ||
                      (p->result == SC_CLASS_B8 && p->out->dtype == SC_DTYPE_BOOL);
     bool direct = is_native && p->out_is_dense, divided_by_zero = false;
-    const char *limit = NULL;
     bool checked = p->row->kind == SC_PW_CHECKED && p->class_ < SC_CLASS_F32;
     sc_store_fn store = sc_storer(p->result, p->out->dtype);
     if (!store) return sc_call_no_kernel(p->call);
     sc_pw_loop loop = p->row->loops[p->class_];
     if (!direct) SC_TRY(sc_stream_open(p->call->ctx, &out, p->out, p->out));
     uint32_t width = sc_dtype_bytes((sc_dtype)p->out->dtype);
-    p->params.limit = &limit;
     for (int64_t i = 0, n; i < p->out->numel; i += n) {
         n = next_length(p, direct, p->out->numel - i);
         const void *in[3] = {NULL, NULL, NULL};
@@ -271,7 +270,7 @@ static sc_status run_blocks(plan *p) {
         if (checked && !divided_by_zero) divided_by_zero = has_zero(in[1], p->class_, n);
         void *to = direct ? (void *)((char *)p->out->data + i * width) : (void *)result.bytes;
         loop(to, in, &p->params, n);
-        if (limit) return sc_call_fail(p->call, SC_ERR_LIMIT, "%s", limit);
+        if (p->limit) return sc_call_fail(p->call, SC_ERR_LIMIT, "%s", p->limit);
         if (!direct) sc_stream_store(&out, store, result.bytes, sc_class_bytes(p->result), n);
     }
     if (divided_by_zero) return sc_call_fail(p->call, SC_ERR_NUMERIC, "integer division by zero");
@@ -285,7 +284,8 @@ sc_status sc_pointwise_run(const sc_kernel_call *call, const sc_pw_row *row,
     p.row = row;
     p.arguments = arguments;
     p.out = sc_call_out(call);
-    memset(&p.params, 0, sizeof p.params);
+    p.limit = NULL;
+    p.params = (sc_pw_params){.limit = &p.limit};
     SC_TRY(choose_class(&p));
     if (p.out->numel == 0) return SC_OK;
     p.out_is_dense = sc_tensor_is_dense(p.out);

@@ -267,7 +267,7 @@ static void walk_place(walk *w, const uint8_t *own, uint32_t at) {
         memcpy(chosen, own, sizeof chosen);
         chosen[at] = k;
         probe(w, chosen);
-        for (uint32_t j = 0; j < w->place_count; j++) {
+        for (uint32_t j = 0; j < PLACES_MAX && j < w->place_count; j++) {
             if (j == at || own[j] != own[at]) continue;
             is_shared = true;
             chosen[j] = k;
