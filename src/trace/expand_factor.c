@@ -205,19 +205,28 @@ static sc_x number_or_tensor(sc_trace *t, sc_x value, sc_dtype dtype) {
     return sc_x_rank(value) ? sc_f_unsqueeze(t, value, -1) : value;
 }
 
+// As many units of the last place as the matrix is large: a number, or a tensor if sizes are open.
+static sc_x units_of(sc_trace *t, sc_x x, sc_dtype dtype) {
+    const double unit = dtype == SC_DTYPE_F64 ? 2.220446049250313e-16 : 1.1920928955078125e-07;
+    const sc_dim rows = sc_x_size(x, -2), columns = sc_x_size(x, -1);
+    if (sc_dim_is_int(rows) && sc_dim_is_int(columns))
+        return sc_x_float(t, unit * (double)sc_max_i64(rows.value, columns.value));
+    sc_x down = sc_f_scalar(t, sc_x_dim(t, rows), dtype);
+    sc_x across = sc_f_scalar(t, sc_x_dim(t, columns), dtype);
+    return CALL(t, mul_Tensor, CALL(t, maximum, down, across), sc_x_float(t, unit));
+}
+
 // Below which singular values count as zero: the larger of atol and rtol times the largest of them.
 // Without rtol as many units of the last place as the matrix is large, unless atol says enough.
 static sc_x smallest_counted(sc_trace *t, sc_x x, sc_x values, sc_x atol, sc_x rtol) {
     sc_dtype dtype = sc_x_dtype_of(values);
-    double epsilon = dtype == SC_DTYPE_F64 ? 2.220446049250313e-16 : 1.1920928955078125e-07;
     sc_x most = CALL(t, amax, values, X_INTS(t, -1), X_TRUE);
     if (sc_x_is_none(rtol)) {
-        int64_t rows = sc_x_static_size(t, x, -2), columns = sc_x_static_size(t, x, -1);
-        sc_x own = sc_x_float(t, epsilon * (double)sc_max_i64(rows, columns));
+        sc_x own = units_of(t, x, dtype);
         if (sc_x_is_tensor(atol)) {
             sc_x given = CALL(t, gt_Scalar, number_or_tensor(t, atol, dtype), sc_x_int(t, 0));
             sc_x zero = sc_f_scalar(t, sc_x_int(t, 0), dtype);
-            rtol = CALL(t, where_self, given, zero, sc_f_scalar(t, own, dtype));
+            rtol = CALL(t, where_self, given, zero, number_or_tensor(t, own, dtype));
             atol = number_or_tensor(t, atol, dtype);
             return CALL(t, maximum, atol, CALL(t, mul_Tensor, rtol, most));
         }

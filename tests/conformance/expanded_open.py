@@ -275,6 +275,13 @@ def rotated():
     yield "svd open", again, shapes, ({0: one[0], 1: one[1]},)
     full = Fn(lambda a: (lambda u, w, v: (w, u.mT @ u, v @ v.mT))(*la.svd(a)))
     yield "svd full and open", full, shapes, ({0: one[0], 1: one[1]},)
+    ranked = Fn(lambda a: (la.pinv(a), la.matrix_rank(a), la.matrix_rank(a, atol=a[0, :1] * 0)))
+    wide = [(of(3, k),) for k in (5, 3, MOST)] + [(outer(3, 7, dtype=torch.float32),)]
+    yield "pinv open", ranked, wide, ({1: Dim("long", min=3, max=MOST)},)
+    symmetric = Fn(lambda a: (la.pinv(a, hermitian=True), la.matrix_rank(a, hermitian=True)))
+    square = [(of(n, n) + 3 * torch.eye(n),) for n in (5, 2, 3, 12)] + [(torch.ones(6, 6),)]
+    both = Dim("rows", min=2, max=MOST)
+    yield "pinv of symmetric and open", symmetric, square, ({0: both, 1: both},)
 
 
 def counted():
