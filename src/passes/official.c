@@ -226,7 +226,7 @@ static void note_growth(sc_ctx *ctx, sc_method *method, const expanding *all) {
     sc_where_set_method(ctx, method);
     if (at) sc_where_set_origin(ctx, at);
     sc_report(
-        ctx, SC_NOTE, SC_ERR_MEMORY, "Lower it with the target sconce if only Sconce runs it.",
+        ctx, SC_NOTE, SC_ERR_LIMIT, "Lower it with the target sconce if only Sconce runs it.",
         "expanded for ExecuTorch's runtime, the program needs about %llu bytes at once, not %llu",
         (unsigned long long)after, (unsigned long long)before);
 }

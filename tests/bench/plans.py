@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "conformance"))
 
-import run as conformance  # noqa: E402
+import runtimes as conformance  # noqa: E402
 
 MAX_SEQ_LEN = 256
 

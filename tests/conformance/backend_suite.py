@@ -12,13 +12,15 @@ import copy
 import logging
 import multiprocessing
 import os
+import subprocess
 import sys
 import tempfile
 import time
 import warnings
 from pathlib import Path
 
-import run
+import processes
+import runtimes
 
 # Lowered by one process each.
 TOGETHER = 25
@@ -140,8 +142,10 @@ def lower(cases, backend):
         out.mkdir(exist_ok=True)
         flags = ["--backend", "xnnpack"] if backend == "xnnpack" else []
         files = [str(stem.with_suffix(".pt2")) for stem in stems]
-        done = run.subprocess.run(
-            [*run.CLI, "lower", *flags, *files, "-o", f"{out}/"], capture_output=True, text=True
+        done = subprocess.run(
+            [*runtimes.CLI, "lower", *flags, *files, "-o", f"{out}/"],
+            capture_output=True,
+            text=True,
         )
         for stem in stems:
             if not (out / f"{stem.name}.pte").exists():
@@ -170,7 +174,7 @@ def judge(stem, backend):
 
     def check(actual, want, where):
         if backend == "portable":
-            run.check_value(actual, want, where)
+            runtimes.check_value(actual, want, where)
         else:
             xnnpack.check(actual, want, where, quantum)
 
@@ -185,7 +189,7 @@ def judge(stem, backend):
         return compared(results)
 
     def officially():
-        method = run.load(path).load_method("forward")
+        method = runtimes.load(path).load_method("forward")
         return compared(method.execute(copy.deepcopy(inputs)))
 
     failed = {}
@@ -213,7 +217,7 @@ def main(arguments):
     import torch
 
     families.extension.declare()
-    run.preload()
+    processes.preload()
     torch.set_num_threads(1)  # the threads of a process are not there in those forked off it
     with tempfile.TemporaryDirectory() as name:
         start = time.monotonic()

@@ -5,7 +5,7 @@ Both notice results that differ, and `sconce run --verify` reads and verifies wh
 import json
 import subprocess
 
-from run import CLI, MODELS, check_value, lower
+from runtimes import CLI, MODELS, check_value, lower
 
 MODELS_OF_FLOATS = ("mlp", "cnn", "cnn_dyn", "channels_last_input", "counter_buffer", "tinyformer")
 BACKENDS = ((), ("--backend", "xnnpack"))

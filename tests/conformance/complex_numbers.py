@@ -181,5 +181,5 @@ def of_both(module, k, value):
     return torch.where(whole.isfinite(), whole, pair)
 
 
-def judge(run, name, module, inputs, dynamic, folder):
-    programs.judge(run, name, module, inputs, dynamic, folder, in_parts, of_both)
+def judge(name, module, inputs, dynamic, folder):
+    programs.judge(name, module, inputs, dynamic, folder, in_parts, of_both)

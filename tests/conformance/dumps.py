@@ -7,7 +7,7 @@ import io
 import json
 import subprocess
 
-from run import CLI, MODELS, SINGLE, as_passed, check_value, lower, recorded_value
+from runtimes import CLI, MODELS, SINGLE, as_passed, check_value, lower, recorded_value
 
 # The official recorder aborts on halves, and on None and text among the outputs.
 UNRECORDED = {"linear_bf16", "linear_fp16", "pytree_io"}

@@ -1,5 +1,5 @@
-"""Every row of vmap.def: its operator on samples, with the batch as the first dim of all tensors, as
-another dim, and of one tensor alone."""
+"""Every row of vmap.def: its operator on samples, with the batch as the first dim of all tensors,
+as another dim, and of one tensor alone."""
 
 import re
 from pathlib import Path
@@ -161,9 +161,7 @@ ROWS = {
         places(4, 2, 3),
         x(2, 3),
     ),
-    "slice_scatter": of(
-        lambda a, b: aten.slice_scatter(a, b, -1, 1, 5, 2), x(4, 5), x(4, 2)
-    ),
+    "slice_scatter": of(lambda a, b: aten.slice_scatter(a, b, -1, 1, 5, 2), x(4, 5), x(4, 2)),
     "copy": of(written, x(4, 5), x(3, 5), alone=[0]),
     "linalg_solve_triangular": of(
         lambda a, b: aten.linalg_solve_triangular(lower(a), b, upper=False), x(4, 4), x(4, 2)
@@ -179,9 +177,7 @@ ROWS = {
     "embedding": of(aten.embedding, x(6, 5), places(6, 4)),
     "mm": of(aten.mm, x(4, 5), x(5, 2)),
     "bmm": of(aten.bmm, x(2, 4, 5), x(2, 5, 3)),
-    "addmm": of(
-        lambda c, a, b: aten.addmm(c, a, b, beta=2, alpha=3), x(2), x(4, 5), x(5, 2)
-    ),
+    "addmm": of(lambda c, a, b: aten.addmm(c, a, b, beta=2, alpha=3), x(2), x(4, 5), x(5, 2)),
     "convolution": of(
         lambda a, w, b: aten.convolution(a, w, b, [2, 1], [1, 0], [1, 1], False, [0, 0], 2),
         x(2, 4, 6, 5),
@@ -211,9 +207,7 @@ ROWS = {
         lambda a: aten.max_pool2d_with_indices(a, [2, 3], [2, 2], [1, 0]), distinct(2, 2, 6, 7)
     ),
     "_adaptive_avg_pool2d": of(lambda a: aten._adaptive_avg_pool2d(a, [2, 3]), x(2, 2, 5, 7)),
-    "adaptive_max_pool2d": of(
-        lambda a: aten.adaptive_max_pool2d(a, [2, 3]), distinct(2, 2, 5, 7)
-    ),
+    "adaptive_max_pool2d": of(lambda a: aten.adaptive_max_pool2d(a, [2, 3]), distinct(2, 2, 5, 7)),
     "upsample_bilinear2d_vec": of(
         lambda a: aten.upsample_bilinear2d.vec(a, [7, 9], False, None), x(2, 2, 4, 5)
     ),

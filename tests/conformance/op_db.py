@@ -23,10 +23,11 @@ import traceback
 from pathlib import Path
 
 import op_db_table
-import run
+import processes
+import runtimes
 
 SECONDS = 300
-RESULTS = run.ROOT / "build" / "op_db.jsonl"
+RESULTS = runtimes.ROOT / "build" / "op_db.jsonl"
 KINDS = ("static", "dynamic")
 
 
@@ -137,13 +138,9 @@ def walk(wanted, kinds, again, is_official):
     infos, lines = operators(), known()
     chosen = [n for n in infos if not wanted or any(fnmatch.fnmatchcase(n, w) for w in wanted)]
     keys = [(name, kind) for kind in kinds for name in chosen]
-    work = [
-        key
-        for key in keys
-        if wanted or key not in lines or (again and has_failed(lines[key]))
-    ]
+    work = [key for key in keys if wanted or key not in lines or (again and has_failed(lines[key]))]
     if is_official:
-        run.preload()
+        processes.preload()
     for line in Walk(infos, work, is_official).lines():
         lines[line["name"], line["kind"]] = line
         write(line)

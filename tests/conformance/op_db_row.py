@@ -11,7 +11,7 @@ import warnings
 import op_db_export
 import op_db_judge
 import op_db_samples
-import run
+import runtimes
 import torch
 import tour_row
 import xnnpack
@@ -34,7 +34,7 @@ class Here:
 
     def start(self):
         self.process = subprocess.Popen(
-            [*tour_row.UNLIMITED, "node", run.ROOT / "tests/conformance/op_db.mjs"],
+            [*tour_row.UNLIMITED, "node", runtimes.ROOT / "tests/conformance/op_db.mjs"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -86,7 +86,7 @@ def program_of(case, is_dynamic, path):
 
 
 def officially(case, path, calls):
-    program = run.load(path)
+    program = runtimes.load(path)
     try:
         method = program.load_method("forward")
     except RuntimeError as error:

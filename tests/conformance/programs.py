@@ -1,6 +1,7 @@
 """A program that is exported, lowered for both targets, run by the official runtime and by this
 one, and compared with what PyTorch computes."""
 
+import runtimes
 import torch
 
 
@@ -23,9 +24,7 @@ def by_itself(module, k, value):
     return None
 
 
-def judge(
-    run, name, module, inputs, dynamic, folder, seen=as_it_is, magnitude=by_itself
-):
+def judge(name, module, inputs, dynamic, folder, seen=as_it_is, magnitude=by_itself):
     """Compares results as `seen` shows them, and as exactly as `magnitude` tells (check_value).
     `inputs` may be a list of several: the first ones are those of the export."""
     torch.manual_seed(0)
@@ -35,20 +34,20 @@ def judge(
     exported = torch.export.export(module.eval(), several[0], dynamic_shapes=shapes, strict=False)
     torch.export.save(exported, source)
     ours = folder / "program.pte", folder / "whole.pte"
-    run.lower([str(source)], ours[0])
-    run.lower(["--target", "sconce", str(source)], ours[1])
-    program = run.load(ours[0])
+    runtimes.lower([str(source)], ours[0])
+    runtimes.lower(["--target", "sconce", str(source)], ours[1])
+    program = runtimes.load(ours[0])
     official = program.load_method("forward")
     for these in several:
         expected = torch.utils._pytree.tree_leaves(module(*these))
         sizes = f", {[tuple(value.shape) for value in these]}" if several is inputs else ""
         told = [("official runtime", official.execute(list(these)))]
         for path in ours:
-            told.append((f"this runtime, {path.name}", run.run_here(path, these, folder)))
+            told.append((f"this runtime, {path.name}", runtimes.run_here(path, these, folder)))
         for who, outputs in told:
             assert isinstance(outputs, list), f"{who}: {outputs}"
             assert len(outputs) == len(expected) > 0, f"{who}: {len(outputs)} results"
             for k, value in enumerate(expected):
                 where = f"{who}, output {k}{sizes}"
                 large = magnitude(module, k, value.detach())
-                run.check_value(seen(outputs[k]), seen(value.detach()), where, large)
+                runtimes.check_value(seen(outputs[k]), seen(value.detach()), where, large)

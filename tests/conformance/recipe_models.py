@@ -6,12 +6,11 @@ The cases are run by run.py, which has each in a process of its own.
 """
 
 import json
-import math
 import subprocess
 
 import picture
 import recipes
-import run
+import runtimes
 
 # Of each recipe: perplexity beside that in float, at most; what the box found and the golden one
 # share, at least.
@@ -30,12 +29,12 @@ CALIBRATED = [name for name in RECIPES if "static" in name]
 FLOAT_PERPLEXITY = 1.6055
 # Layers of the story teller have 172 inputs: no groups of 32.
 STORY_FLAGS = {"sconce_int4_weight_only": ["--group-size", "0"]}
-GOLDEN = run.SAMPLES / "stories260k.golden.json"
+GOLDEN = runtimes.SAMPLES / "stories260k.golden.json"
 
 
 def export(arguments, output):
     done = subprocess.run(
-        [*run.CLI, "export", *map(str, arguments), "-o", str(output)],
+        [*runtimes.CLI, "export", *map(str, arguments), "-o", str(output)],
         capture_output=True,
         text=True,
     )
@@ -94,17 +93,17 @@ def judge_story(recipe, folder):
     methods = [
         part
         for m in ("prefill", "decode")
-        for part in ("--method", f"{m}={run.SAMPLES / f'stories260k.{m}.pt2'}")
+        for part in ("--method", f"{m}={runtimes.SAMPLES / f'stories260k.{m}.pt2'}")
     ]
     calls = calibration(tokens, folder) if recipe in CALIBRATED else []
     flags = ["--recipe", recipe, *STORY_FLAGS.get(recipe, []), "--share-state", *calls]
     export([*methods, *flags], path)
-    found = perplexity(run.load(path), tokens, 1, False)
+    found = perplexity(runtimes.load(path), tokens, 1, False)
     ratio = found / FLOAT_PERPLEXITY
     assert 0.95 < ratio <= RECIPES[recipe][0], f"perplexity {found}"
     half = len(tokens) // 2
-    alone = perplexity(run.load(path), tokens, half, False)
-    together = perplexity(run.load(path), tokens, half, True)
+    alone = perplexity(runtimes.load(path), tokens, half, False)
+    together = perplexity(runtimes.load(path), tokens, half, True)
     assert abs(together / alone - 1) < 0.05, f"{alone}, and with a prefill {together}"
     return f"{path.stat().st_size} bytes, perplexity {found:.4f}"
 
@@ -139,14 +138,14 @@ def judge_face(recipe, folder):
     import numpy
     import torch
 
-    golden = json.loads((run.SAMPLES / "face-photo.golden.json").read_text())
-    pixels = picture.read_png(run.SAMPLES / golden["image"]).astype(numpy.float32)
+    golden = json.loads((runtimes.SAMPLES / "face-photo.golden.json").read_text())
+    pixels = picture.read_png(runtimes.SAMPLES / golden["image"]).astype(numpy.float32)
     image = torch.from_numpy((pixels - 127) / 128).permute(2, 0, 1).unsqueeze(0).contiguous()
     numpy.save(folder / "photo.npy", image.numpy())
     calls = ["--calibrate", folder / "photo.npy"] if recipe in CALIBRATED else []
     path = folder / "face.pte"
-    export([run.SAMPLES / "face-rfb320.pt2", "--recipe", recipe, *calls], path)
-    found = faces(*run.load(path).load_method("forward").execute([image]), golden)
+    export([runtimes.SAMPLES / "face-rfb320.pt2", "--recipe", recipe, *calls], path)
+    found = faces(*runtimes.load(path).load_method("forward").execute([image]), golden)
     assert len(found) == 1, f"{len(found)} faces"
     (score, box), (expected,) = found[0], golden["faces"]
     shared = overlap(box, expected["box"])
@@ -167,14 +166,14 @@ GROUPED = {
 def judge_groups(recipe, folder):
     """Its layers have inputs in whole groups of 32; recorded outputs are those of the floats."""
     path = folder / "tinyformer.pte"
-    source = run.MODELS / "tinyformer.pt2"
+    source = runtimes.MODELS / "tinyformer.pt2"
     export([source, "--recipe", recipe, "--group-size", "32"], path)
-    case = json.loads((run.MODELS / "tinyformer.ref.json").read_text())["cases"][0]
-    data = (run.MODELS / "tinyformer.ref.bin").read_bytes()
+    case = json.loads((runtimes.MODELS / "tinyformer.ref.json").read_text())["cases"][0]
+    data = (runtimes.MODELS / "tinyformer.ref.bin").read_bytes()
     inputs, outputs = (
-        [run.recorded_value(item, data) for item in case[key]] for key in ("args", "outputs")
+        [runtimes.recorded_value(item, data) for item in case[key]] for key in ("args", "outputs")
     )
-    (found,) = run.load(path).load_method("forward").execute(inputs)
+    (found,) = runtimes.load(path).load_method("forward").execute(inputs)
     least, most = GROUPED[recipe]
     exact = recipes.decibels([found], [outputs[0]])
     assert exact > least, exact

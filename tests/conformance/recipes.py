@@ -15,7 +15,7 @@ from unittest import mock
 
 import picture
 import recipe_graphs
-import run
+import runtimes
 
 RECIPES = ("static_per_channel", "static_per_tensor", "dynamic_per_channel")
 BATCHES = 4
@@ -82,7 +82,7 @@ def random_case(name, path):
 
 
 def kept_case(name, folder):
-    return random_case(name, run.MODELS / f"{name}.pt2")
+    return random_case(name, runtimes.MODELS / f"{name}.pt2")
 
 
 def mobilenet_case(name, folder):
@@ -90,7 +90,7 @@ def mobilenet_case(name, folder):
 
     import torch
 
-    sys.path.insert(0, str(run.ROOT / "tests" / "bench"))
+    sys.path.insert(0, str(runtimes.ROOT / "tests" / "bench"))
     from make_models import mobilenet
 
     torch.manual_seed(0)
@@ -104,7 +104,7 @@ def photo():
     """The portrait as the detector takes it."""
     import torch
 
-    pixels = torch.from_numpy(picture.read_png(run.SAMPLES / "face-photo.320x240.png"))
+    pixels = torch.from_numpy(picture.read_png(runtimes.SAMPLES / "face-photo.320x240.png"))
     return ((pixels.float() - 127) / 128).permute(2, 0, 1)[None].contiguous()
 
 
@@ -116,7 +116,7 @@ def face_case(name, folder):
     noise = 0.1 * torch.randn(image.shape, generator=generator)
     views = [image, image.flip(3).contiguous(), 0.6 * image, (image + noise).clamp(-1, 1)]
     unseen = 0.8 * image.roll(24, 3) + 0.05
-    return Case(name, run.SAMPLES / "face-rfb320.pt2", [(x,) for x in views], (unseen,))
+    return Case(name, runtimes.SAMPLES / "face-rfb320.pt2", [(x,) for x in views], (unseen,))
 
 
 MODELS = {
@@ -248,9 +248,9 @@ def activations_here(program, names, calls, folder):
 
     source, pte = folder / "activations.pt2", folder / "activations.pte"
     torch.export.save(program, source)
-    run.lower([str(source)], pte)
+    runtimes.lower([str(source)], pte)
     for call in calls:
-        outputs = run.run_here(pte, call, folder)
+        outputs = runtimes.run_here(pte, call, folder)
         assert isinstance(outputs, list), outputs
         upright = [x.permute(FIRST) if x.dim() == 4 else x for x in outputs]
         yield dict(zip(names, upright, strict=True))
@@ -307,7 +307,7 @@ def export_here(case, recipe, folder, *flags):
         for part in ("--calibrate", written(call, folder / f"call{number}"))
     ]
     outputs = ["-o", pte, "--report", report, "--etrecord", record]
-    command = [*run.CLI, "export", case.path, "--recipe", recipe, *calibrate, *outputs, *flags]
+    command = [*runtimes.CLI, "export", case.path, "--recipe", recipe, *calibrate, *outputs, *flags]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     graph = parse_etrecord(str(record)).exported_program.module()
@@ -343,7 +343,7 @@ def eager(program, call):
 
 
 def run_officially(path, call, count):
-    method = run.load(path).load_method("forward")
+    method = runtimes.load(path).load_method("forward")
     outputs = method.execute(list(call))
     return outputs[len(outputs) - count :]
 

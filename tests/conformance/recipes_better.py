@@ -6,7 +6,6 @@ The cases are run by run.py, which has each in a process of its own.
 
 import recipe_graphs
 import recipes
-import run
 
 RIGHT = 30  # decibels of a right program on the official runtime, at least
 WRONG = 10  # and of a wrong one at most

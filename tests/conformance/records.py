@@ -2,7 +2,7 @@
 and compared with what the exported program gives, and handles and maps have to fit each other.
 """
 
-from run import MODELS, SAMPLES, SINGLE
+from runtimes import MODELS, SAMPLES, SINGLE
 
 BACKENDS = {"portable": [], "xnnpack": ["--backend", "xnnpack"]}
 STORY = {m: SAMPLES / f"stories260k.{m}.pt2" for m in ("prefill", "decode")}
@@ -15,7 +15,7 @@ def judged_models():
 
 
 def lower_with_record(methods, flags, folder):
-    from run import lower
+    from runtimes import lower
 
     path = folder / "model.etrecord"
     parts = [part for m, file in methods.items() for part in ("--method", f"{m}={file}")]
@@ -33,7 +33,7 @@ def leaves(value):
 def check_program(program, source, where):
     """It computes what the exported program does, on the inputs that this was exported with."""
     import torch
-    from run import check_value
+    from runtimes import check_value
 
     exported = torch.export.load(source)
     args, kwargs = exported.example_inputs
@@ -134,7 +134,7 @@ def judge_one(record, source):
 
 def judge_light(source, folder):
     from executorch.devtools.etrecord import parse_etrecord
-    from run import lower
+    from runtimes import lower
 
     path = folder / "light.etrecord"
     lower([str(source), "--etrecord", path, "--etrecord-light"], folder / "light.pte")

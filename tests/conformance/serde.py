@@ -6,14 +6,16 @@ The cases are run by run.py, which has each in a process of its own. serde.py FO
 programs of other folders.
 """
 
+import multiprocessing
 import os
 import subprocess
 import sys
 from pathlib import Path
 
-import run
+import processes
+import runtimes
 
-TOOL = run.ROOT / "build" / "dev" / "serde_files"
+TOOL = runtimes.ROOT / "build" / "dev" / "serde_files"
 # What is written, and the backend that takes parts of it first.
 KINDS = [("source", None), ("edge", None), ("edge", "XnnpackBackend")]
 SIDES = ("state_dict", "constants", "example_inputs")
@@ -75,16 +77,16 @@ def check_numbers(program, name, models):
     module = program.module()
     for number, case in enumerate(reference["cases"]):
         items = case["args"] + [item for group in case["kwargs"].values() for item in group]
-        flat = [run.as_passed(run.recorded_value(item, data), item) for item in items]
+        flat = [runtimes.as_passed(runtimes.recorded_value(item, data), item) for item in items]
         args, kwargs = pytree.tree_unflatten(flat, program.call_spec.in_spec)
         outputs = pytree.tree_leaves(module(*args, **kwargs))
         assert len(outputs) == len(case["outputs"]), f"{len(outputs)} outputs"
         for k, item in enumerate(case["outputs"]):
-            expected = run.recorded_value(item, data)
-            run.check_value(outputs[k], expected, f"case {number}, output {k}")
+            expected = runtimes.recorded_value(item, data)
+            runtimes.check_value(outputs[k], expected, f"case {number}, output {k}")
 
 
-def judge(name, dialect, backend, folder, models=run.MODELS):
+def judge(name, dialect, backend, folder, models=runtimes.MODELS):
     program = read(write(models / f"{name}.pt2", dialect, backend, folder))
     check_nodes(program, dialect)
     if dialect == "edge" and not backend:
@@ -102,7 +104,7 @@ def judge_again(name, folder):
     import torch
     from executorch.exir.serde.serialize import load
 
-    source = run.ROOT / "tests" / "data" / "serde" / f"{name}.serde"
+    source = runtimes.ROOT / "tests" / "data" / "serde" / f"{name}.serde"
     path = write(source, "same", None, folder)
     torch.manual_seed(1)
     for rows in (3, 8):
@@ -111,7 +113,7 @@ def judge_again(name, folder):
         ours, theirs = read(path).module()(inputs), load(source).module()(inputs)
         for k, expected in enumerate(theirs if isinstance(theirs, tuple) else (theirs,)):
             actual = ours[k] if isinstance(ours, tuple) else ours
-            run.check_value(actual, expected.detach(), f"{rows} rows, output {k}")
+            runtimes.check_value(actual, expected.detach(), f"{rows} rows, output {k}")
 
 
 def every_dtype():
@@ -170,7 +172,7 @@ def judge_saved(folder):
     assert len(storages) == 1, "views no longer share their storage"
 
 
-def cases(names=run.SINGLE):
+def cases(names=runtimes.SINGLE):
     for name in names:
         for dialect, backend in KINDS:
             told = f"{dialect} with delegates" if backend else dialect
@@ -184,23 +186,26 @@ def judge_elsewhere(models, name, dialect, backend, folder):
     return judge(name, dialect, backend, folder, models)
 
 
+def cases_in(models):
+    for source in sorted(models.glob("*.pt2")):
+        name = source.name.removesuffix(".pt2")
+        if not (models / f"{name.removesuffix('.core')}.ref.json").exists():
+            continue
+        for dialect, backend in KINDS:
+            arguments = (models, name, dialect, backend)
+            yield f"{name}: {dialect} {backend or ''}", judge_elsewhere, arguments
+
+
 def main(folders):
-    run.preload()
+    processes.preload()
     failed = 0
-    for models in map(Path, folders):
-        for source in sorted(models.glob("*.pt2")):
-            name = source.name.removesuffix(".pt2")
-            if not (models / f"{name.removesuffix('.core')}.ref.json").exists():
-                continue
-            for dialect, backend in KINDS:
-                arguments = (models, name, dialect, backend)
-                with run.tempfile.TemporaryDirectory() as folder:
-                    verdict, told = run.judged(judge_elsewhere, arguments, folder)
-                failed += verdict != "passed"
-                print(f"{verdict}  {name}: {dialect} {backend or ''}  {told}", flush=True)
+    found = (case for folder in folders for case in cases_in(Path(folder)))
+    for title, verdict, told in processes.judged(found):
+        failed += verdict != "passed"
+        print(f"{verdict}  {title}  {told}", flush=True)
     return failed
 
 
 if __name__ == "__main__":
-    run.multiprocessing.set_start_method("fork")
+    multiprocessing.set_start_method("fork")
     sys.exit(main(sys.argv[1:]))

@@ -23,11 +23,12 @@ import time
 import warnings
 from pathlib import Path
 
-import run
+import processes
+import runtimes
 import tour_table
 
 SECONDS, BYTES = 900, 8 << 30
-RESULTS = run.ROOT / "build" / "tour.jsonl"
+RESULTS = runtimes.ROOT / "build" / "tour.jsonl"
 KINDS = ("static", "dynamic")
 
 
@@ -110,7 +111,7 @@ def preload():
     import executorch.backends.xnnpack  # noqa: F401
     import families
 
-    run.preload()
+    processes.preload()
     families.preload()
 
 

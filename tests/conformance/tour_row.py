@@ -12,7 +12,7 @@ import signal
 import subprocess
 import time
 
-import run
+import runtimes
 import torch
 import torch.utils._pytree as pytree
 import xnnpack
@@ -132,9 +132,7 @@ def compare(case, calls, results, check):
                     exact and outputs[k].shape == want.shape and outputs[k].dtype == want.dtype
                 )
                 if not (
-                    comparable
-                    and want.is_floating_point()
-                    and as_exact(outputs[k], want, exact[k])
+                    comparable and want.is_floating_point() and as_exact(outputs[k], want, exact[k])
                 ):
                     apart = deviation(outputs[k], want) if outputs[k].shape == want.shape else ""
                     raise Failed(f"{error} (largest difference {apart})") from error
@@ -143,7 +141,7 @@ def compare(case, calls, results, check):
     return f"{largest:.1e}" + (" (as exact as PyTorch)" if loosely else "")
 
 
-CHECKS = {"portable": run.check_value, "xnnpack": xnnpack.check}
+CHECKS = {"portable": runtimes.check_value, "xnnpack": xnnpack.check}
 
 
 # --- Our side, and the official runtime ----------------------------------------------------------
@@ -159,7 +157,7 @@ def command(arguments, seconds):
 
 
 def lowered(source, flags, path):
-    done = command([*run.CLI, "lower", *flags, source, "-o", path], LOWER_SECONDS)
+    done = command([*runtimes.CLI, "lower", *flags, source, "-o", path], LOWER_SECONDS)
     if done.returncode != 0:
         raise Failed(done.stderr or f"ended with {done.returncode}")
     return f"{path.stat().st_size} bytes"
@@ -170,7 +168,7 @@ def run_here(folder, paths, calls):
     listed = [{"method": "forward", "inputs": list(map(xnnpack.encoded, x))} for x, _ in calls]
     jobs = folder / "jobs.json"
     jobs.write_text(json.dumps([{"pte": str(path), "calls": listed} for path in paths.values()]))
-    done = command(["node", run.ROOT / "tests/conformance/delegated.mjs", jobs], RUN_SECONDS)
+    done = command(["node", runtimes.ROOT / "tests/conformance/delegated.mjs", jobs], RUN_SECONDS)
     if done.returncode != 0:
         raise Failed(done.stderr or f"ended with {done.returncode}")
     return dict(zip(paths, json.loads(done.stdout), strict=True))
@@ -196,7 +194,7 @@ def kernels_missing(path):
 
 
 def run_officially(case, path, calls, check):
-    program = run.load(path)
+    program = runtimes.load(path)
     try:
         method = program.load_method("forward")
     except RuntimeError as error:

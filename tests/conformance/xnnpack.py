@@ -9,10 +9,10 @@ import base64
 import json
 import subprocess
 
-import run
+import runtimes
 
-COUNTS = json.loads((run.ROOT / "tests/conformance/official_outside.json").read_text())
-OFFICIAL = run.MODELS / "xnnpack"
+COUNTS = json.loads((runtimes.ROOT / "tests/conformance/official_outside.json").read_text())
+OFFICIAL = runtimes.MODELS / "xnnpack"
 
 # Of the largest number of an output. XNNPACK's float32 is not bit for bit PyTorch's: as official
 # tests have it, 1e-3 of each number and of 1. Dynamically quantized programs keep to it too.
@@ -26,7 +26,7 @@ def quanta_of(name):
     """The scale of each output that the program dequantizes last, None of the others."""
     import torch
 
-    program = torch.export.load(run.MODELS / f"{name}.pt2")
+    program = torch.export.load(runtimes.MODELS / f"{name}.pt2")
     (returned,) = next(n for n in program.graph.nodes if n.op == "output").args
     dequantize = torch.ops.quantized_decomposed.dequantize_per_tensor.default
     is_quantized = [getattr(node, "target", None) is dequantize for node in returned]
@@ -47,7 +47,7 @@ def check(actual, expected, where, quantum=None):
     import torch
 
     if not isinstance(expected, torch.Tensor) or not expected.dtype.is_floating_point:
-        run.check_value(actual, expected, where)
+        runtimes.check_value(actual, expected, where)
         return
     assert actual.dtype == expected.dtype, f"{where}: {actual.dtype} instead of {expected.dtype}"
     assert actual.shape == expected.shape, f"{where}: {actual.shape} instead of {expected.shape}"
@@ -57,14 +57,14 @@ def check(actual, expected, where, quantum=None):
     assert not wrong.any(), f"{where}: {got[wrong][0]} instead of {want[wrong][0]}"
 
 
-def cases_of(name, folder=run.MODELS):
+def cases_of(name, folder=runtimes.MODELS):
     """Inputs and outputs of each recorded call."""
     reference = json.loads((folder / f"{name}.ref.json").read_text())
     data = (folder / f"{name}.ref.bin").read_bytes()
     for case in reference["cases"]:
         items = case["args"] + [item for group in case["kwargs"].values() for item in group]
-        inputs = [run.as_passed(run.recorded_value(item, data), item) for item in items]
-        yield inputs, [run.recorded_value(item, data) for item in case["outputs"]]
+        inputs = [runtimes.as_passed(runtimes.recorded_value(item, data), item) for item in items]
+        yield inputs, [runtimes.recorded_value(item, data) for item in case["outputs"]]
 
 
 def check_calls(calls, cases, who, quanta=None):
@@ -109,7 +109,7 @@ def run_here(folder, pte, calls, ptds=()):
     jobs.write_text(
         json.dumps([{"pte": str(pte), "ptds": [str(p) for p in ptds], "calls": listed}])
     )
-    script = run.ROOT / "tests/conformance/delegated.mjs"
+    script = runtimes.ROOT / "tests/conformance/delegated.mjs"
     done = subprocess.run(["node", script, jobs], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     (answer,) = json.loads(done.stdout)
@@ -121,7 +121,7 @@ def lower(methods, pte, *flags):
     """Lowers by the command; what became of the nodes of each method."""
     report = pte.with_suffix(".json")
     named = [part for m, path in methods.items() for part in ("--method", f"{m}={path}")]
-    run.lower([*named, "--backend", "xnnpack", "--report", str(report), *flags], pte)
+    runtimes.lower([*named, "--backend", "xnnpack", "--report", str(report), *flags], pte)
     return list(json.loads(report.read_text())["methods"].values())
 
 
@@ -150,11 +150,11 @@ WITHOUT_DELEGATE = {"linear_fp64", "masks"}
 def judge_lowered(name, folder):
     pte, cases = folder / "delegated.pte", list(cases_of(name))
     calls = [("forward", inputs) for inputs, _ in cases]
-    methods = lower({"forward": run.MODELS / f"{name}.pt2"}, pte)
+    methods = lower({"forward": runtimes.MODELS / f"{name}.pt2"}, pte)
     is_delegated = any(method["delegates"] for method in methods)
     assert is_delegated or name in WITHOUT_DELEGATE, "nothing was delegated"
     check_calls(run_here(folder, pte, calls), cases, "this runtime", quanta_of(name))
-    program = run.load(pte)
+    program = runtimes.load(pte)
     method = program.load_method("forward")
     official = [method.execute(inputs) for inputs, _ in cases]
     check_calls(official, cases, "official runtime", quanta_of(name))
@@ -167,7 +167,7 @@ ENCDEC = ("encode", "decode", "forward")
 def judge_official(name, folder):
     """A file of the official exporter in our runtime."""
     methods = {m: f"encdec.{m}" for m in ENCDEC} if name == "encdec" else {"forward": name}
-    known = OFFICIAL if (OFFICIAL / f"{name}.ref.json").exists() else run.MODELS
+    known = OFFICIAL if (OFFICIAL / f"{name}.ref.json").exists() else runtimes.MODELS
     cases = [(m, *case) for m, stem in methods.items() for case in cases_of(stem, known)]
     calls = [(method, inputs) for method, inputs, _ in cases]
     mine = run_here(folder, OFFICIAL / f"{name}.pte", calls)
@@ -176,7 +176,7 @@ def judge_official(name, folder):
 
 def judge_methods(folder):
     """Three methods that share weights, inside the file and outside."""
-    methods = {m: run.MODELS / f"encdec.{m}.pt2" for m in ENCDEC}
+    methods = {m: runtimes.MODELS / f"encdec.{m}.pt2" for m in ENCDEC}
     cases = {m: list(cases_of(f"encdec.{m}")) for m in methods}
     calls = [(m, inputs) for m in methods for inputs, _ in cases[m]]
     told = []
@@ -186,7 +186,7 @@ def judge_methods(folder):
         ptds = sorted(folder.glob(f"{pte.stem}*.ptd"))
         assert bool(ptds) == external, ptds
         outputs = run_here(folder, pte, calls, ptds)
-        program = run.load(pte, *ptds)
+        program = runtimes.load(pte, *ptds)
         for m in methods:
             mine, outputs = outputs[: len(cases[m])], outputs[len(cases[m]) :]
             check_calls(mine, cases[m], f"this runtime, {m}")
@@ -200,11 +200,11 @@ def judge_methods(folder):
 
 def judge_external(folder):
     pte, cases = folder / "mlp.pte", list(cases_of("mlp"))
-    lower({"forward": run.MODELS / "mlp.pt2"}, pte, "--external-constants")
+    lower({"forward": runtimes.MODELS / "mlp.pt2"}, pte, "--external-constants")
     ptds = [folder / "mlp.ptd"]
     calls = [("forward", inputs) for inputs, _ in cases]
     check_calls(run_here(folder, pte, calls, ptds), cases, "this runtime")
-    program = run.load(pte, *ptds)
+    program = runtimes.load(pte, *ptds)
     method = program.load_method("forward")
     official = [method.execute(inputs) for inputs, _ in cases]
     check_calls(official, cases, "official runtime")
@@ -218,9 +218,9 @@ def judge_story(folder):
     """Prefill and decode with one cache and one set of weights: the golden story on both sides."""
     import torch
 
-    golden = json.loads((run.SAMPLES / "stories260k.golden.json").read_text())["tokens"]
+    golden = json.loads((runtimes.SAMPLES / "stories260k.golden.json").read_text())["tokens"]
     pte = folder / "story.pte"
-    methods = {m: run.SAMPLES / f"stories260k.{m}.pt2" for m in ("prefill", "decode")}
+    methods = {m: runtimes.SAMPLES / f"stories260k.{m}.pt2" for m in ("prefill", "decode")}
     half = len(golden) // 2
     steps = [
         ("decode", [torch.tensor([[token]]), torch.tensor([at])]) for at, token in enumerate(golden)
@@ -233,7 +233,7 @@ def judge_story(folder):
     told = [*golden[1:], golden[half], golden[half + 1]]
     mine = [int(outputs[0].argmax()) for outputs in run_here(folder, pte, calls)]
     assert mine == told, "this runtime"
-    program = run.load(pte)
+    program = runtimes.load(pte)
     loaded = {method: program.load_method(method) for method in methods}
     official = [int(loaded[m].execute(list(inputs))[0].argmax()) for m, inputs in calls]
     assert official == told, "official runtime"
@@ -242,7 +242,7 @@ def judge_story(folder):
     # Weights of both are there once: the second method adds instructions and payloads.
     alone = folder / "decode.pte"
     lower({"decode": methods["decode"]}, alone, *flags)
-    weights = (run.SAMPLES / "stories260k.decode.pt2").stat().st_size
+    weights = (runtimes.SAMPLES / "stories260k.decode.pt2").stat().st_size
     added = size - alone.stat().st_size
     assert 4 * added < weights, f"the second method adds {added} bytes to {size - added}"
     outside = check_outside([f"stories260k.{m}" for m in methods], lowered)
@@ -254,21 +254,21 @@ def judge_face(folder):
     import torch
 
     torch.manual_seed(0)
-    image, source = torch.randn(1, 3, 240, 320), run.SAMPLES / "face-rfb320.pt2"
+    image, source = torch.randn(1, 3, 240, 320), runtimes.SAMPLES / "face-rfb320.pt2"
     with torch.no_grad():
         expected = torch.export.load(source).module()(image)
     cases, pte = [([image], list(expected))], folder / "face.pte"
     methods = lower({"forward": source}, pte)
     mine = run_here(folder, pte, [("forward", [image])])
     check_calls(mine, cases, "this runtime")
-    program = run.load(pte)
+    program = runtimes.load(pte)
     method = program.load_method("forward")
     check_calls([method.execute([image])], cases, "official runtime")
     return check_outside(["face-rfb320"], methods)
 
 
 def cases():
-    for name in run.SINGLE:
+    for name in runtimes.SINGLE:
         yield f"xnnpack, {name}: numbers and delegates", judge_lowered, (name,)
     for path in sorted(OFFICIAL.glob("*.pte")):
         yield f"xnnpack, {path.stem}: official file", judge_official, (path.stem,)

@@ -310,7 +310,7 @@ TEST(more_than_twice_the_memory_is_told_with_the_line_that_needs_it) {
     REQUIRE_OK(sc_ops_init());
     const sc_diag *note = note_of(&m, growing(2));
     if (CHECK(note)) {
-        CHECK_EQ_INT(note->code, SC_ERR_MEMORY);
+        CHECK_EQ_INT(note->code, SC_ERR_LIMIT);
         CHECK(note->where.stack_trace.size > 0);
     }
     drop(&m);

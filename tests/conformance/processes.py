@@ -1,0 +1,97 @@
+"""Cases in processes of their own, because the official runtime aborts on some bad inputs: several
+at once, and none for longer than it may take."""
+
+import itertools
+import multiprocessing
+import multiprocessing.connection
+import os
+import sys
+import tempfile
+import time
+import traceback
+from pathlib import Path
+
+# Most that one case may take; the longest takes about a hundred on an idle machine.
+SECONDS = 600
+# Cases that run at the same time, if there are as many processors.
+AT_ONCE = 4
+
+
+def child(function, arguments, folder, log, answer):
+    import torch
+
+    os.dup2(log.fileno(), sys.stderr.fileno())
+    torch.set_num_threads(1)  # there are as many cases at once as processors
+    try:
+        answer.send(("passed", function(*arguments, Path(folder)) or ""))
+    except BaseException:  # whatever it is, the parent wants to hear of it
+        answer.send(("failed", traceback.format_exc()))
+
+
+class Running:
+    """A case in a process of its own.
+
+    What the official tools write to stderr meanwhile belongs to the verdict only when it is bad.
+    """
+
+    def __init__(self, title, function, arguments):
+        self.title, self.began = title, time.monotonic()
+        self.folder, self.log = tempfile.TemporaryDirectory(), tempfile.TemporaryFile()
+        self.answer, theirs = multiprocessing.Pipe(duplex=False)
+        self.process = multiprocessing.Process(
+            target=child, args=(function, arguments, self.folder.name, self.log, theirs)
+        )
+        self.process.start()
+        theirs.close()  # ours, so that the end of the process is the end of the pipe
+
+    def seconds_left(self):
+        return max(0, self.began + SECONDS - time.monotonic())
+
+    # Heard before the process is waited for: a long answer stays in the pipe until it is read.
+    def heard(self):
+        if not self.answer.poll():
+            return "failed", f"no answer in {SECONDS} s"
+        try:
+            return self.answer.recv()
+        except EOFError:
+            self.process.join()
+            return "failed", f"the process ended with {self.process.exitcode} and no answer"
+
+    def ended(self):
+        """The verdict and what was told."""
+        verdict, text = self.heard()
+        self.process.kill()
+        self.process.join()
+        if verdict == "failed":
+            self.log.seek(0)
+            text = self.log.read().decode(errors="replace") + text
+        self.log.close()
+        self.answer.close()
+        self.folder.cleanup()
+        return verdict, text
+
+
+def judged(cases):
+    """Titles, verdicts and what was told, as they come. A case is a title, a function and its
+    arguments, to which a folder is added. All are forked off one thread: of several, one might hold
+    a lock just then."""
+    waiting, at_once = iter(cases), min(AT_ONCE, os.cpu_count() or 1)
+    running = []
+    while True:
+        for case in itertools.islice(waiting, at_once - len(running)):
+            running.append(Running(*case))
+        if not running:
+            return
+        left = min(case.seconds_left() for case in running)
+        heard = multiprocessing.connection.wait([case.answer for case in running], left)
+        for case in [c for c in running if c.answer in heard or not c.seconds_left()]:
+            running.remove(case)
+            yield case.title, *case.ended()
+
+
+def preload():
+    """Everything heavy once, before the processes of the cases are forked off this one."""
+    import executorch.exir  # noqa: F401
+    import executorch.kernels.quantized  # noqa: F401  registers its kernels
+    import executorch.runtime  # noqa: F401
+    import torch  # noqa: F401
