@@ -105,6 +105,7 @@ struct sc_node {
     sc_str *arg_names;   // foreign ops only: names as in the file, "" for positional
     const sc_name *tag;  // delegation tag, NULL when none
     bool is_kept;        // stays whole although its operator has an expansion
+    bool is_settled;     // made for the official runtime, which runs this call as it is
     uint32_t mark;       // scratch number for the pass that runs
 };
 

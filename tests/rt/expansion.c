@@ -136,7 +136,7 @@ static void read_outputs(setup *s, outcome *o) {
 }
 
 bool expansion_load(setup *s, const char *text, bool optimize) {
-    const sc_options options = sc_options_default();
+    const sc_options options = sc_options_here();
     sc_pipeline pipeline = {.env = {.options = &options}};
     sc_program *program;
     sc_executable made;

@@ -262,6 +262,24 @@ def refused_calls():
     case(aten.index_select.default, make((0, 3), F32), 0, none)
     case(aten.index_select.default, make((3, 0), I64), -1, none)
     x = make((2, 6), F32)
+    for dtype in INTS:
+        z, far = make((2, 5), dtype), torch.tensor([0, 3, 8, 70, -1]).to(dtype)
+        for shift in (aten.bitwise_left_shift, aten.bitwise_right_shift):
+            case(shift.Tensor, z, far)
+            case(shift.Tensor_Scalar, z, 70)
+            case(shift.Tensor_Scalar, z, -1)
+        case(aten.ceil.default, z)
+        case(aten.floor.default, z)
+        case(aten.trunc.default, z)
+    large = torch.tensor([2**24 + 1, -(2**24) - 1, 2**31 - 1, 5], dtype=I32)
+    near = torch.tensor([2.0**24, -(2.0**24) - 1, 2.0**31, 5 + 1e-9], dtype=F64)
+    for f in (aten.ceil, aten.floor, aten.trunc):
+        case(f.default, large)
+    for f in (aten.eq, aten.ne, aten.lt, aten.le, aten.gt, aten.ge):
+        case(f.Tensor, large, near)
+        case(f.Tensor, near, near.float())
+    case(aten.round.decimals, make((4,), F32), decimals=39)
+    case(aten.round.decimals, make((4,), F32), decimals=-40)
     for dims in ([1], [0, 1]):
         case(aten._fft_r2c.default, x, dims, 0, False, tol=CONV)
 

@@ -181,7 +181,6 @@ const rationed = [
       "src/rt/recognise_integers.c": 24,
       "src/rt/recognise_norm.c": 3,
       "src/trace/official/loop.c": 3,
-      "src/trace/official/group_norm.c": 4, // what it made itself
       "src/rt/recognise_pointwise.c": 34,
       "src/rt/recognise_scan.c": 16,
       "src/rt/recognise_scatter.c": 25,

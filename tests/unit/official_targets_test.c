@@ -73,7 +73,7 @@ TEST(what_loops_hold_is_noted_about_as_it_is_planned) {
         const sc_diag *note = m.s.ctx.diags.count ? &m.s.ctx.diags.data[0] : NULL;
         const uint64_t planned = planned_bytes(programs[i]);
         unsigned long long told = 0;
-        if (CHECK(note) && CHECK_EQ_INT(note->code, SC_ERR_MEMORY))
+        if (CHECK(note) && CHECK_EQ_INT(note->code, SC_ERR_LIMIT))
             CHECK_EQ_INT(sscanf(note->message.data, "%*[^0-9]%llu", &told), 1);
         if (told < planned / 4 * 3 || told > planned / 4 * 5)
             FAIL("program %zu: %llu told, %llu planned", i, told, (unsigned long long)planned);

@@ -90,7 +90,7 @@ TEST(growth_is_told_by_the_name_that_the_author_gave) {
         &program));
     CHECK_OK(lower_whole(&s, program));
     for (uint32_t i = 0; i < s.ctx.diags.count; i++)
-        if (s.ctx.diags.data[i].code == SC_ERR_MEMORY) note = &s.ctx.diags.data[i];
+        if (s.ctx.diags.data[i].code == SC_ERR_LIMIT) note = &s.ctx.diags.data[i];
     if (CHECK(note)) {
         CHECK_EQ_TEXT(note->where.node.data, note->where.node.size, "mine");
         CHECK_EQ_UINT(note->where.op.size, 0);

@@ -1,5 +1,5 @@
-// Shifts. The official kernels have them under another name, but leave open what comes of shifting
-// by less than nothing or by all bits and more: nothing is left, or the sign.
+// Shifts. The official kernels have them under one of their two names, but leave open what comes of
+// shifting by less than nothing or by all bits and more: nothing is left, or the sign.
 #include "trace/official/official.h"
 
 typedef struct shift {
@@ -15,6 +15,13 @@ static shift read(sc_trace *t, const sc_x *a) {
     if (a[1]->kind == SC_X_TENSOR) s.by = sc_f_to(t, a[1], dtype);
     if (!sc_dtype_is_integral(dtype, false)) sc_o_refuse(t);
     return s;
+}
+
+// A number, of bits that are there.
+bool sc_official_is_far_shift(const sc_node *node) {
+    const sc_arg *by = sc_node_arg(node, "other");
+    const int64_t bits = 8 * sc_dtype_bytes((sc_dtype)node->outs[0]->spec.dtype);
+    return by->kind != SC_ARG_INT || by->i < 0 || by->i >= bits;
 }
 
 // By how much can be shifted.
@@ -38,7 +45,7 @@ sc_x sc_official_shift_left_by(sc_trace *t, const sc_x *a) {
     if (a[1]->kind != SC_X_INT) return sc_o_refuse(t);
     if (a[1]->dim.expr) return sc_official_shift_left(t, (const sc_x[]){s.x, of_size(t, &s)});
     if (by < 0 || by >= s.bits) return nothing(t, &s);
-    return CALL(t, bitwise_left_shift_Tensor_Scalar, s.x, sc_x_int(t, by));
+    return sc_o_settled(t, CALL(t, bitwise_left_shift_Tensor_Scalar, s.x, sc_x_int(t, by)));
 }
 
 sc_x sc_official_shift_right_by(sc_trace *t, const sc_x *a) {
@@ -48,14 +55,14 @@ sc_x sc_official_shift_right_by(sc_trace *t, const sc_x *a) {
     if (a[1]->dim.expr) return sc_official_shift_right(t, (const sc_x[]){s.x, of_size(t, &s)});
     if ((by < 0 || by >= s.bits) && !s.is_signed) return nothing(t, &s);
     if (by < 0 || by >= s.bits) by = s.bits - 1;
-    return CALL(t, bitwise_right_shift_Tensor_Scalar, s.x, sc_x_int(t, by));
+    return sc_o_settled(t, CALL(t, bitwise_right_shift_Tensor_Scalar, s.x, sc_x_int(t, by)));
 }
 
 // (self, other), tensors
 sc_x sc_official_shift_left(sc_trace *t, const sc_x *a) {
     const shift s = read(t, a);
     sc_x by = nearest(t, &s), fits = CALL(t, eq_Tensor, by, s.by);
-    sc_x shifted = CALL(t, bitwise_left_shift_Tensor, s.x, by);
+    sc_x shifted = sc_o_settled(t, CALL(t, bitwise_left_shift_Tensor, s.x, by));
     return sc_o_where_else(t, fits, shifted, sc_x_int(t, 0));
 }
 
@@ -63,6 +70,6 @@ sc_x sc_official_shift_right(sc_trace *t, const sc_x *a) {
     const shift s = read(t, a);
     sc_x by = nearest(t, &s), fits = CALL(t, eq_Tensor, by, s.by);
     if (s.is_signed) by = sc_o_where_else(t, fits, by, sc_x_int(t, s.bits - 1));
-    sc_x shifted = CALL(t, bitwise_right_shift_Tensor, s.x, by);
+    sc_x shifted = sc_o_settled(t, CALL(t, bitwise_right_shift_Tensor, s.x, by));
     return s.is_signed ? shifted : sc_o_where_else(t, fits, shifted, sc_x_int(t, 0));
 }

@@ -4,48 +4,9 @@
 // bfloat16 is computed in float32 first (halves.c).
 #include "trace/official/official.h"
 
-static const sc_node *made_by(const sc_arg *arg, sc_op_id op) {
-    const sc_node *node = arg->kind == SC_ARG_VALUE ? arg->value->node : NULL;
-    return node && node->op->id == op ? node : NULL;
-}
-
-static bool is_number(const sc_arg *arg, int64_t number) {
-    return arg->kind == SC_ARG_INT && arg->i == number;
-}
-
-// The dims that a norm takes the mean over: of groups, of which each is the last of three, or of
-// all but the second.
-static bool are_normalised(const sc_arg *dims, bool grouped, uint32_t rank) {
-    const uint32_t count = grouped ? 1 : rank - 1;
-    if (dims->kind != SC_ARG_LIST || dims->count != count) return false;
-    for (uint32_t i = 0; i < count; i++)
-        if (!is_number(&dims->items[i], grouped ? 2 : i == 0 ? 0 : i + 1)) return false;
-    return true;
-}
-
-// Is it what the expansion makes, something without its own mean?
-static bool is_centred(const sc_node *norm) {
-    const bool grouped = norm->op->id == SC_OP_native_group_norm;
-    const sc_arg *input = sc_node_arg(norm, "input");
-    const sc_node *view = grouped ? made_by(input, SC_OP_view_copy) : NULL;
-    const sc_node *sub = made_by(view ? &view->args[0] : input, SC_OP_sub_Tensor);
-    const sc_node *mean = sub ? made_by(&sub->args[1], SC_OP_mean_dim) : NULL;
-    if (!mean || sub->args[0].kind != SC_ARG_VALUE || mean->args[0].value != sub->args[0].value)
-        return false;
-    const sc_spec *spec = &sub->outs[0]->spec;
-    if (grouped &&
-        (spec->rank != 3 || !sc_dim_equal(spec->sizes[0], norm->outs[1]->spec.sizes[0]) ||
-         !sc_dim_equal(spec->sizes[1], norm->outs[1]->spec.sizes[1])))
-        return false;
-    const sc_arg *keeps = sc_node_arg(mean, "keepdim");
-    return is_number(sc_node_arg(sub, "alpha"), 1) && keeps->kind == SC_ARG_BOOL && keeps->b &&
-           are_normalised(sc_node_arg(mean, "dim"), grouped, spec->rank);
-}
-
 bool sc_official_is_off_centre(const sc_node *node) {
     const sc_spec *spec = &node->outs[0]->spec;
-    if (sc_spec_is_empty(spec) || spec->dtype == SC_DTYPE_F64) return false;
-    return sc_official_is_half(node) || !is_centred(node);
+    return !sc_spec_is_empty(spec) && spec->dtype != SC_DTYPE_F64;
 }
 
 // What is given as the mean of x - mean, which is nearly 0, as that of x.
@@ -69,7 +30,7 @@ sc_x sc_official_group_norm(sc_trace *t, const sc_x *a) {
     sc_x mean = CALL(t, mean_dim, groups, X_INTS(t, 2), X_TRUE);
     sc_x moved = sc_f_view(t, sc_a_sub(t, groups, mean), spec->sizes, spec->rank);
     sc_x made = CALL(t, native_group_norm, moved, a[1], a[2], a[3], a[4], a[5], a[6], a[7]);
-    return with_mean(t, made, mean);
+    return with_mean(t, sc_o_settled(t, made), mean);
 }
 
 // (input, weight, bias, training, momentum, eps)
@@ -82,5 +43,5 @@ sc_x sc_official_batch_norm(sc_trace *t, const sc_x *a) {
     sc_x mean = CALL(t, mean_dim, a[0], sc_x_ints(t, dims, rank - 1), X_TRUE);
     sc_x moved = sc_a_sub(t, a[0], mean);
     sc_x made = CALL(t, _native_batch_norm_legit_no_stats, moved, a[1], a[2], a[3], a[4], a[5]);
-    return with_mean(t, made, mean);
+    return with_mean(t, sc_o_settled(t, made), mean);
 }

@@ -16,7 +16,8 @@ static const sc_official rows[SC_OP_COUNT] = {
 
 const sc_official *sc_official_lack(const sc_node *node) {
     const sc_official *row = &rows[node->op->id];
-    return row->expand && (!row->lacks || row->lacks(node)) ? row : NULL;
+    if (!row->expand || node->is_settled) return NULL;
+    return !row->lacks || row->lacks(node) ? row : NULL;
 }
 
 const sc_official *sc_official_faster(const sc_node *node) {

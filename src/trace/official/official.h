@@ -67,6 +67,9 @@ sc_x sc_o_amax(sc_trace *t, sc_x x, sc_x dims, sc_x keepdim);
 sc_x sc_o_where_else(sc_trace *t, sc_x condition, sc_x x, sc_x number);
 // The least number of the dtype: -inf of floats.
 sc_x sc_o_lowest(sc_trace *t, sc_dtype dtype);
+// The call that was made last is one that the official runtime runs as it is, whatever the row of
+// its operator says: it is not expanded again.
+sc_x sc_o_settled(sc_trace *t, sc_x made);
 // A tensor of rank 0 as one of rank 1; others as they are. And back, to the rank that `like` has.
 sc_x sc_o_flat(sc_trace *t, sc_x x);
 sc_x sc_o_unflat(sc_trace *t, sc_x x, sc_x like);

@@ -1,6 +1,7 @@
 // Operators that go element by element, of others that do.
 #include "trace/official/official.h"
 
+#include <float.h>
 #include <math.h>
 
 // (self)
@@ -17,9 +18,10 @@ sc_x sc_official_round_decimals(sc_trace *t, const sc_x *a) {
     if (!sc_x_is_float(a[0])) return sc_o_refuse(t);
     const double power = pow(10, fabs((double)decimals));
     const sc_dtype dtype = sc_x_dtype_of(a[0]);
+    const double most = dtype == SC_DTYPE_F64 ? DBL_MAX : FLT_MAX;
     sc_x x = sc_f_to(t, a[0], sc_dtype_is_half(dtype) ? SC_DTYPE_F32 : dtype);
     // By a single number the official runtime multiplies by what 1 over it is rounded to.
-    sc_x ten = CALL(t, full_like, x, sc_x_float(t, power));
+    sc_x ten = CALL(t, full_like, x, sc_x_float(t, power > most ? INFINITY : power));
     x = decimals < 0 ? CALL(t, div_Tensor, x, ten) : CALL(t, mul_Tensor, x, ten);
     x = CALL(t, round, x);
     x = decimals < 0 ? CALL(t, mul_Tensor, x, ten) : CALL(t, div_Tensor, x, ten);
@@ -108,9 +110,12 @@ sc_x sc_official_hypot(sc_trace *t, const sc_x *a) {
 }
 
 // Whole numbers are taken for floats there, and what has no place in those is rounded.
-static bool is_whole(const sc_node *node) {
+bool sc_official_is_of_integers(const sc_node *node) {
     return sc_dtype_is_integral((sc_dtype)node->outs[0]->spec.dtype, false);
 }
+
+// (self): it is rounded already
+sc_x sc_official_whole(sc_trace *t, const sc_x *a) { return sc_f_clone(t, a[0]); }
 
 static double exponent_of(const sc_node *node) {
     const sc_arg *exponent = sc_node_arg(node, "exponent");
@@ -124,7 +129,8 @@ bool sc_official_is_odd_power(const sc_node *node) {
     const double exponent = exponent_of(node);
     if (node->outs[0]->spec.dtype == SC_DTYPE_F16) return false;
     if (sc_official_is_float(node)) return fabs(exponent) == 0.5;
-    return is_whole(node) && exponent >= 2 && sc_node_arg(node, "exponent")->kind == SC_ARG_INT;
+    return sc_official_is_of_integers(node) && exponent >= 2 &&
+           sc_node_arg(node, "exponent")->kind == SC_ARG_INT;
 }
 
 // (self, exponent): of whole numbers the powers lose what is above their highest bit
@@ -138,6 +144,23 @@ sc_x sc_official_power(sc_trace *t, const sc_x *a) {
         if (left > 1) power = CALL(t, mul_Tensor, power, power);
     }
     return product ? product : sc_o_refuse(t);
+}
+
+static sc_dtype operand_dtype(const sc_node *node, uint32_t i) {
+    return (sc_dtype)node->args[i].value->spec.dtype;
+}
+
+// Operands of two types are compared in float32 there, also if one of them is float64.
+bool sc_official_is_of_doubles(const sc_node *node) {
+    const sc_dtype x = operand_dtype(node, 0), y = operand_dtype(node, 1);
+    if (sc_dtype_is_complex(x) || sc_dtype_is_complex(y)) return false;
+    return x != y && (x == SC_DTYPE_F64 || y == SC_DTYPE_F64);
+}
+
+// (self, other)
+sc_x sc_official_in_double(sc_trace *t, const sc_x *a) {
+    sc_x args[] = {sc_f_to(t, a[0], SC_DTYPE_F64), sc_f_to(t, a[1], SC_DTYPE_F64), NULL};
+    return sc_trace_op(t, (sc_op_id)t->source->op->id, args);
 }
 
 bool sc_official_is_float(const sc_node *node) {

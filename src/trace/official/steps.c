@@ -17,6 +17,12 @@ sc_x sc_o_rounded(sc_trace *t, sc_x x) { return sc_f_to(t, x, sc_o_result_dtype(
 
 sc_x sc_o_double(sc_trace *t, sc_x x) { return sc_f_to(t, x, SC_DTYPE_F64); }
 
+sc_x sc_o_settled(sc_trace *t, sc_x made) {
+    sc_node *node = t->before ? t->before->prev : t->graph->last;
+    if (node && t->status == SC_OK) node->is_settled = true;
+    return made;
+}
+
 bool sc_o_wants(const sc_trace *t, uint32_t result) {
     return result < t->source->out_count && t->source->outs[result]->use_count > 0;
 }
