@@ -281,6 +281,14 @@ sc_x sc_expand_embedding_bag(sc_trace *t, const sc_x *a) {
     return look_up_bags(t, a, sc_x_int(t, -1));
 }
 
+// Below 0 it is a row counted from the end; to the operator that is called -1 says that there is
+// none.
 sc_x sc_expand_embedding_bag_padding_idx(sc_trace *t, const sc_x *a) {
-    return look_up_bags(t, a, sc_x_is_none(a[8]) ? sc_x_int(t, -1) : a[8]);
+    const int64_t row = sc_x_small(t, a[8], -1);
+    sc_x padding = a[8];
+    if (sc_x_is_none(a[8]))
+        padding = sc_x_int(t, -1);
+    else if (row < 0)
+        padding = sc_x_dim(t, sc_trace_add(t, sc_x_size(a[0], 0), sc_dim_int(row)));
+    return look_up_bags(t, a, padding);
 }

@@ -159,7 +159,8 @@ bool sc_official_is_of_doubles(const sc_node *node) {
 
 // (self, other)
 sc_x sc_official_in_double(sc_trace *t, const sc_x *a) {
-    sc_x args[] = {sc_f_to(t, a[0], SC_DTYPE_F64), sc_f_to(t, a[1], SC_DTYPE_F64), NULL};
+    sc_x x = sc_f_to(t, a[0], SC_DTYPE_F64), y = sc_f_to(t, a[1], SC_DTYPE_F64);
+    const sc_x args[] = {x, y, NULL};
     return sc_trace_op(t, (sc_op_id)t->source->op->id, args);
 }
 
