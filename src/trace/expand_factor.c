@@ -11,6 +11,8 @@ static sc_x as_batch_of(sc_trace *t, sc_x x, sc_x other) {
     for (uint32_t i = 0; i + 2 < rank; i++) {
         sc_dim a = i + mine >= rank ? sc_x_size(x, i + mine - rank) : sc_dim_int(1);
         sc_dim b = i + theirs >= rank ? sc_x_size(other, i + theirs - rank) : sc_dim_int(1);
+        if (!sc_dim_is(a, 1) && !sc_dim_is(b, 1) && !sc_dim_equal(a, b))
+            return sc_trace_fail(t, SC_ERR_SHAPE, NULL, "the batches of two matrices do not agree");
         sizes[i] = sc_dim_is(a, 1) ? b : a;
     }
     sizes[rank - 2] = sc_x_size(x, -2);

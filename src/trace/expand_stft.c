@@ -58,7 +58,8 @@ sc_x sc_expand_stft(sc_trace *t, const sc_x *a) {
              : CALL(t, _fft_c2c, x, X_INTS(t, 2), norm, X_TRUE);
     x = sc_f_transpose(t, x, 1, 2);
     if (single) x = sc_f_squeeze(t, x, 0);
-    return sc_x_truth(a[7]) ? x : CALL(t, view_as_real, x);
+    const bool gives_complex = sc_x_is_none(a[7]) ? !real : sc_x_truth(a[7]);
+    return gives_complex ? x : CALL(t, view_as_real, x);
 }
 
 // Frames added where they overlap: the transpose of unfolding.

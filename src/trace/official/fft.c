@@ -222,5 +222,20 @@ sc_x sc_official_fft_c2r(sc_trace *t, const sc_x *a) {
 
 // --- Pairs and complex numbers -------------------------------------------------------------------
 
+bool sc_official_is_complex(const sc_node *node) {
+    return sc_dtype_is_complex((sc_dtype)node->outs[0]->spec.dtype);
+}
+
+// (size, fill_value, ...), a real number: it has no kernel for complex ones.
+sc_x sc_official_full_complex(sc_trace *t, const sc_x *a) {
+    const sc_dtype dtype = sc_dtype_to_real(sc_o_result_dtype(t));
+    sc_dim sizes[SC_RANK_MAX + 1];
+    const uint32_t rank = sc_x_dim_list(t, a[0], sizes, SC_RANK_MAX - 1);
+    if (t->status != SC_OK || !sc_x_is_number(a[1])) return sc_o_refuse(t);
+    sizes[rank] = sc_dim_int(1);
+    sc_x re = sc_f_full(t, sc_x_dims(t, sizes, rank + 1), a[1], dtype);
+    return made(t, sc_o_pad(t, re, rank, 0, 1, sc_x_int(t, 0)));
+}
+
 sc_x sc_official_view_as_real(sc_trace *t, const sc_x *a) { return pairs_of(t, a[0]); }
 sc_x sc_official_view_as_complex(sc_trace *t, const sc_x *a) { return made(t, a[0]); }
