@@ -78,13 +78,15 @@ static void finish(sc_trace *t, const sc_node *node, sc_x result, sc_x *outs) {
     }
 }
 
-// Nothing is computed where nothing is wanted.
+// Nothing is computed where nothing is wanted. What makes complex numbers makes those, too.
 static sc_x empty_results(sc_trace *t, const sc_node *node) {
     sc_x *items = sc_new_array(t->arena, sc_x, node->out_count + 1);
     for (uint32_t i = 0; i < node->out_count; i++) {
         const sc_spec *spec = &node->outs[i]->spec;
         if (node->outs[i]->use_count == 0) continue;
-        if (node->outs[i]->type != SC_VALUE_TENSOR || !sc_spec_is_empty(spec)) return NULL;
+        if (node->outs[i]->type != SC_VALUE_TENSOR || !sc_spec_is_empty(spec) ||
+            sc_dtype_is_complex((sc_dtype)spec->dtype))
+            return NULL;
         items[i] = sc_f_zeros(t, sc_x_dims(t, spec->sizes, spec->rank), (sc_dtype)spec->dtype);
     }
     return sc_x_list_of(t, items, node->out_count);
