@@ -4,6 +4,7 @@ that depend on data may be 0. See expanded.py."""
 
 import torch
 import torch.nn.functional as F
+from expanded_halves import low
 from programs import Fn
 from torch.export import Dim
 
@@ -421,6 +422,51 @@ def pooled():
     yield "max_pool of open images, channels last", both, last, ({2: Dim("high", min=2, max=9)},)
 
 
+def volumes():
+    """Depth, or all sides: a convolution for each plane of the kernel. That a result is one deep
+    PyTorch takes to be another program."""
+    nn = torch.nn
+    depth, high = Dim("depth", min=3, max=MOST), Dim("high", min=4, max=9)
+
+    def sized(depths):
+        return [(torch.randn(2, 4, d, 6, 5),) for d in depths]
+
+    layers = {
+        "": (nn.Conv3d(4, 6, 3, padding=1), (7, 1, 2, MOST)),
+        "strides": (nn.Conv3d(4, 6, (3, 2, 3), (2, 1, 2), (1, 0, 1)), (7, 3, 4, 8, MOST)),
+        "strides of 3": (nn.Conv3d(4, 6, 2, (3, 2, 1), bias=False), (7, 5, 6, 8, 9, MOST)),
+        "dilation": (nn.Conv3d(4, 6, 3, (2, 1, 1), 2, (3, 1, 2)), (7, 5, 6, 9, MOST)),
+        "groups": (nn.Conv3d(4, 8, (4, 3, 1), (2, 1, 1), 1, groups=2), (7, 4, 5, MOST)),
+        "depthwise": (nn.Conv3d(4, 4, (3, 3, 3), 1, 1, groups=4), (7, 1, 2, MOST)),
+        "one plane": (nn.Conv3d(4, 6, (1, 3, 3), (2, 1, 1)), (7, 3, 4, MOST)),
+        "transposed": (nn.ConvTranspose3d(4, 6, 3), (7, 1, 2, MOST)),
+        "transposed, strides": (nn.ConvTranspose3d(4, 6, 3, 2, 1, 1), (7, 1, 2, MOST)),
+        "transposed, groups": (nn.ConvTranspose3d(4, 6, 2, 3, 0, 2, 2), (7, 1, 2, MOST)),
+        "transposed, dilation": (
+            nn.ConvTranspose3d(4, 6, (3, 2, 2), (2, 1, 3), (3, 1, 0), dilation=(2, 1, 1)),
+            (7, 3, 4, MOST),
+        ),
+        "transposed, cut": (nn.ConvTranspose3d(4, 6, 1, 2, (1, 0, 0), bias=False), (7, 3, MOST)),
+    }  # fmt: skip
+    for name, (layer, depths) in layers.items():
+        least = Dim("depth", min=min(depths), max=MOST)
+        yield f"conv3d open {name}".strip(), layer.eval(), sized(depths), ({2: least},)
+    for dtype in torch.half, torch.bfloat16, torch.double:
+        both = nn.Sequential(nn.Conv3d(4, 4, 3, 2, 1), nn.ConvTranspose3d(4, 2, 2, 2)).to(dtype)
+        name = f"conv3d open {dtype}".replace("torch.", "")
+        yield name, low(both.requires_grad_(False), dtype), sized((7, 3, MOST)), ({2: depth},)
+    every = [(torch.randn(n, 4, d, h, 5),) for n, d, h in ((2, 7, 6), (1, 3, 4), (3, MOST, 9))]
+    dims = ({0: Dim("batch", min=1, max=3), 2: depth, 3: high},)
+    yield "conv3d open in all", nn.Conv3d(4, 6, 3, (2, 2, 1), 1).eval(), every, dims
+    alone = Fn(lambda x, w: (F.conv3d(x, w, stride=2), F.conv3d(x, w[:, :, :, :1])))
+    weights = [(torch.randn(4, d, 6, 5), torch.randn(3, 4, 2, 3, 3)) for d in (7, 4, 5, MOST)]
+    yield "conv3d open, no batch", alone, weights, ({1: Dim("depth", min=4, max=MOST)}, {})
+    deep = torch.randn(1, 2, 300, 3, 3)
+    yield "conv3d 300 deep", nn.Conv3d(2, 3, 3, padding=1).eval(), (deep,), None
+    turned = nn.ConvTranspose3d(2, 3, 3, 2).eval()
+    yield "conv3d transposed, 299 deep", turned, (deep[:, :, :149],), None
+
+
 def chunks():
     def chunked(x, count):
         torch._check(x.shape[1] <= MOST)
@@ -437,6 +483,7 @@ def cases():
     yield from resized()
     yield from transformed()
     yield from pooled()
+    yield from volumes()
     yield from tallied()
     yield from scans()
     yield from counted()

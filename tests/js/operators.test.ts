@@ -224,11 +224,9 @@ test("the command gives JSON, and refuses two names", () => {
   const limited = sconce("operators", "max_pool", "--limited").stdout;
   assert.match(limited, /aten::max_pool3d +yes +yes +limited +only images of known size/);
   assert.doesNotMatch(limited, /aten::max_pool2d/);
-  const conv = sconce("operators", "conv3d", "--limited").stdout;
-  assert.match(
-    conv,
-    /only results up to 256 deep in 3-D\n +and known depths in 3-D\n +and known strides, padding/,
-  );
+  const conv = sconce("operators", "conv", "--limited").stdout;
+  assert.match(conv, /only kernels of known depth in 3-D\n +and known strides, padding/);
+  assert.doesNotMatch(conv, /aten::conv2d/);
   assert.deepEqual(JSON.parse(sconce("operators", "--json").stdout), {
     pytorch,
     features,

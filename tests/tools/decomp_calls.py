@@ -329,6 +329,7 @@ polygamma 151, big
 # Calls with sizes that are open, beyond a limit or not: behind a bar, which.
 OPEN = """
 convolution x5, k5, None, [1, 1, 1], [1, 1, 1], [1, 1, 1], False, [0, 0, 0], 1 | x5: 2
+convolution x5, k5, None, [1, 1, 1], [1, 1, 1], [1, 1, 1], False, [0, 0, 0], 1 | k5: 2
 max_pool3d_with_indices x5, [2, 2, 2] | x5: 3
 adaptive_max_pool2d x4, [2, 2] | x4: 2
 adaptive_max_pool3d x5, [2, 2, 2] | x5: 3

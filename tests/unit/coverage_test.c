@@ -278,7 +278,7 @@ static uint32_t bit(sc_limit limit) { return UINT32_C(1) << limit; }
 
 TEST(limits_are_those_of_what_an_operator_comes_to) {
     CHECK_OK(sc_ops_init());
-    const uint32_t known = bit(SC_LIMIT_KNOWN_DEPTHS) | bit(SC_LIMIT_KNOWN_STEPS);
+    const uint32_t known = bit(SC_LIMIT_KNOWN_KERNELS) | bit(SC_LIMIT_KNOWN_STEPS);
     CHECK(of("aten::mm").limits == 0 && of("aten::sort").limits == 0);
     CHECK(of("aten::linalg_inv").limits == 0 && of("aten::cumprod").limits == 0);
     CHECK(of("aten::_linalg_eigh").limits == 0 && of("aten::linalg_svdvals").limits == 0);
@@ -286,7 +286,7 @@ TEST(limits_are_those_of_what_an_operator_comes_to) {
     CHECK_EQ_STR(sc_limit_calls(SC_LIMIT_DERIVATIVES), "up to the 150th derivative");
     CHECK_EQ_UINT(of("aten::special_polygamma").limits, of("aten::polygamma").limits);
     CHECK_EQ_UINT(of("aten::conv2d").limits, 0);
-    CHECK_EQ_UINT(of("aten::conv3d").limits, known | bit(SC_LIMIT_PLANES));
+    CHECK_EQ_UINT(of("aten::conv3d").limits, known);
     CHECK_EQ_UINT(of("aten::randint").limits, bit(SC_LIMIT_FAR));
     CHECK_EQ_UINT(of("aten::randint.low").limits, bit(SC_LIMIT_FAR) | bit(SC_LIMIT_SPAN));
 }

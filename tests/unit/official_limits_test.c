@@ -30,10 +30,6 @@ static const numbered LIMITS[] = {
      "  call: (%%y: i64[4]) = aten::randint.low(-%lld, -9007199254740000, [4])\n"},
     {SC_LIMIT_SPAN, (INT64_C(1) << SC_UP_TO_SPAN) - 1000,
      "  call: (%%y: i64[4]) = aten::randint.low(-1000, %lld, [4])\n"},
-    {SC_LIMIT_PLANES, SC_UP_TO_PLANES,
-     "  input %%x: f32[1, 1, %lld, 1, 1]\n  input %%w: f32[1, 1, 1, 1, 1]\n"
-     "  call: (%%y: f32[1, 1, %lld, 1, 1]) = aten::convolution(%%x, %%w, None, [1, 1, 1], [0, 0, "
-     "0], [1, 1, 1], False, [0, 0, 0], 1)\n"},
 };
 
 // Is the node still there when the pass has run on that number?

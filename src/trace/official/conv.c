@@ -5,13 +5,20 @@
 // A transposed one is the same on an input that is spread by the stride and turned around in depth;
 // its planes then come in the opposite order.
 //
+// Where the depth is open, or so large that there would be very many of these, it is the planes of
+// the kernel that are taken one by one: a convolution of all frames at once for each, and the sum
+// of them.
+//
 // And those of float16 and bfloat16, of any dimensions, in float32 (halves.c).
 #include "trace/official/official.h"
 
-enum { DEPTH = 2 };
+enum {
+    DEPTH = 2,
+    PLANES_MAX = 256  // of a result: more would be longer than a call for each plane of the kernel
+};
 
 typedef struct deep {
-    sc_x input, weight, bias, groups;  // the weight: of two dimensions
+    sc_x input, weight, bias, groups;
     int64_t stride[3], padding[3], dilation[3], more[3];
     bool transposed;
     int64_t taps;  // of the kernel in depth
@@ -62,15 +69,19 @@ static sc_x spread_depth(sc_trace *t, sc_x x, int64_t stride) {
     return sc_o_steps(t, sc_f_view(t, x, sizes, 5), DEPTH, 0, (depth - 1) * stride + 1, 1);
 }
 
+// The same call in two dimensions.
+static sc_x flat_convolution(sc_trace *t, const deep *d, sc_x x, sc_x weight, sc_x bias) {
+    return CALL(t, convolution, x, weight, bias, sc_x_ints(t, d->stride + 1, 2),
+                sc_x_ints(t, d->padding + 1, 2), sc_x_ints(t, d->dilation + 1, 2),
+                sc_x_bool(d->transposed), sc_x_ints(t, d->more + 1, 2), d->groups);
+}
+
 // The planes from `start` on that one plane of the result is made of.
 static sc_x plane(sc_trace *t, const deep *d, int64_t start) {
     sc_x x = sc_o_steps(t, d->input, DEPTH, start, d->taps, d->dilation[0]);
     sc_dim sizes[4] = {sc_x_size(x, 0), sc_x_size(x, 1), sc_x_size(x, 3), sc_x_size(x, 4)};
     sizes[1] = sc_dim_mul(t->exprs, sizes[1], sc_dim_int(d->taps));
-    x = sc_f_view(t, x, sizes, 4);
-    x = CALL(t, convolution, x, d->weight, d->bias, sc_x_ints(t, d->stride + 1, 2),
-             sc_x_ints(t, d->padding + 1, 2), sc_x_ints(t, d->dilation + 1, 2),
-             sc_x_bool(d->transposed), sc_x_ints(t, d->more + 1, 2), d->groups);
+    x = flat_convolution(t, d, sc_f_view(t, x, sizes, 4), d->weight, d->bias);
     return sc_f_unsqueeze(t, x, DEPTH);
 }
 
@@ -91,26 +102,112 @@ static void prepare(sc_trace *t, deep *d, int64_t *first, int64_t *step) {
                         sc_x_int(t, 0));
 }
 
+static sc_x by_planes(sc_trace *t, deep *d, int64_t count) {
+    sc_x planes[PLANES_MAX];
+    int64_t first, step;
+    d->weight = flat_weight(t, d, d->weight);
+    prepare(t, d, &first, &step);
+    for (int64_t i = 0; i < count && t->status == SC_OK; i++)
+        planes[i] = plane(t, d, first + i * step);
+    return sc_f_cat(t, planes, t->status == SC_OK ? (uint32_t)count : 0, DEPTH);
+}
+
+// --- By planes of the kernel ---------------------------------------------------------------------
+
+// [n, channels, depth, h, w] -> [n, depth, channels, h, w], and back.
+static sc_x swapped(sc_trace *t, sc_x x) {
+    static const int64_t depth_second[] = {0, 2, 1, 3, 4};
+    return sc_f_permute(t, x, depth_second);
+}
+
+// What plane k of the kernel makes of frames, [n, depth, channels, h, w].
+static sc_x tap(sc_trace *t, const deep *d, sc_x x, int64_t k, sc_x bias) {
+    sc_dim sizes[5] = {sc_trace_mul(t, sc_x_size(x, 0), sc_x_size(x, 1)), sc_x_size(x, 2),
+                       sc_x_size(x, 3), sc_x_size(x, 4)};
+    sc_x images = sc_f_view(t, x, sizes, 4), weight = sc_f_select(t, d->weight, DEPTH, k);
+    sc_x made = flat_convolution(t, d, images, weight, bias);
+    for (uint32_t i = 0; i < 5; i++) sizes[i] = i < 2 ? sc_x_size(x, i) : sc_x_size(made, i - 1);
+    return sc_f_view(t, made, sizes, 5);
+}
+
+// The frames that plane k of the kernel sees, one for each of the result: from its first one to
+// `span` behind.
+static sc_x seen(sc_trace *t, const deep *d, sc_x x, int64_t k, sc_dim span) {
+    const int64_t start = k * d->dilation[0];
+    sc_dim end = sc_trace_add(t, span, sc_dim_int(start));
+    if (d->stride[0] == 1) return sc_o_part(t, x, 1, sc_dim_int(start), end);
+    return CALL(t, slice_Tensor, x, sc_x_int(t, 1), sc_x_int(t, start), sc_x_dim(t, end),
+                sc_x_int(t, d->stride[0]));
+}
+
+static sc_x gathered(sc_trace *t, const deep *d) {
+    sc_x sum = NULL, zero = sc_x_int(t, 0), bias = d->bias;
+    const int64_t reach = d->dilation[0] * (d->taps - 1);
+    sc_x x = sc_o_pad(t, swapped(t, d->input), 1, d->padding[0], d->padding[0], zero);
+    const sc_dim span = sc_trace_add(t, sc_x_size(x, 1), sc_dim_int(-reach));
+    for (int64_t k = 0; k < d->taps && t->status == SC_OK; k++, bias = X_NONE) {
+        sc_x made = tap(t, d, seen(t, d, x, k, span), k, bias);
+        sum = sum ? sc_a_add(t, sum, made) : made;
+    }
+    return sum;
+}
+
+// `stride` - 1 frames of zeros after each.
+static sc_x spread_frames(sc_trace *t, sc_x x, int64_t stride) {
+    sc_dim sizes[6];
+    if (stride == 1) return x;
+    for (uint32_t i = 0; i < 5; i++) sizes[i < 2 ? i : i + 1] = sc_x_size(x, i);
+    sizes[2] = sc_dim_int(1);
+    x = sc_o_pad(t, sc_f_view(t, x, sizes, 6), 2, 0, stride - 1, sc_x_int(t, 0));
+    for (uint32_t i = 2; i < 5; i++) sizes[i] = sizes[i + 1];
+    sizes[1] = sc_trace_mul(t, sizes[1], sc_dim_int(stride));
+    return sc_f_view(t, x, sizes, 5);
+}
+
+// Frames more before and after, of a dim that stays; fewer where negative.
+static sc_x moved(sc_trace *t, sc_x x, int64_t before, int64_t after) {
+    x = sc_o_pad(t, x, 1, before > 0 ? before : 0, after > 0 ? after : 0, sc_x_int(t, 0));
+    const int64_t first = before < 0 ? -before : 0, less = after < 0 ? after : 0;
+    return sc_o_part(t, x, 1, sc_dim_int(first),
+                     sc_trace_add(t, sc_x_size(x, 1), sc_dim_int(less)));
+}
+
+// Frame i goes to frame i * stride - padding of the result, and plane k of the kernel so much
+// further. What is between them is added last, and so is the bias.
+static sc_x scattered(sc_trace *t, const deep *d) {
+    sc_x sum = NULL, x = swapped(t, d->input);
+    const int64_t reach = d->dilation[0] * (d->taps - 1), edge = d->padding[0];
+    const int64_t rest = reach - 2 * edge + d->more[0] + 1 - d->stride[0];
+    for (int64_t k = 0; k < d->taps && t->status == SC_OK; k++) {
+        const int64_t before = k * d->dilation[0] - edge;
+        sc_x made = spread_frames(t, tap(t, d, x, k, X_NONE), d->stride[0]);
+        made = moved(t, made, before, rest - before);
+        sum = sum ? sc_a_add(t, sum, made) : made;
+    }
+    if (!sum || sc_x_is_none(d->bias)) return sum;
+    const sc_dim channels[3] = {sc_x_size(d->bias, 0), sc_dim_int(1), sc_dim_int(1)};
+    return sc_a_add(t, sum, sc_f_view(t, d->bias, channels, 3));
+}
+
+static sc_x by_taps(sc_trace *t, const deep *d) {
+    sc_x sum = d->transposed ? scattered(t, d) : gathered(t, d);
+    return sum ? swapped(t, sum) : sc_o_refuse(t);
+}
+
 // (input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
 sc_x sc_official_convolution(sc_trace *t, const sc_x *a) {
-    deep d = {.input = a[0], .bias = a[2], .groups = a[8], .transposed = sc_x_truth(a[6])};
-    sc_x planes[SC_UP_TO_PLANES];
-    int64_t first, step;
+    deep d = {.input = a[0], .weight = a[1], .bias = a[2], .groups = a[8]};
     const sc_spec *out = &t->source->outs[0]->spec;
     if (sc_official_is_half(t->source)) return sc_official_in_float(t, a);
     if (out->rank != 5 || sc_x_rank(a[1]) != 5) return sc_o_refuse(t);
-    const int64_t count = sc_o_known(t, out->sizes[DEPTH], SC_LIMIT_KNOWN_DEPTHS);
+    d.transposed = sc_x_truth(a[6]);
     read_list(t, a[3], d.stride);
     read_list(t, a[4], d.padding);
     read_list(t, a[5], d.dilation);
     read_list(t, a[7], d.more);
-    d.taps = sc_o_known(t, sc_x_size(a[1], DEPTH), SC_LIMIT_KNOWN_DEPTHS);
-    sc_o_known(t, sc_x_size(a[0], DEPTH), SC_LIMIT_KNOWN_DEPTHS);
-    if (t->status != SC_OK || count < 1) return sc_o_refuse(t);
-    if (count > SC_UP_TO_PLANES) return sc_o_beyond(t, SC_LIMIT_PLANES);
-    d.weight = flat_weight(t, &d, a[1]);
-    prepare(t, &d, &first, &step);
-    for (int64_t i = 0; i < count && t->status == SC_OK; i++)
-        planes[i] = plane(t, &d, first + i * step);
-    return sc_f_cat(t, planes, t->status == SC_OK ? (uint32_t)count : 0, DEPTH);
+    d.taps = sc_o_known(t, sc_x_size(a[1], DEPTH), SC_LIMIT_KNOWN_KERNELS);
+    const sc_dim count = out->sizes[DEPTH], depth = sc_x_size(a[0], DEPTH);
+    if (t->status != SC_OK || d.taps < 1) return sc_o_refuse(t);
+    if (count.expr || depth.expr || count.value > PLANES_MAX) return by_taps(t, &d);
+    return count.value < 1 ? sc_o_refuse(t) : by_planes(t, &d, count.value);
 }
