@@ -11,6 +11,8 @@ from torch.export import Dim
 NAN, INF = float("nan"), float("inf")
 MOST = 21
 LENGTH = Dim("length", min=1, max=MOST)
+AUTO = Dim.AUTO(min=4, max=MOST)
+PLACES = {"return_indices": True}
 ENDS = torch.tensor([2.0, 2.0, -1.0, INF, -0.0, 0.0, NAN, INF, -INF, NAN, 3.0])
 SIZES = (7, 1, 2, 3, 4, 8, 16, 17, MOST)
 
@@ -462,9 +464,62 @@ def volumes():
     weights = [(torch.randn(4, d, 6, 5), torch.randn(3, 4, 2, 3, 3)) for d in (7, 4, 5, MOST)]
     yield "conv3d open, no batch", alone, weights, ({1: Dim("depth", min=4, max=MOST)}, {})
     deep = torch.randn(1, 2, 300, 3, 3)
+    less = deep[:, :, :149].clone()
     yield "conv3d 300 deep", nn.Conv3d(2, 3, 3, padding=1).eval(), (deep,), None
     turned = nn.ConvTranspose3d(2, 3, 3, 2).eval()
-    yield "conv3d transposed, 299 deep", turned, (deep[:, :, :149],), None
+    yield "conv3d transposed, 299 deep", turned, (less,), None
+
+
+def windows():
+    """Largest of windows, where sides are open: NaN wherever it lies, and places of it. Which sizes
+    have a window less with `ceil_mode` depends on what is left over: all have the same here."""
+    sides = {"depth": (2,), "sides": (3, 4), "all": (2, 3, 4)}
+    sizes = (7, 6, 5), (10, 9, 8), (13, 6, 5), (19, 21, 20), (7, 12, 14)
+    hows = {
+        "3, 2, 1": (3, 2, 1), "2": (2,), "by sides": ((2, 3, 1), (1, 2, 3), (1, 0, 0)),
+        "dilation": (2, 2, 1, 3), "ceil": (3, 2, 1, 1, True), "ceil, cut": (2, 3, 1, 1, True),
+        "ceil, apart": (2, 3, 0, 1, True),
+    }  # fmt: skip
+    for which, open_dims in sides.items():
+        shapes = [[s[k] if k + 2 in open_dims else sizes[0][k] for k in range(3)] for s in sizes]
+        volumes = [(floats(2, 3, *shape),) for shape in shapes]
+        dims = dict.fromkeys(open_dims, AUTO)
+        for name, how in hows.items() if which == "all" else list(hows.items())[:5:4]:
+            f = Fn(lambda x, how=how: (F.max_pool3d(x, *how), F.max_pool3d(x, *how, **PLACES)))
+            yield f"max_pool3d of open {which}, {name}", f, volumes, (dims,)
+    for dtype in torch.half, torch.double:
+        others = [(x.to(dtype),) for (x,) in volumes]
+        f = Fn(lambda x: F.max_pool3d(x, 3, 2, 1))
+        name = f"max_pool3d of open all, {dtype}".replace("torch.", "")
+        yield name, f, others, (dims,)
+    f = Fn(lambda x: (F.max_pool3d(x[0], 2), F.max_pool3d(x, 2, 1, return_indices=True)[1]))
+    yield "max_pool3d of open all, no batch", f, volumes, (dims,)
+
+
+def adapted():
+    """Windows by the size of the result."""
+    high, wide = Dim("high", min=1, max=MOST), Dim("wide", min=1, max=MOST)
+    sizes = (7, 5), (1, 1), (2, 9), (9, 2), (MOST, 16), (3, MOST), (12, 12)
+    images = [(floats(2, 3, h, w),) for h, w in sizes]
+    dims = {2: high, 3: wide}
+    pool = F.adaptive_max_pool2d
+    for size in (2, 3), (5, 1), (1, 4), (7, 7):
+        f = Fn(lambda x, size=size: (pool(x, size), pool(x, size, **PLACES)))
+        yield f"adaptive_max_pool2d {size} of open images", f, images, (dims,)
+    tall = [(floats(2, 3, h, 8),) for h, _ in sizes]
+    both = Fn(lambda x: F.adaptive_max_pool2d(x, (4, 3), **PLACES))
+    yield "adaptive_max_pool2d of open height", both, tall, ({2: high},)
+    lines = [(floats(2, 3, h),) for h, _ in sizes]
+    both = Fn(lambda x: F.adaptive_max_pool1d(x, 4, **PLACES))
+    yield "adaptive_max_pool1d of open lines", both, lines, ({2: high},)
+    half = [(x.half(),) for (x,) in images]
+    both = Fn(lambda x: F.adaptive_max_pool2d(x, (4, 3), **PLACES))
+    yield "adaptive_max_pool2d of open images, half", both, half, (dims,)
+    volumes = [(floats(1, 2, h, w, 4),) for h, w in sizes]
+    both = Fn(lambda x: F.adaptive_max_pool3d(x, (2, 3, 3), **PLACES))
+    yield "adaptive_max_pool3d of open volumes", both, volumes, (dims,)
+    value = Fn(lambda x: F.adaptive_max_pool3d(x, (3, 2, None)))
+    yield "adaptive_max_pool3d of open volumes, values", value, volumes, (dims,)
 
 
 def chunks():
@@ -484,6 +539,8 @@ def cases():
     yield from transformed()
     yield from pooled()
     yield from volumes()
+    yield from windows()
+    yield from adapted()
     yield from tallied()
     yield from scans()
     yield from counted()

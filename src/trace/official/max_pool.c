@@ -11,7 +11,8 @@ typedef struct peaks {
 } peaks;
 
 typedef struct window {
-    int64_t taps, stride, dilation, count;
+    int64_t taps, stride, dilation;
+    sc_dim span;  // from the first element that a tap takes to behind the last: `stride` apart
 } window;
 
 static peaks larger(sc_trace *t, peaks a, peaks b) {
@@ -24,10 +25,17 @@ static peaks larger(sc_trace *t, peaks a, peaks b) {
     return a;
 }
 
+static sc_x part(sc_trace *t, sc_x x, int64_t dim, window w, int64_t start) {
+    const uint32_t at = (uint32_t)(sc_x_rank(x) + dim);
+    const sc_dim end = sc_trace_add(t, w.span, sc_dim_int(start));
+    if (w.stride == 1) return sc_o_part(t, x, at, sc_dim_int(start), end);
+    return CALL(t, slice_Tensor, x, sc_x_int(t, at), sc_x_int(t, start), sc_x_dim(t, end),
+                sc_x_int(t, w.stride));
+}
+
 static peaks tap(sc_trace *t, peaks p, int64_t dim, window w, int64_t at) {
-    const int64_t start = at * w.dilation;
-    p.value = sc_o_steps(t, p.value, dim, start, w.count, w.stride);
-    if (p.place) p.place = sc_o_steps(t, p.place, dim, start, w.count, w.stride);
+    p.value = part(t, p.value, dim, w, at * w.dilation);
+    if (p.place) p.place = part(t, p.place, dim, w, at * w.dilation);
     return p;
 }
 
@@ -54,15 +62,23 @@ static sc_x results(sc_trace *t, peaks p) {
     return X_LIST(t, p.value, p.place ? p.place : X_NONE);
 }
 
-static int64_t size_of(sc_trace *t, const sc_spec *spec, int64_t dim) {
-    const int64_t at = spec->rank + dim;
-    if (at >= 0) return sc_o_known(t, spec->sizes[at], SC_LIMIT_KNOWN_IMAGES);
-    sc_o_refuse(t);
-    return 0;
-}
-
 static int64_t number_at(const int64_t *list, uint32_t count, uint32_t i, int64_t otherwise) {
     return count == 0 ? otherwise : list[count == 1 ? 0 : i];
+}
+
+static int64_t reach(window w) { return w.dilation * (w.taps - 1); }
+
+// How much of a dim its windows start in. Of open sizes it is said so that as many start there as
+// the result has: their number is that of whole strides in `room`, where `ceil_mode` has more room,
+// and one window less if the last would start behind the image.
+static sc_dim span_of(sc_trace *t, window w, sc_dim size, sc_dim count, int64_t border, bool ceil) {
+    const int64_t around = 2 * border - reach(w) - 1 + (ceil ? w.stride - 1 : 0);
+    sc_dim stride = sc_dim_int(w.stride), one = sc_dim_int(1);
+    if (!size.expr && !count.expr) return sc_dim_int((count.value - 1) * w.stride + 1);
+    sc_dim room = sc_trace_add(t, size, sc_dim_int(around));
+    sc_dim most = sc_dim_add(t->exprs, sc_dim_floordiv(t->exprs, room, stride), one);
+    if (!sc_dim_equal(most, count)) room = sc_trace_add(t, room, sc_dim_int(-w.stride));
+    return sc_trace_add(t, room, one);
 }
 
 // The border that windows reach into: as much as they need, which `ceil_mode` may make more.
@@ -70,9 +86,10 @@ static peaks bordered(sc_trace *t, peaks p, const window *w, const int64_t *bord
     int64_t pad[6] = {0};
     bool any = false;
     for (uint32_t i = 0; i < dims; i++) {
-        const int64_t dim = (int64_t)i - dims, size = size_of(t, sc_x_spec(p.value), dim);
-        int64_t after =
-            (w[i].count - 1) * w[i].stride + w[i].dilation * (w[i].taps - 1) + 1 - size - border[i];
+        const sc_dim size = sc_x_size(p.value, (int64_t)i - dims);
+        const sc_dim rest = sc_dim_sub(t->exprs, w[i].span, size);
+        if (rest.expr) sc_o_refuse(t);
+        const int64_t after = rest.value + reach(w[i]) - border[i];
         pad[2 * (dims - 1 - i)] = border[i];
         pad[2 * (dims - 1 - i) + 1] = after > 0 ? after : 0;
         any = any || border[i] > 0 || after > 0;
@@ -96,6 +113,7 @@ sc_x sc_official_max_pool3d(sc_trace *t, const sc_x *a) {
     uint32_t counts[4];
     window w[3];
     const sc_spec *out = &t->source->outs[0]->spec;
+    if (out->rank < 3 || sc_x_rank(a[0]) != out->rank) return sc_o_refuse(t);
     peaks p = {.value = a[0], .place = sc_o_wants(t, 1) ? places(t, a[0], 3) : NULL};
     for (uint32_t i = 0; i < 4; i++) counts[i] = sc_x_int_list(t, a[i + 1], lists[i], 3);
     for (uint32_t i = 0; i < 3 && t->status == SC_OK; i++) {
@@ -103,7 +121,8 @@ sc_x sc_official_max_pool3d(sc_trace *t, const sc_x *a) {
         w[i].stride = number_at(lists[1], counts[1], i, w[i].taps);
         border[i] = number_at(lists[2], counts[2], i, 0);
         w[i].dilation = number_at(lists[3], counts[3], i, 1);
-        w[i].count = size_of(t, out, (int64_t)i - 3);
+        w[i].span = span_of(t, w[i], sc_x_size(a[0], (int64_t)i - 3), out->sizes[out->rank - 3 + i],
+                            border[i], sc_x_truth(a[5]));
     }
     if (t->status == SC_OK) p = bordered(t, p, w, border, 3);
     for (uint32_t i = 3; i-- > 0 && t->status == SC_OK;) p = pool(t, p, (int64_t)i - 3, w[i]);
@@ -112,19 +131,30 @@ sc_x sc_official_max_pool3d(sc_trace *t, const sc_x *a) {
 
 // --- Windows by the size of the result -----------------------------------------------------------
 
-static sc_x floor_div(sc_trace *t, sc_x x, int64_t by) {
-    return CALL(t, div_Tensor_mode, x, sc_x_int(t, by), sc_x_str(t, "floor"));
+static sc_x floor_div(sc_trace *t, sc_x x, sc_x by) {
+    return CALL(t, div_Tensor_mode, x, by, sc_x_str(t, "floor"));
+}
+
+// A number as an operand of whole numbers.
+static sc_x operand(sc_trace *t, sc_dim number) {
+    sc_x x = sc_x_dim(t, number);
+    return number.expr ? sc_f_scalar(t, x, SC_DTYPE_I64) : x;
 }
 
 // The elements of all windows, window after window; the last one again where a window is smaller
 // than others.
-static sc_x window_places(sc_trace *t, int64_t size, int64_t count, int64_t taps) {
-    const sc_dim all = sc_dim_int(count * taps);
-    sc_x at = CALL(t, mul_Tensor, sc_o_places(t, sc_dim_int(count), 0, 2), sc_x_int(t, size));
-    sc_x start = floor_div(t, at, count);
-    sc_x last = floor_div(t, CALL(t, add_Tensor, at, sc_x_int(t, size - 1)), count);
-    sc_x place = CALL(t, add_Tensor, start, sc_o_places(t, sc_dim_int(taps), 1, 2));
+static sc_x window_places(sc_trace *t, sc_dim size, sc_dim count, sc_dim taps) {
+    const sc_dim all = sc_trace_mul(t, count, taps), rest = sc_trace_add(t, size, sc_dim_int(-1));
+    sc_x each = sc_o_places(t, count, 0, 2), by = operand(t, count);
+    sc_x at = CALL(t, mul_Tensor, each, operand(t, size));
+    sc_x start = floor_div(t, at, by);
+    sc_x last = floor_div(t, CALL(t, add_Tensor, at, operand(t, rest)), by);
+    sc_x place = CALL(t, add_Tensor, start, sc_o_places(t, taps, 1, 2));
     return sc_f_view(t, CALL(t, minimum, place, last), &all, 1);
+}
+
+static sc_x selected(sc_trace *t, sc_x x, int64_t dim, sc_x at) {
+    return CALL(t, index_select, x, sc_x_int(t, sc_x_rank(x) + dim), at);
 }
 
 // Window i is from i * size / count, rounded down, to (i + 1) * size / count, rounded up: with a
@@ -135,22 +165,60 @@ static int64_t largest_window(int64_t size, int64_t count) {
     return size / count + (rest == 0 ? 0 : count % rest == 0 ? 1 : 2);
 }
 
-static peaks adapt(sc_trace *t, peaks p, int64_t dim, sc_dim windows) {
-    const int64_t size = sc_o_known(t, sc_x_size(p.value, dim), SC_LIMIT_KNOWN_OR_ONE);
-    const int64_t count = sc_o_known(t, windows, SC_LIMIT_KNOWN_OR_ONE);
+static peaks adapt_known(sc_trace *t, peaks p, int64_t dim, int64_t size, int64_t count) {
     if (t->status != SC_OK || count < 1 || size < 1 || size > INT32_MAX || count > INT32_MAX) {
         sc_o_refuse(t);
         return p;
     }
     const int64_t taps = largest_window(size, count);
+    const window w = {taps, taps, 1, sc_dim_int((count - 1) * taps + 1)};
     if (size % count != 0) {
-        sc_x at = window_places(t, size, count, taps);
-        sc_x value_dim = sc_x_int(t, sc_x_rank(p.value) + dim);
-        p.value = CALL(t, index_select, p.value, value_dim, at);
-        if (p.place)
-            p.place = CALL(t, index_select, p.place, sc_x_int(t, sc_x_rank(p.place) + dim), at);
+        sc_x at = window_places(t, sc_dim_int(size), sc_dim_int(count), sc_dim_int(taps));
+        p.value = selected(t, p.value, dim, at);
+        if (p.place) p.place = selected(t, p.place, dim, at);
     }
-    return pool(t, p, dim, (window){taps, taps, 1, count});
+    return pool(t, p, dim, w);
+}
+
+// A dim of windows, of which another one says the elements.
+static sc_x split(sc_trace *t, sc_x x, int64_t dim, sc_dim count, sc_dim taps) {
+    const uint32_t rank = sc_x_rank(x), at = (uint32_t)(rank + dim);
+    sc_dim sizes[SC_RANK_MAX + 1];
+    if (rank >= SC_RANK_MAX) return sc_o_refuse(t);
+    for (uint32_t i = 0; i < rank; i++) sizes[i < at ? i : i + 1] = sc_x_size(x, i);
+    sizes[at] = count;
+    sizes[at + 1] = taps;
+    return sc_f_view(t, x, sizes, rank + 1);
+}
+
+// The place of the last NaN, else of the first that is as large as `best`: places grow along a dim.
+static sc_x place_of(sc_trace *t, peaks p, sc_x best, sc_x along) {
+    sc_x most = sc_x_int(t, INT64_MAX), none = sc_x_int(t, -1);
+    sc_x equal = sc_o_where_else(t, CALL(t, eq_Tensor, p.value, best), p.place, most);
+    sc_x first = CALL(t, amin, equal, along, X_FALSE);
+    if (!sc_x_is_float(p.value)) return first;
+    sc_x nan = sc_o_where_else(t, CALL(t, isnan, p.value), p.place, none);
+    sc_x last = sc_o_amax(t, nan, along, X_FALSE);
+    return sc_a_where(t, CALL(t, ge_Scalar, last, sc_x_int(t, 0)), last, first);
+}
+
+// Of sizes that are open, windows become a dim of their own, as large as the largest can be.
+static peaks adapt_open(sc_trace *t, peaks p, int64_t dim, sc_dim size, sc_dim count) {
+    const sc_dim taps = sc_trace_add(t, sc_trace_floordiv(t, size, count), sc_dim_int(2));
+    sc_x at = window_places(t, size, count, taps), along = X_INTS(t, dim);
+    p.value = split(t, selected(t, p.value, dim, at), dim, count, taps);
+    if (!p.place) return (peaks){.value = sc_o_amax(t, p.value, along, X_FALSE)};
+    p.place = split(t, selected(t, p.place, dim, at), dim, count, taps);
+    sc_x best = sc_o_amax(t, p.value, along, X_TRUE);
+    sc_x place = place_of(t, p, best, along);
+    return (peaks){.value = sc_f_squeeze(t, best, dim), .place = place};
+}
+
+static peaks adapt(sc_trace *t, peaks p, int64_t dim, sc_dim count) {
+    const sc_dim size = sc_x_size(p.value, dim);
+    if (sc_dim_equal(size, count)) return p;
+    if (size.expr || count.expr) return adapt_open(t, p, dim, size, count);
+    return adapt_known(t, p, dim, size.value, count.value);
 }
 
 // Is there one window, over all of an image whose size is open?
