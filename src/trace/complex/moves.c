@@ -172,10 +172,8 @@ sc_x sc_complex_index_put(sc_trace *t, const sc_op *op, const sc_x *a) {
 sc_x sc_complex_masked_select(sc_trace *t, const sc_op *op, const sc_x *a) {
     (void)op;
     sc_x x = a[0], mask = a[1];
-    const uint32_t rank = sc_max_u32(sc_x_rank(x), sc_x_rank(mask));
-    if (rank == 0)
-        return CALL(t, index_Tensor, sc_f_unsqueeze(t, x, 0),
-                    X_LIST(t, sc_f_unsqueeze(t, mask, 0)));
+    if (sc_x_rank(x) == 0) x = sc_f_unsqueeze(t, x, 0);
+    if (sc_x_rank(mask) == 0) mask = sc_f_unsqueeze(t, mask, 0);
     sc_x both = CALL(t, broadcast_tensors, X_LIST(t, x, mask));
     x = sc_x_at(t, both, 0);
     return CALL(t, index_Tensor, x, X_LIST(t, sc_x_at(t, both, 1)));
