@@ -125,6 +125,15 @@ static bool is_full(const sc_trace *t) {
     return t->status == SC_ERR_LIMIT && t->recorded > t->ctx->limits.node_max;
 }
 
+// Before sizes of complex numbers, which would have to be made, those of what they are made of.
+static void note_pairs(sc_trace *t, const sc_node *node) {
+    for (uint32_t i = 0; i < node->arg_count; i++) {
+        const sc_arg *arg = &node->args[i];
+        sc_value *pairs = arg->kind == SC_ARG_VALUE ? sc_official_pairs(arg->value) : NULL;
+        if (pairs) sc_trace_note_sizes(t, pairs);
+    }
+}
+
 // In the place of the node, if it can be said: else the node stays.
 static sc_status expand(expanding *all, sc_trace *t, sc_node *node, const sc_official *row,
                         bool *is_gone) {
@@ -136,6 +145,7 @@ static sc_status expand(expanding *all, sc_trace *t, sc_node *node, const sc_off
     t->before = node;
     t->source = node;
     t->meta = node->meta;
+    note_pairs(t, node);
     for (uint32_t i = 0; i < node->arg_count; i++)
         args[i] = row_major(t, sc_trace_cell(t, &node->args[i], sc_trace_plain));
     sc_x result = empty_results(t, node);

@@ -10,9 +10,8 @@
 #include "ir/match.h"
 #include "trace/official/official.h"
 
-// What complex numbers were put together of; NULL where they were not.
-static sc_value *pairs_below(const sc_value *x) {
-    return sc_match_made_of(x, SC_OP_view_as_complex_copy);
+sc_value *sc_official_pairs(const sc_value *complex) {
+    return sc_match_made_of(complex, SC_OP_view_as_complex_copy);
 }
 
 static sc_value *operand(const sc_node *node) {
@@ -21,7 +20,7 @@ static sc_value *operand(const sc_node *node) {
 
 static bool is_pairs(const sc_node *node) {
     const sc_value *x = operand(node);
-    return x && x->type == SC_VALUE_TENSOR && pairs_below(x);
+    return x && x->type == SC_VALUE_TENSOR && sc_official_pairs(x);
 }
 
 static bool is_open(const sc_node *node) { return !sc_spec_is_static(&operand(node)->spec); }
@@ -112,7 +111,7 @@ static sc_x along(sc_trace *t, sc_x pairs, int64_t dim, sc_x norm, bool forward)
 }
 
 static sc_x pairs_of(sc_trace *t, sc_x x) {
-    sc_value *below = pairs_below(operand(t->source));
+    sc_value *below = sc_official_pairs(operand(t->source));
     return below ? sc_f_contiguous(t, sc_trace_plain(t, below)) : CALL(t, view_as_real, x);
 }
 

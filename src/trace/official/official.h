@@ -19,6 +19,9 @@ const sc_official *sc_official_lack(const sc_node *node);
 // The row for a call that takes longer whole, in this runtime, than what it is expanded into.
 const sc_official *sc_official_faster(const sc_node *node);
 
+// What complex numbers were put together of; NULL where they were not (fft.c).
+sc_value *sc_official_pairs(const sc_value *complex);
+
 #define OFFICIAL(fn, op, lacks)     lacks sc_x sc_official_##fn(sc_trace *t, const sc_x *a);
 #define BOTH(fn, op, lacks, faster) OFFICIAL(fn, op, lacks) faster
 #define ALWAYS
