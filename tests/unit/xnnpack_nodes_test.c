@@ -182,6 +182,46 @@ TEST(xnnpack_depthwise_multiplier) {
     end(&b);
 }
 
+// The operand as XNNPACK has it; of floats, which all types hold exactly.
+static const void *as_type(bench *b, sc_xnn_datatype type, const float *numbers, size_t count) {
+    uint16_t *halves = sc_new_array(&b->s.arena, uint16_t, count);
+    if (type == SC_XNN_FP32) return numbers;
+    for (size_t i = 0; i < count; i++)
+        halves[i] = type == SC_XNN_FP16 ? sc_f32_to_f16(numbers[i]) : sc_f32_to_bf16(numbers[i]);
+    return halves;
+}
+
+// Weights that are results or arguments, in every mixture of types, as rows and as columns; the
+// bias is an argument, too, or a constant.
+TEST(xnnpack_products_with_weights_that_are_computed) {
+    static const float x[] = {1, 2, 3, 4, 5, 6}, bias[] = {0.5f, -1};
+    static const float by_rows[] = {14.5f, 31, 32.5f, 76}, by_columns[] = {22.5f, 27, 49.5f, 63};
+    static const sc_xnn_datatype types[][4] = {
+        {SC_XNN_FP32, SC_XNN_FP32, SC_XNN_FP32, SC_XNN_FP32},
+        {SC_XNN_FP16, SC_XNN_FP16, SC_XNN_FP16, SC_XNN_FP16},
+        {SC_XNN_FP16, SC_XNN_FP16, SC_XNN_FP32, SC_XNN_FP16},
+        {SC_XNN_FP32, SC_XNN_FP16, SC_XNN_FP16, SC_XNN_FP32},
+        {SC_XNN_BF16, SC_XNN_BF16, SC_XNN_FP32, SC_XNN_FP32},
+    };
+    for (size_t i = 0; i < 4 * SC_COUNT_OF(types); i++) {
+        const sc_xnn_datatype *t = types[i / 4];
+        const bool is_transposed = i & 1, is_constant = i & 2;
+        const void *added;
+        bench b;
+        begin(&b);
+        added = as_type(&b, t[2], bias, 2);
+        uint32_t in = INPUT(&b, t[0], as_type(&b, t[0], x, 6), 2, 3);
+        uint32_t filter = is_transposed ? INPUT(&b, t[1], as_type(&b, t[1], x, 6), 3, 2)
+                                        : INPUT(&b, t[1], as_type(&b, t[1], x, 6), 2, 3);
+        uint32_t add = is_constant ? WEIGHT(&b, t[2], added, 2) : INPUT(&b, t[2], added, 2);
+        uint32_t out = OUTPUT(&b, t[3], 2, 2);
+        node(&b, SC_XNN_FULLY_CONNECTED, in, filter, add, out)->flags =
+            is_transposed ? SC_XNN_TRANSPOSE_WEIGHTS : 0;
+        if (run(&b)) check_floats(&b, is_constant ? 2 : 3, is_transposed ? by_columns : by_rows, 0);
+        end(&b);
+    }
+}
+
 // --- Bytes ---------------------------------------------------------------------------------------
 
 TEST(xnnpack_bytes_of_two_numbers) {

@@ -288,12 +288,12 @@ static sc_status load_static(sc_xnn_delegate *d, sc_xnn_step *s) {
     return SC_OK;
 }
 
-// The weights of a linear layer may be computed.
+// The weights of a linear layer may be computed: then they are read where they lie.
 static sc_status load_product(sc_xnn_delegate *d, sc_xnn_step *s) {
     if (s->in[1]->value->constant && (!s->in[2] || s->in[2]->value->constant))
         return load_static(d, s);
     for (uint32_t i = 0; i < 3; i++)
-        if (s->in[i] && !sc_xnn_is(s->in[i], SC_XNN_FP32)) return sc_xnn_not_executed(d, s);
+        if (s->in[i] && !is_float(s->in[i])) return sc_xnn_not_executed(d, s);
     for (uint32_t i = 1; i < 3; i++)
         if (s->in[i] && s->in[i]->value->constant)
             d->constant_uses[s->in[i]->value->constant] = true;
@@ -309,6 +309,16 @@ static bool rows_fit(const sc_xnn_step *s) {
     return s->in[0]->rows == (is_conv(s) ? s->conv.batch : s->matmul.m);
 }
 
+static uint64_t half_bytes(const sc_xnn_operand *o) {
+    return o && sc_xnn_is_half(o) ? sc_xnn_float_bytes(o) : 0;
+}
+
+// Halves as f32. Those of weights that are constants have been copied for good.
+static uint64_t copies_bytes(const sc_xnn_step *s) {
+    const uint64_t bytes = half_bytes(s->in[0]) + half_bytes(s->out[0]);
+    return s->is_computed ? bytes + half_bytes(s->in[1]) + half_bytes(s->in[2]) : bytes;
+}
+
 static sc_status prepare_product(sc_xnn_delegate *d, sc_xnn_step *s) {
     describe(s);
     if (!rows_fit(s))
@@ -318,8 +328,7 @@ static sc_status prepare_product(sc_xnn_delegate *d, sc_xnn_step *s) {
     if (!s->variant || (s->packed_for && s->variant != s->packed_for))
         return sc_xnn_not_executed(d, s);
     s->scratch_bytes = sc_align_up(sc_variant_scratch_bytes(s->variant, &s->record), 64);
-    if (sc_xnn_is_half(s->in[0])) s->scratch_bytes += sc_xnn_float_bytes(s->in[0]);
-    if (sc_xnn_is_half(s->out[0])) s->scratch_bytes += sc_xnn_float_bytes(s->out[0]);
+    s->scratch_bytes += copies_bytes(s);
     return SC_OK;
 }
 
@@ -338,11 +347,14 @@ static void set_addresses(sc_xnn_step *s, const void *input, void *output) {
     } else {
         s->matmul.a.data = input;
         s->matmul.c = output;
-        if (s->is_computed) s->matmul.b.data = s->in[1]->tensor.data;
-        if (s->is_computed && s->in[2]) s->matmul.addend.data = s->in[2]->tensor.data;
     }
     if (sc_xnn_is(s->in[0], SC_XNN_QDINT8))
         s->record.quant = (sc_input_quant){sc_xnn_zeros(s->in[0]), sc_xnn_scales(s->in[0]), 1};
+}
+
+static void set_weights(sc_xnn_step *s, uint8_t **scratch) {
+    s->matmul.b.data = sc_xnn_floats(s->in[1], scratch);
+    if (s->in[2]) s->matmul.addend.data = sc_xnn_floats(s->in[2], scratch);
 }
 
 static sc_status run_product(sc_xnn_delegate *d, sc_xnn_step *s) {
@@ -352,6 +364,7 @@ static sc_status run_product(sc_xnn_delegate *d, sc_xnn_step *s) {
     void *output = sc_xnn_is_half(out) ? scratch : out->tensor.data;
     if (sc_xnn_is_half(out)) scratch += sc_xnn_float_bytes(out);
     set_addresses(s, input, output);
+    if (s->is_computed) set_weights(s, &scratch);
     sc_variant_run(s->variant, &s->record, s->packing ? s->packing->data : NULL, scratch);
     if (sc_xnn_is_half(out))
         sc_storer(SC_CLASS_F32, out->tensor.dtype)(out->tensor.data, 1, output, out->tensor.numel);
