@@ -165,7 +165,8 @@ static bool is_constant_bias(const product *p, sc_xa_constant *bias) {
     return sc_xa_constant_of(p->bias, bias) && !bias->dequantize;
 }
 
-// What is added afterwards may be any value, such as a parameter that a body is passed.
+// What is added afterwards may be any value, such as a parameter that a body is passed; a constant
+// keeps its type, as operands do.
 static bool check_added(sc_xa *x, const product *p) {
     const sc_spec *spec = &p->bias->spec, *out = &p->tail.out->spec;
     if (spec->rank != 1 || !sc_dim_equal(spec->sizes[0], out->sizes[out->rank - 1]))
@@ -181,8 +182,7 @@ static bool check_bias(sc_xa *x, const product *p) {
     sc_xa_constant bias;
     if (!p->bias) return true;
     const bool is_constant = is_constant_bias(p, &bias);
-    if (!is_constant && adds_after(p)) return check_added(x, p);
-    if (adds_after(p) && !sc_xa_holds_operands(x)) return false;
+    if (adds_after(p)) return (!is_constant || sc_xa_holds_operands(x)) && check_added(x, p);
     if (!is_constant && sc_xa_is_passed(p->bias))
         return sc_xa_refuse(x, "Compute it outside of the branch or loop, or without a bias.",
                             "what it adds is an operand of the branch or loop that it is in, "
@@ -190,9 +190,7 @@ static bool check_bias(sc_xa *x, const product *p) {
     if (!is_constant)
         return sc_xa_refuse(x, "Add it afterwards.",
                             "what it adds is computed when the program runs");
-    const int64_t outputs =
-        p->form == COMPUTED ? sc_xa_size(p->weight, p->is_transposed ? 1 : 0) : p->outputs;
-    if (bias.rank != 1 || bias.sizes[0] != outputs || !sc_xa_has_numbers(&bias))
+    if (bias.rank != 1 || bias.sizes[0] != p->outputs || !sc_xa_has_numbers(&bias))
         return sc_xa_refuse(x, "Add it afterwards.",
                             "what it adds is not one number for each output");
     return p->form != STATIC || sc_xa_quantizes_bias(x, &p->w.params, &p->input_params);
@@ -259,9 +257,8 @@ static sc_status add_weight(sc_xa_maker *m, const product *p, const double *fact
 
 static sc_status add_filter(sc_xa_maker *m, const product *p, uint32_t *filter, uint32_t *bias) {
     double *factors = NULL;
-    sc_xa_constant constant;
     const bool is_static = p->form == STATIC;
-    const bool is_value = p->bias && !is_constant_bias(p, &constant);
+    const bool is_value = p->bias && adds_after(p);
     SC_TRY(sc_xa_add_bias_of(m, is_value ? NULL : p->bias, p->norm, is_static ? &p->w.params : NULL,
                              is_static ? &p->input_params : NULL, &factors, bias));
     if (is_value) SC_TRY(sc_xa_want(m, p->bias, SC_XA_PLAIN, bias));
