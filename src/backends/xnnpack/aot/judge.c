@@ -132,6 +132,13 @@ static bool has_tensors(const sc_node *node) {
     return true;
 }
 
+// A number in XNNPACK has one dimension, and runtimes give no result of one to a tensor of none.
+static bool has_dims(sc_xa *x, const sc_value *value) {
+    if (value->spec.rank > 0) return true;
+    return sc_xa_refuse(x, "Keep a dimension of 1.",
+                        "its result is a number, not a tensor with dimensions");
+}
+
 bool sc_xa_judge(sc_xa *x, const sc_node *node) {
     const sc_xa_row *row = sc_xa_row_of(node);
     if (!row)
@@ -156,7 +163,9 @@ bool sc_xa_judge(sc_xa *x, const sc_node *node) {
                                 "more than its first result is used, and XNNPACK gives no other");
         if (value->type != SC_VALUE_TENSOR)
             return sc_xa_refuse(x, NULL, "its result is not a tensor");
-        if (!look_at_dtype(&o, value, "its result") || !fits(x, value, "its result")) return false;
+        if (!look_at_dtype(&o, value, "its result") || !fits(x, value, "its result") ||
+            !has_dims(x, value))
+            return false;
     }
     return row->family->check(x, node);
 }

@@ -243,9 +243,6 @@ static bool check_slice(sc_xa *x, const sc_node *node) {
     if (sc_op_param_index(node->op, "step") >= 0 && sc_xa_int(node, "step") != 1)
         return sc_xa_refuse(x, NULL, "its step is %lld, and XNNPACK's slices skip nothing",
                             (long long)sc_xa_int(node, "step"));
-    if (rank == 1 && node->outs[0]->spec.rank == 0)
-        return sc_xa_refuse(x, "Keep the dimension, with a slice.",
-                            "it takes one number out of a tensor");
     if (node->out_count == 1) sc_xa_is_quantized(x, node, SC_XA_ALIKE, &tail);
     return true;
 }

@@ -200,9 +200,6 @@ static bool check_binary(sc_xa *x, const sc_node *node) {
     if (!check_alpha(x, node)) return false;
     if (node->args[1].kind != SC_ARG_VALUE)
         return sc_xa_refuse(x, "Pass a tensor instead.", "its second operand is not a tensor");
-    if (node->outs[0]->spec.rank == 0)
-        return sc_xa_refuse(x, "Give it a dimension of 1.",
-                            "it computes a number, not a tensor with dimensions");
     if (!check_sizes(x, node->args[0].value, node->args[1].value)) return false;
     for (uint32_t i = 0; i < 2 && x->runtime < SC_XNN_RUNTIME_1_4; i++)
         if (sc_xa_is_constant(node->args[i].value) && is_weight_elsewhere(node->args[i].value))
@@ -238,9 +235,6 @@ static bool check_scalar(sc_xa *x, const sc_node *node) {
     if (!check_alpha(x, node) || !sc_xa_holds_operands(x)) return false;
     if (!sc_xa_number(node, "other", &other) || !isfinite((float)other))
         return sc_xa_refuse(x, NULL, "its number is not finite");
-    if (node->outs[0]->spec.rank == 0)
-        return sc_xa_refuse(x, "Give it a dimension of 1.",
-                            "it computes a number, not a tensor with dimensions");
     if (node->outs[0]->spec.dtype != SC_DTYPE_F32)
         return sc_xa_refuse(x, "Export the model in float32.",
                             "a number next to half precision is rounded later in PyTorch");

@@ -171,12 +171,17 @@ static bool is_held(const reading *r, const sc_node *dequantize) {
     return r->x->runtime >= SC_XNN_RUNTIME_1_4 || !sc_xa_is_constant(dequantize->args[0].value);
 }
 
+// A number without dimensions must not come out of a part, which it would for other readers.
+static bool stays_inside(const sc_value *value) {
+    return value->spec.rank > 0 || value->use_count == 1;
+}
+
 static bool look_at_input(void *user, sc_arg *arg) {
     reading *r = user;
     const sc_node *dequantize;
     sc_xa_params params;
     r->is_fine = sc_xa_dequantized(arg->value, &dequantize, &params) && is_held(r, dequantize) &&
-                 (!r->alike || params_equal(r->alike, &params));
+                 stays_inside(arg->value) && (!r->alike || params_equal(r->alike, &params));
     if (r->is_fine && r->joins) sc_xa_join(r->x, r->node, dequantize);
     r->count++;
     return r->is_fine;
