@@ -141,6 +141,120 @@ def check_outside(names, methods):
     return f"{len(rows)} nodes outside, officially refused"
 
 
+# --- Small programs ------------------------------------------------------------------------------
+
+
+def judge_small(fn, inputs, is_delegated, folder):
+    """A function, lowered here, on both runtimes."""
+    import programs
+    import torch
+
+    source, pte = folder / "small.pt2", folder / "small.pte"
+    module = programs.Fn(fn).eval()
+    torch.export.save(torch.export.export(module, inputs, strict=False), source)
+    methods = lower({"forward": source}, pte)
+    assert bool(methods[0]["delegates"]) == is_delegated, methods
+    expected = [value.detach() for value in module(*inputs)]
+    cases = [(list(inputs), expected)]
+    check_calls(run_here(folder, pte, [("forward", list(inputs))]), cases, "this runtime")
+    program = runtimes.load(pte)
+    official = program.load_method("forward").execute(list(inputs))
+    check_calls([official], cases, "official runtime")
+
+
+def numbers():
+    """Tensors without dimensions: they go into parts, and come out of kernels only. Name, function,
+    inputs, and whether it has parts."""
+    import torch
+
+    one, many, image = torch.full((1, 1), 0.75), torch.rand(2, 3) + 0.5, torch.rand(1, 3, 4, 4)
+    t, linear = torch.tensor(1.25), torch.nn.Linear(4, 1).requires_grad_(False)
+    c, pool = torch.tensor(1.7), torch.nn.functional.max_pool2d
+
+    def branch(x):
+        return (x * 2).squeeze().exp() + x
+
+    yield "squeeze at the end", lambda x: (x * 2).squeeze(), (one,), True
+    yield "squeeze and sigmoid", lambda x: linear(x).squeeze().sigmoid(), (torch.rand(1, 4),), True
+    yield "quantile", lambda x: torch.quantile(x, 0.5), (many,), True
+    yield "product of rows", lambda x: (x[:1] @ x[:1].T).squeeze() + 1, (many,), True
+    yield "mean of a pixel", lambda x: x[None, None].mean((2, 3)).squeeze() * 2, (many,), True
+    yield "reshape to nothing", lambda x: (x[0, :1] * 2).reshape(()), (many,), True
+    yield "view to nothing", lambda x: (x + 1).view(()) * (x * 3), (one,), True
+    yield "dot", lambda x: torch.dot(x, x) * x, (many[0],), True
+    yield "mean of all", lambda x: (x * 2).mean() - x, (many,), True
+    yield "largest of all", lambda x: (x * 2).amax() / x, (many,), True
+    yield "one by one", lambda x: (x * 2).unbind(0), (many[0],), True
+    yield "functions", lambda t: (t.sqrt(), t.clamp(0, 1), t.clone(), t.half(), t * t), (t,), False
+    of = torch.nn.functional
+    more = lambda t: (of.hardswish(t), of.leaky_relu(t), of.elu(t), of.gelu(t), t**2)  # noqa: E731
+    yield "activations", more, (t,), False
+    yield "a branch", lambda x: torch.cond(x.sum() > 0, branch, torch.abs, (x,)), (one,), True
+    yield "permute", lambda t: t.permute(()).abs(), (t,), False
+    yield "sum with a constant", lambda t: t + c, (t,), False
+    yield "beside a constant", lambda x: c - x.abs(), (many,), True
+    for op in (torch.add, torch.sub, torch.mul, torch.div, torch.maximum, torch.minimum):
+        both = lambda x, t, op=op: (op(x, t), op(t, x))  # noqa: E731
+        yield f"beside others, {op.__name__}", both, (many, t), True
+    yield "beside halves", lambda x, t: x * t, (many.half(), t.half()), True
+    yield "beside an image", lambda x, t: pool(x, 2) * t, (image, t), True
+    yield "given a dimension", lambda t: t.unsqueeze(0).exp() + t.view(1, 1), (t,), True
+    yield "repeated", lambda t: t.expand(3).exp(), (t,), True
+    yield "stacked", lambda t: torch.stack([t, t]).exp(), (t,), True
+
+
+def eight_bits():
+    """Numbers that are quantized beside tensors that are."""
+    import torch
+
+    def quantized(x):
+        of = torch.ops.quantized_decomposed
+        grid = (0.02, 3, -128, 127, torch.int8)
+        return of.dequantize_per_tensor(of.quantize_per_tensor(x, *grid), *grid)
+
+    def twice(x):
+        number = quantized(c)
+        return quantized(quantized(x) * number) + number
+
+    many, t, c = torch.rand(2, 3) + 0.5, torch.tensor(1.25), torch.tensor(1.7)
+    yield "8 bits, a number", lambda x, t: quantized(quantized(x) + quantized(t)), (many, t), True
+    yield "8 bits, a constant", lambda x: quantized(quantized(x) * quantized(c)), (many,), True
+    both = lambda x, t: (quantized(t), quantized(quantized(x) - quantized(t)))  # noqa: E731
+    yield "8 bits, a number that is read", both, (many, t), True
+    yield "8 bits, squeezed", lambda x: quantized(quantized(x[:1, :1]).squeeze()), (many,), True
+    yield "8 bits, a constant that is read", twice, (many,), True
+
+
+def halves():
+    """Products of which both sides are computed, in half precision."""
+    import torch
+
+    bias = torch.randn(4)
+    for dtype in (torch.float32, torch.float16, torch.bfloat16):
+        x, y, b = torch.randn(4, 6).to(dtype), torch.randn(6, 4).to(dtype), bias.to(dtype)
+        of = torch.nn.functional.linear
+        for name, fn, inputs in (
+            ("x @ x.T", lambda x: x @ x.T, (x,)),
+            ("mm", torch.mm, (x, y)),
+            ("linear", lambda x: of(x, x), (x,)),
+            ("linear, relu", lambda x, y: of(x, y.T).relu(), (x, y)),
+            ("linear, a bias", lambda x, b: of(x, x, b), (x, b)),
+            ("addmm", torch.addmm, (b, x, y)),
+            ("addmm, a parameter", lambda x, y, b=b: torch.addmm(b, x, y), (x, y)),
+            ("bmm", lambda x, y: x[None] @ y[None], (x, y)),
+        ):
+            # In bfloat16 XNNPACK multiplies by constants only.
+            yield f"{name}, {str(dtype)[6:]}", fn, inputs, dtype != torch.bfloat16
+
+
+def small_programs():
+    import torch
+
+    for family in (numbers, eight_bits, halves):
+        torch.manual_seed(0)
+        yield from family()
+
+
 # --- The cases -----------------------------------------------------------------------------------
 
 # Nothing in these is for XNNPACK: doubles, and integers.
@@ -272,6 +386,8 @@ def cases():
         yield f"xnnpack, {name}: numbers and delegates", judge_lowered, (name,)
     for path in sorted(OFFICIAL.glob("*.pte")):
         yield f"xnnpack, {path.stem}: official file", judge_official, (path.stem,)
+    for name, *case in small_programs():
+        yield f"xnnpack, {name}: both runtimes", judge_small, tuple(case)
     yield "xnnpack, encdec: three methods", judge_methods, ()
     yield "xnnpack, mlp: external weights", judge_external, ()
     yield "xnnpack, stories260k: the golden story", judge_story, ()
