@@ -132,9 +132,22 @@ static bool has_tensors(const sc_node *node) {
     return true;
 }
 
+// A copy of the same type, beside the one node that reads it, is the operand by another name.
+static bool is_name(const sc_xa *x, const sc_value *value) {
+    sc_xa quiet = {.ctx = x->ctx,
+                   .graph = x->graph,
+                   .runtime = x->runtime,
+                   .is_early = x->is_early,
+                   .looked_at = x->looked_at};
+    const sc_node *node = value->node, *user = sc_xa_only_user(value);
+    return user && user->out_count > 0 && user->outs[0]->spec.rank > 0 &&
+           sc_xa_is(node, &sc_xa_copy) && node->args[0].value->spec.dtype == value->spec.dtype &&
+           sc_xa_judge(&quiet, user);
+}
+
 // A number in XNNPACK has one dimension, and runtimes give no result of one to a tensor of none.
 static bool has_dims(sc_xa *x, const sc_value *value) {
-    if (value->spec.rank > 0) return true;
+    if (value->spec.rank > 0 || is_name(x, value)) return true;
     return sc_xa_refuse(x, "Keep a dimension of 1.",
                         "its result is a number, not a tensor with dimensions");
 }
