@@ -38,11 +38,11 @@ static sc_x std(sc_trace *t, sc_x x, sc_x dim, sc_x correction, sc_x keepdim) {
 }
 
 sc_x sc_expand_std(sc_trace *t, const sc_x *a) {
-    return std(t, a[0], X_NONE, sc_x_float(t, correction_of(a[1])), X_FALSE);
+    return CALL(t, std_correction, a[0], X_NONE, sc_x_float(t, correction_of(a[1])), X_FALSE);
 }
 
 sc_x sc_expand_std_dim(sc_trace *t, const sc_x *a) {
-    return std(t, a[0], a[1], sc_x_float(t, correction_of(a[2])), a[3]);
+    return CALL(t, std_correction, a[0], a[1], sc_x_float(t, correction_of(a[2])), a[3]);
 }
 
 sc_x sc_expand_std_correction(sc_trace *t, const sc_x *a) { return std(t, a[0], a[1], a[2], a[3]); }
@@ -127,7 +127,7 @@ sc_x sc_expand_vector_norm(sc_trace *t, const sc_x *a) {
 }
 
 sc_x sc_expand_norm_scalar(sc_trace *t, const sc_x *a) {
-    return vector_norm(t, a[0], a[1], X_NONE, false, X_NONE);
+    return CALL(t, linalg_vector_norm, a[0], a[1], X_NONE, X_FALSE, X_NONE);
 }
 
 static sc_x order_or_two(sc_trace *t, sc_x order) {
@@ -135,15 +135,15 @@ static sc_x order_or_two(sc_trace *t, sc_x order) {
 }
 
 sc_x sc_expand_norm_dim(sc_trace *t, const sc_x *a) {
-    return vector_norm(t, a[0], order_or_two(t, a[1]), a[2], sc_x_truth(a[3]), X_NONE);
+    return CALL(t, linalg_vector_norm, a[0], order_or_two(t, a[1]), a[2], a[3], X_NONE);
 }
 
 sc_x sc_expand_norm_dtype(sc_trace *t, const sc_x *a) {
-    return vector_norm(t, a[0], order_or_two(t, a[1]), X_NONE, false, a[2]);
+    return CALL(t, linalg_vector_norm, a[0], order_or_two(t, a[1]), X_NONE, X_FALSE, a[2]);
 }
 
 sc_x sc_expand_norm_dim_dtype(sc_trace *t, const sc_x *a) {
-    return vector_norm(t, a[0], order_or_two(t, a[1]), a[2], sc_x_truth(a[3]), a[4]);
+    return CALL(t, linalg_vector_norm, a[0], order_or_two(t, a[1]), a[2], a[3], a[4]);
 }
 
 // (self, ord, dim, keepdim, dtype): of vectors, of matrices, or of all there is

@@ -119,6 +119,7 @@ struct sc_trace {
     bool strides_differ;    // an expansion gave other strides than PyTorch recorded; see attention
     bool has_pairs;         // of the source node: complex numbers were taken apart (complex/)
     uint32_t pairs_depth;   // of the rules of complex/ under way
+    uint32_t jvps;          // that are open: what has rows in functorch/jvp.def stays whole
     bool unchecked;         // of the source node: some release records its results wrongly
     uint32_t noted;         // kinds of differences from the file that were told (settle.c)
     void *client;           // of whoever began the trace: what it has to know of calls

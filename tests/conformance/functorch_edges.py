@@ -4,8 +4,9 @@ import re
 from pathlib import Path
 
 import torch
+import torch.nn.functional as F
 from expanded import Fn
-from torch.func import jvp
+from torch.func import jvp, vmap
 
 TABLE = Path(__file__).parents[2] / "src/trace/functorch/jvp.def"
 NAN, INF = float("nan"), float("inf")
@@ -14,6 +15,7 @@ aten = torch.ops.aten
 X = torch.tensor([0.0, -0.0, 0.5, -0.5, 1.0, -1.0, 2.0, 3.0, -3.0, INF, -INF, NAN])
 Y = torch.tensor([0.0, 1.0, 0.5, 0.5, -1.0, -1.0, 0.0, 2.5, 2.0, INF, 2.0, 1.0])
 D = torch.linspace(-2, 3, 12)
+K = torch.tensor([3.0, -3.0, 0.5, -0.5, 0.0, -0.0, 1.0, -1.0, 6.0, 2.0, -2.0, 4.0])
 GRID = X.reshape(3, 4)
 FINITE = torch.tensor([0.0, 1.0, -2.0, 1.0, 0.5, 0.5, -0.0, 3.0, -1.0, 3.0, 0.25, 3.0])
 ROWS = torch.stack([FINITE, FINITE.flip(0), torch.zeros(12)])
@@ -41,11 +43,31 @@ MAXIMA = aten.max_pool2d_with_indices.default
 MATRICES = torch.tensor([[[2.0, 1.0, 0.5], [1.0, 3.0, -1.0], [0.5, -1.0, 4.0]]]) + torch.eye(3) * X[
     2:4, None, None
 ]
+NORM, SIZES = torch.linalg.vector_norm, X.abs()
+ORDERS = (0.5, 1, 1.5, 2, 3, 4, INF, -INF, 0, -1)
+
+
+def norms(a):
+    """Of every kind, where they are zero and where elements are; -0 the official `abs` lets be."""
+    special = a[0] * SIZES
+    each = [(NORM(a, p, 1), NORM(a[2], p), NORM(special[:9], p)) for p in ORDERS]
+    single = [(NORM(a[:, :1], p, 1), a[2, 0].norm(p)) for p in ORDERS]
+    named = a.norm(), a.norm(dim=0, keepdim=True), a.norm("fro", (0, 1)), a[2].norm(3)
+    frobenius = torch.linalg.matrix_norm(a[2:]), torch.linalg.norm(a[2:]), (a - a[2]).norm(3, 1)
+    return each, single, named, frobenius, [torch.dist(a, b, p) for p in ORDERS for b in (a, a[2])]
+
+
+def deviations(a):
+    flat = a[:, 3:4] + a * 0
+    return a.std(1), flat.std(), flat.std(1, False), a[2].std(correction=0), a[:, :2].std(1)
+
+
 # By operator: functions of X, of X and Y, of a tensor that is given, and of several by name.
 UNARY = (
     "neg abs sign ceil floor round trunc reciprocal sqrt rsqrt exp exp2 expm1 log log2 log10 log1p "
     "sin cos tan sinh cosh tanh asin acos atan asinh acosh atanh erf erfc sigmoid relu leaky_relu "
-    "elu hardtanh gelu lgamma erfinv i0 alias clone"
+    "elu hardtanh gelu lgamma erfinv i0 alias clone hardsigmoid hardswish celu softshrink "
+    "special_entr"
 ).split()
 PAIRS = {
     "add_Tensor": lambda a, b: aten.add.Tensor(a, b, alpha=2),
@@ -59,6 +81,12 @@ PAIRS = {
     "hypot": aten.hypot.default,
     "fmod_Tensor": aten.fmod.Tensor,
     "remainder_Tensor": aten.remainder.Tensor,
+    "fmax": lambda a, b: (a.fmax(b), b.fmax(a)),
+    "fmin": lambda a, b: (a.fmin(b), b.fmin(a)),
+    "xlogy_Tensor": lambda a, b: (a.xlogy(b), b.xlogy(a)),
+    "special_xlog1py": lambda a, b: (aten.special_xlog1py(a, b), aten.special_xlog1py(b, -a)),
+    "logaddexp": aten.logaddexp.default,
+    "logaddexp2": aten.logaddexp2.default,
     "where_self": lambda a, b: torch.where(D > 0, a, b),
 }
 ONE = {
@@ -127,10 +155,16 @@ ONE = {
     "prod": (lambda a: (a[0, 1:6].prod(), a.prod(dtype=torch.float64), a[1, 1:4].prod()), ROWS),
     "prod_dim_int": (lambda a: (a.prod(1), a[:2, 1:6].prod(1, True), a[:2].prod(0)), ROWS),
     "cumprod": (lambda a: (a.cumprod(1), a[:, 1:6].cumprod(1), a.cumprod(0)), ROWS),
+    "median": (lambda a: (a.median(), a[0].median(), a[2:].median()), TIES),
+    "nanmedian": (lambda a: (a.nanmedian(), a[0].nanmedian(), a[2:].nanmedian()), TIES),
+    "logit": (lambda a: (a.logit(), a.logit(0.25), a.logit(0.0)), torch.cat([X / 4, X[4:] / 2])),
+    "xlogy_Scalar_Other": (lambda a: (a.xlogy(2.0), a.xlogy(0.0), a.xlogy(-1.0)), X),
+    "std_correction": (deviations, ROWS),
+    "linalg_vector_norm": (norms, ROWS + 0),
     "linalg_matrix_exp": (torch.linalg.matrix_exp, MATRICES / 4),
     "var_correction": (lambda a: (a.var(1), a.var(1, correction=0), a[:, :1].var(1)), ROWS),
 }
-NORM = (lambda x, w, b: torch.layer_norm(x, [12], w, b)), (ROWS, FINITE, X)
+LAYER = (lambda x, w, b: torch.layer_norm(x, [12], w, b)), (ROWS, FINITE, X)
 MORE = {
     "copy": ("self src", copied, (X, Y)),
     "embedding": ("weight", lambda w: aten.embedding(w, PLACES), (GRID,)),
@@ -147,8 +181,12 @@ MORE = {
         (SQUARE, SQUARE, SQUARE),
     ),
     "convolution": ("input weight bias", convolved, (IMAGE, KERNEL, torch.tensor([0.0, INF, 1]))),
+    "_prelu_kernel": ("self weight", aten._prelu_kernel, (X, Y)),
+    "clamp_min_Tensor": ("self min", lambda a, b: (a.clamp_min(b), b.clamp_min(a)), (X, Y)),
+    "clamp_max_Tensor": ("self max", lambda a, b: (a.clamp_max(b), b.clamp_max(a)), (X, Y)),
+    "xlogy_Scalar_Self": ("other", lambda b: (aten.xlogy(0.0, b), aten.xlogy(2.0, b)), (X,)),
     "pow_Scalar": ("exponent", lambda b: (0.0**b, 1.0**b, 2.0**b, (-2.0) ** b, INF**b), (X,)),
-    "native_layer_norm": ("input weight bias", *NORM),
+    "native_layer_norm": ("input weight bias", *LAYER),
     "native_group_norm": (
         "input weight bias",
         lambda x, w, b: torch.group_norm(x, 2, w, b),
@@ -273,6 +311,43 @@ def infinite():
     return Fn(run), (low, d, X, far)
 
 
+def planes(a, b):
+    z = torch.complex(a, b)
+    return z.abs(), z.angle()
+
+
+def waiting(a, b):
+    """Calls that stay whole until their tangents are known, on samples and twice."""
+    return (
+        a.norm(dim=-1),
+        a.norm(),
+        a.std(-1),
+        F.hardsigmoid(a),
+        F.hardswish(b),
+        a.fmax(b),
+        a.xlogy(b),
+        F.celu(a),
+        F.softshrink(a),
+    )
+
+
+def levels():
+    """Where samples have tangents, and tangents tangents; jvp in vmap PyTorch does not export."""
+    a = torch.stack([ROWS, ROWS.flip(1)]).reshape(3, 2, 12)
+    b = torch.stack([X.nan_to_num(1, 2, 3) * 3, Y, K])[:, None].expand(3, 2, 12)
+    d, e = torch.linspace(-1, 2, 72).reshape_as(a), torch.linspace(2, -3, 72).reshape_as(a)
+    of_vmap = Fn(lambda a, b, d, e: jvp(vmap(waiting), (a, b), (d, e)))
+    yield "of vmap", of_vmap, (a, b, d, e)
+    twice = lambda a, d: jvp(lambda a: jvp(kinks, (a,), (a,))[1], (a,), (d,))  # noqa: E731
+    yield "twice", Fn(twice), (a, d)
+    of_planes = Fn(lambda *a: jvp(planes, a[:2], a[2:]))
+    yield "of complex", of_planes, (X[:9], Y[:9], D[:9], D[3:])
+
+
+def kinks(a):
+    return a.norm(dim=-1), a.std(-1), a.fmax(-a), F.celu(a)
+
+
 def wide(h):
     """Halves that are added up in floats."""
     f = torch.float32
@@ -283,6 +358,8 @@ def cases():
     names = rows()
     for first in range(0, len(names), 12):
         yield f"jvp rows {first}", *together(names[first : first + 12]), None
+    for name, module, inputs in levels():
+        yield f"jvp waiting {name}", module, tuple(a.clone() for a in inputs), None
     yield "jvp infinite", *infinite(), None
     tangents = torch.full((2, 12), 1 / 3).half()
     yield "jvp halves", Fn(lambda h, d: jvp(wide, (h,), (d,))), (HALVES, tangents), None

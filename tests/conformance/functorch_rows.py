@@ -214,6 +214,25 @@ ROWS = {
     "upsample_nearest2d_vec": of(
         lambda a: aten.upsample_nearest2d.vec(a, [7, 9], None), x(2, 2, 4, 5)
     ),
+    "linalg_vector_norm": of(lambda a: (a.norm(dim=0), a.norm(), aten.norm(a, 3)), x(4, 5)),
+    "std_correction": of(lambda a: (a.std(0), a.std((-1, 0), correction=0), a.std()), x(4, 5)),
+    "hardsigmoid": of(lambda a: aten.hardsigmoid(a * 3), x(4)),
+    "hardswish": of(lambda a: aten.hardswish(a * 3), x(4)),
+    "celu": of(lambda a: aten.celu(a, 0.5), x(4)),
+    "softshrink": of(lambda a: aten.softshrink(a, 0.25), x(4)),
+    "_prelu_kernel": of(aten._prelu_kernel, x(4), x(4)),
+    "fmax": of(aten.fmax, x(4, 5), x(5)),
+    "fmin": of(aten.fmin, x(4, 5), x(5)),
+    "clamp_min_Tensor": of(torch.clamp_min, x(4, 5), x(5)),
+    "clamp_max_Tensor": of(torch.clamp_max, x(4, 5), x(5)),
+    "xlogy_Tensor": of(lambda a, b: aten.xlogy(a, b * b), x(4, 5), x(5)),
+    "xlogy_Scalar_Self": of(lambda a: aten.xlogy(2.0, a * a), x(4)),
+    "xlogy_Scalar_Other": of(lambda a: aten.xlogy(a, 2.0), x(4)),
+    "special_xlog1py": of(lambda a, b: aten.special_xlog1py(a, b * b), x(4, 5), x(5)),
+    "special_entr": of(lambda a: aten.special_entr(a * a), x(4)),
+    "logit": of(lambda a: (aten.logit(a.sigmoid()), aten.logit(a, 0.25)), x(4)),
+    "logaddexp": of(aten.logaddexp, x(4, 5), x(5)),
+    "logaddexp2": of(aten.logaddexp2, x(4, 5), x(5)),
 }
 
 

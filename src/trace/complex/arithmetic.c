@@ -93,9 +93,25 @@ static sc_c div_parts(sc_trace *t, sc_c x, sc_c y) {
     return (sc_c){re, sc_r_where(t, is_zero, sc_r_div(t, b, none), im)};
 }
 
-sc_x sc_c_abs(sc_trace *t, sc_c z) { return CALL(t, hypot, z.re, z.im); }
+// Neither has a tangent at zero where one is asked for, as those of their parts would be NaN.
+static sc_x is_nothing(sc_trace *t, sc_c z) {
+    sc_x zero = sc_x_int(t, 0), re = CALL(t, eq_Scalar, z.re, zero);
+    return CALL(t, logical_and, re, CALL(t, eq_Scalar, z.im, zero));
+}
 
-sc_x sc_c_angle(sc_trace *t, sc_c z) { return CALL(t, atan2, z.im, z.re); }
+sc_x sc_c_abs(sc_trace *t, sc_c z) {
+    if (t->jvps == 0) return CALL(t, hypot, z.re, z.im);
+    sc_x zero = is_nothing(t, z), re = CALL(t, where_ScalarSelf, zero, sc_x_int(t, 1), z.re);
+    return CALL(t, where_ScalarSelf, zero, sc_x_int(t, 0), CALL(t, hypot, re, z.im));
+}
+
+sc_x sc_c_angle(sc_trace *t, sc_c z) {
+    if (t->jvps == 0) return CALL(t, atan2, z.im, z.re);
+    sc_x zero = is_nothing(t, z), re = CALL(t, where_ScalarSelf, zero, sc_x_int(t, 1), z.re);
+    sc_x still = CALL(t, atan2, z.im, z.re);
+    still = sc_trace_record(t, sc_op_get(SC_OP_detach), &still, 1);
+    return CALL(t, where_self, zero, still, CALL(t, atan2, z.im, re));
+}
 
 // --- Rows ----------------------------------------------------------------------------------------
 

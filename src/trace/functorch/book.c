@@ -61,6 +61,7 @@ sc_x sc_functorch_book(sc_book *book, sc_trace *t, const sc_op *op, const sc_x *
                        uint32_t count) {
     if (!sc_op_has(op, SC_FUNCTORCH)) return cut_off(book, t, op, args[0]);
     follow(book, t, op);
+    t->jvps = book->jvps;
     t->strides_differ = true;  // those of samples are PyTorch's affair
     sc_x result = sc_trace_call(t, op, args, count);
     if (count == 0 || t->status != SC_OK) return result;

@@ -52,6 +52,12 @@ static void check_outside(sc_writer *w, const sc_node *node) {
                       "a value is used outside of the vmap or jvp that it belongs to");
 }
 
+// In how many levels of a jvp around the one that is written out: they want tangents, too.
+static void count_jvps(sc_writer *w, const sc_op *op) {
+    if (sc_level_opens(op) == SC_LEVEL_JVP && w->at + 1 < w->depth) w->trace.jvps++;
+    if (sc_level_closes(op) == SC_LEVEL_JVP && w->at < w->depth) w->trace.jvps--;
+}
+
 // New nodes go where their operands are: a batch is computed in place of the node, tangents after
 // it.
 static void write_node(sc_writer *w, sc_node *node, sc_node *next) {
@@ -61,6 +67,7 @@ static void write_node(sc_writer *w, sc_node *node, sc_node *next) {
     w->trace.source = node;
     w->trace.meta = node->meta;
     w->level.node = node;
+    count_jvps(w, node->op);
     if (enters && ++w->at == w->depth) {
         open_level(w, node);
     } else if (leaves && w->at-- == w->depth) {
@@ -114,19 +121,24 @@ static sc_graph *no_body(sc_trace *t, const sc_graph *body) {
     return NULL;
 }
 
-static sc_status write_depth(sc_ctx *ctx, sc_graph *graph, uint32_t base, uint32_t depth) {
+// A trace of calls that are written out in place.
+static void begin(sc_writer *w, sc_ctx *ctx, sc_arena *arena, sc_graph *graph) {
     static const sc_trace_hooks hooks = {.dispatch = dispatch, .body = no_body};
+    sc_arena_init(arena);
+    sc_trace_begin(&w->trace, ctx, arena, graph, &hooks);
+    w->trace.plain = 1;
+    w->trace.strides_differ = true;
+    for (uint32_t i = 0; i < graph->inputs.count; i++) note_value(w, graph->inputs.data[i]);
+}
+
+static sc_status write_depth(sc_ctx *ctx, sc_graph *graph, uint32_t base, uint32_t depth) {
     sc_arena arena;
     uint32_t repeated = 0;
-    sc_arena_init(&arena);
     sc_writer w = {.ctx = ctx, .graph = graph, .depth = depth, .at = base, .kind = SC_LEVEL_NONE};
-    sc_trace_begin(&w.trace, ctx, &arena, graph, &hooks);
+    begin(&w, ctx, &arena, graph);
     sc_imap_init(&w.values, &arena);
-    w.trace.plain = 1;
-    w.trace.strides_differ = true;
     w.level.t = &w.trace;
     w.level.repeated = &repeated;
-    for (uint32_t i = 0; i < graph->inputs.count; i++) note_value(&w, graph->inputs.data[i]);
     for (sc_node *node = graph->first, *next; node && w.trace.status == SC_OK; node = next) {
         next = node->next;
         sc_where_set_node(ctx, node);
@@ -137,6 +149,39 @@ static sc_status write_depth(sc_ctx *ctx, sc_graph *graph, uint32_t base, uint32
     sc_status status = w.trace.status == SC_OK ? sweep(&w) : w.trace.status;
     sc_arena_deinit(&arena);
     return status;
+}
+
+// --- What waited for its tangent -----------------------------------------------------------------
+
+static bool waited(const sc_node *node) {
+    return !node->is_kept && sc_jvp_has_row(node->op) && sc_op_expansion(node->op);
+}
+
+static void take_apart(sc_writer *w, sc_node *node) {
+    sc_x *args = sc_new_array(w->trace.arena, sc_x, node->arg_count + 1);
+    for (uint32_t i = 0; i < node->arg_count; i++) args[i] = sc_level_lift(w, &node->args[i]).x;
+    w->trace.before = node;
+    w->trace.source = node;
+    w->trace.meta = node->meta;
+    sc_level_become(w, node, 0, sc_trace_call(&w->trace, node->op, args, node->arg_count));
+    if (w->trace.status == SC_OK) sc_node_erase(node);
+}
+
+static sc_status take_waiting_apart(sc_ctx *ctx, sc_graph *graph) {
+    sc_arena arena;
+    sc_writer w = {.ctx = ctx, .graph = graph};
+    begin(&w, ctx, &arena, graph);
+    sc_imap_init(&w.values, &arena);
+    for (sc_node *node = graph->first, *next; node && w.trace.status == SC_OK; node = next) {
+        next = node->next;
+        sc_where_set_node(ctx, node);
+        if (waited(node))
+            take_apart(&w, node);
+        else
+            note(&w, node);
+    }
+    sc_arena_deinit(&arena);
+    return w.trace.status;
 }
 
 // --- Graphs -------------------------------------------------------------------------------------
@@ -160,6 +205,14 @@ static bool is_used(const sc_node *node) {
     for (uint32_t i = 0; i < node->out_count; i++)
         if (node->outs[i]->use_count) return true;
     return sc_node_has_effect(node);
+}
+
+// What expansions of calls that wait left behind would get tangents, too.
+static void drop_unused(sc_graph *graph) {
+    for (sc_node *node = graph->last, *prev; node; node = prev) {
+        prev = node->prev;
+        if (!is_used(node)) sc_node_erase(node);
+    }
 }
 
 // What is left where no level is: which tensors were cut off from their tangents, when vmap was
@@ -187,8 +240,11 @@ static sc_status write_graph(sc_ctx *ctx, sc_graph *graph, uint32_t base) {
     uint32_t deepest = base;
     SC_TRY(survey(ctx, graph, base, &deepest));
     SC_TRY(write_bodies(ctx, graph, base));
-    for (uint32_t depth = deepest; depth > base; depth--)
+    for (uint32_t depth = deepest; depth > base; depth--) {
         SC_TRY(write_depth(ctx, graph, base, depth));
+        drop_unused(graph);
+    }
+    SC_TRY(take_waiting_apart(ctx, graph));
     return clear(ctx, graph);
 }
 

@@ -107,6 +107,11 @@ sc_x sc_vmap_pointwise(const sc_level *v, const sc_lifted *a);
 // there is none.
 sc_x sc_jvp_call(const sc_level *v, const sc_lifted *a);
 bool sc_jvp_has_row(const sc_op *op);
+// In a jvp, calls with an expansion wait for their tangents if a row says what these are: their
+// parts would say otherwise at zeros, ties and bounds. `apart` is what the expansion gave; of it
+// stays only of which sizes and dtype the result is, and once no level is left, it is made again.
+bool sc_jvp_waits(const sc_trace *t, const sc_op *op);
+sc_x sc_jvp_wait(sc_trace *t, const sc_op *op, const sc_x *args, sc_x apart);
 sc_x sc_jvp_zeros(sc_trace *t, sc_x x);  // of its sizes and dtype (jvp_rules.c)
 
 #define TEXT(op, param, text)

@@ -33,6 +33,27 @@ bool sc_jvp_has_row(const sc_op *op) {
     return false;
 }
 
+bool sc_jvp_waits(const sc_trace *t, const sc_op *op) { return t->jvps > 0 && sc_jvp_has_row(op); }
+
+sc_x sc_jvp_wait(sc_trace *t, const sc_op *op, const sc_x *args, sc_x apart) {
+    const uint32_t count = op->schema->param_count;
+    sc_arg *list = sc_new_array(t->arena, sc_arg, count + 1);
+    if (t->status != SC_OK || apart->kind != SC_X_TENSOR) return apart;
+    for (uint32_t i = 0; i < count; i++) list[i] = sc_trace_arg(t, args[i]);
+    if (t->status != SC_OK) return apart;
+    sc_node *node = sc_node_new(t->graph, op, list, count, 1, NULL);
+    node->meta = t->meta;
+    node->mark = (uint32_t)++t->recorded;
+    node->outs[0]->type = SC_VALUE_TENSOR;
+    node->outs[0]->spec = apart->tensor->value->spec;
+    if (!node->outs[0]->name) node->outs[0]->name = node->name;
+    if (t->before)
+        sc_graph_insert_before(t->before, node);
+    else
+        sc_graph_append(t->graph, node);
+    return sc_trace_plain(t, node->outs[0]);
+}
+
 // The operator with d, out and out1 as its last parameters.
 static sc_op *with_names(sc_arena *arena, const sc_op *op) {
     static const char *const names[NAMES] = {"d", "out", "out1"};

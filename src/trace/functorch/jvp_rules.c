@@ -153,6 +153,71 @@ sc_x sc_jvp_variance(const sc_level *v, const sc_lifted *a, sc_x d) {
                 sc_x_float(t, (double)count.value - sc_x_known(t, a[2].x, 1)));
 }
 
+// (self, dim, correction, keepdim)
+sc_x sc_jvp_deviation(const sc_level *v, const sc_lifted *a, sc_x d) {
+    sc_trace *t = v->t;
+    sc_x out = sc_trace_plain(t, v->node->outs[0]), zero = sc_x_int(t, 0);
+    sc_x variance = sc_jvp_variance(v, a, d);
+    d = CALL(t, div_Tensor, variance, times(t, out, 2));
+    return CALL(t, where_ScalarSelf, CALL(t, eq_Scalar, out, zero), zero, d);
+}
+
+// (self, eps): outside of what eps leaves nothing changes; without it there is no outside.
+sc_x sc_jvp_logit(const sc_level *v, const sc_lifted *a, sc_x d) {
+    sc_trace *t = v->t;
+    const double eps = sc_x_known(t, a[1].x, -1), low = eps < 0 ? 0 : eps;
+    sc_x x = a[0].x, rest = CALL(t, rsub_Scalar, x, sc_x_int(t, 1));
+    sc_x above = CALL(t, ge_Scalar, x, sc_x_float(t, low));
+    sc_x inside = CALL(t, logical_and, above, CALL(t, le_Scalar, x, sc_x_float(t, 1 - low)));
+    d = CALL(t, div_Tensor, d, CALL(t, mul_Tensor, x, rest));
+    return CALL(t, where_ScalarOther, inside, d, sc_x_float(t, eps < 0 ? NAN : 0));
+}
+
+// --- Norms of vectors ---------------------------------------------------------------------------
+
+// Of the elements of the largest magnitude, or the smallest: the mean. NaN is the largest of all.
+static sc_x extreme_tangent(sc_trace *t, sc_x x, sc_x d, sc_x dims, sc_x keepdim, bool is_most) {
+    sc_x size = CALL(t, abs, x), signed_d = CALL(t, mul_Tensor, CALL(t, sign, x), d);
+    sc_x all = dims->kind == SC_X_LIST ? dims : sc_x_dims(t, NULL, 0);
+    sc_x end = is_most ? CALL(t, amax, size, all, X_TRUE) : CALL(t, amin, size, all, X_TRUE);
+    sc_x none = CALL(t, isnan, end), is_none = CALL(t, isnan, x);
+    none = CALL(t, logical_and, is_none, none);
+    sc_x is_end = CALL(t, logical_or, CALL(t, eq_Tensor, size, end), none);
+    sc_x picked = CALL(t, where_ScalarOther, is_end, signed_d, sc_x_int(t, 0));
+    sc_x count = sc_f_sum(t, sc_f_to(t, is_end, sc_x_dtype_of(d)), dims, sc_x_truth(keepdim));
+    return CALL(t, div_Tensor, sc_f_sum(t, picked, dims, sc_x_truth(keepdim)), count);
+}
+
+// What each element adds, before the sum is divided: d sign(x) |x|^(p - 1), as PyTorch puts it.
+static sc_x norm_part(sc_trace *t, sc_x x, sc_x d, double p) {
+    if (p == 1) return CALL(t, mul_Tensor, CALL(t, sign, x), d);
+    if (p == 2) return CALL(t, mul_Tensor, x, d);
+    sc_x size = CALL(t, abs, x), zero = sc_x_int(t, 0);
+    sc_x power = CALL(t, pow_Tensor_Scalar, size, sc_x_float(t, p < 2 ? p - 1 : p - 2));
+    sc_x part = CALL(t, mul_Tensor, p < 2 ? CALL(t, sign, x) : x, d);
+    part = CALL(t, mul_Tensor, part, power);
+    return p < 1 ? CALL(t, where_ScalarSelf, CALL(t, eq_Scalar, x, zero), zero, part) : part;
+}
+
+// (self, ord, dim, keepdim, dtype): where the norm is zero, so is its tangent.
+sc_x sc_jvp_vector_norm(const sc_level *v, const sc_lifted *a, sc_x d) {
+    sc_trace *t = v->t;
+    const double p = sc_x_known(t, a[1].x, 2);
+    sc_x norm = sc_trace_plain(t, v->node->outs[0]), zero = sc_x_int(t, 0);
+    const sc_dtype wide = sc_f_opmath(sc_x_dtype_of(norm));
+    sc_x x = sc_f_to(t, a[0].x, wide), dims = a[2].x;
+    if (dims->kind == SC_X_LIST && dims->count == 0) dims = X_NONE;
+    d = sc_f_to(t, d, wide);
+    if (p == 0) return sc_jvp_zeros(t, norm);
+    if (isinf(p)) return extreme_tangent(t, x, d, dims, a[3].x, p > 0);
+    sc_x sum = sc_f_sum(t, norm_part(t, x, d, p), dims, sc_x_truth(a[3].x));
+    if (p == 1) return sum;
+    norm = sc_f_to(t, norm, wide);
+    sc_x power = p == 2 ? norm : CALL(t, pow_Tensor_Scalar, norm, sc_x_float(t, fabs(p - 1)));
+    d = p < 1 ? CALL(t, mul_Tensor, sum, power) : CALL(t, div_Tensor, sum, power);
+    return CALL(t, where_ScalarSelf, CALL(t, eq_Scalar, norm, zero), zero, d);
+}
+
 // --- Norms ---------------------------------------------------------------------------------------
 
 // Of `normal`, which x is with a mean of 0 and a variance of 1 along some dims: its tangent has

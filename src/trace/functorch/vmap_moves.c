@@ -106,6 +106,16 @@ sc_x sc_vmap_reduce(const sc_level *v, const sc_lifted *a) {
     return along(v, a, args);
 }
 
+// (self, ord, dim, keepdim, dtype)
+sc_x sc_vmap_norm(const sc_level *v, const sc_lifted *a) {
+    sc_x *args = sc_v_args(v, a);
+    const bool none = sc_x_is_none(args[2]) || (args[2]->kind == SC_X_LIST && !args[2]->count);
+    const uint32_t rank = sc_v_rank(&a[0]);
+    if (sc_v_others(v, a, 1)) return NULL;
+    if (none) args[2] = all_dims(v->t, rank ? rank : 1);
+    return along(v, a, args);
+}
+
 // (self, dim, keepdim): of no dims are the elements themselves.
 sc_x sc_vmap_dims(const sc_level *v, const sc_lifted *a) {
     if (a[1].x->kind == SC_X_LIST && a[1].x->count == 0) return sc_v_call(v, sc_v_args(v, a));
