@@ -215,6 +215,20 @@ static void drop_unused(sc_graph *graph) {
     }
 }
 
+// In bodies torch.export drops the calls that open and close levels, as they have no results.
+static sc_status refuse_alone(sc_ctx *ctx, const sc_graph *graph, const sc_node *node) {
+    if (!graph->parent)
+        return sc_fail(ctx, SC_ERR_UNSUPPORTED_OP, SC_FUNCTORCH_HINT,
+                       "%s outside of torch.vmap and torch.func.jvp is not supported",
+                       node->op->name);
+    return sc_fail(ctx, SC_ERR_UNSUPPORTED_OP,
+                   "Call torch.vmap and torch.func.jvp outside of the body, or write what it "
+                   "computes without them.",
+                   "%s: torch.vmap and torch.func.jvp that begin in a body of control flow are "
+                   "not supported, as torch.export does not save where they begin",
+                   node->op->name);
+}
+
 // What is left where no level is: which tensors were cut off from their tangents, when vmap was
 // first used, and what nobody needs any more.
 static sc_status clear(sc_ctx *ctx, sc_graph *graph) {
@@ -227,9 +241,7 @@ static sc_status clear(sc_ctx *ctx, sc_graph *graph) {
             sc_node_erase(node);
         } else if (keeps_book) {
             sc_where_set_node(ctx, node);
-            return sc_fail(ctx, SC_ERR_UNSUPPORTED_OP, SC_FUNCTORCH_HINT,
-                           "%s outside of torch.vmap and torch.func.jvp is not supported",
-                           node->op->name);
+            return refuse_alone(ctx, graph, node);
         }
     }
     return SC_OK;
