@@ -194,15 +194,31 @@ sc_c sc_complex_acosh(sc_trace *t, sc_c z) {
 
 sc_c sc_complex_asinh(sc_trace *t, sc_c z) { return turned(sc_complex_asin(t, turned(z))); }
 
+// Beside an infinite imaginary part it does not count that the real one is NaN.
+static sc_x unless_beside_infinity(sc_trace *t, sc_x re, sc_x im) {
+    sc_x none = CALL(t, isnan, re);
+    none = CALL(t, logical_and, none, CALL(t, isinf, im));
+    return CALL(t, masked_fill_Scalar, re, none, sc_x_float(t, 0));
+}
+
+// Of 0 and of infinities the real part is 0, whatever the imaginary one is, with its sign.
+static sc_x zero_at_ends(sc_trace *t, sc_x re, sc_x a, sc_x x) {
+    sc_x is_end = CALL(t, isinf, x);
+    is_end = CALL(t, logical_or, is_end, CALL(t, eq_Scalar, x, sc_x_int(t, 0)));
+    return CALL(t, where_self, is_end, sc_r_mul(t, a, sc_x_float(t, 0)), re);
+}
+
 // asinh(2 a / (|1 + z| |1 - z|)) / 2, and half the angle of (1 - a) (1 + a) - b^2 + 2 i b. Beyond
 // the limits, whose squares do not overflow, nothing changes.
 sc_c sc_complex_atanh(sc_trace *t, sc_c z) {
     sc_x least = sc_x_float(t, -1e18), most = sc_x_float(t, 1e18), two = sc_x_float(t, 2);
-    sc_x a = CALL(t, clamp, z.re, least, most), b = CALL(t, clamp, z.im, least, most);
+    sc_x b = CALL(t, clamp, z.im, least, most);
+    sc_x a = CALL(t, clamp, unless_beside_infinity(t, z.re, z.im), least, most);
     sc_x more = sc_r_add(t, a, sc_x_float(t, 1)), less = sc_r_sub(t, sc_x_float(t, 1), a);
     sc_x sizes = CALL(t, hypot, more, b);
     sizes = sc_r_mul(t, sizes, CALL(t, hypot, less, b));
     sc_x re = CALL(t, asinh, sc_r_div(t, sc_r_mul(t, a, two), sizes));
+    re = zero_at_ends(t, re, a, z.re);
     sc_x beside = sc_r_mul(t, less, more);
     beside = sc_r_sub(t, beside, sc_r_mul(t, b, b));
     sc_c twice = {re, CALL(t, atan2, sc_r_mul(t, b, two), beside)};
