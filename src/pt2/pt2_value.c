@@ -23,10 +23,14 @@ sc_dtype sc_pt2_dtype(const sc_pt2_importer *imp, int64_t code) {
 
 sc_status sc_pt2_refuse_dtype(sc_ctx *ctx, sc_str what, int64_t code) {
     enum { FLOAT8_E8M0FNU = 33 };
+    const bool is_exponent = code == FLOAT8_E8M0FNU;
     char number[24];
     snprintf(number, sizeof number, "%lld", (long long)code);
-    return sc_fail(ctx, SC_ERR_DTYPE, NULL, SC_STR_FMT " has dtype %s, which is not supported",
-                   SC_STR_ARG(what), code == FLOAT8_E8M0FNU ? "float8_e8m0fnu" : number);
+    return sc_fail(ctx, SC_ERR_DTYPE,
+                   is_exponent ? "Use another type there: torch.float8_e4m3fn, torch.bfloat16."
+                               : NULL,
+                   SC_STR_FMT " has dtype %s, which is not supported", SC_STR_ARG(what),
+                   is_exponent ? "float8_e8m0fnu" : number);
 }
 
 sc_str sc_pt2_keep(sc_pt2_importer *imp, const sc_json *string) {

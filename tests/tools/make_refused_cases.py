@@ -40,7 +40,7 @@ class Printer(ir_text.Printer):
         module = getattr(node.target, "__module__", "")
         if module == "torch._functorch.predispatch":
             text = text.replace(node.target.__name__, f"functorch::{node.target.__name__}", 1)
-        if indent != 1:
+        elif indent != 1:
             return text
         return f'{text} !(trace "  File \\"model.py\\", line 1, in forward\\n    {node.name}\\n")'
 

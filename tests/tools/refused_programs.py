@@ -117,6 +117,14 @@ def apart(x):
     return torch.vmap(lambda y: torch.cdist(y, y + 1))(x)
 
 
+def vmap_in_a_body(x):
+    return torch.cond(x.sum() > 0, torch.vmap(lambda y: y * 2), lambda x: x + 1, (x,))
+
+
+def plain_in_a_body(x):
+    return torch.cond(x.sum() > 0, lambda x: x * 2, lambda x: x + 1, (x,))
+
+
 class Decomposed:
     """The same program, of which exported.run_decompositions() is saved."""
 
@@ -368,6 +376,7 @@ CASES = {
         "other",
     ),
     "vmap": (apart, Decomposed(apart), (torch.randn(3, 4, 6),), ({0: ROWS},)),
+    "vmap_in_a_body": (vmap_in_a_body, plain_in_a_body, (torch.randn(3, 4),)),
     "flash": (flash, F.scaled_dot_product_attention, (image, image, image)),
     "flash_runs": (flash_runs, F.scaled_dot_product_attention, (image, image, image)),
     "experts": (
