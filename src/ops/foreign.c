@@ -50,6 +50,7 @@ static const sc_op *find_with(const char *name, size_t bytes, const char *overlo
 const sc_op *sc_op_tensor_form(const sc_op *op) {
     static const char *const forms[][2] = {{".Tensor_Scalar", ".Tensor_Tensor"},
                                            {"pow.Scalar", "pow.Tensor_Tensor"},
+                                           {".int_Scalar", ".int_Tensor"},
                                            {".ScalarOther", ".self"},
                                            {".ScalarSelf", ".self"},
                                            {".Scalar", ".Tensor"}};

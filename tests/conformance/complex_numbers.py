@@ -10,6 +10,7 @@ from expanded import INF, NAN, floats
 from programs import Fn
 
 ODD = 0.0, -0.0, 1e-6, 0.5, -1.0, 20.0, 3e38, INF, -INF
+PLACES = torch.tensor([2, 0])
 TALL = torch.export.Dim("tall", min=3, max=9)
 
 
@@ -81,6 +82,7 @@ def arithmetic(x, y):
     yield "convert", lambda x, y: (x.to(torch.complex128), y.real.to(torch.complex64), x.real + 1)
     yield "views", lambda x, y: (x.view(torch.float32), torch.view_as_real(x) * 2, x.reshape(-1))
     yield "writes", lambda x, y: write_parts(x)
+    yield "index filled", lambda x, y: x.index_fill(0, PLACES, 1 - 2j)
     yield "arcs", lambda x, y: (x.asin(), x.acos(), x.atan(), x.asinh(), x.acosh(), x.atanh())
     yield "truths", lambda x, y: (x.any(1), x.all(), torch.logical_and(x, y), torch.isclose(x, y))
     yield "filled", lambda x, y: (
@@ -144,6 +146,9 @@ def cases():
         f = getattr(torch, name)
         settled = odd[~f(odd).isnan()]
         yield f"{name} of any", parts(f), (settled,), None
+    ends = torch.tensor([complex(a, b) for a in (INF, -INF, NAN, 1, 0) for b in (-INF, NAN, 2)])
+    for f in (torch.atan, torch.atanh):
+        yield f"{f.__name__} at the ends", parts(f), (ends[~f(ends).isnan()],), None
     zeros = torch.tensor([0, 0, 0, 0, 1 + 1j, -2]), torch.tensor([1, 1 + 1j, -1, -2.5, 0, -1])
     to_zero = parts(lambda x, y: (x**y, x**0, x**-1, torch.pow(0, y)))
     yield "powers of zero", to_zero, zeros, None
