@@ -14,7 +14,7 @@ import op_db_samples
 import runtimes
 import torch
 import tour_row
-import xnnpack
+import values
 
 SECONDS = 60
 
@@ -107,7 +107,7 @@ def asked_officially(case, path, calls):
 
 def judged(case, calls, answer):
     if "outputs" in answer:
-        results = [[xnnpack.decoded(x) for x in outputs] for outputs in answer["outputs"]]
+        results = [[values.decoded(x) for x in outputs] for outputs in answer["outputs"]]
         wrong = op_db_judge.difference(case, calls, results)
         return {"verdict": "wrong", "message": wrong} if wrong else {"verdict": "equal"}
     stage, code = answer["stage"], answer["code"]
@@ -138,7 +138,7 @@ class Visit:
         calls, verdict = program_of(case, self.is_dynamic, pt2)
         if verdict:
             return verdict
-        inputs = [[xnnpack.encoded(x) for x in inputs] for inputs, _ in calls]
+        inputs = [[values.encoded(x) for x in inputs] for inputs, _ in calls]
         pte.unlink(missing_ok=True)
         kept = str(pte) if self.is_official else ""
         told = judged(case, calls, self.here.ask({"pt2": str(pt2), "pte": kept, "calls": inputs}))

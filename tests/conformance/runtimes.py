@@ -5,6 +5,8 @@ import json
 import subprocess
 from pathlib import Path
 
+from values import decoded, encoded
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 MODELS = ROOT / "tests" / "models"
 SAMPLES = ROOT / "models"
@@ -138,8 +140,32 @@ def official_program(files):
     return bytes(to_edge(programs).to_executorch().buffer)
 
 
+def run_files(folder, jobs):
+    """Of files, each with calls of methods and with .ptd files, in one process of this runtime: the
+    outputs of each call, or what it says instead."""
+    listed = [
+        {
+            "pte": str(pte),
+            "ptds": [str(ptd) for ptd in ptds],
+            "calls": [{"method": m, "inputs": [encoded(v) for v in x]} for m, x in calls],
+        }
+        for pte, calls, ptds in jobs
+    ]
+    file = folder / "jobs.json"
+    file.write_text(json.dumps(listed))
+    script = ROOT / "tests/conformance/run_files.mjs"
+    done = subprocess.run(["node", script, file], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return [
+        answer["failed"]
+        if "failed" in answer
+        else [[decoded(value) for value in call] for call in answer["outputs"]]
+        for answer in json.loads(done.stdout)
+    ]
+
+
 def run_here(path, inputs, folder):
-    """The outputs of this runtime, or what it says instead."""
+    """The outputs of this runtime by the command line, or what it says instead."""
     import numpy
     import torch
 

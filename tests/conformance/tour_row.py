@@ -15,6 +15,7 @@ import time
 import runtimes
 import torch
 import torch.utils._pytree as pytree
+import values
 import xnnpack
 
 LOWER_SECONDS, RUN_SECONDS, FORKED_SECONDS = 300, 300, 600
@@ -165,10 +166,10 @@ def lowered(source, flags, path):
 
 def run_here(folder, paths, calls):
     """What this runtime gives for each of some files, or says instead; all in one process."""
-    listed = [{"method": "forward", "inputs": list(map(xnnpack.encoded, x))} for x, _ in calls]
+    listed = [{"method": "forward", "inputs": list(map(values.encoded, x))} for x, _ in calls]
     jobs = folder / "jobs.json"
     jobs.write_text(json.dumps([{"pte": str(path), "calls": listed} for path in paths.values()]))
-    done = command(["node", runtimes.ROOT / "tests/conformance/delegated.mjs", jobs], RUN_SECONDS)
+    done = command(["node", runtimes.ROOT / "tests/conformance/run_files.mjs", jobs], RUN_SECONDS)
     if done.returncode != 0:
         raise Failed(done.stderr or f"ended with {done.returncode}")
     return dict(zip(paths, json.loads(done.stdout), strict=True))
@@ -177,7 +178,7 @@ def run_here(folder, paths, calls):
 def judge_here(case, calls, answer, check):
     if "failed" in answer:
         raise Failed(answer["failed"])
-    results = [[xnnpack.decoded(value) for value in outputs] for outputs in answer["outputs"]]
+    results = [[values.decoded(value) for value in outputs] for outputs in answer["outputs"]]
     return compare(case, calls, results, check)
 
 

@@ -5,9 +5,7 @@ nodes outside than the official partitioner.
 The cases are run by run.py, which has each in a process of its own.
 """
 
-import base64
 import json
-import subprocess
 
 import runtimes
 
@@ -79,42 +77,11 @@ def check_calls(calls, cases, who, quanta=None):
 # --- Our side ------------------------------------------------------------------------------------
 
 
-def encoded(value):
-    import torch
-
-    if not isinstance(value, torch.Tensor):
-        return value
-    raw = value.contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
-    dtype = str(value.dtype).split(".")[1]
-    data = base64.b64encode(raw).decode()
-    return {"dtype": dtype, "shape": list(value.shape), "data": data}
-
-
-def decoded(value):
-    import torch
-
-    if not isinstance(value, dict):
-        return value
-    if "dtype" not in value:
-        return int(value["integer"]) if "integer" in value else float(value["float"])
-    raw, dtype = bytearray(base64.b64decode(value["data"])), getattr(torch, value["dtype"])
-    flat = torch.frombuffer(raw, dtype=dtype) if raw else torch.empty(0, dtype=dtype)
-    return flat.reshape(value["shape"])
-
-
 def run_here(folder, pte, calls, ptds=()):
     """What our runtime gives for each call of a method."""
-    listed = [{"method": m, "inputs": [encoded(v) for v in inputs]} for m, inputs in calls]
-    jobs = folder / "jobs.json"
-    jobs.write_text(
-        json.dumps([{"pte": str(pte), "ptds": [str(p) for p in ptds], "calls": listed}])
-    )
-    script = runtimes.ROOT / "tests/conformance/delegated.mjs"
-    done = subprocess.run(["node", script, jobs], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    (answer,) = json.loads(done.stdout)
-    assert "failed" not in answer, answer
-    return [[decoded(value) for value in call] for call in answer["outputs"]]
+    (answer,) = runtimes.run_files(folder, [(pte, calls, ptds)])
+    assert isinstance(answer, list), answer
+    return answer
 
 
 def lower(methods, pte, *flags):
