@@ -11,6 +11,7 @@ import {
 } from "./check.js";
 import { ALIGNMENT, fault, type Answer, type Range, type RawMethod } from "./backend_answer.js";
 import { messageOf, SconceError } from "./errors.js";
+import { isBytes } from "./tags.js";
 import { bytesOf, isTensor } from "./tensor.js";
 import type { Backend, CompileSpec, NamedBytes, Part, PreprocessResult } from "./types.js";
 
@@ -184,14 +185,14 @@ export function resultJson({ backend, method, part, result }: Made, answer: Answ
   onlyHas(what, result, ["processedBytes", "namedData", "debugHandleMap"]);
   const { processedBytes, namedData = {}, debugHandleMap } = result as PreprocessResult;
   const bytes = (value: unknown, name: string): Range => {
-    if (value instanceof Uint8Array) return answer.add(value);
+    if (isBytes(value)) return answer.add(value);
     throw wrong(name, "a Uint8Array", value);
   };
   if (!isObject(namedData)) throw wrong("namedData", "bytes by name", namedData);
   const data = Object.entries(namedData).map(([key, entry]: [string, unknown]) => {
     if (!isText(key)) throw wrong("a key of namedData", TEXT, key);
     if (!isObject(entry)) throw wrong(`'${key}'`, "bytes, or { bytes }", entry);
-    const one: Partial<NamedBytes> = entry instanceof Uint8Array ? { bytes: entry } : entry;
+    const one: Partial<NamedBytes> = isBytes(entry) ? { bytes: entry } : entry;
     onlyHas(`'${key}' in ${what}`, one, ["bytes", "alignment", "externalTag"]);
     const { alignment = ALIGNMENT, externalTag = "" } = one;
     if (!Number.isSafeInteger(alignment) || alignment < 1 || alignment > ALIGNMENT_MAX)

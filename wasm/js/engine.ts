@@ -6,6 +6,7 @@ import { open } from "./compile.js";
 import { checkPrograms, inflatePrograms } from "./open.js";
 import { Core, Job } from "./core.js";
 import { messageOf, SconceError } from "./errors.js";
+import { prepareHost } from "./host.js";
 import { openInspector } from "./inspector.js";
 import { dtypeTable, loadProgram, type DTypeTable } from "./program.js";
 import { checkOptions } from "./protocol.js";
@@ -254,6 +255,7 @@ function probe(): Capabilities {
  */
 export async function createEngine(options: EngineOptions = {}): Promise<Engine> {
   checkTable("createEngine()", options, ENGINE_OPTIONS);
+  await prepareHost();
   const wasm = options.wasm ?? new URL("./sconce.wasm", import.meta.url);
   return new SyncEngine(await Core.create(wasm, options), probe());
 }

@@ -3,7 +3,9 @@
 // by DecompressionStream, for which the caller has to wait.
 import { Job, type Core } from "./core.js";
 import { messageOf, SconceError } from "./errors.js";
-import { hostModule, isBlob, isInflated, syncReader } from "./source.js";
+import { hostModule } from "./host.js";
+import { isInflated, syncReader } from "./source.js";
+import { isBlob } from "./tags.js";
 import type { InflatedArchive, Source } from "./types.js";
 
 interface Packed {

@@ -1,6 +1,7 @@
 // Which parts of which method go to which backend, as callers say it and as the core reads it.
 import { badArgument, checkTable, isObject, isPlain, jsonFor, KINDS, mustBe } from "./check.js";
 import { SconceError } from "./errors.js";
+import { isBytes } from "./tags.js";
 import type { CompileSpec, Partitioner, Partitioners } from "./types.js";
 
 const PARTITIONER = {
@@ -25,8 +26,7 @@ function specsOf(list: readonly CompileSpec[] | undefined, where: string): objec
     const { key, value } = spec;
     mustBe("text", `the key of ${what}`, key);
     if (typeof value === "string") return { key, value };
-    if (!(value instanceof Uint8Array))
-      throw badArgument(`the value of ${what}`, "text or a Uint8Array", value);
+    if (!isBytes(value)) throw badArgument(`the value of ${what}`, "text or a Uint8Array", value);
     return { key, value: Array.from(value) };
   });
 }

@@ -17,6 +17,7 @@ import { membersOf, methodOf, optionsPlace, type Member } from "./protocol.js";
 import { argumentsOf, DATA, numbers, OBJECT } from "./rpc_arguments.js";
 import { halvesOf, piecesOf } from "./rpc_stream.js";
 import { writeAll } from "./sink.js";
+import { isArrayBuffer } from "./tags.js";
 import type { Phase } from "./steps.gen.js";
 import type { CallOptions, Sink } from "./types.js";
 
@@ -73,7 +74,7 @@ function describe({ kind, target }: Served): Description {
 /** Buffers of what is sent away, so that tensors move instead of being copied. */
 function transferables(value: unknown, found: Set<Transferable> = new Set()): Transferable[] {
   if (ArrayBuffer.isView(value)) {
-    if (value.buffer instanceof ArrayBuffer && value.byteLength === value.buffer.byteLength)
+    if (isArrayBuffer(value.buffer) && value.byteLength === value.buffer.byteLength)
       found.add(value.buffer);
   } else if (Array.isArray(value)) for (const item of value) transferables(item, found);
   else if (

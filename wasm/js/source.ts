@@ -2,6 +2,8 @@
 // needs, and weights usually stay where they are until the .pte is written.
 import { badArgument, isObject, mustBe } from "./check.js";
 import { cancelled, messageOf, SconceError } from "./errors.js";
+import { hostModule } from "./host.js";
+import { isArrayBuffer, isBlob, isBytes } from "./tags.js";
 import type { InflatedArchive, RandomAccess, Source, UrlRef } from "./types.js";
 
 export class BytesSource implements RandomAccess {
@@ -141,12 +143,6 @@ class UrlSource extends WindowedSource {
 
 type FileSystem = typeof import("node:fs");
 
-/** A module of Node, Deno or Bun without an import that bundlers for pages would trip over. */
-export function hostModule<T>(name: string): T | undefined {
-  const host = (globalThis as { process?: { getBuiltinModule?(name: string): unknown } }).process;
-  return host?.getBuiltinModule?.(name) as T | undefined;
-}
-
 function fileSystem(path: string): FileSystem {
   const fs = hostModule<FileSystem>("node:fs");
   if (fs) return fs;
@@ -257,15 +253,12 @@ function unreachable(address: string, error: unknown): SconceError {
   return failed;
 }
 
-export const isBlob = (value: unknown): value is Blob =>
-  typeof Blob !== "undefined" && value instanceof Blob;
-
 export const SOURCES =
   "a Uint8Array, an ArrayBuffer, a Blob, { path }, { url }, or an object with size and read()";
 
 /** Tells a single source from a record of them. */
 export function isSource(value: unknown): value is Source {
-  if (value instanceof Uint8Array || value instanceof ArrayBuffer || isBlob(value)) return true;
+  if (isBytes(value) || isArrayBuffer(value) || isBlob(value)) return true;
   if (!isObject(value)) return false;
   return (
     typeof value["read"] === "function" ||
@@ -282,7 +275,7 @@ export function isInflated(value: unknown): value is InflatedArchive {
 /** Exactly these bytes; throws what the source throws. */
 export function readExactly(source: RandomAccess, offset: number, length: number): Uint8Array {
   const bytes: unknown = source.read(offset, length);
-  if (!(bytes instanceof Uint8Array))
+  if (!isBytes(bytes))
     throw badArgument("what read() returns", "a Uint8Array, synchronously", bytes);
   if (bytes.length === length) return bytes;
   throw new SconceError(
@@ -306,8 +299,8 @@ export function toRandomAccess(
   source: Exclude<Source, InflatedArchive>,
   what: string,
 ): RandomAccess {
-  if (source instanceof Uint8Array) return new BytesSource(source);
-  if (source instanceof ArrayBuffer) return new BytesSource(bytesOf(source, what));
+  if (isBytes(source)) return new BytesSource(source);
+  if (isArrayBuffer(source)) return new BytesSource(bytesOf(source, what));
   if (isBlob(source)) {
     const Reader = syncReader();
     if (Reader) return new BlobSource(source, Reader);

@@ -1,0 +1,33 @@
+// Modules of Node, Deno and Bun, without an import that bundlers for pages would follow.
+
+type Require = (name: string) => unknown;
+interface Host {
+  readonly versions?: { readonly node?: string };
+  getBuiltinModule?(name: string): unknown;
+}
+
+const host = (): Host | undefined => (globalThis as { process?: Host }).process;
+
+/** The `require` of a Node that has no process.getBuiltinModule: 20.0 to 20.15 and 22.0 to 22.2. */
+let required: Require | undefined;
+
+/** A built-in module such as "node:fs"; undefined where there is none, and before `prepareHost`. */
+export function hostModule<T>(name: string): T | undefined {
+  const found = host();
+  if (found?.getBuiltinModule) return found.getBuiltinModule(name) as T | undefined;
+  return required?.(name) as T | undefined;
+}
+
+/** Imports a module by a name that bundlers do not see. */
+function importHidden<T>(name: string): Promise<T> {
+  return import(/* webpackIgnore: true */ /* @vite-ignore */ name) as Promise<T>;
+}
+
+/** Makes `hostModule` work on the Nodes that have no call for it; awaited before the first engine. */
+export async function prepareHost(): Promise<void> {
+  const found = host();
+  if (required || found?.getBuiltinModule || !found?.versions?.node) return;
+  type NodeModule = typeof import("node:module");
+  const { createRequire } = await importHidden<NodeModule>("node:module");
+  required = createRequire(import.meta.url);
+}
