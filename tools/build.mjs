@@ -33,6 +33,9 @@ export function buildLibrary() {
   return step("the library and the command", async () => {
     await quietly("node", ["wasm/abigen.mjs"]);
     await quietly(bin("tsc"), ["-p", "tsconfig.json"]);
+    // Not at the top: a fresh checkout has no npm packages yet.
+    const { bundleLibrary } = await import("./bundle.mjs");
+    await bundleLibrary();
     chmodSync(inRoot("dist/cli.js"), 0o755);
   });
 }

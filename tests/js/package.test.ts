@@ -29,9 +29,10 @@ function pack(): Packed {
 
 const packed = pack();
 
-test("the package is below 1.2 MB", () => {
-  assert.ok(packed.size < 1.2e6, `${packed.size} bytes`);
-  assert.ok(packed.unpackedSize < 3.2e6, `${packed.unpackedSize} bytes unpacked`);
+// The module takes 760 kB of it, the sources that maps of stack traces point to some 150 kB.
+test("the package is below 1.5 MB", () => {
+  assert.ok(packed.size < 1.5e6, `${packed.size} bytes`);
+  assert.ok(packed.unpackedSize < 4.3e6, `${packed.unpackedSize} bytes unpacked`);
 });
 
 test("the package holds what ships and nothing else", () => {
@@ -40,6 +41,9 @@ test("the package holds what ships and nothing else", () => {
     /^(LICENSE|README\.md|package\.json)$/,
     /^dist\/sconce\.wasm$/,
     /^dist\/(cli\/)?[\w.]+(?<!\.test)\.(js|d\.ts)$/,
+    /^dist\/require\.(cjs|d\.cts)$/,
+    /^dist\/(sconce|worker)\.js\.map$/,
+    /^wasm\/js\/[\w/.]+\.c?ts$/,
     /^dist\/web\/(index\.html|samples\/mlp\.pt2)$/,
     /^dist\/web\/assets\/[\w.-]+-[\w-]{8}\.(js|css|svg)$/,
   ];

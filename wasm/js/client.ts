@@ -4,6 +4,9 @@
 import { badArgument, checkTable, CLIENT_OPTIONS, isObject, KINDS } from "./check.js";
 import { fromPlainError, messageOf, SconceError, SconcePanic } from "./errors.js";
 import { Caller, type Port, type Reply } from "./rpc.js";
+import { makeWorker, notStarted, type NodeWorker } from "./spawn.js";
+import { absoluteUrl } from "./source.js";
+import { isArrayBuffer, isModule, isUrl } from "./tags.js";
 import type { Engine, EngineOptions, Remote } from "./types.js";
 import type { Start } from "./worker.js";
 
@@ -21,15 +24,6 @@ export type Client = Remote<Engine> & {
   terminate(): void;
 };
 
-/** What of a Worker of node:worker_threads is needed here. */
-export interface NodeWorker {
-  postMessage(message: unknown, transfer?: never[]): void;
-  on(event: string, listener: (...values: unknown[]) => void): unknown;
-  terminate(): unknown;
-  ref(): void;
-  unref(): void;
-}
-
 interface Connection {
   port: Port;
   /** Where the script is, as far as is known. */
@@ -40,16 +34,6 @@ interface Connection {
 }
 
 const START_MS_MAX = 30_000;
-const OWN_WORKER = "the worker that 'worker' of createClient() made";
-
-/** The error of a worker that does not become an engine. */
-function notStarted(address: string, why: string): SconceError {
-  return new SconceError(
-    "io",
-    `${address} did not start: ${why}`,
-    "Serve worker.js of this package beside index.js, or pass 'worker' to createClient().",
-  );
-}
 
 function notSent(error: unknown): SconceError {
   return new SconceError(
@@ -59,29 +43,12 @@ function notSent(error: unknown): SconceError {
   );
 }
 
-/** The worker with its script's address. */
-async function makeWorker(options: ClientOptions): Promise<[Worker | NodeWorker, string]> {
-  if (options.worker) return [options.worker(), OWN_WORKER];
-  // Bundlers for pages look for `new URL` of a literal, and would ship the script once for each.
-  const script = "./worker.js";
-  const address = new URL(script, import.meta.url).href;
-  if (typeof Worker !== "undefined") {
-    try {
-      return [new Worker(new URL("./worker.js", import.meta.url), { type: "module" }), address];
-    } catch (error) {
-      throw notStarted(address, messageOf(error));
-    }
-  }
-  const { Worker: ThreadWorker } = await import("node:worker_threads");
-  return [new ThreadWorker(new URL(script, import.meta.url)), address];
-}
-
 async function connect(
   options: ClientOptions,
   receive: (reply: Reply) => void,
   broke: (message: string) => void,
 ): Promise<Connection> {
-  const [worker, address] = await makeWorker(options);
+  const [worker, address] = await makeWorker(options.worker);
   const { postMessage } = (worker ?? {}) as { postMessage?: unknown };
   if (!KINDS.function.test(postMessage))
     throw badArgument("what 'worker' of createClient() returns", "a Worker", worker);
@@ -116,9 +83,10 @@ function isReply(message: unknown): message is Reply {
 /** The first message: of all that a module can come from, what survives the way. */
 function startWith(wasm: EngineOptions["wasm"]): Start {
   if (wasm === undefined) return { type: "start" };
-  if (wasm instanceof URL) return { type: "start", wasm: wasm.href };
-  const isBytes = wasm instanceof ArrayBuffer || ArrayBuffer.isView(wasm);
-  if (typeof wasm === "string" || isBytes || wasm instanceof WebAssembly.Module)
+  // Relative addresses are the page's, and would be the worker script's over there.
+  if (typeof wasm === "string") return { type: "start", wasm: absoluteUrl(wasm) };
+  if (isUrl(wasm)) return { type: "start", wasm: absoluteUrl(wasm.href) };
+  if (isArrayBuffer(wasm) || ArrayBuffer.isView(wasm) || isModule(wasm))
     return { type: "start", wasm };
   throw badArgument("'wasm' of createClient()", "a URL, bytes or a WebAssembly.Module", wasm);
 }

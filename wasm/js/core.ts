@@ -78,22 +78,22 @@ export class Core {
     this.backends = new Backends(raw, this.memory);
   }
 
-  static async create(wasm: WasmSource, options: EngineOptions): Promise<Core> {
+  static async create(wasm: WasmSource | undefined, options: EngineOptions): Promise<Core> {
     // The imports are needed before the instance they serve exists.
     let core: Core | undefined;
-    const self = (): Core => {
+    const made = (): Core => {
       if (!core) throw new SconcePanic("the module called its host while starting");
       return core;
     };
     const imports: RawImports = {
-      read: (source, offset, target, bytes) => self().read(source, offset, target, bytes),
-      progress: (phase, done, total) => self().progress(phase, done, total),
-      log: (severity, text, bytes) => self().log(severity, text, bytes),
+      read: (source, offset, target, bytes) => made().read(source, offset, target, bytes),
+      progress: (phase, done, total) => made().progress(phase, done, total),
+      log: (severity, text, bytes) => made().log(severity, text, bytes),
       now: () => performance.now(),
-      keeps_value: (id, bytes, number) => self().keepsValue(id >>> 0, bytes, number),
+      keeps_value: (id, bytes, number) => made().keepsValue(id >>> 0, bytes, number),
       backend: (number, ask, kind, delegate, json, bytes) =>
-        self().askBackend(number, ask >>> 0, kind, delegate, self().memory.text(json >>> 0, bytes)),
-      panic: (file, line, message) => self().panic(file, line, message),
+        made().askBackend(number, ask >>> 0, kind, delegate, made().memory.text(json >>> 0, bytes)),
+      panic: (file, line, message) => made().panic(file, line, message),
     };
     core = new Core(await instantiate(wasm, imports), options.onLog);
     return core;

@@ -6,7 +6,7 @@ import { open } from "./compile.js";
 import { checkPrograms, inflatePrograms } from "./open.js";
 import { Core, Job } from "./core.js";
 import { messageOf, SconceError } from "./errors.js";
-import { prepareHost } from "./host.js";
+import { importModule, prepareHost } from "./host.js";
 import { openInspector } from "./inspector.js";
 import { dtypeTable, loadProgram, type DTypeTable } from "./program.js";
 import { checkOptions } from "./protocol.js";
@@ -215,7 +215,7 @@ class SyncEngine implements Engine {
     const address = absoluteUrl(module.url);
     let found: unknown;
     try {
-      ({ default: found } = (await import(/* @vite-ignore */ address)) as { default?: unknown });
+      ({ default: found } = await importModule<{ default?: unknown }>(address));
     } catch (error) {
       const failed = new SconceError(
         "io",
@@ -256,6 +256,5 @@ function probe(): Capabilities {
 export async function createEngine(options: EngineOptions = {}): Promise<Engine> {
   checkTable("createEngine()", options, ENGINE_OPTIONS);
   await prepareHost();
-  const wasm = options.wasm ?? new URL("./sconce.wasm", import.meta.url);
-  return new SyncEngine(await Core.create(wasm, options), probe());
+  return new SyncEngine(await Core.create(options.wasm, options), probe());
 }

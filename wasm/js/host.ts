@@ -18,16 +18,20 @@ export function hostModule<T>(name: string): T | undefined {
   return required?.(name) as T | undefined;
 }
 
-/** Imports a module by a name that bundlers do not see. */
-function importHidden<T>(name: string): Promise<T> {
-  return import(/* webpackIgnore: true */ /* @vite-ignore */ name) as Promise<T>;
+/** Imports a module by an address that is known only now: bundlers leave the import as it is. */
+export function importModule<T>(address: string): Promise<T> {
+  return import(/* webpackIgnore: true */ /* @vite-ignore */ address) as Promise<T>;
+}
+
+/** A built-in module of Node, on every version. */
+export async function importBuiltin<T>(name: string): Promise<T> {
+  return hostModule<T>(name) ?? importModule<T>(name);
 }
 
 /** Makes `hostModule` work on the Nodes that have no call for it; awaited before the first engine. */
 export async function prepareHost(): Promise<void> {
   const found = host();
   if (required || found?.getBuiltinModule || !found?.versions?.node) return;
-  type NodeModule = typeof import("node:module");
-  const { createRequire } = await importHidden<NodeModule>("node:module");
+  const { createRequire } = await importBuiltin<typeof import("node:module")>("node:module");
   required = createRequire(import.meta.url);
 }

@@ -1,20 +1,42 @@
-// Makes an instance of the module from whatever the host has: a URL, bytes, a Response, or a ready
-// Module. Edge functions may not compile from bytes, pages may only where their policy says
-// 'wasm-unsafe-eval'; neither needs anything else from us.
+// Makes an instance of the module from a URL, bytes, a Response, or a ready Module. Edge functions may
+// not compile from bytes, and pages may only where their policy says 'wasm-unsafe-eval'.
 import { bindExports, type RawExports, type RawImports } from "./abi.gen.js";
 import { badArgument } from "./check.js";
 import { messageOf, SconceError } from "./errors.js";
+import { hostModule } from "./host.js";
+import { besideScript, hasFiles, isCached, locate } from "./locate.js";
+import { absoluteUrl } from "./source.js";
+import { isArrayBuffer, isModule, isResponse, isUrl } from "./tags.js";
 import type { WasmSource } from "./types.js";
 
-// To the type system a Module is an empty object that everything else satisfies, so the rest is named.
-type Compilable = URL | string | BufferSource | Response | Promise<Response>;
-
+const FILE = "sconce.wasm";
+const SOURCES = "a URL, bytes, a Response or a WebAssembly.Module";
 const HINT =
-  "Pass the sconce.wasm of this package: its URL, its bytes, a Response, or a compiled module.";
+  "Serve sconce.wasm of this package beside the script that asks for it, or pass it as 'wasm': its URL, " +
+  "its bytes, a Response, or a compiled module.";
+const NODE_HINT =
+  "Put sconce.wasm of this package beside the program, or pass its bytes as 'wasm'. " +
+  "Programs in one file import it: docs/bundlers.md says how.";
+const POLICY_HINT =
+  "Add 'wasm-unsafe-eval' to script-src of the page's Content-Security-Policy, or pass a compiled module.";
+
+type FileSystem = typeof import("node:fs");
+
+/**
+ * The address of sconce.wasm beside this script: the one literal that bundlers look for. They may put
+ * a relative address in its place.
+ */
+function besideThis(): string | undefined {
+  if (isCached) return besideScript(FILE);
+  try {
+    return new URL("./sconce.wasm", import.meta.url).href;
+  } catch {
+    return undefined; // a CommonJS bundle, whose scripts have no address
+  }
+}
 
 async function ofResponse(response: unknown): Promise<WebAssembly.Module> {
-  if (!(response instanceof Response))
-    throw badArgument("'wasm'", "a URL, bytes, a Response or a WebAssembly.Module", response);
+  if (!isResponse(response)) throw badArgument("'wasm'", SOURCES, response);
   if (!response.ok) throw new Error(`${response.url} answered ${response.status}`);
   // Streaming compiles while the bytes arrive, but insists on the right content type.
   const type = response.headers.get("content-type") ?? "";
@@ -24,39 +46,87 @@ async function ofResponse(response: unknown): Promise<WebAssembly.Module> {
   return WebAssembly.compile(await response.arrayBuffer());
 }
 
+function ofFile(address: string): Promise<WebAssembly.Module> {
+  const fs = hostModule<FileSystem>("node:fs");
+  if (!fs) throw new Error(`${address} cannot be read here`);
+  return WebAssembly.compile(fs.readFileSync(new URL(address)));
+}
+
+async function ofAddress(address: string): Promise<WebAssembly.Module> {
+  if (address.startsWith("file:")) return ofFile(address);
+  const response = await fetch(address).catch((error: unknown) => {
+    throw new Error(`${address} cannot be loaded: ${messageOf(error)}`, { cause: error });
+  });
+  return ofResponse(response);
+}
+
+/** The module of this package. */
+async function ofPackage(): Promise<WebAssembly.Module> {
+  const beside = besideThis();
+  if (beside !== undefined && /^(https?|blob|data):/.test(beside)) return ofAddress(beside);
+  if (!hasFiles()) {
+    if (beside !== undefined) return ofAddress(beside);
+    throw new Error("this script does not know where it is");
+  }
+  const found = locate(FILE, "sconce/sconce.wasm", beside);
+  if (found !== undefined) return ofFile(found);
+  throw new SconceError(
+    "io",
+    `the engine could not be loaded: there is no ${FILE} beside this program`,
+    NODE_HINT,
+  );
+}
+
+/** A string is an address: relative to the page where there is one, else to this script. */
+function addressOf(given: string): string {
+  const address = absoluteUrl(given);
+  return URL.canParse(address) ? address : (besideScript(given) ?? given);
+}
+
+// To the type system a Module is an empty object that everything else satisfies, so the rest is named.
+type Compilable = URL | string | BufferSource | Response | Promise<Response>;
+
 async function compile(source: Compilable): Promise<WebAssembly.Module> {
-  if (source instanceof ArrayBuffer || ArrayBuffer.isView(source)) {
+  if (isArrayBuffer(source) || ArrayBuffer.isView(source))
     return WebAssembly.compile(source as BufferSource);
-  }
-  if (typeof source === "string" || source instanceof URL) {
-    const url = new URL(source, import.meta.url);
-    if (url.protocol === "file:") {
-      const { readFile } = await import("node:fs/promises");
-      return WebAssembly.compile(await readFile(url));
-    }
-    return ofResponse(await fetch(url));
-  }
+  if (typeof source === "string") return ofAddress(addressOf(source));
+  // The address as it is: bundlers make objects whose address is relative to the page.
+  if (isUrl(source)) return ofAddress(source.href);
   return ofResponse(await source);
 }
 
-/** Compiles (unless ready) and starts the module with our imports. */
-export async function instantiate(source: WasmSource, imports: RawImports): Promise<RawExports> {
+/** Compiles the module, unless it is ready; undefined stands for sconce.wasm of this package. */
+export async function compileModule(source: WasmSource | undefined): Promise<WebAssembly.Module> {
   try {
-    const module =
-      source instanceof WebAssembly.Module ? source : await compile(source as Compilable);
+    if (source === undefined) return await ofPackage();
+    return isModule(source) ? source : await compile(source as Compilable);
+  } catch (error) {
+    throw notLoaded(error);
+  }
+}
+
+function notLoaded(error: unknown): SconceError {
+  if (error instanceof SconceError) return error;
+  const message = messageOf(error);
+  const hint = /unsafe-eval|Content Security Policy/.test(message) ? POLICY_HINT : HINT;
+  const failed = new SconceError("io", `the engine could not be loaded: ${message}`, hint);
+  failed.cause = error;
+  return failed;
+}
+
+/** Compiles (unless ready) and starts the module with our imports. */
+export async function instantiate(
+  source: WasmSource | undefined,
+  imports: RawImports,
+): Promise<RawExports> {
+  const module = await compileModule(source);
+  try {
     const instance = await WebAssembly.instantiate(module, {
       sconce: imports as unknown as Record<string, WebAssembly.ImportValue>,
     });
     if (!("job_open" in instance.exports)) throw new Error("it is another module");
     return bindExports(instance);
   } catch (error) {
-    if (error instanceof SconceError) throw error;
-    const failed = new SconceError(
-      "io",
-      `the engine could not be loaded: ${messageOf(error)}`,
-      HINT,
-    );
-    failed.cause = error;
-    throw failed;
+    throw notLoaded(error);
   }
 }

@@ -2,6 +2,7 @@
 // is; everything after it is calls.
 import { createEngine } from "./engine.js";
 import { SconceError, toPlainError } from "./errors.js";
+import { importBuiltin } from "./host.js";
 import { openersOf } from "./protocol.js";
 import { Server, type Port, type Request } from "./rpc.js";
 import type { Engine, Programs, WasmSource } from "./types.js";
@@ -11,27 +12,12 @@ export interface Start {
   wasm?: WasmSource;
 }
 
-interface WorkerScope extends Port {
-  onmessage: ((event: { data: Start | Request }) => void) | null;
-}
+type Message = Start | Request;
 
-/** The scope of a web worker, or Node's equivalent port. */
-async function scope(): Promise<WorkerScope> {
-  const web = globalThis as unknown as WorkerScope;
-  if (typeof web.postMessage === "function") return web;
-  const { parentPort } = await import("node:worker_threads");
-  if (!parentPort) throw new Error("this script runs in a worker");
-  const port: WorkerScope = {
-    onmessage: null,
-    postMessage: (message, transfer) => parentPort.postMessage(message, transfer as never),
-  };
-  parentPort.on("message", (data: Start | Request) => port.onmessage?.({ data }));
-  return port;
+/** The scope of a web worker. */
+interface WebScope extends Port {
+  onmessage: ((event: { data: Message }) => void) | null;
 }
-
-const self = await scope();
-let server: Server | undefined;
-let starting: Promise<void> | undefined;
 
 type Opening = (programs: Programs, options?: object) => unknown;
 
@@ -52,27 +38,49 @@ function inflating(engine: Engine): Engine {
   return engine;
 }
 
-async function start(message: Start): Promise<void> {
+/** Starts the engine, and says how that went. */
+async function start(port: Port, { wasm }: Start): Promise<Server | undefined> {
   // Loading the module may take long; that there is a worker should be known by then.
-  self.postMessage({ type: "starting" }, []);
+  port.postMessage({ type: "starting" }, []);
   try {
     const engine = await createEngine({
-      ...(message.wasm === undefined ? {} : { wasm: message.wasm }),
-      onLog: (severity, text) => self.postMessage({ type: "log", severity, text }, []),
+      ...(wasm === undefined ? {} : { wasm }),
+      onLog: (severity, text) => port.postMessage({ type: "log", severity, text }, []),
     });
-    server = new Server(self, inflating(engine), "Engine");
+    const server = new Server(port, inflating(engine), "Engine");
     const description = server.describeRoot();
-    self.postMessage({ type: "object", id: 0, object: 0, description }, []);
+    port.postMessage({ type: "object", id: 0, object: 0, description }, []);
+    return server;
   } catch (error) {
-    self.postMessage({ type: "error", id: 0, error: toPlainError(error) }, []);
+    port.postMessage({ type: "error", id: 0, error: toPlainError(error) }, []);
+    return undefined;
   }
 }
 
-self.onmessage = async ({ data }) => {
-  if (data.type === "start") {
-    starting = start(data);
-    return;
-  }
-  await starting;
-  await server?.handle(data);
-};
+/** Answers the messages that `listen` brings. */
+function serve(port: Port, listen: (receive: (message: Message) => void) => void): void {
+  let starting: Promise<Server | undefined> | undefined;
+  const receive = async (message: Message): Promise<void> => {
+    if (message.type === "start") starting ??= start(port, message);
+    else await (await starting)?.handle(message);
+  };
+  listen((message) => void receive(message));
+}
+
+type Threads = typeof import("node:worker_threads");
+
+/** Serves in a thread of Node, which keeps messages until somebody listens. */
+async function serveThread(): Promise<void> {
+  const { parentPort } = await importBuiltin<Threads>("node:worker_threads");
+  if (!parentPort) throw new Error("this script runs in a worker");
+  const port: Port = {
+    postMessage: (message, transfer) => parentPort.postMessage(message, transfer as never),
+  };
+  serve(port, (receive) => parentPort.on("message", receive));
+}
+
+// No await at the top: bundlers make scripts of workers that cannot have one.
+const web = globalThis as unknown as WebScope;
+if (typeof web.postMessage === "function")
+  serve(web, (receive) => (web.onmessage = ({ data }) => receive(data)));
+else void serveThread();

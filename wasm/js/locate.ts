@@ -1,0 +1,75 @@
+// Files of this package that lie beside its scripts: the module and the worker. A bundler may move or
+// copy them, and a program compiled into one file has none, so Node looks where people put them.
+import { hostModule } from "./host.js";
+
+type FileSystem = typeof import("node:fs");
+type NodeModule = typeof import("node:module");
+type NodePath = typeof import("node:path");
+type NodeUrl = typeof import("node:url");
+
+/**
+ * The address of this script; undefined in a CommonJS bundle, whatever the types say. It has a name so
+ * that bundlers do not take `new URL(name, here)` for the address of an asset.
+ */
+const script = import.meta.url as string | undefined;
+
+/** Vite 5 to 7 serve packages from a cache while developing, and leave the files beside them behind. */
+const VITE_CACHE = /\/node_modules\/\.vite\/deps\/[^/]*$/;
+
+/** Does the script lie in a cache, apart from the package's other files? */
+export const isCached = script !== undefined && VITE_CACHE.test(script);
+
+/** The address that the package's other files are relative to. */
+export const here = script?.replace(VITE_CACHE, "/node_modules/sconce/dist/index.js");
+
+/** The address of a file beside this script; undefined where the script has no address. */
+export const besideScript = (name: string): string | undefined =>
+  here !== undefined && URL.canParse(name, here) ? new URL(name, here).href : undefined;
+
+/** Is this a host where addresses of files can be read? */
+export const hasFiles = (): boolean => hostModule<FileSystem>("node:fs") !== undefined;
+
+/** The folders that a program's files may be in: of its script, of its binary, the working one. */
+function folders(path: NodePath): string[] {
+  const { argv, execPath, cwd } = globalThis.process;
+  const files = [argv?.[1], execPath].filter((file) => file !== undefined && file !== "");
+  return [...new Set([...files.map((file) => path.dirname(file!)), cwd()])];
+}
+
+/** The path of the installed package's file as a script in this folder would find it. */
+function installed(folder: string, request: string): string | undefined {
+  const { createRequire } = hostModule<NodeModule>("node:module")!;
+  const path = hostModule<NodePath>("node:path")!;
+  try {
+    return createRequire(path.join(folder, "script.js")).resolve(request);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * The address of a file of this package on a host with files: where `expected` says, else beside the
+ * program, else in the package installed for it. Undefined where it is in none of these places.
+ */
+export function locate(
+  name: string,
+  request: string,
+  expected: string | undefined,
+): string | undefined {
+  const fs = hostModule<FileSystem>("node:fs")!;
+  const path = hostModule<NodePath>("node:path")!;
+  const { fileURLToPath, pathToFileURL } = hostModule<NodeUrl>("node:url")!;
+  const isFile = (file: string): boolean => {
+    try {
+      return fs.statSync(file).isFile();
+    } catch {
+      return false; // it is not there, or nobody may look
+    }
+  };
+  if (expected?.startsWith("file:") && isFile(fileURLToPath(expected))) return expected;
+  const places = folders(path);
+  const found =
+    places.map((folder) => path.join(folder, name)).find(isFile) ??
+    places.map((folder) => installed(folder, request)).find((file) => file && isFile(file));
+  return found && pathToFileURL(found).href;
+}

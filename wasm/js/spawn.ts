@@ -1,0 +1,94 @@
+// Starts the worker's script: of a page, or of Node.
+import { messageOf, SconceError } from "./errors.js";
+import { hostModule, prepareHost } from "./host.js";
+import { besideScript, hasFiles, here, isCached, locate } from "./locate.js";
+
+type Threads = typeof import("node:worker_threads");
+
+/** The members of a Worker of node:worker_threads that the client uses. */
+export interface NodeWorker {
+  postMessage(message: unknown, transfer?: never[]): void;
+  on(event: string, listener: (...values: unknown[]) => void): unknown;
+  terminate(): unknown;
+  ref(): void;
+  unref(): void;
+}
+
+/** A worker, and its script's address for messages. */
+type Made = [worker: Worker | NodeWorker, address: string];
+
+const FILE = "worker.js";
+const OWN_WORKER = "the worker that 'worker' of createClient() made";
+const HINT =
+  "Serve worker.js and sconce.wasm of this package beside the script that asks for them, or pass " +
+  "'worker' to createClient().";
+const ORIGIN_HINT =
+  "Serve the worker's script from the page's own origin, or pass 'worker' to createClient().";
+
+/** The error of a worker that does not become an engine. */
+export function notStarted(address: string, why: string, hint = HINT): SconceError {
+  return new SconceError("io", `${address} did not start: ${why}`, hint);
+}
+
+/** Do the scripts lie on another origin than the page? Bundlers may give them addresses of files. */
+function isElsewhere(): boolean {
+  const page = (globalThis as { location?: { origin?: string } }).location?.origin;
+  if (page === undefined || here === undefined || !/^https?:/.test(here)) return false;
+  return new URL(here).origin !== page;
+}
+
+/** A worker of this origin that imports the script from where it lies. */
+function blobWorker(address: string): Worker {
+  const script = new Blob([`import ${JSON.stringify(address)};`], { type: "text/javascript" });
+  const url = URL.createObjectURL(script);
+  const worker = new Worker(url, { type: "module" });
+  // The script has been fetched once the worker says a word.
+  worker.addEventListener("message", () => URL.revokeObjectURL(url), { once: true });
+  return worker;
+}
+
+function webWorker(): Made {
+  const address = besideScript(FILE) ?? FILE;
+  try {
+    if (isElsewhere()) return [blobWorker(address), address];
+    if (isCached) return [new Worker(address, { type: "module" }), address];
+    // Bundlers look for this expression, word for word, and ship the script for it.
+    const worker = new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
+    return [worker, address];
+  } catch (error) {
+    const isOrigin = error instanceof Error && error.name === "SecurityError";
+    throw notStarted(address, messageOf(error), isOrigin ? ORIGIN_HINT : HINT);
+  }
+}
+
+function threadWorker({ Worker: Thread }: Threads): Made {
+  const expected = besideScript(FILE);
+  const address = locate(FILE, "sconce/worker", expected);
+  if (address !== undefined) return [new Thread(new URL(address)), address];
+  const hint = "Put worker.js of this package beside the program, or pass 'worker'.";
+  throw notStarted(expected ?? FILE, "it is not beside this program", hint);
+}
+
+/** Is this Node, or a host that is like it? */
+const isNode = (): boolean =>
+  (globalThis as { process?: { versions?: { node?: string } } }).process?.versions?.node !==
+  undefined;
+
+function noWorkers(): SconceError {
+  return new SconceError(
+    "unsupported",
+    "createClient() needs workers, and this host cannot start any",
+    "Use createEngine() here: service workers, shared workers and edge functions run it themselves.",
+  );
+}
+
+/** The worker that `own` makes, or else one with this package's script. */
+export async function makeWorker(own: (() => Worker | NodeWorker) | undefined): Promise<Made> {
+  if (own) return [own(), OWN_WORKER];
+  if (typeof Worker !== "undefined") return webWorker();
+  if (!isNode()) throw noWorkers();
+  await prepareHost();
+  const threads = hostModule<Threads>("node:worker_threads");
+  if (!threads || !hasFiles()) throw noWorkers();
+  return threadWorker(threads);
+}
