@@ -68,7 +68,10 @@ async function connect(
   worker.onerror = (event) => broke(event.message || "its script cannot be loaded");
   worker.onmessageerror = () => broke("a message of the worker could not be read");
   const terminate = (): void => worker.terminate();
-  return { address, port: worker, terminate, keepAlive: () => undefined };
+  // Workers of Bun keep its process alive, too.
+  const { ref, unref } = worker as Partial<Pick<NodeWorker, "ref" | "unref">>;
+  const keepAlive = (isBusy: boolean): void => (isBusy ? ref : unref)?.call(worker);
+  return { address, port: worker, terminate, keepAlive };
 }
 
 /** Whether a worker's message is one of those that begin: the script may be another. */

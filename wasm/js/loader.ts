@@ -68,7 +68,7 @@ async function ofPackage(): Promise<WebAssembly.Module> {
     if (beside !== undefined) return ofAddress(beside);
     throw new Error("this script does not know where it is");
   }
-  const found = locate(FILE, "sconce/sconce.wasm", beside);
+  const found = locate(FILE, beside);
   if (found !== undefined) return ofFile(found);
   throw new SconceError(
     "io",

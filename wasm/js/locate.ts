@@ -3,7 +3,6 @@
 import { hostModule } from "./host.js";
 
 type FileSystem = typeof import("node:fs");
-type NodeModule = typeof import("node:module");
 type NodePath = typeof import("node:path");
 type NodeUrl = typeof import("node:url");
 
@@ -36,14 +35,24 @@ function folders(path: NodePath): string[] {
   return [...new Set([...files.map((file) => path.dirname(file!)), cwd()])];
 }
 
-/** The path of the installed package's file as a script in this folder would find it. */
-function installed(folder: string, request: string): string | undefined {
-  const { createRequire } = hostModule<NodeModule>("node:module")!;
-  const path = hostModule<NodePath>("node:path")!;
+/** The folder and all above it. */
+function* upwards(path: NodePath, folder: string): Generator<string> {
+  let current = folder;
+  for (; current !== path.dirname(current); current = path.dirname(current)) yield current;
+  yield current;
+}
+
+/** Paths that the installed package's file may have for a script in this folder. */
+function* installed(path: NodePath, folder: string, name: string): Generator<string> {
+  for (const above of upwards(path, folder))
+    yield path.join(above, "node_modules", "sconce", "dist", name);
+}
+
+function isFile(fs: FileSystem, file: string): boolean {
   try {
-    return createRequire(path.join(folder, "script.js")).resolve(request);
+    return fs.statSync(file).isFile();
   } catch {
-    return undefined;
+    return false; // it is not there, or nobody may look
   }
 }
 
@@ -51,25 +60,16 @@ function installed(folder: string, request: string): string | undefined {
  * The address of a file of this package on a host with files: where `expected` says, else beside the
  * program, else in the package installed for it. Undefined where it is in none of these places.
  */
-export function locate(
-  name: string,
-  request: string,
-  expected: string | undefined,
-): string | undefined {
+export function locate(name: string, expected: string | undefined): string | undefined {
   const fs = hostModule<FileSystem>("node:fs")!;
   const path = hostModule<NodePath>("node:path")!;
   const { fileURLToPath, pathToFileURL } = hostModule<NodeUrl>("node:url")!;
-  const isFile = (file: string): boolean => {
-    try {
-      return fs.statSync(file).isFile();
-    } catch {
-      return false; // it is not there, or nobody may look
-    }
-  };
-  if (expected?.startsWith("file:") && isFile(fileURLToPath(expected))) return expected;
+  if (expected?.startsWith("file:") && isFile(fs, fileURLToPath(expected))) return expected;
   const places = folders(path);
-  const found =
-    places.map((folder) => path.join(folder, name)).find(isFile) ??
-    places.map((folder) => installed(folder, request)).find((file) => file && isFile(file));
+  const candidates = [
+    ...places.map((folder) => path.join(folder, name)),
+    ...places.flatMap((folder) => [...installed(path, folder, name)]),
+  ];
+  const found = candidates.find((file) => isFile(fs, file));
   return found && pathToFileURL(found).href;
 }

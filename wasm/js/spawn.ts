@@ -47,11 +47,16 @@ function blobWorker(address: string): Worker {
   return worker;
 }
 
+/** The script's address where Bun and Deno have it in a file: programs in one file leave it elsewhere. */
+const inFiles = (): string | undefined =>
+  here?.startsWith("file:") && hasFiles() ? locate(FILE, besideScript(FILE)) : undefined;
+
 function webWorker(): Made {
-  const address = besideScript(FILE) ?? FILE;
+  const found = inFiles();
+  const address = found ?? besideScript(FILE) ?? FILE;
   try {
     if (isElsewhere()) return [blobWorker(address), address];
-    if (isCached) return [new Worker(address, { type: "module" }), address];
+    if (isCached || found) return [new Worker(address, { type: "module" }), address];
     // Bundlers look for this expression, word for word, and ship the script for it.
     const worker = new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
     return [worker, address];
@@ -63,7 +68,7 @@ function webWorker(): Made {
 
 function threadWorker({ Worker: Thread }: Threads): Made {
   const expected = besideScript(FILE);
-  const address = locate(FILE, "sconce/worker", expected);
+  const address = locate(FILE, expected);
   if (address !== undefined) return [new Thread(new URL(address)), address];
   const hint = "Put worker.js of this package beside the program, or pass 'worker'.";
   throw notStarted(expected ?? FILE, "it is not beside this program", hint);
