@@ -16,7 +16,7 @@ const SAMPLES: Record<string, string> = {
   "models/stories260k.tokenizer.bin": "models/stories260k.tokenizer.bin",
   "models/face-rfb320.pt2": "models/face-rfb320.pt2",
   "models/face-photo.jpg": "models/face-photo.jpg",
-  "samples/mlp.pt2": "web/samples/mlp.pt2",
+  "samples/mlp.pt2": "examples/mlp.pt2",
 };
 
 function samples(): Plugin {
