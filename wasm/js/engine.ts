@@ -12,6 +12,7 @@ import { dtypeTable, loadProgram, type DTypeTable } from "./program.js";
 import { checkOptions } from "./protocol.js";
 import { parseRecord } from "./record.js";
 import { makeSession } from "./session.js";
+import { showAs, type Summary } from "./shown.js";
 import { absoluteUrl } from "./source.js";
 import type {
   Backend,
@@ -69,6 +70,13 @@ class SyncEngine implements Engine {
 
   capabilities(): Capabilities {
     return { ...this.found, reasons: [...this.found.reasons] };
+  }
+
+  /** The parts that a person wants to see of it; throws once it is disposed. */
+  summary(): Summary {
+    const { version, core, found } = this;
+    const heapBytes = core.enter(undefined, {}, () => core.memory.heapBytes);
+    return { version, binary: found.binary, heapBytes };
   }
 
   meta(): Meta {
@@ -233,6 +241,8 @@ class SyncEngine implements Engine {
     this.core.kill();
   }
 }
+
+showAs(SyncEngine.prototype, "Engine", (engine) => engine.summary());
 
 // A module of one function that holds one relaxed-SIMD instruction: valid only where those exist.
 const RELAXED_PROBE = new Uint8Array([

@@ -2,6 +2,21 @@
 // a SconcePanic says that the engine itself broke and must be thrown away.
 import type { Diagnostic, ErrorCode, ProgramMethodInfo } from "./types.js";
 
+/** A SconceError as JSON has it. */
+export interface ErrorJson {
+  name: string;
+  code: ErrorCode;
+  message: string;
+  hint: string;
+  method: string;
+  node: string;
+  op: string;
+  source: string;
+  diagnostics: readonly Diagnostic[];
+  /** The message of the error that led to this one. */
+  cause?: string;
+}
+
 /** A failed call: the code, a hint that says what to do, and every diagnostic that was recorded. */
 export class SconceError extends Error {
   override readonly name: string = "SconceError";
@@ -30,6 +45,16 @@ export class SconceError extends Error {
     this.op = first?.op ?? "";
     this.source = first?.source ?? "";
     this.diagnostics = diagnostics;
+  }
+
+  /**
+   * The error for JSON.stringify and Response.json, with the message, which JSON leaves out of
+   * other errors. The cause is its message alone; the stack stays here.
+   */
+  toJSON(): ErrorJson {
+    const { name, code, message, hint, method, node, op, source, diagnostics, cause } = this;
+    const told = { name, code, message, hint, method, node, op, source, diagnostics };
+    return cause === undefined ? told : { ...told, cause: messageOf(cause) };
   }
 
   /** The same error, told of a method where it was told of none. */
