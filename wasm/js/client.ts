@@ -7,6 +7,7 @@ import { Caller, type Port, type Reply } from "./rpc.js";
 import type { Engine, EngineOptions, Remote } from "./types.js";
 import type { Start } from "./worker.js";
 
+/** Options of `createClient`. */
 export interface ClientOptions extends EngineOptions {
   /**
    * Makes the worker, of a page or of node:worker_threads; for bundlers that want to see the URL.
@@ -21,12 +22,17 @@ export type Client = Remote<Engine> & {
   terminate(): void;
 };
 
-/** What of a Worker of node:worker_threads is needed here. */
+/** The members of a Worker of node:worker_threads that are needed here. */
 export interface NodeWorker {
+  /** Sends a message to the worker, and moves the buffers that `transfer` lists. */
   postMessage(message: unknown, transfer?: never[]): void;
+  /** Listens to the events "message", "messageerror", "error" and "exit". */
   on(event: string, listener: (...values: unknown[]) => void): unknown;
+  /** Ends the worker at once. */
   terminate(): unknown;
+  /** Keeps the process alive as long as the worker runs. */
   ref(): void;
+  /** Lets the process end while the worker runs. */
   unref(): void;
 }
 
@@ -125,6 +131,10 @@ function startWith(wasm: EngineOptions["wasm"]): Start {
 
 /**
  * Starts a worker with an engine in it.
+ * @example
+ * const client = await createClient();
+ * const lowered = await client.lower(file, { onProgress: ({ phase }) => console.log(phase) });
+ * const program = await client.load(await lowered.buffer);
  * @throws SconceError with the code "io" when the worker or the module cannot be loaded.
  */
 export async function createClient(options: ClientOptions = {}): Promise<Client> {

@@ -261,6 +261,12 @@ function probe(): Capabilities {
 
 /**
  * Makes an engine on this thread. In a page, prefer the client, which keeps the page responsive.
+ * The engine holds memory until `dispose` is called.
+ * @example
+ * const engine = await createEngine();
+ * const lowered = engine.lower({ path: "model.pt2" });
+ * const program = engine.load(lowered.buffer);
+ * const [output] = program.run("forward", [tensor(new Float32Array(4), [1, 4])]);
  * @throws SconceError with the code "io" when the module cannot be loaded.
  */
 export async function createEngine(options: EngineOptions = {}): Promise<Engine> {
