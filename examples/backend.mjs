@@ -18,7 +18,7 @@ const backend = {
 export default backend;
 
 if (process.argv[1] === new URL(import.meta.url).pathname) {
-  const path = process.argv[2] ?? new URL("../tests/models/mlp.pt2", import.meta.url).pathname;
+  const path = process.argv[2] ?? new URL("./mlp.pt2", import.meta.url).pathname;
   const engine = await createEngine();
   engine.registerBackend(backend);
   const lowered = engine.lower({ path }, { partitioner: "Tanh" });

@@ -2,7 +2,7 @@
 //   node examples/mlp.mjs [FILE.pt2]       also with deno run -A and bun
 import { createEngine, tensor } from "sconce";
 
-const path = process.argv[2] ?? new URL("../tests/models/mlp.pt2", import.meta.url).pathname;
+const path = process.argv[2] ?? new URL("./mlp.pt2", import.meta.url).pathname;
 const engine = await createEngine();
 const lowered = engine.lower({ path });
 const program = engine.load(lowered.buffer);

@@ -2,8 +2,18 @@
 // all that the compilers say.
 //   sconce.wasm          the module
 //   *.js *.d.ts          the library and the command, from wasm/js
-//   web/                 the page
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+//   web/                 the page, for a checkout: a folder for any static server, with its samples
+//   studio.br            the page, for the package: one compressed file, which `sconce studio` serves
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { parseArgs, promisify } from "node:util";
 import { brotliCompress } from "node:zlib";
 import { quietly, step, together } from "./progress.mjs";
@@ -46,7 +56,23 @@ export function buildPage() {
     // The bundler only drops types; the compiler is who checks them.
     await quietly(bin("tsc"), ["--noEmit", "-p", "web/tsconfig.json"]);
     await quietly(bin("vite"), ["build", "web", ...into]);
+    return packPage();
   });
+}
+
+// The package ships the module once, and the bundled models not at all.
+const leftOut = /^\/models\/|^\/assets\/.*\.wasm$/;
+
+async function packPage() {
+  const { packFiles } = await import(inRoot("dist/cli/archive.js"));
+  const folder = inRoot("dist/web");
+  const names = readdirSync(folder, { recursive: true })
+    .map((name) => `/${name.replaceAll("\\", "/")}`)
+    .filter((name) => !leftOut.test(name) && statSync(folder + name).isFile())
+    .sort();
+  const archive = packFiles(new Map(names.map((name) => [name, readFileSync(folder + name)])));
+  writeFileSync(inRoot("dist/studio.br"), archive);
+  return `${names.length} files, ${kilobytes(archive)} as one`;
 }
 
 // The library and the command, without the page. The module and the library do not wait for each

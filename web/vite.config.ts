@@ -16,7 +16,7 @@ const SAMPLES: Record<string, string> = {
   "models/stories260k.tokenizer.bin": "models/stories260k.tokenizer.bin",
   "models/face-rfb320.pt2": "models/face-rfb320.pt2",
   "models/face-photo.jpg": "models/face-photo.jpg",
-  "samples/mlp.pt2": "web/samples/mlp.pt2",
+  "samples/mlp.pt2": "examples/mlp.pt2",
 };
 
 function samples(): Plugin {
@@ -48,21 +48,16 @@ function relaxPolicy(): Plugin {
   };
 }
 
-// The library's Node half is never reached in a page.
-const nodeOnly = [/^node:/];
-
 export default defineConfig({
   base: "./",
   plugins: [preact(), samples(), relaxPolicy()],
   resolve: { alias: { "@sconce": join(root, "dist") } },
   server: { fs: { allow: [root] } },
-  worker: { format: "es", rolldownOptions: { external: nodeOnly } },
   build: {
     target: "es2022",
     assetsInlineLimit: 0,
     modulePreload: false,
     rolldownOptions: {
-      external: nodeOnly,
       // What several views share comes at once: many small scripts compress badly.
       output: {
         codeSplitting: {

@@ -1,27 +1,63 @@
-// What the README tells people to type, typed. `npm start` and `npm test` are what continuous
-// integration itself calls; the rest is here.
+// The commands that the README and the pages of docs/ tell people to type, typed, each page in a
+// folder of its own. `npm start` and `npm test` are called by continuous integration itself.
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
-const readme = readFileSync(join(root, "README.md"), "utf8");
-let folder = "";
-before(() => {
-  folder = mkdtempSync(join(tmpdir(), "sconce-readme-"));
-  symlinkSync(join(root, "models"), join(folder, "models"));
-  writeFileSync(join(folder, "calls.json"), /^```json\n([^`]+)^```$/m.exec(readme)![1]!);
-});
-after(() => rmSync(folder, { recursive: true, force: true }));
+const pages = ["README.md", ...readdirSync(join(root, "docs")).map((name) => `docs/${name}`)]
+  .filter((name) => name.endsWith(".md"))
+  .map((name) => ({ name, text: readFileSync(join(root, name), "utf8") }));
+
+/** Files that pages take for granted: the reader's models, as files of the checkout. */
+const MODELS: Record<string, string> = {
+  "model.pt2": "models/face-rfb320.pt2",
+  "prefill.pt2": "models/stories260k.prefill.pt2",
+  "decode.pt2": "models/stories260k.decode.pt2",
+};
+
+/** A picture of the size that model.pt2 takes, as a .npy. */
+function picture(seed: number): Uint8Array {
+  const shape = [1, 3, 240, 320];
+  const about = `{'descr': '<f4', 'fortran_order': False, 'shape': (${shape.join(", ")}), }`;
+  const head = Buffer.from(`\x93NUMPY\x01\x00\x00\x00${about.padEnd(117)}\n`, "latin1");
+  head.writeUInt16LE(118, 8);
+  const elements = shape.reduce((product, size) => product * size, 1);
+  const data = Float32Array.from({ length: elements }, (_, i) => Math.sin(seed + i / 100));
+  return Buffer.concat([head, Buffer.from(data.buffer)]);
+}
+
+/** A folder like that of a reader who has installed the package. */
+function prepare(text: string): string {
+  const folder = mkdtempSync(join(tmpdir(), "sconce-readme-"));
+  for (const [name, path] of Object.entries(MODELS))
+    symlinkSync(join(root, path), join(folder, name));
+  for (const seed of [1, 2]) writeFileSync(join(folder, `image${seed}.npy`), picture(seed));
+  mkdirSync(join(folder, "node_modules"));
+  symlinkSync(root, join(folder, "node_modules/sconce"));
+  // A block of JSON is the file that the line above it names.
+  for (const [, name, json] of text.matchAll(/`([\w.]+\.json)`.*\n\n```json\n([^`]+)^```$/gm))
+    writeFileSync(join(folder, name!), json!);
+  return folder;
+}
 
 /** The commands of the shell blocks, continued lines joined, comments dropped. */
-function commands(): string[] {
-  const blocks = [...readme.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map((match) => match[1]!);
-  return blocks
+function commandsOf(text: string): string[] {
+  return [...text.matchAll(/^```sh\n([\s\S]*?)^```$/gm)]
+    .map((match) => match[1]!)
     .join("")
     .replaceAll("\\\n", " ")
     .split("\n")
@@ -29,32 +65,41 @@ function commands(): string[] {
     .filter((line) => line !== "");
 }
 
-test("every command of the README is one that somebody runs", () => {
-  const known = /^(npm start|npm test|npx sconce )/;
-  assert.deepEqual(
-    commands().filter((command) => !known.test(command)),
-    [],
-  );
-});
+// studio.test.ts serves the page; the others are for continuous integration, or for other tests.
+const elsewhere =
+  /^(npm start|npm test|npm install sconce|npx sconce studio|node examples\/\S+\.mjs)$/;
 
-// The page is served until somebody stops it; studio.test.ts does.
-const served = "npx sconce studio";
-assert.ok(commands().includes(served));
-for (const command of commands().filter((line) => /^npx sconce /.test(line) && line !== served)) {
-  test(command, () => {
-    const cli = `${process.execPath} ${join(root, "dist/cli.js")}`;
-    const text = execFileSync("sh", ["-c", command.replace("npx sconce", cli)], {
-      cwd: folder,
-      encoding: "utf8",
-    });
-    assert.notEqual(text, "");
+for (const { name, text } of pages) {
+  describe(name, () => {
+    let folder = "";
+    before(() => (folder = prepare(text)));
+    after(() => rmSync(folder, { recursive: true, force: true }));
+    for (const command of commandsOf(text).filter((line) => !elsewhere.test(line)))
+      test(command, () => {
+        assert.match(command, /^npx sconce /, "nobody runs this command");
+        const cli = `${process.execPath} ${join(root, "dist/cli.js")}`;
+        const printed = execFileSync("sh", ["-c", command.replace("npx sconce", cli)], {
+          cwd: folder,
+          encoding: "utf8",
+        });
+        assert.notEqual(printed, "");
+      });
   });
 }
 
-test("the examples that the README names exist", () => {
-  const names = [...readme.matchAll(/\]\((examples\/[\w.]+)\)/g)].map((match) => match[1]!);
-  assert.ok(names.length >= 3);
-  for (const name of names) assert.ok(readFileSync(join(root, name), "utf8").length > 0, name);
+test("the pages have the commands that readers begin with", () => {
+  const all = pages.map(({ name, text }) => [name, commandsOf(text)] as const);
+  const readme = new Map(all).get("README.md")!;
+  for (const command of ["npm install sconce", "npm start", "npm test", "npx sconce studio"])
+    assert.ok(readme.includes(command), command);
+  assert.ok(all.flatMap(([, commands]) => commands).length > 20);
+});
+
+test("the scripts that pages tell people to run exist", () => {
+  for (const command of pages.flatMap(({ text }) => commandsOf(text))) {
+    const [, script] = /^node (examples\/\S+\.mjs)$/.exec(command) ?? [];
+    if (script !== undefined) assert.ok(existsSync(join(root, script)), script);
+  }
 });
 
 test("npm start refuses a port that is none before it does anything", () => {

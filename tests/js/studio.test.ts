@@ -1,20 +1,30 @@
-// sconce studio and the server behind it: the page with the right types and headers, nothing but the
-// page, on this machine only, until it is stopped.
+// sconce studio and the server behind it. They serve the page with the right types and headers, and
+// nothing but the page, on this machine only, until they are stopped.
 import assert from "node:assert/strict";
 import { spawn, type ChildProcessWithoutNullStreams } from "node:child_process";
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { request, type IncomingHttpHeaders } from "node:http";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { brotliCompressSync, constants } from "node:zlib";
 import { cli, folder, sconce } from "./command.js";
 
 interface Server {
   url: string;
   close(): void;
 }
-const { serve } = (await import(new URL("cli/serve.js", `file://${cli}`).href)) as {
-  serve(folder: string, port?: number): Promise<Server>;
-};
+type Site = (path: string) => unknown;
+type Files = ReadonlyMap<string, Uint8Array>;
+const command = <T>(name: string): Promise<T> =>
+  import(new URL(`cli/${name}.js`, `file://${cli}`).href) as Promise<T>;
+const { serve } = await command<{
+  serve(what: string | Site, port?: number): Promise<Server>;
+}>("serve");
+const { archiveSite } = await command<{ archiveSite(files: Files): Site }>("site");
+const { packFiles, unpackFiles } = await command<{
+  packFiles(files: Files): Uint8Array;
+  unpackFiles(archive: Uint8Array): Files;
+}>("archive");
 
 interface Answer {
   status: number | undefined;
@@ -23,10 +33,15 @@ interface Answer {
 }
 
 /** The path goes out as it is written, which fetch would not do. */
-function ask(url: string, path: string, method = "GET"): Promise<Answer> {
+function ask(
+  url: string,
+  path: string,
+  method = "GET",
+  headers: Record<string, string> = {},
+): Promise<Answer> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {
-    request({ hostname, port, path, method, agent: false }, (response) => {
+    request({ hostname, port, path, method, headers, agent: false }, (response) => {
       let body = "";
       response.setEncoding("latin1").on("data", (part: string) => (body += part));
       response.on("end", () =>
@@ -69,34 +84,100 @@ async function studio(...args: string[]): Promise<{
   };
 }
 
-test("the server answers whatever path it is asked for, and only from its folder", async () => {
+const WANTED: Record<string, number> = {
+  "/": 200,
+  "/index.html?x=%": 200,
+  "/inner": 200,
+  "//": 200,
+  "/nothing": 404,
+  "/%E0%A4%A": 404,
+  "/%00": 404,
+  "/../secret.txt": 404,
+  "/%2e%2e/secret.txt": 404,
+  "/inner/..%2f..%2fsecret.txt": 404,
+  "/..%5csecret.txt": 404,
+  "http://elsewhere/": 404,
+};
+
+/** The same two files, in a folder beside a secret and in an archive. */
+function sites(): Record<string, string | Site> {
   const page = join(folder, "page");
   mkdirSync(join(page, "inner"), { recursive: true });
   writeFileSync(join(folder, "secret.txt"), "no");
   writeFileSync(join(page, "index.html"), "home");
   writeFileSync(join(page, "inner", "index.html"), "inner");
-  const server = await serve(page);
-  const wanted: Record<string, number> = {
-    "/": 200,
-    "/index.html?x=%": 200,
-    "/inner": 200,
-    "//": 200,
-    "/nothing": 404,
-    "/%E0%A4%A": 404,
-    "/%00": 404,
-    "/../secret.txt": 404,
-    "/%2e%2e/secret.txt": 404,
-    "/inner/..%2f..%2fsecret.txt": 404,
-    "/..%5csecret.txt": 404,
-    "http://elsewhere/": 404,
+  const files = new Map([
+    ["/index.html", Buffer.from("home")],
+    ["/inner/index.html", Buffer.from("inner")],
+  ]);
+  return { folder: page, archive: archiveSite(unpackFiles(packFiles(files))) };
+}
+
+for (const [kind, site] of Object.entries(sites())) {
+  test(`the server answers every path, and only with the files of its ${kind}`, async () => {
+    const server = await serve(site);
+    for (const [path, status] of Object.entries(WANTED))
+      assert.equal((await ask(server.url, path)).status, status, path);
+    const { body, headers } = await ask(server.url, "/inner");
+    assert.deepEqual([body, headers["content-type"]], ["inner", "text/html; charset=utf-8"]);
+    const head = await ask(server.url, "/inner", "HEAD");
+    assert.deepEqual([head.status, head.headers["content-length"], head.body], [200, "5", ""]);
+    assert.equal((await ask(server.url, "/", "POST")).status, 405);
+    server.close();
+  });
+
+  test(`the server does not send a file of its ${kind} again that the browser has`, async () => {
+    const server = await serve(site);
+    const { etag } = (await ask(server.url, "/")).headers;
+    assert.match(etag!, /^"[\w-]+"$/);
+    assert.notEqual((await ask(server.url, "/inner")).headers.etag, etag);
+    for (const known of [etag!, `W/${etag}`, `"other", ${etag}`, "*"]) {
+      const { status, headers, body } = await ask(server.url, "/", "GET", {
+        "If-None-Match": known,
+      });
+      assert.deepEqual([status, headers.etag, body], [304, etag, ""], known);
+    }
+    const other = await ask(server.url, "/", "GET", { "If-None-Match": '"other"' });
+    assert.deepEqual([other.status, other.body], [200, "home"]);
+    server.close();
+  });
+}
+
+test("an archive gives back its files, and one that is damaged says so", () => {
+  const files = new Map([
+    ["/a", Buffer.from("first")],
+    ["/empty", Buffer.alloc(0)],
+    ["/b/ü.txt", Buffer.from("second")],
+  ]);
+  const found = unpackFiles(packFiles(files));
+  assert.deepEqual(
+    [...found].map(([path, bytes]) => [path, Buffer.from(bytes).toString()]),
+    [...files].map(([path, bytes]) => [path, bytes.toString()]),
+  );
+  const whole = (index: string, rest = ""): Uint8Array => {
+    const head = Buffer.alloc(4);
+    head.writeUInt32LE(Buffer.byteLength(index));
+    return brotliCompressSync(Buffer.concat([head, Buffer.from(index + rest)]));
   };
-  for (const [path, status] of Object.entries(wanted)) {
-    assert.equal((await ask(server.url, path)).status, status, path);
-  }
-  const head = await ask(server.url, "/inner", "HEAD");
-  assert.deepEqual([head.status, head.headers["content-length"], head.body], [200, "5", ""]);
-  assert.equal((await ask(server.url, "/", "POST")).status, 405);
-  server.close();
+  const damaged: [Uint8Array, RegExp][] = [
+    [packFiles(files).slice(0, 20), /damaged/],
+    [Buffer.from("no archive"), /damaged/],
+    [brotliCompressSync(Buffer.alloc(3)), /its index is not whole/],
+    [brotliCompressSync(Buffer.alloc(9, 255)), /its index is not whole/],
+    [whole("["), /damaged: .*JSON/],
+    [whole("{}"), /its index is no list of files/],
+    [whole('[["a",1]]', "x"), /its index is no list of files/],
+    [whole('[["/a",2]]', "x"), /'\/a' is not whole/],
+    [whole('[["/a",-1]]', "x"), /'\/a' is not whole/],
+    [whole('[["/a",1]]', "xy"), /1 bytes belong to no file/],
+  ];
+  for (const [archive, message] of damaged)
+    assert.throws(() => unpackFiles(archive), { code: "io", message });
+  // These few bytes would become more than a page may have.
+  const bomb = brotliCompressSync(Buffer.alloc(65 << 20), {
+    params: { [constants.BROTLI_PARAM_QUALITY]: 1 },
+  });
+  assert.throws(() => unpackFiles(bomb), { code: "io" });
 });
 
 test("studio serves the page, with what it needs, and ends when it is stopped", async () => {

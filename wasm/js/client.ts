@@ -10,6 +10,7 @@ import { isArrayBuffer, isModule, isUrl } from "./tags.js";
 import type { Engine, EngineOptions, Remote } from "./types.js";
 import type { Start } from "./worker.js";
 
+/** Options of `createClient`. */
 export interface ClientOptions extends EngineOptions {
   /**
    * Makes the worker, of a page or of node:worker_threads; for bundlers that want to see the URL.
@@ -96,6 +97,10 @@ function startWith(wasm: EngineOptions["wasm"]): Start {
 
 /**
  * Starts a worker with an engine in it.
+ * @example
+ * const client = await createClient();
+ * const lowered = await client.lower(file, { onProgress: ({ phase }) => console.log(phase) });
+ * const program = await client.load(await lowered.buffer);
  * @throws SconceError with the code "io" when the worker or the module cannot be loaded.
  */
 export async function createClient(options: ClientOptions = {}): Promise<Client> {

@@ -3,11 +3,15 @@ import type { HowItRuns, Meta } from "./types.js";
 
 /** An operator and who runs it; a missing one runs nowhere. */
 export interface CoveredOperator {
+  /** As programs call it: "aten::add.Tensor". */
   name: string;
   /** The library that brings it; empty of PyTorch's own. */
   library: string;
+  /** Whether one of the two runtimes runs it. */
   lowers: boolean;
+  /** How this runtime runs it. */
   here: HowItRuns;
+  /** How the official runtime runs it. */
   official: HowItRuns;
   /** The operator that keeps it from running somewhere; empty where it runs on both runtimes. */
   lacks: string;
@@ -33,7 +37,7 @@ export function coveredOperators(meta: Meta): CoveredOperator[] {
 }
 
 /**
- * What to look for when somebody types `text`, as it is written in Python: "torch.ops.aten.add_.Tensor"
+ * The name to look for when somebody types `text` as it is written in Python. "torch.ops.aten.add_.Tensor"
  * is looked for as "aten::add.tensor", because forms that write in place are covered with what they
  * are forms of; "F.gelu" and "x.gelu" as "gelu", "torch.fft.fft" as "fft_fft".
  */
@@ -59,7 +63,7 @@ export function coverageWord(row: CoveredOperator, id: "here" | "official"): str
   return id === "official" && row.limits.length > 0 ? "limited" : "yes";
 }
 
-/** What is to be known of an operator beside who runs it: what it lacks, or which calls run. */
+/** A note about an operator: the operator that it needs and nobody has, or the calls that run. */
 export function coverageNote({ name, lacks, limits }: CoveredOperator): string {
   if (lacks !== "") return lacks === name ? "" : `needs ${lacks}`;
   return limits.length === 0 ? "" : `only ${limits.join("; ")}`;

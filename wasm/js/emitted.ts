@@ -5,6 +5,7 @@ import { SconceError } from "./errors.js";
 import { Manager, textOf, type Recorded } from "./manager.js";
 import { Output } from "./output.js";
 import { checkOptions } from "./protocol.js";
+import type { Summary } from "./shown.js";
 import { writeAll } from "./sink.js";
 import type {
   CallOptions,
@@ -39,6 +40,11 @@ export class ExecutorchManager extends Manager implements ExecutorchProgramManag
     const report = super.inspect();
     const own = ({ program }: { program: number }): boolean => program === this.program;
     return { ...report, plans: report.plans.filter(own), outputs: report.outputs.filter(own) };
+  }
+
+  override summary(): Summary {
+    const { size, dataFiles } = this;
+    return { ...super.summary(), size, ...(dataFiles.length > 0 && { dataFiles }) };
   }
 
   get size(): number {

@@ -12,6 +12,7 @@ import { dtypeTable, loadProgram, type DTypeTable } from "./program.js";
 import { checkOptions } from "./protocol.js";
 import { parseRecord } from "./record.js";
 import { makeSession } from "./session.js";
+import { showAs, type Summary } from "./shown.js";
 import { absoluteUrl } from "./source.js";
 import type {
   Backend,
@@ -69,6 +70,13 @@ class SyncEngine implements Engine {
 
   capabilities(): Capabilities {
     return { ...this.found, reasons: [...this.found.reasons] };
+  }
+
+  /** The parts that a person wants to see of it; throws once it is disposed. */
+  summary(): Summary {
+    const { version, core, found } = this;
+    const heapBytes = core.enter(undefined, {}, () => core.memory.heapBytes);
+    return { version, binary: found.binary, heapBytes };
   }
 
   meta(): Meta {
@@ -234,6 +242,8 @@ class SyncEngine implements Engine {
   }
 }
 
+showAs(SyncEngine.prototype, "Engine", (engine) => engine.summary());
+
 // A module of one function that holds one relaxed-SIMD instruction: valid only where those exist.
 const RELAXED_PROBE = new Uint8Array([
   0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 15, 1, 13, 0, 65, 1, 253, 15,
@@ -251,6 +261,12 @@ function probe(): Capabilities {
 
 /**
  * Makes an engine on this thread. In a page, prefer the client, which keeps the page responsive.
+ * The engine holds memory until `dispose` is called.
+ * @example
+ * const engine = await createEngine();
+ * const lowered = engine.lower({ path: "model.pt2" });
+ * const program = engine.load(lowered.buffer);
+ * const [output] = program.run("forward", [tensor(new Float32Array(4), [1, 4])]);
  * @throws SconceError with the code "io" when the module cannot be loaded.
  */
 export async function createEngine(options: EngineOptions = {}): Promise<Engine> {

@@ -2,16 +2,46 @@
 // a SconcePanic says that the engine itself broke and must be thrown away.
 import type { Diagnostic, ErrorCode, ProgramMethodInfo } from "./types.js";
 
+/** A SconceError as JSON has it. */
+export interface ErrorJson {
+  /** "SconceError", or the name of a more special class. */
+  name: string;
+  /** The kind of the error, to switch on. */
+  code: ErrorCode;
+  /** A sentence that says which thing is wrong. */
+  message: string;
+  /** A sentence that says what to do about it, or empty. */
+  hint: string;
+  /** The method that the error is about, or empty. */
+  method: string;
+  /** The node of the graph that the error is about, or empty. */
+  node: string;
+  /** The operator that the error is about, or empty. */
+  op: string;
+  /** The line of the model that the error is about, or empty. */
+  source: string;
+  /** Everything that the call has recorded: errors, warnings and notes. */
+  diagnostics: readonly Diagnostic[];
+  /** The message of the error that led to this one. */
+  cause?: string;
+}
+
 /** A failed call: the code, a hint that says what to do, and every diagnostic that was recorded. */
 export class SconceError extends Error {
   override readonly name: string = "SconceError";
+  /** The kind of the error, to switch on. */
   readonly code: ErrorCode;
+  /** A sentence that says what to do about it, or empty. */
   readonly hint: string;
+  /** The method that the error is about, or empty. */
   readonly method: string;
+  /** The node of the graph that the error is about, or empty. */
   readonly node: string;
+  /** The operator that the error is about, or empty. */
   readonly op: string;
   /** The line of the model that the error is about, as in `Diagnostic`. */
   readonly source: string;
+  /** Everything that the call has recorded: errors, warnings and notes. */
   readonly diagnostics: readonly Diagnostic[];
 
   constructor(
@@ -30,6 +60,16 @@ export class SconceError extends Error {
     this.op = first?.op ?? "";
     this.source = first?.source ?? "";
     this.diagnostics = diagnostics;
+  }
+
+  /**
+   * The error for JSON.stringify and Response.json, with the message, which JSON leaves out of
+   * other errors. The cause is its message alone; the stack stays here.
+   */
+  toJSON(): ErrorJson {
+    const { name, code, message, hint, method, node, op, source, diagnostics, cause } = this;
+    const told = { name, code, message, hint, method, node, op, source, diagnostics };
+    return cause === undefined ? told : { ...told, cause: messageOf(cause) };
   }
 
   /** The same error, told of a method where it was told of none. */

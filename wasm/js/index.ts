@@ -14,7 +14,7 @@ export {
 export { combineRecipes } from "./recipe_combine.js";
 export { decibelsOf } from "./quantization_report.js";
 export { ExportRecipe, RecipeRegistry, XNNPackRecipeType } from "./registry.js";
-export { SconceError, SconcePanic } from "./errors.js";
+export { SconceError, SconcePanic, type ErrorJson } from "./errors.js";
 export { openUrl } from "./source.js";
 export { tensor, toNumbers } from "./tensor.js";
 export type * from "./types.js";

@@ -6,6 +6,7 @@ import { disposed, SconceError } from "./errors.js";
 import { gapCall } from "./gaps.js";
 import { inflateSync } from "./inflate.js";
 import { checkOptions } from "./protocol.js";
+import { showAs } from "./shown.js";
 import { isInflated, isSource, SOURCES } from "./source.js";
 import type {
   CallOptions,
@@ -264,6 +265,11 @@ class JobInspector implements Inspector {
     held?.release();
   }
 }
+
+showAs(JobInspector.prototype, "Inspector", (inspector) => {
+  const { etdump, etrecord, warnings } = inspector.report();
+  return { etdump, etrecord: etrecord && { methods: etrecord.methods }, warnings };
+});
 
 /** Opens the files on the job, and gives them as they were opened. */
 function opened(job: Job, files: InspectorFiles, options: InspectorOptions): InspectorFiles {

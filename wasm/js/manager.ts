@@ -4,6 +4,7 @@ import type { Job } from "./core.js";
 import { disposed, SconceError } from "./errors.js";
 import { camelKeys } from "./keys.js";
 import { places, recordCall, RecordView } from "./record.js";
+import { showAs, type Summary } from "./shown.js";
 import type {
   CompilationReport,
   Delegation,
@@ -47,6 +48,8 @@ class MethodView implements ExportedProgram {
     return nodesOf(this.job(), this.program, this.method);
   }
 }
+
+showAs(MethodView.prototype, "ExportedProgram", ({ method }) => ({ method }));
 
 /** A record that a manager has, by its number, and whether it is written without weights. */
 export interface Recorded {
@@ -126,12 +129,25 @@ export class Manager {
     ) as Delegation;
   }
 
+  /** The parts that a person wants to see of it; throws once it is disposed. */
+  summary(): Summary {
+    const { job, methods, configMethods } = this;
+    const heapBytes = job.enter({}, () => job.core.memory.heapBytes);
+    return { methods, ...(configMethods.length > 0 && { configMethods }), heapBytes };
+  }
+
   dispose(): void {
     const { held } = this;
     this.held = undefined;
     held?.release();
   }
 }
+
+showAs(
+  Manager.prototype,
+  (manager) => manager[Symbol.toStringTag],
+  (manager) => manager.summary(),
+);
 
 function checkPlace(call: string, program: number, method: string): void {
   mustBe("index", `the program number of ${call}()`, program);

@@ -8,6 +8,7 @@ import { checkOptions } from "./protocol.js";
 import { checkSuiteOf, notBundled, readSuites, verifyCase, writeSuites } from "./bundle.js";
 import { chooserOf, type Chooser } from "./filter.js";
 import { Output } from "./output.js";
+import { programSummary, showAs } from "./shown.js";
 import { bytesOf, dataFromBytes, isTensor } from "./tensor.js";
 import type {
   CallOptions,
@@ -331,6 +332,8 @@ export class LoadedProgram implements Program {
     job?.release();
   }
 }
+
+showAs(LoadedProgram.prototype, "Program", (program) => programSummary(program.inspect()));
 
 /** Names and codes of dtypes, as the core has them. */
 export function dtypeTable({ dtypes }: Pick<Meta, "dtypes">): DTypeTable {

@@ -7,6 +7,7 @@ import { camelKeys } from "./keys.js";
 import { Output } from "./output.js";
 import { checkOptions } from "./protocol.js";
 import { bundledCases, mustBeBundled } from "./record_cases.js";
+import { showAs } from "./shown.js";
 import { writeAll } from "./sink.js";
 import { bytesOf, dataFromBytes, isTensor } from "./tensor.js";
 import type {
@@ -177,6 +178,8 @@ class StageView implements ExportedProgram {
     return JSON.parse(this.ask("record_nodes")) as NodeRow[];
   }
 }
+
+showAs(StageView.prototype, "ExportedProgram", ({ method }) => ({ method }));
 
 // --- The record ---
 
@@ -482,3 +485,8 @@ export function parseRecord(core: Core, job: Job, source: Source): ETRecord {
     throw new SconceError("compressed", error.message, hint);
   }
 }
+
+showAs(RecordView.prototype, "ETRecord", (record) => {
+  const { methods, programs } = record.inspect();
+  return { methods, programs: programs.map(({ stage, method }) => `${stage}/${method}`) };
+});

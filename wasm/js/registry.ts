@@ -140,6 +140,7 @@ export class RecipeRegistry {
     this.providers.set(provider.backendName, provider);
   }
 
+  /** Names of the backends that have recipes. */
   listBackends(): string[] {
     return [...this.providers.keys()];
   }
@@ -210,6 +211,7 @@ export function recipeOf(given: unknown): Recipe {
 
 /** How a program is exported; recipes are plain objects, and this makes them. */
 export type ExportRecipe = Recipe;
+/** Recipes are plain objects; these functions make them. */
 export const ExportRecipe = {
   combine: combineRecipes,
   /** The recipe of a name. */

@@ -16,6 +16,7 @@ import {
 import { membersOf, methodOf, optionsPlace, type Member } from "./protocol.js";
 import { argumentsOf, DATA, numbers, OBJECT } from "./rpc_arguments.js";
 import { halvesOf, piecesOf } from "./rpc_stream.js";
+import { showAs } from "./shown.js";
 import { writeAll } from "./sink.js";
 import { isArrayBuffer } from "./tags.js";
 import type { Phase } from "./steps.gen.js";
@@ -333,6 +334,9 @@ export class Caller {
       this.forgotten?.unregister(result);
       return Promise.resolve();
     };
+    showAs(result, object === 0 ? "Client" : `Remote ${kind}`, () =>
+      isDisposed || this.dead ? { state: "disposed" } : properties,
+    );
     if (object !== 0) this.forgotten?.register(result, object, result);
     return result;
   }

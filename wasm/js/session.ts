@@ -11,6 +11,7 @@ import { flatValues } from "./record.js";
 import { isQuantizing } from "./recipe_check.js";
 import { recipeOf } from "./registry.js";
 import { checkName, savePte } from "./saving.js";
+import { showAs } from "./shown.js";
 import { checkNamed, isMade } from "./stage_given.js";
 import { checkSequence, stagesOf } from "./stages.js";
 import { copyOf } from "./tensor.js";
@@ -413,6 +414,12 @@ class Session implements ExportSession {
     if (!this.isRunning) this.clear();
   }
 }
+
+showAs(Session.prototype, "ExportSession", (session) => ({
+  name: session.name,
+  stages: session.pipelineStages,
+  done: session.stages().map(({ stage }) => stage),
+}));
 
 /** A session of checked options that has not run. */
 export function makeSession(

@@ -5,12 +5,17 @@ import { besideScript, hasFiles, here, isCached, locate } from "./locate.js";
 
 type Threads = typeof import("node:worker_threads");
 
-/** The members of a Worker of node:worker_threads that the client uses. */
+/** The members of a Worker of node:worker_threads that are needed here. */
 export interface NodeWorker {
+  /** Sends a message to the worker, and moves the buffers that `transfer` lists. */
   postMessage(message: unknown, transfer?: never[]): void;
+  /** Listens to the events "message", "messageerror", "error" and "exit". */
   on(event: string, listener: (...values: unknown[]) => void): unknown;
+  /** Ends the worker at once. */
   terminate(): unknown;
+  /** Keeps the process alive as long as the worker runs. */
   ref(): void;
+  /** Lets the process end while the worker runs. */
   unref(): void;
 }
 

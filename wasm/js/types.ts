@@ -130,9 +130,11 @@ export type Sink =
  */
 export type ProgressListener = (progress: { phase: Phase; done: number; total: number }) => void;
 
+/** Options that every long call takes. */
 export interface CallOptions {
   /** Cancels the call: it fails with the code "cancelled". */
   signal?: AbortSignal;
+  /** Hears how far the call is. An error that it throws fails the call. */
   onProgress?: ProgressListener;
 }
 
@@ -145,21 +147,25 @@ export type ConstantValue =
 
 export type { BackendConfig, CompileConfig, ExecutorchConfig };
 
+/** Options of `toEdge`. */
 export interface ToEdgeOptions extends CallOptions {
   /** Methods without instructions, by name: `{ get_max_seq_len: 256 }`. */
   constantMethods?: Readonly<Record<string, ConstantValue>>;
+  /** Largest sizes of dynamic dimensions, and how much is kept for looking at. */
   compileConfig?: CompileConfig;
   /** Keeps a record of the programs before and after (`etrecord` of the managers). */
   generateEtrecord?: boolean;
 }
 
+/** Options of `toEdgeTransformAndLower`. */
 export interface TransformAndLowerOptions extends ToEdgeOptions, BackendConfig {
   /** Passes over the edge program, before parts are found. */
   transformPasses?: Passes;
-  /** What goes to which backend; nothing by default. */
+  /** Chooses the parts that go to backends; none by default. */
   partitioner?: Partitioners;
 }
 
+/** Options of `lower`: those of decomposition, of delegation and of the file, in one object. */
 export interface LowerOptions extends TransformAndLowerOptions, ExecutorchConfig {
   /** Also runs what was lowered beside what it would be without delegates, as `verify()` does. */
   verify?: boolean;
@@ -183,14 +189,21 @@ export type ErrorCode = StatusCode | "panic" | "disposed" | "busy";
 
 /** One thing that was noticed, with where it was noticed. Unknown parts are empty strings. */
 export interface Diagnostic {
+  /** An "error" fails the call; a "warning" and a "note" do not. */
   severity: "note" | "warning" | "error";
+  /** The kind of the problem. */
   code: ErrorCode;
+  /** A sentence that says which thing is wrong. */
   message: string;
-  /** What to do about it; starts with a verb. */
+  /** A sentence that says what to do about it; starts with a verb. */
   hint: string;
+  /** The method in which it was noticed. */
   method: string;
+  /** The pass that noticed it. */
   pass: string;
+  /** The node of the graph that it is about. */
   node: string;
+  /** The operator of that node: "aten::addmm". */
   op: string;
   /** Index of the instruction that failed, when running. */
   instruction: number | null;
@@ -202,10 +215,13 @@ export interface Diagnostic {
 
 // --- The engine ----------------------------------------------------------------------------------
 
-/** What this host offers and what was picked. */
+/** The features of this host, and those that are in use. */
 export interface Capabilities {
+  /** Whether the host has WebAssembly SIMD, which Sconce needs. */
   simd: boolean;
+  /** Whether the host has relaxed SIMD. */
   relaxedSimd: boolean;
+  /** Whether kernels use several threads. */
   threads: boolean;
   /** The binary in use; there is one so far. */
   binary: "simd";
@@ -213,7 +229,7 @@ export interface Capabilities {
   reasons: string[];
 }
 
-/** What an operator does, roughly: for grouping and colours. */
+/** The kind of work that an operator does, roughly: for grouping and colours. */
 export type OpFamily =
   "matrix" | "conv" | "reduce" | "pointwise" | "shape" | "index" | "create" | "other";
 
@@ -227,8 +243,9 @@ export type HowItRuns = "kernel" | "mended" | "expanded" | "no";
 export interface OperatorInfo {
   /** As programs call it: "aten::add.Tensor". */
   name: string;
-  /** What a .pte calls, empty where it never does. */
+  /** The name that a .pte calls; empty where it never does. */
   out: string;
+  /** The kind of work that it does. */
   family: OpFamily;
   /** By this runtime. One that does not run here, and not there either, is refused when lowered. */
   here: HowItRuns;
@@ -273,25 +290,38 @@ export interface FeatureCoverage {
 export interface OperatorCoverage {
   /** The release of PyTorch whose operators these are. */
   version: string;
+  /** The number of operators that are counted. */
   operators: number;
+  /** How many of them lower. */
   lowers: number;
+  /** How many run in this runtime. */
   here: number;
+  /** How many run on the official runtime. */
   official: number;
-  /** Of those on the official runtime: how many have a limit. */
+  /** How many of those on the official runtime have a limit. */
   limited: number;
   /** Names of those that are not in the table. */
   missing: string[];
 }
 
+/** Tables of the module: operators, dtypes, passes, backends. */
 export interface Meta {
+  /** Error codes of the module. */
   statuses: string[];
+  /** Element types with their codes in files, their short names in texts, and bytes per element. */
   dtypes: { code: number; name: DType; short: string; bytes: number }[];
+  /** The table of operators. */
   ops: OperatorInfo[];
   /** How many of PyTorch's operators those are. */
   pytorch: OperatorCoverage;
+  /** Coverage of vmap, jvp and float8. */
   features: FeatureCoverage;
+  /**
+   * Passes by name. `transform` and recipes take those of the stage "edge"; the others run when the
+   * file is made.
+   */
   passes: { name: string; summary: string; stage: "edge" | "executorch" }[];
-  /** Who can take parts of a program over, and runs them here. Files name the id. */
+  /** Backends that can take over parts of a program and run them here. Files name the id. */
   backends: { name: string; id: string; summary: string }[];
 }
 
@@ -303,23 +333,29 @@ export interface Meta {
  * A callback may dispose anything: what a call under way still needs is freed when it returns.
  */
 export interface Disposable {
+  /** Gives the memory back. A second call does nothing. */
   dispose(): void;
 }
 
 /** A program of one method, for looking at. */
 export interface ExportedProgram {
+  /** The name of the method. */
   readonly method: string;
   /** The IR as text. */
   text(): string;
+  /** Its nodes, in the order in which they run. */
   nodes(): NodeRow[];
 }
 
 /** Files opened as methods, as PyTorch exported them: for looking at, and for lowering. */
 export interface OpenedPrograms extends Disposable {
+  /** Names of the methods. */
   readonly methods: readonly string[];
   /** An empty record, for programs of this compilation. */
   createEtrecord(): ETRecord;
+  /** The program of a method; the name may be left out for `forward` or the only method. */
   exportedProgram(method?: string): ExportedProgram;
+  /** Methods, operators and sizes of all programs of this compilation. */
   inspect(): CompilationReport;
   /**
    * The inputs that a method was exported with, those by name after the others; null where the file
@@ -332,11 +368,13 @@ export interface OpenedPrograms extends Disposable {
   toEdgeTransformAndLower(options?: TransformAndLowerOptions): EdgeProgramManager;
   /** IR text of any version by its program number; what was opened is 0. */
   text(program: number, method?: string): string;
+  /** The nodes of a method of a program by its number. */
   nodes(program: number, method: string): NodeRow[];
 }
 
 /** Methods in the edge dialect. Never changes: transform gives a new manager. */
 export interface EdgeProgramManager extends Disposable {
+  /** Names of the methods that have instructions. */
   readonly methods: readonly string[];
   /**
    * The record that `generateEtrecord` asked for, which lives as long as this manager: what is
@@ -344,11 +382,15 @@ export interface EdgeProgramManager extends Disposable {
    * Fails with the code "state" where it was not asked for.
    */
   readonly etrecord: ETRecord;
+  /** The same as `etrecord`; a client has only this one. */
   getEtrecord(): ETRecord;
   /** An empty record, for programs of this compilation. */
   createEtrecord(): ETRecord;
+  /** Names of the constant methods. */
   readonly configMethods: readonly string[];
+  /** The edge program of a method; the name may be left out for `forward` or the only method. */
   exportedProgram(method?: string): ExportedProgram;
+  /** Runs passes, in order. `Engine.meta().passes` lists their names. Gives a new manager. */
   transform(passes: Passes): EdgeProgramManager;
   /**
    * Hands parts of the methods to backends, the parts of all methods at once, and gives a manager of
@@ -366,15 +408,22 @@ export interface EdgeProgramManager extends Disposable {
   ): EdgeProgramManager;
   /** What has become of each node of each method; no rows of a program that went to no backend. */
   delegation(): Delegation;
+  /**
+   * Runs the last passes, plans memory and writes the program. May be called again with another
+   * config.
+   */
   toExecutorch(config?: ExecutorchConfig & CallOptions): ExecutorchProgramManager;
+  /** Methods, operators, sizes, passes and warnings of all programs of this compilation. */
   inspect(): CompilationReport;
   /** IR text of any version by its program number. */
   text(program: number, method?: string): string;
+  /** The nodes of a method of a program by its number. */
   nodes(program: number, method: string): NodeRow[];
 }
 
 /** The emitted program: a .pte, and .ptd files when weights are external. */
 export interface ExecutorchProgramManager extends Disposable {
+  /** Names of the methods that have instructions. */
   readonly methods: readonly string[];
   /**
    * The record that `generateEtrecord` asked for, which lives as long as this manager: complete,
@@ -382,15 +431,19 @@ export interface ExecutorchProgramManager extends Disposable {
    * Fails with the code "state" where it was not asked for.
    */
   readonly etrecord: ETRecord;
+  /** The same as `etrecord`; a client has only this one. */
   getEtrecord(): ETRecord;
   /** An empty record, for programs of this compilation. */
   createEtrecord(): ETRecord;
+  /** Names of the constant methods. */
   readonly configMethods: readonly string[];
+  /** Bytes of the .pte. */
   readonly size: number;
   /** The whole .pte; built on each call. Large programs go through `writeTo` or `toBlob` instead. */
   readonly buffer: Uint8Array;
   /** The .pte (or one of `dataFiles`) as a Blob; weights stay slices of the opened Files where the platform can. */
   toBlob(file?: string, options?: CallOptions): Blob;
+  /** The .ptd files that belong to the .pte, with their sizes in bytes. */
   readonly dataFiles: readonly { name: string; size: number }[];
   /** One of `dataFiles`, whole. */
   dataFile(name: string): Uint8Array;
@@ -398,14 +451,18 @@ export interface ExecutorchProgramManager extends Disposable {
    * Writes the .pte, or one of `dataFiles`. A stream that fails rejects with the code "io". Once
    * cancelled, the call waits no longer for the sink, which may hold a part of the file by then; a
    * WritableStream is aborted and unlocked, other sinks are the caller's to close.
+   * @example
+   * const handle = await showSaveFilePicker({ suggestedName: "model.pte" });
+   * await lowered.writeTo(await handle.createWritable());
    */
   writeTo(sink: Sink, file?: string, options?: CallOptions): Promise<void>;
   /** Writes in one go, for Node scripts: calls back with pieces in order. */
   writeSync(write: (chunk: Uint8Array) => void, file?: string): void;
+  /** The program of a method; the name may be left out for `forward` or the only method. */
   exportedProgram(method?: string): ExportedProgram;
   /** What has become of each node of each method; no rows of a program that went to no backend. */
   delegation(): Delegation;
-  /** What `lower` with the option `verify` has found; null where that was not asked for. */
+  /** The result of `lower` with the option `verify`; null where that was not asked for. */
   readonly verification: Verification | null;
   /**
    * Runs what was lowered beside what it would be without delegates. What differs by more than its
@@ -414,22 +471,31 @@ export interface ExecutorchProgramManager extends Disposable {
   verify(options?: CallOptions): Verification;
   /** The program after the executorch passes, as text. */
   dump(): string;
+  /** Methods, operators, memory plans, sizes and warnings. */
   inspect(): CompilationReport;
 }
 
 /** A loaded .pte. State (buffers that methods write) lives until `reset` or `dispose`. */
 export interface Program extends Disposable {
+  /** Names of the methods, the constant ones included. */
   readonly methods: readonly string[];
+  /** Signatures, operators, sizes and planned memory of the methods. */
   inspect(): ProgramReport;
   /**
-   * What a backend made of one of the `parts` of a method, as text: a line for each weight, input and
+   * The work of a backend in one of the `parts` of a method, as text: a line for each weight, input and
    * node; those of nodes begin with their number. Empty where the backend has no words for it.
    */
   partText(method: string, part: number): string;
-  /** Runs a method with one value per flattened input. Outputs are copies, the caller's own. */
+  /**
+   * Runs a method with one value per flattened input. Outputs are copies, the caller's own. Fails with
+   * the code "input" when a value does not fit.
+   * @example
+   * const [logits] = program.run("forward", [tensor([[1, 2, 3]])]);
+   * const numbers = toNumbers(logits);
+   */
   run(method: string, inputs: readonly Value[], options?: RunOptions): Value[];
   /**
-   * What runs with the option `events` have recorded since the last call, as files that the official
+   * The records of runs with the option `events` since the last call, as files that the official
    * Inspector opens. Fails with the code "state" when nothing was recorded. Instructions that loading
    * merged are in it one by one, each with an equal share of the time of all.
    */
@@ -445,11 +511,15 @@ export interface Program extends Disposable {
   verify(options?: VerifyOptions): CaseVerdict[];
 }
 
+/** Everything that Sconce does, on the calling thread. `createEngine` makes one. */
 export interface Engine extends Disposable {
+  /** The version of the module: "0.1.0". */
   readonly version: string;
+  /** The features of WebAssembly that this host has, and those that are in use. */
   capabilities(): Capabilities;
+  /** Tables of the module: operators, dtypes, passes, backends. The same object each time. */
   meta(): Meta;
-  /** What a file is, from its first bytes. */
+  /** The kind of a file, by its first bytes. */
   detect(source: Source): "pt2" | "pte" | "ptd" | "bpte" | "etdump" | "etrecord" | "unknown";
   /**
    * Opens .pt2 files and goes no further. As in PyTorch, stored weights are not checksummed: a byte
@@ -468,11 +538,31 @@ export interface Engine extends Disposable {
     programs: Programs,
     options?: TransformAndLowerOptions,
   ): EdgeProgramManager;
-  /** toEdge, or toEdgeTransformAndLower where there is a partitioner, and toExecutorch in one call. */
+  /**
+   * From .pt2 files to a .pte in one call: toEdge, or toEdgeTransformAndLower where there is a
+   * partitioner, and toExecutorch.
+   * @throws SconceError with the method, the node and the line of the model where it cannot be lowered.
+   * @example
+   * const lowered = engine.lower({ path: "model.pt2" }, { partitioner: "xnnpack" });
+   * const bytes = lowered.buffer;
+   * lowered.dispose();
+   * @example Several methods in one file
+   * const lowered = engine.lower(
+   *   { prefill: { path: "prefill.pt2" }, decode: { path: "decode.pt2" } },
+   *   { constantMethods: { get_max_seq_len: 256 }, shareMutableBuffers: true },
+   * );
+   */
   lower(programs: Programs, options?: LowerOptions): ExecutorchProgramManager;
   /**
    * From .pt2 files to a program as a recipe says, stage by stage: quantized, with parts handed to
    * backends, emitted. The session keeps what every stage made. Compressed archives are inflated.
+   * @example
+   * const session = await engine.export(
+   *   { path: "model.pt2" },
+   *   { recipe: "xnnpack_pt2e_int8_static_per_channel", exampleInputs: [[image1], [image2]] },
+   * );
+   * const bytes = session.getPteBuffer();
+   * session.dispose();
    */
   export(programs: Programs, options: ExportOptions): Promise<ExportSession>;
   /**
@@ -486,13 +576,23 @@ export interface Engine extends Disposable {
    * does it by itself. Blobs become their bytes where they cannot be read in slices.
    */
   inflate(programs: Programs): Promise<Programs>;
-  /** What is in a .pt2, without lowering it. */
+  /** The contents of a .pt2, without lowering it. */
   inspect(programs: Programs): CompilationReport;
-  /** Opens a .pte, or the program in a bundled one (.bpte). */
+  /**
+   * Opens a .pte, or the program in a bundled one (.bpte).
+   * @example
+   * const program = engine.load({ path: "model.pte" });
+   * const [output] = program.run("forward", [tensor(new Float32Array(4), [1, 4])]);
+   * program.dispose();
+   */
   load(pte: Source, options?: LoadOptions): Program;
   /**
    * Opens what a runtime has logged, what the exporter knew of the program, or the program itself: one
    * of these is enough. The debug buffer goes with the dump that points into it.
+   * @example
+   * program.run("forward", inputs, { events: true });
+   * const { etdump } = program.etdump();
+   * const slowest = engine.inspector({ etdump, etrecord }).ops()[0];
    */
   inspector(files: InspectorFiles, options?: InspectorOptions): Inspector;
   /** Opens an .etrecord, of the official exporter or of this library, in any layout that there was. */
@@ -500,32 +600,48 @@ export interface Engine extends Disposable {
   /**
    * A bundled program (.bpte), which official tools read too: the program and calls of its methods, each
    * run from the program's first state. What the program does not take or return is refused.
+   * @example
+   * const bundled = engine.bundle(pte, [{ methodName: "forward", testCases: [{ inputs: [input] }] }]);
+   * engine.load(bundled).verify();
    */
   bundle(program: Source, suites: readonly TestSuite[], options?: BundleOptions): Uint8Array;
   /**
    * Adds a backend, for lowering and for running, for as long as the engine lives. Fails with the code
    * "argument" when its id is that of another.
+   * @example
+   * engine.registerBackend({
+   *   id: "Tanh",
+   *   supports: (node) => node.op === "aten::tanh" || "only tanh",
+   *   preprocess: () => ({ processedBytes: new Uint8Array() }),
+   *   init: () => null,
+   *   execute: (state, [input]) => [{ ...input, data: input.data.map(Math.tanh) }],
+   * });
    */
   registerBackend<State>(backend: Backend<State>): void;
   /**
    * The same with the default export of a module, and the way for the client, whose engine lives in a
    * worker, where functions do not reach: the module is imported there. Gives the id.
+   * @example
+   * await client.importBackend({ url: new URL("./backend.mjs", import.meta.url).href });
    */
   importBackend(module: UrlRef): Promise<string>;
 }
 
+/** Options of `load`. */
 export interface LoadOptions extends CallOptions, LoadConfig {
   /** The .ptd files that the program needs. */
   dataFiles?: readonly Source[];
 }
 
-/** Where the module comes from. A ready Module is what edge functions import. */
+/** The module: an address, its bytes, an answer of `fetch`, or a Module, as edge functions import it. */
 export type WasmSource =
   URL | string | BufferSource | Response | Promise<Response> | WebAssembly.Module;
 
+/** Options of `createEngine`. */
 export interface EngineOptions {
   /** Default: sconce.wasm beside this script. */
   wasm?: WasmSource;
+  /** Hears what the engine notes beside results and errors. Nothing is logged by default. */
   onLog?: (severity: "note" | "warning" | "error", text: string) => void;
 }
 

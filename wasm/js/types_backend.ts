@@ -6,23 +6,29 @@ import type { NodeRow, TensorInfo } from "./types_report.js";
 
 // --- Delegation ----------------------------------------------------------------------------------
 
-/** What a backend is told beside the part it gets, verbatim. Text is its bytes in UTF-8. */
+/** A setting that a backend gets with a part, verbatim. */
 export interface CompileSpec {
+  /** A name that the backend knows. */
   readonly key: string;
+  /** Bytes, or text, which becomes its bytes in UTF-8. */
   readonly value: Uint8Array | string;
 }
 
 /** Nodes of a method's own graph that go to one part, by name. */
 export interface TaggedNodes {
+  /** The name of the part. */
   readonly tag: string;
+  /** Names of the nodes in it, as the edge program has them. */
   readonly nodes: readonly string[];
   /** Instead of those of the partitioner. */
   readonly compileSpecs?: readonly CompileSpec[];
 }
 
+/** A backend, and which nodes go to it. */
 export interface PartitionerOptions {
-  /** Of a backend, the id that files have ("XnnpackBackend") or the name that people use ("xnnpack"). */
+  /** The id that files have ("XnnpackBackend"), or the name that people use ("xnnpack"). */
   readonly backend: string;
+  /** Settings that the backend gets with each part. */
   readonly compileSpecs?: readonly CompileSpec[];
   /** These parts and no others; one that the backend does not take is an error. */
   readonly tags?: readonly TaggedNodes[];
@@ -48,6 +54,7 @@ export type Partitioners =
   | readonly Partitioner[]
   | Readonly<Record<string, Partitioner | readonly Partitioner[]>>;
 
+/** Options of `EdgeProgramManager.toBackend`. */
 export interface ToBackendOptions extends CallOptions, BackendConfig {}
 
 /** A part that a backend took over. */
@@ -58,12 +65,13 @@ export interface DelegateInfo {
   backend: string;
   /** The body that the part was cut out of, with those around it; empty: the method's own graph. */
   graph: string;
+  /** The number of nodes in it. */
   nodes: number;
   /** Multiplications with an addition, of matrix products and convolutions. */
   macs: number;
-  /** Of the tensors that its nodes read and write; dynamic sizes as in the example. */
+  /** Bytes of the tensors that its nodes read and write; dynamic sizes are those of the example. */
   bytes: number;
-  /** What the backend made of it. */
+  /** Bytes that the backend made of it. */
   processedBytes: number;
   /** Bytes that the backend keeps under names, which parts may share. */
   dataBytes: number;
@@ -74,24 +82,29 @@ export interface DelegateInfo {
   debugHandleMap: Record<string, number[]> | null;
 }
 
-/** What has become of a node. */
+/** The fate of a node: the part that it is in, or the reason why it is in none. */
 export interface DelegationRow {
+  /** The node, as the edge program names it. */
   name: string;
   /** The node of the exported program that it was made of, in bodies by path: "true_graph_0/mul". */
   origin: string;
+  /** Its operator: "aten::addmm". */
   op: string;
+  /** The body of control flow that it is in; empty: the method's own graph. */
   graph: string;
   /** As in `NodeRow`. */
   source: string;
   /** The name of the part that the node is in; null: it stayed outside. */
   delegate: string | null;
-  /** Of the part, or that refused the node last; empty: none was asked. */
+  /** The backend of the part, or the one that refused the node last; empty: none was asked. */
   backend: string;
   /** Why it is outside; empty when it is not. */
   reason: string;
-  /** What would make the backend take it; empty when nothing is known. */
+  /** A change that would make the backend take it; empty when none is known. */
   hint: string;
+  /** Multiplications with an addition that it makes, as in `DelegateInfo`. */
   macs: number;
+  /** Bytes of the tensors that it reads and writes, as in `DelegateInfo`. */
   bytes: number;
 }
 
@@ -105,10 +118,11 @@ export interface Closeness {
   /** The largest magnitude of what it should be. */
   largest: number;
   /**
-   * What the precision allows: a share of `largest`, and no less than that of 1. What was quantized
-   * on the way may be a step further for each time.
+   * The largest difference that the precision allows: a share of `largest`, and no less than that of
+   * 1. A value that was quantized on the way may be a step further away for each time.
    */
   tolerance: number;
+  /** Whether `difference` is within `tolerance`. */
   isClose: boolean;
 }
 
@@ -156,7 +170,9 @@ export interface PartConstant {
   readonly name: string;
   /** Its name in the model: "fc.weight". */
   readonly target: string;
+  /** Its element type. */
   readonly dtype: DType;
+  /** Its sizes, outermost first. */
   readonly shape: readonly number[];
   /** Row-major; read from the file now, and only while the part is preprocessed. */
   bytes(): Uint8Array;
@@ -170,15 +186,19 @@ export interface PartState extends PartConstant {
 
 /** Nodes of a method that a backend has taken, as a graph of their own. */
 export interface Part {
+  /** The method that it was cut out of. */
   readonly method: string;
+  /** "lowered_module_0", as in the text of the program. */
   readonly name: string;
-  /** What `execute` will be called with, in order; sizes that are text are known only then. */
+  /** The inputs that `execute` will get, in order; sizes that are text are known only then. */
   readonly inputs: readonly TensorInfo[];
-  /** What `execute` will have to give, in order. */
+  /** The outputs that `execute` has to give, in order. */
   readonly outputs: readonly TensorInfo[];
+  /** Its weights and other constants. */
   readonly constants: readonly PartConstant[];
-  /** What the backend has said to own (`ownsState`); of no interest to the method any more. */
+  /** Buffers that the backend keeps (`ownsState`). The method no longer sees them. */
   readonly states: readonly PartState[];
+  /** Its nodes, in the order in which they run; only while the part is preprocessed. */
   nodes(): BackendNode[];
   /** The IR as text; only while the part is preprocessed. */
   text(): string;
@@ -186,8 +206,9 @@ export interface Part {
 
 /** Bytes that a backend keeps under a name. */
 export interface NamedBytes {
+  /** The contents. */
   readonly bytes: Uint8Array;
-  /** Of where they lie in the file; 16 by default. */
+  /** The alignment of their place in the file; 16 by default. */
   readonly alignment?: number;
   /**
    * The .ptd that they go to, without its ending; the .pte itself by default. A file's name: text
@@ -196,19 +217,19 @@ export interface NamedBytes {
   readonly externalTag?: string;
 }
 
-/** What a backend makes of a part. */
+/** The bytes that a backend makes of a part. */
 export interface PreprocessResult {
-  /** What `init` gets; it may be empty. */
+  /** The bytes that `init` gets; they may be empty. */
   readonly processedBytes: Uint8Array;
   /** The nodes (`debugHandle`) behind each thing that the backend reports on, by name or number. */
   readonly debugHandleMap?: Readonly<Record<string, readonly number[]>>;
-  /** What the file holds once, however many parts give it: a name with two contents is an error. */
+  /** Data that the file holds once, however many parts give it. A name with two contents is an error. */
   readonly namedData?: Readonly<Record<string, Uint8Array | NamedBytes>>;
 }
 
 /** Why a backend does not take a node. */
 export interface Refusal {
-  /** Of the node, without a capital or a period: "its input is not two-dimensional". */
+  /** A clause about the node, without a capital or a period: "its input is not two-dimensional". */
   reason: string;
   /** A sentence that says what would make the backend take it. */
   hint?: string;
@@ -222,9 +243,9 @@ export interface Refusal {
  * An object without a class has these members and no others.
  */
 export interface Backend<State = unknown> {
-  /** What files name. A program that names it runs where it is registered. */
+  /** The name in files. A program that has it runs where the backend is registered. */
   readonly id: string;
-  /** Of partitioners that name no passes of their own. */
+  /** Passes for partitioners that name none of their own. */
   readonly transformForPreDecomposition?: readonly string[];
   /** True for a call that is to stay whole instead of being decomposed; asked only by `toEdgeTransformAndLower`. */
   keeps?(node: BackendNode, method: string): boolean;

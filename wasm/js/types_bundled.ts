@@ -7,15 +7,17 @@ export interface TestCase {
   /** One value per flattened input: a tensor, number, bigint or boolean. */
   readonly inputs: readonly Value[];
   /**
-   * What it should return, tensors only. Without it, what it returns here when it is bundled; null where
-   * nothing is expected.
+   * The results that it should return, tensors only. Without them the call runs when it is bundled, and
+   * its results are taken; null: nothing is expected.
    */
   readonly expectedOutputs?: readonly Value[] | null;
 }
 
 /** The test cases of one method. */
 export interface TestSuite {
+  /** The method that all of its cases call. */
   readonly methodName: string;
+  /** The calls, in order. */
   readonly testCases: readonly TestCase[];
 }
 
@@ -43,20 +45,25 @@ export interface OutputVerdict {
    * byte for byte, bfloat16 too: these are the official rules.
    */
   isClose: boolean;
-  /** What differs beside elements; null: nothing does. */
+  /** The property that differs beside elements; null: none does. */
   whyNot: "dtype" | "sizes" | "strides" | "kind" | null;
+  /** The number of elements that were compared. */
   elements: number;
+  /** How many of them are not close. */
   mismatches: number;
   /** The place of the largest difference, row by row. */
   worst: number;
   /** Differences; null where one of two is not a finite number and the other is not the same. */
   maxAbsolute: number | null;
+  /** The largest difference as a share of what was expected; null as for `maxAbsolute`. */
   maxRelative: number | null;
+  /** The mean difference; null as for `maxAbsolute`. */
   meanAbsolute: number | null;
 }
 
-/** What came of a test case. */
+/** The result of a test case. */
 export interface CaseVerdict {
+  /** The method that was called. */
   methodName: string;
   /** Its number in the suite of the method. */
   testCase: number;

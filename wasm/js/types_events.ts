@@ -2,8 +2,8 @@
 import type { CallOptions } from "./types.js";
 
 /**
- * What a run records, beside the time that every instruction took: nothing more (`true`), what the
- * method returned ("outputs"), or what every instruction has written as well ("intermediates").
+ * The values that a run records, beside the time that every instruction took: none (`true`), those that
+ * the method returned ("outputs"), or those that every instruction has written, too ("intermediates").
  *
  * Instructions that loading merged into one, as a convolution and the relu behind it, are measured
  * together. In the dump they stand one after the other, each with an equal share of the time: their sum
@@ -34,7 +34,7 @@ export interface RunOptions extends CallOptions {
    * code "limit" after it has done its work; it is not in the dump then, but the runs before it are.
    */
   events?: RecordedEvents;
-  /** Of "intermediates" the values inside of delegates that are recorded; by default all of them. */
+  /** Chooses among the values inside of delegates that "intermediates" records; all by default. */
   delegateValues?: DelegateFilter;
   /**
    * The number of the test case of a bundled program that the inputs are; recorded with the run. The
@@ -44,7 +44,7 @@ export interface RunOptions extends CallOptions {
   bundledInputIndex?: number;
 }
 
-/** What was recorded since the last time it was asked for. */
+/** The events since the last time they were asked for. */
 export interface EventDump {
   /** The ETDump (.etdp): blocks of events, one for each method that was loaded and for each run. */
   readonly etdump: Uint8Array;
@@ -53,7 +53,9 @@ export interface EventDump {
    * values were recorded. The Inspector takes it as a file of its own.
    */
   readonly debugBuffer: Uint8Array;
+  /** The number of blocks in the dump. */
   readonly blocks: number;
+  /** The number of events in all blocks. */
   readonly events: number;
   /** Values among the events. */
   readonly values: number;

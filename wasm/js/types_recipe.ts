@@ -34,6 +34,7 @@ export type ResolveManagerPasses = (manager: EdgeProgramManager) => Passes;
 
 /** XNNPACKQuantizer with a symmetric configuration: 8 bits, weights from -127 to 127. */
 export interface Quantizer {
+  /** XNNPACK's quantizer is the only one. */
   readonly kind: "xnnpack";
   /** A scale for each output channel of a weight. */
   readonly isPerChannel?: boolean;
@@ -43,7 +44,7 @@ export interface Quantizer {
    */
   readonly isDynamic?: boolean;
   /**
-   * What stays as it is: nodes, modules (with all in them) and operators by name; "*" is any text,
+   * Parts that stay as they are: nodes, modules (with all in them) and operators by name; "*" is any text,
    * and "=conv2d" the node of that name alone.
    */
   readonly skip?: readonly string[];
@@ -63,8 +64,12 @@ export type AOBaseConfig =
 
 /** A configuration and what it is for. Without `groupSize`, or with 0, scales are per output channel. */
 export interface AOQuantizationConfig {
+  /** The form that the weights take. */
   readonly aoBaseConfig: AOBaseConfig;
-  /** Of every call in the program with the path of its module ("layers.0.fc1"): false leaves it as it is. */
+  /**
+   * Asked about every call in the program, with the path of its module ("layers.0.fc1"). False leaves
+   * the call as it is.
+   */
   readonly filterFn?: (node: NodeRow, fqn: string) => boolean;
   /** As of a `Quantizer`. */
   readonly skip?: readonly string[];
@@ -82,37 +87,46 @@ export interface QuantizationRecipe {
   readonly dynamicBatchSize?: boolean;
   /** Calibration inputs of a method, instead of all example inputs. */
   readonly calibrationInputsFn?: (method: string) => InputTuples;
+  /** Training is Python's, as for `isQat`. */
   readonly trainFn?: (...values: never) => unknown;
   /** Passes around preparing and converting, of those that run before decomposition. */
   readonly prePreparePasses?: readonly ResolvePasses[];
+  /** Passes after observers were put in. */
   readonly postPreparePasses?: readonly ResolvePasses[];
+  /** Passes after calibration. */
   readonly preConvertPasses?: readonly ResolvePasses[];
+  /** Passes over the quantized program. */
   readonly postConvertPasses?: readonly ResolvePasses[];
 }
 
-/** Of all methods, or by method; null and methods that are not named stay as they are. */
+/** One recipe for all methods, or by method; null and methods that are not named stay as they are. */
 export type Quantization = QuantizationRecipe | Readonly<Record<string, QuantizationRecipe | null>>;
 
-/** What lowering does with the programs. */
+/** The part of a recipe that lowering follows. */
 export interface LoweringRecipe {
-  /** Of all methods, or by method; methods that are not named stay with the portable kernels. */
+  /** For all methods, or by method; methods that are not named stay with the portable kernels. */
   readonly partitioners?: Partitioners;
   /** Passes over the edge program of each method, before parts are found; asked once of each. */
   readonly edgeTransformPasses?: readonly ResolvePasses[];
   /** Passes over all edge programs, after that; `edge_program_manager_transform` runs them. */
   readonly edgeManagerTransformPasses?: readonly ResolveManagerPasses[];
+  /** Options of decomposition. */
   readonly edgeCompileConfig?: CompileConfig;
 }
 
 /** How a program is exported. Recipes are data: they can be written down, combined and changed. */
 export interface ExportRecipe {
+  /** Its name, for reports. */
   readonly name?: string;
+  /** How the program is quantized; nothing is by default. */
   readonly quantizationRecipe?: Quantization;
   /** Passes before decomposition, asked for each method with the program as it was exported. */
   readonly atenTransformPasses?: readonly ResolvePasses[];
   /** Kept for recipes that are shared with Python: nothing here changes a program in place. */
   readonly sourceTransformInPlace?: boolean;
+  /** Partitioners and passes; the portable kernels by default. */
   readonly loweringRecipe?: LoweringRecipe;
+  /** Options of the file: memory planning, external weights and so on. */
   readonly executorchBackendConfig?: ExecutorchConfig;
   /** The stages in their order; those that the recipe needs by default. */
   readonly pipelineStages?: readonly StageName[];
@@ -122,7 +136,7 @@ export interface ExportRecipe {
   readonly strict?: boolean;
 }
 
-/** What recipes by name take beside the name. */
+/** Options of recipes that are made by name. */
 export interface RecipeOptions {
   /** Elements of a weight that share a scale: a multiple of 32 up to 2 ** 20, 32 if not given; 0: the channel. */
   readonly groupSize?: number;
@@ -130,7 +144,9 @@ export interface RecipeOptions {
 
 /** Makes the recipes of a backend. */
 export interface BackendRecipeProvider {
+  /** The backend that the recipes are for. */
   readonly backendName: string;
+  /** Names of its recipes. */
   getSupportedRecipes(): readonly string[];
   /** The recipe, or null for a name that is not supported. */
   createRecipe(type: string, options: Readonly<Record<string, unknown>>): ExportRecipe | null;

@@ -33,14 +33,19 @@ export type NumOutsMap = Record<string, Record<string, number>>;
 
 /** The maps as they are in the file; null where the record has none. */
 export interface ETRecordMaps {
+  /** The nodes behind each instruction. */
   debugHandleMap: DebugHandleMap | null;
+  /** The nodes behind each thing that a delegate reports on. */
   delegateMap: DelegateMap | null;
+  /** The number of results of each delegate. */
   instructionIdToNumOutsMap: NumOutsMap | null;
 }
 
+/** The contents of a record. */
 export interface ETRecordReport {
-  /** Of the edge programs. */
+  /** Methods of the edge programs. */
   methods: string[];
+  /** Every program in it, by stage and method. */
   programs: {
     /** "exported_program", "edge_dialect_exported_program", or the name of an extra one. */
     stage: string;
@@ -48,14 +53,19 @@ export interface ETRecordReport {
     nodes: number;
     hasWeights: boolean;
   }[];
+  /** A number by which the official tools know the exported graph; null where there is none. */
   exportGraphId: number | null;
+  /** Whether it says what methods should return. */
   hasReferenceOutputs: boolean;
+  /** Whether it has inputs to run its program on. */
   hasRepresentativeInputs: boolean;
   /** Entries of the file that mean nothing to this version. */
   unknownEntries: string[];
+  /** Warnings about the file. */
   diagnostics: Diagnostic[];
 }
 
+/** Options of `save`, `toBlob` and `bytes` of a record. */
 export interface SaveOptions extends CallOptions {
   /** Leaves weights out: enough for all but computing values again. */
   light?: boolean;
@@ -76,7 +86,9 @@ export interface ETRecord extends Disposable {
   readonly graphMap: Readonly<Record<string, ExportedProgram>>;
   /** A program by its stage and method; a stage of one program needs none. */
   program(stage: string, method?: string): ExportedProgram;
+  /** The contents of the record. */
   inspect(): ETRecordReport;
+  /** The maps between instructions and nodes. */
   maps(): ETRecordMaps;
   /** Outputs of each case, by method. */
   referenceOutputs(): Record<string, RecordValue[]> | null;
@@ -85,8 +97,9 @@ export interface ETRecord extends Disposable {
   /** The inputs that a method was exported with; null where the record does not say. */
   exampleInputs(method: string): RecordValue[] | null;
 
-  /** Of several methods, files have a place for `forward` only. Null adds nothing. */
+  /** Adds the program as it was exported. Files have a place for `forward` only. Null adds nothing. */
   addExportedProgram(programs: Handed<OpenedPrograms> | null): void;
+  /** Adds the edge programs of all methods, as they are now. */
   addEdgeDialectProgram(edge: Handed<EdgeProgramManager>): void;
   /**
    * The maps of what was emitted, and from a bundled program (.bpte) that was made of it, what its
@@ -97,7 +110,10 @@ export interface ETRecord extends Disposable {
   addExtraExportModules(
     modules: Readonly<Record<string, Handed<OpenedPrograms> | Handed<EdgeProgramManager>>>,
   ): void;
-  /** Of a bundled program: the inputs of its first call of `forward`, null where it has no suite. */
+  /**
+   * Replaces the inputs. A bundled program gives those of its first call of `forward`, or null where
+   * it has no such call.
+   */
   updateRepresentativeInputs(inputs: readonly RecordValue[] | Source | null): void;
   /**
    * Outputs of each case, by method; a list is for `forward`. Of a bundled program: what its calls

@@ -21,6 +21,7 @@ export interface QuantizationError {
    * difference is 0 and no element mismatches, and else all of it does. `decibelsOf` tells.
    */
   snr: number | null;
+  /** The largest absolute difference; null where there are no elements to compare. */
   largestDifference: number | null;
   /**
    * Elements that are NaN or infinite in one of the two, and not the same in the other. They count
@@ -29,16 +30,19 @@ export interface QuantizationError {
   nonFiniteMismatches?: number;
 }
 
-/** What has become of a node. The error is there where the quantized program was compared. */
+/** A node after quantizing. The error is there where the quantized program was compared. */
 export interface QuantizedNode extends Partial<QuantizationError> {
+  /** The name of the node. */
   node: string;
+  /** Its operator. */
   op: string;
+  /** Whether it computes with integers, or has a quantized weight. */
   isQuantized: boolean;
   /** It was asked to stay as it is. */
   isSkipped?: boolean;
   /** Why not. */
   reason?: string;
-  /** Of a layer: its weight, which is among the ranges, too. */
+  /** The weight of a layer, which is among the ranges, too. */
   weight?: QuantizedRange;
 }
 
@@ -50,43 +54,53 @@ export interface QuantizedNode extends Partial<QuantizationError> {
 export interface QuantizedRange {
   /** Names of nodes and inputs, or of parameters as the module has them. */
   tensors: string[];
+  /** Whether it is a weight; otherwise it is computed when the program runs. */
   isWeight: boolean;
   /** Parameters are computed when the program runs: none are known here. */
   isDynamic: boolean;
-  /** Of a number: 4, 8, or 16 for halves. */
+  /** Bits of a number: 4, 8, or 16 for halves. */
   bits: number;
-  /** What was seen, over all channels. */
+  /** The smallest value that was seen, over all channels. */
   low?: number | null;
+  /** The largest value, as for `low`. */
   high?: number | null;
+  /** The number of scales: 1, the channels, or the groups. */
   scaleCount?: number;
+  /** The step between two integers. */
   scale?: number | number[] | null;
+  /** The integer that stands for 0. */
   zeroPoint?: number | number[] | null;
+  /** The dimension of the channels. */
   axis?: number;
   /** Numbers in a row that share a scale. */
   groupSize?: number;
-  /** Of a weight in the file that was opened. */
+  /** Bytes of a weight in the file that was opened. */
   bytesBefore?: number;
-  /** Of its numbers as bits, and its scales. */
+  /** Bytes of its numbers after quantizing, with its scales. */
   bytesAfter?: number;
 }
 
+/** A method after quantizing. */
 export interface MethodQuantizationReport {
   /** Calls of the method that ranges come from. */
   calibrationBatches: number;
-  /** Of weights, other constants and state. After: as they are lowered, two weights of 4 bits a byte. */
+  /** Bytes of weights, other constants and state. After quantizing, two weights of 4 bits are a byte. */
   bytesBefore: number;
+  /** The same bytes after quantizing. */
   bytesAfter: number;
-  /** What else is worth saying: what `skip` names and is not there, layers in bodies of control flow. */
+  /** Notes: names in `skip` that are not there, layers in bodies of control flow. */
   notes: string[];
   /** Those of bodies last, by path: "true_graph_0/linear". */
   nodes: QuantizedNode[];
+  /** The tensors that are quantized, with their parameters. */
   ranges: QuantizedRange[];
-  /** What the method returns, where the quantized program was compared. */
+  /** Errors of the method's outputs, where the quantized program was compared. */
   outputs: (QuantizationError & { output: number })[];
 }
 
-/** What quantizing has done. */
+/** The result of quantizing. */
 export interface QuantizationReport {
+  /** By method. */
   methods: Record<string, MethodQuantizationReport>;
   /** The parameters of every tensor by its name, but of those that have them anew in each run. */
   qparams: {
@@ -99,10 +113,15 @@ export interface QuantizationReport {
 
 /** Node counts of a method; the delegated ones are inside of parts. */
 export interface DelegationInfo {
+  /** All nodes. */
   numTotalNodes: number;
+  /** Nodes inside of parts. */
   numDelegatedNodes: number;
+  /** Nodes outside of parts. */
   numNonDelegatedNodes: number;
+  /** The number of parts. */
   numDelegatedSubgraphs: number;
+  /** The same for each operator. */
   delegationByOperator: {
     opType: string;
     occurrencesInDelegatedGraphs: number;
@@ -110,31 +129,42 @@ export interface DelegationInfo {
   }[];
 }
 
-/** What travels with the data of an artifact, from stage to stage. Stages may add to it. */
+/** Settings and notes that travel with an artifact from stage to stage. Stages may add to them. */
 export interface StageContext {
   /** By method; the first call is what `getExampleInput` gives. */
   exampleInputs: Readonly<Record<string, readonly InputTuple[]>>;
+  /** Largest values of dynamic sizes, of the call. */
   dynamicShapes: CompileConfig["dynamicShapes"];
+  /** Constant methods by name. */
   constantMethods: Readonly<Record<string, ConstantValue>>;
+  /** The recipe of the session. */
   exportRecipe: ExportRecipe;
   /** Whether quantized programs are compared with the float ones. */
   sensitivity: boolean;
+  /** The name of the session, or empty. */
   sessionName: string;
+  /** Whether a record is kept. */
   generateEtrecord: boolean;
-  /** Of the stage that made the artifact, in milliseconds. */
+  /** The time of the stage that made the artifact, in milliseconds. */
   durationMs?: number;
+  /** Node counts, after a stage that delegates. */
   delegationInfoByMethod?: Readonly<Record<string, DelegationInfo>>;
+  /** The report, after the stage that quantizes. */
   quantizationReport?: QuantizationReport;
   /** Whether the recipe's edge passes have run: never twice. */
   areEdgePassesDone?: boolean;
   [key: string]: unknown;
 }
 
-/** What a stage made, and what it knew. */
+/** The data that a stage made, with its context. */
 export interface PipelineArtifact<T = unknown> {
+  /** A manager, as a rule: `OpenedPrograms`, `EdgeProgramManager` or `ExecutorchProgramManager`. */
   readonly data: T;
+  /** Settings of the session, and notes of the stages so far. */
   readonly context: StageContext;
+  /** Adds a note for the stages that follow. */
   addContext(key: string, value: unknown): void;
+  /** A note by its name, or `fallback`. */
   getContext(key: string, fallback?: unknown): unknown;
   /** Other data with a context of its own that begins as this one. */
   copyWithNewData<U>(data: U): PipelineArtifact<U>;
@@ -144,6 +174,7 @@ export interface PipelineArtifact<T = unknown> {
 export interface Stage {
   /** Stages that may stand right before it. */
   readonly validPredecessors: readonly StageName[];
+  /** Whether it may be the first stage. */
   readonly canStartPipeline: boolean;
   /** Stages that it may stand right before, beside those that name it: for a stage put between others. */
   readonly validSuccessors?: readonly StageName[];
@@ -157,15 +188,17 @@ export interface Stage {
 /** Calls of a method; of several methods, by name. */
 export type ExampleInputs = readonly InputTuple[] | Readonly<Record<string, readonly InputTuple[]>>;
 
-/** What `export` takes beside the programs. */
+/** Options of `export` and `createExportSession`. */
 export interface ExportOptions extends CallOptions {
   /** A recipe, the name of one, or several of them, which are combined. */
   recipe: ExportRecipe | string | readonly (ExportRecipe | string)[];
   /** The first call is the example, all of them calibrate; those of the file by default. */
   exampleInputs?: ExampleInputs;
+  /** Methods without instructions, by name, as for `toEdge`. */
   constantMethods?: Readonly<Record<string, ConstantValue>>;
   /** Largest values of dynamic sizes, as in `CompileConfig`, beside those of the recipe. */
   dynamicShapes?: CompileConfig["dynamicShapes"];
+  /** Keeps a record, for `getEtrecord()`. */
   generateEtrecord?: boolean;
   /**
    * Runs the quantized program beside the float one, on the first calls that it was calibrated on or
@@ -178,12 +211,15 @@ export interface ExportOptions extends CallOptions {
 
 /** A stage that has run. */
 export interface StageReport {
+  /** The name of the stage. */
   stage: StageName;
+  /** The time that it took, in milliseconds. */
   durationMs: number;
 }
 
-/** Where the files of a program go when there are several. */
+/** Opens a sink for each of several files. */
 export interface FileSinks {
+  /** Called once for each file, with its name. */
   open(file: string): Sink | Promise<Sink>;
 }
 
@@ -193,12 +229,15 @@ export interface FileSinks {
  * not with "not_found".
  */
 export interface ExportSession extends Disposable {
+  /** The name that the options gave, or empty. */
   readonly name: string;
   /** The stages that `run` goes through. */
   readonly pipelineStages: readonly StageName[];
   /** Adds a stage, or replaces one. */
   registerStage(type: StageName, stage: Stage): void;
+  /** A stage by its name; undefined where there is none. */
   getRegisteredStage(type: StageName): Stage | undefined;
+  /** All stages by name, the built-in ones included. */
   getAllRegisteredStages(): Readonly<Record<string, Stage>>;
   /** Checks all that can be told before, and runs. What an earlier run made is disposed of first. */
   run(options?: CallOptions): Promise<void>;
@@ -208,10 +247,13 @@ export interface ExportSession extends Disposable {
   stages(): StageReport[];
   /** The program that edge programs are made of: as it was opened, or quantized. */
   getExportedProgram(method?: string): ExportedProgram;
+  /** The programs that edge programs are made of: as they were opened, or quantized. */
   getOpenedPrograms(): OpenedPrograms;
-  /** Of the last stage that made edge programs. */
+  /** The edge programs of the last stage that made such. */
   getEdgeProgramManager(): EdgeProgramManager;
+  /** The program that `to_executorch` has made. */
   getExecutorchProgramManager(): ExecutorchProgramManager;
+  /** The whole .pte, a copy. */
   getPteBuffer(): Uint8Array;
   /**
    * Writes the .pte under the name, which gets the ending that it lacks, and .ptd files beside it.
@@ -222,12 +264,13 @@ export interface ExportSession extends Disposable {
   getExampleInput(method?: string): Value[];
   /** Runs a method of the program, on the first example call by default. State is kept between runs. */
   runMethod(method?: string, inputs?: InputTuple): Value[];
+  /** Node counts of a method; the name may be left out for `forward` or the only method. */
   delegationInfo(method?: string): DelegationInfo;
   /** As text, a table for each method by name. */
   delegationText(): string;
   /** The same to `print`; on the console by default. */
   printDelegationInfo(print?: (text: string) => void): void;
-  /** What the quantize stage did; null where none has run, or it had nothing to do. */
+  /** The report of the quantize stage; null where none has run, or it had nothing to do. */
   quantizationReport(): QuantizationReport | null;
   /** The record that `generateEtrecord` asked for. */
   getEtrecord(): ETRecord;

@@ -1,10 +1,11 @@
-// A static server for the built page, on this machine only. Sends the headers the page is made for,
-// so what works here works wherever they are sent: no script but its own and WebAssembly, and
-// isolated from other origins, which shared memory needs. `sconce studio` and the tests use it.
-import { createReadStream, statSync } from "node:fs";
+// A static server for the built page, on this machine only. `sconce studio` and the tests use it. It
+// sends the headers that the page is made for, so that a page that works here works wherever they are
+// sent. They allow no script but the page's own and WebAssembly, and isolate the page from other
+// origins, which shared memory needs.
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { extname, join, posix } from "node:path";
+import { extname, posix } from "node:path";
+import { folderSite, type Site } from "./site.js";
 
 const TYPES: Record<string, string> = {
   ".html": "text/html; charset=utf-8",
@@ -27,56 +28,50 @@ const HEADERS = {
   "Cache-Control": "no-cache",
 };
 
-interface Found {
-  path: string;
-  size: number;
-}
-
-/** What is served: a folder, and the module where the folder's own copy of it was left out. */
-export interface Served {
-  folder: string;
-  module?: string;
-}
-
-const MODULE = /^\/assets\/sconce-[\w-]{8}\.wasm$/;
-
-/** The file that a request's path names inside the folder; a folder stands for its index.html. */
-function find({ folder, module }: Served, requested: string): Found | undefined {
+/** The path that a request names; undefined where it cannot be one of a file. */
+function pathOf(requested: string): string | undefined {
   let path;
   try {
     path = posix.normalize(decodeURIComponent(requested.split(/[?#]/, 1)[0]!));
   } catch {
     return undefined; // a percent sign that escapes nothing
   }
-  if (!path.startsWith("/") || path.includes("..") || path.includes("\0")) return undefined;
-  const files = [path, join(path, "index.html")].map((name) => join(folder, name));
-  if (module !== undefined && MODULE.test(path)) files.push(module);
-  for (const file of files) {
-    const stats = statSync(file, { throwIfNoEntry: false });
-    if (stats?.isFile()) return { path: file, size: stats.size };
-  }
-  return undefined;
+  return path.startsWith("/") && !path.includes("..") && !path.includes("\0") ? path : undefined;
 }
 
 function refuse(response: ServerResponse, status: number, why: string): void {
   response.writeHead(status, { ...HEADERS, "Content-Type": "text/plain" }).end(`${why}\n`);
 }
 
-function answer(served: Served, request: IncomingMessage, response: ServerResponse): void {
+/** Whether the browser that asks has this version, by its list of tags. */
+function isKnown({ headers }: IncomingMessage, tag: string): boolean {
+  const tags = headers["if-none-match"]?.split(",").map((known) => known.trim()) ?? [];
+  return tags.some((known) => known === "*" || known.replace(/^W\//, "") === tag);
+}
+
+function answer(site: Site, request: IncomingMessage, response: ServerResponse): void {
   const { method, url = "/" } = request;
   if (method !== "GET" && method !== "HEAD") return refuse(response, 405, "only GET and HEAD");
-  const file = find(served, url);
+  const path = pathOf(url);
+  const file = path === undefined ? undefined : site(path);
   if (!file) return refuse(response, 404, "not found");
+  const tag = `"${file.version}"`;
+  const headers = { ...HEADERS, ETag: tag };
+  if (isKnown(request, tag)) {
+    response.writeHead(304, headers).end();
+    return;
+  }
   response.writeHead(200, {
-    ...HEADERS,
-    "Content-Type": TYPES[extname(file.path)] ?? "application/octet-stream",
+    ...headers,
+    "Content-Type": TYPES[extname(file.name)] ?? "application/octet-stream",
     "Content-Length": file.size,
   });
   if (method === "HEAD") {
     response.end();
     return;
   }
-  createReadStream(file.path)
+  file
+    .open()
     .on("error", () => response.destroy())
     .pipe(response);
 }
@@ -87,10 +82,13 @@ export interface Server {
   close(): void;
 }
 
-/** Serves the folder once it resolves; port 0 is any free one. Rejects when the port is taken. */
-export function serve(what: string | Served, port = 0): Promise<Server> {
-  const served = typeof what === "string" ? { folder: what } : what;
-  const server = createServer((request, response) => answer(served, request, response));
+/**
+ * Serves a folder, or a site, once it resolves; port 0 is any free one. Rejects when the port is
+ * taken.
+ */
+export function serve(what: string | Site, port = 0): Promise<Server> {
+  const site = typeof what === "string" ? folderSite(what) : what;
+  const server = createServer((request, response) => answer(site, request, response));
   const close = (): void => {
     server.close();
     server.closeAllConnections();
@@ -105,6 +103,6 @@ export function serve(what: string | Served, port = 0): Promise<Server> {
 }
 
 /** The same on a port that would be nice to have: another one when it is taken. */
-export function serveAt(what: string | Served, wanted: number): Promise<Server> {
+export function serveAt(what: string | Site, wanted: number): Promise<Server> {
   return serve(what, wanted).catch(() => serve(what));
 }

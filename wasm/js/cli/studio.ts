@@ -1,10 +1,13 @@
 // sconce studio: the page, served from the installed package, or from the checkout with its samples.
 import { spawn } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { SconceError } from "../errors.js";
+import { unpackFiles } from "./archive.js";
 import { EXIT, parse, say, UsageError, warn } from "./common.js";
 import { serve, serveAt } from "./serve.js";
+import { archiveSite, folderSite, withModule, type Site } from "./site.js";
 
 const PORT = 8000;
 
@@ -42,6 +45,18 @@ function untilStopped(): Promise<void> {
   });
 }
 
+const inDist = (name: string): string => fileURLToPath(new URL(`../${name}`, import.meta.url));
+
+/** The page: the folder of a checkout, with its samples, or the archive of the package. */
+function pageSite(): Site {
+  const [folder, archive] = [inDist("web"), inDist("studio.br")];
+  if (existsSync(join(folder, "index.html"))) return folderSite(folder);
+  if (!existsSync(archive))
+    throw new SconceError("io", "the page is not here", "Build it with npm run build.");
+  // The package has the module once, for the library and the page.
+  return withModule(archiveSite(unpackFiles(readFileSync(archive))), inDist("sconce.wasm"));
+}
+
 export async function studioCommand(args: string[]): Promise<number> {
   const { values } = parse({
     args,
@@ -56,16 +71,8 @@ export async function studioCommand(args: string[]): Promise<number> {
     return EXIT.done;
   }
   const port = values.port === undefined ? undefined : portOf(values.port);
-  const page = fileURLToPath(new URL("../web", import.meta.url));
-  if (!existsSync(`${page}/index.html`)) {
-    throw new SconceError("io", "the page is not here", "Build it with npm run build.");
-  }
-  // The package has the module once, for the library and the page.
-  const served = {
-    folder: page,
-    module: fileURLToPath(new URL("../sconce.wasm", import.meta.url)),
-  };
-  const server = await (port === undefined ? serveAt(served, PORT) : serve(served, port)).catch(
+  const page = pageSite();
+  const server = await (port === undefined ? serveAt(page, PORT) : serve(page, port)).catch(
     (error: NodeJS.ErrnoException) => {
       const why = error.code === "EADDRINUSE" ? "is taken" : `cannot be used (${error.code})`;
       throw new SconceError(
