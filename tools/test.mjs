@@ -1,10 +1,12 @@
 // npm test: everything there is, part by part; npm test -- PART... runs some of the parts. With
-// --verbose, all that the compilers say is shown.
+// --verbose, all that the compilers say is shown. npm run test:all, or --all, builds the package with
+// every bundler, and not with the quick ones alone.
 //   check         text rules, layers, dead files and functions, C format, types
 //   native        the C suite under ASan and UBSan, fuzz corpora, schemas
 //   wasm          the module's surface, and the same C suite as wasm in Node
 //   js            the library and the command against the built module, in two versions of Node
 //   web           the page in Chromium
+//   bundlers      the packed package in programs of others, built by their tools
 //   conformance   official torch and executorch judge our files
 // A part that cannot run fails; only conformance may be left out, where the package index is out of
 // reach and SCONCE_OFFICIAL_VENV names nothing, and then it says so loudly.
@@ -113,6 +115,13 @@ async function web() {
   return nodeTests(process.execPath, await compileTests("web"), { CHROME_PATH: chromium() });
 }
 
+async function bundlers(all) {
+  await setUp("web");
+  await build();
+  const environment = { CHROME_PATH: chromium(), ...(all && { SCONCE_ALL: "1" }) };
+  return nodeTests(process.execPath, await compileTests("bundlers"), environment);
+}
+
 async function conformance() {
   const python = await another("official torch and executorch", ["tools/official.sh"]);
   if (!python) {
@@ -141,6 +150,7 @@ const parts = {
   wasm: { test: wasm, needs: ["wasm", "node"], seconds: 60 },
   js: { test: js, needs: ["wasm", "node"], seconds: 60 },
   web: { test: web, needs: ["wasm", "node", "web"], seconds: 70 },
+  bundlers: { test: bundlers, needs: ["wasm", "node", "web"], seconds: 30 },
   conformance: { test: conformance, needs: ["wasm", "native", "node", "official"], seconds: 600 },
 };
 
@@ -159,9 +169,9 @@ async function prepare(names) {
   }
 }
 
-async function result(name) {
+async function result(name, all) {
   try {
-    return await parts[name].test();
+    return await parts[name].test(all);
   } catch (error) {
     if (!(error instanceof StepFailed)) throw error;
     console.error(`${name}: ${error.message}`);
@@ -169,8 +179,8 @@ async function result(name) {
   }
 }
 
-await script(async (all) => {
-  const args = all.filter((arg) => arg !== "--verbose");
+await script(async (given) => {
+  const args = given.filter((arg) => arg !== "--verbose" && arg !== "--all");
   const unknown = args.filter((name) => !Object.hasOwn(parts, name));
   if (unknown.length) {
     throw new StepFailed(
@@ -183,7 +193,7 @@ await script(async (all) => {
   for (const name of names) {
     console.log(`\n=== ${name} ===`);
     const start = performance.now();
-    const { passed, failed } = await result(name);
+    const { passed, failed } = await result(name, given.includes("--all"));
     const seconds = ((performance.now() - start) / 1000).toFixed(0);
     table.push({ name, passed, failed, seconds });
   }

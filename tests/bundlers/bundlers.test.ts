@@ -1,5 +1,6 @@
 // The packed package in programs of others: installed into an empty folder, built with default
-// settings, run in a browser or a script. SCONCE_ALL takes all tools, not the quick ones alone.
+// settings, run in a browser or a script. SCONCE_ALL takes all tools, not the quick ones alone,
+// and SCONCE_ONLY those whose title has a word in it.
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -16,7 +17,14 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-for (const one of process.env["SCONCE_ALL"] ? all : all.filter(({ quick }) => quick)) {
+/** Tools whose name is in SCONCE_ONLY, or all, or the quick ones. */
+function chosen(): typeof all {
+  const { SCONCE_ONLY: only, SCONCE_ALL: everything } = process.env;
+  if (only) return all.filter(({ title }) => title.toLowerCase().includes(only.toLowerCase()));
+  return everything ? all : all.filter(({ quick }) => quick);
+}
+
+for (const one of chosen()) {
   test(one.title, async () => {
     const { answers, routes, extra } = await outcomeOf(one, tarball);
     assert.deepEqual(answers, one.answers);

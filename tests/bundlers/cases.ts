@@ -6,7 +6,7 @@ export interface Case {
   /** As in the table of docs/bundlers.md. */
   readonly tool: string;
   readonly title: string;
-  /** npm packages with exact versions. */
+  /** npm packages with exact versions, the tool itself first. */
   readonly packages: Readonly<Record<string, string>>;
   readonly files: Readonly<Record<string, string>>;
   /** Shell commands that build it, in its folder. */
@@ -28,8 +28,7 @@ export interface Case {
 }
 
 const BOTH = [answerOf("client"), answerOf("engine")];
-const COPY =
-  "cp node_modules/sconce/dist/worker.js node_modules/sconce/dist/sconce.wasm";
+const COPY = "cp node_modules/sconce/dist/worker.js node_modules/sconce/dist/sconce.wasm";
 const PORT = 7391;
 
 export function casesOf(root: string): Case[] {
@@ -224,8 +223,8 @@ export default function Page() {
     tool: "SvelteKit 2",
     title: "SvelteKit 2",
     packages: {
-      "@sveltejs/adapter-static": "3.0.10",
       "@sveltejs/kit": "2.70.4",
+      "@sveltejs/adapter-static": "3.0.10",
       "@sveltejs/vite-plugin-svelte": "7.3.1",
       svelte: "5.57.3",
       vite: "8.3.8",

@@ -1,6 +1,14 @@
 // Builds a case in an empty folder, from the packed package, and gives what the program answers.
 import { execFileSync, spawn, type ChildProcess } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -76,7 +84,9 @@ async function serve(folder: string): Promise<Server> {
     try {
       if (statSync(path).isDirectory()) path = join(path, "index.html");
       const body = readFileSync(path);
-      response.writeHead(200, { "Content-Type": TYPES[extname(path)] ?? "application/octet-stream" });
+      response.writeHead(200, {
+        "Content-Type": TYPES[extname(path)] ?? "application/octet-stream",
+      });
       response.end(body);
     } catch {
       response.writeHead(404).end();
@@ -175,7 +185,10 @@ function unwanted(folder: string, { page, absent }: Case): string[] {
 }
 
 /** Installs, builds and runs a case. */
-export async function outcomeOf(one: Case, tarball: string): Promise<Outcome & { extra: string[] }> {
+export async function outcomeOf(
+  one: Case,
+  tarball: string,
+): Promise<Outcome & { extra: string[] }> {
   const folder = mkdtempSync(join(tmpdir(), "sconce-bundler-"));
   const env = environment(one);
   try {
