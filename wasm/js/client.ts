@@ -2,6 +2,7 @@
 // rejects the call at once, and what the worker still makes of it is thrown away; where the work itself
 // must stop, `terminate` ends the worker and a new client takes its place.
 import { badArgument, checkTable, CLIENT_OPTIONS, isObject, KINDS } from "./check.js";
+import { ASYNC_DISPOSE } from "./dispose.js";
 import { fromPlainError, messageOf, SconceError, SconcePanic } from "./errors.js";
 import { Caller, type Port, type Reply } from "./rpc.js";
 import { makeWorker, notStarted, type NodeWorker } from "./spawn.js";
@@ -151,8 +152,7 @@ export async function createClient(options: ClientOptions = {}): Promise<Client>
     // First come, first told: that the worker exits now is no news.
     caller.fail(new SconcePanic("the worker was ended", "disposed"));
   };
-  return Object.assign(engine, {
-    terminate,
-    dispose: () => Promise.resolve(terminate()),
-  }) as unknown as Client;
+  const dispose = (): Promise<void> => Promise.resolve(terminate());
+  Object.defineProperty(engine, ASYNC_DISPOSE, { value: dispose });
+  return Object.assign(engine, { terminate, dispose }) as unknown as Client;
 }

@@ -5,6 +5,7 @@ import { checkSuites } from "./bundle.js";
 import { open } from "./compile.js";
 import { checkPrograms, inflatePrograms } from "./open.js";
 import { Core, Job } from "./core.js";
+import { Disposing } from "./dispose.js";
 import { messageOf, SconceError } from "./errors.js";
 import { importModule, prepareHost } from "./host.js";
 import { openInspector } from "./inspector.js";
@@ -42,7 +43,7 @@ import type {
   UrlRef,
 } from "./types.js";
 
-class SyncEngine implements Engine {
+class SyncEngine extends Disposing implements Engine {
   readonly [Symbol.toStringTag] = "Engine";
   readonly version: string;
   private tables: Meta | undefined;
@@ -51,6 +52,7 @@ class SyncEngine implements Engine {
     private readonly core: Core,
     private readonly found: Capabilities,
   ) {
+    super();
     this.version = core.memory.zeroTerminated(core.raw.version());
   }
 

@@ -2,6 +2,7 @@
 // that JSON does not have come as text.
 import { badArgument, isPlain, mustBe } from "./check.js";
 import { Job } from "./core.js";
+import { Disposing } from "./dispose.js";
 import { disposed, SconceError } from "./errors.js";
 import { gapCall } from "./gaps.js";
 import { inflateSync } from "./inflate.js";
@@ -154,14 +155,16 @@ function inflated(job: Job, files: InspectorFiles, error: unknown): InspectorFil
   throw new SconceError("compressed", error.message, hint);
 }
 
-class JobInspector implements Inspector {
+class JobInspector extends Disposing implements Inspector {
   readonly [Symbol.toStringTag] = "Inspector";
 
   constructor(
     private held: Job | undefined,
     private readonly files: InspectorFiles,
     private readonly options: InspectorOptions,
-  ) {}
+  ) {
+    super();
+  }
 
   private get job(): Job {
     if (!this.held) throw disposed("Inspector");

@@ -1,6 +1,7 @@
 // Running a .pte: values into the module, values out of it, as copies.
 import { badArgument, isText, mustBe, TEXT } from "./check.js";
 import type { Job } from "./core.js";
+import { Disposing } from "./dispose.js";
 import { disposed, SconceError } from "./errors.js";
 import { camelKeys } from "./keys.js";
 import { optionsJson } from "./options.js";
@@ -44,7 +45,7 @@ function inputError(index: number, accepts: string, value: unknown): SconceError
   return new SconceError("input", message, hint);
 }
 
-export class LoadedProgram implements Program {
+export class LoadedProgram extends Disposing implements Program {
   readonly [Symbol.toStringTag] = "Program";
   private report: ProgramReport | undefined;
   private selected = "";
@@ -53,7 +54,9 @@ export class LoadedProgram implements Program {
   constructor(
     private job: Job | undefined,
     private readonly dtypes: DTypeTable,
-  ) {}
+  ) {
+    super();
+  }
 
   private get open(): Job {
     if (!this.job) throw disposed("Program");

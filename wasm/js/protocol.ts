@@ -366,7 +366,7 @@ const PROTOCOL = {
     bytes: { ...DATA, at: 0, options: SAVE },
   },
 } as const satisfies {
-  [K in ObjectKind]: { [M in Exclude<keyof Interfaces[K], "dispose">]: Member };
+  [K in ObjectKind]: { [M in Exclude<keyof Interfaces[K] & string, "dispose">]: Member };
 };
 
 type Rows = typeof PROTOCOL;

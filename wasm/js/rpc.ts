@@ -3,6 +3,7 @@
 // either data (copied or transferred) or another such object. Which is which, and what becomes of
 // arguments, stands in the table of protocol.ts.
 import { checkTable, isObject } from "./check.js";
+import { ASYNC_DISPOSE } from "./dispose.js";
 import {
   cancelled,
   disposed,
@@ -327,12 +328,14 @@ export class Caller {
     };
     for (const [name, member] of Object.entries(membersOf(kind)))
       addMember(result, name, member, call);
-    result["dispose"] = (): Promise<void> => {
+    const dispose = (): Promise<void> => {
       if (!isDisposed) this.dispose(object);
       isDisposed = true;
       this.forgotten?.unregister(result);
       return Promise.resolve();
     };
+    result["dispose"] = dispose;
+    Object.defineProperty(result, ASYNC_DISPOSE, { value: dispose, configurable: true });
     if (object !== 0) this.forgotten?.register(result, object, result);
     return result;
   }

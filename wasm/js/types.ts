@@ -1,6 +1,7 @@
 // The public types. Names follow ExecuTorch's export API (toEdge, toExecutorch, method, buffer), so
 // that what people know carries over. Two implementations share them: the engine, synchronous and
 // on the caller's thread, and the client, the same calls answered by a worker as promises.
+/// <reference lib="esnext.disposable" preserve="true" />
 
 import type { StatusCode } from "./abi.gen.js";
 import type { BackendConfig, CompileConfig, ExecutorchConfig, LoadConfig } from "./options.gen.js";
@@ -302,8 +303,12 @@ export interface Meta {
  * adds a program each time; `lower` from the file keeps none.
  * A callback may dispose anything: what a call under way still needs is freed when it returns.
  */
-export interface Disposable {
+export interface Resource {
   dispose(): void;
+  /** The same, for `using`. */
+  [Symbol.dispose](): void;
+  /** The same, for `await using`. */
+  [Symbol.asyncDispose](): Promise<void>;
 }
 
 /** A program of one method, for looking at. */
@@ -315,7 +320,7 @@ export interface ExportedProgram {
 }
 
 /** Files opened as methods, as PyTorch exported them: for looking at, and for lowering. */
-export interface OpenedPrograms extends Disposable {
+export interface OpenedPrograms extends Resource {
   readonly methods: readonly string[];
   /** An empty record, for programs of this compilation. */
   createEtrecord(): ETRecord;
@@ -336,7 +341,7 @@ export interface OpenedPrograms extends Disposable {
 }
 
 /** Methods in the edge dialect. Never changes: transform gives a new manager. */
-export interface EdgeProgramManager extends Disposable {
+export interface EdgeProgramManager extends Resource {
   readonly methods: readonly string[];
   /**
    * The record that `generateEtrecord` asked for, which lives as long as this manager: what is
@@ -374,7 +379,7 @@ export interface EdgeProgramManager extends Disposable {
 }
 
 /** The emitted program: a .pte, and .ptd files when weights are external. */
-export interface ExecutorchProgramManager extends Disposable {
+export interface ExecutorchProgramManager extends Resource {
   readonly methods: readonly string[];
   /**
    * The record that `generateEtrecord` asked for, which lives as long as this manager: complete,
@@ -418,7 +423,7 @@ export interface ExecutorchProgramManager extends Disposable {
 }
 
 /** A loaded .pte. State (buffers that methods write) lives until `reset` or `dispose`. */
-export interface Program extends Disposable {
+export interface Program extends Resource {
   readonly methods: readonly string[];
   inspect(): ProgramReport;
   /**
@@ -445,7 +450,7 @@ export interface Program extends Disposable {
   verify(options?: VerifyOptions): CaseVerdict[];
 }
 
-export interface Engine extends Disposable {
+export interface Engine extends Resource {
   readonly version: string;
   capabilities(): Capabilities;
   meta(): Meta;
@@ -533,10 +538,12 @@ export interface EngineOptions {
 
 /** The same interface, answered later: what a worker offers. */
 export type Remote<T> = {
-  [K in Exclude<keyof T, LocalMember<T>>]: T[K] extends (...args: infer A) => infer R
+  [K in Exclude<keyof T, LocalMember<T> | typeof Symbol.dispose>]: T[K] extends (
+    ...args: infer A
+  ) => infer R
     ? (...args: A) => Promise<RemoteResult<Awaited<R>>>
     : T[K] extends Uint8Array
       ? Promise<Uint8Array>
       : T[K];
 };
-type RemoteResult<R> = R extends Disposable ? Remote<R> : R extends ExportedProgram ? Remote<R> : R;
+type RemoteResult<R> = R extends Resource ? Remote<R> : R extends ExportedProgram ? Remote<R> : R;

@@ -1,6 +1,6 @@
 // The public types of the inspector: what a run did (.etdp), what was lowered (.etrecord), and how the
 // two belong together. All of it is plain data.
-import type { CallOptions, Disposable, DType, Source } from "./types.js";
+import type { CallOptions, Resource, DType, Source } from "./types.js";
 import type { MethodSummary, NodeRow } from "./types_report.js";
 
 /** What an inspector looks at: a dump, a record, a program, or several of them. */
@@ -470,7 +470,7 @@ export interface InspectorReport {
 }
 
 /** A dump and a record, opened. */
-export interface Inspector extends Disposable {
+export interface Inspector extends Resource {
   report(): InspectorReport;
   events(): EventBlock[];
   /** Totals by operator, of all blocks, longest first. */
