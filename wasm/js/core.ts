@@ -50,15 +50,22 @@ export interface HostOptions extends CallOptions {
   keepsValue?: ((id: string | number) => boolean) | undefined;
 }
 
-export class Core {
+/** The module and what works on its memory: all that a dead engine lets go of. */
+interface Instance {
   readonly raw: RawExports;
   readonly memory: Memory;
   readonly backends: Backends;
+}
+
+export class Core {
+  private instance: Instance | undefined;
   private readonly sources = new Map<number, RandomAccess>();
   private nextSource = 1;
   private options: HostOptions = {};
   /** The job of the innermost call. */
   private active: Job | undefined;
+  /** Calls that are under way, each inside of a callback of the one before. */
+  private calls = 0;
   /** Callbacks that are running, each inside a call that the one before made. */
   private callbacks = 0;
   private dead: SconceError | undefined;
@@ -69,13 +76,36 @@ export class Core {
   /** What a listener threw. It may not unwind C, so it waits here until the call is over. */
   private thrown: { error: unknown } | undefined;
 
+  /** Jobs by their owners: one that nobody can reach any more releases its share. */
+  private readonly forgotten =
+    typeof FinalizationRegistry === "undefined"
+      ? undefined
+      : new FinalizationRegistry<Job>((job) => this.releaseForgotten(job));
+
   private constructor(
     raw: RawExports,
     private readonly onLog: EngineOptions["onLog"],
   ) {
-    this.raw = raw;
-    this.memory = new Memory(raw);
-    this.backends = new Backends(raw, this.memory);
+    const memory = new Memory(raw);
+    this.instance = { raw, memory, backends: new Backends(raw, memory) };
+  }
+
+  /** The instance; throws once the engine is dead and its memory is gone. */
+  private get live(): Instance {
+    if (!this.instance) throw this.dead ?? disposed("Engine");
+    return this.instance;
+  }
+
+  get raw(): RawExports {
+    return this.live.raw;
+  }
+
+  get memory(): Memory {
+    return this.live.memory;
+  }
+
+  get backends(): Backends {
+    return this.live.backends;
   }
 
   static async create(wasm: WasmSource | undefined, options: EngineOptions): Promise<Core> {
@@ -195,14 +225,18 @@ export class Core {
     this.readError = this.backendError = this.thrown = undefined;
     let result: T | undefined;
     let failed: { error: unknown } | undefined;
+    this.calls++;
     try {
       result = body();
     } catch (error) {
       failed = { error: this.judged(error) };
+    } finally {
+      this.calls--;
     }
     const outcome = this.thrown ?? (this.isDead ? { error: this.dead } : failed);
     [this.options, this.active] = outer;
     Object.assign(this, { readError, backendError, thrown });
+    this.letGoIfDead();
     if (outcome) throw outcome.error;
     return result as T;
   }
@@ -313,6 +347,26 @@ export class Core {
     }
   }
 
+  // --- Owners ---
+
+  /** Releases a share of the job once its owner is unreachable, unless `unwatch` comes first. */
+  watch(owner: object, job: Job): void {
+    this.forgotten?.register(owner, job, owner);
+  }
+
+  unwatch(owner: object): void {
+    this.forgotten?.unregister(owner);
+  }
+
+  /** Runs between turns, so that no call is under way. Nobody waits for it: a failure is logged. */
+  private releaseForgotten(job: Job): void {
+    try {
+      job.release();
+    } catch (error) {
+      this.onLog?.("warning", messageOf(error));
+    }
+  }
+
   get isDead(): boolean {
     return this.dead !== undefined;
   }
@@ -320,8 +374,30 @@ export class Core {
   kill(): void {
     const isFirst = !this.isDead;
     this.dead ??= disposed("Engine");
-    // In the middle of a call what was started may be at work.
-    if (isFirst && this.callbacks === 0) this.backends.close();
+    try {
+      // In the middle of a call what was started may be at work.
+      if (isFirst && this.callbacks === 0) this.backends.close();
+    } finally {
+      this.letGoIfDead();
+    }
+  }
+
+  /**
+   * Gives the memory and the files of a dead engine back, however many objects of it are still
+   * referenced. Calls that are under way keep both: the last of them to return does it.
+   */
+  private letGoIfDead(): void {
+    if (!this.dead || this.calls > 0) return;
+    // An error that was made inside of a call keeps the module's frames until its stack is read.
+    void this.dead.stack;
+    this.instance = undefined;
+    for (const id of [...this.sources.keys()]) {
+      try {
+        this.release([id]);
+      } catch (error) {
+        this.onLog?.("warning", messageOf(error));
+      }
+    }
   }
 }
 
@@ -340,6 +416,18 @@ export class Job {
     core.mayEnter();
     this.handle = core.enter(undefined, {}, () => core.raw.job_open());
     if (this.handle === 0) throw noMemory("another job");
+  }
+
+  /** Makes `owner` the one that a share belongs to: it goes by `disown`, or with the owner. */
+  own(owner: object): this {
+    this.core.watch(owner, this);
+    return this;
+  }
+
+  /** Releases the share of an owner. */
+  disown(owner: object): void {
+    this.core.unwatch(owner);
+    this.release();
   }
 
   retain(): this {

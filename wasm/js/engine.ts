@@ -9,7 +9,7 @@ import { Disposing } from "./dispose.js";
 import { messageOf, SconceError } from "./errors.js";
 import { importModule, prepareHost } from "./host.js";
 import { openInspector } from "./inspector.js";
-import { dtypeTable, loadProgram, type DTypeTable } from "./program.js";
+import { dtypeTable, loadProgram, type DTypeTable, type LoadedProgram } from "./program.js";
 import { checkOptions } from "./protocol.js";
 import { parseRecord } from "./record.js";
 import { makeSession } from "./session.js";
@@ -88,10 +88,12 @@ class SyncEngine extends Disposing implements Engine {
   bundle(program: Source, suites: readonly TestSuite[], options: BundleOptions = {}): Uint8Array {
     checkOptions("Engine", "bundle", options);
     const checked = checkSuites(suites);
-    return this.inJob(
-      (job) => loadProgram(job, program, options, this.dtypes, "bundle").bundle(checked, options),
-      false,
-    );
+    const loaded = this.loaded(program, options, "bundle");
+    try {
+      return loaded.bundle(checked, options);
+    } finally {
+      loaded.dispose();
+    }
   }
 
   detect(source: Source): ReturnType<Engine["detect"]> {
@@ -179,12 +181,25 @@ class SyncEngine extends Disposing implements Engine {
   }
 
   inspect(programs: Programs): CompilationReport {
-    return this.inJob((job) => open(job, programs, {}).inspect(), false);
+    const opened = this.opened(programs, {});
+    try {
+      return opened.inspect();
+    } finally {
+      opened.dispose();
+    }
   }
 
   load(pte: Source, options: LoadOptions = {}): Program {
     checkOptions("Engine", "load", options);
-    return this.inJob((job) => loadProgram(job, pte, options, this.dtypes), true);
+    return this.loaded(pte, options, "load");
+  }
+
+  private loaded(pte: Source, options: LoadOptions, call: "load" | "bundle"): LoadedProgram {
+    return this.inJob((job) => {
+      const program = loadProgram(job, pte, options, this.dtypes, call);
+      job.own(program);
+      return program;
+    }, true);
   }
 
   inspector(files: InspectorFiles, options: InspectorOptions = {}): Inspector {
@@ -232,6 +247,7 @@ class SyncEngine extends Disposing implements Engine {
   }
 
   dispose(): void {
+    this.tables = undefined;
     this.core.kill();
   }
 }

@@ -164,6 +164,7 @@ class JobInspector extends Disposing implements Inspector {
     private readonly options: InspectorOptions,
   ) {
     super();
+    held?.own(this);
   }
 
   private get job(): Job {
@@ -264,7 +265,7 @@ class JobInspector extends Disposing implements Inspector {
   dispose(): void {
     const { held } = this;
     this.held = undefined;
-    held?.release();
+    held?.disown(this);
   }
 }
 

@@ -70,7 +70,7 @@ export class Manager extends Disposing {
     protected readonly recorded?: Recorded,
   ) {
     super();
-    this.held = job;
+    this.held = job.own(this);
     places.set(this, () => ({ job: this.job, program, kind }));
   }
 
@@ -131,7 +131,7 @@ export class Manager extends Disposing {
   dispose(): void {
     const { held } = this;
     this.held = undefined;
-    held?.release();
+    held?.disown(this);
   }
 }
 

@@ -331,7 +331,7 @@ export class LoadedProgram extends Disposing implements Program {
   dispose(): void {
     const { job } = this;
     this.job = undefined;
-    job?.release();
+    job?.disown(this);
   }
 }
 

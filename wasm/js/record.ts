@@ -197,7 +197,7 @@ export class RecordView extends Disposing implements ETRecord {
   /** One that keeps its job until it is disposed. */
   static owned(job: Job, number: number, isLight: boolean): RecordView {
     let held: Job | undefined = job;
-    return new RecordView(
+    const view: RecordView = new RecordView(
       () => {
         if (!held) throw disposed("ETRecord");
         return held;
@@ -206,9 +206,11 @@ export class RecordView extends Disposing implements ETRecord {
       isLight,
       () => {
         held = undefined;
-        job.release();
+        job.disown(view);
       },
     );
+    job.own(view);
+    return view;
   }
 
   private get job(): Job {
