@@ -11,6 +11,7 @@ import {
   noMemory,
   SconceError,
   SconcePanic,
+  withReason,
 } from "./errors.js";
 import { camelKeys } from "./keys.js";
 import { instantiate } from "./loader.js";
@@ -61,6 +62,7 @@ export class Core {
   private instance: Instance | undefined;
   private readonly sources = new Map<number, RandomAccess>();
   private nextSource = 1;
+  private readonly phases = new Map<Pointer, Phase>();
   private options: HostOptions = {};
   /** The job of the innermost call. */
   private active: Job | undefined;
@@ -150,9 +152,17 @@ export class Core {
   private progress(phase: Pointer, done: number, total: number): number {
     const { signal, onProgress } = this.options;
     if (this.dead || signal?.aborted) return 1;
-    const name = this.memory.zeroTerminated(phase >>> 0) as Phase;
-    this.listener(() => onProgress?.({ phase: name, done, total }));
+    if (!onProgress) return 0;
+    const name = this.phaseAt(phase >>> 0);
+    this.listener(() => onProgress({ phase: name, done, total }));
     return this.isDead || signal?.aborted || this.thrown ? 1 : 0;
+  }
+
+  /** The name of a phase, which stays where it is. */
+  private phaseAt(address: Pointer): Phase {
+    let name = this.phases.get(address);
+    if (!name) this.phases.set(address, (name = this.memory.zeroTerminated(address) as Phase));
+    return name;
   }
 
   private log(severity: number, text: Pointer, bytes: number): void {
@@ -217,7 +227,7 @@ export class Core {
    */
   enter<T>(job: Job | undefined, options: HostOptions, body: () => T): T {
     if (this.dead) throw this.dead;
-    if (options.signal?.aborted) throw cancelled();
+    if (options.signal?.aborted) throw cancelled(options.signal);
     const { readError, backendError, thrown } = this;
     const outer = [this.options, this.active] as const;
     this.options = options;
@@ -266,7 +276,10 @@ export class Core {
       failed.message += `: ${messageOf(cause)}`;
       if (cause instanceof SconceError) failed.hint = cause.hint;
     }
-    const error = SconceError.fromDiagnostics(report.status, diagnostics);
+    const error = withReason(
+      SconceError.fromDiagnostics(report.status, diagnostics),
+      this.options.signal,
+    );
     if (cause !== undefined && report.status === "io") error.cause = cause;
     const { backendError } = this;
     if (!(backendError instanceof Error) || report.status !== "delegate") throw error;

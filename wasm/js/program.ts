@@ -139,7 +139,8 @@ export class LoadedProgram extends Disposing implements Program {
   private runOn(job: Job, method: string, inputs: readonly Value[], options: RunOptions): Value[] {
     const keepsValue = this.traceEvents(job, options);
     this.give(job, method, inputs, options);
-    job.call({ ...options, keepsValue }, (raw, s) => raw.run_execute(s));
+    const isTold = options.signal !== undefined || options.onProgress !== undefined;
+    job.call({ ...options, keepsValue }, (raw, s) => raw.run_execute(s, isTold ? 1 : 0));
     const count = job.enter({}, (raw, s) => raw.run_output_count(s));
     return Array.from({ length: count }, (_, index) => this.output(job, index));
   }

@@ -17,7 +17,8 @@ import {
 import { membersOf, methodOf, optionsPlace, type Member } from "./protocol.js";
 import { argumentsOf, DATA, numbers, OBJECT } from "./rpc_arguments.js";
 import { halvesOf, piecesOf } from "./rpc_stream.js";
-import { writeAll } from "./sink.js";
+import { nextTurn, writeAll } from "./sink.js";
+import { RemoteSignal, Stopper, type Stop } from "./stop.js";
 import { isArrayBuffer } from "./tags.js";
 import type { Phase } from "./steps.gen.js";
 import type { CallOptions, Sink } from "./types.js";
@@ -31,8 +32,13 @@ export type Request =
       args: unknown[];
       progress: boolean;
       optionsAt: number;
+      /** How the worker learns that the call was cancelled, if it can be. */
+      stop?: Stop;
     }
+  | { type: "cancel"; id: number }
   | { type: "dispose"; object: number };
+
+type CallRequest = Extract<Request, { type: "call" }>;
 
 export type Reply =
   | { type: "starting" }
@@ -92,6 +98,10 @@ function transferables(value: unknown, found: Set<Transferable> = new Set()): Tr
 export class Server {
   private readonly objects = new Map<number, Served>();
   private next = 1;
+  /** The signals of calls that wait or are under way. */
+  private readonly signals = new Map<number, RemoteSignal>();
+  /** Until the last request that came has begun. */
+  private begun: Promise<void> = Promise.resolve();
 
   constructor(
     private readonly port: Port,
@@ -105,14 +115,37 @@ export class Server {
     return describe(this.objects.get(0)!);
   }
 
+  /** Requests begin in the order in which they come; what is asynchronous goes on meanwhile. */
   async handle(request: Request): Promise<void> {
-    if (request.type === "dispose") this.dispose(request.object);
-    else if (request.type === "call") {
-      try {
-        await this.answer(request);
-      } catch (error) {
-        this.send({ type: "error", id: request.id, error: toPlainError(error) });
-      }
+    if (request.type === "cancel") this.signals.get(request.id)?.abort();
+    else {
+      if (request.type === "call" && request.stop)
+        this.signals.set(request.id, new RemoteSignal(request.stop));
+      let done: Promise<void> | undefined;
+      this.begun = this.begun.then(async () => {
+        if (request.type === "call") {
+          await this.mayHear(request.id);
+          done = this.perform(request);
+        } else if (request.type === "dispose") this.dispose(request.object);
+      });
+      await this.begun;
+      await done;
+    }
+  }
+
+  /** Lets a message come that cancels a call which has waited, if nothing else would tell. */
+  private async mayHear(id: number): Promise<void> {
+    const signal = this.signals.get(id);
+    if (signal && !signal.isShared) await nextTurn();
+  }
+
+  private async perform(request: CallRequest): Promise<void> {
+    try {
+      await this.answer(request);
+    } catch (error) {
+      this.send({ type: "error", id: request.id, error: toPlainError(error) });
+    } finally {
+      this.signals.delete(request.id);
     }
   }
 
@@ -138,7 +171,7 @@ export class Server {
     return served.target;
   }
 
-  private call({ kind, target }: Served, request: Extract<Request, { type: "call" }>): unknown {
+  private call({ kind, target }: Served, request: CallRequest): unknown {
     const { object } = methodOf(kind, request.method);
     const args = request.args.map((arg, i) => (i === object ? this.found(arg) : arg));
     if (request.optionsAt >= 0) {
@@ -153,11 +186,14 @@ export class Server {
       : member;
   }
 
-  private listening(request: Extract<Request, { type: "call" }>): CallOptions {
-    if (!request.progress) return {};
+  private listening(request: CallRequest): CallOptions {
+    const signal = this.signals.get(request.id) as AbortSignal | undefined;
+    const cancelling = signal ? { signal } : {};
+    if (!request.progress) return cancelling;
     let last = 0;
     let told = "";
     return {
+      ...cancelling,
       onProgress: ({ phase, done, total }) => {
         // Sixty messages a second are as many as anyone can see; no phase goes untold.
         const now = performance.now();
@@ -168,7 +204,8 @@ export class Server {
     };
   }
 
-  private async answer(request: Extract<Request, { type: "call" }>): Promise<void> {
+  private async answer(request: CallRequest): Promise<void> {
+    if (this.signals.get(request.id)?.aborted) throw cancelled();
     const served = this.objects.get(request.object);
     if (!served) throw disposed("object");
     const value = await this.call(served, request);
@@ -195,7 +232,10 @@ interface Pending {
   resolve(value: unknown): void;
   reject(error: Error): void;
   onProgress: CallOptions["onProgress"] | undefined;
+  /** Lets go of the signal. */
   stop(): void;
+  /** Stops what the worker is at. */
+  cancel(): void;
 }
 
 /** Sends calls and turns the replies into promises and proxies. */
@@ -241,17 +281,27 @@ export class Caller {
     if (this.dead) throw this.dead;
     const { signal, onProgress, ...options } = (args[optionsAt] ?? {}) as CallOptions;
     const sent = args.map((arg, i) => (i === optionsAt ? options : arg));
-    if (signal?.aborted) throw cancelled();
+    if (signal?.aborted) throw cancelled(signal);
     const id = this.next++;
     return new Promise((resolve, reject) => {
+      // What a listener throws ends a call, too.
+      const stopper = signal || onProgress ? new Stopper() : undefined;
+      const cancel = (): void => {
+        stopper?.raise();
+        if (!this.dead) this.port.postMessage({ type: "cancel", id } satisfies Request, []);
+      };
       const onAbort = (): void => {
         this.settle(id);
-        reject(cancelled());
+        cancel();
+        reject(cancelled(signal));
       };
       signal?.addEventListener("abort", onAbort, { once: true });
-      const stop = (): void => signal?.removeEventListener("abort", onAbort);
+      const stop = (): void => {
+        signal?.removeEventListener("abort", onAbort);
+        stopper?.end();
+      };
       this.onBusy(true);
-      this.pending.set(id, { resolve, reject, onProgress, stop });
+      this.pending.set(id, { resolve, reject, onProgress, stop, cancel });
       const request: Request = {
         type: "call",
         id,
@@ -260,6 +310,7 @@ export class Caller {
         args: sent,
         progress: onProgress !== undefined,
         optionsAt: optionsAt < args.length ? optionsAt : -1,
+        ...(stopper && { stop: stopper.stop }),
       };
       try {
         this.port.postMessage(request, []);
@@ -301,6 +352,7 @@ export class Caller {
         // What the listener throws fails its call, as it does in the engine.
         this.settle(reply.id);
         call.stop();
+        call.cancel();
         call.reject(error instanceof Error ? error : new Error(String(error)));
       }
       return;

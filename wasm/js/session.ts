@@ -159,7 +159,7 @@ class Session extends Disposing implements ExportSession {
   }
 
   private mayGoOn({ signal }: CallOptions): void {
-    if (signal?.aborted) throw cancelled();
+    if (signal?.aborted) throw cancelled(signal);
     this.mustLive();
   }
 

@@ -132,7 +132,13 @@ export type Sink =
 export type ProgressListener = (progress: { phase: Phase; done: number; total: number }) => void;
 
 export interface CallOptions {
-  /** Cancels the call: it fails with the code "cancelled". */
+  /**
+   * Cancels the call: it fails with the code "cancelled" and the name "AbortError", and the signal's
+   * reason is the cause. A call of the engine blocks its thread, so that only a listener can abort
+   * the signal meanwhile, and `AbortSignal.timeout()` fires too late. A client's call is rejected at
+   * once and stops in the worker, too; only a page that is not cross-origin isolated, with a content
+   * policy that forbids `blob:` in `connect-src`, lets it run to its end. A call in the queue never starts.
+   */
   signal?: AbortSignal;
   onProgress?: ProgressListener;
 }
