@@ -260,9 +260,10 @@ const RELAXED_PROBE = new Uint8Array([
 
 function probe(): Capabilities {
   const relaxed = WebAssembly.validate(RELAXED_PROBE);
-  const isolated = (globalThis as { crossOriginIsolated?: boolean }).crossOriginIsolated === true;
+  // Only pages and their workers have it.
+  const { crossOriginIsolated } = globalThis as { crossOriginIsolated?: boolean };
   const reasons = ["this build has one thread"];
-  if (!isolated)
+  if (crossOriginIsolated === false)
     reasons.push("the page is not cross-origin isolated, so threads could not be used");
   return { simd: true, relaxedSimd: relaxed, threads: false, binary: "simd", reasons };
 }
