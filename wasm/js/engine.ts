@@ -73,6 +73,10 @@ class SyncEngine extends Disposing implements Engine {
     return { ...this.found, reasons: [...this.found.reasons] };
   }
 
+  heapBytes(): number {
+    return this.core.memory.heapBytes;
+  }
+
   meta(): Meta {
     this.tables ??= this.inJob(
       (job) => JSON.parse(job.textOf((raw, s) => raw.meta(s))) as Meta,

@@ -198,6 +198,7 @@ const PROTOCOL = {
   Engine: {
     version: PROPERTY,
     capabilities: DATA,
+    heapBytes: DATA,
     meta: DATA,
     detect: { ...DATA, source: 0 },
     open: { is: "method", gives: "OpenedPrograms", files: 0, at: 1, options: CALL },

@@ -238,11 +238,19 @@ interface Pending {
   cancel(): void;
 }
 
+/** A time in which one request has all of the caller. */
+interface Lease {
+  readonly signal: AbortSignal | undefined;
+  /** Disposes of what was made in it, each. */
+  readonly made: Set<() => unknown>;
+}
+
 /** Sends calls and turns the replies into promises and proxies. */
 export class Caller {
   private readonly pending = new Map<number, Pending>();
   private next = 1;
   private dead: SconcePanic | undefined;
+  private lease: Lease | undefined;
   private readonly forgotten: FinalizationRegistry<number> | undefined;
 
   constructor(
@@ -266,6 +274,26 @@ export class Caller {
     this.onBusy(false);
   }
 
+  get isDead(): boolean {
+    return this.dead !== undefined;
+  }
+
+  /** From here on the signal cancels every call, too, until what is returned is called. */
+  lend(signal: AbortSignal | undefined): () => void {
+    const lease: Lease = { signal, made: new Set() };
+    this.lease = lease;
+    return () => {
+      if (this.lease === lease) this.lease = undefined;
+      for (const [id, call] of [...this.pending]) {
+        this.settle(id);
+        call.stop();
+        call.cancel();
+        call.reject(disposed("client"));
+      }
+      for (const dispose of [...lease.made]) dispose();
+    };
+  }
+
   private settle(id: number): void {
     this.pending.delete(id);
     if (this.pending.size === 0) this.onBusy(false);
@@ -281,11 +309,14 @@ export class Caller {
     if (this.dead) throw this.dead;
     const { signal, onProgress, ...options } = (args[optionsAt] ?? {}) as CallOptions;
     const sent = args.map((arg, i) => (i === optionsAt ? options : arg));
-    if (signal?.aborted) throw cancelled(signal);
+    const signals = [signal, this.lease?.signal].filter((one) => one !== undefined);
+    const aborted = signals.find((one) => one.aborted);
+    if (aborted) throw cancelled(aborted);
     const id = this.next++;
     return new Promise((resolve, reject) => {
       // What a listener throws ends a call, too.
-      const stopper = signal || onProgress ? new Stopper() : undefined;
+      const isStopped = optionsAt >= 0 && (signals.length > 0 || onProgress !== undefined);
+      const stopper = isStopped ? new Stopper() : undefined;
       const cancel = (): void => {
         stopper?.raise();
         if (!this.dead) this.port.postMessage({ type: "cancel", id } satisfies Request, []);
@@ -293,11 +324,12 @@ export class Caller {
       const onAbort = (): void => {
         this.settle(id);
         cancel();
-        reject(cancelled(signal));
+        stop();
+        reject(cancelled(signals.find((one) => one.aborted)));
       };
-      signal?.addEventListener("abort", onAbort, { once: true });
+      for (const one of signals) one.addEventListener("abort", onAbort, { once: true });
       const stop = (): void => {
-        signal?.removeEventListener("abort", onAbort);
+        for (const one of signals) one.removeEventListener("abort", onAbort);
         stopper?.end();
       };
       this.onBusy(true);
@@ -309,7 +341,7 @@ export class Caller {
         method,
         args: sent,
         progress: onProgress !== undefined,
-        optionsAt: optionsAt < args.length ? optionsAt : -1,
+        optionsAt: stopper || optionsAt < args.length ? optionsAt : -1,
         ...(stopper && { stop: stopper.stop }),
       };
       try {
@@ -380,14 +412,17 @@ export class Caller {
     };
     for (const [name, member] of Object.entries(membersOf(kind)))
       addMember(result, name, member, call);
+    const { lease } = this;
     const dispose = (): Promise<void> => {
-      if (!isDisposed) this.dispose(object);
+      if (!isDisposed && object !== 0) this.dispose(object);
       isDisposed = true;
+      lease?.made.delete(dispose);
       this.forgotten?.unregister(result);
       return Promise.resolve();
     };
     result["dispose"] = dispose;
     Object.defineProperty(result, ASYNC_DISPOSE, { value: dispose, configurable: true });
+    lease?.made.add(dispose);
     if (object !== 0) this.forgotten?.register(result, object, result);
     return result;
   }

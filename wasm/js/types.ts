@@ -459,6 +459,11 @@ export interface Program extends Resource {
 export interface Engine extends Resource {
   readonly version: string;
   capabilities(): Capabilities;
+  /**
+   * Bytes of memory that the module has. They grow with the need and never shrink: what is disposed
+   * is used again, and all of them go back with the engine.
+   */
+  heapBytes(): number;
   meta(): Meta;
   /** What a file is, from its first bytes. */
   detect(source: Source): "pt2" | "pte" | "ptd" | "bpte" | "etdump" | "etrecord" | "unknown";
