@@ -59,7 +59,7 @@ const server = createServer(async (request, response) => {
   try {
     send(200, await lowerAndRun(request, gone.signal));
   } catch (error) {
-    // What the sender still sends is thrown away.
+    // The rest of the file is thrown away.
     request.resume();
     const { code, message, hint } = error;
     if (!gone.signal.aborted) send(error.status ?? STATUS[code] ?? 400, { code, message, hint });

@@ -114,7 +114,7 @@ static sc_status place_inputs(sc_ctx *ctx, sc_rt_method *m) {
     return SC_OK;
 }
 
-// Loops go back, and what has been told stays. Of a run inside of a delegate the outer one counts.
+// Loops go back, but progress does not. A run inside of a delegate is a part of the outer one.
 static sc_status tell_progress(sc_ctx *ctx, const sc_rt_method *m, uint32_t at) {
     if (ctx->run_depth == 1) {
         ctx->run_total = m->code_count;

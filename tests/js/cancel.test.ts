@@ -166,7 +166,7 @@ for (const isShared of [true, false])
     assert.deepEqual(asked(), ["preprocess", "preprocess"]);
   });
 
-test("what a listener throws stops its call in the worker", async (t) => {
+test("an error of a listener stops its call in the worker", async (t) => {
   const { client, asked, go } = await waitingClient(t);
   const onProgress = (): void => {
     throw REASON;

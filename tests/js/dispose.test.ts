@@ -8,7 +8,7 @@ import { modelPath, readCases } from "./reference.js";
 const mlp = { path: modelPath("mlp.pt2") };
 const { inputs } = readCases("mlp")[0]!;
 
-test("what a scope holds by `using` is disposed at its end", async () => {
+test("`using` disposes of objects at the end of their scope", async () => {
   using engine = await createEngine();
   const kept: Resource[] = [];
   {
@@ -43,7 +43,7 @@ test("an engine that a scope holds is disposed at its end", async () => {
   assert.throws(() => kept.detect(mlp), { code: "disposed" });
 });
 
-test("what a session shows is not disposed by a scope: it is the session's", async () => {
+test("a scope does not dispose of objects that belong to a session", async () => {
   using engine = await createEngine();
   using session = await engine.export(mlp, { recipe: {} });
   {

@@ -82,7 +82,7 @@ test("a source is closed once what reads it is unreachable", async () => {
   engine.dispose();
 });
 
-test("what is still shown by another object lives on", async () => {
+test("an object lives on while another one shows it", async () => {
   const engine = await createEngine();
   const shown = ((): ReturnType<Engine["open"]> => engine.open(mlp))().exportedProgram();
   const record = engine.toEdge(mlp, { generateEtrecord: true }).etrecord;
@@ -110,7 +110,7 @@ test("a program that was disposed is not released again when it is collected", a
   engine.dispose();
 });
 
-test("what a backend throws when a forgotten part of it ends is logged", async () => {
+test("an error of a backend is logged when a forgotten program ends", async () => {
   const logged: string[] = [];
   const engine = await createEngine({ onLog: (_, text) => logged.push(text) });
   engine.registerBackend({

@@ -90,7 +90,7 @@ test("a request beyond the queue is refused at once, and the others are served",
   await pool.use(runMlp);
 });
 
-test("what a request made is disposed at its end, and its client is of no use any more", async (t) => {
+test("objects of a request are disposed at its end, and its client is of no use any more", async (t) => {
   const pool = await poolOf(t, { size: 1 });
   let kept: PooledClient | undefined;
   const [lowered, program] = await pool.use(async (client) => {
@@ -104,7 +104,7 @@ test("what a request made is disposed at its end, and its client is of no use an
     () => kept!.lower(MLP),
   ])
     await assert.rejects(call, { code: "disposed" });
-  // Of the module, too: the same memory is used again, 30 times.
+  // The module gives their memory to the next, 30 times.
   const heap = await pool.use((client) => client.heapBytes());
   for (let round = 0; round < 30; round++)
     await pool.use(async (client) => void (await client.lower(FACE)));
@@ -239,7 +239,7 @@ test("a disposed pool ends its workers and refuses requests", async () => {
   }
 });
 
-test("what a pool does not take is refused, and what does not start is told", async () => {
+test("wrong options are refused, and a worker that does not start is told", async () => {
   for (const [options, message] of [
     [{ size: 0 }, /'size' of createPool\(\) must be a whole number from 1 to 64/],
     [{ size: 1.5 }, /'size'/],

@@ -35,7 +35,7 @@ test("parallel requests are answered, and health meanwhile", async () => {
   }
 });
 
-test("what is wrong with a request is told", async () => {
+test("a wrong request is told its error", async () => {
   const broken = await post(mlp.subarray(0, 1000));
   assert.equal(broken.status, 400);
   const { code, hint } = (await broken.json()) as { code: string; hint: string };

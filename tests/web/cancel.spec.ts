@@ -85,7 +85,7 @@ before(async () => {
 after(() => browser.close());
 
 declare global {
-  /** Of the page. */
+  /** A global of the page. */
   var state: { client: Library.Client; controller: AbortController; name: Promise<string> };
 }
 
@@ -142,6 +142,6 @@ test("a page that is not revokes a URL", async () => {
   assert.deepEqual(await askedIfCancelled(headers), [1, false]);
 });
 
-test("where a policy forbids both, the call runs to its end", async () => {
+test("a call runs to its end if the policy forbids both", async () => {
   assert.deepEqual(await askedIfCancelled({ "Content-Security-Policy": POLICY }), [2, false]);
 });

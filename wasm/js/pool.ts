@@ -8,7 +8,7 @@ import { hostModule, prepareHost } from "./host.js";
 import { compileModule } from "./loader.js";
 import type { Engine, Remote } from "./types.js";
 
-/** What a pool takes beside what each of its clients takes. */
+/** Options of a pool; those of a client are for each of its clients. */
 export interface PoolOptions extends ClientOptions {
   /** Workers at most, from 1 to 64. Default: as many as the machine has threads, 16 at most. */
   size?: number;
@@ -32,7 +32,7 @@ export interface UseOptions {
   signal?: AbortSignal;
 }
 
-/** What a pool is doing. */
+/** Numbers of a pool, for a health check. */
 export interface PoolStats {
   /** Workers at most. */
   size: number;
@@ -63,7 +63,7 @@ export interface PoolStats {
 export interface Pool {
   /**
    * Runs `work` with a client that nobody else has meanwhile. Requests get theirs in the order in
-   * which they come. What `work` has made with the client is disposed at its end: return data.
+   * which they come. Everything that `work` makes with the client is disposed at its end: return data.
    * The signal cancels the wait, and then every call of the client. Waiting for another `use` of the
    * same pool inside of `work` may wait for ever.
    * @throws SconceError "busy" when too many wait, "cancelled" by the signal, "disposed" after dispose().
@@ -242,7 +242,7 @@ class ClientPool implements Pool {
 
   private async giveBack(client: Started): Promise<void> {
     if (!this.all.has(client)) return;
-    // What has been disposed is gone by the time that the worker answers.
+    // The worker answers after it has disposed of everything.
     const bytes = await (client.engine as unknown as PooledClient)
       .heapBytes()
       .catch(() => Infinity);

@@ -314,7 +314,7 @@ export class Caller {
     if (aborted) throw cancelled(aborted);
     const id = this.next++;
     return new Promise((resolve, reject) => {
-      // What a listener throws ends a call, too.
+      // A listener that throws ends its call, too.
       const isStopped = optionsAt >= 0 && (signals.length > 0 || onProgress !== undefined);
       const stopper = isStopped ? new Stopper() : undefined;
       const cancel = (): void => {

@@ -1,7 +1,7 @@
 // Cancelling a call that a worker is at work on. It hears no messages meanwhile, so it looks: at
 // memory that both ends share or, where a page may share none, at a URL that the page revokes.
 
-/** What crosses with a call that can be cancelled. With neither, only a message tells, between calls. */
+/** Crosses with a call that can be cancelled. With neither, only a message tells, between calls. */
 export interface Stop {
   readonly memory?: SharedArrayBuffer;
   /** Revoked once the call is cancelled. */
