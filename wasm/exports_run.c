@@ -91,9 +91,9 @@ EXPORT(run_set_none) int32_t wasm_run_set_none(sc_job *job, uint32_t index) {
     return (int32_t)sc_run_set_input(job, index, &io);
 }
 
-EXPORT(run_execute) int32_t wasm_run_execute(sc_job *job) {
+EXPORT(run_execute) int32_t wasm_run_execute(sc_job *job, bool is_told) {
     check(job);
-    return (int32_t)sc_run_execute(job);
+    return (int32_t)sc_run_execute(job, is_told);
 }
 
 EXPORT(run_output_count) uint32_t wasm_run_output_count(sc_job *job) {

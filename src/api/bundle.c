@@ -219,6 +219,6 @@ sc_status sc_bundle_verify(sc_job *job, uint32_t suite, uint32_t test_case, doub
     SC_TRY(sc_rt_program_reset(ctx, job->running));
     for (uint32_t i = 0; i < found->inputs.count; i++)
         SC_TRY(set_input(job, i, &found->inputs.items[i]));
-    SC_TRY(sc_run_execute(job));
+    SC_TRY(sc_run_execute(job, true));
     return put_verdicts(job, found->expected, rtol, atol, json);
 }

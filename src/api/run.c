@@ -78,11 +78,14 @@ sc_status sc_run_set_input(sc_job *job, uint32_t index, const sc_io *value) {
     return sc_rt_method_set_input(ctx, job->selected, index, &input);
 }
 
-sc_status sc_run_execute(sc_job *job) {
+sc_status sc_run_execute(sc_job *job, bool is_told) {
     sc_ctx *ctx = sc_job_begin(job);
     SC_TRY(require_method(job));
     sc_job_begin_events(job);
-    return sc_job_end_events(job, sc_rt_method_run(ctx, job->selected));
+    ctx->tells_runs = is_told;
+    sc_status status = sc_rt_method_run(ctx, job->selected);
+    ctx->tells_runs = false;
+    return sc_job_end_events(job, status);
 }
 
 uint32_t sc_run_output_count(const sc_job *job) {

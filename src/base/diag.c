@@ -113,3 +113,8 @@ sc_status sc_progress(sc_ctx *ctx, sc_phase phase, uint64_t done, uint64_t total
         return sc_fail(ctx, SC_ERR_CANCELLED, NULL, "cancelled during %s", name);
     return SC_OK;
 }
+
+sc_status sc_progress_of_run(sc_ctx *ctx) {
+    if (!ctx->tells_runs) return SC_OK;
+    return sc_progress(ctx, SC_PHASE_run, ctx->run_done, ctx->run_total);
+}

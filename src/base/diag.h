@@ -77,11 +77,13 @@ typedef struct sc_ctx {
     struct sc_summed *summed;      // checksums of what was read for them; NULL: none yet
     SC_VEC(sc_diag) diags;
     uint32_t error_count;
-    uint32_t diag_dropped;       // diagnostics beyond the cap of 1000, counted and not kept
-    uint32_t run_depth;          // runs under way: that of a delegate may be inside another one
-    uint64_t instructions_left;  // for the outermost run and all that is inside it
-    bool is_hushed;              // notes and warnings are recorded only: the host's log is spared
-    bool strict;                 // tests: where derived metadata differs from a file's is an error
+    uint32_t diag_dropped;         // diagnostics beyond the cap of 1000, counted and not kept
+    uint32_t run_depth;            // runs under way: that of a delegate may be inside another one
+    uint64_t instructions_left;    // for the outermost run and all that is inside it
+    uint64_t run_done, run_total;  // instructions of the outermost run, if runs are told of
+    bool tells_runs;               // every instruction is progress, and may be cancelled
+    bool is_hushed;                // notes and warnings are recorded only: the host's log is spared
+    bool strict;  // tests: where derived metadata differs from a file's is an error
 } sc_ctx;
 
 // `arena` and `scratch` stay the caller's. Limits are the defaults, hooks are empty.
@@ -109,6 +111,8 @@ void sc_diags_clear(sc_ctx *ctx);
 double sc_now_ms(const sc_ctx *ctx);
 // SC_ERR_CANCELLED when the host asks for it.
 sc_status sc_progress(sc_ctx *ctx, sc_phase phase, uint64_t done, uint64_t total);
+// The same inside of a run, before a step of any size; free where nobody wants to hear of runs.
+sc_status sc_progress_of_run(sc_ctx *ctx);
 
 // The model asks for something that is not supported: the rest of it may give more such reports.
 static inline bool sc_status_is_refusal(sc_status status) {

@@ -114,8 +114,18 @@ static sc_status place_inputs(sc_ctx *ctx, sc_rt_method *m) {
     return SC_OK;
 }
 
+// Loops go back, but progress does not. A run inside of a delegate is a part of the outer one.
+static sc_status tell_progress(sc_ctx *ctx, const sc_rt_method *m, uint32_t at) {
+    if (ctx->run_depth == 1) {
+        ctx->run_total = m->code_count;
+        if (at > ctx->run_done) ctx->run_done = at;
+    }
+    return sc_progress_of_run(ctx);
+}
+
 static sc_status run_code(sc_ctx *ctx, sc_rt_method *m) {
     const bool is_heard = m->program->sink != NULL;
+    const bool is_told = ctx->tells_runs;
     for (uint32_t at = 0; at < m->code_count;) {
         sc_rt_instruction *in = &m->code[at];
         uint32_t next = is_heard ? at + 1 : in->next;
@@ -124,13 +134,14 @@ static sc_status run_code(sc_ctx *ctx, sc_rt_method *m) {
                            (unsigned long long)ctx->limits.instruction_max);
         ctx->where.instruction = in->origin.index;
         ctx->where.op = in->origin.op_name;
+        if (is_told) SC_TRY(tell_progress(ctx, m, at));
         if (is_heard) sc_rt_tell_begin(m, SC_RT_EVENT_INSTRUCTION, in);
         sc_status status = step(ctx, m, in, &next);
         if (is_heard) sc_rt_tell_end(m, SC_RT_EVENT_INSTRUCTION, in, status);
         if (status != SC_OK) return status;
         at = next;
     }
-    return SC_OK;
+    return is_told ? tell_progress(ctx, m, m->code_count) : SC_OK;
 }
 
 sc_status sc_rt_method_run(sc_ctx *ctx, sc_rt_method *m) {
@@ -139,7 +150,10 @@ sc_status sc_rt_method_run(sc_ctx *ctx, sc_rt_method *m) {
     sc_rt_tell_begin(m, SC_RT_EVENT_RUN, NULL);
     restore_loose(m);
     sc_status status = place_inputs(ctx, m);
-    if (ctx->run_depth++ == 0) ctx->instructions_left = ctx->limits.instruction_max;
+    if (ctx->run_depth++ == 0) {
+        ctx->instructions_left = ctx->limits.instruction_max;
+        ctx->run_done = 0;
+    }
     if (status == SC_OK) status = run_code(ctx, m);
     ctx->run_depth--;
     sc_rt_tell_end(m, SC_RT_EVENT_RUN, NULL, status);

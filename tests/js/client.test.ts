@@ -58,7 +58,7 @@ test("progress is told and a call can be cancelled", async () => {
   const controller = new AbortController();
   const call = client.lower(source, { signal: controller.signal });
   controller.abort();
-  await assert.rejects(call, { name: "SconceError", code: "cancelled" });
+  await assert.rejects(call, { name: "AbortError", code: "cancelled" });
   await assert.rejects(client.lower(source, { signal: AbortSignal.abort() }), {
     code: "cancelled",
   });

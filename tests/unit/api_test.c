@@ -204,7 +204,7 @@ TEST(outputs_of_odd_layout_use_one_block_again) {
     size_t held = 0;
     for (int run = 0; run < 1000; run++) {
         REQUIRE_OK(sc_run_set_input(job, 0, &in));
-        REQUIRE_OK(sc_run_execute(job));
+        REQUIRE_OK(sc_run_execute(job, false));
         REQUIRE_OK(sc_run_output(job, 1, &out));
         if (run == 0) {
             CHECK_EQ_INT(out.dim_order[1], 2);

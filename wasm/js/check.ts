@@ -64,6 +64,23 @@ export interface OptionTable {
 
 export const ENGINE_OPTIONS = { wasm: "any", onLog: "function" } as const;
 export const CLIENT_OPTIONS = { ...ENGINE_OPTIONS, worker: "function" } as const;
+const POOL_SIZE_MAX = 64;
+const POOL_SIZE: Kind = {
+  accepts: `a whole number from 1 to ${POOL_SIZE_MAX}`,
+  test: (value) => Number.isInteger(value) && Number(value) >= 1 && Number(value) <= POOL_SIZE_MAX,
+};
+const LIMIT: Kind = {
+  accepts: "a number, 0 or more",
+  test: (value) => typeof value === "number" && value >= 0,
+};
+export const POOL_OPTIONS = {
+  ...CLIENT_OPTIONS,
+  size: POOL_SIZE,
+  maxQueue: LIMIT,
+  maxHeapBytes: LIMIT,
+  prepare: "function",
+} as const;
+export const USE_OPTIONS = { signal: "signal" } as const;
 
 /** A value in a message: what it is rather than all of it. */
 function show(value: unknown): string {

@@ -1,9 +1,9 @@
 // The client: the engine's interface, answered by a worker, so that a page never freezes. Cancelling
-// rejects the call at once, and what the worker still makes of it is thrown away; where the work itself
-// must stop, `terminate` ends the worker and a new client takes its place.
+// rejects the call at once, and the worker stops at its next step; `terminate` ends the worker.
 import { badArgument, checkTable, CLIENT_OPTIONS, isObject, KINDS } from "./check.js";
+import { ASYNC_DISPOSE } from "./dispose.js";
 import { fromPlainError, messageOf, SconceError, SconcePanic } from "./errors.js";
-import { Caller, type Port, type Reply } from "./rpc.js";
+import { Caller, type Description, type Port, type Reply } from "./rpc.js";
 import { makeWorker, notStarted, type NodeWorker } from "./spawn.js";
 import { absoluteUrl } from "./source.js";
 import { isArrayBuffer, isModule, isUrl } from "./tags.js";
@@ -95,20 +95,22 @@ function startWith(wasm: EngineOptions["wasm"]): Start {
   throw badArgument("'wasm' of createClient()", "a URL, bytes or a WebAssembly.Module", wasm);
 }
 
-/**
- * Starts a worker with an engine in it.
- * @example
- * const client = await createClient();
- * const lowered = await client.lower(file, { onProgress: ({ phase }) => console.log(phase) });
- * const program = await client.load(await lowered.buffer);
- * @throws SconceError with the code "io" when the worker or the module cannot be loaded.
- */
-export async function createClient(options: ClientOptions = {}): Promise<Client> {
-  checkTable("createClient()", options, CLIENT_OPTIONS);
+/** A worker with an engine in it. */
+export interface Started {
+  /** The engine, for whoever owns the worker. */
+  engine: object;
+  /** Lends the engine until `end`, which disposes of what was made and cancels what is under way. */
+  lease(signal: AbortSignal | undefined): { client: object; end(): void };
+  isDead(): boolean;
+  terminate(): void;
+}
+
+/** Starts a worker, with options that were checked. */
+export async function startClient(options: ClientOptions): Promise<Started> {
   const start = startWith(options.wasm);
-  let ready: (engine: object) => void;
+  let ready: (engine: Description) => void;
   let failed: (error: Error) => void;
-  const root = new Promise<object>((resolve, reject) => {
+  const root = new Promise<Description>((resolve, reject) => {
     ready = resolve;
     failed = reject;
   });
@@ -128,7 +130,7 @@ export async function createClient(options: ClientOptions = {}): Promise<Client>
       if (isStarting && !isReply(reply)) broke("its script is not Sconce's worker");
       else if (reply.type === "object" && reply.id === 0) {
         isStarting = false;
-        ready(caller.proxy(0, reply.description));
+        ready(reply.description);
       } else if (reply.type === "error" && reply.id === 0) {
         failed(fromPlainError(reply.error));
       } else caller.receive(reply);
@@ -147,20 +149,39 @@ export async function createClient(options: ClientOptions = {}): Promise<Client>
     failed!(notSent(error));
   }
   silence = setTimeout(() => broke("it does not answer"), START_MS_MAX);
-  const engine = await root
+  const description = await root
     .catch((error: unknown) => {
       connection.terminate();
       throw error;
     })
     .finally(() => clearTimeout(silence));
   connection.keepAlive(false);
+  const engine = caller.proxy(0, description);
   const terminate = (): void => {
     connection.terminate();
     // First come, first told: that the worker exits now is no news.
     caller.fail(new SconcePanic("the worker was ended", "disposed"));
   };
-  return Object.assign(engine, {
-    terminate,
-    dispose: () => Promise.resolve(terminate()),
-  }) as unknown as Client;
+  const lease: Started["lease"] = (signal) => {
+    const end = caller.lend(signal);
+    return { client: caller.proxy(0, description), end };
+  };
+  return { engine, lease, terminate, isDead: () => caller.isDead };
+}
+
+/**
+ * Starts a worker with an engine in it. Each worker compiles the module by itself: many clients of one
+ * page start in half the time if they all get one compiled module as `wasm`, as those of a pool do.
+ * @example
+ * const client = await createClient();
+ * const lowered = await client.lower(file, { onProgress: ({ phase }) => console.log(phase) });
+ * const program = await client.load(await lowered.buffer);
+ * @throws SconceError with the code "io" when the worker or the module cannot be loaded.
+ */
+export async function createClient(options: ClientOptions = {}): Promise<Client> {
+  checkTable("createClient()", options, CLIENT_OPTIONS);
+  const { engine, terminate } = await startClient(options);
+  const dispose = (): Promise<void> => Promise.resolve(terminate());
+  Object.defineProperty(engine, ASYNC_DISPOSE, { value: dispose });
+  return Object.assign(engine, { terminate, dispose }) as unknown as Client;
 }

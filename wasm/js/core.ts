@@ -11,6 +11,7 @@ import {
   noMemory,
   SconceError,
   SconcePanic,
+  withReason,
 } from "./errors.js";
 import { camelKeys } from "./keys.js";
 import { instantiate } from "./loader.js";
@@ -50,15 +51,23 @@ export interface HostOptions extends CallOptions {
   keepsValue?: ((id: string | number) => boolean) | undefined;
 }
 
-export class Core {
+/** The module and what works on its memory: all that a dead engine lets go of. */
+interface Instance {
   readonly raw: RawExports;
   readonly memory: Memory;
   readonly backends: Backends;
+}
+
+export class Core {
+  private instance: Instance | undefined;
   private readonly sources = new Map<number, RandomAccess>();
   private nextSource = 1;
+  private readonly phases = new Map<Pointer, Phase>();
   private options: HostOptions = {};
   /** The job of the innermost call. */
   private active: Job | undefined;
+  /** Calls that are under way, each inside of a callback of the one before. */
+  private calls = 0;
   /** Callbacks that are running, each inside a call that the one before made. */
   private callbacks = 0;
   private dead: SconceError | undefined;
@@ -69,13 +78,36 @@ export class Core {
   /** What a listener threw. It may not unwind C, so it waits here until the call is over. */
   private thrown: { error: unknown } | undefined;
 
+  /** Jobs by their owners: one that nobody can reach any more releases its share. */
+  private readonly forgotten =
+    typeof FinalizationRegistry === "undefined"
+      ? undefined
+      : new FinalizationRegistry<Job>((job) => this.releaseForgotten(job));
+
   private constructor(
     raw: RawExports,
     private readonly onLog: EngineOptions["onLog"],
   ) {
-    this.raw = raw;
-    this.memory = new Memory(raw);
-    this.backends = new Backends(raw, this.memory);
+    const memory = new Memory(raw);
+    this.instance = { raw, memory, backends: new Backends(raw, memory) };
+  }
+
+  /** The instance; throws once the engine is dead and its memory is gone. */
+  private get live(): Instance {
+    if (!this.instance) throw this.dead ?? disposed("Engine");
+    return this.instance;
+  }
+
+  get raw(): RawExports {
+    return this.live.raw;
+  }
+
+  get memory(): Memory {
+    return this.live.memory;
+  }
+
+  get backends(): Backends {
+    return this.live.backends;
   }
 
   static async create(wasm: WasmSource | undefined, options: EngineOptions): Promise<Core> {
@@ -120,9 +152,17 @@ export class Core {
   private progress(phase: Pointer, done: number, total: number): number {
     const { signal, onProgress } = this.options;
     if (this.dead || signal?.aborted) return 1;
-    const name = this.memory.zeroTerminated(phase >>> 0) as Phase;
-    this.listener(() => onProgress?.({ phase: name, done, total }));
+    if (!onProgress) return 0;
+    const name = this.phaseAt(phase >>> 0);
+    this.listener(() => onProgress({ phase: name, done, total }));
     return this.isDead || signal?.aborted || this.thrown ? 1 : 0;
+  }
+
+  /** The name of a phase, which stays where it is. */
+  private phaseAt(address: Pointer): Phase {
+    let name = this.phases.get(address);
+    if (!name) this.phases.set(address, (name = this.memory.zeroTerminated(address) as Phase));
+    return name;
   }
 
   private log(severity: number, text: Pointer, bytes: number): void {
@@ -187,7 +227,7 @@ export class Core {
    */
   enter<T>(job: Job | undefined, options: HostOptions, body: () => T): T {
     if (this.dead) throw this.dead;
-    if (options.signal?.aborted) throw cancelled();
+    if (options.signal?.aborted) throw cancelled(options.signal);
     const { readError, backendError, thrown } = this;
     const outer = [this.options, this.active] as const;
     this.options = options;
@@ -195,14 +235,18 @@ export class Core {
     this.readError = this.backendError = this.thrown = undefined;
     let result: T | undefined;
     let failed: { error: unknown } | undefined;
+    this.calls++;
     try {
       result = body();
     } catch (error) {
       failed = { error: this.judged(error) };
+    } finally {
+      this.calls--;
     }
     const outcome = this.thrown ?? (this.isDead ? { error: this.dead } : failed);
     [this.options, this.active] = outer;
     Object.assign(this, { readError, backendError, thrown });
+    this.letGoIfDead();
     if (outcome) throw outcome.error;
     return result as T;
   }
@@ -232,7 +276,10 @@ export class Core {
       failed.message += `: ${messageOf(cause)}`;
       if (cause instanceof SconceError) failed.hint = cause.hint;
     }
-    const error = SconceError.fromDiagnostics(report.status, diagnostics);
+    const error = withReason(
+      SconceError.fromDiagnostics(report.status, diagnostics),
+      this.options.signal,
+    );
     if (cause !== undefined && report.status === "io") error.cause = cause;
     const { backendError } = this;
     if (!(backendError instanceof Error) || report.status !== "delegate") throw error;
@@ -313,6 +360,26 @@ export class Core {
     }
   }
 
+  // --- Owners ---
+
+  /** Releases a share of the job once its owner is unreachable, unless `unwatch` comes first. */
+  watch(owner: object, job: Job): void {
+    this.forgotten?.register(owner, job, owner);
+  }
+
+  unwatch(owner: object): void {
+    this.forgotten?.unregister(owner);
+  }
+
+  /** Runs between turns, so that no call is under way. Nobody waits for it: a failure is logged. */
+  private releaseForgotten(job: Job): void {
+    try {
+      job.release();
+    } catch (error) {
+      this.onLog?.("warning", messageOf(error));
+    }
+  }
+
   get isDead(): boolean {
     return this.dead !== undefined;
   }
@@ -320,8 +387,30 @@ export class Core {
   kill(): void {
     const isFirst = !this.isDead;
     this.dead ??= disposed("Engine");
-    // In the middle of a call what was started may be at work.
-    if (isFirst && this.callbacks === 0) this.backends.close();
+    try {
+      // In the middle of a call what was started may be at work.
+      if (isFirst && this.callbacks === 0) this.backends.close();
+    } finally {
+      this.letGoIfDead();
+    }
+  }
+
+  /**
+   * Gives the memory and the files of a dead engine back, however many objects of it are still
+   * referenced. Calls that are under way keep both: the last of them to return does it.
+   */
+  private letGoIfDead(): void {
+    if (!this.dead || this.calls > 0) return;
+    // An error that was made inside of a call keeps the module's frames until its stack is read.
+    void this.dead.stack;
+    this.instance = undefined;
+    for (const id of [...this.sources.keys()]) {
+      try {
+        this.release([id]);
+      } catch (error) {
+        this.onLog?.("warning", messageOf(error));
+      }
+    }
   }
 }
 
@@ -340,6 +429,18 @@ export class Job {
     core.mayEnter();
     this.handle = core.enter(undefined, {}, () => core.raw.job_open());
     if (this.handle === 0) throw noMemory("another job");
+  }
+
+  /** Makes `owner` the one that a share belongs to: it goes by `disown`, or with the owner. */
+  own(owner: object): this {
+    this.core.watch(owner, this);
+    return this;
+  }
+
+  /** Releases the share of an owner. */
+  disown(owner: object): void {
+    this.core.unwatch(owner);
+    this.release();
   }
 
   retain(): this {

@@ -5,10 +5,11 @@ import { checkSuites } from "./bundle.js";
 import { open } from "./compile.js";
 import { checkPrograms, inflatePrograms } from "./open.js";
 import { Core, Job } from "./core.js";
+import { Disposing } from "./dispose.js";
 import { messageOf, SconceError } from "./errors.js";
 import { importModule, prepareHost } from "./host.js";
 import { openInspector } from "./inspector.js";
-import { dtypeTable, loadProgram, type DTypeTable } from "./program.js";
+import { dtypeTable, loadProgram, type DTypeTable, type LoadedProgram } from "./program.js";
 import { checkOptions } from "./protocol.js";
 import { parseRecord } from "./record.js";
 import { makeSession } from "./session.js";
@@ -43,7 +44,7 @@ import type {
   UrlRef,
 } from "./types.js";
 
-class SyncEngine implements Engine {
+class SyncEngine extends Disposing implements Engine {
   readonly [Symbol.toStringTag] = "Engine";
   readonly version: string;
   private tables: Meta | undefined;
@@ -52,6 +53,7 @@ class SyncEngine implements Engine {
     private readonly core: Core,
     private readonly found: Capabilities,
   ) {
+    super();
     this.version = core.memory.zeroTerminated(core.raw.version());
   }
 
@@ -79,6 +81,10 @@ class SyncEngine implements Engine {
     return { version, binary: found.binary, heapBytes };
   }
 
+  heapBytes(): number {
+    return this.core.memory.heapBytes;
+  }
+
   meta(): Meta {
     this.tables ??= this.inJob(
       (job) => JSON.parse(job.textOf((raw, s) => raw.meta(s))) as Meta,
@@ -94,10 +100,12 @@ class SyncEngine implements Engine {
   bundle(program: Source, suites: readonly TestSuite[], options: BundleOptions = {}): Uint8Array {
     checkOptions("Engine", "bundle", options);
     const checked = checkSuites(suites);
-    return this.inJob(
-      (job) => loadProgram(job, program, options, this.dtypes, "bundle").bundle(checked, options),
-      false,
-    );
+    const loaded = this.loaded(program, options, "bundle");
+    try {
+      return loaded.bundle(checked, options);
+    } finally {
+      loaded.dispose();
+    }
   }
 
   detect(source: Source): ReturnType<Engine["detect"]> {
@@ -185,12 +193,25 @@ class SyncEngine implements Engine {
   }
 
   inspect(programs: Programs): CompilationReport {
-    return this.inJob((job) => open(job, programs, {}).inspect(), false);
+    const opened = this.opened(programs, {});
+    try {
+      return opened.inspect();
+    } finally {
+      opened.dispose();
+    }
   }
 
   load(pte: Source, options: LoadOptions = {}): Program {
     checkOptions("Engine", "load", options);
-    return this.inJob((job) => loadProgram(job, pte, options, this.dtypes), true);
+    return this.loaded(pte, options, "load");
+  }
+
+  private loaded(pte: Source, options: LoadOptions, call: "load" | "bundle"): LoadedProgram {
+    return this.inJob((job) => {
+      const program = loadProgram(job, pte, options, this.dtypes, call);
+      job.own(program);
+      return program;
+    }, true);
   }
 
   inspector(files: InspectorFiles, options: InspectorOptions = {}): Inspector {
@@ -238,6 +259,7 @@ class SyncEngine implements Engine {
   }
 
   dispose(): void {
+    this.tables = undefined;
     this.core.kill();
   }
 }
@@ -252,9 +274,10 @@ const RELAXED_PROBE = new Uint8Array([
 
 function probe(): Capabilities {
   const relaxed = WebAssembly.validate(RELAXED_PROBE);
-  const isolated = (globalThis as { crossOriginIsolated?: boolean }).crossOriginIsolated === true;
+  // Only pages and their workers have it.
+  const { crossOriginIsolated } = globalThis as { crossOriginIsolated?: boolean };
   const reasons = ["this build has one thread"];
-  if (!isolated)
+  if (crossOriginIsolated === false)
     reasons.push("the page is not cross-origin isolated, so threads could not be used");
   return { simd: true, relaxedSimd: relaxed, threads: false, binary: "simd", reasons };
 }

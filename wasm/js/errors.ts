@@ -28,7 +28,8 @@ export interface ErrorJson {
 
 /** A failed call: the code, a hint that says what to do, and every diagnostic that was recorded. */
 export class SconceError extends Error {
-  override readonly name: string = "SconceError";
+  /** "AbortError" where the call was cancelled, as web platforms have it. */
+  override readonly name: string;
   /** The kind of the error, to switch on. */
   readonly code: ErrorCode;
   /** A sentence that says what to do about it, or empty. */
@@ -53,6 +54,7 @@ export class SconceError extends Error {
     super(message);
     const first =
       diagnostics.find((d) => d.severity === "error" && d.code === code) ?? diagnostics[0];
+    this.name = code === "cancelled" ? "AbortError" : "SconceError";
     this.code = code;
     this.hint = hint || first?.hint || "";
     this.method = first?.method ?? "";
@@ -74,7 +76,7 @@ export class SconceError extends Error {
 
   /** The same error, told of a method where it was told of none. */
   ofMethod(method: string): SconceError {
-    if (method === "" || this.method !== "" || this.name !== "SconceError") return this;
+    if (method === "" || this.method !== "" || this instanceof SconcePanic) return this;
     const { code, message, hint } = this;
     const found = this.diagnostics.length > 0 ? this.diagnostics : [plainDiagnostic(this)];
     const placed = found.map((d) => (d.method === "" ? { ...d, method } : d));
@@ -154,8 +156,16 @@ export function busy(what: string): SconceError {
   );
 }
 
-export function cancelled(): SconceError {
-  return new SconceError("cancelled", "the call was cancelled", "Start again when ready.");
+/** The error of a call that a signal has cancelled; its cause is the signal's reason. */
+export function cancelled(signal?: AbortSignal): SconceError {
+  const error = new SconceError("cancelled", "the call was cancelled", "Start again when ready.");
+  return withReason(error, signal);
+}
+
+/** The same error, with the reason of the signal as its cause if that has cancelled the call. */
+export function withReason(error: SconceError, signal: AbortSignal | undefined): SconceError {
+  if (signal?.aborted && error.code === "cancelled") error.cause = signal.reason as unknown;
+  return error;
 }
 
 /** The error of what the module has no room for. It is told before anything happened. */

@@ -2,6 +2,14 @@
 export { createEngine } from "./engine.js";
 export { createClient, type Client, type ClientOptions } from "./client.js";
 export {
+  createPool,
+  type Pool,
+  type PooledClient,
+  type PoolOptions,
+  type PoolStats,
+  type UseOptions,
+} from "./pool.js";
+export {
   coverageNote,
   coverageSentence,
   coverageWord,

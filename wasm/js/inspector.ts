@@ -2,6 +2,7 @@
 // that JSON does not have come as text.
 import { badArgument, isPlain, mustBe } from "./check.js";
 import { Job } from "./core.js";
+import { Disposing } from "./dispose.js";
 import { disposed, SconceError } from "./errors.js";
 import { gapCall } from "./gaps.js";
 import { inflateSync } from "./inflate.js";
@@ -155,14 +156,17 @@ function inflated(job: Job, files: InspectorFiles, error: unknown): InspectorFil
   throw new SconceError("compressed", error.message, hint);
 }
 
-class JobInspector implements Inspector {
+class JobInspector extends Disposing implements Inspector {
   readonly [Symbol.toStringTag] = "Inspector";
 
   constructor(
     private held: Job | undefined,
     private readonly files: InspectorFiles,
     private readonly options: InspectorOptions,
-  ) {}
+  ) {
+    super();
+    held?.own(this);
+  }
 
   private get job(): Job {
     if (!this.held) throw disposed("Inspector");
@@ -262,7 +266,7 @@ class JobInspector implements Inspector {
   dispose(): void {
     const { held } = this;
     this.held = undefined;
-    held?.release();
+    held?.disown(this);
   }
 }
 

@@ -1,6 +1,7 @@
 // What managers share: a place in a job, views of its programs, and the record that comes along.
 import { mustBe } from "./check.js";
 import type { Job } from "./core.js";
+import { Disposing } from "./dispose.js";
 import { disposed, SconceError } from "./errors.js";
 import { camelKeys } from "./keys.js";
 import { places, recordCall, RecordView } from "./record.js";
@@ -58,7 +59,7 @@ export interface Recorded {
 }
 
 /** What both managers have: a share in a job, a program in it, and its methods' names. */
-export class Manager {
+export class Manager extends Disposing {
   private held: Job | undefined;
   private view: RecordView | undefined;
 
@@ -71,7 +72,8 @@ export class Manager {
     readonly configMethods: readonly string[],
     protected readonly recorded?: Recorded,
   ) {
-    this.held = job;
+    super();
+    this.held = job.own(this);
     places.set(this, () => ({ job: this.job, program, kind }));
   }
 
@@ -139,7 +141,7 @@ export class Manager {
   dispose(): void {
     const { held } = this;
     this.held = undefined;
-    held?.release();
+    held?.disown(this);
   }
 }
 

@@ -28,7 +28,8 @@ class Writing {
   ) {}
 
   mayGoOn(): void {
-    if (this.call.signal?.aborted) throw cancelled();
+    const { signal } = this.call;
+    if (signal?.aborted) throw cancelled(signal);
   }
 
   /** For reading of the chunk: permuting takes longer than all else. */

@@ -1,6 +1,7 @@
 // Running a .pte: values into the module, values out of it, as copies.
 import { badArgument, isText, mustBe, TEXT } from "./check.js";
 import type { Job } from "./core.js";
+import { Disposing } from "./dispose.js";
 import { disposed, SconceError } from "./errors.js";
 import { camelKeys } from "./keys.js";
 import { optionsJson } from "./options.js";
@@ -45,7 +46,7 @@ function inputError(index: number, accepts: string, value: unknown): SconceError
   return new SconceError("input", message, hint);
 }
 
-export class LoadedProgram implements Program {
+export class LoadedProgram extends Disposing implements Program {
   readonly [Symbol.toStringTag] = "Program";
   private report: ProgramReport | undefined;
   private selected = "";
@@ -54,7 +55,9 @@ export class LoadedProgram implements Program {
   constructor(
     private job: Job | undefined,
     private readonly dtypes: DTypeTable,
-  ) {}
+  ) {
+    super();
+  }
 
   private get open(): Job {
     if (!this.job) throw disposed("Program");
@@ -137,7 +140,8 @@ export class LoadedProgram implements Program {
   private runOn(job: Job, method: string, inputs: readonly Value[], options: RunOptions): Value[] {
     const keepsValue = this.traceEvents(job, options);
     this.give(job, method, inputs, options);
-    job.call({ ...options, keepsValue }, (raw, s) => raw.run_execute(s));
+    const isTold = options.signal !== undefined || options.onProgress !== undefined;
+    job.call({ ...options, keepsValue }, (raw, s) => raw.run_execute(s, isTold ? 1 : 0));
     const count = job.enter({}, (raw, s) => raw.run_output_count(s));
     return Array.from({ length: count }, (_, index) => this.output(job, index));
   }
@@ -329,7 +333,7 @@ export class LoadedProgram implements Program {
   dispose(): void {
     const { job } = this;
     this.job = undefined;
-    job?.release();
+    job?.disown(this);
   }
 }
 

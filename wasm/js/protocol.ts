@@ -198,6 +198,7 @@ const PROTOCOL = {
   Engine: {
     version: PROPERTY,
     capabilities: DATA,
+    heapBytes: DATA,
     meta: DATA,
     detect: { ...DATA, source: 0 },
     open: { is: "method", gives: "OpenedPrograms", files: 0, at: 1, options: CALL },
@@ -366,7 +367,7 @@ const PROTOCOL = {
     bytes: { ...DATA, at: 0, options: SAVE },
   },
 } as const satisfies {
-  [K in ObjectKind]: { [M in Exclude<keyof Interfaces[K], "dispose">]: Member };
+  [K in ObjectKind]: { [M in Exclude<keyof Interfaces[K] & string, "dispose">]: Member };
 };
 
 type Rows = typeof PROTOCOL;

@@ -3,7 +3,7 @@
 import { jsonFor } from "./check.js";
 import { OpenedManager, programCall } from "./compile.js";
 import type { Job } from "./core.js";
-import { SconceError } from "./errors.js";
+import { SconceError, SconcePanic } from "./errors.js";
 import { optionsJson } from "./options.js";
 import { dtypesOf, LoadedProgram } from "./program.js";
 import type { MethodQuantization, QuantizationConfig, QuantizationHooks } from "./quantize.js";
@@ -97,7 +97,7 @@ function nansOf(inputs: InputTuple): string {
 
 /** What a call made fail, saying which one of its method it was. */
 function ofCall(error: unknown, index: number, inputs: InputTuple): unknown {
-  if (!(error instanceof SconceError) || error.name !== "SconceError") return error;
+  if (!(error instanceof SconceError) || error instanceof SconcePanic) return error;
   const { code, message, hint, diagnostics, cause } = error;
   if (code === "cancelled") return error;
   const lead = `call ${index}: `;

@@ -1,6 +1,7 @@
 // Records of a job, by number: managers own theirs, and copies and parsed ones are the caller's.
 import { badArgument, isObject, KINDS, mustBe } from "./check.js";
 import type { Core, Job } from "./core.js";
+import { Disposing } from "./dispose.js";
 import { disposed, SconceError } from "./errors.js";
 import { inflateSync } from "./inflate.js";
 import { camelKeys } from "./keys.js";
@@ -184,7 +185,7 @@ showAs(StageView.prototype, "ExportedProgram", ({ method }) => ({ method }));
 // --- The record ---
 
 /** A record whose job is somebody's: `release` is called once the caller lets go of it. */
-export class RecordView implements ETRecord {
+export class RecordView extends Disposing implements ETRecord {
   readonly [Symbol.toStringTag] = "ETRecord";
 
   constructor(
@@ -192,12 +193,14 @@ export class RecordView implements ETRecord {
     private readonly number: number,
     private readonly isLight: boolean,
     private release: (() => void) | undefined,
-  ) {}
+  ) {
+    super();
+  }
 
   /** One that keeps its job until it is disposed. */
   static owned(job: Job, number: number, isLight: boolean): RecordView {
     let held: Job | undefined = job;
-    return new RecordView(
+    const view: RecordView = new RecordView(
       () => {
         if (!held) throw disposed("ETRecord");
         return held;
@@ -206,9 +209,11 @@ export class RecordView implements ETRecord {
       isLight,
       () => {
         held = undefined;
-        job.release();
+        job.disown(view);
       },
     );
+    job.own(view);
+    return view;
   }
 
   private get job(): Job {

@@ -3,6 +3,7 @@
 // either data (copied or transferred) or another such object. Which is which, and what becomes of
 // arguments, stands in the table of protocol.ts.
 import { checkTable, isObject } from "./check.js";
+import { ASYNC_DISPOSE } from "./dispose.js";
 import {
   cancelled,
   disposed,
@@ -17,7 +18,8 @@ import { membersOf, methodOf, optionsPlace, type Member } from "./protocol.js";
 import { argumentsOf, DATA, numbers, OBJECT } from "./rpc_arguments.js";
 import { halvesOf, piecesOf } from "./rpc_stream.js";
 import { showAs } from "./shown.js";
-import { writeAll } from "./sink.js";
+import { nextTurn, writeAll } from "./sink.js";
+import { RemoteSignal, Stopper, type Stop } from "./stop.js";
 import { isArrayBuffer } from "./tags.js";
 import type { Phase } from "./steps.gen.js";
 import type { CallOptions, Sink } from "./types.js";
@@ -31,8 +33,13 @@ export type Request =
       args: unknown[];
       progress: boolean;
       optionsAt: number;
+      /** How the worker learns that the call was cancelled, if it can be. */
+      stop?: Stop;
     }
+  | { type: "cancel"; id: number }
   | { type: "dispose"; object: number };
+
+type CallRequest = Extract<Request, { type: "call" }>;
 
 export type Reply =
   | { type: "starting" }
@@ -92,6 +99,10 @@ function transferables(value: unknown, found: Set<Transferable> = new Set()): Tr
 export class Server {
   private readonly objects = new Map<number, Served>();
   private next = 1;
+  /** The signals of calls that wait or are under way. */
+  private readonly signals = new Map<number, RemoteSignal>();
+  /** Until the last request that came has begun. */
+  private begun: Promise<void> = Promise.resolve();
 
   constructor(
     private readonly port: Port,
@@ -105,14 +116,37 @@ export class Server {
     return describe(this.objects.get(0)!);
   }
 
+  /** Requests begin in the order in which they come; what is asynchronous goes on meanwhile. */
   async handle(request: Request): Promise<void> {
-    if (request.type === "dispose") this.dispose(request.object);
-    else if (request.type === "call") {
-      try {
-        await this.answer(request);
-      } catch (error) {
-        this.send({ type: "error", id: request.id, error: toPlainError(error) });
-      }
+    if (request.type === "cancel") this.signals.get(request.id)?.abort();
+    else {
+      if (request.type === "call" && request.stop)
+        this.signals.set(request.id, new RemoteSignal(request.stop));
+      let done: Promise<void> | undefined;
+      this.begun = this.begun.then(async () => {
+        if (request.type === "call") {
+          await this.mayHear(request.id);
+          done = this.perform(request);
+        } else if (request.type === "dispose") this.dispose(request.object);
+      });
+      await this.begun;
+      await done;
+    }
+  }
+
+  /** Lets a message come that cancels a call which has waited, if nothing else would tell. */
+  private async mayHear(id: number): Promise<void> {
+    const signal = this.signals.get(id);
+    if (signal && !signal.isShared) await nextTurn();
+  }
+
+  private async perform(request: CallRequest): Promise<void> {
+    try {
+      await this.answer(request);
+    } catch (error) {
+      this.send({ type: "error", id: request.id, error: toPlainError(error) });
+    } finally {
+      this.signals.delete(request.id);
     }
   }
 
@@ -138,7 +172,7 @@ export class Server {
     return served.target;
   }
 
-  private call({ kind, target }: Served, request: Extract<Request, { type: "call" }>): unknown {
+  private call({ kind, target }: Served, request: CallRequest): unknown {
     const { object } = methodOf(kind, request.method);
     const args = request.args.map((arg, i) => (i === object ? this.found(arg) : arg));
     if (request.optionsAt >= 0) {
@@ -153,11 +187,14 @@ export class Server {
       : member;
   }
 
-  private listening(request: Extract<Request, { type: "call" }>): CallOptions {
-    if (!request.progress) return {};
+  private listening(request: CallRequest): CallOptions {
+    const signal = this.signals.get(request.id) as AbortSignal | undefined;
+    const cancelling = signal ? { signal } : {};
+    if (!request.progress) return cancelling;
     let last = 0;
     let told = "";
     return {
+      ...cancelling,
       onProgress: ({ phase, done, total }) => {
         // Sixty messages a second are as many as anyone can see; no phase goes untold.
         const now = performance.now();
@@ -168,7 +205,8 @@ export class Server {
     };
   }
 
-  private async answer(request: Extract<Request, { type: "call" }>): Promise<void> {
+  private async answer(request: CallRequest): Promise<void> {
+    if (this.signals.get(request.id)?.aborted) throw cancelled();
     const served = this.objects.get(request.object);
     if (!served) throw disposed("object");
     const value = await this.call(served, request);
@@ -195,7 +233,17 @@ interface Pending {
   resolve(value: unknown): void;
   reject(error: Error): void;
   onProgress: CallOptions["onProgress"] | undefined;
+  /** Lets go of the signal. */
   stop(): void;
+  /** Stops what the worker is at. */
+  cancel(): void;
+}
+
+/** A time in which one request has all of the caller. */
+interface Lease {
+  readonly signal: AbortSignal | undefined;
+  /** Disposes of what was made in it, each. */
+  readonly made: Set<() => unknown>;
 }
 
 /** Sends calls and turns the replies into promises and proxies. */
@@ -203,6 +251,7 @@ export class Caller {
   private readonly pending = new Map<number, Pending>();
   private next = 1;
   private dead: SconcePanic | undefined;
+  private lease: Lease | undefined;
   private readonly forgotten: FinalizationRegistry<number> | undefined;
 
   constructor(
@@ -226,6 +275,26 @@ export class Caller {
     this.onBusy(false);
   }
 
+  get isDead(): boolean {
+    return this.dead !== undefined;
+  }
+
+  /** From here on the signal cancels every call, too, until what is returned is called. */
+  lend(signal: AbortSignal | undefined): () => void {
+    const lease: Lease = { signal, made: new Set() };
+    this.lease = lease;
+    return () => {
+      if (this.lease === lease) this.lease = undefined;
+      for (const [id, call] of [...this.pending]) {
+        this.settle(id);
+        call.stop();
+        call.cancel();
+        call.reject(disposed("client"));
+      }
+      for (const dispose of [...lease.made]) dispose();
+    };
+  }
+
   private settle(id: number): void {
     this.pending.delete(id);
     if (this.pending.size === 0) this.onBusy(false);
@@ -241,17 +310,31 @@ export class Caller {
     if (this.dead) throw this.dead;
     const { signal, onProgress, ...options } = (args[optionsAt] ?? {}) as CallOptions;
     const sent = args.map((arg, i) => (i === optionsAt ? options : arg));
-    if (signal?.aborted) throw cancelled();
+    const signals = [signal, this.lease?.signal].filter((one) => one !== undefined);
+    const aborted = signals.find((one) => one.aborted);
+    if (aborted) throw cancelled(aborted);
     const id = this.next++;
     return new Promise((resolve, reject) => {
+      // A listener that throws ends its call, too.
+      const isStopped = optionsAt >= 0 && (signals.length > 0 || onProgress !== undefined);
+      const stopper = isStopped ? new Stopper() : undefined;
+      const cancel = (): void => {
+        stopper?.raise();
+        if (!this.dead) this.port.postMessage({ type: "cancel", id } satisfies Request, []);
+      };
       const onAbort = (): void => {
         this.settle(id);
-        reject(cancelled());
+        cancel();
+        stop();
+        reject(cancelled(signals.find((one) => one.aborted)));
       };
-      signal?.addEventListener("abort", onAbort, { once: true });
-      const stop = (): void => signal?.removeEventListener("abort", onAbort);
+      for (const one of signals) one.addEventListener("abort", onAbort, { once: true });
+      const stop = (): void => {
+        for (const one of signals) one.removeEventListener("abort", onAbort);
+        stopper?.end();
+      };
       this.onBusy(true);
-      this.pending.set(id, { resolve, reject, onProgress, stop });
+      this.pending.set(id, { resolve, reject, onProgress, stop, cancel });
       const request: Request = {
         type: "call",
         id,
@@ -259,7 +342,8 @@ export class Caller {
         method,
         args: sent,
         progress: onProgress !== undefined,
-        optionsAt: optionsAt < args.length ? optionsAt : -1,
+        optionsAt: stopper || optionsAt < args.length ? optionsAt : -1,
+        ...(stopper && { stop: stopper.stop }),
       };
       try {
         this.port.postMessage(request, []);
@@ -301,6 +385,7 @@ export class Caller {
         // What the listener throws fails its call, as it does in the engine.
         this.settle(reply.id);
         call.stop();
+        call.cancel();
         call.reject(error instanceof Error ? error : new Error(String(error)));
       }
       return;
@@ -328,15 +413,20 @@ export class Caller {
     };
     for (const [name, member] of Object.entries(membersOf(kind)))
       addMember(result, name, member, call);
-    result["dispose"] = (): Promise<void> => {
-      if (!isDisposed) this.dispose(object);
+    const { lease } = this;
+    const dispose = (): Promise<void> => {
+      if (!isDisposed && object !== 0) this.dispose(object);
       isDisposed = true;
+      lease?.made.delete(dispose);
       this.forgotten?.unregister(result);
       return Promise.resolve();
     };
     showAs(result, object === 0 ? "Client" : `Remote ${kind}`, () =>
       isDisposed || this.dead ? { state: "disposed" } : properties,
     );
+    result["dispose"] = dispose;
+    Object.defineProperty(result, ASYNC_DISPOSE, { value: dispose, configurable: true });
+    lease?.made.add(dispose);
     if (object !== 0) this.forgotten?.register(result, object, result);
     return result;
   }

@@ -5,6 +5,7 @@ import { badArgument, isObject, KINDS, mustBe } from "./check.js";
 import { borrowed } from "./manager.js";
 import { delegationText } from "./delegation_info.js";
 import { busy, cancelled, disposed, SconceError } from "./errors.js";
+import { Disposing } from "./dispose.js";
 import { callsByMethod } from "./inputs.js";
 import { checkOptions } from "./protocol.js";
 import { flatValues } from "./record.js";
@@ -18,7 +19,6 @@ import { copyOf } from "./tensor.js";
 import type {
   CallOptions,
   DelegationInfo,
-  Disposable,
   EdgeProgramManager,
   Engine,
   ETRecord,
@@ -53,7 +53,12 @@ function defaultStages(recipe: ExportRecipe): StageName[] {
   ];
 }
 
-const isOwned = (data: unknown): data is Disposable =>
+/** Data of a stage that is given back with the session. */
+interface Owned {
+  dispose(): void;
+}
+
+const isOwned = (data: unknown): data is Owned =>
   isObject(data) && typeof data["dispose"] === "function";
 
 /** Largest sizes that both the recipe and the session give must be the same. */
@@ -68,7 +73,7 @@ function checkShapes(recipe: ExportRecipe, shapes: ExportOptions["dynamicShapes"
       );
 }
 
-class Session implements ExportSession {
+class Session extends Disposing implements ExportSession {
   readonly [Symbol.toStringTag] = "ExportSession";
   readonly name: string;
   readonly pipelineStages: readonly StageName[];
@@ -76,7 +81,7 @@ class Session implements ExportSession {
   private readonly registered: Record<string, Stage>;
   private readonly artifacts: Record<string, PipelineArtifact> = {};
   /** What goes when the session runs again, or ends. */
-  private readonly owned = new Set<Disposable>();
+  private readonly owned = new Set<Owned>();
   private opened: OpenedPrograms | undefined;
   private examples: Readonly<Record<string, readonly InputTuple[]>> = {};
   private loaded: Program | undefined;
@@ -88,6 +93,7 @@ class Session implements ExportSession {
     private readonly programs: Programs,
     private readonly options: ExportOptions,
   ) {
+    super();
     this.recipe = recipeOf(options.recipe);
     checkShapes(this.recipe, options.dynamicShapes);
     this.name = options.name ?? "";
@@ -154,7 +160,7 @@ class Session implements ExportSession {
   }
 
   private mayGoOn({ signal }: CallOptions): void {
-    if (signal?.aborted) throw cancelled();
+    if (signal?.aborted) throw cancelled(signal);
     this.mustLive();
   }
 

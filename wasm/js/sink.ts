@@ -107,7 +107,7 @@ async function outletOf(sink: Sink): Promise<Outlet> {
 }
 
 function mayGoOn(signal: AbortSignal | undefined): void {
-  if (signal?.aborted) throw cancelled();
+  if (signal?.aborted) throw cancelled(signal);
 }
 
 /** Longest that pieces are made without timers, events and painting having their turn. */
@@ -174,7 +174,7 @@ export async function writeAll(pieces: Pieces, sink: Sink, signal?: AbortSignal)
   let stop = nothing;
   const aborted = new Promise<never>((_, reject) => {
     stop = () => {
-      const error = cancelled();
+      const error = cancelled(signal);
       reject(error);
       void outlet.abort(error);
       flow.return().catch(nothing);

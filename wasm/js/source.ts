@@ -225,7 +225,7 @@ export async function openUrl(
     return await download(address, signal ? { signal } : {});
   } catch (error) {
     if (error instanceof SconceError) throw error;
-    throw signal?.aborted ? cancelled() : unreachable(address, error);
+    throw signal?.aborted ? cancelled(signal) : unreachable(address, error);
   }
 }
 

@@ -1,6 +1,7 @@
 // The public types. Names follow ExecuTorch's export API (toEdge, toExecutorch, method, buffer), so
 // that what people know carries over. Two implementations share them: the engine, synchronous and
 // on the caller's thread, and the client, the same calls answered by a worker as promises.
+/// <reference lib="esnext.disposable" preserve="true" />
 
 import type { StatusCode } from "./abi.gen.js";
 import type { BackendConfig, CompileConfig, ExecutorchConfig, LoadConfig } from "./options.gen.js";
@@ -132,7 +133,13 @@ export type ProgressListener = (progress: { phase: Phase; done: number; total: n
 
 /** Options that every long call takes. */
 export interface CallOptions {
-  /** Cancels the call: it fails with the code "cancelled". */
+  /**
+   * Cancels the call: it fails with the code "cancelled" and the name "AbortError", and the signal's
+   * reason is the cause. A call of the engine blocks its thread, so that only a listener can abort
+   * the signal meanwhile, and `AbortSignal.timeout()` fires too late. A client's call is rejected at
+   * once and stops in the worker, too; only a page that is not cross-origin isolated, with a content
+   * policy that forbids `blob:` in `connect-src`, lets it run to its end. A call in the queue never starts.
+   */
   signal?: AbortSignal;
   /** Hears how far the call is. An error that it throws fails the call. */
   onProgress?: ProgressListener;
@@ -332,9 +339,13 @@ export interface Meta {
  * adds a program each time; `lower` from the file keeps none.
  * A callback may dispose anything: what a call under way still needs is freed when it returns.
  */
-export interface Disposable {
+export interface Resource {
   /** Gives the memory back. A second call does nothing. */
   dispose(): void;
+  /** The same, for `using`. */
+  [Symbol.dispose](): void;
+  /** The same, for `await using`. */
+  [Symbol.asyncDispose](): Promise<void>;
 }
 
 /** A program of one method, for looking at. */
@@ -348,7 +359,7 @@ export interface ExportedProgram {
 }
 
 /** Files opened as methods, as PyTorch exported them: for looking at, and for lowering. */
-export interface OpenedPrograms extends Disposable {
+export interface OpenedPrograms extends Resource {
   /** Names of the methods. */
   readonly methods: readonly string[];
   /** An empty record, for programs of this compilation. */
@@ -373,7 +384,7 @@ export interface OpenedPrograms extends Disposable {
 }
 
 /** Methods in the edge dialect. Never changes: transform gives a new manager. */
-export interface EdgeProgramManager extends Disposable {
+export interface EdgeProgramManager extends Resource {
   /** Names of the methods that have instructions. */
   readonly methods: readonly string[];
   /**
@@ -422,7 +433,7 @@ export interface EdgeProgramManager extends Disposable {
 }
 
 /** The emitted program: a .pte, and .ptd files when weights are external. */
-export interface ExecutorchProgramManager extends Disposable {
+export interface ExecutorchProgramManager extends Resource {
   /** Names of the methods that have instructions. */
   readonly methods: readonly string[];
   /**
@@ -476,7 +487,7 @@ export interface ExecutorchProgramManager extends Disposable {
 }
 
 /** A loaded .pte. State (buffers that methods write) lives until `reset` or `dispose`. */
-export interface Program extends Disposable {
+export interface Program extends Resource {
   /** Names of the methods, the constant ones included. */
   readonly methods: readonly string[];
   /** Signatures, operators, sizes and planned memory of the methods. */
@@ -512,11 +523,16 @@ export interface Program extends Disposable {
 }
 
 /** Everything that Sconce does, on the calling thread. `createEngine` makes one. */
-export interface Engine extends Disposable {
+export interface Engine extends Resource {
   /** The version of the module: "0.1.0". */
   readonly version: string;
   /** The features of WebAssembly that this host has, and those that are in use. */
   capabilities(): Capabilities;
+  /**
+   * Bytes of memory that the module has. They grow with the need and never shrink: what is disposed
+   * is used again, and all of them go back with the engine.
+   */
+  heapBytes(): number;
   /** Tables of the module: operators, dtypes, passes, backends. The same object each time. */
   meta(): Meta;
   /** The kind of a file, by its first bytes. */
@@ -649,10 +665,12 @@ export interface EngineOptions {
 
 /** The same interface, answered later: what a worker offers. */
 export type Remote<T> = {
-  [K in Exclude<keyof T, LocalMember<T>>]: T[K] extends (...args: infer A) => infer R
+  [K in Exclude<keyof T, LocalMember<T> | typeof Symbol.dispose>]: T[K] extends (
+    ...args: infer A
+  ) => infer R
     ? (...args: A) => Promise<RemoteResult<Awaited<R>>>
     : T[K] extends Uint8Array
       ? Promise<Uint8Array>
       : T[K];
 };
-type RemoteResult<R> = R extends Disposable ? Remote<R> : R extends ExportedProgram ? Remote<R> : R;
+type RemoteResult<R> = R extends Resource ? Remote<R> : R extends ExportedProgram ? Remote<R> : R;

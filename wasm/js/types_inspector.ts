@@ -1,6 +1,6 @@
 // The public types of the inspector: what a run did (.etdp), what was lowered (.etrecord), and how the
 // two belong together. All of it is plain data.
-import type { CallOptions, Disposable, DType, Source } from "./types.js";
+import type { CallOptions, DType, Resource, Source } from "./types.js";
 import type { GapOptions, GapReport } from "./types_gap.js";
 import type { MemoryPlan, RecordStage, StageDiff, StageNode } from "./types_stage.js";
 
@@ -355,7 +355,7 @@ export interface InspectorReport {
 }
 
 /** A dump and a record, opened. */
-export interface Inspector extends Disposable {
+export interface Inspector extends Resource {
   /** A summary of the files, with warnings about what does not fit together. */
   report(): InspectorReport;
   /** All events, runs that did the same put together as a block. */

@@ -2,7 +2,7 @@
 import type {
   CallOptions,
   Diagnostic,
-  Disposable,
+  Resource,
   EdgeProgramManager,
   ExecutorchProgramManager,
   ExportedProgram,
@@ -77,7 +77,7 @@ export interface SaveOptions extends CallOptions {
  * An ETRecord. Records name programs that never change, so that nothing done to one, or to the
  * managers, shows in another. What is added twice fails with the code "state".
  */
-export interface ETRecord extends Disposable {
+export interface ETRecord extends Resource {
   /** The program as it was exported: of `forward`, or of the only method. */
   readonly exportedProgram: ExportedProgram | null;
   /** The program before passes and delegation; of several methods, by name. */

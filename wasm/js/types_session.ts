@@ -3,7 +3,7 @@ import type { CompileConfig } from "./options.gen.js";
 import type {
   CallOptions,
   ConstantValue,
-  Disposable,
+  Resource,
   EdgeProgramManager,
   ETRecord,
   ExecutorchProgramManager,
@@ -228,7 +228,7 @@ export interface FileSinks {
  * it runs again. What a stage has not made yet fails with the code "state"; a method that there is
  * not with "not_found".
  */
-export interface ExportSession extends Disposable {
+export interface ExportSession extends Resource {
   /** The name that the options gave, or empty. */
   readonly name: string;
   /** The stages that `run` goes through. */

@@ -2,6 +2,7 @@
 #include "backends/xnnpack/run/delegate.h"
 
 static sc_status run_step(sc_xnn_delegate *d, sc_xnn_step *s) {
+    SC_TRY(sc_progress_of_run(d->ctx));
     return s->out[0]->tensor.numel ? s->runner->run(d, s) : SC_OK;
 }
 
