@@ -25,6 +25,7 @@ import type {
   ETRecord,
   ExecutorchProgramManager,
   ExportOptions,
+  GivenTestSuite,
   ExportSession,
   Inspector,
   InspectorFiles,
@@ -36,7 +37,6 @@ import type {
   Program,
   Programs,
   Source,
-  TestSuite,
   ToEdgeOptions,
   TransformAndLowerOptions,
   UrlRef,
@@ -83,7 +83,11 @@ class SyncEngine implements Engine {
     return dtypeTable(this.meta());
   }
 
-  bundle(program: Source, suites: readonly TestSuite[], options: BundleOptions = {}): Uint8Array {
+  bundle(
+    program: Source,
+    suites: readonly GivenTestSuite[],
+    options: BundleOptions = {},
+  ): Uint8Array {
     checkOptions("Engine", "bundle", options);
     const checked = checkSuites(suites);
     return this.inJob(
@@ -165,11 +169,13 @@ class SyncEngine implements Engine {
   private session(
     call: "export" | "createExportSession",
     programs: Programs,
-    options: ExportOptions,
+    options: ExportOptions | undefined,
   ): ExportSession {
-    checkOptions("Engine", call, options ?? null);
+    // Without options there is no recipe either, and the error of that lists them.
+    const given = options === undefined ? ({} as ExportOptions) : options;
+    checkOptions("Engine", call, given ?? null);
     checkPrograms(programs);
-    return makeSession(this, programs, options);
+    return makeSession(this, programs, given);
   }
 
   inflate(programs: Programs): Promise<Programs> {
