@@ -113,9 +113,22 @@ static void add_named(sc_json_writer *w, const sc_rt_program_info *info) {
     sc_json_end_array(w);
 }
 
-static void add_method(sc_json_writer *w, sc_arena *arena, const sc_rt_method_info *info) {
+// Of all methods together. A hostile file names one text in many methods, and JavaScript takes
+// apart what it gets; the trees of real programs have some kilobytes.
+#define TREE_BYTES_MAX ((uint64_t)4 << 20)
+
+static void add_tree(sc_json_writer *w, const char *key, sc_str tree, uint64_t *left) {
+    if (tree.size > *left) tree = (sc_str){0};
+    *left -= tree.size;
+    sc_json_put_str(w, key, tree);
+}
+
+static void add_method(sc_json_writer *w, sc_arena *arena, const sc_rt_method_info *info,
+                       uint64_t *tree_bytes_left) {
     sc_json_begin_object(w);
     sc_json_put_str(w, "name", info->name);
+    add_tree(w, "input_tree", info->input_container, tree_bytes_left);
+    add_tree(w, "output_tree", info->output_container, tree_bytes_left);
     add_values(w, "inputs", info->inputs, info->input_count, true);
     add_values(w, "outputs", info->outputs, info->output_count, false);
     sc_json_key(w, "planned_bytes");
@@ -167,10 +180,11 @@ sc_status sc_run_inspect(sc_job *job, sc_str *json) {
     sc_json_begin_object(&w);
     sc_json_key(&w, "methods");
     sc_json_begin_array(&w);
+    uint64_t tree_bytes_left = TREE_BYTES_MAX;
     for (uint32_t i = 0; i < sc_rt_program_method_count(job->running); i++) {
         sc_rt_method_info info;
         SC_TRY(sc_rt_method_info_get(ctx, job->running, i, ctx->scratch, &info));
-        add_method(&w, ctx->scratch, &info);
+        add_method(&w, ctx->scratch, &info, &tree_bytes_left);
     }
     sc_json_end_array(&w);
     sc_rt_program_info program;

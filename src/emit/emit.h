@@ -51,7 +51,7 @@ typedef struct sc_emit_result {
 } sc_emit_result;
 
 // `tables` holds one storage table per method, in the order of program->methods. Methods are
-// written sorted by name, constant methods after them. The same input gives the same bytes.
+// written in that order, constant methods after them. The same input gives the same bytes.
 // Reads weights only to compare those that may be equal.
 sc_status sc_emit_program(sc_ctx *ctx, const sc_program *program, const sc_storage_table *tables,
                           const sc_options *options, sc_emit_result *out);

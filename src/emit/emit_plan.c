@@ -123,6 +123,19 @@ static sc_fb_ref write_chain(sc_emit_method *m, sc_fb_ref none) {
     return sc_fb_end(fb);
 }
 
+// PyTorch's tree of the inputs, with the names of the arguments as one more member of its root.
+// Readers of trees look for members by name and ignore this one. PyTorch writes "[1, {...}]"; a
+// text that does not end like that stays as it is.
+static sc_str named_tree(sc_arena *arena, const sc_method *method) {
+    sc_str tree = method->in_spec, names = method->arg_names;
+    if (!names.size || tree.size < 4 || memcmp(tree.data + tree.size - 2, "}]", 2) != 0 ||
+        tree.data[tree.size - 3] == '{')
+        return tree;
+    tree.size -= 2;
+    return sc_str_format(arena, SC_STR_FMT ", \"forward_arg_names\": " SC_STR_FMT "}]",
+                         SC_STR_ARG(tree), SC_STR_ARG(names));
+}
+
 static sc_fb_ref write_container(sc_emit_state *state, sc_str in_spec, sc_str out_spec) {
     sc_fb_builder *fb = &state->fb;
     sc_fb_ref in = sc_emit_string(state, in_spec);
@@ -178,7 +191,7 @@ sc_status sc_emit_plan_method(sc_emit_state *state, const sc_storage_table *stor
     const sc_method *method = storage->method;
     sc_emit_method m;
     plan_parts parts = {.name = sc_name_str(method->name),
-                        .in_spec = method->in_spec,
+                        .in_spec = named_tree(state->arena, method),
                         .out_spec = method->out_spec};
     sc_where_set_method(state->ctx, method);
     begin_method(&m, state, storage);

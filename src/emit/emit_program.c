@@ -41,32 +41,16 @@ static sc_status check_names(sc_ctx *ctx, const sc_program *program) {
     return SC_OK;
 }
 
-// Storage tables by method name; few, so insertion is enough.
-static const sc_storage_table **sort_methods(sc_arena *arena, const sc_program *program,
-                                             const sc_storage_table *tables) {
-    uint32_t count = program->methods.count;
-    const sc_storage_table **sorted = sc_new_array(arena, const sc_storage_table *, count + 1);
-    for (uint32_t i = 0; i < count; i++) {
-        SC_ASSERT(tables[i].method == program->methods.data[i]);
-        sc_str name = sc_name_str(tables[i].method->name);
-        uint32_t at = i;
-        for (; at > 0 && sc_str_compare(name, sc_name_str(sorted[at - 1]->method->name)) < 0; at--)
-            sorted[at] = sorted[at - 1];
-        sorted[at] = &tables[i];
-    }
-    return sorted;
-}
-
 static sc_status emit_plans(sc_emit_state *state, const sc_program *program,
                             const sc_storage_table *tables, sc_fb_ref *plans, sc_emit_result *out) {
     sc_ctx *ctx = state->ctx;
-    const sc_storage_table **sorted = sort_methods(ctx->arena, program, tables);
     uint32_t count = program->methods.count, total = count + program->constant_methods.count;
     for (uint32_t i = 0; i < total; i++) {
         sc_emit_plan plan;
         SC_TRY(sc_progress(ctx, SC_PHASE_emit, i, total));
+        SC_ASSERT(i >= count || tables[i].method == program->methods.data[i]);
         if (i < count)
-            SC_TRY(sc_emit_plan_method(state, sorted[i], &plans[i], &plan));
+            SC_TRY(sc_emit_plan_method(state, &tables[i], &plans[i], &plan));
         else
             SC_TRY(sc_emit_plan_constant(state, &program->constant_methods.data[i - count],
                                          &plans[i], &plan));

@@ -18,6 +18,7 @@ static void clone_signature(const sc_method *from, sc_method *to) {
         sc_vec_push(arena, &to->outputs, from->outputs.data[i]);
     to->in_spec = from->in_spec;
     to->out_spec = from->out_spec;
+    to->arg_names = from->arg_names;
     to->examples = from->examples;
     to->facts = from->facts;
     to->decomposed = from->decomposed;

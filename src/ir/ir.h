@@ -200,6 +200,7 @@ struct sc_method {
     SC_VEC(sc_input_sig) inputs;    // parallel to graph->inputs
     SC_VEC(sc_output_sig) outputs;  // parallel to graph->ret->args
     sc_str in_spec, out_spec;       // pytree specs as JSON text, verbatim
+    sc_str arg_names;               // of the arguments in the tree of the inputs, a JSON list
     bool decomposed;                // the file says verifier ATEN
     sc_str torch_version;
     sc_extent examples;  // torch.save of the example inputs (args, kwargs); empty without them

@@ -388,6 +388,8 @@ static sc_status parse_method_header(sc_parser *p, sc_method *method) {
         if (sc_text_accept_word_here(&p->c, "in")) SC_TRY(sc_text_quoted(&p->c, &method->in_spec));
         if (sc_text_accept_word_here(&p->c, "out"))
             SC_TRY(sc_text_quoted(&p->c, &method->out_spec));
+        if (sc_text_accept_word_here(&p->c, "args"))
+            SC_TRY(sc_text_quoted(&p->c, &method->arg_names));
     }
     while (sc_text_begins(&p->c, "symbol")) SC_TRY(parse_symbol(p, method->exprs));
     return SC_OK;

@@ -342,18 +342,19 @@ static void print_symbols(sc_printer *p, sc_exprs *exprs) {
     }
 }
 
+static void print_pytree(sc_printer *p, const char *word, sc_str text) {
+    if (!text.size) return;
+    sc_sb_add_text(p->sb, word);
+    print_quoted(p, text);
+}
+
 static void print_pytrees(sc_printer *p, const sc_method *method) {
-    if (!method->in_spec.size && !method->out_spec.size) return;
+    if (!method->in_spec.size && !method->out_spec.size && !method->arg_names.size) return;
     sc_print_line_start(p);
     sc_sb_add_text(p->sb, "pytree");
-    if (method->in_spec.size) {
-        sc_sb_add_text(p->sb, " in ");
-        print_quoted(p, method->in_spec);
-    }
-    if (method->out_spec.size) {
-        sc_sb_add_text(p->sb, " out ");
-        print_quoted(p, method->out_spec);
-    }
+    print_pytree(p, " in ", method->in_spec);
+    print_pytree(p, " out ", method->out_spec);
+    print_pytree(p, " args ", method->arg_names);
     sc_sb_add_char(p->sb, '\n');
 }
 

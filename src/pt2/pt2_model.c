@@ -62,6 +62,76 @@ static sc_status read_ranges(sc_pt2_importer *imp, const sc_json *json) {
     return SC_OK;
 }
 
+// --- Names of arguments --------------------------------------------------------------------------
+
+static const sc_json *children_of(const sc_json *tree) {
+    const sc_json *list = sc_json_get(tree, "children_spec");
+    return list && list->kind == SC_JSON_ARRAY ? list : NULL;
+}
+
+// The arguments before those by name, "[1, (args, kwargs)]"; NULL where the text is another tree.
+static const sc_json *arguments_of(sc_pt2_importer *imp) {
+    const sc_json *root = NULL;
+    const sc_diag_mark mark = sc_diags_mark(imp->ctx);
+    if (sc_json_parse(imp->ctx, imp->work, imp->method->in_spec, &root) != SC_OK) {
+        sc_diags_rewind(imp->ctx, mark);
+        return NULL;
+    }
+    if (root->kind != SC_JSON_ARRAY || root->size != 2) return NULL;
+    const sc_json *call = children_of(sc_json_next(sc_json_first(root)));
+    return call && call->size == 2 ? children_of(sc_json_first(call)) : NULL;
+}
+
+static bool are_leaves(const sc_json *trees) {
+    const sc_json *tree = sc_json_first(trees);
+    for (uint32_t i = 0; i < trees->size; i++, tree = sc_json_next(tree)) {
+        const sc_json *type = sc_json_get(tree, "type"), *children = children_of(tree);
+        if (!type || type->kind != SC_JSON_NULL || !children || children->size) return false;
+    }
+    return true;
+}
+
+// Older files do not have the names. Where every argument is one value, values are called alike.
+static bool add_value_names(sc_pt2_importer *imp, sc_json_writer *json) {
+    const sc_method *method = imp->method;
+    const sc_json *trees = arguments_of(imp);
+    if (!trees || !are_leaves(trees)) return false;
+    uint32_t left = trees->size;
+    for (uint32_t i = 0; i < method->inputs.count && left; i++) {
+        const sc_input_kind kind = method->inputs.data[i].kind;
+        if (kind != SC_INPUT_USER && kind != SC_INPUT_CONSTANT) continue;
+        sc_json_add_str(json, sc_name_str(method->graph->inputs.data[i]->name));
+        left--;
+    }
+    return left == 0;
+}
+
+// A list of anything but texts is no list of names.
+static bool add_names(sc_pt2_importer *imp, sc_json_writer *json, const sc_json *names) {
+    if (names->kind != SC_JSON_ARRAY) return false;
+    const sc_json *name = sc_json_first(names);
+    for (uint32_t i = 0; i < names->size; i++, name = sc_json_next(name)) {
+        if (name->kind != SC_JSON_STRING) return false;
+        sc_json_add_str(json, sc_json_str(imp->work, name));
+    }
+    return true;
+}
+
+static sc_str read_names(sc_pt2_importer *imp, const sc_json *names) {
+    sc_json_writer json;
+    sc_sb text;
+    sc_sb_init(&text, imp->ctx->arena);
+    sc_json_writer_init(&json, &text, SC_JSON_PYTHON);
+    sc_json_begin_array(&json);
+    const bool is_absent = !names || names->kind == SC_JSON_NULL;
+    if (is_absent ? !add_value_names(imp, &json) : !add_names(imp, &json, names))
+        return (sc_str){0};
+    sc_json_end_array(&json);
+    return sc_sb_str(&text);
+}
+
+// --- The parts of the document -------------------------------------------------------------------
+
 // The entry for the whole program is the one with the empty name.
 static void read_pytrees(sc_pt2_importer *imp, const sc_json *calls) {
     if (!calls || calls->kind != SC_JSON_ARRAY) return;
@@ -71,6 +141,7 @@ static void read_pytrees(sc_pt2_importer *imp, const sc_json *calls) {
         if (!sc_json_is_str(sc_json_get(call, "fqn"), "")) continue;
         imp->method->in_spec = sc_pt2_keep(imp, sc_json_get(signature, "in_spec"));
         imp->method->out_spec = sc_pt2_keep(imp, sc_json_get(signature, "out_spec"));
+        imp->method->arg_names = read_names(imp, sc_json_get(signature, "forward_arg_names"));
         return;
     }
 }

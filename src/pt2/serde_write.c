@@ -218,6 +218,7 @@ static void put_calls(sc_serde_writer *w) {
     put_empty_list(w, "outputs");
     sc_json_put_str(&w->json, "in_spec", in_spec(w));
     sc_json_put_str(&w->json, "out_spec", out_spec(w));
+    // No forward_arg_names: the reader of executorch 1.5 refuses members that it does not know.
     sc_json_end_object(&w->json);
     sc_json_end_object(&w->json);
     sc_json_end_array(&w->json);

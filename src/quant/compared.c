@@ -233,6 +233,7 @@ static sc_status fill(comparing *c, const sc_method *prepared, const sc_method *
     c->method->exprs = prepared->exprs;
     c->method->facts = prepared->facts & quantized->facts;
     c->method->in_spec = prepared->in_spec;
+    c->method->arg_names = prepared->arg_names;
     c->method->torch_version = prepared->torch_version;
     c->floats = sc_copier_new(c->method->graph);
     c->quantized = sc_copier_new(c->method->graph);

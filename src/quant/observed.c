@@ -70,6 +70,7 @@ static sc_status copy_method(observed *o, sc_program *program) {
     o->method->exprs = from->exprs;
     o->method->facts = from->facts;
     o->method->in_spec = from->in_spec;
+    o->method->arg_names = from->arg_names;
     o->method->torch_version = from->torch_version;
     for (uint32_t i = 0; i < from->inputs.count; i++)
         sc_vec_push(program->ctx->arena, &o->method->inputs, from->inputs.data[i]);

@@ -5,11 +5,14 @@ because the official runtime ends the process on some bad input. Prints one line
 when one fails. Called with a Python that has torch and executorch installed.
 """
 
+import json
 import multiprocessing
 import pathlib
+import re
 import sys
 
 import torch
+import torch.utils._pytree as pytree
 from executorch.runtime import Runtime, Verification
 
 FOLDER = pathlib.Path(__file__).resolve().parent.parent / "emit"
@@ -177,7 +180,18 @@ def check(got, wanted):
             assert type(a) is type(b) and a == b, f"output {index}: {a!r}, not {b!r}"
 
 
+def check_trees(file):
+    """PyTorch reads the trees of inputs and outputs, those with names of arguments in them, too."""
+    named = False
+    for text in re.findall(rb'\[1, \{"type[^\0]*', file):
+        pytree.treespec_loads(text.decode())
+        named = named or "forward_arg_names" in json.loads(text)[1]
+    return named
+
+
 def run(case, name):
+    named = check_trees((FOLDER / f"{name}.pte").read_bytes())
+    assert named == (name == "linear"), "which programs have names of arguments"
     weights = FOLDER / f"{name}.weights.ptd"
     program = Runtime.get().load_program(
         FOLDER / f"{name}.pte",

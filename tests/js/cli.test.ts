@@ -448,7 +448,7 @@ test("a tensor of column-major layout is written as that and read back the same"
 test("an output that is a written input says so", () => {
   assert.equal(sconce("lower", modelPath("input_mutation.pt2"), "-o", "mutation.pte").status, 0);
   const run = sconce("run", "mutation.pte", "--input", "ones");
-  assert.match(run.stdout, /output_0: float32 \[3\] .* \(input 0 after the call\)\n/);
+  assert.match(run.stdout, /output_0 \(x\): float32 \[3\] .* \(input 0 after the call\)\n/);
   assert.match(sconce("inspect", "mutation.pte").stdout, /out .*, input 0 after the call\n/);
   const { methods } = JSON.parse(sconce("inspect", "mutation.pte", "--json").stdout);
   assert.equal(methods[0].outputs[0].ofInput, 0);

@@ -156,8 +156,8 @@ test("calls that are not understood are named by index and key", () => {
   for (const [call, message] of [
     [{ metod: "forward" }, /option: call 1 of bad\.json has no option 'metod'\n +Use 'method'/],
     [{ outs: "x" }, /option: call 1 of bad\.json has no option 'outs'\n +Use 'out'/],
-    [{ inputs: { length: 1, "0": "ones" } }, /option: 'inputs' of call 1 of .* must be a list/],
-    [{ inputs: "o" }, /option: 'inputs' of call 1 of .* must be a list, not the string "o"/],
+    [{ inputs: { x: ["ones"] } }, /argument: inputs\[x\] of call 1 of bad\.json must be text/],
+    [{ inputs: "o" }, /option: 'inputs' of call 1 of .* must be a list, or .*, not the string "o"/],
     [{ inputs: ["ones"], out: 5 }, /option: 'out' of call 1 of .* must be a name.*, not 5/],
     [{ inputs: ["ones"], out: "" }, /option: 'out' of call 1 of /],
     [{ method: 7 }, /option: 'method' of call 1 of /],

@@ -18,7 +18,7 @@ for (const partitioner of [[], ["xnnpack"]])
       const programs = record.edgeDialectProgram as Record<string, unknown>;
       assert.deepEqual(Object.keys(programs).sort(), ["decode", "encode"]);
       for (const map of Object.values(record.maps()))
-        assert.deepEqual(Object.keys(map as object), ["decode", "encode"]);
+        assert.deepEqual(Object.keys(map as object), ["encode", "decode"]);
     }
     assert.deepEqual(parsed.maps(), lowered.etrecord.maps());
   });

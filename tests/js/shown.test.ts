@@ -34,7 +34,7 @@ test("console.log prints what each object of the engine is", async () => {
   );
   assert.equal(
     shown(program),
-    "Program { methods: [ 'forward(float32[4, 16]) -> (float32[4, 10])', 'get_n() -> (int)' ], " +
+    "Program { methods: [ 'forward(x: float32[4, 16]) -> (output_0: float32[4, 10])', 'get_n() -> (output_0: int)' ], " +
       "fileBytes, heapBytes }",
   );
   assert.equal(
@@ -99,7 +99,7 @@ for (const host of ["deno", "bun"]) {
     });
     assert.match(
       text,
-      /^Program \{\s+methods: \[\s*["']forward\(float32\[4, 16\]\) -> \(float32\[4, 10\]\)["']/,
+      /^Program \{\s+methods: \[\s*["']forward\(x: float32\[4, 16\]\) -> \(output_0: float32\[4, 10\]\)["']/,
     );
     assert.doesNotMatch(text, /core|job/);
   });

@@ -26,12 +26,14 @@ static void check_lines(sc_arena *arena, sc_str a, sc_str b) {
     }
 }
 
-// What the format has no place for: versions, and that a constant was made from a number.
+// What the format has no place for: versions, names of arguments, and that a constant was made from
+// a number.
 static void forget(sc_program *program, bool is_edge) {
     for (uint32_t m = 0; m < program->methods.count; m++) {
         sc_method *method = program->methods.data[m];
         method->torch_version = SC_STR("");
         method->schema_major = method->schema_minor = 0;
+        method->arg_names = SC_STR("");
         if (is_edge) method->decomposed = false;
         for (uint32_t i = 0; i < method->inputs.count; i++)
             if (method->inputs.data[i].constant) {

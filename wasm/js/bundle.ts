@@ -4,12 +4,14 @@ import type { HostOptions, Job } from "./core.js";
 import { SconceError } from "./errors.js";
 import { camelKeys } from "./keys.js";
 import type { DTypeTable } from "./program.js";
+import { checkInputs } from "./program_call.js";
 import { bytesOf, dataFromBytes, isTensor } from "./tensor.js";
 import type {
+  GivenTestCase,
+  GivenTestSuite,
   OutputVerdict,
   ProgramReport,
   ProgramValueInfo,
-  TestCase,
   TestSuite,
   Value,
 } from "./types.js";
@@ -63,18 +65,18 @@ class Packer {
   }
 }
 
-function checkCase(testCase: unknown, what: string): TestCase {
+function checkCase(testCase: unknown, what: string): GivenTestCase {
   if (!isObject(testCase)) throw badArgument(what, "an object", testCase);
   if (isPlain(testCase)) onlyHasKeys(what, testCase, ["inputs", "expectedOutputs"]);
   const { inputs, expectedOutputs } = testCase;
-  mustBe("list", `the inputs of ${what}`, inputs);
+  checkInputs(`the inputs of ${what}`, inputs);
   if (expectedOutputs !== undefined && expectedOutputs !== null)
     mustBe("list", `the expectedOutputs of ${what}`, expectedOutputs);
-  return testCase as unknown as TestCase;
+  return testCase as unknown as GivenTestCase;
 }
 
 /** Throws unless these are test suites. */
-export function checkSuites(suites: unknown): TestSuite[] {
+export function checkSuites(suites: unknown): GivenTestSuite[] {
   mustBe("list", "the suites of bundle()", suites);
   return (suites as unknown[]).map((suite, i) => {
     if (!isObject(suite)) throw badArgument(`suites[${i}] of bundle()`, "an object", suite);

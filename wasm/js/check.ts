@@ -143,7 +143,7 @@ function distance(a: string, b: string): number {
 }
 
 /** What to write instead of a key that is not known. */
-function advice(key: string, known: readonly string[], all: string): string {
+export function advice(key: string, known: readonly string[], all: string): string {
   const near = (name: string): number =>
     distance(key.slice(0, 60).toLowerCase(), name.toLowerCase());
   const [best] = [...known].sort((a, b) => near(a) - near(b));
@@ -160,14 +160,17 @@ const unknownOption = (where: string, key: string, known: readonly string[]): Sc
     advice(key, known, "the options are"),
   );
 
+/** A name from elsewhere in a message: the beginning of a long one. */
+export const shortened = (name: string): string =>
+  name.length > 60 ? `${name.slice(0, 60)}…` : name;
+
 /** Throws where an object, which `what` names, has a key that is none of the known ones. */
 export function onlyHasKeys(what: string, value: object, known: readonly string[]): void {
   const key = Object.keys(value).find((name) => !known.includes(name));
   if (key === undefined) return;
-  const shown = key.length > 60 ? `${key.slice(0, 60)}…` : key;
   throw new SconceError(
     "argument",
-    `${what} has '${shown}', which is not one of: ${known.join(", ")}`,
+    `${what} has '${shortened(key)}', which is not one of: ${known.join(", ")}`,
     advice(key, known, "there are"),
   );
 }

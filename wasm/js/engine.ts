@@ -27,6 +27,7 @@ import type {
   ETRecord,
   ExecutorchProgramManager,
   ExportOptions,
+  GivenTestSuite,
   ExportSession,
   Inspector,
   InspectorFiles,
@@ -38,7 +39,6 @@ import type {
   Program,
   Programs,
   Source,
-  TestSuite,
   ToEdgeOptions,
   TransformAndLowerOptions,
   UrlRef,
@@ -97,7 +97,11 @@ class SyncEngine extends Disposing implements Engine {
     return dtypeTable(this.meta());
   }
 
-  bundle(program: Source, suites: readonly TestSuite[], options: BundleOptions = {}): Uint8Array {
+  bundle(
+    program: Source,
+    suites: readonly GivenTestSuite[],
+    options: BundleOptions = {},
+  ): Uint8Array {
     checkOptions("Engine", "bundle", options);
     const checked = checkSuites(suites);
     const loaded = this.loaded(program, options, "bundle");
@@ -181,11 +185,13 @@ class SyncEngine extends Disposing implements Engine {
   private session(
     call: "export" | "createExportSession",
     programs: Programs,
-    options: ExportOptions,
+    options: ExportOptions | undefined,
   ): ExportSession {
-    checkOptions("Engine", call, options ?? null);
+    // Without options there is no recipe either, and the error of that lists them.
+    const given = options === undefined ? ({} as ExportOptions) : options;
+    checkOptions("Engine", call, given ?? null);
     checkPrograms(programs);
-    return makeSession(this, programs, options);
+    return makeSession(this, programs, given);
   }
 
   inflate(programs: Programs): Promise<Programs> {

@@ -8,7 +8,9 @@ import { optionsJson } from "./options.js";
 import { checkOptions } from "./protocol.js";
 import { checkSuiteOf, notBundled, readSuites, verifyCase, writeSuites } from "./bundle.js";
 import { chooserOf, type Chooser } from "./filter.js";
+import { withNames } from "./names.js";
 import { Output } from "./output.js";
+import { methodNamed, orderedInputs, wholeCall, withName, type WholeCall } from "./program_call.js";
 import { programSummary, showAs } from "./shown.js";
 import { bytesOf, dataFromBytes, isTensor } from "./tensor.js";
 import type {
@@ -16,13 +18,18 @@ import type {
   CaseVerdict,
   DType,
   EventDump,
+  GivenTestCase,
+  GivenTestSuite,
+  Inputs,
   LoadOptions,
   Meta,
   Program,
+  ProgramCall,
   ProgramReport,
   RunOptions,
   Source,
   Tensor,
+  TestCase,
   TestSuite,
   Value,
   VerifyOptions,
@@ -70,9 +77,8 @@ export class LoadedProgram extends Disposing implements Program {
   }
 
   private reportOf(job: Job): ProgramReport {
-    this.report ??= camelKeys(
-      JSON.parse(job.textOf((raw, s) => raw.run_inspect(s))),
-    ) as ProgramReport;
+    const told = (): unknown => JSON.parse(job.textOf((raw, s) => raw.run_inspect(s)));
+    this.report ??= withNames(camelKeys(told()) as ProgramReport);
     return this.report;
   }
 
@@ -97,12 +103,18 @@ export class LoadedProgram extends Disposing implements Program {
     this.selected = method;
   }
 
-  run(method: string, inputs: readonly Value[] = [], options: RunOptions = {}): Value[] {
+  run(...call: ProgramCall): Value[] {
     const { open } = this;
-    mustBe("text", "the method of run()", method);
-    mustBe("list", "the inputs of run()", inputs);
-    checkOptions("Program", "run", options);
-    return open.hold(() => this.runOn(open, method, inputs, options));
+    const whole = wholeCall("run", call, () => this.reportOf(open).methods);
+    return open.hold(() => this.runOn(open, whole));
+  }
+
+  runNamed(...call: ProgramCall): Record<string, Value> {
+    const { open } = this;
+    const whole = wholeCall("runNamed", call, () => this.reportOf(open).methods);
+    const outputs = open.hold(() => this.runOn(open, whole));
+    const { outputs: infos } = methodNamed(whole.method, this.reportOf(open).methods);
+    return Object.fromEntries(outputs.map((value, i) => [infos[i]!.name, value]));
   }
 
   /** What is kept of runs from here on; gives who chooses among the values of delegates. */
@@ -137,7 +149,7 @@ export class LoadedProgram extends Disposing implements Program {
     return { etdump, debugBuffer, ...(counts as Omit<EventDump, "etdump" | "debugBuffer">) };
   }
 
-  private runOn(job: Job, method: string, inputs: readonly Value[], options: RunOptions): Value[] {
+  private runOn(job: Job, { method, inputs, options }: WholeCall): Value[] {
     const keepsValue = this.traceEvents(job, options);
     this.give(job, method, inputs, options);
     const isTold = options.signal !== undefined || options.onProgress !== undefined;
@@ -147,19 +159,17 @@ export class LoadedProgram extends Disposing implements Program {
   }
 
   /** Selects a method and copies its inputs in. */
-  give(job: Job, method: string, inputs: readonly Value[], options: CallOptions): void {
+  give(job: Job, method: string, inputs: Inputs, options: CallOptions): void {
+    const info = methodNamed(method, this.reportOf(job).methods);
     this.choose(job, method, options);
-    const declared = this.reportOf(job).methods.find((m) => m.name === method)!.inputs;
-    if (inputs.length !== declared.length) {
-      throw new SconceError(
-        "input",
-        `method '${method}' takes ${declared.length} inputs, not ${inputs.length}`,
-        "Pass one value per flattened input.",
-      );
-    }
+    const values = orderedInputs(inputs, info);
     // By index, because a hole in the list is an input too, and a wrong one.
-    for (const [index, { kind }] of declared.entries())
-      this.setInput(job, index, inputs[index], kind);
+    for (const [index, { kind, name }] of info.inputs.entries())
+      try {
+        this.setInput(job, index, values[index], kind);
+      } catch (error) {
+        throw values === inputs ? error : withName(error, index, name);
+      }
   }
 
   private setInput(job: Job, index: number, value: Value | undefined, declared: string): void {
@@ -287,17 +297,11 @@ export class LoadedProgram extends Disposing implements Program {
   }
 
   /** The program with calls of its methods; those that say nothing get what they return. */
-  bundle(suites: readonly TestSuite[], options: CallOptions): Uint8Array {
+  bundle(suites: readonly GivenTestSuite[], options: CallOptions): Uint8Array {
     const { open } = this;
     const complete = suites.map(({ methodName, testCases }) => ({
       methodName,
-      testCases: testCases.map(({ inputs, expectedOutputs }, i) => ({
-        inputs,
-        expectedOutputs:
-          expectedOutputs === undefined
-            ? this.returned(methodName, inputs, options, i)
-            : expectedOutputs,
-      })),
+      testCases: testCases.map((one, i) => this.wholeCase(methodName, one, options, i)),
     }));
     const file = writeSuites(open, complete, this.reportOf(open), this.dtypes);
     const bytes = open.enter({}, (raw, s) => raw.output_bytes(s, file));
@@ -309,16 +313,22 @@ export class LoadedProgram extends Disposing implements Program {
     }
   }
 
-  private returned(
+  /** A test case with its inputs in order, and with what it returns where it does not say that. */
+  private wholeCase(
     method: string,
-    inputs: readonly Value[],
+    given: GivenTestCase,
     { signal, onProgress }: CallOptions,
     testCase: number,
-  ): Value[] {
-    this.reset();
+  ): TestCase {
+    const { inputs, expectedOutputs } = given;
     try {
+      const ordered = Array.isArray(inputs)
+        ? (inputs as readonly Value[])
+        : orderedInputs(inputs, methodNamed(method, this.reportOf(this.open).methods));
+      if (expectedOutputs !== undefined) return { inputs: ordered, expectedOutputs };
+      this.reset();
       const call = { ...(signal && { signal }), ...(onProgress && { onProgress }) };
-      return this.run(method, inputs, call);
+      return { inputs: ordered, expectedOutputs: this.run(method, inputs, call) };
     } catch (error) {
       if (!(error instanceof SconceError)) throw error;
       const where = `case ${testCase} of method '${method}'`;

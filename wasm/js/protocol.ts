@@ -69,6 +69,8 @@ interface Method {
   readonly here?: (options: never) => { asked: object; finish: (answer: never) => unknown };
   /** There may be text in the place of the options, and then there are none. */
   readonly orText?: boolean;
+  /** The first argument is text and may be left out. Then all others move up by one place. */
+  readonly mayOmitText?: boolean;
   /** The argument that is an object of the worker, or a map of such. */
   readonly object?: number;
 }
@@ -186,6 +188,7 @@ const PROPERTY = { is: "property" } as const;
 const LOCAL = { is: "local" } as const;
 const DATA = { is: "method", gives: "data" } as const;
 const METHOD = { is: "method", gives: "ExportedProgram" } as const;
+const CALLED = { ...DATA, at: 2, options: RUN, mayOmitText: true } as const;
 const HANDED = { ...DATA, object: 0 } as const;
 /** What every manager has. */
 const RECORDS = {
@@ -301,7 +304,8 @@ const PROTOCOL = {
     methods: PROPERTY,
     inspect: DATA,
     partText: DATA,
-    run: { ...DATA, at: 2, options: RUN },
+    run: CALLED,
+    runNamed: CALLED,
     etdump: DATA,
     reset: DATA,
     testSuites: DATA,
@@ -397,7 +401,8 @@ export function methodOf(kind: string, name: string): Method {
 
 /** Which of the arguments of a call holds its options; -1 for none. */
 export function optionsPlace(kind: string, name: string, args: readonly unknown[]): number {
-  const { at = -1, orText = false } = methodOf(kind, name);
+  const { at = -1, orText = false, mayOmitText = false } = methodOf(kind, name);
+  if (mayOmitText && typeof args[0] !== "string") return at - 1;
   return orText && typeof args[at] === "string" ? -1 : at;
 }
 

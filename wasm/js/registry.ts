@@ -204,7 +204,11 @@ export function recipeOf(given: unknown): Recipe {
   if (typeof given === "string") return registry.createRecipe(given);
   if (Array.isArray(given)) return combineRecipes(given.map(recipeOf));
   if (given === undefined || given === null)
-    throw new SconceError("argument", "there is no recipe", oneOf(registry.getSupportedRecipes()));
+    throw new SconceError(
+      "argument",
+      "there is no recipe",
+      `Pass { recipe: "portable" }, or another. ${oneOf(registry.getSupportedRecipes())}`,
+    );
   checkRecipe(given);
   return given;
 }

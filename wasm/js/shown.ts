@@ -51,13 +51,13 @@ export function showAs<T extends object>(
   });
 }
 
-/** A value of a program as text: "float32[4, 16]", "int". */
-function valueText({ kind, dtype, shape, dynamic }: ProgramValueInfo): string {
-  if (kind !== "tensor") return kind;
-  return `${dtype}[${dynamic ? "at most " : ""}${(shape ?? []).join(", ")}]`;
+/** A value of a program as text: "x: float32[4, 16]", "length: int". */
+function valueText({ name, kind, dtype, shape, dynamic }: ProgramValueInfo): string {
+  const sizes = `[${dynamic ? "at most " : ""}${(shape ?? []).join(", ")}]`;
+  return `${name}: ${kind === "tensor" ? `${dtype}${sizes}` : kind}`;
 }
 
-/** A method as text: "forward(float32[4, 16]) -> (float32[4, 10])". */
+/** A method as text: "forward(x: float32[4, 16]) -> (output_0: float32[4, 10])". */
 function signatureOf({ name, inputs, outputs }: ProgramMethodInfo): string {
   const list = (values: readonly ProgramValueInfo[]): string => values.map(valueText).join(", ");
   return `${name}(${list(inputs)}) -> (${list(outputs)})`;

@@ -15,8 +15,15 @@ import type {
   ToBackendOptions,
   Verification,
 } from "./types_backend.js";
-import type { BundleOptions, CaseVerdict, TestSuite, VerifyOptions } from "./types_bundled.js";
-import type { EventDump, RunOptions } from "./types_events.js";
+import type {
+  BundleOptions,
+  CaseVerdict,
+  GivenTestSuite,
+  TestSuite,
+  VerifyOptions,
+} from "./types_bundled.js";
+import type { ProgramCall } from "./types_call.js";
+import type { EventDump } from "./types_events.js";
 import type { Inspector, InspectorFiles, InspectorOptions } from "./types_inspector.js";
 import type { ETRecord, RecordValue } from "./types_record.js";
 import type { CompilationReport, NodeRow, ProgramReport } from "./types_report.js";
@@ -24,6 +31,7 @@ import type { ExportOptions, ExportSession } from "./types_session.js";
 
 export type * from "./types_backend.js";
 export type * from "./types_bundled.js";
+export type * from "./types_call.js";
 export type * from "./types_events.js";
 export type * from "./types_inspector.js";
 export type * from "./types_record.js";
@@ -498,13 +506,25 @@ export interface Program extends Resource {
    */
   partText(method: string, part: number): string;
   /**
-   * Runs a method with one value per flattened input. Outputs are copies, the caller's own. Fails with
-   * the code "input" when a value does not fit.
+   * Runs a method. Gives its outputs in their order, as copies that are the caller's own. Fails with
+   * the code "input" where inputs are missing, unknown or not what the method takes, and "not_found"
+   * where there is no such method. `run(inputs)` is for programs with one method; "argument": there
+   * are several.
+   *
    * @example
-   * const [logits] = program.run("forward", [tensor([[1, 2, 3]])]);
-   * const numbers = toNumbers(logits);
+   * const [logits] = program.run("forward", [tokens, mask]);
+   * const [same] = program.run({ tokens, mask });
+   * const [length] = program.run("get_max_seq_len");
    */
-  run(method: string, inputs: readonly Value[], options?: RunOptions): Value[];
+  run(...call: ProgramCall): Value[];
+  /**
+   * Does what `run` does, and gives the outputs by the names that `inspect()` tells: the keys where
+   * Python returns a dict, "output_0" and so on elsewhere.
+   *
+   * @example
+   * const { logits } = program.runNamed({ tokens, mask });
+   */
+  runNamed(...call: ProgramCall): Record<string, Value>;
   /**
    * The records of runs with the option `events` since the last call, as files that the official
    * Inspector opens. Fails with the code "state" when nothing was recorded. Instructions that loading
@@ -620,7 +640,7 @@ export interface Engine extends Resource {
    * const bundled = engine.bundle(pte, [{ methodName: "forward", testCases: [{ inputs: [input] }] }]);
    * engine.load(bundled).verify();
    */
-  bundle(program: Source, suites: readonly TestSuite[], options?: BundleOptions): Uint8Array;
+  bundle(program: Source, suites: readonly GivenTestSuite[], options?: BundleOptions): Uint8Array;
   /**
    * Adds a backend, for lowering and for running, for as long as the engine lives. Fails with the code
    * "argument" when its id is that of another.

@@ -1,5 +1,6 @@
 // Bundled programs: a program in one file with calls of its methods and what they should return.
 import type { CallOptions, LoadOptions, Value } from "./types.js";
+import type { Inputs } from "./types_call.js";
 import type { DelegateFilter, RecordedEvents } from "./types_events.js";
 
 /** A call of a method, from the program's first state. */
@@ -19,6 +20,17 @@ export interface TestSuite {
   readonly methodName: string;
   /** The calls, in order. */
   readonly testCases: readonly TestCase[];
+}
+
+/** A test case as `Engine.bundle()` takes it: inputs are in order, or by name. */
+export interface GivenTestCase extends Omit<TestCase, "inputs"> {
+  readonly inputs: Inputs;
+}
+
+/** The test cases of one method as `Engine.bundle()` takes them. */
+export interface GivenTestSuite {
+  readonly methodName: string;
+  readonly testCases: readonly GivenTestCase[];
 }
 
 /** Options of `Engine.bundle()`. */

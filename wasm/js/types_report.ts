@@ -219,6 +219,15 @@ export interface ProgramMethodInfo {
 
 /** An input or an output of a method of a .pte. */
 export interface ProgramValueInfo {
+  /**
+   * Its name, which no other input (or output) of the method has. It is the way to the value through
+   * the arguments (or through what Python returns): names, keys and positions, joined by dots, such
+   * as "mask", "cache.0.key" or "1.logits". A way without a name or a key is "input_0" or
+   * "output_0", with the index of the value; so is one that is longer than 256 characters. The
+   * official exporter writes keys and names of keyword arguments, but no names of others. An input
+   * that the method writes comes back under its own name.
+   */
+  name: string;
   /** The kind of value; a number is an "int" or a "double". */
   kind: "tensor" | "int" | "double" | "bool" | "string" | "none" | "list";
   /** The element type of a tensor. */

@@ -1,5 +1,6 @@
 // sconce bundle: a program and calls of its methods in one file.
 import { dirname, resolve } from "node:path";
+import { counted } from "../counted.js";
 import { SconceError } from "../errors.js";
 import type { Program, TestCase, TestSuite } from "../types.js";
 import { importBackends } from "./backends.js";
@@ -43,7 +44,9 @@ function caseOf(program: Program, call: Call, folder: string): [string, TestCase
   const expectedOutputs = call.expected.map((path, i) => {
     const output = info.outputs[i];
     if (!output)
-      throw new UsageError(`method '${info.name}' has ${info.outputs.length} outputs, not more`);
+      throw new UsageError(
+        `method '${info.name}' has ${counted(info.outputs.length, "output")}, not more`,
+      );
     return readArray(statsOf(path) ? path : resolve(folder, path), output, readWhole);
   });
   return [info.name, { inputs, expectedOutputs }];

@@ -82,6 +82,7 @@ function infoOf(engine: Engine, text: string, info: TensorInfo): ProgramValueInf
     );
   const item = engine.meta().dtypes.find(({ name }) => name === info.dtype)?.bytes ?? 0;
   return {
+    name: info.name,
     kind: KINDS[info.kind] ?? "none",
     ...(info.dtype && { dtype: info.dtype }),
     shape: sizes,

@@ -1,21 +1,36 @@
 // The file of --calls: a list of calls in JSON. What leaves here is checked down to every input, and
 // numbers are still text, because JSON.parse forgets the digits that a double cannot hold.
-import { badArgument, checkTable, KINDS } from "../check.js";
+import { badArgument, checkTable, KINDS, type Kind } from "../check.js";
 import { SconceError } from "../errors.js";
 import { readWhole, reason } from "./files.js";
 
 /** Text is what --input takes; `number` is one as the file has it. */
 export type CallInput = string | boolean | null | { readonly number: string };
 
+/** In order, or by name. */
+export type CallInputs = readonly CallInput[] | Readonly<Record<string, CallInput>>;
+
+export const isInOrder = (inputs: CallInputs): inputs is readonly CallInput[] =>
+  Array.isArray(inputs);
+
 export interface Call {
   method?: string;
-  inputs: CallInput[];
+  inputs: CallInputs;
   out?: string;
   /** For bundles: a .npy for each output. */
   expected?: string[];
 }
 
-const CALL = { method: "name", inputs: "list", out: "name", expected: "names" } as const;
+const LIST_OR_RECORD: Kind = {
+  accepts: "a list, or an object with a value for each name",
+  test: (value) => Array.isArray(value) || KINDS.record.test(value),
+};
+const CALL = {
+  method: "name",
+  inputs: LIST_OR_RECORD,
+  out: "name",
+  expected: "names",
+} as const;
 const TOKENS = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?/g;
 const INPUTS = "text, a number, true, false or null";
 
@@ -41,10 +56,9 @@ function isInput(value: unknown): boolean {
 function checkCall(where: string, call: unknown): void {
   if (!KINDS.record.test(call)) throw badArgument(where, "an object", call);
   checkTable(where, call, CALL);
-  const { inputs = [] } = call as { inputs?: unknown[] };
-  inputs.forEach((value, i) => {
-    if (!isInput(value)) throw badArgument(`inputs[${i}] of ${where}`, INPUTS, value);
-  });
+  const { inputs = [] } = call as { inputs?: object };
+  for (const [key, value] of Object.entries(inputs) as [string, unknown][])
+    if (!isInput(value)) throw badArgument(`inputs[${key}] of ${where}`, INPUTS, value);
 }
 
 export function readCalls(path: string): Call[] {

@@ -16,6 +16,7 @@ import type {
   TensorInfo,
   TimeScale,
 } from "../types.js";
+import { counted } from "../counted.js";
 import { delegated, SconceError } from "../errors.js";
 import { formatBytes } from "../size.js";
 import { EXIT, makeEngine, parse, printWarnings, say, UsageError, warn } from "./common.js";
@@ -78,7 +79,7 @@ function bound(value: number | null, none: string): string {
 }
 
 function writeMethod(method: MethodSummary): void {
-  say(`method ${method.name}: ${method.nodes} nodes`);
+  say(`method ${method.name}: ${counted(method.nodes, "node")}`);
   const user = (list: (TensorInfo & { role: string; target: string })[], role: string): void => {
     for (const v of list.filter(
       (item) => item.role === role || (role === "user_input" && item.role === "constant_input"),
@@ -88,11 +89,11 @@ function writeMethod(method: MethodSummary): void {
   };
   user(method.inputs, "user_input");
   user(method.outputs, "user_output");
-  const count = (role: string): number => method.inputs.filter((i) => i.role === role).length;
+  const count = (role: string, noun: string): string =>
+    counted(method.inputs.filter((i) => i.role === role).length, noun);
   const mutated = method.outputs.filter((o) => o.role.endsWith("_mutation")).map((o) => o.target);
-  say(
-    `  ${count("parameter")} parameters, ${count("buffer")} buffers, ${count("constant_tensor")} constants`,
-  );
+  const constants = count("constant_tensor", "constant");
+  say(`  ${count("parameter", "parameter")}, ${count("buffer", "buffer")}, ${constants}`);
   if (mutated.length > 0) say(`  writes ${mutated.join(", ")}`);
   for (const s of method.symbols) {
     const place = s.size ? `, ${s.size}` : s.place ? `, seen in ${s.place}` : "";
@@ -115,7 +116,7 @@ function valueText(value: ProgramValueInfo): string {
   const frozen =
     value.value !== undefined && value.value !== null ? ` = ${String(value.value)}` : "";
   const written = value.ofInput === undefined ? "" : `, input ${value.ofInput} after the call`;
-  return `${shapeOf(value)}${size}${frozen}${written}`;
+  return `${value.name}: ${shapeOf(value)}${size}${frozen}${written}`;
 }
 
 /** Lines of a delegate that are shown unless all are asked for: nodes, which are numbered. */
@@ -182,9 +183,9 @@ function writePte(
   const cases = kind === "bpte" ? casesOf(program) : {};
   say(`${kind === "bpte" ? "bundled" : "executorch"} program: ${sizes.join(", ")}`);
   for (const [name, count] of Object.entries(cases))
-    say(`  ${count} test case${count === 1 ? "" : "s"} of method ${name}`);
+    say(`  ${counted(count, "test case")} of method ${name}`);
   for (const method of report.methods) {
-    say(`method ${method.name}: ${method.instructions} instructions`);
+    say(`method ${method.name}: ${counted(method.instructions, "instruction")}`);
     method.inputs.forEach((value) => say(`  in  ${valueText(value)}`));
     method.outputs.forEach((value) => say(`  out ${valueText(value)}`));
     if (method.plannedBytes.length > 0)

@@ -1,6 +1,7 @@
 // sconce run: execute methods of a .pte on arrays, numbers, or made-up inputs.
 import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { counted } from "../counted.js";
 import { missingData, SconceError } from "../errors.js";
 import { fill } from "../fill.js";
 import { isCount } from "../options.js";
@@ -17,7 +18,7 @@ import type {
   Tensor,
   Value,
 } from "../types.js";
-import { readCalls, type Call, type CallInput } from "./calls.js";
+import { isInOrder, readCalls, type Call, type CallInput, type CallInputs } from "./calls.js";
 import { importBackends } from "./backends.js";
 import { EXIT, makeEngine, parse, say, terminalProgress, UsageError, warn } from "./common.js";
 import {
@@ -45,6 +46,7 @@ import {
   VERIFY_HELP,
   type Tolerances,
 } from "./verify.js";
+import { namedTexts, outputLabel, valuesByName } from "./named.js";
 import { describe, FILLERS, parseInput, readArray } from "./values.js";
 
 export const RUN_HELP = `sconce run: execute a .pte, or the one in a .bpte
@@ -59,6 +61,7 @@ export const RUN_HELP = `sconce run: execute a .pte, or the one in a .bpte
   --method NAME     which method; default: the only one, or forward
   --input VALUE     one per flattened input, in order: x.npy, 3.5, 7, true, none, or a filler:
                     zeros, ones, random:SEED (floats of a normal distribution, integers 0 or 1);
+                    or by name, in any order, with the names that inspect shows: mask=x.npy
                     a single filler stands for all inputs; dynamic sizes take their upper bound
                     example: all inputs as a record has them, on which inspect --gap relies
   --etrecord FILE   the record for --input example
@@ -66,6 +69,7 @@ export const RUN_HELP = `sconce run: execute a .pte, or the one in a .bpte
   --data FILE       a .ptd that the program needs; may be repeated
   --import FILE     a JavaScript module whose default export is a backend; may be repeated
   --calls FILE      JSON: [{"method": "m", "inputs": ["x.npy", 3, true, null], "out": "folder"}, ...];
+                    inputs by name are {"x": "x.npy", "n": 3};
                     files are looked up from here, then beside FILE
   --repeat N        do all of it N times, each from the program's first state
 ${RECORDING_HELP}
@@ -99,7 +103,7 @@ function checkCount(info: ProgramMethodInfo, count: number): void {
   if (info.inputs.length === count) return;
   throw new SconceError(
     "input",
-    `method '${info.name}' takes ${info.inputs.length} input${info.inputs.length === 1 ? "" : "s"}, not ${count}`,
+    `method '${info.name}' takes ${counted(info.inputs.length, "input")}, not ${count}`,
     "Pass one --input per flattened input, or a single zeros, ones or random:1.",
   );
 }
@@ -115,6 +119,9 @@ function commandInputs(
   }
   const single = texts.length === 1 && FILLERS.test(texts[0]!);
   if (single) return info.inputs.map((input, i) => fill(texts[0]!, input, i));
+  const named = namedTexts(texts, info);
+  if (named)
+    return valuesByName(named, info, (text, input, i) => parseInput(text, input, i, readWhole));
   checkCount(info, texts.length);
   return texts.map((text, i) => parseInput(text, info.inputs[i]!, i, readWhole));
 }
@@ -301,7 +308,7 @@ function runOnce(
   outputs.forEach((value, i) => {
     const input = info.outputs[i]!.ofInput;
     const written = input === undefined ? "" : ` (input ${input} after the call)`;
-    say(`  output_${i}: ${describe(value)}${written}`);
+    say(`  ${outputLabel(info, i)}: ${describe(value)}${written}`);
   });
 }
 
@@ -325,10 +332,14 @@ function callInput(
 /** The inputs of a call, from files that are looked up from here, then from `folder`. */
 export function callInputs(
   info: ProgramMethodInfo,
-  given: readonly CallInput[],
+  given: CallInputs,
   folder: string,
   results = new Results([]),
 ): Value[] {
+  if (!isInOrder(given))
+    return valuesByName(given, info, (value, input, i) =>
+      callInput(value, input, i, folder, results),
+    );
   const filler =
     given.length === 1 && typeof given[0] === "string" && FILLERS.test(given[0])
       ? given[0]
@@ -461,9 +472,9 @@ export async function runCommand(args: string[]): Promise<number> {
   const dataFiles = (values.data ?? []).map((file) => new DataFile(file));
   const inputs = [path, values.data ?? [], values.calls ?? [], values.etrecord ?? []].flat();
   const results = new Results(inputs);
-  const given = [...texts, ...(calls ?? []).flatMap((call) => call.inputs)];
+  const given = [...texts, ...(calls ?? []).flatMap(({ inputs: all }) => Object.values(all))];
   const arrays = given.flatMap((text) =>
-    typeof text === "string" && text.endsWith(".npy") ? text : [],
+    typeof text === "string" && text.endsWith(".npy") ? [text, text.replace(/^[^=]*=/, "")] : [],
   );
   const engine = await makeEngine();
   const options = { dataFiles, ...chosenBy(values, "load"), ...recording.load };
