@@ -95,7 +95,7 @@ function described(option: Option): string {
 /** Lines of the help, one or more for each flag. */
 export function flagHelp(...calls: Call[]): string {
   const name = ({ flag, kind }: Option): string =>
-    `  --${flag}${{ bool: "", choice: " HOW", count: " N", power: " N", bounds: " NAME=N" }[kind]}`;
+    `  --${flag}${{ bool: "", choice: " HOW", count: " N", whole: " N", power: " N", bounds: " NAME=N" }[kind]}`;
   return flagged(calls)
     .map((option) => `${name(option).padEnd(INDENT - 1)} ${wrapped(described(option))}\n`)
     .join("");
