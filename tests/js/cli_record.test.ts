@@ -72,7 +72,7 @@ test("a number below 0 is wrong usage in one line", () => {
     assert.equal(status, 2);
     assert.match(
       stderr,
-      new RegExp(`^sconce run: Option '${flag}' argument is ambiguous\\.\\n {2}`),
+      new RegExp(`^sconce run: ${flag} takes a .*, not '-1'\\nTry sconce run --help\\.\\n$`),
     );
     assert.doesNotMatch(stderr, /\\x0a/);
   }

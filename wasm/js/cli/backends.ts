@@ -2,7 +2,7 @@
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Engine, Partitioners, Programs } from "../types.js";
-import { UsageError } from "./common.js";
+import { UsageError } from "./usage.js";
 
 /** Backends by method, "" for all methods, in the order given. */
 export type BackendFlags = readonly (readonly [method: string, backend: string])[];

@@ -1,0 +1,17 @@
+// Wrong usage, and the exit codes of the command.
+
+/** The command line is wrong: exit code 2. */
+export class UsageError extends Error {
+  constructor(
+    message: string,
+    readonly hint = "",
+  ) {
+    super(message);
+  }
+}
+
+export const EXIT = { done: 0, failed: 1, usage: 2 } as const;
+
+/** "1 call", "2 calls". */
+export const counted = (count: number, noun: string): string =>
+  `${count} ${noun}${count === 1 ? "" : "s"}`;
