@@ -29,6 +29,8 @@ export function isPlain(value: unknown): value is Record<string, unknown> {
 
 export const KINDS = {
   any: { accepts: "anything", test: () => true },
+  /** Lists or iterables, of which a worker asks for the next when there is need for it. */
+  calls: { accepts: "calls", test: () => true },
   /** Sources, which cross a worker as such. */
   files: { accepts: "a list", test: Array.isArray },
   flag: { accepts: "true or false", test: (v) => typeof v === "boolean" },

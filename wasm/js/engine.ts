@@ -167,6 +167,12 @@ class SyncEngine implements Engine {
     programs: Programs,
     options: ExportOptions,
   ): ExportSession {
+    if (options === undefined)
+      throw new SconceError(
+        "argument",
+        `${call}() has no recipe`,
+        'Pass one by name: { recipe: "portable" }.',
+      );
     checkOptions("Engine", call, options ?? null);
     checkPrograms(programs);
     return makeSession(this, programs, options);

@@ -13,8 +13,9 @@ import {
   toPlainError,
   type PlainError,
 } from "./errors.js";
-import { membersOf, methodOf, optionsPlace, type Member } from "./protocol.js";
+import { callsAmong, membersOf, methodOf, optionsPlace, type Member } from "./protocol.js";
 import { argumentsOf, DATA, numbers, OBJECT } from "./rpc_arguments.js";
+import { Puller, Streams, type Pull, type Pulled } from "./rpc_calls.js";
 import { halvesOf, piecesOf } from "./rpc_stream.js";
 import { writeAll } from "./sink.js";
 import { isArrayBuffer } from "./tags.js";
@@ -31,7 +32,8 @@ export type Request =
       progress: boolean;
       optionsAt: number;
     }
-  | { type: "dispose"; object: number };
+  | { type: "dispose"; object: number }
+  | Pulled;
 
 export type Reply =
   | { type: "starting" }
@@ -43,6 +45,7 @@ export type Reply =
       description: Description;
     }
   | { type: "error"; id: number; error: PlainError }
+  | Pull
   | { type: "progress"; id: number; phase: Phase; done: number; total: number }
   | { type: "log"; severity: "note" | "warning" | "error"; text: string };
 
@@ -91,6 +94,7 @@ function transferables(value: unknown, found: Set<Transferable> = new Set()): Tr
 export class Server {
   private readonly objects = new Map<number, Served>();
   private next = 1;
+  private readonly puller = new Puller((pull) => this.send(pull));
 
   constructor(
     private readonly port: Port,
@@ -106,6 +110,7 @@ export class Server {
 
   async handle(request: Request): Promise<void> {
     if (request.type === "dispose") this.dispose(request.object);
+    else if (request.type === "pulled") this.puller.receive(request);
     else if (request.type === "call") {
       try {
         await this.answer(request);
@@ -141,8 +146,12 @@ export class Server {
     const { object } = methodOf(kind, request.method);
     const args = request.args.map((arg, i) => (i === object ? this.found(arg) : arg));
     if (request.optionsAt >= 0) {
+      const options = (args[request.optionsAt] ?? {}) as Record<string, unknown>;
+      const streamed = callsAmong(kind, request.method).filter((name) => name in options);
+      const calls = streamed.map((name) => [name, this.puller.unmarked(options[name])] as const);
       args[request.optionsAt] = {
-        ...(args[request.optionsAt] as object),
+        ...options,
+        ...Object.fromEntries(calls),
         ...this.listening(request),
       };
     }
@@ -203,6 +212,9 @@ export class Caller {
   private next = 1;
   private dead: SconcePanic | undefined;
   private readonly forgotten: FinalizationRegistry<number> | undefined;
+  private readonly streams = new Streams();
+  /** Streams that objects of the worker may still ask for. */
+  private readonly streamsOf = new Map<number, readonly number[]>();
 
   constructor(
     private readonly port: Port,
@@ -277,12 +289,48 @@ export class Caller {
     });
   }
 
+  /** A call with iterables among its options, which the worker asks for item by item. */
+  private async streaming(
+    kind: string,
+    object: number,
+    name: string,
+    args: unknown[],
+    optionsAt: number,
+  ): Promise<unknown> {
+    const options = (args[optionsAt] ?? {}) as Record<string, unknown>;
+    const found = callsAmong(kind, name).filter((option) => options[option] !== undefined);
+    const marks = found.map((option) => [option, this.streams.marked(options[option])] as const);
+    const streams = marks.flatMap(([, mark]) => mark.streams);
+    if (streams.length === 0) return this.call(object, name, args, optionsAt);
+    const sent = Object.fromEntries(marks.map(([option, mark]) => [option, mark.sent]));
+    const all = args.map((arg, i) => (i === optionsAt ? { ...options, ...sent } : arg));
+    try {
+      const made = await this.call(object, name, all, optionsAt);
+      const number = isObject(made) ? numbers.get(made) : undefined;
+      if (number === undefined) this.streams.forget(streams);
+      else this.streamsOf.set(number, streams);
+      return made;
+    } catch (error) {
+      const cause = this.streams.causeOf(streams, error);
+      this.streams.forget(streams);
+      throw cause;
+    }
+  }
+
   dispose(object: number): void {
+    this.streams.forget(this.streamsOf.get(object) ?? []);
+    this.streamsOf.delete(object);
     if (!this.dead) this.port.postMessage({ type: "dispose", object } satisfies Request, []);
   }
 
   receive(reply: Reply): void {
     if (reply.type === "starting") return;
+    if (reply.type === "pull") {
+      void this.streams.answer(reply).then((answer) => {
+        if (!this.dead) this.port.postMessage(answer, []);
+      });
+      return;
+    }
     if (reply.type === "log") {
       this.onLog(reply.severity, reply.text);
       return;
@@ -323,7 +371,7 @@ export class Caller {
     const call = async (name: string, args: readonly unknown[]): Promise<unknown> => {
       if (isDisposed) throw disposed(kind);
       const optionsAt = optionsPlace(kind, name, args);
-      return this.call(object, name, argumentsOf(kind, name, args), optionsAt);
+      return this.streaming(kind, object, name, argumentsOf(kind, name, args), optionsAt);
     };
     for (const [name, member] of Object.entries(membersOf(kind)))
       addMember(result, name, member, call);
