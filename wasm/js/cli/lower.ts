@@ -1,7 +1,13 @@
 // sconce lower: one file, several files each on its own, or several files as methods of one program.
 import { basename, join } from "node:path";
 import type { CallOptions, Diagnostic, Engine, LowerOptions, Programs } from "../types.js";
-import { backendsOf, importBackends, readBackends, type BackendFlags } from "./backends.js";
+import {
+  backendsOf,
+  checkBackends,
+  importBackends,
+  readBackends,
+  type BackendFlags,
+} from "./backends.js";
 import { defineCommand, type ValuesOf } from "./command.js";
 import {
   EXIT,
@@ -334,7 +340,8 @@ async function lower(values: ValuesOf<typeof FLAGS>, files: string[]): Promise<n
   if (options.targetRuntime !== undefined && extras.backends.length === 0)
     note("note: --target-runtime says what backends may use: without --backend it changes nothing");
   const engine = await makeEngine();
-  await importBackends(engine, values.import ?? []);
+  if (values.import) await importBackends(engine, values.import);
+  else checkBackends(extras.backends, engine);
   if (isTogether) return lowerTogether(engine, methods, options, extras, output);
   return lowerEach(engine, files, options, extras, output);
 }

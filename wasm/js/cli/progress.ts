@@ -36,6 +36,7 @@ export function terminalProgress(subject: string): Shown {
   if (!stderr.isTTY || env["TERM"] === "dumb" || isQuiet()) return { clear: () => undefined };
   let last = 0;
   let told = "";
+  let isDrawn = false;
   return {
     onProgress: ({ phase, done, total }) => {
       const now = performance.now();
@@ -44,7 +45,11 @@ export function terminalProgress(subject: string): Shown {
       const share = total > 0 ? ` ${Math.floor((100 * done) / total)} %` : "";
       const line = progressLine(subject, phase + share, columnsNow(stderr));
       stderr.write(`\r\x1b[K${line}`);
+      isDrawn = true;
     },
-    clear: () => void stderr.write("\r\x1b[K"),
+    clear: () => {
+      if (isDrawn) stderr.write("\r\x1b[K");
+      isDrawn = false;
+    },
   };
 }
