@@ -149,7 +149,7 @@ test("wrong usage says what is right", () => {
     ],
     [[mlp, ...fp32, ...to, "--skip", "fc1"], /--skip is for recipes that quantize/],
     [[mlp, ...fp32, ...to, "--calibrate", "zeros"], /--calibrate is for recipes that calibrate/],
-    [[mlp, ...fp32, ...to, "--report", ""], /say which file: --report FILE/],
+    [[mlp, ...fp32, ...to, "--report", ""], /say which file the report goes to/],
     [[mlp, ...fp32, ...to, "--report", "folder/"], /the report needs the name of a file/],
     [[mlp, ...fp32, ...to, "--report", "."], /the report needs the name of a file/],
     [[mlp, ...fp32, ...to, "--report", "no.pte"], /two of the files would be written to no\.pte/],
