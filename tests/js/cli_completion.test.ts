@@ -74,6 +74,7 @@ test("bash completes files, folders, and files behind a name", () => {
   assert.deepEqual(inBash("lower", "--method", "m=pl"), ["m=plain.pte"]);
   assert.deepEqual(inBash("lower", "--method", "m", "=", "pl"), ["plain.pte"]);
   assert.deepEqual(inBash("studio", "--port", ""), []);
+  assert.deepEqual(inBash("completion", ""), ["bash", "zsh", "fish"]);
 });
 
 // Other shells are not on every machine. What they print is checked in any case.

@@ -68,7 +68,7 @@ test("where a record cannot go is said before anything runs", () => {
 
 test("a number below 0 is wrong usage in one line", () => {
   for (const flag of ["--repeat", "--rtol"]) {
-    const { status, stderr } = sconce("run", "m.pte", flag, "-1");
+    const { status, stderr } = sconce("run", "m.pte", "--verify", flag, "-1");
     assert.equal(status, 2);
     assert.match(
       stderr,

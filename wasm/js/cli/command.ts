@@ -38,6 +38,8 @@ interface Definition<F extends Flags> {
   readonly examples: readonly string[];
   /** What stands for the files of the command in its usage; "" if it takes none. */
   readonly files: string;
+  /** The words that stand in the place of files, where there are no others. */
+  readonly words?: readonly string[];
   readonly flags: F;
   /** Calls of the library whose options are flags, too. */
   readonly options?: readonly OptionCall[];
@@ -61,6 +63,7 @@ export interface Command {
   readonly summary: string;
   readonly examples: readonly string[];
   readonly files: string;
+  readonly words?: readonly string[];
   /** All of them: its own, those of options, and the common ones. */
   readonly flags: Flags;
   run(values: Readonly<Record<string, unknown>>, files: string[]): Promise<number>;

@@ -1,7 +1,6 @@
 // sconce completion: a script for a shell, made of the tables of the commands.
-import { defineCommand, type Command, type Flag, type ValuesOf } from "./command.js";
-import { EXIT, UsageError } from "./common.js";
-import { notOneOf } from "./command.js";
+import { defineCommand, notOneOf, type Command, type Flag, type ValuesOf } from "./command.js";
+import { EXIT, UsageError } from "./usage.js";
 import { printJson } from "./json.js";
 import { isJson } from "./terminal.js";
 
@@ -48,6 +47,12 @@ function firstWords(text: string): string {
 /** Text in single quotes, which all three shells read alike. */
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 const dashed = ({ name, short }: Row): string[] => [`--${name}`, ...(short ? [`-${short}`] : [])];
+/** What may stand where files stand. */
+function placesOf({ files, words }: Command): Follows {
+  if (words) return { is: "words", words };
+  return { is: files.includes("FILE") ? "file" : "nothing" };
+}
+
 const wordsFor = (commands: readonly Command[]): string[] => [
   ...commands.map(({ name }) => name),
   "help",
@@ -78,7 +83,10 @@ function bashCase(row: Row): string {
 function bashCommand(command: Command): string {
   const rows = rowsOf(command);
   const flags = rows.flatMap(dashed).join(" ");
-  const rest = command.files.includes("FILE") ? "_sconce_files" : "return";
+  const places = placesOf(command);
+  const words =
+    places.is === "words" ? `_sconce_words ${quoted(places.words.join(" "))}` : "return";
+  const rest = places.is === "file" ? "_sconce_files" : words;
   return (
     `  ${command.name})\n    case $previous in\n${rows.map(bashCase).join("")}    esac\n` +
     `    if [[ $current == -* ]]; then _sconce_words ${quoted(flags)}; else ${rest}; fi ;;\n`
@@ -144,7 +152,8 @@ function zshSpec(row: Row): string[] {
 
 function zshCommand(command: Command): string {
   const specs = rowsOf(command).flatMap(zshSpec);
-  const rest = command.files.includes("FILE") ? [quoted("*:file:_files")] : [];
+  const places = placesOf(command);
+  const rest = places.is === "nothing" ? [] : [quoted(`*${zshAction(places)}`)];
   const list = [...specs, ...rest].map((spec) => `        ${spec}`).join(" \\\n");
   return `      ${command.name}) _arguments \\\n${list} ;;\n`;
 }
@@ -196,8 +205,12 @@ function fishCommand(command: Command): string {
       `complete -c sconce ${seen} -l ${row.name}${row.short ? ` -s ${row.short}` : ""}` +
       `${fishFollows(row.follows)} -d ${quoted(row.text)}\n`,
   );
-  const files = command.files.includes("FILE") ? `complete -c sconce ${seen} -F\n` : "";
-  return flags.join("") + files;
+  const places = placesOf(command);
+  const words =
+    places.is === "words"
+      ? `complete -c sconce ${seen} -a ${quoted(places.words.join(" "))}\n`
+      : "";
+  return flags.join("") + (places.is === "file" ? `complete -c sconce ${seen} -F\n` : words);
 }
 
 const fish = (commands: readonly Command[]): string => `# Completion of sconce for fish:
@@ -248,6 +261,7 @@ export const completionOf = (all: () => readonly Command[]): Command =>
       "sconce completion fish | source        in ~/.config/fish/config.fish",
     ],
     files: "SHELL",
+    words: NAMES,
     flags: {},
     run: (_: ValuesOf<Record<never, Flag>>, files) => Promise.resolve(complete(all, files)),
   });

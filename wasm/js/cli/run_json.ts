@@ -146,9 +146,11 @@ export function jsonOutputs(
     const told = isTensor(value)
       ? tensorJson(value, name, file)
       : { name, data: scalar(value, kind) };
+    const { name: _, ...rest } = told;
     return {
-      ...told,
+      name,
       kind,
+      ...rest,
       ...(ofInput !== undefined && { ofInput }),
       ...(file !== undefined && { file }),
     };

@@ -38,23 +38,7 @@ function readPiece(descriptor: number, into: Uint8Array): number {
   }
 }
 
-/** All that comes from a descriptor; an error beyond `most` bytes. */
-export function readAll(descriptor: number, most = INPUT_MAX): Uint8Array {
-  const pieces: Uint8Array[] = [];
-  let size = 0;
-  for (;;) {
-    const piece = new Uint8Array(PIECE);
-    const count = readPiece(descriptor, piece);
-    if (count === 0) break;
-    size += count;
-    if (size > most)
-      throw new SconceError(
-        "limit",
-        `${INPUT} has more than ${most} bytes`,
-        "Write it to a file, and name the file.",
-      );
-    pieces.push(piece.subarray(0, count));
-  }
+function joined(pieces: readonly Uint8Array[], size: number): Uint8Array {
   const bytes = new Uint8Array(size);
   let at = 0;
   for (const piece of pieces) {
@@ -62,6 +46,29 @@ export function readAll(descriptor: number, most = INPUT_MAX): Uint8Array {
     at += piece.length;
   }
   return bytes;
+}
+
+/** All that comes from a descriptor; an error beyond `most` bytes. */
+export function readAll(descriptor: number, most = INPUT_MAX): Uint8Array {
+  const pieces: Uint8Array[] = [];
+  // A pipe gives less at once than a piece has room for: it is filled before there is another.
+  let piece = new Uint8Array(PIECE);
+  let [size, filled] = [0, 0];
+  for (;;) {
+    const count = readPiece(descriptor, piece.subarray(filled));
+    if (count === 0) break;
+    [size, filled] = [size + count, filled + count];
+    if (size > most)
+      throw new SconceError(
+        "limit",
+        `${INPUT} has more than ${most} bytes`,
+        "Write it to a file, and name the file.",
+      );
+    if (filled < PIECE) continue;
+    pieces.push(piece);
+    [piece, filled] = [new Uint8Array(PIECE), 0];
+  }
+  return joined([...pieces, piece.subarray(0, filled)], size);
 }
 
 /** The descriptor that a path stands for, where it is none of a regular file. */
