@@ -18,10 +18,10 @@ function tableOf({ name, flags }) {
 }
 
 const before = readFileSync(page, "utf8");
-const after = before.replace(/<!-- flags: (\w+) -->\n\n(?:\|.*\n)*/g, (_, name) => {
+const after = before.replace(/<!-- flags: (\w+) -->\n\n(?:\|.*\n)*\n*/g, (_, name) => {
   const command = COMMANDS.find((one) => one.name === name);
   if (!command) throw new Error(`docs/command-line.md: there is no command ${name}`);
-  return `${tableOf(command)}\n`;
+  return `${tableOf(command)}\n\n`;
 });
 for (const { name } of COMMANDS)
   if (!after.includes(`<!-- flags: ${name} -->`))

@@ -32,7 +32,7 @@ before(() => {
   writeFileSync(at("x/notes.txt"), "no array");
 });
 
-/** What is exported with the flags, with the number of calls that it says. */
+/** The number of calls that an export with these flags tells. */
 function exported(...flags: string[]): string {
   const calls = flags.flatMap((flag) => ["--calibrate", flag]);
   const { status, stdout, stderr } = sconce(

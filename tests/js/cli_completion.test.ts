@@ -33,7 +33,7 @@ function run(shell: string, script: string): string {
   return stdout;
 }
 
-/** What bash offers for the last of these words, as readline splits them. */
+/** The words that bash offers for the last of these, as readline splits them. */
 function inBash(...words: string[]): string[] {
   const list = words.map((word) => `'${word}'`).join(" ");
   const script = `source complete.bash; COMP_WORDS=(sconce ${list}); COMP_CWORD=${words.length}

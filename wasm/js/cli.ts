@@ -43,7 +43,7 @@ function help(name: string | undefined): number {
   return print(helpOf(command));
 }
 
-/** What is not a command of its own, by the words for it. */
+/** Words in the place of a command that are none. */
 const WORDS: Readonly<Record<string, (rest: readonly string[]) => number>> = {
   help: ([name]) => help(name),
   "--help": () => help(undefined),

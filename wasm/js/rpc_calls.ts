@@ -4,7 +4,7 @@ import { iterate, isIterable } from "./example_calls.js";
 import { isPlain } from "./check.js";
 import { fromPlainError, SconceError, toPlainError, type PlainError } from "./errors.js";
 
-/** What the worker asks for: the next item of an iteration, which is new or goes on, or its end. */
+/** The worker asks for the next item of an iteration, which is new or goes on, or ends it. */
 export interface Pull {
   readonly type: "pull";
   readonly asked: number;
@@ -44,11 +44,11 @@ function replaced(value: unknown, by: (items: Items) => unknown): unknown {
 export class Streams {
   private readonly items = new Map<number, Items>();
   private readonly iterators = new Map<string, AsyncIterator<unknown> | Iterator<unknown>>();
-  /** What iterables have thrown, which is told as it is. */
+  /** Errors that iterables have thrown: the caller gets them as they are. */
   private readonly thrown = new Map<number, unknown>();
   private next = 1;
 
-  /** What is sent for a value, and which streams are in it. */
+  /** The value as it is sent, and the streams in it. */
   marked(value: unknown): { sent: unknown; streams: number[] } {
     const streams: number[] = [];
     const sent = replaced(value, (items) => {

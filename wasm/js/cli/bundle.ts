@@ -18,9 +18,9 @@ const FLAGS = {
     type: "string",
     value: "FILE",
     text:
-      'JSON: [{"method": "m", "inputs": ["x.npy", 3, true], "expected": ["y.npy"]}, ...], the calls ' +
-      'of sconce run; without "expected", what the call returns here. Each starts from the program\'s ' +
-      "first state, and returns tensors",
+      'the calls, as JSON: [{"method": "m", "inputs": ["x.npy", 3, true], "expected": ["y.npy"]}, ...]. ' +
+      'Without "expected" the call runs here, and its result is expected. Each call starts from the ' +
+      "program's first state, and returns tensors",
   },
   output: {
     type: "string",

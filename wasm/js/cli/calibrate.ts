@@ -95,7 +95,7 @@ function checkBounds(text: string, index: number, info: TensorInfo, method: Meth
 /** More bytes for one made-up input are most likely a mistake. */
 const FILLED_MAX = 2 ** 31;
 
-/** What a value is read as. Made-up ones need all sizes: those of the method, or their own. */
+/** The type that a value is read as. Made-up ones need all sizes: those of the method, or their own. */
 function infoOf(
   engine: Engine,
   text: string,

@@ -9,7 +9,7 @@ export interface Flag {
   readonly type: "boolean" | "string";
   readonly short?: string;
   readonly multiple?: boolean;
-  /** What stands for the value in the help: FILE, FOLDER, NAME=FILE, N. */
+  /** Stands for the value in the help: FILE, FOLDER, NAME=FILE, N. */
   readonly value?: string;
   /** The words that the flag takes, and no others. */
   readonly words?: readonly string[];
@@ -36,7 +36,7 @@ interface Definition<F extends Flags> {
   readonly summary: string;
   /** Lines of the help: ways to call it. */
   readonly examples: readonly string[];
-  /** What stands for the files of the command in its usage; "" if it takes none. */
+  /** Stands for the files of the command in its usage; "" if it takes none. */
   readonly files: string;
   /** The words that stand in the place of files, where there are no others. */
   readonly words?: readonly string[];

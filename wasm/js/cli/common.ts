@@ -1,4 +1,4 @@
-// What the commands share: the engine, and how errors and warnings are printed.
+// Shared by the commands: the engine, and how errors and warnings are printed.
 import { readFileSync } from "node:fs";
 import { createEngine } from "../engine.js";
 import { plainDiagnostic, SconceError } from "../errors.js";

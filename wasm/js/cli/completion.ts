@@ -4,7 +4,7 @@ import { EXIT, UsageError } from "./usage.js";
 import { printJson } from "./json.js";
 import { isJson } from "./terminal.js";
 
-/** What may follow a flag, or stand where a file stands. */
+/** The kinds of words that may follow a flag, or stand in the place of a file. */
 type Follows =
   | { readonly is: "nothing" | "text" | "file" | "folder" }
   | { readonly is: "words"; readonly words: readonly string[] }
@@ -47,7 +47,7 @@ function firstWords(text: string): string {
 /** Text in single quotes, which all three shells read alike. */
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 const dashed = ({ name, short }: Row): string[] => [`--${name}`, ...(short ? [`-${short}`] : [])];
-/** What may stand where files stand. */
+/** The words that may stand in the place of files. */
 function placesOf({ files, words }: Command): Follows {
   if (words) return { is: "words", words };
   return { is: files.includes("FILE") ? "file" : "nothing" };

@@ -170,36 +170,36 @@ const FLAGS = {
     multiple: true,
     value: "NAME",
     suggests: recipeNames,
-    text: "how to export; of several, which must not conflict, each has its say",
+    text: "how to export; several recipes are combined, and must not conflict",
   },
-  "list-recipes": { type: "boolean", text: "the recipes that there are, and what they do" },
+  "list-recipes": { type: "boolean", text: "print the recipes that there are, and what they do" },
   method: PROGRAM_FLAGS.method,
   calibrate: {
     type: "string",
     multiple: true,
     value: "CALL",
     text:
-      "a call that shows the ranges of values, one value for each input: x.npy or x.npy,3,random:1. " +
-      "'x*.npy' in quotes, or a folder, is a call for each file. Of several methods, NAME:x.npy. " +
-      "Without it calls are the example inputs of the file",
+      "a call that shows which values occur, with one value for each input: x.npy or x.npy,3,random:1. " +
+      "'x*.npy' in quotes, or a folder, is a call for each file. NAME:x.npy is a call of method NAME. " +
+      "Without the flag the example inputs of the file are used",
   },
   skip: {
     type: "string",
     multiple: true,
     value: "PATTERN",
-    text: "leave these as they are: nodes, modules (with all in them) or operators by name, * is any text",
+    text: "do not quantize these nodes, modules (with all in them) or operators; * in a name is any text",
   },
   "group-size": {
     type: "string",
     value: "N",
     text:
-      "elements of a weight that share a scale, for recipes with groups: 32 if it is not given; with " +
-      "0 each channel has one scale",
+      "elements of a weight that share a scale, for recipes with groups; 32 by default; with 0 each " +
+      "channel has one scale",
   },
   constant: PROGRAM_FLAGS.constant,
   report: {
     ...PROGRAM_FLAGS.report,
-    text: "stages, what was quantized and what became of every node, as JSON; - is the standard output",
+    text: "write as JSON how long stages took, what was quantized, and what became of every node; - is the standard output",
   },
   etrecord: PROGRAM_FLAGS.etrecord,
   "etrecord-per-method": PROGRAM_FLAGS["etrecord-per-method"],

@@ -18,7 +18,7 @@ const RANDOM_SIZED = /^random:(\d+(?:x\d+)+)$/;
 
 const numbersOf = (text: string | undefined): number[] | undefined => text?.split("x").map(Number);
 
-/** What the text stands for; undefined where it is no made-up input. */
+/** The made-up input that a text stands for; undefined if it is none. */
 function parse(text: string): Filler | undefined {
   const [, sized, sizes] = SIZED.exec(text) ?? [];
   if (sized !== undefined) return { plain: sized, sizes: numbersOf(sizes) };

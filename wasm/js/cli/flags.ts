@@ -18,7 +18,7 @@ const flagged = (calls: readonly OptionCall[]): readonly Option[] =>
 
 const VALUES = { bool: "", choice: "HOW", count: "N", whole: "N", power: "N", bounds: "NAME=N" };
 
-/** What the help says of a flag. */
+/** The help of a flag. */
 function described(option: Option): string {
   const text = option.sentence.replace(/^./, (c) => c.toLowerCase()).replace(/\.$/, "");
   if (option.kind === "bool") return option.default ? `not: ${text}` : text;

@@ -35,7 +35,7 @@ export function helpOf({ name, summary, examples, flags }: Command): string {
   return `sconce ${name}: ${summary}\n\n${ways}\n${lines.join("")}`;
 }
 
-/** What the program prints when it is not told what to do: ten lines. */
+/** The ten lines that the program prints without a command. */
 export function shortHelp(commands: readonly Command[]): string {
   const names = commands.map(({ name }) => name).join(", ");
   return `sconce: PyTorch programs to ExecuTorch programs, and run them

@@ -24,60 +24,64 @@ const SCALES: readonly TimeScale[] = ["ns", "us", "ms", "s", "cycles"];
 const FLAGS = {
   nodes: {
     type: "boolean",
-    text: "all that is in delegates, not only their first nodes; in JSON they are left out without it",
+    text: "show all nodes of delegates, and not only the first; JSON has nodes of delegates only with it",
   },
   data: {
     type: "string",
     multiple: true,
     value: "FILE",
-    text: "a .ptd to look for the weights of a .pte in",
+    text: "a .ptd with weights of the .pte",
   },
   etrecord: {
     type: "string",
     multiple: true,
     value: "FILE",
     text:
-      "the record of the program: what nodes of the model the values in the memory of a .pte are, and " +
-      "which node and line each event of a dump is; given twice for two dumps, each has its own",
+      "the record of the program. It tells which nodes of the model the values in memory are, and " +
+      "which node and line each event of a dump is. Two dumps have one each, in their order",
   },
   "debug-output": {
     type: "string",
     value: "FILE",
     heading: "of a dump (.etdp)",
-    text: "the values that the dump points to",
+    text: "the file with the values that the dump points to",
   },
-  program: { type: "string", value: "FILE", text: "the .pte that ran: its memory plan, too" },
+  program: {
+    type: "string",
+    value: "FILE",
+    text: "the .pte that ran, to show its memory plan as well",
+  },
   gap: {
     type: "string",
     value: "HOW",
     words: METRICS,
     text:
-      "how far values are from the record's program, the worst first by HOW: snr, mse, l1, cosine or " +
-      "max; the run must have had the record's inputs (--input example)",
+      "compare values with those that the record's program computes, the worst first by HOW: snr, mse, " +
+      "l1, cosine or max. The run must have had the record's inputs (--input example)",
   },
   reference: {
     type: "string",
     value: "NAME",
     text:
-      "the stage that is compared with: exported_program, or that of a record; by default " +
-      "edge_dialect_exported_program",
+      "the stage that --gap compares with: exported_program, or another stage of the record; " +
+      "edge_dialect_exported_program by default",
   },
   method: {
     type: "string",
     value: "NAME",
-    text: "only the runs of this method; where methods cannot be told, all runs are of it",
+    text: "show the runs of this method only; if the dump does not tell methods, all runs are of it",
   },
   time: {
     type: "string",
     value: "SCALE",
     words: SCALES,
-    text: "of what is shown: ns, us, ms, s or cycles; ms by default",
+    text: "the unit of the times that are shown: ns, us, ms, s or cycles; ms by default",
   },
   "source-time": {
     type: "string",
     value: "SCALE",
     words: SCALES,
-    text: "of the dump's ticks; ns by default",
+    text: "the unit of the times in the dump; ns by default",
   },
   trace: {
     type: "string",
@@ -94,12 +98,12 @@ const FLAGS = {
     multiple: true,
     value: "NAME",
     heading: "of a record (.etrecord)",
-    text: "the nodes of a stage; given twice, what differs between two",
+    text: "show the nodes of a stage; given twice, the differences between two stages",
   },
   node: {
     type: "string",
     value: "NAME",
-    text: "a node, with the Python lines that it comes from",
+    text: "show a node, with the Python lines that it comes from",
   },
 } as const;
 type Flags = ValuesOf<typeof FLAGS>;

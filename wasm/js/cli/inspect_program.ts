@@ -76,7 +76,7 @@ function valueText(value: ProgramValueInfo): string {
 /** Lines of a delegate that are shown unless all are asked for: nodes, which are numbered. */
 const LINES_MAX = 12;
 
-/** What is in the parts of a method, in lines; or why that cannot be told. */
+/** The parts of a method in lines; or why they cannot be shown. */
 function linesOf(program: Program, method: ProgramMethodInfo): PartLines[] {
   return method.parts.map((_, i) => {
     try {

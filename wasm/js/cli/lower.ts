@@ -61,8 +61,8 @@ const FLAGS = {
     value: "NAME",
     suggests: () => ["xnnpack"],
     text:
-      "hand every method to this backend, as far as it takes it; METHOD=NAME one method; given again, " +
-      "the next one gets what those before it have left",
+      "hand every method to this backend, as far as the backend takes it; METHOD=NAME is for one " +
+      "method. Given again, the next backend gets what those before it have left",
   },
   import: {
     type: "string",
@@ -74,14 +74,14 @@ const FLAGS = {
   etrecord: PROGRAM_FLAGS.etrecord,
   "etrecord-light": {
     type: "boolean",
-    text: "leave weights out of the record: enough for all but computing values again",
+    text: "leave weights out of the record; only computing values again needs them",
   },
   "etrecord-per-method": PROGRAM_FLAGS["etrecord-per-method"],
   verify: {
     type: "boolean",
     text:
-      "run what was lowered beside what it would be without delegates, on the example inputs of the " +
-      "file or random ones, and compare",
+      "run the program with delegates and without, on the example inputs of the file or random ones, " +
+      "and compare",
   },
 } as const;
 
@@ -94,7 +94,7 @@ interface Extras extends Records {
 
 /** A program to be made. */
 interface Task {
-  /** What progress is about. */
+  /** The name in the line of progress. */
   readonly subject: string;
   readonly programs: Programs;
   readonly output: string;
@@ -245,7 +245,7 @@ async function lowerAll(
     try {
       programs.push(await lowerOne(engine, task, options, extras));
     } catch (error) {
-      // Of several files, the others go on.
+      // The other files go on.
       if (error instanceof UsageError && tasks.length === 1) throw error;
       printError(error, task.fileOf);
       errors.push(errorJson(error, task.fileOf));

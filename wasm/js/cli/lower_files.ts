@@ -9,7 +9,7 @@ import { UsageError } from "./usage.js";
 
 export type Output = Parameters<typeof writeFiles>[0][number];
 
-/** Where a .ptd goes: named after the .pte, so that programs in one folder keep theirs apart. */
+/** The place of a .ptd: named after the .pte, so that programs in one folder keep theirs apart. */
 export function dataPath(output: string, name: string, count: number): string {
   if (isNowhere(output)) return output;
   if (isOutputStream(output))
@@ -23,14 +23,14 @@ export function dataPath(output: string, name: string, count: number): string {
   return count === 1 ? `${stem}.ptd` : `${stem}.${name}`;
 }
 
-/** Where the record of a method goes. */
+/** The place of the record of a method. */
 function recordPath(folder: string, method: string): string {
   if (/[/\\]|^\.\.?$/.test(method))
     throw new UsageError(`the record of method '${method}' would leave the folder ${folder}`);
   return join(folder, `${method}.etrecord`);
 }
 
-/** Which records are asked for. */
+/** The records that are asked for. */
 export interface Records {
   readonly etrecord: string | undefined;
   /** The folder for a record of each method. */

@@ -1,4 +1,4 @@
-// What flags of sconce lower and sconce export say: pairs, constants, and where files go.
+// Flags that sconce lower and sconce export share: pairs, constants, and places of files.
 import { parseConstant } from "../constant.js";
 import type { SconceError } from "../errors.js";
 import type { ConstantValue } from "../types.js";
@@ -12,34 +12,34 @@ export const PROGRAM_FLAGS = {
     type: "string",
     multiple: true,
     value: "NAME=FILE",
-    text: "FILE as method NAME",
+    text: "take FILE as method NAME",
   },
   constant: {
     type: "string",
     multiple: true,
     value: "NAME=VALUE",
     text:
-      "a method that returns VALUE: an integer (256, -0 is 0), a float (0.5, 1e3, -0.0, inf, nan), " +
+      "add a method that returns VALUE: an integer (256, -0 is 0), a float (0.5, 1e3, -0.0, inf, nan), " +
       'true, false, a JSON list of these ([1, 2]), a JSON string ("256"), or any other text as it is',
   },
   report: {
     type: "string",
     value: "FILE",
-    text: "what became of every node, and why, as JSON; - is the standard output",
+    text: "write what became of every node, and why, as JSON; - is the standard output",
   },
   etrecord: {
     type: "string",
     value: "FILE",
     text:
-      "an ETRecord for debugging and profiling: the programs of all stages, and which node each " +
+      "write an ETRecord for debugging and profiling: the programs of all stages, and which node each " +
       "instruction computes",
   },
   "etrecord-per-method": {
     type: "string",
     value: "DIR",
     text:
-      "also a record for each method, DIR/METHOD.etrecord, with the method named forward: the " +
-      "official inspector opens no other",
+      "also write a record for each method, DIR/METHOD.etrecord. It names the method forward, because " +
+      "the official inspector opens no other",
   },
 } as const satisfies Flags;
 
@@ -86,7 +86,7 @@ interface FileFlags {
   readonly "etrecord-per-method"?: string | undefined;
 }
 
-/** Where the program goes; a usage error if it, or what goes beside it, has no place. */
+/** The place of the program; a usage error if it, or a file beside it, has none. */
 export function outputOf(flags: FileFlags): string {
   const { output, report, etrecord, "etrecord-per-method": perMethod } = flags;
   if (!output) throw new UsageError("say where the .pte goes: -o model.pte");

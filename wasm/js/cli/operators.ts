@@ -15,11 +15,11 @@ import { isJson } from "./terminal.js";
 import { sayTable } from "./table.js";
 
 const FLAGS = {
-  all: { type: "boolean", text: "all of them; JSON has all of them without a name or a filter" },
-  lacking: { type: "boolean", text: "only those that do not run on both runtimes" },
+  all: { type: "boolean", text: "list all of them; JSON does so without a name or a filter" },
+  lacking: { type: "boolean", text: "list only those that do not run on both runtimes" },
   limited: {
     type: "boolean",
-    text: "only those of which the official runtime runs some calls",
+    text: "list only those of which the official runtime runs some calls",
   },
 } as const;
 

@@ -1,10 +1,10 @@
-// What is going on, on one line of the terminal, which goes when it is done.
+// Progress on one line of the terminal, which goes when the work is done.
 import type { WriteStream } from "node:tty";
 import type { ProgressListener } from "../types.js";
 import { isQuiet, visible } from "./terminal.js";
 import { columnsOf, shortened } from "./width.js";
 
-/** Of a terminal that does not say. */
+/** The width of a terminal that does not tell its own. */
 const COLUMNS = 80;
 /** A subject is cut to no less; the phase gives way then. */
 const SUBJECT_MIN = 8;

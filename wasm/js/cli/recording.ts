@@ -14,11 +14,11 @@ export const RECORDING_FLAGS = {
   "debug-output": {
     type: "string",
     value: "FILE",
-    text: "also record what methods return: the bytes, to which the ETDump refers",
+    text: "also record the values that methods return, to which the ETDump refers",
   },
   intermediates: {
     type: "boolean",
-    text: "and what every instruction has written; runs what the file says, unoptimized",
+    text: "and the values that every instruction writes; the program then runs unoptimized",
   },
 } as const satisfies Flags;
 

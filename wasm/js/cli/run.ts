@@ -33,7 +33,7 @@ const FLAGS = {
   method: {
     type: "string",
     value: "NAME",
-    text: "which method; default: the only one, or forward",
+    text: "the method to run; by default the only one, or forward",
   },
   input: {
     type: "string",
@@ -41,11 +41,11 @@ const FLAGS = {
     value: "VALUE",
     suggests: () => ["zeros", "ones", "random:1", "example", "true", "false", "none"],
     text:
-      "one per flattened input, in order: x.npy, 3.5, 7, true, none, - (an .npy on the standard " +
-      "input), or a filler: zeros, ones, random:SEED (floats of a normal distribution, integers 0 or " +
-      "1). A filler may have sizes: zeros:1x3x8, random:1x3x8, random:SEED:1x3x8; without them dynamic " +
-      "sizes take their upper bound. A single filler without sizes stands for all inputs. example: " +
-      "all inputs as a record has them, on which inspect --gap relies",
+      "a value for each flattened input, in order: x.npy, 3.5, 7, true, none, - (an .npy on the " +
+      "standard input), zeros, ones, or random:SEED (floats of a normal distribution, integers 0 or " +
+      "1). Made-up values may have sizes: zeros:1x3x8, random:1x3x8, random:SEED:1x3x8. Without sizes " +
+      "dynamic ones take their upper bound, and a single made-up value stands for all inputs. example " +
+      "takes all inputs from a record, as inspect --gap needs them",
   },
   etrecord: { type: "string", value: "FILE", text: "the record for --input example" },
   out: {
@@ -70,7 +70,7 @@ const FLAGS = {
   repeat: {
     type: "string",
     value: "N",
-    text: "do all of it N times, each from the program's first state",
+    text: "run all calls N times, each time from the program's first state",
   },
   ...RECORDING_FLAGS,
   ...VERIFY_FLAGS,
@@ -82,7 +82,7 @@ type Values = ValuesOf<typeof FLAGS>;
 /** A call that was made, as it stands in JSON. */
 interface JsonCall {
   readonly method: string;
-  /** Of each repetition. */
+  /** One for each repetition. */
   readonly milliseconds: number[];
   outputs: JsonOutput[];
 }
@@ -182,7 +182,7 @@ async function writeDump(program: Program, recording: Recording, results: Result
 
 // --- The command -------------------------------------------------------------------------------------
 
-/** What the flags ask for, as far as it can be told without the program. */
+/** All that flags tell without the program. */
 interface Job {
   readonly path: string;
   readonly calls: readonly Call[] | undefined;

@@ -126,7 +126,7 @@ export function checkExamples(texts: readonly string[], etrecord: string | undef
 
 // --- Calls -----------------------------------------------------------------------------------------
 
-/** Where the files of calls are: on the disk, or among the results of earlier calls. */
+/** The files of calls: on the disk, or among the results of earlier calls. */
 export interface Files {
   has(path: string): boolean;
   read: Reader;

@@ -27,7 +27,7 @@ export interface JsonOutput {
   };
   /** The input that has this value after the call. */
   readonly ofInput?: number;
-  /** Where --out has put it. */
+  /** The file that --out has made of it. */
   readonly file?: string;
 }
 

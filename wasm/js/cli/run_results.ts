@@ -24,7 +24,7 @@ export const outputPath = (folder: string, index: number): string =>
 const keyOf = (path: string): string =>
   isOutputStream(path) || isNowhere(path) ? path : realOf(path);
 
-/** What a call is of, and where its outputs go. */
+/** The method of a call, and the folder of its outputs. */
 export interface Place {
   info: ProgramMethodInfo;
   folder: string | undefined;

@@ -11,7 +11,7 @@ import { UsageError } from "./usage.js";
 export const STREAM = "-";
 const NAMED = /^\/(?:dev|proc\/self)\/fd\/(\d+)$/;
 
-/** What a stream is called in messages. */
+/** The names of the streams in messages. */
 const INPUT = "the standard input";
 export const OUTPUT = "the standard output";
 

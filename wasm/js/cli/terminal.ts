@@ -1,5 +1,5 @@
-// What the command prints: results on the standard output, messages on the standard error, both
-// harmless for a terminal, and coloured only where somebody sees it.
+// Printing: results on the standard output, messages on the standard error, both harmless for a
+// terminal, and coloured only where somebody sees it.
 
 /** Set once the flags of the command are known. */
 export interface Mode {

@@ -9,15 +9,19 @@ export const VERIFY_FLAGS = {
   verify: {
     type: "boolean",
     text:
-      "run the calls that a .bpte comes with, and compare what they return; with --method NAME those " +
-      "of one method",
+      "run the calls that a .bpte comes with, and compare the results; with --method NAME those of one " +
+      "method",
   },
   rtol: {
     type: "string",
     value: "X",
     text: "how far floats may be off, as a share of what is expected; default 1e-5",
   },
-  atol: { type: "string", value: "X", text: "and beside that; default 1e-8" },
+  atol: {
+    type: "string",
+    value: "X",
+    text: "how far floats may be off in addition, as a number; default 1e-8",
+  },
 } as const satisfies Flags;
 
 export interface Tolerances {
