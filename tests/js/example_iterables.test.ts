@@ -82,6 +82,22 @@ test("iterables are taken by method, and a set may be gone through again", async
   session.dispose();
 });
 
+test("progress counts the calls of an iterable that tells how many there are", async () => {
+  const totals = async (exampleInputs: Iterable<InputTuple>): Promise<Set<number>> => {
+    const seen = new Set<number>();
+    const onProgress: ExportOptions["onProgress"] = ({ phase, total }) => {
+      if (phase === "calibrate") seen.add(total);
+    };
+    (await engine.export(mlp, { recipe, exampleInputs, onProgress })).dispose();
+    return seen;
+  };
+  const calls = list(5);
+  const counted = { length: 5, [Symbol.iterator]: () => calls.values() };
+  for (const given of [calls, new Set(calls), counted])
+    assert.deepEqual(await totals(given), new Set([5]));
+  assert.deepEqual(await totals(calls.values()), new Set([0]));
+});
+
 test("one array that is filled again for each call is as good as new ones", async () => {
   const data = new Float32Array(64);
   function* refilled(): Generator<InputTuple> {

@@ -24,6 +24,12 @@ type Iterated = AsyncIterator<unknown> | Iterator<unknown>;
 export const isIterable = (value: unknown): value is Iterable<unknown> | AsyncIterable<unknown> =>
   isObject(value) && (Symbol.iterator in value || Symbol.asyncIterator in value);
 
+/** How many calls there are, of iterables that tell it as lists and sets do; else 0. */
+export function countOf(calls: object): number {
+  const { length, size = length } = calls as { length?: unknown; size?: unknown };
+  return KINDS.index.test(size) ? Number(size) : 0;
+}
+
 /** Iterators that have begun: they do so once. */
 const begun = new WeakSet<object>();
 
@@ -101,7 +107,9 @@ async function begin(
     if (!signal?.aborted) await close().catch(() => undefined);
     throw error;
   }
-  return { first, all: following(first, iterator, signal), close };
+  // A progress can tell how many there are to come.
+  const all = Object.assign(following(first, iterator, signal), { length: countOf(calls) });
+  return { first, all, close };
 }
 
 const nothing = (): Promise<void> => Promise.resolve();

@@ -1,7 +1,7 @@
 // The stage that quantizes: what the recipe says of each method, on which calls it is calibrated.
 import { badArgument } from "./check.js";
 import { SconceError } from "./errors.js";
-import { isIterable } from "./example_calls.js";
+import { countOf, isIterable } from "./example_calls.js";
 import { checkedCalls } from "./inputs.js";
 import {
   checkAsked,
@@ -49,7 +49,10 @@ function calibrationOf(
   const { calibrationInputsFn } = recipe;
   if (!calibrationInputsFn) {
     const [examples, streamed] = [exampleInputs[method.name], exampleCalls[method.name]];
-    if (streamed) return { calls: checkedCalls("example inputs", method, streamed), count: 0 };
+    if (streamed) {
+      const calls = checkedCalls("example inputs", method, streamed);
+      return { calls, count: countOf(streamed) };
+    }
     if (examples && examples.length > 0) {
       const calls = checkedCalls("example inputs", method, examples);
       return { calls, count: examples.length };
@@ -63,8 +66,7 @@ function calibrationOf(
   const what = `calibrationInputsFn of method '${method.name}'`;
   const calls = asked(what, () => calibrationInputsFn(method.name)) as InputTuples;
   if (!isIterable(calls)) throw badArgument(`what ${what} gives`, "an iterable of calls", calls);
-  const count = Array.isArray(calls) ? calls.length : 0;
-  return { calls: checkedCalls("calibration inputs", method, calls), count };
+  return { calls: checkedCalls("calibration inputs", method, calls), count: countOf(calls) };
 }
 
 const hooksOf = (recipe: QuantizationRecipe): QuantizationHooks => ({

@@ -221,6 +221,7 @@ export function calibrationOf(
     [...all].map(([name, calls]) => [
       name,
       {
+        length: calls.length,
         *[Symbol.iterator]() {
           for (const read of calls) yield read();
         },

@@ -42,7 +42,8 @@ export function terminalProgress(subject: string): Shown {
       const now = performance.now();
       if (phase === told && now - last < PAUSE_MS && done !== total) return;
       [last, told] = [now, phase];
-      const share = total > 0 ? ` ${Math.floor((100 * done) / total)} %` : "";
+      const count = done > 0 ? ` ${done}` : "";
+      const share = total > 0 ? ` ${Math.min(100, Math.floor((100 * done) / total))} %` : count;
       const line = progressLine(subject, phase + share, columnsNow(stderr));
       stderr.write(`\r\x1b[K${line}`);
       isDrawn = true;
