@@ -57,6 +57,7 @@ const CALLS = {
 const KINDS = {
   BOOL: () => ({ type: "boolean", kind: "bool", value: (text) => text === "true" }),
   COUNT: () => ({ type: "number", kind: "count", value: Number }),
+  WHOLE: () => ({ type: "number", kind: "whole", value: Number }),
   POWER: (power) => ({ type: "number", kind: "power", power: Number(power), value: Number }),
   CHOICE: (words) => ({
     type: words.map((word) => `"${word}"`).join(" | "),

@@ -29,6 +29,14 @@ static bool read_count(const row *option, const sc_json *value, sc_arena *arena,
     return true;
 }
 
+static bool read_whole(const row *option, const sc_json *value, sc_arena *arena, void *target) {
+    int64_t number = 0;
+    (void)option, (void)arena;
+    if (!sc_json_i64(value, &number) || number < 0) return false;
+    *(uint64_t *)target = (uint64_t)number;
+    return true;
+}
+
 static bool read_power(const row *option, const sc_json *value, sc_arena *arena, void *target) {
     uint64_t number = 0;
     if (!read_count(option, value, arena, &number)) return false;
@@ -66,6 +74,7 @@ static bool read_bounds(const row *option, const sc_json *value, sc_arena *arena
 
 #define KIND_BOOL          read_bool, "true or false", 0, NULL
 #define KIND_COUNT         read_count, "a positive whole number", 0, NULL
+#define KIND_WHOLE         read_whole, "a whole number, 0 or more", 0, NULL
 #define KIND_POWER(n)      read_power, "a power of two up to 2^" #n, n, NULL
 #define KIND_CHOICE(words) read_choice, "one of: " words, 0, words
 #define KIND_BOUNDS        read_bounds, "positive whole numbers, {\"NAME\": {\"max\": N}}", 0, NULL

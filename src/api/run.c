@@ -20,6 +20,7 @@ sc_status sc_run_open(sc_job *job, sc_source *pte, sc_source *const *ptds, uint3
     runtime.data_files = files;
     runtime.data_file_count = ptd_count;
     runtime.optimize = options.optimize;
+    runtime.seed = options.seed;
     if (sc_str_is(options.channels_last, "never")) runtime.channels_last = SC_RT_NEVER;
     if (sc_str_is(options.channels_last, "always")) runtime.channels_last = SC_RT_ALWAYS;
     runtime.backends = &sc_all_rt_backends;

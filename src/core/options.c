@@ -3,6 +3,7 @@
 
 #define VALUE_BOOL
 #define VALUE_COUNT
+#define VALUE_WHOLE
 #define VALUE_POWER(n)
 #define VALUE_CHOICE(words) SC_STR
 #define VALUE_BOUNDS(none) \

@@ -69,7 +69,8 @@ static sc_status step(sc_ctx *ctx, sc_rt_method *m, sc_rt_instruction *in, uint3
     case SC_RT_KERNEL:
         if (in->is_dynamic) SC_TRY(settle(&in->call));
         if (in->is_dynamic && sc_rt_call_is_empty(&in->call)) return SC_OK;
-        // Random kernels draw new numbers each time; the same program draws the same sequence.
+        // Random kernels draw new numbers each time; the same program and seed draw the same
+        // sequence.
         in->call.seed = sc_hash64_mix(in->call.seed, place_in_file(&in->origin));
         return in->kernel(&in->call);
     case SC_RT_PRIM: return in->prim(&in->call);

@@ -178,7 +178,7 @@ static sc_status bind_staging(sc_ctx *ctx, sc_rt_method *m) {
 
 sc_status sc_rt_memory_reset(sc_ctx *ctx, sc_rt_method *m) {
     // Random numbers begin again, too.
-    for (uint32_t i = 0; i < m->code_count; i++) m->code[i].call.seed = 0;
+    for (uint32_t i = 0; i < m->code_count; i++) m->code[i].call.seed = m->program->options.seed;
     for (uint32_t i = 0; i < m->value_count; i++) {
         const sc_rt_place *place = &m->places[i];
         if (!place->is_state || place->memory_id != ACTIVATIONS || !place->bytes) continue;

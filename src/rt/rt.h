@@ -26,6 +26,7 @@ typedef struct sc_rt_options {
     uint32_t data_file_count;
     bool optimize;                   // rewrite instructions at load; results stay within rounding
     sc_rt_when channels_last;        // among that: put the channels of images last
+    uint64_t seed;                   // of random kernels: they begin with it after load and reset
     const sc_rt_backends *backends;  // that delegates may name; NULL: none
 } sc_rt_options;
 

@@ -26,7 +26,6 @@ test("no command, an unknown one and bad options are wrong usage", () => {
     ["lower", "a.pt2", "-o", "a.pte", "--memory-planning", "psychic"],
     ["lower", "a.pt2", "-o", "a.pte", "--output", "b.pte"],
     ["lower", "a.pt2", "-o", ""],
-    ["lower", "a.pt2", "-o", "-"],
     ["run"],
     ["run", "a.pte", "b.pte"],
     ["run", "a.pte", "--out", "x", "--out", "y"],

@@ -121,12 +121,7 @@ test("backends by method, and several one after the other", () => {
 
 test("what is wrong with a backend is said, and leaves no file", () => {
   for (const [status, text, ...args] of [
-    [
-      1,
-      /there is no backend 'nobody'[^]*registerBackend\(\) or --import FILE/,
-      "--backend",
-      "nobody",
-    ],
+    [1, /there is no backend 'nobody'[^]*--import FILE/, "--backend", "nobody"],
     [1, /there is no method 'decode'/, "--backend", "decode=null"],
     [2, /--backend takes NAME or METHOD=NAME/, "--backend", "decode="],
     [2, /--backend takes NAME or METHOD=NAME/, "--backend", "=null"],

@@ -60,7 +60,6 @@ test("the command writes records beside the program", () => {
     assert.ok(programs.every(({ hasWeights }) => !hasWeights));
     const wrong = [
       ["--etrecord-light"],
-      ["--etrecord", "-"],
       ["--etrecord", modelPath("cnn.pt2")],
       ["--etrecord", at("x.pte")],
       ["--etrecord-per-method", ""],

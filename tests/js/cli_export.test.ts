@@ -133,7 +133,7 @@ test("wrong usage says what is right", () => {
   for (const [args, text] of [
     [[mlp, ...to], /say how to export: --recipe NAME\n.*--list-recipes/],
     [[mlp, ...fp32], /say where the \.pte goes/],
-    [[mlp, ...fp32, "-o", "-"], /not to the standard output/],
+    [[mlp, ...fp32, "-o", "-", "--report", "-"], /two of the files .* to the standard output/],
     [[mlp, ...fp32, "-o", "folder/"], /needs the name of a file/],
     [[...fp32, ...to], /say which \.pt2 to export, and only one/],
     [[mlp, mlp, ...fp32, ...to], /only one\n.*--method NAME=FILE/],
@@ -149,7 +149,7 @@ test("wrong usage says what is right", () => {
     ],
     [[mlp, ...fp32, ...to, "--skip", "fc1"], /--skip is for recipes that quantize/],
     [[mlp, ...fp32, ...to, "--calibrate", "zeros"], /--calibrate is for recipes that calibrate/],
-    [[mlp, ...fp32, ...to, "--report", ""], /say which file: --report FILE/],
+    [[mlp, ...fp32, ...to, "--report", ""], /say which file the report goes to/],
     [[mlp, ...fp32, ...to, "--report", "folder/"], /the report needs the name of a file/],
     [[mlp, ...fp32, ...to, "--report", "."], /the report needs the name of a file/],
     [[mlp, ...fp32, ...to, "--report", "no.pte"], /two of the files would be written to no\.pte/],

@@ -149,7 +149,7 @@ test("what inspect writes replaces nothing that it reads, and no two of it are o
   assert.equal(nowhere.status, 1);
   assert.match(
     nowhere.stderr,
-    /^io: cannot write missing\/x\.json: ENOENT: [^,]*\n {2}Name another/,
+    /^io: cannot write missing\/x\.json: ENOENT: [^,]*\n {2}Check the path/,
   );
   assert.equal(sconce(...read, "--trace", "out/", "--tsv", "out/").status, 0);
   assert.deepEqual(readdirSync(join(folder, "out")).sort(), ["a.json", "a.tsv"]);

@@ -68,11 +68,11 @@ test("where a record cannot go is said before anything runs", () => {
 
 test("a number below 0 is wrong usage in one line", () => {
   for (const flag of ["--repeat", "--rtol"]) {
-    const { status, stderr } = sconce("run", "m.pte", flag, "-1");
+    const { status, stderr } = sconce("run", "m.pte", "--verify", flag, "-1");
     assert.equal(status, 2);
     assert.match(
       stderr,
-      new RegExp(`^sconce run: Option '${flag}' argument is ambiguous\\.\\n {2}`),
+      new RegExp(`^sconce run: ${flag} takes a .*, not '-1'\\nTry sconce run --help\\.\\n$`),
     );
     assert.doesNotMatch(stderr, /\\x0a/);
   }

@@ -218,7 +218,7 @@ test("studio refuses what is not a port, and anything else", () => {
   for (const args of [["--port", "70000"], ["--port", "web"], ["--prot", "1"], ["model.pt2"]]) {
     const { status, stdout, stderr } = sconce("studio", ...args);
     assert.deepEqual([status, stdout], [2, ""], args.join(" "));
-    assert.match(stderr, /^sconce studio: .*\nTry sconce studio --help\.\n$/);
+    assert.match(stderr, /^sconce studio: .*\n(  .*\n)?Try sconce studio --help\.\n$/);
   }
   assert.match(sconce("studio", "--help").stdout, /--open/);
 });

@@ -79,6 +79,9 @@ TEST(options_are_what_their_rows_say) {
     const sc_str never = SC_STR("{\"instruction_max\": 0}");
     CHECK_EQ_INT(sc_run_open(job, NULL, NULL, 0, never), SC_ERR_OPTION);
     CHECK(strstr(last_diag(job)->message.data, "must be a positive whole number"));
+    const sc_str negative = SC_STR("{\"seed\": -1}");
+    CHECK_EQ_INT(sc_run_open(job, NULL, NULL, 0, negative), SC_ERR_OPTION);
+    CHECK(strstr(last_diag(job)->message.data, "'seed' must be a whole number, 0 or more"));
     sc_job_close(job);
 }
 

@@ -485,6 +485,7 @@ TEST_CASES(xnnpack_rules) {
 // The releases that lowering may be asked for are those that the rules know.
 #define WORDS_CHOICE(words) words
 #define WORDS_COUNT         NULL
+#define WORDS_WHOLE         NULL
 #define WORDS_BOOL          NULL
 #define WORDS_BOUNDS        NULL
 #define WORDS_POWER(most)   NULL

@@ -2,6 +2,7 @@
 // knows is an error that names its nearest neighbour, because an option that is silently ignored is a
 // wrong result with no trace. Which options calls take stands in protocol.ts.
 import { SconceError } from "./errors.js";
+import { nearest } from "./nearest.js";
 
 export interface Kind {
   /** What is accepted, as the end of "must be" and of "Pass". */
@@ -28,6 +29,8 @@ export function isPlain(value: unknown): value is Record<string, unknown> {
 
 export const KINDS = {
   any: { accepts: "anything", test: () => true },
+  /** Lists or iterables, of which a worker asks for the next when there is need for it. */
+  calls: { accepts: "calls", test: () => true },
   /** Sources, which cross a worker as such. */
   files: { accepts: "a list", test: Array.isArray },
   flag: { accepts: "true or false", test: (v) => typeof v === "boolean" },
@@ -128,27 +131,10 @@ export function jsonFor(what: string, value: unknown): string {
   });
 }
 
-/** Insertions, deletions and replacements between two words. */
-function distance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
-  for (const [i, letter] of [...a].entries()) {
-    const next = [i + 1];
-    for (let k = 1; k <= b.length; k++) {
-      const replaced = row[k - 1]! + (letter === b[k - 1] ? 0 : 1);
-      next.push(Math.min(replaced, row[k]! + 1, next[k - 1]! + 1));
-    }
-    row = next;
-  }
-  return row[b.length]!;
-}
-
 /** What to write instead of a key that is not known. */
 export function advice(key: string, known: readonly string[], all: string): string {
-  const near = (name: string): number =>
-    distance(key.slice(0, 60).toLowerCase(), name.toLowerCase());
-  const [best] = [...known].sort((a, b) => near(a) - near(b));
-  const isNear = near(best!) <= Math.max(2, key.length / 2);
-  return isNear
+  const best = nearest(key, known);
+  return best !== undefined
     ? `Use '${best}' if that is meant; ${all} ${known.join(", ")}.`
     : `Use one of: ${known.join(", ")}.`;
 }

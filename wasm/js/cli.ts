@@ -2,73 +2,98 @@
 // The command line: picks the command, turns what it throws into an exit code. 0 done, 1 the input or
 // model is at fault, 2 wrong usage; results on stdout, messages on stderr.
 import { readFileSync } from "node:fs";
-import { BUNDLE_HELP, bundleCommand } from "./cli/bundle.js";
-import { EXIT, printError, say, UsageError, warn } from "./cli/common.js";
-import { EXPORT_HELP, exportCommand } from "./cli/export.js";
-import { INSPECT_HELP, inspectCommand } from "./cli/inspect.js";
-import { LOWER_HELP, lowerCommand } from "./cli/lower.js";
-import { OPERATORS_HELP, operatorsCommand } from "./cli/operators.js";
-import { RUN_HELP, runCommand } from "./cli/run.js";
-import { STUDIO_HELP, studioCommand } from "./cli/studio.js";
+import { nearest } from "./nearest.js";
+import { parseCommand, type Command } from "./cli/command.js";
+import { COMMANDS } from "./cli/commands.js";
+import { printError } from "./cli/common.js";
+import { helpOf, listHelp, shortHelp } from "./cli/help.js";
+import { errorJson, printJson } from "./cli/json.js";
+import { setMode, warn } from "./cli/terminal.js";
+import { EXIT, UsageError } from "./cli/usage.js";
 
-const COMMANDS: Record<string, (args: string[]) => Promise<number>> = {
-  lower: lowerCommand,
-  export: exportCommand,
-  run: runCommand,
-  inspect: inspectCommand,
-  bundle: bundleCommand,
-  operators: operatorsCommand,
-  studio: studioCommand,
+const NAMES = COMMANDS.map(({ name }) => name);
+
+const commandOf = (name: string | undefined): Command | undefined =>
+  COMMANDS.find((command) => command.name === name);
+
+function print(text: string): number {
+  process.stdout.write(text);
+  return EXIT.done;
+}
+
+function version(): string {
+  const text = readFileSync(new URL("../package.json", import.meta.url), "utf8");
+  return (JSON.parse(text) as { version: string }).version;
+}
+
+function unknownCommand(name: string): UsageError {
+  const best = nearest(name, NAMES);
+  const meant = best === undefined ? "" : `Did you mean ${best}? `;
+  return new UsageError(
+    `there is no command '${name}'`,
+    `${meant}The commands are ${NAMES.join(", ")}.`,
+  );
+}
+
+/** sconce help, and sconce help COMMAND. */
+function help(name: string | undefined): number {
+  if (name === undefined || name === "help") return print(listHelp(COMMANDS));
+  const command = commandOf(name);
+  if (!command) throw unknownCommand(name);
+  return print(helpOf(command));
+}
+
+/** Words in the place of a command that are none. */
+const WORDS: Readonly<Record<string, (rest: readonly string[]) => number>> = {
+  help: ([name]) => help(name),
+  "--help": () => help(undefined),
+  "-h": () => help(undefined),
+  version: () => print(`${version()}\n`),
+  "--version": () => print(`${version()}\n`),
+  "-V": () => print(`${version()}\n`),
+  "-v": () => print(`${version()}\n`),
 };
 
-const HELP = `sconce: PyTorch programs to ExecuTorch programs, and run them
+async function run(name: string, rest: readonly string[]): Promise<number> {
+  if (Object.hasOwn(WORDS, name)) return WORDS[name]!(rest);
+  const command = commandOf(name);
+  if (!command) throw unknownCommand(name);
+  const { values, files } = parseCommand(command, rest);
+  if (values["help"]) return print(helpOf(command));
+  setMode({ json: values["json"] === true, quiet: values["quiet"] === true });
+  return command.run(values, files);
+}
 
-usage: sconce lower | export | run | inspect | bundle | operators | studio ...   sconce COMMAND --help says more
-       sconce --version
+/** Before a "--", after which nothing is a flag; asked where the flags could not be read. */
+const wantsJson = (args: readonly string[]): boolean => {
+  const end = args.indexOf("--");
+  return args.slice(0, end < 0 ? args.length : end).includes("--json");
+};
 
-${LOWER_HELP}
-${EXPORT_HELP}
-${RUN_HELP}
-${INSPECT_HELP}
-${BUNDLE_HELP}
-${OPERATORS_HELP}
-${STUDIO_HELP}
-A first try: export a model in Python,
-  torch.export.save(torch.export.export(model.eval(), (x,)), "model.pt2")
-then
-  sconce lower model.pt2 -o model.pte
-  sconce run model.pte --input random:1
+/** Says what went wrong; gives the exit code. */
+function failed(error: unknown, name: string, args: readonly string[]): number {
+  const isUsage = error instanceof UsageError;
+  const command = commandOf(name);
+  if (isUsage) {
+    warn(`sconce${command ? ` ${name}` : ""}: ${error.message}`);
+    if (error.hint) warn(`  ${error.hint}`);
+    warn(`Try sconce ${command ? `${name} ` : ""}--help.`);
+  } else printError(error);
+  if (wantsJson(args))
+    printJson({ ...(command && { kind: name }), error: errorJson(error, () => "") });
+  return isUsage ? EXIT.usage : EXIT.failed;
+}
 
-Exit codes: 0 done, 1 the input or model is at fault, 2 wrong usage.
-`;
-
-async function main(args: string[]): Promise<number> {
+async function main(args: readonly string[]): Promise<number> {
   const [name, ...rest] = args;
-  if (name === "--help" || name === "-h" || name === "help") {
-    process.stdout.write(HELP);
-    return EXIT.done;
-  }
-  if (name === "--version" || name === "-V") {
-    say(JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")).version);
-    return EXIT.done;
-  }
-  const command = name === undefined ? undefined : COMMANDS[name];
-  if (!command || !Object.hasOwn(COMMANDS, name!)) {
-    if (name === undefined) process.stderr.write(HELP);
-    else warn(`sconce: there is no command '${name}'; try sconce --help`);
+  if (name === undefined) {
+    process.stderr.write(shortHelp(COMMANDS));
     return EXIT.usage;
   }
   try {
-    return await command(rest);
+    return await run(name, rest);
   } catch (error) {
-    if (error instanceof UsageError) {
-      warn(`sconce ${name}: ${error.message}`);
-      if (error.hint) warn(`  ${error.hint}`);
-      warn(`Try sconce ${name} --help.`);
-      return EXIT.usage;
-    }
-    printError(error);
-    return EXIT.failed;
+    return failed(error, name, rest);
   }
 }
 

@@ -1,9 +1,10 @@
 // Calls of methods that sessions are given: that each fits its method, before anything is run on it.
-import { badArgument, isObject, KINDS } from "./check.js";
+import { badArgument } from "./check.js";
 import { SconceError } from "./errors.js";
+import { oneOf } from "./nearest.js";
 import { nextTurn } from "./sink.js";
 import { isTensor, bytesOf } from "./tensor.js";
-import type { ExampleInputs, InputTuple, InputTuples, MethodSummary, TensorInfo } from "./types.js";
+import type { InputTuple, InputTuples, MethodSummary, TensorInfo } from "./types.js";
 
 const shown = (shape: readonly (number | string)[]): string => `[${shape.join(", ")}]`;
 
@@ -80,41 +81,6 @@ export async function* checkedCalls(
     throw wrong(`the ${what} of method '${method.name}'`, "are empty: there is no call to run");
 }
 
-/** Calls by method, as they were given; the names are checked by `methods`. */
-export function callsByMethod(
-  given: ExampleInputs | undefined,
-  methods: readonly MethodSummary[],
-): Record<string, readonly InputTuple[]> {
-  if (given === undefined) return {};
-  if (!Array.isArray(given) && !KINDS.record.test(given))
-    throw badArgument("'exampleInputs'", "a list of calls, or lists by method", given);
-  const names = methods.map(({ name }) => name);
-  if (Array.isArray(given) && methods.length > 1)
-    throw new SconceError(
-      "argument",
-      "'exampleInputs' is a list, and there are several methods",
-      `Say which calls are of which method, by name: ${names.join(", ")}.`,
-    );
-  const map = Array.isArray(given) ? { [names[0]!]: given } : given;
-  return Object.fromEntries(
-    Object.entries(map as Record<string, unknown>).map(([name, calls]) => [
-      name,
-      callsOf(name, calls, methods),
-    ]),
-  );
-}
-
-function callsOf(name: string, calls: unknown, methods: readonly MethodSummary[]): InputTuple[] {
-  const method = methods.find((one) => one.name === name);
-  if (!method) throw noMethod("'exampleInputs'", name, methods);
-  if (!Array.isArray(calls) || (isObject(calls[0]) && !Array.isArray(calls[0])))
-    throw badArgument(`'exampleInputs' of method '${name}'`, "a list of calls, each a list", calls);
-  calls.forEach((call, i) =>
-    checkCall(`call ${i} of 'exampleInputs' of method '${name}'`, method, call),
-  );
-  return calls as InputTuple[];
-}
-
 /** The error of naming a method that there is not. */
 export function noMethod(
   where: string,
@@ -124,6 +90,9 @@ export function noMethod(
   return new SconceError(
     "not_found",
     `${where} names a method '${name}' that there is not`,
-    `Use one of: ${methods.map((method) => method.name).join(", ")}.`,
+    oneOf(
+      name,
+      methods.map((method) => method.name),
+    ),
   );
 }

@@ -25,7 +25,7 @@ export type Bounds = Readonly<Record<string, { readonly max: number }>>;
 export type Option = Row &
   (
     | { readonly kind: "bool"; readonly default: boolean }
-    | { readonly kind: "count"; readonly default: number }
+    | { readonly kind: "count" | "whole"; readonly default: number }
     | { readonly kind: "power"; readonly default: number; readonly power: number }
     | { readonly kind: "choice"; readonly default: string; readonly words: readonly string[] }
     | { readonly kind: "bounds"; readonly default: Bounds }
@@ -61,6 +61,8 @@ export function accepts(option: Option): string {
       return "true or false";
     case "count":
       return "a positive whole number";
+    case "whole":
+      return "a whole number, 0 or more";
     case "power":
       return `a power of two from 1 to 2^${option.power}`;
     case "choice":
@@ -84,6 +86,8 @@ export function isTaken(option: Option, value: unknown): boolean {
       return typeof value === "boolean";
     case "count":
       return isCount(value);
+    case "whole":
+      return value === 0 || isCount(value);
     case "power":
       return isCount(value) && value <= 2 ** option.power && Number.isInteger(Math.log2(value));
     case "choice":

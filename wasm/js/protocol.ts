@@ -123,7 +123,7 @@ const EXECUTORCH = rowsOf("toExecutorch");
 const EXPORT = {
   ...CALL,
   recipe: "any",
-  exampleInputs: "any",
+  exampleInputs: "calls",
   constantMethods: "record",
   dynamicShapes: rowsOf("toEdge")["dynamicShapes"]!,
   generateEtrecord: "flag",
@@ -415,6 +415,12 @@ export function checkOptions(kind: ObjectKind, name: string, options: unknown): 
 /** The names of options that are lists of sources. */
 export const filesAmong = (table: OptionTable): string[] =>
   Object.keys(table).filter((name) => table[name] === "files");
+
+/** The names of options of a method that are calls, which may be iterables. */
+export function callsAmong(kind: string, name: string): string[] {
+  const { options = {} } = methodOf(kind, name);
+  return Object.keys(options).filter((option) => options[option] === "calls");
+}
 
 /** Of a kind of object the methods that open files. */
 export const openersOf = (kind: ObjectKind): string[] =>

@@ -1,6 +1,7 @@
 // The stage that quantizes: what the recipe says of each method, on which calls it is calibrated.
-import { badArgument, isObject } from "./check.js";
+import { badArgument } from "./check.js";
 import { SconceError } from "./errors.js";
+import { countOf, isIterable } from "./example_calls.js";
 import { checkedCalls } from "./inputs.js";
 import {
   checkAsked,
@@ -16,7 +17,6 @@ import { asked, resolve, take } from "./stage_given.js";
 import type {
   CallOptions,
   Engine,
-  InputTuple,
   InputTuples,
   MethodSummary,
   PipelineArtifact,
@@ -44,10 +44,15 @@ function checkBatch(method: MethodSummary): void {
 function calibrationOf(
   recipe: QuantizationRecipe,
   method: MethodSummary,
-  examples: readonly InputTuple[] | undefined,
+  { exampleInputs, exampleCalls }: StageContext,
 ): Counted {
   const { calibrationInputsFn } = recipe;
   if (!calibrationInputsFn) {
+    const [examples, streamed] = [exampleInputs[method.name], exampleCalls[method.name]];
+    if (streamed) {
+      const calls = checkedCalls("example inputs", method, streamed);
+      return { calls, count: countOf(streamed) };
+    }
     if (examples && examples.length > 0) {
       const calls = checkedCalls("example inputs", method, examples);
       return { calls, count: examples.length };
@@ -60,10 +65,8 @@ function calibrationOf(
   }
   const what = `calibrationInputsFn of method '${method.name}'`;
   const calls = asked(what, () => calibrationInputsFn(method.name)) as InputTuples;
-  const isIterable = isObject(calls) && (Symbol.iterator in calls || Symbol.asyncIterator in calls);
-  if (!isIterable) throw badArgument(`what ${what} gives`, "an iterable of calls", calls);
-  const count = Array.isArray(calls) ? calls.length : 0;
-  return { calls: checkedCalls("calibration inputs", method, calls), count };
+  if (!isIterable(calls)) throw badArgument(`what ${what} gives`, "an iterable of calls", calls);
+  return { calls: checkedCalls("calibration inputs", method, calls), count: countOf(calls) };
 }
 
 const hooksOf = (recipe: QuantizationRecipe): QuantizationHooks => ({
@@ -73,19 +76,16 @@ const hooksOf = (recipe: QuantizationRecipe): QuantizationHooks => ({
   postConvert: (program) => resolve("postConvertPasses", recipe.postConvertPasses, program),
 });
 
-function planned(
-  method: MethodSummary,
-  { exampleInputs, exportRecipe }: StageContext,
-): [string, MethodQuantization][] {
+function planned(method: MethodSummary, context: StageContext): [string, MethodQuantization][] {
   const { name } = method;
-  const recipe = quantizationOf(exportRecipe.quantizationRecipe, name);
+  const recipe = quantizationOf(context.exportRecipe.quantizationRecipe, name);
   if (!recipe) return [];
   checkAsked(recipe, name);
   if (recipe.dynamicBatchSize) checkBatch(method);
   const quantization: MethodQuantization = {
     configs: (program) => configsOf(recipe, program),
     hooks: hooksOf(recipe),
-    calibration: () => calibrationOf(recipe, method, exampleInputs[name]),
+    calibration: () => calibrationOf(recipe, method, context),
   };
   return [[name, quantization]];
 }

@@ -2,6 +2,7 @@
 // called so.
 import { badArgument, checkTable, isObject, KINDS, type OptionTable } from "./check.js";
 import { SconceError } from "./errors.js";
+import { oneOf } from "./nearest.js";
 import { checkRecipe, GROUP_SIZE_OR_NONE } from "./recipe_check.js";
 import { combineRecipes } from "./recipe_combine.js";
 import type {
@@ -107,8 +108,6 @@ const SCONCE: Readonly<Record<string, Row>> = {
 
 // --- The registry ------------------------------------------------------------------------------------
 
-const oneOf = (names: readonly string[]): string => `Use one of: ${names.join(", ")}.`;
-
 const isProvider = (value: unknown): boolean =>
   isObject(value) &&
   KINDS.name.test(value["backendName"]) &&
@@ -184,7 +183,7 @@ export class RecipeRegistry {
     throw new SconceError(
       "not_found",
       `there are no recipes of a backend '${backend}'`,
-      oneOf(this.listBackends()),
+      oneOf(backend, this.listBackends()),
     );
   }
 
@@ -193,7 +192,7 @@ export class RecipeRegistry {
     return new SconceError(
       "not_found",
       `there is no recipe '${type}'${of}`,
-      oneOf(this.getSupportedRecipes(backend)),
+      oneOf(type, this.getSupportedRecipes(backend)),
     );
   }
 }
@@ -207,7 +206,7 @@ export function recipeOf(given: unknown): Recipe {
     throw new SconceError(
       "argument",
       "there is no recipe",
-      `Pass { recipe: "portable" }, or another. ${oneOf(registry.getSupportedRecipes())}`,
+      `Pass { recipe: "portable" }, or another of: ${registry.getSupportedRecipes().join(", ")}.`,
     );
   checkRecipe(given);
   return given;

@@ -14,8 +14,9 @@ import {
   toPlainError,
   type PlainError,
 } from "./errors.js";
-import { membersOf, methodOf, optionsPlace, type Member } from "./protocol.js";
+import { callsAmong, membersOf, methodOf, optionsPlace, type Member } from "./protocol.js";
 import { argumentsOf, DATA, numbers, OBJECT } from "./rpc_arguments.js";
+import { Puller, Streams, type Pull, type Pulled } from "./rpc_calls.js";
 import { halvesOf, piecesOf } from "./rpc_stream.js";
 import { showAs } from "./shown.js";
 import { nextTurn, writeAll } from "./sink.js";
@@ -37,7 +38,8 @@ export type Request =
       stop?: Stop;
     }
   | { type: "cancel"; id: number }
-  | { type: "dispose"; object: number };
+  | { type: "dispose"; object: number }
+  | Pulled;
 
 type CallRequest = Extract<Request, { type: "call" }>;
 
@@ -51,6 +53,7 @@ export type Reply =
       description: Description;
     }
   | { type: "error"; id: number; error: PlainError }
+  | Pull
   | { type: "progress"; id: number; phase: Phase; done: number; total: number }
   | { type: "log"; severity: "note" | "warning" | "error"; text: string };
 
@@ -103,6 +106,7 @@ export class Server {
   private readonly signals = new Map<number, RemoteSignal>();
   /** Until the last request that came has begun. */
   private begun: Promise<void> = Promise.resolve();
+  private readonly puller = new Puller((pull) => this.send(pull));
 
   constructor(
     private readonly port: Port,
@@ -119,6 +123,7 @@ export class Server {
   /** Requests begin in the order in which they come; what is asynchronous goes on meanwhile. */
   async handle(request: Request): Promise<void> {
     if (request.type === "cancel") this.signals.get(request.id)?.abort();
+    else if (request.type === "pulled") this.puller.receive(request);
     else {
       if (request.type === "call" && request.stop)
         this.signals.set(request.id, new RemoteSignal(request.stop));
@@ -176,8 +181,12 @@ export class Server {
     const { object } = methodOf(kind, request.method);
     const args = request.args.map((arg, i) => (i === object ? this.found(arg) : arg));
     if (request.optionsAt >= 0) {
+      const options = (args[request.optionsAt] ?? {}) as Record<string, unknown>;
+      const streamed = callsAmong(kind, request.method).filter((name) => name in options);
+      const calls = streamed.map((name) => [name, this.puller.unmarked(options[name])] as const);
       args[request.optionsAt] = {
-        ...(args[request.optionsAt] as object),
+        ...options,
+        ...Object.fromEntries(calls),
         ...this.listening(request),
       };
     }
@@ -253,6 +262,9 @@ export class Caller {
   private dead: SconcePanic | undefined;
   private lease: Lease | undefined;
   private readonly forgotten: FinalizationRegistry<number> | undefined;
+  private readonly streams = new Streams();
+  /** Streams that objects of the worker may still ask for. */
+  private readonly streamsOf = new Map<number, readonly number[]>();
 
   constructor(
     private readonly port: Port,
@@ -362,12 +374,48 @@ export class Caller {
     });
   }
 
+  /** A call with iterables among its options, which the worker asks for item by item. */
+  private async streaming(
+    kind: string,
+    object: number,
+    name: string,
+    args: unknown[],
+    optionsAt: number,
+  ): Promise<unknown> {
+    const options = (args[optionsAt] ?? {}) as Record<string, unknown>;
+    const found = callsAmong(kind, name).filter((option) => options[option] !== undefined);
+    const marks = found.map((option) => [option, this.streams.marked(options[option])] as const);
+    const streams = marks.flatMap(([, mark]) => mark.streams);
+    if (streams.length === 0) return this.call(object, name, args, optionsAt);
+    const sent = Object.fromEntries(marks.map(([option, mark]) => [option, mark.sent]));
+    const all = args.map((arg, i) => (i === optionsAt ? { ...options, ...sent } : arg));
+    try {
+      const made = await this.call(object, name, all, optionsAt);
+      const number = isObject(made) ? numbers.get(made) : undefined;
+      if (number === undefined) this.streams.forget(streams);
+      else this.streamsOf.set(number, streams);
+      return made;
+    } catch (error) {
+      const cause = this.streams.causeOf(streams, error);
+      this.streams.forget(streams);
+      throw cause;
+    }
+  }
+
   dispose(object: number): void {
+    this.streams.forget(this.streamsOf.get(object) ?? []);
+    this.streamsOf.delete(object);
     if (!this.dead) this.port.postMessage({ type: "dispose", object } satisfies Request, []);
   }
 
   receive(reply: Reply): void {
     if (reply.type === "starting") return;
+    if (reply.type === "pull") {
+      void this.streams.answer(reply).then((answer) => {
+        if (!this.dead) this.port.postMessage(answer, []);
+      });
+      return;
+    }
     if (reply.type === "log") {
       this.onLog(reply.severity, reply.text);
       return;
@@ -409,7 +457,7 @@ export class Caller {
     const call = async (name: string, args: readonly unknown[]): Promise<unknown> => {
       if (isDisposed) throw disposed(kind);
       const optionsAt = optionsPlace(kind, name, args);
-      return this.call(object, name, argumentsOf(kind, name, args), optionsAt);
+      return this.streaming(kind, object, name, argumentsOf(kind, name, args), optionsAt);
     };
     for (const [name, member] of Object.entries(membersOf(kind)))
       addMember(result, name, member, call);

@@ -6,7 +6,8 @@ import { borrowed } from "./manager.js";
 import { delegationText } from "./delegation_info.js";
 import { busy, cancelled, disposed, SconceError } from "./errors.js";
 import { Disposing } from "./dispose.js";
-import { callsByMethod } from "./inputs.js";
+import { callsByMethod, type GivenCalls } from "./example_calls.js";
+
 import { checkOptions } from "./protocol.js";
 import { flatValues } from "./record.js";
 import { isQuantizing } from "./recipe_check.js";
@@ -84,6 +85,8 @@ class Session extends Disposing implements ExportSession {
   private readonly owned = new Set<Owned>();
   private opened: OpenedPrograms | undefined;
   private examples: Readonly<Record<string, readonly InputTuple[]>> = {};
+  /** Calls that were given, while a run goes through them. */
+  private given: Readonly<Record<string, GivenCalls>> = {};
   private loaded: Program | undefined;
   private isRunning = false;
   private isDisposed = false;
@@ -143,10 +146,22 @@ class Session extends Disposing implements ExportSession {
     try {
       this.clear();
       await this.runStages({ ...(signal && { signal }), ...(onProgress && { onProgress }) });
+      await this.closeCalls();
+    } catch (error) {
+      // An iterator that was left waiting closes when it goes on, if ever.
+      const closed = this.closeCalls().catch(() => undefined);
+      if (!signal?.aborted) await closed;
+      throw error;
     } finally {
       this.isRunning = false;
       if (this.isDisposed) this.clear();
     }
+  }
+
+  private async closeCalls(): Promise<void> {
+    const given = Object.values(this.given);
+    this.given = {};
+    for (const calls of given) await calls.close();
   }
 
   private async runStages(call: CallOptions): Promise<void> {
@@ -192,10 +207,9 @@ class Session extends Disposing implements ExportSession {
     this.opened = opened;
     checkNamed(this.recipe, opened.methods);
     const { methods } = opened.inspect().stages[0]!;
-    this.examples = {
-      ...this.examplesOfFile(opened),
-      ...callsByMethod(this.options.exampleInputs, methods),
-    };
+    this.given = await callsByMethod(this.options.exampleInputs, methods, call.signal);
+    const first = Object.entries(this.given).map(([name, calls]) => [name, calls.first] as const);
+    this.examples = { ...this.examplesOfFile(opened), ...Object.fromEntries(first) };
     return new Artifact(opened, this.context());
   }
 
@@ -227,8 +241,12 @@ class Session extends Disposing implements ExportSession {
   private context(): StageContext {
     const { constantMethods = {}, dynamicShapes } = this.options;
     const { generateEtrecord = false, sensitivity = false } = this.options;
+    const streamed = Object.entries(this.given).flatMap(([name, { all }]) =>
+      all === undefined ? [] : [[name, all] as const],
+    );
     return {
       exampleInputs: this.examples,
+      exampleCalls: Object.fromEntries(streamed),
       dynamicShapes,
       constantMethods,
       exportRecipe: this.recipe,

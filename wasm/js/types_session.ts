@@ -12,7 +12,7 @@ import type {
   Sink,
   Value,
 } from "./types.js";
-import type { ExportRecipe, InputTuple, StageName } from "./types_recipe.js";
+import type { ExportRecipe, InputTuple, InputTuples, StageName } from "./types_recipe.js";
 
 /** How far a result is from that of the float program, over all elements and calls. */
 export interface QuantizationError {
@@ -131,9 +131,14 @@ export interface DelegationInfo {
 
 /** Settings and notes that travel with an artifact from stage to stage. Stages may add to them. */
 export interface StageContext {
-  /** By method; the first call is what `getExampleInput` gives. */
+  /**
+   * By method; the first call is what `getExampleInput` gives. Of an iterable only the first two are
+   * here.
+   */
   exampleInputs: Readonly<Record<string, readonly InputTuple[]>>;
   /** Largest values of dynamic sizes, of the call. */
+  /** All calls of methods whose calls are an iterable: each can be gone through once. */
+  exampleCalls: Readonly<Record<string, InputTuples>>;
   dynamicShapes: CompileConfig["dynamicShapes"];
   /** Constant methods by name. */
   constantMethods: Readonly<Record<string, ConstantValue>>;
@@ -185,8 +190,18 @@ export interface Stage {
   run(artifact: PipelineArtifact, call: CallOptions): PipelineArtifact | Promise<PipelineArtifact>;
 }
 
-/** Calls of a method; of several methods, by name. */
-export type ExampleInputs = readonly InputTuple[] | Readonly<Record<string, readonly InputTuple[]>>;
+/**
+ * Calls of a method, a list for each with a value for each input; of several methods, by name. Lists,
+ * or iterables and async iterables (generators, too), which are asked for a call when there is need
+ * for it: no more than three are in memory at once. A run goes through them once. An iterator that
+ * cannot begin anew is good for one run.
+ * @example
+ * async function* photos() {
+ *   for (const name of names) yield [await readPhoto(name)];
+ * }
+ * await engine.export(file, { recipe: "xnnpack_pt2e_int8_static_per_channel", exampleInputs: photos() });
+ */
+export type ExampleInputs = InputTuples | Readonly<Record<string, InputTuples>>;
 
 /** Options of `export` and `createExportSession`. */
 export interface ExportOptions extends CallOptions {

@@ -1,8 +1,10 @@
 // The backends of --backend and --import.
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
+import { SconceError } from "../errors.js";
+import { oneOf } from "../nearest.js";
 import type { Engine, Partitioners, Programs } from "../types.js";
-import { UsageError } from "./common.js";
+import { UsageError } from "./usage.js";
 
 /** Backends by method, "" for all methods, in the order given. */
 export type BackendFlags = readonly (readonly [method: string, backend: string])[];
@@ -20,6 +22,18 @@ export function readBackends(flags: readonly string[]): BackendFlags {
       throw new UsageError(`--backend takes NAME or METHOD=NAME, not '${text}'`);
     return [method, backend];
   });
+}
+
+/** Throws where a name is none of the backends that are built in; modules may bring others. */
+export function checkBackends(pairs: BackendFlags, engine: Engine): void {
+  const known = engine.meta().backends.map(({ name }) => name);
+  const wrong = pairs.map(([, backend]) => backend).find((name) => !known.includes(name));
+  if (wrong === undefined) return;
+  throw new SconceError(
+    "not_found",
+    `there is no backend '${wrong}'`,
+    `${oneOf(wrong, known)} A backend of your own is registered with --import FILE.`,
+  );
 }
 
 /** The partitioners that the flags come to; undefined without flags. */

@@ -1,26 +1,42 @@
 // sconce bundle: a program and calls of its methods in one file.
-import { dirname, resolve } from "node:path";
 import { counted } from "../counted.js";
+import { dirname, resolve } from "node:path";
 import { SconceError } from "../errors.js";
 import type { Program, TestCase, TestSuite } from "../types.js";
 import { importBackends } from "./backends.js";
 import { readCalls, type Call } from "./calls.js";
-import { EXIT, makeEngine, parse, say, UsageError } from "./common.js";
+import { defineCommand, type ValuesOf } from "./command.js";
+import { EXIT, makeEngine, tell, UsageError } from "./common.js";
 import { checkPlace, keepInputs, readWhole, statsOf, writeFiles } from "./files.js";
-import { callInputs, methodInfo } from "./run.js";
+import { printJson } from "./json.js";
+import { callInputs, methodInfo } from "./run_inputs.js";
+import { claimInputs, claimOutputs, isInputStream, sourceOf } from "./streams.js";
+import { isJson } from "./terminal.js";
 import { readArray } from "./values.js";
 
-export const BUNDLE_HELP = `sconce bundle: a program with calls of its methods and what they return
-
-  sconce bundle model.pte --calls calls.json -o model.bpte
-
-  --calls FILE      JSON: [{"method": "m", "inputs": ["x.npy", 3, true], "expected": ["y.npy"]}, ...],
-                    the calls of sconce run; without "expected", what the call returns here. Each
-                    starts from the program's first state, and returns tensors
-  -o, --output FILE the bundled program
-  --data FILE       a .ptd that the program needs; may be repeated
-  --import FILE     a JavaScript module whose default export is a backend; may be repeated
-`;
+const FLAGS = {
+  calls: {
+    type: "string",
+    value: "FILE",
+    text:
+      'the calls, as JSON: [{"method": "m", "inputs": ["x.npy", 3, true], "expected": ["y.npy"]}, ...]. ' +
+      'Without "expected" the call runs here, and its result is expected. Each call starts from the ' +
+      "program's first state, and returns tensors",
+  },
+  output: {
+    type: "string",
+    short: "o",
+    value: "FILE",
+    text: "the bundled program; - is the standard output",
+  },
+  data: { type: "string", multiple: true, value: "FILE", text: "a .ptd that the program needs" },
+  import: {
+    type: "string",
+    multiple: true,
+    value: "FILE",
+    text: "a JavaScript module whose default export is a backend",
+  },
+} as const;
 
 /** The calls of the file, if they can be bundled. */
 function callsOf(path: string): Call[] {
@@ -47,7 +63,11 @@ function caseOf(program: Program, call: Call, folder: string): [string, TestCase
       throw new UsageError(
         `method '${info.name}' has ${counted(info.outputs.length, "output")}, not more`,
       );
-    return readArray(statsOf(path) ? path : resolve(folder, path), output, readWhole);
+    return readArray(
+      isInputStream(path) || statsOf(path) ? path : resolve(folder, path),
+      output,
+      readWhole,
+    );
   });
   return [info.name, { inputs, expectedOutputs }];
 }
@@ -61,39 +81,40 @@ function suitesOf(program: Program, calls: readonly Call[], folder: string): Tes
   return [...suites].map(([methodName, testCases]) => ({ methodName, testCases }));
 }
 
-export async function bundleCommand(args: string[]): Promise<number> {
-  const { values, positionals } = parse({
-    args,
-    allowPositionals: true,
-    options: {
-      calls: { type: "string" },
-      output: { type: "string", short: "o" },
-      data: { type: "string", multiple: true },
-      import: { type: "string", multiple: true },
-      help: { type: "boolean", short: "h" },
-    },
-  });
-  if (values.help) {
-    process.stdout.write(BUNDLE_HELP);
-    return EXIT.done;
-  }
-  if (positionals.length !== 1) throw new UsageError("say which .pte to bundle, and only one");
-  const path = positionals[0]!;
+async function bundle(values: ValuesOf<typeof FLAGS>, files: string[]): Promise<number> {
+  if (files.length !== 1) throw new UsageError("say which .pte to bundle, and only one");
+  const path = files[0]!;
   const { calls, output, data = [] } = values;
   if (!calls) throw new UsageError("say which calls go with it: --calls calls.json");
   if (!output) throw new UsageError("say where it goes: -o model.bpte");
+  claimInputs([path, calls, ...data]);
+  claimOutputs([output], true);
   keepInputs([path, calls, ...data], output);
   const given = callsOf(calls);
   checkPlace(output);
   const engine = await makeEngine();
   await importBackends(engine, values.import ?? []);
-  const options = { dataFiles: data.map((file) => ({ path: file })) };
-  const program = engine.load({ path }, options);
+  const source = sourceOf(path);
+  const options = { dataFiles: data.map(sourceOf) };
+  const program = engine.load(source, options);
   const suites = suitesOf(program, given, dirname(calls));
   program.dispose();
-  const bytes = engine.bundle({ path }, suites, options);
+  const bytes = engine.bundle(source, suites, options);
   await writeFiles([{ path: output, write: (to) => to(bytes) }]);
-  for (const { methodName, testCases } of suites)
-    say(`${methodName}: ${testCases.length} case${testCases.length === 1 ? "" : "s"}`);
+  const methods = suites.map(({ methodName, testCases }) => ({
+    method: methodName,
+    cases: testCases.length,
+  }));
+  for (const { method, cases } of methods) tell(`${method}: ${counted(cases, "case")}`);
+  if (isJson()) printJson({ kind: "bundle", program: path, output, bytes: bytes.length, methods });
   return EXIT.done;
 }
+
+export const BUNDLE = defineCommand({
+  name: "bundle",
+  summary: "puts calls of a program and what they return into one file with it",
+  examples: ["sconce bundle model.pte --calls calls.json -o model.bpte"],
+  files: "FILE.pte",
+  flags: FLAGS,
+  run: bundle,
+});

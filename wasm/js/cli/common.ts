@@ -1,66 +1,13 @@
-// What the commands share: usage errors, messages, engine, progress on a terminal.
+// Shared by the commands: the engine, and how errors and warnings are printed.
 import { readFileSync } from "node:fs";
-import { parseArgs, type ParseArgsConfig } from "node:util";
 import { createEngine } from "../engine.js";
 import { plainDiagnostic, SconceError } from "../errors.js";
-import type { Diagnostic, Engine, ProgressListener } from "../types.js";
+import type { Diagnostic, Engine } from "../types.js";
+import { isQuiet, note, warn, warnWith } from "./terminal.js";
 
-/** The command line is wrong: exit code 2. */
-export class UsageError extends Error {
-  constructor(
-    message: string,
-    readonly hint = "",
-  ) {
-    super(message);
-  }
-}
-
-export const EXIT = { done: 0, failed: 1, usage: 2 } as const;
-
-/** A usage error for an option that takes one value and is given two: node:util drops the first. */
-function refuseRepeats(config: ParseArgsConfig): void {
-  const seen = new Set<string>();
-  for (const token of parseArgs({ ...config, tokens: true }).tokens) {
-    if (token.kind !== "option") continue;
-    const option = config.options?.[token.name];
-    if (option?.type !== "string" || option.multiple) continue;
-    if (seen.has(token.name)) throw new UsageError(`${token.rawName} is given twice`);
-    seen.add(token.name);
-  }
-}
-
-/** Parses arguments; what node:util refuses is a usage error. */
-export function parse<T extends ParseArgsConfig>(config: T): ReturnType<typeof parseArgs<T>> {
-  try {
-    refuseRepeats(config);
-    return parseArgs(config);
-  } catch (error) {
-    if (error instanceof UsageError) throw error;
-    const [message, ...hints] = (error as Error).message.split("\n");
-    throw new UsageError(message!, hints.join(" "));
-  }
-}
-
-/** Controls, and what turns the direction of text: a terminal obeys them. */
-const OBEYED = /[\p{Cc}\u2028-\u202e\u2066-\u2069]/gu;
-
-/** Text with its control characters to be seen instead: names in a file may hold any. */
-function visible(text: string): string {
-  return text.replace(OBEYED, (c) => {
-    const code = c.charCodeAt(0).toString(16);
-    return code.length > 2 ? `\\u${code}` : `\\x${code.padStart(2, "0")}`;
-  });
-}
-
-/** Prints one line on stdout, whatever is in it. All that comes of a file is printed by this or `warn`. */
-export function say(line: string): void {
-  process.stdout.write(`${visible(line)}\n`);
-}
-
-/** Prints one line on stderr. */
-export function warn(line: string): void {
-  process.stderr.write(`${visible(line)}\n`);
-}
+export { say, tell, note, warn } from "./terminal.js";
+export { terminalProgress } from "./progress.js";
+export { EXIT, UsageError } from "./usage.js";
 
 export function makeEngine(): Promise<Engine> {
   return createEngine({ wasm: readFileSync(new URL("../sconce.wasm", import.meta.url)) });
@@ -71,17 +18,20 @@ export type FileOf = (method: string) => string;
 const nowhere: FileOf = () => "";
 
 function printDiagnostic(d: Diagnostic, file: string): void {
+  const isError = d.severity === "error";
   const where = [d.method && `method ${d.method}`, d.node && `node ${d.node}`, d.op]
     .filter(Boolean)
     .join(", ");
-  const lead = `${file ? `${file}: ` : ""}${d.severity === "error" ? "" : `${d.severity}: `}`;
-  warn(`${lead}${d.code}: ${d.message}${where ? ` (${where})` : ""}`);
+  const lead = `${file ? `${file}: ` : ""}${isError ? "" : `${d.severity}: `}${d.code}:`;
+  const rest = ` ${d.message}${where ? ` (${where})` : ""}`;
+  warnWith(isError ? "red" : "yellow", lead, rest);
   if (d.source) warn(`  ${d.source}`);
   if (d.hint) warn(`  ${d.hint}`);
 }
 
 /** Prints the warnings and notes about something that succeeded all the same. */
 export function printWarnings(diagnostics: readonly Diagnostic[], fileOf: FileOf = nowhere): void {
+  if (isQuiet()) return;
   for (const d of diagnostics) if (d.severity !== "error") printDiagnostic(d, fileOf(d.method));
 }
 
@@ -98,17 +48,7 @@ export function printError(error: unknown, fileOf: FileOf = nowhere): void {
   for (const d of errors) printDiagnostic(d, fileOf(d.method));
 }
 
-/** Shows what is going on, on a terminal only, and clears the line when done. */
-export function terminalProgress(subject: string): {
-  onProgress?: ProgressListener;
-  clear(): void;
-} {
-  if (!process.stderr.isTTY) return { clear: () => undefined };
-  return {
-    onProgress: ({ phase, done, total }) => {
-      const share = total > 0 ? ` ${Math.floor((100 * done) / total)} %` : "";
-      process.stderr.write(`\r\x1b[K${visible(subject)}: ${phase}${share}`);
-    },
-    clear: () => process.stderr.write("\r\x1b[K"),
-  };
+/** Prints warnings that are text. */
+export function warnOf(warnings: readonly string[]): void {
+  for (const text of warnings) note(`warning: ${text}`);
 }

@@ -1,7 +1,6 @@
 // sconce export: a .pt2, or several as methods, to a .pte, as a recipe says.
 import { isCalibrated, mayCalibrate } from "../quantize.js";
 import { GROUP_SIZE_OR_NONE, isQuantizing, quantizationOf } from "../recipe_check.js";
-import { formatBytes } from "../size.js";
 import type {
   Engine,
   ExportOptions,
@@ -12,48 +11,35 @@ import type {
   QuantizationRecipe,
 } from "../types.js";
 import { calibrationOf, filesOf, methodsIn } from "./calibrate.js";
+import { defineCommand, type ValuesOf } from "./command.js";
 import {
   EXIT,
   makeEngine,
-  parse,
+  note,
   printError,
   printWarnings,
-  say,
+  tell,
   terminalProgress,
   UsageError,
-  warn,
   type FileOf,
 } from "./common.js";
-import { listRecipes, recipeOf } from "./export_recipe.js";
-import { reportBytes, sayQuantization, warnOfNotes, warnOfUnused } from "./export_report.js";
+import { listRecipes, recipeNames, recipeOf } from "./export_recipe.js";
+import { reportOfExport, sayQuantization, warnOfNotes, warnOfUnused } from "./export_report.js";
 import { checkPlace, inFolders, isFolder, keepApart, keepInputs, outputAt } from "./files.js";
-import { chosenBy, flagHelp, flagsOf } from "./flags.js";
-import { constantOf, dataPath, pairs, recordFiles, writeProgram } from "./lower.js";
+import { chosenBy } from "./flags.js";
+import { errorJson, printJson } from "./json.js";
+import {
+  dataPath,
+  lineOf,
+  recordFiles,
+  reportFile,
+  writeProgram,
+  writtenOf,
+} from "./lower_files.js";
+import { constantsOf, outputOf, pairs, PROGRAM_FLAGS } from "./lower_flags.js";
 import { sayDelegation } from "./report.js";
-
-export const EXPORT_HELP = `sconce export: .pt2 to .pte as a recipe says, quantized where it says so
-
-  sconce export model.pt2 --recipe xnnpack_fp32 -o model.pte
-  sconce export model.pt2 --recipe xnnpack_pt2e_int8_static_per_channel --calibrate x.npy -o model.pte
-  sconce export --method encode=e.pt2 --method decode=d.pt2 --recipe portable -o both.pte
-
-  -o, --output PATH        the .pte to write
-  --recipe NAME            how to export; of several, which must not conflict, each has its say
-  --list-recipes           the recipes that there are, and what they do
-  --method NAME=FILE       FILE as method NAME; may be repeated
-  --calibrate CALL         a call that shows the ranges of values, one value for each input: x.npy or
-                           x.npy,3,random:1; repeated, a call each. Of several methods, NAME:x.npy.
-                           Without it calls are the example inputs of the file
-  --skip PATTERN           leave these as they are: nodes, modules (with all in them) or operators by
-                           name, * is any text; may be repeated
-  --group-size N           elements of a weight that share a scale, for recipes with groups: 32 if it is
-                           not given; with 0 each channel has one scale
-  --constant NAME=VALUE    a method that returns VALUE, as of sconce lower
-  --report FILE            stages, what was quantized and what became of every node, as JSON
-  --etrecord FILE          an ETRecord for debugging and profiling
-  --etrecord-per-method DIR
-                           also a record for each method, as of sconce lower
-${flagHelp("toEdge", "toExecutorch")}`;
+import { claimInputs, claimOutputs, sourceOf } from "./streams.js";
+import { isJson } from "./terminal.js";
 
 // --- Calibration -------------------------------------------------------------------------------------
 
@@ -87,7 +73,7 @@ function callsOf(
     (name) => !Object.hasOwn(calls, name),
   );
   if (without.length > 0)
-    warn(
+    note(
       `note: method ${without.join(", ")}: no --calibrate, so ranges come from the example inputs of the file`,
     );
   return calls;
@@ -105,43 +91,34 @@ interface Places {
   readonly inputs: readonly string[];
 }
 
-function reportFile(
+async function write(
   session: ExportSession,
-  recipe: ExportRecipe,
-  { report }: Places,
-): Parameters<typeof writeProgram>[4] {
-  if (report === undefined) return [];
-  const bytes = reportBytes(session, recipe);
-  return [{ path: report, write: (writer) => writer(bytes) }];
-}
-
-async function write(session: ExportSession, recipe: ExportRecipe, places: Places): Promise<void> {
-  const { output, perMethod, inputs } = places;
+  { output, perMethod, report, etrecord, inputs }: Places,
+  reportOf: () => object,
+): Promise<void> {
   const program = session.getExecutorchProgramManager();
-  const records = recordFiles(program, places, {});
+  const records = recordFiles(program, { etrecord, perMethod }, {});
   for (const { path } of records) keepInputs(inputs, path);
-  const beside = [...reportFile(session, recipe, places), ...records];
+  const beside = [...reportFile(report, reportOf), ...records];
   await inFolders(perMethod === undefined ? [] : [perMethod], () =>
     writeProgram(program, output, inputs, {}, beside),
   );
 }
 
-function tell(
+/** Says what came of it; in JSON, all of it. */
+function conclude(
   session: ExportSession,
   { exampleInputs = {}, sensitivity = false }: ExportOptions,
-  { output }: Places,
+  { output, inputs }: Places,
   fileOf: FileOf,
+  reportOf: () => object,
 ): void {
   const program = session.getExecutorchProgramManager();
-  printWarnings(program.inspect().diagnostics, fileOf);
-  const methods = [...program.methods, ...program.configMethods].join(", ");
-  const { dataFiles } = program;
-  const data = dataFiles.map(
-    ({ name, size }) => `, ${dataPath(output, name, dataFiles.length)}: ${formatBytes(size)}`,
-  );
+  const { diagnostics } = program.inspect();
   const ms = session.stages().reduce((sum, { durationMs }) => sum + durationMs, 0);
-  const size = formatBytes(program.size);
-  say(`${output}: ${size}${data.join("")}, methods ${methods}, exported in ${ms.toFixed(1)} ms`);
+  const written = writtenOf(program, output, ms);
+  printWarnings(diagnostics, fileOf);
+  tell(lineOf(written, "exported"));
   const quantization = session.quantizationReport();
   if (quantization) {
     warnOfNotes(quantization);
@@ -149,6 +126,7 @@ function tell(
     sayQuantization(quantization);
   }
   sayDelegation(program.delegation());
+  if (isJson()) printJson({ kind: "export", inputs, ...written, diagnostics, report: reportOf() });
 }
 
 async function exportTo(
@@ -163,14 +141,13 @@ async function exportTo(
   const progress = terminalProgress(places.output);
   const { onProgress } = progress;
   try {
-    const session = await engine.export(programs, {
-      ...options,
-      ...(onProgress && { onProgress }),
-    });
+    const all = { ...options, ...(onProgress && { onProgress }) };
+    const session = await engine.export(programs, all);
+    const reportOf = (): object => reportOfExport(session, options.recipe);
     try {
-      await write(session, options.recipe, places);
+      await write(session, places, reportOf);
       progress.clear();
-      tell(session, options, places, fileOf);
+      conclude(session, options, places, fileOf, reportOf);
     } finally {
       session.dispose();
     }
@@ -182,19 +159,52 @@ async function exportTo(
 // --- The command -------------------------------------------------------------------------------------
 
 const FLAGS = {
-  output: { type: "string", short: "o" },
-  recipe: { type: "string", multiple: true },
-  "list-recipes": { type: "boolean" },
-  method: { type: "string", multiple: true },
-  calibrate: { type: "string", multiple: true },
-  skip: { type: "string", multiple: true },
-  "group-size": { type: "string" },
-  constant: { type: "string", multiple: true },
-  report: { type: "string" },
-  etrecord: { type: "string" },
-  "etrecord-per-method": { type: "string" },
-  help: { type: "boolean", short: "h" },
+  output: {
+    type: "string",
+    short: "o",
+    value: "PATH",
+    text: "the .pte to write; - is the standard output",
+  },
+  recipe: {
+    type: "string",
+    multiple: true,
+    value: "NAME",
+    suggests: recipeNames,
+    text: "how to export; several recipes are combined, and must not conflict",
+  },
+  "list-recipes": { type: "boolean", text: "print the recipes that there are, and what they do" },
+  method: PROGRAM_FLAGS.method,
+  calibrate: {
+    type: "string",
+    multiple: true,
+    value: "CALL",
+    text:
+      "a call that shows which values occur, with one value for each input: x.npy or x.npy,3,random:1. " +
+      "'x*.npy' in quotes, or a folder, is a call for each file. NAME:x.npy is a call of method NAME. " +
+      "Without the flag the example inputs of the file are used",
+  },
+  skip: {
+    type: "string",
+    multiple: true,
+    value: "PATTERN",
+    text: "do not quantize these nodes, modules (with all in them) or operators; * in a name is any text",
+  },
+  "group-size": {
+    type: "string",
+    value: "N",
+    text:
+      "elements of a weight that share a scale, for recipes with groups; 32 by default; with 0 each " +
+      "channel has one scale",
+  },
+  constant: PROGRAM_FLAGS.constant,
+  report: {
+    ...PROGRAM_FLAGS.report,
+    text: "write as JSON how long stages took, what was quantized, and what became of every node; - is the standard output",
+  },
+  etrecord: PROGRAM_FLAGS.etrecord,
+  "etrecord-per-method": PROGRAM_FLAGS["etrecord-per-method"],
 } as const;
+type Values = ValuesOf<typeof FLAGS>;
 
 function sizeOf(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
@@ -204,18 +214,20 @@ function sizeOf(text: string | undefined): number | undefined {
   return size;
 }
 
-/** The programs by method, or the one on its own; the files in both cases. */
+/** The programs by method, or the one on its own; the files in both cases. `others` are read, too. */
 function programsOf(
   flags: readonly string[],
   positionals: readonly string[],
+  others: readonly string[],
 ): { programs: Programs; files: string[]; fileOf: FileOf } {
   const methods = pairs(flags, "method");
   const entries = Object.entries(methods);
   if (entries.length > 0 && positionals.length > 0)
     throw new UsageError("give files as methods (--method NAME=FILE) or one on its own, not both");
+  claimInputs([...positionals, ...Object.values(methods), ...others]);
   if (entries.length > 0)
     return {
-      programs: Object.fromEntries(entries.map(([name, path]) => [name, { path }])),
+      programs: Object.fromEntries(entries.map(([name, path]) => [name, sourceOf(path)])),
       files: entries.map(([, path]) => path),
       fileOf: (method) => methods[method] ?? "",
     };
@@ -225,60 +237,44 @@ function programsOf(
       "say which .pt2 to export, and only one",
       "Several become methods of one program: --method NAME=FILE.",
     );
-  return { programs: { path }, files: [path], fileOf: () => path };
+  return { programs: sourceOf(path), files: [path], fileOf: () => path };
 }
 
-function placesOf(
-  values: {
-    output?: string;
-    report?: string;
-    etrecord?: string;
-    "etrecord-per-method"?: string;
-  },
-  inputs: readonly string[],
-): Places {
-  const { output, report, etrecord, "etrecord-per-method": perMethod } = values;
-  if (perMethod === "")
-    throw new UsageError("say which folder the records go to: --etrecord-per-method records");
-  if (!output) throw new UsageError("say where the .pte goes: -o model.pte");
-  if (output === "-")
-    throw new UsageError("a .pte goes to a file, not to the standard output: -o model.pte");
+function placesOf(values: Values, inputs: readonly string[]): Places {
+  const output = outputOf(values);
+  const { report, etrecord, "etrecord-per-method": perMethod } = values;
   if (isFolder(output)) throw new UsageError("one program needs the name of a file: -o model.pte");
-  for (const [flag, path] of Object.entries({ report, etrecord }))
-    if (path === "" || path === "-") throw new UsageError(`say which file: --${flag} FILE`);
   if (report !== undefined && isFolder(report))
     throw new UsageError("the report needs the name of a file: --report report.json");
   const at = (path: string | undefined, ending: string): string | undefined =>
     path === undefined ? undefined : outputAt(path, output, ending);
   const places = { report: at(report, ".json"), etrecord: at(etrecord, ".etrecord") };
+  claimOutputs([output, places.etrecord ?? []].flat(), true);
+  claimOutputs([output, places.etrecord ?? [], places.report ?? []].flat(), false);
   keepApart(inputs, [output, places.report ?? [], places.etrecord ?? []].flat());
   return { output, inputs, perMethod, ...places };
 }
 
-export async function exportCommand(args: string[]): Promise<number> {
-  const { values, positionals } = parse({
-    args,
-    allowPositionals: true,
-    options: { ...FLAGS, ...flagsOf("toEdge", "toExecutorch") },
-  });
-  if (values.help) {
-    process.stdout.write(EXPORT_HELP);
-    return EXIT.done;
-  }
-  if (values["list-recipes"]) return listRecipes();
-  const { programs, files, fileOf } = programsOf(values.method ?? [], positionals);
-  const flags = values.calibrate ?? [];
-  const places = placesOf(values, [...files, ...filesOf(flags)]);
+function recipeFor(values: Values): ExportRecipe {
   if (!values.recipe)
     throw new UsageError("say how to export: --recipe NAME", "--list-recipes tells the names.");
-  const recipe = recipeOf({
+  return recipeOf({
     names: values.recipe,
     groupSize: sizeOf(values["group-size"]),
     skip: values.skip ?? [],
     compile: chosenBy(values, "toEdge"),
     executorch: chosenBy(values, "toExecutorch"),
   });
-  const constants = Object.entries(pairs(values.constant ?? [], "constant"));
+}
+
+async function exportPrograms(values: Values, positionals: string[]): Promise<number> {
+  if (values["list-recipes"]) return listRecipes();
+  const flags = values.calibrate ?? [];
+  const calls = filesOf(flags);
+  const { programs, files, fileOf } = programsOf(values.method ?? [], positionals, calls);
+  const places = placesOf(values, [...files, ...calls]);
+  const recipe = recipeFor(values);
+  const constantMethods = constantsOf(values.constant ?? []);
   const engine = await makeEngine();
   if (recipe.executorchBackendConfig?.externalConstants)
     keepInputs(places.inputs, dataPath(places.output, "", 1));
@@ -286,9 +282,7 @@ export async function exportCommand(args: string[]): Promise<number> {
     const exampleInputs = callsOf(engine, programs, recipe, flags);
     const options = {
       recipe,
-      constantMethods: Object.fromEntries(
-        constants.map(([name, text]) => [name, constantOf(text)]),
-      ),
+      constantMethods,
       generateEtrecord: places.etrecord !== undefined || places.perMethod !== undefined,
       sensitivity: values.report !== undefined,
       ...(exampleInputs && { exampleInputs }),
@@ -299,6 +293,21 @@ export async function exportCommand(args: string[]): Promise<number> {
   } catch (error) {
     if (error instanceof UsageError) throw error;
     printError(error, fileOf);
+    if (isJson()) printJson({ kind: "export", error: errorJson(error, fileOf) });
     return EXIT.failed;
   }
 }
+
+export const EXPORT = defineCommand({
+  name: "export",
+  summary: "makes a .pte as a recipe says, quantized where it says so",
+  examples: [
+    "sconce export model.pt2 --recipe xnnpack_fp32 -o model.pte",
+    "sconce export model.pt2 --recipe xnnpack_pt2e_int8_static_per_channel --calibrate 'x*.npy' -o model.pte",
+    "sconce export --method encode=e.pt2 --method decode=d.pt2 --recipe portable -o both.pte",
+  ],
+  files: "FILE.pt2",
+  flags: FLAGS,
+  options: ["toEdge", "toExecutorch"],
+  run: exportPrograms,
+});

@@ -5,6 +5,8 @@ import { combineRecipes } from "../recipe_combine.js";
 import { RecipeRegistry } from "../registry.js";
 import type { AOBaseConfig, ExportRecipe, QuantizationRecipe, Quantizer } from "../types.js";
 import { EXIT, say, UsageError } from "./common.js";
+import { printJson } from "./json.js";
+import { isJson } from "./terminal.js";
 
 const WEIGHTS: Record<AOBaseConfig["kind"], string> = {
   int8_dynamic_activation_int4_weight:
@@ -42,7 +44,9 @@ export function listRecipes(): number {
   const registry = RecipeRegistry.shared;
   const names = registry.getSupportedRecipes();
   const width = Math.max(...names.map((name) => name.length));
-  for (const name of names) say(`${name.padEnd(width)}  ${described(registry.createRecipe(name))}`);
+  const rows = names.map((name) => ({ name, description: described(registry.createRecipe(name)) }));
+  if (isJson()) printJson({ kind: "recipes", recipes: rows });
+  for (const { name, description } of rows) say(`${name.padEnd(width)}  ${description}`);
   return EXIT.done;
 }
 
@@ -53,6 +57,9 @@ function named(name: string, groupSize: number | undefined): [ExportRecipe, bool
   const options = hasGroups && groupSize !== undefined ? { groupSize } : {};
   return [registry.createRecipe(name, undefined, options), hasGroups];
 }
+
+/** The names of all recipes. */
+export const recipeNames = (): readonly string[] => RecipeRegistry.shared.getSupportedRecipes();
 
 /** What the flags say of the recipe. */
 export interface RecipeFlags {

@@ -1,4 +1,5 @@
 // What sconce export says of quantizing, on the terminal and in the file of --report.
+import { counted } from "../counted.js";
 import { decibelsOf, rangesOfNodes, worstOf } from "../quantization_report.js";
 import type {
   Delegation,
@@ -9,21 +10,21 @@ import type {
   QuantizedNode,
   QuantizedRange,
 } from "../types.js";
-import { say, warn } from "./common.js";
+import { note, tell } from "./common.js";
 import { reportOf } from "./report.js";
 
 /** What of `--skip` fits something in one method need not in another. */
 export function warnOfNotes({ methods }: QuantizationReport): void {
   const reports = Object.entries(methods);
-  const isEverywhere = (note: string): boolean =>
-    reports.every(([, { notes }]) => notes.includes(note));
+  const isEverywhere = (text: string): boolean =>
+    reports.every(([, { notes }]) => notes.includes(text));
   const told = new Set<string>();
   for (const [name, { notes }] of reports)
-    for (const note of notes) {
-      const isSkip = note.startsWith("skip: ");
-      if (isSkip && (told.has(note) || !isEverywhere(note))) continue;
-      told.add(note);
-      warn(isSkip ? `note: --${note}` : `note: method ${name}: ${note}`);
+    for (const text of notes) {
+      const isSkip = text.startsWith("skip: ");
+      if (isSkip && (told.has(text) || !isEverywhere(text))) continue;
+      told.add(text);
+      note(isSkip ? `note: --${text}` : `note: method ${name}: ${text}`);
     }
 }
 
@@ -37,7 +38,7 @@ export function warnOfUnused(
     .filter(([name, { calibrationBatches }]) => Object.hasOwn(calls, name) && !calibrationBatches)
     .map(([name]) => name);
   if (unused.length > 0 && !isCompared)
-    warn(
+    note(
       `note: method ${unused.join(", ")}: nothing had to be calibrated, so --calibrate is unused`,
     );
 }
@@ -55,9 +56,9 @@ function worstWords(nodes: readonly QuantizedNode[]): string {
 export function sayQuantization(report: QuantizationReport): void {
   for (const [name, { calibrationBatches, nodes }] of Object.entries(report.methods)) {
     const done = nodes.filter(({ isQuantized }) => isQuantized).length;
-    const calls = calibrationBatches === 1 ? "1 call" : `${calibrationBatches} calls`;
+    const calls = counted(calibrationBatches, "call");
     const on = calibrationBatches > 0 ? `, calibrated on ${calls}` : "";
-    say(`  ${name}: ${done} of ${nodes.length} nodes quantized${on}${worstWords(nodes)}`);
+    tell(`  ${name}: ${done} of ${nodes.length} nodes quantized${on}${worstWords(nodes)}`);
   }
 }
 
@@ -99,10 +100,10 @@ function withPlaces(
 }
 
 /** What `--report` writes. */
-export function reportBytes(session: ExportSession, recipe: ExportRecipe): Uint8Array {
+export function reportOfExport(session: ExportSession, recipe: ExportRecipe): object {
   const quantization = session.quantizationReport();
   const delegation = session.getExecutorchProgramManager().delegation();
-  const report = {
+  return {
     recipe: recipe.name,
     stages: session.stages(),
     ...reportOf(delegation, undefined),
@@ -111,5 +112,4 @@ export function reportBytes(session: ExportSession, recipe: ExportRecipe): Uint8
       qparams: quantization.qparams,
     }),
   };
-  return new TextEncoder().encode(`${JSON.stringify(report, null, 2)}\n`);
 }

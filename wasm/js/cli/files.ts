@@ -1,6 +1,7 @@
 // Files that the commands read and write. It owns one promise: a command that fails or is stopped
 // leaves what was there before. Outputs are written under temporary names beside their places and
-// renamed together once all are whole; no output replaces an input, a folder or a device.
+// renamed together once all are whole; no output replaces an input, a folder or a device. What goes to
+// the standard output goes when all files are whole.
 import {
   accessSync,
   closeSync,
@@ -19,16 +20,41 @@ import {
 import { basename, dirname, join, resolve } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { SconceError } from "../errors.js";
-import { UsageError } from "./common.js";
+import {
+  isInputStream,
+  isNowhere,
+  isOutputStream,
+  OUTPUT,
+  streamBytes,
+  writeOutput,
+} from "./streams.js";
+import { UsageError } from "./usage.js";
 
 /** What the file system says is wrong, without the path that it was doing it to. */
 export function reason(error: unknown): string {
   return (error as Error).message.replace(/^([A-Z]+: [^,]+), .*$/s, "$1");
 }
 
-function cannotWrite(path: string, why: string): SconceError {
-  const hint = "Name another place, or check its permissions.";
-  return new SconceError("io", `cannot write ${path}: ${why}`, hint);
+const ELSEWHERE = "Name another place, or check its permissions.";
+/** By what the file system says. */
+const HINTS: Readonly<Record<string, string>> = {
+  ENOSPC: "Make room on the disk, or name a place on another one.",
+  EDQUOT: "Your share of the disk is used up: make room, or name a place on another disk.",
+  EFBIG: "No file here may be that large: name a place on another disk, or see ulimit -f.",
+  EROFS: "This disk can only be read: name a place on another one.",
+  ENOENT: "Check the path: a folder in it does not exist.",
+  ENOTDIR: "Check the path: a file stands where a folder should be.",
+  ENAMETOOLONG: "Give it a shorter name.",
+  EMFILE: "Too many files are open: close other programs, or see ulimit -n.",
+  EBUSY: "Another program uses it: close that, or name another place.",
+  EIO: "The disk fails: check it, or name a place on another one.",
+};
+
+function cannotWrite(path: string, cause: unknown): SconceError {
+  const why = typeof cause === "string" ? cause : reason(cause);
+  const code = /^([A-Z0-9]+): /.exec(why)?.[1] ?? "";
+  const name = isOutputStream(path) ? OUTPUT : path;
+  return new SconceError("io", `cannot write ${name}: ${why}`, HINTS[code] ?? ELSEWHERE);
 }
 
 /** What is at a path; also undefined where something above it is not a folder or cannot be looked at. */
@@ -40,8 +66,16 @@ export function statsOf(path: string): Stats | undefined {
   }
 }
 
-/** Reads a regular file whole: a FIFO would wait for its writer, a device might never end. */
+/** Whether a path is no file of the disk: a stream, or where what is written is thrown away. */
+const isPlaceless = (path: string): boolean => isOutputStream(path) || isNowhere(path);
+
+/**
+ * Reads a regular file or the standard input whole: a FIFO would wait for its writer, a device might
+ * never end.
+ */
 export function readWhole(path: string): Uint8Array {
+  const streamed = streamBytes(path);
+  if (streamed) return streamed;
   if (!statSync(path).isFile()) throw new Error(`${path} is not a file`);
   return readFileSync(path);
 }
@@ -58,13 +92,15 @@ export function realOf(path: string): string {
 
 /** A usage error if an output is one of the inputs, however either is spelt. */
 export function keepInputs(inputs: readonly string[], output: string): void {
+  if (isPlaceless(output)) return;
   const real = realOf(output);
-  if (inputs.some((path) => realOf(path) === real))
+  if (inputs.some((path) => !isInputStream(path) && realOf(path) === real))
     throw new UsageError(`${output} would be overwritten: name another output`);
 }
 
 /** A path that is of a folder: one is there, or it ends in a slash. */
 export function isFolder(path: string): boolean {
+  if (isOutputStream(path)) return false;
   return path.endsWith("/") || (statsOf(path)?.isDirectory() ?? false);
 }
 
@@ -79,7 +115,7 @@ export function outputAt(path: string, subject: string, extension: string): stri
 /** A usage error if two outputs are one file, or one is an input. */
 export function keepApart(inputs: readonly string[], outputs: readonly string[]): void {
   const places = new Set<string>();
-  for (const output of outputs) {
+  for (const output of outputs.filter((path) => !isPlaceless(path))) {
     keepInputs(inputs, output);
     const real = realOf(output);
     if (places.has(real)) throw new UsageError(`two of the files would be written to ${output}`);
@@ -89,12 +125,13 @@ export function keepApart(inputs: readonly string[], outputs: readonly string[])
 
 /** Throws where an output cannot be written, before there is anything to write. */
 export function checkPlace(path: string): void {
+  if (isPlaceless(path)) return;
   placeOf(path);
   try {
     // The point is in folders only.
     accessSync(`${dirname(resolve(path))}/.`, constants.W_OK);
   } catch (error) {
-    throw cannotWrite(path, reason(error));
+    throw cannotWrite(path, error);
   }
 }
 
@@ -118,7 +155,7 @@ export async function inFolders<T>(folders: readonly string[], body: () => Promi
       try {
         makeFolder(folder, made);
       } catch (error) {
-        throw cannotWrite(folder, reason(error));
+        throw cannotWrite(folder, error);
       }
     }
     return await body();
@@ -149,18 +186,48 @@ export function placeOf(path: string): string {
   throw new SconceError("io", why, "Name a new file, or a regular one to be replaced.");
 }
 
+/** Signals are heard between turns of the loop only. */
+const nextTurn = (): Promise<void> => setImmediate();
+
 async function writeTemporary({ path, write }: Output, temporary: string): Promise<void> {
   let descriptor: number | undefined;
+  let refused: unknown;
   try {
     const open = (descriptor = openSync(temporary, "w"));
     await write(async (chunk) => {
-      for (let done = 0; done < chunk.length;) done += writeSync(open, chunk, done);
-      await setImmediate(); // Signals are heard between turns of the loop only.
+      try {
+        for (let done = 0; done < chunk.length;) done += writeSync(open, chunk, done);
+      } catch (error) {
+        refused = error;
+        throw error;
+      }
+      await nextTurn();
     });
   } catch (error) {
-    throw error instanceof SconceError ? error : cannotWrite(path, reason(error));
+    // Whoever calls the writer wraps what it throws; what the disk says is what matters.
+    if (refused !== undefined) throw cannotWrite(path, refused);
+    throw error instanceof SconceError ? error : cannotWrite(path, error);
   } finally {
     if (descriptor !== undefined) closeSync(descriptor);
+  }
+}
+
+/** The pieces of an output that is no file: they are kept until all files are whole. */
+async function collected({ path, write }: Output): Promise<Uint8Array[]> {
+  const isKept = isOutputStream(path);
+  const pieces: Uint8Array[] = [];
+  await write(async (chunk) => {
+    if (isKept) pieces.push(chunk.slice());
+    await nextTurn();
+  });
+  return pieces;
+}
+
+async function writePieces(pieces: readonly Uint8Array[]): Promise<void> {
+  try {
+    for (const piece of pieces) await writeOutput(piece);
+  } catch (error) {
+    throw cannotWrite("-", error);
   }
 }
 
@@ -179,18 +246,24 @@ export async function writeFiles(outputs: readonly Output[]): Promise<void> {
   };
   for (const signal of SIGNALS) process.on(signal, stop);
   try {
+    const streamed: Uint8Array[] = [];
     for (const output of outputs) {
+      if (isPlaceless(output.path)) {
+        streamed.push(...(await collected(output)));
+        continue;
+      }
       const place = placeOf(output.path);
       if (renames.has(place)) throw cannotWrite(output.path, "another output goes there");
       const temporary = `${place}.${process.pid}.tmp`;
       renames.set(place, temporary);
       await writeTemporary(output, temporary);
     }
+    await writePieces(streamed);
     for (const [place, temporary] of renames) {
       try {
         renameSync(temporary, place);
       } catch (error) {
-        throw cannotWrite(place, reason(error));
+        throw cannotWrite(place, error);
       }
     }
   } finally {

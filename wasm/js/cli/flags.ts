@@ -1,4 +1,4 @@
-// The flags that options.def gives the command: for the parser, for the help, and as options.
+// The flags that options.def gives the command: as rows of its table, and as options.
 import {
   accepts,
   anyOf,
@@ -8,30 +8,41 @@ import {
   type Bounds,
   type Option,
 } from "../options.js";
-import { UsageError } from "./common.js";
+import type { Flag, Flags } from "./command.js";
+import { UsageError } from "./usage.js";
 
-const INDENT = 27;
-const WIDTH = 100;
+export type OptionCall = Option["call"];
 
-type Call = Option["call"];
-
-const flagged = (calls: readonly Call[]): readonly Option[] =>
+const flagged = (calls: readonly OptionCall[]): readonly Option[] =>
   calls.flatMap(optionsOf).filter(({ flag }) => flag !== "");
 
-interface Flag {
-  type: "boolean" | "string";
-  multiple: boolean;
+const VALUES = { bool: "", choice: "HOW", count: "N", whole: "N", power: "N", bounds: "NAME=N" };
+
+/** The help of a flag. */
+function described(option: Option): string {
+  const text = option.sentence.replace(/^./, (c) => c.toLowerCase()).replace(/\.$/, "");
+  if (option.kind === "bool") return option.default ? `not: ${text}` : text;
+  if (option.kind === "bounds") return text;
+  const isDefault = (word: unknown): string => (word === option.default ? " (default)" : "");
+  return option.kind === "choice"
+    ? `${option.words.map((word) => word + isDefault(word)).join(", ")}: ${text}`
+    : `${text}; ${option.default} by default`;
 }
 
-/** For the parser of node:util. */
-export function flagsOf(...calls: Call[]): Record<string, Flag> {
-  return Object.fromEntries(
-    flagged(calls).map(({ flag, kind }) => [
-      flag,
-      { type: kind === "bool" ? "boolean" : "string", multiple: kind === "bounds" },
-    ]),
-  );
+function flagOf(option: Option): Flag {
+  const { kind } = option;
+  return {
+    type: kind === "bool" ? "boolean" : "string",
+    multiple: kind === "bounds",
+    value: VALUES[kind],
+    ...(kind === "choice" && { words: option.words }),
+    text: described(option),
+  };
 }
+
+/** The rows of the options that the calls take. */
+export const optionFlags = (calls: readonly OptionCall[]): Flags =>
+  Object.fromEntries(flagged(calls).map((option) => [option.flag, flagOf(option)]));
 
 /** NAME=N, once or more, as largest values by name. Names may hold a "=", numbers do not. */
 function boundsOf(flag: string, given: readonly string[]): Bounds {
@@ -51,52 +62,21 @@ function boundsOf(flag: string, given: readonly string[]): Bounds {
 function valueOf(option: Option, given: unknown): unknown {
   if (option.kind === "bool") return !option.default;
   if (option.kind === "bounds") return boundsOf(option.flag, given as readonly string[]);
-  return option.kind === "choice" ? given : Number(given);
+  if (option.kind === "choice") return given;
+  return /^[0-9]+$/.test(given as string) ? Number(given) : NaN;
 }
 
 /** The options of parsed arguments, by name. */
-export function chosenBy(
-  values: Readonly<Record<string, unknown>>,
-  ...calls: Call[]
-): Record<string, unknown> {
-  const given = flagged(calls).filter(({ flag }) => values[flag] !== undefined);
+export function chosenBy(values: object, ...calls: OptionCall[]): Record<string, unknown> {
+  const texts = values as Readonly<Record<string, unknown>>;
+  const given = flagged(calls).filter(({ flag }) => texts[flag] !== undefined);
   return Object.fromEntries(
     given.map((option) => {
-      const text = values[option.flag];
+      const text = texts[option.flag];
       const value = valueOf(option, text);
       if (isTaken(option, value)) return [option.name, value];
       const wanted = option.kind === "choice" ? anyOf(option.words) : accepts(option);
       throw new UsageError(`--${option.flag} is ${wanted}, not '${String(text)}'`);
     }),
   );
-}
-
-function wrapped(text: string): string {
-  const lines = [""];
-  for (const word of text.split(" ")) {
-    const line = `${lines.at(-1)} ${word}`.trimStart();
-    if (INDENT + line.length <= WIDTH) lines[lines.length - 1] = line;
-    else lines.push(word);
-  }
-  return lines.join(`\n${" ".repeat(INDENT)}`);
-}
-
-/** What the help says of a flag. */
-function described(option: Option): string {
-  const text = option.sentence.replace(/^./, (c) => c.toLowerCase()).replace(/\.$/, "");
-  if (option.kind === "bool") return option.default ? `not: ${text}` : text;
-  if (option.kind === "bounds") return `${text}; may be repeated`;
-  const isDefault = (word: unknown): string => (word === option.default ? " (default)" : "");
-  return option.kind === "choice"
-    ? `${option.words.map((word) => word + isDefault(word)).join(", ")}: ${text}`
-    : `${text}; ${option.default} by default`;
-}
-
-/** Lines of the help, one or more for each flag. */
-export function flagHelp(...calls: Call[]): string {
-  const name = ({ flag, kind }: Option): string =>
-    `  --${flag}${{ bool: "", choice: " HOW", count: " N", power: " N", bounds: " NAME=N" }[kind]}`;
-  return flagged(calls)
-    .map((option) => `${name(option).padEnd(INDENT - 1)} ${wrapped(described(option))}\n`)
-    .join("");
 }

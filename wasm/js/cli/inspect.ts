@@ -1,248 +1,112 @@
-// sconce inspect: what is in a .pt2 or a .pte, what a run has logged, what a record holds.
+// sconce inspect: which of the kinds of files it is, and what the flags ask of it.
+import { SconceError } from "../errors.js";
 import type {
-  CompilationReport,
   Engine,
   EventBlock,
-  FileRef,
   Inspector,
   InspectorFiles,
   InspectorOptions,
-  MemoryPlan,
-  MethodSummary,
-  Program,
-  ProgramMethodInfo,
-  ProgramReport,
-  ProgramValueInfo,
-  TensorInfo,
+  Source,
   TimeScale,
 } from "../types.js";
-import { counted } from "../counted.js";
-import { delegated, SconceError } from "../errors.js";
-import { formatBytes } from "../size.js";
-import { EXIT, makeEngine, parse, printWarnings, say, UsageError, warn } from "./common.js";
+import { defineCommand, type ValuesOf } from "./command.js";
+import { EXIT, makeEngine, UsageError } from "./common.js";
 import { checkPlace, inFolders, isFolder, keepApart, outputAt } from "./files.js";
 import { showComparison } from "./inspect_compare.js";
 import { showDump } from "./inspect_dump.js";
-import { metricOf } from "./inspect_gap.js";
-import { sayMemory } from "./inspect_memory.js";
+import { METRICS, metricOf } from "./inspect_gap.js";
+import { inspectPt2, inspectPte } from "./inspect_program.js";
 import { showRecord } from "./inspect_record.js";
+import { claimInputs, claimOutputs, sourceOf } from "./streams.js";
 
-export const INSPECT_HELP = `sconce inspect: methods, signatures, operators, sizes, memory plan; what ran, and how long it took
-
-  sconce inspect model.pt2
-  sconce inspect model.pte --json
-  sconce inspect model.pte --etrecord model.etrecord
-  sconce inspect run.etdp --etrecord model.etrecord --debug-output run.bin --gap snr
-  sconce inspect before.etdp after.etdp --etrecord model.etrecord
-  sconce inspect model.etrecord --stage exported_program --stage edge_dialect_exported_program
-
-  --json            the report as JSON, with --nodes what is in delegates, too
-  --nodes           all that is in delegates, not only their first nodes
-  --data FILE       a .ptd to look for the weights of a .pte in; may be repeated
-  --etrecord FILE   the record of a .pte: what nodes of the model the values in its memory are
-
-  of a dump (.etdp):
-  --etrecord FILE   the record of the program: which node and line each event is; given twice for
-                    two dumps, each has its own
-  --debug-output FILE  the values that the dump points to
-  --program FILE    the .pte that ran: its memory plan, too
-  --gap HOW         how far values are from the record's program, the worst first by HOW: snr, mse,
-                    l1, cosine or max; the run must have had the record's inputs (--input example)
-  --reference NAME  the stage that is compared with: exported_program, or that of a record; by
-                    default edge_dialect_exported_program
-  --method NAME     only the runs of this method; where methods cannot be told, all runs are of it
-  --time SCALE      of what is shown: ns, us, ms, s or cycles; ms by default
-  --source-time SCALE  of the dump's ticks; ns by default
-  --trace FILE      write the timeline of all runs for Perfetto and chrome://tracing
-  --tsv FILE        write the table of events as tab-separated values
-
-  of a record (.etrecord):
-  --stage NAME      the nodes of a stage; given twice, what differs between two
-  --node NAME       a node, with the Python lines that it comes from
-`;
-
-function writeJson(report: object): void {
-  process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
-}
-
-function shapeOf(info: { kind: string; dtype?: string; shape?: (number | string)[] }): string {
-  return info.kind === "tensor" ? `${info.dtype} [${info.shape!.join(", ")}]` : info.kind;
-}
-
-function writeOps(ops: Record<string, number>): void {
-  const sorted = Object.entries(ops).sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1));
-  for (const [op, count] of sorted) say(`    ${String(count).padStart(5)} ${op}`);
-}
-
-function bound(value: number | null, none: string): string {
-  return value === null ? none : String(value);
-}
-
-function writeMethod(method: MethodSummary): void {
-  say(`method ${method.name}: ${counted(method.nodes, "node")}`);
-  const user = (list: (TensorInfo & { role: string; target: string })[], role: string): void => {
-    for (const v of list.filter(
-      (item) => item.role === role || (role === "user_input" && item.role === "constant_input"),
-    )) {
-      say(`  ${role === "user_input" ? "in " : "out"} ${v.name ?? ""}: ${shapeOf(v)}`);
-    }
-  };
-  user(method.inputs, "user_input");
-  user(method.outputs, "user_output");
-  const count = (role: string, noun: string): string =>
-    counted(method.inputs.filter((i) => i.role === role).length, noun);
-  const mutated = method.outputs.filter((o) => o.role.endsWith("_mutation")).map((o) => o.target);
-  const constants = count("constant_tensor", "constant");
-  say(`  ${count("parameter", "parameter")}, ${count("buffer", "buffer")}, ${constants}`);
-  if (mutated.length > 0) say(`  writes ${mutated.join(", ")}`);
-  for (const s of method.symbols) {
-    const place = s.size ? `, ${s.size}` : s.place ? `, seen in ${s.place}` : "";
-    say(`  ${s.name} in [${bound(s.min, "-inf")}, ${bound(s.max, "inf")}]${place}`);
-  }
-  say("  operators");
-  writeOps(method.ops);
-}
-
-function writePt2(report: CompilationReport): void {
-  say(`exported program, ${formatBytes(report.constantBytes)} of weights`);
-  for (const method of report.stages[0]!.methods) writeMethod(method);
-}
-
-function valueText(value: ProgramValueInfo): string {
-  const size =
-    value.kind === "tensor"
-      ? ` ${value.dynamic ? "at most " : ""}${formatBytes(value.bytes!)}`
-      : "";
-  const frozen =
-    value.value !== undefined && value.value !== null ? ` = ${String(value.value)}` : "";
-  const written = value.ofInput === undefined ? "" : `, input ${value.ofInput} after the call`;
-  return `${value.name}: ${shapeOf(value)}${size}${frozen}${written}`;
-}
-
-/** Lines of a delegate that are shown unless all are asked for: nodes, which are numbered. */
-const LINES_MAX = 12;
-
-/** What is in the parts of a method, in lines; or why that cannot be told. */
-function linesOf(program: Program, method: ProgramMethodInfo): PartLines[] {
-  return method.parts.map((_, i) => {
-    try {
-      return { lines: program.partText(method.name, i).split("\n").slice(0, -1) };
-    } catch (error) {
-      if (!(error instanceof SconceError)) throw error;
-      return { lines: [], fault: error.message };
-    }
-  });
-}
-
-interface PartLines {
-  lines: string[];
-  fault?: string;
-}
-
-function writeLines({ lines, fault }: PartLines, all: boolean): void {
-  const shown = all ? lines : lines.filter((line) => /^\d/.test(line)).slice(0, LINES_MAX);
-  for (const line of shown) say(`    ${line}`);
-  if (shown.length < lines.length)
-    say(`    and ${lines.length - shown.length} more lines, which --nodes shows`);
-  if (fault !== undefined) say(`    cannot be shown: ${fault}`);
-}
-
-/** The report with what is in the parts. */
-function withLines(program: Program, report: ProgramReport): object {
-  const methods = report.methods.map((method) => {
-    const lines = linesOf(program, method);
-    return { ...method, parts: method.parts.map((part, i) => ({ ...part, ...lines[i]! })) };
-  });
-  return { ...report, methods };
-}
-
-/** How many test cases each method of a bundled program comes with. */
-const casesOf = (program: Program): Record<string, number> =>
-  Object.fromEntries(
-    program.testSuites().map(({ methodName, testCases }) => [methodName, testCases.length]),
-  );
-
-function writePte(
-  program: Program,
-  report: ProgramReport,
-  memory: readonly MemoryPlan[],
-  dataFiles: readonly string[],
-  allNodes: boolean,
-  kind: Kind,
-): void {
-  const parts: [number, string][] = [
-    [report.programBytes, "program"],
-    [report.constantBytes, "constants"],
-    [report.mutableBytes, "initial state"],
-    [report.delegateBytes, "delegates"],
-    [report.namedBytes, "named data"],
-    [report.otherBytes, "other data"],
-  ];
-  const present = parts.filter(([bytes], i) => i < 2 || bytes > 0);
-  const sizes = present.map(([bytes, name]) => `${formatBytes(bytes)} of ${name}`);
-  const cases = kind === "bpte" ? casesOf(program) : {};
-  say(`${kind === "bpte" ? "bundled" : "executorch"} program: ${sizes.join(", ")}`);
-  for (const [name, count] of Object.entries(cases))
-    say(`  ${counted(count, "test case")} of method ${name}`);
-  for (const method of report.methods) {
-    say(`method ${method.name}: ${counted(method.instructions, "instruction")}`);
-    method.inputs.forEach((value) => say(`  in  ${valueText(value)}`));
-    method.outputs.forEach((value) => say(`  out ${valueText(value)}`));
-    if (method.plannedBytes.length > 0)
-      say(`  planned memory ${method.plannedBytes.map((bytes) => formatBytes(bytes)).join(" + ")}`);
-    const plan = memory.find((item) => item.method === method.name);
-    if (plan) sayMemory(plan);
-    for (const { key, dataFile } of method.externalData)
-      say(
-        `  needs ${key}${dataFile === null ? " of a .ptd" : `, found in ${dataFiles[dataFile]}`}`,
-      );
-    const lines = linesOf(program, method);
-    method.parts.forEach(({ backend, bytes }, i) => {
-      say(`  delegate of ${backend}, ${formatBytes(bytes)}`);
-      writeLines(lines[i]!, allNodes);
-    });
-    const fault = delegated(method);
-    if (fault) say(`  cannot run here: ${fault.message}`);
-    if (Object.keys(method.ops).length > 0) {
-      say("  operators");
-      writeOps(method.ops);
-    }
-  }
-}
-
-function writeNamed({ named }: ProgramReport): void {
-  if (named.length === 0) return;
-  say("data that delegates look up");
-  for (const { key, bytes } of named) say(`  ${key}: ${formatBytes(bytes)}`);
-}
+const SCALES: readonly TimeScale[] = ["ns", "us", "ms", "s", "cycles"];
 
 const FLAGS = {
-  json: { type: "boolean" },
-  nodes: { type: "boolean" },
-  data: { type: "string", multiple: true },
-  etrecord: { type: "string", multiple: true },
-  program: { type: "string" },
-  "debug-output": { type: "string" },
-  gap: { type: "string" },
-  reference: { type: "string" },
-  method: { type: "string" },
-  time: { type: "string" },
-  "source-time": { type: "string" },
-  trace: { type: "string" },
-  tsv: { type: "string" },
-  stage: { type: "string", multiple: true },
-  node: { type: "string" },
-  help: { type: "boolean", short: "h" },
+  nodes: {
+    type: "boolean",
+    text: "show all nodes of delegates, and not only the first; JSON has nodes of delegates only with it",
+  },
+  data: {
+    type: "string",
+    multiple: true,
+    value: "FILE",
+    text: "a .ptd with weights of the .pte",
+  },
+  etrecord: {
+    type: "string",
+    multiple: true,
+    value: "FILE",
+    text:
+      "the record of the program. It tells which nodes of the model the values in memory are, and " +
+      "which node and line each event of a dump is. Two dumps have one each, in their order",
+  },
+  "debug-output": {
+    type: "string",
+    value: "FILE",
+    heading: "of a dump (.etdp)",
+    text: "the file with the values that the dump points to",
+  },
+  program: {
+    type: "string",
+    value: "FILE",
+    text: "the .pte that ran, to show its memory plan as well",
+  },
+  gap: {
+    type: "string",
+    value: "HOW",
+    words: METRICS,
+    text:
+      "compare values with those that the record's program computes, the worst first by HOW: snr, mse, " +
+      "l1, cosine or max. The run must have had the record's inputs (--input example)",
+  },
+  reference: {
+    type: "string",
+    value: "NAME",
+    text:
+      "the stage that --gap compares with: exported_program, or another stage of the record; " +
+      "edge_dialect_exported_program by default",
+  },
+  method: {
+    type: "string",
+    value: "NAME",
+    text: "show the runs of this method only; if the dump does not tell methods, all runs are of it",
+  },
+  time: {
+    type: "string",
+    value: "SCALE",
+    words: SCALES,
+    text: "the unit of the times that are shown: ns, us, ms, s or cycles; ms by default",
+  },
+  "source-time": {
+    type: "string",
+    value: "SCALE",
+    words: SCALES,
+    text: "the unit of the times in the dump; ns by default",
+  },
+  trace: {
+    type: "string",
+    value: "FILE",
+    text: "write the timeline of all runs for Perfetto and chrome://tracing",
+  },
+  tsv: {
+    type: "string",
+    value: "FILE",
+    text: "write the table of events as tab-separated values",
+  },
+  stage: {
+    type: "string",
+    multiple: true,
+    value: "NAME",
+    heading: "of a record (.etrecord)",
+    text: "show the nodes of a stage; given twice, the differences between two stages",
+  },
+  node: {
+    type: "string",
+    value: "NAME",
+    text: "show a node, with the Python lines that it comes from",
+  },
 } as const;
-
-const parseFlags = (args: string[]): ReturnType<typeof parse<ParseConfig>> =>
-  parse({ args, allowPositionals: true, options: FLAGS });
-interface ParseConfig {
-  args: string[];
-  allowPositionals: true;
-  options: typeof FLAGS;
-}
-type Flags = ReturnType<typeof parseFlags>["values"];
+type Flags = ValuesOf<typeof FLAGS>;
 type Kind = ReturnType<Engine["detect"]>;
 
 /** Which files a flag is for. */
@@ -282,19 +146,12 @@ function checkFlags(flags: Flags, path: string, kind: Kind): void {
     }
 }
 
-const SCALES: readonly TimeScale[] = ["ns", "us", "ms", "s", "cycles"];
+/** The scale that a flag says, which the parser has checked. */
+const scaleOf = (flags: Flags, flag: "time" | "source-time"): TimeScale | undefined =>
+  SCALES.find((scale) => scale === flags[flag]);
 
-/** The scale that a flag says. */
-function scaleOf(flags: Flags, flag: "time" | "source-time"): TimeScale | undefined {
-  const text = flags[flag];
-  const found = SCALES.find((scale) => scale === text);
-  if (text !== undefined && !found)
-    throw new UsageError(`--${flag} is one of ${SCALES.join(", ")}, not '${text}'`);
-  return found;
-}
-
-const fileOf = (path: string | undefined): FileRef | undefined =>
-  path === undefined ? undefined : { path };
+const fileOf = (path: string | undefined): Source | undefined =>
+  path === undefined ? undefined : sourceOf(path);
 
 /** An object without what is not there. */
 const given = <T extends object>(members: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
@@ -315,6 +172,7 @@ function outputsOf(path: string, flags: Flags): Flags {
   }
   const debug = flags["debug-output"] ?? [];
   const inputs = [path, ...(flags.etrecord ?? []), debug].flat();
+  claimOutputs([named.trace ?? [], named.tsv ?? []].flat(), false);
   keepApart(inputs, [named.trace ?? [], named.tsv ?? []].flat());
   return named;
 }
@@ -338,7 +196,7 @@ function openDump(
 
 async function inspectDump(engine: Engine, path: string, given: Flags): Promise<number> {
   const flags = outputsOf(path, given);
-  const { json = false, reference, method, trace, tsv } = flags;
+  const { reference, method, trace, tsv } = flags;
   if (reference !== undefined && flags.gap === undefined)
     throw new UsageError("--reference goes with --gap, which compares with it");
   const gap = flags.gap === undefined ? undefined : metricOf(flags.gap);
@@ -348,7 +206,7 @@ async function inspectDump(engine: Engine, path: string, given: Flags): Promise<
     const inspector = openDump(engine, filesOf(path, flags), scalesOf(flags), method);
     try {
       const hasProgram = flags.program !== undefined;
-      const shown = { json, gap, reference, method, trace, tsv, hasProgram };
+      const shown = { gap, reference, method, trace, tsv, hasProgram };
       return await showDump(inspector, shown);
     } finally {
       inspector.dispose();
@@ -357,7 +215,7 @@ async function inspectDump(engine: Engine, path: string, given: Flags): Promise<
 }
 
 const filesOf = (path: string, flags: Flags): InspectorFiles => ({
-  etdump: { path },
+  etdump: sourceOf(path),
   ...given({
     etrecord: fileOf(flags.etrecord?.[0]),
     debugBuffer: fileOf(flags["debug-output"]),
@@ -377,8 +235,8 @@ function compareDumps(engine: Engine, path: string, second: string, flags: Flags
   const options = { ...scalesOf(flags), ...given({ method: flags.method }) };
   const inspector = engine.inspector(filesOf(path, flags), options);
   try {
-    const other = { etdump: { path: second }, ...given({ etrecord: fileOf(flags.etrecord?.[1]) }) };
-    showComparison(inspector.compare(other), flags.json ?? false);
+    const other = { etdump: sourceOf(second), ...given({ etrecord: fileOf(flags.etrecord?.[1]) }) };
+    showComparison(inspector.compare(other));
     return EXIT.done;
   } finally {
     inspector.dispose();
@@ -394,60 +252,17 @@ function inspectDumps(engine: Engine, paths: string[], flags: Flags): Promise<nu
 }
 
 function inspectRecord(engine: Engine, path: string, flags: Flags): void {
-  const inspector = engine.inspector({ etrecord: { path } });
+  const inspector = engine.inspector({ etrecord: sourceOf(path) });
   try {
-    const { json = false, stage: stages = [], method, node } = flags;
-    showRecord(inspector, { json, stages, method, node });
+    const { stage: stages = [], method, node } = flags;
+    showRecord(inspector, { stages, method, node });
   } finally {
     inspector.dispose();
-  }
-}
-
-function inspectPt2(engine: Engine, path: string, flags: Flags): void {
-  const report = engine.inspect({ path });
-  printWarnings(report.diagnostics);
-  if (flags.json) writeJson({ kind: "pt2", ...report });
-  else writePt2(report);
-}
-
-/** The memory plans of a program, and what is wrong with the record beside it. */
-function memoryOf(
-  engine: Engine,
-  path: string,
-  etrecord: string | undefined,
-): { plans: MemoryPlan[]; warnings: string[] } {
-  const files = { program: { path }, ...given({ etrecord: fileOf(etrecord) }) };
-  const inspector = engine.inspector(files);
-  try {
-    const { warnings } = inspector.report();
-    return { plans: inspector.memory(), warnings };
-  } finally {
-    inspector.dispose();
-  }
-}
-
-function inspectPte(engine: Engine, kind: Kind, path: string, flags: Flags): void {
-  const dataFiles = flags.data ?? [];
-  const allNodes = flags.nodes ?? false;
-  const program = engine.load({ path }, { dataFiles: dataFiles.map((file) => ({ path: file })) });
-  try {
-    const report = program.inspect();
-    const { plans: memory, warnings } = memoryOf(engine, path, flags.etrecord?.[0]);
-    for (const text of warnings) warn(`warning: ${text}`);
-    const cases = kind === "bpte" ? { testCases: casesOf(program) } : {};
-    if (flags.json)
-      writeJson({ kind, ...(allNodes ? withLines(program, report) : report), ...cases, memory });
-    else {
-      writePte(program, report, memory, dataFiles, allNodes, kind);
-      writeNamed(report);
-    }
-  } finally {
-    program.dispose();
   }
 }
 
 function inspectFile(engine: Engine, kind: Kind, path: string, flags: Flags): void {
-  if (kind === "pt2") inspectPt2(engine, path, flags);
+  if (kind === "pt2") inspectPt2(engine, path);
   else if (kind === "pte" || kind === "bpte") inspectPte(engine, kind, path, flags);
   else if (kind === "etrecord") inspectRecord(engine, path, flags);
   else
@@ -458,20 +273,33 @@ function inspectFile(engine: Engine, kind: Kind, path: string, flags: Flags): vo
     );
 }
 
-export async function inspectCommand(args: string[]): Promise<number> {
-  const { values, positionals } = parseFlags(args);
-  if (values.help) {
-    process.stdout.write(INSPECT_HELP);
-    return EXIT.done;
-  }
-  if (positionals.length < 1 || positionals.length > 2)
+async function inspect(flags: Flags, files: string[]): Promise<number> {
+  if (files.length < 1 || files.length > 2)
     throw new UsageError("say which file to inspect, and only one, or two dumps");
+  const { data = [], etrecord = [], program = [], "debug-output": debug = [] } = flags;
+  claimInputs([files, data, etrecord, program, debug].flat());
   const engine = await makeEngine();
-  const kinds = positionals.map((path) => engine.detect({ path }));
-  checkFlags(values, positionals[0]!, kinds[0]!);
-  if (positionals.length === 2 && kinds.some((kind) => kind !== "etdump"))
+  const kinds = files.map((path) => engine.detect(sourceOf(path)));
+  checkFlags(flags, files[0]!, kinds[0]!);
+  if (files.length === 2 && kinds.some((kind) => kind !== "etdump"))
     throw new UsageError("two files are compared if both are dumps (.etdp)");
-  if (kinds[0] === "etdump") return inspectDumps(engine, positionals, values);
-  inspectFile(engine, kinds[0]!, positionals[0]!, values);
+  if (kinds[0] === "etdump") return inspectDumps(engine, files, flags);
+  inspectFile(engine, kinds[0]!, files[0]!, flags);
   return EXIT.done;
 }
+
+export const INSPECT = defineCommand({
+  name: "inspect",
+  summary: "shows methods, signatures, operators, sizes, memory; what ran, and how long it took",
+  examples: [
+    "sconce inspect model.pt2",
+    "sconce inspect model.pte --json",
+    "sconce inspect model.pte --etrecord model.etrecord",
+    "sconce inspect run.etdp --etrecord model.etrecord --debug-output run.bin --gap snr",
+    "sconce inspect before.etdp after.etdp --etrecord model.etrecord",
+    "sconce inspect model.etrecord --stage exported_program --stage edge_dialect_exported_program",
+  ],
+  files: "FILE",
+  flags: FLAGS,
+  run: inspect,
+});

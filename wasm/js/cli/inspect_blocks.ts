@@ -41,8 +41,3 @@ export function blockLabels(blocks: readonly EventBlock[]): string[] {
     return `${label} (${ofCase}${runsAt(block.runIndices)})`;
   });
 }
-
-/** JSON has no infinities: they stay what the core says. */
-export function withNumbers(_: string, value: unknown): unknown {
-  return typeof value === "number" && !Number.isFinite(value) ? String(value) : value;
-}

@@ -1,8 +1,10 @@
 // sconce inspect of two dumps: what ran in both, side by side.
+import { counted } from "../counted.js";
 import type { ComparedEvent, DumpComparison } from "../types.js";
-import { say, warn } from "./common.js";
-import { withNumbers } from "./inspect_blocks.js";
+import { say, warnOf } from "./common.js";
+import { printJson } from "./json.js";
 import { sayTable, type Cell } from "./table.js";
+import { isJson } from "./terminal.js";
 
 /** Dumps with a smaller share of their rows in common have nothing to do with each other. */
 const ALIGNED_MIN = 0.1;
@@ -36,10 +38,10 @@ function areUnrelated(rows: readonly ComparedEvent[]): boolean {
   return rows.length > 0 && inBoth < ALIGNED_MIN * Math.max(1, Math.min(inA, inB));
 }
 
-const runsOf = (count: number): string => (count === 1 ? "1 run" : `${count} runs`);
+const runsOf = (count: number): string => counted(count, "run");
 
 /** Prints two dumps side by side. */
-export function showComparison(comparison: DumpComparison, isJson: boolean): void {
+export function showComparison(comparison: DumpComparison): void {
   const { methods, rows } = comparison;
   const warnings = [...comparison.warnings];
   if (areUnrelated(rows))
@@ -47,12 +49,8 @@ export function showComparison(comparison: DumpComparison, isJson: boolean): voi
       "nearly nothing of the one is in the other: these are dumps of different programs, or each " +
         "needs its own record (--etrecord, twice)",
     );
-  for (const text of warnings) warn(`warning: ${text}`);
-  if (isJson) {
-    const all = { kind: "comparison", ...comparison, warnings };
-    process.stdout.write(`${JSON.stringify(all, withNumbers, 2)}\n`);
-    return;
-  }
+  warnOf(warnings);
+  if (isJson()) return printJson({ kind: "comparison", ...comparison, warnings });
   const several = methods.length > 1;
   for (const { method, runsA, runsB } of methods)
     say(`a: ${runsOf(runsA)}, b: ${runsOf(runsB)}${ofMethod(method)}`);

@@ -1,4 +1,5 @@
 // sconce inspect of what ran: an .etdp, with the record of its program and the values it logged.
+import { counted } from "../counted.js";
 import type {
   EventBlock,
   GapMetric,
@@ -7,12 +8,14 @@ import type {
   InspectorEvent,
   InspectorTotal,
 } from "../types.js";
-import { EXIT, say, warn } from "./common.js";
+import { EXIT, say, warn, warnOf } from "./common.js";
 import { writeFiles } from "./files.js";
-import { blockLabels, some, sourceOf, withNumbers } from "./inspect_blocks.js";
+import { blockLabels, some, sourceOf } from "./inspect_blocks.js";
 import { gapsOf, nothingCompared, sayGap } from "./inspect_gap.js";
 import { sayMemory } from "./inspect_memory.js";
+import { printJson } from "./json.js";
 import { sayTable, tsvOf, type Cell } from "./table.js";
+import { isJson } from "./terminal.js";
 
 // --- Events --------------------------------------------------------------------------------------
 
@@ -55,11 +58,11 @@ function sayEvents(block: EventBlock): void {
 }
 
 function sayBlock(block: EventBlock, label: string, scale: string): void {
-  const runs = block.runs === 1 ? "1 run" : `${block.runs} runs`;
+  const runs = counted(block.runs, "run");
   say(`${label}: ${runs}, times in ${scale}`);
   sayEvents(block);
   for (const { allocator, count, bytes } of block.allocations)
-    say(`  allocator ${allocator}: ${bytes} bytes in ${count} allocations`);
+    say(`  allocator ${allocator}: ${counted(bytes, "byte")} in ${counted(count, "allocation")}`);
 }
 
 function sayTotals(
@@ -93,7 +96,6 @@ function eventsTsv(blocks: readonly EventBlock[]): string {
 // --- The command ---------------------------------------------------------------------------------
 
 export interface DumpFlags {
-  json: boolean;
   gap: GapMetric | undefined;
   reference: string | undefined;
   /** The method whose runs are shown; all by default. */
@@ -129,7 +131,7 @@ export async function showDump(inspector: Inspector, flags: DumpFlags): Promise<
   const blocks = all.filter(isShown);
   const totalsOf = (totals: InspectorTotal[]): InspectorTotal[] =>
     totals.filter(({ block }) => isShown(all[block]!));
-  for (const text of report.warnings) warn(`warning: ${text}`);
+  warnOf(report.warnings);
   await writeFiles(filesOf(inspector, blocks, flags));
   const { gap: metric, method, reference } = flags;
   const gaps = metric && gapsOf(inspector, all, method, reference);
@@ -140,11 +142,11 @@ export async function showDump(inspector: Inspector, flags: DumpFlags): Promise<
   const isNothing = gaps && (gaps.reports.length === 0 || gaps.reports.some(isEmpty));
   const code = gaps?.areAll === false || isNothing ? EXIT.failed : EXIT.done;
   if (isNothing) for (const line of nothingCompared(all)) warn(line);
-  if (flags.json) {
+  if (isJson()) {
     const told = { ops, modules, memory, ...(gaps && { gaps: gaps.reports }) };
     // Totals name blocks by their places, so that all of them are there.
     const whole = { kind: "etdump", ...report, events: all, ...told };
-    process.stdout.write(`${JSON.stringify(whole, withNumbers, 2)}\n`);
+    printJson(whole);
     return code;
   }
   if (gaps && metric) {

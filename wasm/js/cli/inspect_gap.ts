@@ -1,19 +1,16 @@
 // sconce inspect --gap: how far what a run has logged is from what the record's program computes.
+import { counted } from "../counted.js";
 import { SconceError } from "../errors.js";
 import type { EventBlock, GapMethod, GapMetric, GapReport, Inspector } from "../types.js";
-import { say, UsageError, warn } from "./common.js";
+import { say, warn } from "./common.js";
 import { blockLabels, some, sourceOf } from "./inspect_blocks.js";
 import { digits, sayTable, type Cell } from "./table.js";
 
-const METRICS: readonly GapMetric[] = ["snr", "mse", "l1", "cosine", "max"];
+export const METRICS: readonly GapMetric[] = ["snr", "mse", "l1", "cosine", "max"];
 const NAMES_SHOWN = 6;
 
-/** A metric by its name on the command line. */
-export function metricOf(name: string): GapMetric {
-  const found = METRICS.find((metric) => metric === name);
-  if (!found) throw new UsageError(`--gap is one of ${METRICS.join(", ")}, not '${name}'`);
-  return found;
-}
+/** A metric by its name on the command line, which the parser has checked. */
+export const metricOf = (name: string): GapMetric => METRICS.find((metric) => metric === name)!;
 
 // --- Reports -------------------------------------------------------------------------------------
 
@@ -100,7 +97,7 @@ function saySkipped(skipped: GapReport["skipped"]): void {
     const counts = new Map<string, number>();
     for (const name of all) counts.set(name, (counts.get(name) ?? 0) + 1);
     const told = [...counts].map(([name, count]) => (count > 1 ? `${count} of ${name}` : name));
-    const of = all.length === 1 ? "1 event" : `${all.length} events`;
+    const of = counted(all.length, "event");
     say(`  not compared: ${of}: ${reason} (${some(told, NAMES_SHOWN)})`);
   }
 }

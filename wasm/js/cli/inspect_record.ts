@@ -1,26 +1,23 @@
 // sconce inspect of an .etrecord: what it holds, how a stage became another, and the user's own line
 // of any node.
+import { counted } from "../counted.js";
 import { SconceError } from "../errors.js";
 import type { Inspector, StageDiffRow, StageNode } from "../types.js";
 import { say, UsageError } from "./common.js";
-import { withNumbers } from "./inspect_blocks.js";
+import { printJson } from "./json.js";
 import { sayTable } from "./table.js";
+import { isJson } from "./terminal.js";
 
 export interface RecordFlags {
-  json: boolean;
   stages: readonly string[];
   method: string | undefined;
   node: string | undefined;
 }
 
-const writeJson = (value: object): void => {
-  process.stdout.write(`${JSON.stringify(value, withNumbers, 2)}\n`);
-};
-
-function showContents(inspector: Inspector, isJson: boolean): void {
+function showContents(inspector: Inspector): void {
   const report = inspector.report();
   const delegation = inspector.delegation();
-  if (isJson) return writeJson({ kind: "etrecord", ...report, delegation });
+  if (isJson()) return printJson({ kind: "etrecord", ...report, delegation });
   const { stages, representativeInputs, referenceOutputs, unknownEntries } = report.etrecord!;
   say("stages");
   sayTable(
@@ -29,16 +26,16 @@ function showContents(inspector: Inspector, isJson: boolean): void {
   );
   for (const d of delegation) {
     say(
-      `method ${d.method}: ${d.delegatedSubgraphs} delegates with ${d.delegatedNodes} nodes, ${d.nonDelegatedNodes} other nodes`,
+      `method ${d.method}: ${counted(d.delegatedSubgraphs, "delegate")} with ${counted(d.delegatedNodes, "node")}, ${counted(d.nonDelegatedNodes, "other node")}`,
     );
     sayTable(
       ["operator", "delegated", "not"],
       d.rows.map((row) => [row.op, row.delegated, row.nonDelegated]),
     );
   }
-  if (representativeInputs !== null) say(`${representativeInputs} representative inputs`);
+  if (representativeInputs !== null) say(counted(representativeInputs, "representative input"));
   for (const [method, cases] of Object.entries(referenceOutputs))
-    say(`reference outputs of method ${method}: ${cases} cases`);
+    say(`reference outputs of method ${method}: ${counted(cases, "case")}`);
   if (unknownEntries.length > 0) say(`not understood: ${unknownEntries.join(", ")}`);
 }
 
@@ -73,13 +70,13 @@ function showStages(inspector: Inspector, flags: RecordFlags): void {
   checkStages(inspector, flags);
   if (to === undefined) {
     const nodes = inspector.nodes(from!, flags.method);
-    if (flags.json) return writeJson({ kind: "stage", stage: from, nodes });
+    if (isJson()) return printJson({ kind: "stage", stage: from, nodes });
     return nodes.forEach((node) => say(lineOf(node)));
   }
   const diff = inspector.diff(from!, to, flags.method);
-  if (flags.json) return writeJson({ kind: "diff", ...diff });
+  if (isJson()) return printJson({ kind: "diff", ...diff });
   say(
-    `method ${diff.method}, ${from} to ${to}: ${diff.same} nodes as they were, ${diff.changed} changed, ${diff.removed} gone, ${diff.added} new`,
+    `method ${diff.method}, ${from} to ${to}: ${counted(diff.same, "node")} as they were, ${diff.changed} changed, ${diff.removed} gone, ${diff.added} new`,
   );
   diff.rows.forEach(sayRow);
 }
@@ -101,7 +98,7 @@ function showNode(inspector: Inspector, flags: RecordFlags, name: string): void 
     );
   if (found.length === 0)
     throw new SconceError("not_found", `no stage has a node '${name}'`, "See --stage NAME.");
-  if (flags.json) return writeJson({ kind: "node", found });
+  if (isJson()) return printJson({ kind: "node", found });
   for (const { stage, method, node } of found) {
     say(`${stage} of method ${method}`);
     say(`  ${lineOf(node)}`);
@@ -114,5 +111,5 @@ function showNode(inspector: Inspector, flags: RecordFlags, name: string): void 
 export function showRecord(inspector: Inspector, flags: RecordFlags): void {
   if (flags.node !== undefined) showNode(inspector, flags, flags.node);
   else if (flags.stages.length > 0) showStages(inspector, flags);
-  else showContents(inspector, flags.json);
+  else showContents(inspector);
 }

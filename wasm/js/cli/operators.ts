@@ -8,22 +8,20 @@ import {
   operatorPattern,
   type CoveredOperator,
 } from "../coverage.js";
-import { EXIT, makeEngine, parse, say, UsageError } from "./common.js";
+import { defineCommand, type ValuesOf } from "./command.js";
+import { EXIT, makeEngine, say, UsageError } from "./common.js";
+import { printJson } from "./json.js";
+import { isJson } from "./terminal.js";
 import { sayTable } from "./table.js";
 
-export const OPERATORS_HELP = `sconce operators: which of PyTorch's operators lower, run here, and run on the official runtime
-
-  sconce operators                how many
-  sconce operators linalg         those whose names have this in them
-  sconce operators aten::add_.Tensor
-  sconce operators vmap           what of vmap, jvp or float8 is covered
-  sconce operators --all --json
-
-  --all             all of them
-  --lacking         only those that do not run on both runtimes
-  --limited         only those of which the official runtime runs some calls
-  --json            numbers and list as JSON; without a name or a filter, the list of all
-`;
+const FLAGS = {
+  all: { type: "boolean", text: "list all of them; JSON does so without a name or a filter" },
+  lacking: { type: "boolean", text: "list only those that do not run on both runtimes" },
+  limited: {
+    type: "boolean",
+    text: "list only those of which the official runtime runs some calls",
+  },
+} as const;
 
 // A line for each limit but the first, so that none is cut short.
 const linesOf = (row: CoveredOperator): string[][] => [
@@ -52,22 +50,7 @@ function sayNone(
   return `Of ${named} ${all}, none ${kind.join(" and ")}.`;
 }
 
-export async function operatorsCommand(args: string[]): Promise<number> {
-  const { values, positionals } = parse({
-    args,
-    allowPositionals: true,
-    options: {
-      all: { type: "boolean" },
-      lacking: { type: "boolean" },
-      limited: { type: "boolean" },
-      json: { type: "boolean" },
-      help: { type: "boolean", short: "h" },
-    },
-  });
-  if (values.help) {
-    process.stdout.write(OPERATORS_HELP);
-    return EXIT.done;
-  }
+async function operators(values: ValuesOf<typeof FLAGS>, positionals: string[]): Promise<number> {
   if (positionals.length > 1) throw new UsageError("one name, or a part of one, is looked for");
   const [name] = positionals;
   const engine = await makeEngine();
@@ -81,10 +64,9 @@ export async function operatorsCommand(args: string[]): Promise<number> {
   );
   const feature = featureSentence(pattern, meta);
   const status = named.length > 0 || feature !== "" ? EXIT.done : EXIT.failed;
-  if (values.json) {
-    const { missing: _, ...numbers } = meta.pytorch;
-    const report = { pytorch: numbers, features: meta.features, operators: rows };
-    process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
+  if (isJson()) {
+    const { missing: _, ...pytorch } = meta.pytorch;
+    printJson({ kind: "operators", pytorch, features: meta.features, operators: rows });
     return status;
   }
   if (isShown && rows.length > 0) sayOperators(rows);
@@ -94,3 +76,18 @@ export async function operatorsCommand(args: string[]): Promise<number> {
   say(coverageSentence(meta));
   return status;
 }
+
+export const OPERATORS = defineCommand({
+  name: "operators",
+  summary: "tells which of PyTorch's operators lower, run here, and run on the official runtime",
+  examples: [
+    "sconce operators                how many",
+    "sconce operators linalg         those whose names have this in them",
+    "sconce operators aten::add_.Tensor",
+    "sconce operators vmap           what of vmap, jvp or float8 is covered",
+    "sconce operators --all --json",
+  ],
+  files: "NAME",
+  flags: FLAGS,
+  run: operators,
+});

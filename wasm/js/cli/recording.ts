@@ -1,21 +1,29 @@
 // What sconce run records on the way: the flags for it, the options of the runs, and the files.
+import { counted } from "../counted.js";
 import { SconceError } from "../errors.js";
 import type { EventDump, LoadOptions, Program, RecordedEvents, RunOptions } from "../types.js";
-import { say, UsageError, warn } from "./common.js";
+import type { Flags } from "./command.js";
+import { note, tell as sayDone, UsageError, warn } from "./common.js";
 import { outputAt, realOf } from "./files.js";
 
-export const RECORDING_HELP = `  --etdump FILE     record when each instruction began and ended, for the Inspector of ExecuTorch
-  --debug-output FILE
-                    also record what methods return: the bytes, to which the ETDump refers
-  --intermediates   and what every instruction has written; runs what the file says, unoptimized`;
-
 export const RECORDING_FLAGS = {
-  etdump: { type: "string" },
-  "debug-output": { type: "string" },
-  intermediates: { type: "boolean" },
-} as const;
+  etdump: {
+    type: "string",
+    value: "FILE",
+    text: "record when each instruction began and ended, for the Inspector of ExecuTorch",
+  },
+  "debug-output": {
+    type: "string",
+    value: "FILE",
+    text: "also record the values that methods return, to which the ETDump refers",
+  },
+  intermediates: {
+    type: "boolean",
+    text: "and the values that every instruction writes; the program then runs unoptimized",
+  },
+} as const satisfies Flags;
 
-interface Flags {
+interface Given {
   etdump?: string | undefined;
   "debug-output"?: string | undefined;
   intermediates?: boolean | undefined;
@@ -61,7 +69,7 @@ export interface Recording {
 
 const nothing: Recording = { load: {}, events: false, of: () => ({}), paths: [], files: () => [] };
 
-function checkFlags({ etdump, "debug-output": debug, intermediates }: Flags): void {
+function checkFlags({ etdump, "debug-output": debug, intermediates }: Given): void {
   if (etdump === "" || debug === "") throw new UsageError("say which file: --etdump model.etdp");
   if (debug !== undefined && etdump === undefined)
     throw new UsageError("--debug-output goes with --etdump, which refers to its bytes");
@@ -71,24 +79,21 @@ function checkFlags({ etdump, "debug-output": debug, intermediates }: Flags): vo
     throw new UsageError("--etdump and --debug-output are two files");
 }
 
-const counted = (count: number, what: string): string =>
-  `${count} ${what}${count === 1 ? "" : "s"}`;
-
 function tell(dump: EventDump, path: string): void {
-  say(`${path}: ${counted(dump.blocks, "block")}, ${counted(dump.events, "event")}`);
+  sayDone(`${path}: ${counted(dump.blocks, "block")}, ${counted(dump.events, "event")}`);
   if (dump.omitted > 0)
-    warn(`note: ${counted(dump.omitted, "value")} of a kind that an ETDump has no place for`);
+    note(`note: ${counted(dump.omitted, "value")} of a kind that an ETDump has no place for`);
   if (dump.widened > 0)
-    warn(`note: ${counted(dump.widened, "tensor")} in a wider dtype, because readers lack theirs`);
+    note(`note: ${counted(dump.widened, "tensor")} in a wider dtype, because readers lack theirs`);
   if (dump.instants > 0)
-    warn(
+    note(
       `note: ${counted(dump.instants, "instruction")} took less than a step of the clock, ` +
         `${dump.clockStep} ns, and have the time 0`,
     );
 }
 
 /** What the flags ask for. */
-export function recordingOf(flags: Flags, program: string): Recording {
+export function recordingOf(flags: Given, program: string): Recording {
   const at = (path: string | undefined, extension: string): string | undefined =>
     path === undefined || path === "" ? path : outputAt(path, program, extension);
   const etdump = at(flags.etdump, ".etdp");

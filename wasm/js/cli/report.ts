@@ -1,7 +1,8 @@
 // What became of each node, for people on the terminal and for programs in a file.
+import { counted } from "../counted.js";
 import type { Closeness, Delegation, DelegationRow, Verification } from "../types.js";
 import { ratio, workOfMethod, type Work } from "../work.js";
-import { say } from "./common.js";
+import { tell } from "./common.js";
 
 const SHOWN_MAX = 3;
 
@@ -39,11 +40,10 @@ export function sayDelegation(delegation: Delegation): void {
     if (nodes.length === 0) continue;
     const { all, taken: inside } = workOfMethod(nodes);
     const backends = [...new Set(delegates.map(({ backend }) => backend))].join(", ");
-    const plural = delegates.length === 1 ? "" : "s";
     const whose = delegates.length > 0 ? ` (${backends})` : "";
     const macs = all.macs > 0 ? `${percent(ratio(inside.macs, all.macs))} of multiply-adds, ` : "";
-    say(
-      `  ${name}: ${delegates.length} delegate${plural}${whose}, ${inside.nodes} of ${all.nodes} nodes, ` +
+    tell(
+      `  ${name}: ${counted(delegates.length, "delegate")}${whose}, ${inside.nodes} of ${all.nodes} nodes, ` +
         `${macs}${percent(ratio(inside.bytes, all.bytes))} of bytes`,
     );
     const outside = nodes.filter(isOutside).sort(byCost(all));
@@ -51,11 +51,11 @@ export function sayDelegation(delegation: Delegation): void {
       const share = row.macs > 0 ? ratio(row.macs, all.macs) : ratio(row.bytes, all.bytes);
       const of = row.macs > 0 ? "multiply-adds" : "bytes";
       const where = row.source ? `, ${row.source}` : "";
-      say(
+      tell(
         `    outside: ${row.name} (${row.op}), ${percent(share)} of ${of}: ${row.reason}${where}`,
       );
     }
-    if (outside.length > SHOWN_MAX) say(`    and ${outside.length - SHOWN_MAX} more outside`);
+    if (outside.length > SHOWN_MAX) tell(`    and ${outside.length - SHOWN_MAX} more outside`);
   }
 }
 
@@ -85,16 +85,16 @@ export function sayVerification(verification: Verification): void {
       rows.filter(({ isClose }) => isClose).length;
     const counts = [share(close(outputs), outputs.length, "output")];
     if (delegates.length > 0) counts.push(share(close(compared), delegates.length, "delegate"));
-    say(
+    tell(
       `  ${name}: verified on ${inputs} inputs: ${counts.join(" and ")} as without delegates` +
         furthest([...outputs, ...compared]),
     );
-    for (const row of outputs) if (!row.isClose) say(`    output ${row.output}: ${apart(row)}`);
+    for (const row of outputs) if (!row.isClose) tell(`    output ${row.output}: ${apart(row)}`);
     for (const row of delegates) {
       if ("isClose" in row && row.isClose) continue;
       const found = "reason" in row ? `not compared: ${row.reason}` : apart(row);
       const where = row.graph ? `${row.graph}/` : "";
-      say(`    ${where}${row.name} (${row.backend}): ${found}`);
+      tell(`    ${where}${row.name} (${row.backend}): ${found}`);
     }
   }
 }

@@ -1,283 +1,93 @@
 // sconce run: execute methods of a .pte on arrays, numbers, or made-up inputs.
-import { existsSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
-import { counted } from "../counted.js";
-import { missingData, SconceError } from "../errors.js";
-import { fill } from "../fill.js";
+import { dirname } from "node:path";
+import { SconceError } from "../errors.js";
 import { isCount } from "../options.js";
-import { flatValues } from "../record.js";
 import { toRandomAccess } from "../source.js";
-import { isTensor } from "../tensor.js";
 import type {
   Engine,
+  InflatedArchive,
   LoadOptions,
   Program,
   ProgramMethodInfo,
-  ProgramValueInfo,
   RandomAccess,
-  Tensor,
+  Source,
   Value,
 } from "../types.js";
-import { isInOrder, readCalls, type Call, type CallInput, type CallInputs } from "./calls.js";
 import { importBackends } from "./backends.js";
-import { EXIT, makeEngine, parse, say, terminalProgress, UsageError, warn } from "./common.js";
-import {
-  checkPlace,
-  inFolders,
-  isFolder,
-  keepInputs,
-  readWhole,
-  realOf,
-  writeFiles,
-} from "./files.js";
-import { chosenBy, flagHelp, flagsOf } from "./flags.js";
-import { writeNpy, writeNpyText } from "./npy.js";
-import {
-  isRecorded,
-  recordingOf,
-  RECORDING_FLAGS,
-  RECORDING_HELP,
-  type Recording,
-} from "./recording.js";
-import {
-  tolerancesOf,
-  verifyBundle,
-  VERIFY_FLAGS,
-  VERIFY_HELP,
-  type Tolerances,
-} from "./verify.js";
-import { namedTexts, outputLabel, valuesByName } from "./named.js";
-import { describe, FILLERS, parseInput, readArray } from "./values.js";
+import { readCalls, type Call } from "./calls.js";
+import { defineCommand, type ValuesOf } from "./command.js";
+import { EXIT, makeEngine, note, say, tell, terminalProgress, UsageError } from "./common.js";
+import { inFolders, isFolder } from "./files.js";
+import { chosenBy } from "./flags.js";
+import { printJson } from "./json.js";
+import { outputLabel } from "./named.js";
+import { isRecorded, recordingOf, RECORDING_FLAGS, type Recording } from "./recording.js";
+import { callInputs, checkExamples, commandInputs, examplesOf, methodInfo } from "./run_inputs.js";
+import { jsonOutputs, type JsonOutput } from "./run_json.js";
+import { checkOutputs, Results, type Place } from "./run_results.js";
+import { claimInputs, claimOutputs, isInputStream, isOutputStream, sourceOf } from "./streams.js";
+import { isJson } from "./terminal.js";
+import { describe } from "./values.js";
+import { tolerancesOf, verifyBundle, VERIFY_FLAGS, type Tolerances } from "./verify.js";
 
-export const RUN_HELP = `sconce run: execute a .pte, or the one in a .bpte
+const FLAGS = {
+  method: {
+    type: "string",
+    value: "NAME",
+    text: "the method to run; by default the only one, or forward",
+  },
+  input: {
+    type: "string",
+    multiple: true,
+    value: "VALUE",
+    suggests: () => ["zeros", "ones", "random:1", "example", "true", "false", "none"],
+    text:
+      "a value for each flattened input, in order, or all of them by the names that inspect shows, such " +
+      "as mask=x.npy. A value is x.npy, 3.5, 7, true, none, - (an .npy on the " +
+      "standard input), zeros, ones, or random:SEED (floats of a normal distribution, integers 0 or " +
+      "1). Made-up values may have sizes: zeros:1x3x8, random:1x3x8, random:SEED:1x3x8. Without sizes " +
+      "dynamic ones take their upper bound, and a single made-up value stands for all inputs. example " +
+      "takes all inputs from a record, as inspect --gap needs them",
+  },
+  etrecord: { type: "string", value: "FILE", text: "the record for --input example" },
+  out: {
+    type: "string",
+    value: "FOLDER",
+    text: "write output_0.npy, output_1.npy, ... there (bfloat16 as V2)",
+  },
+  data: { type: "string", multiple: true, value: "FILE", text: "a .ptd that the program needs" },
+  import: {
+    type: "string",
+    multiple: true,
+    value: "FILE",
+    text: "a JavaScript module whose default export is a backend",
+  },
+  calls: {
+    type: "string",
+    value: "FILE",
+    text:
+      'several calls with state kept between them, as JSON: [{"method": "m", "inputs": ["x.npy", 3, ' +
+      'true, null], "out": "folder"}, ...]; inputs by name are {"x": "x.npy"}; ' +
+      "files are looked up from here, then beside FILE",
+  },
+  repeat: {
+    type: "string",
+    value: "N",
+    text: "run all calls N times, each time from the program's first state",
+  },
+  ...RECORDING_FLAGS,
+  ...VERIFY_FLAGS,
+} as const;
+type Values = ValuesOf<typeof FLAGS>;
 
-  sconce run model.pte --input x.npy --out results/
-  sconce run model.pte --method decode --input tokens.npy --input 7
-  sconce run model.pte --input random:1        one filler for all inputs
-  sconce run model.pte --input example --etrecord model.etrecord --etdump run.etdp
-  sconce run model.pte --calls calls.json      several calls, state kept between them
-  sconce run model.bpte --verify               the calls that a bundled program comes with
+// --- Calls -----------------------------------------------------------------------------------------
 
-  --method NAME     which method; default: the only one, or forward
-  --input VALUE     one per flattened input, in order: x.npy, 3.5, 7, true, none, or a filler:
-                    zeros, ones, random:SEED (floats of a normal distribution, integers 0 or 1);
-                    or by name, in any order, with the names that inspect shows: mask=x.npy
-                    a single filler stands for all inputs; dynamic sizes take their upper bound
-                    example: all inputs as a record has them, on which inspect --gap relies
-  --etrecord FILE   the record for --input example
-  --out FOLDER      write output_0.npy, output_1.npy, ... there (bfloat16 as V2)
-  --data FILE       a .ptd that the program needs; may be repeated
-  --import FILE     a JavaScript module whose default export is a backend; may be repeated
-  --calls FILE      JSON: [{"method": "m", "inputs": ["x.npy", 3, true, null], "out": "folder"}, ...];
-                    inputs by name are {"x": "x.npy", "n": 3};
-                    files are looked up from here, then beside FILE
-  --repeat N        do all of it N times, each from the program's first state
-${RECORDING_HELP}
-${VERIFY_HELP}
-${flagHelp("load")}`;
-
-/** The method of that name, or the one that needs no name; `advice` says where to put one. */
-export function methodInfo(
-  program: Program,
-  name: string | undefined,
-  advice = "Name one with --method",
-): ProgramMethodInfo {
-  const { methods } = program.inspect();
-  const runnable =
-    methods.length === 1 ? methods[0] : methods.find((m) => m.name === (name ?? "forward"));
-  const found = name === undefined ? runnable : methods.find((m) => m.name === name);
-  if (found) {
-    const lacking = missingData([found], "Name the .ptd that was made with it: --data model.ptd.");
-    if (lacking) throw lacking;
-    return found;
-  }
-  const names = methods.map((m) => m.name).join(", ");
-  throw new SconceError(
-    "not_found",
-    name === undefined ? "the program has several methods" : `there is no method '${name}'`,
-    `${advice}: ${names}.`,
-  );
-}
-
-function checkCount(info: ProgramMethodInfo, count: number): void {
-  if (info.inputs.length === count) return;
-  throw new SconceError(
-    "input",
-    `method '${info.name}' takes ${counted(info.inputs.length, "input")}, not ${count}`,
-    "Pass one --input per flattened input, or a single zeros, ones or random:1.",
-  );
-}
-
-function commandInputs(
-  info: ProgramMethodInfo,
-  texts: readonly string[],
-  examples?: readonly Value[],
-): Value[] {
-  if (examples) {
-    checkCount(info, examples.length);
-    return [...examples];
-  }
-  const single = texts.length === 1 && FILLERS.test(texts[0]!);
-  if (single) return info.inputs.map((input, i) => fill(texts[0]!, input, i));
-  const named = namedTexts(texts, info);
-  if (named)
-    return valuesByName(named, info, (text, input, i) => parseInput(text, input, i, readWhole));
-  checkCount(info, texts.length);
-  return texts.map((text, i) => parseInput(text, info.inputs[i]!, i, readWhole));
-}
-
-const EXAMPLE = "example";
-
-function fits(value: Value, { kind, dtype, shape = [], dynamic }: ProgramValueInfo): boolean {
-  if (!isTensor(value)) return kind !== "tensor";
-  const isSize = (size: number, d: number): boolean =>
-    dynamic ? size <= shape[d]! : size === shape[d];
-  return value.dtype === dtype && value.shape.length === shape.length && value.shape.every(isSize);
-}
-
-/** Whether they can be the inputs of the method: those of a record may be another method's. */
-const areOf = (info: ProgramMethodInfo, values: readonly Value[]): boolean =>
-  values.length === info.inputs.length && values.every((value, i) => fits(value, info.inputs[i]!));
-
-/** The inputs that a record holds for a method, on which --gap runs the program that it compares with. */
-function examplesOf(engine: Engine, path: string, info: ProgramMethodInfo): Value[] {
-  const record = engine.parseEtrecord({ path });
-  try {
-    const { methods } = record.inspect();
-    // Records of one method may call it forward, whichever it is.
-    const only = methods.length === 1 && methods[0] === "forward" ? "forward" : info.name;
-    if (!methods.includes(only))
-      throw new SconceError(
-        "not_found",
-        `${path} is of ${methods.join(", ")}, and not of method '${info.name}'`,
-        "Name the record of this program, or inputs as --input x.npy.",
-      );
-    const found = record.representativeInputs();
-    const representative = found && flatValues(found);
-    if (representative && areOf(info, representative)) return representative;
-    const examples = record.exampleInputs(only);
-    const flat = examples && flatValues(examples);
-    if (flat && areOf(info, flat)) return flat;
-    if (flat ?? representative)
-      throw new SconceError(
-        "input",
-        `the inputs that ${path} holds do not fit method '${info.name}'`,
-        "Name the record of this program, or inputs as --input x.npy.",
-      );
-    throw new SconceError(
-      "not_found",
-      `${path} holds no representative inputs, and none that method '${info.name}' was exported with`,
-      methods.length > 1
-        ? "Write a record of each method, sconce lower --etrecord-per-method FOLDER, or name inputs as --input x.npy."
-        : "Lower a program that was exported with example inputs, or name inputs as --input x.npy.",
-    );
-  } finally {
-    record.dispose();
-  }
-}
-
-/** Whether inputs are those of a record; the two flags go together. */
-function checkExamples(texts: readonly string[], etrecord: string | undefined): void {
-  const isAsked = texts.includes(EXAMPLE);
-  if (isAsked && texts.length > 1)
-    throw new UsageError("--input example stands for all inputs, and for no single one");
-  if (isAsked && etrecord === undefined)
-    throw new UsageError("--input example needs the record: --etrecord model.etrecord");
-  if (!isAsked && etrecord !== undefined)
-    throw new UsageError("--etrecord is where the inputs of --input example come from");
-}
-
-// --- Outputs ---------------------------------------------------------------------------------------
-
-function asTensor(value: number | bigint | boolean, kind: string): Tensor {
-  if (typeof value === "boolean")
-    return { dtype: "bool", shape: [], data: Uint8Array.of(value ? 1 : 0) };
-  if (kind === "double")
-    return { dtype: "float64", shape: [], data: Float64Array.of(Number(value)) };
-  return { dtype: "int64", shape: [], data: BigInt64Array.of(BigInt(value)) };
-}
-
-const outputPath = (folder: string, index: number): string => join(folder, `output_${index}.npy`);
-
-/** What a call is of, and where its outputs go. */
-interface Place {
-  info: ProgramMethodInfo;
-  folder: string | undefined;
-}
-
-/** Throws, before anything runs, where outputs cannot be written, or two calls' would be one file. */
-function checkOutputs(places: readonly Place[], dumps: readonly string[]): void {
-  const owners = new Map(
-    dumps.map((path): [string, number | undefined] => [realOf(path), undefined]),
-  );
-  for (const [call, { info, folder }] of places.entries())
-    for (let i = 0; folder !== undefined && i < info.outputs.length; i++) {
-      const path = outputPath(folder, i);
-      const owner = owners.get(realOf(path));
-      if (owner !== undefined)
-        throw new UsageError(
-          `calls ${owner} and ${call} would both write ${path}: give each an "out" of its own`,
-        );
-      if (owners.has(realOf(path)))
-        throw new UsageError(`two of the files would be written to ${path}`);
-      checkPlace(path);
-      owners.set(realOf(path), call);
-    }
-}
-
-/**
- * Results by the place that they go to, kept here until all calls are done: a later call may read
- * them, and a command that fails leaves the results of an earlier one alone.
- */
-class Results {
-  private readonly files = new Map<string, { path: string; bytes: Uint8Array }>();
-
-  /** `inputs` are files that no result replaces. */
-  constructor(private readonly inputs: readonly string[]) {}
-
-  /** Throws where a file cannot be written, before there is anything to write. */
-  check(path: string, more: readonly string[]): void {
-    keepInputs([...this.inputs, ...more], path);
-    checkPlace(path);
-  }
-
-  addFile(path: string, bytes: Uint8Array): void {
-    keepInputs(this.inputs, path);
-    this.files.set(realOf(path), { path, bytes });
-  }
-
-  addDump(path: string, bytes: Uint8Array): void {
-    if (this.files.has(realOf(path)))
-      throw new UsageError(`two of the files would be written to ${path}`);
-    this.addFile(path, bytes);
-  }
-
-  add(folder: string, outputs: readonly Value[], info: ProgramMethodInfo): void {
-    outputs.forEach((value, i) => {
-      if (value === null) return;
-      const path = outputPath(folder, i);
-      const whole = (): Tensor =>
-        isTensor(value)
-          ? value
-          : asTensor(value as number | bigint | boolean, info.outputs[i]!.kind);
-      const bytes = typeof value === "string" ? writeNpyText(value) : writeNpy(whole());
-      this.addFile(path, bytes);
-    });
-  }
-
-  has(path: string): boolean {
-    return this.files.has(realOf(path)) || existsSync(path);
-  }
-
-  read(path: string): Uint8Array {
-    return this.files.get(realOf(path))?.bytes ?? readWhole(path);
-  }
-
-  write(): Promise<void> {
-    return writeFiles(
-      [...this.files.values()].map(({ path, bytes }) => ({ path, write: (to) => to(bytes) })),
-    );
-  }
+/** A call that was made, as it stands in JSON. */
+interface JsonCall {
+  readonly method: string;
+  /** One for each repetition. */
+  readonly milliseconds: number[];
+  outputs: JsonOutput[];
 }
 
 /** What all calls have in common. */
@@ -287,8 +97,8 @@ interface Runs {
   recording: Recording;
   /** Whether outputs are shown: by the last of several repetitions. */
   isLast: boolean;
-  /** Called after each run. */
-  ran(): void;
+  /** Called after each run, with what is told of it in JSON. */
+  ran(method: string, milliseconds: number, outputs: () => JsonOutput[]): void;
 }
 
 function runOnce(
@@ -301,52 +111,15 @@ function runOnce(
   const begin = performance.now();
   const outputs = program.run(info.name, inputs, recording.of(testCase));
   const ms = performance.now() - begin;
-  ran();
+  ran(info.name, ms, () => jsonOutputs(outputs, info, out));
   if (out !== undefined) results.add(out, outputs, info);
-  say(`${info.name}: ${ms.toFixed(2)} ms`);
+  tell(`${info.name}: ${ms.toFixed(2)} ms`);
   if (!isLast) return;
   outputs.forEach((value, i) => {
     const input = info.outputs[i]!.ofInput;
     const written = input === undefined ? "" : ` (input ${input} after the call)`;
     say(`  ${outputLabel(info, i)}: ${describe(value)}${written}`);
   });
-}
-
-// --- Calls -----------------------------------------------------------------------------------------
-
-function callInput(
-  value: CallInput,
-  info: ProgramValueInfo,
-  index: number,
-  folder: string,
-  results: Results,
-): Value {
-  if (value === null) return null;
-  if (typeof value === "string" && info.kind === "string" && !value.endsWith(".npy")) return value;
-  const read = (path: string): Uint8Array => results.read(path);
-  const text = typeof value === "object" ? value.number : String(value);
-  if (!text.endsWith(".npy")) return parseInput(text, info, index, read);
-  return readArray(results.has(text) ? text : resolve(folder, text), info, read);
-}
-
-/** The inputs of a call, from files that are looked up from here, then from `folder`. */
-export function callInputs(
-  info: ProgramMethodInfo,
-  given: CallInputs,
-  folder: string,
-  results = new Results([]),
-): Value[] {
-  if (!isInOrder(given))
-    return valuesByName(given, info, (value, input, i) =>
-      callInput(value, input, i, folder, results),
-    );
-  const filler =
-    given.length === 1 && typeof given[0] === "string" && FILLERS.test(given[0])
-      ? given[0]
-      : undefined;
-  if (filler !== undefined) return commandInputs(info, [filler]);
-  checkCount(info, given.length);
-  return given.map((value, i) => callInput(value, info.inputs[i]!, i, folder, results));
 }
 
 function runCalls(runs: Runs, calls: readonly Call[], folder: string): void {
@@ -368,7 +141,7 @@ function repetitions(text = "1"): number {
   return Number(text);
 }
 
-// --- Data files ------------------------------------------------------------------------------------
+// --- The program -------------------------------------------------------------------------------------
 
 /** A .ptd that knows whether tensors were read from it, or only the directory at its beginning. */
 class DataFile implements RandomAccess {
@@ -376,7 +149,7 @@ class DataFile implements RandomAccess {
   isUsed = false;
 
   constructor(readonly path: string) {
-    this.file = toRandomAccess({ path }, path);
+    this.file = toRandomAccess(sourceOf(path) as Exclude<Source, InflatedArchive>, path);
   }
 
   get size(): number {
@@ -389,22 +162,17 @@ class DataFile implements RandomAccess {
   }
 }
 
-async function loadProgram(
-  engine: Engine,
-  path: string,
-  options: LoadOptions,
-  backends: readonly string[],
-): Promise<Program> {
-  await importBackends(engine, backends);
+function loadProgram(engine: Engine, path: string, options: LoadOptions): Program {
   const progress = terminalProgress(path);
+  const source = sourceOf(path);
   try {
-    if (engine.detect({ path }) === "pt2")
+    if (engine.detect(source) === "pt2")
       throw new SconceError(
         "format",
         `${path} is a .pt2, which is lowered before it runs`,
-        `Lower it first: sconce lower ${path} -o ${path.replace(/(\.pt2)?$/, ".pte")}`,
+        `Lower it first: sconce lower ${path} -o ${isInputStream(path) ? "model" : path.replace(/\.pt2$/, "")}.pte`,
       );
-    return engine.load({ path }, options);
+    return engine.load(source, options);
   } finally {
     progress.clear();
   }
@@ -415,101 +183,162 @@ async function writeDump(program: Program, recording: Recording, results: Result
   await results.write();
 }
 
-async function verify(
-  program: Program,
-  tolerances: Tolerances,
-  count: number,
-  method: string | undefined,
-  recording: Recording,
-  results: Results,
-): Promise<number> {
-  let isRight = false;
-  const areAll = isRecorded(() => {
-    isRight = verifyBundle(program, tolerances, count, method, recording);
-  });
-  await writeDump(program, recording, results);
-  return isRight && areAll ? EXIT.done : EXIT.failed;
+// --- The command -------------------------------------------------------------------------------------
+
+/** All that flags tell without the program. */
+interface Job {
+  readonly path: string;
+  readonly calls: readonly Call[] | undefined;
+  readonly count: number;
+  readonly recording: Recording;
+  readonly tolerances: Tolerances | undefined;
+  readonly texts: readonly string[];
+  readonly dataFiles: readonly DataFile[];
+  /** Files that no result replaces. */
+  readonly inputs: readonly string[];
+  /** Arrays that are read: no dump replaces them. */
+  readonly arrays: readonly string[];
 }
 
-export async function runCommand(args: string[]): Promise<number> {
-  const { values, positionals } = parse({
-    args,
-    allowPositionals: true,
-    options: {
-      method: { type: "string" },
-      input: { type: "string", multiple: true },
-      out: { type: "string" },
-      data: { type: "string", multiple: true },
-      calls: { type: "string" },
-      import: { type: "string", multiple: true },
-      repeat: { type: "string" },
-      etrecord: { type: "string" },
-      ...RECORDING_FLAGS,
-      ...VERIFY_FLAGS,
-      ...flagsOf("load"),
-      help: { type: "boolean", short: "h" },
-    },
-  });
-  if (values.help) {
-    process.stdout.write(RUN_HELP);
-    return EXIT.done;
-  }
-  if (positionals.length !== 1) throw new UsageError("say which .pte to run, and only one");
-  if (values.calls !== undefined && (values.input || values.method || values.out)) {
+function checkFlags(values: Values, files: readonly string[]): void {
+  if (files.length !== 1) throw new UsageError("say which .pte to run, and only one");
+  if (values.calls !== undefined && (values.input || values.method || values.out))
     throw new UsageError("--calls says method, inputs and out itself");
-  }
   if (values.out === "") throw new UsageError("say which folder: --out results/");
-  const calls = values.calls === undefined ? undefined : readCalls(values.calls);
-  const folders = calls ? calls.flatMap(({ out }) => out ?? []) : [values.out ?? []].flat();
-  const path = positionals[0]!;
-  const count = repetitions(values.repeat);
-  const recording = recordingOf(values, path);
-  const tolerances = tolerancesOf(values);
-  if (values.verify && (calls ?? values.input ?? values.out) !== undefined)
+  if (values.out !== undefined && isOutputStream(values.out))
+    throw new UsageError(
+      "--out is a folder, and there may be several outputs",
+      "--json prints the outputs on the standard output.",
+    );
+  const given = values.calls ?? values.input ?? values.out;
+  if (values.verify && given !== undefined)
     throw new UsageError("--verify runs the calls that the bundle comes with, and no others");
+  checkExamples(values.input ?? [], values.etrecord);
+}
+
+function jobOf(values: Values, files: readonly string[]): Job {
+  const path = files[0]!;
+  const data = values.data ?? [];
+  const inputs = [path, data, values.calls ?? [], values.etrecord ?? []].flat();
   const texts = values.input ?? [];
-  checkExamples(texts, values.etrecord);
-  const dataFiles = (values.data ?? []).map((file) => new DataFile(file));
-  const inputs = [path, values.data ?? [], values.calls ?? [], values.etrecord ?? []].flat();
-  const results = new Results(inputs);
-  const given = [...texts, ...(calls ?? []).flatMap(({ inputs: all }) => Object.values(all))];
-  const arrays = given.flatMap((text) =>
-    typeof text === "string" && text.endsWith(".npy") ? [text, text.replace(/^[^=]*=/, "")] : [],
+  claimInputs([...inputs, ...texts]);
+  const calls = values.calls === undefined ? undefined : readCalls(values.calls);
+  const given = [...texts, ...(calls ?? []).flatMap((call) => Object.values(call.inputs))];
+  const named = given.filter((text) => typeof text === "string");
+  claimInputs([...inputs, ...named]);
+  return {
+    path,
+    calls,
+    count: repetitions(values.repeat),
+    recording: recordingOf(values, path),
+    tolerances: tolerancesOf(values),
+    texts,
+    dataFiles: data.map((file) => new DataFile(file)),
+    inputs,
+    // A value may have its input's name before it.
+    arrays: named
+      .filter((text) => text.endsWith(".npy"))
+      .flatMap((text) => [text, text.replace(/^[^=]*=/, "")]),
+  };
+}
+
+async function verify(
+  program: Program,
+  { tolerances, count, recording, path }: Job,
+  method: string | undefined,
+  results: Results,
+): Promise<number> {
+  let verdicts: ReturnType<typeof verifyBundle> = { isRight: false, cases: [] };
+  const areAll = isRecorded(() => {
+    verdicts = verifyBundle(program, tolerances!, count, method, recording);
+  });
+  await writeDump(program, recording, results);
+  if (isJson()) printJson({ kind: "verify", program: path, ...verdicts, isComplete: areAll });
+  return verdicts.isRight && areAll ? EXIT.done : EXIT.failed;
+}
+
+/** Runs everything as often as is asked; false where the recording became too large. */
+function runAll(
+  engine: Engine,
+  program: Program,
+  values: Values,
+  job: Job,
+  results: Results,
+): { areAll: boolean; calls: JsonCall[] } {
+  const { calls, count, recording, texts } = job;
+  const made: JsonCall[] = [];
+  let done = 0;
+  const places = (calls ?? [{ method: values.method, out: values.out }]).map(
+    ({ method, out }): Place => ({ info: methodInfo(program, method), folder: out }),
   );
+  checkOutputs(places, recording.paths);
+  const { etrecord } = values;
+  const examples =
+    etrecord === undefined ? undefined : examplesOf(engine, etrecord, places[0]!.info);
+  const ran = (method: string, milliseconds: number, outputs: () => JsonOutput[]): void => {
+    const place = done++ % places.length;
+    const call = (made[place] ??= { method, milliseconds: [], outputs: [] });
+    call.milliseconds.push(milliseconds);
+    if (isJson() && done > (count - 1) * places.length) call.outputs = outputs();
+  };
+  const repeat = (): void => {
+    for (let i = 1; i <= count; i++) {
+      const runs = { program, results, recording, isLast: i === count, ran };
+      if (i > 1) program.reset();
+      if (calls) runCalls(runs, calls, dirname(values.calls!));
+      else {
+        const { info } = places[0]!;
+        runOnce(runs, info, commandInputs(info, texts, examples), values.out);
+      }
+    }
+  };
+  return { areAll: isRecorded(repeat, () => done), calls: made };
+}
+
+async function runProgram(values: Values, files: string[]): Promise<number> {
+  checkFlags(values, files);
+  const job = jobOf(values, files);
+  const { path, recording, dataFiles, inputs } = job;
+  claimOutputs(recording.paths, true);
   const engine = await makeEngine();
-  const options = { dataFiles, ...chosenBy(values, "load"), ...recording.load };
-  const program = await loadProgram(engine, path, options, values.import ?? []);
+  await importBackends(engine, values.import ?? []);
+  const program = loadProgram(engine, path, {
+    dataFiles: [...dataFiles],
+    ...chosenBy(values, "load"),
+    ...recording.load,
+  });
+  const results = new Results(inputs);
+  const folders = job.calls ? job.calls.flatMap(({ out }) => out ?? []) : [values.out ?? []].flat();
   const beside = [values.etdump ?? [], values["debug-output"] ?? []].flat().filter(isFolder);
   const code = await inFolders([...folders, ...beside], async () => {
-    for (const file of recording.paths) results.check(file, arrays);
-    if (tolerances) return verify(program, tolerances, count, values.method, recording, results);
-    const places = (calls ?? [{ method: values.method, out: values.out }]).map(
-      ({ method, out }): Place => ({ info: methodInfo(program, method), folder: out }),
-    );
-    checkOutputs(places, recording.paths);
-    const examples =
-      values.etrecord === undefined
-        ? undefined
-        : examplesOf(engine, values.etrecord, places[0]!.info);
-    let done = 0;
-    const repeat = (): void => {
-      for (let i = 1; i <= count; i++) {
-        const runs = { program, results, recording, isLast: i === count, ran: () => done++ };
-        if (i > 1) program.reset();
-        if (calls) runCalls(runs, calls, dirname(values.calls!));
-        else {
-          const info = methodInfo(program, values.method);
-          runOnce(runs, info, commandInputs(info, texts, examples), values.out);
-        }
-      }
-    };
-    const areAll = isRecorded(repeat, () => done);
+    for (const file of recording.paths) results.check(file, job.arrays);
+    if (job.tolerances) return verify(program, job, values.method, results);
+    const { areAll, calls } = runAll(engine, program, values, job, results);
     // What was returned before the recording was full is not what was asked for.
     await writeDump(program, recording, areAll ? results : new Results(inputs));
+    if (isJson()) printJson({ kind: "run", program: path, calls, isComplete: areAll });
     return areAll ? EXIT.done : EXIT.failed;
   });
   for (const file of dataFiles.filter(({ isUsed }) => !isUsed))
-    warn(`warning: ${file.path} holds nothing that was needed`);
+    note(`warning: ${file.path} holds nothing that was needed`);
   program.dispose();
   return code;
 }
+
+export const RUN = defineCommand({
+  name: "run",
+  summary: "runs a .pte, or the one in a .bpte",
+  examples: [
+    "sconce run model.pte --input x.npy --out results/",
+    "sconce run model.pte --method decode --input tokens.npy --input 7",
+    "sconce run model.pte --input random:1        one filler for all inputs",
+    "sconce run model.pte --input random:1 --json | jq .calls[0].outputs[0].data",
+    "sconce run model.pte --input example --etrecord model.etrecord --etdump run.etdp",
+    "sconce run model.pte --calls calls.json      several calls, state kept between them",
+    "sconce run model.bpte --verify               the calls that a bundled program comes with",
+  ],
+  files: "FILE.pte",
+  flags: FLAGS,
+  options: ["load"],
+  run: runProgram,
+});

@@ -5,20 +5,23 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { SconceError } from "../errors.js";
 import { unpackFiles } from "./archive.js";
-import { EXIT, parse, say, UsageError, warn } from "./common.js";
+import { defineCommand, type ValuesOf } from "./command.js";
+import { EXIT, note, say, UsageError } from "./common.js";
+import { printJson } from "./json.js";
 import { serve, serveAt } from "./serve.js";
 import { archiveSite, folderSite, withModule, type Site } from "./site.js";
+import { isJson } from "./terminal.js";
 
 const PORT = 8000;
 
-export const STUDIO_HELP = `sconce studio: the page that lowers, shows and runs models, in your browser
-
-  sconce studio
-  sconce studio --port 8080 --open
-
-  --port N          the port on this machine (${PORT}, or a free one if that is taken); 0 is any free one
-  --open            open the browser as well
-`;
+const FLAGS = {
+  port: {
+    type: "string",
+    value: "N",
+    text: `the port on this machine (${PORT}, or a free one if that is taken); 0 is any free one`,
+  },
+  open: { type: "boolean", text: "open the browser as well" },
+} as const;
 
 function portOf(text: string): number {
   if (/^\d+$/.test(text) && Number(text) <= 65535) return Number(text);
@@ -34,7 +37,7 @@ const OPENERS: Partial<Record<NodeJS.Platform, readonly string[]>> = {
 function openBrowser(url: string): void {
   const [command, ...args] = OPENERS[process.platform] ?? ["xdg-open"];
   spawn(command!, [...args, url], { stdio: "ignore", detached: true })
-    .on("error", () => warn(`no browser could be opened (${command}); open the address yourself`))
+    .on("error", () => note(`no browser could be opened (${command}); open the address yourself`))
     .unref();
 }
 
@@ -57,19 +60,7 @@ function pageSite(): Site {
   return withModule(archiveSite(unpackFiles(readFileSync(archive))), inDist("sconce.wasm"));
 }
 
-export async function studioCommand(args: string[]): Promise<number> {
-  const { values } = parse({
-    args,
-    options: {
-      port: { type: "string" },
-      open: { type: "boolean" },
-      help: { type: "boolean", short: "h" },
-    },
-  });
-  if (values.help) {
-    process.stdout.write(STUDIO_HELP);
-    return EXIT.done;
-  }
+async function studio(values: ValuesOf<typeof FLAGS>): Promise<number> {
   const port = values.port === undefined ? undefined : portOf(values.port);
   const page = pageSite();
   const server = await (port === undefined ? serveAt(page, PORT) : serve(page, port)).catch(
@@ -83,9 +74,19 @@ export async function studioCommand(args: string[]): Promise<number> {
     },
   );
   const stopped = untilStopped();
+  if (isJson()) printJson({ kind: "studio", url: server.url });
   say(`Sconce Studio is at ${server.url} (Ctrl-C stops it)`);
   if (values.open) openBrowser(server.url);
   await stopped;
   server.close();
   return EXIT.done;
 }
+
+export const STUDIO = defineCommand({
+  name: "studio",
+  summary: "serves the page that lowers, shows and runs models, for your browser",
+  examples: ["sconce studio", "sconce studio --port 8080 --open"],
+  files: "",
+  flags: FLAGS,
+  run: studio,
+});

@@ -1,6 +1,7 @@
 // Tables for terminals: numbers to the right, text to the left, as wide as what is in them, but no
 // wider than the terminal: long text is cut in its middle.
 import { say } from "./common.js";
+import { columnsOf, padded, shortened } from "./width.js";
 
 export type Cell = string | number | null;
 
@@ -10,7 +11,6 @@ const GAP = 2;
 const COLUMNS = 120;
 /** Text is cut to no less. */
 const TEXT_MIN = 12;
-const CUT = "…";
 
 /** Four digits are enough to compare by eye; all of them are in the JSON. */
 export function digits(value: number): string {
@@ -22,16 +22,6 @@ export function digits(value: number): string {
 
 const shown = (cell: Cell): string =>
   cell === null ? NONE : typeof cell === "number" ? digits(cell) : cell;
-
-/** Text without its middle where it is longer: names differ at their ends. */
-function shortened(text: string, width: number): string {
-  if (text.length <= width) return text;
-  const letters = [...text];
-  if (letters.length <= width) return text;
-  const before = Math.ceil((width - CUT.length) / 2);
-  const after = width - CUT.length - before;
-  return letters.slice(0, before).join("") + CUT + letters.slice(letters.length - after).join("");
-}
 
 /**
  * Widths of columns that fit the terminal if text may be cut: the widest text gives way first, and the
@@ -57,7 +47,7 @@ export function sayTable(allHeads: readonly string[], allRows: readonly (readonl
   const rows = allRows.map((row) => row.filter((_, i) => isUsed[i]));
   const isNumber = heads.map((_, i) => rows.some((row) => typeof row[i] === "number"));
   const whole = heads.map((head, i) =>
-    rows.reduce((most, row) => Math.max(most, shown(row[i]!).length), head.length),
+    rows.reduce((most, row) => Math.max(most, columnsOf(shown(row[i]!))), head.length),
   );
   const widths = fitting(
     whole,
@@ -68,7 +58,7 @@ export function sayTable(allHeads: readonly string[], allRows: readonly (readonl
       .map((cell, i) =>
         isNumber[i]
           ? shown(cell).padStart(widths[i]!)
-          : shortened(shown(cell), widths[i]!).padEnd(widths[i]!),
+          : padded(shortened(shown(cell), widths[i]!), widths[i]!),
       )
       .join(" ".repeat(GAP))
       .trimEnd();

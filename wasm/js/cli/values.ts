@@ -1,23 +1,28 @@
 // Inputs as people write them, and outputs as people read them. It owns that no number changes on
 // its way: what a declared type cannot hold is an error, and integers keep all their digits.
 import { SconceError } from "../errors.js";
-import { fill, makeTensor } from "../fill.js";
+import { makeTensor } from "../fill.js";
 import { dataFromBytes, isTensor, toNumbers } from "../tensor.js";
 import type { DType, ProgramValueInfo, Tensor, Value } from "../types.js";
 import { reason } from "./files.js";
+import { filled } from "./fillers.js";
 import { readNpy } from "./npy.js";
+import { STREAM } from "./streams.js";
+import { UsageError } from "./usage.js";
 
 /** Gives the bytes of a file, or throws what the file system says. */
 export type Reader = (path: string) => Uint8Array;
 
-const FORMS = "x.npy, 3.5, 7, true, none, zeros, ones or random:SEED, such as random:1";
-export const FILLERS = /^(zeros|ones|random:-?\d+)$/;
+const FORMS =
+  "x.npy, 3.5, 7, true, none, zeros, ones or random:SEED, such as random:1, with sizes as in " +
+  "random:1:2x3; - is an .npy on the standard input";
 
 export function readArray(path: string, info: ProgramValueInfo, read: Reader): Tensor {
   try {
     return readNpy(read(path), path, info.dtype);
   } catch (error) {
     if (error instanceof SconceError) throw error;
+    if (error instanceof UsageError) throw error;
     const isPath = path.endsWith(".npy");
     throw new SconceError(
       "io",
@@ -120,21 +125,27 @@ export function parseInput(
   index: number,
   read: Reader,
 ): Value {
-  if (FILLERS.test(text)) return fill(text, info, index);
+  const made = filled(text, info, index);
+  if (made !== undefined) return made;
   if (text === "none") return null;
   if (text === "true" || text === "false" || INTEGER.test(text) || FLOAT.test(text))
     return parseScalar(text, info, index);
-  if (info.kind === "string" && !text.endsWith(".npy")) return text;
+  if (info.kind === "string" && !text.endsWith(".npy") && text !== STREAM) return text;
   return readArray(text, info, read);
 }
 
 // --- Outputs -----------------------------------------------------------------------------------------
 
-/** Least, greatest and mean; integers exactly but for the mean. */
-function summary(
-  items: readonly (number | bigint)[],
-  show: (n: number | bigint) => string,
-): string {
+export interface Statistics {
+  low: number | bigint;
+  high: number | bigint;
+  mean: number;
+  /** Elements that are not a number; nothing else counts them. */
+  nan: number;
+}
+
+/** Least, greatest and mean of at least one element; integers exactly but for the mean. */
+export function statisticsOf(items: readonly (number | bigint)[]): Statistics {
   let [low, high] = [items[0]!, items[0]!];
   let [sum, count] = [0, 0];
   for (const n of items) {
@@ -144,9 +155,16 @@ function summary(
     if (n > high) high = n;
     sum += Number(n);
   }
-  const mean = (sum / Math.max(1, count)).toPrecision(6);
-  const nan = items.length - count;
-  return `min ${show(low)} max ${show(high)} mean ${mean}${nan ? `, ${nan} NaN` : ""}`;
+  return { low, high, mean: sum / Math.max(1, count), nan: items.length - count };
+}
+
+function summary(
+  items: readonly (number | bigint)[],
+  show: (n: number | bigint) => string,
+): string {
+  const { low, high, mean, nan } = statisticsOf(items);
+  const rest = nan ? `, ${nan} NaN` : "";
+  return `min ${show(low)} max ${show(high)} mean ${mean.toPrecision(6)}${rest}`;
 }
 
 /** A value on one line. Integers are shown with all digits, floats with six. */

@@ -1,26 +1,36 @@
 // sconce run --verify: the calls that a bundled program comes with, and how far off what they return
 // is.
+import { counted } from "../counted.js";
 import type { CaseVerdict, OutputVerdict, Program } from "../types.js";
-import { say, UsageError, warn } from "./common.js";
+import type { Flags } from "./command.js";
+import { note, say, UsageError, warn } from "./common.js";
 import type { Recording } from "./recording.js";
 
-export const VERIFY_HELP = `  --verify          run the calls that a .bpte comes with, and compare what they return; with
-                    --method NAME those of one method
-  --rtol X          how far floats may be off, as a share of what is expected; default 1e-5
-  --atol X          and beside that; default 1e-8`;
-
 export const VERIFY_FLAGS = {
-  verify: { type: "boolean" },
-  rtol: { type: "string" },
-  atol: { type: "string" },
-} as const;
+  verify: {
+    type: "boolean",
+    text:
+      "run the calls that a .bpte comes with, and compare the results; with --method NAME those of one " +
+      "method",
+  },
+  rtol: {
+    type: "string",
+    value: "X",
+    text: "how far floats may be off, as a share of what is expected; default 1e-5",
+  },
+  atol: {
+    type: "string",
+    value: "X",
+    text: "how far floats may be off in addition, as a number; default 1e-8",
+  },
+} as const satisfies Flags;
 
 export interface Tolerances {
   rtol?: number;
   atol?: number;
 }
 
-interface Flags {
+interface Given {
   verify?: boolean | undefined;
   rtol?: string | undefined;
   atol?: string | undefined;
@@ -34,7 +44,7 @@ function tolerance(flag: string, text: string): number {
 }
 
 /** What the flags ask for; undefined where nothing is to be verified. */
-export function tolerancesOf({ verify, rtol, atol }: Flags): Tolerances | undefined {
+export function tolerancesOf({ verify, rtol, atol }: Given): Tolerances | undefined {
   if (!verify && (rtol ?? atol) !== undefined)
     throw new UsageError("--rtol and --atol go with --verify");
   if (!verify) return undefined;
@@ -57,26 +67,32 @@ function describe(verdict: OutputVerdict): string {
 
 function tell({ methodName, testCase, outputs }: CaseVerdict): void {
   const lead = `${methodName}, case ${testCase}`;
-  if (outputs.length === 0) warn(`note: ${lead}: nothing is expected, so nothing was compared`);
+  if (outputs.length === 0) note(`note: ${lead}: nothing is expected, so nothing was compared`);
   outputs.forEach((verdict, i) => say(`${lead}: output_${i}: ${describe(verdict)}`));
 }
 
-/** True when everything that is expected is there, of the method or of all. */
+interface Verdicts {
+  /** Everything that is expected is there. */
+  readonly isRight: boolean;
+  readonly cases: readonly CaseVerdict[];
+}
+
+/** Runs the cases of the method, or all, and says how they compare. */
 export function verifyBundle(
   program: Program,
   tolerances: Tolerances,
   count: number,
   method: string | undefined,
   recording: Recording,
-): boolean {
+): Verdicts {
   const { events } = recording;
   const options = { ...tolerances, events, ...(method !== undefined && { method }) };
   let verdicts: CaseVerdict[] = [];
   for (let i = 0; i < count; i++) verdicts = program.verify(options);
   verdicts.forEach(tell);
   const wrong = verdicts.filter(({ outputs }) => outputs.some(({ isClose }) => !isClose));
-  const total = `${verdicts.length} case${verdicts.length === 1 ? "" : "s"}`;
+  const total = counted(verdicts.length, "case");
   if (wrong.length > 0) warn(`${wrong.length} of ${total} differ from what is expected`);
   else say(`${total} as expected`);
-  return wrong.length === 0;
+  return { isRight: wrong.length === 0, cases: verdicts };
 }
