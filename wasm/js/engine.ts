@@ -83,7 +83,11 @@ class SyncEngine implements Engine {
     return dtypeTable(this.meta());
   }
 
-  bundle(program: Source, suites: readonly TestSuite[], options: BundleOptions = {}): Uint8Array {
+  bundle(
+    program: Source,
+    suites: readonly TestSuite[],
+    options: BundleOptions = {},
+  ): Uint8Array<ArrayBuffer> {
     checkOptions("Engine", "bundle", options);
     const checked = checkSuites(suites);
     return this.inJob(

@@ -16,5 +16,14 @@ export { decibelsOf } from "./quantization_report.js";
 export { ExportRecipe, RecipeRegistry, XNNPackRecipeType } from "./registry.js";
 export { SconceError, SconcePanic } from "./errors.js";
 export { openUrl } from "./source.js";
-export { tensor, toNumbers } from "./tensor.js";
+export { isTensor, tensor, type TensorMaker } from "./tensor.js";
+export {
+  reshape,
+  softmax,
+  toComplex,
+  toNumbers,
+  topk,
+  topkRows,
+  type Ranked,
+} from "./tensor_numbers.js";
 export type * from "./types.js";

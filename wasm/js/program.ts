@@ -8,7 +8,7 @@ import { checkOptions } from "./protocol.js";
 import { checkSuiteOf, notBundled, readSuites, verifyCase, writeSuites } from "./bundle.js";
 import { chooserOf, type Chooser } from "./filter.js";
 import { Output } from "./output.js";
-import { bytesOf, dataFromBytes, isTensor } from "./tensor.js";
+import { bytesOf, isTensorLike, tensorOf } from "./tensor.js";
 import type {
   CallOptions,
   CaseVerdict,
@@ -20,7 +20,8 @@ import type {
   ProgramReport,
   RunOptions,
   Source,
-  Tensor,
+  InputTensor,
+  InputValue,
   TestSuite,
   Value,
   VerifyOptions,
@@ -93,7 +94,7 @@ export class LoadedProgram implements Program {
     this.selected = method;
   }
 
-  run(method: string, inputs: readonly Value[] = [], options: RunOptions = {}): Value[] {
+  run(method: string, inputs: readonly InputValue[] = [], options: RunOptions = {}): Value[] {
     const { open } = this;
     mustBe("text", "the method of run()", method);
     mustBe("list", "the inputs of run()", inputs);
@@ -124,16 +125,24 @@ export class LoadedProgram implements Program {
       files: [memory.number(out), memory.number(out + 4)] as const,
     }));
     const counts = camelKeys(JSON.parse(text));
-    const whole = (file: number): Uint8Array => {
+    const whole = (file: number): Uint8Array<ArrayBuffer> => {
       const bytes = job.enter({}, (raw, s) => raw.output_bytes(s, file));
       return new Output(() => job, file, bytes).whole();
     };
-    const [etdump, debugBuffer] = files.map(whole) as [Uint8Array, Uint8Array];
+    const [etdump, debugBuffer] = files.map(whole) as [
+      Uint8Array<ArrayBuffer>,
+      Uint8Array<ArrayBuffer>,
+    ];
     job.enter({}, (raw, s) => raw.run_etdump_free(s));
     return { etdump, debugBuffer, ...(counts as Omit<EventDump, "etdump" | "debugBuffer">) };
   }
 
-  private runOn(job: Job, method: string, inputs: readonly Value[], options: RunOptions): Value[] {
+  private runOn(
+    job: Job,
+    method: string,
+    inputs: readonly InputValue[],
+    options: RunOptions,
+  ): Value[] {
     const keepsValue = this.traceEvents(job, options);
     this.give(job, method, inputs, options);
     job.call({ ...options, keepsValue }, (raw, s) => raw.run_execute(s));
@@ -142,7 +151,7 @@ export class LoadedProgram implements Program {
   }
 
   /** Selects a method and copies its inputs in. */
-  give(job: Job, method: string, inputs: readonly Value[], options: CallOptions): void {
+  give(job: Job, method: string, inputs: readonly InputValue[], options: CallOptions): void {
     this.choose(job, method, options);
     const declared = this.reportOf(job).methods.find((m) => m.name === method)!.inputs;
     if (inputs.length !== declared.length) {
@@ -157,7 +166,7 @@ export class LoadedProgram implements Program {
       this.setInput(job, index, inputs[index], kind);
   }
 
-  private setInput(job: Job, index: number, value: Value | undefined, declared: string): void {
+  private setInput(job: Job, index: number, value: InputValue | undefined, declared: string): void {
     if (value === null) job.call({}, (raw, s) => raw.run_set_none(s, index));
     else if (typeof value === "boolean")
       job.call({}, (raw, s) => raw.run_set_bool(s, index, value ? 1 : 0));
@@ -166,7 +175,7 @@ export class LoadedProgram implements Program {
       job.core.memory.withTexts([value], (text, bytes) =>
         job.call({}, (raw, s) => raw.run_set_string(s, index, text!, bytes!)),
       );
-    } else if (isTensor(value)) this.setTensor(job, index, value);
+    } else if (isTensorLike(value)) this.setTensor(job, index, value);
     else if (typeof value === "bigint" || (declared === "int" && typeof value === "number")) {
       if (typeof value === "number" && !Number.isSafeInteger(value))
         throw inputError(index, "a whole number within 2^53, or a bigint", value);
@@ -185,7 +194,7 @@ export class LoadedProgram implements Program {
     else throw inputError(index, "a tensor, number, bigint, boolean, string or null", value);
   }
 
-  private setTensor(job: Job, index: number, value: Tensor): void {
+  private setTensor(job: Job, index: number, value: InputTensor): void {
     const { memory } = job.core;
     const bytes = bytesOf(value, `input ${index}`);
     const rank = value.shape.length;
@@ -239,12 +248,9 @@ export class LoadedProgram implements Program {
       }
       default: {
         const name = this.dtypes.name(dtype);
-        return {
-          dtype: name,
-          shape: numbers.slice(SIZES_AT, SIZES_AT + rank),
-          data: dataFromBytes(name, memory.copy(address, bytes)),
-          dimOrder: numbers.slice(DIM_ORDER_AT, DIM_ORDER_AT + rank),
-        };
+        const shape = numbers.slice(SIZES_AT, SIZES_AT + rank);
+        const dimOrder = numbers.slice(DIM_ORDER_AT, DIM_ORDER_AT + rank);
+        return { ...tensorOf(name, shape, memory.copy(address, bytes)), dimOrder };
       }
     }
   }
@@ -282,7 +288,7 @@ export class LoadedProgram implements Program {
   }
 
   /** The program with calls of its methods; those that say nothing get what they return. */
-  bundle(suites: readonly TestSuite[], options: CallOptions): Uint8Array {
+  bundle(suites: readonly TestSuite[], options: CallOptions): Uint8Array<ArrayBuffer> {
     const { open } = this;
     const complete = suites.map(({ methodName, testCases }) => ({
       methodName,
@@ -306,7 +312,7 @@ export class LoadedProgram implements Program {
 
   private returned(
     method: string,
-    inputs: readonly Value[],
+    inputs: readonly InputValue[],
     { signal, onProgress }: CallOptions,
     testCase: number,
   ): Value[] {

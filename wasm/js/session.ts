@@ -305,7 +305,7 @@ class Session implements ExportSession {
     return borrowed(this.executorch());
   }
 
-  getPteBuffer(): Uint8Array {
+  getPteBuffer(): Uint8Array<ArrayBuffer> {
     return this.executorch().buffer;
   }
 

@@ -20,6 +20,7 @@ import type { Inspector, InspectorFiles, InspectorOptions } from "./types_inspec
 import type { ETRecord, RecordValue } from "./types_record.js";
 import type { CompilationReport, NodeRow, ProgramReport } from "./types_report.js";
 import type { ExportOptions, ExportSession } from "./types_session.js";
+import type { DType, InputValue, Value } from "./types_tensor.js";
 
 export type * from "./types_backend.js";
 export type * from "./types_bundled.js";
@@ -29,58 +30,7 @@ export type * from "./types_record.js";
 export type * from "./types_recipe.js";
 export type * from "./types_report.js";
 export type * from "./types_session.js";
-
-/** Element types, by PyTorch's names. */
-export type DType =
-  | "uint8"
-  | "int8"
-  | "int16"
-  | "int32"
-  | "int64"
-  | "float16"
-  | "float32"
-  | "float64"
-  | "bool"
-  | "bfloat16"
-  | "uint16"
-  | "uint32"
-  | "uint64"
-  | "complex32"
-  | "complex64"
-  | "complex128"
-  | "float8_e5m2"
-  | "float8_e4m3fn"
-  | "float8_e5m2fnuz"
-  | "float8_e4m3fnuz";
-
-/** Element storage. bool is Uint8Array of 0 and 1; float16 and bfloat16 are their bits in a Uint16Array; complex and float8 are raw bytes. */
-export type TensorData =
-  | Uint8Array
-  | Int8Array
-  | Int16Array
-  | Int32Array
-  | BigInt64Array
-  | Uint16Array
-  | Uint32Array
-  | BigUint64Array
-  | Float32Array
-  | Float64Array;
-
-/** A dense tensor: logical values in row-major order, whatever layout the program declares. */
-export interface Tensor {
-  readonly dtype: DType;
-  /** Sizes, outermost first; empty for a scalar. */
-  readonly shape: readonly number[];
-  readonly data: TensorData;
-  /** Outputs only: the physical order of dimensions that the program declares, outermost first. */
-  readonly dimOrder?: readonly number[];
-}
-
-/** Elements row by row, to any depth. */
-export type NestedList = readonly (number | bigint | boolean | NestedList)[];
-
-/** What goes into and comes out of a method. Integers come out as bigint when a number cannot hold them exactly. */
-export type Value = Tensor | number | bigint | boolean | string | null;
+export type * from "./types_tensor.js";
 
 /**
  * Bytes that can be read at any offset. Implement it to serve a file from anywhere; `read` is called
@@ -120,8 +70,8 @@ export type Source =
 
 /** Where a written file goes: a function, or anything with a synchronous or asynchronous write. */
 export type Sink =
-  | ((chunk: Uint8Array) => void | Promise<void>)
-  | { write(chunk: Uint8Array): unknown }
+  | ((chunk: Uint8Array<ArrayBuffer>) => void | Promise<void>)
+  | { write(chunk: Uint8Array<ArrayBuffer>): unknown }
   | WritableStream<Uint8Array>;
 
 /**
@@ -388,12 +338,12 @@ export interface ExecutorchProgramManager extends Disposable {
   readonly configMethods: readonly string[];
   readonly size: number;
   /** The whole .pte; built on each call. Large programs go through `writeTo` or `toBlob` instead. */
-  readonly buffer: Uint8Array;
+  readonly buffer: Uint8Array<ArrayBuffer>;
   /** The .pte (or one of `dataFiles`) as a Blob; weights stay slices of the opened Files where the platform can. */
   toBlob(file?: string, options?: CallOptions): Blob;
   readonly dataFiles: readonly { name: string; size: number }[];
   /** One of `dataFiles`, whole. */
-  dataFile(name: string): Uint8Array;
+  dataFile(name: string): Uint8Array<ArrayBuffer>;
   /**
    * Writes the .pte, or one of `dataFiles`. A stream that fails rejects with the code "io". Once
    * cancelled, the call waits no longer for the sink, which may hold a part of the file by then; a
@@ -401,7 +351,7 @@ export interface ExecutorchProgramManager extends Disposable {
    */
   writeTo(sink: Sink, file?: string, options?: CallOptions): Promise<void>;
   /** Writes in one go, for Node scripts: calls back with pieces in order. */
-  writeSync(write: (chunk: Uint8Array) => void, file?: string): void;
+  writeSync(write: (chunk: Uint8Array<ArrayBuffer>) => void, file?: string): void;
   exportedProgram(method?: string): ExportedProgram;
   /** What has become of each node of each method; no rows of a program that went to no backend. */
   delegation(): Delegation;
@@ -427,7 +377,7 @@ export interface Program extends Disposable {
    */
   partText(method: string, part: number): string;
   /** Runs a method with one value per flattened input. Outputs are copies, the caller's own. */
-  run(method: string, inputs: readonly Value[], options?: RunOptions): Value[];
+  run(method: string, inputs: readonly InputValue[], options?: RunOptions): Value[];
   /**
    * What runs with the option `events` have recorded since the last call, as files that the official
    * Inspector opens. Fails with the code "state" when nothing was recorded. Instructions that loading
@@ -501,7 +451,11 @@ export interface Engine extends Disposable {
    * A bundled program (.bpte), which official tools read too: the program and calls of its methods, each
    * run from the program's first state. What the program does not take or return is refused.
    */
-  bundle(program: Source, suites: readonly TestSuite[], options?: BundleOptions): Uint8Array;
+  bundle(
+    program: Source,
+    suites: readonly TestSuite[],
+    options?: BundleOptions,
+  ): Uint8Array<ArrayBuffer>;
   /**
    * Adds a backend, for lowering and for running, for as long as the engine lives. Fails with the code
    * "argument" when its id is that of another.
@@ -536,7 +490,7 @@ export type Remote<T> = {
   [K in Exclude<keyof T, LocalMember<T>>]: T[K] extends (...args: infer A) => infer R
     ? (...args: A) => Promise<RemoteResult<Awaited<R>>>
     : T[K] extends Uint8Array
-      ? Promise<Uint8Array>
+      ? Promise<Uint8Array<ArrayBuffer>>
       : T[K];
 };
 type RemoteResult<R> = R extends Disposable ? Remote<R> : R extends ExportedProgram ? Remote<R> : R;

@@ -47,12 +47,12 @@ export interface RunOptions extends CallOptions {
 /** What was recorded since the last time it was asked for. */
 export interface EventDump {
   /** The ETDump (.etdp): blocks of events, one for each method that was loaded and for each run. */
-  readonly etdump: Uint8Array;
+  readonly etdump: Uint8Array<ArrayBuffer>;
   /**
    * The bytes of tensors that the dump refers to, row-major, each at a multiple of 64; empty when no
    * values were recorded. The Inspector takes it as a file of its own.
    */
-  readonly debugBuffer: Uint8Array;
+  readonly debugBuffer: Uint8Array<ArrayBuffer>;
   readonly blocks: number;
   readonly events: number;
   /** Values among the events. */

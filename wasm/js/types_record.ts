@@ -115,5 +115,5 @@ export interface ETRecord extends Disposable {
   /** The file; weights stay slices of the opened files where the platform can. */
   toBlob(options?: SaveOptions): Blob;
   /** The file, whole. */
-  bytes(options?: SaveOptions): Uint8Array;
+  bytes(options?: SaveOptions): Uint8Array<ArrayBuffer>;
 }

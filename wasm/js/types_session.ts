@@ -212,7 +212,7 @@ export interface ExportSession extends Disposable {
   /** Of the last stage that made edge programs. */
   getEdgeProgramManager(): EdgeProgramManager;
   getExecutorchProgramManager(): ExecutorchProgramManager;
-  getPteBuffer(): Uint8Array;
+  getPteBuffer(): Uint8Array<ArrayBuffer>;
   /**
    * Writes the .pte under the name, which gets the ending that it lacks, and .ptd files beside it.
    * Several files need `{ open(file) }`. Gives the names.

@@ -2,7 +2,8 @@
 // its way: what a declared type cannot hold is an error, and integers keep all their digits.
 import { SconceError } from "../errors.js";
 import { fill, makeTensor } from "../fill.js";
-import { dataFromBytes, isTensor, toNumbers } from "../tensor.js";
+import { isTensor, tensor } from "../tensor.js";
+import { toNumbers } from "../tensor_numbers.js";
 import type { DType, ProgramValueInfo, Tensor, Value } from "../types.js";
 import { reason } from "./files.js";
 import { readNpy } from "./npy.js";
@@ -71,11 +72,7 @@ function integerTensor(
   if (value === undefined) throw refused(index, text, `is not of type ${dtype}`, hint);
   if (value === null || value < low || value > high)
     throw refused(index, text, `is out of the range of ${dtype}`, hint);
-  const bytes = dtype === "bool" ? 1 : Number(dtype.replace(/\D+/, "")) / 8;
-  const data = dataFromBytes(dtype, new Uint8Array(bytes));
-  if (data instanceof BigInt64Array || data instanceof BigUint64Array) data[0] = value;
-  else data[0] = Number(value);
-  return { dtype, shape: [], data };
+  return tensor(dtype === "bool" ? Number(value) : value, [], dtype);
 }
 
 function floatOf(text: string): number {

@@ -1,5 +1,5 @@
 // What can be said about a result at a glance: range, NaNs, first values, the largest ones.
-import { toNumbers } from "@sconce/tensor.js";
+import { roundedNumbers } from "@sconce/tensor_numbers.js";
 import type { Tensor, Value } from "@sconce/types.js";
 import type { OutputView, ScalarView, TensorView } from "../state.js";
 
@@ -23,7 +23,7 @@ function isOpaque({ dtype }: Tensor): boolean {
 }
 
 function tensorView(tensor: Tensor): TensorView {
-  const numbers = isOpaque(tensor) ? [] : toNumbers(tensor);
+  const numbers = isOpaque(tensor) ? [] : roundedNumbers(tensor);
   let [min, max, sum, nanCount] = [Infinity, -Infinity, 0, 0];
   for (const number of numbers) {
     if (Number.isNaN(number)) {
