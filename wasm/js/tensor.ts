@@ -16,6 +16,7 @@ import {
 } from "./dtypes.js";
 import { SconceError } from "./errors.js";
 import { isSmallFloat } from "./floats.js";
+import { fromImage } from "./image.js";
 import { dtypeOf, elements, flattened } from "./list.js";
 import { countOf, isShape, SHAPE, shapeFor } from "./shape.js";
 import { tagOf } from "./tags.js";
@@ -60,7 +61,7 @@ type DTypeOf<Data> = Data extends Uint8Array | Uint8ClampedArray
                       ? "float16"
                       : DType;
 
-/** The types of `tensor`. */
+/** The types of `tensor`, which also carries `tensor.fromImage`. */
 export interface TensorMaker {
   /**
    * A tensor from a typed array, a list or one number.
@@ -100,6 +101,7 @@ export interface TensorMaker {
     dtype: D,
   ): TensorOf<D>;
   (data: AnyArray | Element | NestedList, shape?: readonly number[], dtype?: DType): Tensor;
+  readonly fromImage: typeof fromImage;
 }
 
 function badInput(what: string, accepts: string, value: unknown): SconceError {
@@ -207,7 +209,9 @@ function makeTensor(given: unknown, shape?: readonly number[], wanted?: DType): 
   return { dtype, shape: [...shapeFor(shape ?? found.shape, count)], data } as Tensor;
 }
 
-export const tensor = makeTensor as TensorMaker;
+export const tensor: TensorMaker = /* @__PURE__ */ Object.assign(makeTensor as TensorMaker, {
+  fromImage,
+});
 
 /** Does the value look like a tensor? Its fields are not looked at: `bytesOf` does that. */
 export function isTensorLike(value: unknown): value is InputTensor {

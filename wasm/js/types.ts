@@ -25,6 +25,7 @@ import type { DType, InputValue, Value } from "./types_tensor.js";
 export type * from "./types_backend.js";
 export type * from "./types_bundled.js";
 export type * from "./types_events.js";
+export type * from "./types_image.js";
 export type * from "./types_inspector.js";
 export type * from "./types_record.js";
 export type * from "./types_recipe.js";
