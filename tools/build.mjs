@@ -3,7 +3,15 @@
 //   sconce.wasm          the module
 //   *.js *.d.ts          the library and the command, from wasm/js
 //   web/                 the page
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { parseArgs, promisify } from "node:util";
 import { brotliCompress } from "node:zlib";
 import { quietly, step, together } from "./progress.mjs";
@@ -33,6 +41,8 @@ export function buildLibrary() {
   return step("the library and the command", async () => {
     await quietly("node", ["wasm/abigen.mjs"]);
     await quietly(bin("tsc"), ["-p", "tsconfig.json"]);
+    // The compiler does not emit declarations that are written by hand.
+    copyFileSync(inRoot("wasm/js/sconce.wasm.d.ts"), inRoot("dist/sconce.wasm.d.ts"));
     chmodSync(inRoot("dist/cli.js"), 0o755);
   });
 }

@@ -31,7 +31,7 @@ const packed = pack();
 
 test("the package is below 1.2 MB", () => {
   assert.ok(packed.size < 1.2e6, `${packed.size} bytes`);
-  assert.ok(packed.unpackedSize < 3.2e6, `${packed.unpackedSize} bytes unpacked`);
+  assert.ok(packed.unpackedSize < 3.3e6, `${packed.unpackedSize} bytes unpacked`);
 });
 
 test("the package holds what ships and nothing else", () => {

@@ -3,6 +3,7 @@
 // must stop, `terminate` ends the worker and a new client takes its place.
 import { badArgument, checkTable, CLIENT_OPTIONS, isObject, KINDS } from "./check.js";
 import { fromPlainError, messageOf, SconceError, SconcePanic } from "./errors.js";
+import type { Host } from "./host_types.js";
 import { Caller, type Port, type Reply } from "./rpc.js";
 import type { Engine, EngineOptions, Remote } from "./types.js";
 import type { Start } from "./worker.js";
@@ -12,7 +13,7 @@ export interface ClientOptions extends EngineOptions {
    * Makes the worker, of a page or of node:worker_threads; for bundlers that want to see the URL.
    * Default: worker.js beside this script.
    */
-  worker?: () => Worker | NodeWorker;
+  worker?: () => Host<"Worker"> | NodeWorker;
 }
 
 /** The engine behind a worker. Everything it returned dies with it. */

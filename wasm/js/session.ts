@@ -36,6 +36,8 @@ import type {
   Sink,
   Stage,
   StageContext,
+  StageArtifacts,
+  StageData,
   StageName,
   StageReport,
   Value,
@@ -116,6 +118,8 @@ class Session implements ExportSession {
     this.registered[type] = stage;
   }
 
+  getRegisteredStage(type: keyof StageData): Stage;
+  getRegisteredStage(type: StageName): Stage | undefined;
   getRegisteredStage(type: StageName): Stage | undefined {
     return Object.hasOwn(this.registered, type) ? this.registered[type] : undefined;
   }
@@ -244,9 +248,9 @@ class Session implements ExportSession {
     return new SconceError("state", `there is ${what} yet`, `Call run() first${among}.`);
   }
 
-  getStageArtifacts(): Readonly<Record<string, PipelineArtifact>> {
+  getStageArtifacts(): StageArtifacts {
     this.mustLive();
-    return this.artifacts;
+    return this.artifacts as StageArtifacts;
   }
 
   stages(): StageReport[] {

@@ -22,7 +22,7 @@ import { countOf, isShape, SHAPE, shapeFor } from "./shape.js";
 import { tagOf } from "./tags.js";
 import type {
   DType,
-  Element,
+  TensorElement,
   HalfArray,
   InputTensor,
   InputValue,
@@ -96,11 +96,11 @@ export interface TensorMaker {
    * tensor(new Float32Array([1, 2]), [1], "complex64"); // the same
    */
   <D extends DType>(
-    data: AnyArray | Element | NestedList,
+    data: AnyArray | TensorElement | NestedList,
     shape: readonly number[] | undefined,
     dtype: D,
   ): TensorOf<D>;
-  (data: AnyArray | Element | NestedList, shape?: readonly number[], dtype?: DType): Tensor;
+  (data: AnyArray | TensorElement | NestedList, shape?: readonly number[], dtype?: DType): Tensor;
   readonly fromImage: typeof fromImage;
 }
 
@@ -147,7 +147,7 @@ interface Found {
 }
 
 /** What a list, or a single element, spells. */
-function ofList(given: Element | NestedList, wanted: DType | undefined): Found {
+function ofList(given: TensorElement | NestedList, wanted: DType | undefined): Found {
   const flat = Array.isArray(given)
     ? flattened(given as NestedList)
     : { shape: [], items: [given] };
@@ -195,7 +195,7 @@ function ofArray(array: AnyArray, wanted: DType | undefined): Found {
   return { dtype, shape, data };
 }
 
-const isElement = (value: unknown): value is Element =>
+const isElement = (value: unknown): value is TensorElement =>
   ["number", "bigint", "boolean"].includes(typeof value) ||
   (isObject(value) && typeof value["re"] === "number");
 

@@ -3,6 +3,14 @@
 // on the caller's thread, and the client, the same calls answered by a worker as promises.
 
 import type { StatusCode } from "./abi.gen.js";
+import type {
+  HostAbortSignal,
+  HostBlob,
+  HostResponse,
+  HostUrl,
+  HostWritableStream,
+  WasmModule,
+} from "./host_types.js";
 import type { BackendConfig, CompileConfig, ExecutorchConfig, LoadConfig } from "./options.gen.js";
 import type { LocalMember } from "./protocol.js";
 import type { Phase } from "./steps.gen.js";
@@ -42,7 +50,7 @@ export interface RandomAccess {
   readonly size: number;
   read(offset: number, length: number): Uint8Array;
   /** The bytes as a Blob part without reading them, where the platform can (a File slice). */
-  slice?(offset: number, length: number): Blob;
+  slice?(offset: number, length: number): HostBlob;
   close?(): void;
 }
 
@@ -67,13 +75,13 @@ export interface UrlRef {
  * allow in workers only. A RandomAccess object works with the engine; the client takes all others.
  */
 export type Source =
-  Uint8Array | ArrayBuffer | Blob | FileRef | UrlRef | RandomAccess | InflatedArchive;
+  Uint8Array | ArrayBuffer | HostBlob | FileRef | UrlRef | RandomAccess | InflatedArchive;
 
 /** Where a written file goes: a function, or anything with a synchronous or asynchronous write. */
 export type Sink =
   | ((chunk: Uint8Array<ArrayBuffer>) => void | Promise<void>)
   | { write(chunk: Uint8Array<ArrayBuffer>): unknown }
-  | WritableStream<Uint8Array>;
+  | HostWritableStream<Uint8Array<ArrayBuffer>>;
 
 /**
  * Called now and then during long work; `total` is 0 when unknown. It may use other objects of the
@@ -83,7 +91,7 @@ export type ProgressListener = (progress: { phase: Phase; done: number; total: n
 
 export interface CallOptions {
   /** Cancels the call: it fails with the code "cancelled". */
-  signal?: AbortSignal;
+  signal?: HostAbortSignal;
   onProgress?: ProgressListener;
 }
 
@@ -341,7 +349,7 @@ export interface ExecutorchProgramManager extends Disposable {
   /** The whole .pte; built on each call. Large programs go through `writeTo` or `toBlob` instead. */
   readonly buffer: Uint8Array<ArrayBuffer>;
   /** The .pte (or one of `dataFiles`) as a Blob; weights stay slices of the opened Files where the platform can. */
-  toBlob(file?: string, options?: CallOptions): Blob;
+  toBlob(file?: string, options?: CallOptions): HostBlob;
   readonly dataFiles: readonly { name: string; size: number }[];
   /** One of `dataFiles`, whole. */
   dataFile(name: string): Uint8Array<ArrayBuffer>;
@@ -476,7 +484,13 @@ export interface LoadOptions extends CallOptions, LoadConfig {
 
 /** Where the module comes from. A ready Module is what edge functions import. */
 export type WasmSource =
-  URL | string | BufferSource | Response | Promise<Response> | WebAssembly.Module;
+  | HostUrl
+  | string
+  | ArrayBufferView
+  | ArrayBuffer
+  | HostResponse
+  | Promise<HostResponse>
+  | WasmModule;
 
 export interface EngineOptions {
   /** Default: sconce.wasm beside this script. */

@@ -1,5 +1,5 @@
 // The types of pictures that become tensors.
-import type { Blob, Host } from "./host_types.js";
+import type { Host, HostBlob } from "./host_types.js";
 import type { DType } from "./types_tensor.js";
 
 /**
@@ -23,7 +23,7 @@ export interface ImageCanvas {
 export type ImageInput =
   | ImagePixels
   | ImageCanvas
-  | Blob
+  | HostBlob
   | Host<"ImageBitmap">
   | Host<"HTMLImageElement">
   | Host<"HTMLCanvasElement">

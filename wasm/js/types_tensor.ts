@@ -127,11 +127,11 @@ export interface Complex {
   readonly im?: number;
 }
 
-/** One element as lists hold it. */
-export type Element = number | bigint | boolean | Complex;
+/** One element of a tensor, as lists hold it. */
+export type TensorElement = number | bigint | boolean | Complex;
 
 /** Elements row by row, to any depth. */
-export type NestedList<T = Element> = readonly (T | NestedList<T>)[];
+export type NestedList<T = TensorElement> = readonly (T | NestedList<T>)[];
 
 /** What comes out of a method. Integers come out as bigint when a number cannot hold them exactly. */
 export type Value = Tensor | number | bigint | boolean | string | null;
