@@ -172,6 +172,7 @@ test("options that are none", async () => {
     [{ dtype: "int8" }, "option", /"float32" or/],
     [{ mean: [1, 2] }, "argument", /'mean' .* a list of 3/],
     [{ mean: NaN }, "option", /'mean'/],
+    [{ background: 256 }, "option", /'background' .* from 0 to 255/],
     [{ std: 0 }, "argument", /'std' .* numbers other than 0/],
     [{ dtype: "uint8", mean: 1 }, "option", /keeps its bytes/],
     [3, "argument", /the options of fromImage\(\)/],

@@ -84,7 +84,7 @@ const float = new Float32Array(1);
 const floatBits = new Uint32Array(float.buffer);
 
 /** The nearest whole number, a tie the even one, of numbers below 2^51. */
-const rounded = (value: number): number => value + 2 ** 52 - 2 ** 52;
+export const roundedToEven = (value: number): number => value + 2 ** 52 - 2 ** 52;
 
 /** The bits of the number of the format that is nearest to a number. */
 export function encoderOf(dtype: SmallFloat): (value: number) => number {
@@ -100,7 +100,7 @@ export function encoderOf(dtype: SmallFloat): (value: number) => number {
     if (magnitude === Infinity) return beyond | sign;
     const exponent = Math.max(((floatBits[0]! >>> 23) & 255) - 127, least);
     // In steps of the format at this exponent; a carry makes the next exponent.
-    const steps = rounded(magnitude / 2 ** (exponent - fractionBits));
+    const steps = roundedToEven(magnitude / 2 ** (exponent - fractionBits));
     const bits = ((exponent - least) << fractionBits) + steps;
     if (bits > greatest) return beyond | sign;
     return bits || hasTwoZeros ? bits | sign : 0;

@@ -3,6 +3,7 @@
 import { badArgument, checkTable, KINDS, type Kind } from "./check.js";
 import { writerOf, zerosOf } from "./dtypes.js";
 import { SconceError } from "./errors.js";
+import { roundedToEven } from "./floats.js";
 import { checkSize, pixelsOf } from "./pixels.js";
 import { resized, type Box, type Picture } from "./resize.js";
 import type { ImageDType, ImageInput, ImageOptions, TensorData, TensorOf } from "./types.js";
@@ -22,6 +23,13 @@ const NUMBERS: Kind = {
   test: (value) => isNumber(value) || (Array.isArray(value) && Array.from(value).every(isNumber)),
 };
 
+const isByte = (value: unknown): boolean => KINDS.index.test(value) && Number(value) < 256;
+
+const COLOUR: Kind = {
+  accepts: "a whole number from 0 to 255, or a list of one for each channel",
+  test: (value) => isByte(value) || (Array.isArray(value) && Array.from(value).every(isByte)),
+};
+
 const SIZE: Kind = {
   accepts: "[height, width] in pixels",
   test: (value) =>
@@ -33,7 +41,7 @@ const SIZE: Kind = {
 const OPTIONS = {
   size: SIZE,
   fit: oneOf("stretch", "cover", "contain"),
-  background: NUMBERS,
+  background: COLOUR,
   channels: oneOf("RGB", "BGR", "L"),
   layout: oneOf("NCHW", "NHWC"),
   scale: NUMBER,
@@ -82,23 +90,20 @@ function middleOf({ width, height }: Picture, ratio: number): Box {
   return { left, top, right: left + wide, bottom: top + high };
 }
 
-/** A number without its fraction, a half to the even neighbour. */
-const rounded = (value: number): number => value + 2 ** 52 - 2 ** 52;
-
 /** The size of a picture of these proportions within another one. */
 function sizeWithin(picture: Picture, width: number, height: number): [number, number] {
   const ratio = picture.width / picture.height;
   if (ratio > width / height)
-    return [width, Math.max(1, rounded((picture.height / picture.width) * width))];
-  return [Math.max(1, rounded(ratio * height)), height];
+    return [width, Math.max(1, roundedToEven((picture.height / picture.width) * width))];
+  return [Math.max(1, roundedToEven(ratio * height)), height];
 }
 
 /** The picture in the middle of bars of a colour. */
 function withBars(picture: Picture, width: number, height: number, colour: number[]): Picture {
   const { data, channels } = picture;
   if (picture.width === width && picture.height === height) return picture;
-  const left = rounded((width - picture.width) / 2);
-  const top = rounded((height - picture.height) / 2);
+  const left = roundedToEven((width - picture.width) / 2);
+  const top = roundedToEven((height - picture.height) / 2);
   const all = new Uint8Array(width * height * channels);
   for (let i = 0; i < all.length; i++) all[i] = colour[i % channels]!;
   const line = picture.width * channels;
