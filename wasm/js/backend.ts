@@ -24,7 +24,7 @@ import {
 import { isObject } from "./check.js";
 import { cancelled, messageOf, SconceError } from "./errors.js";
 import type { Memory } from "./memory.js";
-import { tensorOf } from "./tensor.js";
+import { tensorOf } from "./tensor_bytes.js";
 import type {
   Backend,
   BackendNode,

@@ -12,7 +12,7 @@ import {
 import { ALIGNMENT, fault, type Answer, type Range, type RawMethod } from "./backend_answer.js";
 import { messageOf, SconceError } from "./errors.js";
 import { isBytes } from "./tags.js";
-import { bytesOf, isTensorLike } from "./tensor.js";
+import { bytesOf, isTensorLike } from "./tensor_bytes.js";
 import type { Backend, CompileSpec, NamedBytes, Part, PreprocessResult } from "./types.js";
 
 const ALIGNMENT_MAX = 2 ** 24;

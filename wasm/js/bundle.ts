@@ -4,7 +4,7 @@ import type { HostOptions, Job } from "./core.js";
 import { SconceError } from "./errors.js";
 import { camelKeys } from "./keys.js";
 import type { DTypeTable } from "./program.js";
-import { bytesOf, isTensorLike, tensorOf } from "./tensor.js";
+import { bytesOf, isTensorLike, tensorOf } from "./tensor_bytes.js";
 import type {
   OutputVerdict,
   ProgramReport,

@@ -16,7 +16,8 @@ export { decibelsOf } from "./quantization_report.js";
 export { ExportRecipe, RecipeRegistry, XNNPackRecipeType } from "./registry.js";
 export { SconceError, SconcePanic } from "./errors.js";
 export { openUrl } from "./source.js";
-export { isTensor, tensor, type TensorMaker } from "./tensor.js";
+export { tensor, type TensorMaker } from "./tensor.js";
+export { isTensor } from "./tensor_bytes.js";
 export {
   reshape,
   softmax,

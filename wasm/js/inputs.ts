@@ -2,7 +2,7 @@
 import { badArgument, isObject, KINDS } from "./check.js";
 import { SconceError } from "./errors.js";
 import { nextTurn } from "./sink.js";
-import { bytesOf, isTensorLike } from "./tensor.js";
+import { bytesOf, isTensorLike } from "./tensor_bytes.js";
 import type { ExampleInputs, InputTuple, InputTuples, MethodSummary, TensorInfo } from "./types.js";
 
 const shown = (shape: readonly (number | string)[]): string => `[${shape.join(", ")}]`;

@@ -8,7 +8,7 @@ import { checkOptions } from "./protocol.js";
 import { checkSuiteOf, notBundled, readSuites, verifyCase, writeSuites } from "./bundle.js";
 import { chooserOf, type Chooser } from "./filter.js";
 import { Output } from "./output.js";
-import { bytesOf, isTensorLike, tensorOf } from "./tensor.js";
+import { bytesOf, isTensorLike, tensorOf } from "./tensor_bytes.js";
 import type {
   CallOptions,
   CaseVerdict,

@@ -8,7 +8,7 @@ import { optionsJson } from "./options.js";
 import { dtypesOf, LoadedProgram } from "./program.js";
 import type { MethodQuantization, QuantizationConfig, QuantizationHooks } from "./quantize.js";
 import { places } from "./record.js";
-import { copyOf, isTensorLike } from "./tensor.js";
+import { copyOf, isTensorLike } from "./tensor_bytes.js";
 import type {
   CallOptions,
   CompileConfig,

@@ -8,7 +8,7 @@ import { Output } from "./output.js";
 import { checkOptions } from "./protocol.js";
 import { bundledCases, mustBeBundled } from "./record_cases.js";
 import { writeAll } from "./sink.js";
-import { bytesOf, isTensorLike, tensorOf } from "./tensor.js";
+import { bytesOf, isTensorLike, tensorOf } from "./tensor_bytes.js";
 import type {
   DType,
   ETRecord,

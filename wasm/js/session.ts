@@ -13,7 +13,7 @@ import { recipeOf } from "./registry.js";
 import { checkName, savePte } from "./saving.js";
 import { checkNamed, isMade } from "./stage_given.js";
 import { checkSequence, stagesOf } from "./stages.js";
-import { copyOf } from "./tensor.js";
+import { copyOf } from "./tensor_bytes.js";
 import type {
   CallOptions,
   DelegationInfo,

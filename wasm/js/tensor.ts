@@ -1,11 +1,9 @@
-// Tensors as callers make and pass them: built from arrays and lists, told from other values, and
-// read as bytes.
-import { badArgument, isObject } from "./check.js";
+// Tensors as callers make them: of arrays, lists, single numbers and pictures.
+import { isObject } from "./check.js";
 import {
   arraysOf,
   dataFromBytes,
   dataOver,
-  DTYPES,
   dtypeOfArray,
   isDType,
   isHolding,
@@ -18,19 +16,18 @@ import { SconceError } from "./errors.js";
 import { isSmallFloat } from "./floats.js";
 import { fromImage } from "./image.js";
 import { dtypeOf, elements, flattened } from "./list.js";
-import { countOf, isShape, SHAPE, shapeFor } from "./shape.js";
+import { shapeFor } from "./shape.js";
 import { tagOf } from "./tags.js";
+import { unknownDType, viewOf } from "./tensor_bytes.js";
 import type {
   DType,
-  TensorElement,
   HalfArray,
   InputTensor,
-  InputValue,
   NestedList,
   Tensor,
   TensorData,
+  TensorElement,
   TensorOf,
-  Value,
 } from "./types.js";
 
 /** Any array that holds elements; its memory may be shared. */
@@ -102,42 +99,6 @@ export interface TensorMaker {
   ): TensorOf<D>;
   (data: AnyArray | TensorElement | NestedList, shape?: readonly number[], dtype?: DType): Tensor;
   readonly fromImage: typeof fromImage;
-}
-
-function badInput(what: string, accepts: string, value: unknown): SconceError {
-  const { message, hint } = badArgument(what, accepts, value);
-  return new SconceError("input", message, hint);
-}
-
-function unknownDType(what: string, dtype: unknown): SconceError {
-  return new SconceError(
-    "dtype",
-    `${what} has the dtype ${String(dtype)}, which does not exist`,
-    `Use one of: ${DTYPES.join(", ")}.`,
-  );
-}
-
-/** The bytes of a well-formed tensor; `what` names it for messages. */
-export function bytesOf(tensor: InputTensor, what: string): Uint8Array<ArrayBuffer> {
-  const { dtype, shape, data } = tensor;
-  if (!isDType(dtype)) throw unknownDType(what, dtype);
-  if (!isShape(shape)) throw badInput(`the shape of ${what}`, SHAPE, shape);
-  if (!isHolding(data, dtype))
-    throw badInput(`the data of ${what}, declared ${dtype},`, arraysOf(dtype), data);
-  return viewOf(data, `the data of ${what}`);
-}
-
-/** The memory of an array as bytes. */
-function viewOf(data: AnyArray, what: string): Uint8Array<ArrayBuffer> {
-  try {
-    return new Uint8Array(data.buffer as ArrayBuffer, data.byteOffset, data.byteLength);
-  } catch {
-    throw new SconceError(
-      "input",
-      `${what} is gone: its buffer was transferred`,
-      "Make a new array, or transfer a copy of it: data.slice().",
-    );
-  }
 }
 
 interface Found {
@@ -212,38 +173,3 @@ function makeTensor(given: unknown, shape?: readonly number[], wanted?: DType): 
 export const tensor: TensorMaker = /* @__PURE__ */ Object.assign(makeTensor as TensorMaker, {
   fromImage,
 });
-
-/** Does the value look like a tensor? Its fields are not looked at: `bytesOf` does that. */
-export function isTensorLike(value: unknown): value is InputTensor {
-  return isObject(value) && "dtype" in value && "data" in value && "shape" in value;
-}
-
-/**
- * Is the value a well-formed `Tensor`? Its data has to be the array of its dtype and to fill its shape;
- * it may come from another realm. The dtype then tells which array it is.
- * @example
- * const [output] = program.run("forward", [input]);
- * if (isTensor(output) && output.dtype === "float32") console.log(output.data[0]);
- */
-export function isTensor(value: unknown): value is Tensor {
-  if (!isTensorLike(value) || !isDType(value.dtype) || !isShape(value.shape)) return false;
-  return (
-    isOwnArray(value.data, value.dtype) &&
-    value.data.length === countOf(value.shape) * partsOf(value.dtype)
-  );
-}
-
-/** The tensor of these bytes. */
-export const tensorOf = (dtype: DType, shape: readonly number[], bytes: Uint8Array): Tensor =>
-  ({ dtype, shape, data: dataFromBytes(dtype, bytes) }) as Tensor;
-
-/** A tensor that nobody else changes, as this library makes them. */
-function copyOfTensor(given: InputTensor): Tensor {
-  const { dtype, shape, dimOrder } = given;
-  const copy = tensorOf(dtype, [...shape], new Uint8Array(bytesOf(given, "a tensor")));
-  return dimOrder ? { ...copy, dimOrder } : copy;
-}
-
-/** A value that nobody else changes. */
-export const copyOf = (value: InputValue): Value =>
-  isTensorLike(value) ? copyOfTensor(value) : value;

@@ -6,7 +6,7 @@ import { SconceError } from "./errors.js";
 import { isSmallFloat, numbersOf } from "./floats.js";
 import { shapeFor } from "./shape.js";
 import { tagOf } from "./tags.js";
-import { bytesOf, isTensorLike } from "./tensor.js";
+import { bytesOf, isTensorLike } from "./tensor_bytes.js";
 import type { Complex, InputTensor, TensorOf } from "./types.js";
 
 /** Throws unless a value is a well-formed tensor with as many elements as its shape says. */

@@ -1,7 +1,7 @@
 // NumPy's .npy files to tensors and back. Format: magic, version, header length, a Python dict
 // literal {'descr', 'fortran_order', 'shape'}, then the elements.
 import { SconceError } from "../errors.js";
-import { tensorOf } from "../tensor.js";
+import { tensorOf } from "../tensor_bytes.js";
 import type { DType, Tensor } from "../types.js";
 
 const DESCRIPTORS: Partial<Record<DType, string>> = {

@@ -6,7 +6,7 @@ import { fill } from "../fill.js";
 import { isCount } from "../options.js";
 import { flatValues } from "../record.js";
 import { toRandomAccess } from "../source.js";
-import { isTensor } from "../tensor.js";
+import { isTensor } from "../tensor_bytes.js";
 import type {
   Engine,
   LoadOptions,

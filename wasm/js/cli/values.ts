@@ -2,7 +2,8 @@
 // its way: what a declared type cannot hold is an error, and integers keep all their digits.
 import { SconceError } from "../errors.js";
 import { fill, makeTensor } from "../fill.js";
-import { isTensor, tensor } from "../tensor.js";
+import { tensor } from "../tensor.js";
+import { isTensor } from "../tensor_bytes.js";
 import { toNumbers } from "../tensor_numbers.js";
 import type { DType, ProgramValueInfo, Tensor, Value } from "../types.js";
 import { reason } from "./files.js";
@@ -150,7 +151,7 @@ function summary(
 export function describe(value: Value): string {
   if (!isTensor(value)) return typeof value === "string" ? JSON.stringify(value) : String(value);
   const shape = `${value.dtype} [${value.shape.join(", ")}]`;
-  if (value.dtype.startsWith("complex") || value.dtype.startsWith("float8")) return shape;
+  if (value.dtype.startsWith("complex")) return shape;
   const exact = rangeOf(value.dtype) !== undefined;
   const items = exact ? Array.from<number | bigint>(value.data) : toNumbers(value);
   if (items.length === 0) return `${shape} empty`;

@@ -17,10 +17,8 @@ function ranked(numbers: readonly number[], shape: readonly number[]): TensorVie
     .slice(0, TOP_COUNT);
 }
 
-/** Dtypes whose elements JavaScript has no numbers for. */
-function isOpaque({ dtype }: Tensor): boolean {
-  return dtype.startsWith("complex") || dtype.startsWith("float8");
-}
+/** Complex numbers have no order, and so no range. */
+const isOpaque = ({ dtype }: Tensor): boolean => dtype.startsWith("complex");
 
 function tensorView(tensor: Tensor): TensorView {
   const numbers = isOpaque(tensor) ? [] : roundedNumbers(tensor);
