@@ -87,6 +87,21 @@ test("layouts, orders of channels and ranges", async () => {
   assert.deepEqual(shape, [1, 5, 4, 1]);
 });
 
+test("bars have the colour that is given, in the order of the channels", async () => {
+  const options = { size: [3, 2], fit: "contain", layout: "NHWC", scale: 1 } as const;
+  const bars = (pixel: number[], row: number[]): number[] =>
+    [pixel, pixel, row, pixel, pixel].flat();
+  assert.deepEqual(await made(options), bars([0, 0, 0], [255, 0, 0, 10, 20, 30]));
+  assert.deepEqual(
+    await made({ ...options, channels: "BGR", background: [1, 2, 3] }),
+    bars([1, 2, 3], [0, 0, 255, 30, 20, 10]),
+  );
+  assert.deepEqual(
+    await made({ ...options, channels: "L", background: 114 }),
+    bars([114], [76, 18]),
+  );
+});
+
 test("all bytes are normalized as torchvision does, to the last bit", async () => {
   const data = Uint8Array.from({ length: 768 }, (_, i) => Math.floor(i / 3));
   const { data: planes } = await tensor.fromImage(

@@ -58,28 +58,29 @@ function perChannel(name: string, given: number | readonly number[], count: numb
 }
 
 /** Places of the bytes of a pixel that become the channels. */
-const PLACES = { RGB: [0, 1, 2], BGR: [2, 1, 0] };
+const PLACES = { RGB: [0, 1, 2], BGR: [2, 1, 0], L: [0] } as const;
 
 /** How much red, green and blue weigh in grey, of 2^16; as ITU-R 601-2 and Pillow have it. */
 const GREY = [19595, 38470, 7471] as const;
 
-/** The picture with no channels but those that the tensor has, in their order. */
-function withChannels(picture: Picture, channels: "RGB" | "BGR" | "L"): Picture {
-  const { data, width, height, channels: step } = picture;
-  const count = width * height;
-  if (channels === "L") {
-    if (step === 1) return picture;
-    const grey = new Uint8Array(count);
-    for (let i = 0, at = 0; i < count; i++, at += step)
-      grey[i] =
-        (data[at]! * GREY[0] + data[at + 1]! * GREY[1] + data[at + 2]! * GREY[2] + 0x8000) >> 16;
-    return { ...picture, data: grey, channels: 1 };
-  }
-  const places = step === 1 ? [0, 0, 0] : PLACES[channels];
-  const colours = new Uint8Array(count * 3);
-  for (let i = 0; i < count; i++)
-    for (let c = 0; c < 3; c++) colours[3 * i + c] = data[i * step + places[c]!]!;
-  return { ...picture, data: colours, channels: 3 };
+function toGrey({ data, channels: step, ...size }: Picture): Picture {
+  const grey = new Uint8Array(size.width * size.height);
+  for (let i = 0, at = 0; i < grey.length; i++, at += step)
+    grey[i] =
+      (data[at]! * GREY[0] + data[at + 1]! * GREY[1] + data[at + 2]! * GREY[2] + 0x8000) >> 16;
+  return { data: grey, channels: 1, ...size };
+}
+
+function ofGrey({ data, ...size }: Picture): Picture {
+  const colours = new Uint8Array(data.length * 3);
+  for (let i = 0; i < data.length; i++) colours.fill(data[i]!, 3 * i, 3 * i + 3);
+  return { ...size, data: colours, channels: 3 };
+}
+
+/** The picture with bytes of one channel for "L", and of three or four otherwise. */
+function withChannels(picture: Picture, channels: keyof typeof PLACES): Picture {
+  if (channels === "L") return picture.channels === 1 ? picture : toGrey(picture);
+  return picture.channels === 1 ? ofGrey(picture) : picture;
 }
 
 /** The middle of a picture, as large as the proportions allow. */
@@ -113,11 +114,11 @@ function withBars(picture: Picture, width: number, height: number, colour: numbe
 }
 
 /** The picture in the size that was asked for. */
-function fitted(
-  picture: Picture,
-  { size, fit = "stretch", background = 0 }: ImageOptions,
-): Picture {
-  const colour = perChannel("background", background, picture.channels);
+function fitted(picture: Picture, options: ImageOptions, places: readonly number[]): Picture {
+  const { size, fit = "stretch", background = 0 } = options;
+  const given = perChannel("background", background, places.length);
+  // In the order of the picture, which may be another one than that of the tensor.
+  const colour = given.map((_, byte) => given[places.indexOf(byte)]!);
   if (!size) return picture;
   const [height, width] = size;
   checkSize("the picture while it is resized", width, picture.height);
@@ -161,16 +162,20 @@ function checkOptions(options: ImageOptions): void {
 }
 
 /** The numbers of the picture in the order of the layout. */
-function laidOut(picture: Picture, dtype: ImageDType, options: ImageOptions): TensorData {
-  const { data: bytes, channels } = picture;
-  const count = picture.width * picture.height;
-  const data = zerosOf(dtype, count * channels) as TensorData;
-  const tables = dtype === "uint8" ? undefined : tableOf(dtype, options, channels);
-  const [step, plane] = options.layout === "NHWC" ? [channels, 1] : [1, count];
-  for (let channel = 0; channel < channels; channel++) {
+function laidOut(
+  { data: bytes, width, height, channels }: Picture,
+  dtype: ImageDType,
+  options: ImageOptions,
+  places: readonly number[],
+): TensorData {
+  const count = width * height;
+  const data = zerosOf(dtype, count * places.length) as TensorData;
+  const tables = dtype === "uint8" ? undefined : tableOf(dtype, options, places.length);
+  const [step, plane] = options.layout === "NHWC" ? [places.length, 1] : [1, count];
+  for (const [channel, place] of places.entries()) {
     const table = tables?.[channel];
     for (let i = 0; i < count; i++) {
-      const byte = bytes[i * channels + channel]!;
+      const byte = bytes[i * channels + place]!;
       data[i * step + channel * plane] = table ? table[byte]! : byte;
     }
   }
@@ -202,10 +207,10 @@ export async function fromImage<D extends ImageDType = "float32">(
 ): Promise<TensorOf<D>> {
   checkOptions(options);
   const { dtype = "float32", channels = "RGB", layout = "NCHW" } = options as ImageOptions;
-  const picture = fitted(withChannels(await pixelsOf(image), channels), options);
+  const places = PLACES[channels];
+  const picture = fitted(withChannels(await pixelsOf(image), channels), options, places);
   const { width, height } = picture;
-  const data = laidOut(picture, dtype, options);
-  const planes = picture.channels;
-  const shape = layout === "NHWC" ? [1, height, width, planes] : [1, planes, height, width];
-  return { dtype, shape, data } as unknown as TensorOf<D>;
+  const data = laidOut(picture, dtype, options, places);
+  const sizes = layout === "NHWC" ? [height, width, places.length] : [places.length, height, width];
+  return { dtype, shape: [1, ...sizes], data } as unknown as TensorOf<D>;
 }

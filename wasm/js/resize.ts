@@ -61,55 +61,78 @@ function weightsOf(size: number, from: number, to: number, outSize: number): Wei
 /** Where the items of a pass lie: those of a line one `step` apart, lines one `line` apart. */
 interface Pass {
   readonly lines: number;
+  /** Those that are resized; alpha, the fourth one, is left out. */
   readonly channels: number;
   readonly source: { readonly step: number; readonly line: number };
   readonly target: { readonly step: number; readonly line: number };
 }
 
+/** The byte that items of a line make, each with its weight. */
+function mixed(
+  source: Uint8Array,
+  at: number,
+  step: number,
+  weights: Int32Array,
+  from: number,
+  count: number,
+): number {
+  let sum = 1 << (PRECISION_BITS - 1);
+  for (let i = 0; i < count; i++) sum += source[at + i * step]! * weights[from + i]!;
+  return Math.min(255, sum >> PRECISION_BITS);
+}
+
 /** Resizes every line of a picture. */
 function resizeLines(source: Uint8Array, target: Uint8Array, table: Weights, pass: Pass): void {
   const { first, count, stride, weights } = table;
-  for (let line = 0; line < pass.lines; line++) {
+  const { lines, channels } = pass;
+  const { step } = pass.source;
+  for (let line = 0; line < lines; line++) {
     for (let out = 0; out < first.length; out++) {
-      const start = line * pass.source.line + first[out]! * pass.source.step;
+      const start = line * pass.source.line + first[out]! * step;
       const end = line * pass.target.line + out * pass.target.step;
-      for (let channel = 0; channel < pass.channels; channel++) {
-        let sum = 1 << (PRECISION_BITS - 1);
-        for (let i = 0, at = start + channel; i < count[out]!; i++, at += pass.source.step)
-          sum += source[at]! * weights[out * stride + i]!;
-        target[end + channel] = Math.min(255, sum >> PRECISION_BITS);
-      }
+      for (let channel = 0; channel < channels; channel++)
+        target[end + channel] = mixed(
+          source,
+          start + channel,
+          step,
+          weights,
+          out * stride,
+          count[out]!,
+        );
     }
   }
 }
 
+const coloursOf = ({ channels }: Picture): number => Math.min(channels, 3);
+
 /** The picture in another width; what is between two edges of it fills that. */
 function inWidth(picture: Picture, left: number, right: number, width: number): Picture {
   if (width === picture.width && left === 0 && right === width) return picture;
-  const { height, channels } = picture;
+  const { height, channels: step } = picture;
+  const channels = coloursOf(picture);
   const data = new Uint8Array(width * height * channels);
   resizeLines(picture.data, data, weightsOf(picture.width, left, right, width), {
     lines: height,
     channels,
-    source: { step: channels, line: picture.width * channels },
+    source: { step, line: picture.width * step },
     target: { step: channels, line: width * channels },
   });
-  return { ...picture, data, width };
+  return { data, width, height, channels };
 }
 
 /** The same of its height: a line is what lies below one another. */
 function inHeight(picture: Picture, top: number, bottom: number, height: number): Picture {
   if (height === picture.height && top === 0 && bottom === height) return picture;
-  const { width, channels } = picture;
+  const { width } = picture;
+  const channels = coloursOf(picture);
   const data = new Uint8Array(width * height * channels);
-  const step = width * channels;
   resizeLines(picture.data, data, weightsOf(picture.height, top, bottom, height), {
     lines: width,
     channels,
-    source: { step, line: channels },
-    target: { step, line: channels },
+    source: { step: width * picture.channels, line: picture.channels },
+    target: { step: width * channels, line: channels },
   });
-  return { ...picture, data, height };
+  return { data, width, height, channels };
 }
 
 /** A picture, or a box of it, in another size. Each pass rounds, so their order counts. */
