@@ -56,7 +56,7 @@ const STRICT = {
 const NODE_NEXT = { module: "NodeNext", moduleResolution: "NodeNext" };
 const BUNDLER = { module: "ESNext", moduleResolution: "Bundler" };
 
-/** What a compiler says of the project in the folder. */
+/** The complaints of a compiler about the project in the folder. */
 async function said(compiler: string): Promise<string> {
   const tsc = join(root, "node_modules", compiler, "bin/tsc");
   const run = promisify(execFile)(process.execPath, [tsc, "-p", folder]);
@@ -66,7 +66,7 @@ async function said(compiler: string): Promise<string> {
   );
 }
 
-/** What the compilers say of files in the folder, both at once. */
+/** The complaints of both compilers about files in the folder. */
 async function complaints(options: object, files: readonly string[]): Promise<string> {
   const compilerOptions = { ...STRICT, ...options };
   write("tsconfig.json", JSON.stringify({ compilerOptions, files }));

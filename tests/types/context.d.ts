@@ -1,5 +1,5 @@
-// What the examples of the documents take for given, so that a line such as `engine.lower(file)` needs
-// no declaration where it is read. package_types.test.ts compiles the examples with this.
+// Names that the examples of the documents do not declare, so that a line such as
+// `engine.lower(file)` is all that is read. package_types.test.ts compiles the examples with them.
 import type {
   Client,
   CompileSpec,
@@ -37,12 +37,12 @@ declare global {
   const [tokens, state]: [Tensor, Tensor];
   const outputs: InputValue[];
 
-  /** What a program is lowered with. */
+  /** The options that a program is lowered with. */
   const partitioner: Partitioners;
   const compileSpecs: CompileSpec[];
   const run: Stage["run"];
 
-  /** What a backend makes of a part. */
+  /** The results of a backend for a part. */
   const processedBytes: Uint8Array;
   const debugHandleMap: Record<string, number[]>;
   const namedData: Record<string, Uint8Array | NamedBytes>;

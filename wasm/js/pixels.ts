@@ -85,7 +85,7 @@ function contextOf(width: number, height: number): Context {
   );
 }
 
-/** What a canvas shows; it refuses to tell where a part came from another site. */
+/** The pixels of a canvas. It does not give them when a part came from another site. */
 function shown(context: Context, width: number, height: number): Picture {
   try {
     return ofRaw(context.getImageData(0, 0, width, height));

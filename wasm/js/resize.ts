@@ -58,7 +58,7 @@ function weightsOf(size: number, from: number, to: number, outSize: number): Wei
   return { first, count, stride, weights };
 }
 
-/** Where the items of a pass lie: those of a line one `step` apart, lines one `line` apart. */
+/** The layout of a pass: items of a line are one `step` apart, and lines one `line` apart. */
 interface Pass {
   readonly lines: number;
   /** Those that are resized; alpha, the fourth one, is left out. */

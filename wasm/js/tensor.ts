@@ -107,7 +107,7 @@ interface Found {
   readonly data: TensorData;
 }
 
-/** What a list, or a single element, spells. */
+/** The tensor that a list or a single element spells. */
 function ofList(given: TensorElement | NestedList, wanted: DType | undefined): Found {
   const flat = Array.isArray(given)
     ? flattened(given as NestedList)

@@ -19,7 +19,7 @@ export interface ImageCanvas {
   getContext(kind: "2d"): unknown;
 }
 
-/** What `tensor.fromImage` takes. All but `ImagePixels` and `ImageCanvas` need a host with a canvas. */
+/** A picture for `tensor.fromImage`. All but `ImagePixels` and `ImageCanvas` need a host with a canvas. */
 export type ImageInput =
   | ImagePixels
   | ImageCanvas

@@ -140,7 +140,7 @@ export interface PipelineArtifact<T = unknown> {
   copyWithNewData<U>(data: U): PipelineArtifact<U>;
 }
 
-/** What the stages of this library make; a stage that takes the place of one makes the same. */
+/** The data that the stages of this library make. A stage that replaces one makes the same. */
 export interface StageData {
   quantize: OpenedPrograms;
   to_edge_transform_and_lower: EdgeProgramManager;

@@ -133,8 +133,8 @@ export type TensorElement = number | bigint | boolean | Complex;
 /** Elements row by row, to any depth. */
 export type NestedList<T = TensorElement> = readonly (T | NestedList<T>)[];
 
-/** What comes out of a method. Integers come out as bigint when a number cannot hold them exactly. */
+/** An output of a method. Integers come out as bigint when a number cannot hold them exactly. */
 export type Value = Tensor | number | bigint | boolean | string | null;
 
-/** What goes into a method. */
+/** An input of a method. */
 export type InputValue = InputTensor | number | bigint | boolean | string | null;
