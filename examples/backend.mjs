@@ -1,8 +1,9 @@
 // A backend of one's own, complete: it takes tanh and computes it in JavaScript.
 //   node examples/backend.mjs [FILE.pt2]
 // As a module it is also one for the command: --import examples/backend.mjs --backend Tanh
-import { createEngine, tensor } from "sconce";
+import { createEngine, isTensor, tensor } from "sconce";
 
+/** @type {import("sconce").Backend<{ times: number }>} */
 const backend = {
   id: "Tanh",
   supports: (node) => node.op === "aten::tanh" || "only tanh",
@@ -10,6 +11,7 @@ const backend = {
   preprocess: (part) => ({ processedBytes: new Uint8Array(part.nodes().length) }),
   init: (processedBytes) => ({ times: processedBytes.length }),
   execute: ({ times }, [input]) => {
+    if (!isTensor(input) || input.dtype !== "float32") throw new TypeError("only float32");
     let { data } = input;
     for (let i = 0; i < times; i++) data = data.map(Math.tanh);
     return [{ ...input, data }];
@@ -27,5 +29,6 @@ if (process.argv[1] === new URL(import.meta.url).pathname) {
   const program = engine.load(lowered.buffer);
   const [output] = program.run("forward", [tensor(new Float32Array(4 * 16).fill(1), [4, 16])]);
   const { difference } = lowered.verify().forward.outputs[0];
+  if (!isTensor(output)) throw new TypeError("the first output is no tensor");
   console.log(output.data.slice(0, 4), `differs by ${difference} from the kernels`);
 }

@@ -1,6 +1,6 @@
 // An edge function (workerd and its kin): POST a .pt2, get back what its forward method answers to
 // ones. The module is imported, because such hosts never compile from bytes.
-import { createEngine, tensor } from "sconce";
+import { createEngine, isTensor, SconceError, tensor, toNumbers } from "sconce";
 import wasm from "sconce/sconce.wasm";
 
 const engine = await createEngine({ wasm });
@@ -13,18 +13,18 @@ export default {
       // Where it comes from a zip tool it may be compressed, and no zlib is here to see to that.
       const lowered = engine.lower(await engine.inflate(file));
       const program = engine.load(lowered.buffer);
-      const { shape } = program.inspect().methods[0].inputs[0];
+      const { shape = [] } = program.inspect().methods[0].inputs[0];
       const count = shape.reduce((product, size) => product * size, 1);
       const [output] = program.run("forward", [tensor(new Float32Array(count).fill(1), shape)]);
-      const answer = { size: lowered.size, shape: output.shape, data: [...output.data] };
+      if (!isTensor(output)) throw new TypeError("the first output is no tensor");
+      const answer = { size: lowered.size, shape: output.shape, data: toNumbers(output) };
       program.dispose();
       lowered.dispose();
       return Response.json(answer);
     } catch (error) {
-      return Response.json(
-        { code: error.code, message: error.message, hint: error.hint },
-        { status: 400 },
-      );
+      if (!(error instanceof SconceError)) throw error;
+      const { code, message, hint } = error;
+      return Response.json({ code, message, hint }, { status: 400 });
     }
   },
 };

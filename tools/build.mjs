@@ -6,6 +6,7 @@
 //   studio.br            the page, for the package: one compressed file, which `sconce studio` serves
 import {
   chmodSync,
+  copyFileSync,
   existsSync,
   mkdirSync,
   readFileSync,
@@ -43,6 +44,8 @@ export function buildLibrary() {
   return step("the library and the command", async () => {
     await quietly("node", ["wasm/abigen.mjs"]);
     await quietly(bin("tsc"), ["-p", "tsconfig.json"]);
+    // The compiler does not emit declarations that are written by hand.
+    copyFileSync(inRoot("wasm/js/sconce.wasm.d.ts"), inRoot("dist/sconce.wasm.d.ts"));
     // Not at the top: a fresh checkout has no npm packages yet.
     const { bundleLibrary } = await import("./bundle.mjs");
     await bundleLibrary();

@@ -86,7 +86,7 @@ ${statuses.map((slug) => `  | "${slug}"`).join("\n")};
 export type Pointer = number;
 
 export interface RawExports {
-  readonly memory: WebAssembly.Memory;
+  readonly memory: { readonly buffer: ArrayBuffer };
 ${exportRows.map(declaration).join("\n")}
 }
 
@@ -97,7 +97,7 @@ ${importRows.map(declaration).join("\n")}
 const unsigned: readonly string[] = ${JSON.stringify(unsigned)};
 
 /** Runs the module's start-up code and types its exports; call once per instance. */
-export function bindExports(instance: WebAssembly.Instance): RawExports {
+export function bindExports(instance: { readonly exports: object }): RawExports {
   const bound: Record<string, unknown> = { ...instance.exports };
   for (const name of unsigned) {
     const raw = bound[name] as (...args: number[]) => number;

@@ -7,9 +7,11 @@ import {
   createEngine,
   type Backend,
   type Engine,
+  type InputValue,
   type Part,
   type Program,
   type Tensor,
+  type TensorOf,
   type Value,
 } from "sconce";
 import demo, { living, plan } from "./demo_backend.js";
@@ -330,7 +332,7 @@ test("the data file that a backend names stays in its folder", () => {
 
 test("what goes wrong at run time is a typed error that says where", () => {
   const { inputs } = readCases("add_mul")[0]!;
-  const first = inputs[0] as Tensor;
+  const first = inputs[0] as TensorOf<"float32">;
   const cases: [Partial<Backend>, RegExp][] = [
     [
       {
@@ -390,7 +392,7 @@ test("a program that is running is busy, and others of the engine run meanwhile"
   let own: Program | undefined;
   const codes: string[] = [];
   const id = registered({
-    execute(state, values): readonly Value[] {
+    execute(state, values): readonly InputValue[] {
       codes.push(failure(() => own!.run("forward", inputs)).code);
       check(other, "mlp");
       return demo.execute(state as never, values);

@@ -9,6 +9,7 @@ import {
   tensor,
   type Engine,
   type Tensor,
+  type TensorOf,
   type TestSuite,
   type Value,
 } from "sconce";
@@ -204,9 +205,9 @@ test("differences are told, and tolerances decide", () => {
   const pte = lower("mlp");
   const program = engine.load(pte);
   const inputs = inputsOf("mlp");
-  const [right] = program.run("forward", inputs) as [Tensor];
+  const [right] = program.run("forward", inputs) as [TensorOf<"float32">];
   program.dispose();
-  const data = Float32Array.from(right.data as Float32Array);
+  const data = Float32Array.from(right.data);
   data[7]! += 0.25;
   const wrong = { dtype: right.dtype, shape: right.shape, data };
   const bundle = engine.load(engine.bundle(pte, suite(inputs, [wrong])));

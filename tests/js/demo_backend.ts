@@ -1,6 +1,14 @@
 // A backend in JavaScript, complete though slow: it takes arithmetic on float32, keeps its nodes as
 // JSON and its weights as named data, and computes node by node.
-import type { Backend, BackendNode, NodeArg, Part, Tensor, Value } from "sconce";
+import {
+  reshape,
+  type Backend,
+  type BackendNode,
+  type NodeArg,
+  type Part,
+  type Tensor,
+  type Value,
+} from "sconce";
 
 interface Plan {
   inputs: string[];
@@ -96,11 +104,11 @@ const RULES: Record<string, Rule> = {
   "aten::sin": ({ self }) => map(self!, Math.sin),
   "aten::linear": ({ input, weight, bias }) => {
     const inner = input!.shape.at(-1)!;
-    const flat = { ...input!, shape: [input!.data.length / inner, inner] };
-    const { data } = product(flat, transposed(weight!));
+    const flat = reshape(input!, [-1, inner]);
+    const made = product(flat, transposed(weight!));
     const shape = [...input!.shape.slice(0, -1), weight!.shape[0]!];
-    const made = { ...input!, shape, data };
-    return bias ? zip(made, bias, (x, y) => x + y) : made;
+    const whole = reshape(made, shape);
+    return bias ? zip(whole, bias, (x, y) => x + y) : whole;
   },
   "aten::add.Tensor": ({ self, other }) => zip(self!, other!, (x, y) => x + y),
   "aten::mul.Tensor": ({ self, other }) => zip(self!, other!, (x, y) => x * y),

@@ -9,6 +9,7 @@ import {
   type Engine,
   type Programs,
   type Tensor,
+  type TensorOf,
   type TestSuite,
 } from "sconce";
 import { failure, file } from "./failure.js";
@@ -20,7 +21,7 @@ afterEach(() => engine.dispose());
 
 const both: Programs = { encode: file("encdec.encode"), decode: file("encdec.decode") };
 const COUNTED: Tensor = tensor(Float32Array.of(1, 2, 3));
-const ANSWER = readCases("linear")[0]!.outputs[0] as Tensor;
+const ANSWER = readCases("linear")[0]!.outputs[0] as TensorOf<"float32">;
 const ZEROS: Tensor = { ...ANSWER, data: new Float32Array(ANSWER.data.length) };
 
 /** A program with three calls: of known outputs, and of those that a run gives. */

@@ -258,6 +258,6 @@ test("the scripts of the first screen are small", async () => {
     `${first}`,
   );
   assert.ok(sizeOf(first) <= 120_000, `${sizeOf(first)} bytes of scripts at first`);
-  assert.ok(sizeOf(all) <= 160_000, `${sizeOf(all)} bytes of scripts`);
+  assert.ok(sizeOf(all) <= 161_000, `${sizeOf(all)} bytes of scripts`);
   await close();
 });

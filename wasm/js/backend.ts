@@ -24,7 +24,7 @@ import {
 import { isObject } from "./check.js";
 import { cancelled, messageOf, SconceError } from "./errors.js";
 import type { Memory } from "./memory.js";
-import { dataFromBytes } from "./tensor.js";
+import { tensorOf } from "./tensor_bytes.js";
 import type {
   Backend,
   BackendNode,
@@ -251,7 +251,7 @@ export class Backends {
 
   private init(backend: Backend, delegate: number, start: RawStart): void {
     const { method } = start;
-    const named = Object.create(null) as Record<string, Uint8Array>;
+    const named = Object.create(null) as Record<string, Uint8Array<ArrayBuffer>>;
     for (const { key, bytes } of start.named) named[key] = this.memory.copy(...bytes);
     const processed = this.memory.copy(...start.processed);
     const specs = this.specsOf(start.specs);
@@ -280,11 +280,7 @@ export class Backends {
 
   private valueOf(raw: RawValue): Value {
     if (raw.kind === "tensor")
-      return {
-        dtype: raw.dtype,
-        shape: raw.shape,
-        data: dataFromBytes(raw.dtype, this.memory.copy(...raw.bytes)),
-      };
+      return tensorOf(raw.dtype, raw.shape, this.memory.copy(...raw.bytes));
     if (raw.kind === "bool") return raw.value !== "0";
     if (raw.kind === "double") return Number(raw.value.replace("inf", "Infinity"));
     const number = Number(raw.value);

@@ -12,7 +12,7 @@ import {
 import { ALIGNMENT, fault, type Answer, type Range, type RawMethod } from "./backend_answer.js";
 import { messageOf, SconceError } from "./errors.js";
 import { isBytes } from "./tags.js";
-import { bytesOf, isTensor } from "./tensor.js";
+import { bytesOf, isTensorLike } from "./tensor_bytes.js";
 import type { Backend, CompileSpec, NamedBytes, Part, PreprocessResult } from "./types.js";
 
 const ALIGNMENT_MAX = 2 ** 24;
@@ -231,7 +231,7 @@ function eventsOf(map: Readonly<Record<string, readonly number[]>>, wrong: Wrong
 
 /** An output as the core reads it. */
 export function valueJson(value: unknown, answer: Answer): object {
-  if (isTensor(value)) {
+  if (isTensorLike(value)) {
     const { dtype, shape } = value;
     return { kind: "tensor", dtype, shape, bytes: answer.add(bytesOf(value, "it")) };
   }

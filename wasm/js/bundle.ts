@@ -5,7 +5,7 @@ import { SconceError } from "./errors.js";
 import { camelKeys } from "./keys.js";
 import type { DTypeTable } from "./program.js";
 import { checkInputs } from "./program_call.js";
-import { bytesOf, dataFromBytes, isTensor } from "./tensor.js";
+import { bytesOf, isTensorLike, tensorOf } from "./tensor_bytes.js";
 import type {
   GivenTestCase,
   GivenTestSuite,
@@ -38,7 +38,7 @@ class Packer {
   constructor(private readonly dtypes: DTypeTable) {}
 
   value(value: unknown, what: string, declared: ProgramValueInfo | undefined): Plain {
-    if (isTensor(value)) {
+    if (isTensorLike(value)) {
       const bytes = bytesOf(value, what);
       const at = this.size;
       this.parts.push({ at, bytes });
@@ -138,8 +138,7 @@ function fromPlain(job: Job, dtypes: DTypeTable, plain: Plain): Value {
     return Number.isSafeInteger(value) ? value : BigInt(plain.int);
   }
   const dtype = dtypes.name(plain.dtype);
-  const data = dataFromBytes(dtype, job.core.memory.copy(plain.at, plain.bytes));
-  return { dtype, shape: plain.sizes, data };
+  return tensorOf(dtype, plain.sizes, job.core.memory.copy(plain.at, plain.bytes));
 }
 
 /** The test suites of the program that the job runs. */

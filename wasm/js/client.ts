@@ -3,6 +3,7 @@
 import { badArgument, checkTable, CLIENT_OPTIONS, isObject, KINDS } from "./check.js";
 import { ASYNC_DISPOSE } from "./dispose.js";
 import { fromPlainError, messageOf, SconceError, SconcePanic } from "./errors.js";
+import type { Host } from "./host_types.js";
 import { Caller, type Description, type Port, type Reply } from "./rpc.js";
 import { makeWorker, notStarted, type NodeWorker } from "./spawn.js";
 import { absoluteUrl } from "./source.js";
@@ -16,7 +17,7 @@ export interface ClientOptions extends EngineOptions {
    * Makes the worker, of a page or of node:worker_threads; for bundlers that want to see the URL.
    * Default: worker.js beside this script.
    */
-  worker?: () => Worker | NodeWorker;
+  worker?: () => Host<"Worker"> | NodeWorker;
 }
 
 /** The engine behind a worker. Everything it returned dies with it. */

@@ -55,11 +55,11 @@ export class ExecutorchManager extends Manager implements ExecutorchProgramManag
     return this.files.slice(1);
   }
 
-  get buffer(): Uint8Array {
+  get buffer(): Uint8Array<ArrayBuffer> {
     return this.output().whole();
   }
 
-  dataFile(name: string): Uint8Array {
+  dataFile(name: string): Uint8Array<ArrayBuffer> {
     mustBe("text", "the name of dataFile()", name);
     return this.output(name).whole();
   }
@@ -81,7 +81,7 @@ export class ExecutorchManager extends Manager implements ExecutorchProgramManag
     return this.output(file).toBlob(options);
   }
 
-  writeSync(write: (chunk: Uint8Array) => void, file?: string): void {
+  writeSync(write: (chunk: Uint8Array<ArrayBuffer>) => void, file?: string): void {
     mustBe("function", "the sink of writeSync()", write);
     for (const piece of this.output(file).pieces()) write(piece);
   }

@@ -101,7 +101,7 @@ class SyncEngine extends Disposing implements Engine {
     program: Source,
     suites: readonly GivenTestSuite[],
     options: BundleOptions = {},
-  ): Uint8Array {
+  ): Uint8Array<ArrayBuffer> {
     checkOptions("Engine", "bundle", options);
     const checked = checkSuites(suites);
     const loaded = this.loaded(program, options, "bundle");

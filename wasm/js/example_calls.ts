@@ -3,7 +3,7 @@
 import { badArgument, isObject, KINDS } from "./check.js";
 import { cancelled, SconceError } from "./errors.js";
 import { checkCall, noMethod } from "./inputs.js";
-import { copyOf, isTensor } from "./tensor.js";
+import { copyOf, isTensorLike } from "./tensor_bytes.js";
 import type { ExampleInputs, InputTuple, InputTuples, MethodSummary } from "./types.js";
 
 /** The calls of one method, as a session has them. */
@@ -153,7 +153,7 @@ export async function callsByMethod(
 ): Promise<Record<string, GivenCalls>> {
   if (given === undefined) return {};
   const names = methods.map(({ name }) => name);
-  if (isTensor(given as never)) throw unwrapped(names[0]!, given);
+  if (isTensorLike(given as never)) throw unwrapped(names[0]!, given);
   if (!isOne(given) && !KINDS.record.test(given))
     throw badArgument("'exampleInputs'", "a list of calls, or lists by method", given);
   if (isOne(given) && methods.length > 1)

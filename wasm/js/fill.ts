@@ -1,6 +1,7 @@
 // Made-up inputs for what a method declares: zeros, ones, or random numbers that are the same on
 // every host. The command and the page share them.
-import { dataFromBytes } from "./tensor.js";
+import { partsOf, writerOf, zerosOf } from "./dtypes.js";
+import { countOf } from "./shape.js";
 import type { DType, ProgramValueInfo, Tensor, Value } from "./types.js";
 
 /** Uniform numbers in [0, 1) that are the same everywhere (mulberry32). */
@@ -14,41 +15,23 @@ function randomSource(seed: number): () => number {
   };
 }
 
-/** A number as the bits of a float16 or bfloat16. */
-function floatBits16(value: number, brain: boolean): number {
-  const view = new DataView(new ArrayBuffer(4));
-  view.setFloat32(0, value);
-  const bits = view.getUint32(0);
-  if (brain) return ((bits + 0x7fff + ((bits >>> 16) & 1)) >>> 16) & 0xffff;
-  const sign = (bits >>> 16) & 0x8000;
-  const magnitude = Math.abs(value);
-  if (Number.isNaN(value)) return 0x7e00;
-  if (magnitude >= 65520) return sign | 0x7c00;
-  if (magnitude < 2 ** -14) return sign | Math.round(magnitude * 2 ** 24);
-  const exponent = Math.min(15, Math.floor(Math.log2(magnitude)));
-  return sign | (((exponent + 15) << 10) + Math.round((magnitude / 2 ** exponent - 1) * 1024));
-}
-
-const countOf = (shape: readonly number[]): number => shape.reduce((product, n) => product * n, 1);
-
 const isFloat = (dtype: DType): boolean => /^(b?float|complex)/.test(dtype);
 
-/** A tensor of the declared dtype whose elements `next` gives one after the other. */
+/** Gives the numbers of a tensor in order; a complex element has a part 0 and a part 1. */
+type Numbers = (index: number, part: number) => number;
+
+/** A tensor of the declared dtype whose numbers `next` gives one after the other. */
 export function makeTensor(
   info: ProgramValueInfo,
   shape: readonly number[],
-  next: (index: number) => number,
+  next: Numbers,
 ): Tensor {
   const dtype = info.dtype!;
-  const itemBytes = info.bytes! / (countOf(info.shape!) || 1);
-  const data = dataFromBytes(dtype, new Uint8Array(countOf(shape) * itemBytes));
-  const brain = dtype === "bfloat16";
-  for (let i = 0; i < countOf(shape); i++) {
-    const value = next(i);
-    if (data instanceof BigInt64Array || data instanceof BigUint64Array) data[i] = BigInt(value);
-    else data[i] = brain || dtype === "float16" ? floatBits16(value, brain) : value;
-  }
-  return { dtype, shape: [...shape], data };
+  const data = zerosOf(dtype, countOf(shape));
+  const item = writerOf(dtype);
+  const parts = partsOf(dtype);
+  for (let i = 0; i < data.length; i++) data[i] = item(next(Math.floor(i / parts), i % parts));
+  return { dtype, shape: [...shape], data } as Tensor;
 }
 
 /**
@@ -63,8 +46,9 @@ export function fill(
 ): Value {
   if (info.kind !== "tensor") return info.value ?? null;
   const random = randomSource(Number(filler.split(":")[1] ?? 0) * 1000 + index);
-  return makeTensor(info, shape, () => {
-    if (!filler.startsWith("random")) return filler === "ones" ? 1 : 0;
+  return makeTensor(info, shape, (_, part) => {
+    // One is a complex number without an imaginary part.
+    if (!filler.startsWith("random")) return filler === "ones" && part === 0 ? 1 : 0;
     if (!isFloat(info.dtype!)) return random() < 0.5 ? 0 : 1;
     return Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
   });

@@ -2,6 +2,7 @@
 // they are, be the engine here or in a worker.
 import { badArgument, isObject } from "./check.js";
 import { SconceError } from "./errors.js";
+import { tagOf } from "./tags.js";
 import type { GapOptions, GapOutput, GapPair, GapReport, LoggedValue } from "./types_inspector.js";
 
 const NOTHING = new Float64Array(0);
@@ -29,8 +30,8 @@ function checkPair(pair: unknown, left: Set<string>): GapPair {
   const accepts = "a list of the pairs that it was given, each once, or copies of them";
   const isPair =
     isObject(pair) &&
-    pair["reference"] instanceof Float64Array &&
-    pair["found"] instanceof Float64Array &&
+    tagOf(pair["reference"]) === "Float64Array" &&
+    tagOf(pair["found"]) === "Float64Array" &&
     left.delete(keyOf(pair as unknown as GapPair));
   if (!isPair) throw badArgument("what 'preprocess' of numericGap() returns", accepts, pair);
   return pair as unknown as GapPair;

@@ -24,5 +24,15 @@ export { decibelsOf } from "./quantization_report.js";
 export { ExportRecipe, RecipeRegistry, XNNPackRecipeType } from "./registry.js";
 export { SconceError, SconcePanic, type ErrorJson } from "./errors.js";
 export { openUrl } from "./source.js";
-export { tensor, toNumbers } from "./tensor.js";
+export { tensor, type TensorMaker } from "./tensor.js";
+export { isTensor } from "./tensor_bytes.js";
+export {
+  reshape,
+  softmax,
+  toComplex,
+  toNumbers,
+  topk,
+  topkRows,
+  type Ranked,
+} from "./tensor_numbers.js";
 export type * from "./types.js";

@@ -3,7 +3,7 @@ import { badArgument } from "./check.js";
 import { SconceError } from "./errors.js";
 import { oneOf } from "./nearest.js";
 import { nextTurn } from "./sink.js";
-import { isTensor, bytesOf } from "./tensor.js";
+import { bytesOf, isTensorLike } from "./tensor_bytes.js";
 import type { InputTuple, InputTuples, MethodSummary, TensorInfo } from "./types.js";
 
 const shown = (shape: readonly (number | string)[]): string => `[${shape.join(", ")}]`;
@@ -23,7 +23,7 @@ const fits = (declared: number | string, size: number): boolean =>
 function checkTensor(where: string, info: TensorInfo, value: unknown): void {
   const { dtype, shape = [] } = info;
   const wanted = `a ${dtype} tensor ${shown(shape)}`;
-  if (!isTensor(value as never)) throw wrong(where, `is not ${wanted}`);
+  if (!isTensorLike(value as never)) throw wrong(where, `is not ${wanted}`);
   const given = value as { dtype: string; shape: readonly number[] };
   bytesOf(value as never, where);
   const isFit =

@@ -86,7 +86,7 @@ function convertedTimes(
 
 const ENCODER = new TextEncoder();
 
-function metadataOf({ metadata, isMetadataText }: InspectorEvent): Uint8Array {
+function metadataOf({ metadata, isMetadataText }: InspectorEvent): Uint8Array<ArrayBuffer> {
   if (isMetadataText) return ENCODER.encode(metadata!);
   return Uint8Array.from(metadata!.match(/../g) ?? [], (digits) => parseInt(digits, 16));
 }

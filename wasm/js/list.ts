@@ -1,6 +1,7 @@
 // Nested lists as a tensor's elements: the shape they spell, and each element as its dtype holds it.
 // Integers are exact or refused; nothing is guessed for holes, strings and rows of other lengths.
-import { badArgument } from "./check.js";
+import { badArgument, isObject } from "./check.js";
+import { isComplex, writerOf } from "./dtypes.js";
 import { SconceError } from "./errors.js";
 import type { DType, NestedList } from "./types.js";
 
@@ -59,8 +60,8 @@ const INTEGERS: Partial<Record<DType, readonly [low: bigint, high: bigint]>> = {
 
 interface Reader {
   readonly accepts: string;
-  /** The element as the dtype's array takes it; undefined for what it cannot hold. */
-  readonly read: (item: unknown) => number | bigint | undefined;
+  /** The items of the dtype's array that hold the element; undefined where none can. */
+  readonly read: (item: unknown) => readonly (number | bigint)[] | undefined;
 }
 
 function integerReader(low: bigint, high: bigint): Reader {
@@ -72,26 +73,39 @@ function integerReader(low: bigint, high: bigint): Reader {
       if (typeof item !== "bigint" && !Number.isSafeInteger(item)) return undefined;
       const value = BigInt(item as number | bigint);
       if (value < low || value > high) return undefined;
-      return isWide ? value : Number(value);
+      return [isWide ? value : Number(value)];
     },
   };
 }
 
-function readerOf(dtype: DType): Reader | undefined {
+const BOOLS: Reader = {
+  accepts: "true, false, 1 or 0",
+  read: (item) =>
+    typeof item === "boolean" || item === 0 || item === 1 ? [Number(item)] : undefined,
+};
+
+/** The real and the imaginary part of a number or of `{ re, im }`. */
+function complexParts(item: unknown): readonly [number, number] | undefined {
+  if (typeof item === "number") return [item, 0];
+  if (!isObject(item)) return undefined;
+  const { re, im = 0 } = item;
+  return typeof re === "number" && typeof im === "number" ? [re, im] : undefined;
+}
+
+function readerOf(dtype: DType): Reader {
   const range = INTEGERS[dtype];
   if (range) return integerReader(...range);
-  if (dtype === "float32" || dtype === "float64")
+  if (dtype === "bool") return BOOLS;
+  const write = writerOf(dtype);
+  if (isComplex(dtype))
     return {
-      accepts: "a number",
-      read: (item) => (typeof item === "number" ? item : undefined),
+      accepts: "a number or { re, im }",
+      read: (item) => complexParts(item)?.map(write),
     };
-  if (dtype === "bool")
-    return {
-      accepts: "true, false, 1 or 0",
-      read: (item) =>
-        typeof item === "boolean" || item === 0 || item === 1 ? Number(item) : undefined,
-    };
-  return undefined;
+  return {
+    accepts: "a number",
+    read: (item) => (typeof item === "number" ? [write(item)] : undefined),
+  };
 }
 
 /** The dtype of elements that come without one: integers of 64 bits are bigints. */
@@ -99,7 +113,8 @@ export function dtypeOf(items: readonly unknown[]): DType {
   const all = (type: string): boolean =>
     items.length > 0 && items.every((item) => typeof item === type);
   if (all("bigint")) return "int64";
-  return all("boolean") ? "bool" : "float32";
+  if (all("boolean")) return "bool";
+  return items.some(isObject) ? "complex64" : "float32";
 }
 
 /** `[1][0]`: where the element number `index` stands in the list. */
@@ -113,14 +128,10 @@ function placeOf(index: number, shape: readonly number[]): string {
   return places.reverse().join("");
 }
 
-/** The elements as the array of the dtype takes them; `array` is its name. */
-export function elements({ shape, items }: Flat, dtype: DType, array: string): (number | bigint)[] {
+/** The items of a dtype's array for the elements of a list. */
+export function elements({ shape, items }: Flat, dtype: DType): (number | bigint)[] {
   const reader = readerOf(dtype);
-  if (!reader) {
-    const hint = `Pass a ${array} with the bits of each element.`;
-    throw new SconceError("dtype", `a list of numbers does not make a tensor of ${dtype}`, hint);
-  }
-  return items.map((item, index) => {
+  return items.flatMap((item, index) => {
     const element = reader.read(item);
     if (element !== undefined) return element;
     throw badArgument(`element ${placeOf(index, shape)} of tensor()`, reader.accepts, item);

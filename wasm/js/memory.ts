@@ -10,12 +10,12 @@ const decoder = new TextDecoder();
 export class Memory {
   constructor(private readonly raw: RawExports) {}
 
-  bytes(address: Pointer, size: number): Uint8Array {
+  bytes(address: Pointer, size: number): Uint8Array<ArrayBuffer> {
     return new Uint8Array(this.raw.memory.buffer, address, size);
   }
 
   /** A copy that outlives the next call. */
-  copy(address: Pointer, size: number): Uint8Array {
+  copy(address: Pointer, size: number): Uint8Array<ArrayBuffer> {
     return this.bytes(address, size).slice();
   }
 

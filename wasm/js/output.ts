@@ -51,7 +51,7 @@ class Writing {
 }
 
 /** Pieces as Blobs, a few at a time: browsers keep the bytes of Blobs elsewhere, on disk if need be. */
-function* blobsOf(pieces: Iterable<Uint8Array>): Generator<Blob> {
+function* blobsOf(pieces: Iterable<Uint8Array<ArrayBuffer>>): Generator<Blob> {
   let group: BlobPart[] = [];
   for (const piece of pieces) {
     group.push(piece as BlobPart);
@@ -95,11 +95,11 @@ export class Output {
   }
 
   /** Pieces of at most a megabyte, in order, all but the last one full. Each is the receiver's own. */
-  pieces(options: CallOptions = {}): Generator<Uint8Array> {
+  pieces(options: CallOptions = {}): Generator<Uint8Array<ArrayBuffer>> {
     return this.filled(PIECE_BYTES_MAX, options);
   }
 
-  private *filled(pieceBytes: number, options: CallOptions): Generator<Uint8Array> {
+  private *filled(pieceBytes: number, options: CallOptions): Generator<Uint8Array<ArrayBuffer>> {
     const writing = new Writing(this.size, options);
     let left = this.size;
     let index = 0;
@@ -152,7 +152,11 @@ export class Output {
     });
   }
 
-  private *chunkPieces(index: number, chunk: Chunk, writing: Writing): Generator<Uint8Array> {
+  private *chunkPieces(
+    index: number,
+    chunk: Chunk,
+    writing: Writing,
+  ): Generator<Uint8Array<ArrayBuffer>> {
     const { begin } = writing;
     for (let at = 0; at < chunk.size; at += PIECE_BYTES_MAX) {
       const piece = new Uint8Array(Math.min(PIECE_BYTES_MAX, chunk.size - at));
@@ -172,7 +176,7 @@ export class Output {
     }
   }
 
-  whole(): Uint8Array {
+  whole(): Uint8Array<ArrayBuffer> {
     const [all] = this.filled(this.size, {});
     return all ?? new Uint8Array(0);
   }

@@ -12,7 +12,7 @@ import { withNames } from "./names.js";
 import { Output } from "./output.js";
 import { methodNamed, orderedInputs, wholeCall, withName, type WholeCall } from "./program_call.js";
 import { programSummary, showAs } from "./shown.js";
-import { bytesOf, dataFromBytes, isTensor } from "./tensor.js";
+import { bytesOf, isTensorLike, tensorOf } from "./tensor_bytes.js";
 import type {
   CallOptions,
   CaseVerdict,
@@ -28,7 +28,8 @@ import type {
   ProgramReport,
   RunOptions,
   Source,
-  Tensor,
+  InputTensor,
+  InputValue,
   TestCase,
   TestSuite,
   Value,
@@ -140,11 +141,14 @@ export class LoadedProgram extends Disposing implements Program {
       files: [memory.number(out), memory.number(out + 4)] as const,
     }));
     const counts = camelKeys(JSON.parse(text));
-    const whole = (file: number): Uint8Array => {
+    const whole = (file: number): Uint8Array<ArrayBuffer> => {
       const bytes = job.enter({}, (raw, s) => raw.output_bytes(s, file));
       return new Output(() => job, file, bytes).whole();
     };
-    const [etdump, debugBuffer] = files.map(whole) as [Uint8Array, Uint8Array];
+    const [etdump, debugBuffer] = files.map(whole) as [
+      Uint8Array<ArrayBuffer>,
+      Uint8Array<ArrayBuffer>,
+    ];
     job.enter({}, (raw, s) => raw.run_etdump_free(s));
     return { etdump, debugBuffer, ...(counts as Omit<EventDump, "etdump" | "debugBuffer">) };
   }
@@ -172,7 +176,7 @@ export class LoadedProgram extends Disposing implements Program {
       }
   }
 
-  private setInput(job: Job, index: number, value: Value | undefined, declared: string): void {
+  private setInput(job: Job, index: number, value: InputValue | undefined, declared: string): void {
     if (value === null) job.call({}, (raw, s) => raw.run_set_none(s, index));
     else if (typeof value === "boolean")
       job.call({}, (raw, s) => raw.run_set_bool(s, index, value ? 1 : 0));
@@ -181,7 +185,7 @@ export class LoadedProgram extends Disposing implements Program {
       job.core.memory.withTexts([value], (text, bytes) =>
         job.call({}, (raw, s) => raw.run_set_string(s, index, text!, bytes!)),
       );
-    } else if (isTensor(value)) this.setTensor(job, index, value);
+    } else if (isTensorLike(value)) this.setTensor(job, index, value);
     else if (typeof value === "bigint" || (declared === "int" && typeof value === "number")) {
       if (typeof value === "number" && !Number.isSafeInteger(value))
         throw inputError(index, "a whole number within 2^53, or a bigint", value);
@@ -200,7 +204,7 @@ export class LoadedProgram extends Disposing implements Program {
     else throw inputError(index, "a tensor, number, bigint, boolean, string or null", value);
   }
 
-  private setTensor(job: Job, index: number, value: Tensor): void {
+  private setTensor(job: Job, index: number, value: InputTensor): void {
     const { memory } = job.core;
     const bytes = bytesOf(value, `input ${index}`);
     const rank = value.shape.length;
@@ -254,12 +258,9 @@ export class LoadedProgram extends Disposing implements Program {
       }
       default: {
         const name = this.dtypes.name(dtype);
-        return {
-          dtype: name,
-          shape: numbers.slice(SIZES_AT, SIZES_AT + rank),
-          data: dataFromBytes(name, memory.copy(address, bytes)),
-          dimOrder: numbers.slice(DIM_ORDER_AT, DIM_ORDER_AT + rank),
-        };
+        const shape = numbers.slice(SIZES_AT, SIZES_AT + rank);
+        const dimOrder = numbers.slice(DIM_ORDER_AT, DIM_ORDER_AT + rank);
+        return { ...tensorOf(name, shape, memory.copy(address, bytes)), dimOrder };
       }
     }
   }
@@ -297,7 +298,7 @@ export class LoadedProgram extends Disposing implements Program {
   }
 
   /** The program with calls of its methods; those that say nothing get what they return. */
-  bundle(suites: readonly GivenTestSuite[], options: CallOptions): Uint8Array {
+  bundle(suites: readonly GivenTestSuite[], options: CallOptions): Uint8Array<ArrayBuffer> {
     const { open } = this;
     const complete = suites.map(({ methodName, testCases }) => ({
       methodName,

@@ -3,7 +3,7 @@ import { advice, badArgument, isPlain, shortened } from "./check.js";
 import { counted } from "./counted.js";
 import { SconceError } from "./errors.js";
 import { checkOptions } from "./protocol.js";
-import { isTensor } from "./tensor.js";
+import { isTensorLike } from "./tensor_bytes.js";
 import type {
   Inputs,
   ProgramCall,
@@ -32,7 +32,8 @@ function listed(names: readonly string[]): string {
 }
 
 /** An input may be called "data": only text in `dtype` makes a tensor. */
-const isOneTensor = (value: unknown): boolean => isTensor(value) && typeof value.dtype === "string";
+const isOneTensor = (value: unknown): boolean =>
+  isTensorLike(value) && typeof value.dtype === "string";
 
 /** Throws unless it is a list or a plain object; `what` names it. */
 export function checkInputs(what: string, inputs: unknown): asserts inputs is Inputs {

@@ -8,7 +8,7 @@ import { optionsJson } from "./options.js";
 import { dtypesOf, LoadedProgram } from "./program.js";
 import type { MethodQuantization, QuantizationConfig, QuantizationHooks } from "./quantize.js";
 import { places } from "./record.js";
-import { copyOf, isTensor } from "./tensor.js";
+import { copyOf, isTensorLike } from "./tensor_bytes.js";
 import type {
   CallOptions,
   CompileConfig,
@@ -18,7 +18,7 @@ import type {
   OpenedPrograms,
   QuantizationReport,
   QuantizedNode,
-  Tensor,
+  InputTensor,
 } from "./types.js";
 
 /** What quantizing gives: the programs to lower instead of those that were opened. */
@@ -84,13 +84,13 @@ const qparamsOf = ([method, { ranges }]: readonly [
       tensors.map((of) => ({ method, of, scale, zero_point: zeroPoint })),
     );
 
-const hasNan = ({ data }: Tensor): boolean =>
-  (data instanceof Float32Array || data instanceof Float64Array) && data.some(Number.isNaN);
+const hasNan = ({ dtype, data }: InputTensor): boolean =>
+  (dtype === "float32" || dtype === "float64") && data.some(Number.isNaN);
 
 /** Words for the inputs of a call that hold what is not a number, whatever a node made of it. */
 function nansOf(inputs: InputTuple): string {
   const which = inputs.flatMap((value, i) =>
-    typeof value === "object" && isTensor(value) && hasNan(value) ? [`input ${i}`] : [],
+    isTensorLike(value) && hasNan(value) ? [`input ${i}`] : [],
   );
   return which.length > 0 ? `; NaN is in ${which.join(" and ")} of the call` : "";
 }

@@ -10,7 +10,7 @@ import { checkOptions } from "./protocol.js";
 import { bundledCases, mustBeBundled } from "./record_cases.js";
 import { showAs } from "./shown.js";
 import { writeAll } from "./sink.js";
-import { bytesOf, dataFromBytes, isTensor } from "./tensor.js";
+import { bytesOf, isTensorLike, tensorOf } from "./tensor_bytes.js";
 import type {
   DType,
   ETRecord,
@@ -71,7 +71,7 @@ class Packing {
     if (typeof value === "bigint" || Number.isSafeInteger(value)) return { int: String(value) };
     if (typeof value === "number") return { float: Number.isFinite(value) ? value : String(value) };
     if (Array.isArray(value)) return { list: this.list(value as readonly RecordValue[], what) };
-    if (!isTensor(value))
+    if (!isTensorLike(value))
       throw badArgument(what, "a tensor, number, bigint, boolean, string, null or a list", value);
     const bytes = bytesOf(value, what);
     const at = this.size;
@@ -105,12 +105,7 @@ interface Read {
 
 function unpacked(value: Read, bytes: Uint8Array): RecordValue {
   const { tensor, sizes, at = 0, bytes: size = 0 } = value;
-  if (tensor !== undefined)
-    return {
-      dtype: tensor,
-      shape: sizes!,
-      data: dataFromBytes(tensor, bytes.slice(at, at + size)),
-    };
+  if (tensor !== undefined) return tensorOf(tensor, sizes!, bytes.slice(at, at + size));
   if (value.list) return value.list.map((item) => unpacked(item, bytes));
   if (value.int !== undefined) {
     const whole = BigInt(value.int);
@@ -457,7 +452,7 @@ export class RecordView extends Disposing implements ETRecord {
     }
   }
 
-  bytes(options: SaveOptions = {}): Uint8Array {
+  bytes(options: SaveOptions = {}): Uint8Array<ArrayBuffer> {
     const file = this.file("bytes", options);
     try {
       return file.whole();

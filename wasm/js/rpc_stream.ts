@@ -38,9 +38,9 @@ function unreadable(error: unknown): SconceError {
 export async function* piecesOf(
   get: () => Promise<Blob>,
   onDone: Halves["second"],
-): AsyncGenerator<Uint8Array> {
+): AsyncGenerator<Uint8Array<ArrayBuffer>> {
   const blob = await get();
-  const reader = (blob.stream() as ReadableStream<Uint8Array>).getReader();
+  const reader = (blob.stream() as ReadableStream<Uint8Array<ArrayBuffer>>).getReader();
   const read = (): ReturnType<typeof reader.read> =>
     reader.read().catch((error: unknown) => Promise.reject(unreadable(error)));
   let done = 0;

@@ -16,7 +16,7 @@ import { checkName, savePte } from "./saving.js";
 import { showAs } from "./shown.js";
 import { checkNamed, isMade } from "./stage_given.js";
 import { checkSequence, stagesOf } from "./stages.js";
-import { copyOf } from "./tensor.js";
+import { copyOf } from "./tensor_bytes.js";
 import type {
   CallOptions,
   DelegationInfo,
@@ -38,6 +38,8 @@ import type {
   Sink,
   Stage,
   StageContext,
+  StageArtifacts,
+  StageData,
   StageName,
   StageReport,
   Value,
@@ -126,6 +128,8 @@ class Session extends Disposing implements ExportSession {
     this.registered[type] = stage;
   }
 
+  getRegisteredStage(type: keyof StageData): Stage;
+  getRegisteredStage(type: StageName): Stage | undefined;
   getRegisteredStage(type: StageName): Stage | undefined {
     return Object.hasOwn(this.registered, type) ? this.registered[type] : undefined;
   }
@@ -269,9 +273,9 @@ class Session extends Disposing implements ExportSession {
     return new SconceError("state", `there is ${what} yet`, `Call run() first${among}.`);
   }
 
-  getStageArtifacts(): Readonly<Record<string, PipelineArtifact>> {
+  getStageArtifacts(): StageArtifacts {
     this.mustLive();
-    return this.artifacts;
+    return this.artifacts as StageArtifacts;
   }
 
   stages(): StageReport[] {
@@ -330,7 +334,7 @@ class Session extends Disposing implements ExportSession {
     return borrowed(this.executorch());
   }
 
-  getPteBuffer(): Uint8Array {
+  getPteBuffer(): Uint8Array<ArrayBuffer> {
     return this.executorch().buffer;
   }
 

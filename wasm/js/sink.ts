@@ -5,18 +5,18 @@ import { badArgument, isObject } from "./check.js";
 import { cancelled, messageOf, SconceError } from "./errors.js";
 import type { Sink } from "./types.js";
 
-type Pieces = Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
+type Pieces = Iterable<Uint8Array<ArrayBuffer>> | AsyncIterable<Uint8Array<ArrayBuffer>>;
 
 /** What of a Node stream is needed here. */
 interface NodeStream {
-  write(chunk: Uint8Array, done: (error?: Error | null) => void): unknown;
+  write(chunk: Uint8Array<ArrayBuffer>, done: (error?: Error | null) => void): unknown;
   on(event: string, listener: (error?: Error | null) => void): unknown;
   off(event: string, listener: (error?: Error | null) => void): unknown;
 }
 
 /** A sink while a file goes into it. After `close` or `abort` nothing of ours is left on it. */
 interface Outlet {
-  write(piece: Uint8Array): unknown;
+  write(piece: Uint8Array<ArrayBuffer>): unknown;
   /** All is written. */
   close(): unknown;
   /** No more will come, also if a write has not ended yet; may be called again. Never throws. */
@@ -72,7 +72,7 @@ function toNodeStream(sink: NodeStream): Outlet {
     // A stream that failed keeps the listener: the event may come after the callback that told.
     if (!broken) sink.off("error", onEnd);
   };
-  const write = (piece: Uint8Array): Promise<void> =>
+  const write = (piece: Uint8Array<ArrayBuffer>): Promise<void> =>
     new Promise((resolve, reject) => {
       stop = reject;
       if (broken) return reject(broken);
@@ -102,7 +102,7 @@ async function outletOf(sink: Sink): Promise<Outlet> {
   if (has("getWriter")) return toWebStream(sink as WritableStream<Uint8Array>);
   if (!has("write")) throw badArgument("the sink", accepts, sink);
   if (has("on") && has("destroy")) return toNodeStream(sink as unknown as NodeStream);
-  const { write } = sink as { write(chunk: Uint8Array): unknown };
+  const { write } = sink as { write(chunk: Uint8Array<ArrayBuffer>): unknown };
   return { write: (piece) => asked(() => write.call(sink, piece)), ...rest };
 }
 
@@ -135,7 +135,7 @@ export function nextTurn(): Promise<void> {
 async function* paced(
   pieces: Pieces,
   signal: AbortSignal | undefined,
-): AsyncGenerator<Uint8Array, void> {
+): AsyncGenerator<Uint8Array<ArrayBuffer>, void> {
   let since = performance.now();
   for await (const piece of pieces) {
     mayGoOn(signal);
@@ -149,7 +149,7 @@ async function* paced(
 }
 
 async function writeInto(
-  pieces: AsyncIterable<Uint8Array>,
+  pieces: AsyncIterable<Uint8Array<ArrayBuffer>>,
   outlet: Outlet,
   signal: AbortSignal | undefined,
 ): Promise<void> {

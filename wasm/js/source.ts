@@ -3,6 +3,7 @@
 import { badArgument, isObject, mustBe } from "./check.js";
 import { cancelled, messageOf, SconceError } from "./errors.js";
 import { hostModule } from "./host.js";
+import type { HostAbortSignal, HostBlob, HostUrl } from "./host_types.js";
 import { isArrayBuffer, isBlob, isBytes } from "./tags.js";
 import type { InflatedArchive, RandomAccess, Source, UrlRef } from "./types.js";
 
@@ -18,13 +19,13 @@ export class BytesSource implements RandomAccess {
   readInto(offset: number, target: Uint8Array): void {
     target.set(readExactly(this, offset, target.length));
   }
-  slice(offset: number, length: number): Blob {
+  slice(offset: number, length: number): HostBlob {
     return new Blob([this.bytes.slice(offset, offset + length)]);
   }
 }
 
 interface SyncReader {
-  readAsArrayBuffer(blob: Blob): ArrayBuffer;
+  readAsArrayBuffer(blob: HostBlob): ArrayBuffer;
 }
 type SyncReaderConstructor = new () => SyncReader;
 
@@ -215,9 +216,9 @@ export function absoluteUrl(url: string): string {
  * that are never looked at, else downloaded. What it returns is for the client.
  */
 export async function openUrl(
-  url: string | URL,
-  signal?: AbortSignal,
-): Promise<UrlRef | Uint8Array> {
+  url: string | HostUrl,
+  signal?: HostAbortSignal,
+): Promise<UrlRef | Uint8Array<ArrayBuffer>> {
   if (signal !== undefined) mustBe("signal", "the signal of openUrl()", signal);
   const address = absoluteUrl(String(url));
   if (!URL.canParse(address)) throw badArgument("the url of openUrl()", "a URL", url);
@@ -229,7 +230,10 @@ export async function openUrl(
   }
 }
 
-async function download(address: string, init: RequestInit): Promise<UrlRef | Uint8Array> {
+async function download(
+  address: string,
+  init: RequestInit,
+): Promise<UrlRef | Uint8Array<ArrayBuffer>> {
   if (typeof Worker !== "undefined" && typeof document !== "undefined") {
     const head = await fetch(address, { method: "HEAD", ...init });
     const isWhole = head.headers.get("content-encoding") === null;

@@ -1,161 +1,175 @@
-// Tensors as typed arrays. Which array holds which dtype is the one table that JS needs beyond what
-// the core reports about itself.
-import { badArgument, isObject, KINDS } from "./check.js";
+// Tensors as callers make them: of arrays, lists, single numbers and pictures.
+import { isObject } from "./check.js";
+import {
+  arraysOf,
+  dataFromBytes,
+  dataOver,
+  dtypeOfArray,
+  isDType,
+  isHolding,
+  isOwnArray,
+  partsOf,
+  write,
+  zerosOf,
+} from "./dtypes.js";
 import { SconceError } from "./errors.js";
+import { isSmallFloat } from "./floats.js";
+import { fromImage } from "./image.js";
 import { dtypeOf, elements, flattened } from "./list.js";
-import type { DType, NestedList, Tensor, TensorData, Value } from "./types.js";
+import { shapeFor } from "./shape.js";
+import { tagOf } from "./tags.js";
+import { unknownDType, viewOf } from "./tensor_bytes.js";
+import type {
+  DType,
+  HalfArray,
+  InputTensor,
+  NestedList,
+  Tensor,
+  TensorData,
+  TensorElement,
+  TensorOf,
+} from "./types.js";
 
-type ArrayConstructor = {
-  new (buffer: ArrayBuffer): TensorData;
-  readonly BYTES_PER_ELEMENT: number;
-};
+/** Any array that holds elements; its memory may be shared. */
+type AnyArray = InputTensor["data"];
 
-const ARRAYS: Record<DType, ArrayConstructor> = {
-  uint8: Uint8Array,
-  int8: Int8Array,
-  int16: Int16Array,
-  int32: Int32Array,
-  int64: BigInt64Array,
-  float16: Uint16Array,
-  float32: Float32Array,
-  float64: Float64Array,
-  bool: Uint8Array,
-  bfloat16: Uint16Array,
-  uint16: Uint16Array,
-  uint32: Uint32Array,
-  uint64: BigUint64Array,
-  complex32: Uint8Array,
-  complex64: Uint8Array,
-  complex128: Uint8Array,
-  float8_e5m2: Uint8Array,
-  float8_e4m3fn: Uint8Array,
-  float8_e5m2fnuz: Uint8Array,
-  float8_e4m3fnuz: Uint8Array,
-};
+/** The dtype of an array that comes without one. */
+type DTypeOf<Data> = Data extends Uint8Array | Uint8ClampedArray
+  ? "uint8"
+  : Data extends Int8Array
+    ? "int8"
+    : Data extends Int16Array
+      ? "int16"
+      : Data extends Int32Array
+        ? "int32"
+        : Data extends BigInt64Array
+          ? "int64"
+          : Data extends Uint16Array
+            ? "uint16"
+            : Data extends Uint32Array
+              ? "uint32"
+              : Data extends BigUint64Array
+                ? "uint64"
+                : Data extends Float32Array
+                  ? "float32"
+                  : Data extends Float64Array
+                    ? "float64"
+                    : Data extends HalfArray
+                      ? "float16"
+                      : DType;
 
-/** The array for a dtype over a buffer of its own: `bytes` itself when nothing else is in its buffer. */
-export function dataFromBytes(dtype: DType, bytes: Uint8Array): TensorData {
-  const isWhole = bytes.byteOffset === 0 && bytes.byteLength === bytes.buffer.byteLength;
-  // Not bytes.slice(): Node's Buffer overrides it with a view of the same memory.
-  const own = isWhole ? bytes.buffer : Uint8Array.prototype.slice.call(bytes).buffer;
-  return new ARRAYS[dtype](own as ArrayBuffer);
+/** The types of `tensor`, which also carries `tensor.fromImage`. */
+export interface TensorMaker {
+  /**
+   * A tensor from a typed array, a list or one number.
+   *
+   * The dtype follows from an array: a Uint16Array makes uint16, a Float16Array float16. Numbers make
+   * float32, bigints int64 and booleans bool. A nested list has its own shape, an array is flat, and
+   * one number has no dimensions. One size of `shape` may be -1: it follows from the others.
+   *
+   * The tensor keeps the memory of an array, not a copy. Only shared memory is copied.
+   * @throws SconceError with the code "shape", "dtype" or "argument".
+   * @example
+   * tensor(new Float32Array(12), [3, -1]); // float32 [3, 4]
+   * tensor([[1, 2], [3, 4]]); // float32 [2, 2]
+   * tensor(7n); // int64 []
+   */
+  (value: number | NestedList<number>, shape?: readonly number[]): TensorOf<"float32">;
+  (value: bigint | NestedList<bigint>, shape?: readonly number[]): TensorOf<"int64">;
+  (value: boolean | NestedList<boolean>, shape?: readonly number[]): TensorOf<"bool">;
+  <Data extends AnyArray>(data: Data, shape?: readonly number[]): TensorOf<DTypeOf<Data>>;
+  /**
+   * A tensor of a dtype. Lists and single numbers become its elements: integers exactly or not at all,
+   * floats by rounding to the nearest, a tie to the even one, as PyTorch does.
+   *
+   * An array holds the elements as `Tensor.data` does: the bits of float16, bfloat16 and float8, the
+   * real and the imaginary part of complex numbers in turn. A Float32Array or Float64Array of numbers
+   * is rounded to float16, bfloat16, float8 or complex32. Lists spell a complex number as a number or
+   * as `{ re, im }`.
+   * @throws SconceError with the code "shape", "dtype" or "argument".
+   * @example
+   * tensor([1, 2.5], [2], "float16");
+   * tensor([{ re: 1, im: 2 }], [1], "complex64");
+   * tensor(new Float32Array([1, 2]), [1], "complex64"); // the same
+   */
+  <D extends DType>(
+    data: AnyArray | TensorElement | NestedList,
+    shape: readonly number[] | undefined,
+    dtype: D,
+  ): TensorOf<D>;
+  (data: AnyArray | TensorElement | NestedList, shape?: readonly number[], dtype?: DType): Tensor;
+  readonly fromImage: typeof fromImage;
 }
 
-/** The bytes of a well-formed tensor; `what` names it for messages. */
-export function bytesOf(tensor: Tensor, what: string): Uint8Array {
-  const { dtype, shape, data } = tensor;
-  if (!isDType(dtype)) throw unknownDType(what, dtype);
-  if (!isShape(shape)) throw badInput(`the shape of ${what}`, SHAPE, shape);
-  if (!isHolding(data, dtype))
-    throw badInput(`the data of ${what}, declared ${dtype},`, `a ${ARRAYS[dtype].name}`, data);
-  try {
-    return new Uint8Array(data.buffer as ArrayBuffer, data.byteOffset, data.byteLength);
-  } catch {
-    throw new SconceError(
-      "input",
-      `the data of ${what} is gone: its buffer was transferred`,
-      "Make a new array, or transfer a copy of it: data.slice().",
-    );
-  }
+interface Found {
+  readonly dtype: DType;
+  readonly shape: readonly number[];
+  readonly data: TensorData;
 }
 
-const SHAPE = "a list of whole numbers, 0 or more";
-
-const isDType = (dtype: unknown): dtype is DType =>
-  typeof dtype === "string" && Object.hasOwn(ARRAYS, dtype);
-
-const isShape = (shape: unknown): shape is readonly number[] =>
-  Array.isArray(shape) && Array.from(shape).every(KINDS.index.test);
-
-/** By name, because arrays of another window are none of this one's classes. */
-const isHolding = (data: unknown, dtype: DType): boolean =>
-  Object.prototype.toString.call(data) === `[object ${ARRAYS[dtype].name}]`;
-
-function badInput(what: string, accepts: string, value: unknown): SconceError {
-  const { message, hint } = badArgument(what, accepts, value);
-  return new SconceError("input", message, hint);
+/** The tensor that a list or a single element spells. */
+function ofList(given: TensorElement | NestedList, wanted: DType | undefined): Found {
+  const flat = Array.isArray(given)
+    ? flattened(given as NestedList)
+    : { shape: [], items: [given] };
+  const dtype = wanted ?? dtypeOf(flat.items);
+  const data = zerosOf(dtype, flat.items.length);
+  elements(flat, dtype).forEach((value, index) => (data[index] = value));
+  return { dtype, shape: flat.shape, data };
 }
 
-function unknownDType(what: string, dtype: unknown): SconceError {
-  return new SconceError(
-    "dtype",
-    `${what} has the dtype ${String(dtype)}, which does not exist`,
-    `Use one of: ${Object.keys(ARRAYS).join(", ")}.`,
-  );
+/** An array that holds a dtype's elements, over memory that is not shared. */
+function dataOf(array: AnyArray, dtype: DType): TensorData {
+  const bytes = viewOf(array, "the array of tensor()");
+  if (tagOf(bytes.buffer) !== "ArrayBuffer") return dataFromBytes(dtype, new Uint8Array(bytes));
+  return isOwnArray(array, dtype) ? (array as TensorData) : dataOver(dtype, bytes);
 }
 
-/** The tensor that a list spells. */
-function tensorOfList(list: NestedList, dtype: DType | undefined): Tensor {
-  const flat = flattened(list);
-  const found = dtype ?? dtypeOf(flat.items);
-  const ArrayOf = ARRAYS[found];
-  const values = elements(flat, found, ArrayOf.name);
-  const data = new ArrayOf(new ArrayBuffer(values.length * ArrayOf.BYTES_PER_ELEMENT));
-  values.forEach((value, index) => (data[index] = value));
-  return { dtype: found, shape: flat.shape, data };
-}
-
-/**
- * A tensor from a typed array or a list. The dtype, unless given, follows from the array; lists make
- * float32, those of bigints int64, those of booleans bool. A nested list has its own shape.
- */
-export function tensor(
-  given: TensorData | NestedList,
-  shape?: readonly number[],
-  dtype?: DType,
-): Tensor {
-  if (dtype !== undefined && !isDType(dtype)) throw unknownDType("the tensor", dtype);
-  const listed = Array.isArray(given) ? tensorOfList(given as NestedList, dtype) : undefined;
-  const array = listed?.data ?? (given as TensorData);
-  const found =
-    listed?.dtype ??
-    dtype ??
-    (Object.keys(ARRAYS) as DType[]).find((name) => isHolding(array, name));
-  if (!found || !isHolding(array, found)) {
+/** The array of tensor(), as elements of the dtype. */
+function ofArray(array: AnyArray, wanted: DType | undefined): Found {
+  const dtype = wanted ?? dtypeOfArray(array);
+  if (dtype === undefined)
     throw new SconceError(
       "dtype",
-      `this array does not hold ${dtype ?? "a known dtype"}`,
-      `Pass a ${dtype ? ARRAYS[dtype].name : "typed array or a list of numbers"}.`,
+      "this does not hold elements of a known dtype",
+      "Pass a typed array, a number, or a list of numbers.",
     );
-  }
-  const sizes = shape ?? listed?.shape ?? [array.length];
-  if (!isShape(sizes)) throw badArgument("the shape", SHAPE, sizes);
-  const count = sizes.reduce((product, size) => product * size, 1);
-  if (found.startsWith("complex") || count === array.length)
-    return { dtype: found, shape: [...sizes], data: array };
-  throw new SconceError(
-    "shape",
-    `${array.length} elements do not fill the shape [${sizes.join(", ")}]`,
-    "Pass as many elements as the product of the sizes.",
-  );
+  const isNumbers = ["Float32Array", "Float64Array"].includes(tagOf(array));
+  const isRounded = isNumbers && (isSmallFloat(dtype) || dtype === "complex32");
+  if (!isRounded && !isHolding(array, dtype))
+    throw new SconceError(
+      "dtype",
+      `this array does not hold ${dtype}`,
+      `Pass ${arraysOf(dtype)}, or a list: Array.from(data).`,
+    );
+  const parts = partsOf(dtype);
+  if (array.length % parts !== 0)
+    throw new SconceError(
+      "shape",
+      `${array.length} numbers are no whole number of ${dtype} elements`,
+      "Pass the real and the imaginary part of each element.",
+    );
+  const shape = [array.length / parts];
+  if (!isRounded) return { dtype, shape, data: dataOf(array, dtype) };
+  const data = zerosOf(dtype, array.length / parts);
+  write(data, dtype, array as Float32Array);
+  return { dtype, shape, data };
 }
 
-export function isTensor(value: unknown): value is Tensor {
-  return isObject(value) && "dtype" in value && "data" in value && "shape" in value;
+const isElement = (value: unknown): value is TensorElement =>
+  ["number", "bigint", "boolean"].includes(typeof value) ||
+  (isObject(value) && typeof value["re"] === "number");
+
+function makeTensor(given: unknown, shape?: readonly number[], wanted?: DType): Tensor {
+  if (wanted !== undefined && !isDType(wanted)) throw unknownDType("the tensor", wanted);
+  const isSpelled = Array.isArray(given) || isElement(given);
+  const { dtype, data, ...found } = isSpelled
+    ? ofList(given as NestedList, wanted)
+    : ofArray(given as AnyArray, wanted);
+  const count = data.length / partsOf(dtype);
+  return { dtype, shape: [...shapeFor(shape ?? found.shape, count)], data } as Tensor;
 }
 
-/** A value that nobody else changes. */
-export const copyOf = (value: Value): Value =>
-  isTensor(value) ? { ...value, shape: [...value.shape], data: value.data.slice() } : value;
-
-/** Elements as numbers, whatever the dtype; float16 and bfloat16 are decoded. */
-export function toNumbers(t: Tensor): number[] {
-  if (!isTensor(t)) throw badArgument("what toNumbers() takes", "a tensor", t);
-  if (t.dtype === "float16") return Array.from(t.data as Uint16Array, halfToNumber);
-  if (t.dtype === "bfloat16") return Array.from(t.data as Uint16Array, brainToNumber);
-  return Array.from(t.data as ArrayLike<number | bigint>, Number);
-}
-
-function halfToNumber(bits: number): number {
-  const sign = bits & 0x8000 ? -1 : 1;
-  const exponent = (bits >> 10) & 31;
-  const fraction = bits & 1023;
-  if (exponent === 31) return fraction ? NaN : sign * Infinity;
-  return sign * (exponent ? (1 + fraction / 1024) * 2 ** (exponent - 15) : fraction * 2 ** -24);
-}
-
-const scratch = new DataView(new ArrayBuffer(4));
-function brainToNumber(bits: number): number {
-  scratch.setUint32(0, bits << 16);
-  return scratch.getFloat32(0);
-}
+export const tensor: TensorMaker = /* @__PURE__ */ Object.assign(makeTensor as TensorMaker, {
+  fromImage,
+});

@@ -4,6 +4,14 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
 import type { StatusCode } from "./abi.gen.js";
+import type {
+  HostAbortSignal,
+  HostBlob,
+  HostResponse,
+  HostUrl,
+  HostWritableStream,
+  WasmModule,
+} from "./host_types.js";
 import type { BackendConfig, CompileConfig, ExecutorchConfig, LoadConfig } from "./options.gen.js";
 import type { LocalMember } from "./protocol.js";
 import type { Phase } from "./steps.gen.js";
@@ -28,68 +36,19 @@ import type { Inspector, InspectorFiles, InspectorOptions } from "./types_inspec
 import type { ETRecord, RecordValue } from "./types_record.js";
 import type { CompilationReport, NodeRow, ProgramReport } from "./types_report.js";
 import type { ExportOptions, ExportSession } from "./types_session.js";
+import type { DType, Value } from "./types_tensor.js";
 
 export type * from "./types_backend.js";
 export type * from "./types_bundled.js";
 export type * from "./types_call.js";
 export type * from "./types_events.js";
+export type * from "./types_image.js";
 export type * from "./types_inspector.js";
 export type * from "./types_record.js";
 export type * from "./types_recipe.js";
 export type * from "./types_report.js";
 export type * from "./types_session.js";
-
-/** Element types, by PyTorch's names. */
-export type DType =
-  | "uint8"
-  | "int8"
-  | "int16"
-  | "int32"
-  | "int64"
-  | "float16"
-  | "float32"
-  | "float64"
-  | "bool"
-  | "bfloat16"
-  | "uint16"
-  | "uint32"
-  | "uint64"
-  | "complex32"
-  | "complex64"
-  | "complex128"
-  | "float8_e5m2"
-  | "float8_e4m3fn"
-  | "float8_e5m2fnuz"
-  | "float8_e4m3fnuz";
-
-/** Element storage. bool is Uint8Array of 0 and 1; float16 and bfloat16 are their bits in a Uint16Array; complex and float8 are raw bytes. */
-export type TensorData =
-  | Uint8Array
-  | Int8Array
-  | Int16Array
-  | Int32Array
-  | BigInt64Array
-  | Uint16Array
-  | Uint32Array
-  | BigUint64Array
-  | Float32Array
-  | Float64Array;
-
-/** A dense tensor: logical values in row-major order, whatever layout the program declares. */
-export interface Tensor {
-  readonly dtype: DType;
-  /** Sizes, outermost first; empty for a scalar. */
-  readonly shape: readonly number[];
-  readonly data: TensorData;
-  /** Outputs only: the physical order of dimensions that the program declares, outermost first. */
-  readonly dimOrder?: readonly number[];
-}
-
-/** Elements row by row, to any depth. */
-export type NestedList = readonly (number | bigint | boolean | NestedList)[];
-
-/** What goes into and comes out of a method. Integers come out as bigint when a number cannot hold them exactly. */
-export type Value = Tensor | number | bigint | boolean | string | null;
+export type * from "./types_tensor.js";
 
 /**
  * Bytes that can be read at any offset. Implement it to serve a file from anywhere; `read` is called
@@ -100,7 +59,7 @@ export interface RandomAccess {
   readonly size: number;
   read(offset: number, length: number): Uint8Array;
   /** The bytes as a Blob part without reading them, where the platform can (a File slice). */
-  slice?(offset: number, length: number): Blob;
+  slice?(offset: number, length: number): HostBlob;
   close?(): void;
 }
 
@@ -125,13 +84,13 @@ export interface UrlRef {
  * allow in workers only. A RandomAccess object works with the engine; the client takes all others.
  */
 export type Source =
-  Uint8Array | ArrayBuffer | Blob | FileRef | UrlRef | RandomAccess | InflatedArchive;
+  Uint8Array | ArrayBuffer | HostBlob | FileRef | UrlRef | RandomAccess | InflatedArchive;
 
 /** Where a written file goes: a function, or anything with a synchronous or asynchronous write. */
 export type Sink =
-  | ((chunk: Uint8Array) => void | Promise<void>)
-  | { write(chunk: Uint8Array): unknown }
-  | WritableStream<Uint8Array>;
+  | ((chunk: Uint8Array<ArrayBuffer>) => void | Promise<void>)
+  | { write(chunk: Uint8Array<ArrayBuffer>): unknown }
+  | HostWritableStream<Uint8Array<ArrayBuffer>>;
 
 /**
  * Called now and then during long work; `total` is 0 when unknown. It may use other objects of the
@@ -148,7 +107,7 @@ export interface CallOptions {
    * once and stops in the worker, too; only a page that is not cross-origin isolated, with a content
    * policy that forbids `blob:` in `connect-src`, lets it run to its end. A call in the queue never starts.
    */
-  signal?: AbortSignal;
+  signal?: HostAbortSignal;
   /** Hears how far the call is. An error that it throws fails the call. */
   onProgress?: ProgressListener;
 }
@@ -459,13 +418,13 @@ export interface ExecutorchProgramManager extends Resource {
   /** Bytes of the .pte. */
   readonly size: number;
   /** The whole .pte; built on each call. Large programs go through `writeTo` or `toBlob` instead. */
-  readonly buffer: Uint8Array;
+  readonly buffer: Uint8Array<ArrayBuffer>;
   /** The .pte (or one of `dataFiles`) as a Blob; weights stay slices of the opened Files where the platform can. */
-  toBlob(file?: string, options?: CallOptions): Blob;
+  toBlob(file?: string, options?: CallOptions): HostBlob;
   /** The .ptd files that belong to the .pte, with their sizes in bytes. */
   readonly dataFiles: readonly { name: string; size: number }[];
   /** One of `dataFiles`, whole. */
-  dataFile(name: string): Uint8Array;
+  dataFile(name: string): Uint8Array<ArrayBuffer>;
   /**
    * Writes the .pte, or one of `dataFiles`. A stream that fails rejects with the code "io". Once
    * cancelled, the call waits no longer for the sink, which may hold a part of the file by then; a
@@ -476,7 +435,7 @@ export interface ExecutorchProgramManager extends Resource {
    */
   writeTo(sink: Sink, file?: string, options?: CallOptions): Promise<void>;
   /** Writes in one go, for Node scripts: calls back with pieces in order. */
-  writeSync(write: (chunk: Uint8Array) => void, file?: string): void;
+  writeSync(write: (chunk: Uint8Array<ArrayBuffer>) => void, file?: string): void;
   /** The program of a method; the name may be left out for `forward` or the only method. */
   exportedProgram(method?: string): ExportedProgram;
   /** What has become of each node of each method; no rows of a program that went to no backend. */
@@ -640,7 +599,11 @@ export interface Engine extends Resource {
    * const bundled = engine.bundle(pte, [{ methodName: "forward", testCases: [{ inputs: [input] }] }]);
    * engine.load(bundled).verify();
    */
-  bundle(program: Source, suites: readonly GivenTestSuite[], options?: BundleOptions): Uint8Array;
+  bundle(
+    program: Source,
+    suites: readonly GivenTestSuite[],
+    options?: BundleOptions,
+  ): Uint8Array<ArrayBuffer>;
   /**
    * Adds a backend, for lowering and for running, for as long as the engine lives. Fails with the code
    * "argument" when its id is that of another.
@@ -671,7 +634,13 @@ export interface LoadOptions extends CallOptions, LoadConfig {
 
 /** The module: an address, its bytes, an answer of `fetch`, or a Module, as edge functions import it. */
 export type WasmSource =
-  URL | string | BufferSource | Response | Promise<Response> | WebAssembly.Module;
+  | HostUrl
+  | string
+  | ArrayBufferView
+  | ArrayBuffer
+  | HostResponse
+  | Promise<HostResponse>
+  | WasmModule;
 
 /** Options of `createEngine`. */
 export interface EngineOptions {
@@ -690,7 +659,7 @@ export type Remote<T> = {
   ) => infer R
     ? (...args: A) => Promise<RemoteResult<Awaited<R>>>
     : T[K] extends Uint8Array
-      ? Promise<Uint8Array>
+      ? Promise<Uint8Array<ArrayBuffer>>
       : T[K];
 };
 type RemoteResult<R> = R extends Resource ? Remote<R> : R extends ExportedProgram ? Remote<R> : R;

@@ -1,7 +1,7 @@
 // The public types of delegation: which parts of a program go to which backend, what has become of
 // them, and what a backend that is written in JavaScript is.
 import type { BackendConfig } from "./options.gen.js";
-import type { CallOptions, DType, Value } from "./types.js";
+import type { CallOptions, DType, InputValue, Value } from "./types.js";
 import type { NodeRow, TensorInfo } from "./types_report.js";
 
 // --- Delegation ----------------------------------------------------------------------------------
@@ -175,7 +175,7 @@ export interface PartConstant {
   /** Its sizes, outermost first. */
   readonly shape: readonly number[];
   /** Row-major; read from the file now, and only while the part is preprocessed. */
-  bytes(): Uint8Array;
+  bytes(): Uint8Array<ArrayBuffer>;
 }
 
 /** A buffer that a part keeps: it starts with these bytes. */
@@ -274,12 +274,12 @@ export interface Backend<State = unknown> {
   ): Readonly<Record<string, readonly PreprocessResult[]>>;
   /** Starts one part of a loaded program. The bytes are the backend's own. */
   init(
-    processedBytes: Uint8Array,
+    processedBytes: Uint8Array<ArrayBuffer>,
     compileSpecs: readonly CompileSpec[],
-    namedData: Readonly<Record<string, Uint8Array>>,
+    namedData: Readonly<Record<string, Uint8Array<ArrayBuffer>>>,
   ): State;
   /** Inputs and outputs are in the part's order; dynamic outputs have the sizes of this call. */
-  execute(state: State, inputs: readonly Value[]): readonly Value[];
+  execute(state: State, inputs: readonly Value[]): readonly InputValue[];
   /** State that the part owns, back to what it was after `init`; needed with `ownsState`. */
   reset?(state: State): void;
   /** The program was disposed, or could not be loaded after all. */

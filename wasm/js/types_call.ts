@@ -1,5 +1,5 @@
 // The public types of how a method of a program is called.
-import type { Value } from "./types.js";
+import type { InputValue } from "./types.js";
 import type { RunOptions } from "./types_events.js";
 
 /**
@@ -11,7 +11,7 @@ import type { RunOptions } from "./types_events.js";
  * program.run("forward", [tokens, mask]);
  * program.run("forward", { tokens, mask });
  */
-export type Inputs = readonly Value[] | Readonly<Record<string, Value>>;
+export type Inputs = readonly InputValue[] | Readonly<Record<string, InputValue>>;
 
 /**
  * The arguments of `run` and `runNamed`: a method and its inputs. Without a method the program's only

@@ -47,12 +47,12 @@ export interface RunOptions extends CallOptions {
 /** The events since the last time they were asked for. */
 export interface EventDump {
   /** The ETDump (.etdp): blocks of events, one for each method that was loaded and for each run. */
-  readonly etdump: Uint8Array;
+  readonly etdump: Uint8Array<ArrayBuffer>;
   /**
    * The bytes of tensors that the dump refers to, row-major, each at a multiple of 64; empty when no
    * values were recorded. The Inspector takes it as a file of its own.
    */
-  readonly debugBuffer: Uint8Array;
+  readonly debugBuffer: Uint8Array<ArrayBuffer>;
   /** The number of blocks in the dump. */
   readonly blocks: number;
   /** The number of events in all blocks. */

@@ -46,7 +46,7 @@ export interface InspectorOptions extends CallOptions {
    * Reads the metadata of a delegate's event as a plain object: `delegateMetadata` of the event.
    * Functions do not reach a worker: of the engine's inspector only.
    */
-  delegateMetadata?: (metadata: Uint8Array, name: string) => Record<string, unknown>;
+  delegateMetadata?: (metadata: Uint8Array<ArrayBuffer>, name: string) => Record<string, unknown>;
 }
 
 /** Why a block is of the method that it is said to be of. */

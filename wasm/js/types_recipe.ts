@@ -2,7 +2,7 @@
 // official dataclasses in camel case, and so are their meanings; what is called there is a function
 // here.
 import type { CompileConfig, ExecutorchConfig } from "./options.gen.js";
-import type { EdgeProgramManager, ExportedProgram, Passes, Value } from "./types.js";
+import type { EdgeProgramManager, ExportedProgram, Passes, InputValue } from "./types.js";
 import type { Partitioners } from "./types_backend.js";
 import type { NodeRow } from "./types_report.js";
 
@@ -21,7 +21,7 @@ export type StageType =
 export type StageName = StageType | (string & {});
 
 /** One value per flattened input of a method: one call of it. */
-export type InputTuple = readonly Value[];
+export type InputTuple = readonly InputValue[];
 
 /** Calls one after the other; what is read from somewhere else may come later. */
 export type InputTuples = Iterable<InputTuple> | AsyncIterable<InputTuple>;

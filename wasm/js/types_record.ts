@@ -1,4 +1,5 @@
 // The public types of records: what the exporter knew of a program, for debugging and profiling.
+import type { HostBlob } from "./host_types.js";
 import type {
   CallOptions,
   Diagnostic,
@@ -129,7 +130,7 @@ export interface ETRecord extends Resource {
   /** Writes the file. Fails with the code "state" where something is missing, and says what. */
   save(sink: Sink, options?: SaveOptions): Promise<void>;
   /** The file; weights stay slices of the opened files where the platform can. */
-  toBlob(options?: SaveOptions): Blob;
+  toBlob(options?: SaveOptions): HostBlob;
   /** The file, whole. */
-  bytes(options?: SaveOptions): Uint8Array;
+  bytes(options?: SaveOptions): Uint8Array<ArrayBuffer>;
 }

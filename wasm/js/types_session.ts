@@ -175,6 +175,21 @@ export interface PipelineArtifact<T = unknown> {
   copyWithNewData<U>(data: U): PipelineArtifact<U>;
 }
 
+/** The data that the stages of this library make. A stage that replaces one makes the same. */
+export interface StageData {
+  quantize: OpenedPrograms;
+  to_edge_transform_and_lower: EdgeProgramManager;
+  to_edge: EdgeProgramManager;
+  edge_program_manager_transform: EdgeProgramManager;
+  to_backend: EdgeProgramManager;
+  to_executorch: ExecutorchProgramManager;
+}
+
+/** Artifacts by the stages that made them. Stages that have not run have none. */
+export type StageArtifacts = {
+  readonly [S in keyof StageData]: PipelineArtifact<StageData[S]>;
+} & Readonly<Record<string, PipelineArtifact>>;
+
 /** A step from artifact to artifact. Data with `dispose` belongs to the session from then on. */
 export interface Stage {
   /** Stages that may stand right before it. */
@@ -251,13 +266,14 @@ export interface ExportSession extends Resource {
   /** Adds a stage, or replaces one. */
   registerStage(type: StageName, stage: Stage): void;
   /** A stage by its name; undefined where there is none. */
+  getRegisteredStage(type: keyof StageData): Stage;
   getRegisteredStage(type: StageName): Stage | undefined;
   /** All stages by name, the built-in ones included. */
   getAllRegisteredStages(): Readonly<Record<string, Stage>>;
   /** Checks all that can be told before, and runs. What an earlier run made is disposed of first. */
   run(options?: CallOptions): Promise<void>;
   /** By stage, in order; the same object for all runs. */
-  getStageArtifacts(): Readonly<Record<string, PipelineArtifact>>;
+  getStageArtifacts(): StageArtifacts;
   /** The stages that have run, with the time each took. */
   stages(): StageReport[];
   /** The program that edge programs are made of: as it was opened, or quantized. */
@@ -269,7 +285,7 @@ export interface ExportSession extends Resource {
   /** The program that `to_executorch` has made. */
   getExecutorchProgramManager(): ExecutorchProgramManager;
   /** The whole .pte, a copy. */
-  getPteBuffer(): Uint8Array;
+  getPteBuffer(): Uint8Array<ArrayBuffer>;
   /**
    * Writes the .pte under the name, which gets the ending that it lacks, and .ptd files beside it.
    * Several files need `{ open(file) }`. Gives the names.

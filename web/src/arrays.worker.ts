@@ -41,7 +41,9 @@ function makeOne(filling: Filling): Value {
   const { info, shape } = filling;
   if (filling.kind === "fill") return fill(filling.filler, info, filling.index, shape);
   const { numbers } = filling;
-  return makeTensor(info, shape, (i) => numbers[numbers.length === 1 ? 0 : i]!);
+  return makeTensor(info, shape, (i, part) =>
+    part === 0 ? numbers[numbers.length === 1 ? 0 : i]! : 0,
+  );
 }
 
 /** What the platform says when it has no room is no message for people. */

@@ -1,7 +1,7 @@
 // NumPy's .npy files to tensors and back. Format: magic, version, header length, a Python dict
 // literal {'descr', 'fortran_order', 'shape'}, then the elements.
 import { SconceError } from "../errors.js";
-import { dataFromBytes } from "../tensor.js";
+import { tensorOf } from "../tensor_bytes.js";
 import type { DType, Tensor } from "../types.js";
 
 const DESCRIPTORS: Partial<Record<DType, string>> = {
@@ -121,7 +121,7 @@ export function readNpy(bytes: Uint8Array, name: string, declared?: DType): Tens
   if (header.bigEndian) swap(data, dtype.startsWith("complex") ? itemBytes / 2 : itemBytes);
   if (header.fortran && header.shape.length > 1)
     data = reorder(data, header.shape, itemBytes, false);
-  return { dtype, shape: header.shape, data: dataFromBytes(dtype, data) };
+  return tensorOf(dtype, header.shape, data);
 }
 
 function isColumnMajor(t: Tensor): boolean {

@@ -5,7 +5,7 @@ import { counted } from "../counted.js";
 import { missingData, SconceError } from "../errors.js";
 import { nearest } from "../nearest.js";
 import { flatValues } from "../record.js";
-import { isTensor } from "../tensor.js";
+import { isTensor } from "../tensor_bytes.js";
 import type { Engine, Program, ProgramMethodInfo, ProgramValueInfo, Value } from "../types.js";
 import { isInOrder, type CallInput, type CallInputs } from "./calls.js";
 import { readWhole } from "./files.js";

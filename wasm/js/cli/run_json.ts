@@ -3,7 +3,8 @@
 //   64 bits        integers as text, because a double cannot hold them all
 //   complex        a list of the real and the imaginary part
 import { SconceError } from "../errors.js";
-import { isTensor, toNumbers } from "../tensor.js";
+import { isTensor } from "../tensor_bytes.js";
+import { toNumbers } from "../tensor_numbers.js";
 import type { DType, ProgramMethodInfo, Tensor, Value } from "../types.js";
 import { outputPath } from "./run_results.js";
 import { statisticsOf } from "./values.js";
@@ -36,62 +37,25 @@ const ELEMENTS_MAX = 2 ** 22;
 
 // --- Elements --------------------------------------------------------------------------------------
 
-/** The formats of 8 bits: bits of the exponent, its bias, and whether they have infinities. */
-const FLOAT8: Partial<Record<DType, readonly [exponent: number, bias: number, ieee: boolean]>> = {
-  float8_e5m2: [5, 15, true],
-  float8_e4m3fn: [4, 7, false],
-  float8_e5m2fnuz: [5, 16, false],
-  float8_e4m3fnuz: [4, 8, false],
-};
+const isComplex = (dtype: DType): boolean => dtype.startsWith("complex");
 
-/** The number of a code of 8 bits. */
-function float8(dtype: DType, code: number): number {
-  const [bits, bias, ieee] = FLOAT8[dtype]!;
-  const mantissaBits = 7 - bits;
-  const exponent = (code & 0x7f) >> mantissaBits;
-  const mantissa = (code & ((1 << mantissaBits) - 1)) / (1 << mantissaBits);
-  const sign = code & 0x80 ? -1 : 1;
-  if (dtype.endsWith("fnuz") && code === 0x80) return NaN;
-  if (dtype === "float8_e4m3fn" && (code & 0x7f) === 0x7f) return NaN;
-  if (ieee && exponent === (1 << bits) - 1) return mantissa ? NaN : sign * Infinity;
-  if (exponent === 0) return sign * mantissa * 2 ** (1 - bias);
-  return sign * (1 + mantissa) * 2 ** (exponent - bias);
-}
-
-const PARTS = { complex32: "float16", complex64: "float32", complex128: "float64" } as const;
-
-/** The real and imaginary parts, one after the other. */
-function partsOf(tensor: Tensor, dtype: keyof typeof PARTS): number[] {
-  const { buffer, byteOffset, byteLength } = tensor.data;
-  const bytes = new Uint8Array(buffer as ArrayBuffer, byteOffset, byteLength).slice();
-  const Parts = { complex32: Uint16Array, complex64: Float32Array, complex128: Float64Array }[
-    dtype
-  ];
-  const data = new Parts(bytes.buffer);
-  return toNumbers({ dtype: PARTS[dtype], shape: [data.length], data });
-}
-
-const isComplex = (dtype: DType): dtype is keyof typeof PARTS => Object.hasOwn(PARTS, dtype);
-
-/** Numbers of a tensor that is not complex; bigints of 64 bits. */
+/** Numbers of a tensor: bigints of 64 bits, and two for each complex element. */
 function numbersOf(tensor: Tensor): readonly (number | bigint)[] {
   const { dtype, data } = tensor;
-  if (dtype === "int64" || dtype === "uint64") return Array.from<number | bigint>(data);
-  if (FLOAT8[dtype]) return Array.from(data as Uint8Array, (code) => float8(dtype, code));
-  return toNumbers(tensor);
+  return dtype === "int64" || dtype === "uint64"
+    ? Array.from<number | bigint>(data)
+    : toNumbers(tensor);
 }
 
 const plain = (value: number | bigint): number | string =>
   typeof value === "bigint" ? String(value) : value;
 
 function elementsOf(tensor: Tensor): Element[] {
-  const { dtype } = tensor;
-  if (isComplex(dtype)) {
-    const parts = partsOf(tensor, dtype);
-    return Array.from({ length: parts.length / 2 }, (_, i) => parts.slice(2 * i, 2 * i + 2));
-  }
   const numbers = numbersOf(tensor);
-  return dtype === "bool" ? numbers.map((n) => n !== 0) : numbers.map(plain);
+  if (tensor.dtype === "bool") return numbers.map((n) => n !== 0);
+  const all = numbers.map(plain);
+  if (!isComplex(tensor.dtype)) return all;
+  return Array.from({ length: all.length / 2 }, (_, i) => all.slice(2 * i, 2 * i + 2));
 }
 
 // --- Outputs ---------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 // The results of sconce run: kept until all calls are done, then written to .npy files.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { isTensor } from "../tensor.js";
+import { isTensor } from "../tensor_bytes.js";
 import type { ProgramMethodInfo, Tensor, Value } from "../types.js";
 import { checkPlace, keepInputs, readWhole, realOf, writeFiles } from "./files.js";
 import { writeNpy, writeNpyText } from "./npy.js";

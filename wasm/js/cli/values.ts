@@ -2,7 +2,9 @@
 // its way: what a declared type cannot hold is an error, and integers keep all their digits.
 import { SconceError } from "../errors.js";
 import { makeTensor } from "../fill.js";
-import { dataFromBytes, isTensor, toNumbers } from "../tensor.js";
+import { tensor } from "../tensor.js";
+import { isTensor } from "../tensor_bytes.js";
+import { toNumbers } from "../tensor_numbers.js";
 import type { DType, ProgramValueInfo, Tensor, Value } from "../types.js";
 import { reason } from "./files.js";
 import { filled } from "./fillers.js";
@@ -76,11 +78,7 @@ function integerTensor(
   if (value === undefined) throw refused(index, text, `is not of type ${dtype}`, hint);
   if (value === null || value < low || value > high)
     throw refused(index, text, `is out of the range of ${dtype}`, hint);
-  const bytes = dtype === "bool" ? 1 : Number(dtype.replace(/\D+/, "")) / 8;
-  const data = dataFromBytes(dtype, new Uint8Array(bytes));
-  if (data instanceof BigInt64Array || data instanceof BigUint64Array) data[0] = value;
-  else data[0] = Number(value);
-  return { dtype, shape: [], data };
+  return tensor(dtype === "bool" ? Number(value) : value, [], dtype);
 }
 
 function floatOf(text: string): number {
@@ -171,7 +169,7 @@ function summary(
 export function describe(value: Value): string {
   if (!isTensor(value)) return typeof value === "string" ? JSON.stringify(value) : String(value);
   const shape = `${value.dtype} [${value.shape.join(", ")}]`;
-  if (value.dtype.startsWith("complex") || value.dtype.startsWith("float8")) return shape;
+  if (value.dtype.startsWith("complex")) return shape;
   const exact = rangeOf(value.dtype) !== undefined;
   const items = exact ? Array.from<number | bigint>(value.data) : toNumbers(value);
   if (items.length === 0) return `${shape} empty`;

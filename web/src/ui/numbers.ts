@@ -1,5 +1,5 @@
 // What can be said about a result at a glance: range, NaNs, first values, the largest ones.
-import { toNumbers } from "@sconce/tensor.js";
+import { roundedNumbers } from "@sconce/tensor_numbers.js";
 import type { Tensor, Value } from "@sconce/types.js";
 import type { OutputView, ScalarView, TensorView } from "../state.js";
 
@@ -17,13 +17,11 @@ function ranked(numbers: readonly number[], shape: readonly number[]): TensorVie
     .slice(0, TOP_COUNT);
 }
 
-/** Dtypes whose elements JavaScript has no numbers for. */
-function isOpaque({ dtype }: Tensor): boolean {
-  return dtype.startsWith("complex") || dtype.startsWith("float8");
-}
+/** Complex numbers have no order, and so no range. */
+const isOpaque = ({ dtype }: Tensor): boolean => dtype.startsWith("complex");
 
 function tensorView(tensor: Tensor): TensorView {
-  const numbers = isOpaque(tensor) ? [] : toNumbers(tensor);
+  const numbers = isOpaque(tensor) ? [] : roundedNumbers(tensor);
   let [min, max, sum, nanCount] = [Infinity, -Infinity, 0, 0];
   for (const number of numbers) {
     if (Number.isNaN(number)) {

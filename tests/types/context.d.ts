@@ -1,0 +1,49 @@
+// Names that the examples of the documents do not declare, so that a line such as
+// `engine.lower(file)` is all that is read. package_types.test.ts compiles the examples with them.
+import type {
+  Client,
+  CompileSpec,
+  EdgeProgramManager,
+  Engine,
+  ExecutorchProgramManager,
+  InputTuple,
+  InputValue,
+  NamedBytes,
+  Partitioners,
+  Program,
+  Programs,
+  Sink,
+  Stage,
+  Tensor,
+  Value,
+} from "sconce";
+
+declare global {
+  const engine: Engine;
+  const client: Client;
+  const lowered: ExecutorchProgramManager;
+  const program: Program;
+  const edge: EdgeProgramManager;
+
+  /** A file that a page was given, and models that are several files. */
+  const file: File;
+  const [encodeFile, decodeFile]: [File, File];
+  const programs: Programs;
+  const sink: Sink;
+
+  /** The inputs of a call, those of many, and some by name. */
+  const inputs: Value[];
+  const calls: InputTuple[];
+  const [tokens, state]: [Tensor, Tensor];
+  const outputs: InputValue[];
+
+  /** The options that a program is lowered with. */
+  const partitioner: Partitioners;
+  const compileSpecs: CompileSpec[];
+  const run: Stage["run"];
+
+  /** The results of a backend for a part. */
+  const processedBytes: Uint8Array;
+  const debugHandleMap: Record<string, number[]>;
+  const namedData: Record<string, Uint8Array | NamedBytes>;
+}
