@@ -31,7 +31,7 @@ const packed = pack();
 
 test("the package is below 1.2 MB", () => {
   assert.ok(packed.size < 1.2e6, `${packed.size} bytes`);
-  assert.ok(packed.unpackedSize < 3.2e6, `${packed.unpackedSize} bytes unpacked`);
+  assert.ok(packed.unpackedSize < 3.3e6, `${packed.unpackedSize} bytes unpacked`);
 });
 
 test("the package holds what ships and nothing else", () => {
@@ -39,7 +39,7 @@ test("the package holds what ships and nothing else", () => {
   const ships = [
     /^(LICENSE|README\.md|package\.json)$/,
     /^dist\/sconce\.wasm$/,
-    /^dist\/(cli\/)?[\w.]+(?<!\.test)\.(js|d\.ts)$/,
+    /^dist\/(cli\/|source\/)?[\w.]+(?<!\.test)\.(js|d\.ts)$/,
     /^dist\/web\/(index\.html|samples\/mlp\.pt2)$/,
     /^dist\/web\/assets\/[\w.-]+-[\w-]{8}\.(js|css|svg)$/,
   ];

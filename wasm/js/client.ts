@@ -3,6 +3,7 @@
 // must stop, `terminate` ends the worker and a new client takes its place.
 import { badArgument, checkTable, CLIENT_OPTIONS, isObject, KINDS } from "./check.js";
 import { fromPlainError, messageOf, SconceError, SconcePanic } from "./errors.js";
+import { prepareHost } from "./host.js";
 import { Caller, type Port, type Reply } from "./rpc.js";
 import type { Engine, EngineOptions, Remote } from "./types.js";
 import type { Start } from "./worker.js";
@@ -129,6 +130,7 @@ function startWith(wasm: EngineOptions["wasm"]): Start {
  */
 export async function createClient(options: ClientOptions = {}): Promise<Client> {
   checkTable("createClient()", options, CLIENT_OPTIONS);
+  await prepareHost();
   const start = startWith(options.wasm);
   let ready: (engine: object) => void;
   let failed: (error: Error) => void;

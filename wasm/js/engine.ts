@@ -12,7 +12,8 @@ import { dtypeTable, loadProgram, type DTypeTable } from "./program.js";
 import { checkOptions } from "./protocol.js";
 import { parseRecord } from "./record.js";
 import { makeSession } from "./session.js";
-import { absoluteUrl } from "./source.js";
+import { absoluteUrl } from "./source/address.js";
+import { isPlace } from "./source/kinds.js";
 import type {
   Backend,
   BundleOptions,
@@ -39,7 +40,6 @@ import type {
   TestSuite,
   ToEdgeOptions,
   TransformAndLowerOptions,
-  UrlRef,
 } from "./types.js";
 
 class SyncEngine implements Engine {
@@ -209,10 +209,11 @@ class SyncEngine implements Engine {
     );
   }
 
-  async importBackend(module: UrlRef): Promise<string> {
-    if (!isObject(module) || typeof module.url !== "string")
-      throw badArgument("the module of importBackend()", "{ url }", module);
-    const address = absoluteUrl(module.url);
+  async importBackend(module: Parameters<Engine["importBackend"]>[0]): Promise<string> {
+    const url: unknown = isPlace(module) ? module : isObject(module) && module.url;
+    if (!isPlace(url))
+      throw badArgument("the module of importBackend()", "a URL, or { url }", module);
+    const address = absoluteUrl(String(url));
     let found: unknown;
     try {
       ({ default: found } = (await import(/* @vite-ignore */ address)) as { default?: unknown });

@@ -15,6 +15,7 @@ export { combineRecipes } from "./recipe_combine.js";
 export { decibelsOf } from "./quantization_report.js";
 export { ExportRecipe, RecipeRegistry, XNNPackRecipeType } from "./registry.js";
 export { SconceError, SconcePanic } from "./errors.js";
-export { openUrl } from "./source.js";
+export { fetchSource, openUrl } from "./fetch_source.js";
+export { cachedFiles, forgetFiles } from "./source/cache.js";
 export { tensor, toNumbers } from "./tensor.js";
 export type * from "./types.js";

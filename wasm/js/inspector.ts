@@ -6,7 +6,7 @@ import { disposed, SconceError } from "./errors.js";
 import { gapCall } from "./gaps.js";
 import { inflateSync } from "./inflate.js";
 import { checkOptions } from "./protocol.js";
-import { isInflated, isSource, SOURCES } from "./source.js";
+import { isInflated, isSource, SOURCES } from "./source/kinds.js";
 import type {
   CallOptions,
   DelegationTotals,

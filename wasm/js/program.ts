@@ -8,12 +8,14 @@ import { checkOptions } from "./protocol.js";
 import { checkSuiteOf, notBundled, readSuites, verifyCase, writeSuites } from "./bundle.js";
 import { chooserOf, type Chooser } from "./filter.js";
 import { Output } from "./output.js";
+import { isLowered } from "./source/kinds.js";
 import { bytesOf, dataFromBytes, isTensor } from "./tensor.js";
 import type {
   CallOptions,
   CaseVerdict,
   DType,
   EventDump,
+  ExecutorchProgramManager,
   LoadOptions,
   Meta,
   Program,
@@ -353,6 +355,10 @@ export function dtypesOf(job: Job): DTypeTable {
   return dtypeTable(JSON.parse(job.textOf((raw, s) => raw.meta(s))) as Meta);
 }
 
+/** The weights that a lowered program keeps in files beside it. */
+const dataOf = (lowered: ExecutorchProgramManager): Uint8Array[] =>
+  lowered.dataFiles.map(({ name }) => lowered.dataFile(name));
+
 /** Opens a .pte with its .ptd files on a job that becomes the program's. */
 export function loadProgram(
   job: Job,
@@ -362,9 +368,9 @@ export function loadProgram(
   call: "load" | "bundle" = "load",
 ): LoadedProgram {
   const handle = job.addSource(pte, `the program of ${call}()`);
-  const data = Array.from(options.dataFiles ?? [], (file, i) =>
-    job.addSource(file, `dataFiles[${i}] of ${call}()`),
-  );
+  const given =
+    options.dataFiles ?? (isLowered(pte) ? dataOf(pte as ExecutorchProgramManager) : []);
+  const data = Array.from(given, (file, i) => job.addSource(file, `dataFiles[${i}] of ${call}()`));
   const { memory } = job.core;
   memory.withNumbers(data, (list, count) =>
     memory.withTexts([optionsJson("load", options)], (text, bytes) =>

@@ -14,7 +14,7 @@ import {
   type PlainError,
 } from "./errors.js";
 import { membersOf, methodOf, optionsPlace, type Member } from "./protocol.js";
-import { argumentsOf, DATA, numbers, OBJECT } from "./rpc_arguments.js";
+import { argumentsOf, DATA, OBJECT, proxies, withObjects } from "./rpc_arguments.js";
 import { halvesOf, piecesOf } from "./rpc_stream.js";
 import { writeAll } from "./sink.js";
 import { isArrayBuffer } from "./tags.js";
@@ -132,6 +132,10 @@ export class Server {
     const number = arg[OBJECT];
     if (typeof number !== "number")
       return Object.fromEntries(Object.entries(arg).map(([key, item]) => [key, this.found(item)]));
+    return this.object(number);
+  }
+
+  private object(number: number): Target {
     const served = this.objects.get(number);
     if (!served) throw disposed("object");
     return served.target;
@@ -139,7 +143,8 @@ export class Server {
 
   private call({ kind, target }: Served, request: Extract<Request, { type: "call" }>): unknown {
     const { object } = methodOf(kind, request.method);
-    const args = request.args.map((arg, i) => (i === object ? this.found(arg) : arg));
+    const given = request.args.map((arg, i) => (i === object ? this.found(arg) : arg));
+    const args = withObjects(kind, request.method, given, (number) => this.object(number));
     if (request.optionsAt >= 0) {
       args[request.optionsAt] = {
         ...(args[request.optionsAt] as object),
@@ -236,6 +241,7 @@ export class Caller {
     method: string,
     args: readonly unknown[],
     optionsAt: number,
+    transfer: ArrayBuffer[] = [],
   ): Promise<unknown> {
     if (this.dead) throw this.dead;
     const { signal, onProgress, ...options } = (args[optionsAt] ?? {}) as CallOptions;
@@ -261,7 +267,7 @@ export class Caller {
         optionsAt: optionsAt < args.length ? optionsAt : -1,
       };
       try {
-        this.port.postMessage(request, []);
+        this.port.postMessage(request, transfer);
       } catch (error) {
         this.settle(id);
         stop();
@@ -318,12 +324,17 @@ export class Caller {
   /** An object of the worker: its data is here, its methods and costly getters are calls. */
   proxy(object: number, { kind, properties }: Description): object {
     const result: Record<string, unknown> = { ...properties };
-    numbers.set(result, object);
+    proxies.set(result, { owner: this, number: object });
+    Object.defineProperty(result, Symbol.toStringTag, { value: kind });
     let isDisposed = false;
     const call = async (name: string, args: readonly unknown[]): Promise<unknown> => {
       if (isDisposed) throw disposed(kind);
       const optionsAt = optionsPlace(kind, name, args);
-      return this.call(object, name, argumentsOf(kind, name, args), optionsAt);
+      const { signal, onProgress } = (args[optionsAt] ?? {}) as CallOptions;
+      const calling = { owner: this, signal, onProgress, onLog: this.onLog };
+      const found = argumentsOf(kind, name, args, calling);
+      const sent = found instanceof Promise ? await found : found;
+      return this.call(object, name, sent.args, optionsAt, sent.transfer);
     };
     for (const [name, member] of Object.entries(membersOf(kind)))
       addMember(result, name, member, call);

@@ -12,6 +12,7 @@ import { isQuantizing } from "./recipe_check.js";
 import { recipeOf } from "./registry.js";
 import { checkName, savePte } from "./saving.js";
 import { checkNamed, isMade } from "./stage_given.js";
+import { gatherPrograms } from "./source/gather.js";
 import { checkSequence, stagesOf } from "./stages.js";
 import { copyOf } from "./tensor.js";
 import type {
@@ -84,7 +85,7 @@ class Session implements ExportSession {
 
   constructor(
     private readonly engine: Engine,
-    private readonly programs: Programs,
+    private programs: Programs,
     private readonly options: ExportOptions,
   ) {
     this.recipe = recipeOf(options.recipe);
@@ -193,12 +194,15 @@ class Session implements ExportSession {
   }
 
   private async openPrograms(call: CallOptions): Promise<OpenedPrograms> {
-    const { engine, programs } = this;
+    const { engine } = this;
+    // Kept for the next run: streams can be read once.
+    this.programs = await gatherPrograms(this.programs, call, "the source");
+    this.mustLive();
     try {
-      return engine.open(programs, call);
+      return engine.open(this.programs, call);
     } catch (error) {
       if (!(error instanceof SconceError && error.code === "compressed")) throw error;
-      return engine.open(await engine.inflate(programs), call);
+      return engine.open(await engine.inflate(this.programs), call);
     }
   }
 

@@ -20,6 +20,7 @@ import type { Inspector, InspectorFiles, InspectorOptions } from "./types_inspec
 import type { ETRecord, RecordValue } from "./types_record.js";
 import type { CompilationReport, NodeRow, ProgramReport } from "./types_report.js";
 import type { ExportOptions, ExportSession } from "./types_session.js";
+import type { Sink, Source, UrlRef } from "./types_source.js";
 
 export type * from "./types_backend.js";
 export type * from "./types_bundled.js";
@@ -29,6 +30,7 @@ export type * from "./types_record.js";
 export type * from "./types_recipe.js";
 export type * from "./types_report.js";
 export type * from "./types_session.js";
+export type * from "./types_source.js";
 
 /** Element types, by PyTorch's names. */
 export type DType =
@@ -81,48 +83,6 @@ export type NestedList = readonly (number | bigint | boolean | NestedList)[];
 
 /** What goes into and comes out of a method. Integers come out as bigint when a number cannot hold them exactly. */
 export type Value = Tensor | number | bigint | boolean | string | null;
-
-/**
- * Bytes that can be read at any offset. Implement it to serve a file from anywhere; `read` is called
- * synchronously and must return exactly `length` bytes. A call on the object that is reading fails with
- * the code "busy".
- */
-export interface RandomAccess {
-  readonly size: number;
-  read(offset: number, length: number): Uint8Array;
-  /** The bytes as a Blob part without reading them, where the platform can (a File slice). */
-  slice?(offset: number, length: number): Blob;
-  close?(): void;
-}
-
-/** A file of Node, Deno or Bun, read by descriptor in the ranges that are needed. */
-export interface FileRef {
-  readonly path: string;
-}
-
-/** A .pt2 whose zip entries were compressed, with what they inflate to; see `inflate`. */
-export interface InflatedArchive {
-  readonly archive: Source;
-  readonly entries: readonly Uint8Array[];
-}
-
-/** A URL whose server answers range requests, read in the ranges that are needed; in workers only (see `openUrl`). */
-export interface UrlRef {
-  readonly url: string;
-}
-
-/**
- * Where a file's bytes come from. Blobs and Files are read in slices and never whole, which browsers
- * allow in workers only. A RandomAccess object works with the engine; the client takes all others.
- */
-export type Source =
-  Uint8Array | ArrayBuffer | Blob | FileRef | UrlRef | RandomAccess | InflatedArchive;
-
-/** Where a written file goes: a function, or anything with a synchronous or asynchronous write. */
-export type Sink =
-  | ((chunk: Uint8Array) => void | Promise<void>)
-  | { write(chunk: Uint8Array): unknown }
-  | WritableStream<Uint8Array>;
 
 /**
  * Called now and then during long work; `total` is 0 when unknown. It may use other objects of the
@@ -483,12 +443,17 @@ export interface Engine extends Disposable {
   /**
    * The same programs with compressed archives inflated, for hosts without node:zlib (pages without
    * a worker, edge functions), where `open` and its kin fail with the code "compressed". The client
-   * does it by itself. Blobs become their bytes where they cannot be read in slices.
+   * does it by itself. What takes time to be read is read, as by `fetchSource`.
    */
   inflate(programs: Programs): Promise<Programs>;
   /** What is in a .pt2, without lowering it. */
   inspect(programs: Programs): CompilationReport;
-  /** Opens a .pte, or the program in a bundled one (.bpte). */
+  /**
+   * Opens a .pte, the program in a bundled one (.bpte), or what was lowered.
+   *
+   * @example
+   * const program = engine.load(engine.lower("model.pt2"));
+   */
   load(pte: Source, options?: LoadOptions): Program;
   /**
    * Opens what a runtime has logged, what the exporter knew of the program, or the program itself: one
@@ -511,11 +476,11 @@ export interface Engine extends Disposable {
    * The same with the default export of a module, and the way for the client, whose engine lives in a
    * worker, where functions do not reach: the module is imported there. Gives the id.
    */
-  importBackend(module: UrlRef): Promise<string>;
+  importBackend(module: string | URL | Pick<UrlRef, "url">): Promise<string>;
 }
 
 export interface LoadOptions extends CallOptions, LoadConfig {
-  /** The .ptd files that the program needs. */
+  /** The .ptd files that the program needs. A lowered program brings its own by default. */
   dataFiles?: readonly Source[];
 }
 

@@ -5,7 +5,7 @@ import { missingData, SconceError } from "../errors.js";
 import { fill } from "../fill.js";
 import { isCount } from "../options.js";
 import { flatValues } from "../record.js";
-import { toRandomAccess } from "../source.js";
+import { toRandomAccess } from "../source/access.js";
 import { isTensor } from "../tensor.js";
 import type {
   Engine,
