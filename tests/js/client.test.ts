@@ -194,7 +194,7 @@ test("relative URLs are those of the page", async () => {
   const host = globalThis as { location?: { href: string } };
   host.location = { href: "http://localhost/models/index.html" };
   try {
-    const message = /^http:\/\/localhost\/models\/a\.pt2 cannot be read in ranges here/;
+    const message = /^http:\/\/localhost\/models\/a\.pt2 cannot be loaded/;
     const source = { url: "a.pt2" };
     for (const call of [
       () => client.detect(source),

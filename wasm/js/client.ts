@@ -6,7 +6,7 @@ import { fromPlainError, messageOf, SconceError, SconcePanic } from "./errors.js
 import type { Host } from "./host_types.js";
 import { Caller, type Description, type Port, type Reply } from "./rpc.js";
 import { makeWorker, notStarted, type NodeWorker } from "./spawn.js";
-import { absoluteUrl } from "./source.js";
+import { absoluteUrl } from "./source/address.js";
 import { isArrayBuffer, isModule, isUrl } from "./tags.js";
 import type { Engine, EngineOptions, Remote } from "./types.js";
 import type { Start } from "./worker.js";

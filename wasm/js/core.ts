@@ -16,14 +16,11 @@ import {
 import { camelKeys } from "./keys.js";
 import { instantiate } from "./loader.js";
 import { Memory } from "./memory.js";
-import {
-  BytesSource,
-  FileSource,
-  isInflated,
-  readExactly,
-  toRandomAccess,
-  WindowedSource,
-} from "./source.js";
+import { readySource, toRandomAccess, type EngineSource } from "./source/access.js";
+import { BytesSource, readExactly } from "./source/bytes.js";
+import { FileSource } from "./source/file.js";
+import { isInflated } from "./source/kinds.js";
+import { WindowedSource } from "./source/windows.js";
 import type { Phase } from "./steps.gen.js";
 import type {
   CallOptions,
@@ -295,7 +292,7 @@ export class Core {
   // --- Sources ---
 
   /** A source inside a job. It stays registered, under its number, until `release`. */
-  addSource(job: Pointer, source: Source, what: string, registered: number[]): Pointer {
+  addSource(job: Pointer, source: EngineSource, what: string, registered: number[]): Pointer {
     if (isInflated(source)) return this.addInflated(job, source, what, registered);
     const access = toRandomAccess(source, what);
     const id = this.nextSource++;
@@ -310,8 +307,8 @@ export class Core {
     what: string,
     registered: number[],
   ): Pointer {
-    const add = (source: Source): Pointer => this.addSource(job, source, what, registered);
-    const base = add(archive);
+    const add = (source: EngineSource): Pointer => this.addSource(job, source, what, registered);
+    const base = add(readySource(archive, what));
     return this.memory.withNumbers(entries.map(add), (list, count) =>
       this.memory.with(4, (out) => {
         this.check(job, this.raw.archive_inflated(job, base, list, count, out));
@@ -490,6 +487,7 @@ export class Job {
   }
 
   addSource(source: Source, what: string): Pointer {
-    return this.enter({}, (_, s) => this.core.addSource(s, source, what, this.sources));
+    const ready = readySource(source, what);
+    return this.enter({}, (_, s) => this.core.addSource(s, ready, what, this.sources));
   }
 }

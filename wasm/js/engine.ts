@@ -14,7 +14,8 @@ import { checkOptions } from "./protocol.js";
 import { parseRecord } from "./record.js";
 import { makeSession } from "./session.js";
 import { showAs, type Summary } from "./shown.js";
-import { absoluteUrl } from "./source.js";
+import { absoluteUrl } from "./source/address.js";
+import { isPlace } from "./source/kinds.js";
 import type {
   Backend,
   BundleOptions,
@@ -41,7 +42,6 @@ import type {
   Source,
   ToEdgeOptions,
   TransformAndLowerOptions,
-  UrlRef,
 } from "./types.js";
 
 class SyncEngine extends Disposing implements Engine {
@@ -244,10 +244,11 @@ class SyncEngine extends Disposing implements Engine {
     );
   }
 
-  async importBackend(module: UrlRef): Promise<string> {
-    if (!isObject(module) || typeof module.url !== "string")
-      throw badArgument("the module of importBackend()", "{ url }", module);
-    const address = absoluteUrl(module.url);
+  async importBackend(module: Parameters<Engine["importBackend"]>[0]): Promise<string> {
+    const url: unknown = isPlace(module) ? module : isObject(module) && module.url;
+    if (!isPlace(url))
+      throw badArgument("the module of importBackend()", "a URL, or { url }", module);
+    const address = absoluteUrl(String(url));
     let found: unknown;
     try {
       ({ default: found } = await importModule<{ default?: unknown }>(address));

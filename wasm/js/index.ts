@@ -23,7 +23,8 @@ export { combineRecipes } from "./recipe_combine.js";
 export { decibelsOf } from "./quantization_report.js";
 export { ExportRecipe, RecipeRegistry, XNNPackRecipeType } from "./registry.js";
 export { SconceError, SconcePanic, type ErrorJson } from "./errors.js";
-export { openUrl } from "./source.js";
+export { fetchSource, openUrl } from "./fetch_source.js";
+export { cachedFiles, forgetFiles } from "./source/cache.js";
 export { tensor, type TensorMaker } from "./tensor.js";
 export { isTensor } from "./tensor_bytes.js";
 export {

@@ -4,8 +4,7 @@
 import { Job, type Core } from "./core.js";
 import { messageOf, SconceError } from "./errors.js";
 import { hostModule } from "./host.js";
-import { isInflated, syncReader } from "./source.js";
-import { isBlob } from "./tags.js";
+import { isInflated } from "./source/kinds.js";
 import type { InflatedArchive, Source } from "./types.js";
 
 interface Packed {
@@ -86,21 +85,9 @@ async function inflateEntry(entry: Packed, bytes: Uint8Array): Promise<Uint8Arra
   throw corrupt(entry, `it does not hold the ${entry.size} bytes that it claims`);
 }
 
-/** A Blob's bytes where it could not be read in slices later on; other sources as they are. */
-async function readable(source: Source): Promise<Source> {
-  if (!isBlob(source) || syncReader()) return source;
-  try {
-    return new Uint8Array(await source.arrayBuffer());
-  } catch (error) {
-    const hint = "Pick the file again, and leave it alone until lowering is done.";
-    throw new SconceError("io", `the Blob cannot be read: ${messageOf(error)}`, hint);
-  }
-}
-
 /** The source with its compressed entries inflated; itself where there are none. */
-export async function inflate(core: Core, given: Source): Promise<Source> {
-  if (isInflated(given)) return given;
-  const source = await readable(given);
+export async function inflate(core: Core, source: Source): Promise<Source> {
+  if (isInflated(source)) return source;
   const job = new Job(core);
   try {
     const entries: Uint8Array[] = [];

@@ -8,7 +8,7 @@ import { gapCall } from "./gaps.js";
 import { inflateSync } from "./inflate.js";
 import { checkOptions } from "./protocol.js";
 import { showAs } from "./shown.js";
-import { isInflated, isSource, SOURCES } from "./source.js";
+import { isInflated, isSource, SOURCES } from "./source/kinds.js";
 import type {
   CallOptions,
   DelegationTotals,

@@ -5,7 +5,7 @@ import { badArgument } from "./check.js";
 import { messageOf, SconceError } from "./errors.js";
 import { hostModule } from "./host.js";
 import { besideScript, hasFiles, isCached, locate } from "./locate.js";
-import { absoluteUrl } from "./source.js";
+import { absoluteUrl } from "./source/address.js";
 import { isArrayBuffer, isModule, isResponse, isUrl } from "./tags.js";
 import type { WasmSource } from "./types.js";
 

@@ -3,7 +3,8 @@ import { badArgument, KINDS, mustBe } from "./check.js";
 import type { Core, Job } from "./core.js";
 import { SconceError } from "./errors.js";
 import { inflate, inflateSync } from "./inflate.js";
-import { isSource, SOURCES } from "./source.js";
+import { gatherPrograms } from "./source/gather.js";
+import { isSource, SOURCES } from "./source/kinds.js";
 import type { CallOptions, Programs, Source } from "./types.js";
 
 const FILES = `the source of a .pt2, or sources by method name: ${SOURCES}`;
@@ -54,8 +55,10 @@ export function openProgram(job: Job, method: string, source: Source, options: C
   }
 }
 
-/** Programs with compressed archives inflated. */
-export async function inflatePrograms(core: Core, programs: Programs): Promise<Programs> {
+/** Programs with compressed archives inflated; what takes time to be read is read. */
+export async function inflatePrograms(core: Core, given: Programs): Promise<Programs> {
+  checkPrograms(given);
+  const programs = await gatherPrograms(given, {}, "the source");
   const inflated: [string, Source][] = [];
   for (const [method, source] of listPrograms(programs)) {
     const whole = await inflate(core, source).catch((error: unknown) => {

@@ -12,12 +12,14 @@ import { withNames } from "./names.js";
 import { Output } from "./output.js";
 import { methodNamed, orderedInputs, wholeCall, withName, type WholeCall } from "./program_call.js";
 import { programSummary, showAs } from "./shown.js";
+import { isLowered } from "./source/kinds.js";
 import { bytesOf, isTensorLike, tensorOf } from "./tensor_bytes.js";
 import type {
   CallOptions,
   CaseVerdict,
   DType,
   EventDump,
+  ExecutorchProgramManager,
   GivenTestCase,
   GivenTestSuite,
   Inputs,
@@ -371,6 +373,10 @@ export function dtypesOf(job: Job): DTypeTable {
   return dtypeTable(JSON.parse(job.textOf((raw, s) => raw.meta(s))) as Meta);
 }
 
+/** The weights that a lowered program keeps in files beside it. */
+const dataOf = (lowered: ExecutorchProgramManager): Uint8Array[] =>
+  lowered.dataFiles.map(({ name }) => lowered.dataFile(name));
+
 /** Opens a .pte with its .ptd files on a job that becomes the program's. */
 export function loadProgram(
   job: Job,
@@ -380,9 +386,9 @@ export function loadProgram(
   call: "load" | "bundle" = "load",
 ): LoadedProgram {
   const handle = job.addSource(pte, `the program of ${call}()`);
-  const data = Array.from(options.dataFiles ?? [], (file, i) =>
-    job.addSource(file, `dataFiles[${i}] of ${call}()`),
-  );
+  const given =
+    options.dataFiles ?? (isLowered(pte) ? dataOf(pte as ExecutorchProgramManager) : []);
+  const data = Array.from(given, (file, i) => job.addSource(file, `dataFiles[${i}] of ${call}()`));
   const { memory } = job.core;
   memory.withNumbers(data, (list, count) =>
     memory.withTexts([optionsJson("load", options)], (text, bytes) =>

@@ -62,6 +62,10 @@ interface Method {
   readonly source?: number;
   /** The argument that is a file or holds several: programs, a record, what an inspector opens. */
   readonly files?: number;
+  /** Are few bytes of the files needed, so that large ones at addresses are read in ranges? */
+  readonly peeks?: boolean;
+  /** The argument that is the address of a module. */
+  readonly module?: number;
   /** The argument that holds options, and which there are; files among them are sources too. */
   readonly at?: number;
   readonly options?: OptionTable;
@@ -203,7 +207,7 @@ const PROTOCOL = {
     capabilities: DATA,
     heapBytes: DATA,
     meta: DATA,
-    detect: { ...DATA, source: 0 },
+    detect: { ...DATA, source: 0, peeks: true },
     open: { is: "method", gives: "OpenedPrograms", files: 0, at: 1, options: CALL },
     toEdge: { is: "method", gives: "EdgeProgramManager", files: 0, at: 1, options: EDGE },
     lower: {
@@ -229,13 +233,13 @@ const PROTOCOL = {
       options: EXPORT,
     },
     inflate: LOCAL,
-    inspect: { ...DATA, files: 0 },
+    inspect: { ...DATA, files: 0, peeks: true },
     load: { is: "method", gives: "Program", source: 0, at: 1, options: LOAD },
     inspector: { is: "method", gives: "Inspector", files: 0, at: 1, options: INSPECTOR },
     parseEtrecord: { is: "method", gives: "ETRecord", files: 0 },
     bundle: { ...DATA, source: 0, at: 2, options: LOAD },
     registerBackend: LOCAL,
-    importBackend: { ...DATA, source: 0 },
+    importBackend: { ...DATA, module: 0 },
   },
   OpenedPrograms: {
     methods: PROPERTY,

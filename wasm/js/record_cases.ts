@@ -4,7 +4,7 @@ import { badArgument } from "./check.js";
 import { Job, type Core } from "./core.js";
 import { SconceError } from "./errors.js";
 import { dtypesOf, loadProgram } from "./program.js";
-import { isSource } from "./source.js";
+import { isSource } from "./source/kinds.js";
 import type { RecordValue, Source, TestSuite } from "./types.js";
 
 /** The calls in a bundled program. */

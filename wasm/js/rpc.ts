@@ -15,7 +15,7 @@ import {
   type PlainError,
 } from "./errors.js";
 import { callsAmong, membersOf, methodOf, optionsPlace, type Member } from "./protocol.js";
-import { argumentsOf, DATA, numbers, OBJECT } from "./rpc_arguments.js";
+import { argumentsOf, DATA, OBJECT, proxies, withObjects } from "./rpc_arguments.js";
 import { Puller, Streams, type Pull, type Pulled } from "./rpc_calls.js";
 import { halvesOf, piecesOf } from "./rpc_stream.js";
 import { showAs } from "./shown.js";
@@ -172,6 +172,10 @@ export class Server {
     const number = arg[OBJECT];
     if (typeof number !== "number")
       return Object.fromEntries(Object.entries(arg).map(([key, item]) => [key, this.found(item)]));
+    return this.object(number);
+  }
+
+  private object(number: number): Target {
     const served = this.objects.get(number);
     if (!served) throw disposed("object");
     return served.target;
@@ -179,7 +183,8 @@ export class Server {
 
   private call({ kind, target }: Served, request: CallRequest): unknown {
     const { object } = methodOf(kind, request.method);
-    const args = request.args.map((arg, i) => (i === object ? this.found(arg) : arg));
+    const given = request.args.map((arg, i) => (i === object ? this.found(arg) : arg));
+    const args = withObjects(kind, request.method, given, (number) => this.object(number));
     if (request.optionsAt >= 0) {
       const options = (args[request.optionsAt] ?? {}) as Record<string, unknown>;
       const streamed = callsAmong(kind, request.method).filter((name) => name in options);
@@ -318,6 +323,7 @@ export class Caller {
     method: string,
     args: readonly unknown[],
     optionsAt: number,
+    transfer: ArrayBuffer[] = [],
   ): Promise<unknown> {
     if (this.dead) throw this.dead;
     const { signal, onProgress, ...options } = (args[optionsAt] ?? {}) as CallOptions;
@@ -358,7 +364,7 @@ export class Caller {
         ...(stopper && { stop: stopper.stop }),
       };
       try {
-        this.port.postMessage(request, []);
+        this.port.postMessage(request, transfer);
       } catch (error) {
         this.settle(id);
         stop();
@@ -381,17 +387,18 @@ export class Caller {
     name: string,
     args: unknown[],
     optionsAt: number,
+    transfer: ArrayBuffer[],
   ): Promise<unknown> {
     const options = (args[optionsAt] ?? {}) as Record<string, unknown>;
     const found = callsAmong(kind, name).filter((option) => options[option] !== undefined);
     const marks = found.map((option) => [option, this.streams.marked(options[option])] as const);
     const streams = marks.flatMap(([, mark]) => mark.streams);
-    if (streams.length === 0) return this.call(object, name, args, optionsAt);
+    if (streams.length === 0) return this.call(object, name, args, optionsAt, transfer);
     const sent = Object.fromEntries(marks.map(([option, mark]) => [option, mark.sent]));
     const all = args.map((arg, i) => (i === optionsAt ? { ...options, ...sent } : arg));
     try {
-      const made = await this.call(object, name, all, optionsAt);
-      const number = isObject(made) ? numbers.get(made) : undefined;
+      const made = await this.call(object, name, all, optionsAt, transfer);
+      const number = isObject(made) ? proxies.get(made)?.number : undefined;
       if (number === undefined) this.streams.forget(streams);
       else this.streamsOf.set(number, streams);
       return made;
@@ -452,12 +459,17 @@ export class Caller {
   /** An object of the worker: its data is here, its methods and costly getters are calls. */
   proxy(object: number, { kind, properties }: Description): object {
     const result: Record<string, unknown> = { ...properties };
-    numbers.set(result, object);
+    proxies.set(result, { owner: this, number: object });
+    Object.defineProperty(result, Symbol.toStringTag, { value: kind });
     let isDisposed = false;
     const call = async (name: string, args: readonly unknown[]): Promise<unknown> => {
       if (isDisposed) throw disposed(kind);
       const optionsAt = optionsPlace(kind, name, args);
-      return this.streaming(kind, object, name, argumentsOf(kind, name, args), optionsAt);
+      const { signal, onProgress } = (args[optionsAt] ?? {}) as CallOptions;
+      const calling = { owner: this, signal, onProgress, onLog: this.onLog };
+      const found = argumentsOf(kind, name, args, calling);
+      const sent = found instanceof Promise ? await found : found;
+      return this.streaming(kind, object, name, sent.args, optionsAt, sent.transfer);
     };
     for (const [name, member] of Object.entries(membersOf(kind)))
       addMember(result, name, member, call);

@@ -15,6 +15,7 @@ import { recipeOf } from "./registry.js";
 import { checkName, savePte } from "./saving.js";
 import { showAs } from "./shown.js";
 import { checkNamed, isMade } from "./stage_given.js";
+import { gatherPrograms } from "./source/gather.js";
 import { checkSequence, stagesOf } from "./stages.js";
 import { copyOf } from "./tensor_bytes.js";
 import type {
@@ -95,7 +96,7 @@ class Session extends Disposing implements ExportSession {
 
   constructor(
     private readonly engine: Engine,
-    private readonly programs: Programs,
+    private programs: Programs,
     private readonly options: ExportOptions,
   ) {
     super();
@@ -218,12 +219,15 @@ class Session extends Disposing implements ExportSession {
   }
 
   private async openPrograms(call: CallOptions): Promise<OpenedPrograms> {
-    const { engine, programs } = this;
+    const { engine } = this;
+    // Kept for the next run: streams can be read once.
+    this.programs = await gatherPrograms(this.programs, call, "the source");
+    this.mustLive();
     try {
-      return engine.open(programs, call);
+      return engine.open(this.programs, call);
     } catch (error) {
       if (!(error instanceof SconceError && error.code === "compressed")) throw error;
-      return engine.open(await engine.inflate(programs), call);
+      return engine.open(await engine.inflate(this.programs), call);
     }
   }
 

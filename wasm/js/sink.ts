@@ -3,7 +3,11 @@
 // making the pieces throws, listeners included, stays what it is.
 import { badArgument, isObject } from "./check.js";
 import { cancelled, messageOf, SconceError } from "./errors.js";
-import type { Sink } from "./types.js";
+import type { HostWritableStream } from "./host_types.js";
+import { appendTo, toPathOutlet } from "./sink_file.js";
+import { pathOf } from "./source/address.js";
+import { isFileRef, isOpenFile, isPlace } from "./source/kinds.js";
+import type { Sink, WritableFile } from "./types.js";
 
 type Pieces = Iterable<Uint8Array<ArrayBuffer>> | AsyncIterable<Uint8Array<ArrayBuffer>>;
 
@@ -15,7 +19,7 @@ interface NodeStream {
 }
 
 /** A sink while a file goes into it. After `close` or `abort` nothing of ours is left on it. */
-interface Outlet {
+export interface Outlet {
   write(piece: Uint8Array<ArrayBuffer>): unknown;
   /** All is written. */
   close(): unknown;
@@ -26,7 +30,7 @@ interface Outlet {
 const nothing = (): void => undefined;
 
 /** What a stream does; what it throws is told as "io". */
-async function asked<T>(act: () => T): Promise<Awaited<T>> {
+export async function asked<T>(act: () => T): Promise<Awaited<T>> {
   try {
     return await act();
   } catch (error) {
@@ -41,7 +45,9 @@ async function asked<T>(act: () => T): Promise<Awaited<T>> {
   }
 }
 
-async function toWebStream(sink: WritableStream<Uint8Array>): Promise<Outlet> {
+type WebStream = HostWritableStream<Uint8Array<ArrayBuffer>>;
+
+async function toWebStream(sink: WebStream): Promise<Outlet> {
   const writer = await asked(() => sink.getWriter());
   return {
     write: (piece) => asked(() => writer.write(piece)),
@@ -93,14 +99,21 @@ function toNodeStream(sink: NodeStream): Outlet {
   };
 }
 
+const SINKS =
+  "a path, { path }, a FileSystemFileHandle, a function, a WritableStream, or an object with write()";
+
 async function outletOf(sink: Sink): Promise<Outlet> {
   const rest = { close: nothing, abort: nothing };
   if (typeof sink === "function") return { write: (piece) => sink(piece), ...rest };
+  if (isPlace(sink)) return toPathOutlet(pathOf(sink, "the sink"));
   const members: Record<string, unknown> = isObject(sink) ? sink : {};
   const has = (name: string): boolean => typeof members[name] === "function";
-  const accepts = "a function, a WritableStream, or an object with write()";
-  if (has("getWriter")) return toWebStream(sink as WritableStream<Uint8Array>);
-  if (!has("write")) throw badArgument("the sink", accepts, sink);
+  if (has("getWriter")) return toWebStream(sink as WebStream);
+  if (has("createWritable"))
+    return toWebStream(await asked(() => (sink as WritableFile).createWritable()));
+  if (isOpenFile(sink)) return { write: (piece) => asked(() => appendTo(sink, piece)), ...rest };
+  if (!has("write") && isFileRef(sink)) return toPathOutlet(pathOf(sink.path, "the sink"));
+  if (!has("write")) throw badArgument("the sink", SINKS, sink);
   if (has("on") && has("destroy")) return toNodeStream(sink as unknown as NodeStream);
   const { write } = sink as { write(chunk: Uint8Array<ArrayBuffer>): unknown };
   return { write: (piece) => asked(() => write.call(sink, piece)), ...rest };

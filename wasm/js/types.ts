@@ -4,14 +4,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
 import type { StatusCode } from "./abi.gen.js";
-import type {
-  HostAbortSignal,
-  HostBlob,
-  HostResponse,
-  HostUrl,
-  HostWritableStream,
-  WasmModule,
-} from "./host_types.js";
+import type { HostAbortSignal, HostBlob, HostResponse, HostUrl, WasmModule } from "./host_types.js";
 import type { BackendConfig, CompileConfig, ExecutorchConfig, LoadConfig } from "./options.gen.js";
 import type { LocalMember } from "./protocol.js";
 import type { Phase } from "./steps.gen.js";
@@ -36,6 +29,7 @@ import type { Inspector, InspectorFiles, InspectorOptions } from "./types_inspec
 import type { ETRecord, RecordValue } from "./types_record.js";
 import type { CompilationReport, NodeRow, ProgramReport } from "./types_report.js";
 import type { ExportOptions, ExportSession } from "./types_session.js";
+import type { Sink, Source, UrlRef } from "./types_source.js";
 import type { DType, Value } from "./types_tensor.js";
 
 export type * from "./types_backend.js";
@@ -48,49 +42,8 @@ export type * from "./types_record.js";
 export type * from "./types_recipe.js";
 export type * from "./types_report.js";
 export type * from "./types_session.js";
+export type * from "./types_source.js";
 export type * from "./types_tensor.js";
-
-/**
- * Bytes that can be read at any offset. Implement it to serve a file from anywhere; `read` is called
- * synchronously and must return exactly `length` bytes. A call on the object that is reading fails with
- * the code "busy".
- */
-export interface RandomAccess {
-  readonly size: number;
-  read(offset: number, length: number): Uint8Array;
-  /** The bytes as a Blob part without reading them, where the platform can (a File slice). */
-  slice?(offset: number, length: number): HostBlob;
-  close?(): void;
-}
-
-/** A file of Node, Deno or Bun, read by descriptor in the ranges that are needed. */
-export interface FileRef {
-  readonly path: string;
-}
-
-/** A .pt2 whose zip entries were compressed, with what they inflate to; see `inflate`. */
-export interface InflatedArchive {
-  readonly archive: Source;
-  readonly entries: readonly Uint8Array[];
-}
-
-/** A URL whose server answers range requests, read in the ranges that are needed; in workers only (see `openUrl`). */
-export interface UrlRef {
-  readonly url: string;
-}
-
-/**
- * Where a file's bytes come from. Blobs and Files are read in slices and never whole, which browsers
- * allow in workers only. A RandomAccess object works with the engine; the client takes all others.
- */
-export type Source =
-  Uint8Array | ArrayBuffer | HostBlob | FileRef | UrlRef | RandomAccess | InflatedArchive;
-
-/** Where a written file goes: a function, or anything with a synchronous or asynchronous write. */
-export type Sink =
-  | ((chunk: Uint8Array<ArrayBuffer>) => void | Promise<void>)
-  | { write(chunk: Uint8Array<ArrayBuffer>): unknown }
-  | HostWritableStream<Uint8Array<ArrayBuffer>>;
 
 /**
  * Called now and then during long work; `total` is 0 when unknown. It may use other objects of the
@@ -568,15 +521,15 @@ export interface Engine extends Resource {
   /**
    * The same programs with compressed archives inflated, for hosts without node:zlib (pages without
    * a worker, edge functions), where `open` and its kin fail with the code "compressed". The client
-   * does it by itself. Blobs become their bytes where they cannot be read in slices.
+   * does it by itself. What takes time to be read is read, as by `fetchSource`.
    */
   inflate(programs: Programs): Promise<Programs>;
   /** The contents of a .pt2, without lowering it. */
   inspect(programs: Programs): CompilationReport;
   /**
-   * Opens a .pte, or the program in a bundled one (.bpte).
+   * Opens a .pte, the program in a bundled one (.bpte), or what was lowered.
    * @example
-   * const program = engine.load({ path: "model.pte" });
+   * const program = engine.load("model.pte");
    * const [output] = program.run("forward", [tensor(new Float32Array(4), [1, 4])]);
    * program.dispose();
    */
@@ -623,12 +576,12 @@ export interface Engine extends Resource {
    * @example
    * await client.importBackend({ url: new URL("./backend.mjs", import.meta.url).href });
    */
-  importBackend(module: UrlRef): Promise<string>;
+  importBackend(module: string | URL | Pick<UrlRef, "url">): Promise<string>;
 }
 
 /** Options of `load`. */
 export interface LoadOptions extends CallOptions, LoadConfig {
-  /** The .ptd files that the program needs. */
+  /** The .ptd files that the program needs. A lowered program brings its own by default. */
   dataFiles?: readonly Source[];
 }
 

@@ -2,15 +2,13 @@
 import { dirname } from "node:path";
 import { SconceError } from "../errors.js";
 import { isCount } from "../options.js";
-import { toRandomAccess } from "../source.js";
+import { toRandomAccess } from "../source/access.js";
 import type {
   Engine,
-  InflatedArchive,
   LoadOptions,
   Program,
   ProgramMethodInfo,
   RandomAccess,
-  Source,
   Value,
 } from "../types.js";
 import { importBackends } from "./backends.js";
@@ -149,7 +147,7 @@ class DataFile implements RandomAccess {
   isUsed = false;
 
   constructor(readonly path: string) {
-    this.file = toRandomAccess(sourceOf(path) as Exclude<Source, InflatedArchive>, path);
+    this.file = toRandomAccess(sourceOf(path), path);
   }
 
   get size(): number {

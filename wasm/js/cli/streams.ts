@@ -4,7 +4,6 @@ import { fstatSync, readSync, realpathSync } from "node:fs";
 import { devNull } from "node:os";
 import { isatty } from "node:tty";
 import { SconceError } from "../errors.js";
-import type { Source } from "../types.js";
 import { isJson, setMode } from "./terminal.js";
 import { UsageError } from "./usage.js";
 
@@ -103,7 +102,8 @@ export function streamBytes(path: string): Uint8Array | undefined {
 }
 
 /** A file as a source, or all of a stream. */
-export const sourceOf = (path: string): Source => streamBytes(path) ?? { path };
+export const sourceOf = (path: string): Uint8Array | { readonly path: string } =>
+  streamBytes(path) ?? { path };
 
 /** A usage error where two flags want the same stream: what one reads is gone for the other. */
 export function claimInputs(paths: readonly string[]): void {
