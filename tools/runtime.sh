@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Prints the path of another JavaScript runtime for the tests, and installs it from npm into the cache
-# folder the first time: tools/runtime.sh node20|node24|deno|bun|workerd. They are not in package.json
-# because each is some 100 MB that only its own test needs.
+# Prints the path of another JavaScript runtime for the tests, and installs it from npm into the
+# cache folder the first time: tools/runtime.sh node20|node24|deno|bun|workerd. They are not in
+# package.json because each is some 100 MB that only its own test needs.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
