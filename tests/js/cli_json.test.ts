@@ -161,7 +161,7 @@ test("integers of 64 bits are text, truth is true or false, and nothing is no nu
   const odd = Float32Array.of(NaN, Infinity, -Infinity, 0.5);
   assert.deepEqual(made("float32", odd, [4]), ["NaN", "Infinity", "-Infinity", 0.5]);
   assert.deepEqual(made("float16", Uint16Array.of(0x3c00, 0x0001), [2]), [1, 2 ** -24]);
-  const complex = new Uint8Array(Float32Array.of(1, 2, 3, -4).buffer);
+  const complex = Float32Array.of(1, 2, 3, -4);
   assert.deepEqual(made("complex64", complex, [2]), [
     [1, 2],
     [3, -4],

@@ -227,11 +227,12 @@ test("the command gives JSON, and refuses two names", () => {
   assert.match(conv, /only kernels of known depth in 3-D\n +and known strides, padding/);
   assert.doesNotMatch(conv, /aten::conv2d/);
   assert.deepEqual(JSON.parse(sconce("operators", "--json").stdout), {
+    kind: "operators",
     pytorch,
     features,
     operators,
   });
   const none = JSON.parse(sconce("operators", "no_such_thing", "--json").stdout);
-  assert.deepEqual(none, { pytorch, features, operators: [] });
+  assert.deepEqual(none, { kind: "operators", pytorch, features, operators: [] });
   assert.equal(sconce("operators", "mm", "add").status, 2);
 });

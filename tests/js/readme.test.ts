@@ -19,7 +19,8 @@ import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 const pages = ["README.md", ...readdirSync(join(root, "docs")).map((name) => `docs/${name}`)]
-  .filter((name) => name.endsWith(".md"))
+  // command_line_page.test.ts runs the examples of the command's own page.
+  .filter((name) => name.endsWith(".md") && name !== "docs/command-line.md")
   .map((name) => ({ name, text: readFileSync(join(root, name), "utf8") }));
 
 /** Files that pages take for granted: the reader's models, as files of the checkout. */

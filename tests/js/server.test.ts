@@ -4,7 +4,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import type { PoolStats } from "sconce";
+import type { ErrorJson, PoolStats } from "sconce";
 import { modelPath } from "./reference.js";
 
 const example = fileURLToPath(new URL("../../../examples/server.mjs", import.meta.url));
@@ -38,7 +38,8 @@ test("parallel requests are answered, and health meanwhile", async () => {
 test("a wrong request is told its error", async () => {
   const broken = await post(mlp.subarray(0, 1000));
   assert.equal(broken.status, 400);
-  const { code, hint } = (await broken.json()) as { code: string; hint: string };
+  const { error } = (await broken.json()) as { error: ErrorJson };
+  const { code, hint } = error;
   assert.equal(code, "truncated");
   assert.notEqual(hint, "");
   assert.equal((await post(new Uint8Array(65 << 20))).status, 413);

@@ -28,14 +28,20 @@ declare global {
   /** A file that a page was given, and models that are several files. */
   const file: File;
   const [encodeFile, decodeFile]: [File, File];
+  const bytes: Uint8Array<ArrayBuffer>;
+  const url: string;
   const programs: Programs;
   const sink: Sink;
 
   /** The inputs of a call, those of many, and some by name. */
+  const input: Tensor;
   const inputs: Value[];
   const calls: InputTuple[];
   const [tokens, state]: [Tensor, Tensor];
   const outputs: InputValue[];
+
+  /** Bun, as far as the documents use it. */
+  const Bun: { file(path: unknown): Blob };
 
   /** The options that a program is lowered with. */
   const partitioner: Partitioners;

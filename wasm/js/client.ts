@@ -3,7 +3,7 @@
 import { badArgument, checkTable, CLIENT_OPTIONS, isObject, KINDS } from "./check.js";
 import { ASYNC_DISPOSE } from "./dispose.js";
 import { fromPlainError, messageOf, SconceError, SconcePanic } from "./errors.js";
-import type { Host } from "./host_types.js";
+import type { Host, HostAbortSignal } from "./host_types.js";
 import { Caller, type Description, type Port, type Reply } from "./rpc.js";
 import { makeWorker, notStarted, type NodeWorker } from "./spawn.js";
 import { absoluteUrl } from "./source/address.js";
@@ -101,7 +101,7 @@ export interface Started {
   /** The engine, for whoever owns the worker. */
   engine: object;
   /** Lends the engine until `end`, which disposes of what was made and cancels what is under way. */
-  lease(signal: AbortSignal | undefined): { client: object; end(): void };
+  lease(signal: HostAbortSignal | undefined): { client: object; end(): void };
   isDead(): boolean;
   terminate(): void;
 }

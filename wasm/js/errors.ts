@@ -1,5 +1,6 @@
 // Errors that callers can switch on. A SconceError says what is wrong with the input and what to do;
 // a SconcePanic says that the engine itself broke and must be thrown away.
+import type { HostAbortSignal } from "./host_types.js";
 import type { Diagnostic, ErrorCode, ProgramMethodInfo } from "./types.js";
 
 /** A SconceError as JSON has it. */
@@ -157,13 +158,13 @@ export function busy(what: string): SconceError {
 }
 
 /** The error of a call that a signal has cancelled; its cause is the signal's reason. */
-export function cancelled(signal?: AbortSignal): SconceError {
+export function cancelled(signal?: HostAbortSignal): SconceError {
   const error = new SconceError("cancelled", "the call was cancelled", "Start again when ready.");
   return withReason(error, signal);
 }
 
 /** The same error, with the reason of the signal as its cause if that has cancelled the call. */
-export function withReason(error: SconceError, signal: AbortSignal | undefined): SconceError {
+export function withReason(error: SconceError, signal: HostAbortSignal | undefined): SconceError {
   if (signal?.aborted && error.code === "cancelled") error.cause = signal.reason as unknown;
   return error;
 }

@@ -54,10 +54,10 @@ async function nextOf(
   signal: AbortSignal | undefined,
 ): Promise<IteratorResult<unknown>> {
   if (!signal) return iterator.next();
-  if (signal.aborted) throw cancelled();
+  if (signal.aborted) throw cancelled(signal);
   let stop = (): void => undefined;
   const aborted = new Promise<never>((_, reject) => {
-    const onAbort = (): void => reject(cancelled());
+    const onAbort = (): void => reject(cancelled(signal));
     signal.addEventListener("abort", onAbort, { once: true });
     stop = () => signal.removeEventListener("abort", onAbort);
   });

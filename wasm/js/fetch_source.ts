@@ -1,4 +1,5 @@
 // Sources read before they are given to an engine, whose calls do not wait.
+import type { HostAbortSignal, HostUrl } from "./host_types.js";
 import { badArgument, checkTable, mustBe, type Kind } from "./check.js";
 import { prepareHost } from "./host.js";
 import { absoluteUrl } from "./source/address.js";
@@ -57,7 +58,10 @@ export async function fetchSource(
  * The file at an address, as `fetchSource` gives it.
  * @deprecated Pass the address to the client, or `await fetchSource(url, { signal })` to the engine.
  */
-export async function openUrl(url: string | URL, signal?: AbortSignal): Promise<ReadySource> {
+export async function openUrl(
+  url: string | HostUrl,
+  signal?: HostAbortSignal,
+): Promise<ReadySource> {
   if (signal !== undefined) mustBe("signal", "the signal of openUrl()", signal);
   if (!isPlace(url) || !URL.canParse(absoluteUrl(String(url))))
     throw badArgument("the url of openUrl()", "a URL", url);

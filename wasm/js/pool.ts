@@ -1,5 +1,6 @@
 // A pool of clients: a worker for each thread of the machine, one copy of the compiled module, and
 // requests that take turns. A server stays responsive and bounded with it, however many come at once.
+import type { HostAbortSignal } from "./host_types.js";
 import { checkTable, mustBe, POOL_OPTIONS, USE_OPTIONS } from "./check.js";
 import { startClient, type ClientOptions, type Started } from "./client.js";
 import { ASYNC_DISPOSE } from "./dispose.js";
@@ -29,7 +30,7 @@ export type PooledClient = Omit<Remote<Engine>, "dispose" | typeof Symbol.asyncD
 /** Options of `use()`. */
 export interface UseOptions {
   /** Cancels the wait for a client, and then every call of the client. */
-  signal?: AbortSignal;
+  signal?: HostAbortSignal;
 }
 
 /** Numbers of a pool, for a health check. */
@@ -170,7 +171,7 @@ class ClientPool implements Pool {
   // --- Turns ---
 
   /** Resolves when the request may have a client: there are as many requests with one as workers. */
-  private turn(signal: AbortSignal | undefined): Promise<void> {
+  private turn(signal: HostAbortSignal | undefined): Promise<void> {
     if (this.isDisposed) return Promise.reject(disposed("Pool"));
     if (signal?.aborted) return Promise.reject(cancelled(signal));
     if (this.active < this.size) {
@@ -184,7 +185,7 @@ class ClientPool implements Pool {
     return this.wait(signal);
   }
 
-  private wait(signal: AbortSignal | undefined): Promise<void> {
+  private wait(signal: HostAbortSignal | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
       const leave = (): void => signal?.removeEventListener("abort", onAbort);
       const waiting: Waiting = {

@@ -1,4 +1,5 @@
 // Starts the worker's script: of a page, or of Node.
+import type { Host } from "./host_types.js";
 import { messageOf, SconceError } from "./errors.js";
 import { hostModule, prepareHost } from "./host.js";
 import { besideScript, hasFiles, here, isCached, locate } from "./locate.js";
@@ -20,7 +21,7 @@ export interface NodeWorker {
 }
 
 /** A worker, and its script's address for messages. */
-type Made = [worker: Worker | NodeWorker, address: string];
+type Made = [worker: Host<"Worker"> | NodeWorker, address: string];
 
 const FILE = "worker.js";
 const OWN_WORKER = "the worker that 'worker' of createClient() made";
@@ -43,7 +44,7 @@ function isElsewhere(): boolean {
 }
 
 /** A worker of this origin that imports the script from where it lies. */
-function blobWorker(address: string): Worker {
+function blobWorker(address: string): Host<"Worker"> {
   const script = new Blob([`import ${JSON.stringify(address)};`], { type: "text/javascript" });
   const url = URL.createObjectURL(script);
   const worker = new Worker(url, { type: "module" });
@@ -93,7 +94,9 @@ function noWorkers(): SconceError {
 }
 
 /** The worker that `own` makes, or else one with this package's script. */
-export async function makeWorker(own: (() => Worker | NodeWorker) | undefined): Promise<Made> {
+export async function makeWorker(
+  own: (() => Host<"Worker"> | NodeWorker) | undefined,
+): Promise<Made> {
   if (own) return [own(), OWN_WORKER];
   if (typeof Worker !== "undefined") return webWorker();
   if (!isNode()) throw noWorkers();

@@ -482,7 +482,7 @@ export interface Engine extends Resource {
    * @example
    * await client.importBackend({ url: new URL("./backend.mjs", import.meta.url).href });
    */
-  importBackend(module: string | URL | Pick<UrlRef, "url">): Promise<string>;
+  importBackend(module: string | HostUrl | Pick<UrlRef, "url">): Promise<string>;
 }
 
 /** Options of `load`. */

@@ -1,8 +1,9 @@
 // Files kept in the Cache Storage of the origin, by their addresses. An entry is written only when
 // its file has come whole, and says how long it is.
+import type { HostResponse, HostUrl } from "../host_types.js";
 import { badArgument } from "../check.js";
 import { messageOf, SconceError } from "../errors.js";
-import type { CachedFile } from "../types.js";
+import type { CachedFile, FetchResponse } from "../types.js";
 import { absoluteUrl } from "./address.js";
 
 const NAME = "sconce-files";
@@ -52,7 +53,7 @@ export function mustCache(url: string): void {
 const withoutHash = (url: string): string => absoluteUrl(url).split("#")[0]!;
 
 /** The kept file of an address. */
-export async function keptFile(url: string): Promise<Response | undefined> {
+export async function keptFile(url: string): Promise<HostResponse | undefined> {
   const cache = await open();
   return cache.match(withoutHash(url), { ignoreVary: true });
 }
@@ -61,7 +62,7 @@ export async function keptFile(url: string): Promise<Response | undefined> {
 export async function keepFile(
   url: string,
   file: Uint8Array<ArrayBuffer>,
-  { headers }: Response,
+  { headers }: Pick<FetchResponse, "headers">,
   onLog: Log,
 ): Promise<void> {
   const kept = new Headers({ [LENGTH]: String(file.length), [STORED]: new Date().toISOString() });
@@ -109,7 +110,7 @@ export async function cachedFiles(): Promise<CachedFile[]> {
  * @example
  * await forgetFiles("models/face.pt2");
  */
-export async function forgetFiles(url?: string | URL): Promise<number> {
+export async function forgetFiles(url?: string | HostUrl): Promise<number> {
   if (!storage()) return 0;
   const cache = await open();
   const wanted = url === undefined ? undefined : withoutHash(String(url));

@@ -109,7 +109,7 @@ export async function request(
   signal: AbortSignal | undefined,
   method = "GET",
 ): Promise<Response> {
-  if (signal?.aborted) throw cancelled();
+  if (signal?.aborted) throw cancelled(signal);
   try {
     return await fetch(url, {
       method,
@@ -118,7 +118,7 @@ export async function request(
       ...(signal && { signal }),
     });
   } catch (error) {
-    throw signal?.aborted ? cancelled() : unreachable(url, error);
+    throw signal?.aborted ? cancelled(signal) : unreachable(url, error);
   }
 }
 

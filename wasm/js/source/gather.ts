@@ -86,10 +86,10 @@ export class Gathering {
   /** Runs a gathering, which ends when the caller cancels. If it fails, all its downloads end. */
   async run<T>(body: (gathering: this) => Promise<T>): Promise<T> {
     const { signal } = this.call;
-    if (signal?.aborted) throw cancelled();
+    if (signal?.aborted) throw cancelled(signal);
     const aborted = new Promise<never>((_, reject) => {
       const { signal: whileOn } = this.over;
-      signal?.addEventListener("abort", () => reject(cancelled()), { signal: whileOn });
+      signal?.addEventListener("abort", () => reject(cancelled(signal)), { signal: whileOn });
     });
     try {
       return await Promise.race([aborted, body(this)]);

@@ -69,7 +69,7 @@ async function collect(pieces: Pieces, reading: Reading): Promise<Uint8Array<Arr
     } catch (error) {
       throw brokenOff(reading, collected.size, error);
     }
-    if (reading.signal?.aborted) throw cancelled();
+    if (reading.signal?.aborted) throw cancelled(reading.signal);
     if (piece === undefined) return collected.finish();
     collected.add(toBytes(piece, reading.name));
     reading.onBytes(collected.size);
@@ -94,11 +94,11 @@ export async function readStream(
   reading: Reading,
 ): Promise<Uint8Array<ArrayBuffer>> {
   const { signal, name } = reading;
-  if (signal?.aborted) throw cancelled();
+  if (signal?.aborted) throw cancelled(signal);
   const pieces = piecesOf(source, name);
   let stop = (): void => undefined;
   const aborted = new Promise<never>((_, reject) => {
-    stop = () => reject(cancelled());
+    stop = () => reject(cancelled(signal));
   });
   signal?.addEventListener("abort", stop, { once: true });
   try {
