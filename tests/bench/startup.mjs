@@ -74,16 +74,15 @@ const compressed = (bytes) => ({
   brotli: brotliCompressSync(bytes).length,
 });
 
-/** Sums of the sizes of files, by kind. */
+/** Sums of the sizes of files, by kind: js_gzip, wasm_brotli and so on. */
 function sizesOf(paths) {
-  const kinds = {};
+  const sums = {};
   for (const path of paths) {
     const kind = path.endsWith(".wasm") ? "wasm" : "js";
-    const size = compressed(readFileSync(path));
-    const sum = (kinds[kind] ??= { raw: 0, gzip: 0, brotli: 0 });
-    for (const key of Object.keys(sum)) sum[key] += size[key];
+    for (const [key, bytes] of Object.entries(compressed(readFileSync(path))))
+      sums[`${kind}_${key}`] = (sums[`${kind}_${key}`] ?? 0) + bytes;
   }
-  return kinds;
+  return sums;
 }
 
 /** What one visit in a browser of its own measures, and the files that it asks for. */
@@ -119,7 +118,10 @@ function buildPages(runner, programs, tool, folder, tarball) {
     rmSync(join(folder, "dist"), { recursive: true, force: true });
     runner.write(folder, { "main.js": scriptOf(library), ...page });
     for (const command of tool.build)
-      execFileSync("bash", ["-ec", command], { cwd: folder, stdio: ["ignore", "ignore", 2] });
+      execFileSync("bash", ["-ec", command], {
+        cwd: folder,
+        stdio: ["ignore", "ignore", "ignore"],
+      });
     pages[name] = join(folder, `of-${Object.keys(pages).length}`);
     renameSync(join(folder, "dist"), pages[name]);
     copyFileSync(join(folder, "face.pte"), join(pages[name], "face.pte"));
