@@ -1,6 +1,7 @@
 // Test suites across the border: values as JSON beside one block of bytes, in both directions.
 import { badArgument, isObject, isPlain, mustBe, onlyHasKeys } from "./check.js";
-import type { HostOptions, Job } from "./core.js";
+import type { HostOptions } from "./core.js";
+import type { Job } from "./job.js";
 import { SconceError } from "./errors.js";
 import { camelKeys } from "./keys.js";
 import type { DTypeTable } from "./program.js";

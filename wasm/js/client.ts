@@ -4,7 +4,8 @@ import { badArgument, checkTable, CLIENT_OPTIONS, isObject, KINDS } from "./chec
 import { ASYNC_DISPOSE } from "./dispose.js";
 import { fromPlainError, messageOf, SconceError, SconcePanic } from "./errors.js";
 import type { Host, HostAbortSignal } from "./host_types.js";
-import { Caller, type Description, type Port, type Reply } from "./rpc.js";
+import type { Description, Port, Reply } from "./rpc.js";
+import { Caller } from "./rpc_caller.js";
 import { makeWorker, notStarted, type NodeWorker } from "./spawn.js";
 import { absoluteUrl } from "./source/address.js";
 import { isArrayBuffer, isModule, isUrl } from "./tags.js";

@@ -3,7 +3,7 @@
 // disposed.
 import { badArgument, jsonFor, KINDS, mustBe } from "./check.js";
 import { constantJson } from "./constant.js";
-import type { Job } from "./core.js";
+import type { Job } from "./job.js";
 import { ExecutorchManager } from "./emitted.js";
 import { SconceError } from "./errors.js";
 import {

@@ -1,6 +1,6 @@
 // What is emitted: the manager of an executorch program and its files.
 import { mustBe } from "./check.js";
-import type { Job } from "./core.js";
+import type { Job } from "./job.js";
 import { SconceError } from "./errors.js";
 import { Manager, textOf, type Recorded } from "./manager.js";
 import { Output } from "./output.js";

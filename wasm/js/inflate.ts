@@ -1,7 +1,8 @@
 // Archives with compressed entries. The core says which bytes to inflate and to what size, and checks
 // what came out; here deflate only runs backwards: at once by node:zlib where the host has it, else
 // by DecompressionStream, for which the caller has to wait.
-import { Job, type Core } from "./core.js";
+import type { Core } from "./core.js";
+import { Job } from "./job.js";
 import { messageOf, SconceError } from "./errors.js";
 import { hostModule } from "./host.js";
 import { isInflated } from "./source/kinds.js";

@@ -1,7 +1,7 @@
 // The inspector on a job of its own. The core answers in the shapes of types_inspector.ts; numbers
 // that JSON does not have come as text.
 import { badArgument, isPlain, mustBe } from "./check.js";
-import { Job } from "./core.js";
+import { Job } from "./job.js";
 import { Disposing } from "./dispose.js";
 import { disposed, SconceError } from "./errors.js";
 import { gapCall } from "./gaps.js";

@@ -1,6 +1,6 @@
 // What managers share: a place in a job, views of its programs, and the record that comes along.
 import { mustBe } from "./check.js";
-import type { Job } from "./core.js";
+import type { Job } from "./job.js";
 import { Disposing } from "./dispose.js";
 import { disposed, SconceError } from "./errors.js";
 import { camelKeys } from "./keys.js";

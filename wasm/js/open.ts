@@ -1,6 +1,7 @@
 // Programs as they come: sources by method name, inflated and opened on a job.
 import { badArgument, KINDS, mustBe } from "./check.js";
-import type { Core, Job } from "./core.js";
+import type { Core } from "./core.js";
+import type { Job } from "./job.js";
 import { SconceError } from "./errors.js";
 import { inflate, inflateSync } from "./inflate.js";
 import { gatherPrograms } from "./source/gather.js";

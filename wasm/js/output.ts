@@ -1,6 +1,6 @@
 // A file that a compilation has made: chunks of memory and slices of the files that were opened, as
 // pieces of memory or as a Blob.
-import type { Job } from "./core.js";
+import type { Job } from "./job.js";
 import { cancelled } from "./errors.js";
 import type { CallOptions, ProgressListener } from "./types.js";
 

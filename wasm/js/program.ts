@@ -1,6 +1,6 @@
 // Running a .pte: values into the module, values out of it, as copies.
 import { badArgument, isText, mustBe, TEXT } from "./check.js";
-import type { Job } from "./core.js";
+import type { Job } from "./job.js";
 import { Disposing } from "./dispose.js";
 import { disposed, SconceError } from "./errors.js";
 import { camelKeys } from "./keys.js";

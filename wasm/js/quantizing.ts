@@ -2,7 +2,7 @@
 // it is opened programs again, on the same job.
 import { jsonFor } from "./check.js";
 import { OpenedManager, programCall } from "./compile.js";
-import type { Job } from "./core.js";
+import type { Job } from "./job.js";
 import { SconceError, SconcePanic } from "./errors.js";
 import { optionsJson } from "./options.js";
 import { dtypesOf, LoadedProgram } from "./program.js";

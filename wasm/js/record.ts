@@ -1,6 +1,7 @@
 // Records of a job, by number: managers own theirs, and copies and parsed ones are the caller's.
 import { badArgument, isObject, KINDS, mustBe } from "./check.js";
-import type { Core, Job } from "./core.js";
+import type { Core } from "./core.js";
+import type { Job } from "./job.js";
 import { Disposing } from "./dispose.js";
 import { disposed, SconceError } from "./errors.js";
 import { inflateSync } from "./inflate.js";

@@ -1,7 +1,8 @@
 // What bundled programs give to records: the outputs that their calls expect, and the inputs of one.
 import { notBundled, readSuites } from "./bundle.js";
 import { badArgument } from "./check.js";
-import { Job, type Core } from "./core.js";
+import type { Core } from "./core.js";
+import { Job } from "./job.js";
 import { SconceError } from "./errors.js";
 import { dtypesOf, loadProgram } from "./program.js";
 import { isSource } from "./source/kinds.js";

@@ -4,7 +4,8 @@ import { createEngine } from "./engine.js";
 import { SconceError, toPlainError } from "./errors.js";
 import { importBuiltin } from "./host.js";
 import { openersOf } from "./protocol.js";
-import { Server, type Port, type Request } from "./rpc.js";
+import type { Port, Request } from "./rpc.js";
+import { Server } from "./rpc_server.js";
 import type { Engine, Programs, WasmSource } from "./types.js";
 
 export interface Start {

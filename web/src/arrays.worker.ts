@@ -4,7 +4,8 @@
 import { readNpy } from "@sconce/cli/npy.js";
 import { SconceError } from "@sconce/errors.js";
 import { fill, makeTensor } from "@sconce/fill.js";
-import { Server, type Port, type Request } from "@sconce/rpc.js";
+import type { Port, Request } from "@sconce/rpc.js";
+import { Server } from "@sconce/rpc_server.js";
 import type { DType, ProgramValueInfo, Tensor, Value } from "@sconce/types.js";
 import type { OutputView, TensorView } from "./state.js";
 import { viewOf } from "./ui/numbers.js";
