@@ -105,6 +105,27 @@ for (const [name, script] of Object.entries(PAGE_OF)) {
   });
 }
 
+test("a content policy that forbids WebAssembly is named, with what it has to allow", async () => {
+  const policy = (script: string): string =>
+    `<meta http-equiv="Content-Security-Policy" content="script-src 'self' ${script}" />`;
+  for (const [allowed, wanted] of [
+    ["'wasm-unsafe-eval'", /^ok engine/],
+    ["", /^failed: io: the engine could not be loaded: .* Add 'wasm-unsafe-eval' to script-src/],
+  ] as const) {
+    const name = `policy${allowed.length}`;
+    const imports = `import { createEngine, tensor } from "./sconce.js";`;
+    write(join(folder, name), {
+      "sconce.js": readFileSync(join(dist, "sconce.js"), "utf8"),
+      "engine.js": workModule(root, "engine", { imports }),
+    });
+    writeFileSync(join(folder, name, "sconce.wasm"), readFileSync(join(dist, "sconce.wasm")));
+    const page = pageOf("main.js").replace("<body>", `${policy(allowed)}<body>`);
+    const files = { "index.html": page, "main.js": pageScript("./engine.js") };
+    const [answer] = await answers(name, files);
+    assert.match(answer!, wanted);
+  }
+});
+
 test("edge-runtime takes a module of another realm", () => {
   write(folder, {
     "engine.js": workModule(root, "engine", { options: "{ wasm: globalThis.sconceModule }" }),

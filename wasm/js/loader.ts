@@ -108,7 +108,7 @@ export async function compileModule(source: WasmSource | undefined): Promise<Web
 function notLoaded(error: unknown): SconceError {
   if (error instanceof SconceError) return error;
   const message = messageOf(error);
-  const hint = /unsafe-eval|Content Security Policy/.test(message) ? POLICY_HINT : HINT;
+  const hint = /unsafe-eval|content security policy/i.test(message) ? POLICY_HINT : HINT;
   const failed = new SconceError("io", `the engine could not be loaded: ${message}`, hint);
   failed.cause = error;
   return failed;
