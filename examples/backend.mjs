@@ -26,7 +26,7 @@ if (process.argv[1] === new URL(import.meta.url).pathname) {
   const lowered = engine.lower({ path }, { partitioner: "Tanh" });
   for (const { name, backend: by, reason } of lowered.delegation().forward.nodes)
     console.log(`${name}: ${reason || by}`);
-  const program = engine.load(lowered.buffer);
+  const program = engine.load(lowered);
   const [output] = program.run("forward", [tensor(new Float32Array(4 * 16).fill(1), [4, 16])]);
   const { difference } = lowered.verify().forward.outputs[0];
   if (!isTensor(output)) throw new TypeError("the first output is no tensor");

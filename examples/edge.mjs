@@ -12,7 +12,7 @@ export default {
       const file = new Uint8Array(await request.arrayBuffer());
       // Where it comes from a zip tool it may be compressed, and no zlib is here to see to that.
       const lowered = engine.lower(await engine.inflate(file));
-      const program = engine.load(lowered.buffer);
+      const program = engine.load(lowered);
       const { shape = [] } = program.inspect().methods[0].inputs[0];
       const count = shape.reduce((product, size) => product * size, 1);
       const [output] = program.run("forward", [tensor(new Float32Array(count).fill(1), shape)]);

@@ -5,7 +5,7 @@ import { createEngine, isTensor, tensor } from "sconce";
 const path = process.argv[2] ?? new URL("./mlp.pt2", import.meta.url).pathname;
 const engine = await createEngine();
 const lowered = engine.lower({ path });
-const program = engine.load(lowered.buffer);
+const program = engine.load(lowered);
 const [output] = program.run("forward", [tensor(new Float32Array(4 * 16).fill(1), [4, 16])]);
 if (!isTensor(output)) throw new TypeError("the first output is no tensor");
 console.log(`${lowered.size} bytes of .pte; output`, output.shape, output.data.slice(0, 4));

@@ -11,7 +11,7 @@ function modelBytes(root: string): string {
 /** Rows of a softmax each sum to 1, so that four of them sum to 4. */
 const WORK = `
     const lowered = await sconce.lower(bytes);
-    const program = await sconce.load(await lowered.buffer);
+    const program = await sconce.load(lowered);
     const [output] = await program.run("forward", [tensor(new Float32Array(64).fill(1), [4, 16])]);
     const sum = output.data.reduce((total, x) => total + x, 0);
     return \`ok \${name} \${output.shape} \${sum.toFixed(3)}\`;`;

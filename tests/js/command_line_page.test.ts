@@ -12,7 +12,7 @@ const root = fileURLToPath(new URL("../../..", import.meta.url));
 const page = readFileSync(join(root, "docs/command-line.md"), "utf8");
 
 test("the page has every flag of every command, with its meaning", () => {
-  const script = join(root, "tools/command_line.mjs");
+  const script = join(root, "tools/docs_flags.mjs");
   const { status, stderr } = spawnSync(process.execPath, [script, "--check"], { encoding: "utf8" });
   assert.equal(status, 0, stderr);
 });

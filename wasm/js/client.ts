@@ -177,7 +177,7 @@ export async function startClient(options: ClientOptions): Promise<Started> {
  * @example
  * const client = await createClient();
  * const lowered = await client.lower(file, { onProgress: ({ phase }) => console.log(phase) });
- * const program = await client.load(await lowered.buffer);
+ * const program = await client.load(lowered);
  * @throws SconceError with the code "io" when the worker or the module cannot be loaded.
  */
 export async function createClient(options: ClientOptions = {}): Promise<Client> {

@@ -7,7 +7,7 @@ import { checkPrograms, inflatePrograms } from "./open.js";
 import { Core } from "./core.js";
 import { Job } from "./job.js";
 import { Disposing } from "./dispose.js";
-import { messageOf, SconceError } from "./errors.js";
+import { messageOf, SconceError, withCause } from "./errors.js";
 import { importModule, prepareHost } from "./host.js";
 import { openInspector } from "./inspector.js";
 import { dtypeTable, loadProgram, type DTypeTable, type LoadedProgram } from "./program.js";
@@ -254,13 +254,14 @@ class SyncEngine extends Disposing implements Engine {
     try {
       ({ default: found } = await importModule<{ default?: unknown }>(address));
     } catch (error) {
-      const failed = new SconceError(
-        "io",
-        `the backend ${address} cannot be imported: ${messageOf(error)}`,
-        "Pass the URL of a JavaScript module whose default export is a backend.",
+      throw withCause(
+        new SconceError(
+          "io",
+          `the backend ${address} cannot be imported: ${messageOf(error)}`,
+          "Pass the URL of a JavaScript module whose default export is a backend.",
+        ),
+        error,
       );
-      failed.cause = error;
-      throw failed;
     }
     this.registerBackend(found as Backend);
     return (found as Backend).id;
@@ -296,7 +297,7 @@ function probe(): Capabilities {
  * @example
  * const engine = await createEngine();
  * const lowered = engine.lower({ path: "model.pt2" });
- * const program = engine.load(lowered.buffer);
+ * const program = engine.load(lowered);
  * const [output] = program.run("forward", [tensor(new Float32Array(4), [1, 4])]);
  * @throws SconceError with the code "io" when the module cannot be loaded.
  */

@@ -178,6 +178,12 @@ export function noMemory(what: string): SconceError {
   );
 }
 
+/** The error, with the one that led to it. */
+export function withCause(error: SconceError, cause: unknown): SconceError {
+  error.cause = cause;
+  return error;
+}
+
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

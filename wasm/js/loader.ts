@@ -2,7 +2,7 @@
 // not compile from bytes, and pages may only where their policy says 'wasm-unsafe-eval'.
 import { bindExports, type RawExports, type RawImports } from "./abi.gen.js";
 import { badArgument } from "./check.js";
-import { messageOf, SconceError } from "./errors.js";
+import { messageOf, SconceError, withCause } from "./errors.js";
 import { hostModule } from "./host.js";
 import { besideScript, hasFiles, isCached, locate } from "./locate.js";
 import { absoluteUrl } from "./source/address.js";
@@ -109,9 +109,10 @@ function notLoaded(error: unknown): SconceError {
   if (error instanceof SconceError) return error;
   const message = messageOf(error);
   const hint = /unsafe-eval|content security policy/i.test(message) ? POLICY_HINT : HINT;
-  const failed = new SconceError("io", `the engine could not be loaded: ${message}`, hint);
-  failed.cause = error;
-  return failed;
+  return withCause(
+    new SconceError("io", `the engine could not be loaded: ${message}`, hint),
+    error,
+  );
 }
 
 /** Compiles (unless ready) and starts the module with our imports. */

@@ -1,6 +1,6 @@
 // The pixels of pictures: those at hand as they are, others drawn by the host in their own size.
 import { badArgument, isObject, KINDS } from "./check.js";
-import { SconceError } from "./errors.js";
+import { SconceError, withCause } from "./errors.js";
 import type { Picture } from "./resize.js";
 import { isBlob, tagOf } from "./tags.js";
 import type { ImageInput } from "./types_image.js";
@@ -91,13 +91,14 @@ function shown(context: Context, width: number, height: number): Picture {
     return ofRaw(context.getImageData(0, 0, width, height));
   } catch (error) {
     if (error instanceof SconceError) throw error;
-    const refused = new SconceError(
-      "io",
-      `the pixels of the picture cannot be read: ${(error as Error).message}`,
-      "Load pictures of another site with crossOrigin set, from a server that allows it.",
+    throw withCause(
+      new SconceError(
+        "io",
+        `the pixels of the picture cannot be read: ${(error as Error).message}`,
+        "Load pictures of another site with crossOrigin set, from a server that allows it.",
+      ),
+      error,
     );
-    refused.cause = error;
-    throw refused;
   }
 }
 
@@ -117,13 +118,14 @@ function ofDrawable(image: Drawable): Picture {
 
 /** The error of a picture that the host does not understand. */
 function undecodable(cause: unknown): SconceError {
-  const error = new SconceError(
-    "format",
-    `the picture cannot be decoded: ${cause instanceof Error ? cause.message : String(cause)}`,
-    "Pass a PNG, a JPEG, a WebP, or another format of this host.",
+  return withCause(
+    new SconceError(
+      "format",
+      `the picture cannot be decoded: ${cause instanceof Error ? cause.message : String(cause)}`,
+      "Pass a PNG, a JPEG, a WebP, or another format of this host.",
+    ),
+    cause,
   );
-  error.cause = cause;
-  return error;
 }
 
 async function ofBlob(blob: Blob): Promise<Picture> {

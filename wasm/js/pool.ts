@@ -57,7 +57,7 @@ export interface PoolStats {
  * const pool = await createPool();
  * const [output] = await pool.use(async (client) => {
  *   const lowered = await client.lower(bytes);
- *   const program = await client.load(await lowered.buffer);
+ *   const program = await client.load(lowered);
  *   return program.run("forward", [input]);
  * });
  */

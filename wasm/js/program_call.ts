@@ -50,10 +50,16 @@ export function checkInputs(what: string, inputs: unknown): asserts inputs is In
 const isMain = ({ inputs, instructions }: ProgramMethodInfo): boolean =>
   inputs.length > 0 || instructions > 0;
 
-function onlyMethod(call: string, methods: readonly ProgramMethodInfo[]): string {
+/** The method that needs no name: the only one that computes something, or the only one at all. */
+export function onlyMethod(methods: readonly ProgramMethodInfo[]): ProgramMethodInfo | undefined {
   const main = methods.filter(isMain);
   const [only, ...others] = main.length > 0 ? main : methods;
-  if (only && others.length === 0) return only.name;
+  return others.length === 0 ? only : undefined;
+}
+
+function impliedMethod(call: string, methods: readonly ProgramMethodInfo[]): string {
+  const only = onlyMethod(methods);
+  if (only) return only.name;
   throw new SconceError(
     "argument",
     `${call} was given no method, and the program has ${methods.length}`,
@@ -75,7 +81,7 @@ export function wholeCall(
   const [inputs = [], options = {}] = isMethod ? rest : args;
   checkInputs(`the inputs of ${where}`, inputs);
   checkOptions("Program", call, options);
-  const method = isMethod ? first : onlyMethod(where, methods());
+  const method = isMethod ? first : impliedMethod(where, methods());
   return { method, inputs, options: options as RunOptions };
 }
 

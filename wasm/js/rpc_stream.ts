@@ -1,5 +1,5 @@
 // Files that a worker makes, read here: a Blob, piece by piece, with one progress of both.
-import { messageOf, SconceError } from "./errors.js";
+import { messageOf, SconceError, withCause } from "./errors.js";
 import type { ProgressListener } from "./types.js";
 
 /** Two listeners of one progress. */
@@ -25,13 +25,14 @@ export function halvesOf(
 
 /** What comes of reading a Blob whose weights may be slices of a file, which can change or vanish. */
 function unreadable(error: unknown): SconceError {
-  const wrapped = new SconceError(
-    "io",
-    `cannot read what is to be written: ${messageOf(error)}`,
-    "Check that the file can be read and has not changed on disk.",
+  return withCause(
+    new SconceError(
+      "io",
+      `cannot read what is to be written: ${messageOf(error)}`,
+      "Check that the file can be read and has not changed on disk.",
+    ),
+    error,
   );
-  wrapped.cause = error;
-  return wrapped;
 }
 
 /** The bytes of the file that `get` gives. */

@@ -2,7 +2,7 @@
 // a write of its own, Node's streams among them. A stream that fails fails the call with "io"; what
 // making the pieces throws, listeners included, stays what it is.
 import { badArgument, isObject } from "./check.js";
-import { cancelled, messageOf, SconceError } from "./errors.js";
+import { cancelled, messageOf, SconceError, withCause } from "./errors.js";
 import type { HostWritableStream } from "./host_types.js";
 import { appendTo, toPathOutlet } from "./sink_file.js";
 import { pathOf } from "./source/address.js";
@@ -35,13 +35,14 @@ export async function asked<T>(act: () => T): Promise<Awaited<T>> {
     return await act();
   } catch (error) {
     if (error instanceof SconceError) throw error;
-    const wrapped = new SconceError(
-      "io",
-      `the stream cannot be written: ${messageOf(error)}`,
-      "Pass a stream that is open, with room for the whole file.",
+    throw withCause(
+      new SconceError(
+        "io",
+        `the stream cannot be written: ${messageOf(error)}`,
+        "Pass a stream that is open, with room for the whole file.",
+      ),
+      error,
     );
-    wrapped.cause = error;
-    throw wrapped;
   }
 }
 

@@ -1,7 +1,7 @@
 // What stages are given, and what the functions of a recipe answer: of the right kind, or an error that
 // says whose it was.
 import { badArgument, isObject, KINDS } from "./check.js";
-import { messageOf, SconceError } from "./errors.js";
+import { messageOf, SconceError, withCause } from "./errors.js";
 import { noMethod } from "./inputs.js";
 import { isByMethod, isPartitionersByMethod } from "./recipe_check.js";
 import type {
@@ -47,13 +47,14 @@ export function asked(what: string, body: () => unknown): unknown {
   try {
     return body();
   } catch (error) {
-    const failed = new SconceError(
-      "argument",
-      `${what} failed: ${messageOf(error)}`,
-      "Change the function, which is part of the recipe.",
+    throw withCause(
+      new SconceError(
+        "argument",
+        `${what} failed: ${messageOf(error)}`,
+        "Change the function, which is part of the recipe.",
+      ),
+      error,
     );
-    failed.cause = error;
-    throw failed;
   }
 }
 

@@ -132,13 +132,12 @@ export interface DelegationInfo {
 /** Settings and notes that travel with an artifact from stage to stage. Stages may add to them. */
 export interface StageContext {
   /**
-   * By method; the first call is what `getExampleInput` gives. Of an iterable only the first two are
-   * here.
+   * Calls by method. `getExampleInput` gives the first. An iterable has only its first two here.
    */
   exampleInputs: Readonly<Record<string, readonly InputTuple[]>>;
-  /** Largest values of dynamic sizes, of the call. */
-  /** All calls of methods whose calls are an iterable: each can be gone through once. */
+  /** All calls of methods whose calls are an iterable. Each can be gone through once. */
   exampleCalls: Readonly<Record<string, InputTuples>>;
+  /** The largest values of dynamic sizes that the call gave. */
   dynamicShapes: CompileConfig["dynamicShapes"];
   /** Constant methods by name. */
   constantMethods: Readonly<Record<string, ConstantValue>>;

@@ -32,7 +32,7 @@ const FLAGS = {
   method: {
     type: "string",
     value: "NAME",
-    text: "the method to run; by default the only one, or forward",
+    text: "the method to run; by default the only one that computes something, or forward",
   },
   input: {
     type: "string",

@@ -4,6 +4,7 @@ import { resolve } from "node:path";
 import { counted } from "../counted.js";
 import { missingData, SconceError } from "../errors.js";
 import { nearest } from "../nearest.js";
+import { onlyMethod } from "../program_call.js";
 import { flatValues } from "../record.js";
 import { isTensor } from "../tensor_bytes.js";
 import type { Engine, Program, ProgramMethodInfo, ProgramValueInfo, Value } from "../types.js";
@@ -22,9 +23,9 @@ export function methodInfo(
   advice = "Name one with --method",
 ): ProgramMethodInfo {
   const { methods } = program.inspect();
-  const runnable =
-    methods.length === 1 ? methods[0] : methods.find((m) => m.name === (name ?? "forward"));
-  const found = name === undefined ? runnable : methods.find((m) => m.name === name);
+  const called = (wanted: string): ProgramMethodInfo | undefined =>
+    methods.find((method) => method.name === wanted);
+  const found = name === undefined ? (onlyMethod(methods) ?? called("forward")) : called(name);
   if (found) {
     const lacking = missingData([found], "Name the .ptd that was made with it: --data model.ptd.");
     if (lacking) throw lacking;

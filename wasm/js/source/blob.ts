@@ -1,5 +1,5 @@
 // Files and Blobs, read in slices without waiting, which browsers allow in workers only.
-import { messageOf, SconceError } from "../errors.js";
+import { messageOf, SconceError, withCause } from "../errors.js";
 import { WindowedSource } from "./windows.js";
 
 interface SyncReader {
@@ -37,8 +37,9 @@ export async function wholeBlob(blob: Blob): Promise<Uint8Array<ArrayBuffer>> {
     return new Uint8Array(await blob.arrayBuffer());
   } catch (error) {
     const hint = "Pick the file again, and leave it alone until lowering is done.";
-    const failed = new SconceError("io", `the Blob cannot be read: ${messageOf(error)}`, hint);
-    failed.cause = error;
-    throw failed;
+    throw withCause(
+      new SconceError("io", `the Blob cannot be read: ${messageOf(error)}`, hint),
+      error,
+    );
   }
 }

@@ -1,7 +1,7 @@
 // Sources that take time to be read, read: what the caller gives becomes what an engine takes at once.
 // The client does that on the caller's side, where streams are, and relative addresses are right.
 import { badArgument, isPlain } from "../check.js";
-import { cancelled, messageOf, SconceError } from "../errors.js";
+import { cancelled, messageOf, SconceError, withCause } from "../errors.js";
 import { isArrayBuffer, isBlob, isBytes, isResponse } from "../tags.js";
 import type {
   AwaitedSource,
@@ -205,9 +205,10 @@ async function pickedBlob(file: PickedFile, what: string): Promise<Blob> {
     return await file.getFile();
   } catch (error) {
     const hint = "Ask for the file again: it may have moved, or the permission may have ended.";
-    const failed = new SconceError("io", `${what} cannot be read: ${messageOf(error)}`, hint);
-    failed.cause = error;
-    throw failed;
+    throw withCause(
+      new SconceError("io", `${what} cannot be read: ${messageOf(error)}`, hint),
+      error,
+    );
   }
 }
 

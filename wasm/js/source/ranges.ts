@@ -1,7 +1,7 @@
 // A file at an address, read in ranges without waiting, which browsers allow in workers only. Every
 // read is a round trip: while a file is read in order, each request asks for twice as much as the one
 // before. Reads that are far apart stay short.
-import { messageOf, SconceError } from "../errors.js";
+import { messageOf, SconceError, withCause } from "../errors.js";
 import type { RequestOptions } from "../types.js";
 import { WindowedSource } from "./windows.js";
 
@@ -28,13 +28,14 @@ export const headerList = (
   Symbol.iterator in headers ? [...headers] : Object.entries(headers);
 
 export function unreachable(address: string, error: unknown): SconceError {
-  const failed = new SconceError(
-    "io",
-    `${address} cannot be loaded: ${messageOf(error)}`,
-    "Check the address and the connection, and that its server allows other origins (CORS).",
+  return withCause(
+    new SconceError(
+      "io",
+      `${address} cannot be loaded: ${messageOf(error)}`,
+      "Check the address and the connection, and that its server allows other origins (CORS).",
+    ),
+    error,
   );
-  failed.cause = error;
-  return failed;
 }
 
 /** The error of an answer that is no success. */

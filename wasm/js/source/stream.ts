@@ -1,7 +1,7 @@
 // Streams read to their ends: bounded, stopped at once when the call is cancelled, and never partly
 // taken for the whole.
 import { badArgument } from "../check.js";
-import { cancelled, messageOf, SconceError } from "../errors.js";
+import { cancelled, messageOf, SconceError, withCause } from "../errors.js";
 import { isArrayBuffer } from "../tags.js";
 import type { ByteStream } from "../types.js";
 import { Collected, type Limits } from "./collected.js";
@@ -79,13 +79,14 @@ async function collect(pieces: Pieces, reading: Reading): Promise<Uint8Array<Arr
 function brokenOff({ name, total }: Reading, done: number, error: unknown): SconceError {
   if (error instanceof SconceError) return error;
   const of = total > 0 ? ` of ${total}` : "";
-  const failed = new SconceError(
-    "io",
-    `${name} broke off after ${done}${of} bytes: ${messageOf(error)}`,
-    "Check the connection, and try again.",
+  return withCause(
+    new SconceError(
+      "io",
+      `${name} broke off after ${done}${of} bytes: ${messageOf(error)}`,
+      "Check the connection, and try again.",
+    ),
+    error,
   );
-  failed.cause = error;
-  return failed;
 }
 
 /** All bytes of a stream. */

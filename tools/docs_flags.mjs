@@ -1,4 +1,4 @@
-// node tools/command_line.mjs: writes the flags of each command into docs/command-line.md, from the
+// node tools/docs_flags.mjs: writes the flags of each command into docs/command-line.md, from the
 // tables that the command itself is made of. With --check it changes nothing, and fails where the
 // page is out of date.
 import { readFileSync, writeFileSync } from "node:fs";
@@ -29,6 +29,6 @@ for (const { name } of COMMANDS)
 
 if (!process.argv.includes("--check")) writeFileSync(page, after);
 else if (after !== before) {
-  console.error("docs/command-line.md is out of date: node tools/command_line.mjs");
+  console.error("docs/command-line.md is out of date: node tools/docs_flags.mjs");
   process.exitCode = 1;
 }
