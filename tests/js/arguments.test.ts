@@ -502,7 +502,7 @@ test("a client says what it takes instead of objects with methods", async () => 
       () => client.lower({ forward: source }),
       () => client.load(new Uint8Array(8), { dataFiles: [source] }),
     ])
-      await expectError([call, "argument", /the client passes to/, hint], undefined);
+      await expectError([call, "argument", /got an object with functions/, hint], undefined);
     const lowered = engine.lower(source);
     lowered.dispose();
   }

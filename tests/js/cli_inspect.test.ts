@@ -116,7 +116,7 @@ test("what does not fit together is wrong usage", () => {
     [[profile, "--reference", "exported_program"], /--reference goes with --gap/],
     ...["gap", "trace", "tsv"].map((flag): [string[], RegExp] => [
       [profile, profile, `--${flag}`, "snr"],
-      new RegExp(`--${flag} is of one dump`),
+      new RegExp(`--${flag} works with one dump only`),
     ]),
   ];
   for (const [args, message] of wrong) {

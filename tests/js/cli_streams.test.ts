@@ -129,7 +129,7 @@ test("a terminal neither gives a model nor takes a program", () => {
   assert.match(run(`${command} inspect -`), /is the standard input, which is a terminal/);
   assert.match(
     run(`${command} lower "${mlp}" -o -`),
-    /is the standard output, which is a terminal/,
+    /is the standard output, and a terminal cannot show a binary file/,
   );
 });
 

@@ -208,7 +208,7 @@ test("a server of Node lowers what it is sent", async () => {
 test("a stream without an end is bounded", async () => {
   const error = await rejected(() => fetchSource(`${server.url}/endless/`, { maxBytes: 1e6 }));
   assert.equal(error.code, "out_of_memory");
-  assert.match(error.message, /more than the 1000000 bytes/);
+  assert.match(error.message, /larger than the 1000000 bytes/);
   const large = await rejected(() => fetchSource(at("whole"), { maxBytes: 1000 }));
   assert.equal(large.code, "out_of_memory");
   const body = new Response(bytes).body!;
@@ -250,7 +250,7 @@ test("a member of { url } that does not exist is named", async () => {
   const given = new Response(bytes);
   const useless = await rejected(() => fetchSource(given, { headers: { accept: "*/*" } }));
   assert.deepEqual([useless.code, given.bodyUsed], ["argument", false]);
-  assert.match(useless.message, /'headers' is about addresses/);
+  assert.match(useless.message, /'headers' applies to addresses only/);
   const request = new Request(at("whole")) as never;
   for (const call of [fetchSource, client.lower])
     assert.equal((await rejected(() => call(request) as Promise<unknown>)).code, "argument");

@@ -153,7 +153,7 @@ export function busy(what: string): SconceError {
   return new SconceError(
     "busy",
     `${what} is in the middle of a call, which waits for this callback`,
-    "Note what is to be done, and do it when that call has returned.",
+    "Wait until that call has returned.",
   );
 }
 

@@ -38,7 +38,7 @@ const isCompressed = (error: unknown): error is SconceError =>
  */
 export function openProgram(job: Job, method: string, source: Source, options: CallOptions): void {
   const open = (file: Source): void => {
-    const handle = job.addSource(file, "the programs");
+    const handle = job.addSource(file, "the program");
     job.core.memory.withTexts([method, ""], (name, nameBytes, model, modelBytes) =>
       job.call(options, (raw, s) =>
         raw.compile_open(s, handle, name!, nameBytes!, model!, modelBytes!),

@@ -1,6 +1,6 @@
 // Arguments of calls to a worker: checked, and as they are sent there. Sources that take time to be read
 // are read on this side first, where streams and relative addresses belong.
-import { badArgument, checkTable, isObject, isPlain } from "./check.js";
+import { checkTable, isObject, isPlain } from "./check.js";
 import { SconceError } from "./errors.js";
 import { filesAmong, methodOf, optionsPlace } from "./protocol.js";
 import { absoluteUrl } from "./source/address.js";
@@ -28,7 +28,11 @@ function refuseFunctions(what: string, value: unknown, depth = 0): void {
   if (isPromise(value))
     throw new SconceError("argument", `${what} got a promise`, "Write await before what gives it.");
   if (typeof value === "function" || (isObject(value) && typeof value["read"] === "function"))
-    throw badArgument(`what the client passes to ${what}`, DATA, value);
+    throw new SconceError(
+      "argument",
+      `${what} got an object with functions, which cannot be sent to the worker`,
+      `Pass ${DATA}, or use createEngine().`,
+    );
   if (isObject(value) && depth < 3 && !ArrayBuffer.isView(value))
     for (const item of Object.values(value)) refuseFunctions(what, item, depth + 1);
 }
@@ -38,7 +42,7 @@ function refuseFunctions(what: string, value: unknown, depth = 0): void {
 /** Stands for an object of the worker in what is sent there. */
 export const OBJECT = "$object";
 
-/** Whose proxies there are, and their numbers over there. */
+/** The owner of each proxy, and its object's number in the worker. */
 export const proxies = new WeakMap<object, { readonly owner: object; readonly number: number }>();
 
 /** The mark of an object of this caller's worker. */

@@ -56,11 +56,13 @@ export type ProgressListener = (progress: { phase: Phase; done: number; total: n
 /** Options that every long call takes. */
 export interface CallOptions {
   /**
-   * Cancels the call: it fails with the code "cancelled" and the name "AbortError", and the signal's
-   * reason is the cause. A call of the engine blocks its thread, so that only a listener can abort
-   * the signal meanwhile, and `AbortSignal.timeout()` fires too late. A client's call is rejected at
-   * once and stops in the worker, too; only a page that is not cross-origin isolated, with a content
-   * policy that forbids `blob:` in `connect-src`, lets it run to its end. A call in the queue never starts.
+   * Cancels the call. It fails with the code "cancelled" and the name "AbortError", and its cause is the
+   * signal's reason.
+   *
+   * A call of the engine blocks its thread: only its own listener can abort the signal meanwhile, and
+   * `AbortSignal.timeout()` fires too late. A client's call is rejected at once. It stops in the worker,
+   * too, unless the page has neither cross-origin isolation nor `blob:` in `connect-src` of its policy.
+   * A call that waits in the queue never starts.
    */
   signal?: HostAbortSignal;
   /** Hears how far the call is. An error that it throws fails the call. */
@@ -325,9 +327,8 @@ export interface Program extends Resource {
   partText(method: string, part: number): string;
   /**
    * Runs a method. Gives its outputs in their order, as copies that are the caller's own. Fails with
-   * the code "input" where inputs are missing, unknown or not what the method takes, and "not_found"
-   * where there is no such method. `run(inputs)` is for programs with one method; "argument": there
-   * are several.
+   * the code "input" if inputs are missing, unknown or do not fit, and "not_found" if there is no such
+   * method. `run(inputs)` needs a program with one method, and fails with "argument" if it has several.
    *
    * @example
    * const [logits] = program.run("forward", [tokens, mask]);

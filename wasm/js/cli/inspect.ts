@@ -231,7 +231,7 @@ const scalesOf = (flags: Flags): InspectorOptions =>
 
 function compareDumps(engine: Engine, path: string, second: string, flags: Flags): number {
   for (const flag of OF_ONE_DUMP)
-    if (flag in flags) throw new UsageError(`--${flag} is of one dump: inspect them one by one`);
+    if (flag in flags) throw new UsageError(`--${flag} works with one dump only`);
   const options = { ...scalesOf(flags), ...given({ method: flags.method }) };
   const inspector = engine.inspector(filesOf(path, flags), options);
   try {

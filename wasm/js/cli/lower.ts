@@ -221,7 +221,7 @@ function checkSeveral(output: string, extras: Extras): void {
     "etrecord-per-method": extras.perMethod,
   }))
     if (path !== undefined)
-      throw new UsageError(`--${flag} is of one program: lower the files one by one`);
+      throw new UsageError(`--${flag} works with one program only: lower the files one by one`);
 }
 
 // --- Several results -------------------------------------------------------------------------------
@@ -308,7 +308,7 @@ function optionsOf(values: ValuesOf<typeof FLAGS>): LowerOptions {
   const isLight = values["etrecord-light"] ?? false;
   const isRecorded = (values.etrecord ?? values["etrecord-per-method"]) !== undefined;
   if (isLight && !isRecorded)
-    throw new UsageError("--etrecord-light is of a record: say where it goes with --etrecord FILE");
+    throw new UsageError("--etrecord-light needs a record: --etrecord FILE");
   return {
     constantMethods: constantsOf(values.constant ?? []),
     compileConfig: chosenBy(values, "toEdge"),

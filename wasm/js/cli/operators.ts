@@ -51,7 +51,7 @@ function sayNone(
 }
 
 async function operators(values: ValuesOf<typeof FLAGS>, positionals: string[]): Promise<number> {
-  if (positionals.length > 1) throw new UsageError("one name, or a part of one, is looked for");
+  if (positionals.length > 1) throw new UsageError("pass one name, or a part of one");
   const [name] = positionals;
   const engine = await makeEngine();
   const meta = engine.meta();

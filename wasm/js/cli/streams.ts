@@ -152,7 +152,7 @@ export function claimOutputs(paths: readonly string[], isBinary: boolean): void 
     );
   if (isBinary && isatty(1))
     throw new UsageError(
-      `${path} is ${OUTPUT}, which is a terminal, and this is no text`,
+      `${path} is ${OUTPUT}, and a terminal cannot show a binary file`,
       "Name a file, or pipe it into another program.",
     );
   setMode({ isOutputTaken: true });

@@ -17,7 +17,7 @@ const BLOCK_BYTES_MAX = 1 << 24;
 export function tooLarge(name: string, maxBytes: number): SconceError {
   return new SconceError(
     "out_of_memory",
-    `${name} has more than the ${maxBytes} bytes that may be read into memory`,
+    `${name} is larger than the ${maxBytes} bytes that may be read into memory`,
     "Raise maxBytes of fetchSource, or pass a large file as { path } or as a File.",
   );
 }

@@ -59,7 +59,7 @@ function refuseHtml(file: Uint8Array, name: string): void {
     return;
   throw new SconceError(
     "format",
-    `${name} is an HTML page and no model`,
+    `${name} is an HTML page, not a model`,
     "Check the address. Many servers answer with a page where there is no such file.",
   );
 }

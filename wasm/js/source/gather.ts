@@ -224,7 +224,7 @@ function noRequest(source: unknown, what: string, request: RequestOptions): void
   const hint = "Pass it to the fetch() that makes the Response, or pass the address.";
   throw new SconceError(
     "argument",
-    `${what} is no address, and '${name}' is about addresses`,
+    `'${name}' applies to addresses only, and ${what} is not one`,
     hint,
   );
 }
