@@ -1,6 +1,8 @@
 // A backend of one's own, complete: it takes tanh and computes it in JavaScript.
 //   node examples/backend.mjs [FILE.pt2]
 // As a module it is also one for the command: --import examples/backend.mjs --backend Tanh
+import { realpathSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { createEngine, isTensor, tensor } from "sconce";
 
 /** @type {import("sconce").Backend<{ times: number }>} */
@@ -19,8 +21,9 @@ const backend = {
 };
 export default backend;
 
-if (process.argv[1] === new URL(import.meta.url).pathname) {
-  const path = process.argv[2] ?? new URL("./mlp.pt2", import.meta.url).pathname;
+const script = process.argv[1];
+if (script && realpathSync(script) === fileURLToPath(import.meta.url)) {
+  const path = process.argv[2] ?? fileURLToPath(new URL("./mlp.pt2", import.meta.url));
   const engine = await createEngine();
   engine.registerBackend(backend);
   const lowered = engine.lower({ path }, { partitioner: "Tanh" });

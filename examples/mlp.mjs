@@ -1,8 +1,9 @@
 // The smallest script: lower a .pt2, run the .pte.
 //   node examples/mlp.mjs [FILE.pt2]       also with deno run -A and bun
+import { fileURLToPath } from "node:url";
 import { createEngine, isTensor, tensor } from "sconce";
 
-const path = process.argv[2] ?? new URL("./mlp.pt2", import.meta.url).pathname;
+const path = process.argv[2] ?? fileURLToPath(new URL("./mlp.pt2", import.meta.url));
 const engine = await createEngine();
 const lowered = engine.lower({ path });
 const program = engine.load(lowered);

@@ -42,6 +42,14 @@ test("console.log prints what each object of the engine is", async () => {
     "ExportSession { name: 'mlp', " +
       "stages: [ 'to_edge_transform_and_lower', 'to_executorch' ], done: [] }",
   );
+  const json = JSON.parse(JSON.stringify({ program, lowered })) as Record<string, object>;
+  assert.deepEqual(Object.keys(json["program"]!), ["methods", "fileBytes", "heapBytes"]);
+  assert.deepEqual(Object.keys(json["lowered"]!), [
+    "methods",
+    "configMethods",
+    "heapBytes",
+    "size",
+  ]);
   assert.equal(shown(edge.exportedProgram()), "ExportedProgram { method: 'forward' }");
   assert.match(
     shown(lowered.etrecord),

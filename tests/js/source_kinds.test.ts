@@ -6,7 +6,9 @@ import {
   mkdtempSync,
   openAsBlob,
   readFileSync,
+  renameSync,
   rmSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs";
 import { open } from "node:fs/promises";
@@ -280,4 +282,25 @@ test("a file that is none, or changes, is an error with its name", () => {
   ] as const)
     assert.match(failure(() => engine.lower(source)).message, message);
   assert.equal(engine.detect(join(folder, "empty.pt2")), "unknown");
+});
+
+test("a file that is written to while it is in use gives an error, and no wrong numbers", () => {
+  const file = join(folder, "changing.pte");
+  const other = Uint8Array.from(expected, (byte, i) => (i > expected.length / 2 ? 0 : byte));
+  const input = [tensor(new Float32Array(64), [4, 16])];
+  writeFileSync(file, expected);
+  utimesSync(file, 1, 1);
+  const program = engine.load(file);
+  writeFileSync(file, other);
+  const error = failure(() => program.run("forward", input));
+  assert.equal(error.code, "io");
+  assert.match(error.message, /changing\.pte was written to after it was opened/);
+  assert.match(error.hint, /^Open it again/);
+  // A file that is renamed over it is another one: the program keeps the one that it has.
+  writeFileSync(file, expected);
+  const kept = engine.load(file);
+  writeFileSync(join(folder, "new.pte"), other);
+  renameSync(join(folder, "new.pte"), file);
+  const right = engine.load(expected).run("forward", input);
+  assert.deepEqual(kept.run("forward", input), right);
 });

@@ -7,6 +7,7 @@ import { parseCommand, type Command } from "./cli/command.js";
 import { COMMANDS } from "./cli/commands.js";
 import { printError } from "./cli/common.js";
 import { helpOf, listHelp, shortHelp } from "./cli/help.js";
+import { reason } from "./cli/files.js";
 import { errorJson, printJson } from "./cli/json.js";
 import { setMode, warn } from "./cli/terminal.js";
 import { EXIT, UsageError } from "./cli/usage.js";
@@ -100,7 +101,10 @@ async function main(args: readonly string[]): Promise<number> {
 // A reader that has seen enough, such as head, is not a fault: the command ends as if it had read on.
 for (const stream of [process.stdout, process.stderr]) {
   stream.on("error", (error: NodeJS.ErrnoException) => {
-    if (error.code !== "EPIPE") process.once("exit", () => (process.exitCode = EXIT.failed));
+    if (error.code === "EPIPE") return;
+    if (stream === process.stdout)
+      warn(`sconce: cannot write the standard output: ${reason(error)}`);
+    process.once("exit", () => (process.exitCode = EXIT.failed));
   });
 }
 

@@ -6,7 +6,7 @@ import { fromPlainError, messageOf, SconceError, SconcePanic } from "./errors.js
 import type { Host, HostAbortSignal } from "./host_types.js";
 import type { Description, Port, Reply } from "./rpc.js";
 import { Caller } from "./rpc_caller.js";
-import { makeWorker, notStarted, type NodeWorker } from "./spawn.js";
+import { makeWorker, notStarted, workerHint, type NodeWorker } from "./spawn.js";
 import { absoluteUrl } from "./source/address.js";
 import { isArrayBuffer, isModule, isUrl } from "./tags.js";
 import type { Engine, EngineOptions, Remote } from "./types.js";
@@ -120,7 +120,7 @@ export async function startClient(options: ClientOptions): Promise<Started> {
   let address = "the worker";
   let isStarting = true;
   const broke = (message: string): void => {
-    if (isStarting) failed(notStarted(address, message));
+    if (isStarting) failed(notStarted(address, message, workerHint()));
     else caller?.fail(new SconcePanic(message));
   };
   let silence: ReturnType<typeof setTimeout> | undefined;

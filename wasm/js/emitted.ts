@@ -87,6 +87,7 @@ export class ExecutorchManager extends Manager implements ExecutorchProgramManag
   }
 
   async writeTo(sink: Sink, file?: string, options: CallOptions = {}): Promise<void> {
+    if (file !== undefined) mustBe("text", "the file of writeTo(), which options follow,", file);
     checkOptions("ExecutorchProgramManager", "writeTo", options);
     await writeAll(this.output(file).pieces(options), sink, options.signal);
   }

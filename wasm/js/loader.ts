@@ -17,6 +17,8 @@ const HINT =
 const NODE_HINT =
   "Put sconce.wasm of this package beside the program, or pass its bytes as 'wasm'. " +
   "Programs in one file import it: docs/bundlers.md says how.";
+const SCRIPT_HINT =
+  "Build the script as an ES module (esbuild: --format=esm), or pass sconce.wasm as 'wasm'.";
 const POLICY_HINT =
   "Add 'wasm-unsafe-eval' to script-src of the page's Content-Security-Policy, or pass a compiled module.";
 
@@ -66,7 +68,11 @@ async function ofPackage(): Promise<WebAssembly.Module> {
   if (beside !== undefined && /^(https?|blob|data):/.test(beside)) return ofAddress(beside);
   if (!hasFiles()) {
     if (beside !== undefined) return ofAddress(beside);
-    throw new Error("this script does not know where it is");
+    throw new SconceError(
+      "io",
+      "the engine could not be loaded: this script does not know its own address",
+      SCRIPT_HINT,
+    );
   }
   const found = locate(FILE, beside);
   if (found !== undefined) return ofFile(found);

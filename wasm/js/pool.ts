@@ -1,6 +1,7 @@
 // A pool of clients: a worker for each thread of the machine, one copy of the compiled module, and
 // requests that take turns. A server stays responsive and bounded with it, however many come at once.
 import type { HostAbortSignal } from "./host_types.js";
+import { showAs } from "./shown.js";
 import { checkTable, mustBe, POOL_OPTIONS, USE_OPTIONS } from "./check.js";
 import { startClient, type ClientOptions, type Started } from "./client.js";
 import { ASYNC_DISPOSE } from "./dispose.js";
@@ -263,6 +264,8 @@ class ClientPool implements Pool {
     await this.giveBack(await this.client());
   }
 }
+
+showAs(ClientPool.prototype, "Pool", (pool) => ({ ...pool.stats() }));
 
 /**
  * Makes a pool of clients. The module is compiled once, and workers start as they are needed.

@@ -1,5 +1,5 @@
-// The text that console.log prints of the library's objects in Node, Deno and Bun: the name of the
-// interface, and a summary in place of the members that are private.
+// The library's objects as console.log prints them in Node, Deno and Bun, and as JSON has them: a
+// summary in place of the members that are private.
 import { SconceError } from "./errors.js";
 import type { ProgramMethodInfo, ProgramReport, ProgramValueInfo } from "./types.js";
 
@@ -48,6 +48,12 @@ export function showAs<T extends object>(
   Object.defineProperties(target, {
     [NODE]: { value: ways[NODE], configurable: true },
     [DENO]: { value: ways[DENO], configurable: true },
+    toJSON: {
+      value(this: T): Summary {
+        return summaryOf(() => summarize(this));
+      },
+      configurable: true,
+    },
   });
 }
 

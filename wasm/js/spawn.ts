@@ -26,8 +26,10 @@ type Made = [worker: Host<"Worker"> | NodeWorker, address: string];
 const FILE = "worker.js";
 const OWN_WORKER = "the worker that 'worker' of createClient() made";
 const HINT =
-  "Serve worker.js and sconce.wasm of this package beside the script that asks for them, or pass " +
-  "'worker' to createClient().";
+  "Serve worker.js and sconce.wasm of this package beside the script that asks for them, and let the " +
+  "page's content policy allow the worker (worker-src); or pass 'worker' to createClient().";
+const SCRIPT_HINT =
+  "Build the script as an ES module (esbuild: --format=esm), or pass 'worker' to createClient().";
 const ORIGIN_HINT =
   "Serve the worker's script from the page's own origin, or pass 'worker' to createClient().";
 
@@ -57,8 +59,27 @@ function blobWorker(address: string): Host<"Worker"> {
 const inFiles = (): string | undefined =>
   here?.startsWith("file:") && hasFiles() ? locate(FILE, besideScript(FILE)) : undefined;
 
+/** Advice for a worker that does not start. */
+export function workerHint(): string {
+  if (!isElsewhere()) return HINT;
+  const { origin } = new URL(here!);
+  return (
+    `Let the page's content policy allow blob: and ${origin} in worker-src, and ${origin} in ` +
+    "script-src and connect-src, and let that origin send Access-Control-Allow-Origin."
+  );
+}
+
+const BESIDE_HINT = "Put worker.js of this package beside the program, or pass 'worker'.";
+
+/** A program of Bun in one file takes its worker from the disk, too. */
+const isBun = (): boolean => "Bun" in globalThis;
+
 function webWorker(): Made {
+  if (here === undefined)
+    throw notStarted(FILE, "this script does not know its own address", SCRIPT_HINT);
   const found = inFiles();
+  if (isBun() && found === undefined)
+    throw notStarted(FILE, "it is not beside this program", BESIDE_HINT);
   const address = found ?? besideScript(FILE) ?? FILE;
   try {
     if (isElsewhere()) return [blobWorker(address), address];
@@ -68,7 +89,7 @@ function webWorker(): Made {
     return [worker, address];
   } catch (error) {
     const isOrigin = error instanceof Error && error.name === "SecurityError";
-    throw notStarted(address, messageOf(error), isOrigin ? ORIGIN_HINT : HINT);
+    throw notStarted(address, messageOf(error), isOrigin ? ORIGIN_HINT : workerHint());
   }
 }
 
@@ -76,8 +97,7 @@ function threadWorker({ Worker: Thread }: Threads): Made {
   const expected = besideScript(FILE);
   const address = locate(FILE, expected);
   if (address !== undefined) return [new Thread(new URL(address)), address];
-  const hint = "Put worker.js of this package beside the program, or pass 'worker'.";
-  throw notStarted(expected ?? FILE, "it is not beside this program", hint);
+  throw notStarted(expected ?? FILE, "it is not beside this program", BESIDE_HINT);
 }
 
 /** Is this Node, or a host that is like it? */

@@ -104,6 +104,9 @@ export interface LoweredProgram {
  *   streams can be read once.
  * - A lowered program stands for its .pte. `load` takes its data files with it.
  *
+ * Weights are read late: by `load` when a method first runs, by lowering when the .pte is written. Do not
+ * change bytes until then. A file of Node that was written to meanwhile fails with the code "io".
+ *
  * The client takes all of them, and promises of them, but for objects with `read()`, which cannot
  * reach its worker. The engine's calls do not wait: pass what takes time as `await fetchSource(…)`.
  * Its `export` and `inflate` are asynchronous and wait by themselves.

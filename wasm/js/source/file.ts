@@ -58,6 +58,7 @@ export class PathSource extends FileSource {
   readonly size: number;
   private readonly fs: FileSystem;
   private readonly descriptor: number;
+  private readonly writtenMs: number;
 
   constructor(private readonly path: string) {
     super();
@@ -75,12 +76,26 @@ export class PathSource extends FileSource {
         "Check the path and its permissions.",
       );
     }
-    this.size = this.fs.fstatSync(this.descriptor).size;
+    const { size, mtimeMs } = this.fs.fstatSync(this.descriptor);
+    this.size = size;
+    this.writtenMs = mtimeMs;
   }
 
   /** A new array for each read takes longer than the read. */
   readInto(offset: number, target: Uint8Array): void {
     fill(this.fs, this.descriptor, offset, target, this.path);
+    this.mustBeAsOpened();
+  }
+
+  /** Weights are read late: those of another version would give wrong numbers, and no error. */
+  private mustBeAsOpened(): void {
+    const { size, mtimeMs } = this.fs.fstatSync(this.descriptor);
+    if (size === this.size && mtimeMs === this.writtenMs) return;
+    throw new SconceError(
+      "io",
+      `${this.path} was written to after it was opened`,
+      "Open it again. To replace a file that is in use, write another one and rename it.",
+    );
   }
 
   close(): void {
