@@ -23,6 +23,8 @@
 //   page      from navigation to the first result
 //   startup   a page that a bundler has built, beside onnxruntime-web: the bytes of scripts and modules
 //             that it asks for, the time until the library is ready, and until the first result
+//   server    servers under load: a pool, an engine on the main thread, one client and two
+//   rounds    the memory of a process over 200 rounds, with dispose() and without
 //   hostile   files cut short and files changed
 // With --browser, inference, 8 bits and the story run in Chromium instead of this Node, without the
 // official runtime; without parts, these three alone. With --against DIR, the dist folder of another
@@ -37,9 +39,25 @@ import { int8 } from "./integers.mjs";
 import { grow, lower } from "./lowering.mjs";
 import { quantize } from "./quantizing.mjs";
 import { hostile, page, plans, sizes } from "./shipped.mjs";
+import { rounds } from "./rounds.mjs";
+import { server } from "./server.mjs";
 import { startup } from "./startup.mjs";
 
-const PARTS = { lower, grow, quantize, infer, int8, story, plans, sizes, page, startup, hostile };
+const PARTS = {
+  lower,
+  grow,
+  quantize,
+  infer,
+  int8,
+  story,
+  plans,
+  sizes,
+  page,
+  startup,
+  server,
+  rounds,
+  hostile,
+};
 
 const IN_BROWSER = ["infer", "int8", "story"];
 
