@@ -113,8 +113,8 @@ static void add_named(sc_json_writer *w, const sc_rt_program_info *info) {
     sc_json_end_array(w);
 }
 
-// Of all methods together. A hostile file names one text in many methods, and JavaScript takes
-// apart what it gets; the trees of real programs have some kilobytes.
+// The limit for all methods together. A hostile file can name one text in many methods, and
+// JavaScript reads each. The trees of real programs have some kilobytes.
 #define TREE_BYTES_MAX ((uint64_t)4 << 20)
 
 static void add_tree(sc_json_writer *w, const char *key, sc_str tree, uint64_t *left) {

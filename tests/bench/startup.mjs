@@ -97,7 +97,7 @@ function sizesOf(paths) {
   return sums;
 }
 
-/** What one visit in a browser of its own measures, and the files that it asks for. */
+/** Measures one visit, in a browser of its own, and lists the files that it asks for. */
 async function visitOnce(playwright, url, folder) {
   const args = ["--no-sandbox", "--disable-gpu", "--disable-quic"];
   const browser = await playwright.launch({ executablePath: chromium(), args });

@@ -44,7 +44,7 @@ export function host(name: string): string {
 function environment({ hosts = [] }: Case): NodeJS.ProcessEnv {
   const paths = Object.fromEntries(hosts.map((name) => [name.toUpperCase(), host(name)]));
   const quiet = { NEXT_TELEMETRY_DISABLED: "1", ASTRO_TELEMETRY_DISABLED: "1", CI: "1" };
-  // What this test runner says to its own children is nothing for a bundler.
+  // These variables are for the children of a test runner, and not for a bundler.
   const { NODE_TEST_CONTEXT: _, NODE_OPTIONS: __, ...rest } = process.env;
   return { ...rest, ...quiet, ...paths };
 }

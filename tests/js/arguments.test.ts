@@ -2,7 +2,7 @@
 // argument and what it takes, and both work on.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import {
   createClient,
   createEngine,
@@ -11,9 +11,8 @@ import {
   SconcePanic,
   tensor,
   toNumbers,
-  type Client,
-  type Engine,
 } from "sconce";
+import { withBoth } from "./both.js";
 import { difference, modelPath, readCases } from "./reference.js";
 
 /** An object whose methods take anything: the caller that no type checker stops. */
@@ -26,16 +25,7 @@ type Wrong = [
 ];
 
 const mlp = { path: modelPath("mlp.pt2") };
-let engine: Engine;
-let client: Client;
-before(async () => {
-  engine = await createEngine();
-  client = await createClient();
-});
-after(() => {
-  engine.dispose();
-  client.terminate();
-});
+const { engine, client } = await withBoth();
 
 async function expectError([call, code, message, hint]: Wrong, host: unknown): Promise<void> {
   let error: unknown;

@@ -2,31 +2,15 @@
 // the engine and across a worker.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { after, before, test } from "node:test";
-import {
-  createClient,
-  createEngine,
-  tensor,
-  type Client,
-  type Engine,
-  type ExportOptions,
-  type InputTuple,
-} from "sconce";
+import { test } from "node:test";
+import { tensor, type ExportOptions, type InputTuple } from "sconce";
+import { withBoth } from "./both.js";
 import { modelPath } from "./reference.js";
 import { rejected } from "./rejected.js";
 
 const recipe = "xnnpack_pt2e_int8_static_per_channel";
 const mlp = readFileSync(modelPath("mlp.pt2"));
-let engine: Engine;
-let client: Client;
-before(async () => {
-  engine = await createEngine();
-  client = await createClient();
-});
-after(() => {
-  engine.dispose();
-  client.terminate();
-});
+const { engine, client } = await withBoth();
 
 const call = (fill: number): InputTuple => [tensor(new Float32Array(64).fill(fill), [4, 16])];
 

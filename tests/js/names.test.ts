@@ -1,31 +1,13 @@
 // Names of inputs and outputs: in reports, in calls, in what calls give; here and through a worker.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { after, before, test } from "node:test";
-import {
-  createClient,
-  createEngine,
-  SconceError,
-  tensor,
-  type Client,
-  type Engine,
-  type Program,
-  type ProgramMethodInfo,
-  type Value,
-} from "sconce";
+import { test } from "node:test";
+import { SconceError, tensor, type Program, type ProgramMethodInfo, type Value } from "sconce";
+import { withBoth } from "./both.js";
 import { difference, modelPath, readCases } from "./reference.js";
 import { edited } from "./zip.js";
 
-let engine: Engine;
-let client: Client;
-before(async () => {
-  engine = await createEngine();
-  client = await createClient();
-});
-after(() => {
-  client.terminate();
-  engine.dispose();
-});
+const { engine, client } = await withBoth();
 
 const pt2 = (name: string): { path: string } => ({ path: modelPath(`${name}.pt2`) });
 const official = (name: string): Uint8Array => readFileSync(modelPath(`official/${name}.pte`));
@@ -96,7 +78,7 @@ test("files without the names of arguments have those of their values", () => {
     "input_1",
     "input_2",
   ]);
-  // Of arguments with values inside of them nothing tells the names; those by name have theirs.
+  // The file has no names for arguments that hold several values. Keyword arguments have theirs.
   const nested = ["input_0", "input_1", "input_2", "2.x", "2.y", "flag", "opt", "scale"];
   assert.deepEqual(inputsOf(without("pytree_io", "null")), nested);
 });

@@ -2,9 +2,10 @@
 // own, none of which is an instance of this one's.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { createContext, runInContext } from "node:vm";
-import { createClient, createEngine, tensor, type Client, type Engine, type Tensor } from "sconce";
+import { tensor, type Tensor } from "sconce";
+import { withBoth } from "./both.js";
 import { file } from "./failure.js";
 import { modelPath } from "./reference.js";
 
@@ -25,16 +26,7 @@ function bytesThere(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
 const pt2 = bytesThere(readFileSync(modelPath("mlp.pt2")));
 const ones = tensor(new Float32Array(64).fill(1), [4, 16]);
 
-let engine: Engine;
-let client: Client;
-before(async () => {
-  engine = await createEngine();
-  client = await createClient();
-});
-after(() => {
-  engine.dispose();
-  client.terminate();
-});
+const { engine, client } = await withBoth();
 
 test("bytes and buffers are sources", async () => {
   for (const source of [pt2, pt2.buffer]) {

@@ -51,7 +51,7 @@ test("arrays and lists have the types that follow from them", () => {
   assert.deepEqual(bytes, { dtype: "uint8", shape: [2], data: Uint8Array.of(1, 2) });
   assert.deepEqual([words.dtype, list.shape, longs.dtype], ["uint16", [2, 2], "int64"]);
   assert.deepEqual(flags.data, Uint8Array.of(1, 0));
-  // What narrows is the union, too.
+  // The union narrows, too.
   const any: Tensor = floats as Tensor;
   assert.equal(any.dtype === "float32" && any.data.subarray(1).length, 3);
 });

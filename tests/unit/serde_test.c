@@ -26,8 +26,8 @@ static void check_lines(sc_arena *arena, sc_str a, sc_str b) {
     }
 }
 
-// What the format has no place for: versions, names of arguments, and that a constant was made from
-// a number.
+// Drops the facts that the format has no place for: versions, names of arguments, and that a
+// constant was made from a number.
 static void forget(sc_program *program, bool is_edge) {
     for (uint32_t m = 0; m < program->methods.count; m++) {
         sc_method *method = program->methods.data[m];

@@ -1,5 +1,5 @@
 // Classes of the web as the host's own declarations have them, or as much of them as is used here.
-// What the package declares names such classes through this file only. So it compiles in projects
+// The package's declarations name such classes through this file only, so that they compile in projects
 // with neither the DOM library nor @types/node.
 
 /** The instances of a global class, where the host's declarations have it. */

@@ -213,7 +213,7 @@ export class Caller {
       try {
         call.onProgress?.({ phase: reply.phase, done: reply.done, total: reply.total });
       } catch (error) {
-        // What the listener throws fails its call, as it does in the engine.
+        // An error of the listener fails its call, as it does in the engine.
         this.settle(reply.id);
         call.stop();
         call.cancel();

@@ -76,7 +76,7 @@ class Compact {
     return tree;
   }
 
-  /** What matches here; the pattern is sticky. */
+  /** The text that matches here; the pattern is sticky. */
   private take(pattern: RegExp): string {
     pattern.lastIndex = this.at;
     const found = pattern.exec(this.text);

@@ -50,7 +50,7 @@ function located(what: string, at: Located, options: RequestOptions): EngineSour
   return { url: at.url, ...(headers && { headers }), ...(credentials && { credentials }) };
 }
 
-/** A lowered program as its bytes. Of one behind a worker they are a promise. */
+/** A lowered program as its bytes. A program behind a worker has a promise of them. */
 function loweredBytes({ buffer }: LoweredProgram, what: string): Uint8Array {
   if (isBytes(buffer)) return buffer;
   Promise.resolve(buffer).catch(() => undefined);
