@@ -34,7 +34,16 @@ interface Lease {
   readonly signal: AbortSignal | undefined;
   /** Disposes of what was made in it, each. */
   readonly made: Set<() => unknown>;
+  isOver: boolean;
 }
+
+/** The error of using what was lent when the lease is over. */
+const afterLease = (): SconceError =>
+  new SconceError(
+    "disposed",
+    "this object belongs to a use() of the pool that has ended",
+    "Work with it inside of use(), and return data.",
+  );
 
 /** Sends calls and turns the replies into promises and proxies. */
 export class Caller {
@@ -74,15 +83,16 @@ export class Caller {
 
   /** From here on the signal cancels every call, too, until what is returned is called. */
   lend(signal: AbortSignal | undefined): () => void {
-    const lease: Lease = { signal, made: new Set() };
+    const lease: Lease = { signal, made: new Set(), isOver: false };
     this.lease = lease;
     return () => {
+      lease.isOver = true;
       if (this.lease === lease) this.lease = undefined;
       for (const [id, call] of [...this.pending]) {
         this.settle(id);
         call.stop();
         call.cancel();
-        call.reject(disposed("client"));
+        call.reject(afterLease());
       }
       for (const dispose of [...lease.made]) dispose();
     };
@@ -237,9 +247,10 @@ export class Caller {
     const result: Record<string, unknown> = { ...properties };
     proxies.set(result, { owner: this, number: object });
     Object.defineProperty(result, Symbol.toStringTag, { value: kind });
+    const { lease } = this;
     let isDisposed = false;
     const call = async (name: string, args: readonly unknown[]): Promise<unknown> => {
-      if (isDisposed) throw disposed(kind);
+      if (isDisposed) throw lease?.isOver ? afterLease() : disposed(kind);
       const optionsAt = optionsPlace(kind, name, args);
       const { signal, onProgress } = (args[optionsAt] ?? {}) as CallOptions;
       const calling = { owner: this, signal, onProgress, onLog: this.onLog };
@@ -249,7 +260,6 @@ export class Caller {
     };
     for (const [name, member] of Object.entries(membersOf(kind)))
       addMember(result, name, member, call);
-    const { lease } = this;
     const dispose = (): Promise<void> => {
       if (!isDisposed && object !== 0) this.dispose(object);
       isDisposed = true;

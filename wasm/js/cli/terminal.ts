@@ -57,7 +57,7 @@ export function note(line: string): void {
 
 // --- Colour ----------------------------------------------------------------------------------------
 
-const CODES = { red: 31, yellow: 33, bold: 1 } as const;
+const CODES = { red: 31, yellow: 33 } as const;
 
 /** NO_COLOR and FORCE_COLOR as no-color.org and Node read them; the former has the last word. */
 export function hasColour(
