@@ -1,22 +1,14 @@
 // Lowers and runs the programs that a JSON file lists, each with its inputs, and prints what came of
 // each as JSON: the diagnostic it was refused with, the code it failed with when run, or its outputs.
 import { readFileSync } from "node:fs";
+import { dataFromBytes } from "../../dist/dtypes.js";
 import { createEngine } from "../../dist/index.js";
 
 const engine = await createEngine();
-const ARRAYS = {
-  int16: Int16Array,
-  int64: BigInt64Array,
-  uint32: Uint32Array,
-  float16: Uint16Array,
-  bfloat16: Uint16Array,
-  float32: Float32Array,
-  float64: Float64Array,
-};
 
 function toTensor({ dtype, shape, data }) {
   const bytes = new Uint8Array(Buffer.from(data, "hex"));
-  return { dtype, shape, data: new (ARRAYS[dtype] ?? Uint8Array)(bytes.buffer) };
+  return { dtype, shape, data: dataFromBytes(dtype, bytes) };
 }
 
 function fromTensor({ dtype, shape, data }) {

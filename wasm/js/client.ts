@@ -130,6 +130,8 @@ export async function startClient(options: ClientOptions): Promise<Started> {
       if (!caller) return;
       clearTimeout(silence);
       if (isStarting && !isReply(reply)) broke("its script is not Sconce's worker");
+      // A worker of one's own may have messages of its own.
+      else if (!isObject(reply)) return;
       else if (reply.type === "object" && reply.id === 0) {
         isStarting = false;
         ready(reply.description);

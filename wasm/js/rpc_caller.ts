@@ -13,6 +13,7 @@ import { callsAmong, membersOf, optionsPlace, type Member } from "./protocol.js"
 import { argumentsOf, DATA, proxies } from "./rpc_arguments.js";
 import { Streams } from "./rpc_calls.js";
 import { halvesOf, piecesOf } from "./rpc_stream.js";
+import { whole } from "./rpc_whole.js";
 import { showAs } from "./shown.js";
 import { writeAll } from "./sink.js";
 import { Stopper } from "./stop.js";
@@ -36,6 +37,10 @@ interface Lease {
   readonly made: Set<() => unknown>;
   isOver: boolean;
 }
+
+/** Stores of user interfaces wrap objects, which the engine reads and a message does not. */
+const PROXY_HINT =
+  "Pass plain data. Unwrap an object of a reactive store first: toRaw() of Vue, $state.snapshot() of Svelte.";
 
 /** The error of using what was lent when the lease is over. */
 const afterLease = (): SconceError =>
@@ -150,7 +155,8 @@ export class Caller {
         ...(stopper && { stop: stopper.stop }),
       };
       try {
-        this.port.postMessage(request, transfer);
+        const copies = whole(request);
+        this.port.postMessage(copies.value, [...transfer, ...copies.made]);
       } catch (error) {
         this.settle(id);
         stop();
@@ -159,7 +165,7 @@ export class Caller {
           new SconceError(
             "argument",
             `${method}() cannot reach the worker: ${why}`,
-            `Pass ${DATA}.`,
+            /clone/.test(why) ? PROXY_HINT : `Pass ${DATA}.`,
           ),
         );
       }

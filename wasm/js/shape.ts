@@ -10,6 +10,14 @@ export const isShape = (shape: unknown): shape is readonly number[] =>
 export const countOf = (shape: readonly number[]): number =>
   shape.reduce((product, size) => product * size, 1);
 
+const SHOWN_MAX = 16;
+
+/** A shape in a message: a caller's can be of any length. */
+function shown(shape: readonly number[]): string {
+  const more = shape.length > SHOWN_MAX ? `, … (${shape.length} sizes)` : "";
+  return `[${shape.slice(0, SHOWN_MAX).join(", ")}${more}]`;
+}
+
 /** A shape whose -1, if there is one, is replaced by what `count` elements need. */
 function wholeShape(given: unknown, count: number): readonly number[] {
   const sizes: unknown[] = Array.isArray(given) ? Array.from(given as unknown[]) : [];
@@ -33,7 +41,7 @@ export function shapeFor(given: unknown, count: number): readonly number[] {
   if (countOf(shape) === count) return shape;
   throw new SconceError(
     "shape",
-    `${count} elements do not fill the shape [${shape.join(", ")}]`,
+    `${count} elements do not fill the shape ${shown(shape)}`,
     "Pass as many elements as the product of the sizes.",
   );
 }

@@ -1,5 +1,6 @@
 // Files of Node, Deno and Bun that are written. A file by path is replaced once it is complete, so
 // that what fails leaves what was there, and a program may be written over the file it came from.
+import { badArgument } from "./check.js";
 import { SconceError } from "./errors.js";
 import { hostModule } from "./host.js";
 import type { Outlet } from "./sink.js";
@@ -39,6 +40,7 @@ let count = 0;
 
 /** Writes beside the file, and puts that in its place at the end. */
 export async function toPathOutlet(path: string): Promise<Outlet> {
+  if (path === "") throw badArgument("the path of writeTo()", "the path of a file", path);
   const fs = fileSystem(path);
   const files = fs.promises;
   const told = async <T>(act: () => T): Promise<Awaited<T>> => {

@@ -4,7 +4,7 @@ import { createEngine } from "./engine.js";
 import { SconceError, toPlainError } from "./errors.js";
 import { importBuiltin } from "./host.js";
 import { openersOf } from "./protocol.js";
-import type { Port, Request } from "./rpc.js";
+import type { Port, Reply, Request } from "./rpc.js";
 import { Server } from "./rpc_server.js";
 import type { Engine, Programs, WasmSource } from "./types.js";
 
@@ -58,11 +58,26 @@ async function start(port: Port, { wasm }: Start): Promise<Server | undefined> {
   }
 }
 
+/** The answer to a second client. */
+const inUse = (): Reply => ({
+  type: "error",
+  id: 0,
+  error: toPlainError(
+    new SconceError(
+      "state",
+      "this worker serves another client already",
+      "Let 'worker' of createClient() make a new worker for each client.",
+    ),
+  ),
+});
+
 /** Answers the messages that `listen` brings. */
 function serve(port: Port, listen: (receive: (message: Message) => void) => void): void {
   let starting: Promise<Server | undefined> | undefined;
   const receive = async (message: Message): Promise<void> => {
-    if (message.type === "start") starting ??= start(port, message);
+    if (typeof message !== "object" || message === null) return;
+    if (message.type === "start" && starting) port.postMessage(inUse(), []);
+    else if (message.type === "start") starting = start(port, message);
     else await (await starting)?.handle(message);
   };
   listen((message) => void receive(message));

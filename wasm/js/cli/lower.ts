@@ -272,7 +272,7 @@ function lowerEach(
       subject: path,
       programs: sourceOf(path),
       output: targets[i]!,
-      inputs: files,
+      inputs: [path],
       fileOf: () => path,
     }));
     return lowerAll(engine, tasks, options, beside);

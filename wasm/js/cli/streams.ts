@@ -5,7 +5,7 @@ import { devNull } from "node:os";
 import { isatty } from "node:tty";
 import { SconceError } from "../errors.js";
 import { isJson, setMode } from "./terminal.js";
-import { UsageError } from "./usage.js";
+import { EXIT, UsageError } from "./usage.js";
 
 export const STREAM = "-";
 const NAMED = /^\/(?:dev|proc\/self)\/fd\/(\d+)$/;
@@ -158,12 +158,13 @@ export function claimOutputs(paths: readonly string[], isBinary: boolean): void 
   setMode({ isOutputTaken: true });
 }
 
-/** Writes to the standard output. A reader that leaves early has what it wanted. */
+/** Writes to the standard output. A reader that leaves early has a part of the file: the command fails. */
 export function writeOutput(bytes: Uint8Array): Promise<void> {
   return new Promise((resolve, reject) => {
     process.stdout.write(bytes, (error) => {
-      if (!error || hasCode(error, "EPIPE")) resolve();
-      else reject(error);
+      if (error && !hasCode(error, "EPIPE")) return reject(error);
+      if (error) process.once("exit", () => (process.exitCode = EXIT.failed));
+      resolve();
     });
   });
 }

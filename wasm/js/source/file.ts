@@ -34,7 +34,7 @@ function fill(
       throw new SconceError(
         "io",
         `${name} became shorter while it was read`,
-        "Leave the file alone until lowering is done.",
+        "Leave the file alone while it is in use.",
       );
     }
     done += count;

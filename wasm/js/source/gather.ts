@@ -114,8 +114,8 @@ export class Gathering {
   /** Aborted with the signal of one source, or with the call. */
   private orOf(signal: AbortSignal): AbortSignal {
     const both = new AbortController();
-    const abort = (): void => both.abort();
     for (const one of [signal, this.controller.signal]) {
+      const abort = (): void => both.abort(one.reason);
       if (one.aborted) abort();
       one.addEventListener("abort", abort, { signal: this.over.signal });
     }

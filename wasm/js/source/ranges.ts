@@ -27,11 +27,17 @@ export const headerList = (
 ): (readonly [name: string, value: string])[] =>
   Symbol.iterator in headers ? [...headers] : Object.entries(headers);
 
+/** The reason of a failed request. Node says "fetch failed", and has the reason in the cause. */
+function reasonOf(error: unknown): string {
+  const cause: unknown = error instanceof Error ? error.cause : undefined;
+  return cause instanceof Error ? `${messageOf(error)} (${messageOf(cause)})` : messageOf(error);
+}
+
 export function unreachable(address: string, error: unknown): SconceError {
   return withCause(
     new SconceError(
       "io",
-      `${address} cannot be loaded: ${messageOf(error)}`,
+      `${address} cannot be loaded: ${reasonOf(error)}`,
       "Check the address and the connection, and that its server allows other origins (CORS).",
     ),
     error,
@@ -41,9 +47,12 @@ export function unreachable(address: string, error: unknown): SconceError {
 /** The error of an answer that is no success. */
 export function refused(address: string, status: number): SconceError {
   const mayLack = status === 401 || status === 403;
+  const isBusy = status === 429 || status >= 500;
   const hint = mayLack
     ? "Pass what it asks for: { url, headers, credentials }."
-    : "Check the address.";
+    : isBusy
+      ? "Try again later: the server is busy or has a fault."
+      : "Check the address.";
   return new SconceError("io", `${address} answered ${status}`, hint);
 }
 
