@@ -22,6 +22,7 @@ import { FileSource } from "./source/file.js";
 import { isInflated } from "./source/kinds.js";
 import { WindowedSource } from "./source/windows.js";
 import type { Phase } from "./steps.gen.js";
+import { Undisposed } from "./undisposed.js";
 import type {
   CallOptions,
   Diagnostic,
@@ -74,6 +75,7 @@ export class Core {
   /** What a listener threw. It may not unwind C, so it waits here until the call is over. */
   private thrown: { error: unknown } | undefined;
 
+  private readonly undisposed = new Undisposed();
   /** Jobs by their owners: one that nobody can reach any more releases its share. */
   private readonly forgotten =
     typeof FinalizationRegistry === "undefined"
@@ -360,15 +362,18 @@ export class Core {
 
   /** Releases a share of the job once its owner is unreachable, unless `unwatch` comes first. */
   watch(owner: object, job: Job): void {
-    this.forgotten?.register(owner, job, owner);
+    if (!this.forgotten) return;
+    this.forgotten.register(owner, job, owner);
+    this.undisposed.made();
   }
 
   unwatch(owner: object): void {
-    this.forgotten?.unregister(owner);
+    if (this.forgotten?.unregister(owner)) this.undisposed.gone();
   }
 
   /** Runs between turns, so that no call is under way. Nobody waits for it: a failure is logged. */
   private releaseForgotten(job: Job): void {
+    this.undisposed.gone();
     try {
       job.release();
     } catch (error) {

@@ -18,6 +18,7 @@ import { showAs } from "./shown.js";
 import { writeAll } from "./sink.js";
 import { Stopper } from "./stop.js";
 import type { CallOptions, Sink } from "./types.js";
+import { Undisposed } from "./undisposed.js";
 import type { Description, Port, Reply, Request } from "./rpc.js";
 
 interface Pending {
@@ -57,6 +58,7 @@ export class Caller {
   private dead: SconcePanic | undefined;
   private lease: Lease | undefined;
   private readonly forgotten: FinalizationRegistry<number> | undefined;
+  private readonly undisposed = new Undisposed();
   private readonly streams = new Streams();
   /** Streams that objects of the worker may still ask for. */
   private readonly streamsOf = new Map<number, readonly number[]>();
@@ -67,7 +69,10 @@ export class Caller {
     private readonly onBusy: (isBusy: boolean) => void,
   ) {
     if (typeof FinalizationRegistry !== "undefined") {
-      this.forgotten = new FinalizationRegistry((object) => this.dispose(object));
+      this.forgotten = new FinalizationRegistry((object) => {
+        this.undisposed.gone();
+        this.dispose(object);
+      });
     }
   }
 
@@ -270,7 +275,7 @@ export class Caller {
       if (!isDisposed && object !== 0) this.dispose(object);
       isDisposed = true;
       lease?.made.delete(dispose);
-      this.forgotten?.unregister(result);
+      if (this.forgotten?.unregister(result)) this.undisposed.gone();
       return Promise.resolve();
     };
     showAs(result, object === 0 ? "Client" : `Remote ${kind}`, () =>
@@ -279,7 +284,10 @@ export class Caller {
     result["dispose"] = dispose;
     Object.defineProperty(result, ASYNC_DISPOSE, { value: dispose, configurable: true });
     lease?.made.add(dispose);
-    if (object !== 0) this.forgotten?.register(result, object, result);
+    if (object !== 0 && this.forgotten) {
+      this.forgotten.register(result, object, result);
+      this.undisposed.made();
+    }
     return result;
   }
 }
