@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { execFileSync } from "node:child_process";
-import { bin, chromium, inRoot, run } from "../../tools/steps.mjs";
+import { StepFailed, bin, chromium, inRoot, run } from "../../tools/steps.mjs";
 import { median, round } from "./measure.mjs";
 
 const VISITS = 7;
@@ -75,7 +75,7 @@ const TOOLS = {
   },
   Parcel: {
     packages: { parcel: "2.16.4" },
-    build: ["npx parcel build index.html"],
+    build: ["rm -rf .parcel-cache", "npx parcel build index.html --no-cache"],
     script: "./main.js",
   },
 };
@@ -124,10 +124,11 @@ async function visitOnce(playwright, url, folder) {
 function isBuilt({ build }, name, folder) {
   try {
     for (const command of build)
-      execFileSync("bash", ["-ec", command], { cwd: folder, stdio: "ignore" });
+      execFileSync("bash", ["-ec", command], { cwd: folder, stdio: ["ignore", "pipe", "pipe"] });
     return true;
   } catch (error) {
-    if (name.startsWith("sconce")) throw error;
+    if (name.startsWith("sconce"))
+      throw new StepFailed(`${error.message}\n${String(error.stdout).slice(-1000)}`);
     return false;
   }
 }
