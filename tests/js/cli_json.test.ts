@@ -5,20 +5,12 @@ import { spawn } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import type { ErrorJson } from "sconce";
 import { cli, folder, sconce, type Result } from "./command.js";
 import { modelPath } from "./reference.js";
 
-interface Failure {
-  code: string;
-  message: string;
-  hint: string;
-  method: string;
-  node: string;
-  op: string;
-  source: string;
-  file: string;
-  diagnostics: { severity: string; code: string }[];
-}
+/** An error of the library, or of the command line, with the file that it is about. */
+type Failure = Omit<ErrorJson, "code" | "name"> & { code: string; file: string };
 interface Document {
   kind: string;
   error?: Failure;

@@ -56,6 +56,13 @@ test("a file in a large buffer is sent alone, also in a Buffer of Node", async (
   assert.equal(large.length, bytes.length + (1 << 20));
 });
 
+test("data that refers to itself ends in an error, and does not go on for ever", async () => {
+  const list: unknown[] = [];
+  for (let i = 0; i < 100; i++) list.push(list);
+  const error = await rejected(() => program.run("forward", list as never));
+  assert.equal(error.code, "input");
+});
+
 test("messages that are nobody's are ignored, whatever they hold", async () => {
   const script = new URL("worker.js", import.meta.resolve("sconce"));
   const source = `

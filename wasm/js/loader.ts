@@ -4,7 +4,7 @@ import { bindExports, type RawExports, type RawImports } from "./abi.gen.js";
 import { badArgument } from "./check.js";
 import { messageOf, SconceError, withCause } from "./errors.js";
 import { hostModule } from "./host.js";
-import { besideScript, hasFiles, isCached, locate } from "./locate.js";
+import { besideScript, hasFileSystem, isCached, locateAsset } from "./locate.js";
 import { absoluteUrl } from "./source/address.js";
 import { isArrayBuffer, isModule, isResponse, isUrl } from "./tags.js";
 import type { WasmSource } from "./types.js";
@@ -66,7 +66,7 @@ async function ofAddress(address: string): Promise<WebAssembly.Module> {
 async function ofPackage(): Promise<WebAssembly.Module> {
   const beside = besideThis();
   if (beside !== undefined && /^(https?|blob|data):/.test(beside)) return ofAddress(beside);
-  if (!hasFiles()) {
+  if (!hasFileSystem()) {
     if (beside !== undefined) return ofAddress(beside);
     throw new SconceError(
       "io",
@@ -74,7 +74,7 @@ async function ofPackage(): Promise<WebAssembly.Module> {
       SCRIPT_HINT,
     );
   }
-  const found = locate(FILE, beside);
+  const found = locateAsset(FILE, beside);
   if (found !== undefined) return ofFile(found);
   throw new SconceError(
     "io",

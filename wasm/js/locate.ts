@@ -26,7 +26,7 @@ export const besideScript = (name: string): string | undefined =>
   here !== undefined && URL.canParse(name, here) ? new URL(name, here).href : undefined;
 
 /** Is this a host where addresses of files can be read? */
-export const hasFiles = (): boolean => hostModule<FileSystem>("node:fs") !== undefined;
+export const hasFileSystem = (): boolean => hostModule<FileSystem>("node:fs") !== undefined;
 
 /** The folders that a program's files may be in: of its script, of its binary, the working one. */
 function folders(path: NodePath): string[] {
@@ -60,7 +60,7 @@ function isFile(fs: FileSystem, file: string): boolean {
  * The address of a file of this package on a host with files: where `expected` says, else beside the
  * program, else in the package installed for it. Undefined where it is in none of these places.
  */
-export function locate(name: string, expected: string | undefined): string | undefined {
+export function locateAsset(name: string, expected: string | undefined): string | undefined {
   const fs = hostModule<FileSystem>("node:fs")!;
   const path = hostModule<NodePath>("node:path")!;
   const { fileURLToPath, pathToFileURL } = hostModule<NodeUrl>("node:url")!;

@@ -216,7 +216,8 @@ export class Caller {
     if (reply.type === "starting") return;
     if (reply.type === "pull") {
       void this.streams.answer(reply).then((answer) => {
-        if (!this.dead) this.port.postMessage(answer, []);
+        const { value, made } = whole(answer);
+        if (!this.dead) this.port.postMessage(value, made);
       });
       return;
     }

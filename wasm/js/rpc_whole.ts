@@ -1,8 +1,6 @@
 // Views of large buffers, as they are sent to a worker: a message takes the whole buffer with a view.
-import { isPlain } from "./check.js";
-import { isArrayBuffer } from "./tags.js";
-
-const DEPTH_MAX = 8;
+import { isObject, isPlain } from "./check.js";
+import { isArrayBuffer, isBytes } from "./tags.js";
 
 interface Whole<T> {
   readonly value: T;
@@ -14,30 +12,52 @@ interface Whole<T> {
 const isPart = (view: ArrayBufferView): boolean =>
   isArrayBuffer(view.buffer) && view.byteLength < view.buffer.byteLength;
 
-/** The elements in a buffer of their own. Node's Buffer has another slice(), which copies nothing. */
-function copyOf(view: ArrayBufferView, made: ArrayBuffer[]): ArrayBufferView {
-  const bytes = new Uint8Array(view.buffer as ArrayBuffer, view.byteOffset, view.byteLength);
-  const buffer = Uint8Array.prototype.slice.call(bytes).buffer as ArrayBuffer;
-  made.push(buffer);
-  const View = Object.getPrototypeOf(view).constructor as { new (b: ArrayBuffer): ArrayBufferView };
-  return view instanceof Uint8Array ? new Uint8Array(buffer) : new View(buffer);
+/** The elements in a buffer of their own; a Buffer of Node becomes a Uint8Array. */
+function copyOf(view: ArrayBufferView): ArrayBufferView {
+  const { buffer, byteOffset, byteLength } = view;
+  const own = (buffer as ArrayBuffer).slice(byteOffset, byteOffset + byteLength);
+  if (isBytes(view)) return new Uint8Array(own);
+  const View = view.constructor as new (buffer: ArrayBuffer) => ArrayBufferView;
+  return new View(own);
 }
 
-function mapped(value: unknown, made: ArrayBuffer[], depth: number): unknown {
-  if (depth > DEPTH_MAX || typeof value !== "object" || value === null) return value;
-  if (ArrayBuffer.isView(value)) return isPart(value) ? copyOf(value, made) : value;
-  if (Array.isArray(value)) {
-    const items = value.map((item) => mapped(item, made, depth + 1));
-    return items.some((item, i) => item !== value[i]) ? items : value;
+/** Goes through data once, also through data that refers to itself. */
+class Walk {
+  readonly made: ArrayBuffer[] = [];
+  private readonly seen = new Map<object, unknown>();
+
+  whole(value: unknown): unknown {
+    if (!isObject(value)) return value;
+    if (this.seen.has(value)) return this.seen.get(value);
+    this.seen.set(value, value);
+    const found = this.mapped(value);
+    this.seen.set(value, found);
+    return found;
   }
-  if (!isPlain(value)) return value;
-  const entries = Object.entries(value).map(([key, item]) => [key, mapped(item, made, depth + 1)]);
-  const isSame = entries.every(([key, item]) => item === value[key as string]);
-  return isSame ? value : Object.fromEntries(entries);
+
+  private mapped(value: object): unknown {
+    if (ArrayBuffer.isView(value)) return this.view(value);
+    if (Array.isArray(value)) {
+      const items = value.map((item) => this.whole(item));
+      return items.some((item, i) => item !== value[i]) ? items : value;
+    }
+    if (!isPlain(value)) return value;
+    const entries = Object.entries(value).map(([key, item]) => [key, this.whole(item)] as const);
+    return entries.every(([key, item]) => item === value[key])
+      ? value
+      : Object.fromEntries(entries);
+  }
+
+  private view(view: ArrayBufferView): ArrayBufferView {
+    if (!isPart(view)) return view;
+    const copy = copyOf(view);
+    this.made.push(copy.buffer as ArrayBuffer);
+    return copy;
+  }
 }
 
 /** The same data, with each view that is a part of its buffer in a buffer of its own. */
 export function whole<T>(value: T): Whole<T> {
-  const made: ArrayBuffer[] = [];
-  return { value: mapped(value, made, 0) as T, made };
+  const walk = new Walk();
+  return { value: walk.whole(value) as T, made: walk.made };
 }

@@ -4,7 +4,7 @@ import { badArgument } from "./check.js";
 import { SconceError } from "./errors.js";
 import { hostModule } from "./host.js";
 import type { Outlet } from "./sink.js";
-import { fileReason } from "./source/file.js";
+import { fileReason, fileSystem } from "./source/file.js";
 
 type FileSystem = typeof import("node:fs");
 
@@ -18,15 +18,8 @@ function cannotWrite(path: string, why: string, cause?: unknown): SconceError {
   return error;
 }
 
-function fileSystem(path: string): FileSystem {
-  const fs = hostModule<FileSystem>("node:fs");
-  if (fs) return fs;
-  throw new SconceError(
-    "io",
-    `${path} cannot be written: there is no file system here`,
-    "Pass a FileSystemFileHandle or a WritableStream, or download what toBlob() gives.",
-  );
-}
+const NO_FILES =
+  "Pass a FileSystemFileHandle or a WritableStream, or download what toBlob() gives.";
 
 /** The real path of the file, as a link stays one, and its permissions if it exists. */
 function placeOf(fs: FileSystem, path: string): { place: string; mode?: number } {
@@ -41,7 +34,7 @@ let count = 0;
 /** Writes beside the file, and puts that in its place at the end. */
 export async function toPathOutlet(path: string): Promise<Outlet> {
   if (path === "") throw badArgument("the path of writeTo()", "the path of a file", path);
-  const fs = fileSystem(path);
+  const fs = fileSystem(path, NO_FILES);
   const files = fs.promises;
   const told = async <T>(act: () => T): Promise<Awaited<T>> => {
     try {

@@ -2,7 +2,7 @@
 import type { Host } from "./host_types.js";
 import { messageOf, SconceError } from "./errors.js";
 import { hostModule, prepareHost } from "./host.js";
-import { besideScript, hasFiles, here, isCached, locate } from "./locate.js";
+import { besideScript, hasFileSystem, here, isCached, locateAsset } from "./locate.js";
 
 type Threads = typeof import("node:worker_threads");
 
@@ -57,7 +57,7 @@ function blobWorker(address: string): Host<"Worker"> {
 
 /** The script's address where Bun and Deno have it in a file: programs in one file leave it elsewhere. */
 const inFiles = (): string | undefined =>
-  here?.startsWith("file:") && hasFiles() ? locate(FILE, besideScript(FILE)) : undefined;
+  here?.startsWith("file:") && hasFileSystem() ? locateAsset(FILE, besideScript(FILE)) : undefined;
 
 /** Advice for a worker that does not start. */
 export function workerHint(): string {
@@ -95,7 +95,7 @@ function webWorker(): Made {
 
 function threadWorker({ Worker: Thread }: Threads): Made {
   const expected = besideScript(FILE);
-  const address = locate(FILE, expected);
+  const address = locateAsset(FILE, expected);
   if (address !== undefined) return [new Thread(new URL(address)), address];
   throw notStarted(expected ?? FILE, "it is not beside this program", BESIDE_HINT);
 }
@@ -122,6 +122,6 @@ export async function makeWorker(
   if (!isNode()) throw noWorkers();
   await prepareHost();
   const threads = hostModule<Threads>("node:worker_threads");
-  if (!threads || !hasFiles()) throw noWorkers();
+  if (!threads || !hasFileSystem()) throw noWorkers();
   return threadWorker(threads);
 }

@@ -5,15 +5,11 @@ import type { OpenFile, RandomAccess } from "../types.js";
 
 type FileSystem = typeof import("node:fs");
 
-/** The host's file system; `path` names the file for the error where there is none. */
-export function fileSystem(path: string): FileSystem {
+/** The host's file system, or an error that names the file and says what to do without one. */
+export function fileSystem(path: string, hint = "Pass the file's bytes or a Blob."): FileSystem {
   const fs = hostModule<FileSystem>("node:fs");
   if (fs) return fs;
-  throw new SconceError(
-    "io",
-    `${path} cannot be opened: there is no file system here`,
-    "Pass the file's bytes or a Blob.",
-  );
+  throw new SconceError("io", `there is no file system here for ${path}`, hint);
 }
 
 /** A failed call of the file system in one line. */
