@@ -95,7 +95,7 @@ typedef struct complex_view {
 } complex_view;
 
 // Real numbers, in pairs in the last dim, looked at as complex ones, as expansions leave them
-// (rt/recognise_fft.c).
+// (rt/rewrite/recognise/fft.c).
 static bool read_pairs(const sc_tensor *pairs, complex_view *v) {
     const uint32_t rank = pairs->rank;
     if (rank < 2 || pairs->sizes[rank - 1] != 2 || !is_real(pairs) ||

@@ -6,7 +6,7 @@
 // tensor and records nothing, so expansions read like formulas and check nothing.
 //
 // The files stand on each other in this order: args.c (cells), record.c (nodes and symbols),
-// phrases.c (calls that many share), alias.c, autocast.c, packed.c, complex/ and expand_*.c,
+// calls.c (calls that many share), alias.c, autocast.c, packed.c, complex/ and expand_*.c,
 // expand.c (the table of expansions), dispatch.c (what a call does), decompose.c (whole methods).
 // Calls go back up through the pointer `dispatch` of the trace.
 #ifndef SC_TRACE_H
@@ -280,7 +280,7 @@ bool sc_x_is_float(sc_x x);  // floating point tensor
 bool sc_x_is_contiguous(sc_trace *t, sc_x x);
 sc_dim sc_x_numel(sc_trace *t, sc_x x);
 
-// --- Phrases that many expansions share (phrases.c) ---------------------------------------------
+// --- Phrases that many expansions share (calls.c) -----------------------------------------------
 
 sc_x sc_f_full(sc_trace *t, sc_x sizes, sc_x value, sc_dtype dtype);
 sc_x sc_f_zeros(sc_trace *t, sc_x sizes, sc_dtype dtype);

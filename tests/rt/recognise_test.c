@@ -3,7 +3,7 @@
 #include "api/job.h"
 #include "harness.h"
 #include "rt/expansion.h"
-#include "rt/optimize.h"
+#include "rt/rewrite/optimize.h"
 
 // --- Scans ---------------------------------------------------------------------------------------
 

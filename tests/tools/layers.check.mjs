@@ -60,11 +60,11 @@ const mistakes = [
       "src/passes/dce.c",
       "sc_status sc_rt_method_load(void *);\nstatic int f(void *m) { return sc_rt_method_load(m); }",
     ),
-    "dce.c:1: may not use sc_rt_method_load of src/rt/method.c",
+    "dce.c:1: may not use sc_rt_method_load of src/rt/load/method.c",
   ],
   [
     add("src/passes/layout.h", "sc_status sc_rt_method_load(void *);"),
-    "layout.h:1: may not use sc_rt_method_load of src/rt/method.c",
+    "layout.h:1: may not use sc_rt_method_load of src/rt/load/method.c",
   ],
   [
     add("src/passes/dce.c", "extern const void *const sc_variants;"),
@@ -77,7 +77,7 @@ const mistakes = [
   [add("src/passes/dce.c", "extern int (*run)(void);"), "dce.c:1: declares by hand 1 times, not 0"],
   [
     add("wasm/memory.c", "int sc_rt_method_load(void *);"),
-    "memory.c:1: may not use sc_rt_method_load of src/rt/method.c",
+    "memory.c:1: may not use sc_rt_method_load of src/rt/load/method.c",
   ],
   [add("wasm/memory.c", "int sc_run_open(void *);"), ""],
   // A row that names one header brings what this declares.
@@ -263,7 +263,7 @@ const mistakes = [
   ],
   [
     add(
-      "src/rt/fuse.c",
+      "src/rt/rewrite/fuse.c",
       'static bool is_relu(const sc_op *op) { return !strcmp(op->out_name, "relu"); }',
     ),
     "fuse.c:1: reads operators' names outside messages 1 times, not 0",

@@ -172,25 +172,25 @@ const rationed = [
       "src/plan/storage.c": 4,
       "src/quant/convert.c": 7, // the calls that it makes
       "src/quant/weight_nodes.c": 6, // the calls that it makes
-      "src/rt/elide.c": 2,
-      "src/rt/fuse.c": 8,
-      "src/rt/recognise.c": 14, // what expansions come to, here and below
-      "src/rt/recognise_walk.c": 1,
-      "src/rt/recognise_fft.c": 15,
-      "src/rt/recognise_grouped.c": 14,
-      "src/rt/recognise_integers.c": 24,
-      "src/rt/recognise_norm.c": 3,
+      "src/rt/rewrite/elide.c": 2,
+      "src/rt/rewrite/fuse.c": 8,
+      "src/rt/rewrite/recognise/forms.c": 14, // what expansions come to, here and below
+      "src/rt/rewrite/recognise/walk.c": 1,
+      "src/rt/rewrite/recognise/fft.c": 15,
+      "src/rt/rewrite/recognise/grouped.c": 14,
+      "src/rt/rewrite/recognise/integers.c": 24,
+      "src/rt/rewrite/recognise/norm.c": 3,
       "src/trace/official/loop.c": 3,
-      "src/rt/recognise_pointwise.c": 34,
-      "src/rt/recognise_scan.c": 16,
-      "src/rt/recognise_scatter.c": 25,
+      "src/rt/rewrite/recognise/pointwise.c": 34,
+      "src/rt/rewrite/recognise/scan.c": 16,
+      "src/rt/rewrite/recognise/scatter.c": 25,
       "src/trace/alias.c": 24,
       "src/pt2/pt2_complex.c": 11, // whose numbers scale, or fill, a tensor
       "src/trace/complex/parts.c": 5, // what it puts together itself
       "src/trace/complex/views.c": 2, // views that show other numbers
       "src/trace/decompose.c": 2,
       "src/trace/official/fft.c": 4, // what complex numbers are made by, and who takes them apart
-      "src/trace/expand_shape.c": 1, // the call whose results say how many they are
+      "src/trace/pytorch/shape.c": 1, // the call whose results say how many they are
       "src/trace/functorch/book.c": 11, // the calls that keep book, which are its subject
       "src/trace/functorch/functorch.c": 2, // the same
       "src/trace/functorch/levels_jvp.c": 5, // the same
@@ -206,7 +206,7 @@ const rationed = [
       "src/backends/xnnpack/aot/look.c": 1, // a column of configs.def
       "src/kernels/kernel_table.c": 1, // a column of ops.def
       "src/quant/roles.c": 1, // a column of roles.def
-      "src/rt/prim.c": 1, // a column of ops.def
+      "src/rt/run/prim.c": 1, // a column of ops.def
       "src/trace/complex/complex.c": 4, // columns of complex.def
       "src/trace/complex/parts.c": 1, // a column of refused.def
       "src/trace/coverage.c": 4, // columns of leaves.def, limits.def and official.def
@@ -225,10 +225,10 @@ const rationed = [
       "src/pt2/pt2_node.c": 1, // names of a .pt2
       "src/ir/parse.c": 1, // of a graph as text
       "src/api/report.c": 1, // of PyTorch's list
-      "src/rt/bind.c": 1, // of a .pte
-      "src/rt/info.c": 1, // of a .pte
-      "src/rt/memory_uses.c": 1, // of a .pte
-      "src/trace/expand_text.c": 1, // of the text of an expansion, in the operator's row
+      "src/rt/load/bind.c": 1, // of a .pte
+      "src/rt/look/info.c": 1, // of a .pte
+      "src/rt/look/memory_uses.c": 1, // of a .pte
+      "src/trace/text.c": 1, // of the text of an expansion, in the operator's row
     },
   },
   {
@@ -238,7 +238,7 @@ const rationed = [
     files: {
       "src/devtools/etdump/write.c": 3, // of scopes
       "src/pt2/pt2_node.c": 5, // from Python's names to the table's; parameters of "sym::"
-      "src/trace/expand_text.c": 1, // the namespace that expansions leave out
+      "src/trace/text.c": 1, // the namespace that expansions leave out
       "src/devtools/inspect/merge.c": 4, // no operators: scopes of a runtime
     },
   },
@@ -266,7 +266,7 @@ const rationed = [
       "src/ir/parse.c": 2, // foreign operators
       "src/ir/print.c": 1, // shown
       "src/quant/skip.c": 1, // compared with what the user wrote
-      "src/rt/bind.c": 1, // where an error happened
+      "src/rt/load/bind.c": 1, // where an error happened
     },
   },
   {

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "trace/matrices.h"
+#include "trace/words/matrices.h"
 
 static sc_x times(sc_trace *t, sc_x x, double factor) {
     return CALL(t, mul_Scalar, x, sc_x_float(t, factor));

@@ -4,7 +4,7 @@
 #ifndef SC_OFFICIAL_H
 #define SC_OFFICIAL_H
 
-#include "trace/arithmetic.h"
+#include "trace/words/arithmetic.h"
 #include "trace/official/limits.h"
 #include "trace/trace.h"
 

@@ -1,0 +1,93 @@
+// Copies that change nothing, by what the view that they copy would show: a transposition of
+// dimensions of size 1, a slice or selection that is one run of bytes. Where the original stays
+// untouched for as long as the copy is read, the copy becomes another name for it.
+#include "rt/rewrite/optimize.h"
+
+// Row-major order is the order in memory, for both.
+static bool both_dense(const sc_tensor *a, const sc_tensor *b) {
+    return sc_tensor_is_contiguous(a) && sc_tensor_is_contiguous(b);
+}
+
+// Is the result a run of the operand's own bytes, and from which element on?
+static bool shows_operand(sc_ctx *ctx, const sc_rt_instruction *in, const sc_tensor *self,
+                          const sc_tensor *out, int64_t *offset) {
+    sc_rt_window window;
+    *offset = 0;
+    if (sc_op_has(in->call.op, SC_HANDS_ON) && self->numel == out->numel) return true;
+    if (!sc_rt_call_window(ctx, in, &window)) return false;
+    *offset = window.offset;
+    return window.is_contiguous && window.offset >= 0 && window.offset <= self->numel;
+}
+
+static void try_elide(sc_rt_optimizer *o, uint32_t at) {
+    sc_rt_instruction *in = &o->m->code[at];
+    const sc_kernel_call *call = &in->call;
+    if (in->kind != SC_RT_KERNEL || in->is_dynamic || call->arg_count < 2 ||
+        call->args[0]->tag != SC_EVALUE_TENSOR ||
+        call->args[call->arg_count - 1]->tag != SC_EVALUE_TENSOR)
+        return;
+    sc_evalue *value = call->args[call->arg_count - 1];
+    const sc_tensor *self = call->args[0]->tensor;
+    sc_tensor *out = value->tensor;
+    const sc_rt_use *use = sc_rt_plain_use(o, value);
+    int64_t offset;
+    if (!use || use->is_output || !use->reads || self->dtype != out->dtype || out->is_dynamic ||
+        self->is_dynamic || !both_dense(self, out) ||
+        !shows_operand(o->ctx, in, self, out, &offset))
+        return;
+    const uint64_t item = sc_dtype_bytes((sc_dtype)self->dtype);
+    if ((uint64_t)offset * item + sc_rt_tensor_bytes(out) > sc_rt_tensor_bytes(self)) return;
+    uint8_t *data = (uint8_t *)self->data + (uint64_t)offset * item;
+    if (!self->is_constant && !sc_rt_is_quiet(o, data, sc_rt_tensor_bytes(out), at, use->last_read))
+        return;
+    sc_rt_move_value(o, value, data, self->is_constant);
+    in->kind = SC_RT_SKIP;
+}
+
+// --- State written in place ----------------------------------------------------------------------
+
+// Does nobody but the update itself look at the old state until the new one is written back?
+static bool only_update_reads(const sc_rt_optimizer *o, const sc_evalue *state, uint32_t update,
+                              uint32_t write_back) {
+    const sc_tensor *s = state->tensor;
+    sc_rt_operands w = sc_rt_operands_of(o->m, &o->m->code[update], SC_RT_TAKES);
+    while (sc_rt_operands_next(&w)) {
+        if (w.tensor && w.value != state &&
+            sc_rt_overlaps(w.tensor->data, w.tensor->capacity_bytes, s->data, s->capacity_bytes))
+            return false;
+    }
+    for (uint32_t i = update + 1; i < write_back; i++) {
+        if (sc_rt_touches(o, i, SC_RT_TAKES, s->data, s->capacity_bytes)) return false;
+    }
+    return true;
+}
+
+// new = index_put(state, ...); ... copy_(state, new): the update may as well work on the state.
+static void try_in_place(sc_rt_optimizer *o, uint32_t at) {
+    sc_rt_instruction *in = &o->m->code[at];
+    if (in->kind != SC_RT_KERNEL || in->is_dynamic || in->call.op->id != SC_OP_copy_) return;
+    const sc_evalue *state = in->call.args[0], *value = in->call.args[1];
+    const sc_rt_use *use = sc_rt_plain_use(o, value);
+    if (!use || use->is_output || use->first_write >= at) return;
+    const sc_rt_instruction *update = &o->m->code[use->first_write];
+    const sc_tensor *s = state->tensor, *t = value->tensor;
+    const uint32_t end = use->last_read > at ? use->last_read : at;
+    bool same = s->dtype == t->dtype && s->numel == t->numel && sc_tensor_is_contiguous(s) &&
+                sc_tensor_is_contiguous(t) && s->rank == t->rank && !s->is_constant;
+    if (update->kind != SC_RT_KERNEL || update->is_dynamic ||
+        update->call.op->id != SC_OP_index_put || update->call.args[0] != state || !same ||
+        !only_update_reads(o, state, use->first_write, at) ||
+        !sc_rt_is_quiet(o, s->data, s->capacity_bytes, use->first_write, at - 1) ||
+        !sc_rt_is_quiet(o, s->data, s->capacity_bytes, at, end))
+        return;
+    sc_rt_move_value(o, value, s->data, false);
+    in->kind = SC_RT_SKIP;
+}
+
+sc_status sc_rt_elide_copies(sc_rt_optimizer *o) {
+    for (uint32_t i = 0; i < o->m->code_count; i++)
+        if (sc_rt_runs_once(o, i)) try_in_place(o, i);
+    for (uint32_t i = 0; i < o->m->code_count; i++)
+        if (sc_rt_runs_once(o, i)) try_elide(o, i);
+    return SC_OK;
+}

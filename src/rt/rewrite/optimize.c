@@ -1,0 +1,54 @@
+// The rewrites, one after the other, of a method whose tensors lie where the file says.
+#include "rt/rewrite/optimize.h"
+
+static bool is_number(const sc_evalue *value) {
+    return value->tag == SC_EVALUE_INT || value->tag == SC_EVALUE_DOUBLE ||
+           value->tag == SC_EVALUE_BOOL || value->tag == SC_EVALUE_NONE;
+}
+
+// Does a view that a run makes lie where the file says?
+static bool lies_there(const sc_rt_method *m, const sc_rt_instruction *in) {
+    sc_rt_operands views = sc_rt_operands_of(m, in, SC_RT_REPOINTS);
+    while (sc_rt_operands_next(&views)) {
+        const sc_rt_place *view = &m->places[sc_rt_value_index(m, views.value)];
+        sc_rt_operands shown = sc_rt_operands_of(m, in, SC_RT_READS);
+        while (sc_rt_operands_next(&shown)) {
+            const sc_rt_place *of = &m->places[sc_rt_value_index(m, shown.value)];
+            if (shown.tensor && of->memory_id &&
+                (view->memory_id != of->memory_id || view->offset != of->offset))
+                return false;
+        }
+    }
+    return true;
+}
+
+// Is it known at load where every tensor lies at all times? What moves takes numbers along, no
+// more.
+static bool stays(const sc_rt_method *m) {
+    for (uint32_t i = 0; i < m->code_count; i++) {
+        const sc_rt_instruction *in = &m->code[i];
+        if (in->kind == SC_RT_FREE || (in->kind == SC_RT_PRIM && !lies_there(m, in))) return false;
+        if (in->kind == SC_RT_MOVE &&
+            !(is_number(&m->values[in->from]) && is_number(&m->values[in->to])))
+            return false;
+    }
+    return true;
+}
+
+sc_status sc_rt_optimize(sc_ctx *ctx, sc_rt_method *m) {
+    sc_rt_optimizer o = {.ctx = ctx, .m = m};
+    bool changed = false;
+    if (!stays(m)) return SC_OK;
+    if (!sc_rt_find_uses(&o)) return SC_OK;
+    SC_TRY(sc_rt_recognise(&o, &changed));
+    if (changed && !sc_rt_find_uses(&o)) {
+        sc_rt_code_link(m);
+        return SC_OK;
+    }
+    SC_TRY(sc_rt_fold_constants(&o));
+    SC_TRY(sc_rt_elide_copies(&o));
+    SC_TRY(sc_rt_fuse(&o));
+    if (m->program->options.channels_last != SC_RT_NEVER) SC_TRY(sc_rt_relayout(&o));
+    sc_rt_code_link(m);
+    return SC_OK;
+}

@@ -1,0 +1,92 @@
+// What is looked for, and where: every instruction that a form ends with. Nothing is taken for
+// granted of a file: what is not exactly of the form that is looked for runs as it is written.
+#include "rt/rewrite/recognise/recognise.h"
+
+#include "rt/rewrite/optimize.h"
+
+enum {
+    WORK_MAX = 1 << 20,    // values that are looked at, beside eight for each instruction
+    WAITS_MAX = 16 << 20,  // instructions that come between writing values and reading them
+};
+
+static uint64_t scratch_of(const sc_rt_method *m) {
+    uint64_t most = 0;
+    for (uint32_t i = 0; i < m->code_count; i++)
+        most = sc_max_u64(most, m->code[i].call.scratch_bytes);
+    return most;
+}
+
+static sc_status grow_scratch(sc_rt_search *s, uint64_t had) {
+    sc_rt_method *m = s->o->m;
+    if (s->scratch <= had) return SC_OK;
+    uint8_t *memory = sc_try_alloc(s->scratch);
+    if (!memory)
+        return sc_fail(s->o->ctx, SC_ERR_MEMORY, NULL, "no memory for %llu bytes of scratch space",
+                       (unsigned long long)s->scratch);
+    sc_free(m->scratch);
+    m->scratch = memory;
+    for (uint32_t i = 0; i < m->code_count; i++) m->code[i].call.scratch = memory;
+    return SC_OK;
+}
+
+// What is looked for, by the operator that it ends with: of any results, or of whole numbers only.
+// Remainders and tests of signs are parts of other things, too, and looked at when those have been.
+static const struct form {
+    sc_op_id root;
+    bool is_whole, is_late;
+    bool (*find)(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found);
+} forms[] = {
+    {SC_OP_pow_Scalar, false, false, sc_rt_is_pointwise},
+    {SC_OP_bitwise_right_shift_Tensor, true, false, sc_rt_is_pointwise},
+    {SC_OP_where_self, false, false, sc_rt_is_pointwise},
+    {SC_OP_where_self, false, false, sc_rt_is_product},
+    {SC_OP_lt_Scalar, false, true, sc_rt_is_pointwise},
+    {SC_OP_cat, false, false, sc_rt_is_scan},
+    {SC_OP_cat, false, false, sc_rt_is_fft},
+    {SC_OP_where_self, false, false, sc_rt_is_grouped},
+    {SC_OP_where_self, true, false, sc_rt_is_division},
+    {SC_OP_scatter_src, false, false, sc_rt_is_extreme},
+    {SC_OP_add_Tensor, true, false, sc_rt_is_gcd},
+    {SC_OP_sub_Tensor, true, true, sc_rt_is_remainder},
+    {SC_OP_native_group_norm, false, false, sc_rt_is_centred},
+    {SC_OP__native_batch_norm_legit_no_stats, false, false, sc_rt_is_centred},
+};
+
+static bool is_whole(const sc_kernel_call *call) {
+    const sc_evalue *out = call->arg_count ? call->args[call->arg_count - 1] : NULL;
+    return out && out->tag == SC_EVALUE_TENSOR &&
+           sc_dtype_is_integral((sc_dtype)out->tensor->dtype, false);
+}
+
+static sc_status look_at(sc_rt_search *s, uint32_t at, bool is_late, bool *changed) {
+    const sc_rt_instruction *in = &s->o->m->code[at];
+    if (in->kind != SC_RT_KERNEL || in->is_dynamic || !s->roots[is_late][in->call.op->id] ||
+        !sc_rt_runs_once(s->o, at))
+        return SC_OK;
+    for (size_t i = 0; i < SC_COUNT_OF(forms); i++) {
+        sc_rt_found found = {.arg_count = 0};
+        bool done = false;
+        if (forms[i].root != in->call.op->id || forms[i].is_late != is_late ||
+            (forms[i].is_whole && !is_whole(&in->call)))
+            continue;
+        if (!s->bases) sc_rt_find_bases(s);
+        s->root = at;
+        s->parts.count = 0;
+        if (!forms[i].find(s, &in->call, &found)) continue;
+        SC_TRY(sc_rt_put(s, &found, &done));
+        *changed |= done;
+        return SC_OK;
+    }
+    return SC_OK;
+}
+
+sc_status sc_rt_recognise(sc_rt_optimizer *o, bool *changed) {
+    sc_rt_search s = {
+        .o = o, .work = WORK_MAX + 8 * (uint64_t)o->m->code_count, .waits = WAITS_MAX};
+    const uint64_t had = scratch_of(o->m);
+    *changed = false;
+    for (size_t i = 0; i < SC_COUNT_OF(forms); i++) s.roots[forms[i].is_late][forms[i].root] = true;
+    for (uint32_t i = 0; i < o->m->code_count; i++) SC_TRY(look_at(&s, i, false, changed));
+    for (uint32_t i = 0; i < o->m->code_count; i++) SC_TRY(look_at(&s, i, true, changed));
+    return grow_scratch(&s, had);
+}

@@ -1,0 +1,81 @@
+// Who writes between the parts of what was found. Values share memory, and a file may have them
+// overlap as it likes: that one instruction gives a value and another takes it does not say yet
+// that the one reads what the other wrote.
+#include "rt/rewrite/recognise/recognise.h"
+
+static uint32_t index_of(const sc_rt_search *s, const sc_evalue *value) {
+    return sc_rt_value_index(s->o->m, value);
+}
+
+uint32_t sc_rt_first_reader(const sc_rt_search *s) {
+    uint32_t first = s->root;
+    for (uint32_t i = 0; i < s->parts.count; i++) {
+        sc_rt_operands w =
+            sc_rt_operands_of_call(&s->o->m->code[s->parts.data[i]].call, SC_RT_TAKES);
+        bool reads = false;
+        while (sc_rt_operands_next(&w)) reads |= w.tensor != NULL;
+        if (reads && s->parts.data[i] < first) first = s->parts.data[i];
+    }
+    return first;
+}
+
+// Does nothing write into that memory between the two?
+static bool is_quiet(sc_rt_search *s, const sc_tensor *t, uint32_t written, uint32_t read) {
+    const uint64_t between = read - written;
+    if (between > s->waits) return false;
+    s->waits -= between;
+    return sc_rt_is_quiet(s->o, t->data, t->capacity_bytes, written, read - 1);
+}
+
+// Does it show what an operand of the call that is to come holds?
+static bool shows(const sc_rt_search *s, const sc_evalue *value, const sc_evalue *operand) {
+    const uint32_t at = index_of(s, value);
+    if (operand->tag != SC_EVALUE_TENSOR) return false;
+    if (value == operand || s->bases[at] == index_of(s, operand) + 1) return true;
+    return !s->bases[at] && !s->o->uses[at].writes &&
+           sc_rt_overlaps(value->tensor->data, value->tensor->capacity_bytes, operand->tensor->data,
+                          operand->tensor->capacity_bytes);
+}
+
+// Does a part read what the walk took it to read: what the part before wrote, or what an operand
+// was for the first of them?
+static bool is_still_there(sc_rt_search *s, const sc_rt_found *found, const sc_evalue *value,
+                           uint32_t first, uint32_t reader) {
+    const sc_evalue *of = value;
+    if (value->tensor->is_constant) return true;
+    for (uint32_t i = 0; i < found->arg_count; i++) {
+        if (!shows(s, value, found->args[i])) continue;
+        const sc_tensor *t = found->args[i]->tensor;
+        return reader == first ||
+               (!sc_rt_touches(s->o, first, SC_RT_WRITES, t->data, t->capacity_bytes) &&
+                is_quiet(s, t, first, reader));
+    }
+    if (s->bases[index_of(s, value)]) of = &s->o->m->values[s->bases[index_of(s, value)] - 1];
+    const sc_rt_use *use = sc_rt_plain_use(s->o, of);
+    return use && use->first_write < reader && is_quiet(s, of->tensor, use->first_write, reader);
+}
+
+static bool reads_its_own(sc_rt_search *s, const sc_rt_found *found, uint32_t first,
+                          uint32_t reader) {
+    sc_rt_operands w = sc_rt_operands_of_call(&s->o->m->code[reader].call, SC_RT_TAKES);
+    while (sc_rt_operands_next(&w))
+        if (w.tensor && !is_still_there(s, found, w.value, first, reader)) return false;
+    return true;
+}
+
+bool sc_rt_parts_hold(sc_rt_search *s, const sc_rt_found *found, uint32_t first) {
+    for (uint32_t i = 0; i < s->parts.count; i++)
+        if (!reads_its_own(s, found, first, s->parts.data[i])) return false;
+    return reads_its_own(s, found, first, s->root);
+}
+
+bool sc_rt_is_intact(const sc_rt_search *s, const sc_evalue *operand, uint32_t first) {
+    const sc_rt_use *use = &s->o->uses[index_of(s, operand)];
+    if (use->writes && use->last_write >= first) return false;
+    if (operand->tag != SC_EVALUE_TENSOR || operand->tensor->is_constant) return true;
+    const void *data = operand->tensor->data;
+    const uint64_t bytes = operand->tensor->capacity_bytes;
+    if (first == s->root) return true;
+    return !sc_rt_touches(s->o, first, SC_RT_WRITES, data, bytes) &&
+           sc_rt_is_quiet(s->o, data, bytes, first, s->root - 1);
+}

@@ -1,0 +1,110 @@
+// Several instructions that together are one operator, found by what they compute: what lowering
+// expands for runtimes that lack an operator (trace/official) becomes a call of it again where that
+// is much faster. A search walks from a result to what it is made of, and believes nothing but the
+// instructions, their numbers and where their tensors lie. Private to src/rt.
+#ifndef SC_RT_RECOGNISE_H
+#define SC_RT_RECOGNISE_H
+
+#include "rt/rewrite/uses.h"
+
+typedef struct sc_rt_search {
+    sc_rt_optimizer *o;
+    uint32_t *bases;         // by value: whose memory it shows, as index + 1; 0 for what is no view
+    uint32_t root;           // the instruction whose result is looked at
+    SC_VEC(uint32_t) parts;  // instructions that were looked through on the way
+    uint64_t moved;          // bytes of results that have got memory of their own
+    uint64_t scratch;        // the most that a call asks for
+    uint64_t work;           // values that may still be looked at
+    uint64_t waits;          // instructions that values may still be held over
+    bool roots[2][SC_OP_COUNT];  // what anything ends with: at first, and late
+} sc_rt_search;
+
+enum { SC_RT_FOUND_ARGS = 4 };
+
+// A call that may stand in the place of the root.
+typedef struct sc_rt_found {
+    sc_op_id op;
+    const sc_kernel *kernel;
+    sc_evalue *args[SC_RT_FOUND_ARGS];  // without the result
+    uint32_t arg_count;
+    const sc_evalue *ends_in;  // and one more, which no value of the file need have; NULL: none
+    bool is_checked;           // by the search: what the operator itself takes is other
+    bool stays;                // the root's own call, but for its first argument, which is args[0]
+} sc_rt_found;
+
+// walk.c
+
+void sc_rt_find_bases(sc_rt_search *s);
+// The call of an operator that this value is the only result of; NULL for anything else, and for
+// calls whose shapes change from run to run.
+const sc_kernel_call *sc_rt_made_by(sc_rt_search *s, const sc_evalue *value, sc_op_id op);
+// That of an operator with several results, of which the value is the one of that index.
+const sc_kernel_call *sc_rt_made_among(sc_rt_search *s, const sc_evalue *value, sc_op_id op,
+                                       uint32_t index);
+// The tensor of that shape whose elements, from the offset on and in the same order, the value has;
+// NULL if there is none. Looks through views and through copies of them.
+sc_evalue *sc_rt_source(sc_rt_search *s, sc_evalue *value, uint32_t rank, const int64_t *sizes,
+                        int64_t *offset);
+// Is it `count` elements of `x` along a dim, from `start` on?
+bool sc_rt_is_part(sc_rt_search *s, const sc_evalue *value, const sc_evalue *x, uint32_t dim,
+                   int64_t start, int64_t count);
+// What it is the first elements of.
+sc_evalue *sc_rt_whole_of(sc_rt_search *s, const sc_evalue *value, uint32_t dim);
+// Does no instruction write it?
+bool sc_rt_is_fixed(const sc_rt_search *s, const sc_evalue *value);
+// A number that no instruction writes, of that value?
+bool sc_rt_is_number(const sc_rt_search *s, const sc_evalue *value, double number);
+bool sc_rt_is_shaped(const sc_evalue *value, uint32_t rank, const int64_t *sizes);
+// The value whose memory it shows; NULL for what is no view.
+sc_evalue *sc_rt_base(const sc_rt_search *s, const sc_evalue *value);
+
+// place.c
+
+// The call in the place of the root and its parts, if everything that it reads and writes is there
+// by then: *done. Errors: SC_ERR_MEMORY.
+sc_status sc_rt_put(sc_rt_search *s, const sc_rt_found *found, bool *done);
+// Does nobody want what it is?
+bool sc_rt_is_idle(const sc_rt_search *s, const sc_evalue *value);
+
+// memory.c
+
+// The first of the parts that reads a tensor: all operands are there by then.
+uint32_t sc_rt_first_reader(const sc_rt_search *s);
+// Does each of the parts, as the file has them, read what those before it wrote, and of the
+// operands what they were for the first?
+bool sc_rt_parts_hold(sc_rt_search *s, const sc_rt_found *found, uint32_t first);
+// Will an operand at the root still be what it was for the parts? What is gone writes no more.
+bool sc_rt_is_intact(const sc_rt_search *s, const sc_evalue *operand, uint32_t first);
+
+// A step of a scan by doubling: elements are combined with those that far before them, along a dim
+// of n. Beside them, `runs` says what belongs together; NULL: everything does.
+typedef struct sc_rt_scan_step {
+    uint32_t dim;
+    int64_t n, far;
+    const sc_evalue *runs;
+} sc_rt_scan_step;
+
+// Is the value what two operands give? The earlier places come first.
+typedef bool (*sc_rt_combined_fn)(sc_rt_search *s, const sc_rt_scan_step *step,
+                                  const sc_evalue *value, sc_evalue **before, sc_evalue **after);
+// What a cat is the scan of; NULL if it is none.
+sc_evalue *sc_rt_scanned(sc_rt_search *s, const sc_kernel_call *cat, sc_rt_combined_fn combined,
+                         const sc_evalue *runs);
+
+// What the root is, an operator of its row (forms.c): scans (scan.c), products of
+// groups (grouped.c), Fourier transforms of pairs (fft.c), extremes and
+// products of what is scattered (scatter.c), divisions of integers
+// (integers.c), signs, shifts and powers of two (pointwise.c), norms
+// (norm.c).
+bool sc_rt_is_scan(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found);
+bool sc_rt_is_grouped(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found);
+bool sc_rt_is_fft(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found);
+bool sc_rt_is_extreme(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found);
+bool sc_rt_is_product(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found);
+bool sc_rt_is_division(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found);
+bool sc_rt_is_gcd(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found);
+bool sc_rt_is_remainder(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found);
+bool sc_rt_is_pointwise(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found);
+bool sc_rt_is_centred(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found);
+
+#endif

@@ -1,0 +1,173 @@
+// Scans, as trace/official/scan.c writes them out: by doubling, where after a step of distance d
+// every element is combined with those of the 2 d - 1 places before it, or a product of few one
+// after the other. One call reads and writes each element once. The kernels compute in float64, or
+// with integers that wrap around, and so do the expansions: what is written in smaller floats is
+// rounded, and overflows, at every step, and stays as it is.
+#include "rt/rewrite/recognise/recognise.h"
+
+static bool is_f64(const sc_evalue *value) {
+    return value->tag == SC_EVALUE_TENSOR && value->tensor->dtype == SC_DTYPE_F64;
+}
+
+static bool product_of(sc_rt_search *s, const sc_rt_scan_step *step, const sc_evalue *value,
+                       sc_evalue **before, sc_evalue **after) {
+    const sc_kernel_call *mul = sc_rt_made_by(s, value, SC_OP_mul_Tensor);
+    (void)step;
+    if (!mul) return false;
+    *before = mul->args[0];
+    *after = mul->args[1];
+    return true;
+}
+
+// log1p(exp(less - more)) + more
+static bool is_log_of_sum(sc_rt_search *s, const sc_evalue *value, const sc_evalue *less,
+                          const sc_evalue *more) {
+    const sc_kernel_call *add = sc_rt_made_by(s, value, SC_OP_add_Tensor);
+    if (!add || !is_f64(value) || !is_f64(add->args[0]) || add->args[1] != more ||
+        !sc_rt_is_number(s, add->args[2], 1))
+        return false;
+    const sc_kernel_call *log1p = sc_rt_made_by(s, add->args[0], SC_OP_log1p);
+    const sc_kernel_call *exp = log1p ? sc_rt_made_by(s, log1p->args[0], SC_OP_exp) : NULL;
+    const sc_kernel_call *sub = exp ? sc_rt_made_by(s, exp->args[0], SC_OP_sub_Tensor) : NULL;
+    return sub && is_f64(log1p->args[0]) && is_f64(exp->args[0]) && sub->args[0] == less &&
+           sub->args[1] == more && sc_rt_is_number(s, sub->args[2], 1);
+}
+
+// where(more == less and isinf(more), more, log1p(exp(less - more)) + more)
+static bool log_sum_of(sc_rt_search *s, const sc_rt_scan_step *step, const sc_evalue *value,
+                       sc_evalue **before, sc_evalue **after) {
+    const sc_kernel_call *where = sc_rt_made_by(s, value, SC_OP_where_self);
+    (void)step;
+    if (!where) return false;
+    const sc_evalue *more = where->args[1];
+    const sc_kernel_call *both = sc_rt_made_by(s, where->args[0], SC_OP_logical_and);
+    const sc_kernel_call *equal = both ? sc_rt_made_by(s, both->args[0], SC_OP_eq_Tensor) : NULL;
+    const sc_kernel_call *isinf = both ? sc_rt_made_by(s, both->args[1], SC_OP_isinf) : NULL;
+    const sc_kernel_call *maximum = sc_rt_made_by(s, more, SC_OP_maximum);
+    if (!is_f64(value) || !is_f64(more) || !equal || !isinf || !maximum || isinf->args[0] != more ||
+        equal->args[0] != more)
+        return false;
+    const sc_evalue *less = equal->args[1];
+    const sc_kernel_call *minimum = sc_rt_made_by(s, less, SC_OP_minimum);
+    if (!minimum || !is_f64(less) || minimum->args[0] != maximum->args[0] ||
+        minimum->args[1] != maximum->args[1] || !is_log_of_sum(s, where->args[2], less, more))
+        return false;
+    *before = maximum->args[0];
+    *after = maximum->args[1];
+    return true;
+}
+
+// --- By doubling ---------------------------------------------------------------------------------
+
+typedef struct joint {
+    sc_evalue *const *items;
+    uint32_t count, dim;
+    sc_evalue *along;
+    const sc_tensor *out;
+} joint;
+
+// (tensors, dim, out)
+static bool read_joint(const sc_rt_search *s, const sc_kernel_call *cat, joint *j) {
+    if (!cat || cat->args[0]->tag != SC_EVALUE_TENSOR_LIST || cat->args[1]->tag != SC_EVALUE_INT ||
+        cat->args[2]->tag != SC_EVALUE_TENSOR || cat->args[2]->tensor->rank == 0 ||
+        !sc_rt_is_fixed(s, cat->args[1]))
+        return false;
+    *j = (joint){.items = cat->args[0]->tensors,
+                 .count = cat->args[0]->count,
+                 .along = cat->args[1],
+                 .out = cat->args[2]->tensor};
+    j->dim = sc_wrap_dim(j->along->i, j->out->rank);
+    return true;
+}
+
+static bool is_alike(const joint *j, const sc_evalue *value) {
+    return value->tag == SC_EVALUE_TENSOR && value->tensor->dtype == j->out->dtype;
+}
+
+// One step: the first d elements stay, the others are combined. What the step was of.
+static sc_evalue *step_of(sc_rt_search *s, const joint *j, const sc_rt_scan_step *step,
+                          sc_rt_combined_fn combined) {
+    const int64_t n = step->n, d = step->far;
+    sc_evalue *before, *after;
+    if (j->count != 2) return NULL;
+    sc_evalue *x = sc_rt_whole_of(s, j->items[0], j->dim);
+    if (!x || !sc_rt_is_part(s, j->items[0], x, j->dim, 0, d) ||
+        !sc_rt_is_shaped(x, j->out->rank, j->out->sizes) || x->tensor->dtype != j->out->dtype ||
+        !is_alike(j, j->items[1]) || !combined(s, step, j->items[1], &before, &after))
+        return NULL;
+    return sc_rt_is_part(s, before, x, j->dim, 0, n - d) &&
+                   sc_rt_is_part(s, after, x, j->dim, d, n - d)
+               ? x
+               : NULL;
+}
+
+static int64_t last_distance(int64_t n) {
+    int64_t d = 1;
+    while (d < n - d) d *= 2;
+    return d;
+}
+
+sc_evalue *sc_rt_scanned(sc_rt_search *s, const sc_kernel_call *cat, sc_rt_combined_fn combined,
+                         const sc_evalue *runs) {
+    sc_evalue *x = NULL;
+    joint first, j;
+    if (!read_joint(s, cat, &first)) return NULL;
+    sc_rt_scan_step step = {.dim = first.dim, .n = first.out->sizes[first.dim], .runs = runs};
+    for (step.far = last_distance(step.n); step.far >= 1; step.far /= 2) {
+        if (x) cat = sc_rt_made_by(s, x, SC_OP_cat);
+        if (!read_joint(s, cat, &j) || j.dim != first.dim) return NULL;
+        x = step_of(s, &j, &step, combined);
+        if (!x) return NULL;
+    }
+    return x;
+}
+
+// --- One after the other -------------------------------------------------------------------------
+
+static sc_evalue *multiplied(sc_rt_search *s, const joint *j) {
+    sc_evalue *x = sc_rt_whole_of(s, j->items[0], j->dim), *before, *after;
+    if (!x || !sc_rt_is_part(s, j->items[0], x, j->dim, 0, 1) ||
+        !sc_rt_is_shaped(x, j->out->rank, j->out->sizes) || x->tensor->dtype != j->out->dtype)
+        return NULL;
+    for (uint32_t i = 1; i < j->count; i++) {
+        if (!is_alike(j, j->items[i]) || !product_of(s, NULL, j->items[i], &before, &after) ||
+            before != j->items[i - 1] || !sc_rt_is_part(s, after, x, j->dim, i, 1))
+            return NULL;
+    }
+    return x;
+}
+
+// --- The operators -------------------------------------------------------------------------------
+
+static bool find(sc_rt_found *found, sc_op_id op, sc_evalue *x, sc_evalue *along) {
+    static const sc_evalue none = {.tag = SC_EVALUE_NONE};
+    *found = (sc_rt_found){.op = op,
+                           .kernel = sc_kernel_get(op),
+                           .args = {x, along},
+                           .arg_count = 2,
+                           .ends_in = op == SC_OP_cumprod ? &none : NULL};
+    return x != NULL;
+}
+
+static bool is_exact(sc_dtype dtype) {
+    return dtype == SC_DTYPE_F64 || sc_dtype_is_integral(dtype, false);
+}
+
+// Does the first item have the size that the first item of a scan has?
+static bool may_be(const joint *j) {
+    if (j->count < 2 || j->items[0]->tag != SC_EVALUE_TENSOR || j->out->is_dynamic ||
+        !is_exact((sc_dtype)j->out->dtype) || j->items[0]->tensor->rank != j->out->rank)
+        return false;
+    const int64_t n = j->out->sizes[j->dim], first = j->items[0]->tensor->sizes[j->dim];
+    return j->count == n ? first == 1 : j->count == 2 && n > 2 && first == last_distance(n);
+}
+
+bool sc_rt_is_scan(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found) {
+    joint j;
+    if (!read_joint(s, root, &j) || !may_be(&j)) return false;
+    if (j.count == j.out->sizes[j.dim])
+        return find(found, SC_OP_cumprod, multiplied(s, &j), j.along);
+    if (find(found, SC_OP_cumprod, sc_rt_scanned(s, root, product_of, NULL), j.along)) return true;
+    s->parts.count = 0;
+    return find(found, SC_OP_logcumsumexp, sc_rt_scanned(s, root, log_sum_of, NULL), j.along);
+}

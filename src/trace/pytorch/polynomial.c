@@ -1,0 +1,115 @@
+// Expansions of orthogonal polynomials whose degree is a number: by their recurrences, in the order
+// in which PyTorch computes them, and those of Chebyshev between -1 and 1 by angles, as there.
+#include <math.h>
+
+#include "core/polynomial.h"
+#include "trace/words/arithmetic.h"
+#include "trace/expand.h"
+
+// Above this written out it is too long.
+enum { DEGREE_MAX = 512 };
+
+// --- Angles -------------------------------------------------------------------------------------
+
+// What PyTorch gives where the third and fourth kind divide by nothing.
+static sc_x at_the_end(sc_trace *t, const sc_polynomial *f, sc_x x, int64_t n) {
+    const double sign = n % 2 == 0 ? 1 : -1, many = 2 * (double)n + 1;
+    sc_x lower =
+        CALL(t, full_like, x, sc_x_float(t, f->kind == SC_CHEBYSHEV_THIRD ? sign * many : sign));
+    if (f->kind == SC_CHEBYSHEV_THIRD || f->is_shifted) return lower;
+    return sc_a_unless(t, CALL(t, gt_Scalar, x, sc_x_int(t, 0)), many, lower);
+}
+
+static sc_x by_halves(sc_trace *t, const sc_polynomial *f, sc_x x, sc_x angle, int64_t n) {
+    sc_x half = sc_a_times(t, angle, 0.5), many = sc_a_times(t, angle, (double)n + 0.5);
+    sc_x sine = CALL(t, sin, half), cosine = CALL(t, cos, half);
+    const bool third = f->kind == SC_CHEBYSHEV_THIRD;
+    sc_x above = third ? CALL(t, cos, many) : CALL(t, sin, many);
+    sc_x is_end = sc_a_is(t, third ? sine : cosine, 1);
+    sc_x ratio = sc_a_div(t, above, third ? cosine : sine);
+    return sc_a_where(t, is_end, at_the_end(t, f, x, n), ratio);
+}
+
+static sc_x by_angle(sc_trace *t, const sc_polynomial *f, sc_x x, int64_t n) {
+    sc_x angle = CALL(t, acos, x);
+    if (f->kind == SC_CHEBYSHEV_FIRST) return CALL(t, cos, sc_a_times(t, angle, (double)n));
+    if (f->kind != SC_CHEBYSHEV_SECOND) return by_halves(t, f, x, angle, n);
+    sc_x many = CALL(t, sin, sc_a_times(t, angle, (double)n + 1));
+    return sc_a_div(t, many, CALL(t, sin, angle));
+}
+
+// --- Recurrences --------------------------------------------------------------------------------
+
+// The one of degree k + 1, of those of degrees k and k - 1.
+static sc_x next(sc_trace *t, sc_recurrence how, sc_x x, sc_x one, sc_x zeroth, int64_t k) {
+    const double d = (double)k;
+    sc_x factor = x, less = zeroth;
+    switch (how) {
+    case SC_RULE_DOUBLED: factor = sc_a_times(t, x, 2); break;
+    case SC_RULE_HERMITE:
+        factor = sc_a_times(t, x, 2);
+        less = sc_a_times(t, zeroth, 2 * d);
+        break;
+    case SC_RULE_PROBABILISTS: less = sc_a_times(t, zeroth, d); break;
+    case SC_RULE_LAGUERRE:
+        factor = sc_a_plus(t, sc_a_from(t, 1, x), 2 * d);
+        less = sc_a_times(t, zeroth, d);
+        break;
+    case SC_RULE_LEGENDRE:
+        factor = sc_a_times(t, x, 2 * d + 1);
+        less = sc_a_times(t, zeroth, d);
+        break;
+    }
+    sc_x sum = sc_a_sub(t, sc_a_mul(t, factor, one), less);
+    const bool divides = how == SC_RULE_LAGUERRE || how == SC_RULE_LEGENDRE;
+    return divides ? CALL(t, div_Scalar, sum, sc_x_float(t, d + 1)) : sum;
+}
+
+static sc_x by_recurrence(sc_trace *t, const sc_polynomial *f, sc_x x, int64_t n) {
+    sc_x before = CALL(t, full_like, x, sc_x_int(t, 1));
+    if (n == 0) return before;
+    sc_x now = f->slope == 1 ? x : sc_a_times(t, x, f->slope);
+    if (f->start != 0) now = sc_a_plus(t, now, f->start);
+    for (int64_t k = 1; k < n && t->status == SC_OK; k++) {
+        sc_x more = next(t, f->rule, x, now, before, k);
+        before = now;
+        now = more;
+    }
+    return now;
+}
+
+// --- All ----------------------------------------------------------------------------------------
+
+// Above these degrees PyTorch gives NaN.
+static bool is_beyond(const sc_polynomial *f, sc_x x, int64_t n) {
+    const int limit = sc_polynomial_limit(f, sc_x_dtype_of(x) == SC_DTYPE_F64);
+    return limit && n > limit;
+}
+
+// (x, n); of a degree that is not written out x itself, and the degree in `high`
+static sc_x polynomial(sc_trace *t, const sc_x *a, const sc_polynomial *f, sc_x *high) {
+    const double degree = sc_x_real(a[1], NAN);
+    if (!(fabs(degree) < (double)INT32_MAX))
+        return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "a polynomial needs a degree, not %g",
+                             degree);
+    const int64_t n = (int64_t)degree;
+    sc_x x = sc_x_is_float(a[0]) ? a[0] : sc_f_to(t, a[0], SC_DTYPE_F32);
+    if (n < 0) return CALL(t, full_like, x, sc_x_int(t, 0));
+    if (is_beyond(f, x, n)) return CALL(t, full_like, x, sc_x_float(t, NAN));
+    if (n > DEGREE_MAX) {
+        *high = sc_f_scalar(t, sc_x_float(t, (double)n), sc_x_dtype_of(x));
+        return x;
+    }
+    if (f->is_shifted) x = sc_a_plus(t, sc_a_times(t, x, 2), -1);
+    sc_x y = by_recurrence(t, f, x, n);
+    if (f->kind == SC_CHEBYSHEV_NONE || n <= f->most) return y;
+    sc_x inside = CALL(t, lt_Scalar, CALL(t, abs, x), sc_x_int(t, 1));
+    return sc_a_where(t, inside, by_angle(t, f, x, n), y);
+}
+
+#define ORTHOGONAL(id, operator, ...)                                       \
+    sc_x sc_expand_##id(sc_trace *t, const sc_x *a) {                       \
+        sc_x high = NULL, x = polynomial(t, a, &sc_polynomial_##id, &high); \
+        return high ? CALL(t, operator, x, high) : x;                       \
+    }
+#include "core/polynomial.def"

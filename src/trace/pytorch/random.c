@@ -1,0 +1,233 @@
+// Expansions of random numbers, of their distributions, to even and normal ones; and of dropout
+// that keeps more than single numbers.
+#include <math.h>
+
+#include "trace/words/arithmetic.h"
+#include "trace/expand.h"
+
+static sc_x sizes_of(sc_trace *t, sc_x x) { return sc_x_sizes(t, x, 0, SC_RANK_MAX); }
+
+// Evenly from [0, 1).
+static sc_x evenly(sc_trace *t, sc_x sizes, sc_dtype dtype) {
+    return CALL(t, rand, sizes, sc_x_dtype(t, dtype), X_STRIDED, X_CPU, X_FALSE);
+}
+
+// As large as `like`, in its dtype if that is a float.
+static sc_x evenly_like(sc_trace *t, sc_x like) {
+    return evenly(t, sizes_of(t, like), sc_x_is_float(like) ? sc_x_dtype_of(like) : SC_DTYPE_F32);
+}
+
+// --- Distributions ------------------------------------------------------------------------------
+
+sc_x sc_expand_bernoulli(sc_trace *t, const sc_x *a) {
+    sc_x dtype = sc_x_dtype(t, sc_x_dtype_of(a[0]));
+    sc_x random = CALL(t, rand, sizes_of(t, a[0]), dtype, X_NONE, X_CPU, X_FALSE);
+    return sc_f_to(t, CALL(t, lt_Tensor, random, a[0]), sc_x_dtype_of(a[0]));
+}
+
+// (self, p): 1 with that probability.
+sc_x sc_expand_bernoulli_p(sc_trace *t, const sc_x *a) {
+    double p = sc_x_known(t, a[1], 0.5);
+    if (!(p >= 0 && p <= 1))
+        return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL,
+                             "bernoulli needs a probability, and %g is none", p);
+    return sc_f_to(t, CALL(t, lt_Scalar, evenly_like(t, a[0]), a[1]), sc_x_dtype_of(a[0]));
+}
+
+sc_x sc_expand_bernoulli_(sc_trace *t, const sc_x *a) {
+    sc_trace_assign(t, a[0], CALL(t, bernoulli_p, a[0], a[1], a[2]));
+    return a[0];
+}
+
+sc_x sc_expand_bernoulli_tensor(sc_trace *t, const sc_x *a) {
+    sc_x p = CALL(t, expand, a[1], sizes_of(t, a[0]));
+    return sc_f_to(t, CALL(t, lt_Tensor, evenly_like(t, a[0]), p), sc_x_dtype_of(a[0]));
+}
+
+sc_x sc_expand_exponential(sc_trace *t, const sc_x *a) {
+    sc_x log = CALL(t, log1p, CALL(t, neg, evenly_like(t, a[0])));
+    return CALL(t, div_Scalar, CALL(t, neg, log), a[1]);
+}
+
+// 1 for the first success of trials that succeed with probability p, 2 for the second, ...
+sc_x sc_expand_geometric(sc_trace *t, const sc_x *a) {
+    double p = sc_x_known(t, a[1], 0);
+    if (!(p > 0 && p < 1))
+        return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "geometric needs a probability, not %g", p);
+    sc_x x = evenly_like(t, a[0]);
+    x = CALL(t, div_Scalar, CALL(t, log1p, CALL(t, neg, x)), sc_x_float(t, log1p(-p)));
+    x = CALL(t, clamp, CALL(t, ceil, x), sc_x_int(t, 1));
+    return sc_f_to(t, x, sc_x_dtype_of(a[0]));
+}
+
+// (self, median, sigma)
+sc_x sc_expand_cauchy(sc_trace *t, const sc_x *a) {
+    sc_x x = CALL(t, sub_Scalar, evenly_like(t, a[0]), sc_x_float(t, 0.5));
+    x = CALL(t, tan, CALL(t, mul_Scalar, x, sc_x_float(t, SC_PI)));
+    return CALL(t, add_Scalar, CALL(t, mul_Scalar, x, a[2]), a[1]);
+}
+
+sc_x sc_expand_randint_like(sc_trace *t, const sc_x *a) {
+    sc_x dtype = sc_x_dtype(t, sc_x_dtype_or(a[2], sc_x_dtype_of(a[0])));
+    return CALL(t, randint, a[1], sizes_of(t, a[0]), dtype);
+}
+
+sc_x sc_expand_randint_like_low(sc_trace *t, const sc_x *a) {
+    sc_x dtype = sc_x_dtype(t, sc_x_dtype_or(a[3], sc_x_dtype_of(a[0])));
+    return CALL(t, randint_low, a[1], a[2], sizes_of(t, a[0]), dtype);
+}
+
+static sc_x normal(sc_trace *t, sc_x sizes, sc_dtype dtype, sc_x mean, sc_x std) {
+    sc_x x = CALL(t, randn, sizes, sc_x_dtype(t, dtype), X_STRIDED, X_CPU, X_FALSE);
+    x = sc_x_is_tensor(std) ? CALL(t, mul_Tensor, x, std) : CALL(t, mul_Scalar, x, std);
+    return sc_x_is_tensor(mean) ? CALL(t, add_Tensor, x, mean) : CALL(t, add_Scalar, x, mean);
+}
+
+// (mean, std, size, generator, dtype)
+sc_x sc_expand_normal_floats(sc_trace *t, const sc_x *a) {
+    return normal(t, a[2], sc_x_dtype_or(a[4], SC_DTYPE_F32), a[0], a[1]);
+}
+
+// (mean, std), one of them or both a tensor.
+sc_x sc_expand_normal_tensors(sc_trace *t, const sc_x *a) {
+    sc_x mean = a[0], std = a[1], like = sc_x_is_tensor(mean) ? mean : std;
+    if (sc_x_is_tensor(mean) && sc_x_is_tensor(std)) {
+        sc_x both = CALL(t, broadcast_tensors, X_LIST(t, mean, std));
+        like = sc_x_at(t, both, 0);
+    }
+    return normal(t, sizes_of(t, like), sc_x_dtype_of(like), mean, std);
+}
+
+// (self, mean, std) of the logarithm
+sc_x sc_expand_log_normal(sc_trace *t, const sc_x *a) {
+    sc_x sizes = sizes_of(t, a[0]);
+    return CALL(t, exp, normal(t, sizes, sc_x_dtype_of(a[0]), a[1], a[2]));
+}
+
+sc_x sc_expand_normal_(sc_trace *t, const sc_x *a) {
+    sc_trace_assign(t, a[0], CALL(t, normal_functional, a[0], a[1], a[2], a[3]));
+    return a[0];
+}
+
+// (self, mean, std)
+sc_x sc_expand_normal_functional(sc_trace *t, const sc_x *a) {
+    sc_x dtype = sc_x_dtype(t, sc_x_dtype_of(a[0]));
+    return CALL(t, normal_float_float, a[1], a[2], sizes_of(t, a[0]), X_NONE, dtype);
+}
+
+// Integers of any dtype; without an end all that the dtype has exactly, and is not negative.
+static sc_x integers(sc_trace *t, sc_x like, sc_x from, sc_x to) {
+    const sc_dtype dtype = sc_x_dtype_of(like);
+    const int64_t bits = dtype == SC_DTYPE_BF16   ? 8
+                         : dtype == SC_DTYPE_F16  ? 11
+                         : dtype == SC_DTYPE_F32  ? 24
+                         : dtype == SC_DTYPE_F64  ? 52
+                         : dtype == SC_DTYPE_BOOL ? 0
+                         : dtype == SC_DTYPE_U8   ? 7
+                         : dtype == SC_DTYPE_I8   ? 6
+                         : dtype == SC_DTYPE_I16  ? 14
+                                                  : 30;
+    if (sc_x_is_none(to)) to = sc_x_int(t, (INT64_C(1) << bits) + 1);
+    sc_x x = CALL(t, randint_low, from, to, sizes_of(t, like), sc_x_dtype(t, SC_DTYPE_I64));
+    return sc_f_to(t, x, dtype);
+}
+
+sc_x sc_expand_random(sc_trace *t, const sc_x *a) {
+    return integers(t, a[0], sc_x_int(t, 0), X_NONE);
+}
+sc_x sc_expand_random_to(sc_trace *t, const sc_x *a) {
+    return integers(t, a[0], sc_x_int(t, 0), a[1]);
+}
+sc_x sc_expand_random_from(sc_trace *t, const sc_x *a) { return integers(t, a[0], a[1], a[2]); }
+
+// --- Drawing ------------------------------------------------------------------------------------
+
+// Of numbers that wait each as long as their weight says, the first ones.
+static sc_x race(sc_trace *t, sc_x weights, sc_x sizes, sc_dtype dtype) {
+    sc_x wait = CALL(t, log1p, CALL(t, neg, evenly(t, sizes, dtype)));
+    wait = CALL(t, clamp, CALL(t, neg, wait), sc_x_float(t, 1e-30));
+    return CALL(t, div_Tensor, weights, wait);
+}
+
+// (self, num_samples, replacement)
+sc_x sc_expand_multinomial(sc_trace *t, const sc_x *a) {
+    const sc_dtype dtype = sc_f_opmath(sc_x_dtype_of(a[0]));
+    sc_x x = sc_f_to(t, a[0], dtype), last = sc_x_int(t, -1);
+    const int64_t count = sc_x_static_size(t, a[0], -1), draws = sc_x_small(t, a[1], 1);
+    const uint32_t rank = sc_x_rank(x);
+    sc_dim sizes[3];
+    if (rank < 1 || rank > 2 || !sc_x_is_float(x))
+        return sc_trace_fail(t, SC_ERR_SHAPE, NULL, "multinomial takes one or two dims of weights");
+    if (draws < 1 || (!sc_x_truth(a[2]) && draws > count))
+        return sc_trace_fail(t, SC_ERR_ARGUMENT, "Draw with replacement.",
+                             "multinomial cannot draw %lld of %lld", (long long)draws,
+                             (long long)count);
+    if (draws == 1) return CALL(t, argmax, race(t, x, sizes_of(t, x), dtype), last, X_TRUE);
+    if (!sc_x_truth(a[2]))
+        return sc_x_at(t, CALL(t, topk, race(t, x, sizes_of(t, x), dtype), a[1], last), 1);
+    if (rank == 2) sizes[0] = sc_x_size(x, 0);
+    sizes[rank - 1] = sc_dim_int(draws);
+    sizes[rank] = sc_x_size(x, -1);
+    sc_x many = sc_f_unsqueeze(t, x, -2);
+    return CALL(t, argmax, race(t, many, sc_x_dims(t, sizes, rank + 1), dtype), last, X_FALSE);
+}
+
+// --- Dropout ------------------------------------------------------------------------------------
+
+// 1 for what stays; whole features at once, if asked.
+static sc_x staying(sc_trace *t, sc_x x, double p, bool features) {
+    sc_dim sizes[SC_RANK_MAX];
+    uint32_t rank = sc_x_rank(x);
+    for (uint32_t i = 0; i < rank; i++)
+        sizes[i] = features && i >= 2 ? sc_dim_int(1) : sc_x_size(x, i);
+    sc_x even = evenly(t, sc_x_dims(t, sizes, rank), sc_x_dtype_of(x));
+    return sc_f_to(t, CALL(t, ge_Scalar, even, sc_x_float(t, p)), sc_x_dtype_of(x));
+}
+
+static bool drops(sc_trace *t, const sc_x *a, bool features, double *p) {
+    *p = sc_x_known(t, a[1], 0);
+    if (!sc_x_truth(a[2]) || *p == 0) return false;
+    if (*p > 0 && *p <= 1 && sc_x_is_float(a[0]) && (!features || sc_x_rank(a[0]) >= 2))
+        return true;
+    sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "dropout needs a probability and numbers");
+    return false;
+}
+
+// (input, p, train)
+sc_x sc_expand_feature_dropout(sc_trace *t, const sc_x *a) {
+    double p;
+    if (!drops(t, a, true, &p)) return a[0];
+    if (p == 1) return CALL(t, mul_Scalar, a[0], sc_x_int(t, 0));
+    sc_x noise = CALL(t, div_Scalar, staying(t, a[0], p, true), sc_x_float(t, 1 - p));
+    return CALL(t, mul_Tensor, a[0], noise);
+}
+
+// Mean and variance stay what they were: what drops out becomes SELU's least value.
+static sc_x alpha_dropout(sc_trace *t, const sc_x *a, bool features) {
+    const double alpha = 1.7580993408473766;
+    double p;
+    if (!drops(t, a, features, &p)) return a[0];
+    if (p == 1) return CALL(t, mul_Scalar, a[0], sc_x_int(t, 0));
+    const double scale = 1 / sqrt((alpha * alpha * p + 1) * (1 - p));
+    sc_x stays = staying(t, a[0], p, features);
+    sc_x shift = CALL(t, sub_Scalar, stays, sc_x_int(t, 1));
+    shift = CALL(t, mul_Scalar, shift, sc_x_float(t, alpha * scale));
+    shift = CALL(t, add_Scalar, shift, sc_x_float(t, alpha * scale * p));
+    sc_x x = CALL(t, mul_Tensor, a[0], CALL(t, mul_Scalar, stays, sc_x_float(t, scale)));
+    return CALL(t, add_Tensor, x, shift);
+}
+
+sc_x sc_expand_alpha_dropout(sc_trace *t, const sc_x *a) { return alpha_dropout(t, a, false); }
+sc_x sc_expand_feature_alpha_dropout(sc_trace *t, const sc_x *a) {
+    return alpha_dropout(t, a, true);
+}
+
+// (self, lower, upper, training): in training every number has a slope of its own
+sc_x sc_expand_rrelu(sc_trace *t, const sc_x *a) {
+    const double low = sc_x_known(t, a[1], 0), high = sc_x_known(t, a[2], 0);
+    if (!sc_x_truth(a[3])) return CALL(t, leaky_relu, a[0], sc_x_float(t, (low + high) / 2));
+    sc_x slope = evenly(t, sizes_of(t, a[0]), sc_x_dtype_of(a[0]));
+    slope = CALL(t, mul_Scalar, slope, sc_x_float(t, high - low));
+    slope = CALL(t, mul_Tensor, a[0], CALL(t, add_Scalar, slope, sc_x_float(t, low)));
+    return CALL(t, where_self, CALL(t, le_Scalar, a[0], sc_x_int(t, 0)), slope, a[0]);
+}

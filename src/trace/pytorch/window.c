@@ -1,0 +1,89 @@
+// Expansions of windows, in the order in which PyTorch computes them.
+#include "trace/words/arithmetic.h"
+#include "trace/expand.h"
+
+// Windows of no number or one; NULL of others.
+static sc_x short_window(sc_trace *t, int64_t n, sc_dtype dtype) {
+    if (n < 0) return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "a window needs a plain length");
+    if (n == 0)
+        return CALL(t, empty_memory_format, X_INTS(t, 0), sc_x_dtype(t, dtype), X_STRIDED, X_CPU,
+                    X_FALSE);
+    if (n == 1)
+        return CALL(t, full, X_INTS(t, 1), sc_x_int(t, 1), sc_x_dtype(t, dtype), X_STRIDED, X_CPU,
+                    X_FALSE);
+    return NULL;
+}
+
+// One that is periodic is the symmetric one of a number more, without its last number.
+static int64_t window_points(int64_t n, bool periodic) { return periodic ? n + 1 : n; }
+
+static sc_x first_of_window(sc_trace *t, sc_x window, int64_t n, bool periodic) {
+    return periodic ? sc_f_slice(t, window, 0, sc_x_int(t, 0), sc_x_int(t, n)) : window;
+}
+
+// PyTorch rounds the number to half precision first, as it does where it multiplies in place.
+static sc_x scaled(sc_trace *t, sc_x x, double factor) {
+    const sc_dtype dtype = sc_x_dtype_of(x);
+    if (sc_dtype_is_half(dtype)) factor = (double)sc_f32_as((float)factor, dtype);
+    return CALL(t, mul_Tensor, x, sc_x_float(t, factor));
+}
+
+// (window_length, periodic, alpha, beta, dtype)
+sc_x sc_expand_hamming_window_alpha_beta(sc_trace *t, const sc_x *a) {
+    const bool periodic = sc_x_truth(a[1]);
+    const int64_t n = sc_x_small(t, a[0], -1), count = window_points(n, periodic);
+    const sc_dtype dtype = sc_x_dtype_or(a[4], SC_DTYPE_F32);
+    sc_x shorter = short_window(t, n, dtype);
+    if (shorter) return shorter;
+    sc_x window = sc_f_arange(t, sc_x_int(t, 0), sc_x_int(t, count), dtype);
+    window = scaled(t, window, 2 * SC_PI / (double)(count - 1));
+    window = scaled(t, CALL(t, cos, window), -sc_x_known(t, a[3], 0.46));
+    window = CALL(t, add_Tensor, window, sc_x_float(t, sc_x_known(t, a[2], 0.54)));
+    return first_of_window(t, window, n, periodic);
+}
+
+// (window_length, periodic, dtype)
+sc_x sc_expand_blackman_window_periodic(sc_trace *t, const sc_x *a) {
+    const bool periodic = sc_x_truth(a[1]);
+    const int64_t n = sc_x_small(t, a[0], -1), count = window_points(n, periodic);
+    const sc_dtype dtype = sc_x_dtype_or(a[2], SC_DTYPE_F32);
+    sc_x shorter = short_window(t, n, dtype);
+    if (shorter) return shorter;
+    sc_x angle = sc_f_arange(t, sc_x_int(t, 0), sc_x_int(t, count), dtype);
+    angle = scaled(t, angle, SC_PI / (double)(count - 1));
+    sc_x fine = scaled(t, CALL(t, cos, scaled(t, angle, 4)), 0.08);
+    sc_x coarse = scaled(t, CALL(t, cos, scaled(t, angle, 2)), 0.5);
+    sc_x window = sc_a_plus(t, sc_a_sub(t, fine, coarse), 0.42);
+    return first_of_window(t, window, n, periodic);
+}
+
+// (window_length, periodic, beta, dtype): half precision is computed in float32, of places that are
+// rounded to it.
+sc_x sc_expand_kaiser_window_beta(sc_trace *t, const sc_x *a) {
+    const bool periodic = sc_x_truth(a[1]);
+    const int64_t n = sc_x_small(t, a[0], -1), count = window_points(n, periodic);
+    const sc_dtype dtype = sc_x_dtype_or(a[3], SC_DTYPE_F32);
+    sc_x shorter = short_window(t, n, dtype);
+    if (shorter) return shorter;
+    const sc_dtype wide = sc_f_opmath(dtype);
+    sc_x x = sc_f_to(t, sc_f_arange(t, sc_x_int(t, 0), sc_x_int(t, count), dtype), wide);
+    sc_x middle = sc_f_scalar(t, sc_x_float(t, (double)(count - 1) / 2), wide);
+    x = sc_a_div(t, sc_a_sub(t, x, middle), middle);
+    x = CALL(t, sqrt, CALL(t, abs, sc_a_from(t, 1, sc_a_mul(t, x, x))));
+    sc_x most = sc_f_scalar(t, sc_x_float(t, sc_x_known(t, a[2], 12)), wide);
+    sc_x above = CALL(t, i0, sc_a_mul(t, x, most)), below = CALL(t, i0, most);
+    sc_x window = sc_f_to(t, sc_a_div(t, above, below), dtype);
+    return first_of_window(t, window, n, periodic);
+}
+
+// (window_length, periodic, dtype): up to 1 in the middle, and down again.
+sc_x sc_expand_bartlett_window_periodic(sc_trace *t, const sc_x *a) {
+    const int64_t n = sc_x_small(t, a[0], -1), last = sc_x_truth(a[1]) ? n : n - 1;
+    const sc_dtype dtype = sc_x_dtype_or(a[2], SC_DTYPE_F32);
+    sc_x shorter = short_window(t, n, dtype);
+    if (shorter) return shorter;
+    sc_x number = sc_f_arange(t, sc_x_int(t, 0), sc_x_int(t, n), SC_DTYPE_I64);
+    sc_x up = scaled(t, sc_f_to(t, number, dtype), 2.0 / (double)last);
+    sc_x down = CALL(t, rsub_Scalar, up, sc_x_int(t, 2));
+    return CALL(t, where_self, CALL(t, le_Scalar, number, sc_x_int(t, last / 2)), up, down);
+}
