@@ -39,7 +39,7 @@ typedef struct sc_method_plan {
 
 enum { SC_NO_PROGRAM = UINT32_MAX };
 
-// An arena for as long as somebody uses what is on it (held.c).
+// An arena for as long as somebody uses what is on it (call_memory.c).
 typedef struct sc_held {
     sc_arena arena;
     uint32_t users;
@@ -120,7 +120,7 @@ uint32_t sc_job_add_version(sc_job *job, sc_dialect dialect, sc_program *program
 // Lowers for the runtime of this build and runs there.
 extern const sc_evaluator sc_own_evaluator;
 
-// --- Backends (backends.c, hosted.c, to_backend.c) -----------------------------------------------
+// --- Backends (backends.c, host_backends.c, to_backend.c) -----------------------------------------------
 
 // The backends of this build, and those that the host has registered: both halves.
 extern const sc_backends sc_all_backends;
@@ -172,7 +172,7 @@ typedef struct sc_executable {
 sc_status sc_make_executable(sc_ctx *ctx, sc_pipeline *pipeline, sc_program *program,
                              sc_executable *out);
 
-// --- Records (records.c, record_values.c) --------------------------------------------------------
+// --- Records (records.c, values.c) --------------------------------------------------------
 
 // Record `number`; SC_ERR_NOT_FOUND when there is none.
 sc_status sc_job_record(sc_job *job, uint32_t number, sc_etrecord **out);
@@ -182,7 +182,7 @@ sc_status sc_job_fill_record(sc_job *job, uint32_t record, uint32_t edge, uint32
 // The number + 1 of the record that the job generates, which it forgets with this.
 uint32_t sc_job_take_generating(sc_job *job);
 
-// --- Memory of single calls (held.c) -------------------------------------------------------------
+// --- Memory of single calls (call_memory.c) -------------------------------------------------------------
 
 // Where a context was before a call took memory of its own.
 typedef struct sc_aside {
@@ -283,7 +283,7 @@ typedef struct sc_quantum {
 } sc_quantum;
 
 // Of the last `count` results of a graph, a method's own or a part's, in the context's arena
-// (quanta.c).
+// (quantization_steps.c).
 sc_quantum *sc_output_quanta(sc_ctx *ctx, const sc_graph *graph, uint32_t count);
 
 // Quantized values may be some steps further apart. SC_ERR_DTYPE and SC_ERR_UNSUPPORTED for what
@@ -301,7 +301,7 @@ sc_status sc_set_values(sc_ctx *ctx, const sc_pickle_value *values, sc_rt_method
                         uint32_t count, bool *are_set);
 
 // Looks on while the delegates of a program run, and runs what each of them stands for on the
-// kernels (watch.c).
+// kernels (delegate_check.c).
 typedef struct sc_watch sc_watch;
 sc_status sc_watch_new(sc_ctx *ctx, const sc_program *program, sc_watch **out);
 const sc_rt_backends *sc_watch_backends(sc_watch *watch);

@@ -4,7 +4,7 @@
 // The input: a byte of choices; how many bytes record, dump, other dump and debug buffer have, in
 // three bytes each; these four; the program. Half of all changes are made to one of these files
 // alone, or to an entry of the record, which stays an archive that way.
-#include "api/inspector.h"
+#include "api/inspect/inspector.h"
 #include "bytes.h"
 #include "context.h"
 #include "format/zip.h"

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "api/quantize.h"
+#include "api/quantize/quantize.h"
 #include "observe/observe.h"
 #include "quant/calibrate.h"
 

@@ -98,7 +98,7 @@ const mistakes = [
     ],
     "glu.c:1: may not use sc_format_of of src/format/json_read.c",
   ],
-  [add("src/api/run.c", '#include "rt/internal.h"'), "run.c:1: rt/internal.h is private to src/rt"],
+  [add("src/api/run/run.c", '#include "rt/internal.h"'), "run.c:1: rt/internal.h is private to src/rt"],
   [
     add("src/core/dtype.c", '#include "base/gather.h"'),
     "dtype.c:1: base/gather.h is private to src/base",

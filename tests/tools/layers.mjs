@@ -249,13 +249,13 @@ const rationed = [
     pattern: namesOfOperators,
     except: /"[^"\n]*%s[^;{}]*/g,
     files: {
-      "src/api/delegation.c": 1, // shown
-      "src/api/inspect.c": 1, // shown
-      "src/api/inspect_pte.c": 2, // shown
-      "src/api/inspector_record.c": 1, // shown, and compared with the names of kernels
-      "src/api/inspector_stages.c": 1, // counted
+      "src/api/inspect/delegation.c": 1, // shown
+      "src/api/inspect/inspect.c": 1, // shown
+      "src/api/inspect/inspect_pte.c": 2, // shown
+      "src/api/inspect/record.c": 1, // shown, and compared with the names of kernels
+      "src/api/inspect/stages.c": 1, // counted
       "src/api/report.c": 1, // shown
-      "src/api/quantize_report.c": 1, // shown
+      "src/api/quantize/report.c": 1, // shown
       "src/backend/node_json.c": 1, // shown
       "src/emit/emit_instructions.c": 1, // written
       "src/pt2/pt2_node.c": 4, // foreign operators; parameters of "sym::"

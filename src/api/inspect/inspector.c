@@ -1,5 +1,5 @@
 // The inspector: opens a dump and a record, and answers queries about them as JSON.
-#include "api/inspector.h"
+#include "api/inspect/inspector.h"
 
 // --- Options -------------------------------------------------------------------------------------
 

@@ -1,6 +1,6 @@
 // Records of a job: which versions of the program they name, and what hosts ask of them. A version
 // never changes once a record names it, so records share programs and nothing else.
-#include "api/inspector.h"
+#include "api/inspect/inspector.h"
 #include "backend/node_json.h"
 #include "devtools/etrecord/maps.h"
 #include "ir/print.h"

@@ -2,7 +2,7 @@
 #ifndef SC_INSPECTOR_REFERENCE_H
 #define SC_INSPECTOR_REFERENCE_H
 
-#include "api/inspector.h"
+#include "api/inspect/inspector.h"
 
 typedef SC_VEC(sc_numbers) sc_numbers_vec;
 

@@ -24,7 +24,7 @@ typedef struct sc_inspector_query_args {
     bool values;  // gap: all elements are wanted
 } sc_inspector_query_args;
 
-// The record's methods as plain tables (inspector_record.c).
+// The record's methods as plain tables (record.c).
 sc_status sc_inspector_tables(sc_ctx *ctx, sc_inspector *inspector);
 // The method that is meant: named, or the dump's, or the only one. SC_ERR_NOT_FOUND,
 // SC_ERR_ARGUMENT.
@@ -38,7 +38,7 @@ sc_status sc_inspector_stage(sc_ctx *ctx, const sc_inspector *inspector, sc_str 
 const sc_etrecord_program *sc_inspector_program_at(const sc_inspector *inspector, uint32_t index);
 
 // A program of a record, with the bodies in it, for those who ask records and for those who ask
-// inspectors (inspector_stages.c).
+// inspectors (stages.c).
 uint64_t sc_stage_count(const sc_etrecord_program *p);
 typedef void (*sc_stage_put_node)(sc_json_writer *w, sc_arena *scratch, const sc_node *node);
 // A list of what `put` writes of each node.
@@ -46,7 +46,7 @@ sc_status sc_stage_put_nodes(const sc_etrecord_program *p, sc_json_writer *w,
                              sc_stage_put_node put);
 void sc_stage_put_text(const sc_etrecord_program *p, sc_sb *out);
 
-// Answers (inspector_stages.c, inspector_gap.c, inspector_memory.c).
+// Answers (stages.c, gap.c, memory.c).
 void sc_inspector_put_stages(sc_json_writer *w, const sc_inspector *inspector);
 sc_status sc_inspector_put_nodes(sc_ctx *ctx, const sc_inspector *inspector,
                                  const sc_inspector_query_args *args, sc_json_writer *w);

@@ -1,6 +1,6 @@
 // How far what was logged is from what it should be: event by event against a stage of the record,
 // and output by output against the outputs that the record has, or else the stage's own.
-#include "api/inspector_reference.h"
+#include "api/inspect/reference.h"
 
 // --- Recorded outputs ----------------------------------------------------------------------------
 

@@ -2,8 +2,8 @@
 // another, and what of them went to backends.
 #include <stdlib.h>
 
-#include "api/inspector.h"
-#include "api/ports.h"
+#include "api/inspect/inspector.h"
+#include "api/inspect/signature.h"
 #include "backend/node_json.h"
 #include "ir/part.h"
 #include "ir/print.h"

@@ -1,5 +1,5 @@
 // Writing bundles: calls from outside, checked against the program that is open, and that program.
-#include "api/bundle.h"
+#include "api/bundle/bundle.h"
 
 typedef struct bundling {
     sc_job *job;

@@ -2,7 +2,7 @@
 // nothing, and runs as written on the record's inputs, while every value is kept under the debug
 // handle of the node that it belongs to. Of the exported program, which has no handles, nodes of
 // the edge program say what comes from them.
-#include "api/inspector_reference.h"
+#include "api/inspect/reference.h"
 #include "base/strides.h"
 #include "passes/facts.h"
 #include "rt/event.h"

@@ -1,5 +1,5 @@
 // What became of each node and each tensor in a quantization, as JSON.
-#include "api/quantize.h"
+#include "api/quantize/quantize.h"
 
 // Scales that lists have room for, of all that is quantized: where those of a range do not fit, it
 // has their number alone. With a scale for each channel there are rarely as many; groups of a large

@@ -1,5 +1,5 @@
 // Reading bundles and running what is in them: the job's side.
-#include "api/bundle.h"
+#include "api/bundle/bundle.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 // How methods are to be quantized, as hosts say it.
-#include "api/quantize.h"
+#include "api/quantize/quantize.h"
 
 static const char HINT[] =
     "Give {\"mode\": \"static\", \"per_channel\": true}, or the same for each method by its name.";

@@ -1,6 +1,6 @@
 // A record's edge programs and maps as the plain tables that the inspector takes: it knows no
 // graphs.
-#include "api/inspector.h"
+#include "api/inspect/inspector.h"
 #include "ir/stack_trace.h"
 
 // --- Names ---------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-#include "api/ports.h"
+#include "api/inspect/signature.h"
 
 #include "backend/node_json.h"
 

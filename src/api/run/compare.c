@@ -1,6 +1,6 @@
 // How far two values of one kind are apart, and how far they may be: results of float arithmetic
 // depend on the order of sums, so what is allowed goes by the precision and the largest magnitude.
-// What is quantized may be a step further (quanta.c).
+// What is quantized may be a step further (quantization_steps.c).
 #include <math.h>
 
 #include "api/job.h"

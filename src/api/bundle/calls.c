@@ -1,5 +1,5 @@
 // Calls of bundles against what methods declare.
-#include "api/bundle.h"
+#include "api/bundle/bundle.h"
 #include "base/strides.h"
 
 sc_status sc_bundle_refuse(const sc_bundle_spot *at, sc_status code, const char *hint,

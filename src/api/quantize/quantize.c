@@ -2,7 +2,7 @@
 // the caller's inputs as any program does; with what was seen they are converted, which makes the
 // next source program. After that both may run side by side, for how far each result is from the
 // float one.
-#include "api/quantize.h"
+#include "api/quantize/quantize.h"
 
 static sc_status require(sc_job *job, sc_quantizing **out) {
     *out = job->quantizing;

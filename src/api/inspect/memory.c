@@ -1,5 +1,5 @@
 // The memory plan of a program: what lies where and when, named by the record where there is one.
-#include "api/inspector.h"
+#include "api/inspect/inspector.h"
 #include "rt/rt.h"
 
 static const char *const KINDS[SC_RT_PLANNED_KINDS] = {"value", "input", "state", "view", "unused"};
