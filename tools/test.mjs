@@ -20,10 +20,10 @@ const count = (passed, failed) => ({ passed, failed });
 const sum = (parts) =>
   parts.reduce((a, b) => count(a.passed + b.passed, a.failed + b.failed), count(0, 0));
 
-// Each script of tests/tools is one check; its exit code is the verdict.
+// Each script of tests/lint is one check; its exit code is the verdict.
 async function check() {
   await setUp("native", "node");
-  const scripts = ["lint", "layers", "unused"].map((name) => ["node", [`tests/tools/${name}.mjs`]]);
+  const scripts = ["lint", "layers", "unused"].map((name) => ["node", [`tests/lint/${name}.mjs`]]);
   await quietly("node", ["wasm/abigen.mjs"]);
   const types = ["tsconfig.json", "web/tsconfig.json"].map((file) => {
     return [bin("tsc"), ["--noEmit", "-p", file]];
@@ -53,7 +53,7 @@ async function native() {
 async function wasm() {
   await setUp("wasm", "node");
   await buildPreset("wasm", "sconce.wasm");
-  const surface = ["tests/tools/wasm_surface.mjs", "build/wasm/sconce.wasm"];
+  const surface = ["tests/lint/wasm_surface.mjs", "build/wasm/sconce.wasm"];
   const { status } = await tee("node", surface);
   console.log(`surface of the module: ${status === 0 ? "ok" : "FAILED"}`);
   await buildPreset("wasm-tests", "the C suite as wasm");

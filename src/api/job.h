@@ -120,7 +120,7 @@ uint32_t sc_job_add_version(sc_job *job, sc_dialect dialect, sc_program *program
 // Lowers for the runtime of this build and runs there.
 extern const sc_evaluator sc_own_evaluator;
 
-// --- Backends (backends.c, host_backends.c, to_backend.c) -----------------------------------------------
+// --- Backends (backends.c, host_backends.c, to_backend.c) ----------------------------------------
 
 // The backends of this build, and those that the host has registered: both halves.
 extern const sc_backends sc_all_backends;
@@ -172,7 +172,7 @@ typedef struct sc_executable {
 sc_status sc_make_executable(sc_ctx *ctx, sc_pipeline *pipeline, sc_program *program,
                              sc_executable *out);
 
-// --- Records (records.c, values.c) --------------------------------------------------------
+// --- Records (records.c, values.c) ---------------------------------------------------------------
 
 // Record `number`; SC_ERR_NOT_FOUND when there is none.
 sc_status sc_job_record(sc_job *job, uint32_t number, sc_etrecord **out);
@@ -182,7 +182,7 @@ sc_status sc_job_fill_record(sc_job *job, uint32_t record, uint32_t edge, uint32
 // The number + 1 of the record that the job generates, which it forgets with this.
 uint32_t sc_job_take_generating(sc_job *job);
 
-// --- Memory of single calls (call_memory.c) -------------------------------------------------------------
+// --- Memory of single calls (call_memory.c) ------------------------------------------------------
 
 // Where a context was before a call took memory of its own.
 typedef struct sc_aside {

@@ -12,7 +12,8 @@
 // - INFER(rule): sc_infer_<rule>; BY_EXPANSION: the result of the expansion says it.
 // - EXPAND..: read by trace/expand.c only. EXPAND_WHEN(function) is for calls of which
 //   sc_expands_<function> holds, where kernels take only the others, which are kept.
-// - KERNEL and POINTWISE: read by kernels/kernel_table.c, PRIM by rt/run/prim.c. Here: is there one,
+// - KERNEL and POINTWISE: read by kernels/kernel_table.c, PRIM by rt/run/prim.c. Here: is there
+// one,
 //   and which dtypes does it take, in the letters of ops/takes.c: one for each tensor parameter, of
 //   which the last stands for those that follow, and after a '>' one for the results.
 // FAMILY, defined above each section of rows, is what the rows below it are to somebody who looks

@@ -1,6 +1,6 @@
 // Which dtypes a kernel takes: what the kernel column of the table says about it, in letters. Asked
 // when a program is lowered, with the user's line at hand, and before a call runs, because a .pte
-// may come from anywhere. The kernels themselves are held to it by tests/unit/kernel_dtypes_test.c.
+// may come from anywhere. tests/kernels/kernel_dtypes_test.c holds the kernels to it.
 #include "ops/takes.h"
 
 #include "ops/infer.h"

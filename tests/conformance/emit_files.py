@@ -19,7 +19,7 @@ FOLDER = pathlib.Path(__file__).resolve().parent.parent / "emit"
 
 
 def constant(name, *sizes):
-    """The bytes that tests/unit/emit_test.c gives the constant called `name`."""
+    """The bytes that tests/emit/emit_test.c gives the constant called `name`."""
     count = torch.Size(sizes).numel()
     values = [((i * 7 + ord(name[-1])) % 11 - 5) / 4 for i in range(count)]
     return torch.tensor(values, dtype=torch.float32).reshape(sizes)

@@ -33,7 +33,7 @@ def judge_table(folder):
 
 def judge_list(folder):
     """The list of PyTorch's operators is that of the PyTorch that judges."""
-    sys.path.insert(0, str(runtimes.ROOT / "tests" / "tools"))
+    sys.path.insert(0, str(runtimes.ROOT / "tests" / "make"))
     import make_pytorch_ops
 
     wrong = make_pytorch_ops.check()

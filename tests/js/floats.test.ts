@@ -1,5 +1,5 @@
 // Small floats: what PyTorch 2.13 makes of every bit pattern of each format, and of numbers at and
-// around all halves between them, by digest. tests/tools/make_float_digests.py writes the digests.
+// around all halves between them, by digest. tests/make/make_float_digests.py writes the digests.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";

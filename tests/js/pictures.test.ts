@@ -25,7 +25,7 @@ const digestOf = ({ buffer, byteOffset, byteLength }: ArrayBufferView): string =
     .update(new Uint8Array(buffer as ArrayBuffer, byteOffset, byteLength))
     .digest("hex");
 
-/** Noise of three bytes a pixel, which tests/tools/make_picture_digests.py makes too. */
+/** Noise of three bytes a pixel, which tests/make/make_picture_digests.py makes too. */
 const noise = (height: number, width: number): Uint8Array =>
   Uint8Array.from(
     { length: width * height * 3 },

@@ -1,5 +1,5 @@
 // Tensors as the files of tests/quant hold them: as numbers or as the recipe for them. Those files,
-// with what PyTorch makes of the tensors, are written by tests/tools/make_*_data.py.
+// with what PyTorch makes of the tensors, are written by tests/make/make_*_data.py.
 #ifndef NUMBERS_H
 #define NUMBERS_H
 

@@ -1,5 +1,5 @@
 // Observers against PyTorch's own: tests/quant/observers.txt, which
-// tests/tools/make_observer_data.py writes, holds tensors or the recipes for them, and what is to
+// tests/make/make_observer_data.py writes, holds tensors or the recipes for them, and what is to
 // be known after each, bit for bit.
 //
 //   sequence NAME KIND CHANNELS

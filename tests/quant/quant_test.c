@@ -1,5 +1,5 @@
 // What PT2E makes of programs, ours has to make, too: the same nodes in the same order, scales but
-// for rounding, zero points and integers exactly. tests/tools/make_quant_cases.py wrote the
+// for rounding, zero points and integers exactly. tests/make/make_quant_cases.py wrote the
 // programs and the texts; observers see the same numbers there and here, by our own runtime.
 #include "quant/calibrate.h"
 

@@ -1,5 +1,5 @@
 // Weights against PyTorch and torchao: tests/quant/weights.txt, which
-// tests/tools/make_weight_data.py writes. Bases are read through a source that is not in memory and
+// tests/make/make_weight_data.py writes. Bases are read through a source that is not in memory and
 // again through one that is, and everything computed in pieces of any size.
 //
 //   weight NAME DTYPE SIZES...

@@ -1,6 +1,6 @@
 // What a compilation can tell about itself, as JSON. Hosts and pages show it and compute nothing.
-#include "api/job.h"
 #include "api/inspect/signature.h"
+#include "api/job.h"
 #include "backend/node_json.h"
 
 // --- Methods -------------------------------------------------------------------------------------

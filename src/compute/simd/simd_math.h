@@ -1,5 +1,5 @@
 // exp, log, tanh, sigmoid and erf on four floats, within 1.5 ULP (measured over all floats by
-// tests/tools/math_sweep.c). Plain multiplies and adds in a fixed order: native and wasm give the
+// tools/native/math_sweep.c). Plain multiplies and adds in a fixed order: native and wasm give the
 // same bits, which libm would not. NaN goes in and comes out; infinities and subnormals are exact.
 #ifndef SC_SIMD_MATH_H
 #define SC_SIMD_MATH_H

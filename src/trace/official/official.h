@@ -4,9 +4,9 @@
 #ifndef SC_OFFICIAL_H
 #define SC_OFFICIAL_H
 
-#include "trace/words/arithmetic.h"
 #include "trace/official/limits.h"
 #include "trace/trace.h"
+#include "trace/words/arithmetic.h"
 
 typedef struct sc_official {
     bool (*lacks)(const sc_node *node);  // NULL: every call

@@ -2,8 +2,8 @@
 // asymptotic forms with Cephes' rational functions, as PyTorch has them; all in float64.
 #include <math.h>
 
-#include "trace/words/arithmetic.h"
 #include "trace/expand.h"
+#include "trace/words/arithmetic.h"
 
 // The power of the lowest is first.
 static const double decay_above[] = {1.0,

@@ -1,8 +1,8 @@
 // Expansions of rounding as quantization would, some with a mask of what was in range.
 #include <math.h>
 
-#include "trace/words/arithmetic.h"
 #include "trace/expand.h"
+#include "trace/words/arithmetic.h"
 
 // One number for each slice along the axis, or one for all.
 static sc_x along(sc_trace *t, sc_x x, sc_x of, sc_x axis) {

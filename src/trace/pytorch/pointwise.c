@@ -1,6 +1,6 @@
 // Expansions of elementwise functions that need more than a line of text.
-#include "trace/words/arithmetic.h"
 #include "trace/expand.h"
+#include "trace/words/arithmetic.h"
 
 #include <math.h>
 

@@ -3,8 +3,8 @@
 #include <math.h>
 
 #include "core/polynomial.h"
-#include "trace/words/arithmetic.h"
 #include "trace/expand.h"
+#include "trace/words/arithmetic.h"
 
 // Above this written out it is too long.
 enum { DEGREE_MAX = 512 };

@@ -2,8 +2,8 @@
 // that keeps more than single numbers.
 #include <math.h>
 
-#include "trace/words/arithmetic.h"
 #include "trace/expand.h"
+#include "trace/words/arithmetic.h"
 
 static sc_x sizes_of(sc_trace *t, sc_x x) { return sc_x_sizes(t, x, 0, SC_RANK_MAX); }
 

@@ -1,0 +1,114 @@
+// What docs/coverage.md says by the table of operators: what is expanded for the official runtime and
+// what is not, and what becomes of the operators that models call most (tests/data/ranked_ops.txt).
+//   node coverage.check.mjs SCONCE [--update]
+// SCONCE is the native tool, which prints the table. With --update the sections are written again;
+// reasons, which are written by hand, are kept.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+
+const root = new URL("../../", import.meta.url);
+const page = new URL("docs/coverage.md", root);
+const { ops } = JSON.parse(
+  execFileSync(process.argv[2], ["meta"], { encoding: "utf8", maxBuffer: 1 << 24 }),
+);
+const byName = new Map(ops.map((op) => [op.name, op]));
+
+const quoted = (name) => `\`${name.replace(/^aten::/, "")}\``;
+const list = (rows) =>
+  rows
+    .map(({ name }) => quoted(name))
+    .sort()
+    .join(", ");
+const tableOf = (head, rows) =>
+  [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
+
+// --- What the official runtime lacks -------------------------------------------------------------
+
+// What only lowering makes for this runtime is no operator of programs.
+const leaves = ops.filter(({ name, here }) => here === "kernel" && !name.startsWith("sconce::"));
+const notThere = leaves.filter(({ official, out }) => official === "no" && out !== "");
+
+/** Limits, each with the operators that have it themselves. */
+function limits(rows) {
+  const found = new Map();
+  for (const row of rows)
+    for (const limit of row.limits) found.set(limit, [...(found.get(limit) ?? []), row]);
+  return [...found].sort().map(([limit, of]) => [limit, list(of)]);
+}
+
+function expansions(reasons) {
+  const expanded = leaves.filter(({ official }) => official === "expanded");
+  const mended = leaves.filter(({ official }) => official === "mended");
+  const why = notThere
+    .map(({ name }) => [quoted(name), reasons.get(quoted(name)) ?? "?"])
+    .sort(([a], [b]) => (a < b ? -1 : 1));
+  return `${expanded.length} operators that it has no kernel for are expanded: ${list(expanded)}.
+
+${mended.length} more are where its kernel refuses a call or gives other numbers than PyTorch: ${list(mended)}.
+
+Some of these only within a limit, which holds for whatever comes to them, too:
+
+${tableOf(["limit", "operators"], limits([...expanded, ...mended]))}
+
+${why.length} are not expanded. A program that has one of them gets a warning with the node and its line:
+
+${tableOf(["operator", "why"], why)}
+`;
+}
+
+// --- What models call most -----------------------------------------------------------------------
+
+/** A form that writes in place goes with what it is a form of. */
+const rowOf = (name) => byName.get(name) ?? byName.get(name.replace(/_(?=\.|$)/, ""));
+
+function fateOf(row) {
+  if (!row) return "unknown";
+  if (row.official === "kernel" || row.official === "mended") return "kernel";
+  if (row.official === "no") return "lacks";
+  return row.here === "expanded" ? "apart" : "expanded";
+}
+
+function ranked(reasons) {
+  const text = readFileSync(new URL("tests/data/ranked_ops.txt", root), "utf8");
+  const parts = text.split(/^= /m).slice(1);
+  const rows = parts.map((part) => {
+    const [title, ...lines] = part.trim().split("\n");
+    const names = lines.map((line) => line.split(" ")[1]);
+    const of = (fate) => names.filter((name) => fateOf(rowOf(name)) === fate);
+    const told = (fate) => [of(fate).length, ...of(fate).map(quoted)].join(" ");
+    const left = [...of("lacks"), ...of("unknown")];
+    const whys = left.map((name) => `${quoted(name)}: ${reasons.get(quoted(name)) ?? "?"}`);
+    return [
+      title,
+      names.length,
+      of("kernel").length,
+      of("apart").length,
+      told("expanded"),
+      [left.length, ...whys].join(" "),
+    ];
+  });
+  const head = ["programs", "operators", "with a kernel there", "taken apart as PyTorch does"];
+  return `${tableOf([...head, "expanded for it", "not"], rows)}\n`;
+}
+
+// --- The page ------------------------------------------------------------------------------------
+
+const SECTIONS = { expansions, ranked };
+const text = readFileSync(page, "utf8");
+const sectionOf = (name) => new RegExp(`(?<=<!-- ${name} -->\n)[^]*?(?=<!-- end of ${name} -->)`);
+const reasons = new Map(
+  [...text.matchAll(/^\| (`[^`]+`) \| (.+) \|$/gm)].map(([, name, why]) => [name, why]),
+);
+let written = text;
+for (const [name, make] of Object.entries(SECTIONS)) {
+  assert.match(text, sectionOf(name), `docs/coverage.md lost its section ${name}`);
+  written = written.replace(sectionOf(name), () => make(reasons));
+}
+if (process.argv.includes("--update")) writeFileSync(page, written);
+else assert.equal(text, written, "run node tests/lint/coverage.check.mjs SCONCE --update");
+assert.doesNotMatch(
+  written,
+  /\| \? \||: \?/,
+  "docs/coverage.md does not say why an operator is not expanded",
+);

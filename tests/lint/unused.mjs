@@ -1,0 +1,82 @@
+// Functions of src/ that nobody uses, that only their own file uses and that could be static, or that
+// only tests use. What a table's column names (KERNEL(mm), INFER(same)) counts as used by the row.
+import { listFiles, readText, reporter } from "./tree.mjs";
+
+// Used by tests alone, and meant to be: graphs to read, to compare and, as FlatBuffers, to print;
+// expansions to check without a trace; cords, dimensions and pickles to look into.
+const forTests = new Set([
+  "sc_program_parse",
+  "sc_graph_isomorphic",
+  "sc_fb_dump",
+  "sc_expand_check",
+  "sc_cord_flatten",
+  "sc_dim_eval",
+  "sc_pickle_get",
+]);
+
+// Function families that rows of a table or the schema generator name, by prefix.
+const columns = {
+  sc_infer_: "INFER",
+  sc_jvp_: "RULE",
+  sc_vmap_: "VMAP",
+  sc_complex_: "(?:FULL|MAP)",
+  sc_expand_: "EXPAND_(?:FN|WHEN)",
+  sc_expands_: "EXPAND_WHEN",
+  sc_official_: "(?:OFFICIAL|BOTH|WHERE)",
+  sc_pass_: "PASS(?:_ENV)?",
+};
+const generated = "sc_fb_get_";
+
+const { error, finish } = reporter("unused");
+const texts = new Map();
+const files = new Map(); // word -> files that hold it
+for (const name of listFiles().filter((name) =>
+  /^(src|wasm|tests|schema)\/.*\.(c|h|inc|def|mjs)$/.test(name),
+)) {
+  const text = readText(name).replace(/\/\/.*/g, "");
+  texts.set(name, text);
+  for (const word of new Set(text.match(/\w+/g))) {
+    files.set(word, [...(files.get(word) ?? []), name]);
+  }
+}
+const tables = [...texts].filter(([name]) => name.endsWith(".def")).map(([, text]) => text);
+const tableText = tables.join("\n");
+const count = (name, word) => texts.get(name).match(new RegExp(`\\b${word}\\b`, "g"))?.length ?? 0;
+
+function inTable(word) {
+  const prefix = Object.keys(columns).find((start) => word.startsWith(start));
+  return (
+    prefix && new RegExp(`\\b${columns[prefix]}\\(${word.slice(prefix.length)}\\b`).test(tableText)
+  );
+}
+
+let checked = 0;
+function check(name, word, own) {
+  checked++;
+  if (inTable(word) || word.startsWith(generated)) return;
+  // A header of src/ that only declares it does not use it.
+  const users = files
+    .get(word)
+    .filter((user) => user !== name && !(/^src\/.*\.h$/.test(user) && count(user, word) === 1));
+  if (users.some((user) => !user.startsWith("tests/")) || (own && count(name, word) > 1)) return;
+  // What its own file uses may be tested by itself.
+  if (users.length && (forTests.delete(word) || count(name, word) > 1)) return;
+  if (users.length) error(name, 1, `only tests use ${word}`);
+  else if (count(name, word) > 1) error(name, 1, `only this file uses ${word}: make it static`);
+  else error(name, 1, `nothing uses ${word}`);
+}
+
+for (const [name, text] of texts) {
+  if (!name.startsWith("src/")) continue;
+  for (const [, word] of text.matchAll(/^static inline [^(]*?\b(sc_\w+)\(/gm))
+    check(name, word, true);
+  if (!name.endsWith(".c")) continue;
+  for (const [, word] of text.matchAll(/^(?!static|typedef)[a-z][\w *]*?\b(sc_\w+)\(/gm))
+    check(name, word, false);
+  for (const [, kernel] of text.matchAll(/^SC_KERNEL\((\w+)/gm))
+    if (!new RegExp(`\\bKERNEL\\(${kernel},`).test(tableText))
+      error(name, 1, `no row names kernel ${kernel}`);
+}
+for (const word of forTests)
+  error("tests/lint/unused.mjs", 1, `${word} is not for tests alone, take it out`);
+finish(`${checked} functions`);
