@@ -11,6 +11,7 @@
 // beside(v, x), one of the dtype that v and x promote to; and dtype(x). Texts come from our own
 // tables, so a mistake is reported as a defect of ours.
 #include "trace/expand.h"
+#include "trace/words/calls.h"
 
 #include <math.h>
 #include <stdio.h>

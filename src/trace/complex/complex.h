@@ -11,6 +11,7 @@
 #define SC_COMPLEX_H
 
 #include "trace/trace.h"
+#include "trace/words/calls.h"
 
 // Real and imaginary part: real tensors that broadcast, or numbers. Of a real number the imaginary
 // part is the number 0.

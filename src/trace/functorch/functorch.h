@@ -11,6 +11,7 @@
 #define SC_FUNCTORCH_H
 
 #include "trace/trace.h"
+#include "trace/words/calls.h"
 
 // Writes out every level of the decomposed method. A refusal (sc_status_is_refusal) leaves the
 // graph half written.

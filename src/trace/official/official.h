@@ -7,6 +7,9 @@
 #include "trace/official/limits.h"
 #include "trace/trace.h"
 #include "trace/words/arithmetic.h"
+#include "trace/words/calls.h"
+#include "trace/words/choose.h"
+#include "trace/words/parts.h"
 
 typedef struct sc_official {
     bool (*lacks)(const sc_node *node);  // NULL: every call
@@ -33,49 +36,23 @@ sc_value *sc_official_pairs(const sc_value *complex);
 
 // --- What the files share (steps.c) --------------------------------------------------------------
 
-// The dtype of the first result of the node that is expanded; x rounded to it, and x in float64, in
-// which special functions and factorisations are computed.
+// The dtype of the first result of the node that is expanded, and x rounded to it.
 sc_dtype sc_o_result_dtype(const sc_trace *t);
 sc_x sc_o_rounded(sc_trace *t, sc_x x);
-sc_x sc_o_double(sc_trace *t, sc_x x);
 // The sum over one dim, which stays with size 1; in the dtype of x (sum.c).
 sc_x sc_o_sum(sc_trace *t, sc_x x, uint32_t dim);
-// Whole numbers divided, rounded down, which is exact there, and what is left over: of the
-// divisor's sign.
-sc_x sc_o_floored(sc_trace *t, sc_x x, sc_x by, sc_x *rest);
 // Does anybody use that result of the node that is expanded?
 bool sc_o_wants(const sc_trace *t, uint32_t result);
-// Every step-th element of [start, start + (count - 1) * step] of a dim, counted from the end if
-// negative.
-sc_x sc_o_steps(sc_trace *t, sc_x x, int64_t dim, int64_t start, int64_t count, int64_t step);
-// [start, end) of a dim, whose size need not be known; x itself if that is all of it.
-sc_x sc_o_part(sc_trace *t, sc_x x, uint32_t dim, sc_dim start, sc_dim end);
 // The largest that a size can be: the trace fails where nothing says it.
 int64_t sc_o_largest(sc_trace *t, sc_dim n);
-// The smaller of two sizes.
-sc_dim sc_o_smaller(sc_trace *t, sc_dim a, sc_dim b);
-// As many elements more before and after, of one dim.
-sc_x sc_o_pad(sc_trace *t, sc_x x, uint32_t dim, int64_t before, int64_t after, sc_x value);
-// 0, 1, 2, ... along one dim of a tensor of that rank, and 1 in all others; int64.
-sc_x sc_o_places(sc_trace *t, sc_dim count, uint32_t dim, uint32_t rank);
-sc_x sc_o_not(sc_trace *t, sc_x x);
-sc_x sc_o_and(sc_trace *t, sc_x x, sc_x y);
-sc_x sc_o_or(sc_trace *t, sc_x x, sc_x y);
 // Can it be 0, by what the program says? Of sizes of inputs that is that they are not (see
 // sc_f_may_be_empty).
 bool sc_o_can_be_none(sc_dim size);
 // amax, also of nothing along other dims than these.
 sc_x sc_o_amax(sc_trace *t, sc_x x, sc_x dims, sc_x keepdim);
-// x where it holds, else a number of x's dtype.
-sc_x sc_o_where_else(sc_trace *t, sc_x condition, sc_x x, sc_x number);
-// The least number of the dtype: -inf of floats.
-sc_x sc_o_lowest(sc_trace *t, sc_dtype dtype);
 // The call that was made last is one that the official runtime runs as it is, whatever the row of
 // its operator says: it is not expanded again.
 sc_x sc_o_settled(sc_trace *t, sc_x made);
-// A tensor of rank 0 as one of rank 1; others as they are. And back, to the rank that `like` has.
-sc_x sc_o_flat(sc_trace *t, sc_x x);
-sc_x sc_o_unflat(sc_trace *t, sc_x x, sc_x like);
 // The places of x along a dim in the order of its elements: stable, NaN as the largest.
 sc_x sc_o_order(sc_trace *t, sc_x x, uint32_t dim, bool descending);
 // What the expansion has no words for: the node stays whole. Of calls that no limit explains, which

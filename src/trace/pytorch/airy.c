@@ -4,6 +4,7 @@
 
 #include "trace/expand.h"
 #include "trace/words/arithmetic.h"
+#include "trace/words/calls.h"
 
 // The power of the lowest is first.
 static const double decay_above[] = {1.0,

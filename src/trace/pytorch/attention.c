@@ -2,6 +2,7 @@
 // keeps rows which are masked altogether at zero. On the shapes that its CPU flash kernel takes,
 // the result gets that kernel's strides.
 #include "trace/expand.h"
+#include "trace/words/calls.h"
 
 #include <math.h>
 

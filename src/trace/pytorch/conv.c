@@ -1,5 +1,6 @@
 // Expansions of convolutions, normalisations and pools to the few operators that do the work.
 #include "trace/expand.h"
+#include "trace/words/calls.h"
 
 // --- Convolution --------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "trace/expand.h"
+#include "trace/words/calls.h"
 
 static sc_x given_or(sc_x given, sc_x otherwise) { return sc_x_is_none(given) ? otherwise : given; }
 

@@ -1,6 +1,7 @@
 // einsum: labels to dims, operands permuted into one common order, then multiplied pair by pair
 // with the dims that end there summed on the way. Ends with squeezing the summed dims away.
 #include "trace/expand.h"
+#include "trace/words/calls.h"
 
 #define LABELS       52
 #define ELLIPSIS     LABELS

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "trace/expand.h"
+#include "trace/words/calls.h"
 #include "trace/words/matrices.h"
 
 // Broadcasts the batches of two matrices.

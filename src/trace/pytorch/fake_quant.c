@@ -3,6 +3,7 @@
 
 #include "trace/expand.h"
 #include "trace/words/arithmetic.h"
+#include "trace/words/calls.h"
 
 // One number for each slice along the axis, or one for all.
 static sc_x along(sc_trace *t, sc_x x, sc_x of, sc_x axis) {

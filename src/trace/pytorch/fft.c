@@ -1,6 +1,7 @@
 // Expansions of Fourier transforms to the three primitives: inputs are cut or padded to the length
 // that is asked for, one dim after another, and made complex where all of them are.
 #include "trace/expand.h"
+#include "trace/words/calls.h"
 
 // PyTorch's norm_mode: 0 none, 1 by sqrt(n), 2 by n.
 static sc_x norm_mode(sc_trace *t, sc_x norm, bool forward) {

@@ -1,6 +1,7 @@
 // Fractional max pooling: windows of one size whose starts the drawn numbers shift. The windows are
 // gathered dim by dim, so that the largest of each is a plain maximum.
 #include "trace/expand.h"
+#include "trace/words/calls.h"
 
 typedef struct axes {
     uint32_t count;  // 2 or 3

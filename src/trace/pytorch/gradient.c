@@ -1,6 +1,7 @@
 // Expansions of the gradients that a program keeps: those that it computes itself, under vmap and
 // jvp.
 #include "trace/expand.h"
+#include "trace/words/calls.h"
 
 // half_to_float asks the primitive for it only on devices that fuse the cast: never here.
 static sc_x in_dtype(sc_trace *t, sc_x x, sc_x dtype) {

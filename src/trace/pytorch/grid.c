@@ -1,5 +1,6 @@
 // Sampling of volumes where a grid says, out of rows that are looked up.
 #include "trace/expand.h"
+#include "trace/words/calls.h"
 
 enum { INTERPOLATE_LINEAR, INTERPOLATE_NEAREST };
 enum { PAD_ZEROS, PAD_BORDER, PAD_REFLECTION };

@@ -1,5 +1,6 @@
 // Expansions of products of groups: what is grouped is rows, columns, or what is summed over.
 #include "trace/expand.h"
+#include "trace/words/calls.h"
 #include "trace/words/matrices.h"
 
 // Of every group what lies in it, and zeros: [groups, ...], the run along `dim` of [1, ...].

@@ -1,5 +1,6 @@
 // Expansions of indexing and scattering to index, index_put, gather and where.
 #include "trace/expand.h"
+#include "trace/words/calls.h"
 
 // [None, ..., index]: an index in one dimension.
 static sc_x index_at(sc_trace *t, uint32_t dim, sc_x index) {

@@ -1,6 +1,7 @@
 // Expansions that put tensors together, repeat them or change how they lie in memory: stack, roll,
 // meshgrid, pixel shuffles, contiguous and to.
 #include "trace/expand.h"
+#include "trace/words/calls.h"
 
 // --- Joining ------------------------------------------------------------------------------------
 

@@ -1,5 +1,6 @@
 // Expansions of losses and distances.
 #include "trace/expand.h"
+#include "trace/words/calls.h"
 
 static sc_x widen(sc_trace *t, sc_x x) { return sc_f_to(t, x, sc_f_opmath(sc_x_dtype_of(x))); }
 

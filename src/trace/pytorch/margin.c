@@ -1,5 +1,6 @@
 // Expansions of losses that compare with a margin, and of those of counts.
 #include "trace/expand.h"
+#include "trace/words/calls.h"
 
 static sc_x at_least_zero(sc_trace *t, sc_x x) { return CALL(t, clamp_min, x, sc_x_int(t, 0)); }
 

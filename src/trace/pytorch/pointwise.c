@@ -1,6 +1,7 @@
 // Expansions of elementwise functions that need more than a line of text.
 #include "trace/expand.h"
 #include "trace/words/arithmetic.h"
+#include "trace/words/calls.h"
 
 #include <math.h>
 

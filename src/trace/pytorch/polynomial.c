@@ -5,6 +5,7 @@
 #include "core/polynomial.h"
 #include "trace/expand.h"
 #include "trace/words/arithmetic.h"
+#include "trace/words/calls.h"
 
 // Above this written out it is too long.
 enum { DEGREE_MAX = 512 };

@@ -1,6 +1,7 @@
 // Expansions of quantization: torchao's affine operators, in the calls that torchao makes, and
 // those of quantized_decomposed that the official runtime has no kernel for.
 #include "trace/expand.h"
+#include "trace/words/calls.h"
 
 #include <float.h>
 #include <math.h>

@@ -4,6 +4,7 @@
 
 #include "trace/expand.h"
 #include "trace/words/arithmetic.h"
+#include "trace/words/calls.h"
 
 static sc_x sizes_of(sc_trace *t, sc_x x) { return sc_x_sizes(t, x, 0, SC_RANK_MAX); }
 

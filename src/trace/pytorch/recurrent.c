@@ -1,6 +1,7 @@
 // Recurrent layers written out step by step. The input's projection is done for the whole sequence
 // at once; then one slice and one squeeze per step, and the cell.
 #include "trace/expand.h"
+#include "trace/words/calls.h"
 
 typedef enum cell_kind { CELL_LSTM, CELL_GRU, CELL_TANH, CELL_RELU } cell_kind;
 

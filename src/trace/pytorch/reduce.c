@@ -1,5 +1,6 @@
 // Expansions of reductions: norms, variances, sums over what is not NaN.
 #include "trace/expand.h"
+#include "trace/words/calls.h"
 
 #include <math.h>
 
@@ -237,4 +238,25 @@ sc_x sc_expand_diff(sc_trace *t, const sc_x *a) {
     if (count > 1) x = CALL(t, cat, sc_x_list(t, parts, count), a[2]);
     for (int64_t i = 0; i < times; i++) x = diff_once(t, x, a[2]);
     return x;
+}
+
+// --- Norms that are held down -------------------------------------------------------------------
+
+// (self, p, dim, maxnorm): slices along the dim whose norm is larger are scaled to it.
+sc_x sc_expand_renorm(sc_trace *t, const sc_x *a) {
+    uint32_t rank = sc_x_rank(a[0]), dim = sc_x_wrap(t, a[2], rank), count = 0;
+    int64_t dims[SC_RANK_MAX];
+    if (rank < 2)
+        return sc_trace_fail(t, SC_ERR_SHAPE, NULL, "renorm needs at least two dimensions");
+    for (uint32_t i = 0; i < rank; i++)
+        if (i != dim) dims[count++] = i;
+    sc_dtype dtype = sc_x_dtype_of(a[0]), wide = sc_f_opmath(dtype);
+    sc_x given = wide == dtype ? X_NONE : sc_x_dtype(t, wide);
+    sc_x norm = CALL(t, linalg_vector_norm, a[0], a[1], sc_x_ints(t, dims, count), X_TRUE, given);
+    sc_x above = CALL(t, gt_Scalar, norm, a[3]);
+    sc_x factor = CALL(t, reciprocal, CALL(t, add_Scalar, norm, sc_x_float(t, 1e-7)));
+    factor = CALL(t, mul_Scalar, factor, a[3]);
+    sc_x one = sc_f_scalar(t, sc_x_int(t, 1), sc_x_dtype_of(norm));
+    factor = sc_f_to(t, CALL(t, where_self, above, factor, one), dtype);
+    return CALL(t, mul_Tensor, a[0], factor);
 }

@@ -1,5 +1,6 @@
 // Expansions of padding, of resizing images, and of sliding windows as columns.
 #include "trace/expand.h"
+#include "trace/words/calls.h"
 
 #include <math.h>
 

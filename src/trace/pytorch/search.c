@@ -1,5 +1,6 @@
 // Expansions of searches that start from a number, and of places whose count is given.
 #include "trace/expand.h"
+#include "trace/words/calls.h"
 
 // (sorted_sequence, self, out_int32, right, side, sorter)
 sc_x sc_expand_searchsorted_number(sc_trace *t, const sc_x *a) {

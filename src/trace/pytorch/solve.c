@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "trace/expand.h"
+#include "trace/words/calls.h"
 #include "trace/words/matrices.h"
 
 // Rows that move are told one by one; so many of them at most.

@@ -1,6 +1,7 @@
 // Expansions of short-time Fourier transforms: frames are a view, and go back by adding where they
 // overlap. How many there are need not be known.
 #include "trace/expand.h"
+#include "trace/words/calls.h"
 
 static bool is_complex(sc_x x) { return sc_dtype_is_complex(sc_x_dtype_of(x)); }
 

@@ -1,5 +1,6 @@
 // Expansions of what finds equal neighbours, single numbers or slices, and counts them.
 #include "trace/expand.h"
+#include "trace/words/calls.h"
 
 // Slices are put in order column by column, from the last; so many of them at most.
 #define COLUMNS_MAX 64

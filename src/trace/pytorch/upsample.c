@@ -1,6 +1,7 @@
 // Expansions of resizing: every output position is a gather at positions computed along each
 // dimension. Nearest takes one element, linear two per dimension, cubic four.
 #include "trace/expand.h"
+#include "trace/words/calls.h"
 
 #include <math.h>
 

@@ -1,6 +1,7 @@
 // Expansions of windows, in the order in which PyTorch computes them.
 #include "trace/expand.h"
 #include "trace/words/arithmetic.h"
+#include "trace/words/calls.h"
 
 // Windows of no number or one; NULL of others.
 static sc_x short_window(sc_trace *t, int64_t n, sc_dtype dtype) {

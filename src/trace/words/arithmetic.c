@@ -35,3 +35,11 @@ sc_x sc_a_polynomial(sc_trace *t, sc_x x, const double *factors, uint32_t count)
     for (uint32_t i = count - 2; i-- > 0;) sum = sc_a_plus(t, sc_a_mul(t, sum, x), factors[i]);
     return sum;
 }
+
+sc_x sc_o_floored(sc_trace *t, sc_x x, sc_x by, sc_x *rest) {
+    sc_x times = CALL(t, div_Tensor_mode, x, by, sc_x_str(t, "floor"));
+    *rest = CALL(t, sub_Tensor, x, CALL(t, mul_Tensor, times, by));
+    return times;
+}
+
+sc_x sc_o_double(sc_trace *t, sc_x x) { return sc_f_to(t, x, SC_DTYPE_F64); }

@@ -1,6 +1,6 @@
 // Calls that many expansions share, among them the two questions on which graphs turn: may a view
 // alias, and what does -1 in a list of sizes stand for.
-#include "trace/trace.h"
+#include "trace/words/calls.h"
 
 sc_x sc_f_full(sc_trace *t, sc_x sizes, sc_x value, sc_dtype dtype) {
     if (dtype == SC_DTYPE_BOOL && value->kind != SC_X_BOOL && sc_x_is_number(value))
@@ -199,3 +199,5 @@ sc_x sc_f_amax_or(sc_trace *t, sc_x x, sc_x dims, bool keepdim, double value) {
     if (sc_dim_is(sc_x_numel(t, x), 0)) return sc_f_sum(t, x, dims, keepdim);
     return CALL(t, amax, x, dims, sc_x_bool(keepdim));
 }
+
+sc_x sc_f_flat(sc_trace *t, sc_x x) { return CALL(t, reshape, x, X_INTS(t, -1)); }

@@ -1,8 +1,8 @@
 // Words about matrices, the last two dims of a tensor, that expansions of linear algebra share.
-#ifndef SC_MATRICES_H
-#define SC_MATRICES_H
+#ifndef SC_WORDS_MATRICES_H
+#define SC_WORDS_MATRICES_H
 
-#include "trace/trace.h"
+#include "trace/words/calls.h"
 
 static inline sc_x sc_m_transposed(sc_trace *t, sc_x x) { return sc_f_transpose(t, x, -2, -1); }
 static inline sc_x sc_m_times(sc_trace *t, sc_x a, sc_x b) { return CALL(t, matmul, a, b); }

@@ -1,0 +1,20 @@
+// Conditions, and the choice between two tensors by one.
+#include "trace/words/choose.h"
+#include "trace/words/arithmetic.h"
+#include "trace/words/calls.h"
+
+#include <math.h>
+
+sc_x sc_o_not(sc_trace *t, sc_x x) { return CALL(t, logical_not, x); }
+sc_x sc_o_and(sc_trace *t, sc_x x, sc_x y) { return CALL(t, logical_and, x, y); }
+sc_x sc_o_or(sc_trace *t, sc_x x, sc_x y) { return CALL(t, logical_or, x, y); }
+
+sc_x sc_o_where_else(sc_trace *t, sc_x condition, sc_x x, sc_x number) {
+    return sc_a_where(t, condition, x, sc_f_scalar(t, number, sc_x_dtype_of(x)));
+}
+
+sc_x sc_o_lowest(sc_trace *t, sc_dtype dtype) {
+    if (sc_dtype_is_float(dtype)) return sc_x_float(t, -INFINITY);
+    if (dtype == SC_DTYPE_U8 || dtype == SC_DTYPE_BOOL) return sc_x_int(t, 0);
+    return sc_x_int(t, -1 - (int64_t)(UINT64_MAX >> (65 - 8 * sc_dtype_bytes(dtype))));
+}
