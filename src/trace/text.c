@@ -124,8 +124,7 @@ static sc_x eval_scalar(text_eval *e, bool promotes) {
     if (!take(e, ',')) return wrong(e, "a number needs a tensor to be like");
     sc_x like = eval_expr(e);
     if (!e->t) return X_NONE;
-    return sc_f_scalar(e->t, value,
-                       promotes ? sc_f_dtype_beside(value, like) : sc_x_dtype_of(like));
+    return sc_f_scalar(e->t, value, promotes ? sc_f_dtype_with(value, like) : sc_x_dtype_of(like));
 }
 
 // --- Calls --------------------------------------------------------------------------------------

@@ -37,48 +37,48 @@ sc_value *sc_official_pairs(const sc_value *complex);
 // --- What the files share (steps.c) --------------------------------------------------------------
 
 // The dtype of the first result of the node that is expanded, and x rounded to it.
-sc_dtype sc_o_result_dtype(const sc_trace *t);
-sc_x sc_o_rounded(sc_trace *t, sc_x x);
+sc_dtype sc_official_result_dtype(const sc_trace *t);
+sc_x sc_official_rounded(sc_trace *t, sc_x x);
 // The sum over one dim, which stays with size 1; in the dtype of x (sum.c).
-sc_x sc_o_sum(sc_trace *t, sc_x x, uint32_t dim);
+sc_x sc_official_sum_of(sc_trace *t, sc_x x, uint32_t dim);
 // Does anybody use that result of the node that is expanded?
-bool sc_o_wants(const sc_trace *t, uint32_t result);
+bool sc_official_wants(const sc_trace *t, uint32_t result);
 // The largest that a size can be: the trace fails where nothing says it.
-int64_t sc_o_largest(sc_trace *t, sc_dim n);
+int64_t sc_official_size_max(sc_trace *t, sc_dim n);
 // Can it be 0, by what the program says? Of sizes of inputs that is that they are not (see
 // sc_f_may_be_empty).
-bool sc_o_can_be_none(sc_dim size);
+bool sc_official_can_be_empty(sc_dim size);
 // amax, also of nothing along other dims than these.
-sc_x sc_o_amax(sc_trace *t, sc_x x, sc_x dims, sc_x keepdim);
+sc_x sc_official_amax_of(sc_trace *t, sc_x x, sc_x dims, sc_x keepdim);
 // The call that was made last is one that the official runtime runs as it is, whatever the row of
 // its operator says: it is not expanded again.
-sc_x sc_o_settled(sc_trace *t, sc_x made);
+sc_x sc_official_final(sc_trace *t, sc_x made);
 // The places of x along a dim in the order of its elements: stable, NaN as the largest.
-sc_x sc_o_order(sc_trace *t, sc_x x, uint32_t dim, bool descending);
+sc_x sc_official_order(sc_trace *t, sc_x x, uint32_t dim, bool descending);
 // What the expansion has no words for: the node stays whole. Of calls that no limit explains, which
 // nothing but a malformed program, its dtypes or its ranks makes.
-sc_x sc_o_refuse(sc_trace *t);
+sc_x sc_official_refuse(sc_trace *t);
 // The same of a call beyond a limit, which is then told with it; its operator has a row of that
 // limit.
-sc_x sc_o_beyond(sc_trace *t, sc_limit limit);
+sc_x sc_official_beyond(sc_trace *t, sc_limit limit);
 // A size that has to be known: beyond the limit where it is not.
-int64_t sc_o_known(sc_trace *t, sc_dim size, sc_limit limit);
+int64_t sc_official_known(sc_trace *t, sc_dim size, sc_limit limit);
 // What sums of a tensor without dims come to: its one number, in the dtype of the node's result.
-sc_x sc_o_alone(sc_trace *t, sc_x x);
+sc_x sc_official_only_element(sc_trace *t, sc_x x);
 
 // --- Loops (loop.c) ------------------------------------------------------------------------------
 
 // What a turn makes of what is carried, a list; or whether there is another one, one bool. `x`:
 // what is carried, and behind it what is fixed.
-typedef sc_x (*sc_o_body_fn)(sc_trace *t, const sc_x *x, const void *user);
-typedef struct sc_o_loop {
+typedef sc_x (*sc_official_body_fn)(sc_trace *t, const sc_x *x, const void *user);
+typedef struct sc_official_loop {
     const sc_x *carried, *fixed;  // what turns change, and what they read only
     uint32_t count, fixed_count;
-    sc_o_body_fn goes_on, turn;
+    sc_official_body_fn goes_on, turn;
     const void *user;
-} sc_o_loop;
+} sc_official_loop;
 // What is left of what is carried when there is no turn any more: a list.
-sc_x sc_o_while(sc_trace *t, const sc_o_loop *loop);
+sc_x sc_official_while(sc_trace *t, const sc_official_loop *loop);
 
 // Loops whose results are stacked, of open size along another dim than the one of rounds: what a
 // round gives is copied to its place there only where it is as large as it can be.
@@ -87,10 +87,11 @@ bool sc_official_refuses(const sc_node *node);
 // --- Scanning, for others than its own file (scan.c) --------------------------------------------
 
 // x combined with all that comes before it along a dim, as far as `combine` says.
-typedef sc_x (*sc_o_combine_fn)(sc_trace *t, const sc_x *before, const sc_x *after);
+typedef sc_x (*sc_official_combine_fn)(sc_trace *t, const sc_x *before, const sc_x *after);
 // `count` tensors travel together; what combine returns for several of them is a list.
-void sc_o_scan(sc_trace *t, sc_x *x, uint32_t count, uint32_t dim, sc_o_combine_fn combine);
+void sc_official_scan(sc_trace *t, sc_x *x, uint32_t count, uint32_t dim,
+                      sc_official_combine_fn combine);
 // Of integers that are not negative: is the next one along a dim another, or is there none?
-sc_x sc_o_ends_run(sc_trace *t, sc_x x, uint32_t dim);
+sc_x sc_official_ends_run(sc_trace *t, sc_x x, uint32_t dim);
 
 #endif

@@ -1,6 +1,8 @@
 // Expansions of histograms.
 #include "trace/expand.h"
+#include "trace/words/arithmetic.h"
 #include "trace/words/calls.h"
+#include "trace/words/choose.h"
 
 #include <math.h>
 
@@ -13,8 +15,8 @@ static bounds bounds_of_data(sc_trace *t, sc_x x) {
     sc_x none = sc_x_ints(t, NULL, 0), one = sc_x_int(t, 1);
     sc_x low = CALL(t, amin, x, none), high = CALL(t, amax, x, none);
     sc_x single = CALL(t, eq_Tensor, low, high);
-    low = CALL(t, where_self, single, CALL(t, sub_Scalar, low, one), low);
-    high = CALL(t, where_self, single, CALL(t, add_Scalar, high, one), high);
+    low = sc_f_where(t, single, CALL(t, sub_Scalar, low, one), low);
+    high = sc_f_where(t, single, CALL(t, add_Scalar, high, one), high);
     return (bounds){low, high};
 }
 
@@ -48,12 +50,12 @@ sc_x sc_expand_histc(sc_trace *t, const sc_x *a) {
     sc_x x = sc_f_to(t, sc_f_flat(t, a[0]), sc_f_opmath(dtype));
     if (!find_bounds(t, x, a, &range)) return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "no range");
     sc_x above = CALL(t, ge_Tensor, x, range.low);
-    sc_x inside = CALL(t, logical_and, above, CALL(t, le_Tensor, x, range.high));
-    sc_x width = CALL(t, sub_Tensor, range.high, range.low);
-    sc_x place = CALL(t, mul_Scalar, CALL(t, sub_Tensor, x, range.low), sc_x_int(t, bins));
-    place = CALL(t, div_Tensor, place, width);
+    sc_x inside = sc_f_and(t, above, CALL(t, le_Tensor, x, range.high));
+    sc_x width = sc_f_sub(t, range.high, range.low);
+    sc_x place = CALL(t, mul_Scalar, sc_f_sub(t, x, range.low), sc_x_int(t, bins));
+    place = sc_f_div(t, place, width);
     sc_x zero = sc_f_scalar(t, sc_x_int(t, 0), sc_x_dtype_of(x));
-    place = CALL(t, where_self, inside, place, zero);
+    place = sc_f_where(t, inside, place, zero);
     place = sc_f_to(t, place, SC_DTYPE_I64);
     place = CALL(t, clamp, place, X_NONE, sc_x_int(t, bins - 1));
     sc_x counts = sc_f_zeros(t, X_INTS(t, bins), sc_x_dtype_of(x));

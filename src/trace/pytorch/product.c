@@ -2,7 +2,9 @@
 #include <math.h>
 
 #include "trace/expand.h"
+#include "trace/words/arithmetic.h"
 #include "trace/words/calls.h"
+#include "trace/words/choose.h"
 
 sc_x sc_expand_matmul(sc_trace *t, const sc_x *a) { return sc_f_matmul(t, a[0], a[1]); }
 sc_x sc_expand_linear(sc_trace *t, const sc_x *a) { return sc_f_linear(t, a[0], a[1], a[2]); }
@@ -14,11 +16,11 @@ static bool is_zero(sc_x x) { return sc_x_is_number(x) && sc_x_real(x, 1) == 0; 
 
 sc_x sc_expand_outer(sc_trace *t, const sc_x *a) {
     sc_dim sizes[2] = {sc_x_size(a[0], 0), sc_dim_int(1)};
-    return CALL(t, mul_Tensor, sc_f_reshape(t, a[0], sizes, 2), a[1]);
+    return sc_f_mul(t, sc_f_reshape(t, a[0], sizes, 2), a[1]);
 }
 
 sc_x sc_expand_inner(sc_trace *t, const sc_x *a) {
-    if (sc_x_rank(a[0]) == 0 || sc_x_rank(a[1]) == 0) return CALL(t, mul_Tensor, a[0], a[1]);
+    if (sc_x_rank(a[0]) == 0 || sc_x_rank(a[1]) == 0) return sc_f_mul(t, a[0], a[1]);
     return CALL(t, tensordot, a[0], a[1], X_INTS(t, -1), X_INTS(t, -1));
 }
 
@@ -33,10 +35,10 @@ static sc_x factor(sc_trace *t, sc_x by, sc_x of) {
 static sc_x added(sc_trace *t, const sc_x *a, sc_x result) {
     sc_x beta = factor(t, a[3], a[1]), alpha = factor(t, a[4], a[1]);
     result = sc_f_to(t, result, sc_x_dtype_of(a[1]));
-    if (!is_one(alpha)) result = CALL(t, mul_Tensor, result, alpha);
+    if (!is_one(alpha)) result = sc_f_mul(t, result, alpha);
     if (is_zero(beta)) return result;
-    sc_x self = is_one(beta) ? a[0] : CALL(t, mul_Tensor, a[0], beta);
-    return CALL(t, add_Tensor, self, result);
+    sc_x self = is_one(beta) ? a[0] : sc_f_mul(t, a[0], beta);
+    return sc_f_add(t, self, result);
 }
 
 sc_x sc_expand_baddbmm(sc_trace *t, const sc_x *a) { return added(t, a, CALL(t, bmm, a[1], a[2])); }
@@ -49,39 +51,39 @@ sc_x sc_expand_addbmm(sc_trace *t, const sc_x *a) {
 // Products of integers are no wider than those, as sums of them alone would be.
 // (self, vec)
 sc_x sc_expand_mv(sc_trace *t, const sc_x *a) {
-    sc_x product = CALL(t, mul_Tensor, a[0], a[1]);
+    sc_x product = sc_f_mul(t, a[0], a[1]);
     return sc_f_to(t, CALL(t, sum_dim_IntList, product, X_INTS(t, 1)), sc_x_dtype_of(product));
 }
 
 // (self, tensor)
 sc_x sc_expand_dot(sc_trace *t, const sc_x *a) {
-    sc_x product = CALL(t, mul_Tensor, a[0], a[1]);
+    sc_x product = sc_f_mul(t, a[0], a[1]);
     return sc_f_to(t, CALL(t, sum, product), sc_x_dtype_of(product));
 }
 
 sc_x sc_expand_addmv(sc_trace *t, const sc_x *a) {
     sc_x beta = factor(t, a[3], a[1]), alpha = factor(t, a[4], a[1]);
     sc_x product = CALL(t, mv, a[1], a[2]);
-    sc_x out = CALL(t, mul_Tensor, product, alpha);
+    sc_x out = sc_f_mul(t, product, alpha);
     if (is_zero(beta)) return out;
-    return CALL(t, add_Tensor, out, CALL(t, mul_Tensor, a[0], beta));
+    return sc_f_add(t, out, sc_f_mul(t, a[0], beta));
 }
 
 // Of booleans it is "or", and "and" of the two: beta and alpha say whether either counts.
 static sc_x addr_of_bools(sc_trace *t, const sc_x *a) {
     sc_x product = CALL(t, outer, a[1], a[2]);
     if (is_zero(a[4])) product = CALL(t, full_like, product, X_FALSE);
-    return is_zero(a[3]) ? product : CALL(t, logical_or, a[0], product);
+    return is_zero(a[3]) ? product : sc_f_or(t, a[0], product);
 }
 
 sc_x sc_expand_addr(sc_trace *t, const sc_x *a) {
     if (sc_x_dtype_of(a[0]) == SC_DTYPE_BOOL) return addr_of_bools(t, a);
     sc_dim sizes[2] = {sc_x_size(a[1], 0), sc_x_size(a[2], 0)};
     sc_x self = sc_f_expand(t, a[0], sizes, 2);
-    if (is_zero(a[3])) return CALL(t, mul_Tensor, CALL(t, outer, a[1], a[2]), a[4]);
-    self = CALL(t, mul_Tensor, self, a[3]);
-    sc_x product = CALL(t, mul_Tensor, CALL(t, outer, a[1], a[2]), a[4]);
-    return CALL(t, add_Tensor, self, product);
+    if (is_zero(a[3])) return sc_f_mul(t, CALL(t, outer, a[1], a[2]), a[4]);
+    self = sc_f_mul(t, self, a[3]);
+    sc_x product = sc_f_mul(t, CALL(t, outer, a[1], a[2]), a[4]);
+    return sc_f_add(t, self, product);
 }
 
 enum { CHAIN_MAX = 32 };
@@ -153,12 +155,11 @@ sc_x sc_expand_kron(sc_trace *t, const sc_x *a) {
     }
     sc_x x = sc_f_reshape(t, a[0], left, 2 * rank);
     sc_x y = sc_f_reshape(t, a[1], right, 2 * rank);
-    return CALL(t, _unsafe_view, CALL(t, mul_Tensor, x, y), sc_x_dims(t, out, rank));
+    return CALL(t, _unsafe_view, sc_f_mul(t, x, y), sc_x_dims(t, out, rank));
 }
 
 static sc_x rotated(sc_trace *t, sc_x x, sc_x dim, sc_x range, int64_t by) {
-    sc_x index =
-        CALL(t, remainder_Scalar, CALL(t, add_Tensor, range, sc_x_int(t, by)), sc_x_int(t, 3));
+    sc_x index = CALL(t, remainder_Scalar, sc_f_add(t, range, sc_x_int(t, by)), sc_x_int(t, 3));
     return CALL(t, index_select, x, dim, index);
 }
 
@@ -169,9 +170,9 @@ static sc_x cross(sc_trace *t, sc_x a, sc_x b, sc_x dim) {
     dim = sc_x_int(t, sc_x_wrap(t, dim, sc_x_rank(a)));
     sc_x range = sc_f_arange(t, sc_x_int(t, 0), sc_x_int(t, 3), SC_DTYPE_NONE);
     sc_x a1 = rotated(t, a, dim, range, 1), b2 = rotated(t, b, dim, range, 2);
-    sc_x first = CALL(t, mul_Tensor, a1, b2);
+    sc_x first = sc_f_mul(t, a1, b2);
     sc_x a2 = rotated(t, a, dim, range, 2), b1 = rotated(t, b, dim, range, 1);
-    return CALL(t, sub_Tensor, first, CALL(t, mul_Tensor, a2, b1));
+    return sc_f_sub(t, first, sc_f_mul(t, a2, b1));
 }
 
 sc_x sc_expand_linalg_cross(sc_trace *t, const sc_x *a) { return cross(t, a[0], a[1], a[2]); }
@@ -197,7 +198,7 @@ sc_x sc_expand_bilinear(sc_trace *t, const sc_x *a) {
     sc_x result = CALL(t, _trilinear, x, a[2], y, X_INTS(t, 1, 3), X_INTS(t, 0), X_INTS(t, 1, 2),
                        X_INTS(t, 2, 3));
     result = CALL(t, reshape, result, sc_x_dims(t, out, rank));
-    return sc_x_is_tensor(a[3]) ? CALL(t, add_Tensor, result, a[3]) : result;
+    return sc_x_is_tensor(a[3]) ? sc_f_add(t, result, a[3]) : result;
 }
 
 // --- Tensordot ----------------------------------------------------------------------------------

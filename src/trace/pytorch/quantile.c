@@ -1,6 +1,8 @@
 // Expansions of quantiles: ranks within sorted rows, and the numbers at those ranks.
 #include "trace/expand.h"
+#include "trace/words/arithmetic.h"
 #include "trace/words/calls.h"
+#include "trace/words/choose.h"
 
 // The rows that ranks are looked up in, sorted and last: all elements if no dim is given.
 static sc_x sorted_rows(sc_trace *t, sc_x x, sc_x dim, bool *is_flat) {
@@ -18,15 +20,15 @@ static sc_x ranks_of(sc_trace *t, sc_x rows, sc_x q, bool ignore_nan) {
     sc_dtype dtype = sc_x_dtype_of(rows);
     sc_x zero = sc_f_scalar(t, sc_x_int(t, 0), dtype);
     if (ignore_nan) {
-        sc_x count = sc_f_sum(t, CALL(t, logical_not, empty), last, true);
-        sc_x rank = CALL(t, mul_Tensor, q, CALL(t, sub_Scalar, count, sc_x_int(t, 1)));
-        return CALL(t, where_self, CALL(t, lt_Scalar, rank, sc_x_int(t, 0)), zero, rank);
+        sc_x count = sc_f_sum(t, sc_f_not(t, empty), last, true);
+        sc_x rank = sc_f_mul(t, q, CALL(t, sub_Scalar, count, sc_x_int(t, 1)));
+        return sc_f_where(t, CALL(t, lt_Scalar, rank, sc_x_int(t, 0)), zero, rank);
     }
     sc_dim size = sc_x_size(rows, -1);
     sc_x most = sc_x_dim(t, sc_trace_sub(t, size, sc_dim_int(1)));
     sc_x rank = CALL(t, mul_Scalar, q, most);
     sc_x has_nan = CALL(t, any_dim, empty, sc_x_int(t, -1), X_TRUE);
-    return CALL(t, where_self, has_nan, sc_f_scalar(t, most, dtype), rank);
+    return sc_f_where(t, has_nan, sc_f_scalar(t, most, dtype), rank);
 }
 
 static sc_x pick(sc_trace *t, sc_x rows, sc_x ranks) {
@@ -42,7 +44,7 @@ static sc_x interpolated(sc_trace *t, sc_x rows, sc_x ranks, sc_str how) {
         return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "quantile knows no interpolation '%.*s'",
                              SC_STR_ARG(how));
     sc_x below = CALL(t, floor, ranks);
-    sc_x part = CALL(t, sub_Tensor, ranks, below);
+    sc_x part = sc_f_sub(t, ranks, below);
     if (!is_linear) part = CALL(t, full_like, ranks, sc_x_float(t, 0.5));
     sc_x low = pick(t, rows, below), high = pick(t, rows, CALL(t, ceil, ranks));
     return CALL(t, lerp_Tensor, low, high, part);

@@ -1,5 +1,6 @@
 // Expansions of run lengths: rows repeated, and segments reduced.
 #include "trace/expand.h"
+#include "trace/words/arithmetic.h"
 #include "trace/words/calls.h"
 
 #include <math.h>
@@ -43,7 +44,7 @@ static sc_x mean_of(sc_trace *t, sc_x sum, sc_x lengths, bool is_given) {
     for (uint32_t i = 0; i < sc_x_rank(sum); i++) sizes[i] = i ? sc_dim_int(1) : sc_x_size(sum, 0);
     sc_x by = sc_f_view(t, sc_f_to(t, lengths, sc_x_dtype_of(sum)), sizes, sc_x_rank(sum));
     if (is_given) by = CALL(t, clamp, by, sc_x_int(t, 1));
-    return CALL(t, div_Tensor, sum, by);
+    return sc_f_div(t, sum, by);
 }
 
 // (data, reduce, lengths, indices, offsets, axis, unsafe, initial): of rows that lie behind each
@@ -70,7 +71,6 @@ sc_x sc_expand_segment_reduce(sc_trace *t, const sc_x *a) {
     sc_x out = sc_f_full(t, sc_x_dims(t, sizes, rank), from, sc_x_dtype_of(a[0]));
     out = CALL(t, scatter_reduce_two, out, sc_x_int(t, 0), runs, a[0], sc_x_str(t, rule->reduce),
                X_TRUE);
-    if (sc_x_truth(a[6]))
-        out = CALL(t, slice_Tensor, out, sc_x_int(t, 0), sc_x_int(t, 0), sc_x_dim(t, count));
+    if (sc_x_truth(a[6])) out = sc_f_slice(t, out, 0, sc_x_int(t, 0), sc_x_dim(t, count));
     return sc_str_is(a[1]->str, "mean") ? mean_of(t, out, a[2], is_given) : out;
 }

@@ -1,5 +1,6 @@
 // Expansions of areas and slopes of sampled functions.
 #include "trace/expand.h"
+#include "trace/words/arithmetic.h"
 #include "trace/words/calls.h"
 
 // --- Areas ---------------------------------------------------------------------------------------
@@ -18,10 +19,10 @@ static sc_x doubled_areas(sc_trace *t, const sc_x *a) {
     sc_x at = a[2];
     if (sc_x_rank(x) == 1 && rank > 1) x = CALL(t, view, x, sc_x_ints(t, shape, rank));
     sc_x low = from(t, x, at, true);
-    sc_x width = CALL(t, sub_Tensor, from(t, x, at, false), low);
+    sc_x width = sc_f_sub(t, from(t, x, at, false), low);
     sc_x left = from(t, y, at, true);
-    sc_x sum = CALL(t, add_Tensor, left, from(t, y, at, false));
-    return CALL(t, mul_Tensor, sum, width);
+    sc_x sum = sc_f_add(t, left, from(t, y, at, false));
+    return sc_f_mul(t, sum, width);
 }
 
 sc_x sc_expand_trapezoid(sc_trace *t, const sc_x *a) {
@@ -43,7 +44,7 @@ static sc_x piece(sc_trace *t, sc_x x, uint32_t dim, int64_t first, int64_t last
 }
 
 static sc_x difference(sc_trace *t, sc_x high, sc_x low, double by) {
-    return CALL(t, div_Scalar, CALL(t, sub_Tensor, high, low), sc_x_float(t, by));
+    return CALL(t, div_Scalar, sc_f_sub(t, high, low), sc_x_float(t, by));
 }
 
 // At an end of the dim: of two values, or with the curvature of three. `way` is 1 at the first.
@@ -55,8 +56,8 @@ static sc_x slope_at_end(sc_trace *t, sc_x x, uint32_t dim, double width, int64_
     }
     double by = width * (double)way;
     if (!bends) return difference(t, at[1], at[0], by);
-    sc_x far = CALL(t, mul_Scalar, at[2], sc_x_float(t, 0.5));
-    sc_x sum = CALL(t, add_Tensor, CALL(t, mul_Scalar, at[0], sc_x_float(t, 1.5)), far);
+    sc_x far = sc_f_times(t, at[2], 0.5);
+    sc_x sum = sc_f_add(t, sc_f_times(t, at[0], 1.5), far);
     return difference(t, CALL(t, mul_Scalar, at[1], sc_x_int(t, 2)), sum, by);
 }
 

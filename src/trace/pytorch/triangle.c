@@ -1,5 +1,6 @@
 // Expansions of the indices of triangles.
 #include "trace/expand.h"
+#include "trace/words/arithmetic.h"
 #include "trace/words/calls.h"
 
 // How many of `columns` the row holds, below a diagonal or above it.
@@ -23,10 +24,10 @@ static sc_x triangle(sc_trace *t, const sc_x *a, bool is_upper) {
     cut = CALL(t, clamp, cut, zero, most);
     sc_x lengths = is_upper ? CALL(t, rsub_Scalar, cut, most) : cut;
     sc_x row = CALL(t, repeat_interleave_Tensor, lengths, sc_x_int(t, total));
-    sc_x before = CALL(t, sub_Tensor, CALL(t, cumsum, lengths, zero), lengths);
-    if (is_upper) before = CALL(t, sub_Tensor, before, cut);
+    sc_x before = sc_f_sub(t, CALL(t, cumsum, lengths, zero), lengths);
+    if (is_upper) before = sc_f_sub(t, before, cut);
     sc_x column = sc_f_arange(t, zero, sc_x_int(t, total), SC_DTYPE_I64);
-    column = CALL(t, sub_Tensor, column, CALL(t, index_select, before, zero, row));
+    column = sc_f_sub(t, column, CALL(t, index_select, before, zero, row));
     return sc_f_to(t, CALL(t, stack, X_LIST(t, row, column)), dtype);
 }
 

@@ -1,5 +1,6 @@
 // Expansions of unpooling: values go back to the places that pooling took them from.
 #include "trace/expand.h"
+#include "trace/words/arithmetic.h"
 #include "trace/words/calls.h"
 
 // Positions count within a plane; `dims` of them are the plane's.
@@ -16,8 +17,8 @@ static sc_x unpool(sc_trace *t, const sc_x *a, uint32_t dims) {
     }
     sc_dim count = sc_trace_product(t, sizes, leading);
     sc_x starts = sc_f_arange(t, sc_x_int(t, 0), sc_x_dim(t, count), SC_DTYPE_NONE);
-    starts = CALL(t, mul_Tensor, sc_f_view(t, starts, planes, rank), sc_x_dim(t, plane));
-    sc_x places = sc_f_flat(t, CALL(t, add_Tensor, a[1], starts));
+    starts = sc_f_mul(t, sc_f_view(t, starts, planes, rank), sc_x_dim(t, plane));
+    sc_x places = sc_f_flat(t, sc_f_add(t, a[1], starts));
     sc_x out = sc_f_zeros(t, sc_x_dims(t, sizes, rank), sc_x_dtype_of(a[0]));
     out = sc_f_flat(t, out);
     out = CALL(t, index_put, out, X_LIST(t, places), sc_f_flat(t, a[0]), X_FALSE);

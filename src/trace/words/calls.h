@@ -6,11 +6,13 @@
 
 sc_x sc_f_full(sc_trace *t, sc_x sizes, sc_x value, sc_dtype dtype);
 sc_x sc_f_zeros(sc_trace *t, sc_x sizes, sc_dtype dtype);
-sc_x sc_f_scalar(sc_trace *t, sc_x value,
-                 sc_dtype dtype);  // scalar_tensor(value, dtype, strided, cpu)
+// scalar_tensor(value, dtype, strided, cpu)
+sc_x sc_f_scalar(sc_trace *t, sc_x value, sc_dtype dtype);
+// A number as a scalar tensor of the dtype of `like`; tensors as they are.
+sc_x sc_f_tensor_like(sc_trace *t, sc_x x, sc_x like);
 // The dtype that a number and a tensor promote to: the tensor's, unless the number's category is
 // higher.
-sc_dtype sc_f_dtype_beside(sc_x number, sc_x tensor);
+sc_dtype sc_f_dtype_with(sc_x number, sc_x tensor);
 sc_x sc_f_arange(sc_trace *t, sc_x start, sc_x end, sc_dtype dtype);  // dtype NONE: not given
 sc_x sc_f_to(sc_trace *t, sc_x x, sc_dtype dtype);  // _to_copy unless it has that dtype
 sc_x sc_f_clone(sc_trace *t, sc_x x);               // clone(x, contiguous_format)
