@@ -96,9 +96,10 @@ typedef struct sc_autocast {
 } sc_autocast;
 
 // What stands above the trace and is called from below.
+typedef sc_x (*sc_dispatch_fn)(sc_trace *t, const sc_op *op, sc_x *args);
 typedef struct sc_trace_hooks {
     // Answers a call whose arguments are complete: expands, functionalizes or records it.
-    sc_x (*dispatch)(sc_trace *t, const sc_op *op, sc_x *args);
+    sc_dispatch_fn dispatch;
     // Traces the body of a higher-order operator into a graph of its own.
     sc_graph *(*body)(sc_trace *t, const sc_graph *body);
 } sc_trace_hooks;

@@ -146,8 +146,8 @@ static bool is_synonym(const sc_expansion *how) {
 }
 
 // Those that need no conjugates and compare nothing.
-static bool expansion_holds(const sc_op *op) {
-    if (is_synonym(sc_op_expansion(op))) return true;
+static bool expansion_holds(const sc_op *op, const sc_expansion *how) {
+    if (is_synonym(how)) return true;
     switch (op->family) {
     case SC_FAMILY_SHAPE:
     case SC_FAMILY_INDEX:
@@ -166,12 +166,11 @@ static sc_x by_row(sc_trace *t, const complex_row *row, const sc_op *op, const s
 // operands are complex, too (a condition, indices), would do so for ever.
 enum { DEPTH_MAX = 24 };
 
-sc_x sc_complex_call(sc_trace *t, const sc_op *op, const sc_x *args) {
+sc_x sc_complex_call(sc_trace *t, const sc_op *op, const sc_x *args, const sc_expansion *how) {
     if (!is_complex_call(op, args)) return NULL;
     const complex_row *row = row_of(op);
-    const bool expands = sc_op_expansion(op) != NULL;
     t->has_pairs = true;
-    if (expands && !row && !expansion_holds(op)) return sc_complex_refuse(t, op);
+    if (how && !row && !expansion_holds(op, how)) return sc_complex_refuse(t, op);
     if (!row || !t->plain) return NULL;
     if (t->pairs_depth >= DEPTH_MAX) return sc_complex_refuse(t, op);
     t->pairs_depth++;
