@@ -29,9 +29,6 @@ bool sc_complex_has_row(const sc_op *op, const sc_x *args);
 
 // --- Parts (parts.c) ----------------------------------------------------------------------------
 
-static inline bool sc_complex_is(sc_x x) {
-    return x->kind == SC_X_TENSOR && sc_dtype_is_complex((sc_dtype)x->tensor->value->spec.dtype);
-}
 // Of a complex tensor, a real one or a number.
 sc_complex sc_complex_of(sc_trace *t, sc_x x);
 // The same, in the dtype in which PyTorch computes on parts of `part`.

@@ -123,7 +123,6 @@ bool sc_jvp_has_row(const sc_op *op);
 // stays only of which sizes and dtype the result is, and once no level is left, it is made again.
 bool sc_jvp_waits(const sc_trace *t, const sc_op *op);
 sc_x sc_jvp_wait(sc_trace *t, const sc_op *op, const sc_x *args, sc_x apart);
-sc_x sc_jvp_zeros(sc_trace *t, sc_x x);  // of its sizes and dtype (jvp_rules.c)
 
 #define TEXT(op, param, text)
 #define RULE(rule, op, param) \

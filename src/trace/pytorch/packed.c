@@ -129,7 +129,7 @@ static sc_x packed(sc_trace *t, const table *w) {
 sc_x sc_pytorch_packed(sc_trace *t, const sc_x *a) {
     table w;
     if (!t->source || t->source->args[0].kind != SC_ARG_VALUE || !read_table(t, a, &w)) return NULL;
-    sc_x rows = sc_f_arange(t, sc_x_int(t, 0), sc_x_int(t, w.rows), SC_DTYPE_NONE);
+    sc_x rows = sc_f_range(t, sc_x_int(t, w.rows), SC_DTYPE_NONE);
     return CALL(t, quantized_decomposed_embedding_4bit, packed(t, &w), a[2], X_NONE,
                 sc_x_int(t, w.low), sc_x_int(t, w.high), rows);
 }
