@@ -92,7 +92,7 @@ sc_dim sc_trace_product(sc_trace *t, const sc_dim *dims, uint32_t count) {
 
 void sc_trace_begin(sc_trace *t, sc_ctx *ctx, sc_arena *arena, sc_graph *graph,
                     const sc_trace_hooks *hooks) {
-    static const sc_spec none = {.dtype = SC_DTYPE_F32};
+    static const sc_spec scalar = {.dtype = SC_DTYPE_F32};
     *t = (sc_trace){.ctx = ctx,
                     .arena = arena,
                     .graph = graph,
@@ -102,7 +102,7 @@ void sc_trace_begin(sc_trace *t, sc_ctx *ctx, sc_arena *arena, sc_graph *graph,
                     .providers = {.arena = ctx->arena},
                     .autocast = {.dtype = SC_DTYPE_NONE}};
     t->poison.value = sc_new(arena, sc_value);
-    t->poison.value->spec = none;
+    t->poison.value->spec = scalar;
     t->poisoned = (sc_x_data){.kind = SC_X_TENSOR, .tensor = &t->poison};
 }
 

@@ -24,8 +24,8 @@ static sc_x times_or_zero(sc_trace *t, sc_x x, sc_x y) {
 // An angle, and 0 in place of infinities and NaN beside infinite real parts: of those no angle is
 // needed to know that exp gives 0, or something infinite.
 static sc_x known_angle(sc_trace *t, sc_complex z) {
-    sc_x less = sc_f_sub(t, z.im, z.im), none = CALL(t, ne_Scalar, less, sc_x_int(t, 0));
-    sc_x lost = sc_f_and(t, CALL(t, isinf, z.re), none);
+    sc_x less = sc_f_sub(t, z.im, z.im), is_unknown = CALL(t, ne_Scalar, less, sc_x_int(t, 0));
+    sc_x lost = sc_f_and(t, CALL(t, isinf, z.re), is_unknown);
     return sc_f_where(t, lost, sc_x_float(t, 0), z.im);
 }
 
@@ -90,11 +90,11 @@ sc_complex sc_complex_sqrt(sc_trace *t, sc_complex z) {
     large = sc_f_mul(t, large, sc_x_float(t, 2));
     sc_x small = sc_f_div(t, sc_f_mul(t, z.im, sc_x_float(t, 0.5)), large);
     small = sc_f_where(t, is_zero(t, large), z.im, small);
-    sc_x is_left = CALL(t, lt_Scalar, z.re, sc_x_int(t, 0)), far = CALL(t, isinf, z.im);
+    sc_x is_left = CALL(t, lt_Scalar, z.re, sc_x_int(t, 0)), is_infinite = CALL(t, isinf, z.im);
     sc_x re = sc_f_where(t, is_left, CALL(t, abs, small), large);
     sc_x im = sc_f_where(t, is_left, CALL(t, copysign_Tensor, large, z.im), small);
-    re = sc_f_where(t, far, CALL(t, abs, z.im), re);
-    return (sc_complex){re, sc_f_where(t, far, z.im, im)};
+    re = sc_f_where(t, is_infinite, CALL(t, abs, z.im), re);
+    return (sc_complex){re, sc_f_where(t, is_infinite, z.im, im)};
 }
 
 sc_complex sc_complex_rsqrt(sc_trace *t, sc_complex z) {
@@ -109,7 +109,7 @@ sc_complex sc_complex_sigmoid(sc_trace *t, sc_complex z) {
 // --- Trigonometry --------------------------------------------------------------------------------
 
 // Those of circles are those of hyperbolas with real and imaginary parts changed, before and after.
-static sc_complex turned(sc_complex z) { return (sc_complex){z.im, z.re}; }
+static sc_complex swapped(sc_complex z) { return (sc_complex){z.im, z.re}; }
 
 sc_complex sc_complex_sinh(sc_trace *t, sc_complex z) {
     sc_x sinh = CALL(t, sinh, z.re), cosh = CALL(t, cosh, z.re);
@@ -122,16 +122,16 @@ sc_complex sc_complex_cosh(sc_trace *t, sc_complex z) {
     sc_x cosh = CALL(t, cosh, z.re), sin = CALL(t, sin, z.im);
     sc_x re = sc_f_mul(t, cosh, CALL(t, cos, z.im));
     sc_x im = sc_f_mul(t, sin, CALL(t, sinh, z.re));
-    sc_x none = sc_f_mul(t, sin, CALL(t, tanh, z.re));
-    return (sc_complex){re, sc_f_where(t, is_zero(t, sin), none, im)};
+    sc_x signed_zero = sc_f_mul(t, sin, CALL(t, tanh, z.re));
+    return (sc_complex){re, sc_f_where(t, is_zero(t, sin), signed_zero, im)};
 }
 
 // With h = tanh(a) and r = tan(b): (h (1 + r^2) + i r / cosh(a)^2) / (1 + h^2 r^2), which cannot
 // overflow for large a; where a is infinite, b does not count.
 sc_complex sc_complex_tanh(sc_trace *t, sc_complex z) {
-    sc_x one = sc_x_float(t, 1), cosh = CALL(t, cosh, z.re), far = CALL(t, isinf, z.re);
+    sc_x one = sc_x_float(t, 1), cosh = CALL(t, cosh, z.re), is_infinite = CALL(t, isinf, z.re);
     sc_x h = CALL(t, tanh, z.re), r = CALL(t, tan, z.im);
-    r = sc_f_where(t, far, sc_x_float(t, 0), r);
+    r = sc_f_where(t, is_infinite, sc_x_float(t, 0), r);
     sc_x rr = sc_f_mul(t, r, r), hh = sc_f_mul(t, h, h);
     sc_x below = sc_f_add(t, sc_f_mul(t, hh, rr), one);
     sc_x re = sc_f_div(t, sc_f_mul(t, h, sc_f_add(t, rr, one)), below);
@@ -140,14 +140,14 @@ sc_complex sc_complex_tanh(sc_trace *t, sc_complex z) {
 }
 
 sc_complex sc_complex_sin(sc_trace *t, sc_complex z) {
-    return turned(sc_complex_sinh(t, turned(z)));
+    return swapped(sc_complex_sinh(t, swapped(z)));
 }
 sc_complex sc_complex_tan(sc_trace *t, sc_complex z) {
-    return turned(sc_complex_tanh(t, turned(z)));
+    return swapped(sc_complex_tanh(t, swapped(z)));
 }
 
 sc_complex sc_complex_cos(sc_trace *t, sc_complex z) {
-    return sc_complex_conj(t, sc_complex_cosh(t, turned(z)));
+    return sc_complex_conj(t, sc_complex_cosh(t, swapped(z)));
 }
 
 // --- Inverses ------------------------------------------------------------------------------------
@@ -157,7 +157,7 @@ sc_complex sc_complex_cos(sc_trace *t, sc_complex z) {
 typedef struct roots {
     sc_complex p, q;  // of 1 + z and of 1 - z
     sc_x size, up;    // logarithm of z's size, and how far z is from the real axis
-    sc_x is_far;
+    sc_x is_large;
 } roots;
 
 static roots roots_of(sc_trace *t, sc_complex z) {
@@ -165,7 +165,7 @@ static roots roots_of(sc_trace *t, sc_complex z) {
     r.q = sc_complex_sqrt(t, plus_one(t, sc_complex_neg(t, z), 1));
     r.size = log_of_size(t, z);
     r.up = CALL(t, abs, z.im);
-    r.is_far = CALL(t, gt_Scalar, r.size, sc_x_float(t, 20));
+    r.is_large = CALL(t, gt_Scalar, r.size, sc_x_float(t, 20));
     return r;
 }
 
@@ -173,40 +173,40 @@ static roots roots_of(sc_trace *t, sc_complex z) {
 static sc_x away(sc_trace *t, const roots *r, sc_complex z) {
     sc_x turn = sc_f_mul(t, r->q.re, r->p.im), back = sc_f_mul(t, r->q.im, r->p.re);
     sc_x near = CALL(t, asinh, sc_f_sub(t, turn, back));
-    sc_x far = CALL(t, copysign_Tensor, sc_f_add(t, r->size, sc_x_float(t, LN_2)), z.im);
-    return sc_f_where(t, r->is_far, far, near);
+    sc_x large = CALL(t, copysign_Tensor, sc_f_add(t, r->size, sc_x_float(t, LN_2)), z.im);
+    return sc_f_where(t, r->is_large, large, near);
 }
 
 sc_complex sc_complex_asin(sc_trace *t, sc_complex z) {
     const roots r = roots_of(t, z);
     sc_x re = sc_f_mul(t, r.p.re, r.q.re);
     re = sc_f_sub(t, re, sc_f_mul(t, r.p.im, r.q.im));
-    re = CALL(t, atan2, z.re, sc_f_where(t, r.is_far, r.up, re));
+    re = CALL(t, atan2, z.re, sc_f_where(t, r.is_large, r.up, re));
     return (sc_complex){re, away(t, &r, z)};
 }
 
 sc_complex sc_complex_acos(sc_trace *t, sc_complex z) {
     const roots r = roots_of(t, z);
     sc_x near = sc_f_mul(t, CALL(t, atan2, r.q.re, r.p.re), sc_x_float(t, 2));
-    sc_x re = sc_f_where(t, r.is_far, CALL(t, atan2, r.up, z.re), near);
+    sc_x re = sc_f_where(t, r.is_large, CALL(t, atan2, r.up, z.re), near);
     return (sc_complex){re, CALL(t, neg, away(t, &r, z))};
 }
 
 sc_complex sc_complex_acosh(sc_trace *t, sc_complex z) {
-    sc_complex turned = sc_complex_acos(t, z);
-    sc_x re = CALL(t, abs, turned.im);
-    return (sc_complex){re, CALL(t, copysign_Tensor, turned.re, z.im)};
+    sc_complex acos = sc_complex_acos(t, z);
+    sc_x re = CALL(t, abs, acos.im);
+    return (sc_complex){re, CALL(t, copysign_Tensor, acos.re, z.im)};
 }
 
 sc_complex sc_complex_asinh(sc_trace *t, sc_complex z) {
-    return turned(sc_complex_asin(t, turned(z)));
+    return swapped(sc_complex_asin(t, swapped(z)));
 }
 
 // Beside an infinite imaginary part it does not count that the real one is NaN.
-static sc_x unless_beside_infinity(sc_trace *t, sc_x re, sc_x im) {
-    sc_x none = CALL(t, isnan, re);
-    none = sc_f_and(t, none, CALL(t, isinf, im));
-    return CALL(t, masked_fill_Scalar, re, none, sc_x_float(t, 0));
+static sc_x unless_infinite(sc_trace *t, sc_x re, sc_x im) {
+    sc_x is_nan = CALL(t, isnan, re);
+    is_nan = sc_f_and(t, is_nan, CALL(t, isinf, im));
+    return CALL(t, masked_fill_Scalar, re, is_nan, sc_x_float(t, 0));
 }
 
 // Of 0 and of infinities the real part is 0, whatever the imaginary one is, with its sign.
@@ -221,20 +221,20 @@ static sc_x zero_at_ends(sc_trace *t, sc_x re, sc_x a, sc_x x) {
 sc_complex sc_complex_atanh(sc_trace *t, sc_complex z) {
     sc_x least = sc_x_float(t, -1e18), most = sc_x_float(t, 1e18), two = sc_x_float(t, 2);
     sc_x b = CALL(t, clamp, z.im, least, most);
-    sc_x a = CALL(t, clamp, unless_beside_infinity(t, z.re, z.im), least, most);
+    sc_x a = CALL(t, clamp, unless_infinite(t, z.re, z.im), least, most);
     sc_x more = sc_f_add(t, a, sc_x_float(t, 1)), less = sc_f_sub(t, sc_x_float(t, 1), a);
     sc_x sizes = CALL(t, hypot, more, b);
     sizes = sc_f_mul(t, sizes, CALL(t, hypot, less, b));
     sc_x re = CALL(t, asinh, sc_f_div(t, sc_f_mul(t, a, two), sizes));
     re = zero_at_ends(t, re, a, z.re);
-    sc_x beside = sc_f_mul(t, less, more);
-    beside = sc_f_sub(t, beside, sc_f_mul(t, b, b));
-    sc_complex twice = {re, CALL(t, atan2, sc_f_mul(t, b, two), beside)};
+    sc_x real = sc_f_mul(t, less, more);
+    real = sc_f_sub(t, real, sc_f_mul(t, b, b));
+    sc_complex twice = {re, CALL(t, atan2, sc_f_mul(t, b, two), real)};
     return scaled(t, twice, 0.5);
 }
 
 sc_complex sc_complex_atan(sc_trace *t, sc_complex z) {
-    return turned(sc_complex_atanh(t, turned(z)));
+    return swapped(sc_complex_atanh(t, swapped(z)));
 }
 
 // --- Powers --------------------------------------------------------------------------------------

@@ -172,9 +172,9 @@ static sc_x extreme_tangent(sc_trace *t, sc_x x, sc_x d, sc_x dims, sc_x keepdim
     sc_x size = CALL(t, abs, x), signed_d = sc_f_mul(t, CALL(t, sign, x), d);
     sc_x all = dims->kind == SC_X_LIST ? dims : sc_x_dims(t, NULL, 0);
     sc_x end = is_most ? CALL(t, amax, size, all, X_TRUE) : CALL(t, amin, size, all, X_TRUE);
-    sc_x none = CALL(t, isnan, end), is_none = CALL(t, isnan, x);
-    none = sc_f_and(t, is_none, none);
-    sc_x is_end = sc_f_or(t, CALL(t, eq_Tensor, size, end), none);
+    sc_x is_nan = CALL(t, isnan, end), is_nan_here = CALL(t, isnan, x);
+    is_nan = sc_f_and(t, is_nan_here, is_nan);
+    sc_x is_end = sc_f_or(t, CALL(t, eq_Tensor, size, end), is_nan);
     sc_x picked = CALL(t, where_ScalarOther, is_end, signed_d, sc_x_int(t, 0));
     sc_x count = sc_f_sum(t, sc_f_to_dtype_of(t, is_end, d), dims, sc_x_truth(keepdim));
     return sc_f_div(t, sc_f_sum(t, picked, dims, sc_x_truth(keepdim)), count);

@@ -143,9 +143,9 @@ sc_x sc_vmap_batch_norm(const sc_functorch_level *v, const sc_lifted *a) {
         sc_x weight = by_channel(v, &a[1], rank), bias = by_channel(v, &a[2], rank);
         x = affine(v, x, weight, bias);
     }
-    sc_x none = sc_f_zeros(t, sc_x_dims(t, (sc_dim[]){v->size, sc_dim_int(0)}, 2),
-                           (sc_dtype)v->node->outs[1]->spec.dtype);
-    return X_LIST(t, x, none, none);
+    sc_x empty = sc_f_zeros(t, sc_x_dims(t, (sc_dim[]){v->size, sc_dim_int(0)}, 2),
+                            (sc_dtype)v->node->outs[1]->spec.dtype);
+    return X_LIST(t, x, empty, empty);
 }
 
 // --- Images -------------------------------------------------------------------------------------

@@ -99,20 +99,20 @@ static sc_x all_dims(sc_trace *t, uint32_t rank) {
 // (self, dim, ...): no dims are all of them.
 sc_x sc_vmap_reduce(const sc_functorch_level *v, const sc_lifted *a) {
     sc_x *args = sc_functorch_args(v, a);
-    const bool none = sc_x_is_none(args[1]) || (args[1]->kind == SC_X_LIST && !args[1]->count);
+    const bool is_all = sc_x_is_none(args[1]) || (args[1]->kind == SC_X_LIST && !args[1]->count);
     const uint32_t rank = sc_functorch_rank(&a[0]);
     if (sc_functorch_others(v, a, 1)) return NULL;
-    if (none) args[1] = all_dims(v->t, rank ? rank : 1);
+    if (is_all) args[1] = all_dims(v->t, rank ? rank : 1);
     return along(v, a, args);
 }
 
 // (self, ord, dim, keepdim, dtype)
 sc_x sc_vmap_norm(const sc_functorch_level *v, const sc_lifted *a) {
     sc_x *args = sc_functorch_args(v, a);
-    const bool none = sc_x_is_none(args[2]) || (args[2]->kind == SC_X_LIST && !args[2]->count);
+    const bool is_all = sc_x_is_none(args[2]) || (args[2]->kind == SC_X_LIST && !args[2]->count);
     const uint32_t rank = sc_functorch_rank(&a[0]);
     if (sc_functorch_others(v, a, 1)) return NULL;
-    if (none) args[2] = all_dims(v->t, rank ? rank : 1);
+    if (is_all) args[2] = all_dims(v->t, rank ? rank : 1);
     return along(v, a, args);
 }
 

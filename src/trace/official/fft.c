@@ -102,9 +102,9 @@ static sc_x along(sc_trace *t, sc_x pairs, int64_t dim, sc_x norm, bool forward)
     const int64_t last = sc_x_rank(pairs);
     sc_x sign = signs(t, sc_x_dtype_of(pairs)), both = half_spectrum(t, pairs, dim, norm);
     sc_x x = sc_f_select(t, both, last - 1, 0), y = sc_f_select(t, both, last - 1, 1);
-    sc_x turned = CALL(t, flip, y, X_INTS(t, last - 1));
-    sc_x sum = sc_f_sub(t, x, sc_f_mul(t, turned, sign));
-    sc_x mirrored = sc_f_add(t, sc_f_mul(t, x, sign), turned);
+    sc_x flipped = CALL(t, flip, y, X_INTS(t, last - 1));
+    sc_x sum = sc_f_sub(t, x, sc_f_mul(t, flipped, sign));
+    sc_x mirrored = sc_f_add(t, sc_f_mul(t, x, sign), flipped);
     return joined(t, forward ? sum : mirrored, forward ? mirrored : sum, dim,
                   sc_x_size(pairs, dim));
 }

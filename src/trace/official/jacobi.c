@@ -44,36 +44,37 @@ static sc_x beside_rows(sc_trace *t, sc_x x) {
 
 // Of partners the tangents are each other's negative, exactly: the products of which they are made
 // are the same on both sides, and of equally long ones the first has the positive one.
-static sc_x tangents(sc_trace *t, const sc_x *x, sc_x partner, sc_x own, sc_x other, sc_x *is_far) {
+static sc_x tangents(sc_trace *t, const sc_x *x, sc_x partner, sc_x own, sc_x other,
+                     sc_x *rotates) {
     sc_x p = sc_official_sum_of(t, sc_f_mul(t, own, own), 2), r = of_partner(t, p, partner);
     sc_x q = sc_official_sum_of(t, sc_f_mul(t, own, other), 2);
     sc_x twice = sc_f_add(t, q, of_partner(t, q, partner));
     sc_x length = CALL(t, sqrt, p), least = sc_f_mul(t, length, CALL(t, sqrt, r));
     least = sc_f_plus(t, sc_f_times(t, least, NEARLY_ZERO), NEARLY_EMPTY);
     sc_x is_pair = beside_rows(t, CALL(t, ne_Tensor, x[NUMBERS], partner));
-    *is_far = sc_f_and(t, CALL(t, gt_Tensor, CALL(t, abs, twice), least), is_pair);
+    *rotates = sc_f_and(t, CALL(t, gt_Tensor, CALL(t, abs, twice), least), is_pair);
     sc_x theta = sc_f_div(t, sc_f_sub(t, r, p), twice), tangent = sc_official_tangent(t, theta);
     sc_x is_second = beside_rows(t, CALL(t, gt_Tensor, x[NUMBERS], partner));
     sc_x is_negative = sc_f_and(t, sc_f_equals(t, theta, 0), is_second);
     is_negative = sc_f_or(t, sc_f_less(t, theta, 0), is_negative);
     tangent = sc_f_where(t, is_negative, CALL(t, neg, tangent), tangent);
-    return sc_f_where_or_zero(t, *is_far, tangent);
+    return sc_f_where_or_zero(t, *rotates, tangent);
 }
 
 // user: where in rows the part begins that becomes orthogonal.
 static sc_x turn(sc_trace *t, const sc_x *x, const void *user) {
     const sc_dim start = *(const sc_dim *)user, end = sc_x_size(x[X], 2);
-    sc_x one = sc_x_int(t, 1), partner, is_far;
+    sc_x one = sc_x_int(t, 1), partner, rotates;
     sc_f_floor_divide(t, sc_f_sub(t, x[TURN], x[NUMBERS]), x[COUNT], &partner);
     sc_x other = of_partner(t, x[X], partner), own = sc_f_part(t, x[X], 2, start, end);
-    sc_x tangent = tangents(t, x, partner, own, sc_f_part(t, other, 2, start, end), &is_far);
+    sc_x tangent = tangents(t, x, partner, own, sc_f_part(t, other, 2, start, end), &rotates);
     sc_x length = CALL(t, sqrt, sc_f_plus(t, sc_f_mul(t, tangent, tangent), 1));
-    sc_x turned = sc_f_sub(t, x[X], sc_f_mul(t, other, tangent));
-    turned = sc_f_div(t, turned, length);
-    sc_x quiet = sc_f_add(t, x[QUIET], one), is_quiet = sc_f_not(t, CALL(t, any, is_far));
+    sc_x next_rows = sc_f_sub(t, x[X], sc_f_mul(t, other, tangent));
+    next_rows = sc_f_div(t, next_rows, length);
+    sc_x quiet = sc_f_add(t, x[QUIET], one), is_quiet = sc_f_not(t, CALL(t, any, rotates));
     quiet = sc_f_where_or_zero(t, is_quiet, quiet);
     sc_x next = sc_f_add(t, x[TURN], one);
-    return X_LIST(t, turned, next, quiet);
+    return X_LIST(t, next_rows, next, quiet);
 }
 
 // The rows of `x`, of which from `start` on elements have sizes about 1 at most.
@@ -98,8 +99,8 @@ static sc_x rotated(sc_trace *t, sc_x x, sc_dim start) {
 // Rows of the identity; of what is no number none is a vector.
 static sc_x units(sc_trace *t, sc_dim batch, sc_dim count, sc_x size) {
     const sc_official_matrices square = {.batch = batch, .height = count, .width = count};
-    sc_x nothing = sc_f_times(t, size, 0);
-    return sc_f_add(t, sc_official_identity(t, &square), nothing);
+    sc_x zero = sc_f_times(t, size, 0);
+    return sc_f_add(t, sc_official_identity(t, &square), zero);
 }
 
 static sc_x first(sc_trace *t, sc_x x, uint32_t dim, sc_dim count) {
@@ -218,14 +219,14 @@ sc_x sc_official_jacobi_svd(sc_trace *t, const sc_official_matrices *m, bool is_
     if (!is_wide) x = sc_f_transpose(t, x, 1, 2);
     if (has_vectors) x = sc_f_join(t, units(t, m->batch, count, size), x, 2);
     x = rotated(t, x, start);
-    sc_x turned = sc_f_part(t, x, 2, start, sc_x_size(x, 2));
-    sc_x lengths = CALL(t, sqrt, sc_official_sum_of(t, sc_f_mul(t, turned, turned), 2));
+    sc_x rows = sc_f_part(t, x, 2, start, sc_x_size(x, 2));
+    sc_x lengths = CALL(t, sqrt, sc_official_sum_of(t, sc_f_mul(t, rows, rows), 2));
     sc_x order = order_of(t, lengths, true);
     lengths = sorted(t, lengths, order);
     sc_x values = sc_official_write_matrices(t, first(t, sc_f_mul(t, lengths, size), 1, least), 1);
     if (!has_vectors) return X_LIST(t, X_NONE, values, X_NONE);
     sc_x own = first(t, sorted(t, first(t, x, 2, count), order), 1, is_full ? count : least);
-    sc_x other = unit_vectors(t, sorted(t, turned, order), lengths, is_full ? length : least);
+    sc_x other = unit_vectors(t, sorted(t, rows, order), lengths, is_full ? length : least);
     own = written(t, own, !is_wide, is_wide ? 0 : 2);
     other = written(t, other, is_wide, is_wide ? 2 : 0);
     return is_wide ? X_LIST(t, own, values, other) : X_LIST(t, other, values, own);

@@ -193,11 +193,11 @@ static sc_x split(sc_trace *t, sc_x x, int64_t dim, sc_dim count, sc_dim taps) {
 
 // The place of the last NaN, else of the first that is as large as `best`: places grow along a dim.
 static sc_x place_of(sc_trace *t, peaks p, sc_x best, sc_x along) {
-    sc_x most = sc_x_int(t, INT64_MAX), none = sc_x_int(t, -1);
+    sc_x most = sc_x_int(t, INT64_MAX), absent = sc_x_int(t, -1);
     sc_x equal = sc_f_where_else(t, CALL(t, eq_Tensor, p.value, best), p.place, most);
     sc_x first = CALL(t, amin, equal, along, X_FALSE);
     if (!sc_x_is_float(p.value)) return first;
-    sc_x nan = sc_f_where_else(t, CALL(t, isnan, p.value), p.place, none);
+    sc_x nan = sc_f_where_else(t, CALL(t, isnan, p.value), p.place, absent);
     sc_x last = sc_official_amax_of(t, nan, along, X_FALSE);
     return sc_f_where(t, CALL(t, ge_Scalar, last, sc_x_int(t, 0)), last, first);
 }

@@ -111,9 +111,9 @@ static sc_x hide(sc_trace *t, const sc_x *x, const void *user) {
 }
 
 static sc_x kept_of_many(sc_trace *t, const boxes *b) {
-    sc_x none = sc_f_full(t, X_INTS(t, 1), sc_x_int(t, -1), SC_DTYPE_I64);
-    sc_x x[TRAVELLING] = {[KEPT] = b->is_there, [LAST] = none,      [LOW] = b->low,
-                          [HIGH] = b->high,     [AREAS] = b->areas, [PLACES] = b->places};
+    sc_x before_all = sc_f_full(t, X_INTS(t, 1), sc_x_int(t, -1), SC_DTYPE_I64);
+    sc_x x[TRAVELLING] = {[KEPT] = b->is_there, [LAST] = before_all, [LOW] = b->low,
+                          [HIGH] = b->high,     [AREAS] = b->areas,  [PLACES] = b->places};
     const sc_official_loop loop = {.carried = x,
                                    .fixed = x + CARRIED,
                                    .count = CARRIED,

@@ -39,12 +39,12 @@ static sc_x reflection(sc_trace *t, const sc_official_turns *s, sc_x k, sc_x *sc
 }
 
 static void reflect(sc_trace *t, sc_official_turns *s, sc_x k) {
-    sc_x scale, v = reflection(t, s, k, &scale), turned = sc_f_transpose(t, v, 1, 2);
-    sc_x part = sc_f_mul(t, CALL(t, bmm, turned, s->state[X]), scale);
+    sc_x scale, v = reflection(t, s, k, &scale), row = sc_f_transpose(t, v, 1, 2);
+    sc_x part = sc_f_mul(t, CALL(t, bmm, row, s->state[X]), scale);
     s->state[X] = sc_f_sub(t, s->state[X], sc_f_mul(t, v, part));
     if (s->count <= Q) return;
     part = sc_f_mul(t, CALL(t, bmm, s->state[Q], v), scale);
-    s->state[Q] = sc_f_sub(t, s->state[Q], sc_f_mul(t, part, turned));
+    s->state[Q] = sc_f_sub(t, s->state[Q], sc_f_mul(t, part, row));
 }
 
 // In the last row there is nothing to clear.
@@ -63,7 +63,7 @@ static sc_x upper(sc_trace *t, const sc_official_matrices *m, sc_x x) {
 }
 
 // Of matrices without rows or columns one factor is any unit vectors, and the others are empty.
-static sc_x factors_of_nothing(sc_trace *t, const sc_official_matrices *m) {
+static sc_x factors_of_empty(sc_trace *t, const sc_official_matrices *m) {
     const sc_dim n = sc_dim_is(m->height, 0) ? m->width : m->height;
     const sc_official_matrices square = {.batch = m->batch, .height = n, .width = n};
     sc_x outs[3] = {X_NONE, X_NONE, X_NONE};
@@ -81,7 +81,7 @@ static sc_x factors_of_nothing(sc_trace *t, const sc_official_matrices *m) {
 sc_x sc_official_qr(sc_trace *t, const sc_x *a) {
     const sc_official_matrices m = sc_official_read_matrices(t, a[0]);
     if (t->status != SC_OK) return sc_official_refuse(t);
-    if (sc_dim_is(m.height, 0) || sc_dim_is(m.width, 0)) return factors_of_nothing(t, &m);
+    if (sc_dim_is(m.height, 0) || sc_dim_is(m.width, 0)) return factors_of_empty(t, &m);
     const sc_dim turns = reflections(t, &m);
     sc_official_turns s = {.state = {m.x},
                            .fixed = {sc_official_rows(t, &m)},
@@ -295,7 +295,7 @@ sc_x sc_official_svd(sc_trace *t, const sc_x *a) {
     columns found;
     sc_x u[2 * JACOBI_MAX];
     if (t->status != SC_OK) return sc_official_refuse(t);
-    if (sc_dim_is(m.height, 0) || sc_dim_is(m.width, 0)) return factors_of_nothing(t, &m);
+    if (sc_dim_is(m.height, 0) || sc_dim_is(m.width, 0)) return factors_of_empty(t, &m);
     const bool is_wide =
         is_small(m.height) && sc_dim_is_int(m.width) && m.height.value < m.width.value;
     const bool has_vectors = sc_official_wants(t, 0) || sc_official_wants(t, 2);

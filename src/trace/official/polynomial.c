@@ -127,7 +127,7 @@ static shortcuts find(sc_trace *t, const sc_polynomial *p, sc_x x, sc_x degree) 
     return s;
 }
 
-static sc_x nothing_where(sc_trace *t, sc_x condition, sc_x x) {
+static sc_x zero_where(sc_trace *t, sc_x condition, sc_x x) {
     return condition ? sc_f_unless(t, condition, 0, x) : x;
 }
 
@@ -136,10 +136,10 @@ static sc_x of_degrees(sc_trace *t, const sc_polynomial *p, sc_x x, sc_x degree)
     const int limit = sc_polynomial_limit(p, sc_x_dtype_of(x) == SC_DTYPE_F64);
     const int most = limit ? limit : SC_DEGREE_MAX;
     const shortcuts s = find(t, p, x, degree);
-    sc_x last = nothing_where(t, s.is_end, degree);
-    last = nothing_where(t, s.has_angle, last);
+    sc_x last = zero_where(t, s.is_end, degree);
+    last = zero_where(t, s.has_angle, last);
     sc_x is_beyond = CALL(t, gt_Scalar, last, sc_x_float(t, most));
-    sc_x y = by_recurrence(t, p, x, nothing_where(t, is_beyond, last));
+    sc_x y = by_recurrence(t, p, x, zero_where(t, is_beyond, last));
     y = sc_f_unless(t, is_beyond, NAN, y);
     if (s.has_angle) y = sc_f_where(t, s.has_angle, by_angle(t, p, x, degree), y);
     y = sc_f_unless(t, sc_f_equals(t, degree, 0), 1, y);
@@ -154,11 +154,11 @@ static sc_x polynomial(sc_trace *t, const sc_x *a, const sc_polynomial *p) {
     sc_x x = sc_f_to(t, a[0], wide), n = sc_f_to(t, a[1], wide);
     sc_x is_degree = CALL(t, gt_Scalar, n, sc_x_float(t, -1));
     is_degree = sc_f_and(t, is_degree, sc_f_less(t, n, SC_DEGREE_END));
-    sc_x is_none = sc_f_not(t, is_degree);
+    sc_x is_invalid = sc_f_not(t, is_degree);
     if (p->is_shifted) x = sc_f_plus(t, sc_f_times(t, x, 2), -1);
-    x = nothing_where(t, is_none, x);  // as large as the result from here on
-    sc_x degree = nothing_where(t, is_none, CALL(t, trunc, n));
-    return sc_official_rounded(t, sc_f_unless(t, is_none, 0, of_degrees(t, p, x, degree)));
+    x = zero_where(t, is_invalid, x);  // as large as the result from here on
+    sc_x degree = zero_where(t, is_invalid, CALL(t, trunc, n));
+    return sc_official_rounded(t, sc_f_unless(t, is_invalid, 0, of_degrees(t, p, x, degree)));
 }
 
 #define ORTHOGONAL(id, ...)                             \

@@ -7,9 +7,9 @@ typedef sc_x (*filter_fn)(sc_trace *t, sc_x distance);
 
 // Keys' cubic with a = -0.5.
 static sc_x cubic(sc_trace *t, sc_x x) {
-    static const double near[] = {1, 0, -2.5, 1.5}, far[] = {2, -4, 2.5, -0.5};
-    sc_x size = CALL(t, abs, x), inner = POLYNOMIAL(t, size, near);
-    sc_x outer = POLYNOMIAL(t, size, far);
+    static const double inner_factors[] = {1, 0, -2.5, 1.5}, outer_factors[] = {2, -4, 2.5, -0.5};
+    sc_x size = CALL(t, abs, x), inner = POLYNOMIAL(t, size, inner_factors);
+    sc_x outer = POLYNOMIAL(t, size, outer_factors);
     outer = sc_f_unless(t, CALL(t, ge_Scalar, size, sc_x_int(t, 2)), 0, outer);
     return sc_f_where(t, sc_f_less(t, size, 1), inner, outer);
 }

@@ -59,8 +59,8 @@ static sc_x by_window(sc_trace *t, sc_x x, const axes *a) {
 // Which tap of each window is its largest: of equals the first, of NaNs the last.
 static sc_x chosen(sc_trace *t, sc_x x, sc_x first, int64_t taps) {
     sc_x each = sc_f_range(t, sc_x_int(t, taps), SC_DTYPE_I64);
-    sc_x none = sc_f_scalar(t, sc_x_int(t, -1), SC_DTYPE_I64);
-    sc_x nans = sc_f_where(t, CALL(t, isnan, x), each, none);
+    sc_x absent = sc_f_scalar(t, sc_x_int(t, -1), SC_DTYPE_I64);
+    sc_x nans = sc_f_where(t, CALL(t, isnan, x), each, absent);
     sc_x last = CALL(t, amax, nans, X_INTS(t, -1), X_FALSE);
     return sc_f_where(t, CALL(t, ge_Scalar, last, sc_x_int(t, 0)), last, first);
 }

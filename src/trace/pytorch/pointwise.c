@@ -180,10 +180,10 @@ sc_x sc_expand_lerp(sc_trace *t, const sc_x *a) {
     sc_x weight = sc_x_is_tensor(a[2])
                       ? sc_f_widen(t, a[2])
                       : sc_f_full(t, sc_x_dims(t, NULL, 0), a[2], sc_x_dtype_of(x));
-    sc_x far = CALL(t, ge_Scalar, CALL(t, abs, weight), sc_x_float(t, 0.5));
+    sc_x is_large = CALL(t, ge_Scalar, CALL(t, abs, weight), sc_x_float(t, 0.5));
     sc_x less = sc_f_sub(t, weight, sc_x_int(t, 1));
-    sc_x factor = sc_f_where(t, far, less, weight);
-    sc_x base = sc_f_where(t, far, end, x);
+    sc_x factor = sc_f_where(t, is_large, less, weight);
+    sc_x base = sc_f_where(t, is_large, end, x);
     sc_x step = sc_f_mul(t, factor, CALL(t, sub_Tensor, end, x));
     return sc_f_to_dtype_of(t, sc_f_add(t, step, base), a[0]);
 }
@@ -262,14 +262,6 @@ static sc_dtype number_dtype(sc_x x) {
                                   : SC_DTYPE_I64;
 }
 
-// The dtype of a number beside a tensor: the tensor's, unless the number's category is higher.
-static sc_dtype beside(sc_x number, sc_x tensor) {
-    sc_promotion p = {0};
-    sc_promotion_add_tensor(&p, sc_x_dtype_of(tensor), sc_x_rank(tensor) > 0);
-    sc_promotion_add_number(&p, sc_dtype_category(number_dtype(number)));
-    return sc_promotion_result(&p);
-}
-
 sc_x sc_expand_where_scalar(sc_trace *t, const sc_x *a) {
     sc_x otherwise = sc_f_scalar(t, a[2], number_dtype(a[2]));
     sc_x value = sc_f_scalar(t, a[1], number_dtype(a[1]));
@@ -277,11 +269,11 @@ sc_x sc_expand_where_scalar(sc_trace *t, const sc_x *a) {
 }
 
 sc_x sc_expand_where_scalar_self(sc_trace *t, const sc_x *a) {
-    return sc_f_where(t, a[0], sc_f_scalar(t, a[1], beside(a[1], a[2])), a[2]);
+    return sc_f_where(t, a[0], sc_f_scalar(t, a[1], sc_f_dtype_with(a[1], a[2])), a[2]);
 }
 
 sc_x sc_expand_where_scalar_other(sc_trace *t, const sc_x *a) {
-    return sc_f_where(t, a[0], a[1], sc_f_scalar(t, a[2], beside(a[2], a[1])));
+    return sc_f_where(t, a[0], a[1], sc_f_scalar(t, a[2], sc_f_dtype_with(a[2], a[1])));
 }
 
 sc_x sc_expand_masked_fill(sc_trace *t, const sc_x *a) {

@@ -53,7 +53,7 @@ static sc_x lengths(sc_trace *t, sc_x starts, sc_x number) {
     return CALL(t, scatter_add, CALL(t, full_like, starts, zero), zero, number, one);
 }
 
-static sc_x none(sc_trace *t) { return sc_f_zeros(t, X_INTS(t, 0), SC_DTYPE_I64); }
+static sc_x empty(sc_trace *t) { return sc_f_zeros(t, X_INTS(t, 0), SC_DTYPE_I64); }
 
 static bool has_dim(sc_trace *t, sc_x x, sc_x dim, uint32_t *out) {
     *out = sc_x_is_none(dim) ? 0 : sc_x_wrap(t, dim, sc_x_rank(x));
@@ -74,10 +74,10 @@ sc_x sc_expand_unique_consecutive(sc_trace *t, const sc_x *a) {
     sc_trace_take_size(t, starts, dim);
     sc_x out = taken(t, x, dim, starts);
     const bool inverts = !flat || sc_x_truth(a[1]), counts = !flat || sc_x_truth(a[2]);
-    sc_x number = inverts || counts ? groups(t, begins) : none(t), inverse = number;
+    sc_x number = inverts || counts ? groups(t, begins) : empty(t), inverse = number;
     if (flat && inverts) inverse = CALL(t, view, number, sc_x_sizes(t, a[0], 0, SC_RANK_MAX));
-    if (!inverts) inverse = none(t);
-    return X_LIST(t, out, inverse, counts ? lengths(t, starts, number) : none(t));
+    if (!inverts) inverse = empty(t);
+    return X_LIST(t, out, inverse, counts ? lengths(t, starts, number) : empty(t));
 }
 
 // An order in which no row comes before a smaller one; equal ones stay as they are.
