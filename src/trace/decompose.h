@@ -1,4 +1,4 @@
-// Taking a method apart into functional core ATen operators.
+// Taking a method apart into functional core ATen operators. Prefix sc_decompose.
 #ifndef SC_DECOMPOSE_H
 #define SC_DECOMPOSE_H
 

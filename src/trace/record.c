@@ -202,7 +202,7 @@ void sc_trace_bound(const sc_node *source, sc_dim recorded, sc_dim invented) {
         symbol->range.max = most;
 }
 
-// Where inference had to invent a symbol, the one that the exporter invented goes on.
+// Replaces symbols that inference invented by those that the exporter invented.
 static void adopt_symbols(const sc_node *source, sc_node *node) {
     uint32_t count = node->out_count < source->out_count ? node->out_count : source->out_count;
     for (uint32_t i = 0; i < count; i++) {

@@ -88,7 +88,7 @@ sc_complex sc_complex_reciprocal(sc_trace *t, sc_complex z) {
     return div_parts(t, (sc_complex){sc_x_float(t, 1), sc_x_float(t, 0)}, z);
 }
 
-// Of the same direction and size 1; 0 of 0.
+// The number of size 1 in the direction of z; 0 for 0.
 sc_complex sc_complex_sgn(sc_trace *t, sc_complex z) {
     sc_x size = sc_complex_modulus(t, z), is_zero = CALL(t, eq_Scalar, size, sc_x_int(t, 0));
     sc_x zero = sc_x_float(t, 0);

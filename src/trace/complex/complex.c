@@ -112,8 +112,8 @@ static sc_x move_pairs(sc_trace *t, const complex_row *row, const sc_op *op, con
     return as_complex(t, sc_trace_call(t, op, own, count));
 }
 
-// What is moved in, and what is asked for as complex numbers, has imaginary parts of its own:
-// zeros.
+// The arguments with the tensor, and the source that is moved into it, made complex: their
+// imaginary parts are zeros.
 static const sc_x *made_complex(sc_trace *t, const sc_op *op, const sc_x *args) {
     const uint32_t count = op->schema->param_count;
     const int src = sc_op_param_index(op, "src");

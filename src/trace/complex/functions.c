@@ -14,15 +14,15 @@ static sc_complex plus_one(sc_trace *t, sc_complex z, double one) {
 
 static sc_x is_zero(sc_trace *t, sc_x x) { return CALL(t, eq_Scalar, x, sc_x_int(t, 0)); }
 
-// x y, and x where x is a zero: in C's functions of complex numbers that is so even beside what
-// overflows.
+// x y, and x where x is a zero, also if y is infinite or NaN, as C's functions of complex numbers
+// have it.
 static sc_x times_or_zero(sc_trace *t, sc_x x, sc_x y) {
     sc_x product = sc_f_mul(t, x, y);
     return sc_f_where(t, is_zero(t, x), x, product);
 }
 
-// An angle, and 0 in place of infinities and NaN beside infinite real parts: of those no angle is
-// needed to know that exp gives 0, or something infinite.
+// An angle; 0 in place of infinities and NaN if the real part is infinite, because exp is then 0 or
+// infinite for any angle.
 static sc_x known_angle(sc_trace *t, sc_complex z) {
     sc_x less = sc_f_sub(t, z.im, z.im), is_unknown = CALL(t, ne_Scalar, less, sc_x_int(t, 0));
     sc_x lost = sc_f_and(t, CALL(t, isinf, z.re), is_unknown);
@@ -50,7 +50,7 @@ sc_complex sc_complex_expm1(sc_trace *t, sc_complex z) {
     return (sc_complex){re, sc_f_mul(t, size, sine)};
 }
 
-// Of half the size, so that it does not overflow before its logarithm is taken.
+// The logarithm of |z|, by that of |z / 2|, which does not overflow.
 static sc_x log_of_size(sc_trace *t, sc_complex z) {
     sc_x log = CALL(t, log, sc_complex_modulus(t, scaled(t, z, 0.5)));
     return sc_f_add(t, log, sc_x_float(t, LN_2));
@@ -80,8 +80,8 @@ sc_complex sc_complex_log1p(sc_trace *t, sc_complex z) {
     return (sc_complex){re, sc_complex_argument(t, whole)};
 }
 
-// The root with a real part that is not negative, and an imaginary part with the sign of z's. Of a
-// quarter of z, so that its size does not overflow.
+// The root with a real part that is not negative, and an imaginary part with the sign of z's. It is
+// computed by a quarter of z, whose size does not overflow.
 sc_complex sc_complex_sqrt(sc_trace *t, sc_complex z) {
     sc_complex quarter = scaled(t, z, 0.25);
     sc_x sum = CALL(t, abs, quarter.re);
@@ -108,7 +108,8 @@ sc_complex sc_complex_sigmoid(sc_trace *t, sc_complex z) {
 
 // --- Trigonometry --------------------------------------------------------------------------------
 
-// Those of circles are those of hyperbolas with real and imaginary parts changed, before and after.
+// Real and imaginary part swapped. Before and after a hyperbolic function this gives the
+// trigonometric one.
 static sc_complex swapped(sc_complex z) { return (sc_complex){z.im, z.re}; }
 
 sc_complex sc_complex_sinh(sc_trace *t, sc_complex z) {
@@ -117,7 +118,7 @@ sc_complex sc_complex_sinh(sc_trace *t, sc_complex z) {
     return (sc_complex){re, times_or_zero(t, CALL(t, sin, z.im), cosh)};
 }
 
-// The zero beside what overflows has a sign, which tanh gives it.
+// The imaginary part is a zero where sin is: tanh gives it its sign if sinh overflows.
 sc_complex sc_complex_cosh(sc_trace *t, sc_complex z) {
     sc_x cosh = CALL(t, cosh, z.re), sin = CALL(t, sin, z.im);
     sc_x re = sc_f_mul(t, cosh, CALL(t, cos, z.im));
@@ -202,14 +203,14 @@ sc_complex sc_complex_asinh(sc_trace *t, sc_complex z) {
     return swapped(sc_complex_asin(t, swapped(z)));
 }
 
-// Beside an infinite imaginary part it does not count that the real one is NaN.
+// The real part, and 0 where it is NaN and the imaginary part infinite: it does not count there.
 static sc_x unless_infinite(sc_trace *t, sc_x re, sc_x im) {
     sc_x is_nan = CALL(t, isnan, re);
     is_nan = sc_f_and(t, is_nan, CALL(t, isinf, im));
     return CALL(t, masked_fill_Scalar, re, is_nan, sc_x_float(t, 0));
 }
 
-// Of 0 and of infinities the real part is 0, whatever the imaginary one is, with its sign.
+// The real part where x is 0 or infinite: 0 with the sign of a, whatever the imaginary part is.
 static sc_x zero_at_ends(sc_trace *t, sc_x re, sc_x a, sc_x x) {
     sc_x is_end = CALL(t, isinf, x);
     is_end = sc_f_or(t, is_end, CALL(t, eq_Scalar, x, sc_x_int(t, 0)));

@@ -66,7 +66,7 @@ static sc_x as_block(sc_trace *t, sc_complex z, bool from_left) {
     return sc_f_join(t, above, sc_f_join(t, from_left ? z.im : minus, z.re, -1), -2);
 }
 
-// What lies above or beside each other, as parts.
+// Both halves of a tensor along a dim, as parts.
 static sc_x halves(sc_trace *t, sc_x x, int64_t dim, sc_dim size) {
     sc_x half = sc_x_dim(t, size), end = sc_x_dim(t, sc_trace_add(t, size, size));
     sc_x re = sc_f_slice(t, x, dim, sc_x_int(t, 0), half);

@@ -83,7 +83,7 @@ static sc_x by_text(const sc_functorch_level *v, const sc_lifted *a, const char 
     return sc_expand_text(t, with_names(t->arena, node->op), text, args);
 }
 
-// What one parameter adds, in the sizes and the dtype of the result.
+// The addend of one parameter, in the sizes and the dtype of the result.
 static sc_x fitting(const sc_functorch_level *v, sc_x x, const sc_spec *out) {
     if (x->kind != SC_X_TENSOR) return x;
     x = sc_f_to(v->t, x, (sc_dtype)out->dtype);
@@ -120,7 +120,7 @@ static bool needs_more(const sc_node *node) {
     return false;
 }
 
-// What one parameter's tangent adds; NULL: nothing.
+// The addend of one parameter's tangent; NULL if it has none.
 static sc_x added(const sc_functorch_level *v, const sc_lifted *a, uint32_t index) {
     const sc_node *node = v->node;
     const jvp_row *row = row_of(node->op, node->op->schema->params[index].name);

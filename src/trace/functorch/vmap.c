@@ -87,7 +87,7 @@ static bool is_told_by_data(const sc_node *node, const sc_spec *spec) {
     return false;
 }
 
-// Of no samples: of the right sizes, and empty.
+// Results for a batch without samples: of the right sizes, and empty.
 static sc_x empty_results(const sc_functorch_level *v) {
     sc_trace *t = v->t;
     const uint32_t outs = v->node->out_count;

@@ -112,7 +112,7 @@ sc_x sc_vmap_group_norm(const sc_functorch_level *v, const sc_lifted *a) {
     return apart(v, sc_functorch_call(v, args));
 }
 
-// What each channel has, below the channels of a batch of images.
+// A parameter with one number per channel, broadcast to the channels of a batch of images.
 static sc_x by_channel(const sc_functorch_level *v, const sc_lifted *a, uint32_t rank) {
     sc_dim sizes[SC_RANK_MAX + 1];
     const uint32_t from = a->batched ? 2 : 0;

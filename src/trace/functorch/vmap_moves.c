@@ -12,7 +12,7 @@ static sc_x outranked(const sc_functorch_level *v, const sc_lifted *a, sc_x x, s
     return a->batched && sc_functorch_rank(a) == 0 && yields ? sc_f_to(v->t, x, dtype) : x;
 }
 
-// What only says where takes no part in that.
+// Is the parameter a condition? Its dtype is not promoted.
 static bool is_condition(const sc_functorch_level *v, uint32_t index) {
     const sc_str name = v->node->op->schema->params[index].name;
     return sc_str_is(name, "condition") || sc_str_is(name, "mask");
@@ -69,7 +69,7 @@ static void shift_dims(const sc_functorch_level *v, sc_x *args, uint32_t rank) {
         if (names_dims(schema->params[i].name)) args[i] = shifted(v->t, args[i], rank);
 }
 
-// What a sample without dims was given one for.
+// The result without the dim that a sample of rank 0 was given.
 static sc_x without_dim(sc_trace *t, sc_x x) {
     if (x->kind == SC_X_TENSOR) return sc_x_rank(x) == 2 ? sc_f_squeeze(t, x, 1) : x;
     if (x->kind != SC_X_LIST) return x;

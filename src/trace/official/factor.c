@@ -75,9 +75,8 @@ static sc_x empty_results(sc_trace *t) {
 
 // --- Pivots --------------------------------------------------------------------------------------
 
-// What steps of an elimination change: the matrices; the first pivot that is bad, counted from 1,
-// 0 if there is none, [batch, 1, 1]; the rows that were chosen, [batch, turns, 1]. What they read:
-// the numbers of rows, and of columns.
+// State of an elimination: the matrices; the first bad pivot, counted from 1, or 0, [batch, 1, 1];
+// the rows that were chosen, [batch, turns, 1]. Steps also read the numbers of rows and of columns.
 enum { X, INFO, CHOSEN };
 enum { ROWS, COLUMNS };
 
@@ -97,7 +96,7 @@ static sc_x info_of(sc_trace *t, const sc_official_turns *s, uint32_t index) {
                                        : X_NONE;
 }
 
-// Of k and the rows behind it the number of the one whose element of the column is largest.
+// The pivot row of column k: the one, from k on, whose element of the column is largest.
 static sc_x largest_row(sc_trace *t, const sc_official_turns *s, sc_x k) {
     sc_x size = CALL(t, abs, sc_official_column_at(t, s->state[X], k));
     sc_x is_before = sc_official_is_before(t, s->fixed[ROWS], k);
@@ -114,8 +113,8 @@ static bool is_last_row(sc_x x, sc_x k) {
     return k->kind == SC_X_INT && sc_dim_is(sc_x_size(x, 1), sc_x_number(k, 0) + 1);
 }
 
-// The row that is chosen, whose number may be wanted; row k comes where that was. What is left at k
-// is for the caller to write.
+// The pivot row, and its number if it is wanted. Row k takes its place, and the caller writes row
+// k.
 static sc_x choose_row(sc_trace *t, sc_official_turns *s, sc_x k, sc_x *number) {
     sc_x *x = &s->state[X];
     if (is_last_row(*x, k)) {

@@ -137,7 +137,7 @@ static sc_x zeta(sc_trace *t, const exponent *s, sc_x q) {
     return sc_f_unless(t, is_pole, INFINITY, sum);
 }
 
-// Of an infinite s, where PyTorch stops at the first terms unless they are 0.
+// zeta of an infinite s: PyTorch stops at the first terms unless they are 0.
 static sc_x zeta_of_infinity(sc_trace *t, sc_x q) {
     sc_x made = sc_f_scalar(t, sc_x_float(t, NAN), SC_DTYPE_F64);
     made = sc_f_unless(t, sc_f_equals(t, q, 1), 1, made);
@@ -161,7 +161,7 @@ sc_x sc_official_zeta(sc_trace *t, const sc_x *a) {
     return sc_official_rounded(t, sc_f_unless(t, sc_f_equals(t, s, 1), INFINITY, y));
 }
 
-// Where PyTorch has a series of its own, so that infinity does not become what zeta is of it.
+// trigamma of infinities, for which PyTorch has a series of its own: not zeta's values.
 static sc_x trigamma_of_infinity(sc_trace *t, sc_x x, sc_x y) {
     y = sc_f_unless(t, sc_f_equals(t, x, INFINITY), 0, y);
     return sc_f_unless(t, sc_f_equals(t, x, -INFINITY), NAN, y);

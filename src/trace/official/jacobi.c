@@ -2,9 +2,9 @@
 //
 // Vectors are rows. A turn rotates disjoint pairs of them so that both become orthogonal: in turn k
 // the pairs whose numbers have the sum k, modulo how many there are; so many turns see every pair
-// once, and when so many on end found nothing to rotate they are over. Who is whose partner is one
-// index, and every row computes its own side of the rotation, so that a turn is a gather and
-// arithmetic of single elements, for all matrices of a batch at once.
+// once, and the loop ends when so many in a row had no pair to rotate. Partners are one index, and
+// every row computes its own side of the rotation, so that a turn is a gather and arithmetic of
+// single elements, for all matrices of a batch at once.
 #include "trace/official/factor.h"
 
 #include <float.h>
@@ -15,8 +15,8 @@ enum { SWEEPS = 40 };
 #define NEARLY_ZERO  2e-14
 #define NEARLY_EMPTY 1e-100
 
-// What turns change: rows; the number of the turn; how many turns on end rotated nothing. And what
-// they read: the numbers of rows, and how many there are.
+// State of the loop: rows; the number of the turn; how many turns in a row rotated nothing. Turns
+// also read the numbers of rows, and their count.
 enum { X, TURN, QUIET, CARRIED, NUMBERS = CARRIED, COUNT, READ };
 
 sc_x sc_official_tangent(sc_trace *t, sc_x theta) {
@@ -42,8 +42,8 @@ static sc_x beside_rows(sc_trace *t, sc_x x) {
     return sc_f_view(t, x, sizes, 3);
 }
 
-// Of partners the tangents are each other's negative, exactly: the products of which they are made
-// are the same on both sides, and of equally long ones the first has the positive one.
+// Tangents of the rotations. Those of partners are each other's negative, exactly: both sides
+// compute the same products. The first of two equally long rows has the positive tangent.
 static sc_x tangents(sc_trace *t, const sc_x *x, sc_x partner, sc_x own, sc_x other,
                      sc_x *rotates) {
     sc_x p = sc_official_sum_of(t, sc_f_mul(t, own, own), 2), r = of_partner(t, p, partner);
@@ -96,7 +96,7 @@ static sc_x rotated(sc_trace *t, sc_x x, sc_dim start) {
 
 // --- What both make of it ------------------------------------------------------------------------
 
-// Rows of the identity; of what is no number none is a vector.
+// Rows of the identity; NaN for matrices that hold a NaN.
 static sc_x units(sc_trace *t, sc_dim batch, sc_dim count, sc_x size) {
     const sc_official_matrices square = {.batch = batch, .height = count, .width = count};
     sc_x zero = sc_f_times(t, size, 0);
@@ -131,9 +131,9 @@ static sc_x symmetric(sc_trace *t, const sc_official_matrices *m, bool is_upper)
     return sc_f_where(t, counts, m->x, sc_f_transpose(t, m->x, 1, 2));
 }
 
-// Moved so far that no eigenvalue is negative, a symmetric matrix has them as lengths of its rows,
-// turned until they are orthogonal. What is rounded there is not in the values, which are taken of
-// the matrix as it was.
+// Eigenvalues and eigenvectors of a symmetric matrix. Moved so that no eigenvalue is negative, it
+// has them as lengths of its rows once these are rotated to be orthogonal. The values are computed
+// from the unmoved matrix, so that they do not have the error of the move.
 sc_x sc_official_jacobi_eigh(sc_trace *t, const sc_official_matrices *m, bool is_upper) {
     sc_x x = symmetric(t, m, is_upper), size = sc_official_magnitude(t, x, X_INTS(t, 1, 2));
     x = sc_official_scaled(t, x, size);
@@ -206,7 +206,7 @@ static sc_x unit_vectors(sc_trace *t, sc_x x, sc_x lengths, sc_dim count) {
     return sc_x_at(t, sc_official_while(t, &loop), 0);
 }
 
-// What is turned are columns, or rows where these are known to be fewer.
+// Rotates columns, or rows where these are known to be fewer.
 sc_x sc_official_jacobi_svd(sc_trace *t, const sc_official_matrices *m, bool is_full) {
     const bool is_wide =
         sc_dim_is_int(m->height) && sc_dim_is_int(m->width) && m->height.value < m->width.value;

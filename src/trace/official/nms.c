@@ -1,5 +1,5 @@
-// Boxes that hide each other. Where there are few, it is asked at once of each pair whether the
-// first would hide the second, and then who is left, again and again until that says the same:
+// Boxes that hide each other. Few boxes are compared in pairs at once, whether the first would hide
+// the second, and then who is left, again and again until that says the same:
 // those that nobody hides are right after the first time, those that only they hide after the
 // second. Pairs of many would fill the memory: then a turn for each box that is kept, which hides
 // all behind it. How many turns there are, the data tells.
@@ -38,8 +38,8 @@ static sc_x above(sc_trace *t, sc_x x, double threshold) {
 
 // --- Few -----------------------------------------------------------------------------------------
 
-// What travels: who is left, and for whom that has changed; of each box, which others hide it if
-// they are left, [boxes, boxes]; and who is there at all.
+// State of the loop for few boxes: who is left, and for whom that has changed; of each box, which
+// others hide it if they are left, [boxes, boxes]; and who is there at all.
 enum { LEFT, CHANGED, FEW_CARRIED, HIDES = FEW_CARRIED, THERE, FEW_TRAVELLING };
 
 static sc_x has_changed(sc_trace *t, const sc_x *x, const void *user) {
@@ -81,8 +81,8 @@ static sc_x kept_of_few(sc_trace *t, const boxes *b) {
 
 // --- Many ----------------------------------------------------------------------------------------
 
-// What travels: which boxes are still there, in their order, and the last of them that has hidden
-// others; their sides, areas and numbers, which stay.
+// State of the loop for many boxes: which boxes are still there, in their order, and the last of
+// them that has hidden others; their sides, areas and numbers, which stay.
 enum { KEPT, LAST, CARRIED, LOW = CARRIED, HIGH, AREAS, PLACES, TRAVELLING };
 
 // Those behind the last one.

@@ -32,7 +32,7 @@ static sc_x log_softmax(sc_trace *t, sc_x x, uint32_t dim, sc_x widens) {
     return sc_f_sub(t, moved, CALL(t, log, sum));
 }
 
-// Where there may be nothing, there is an element more: minus infinity, which changes no sum.
+// A dim that may be empty gets one more element: minus infinity, which changes no sum.
 // (self, dim, half_to_float)
 sc_x sc_official_log_softmax(sc_trace *t, const sc_x *a) {
     const uint32_t dim = sc_x_wrap(t, a[1], sc_x_rank(a[0]));

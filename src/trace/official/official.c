@@ -25,7 +25,8 @@ const sc_official *sc_official_faster(const sc_node *node) {
     return row->is_faster && row->is_faster(node) ? row : NULL;
 }
 
-// Of fewer elements the kernel is done before so many calls have begun.
+// The size from which an expansion is faster: for fewer elements the kernel is done before so many
+// calls have begun.
 enum { LARGE_MIN = 128 };
 
 bool sc_official_is_large(const sc_node *node) {

@@ -14,7 +14,7 @@ static bool is_small(sc_dim size) { return sc_dim_is_int(size) && size.value <= 
 
 static sc_x sum_over_rows(sc_trace *t, sc_x x) { return sc_official_sum_of(t, x, 1); }
 
-// What steps change: matrices, and the product of all reflections if it is wanted.
+// State of the steps: matrices, and the product of all reflections if it is wanted.
 enum { X, Q };
 
 // The reflection that clears column k below the diagonal: its vector, and 2 / |vector|^2; 0 if
@@ -62,7 +62,7 @@ static sc_x upper(sc_trace *t, const sc_official_matrices *m, sc_x x) {
     return sc_official_write_matrices(t, x, 1);
 }
 
-// Of matrices without rows or columns one factor is any unit vectors, and the others are empty.
+// The factors of matrices without rows or columns: one is unit vectors, the others are empty.
 static sc_x factors_of_empty(sc_trace *t, const sc_official_matrices *m) {
     const sc_dim n = sc_dim_is(m->height, 0) ? m->width : m->height;
     const sc_official_matrices square = {.batch = m->batch, .height = n, .width = n};

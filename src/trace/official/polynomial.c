@@ -73,7 +73,7 @@ static sc_x twice_and_one(sc_trace *t, sc_x degree) {
     return sc_f_plus(t, sc_f_times(t, degree, 2), 1);
 }
 
-// Where x is 1 or -1.
+// The polynomial where x is 1 or -1.
 static sc_x at_ends(sc_trace *t, const sc_polynomial *p, sc_x x, sc_x degree) {
     sc_x is_upper = CALL(t, gt_Scalar, x, sc_x_float(t, 0)), sign = signs(t, degree);
     sc_x many = twice_and_one(t, degree);
@@ -131,7 +131,7 @@ static sc_x zero_where(sc_trace *t, sc_x condition, sc_x x) {
     return condition ? sc_f_unless(t, condition, 0, x) : x;
 }
 
-// Degrees that are none are 0 here.
+// The polynomial of valid degrees; invalid ones are 0 here.
 static sc_x of_degrees(sc_trace *t, const sc_polynomial *p, sc_x x, sc_x degree) {
     const int limit = sc_polynomial_limit(p, sc_x_dtype_of(x) == SC_DTYPE_F64);
     const int most = limit ? limit : SC_DEGREE_MAX;

@@ -7,8 +7,8 @@
 
 enum { SCANNED_MAX = 3, IN_A_ROW_MAX = 128 };
 
-// The first `far` elements stay; `far` is no more than there are. What combining hands on as it was
-// stays altogether.
+// One step of the doubling: the first `step` elements stay, which are no more than there are.
+// Tensors that `combine` returns unchanged stay as a whole.
 static void scan_step(sc_trace *t, sc_x *x, uint32_t count, uint32_t dim, sc_dim step,
                       sc_official_combine_fn combine) {
     sc_x before[SCANNED_MAX], after[SCANNED_MAX];

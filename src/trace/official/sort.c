@@ -68,7 +68,7 @@ sc_x sc_official_sort_stable(sc_trace *t, const sc_x *a) {
 
 // --- One element of the order --------------------------------------------------------------------
 
-// The position of the k-th smallest element; the dim stays, of size 1. Of equals any.
+// The position of the k-th smallest element; the dim stays, of size 1. Any of equal elements.
 static sc_x kth(sc_trace *t, sc_x x, sc_dim k, uint32_t dim) {
     sc_x smallest = sc_x_at(t, top(t, sortable(t, x), sc_x_dim(t, k), dim, false), 1);
     return sc_f_part(t, smallest, dim, sc_trace_sub(t, k, sc_dim_int(1)), k);

@@ -241,7 +241,7 @@ static sc_x smallest_counted(sc_trace *t, sc_x x, sc_x values, sc_x atol, sc_x r
     return CALL(t, maximum, number_or_tensor(t, atol, dtype), relative);
 }
 
-// Of a matrix that is said to be symmetric, PyTorch reads the lower triangle alone.
+// The matrix as PyTorch reads it: of one that is said to be symmetric the lower triangle alone.
 static sc_x read_as(sc_trace *t, sc_x x, sc_x hermitian) {
     if (!sc_x_truth(hermitian)) return x;
     sc_x below = CALL(t, tril, x, sc_x_int(t, -1));

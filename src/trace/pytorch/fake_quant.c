@@ -16,8 +16,8 @@ static sc_x along(sc_trace *t, sc_x x, sc_x of, sc_x axis) {
     return sc_f_view(t, x, sizes, rank);
 }
 
-// What is rounded to: whole numbers from `low` to `high`, of which `zero` stands for 0 and each is
-// `scale` more than the one before. Numbers, or tensors in the dtype that is computed in.
+// The grid that numbers are rounded to: integers from `low` to `high`, of which `zero` stands for
+// 0, and `scale` is the distance of two. Numbers, or tensors in the dtype that is computed in.
 typedef struct grid {
     sc_x scale, inverse, zero, low, high;
     bool has_whole_zero;
@@ -133,7 +133,7 @@ sc_x sc_expand_fake_quantize_channels(sc_trace *t, const sc_x *a) {
     return rounded_and_mask(t, a[0], grid_of_channels(t, a, a[2]));
 }
 
-// Of quantized_decomposed: zero points are cut off to integers, and what is no number stays.
+// quantized_decomposed's operator: zero points are truncated to integers, and NaN stays.
 sc_x sc_expand_fake_quant_per_channel(sc_trace *t, const sc_x *a) {
     grid g = grid_of_channels(t, a, sc_f_to(t, a[2], SC_DTYPE_I32));
     g.keeps_nan = true;

@@ -27,8 +27,8 @@ static sc_x reflected(sc_trace *t, sc_x x, double low, double span) {
     return sc_f_where(t, even, sc_f_plus(t, rest, low), back);
 }
 
-// Numbers of the grid, -1 to 1, as places along an axis. What is no number is outside, or at the
-// far border where nothing is.
+// Numbers of the grid, -1 to 1, as places along an axis. NaN is outside, or at the end of the axis
+// if padding leaves no outside.
 static sc_x places(sc_trace *t, sc_x x, int64_t size, int64_t padding, bool corners) {
     const double last = (double)size - 1;
     x = sc_f_plus(t, x, 1);

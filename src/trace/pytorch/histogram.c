@@ -38,8 +38,8 @@ static bool find_bounds(sc_trace *t, sc_x x, const sc_x *a, bounds *out) {
     return true;
 }
 
-// The bin of each element is found by the division that PyTorch makes, in its order; the last one
-// holds its right edge, too. What is outside adds 0 to the first.
+// The bin of each element is found by the division that PyTorch makes, in its order; the last bin
+// holds its right edge, too. Elements outside of all bins add 0 to the first.
 sc_x sc_expand_histc(sc_trace *t, const sc_x *a) {
     sc_dtype dtype = sc_x_dtype_of(a[0]);
     int64_t bins = sc_x_small(t, a[1], 0);

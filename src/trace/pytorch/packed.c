@@ -13,8 +13,7 @@ typedef struct table {
 
 // --- What is one ---------------------------------------------------------------------------------
 
-// What nothing else reads than this operator, which packs it for every one of its nodes or for
-// none.
+// Does only this operator read the input? It packs it for all of its nodes or for no node.
 static bool is_for_this_alone(const sc_trace *t, uint32_t input) {
     const sc_value *source = t->graph->method->graph->inputs.data[input];
     for (const sc_arg *use = source->first_use; use; use = use->next_use)

@@ -13,7 +13,7 @@ enum { DEGREE_MAX = 512 };
 
 // --- Angles -------------------------------------------------------------------------------------
 
-// What PyTorch gives where the third and fourth kind divide by nothing.
+// The value of the third and fourth kind where PyTorch divides by zero.
 static sc_x at_the_end(sc_trace *t, const sc_polynomial *f, sc_x x, int64_t n) {
     const double sign = n % 2 == 0 ? 1 : -1, many = 2 * (double)n + 1;
     sc_x lower =

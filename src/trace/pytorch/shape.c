@@ -81,7 +81,7 @@ sc_x sc_expand_expand_as(sc_trace *t, const sc_x *a) {
     return CALL(t, expand, a[0], sc_x_sizes(t, a[1], 0, SC_RANK_MAX));
 }
 
-// What was broadcast to the tensor's sizes, summed back.
+// Sums a tensor that was broadcast back to its original sizes.
 sc_x sc_expand_sum_to_size(sc_trace *t, const sc_x *a) {
     uint32_t rank = sc_x_rank(a[0]), count = a[1]->kind == SC_X_LIST ? a[1]->count : 0, summed = 0;
     int64_t dims[SC_RANK_MAX];

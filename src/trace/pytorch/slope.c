@@ -37,7 +37,8 @@ sc_x sc_expand_cumulative_trapezoid(sc_trace *t, const sc_x *a) {
 
 // --- Slopes --------------------------------------------------------------------------------------
 
-// Of `dim`, `length` places from `first` on; those before the end if it is negative.
+// Part of a dim, from `first` to `last`; both count from the end if they are negative, and 0 as
+// `last` is the end.
 static sc_x piece(sc_trace *t, sc_x x, uint32_t dim, int64_t first, int64_t last) {
     sc_x end = last == 0 ? X_NONE : sc_x_int(t, last);
     return sc_f_slice(t, x, dim, sc_x_int(t, first), end);

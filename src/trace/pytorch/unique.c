@@ -42,7 +42,7 @@ static sc_x groups(sc_trace *t, sc_x begins) {
     return CALL(t, sub_Scalar, number, sc_x_int(t, 1));
 }
 
-// Where they begin, as a vector as long as the result is.
+// Places where runs begin, as a vector as long as the result.
 static sc_x places(sc_trace *t, sc_x begins) {
     return CALL(t, masked_select, numbered(t, begins), begins);
 }

@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-// size * factor, cut off. Of an open size that is told with whole numbers: the factor times a power
+// size * factor, truncated. For an open size it is written with integers: the factor times a power
 // of two is one.
 static sc_dim scaled_open(sc_trace *t, sc_dim size, double factor) {
     int64_t parts = 1;
@@ -62,7 +62,7 @@ static sc_x positions(sc_trace *t, sc_dim count, sc_dtype dtype) {
     return sc_f_range(t, sc_x_dim(t, count), dtype);
 }
 
-// What is computed from an open size, in double precision as from a known one.
+// An open size as a double, in which PyTorch computes with known sizes, too.
 static sc_x real_size(sc_trace *t, sc_dim size) {
     return sc_f_scalar(t, sc_x_dim(t, size), SC_DTYPE_F64);
 }

@@ -11,7 +11,7 @@ sc_x sc_f_plus(sc_trace *t, sc_x x, double number);
 // number / x, and number - x
 sc_x sc_f_over(sc_trace *t, double number, sc_x x);
 sc_x sc_f_from(sc_trace *t, double number, sc_x x);
-// Of tensors and numbers; two numbers give a number.
+// Both operands are tensors or numbers; two numbers give a number.
 sc_x sc_f_mul(sc_trace *t, sc_x x, sc_x y);
 sc_x sc_f_add(sc_trace *t, sc_x x, sc_x y);
 sc_x sc_f_sub(sc_trace *t, sc_x x, sc_x y);

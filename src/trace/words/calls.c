@@ -127,7 +127,7 @@ sc_dtype sc_f_opmath(sc_dtype dtype) { return sc_dtype_is_half(dtype) ? SC_DTYPE
 
 // --- Sizes --------------------------------------------------------------------------------------
 
-// May view(x, sizes) alias? Sizes are resolved. What is no shape at all the view refuses.
+// May view(x, sizes) alias? Sizes are resolved. View itself refuses sizes of another shape.
 static bool view_is_legal(sc_trace *t, sc_x x, const sc_dim *sizes, uint32_t rank) {
     const sc_spec *spec = sc_x_spec(x);
     if (spec->rank == 0 || rank > SC_RANK_MAX || sc_dim_is(sc_x_numel(t, x), 0)) return true;
