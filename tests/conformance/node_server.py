@@ -1,6 +1,6 @@
-"""Commands and files run by Node, in servers that start once (serve_node.mjs). Each place for a case
-has a server of its own, so that no case waits for another. A server that has died is started anew
-before its place gets the next case."""
+"""Commands and files run by Node, in servers that start once (serve_node.mjs). Each place for a
+case has a server of its own, so that no case waits for another. A server that has died is started
+anew before its place gets the next case."""
 
 import json
 import os

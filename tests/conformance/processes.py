@@ -80,9 +80,9 @@ class Running:
 
 
 def judged(cases):
-    """Yields title, verdict, text and seconds of each case when it ends. A case is a title, a function
-    and its arguments, to which a folder is added. One thread forks all of them, because another one
-    might hold a lock just then."""
+    """Yields title, verdict, text and seconds of each case when it ends. A case is a title, a
+    function and its arguments, to which a folder is added. One thread forks all of them, because
+    another one might hold a lock just then."""
     waiting, at_once = iter(cases), min(AT_ONCE, os.cpu_count() or 1)
     running, idle = [], [node_server.Server() for _ in range(at_once)]
     while True:

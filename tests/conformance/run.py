@@ -4,7 +4,7 @@ may be larger than what the official exporter makes of the same program.
 
 Each program runs in a process of its own, because the runtime aborts on some bad inputs.
 
-    run.py             every case
+    run.py --all       every case
     run.py WORD...     the cases whose titles contain one of the words
     run.py --quick     some cases of every kind
     run.py --rest      the others
@@ -153,7 +153,8 @@ def chosen(arguments):
     if arguments in (["--quick"], ["--rest"]):
         titles = quick_titles(found)
         return [case for case in found if (case[0] in titles) == (arguments == ["--quick"])]
-    return [case for case in found if not arguments or any(word in case[0] for word in arguments)]
+    everything = arguments in ([], ["--all"])
+    return [case for case in found if everything or any(word in case[0] for word in arguments)]
 
 
 def main(arguments):
