@@ -1,6 +1,11 @@
-// npm test: everything there is, part by part; npm test -- PART... runs some of the parts. With
-// --verbose, all that the compilers say is shown. npm run test:all, or --all, builds the package with
-// every bundler, and not with the quick ones alone.
+// npm test runs what a person who changed a line waits for; npm run test:all runs everything.
+//
+//   npm test                    every part, with some cases of every kind where there are thousands
+//   npm test -- PART...         some parts
+//   npm run test:all            every case of every part
+//   npm run test:all -- --rest  the cases that npm test leaves out
+//   --verbose                   shows all output of the compilers
+//
 //   check         text rules, layers, dead files and functions, C format, types
 //   native        the C suite under ASan and UBSan, fuzz corpora, schemas
 //   wasm          the module's surface, and the same C suite as wasm in Node
@@ -8,8 +13,9 @@
 //   web           the page in Chromium
 //   bundlers      the packed package in programs of others, built by their tools
 //   conformance   official torch and executorch judge our files
-// A part that cannot run fails; only conformance may be left out, where the package index is out of
-// reach and SCONCE_OFFICIAL_VENV names nothing, and then it says so loudly.
+//
+// A part that cannot run fails. Only conformance may be left out: where the package index is out of
+// reach and SCONCE_OFFICIAL_VENV names nothing, a loud message says so.
 import { existsSync, readdirSync, rmSync } from "node:fs";
 import { build, buildPackage } from "./build.mjs";
 import { quietly, say, step } from "./progress.mjs";
@@ -96,15 +102,27 @@ async function another(title, args) {
   return found.status === 0 ? found.text.trim() : undefined;
 }
 
-async function js() {
+// Files whose tests can tell versions of Node apart; the newer Node runs these alone in npm test.
+const BY_VERSION = new Set([
+  ...["blob", "deflated", "source_http", "source_kinds", "source_ranges"], // streams, fetch
+  ...["sinks", "sink_files", "cli_streams"], // streams, files, pipes
+  ...["client", "cancel", "pool", "session_client", "callbacks", "border", "server"], // workers
+  ...["dispose", "forgotten", "large"], // using, finalizers, memory
+  ...["floats", "tensors", "views", "realms"], // Float16Array, typed arrays
+  ...["shown", "hosts", "package", "cli"], // util.inspect, modules, the process
+]);
+
+async function js(scope) {
   await build();
   const files = await compileTests("js");
-  const verdicts = [await nodeTests(process.execPath, files)];
+  const verdicts = scope.isRest ? [] : [await nodeTests(process.execPath, files)];
   // The oldest Node we support is the usual one here; the newest long-lived one has its say too.
   if (parseInt(process.versions.node) < 24) {
     const newer = await another("Node 24", ["tools/runtime.sh", "node24"]);
-    console.log(`\nthe same with ${newer}`);
-    verdicts.push(await nodeTests(newer, files));
+    console.log(`\nwith ${newer}`);
+    const byVersion = (path) => BY_VERSION.has(/([^/]+)\.test\.js$/.exec(path)[1]);
+    const chosen = files.filter((path) => scope.takes(byVersion(path)));
+    verdicts.push(await nodeTests(newer, chosen));
   }
   return sum(verdicts);
 }
@@ -115,14 +133,17 @@ async function web() {
   return nodeTests(process.execPath, await compileTests("web"), { CHROME_PATH: chromium() });
 }
 
-async function bundlers(all) {
+async function bundlers({ name, isRest }) {
   await setUp("web");
   await build();
-  const environment = { CHROME_PATH: chromium(), ...(all && { SCONCE_ALL: "1" }) };
-  return nodeTests(process.execPath, await compileTests("bundlers"), environment);
+  const environment = { CHROME_PATH: chromium(), SCONCE_SCOPE: name };
+  const files = await compileTests("bundlers");
+  // hosts.test.ts has no cases to choose from, and has run with the quick ones.
+  const chosen = isRest ? files.filter((path) => path.endsWith("bundlers.test.js")) : files;
+  return nodeTests(process.execPath, chosen, environment);
 }
 
-async function conformance() {
+async function conformance({ name }) {
   const python = await another("official torch and executorch", ["tools/official.sh"]);
   if (!python) {
     console.log(
@@ -135,7 +156,7 @@ async function conformance() {
   }
   await buildPackage();
   await buildPreset("dev", "native tools");
-  const { status, text } = await tee(python, ["tests/conformance/run.py"]);
+  const { status, text } = await tee(python, ["tests/conformance/run.py", `--${name}`]);
   const closing = /^(\d+) passed, (\d+) failed/m.exec(text);
   if (!closing) throw new StepFailed(`tests/conformance/run.py ended with ${status} half way`);
   const failed = Number(closing[2]);
@@ -143,21 +164,33 @@ async function conformance() {
 }
 
 // Each part, what of the machine it needs, and about how many seconds it takes on two idle cores when
-// everything is set up but nothing is built yet.
+// everything is set up but nothing is built yet: in npm test, and what is left of it for --rest.
 const parts = {
-  check: { test: check, needs: ["native", "node"], seconds: 10 },
-  native: { test: native, needs: ["native", "node"], seconds: 60 },
-  wasm: { test: wasm, needs: ["wasm", "node"], seconds: 60 },
-  js: { test: js, needs: ["wasm", "node"], seconds: 60 },
-  web: { test: web, needs: ["wasm", "node", "web"], seconds: 70 },
-  bundlers: { test: bundlers, needs: ["wasm", "node", "web"], seconds: 30 },
-  conformance: { test: conformance, needs: ["wasm", "native", "node", "official"], seconds: 600 },
+  check: { test: check, needs: ["native", "node"], quick: 10, rest: 0 },
+  native: { test: native, needs: ["native", "node"], quick: 90, rest: 0 },
+  wasm: { test: wasm, needs: ["wasm", "node"], quick: 90, rest: 0 },
+  js: { test: js, needs: ["wasm", "node"], quick: 90, rest: 60 },
+  web: { test: web, needs: ["wasm", "node", "web"], quick: 70, rest: 0 },
+  bundlers: { test: bundlers, needs: ["wasm", "node", "web"], quick: 30, rest: 300 },
+  conformance: {
+    test: conformance,
+    needs: ["wasm", "native", "node", "official"],
+    quick: 120,
+    rest: 480,
+  },
+};
+
+// Which cases run. `takes` decides about a case that npm test runs, or leaves out.
+const scopes = {
+  quick: { name: "quick", takes: (isQuick) => isQuick, seconds: ({ quick }) => quick },
+  rest: { name: "rest", isRest: true, takes: (isQuick) => !isQuick, seconds: ({ rest }) => rest },
+  all: { name: "all", takes: () => true, seconds: ({ quick, rest }) => quick + rest },
 };
 
 // Everything at once, before the first part. What cannot be set up fails the parts that need it, and
 // no others: each asks again.
-async function prepare(names) {
-  const seconds = names.reduce((sum, name) => sum + parts[name].seconds, 0);
+async function prepare(names, scope) {
+  const seconds = names.reduce((sum, name) => sum + scope.seconds(parts[name]), 0);
   say(
     `Testing ${names.join(", ")}: about ${about(seconds)} on two cores, less when much is built.`,
   );
@@ -169,9 +202,9 @@ async function prepare(names) {
   }
 }
 
-async function result(name, all) {
+async function result(name, scope) {
   try {
-    return await parts[name].test(all);
+    return await parts[name].test(scope);
   } catch (error) {
     if (!(error instanceof StepFailed)) throw error;
     console.error(`${name}: ${error.message}`);
@@ -179,25 +212,40 @@ async function result(name, all) {
   }
 }
 
-await script(async (given) => {
-  const args = given.filter((arg) => arg !== "--verbose" && arg !== "--all");
-  const unknown = args.filter((name) => !Object.hasOwn(parts, name));
+function readArguments(given) {
+  const flags = given.filter((arg) => arg.startsWith("--"));
+  const unknown = given.filter((arg) =>
+    arg.startsWith("--")
+      ? !["--all", "--rest", "--verbose"].includes(arg)
+      : !Object.hasOwn(parts, arg),
+  );
   if (unknown.length) {
+    const known = Object.keys(parts).join(", ");
     throw new StepFailed(
-      `there is no part '${unknown}'; the parts are: ${Object.keys(parts).join(", ")}`,
+      `there is no part or flag '${unknown[0]}'; parts: ${known}; flags: --all, --rest, --verbose`,
     );
   }
-  const names = args.length ? args : Object.keys(parts);
-  await prepare(names);
+  const scope =
+    scopes[flags.includes("--rest") ? "rest" : flags.includes("--all") ? "all" : "quick"];
+  const named = given.filter((arg) => !arg.startsWith("--"));
+  const names = named.length ? named : Object.keys(parts);
+  return { scope, names: names.filter((name) => scope.seconds(parts[name]) > 0) };
+}
+
+await script(async (given) => {
+  const { scope, names } = readArguments(given);
+  const begin = performance.now();
+  await prepare(names, scope);
+  const since = (start) => ((performance.now() - start) / 1000).toFixed(0);
+  const settingUp = since(begin);
   const table = [];
   for (const name of names) {
     console.log(`\n=== ${name} ===`);
     const start = performance.now();
-    const { passed, failed } = await result(name, given.includes("--all"));
-    const seconds = ((performance.now() - start) / 1000).toFixed(0);
-    table.push({ name, passed, failed, seconds });
+    const { passed, failed } = await result(name, scope);
+    table.push({ name, passed, failed, seconds: since(start) });
   }
-  console.log("");
+  console.log(`\n${"set-up".padEnd(12)} ${settingUp} s`);
   for (const { name, passed, failed, seconds } of table) {
     console.log(`${name.padEnd(12)} ${passed} passed, ${failed} failed (${seconds} s)`);
   }

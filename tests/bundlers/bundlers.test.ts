@@ -1,6 +1,6 @@
 // The packed package in programs of others: installed into an empty folder, built with default
-// settings, run in a browser or a script. SCONCE_ALL takes all tools, not the quick ones alone,
-// and SCONCE_ONLY those whose title has a word in it.
+// settings, run in a browser or a script. SCONCE_SCOPE says which tools: quick (the default), rest or
+// all. SCONCE_ONLY takes those whose title has a word in it.
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -17,11 +17,10 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Tools whose name is in SCONCE_ONLY, or all, or the quick ones. */
 function chosen(): typeof all {
-  const { SCONCE_ONLY: only, SCONCE_ALL: everything } = process.env;
+  const { SCONCE_ONLY: only, SCONCE_SCOPE: scope = "quick" } = process.env;
   if (only) return all.filter(({ title }) => title.toLowerCase().includes(only.toLowerCase()));
-  return everything ? all : all.filter(({ quick }) => quick);
+  return all.filter(({ quick = false }) => scope === "all" || quick === (scope === "quick"));
 }
 
 for (const one of chosen()) {

@@ -3,16 +3,16 @@ Both notice results that differ, and `sconce run --verify` reads and verifies wh
 """
 
 import json
-import subprocess
 
-from runtimes import CLI, MODELS, check_value, lower
+import node_server
+from runtimes import MODELS, check_value, lower
 
 MODELS_OF_FLOATS = ("mlp", "cnn", "cnn_dyn", "channels_last_input", "counter_buffer", "tinyformer")
 BACKENDS = ((), ("--backend", "xnnpack"))
 
 
 def command(*arguments):
-    return subprocess.run([*CLI, *map(str, arguments)], capture_output=True, text=True)
+    return node_server.call("command", arguments)
 
 
 def check_read(path, cases):

@@ -5,9 +5,9 @@ opens it, prints its table and takes repetitions for one block.
 
 import io
 import json
-import subprocess
 
-from runtimes import CLI, MODELS, SINGLE, as_passed, check_value, lower, recorded_value
+import node_server
+from runtimes import MODELS, SINGLE, as_passed, check_value, lower, recorded_value
 
 # The official recorder aborts on halves, and on None and text among the outputs.
 UNRECORDED = {"linear_bf16", "linear_fp16", "pytree_io"}
@@ -40,9 +40,9 @@ def flag_of(value, path):
 
 def record_here(path, inputs, folder, *flags):
     given = [flag_of(value, folder / f"input_{k}.npy") for k, value in enumerate(inputs)]
-    run = [*CLI, "run", path, *(part for text in given for part in ("--input", text))]
+    run = ["run", path, *(part for text in given for part in ("--input", text))]
     run += ["--etdump", folder / "ours.etdp", *flags]
-    done = subprocess.run(run, capture_output=True, text=True)
+    done = node_server.call("command", run)
     assert done.returncode == 0, done.stderr
 
 
@@ -169,9 +169,9 @@ def judge_methods(folder):
         for seed in (1, 2)
     ]
     (folder / "calls.json").write_text(json.dumps(calls))
-    run = [*CLI, "run", path, "--calls", folder / "calls.json", "--etdump", folder / "ours.etdp"]
+    run = ["run", path, "--calls", folder / "calls.json", "--etdump", folder / "ours.etdp"]
     run += ["--debug-output", folder / "ours.bin"]
-    done = subprocess.run(run, capture_output=True, text=True)
+    done = node_server.call("command", run)
     assert done.returncode == 0, done.stderr
     blocks = open_inspector(folder, "ours", True)
     indices = [block.bundled_input_index for block in blocks if block.name == "Execute"]

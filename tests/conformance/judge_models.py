@@ -2,9 +2,9 @@
 
 import json
 import re
-import subprocess
 import sys
 
+import node_server
 import runtimes
 
 
@@ -127,8 +127,8 @@ def judge_mobilenet(folder):
     outputs = program.load_method("forward").execute([image])
     runtimes.check_value(outputs[0], expected, "official runtime")
     numpy.save(folder / "image.npy", image.numpy())
-    run = [*runtimes.CLI, "run", path, "--input", folder / "image.npy", "--out", folder / "out"]
-    done = subprocess.run(run, capture_output=True, text=True)
+    run = ["run", path, "--input", folder / "image.npy", "--out", folder / "out"]
+    done = node_server.call("command", run)
     assert done.returncode == 0, done.stderr
     ours = torch.from_numpy(numpy.load(folder / "out" / "output_0.npy"))
     runtimes.check_value(ours, expected, "this runtime")
@@ -144,9 +144,7 @@ def judge_largest(name, folder):
     torch.manual_seed(0)
     source, path = folder / "open.pt2", folder / "open.pte"
     torch.export.save(case.exported(None), source)
-    refused = subprocess.run(
-        [*runtimes.CLI, "lower", source, "-o", path], capture_output=True, text=True
-    )
+    refused = node_server.call("command", ["lower", source, "-o", path])
     hinted = re.search(r"has no maximum.*--max-size \w+=N", refused.stderr, re.DOTALL)
     assert refused.returncode == 1 and hinted, refused.stderr
     runtimes.lower([str(source), *case.flags], path)

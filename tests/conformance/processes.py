@@ -1,6 +1,7 @@
 """Cases in processes of their own, because the official runtime aborts on some bad inputs: several
 at once, and none for longer than it may take."""
 
+import importlib
 import itertools
 import multiprocessing
 import multiprocessing.connection
@@ -11,14 +12,18 @@ import time
 import traceback
 from pathlib import Path
 
+import node_server
+
 # Most that one case may take; the longest takes about a hundred on an idle machine.
 SECONDS = 600
 # Cases that run at the same time, if there are as many processors.
 AT_ONCE = 4
 
 
-def child(function, arguments, folder, log, answer):
+def child(function, arguments, folder, log, answer, address):
     import torch
+
+    node_server.address = address
 
     os.dup2(log.fileno(), sys.stderr.fileno())
     torch.set_num_threads(1)  # there are as many cases at once as processors
@@ -34,12 +39,15 @@ class Running:
     What the official tools write to stderr meanwhile belongs to the verdict only when it is bad.
     """
 
-    def __init__(self, title, function, arguments):
+    def __init__(self, title, function, arguments, server):
+        server.start()
+        self.server = server
         self.title, self.began = title, time.monotonic()
         self.folder, self.log = tempfile.TemporaryDirectory(), tempfile.TemporaryFile()
         self.answer, theirs = multiprocessing.Pipe(duplex=False)
         self.process = multiprocessing.Process(
-            target=child, args=(function, arguments, self.folder.name, self.log, theirs)
+            target=child,
+            args=(function, arguments, self.folder.name, self.log, theirs, server.address),
         )
         self.process.start()
         theirs.close()  # ours, so that the end of the process is the end of the pipe
@@ -72,26 +80,48 @@ class Running:
 
 
 def judged(cases):
-    """Titles, verdicts and what was told, as they come. A case is a title, a function and its
-    arguments, to which a folder is added. All are forked off one thread: of several, one might hold
-    a lock just then."""
+    """Yields title, verdict, text and seconds of each case when it ends. A case is a title, a
+    function and its arguments, to which a folder is added. One thread forks all of them, because
+    another one might hold a lock just then."""
     waiting, at_once = iter(cases), min(AT_ONCE, os.cpu_count() or 1)
-    running = []
+    running, idle = [], [node_server.Server() for _ in range(at_once)]
     while True:
-        for case in itertools.islice(waiting, at_once - len(running)):
-            running.append(Running(*case))
+        for case in itertools.islice(waiting, len(idle)):
+            running.append(Running(*case, idle.pop()))
         if not running:
-            return
+            break
         left = min(case.seconds_left() for case in running)
         heard = multiprocessing.connection.wait([case.answer for case in running], left)
         for case in [c for c in running if c.answer in heard or not c.seconds_left()]:
             running.remove(case)
-            yield case.title, *case.ended()
+            verdict, text = case.ended()
+            if verdict == "failed":
+                case.server.stop()  # it may still be at work on the case
+            idle.append(case.server)
+            yield case.title, verdict, text, time.monotonic() - case.began
+    for server in idle:
+        server.stop()
+
+
+# Everything heavy that cases use: imported once, before their processes are forked off this one.
+HEAVY = (
+    "executorch.backends.xnnpack.partition.xnnpack_partitioner",
+    "executorch.backends.xnnpack.quantizer.xnnpack_quantizer",
+    "executorch.backends.xnnpack.recipes.xnnpack_recipe_types",
+    "executorch.devtools",
+    "executorch.devtools.bundled_program.serialize",
+    "executorch.devtools.etrecord",
+    "executorch.devtools.inspector",
+    "executorch.exir",
+    "executorch.exir.serde.serialize",
+    "executorch.export",
+    "executorch.kernels.quantized",  # registers its kernels
+    "executorch.runtime",
+    "torchao.quantization",
+    "torchao.quantization.pt2e.quantize_pt2e",
+)
 
 
 def preload():
-    """Everything heavy once, before the processes of the cases are forked off this one."""
-    import executorch.exir  # noqa: F401
-    import executorch.kernels.quantized  # noqa: F401  registers its kernels
-    import executorch.runtime  # noqa: F401
-    import torch  # noqa: F401
+    for name in HEAVY:
+        importlib.import_module(name)

@@ -6,10 +6,10 @@ The cases are run by run.py, which has each in a process of its own.
 """
 
 import json
-import subprocess
 
 import picture
 import recipes
+import node_server
 import runtimes
 
 # Of each recipe: perplexity beside that in float, at most; what the box found and the golden one
@@ -33,11 +33,7 @@ GOLDEN = runtimes.SAMPLES / "stories260k.golden.json"
 
 
 def export(arguments, output):
-    done = subprocess.run(
-        [*runtimes.CLI, "export", *map(str, arguments), "-o", str(output)],
-        capture_output=True,
-        text=True,
-    )
+    done = node_server.call("command", ["export", *arguments, "-o", output])
     assert done.returncode == 0, done.stderr
 
 

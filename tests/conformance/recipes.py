@@ -9,12 +9,12 @@ The cases are run by run.py, which has each in a process of its own.
 import copy
 import json
 import math
-import subprocess
 from dataclasses import dataclass
 from unittest import mock
 
 import picture
 import recipe_graphs
+import node_server
 import runtimes
 
 RECIPES = ("static_per_channel", "static_per_tensor", "dynamic_per_channel")
@@ -307,8 +307,8 @@ def export_here(case, recipe, folder, *flags):
         for part in ("--calibrate", written(call, folder / f"call{number}"))
     ]
     outputs = ["-o", pte, "--report", report, "--etrecord", record]
-    command = [*runtimes.CLI, "export", case.path, "--recipe", recipe, *calibrate, *outputs, *flags]
-    done = subprocess.run(command, capture_output=True, text=True)
+    command = ["export", case.path, "--recipe", recipe, *calibrate, *outputs, *flags]
+    done = node_server.call("command", command)
     assert done.returncode == 0, done.stderr
     graph = parse_etrecord(str(record)).exported_program.module()
     return pte, graph, json.loads(report.read_text())

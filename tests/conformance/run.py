@@ -3,7 +3,13 @@ official runtime and compared with the numbers that PyTorch recorded; and no pla
 may be larger than what the official exporter makes of the same program.
 
 Each program runs in a process of its own, because the runtime aborts on some bad inputs.
-Usage: run.py [NAME...]      closing line: N passed, N failed
+
+    run.py --all       every case
+    run.py WORD...     the cases whose titles contain one of the words
+    run.py --quick     some cases of every kind
+    run.py --rest      the others
+
+The closing line is "N passed, N failed".
 """
 
 import multiprocessing
@@ -114,17 +120,51 @@ def cases():
         yield from family.cases()
 
 
-def main(wanted):
+# --- The choice ----------------------------------------------------------------------------------
+
+# A kind of case is a function that judges and the first word of the title. --quick takes the first
+# case of each kind, and one in so many of the others. Kinds with many cases are drawn over families
+# of operators, so that each family keeps some.
+ONE_IN = 8
+# Kinds that walk whole tables or train on whole models, and take minutes: left to --rest. Cheaper
+# cases of --quick look at the same files.
+LONG = (
+    judge_dtypes,  # every dtype of every kernel; "expanded" cases run most of these kernels
+    recipe_models.judge_story,  # calibrates on whole stories; "recipes" quantize small models
+    recipe_models.judge_face,
+    recipe_models.judge_groups,
+)
+
+
+def quick_titles(cases):
+    """Titles of the cases that --quick takes."""
+    seen, titles = {}, set()
+    for title, judge, _ in cases:
+        kind = judge, title.split(":")[0] if judge is judge_expanded else ""
+        place = seen.get(kind, 0)
+        seen[kind] = place + 1
+        if place % ONE_IN == 0 and judge not in LONG:
+            titles.add(title)
+    return titles
+
+
+def chosen(arguments):
+    found = list(cases())
+    if arguments in (["--quick"], ["--rest"]):
+        titles = quick_titles(found)
+        return [case for case in found if (case[0] in titles) == (arguments == ["--quick"])]
+    everything = arguments in ([], ["--all"])
+    return [case for case in found if everything or any(word in case[0] for word in arguments)]
+
+
+def main(arguments):
     processes.preload()
     passed = failed = 0
-    chosen = (case for case in cases() if not wanted or any(word in case[0] for word in wanted))
-    for title, verdict, text in processes.judged(chosen):
+    for title, verdict, text, seconds in processes.judged(chosen(arguments)):
         passed += verdict == "passed"
         failed += verdict != "passed"
-        print(
-            f"{verdict}  {title}" + (f"\n{text}" if verdict == "failed" else f"  {text}"),
-            flush=True,
-        )
+        told = f"\n{text}" if verdict == "failed" else f"  {text}"
+        print(f"{verdict} {seconds:6.1f} s  {title}{told}", flush=True)
     print(f"{passed} passed, {failed} failed")
     return 1 if failed or not passed else 0
 

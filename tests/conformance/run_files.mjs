@@ -2,6 +2,7 @@
 // prints as JSON what came of each.
 //   {pte, ptds, calls: [{method, inputs}]} -> {outputs: one list per call}, or {failed: what was said}
 import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { createEngine } from "../../dist/index.js";
 import { fromValue, toValue } from "./values.mjs";
 
@@ -25,5 +26,10 @@ function attempt(job) {
   }
 }
 
-const jobs = JSON.parse(readFileSync(process.argv[2], "utf8"));
-process.stdout.write(JSON.stringify(jobs.map(attempt)));
+/** The answers of the jobs that a file lists, as JSON. */
+export function runFiles(listing) {
+  return JSON.stringify(JSON.parse(readFileSync(listing, "utf8")).map(attempt));
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url))
+  process.stdout.write(runFiles(process.argv[2]));

@@ -2,9 +2,9 @@
 equal: what all of the conformance tests stand on."""
 
 import json
-import subprocess
 from pathlib import Path
 
+import node_server
 from values import decoded, encoded
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -52,9 +52,7 @@ TOLERANCES = json.loads((MODELS / "tolerance.json").read_text())
 
 
 def lower(arguments, output):
-    done = subprocess.run(
-        [*CLI, "lower", *arguments, "-o", str(output)], capture_output=True, text=True
-    )
+    done = node_server.call("command", ["lower", *arguments, "-o", output])
     assert done.returncode == 0, done.stderr
 
 
@@ -153,8 +151,7 @@ def run_files(folder, jobs):
     ]
     file = folder / "jobs.json"
     file.write_text(json.dumps(listed))
-    script = ROOT / "tests/conformance/run_files.mjs"
-    done = subprocess.run(["node", script, file], capture_output=True, text=True)
+    done = node_server.call("files", [file])
     assert done.returncode == 0, done.stderr
     return [
         answer["failed"]
@@ -174,7 +171,7 @@ def run_here(path, inputs, folder):
         numpy.save(folder / f"input_{k}.npy", value.numpy())
         flags += ["--input", str(folder / f"input_{k}.npy")]
     out = folder / "out"
-    done = subprocess.run([*CLI, "run", path, *flags, "--out", out], capture_output=True, text=True)
+    done = node_server.call("command", ["run", path, *flags, "--out", out])
     if done.returncode != 0:
         return done.stderr
     files = sorted(out.glob("output_*.npy"), key=lambda file: int(file.stem.split("_")[1]))

@@ -200,7 +200,7 @@ def main(folders):
     processes.preload()
     failed = 0
     found = (case for folder in folders for case in cases_in(Path(folder)))
-    for title, verdict, told in processes.judged(found):
+    for title, verdict, told, _ in processes.judged(found):
         failed += verdict != "passed"
         print(f"{verdict}  {title}  {told}", flush=True)
     return failed

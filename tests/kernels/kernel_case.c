@@ -33,10 +33,69 @@ static sc_evalue *new_value(uint8_t tag) {
     return value;
 }
 
-// "f32 2x3 - AAAA": sizes, strides by dim order, bytes. Results get their own, poisoned memory.
+// A NaN by its sign: libraries differ in the bits that they read "nan" as.
+static float read_float(const char *text, char **end) {
+    const bool is_negative = text[0] == '-';
+    if (strncmp(text + is_negative, "nan", 3) != 0) return strtof(text, end);
+    const uint32_t bits = is_negative ? UINT32_C(0xffc00000) : UINT32_C(0x7fc00000);
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    *end = (char *)(uintptr_t)text + is_negative + 3;
+    return value;
+}
+
+static double read_double(const char *text, char **end) {
+    const bool is_negative = text[0] == '-';
+    if (strncmp(text + is_negative, "nan", 3) != 0) return strtod(text, end);
+    const uint64_t bits = (uint64_t)(is_negative ? 0xfff8 : 0x7ff8) << 48;
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    *end = (char *)(uintptr_t)text + is_negative + 3;
+    return value;
+}
+
+// One number as little-endian bytes; the end of its text.
+static char *read_number(char *text, sc_dtype dtype, uint8_t *out) {
+    char *end = text;
+    uint64_t bits = 0;
+    if (dtype == SC_DTYPE_F64) {
+        double value = read_double(text, &end);
+        memcpy(&bits, &value, sizeof value);
+    } else if (dtype == SC_DTYPE_F32) {
+        float value = read_float(text, &end);
+        memcpy(&bits, &value, sizeof value);
+    } else if (dtype == SC_DTYPE_F16) {
+        bits = sc_f32_to_f16(read_float(text, &end));
+    } else if (dtype == SC_DTYPE_BF16) {
+        bits = sc_f32_to_bf16(read_float(text, &end));
+    } else if (text[0] == '-') {
+        bits = (uint64_t)strtoll(text, &end, 10);
+    } else {
+        bits = strtoull(text, &end, 10);
+    }
+    memcpy(out, &bits, sc_dtype_bytes(dtype));
+    return end;
+}
+
+// "1 -0 nan]": a number for each element, two where it is complex.
+static uint8_t *read_numbers(char *text, sc_dtype dtype, size_t elements) {
+    const sc_dtype part = sc_dtype_to_real(dtype);
+    const size_t bytes = sc_dtype_bytes(part), count = elements * sc_dtype_bytes(dtype) / bytes;
+    uint8_t *out = test_alloc(count * bytes + 1);
+    for (size_t i = 0; i < count; i++) {
+        char *end = read_number(text, part, out + i * bytes);
+        CHECK(end != text);
+        text = end + (*end == ' ');
+    }
+    CHECK(*text == ']');
+    return out;
+}
+
+// "f32 2x3 - [1 2 ...]": sizes, strides by dim order, elements. Results get their own, poisoned
+// memory.
 static uint8_t *read_tensor(char *text, sc_tensor *t, bool is_result) {
     char *dtype = strtok(text, " "), *sizes = strtok(NULL, " ");
-    char *order = strtok(NULL, " "), *data = strtok(NULL, " ");
+    char *order = strtok(NULL, " "), *data = strtok(NULL, "");
     memset(t, 0, sizeof *t);
     t->dtype = (uint8_t)sc_dtype_from_short((sc_str){dtype, strlen(dtype)});
     t->sizes = test_alloc(SC_RANK_MAX * sizeof *t->sizes);
@@ -58,7 +117,9 @@ static uint8_t *read_tensor(char *text, sc_tensor *t, bool is_result) {
     size_t bytes = (size_t)t->numel * sc_dtype_bytes((sc_dtype)t->dtype);
     t->capacity_bytes = bytes;
     t->data = test_alloc(bytes ? bytes : 1);
-    uint8_t *decoded = decode_base64(!data || data[0] == '-' ? "" : data, bytes);
+    uint8_t *decoded = data && data[0] == '['
+                           ? read_numbers(data + 1, (sc_dtype)t->dtype, (size_t)t->numel)
+                           : decode_base64(!data || data[0] == '-' ? "" : data, bytes);
     if (is_result)
         memset(t->data, 0xab, bytes);
     else

@@ -4,7 +4,7 @@
 //
 //   n | i INT | d DOUBLE | b 0|1 | s TEXT | I [INT ...] | D [DOUBLE ...] | B [0|1 ...]
 //   t DTYPE SIZES ORDER DATA     a tensor: sizes as 2x3 (- for 0-dim), dim order (- for row-major),
-//                                little-endian bytes in memory order as base64 (- for none)
+//                                elements in memory order
 //   T COUNT                      a tensor list; its items follow as t or n lines
 //   o DTYPE SIZES ORDER DATA     an expected result; O COUNT opens a list of them
 //   m DTYPE SIZES ORDER DATA     what argument 0 holds afterwards, for ops that write it
@@ -12,6 +12,10 @@
 //   shape                        compare shapes only: the values are unspecified
 //   only COUNT                   compare as many results only: PyTorch leaves the others open
 //   fails SLUG                   the call must fail with this status
+//
+// DATA is [NUMBER ...] for up to 32 elements: 0 -0 1 -1.5 nan -nan inf -inf, bools as 0 and 1,
+// complex numbers as two. More elements are base64 of their little-endian bytes, as are few ones
+// that no number says: other NaNs. - stands for no elements.
 #ifndef KERNEL_CASE_H
 #define KERNEL_CASE_H
 

@@ -1,9 +1,9 @@
 """Turns calls of PyTorch operators into tests/kernels/*.case; see make_kernel_cases.py."""
 
-import base64
 import random
 
 import torch
+from case_numbers import data_text
 
 try:
     import executorch.exir.passes._quant_patterns_and_replacements  # noqa: F401
@@ -102,12 +102,7 @@ def tensor_text(t):
     else:
         sizes = "x".join(map(str, t.shape)) or "-"
     flat = t.detach().resolve_conj().contiguous().reshape(-1)
-    data = (
-        base64.b64encode(bytes(flat.view(torch.uint8).numpy().tobytes())).decode()
-        if flat.numel()
-        else "-"
-    )
-    return f"{SHORT[t.dtype]} {sizes} {order} {data}"
+    return f"{SHORT[t.dtype]} {sizes} {order} {data_text(flat)}"
 
 
 def value_lines(value):
