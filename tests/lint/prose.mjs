@@ -10,8 +10,9 @@ const README_SENTENCE_MAX = 25;
 const README_LINES_MAX = 150;
 const CELL_MAX = 20;
 
-// Pages that are still to be rewritten: their faults are printed and do not count.
-const PENDING = ["ARCHITECTURE.md", "CONTRIBUTING.md"];
+// Pages that are still to be rewritten: their faults are printed and do not count. The reference is made
+// of the doc comments in wasm/js.
+const PENDING = ["ARCHITECTURE.md", "CONTRIBUTING.md", "docs/api.md"];
 
 // A sentence that begins so has no plain subject. Questions may.
 const beginning = /^["'(]*(What|Of|Who|Where)\b(?!.*\?["')]*$)/;
