@@ -473,7 +473,7 @@ export interface Engine extends Resource {
    *   supports: (node) => node.op === "aten::tanh" || "only tanh",
    *   preprocess: () => ({ processedBytes: new Uint8Array() }),
    *   init: () => null,
-   *   execute: (state, [input]) => [{ ...input, data: input.data.map(Math.tanh) }],
+   *   execute: (state, [input]) => isTensor(input) ? [tensor(toNumbers(input).map(Math.tanh))] : [],
    * });
    */
   registerBackend<State>(backend: Backend<State>): void;

@@ -20,7 +20,7 @@ export const PROGRAM_FLAGS = {
     value: "NAME=VALUE",
     text:
       "add a method that returns VALUE: an integer (256, -0 is 0), a float (0.5, 1e3, -0.0, inf, nan), " +
-      'true, false, a JSON list of these ([1, 2]), a JSON string ("256"), or any other text as it is',
+      'true, false, or a JSON list of these ([1, 2]). A JSON string ("256") and any other text are a string',
   },
   report: {
     type: "string",
