@@ -2,6 +2,7 @@
 import { BUNDLE } from "./bundle.js";
 import type { Command } from "./command.js";
 import { completionOf } from "./completion.js";
+import { DOCS } from "./docs.js";
 import { EXPORT } from "./export.js";
 import { INSPECT } from "./inspect.js";
 import { LOWER } from "./lower.js";
@@ -17,5 +18,6 @@ export const COMMANDS: readonly Command[] = [
   BUNDLE,
   OPERATORS,
   STUDIO,
+  DOCS,
   completionOf(() => COMMANDS),
 ];

@@ -14,6 +14,7 @@ const TYPES: Record<string, string> = {
   ".wasm": "application/wasm",
   ".json": "application/json",
   ".svg": "image/svg+xml",
+  ".png": "image/png",
   ".jpg": "image/jpeg",
 };
 

@@ -47,3 +47,13 @@ const MODULE = /^\/assets\/sconce-[\w-]{8}\.wasm$/;
 export function withModule(site: Site, module: string): Site {
   return (path) => site(path) ?? (MODULE.test(path) ? fileAt(module) : undefined);
 }
+
+/** The same site with another one in a folder, which is opened when somebody asks for it. */
+export function withFolder(site: Site, folder: string, open: () => Site): Site {
+  let inside: Site | undefined;
+  return (path) => {
+    if (!path.startsWith(`${folder}/`)) return site(path);
+    inside ??= open();
+    return inside(path.slice(folder.length));
+  };
+}

@@ -9,12 +9,13 @@ import { defineCommand, type ValuesOf } from "./command.js";
 import { EXIT, note, say, UsageError } from "./common.js";
 import { printJson } from "./json.js";
 import { serve, serveAt } from "./serve.js";
-import { archiveSite, folderSite, withModule, type Site } from "./site.js";
+import { archiveSite, folderSite, withFolder, withModule, type Site } from "./site.js";
 import { isJson } from "./terminal.js";
 
 const PORT = 8000;
 
-const FLAGS = {
+/** Flags of commands that serve pages. */
+export const SERVER_FLAGS = {
   port: {
     type: "string",
     value: "N",
@@ -50,20 +51,33 @@ function untilStopped(): Promise<void> {
 
 const inDist = (name: string): string => fileURLToPath(new URL(`../${name}`, import.meta.url));
 
+/** The documentation, as one compressed file in a checkout and in the package. */
+export function docsSite(): Site {
+  const archive = inDist("docs.br");
+  if (!existsSync(archive))
+    throw new SconceError("io", "the documentation is not here", "Build it with npm run build.");
+  return archiveSite(unpackFiles(readFileSync(archive)));
+}
+
 /** The page: the folder of a checkout, with its samples, or the archive of the package. */
 function pageSite(): Site {
   const [folder, archive] = [inDist("web"), inDist("studio.br")];
   if (existsSync(join(folder, "index.html"))) return folderSite(folder);
   if (!existsSync(archive))
     throw new SconceError("io", "the page is not here", "Build it with npm run build.");
-  // The package has the module once, for the library and the page.
-  return withModule(archiveSite(unpackFiles(readFileSync(archive))), inDist("sconce.wasm"));
+  // The package has the module once, for the library and the page, and the documentation once.
+  const page = withModule(archiveSite(unpackFiles(readFileSync(archive))), inDist("sconce.wasm"));
+  return withFolder(page, "/docs", docsSite);
 }
 
-async function studio(values: ValuesOf<typeof FLAGS>): Promise<number> {
+/** Serves a site until somebody stops it. */
+export async function serveSite(
+  site: Site,
+  { kind, title }: { kind: string; title: string },
+  values: ValuesOf<typeof SERVER_FLAGS>,
+): Promise<number> {
   const port = values.port === undefined ? undefined : portOf(values.port);
-  const page = pageSite();
-  const server = await (port === undefined ? serveAt(page, PORT) : serve(page, port)).catch(
+  const server = await (port === undefined ? serveAt(site, PORT) : serve(site, port)).catch(
     (error: NodeJS.ErrnoException) => {
       const why = error.code === "EADDRINUSE" ? "is taken" : `cannot be used (${error.code})`;
       throw new SconceError(
@@ -74,8 +88,8 @@ async function studio(values: ValuesOf<typeof FLAGS>): Promise<number> {
     },
   );
   const stopped = untilStopped();
-  if (isJson()) printJson({ kind: "studio", url: server.url });
-  say(`Sconce Studio is at ${server.url} (Ctrl-C stops it)`);
+  if (isJson()) printJson({ kind, url: server.url });
+  say(`${title} at ${server.url} (Ctrl-C stops it)`);
   if (values.open) openBrowser(server.url);
   await stopped;
   server.close();
@@ -87,6 +101,6 @@ export const STUDIO = defineCommand({
   summary: "serves the page that lowers, shows and runs models, for your browser",
   examples: ["sconce studio", "sconce studio --port 8080 --open"],
   files: "",
-  flags: FLAGS,
-  run: studio,
+  flags: SERVER_FLAGS,
+  run: (values) => serveSite(pageSite(), { kind: "studio", title: "Sconce Studio is" }, values),
 });
