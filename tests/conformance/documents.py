@@ -1,5 +1,5 @@
-"""The Python that the documents show: it runs, what it saves lowers, and the functions that it writes
-in place of others give the numbers of those."""
+"""The Python that the documents show: it runs, the models that it saves lower, and the functions
+that it writes in place of others give the numbers of those."""
 
 import os
 import re
@@ -12,10 +12,11 @@ BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def blocks():
-    for page in ["README.md", *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))]:
-        text = (ROOT / page).read_text()
+    for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+        text = page.read_text()
         for found in BLOCK.finditer(text):
-            yield f"{page}, line {text[: found.start()].count(chr(10)) + 2}", found.group(1)
+            line = text.count("\n", 0, found.start()) + 2
+            yield f"{page.relative_to(ROOT)}, line {line}", found.group(1)
 
 
 def run_block(code):

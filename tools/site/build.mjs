@@ -1,7 +1,7 @@
 // The documentation as a site of plain files, which needs no network and no server: README, docs/ and
 // the guides for those who change Sconce, each as a page, and the files that they link to.
 //   node tools/site/build.mjs [FOLDER]      writes the files to a folder, build/docs by default
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, extname, join } from "node:path";
 import { inRoot } from "../steps.mjs";
 import { codeBlock, escapeHtml, render, sectionsOf } from "./markdown.mjs";
@@ -99,6 +99,10 @@ export function siteFiles() {
     ...new Set(pages.flatMap(({ links }) => links.filter(isWanted).map(({ target }) => target))),
   ];
   const isPage = ({ isPicture, target }) => !isPicture && !PAGES.includes(target);
+  for (const { page, links } of pages)
+    for (const { target } of links)
+      if (!statSync(inRoot(target), { throwIfNoEntry: false })?.isFile())
+        throw new Error(`${page} links to ${target}, which is no file`);
   for (const path of linked(isPage))
     pages.push(
       path.endsWith(".md") ? { page: path, ...render(path, read(path)) } : sourcePage(path),
