@@ -21,7 +21,7 @@ const list = (rows) =>
     .sort()
     .join(", ");
 
-const columns_max = 96;
+const columns_max = 80;
 
 /** Many names as a block of lines. */
 function blockOf(rows) {

@@ -29,6 +29,7 @@ function figuresOf(page) {
   return {
     sentences,
     cells,
+    headings,
     row: {
       page,
       words: words + others,
@@ -40,7 +41,7 @@ function figuresOf(page) {
   };
 }
 
-function judge(page, { sentences, cells, row }) {
+function judge(page, { sentences, cells, headings, row }) {
   const complain = PENDING.includes(page) ? warn : error;
   const most = page === "README.md" ? README_SENTENCE_MAX : SENTENCE_MAX;
   if (row.mean > MEAN_MAX)
@@ -48,8 +49,9 @@ function judge(page, { sentences, cells, row }) {
   for (const { line, text } of sentences) {
     if (length(text) > most)
       complain(page, line, `a sentence of ${length(text)} words, more than ${most}: ${head(text)}`);
-    if (beginning.test(text)) complain(page, line, `no plain subject: ${head(text)}`);
   }
+  for (const { line, text } of [...sentences, ...cells, ...headings])
+    if (beginning.test(text)) complain(page, line, `no plain subject: ${head(text)}`);
   for (const { line, text } of cells)
     if (length(text) > CELL_MAX)
       complain(page, line, `a cell of ${length(text)} words, more than ${CELL_MAX}: ${head(text)}`);
