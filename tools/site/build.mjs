@@ -69,6 +69,20 @@ ${neighbours(page, titles)}
 </html>
 `;
 
+/** The reference, with links from the types in signatures to their entries. */
+function withTypeLinks({ html, headings, ...page }) {
+  const ids = new Map(
+    headings.filter(({ depth }) => depth === 3).map(({ text, id }) => [text, id]),
+  );
+  const linked = (word) => (ids.has(word) ? `<a href="#${ids.get(word)}">${word}</a>` : word);
+  const code = /(?<=<li>(?:<p>)?<code>)[^<]*(?=<\/code>)/g;
+  return {
+    ...page,
+    headings,
+    html: html.replace(code, (text) => text.replace(/\b[A-Z]\w+/g, linked)),
+  };
+}
+
 /** A file that is no page, such as an example, shown as it is. */
 function sourcePage(path) {
   const title = basename(path);
@@ -108,6 +122,8 @@ export function siteFiles() {
       path.endsWith(".md") ? { page: path, ...render(path, read(path)) } : sourcePage(path),
     );
   checkLinks(pages);
+  const reference = pages.findIndex(({ page }) => page === "docs/api.md");
+  pages[reference] = withTypeLinks(pages[reference]);
   const titles = new Map(pages.map(({ page, title }) => [page, title]));
   const files = new Map();
   for (const one of pages) files.set(`/${siteName(one.page)}`, Buffer.from(frame(one, titles)));
