@@ -67,7 +67,7 @@ export function buildPage() {
 const leftOut = /^\/models\/|^\/assets\/.*\.wasm$/;
 
 async function packPage() {
-  const { packFiles } = await import(inRoot("dist/cli/archive.js"));
+  const { packFiles } = await import(inRoot("dist/cli/studio/archive.js"));
   const folder = inRoot("dist/web");
   const names = readdirSync(folder, { recursive: true })
     .map((name) => `/${name.replaceAll("\\", "/")}`)

@@ -3,7 +3,7 @@
 // page is out of date.
 import { readFileSync, writeFileSync } from "node:fs";
 import { COMMANDS } from "../dist/cli/commands.js";
-import { headOf } from "../dist/cli/help.js";
+import { headOf } from "../dist/cli/shell/help.js";
 import { inRoot } from "./steps.mjs";
 
 const page = inRoot("docs/command-line.md");
