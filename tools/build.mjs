@@ -68,7 +68,7 @@ export function buildPage() {
 const leftOut = /^\/(models|docs)\/|^\/assets\/.*\.wasm$/;
 
 async function packPage() {
-  const { packFiles } = await import(inRoot("dist/cli/archive.js"));
+  const { packFiles } = await import(inRoot("dist/cli/studio/archive.js"));
   const folder = inRoot("dist/web");
   const names = readdirSync(folder, { recursive: true })
     .map((name) => `/${name.replaceAll("\\", "/")}`)
@@ -83,7 +83,7 @@ async function packPage() {
 export function buildDocs() {
   return step("the documentation", async () => {
     const { siteFiles, writeSite } = await import("./site/build.mjs");
-    const { packFiles } = await import(inRoot("dist/cli/archive.js"));
+    const { packFiles } = await import(inRoot("dist/cli/studio/archive.js"));
     const files = siteFiles();
     writeSite(inRoot("dist/web/docs"), files);
     const archive = packFiles(files);

@@ -2,7 +2,7 @@
 // command itself is made of. With --check it changes nothing, and fails where the page is out of date.
 import { readFileSync, writeFileSync } from "node:fs";
 import { COMMANDS } from "../dist/cli/commands.js";
-import { headOf } from "../dist/cli/help.js";
+import { headOf } from "../dist/cli/shell/help.js";
 import { inRoot } from "./steps.mjs";
 
 const page = inRoot("docs/command-line.md");

@@ -42,9 +42,9 @@ test("the package holds what ships and nothing else", () => {
   const ships = [
     /^(LICENSE|(README|ARCHITECTURE|CONTRIBUTING)\.md|package\.json)$/,
     /^dist\/(sconce\.wasm|studio\.br|docs\.br)$/,
-    /^dist\/(\w+\/)?[\w.]+(?<!\.test)\.(js|js\.map|d\.ts)$/,
+    /^dist\/(\w+\/){0,2}[\w.]+(?<!\.test)\.(js|js\.map|d\.ts)$/,
     /^dist\/require\.(cjs|cjs\.map|d\.cts)$/,
-    /^wasm\/js\/(\w+\/)?[\w.]+(?<!\.test)\.c?ts$/,
+    /^wasm\/js\/(\w+\/){0,2}[\w.]+(?<!\.test)\.c?ts$/,
     /^docs\/([\w-]+\.md|pipeline\.svg|studio\.png)$/,
     /^examples\/\w+\.(mjs|js|html|pt2)$/,
     /^models\/README\.md$/,
@@ -113,7 +113,7 @@ test("the installed package works, and its page says what it lacks", async () =>
     assert.match(await (await fetch(`${url}docs/`)).text(), /<title>Sconce<\/title>/);
     // The module is in the package once, and the page asks for it by a name of its own.
     const installed = join(folder, "node_modules/sconce/dist");
-    const { unpackFiles } = (await import(join(installed, "cli/archive.js"))) as {
+    const { unpackFiles } = (await import(join(installed, "cli/studio/archive.js"))) as {
       unpackFiles(archive: Uint8Array): ReadonlyMap<string, Uint8Array>;
     };
     const files = unpackFiles(readFileSync(join(installed, "studio.br")));

@@ -131,8 +131,8 @@ test("no type that is exported has the name of a standard one", () => {
 
 /** The names of the types that "sconce" exports, by its declarations. */
 function exportedTypes(): string[] {
-  const dist = join(folder, "node_modules/sconce/dist");
-  const files = readdirSync(dist).filter((name) => /^(types\w*)\.d\.ts$/.test(name));
+  const dist = join(folder, "node_modules/sconce/dist/types");
+  const files = readdirSync(dist).filter((name) => name.endsWith(".d.ts") && name !== "host.d.ts");
   return files.flatMap((name) =>
     [...readFileSync(join(dist, name), "utf8").matchAll(/^export (?:interface|type) (\w+)/gm)].map(
       (match) => match[1]!,

@@ -63,7 +63,7 @@ test("the README leads to every page of docs/", () => {
 });
 
 test("docs/javascript.md names every value of the library, and types that there are", () => {
-  const types = readdirSync(join(root, "dist"))
+  const types = readdirSync(join(root, "dist"), { encoding: "utf8", recursive: true })
     .filter((name) => name.endsWith(".d.ts"))
     .map((name) => read(`dist/${name}`))
     .join("\n");
