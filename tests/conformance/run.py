@@ -18,6 +18,7 @@ import sys
 import bundles
 import complex_numbers
 import delegates
+import documents
 import dtypes
 import dumps
 import emit_files
@@ -108,6 +109,7 @@ def cases():
     yield "mobilenet_v2: numbers and sizes", judge_models.judge_mobilenet, ()
     for family in (
         bundles,
+        documents,
         dumps,
         inspector,
         recipe_models,
