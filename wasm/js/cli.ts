@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { nearest } from "./base/nearest.js";
 import { parseCommand, type Command } from "./cli/shell/command.js";
 import { COMMANDS } from "./cli/commands.js";
-import { printError } from "./cli/common.js";
+import { printError } from "./cli/print/errors.js";
 import { helpOf, listHelp, shortHelp } from "./cli/shell/help.js";
 import { reason } from "./cli/files/files.js";
 import { errorJson, printJson } from "./cli/print/json.js";

@@ -1,7 +1,7 @@
 // Which values of delegates a run records: what the caller says, checked, as a question about one id.
 import { badArgument, isPlain } from "../base/check.js";
 import { messageOf, SconceError } from "../base/errors.js";
-import type { DelegateFilter, DelegateIds } from "../types/events.js";
+import type { DelegateFilter, DelegateIds } from "../types/index.js";
 
 /** Whether the value of an id is recorded. */
 export type Chooser = (id: string | number) => boolean;

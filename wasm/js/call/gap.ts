@@ -3,7 +3,7 @@
 import { badArgument, isObject } from "../base/check.js";
 import { SconceError } from "../base/errors.js";
 import { tagOf } from "../base/tags.js";
-import type { GapOptions, GapOutput, GapPair, GapReport, LoggedValue } from "../types/inspector.js";
+import type { GapOptions, GapOutput, GapPair, GapReport, LoggedValue } from "../types/index.js";
 
 const NOTHING = new Float64Array(0);
 

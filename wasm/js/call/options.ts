@@ -1,35 +1,8 @@
 // The options of lowering and loading, by the rows of core/options.def: what values each takes, and
 // how they reach the core.
 import { isPlain, jsonFor } from "../base/check.js";
+import type { Option, OptionCall } from "../border/option.js";
 import { OPTIONS } from "../border/options.gen.js";
-
-type OptionCall = "toEdge" | "toBackend" | "toExecutorch" | "load";
-
-interface Row {
-  readonly call: OptionCall;
-  /** What the core calls it. */
-  readonly key: string;
-  readonly name: string;
-  /** The flag of the command, without dashes; empty for none. */
-  readonly flag: string;
-  /** Where the page's form has it; "several" is where there are several methods. */
-  readonly place: "nowhere" | "always" | "several";
-  readonly label: string;
-  readonly sentence: string;
-}
-
-/** Largest values by name. */
-export type Bounds = Readonly<Record<string, { readonly max: number }>>;
-
-/** One option, by what its values are. */
-export type Option = Row &
-  (
-    | { readonly kind: "bool"; readonly default: boolean }
-    | { readonly kind: "count" | "whole"; readonly default: number }
-    | { readonly kind: "power"; readonly default: number; readonly power: number }
-    | { readonly kind: "choice"; readonly default: string; readonly words: readonly string[] }
-    | { readonly kind: "bounds"; readonly default: Bounds }
-  );
 
 /** Options by name, of whatever calls. */
 export type Chosen = Readonly<Record<string, unknown>>;

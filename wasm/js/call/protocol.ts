@@ -15,6 +15,7 @@ import type {
   ExportSession,
   Inspector,
   FileSinks,
+  LocalMember,
   OpenedPrograms,
   Program,
   Sink,
@@ -375,21 +376,12 @@ const PROTOCOL = {
     bytes: { ...DATA, at: 0, options: SAVE },
   },
 } as const satisfies {
-  [K in ObjectKind]: { [M in Exclude<keyof Interfaces[K] & string, "dispose">]: Member };
+  [K in ObjectKind]: {
+    [M in Exclude<keyof Interfaces[K] & string, "dispose">]: M extends LocalMember<Interfaces[K]>
+      ? typeof LOCAL
+      : Exclude<Member, typeof LOCAL>;
+  };
 };
-
-type Rows = typeof PROTOCOL;
-type LocalOf<K extends ObjectKind> = {
-  [M in keyof Rows[K]]: Rows[K][M] extends typeof LOCAL ? M : never;
-}[keyof Rows[K]];
-/** The names of what Remote leaves out of an interface. */
-export type LocalMember<T> = {
-  [K in ObjectKind]: T extends Interfaces[K]
-    ? Interfaces[K] extends T
-      ? LocalOf<K>
-      : never
-    : never;
-}[ObjectKind];
 
 /** The rows of a kind of object; none of one that the table does not know. */
 export function membersOf(kind: string): Readonly<Record<string, Member>> {

@@ -3,15 +3,16 @@ import { counted } from "../base/counted.js";
 import { dirname, resolve } from "node:path";
 import { SconceError } from "../base/errors.js";
 import type { Program, TestCase, TestSuite } from "../types/index.js";
-import { importBackends } from "./backends.js";
+import { importBackends } from "./shell/backends.js";
 import { readCalls, type Call } from "./files/calls.js";
 import { defineCommand, type ValuesOf } from "./shell/command.js";
-import { EXIT, makeEngine, tell, UsageError } from "./common.js";
+import { makeEngine } from "./engine.js";
+import { EXIT, UsageError } from "./usage.js";
 import { checkPlace, keepInputs, readWhole, statsOf, writeFiles } from "./files/files.js";
 import { printJson } from "./print/json.js";
 import { callInputs, methodInfo } from "./run/inputs.js";
 import { claimInputs, claimOutputs, isInputStream, sourceOf } from "./files/streams.js";
-import { isJson } from "./print/terminal.js";
+import { isJson, tell } from "./print/terminal.js";
 import { readArray } from "./files/values.js";
 
 const FLAGS = {

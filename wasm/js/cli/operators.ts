@@ -9,9 +9,10 @@ import {
   type CoveredOperator,
 } from "../lower/coverage.js";
 import { defineCommand, type ValuesOf } from "./shell/command.js";
-import { EXIT, makeEngine, say, UsageError } from "./common.js";
+import { makeEngine } from "./engine.js";
+import { EXIT, UsageError } from "./usage.js";
 import { printJson } from "./print/json.js";
-import { isJson } from "./print/terminal.js";
+import { isJson, say } from "./print/terminal.js";
 import { sayTable } from "./print/table.js";
 
 const FLAGS = {

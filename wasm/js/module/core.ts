@@ -14,7 +14,6 @@ import {
 } from "../base/errors.js";
 import { camelKeys } from "../base/keys.js";
 import { instantiate } from "../loader.js";
-import type { Job } from "./job.js";
 import { Memory } from "../base/memory.js";
 import { readySource, toRandomAccess, type EngineSource } from "../source/access.js";
 import { BytesSource, readExactly } from "../source/bytes.js";
@@ -48,6 +47,13 @@ export interface HostOptions extends CallOptions {
   keepsValue?: ((id: string | number) => boolean) | undefined;
 }
 
+/** What the engine knows of a job. */
+interface Enterable {
+  /** Whether a call of this job has called back and waits for the answer. */
+  isWaiting: boolean;
+  release(): void;
+}
+
 /** The module and what works on its memory: all that a dead engine lets go of. */
 interface Instance {
   readonly raw: RawExports;
@@ -62,7 +68,7 @@ export class Core {
   private readonly phases = new Map<Pointer, Phase>();
   private options: HostOptions = {};
   /** The job of the innermost call. */
-  private active: Job | undefined;
+  private active: Enterable | undefined;
   /** Calls that are under way, each inside of a callback of the one before. */
   private calls = 0;
   /** Callbacks that are running, each inside a call that the one before made. */
@@ -80,7 +86,7 @@ export class Core {
   private readonly forgotten =
     typeof FinalizationRegistry === "undefined"
       ? undefined
-      : new FinalizationRegistry<Job>((job) => this.releaseForgotten(job));
+      : new FinalizationRegistry<Enterable>((job) => this.releaseForgotten(job));
 
   private constructor(
     raw: RawExports,
@@ -223,7 +229,7 @@ export class Core {
    * Runs something that enters the module, for a job unless it is about to have one. Anything
    * thrown from inside but our own errors is a trap. A callback may enter again, for another job.
    */
-  enter<T>(job: Job | undefined, options: HostOptions, body: () => T): T {
+  enter<T>(job: Enterable | undefined, options: HostOptions, body: () => T): T {
     if (this.dead) throw this.dead;
     if (options.signal?.aborted) throw cancelled(options.signal);
     const { readError, backendError, thrown } = this;
@@ -361,7 +367,7 @@ export class Core {
   // --- Owners ---
 
   /** Releases a share of the job once its owner is unreachable, unless `unwatch` comes first. */
-  watch(owner: object, job: Job): void {
+  watch(owner: object, job: Enterable): void {
     if (!this.forgotten) return;
     this.forgotten.register(owner, job, owner);
     this.undisposed.made();
@@ -372,7 +378,7 @@ export class Core {
   }
 
   /** Runs between turns, so that no call is under way. Nobody waits for it: a failure is logged. */
-  private releaseForgotten(job: Job): void {
+  private releaseForgotten(job: Enterable): void {
     this.undisposed.gone();
     try {
       job.release();

@@ -9,6 +9,7 @@ import { checkOptions } from "../call/protocol.js";
 import { checkSuiteOf, notBundled, readSuites, verifyCase, writeSuites } from "./bundle.js";
 import { chooserOf, type Chooser } from "../call/delegate_values.js";
 import { withNames } from "./names.js";
+import type { DTypeTable } from "./dtype_table.js";
 import { Output } from "../module/output.js";
 import { methodNamed, orderedInputs, wholeCall, withName, type WholeCall } from "./call.js";
 import { programSummary, showAs } from "../base/shown.js";
@@ -17,14 +18,12 @@ import { bytesOf, isTensorLike, tensorOf } from "../tensor/bytes.js";
 import type {
   CallOptions,
   CaseVerdict,
-  DType,
   EventDump,
   ExecutorchProgramManager,
   GivenTestCase,
   GivenTestSuite,
   Inputs,
   LoadOptions,
-  Meta,
   Program,
   ProgramCall,
   ProgramReport,
@@ -44,12 +43,6 @@ const EVENT_TRACER = { false: 0, true: 1, outputs: 2, intermediates: 3 } as cons
 const OUTPUT_NUMBERS = 40;
 const SIZES_AT = 8;
 const DIM_ORDER_AT = 24;
-
-/** dtype names and codes, as the core reports them. */
-export interface DTypeTable {
-  code(name: DType): number;
-  name(code: number): DType;
-}
 
 function inputError(index: number, accepts: string, value: unknown): SconceError {
   const { message, hint } = badArgument(`input ${index}`, accepts, value);
@@ -351,27 +344,6 @@ export class LoadedProgram extends Disposing implements Program {
 }
 
 showAs(LoadedProgram.prototype, "Program", (program) => programSummary(program.inspect()));
-
-/** Names and codes of dtypes, as the core has them. */
-export function dtypeTable({ dtypes }: Pick<Meta, "dtypes">): DTypeTable {
-  return {
-    code: (name) => {
-      const row = dtypes.find((d) => d.name === name);
-      if (row) return row.code;
-      throw new SconceError(
-        "dtype",
-        `there is no dtype '${name}'`,
-        `Use one of: ${dtypes.map((d) => d.name).join(", ")}.`,
-      );
-    },
-    name: (code) => dtypes.find((d) => d.code === code)!.name,
-  };
-}
-
-/** The same of a job whose engine is not at hand. */
-export function dtypesOf(job: Job): DTypeTable {
-  return dtypeTable(JSON.parse(job.textOf((raw, s) => raw.meta(s))) as Meta);
-}
 
 /** The weights that a lowered program keeps in files beside it. */
 const dataOf = (lowered: ExecutorchProgramManager): Uint8Array[] =>

@@ -1,6 +1,7 @@
 // The example calls of sessions: lists, or iterables that make one call after the other, so that a
 // thousand of them never are in memory at once. Each is checked before anything runs on it.
 import { badArgument, isObject, KINDS } from "../base/check.js";
+import { countOf, isIterable, iterate, type Iterated } from "../base/iterable.js";
 import { cancelled, SconceError } from "../base/errors.js";
 import { checkCall, noMethod } from "./inputs.js";
 import { copyOf, isTensorLike } from "../tensor/bytes.js";
@@ -18,35 +19,6 @@ export interface GivenCalls {
 
 /** Calls of an iterable that are read ahead: the example, and what a quantized program is compared on. */
 const AHEAD = 2;
-
-type Iterated = AsyncIterator<unknown> | Iterator<unknown>;
-
-export const isIterable = (value: unknown): value is Iterable<unknown> | AsyncIterable<unknown> =>
-  isObject(value) && (Symbol.iterator in value || Symbol.asyncIterator in value);
-
-/** How many calls there are, of iterables that tell it as lists and sets do; else 0. */
-export function countOf(calls: object): number {
-  const { length, size = length } = calls as { length?: unknown; size?: unknown };
-  return KINDS.index.test(size) ? Number(size) : 0;
-}
-
-/** Iterators that have begun: they do so once. */
-const begun = new WeakSet<object>();
-
-/** An iterator of the calls. A generator is one itself, and has no second. */
-export function iterate(calls: Iterable<unknown> | AsyncIterable<unknown>): Iterated {
-  const iterator: Iterated =
-    Symbol.asyncIterator in calls ? calls[Symbol.asyncIterator]() : calls[Symbol.iterator]();
-  if ((iterator as unknown) !== calls) return iterator;
-  if (begun.has(iterator))
-    throw new SconceError(
-      "state",
-      "'exampleInputs' is an iterator that another run has used up",
-      "Pass a list, or an object whose [Symbol.asyncIterator]() begins anew.",
-    );
-  begun.add(iterator);
-  return iterator;
-}
 
 /** The next call; an iterator that waits for ever does not outlive the signal. */
 async function nextOf(

@@ -3,7 +3,7 @@ import type {
   MethodQuantizationReport,
   QuantizationError,
   QuantizedRange,
-} from "../types/session.js";
+} from "../types/index.js";
 
 /**
  * Decibels between a result and that of the float program: infinite where nothing differs, and

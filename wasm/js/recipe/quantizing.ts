@@ -1,11 +1,12 @@
 // Quantizing an opened program: what observes it runs on the calls of its methods, and what comes of
 // it is opened programs again, on the same job.
+import { dtypesOf } from "../program/dtype_table.js";
 import { jsonFor } from "../base/check.js";
 import { OpenedManager, programCall } from "../lower/compile.js";
 import type { Job } from "../module/job.js";
 import { SconceError, SconcePanic } from "../base/errors.js";
 import { optionsJson } from "../call/options.js";
-import { dtypesOf, LoadedProgram } from "../program/program.js";
+import { LoadedProgram } from "../program/program.js";
 import type { MethodQuantization, QuantizationConfig, QuantizationHooks } from "./quantize.js";
 import { places } from "../record/record.js";
 import { copyOf, isTensorLike } from "../tensor/bytes.js";

@@ -1,10 +1,11 @@
 // What bundled programs give to records: the outputs that their calls expect, and the inputs of one.
+import { dtypesOf } from "../program/dtype_table.js";
 import { notBundled, readSuites } from "../program/bundle.js";
 import { badArgument } from "../base/check.js";
 import type { Core } from "../module/core.js";
 import { Job } from "../module/job.js";
 import { SconceError } from "../base/errors.js";
-import { dtypesOf, loadProgram } from "../program/program.js";
+import { loadProgram } from "../program/program.js";
 import { isSource } from "../source/kinds.js";
 import type { RecordValue, Source, TestSuite } from "../types/index.js";
 

@@ -3,7 +3,7 @@
 import { badArgument } from "../base/check.js";
 import { SconceError } from "../base/errors.js";
 import { hostModule } from "../base/host.js";
-import type { Outlet } from "./write.js";
+import type { Outlet } from "./outlet.js";
 import { fileReason, fileSystem } from "../source/file.js";
 
 type FileSystem = typeof import("node:fs");

@@ -5,6 +5,7 @@ import { badArgument, isObject } from "../base/check.js";
 import { cancelled, messageOf, SconceError, withCause } from "../base/errors.js";
 import type { HostWritableStream } from "../types/host.js";
 import { appendTo, toPathOutlet } from "./file.js";
+import type { Outlet } from "./outlet.js";
 import { pathOf } from "../source/address.js";
 import { isFileRef, isOpenFile, isPlace } from "../source/kinds.js";
 import type { Sink, WritableFile } from "../types/index.js";
@@ -16,15 +17,6 @@ interface NodeStream {
   write(chunk: Uint8Array<ArrayBuffer>, done: (error?: Error | null) => void): unknown;
   on(event: string, listener: (error?: Error | null) => void): unknown;
   off(event: string, listener: (error?: Error | null) => void): unknown;
-}
-
-/** A sink while a file goes into it. After `close` or `abort` nothing of ours is left on it. */
-export interface Outlet {
-  write(piece: Uint8Array<ArrayBuffer>): unknown;
-  /** All is written. */
-  close(): unknown;
-  /** No more will come, also if a write has not ended yet; may be called again. Never throws. */
-  abort(reason: unknown): unknown;
 }
 
 const nothing = (): void => undefined;

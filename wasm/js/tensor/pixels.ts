@@ -3,7 +3,7 @@ import { badArgument, isObject, KINDS } from "../base/check.js";
 import { SconceError, withCause } from "../base/errors.js";
 import type { Picture } from "./resize.js";
 import { isBlob, tagOf } from "../base/tags.js";
-import type { ImageInput } from "../types/image.js";
+import type { ImageInput } from "../types/index.js";
 
 const ACCEPTS =
   "an ImageData, ImageBitmap, image element, canvas, VideoFrame, Blob, or { data, width, height }";

@@ -1,5 +1,5 @@
 // What runs record: ETDumps, ExecuTorch's own files of what a program did.
-import type { CallOptions } from "./index.js";
+import type { CallOptions } from "./call_options.js";
 
 /**
  * The values that a run records, beside the time that every instruction took: none (`true`), those that

@@ -4,13 +4,12 @@ import { badArgument, checkTable, CLIENT_OPTIONS, isObject, KINDS } from "../bas
 import { ASYNC_DISPOSE } from "../base/dispose.js";
 import { fromPlainError, messageOf, SconceError, SconcePanic } from "../base/errors.js";
 import type { Host, HostAbortSignal } from "../types/host.js";
-import type { Description, Port, Reply } from "./messages.js";
+import type { Description, Port, Reply, Start } from "./messages.js";
 import { Caller } from "./caller.js";
 import { makeWorker, notStarted, workerHint, type NodeWorker } from "../spawn.js";
 import { absoluteUrl } from "../source/address.js";
 import { isArrayBuffer, isModule, isUrl } from "../base/tags.js";
 import type { Engine, EngineOptions, Remote } from "../types/index.js";
-import type { Start } from "../worker.js";
 
 /** Options of `createClient`. */
 export interface ClientOptions extends EngineOptions {

@@ -3,10 +3,17 @@
 // either data (copied or transferred) or another such object. Which is which, and what becomes of
 // arguments, stands in the table of call/protocol.ts. These are the messages; their ends are server.ts and
 // caller.ts.
+import type { WasmSource } from "../types/index.js";
 import type { PlainError } from "../base/errors.js";
 import type { Pull, Pulled } from "./iterables.js";
 import type { Stop } from "./stop.js";
 import type { Phase } from "../border/steps.gen.js";
+
+/** The first message to a worker: it says where the module is. */
+export interface Start {
+  type: "start";
+  wasm?: WasmSource;
+}
 
 export type Request =
   | {

@@ -12,17 +12,10 @@ import type {
 } from "../../types/index.js";
 import { calibrationOf, filesOf, methodsIn } from "./calibrate.js";
 import { defineCommand, type ValuesOf } from "../shell/command.js";
-import {
-  EXIT,
-  makeEngine,
-  note,
-  printError,
-  printWarnings,
-  tell,
-  terminalProgress,
-  UsageError,
-  type FileOf,
-} from "../common.js";
+import { makeEngine } from "../engine.js";
+import { printError, printWarnings, type FileOf } from "../print/errors.js";
+import { terminalProgress } from "../print/progress.js";
+import { EXIT, UsageError } from "../usage.js";
 import { listRecipes, recipeNames, recipeOf } from "./recipe.js";
 import { reportOfExport, sayQuantization, warnOfNotes, warnOfUnused } from "./report.js";
 import {
@@ -46,7 +39,7 @@ import {
 import { constantsOf, outputOf, pairs, PROGRAM_FLAGS } from "../lower/flags.js";
 import { sayDelegation } from "../lower/report.js";
 import { claimInputs, claimOutputs, sourceOf } from "../files/streams.js";
-import { isJson } from "../print/terminal.js";
+import { isJson, note, tell } from "../print/terminal.js";
 
 // --- Calibration -------------------------------------------------------------------------------------
 

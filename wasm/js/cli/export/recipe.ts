@@ -9,9 +9,9 @@ import type {
   QuantizationRecipe,
   Quantizer,
 } from "../../types/index.js";
-import { EXIT, say, UsageError } from "../common.js";
+import { EXIT, UsageError } from "../usage.js";
 import { printJson } from "../print/json.js";
-import { isJson } from "../print/terminal.js";
+import { isJson, say } from "../print/terminal.js";
 
 const WEIGHTS: Record<AOBaseConfig["kind"], string> = {
   int8_dynamic_activation_int4_weight:

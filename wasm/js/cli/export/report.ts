@@ -10,7 +10,7 @@ import type {
   QuantizedNode,
   QuantizedRange,
 } from "../../types/index.js";
-import { note, tell } from "../common.js";
+import { note, tell } from "../print/terminal.js";
 import { reportOf } from "../lower/report.js";
 
 /** What of `--skip` fits something in one method need not in another. */

@@ -2,7 +2,7 @@
 import { counted } from "../../base/counted.js";
 import { SconceError } from "../../base/errors.js";
 import type { EventBlock, GapMethod, GapMetric, GapReport, Inspector } from "../../types/index.js";
-import { say, warn } from "../common.js";
+import { say, warn } from "../print/terminal.js";
 import { blockLabels, some, sourceOf } from "./blocks.js";
 import { digits, sayTable, type Cell } from "../print/table.js";
 

@@ -10,7 +10,8 @@ import type {
   TimeScale,
 } from "../../types/index.js";
 import { defineCommand, type ValuesOf } from "../shell/command.js";
-import { EXIT, makeEngine, UsageError } from "../common.js";
+import { makeEngine } from "../engine.js";
+import { EXIT, UsageError } from "../usage.js";
 import { checkPlace, inFolders, isFolder, keepApart, outputAt } from "../files/files.js";
 import { showComparison } from "./compare.js";
 import { showDump } from "./dump.js";

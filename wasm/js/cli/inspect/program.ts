@@ -13,11 +13,11 @@ import type {
   ProgramValueInfo,
   TensorInfo,
 } from "../../types/index.js";
-import { printWarnings, say, warnOf } from "../common.js";
+import { printWarnings, warnOf } from "../print/errors.js";
 import { sayMemory } from "./memory.js";
 import { printJson } from "../print/json.js";
 import { sourceOf } from "../files/streams.js";
-import { isJson } from "../print/terminal.js";
+import { isJson, say } from "../print/terminal.js";
 
 function shapeOf(info: { kind: string; dtype?: string; shape?: (number | string)[] }): string {
   return info.kind === "tensor" ? `${info.dtype} [${info.shape!.join(", ")}]` : info.kind;

@@ -2,7 +2,7 @@
 import { parseConstant } from "../../call/constant.js";
 import type { SconceError } from "../../base/errors.js";
 import type { ConstantValue } from "../../types/index.js";
-import type { Flags } from "../shell/command.js";
+import type { Flags } from "../shell/flag.js";
 import { isOutputStream } from "../files/streams.js";
 import { UsageError } from "../usage.js";
 

@@ -7,19 +7,12 @@ import {
   importBackends,
   readBackends,
   type BackendFlags,
-} from "../backends.js";
+} from "../shell/backends.js";
 import { defineCommand, type ValuesOf } from "../shell/command.js";
-import {
-  EXIT,
-  makeEngine,
-  note,
-  printError,
-  printWarnings,
-  tell,
-  terminalProgress,
-  UsageError,
-  type FileOf,
-} from "../common.js";
+import { makeEngine } from "../engine.js";
+import { printError, printWarnings, type FileOf } from "../print/errors.js";
+import { terminalProgress } from "../print/progress.js";
+import { EXIT, UsageError } from "../usage.js";
 import {
   checkPlace,
   inFolders,
@@ -50,7 +43,7 @@ import {
   isOutputStream,
   sourceOf,
 } from "../files/streams.js";
-import { isJson } from "../print/terminal.js";
+import { isJson, note, tell } from "../print/terminal.js";
 
 const FLAGS = {
   output: {

@@ -2,7 +2,7 @@
 import { counted } from "../../base/counted.js";
 import type { Closeness, Delegation, DelegationRow, Verification } from "../../types/index.js";
 import { ratio, workOfMethod, type Work } from "../../base/work.js";
-import { tell } from "../common.js";
+import { tell } from "../print/terminal.js";
 
 const SHOWN_MAX = 3;
 

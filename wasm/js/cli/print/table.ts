@@ -1,6 +1,6 @@
 // Tables for terminals: numbers to the right, text to the left, as wide as what is in them, but no
 // wider than the terminal: long text is cut in its middle.
-import { say } from "../common.js";
+import { say } from "./terminal.js";
 import { columnsOf, padded, shortened } from "./width.js";
 
 export type Cell = string | number | null;

@@ -17,7 +17,7 @@ import type {
 import { isInOrder, type CallInput, type CallInputs } from "../files/calls.js";
 import { readWhole } from "../files/files.js";
 import { filled, fillsAll } from "../files/fillers.js";
-import { namedTexts, valuesByName } from "../named.js";
+import { namedTexts, valuesByName } from "./named.js";
 import { isInputStream, sourceOf } from "../files/streams.js";
 import { UsageError } from "../usage.js";
 import { parseInput, readArray, type Reader } from "../files/values.js";

@@ -8,8 +8,9 @@ import type {
   RecordedEvents,
   RunOptions,
 } from "../../types/index.js";
-import type { Flags } from "../shell/command.js";
-import { note, tell as sayDone, UsageError, warn } from "../common.js";
+import type { Flags } from "../shell/flag.js";
+import { note, tell as sayDone, warn } from "../print/terminal.js";
+import { UsageError } from "../usage.js";
 import { outputAt, realOf } from "../files/files.js";
 
 export const RECORDING_FLAGS = {

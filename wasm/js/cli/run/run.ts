@@ -11,14 +11,16 @@ import type {
   RandomAccess,
   Value,
 } from "../../types/index.js";
-import { importBackends } from "../backends.js";
+import { importBackends } from "../shell/backends.js";
 import { readCalls, type Call } from "../files/calls.js";
 import { defineCommand, type ValuesOf } from "../shell/command.js";
-import { EXIT, makeEngine, note, say, tell, terminalProgress, UsageError } from "../common.js";
+import { makeEngine } from "../engine.js";
+import { terminalProgress } from "../print/progress.js";
+import { EXIT, UsageError } from "../usage.js";
 import { inFolders, isFolder } from "../files/files.js";
 import { chosenBy } from "../shell/flags.js";
 import { printJson } from "../print/json.js";
-import { outputLabel } from "../named.js";
+import { outputLabel } from "./named.js";
 import { isRecorded, recordingOf, RECORDING_FLAGS, type Recording } from "./recording.js";
 import { callInputs, checkExamples, commandInputs, examplesOf, methodInfo } from "./inputs.js";
 import { jsonOutputs, type JsonOutput } from "./json.js";
@@ -30,7 +32,7 @@ import {
   isOutputStream,
   sourceOf,
 } from "../files/streams.js";
-import { isJson } from "../print/terminal.js";
+import { isJson, note, say, tell } from "../print/terminal.js";
 import { describe } from "../files/values.js";
 import { tolerancesOf, verifyBundle, VERIFY_FLAGS, type Tolerances } from "./verify.js";
 

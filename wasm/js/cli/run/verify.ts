@@ -2,8 +2,9 @@
 // is.
 import { counted } from "../../base/counted.js";
 import type { CaseVerdict, OutputVerdict, Program } from "../../types/index.js";
-import type { Flags } from "../shell/command.js";
-import { note, say, UsageError, warn } from "../common.js";
+import type { Flags } from "../shell/flag.js";
+import { note, say, warn } from "../print/terminal.js";
+import { UsageError } from "../usage.js";
 import type { Recording } from "./recording.js";
 
 export const VERIFY_FLAGS = {

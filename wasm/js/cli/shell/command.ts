@@ -3,23 +3,8 @@
 import { parseArgs, type ParseArgsConfig } from "node:util";
 import { nearest } from "../../base/nearest.js";
 import { optionFlags, type OptionCall } from "./flags.js";
+import type { Flags } from "./flag.js";
 import { UsageError } from "../usage.js";
-
-export interface Flag {
-  readonly type: "boolean" | "string";
-  readonly short?: string;
-  readonly multiple?: boolean;
-  /** Stands for the value in the help: FILE, FOLDER, NAME=FILE, N. */
-  readonly value?: string;
-  /** The words that the flag takes, and no others. */
-  readonly words?: readonly string[];
-  /** Words that are completed, where there are others as well. */
-  readonly suggests?: () => readonly string[];
-  /** A heading above the flag and those that follow it. */
-  readonly heading?: string;
-  readonly text: string;
-}
-export type Flags = Readonly<Record<string, Flag>>;
 
 /** The values of flags, by name. */
 export type ValuesOf<F extends Flags> = {

@@ -1,14 +1,7 @@
 // The flags that options.def gives the command: as rows of its table, and as options.
-import {
-  accepts,
-  anyOf,
-  isCount,
-  isTaken,
-  optionsOf,
-  type Bounds,
-  type Option,
-} from "../../call/options.js";
-import type { Flag, Flags } from "./command.js";
+import { accepts, anyOf, isCount, isTaken, optionsOf } from "../../call/options.js";
+import type { Bounds, Option } from "../../border/option.js";
+import type { Flag, Flags } from "./flag.js";
 import { UsageError } from "../usage.js";
 
 export type OptionCall = Option["call"];

@@ -1,5 +1,6 @@
 // The help of the commands, from their tables.
-import type { Command, Flag } from "./command.js";
+import type { Command } from "./command.js";
+import type { Flag } from "./flag.js";
 
 const INDENT = 27;
 const WIDTH = 100;

@@ -6,11 +6,11 @@ import { fileURLToPath } from "node:url";
 import { SconceError } from "../../base/errors.js";
 import { unpackFiles } from "./archive.js";
 import { defineCommand, type ValuesOf } from "../shell/command.js";
-import { EXIT, note, say, UsageError } from "../common.js";
+import { EXIT, UsageError } from "../usage.js";
 import { printJson } from "../print/json.js";
 import { serve, serveAt } from "./serve.js";
 import { archiveSite, folderSite, withModule, type Site } from "./site.js";
-import { isJson } from "../print/terminal.js";
+import { isJson, note, say } from "../print/terminal.js";
 
 const PORT = 8000;
 
