@@ -1,11 +1,11 @@
-// What callers may pass, and the error of everything else. Options are tables: a key that no table
+// Checks of what callers pass, and the errors of what they may not. Options are tables: a key that no table
 // knows is an error that names its nearest neighbour, because an option that is silently ignored is a
 // wrong result with no trace. Which options calls take stands in call/protocol.ts.
 import { SconceError } from "./errors.js";
-import { nearest } from "./nearest.js";
+import { oneOf } from "./nearest.js";
 
 export interface Kind {
-  /** What is accepted, as the end of "must be" and of "Pass". */
+  /** The accepted values, as the end of "must be" and of "Pass". */
   readonly accepts: string;
   readonly test: (value: unknown) => boolean;
 }
@@ -40,7 +40,7 @@ export const KINDS = {
     test: (v) => Number.isSafeInteger(v) && Number(v) >= 0,
   },
   list: { accepts: "a list", test: Array.isArray },
-  // What the core takes as a method's name, less what cannot be written to a file and read back.
+  // The names that the core takes for methods, less those that cannot be written to a file and read back.
   name: {
     accepts: "a name: any text but the empty one and text with NUL characters",
     test: (v) => typeof v === "string" && v !== "" && !/[\0\p{Cs}]/u.test(v),
@@ -131,20 +131,8 @@ export function jsonFor(what: string, value: unknown): string {
   });
 }
 
-/** What to write instead of a key that is not known. */
-export function advice(key: string, known: readonly string[], all: string): string {
-  const best = nearest(key, known);
-  return best !== undefined
-    ? `Use '${best}' if that is meant; ${all} ${known.join(", ")}.`
-    : `Use one of: ${known.join(", ")}.`;
-}
-
 const unknownOption = (where: string, key: string, known: readonly string[]): SconceError =>
-  new SconceError(
-    "option",
-    `${where} has no option '${key}'`,
-    advice(key, known, "the options are"),
-  );
+  new SconceError("option", `${where} has no option '${key}'`, oneOf(key, known));
 
 /** A name from elsewhere in a message: the beginning of a long one. */
 export const shortened = (name: string): string =>
@@ -157,7 +145,7 @@ export function onlyHasKeys(what: string, value: object, known: readonly string[
   throw new SconceError(
     "argument",
     `${what} has '${shortened(key)}', which is not one of: ${known.join(", ")}`,
-    advice(key, known, "there are"),
+    oneOf(key, known),
   );
 }
 

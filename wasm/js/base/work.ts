@@ -1,4 +1,4 @@
-// What nodes of a delegation add up to, for all who tell of its shares.
+// Sums over the nodes of a delegation, for whoever shows its shares.
 import type { DelegationRow } from "../types/index.js";
 
 export interface Work {

@@ -1,8 +1,9 @@
 // The example calls of sessions: lists, or iterables that make one call after the other, so that a
 // thousand of them never are in memory at once. Each is checked before anything runs on it.
+import { orAborted } from "../base/abort.js";
 import { badArgument, isObject, KINDS } from "../base/check.js";
 import { countOf, isIterable, iterate, type Iterated } from "../base/iterable.js";
-import { cancelled, SconceError } from "../base/errors.js";
+import { SconceError } from "../base/errors.js";
 import { checkCall, noMethod } from "./inputs.js";
 import { copyOf, isTensorLike } from "../tensor/bytes.js";
 import type { ExampleInputs, InputTuple, InputTuples, MethodSummary } from "../types/index.js";
@@ -21,24 +22,10 @@ export interface GivenCalls {
 const AHEAD = 2;
 
 /** The next call; an iterator that waits for ever does not outlive the signal. */
-async function nextOf(
+const nextOf = (
   iterator: Iterated,
   signal: AbortSignal | undefined,
-): Promise<IteratorResult<unknown>> {
-  if (!signal) return iterator.next();
-  if (signal.aborted) throw cancelled(signal);
-  let stop = (): void => undefined;
-  const aborted = new Promise<never>((_, reject) => {
-    const onAbort = (): void => reject(cancelled(signal));
-    signal.addEventListener("abort", onAbort, { once: true });
-    stop = () => signal.removeEventListener("abort", onAbort);
-  });
-  try {
-    return await Promise.race([iterator.next(), aborted]);
-  } finally {
-    stop();
-  }
-}
+): Promise<IteratorResult<unknown>> => orAborted(() => iterator.next(), signal);
 
 async function* following(
   first: readonly InputTuple[],

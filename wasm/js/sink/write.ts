@@ -1,6 +1,7 @@
 // Writing a file piece by piece to what the caller gave: a function, a web stream, or anything with
 // a write of its own, Node's streams among them. A stream that fails fails the call with "io"; what
 // making the pieces throws, listeners included, stays what it is.
+import { orAborted } from "../base/abort.js";
 import { badArgument, isObject } from "../base/check.js";
 import { cancelled, messageOf, SconceError, withCause } from "../base/errors.js";
 import type { HostWritableStream } from "../types/host.js";
@@ -12,7 +13,7 @@ import type { Sink, WritableFile } from "../types/index.js";
 
 type Pieces = Iterable<Uint8Array<ArrayBuffer>> | AsyncIterable<Uint8Array<ArrayBuffer>>;
 
-/** What of a Node stream is needed here. */
+/** The members of a Node stream that are needed here. */
 interface NodeStream {
   write(chunk: Uint8Array<ArrayBuffer>, done: (error?: Error | null) => void): unknown;
   on(event: string, listener: (error?: Error | null) => void): unknown;
@@ -21,7 +22,7 @@ interface NodeStream {
 
 const nothing = (): void => undefined;
 
-/** What a stream does; what it throws is told as "io". */
+/** Runs a call of a stream. Its error becomes one with the code "io". */
 export async function asked<T>(act: () => T): Promise<Awaited<T>> {
   try {
     return await act();
@@ -176,21 +177,15 @@ async function writeInto(
 export async function writeAll(pieces: Pieces, sink: Sink, signal?: AbortSignal): Promise<void> {
   const outlet = await outletOf(sink);
   const flow = paced(pieces, signal);
-  if (!signal) return writeInto(flow, outlet, signal);
-  let stop = nothing;
-  const aborted = new Promise<never>((_, reject) => {
-    stop = () => {
-      const error = cancelled(signal);
-      reject(error);
-      void outlet.abort(error);
-      flow.return().catch(nothing);
-    };
-  });
-  signal.addEventListener("abort", stop, { once: true });
-  if (signal.aborted) stop();
+  const stop = (error: Error): void => {
+    void outlet.abort(error);
+    flow.return().catch(nothing);
+  };
   try {
-    await Promise.race([aborted, writeInto(flow, outlet, signal)]);
-  } finally {
-    signal.removeEventListener("abort", stop);
+    return await orAborted(() => writeInto(flow, outlet, signal), signal, stop);
+  } catch (error) {
+    // A signal that was aborted before keeps the work from beginning.
+    if (signal?.aborted) await outlet.abort(error);
+    throw error;
   }
 }

@@ -1,6 +1,7 @@
 // A file at an address, read in ranges without waiting, which browsers allow in workers only. Every
 // read is a round trip: while a file is read in order, each request asks for twice as much as the one
 // before. Reads that are far apart stay short.
+import { isPage } from "../base/host.js";
 import { messageOf, SconceError, withCause } from "../base/errors.js";
 import type { RequestOptions } from "../types/index.js";
 import { WindowedSource } from "./windows.js";
@@ -18,8 +19,7 @@ interface Block {
 }
 
 /** Can this script read an address without waiting for it? Pages cannot, and service workers. */
-export const canReadRanges = (): boolean =>
-  typeof XMLHttpRequest !== "undefined" && typeof document === "undefined";
+export const canReadRanges = (): boolean => typeof XMLHttpRequest !== "undefined" && !isPage();
 
 /** Headers as pairs. The platform's Headers do not reach a worker. */
 export const headerList = (

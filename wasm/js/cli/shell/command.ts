@@ -1,7 +1,7 @@
 // A command as a table: its flags with their help, and what it takes. Parser, help and completion
 // read the same rows, so that none of them knows a flag that another does not.
 import { parseArgs, type ParseArgsConfig } from "node:util";
-import { nearest } from "../../base/nearest.js";
+import { didYouMean } from "../../base/nearest.js";
 import { optionFlags, type OptionCall } from "./flags.js";
 import type { Flags } from "./flag.js";
 import { UsageError } from "../usage.js";
@@ -81,10 +81,9 @@ const spelt = (name: string): string => (name.length === 1 ? `-${name}` : `--${n
 
 function unknownFlag(command: Command, given: string): UsageError {
   const names = Object.keys(command.flags);
-  const best = nearest(given.replace(/^-+/, ""), names);
   return new UsageError(
     `there is no flag ${given}`,
-    best === undefined ? "" : `Did you mean --${best}?`,
+    didYouMean(given.replace(/^-+/, ""), names, (best) => `--${best}`),
   );
 }
 
@@ -111,10 +110,9 @@ function checkToken(command: Command, { name, rawName, value, inlineValue }: Tok
 
 /** The error of a word that is none of those that a flag takes. */
 export function notOneOf(flag: string, words: readonly string[], given: string): UsageError {
-  const best = nearest(given, words);
   return new UsageError(
     `${flag} is one of ${words.join(", ")}, not '${given}'`,
-    best === undefined ? "" : `Did you mean ${best}?`,
+    didYouMean(given, words, String),
   );
 }
 
