@@ -1,4 +1,4 @@
-// What crosses between the core and backends of callers (src/backends/host/ask.def): questions as
+// The messages between the core and backends of callers (src/backends/host/ask.def): questions as
 // they come, the answer while it is put together, and the error of who answers.
 import type { Pointer, RawExports } from "../border/abi.gen.js";
 import { SconceError } from "../base/errors.js";
@@ -41,7 +41,7 @@ export type RawValue =
   | { kind: "tensor"; dtype: DType; shape: number[]; bytes: Range }
   | { kind: "int" | "double" | "bool"; value: string };
 
-/** Of bytes in an answer, and of named data that says nothing else. */
+/** The alignment of bytes in an answer, and of named data by default. */
 export const ALIGNMENT = 16;
 const encoder = new TextEncoder();
 

@@ -1,4 +1,4 @@
-// What backends are and give, checked: their functions, what these return, and how it is answered.
+// Checks of backends: their functions, the values that these return, and the answers made of them.
 import {
   badArgument,
   isObject,
@@ -61,7 +61,7 @@ function givenBy(name: Callback, result: unknown): readonly unknown[] {
   return [result, ...lists, ...results, ...results.flatMap(partsOf)];
 }
 
-/** What a backend made of a part, piece by piece. */
+/** The result of `preprocess` for a part, piece by piece. */
 function partsOf(result: unknown): unknown[] {
   if (!isObject(result)) return [];
   const { processedBytes, namedData } = result;
@@ -139,7 +139,7 @@ function counted(count: number, what: string): string {
   return `${count} ${what}${count === 1 ? "" : "s"}`;
 }
 
-/** What preprocessMultimethod gives, in the order of the parts. */
+/** The results of `preprocessMultimethod`, in the order of the parts. */
 export function allResults(
   backend: Backend,
   methods: readonly RawMethod[],

@@ -5,12 +5,12 @@ export type OptionCall = "toEdge" | "toBackend" | "toExecutorch" | "load";
 
 interface Row {
   readonly call: OptionCall;
-  /** What the core calls it. */
+  /** Its name in the core. */
   readonly key: string;
   readonly name: string;
   /** The flag of the command, without dashes; empty for none. */
   readonly flag: string;
-  /** Where the page's form has it; "several" is where there are several methods. */
+  /** When the page's form shows it; "several": where the program has several methods. */
   readonly place: "nowhere" | "always" | "several";
   readonly label: string;
   readonly sentence: string;

@@ -1,4 +1,4 @@
-// What constant methods return, as people write it and as the core's JSON. In both a number with a
+// Results of constant methods, as people write them and as the core's JSON. In both a number with a
 // point or an exponent is a float, every other number an integer of 64 bits.
 import { badArgument, isText, TEXT } from "../base/check.js";
 import { SconceError } from "../base/errors.js";

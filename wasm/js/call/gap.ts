@@ -7,7 +7,7 @@ import type { GapOptions, GapOutput, GapPair, GapReport, LoggedValue } from "../
 
 const NOTHING = new Float64Array(0);
 
-/** Of each output of each row, in their order. */
+/** The pairs of each output of each row, in their order. */
 function pairsOf(report: GapReport): GapPair[] {
   return report.rows.flatMap(({ method, aotHandles, runtimeHandles, outputs }, row) =>
     outputs.map(({ reference, found }, output) => ({
@@ -82,7 +82,7 @@ function finished(report: GapReport, options: GapOptions): GapReport {
   return { ...report, rows, outputs: values ? report.outputs : report.outputs.map(lean) };
 }
 
-/** What the core is asked, and what becomes of its answer. */
+/** The question to the core, and the function that finishes its answer. */
 export interface GapCall {
   asked: GapOptions;
   finish: (report: GapReport) => GapReport;

@@ -10,13 +10,13 @@ export type Chosen = Readonly<Record<string, unknown>>;
 export const optionsOf = (call: OptionCall): readonly Option[] =>
   OPTIONS.filter((option) => option.call === call);
 
-/** Of all that was chosen what a call takes. */
+/** The chosen options that a call takes. */
 export function chosenFor(call: OptionCall, chosen: Chosen): Record<string, unknown> {
   const own = optionsOf(call).filter(({ name }) => chosen[name] !== undefined);
   return Object.fromEntries(own.map(({ name }) => [name, chosen[name]]));
 }
 
-/** What was chosen as the core reads it, with what only the library itself asks for. */
+/** The chosen options as the core reads them, with those that only the library sets. */
 export function optionsJson(call: OptionCall, chosen: object = {}, hidden: object = {}): string {
   const own = optionsOf(call).map(({ key, name }) => [key, (chosen as Chosen)[name]]);
   // Keys without a value leave no trace in JSON.
@@ -27,7 +27,7 @@ export function optionsJson(call: OptionCall, chosen: object = {}, hidden: objec
 export const anyOf = (words: readonly string[]): string =>
   words.join(", ").replace(/, (?=[^,]*$)/, " or ");
 
-/** What an option takes, as the end of "must be". */
+/** The values of an option, as the end of "must be". */
 export function accepts(option: Option): string {
   switch (option.kind) {
     case "bool":

@@ -1,4 +1,4 @@
-// What crosses a worker: every member of every object that lives in one, in one row each. Server and
+// The table of calls across a worker: every member of every object in one, a row each. Server and
 // caller work by these rows, engine and client check options by them, and Remote leaves out what is
 // local. A row that is missing does not compile.
 import { checkTable, mustBe, type Kind, type OptionTable } from "../base/check.js";
@@ -80,7 +80,7 @@ interface Method {
   readonly object?: number;
 }
 
-/** Of a session in a worker. */
+/** The members of a session in a worker that are needed here. */
 interface RemoteSession {
   getExecutorchProgramManager(): Promise<Saved & { dispose(): Promise<void> }>;
   delegationText(): Promise<string>;
@@ -195,7 +195,7 @@ const DATA = { is: "method", gives: "data" } as const;
 const METHOD = { is: "method", gives: "ExportedProgram" } as const;
 const CALLED = { ...DATA, at: 2, options: RUN, mayOmitText: true } as const;
 const HANDED = { ...DATA, object: 0 } as const;
-/** What every manager has. */
+/** The members that every manager has. */
 const RECORDS = {
   etrecord: LOCAL,
   getEtrecord: { is: "method", gives: "ETRecord" },
@@ -418,6 +418,6 @@ export function callsAmong(kind: string, name: string): string[] {
   return Object.keys(options).filter((option) => options[option] === "calls");
 }
 
-/** Of a kind of object the methods that open files. */
+/** The methods of a kind of object that open files. */
 export const openersOf = (kind: ObjectKind): string[] =>
   Object.keys(PROTOCOL[kind]).filter((name) => methodOf(kind, name).files !== undefined);

@@ -39,7 +39,7 @@ const linesOf = (row: CoveredOperator): string[][] => [
 const sayOperators = (rows: readonly CoveredOperator[]): void =>
   sayTable(["operator", "lowers", "here", "official", "note"], rows.flatMap(linesOf));
 
-// What is said when nothing is left to list, of those that have the pattern in their names.
+// The answer when no name with the pattern is left to list.
 function sayNone(
   pattern: string,
   named: number,

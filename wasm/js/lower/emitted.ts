@@ -1,4 +1,4 @@
-// What is emitted: the manager of an executorch program and its files.
+// The emitted program: the manager of an executorch program and its files.
 import { mustBe } from "../base/check.js";
 import type { Job } from "../module/job.js";
 import { SconceError } from "../base/errors.js";

@@ -41,13 +41,13 @@ const SEVERITIES = ["note", "warning", "error"] as const;
 
 const CALLBACKS_MAX = 2;
 
-/** What goes with a call into the module. */
+/** The options of a call into the module. */
 export interface HostOptions extends CallOptions {
   /** Which values of delegates are recorded. */
   keepsValue?: ((id: string | number) => boolean) | undefined;
 }
 
-/** What the engine knows of a job. */
+/** The part of a job that the engine needs. */
 interface Enterable {
   /** Whether a call of this job has called back and waits for the answer. */
   isWaiting: boolean;
@@ -74,11 +74,11 @@ export class Core {
   /** Callbacks that are running, each inside a call that the one before made. */
   private callbacks = 0;
   private dead: SconceError | undefined;
-  /** What a source threw while C was reading it: the call's real error. */
+  /** The error that a source threw while C was reading it: the call's real error. */
   private readError: unknown;
-  /** What a backend threw, likewise. */
+  /** The error that a backend threw, likewise. */
   private backendError: unknown;
-  /** What a listener threw. It may not unwind C, so it waits here until the call is over. */
+  /** The error that a listener threw. It may not unwind C, so it waits until the call is over. */
   private thrown: { error: unknown } | undefined;
 
   private readonly undisposed = new Undisposed();

@@ -113,7 +113,7 @@ export class LoadedProgram extends Disposing implements Program {
     return Object.fromEntries(outputs.map((value, i) => [infos[i]!.name, value]));
   }
 
-  /** What is kept of runs from here on; gives who chooses among the values of delegates. */
+  /** Sets what the next runs record. Gives the filter of the delegates' values. */
   private traceEvents(job: Job, options: RunOptions): Chooser | undefined {
     const { events = false, bundledInputIndex = -1, delegateValues } = options;
     const chooser = delegateValues && chooserOf(delegateValues);

@@ -1,4 +1,4 @@
-// What the numbers of a quantization report mean.
+// The meaning of the numbers in a quantization report.
 import type {
   MethodQuantizationReport,
   QuantizationError,
@@ -17,7 +17,7 @@ export function decibelsOf(error: Partial<QuantizationError>): number | null {
   return largestDifference === 0 && nonFiniteMismatches === 0 ? Infinity : -Infinity;
 }
 
-/** What is farthest from the float program; undefined where nothing differs. */
+/** The row that is farthest from the float program; undefined where nothing differs. */
 export function worstOf<T extends Partial<QuantizationError>>(
   results: readonly T[],
 ): T | undefined {

@@ -1,4 +1,4 @@
-// What runs record: ETDumps, ExecuTorch's own files of what a program did.
+// The types of recorded runs: ETDumps, ExecuTorch's own files about the events of a run.
 import type { CallOptions } from "./call_options.js";
 
 /**

@@ -76,7 +76,7 @@ export interface EdgeProgramManager extends Resource {
     options?: ToBackendOptions | string,
     compileSpecs?: readonly CompileSpec[],
   ): EdgeProgramManager;
-  /** What has become of each node of each method; no rows of a program that went to no backend. */
+  /** The fate of each node of each method. A program that no backend was asked about has no rows. */
   delegation(): Delegation;
   /**
    * Runs the last passes, plans memory and writes the program. May be called again with another
@@ -130,7 +130,7 @@ export interface ExecutorchProgramManager extends Resource {
   writeSync(write: (chunk: Uint8Array<ArrayBuffer>) => void, file?: string): void;
   /** The program of a method; the name may be left out for `forward` or the only method. */
   exportedProgram(method?: string): ExportedProgram;
-  /** What has become of each node of each method; no rows of a program that went to no backend. */
+  /** The fate of each node of each method. A program that no backend was asked about has no rows. */
   delegation(): Delegation;
   /** The result of `lower` with the option `verify`; null where that was not asked for. */
   readonly verification: Verification | null;

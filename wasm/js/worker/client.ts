@@ -28,7 +28,7 @@ export type Client = Remote<Engine> & {
 
 interface Connection {
   port: Port;
-  /** Where the script is, as far as is known. */
+  /** The address of the script, as far as it is known. */
   address: string;
   terminate(): void;
   /** Keeps the process alive while calls are under way, and only then. */

@@ -89,7 +89,7 @@ const INPUTS: Readonly<Record<GapMethod["inputs"], string>> = {
   example: "the inputs that the method was exported with: the run must have had these",
 };
 
-/** What was not compared, by reason: one line each. */
+/** Prints the values that were not compared, one line for each reason. */
 function saySkipped(skipped: GapReport["skipped"]): void {
   const names = new Map<string, string[]>();
   for (const { name, reason } of skipped) names.set(reason, [...(names.get(reason) ?? []), name]);

@@ -136,7 +136,7 @@ const KIND_NAMES: Readonly<Record<Kind, string>> = {
   etrecord: "a record (.etrecord)",
   unknown: "none of the files that are known here",
 };
-/** What only goes with a single dump. */
+/** Flags that only go with a single dump. */
 const OF_ONE_DUMP = ["gap", "reference", "debug-output", "program", "trace", "tsv"] as const;
 
 function checkFlags(flags: Flags, path: string, kind: Kind): void {
@@ -160,7 +160,7 @@ const given = <T extends object>(members: T): { [K in keyof T]?: Exclude<T[K], u
     Object.entries(members).filter(([, value]) => value !== undefined),
   ) as ReturnType<typeof given<T>>;
 
-/** Where --trace and --tsv go, with the flags; neither replaces a file that is read. */
+/** The files of --trace and --tsv, with the flags. Neither replaces a file that is read. */
 function outputsOf(path: string, flags: Flags): Flags {
   const named: Flags = { ...flags };
   for (const [flag, extension] of [

@@ -84,7 +84,7 @@ const FLAGS = {
   },
 } as const;
 
-/** What is asked for beside the program itself. */
+/** Files that are asked for besides the program itself. */
 interface Extras extends Records {
   readonly backends: BackendFlags;
   readonly report: string | undefined;
@@ -176,7 +176,7 @@ function outputFor(file: string, output: string, single: boolean): string {
   return join(output, basename(file).replace(/\.pt2$/, "") + ".pte");
 }
 
-/** What can be told before anything is lowered: an output is not an input, and each goes to its own place. */
+/** Checks before anything is lowered that no output is an input, and that each has its own place. */
 function checkTargets(
   inputs: readonly string[],
   targets: readonly string[],

@@ -1,4 +1,4 @@
-// What became of each node, for people on the terminal and for programs in a file.
+// The fate of each node, for people on the terminal and for programs in a file.
 import { counted } from "../../base/counted.js";
 import type { Closeness, Delegation, DelegationRow, Verification } from "../../types/index.js";
 import { ratio, workOfMethod, type Work } from "../../base/work.js";

@@ -7,7 +7,7 @@ export type Cell = string | number | null;
 
 const NONE = "-";
 const GAP = 2;
-/** Of a terminal that does not say. */
+/** The columns of a terminal that does not tell how many it has. */
 const COLUMNS = 120;
 /** Text is cut to no less. */
 const TEXT_MIN = 12;

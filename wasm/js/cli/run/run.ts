@@ -96,7 +96,7 @@ interface JsonCall {
   outputs: JsonOutput[];
 }
 
-/** What all calls have in common. */
+/** The settings that all calls share. */
 interface Runs {
   program: Program;
   results: Results;
@@ -320,7 +320,7 @@ async function runProgram(values: Values, files: string[]): Promise<number> {
     for (const file of recording.paths) results.check(file, job.arrays);
     if (job.tolerances) return verify(program, job, values.method, results);
     const { areAll, calls } = runAll(engine, program, values, job, results);
-    // What was returned before the recording was full is not what was asked for.
+    // Outputs from before the recording was full are not those that were asked for.
     await writeDump(program, recording, areAll ? results : new Results(inputs));
     if (isJson()) printJson({ kind: "run", program: path, calls, isComplete: areAll });
     return areAll ? EXIT.done : EXIT.failed;

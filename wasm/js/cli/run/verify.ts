@@ -44,7 +44,7 @@ function tolerance(flag: string, text: string): number {
   return value;
 }
 
-/** What the flags ask for; undefined where nothing is to be verified. */
+/** The check that the flags ask for; undefined where they ask for none. */
 export function tolerancesOf({ verify, rtol, atol }: Given): Tolerances | undefined {
   if (!verify && (rtol ?? atol) !== undefined)
     throw new UsageError("--rtol and --atol go with --verify");

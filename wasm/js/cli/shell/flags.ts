@@ -51,7 +51,7 @@ function boundsOf(flag: string, given: readonly string[]): Bounds {
   return Object.fromEntries(entries);
 }
 
-/** What a flag stands for: one without a value is for what is not the default. */
+/** The value of a flag. A flag without a value stands for the opposite of the default. */
 function valueOf(option: Option, given: unknown): unknown {
   if (option.kind === "bool") return !option.default;
   if (option.kind === "bounds") return boundsOf(option.flag, given as readonly string[]);
