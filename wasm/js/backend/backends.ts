@@ -45,6 +45,7 @@ const isRefusal = (answer: unknown): answer is Refusal =>
   typeof answer["reason"] === "string" &&
   (answer["hint"] === undefined || typeof answer["hint"] === "string");
 
+/** The backends of one engine: they answer what the core asks. */
 export class Backends {
   private readonly rows: Backend[] = [];
   private readonly delegates = new Map<number, Delegate>();

@@ -100,6 +100,7 @@ const FUNCTIONS = {
 
 const MEMBERS = ["id", "transformForPreDecomposition", ...Object.keys(FUNCTIONS)];
 
+/** Throws unless this is a backend that can be registered. */
 export function checkBackend(backend: Backend): void {
   if (!isObject(backend)) throw badArgument("what registerBackend() takes", "a backend", backend);
   const members: Record<string, unknown> = backend;
@@ -172,6 +173,7 @@ export function allResults(
   });
 }
 
+/** The JSON for the core of what a backend made of a part; the bytes go to the answer. */
 export function resultJson({ backend, method, part, result }: Made, answer: Answer): object {
   const what = `what backend '${backend.id}' made of ${part} of method '${method}'`;
   const wrong: Wrong = (of, accepts, value) =>

@@ -4,16 +4,19 @@
 import { SconceError } from "./errors.js";
 import { oneOf } from "./nearest.js";
 
+/** A kind of value: a test, and the words for it. */
 export interface Kind {
   /** The accepted values, as the end of "must be" and of "Pass". */
   readonly accepts: string;
   readonly test: (value: unknown) => boolean;
 }
 
+/** Whether the value is an object, of any class. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null;
 }
 
+/** The words for text that UTF-8 can hold. */
 export const TEXT = "text without unpaired surrogates";
 
 /** Whether UTF-8 can hold it all. */
@@ -27,6 +30,7 @@ export function isPlain(value: unknown): value is Record<string, unknown> {
   return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
+/** The kinds of values that several calls take, by name. */
 export const KINDS = {
   any: { accepts: "anything", test: () => true },
   /** Lists or iterables, of which a worker asks for the next when there is need for it. */
@@ -61,11 +65,14 @@ export const KINDS = {
 } satisfies Record<string, Kind>;
 
 type KindName = keyof typeof KINDS;
+/** The options of a call by name, each with its kind or a table of its own. */
 export interface OptionTable {
   readonly [option: string]: KindName | Kind | OptionTable;
 }
 
+/** The options of `createEngine`. */
 export const ENGINE_OPTIONS = { wasm: "any", onLog: "function" } as const;
+/** The options of `createClient`. */
 export const CLIENT_OPTIONS = { ...ENGINE_OPTIONS, worker: "function" } as const;
 const POOL_SIZE_MAX = 64;
 const POOL_SIZE: Kind = {
@@ -76,6 +83,7 @@ const LIMIT: Kind = {
   accepts: "a number, 0 or more",
   test: (value) => typeof value === "number" && value >= 0,
 };
+/** The options of `createPool`. */
 export const POOL_OPTIONS = {
   ...CLIENT_OPTIONS,
   size: POOL_SIZE,
@@ -83,6 +91,7 @@ export const POOL_OPTIONS = {
   maxHeapBytes: LIMIT,
   prepare: "function",
 } as const;
+/** The options of `Pool.use`. */
 export const USE_OPTIONS = { signal: "signal" } as const;
 
 /** A value in a message: what it is rather than all of it. */

@@ -81,8 +81,8 @@ function parseList(text: string): ConstantValue {
 }
 
 /**
- * A constant as people write it: 256 is an integer, 0.5, 1e3, inf and nan are floats, true and false
- * booleans; what begins with [ or a quote is JSON; anything else is text as it is.
+ * A constant as people write it. 256 is an integer; 0.5, 1e3, inf and nan are floats; true and
+ * false are booleans. Text that begins with [ or a quote is JSON. All other text stays as it is.
  */
 export function parseConstant(text: string): ConstantValue {
   if (INTEGER.test(text) || FLOAT.test(text)) return parseNumber(text);

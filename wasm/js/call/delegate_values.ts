@@ -16,6 +16,7 @@ function isFilter(value: unknown): boolean {
   return said.length === 1 && Array.isArray(value["include"] ?? value["exclude"]);
 }
 
+/** The kind of the option `delegateValues`. */
 export const DELEGATE_VALUES = { accepts: ACCEPTS, test: isFilter } as const;
 
 /** An expression that whole texts have to match. */

@@ -88,6 +88,7 @@ export interface GapCall {
   finish: (report: GapReport) => GapReport;
 }
 
+/** The call of the core for options that may hold functions. */
 export function gapCall(options: GapOptions): GapCall {
   const { distance, preprocess, ...asked } = options;
   if (preprocess && !distance)

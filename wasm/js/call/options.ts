@@ -7,6 +7,7 @@ import { OPTIONS } from "../border/options.gen.js";
 /** Options by name, of whatever calls. */
 export type Chosen = Readonly<Record<string, unknown>>;
 
+/** The rows of the options that a call takes. */
 export const optionsOf = (call: OptionCall): readonly Option[] =>
   OPTIONS.filter((option) => option.call === call);
 

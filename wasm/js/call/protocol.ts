@@ -32,8 +32,10 @@ interface Interfaces {
   ETRecord: ETRecord;
   ExportSession: ExportSession;
 }
+/** The names of the interfaces whose objects live in a worker. */
 export type ObjectKind = keyof Interfaces;
 
+/** A row of the table: how a member of an object is reached across a worker. */
 export type Member =
   /** Data that travels with the object. */
   | { readonly is: "property" }

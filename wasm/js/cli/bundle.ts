@@ -111,9 +111,10 @@ async function bundle(values: ValuesOf<typeof FLAGS>, files: string[]): Promise<
   return EXIT.done;
 }
 
+/** The command sconce bundle. */
 export const BUNDLE = defineCommand({
   name: "bundle",
-  summary: "puts calls of a program and what they return into one file with it",
+  summary: "packs a program together with test calls and the results they should give",
   examples: ["sconce bundle model.pte --calls calls.json -o model.bpte"],
   files: "FILE.pte",
   flags: FLAGS,

@@ -9,6 +9,7 @@ import { OPERATORS } from "./operators.js";
 import { RUN } from "./run/run.js";
 import { STUDIO } from "./studio/studio.js";
 
+/** All commands, in the order of the help. */
 export const COMMANDS: readonly Command[] = [
   LOWER,
   EXPORT,

@@ -255,7 +255,7 @@ function complete(all: () => readonly Command[], files: readonly string[]): numb
 export const completionOf = (all: () => readonly Command[]): Command =>
   defineCommand({
     name: "completion",
-    summary: "prints what makes a shell complete commands, flags and files",
+    summary: "prints a script that lets your shell complete commands, flags and files",
     examples: [
       "source <(sconce completion bash)       in ~/.bashrc",
       "source <(sconce completion zsh)        in ~/.zshrc, after compinit",

@@ -78,9 +78,11 @@ async function operators(values: ValuesOf<typeof FLAGS>, positionals: string[]):
   return status;
 }
 
+/** The command sconce operators. */
 export const OPERATORS = defineCommand({
   name: "operators",
-  summary: "tells which of PyTorch's operators lower, run here, and run on the official runtime",
+  summary:
+    "lists PyTorch's operators: which lower, which run here, which run on the official runtime",
   examples: [
     "sconce operators                how many",
     "sconce operators linalg         those whose names have this in them",

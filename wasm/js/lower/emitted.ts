@@ -15,6 +15,7 @@ import type {
   Verification,
 } from "../types/index.js";
 
+/** An emitted program, on a job of the engine. */
 export class ExecutorchManager extends Manager implements ExecutorchProgramManager {
   verification: Verification | null = null;
   private readonly files: readonly { name: string; size: number }[];

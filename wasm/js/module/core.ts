@@ -61,6 +61,7 @@ interface Instance {
   readonly backends: Backends;
 }
 
+/** An instance of the module, and everything that works on its memory. */
 export class Core {
   private instance: Instance | undefined;
   private readonly sources = new Map<number, RandomAccess>();

@@ -49,6 +49,7 @@ function inputError(index: number, accepts: string, value: unknown): SconceError
   return new SconceError("input", message, hint);
 }
 
+/** A loaded .pte, on a job of the engine. */
 export class LoadedProgram extends Disposing implements Program {
   readonly [Symbol.toStringTag] = "Program";
   private report: ProgramReport | undefined;
@@ -73,8 +74,8 @@ export class LoadedProgram extends Disposing implements Program {
   }
 
   private reportOf(job: Job): ProgramReport {
-    const told = (): unknown => JSON.parse(job.textOf((raw, s) => raw.run_inspect(s)));
-    this.report ??= withNames(camelKeys(told()) as ProgramReport);
+    const report = (): unknown => JSON.parse(job.textOf((raw, s) => raw.run_inspect(s)));
+    this.report ??= withNames(camelKeys(report()) as ProgramReport);
     return this.report;
   }
 
@@ -151,8 +152,8 @@ export class LoadedProgram extends Disposing implements Program {
   private runOn(job: Job, { method, inputs, options }: WholeCall): Value[] {
     const keepsValue = this.traceEvents(job, options);
     this.give(job, method, inputs, options);
-    const isTold = options.signal !== undefined || options.onProgress !== undefined;
-    job.call({ ...options, keepsValue }, (raw, s) => raw.run_execute(s, isTold ? 1 : 0));
+    const isWatched = options.signal !== undefined || options.onProgress !== undefined;
+    job.call({ ...options, keepsValue }, (raw, s) => raw.run_execute(s, isWatched ? 1 : 0));
     const count = job.enter({}, (raw, s) => raw.run_output_count(s));
     return Array.from({ length: count }, (_, index) => this.output(job, index));
   }

@@ -6,9 +6,9 @@ import type {
 } from "../types/index.js";
 
 /**
- * Decibels between a result and that of the float program: infinite where nothing differs, and
- * minus infinite where the difference is all that there is: of a result that was 0, or not finite,
- * in one of the two. Null for what was not compared.
+ * Decibels between a result and that of the float program. They are infinite where nothing differs.
+ * They are minus infinite where one of the two results was 0 or not finite. Null for what was not
+ * compared.
  */
 export function decibelsOf(error: Partial<QuantizationError>): number | null {
   const { snr, largestDifference, nonFiniteMismatches = 0 } = error;

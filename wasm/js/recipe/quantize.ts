@@ -35,6 +35,7 @@ export interface Counted {
   readonly count: number;
 }
 
+/** The quantization of one method. */
 export interface MethodQuantization {
   /** Quantizers of the program; each one gets what those before it leave. */
   readonly configs: (program: ExportedProgram) => readonly QuantizationConfig[];

@@ -28,6 +28,7 @@ export interface Quantized {
   readonly report: QuantizationReport;
 }
 
+/** The options of quantizing programs. */
 export interface QuantizeOptions extends CallOptions {
   /** The settings of lowering, for the calibrating program and for the result. */
   compileConfig?: CompileConfig;

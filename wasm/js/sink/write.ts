@@ -23,7 +23,7 @@ interface NodeStream {
 const nothing = (): void => undefined;
 
 /** Runs a call of a stream. Its error becomes one with the code "io". */
-export async function asked<T>(act: () => T): Promise<Awaited<T>> {
+export async function asIo<T>(act: () => T): Promise<Awaited<T>> {
   try {
     return await act();
   } catch (error) {
@@ -42,11 +42,11 @@ export async function asked<T>(act: () => T): Promise<Awaited<T>> {
 type WebStream = HostWritableStream<Uint8Array<ArrayBuffer>>;
 
 async function toWebStream(sink: WebStream): Promise<Outlet> {
-  const writer = await asked(() => sink.getWriter());
+  const writer = await asIo(() => sink.getWriter());
   return {
-    write: (piece) => asked(() => writer.write(piece)),
+    write: (piece) => asIo(() => writer.write(piece)),
     close: async () => {
-      await asked(() => writer.close());
+      await asIo(() => writer.close());
       writer.releaseLock();
     },
     abort: (reason) => {
@@ -84,7 +84,7 @@ function toNodeStream(sink: NodeStream): Outlet {
       });
     });
   return {
-    write: (piece) => asked(() => write(piece)),
+    write: (piece) => asIo(() => write(piece)),
     close: leave,
     abort: (reason) => {
       leave();
@@ -104,13 +104,13 @@ async function outletOf(sink: Sink): Promise<Outlet> {
   const has = (name: string): boolean => typeof members[name] === "function";
   if (has("getWriter")) return toWebStream(sink as WebStream);
   if (has("createWritable"))
-    return toWebStream(await asked(() => (sink as WritableFile).createWritable()));
-  if (isOpenFile(sink)) return { write: (piece) => asked(() => appendTo(sink, piece)), ...rest };
+    return toWebStream(await asIo(() => (sink as WritableFile).createWritable()));
+  if (isOpenFile(sink)) return { write: (piece) => asIo(() => appendTo(sink, piece)), ...rest };
   if (!has("write") && isFileRef(sink)) return toPathOutlet(pathOf(sink.path, "the sink"));
   if (!has("write")) throw badArgument("the sink", SINKS, sink);
   if (has("on") && has("destroy")) return toNodeStream(sink as unknown as NodeStream);
   const { write } = sink as { write(chunk: Uint8Array<ArrayBuffer>): unknown };
-  return { write: (piece) => asked(() => write.call(sink, piece)), ...rest };
+  return { write: (piece) => asIo(() => write.call(sink, piece)), ...rest };
 }
 
 function mayGoOn(signal: AbortSignal | undefined): void {

@@ -28,6 +28,7 @@ export function pathOf(path: string | URL, what: string): string {
   return typeof path === "string" && !hasFiles() ? path : plainPath(String(path), what);
 }
 
+/** A path of a file, or an address. */
 export type Located = { readonly path: string } | { readonly url: string };
 
 /** The absolute form of an address. */

@@ -33,6 +33,7 @@ function reasonOf(error: unknown): string {
   return cause instanceof Error ? `${messageOf(error)} (${messageOf(cause)})` : messageOf(error);
 }
 
+/** The error of an address that cannot be read. */
 export function unreachable(address: string, error: unknown): SconceError {
   return withCause(
     new SconceError(
@@ -61,6 +62,7 @@ function cut({ begin, bytes }: Block, offset: number, end: number): Uint8Array {
   return to - from > COPIED_BYTES_MAX ? bytes.subarray(from, to) : bytes.slice(from, to);
 }
 
+/** A file at an address, read in ranges. */
 export class RangesSource extends WindowedSource {
   readonly size: number;
   /** The version of the file, where the server tells. */

@@ -7,6 +7,7 @@ import { isArrayBuffer } from "../base/tags.js";
 import type { ByteStream } from "../types/index.js";
 import { Collected, type Limits } from "./collected.js";
 
+/** The limits of reading a stream, and the signal that ends it. */
 export interface Reading extends Limits {
   /** Names the stream for messages. */
   readonly name: string;

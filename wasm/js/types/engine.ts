@@ -58,17 +58,18 @@ export interface Engine extends Resource {
   toEdge(programs: Programs, options?: ToEdgeOptions): EdgeProgramManager;
   /**
    * Opens .pt2 files, decomposes them, runs passes and hands parts to backends. Unlike `toEdge` and
-   * `toBackend` one after the other it asks the backends of a method first which operators they want
-   * whole (a linear layer instead of a product and a sum); what would not end up in a part after all
-   * is decomposed. Passes that partitioners wish for (`transformForPreDecomposition`) run before that.
+   * `toBackend` one after the other, it first asks the backends of a method which operators they
+   * want whole: a linear layer instead of a product and a sum. Operators that end up in no part are
+   * decomposed after all. Passes that partitioners wish for (`transformForPreDecomposition`) run
+   * before that.
    */
   toEdgeTransformAndLower(
     programs: Programs,
     options?: TransformAndLowerOptions,
   ): EdgeProgramManager;
   /**
-   * From .pt2 files to a .pte in one call: toEdge, or toEdgeTransformAndLower where there is a
-   * partitioner, and toExecutorch.
+   * Lowers .pt2 files to a .pte in one call. It does what `toEdge` and `toExecutorch` do, or with a
+   * partitioner `toEdgeTransformAndLower` and `toExecutorch`.
    * @throws SconceError with the method, the node and the line of the model where it cannot be lowered.
    * @example
    * const lowered = engine.lower({ path: "model.pt2" }, { partitioner: "xnnpack" });

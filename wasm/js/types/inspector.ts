@@ -144,8 +144,8 @@ export interface EventBlock {
 
 /**
  * Time by operator or by module, of one block. Times are averages over its runs. Modules share the
- * time of an event of several nodes by how many of these they have; what is in no module, or of no
- * node that is known, counts for the root (""), so that totals add up.
+ * time of an event with several nodes by how many of these they have. Time of no module, or of no
+ * known node, counts for the root (""), so that totals add up.
  */
 export interface InspectorTotal {
   /** The place of the block among those of `events()`. */

@@ -173,8 +173,9 @@ export async function startClient(options: ClientOptions): Promise<Started> {
 }
 
 /**
- * Starts a worker with an engine in it. Each worker compiles the module by itself: many clients of one
- * page start in half the time if they all get one compiled module as `wasm`, as those of a pool do.
+ * Starts a worker with an engine in it. Each worker compiles the module by itself. Many clients of
+ * one page start in half the time if they all get one compiled module as `wasm`, as those of a pool
+ * do.
  * @example
  * const client = await createClient();
  * const lowered = await client.lower(file, { onProgress: ({ phase }) => console.log(phase) });

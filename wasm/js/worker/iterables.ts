@@ -14,6 +14,7 @@ export interface Pull {
   readonly end: boolean;
 }
 
+/** The answer to a request for the next call. */
 export interface Pulled {
   readonly type: "pulled";
   readonly asked: number;

@@ -172,7 +172,7 @@ const FLAGS = {
     suggests: recipeNames,
     text: "how to export; several recipes are combined, and must not conflict",
   },
-  "list-recipes": { type: "boolean", text: "print the recipes that there are, and what they do" },
+  "list-recipes": { type: "boolean", text: "print all recipes, with what they do" },
   method: PROGRAM_FLAGS.method,
   calibrate: {
     type: "string",
@@ -199,7 +199,7 @@ const FLAGS = {
   constant: PROGRAM_FLAGS.constant,
   report: {
     ...PROGRAM_FLAGS.report,
-    text: "write as JSON how long stages took, what was quantized, and what became of every node; - is the standard output",
+    text: "write a JSON report: how long stages took, what was quantized, where each node ended up; - is the standard output",
   },
   etrecord: PROGRAM_FLAGS.etrecord,
   "etrecord-per-method": PROGRAM_FLAGS["etrecord-per-method"],
@@ -298,9 +298,10 @@ async function exportPrograms(values: Values, positionals: string[]): Promise<nu
   }
 }
 
+/** The command sconce export. */
 export const EXPORT = defineCommand({
   name: "export",
-  summary: "makes a .pte as a recipe says, quantized where it says so",
+  summary: "lowers .pt2 files by a recipe, which may quantize them",
   examples: [
     "sconce export model.pt2 --recipe xnnpack_fp32 -o model.pte",
     "sconce export model.pt2 --recipe xnnpack_pt2e_int8_static_per_channel --calibrate 'x*.npy' -o model.pte",

@@ -104,6 +104,7 @@ export function isFolder(path: string): boolean {
   return path.endsWith("/") || (statsOf(path)?.isDirectory() ?? false);
 }
 
+/** Whether a regular file is at the path. */
 export const isFile = (path: string): boolean => statsOf(path)?.isFile() ?? false;
 
 /** An output that a flag names; in a folder it is called like the file that it is about. */

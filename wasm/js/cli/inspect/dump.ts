@@ -96,6 +96,7 @@ function eventsTsv(blocks: readonly EventBlock[]): string {
 
 // --- The command ---------------------------------------------------------------------------------
 
+/** The flags that choose what is shown of a dump. */
 export interface DumpFlags {
   gap: GapMetric | undefined;
   reference: string | undefined;

@@ -6,6 +6,7 @@ import { say, warn } from "../print/terminal.js";
 import { blockLabels, some, sourceOf } from "./blocks.js";
 import { digits, sayTable, type Cell } from "../print/table.js";
 
+/** The measures of a gap, in the order of the columns. */
 export const METRICS: readonly GapMetric[] = ["snr", "mse", "l1", "cosine", "max"];
 const NAMES_SHOWN = 6;
 
@@ -23,6 +24,7 @@ function methodsOf(blocks: readonly EventBlock[]): string[] {
   return [...new Set(methods)];
 }
 
+/** The reports of numeric gaps, and whether they cover all methods. */
 export interface Gaps {
   reports: GapReport[];
   /** False where a method could not be compared while others were. */

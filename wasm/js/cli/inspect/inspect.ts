@@ -289,9 +289,10 @@ async function inspect(flags: Flags, files: string[]): Promise<number> {
   return EXIT.done;
 }
 
+/** The command sconce inspect. */
 export const INSPECT = defineCommand({
   name: "inspect",
-  summary: "shows methods, signatures, operators, sizes, memory; what ran, and how long it took",
+  summary: "shows what is in a program, a record or a recorded run",
   examples: [
     "sconce inspect model.pt2",
     "sconce inspect model.pte --json",

@@ -170,6 +170,7 @@ function writeNamed({ named }: ProgramReport): void {
   for (const { key, bytes } of named) say(`  ${key}: ${formatBytes(bytes)}`);
 }
 
+/** Prints what is in a .pt2. */
 export function inspectPt2(engine: Engine, path: string): void {
   const report = engine.inspect(sourceOf(path));
   printWarnings(report.diagnostics);
@@ -194,12 +195,14 @@ function memoryOf(
   }
 }
 
+/** The flags that choose what is shown of a .pte. */
 export interface PteFlags {
   readonly data?: string[] | undefined;
   readonly nodes?: boolean | undefined;
   readonly etrecord?: string[] | undefined;
 }
 
+/** Prints what is in a .pte. */
 export function inspectPte(
   engine: Engine,
   kind: "pte" | "bpte",

@@ -8,6 +8,7 @@ import { printJson } from "../print/json.js";
 import { sayTable } from "../print/table.js";
 import { isJson, say } from "../print/terminal.js";
 
+/** The flags that choose what is shown of a record. */
 export interface RecordFlags {
   stages: readonly string[];
   method: string | undefined;

@@ -25,7 +25,7 @@ export const PROGRAM_FLAGS = {
   report: {
     type: "string",
     value: "FILE",
-    text: "write what became of every node, and why, as JSON; - is the standard output",
+    text: "write a JSON report of where each node ended up, and why; - is the standard output",
   },
   etrecord: {
     type: "string",

@@ -345,9 +345,10 @@ async function lower(values: ValuesOf<typeof FLAGS>, files: string[]): Promise<n
   return lowerEach(engine, files, options, extras, output);
 }
 
+/** The command sconce lower. */
 export const LOWER = defineCommand({
   name: "lower",
-  summary: "makes .pte files of .pt2 files",
+  summary: "lowers .pt2 files to .pte files",
   examples: [
     "sconce lower model.pt2 -o model.pte",
     "sconce lower a.pt2 b.pt2 -o folder/          each on its own; a failure does not stop the rest",

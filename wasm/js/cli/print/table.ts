@@ -3,6 +3,7 @@
 import { say } from "./terminal.js";
 import { columnsOf, padded, shortened } from "./width.js";
 
+/** A cell of a table; null is an empty one. */
 export type Cell = string | number | null;
 
 const NONE = "-";

@@ -13,6 +13,7 @@ import { note, tell as sayDone, warn } from "../print/terminal.js";
 import { UsageError } from "../usage.js";
 import { outputAt, realOf } from "../files/files.js";
 
+/** The flags of recordings. */
 export const RECORDING_FLAGS = {
   etdump: {
     type: "string",
@@ -26,7 +27,7 @@ export const RECORDING_FLAGS = {
   },
   intermediates: {
     type: "boolean",
-    text: "and the values that every instruction writes; the program then runs unoptimized",
+    text: "also record the values that every instruction writes; the program then runs unoptimized",
   },
 } as const satisfies Flags;
 
@@ -61,6 +62,7 @@ export function isRecorded(runs: () => void, done?: () => number): boolean {
 
 const FEWER = "Lower --repeat, record fewer calls at once, or leave out --intermediates.";
 
+/** A recording that the flags ask for. */
 export interface Recording {
   /** Options that the program is loaded with. */
   readonly load: LoadOptions;

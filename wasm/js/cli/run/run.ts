@@ -331,9 +331,10 @@ async function runProgram(values: Values, files: string[]): Promise<number> {
   return code;
 }
 
+/** The command sconce run. */
 export const RUN = defineCommand({
   name: "run",
-  summary: "runs a .pte, or the one in a .bpte",
+  summary: "runs a .pte or .bpte program",
   examples: [
     "sconce run model.pte --input x.npy --out results/",
     "sconce run model.pte --method decode --input tokens.npy --input 7",

@@ -7,6 +7,7 @@ import { note, say, warn } from "../print/terminal.js";
 import { UsageError } from "../usage.js";
 import type { Recording } from "./recording.js";
 
+/** The flags of --verify. */
 export const VERIFY_FLAGS = {
   verify: {
     type: "boolean",
@@ -26,6 +27,7 @@ export const VERIFY_FLAGS = {
   },
 } as const satisfies Flags;
 
+/** How far outputs may be from those that are expected. */
 export interface Tolerances {
   rtol?: number;
   atol?: number;

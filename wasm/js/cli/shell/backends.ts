@@ -9,6 +9,7 @@ import { UsageError } from "../usage.js";
 /** Backends by method, "" for all methods, in the order given. */
 export type BackendFlags = readonly (readonly [method: string, backend: string])[];
 
+/** Imports the modules of --import, each with a backend. */
 export async function importBackends(engine: Engine, files: readonly string[]): Promise<void> {
   for (const file of files) await engine.importBackend({ url: pathToFileURL(resolve(file)).href });
 }

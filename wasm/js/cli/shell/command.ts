@@ -2,7 +2,8 @@
 // read the same rows, so that none of them knows a flag that another does not.
 import { parseArgs, type ParseArgsConfig } from "node:util";
 import { didYouMean } from "../../base/nearest.js";
-import { optionFlags, type OptionCall } from "./flags.js";
+import type { OptionCall } from "../../border/option.js";
+import { optionFlags } from "./flags.js";
 import type { Flags } from "./flag.js";
 import { UsageError } from "../usage.js";
 
@@ -38,7 +39,7 @@ const COMMON = {
     short: "q",
     text: "print results and errors only: no progress, warnings, notes or summaries",
   },
-  help: { type: "boolean", short: "h", text: "print this" },
+  help: { type: "boolean", short: "h", text: "print this help" },
 } as const satisfies Flags;
 type Common = typeof COMMON;
 
@@ -67,6 +68,7 @@ export function defineCommand<const F extends Flags>(definition: Definition<F>):
 
 // --- The parser --------------------------------------------------------------------------------------
 
+/** The arguments of a command: values of flags, and files. */
 export interface Parsed {
   readonly values: Readonly<Record<string, unknown>>;
   readonly files: string[];

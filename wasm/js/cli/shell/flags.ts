@@ -1,10 +1,8 @@
 // The flags that options.def gives the command: as rows of its table, and as options.
 import { accepts, anyOf, isCount, isTaken, optionsOf } from "../../call/options.js";
-import type { Bounds, Option } from "../../border/option.js";
+import type { Bounds, Option, OptionCall } from "../../border/option.js";
 import type { Flag, Flags } from "./flag.js";
 import { UsageError } from "../usage.js";
-
-export type OptionCall = Option["call"];
 
 const flagged = (calls: readonly OptionCall[]): readonly Option[] =>
   calls.flatMap(optionsOf).filter(({ flag }) => flag !== "");

@@ -82,9 +82,10 @@ async function studio(values: ValuesOf<typeof FLAGS>): Promise<number> {
   return EXIT.done;
 }
 
+/** The command sconce studio. */
 export const STUDIO = defineCommand({
   name: "studio",
-  summary: "serves the page that lowers, shows and runs models, for your browser",
+  summary: "serves a page for your browser that lowers, shows and runs models",
   examples: ["sconce studio", "sconce studio --port 8080 --open"],
   files: "",
   flags: FLAGS,
