@@ -29,7 +29,7 @@ const sum = (parts) =>
 // Each script of tests/lint is one check; its exit code is the verdict.
 async function check() {
   await setUp("native", "node");
-  const scripts = ["lint", "layers", "unused", "prose"].map((name) => [
+  const scripts = ["lint", "layers", "layers_js", "unused", "prose"].map((name) => [
     "node",
     [`tests/lint/${name}.mjs`],
   ]);

@@ -4,10 +4,10 @@
 // A call is one line of JSON on a connection of its own, {kind, args}; so is its answer, {code,
 // stdout, stderr}. A command gets the engine and the console of a process of its own.
 import { createServer } from "node:net";
-import { parseCommand } from "../../dist/cli/command.js";
+import { parseCommand } from "../../dist/cli/shell/command.js";
 import { COMMANDS } from "../../dist/cli/commands.js";
-import { printError } from "../../dist/cli/common.js";
-import { setMode } from "../../dist/cli/terminal.js";
+import { printError } from "../../dist/cli/print/errors.js";
+import { setMode } from "../../dist/cli/print/terminal.js";
 import { runFiles } from "./run_files.mjs";
 
 async function runCommand([name, ...rest]) {

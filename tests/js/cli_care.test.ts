@@ -154,8 +154,11 @@ test("a folder in which nothing came to be goes again", () => {
 test("calls that are not understood are named by index and key", () => {
   sconce("lower", modelPath("linear.pt2"), "-o", "linear.pte");
   for (const [call, message] of [
-    [{ metod: "forward" }, /option: call 1 of bad\.json has no option 'metod'\n +Use 'method'/],
-    [{ outs: "x" }, /option: call 1 of bad\.json has no option 'outs'\n +Use 'out'/],
+    [
+      { metod: "forward" },
+      /option: call 1 of bad\.json has no option 'metod'\n +Did you mean 'method'/,
+    ],
+    [{ outs: "x" }, /option: call 1 of bad\.json has no option 'outs'\n +Did you mean 'out'/],
     [{ inputs: { x: ["ones"] } }, /argument: inputs\[x\] of call 1 of bad\.json must be text/],
     [{ inputs: "o" }, /option: 'inputs' of call 1 of .* must be a list, or .*, not the string "o"/],
     [{ inputs: ["ones"], out: 5 }, /option: 'out' of call 1 of .* must be a name.*, not 5/],

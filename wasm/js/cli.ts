@@ -2,10 +2,10 @@
 // The command line: picks the command, turns what it throws into an exit code. 0 done, 1 the input or
 // model is at fault, 2 wrong usage; results on stdout, messages on stderr.
 import { readFileSync } from "node:fs";
-import { nearest } from "./base/nearest.js";
+import { didYouMean } from "./base/nearest.js";
 import { parseCommand, type Command } from "./cli/shell/command.js";
 import { COMMANDS } from "./cli/commands.js";
-import { printError } from "./cli/common.js";
+import { printError } from "./cli/print/errors.js";
 import { helpOf, listHelp, shortHelp } from "./cli/shell/help.js";
 import { reason } from "./cli/files/files.js";
 import { errorJson, printJson } from "./cli/print/json.js";
@@ -28,11 +28,10 @@ function version(): string {
 }
 
 function unknownCommand(name: string): UsageError {
-  const best = nearest(name, NAMES);
-  const meant = best === undefined ? "" : `Did you mean ${best}? `;
+  const meant = didYouMean(name, NAMES, String);
   return new UsageError(
     `there is no command '${name}'`,
-    `${meant}The commands are ${NAMES.join(", ")}.`,
+    `${meant} The commands are ${NAMES.join(", ")}.`.trimStart(),
   );
 }
 

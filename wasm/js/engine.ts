@@ -1,5 +1,6 @@
 // The engine: everything Sconce does, synchronously and on this thread. Each call works in a
 // job of its own, so that disposing what it returned frees all that it took.
+import { dtypeTable, type DTypeTable } from "./program/dtype_table.js";
 import { badArgument, checkTable, ENGINE_OPTIONS, isObject } from "./base/check.js";
 import { checkSuites } from "./program/bundle.js";
 import { open } from "./lower/compile.js";
@@ -10,7 +11,7 @@ import { Disposing } from "./base/dispose.js";
 import { messageOf, SconceError, withCause } from "./base/errors.js";
 import { importModule, prepareHost } from "./base/host.js";
 import { openInspector } from "./record/inspector.js";
-import { dtypeTable, loadProgram, type DTypeTable, type LoadedProgram } from "./program/program.js";
+import { loadProgram, type LoadedProgram } from "./program/program.js";
 import { checkOptions } from "./call/protocol.js";
 import { parseRecord } from "./record/record.js";
 import { makeSession } from "./recipe/session.js";

@@ -1,7 +1,7 @@
 // Starts the worker's script: of a page, or of Node.
 import type { Host } from "./types/host.js";
 import { messageOf, SconceError } from "./base/errors.js";
-import { hostModule, prepareHost } from "./base/host.js";
+import { hostModule, isBun, isNode, pageOrigin, prepareHost } from "./base/host.js";
 import { besideScript, hasFileSystem, here, isCached, locateAsset } from "./locate.js";
 
 type Threads = typeof import("node:worker_threads");
@@ -40,7 +40,7 @@ export function notStarted(address: string, why: string, hint = HINT): SconceErr
 
 /** Do the scripts lie on another origin than the page? Bundlers may give them addresses of files. */
 function isElsewhere(): boolean {
-  const page = (globalThis as { location?: { origin?: string } }).location?.origin;
+  const page = pageOrigin();
   if (page === undefined || here === undefined || !/^https?:/.test(here)) return false;
   return new URL(here).origin !== page;
 }
@@ -71,13 +71,11 @@ export function workerHint(): string {
 
 const BESIDE_HINT = "Put worker.js of this package beside the program, or pass 'worker'.";
 
-/** A program of Bun in one file takes its worker from the disk, too. */
-const isBun = (): boolean => "Bun" in globalThis;
-
 function webWorker(): Made {
   if (here === undefined)
     throw notStarted(FILE, "this script does not know its own address", SCRIPT_HINT);
   const found = inFiles();
+  // A program of Bun in one file takes its worker from the disk, too.
   if (isBun() && found === undefined)
     throw notStarted(FILE, "it is not beside this program", BESIDE_HINT);
   const address = found ?? besideScript(FILE) ?? FILE;
@@ -99,11 +97,6 @@ function threadWorker({ Worker: Thread }: Threads): Made {
   if (address !== undefined) return [new Thread(new URL(address)), address];
   throw notStarted(expected ?? FILE, "it is not beside this program", BESIDE_HINT);
 }
-
-/** Is this Node, or a host that is like it? */
-const isNode = (): boolean =>
-  (globalThis as { process?: { versions?: { node?: string } } }).process?.versions?.node !==
-  undefined;
 
 function noWorkers(): SconceError {
   return new SconceError(

@@ -4,14 +4,9 @@ import { createEngine } from "./engine.js";
 import { SconceError, toPlainError } from "./base/errors.js";
 import { importBuiltin } from "./base/host.js";
 import { openersOf } from "./call/protocol.js";
-import type { Port, Reply, Request } from "./worker/messages.js";
+import type { Port, Reply, Request, Start } from "./worker/messages.js";
 import { Server } from "./worker/server.js";
-import type { Engine, Programs, WasmSource } from "./types/index.js";
-
-export interface Start {
-  type: "start";
-  wasm?: WasmSource;
-}
+import type { Engine, Programs } from "./types/index.js";
 
 type Message = Start | Request;
 

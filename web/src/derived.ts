@@ -10,8 +10,8 @@ import type {
   ProgramValueInfo,
   StageSummary,
 } from "@sconce/types/index.js";
-import { viewsFor, type View } from "./looks.js";
-import { app, STEPS, type RecordedValue, type StepId } from "./state.js";
+import { viewsFor, type View, type StepId } from "./looks.js";
+import { app, STEPS, type RecordedValue } from "./state.js";
 
 export function versionOf(
   report: CompilationReport | null,

@@ -1,6 +1,9 @@
 // The ways to look at a version of the program, one row each: the steps it is for, what it is called
 // and its key. A step begins with the first of its own.
-import type { StepId } from "./state.js";
+import type { Dialect } from "@sconce/border/steps.gen.js";
+
+/** A version of the program in its dialect, the file that was written, and running it. */
+export type StepId = Dialect | "quantized" | "delegated" | "program" | "run";
 
 interface Row {
   title: string;

@@ -1,14 +1,14 @@
 // What follows from the state about the profile that is shown.
 import { computed } from "@preact/signals";
-import type { OpFamily } from "@sconce/types/index.js";
 import type {
   EventBlock,
   Gap,
   GapRow,
   InspectorEvent,
   InspectorNode,
+  OpFamily,
   Timeline,
-} from "@sconce/types/inspector.js";
+} from "@sconce/types/index.js";
 import { innerRows, rows, selectedRow } from "./derived.js";
 import { app, type MethodGap, type Profile } from "./state.js";
 import { familyOf } from "./ui/families.js";

@@ -8,33 +8,29 @@ import type {
   CaseVerdict,
   CompilationReport,
   Delegation,
-  ErrorCode,
-  Meta,
-  NodeRow,
-  OpFamily,
-  ProgramReport,
-  QuantizationReport,
-  Tensor,
-  Value,
-  Verification,
-} from "@sconce/types/index.js";
-import type {
   DelegationTotals,
   DumpComparison,
+  ErrorCode,
   EventBlock,
   GapReport,
   InspectorReport,
   InspectorTotal,
   MemoryPlan,
+  Meta,
+  NodeRow,
+  OpFamily,
+  ProgramReport,
+  QuantizationReport,
   RecordStage,
+  Tensor,
   Timeline,
-} from "@sconce/types/inspector.js";
+  Value,
+  Verification,
+} from "@sconce/types/index.js";
 import type { Face } from "../../examples/faces.mjs";
 import type { Scene } from "./graph/model.js";
-import type { View } from "./looks.js";
+import type { StepId, View } from "./looks.js";
 
-/** A version of the program in its dialect, the file that was written, and running it. */
-export type StepId = Dialect | "quantized" | "delegated" | "program" | "run";
 /** "absent": this kind of file, or this way to lower it, has no such step. */
 type StepStatus = "idle" | "running" | "done" | "failed" | "absent";
 

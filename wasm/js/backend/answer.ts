@@ -1,4 +1,4 @@
-// What crosses between the core and backends of callers (src/backends/host/ask.def): questions as
+// The messages between the core and backends of callers (src/backends/host/ask.def): questions as
 // they come, the answer while it is put together, and the error of who answers.
 import type { Pointer, RawExports } from "../border/abi.gen.js";
 import { SconceError } from "../base/errors.js";
@@ -8,10 +8,12 @@ import type { BackendNode, DType, TensorInfo } from "../types/index.js";
 /** Bytes in the module's memory; in an answer, bytes behind its JSON. */
 export type Range = readonly [address: number, bytes: number];
 
+/** A compile spec as the core sends it. */
 export interface RawSpec {
   key: string;
   value: Range;
 }
+/** A part of a method as the core sends it. */
 export interface RawPart {
   name: string;
   inputs: TensorInfo[];
@@ -20,6 +22,7 @@ export interface RawPart {
   specs: RawSpec[];
   nodes: BackendNode[];
 }
+/** The question which nodes of a method a backend takes. */
 export interface RawSurvey {
   method: string;
   nodes: BackendNode[];
@@ -27,21 +30,24 @@ export interface RawSurvey {
   /** Buffers that the method writes, by their names in the model. */
   states: string[];
 }
+/** The parts of one method as the core sends them. */
 export interface RawMethod {
   method: string;
   parts: RawPart[];
 }
+/** The start of a part when a program is loaded. */
 export interface RawStart {
   method: string;
   specs: RawSpec[];
   named: { key: string; bytes: Range }[];
   processed: Range;
 }
+/** An operand of a part as the core sends it. */
 export type RawValue =
   | { kind: "tensor"; dtype: DType; shape: number[]; bytes: Range }
   | { kind: "int" | "double" | "bool"; value: string };
 
-/** Of bytes in an answer, and of named data that says nothing else. */
+/** The alignment of bytes in an answer, and of named data by default. */
 export const ALIGNMENT = 16;
 const encoder = new TextEncoder();
 

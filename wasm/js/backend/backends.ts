@@ -29,7 +29,7 @@ import type {
   Value,
 } from "../types/index.js";
 
-/** What was started, by the number that the core gave it. */
+/** A started part of a program, which the core knows by a number. */
 interface Delegate {
   backend: Backend;
   method: string;
@@ -39,12 +39,13 @@ interface Delegate {
 const isState = <T extends PartConstant & { result?: string }>(one: T): one is T & PartState =>
   one.result !== undefined;
 
-/** What TypeScript has not seen may be anything. */
+/** A backend written in JavaScript may be anything. */
 const isRefusal = (answer: unknown): answer is Refusal =>
   isObject(answer) &&
   typeof answer["reason"] === "string" &&
   (answer["hint"] === undefined || typeof answer["hint"] === "string");
 
+/** The backends of one engine: they answer what the core asks. */
 export class Backends {
   private readonly rows: Backend[] = [];
   private readonly delegates = new Map<number, Delegate>();

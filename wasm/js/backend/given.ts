@@ -1,4 +1,4 @@
-// What backends are and give, checked: their functions, what these return, and how it is answered.
+// Checks of backends: their functions, the values that these return, and the answers made of them.
 import {
   badArgument,
   isObject,
@@ -61,7 +61,7 @@ function givenBy(name: Callback, result: unknown): readonly unknown[] {
   return [result, ...lists, ...results, ...results.flatMap(partsOf)];
 }
 
-/** What a backend made of a part, piece by piece. */
+/** The result of `preprocess` for a part, piece by piece. */
 function partsOf(result: unknown): unknown[] {
   if (!isObject(result)) return [];
   const { processedBytes, namedData } = result;
@@ -100,6 +100,7 @@ const FUNCTIONS = {
 
 const MEMBERS = ["id", "transformForPreDecomposition", ...Object.keys(FUNCTIONS)];
 
+/** Throws unless this is a backend that can be registered. */
 export function checkBackend(backend: Backend): void {
   if (!isObject(backend)) throw badArgument("what registerBackend() takes", "a backend", backend);
   const members: Record<string, unknown> = backend;
@@ -139,7 +140,7 @@ function counted(count: number, what: string): string {
   return `${count} ${what}${count === 1 ? "" : "s"}`;
 }
 
-/** What preprocessMultimethod gives, in the order of the parts. */
+/** The results of `preprocessMultimethod`, in the order of the parts. */
 export function allResults(
   backend: Backend,
   methods: readonly RawMethod[],
@@ -172,6 +173,7 @@ export function allResults(
   });
 }
 
+/** The JSON for the core of what a backend made of a part; the bytes go to the answer. */
 export function resultJson({ backend, method, part, result }: Made, answer: Answer): object {
   const what = `what backend '${backend.id}' made of ${part} of method '${method}'`;
   const wrong: Wrong = (of, accepts, value) =>

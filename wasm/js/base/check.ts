@@ -1,19 +1,22 @@
-// What callers may pass, and the error of everything else. Options are tables: a key that no table
+// Checks of what callers pass, and the errors of what they may not. Options are tables: a key that no table
 // knows is an error that names its nearest neighbour, because an option that is silently ignored is a
 // wrong result with no trace. Which options calls take stands in call/protocol.ts.
 import { SconceError } from "./errors.js";
-import { nearest } from "./nearest.js";
+import { oneOf } from "./nearest.js";
 
+/** A kind of value: a test, and the words for it. */
 export interface Kind {
-  /** What is accepted, as the end of "must be" and of "Pass". */
+  /** The accepted values, as the end of "must be" and of "Pass". */
   readonly accepts: string;
   readonly test: (value: unknown) => boolean;
 }
 
+/** Whether the value is an object, of any class. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null;
 }
 
+/** The words for text that UTF-8 can hold. */
 export const TEXT = "text without unpaired surrogates";
 
 /** Whether UTF-8 can hold it all. */
@@ -27,6 +30,7 @@ export function isPlain(value: unknown): value is Record<string, unknown> {
   return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
+/** The kinds of values that several calls take, by name. */
 export const KINDS = {
   any: { accepts: "anything", test: () => true },
   /** Lists or iterables, of which a worker asks for the next when there is need for it. */
@@ -40,7 +44,7 @@ export const KINDS = {
     test: (v) => Number.isSafeInteger(v) && Number(v) >= 0,
   },
   list: { accepts: "a list", test: Array.isArray },
-  // What the core takes as a method's name, less what cannot be written to a file and read back.
+  // The names that the core takes for methods, less those that cannot be written to a file and read back.
   name: {
     accepts: "a name: any text but the empty one and text with NUL characters",
     test: (v) => typeof v === "string" && v !== "" && !/[\0\p{Cs}]/u.test(v),
@@ -61,11 +65,14 @@ export const KINDS = {
 } satisfies Record<string, Kind>;
 
 type KindName = keyof typeof KINDS;
+/** The options of a call by name, each with its kind or a table of its own. */
 export interface OptionTable {
   readonly [option: string]: KindName | Kind | OptionTable;
 }
 
+/** The options of `createEngine`. */
 export const ENGINE_OPTIONS = { wasm: "any", onLog: "function" } as const;
+/** The options of `createClient`. */
 export const CLIENT_OPTIONS = { ...ENGINE_OPTIONS, worker: "function" } as const;
 const POOL_SIZE_MAX = 64;
 const POOL_SIZE: Kind = {
@@ -76,6 +83,7 @@ const LIMIT: Kind = {
   accepts: "a number, 0 or more",
   test: (value) => typeof value === "number" && value >= 0,
 };
+/** The options of `createPool`. */
 export const POOL_OPTIONS = {
   ...CLIENT_OPTIONS,
   size: POOL_SIZE,
@@ -83,6 +91,7 @@ export const POOL_OPTIONS = {
   maxHeapBytes: LIMIT,
   prepare: "function",
 } as const;
+/** The options of `Pool.use`. */
 export const USE_OPTIONS = { signal: "signal" } as const;
 
 /** A value in a message: what it is rather than all of it. */
@@ -131,20 +140,8 @@ export function jsonFor(what: string, value: unknown): string {
   });
 }
 
-/** What to write instead of a key that is not known. */
-export function advice(key: string, known: readonly string[], all: string): string {
-  const best = nearest(key, known);
-  return best !== undefined
-    ? `Use '${best}' if that is meant; ${all} ${known.join(", ")}.`
-    : `Use one of: ${known.join(", ")}.`;
-}
-
 const unknownOption = (where: string, key: string, known: readonly string[]): SconceError =>
-  new SconceError(
-    "option",
-    `${where} has no option '${key}'`,
-    advice(key, known, "the options are"),
-  );
+  new SconceError("option", `${where} has no option '${key}'`, oneOf(key, known));
 
 /** A name from elsewhere in a message: the beginning of a long one. */
 export const shortened = (name: string): string =>
@@ -157,7 +154,7 @@ export function onlyHasKeys(what: string, value: object, known: readonly string[
   throw new SconceError(
     "argument",
     `${what} has '${shortened(key)}', which is not one of: ${known.join(", ")}`,
-    advice(key, known, "there are"),
+    oneOf(key, known),
   );
 }
 

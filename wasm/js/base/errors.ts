@@ -95,7 +95,7 @@ export class SconceError extends Error {
   }
 }
 
-/** What an error says, for those that come without diagnostics. */
+/** The diagnostic of an error that comes without any. */
 export function plainDiagnostic({ code, message, hint }: SconceError): Diagnostic {
   const nowhere = { method: "", pass: "", node: "", op: "", instruction: null, source: "" };
   return { severity: "error", code, message, hint, stackTrace: "", ...nowhere };
@@ -184,36 +184,37 @@ export function withCause(error: SconceError, cause: unknown): SconceError {
   return error;
 }
 
+/** The message of an error, or of whatever else was thrown. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
 /** An error as a plain object, for postMessage. */
-export interface PlainError {
+export interface PlainError extends Pick<
+  ErrorJson,
+  "code" | "message" | "hint" | "diagnostics" | "cause"
+> {
   kind: "error" | "panic";
-  code: ErrorCode;
-  message: string;
-  hint: string;
-  diagnostics: readonly Diagnostic[];
 }
 
+/** Makes a plain object of an error; one that is not ours is a defect of Sconce. */
 export function toPlainError(error: unknown): PlainError {
   if (error instanceof SconceError) {
-    const { code, message, hint, diagnostics } = error;
-    return {
-      kind: error instanceof SconcePanic ? "panic" : "error",
-      code,
-      message,
-      hint,
-      diagnostics,
-    };
+    const { code, message, hint, diagnostics, cause } = error.toJSON();
+    const kind = error instanceof SconcePanic ? "panic" : "error";
+    return { kind, code, message, hint, diagnostics, ...(cause !== undefined && { cause }) };
   }
   const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   const hint = "Report this with the file: it is a defect of Sconce.";
   return { kind: "error", code: "internal", message, hint, diagnostics: [] };
 }
 
+/** Makes the error again that became a plain object; its cause is an Error with the message. */
 export function fromPlainError(plain: PlainError): SconceError {
-  if (plain.kind === "panic") return new SconcePanic(plain.message, plain.code);
-  return new SconceError(plain.code, plain.message, plain.hint, plain.diagnostics);
+  const { kind, code, message, hint, diagnostics, cause } = plain;
+  const error =
+    kind === "panic"
+      ? new SconcePanic(message, code)
+      : new SconceError(code, message, hint, diagnostics);
+  return cause === undefined ? error : withCause(error, new Error(cause));
 }

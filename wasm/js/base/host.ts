@@ -8,6 +8,19 @@ interface Host {
 
 const host = (): Host | undefined => (globalThis as { process?: Host }).process;
 
+/** Whether this is Node, or a host that is like it. */
+export const isNode = (): boolean => host()?.versions?.node !== undefined;
+
+/** Whether this is Bun. */
+export const isBun = (): boolean => "Bun" in globalThis;
+
+/** Whether this is a page, rather than a worker or a program. */
+export const isPage = (): boolean => typeof document !== "undefined";
+
+/** The origin of the page or of the worker; undefined where there is none. */
+export const pageOrigin = (): string | undefined =>
+  (globalThis as { location?: { origin?: string } }).location?.origin;
+
 /** The `require` of a Node that has no process.getBuiltinModule: 20.0 to 20.15 and 22.0 to 22.2. */
 let required: Require | undefined;
 

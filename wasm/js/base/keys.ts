@@ -1,9 +1,10 @@
-// Reports of the core (diagnostics, what is in a program or a record, verdicts) have snake_case keys,
-// those of the interface are camelCase, as other answers are from the start: translated here, for all
-// of them. Keys of dictionaries (names of operators) are data and stay as they are.
+// Some reports of the core have snake_case keys: diagnostics, contents of programs and records,
+// verdicts. Those of the interface are camelCase. All are translated here. Keys of dictionaries
+// (names of operators) are data and stay as they are.
 
 const DICTIONARIES = new Set(["ops"]);
 
+/** The value with its keys in camelCase, at any depth. */
 export function camelKeys(value: unknown, isDictionary = false): unknown {
   if (Array.isArray(value)) return value.map((item) => camelKeys(item));
   if (typeof value !== "object" || value === null) return value;

@@ -20,7 +20,7 @@ function distance(a: string, b: string): number {
 const comparable = (name: string): string => name.slice(0, LENGTH_MAX).toLowerCase();
 
 /** The known name that is most like a misspelt one; undefined where none is much like it. */
-export function nearest(name: string, known: readonly string[]): string | undefined {
+function nearest(name: string, known: readonly string[]): string | undefined {
   const distances = known.map((one) => distance(comparable(name), comparable(one)));
   const least = Math.min(...distances);
   const best = known[distances.indexOf(least)];
@@ -28,9 +28,16 @@ export function nearest(name: string, known: readonly string[]): string | undefi
   return isNear ? best : undefined;
 }
 
-/** A hint for whoever misspelt a name: the most similar one first, then all that there are. */
-export function oneOf(name: string, known: readonly string[]): string {
+/** "Did you mean 'name'?", or nothing where no known name is like the misspelt one. */
+export function didYouMean(
+  name: string,
+  known: readonly string[],
+  spelt = (best: string): string => `'${best}'`,
+): string {
   const best = nearest(name, known);
-  const all = `Use one of: ${known.join(", ")}.`;
-  return best === undefined ? all : `Did you mean '${best}'? ${all}`;
+  return best === undefined ? "" : `Did you mean ${spelt(best)}?`;
 }
+
+/** A hint for a misspelt name: the most similar one first, then all that there are. */
+export const oneOf = (name: string, known: readonly string[]): string =>
+  `${didYouMean(name, known)} Use one of: ${known.join(", ")}.`.trimStart();

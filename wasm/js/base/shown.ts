@@ -3,6 +3,7 @@
 import { SconceError } from "./errors.js";
 import type { ProgramMethodInfo, ProgramReport, ProgramValueInfo } from "../types/index.js";
 
+/** The members of an object that a person wants to see of it. */
 export type Summary = Readonly<Record<string, unknown>>;
 
 type Inspect = (value: unknown, options: object) => string;

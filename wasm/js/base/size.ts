@@ -7,7 +7,7 @@ export function formatBytes(bytes: number, gap = " "): string {
   if (bytes < 1000) return `${bytes}${gap}B`;
   let value = bytes / 1000;
   let unit = 0;
-  // What rounds to a thousand is one of the next unit.
+  // A number that rounds to a thousand is one of the next unit.
   for (; value >= 999.5 && unit < UNITS.length - 1; unit++) value /= 1000;
   const digits = value >= 99.95 ? Math.round(value).toString() : value.toPrecision(3);
   return `${digits}${gap}${UNITS[unit]}`;

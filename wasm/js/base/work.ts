@@ -1,12 +1,14 @@
-// What nodes of a delegation add up to, for all who tell of its shares.
+// Sums over the nodes of a delegation, for whoever shows its shares.
 import type { DelegationRow } from "../types/index.js";
 
+/** The sums of some nodes. */
 export interface Work {
   nodes: number;
   macs: number;
   bytes: number;
 }
 
+/** The sums of the nodes. */
 export function workOf(nodes: readonly DelegationRow[]): Work {
   const sum = { nodes: nodes.length, macs: 0, bytes: 0 };
   for (const { macs, bytes } of nodes) {
@@ -16,6 +18,7 @@ export function workOf(nodes: readonly DelegationRow[]): Work {
   return sum;
 }
 
+/** The share of a part, 0 where there is nothing at all. */
 export const ratio = (part: number, all: number): number => (all > 0 ? part / all : 0);
 
 /** All of a method's nodes, and those of them that parts have. */

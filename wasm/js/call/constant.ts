@@ -1,4 +1,4 @@
-// What constant methods return, as people write it and as the core's JSON. In both a number with a
+// Results of constant methods, as people write them and as the core's JSON. In both a number with a
 // point or an exponent is a float, every other number an integer of 64 bits.
 import { badArgument, isText, TEXT } from "../base/check.js";
 import { SconceError } from "../base/errors.js";
@@ -81,8 +81,8 @@ function parseList(text: string): ConstantValue {
 }
 
 /**
- * A constant as people write it: 256 is an integer, 0.5, 1e3, inf and nan are floats, true and false
- * booleans; what begins with [ or a quote is JSON; anything else is text as it is.
+ * A constant as people write it. 256 is an integer; 0.5, 1e3, inf and nan are floats; true and
+ * false are booleans. Text that begins with [ or a quote is JSON. All other text stays as it is.
  */
 export function parseConstant(text: string): ConstantValue {
   if (INTEGER.test(text) || FLOAT.test(text)) return parseNumber(text);

@@ -1,7 +1,7 @@
 // Which values of delegates a run records: what the caller says, checked, as a question about one id.
 import { badArgument, isPlain } from "../base/check.js";
 import { messageOf, SconceError } from "../base/errors.js";
-import type { DelegateFilter, DelegateIds } from "../types/events.js";
+import type { DelegateFilter, DelegateIds } from "../types/index.js";
 
 /** Whether the value of an id is recorded. */
 export type Chooser = (id: string | number) => boolean;
@@ -16,6 +16,7 @@ function isFilter(value: unknown): boolean {
   return said.length === 1 && Array.isArray(value["include"] ?? value["exclude"]);
 }
 
+/** The kind of the option `delegateValues`. */
 export const DELEGATE_VALUES = { accepts: ACCEPTS, test: isFilter } as const;
 
 /** An expression that whole texts have to match. */

@@ -3,11 +3,11 @@
 import { badArgument, isObject } from "../base/check.js";
 import { SconceError } from "../base/errors.js";
 import { tagOf } from "../base/tags.js";
-import type { GapOptions, GapOutput, GapPair, GapReport, LoggedValue } from "../types/inspector.js";
+import type { GapOptions, GapOutput, GapPair, GapReport, LoggedValue } from "../types/index.js";
 
 const NOTHING = new Float64Array(0);
 
-/** Of each output of each row, in their order. */
+/** The pairs of each output of each row, in their order. */
 function pairsOf(report: GapReport): GapPair[] {
   return report.rows.flatMap(({ method, aotHandles, runtimeHandles, outputs }, row) =>
     outputs.map(({ reference, found }, output) => ({
@@ -82,12 +82,13 @@ function finished(report: GapReport, options: GapOptions): GapReport {
   return { ...report, rows, outputs: values ? report.outputs : report.outputs.map(lean) };
 }
 
-/** What the core is asked, and what becomes of its answer. */
+/** The question to the core, and the function that finishes its answer. */
 export interface GapCall {
   asked: GapOptions;
   finish: (report: GapReport) => GapReport;
 }
 
+/** The call of the core for options that may hold functions. */
 export function gapCall(options: GapOptions): GapCall {
   const { distance, preprocess, ...asked } = options;
   if (preprocess && !distance)

@@ -1,49 +1,23 @@
 // The options of lowering and loading, by the rows of core/options.def: what values each takes, and
 // how they reach the core.
 import { isPlain, jsonFor } from "../base/check.js";
+import type { Option, OptionCall } from "../border/option.js";
 import { OPTIONS } from "../border/options.gen.js";
-
-type OptionCall = "toEdge" | "toBackend" | "toExecutorch" | "load";
-
-interface Row {
-  readonly call: OptionCall;
-  /** What the core calls it. */
-  readonly key: string;
-  readonly name: string;
-  /** The flag of the command, without dashes; empty for none. */
-  readonly flag: string;
-  /** Where the page's form has it; "several" is where there are several methods. */
-  readonly place: "nowhere" | "always" | "several";
-  readonly label: string;
-  readonly sentence: string;
-}
-
-/** Largest values by name. */
-export type Bounds = Readonly<Record<string, { readonly max: number }>>;
-
-/** One option, by what its values are. */
-export type Option = Row &
-  (
-    | { readonly kind: "bool"; readonly default: boolean }
-    | { readonly kind: "count" | "whole"; readonly default: number }
-    | { readonly kind: "power"; readonly default: number; readonly power: number }
-    | { readonly kind: "choice"; readonly default: string; readonly words: readonly string[] }
-    | { readonly kind: "bounds"; readonly default: Bounds }
-  );
 
 /** Options by name, of whatever calls. */
 export type Chosen = Readonly<Record<string, unknown>>;
 
+/** The rows of the options that a call takes. */
 export const optionsOf = (call: OptionCall): readonly Option[] =>
   OPTIONS.filter((option) => option.call === call);
 
-/** Of all that was chosen what a call takes. */
+/** The chosen options that a call takes. */
 export function chosenFor(call: OptionCall, chosen: Chosen): Record<string, unknown> {
   const own = optionsOf(call).filter(({ name }) => chosen[name] !== undefined);
   return Object.fromEntries(own.map(({ name }) => [name, chosen[name]]));
 }
 
-/** What was chosen as the core reads it, with what only the library itself asks for. */
+/** The chosen options as the core reads them, with those that only the library sets. */
 export function optionsJson(call: OptionCall, chosen: object = {}, hidden: object = {}): string {
   const own = optionsOf(call).map(({ key, name }) => [key, (chosen as Chosen)[name]]);
   // Keys without a value leave no trace in JSON.
@@ -54,7 +28,7 @@ export function optionsJson(call: OptionCall, chosen: object = {}, hidden: objec
 export const anyOf = (words: readonly string[]): string =>
   words.join(", ").replace(/, (?=[^,]*$)/, " or ");
 
-/** What an option takes, as the end of "must be". */
+/** The values of an option, as the end of "must be". */
 export function accepts(option: Option): string {
   switch (option.kind) {
     case "bool":

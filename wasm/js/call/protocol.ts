@@ -1,4 +1,4 @@
-// What crosses a worker: every member of every object that lives in one, in one row each. Server and
+// The table of calls across a worker: every member of every object in one, a row each. Server and
 // caller work by these rows, engine and client check options by them, and Remote leaves out what is
 // local. A row that is missing does not compile.
 import { checkTable, mustBe, type Kind, type OptionTable } from "../base/check.js";
@@ -15,6 +15,7 @@ import type {
   ExportSession,
   Inspector,
   FileSinks,
+  LocalMember,
   OpenedPrograms,
   Program,
   Sink,
@@ -31,8 +32,10 @@ interface Interfaces {
   ETRecord: ETRecord;
   ExportSession: ExportSession;
 }
+/** The names of the interfaces whose objects live in a worker. */
 export type ObjectKind = keyof Interfaces;
 
+/** A row of the table: how a member of an object is reached across a worker. */
 export type Member =
   /** Data that travels with the object. */
   | { readonly is: "property" }
@@ -79,7 +82,7 @@ interface Method {
   readonly object?: number;
 }
 
-/** Of a session in a worker. */
+/** The members of a session in a worker that are needed here. */
 interface RemoteSession {
   getExecutorchProgramManager(): Promise<Saved & { dispose(): Promise<void> }>;
   delegationText(): Promise<string>;
@@ -194,7 +197,7 @@ const DATA = { is: "method", gives: "data" } as const;
 const METHOD = { is: "method", gives: "ExportedProgram" } as const;
 const CALLED = { ...DATA, at: 2, options: RUN, mayOmitText: true } as const;
 const HANDED = { ...DATA, object: 0 } as const;
-/** What every manager has. */
+/** The members that every manager has. */
 const RECORDS = {
   etrecord: LOCAL,
   getEtrecord: { is: "method", gives: "ETRecord" },
@@ -375,21 +378,12 @@ const PROTOCOL = {
     bytes: { ...DATA, at: 0, options: SAVE },
   },
 } as const satisfies {
-  [K in ObjectKind]: { [M in Exclude<keyof Interfaces[K] & string, "dispose">]: Member };
+  [K in ObjectKind]: {
+    [M in Exclude<keyof Interfaces[K] & string, "dispose">]: M extends LocalMember<Interfaces[K]>
+      ? typeof LOCAL
+      : Exclude<Member, typeof LOCAL>;
+  };
 };
-
-type Rows = typeof PROTOCOL;
-type LocalOf<K extends ObjectKind> = {
-  [M in keyof Rows[K]]: Rows[K][M] extends typeof LOCAL ? M : never;
-}[keyof Rows[K]];
-/** The names of what Remote leaves out of an interface. */
-export type LocalMember<T> = {
-  [K in ObjectKind]: T extends Interfaces[K]
-    ? Interfaces[K] extends T
-      ? LocalOf<K>
-      : never
-    : never;
-}[ObjectKind];
 
 /** The rows of a kind of object; none of one that the table does not know. */
 export function membersOf(kind: string): Readonly<Record<string, Member>> {
@@ -426,6 +420,6 @@ export function callsAmong(kind: string, name: string): string[] {
   return Object.keys(options).filter((option) => options[option] === "calls");
 }
 
-/** Of a kind of object the methods that open files. */
+/** The methods of a kind of object that open files. */
 export const openersOf = (kind: ObjectKind): string[] =>
   Object.keys(PROTOCOL[kind]).filter((name) => methodOf(kind, name).files !== undefined);

@@ -3,15 +3,16 @@ import { counted } from "../base/counted.js";
 import { dirname, resolve } from "node:path";
 import { SconceError } from "../base/errors.js";
 import type { Program, TestCase, TestSuite } from "../types/index.js";
-import { importBackends } from "./backends.js";
+import { importBackends } from "./shell/backends.js";
 import { readCalls, type Call } from "./files/calls.js";
 import { defineCommand, type ValuesOf } from "./shell/command.js";
-import { EXIT, makeEngine, tell, UsageError } from "./common.js";
+import { makeEngine } from "./engine.js";
+import { EXIT, UsageError } from "./usage.js";
 import { checkPlace, keepInputs, readWhole, statsOf, writeFiles } from "./files/files.js";
 import { printJson } from "./print/json.js";
 import { callInputs, methodInfo } from "./run/inputs.js";
 import { claimInputs, claimOutputs, isInputStream, sourceOf } from "./files/streams.js";
-import { isJson } from "./print/terminal.js";
+import { isJson, tell } from "./print/terminal.js";
 import { readArray } from "./files/values.js";
 
 const FLAGS = {
@@ -110,9 +111,10 @@ async function bundle(values: ValuesOf<typeof FLAGS>, files: string[]): Promise<
   return EXIT.done;
 }
 
+/** The command sconce bundle. */
 export const BUNDLE = defineCommand({
   name: "bundle",
-  summary: "puts calls of a program and what they return into one file with it",
+  summary: "packs a program together with test calls and the results they should give",
   examples: ["sconce bundle model.pte --calls calls.json -o model.bpte"],
   files: "FILE.pte",
   flags: FLAGS,

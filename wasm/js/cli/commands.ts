@@ -1,7 +1,7 @@
 // All commands, in the order of the help.
 import { BUNDLE } from "./bundle.js";
 import type { Command } from "./shell/command.js";
-import { completionOf } from "./shell/completion.js";
+import { completionOf } from "./completion.js";
 import { EXPORT } from "./export/export.js";
 import { INSPECT } from "./inspect/inspect.js";
 import { LOWER } from "./lower/lower.js";
@@ -10,6 +10,7 @@ import { RUN } from "./run/run.js";
 import { DOCS } from "./studio/docs.js";
 import { STUDIO } from "./studio/studio.js";
 
+/** All commands, in the order of the help. */
 export const COMMANDS: readonly Command[] = [
   LOWER,
   EXPORT,

@@ -9,9 +9,10 @@ import {
   type CoveredOperator,
 } from "../lower/coverage.js";
 import { defineCommand, type ValuesOf } from "./shell/command.js";
-import { EXIT, makeEngine, say, UsageError } from "./common.js";
+import { makeEngine } from "./engine.js";
+import { EXIT, UsageError } from "./usage.js";
 import { printJson } from "./print/json.js";
-import { isJson } from "./print/terminal.js";
+import { isJson, say } from "./print/terminal.js";
 import { sayTable } from "./print/table.js";
 
 const FLAGS = {
@@ -38,7 +39,7 @@ const linesOf = (row: CoveredOperator): string[][] => [
 const sayOperators = (rows: readonly CoveredOperator[]): void =>
   sayTable(["operator", "lowers", "here", "official", "note"], rows.flatMap(linesOf));
 
-// What is said when nothing is left to list, of those that have the pattern in their names.
+// The answer when no name with the pattern is left to list.
 function sayNone(
   pattern: string,
   named: number,
@@ -77,9 +78,11 @@ async function operators(values: ValuesOf<typeof FLAGS>, positionals: string[]):
   return status;
 }
 
+/** The command sconce operators. */
 export const OPERATORS = defineCommand({
   name: "operators",
-  summary: "tells which of PyTorch's operators lower, run here, and run on the official runtime",
+  summary:
+    "lists PyTorch's operators: which lower, which run here, which run on the official runtime",
   examples: [
     "sconce operators                how many",
     "sconce operators linalg         those whose names have this in them",

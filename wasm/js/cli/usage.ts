@@ -10,4 +10,5 @@ export class UsageError extends Error {
   }
 }
 
+/** The exit codes of the command. */
 export const EXIT = { done: 0, failed: 1, usage: 2 } as const;

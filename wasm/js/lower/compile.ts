@@ -34,6 +34,7 @@ import type {
   TransformAndLowerOptions,
 } from "../types/index.js";
 
+/** Opened programs, on a job of the engine. */
 export class OpenedManager extends ViewingManager implements OpenedPrograms {
   constructor(job: Job, program: number, methods: readonly string[]) {
     super("OpenedPrograms", job, program, methods, []);

@@ -1,4 +1,4 @@
-// What has become of the nodes of edge programs, in numbers: by method and operator, as counts and as
+// The fate of the nodes of edge programs, in numbers: by method and operator, as counts and as
 // a table of text.
 import type { DelegationInfo, EdgeProgramManager } from "../types/index.js";
 
@@ -36,7 +36,7 @@ export function delegationInfoOf(edge: EdgeProgramManager): Record<string, Deleg
   const delegation = edge.delegation();
   const infos = [...edge.methods].sort().map((method): [string, DelegationInfo] => {
     const { delegates = [], nodes = [] } = delegation[method] ?? {};
-    // What went to no backend has no rows.
+    // A program that no backend was asked about has no rows.
     const counted: Counted[] =
       nodes.length > 0
         ? nodes.map(({ op, delegate }) => ({ op, isInside: delegate !== null }))

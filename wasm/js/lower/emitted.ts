@@ -1,4 +1,4 @@
-// What is emitted: the manager of an executorch program and its files.
+// The emitted program: the manager of an executorch program and its files.
 import { mustBe } from "../base/check.js";
 import type { Job } from "../module/job.js";
 import { SconceError } from "../base/errors.js";
@@ -15,6 +15,7 @@ import type {
   Verification,
 } from "../types/index.js";
 
+/** An emitted program, on a job of the engine. */
 export class ExecutorchManager extends Manager implements ExecutorchProgramManager {
   verification: Verification | null = null;
   private readonly files: readonly { name: string; size: number }[];

@@ -1,4 +1,4 @@
-// What managers share: a place in a job, views of its programs, and the record that comes along.
+// The common part of managers: a place in a job, views of its programs, and the record.
 import { mustBe } from "../base/check.js";
 import type { Job } from "../module/job.js";
 import { Disposing } from "../base/dispose.js";
@@ -15,7 +15,7 @@ import type {
   NodeRow,
 } from "../types/index.js";
 
-/** What the job has made. */
+/** The report of all programs that the job has made. */
 export function inspectCompilation(job: Job): CompilationReport {
   return camelKeys(JSON.parse(job.textOf((raw, s) => raw.compile_inspect(s)))) as CompilationReport;
 }
@@ -58,7 +58,7 @@ export interface Recorded {
   readonly isLight: boolean;
 }
 
-/** What both managers have: a share in a job, a program in it, and its methods' names. */
+/** The common part of all managers: a share in a job, a program in it, and its methods' names. */
 export class Manager extends Disposing {
   private held: Job | undefined;
   private view: RecordView | undefined;

@@ -81,7 +81,7 @@ const roundsJson = (
 const isOne = (given: unknown): given is Partitioner =>
   typeof given === "string" || (isObject(given) && typeof given["backend"] === "string");
 
-/** What the core takes for partitioners of all methods, or by method. */
+/** Partitioners of all methods, or by method, in the form that the core takes. */
 export function partitionersJson(given: Partitioners, where: string, wishes?: Wishes): string {
   if (isOne(given) || Array.isArray(given))
     return jsonFor(where, {

@@ -14,7 +14,6 @@ import {
 } from "../base/errors.js";
 import { camelKeys } from "../base/keys.js";
 import { instantiate } from "../loader.js";
-import type { Job } from "./job.js";
 import { Memory } from "../base/memory.js";
 import { readySource, toRandomAccess, type EngineSource } from "../source/access.js";
 import { BytesSource, readExactly } from "../source/bytes.js";
@@ -42,10 +41,17 @@ const SEVERITIES = ["note", "warning", "error"] as const;
 
 const CALLBACKS_MAX = 2;
 
-/** What goes with a call into the module. */
+/** The options of a call into the module. */
 export interface HostOptions extends CallOptions {
   /** Which values of delegates are recorded. */
   keepsValue?: ((id: string | number) => boolean) | undefined;
+}
+
+/** The part of a job that the engine needs. */
+interface Enterable {
+  /** Whether a call of this job has called back and waits for the answer. */
+  isWaiting: boolean;
+  release(): void;
 }
 
 /** The module and what works on its memory: all that a dead engine lets go of. */
@@ -55,6 +61,7 @@ interface Instance {
   readonly backends: Backends;
 }
 
+/** An instance of the module, and everything that works on its memory. */
 export class Core {
   private instance: Instance | undefined;
   private readonly sources = new Map<number, RandomAccess>();
@@ -62,17 +69,17 @@ export class Core {
   private readonly phases = new Map<Pointer, Phase>();
   private options: HostOptions = {};
   /** The job of the innermost call. */
-  private active: Job | undefined;
+  private active: Enterable | undefined;
   /** Calls that are under way, each inside of a callback of the one before. */
   private calls = 0;
   /** Callbacks that are running, each inside a call that the one before made. */
   private callbacks = 0;
   private dead: SconceError | undefined;
-  /** What a source threw while C was reading it: the call's real error. */
+  /** The error that a source threw while C was reading it: the call's real error. */
   private readError: unknown;
-  /** What a backend threw, likewise. */
+  /** The error that a backend threw, likewise. */
   private backendError: unknown;
-  /** What a listener threw. It may not unwind C, so it waits here until the call is over. */
+  /** The error that a listener threw. It may not unwind C, so it waits until the call is over. */
   private thrown: { error: unknown } | undefined;
 
   private readonly undisposed = new Undisposed();
@@ -80,7 +87,7 @@ export class Core {
   private readonly forgotten =
     typeof FinalizationRegistry === "undefined"
       ? undefined
-      : new FinalizationRegistry<Job>((job) => this.releaseForgotten(job));
+      : new FinalizationRegistry<Enterable>((job) => this.releaseForgotten(job));
 
   private constructor(
     raw: RawExports,
@@ -223,7 +230,7 @@ export class Core {
    * Runs something that enters the module, for a job unless it is about to have one. Anything
    * thrown from inside but our own errors is a trap. A callback may enter again, for another job.
    */
-  enter<T>(job: Job | undefined, options: HostOptions, body: () => T): T {
+  enter<T>(job: Enterable | undefined, options: HostOptions, body: () => T): T {
     if (this.dead) throw this.dead;
     if (options.signal?.aborted) throw cancelled(options.signal);
     const { readError, backendError, thrown } = this;
@@ -361,7 +368,7 @@ export class Core {
   // --- Owners ---
 
   /** Releases a share of the job once its owner is unreachable, unless `unwatch` comes first. */
-  watch(owner: object, job: Job): void {
+  watch(owner: object, job: Enterable): void {
     if (!this.forgotten) return;
     this.forgotten.register(owner, job, owner);
     this.undisposed.made();
@@ -372,7 +379,7 @@ export class Core {
   }
 
   /** Runs between turns, so that no call is under way. Nobody waits for it: a failure is logged. */
-  private releaseForgotten(job: Job): void {
+  private releaseForgotten(job: Enterable): void {
     this.undisposed.gone();
     try {
       job.release();

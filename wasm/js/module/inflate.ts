@@ -1,5 +1,5 @@
-// Archives with compressed entries. The core says which bytes to inflate and to what size, and checks
-// what came out; here deflate only runs backwards: at once by node:zlib where the host has it, else
+// Archives with compressed entries. The core says which bytes to inflate and to what size, and
+// checks the result. Here they are only inflated: at once by node:zlib where the host has it, else
 // by DecompressionStream, for which the caller has to wait.
 import type { Core } from "./core.js";
 import { Job } from "./job.js";

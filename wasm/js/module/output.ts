@@ -18,7 +18,7 @@ interface Chunk {
 
 /** A file while it is written: tells how far it is, and ends when the call is cancelled. */
 class Writing {
-  /** Where the chunk begins that is read. */
+  /** The offset at which the current chunk begins. */
   begin = 0;
   private done = 0;
 
@@ -167,7 +167,7 @@ export class Output {
     writing.begin = begin + chunk.size;
   }
 
-  /** Of files that belong to no program: the module's memory of it goes, once it was read. */
+  /** Frees the module's memory of a file that belongs to no program, once it was read. */
   free(): void {
     try {
       this.job.enter({}, (raw, s) => raw.output_free(s, this.number));

@@ -4,7 +4,7 @@ import type { HostOptions } from "../module/core.js";
 import type { Job } from "../module/job.js";
 import { SconceError } from "../base/errors.js";
 import { camelKeys } from "../base/keys.js";
-import type { DTypeTable } from "./program.js";
+import type { DTypeTable } from "./dtype_table.js";
 import { checkInputs } from "./call.js";
 import { bytesOf, isTensorLike, tensorOf } from "../tensor/bytes.js";
 import type {

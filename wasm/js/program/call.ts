@@ -1,5 +1,6 @@
 // How a method is called: which one is meant, and which value goes into which of its inputs.
-import { advice, badArgument, isPlain, shortened } from "../base/check.js";
+import { oneOf } from "../base/nearest.js";
+import { badArgument, isPlain, shortened } from "../base/check.js";
 import { counted } from "../base/counted.js";
 import { SconceError } from "../base/errors.js";
 import { checkOptions } from "../call/protocol.js";
@@ -96,7 +97,7 @@ export function methodNamed(
   throw new SconceError(
     "not_found",
     `there is no method '${shortened(name)}'`,
-    names.length > 0 ? advice(name, names, "the methods are") : "Open a program with methods.",
+    names.length > 0 ? oneOf(name, names) : "Open a program with methods.",
   );
 }
 
@@ -118,7 +119,7 @@ export function unknownInput(
   return new SconceError(
     "input",
     `method '${method}' has no input '${shortened(name)}'`,
-    names.length > 0 ? advice(name, names, "the inputs are") : "Pass no inputs: it takes none.",
+    names.length > 0 ? oneOf(name, names) : "Pass no inputs: it takes none.",
   );
 }
 

@@ -9,6 +9,7 @@ import { checkOptions } from "../call/protocol.js";
 import { checkSuiteOf, notBundled, readSuites, verifyCase, writeSuites } from "./bundle.js";
 import { chooserOf, type Chooser } from "../call/delegate_values.js";
 import { withNames } from "./names.js";
+import type { DTypeTable } from "./dtype_table.js";
 import { Output } from "../module/output.js";
 import { methodNamed, orderedInputs, wholeCall, withName, type WholeCall } from "./call.js";
 import { programSummary, showAs } from "../base/shown.js";
@@ -17,14 +18,12 @@ import { bytesOf, isTensorLike, tensorOf } from "../tensor/bytes.js";
 import type {
   CallOptions,
   CaseVerdict,
-  DType,
   EventDump,
   ExecutorchProgramManager,
   GivenTestCase,
   GivenTestSuite,
   Inputs,
   LoadOptions,
-  Meta,
   Program,
   ProgramCall,
   ProgramReport,
@@ -45,17 +44,12 @@ const OUTPUT_NUMBERS = 40;
 const SIZES_AT = 8;
 const DIM_ORDER_AT = 24;
 
-/** dtype names and codes, as the core reports them. */
-export interface DTypeTable {
-  code(name: DType): number;
-  name(code: number): DType;
-}
-
 function inputError(index: number, accepts: string, value: unknown): SconceError {
   const { message, hint } = badArgument(`input ${index}`, accepts, value);
   return new SconceError("input", message, hint);
 }
 
+/** A loaded .pte, on a job of the engine. */
 export class LoadedProgram extends Disposing implements Program {
   readonly [Symbol.toStringTag] = "Program";
   private report: ProgramReport | undefined;
@@ -80,8 +74,8 @@ export class LoadedProgram extends Disposing implements Program {
   }
 
   private reportOf(job: Job): ProgramReport {
-    const told = (): unknown => JSON.parse(job.textOf((raw, s) => raw.run_inspect(s)));
-    this.report ??= withNames(camelKeys(told()) as ProgramReport);
+    const report = (): unknown => JSON.parse(job.textOf((raw, s) => raw.run_inspect(s)));
+    this.report ??= withNames(camelKeys(report()) as ProgramReport);
     return this.report;
   }
 
@@ -120,7 +114,7 @@ export class LoadedProgram extends Disposing implements Program {
     return Object.fromEntries(outputs.map((value, i) => [infos[i]!.name, value]));
   }
 
-  /** What is kept of runs from here on; gives who chooses among the values of delegates. */
+  /** Sets what the next runs record. Gives the filter of the delegates' values. */
   private traceEvents(job: Job, options: RunOptions): Chooser | undefined {
     const { events = false, bundledInputIndex = -1, delegateValues } = options;
     const chooser = delegateValues && chooserOf(delegateValues);
@@ -158,8 +152,8 @@ export class LoadedProgram extends Disposing implements Program {
   private runOn(job: Job, { method, inputs, options }: WholeCall): Value[] {
     const keepsValue = this.traceEvents(job, options);
     this.give(job, method, inputs, options);
-    const isTold = options.signal !== undefined || options.onProgress !== undefined;
-    job.call({ ...options, keepsValue }, (raw, s) => raw.run_execute(s, isTold ? 1 : 0));
+    const isWatched = options.signal !== undefined || options.onProgress !== undefined;
+    job.call({ ...options, keepsValue }, (raw, s) => raw.run_execute(s, isWatched ? 1 : 0));
     const count = job.enter({}, (raw, s) => raw.run_output_count(s));
     return Array.from({ length: count }, (_, index) => this.output(job, index));
   }
@@ -351,27 +345,6 @@ export class LoadedProgram extends Disposing implements Program {
 }
 
 showAs(LoadedProgram.prototype, "Program", (program) => programSummary(program.inspect()));
-
-/** Names and codes of dtypes, as the core has them. */
-export function dtypeTable({ dtypes }: Pick<Meta, "dtypes">): DTypeTable {
-  return {
-    code: (name) => {
-      const row = dtypes.find((d) => d.name === name);
-      if (row) return row.code;
-      throw new SconceError(
-        "dtype",
-        `there is no dtype '${name}'`,
-        `Use one of: ${dtypes.map((d) => d.name).join(", ")}.`,
-      );
-    },
-    name: (code) => dtypes.find((d) => d.code === code)!.name,
-  };
-}
-
-/** The same of a job whose engine is not at hand. */
-export function dtypesOf(job: Job): DTypeTable {
-  return dtypeTable(JSON.parse(job.textOf((raw, s) => raw.meta(s))) as Meta);
-}
 
 /** The weights that a lowered program keeps in files beside it. */
 const dataOf = (lowered: ExecutorchProgramManager): Uint8Array[] =>

@@ -1,4 +1,4 @@
-// What a stage makes, with what it knows.
+// The result of a stage, with its context.
 import type { PipelineArtifact, StageContext } from "../types/index.js";
 
 /** An artifact whose context is its own. */

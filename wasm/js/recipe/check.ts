@@ -1,4 +1,4 @@
-// What recipes may hold, and what they say of a method.
+// Checks of recipes, and the settings of one method in them.
 import { checkTable, isPlain, KINDS, type Kind } from "../base/check.js";
 import { rowsOf } from "../call/protocol.js";
 import type {
@@ -57,7 +57,7 @@ const AO_KINDS = [
 ];
 const GROUPED = AO_KINDS.filter((kind) => kind !== "fp16_weights");
 
-/** Of a quantization: the functions that ask for passes. */
+/** The functions of a quantization that ask for passes. */
 export const HOOKS = [
   "prePreparePasses",
   "postPreparePasses",

@@ -15,7 +15,7 @@ import type {
   QuantizationRecipe,
 } from "../types/index.js";
 
-/** What one recipe says, and how it is called in messages. */
+/** The value of one recipe, and its name in messages. */
 interface Said<T> {
   readonly who: string;
   readonly value: T;
@@ -59,7 +59,7 @@ function each<T, K extends keyof T>(said: Saids<T>, key: K): Saids<T[K]> {
   return said.map(({ who, value }) => ({ who, value: value[key] }));
 }
 
-/** Of those who say anything. */
+/** The values of those recipes that have one. */
 const present = <T>(said: Saids<T | undefined>): Saids<T> =>
   said.filter((one): one is Said<T> => one.value !== undefined);
 
@@ -119,7 +119,7 @@ function isAllByMethod<T>(what: string, said: Saids<T>, test: (value: T) => bool
   );
 }
 
-/** What each says of a method, for all methods that are named. */
+/** The value of each recipe for a method, for all methods that are named. */
 function byMethod<T>(said: Saids<Readonly<Record<string, T>>>): [string, Saids<T>][] {
   const methods = new Set(said.flatMap(({ value }) => Object.keys(value)));
   return [...methods].map((method) => [

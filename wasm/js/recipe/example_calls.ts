@@ -1,7 +1,9 @@
 // The example calls of sessions: lists, or iterables that make one call after the other, so that a
 // thousand of them never are in memory at once. Each is checked before anything runs on it.
+import { orAborted } from "../base/abort.js";
 import { badArgument, isObject, KINDS } from "../base/check.js";
-import { cancelled, SconceError } from "../base/errors.js";
+import { countOf, isIterable, iterate, type Iterated } from "../base/iterable.js";
+import { SconceError } from "../base/errors.js";
 import { checkCall, noMethod } from "./inputs.js";
 import { copyOf, isTensorLike } from "../tensor/bytes.js";
 import type { ExampleInputs, InputTuple, InputTuples, MethodSummary } from "../types/index.js";
@@ -19,54 +21,11 @@ export interface GivenCalls {
 /** Calls of an iterable that are read ahead: the example, and what a quantized program is compared on. */
 const AHEAD = 2;
 
-type Iterated = AsyncIterator<unknown> | Iterator<unknown>;
-
-export const isIterable = (value: unknown): value is Iterable<unknown> | AsyncIterable<unknown> =>
-  isObject(value) && (Symbol.iterator in value || Symbol.asyncIterator in value);
-
-/** How many calls there are, of iterables that tell it as lists and sets do; else 0. */
-export function countOf(calls: object): number {
-  const { length, size = length } = calls as { length?: unknown; size?: unknown };
-  return KINDS.index.test(size) ? Number(size) : 0;
-}
-
-/** Iterators that have begun: they do so once. */
-const begun = new WeakSet<object>();
-
-/** An iterator of the calls. A generator is one itself, and has no second. */
-export function iterate(calls: Iterable<unknown> | AsyncIterable<unknown>): Iterated {
-  const iterator: Iterated =
-    Symbol.asyncIterator in calls ? calls[Symbol.asyncIterator]() : calls[Symbol.iterator]();
-  if ((iterator as unknown) !== calls) return iterator;
-  if (begun.has(iterator))
-    throw new SconceError(
-      "state",
-      "'exampleInputs' is an iterator that another run has used up",
-      "Pass a list, or an object whose [Symbol.asyncIterator]() begins anew.",
-    );
-  begun.add(iterator);
-  return iterator;
-}
-
 /** The next call; an iterator that waits for ever does not outlive the signal. */
-async function nextOf(
+const nextOf = (
   iterator: Iterated,
   signal: AbortSignal | undefined,
-): Promise<IteratorResult<unknown>> {
-  if (!signal) return iterator.next();
-  if (signal.aborted) throw cancelled(signal);
-  let stop = (): void => undefined;
-  const aborted = new Promise<never>((_, reject) => {
-    const onAbort = (): void => reject(cancelled(signal));
-    signal.addEventListener("abort", onAbort, { once: true });
-    stop = () => signal.removeEventListener("abort", onAbort);
-  });
-  try {
-    return await Promise.race([iterator.next(), aborted]);
-  } finally {
-    stop();
-  }
-}
+): Promise<IteratorResult<unknown>> => orAborted(() => iterator.next(), signal);
 
 async function* following(
   first: readonly InputTuple[],

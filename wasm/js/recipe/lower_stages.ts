@@ -30,7 +30,7 @@ function edgeOptions({ context }: PipelineArtifact, call: CallOptions): ToEdgeOp
 
 type Rounds = readonly Partitioner[];
 
-/** What a recipe says of partitioners, by method. */
+/** The partitioners of a recipe, by method. */
 function roundsOf(
   given: Partitioners | undefined,
   methods: readonly string[],

@@ -1,14 +1,14 @@
-// What the numbers of a quantization report mean.
+// The meaning of the numbers in a quantization report.
 import type {
   MethodQuantizationReport,
   QuantizationError,
   QuantizedRange,
-} from "../types/session.js";
+} from "../types/index.js";
 
 /**
- * Decibels between a result and that of the float program: infinite where nothing differs, and
- * minus infinite where the difference is all that there is: of a result that was 0, or not finite,
- * in one of the two. Null for what was not compared.
+ * Decibels between a result and that of the float program. They are infinite where nothing differs.
+ * They are minus infinite where one of the two results was 0 or not finite. Null for what was not
+ * compared.
  */
 export function decibelsOf(error: Partial<QuantizationError>): number | null {
   const { snr, largestDifference, nonFiniteMismatches = 0 } = error;
@@ -17,7 +17,7 @@ export function decibelsOf(error: Partial<QuantizationError>): number | null {
   return largestDifference === 0 && nonFiniteMismatches === 0 ? Infinity : -Infinity;
 }
 
-/** What is farthest from the float program; undefined where nothing differs. */
+/** The row that is farthest from the float program; undefined where nothing differs. */
 export function worstOf<T extends Partial<QuantizationError>>(
   results: readonly T[],
 ): T | undefined {

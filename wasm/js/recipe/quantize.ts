@@ -1,4 +1,4 @@
-// What a recipe comes to when methods are quantized: configurations as the core takes them.
+// Recipes as configurations of the quantizer, in the form that the core takes.
 import { SconceError } from "../base/errors.js";
 import type {
   AOBaseConfig,
@@ -35,8 +35,9 @@ export interface Counted {
   readonly count: number;
 }
 
+/** The quantization of one method. */
 export interface MethodQuantization {
-  /** Of the program that is quantized; each is for what those before it leave. */
+  /** Quantizers of the program; each one gets what those before it leave. */
   readonly configs: (program: ExportedProgram) => readonly QuantizationConfig[];
   readonly hooks: QuantizationHooks;
   /** The calls that calibrate, each checked. Asked for once, and only where there is a use for them. */
@@ -120,7 +121,7 @@ export function checkAsked(recipe: QuantizationRecipe, method: string): void {
   }
 }
 
-/** What a recipe comes to: quantizers in their order, and weights alone of what they leave. */
+/** The configurations of a recipe: quantizers in their order, then weights alone for the rest. */
 export function configsOf(
   { quantizers = [], aoQuantizationConfigs = [] }: QuantizationRecipe,
   program: ExportedProgram,

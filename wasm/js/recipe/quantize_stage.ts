@@ -1,7 +1,7 @@
 // The stage that quantizes: what the recipe says of each method, on which calls it is calibrated.
 import { badArgument } from "../base/check.js";
 import { SconceError } from "../base/errors.js";
-import { countOf, isIterable } from "./example_calls.js";
+import { countOf, isIterable } from "../base/iterable.js";
 import { checkedCalls } from "./inputs.js";
 import {
   checkAsked,

@@ -1,11 +1,12 @@
 // Quantizing an opened program: what observes it runs on the calls of its methods, and what comes of
 // it is opened programs again, on the same job.
+import { dtypesOf } from "../program/dtype_table.js";
 import { jsonFor } from "../base/check.js";
 import { OpenedManager, programCall } from "../lower/compile.js";
 import type { Job } from "../module/job.js";
 import { SconceError, SconcePanic } from "../base/errors.js";
 import { optionsJson } from "../call/options.js";
-import { dtypesOf, LoadedProgram } from "../program/program.js";
+import { LoadedProgram } from "../program/program.js";
 import type { MethodQuantization, QuantizationConfig, QuantizationHooks } from "./quantize.js";
 import { places } from "../record/record.js";
 import { copyOf, isTensorLike } from "../tensor/bytes.js";
@@ -21,14 +22,15 @@ import type {
   InputTensor,
 } from "../types/index.js";
 
-/** What quantizing gives: the programs to lower instead of those that were opened. */
+/** The result of quantizing: the programs to lower instead of those that were opened. */
 export interface Quantized {
   readonly program: OpenedPrograms;
   readonly report: QuantizationReport;
 }
 
+/** The options of quantizing programs. */
 export interface QuantizeOptions extends CallOptions {
-  /** What is lowered afterwards is lowered with these; so is what calibrates. */
+  /** The settings of lowering, for the calibrating program and for the result. */
   compileConfig?: CompileConfig;
   executorch?: ExecutorchConfig;
   /** Compares with the float program. */
@@ -95,7 +97,7 @@ function nansOf(inputs: InputTuple): string {
   return which.length > 0 ? `; NaN is in ${which.join(" and ")} of the call` : "";
 }
 
-/** What a call made fail, saying which one of its method it was. */
+/** The error of a failed call, with the number of the call within its method. */
 function ofCall(error: unknown, index: number, inputs: InputTuple): unknown {
   if (!(error instanceof SconceError) || error instanceof SconcePanic) return error;
   const { code, message, hint, diagnostics, cause } = error;
@@ -216,7 +218,7 @@ class Quantizing {
     });
   }
 
-  /** What the core says of a method, and that it was to be compared and had no calls. */
+  /** The core's notes on a method, and one more if it was to be compared and had no calls. */
   private notesOf(method: string, notes: readonly string[]): string[] {
     const isIdle = this.isComparing && !this.asked.has(method);
     return isIdle ? [...notes, NOTHING_COMPARED] : [...notes];
@@ -268,7 +270,7 @@ function configsFor(prepared: OpenedManager, quantization: Methods): Configs {
   );
 }
 
-/** What was converted, after the passes that come then. */
+/** The converted program, after the passes that follow. */
 function afterwards(job: Job, converted: OpenedManager, quantization: Methods): OpenedManager {
   const { program } = places.get(converted)!();
   const made = transformed(job, program, converted, quantization, "postConvert");
@@ -291,7 +293,7 @@ function refuseInner(opened: OpenedPrograms, quantization: Methods): void {
         ).ofMethod(method);
 }
 
-/** What was calibrated, as the programs that come of it. */
+/** Converts the calibrated program, and gives the programs to lower. */
 function finished(
   quantizing: Quantizing,
   prepared: OpenedManager,

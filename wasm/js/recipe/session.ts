@@ -84,7 +84,7 @@ class Session extends Disposing implements ExportSession {
   private readonly recipe: ExportRecipe;
   private readonly registered: Record<string, Stage>;
   private readonly artifacts: Record<string, PipelineArtifact> = {};
-  /** What goes when the session runs again, or ends. */
+  /** Objects that are disposed when the session runs again, or ends. */
   private readonly owned = new Set<Owned>();
   private opened: OpenedPrograms | undefined;
   private examples: Readonly<Record<string, readonly InputTuple[]>> = {};

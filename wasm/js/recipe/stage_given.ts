@@ -1,4 +1,4 @@
-// What stages are given, and what the functions of a recipe answer: of the right kind, or an error that
+// Inputs of stages, and answers of the functions of a recipe: of the right kind, or an error that
 // says whose it was.
 import { badArgument, isObject, KINDS } from "../base/check.js";
 import { messageOf, SconceError, withCause } from "../base/errors.js";
@@ -15,7 +15,7 @@ import type {
   StageType,
 } from "../types/index.js";
 
-/** What tells the objects apart that go from stage to stage: a method that no other has. */
+/** A method for each kind of object between stages that no other kind has. */
 const TOLD_BY = { OpenedPrograms: "exampleInputs", EdgeProgramManager: "toExecutorch" } as const;
 
 interface Made {
@@ -38,11 +38,11 @@ export function take<K extends keyof Made>(
   throw badArgument(`what stage ${stage} is given`, kind, data);
 }
 
-/** What the recipe says of lowering. */
+/** The lowering settings of the recipe. */
 export const loweringOf = ({ context }: PipelineArtifact): LoweringRecipe =>
   context.exportRecipe.loweringRecipe ?? {};
 
-/** What a function of a recipe gives, or an error that names the function. */
+/** Calls a function of a recipe. Its error becomes one that names the function. */
 export function asked(what: string, body: () => unknown): unknown {
   try {
     return body();

@@ -100,7 +100,7 @@ function stageNamed(name: StageName, stages: Readonly<Record<string, Stage>>): S
   );
 }
 
-/** What would make the step right, where that is known. */
+/** A change that would make the step right, where one is known. */
 const INSTEAD: Readonly<Record<string, string>> = {
   "to_edge to_executorch":
     "Put to_backend between the two, which without partitioners changes nothing, or take " +

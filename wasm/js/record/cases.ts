@@ -1,10 +1,11 @@
-// What bundled programs give to records: the outputs that their calls expect, and the inputs of one.
+// Values that records take from bundled programs: expected outputs of calls, and the inputs of one.
+import { dtypesOf } from "../program/dtype_table.js";
 import { notBundled, readSuites } from "../program/bundle.js";
 import { badArgument } from "../base/check.js";
 import type { Core } from "../module/core.js";
 import { Job } from "../module/job.js";
 import { SconceError } from "../base/errors.js";
-import { dtypesOf, loadProgram } from "../program/program.js";
+import { loadProgram } from "../program/program.js";
 import { isSource } from "../source/kinds.js";
 import type { RecordValue, Source, TestSuite } from "../types/index.js";
 
@@ -26,7 +27,7 @@ class BundledCases {
     }
   }
 
-  /** Of each case, by method; every case must expect some. */
+  /** The expected outputs of each case, by method. Every case must have some. */
   referenceOutputs(): Record<string, RecordValue[]> {
     return Object.fromEntries(
       this.suites.map(({ methodName, testCases }) => [
@@ -43,7 +44,7 @@ class BundledCases {
     );
   }
 
-  /** Of the first case of `forward`; null where the bundle has no calls of it. */
+  /** The inputs of the first case of `forward`; null where the bundle has no calls of it. */
   representativeInputs(): readonly RecordValue[] | null {
     const suite = this.suites.find(({ methodName }) => methodName === "forward");
     if (!suite) return null;

@@ -30,7 +30,7 @@ const EXPORTED = "exported_program";
 const EDGE = "edge_dialect_exported_program";
 const MAPS = ["debugHandleMap", "delegateMap", "instructionIdToNumOutsMap"] as const;
 
-/** Where a manager's program is. */
+/** The place of a manager's program. */
 interface Place {
   readonly job: Job;
   readonly program: number;

@@ -3,7 +3,7 @@
 import { badArgument } from "../base/check.js";
 import { SconceError } from "../base/errors.js";
 import { hostModule } from "../base/host.js";
-import type { Outlet } from "./write.js";
+import type { Outlet } from "./outlet.js";
 import { fileReason, fileSystem } from "../source/file.js";
 
 type FileSystem = typeof import("node:fs");
@@ -36,25 +36,25 @@ export async function toPathOutlet(path: string): Promise<Outlet> {
   if (path === "") throw badArgument("the path of writeTo()", "the path of a file", path);
   const fs = fileSystem(path, NO_FILES);
   const files = fs.promises;
-  const told = async <T>(act: () => T): Promise<Awaited<T>> => {
+  const asIo = async <T>(act: () => T): Promise<Awaited<T>> => {
     try {
       return await act();
     } catch (error) {
       throw error instanceof SconceError ? error : cannotWrite(path, fileReason(error), error);
     }
   };
-  const { place, mode } = await told(() => placeOf(fs, path));
+  const { place, mode } = await asIo(() => placeOf(fs, path));
   const temporary = `${place}.${hostModule<NodeJS.Process>("node:process")!.pid}.${count++}.tmp`;
-  const handle = await told(() => files.open(temporary, "wx"));
+  const handle = await asIo(() => files.open(temporary, "wx"));
   let isOpen = true;
   const end = async (): Promise<void> => {
     if (isOpen) await handle.close();
     isOpen = false;
   };
   return {
-    write: (piece) => told(() => handle.appendFile(piece)),
+    write: (piece) => asIo(() => handle.appendFile(piece)),
     close: () =>
-      told(async () => {
+      asIo(async () => {
         if (mode !== undefined) await handle.chmod(mode);
         await end();
         await files.rename(temporary, place);

@@ -3,7 +3,7 @@ import { isObject, mustBe } from "../base/check.js";
 import { SconceError } from "../base/errors.js";
 import type { FileSinks, Sink } from "../types/index.js";
 
-/** What is saved of a program, wherever it lives. */
+/** The parts of a program that saving needs, wherever the program lives. */
 export interface Saved {
   readonly dataFiles: readonly { readonly name: string }[];
   writeTo(sink: Sink, file?: string): Promise<void>;

@@ -1,36 +1,29 @@
 // Writing a file piece by piece to what the caller gave: a function, a web stream, or anything with
 // a write of its own, Node's streams among them. A stream that fails fails the call with "io"; what
 // making the pieces throws, listeners included, stays what it is.
+import { orAborted } from "../base/abort.js";
 import { badArgument, isObject } from "../base/check.js";
 import { cancelled, messageOf, SconceError, withCause } from "../base/errors.js";
 import type { HostWritableStream } from "../types/host.js";
 import { appendTo, toPathOutlet } from "./file.js";
+import type { Outlet } from "./outlet.js";
 import { pathOf } from "../source/address.js";
 import { isFileRef, isOpenFile, isPlace } from "../source/kinds.js";
 import type { Sink, WritableFile } from "../types/index.js";
 
 type Pieces = Iterable<Uint8Array<ArrayBuffer>> | AsyncIterable<Uint8Array<ArrayBuffer>>;
 
-/** What of a Node stream is needed here. */
+/** The members of a Node stream that are needed here. */
 interface NodeStream {
   write(chunk: Uint8Array<ArrayBuffer>, done: (error?: Error | null) => void): unknown;
   on(event: string, listener: (error?: Error | null) => void): unknown;
   off(event: string, listener: (error?: Error | null) => void): unknown;
 }
 
-/** A sink while a file goes into it. After `close` or `abort` nothing of ours is left on it. */
-export interface Outlet {
-  write(piece: Uint8Array<ArrayBuffer>): unknown;
-  /** All is written. */
-  close(): unknown;
-  /** No more will come, also if a write has not ended yet; may be called again. Never throws. */
-  abort(reason: unknown): unknown;
-}
-
 const nothing = (): void => undefined;
 
-/** What a stream does; what it throws is told as "io". */
-export async function asked<T>(act: () => T): Promise<Awaited<T>> {
+/** Runs a call of a stream. Its error becomes one with the code "io". */
+export async function asIo<T>(act: () => T): Promise<Awaited<T>> {
   try {
     return await act();
   } catch (error) {
@@ -49,11 +42,11 @@ export async function asked<T>(act: () => T): Promise<Awaited<T>> {
 type WebStream = HostWritableStream<Uint8Array<ArrayBuffer>>;
 
 async function toWebStream(sink: WebStream): Promise<Outlet> {
-  const writer = await asked(() => sink.getWriter());
+  const writer = await asIo(() => sink.getWriter());
   return {
-    write: (piece) => asked(() => writer.write(piece)),
+    write: (piece) => asIo(() => writer.write(piece)),
     close: async () => {
-      await asked(() => writer.close());
+      await asIo(() => writer.close());
       writer.releaseLock();
     },
     abort: (reason) => {
@@ -91,7 +84,7 @@ function toNodeStream(sink: NodeStream): Outlet {
       });
     });
   return {
-    write: (piece) => asked(() => write(piece)),
+    write: (piece) => asIo(() => write(piece)),
     close: leave,
     abort: (reason) => {
       leave();
@@ -111,13 +104,13 @@ async function outletOf(sink: Sink): Promise<Outlet> {
   const has = (name: string): boolean => typeof members[name] === "function";
   if (has("getWriter")) return toWebStream(sink as WebStream);
   if (has("createWritable"))
-    return toWebStream(await asked(() => (sink as WritableFile).createWritable()));
-  if (isOpenFile(sink)) return { write: (piece) => asked(() => appendTo(sink, piece)), ...rest };
+    return toWebStream(await asIo(() => (sink as WritableFile).createWritable()));
+  if (isOpenFile(sink)) return { write: (piece) => asIo(() => appendTo(sink, piece)), ...rest };
   if (!has("write") && isFileRef(sink)) return toPathOutlet(pathOf(sink.path, "the sink"));
   if (!has("write")) throw badArgument("the sink", SINKS, sink);
   if (has("on") && has("destroy")) return toNodeStream(sink as unknown as NodeStream);
   const { write } = sink as { write(chunk: Uint8Array<ArrayBuffer>): unknown };
-  return { write: (piece) => asked(() => write.call(sink, piece)), ...rest };
+  return { write: (piece) => asIo(() => write.call(sink, piece)), ...rest };
 }
 
 function mayGoOn(signal: AbortSignal | undefined): void {
@@ -184,21 +177,15 @@ async function writeInto(
 export async function writeAll(pieces: Pieces, sink: Sink, signal?: AbortSignal): Promise<void> {
   const outlet = await outletOf(sink);
   const flow = paced(pieces, signal);
-  if (!signal) return writeInto(flow, outlet, signal);
-  let stop = nothing;
-  const aborted = new Promise<never>((_, reject) => {
-    stop = () => {
-      const error = cancelled(signal);
-      reject(error);
-      void outlet.abort(error);
-      flow.return().catch(nothing);
-    };
-  });
-  signal.addEventListener("abort", stop, { once: true });
-  if (signal.aborted) stop();
+  const stop = (error: Error): void => {
+    void outlet.abort(error);
+    flow.return().catch(nothing);
+  };
   try {
-    await Promise.race([aborted, writeInto(flow, outlet, signal)]);
-  } finally {
-    signal.removeEventListener("abort", stop);
+    return await orAborted(() => writeInto(flow, outlet, signal), signal, stop);
+  } catch (error) {
+    // A signal that was aborted before keeps the work from beginning.
+    if (signal?.aborted) await outlet.abort(error);
+    throw error;
   }
 }

@@ -1,8 +1,6 @@
 // Strings and URLs: which of them are paths of files here, and which are addresses.
 import { badArgument } from "../base/check.js";
-import { hostModule } from "../base/host.js";
-
-const isPage = (): boolean => typeof document !== "undefined";
+import { hostModule, isPage } from "../base/host.js";
 
 /** Are there files here that a script opens by path? A page of Electron has both, and is a page. */
 const hasFiles = (): boolean => !isPage() && hostModule("node:fs") !== undefined;
@@ -30,6 +28,7 @@ export function pathOf(path: string | URL, what: string): string {
   return typeof path === "string" && !hasFiles() ? path : plainPath(String(path), what);
 }
 
+/** A path of a file, or an address. */
 export type Located = { readonly path: string } | { readonly url: string };
 
 /** The absolute form of an address. */

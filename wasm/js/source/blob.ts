@@ -7,10 +7,12 @@ interface SyncReader {
 }
 type SyncReaderConstructor = new () => SyncReader;
 
+/** The class that reads Blobs without waiting; undefined where there is none. */
 export function syncReader(): SyncReaderConstructor | undefined {
   return (globalThis as { FileReaderSync?: SyncReaderConstructor }).FileReaderSync;
 }
 
+/** A Blob, read in windows. */
 export class BlobSource extends WindowedSource {
   private readonly reader: SyncReader;
   constructor(

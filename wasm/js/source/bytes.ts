@@ -4,6 +4,7 @@ import { SconceError } from "../base/errors.js";
 import { isBytes } from "../base/tags.js";
 import type { RandomAccess } from "../types/index.js";
 
+/** Bytes in memory. */
 export class BytesSource implements RandomAccess {
   constructor(private readonly bytes: Uint8Array) {}
   get size(): number {

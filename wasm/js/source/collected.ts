@@ -2,6 +2,7 @@
 // that grow.
 import { noMemory, SconceError } from "../base/errors.js";
 
+/** How many bytes there will be, and how many there may be. */
 export interface Limits {
   /** How many bytes there will be; 0 when unknown. */
   readonly total: number;
@@ -30,6 +31,7 @@ function room(bytes: number, name: string): Uint8Array<ArrayBuffer> {
   }
 }
 
+/** Bytes that arrive piece by piece. */
 export class Collected {
   size = 0;
   private block: Uint8Array<ArrayBuffer>;

@@ -20,9 +20,9 @@ const OPTIONS = {
 } as const;
 
 /**
- * Reads what takes time to be read, for the calls of an engine, which do not wait: a file at an
- * address, a Response, a stream, a file handle of a page, a Blob. What the engine can read at once,
- * such as a path, comes back as it is. The client needs no such call.
+ * Reads a source that takes time to be read: a file at an address, a Response, a stream, a file
+ * handle of a page, a Blob. Calls of an engine do not wait, so they need it. What the engine can
+ * read at once, such as a path, comes back as it is. The client needs no such call.
  *
  * @returns The bytes, or the source itself.
  * @throws SconceError with the code "io" when the file cannot be loaded whole, "format" when the answer

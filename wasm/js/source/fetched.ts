@@ -17,10 +17,12 @@ export interface Taking {
   onLog?: ((severity: "note" | "warning" | "error", text: string) => void) | undefined;
 }
 
+/** An address with the options of its request. */
 export interface Address extends RequestOptions {
   readonly url: string;
 }
 
+/** A downloaded file, or its address where it is read in ranges. */
 export type Taken = Uint8Array<ArrayBuffer> | Address;
 
 /** Throws unless the answer has a file that can be read. */

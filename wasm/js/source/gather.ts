@@ -1,7 +1,8 @@
 // Sources that take time to be read, read: what the caller gives becomes what an engine takes at once.
 // The client does that on the caller's side, where streams are, and relative addresses are right.
+import { orAborted } from "../base/abort.js";
 import { badArgument, isPlain } from "../base/check.js";
-import { cancelled, messageOf, SconceError, withCause } from "../base/errors.js";
+import { messageOf, SconceError, withCause } from "../base/errors.js";
 import { isArrayBuffer, isBlob, isBytes, isResponse } from "../base/tags.js";
 import type {
   AwaitedSource,
@@ -86,13 +87,8 @@ export class Gathering {
   /** Runs a gathering, which ends when the caller cancels. If it fails, all its downloads end. */
   async run<T>(body: (gathering: this) => Promise<T>): Promise<T> {
     const { signal } = this.call;
-    if (signal?.aborted) throw cancelled(signal);
-    const aborted = new Promise<never>((_, reject) => {
-      const { signal: whileOn } = this.over;
-      signal?.addEventListener("abort", () => reject(cancelled(signal)), { signal: whileOn });
-    });
     try {
-      return await Promise.race([aborted, body(this)]);
+      return await orAborted(() => body(this), signal);
     } catch (error) {
       this.controller.abort();
       throw error;

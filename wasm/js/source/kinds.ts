@@ -13,6 +13,7 @@ import type {
   UrlRef,
 } from "../types/index.js";
 
+/** The words for all kinds of sources. */
 export const SOURCES =
   "a path or an address, a Uint8Array, an ArrayBuffer, a Blob, { path }, { url }, a Response, " +
   "a stream, a file handle, a lowered program, or an object with size and read()";
@@ -36,8 +37,10 @@ const has = (value: unknown, name: string): boolean =>
 export const isPlace = (value: unknown): value is string | URL =>
   typeof value === "string" || isUrl(value);
 
+/** Whether the value is a promise, of any class. */
 export const isPromise = (value: unknown): value is PromiseLike<unknown> => has(value, "then");
 
+/** Whether the value is a web stream. */
 export const isStream = (value: unknown): value is ByteStream => has(value, "getReader");
 
 /** A stream of Node, or anything else to go over with `for await`. */
@@ -56,6 +59,7 @@ export const isOpenFile = (value: unknown): value is OpenFile =>
 export const isLowered = (value: unknown): value is LoweredProgram =>
   tagOf(value) === "ExecutorchProgramManager";
 
+/** Whether the value is a `{ path }`. */
 export const isFileRef = (value: unknown): value is FileRef =>
   isObject(value) && isPlace(value["path"]) && !has(value, "read");
 
@@ -78,6 +82,7 @@ export function checkUrlRef(source: UrlRef, what: string): void {
 /** An object with size and read(), or a FileHandle. */
 export const isReadable = (value: unknown): value is RandomAccess | OpenFile => has(value, "read");
 
+/** Whether the value is an archive with its inflated entries. */
 export function isInflated(value: unknown): value is InflatedArchive {
   return isObject(value) && Array.isArray(value["entries"]) && isSource(value["archive"]);
 }

@@ -9,6 +9,7 @@ interface File {
 /** Listeners hear of it as often as anyone can see, and of the end of each file. */
 const PAUSE_MS = 16;
 
+/** The progress of all downloads of a call together. */
 export class DownloadProgress {
   private readonly files: File[] = [];
   private last = -Infinity;

@@ -1,6 +1,7 @@
 // A file at an address, read in ranges without waiting, which browsers allow in workers only. Every
 // read is a round trip: while a file is read in order, each request asks for twice as much as the one
 // before. Reads that are far apart stay short.
+import { isPage } from "../base/host.js";
 import { messageOf, SconceError, withCause } from "../base/errors.js";
 import type { RequestOptions } from "../types/index.js";
 import { WindowedSource } from "./windows.js";
@@ -18,8 +19,7 @@ interface Block {
 }
 
 /** Can this script read an address without waiting for it? Pages cannot, and service workers. */
-export const canReadRanges = (): boolean =>
-  typeof XMLHttpRequest !== "undefined" && typeof document === "undefined";
+export const canReadRanges = (): boolean => typeof XMLHttpRequest !== "undefined" && !isPage();
 
 /** Headers as pairs. The platform's Headers do not reach a worker. */
 export const headerList = (
@@ -33,6 +33,7 @@ function reasonOf(error: unknown): string {
   return cause instanceof Error ? `${messageOf(error)} (${messageOf(cause)})` : messageOf(error);
 }
 
+/** The error of an address that cannot be read. */
 export function unreachable(address: string, error: unknown): SconceError {
   return withCause(
     new SconceError(
@@ -61,6 +62,7 @@ function cut({ begin, bytes }: Block, offset: number, end: number): Uint8Array {
   return to - from > COPIED_BYTES_MAX ? bytes.subarray(from, to) : bytes.slice(from, to);
 }
 
+/** A file at an address, read in ranges. */
 export class RangesSource extends WindowedSource {
   readonly size: number;
   /** The version of the file, where the server tells. */

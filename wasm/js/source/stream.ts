@@ -1,11 +1,13 @@
 // Streams read to their ends: bounded, stopped at once when the call is cancelled, and never partly
 // taken for the whole.
+import { orAborted } from "../base/abort.js";
 import { badArgument } from "../base/check.js";
 import { cancelled, messageOf, SconceError, withCause } from "../base/errors.js";
 import { isArrayBuffer } from "../base/tags.js";
 import type { ByteStream } from "../types/index.js";
 import { Collected, type Limits } from "./collected.js";
 
+/** The limits of reading a stream, and the signal that ends it. */
 export interface Reading extends Limits {
   /** Names the stream for messages. */
   readonly name: string;
@@ -97,18 +99,11 @@ export async function readStream(
   const { signal, name } = reading;
   if (signal?.aborted) throw cancelled(signal);
   const pieces = piecesOf(source, name);
-  let stop = (): void => undefined;
-  const aborted = new Promise<never>((_, reject) => {
-    stop = () => reject(cancelled(signal));
-  });
-  signal?.addEventListener("abort", stop, { once: true });
   try {
-    return await Promise.race([aborted, collect(pieces, reading)]);
+    return await orAborted(() => collect(pieces, reading), signal);
   } catch (error) {
     // The stream says again that it failed, if it did.
     void Promise.resolve(pieces.stop(error)).catch(() => undefined);
     throw error;
-  } finally {
-    signal?.removeEventListener("abort", stop);
   }
 }

@@ -18,6 +18,7 @@ function badInput(what: string, accepts: string, value: unknown): SconceError {
   return new SconceError("input", message, hint);
 }
 
+/** The error of a dtype that there is not. */
 export function unknownDType(what: string, dtype: unknown): SconceError {
   return new SconceError(
     "dtype",

@@ -41,13 +41,35 @@ const STORAGES: Record<DType, Storage> = {
   float8_e4m3fnuz: { array: Uint8Array, parts: 1 },
 };
 
+/** The names of all dtypes. */
 export const DTYPES = Object.keys(STORAGES) as readonly DType[];
 
+/** Whether `dtype` is the name of a dtype. */
 export const isDType = (dtype: unknown): dtype is DType =>
   typeof dtype === "string" && Object.hasOwn(STORAGES, dtype);
 
+/** The items of the array for one element: 2 for complex numbers, else 1. */
 export const partsOf = (dtype: DType): 1 | 2 => STORAGES[dtype].parts;
+/** Whether elements of the dtype are complex numbers. */
 export const isComplex = (dtype: DType): boolean => partsOf(dtype) === 2;
+
+/** Whether elements of the dtype are numbers with a fraction, or two of them. */
+export const isFloating = (dtype: DType): boolean => /^(b?float|complex)/.test(dtype);
+
+const INTEGERS: Partial<Record<DType, readonly [low: bigint, high: bigint]>> = {
+  uint8: [0n, 255n],
+  int8: [-128n, 127n],
+  uint16: [0n, 65535n],
+  int16: [-32768n, 32767n],
+  uint32: [0n, 2n ** 32n - 1n],
+  int32: [-(2n ** 31n), 2n ** 31n - 1n],
+  uint64: [0n, 2n ** 64n - 1n],
+  int64: [-(2n ** 63n), 2n ** 63n - 1n],
+};
+
+/** The smallest and the largest number of an integer dtype; undefined of others. */
+export const rangeOf = (dtype: DType): readonly [low: bigint, high: bigint] | undefined =>
+  INTEGERS[dtype];
 
 /** The arrays of a dtype, for messages: "a Uint16Array or a Float16Array". */
 export function arraysOf(dtype: DType): string {

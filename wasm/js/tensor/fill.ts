@@ -1,8 +1,8 @@
 // Made-up inputs for what a method declares: zeros, ones, or random numbers that are the same on
 // every host. The command and the page share them.
-import { partsOf, writerOf, zerosOf } from "./dtypes.js";
+import { isFloating, partsOf, writerOf, zerosOf } from "./dtypes.js";
 import { countOf } from "./shape.js";
-import type { DType, ProgramValueInfo, Tensor, Value } from "../types/index.js";
+import type { ProgramValueInfo, Tensor, Value } from "../types/index.js";
 
 /** Uniform numbers in [0, 1) that are the same everywhere (mulberry32). */
 function randomSource(seed: number): () => number {
@@ -14,8 +14,6 @@ function randomSource(seed: number): () => number {
     return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
   };
 }
-
-const isFloat = (dtype: DType): boolean => /^(b?float|complex)/.test(dtype);
 
 /** Gives the numbers of a tensor in order; a complex element has a part 0 and a part 1. */
 type Numbers = (index: number, part: number) => number;
@@ -49,7 +47,7 @@ export function fill(
   return makeTensor(info, shape, (_, part) => {
     // One is a complex number without an imaginary part.
     if (!filler.startsWith("random")) return filler === "ones" && part === 0 ? 1 : 0;
-    if (!isFloat(info.dtype!)) return random() < 0.5 ? 0 : 1;
+    if (!isFloating(info.dtype!)) return random() < 0.5 ? 0 : 1;
     return Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
   });
 }

@@ -1,7 +1,7 @@
 // Nested lists as a tensor's elements: the shape they spell, and each element as its dtype holds it.
 // Integers are exact or refused; nothing is guessed for holes, strings and rows of other lengths.
 import { badArgument, isObject } from "../base/check.js";
-import { isComplex, writerOf } from "./dtypes.js";
+import { isComplex, rangeOf, writerOf } from "./dtypes.js";
 import { SconceError } from "../base/errors.js";
 import type { DType, NestedList } from "../types/index.js";
 
@@ -47,17 +47,6 @@ export function flattened(list: NestedList): Flat {
   return { shape, items };
 }
 
-const INTEGERS: Partial<Record<DType, readonly [low: bigint, high: bigint]>> = {
-  uint8: [0n, 255n],
-  int8: [-128n, 127n],
-  uint16: [0n, 65535n],
-  int16: [-32768n, 32767n],
-  uint32: [0n, 2n ** 32n - 1n],
-  int32: [-(2n ** 31n), 2n ** 31n - 1n],
-  uint64: [0n, 2n ** 64n - 1n],
-  int64: [-(2n ** 63n), 2n ** 63n - 1n],
-};
-
 interface Reader {
   readonly accepts: string;
   /** The items of the dtype's array that hold the element; undefined where none can. */
@@ -93,7 +82,7 @@ function complexParts(item: unknown): readonly [number, number] | undefined {
 }
 
 function readerOf(dtype: DType): Reader {
-  const range = INTEGERS[dtype];
+  const range = rangeOf(dtype);
   if (range) return integerReader(...range);
   if (dtype === "bool") return BOOLS;
   const write = writerOf(dtype);

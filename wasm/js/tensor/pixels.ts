@@ -1,9 +1,10 @@
 // The pixels of pictures: those at hand as they are, others drawn by the host in their own size.
 import { badArgument, isObject, KINDS } from "../base/check.js";
 import { SconceError, withCause } from "../base/errors.js";
+import { isPage } from "../base/host.js";
 import type { Picture } from "./resize.js";
 import { isBlob, tagOf } from "../base/tags.js";
-import type { ImageInput } from "../types/image.js";
+import type { ImageInput } from "../types/index.js";
 
 const ACCEPTS =
   "an ImageData, ImageBitmap, image element, canvas, VideoFrame, Blob, or { data, width, height }";
@@ -72,7 +73,7 @@ function contextOf(width: number, height: number): Context {
   let context: Context | null = null;
   if (typeof OffscreenCanvas !== "undefined")
     context = new OffscreenCanvas(width, height).getContext("2d", settings);
-  else if (typeof document !== "undefined") {
+  else if (isPage()) {
     const canvas = document.createElement("canvas");
     [canvas.width, canvas.height] = [width, height];
     context = canvas.getContext("2d", settings) as Context | null;

@@ -1,5 +1,6 @@
-// Resizing as Pillow 13 does it, bit for bit: bilinear, with the centres of pixels at a half, and over
-// as many pixels as one covers when a picture shrinks. torchvision's Resize of a picture is the same.
+// Resizing as Pillow 13 does it, bit for bit. It is bilinear, with the centres of pixels at a half.
+// When a picture shrinks, a new pixel is made of all those that it covers. torchvision's Resize of
+// a picture is the same.
 
 /** Bytes of a picture, row by row, its channels in turn. */
 export interface Picture {

@@ -2,11 +2,14 @@
 import { badArgument, KINDS } from "../base/check.js";
 import { SconceError } from "../base/errors.js";
 
+/** The words for shapes. */
 export const SHAPE = "a list of whole numbers, 0 or more";
 
+/** Whether the value is a shape. */
 export const isShape = (shape: unknown): shape is readonly number[] =>
   Array.isArray(shape) && Array.from(shape).every(KINDS.index.test);
 
+/** The number of elements of a shape. */
 export const countOf = (shape: readonly number[]): number =>
   shape.reduce((product, size) => product * size, 1);
 

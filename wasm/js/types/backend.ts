@@ -1,10 +1,9 @@
 // The public types of delegation: which parts of a program go to which backend, what has become of
 // them, and what a backend that is written in JavaScript is.
 import type { BackendConfig } from "../border/options.gen.js";
-import type { CallOptions, DType, InputValue, Value } from "./index.js";
+import type { CallOptions } from "./call_options.js";
 import type { NodeRow, TensorInfo } from "./report.js";
-
-// --- Delegation ----------------------------------------------------------------------------------
+import type { DType, InputValue, Value } from "./tensor.js";
 
 /** A setting that a backend gets with a part, verbatim. */
 export interface CompileSpec {
@@ -142,8 +141,6 @@ export type Verification = Record<
     ))[];
   }
 >;
-
-// --- Backends ------------------------------------------------------------------------------------
 
 /** An argument of a node; floats that JSON does not have are "Infinity", "-Infinity" and "NaN". */
 export type NodeArg =

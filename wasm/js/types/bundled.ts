@@ -1,7 +1,8 @@
 // Bundled programs: a program in one file with calls of its methods and what they should return.
-import type { CallOptions, LoadOptions, Value } from "./index.js";
-import type { Inputs } from "./call.js";
+import type { Inputs, LoadOptions } from "./call.js";
+import type { CallOptions } from "./call_options.js";
 import type { DelegateFilter, RecordedEvents } from "./events.js";
+import type { Value } from "./tensor.js";
 
 /** A call of a method, from the program's first state. */
 export interface TestCase {

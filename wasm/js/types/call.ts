@@ -1,6 +1,15 @@
 // The public types of how a method of a program is called.
-import type { InputValue } from "./index.js";
+import type { LoadConfig } from "../border/options.gen.js";
+import type { CallOptions } from "./call_options.js";
 import type { RunOptions } from "./events.js";
+import type { Source } from "./source.js";
+import type { InputValue } from "./tensor.js";
+
+/** Options of `load`. */
+export interface LoadOptions extends CallOptions, LoadConfig {
+  /** The .ptd files that the program needs. A lowered program brings its own by default. */
+  dataFiles?: readonly Source[];
+}
 
 /**
  * The inputs of a call: a list with a value for each input, in their order, or an object with a value

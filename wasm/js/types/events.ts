@@ -1,5 +1,5 @@
-// What runs record: ETDumps, ExecuTorch's own files of what a program did.
-import type { CallOptions } from "./index.js";
+// The types of recorded runs: ETDumps, ExecuTorch's own files about the events of a run.
+import type { CallOptions } from "./call_options.js";
 
 /**
  * The values that a run records, beside the time that every instruction took: none (`true`), those that
@@ -30,8 +30,8 @@ export type DelegateFilter =
 export interface RunOptions extends CallOptions {
   /**
    * Records the run, and loading the method if this is what loads it, for `etdump()`. What was recorded
-   * adds up until then. When it gets larger than `eventBytesMax` of `load()`, the run fails with the
-   * code "limit" after it has done its work; it is not in the dump then, but the runs before it are.
+   * adds up until then. If the recording grows beyond `eventBytesMax` of `load()`, the run does its
+   * work and then fails with the code "limit". The dump has the runs before it, and not this one.
    */
   events?: RecordedEvents;
   /** Chooses among the values inside of delegates that "intermediates" records; all by default. */

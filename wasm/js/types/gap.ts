@@ -1,6 +1,7 @@
 // The public types of numeric gaps: how far a run's values are from those of a program of the record.
-import type { CallOptions, DType } from "./index.js";
-import type { InspectorNode, LoggedValue } from "./inspector.js";
+import type { CallOptions } from "./call_options.js";
+import type { InspectorNode, LoggedValue } from "./logged.js";
+import type { DType } from "./tensor.js";
 
 /** How far a value is from its reference. `snr` is in decibels, infinite where they are equal. */
 export interface Gap {
@@ -15,6 +16,7 @@ export interface Gap {
   /** The largest absolute difference. */
   max: number;
 }
+
 /** The measures of a `Gap`. */
 export type GapMetric = keyof Gap;
 

@@ -16,8 +16,10 @@ interface BlobLike {
   slice(start?: number, end?: number, type?: string): BlobLike;
   text(): Promise<string>;
 }
+/** A Blob. */
 export type HostBlob = Host<"Blob", BlobLike>;
 
+/** A URL. */
 export type HostUrl = Host<"URL", { readonly href: string; readonly searchParams: object }>;
 
 interface AbortSignalLike {
@@ -26,6 +28,7 @@ interface AbortSignalLike {
   addEventListener(type: "abort", listener: () => void): void;
   removeEventListener(type: "abort", listener: () => void): void;
 }
+/** An AbortSignal. */
 export type HostAbortSignal = Host<"AbortSignal", AbortSignalLike>;
 
 interface ResponseLike {
@@ -34,6 +37,7 @@ interface ResponseLike {
   readonly url: string;
   arrayBuffer(): Promise<ArrayBuffer>;
 }
+/** A Response of `fetch`. */
 export type HostResponse = Host<"Response", ResponseLike>;
 
 /** A WritableStream by what is called, because its class is generic. */

@@ -1,11 +1,11 @@
 // The public types of the inspector: what a run did (.etdp), what was lowered (.etrecord), and how the
 // two belong together. All of it is plain data.
-import type { CallOptions, DType, Resource, Source } from "./index.js";
+import type { CallOptions } from "./call_options.js";
 import type { GapOptions, GapReport } from "./gap.js";
+import type { InspectorNode, LoggedValue } from "./logged.js";
+import type { Resource } from "./resource.js";
+import type { Source } from "./source.js";
 import type { MemoryPlan, RecordStage, StageDiff, StageNode } from "./stage.js";
-
-export type * from "./gap.js";
-export type * from "./stage.js";
 
 /** The files that an inspector opens: a dump, a record, a program, or several of them. */
 export interface InspectorFiles {
@@ -59,48 +59,6 @@ export type MethodChoice =
   | "matched"
   /** There is no record, or nothing tells: `InspectorReport.warnings` says what to do. */
   | "unknown";
-
-/** A node of the graph that events are associated with. */
-export interface InspectorNode {
-  /** Its name in the graph. */
-  name: string;
-  /** Its operator. */
-  op: string;
-  /** The debug handle, by which events refer to it. */
-  handle: number;
-  /** The user's own line: "model.py:12 in forward: return self.fc(x)"; empty where it is unknown. */
-  source: string;
-  /** The whole traceback, as it was recorded at export. */
-  stackTrace: string;
-  /** The modules that it is in, outermost first. */
-  modules: { path: string; class: string }[];
-}
-
-/** A value that was logged, or one to compare it with. */
-export interface LoggedValue {
-  /** The kind of the value; only a "tensor" has a dtype and a shape. */
-  kind: "none" | "int" | "bool" | "double" | "tensor" | "string";
-  /** The element type of a tensor. */
-  dtype?: DType;
-  /** The sizes of a tensor, outermost first. */
-  shape?: number[];
-  /** The smallest element that is a number; null where there is none, or the bytes are not at hand. */
-  min: number | null;
-  /** The largest element, as for `min`. */
-  max: number | null;
-  /** The mean of the elements, as for `min`. */
-  mean: number | null;
-  /** The number of elements that are NaN. */
-  nans: number;
-  /** The number of elements that are infinite. */
-  infinities: number;
-  /** The bytes are at hand. */
-  hasData: boolean;
-  /** The first elements in row-major order, 16 at most. */
-  first: number[];
-  /** All of them, of gaps that were asked for with `values`; empty where they are not at hand. */
-  data?: Float64Array;
-}
 
 /** Times of one event over the runs of its block, in the target scale. */
 export interface PerfData {
@@ -186,8 +144,8 @@ export interface EventBlock {
 
 /**
  * Time by operator or by module, of one block. Times are averages over its runs. Modules share the
- * time of an event of several nodes by how many of these they have; what is in no module, or of no
- * node that is known, counts for the root (""), so that totals add up.
+ * time of an event with several nodes by how many of these they have. Time of no module, or of no
+ * known node, counts for the root (""), so that totals add up.
  */
 export interface InspectorTotal {
   /** The place of the block among those of `events()`. */

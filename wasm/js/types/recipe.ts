@@ -2,9 +2,12 @@
 // official dataclasses in camel case, and so are their meanings; what is called there is a function
 // here.
 import type { CompileConfig, ExecutorchConfig } from "../border/options.gen.js";
-import type { EdgeProgramManager, ExportedProgram, Passes, InputValue } from "./index.js";
 import type { Partitioners } from "./backend.js";
+import type { ExportedProgram } from "./exported_program.js";
+import type { Passes } from "./lowering.js";
+import type { EdgeProgramManager } from "./managers.js";
 import type { NodeRow } from "./report.js";
+import type { InputValue } from "./tensor.js";
 
 /** The stages that there are, by the official names. */
 export type StageType =

@@ -1,18 +1,13 @@
 // The public types of records: what the exporter knew of a program, for debugging and profiling.
+import type { CallOptions } from "./call_options.js";
+import type { Diagnostic } from "./error.js";
+import type { ExportedProgram } from "./exported_program.js";
 import type { HostBlob } from "./host.js";
-import type {
-  CallOptions,
-  Diagnostic,
-  Resource,
-  EdgeProgramManager,
-  ExecutorchProgramManager,
-  ExportedProgram,
-  OpenedPrograms,
-  Remote,
-  Sink,
-  Source,
-  Value,
-} from "./index.js";
+import type { EdgeProgramManager, ExecutorchProgramManager, OpenedPrograms } from "./managers.js";
+import type { Remote } from "./remote.js";
+import type { Resource } from "./resource.js";
+import type { Sink, Source } from "./source.js";
+import type { Value } from "./tensor.js";
 
 /** An object of the engine, or the client's for one. */
 export type Handed<T> = T | Remote<T>;

@@ -1,6 +1,7 @@
 // The public types of what inspection tells, of compilations and of programs.
 import type { Dialect } from "../border/steps.gen.js";
-import type { Diagnostic, DType } from "./index.js";
+import type { Diagnostic } from "./error.js";
+import type { DType } from "./tensor.js";
 
 /** How long a pass took. */
 export interface PassTiming {

@@ -1,18 +1,14 @@
 // The public types of export sessions: stages one after the other, and what each of them made.
 import type { CompileConfig } from "../border/options.gen.js";
-import type {
-  CallOptions,
-  ConstantValue,
-  Resource,
-  EdgeProgramManager,
-  ETRecord,
-  ExecutorchProgramManager,
-  ExportedProgram,
-  OpenedPrograms,
-  Sink,
-  Value,
-} from "./index.js";
+import type { CallOptions } from "./call_options.js";
+import type { ExportedProgram } from "./exported_program.js";
+import type { ConstantValue } from "./lowering.js";
+import type { EdgeProgramManager, ExecutorchProgramManager, OpenedPrograms } from "./managers.js";
 import type { ExportRecipe, InputTuple, InputTuples, StageName } from "./recipe.js";
+import type { ETRecord } from "./record.js";
+import type { Resource } from "./resource.js";
+import type { Sink } from "./source.js";
+import type { Value } from "./tensor.js";
 
 /** How far a result is from that of the float program, over all elements and calls. */
 export interface QuantizationError {

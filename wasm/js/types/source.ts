@@ -1,7 +1,7 @@
 // The places that files come from and go to. The classes of web pages and of Node are described by
 // what is used of them, so that these types need neither the DOM's declarations nor Node's.
+import type { CallOptions } from "./call_options.js";
 import type { HostAbortSignal, HostBlob, HostUrl, HostWritableStream } from "./host.js";
-import type { CallOptions, ExecutorchProgramManager } from "./index.js";
 
 /**
  * Bytes that can be read at any offset. Implement it to serve a file from anywhere; `read` is called
@@ -130,18 +130,6 @@ export type AwaitedSource =
   | RandomAccess
   | InflatedArchive
   | LoweredProgram;
-
-/** A source that the engine can read at once. */
-export type ReadySource =
-  | Uint8Array
-  | ArrayBuffer
-  | HostBlob
-  | { readonly path: string }
-  | UrlRef
-  | OpenFile
-  | RandomAccess
-  | InflatedArchive
-  | ExecutorchProgramManager;
 
 /** Options of `fetchSource`. */
 export interface FetchOptions extends CallOptions, RequestOptions {

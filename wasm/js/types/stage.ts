@@ -1,7 +1,7 @@
 // The public types of a record's stages and of memory plans: graphs, how they differ, and the places of
 // their values.
-import type { DType } from "./index.js";
 import type { MethodSummary, NodeRow } from "./report.js";
+import type { DType } from "./tensor.js";
 
 /** A graph that a record holds: a stage of a method. */
 export interface RecordStage {

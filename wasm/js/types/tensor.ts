@@ -1,6 +1,5 @@
 // The types of tensors: the array that holds each dtype, tensors that narrow by their dtype, and the
 // looser forms that calls take.
-
 /** Element types, by PyTorch's names. */
 export type DType =
   | "uint8"

@@ -2,6 +2,7 @@
 // are read on this side first, where streams and relative addresses belong.
 import { checkTable, isObject, isPlain } from "../base/check.js";
 import { SconceError } from "../base/errors.js";
+import { isPage } from "../base/host.js";
 import { filesAmong, methodOf, optionsPlace } from "../call/protocol.js";
 import { absoluteUrl } from "../source/address.js";
 import { syncReader } from "../source/blob.js";
@@ -65,7 +66,7 @@ function marked(value: unknown, owner: object, depth = 0): unknown {
 // --- Sources -------------------------------------------------------------------------------------------
 
 /** Web workers read Blobs in slices, and addresses in ranges. Those of other hosts do neither. */
-const isInPage = (): boolean => typeof document !== "undefined" || syncReader() !== undefined;
+const isInPage = (): boolean => isPage() || syncReader() !== undefined;
 
 const isCrossing = (value: Source): boolean =>
   !isPlace(value) &&

@@ -4,13 +4,12 @@ import { badArgument, checkTable, CLIENT_OPTIONS, isObject, KINDS } from "../bas
 import { ASYNC_DISPOSE } from "../base/dispose.js";
 import { fromPlainError, messageOf, SconceError, SconcePanic } from "../base/errors.js";
 import type { Host, HostAbortSignal } from "../types/host.js";
-import type { Description, Port, Reply } from "./messages.js";
+import type { Description, Port, Reply, Start } from "./messages.js";
 import { Caller } from "./caller.js";
 import { makeWorker, notStarted, workerHint, type NodeWorker } from "../spawn.js";
 import { absoluteUrl } from "../source/address.js";
 import { isArrayBuffer, isModule, isUrl } from "../base/tags.js";
 import type { Engine, EngineOptions, Remote } from "../types/index.js";
-import type { Start } from "../worker.js";
 
 /** Options of `createClient`. */
 export interface ClientOptions extends EngineOptions {
@@ -29,7 +28,7 @@ export type Client = Remote<Engine> & {
 
 interface Connection {
   port: Port;
-  /** Where the script is, as far as is known. */
+  /** The address of the script, as far as it is known. */
   address: string;
   terminate(): void;
   /** Keeps the process alive while calls are under way, and only then. */
@@ -174,8 +173,9 @@ export async function startClient(options: ClientOptions): Promise<Started> {
 }
 
 /**
- * Starts a worker with an engine in it. Each worker compiles the module by itself: many clients of one
- * page start in half the time if they all get one compiled module as `wasm`, as those of a pool do.
+ * Starts a worker with an engine in it. Each worker compiles the module by itself. Many clients of
+ * one page start in half the time if they all get one compiled module as `wasm`, as those of a pool
+ * do.
  * @example
  * const client = await createClient();
  * const lowered = await client.lower(file, { onProgress: ({ phase }) => console.log(phase) });

@@ -1,6 +1,6 @@
 // Iterables among the options of a call to a worker. They stay where they are, and the worker asks
 // for one item after the other: the next is made when the one before it has been used.
-import { iterate, isIterable } from "../recipe/example_calls.js";
+import { iterate, isIterable } from "../base/iterable.js";
 import { isPlain } from "../base/check.js";
 import { fromPlainError, SconceError, toPlainError, type PlainError } from "../base/errors.js";
 
@@ -14,6 +14,7 @@ export interface Pull {
   readonly end: boolean;
 }
 
+/** The answer to a request for the next call. */
 export interface Pulled {
   readonly type: "pulled";
   readonly asked: number;

@@ -1,13 +1,20 @@
-// Calls across a worker. One generic protocol serves every object of the interface: an object that
-// lives in the worker is a number here, its methods are messages, and what a method returns is
-// either data (copied or transferred) or another such object. Which is which, and what becomes of
-// arguments, stands in the table of call/protocol.ts. These are the messages; their ends are server.ts and
-// caller.ts.
+// Calls across a worker. One protocol serves every object of the interface. An object that lives in
+// the worker is a number here, and its methods are messages. A method returns data, copied or
+// transferred, or another such object. Which is which, and what becomes of arguments, stands in the
+// table of call/protocol.ts. These are the messages; their ends are server.ts and caller.ts.
+import type { WasmSource } from "../types/index.js";
 import type { PlainError } from "../base/errors.js";
 import type { Pull, Pulled } from "./iterables.js";
 import type { Stop } from "./stop.js";
 import type { Phase } from "../border/steps.gen.js";
 
+/** The first message to a worker: it says where the module is. */
+export interface Start {
+  type: "start";
+  wasm?: WasmSource;
+}
+
+/** A message to the worker. */
 export type Request =
   | {
       type: "call";
@@ -24,8 +31,10 @@ export type Request =
   | { type: "dispose"; object: number }
   | Pulled;
 
+/** The message that asks for a call. */
 export type CallRequest = Extract<Request, { type: "call" }>;
 
+/** A message from the worker. */
 export type Reply =
   | { type: "starting" }
   | { type: "result"; id: number; value: unknown }

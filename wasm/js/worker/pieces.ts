@@ -23,7 +23,7 @@ export function halvesOf(
   };
 }
 
-/** What comes of reading a Blob whose weights may be slices of a file, which can change or vanish. */
+/** The error of reading a Blob. Its weights may be slices of a file, which can change or vanish. */
 function unreadable(error: unknown): SconceError {
   return withCause(
     new SconceError(

@@ -1,16 +1,17 @@
 // Graphs: asking the worker for them, opening and closing groups, going from box to box and from a
 // node to the same one in another version.
+import type { StepId } from "../looks.js";
 import { effect } from "@preact/signals";
 import type { NodeRow } from "@sconce/types/index.js";
 import { stepBeside, version, versionOf, view } from "../derived.js";
 import { boxAt, graphKey, graphSource, matches, scene } from "../graph.js";
 import type { Graphs, Wish } from "../graph/model.js";
-import { app, type StepId } from "../state.js";
+import { app } from "../state.js";
 import { isCancelled } from "./engine.js";
 import { handles } from "./handles.js";
 import { selectNode, showStep, showView } from "./look.js";
 import { report } from "./problems.js";
-import { STEP_NAMES } from "../views/words.js";
+import { STEP_NAMES } from "../words.js";
 import { workerEnd } from "./worker.js";
 
 /** Graphs that the worker has. */

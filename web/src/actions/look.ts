@@ -14,8 +14,8 @@ import {
   view,
   viewsOfStep,
 } from "../derived.js";
-import type { View } from "../looks.js";
-import { app, type PartText, type StepId } from "../state.js";
+import type { View, StepId } from "../looks.js";
+import { app, type PartText } from "../state.js";
 import { isCancelled } from "./engine.js";
 import { handles, loadedProgram } from "./handles.js";
 import { report } from "./problems.js";

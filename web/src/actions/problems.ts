@@ -1,7 +1,8 @@
 // Errors as cards, and the log. A card always says what failed, where, and what to do.
+import type { StepId } from "../looks.js";
 import { SconceError } from "@sconce/base/errors.js";
 import type { Diagnostic } from "@sconce/types/index.js";
-import { app, type Problem, type StepId } from "../state.js";
+import { app, type Problem } from "../state.js";
 
 export function note(text: string): void {
   app.log.value = [...app.log.value.slice(-499), { at: Date.now(), text }];

@@ -8,7 +8,7 @@ import {
   skipping,
 } from "@sconce/recipe/check.js";
 import { RecipeRegistry } from "@sconce/recipe/registry.js";
-import type { ExportRecipe, QuantizationRecipe } from "@sconce/types/recipe.js";
+import type { ExportRecipe, QuantizationRecipe } from "@sconce/types/index.js";
 import { versionOf } from "../derived.js";
 import { app, type Document, type Problem, type Quantizing } from "../state.js";
 import { lowerAgain } from "./lower.js";

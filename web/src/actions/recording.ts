@@ -1,8 +1,8 @@
 // Recording what the program does here: its times, or all of its values.
-import type { Value } from "@sconce/types/index.js";
-import type { InspectorFiles } from "@sconce/types/inspector.js";
+import type { StepId } from "../looks.js";
+import type { InspectorFiles, Value } from "@sconce/types/index.js";
 import { usesRecordInputs } from "../derived.js";
-import { app, setStep, type StepId } from "../state.js";
+import { app, setStep } from "../state.js";
 import { plural } from "../ui/format.js";
 import { ask } from "./arrays.js";
 import { engine } from "./engine.js";

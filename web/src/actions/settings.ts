@@ -1,7 +1,8 @@
 // What the user may set before lowering again: names of methods and options.
 import { parseConstant } from "@sconce/call/constant.js";
 import { OPTIONS } from "@sconce/border/options.gen.js";
-import { accepts, isTaken, type Bounds, type Chosen } from "@sconce/call/options.js";
+import type { Bounds } from "@sconce/border/option.js";
+import { accepts, isTaken, type Chosen } from "@sconce/call/options.js";
 import type { ConstantValue } from "@sconce/types/index.js";
 import { versionOf } from "../derived.js";
 import { app, type Document, type Quantizing, type Settings } from "../state.js";

@@ -1,7 +1,6 @@
 // The graphs that a record holds, as steps of the program that came with it.
 import { DIALECTS } from "@sconce/border/steps.gen.js";
-import type { CompilationReport, Remote } from "@sconce/types/index.js";
-import type { Inspector, RecordStage } from "@sconce/types/inspector.js";
+import type { CompilationReport, Inspector, RecordStage, Remote } from "@sconce/types/index.js";
 import { app, setStep } from "../state.js";
 import { handles } from "./handles.js";
 

@@ -1,6 +1,5 @@
 // Draws a memory plan on a canvas: time to the right, addresses upwards, one rectangle per value.
-import type { MethodPlan, PlanItem } from "@sconce/types/index.js";
-import type { MemoryPlan, PlannedValue } from "@sconce/types/inspector.js";
+import type { MemoryPlan, MethodPlan, PlanItem, PlannedValue } from "@sconce/types/index.js";
 
 /** A value: from when to when it is alive, inclusive, and which bytes of a memory it has. */
 export interface Slot {

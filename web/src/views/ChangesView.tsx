@@ -7,15 +7,15 @@ import { selectNode, showNode } from "../actions.js";
 import { changesOf, type Change, type Kind } from "../changes.js";
 import { fateOf } from "../delegates.js";
 import { earlierRows, rows, stepBeside } from "../derived.js";
-import type { View } from "../looks.js";
-import { app, type StepId } from "../state.js";
+import type { View, StepId } from "../looks.js";
+import { app } from "../state.js";
 import { familyOf } from "../ui/families.js";
 import { formatCount, formatType, plural, splitSource } from "../ui/format.js";
 import { Swatch } from "../ui/parts.js";
 import { SortedTable, type Column } from "../ui/SortedTable.js";
 import { SearchBox } from "./SearchBox.js";
 import { Waiting } from "./Waiting.js";
-import { STEP_NAMES } from "./words.js";
+import { STEP_NAMES } from "../words.js";
 
 /** A change with its place in the program, and what is told of it. */
 interface Line extends Change {

@@ -9,7 +9,7 @@ import { app, type Problem } from "../state.js";
 import { splitSource } from "../ui/format.js";
 import { CopyButton } from "../ui/parts.js";
 import { ProfilePanel } from "./ProfileView.js";
-import { STEP_NAMES } from "./words.js";
+import { STEP_NAMES } from "../words.js";
 
 function Where(props: { problem: Problem }): JSX.Element | null {
   const { step, method, node, op, source } = props.problem;

@@ -6,7 +6,7 @@ import { shownSteps } from "../derived.js";
 import { VIEWS } from "../looks.js";
 import { app, STEPS } from "../state.js";
 import { Key } from "../ui/parts.js";
-import { STEP_NAMES, STEP_WORDS } from "./words.js";
+import { STEP_NAMES, STEP_WORDS } from "../words.js";
 
 /** The views by their keys, each once: views of different steps may share one. */
 const VIEW_KEYS = new Map(Object.values(VIEWS).map(({ key, title }) => [key, title]));

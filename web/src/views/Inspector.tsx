@@ -21,7 +21,7 @@ import {
 } from "../ui/format.js";
 import { LongName, PartLabel, Swatch } from "../ui/parts.js";
 import { BoxSection } from "./BoxSection.js";
-import { STEP_NAMES } from "./words.js";
+import { STEP_NAMES } from "../words.js";
 
 const users = computed((): readonly NodeRow[] => {
   const names = new Set(selectedRow.value?.outputs.map((out) => out.name));

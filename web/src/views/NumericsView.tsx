@@ -1,6 +1,6 @@
 // How far the values of a run are from those that the record's graph gives, node by node.
 import type { JSX } from "preact";
-import type { Gap, GapMethod, GapReport, GapRow, LoggedValue } from "@sconce/types/inspector.js";
+import type { Gap, GapMethod, GapReport, GapRow, LoggedValue } from "@sconce/types/index.js";
 import { compareHere, selectEvent, selectNode, setReference, showNode } from "../actions.js";
 import { methodNames, runFault } from "../derived.js";
 import {
@@ -24,7 +24,7 @@ import {
 import { Bar, Figure } from "../ui/parts.js";
 import { SortedTable, type Column, type Room } from "../ui/SortedTable.js";
 import { Warnings } from "./ProfileView.js";
-import { STAGES } from "./words.js";
+import { STAGES } from "../words.js";
 
 /** The node whose value it is comes last; those that were run with it are counted. */
 const nodesOf = (row: GapRow): string => row.nodes.map(({ name }) => name).join(", ");

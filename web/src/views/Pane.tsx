@@ -13,7 +13,7 @@ import { SummaryView } from "./SummaryView.js";
 import { TableView } from "./TableView.js";
 import { TextView } from "./TextView.js";
 import { Waiting } from "./Waiting.js";
-import { STEP_NAMES, stepWords } from "./words.js";
+import { STEP_NAMES, stepWords } from "../words.js";
 
 function ViewTabs(): JSX.Element | null {
   const views = viewsOfStep.value;

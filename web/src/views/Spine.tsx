@@ -1,13 +1,14 @@
 // The pipeline is the navigation: one button per step with its time, nodes, bytes and share.
+import type { StepId } from "../looks.js";
 import type { JSX } from "preact";
 import official from "../../../docs/official.json";
 import { cancel, showStep } from "../actions.js";
 import { shares } from "../delegates.js";
 import { nodesAt, plan, runFault, shownSteps } from "../derived.js";
-import { app, type Step, type StepId } from "../state.js";
+import { app, type Step } from "../state.js";
 import { formatBytes, formatMs, formatShare, plural } from "../ui/format.js";
 import { Bar } from "../ui/parts.js";
-import { STEP_NAMES } from "./words.js";
+import { STEP_NAMES } from "../words.js";
 
 const OFFICIAL_SOURCE =
   `Both methods, measured by the project on ${official.measured} with torch ${official.torch} ` +

@@ -12,17 +12,10 @@ import type {
 } from "../../types/index.js";
 import { calibrationOf, filesOf, methodsIn } from "./calibrate.js";
 import { defineCommand, type ValuesOf } from "../shell/command.js";
-import {
-  EXIT,
-  makeEngine,
-  note,
-  printError,
-  printWarnings,
-  tell,
-  terminalProgress,
-  UsageError,
-  type FileOf,
-} from "../common.js";
+import { makeEngine } from "../engine.js";
+import { printError, printWarnings, type FileOf } from "../print/errors.js";
+import { terminalProgress } from "../print/progress.js";
+import { EXIT, UsageError } from "../usage.js";
 import { listRecipes, recipeNames, recipeOf } from "./recipe.js";
 import { reportOfExport, sayQuantization, warnOfNotes, warnOfUnused } from "./report.js";
 import {
@@ -46,7 +39,7 @@ import {
 import { constantsOf, outputOf, pairs, PROGRAM_FLAGS } from "../lower/flags.js";
 import { sayDelegation } from "../lower/report.js";
 import { claimInputs, claimOutputs, sourceOf } from "../files/streams.js";
-import { isJson } from "../print/terminal.js";
+import { isJson, note, tell } from "../print/terminal.js";
 
 // --- Calibration -------------------------------------------------------------------------------------
 
@@ -179,7 +172,7 @@ const FLAGS = {
     suggests: recipeNames,
     text: "how to export; several recipes are combined, and must not conflict",
   },
-  "list-recipes": { type: "boolean", text: "print the recipes that there are, and what they do" },
+  "list-recipes": { type: "boolean", text: "print all recipes, with what they do" },
   method: PROGRAM_FLAGS.method,
   calibrate: {
     type: "string",
@@ -206,7 +199,7 @@ const FLAGS = {
   constant: PROGRAM_FLAGS.constant,
   report: {
     ...PROGRAM_FLAGS.report,
-    text: "write as JSON how long stages took, what was quantized, and what became of every node; - is the standard output",
+    text: "write a JSON report: how long stages took, what was quantized, where each node ended up; - is the standard output",
   },
   etrecord: PROGRAM_FLAGS.etrecord,
   "etrecord-per-method": PROGRAM_FLAGS["etrecord-per-method"],
@@ -305,9 +298,10 @@ async function exportPrograms(values: Values, positionals: string[]): Promise<nu
   }
 }
 
+/** The command sconce export. */
 export const EXPORT = defineCommand({
   name: "export",
-  summary: "makes a .pte as a recipe says, quantized where it says so",
+  summary: "lowers .pt2 files by a recipe, which may quantize them",
   examples: [
     "sconce export model.pt2 --recipe xnnpack_fp32 -o model.pte",
     "sconce export model.pt2 --recipe xnnpack_pt2e_int8_static_per_channel --calibrate 'x*.npy' -o model.pte",

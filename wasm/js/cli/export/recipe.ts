@@ -9,9 +9,9 @@ import type {
   QuantizationRecipe,
   Quantizer,
 } from "../../types/index.js";
-import { EXIT, say, UsageError } from "../common.js";
+import { EXIT, UsageError } from "../usage.js";
 import { printJson } from "../print/json.js";
-import { isJson } from "../print/terminal.js";
+import { isJson, say } from "../print/terminal.js";
 
 const WEIGHTS: Record<AOBaseConfig["kind"], string> = {
   int8_dynamic_activation_int4_weight:
@@ -30,7 +30,7 @@ function ofConfig(config: AOBaseConfig): string {
   return WEIGHTS[config.kind] + (group ? `, a scale per ${group}` : "");
 }
 
-/** What a recipe does, in a line. */
+/** A line that describes a recipe. */
 function described({ quantizationRecipe: quantization, loweringRecipe }: ExportRecipe): string {
   const { quantizers = [], aoQuantizationConfigs = [] } = (quantization ??
     {}) as QuantizationRecipe;
@@ -66,7 +66,7 @@ function named(name: string, groupSize: number | undefined): [ExportRecipe, bool
 /** The names of all recipes. */
 export const recipeNames = (): readonly string[] => RecipeRegistry.shared.getSupportedRecipes();
 
-/** What the flags say of the recipe. */
+/** The recipe that the flags ask for. */
 export interface RecipeFlags {
   readonly names: readonly string[];
   readonly groupSize: number | undefined;

@@ -1,4 +1,4 @@
-// What sconce export says of quantizing, on the terminal and in the file of --report.
+// The report of sconce export on quantizing, on the terminal and in the file of --report.
 import { counted } from "../../base/counted.js";
 import { decibelsOf, rangesOfNodes, worstOf } from "../../recipe/quantization_report.js";
 import type {
@@ -10,10 +10,10 @@ import type {
   QuantizedNode,
   QuantizedRange,
 } from "../../types/index.js";
-import { note, tell } from "../common.js";
+import { note, tell } from "../print/terminal.js";
 import { reportOf } from "../lower/report.js";
 
-/** What of `--skip` fits something in one method need not in another. */
+/** A name of `--skip` that fits in one method need not fit in another. */
 export function warnOfNotes({ methods }: QuantizationReport): void {
   const reports = Object.entries(methods);
   const isEverywhere = (text: string): boolean =>
@@ -52,7 +52,7 @@ function worstWords(nodes: readonly QuantizedNode[]): string {
   return `; farthest off is ${worst.node}, at ${words} dB`;
 }
 
-/** What was quantized, a line for each method. */
+/** Prints how many nodes were quantized, a line for each method. */
 export function sayQuantization(report: QuantizationReport): void {
   for (const [name, { calibrationBatches, nodes }] of Object.entries(report.methods)) {
     const done = nodes.filter(({ isQuantized }) => isQuantized).length;
@@ -62,7 +62,7 @@ export function sayQuantization(report: QuantizationReport): void {
   }
 }
 
-/** Where what was made of a node went, and why not. */
+/** Whether a backend took the nodes that a quantized node became, and if not, the reason. */
 function placeOf(rows: readonly DelegationRow[]): object {
   const outside = rows.find(({ delegate }) => delegate === null);
   if (rows.length === 0 || outside?.backend === "") return {};
@@ -99,7 +99,7 @@ function withPlaces(
   );
 }
 
-/** What `--report` writes. */
+/** The document that `--report` writes. */
 export function reportOfExport(session: ExportSession, recipe: ExportRecipe): object {
   const quantization = session.quantizationReport();
   const delegation = session.getExecutorchProgramManager().delegation();

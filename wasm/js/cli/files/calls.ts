@@ -10,9 +10,11 @@ export type CallInput = string | boolean | null | { readonly number: string };
 /** In order, or by name. */
 export type CallInputs = readonly CallInput[] | Readonly<Record<string, CallInput>>;
 
+/** Whether the inputs of a call are a list, rather than by name. */
 export const isInOrder = (inputs: CallInputs): inputs is readonly CallInput[] =>
   Array.isArray(inputs);
 
+/** A call in a file of --calls. */
 export interface Call {
   method?: string;
   inputs: CallInputs;
@@ -61,6 +63,7 @@ function checkCall(where: string, call: unknown): void {
     if (!isInput(value)) throw badArgument(`inputs[${key}] of ${where}`, INPUTS, value);
 }
 
+/** Reads a file of --calls. */
 export function readCalls(path: string): Call[] {
   const { plain, exact } = parseJson(path);
   if (!Array.isArray(plain)) {

@@ -30,7 +30,7 @@ import {
 } from "./streams.js";
 import { UsageError } from "../usage.js";
 
-/** What the file system says is wrong, without the path that it was doing it to. */
+/** The reason that the file system gives for an error, without the path. */
 export function reason(error: unknown): string {
   return (error as Error).message.replace(/^([A-Z]+: [^,]+), .*$/s, "$1");
 }
@@ -57,7 +57,7 @@ function cannotWrite(path: string, cause: unknown): SconceError {
   return new SconceError("io", `cannot write ${name}: ${why}`, HINTS[code] ?? ELSEWHERE);
 }
 
-/** What is at a path; also undefined where something above it is not a folder or cannot be looked at. */
+/** The facts of a path; undefined where nothing is there, or a folder above it cannot be read. */
 export function statsOf(path: string): Stats | undefined {
   try {
     return statSync(path);
@@ -104,6 +104,7 @@ export function isFolder(path: string): boolean {
   return path.endsWith("/") || (statsOf(path)?.isDirectory() ?? false);
 }
 
+/** Whether a regular file is at the path. */
 export const isFile = (path: string): boolean => statsOf(path)?.isFile() ?? false;
 
 /** An output that a flag names; in a folder it is called like the file that it is about. */
@@ -178,7 +179,7 @@ interface Output {
   write: (writer: Writer) => Promise<void>;
 }
 
-/** Where an output really goes; what is there must be a regular file or nothing. */
+/** The real path of an output. Fails where something other than a regular file is there. */
 export function placeOf(path: string): string {
   const stats = statsOf(path);
   if (!stats || stats.isFile()) return stats ? realOf(path) : resolve(path);

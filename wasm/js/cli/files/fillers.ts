@@ -28,6 +28,7 @@ function parse(text: string): Filler | undefined {
   return random ? { plain: `random:${random[1]}`, sizes: numbersOf(random[2]) } : undefined;
 }
 
+/** Whether the text asks for made-up values: "zeros", "ones" or "random". */
 export const isFiller = (text: string): boolean => parse(text) !== undefined;
 
 /** Whether it can stand for all inputs at once: sizes are those of one. */

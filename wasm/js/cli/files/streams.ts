@@ -7,11 +7,13 @@ import { SconceError } from "../../base/errors.js";
 import { isJson, setMode } from "../print/terminal.js";
 import { EXIT, UsageError } from "../usage.js";
 
+/** The name that stands for the standard input and the standard output. */
 export const STREAM = "-";
 const NAMED = /^\/(?:dev|proc\/self)\/fd\/(\d+)$/;
 
 /** The names of the streams in messages. */
 const INPUT = "the standard input";
+/** The words for the standard output in messages. */
 export const OUTPUT = "the standard output";
 
 // --- Input -----------------------------------------------------------------------------------------

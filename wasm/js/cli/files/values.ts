@@ -19,6 +19,7 @@ const FORMS =
   "x.npy, 3.5, 7, true, none, zeros, ones or random:SEED, such as random:1, with sizes as in " +
   "random:1:2x3; - is an .npy on the standard input";
 
+/** Reads a file of numbers as a tensor that fits the declaration. */
 export function readArray(path: string, info: ProgramValueInfo, read: Reader): Tensor {
   try {
     return readNpy(read(path), path, info.dtype);
@@ -117,6 +118,7 @@ function parseScalar(text: string, info: ProgramValueInfo, index: number): Value
   return range ? integerTensor(text, info.dtype!, range, index) : floatTensor(text, info, index);
 }
 
+/** Reads the text of --input as a value that fits the declaration. */
 export function parseInput(
   text: string,
   info: ProgramValueInfo,
@@ -134,6 +136,7 @@ export function parseInput(
 
 // --- Outputs -----------------------------------------------------------------------------------------
 
+/** The smallest, largest and mean element of a tensor, and how many are not a number. */
 export interface Statistics {
   low: number | bigint;
   high: number | bigint;

@@ -1,4 +1,4 @@
-// What the tables of sconce inspect have in common: names of blocks, lists of names, lines.
+// The common part of the tables of sconce inspect: names of blocks, lists of names, lines.
 import type { EventBlock, InspectorNode } from "../../types/index.js";
 
 const OPS_SHOWN = 3;
@@ -27,7 +27,7 @@ function runsAt(indices: readonly number[]): string {
   return `run${indices.length === 1 ? "" : "s"} ${some(parts)}`;
 }
 
-/** What each block is called: those that look equal by their runs, or the number of the test case. */
+/** The name of each block. Blocks that look equal are told apart by their runs or test cases. */
 export function blockLabels(blocks: readonly EventBlock[]): string[] {
   const counts = new Map<string, number>();
   for (const block of blocks) {

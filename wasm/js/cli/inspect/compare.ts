@@ -1,10 +1,10 @@
 // sconce inspect of two dumps: what ran in both, side by side.
 import { counted } from "../../base/counted.js";
 import type { ComparedEvent, DumpComparison } from "../../types/index.js";
-import { say, warnOf } from "../common.js";
+import { warnOf } from "../print/errors.js";
 import { printJson } from "../print/json.js";
 import { sayTable, type Cell } from "../print/table.js";
-import { isJson } from "../print/terminal.js";
+import { isJson, say } from "../print/terminal.js";
 
 /** Dumps with a smaller share of their rows in common have nothing to do with each other. */
 const ALIGNED_MIN = 0.1;

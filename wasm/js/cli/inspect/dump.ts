@@ -8,14 +8,15 @@ import type {
   InspectorEvent,
   InspectorTotal,
 } from "../../types/index.js";
-import { EXIT, say, warn, warnOf } from "../common.js";
+import { warnOf } from "../print/errors.js";
+import { EXIT } from "../usage.js";
 import { writeFiles } from "../files/files.js";
 import { blockLabels, some, sourceOf } from "./blocks.js";
 import { gapsOf, nothingCompared, sayGap } from "./gap.js";
 import { sayMemory } from "./memory.js";
 import { printJson } from "../print/json.js";
 import { sayTable, tsvOf, type Cell } from "../print/table.js";
-import { isJson } from "../print/terminal.js";
+import { isJson, say, warn } from "../print/terminal.js";
 
 // --- Events --------------------------------------------------------------------------------------
 
@@ -95,6 +96,7 @@ function eventsTsv(blocks: readonly EventBlock[]): string {
 
 // --- The command ---------------------------------------------------------------------------------
 
+/** The flags that choose what is shown of a dump. */
 export interface DumpFlags {
   gap: GapMetric | undefined;
   reference: string | undefined;

@@ -2,10 +2,11 @@
 import { counted } from "../../base/counted.js";
 import { SconceError } from "../../base/errors.js";
 import type { EventBlock, GapMethod, GapMetric, GapReport, Inspector } from "../../types/index.js";
-import { say, warn } from "../common.js";
+import { say, warn } from "../print/terminal.js";
 import { blockLabels, some, sourceOf } from "./blocks.js";
 import { digits, sayTable, type Cell } from "../print/table.js";
 
+/** The measures of a gap, in the order of the columns. */
 export const METRICS: readonly GapMetric[] = ["snr", "mse", "l1", "cosine", "max"];
 const NAMES_SHOWN = 6;
 
@@ -23,6 +24,7 @@ function methodsOf(blocks: readonly EventBlock[]): string[] {
   return [...new Set(methods)];
 }
 
+/** The reports of numeric gaps, and whether they cover all methods. */
 export interface Gaps {
   reports: GapReport[];
   /** False where a method could not be compared while others were. */
@@ -89,7 +91,7 @@ const INPUTS: Readonly<Record<GapMethod["inputs"], string>> = {
   example: "the inputs that the method was exported with: the run must have had these",
 };
 
-/** What was not compared, by reason: one line each. */
+/** Prints the values that were not compared, one line for each reason. */
 function saySkipped(skipped: GapReport["skipped"]): void {
   const names = new Map<string, string[]>();
   for (const { name, reason } of skipped) names.set(reason, [...(names.get(reason) ?? []), name]);

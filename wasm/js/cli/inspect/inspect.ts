@@ -10,7 +10,8 @@ import type {
   TimeScale,
 } from "../../types/index.js";
 import { defineCommand, type ValuesOf } from "../shell/command.js";
-import { EXIT, makeEngine, UsageError } from "../common.js";
+import { makeEngine } from "../engine.js";
+import { EXIT, UsageError } from "../usage.js";
 import { checkPlace, inFolders, isFolder, keepApart, outputAt } from "../files/files.js";
 import { showComparison } from "./compare.js";
 import { showDump } from "./dump.js";
@@ -135,7 +136,7 @@ const KIND_NAMES: Readonly<Record<Kind, string>> = {
   etrecord: "a record (.etrecord)",
   unknown: "none of the files that are known here",
 };
-/** What only goes with a single dump. */
+/** Flags that only go with a single dump. */
 const OF_ONE_DUMP = ["gap", "reference", "debug-output", "program", "trace", "tsv"] as const;
 
 function checkFlags(flags: Flags, path: string, kind: Kind): void {
@@ -159,7 +160,7 @@ const given = <T extends object>(members: T): { [K in keyof T]?: Exclude<T[K], u
     Object.entries(members).filter(([, value]) => value !== undefined),
   ) as ReturnType<typeof given<T>>;
 
-/** Where --trace and --tsv go, with the flags; neither replaces a file that is read. */
+/** The files of --trace and --tsv, with the flags. Neither replaces a file that is read. */
 function outputsOf(path: string, flags: Flags): Flags {
   const named: Flags = { ...flags };
   for (const [flag, extension] of [
@@ -288,9 +289,10 @@ async function inspect(flags: Flags, files: string[]): Promise<number> {
   return EXIT.done;
 }
 
+/** The command sconce inspect. */
 export const INSPECT = defineCommand({
   name: "inspect",
-  summary: "shows methods, signatures, operators, sizes, memory; what ran, and how long it took",
+  summary: "shows what is in a program, a record or a recorded run",
   examples: [
     "sconce inspect model.pt2",
     "sconce inspect model.pte --json",

@@ -1,7 +1,7 @@
 // sconce inspect of a memory plan: how large each memory is, where it is fullest, and what lies there.
 import { formatBytes } from "../../base/size.js";
 import type { MemoryPlan, PlannedValue } from "../../types/index.js";
-import { say } from "../common.js";
+import { say } from "../print/terminal.js";
 import { sayTable, type Cell } from "../print/table.js";
 
 /** Values that are shown at the peak; all of them are in the JSON. */

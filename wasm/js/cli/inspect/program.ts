@@ -13,11 +13,11 @@ import type {
   ProgramValueInfo,
   TensorInfo,
 } from "../../types/index.js";
-import { printWarnings, say, warnOf } from "../common.js";
+import { printWarnings, warnOf } from "../print/errors.js";
 import { sayMemory } from "./memory.js";
 import { printJson } from "../print/json.js";
 import { sourceOf } from "../files/streams.js";
-import { isJson } from "../print/terminal.js";
+import { isJson, say } from "../print/terminal.js";
 
 function shapeOf(info: { kind: string; dtype?: string; shape?: (number | string)[] }): string {
   return info.kind === "tensor" ? `${info.dtype} [${info.shape!.join(", ")}]` : info.kind;
@@ -170,6 +170,7 @@ function writeNamed({ named }: ProgramReport): void {
   for (const { key, bytes } of named) say(`  ${key}: ${formatBytes(bytes)}`);
 }
 
+/** Prints what is in a .pt2. */
 export function inspectPt2(engine: Engine, path: string): void {
   const report = engine.inspect(sourceOf(path));
   printWarnings(report.diagnostics);
@@ -194,12 +195,14 @@ function memoryOf(
   }
 }
 
+/** The flags that choose what is shown of a .pte. */
 export interface PteFlags {
   readonly data?: string[] | undefined;
   readonly nodes?: boolean | undefined;
   readonly etrecord?: string[] | undefined;
 }
 
+/** Prints what is in a .pte. */
 export function inspectPte(
   engine: Engine,
   kind: "pte" | "bpte",

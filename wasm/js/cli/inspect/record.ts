@@ -3,11 +3,12 @@
 import { counted } from "../../base/counted.js";
 import { SconceError } from "../../base/errors.js";
 import type { Inspector, StageDiffRow, StageNode } from "../../types/index.js";
-import { say, UsageError } from "../common.js";
+import { UsageError } from "../usage.js";
 import { printJson } from "../print/json.js";
 import { sayTable } from "../print/table.js";
-import { isJson } from "../print/terminal.js";
+import { isJson, say } from "../print/terminal.js";
 
+/** The flags that choose what is shown of a record. */
 export interface RecordFlags {
   stages: readonly string[];
   method: string | undefined;

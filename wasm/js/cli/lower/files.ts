@@ -7,6 +7,7 @@ import { keepInputs, writeFiles, type Writer } from "../files/files.js";
 import { isNowhere, isOutputStream } from "../files/streams.js";
 import { UsageError } from "../usage.js";
 
+/** A file to write, with the function that writes it. */
 export type Output = Parameters<typeof writeFiles>[0][number];
 
 /** The place of a .ptd: named after the .pte, so that programs in one folder keep theirs apart. */
@@ -91,6 +92,7 @@ export interface WrittenProgram {
   readonly milliseconds: number;
 }
 
+/** The files of a lowered program, as the report names them. */
 export function writtenOf(
   program: ExecutorchProgramManager,
   output: string,

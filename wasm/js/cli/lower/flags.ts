@@ -2,7 +2,7 @@
 import { parseConstant } from "../../call/constant.js";
 import type { SconceError } from "../../base/errors.js";
 import type { ConstantValue } from "../../types/index.js";
-import type { Flags } from "../shell/command.js";
+import type { Flags } from "../shell/flag.js";
 import { isOutputStream } from "../files/streams.js";
 import { UsageError } from "../usage.js";
 
@@ -25,7 +25,7 @@ export const PROGRAM_FLAGS = {
   report: {
     type: "string",
     value: "FILE",
-    text: "write what became of every node, and why, as JSON; - is the standard output",
+    text: "write a JSON report of where each node ended up, and why; - is the standard output",
   },
   etrecord: {
     type: "string",

@@ -7,19 +7,12 @@ import {
   importBackends,
   readBackends,
   type BackendFlags,
-} from "../backends.js";
+} from "../shell/backends.js";
 import { defineCommand, type ValuesOf } from "../shell/command.js";
-import {
-  EXIT,
-  makeEngine,
-  note,
-  printError,
-  printWarnings,
-  tell,
-  terminalProgress,
-  UsageError,
-  type FileOf,
-} from "../common.js";
+import { makeEngine } from "../engine.js";
+import { printError, printWarnings, type FileOf } from "../print/errors.js";
+import { terminalProgress } from "../print/progress.js";
+import { EXIT, UsageError } from "../usage.js";
 import {
   checkPlace,
   inFolders,
@@ -50,7 +43,7 @@ import {
   isOutputStream,
   sourceOf,
 } from "../files/streams.js";
-import { isJson } from "../print/terminal.js";
+import { isJson, note, tell } from "../print/terminal.js";
 
 const FLAGS = {
   output: {
@@ -91,7 +84,7 @@ const FLAGS = {
   },
 } as const;
 
-/** What is asked for beside the program itself. */
+/** Files that are asked for besides the program itself. */
 interface Extras extends Records {
   readonly backends: BackendFlags;
   readonly report: string | undefined;
@@ -183,7 +176,7 @@ function outputFor(file: string, output: string, single: boolean): string {
   return join(output, basename(file).replace(/\.pt2$/, "") + ".pte");
 }
 
-/** What can be told before anything is lowered: an output is not an input, and each goes to its own place. */
+/** Checks before anything is lowered that no output is an input, and that each has its own place. */
 function checkTargets(
   inputs: readonly string[],
   targets: readonly string[],
@@ -352,9 +345,10 @@ async function lower(values: ValuesOf<typeof FLAGS>, files: string[]): Promise<n
   return lowerEach(engine, files, options, extras, output);
 }
 
+/** The command sconce lower. */
 export const LOWER = defineCommand({
   name: "lower",
-  summary: "makes .pte files of .pt2 files",
+  summary: "lowers .pt2 files to .pte files",
   examples: [
     "sconce lower model.pt2 -o model.pte",
     "sconce lower a.pt2 b.pt2 -o folder/          each on its own; a failure does not stop the rest",

@@ -1,8 +1,8 @@
-// What became of each node, for people on the terminal and for programs in a file.
+// The fate of each node, for people on the terminal and for programs in a file.
 import { counted } from "../../base/counted.js";
 import type { Closeness, Delegation, DelegationRow, Verification } from "../../types/index.js";
 import { ratio, workOfMethod, type Work } from "../../base/work.js";
-import { tell } from "../common.js";
+import { tell } from "../print/terminal.js";
 
 const SHOWN_MAX = 3;
 

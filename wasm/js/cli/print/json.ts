@@ -1,6 +1,5 @@
 // The JSON of --json: one document on the standard output, and how numbers and errors stand in it.
-import { plainDiagnostic, SconceError } from "../../base/errors.js";
-import type { Diagnostic } from "../../types/index.js";
+import { plainDiagnostic, SconceError, type ErrorJson } from "../../base/errors.js";
 import { UsageError } from "../usage.js";
 
 /** JSON has no infinities, and no integers beyond 2^53: these are text. */
@@ -43,20 +42,11 @@ export function printJson(document: object): void {
 // --- Errors ----------------------------------------------------------------------------------------
 
 /** An error as it stands in a document. */
-export interface JsonError {
+export interface JsonError extends Readonly<Omit<ErrorJson, "name" | "code" | "cause">> {
   /** A code of SconceError, or "usage". */
   readonly code: string;
-  readonly message: string;
-  readonly hint: string;
-  readonly method: string;
-  readonly node: string;
-  readonly op: string;
-  /** The line of the model that it is about. */
-  readonly source: string;
   /** The file that it is about, where it is known. */
   readonly file: string;
-  /** Everything that was found, with the warnings before it. */
-  readonly diagnostics: readonly Diagnostic[];
 }
 
 function codeOf(error: unknown): string {

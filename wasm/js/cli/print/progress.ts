@@ -24,6 +24,7 @@ export function progressLine(subject: string, words: string, columns: number): s
   return shortened(shortened(visible(subject), most) + tail, room);
 }
 
+/** A line of progress on a terminal. */
 export interface Shown {
   /** Undefined where nobody sees it. */
   onProgress?: ProgressListener;

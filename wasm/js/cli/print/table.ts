@@ -1,13 +1,14 @@
 // Tables for terminals: numbers to the right, text to the left, as wide as what is in them, but no
 // wider than the terminal: long text is cut in its middle.
-import { say } from "../common.js";
+import { say } from "./terminal.js";
 import { columnsOf, padded, shortened } from "./width.js";
 
+/** A cell of a table; null is an empty one. */
 export type Cell = string | number | null;
 
 const NONE = "-";
 const GAP = 2;
-/** Of a terminal that does not say. */
+/** The columns of a terminal that does not tell how many it has. */
 const COLUMNS = 120;
 /** Text is cut to no less. */
 const TEXT_MIN = 12;

@@ -13,11 +13,14 @@ export interface Mode {
 
 const mode: Mode = { json: false, quiet: false, isOutputTaken: false };
 
+/** Changes how everything is printed from here on. */
 export function setMode(changes: Partial<Mode>): void {
   Object.assign(mode, changes);
 }
 
+/** Whether the result is printed as JSON. */
 export const isJson = (): boolean => mode.json;
+/** Whether only results and errors are printed. */
 export const isQuiet = (): boolean => mode.quiet;
 
 // --- Text ------------------------------------------------------------------------------------------

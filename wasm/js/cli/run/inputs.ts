@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { counted } from "../../base/counted.js";
 import { missingData, SconceError } from "../../base/errors.js";
-import { nearest } from "../../base/nearest.js";
+import { didYouMean } from "../../base/nearest.js";
 import { onlyMethod } from "../../program/call.js";
 import { flatValues } from "../../record/record.js";
 import { isTensor } from "../../tensor/bytes.js";
@@ -17,7 +17,7 @@ import type {
 import { isInOrder, type CallInput, type CallInputs } from "../files/calls.js";
 import { readWhole } from "../files/files.js";
 import { filled, fillsAll } from "../files/fillers.js";
-import { namedTexts, valuesByName } from "../named.js";
+import { namedTexts, valuesByName } from "./named.js";
 import { isInputStream, sourceOf } from "../files/streams.js";
 import { UsageError } from "../usage.js";
 import { parseInput, readArray, type Reader } from "../files/values.js";
@@ -38,12 +38,11 @@ export function methodInfo(
     return found;
   }
   const names = methods.map((m) => m.name);
-  const best = name === undefined ? undefined : nearest(name, names);
-  const meant = best === undefined ? "" : `Did you mean '${best}'? `;
+  const meant = name === undefined ? "" : didYouMean(name, names);
   throw new SconceError(
     "not_found",
     name === undefined ? "the program has several methods" : `there is no method '${name}'`,
-    `${meant}${advice}: ${names.join(", ")}.`,
+    `${meant} ${advice}: ${names.join(", ")}.`.trimStart(),
   );
 }
 

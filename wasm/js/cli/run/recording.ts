@@ -1,4 +1,4 @@
-// What sconce run records on the way: the flags for it, the options of the runs, and the files.
+// Recordings of sconce run: the flags for them, the options of the runs, and the files.
 import { counted } from "../../base/counted.js";
 import { SconceError } from "../../base/errors.js";
 import type {
@@ -8,10 +8,12 @@ import type {
   RecordedEvents,
   RunOptions,
 } from "../../types/index.js";
-import type { Flags } from "../shell/command.js";
-import { note, tell as sayDone, UsageError, warn } from "../common.js";
+import type { Flags } from "../shell/flag.js";
+import { note, tell as sayDone, warn } from "../print/terminal.js";
+import { UsageError } from "../usage.js";
 import { outputAt, realOf } from "../files/files.js";
 
+/** The flags of recordings. */
 export const RECORDING_FLAGS = {
   etdump: {
     type: "string",
@@ -25,7 +27,7 @@ export const RECORDING_FLAGS = {
   },
   intermediates: {
     type: "boolean",
-    text: "and the values that every instruction writes; the program then runs unoptimized",
+    text: "also record the values that every instruction writes; the program then runs unoptimized",
   },
 } as const satisfies Flags;
 
@@ -35,7 +37,7 @@ interface Given {
   intermediates?: boolean | undefined;
 }
 
-/** What a run that did not fit is about; other limits are those of the program. */
+/** Whether the error says that a recording did not fit; other limits are those of the program. */
 const isFull = (error: unknown): error is SconceError =>
   error instanceof SconceError && error.code === "limit" && error.hint.includes("eventBytesMax");
 
@@ -60,16 +62,17 @@ export function isRecorded(runs: () => void, done?: () => number): boolean {
 
 const FEWER = "Lower --repeat, record fewer calls at once, or leave out --intermediates.";
 
+/** A recording that the flags ask for. */
 export interface Recording {
   /** Options that the program is loaded with. */
   readonly load: LoadOptions;
-  /** What each run records. */
+  /** The events that each run records. */
   readonly events: RecordedEvents;
   /** Options of a run; `testCase` counts the calls of its method. */
   of(testCase: number | undefined): RunOptions;
-  /** Where it goes. */
+  /** The paths of the files. */
   readonly paths: readonly string[];
-  /** What was recorded, and where it goes. */
+  /** The recorded files, and their paths. */
   files(program: Program): { path: string; bytes: Uint8Array }[];
 }
 
@@ -98,7 +101,7 @@ function tell(dump: EventDump, path: string): void {
     );
 }
 
-/** What the flags ask for. */
+/** The recording that the flags ask for. */
 export function recordingOf(flags: Given, program: string): Recording {
   const at = (path: string | undefined, extension: string): string | undefined =>
     path === undefined || path === "" ? path : outputAt(path, program, extension);

@@ -51,8 +51,8 @@ export function checkOutputs(places: readonly Place[], dumps: readonly string[])
 }
 
 /**
- * Results by the place that they go to, kept here until all calls are done: a later call may read
- * them, and a command that fails leaves the results of an earlier one alone.
+ * Results by their paths. They are kept here until all calls are done, because a later call may
+ * read them. A command that fails leaves the results of an earlier one alone.
  */
 export class Results {
   private readonly files = new Map<string, { path: string; bytes: Uint8Array }>();

@@ -11,14 +11,16 @@ import type {
   RandomAccess,
   Value,
 } from "../../types/index.js";
-import { importBackends } from "../backends.js";
+import { importBackends } from "../shell/backends.js";
 import { readCalls, type Call } from "../files/calls.js";
 import { defineCommand, type ValuesOf } from "../shell/command.js";
-import { EXIT, makeEngine, note, say, tell, terminalProgress, UsageError } from "../common.js";
+import { makeEngine } from "../engine.js";
+import { terminalProgress } from "../print/progress.js";
+import { EXIT, UsageError } from "../usage.js";
 import { inFolders, isFolder } from "../files/files.js";
 import { chosenBy } from "../shell/flags.js";
 import { printJson } from "../print/json.js";
-import { outputLabel } from "../named.js";
+import { outputLabel } from "./named.js";
 import { isRecorded, recordingOf, RECORDING_FLAGS, type Recording } from "./recording.js";
 import { callInputs, checkExamples, commandInputs, examplesOf, methodInfo } from "./inputs.js";
 import { jsonOutputs, type JsonOutput } from "./json.js";
@@ -30,7 +32,7 @@ import {
   isOutputStream,
   sourceOf,
 } from "../files/streams.js";
-import { isJson } from "../print/terminal.js";
+import { isJson, note, say, tell } from "../print/terminal.js";
 import { describe } from "../files/values.js";
 import { tolerancesOf, verifyBundle, VERIFY_FLAGS, type Tolerances } from "./verify.js";
 
@@ -94,7 +96,7 @@ interface JsonCall {
   outputs: JsonOutput[];
 }
 
-/** What all calls have in common. */
+/** The settings that all calls share. */
 interface Runs {
   program: Program;
   results: Results;
@@ -318,7 +320,7 @@ async function runProgram(values: Values, files: string[]): Promise<number> {
     for (const file of recording.paths) results.check(file, job.arrays);
     if (job.tolerances) return verify(program, job, values.method, results);
     const { areAll, calls } = runAll(engine, program, values, job, results);
-    // What was returned before the recording was full is not what was asked for.
+    // Outputs from before the recording was full are not those that were asked for.
     await writeDump(program, recording, areAll ? results : new Results(inputs));
     if (isJson()) printJson({ kind: "run", program: path, calls, isComplete: areAll });
     return areAll ? EXIT.done : EXIT.failed;
@@ -329,9 +331,10 @@ async function runProgram(values: Values, files: string[]): Promise<number> {
   return code;
 }
 
+/** The command sconce run. */
 export const RUN = defineCommand({
   name: "run",
-  summary: "runs a .pte, or the one in a .bpte",
+  summary: "runs a .pte or .bpte program",
   examples: [
     "sconce run model.pte --input x.npy --out results/",
     "sconce run model.pte --method decode --input tokens.npy --input 7",

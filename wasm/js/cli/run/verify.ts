@@ -2,10 +2,12 @@
 // is.
 import { counted } from "../../base/counted.js";
 import type { CaseVerdict, OutputVerdict, Program } from "../../types/index.js";
-import type { Flags } from "../shell/command.js";
-import { note, say, UsageError, warn } from "../common.js";
+import type { Flags } from "../shell/flag.js";
+import { note, say, warn } from "../print/terminal.js";
+import { UsageError } from "../usage.js";
 import type { Recording } from "./recording.js";
 
+/** The flags of --verify. */
 export const VERIFY_FLAGS = {
   verify: {
     type: "boolean",
@@ -25,6 +27,7 @@ export const VERIFY_FLAGS = {
   },
 } as const satisfies Flags;
 
+/** How far outputs may be from those that are expected. */
 export interface Tolerances {
   rtol?: number;
   atol?: number;
@@ -43,7 +46,7 @@ function tolerance(flag: string, text: string): number {
   return value;
 }
 
-/** What the flags ask for; undefined where nothing is to be verified. */
+/** The check that the flags ask for; undefined where they ask for none. */
 export function tolerancesOf({ verify, rtol, atol }: Given): Tolerances | undefined {
   if (!verify && (rtol ?? atol) !== undefined)
     throw new UsageError("--rtol and --atol go with --verify");

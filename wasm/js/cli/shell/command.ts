@@ -1,25 +1,11 @@
 // A command as a table: its flags with their help, and what it takes. Parser, help and completion
 // read the same rows, so that none of them knows a flag that another does not.
 import { parseArgs, type ParseArgsConfig } from "node:util";
-import { nearest } from "../../base/nearest.js";
-import { optionFlags, type OptionCall } from "./flags.js";
+import { didYouMean } from "../../base/nearest.js";
+import type { OptionCall } from "../../border/option.js";
+import { optionFlags } from "./flags.js";
+import type { Flags } from "./flag.js";
 import { UsageError } from "../usage.js";
-
-export interface Flag {
-  readonly type: "boolean" | "string";
-  readonly short?: string;
-  readonly multiple?: boolean;
-  /** Stands for the value in the help: FILE, FOLDER, NAME=FILE, N. */
-  readonly value?: string;
-  /** The words that the flag takes, and no others. */
-  readonly words?: readonly string[];
-  /** Words that are completed, where there are others as well. */
-  readonly suggests?: () => readonly string[];
-  /** A heading above the flag and those that follow it. */
-  readonly heading?: string;
-  readonly text: string;
-}
-export type Flags = Readonly<Record<string, Flag>>;
 
 /** The values of flags, by name. */
 export type ValuesOf<F extends Flags> = {
@@ -53,7 +39,7 @@ const COMMON = {
     short: "q",
     text: "print results and errors only: no progress, warnings, notes or summaries",
   },
-  help: { type: "boolean", short: "h", text: "print this" },
+  help: { type: "boolean", short: "h", text: "print this help" },
 } as const satisfies Flags;
 type Common = typeof COMMON;
 
@@ -82,6 +68,7 @@ export function defineCommand<const F extends Flags>(definition: Definition<F>):
 
 // --- The parser --------------------------------------------------------------------------------------
 
+/** The arguments of a command: values of flags, and files. */
 export interface Parsed {
   readonly values: Readonly<Record<string, unknown>>;
   readonly files: string[];
@@ -96,10 +83,9 @@ const spelt = (name: string): string => (name.length === 1 ? `-${name}` : `--${n
 
 function unknownFlag(command: Command, given: string): UsageError {
   const names = Object.keys(command.flags);
-  const best = nearest(given.replace(/^-+/, ""), names);
   return new UsageError(
     `there is no flag ${given}`,
-    best === undefined ? "" : `Did you mean --${best}?`,
+    didYouMean(given.replace(/^-+/, ""), names, (best) => `--${best}`),
   );
 }
 
@@ -126,10 +112,9 @@ function checkToken(command: Command, { name, rawName, value, inlineValue }: Tok
 
 /** The error of a word that is none of those that a flag takes. */
 export function notOneOf(flag: string, words: readonly string[], given: string): UsageError {
-  const best = nearest(given, words);
   return new UsageError(
     `${flag} is one of ${words.join(", ")}, not '${given}'`,
-    best === undefined ? "" : `Did you mean ${best}?`,
+    didYouMean(given, words, String),
   );
 }
 

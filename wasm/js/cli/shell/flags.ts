@@ -1,17 +1,8 @@
 // The flags that options.def gives the command: as rows of its table, and as options.
-import {
-  accepts,
-  anyOf,
-  isCount,
-  isTaken,
-  optionsOf,
-  type Bounds,
-  type Option,
-} from "../../call/options.js";
-import type { Flag, Flags } from "./command.js";
+import { accepts, anyOf, isCount, isTaken, optionsOf } from "../../call/options.js";
+import type { Bounds, Option, OptionCall } from "../../border/option.js";
+import type { Flag, Flags } from "./flag.js";
 import { UsageError } from "../usage.js";
-
-export type OptionCall = Option["call"];
 
 const flagged = (calls: readonly OptionCall[]): readonly Option[] =>
   calls.flatMap(optionsOf).filter(({ flag }) => flag !== "");
@@ -58,7 +49,7 @@ function boundsOf(flag: string, given: readonly string[]): Bounds {
   return Object.fromEntries(entries);
 }
 
-/** What a flag stands for: one without a value is for what is not the default. */
+/** The value of a flag. A flag without a value stands for the opposite of the default. */
 function valueOf(option: Option, given: unknown): unknown {
   if (option.kind === "bool") return !option.default;
   if (option.kind === "bounds") return boundsOf(option.flag, given as readonly string[]);

@@ -1,5 +1,6 @@
 // The help of the commands, from their tables.
-import type { Command, Flag } from "./command.js";
+import type { Command } from "./command.js";
+import type { Flag } from "./flag.js";
 
 const INDENT = 27;
 const WIDTH = 100;
@@ -38,7 +39,7 @@ export function helpOf({ name, summary, examples, flags }: Command): string {
 /** The ten lines that the program prints without a command. */
 export function shortHelp(commands: readonly Command[]): string {
   const names = commands.map(({ name }) => name).join(", ");
-  return `sconce: PyTorch programs to ExecuTorch programs, and run them
+  return `sconce: lowers PyTorch programs to ExecuTorch programs, and runs them
 
   sconce lower model.pt2 -o model.pte       make a .pte of what torch.export.save wrote
   sconce run model.pte --input random:1     run it
@@ -54,7 +55,7 @@ export function shortHelp(commands: readonly Command[]): string {
 export function listHelp(commands: readonly Command[]): string {
   const width = Math.max(...commands.map(({ name }) => name.length));
   const list = commands.map(({ name, summary }) => `  ${name.padEnd(width)}   ${summary}\n`);
-  return `sconce: PyTorch programs to ExecuTorch programs, and run them
+  return `sconce: lowers PyTorch programs to ExecuTorch programs, and runs them
 
 usage: sconce COMMAND ...
        sconce help COMMAND     all about a command, as sconce COMMAND --help

@@ -16,6 +16,7 @@ function damaged(why: string): SconceError {
   return new SconceError("io", message, "Install the package again.");
 }
 
+/** Packs files into one compressed archive. */
 export function packFiles(files: Files): Uint8Array {
   const index = Buffer.from(JSON.stringify([...files].map(([path, { length }]) => [path, length])));
   const head = Buffer.alloc(HEAD);

@@ -77,6 +77,7 @@ function answer(site: Site, request: IncomingMessage, response: ServerResponse):
     .pipe(response);
 }
 
+/** A server that listens. */
 export interface Server {
   url: string;
   /** Ends the connections that are open, too. */

@@ -27,10 +27,12 @@ function fileAt(file: string): Found | undefined {
   return { name: file, size, version, open: () => createReadStream(file) };
 }
 
+/** A site of the files in a folder. */
 export function folderSite(folder: string): Site {
   return (path) => fileAt(join(folder, path)) ?? fileAt(join(folder, path, "index.html"));
 }
 
+/** A site of the files in an archive. */
 export function archiveSite(files: Files): Site {
   const find = (name: string): Found | undefined => {
     const bytes = files.get(name);

@@ -6,11 +6,11 @@ import { fileURLToPath } from "node:url";
 import { SconceError } from "../../base/errors.js";
 import { unpackFiles } from "./archive.js";
 import { defineCommand, type ValuesOf } from "../shell/command.js";
-import { EXIT, note, say, UsageError } from "../common.js";
+import { EXIT, UsageError } from "../usage.js";
 import { printJson } from "../print/json.js";
 import { serve, serveAt } from "./serve.js";
 import { archiveSite, folderSite, withFolder, withModule, type Site } from "./site.js";
-import { isJson } from "../print/terminal.js";
+import { isJson, note, say } from "../print/terminal.js";
 
 const PORT = 8000;
 
@@ -96,9 +96,10 @@ export async function serveSite(
   return EXIT.done;
 }
 
+/** The command sconce studio. */
 export const STUDIO = defineCommand({
   name: "studio",
-  summary: "serves the page that lowers, shows and runs models, for your browser",
+  summary: "serves a page for your browser that lowers, shows and runs models",
   examples: ["sconce studio", "sconce studio --port 8080 --open"],
   files: "",
   flags: SERVER_FLAGS,

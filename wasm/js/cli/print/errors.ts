@@ -1,17 +1,7 @@
-// Shared by the commands: the engine, and how errors and warnings are printed.
-import { readFileSync } from "node:fs";
-import { createEngine } from "../engine.js";
-import { plainDiagnostic, SconceError } from "../base/errors.js";
-import type { Diagnostic, Engine } from "../types/index.js";
-import { isQuiet, note, warn, warnWith } from "./print/terminal.js";
-
-export { say, tell, note, warn } from "./print/terminal.js";
-export { terminalProgress } from "./print/progress.js";
-export { EXIT, UsageError } from "./usage.js";
-
-export function makeEngine(): Promise<Engine> {
-  return createEngine({ wasm: readFileSync(new URL("../sconce.wasm", import.meta.url)) });
-}
+// How errors and warnings are printed.
+import { plainDiagnostic, SconceError } from "../../base/errors.js";
+import type { Diagnostic } from "../../types/index.js";
+import { isQuiet, note, warn, warnWith } from "./terminal.js";
 
 /** The file that a method came from, "" where that goes without saying. */
 export type FileOf = (method: string) => string;

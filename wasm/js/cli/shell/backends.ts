@@ -1,14 +1,15 @@
 // The backends of --backend and --import.
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { SconceError } from "../base/errors.js";
-import { oneOf } from "../base/nearest.js";
-import type { Engine, Partitioners, Programs } from "../types/index.js";
-import { UsageError } from "./usage.js";
+import { SconceError } from "../../base/errors.js";
+import { oneOf } from "../../base/nearest.js";
+import type { Engine, Partitioners, Programs } from "../../types/index.js";
+import { UsageError } from "../usage.js";
 
 /** Backends by method, "" for all methods, in the order given. */
 export type BackendFlags = readonly (readonly [method: string, backend: string])[];
 
+/** Imports the modules of --import, each with a backend. */
 export async function importBackends(engine: Engine, files: readonly string[]): Promise<void> {
   for (const file of files) await engine.importBackend({ url: pathToFileURL(resolve(file)).href });
 }

@@ -1,8 +1,8 @@
 // Inputs and outputs by name on the command line: --input mask=x.npy.
 import { existsSync } from "node:fs";
-import { orderedInputs, unknownInput } from "../program/call.js";
-import type { ProgramMethodInfo, ProgramValueInfo, Value } from "../types/index.js";
-import { UsageError } from "./common.js";
+import { orderedInputs, unknownInput } from "../../program/call.js";
+import type { ProgramMethodInfo, ProgramValueInfo, Value } from "../../types/index.js";
+import { UsageError } from "../usage.js";
 
 /** The name and the rest of "name=rest". Names may have "=" in them: the longest counts. */
 function pairOf(text: string, info: ProgramMethodInfo): [string, string] | undefined {

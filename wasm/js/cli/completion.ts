@@ -1,8 +1,9 @@
 // sconce completion: a script for a shell, made of the tables of the commands.
-import { defineCommand, notOneOf, type Command, type Flag, type ValuesOf } from "./command.js";
-import { EXIT, UsageError } from "../usage.js";
-import { printJson } from "../print/json.js";
-import { isJson } from "../print/terminal.js";
+import { defineCommand, notOneOf, type Command, type ValuesOf } from "./shell/command.js";
+import type { Flag } from "./shell/flag.js";
+import { EXIT, UsageError } from "./usage.js";
+import { printJson } from "./print/json.js";
+import { isJson } from "./print/terminal.js";
 
 /** The kinds of words that may follow a flag, or stand in the place of a file. */
 type Follows =
@@ -254,7 +255,7 @@ function complete(all: () => readonly Command[], files: readonly string[]): numb
 export const completionOf = (all: () => readonly Command[]): Command =>
   defineCommand({
     name: "completion",
-    summary: "prints what makes a shell complete commands, flags and files",
+    summary: "prints a script that lets your shell complete commands, flags and files",
     examples: [
       "source <(sconce completion bash)       in ~/.bashrc",
       "source <(sconce completion zsh)        in ~/.zshrc, after compinit",

@@ -1,7 +1,8 @@
 // What the steps are called and what each means, for someone who meets them for the first time.
+import type { StepId } from "./looks.js";
 import { DIALECTS } from "@sconce/border/steps.gen.js";
-import { app, type StepId } from "../state.js";
-import { formatBytes, formatMs } from "../ui/format.js";
+import { app } from "./state.js";
+import { formatBytes, formatMs } from "./ui/format.js";
 
 const OWN = [
   {

@@ -1,0 +1,47 @@
+// The options of lowering, and the programs that it takes.
+import type { BackendConfig, CompileConfig, ExecutorchConfig } from "../border/options.gen.js";
+import type { Partitioners } from "./backend.js";
+import type { CallOptions } from "./call_options.js";
+import type { Source } from "./source.js";
+
+/**
+ * A number, boolean, string, or an array of them: what a constant method returns. A whole number is an
+ * integer of 64 bits (-0 is 0), and one that does not fit is refused; `{ double: 1 }` makes it a float.
+ */
+export type ConstantValue =
+  number | bigint | boolean | string | { readonly double: number } | readonly ConstantValue[];
+
+/** Options of `toEdge`. */
+export interface ToEdgeOptions extends CallOptions {
+  /** Methods without instructions, by name: `{ get_max_seq_len: 256 }`. */
+  constantMethods?: Readonly<Record<string, ConstantValue>>;
+  /** Largest sizes of dynamic dimensions, and how much is kept for looking at. */
+  compileConfig?: CompileConfig;
+  /** Keeps a record of the programs before and after (`etrecord` of the managers). */
+  generateEtrecord?: boolean;
+}
+
+/** Options of `toEdgeTransformAndLower`. */
+export interface TransformAndLowerOptions extends ToEdgeOptions, BackendConfig {
+  /** Passes over the edge program, before parts are found. */
+  transformPasses?: Passes;
+  /** Chooses the parts that go to backends; none by default. */
+  partitioner?: Partitioners;
+}
+
+/** Options of `lower`: those of decomposition, of delegation and of the file, in one object. */
+export interface LowerOptions extends TransformAndLowerOptions, ExecutorchConfig {
+  /** Also runs what was lowered beside what it would be without delegates, as `verify()` does. */
+  verify?: boolean;
+  /** Keeps a record (`etrecord` of what this gives); with "light" its files are without weights. */
+  etrecord?: boolean | "light";
+}
+
+/**
+ * Programs by method name, or a single file, whose models keep their names ("model" becomes "forward").
+ * Any text is a method name but the empty one and text with NUL characters.
+ */
+export type Programs = Source | Readonly<Record<string, Source>>;
+
+/** Pass names for all methods, or per method. */
+export type Passes = readonly string[] | Readonly<Record<string, readonly string[]>>;

@@ -1,0 +1,146 @@
+// The types of programs on their way from a .pt2 to a .pte. Names follow ExecuTorch's export API (toEdge,
+// toExecutorch, method, buffer), so that what people know carries over.
+import type { ExecutorchConfig } from "../border/options.gen.js";
+import type {
+  CompileSpec,
+  Delegation,
+  Partitioners,
+  ToBackendOptions,
+  Verification,
+} from "./backend.js";
+import type { CallOptions } from "./call_options.js";
+import type { ExportedProgram } from "./exported_program.js";
+import type { HostBlob } from "./host.js";
+import type { Passes, ToEdgeOptions, TransformAndLowerOptions } from "./lowering.js";
+import type { ETRecord, RecordValue } from "./record.js";
+import type { CompilationReport, NodeRow } from "./report.js";
+import type { Resource } from "./resource.js";
+import type { Sink } from "./source.js";
+
+/** Files opened as methods, as PyTorch exported them: for looking at, and for lowering. */
+export interface OpenedPrograms extends Resource {
+  /** Names of the methods. */
+  readonly methods: readonly string[];
+  /** An empty record, for programs of this compilation. */
+  createEtrecord(): ETRecord;
+  /** The program of a method; the name may be left out for `forward` or the only method. */
+  exportedProgram(method?: string): ExportedProgram;
+  /** Methods, operators and sizes of all programs of this compilation. */
+  inspect(): CompilationReport;
+  /**
+   * The inputs that a method was exported with, those by name after the others; null where the file
+   * has none, or has compressed them. Of a container they are a list.
+   */
+  exampleInputs(method?: string): RecordValue[] | null;
+  /** Decomposes and rewrites; once. What was opened can still be looked at when it fails. */
+  toEdge(options?: ToEdgeOptions): EdgeProgramManager;
+  /** toEdge, transform and toBackend in one, as the engine has it; once. */
+  toEdgeTransformAndLower(options?: TransformAndLowerOptions): EdgeProgramManager;
+  /** IR text of any version by its program number; what was opened is 0. */
+  text(program: number, method?: string): string;
+  /** The nodes of a method of a program by its number. */
+  nodes(program: number, method: string): NodeRow[];
+}
+
+/** Methods in the edge dialect. Never changes: transform gives a new manager. */
+export interface EdgeProgramManager extends Resource {
+  /** Names of the methods that have instructions. */
+  readonly methods: readonly string[];
+  /**
+   * The record that `generateEtrecord` asked for, which lives as long as this manager: what is
+   * known so far.
+   * Fails with the code "state" where it was not asked for.
+   */
+  readonly etrecord: ETRecord;
+  /** The same as `etrecord`; a client has only this one. */
+  getEtrecord(): ETRecord;
+  /** An empty record, for programs of this compilation. */
+  createEtrecord(): ETRecord;
+  /** Names of the constant methods. */
+  readonly configMethods: readonly string[];
+  /** The edge program of a method; the name may be left out for `forward` or the only method. */
+  exportedProgram(method?: string): ExportedProgram;
+  /** Runs passes, in order. `Engine.meta().passes` lists their names. Gives a new manager. */
+  transform(passes: Passes): EdgeProgramManager;
+  /**
+   * Hands parts of the methods to backends, the parts of all methods at once, and gives a manager of
+   * what that makes. Fails with the code "not_found" for a backend or a method that does not exist,
+   * "argument" for tags that cannot be cut out, "delegate" when a backend does not do its work.
+   * A method called "backend" is given a list: `{ backend: ["xnnpack"] }`.
+   *
+   * `toBackend(id, method?, compileSpecs)` hands over the whole of a method, or of each, as one part
+   * or not at all, as `whole` of a partitioner does.
+   */
+  toBackend(
+    partitioner: Partitioners,
+    options?: ToBackendOptions | string,
+    compileSpecs?: readonly CompileSpec[],
+  ): EdgeProgramManager;
+  /** The fate of each node of each method. A program that no backend was asked about has no rows. */
+  delegation(): Delegation;
+  /**
+   * Runs the last passes, plans memory and writes the program. May be called again with another
+   * config.
+   */
+  toExecutorch(config?: ExecutorchConfig & CallOptions): ExecutorchProgramManager;
+  /** Methods, operators, sizes, passes and warnings of all programs of this compilation. */
+  inspect(): CompilationReport;
+  /** IR text of any version by its program number. */
+  text(program: number, method?: string): string;
+  /** The nodes of a method of a program by its number. */
+  nodes(program: number, method: string): NodeRow[];
+}
+
+/** The emitted program: a .pte, and .ptd files when weights are external. */
+export interface ExecutorchProgramManager extends Resource {
+  /** Names of the methods that have instructions. */
+  readonly methods: readonly string[];
+  /**
+   * The record that `generateEtrecord` asked for, which lives as long as this manager: complete,
+   * and apart from that of the edge manager.
+   * Fails with the code "state" where it was not asked for.
+   */
+  readonly etrecord: ETRecord;
+  /** The same as `etrecord`; a client has only this one. */
+  getEtrecord(): ETRecord;
+  /** An empty record, for programs of this compilation. */
+  createEtrecord(): ETRecord;
+  /** Names of the constant methods. */
+  readonly configMethods: readonly string[];
+  /** Bytes of the .pte. */
+  readonly size: number;
+  /** The whole .pte; built on each call. Large programs go through `writeTo` or `toBlob` instead. */
+  readonly buffer: Uint8Array<ArrayBuffer>;
+  /** The .pte (or one of `dataFiles`) as a Blob; weights stay slices of the opened Files where the platform can. */
+  toBlob(file?: string, options?: CallOptions): HostBlob;
+  /** The .ptd files that belong to the .pte, with their sizes in bytes. */
+  readonly dataFiles: readonly { name: string; size: number }[];
+  /** One of `dataFiles`, whole. */
+  dataFile(name: string): Uint8Array<ArrayBuffer>;
+  /**
+   * Writes the .pte, or one of `dataFiles`. A stream that fails rejects with the code "io". Once
+   * cancelled, the call waits no longer for the sink, which may hold a part of the file by then; a
+   * WritableStream is aborted and unlocked, other sinks are the caller's to close.
+   * @example
+   * const handle = await showSaveFilePicker({ suggestedName: "model.pte" });
+   * await lowered.writeTo(await handle.createWritable());
+   */
+  writeTo(sink: Sink, file?: string, options?: CallOptions): Promise<void>;
+  /** Writes in one go, for Node scripts: calls back with pieces in order. */
+  writeSync(write: (chunk: Uint8Array<ArrayBuffer>) => void, file?: string): void;
+  /** The program of a method; the name may be left out for `forward` or the only method. */
+  exportedProgram(method?: string): ExportedProgram;
+  /** The fate of each node of each method. A program that no backend was asked about has no rows. */
+  delegation(): Delegation;
+  /** The result of `lower` with the option `verify`; null where that was not asked for. */
+  readonly verification: Verification | null;
+  /**
+   * Runs what was lowered beside what it would be without delegates. What differs by more than its
+   * precision allows is a warning of `inspect()`, too, which names the delegate.
+   */
+  verify(options?: CallOptions): Verification;
+  /** The program after the executorch passes, as text. */
+  dump(): string;
+  /** Methods, operators, memory plans, sizes and warnings. */
+  inspect(): CompilationReport;
+}
