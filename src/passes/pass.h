@@ -54,8 +54,8 @@ sc_status sc_pass_run(sc_ctx *ctx, const sc_pass *pass, sc_method *method, const
 
 // Runs the rows of a step over every method.
 sc_status sc_pipeline_run(sc_ctx *ctx, sc_pipeline *pipeline, sc_program *program, sc_phase step);
-// Runs one pass over one method. SC_ERR_STATE, naming the pass to run first, when the method lacks
-// a fact that the pass needs.
+// Runs one pass over one method, and those that passes.def runs again behind it. SC_ERR_STATE,
+// naming the pass to run first, when the method lacks a fact that a pass needs.
 sc_status sc_pipeline_pass(sc_ctx *ctx, sc_pipeline *pipeline, const sc_pass *pass,
                            sc_method *method);
 
