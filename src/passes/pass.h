@@ -46,8 +46,8 @@ typedef struct sc_pipeline {
 uint32_t sc_pass_count(void);
 const sc_pass *sc_pass_at(uint32_t index);
 const sc_pass *sc_pass_find(sc_str name);
-// Is what it leaves behind still an edge program, when it runs on one?
-bool sc_pass_leaves_edge(const sc_pass *pass);
+// May callers name it? It runs on an edge program and leaves one behind.
+bool sc_pass_is_offered(const sc_pass *pass);
 
 // The pass alone, whatever facts the method has.
 sc_status sc_pass_run(sc_ctx *ctx, const sc_pass *pass, sc_method *method, const sc_pass_env *env);

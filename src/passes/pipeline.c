@@ -58,7 +58,9 @@ const sc_pass *sc_pass_find(sc_str name) {
     return NULL;
 }
 
-bool sc_pass_leaves_edge(const sc_pass *pass) { return pass->step != SC_STEP_to_executorch; }
+bool sc_pass_is_offered(const sc_pass *pass) {
+    return pass->step == SC_STEP_to_edge && !(pass->breaks & (SPECS | CORE | IS_EDGE));
+}
 
 sc_status sc_pass_run(sc_ctx *ctx, const sc_pass *pass, sc_method *method, const sc_pass_env *env) {
     return pass->run ? pass->run(ctx, method) : pass->run_env(ctx, method, env);
