@@ -14,7 +14,7 @@ typedef struct sc_expansion {
 } sc_expansion;
 // NULL when the operator is kept, if only most of its calls are.
 const sc_expansion *sc_op_expansion(const sc_op *op);
-// The expansion of one call, with complete arguments: NULL when the call is kept.
+// Of one call, with complete arguments: NULL when it is kept.
 const sc_expansion *sc_call_expansion(const sc_op *op, const sc_x *a);
 sc_x sc_expand_text(sc_trace *t, const sc_op *op, const char *text, const sc_x *args);
 // Parses an expansion without running it: operators must exist and parameters must be known.
