@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "base/map.h"
+#include "ops/takes.h"
 
 #define INFER(rule) extern sc_status sc_infer_##rule(struct sc_infer *);
 #define BY_EXPANSION
@@ -51,7 +52,7 @@ static struct {
 
 // --- Building ------------------------------------------------------------------------------------
 
-// Found by the first test that runs, or by the one that parses all rows.
+// Ends the process: the first test that runs finds such a row, or the one that parses all rows.
 static void defect(const char *name, const char *what) {
     char text[256];
     snprintf(text, sizeof text, "operator table: %s %s", name, what);
@@ -101,7 +102,6 @@ static void add_row(uint16_t id) {
     *op = (sc_op){.id = id,
                   .family = row->family,
                   .traits = row->traits | (row->takes ? SC_RUNS : 0),
-                  .takes = row->takes,
                   .infer = row->infer};
     op->name = sc_str_dup(&table.arena, name);
     op->out_name = full_out_name(name, row->out);
@@ -176,6 +176,13 @@ sc_status sc_ops_init(void) {
 
 // --- Handing out ---------------------------------------------------------------------------------
 
+static void parse_takes(sc_op *op) {
+    const char *text = rows[op->id].takes;
+    sc_takes *takes = sc_new(&table.arena, sc_takes);
+    if (!sc_takes_parse(text, takes)) defect(op->name, "takes what is no dtype");
+    op->takes = takes;
+}
+
 static void parse_schema(sc_op *op) {
     sc_arena scratch;
     sc_ctx ctx;
@@ -189,11 +196,12 @@ static void parse_schema(sc_op *op) {
     sc_arena_deinit(&scratch);
 }
 
-// An operator with all that is read through it. Its twins point at each other and no further, and
-// what computes for one that writes is neither.
+// Parses an operator's row, and the rows of its twins and its functional form. Twins point at each
+// other and no further, and a functional form is no twin.
 static const sc_op *handed_out(const sc_op *op) {
     if (!op || op->schema || op->id == SC_OP_FOREIGN) return op;
     parse_schema(&table.ops[op->id]);
+    if (rows[op->id].takes) parse_takes(&table.ops[op->id]);
     handed_out(op->functional);
     handed_out(op->copy);
     handed_out(op->view);

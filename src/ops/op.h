@@ -1,9 +1,11 @@
-// The operator table: one row per operator, from which every layer reads its own column.
+// The operator table: one row per operator, from which every layer reads its own column. Prefixes:
+// SC_OP_<id> is a row, sc_op_ asks about one.
 //
-// Rows live in ops_*.def, three lines each:
+// Rows live in ops_*.def. The whole row has three lines:
 //   OP(id, "schema in PyTorch's notation", "out overload" | NULL,
 //      INFER(rule) | BY_EXPANSION,  KEEP | EXPAND("text") | EXPAND_FN(function),
 //      KERNEL(fn, "takes") | POINTWISE(row, "takes") | PRIM(fn) | NO_KERNEL,  TRAITS)
+// Operators that are always expanded have shorter ones, ALIAS, COMPOSITE and EXPANDED (ops.def).
 // - id: overload joined to the name with '_' (add_Tensor; relu for the default overload); other
 //   namespaces than aten come first (dim_order_ops__clone_dim_order).
 // - out overload: "out" means that <name>.out is what a .pte calls; NULL when a .pte never holds
@@ -12,10 +14,8 @@
 // - INFER(rule): sc_infer_<rule>; BY_EXPANSION: the result of the expansion says it.
 // - EXPAND..: read by trace/expand.c only. EXPAND_WHEN(function) is for calls of which
 //   sc_expands_<function> holds, where kernels take only the others, which are kept.
-// - KERNEL and POINTWISE: read by kernels/kernel_table.c, PRIM by rt/run/prim.c. Here: is there
-// one,
-//   and which dtypes does it take, in the letters of ops/takes.c: one for each tensor parameter, of
-//   which the last stands for those that follow, and after a '>' one for the results.
+// - KERNEL and POINTWISE: read by kernels/kernel_table.c, PRIM by rt/run/prim.c. The operator only
+//   knows whether there is one, and which dtypes it takes, in the words of ops/takes.c.
 // FAMILY, defined above each section of rows, is what the rows below it are to somebody who looks
 // at a graph. Complex numbers go through what its family lets through (trace/complex), parts that
 // only move elements are not delegated (backend/partition.c), and multiplications are counted of
@@ -112,7 +112,7 @@ typedef struct sc_op {
     const char *name;                // "aten::add.Tensor", "aten::relu", "sym::add"
     const char *out_name;            // "aten::add.out", NULL if a .pte never holds it
     sc_infer_fn infer;               // NULL: by expansion
-    const char *takes;               // dtypes of its kernel (ops/takes.c), NULL if it has none
+    const struct sc_takes *takes;    // dtypes of its kernel (ops/takes.h), NULL if it has none
     const sc_schema *schema;         // there wherever an operator can be had from
     const struct sc_op *functional;  // SC_MUTATES: what computes the value it writes, or NULL
     const struct sc_op *copy;        // SC_VIEW: its *_copy form, with the same parameters, or NULL
@@ -127,8 +127,8 @@ typedef enum sc_op_id {
     SC_OP_COUNT
 } sc_op_id;
 
-// Stands for an operator of the table in a call of it that cannot be represented: `what` says why,
-// `hint` what to do about it. Told with everything else that cannot be lowered.
+// An operator whose call cannot be represented: `what` says why, `hint` what to do about it. It is
+// reported with everything else that cannot be lowered.
 typedef struct sc_refused_op {
     sc_op op;
     const char *what, *hint;
@@ -141,7 +141,7 @@ static inline bool sc_op_has(const sc_op *op, sc_op_traits traits) {
 // The table, made on first use in memory that lives as long as the process. Each row is parsed when
 // sc_op_get or a sc_op_find hands it out first, and then never changes; in-place twins come into
 // being when they are asked for, at most one a row. That is why the table belongs to one thread.
-// Call before using any op; later calls do nothing.
+// Call before using any op; later calls have no effect.
 sc_status sc_ops_init(void);
 const sc_op *sc_op_get(sc_op_id id);
 // By functional name with overload ("aten::add.Tensor"; a trailing ".default" is accepted and
@@ -152,27 +152,26 @@ const sc_op *sc_op_find(sc_str name);
 uint32_t sc_pytorch_count(void);
 const char *sc_pytorch_name(uint32_t index);
 const char *sc_pytorch_version(void);
-// Is it one of them? Not what stands for one in a file (view_copy), or what another library
-// defines.
+// Is it one of them? Copies of views (view_copy) and operators of other libraries are not.
 bool sc_op_is_pytorch(const sc_op *op);
-// What to write instead of an operator that cannot be lowered; NULL when nobody has said.
+// Advice for an operator that cannot be lowered (foreign.def); NULL when there is none.
 const char *sc_op_advice(const sc_op *op);
-// The form that takes tensors where this one takes numbers, or NULL; of operators that the table
-// lacks, too.
+// The form that takes tensors in the places of this one's numbers, or NULL. Works for operators
+// that the table lacks, too.
 const sc_op *sc_op_tensor_form(const sc_op *op);
-// Is it known to do nothing but answer, of operators that the table lacks? Of others nobody knows.
+// Does it only compute a result, without effects? False for operators that nobody knows.
 bool sc_op_is_pure(const sc_op *op);
-// What to do about an operator that the table lacks.
+// A hint for an operator that the table lacks.
 const char *sc_op_foreign_hint(const sc_op *op);
-// By what a .pte calls: name "aten::add", overload "out".
+// By the name and overload in a .pte: "aten::add", "out".
 const sc_op *sc_op_find_out(sc_str name, sc_str overload);
 
 // Does the out variant take this functional parameter?
 static inline bool sc_op_out_keeps(const sc_op *op, uint32_t param_index) {
     return !op->schema->params[param_index].is_lost;
 }
-// How many out arguments the .pte form has: one for each result, a Tensor[] being one list; none
-// for ops that write their first argument.
+// How many out arguments the .pte form has: one for each result, a Tensor[] being one list; 0 for
+// ops that write their first argument.
 uint32_t sc_op_out_count(const sc_op *op);
 
 #endif
