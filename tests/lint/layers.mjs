@@ -228,7 +228,6 @@ const rationed = [
       "src/rt/load/bind.c": 1, // of a .pte
       "src/rt/look/info.c": 1, // of a .pte
       "src/rt/look/memory_uses.c": 1, // of a .pte
-      "src/trace/text.c": 1, // of the text of an expansion, in the operator's row
     },
   },
   {
@@ -238,7 +237,6 @@ const rationed = [
     files: {
       "src/devtools/etdump/write.c": 3, // of scopes
       "src/pt2/pt2_node.c": 5, // from Python's names to the table's; parameters of "sym::"
-      "src/trace/text.c": 1, // the namespace that expansions leave out
       "src/devtools/inspect/merge.c": 4, // no operators: scopes of a runtime
     },
   },
