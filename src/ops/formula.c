@@ -417,7 +417,7 @@ const sc_formula_node *sc_formula_result(const sc_formula *formula) {
             at = at->items[at->count - 1];
         else if (at->kind == SC_FORMULA_NAME && formula->definitions[at->index])
             at = formula->definitions[at->index];
-        else if (at->kind == SC_FORMULA_WORD && at->code == SC_WORD_settled)
+        else if (at->kind == SC_FORMULA_WORD && at->code == SC_WORD_final)
             at = at->items[0];
         else
             return NULL;

@@ -3,6 +3,7 @@
 // in reverse, and derives its value again. The order of the nodes this makes is PyTorch's: a writer
 // synchronises at once, and a view made after a write is derived again on its first use.
 #include "trace/trace.h"
+#include "trace/words/calls.h"
 
 #define VIEWS_MAX 256
 

@@ -3,6 +3,7 @@
 // comes. Which do what is PyTorch's choice and stands in the operator table (SC_CAST_*). Such an
 // operator's own expansion runs with autocast off; that of any other operator runs with it on.
 #include "trace/trace.h"
+#include "trace/words/calls.h"
 
 // float64 never takes part.
 static bool is_castable(sc_x x) {

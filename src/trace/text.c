@@ -2,6 +2,8 @@
 // from our own tables, so a mistake in one is a defect of ours.
 #include "trace/text.h"
 
+#include "trace/words/calls.h"
+
 typedef struct reading {
     sc_trace *t;
     const sc_formula *formula;
@@ -47,8 +49,7 @@ static sc_dtype result_dtype(const reading *r) {
 
 static sc_x read_scalar(reading *r, node n, bool promotes) {
     sc_x value = read_node(r, n->items[0]), like = read_node(r, n->items[1]);
-    return sc_f_scalar(r->t, value,
-                       promotes ? sc_f_dtype_beside(value, like) : sc_x_dtype_of(like));
+    return sc_f_scalar(r->t, value, promotes ? sc_f_dtype_with(value, like) : sc_x_dtype_of(like));
 }
 
 static sc_x read_tensor(reading *r, node n) {
@@ -69,7 +70,7 @@ static sc_x read_word(reading *r, node n) {
     case SC_WORD_last_bit: return sc_x_int(t, 8 * sc_dtype_bytes(result_dtype(r)) - 1);
     case SC_WORD_dtype: return sc_x_dtype(t, sc_x_dtype_of(read_node(r, n->items[0])));
     case SC_WORD_cast: return sc_f_to(t, read_node(r, n->items[0]), result_dtype(r));
-    case SC_WORD_settled: return sc_trace_settled(t, read_node(r, n->items[0]));
+    case SC_WORD_final: return sc_trace_final(t, read_node(r, n->items[0]));
     case SC_WORD_once: return read_node(r, n->items[0]);
     case SC_WORD_is_float: return sc_x_bool(sc_x_is_float(read_node(r, n->items[0])));
     case SC_WORD_is_tensor: return sc_x_bool(sc_x_is_tensor(read_node(r, n->items[0])));
@@ -164,7 +165,7 @@ sc_x sc_trace_formula(sc_trace *t, const sc_formula *formula, const sc_x *args) 
     return read_node(&r, formula->root);
 }
 
-sc_x sc_trace_settled(sc_trace *t, sc_x made) {
+sc_x sc_trace_final(sc_trace *t, sc_x made) {
     sc_node *last = t->before ? t->before->prev : t->graph->last;
     if (last && t->status == SC_OK) last->is_settled = true;
     return made;

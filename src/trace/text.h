@@ -11,6 +11,6 @@ sc_x sc_trace_formula(sc_trace *t, const sc_formula *formula, const sc_x *args);
 bool sc_trace_fits(sc_trace *t, const sc_formula *formula, const sc_x *args);
 // The call that was made last is one that the official runtime runs as it is, whatever the row of
 // its operator says: it is not expanded again.
-sc_x sc_trace_settled(sc_trace *t, sc_x made);
+sc_x sc_trace_final(sc_trace *t, sc_x made);
 
 #endif

@@ -280,46 +280,4 @@ bool sc_x_is_float(sc_x x);  // floating point tensor
 bool sc_x_is_contiguous(sc_trace *t, sc_x x);
 sc_dim sc_x_numel(sc_trace *t, sc_x x);
 
-// --- Phrases that many expansions share (calls.c) -----------------------------------------------
-
-sc_x sc_f_full(sc_trace *t, sc_x sizes, sc_x value, sc_dtype dtype);
-sc_x sc_f_zeros(sc_trace *t, sc_x sizes, sc_dtype dtype);
-sc_x sc_f_scalar(sc_trace *t, sc_x value,
-                 sc_dtype dtype);  // scalar_tensor(value, dtype, strided, cpu)
-// The dtype that a number and a tensor promote to: the tensor's, unless the number's category is
-// higher.
-sc_dtype sc_f_dtype_beside(sc_x number, sc_x tensor);
-sc_x sc_f_arange(sc_trace *t, sc_x start, sc_x end, sc_dtype dtype);  // dtype NONE: not given
-sc_x sc_f_to(sc_trace *t, sc_x x, sc_dtype dtype);  // _to_copy unless it has that dtype
-sc_x sc_f_clone(sc_trace *t, sc_x x);               // clone(x, contiguous_format)
-sc_x sc_f_contiguous(sc_trace *t, sc_x x);
-sc_x sc_f_view(sc_trace *t, sc_x x, const sc_dim *sizes, uint32_t rank);
-// x, or a copy of it whose elements lie so that view(x, sizes) is one.
-sc_x sc_f_viewable(sc_trace *t, sc_x x, sc_x sizes);
-sc_x sc_f_reshape(sc_trace *t, sc_x x, const sc_dim *sizes, uint32_t rank);
-sc_x sc_f_permute(sc_trace *t, sc_x x, const int64_t *dims);
-sc_x sc_f_transpose(sc_trace *t, sc_x x, int64_t dim0, int64_t dim1);  // a permute
-sc_x sc_f_unsqueeze(sc_trace *t, sc_x x, int64_t dim);
-sc_x sc_f_squeeze(sc_trace *t, sc_x x, int64_t dim);
-sc_x sc_f_expand(sc_trace *t, sc_x x, const sc_dim *sizes, uint32_t rank);
-sc_x sc_f_slice(sc_trace *t, sc_x x, int64_t dim, sc_x start, sc_x end);
-sc_x sc_f_select(sc_trace *t, sc_x x, int64_t dim, int64_t index);
-sc_x sc_f_cat(sc_trace *t, const sc_x *items, uint32_t count, int64_t dim);
-sc_x sc_f_sum(sc_trace *t, sc_x x, sc_x dims, bool keepdim);
-sc_x sc_f_matmul(sc_trace *t, sc_x a, sc_x b);
-// Which run each of 0, 1, ... `count` - 1 lies in, where run g ends before ends[g]; int64.
-sc_x sc_f_runs(sc_trace *t, sc_x ends, sc_dim count);
-// Programs say of sizes left open that they are positive, and PyTorch runs them with 0 all the
-// same.
-bool sc_f_may_be_empty(sc_dim size);
-// The largest along dims, which may be empty when the program runs: of nothing it is that value,
-// which no element is smaller than.
-sc_x sc_f_amax_or(sc_trace *t, sc_x x, sc_x dims, bool keepdim, double value);
-sc_x sc_f_linear(sc_trace *t, sc_x x, sc_x weight, sc_x bias);
-sc_x sc_f_reduce_loss(sc_trace *t, sc_x loss, sc_x reduction);  // 0 none, 1 mean, 2 sum
-// The dtype in which PyTorch computes on f16 and bf16; others as they are.
-sc_dtype sc_f_opmath(sc_dtype dtype);
-// Replaces one -1 by what is left over, with the arithmetic nodes this takes.
-bool sc_f_infer_size(sc_trace *t, sc_x x, sc_x sizes, sc_dim *out, uint32_t *rank);
-
 #endif

@@ -10,7 +10,7 @@ typedef enum move_rule { PARTS, AS_IS, DIM, SIZES, ORDER } move_rule;
 typedef struct complex_row {
     sc_op_id op;
     sc_x (*full)(sc_trace *t, const sc_op *op, const sc_x *a);
-    sc_c (*map)(sc_trace *t, sc_c z);
+    sc_complex (*map)(sc_trace *t, sc_complex z);
     bool moves;
     uint8_t rule, arg;
 } complex_row;
@@ -41,7 +41,7 @@ static bool is_complex_dtype(sc_x x) {
 
 // Every call asks, so what is no tensor is passed over first.
 static bool says_complex(sc_x x) {
-    return x->kind == SC_X_TENSOR ? sc_c_is(x) : is_complex_dtype(x);
+    return x->kind == SC_X_TENSOR ? sc_complex_is(x) : is_complex_dtype(x);
 }
 
 static bool is_complex_call(const sc_op *op, const sc_x *args) {
@@ -50,7 +50,7 @@ static bool is_complex_call(const sc_op *op, const sc_x *args) {
         const uint32_t count = x->kind == SC_X_LIST ? x->count : 0;
         if (says_complex(x)) return true;
         for (uint32_t k = 0; k < count; k++)
-            if (x->items[k]->kind == SC_X_TENSOR && sc_c_is(x->items[k])) return true;
+            if (x->items[k]->kind == SC_X_TENSOR && sc_complex_is(x->items[k])) return true;
     }
     return false;
 }
@@ -65,7 +65,8 @@ bool sc_complex_has_row(const sc_op *op, const sc_x *args) {
 
 static bool all_whole(const sc_op *op, const sc_x *args) {
     for (uint32_t i = 0; i < op->schema->param_count; i++)
-        if (sc_c_is(args[i]) && (!sc_c_is_whole(args[i]) || sc_x_rank(args[i]) == 0)) return false;
+        if (sc_complex_is(args[i]) && (!sc_complex_is_whole(args[i]) || sc_x_rank(args[i]) == 0))
+            return false;
     return true;
 }
 
@@ -105,7 +106,7 @@ static sc_x move_pairs(sc_trace *t, const complex_row *row, const sc_op *op, con
     const uint32_t count = op->schema->param_count, rank = sc_x_rank(args[0]);
     sc_x *own = sc_new_array(t->arena, sc_x, count + 1);
     for (uint32_t i = 0; i < count; i++)
-        own[i] = sc_c_is(args[i]) ? sc_c_pair(t, args[i]) : args[i];
+        own[i] = sc_complex_is(args[i]) ? sc_complex_pair(t, args[i]) : args[i];
     if (row->rule != AS_IS) own[row->arg] = for_pair(t, args[row->arg], rank, row->rule);
     if (sc_op_has(op, SC_RESHAPES)) own[0] = sc_f_viewable(t, own[0], own[1]);
     return as_complex(t, sc_trace_call(t, op, own, count));
@@ -118,9 +119,9 @@ static const sc_x *made_complex(sc_trace *t, const sc_op *op, const sc_x *args) 
     const int src = sc_op_param_index(op, "src");
     sc_x *own = sc_new_array(t->arena, sc_x, count + 1);
     memcpy(own, args, count * sizeof *own);
-    for (uint32_t i = 1; i < count && own[0]->kind == SC_X_TENSOR && !sc_c_is(own[0]); i++)
+    for (uint32_t i = 1; i < count && own[0]->kind == SC_X_TENSOR && !sc_complex_is(own[0]); i++)
         if (is_complex_dtype(own[i])) own[0] = sc_f_to(t, own[0], (sc_dtype)own[i]->code);
-    if (src > 0 && sc_c_is(own[0]) && own[src]->kind == SC_X_TENSOR)
+    if (src > 0 && sc_complex_is(own[0]) && own[src]->kind == SC_X_TENSOR)
         own[src] = sc_f_to(t, own[src], sc_x_dtype_of(own[0]));
     return own;
 }
@@ -128,14 +129,14 @@ static const sc_x *made_complex(sc_trace *t, const sc_op *op, const sc_x *args) 
 static sc_x move(sc_trace *t, const complex_row *row, const sc_op *op, const sc_x *given) {
     const sc_x *args = made_complex(t, op, given);
     const bool on_pairs = row->rule != PARTS && all_whole(op, args);
-    return on_pairs ? move_pairs(t, row, op, args) : sc_c_by_parts(t, op, args);
+    return on_pairs ? move_pairs(t, row, op, args) : sc_complex_by_parts(t, op, args);
 }
 
 // --- Calls ---------------------------------------------------------------------------------------
 
 static sc_x map(sc_trace *t, const complex_row *row, const sc_x *args) {
     const sc_dtype part = sc_dtype_to_real(sc_x_dtype_of(args[0]));
-    return sc_c_make(t, row->map(t, sc_c_operand(t, args[0], part)), part);
+    return sc_complex_make(t, row->map(t, sc_complex_operand(t, args[0], part)), part);
 }
 
 // Another name for one call, which is asked in its turn.
@@ -170,9 +171,9 @@ sc_x sc_complex_call(sc_trace *t, const sc_op *op, const sc_x *args) {
     const complex_row *row = row_of(op);
     const bool expands = sc_op_expansion(op) != NULL;
     t->has_pairs = true;
-    if (expands && !row && !expansion_holds(op)) return sc_c_refuse(t, op);
+    if (expands && !row && !expansion_holds(op)) return sc_complex_refuse(t, op);
     if (!row || !t->plain) return NULL;
-    if (t->pairs_depth >= DEPTH_MAX) return sc_c_refuse(t, op);
+    if (t->pairs_depth >= DEPTH_MAX) return sc_complex_refuse(t, op);
     t->pairs_depth++;
     sc_x x = by_row(t, row, op, args);
     t->pairs_depth--;

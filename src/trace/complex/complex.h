@@ -6,17 +6,20 @@
 // what leaves the program, or meets a kernel of its own, is ever put together.
 //
 // An expansion of another subject (a transform, say) joins by a row of its own: it asks for parts
-// with sc_c_of, computes, and gives sc_c_make.
+// with sc_complex_of, computes, and gives sc_complex_make.
 #ifndef SC_COMPLEX_H
 #define SC_COMPLEX_H
 
 #include "trace/trace.h"
+#include "trace/words/arithmetic.h"
+#include "trace/words/calls.h"
+#include "trace/words/choose.h"
 
 // Real and imaginary part: real tensors that broadcast, or numbers. Of a real number the imaginary
 // part is the number 0.
-typedef struct sc_c {
+typedef struct sc_complex {
     sc_x re, im;
-} sc_c;
+} sc_complex;
 
 // Answers a call below functionalization; NULL where it is nothing to do with complex numbers, or
 // the operator is recorded as it is.
@@ -26,41 +29,34 @@ bool sc_complex_has_row(const sc_op *op, const sc_x *args);
 
 // --- Parts (parts.c) ----------------------------------------------------------------------------
 
-static inline bool sc_c_is(sc_x x) {
+static inline bool sc_complex_is(sc_x x) {
     return x->kind == SC_X_TENSOR && sc_dtype_is_complex((sc_dtype)x->tensor->value->spec.dtype);
 }
 // Of a complex tensor, a real one or a number.
-sc_c sc_c_of(sc_trace *t, sc_x x);
+sc_complex sc_complex_of(sc_trace *t, sc_x x);
 // The same, in the dtype in which PyTorch computes on parts of `part`.
-sc_c sc_c_operand(sc_trace *t, sc_x x, sc_dtype part);
+sc_complex sc_complex_operand(sc_trace *t, sc_x x, sc_dtype part);
 // The complex tensor of two parts, which broadcast and are cast to `part` before.
-sc_x sc_c_make(sc_trace *t, sc_c z, sc_dtype part);
+sc_x sc_complex_make(sc_trace *t, sc_complex z, sc_dtype part);
 // As a real tensor with a last dim of 2; and whether that is all that is known of it.
-sc_x sc_c_pair(sc_trace *t, sc_x x);
-bool sc_c_is_whole(sc_x x);
+sc_x sc_complex_pair(sc_trace *t, sc_x x);
+bool sc_complex_is_whole(sc_x x);
 // The dtype of the parts of what two operands, numbers among them, have in common.
-sc_dtype sc_c_common(sc_x x, sc_x y);
+sc_dtype sc_complex_common(sc_x x, sc_x y);
 // The call on all real, then on all imaginary parts of its complex operands.
-sc_x sc_c_by_parts(sc_trace *t, const sc_op *op, const sc_x *args);
-sc_x sc_c_refuse(sc_trace *t, const sc_op *op);
+sc_x sc_complex_by_parts(sc_trace *t, const sc_op *op, const sc_x *args);
+sc_x sc_complex_refuse(sc_trace *t, const sc_op *op);
 
 // --- Arithmetic on parts (arithmetic.c) ----------------------------------------------------------
 
-// Of real tensors and numbers.
-sc_x sc_r_add(sc_trace *t, sc_x x, sc_x y);
-sc_x sc_r_sub(sc_trace *t, sc_x x, sc_x y);
-sc_x sc_r_mul(sc_trace *t, sc_x x, sc_x y);
-sc_x sc_r_div(sc_trace *t, sc_x x, sc_x y);
-sc_x sc_r_where(sc_trace *t, sc_x condition, sc_x x, sc_x y);
-
-sc_c sc_c_mul(sc_trace *t, sc_c x, sc_c y);
-sc_x sc_c_abs(sc_trace *t, sc_c z);
-sc_x sc_c_angle(sc_trace *t, sc_c z);
+sc_complex sc_complex_times(sc_trace *t, sc_complex x, sc_complex y);
+sc_x sc_complex_modulus(sc_trace *t, sc_complex z);
+sc_x sc_complex_argument(sc_trace *t, sc_complex z);
 // Of a complex tensor (logic.c).
-sc_x sc_c_is_not_zero(sc_trace *t, sc_x x);
+sc_x sc_complex_is_not_zero(sc_trace *t, sc_x x);
 
 #define FULL(fn, op) sc_x sc_complex_##fn(sc_trace *t, const sc_op *op_, const sc_x *a);
-#define MAP(fn, op)  sc_c sc_complex_##fn(sc_trace *t, sc_c z);
+#define MAP(fn, op)  sc_complex sc_complex_##fn(sc_trace *t, sc_complex z);
 #define MOVES(op, rule, arg)
 #define ALLOWS(op)
 #include "trace/complex/complex.def"

@@ -8,41 +8,42 @@ static sc_x equal(sc_trace *t, sc_x x, sc_x y) {
 }
 
 sc_x sc_complex_eq(sc_trace *t, const sc_op *op, const sc_x *a) {
-    const sc_dtype part = sc_c_common(a[0], a[1]);
+    const sc_dtype part = sc_complex_common(a[0], a[1]);
     (void)op;
-    sc_c x = sc_c_operand(t, a[0], part), y = sc_c_operand(t, a[1], part);
+    sc_complex x = sc_complex_operand(t, a[0], part), y = sc_complex_operand(t, a[1], part);
     sc_x re = equal(t, x.re, y.re);
-    return CALL(t, logical_and, re, equal(t, x.im, y.im));
+    return sc_f_and(t, re, equal(t, x.im, y.im));
 }
 
 sc_x sc_complex_ne(sc_trace *t, const sc_op *op, const sc_x *a) {
-    return CALL(t, logical_not, sc_complex_eq(t, op, a));
+    return sc_f_not(t, sc_complex_eq(t, op, a));
 }
 
 // True where it is of either part.
 sc_x sc_complex_either(sc_trace *t, const sc_op *op, const sc_x *a) {
-    sc_c z = sc_c_of(t, a[0]);
+    sc_complex z = sc_complex_of(t, a[0]);
     sc_x re = sc_trace_call(t, op, &z.re, 1);
-    return CALL(t, logical_or, re, sc_trace_call(t, op, &z.im, 1));
+    return sc_f_or(t, re, sc_trace_call(t, op, &z.im, 1));
 }
 
 sc_x sc_complex_isfinite(sc_trace *t, const sc_op *op, const sc_x *a) {
-    sc_c z = sc_c_of(t, a[0]);
+    sc_complex z = sc_complex_of(t, a[0]);
     sc_x re = sc_trace_call(t, op, &z.re, 1);
-    return CALL(t, logical_and, re, sc_trace_call(t, op, &z.im, 1));
+    return sc_f_and(t, re, sc_trace_call(t, op, &z.im, 1));
 }
 
-sc_x sc_c_is_not_zero(sc_trace *t, sc_x x) {
-    sc_c z = sc_c_of(t, x);
+sc_x sc_complex_is_not_zero(sc_trace *t, sc_x x) {
+    sc_complex z = sc_complex_of(t, x);
     sc_x zero = sc_x_int(t, 0), re = CALL(t, ne_Scalar, z.re, zero);
-    return CALL(t, logical_or, re, CALL(t, ne_Scalar, z.im, zero));
+    return sc_f_or(t, re, CALL(t, ne_Scalar, z.im, zero));
 }
 
 // Of operands that are told from zero only.
 sc_x sc_complex_truths(sc_trace *t, const sc_op *op, const sc_x *a) {
     const uint32_t count = op->schema->param_count;
     sc_x *args = sc_new_array(t->arena, sc_x, count + 1);
-    for (uint32_t i = 0; i < count; i++) args[i] = sc_c_is(a[i]) ? sc_c_is_not_zero(t, a[i]) : a[i];
+    for (uint32_t i = 0; i < count; i++)
+        args[i] = sc_complex_is(a[i]) ? sc_complex_is_not_zero(t, a[i]) : a[i];
     return sc_trace_call(t, op, args, count);
 }
 

@@ -10,17 +10,17 @@ static sc_x product(sc_trace *t, const sc_op *op, sc_x x, sc_x y) {
 }
 
 sc_x sc_complex_mm(sc_trace *t, const sc_op *op, const sc_x *a) {
-    const sc_dtype part = sc_c_common(a[0], a[1]);
-    if (!sc_c_is(a[0]) || !sc_c_is(a[1])) return sc_c_refuse(t, op);
-    sc_c x = sc_c_of(t, a[0]), y = sc_c_of(t, a[1]);
+    const sc_dtype part = sc_complex_common(a[0], a[1]);
+    if (!sc_complex_is(a[0]) || !sc_complex_is(a[1])) return sc_complex_refuse(t, op);
+    sc_complex x = sc_complex_of(t, a[0]), y = sc_complex_of(t, a[1]);
     sc_x ac = product(t, op, x.re, y.re), bd = product(t, op, x.im, y.im);
-    sc_x re = sc_r_sub(t, ac, bd);
+    sc_x re = sc_f_sub(t, ac, bd);
     sc_x ad = product(t, op, x.re, y.im), bc = product(t, op, x.im, y.re);
-    return sc_c_make(t, (sc_c){re, sc_r_add(t, ad, bc)}, part);
+    return sc_complex_make(t, (sc_complex){re, sc_f_add(t, ad, bc)}, part);
 }
 
 static sc_x scaled(sc_trace *t, sc_x x, sc_x by) {
-    return sc_x_real(by, 0) == 1 ? x : CALL(t, mul_Tensor, x, by);
+    return sc_x_real(by, 0) == 1 ? x : sc_f_mul(t, x, by);
 }
 
 // (self, mat1, mat2, beta, alpha); what is in self does not count beside a beta of 0
@@ -28,7 +28,7 @@ sc_x sc_complex_addmm(sc_trace *t, const sc_op *op, const sc_x *a) {
     (void)op;
     sc_x mm = scaled(t, CALL(t, mm, a[1], a[2]), a[4]);
     if (sc_x_real(a[3], 1) == 0) return mm;
-    return CALL(t, add_Tensor, mm, scaled(t, a[0], a[3]));
+    return sc_f_add(t, mm, scaled(t, a[0], a[3]));
 }
 
 static sc_x convolved(sc_trace *t, const sc_op *op, const sc_x *a, sc_x image, sc_x weight) {
@@ -42,25 +42,25 @@ static sc_x convolved(sc_trace *t, const sc_op *op, const sc_x *a, sc_x image, s
 
 // (input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
 sc_x sc_complex_convolution(sc_trace *t, const sc_op *op, const sc_x *a) {
-    if (!sc_c_is(a[0]) || !sc_c_is(a[1])) return sc_c_refuse(t, op);
-    const sc_dtype part = sc_c_common(a[0], a[1]);
-    sc_c x = sc_c_of(t, a[0]), y = sc_c_of(t, a[1]);
+    if (!sc_complex_is(a[0]) || !sc_complex_is(a[1])) return sc_complex_refuse(t, op);
+    const sc_dtype part = sc_complex_common(a[0], a[1]);
+    sc_complex x = sc_complex_of(t, a[0]), y = sc_complex_of(t, a[1]);
     sc_x ac = convolved(t, op, a, x.re, y.re), bd = convolved(t, op, a, x.im, y.im);
-    sc_x re = sc_r_sub(t, ac, bd);
+    sc_x re = sc_f_sub(t, ac, bd);
     sc_x ad = convolved(t, op, a, x.re, y.im), bc = convolved(t, op, a, x.im, y.re);
-    sc_x out = sc_c_make(t, (sc_c){re, sc_r_add(t, ad, bc)}, part);
+    sc_x out = sc_complex_make(t, (sc_complex){re, sc_f_add(t, ad, bc)}, part);
     if (sc_x_is_none(a[2]) || t->status != SC_OK) return out;
     sc_dim sizes[SC_RANK_MAX];
     for (uint32_t i = 0; i < sc_x_rank(out); i++) sizes[i] = sc_dim_int(1);
     sizes[1] = sc_x_size(a[2], 0);
-    sc_x bias = CALL(t, view, a[2], sc_x_dims(t, sizes + 1, sc_x_rank(out) - 1));
-    return CALL(t, add_Tensor, out, bias);
+    sc_x bias = sc_f_view(t, a[2], sizes + 1, sc_x_rank(out) - 1);
+    return sc_f_add(t, out, bias);
 }
 
 // --- As real matrices ----------------------------------------------------------------------------
 
 // Takes the real part above the imaginary one, from the left; or beside it, from the right.
-static sc_x as_block(sc_trace *t, sc_c z, bool from_left) {
+static sc_x as_block(sc_trace *t, sc_complex z, bool from_left) {
     sc_x minus = CALL(t, neg, z.im);
     sc_x above[2] = {z.re, from_left ? minus : z.im}, below[2] = {from_left ? z.im : minus, z.re};
     sc_x rows[2] = {sc_f_cat(t, above, 2, -1), NULL};
@@ -72,7 +72,7 @@ static sc_x as_block(sc_trace *t, sc_c z, bool from_left) {
 static sc_x halves(sc_trace *t, sc_x x, int64_t dim, sc_dim size) {
     sc_x half = sc_x_dim(t, size), end = sc_x_dim(t, sc_trace_add(t, size, size));
     sc_x re = sc_f_slice(t, x, dim, sc_x_int(t, 0), half);
-    return sc_c_make(t, (sc_c){re, sc_f_slice(t, x, dim, half, end)}, sc_x_dtype_of(x));
+    return sc_complex_make(t, (sc_complex){re, sc_f_slice(t, x, dim, half, end)}, sc_x_dtype_of(x));
 }
 
 // The first columns of such a matrix.
@@ -87,8 +87,8 @@ static bool are_matrices(sc_x x, sc_x y) {
 
 // (A, check_errors)
 sc_x sc_complex_inverse(sc_trace *t, const sc_op *op, const sc_x *a) {
-    if (!are_matrices(a[0], a[0])) return sc_c_refuse(t, op);
-    sc_x args[2] = {as_block(t, sc_c_of(t, a[0]), true), a[1]};
+    if (!are_matrices(a[0], a[0])) return sc_complex_refuse(t, op);
+    sc_x args[2] = {as_block(t, sc_complex_of(t, a[0]), true), a[1]};
     sc_x both = sc_trace_call(t, op, args, 2);
     sc_x inverse = first_columns(t, sc_x_at(t, both, 0), sc_x_size(a[0], -1));
     return X_LIST(t, inverse, sc_x_at(t, both, 1));
@@ -97,13 +97,13 @@ sc_x sc_complex_inverse(sc_trace *t, const sc_op *op, const sc_x *a) {
 // Factors of [[A, -B], [B, A]] are not those of A + iB.
 sc_x sc_complex_factors(sc_trace *t, const sc_op *op, const sc_x *a) {
     (void)a;
-    return sc_c_refuse(t, op);
+    return sc_complex_refuse(t, op);
 }
 
 // (self)
 sc_x sc_complex_matrix_exp(sc_trace *t, const sc_op *op, const sc_x *a) {
-    if (!are_matrices(a[0], a[0])) return sc_c_refuse(t, op);
-    sc_x block = as_block(t, sc_c_of(t, a[0]), true);
+    if (!are_matrices(a[0], a[0])) return sc_complex_refuse(t, op);
+    sc_x block = as_block(t, sc_complex_of(t, a[0]), true);
     return first_columns(t, sc_trace_call(t, op, &block, 1), sc_x_size(a[0], -1));
 }
 
@@ -111,9 +111,10 @@ sc_x sc_complex_matrix_exp(sc_trace *t, const sc_op *op, const sc_x *a) {
 sc_x sc_complex_solve(sc_trace *t, const sc_op *op, const sc_x *a) {
     const bool left = sc_x_truth(a[2]);
     const int64_t dim = left ? -2 : -1;
-    if (!sc_c_is(a[0]) || !sc_c_is(a[1]) || !are_matrices(a[0], a[1])) return sc_c_refuse(t, op);
-    sc_c b = sc_c_of(t, a[1]);
-    sc_x sides[2] = {b.re, b.im}, block = as_block(t, sc_c_of(t, a[0]), left);
+    if (!sc_complex_is(a[0]) || !sc_complex_is(a[1]) || !are_matrices(a[0], a[1]))
+        return sc_complex_refuse(t, op);
+    sc_complex b = sc_complex_of(t, a[1]);
+    sc_x sides[2] = {b.re, b.im}, block = as_block(t, sc_complex_of(t, a[0]), left);
     sc_x args[4] = {block, sc_f_cat(t, sides, 2, dim), a[2], a[3]};
     sc_x both = sc_trace_call(t, op, args, 4);
     sc_x result = halves(t, sc_x_at(t, both, 0), dim, sc_x_size(a[0], -1));

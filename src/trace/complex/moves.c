@@ -13,12 +13,13 @@ static sc_x filled(sc_trace *t, const sc_op *op, const sc_x *a, uint32_t number,
     if (part == SC_DTYPE_NONE) part = sc_x_dtype_of(a[0]);
     memcpy(args, a, count * sizeof *args);
     args[dtype] = sc_x_dtype(t, part_dtype(part));
-    if (sc_c_is(args[0])) args[0] = sc_c_of(t, args[0]).re;
+    if (sc_complex_is(args[0])) args[0] = sc_complex_of(t, args[0]).re;
     if (a[number]->kind == SC_X_BOOL) args[number] = sc_x_int(t, a[number]->b);
     sc_x re = sc_trace_call(t, op, args, count);
     if (!sc_dtype_is_complex(part)) return re;
     args[number] = sc_x_int(t, 0);
-    return sc_c_make(t, (sc_c){re, sc_trace_call(t, op, args, count)}, part_dtype(part));
+    return sc_complex_make(t, (sc_complex){re, sc_trace_call(t, op, args, count)},
+                           part_dtype(part));
 }
 
 // (size, fill_value, dtype, ...)
@@ -40,16 +41,16 @@ static sc_x drawn(sc_trace *t, const sc_op *op, const sc_x *a, double scale) {
     sc_x *args = sc_new_array(t->arena, sc_x, count + 1);
     const sc_dtype dtype = a[1]->kind == SC_X_DTYPE ? (sc_dtype)a[1]->code : sc_x_dtype_of(a[0]);
     memcpy(args, a, count * sizeof *args);
-    if (sc_c_is(a[0])) args[0] = sc_c_of(t, a[0]).re;
+    if (sc_complex_is(a[0])) args[0] = sc_complex_of(t, a[0]).re;
     args[1] = sc_x_dtype(t, part_dtype(dtype));
     sc_x re = sc_trace_call(t, op, args, count);
     if (!sc_dtype_is_complex(dtype)) return re;
-    sc_c z = {re, sc_trace_call(t, op, args, count)};
+    sc_complex z = {re, sc_trace_call(t, op, args, count)};
     if (scale != 1) {
-        z.re = sc_r_mul(t, z.re, sc_x_float(t, scale));
-        z.im = sc_r_mul(t, z.im, sc_x_float(t, scale));
+        z.re = sc_f_mul(t, z.re, sc_x_float(t, scale));
+        z.im = sc_f_mul(t, z.im, sc_x_float(t, scale));
     }
-    return sc_c_make(t, z, part_dtype(dtype));
+    return sc_complex_make(t, z, part_dtype(dtype));
 }
 
 sc_x sc_complex_rand(sc_trace *t, const sc_op *op, const sc_x *a) { return drawn(t, op, a, 1); }
@@ -70,21 +71,21 @@ static sc_x zeros_for(sc_trace *t, sc_x x) {
 sc_x sc_complex_to_copy(sc_trace *t, const sc_op *op, const sc_x *a) {
     const sc_dtype to = a[1]->kind == SC_X_DTYPE ? (sc_dtype)a[1]->code : sc_x_dtype_of(a[0]);
     const bool stays = sc_dtype_is_complex(to);
-    if (sc_c_is(a[0]) && to == SC_DTYPE_BOOL) return sc_c_is_not_zero(t, a[0]);
-    if (sc_c_is(a[0]) && stays) return sc_c_by_parts(t, op, a);
+    if (sc_complex_is(a[0]) && to == SC_DTYPE_BOOL) return sc_complex_is_not_zero(t, a[0]);
+    if (sc_complex_is(a[0]) && stays) return sc_complex_by_parts(t, op, a);
     sc_x args[7];
     memcpy(args, a, sizeof args);
-    args[0] = sc_c_of(t, a[0]).re;
+    args[0] = sc_complex_of(t, a[0]).re;
     args[1] = sc_x_dtype(t, part_dtype(to));
     sc_x re = sc_trace_call(t, op, args, 7);
-    return stays ? sc_c_make(t, (sc_c){re, zeros_for(t, re)}, part_dtype(to)) : re;
+    return stays ? sc_complex_make(t, (sc_complex){re, zeros_for(t, re)}, part_dtype(to)) : re;
 }
 
 // (self, src, non_blocking)
 sc_x sc_complex_copy(sc_trace *t, const sc_op *op, const sc_x *a) {
     (void)op;
     sc_x x = sc_f_to(t, a[1], sc_x_dtype_of(a[0]));
-    if (!sc_c_is(a[0])) return CALL(t, copy, a[0], x);
+    if (!sc_complex_is(a[0])) return CALL(t, copy, a[0], x);
     return CALL(t, expand, x, sc_x_sizes(t, a[0], 0, SC_RANK_MAX));
 }
 
@@ -94,13 +95,13 @@ sc_x sc_complex_view_dtype(sc_trace *t, const sc_op *op, const sc_x *a) {
     const uint32_t rank = sc_x_rank(a[0]);
     sc_dim sizes[SC_RANK_MAX + 1];
     if (to == from) return CALL(t, alias, a[0]);
-    if (rank == 0 || rank >= SC_RANK_MAX) return sc_c_refuse(t, op);
+    if (rank == 0 || rank >= SC_RANK_MAX) return sc_complex_refuse(t, op);
     for (uint32_t i = 0; i < rank; i++) sizes[i] = sc_x_size(a[0], i);
     if (to == part_dtype(from)) {
         sizes[rank - 1] = sc_trace_mul(t, sizes[rank - 1], sc_dim_int(2));
-        return sc_f_reshape(t, sc_c_pair(t, a[0]), sizes, rank);
+        return sc_f_reshape(t, sc_complex_pair(t, a[0]), sizes, rank);
     }
-    if (from != part_dtype(to)) return sc_c_refuse(t, op);
+    if (from != part_dtype(to)) return sc_complex_refuse(t, op);
     sizes[rank - 1] = sc_trace_floordiv(t, sizes[rank - 1], sc_dim_int(2));
     sizes[rank] = sc_dim_int(2);
     return CALL(t, view_as_complex, sc_f_reshape(t, a[0], sizes, rank + 1));
@@ -121,21 +122,21 @@ sc_x sc_complex_cat(sc_trace *t, const sc_op *op, const sc_x *a) {
     sc_x *items = sc_new_array(t->arena, sc_x, a[0]->count + 1);
     for (uint32_t i = 0; i < a[0]->count; i++) items[i] = sc_f_to(t, a[0]->items[i], dtype);
     sc_x args[2] = {sc_x_list_of(t, items, a[0]->count), a[1]};
-    return sc_c_by_parts(t, op, args);
+    return sc_complex_by_parts(t, op, args);
 }
 
 // (condition, self, other)
 sc_x sc_complex_where(sc_trace *t, const sc_op *op, const sc_x *a) {
-    const sc_dtype part = sc_c_common(a[1], a[2]);
-    sc_c x = sc_c_of(t, a[1]), y = sc_c_of(t, a[2]);
+    const sc_dtype part = sc_complex_common(a[1], a[2]);
+    sc_complex x = sc_complex_of(t, a[1]), y = sc_complex_of(t, a[2]);
     (void)op;
     x.im = x.im->kind == SC_X_TENSOR ? x.im : sc_f_scalar(t, x.im, part);
     y.im = y.im->kind == SC_X_TENSOR ? y.im : sc_f_scalar(t, y.im, part);
     sc_x first = sc_f_to(t, x.re, part), other = sc_f_to(t, y.re, part);
-    sc_x re = CALL(t, where_self, a[0], first, other);
+    sc_x re = sc_f_where(t, a[0], first, other);
     first = sc_f_to(t, x.im, part), other = sc_f_to(t, y.im, part);
-    sc_x im = CALL(t, where_self, a[0], first, other);
-    return sc_c_make(t, (sc_c){re, im}, part);
+    sc_x im = sc_f_where(t, a[0], first, other);
+    return sc_complex_make(t, (sc_complex){re, im}, part);
 }
 
 // A real number in the call is one for the real part.
@@ -143,12 +144,13 @@ static sc_x with_number(sc_trace *t, const sc_op *op, const sc_x *a, uint32_t nu
     sc_x args[4];
     const uint32_t count = op->schema->param_count;
     memcpy(args, a, count * sizeof *args);
-    sc_c z = sc_c_of(t, a[0]);
+    sc_complex z = sc_complex_of(t, a[0]);
     args[0] = z.re;
     sc_x re = sc_trace_call(t, op, args, count);
     args[0] = z.im;
     args[number] = sc_x_int(t, 0);
-    return sc_c_make(t, (sc_c){re, sc_trace_call(t, op, args, count)}, sc_x_dtype_of(z.re));
+    return sc_complex_make(t, (sc_complex){re, sc_trace_call(t, op, args, count)},
+                           sc_x_dtype_of(z.re));
 }
 
 // (self, pad, value)
@@ -163,9 +165,9 @@ sc_x sc_complex_scatter_value(sc_trace *t, const sc_op *op, const sc_x *a) {
 
 // (self, indices, values, accumulate)
 sc_x sc_complex_index_put(sc_trace *t, const sc_op *op, const sc_x *a) {
-    if (!sc_c_is(a[0])) return sc_c_refuse(t, op);
+    if (!sc_complex_is(a[0])) return sc_complex_refuse(t, op);
     sc_x args[4] = {a[0], a[1], sc_f_to(t, a[2], sc_x_dtype_of(a[0])), a[3]};
-    return sc_c_by_parts(t, op, args);
+    return sc_complex_by_parts(t, op, args);
 }
 
 // (self, mask): how many there are is asked once, not of each part

@@ -18,7 +18,7 @@ static sc_value *made_before(const sc_trace *t, const sc_value *value, sc_op_id 
     return NULL;
 }
 
-sc_x sc_c_pair(sc_trace *t, sc_x x) {
+sc_x sc_complex_pair(sc_trace *t, sc_x x) {
     sc_value *value = x->tensor->value;
     sc_value *known = sc_match_made_of(value, SC_OP_view_as_complex);
     if (!known) known = made_before(t, value, SC_OP_view_as_real, -1);
@@ -33,30 +33,30 @@ static sc_value *part_of(sc_x x, uint32_t index) {
     return known && known->spec.dtype == pair->spec.dtype ? known : NULL;
 }
 
-bool sc_c_is_whole(sc_x x) { return !part_of(x, 0) || !part_of(x, 1); }
+bool sc_complex_is_whole(sc_x x) { return !part_of(x, 0) || !part_of(x, 1); }
 
 static sc_x part(sc_trace *t, sc_x x, uint32_t index) {
     sc_value *known = part_of(x, index);
     if (known) return sc_trace_plain(t, known);
-    sc_x pair = sc_c_pair(t, x);
+    sc_x pair = sc_complex_pair(t, x);
     if (t->status != SC_OK) return pair;
     known = made_before(t, pair->tensor->value, SC_OP_select_int, index);
     return known ? sc_trace_plain(t, known) : sc_f_select(t, pair, sc_x_rank(pair) - 1, index);
 }
 
-sc_c sc_c_of(sc_trace *t, sc_x x) {
-    if (!sc_c_is(x)) return (sc_c){x, sc_x_float(t, 0)};
+sc_complex sc_complex_of(sc_trace *t, sc_x x) {
+    if (!sc_complex_is(x)) return (sc_complex){x, sc_x_float(t, 0)};
     sc_x re = part(t, x, 0);
-    return (sc_c){re, part(t, x, 1)};
+    return (sc_complex){re, part(t, x, 1)};
 }
 
 static sc_x in_dtype(sc_trace *t, sc_x x, sc_dtype dtype) {
     return x->kind == SC_X_TENSOR ? sc_f_to(t, x, dtype) : x;
 }
 
-sc_c sc_c_operand(sc_trace *t, sc_x x, sc_dtype part) {
+sc_complex sc_complex_operand(sc_trace *t, sc_x x, sc_dtype part) {
     const sc_dtype dtype = sc_f_opmath(part);
-    sc_c z = sc_c_of(t, x);
+    sc_complex z = sc_complex_of(t, x);
     z.re = in_dtype(t, z.re, dtype);
     z.im = in_dtype(t, z.im, dtype);
     return z;
@@ -91,7 +91,7 @@ static sc_x in_sizes(sc_trace *t, sc_x x, sc_x sizes) {
     return has_sizes(x, sizes) ? x : CALL(t, expand, x, sizes);
 }
 
-sc_x sc_c_make(sc_trace *t, sc_c z, sc_dtype part) {
+sc_x sc_complex_make(sc_trace *t, sc_complex z, sc_dtype part) {
     sc_x re = as_tensor(t, z.re, part);
     sc_x im = as_tensor(t, z.im, part);
     if (t->status != SC_OK) return &t->poisoned;
@@ -113,7 +113,7 @@ static void add(sc_promotion *p, sc_x x) {
                                                           : SC_CATEGORY_INT);
 }
 
-sc_dtype sc_c_common(sc_x x, sc_x y) {
+sc_dtype sc_complex_common(sc_x x, sc_x y) {
     sc_promotion p = {0};
     add(&p, x);
     add(&p, y);
@@ -121,7 +121,7 @@ sc_dtype sc_c_common(sc_x x, sc_x y) {
 }
 
 static sc_x part_arg(sc_trace *t, sc_x x, uint32_t index) {
-    if (sc_c_is(x)) return part(t, x, index);
+    if (sc_complex_is(x)) return part(t, x, index);
     if (x->kind == SC_X_DTYPE) return sc_x_dtype(t, sc_dtype_to_real((sc_dtype)x->code));
     if (x->kind != SC_X_LIST) return x;
     sc_x *items = sc_new_array(t->arena, sc_x, x->count + 1);
@@ -137,14 +137,15 @@ static sc_x call_part(sc_trace *t, const sc_op *op, const sc_x *args, uint32_t i
     return sc_trace_call(t, op, own, count);
 }
 
-sc_x sc_c_by_parts(sc_trace *t, const sc_op *op, const sc_x *args) {
+sc_x sc_complex_by_parts(sc_trace *t, const sc_op *op, const sc_x *args) {
     sc_x re = call_part(t, op, args, 0);
     sc_x im = call_part(t, op, args, 1);
     if (t->status != SC_OK) return &t->poisoned;
-    if (re->kind == SC_X_TENSOR) return sc_c_make(t, (sc_c){re, im}, sc_x_dtype_of(re));
+    if (re->kind == SC_X_TENSOR) return sc_complex_make(t, (sc_complex){re, im}, sc_x_dtype_of(re));
     sc_x *items = sc_new_array(t->arena, sc_x, re->count + 1);
     for (uint32_t i = 0; i < re->count; i++)
-        items[i] = sc_c_make(t, (sc_c){re->items[i], im->items[i]}, sc_x_dtype_of(re->items[i]));
+        items[i] = sc_complex_make(t, (sc_complex){re->items[i], im->items[i]},
+                                   sc_x_dtype_of(re->items[i]));
     return sc_x_list_of(t, items, re->count);
 }
 
@@ -157,7 +158,7 @@ static const struct {
 #undef REFUSES
 };
 
-sc_x sc_c_refuse(sc_trace *t, const sc_op *op) {
+sc_x sc_complex_refuse(sc_trace *t, const sc_op *op) {
     const char *hint = "Write its formula out in real numbers, or compute it outside of the model: "
                        "x.real and x.imag give the parts, and torch.complex() joins two, but only "
                        "what is linear is the same of each part.";

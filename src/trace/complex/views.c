@@ -5,23 +5,23 @@
 // Known where it was put together; else it is a view like any other.
 sc_x sc_complex_as_real(sc_trace *t, const sc_op *op, const sc_x *a) {
     (void)op;
-    return sc_c_pair(t, a[0]);
+    return sc_complex_pair(t, a[0]);
 }
 
 sc_x sc_complex_conj_view(sc_trace *t, const sc_op *op, const sc_x *a) {
     (void)op;
     const sc_dtype part = sc_dtype_to_real(sc_x_dtype_of(a[0]));
-    return sc_c_make(t, sc_complex_conj(t, sc_c_of(t, a[0])), part);
+    return sc_complex_make(t, sc_complex_conj(t, sc_complex_of(t, a[0])), part);
 }
 
 sc_x sc_expand_complex(sc_trace *t, const sc_x *a) {
-    return sc_c_make(t, (sc_c){a[0], a[1]}, sc_x_dtype_of(a[0]));
+    return sc_complex_make(t, (sc_complex){a[0], a[1]}, sc_x_dtype_of(a[0]));
 }
 
 sc_x sc_expand_polar(sc_trace *t, const sc_x *a) {
-    sc_x re = CALL(t, mul_Tensor, a[0], CALL(t, cos, a[1]));
-    sc_x im = CALL(t, mul_Tensor, a[0], CALL(t, sin, a[1]));
-    return sc_c_make(t, (sc_c){re, im}, sc_x_dtype_of(a[0]));
+    sc_x re = sc_f_mul(t, a[0], CALL(t, cos, a[1]));
+    sc_x im = sc_f_mul(t, a[0], CALL(t, sin, a[1]));
+    return sc_complex_make(t, (sc_complex){re, im}, sc_x_dtype_of(a[0]));
 }
 
 sc_x sc_expand_real(sc_trace *t, const sc_x *a) {

@@ -3,12 +3,12 @@
 // gets a batch is one, so whoever writes to a tensor that another one shows is refused.
 #include "trace/functorch/functorch.h"
 
-sc_level_kind sc_level_opens(const sc_op *op) {
+sc_functorch_level_kind sc_functorch_level_opens(const sc_op *op) {
     if (op->id == SC_OP_functorch_vmap_open) return SC_LEVEL_VMAP;
     return op->id == SC_OP_functorch_jvp_open ? SC_LEVEL_JVP : SC_LEVEL_NONE;
 }
 
-sc_level_kind sc_level_closes(const sc_op *op) {
+sc_functorch_level_kind sc_functorch_level_closes(const sc_op *op) {
     if (op->id == SC_OP_functorch_vmap_close) return SC_LEVEL_VMAP;
     return op->id == SC_OP_functorch_jvp_close ? SC_LEVEL_JVP : SC_LEVEL_NONE;
 }
@@ -19,10 +19,11 @@ bool sc_functorch_is_book(const sc_book *book, const sc_op *op) {
 }
 
 static void follow(sc_book *book, const sc_trace *t, const sc_op *op) {
-    if (sc_level_opens(op) != SC_LEVEL_NONE && book->open++ == 0) book->begun = t->recorded;
-    if (sc_level_closes(op) != SC_LEVEL_NONE && book->open > 0) book->open--;
-    if (sc_level_opens(op) == SC_LEVEL_JVP) book->jvps++;
-    if (sc_level_closes(op) == SC_LEVEL_JVP && book->jvps > 0) book->jvps--;
+    if (sc_functorch_level_opens(op) != SC_LEVEL_NONE && book->open++ == 0)
+        book->begun = t->recorded;
+    if (sc_functorch_level_closes(op) != SC_LEVEL_NONE && book->open > 0) book->open--;
+    if (sc_functorch_level_opens(op) == SC_LEVEL_JVP) book->jvps++;
+    if (sc_functorch_level_closes(op) == SC_LEVEL_JVP && book->jvps > 0) book->jvps--;
 }
 
 // Was it made at a level, so that nobody outside sees it?

@@ -18,15 +18,15 @@ static sc_status survey(sc_ctx *ctx, const sc_graph *graph, uint32_t base, uint3
     uint32_t at = base;
     const sc_node *opened = NULL;
     for (const sc_node *node = graph->first; node; node = node->next) {
-        if (sc_level_opens(node->op) != SC_LEVEL_NONE) {
+        if (sc_functorch_level_opens(node->op) != SC_LEVEL_NONE) {
             sc_where_set_node(ctx, node);
             if (at >= LEVELS_MAX)
                 return sc_fail(ctx, SC_ERR_LIMIT, NULL, "vmap and jvp are nested more than %d deep",
                                LEVELS_MAX);
             opened = node;
-            kinds[at++] = sc_level_opens(node->op);
-        } else if (sc_level_closes(node->op) != SC_LEVEL_NONE) {
-            if (at == base || kinds[--at] != sc_level_closes(node->op))
+            kinds[at++] = sc_functorch_level_opens(node->op);
+        } else if (sc_functorch_level_closes(node->op) != SC_LEVEL_NONE) {
+            if (at == base || kinds[--at] != sc_functorch_level_closes(node->op))
                 return corrupt(ctx, node, "closes what was not opened");
         }
         if (at > *deepest) *deepest = at;
@@ -40,29 +40,29 @@ static sc_status survey(sc_ctx *ctx, const sc_graph *graph, uint32_t base, uint3
 static void open_level(sc_writer *w, sc_node *node) {
     w->is_open = true;
     w->regions++;
-    w->kind = sc_level_opens(node->op);
-    if (w->kind == SC_LEVEL_VMAP) sc_level_open_vmap(w, node);
-    sc_level_finish(w, node);
+    w->kind = sc_functorch_level_opens(node->op);
+    if (w->kind == SC_LEVEL_VMAP) sc_functorch_level_open_vmap(w, node);
+    sc_functorch_level_finish(w, node);
 }
 
 // What a level leaves behind is seen by nobody else.
 static void check_outside(sc_writer *w, const sc_node *node) {
-    if (sc_level_knows_any(w, node))
+    if (sc_functorch_level_knows_any(w, node))
         sc_trace_fail(&w->trace, SC_ERR_CORRUPT, NULL,
                       "a value is used outside of the vmap or jvp that it belongs to");
 }
 
 // In how many levels of a jvp around the one that is written out: they want tangents, too.
 static void count_jvps(sc_writer *w, const sc_op *op) {
-    if (sc_level_opens(op) == SC_LEVEL_JVP && w->at + 1 < w->depth) w->trace.jvps++;
-    if (sc_level_closes(op) == SC_LEVEL_JVP && w->at < w->depth) w->trace.jvps--;
+    if (sc_functorch_level_opens(op) == SC_LEVEL_JVP && w->at + 1 < w->depth) w->trace.jvps++;
+    if (sc_functorch_level_closes(op) == SC_LEVEL_JVP && w->at < w->depth) w->trace.jvps--;
 }
 
 // New nodes go where their operands are: a batch is computed in place of the node, tangents after
 // it.
 static void write_node(sc_writer *w, sc_node *node, sc_node *next) {
-    const bool enters = sc_level_opens(node->op) != SC_LEVEL_NONE,
-               leaves = sc_level_closes(node->op) != SC_LEVEL_NONE;
+    const bool enters = sc_functorch_level_opens(node->op) != SC_LEVEL_NONE,
+               leaves = sc_functorch_level_closes(node->op) != SC_LEVEL_NONE;
     w->trace.before = w->is_open && w->kind == SC_LEVEL_JVP ? next : node;
     w->trace.source = node;
     w->trace.meta = node->meta;
@@ -72,13 +72,13 @@ static void write_node(sc_writer *w, sc_node *node, sc_node *next) {
         open_level(w, node);
     } else if (leaves && w->at-- == w->depth) {
         w->is_open = false;
-        sc_level_finish(w, node);
+        sc_functorch_level_finish(w, node);
     } else if (!w->is_open) {
         check_outside(w, node);
     } else if (w->kind == SC_LEVEL_VMAP) {
-        sc_level_write_vmap(w, node);
+        sc_functorch_level_write_vmap(w, node);
     } else {
-        sc_level_write_jvp(w, node);
+        sc_functorch_level_write_jvp(w, node);
     }
 }
 
@@ -101,7 +101,7 @@ static sc_status sweep(sc_writer *w) {
         const uint64_t *found =
             node->out_count ? sc_imap_find(&w->values, SC_PTR_KEY(node->outs[0])) : NULL;
         const sc_known *k = found ? (const sc_known *)(uintptr_t)*found : NULL;
-        if (k && k->lifted.tangent) sc_level_become(w, node, 0, k->lifted.x);
+        if (k && k->lifted.tangent) sc_functorch_level_become(w, node, 0, k->lifted.x);
         for (uint32_t o = 0; o < node->out_count; o++)
             if (node->outs[o]->use_count)
                 return corrupt(w->ctx, node, "gives a value that leaves its vmap");
@@ -159,11 +159,13 @@ static bool waited(const sc_node *node) {
 
 static void take_apart(sc_writer *w, sc_node *node) {
     sc_x *args = sc_new_array(w->trace.arena, sc_x, node->arg_count + 1);
-    for (uint32_t i = 0; i < node->arg_count; i++) args[i] = sc_level_lift(w, &node->args[i]).x;
+    for (uint32_t i = 0; i < node->arg_count; i++)
+        args[i] = sc_functorch_level_lift(w, &node->args[i]).x;
     w->trace.before = node;
     w->trace.source = node;
     w->trace.meta = node->meta;
-    sc_level_become(w, node, 0, sc_trace_call(&w->trace, node->op, args, node->arg_count));
+    sc_functorch_level_become(w, node, 0,
+                              sc_trace_call(&w->trace, node->op, args, node->arg_count));
     if (w->trace.status == SC_OK) sc_node_erase(node);
 }
 
@@ -192,8 +194,8 @@ static sc_status write_graph(sc_ctx *ctx, sc_graph *graph, uint32_t base);
 static sc_status write_bodies(sc_ctx *ctx, sc_graph *graph, uint32_t base) {
     uint32_t at = base;
     for (sc_node *node = graph->first; node && graph->has_bodies; node = node->next) {
-        at += sc_level_opens(node->op) != SC_LEVEL_NONE;
-        at -= sc_level_closes(node->op) != SC_LEVEL_NONE;
+        at += sc_functorch_level_opens(node->op) != SC_LEVEL_NONE;
+        at -= sc_functorch_level_closes(node->op) != SC_LEVEL_NONE;
         for (uint32_t i = 0; i < node->arg_count; i++)
             if (node->args[i].kind == SC_ARG_GRAPH)
                 SC_TRY(write_graph(ctx, node->args[i].graph, at));

@@ -11,6 +11,7 @@
 #define SC_FUNCTORCH_H
 
 #include "trace/trace.h"
+#include "trace/words/calls.h"
 
 // Writes out every level of the decomposed method. A refusal (sc_status_is_refusal) leaves the
 // graph half written.
@@ -38,10 +39,14 @@ typedef struct sc_book {
     sc_imap shows;  // sc_alias -> how often it is shown
 } sc_book;
 
-typedef enum sc_level_kind { SC_LEVEL_VMAP, SC_LEVEL_JVP, SC_LEVEL_NONE } sc_level_kind;
+typedef enum sc_functorch_level_kind {
+    SC_LEVEL_VMAP,
+    SC_LEVEL_JVP,
+    SC_LEVEL_NONE
+} sc_functorch_level_kind;
 // Which level a call opens, or closes.
-sc_level_kind sc_level_opens(const sc_op *op);
-sc_level_kind sc_level_closes(const sc_op *op);
+sc_functorch_level_kind sc_functorch_level_opens(const sc_op *op);
+sc_functorch_level_kind sc_functorch_level_closes(const sc_op *op);
 // Is a call of it for sc_functorch_book, which records it?
 bool sc_functorch_is_book(const sc_book *book, const sc_op *op);
 sc_x sc_functorch_book(sc_book *book, sc_trace *t, const sc_op *op, const sc_x *args,
@@ -61,51 +66,51 @@ typedef struct sc_lifted {
 } sc_lifted;
 
 // A call at a level.
-typedef struct sc_level {
+typedef struct sc_functorch_level {
     sc_trace *t;
     const sc_node *node;
     sc_dim size;         // vmap: of the batch
     uint32_t *repeated;  // calls of the graph that were made for a sample, so far
-} sc_level;
+} sc_functorch_level;
 
 // --- Batches (batch.c) --------------------------------------------------------------------------
 
 // The rank of one sample.
-uint32_t sc_v_rank(const sc_lifted *a);
+uint32_t sc_functorch_rank(const sc_lifted *a);
 // The tensor with a batch, repeated if it has none.
-sc_x sc_v_front(const sc_level *v, const sc_lifted *a);
+sc_x sc_functorch_front(const sc_functorch_level *v, const sc_lifted *a);
 // A sample has dims of size 1 in front, up to `rank`, so that batches stand below each other. What
 // has no batch stays as it is.
-sc_x sc_v_ranked(const sc_level *v, const sc_lifted *a, uint32_t rank);
+sc_x sc_functorch_ranked(const sc_functorch_level *v, const sc_lifted *a, uint32_t rank);
 // The tensor in the sizes of a batch of `like`s.
-sc_x sc_v_reshape(const sc_level *v, sc_x x, const sc_spec *like);
-sc_x sc_v_move(sc_trace *t, sc_x x, uint32_t from, uint32_t to);
+sc_x sc_functorch_reshape(const sc_functorch_level *v, sc_x x, const sc_spec *like);
+sc_x sc_functorch_move(sc_trace *t, sc_x x, uint32_t from, uint32_t to);
 // Do any but the arguments of `mask`, by bit, have a batch?
-bool sc_v_others(const sc_level *v, const sc_lifted *a, uint32_t mask);
-sc_x *sc_v_args(const sc_level *v, const sc_lifted *a);  // all `x`
-sc_x sc_v_call(const sc_level *v, const sc_x *args);     // of the node's operator
+bool sc_functorch_others(const sc_functorch_level *v, const sc_lifted *a, uint32_t mask);
+sc_x *sc_functorch_args(const sc_functorch_level *v, const sc_lifted *a);  // all `x`
+sc_x sc_functorch_call(const sc_functorch_level *v, const sc_x *args);     // of the node's operator
 
 // --- Rules (vmap_*.c) and their table (vmap.c) --------------------------------------------------
 
 // The call for a whole batch at once, every result with its batch in front. NULL: it cannot be said
 // so, and is made for each sample.
-typedef sc_x (*sc_vmap_rule)(const sc_level *v, const sc_lifted *a);
-sc_x sc_vmap_call(const sc_level *v, const sc_lifted *a);
+typedef sc_x (*sc_vmap_rule)(const sc_functorch_level *v, const sc_lifted *a);
+sc_x sc_vmap_call(const sc_functorch_level *v, const sc_lifted *a);
 bool sc_vmap_has_rule(const sc_op *op);
 // The most samples for which a call without a rule is made one by one, and the most calls that come
 // of that in a graph, where levels in levels multiply them.
 enum { SC_VMAP_SAMPLES_MAX = 32, SC_VMAP_REPEATED_MAX = 1 << 15 };
 
-#define VMAP(rule, op) sc_x sc_vmap_##rule(const sc_level *v, const sc_lifted *a);
+#define VMAP(rule, op) sc_x sc_vmap_##rule(const sc_functorch_level *v, const sc_lifted *a);
 #include "trace/functorch/vmap.def"
 #undef VMAP
-sc_x sc_vmap_pointwise(const sc_level *v, const sc_lifted *a);
+sc_x sc_vmap_pointwise(const sc_functorch_level *v, const sc_lifted *a);
 
 // --- Tangents (jvp.c) ---------------------------------------------------------------------------
 
 // The tangents of the node's results, which are there already: one, or a list of them, NULL where
 // there is none.
-sc_x sc_jvp_call(const sc_level *v, const sc_lifted *a);
+sc_x sc_jvp_call(const sc_functorch_level *v, const sc_lifted *a);
 bool sc_jvp_has_row(const sc_op *op);
 // In a jvp, calls with an expansion wait for their tangents if a row says what these are: their
 // parts would say otherwise at zeros, ties and bounds. `apart` is what the expansion gave; of it
@@ -115,7 +120,8 @@ sc_x sc_jvp_wait(sc_trace *t, const sc_op *op, const sc_x *args, sc_x apart);
 sc_x sc_jvp_zeros(sc_trace *t, sc_x x);  // of its sizes and dtype (jvp_rules.c)
 
 #define TEXT(op, param, text)
-#define RULE(rule, op, param) sc_x sc_jvp_##rule(const sc_level *v, const sc_lifted *a, sc_x d);
+#define RULE(rule, op, param) \
+    sc_x sc_jvp_##rule(const sc_functorch_level *v, const sc_lifted *a, sc_x d);
 #include "trace/functorch/jvp.def"
 #undef TEXT
 #undef RULE

@@ -1,12 +1,13 @@
 // The table of tangents.
 #include "trace/functorch/functorch.h"
 #include "trace/text.h"
+#include "trace/words/arithmetic.h"
 
 typedef struct jvp_row {
     sc_op_id op;
     const char *param;
     const char *text;
-    sc_x (*rule)(const sc_level *v, const sc_lifted *a, sc_x d);
+    sc_x (*rule)(const sc_functorch_level *v, const sc_lifted *a, sc_x d);
 } jvp_row;
 
 // clang-format off
@@ -69,7 +70,7 @@ static const sc_formula *formula_of(const jvp_row *row) {
     return *made;
 }
 
-static sc_x by_text(const sc_level *v, const sc_lifted *a, const jvp_row *row, sc_x d) {
+static sc_x by_text(const sc_functorch_level *v, const sc_lifted *a, const jvp_row *row, sc_x d) {
     sc_trace *t = v->t;
     const sc_node *node = v->node;
     const uint32_t count = node->op->schema->param_count;
@@ -82,7 +83,7 @@ static sc_x by_text(const sc_level *v, const sc_lifted *a, const jvp_row *row, s
 }
 
 // What one parameter adds, in the sizes and the dtype of the result.
-static sc_x fitting(const sc_level *v, sc_x x, const sc_spec *out) {
+static sc_x fitting(const sc_functorch_level *v, sc_x x, const sc_spec *out) {
     if (x->kind != SC_X_TENSOR) return x;
     x = sc_f_to(v->t, x, (sc_dtype)out->dtype);
     return sc_spec_same_sizes(sc_x_spec(x), out) ? x : sc_f_expand(v->t, x, out->sizes, out->rank);
@@ -95,7 +96,7 @@ static bool has_tangent(const sc_lifted *a) {
     return false;
 }
 
-static sc_x refused(const sc_level *v, const char *what) {
+static sc_x refused(const sc_functorch_level *v, const char *what) {
     return sc_trace_fail(v->t, SC_ERR_UNSUPPORTED_OP, SC_FUNCTORCH_HINT,
                          "torch.func.jvp of %s%s is not supported", v->node->op->name, what);
 }
@@ -119,7 +120,7 @@ static bool needs_more(const sc_node *node) {
 }
 
 // What one parameter's tangent adds; NULL: nothing.
-static sc_x added(const sc_level *v, const sc_lifted *a, uint32_t index) {
+static sc_x added(const sc_functorch_level *v, const sc_lifted *a, uint32_t index) {
     const sc_node *node = v->node;
     const jvp_row *row = row_of(node->op, node->op->schema->params[index].name);
     if (!row || node->is_kept) return refused(v, "");
@@ -130,7 +131,7 @@ static sc_x added(const sc_level *v, const sc_lifted *a, uint32_t index) {
     return fitting(v, x, &node->outs[0]->spec);
 }
 
-sc_x sc_jvp_call(const sc_level *v, const sc_lifted *a) {
+sc_x sc_jvp_call(const sc_functorch_level *v, const sc_lifted *a) {
     const sc_node *node = v->node;
     const sc_dtype dtype = (sc_dtype)node->outs[0]->spec.dtype;
     sc_x sum = NULL;
@@ -142,7 +143,7 @@ sc_x sc_jvp_call(const sc_level *v, const sc_lifted *a) {
     if (!sc_dtype_is_float(dtype)) return refused(v, " with complex results");
     for (uint32_t i = 0; i < node->arg_count; i++) {
         sc_x x = has_tangent(&a[i]) ? added(v, a, i) : NULL;
-        if (x) sum = sum ? CALL(v->t, add_Tensor, sum, x) : x;
+        if (x) sum = sum ? sc_f_add(v->t, sum, x) : x;
     }
     return sum;
 }

@@ -16,7 +16,7 @@ typedef struct sc_writer {
     sc_trace trace;  // first: the dispatch gets it
     sc_ctx *ctx;
     sc_graph *graph;
-    sc_level level;
+    sc_functorch_level level;
     uint32_t depth;    // of the levels that are written out
     uint32_t at;       // how many are open where we are
     uint32_t regions;  // at `depth`, so far: each has values of its own
@@ -33,19 +33,19 @@ typedef struct sc_known {
 } sc_known;
 
 // What a value of the graph is from here on.
-void sc_level_know(sc_writer *w, const sc_value *value, sc_lifted lifted);
-bool sc_level_knows_any(sc_writer *w, const sc_node *node);  // of its operands
-sc_lifted sc_level_lift(sc_writer *w, const sc_arg *arg);
-const sc_lifted *sc_level_lift_args(sc_writer *w, const sc_node *node);
+void sc_functorch_level_know(sc_writer *w, const sc_value *value, sc_lifted lifted);
+bool sc_functorch_level_knows_any(sc_writer *w, const sc_node *node);  // of its operands
+sc_lifted sc_functorch_level_lift(sc_writer *w, const sc_arg *arg);
+const sc_lifted *sc_functorch_level_lift_args(sc_writer *w, const sc_node *node);
 // The node is written out, and goes at the end.
-void sc_level_finish(sc_writer *w, sc_node *node);
+void sc_functorch_level_finish(sc_writer *w, sc_node *node);
 // What stands for the node's result from here on belongs to no level.
-void sc_level_become(sc_writer *w, sc_node *node, uint32_t index, sc_x x);
+void sc_functorch_level_become(sc_writer *w, sc_node *node, uint32_t index, sc_x x);
 // Does a call name the level that is written out? A failure if not.
-bool sc_level_is_ours(sc_writer *w, sc_x level);
+bool sc_functorch_level_is_ours(sc_writer *w, sc_x level);
 
-void sc_level_open_vmap(sc_writer *w, const sc_node *node);
-void sc_level_write_vmap(sc_writer *w, sc_node *node);
-void sc_level_write_jvp(sc_writer *w, sc_node *node);
+void sc_functorch_level_open_vmap(sc_writer *w, const sc_node *node);
+void sc_functorch_level_write_vmap(sc_writer *w, sc_node *node);
+void sc_functorch_level_write_jvp(sc_writer *w, sc_node *node);
 
 #endif

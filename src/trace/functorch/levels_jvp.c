@@ -9,8 +9,8 @@ static void make_dual(sc_writer *w, sc_node *node, const sc_lifted *a) {
         sc_trace_fail(&w->trace, SC_ERR_CORRUPT, NULL,
                       alike ? "a tensor gets a second tangent at the same level"
                             : "a tangent is not of the sizes and the dtype of its tensor");
-    sc_level_know(w, node->outs[0], (sc_lifted){.x = a[0].x, .tangent = a[1].x});
-    sc_level_finish(w, node);
+    sc_functorch_level_know(w, node->outs[0], (sc_lifted){.x = a[0].x, .tangent = a[1].x});
+    sc_functorch_level_finish(w, node);
 }
 
 static void bind_tangents(sc_writer *w, const sc_node *node, sc_x d) {
@@ -18,7 +18,7 @@ static void bind_tangents(sc_writer *w, const sc_node *node, sc_x d) {
         sc_x one = d->kind == SC_X_LIST ? (i < d->count ? d->items[i] : NULL) : i ? NULL : d;
         if (!one) continue;
         sc_x x = sc_trace_plain(&w->trace, node->outs[i]);
-        sc_level_know(w, node->outs[i], (sc_lifted){.x = x, .tangent = one});
+        sc_functorch_level_know(w, node->outs[i], (sc_lifted){.x = x, .tangent = one});
     }
 }
 
@@ -33,24 +33,24 @@ static void write_tangent(sc_writer *w, sc_node *node, const sc_lifted *a) {
     if (d && w->trace.status == SC_OK) bind_tangents(w, node, d);
 }
 
-void sc_level_write_jvp(sc_writer *w, sc_node *node) {
+void sc_functorch_level_write_jvp(sc_writer *w, sc_node *node) {
     sc_trace *t = &w->trace;
     const sc_op_id id = (sc_op_id)node->op->id;
     const bool unpacks = id == SC_OP_functorch_unpack_dual || id == SC_OP__unpack_dual;
-    if (!sc_level_knows_any(w, node) && !sc_op_has(node->op, SC_FUNCTORCH)) return;
-    const sc_lifted *a = sc_level_lift_args(w, node);
+    if (!sc_functorch_level_knows_any(w, node) && !sc_op_has(node->op, SC_FUNCTORCH)) return;
+    const sc_lifted *a = sc_functorch_level_lift_args(w, node);
     if (t->status != SC_OK || node->out_count == 0) return;
     if (id == SC_OP_functorch_make_dual || id == SC_OP__make_dual) {
         make_dual(w, node, a);
     } else if (unpacks) {
-        sc_level_become(w, node, 0, a[0].x);
-        sc_level_become(w, node, 1,
-                        a[0].tangent ? sc_f_contiguous(t, a[0].tangent) : sc_jvp_zeros(t, a[0].x));
-        sc_level_finish(w, node);
+        sc_functorch_level_become(w, node, 0, a[0].x);
+        sc_functorch_level_become(
+            w, node, 1, a[0].tangent ? sc_f_contiguous(t, a[0].tangent) : sc_jvp_zeros(t, a[0].x));
+        sc_functorch_level_finish(w, node);
     } else if (id == SC_OP_functorch_unwrap_for_grad) {
-        if (!sc_level_is_ours(w, a[1].x)) return;
-        sc_level_become(w, node, 0, a[0].x);
-        sc_level_finish(w, node);
+        if (!sc_functorch_level_is_ours(w, a[1].x)) return;
+        sc_functorch_level_become(w, node, 0, a[0].x);
+        sc_functorch_level_finish(w, node);
     } else if (sc_op_has(node->op, SC_FUNCTORCH)) {
         sc_trace_fail(t, SC_ERR_CORRUPT, NULL, "%s stands in a jvp", node->op->name);
     } else {

@@ -17,26 +17,26 @@ static void check_size(sc_writer *w, sc_dim size) {
 static void add_batch(sc_writer *w, sc_node *node, const sc_lifted *a) {
     sc_trace *t = &w->trace;
     const uint32_t dim = sc_x_wrap(t, a[1].x, sc_x_rank(a[0].x));
-    if (!sc_level_is_ours(w, a[2].x)) return;
+    if (!sc_functorch_level_is_ours(w, a[2].x)) return;
     if (a[0].batched) {
         sc_trace_fail(t, SC_ERR_CORRUPT, NULL, "a tensor gets a second batch at the same level");
         return;
     }
     check_size(w, sc_x_size(a[0].x, dim));
-    sc_level_know(w, node->outs[0],
-                  (sc_lifted){.x = sc_v_move(t, a[0].x, dim, 0), .batched = true});
-    sc_level_finish(w, node);
+    sc_functorch_level_know(
+        w, node->outs[0], (sc_lifted){.x = sc_functorch_move(t, a[0].x, dim, 0), .batched = true});
+    sc_functorch_level_finish(w, node);
 }
 
 // (self, level, batch_size, out_dim)
 static void remove_batch(sc_writer *w, sc_node *node, const sc_lifted *a) {
     sc_trace *t = &w->trace;
-    if (!sc_level_is_ours(w, a[1].x)) return;
+    if (!sc_functorch_level_is_ours(w, a[1].x)) return;
     if (a[2].x->kind == SC_X_INT) check_size(w, a[2].x->dim);
-    const uint32_t dim = sc_x_wrap(t, a[3].x, sc_v_rank(&a[0]) + 1);
-    sc_x x = sc_f_contiguous(t, sc_v_move(t, sc_v_front(&w->level, &a[0]), 0, dim));
-    sc_level_become(w, node, 0, x);
-    sc_level_finish(w, node);
+    const uint32_t dim = sc_x_wrap(t, a[3].x, sc_functorch_rank(&a[0]) + 1);
+    sc_x x = sc_f_contiguous(t, sc_functorch_move(t, sc_functorch_front(&w->level, &a[0]), 0, dim));
+    sc_functorch_level_become(w, node, 0, x);
+    sc_functorch_level_finish(w, node);
 }
 
 // Sizes of samples are sizes of the batch, but for the first.
@@ -50,7 +50,7 @@ static void take_number(sc_writer *w, sc_node *node) {
     }
     const sc_arg number = sc_trace_arg(t, sc_x_dim(t, out->dim));
     if (t->status == SC_OK) sc_replace_uses(node->outs[0], number.value);
-    sc_level_finish(w, node);
+    sc_functorch_level_finish(w, node);
 }
 
 static bool fits(sc_x x, const sc_value *sample) {
@@ -65,9 +65,9 @@ static void bind_batch(sc_writer *w, sc_node *node, sc_x result) {
         if (t->status == SC_OK && !fits(x, node->outs[i]))
             sc_trace_fail(t, SC_ERR_UNSUPPORTED_OP, SC_FUNCTORCH_HINT,
                           "torch.vmap of this call of %s is not supported", node->op->name);
-        sc_level_know(w, node->outs[i], (sc_lifted){.x = x, .batched = true});
+        sc_functorch_level_know(w, node->outs[i], (sc_lifted){.x = x, .batched = true});
     }
-    sc_level_finish(w, node);
+    sc_functorch_level_finish(w, node);
 }
 
 // Random numbers are the same for all samples, or each has its own: more of them at once.
@@ -76,7 +76,7 @@ static void draw(sc_writer *w, sc_node *node, const sc_lifted *a, bool has_batch
     const int32_t size = sc_op_param_index(node->op, "size");
     const bool by_size = !has_batch && w->randomness == SC_RANDOMNESS_DIFFERENT && size >= 0;
     const bool is_like = has_batch && w->randomness == SC_RANDOMNESS_DIFFERENT && a[0].batched &&
-                         !sc_v_others(&w->level, a, 1);
+                         !sc_functorch_others(&w->level, a, 1);
     if (!has_batch && w->randomness == SC_RANDOMNESS_SAME) return;
     if (!by_size && !is_like) {
         sc_trace_fail(t, SC_ERR_UNSUPPORTED_OP,
@@ -84,7 +84,7 @@ static void draw(sc_writer *w, sc_node *node, const sc_lifted *a, bool has_batch
                       "%s in torch.vmap is not supported", node->op->name);
         return;
     }
-    sc_x *args = sc_v_args(&w->level, a);
+    sc_x *args = sc_functorch_args(&w->level, a);
     if (by_size) {
         const uint32_t count = args[size]->kind == SC_X_LIST ? args[size]->count : 0;
         sc_x *sizes = sc_new_array(t->arena, sc_x, count + 1);
@@ -92,16 +92,16 @@ static void draw(sc_writer *w, sc_node *node, const sc_lifted *a, bool has_batch
         for (uint32_t i = 0; i < count; i++) sizes[i + 1] = args[size]->items[i];
         args[size] = sc_x_list_of(t, sizes, count + 1);
     }
-    bind_batch(w, node, sc_v_call(&w->level, args));
+    bind_batch(w, node, sc_functorch_call(&w->level, args));
 }
 
-void sc_level_write_vmap(sc_writer *w, sc_node *node) {
-    const bool has_batch = sc_level_knows_any(w, node);
+void sc_functorch_level_write_vmap(sc_writer *w, sc_node *node) {
+    const bool has_batch = sc_functorch_level_knows_any(w, node);
     const sc_op_id id = (sc_op_id)node->op->id;
     const bool keeps_book =
         id == SC_OP_functorch_add_batch_dim || id == SC_OP_functorch_remove_batch_dim;
     if (!has_batch && !keeps_book && !sc_op_has(node->op, SC_RANDOM)) return;
-    const sc_lifted *a = sc_level_lift_args(w, node);
+    const sc_lifted *a = sc_functorch_level_lift_args(w, node);
     if (w->trace.status != SC_OK) return;
     if (id == SC_OP_functorch_add_batch_dim)
         add_batch(w, node, a);
@@ -112,15 +112,16 @@ void sc_level_write_vmap(sc_writer *w, sc_node *node) {
     else if (sc_op_has(node->op, SC_SYMBOLIC))
         take_number(w, node);
     else if (id == SC_OP__assert_tensor_metadata)
-        sc_level_finish(w, node);  // was checked when the graph was derived
+        sc_functorch_level_finish(w, node);  // was checked when the graph was derived
     else
         bind_batch(w, node, sc_vmap_call(&w->level, a));
 }
 
 // (batch_size, randomness)
-void sc_level_open_vmap(sc_writer *w, const sc_node *node) {
+void sc_functorch_level_open_vmap(sc_writer *w, const sc_node *node) {
     sc_trace *t = &w->trace;
-    sc_x size = sc_level_lift(w, &node->args[0]).x, how = sc_level_lift(w, &node->args[1]).x;
+    sc_x size = sc_functorch_level_lift(w, &node->args[0]).x,
+         how = sc_functorch_level_lift(w, &node->args[1]).x;
     if (t->status != SC_OK) return;
     if (size->kind != SC_X_INT || (!size->dim.expr && size->dim.value < 0))
         sc_trace_fail(t, SC_ERR_CORRUPT, NULL, "a batch has no size");

@@ -32,7 +32,7 @@ static sc_x sample_of(sc_trace *t, const sc_lifted *a, int64_t index) {
     return sc_x_list_of(t, items, a->x->count);
 }
 
-static sc_x refuse(const sc_level *v) {
+static sc_x refuse(const sc_functorch_level *v) {
     return sc_trace_fail(v->t, SC_ERR_UNSUPPORTED_OP, SC_FUNCTORCH_HINT,
                          "torch.vmap of %s is not supported", v->node->op->name);
 }
@@ -46,7 +46,7 @@ static sc_x stacked(sc_trace *t, const sc_x *samples, uint32_t count, uint32_t o
     return sc_f_cat(t, items, count, 0);
 }
 
-static sc_x one_by_one(const sc_level *v, const sc_lifted *a) {
+static sc_x one_by_one(const sc_functorch_level *v, const sc_lifted *a) {
     sc_trace *t = v->t;
     const uint32_t count = (uint32_t)v->size.value, outs = v->node->out_count;
     if (count > SC_VMAP_REPEATED_MAX - *v->repeated)
@@ -60,7 +60,7 @@ static sc_x one_by_one(const sc_level *v, const sc_lifted *a) {
     sc_x *results = sc_new_array(t->arena, sc_x, outs + 1);
     for (uint32_t i = 0; i < count && t->status == SC_OK; i++) {
         for (uint32_t k = 0; k < v->node->arg_count; k++) args[k] = sample_of(t, &a[k], i);
-        samples[i] = sc_v_call(v, args);
+        samples[i] = sc_functorch_call(v, args);
     }
     for (uint32_t i = 0; i < outs && t->status == SC_OK; i++)
         results[i] = stacked(t, samples, count, i);
@@ -88,7 +88,7 @@ static bool is_told_by_data(const sc_node *node, const sc_spec *spec) {
 }
 
 // Of no samples: of the right sizes, and empty.
-static sc_x nothing(const sc_level *v) {
+static sc_x nothing(const sc_functorch_level *v) {
     sc_trace *t = v->t;
     const uint32_t outs = v->node->out_count;
     sc_x *results = sc_new_array(t->arena, sc_x, outs + 1);
@@ -102,7 +102,7 @@ static sc_x nothing(const sc_level *v) {
     return sc_x_list_of(t, results, outs);
 }
 
-static bool has_samples(const sc_level *v) {
+static bool has_samples(const sc_functorch_level *v) {
     const sc_op_traits never = SC_RANDOM | SC_DATA_DEPENDENT | SC_HIGHER_ORDER | SC_FOREIGN |
                                SC_MUTATES | SC_SYMBOLIC | SC_ASSERTION | SC_FUNCTORCH;
     for (uint32_t i = 0; i < v->node->out_count; i++)
@@ -113,7 +113,7 @@ static bool has_samples(const sc_level *v) {
            v->size.value <= SC_VMAP_SAMPLES_MAX;
 }
 
-sc_x sc_vmap_call(const sc_level *v, const sc_lifted *a) {
+sc_x sc_vmap_call(const sc_functorch_level *v, const sc_lifted *a) {
     const sc_vmap_rule rule = rule_of(v->node->op);
     if (sc_dim_is(v->size, 0) && has_samples(v)) return nothing(v);
     sc_x x = rule && !v->node->is_kept ? rule(v, a) : NULL;

@@ -5,25 +5,25 @@
 
 // A sample without dims stands behind tensors with dims when dtypes are promoted; its batch has
 // one.
-static sc_x outranked(const sc_level *v, const sc_lifted *a, sc_x x, sc_dtype dtype) {
+static sc_x outranked(const sc_functorch_level *v, const sc_lifted *a, sc_x x, sc_dtype dtype) {
     const sc_dtype own = sc_x_dtype_of(a->x);
     const bool yields = dtype != SC_DTYPE_NONE && own != dtype &&
                         sc_dtype_category(own) <= sc_dtype_category(dtype);
-    return a->batched && sc_v_rank(a) == 0 && yields ? sc_f_to(v->t, x, dtype) : x;
+    return a->batched && sc_functorch_rank(a) == 0 && yields ? sc_f_to(v->t, x, dtype) : x;
 }
 
 // What only says where takes no part in that.
-static bool is_condition(const sc_level *v, uint32_t index) {
+static bool is_condition(const sc_functorch_level *v, uint32_t index) {
     const sc_str name = v->node->op->schema->params[index].name;
     return sc_str_is(name, "condition") || sc_str_is(name, "mask");
 }
 
-sc_x sc_vmap_pointwise(const sc_level *v, const sc_lifted *a) {
-    sc_x *args = sc_v_args(v, a);
+sc_x sc_vmap_pointwise(const sc_functorch_level *v, const sc_lifted *a) {
+    sc_x *args = sc_functorch_args(v, a);
     uint32_t rank = 0;
     sc_dtype dtype = SC_DTYPE_NONE;
     for (uint32_t i = 0; i < v->node->arg_count; i++) {
-        const uint32_t own = sc_x_is_tensor(a[i].x) ? sc_v_rank(&a[i]) : 0;
+        const uint32_t own = sc_x_is_tensor(a[i].x) ? sc_functorch_rank(&a[i]) : 0;
         if (own > rank) rank = own;
         if (own == 0 || is_condition(v, i)) continue;
         const sc_dtype next = sc_x_dtype_of(a[i].x);
@@ -31,19 +31,19 @@ sc_x sc_vmap_pointwise(const sc_level *v, const sc_lifted *a) {
     }
     for (uint32_t i = 0; i < v->node->arg_count; i++) {
         const sc_dtype wanted = is_condition(v, i) ? SC_DTYPE_NONE : dtype;
-        args[i] = outranked(v, &a[i], sc_v_ranked(v, &a[i], rank), wanted);
+        args[i] = outranked(v, &a[i], sc_functorch_ranked(v, &a[i], rank), wanted);
     }
-    return sc_v_call(v, args);
+    return sc_functorch_call(v, args);
 }
 
 // A format of images has no place for one more dim; it changes no number.
-sc_x sc_vmap_same(const sc_level *v, const sc_lifted *a) {
-    sc_x *args = sc_v_args(v, a);
-    if (sc_v_others(v, a, 1)) return NULL;
+sc_x sc_vmap_same(const sc_functorch_level *v, const sc_lifted *a) {
+    sc_x *args = sc_functorch_args(v, a);
+    if (sc_functorch_others(v, a, 1)) return NULL;
     for (uint32_t i = 0; i < v->node->arg_count; i++)
         if (args[i]->kind == SC_X_FORMAT && args[i]->code != SC_MEMORY_FORMAT_PRESERVE)
             args[i] = sc_x_format(v->t, SC_MEMORY_FORMAT_CONTIGUOUS);
-    return sc_v_call(v, args);
+    return sc_functorch_call(v, args);
 }
 
 // --- Along dims ---------------------------------------------------------------------------------
@@ -63,7 +63,7 @@ static bool names_dims(sc_str name) {
     return false;
 }
 
-static void shift_dims(const sc_level *v, sc_x *args, uint32_t rank) {
+static void shift_dims(const sc_functorch_level *v, sc_x *args, uint32_t rank) {
     const sc_schema *schema = v->node->op->schema;
     for (uint32_t i = 0; i < v->node->arg_count; i++)
         if (names_dims(schema->params[i].name)) args[i] = shifted(v->t, args[i], rank);
@@ -78,16 +78,16 @@ static sc_x without_dim(sc_trace *t, sc_x x) {
     return sc_x_list_of(t, items, x->count);
 }
 
-static sc_x along(const sc_level *v, const sc_lifted *a, sc_x *args) {
-    const uint32_t rank = sc_v_rank(&a[0]);
+static sc_x along(const sc_functorch_level *v, const sc_lifted *a, sc_x *args) {
+    const uint32_t rank = sc_functorch_rank(&a[0]);
     shift_dims(v, args, rank);
-    if (rank > 0) return sc_v_call(v, args);
+    if (rank > 0) return sc_functorch_call(v, args);
     args[0] = sc_f_unsqueeze(v->t, args[0], 1);
-    return without_dim(v->t, sc_v_call(v, args));
+    return without_dim(v->t, sc_functorch_call(v, args));
 }
 
-sc_x sc_vmap_shift(const sc_level *v, const sc_lifted *a) {
-    return sc_v_others(v, a, 1) ? NULL : along(v, a, sc_v_args(v, a));
+sc_x sc_vmap_shift(const sc_functorch_level *v, const sc_lifted *a) {
+    return sc_functorch_others(v, a, 1) ? NULL : along(v, a, sc_functorch_args(v, a));
 }
 
 static sc_x all_dims(sc_trace *t, uint32_t rank) {
@@ -97,66 +97,67 @@ static sc_x all_dims(sc_trace *t, uint32_t rank) {
 }
 
 // (self, dim, ...): no dims are all of them.
-sc_x sc_vmap_reduce(const sc_level *v, const sc_lifted *a) {
-    sc_x *args = sc_v_args(v, a);
+sc_x sc_vmap_reduce(const sc_functorch_level *v, const sc_lifted *a) {
+    sc_x *args = sc_functorch_args(v, a);
     const bool none = sc_x_is_none(args[1]) || (args[1]->kind == SC_X_LIST && !args[1]->count);
-    const uint32_t rank = sc_v_rank(&a[0]);
-    if (sc_v_others(v, a, 1)) return NULL;
+    const uint32_t rank = sc_functorch_rank(&a[0]);
+    if (sc_functorch_others(v, a, 1)) return NULL;
     if (none) args[1] = all_dims(v->t, rank ? rank : 1);
     return along(v, a, args);
 }
 
 // (self, ord, dim, keepdim, dtype)
-sc_x sc_vmap_norm(const sc_level *v, const sc_lifted *a) {
-    sc_x *args = sc_v_args(v, a);
+sc_x sc_vmap_norm(const sc_functorch_level *v, const sc_lifted *a) {
+    sc_x *args = sc_functorch_args(v, a);
     const bool none = sc_x_is_none(args[2]) || (args[2]->kind == SC_X_LIST && !args[2]->count);
-    const uint32_t rank = sc_v_rank(&a[0]);
-    if (sc_v_others(v, a, 1)) return NULL;
+    const uint32_t rank = sc_functorch_rank(&a[0]);
+    if (sc_functorch_others(v, a, 1)) return NULL;
     if (none) args[2] = all_dims(v->t, rank ? rank : 1);
     return along(v, a, args);
 }
 
 // (self, dim, keepdim): of no dims are the elements themselves.
-sc_x sc_vmap_dims(const sc_level *v, const sc_lifted *a) {
-    if (a[1].x->kind == SC_X_LIST && a[1].x->count == 0) return sc_v_call(v, sc_v_args(v, a));
+sc_x sc_vmap_dims(const sc_functorch_level *v, const sc_lifted *a) {
+    if (a[1].x->kind == SC_X_LIST && a[1].x->count == 0)
+        return sc_functorch_call(v, sc_functorch_args(v, a));
     return sc_vmap_reduce(v, a);
 }
 
 // A sample as one line.
-static sc_x flat(const sc_level *v, const sc_lifted *a) {
+static sc_x flat(const sc_functorch_level *v, const sc_lifted *a) {
     sc_dim count = sc_dim_int(1);
     const sc_spec *spec = sc_x_spec(a->x);
     for (uint32_t d = 1; d < spec->rank; d++) count = sc_trace_mul(v->t, count, spec->sizes[d]);
     return sc_f_reshape(v->t, a->x, (sc_dim[]){v->size, count}, 2);
 }
 
-sc_x sc_vmap_mean(const sc_level *v, const sc_lifted *a) {
+sc_x sc_vmap_mean(const sc_functorch_level *v, const sc_lifted *a) {
     return CALL(v->t, mean_dim, flat(v, a), X_INTS(v->t, 1), X_FALSE, a[1].x);
 }
-sc_x sc_vmap_prod(const sc_level *v, const sc_lifted *a) {
+sc_x sc_vmap_prod(const sc_functorch_level *v, const sc_lifted *a) {
     return CALL(v->t, prod_dim_int, flat(v, a), sc_x_int(v->t, 1), X_FALSE, a[1].x);
 }
-sc_x sc_vmap_max(const sc_level *v, const sc_lifted *a) {
+sc_x sc_vmap_max(const sc_functorch_level *v, const sc_lifted *a) {
     return CALL(v->t, amax, flat(v, a), X_INTS(v->t, 1));
 }
-sc_x sc_vmap_min(const sc_level *v, const sc_lifted *a) {
+sc_x sc_vmap_min(const sc_functorch_level *v, const sc_lifted *a) {
     return CALL(v->t, amin, flat(v, a), X_INTS(v->t, 1));
 }
-sc_x sc_vmap_any(const sc_level *v, const sc_lifted *a) {
+sc_x sc_vmap_any(const sc_functorch_level *v, const sc_lifted *a) {
     return CALL(v->t, any_dim, flat(v, a), sc_x_int(v->t, 1));
 }
 
 // (self, dim, keepdim): no dim is the place in the whole sample.
-sc_x sc_vmap_arg(const sc_level *v, const sc_lifted *a) {
+sc_x sc_vmap_arg(const sc_functorch_level *v, const sc_lifted *a) {
     if (!sc_x_is_none(a[1].x)) return sc_vmap_shift(v, a);
     sc_x args[] = {flat(v, a), sc_x_int(v->t, 1), X_FALSE};
-    return sc_v_reshape(v, sc_v_call(v, args), &v->node->outs[0]->spec);
+    return sc_functorch_reshape(v, sc_functorch_call(v, args), &v->node->outs[0]->spec);
 }
 
 // --- Sizes --------------------------------------------------------------------------------------
 
 // A size that is left open stays so.
-sc_x sc_vmap_view(const sc_level *v, const sc_lifted *a) {
+sc_x sc_vmap_view(const sc_functorch_level *v, const sc_lifted *a) {
     const uint32_t count = a[1].x->kind == SC_X_LIST ? a[1].x->count : 0;
     sc_x *sizes = sc_new_array(v->t->arena, sc_x, count + 1);
     sizes[0] = sc_x_dim(v->t, v->size);
@@ -165,15 +166,15 @@ sc_x sc_vmap_view(const sc_level *v, const sc_lifted *a) {
     return CALL(v->t, view, sc_f_viewable(v->t, a[0].x, list), list);
 }
 
-sc_x sc_vmap_expand(const sc_level *v, const sc_lifted *a) {
+sc_x sc_vmap_expand(const sc_functorch_level *v, const sc_lifted *a) {
     sc_dim sizes[SC_RANK_MAX + 1];
     const sc_spec *out = &v->node->outs[0]->spec;
     sizes[0] = v->size;
     for (uint32_t d = 0; d < out->rank; d++) sizes[d + 1] = out->sizes[d];
-    return sc_f_expand(v->t, sc_v_ranked(v, &a[0], out->rank), sizes, out->rank + 1);
+    return sc_f_expand(v->t, sc_functorch_ranked(v, &a[0], out->rank), sizes, out->rank + 1);
 }
 
-sc_x sc_vmap_permute(const sc_level *v, const sc_lifted *a) {
+sc_x sc_vmap_permute(const sc_functorch_level *v, const sc_lifted *a) {
     int64_t order[SC_RANK_MAX] = {0}, dims[SC_RANK_MAX];
     const uint32_t rank = sc_x_int_list(v->t, a[1].x, dims, SC_RANK_MAX - 1);
     for (uint32_t d = 0; d < rank; d++)
@@ -181,48 +182,49 @@ sc_x sc_vmap_permute(const sc_level *v, const sc_lifted *a) {
     return CALL(v->t, permute, a[0].x, sc_x_ints(v->t, order, rank + 1));
 }
 
-sc_x sc_vmap_unsqueeze(const sc_level *v, const sc_lifted *a) {
-    return sc_f_unsqueeze(v->t, a[0].x, 1 + sc_x_wrap(v->t, a[1].x, sc_v_rank(&a[0]) + 1));
+sc_x sc_vmap_unsqueeze(const sc_functorch_level *v, const sc_lifted *a) {
+    return sc_f_unsqueeze(v->t, a[0].x, 1 + sc_x_wrap(v->t, a[1].x, sc_functorch_rank(&a[0]) + 1));
 }
 
-sc_x sc_vmap_repeat(const sc_level *v, const sc_lifted *a) {
+sc_x sc_vmap_repeat(const sc_functorch_level *v, const sc_lifted *a) {
     sc_x repeats[SC_RANK_MAX + 1];
     const uint32_t count = v->node->outs[0]->spec.rank;
     repeats[0] = sc_x_int(v->t, 1);
     for (uint32_t i = 0; i < count; i++) repeats[i + 1] = sc_x_at(v->t, a[1].x, i);
-    return CALL(v->t, repeat, sc_v_ranked(v, &a[0], count), sc_x_list(v->t, repeats, count + 1));
+    return CALL(v->t, repeat, sc_functorch_ranked(v, &a[0], count),
+                sc_x_list(v->t, repeats, count + 1));
 }
 
 // --- Several tensors ----------------------------------------------------------------------------
 
-sc_x sc_vmap_aligned(const sc_level *v, const sc_lifted *a) {
-    sc_x *args = sc_v_args(v, a);
-    const uint32_t rank = sc_v_rank(&a[0]);
+sc_x sc_vmap_aligned(const sc_functorch_level *v, const sc_lifted *a) {
+    sc_x *args = sc_functorch_args(v, a);
+    const uint32_t rank = sc_functorch_rank(&a[0]);
     if (rank == 0) return NULL;
     for (uint32_t i = 0; i < v->node->arg_count; i++) {
         if (!sc_x_is_tensor(args[i])) continue;
-        if (sc_v_rank(&a[i]) != rank) return NULL;
-        args[i] = sc_v_front(v, &a[i]);
+        if (sc_functorch_rank(&a[i]) != rank) return NULL;
+        args[i] = sc_functorch_front(v, &a[i]);
     }
     shift_dims(v, args, rank);
-    return sc_v_call(v, args);
+    return sc_functorch_call(v, args);
 }
 
 // PyTorch passes over tensors of one dim and no elements beside others.
 static bool is_passed_over(const sc_lifted *a) {
-    const uint32_t rank = sc_v_rank(a);
+    const uint32_t rank = sc_functorch_rank(a);
     return rank == 1 && sc_dim_is(sc_x_size(a->x, -1), 0);
 }
 
-sc_x sc_vmap_cat(const sc_level *v, const sc_lifted *a) {
+sc_x sc_vmap_cat(const sc_functorch_level *v, const sc_lifted *a) {
     uint32_t count = 0, rank = 0;
     sc_x *items = sc_new_array(v->t->arena, sc_x, a[0].x->count + 1);
     for (uint32_t i = 0; i < a[0].x->count; i++) {
         const sc_lifted *item = &a[0].items[i];
         if (is_passed_over(item) && v->node->outs[0]->spec.rank != 1) continue;
-        if (count && sc_v_rank(item) != rank) return NULL;
-        rank = sc_v_rank(item);
-        items[count++] = sc_v_front(v, item);
+        if (count && sc_functorch_rank(item) != rank) return NULL;
+        rank = sc_functorch_rank(item);
+        items[count++] = sc_functorch_front(v, item);
     }
     if (rank == 0) return NULL;
     return CALL(v->t, cat, sc_x_list(v->t, items, count), shifted(v->t, a[1].x, rank));

@@ -5,7 +5,7 @@
 
 // Halves are averaged in float32, and rounded once.
 static sc_x widened(sc_trace *t, sc_x x) {
-    if (!sc_x_is_float(x)) sc_o_refuse(t);
+    if (!sc_x_is_float(x)) sc_official_refuse(t);
     return sc_f_to(t, x, sc_f_opmath(sc_x_dtype_of(x)));
 }
 
@@ -36,7 +36,7 @@ static sc_x as_result(sc_trace *t, sc_x x) {
 // (self, output_size)
 sc_x sc_official_adaptive_avg_pool3d(sc_trace *t, const sc_x *a) {
     sc_x x = widened(t, a[0]);
-    if (t->status != SC_OK || sc_x_rank(x) < 4) return sc_o_refuse(t);
+    if (t->status != SC_OK || sc_x_rank(x) < 4) return sc_official_refuse(t);
     sc_x planes = CALL(t, _adaptive_avg_pool2d, depth_into_channels(t, x),
                        X_LIST(t, sc_x_at(t, a[1], 1), sc_x_at(t, a[1], 2)));
     sc_x rows = planes_into_rows(t, planes, x);
@@ -67,7 +67,7 @@ static bool is_flat(sc_trace *t, const sc_x *a) {
 // (self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 sc_x sc_official_avg_pool3d(sc_trace *t, const sc_x *a) {
     sc_x x = widened(t, a[0]), one = sc_x_int(t, 1);
-    if (t->status != SC_OK || sc_x_rank(x) < 4) return sc_o_refuse(t);
+    if (t->status != SC_OK || sc_x_rank(x) < 4) return sc_official_refuse(t);
     const bool flat = is_flat(t, a);
     sc_x planes = CALL(t, avg_pool2d, depth_into_channels(t, x), last_two(t, a[1], X_NONE),
                        last_two(t, a[2], a[1]), last_two(t, a[3], X_NONE), a[4], a[5],

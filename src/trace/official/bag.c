@@ -15,7 +15,7 @@ typedef struct bags {
 } bags;
 
 static sc_x starts(sc_trace *t, sc_x offsets, sc_dim count) {
-    return sc_f_to(t, sc_o_part(t, offsets, 0, sc_dim_int(0), count), SC_DTYPE_I64);
+    return sc_f_to(t, sc_f_part(t, offsets, 0, sc_dim_int(0), count), SC_DTYPE_I64);
 }
 
 // A bag may begin behind the last row: it is empty.
@@ -24,8 +24,8 @@ static sc_x bag_of_rows(sc_trace *t, sc_x offsets, sc_dim count, sc_dim n) {
     sc_x zeros = sc_f_zeros(t, X_LIST(t, sc_x_dim(t, room)), SC_DTYPE_I64);
     sc_x ones = sc_f_full(t, X_LIST(t, sc_x_dim(t, count)), sc_x_int(t, 1), SC_DTYPE_I64);
     sc_x begun = CALL(t, scatter_add, zeros, sc_x_int(t, 0), starts(t, offsets, count), ones);
-    sc_x bag = CALL(t, sub_Tensor, CALL(t, cumsum, begun, sc_x_int(t, 0)), sc_x_int(t, 1));
-    return sc_o_part(t, bag, 0, sc_dim_int(0), n);
+    sc_x bag = sc_f_sub(t, CALL(t, cumsum, begun, sc_x_int(t, 0)), sc_x_int(t, 1));
+    return sc_f_part(t, bag, 0, sc_dim_int(0), n);
 }
 
 static sc_x add_up(sc_trace *t, const bags *b, sc_x rows) {
@@ -36,7 +36,7 @@ static sc_x add_up(sc_trace *t, const bags *b, sc_x rows) {
 
 static sc_x added(sc_trace *t, const bags *b) {
     return add_up(t, b,
-                  sc_o_where_else(t, sc_f_unsqueeze(t, b->added, 1), b->rows, sc_x_int(t, 0)));
+                  sc_f_where_else(t, sc_f_unsqueeze(t, b->added, 1), b->rows, sc_x_int(t, 0)));
 }
 
 static sc_x how_many(sc_trace *t, const bags *b) {
@@ -45,7 +45,7 @@ static sc_x how_many(sc_trace *t, const bags *b) {
 
 static sc_x averaged(sc_trace *t, const bags *b) {
     sc_x many = CALL(t, maximum, how_many(t, b), sc_x_float(t, 1));
-    return CALL(t, div_Tensor, added(t, b), many);
+    return sc_f_div(t, added(t, b), many);
 }
 
 // --- The largest ---------------------------------------------------------------------------------
@@ -55,47 +55,47 @@ enum { VALUE, BAG, COUNT, SCANNED };  // COUNT: of rows that count
 // Of the same bag: what comes before counts, too.
 static sc_x larger(sc_trace *t, const sc_x *before, const sc_x *after) {
     sc_x same = CALL(t, eq_Tensor, before[BAG], after[BAG]);
-    sc_x take = sc_o_and(t, same, CALL(t, ge_Tensor, before[VALUE], after[VALUE]));
-    sc_x value = sc_a_where(t, take, before[VALUE], after[VALUE]);
-    sc_x more = sc_o_where_else(t, same, before[COUNT], sc_x_int(t, 0));
-    return X_LIST(t, value, after[BAG], CALL(t, add_Tensor, after[COUNT], more));
+    sc_x take = sc_f_and(t, same, CALL(t, ge_Tensor, before[VALUE], after[VALUE]));
+    sc_x value = sc_f_where(t, take, before[VALUE], after[VALUE]);
+    sc_x more = sc_f_where_else(t, same, before[COUNT], sc_x_int(t, 0));
+    return X_LIST(t, value, after[BAG], sc_f_add(t, after[COUNT], more));
 }
 
 // What the last row of each bag has.
 static sc_x of_last_rows(sc_trace *t, const bags *b, sc_x rows) {
     sc_x end = sc_x_dim(t, b->count);
-    sc_x to = sc_o_where_else(t, sc_o_ends_run(t, b->bag, 0), b->bag, end);
+    sc_x to = sc_f_where_else(t, sc_official_ends_run(t, b->bag, 0), b->bag, end);
     sc_dim sizes[2] = {sc_trace_add(t, b->count, sc_dim_int(1)), sc_x_size(rows, 1)};
     sc_x room = sc_f_zeros(t, sc_x_dims(t, sizes, 2), sc_x_dtype_of(rows));
     sc_x all = CALL(t, index_put, room, X_LIST(t, to), rows, X_FALSE);
-    return sc_o_part(t, all, 0, sc_dim_int(0), b->count);
+    return sc_f_part(t, all, 0, sc_dim_int(0), b->count);
 }
 
 // Nothing is larger than a NaN, which is what the bag comes to if it is the first; nor is a NaN
 // larger than anything, so that any other is passed over.
 static sc_x largest(sc_trace *t, const bags *b) {
     sc_x counts = sc_f_unsqueeze(t, b->counts, 1), is_nan = CALL(t, isnan, b->rows);
-    sc_x some = sc_o_and(t, counts, sc_o_not(t, is_nan));
+    sc_x some = sc_f_and(t, counts, sc_f_not(t, is_nan));
     sc_x scanned[SCANNED];
-    scanned[VALUE] = sc_o_where_else(t, some, b->rows, sc_o_lowest(t, b->dtype));
+    scanned[VALUE] = sc_f_where_else(t, some, b->rows, sc_f_lowest(t, b->dtype));
     scanned[BAG] = sc_f_unsqueeze(t, b->bag, 1);
     scanned[COUNT] = sc_f_to(t, counts, SC_DTYPE_I64);
-    sc_o_scan(t, scanned, SCANNED, 0, larger);
-    sc_x is_first = sc_o_and(t, counts, CALL(t, eq_Scalar, scanned[COUNT], sc_x_int(t, 1)));
-    sc_x begins = sc_f_to(t, sc_o_and(t, is_first, is_nan), b->dtype);
+    sc_official_scan(t, scanned, SCANNED, 0, larger);
+    sc_x is_first = sc_f_and(t, counts, CALL(t, eq_Scalar, scanned[COUNT], sc_x_int(t, 1)));
+    sc_x begins = sc_f_to(t, sc_f_and(t, is_first, is_nan), b->dtype);
     sc_x is_number = CALL(t, eq_Scalar, add_up(t, b, begins), sc_x_int(t, 0));
     sc_x most = of_last_rows(t, b, scanned[VALUE]);
-    most = sc_o_where_else(t, is_number, most, sc_x_float(t, NAN));
+    most = sc_f_where_else(t, is_number, most, sc_x_float(t, NAN));
     sc_x is_full = CALL(t, gt_Scalar, how_many(t, b), sc_x_int(t, 0));
-    return sc_o_where_else(t, is_full, most, sc_x_int(t, 0));
+    return sc_f_where_else(t, is_full, most, sc_x_int(t, 0));
 }
 
 // The rows that count, but for those behind the end that the offsets give.
 static sc_x within(sc_trace *t, const bags *b, sc_x offsets) {
     const sc_dim next = sc_trace_add(t, b->count, sc_dim_int(1));
-    sc_x end = sc_f_to(t, sc_o_part(t, offsets, 0, b->count, next), SC_DTYPE_I64);
-    sc_x is_within = CALL(t, lt_Tensor, sc_o_places(t, b->n, 0, 1), end);
-    return sc_o_and(t, b->counts, is_within);
+    sc_x end = sc_f_to(t, sc_f_part(t, offsets, 0, b->count, next), SC_DTYPE_I64);
+    sc_x is_within = CALL(t, lt_Tensor, sc_f_places(t, b->n, 0, 1), end);
+    return sc_f_and(t, b->counts, is_within);
 }
 
 // (weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights,
@@ -104,9 +104,9 @@ sc_x sc_official_embedding_bag(sc_trace *t, const sc_x *a) {
     const sc_spec *out = &t->source->outs[0]->spec;
     const int64_t mode = sc_x_number(a[4], -1), padding = sc_x_number(a[8], -1);
     if (out->rank != 2 || sc_x_rank(a[1]) != 1 || sc_x_rank(a[2]) != 1 || sc_x_rank(a[0]) != 2)
-        return sc_o_refuse(t);
-    if (sc_o_wants(t, 1) || sc_o_wants(t, 2) || sc_o_wants(t, 3))
-        return sc_o_beyond(t, SC_LIMIT_BAGS);
+        return sc_official_refuse(t);
+    if (sc_official_wants(t, 1) || sc_official_wants(t, 2) || sc_official_wants(t, 3))
+        return sc_official_beyond(t, SC_LIMIT_BAGS);
     bags b = {.count = out->sizes[0],
               .n = sc_x_size(a[1], 0),
               .dtype = sc_f_opmath((sc_dtype)out->dtype)};
@@ -114,7 +114,7 @@ sc_x sc_official_embedding_bag(sc_trace *t, const sc_x *a) {
     sc_x indices = sc_f_to(t, a[1], SC_DTYPE_I64);
     b.rows = sc_f_to(t, CALL(t, index_select, a[0], sc_x_int(t, 0), indices), b.dtype);
     if (!sc_x_is_none(a[6]))
-        b.rows = CALL(t, mul_Tensor, b.rows, sc_f_unsqueeze(t, sc_f_to(t, a[6], b.dtype), 1));
+        b.rows = sc_f_mul(t, b.rows, sc_f_unsqueeze(t, sc_f_to(t, a[6], b.dtype), 1));
     b.bag = bag_of_rows(t, a[2], b.count, b.n);
     b.counts = CALL(t, ne_Scalar, indices, sc_x_int(t, padding));
     const bool stops = sc_x_truth(a[7]) && sc_bag_stops_at_end(mode, b.dtype, padding);

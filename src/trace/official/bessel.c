@@ -54,77 +54,77 @@ static const double q1_far[] = {
 enum { EDGE = 8 };
 
 static sc_x inside(sc_trace *t, sc_x x) {
-    return sc_a_plus(t, sc_a_times(t, sc_a_mul(t, x, x), 1.0 / 32), -1);
+    return sc_f_plus(t, sc_f_times(t, sc_f_mul(t, x, x), 1.0 / 32), -1);
 }
 
 // sqrt(2 / (pi x)) (p cos(x - shift) - q sin(x - shift)), or (p sin + q cos) for the second kind.
 // The shifts are odd eighths of a circle: sums and differences of sine and cosine. NaN of infinity,
 // as in PyTorch.
 static sc_x outside(sc_trace *t, sc_x x, int order, bool is_second) {
-    sc_x near = sc_a_over(t, EDGE, x), sine = CALL(t, sin, x), cosine = CALL(t, cos, x);
-    sc_x place = sc_a_plus(t, sc_a_times(t, sc_a_mul(t, near, near), 2), -1);
+    sc_x near = sc_f_over(t, EDGE, x), sine = CALL(t, sin, x), cosine = CALL(t, cos, x);
+    sc_x place = sc_f_plus(t, sc_f_times(t, sc_f_mul(t, near, near), 2), -1);
     sc_x p = order ? POLYNOMIAL(t, place, p1_far) : POLYNOMIAL(t, place, p0_far);
     sc_x q = order ? POLYNOMIAL(t, place, q1_far) : POLYNOMIAL(t, place, q0_far);
-    sc_x both = sc_a_add(t, sine, cosine), difference = sc_a_sub(t, sine, cosine);
+    sc_x both = sc_f_add(t, sine, cosine), difference = sc_f_sub(t, sine, cosine);
     sc_x turned = order ? difference : both;
     sc_x other = order ? CALL(t, neg, both) : difference;
-    q = sc_a_mul(t, q, near);
+    q = sc_f_mul(t, q, near);
     sc_x sum;
     if (is_second) {
-        sc_x first = sc_a_mul(t, p, other);
-        sum = sc_a_add(t, first, sc_a_mul(t, q, turned));
+        sc_x first = sc_f_mul(t, p, other);
+        sum = sc_f_add(t, first, sc_f_mul(t, q, turned));
     } else {
-        sc_x first = sc_a_mul(t, p, turned);
-        sum = sc_a_sub(t, first, sc_a_mul(t, q, other));
+        sc_x first = sc_f_mul(t, p, turned);
+        sum = sc_f_sub(t, first, sc_f_mul(t, q, other));
     }
-    sum = sc_a_div(t, sum, CALL(t, sqrt, x));
-    return sc_a_times(t, sum, sqrt(1 / SC_PI));
+    sum = sc_f_div(t, sum, CALL(t, sqrt, x));
+    return sc_f_times(t, sum, sqrt(1 / SC_PI));
 }
 
 // (self)
 sc_x sc_official_j0(sc_trace *t, const sc_x *a) {
-    sc_x x = CALL(t, abs, sc_o_double(t, a[0]));
+    sc_x x = CALL(t, abs, sc_f_double(t, a[0]));
     sc_x near = POLYNOMIAL(t, inside(t, x), j0_near), far = outside(t, x, 0, false);
-    return sc_o_rounded(t, sc_a_where(t, sc_a_less(t, x, EDGE), near, far));
+    return sc_official_rounded(t, sc_f_where(t, sc_f_less(t, x, EDGE), near, far));
 }
 
 // (self)
 sc_x sc_official_j1(sc_trace *t, const sc_x *a) {
-    sc_x x = sc_o_double(t, a[0]), size = CALL(t, abs, x);
+    sc_x x = sc_f_double(t, a[0]), size = CALL(t, abs, x);
     sc_x near = POLYNOMIAL(t, inside(t, x), j1_near), far = outside(t, size, 1, false);
-    sc_x is_less = sc_a_less(t, x, 0), is_near = sc_a_less(t, size, EDGE);
-    far = sc_a_where(t, is_less, CALL(t, neg, far), far);
-    return sc_o_rounded(t, sc_a_where(t, is_near, sc_a_mul(t, near, x), far));
+    sc_x is_less = sc_f_less(t, x, 0), is_near = sc_f_less(t, size, EDGE);
+    far = sc_f_where(t, is_less, CALL(t, neg, far), far);
+    return sc_official_rounded(t, sc_f_where(t, is_near, sc_f_mul(t, near, x), far));
 }
 
 // (self)
 sc_x sc_official_y0(sc_trace *t, const sc_x *a) {
-    sc_x x = sc_o_double(t, a[0]), place = inside(t, x), far = outside(t, x, 0, true);
+    sc_x x = sc_f_double(t, a[0]), place = inside(t, x), far = outside(t, x, 0, true);
     sc_x bend = CALL(t, log, x);
-    bend = sc_a_mul(t, bend, POLYNOMIAL(t, place, j0_near));
+    bend = sc_f_mul(t, bend, POLYNOMIAL(t, place, j0_near));
     sc_x near = POLYNOMIAL(t, place, y0_near);
-    near = sc_a_add(t, near, sc_a_times(t, bend, 2 / SC_PI));
-    return sc_o_rounded(t, sc_a_where(t, sc_a_less(t, x, EDGE), near, far));
+    near = sc_f_add(t, near, sc_f_times(t, bend, 2 / SC_PI));
+    return sc_official_rounded(t, sc_f_where(t, sc_f_less(t, x, EDGE), near, far));
 }
 
 // (self)
 sc_x sc_official_y1(sc_trace *t, const sc_x *a) {
-    sc_x x = sc_o_double(t, a[0]), place = inside(t, x), far = outside(t, x, 1, true);
+    sc_x x = sc_f_double(t, a[0]), place = inside(t, x), far = outside(t, x, 1, true);
     sc_x bend = CALL(t, log, x);
-    bend = sc_a_mul(t, bend, POLYNOMIAL(t, place, j1_near));
-    bend = sc_a_mul(t, bend, x);
-    bend = sc_a_times(t, sc_a_sub(t, bend, CALL(t, reciprocal, x)), 2 / SC_PI);
-    sc_x near = sc_a_mul(t, POLYNOMIAL(t, place, y1_near), x);
-    near = sc_a_add(t, near, bend);
-    sc_x y = sc_a_where(t, sc_a_less(t, x, EDGE), near, far);
-    return sc_o_rounded(t, sc_a_unless(t, sc_a_is(t, x, 0), -INFINITY, y));
+    bend = sc_f_mul(t, bend, POLYNOMIAL(t, place, j1_near));
+    bend = sc_f_mul(t, bend, x);
+    bend = sc_f_times(t, sc_f_sub(t, bend, CALL(t, reciprocal, x)), 2 / SC_PI);
+    sc_x near = sc_f_mul(t, POLYNOMIAL(t, place, y1_near), x);
+    near = sc_f_add(t, near, bend);
+    sc_x y = sc_f_where(t, sc_f_less(t, x, EDGE), near, far);
+    return sc_official_rounded(t, sc_f_unless(t, sc_f_equals(t, x, 0), -INFINITY, y));
 }
 
 // (self): sin(x) / x
 sc_x sc_official_spherical_j0(sc_trace *t, const sc_x *a) {
-    sc_x x = sc_o_double(t, a[0]);
-    sc_x small = sc_a_plus(t, sc_a_times(t, sc_a_mul(t, x, x), -1.0 / 6), 1);
-    sc_x y = sc_a_div(t, CALL(t, sin, x), x);
-    y = sc_a_where(t, sc_a_less(t, CALL(t, abs, x), 1e-4), small, y);
-    return sc_o_rounded(t, sc_a_unless(t, CALL(t, isinf, x), 0, y));
+    sc_x x = sc_f_double(t, a[0]);
+    sc_x small = sc_f_plus(t, sc_f_times(t, sc_f_mul(t, x, x), -1.0 / 6), 1);
+    sc_x y = sc_f_div(t, CALL(t, sin, x), x);
+    y = sc_f_where(t, sc_f_less(t, CALL(t, abs, x), 1e-4), small, y);
+    return sc_official_rounded(t, sc_f_unless(t, CALL(t, isinf, x), 0, y));
 }

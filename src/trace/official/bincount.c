@@ -15,9 +15,9 @@ static sc_x bins(sc_trace *t, sc_x x, sc_dim least) {
 
 // (self, weights, minlength)
 sc_x sc_official_bincount(sc_trace *t, const sc_x *a) {
-    const sc_dtype dtype = sc_o_result_dtype(t);
+    const sc_dtype dtype = sc_official_result_dtype(t);
     if (a[2]->kind != SC_X_INT || sc_dim_range(a[2]->dim).max < 0 || sc_x_rank(a[0]) != 1)
-        return sc_o_refuse(t);
+        return sc_official_refuse(t);
     sc_x x = sc_f_to(t, a[0], SC_DTYPE_I64), weights = a[1];
     if (sc_x_is_none(weights))
         weights = sc_f_full(t, sc_x_sizes(t, x, 0, 1), sc_x_int(t, 1), SC_DTYPE_I64);

@@ -9,11 +9,11 @@ typedef struct shift {
 } shift;
 
 static shift read(sc_trace *t, const sc_x *a) {
-    const sc_dtype dtype = sc_o_result_dtype(t);
+    const sc_dtype dtype = sc_official_result_dtype(t);
     const bool is_signed = dtype != SC_DTYPE_U8 && dtype != SC_DTYPE_BOOL;
     shift s = {sc_f_to(t, a[0], dtype), a[1], 8 * sc_dtype_bytes(dtype), is_signed};
     if (a[1]->kind == SC_X_TENSOR) s.by = sc_f_to(t, a[1], dtype);
-    if (!sc_dtype_is_integral(dtype, false)) sc_o_refuse(t);
+    if (!sc_dtype_is_integral(dtype, false)) sc_official_refuse(t);
     return s;
 }
 
@@ -42,34 +42,34 @@ static sc_x of_size(sc_trace *t, const shift *s) {
 sc_x sc_official_shift_left_by(sc_trace *t, const sc_x *a) {
     const shift s = read(t, a);
     const int64_t by = sc_x_number(a[1], -1);
-    if (a[1]->kind != SC_X_INT) return sc_o_refuse(t);
+    if (a[1]->kind != SC_X_INT) return sc_official_refuse(t);
     if (a[1]->dim.expr) return sc_official_shift_left(t, (const sc_x[]){s.x, of_size(t, &s)});
     if (by < 0 || by >= s.bits) return nothing(t, &s);
-    return sc_o_settled(t, CALL(t, bitwise_left_shift_Tensor_Scalar, s.x, sc_x_int(t, by)));
+    return sc_trace_final(t, CALL(t, bitwise_left_shift_Tensor_Scalar, s.x, sc_x_int(t, by)));
 }
 
 sc_x sc_official_shift_right_by(sc_trace *t, const sc_x *a) {
     const shift s = read(t, a);
     int64_t by = sc_x_number(a[1], -1);
-    if (a[1]->kind != SC_X_INT) return sc_o_refuse(t);
+    if (a[1]->kind != SC_X_INT) return sc_official_refuse(t);
     if (a[1]->dim.expr) return sc_official_shift_right(t, (const sc_x[]){s.x, of_size(t, &s)});
     if ((by < 0 || by >= s.bits) && !s.is_signed) return nothing(t, &s);
     if (by < 0 || by >= s.bits) by = s.bits - 1;
-    return sc_o_settled(t, CALL(t, bitwise_right_shift_Tensor_Scalar, s.x, sc_x_int(t, by)));
+    return sc_trace_final(t, CALL(t, bitwise_right_shift_Tensor_Scalar, s.x, sc_x_int(t, by)));
 }
 
 // (self, other), tensors
 sc_x sc_official_shift_left(sc_trace *t, const sc_x *a) {
     const shift s = read(t, a);
     sc_x by = nearest(t, &s), fits = CALL(t, eq_Tensor, by, s.by);
-    sc_x shifted = sc_o_settled(t, CALL(t, bitwise_left_shift_Tensor, s.x, by));
-    return sc_o_where_else(t, fits, shifted, sc_x_int(t, 0));
+    sc_x shifted = sc_trace_final(t, CALL(t, bitwise_left_shift_Tensor, s.x, by));
+    return sc_f_where_else(t, fits, shifted, sc_x_int(t, 0));
 }
 
 sc_x sc_official_shift_right(sc_trace *t, const sc_x *a) {
     const shift s = read(t, a);
     sc_x by = nearest(t, &s), fits = CALL(t, eq_Tensor, by, s.by);
-    if (s.is_signed) by = sc_o_where_else(t, fits, by, sc_x_int(t, s.bits - 1));
-    sc_x shifted = sc_o_settled(t, CALL(t, bitwise_right_shift_Tensor, s.x, by));
-    return s.is_signed ? shifted : sc_o_where_else(t, fits, shifted, sc_x_int(t, 0));
+    if (s.is_signed) by = sc_f_where_else(t, fits, by, sc_x_int(t, s.bits - 1));
+    sc_x shifted = sc_trace_final(t, CALL(t, bitwise_right_shift_Tensor, s.x, by));
+    return s.is_signed ? shifted : sc_f_where_else(t, fits, shifted, sc_x_int(t, 0));
 }

@@ -14,6 +14,6 @@ bool sc_official_is_mixed(const sc_node *node) {
 sc_x sc_official_cat(sc_trace *t, const sc_x *a) {
     const uint32_t count = a[0]->kind == SC_X_LIST ? a[0]->count : 0;
     sc_x *items = sc_new_array(t->arena, sc_x, count + 1);
-    for (uint32_t i = 0; i < count; i++) items[i] = sc_o_rounded(t, a[0]->items[i]);
+    for (uint32_t i = 0; i < count; i++) items[i] = sc_official_rounded(t, a[0]->items[i]);
     return CALL(t, cat, sc_x_list_of(t, items, count), a[1]);
 }

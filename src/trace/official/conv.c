@@ -37,10 +37,10 @@ static void spread(int64_t *values, uint32_t count) {
 static void read_list(sc_trace *t, sc_x list, int64_t *out) {
     for (uint32_t i = 0; list->kind == SC_X_LIST && i < list->count; i++)
         if (list->items[i]->kind == SC_X_INT)
-            sc_o_known(t, list->items[i]->dim, SC_LIMIT_KNOWN_STEPS);
+            sc_official_known(t, list->items[i]->dim, SC_LIMIT_KNOWN_STEPS);
     uint32_t count = sc_x_int_list(t, list, out, 3);
     spread(out, count);
-    if (count != 1 && count != 3) sc_o_refuse(t);
+    if (count != 1 && count != 3) sc_official_refuse(t);
 }
 
 // [out, in / groups, depth, h, w] -> [out, in / groups * depth, h, w]; of a transposed one the
@@ -63,10 +63,10 @@ static sc_x spread_depth(sc_trace *t, sc_x x, int64_t stride) {
     for (uint32_t i = 0; i < 5; i++) sizes[i < 3 ? i : i + 1] = sc_x_size(x, i);
     sizes[3] = sc_dim_int(1);
     x = sc_f_view(t, x, sizes, 6);
-    x = sc_o_pad(t, x, 3, 0, stride - 1, sc_x_int(t, 0));
+    x = sc_f_pad(t, x, 3, 0, stride - 1, sc_x_int(t, 0));
     for (uint32_t i = 3; i < 5; i++) sizes[i] = sizes[i + 1];
     sizes[DEPTH] = sc_dim_int(depth * stride);
-    return sc_o_steps(t, sc_f_view(t, x, sizes, 5), DEPTH, 0, (depth - 1) * stride + 1, 1);
+    return sc_f_steps(t, sc_f_view(t, x, sizes, 5), DEPTH, 0, (depth - 1) * stride + 1, 1);
 }
 
 // The same call in two dimensions.
@@ -78,7 +78,7 @@ static sc_x flat_convolution(sc_trace *t, const deep *d, sc_x x, sc_x weight, sc
 
 // The planes from `start` on that one plane of the result is made of.
 static sc_x plane(sc_trace *t, const deep *d, int64_t start) {
-    sc_x x = sc_o_steps(t, d->input, DEPTH, start, d->taps, d->dilation[0]);
+    sc_x x = sc_f_steps(t, d->input, DEPTH, start, d->taps, d->dilation[0]);
     sc_dim sizes[4] = {sc_x_size(x, 0), sc_x_size(x, 1), sc_x_size(x, 3), sc_x_size(x, 4)};
     sizes[1] = sc_dim_mul(t->exprs, sizes[1], sc_dim_int(d->taps));
     x = flat_convolution(t, d, sc_f_view(t, x, sizes, 4), d->weight, d->bias);
@@ -91,14 +91,14 @@ static void prepare(sc_trace *t, deep *d, int64_t *first, int64_t *step) {
     *first = 0;
     *step = d->stride[0];
     if (!d->transposed) {
-        d->input = sc_o_pad(t, d->input, DEPTH, edge, edge, sc_x_int(t, 0));
+        d->input = sc_f_pad(t, d->input, DEPTH, edge, edge, sc_x_int(t, 0));
         return;
     }
     d->input = spread_depth(t, CALL(t, flip, d->input, X_INTS(t, DEPTH)), d->stride[0]);
     const int64_t before = reach + d->more[0] - edge, after = reach - edge;
     *first = sc_x_static_size(t, d->input, DEPTH) - 1 - edge + (before > 0 ? before : 0);
     *step = -1;
-    d->input = sc_o_pad(t, d->input, DEPTH, before > 0 ? before : 0, after > 0 ? after : 0,
+    d->input = sc_f_pad(t, d->input, DEPTH, before > 0 ? before : 0, after > 0 ? after : 0,
                         sc_x_int(t, 0));
 }
 
@@ -135,7 +135,7 @@ static sc_x tap(sc_trace *t, const deep *d, sc_x x, int64_t k, sc_x bias) {
 static sc_x seen(sc_trace *t, const deep *d, sc_x x, int64_t k, sc_dim span) {
     const int64_t start = k * d->dilation[0];
     sc_dim end = sc_trace_add(t, span, sc_dim_int(start));
-    if (d->stride[0] == 1) return sc_o_part(t, x, 1, sc_dim_int(start), end);
+    if (d->stride[0] == 1) return sc_f_part(t, x, 1, sc_dim_int(start), end);
     return CALL(t, slice_Tensor, x, sc_x_int(t, 1), sc_x_int(t, start), sc_x_dim(t, end),
                 sc_x_int(t, d->stride[0]));
 }
@@ -143,11 +143,11 @@ static sc_x seen(sc_trace *t, const deep *d, sc_x x, int64_t k, sc_dim span) {
 static sc_x gathered(sc_trace *t, const deep *d) {
     sc_x sum = NULL, zero = sc_x_int(t, 0), bias = d->bias;
     const int64_t reach = d->dilation[0] * (d->taps - 1);
-    sc_x x = sc_o_pad(t, swapped(t, d->input), 1, d->padding[0], d->padding[0], zero);
+    sc_x x = sc_f_pad(t, swapped(t, d->input), 1, d->padding[0], d->padding[0], zero);
     const sc_dim span = sc_trace_add(t, sc_x_size(x, 1), sc_dim_int(-reach));
     for (int64_t k = 0; k < d->taps && t->status == SC_OK; k++, bias = X_NONE) {
         sc_x made = tap(t, d, seen(t, d, x, k, span), k, bias);
-        sum = sum ? sc_a_add(t, sum, made) : made;
+        sum = sum ? sc_f_add(t, sum, made) : made;
     }
     return sum;
 }
@@ -158,7 +158,7 @@ static sc_x spread_frames(sc_trace *t, sc_x x, int64_t stride) {
     if (stride == 1) return x;
     for (uint32_t i = 0; i < 5; i++) sizes[i < 2 ? i : i + 1] = sc_x_size(x, i);
     sizes[2] = sc_dim_int(1);
-    x = sc_o_pad(t, sc_f_view(t, x, sizes, 6), 2, 0, stride - 1, sc_x_int(t, 0));
+    x = sc_f_pad(t, sc_f_view(t, x, sizes, 6), 2, 0, stride - 1, sc_x_int(t, 0));
     for (uint32_t i = 2; i < 5; i++) sizes[i] = sizes[i + 1];
     sizes[1] = sc_trace_mul(t, sizes[1], sc_dim_int(stride));
     return sc_f_view(t, x, sizes, 5);
@@ -166,9 +166,9 @@ static sc_x spread_frames(sc_trace *t, sc_x x, int64_t stride) {
 
 // Frames more before and after, of a dim that stays; fewer where negative.
 static sc_x moved(sc_trace *t, sc_x x, int64_t before, int64_t after) {
-    x = sc_o_pad(t, x, 1, before > 0 ? before : 0, after > 0 ? after : 0, sc_x_int(t, 0));
+    x = sc_f_pad(t, x, 1, before > 0 ? before : 0, after > 0 ? after : 0, sc_x_int(t, 0));
     const int64_t first = before < 0 ? -before : 0, less = after < 0 ? after : 0;
-    return sc_o_part(t, x, 1, sc_dim_int(first),
+    return sc_f_part(t, x, 1, sc_dim_int(first),
                      sc_trace_add(t, sc_x_size(x, 1), sc_dim_int(less)));
 }
 
@@ -182,16 +182,16 @@ static sc_x scattered(sc_trace *t, const deep *d) {
         const int64_t before = k * d->dilation[0] - edge;
         sc_x made = spread_frames(t, tap(t, d, x, k, X_NONE), d->stride[0]);
         made = moved(t, made, before, rest - before);
-        sum = sum ? sc_a_add(t, sum, made) : made;
+        sum = sum ? sc_f_add(t, sum, made) : made;
     }
     if (!sum || sc_x_is_none(d->bias)) return sum;
     const sc_dim channels[3] = {sc_x_size(d->bias, 0), sc_dim_int(1), sc_dim_int(1)};
-    return sc_a_add(t, sum, sc_f_view(t, d->bias, channels, 3));
+    return sc_f_add(t, sum, sc_f_view(t, d->bias, channels, 3));
 }
 
 static sc_x by_taps(sc_trace *t, const deep *d) {
     sc_x sum = d->transposed ? scattered(t, d) : gathered(t, d);
-    return sum ? swapped(t, sum) : sc_o_refuse(t);
+    return sum ? swapped(t, sum) : sc_official_refuse(t);
 }
 
 // (input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
@@ -199,15 +199,15 @@ sc_x sc_official_convolution(sc_trace *t, const sc_x *a) {
     deep d = {.input = a[0], .weight = a[1], .bias = a[2], .groups = a[8]};
     const sc_spec *out = &t->source->outs[0]->spec;
     if (sc_official_is_half(t->source)) return sc_official_in_float(t, a);
-    if (out->rank != 5 || sc_x_rank(a[1]) != 5) return sc_o_refuse(t);
+    if (out->rank != 5 || sc_x_rank(a[1]) != 5) return sc_official_refuse(t);
     d.transposed = sc_x_truth(a[6]);
     read_list(t, a[3], d.stride);
     read_list(t, a[4], d.padding);
     read_list(t, a[5], d.dilation);
     read_list(t, a[7], d.more);
-    d.taps = sc_o_known(t, sc_x_size(a[1], DEPTH), SC_LIMIT_KNOWN_KERNELS);
+    d.taps = sc_official_known(t, sc_x_size(a[1], DEPTH), SC_LIMIT_KNOWN_KERNELS);
     const sc_dim count = out->sizes[DEPTH], depth = sc_x_size(a[0], DEPTH);
-    if (t->status != SC_OK || d.taps < 1) return sc_o_refuse(t);
+    if (t->status != SC_OK || d.taps < 1) return sc_official_refuse(t);
     if (count.expr || depth.expr || count.value > PLANES_MAX) return by_taps(t, &d);
-    return count.value < 1 ? sc_o_refuse(t) : by_planes(t, &d, count.value);
+    return count.value < 1 ? sc_official_refuse(t) : by_planes(t, &d, count.value);
 }

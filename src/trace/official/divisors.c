@@ -7,7 +7,7 @@ static int steps_of(sc_dtype dtype) { return dtype == SC_DTYPE_I64 ? 92 : 47; }
 // x - x // by * y: what y leaves over of x where `by` is y.
 static sc_x left_over(sc_trace *t, sc_x x, sc_x by, sc_x y) {
     sc_x times = CALL(t, div_Tensor_mode, x, by, sc_x_str(t, "floor"));
-    return CALL(t, sub_Tensor, x, CALL(t, mul_Tensor, times, y));
+    return sc_f_sub(t, x, sc_f_mul(t, times, y));
 }
 
 // Of numbers that are not negative, rounding down is exact in the official runtime, rounding
@@ -27,11 +27,11 @@ static sc_x opposite_size(sc_trace *t, sc_x x) { return CALL(t, minimum, x, CALL
 // In PyTorch, the most negative number is its own size, and what is left over of it is negative; of
 // 8 and 16 bits, too, which are computed in more here.
 static sc_x with_sign(sc_trace *t, sc_x of, sc_x rest) {
-    const sc_dtype dtype = sc_o_result_dtype(t);
+    const sc_dtype dtype = sc_official_result_dtype(t);
     if (dtype == SC_DTYPE_U8) return rest;
-    sc_x least = sc_o_lowest(t, dtype);
+    sc_x least = sc_f_lowest(t, dtype);
     sc_x is_least = CALL(t, eq_Scalar, of, least);
-    return sc_a_where(t, is_least, CALL(t, neg, rest), rest);
+    return sc_f_where(t, is_least, CALL(t, neg, rest), rest);
 }
 
 // The most negative number has no size in its dtype, unlike its rest: the first step is of
@@ -46,12 +46,12 @@ static sc_x common_divisor(sc_trace *t, sc_x a, sc_x b) {
         y = left_of_sizes(t, y, x);
     }
     x = with_sign(t, a, x);
-    return CALL(t, add_Tensor, x, with_sign(t, b, y));
+    return sc_f_add(t, x, with_sign(t, b, y));
 }
 
 // In 32 bits or 64.
 static bool read_integers(sc_trace *t, const sc_x *a, sc_x *out) {
-    const sc_dtype dtype = sc_o_result_dtype(t);
+    const sc_dtype dtype = sc_official_result_dtype(t);
     if (!sc_dtype_is_integral(dtype, false) || a[0]->kind != SC_X_TENSOR ||
         a[1]->kind != SC_X_TENSOR)
         return false;
@@ -60,22 +60,22 @@ static bool read_integers(sc_trace *t, const sc_x *a, sc_x *out) {
     return true;
 }
 
-static sc_x narrowed(sc_trace *t, sc_x x) { return sc_f_to(t, x, sc_o_result_dtype(t)); }
+static sc_x narrowed(sc_trace *t, sc_x x) { return sc_f_to(t, x, sc_official_result_dtype(t)); }
 
 // (self, other)
 sc_x sc_official_gcd(sc_trace *t, const sc_x *a) {
     sc_x both[2];
-    if (!read_integers(t, a, both)) return sc_o_refuse(t);
+    if (!read_integers(t, a, both)) return sc_official_refuse(t);
     return narrowed(t, common_divisor(t, both[0], both[1]));
 }
 
 // (self, other)
 sc_x sc_official_lcm(sc_trace *t, const sc_x *a) {
     sc_x both[2];
-    if (!read_integers(t, a, both)) return sc_o_refuse(t);
+    if (!read_integers(t, a, both)) return sc_official_refuse(t);
     sc_x divisor = CALL(t, abs, common_divisor(t, both[0], both[1]));
     sc_x is_zero = CALL(t, eq_Scalar, divisor, sc_x_int(t, 0));
-    sc_x by = sc_o_where_else(t, sc_o_not(t, is_zero), divisor, sc_x_int(t, 1));
+    sc_x by = sc_f_where_else(t, sc_f_not(t, is_zero), divisor, sc_x_int(t, 1));
     sc_x part = CALL(t, div_Tensor_mode, CALL(t, abs, both[0]), by, sc_x_str(t, "floor"));
-    return narrowed(t, CALL(t, abs, CALL(t, mul_Tensor, part, both[1])));
+    return narrowed(t, CALL(t, abs, sc_f_mul(t, part, both[1])));
 }

@@ -5,6 +5,6 @@ sc_x sc_official_empty(sc_trace *t, const sc_x *a) {
     (void)a;
     const sc_spec *out = &t->source->outs[0]->spec;
     if (!sc_spec_is_contiguous(t->exprs, out) && !sc_spec_is_channels_last(t->exprs, out))
-        return sc_o_refuse(t);
-    return sc_f_zeros(t, sc_x_dims(t, out->sizes, out->rank), sc_o_result_dtype(t));
+        return sc_official_refuse(t);
+    return sc_f_zeros(t, sc_x_dims(t, out->sizes, out->rank), sc_official_result_dtype(t));
 }

@@ -4,7 +4,7 @@
 // In wasm: -Os
 #include "trace/official/official.h"
 
-bool sc_o_can_be_none(sc_dim size) { return sc_dim_range(size).min <= 0; }
+bool sc_official_can_be_empty(sc_dim size) { return sc_dim_range(size).min <= 0; }
 
 static uint64_t bit_of(int64_t dim, uint32_t rank) {
     dim = dim < 0 ? dim + rank : dim;
@@ -14,7 +14,7 @@ static uint64_t bit_of(int64_t dim, uint32_t rank) {
 // Can a dim be empty that is not among these?
 static bool keeps_none(const sc_spec *spec, uint64_t dims) {
     for (uint32_t d = 0; d < spec->rank; d++)
-        if (!(dims >> d & 1) && sc_o_can_be_none(spec->sizes[d])) return true;
+        if (!(dims >> d & 1) && sc_official_can_be_empty(spec->sizes[d])) return true;
     return false;
 }
 
@@ -47,7 +47,7 @@ static sc_x extreme(sc_trace *t, sc_x x, sc_x dims, sc_x keepdim, bool is_larges
     return x;
 }
 
-sc_x sc_o_amax(sc_trace *t, sc_x x, sc_x dims, sc_x keepdim) {
+sc_x sc_official_amax_of(sc_trace *t, sc_x x, sc_x dims, sc_x keepdim) {
     return extreme(t, x, dims, keepdim, true);
 }
 

@@ -69,7 +69,7 @@ static axes read_axes(sc_trace *t, sc_x x, sc_x dims) {
     a.count = sc_x_int_list(t, dims, a.dims, SC_RANK_MAX);
     for (uint32_t i = 0; i < a.count && t->status == SC_OK; i++)
         a.dims[i] = sc_x_wrap(t, sc_x_int(t, a.dims[i]), sc_x_rank(x));
-    if (a.count == 0 || sc_x_rank(x) == 0 || sc_x_rank(x) + 2 > SC_RANK_MAX) sc_o_refuse(t);
+    if (a.count == 0 || sc_x_rank(x) == 0 || sc_x_rank(x) + 2 > SC_RANK_MAX) sc_official_refuse(t);
     return a;
 }
 
@@ -80,7 +80,7 @@ static sc_x signs(sc_trace *t, sc_dtype dtype) {
     sc_x places = sc_f_arange(t, sc_x_int(t, 0), sc_x_int(t, 2), dtype);
     sc_x twice = sc_f_full(t, X_INTS(t, 1), sc_x_float(t, -2.0), dtype);
     sc_x one = sc_f_full(t, X_INTS(t, 1), sc_x_float(t, 1.0), dtype);
-    return CALL(t, add_Tensor, CALL(t, mul_Tensor, places, twice), one);
+    return sc_f_add(t, sc_f_mul(t, places, twice), one);
 }
 
 // Half of a spectrum of n numbers, and of another one all but the first that the half has twice,
@@ -89,7 +89,7 @@ static sc_x joined(sc_trace *t, sc_x half, sc_x other, int64_t dim, sc_dim n) {
     const sc_dim one = sc_dim_int(1), missing = sc_trace_sub(t, n, sc_x_size(half, (uint32_t)dim));
     const sc_dim end = sc_trace_add(t, missing, one);
     if (sc_dim_equal(end, one)) return half;
-    sc_x rest = sc_o_part(t, other, (uint32_t)dim, one, end);
+    sc_x rest = sc_f_part(t, other, (uint32_t)dim, one, end);
     const sc_x both[2] = {half, CALL(t, flip, rest, X_INTS(t, dim))};
     return sc_f_cat(t, both, 2, dim);
 }
@@ -104,8 +104,8 @@ static sc_x along(sc_trace *t, sc_x pairs, int64_t dim, sc_x norm, bool forward)
     sc_x sign = signs(t, sc_x_dtype_of(pairs)), both = half_spectrum(t, pairs, dim, norm);
     sc_x x = sc_f_select(t, both, last - 1, 0), y = sc_f_select(t, both, last - 1, 1);
     sc_x turned = CALL(t, flip, y, X_INTS(t, last - 1));
-    sc_x sum = CALL(t, sub_Tensor, x, CALL(t, mul_Tensor, turned, sign));
-    sc_x mirrored = CALL(t, add_Tensor, CALL(t, mul_Tensor, x, sign), turned);
+    sc_x sum = sc_f_sub(t, x, sc_f_mul(t, turned, sign));
+    sc_x mirrored = sc_f_add(t, sc_f_mul(t, x, sign), turned);
     return joined(t, forward ? sum : mirrored, forward ? mirrored : sum, dim,
                   sc_x_size(pairs, dim));
 }
@@ -119,7 +119,7 @@ static sc_x pairs_of(sc_trace *t, sc_x x) {
 static sc_x in_place(sc_trace *t, sc_x pairs) {
     sc_dim sizes[SC_RANK_MAX + 1] = {sc_dim_int(1)};
     const uint32_t rank = sc_x_rank(pairs);
-    if (rank >= SC_RANK_MAX) return sc_o_refuse(t);
+    if (rank >= SC_RANK_MAX) return sc_official_refuse(t);
     for (uint32_t i = 0; i < rank; i++) sizes[i + 1] = sc_x_size(pairs, i);
     sc_x whole = CALL(t, view_as_complex, sc_f_view(t, pairs, sizes, rank + 1));
     return sc_f_view(t, whole, sizes + 1, rank - 1);
@@ -129,9 +129,9 @@ static sc_x transformed(sc_trace *t, sc_x pairs) {
     const uint32_t dim = sc_x_rank(pairs) - 1;
     const sc_dim one = sc_dim_int(1), two = sc_dim_int(2);
     const sc_dtype dtype = sc_x_dtype_of(pairs);
-    if (dtype != SC_DTYPE_F32 && dtype != SC_DTYPE_F64) return sc_o_refuse(t);
-    sc_x re = sc_o_part(t, pairs, dim, sc_dim_int(0), one), im = sc_o_part(t, pairs, dim, one, two);
-    const sc_x both[2] = {sc_o_pad(t, re, dim, 0, 2, sc_x_float(t, 0.0)), im};
+    if (dtype != SC_DTYPE_F32 && dtype != SC_DTYPE_F64) return sc_official_refuse(t);
+    sc_x re = sc_f_part(t, pairs, dim, sc_dim_int(0), one), im = sc_f_part(t, pairs, dim, one, two);
+    const sc_x both[2] = {sc_f_pad(t, re, dim, 0, 2, sc_x_float(t, 0.0)), im};
     sc_x four = sc_f_cat(t, both, 2, dim);
     sc_x half = CALL(t, _fft_r2c, four, X_INTS(t, (int64_t)dim), sc_x_int(t, 0), X_TRUE);
     return sc_f_select(t, half, dim, 1);
@@ -139,7 +139,7 @@ static sc_x transformed(sc_trace *t, sc_x pairs) {
 
 // Pairs, in a last dim of 2, as complex numbers.
 static sc_x made(sc_trace *t, sc_x pairs) {
-    if (sc_x_rank(pairs) < 1) return sc_o_refuse(t);
+    if (sc_x_rank(pairs) < 1) return sc_official_refuse(t);
     return sc_spec_is_static(sc_x_spec(pairs)) ? in_place(t, pairs) : transformed(t, pairs);
 }
 
@@ -165,7 +165,7 @@ sc_x sc_official_fft_r2c(sc_trace *t, const sc_x *a) {
     if (sc_x_truth(a[3])) return CALL(t, _fft_r2c, a[0], listed(t, &at), a[2], X_TRUE);
     const int64_t last = at.dims[--at.count];
     sc_x pairs = half_spectrum(t, a[0], last, a[2]);
-    sc_x other = CALL(t, mul_Tensor, pairs, signs(t, sc_x_dtype_of(a[0])));
+    sc_x other = sc_f_mul(t, pairs, signs(t, sc_x_dtype_of(a[0])));
     pairs = joined(t, pairs, other, last, sc_x_size(a[0], last));
     for (uint32_t i = 0; i < at.count && t->status == SC_OK; i++)
         pairs = along(t, pairs, at.dims[i], a[2], true);
@@ -183,12 +183,11 @@ static sc_x hartley(sc_trace *t, sc_x pairs, uint32_t dim, sc_dim n) {
     const sc_dim end = sc_trace_add(t, half, one);
     sc_x re = sc_f_select(t, pairs, last, 0), im = sc_f_select(t, pairs, last, 1), parts[4];
     uint32_t count = 0;
-    parts[count++] = sc_o_part(t, re, dim, sc_dim_int(0), one);
-    if (!sc_dim_equal(end, one))
-        parts[count++] = sc_o_part(t, CALL(t, sub_Tensor, re, im), dim, one, end);
-    if (!sc_dim_equal(end, size)) parts[count++] = sc_o_part(t, re, dim, end, size);
+    parts[count++] = sc_f_part(t, re, dim, sc_dim_int(0), one);
+    if (!sc_dim_equal(end, one)) parts[count++] = sc_f_part(t, sc_f_sub(t, re, im), dim, one, end);
+    if (!sc_dim_equal(end, size)) parts[count++] = sc_f_part(t, re, dim, end, size);
     if (!sc_dim_equal(end, one)) {
-        sc_x rest = sc_o_part(t, CALL(t, add_Tensor, re, im), dim, one, end);
+        sc_x rest = sc_f_part(t, sc_f_add(t, re, im), dim, one, end);
         parts[count++] = CALL(t, flip, rest, X_INTS(t, (int64_t)dim));
     }
     return sc_f_cat(t, parts, count, dim);
@@ -197,19 +196,19 @@ static sc_x hartley(sc_trace *t, sc_x pairs, uint32_t dim, sc_dim n) {
 static sc_x to_real(sc_trace *t, sc_x pairs, int64_t dim, sc_dim n, sc_x norm) {
     const sc_dim half = sc_trace_floordiv(t, n, sc_dim_int(2));
     if (!sc_dim_equal(sc_x_size(pairs, dim), sc_trace_add(t, half, sc_dim_int(1))))
-        return sc_o_refuse(t);
+        return sc_official_refuse(t);
     sc_x all = hartley(t, pairs, (uint32_t)dim, n);
     sc_x both = half_spectrum(t, all, dim, norm);
     const int64_t last = sc_x_rank(both) - 1;
     sc_x re = sc_f_select(t, both, last, 0), im = sc_f_select(t, both, last, 1);
-    sc_x first = CALL(t, sub_Tensor, re, im), rest = CALL(t, add_Tensor, re, im);
+    sc_x first = sc_f_sub(t, re, im), rest = sc_f_add(t, re, im);
     return joined(t, first, rest, dim, n);
 }
 
 // (self, dim, normalization, last_dim_size)
 sc_x sc_official_fft_c2r(sc_trace *t, const sc_x *a) {
     axes at = read_axes(t, a[0], a[1]);
-    if (t->status != SC_OK || a[3]->kind != SC_X_INT) return sc_o_refuse(t);
+    if (t->status != SC_OK || a[3]->kind != SC_X_INT) return sc_official_refuse(t);
     if (!is_pairs(t->source) || !is_open(t->source))
         return CALL(t, _fft_c2r, a[0], listed(t, &at), a[2], a[3]);
     sc_x pairs = pairs_of(t, a[0]);
@@ -227,13 +226,13 @@ bool sc_official_is_complex(const sc_node *node) {
 
 // (size, fill_value, ...), a real number: it has no kernel for complex ones.
 sc_x sc_official_full_complex(sc_trace *t, const sc_x *a) {
-    const sc_dtype dtype = sc_dtype_to_real(sc_o_result_dtype(t));
+    const sc_dtype dtype = sc_dtype_to_real(sc_official_result_dtype(t));
     sc_dim sizes[SC_RANK_MAX + 1];
     const uint32_t rank = sc_x_dim_list(t, a[0], sizes, SC_RANK_MAX - 1);
-    if (t->status != SC_OK || !sc_x_is_number(a[1])) return sc_o_refuse(t);
+    if (t->status != SC_OK || !sc_x_is_number(a[1])) return sc_official_refuse(t);
     sizes[rank] = sc_dim_int(1);
     sc_x re = sc_f_full(t, sc_x_dims(t, sizes, rank + 1), a[1], dtype);
-    return made(t, sc_o_pad(t, re, rank, 0, 1, sc_x_int(t, 0)));
+    return made(t, sc_f_pad(t, re, rank, 0, 1, sc_x_int(t, 0)));
 }
 
 sc_x sc_official_view_as_real(sc_trace *t, const sc_x *a) { return pairs_of(t, a[0]); }

@@ -6,7 +6,7 @@
 #include "trace/official/official.h"
 
 // How far an integer below x is, exactly: 0 to 1.
-static sc_x fraction(sc_trace *t, sc_x x) { return sc_a_sub(t, x, CALL(t, floor, x)); }
+static sc_x fraction(sc_trace *t, sc_x x) { return sc_f_sub(t, x, CALL(t, floor, x)); }
 
 // --- Lgamma --------------------------------------------------------------------------------------
 
@@ -16,30 +16,30 @@ static sc_x stirling(sc_trace *t, sc_x x) {
     static const double series[] = {1.0 / 12,   -1.0 / 360,      1.0 / 1260, -1.0 / 1680,
                                     1.0 / 1188, -691.0 / 360360, 1.0 / 156,  -3617.0 / 122400};
     sc_x inverse = CALL(t, reciprocal, x);
-    sc_x tail = POLYNOMIAL(t, sc_a_mul(t, inverse, inverse), series);
-    sc_x power = sc_a_plus(t, CALL(t, log, x), -1);
-    power = sc_a_mul(t, power, sc_a_plus(t, x, -0.5));
-    power = sc_a_plus(t, power, 0.5 * log(2 * SC_PI) - 0.5);
-    return sc_a_add(t, power, sc_a_mul(t, tail, inverse));
+    sc_x tail = POLYNOMIAL(t, sc_f_mul(t, inverse, inverse), series);
+    sc_x power = sc_f_plus(t, CALL(t, log, x), -1);
+    power = sc_f_mul(t, power, sc_f_plus(t, x, -0.5));
+    power = sc_f_plus(t, power, 0.5 * log(2 * SC_PI) - 0.5);
+    return sc_f_add(t, power, sc_f_mul(t, tail, inverse));
 }
 
 static sc_x lgamma_of_positive(sc_trace *t, sc_x x) {
-    sc_x is_small = sc_a_less(t, x, SHIFT), product = x;
-    for (int k = 1; k < SHIFT; k++) product = sc_a_mul(t, product, sc_a_plus(t, x, k));
-    sc_x far = stirling(t, sc_a_where(t, is_small, sc_a_plus(t, x, SHIFT), x));
-    return sc_a_where(t, is_small, sc_a_sub(t, far, CALL(t, log, product)), far);
+    sc_x is_small = sc_f_less(t, x, SHIFT), product = x;
+    for (int k = 1; k < SHIFT; k++) product = sc_f_mul(t, product, sc_f_plus(t, x, k));
+    sc_x far = stirling(t, sc_f_where(t, is_small, sc_f_plus(t, x, SHIFT), x));
+    return sc_f_where(t, is_small, sc_f_sub(t, far, CALL(t, log, product)), far);
 }
 
 // (self)
 sc_x sc_official_lgamma(sc_trace *t, const sc_x *a) {
-    sc_x x = sc_o_double(t, a[0]), size = CALL(t, abs, x), y = lgamma_of_positive(t, size);
+    sc_x x = sc_f_double(t, a[0]), size = CALL(t, abs, x), y = lgamma_of_positive(t, size);
     sc_x part = fraction(t, size);
-    part = CALL(t, minimum, part, sc_a_from(t, 1, part));
-    sc_x sine = CALL(t, sin, sc_a_times(t, part, SC_PI));
-    sc_x mirrored = sc_a_add(t, y, CALL(t, log, sc_a_mul(t, size, sine)));
-    sc_x is_less = sc_a_less(t, x, 0);
-    y = sc_a_where(t, is_less, sc_a_from(t, log(SC_PI), mirrored), y);
-    return sc_o_rounded(t, sc_a_unless(t, CALL(t, isinf, x), INFINITY, y));
+    part = CALL(t, minimum, part, sc_f_from(t, 1, part));
+    sc_x sine = CALL(t, sin, sc_f_times(t, part, SC_PI));
+    sc_x mirrored = sc_f_add(t, y, CALL(t, log, sc_f_mul(t, size, sine)));
+    sc_x is_less = sc_f_less(t, x, 0);
+    y = sc_f_where(t, is_less, sc_f_from(t, log(SC_PI), mirrored), y);
+    return sc_official_rounded(t, sc_f_unless(t, CALL(t, isinf, x), INFINITY, y));
 }
 
 // --- Digamma -------------------------------------------------------------------------------------
@@ -49,27 +49,27 @@ static sc_x digamma_of_positive(sc_trace *t, sc_x x) {
                                     -1.0 / 240, 1.0 / 132, -691.0 / 32760};
     sc_x before = CALL(t, reciprocal, x);
     for (int k = 1; k < 10; k++)
-        before = sc_a_add(t, before, CALL(t, reciprocal, sc_a_plus(t, x, k)));
-    sc_x far = sc_a_plus(t, x, 10), inverse = CALL(t, reciprocal, far);
-    sc_x tail = POLYNOMIAL(t, sc_a_mul(t, inverse, inverse), series);
-    tail = sc_a_add(t, tail, sc_a_times(t, inverse, 0.5));
-    tail = sc_a_add(t, tail, before);
-    return sc_a_sub(t, CALL(t, log, far), tail);
+        before = sc_f_add(t, before, CALL(t, reciprocal, sc_f_plus(t, x, k)));
+    sc_x far = sc_f_plus(t, x, 10), inverse = CALL(t, reciprocal, far);
+    sc_x tail = POLYNOMIAL(t, sc_f_mul(t, inverse, inverse), series);
+    tail = sc_f_add(t, tail, sc_f_times(t, inverse, 0.5));
+    tail = sc_f_add(t, tail, before);
+    return sc_f_sub(t, CALL(t, log, far), tail);
 }
 
 static sc_x digamma(sc_trace *t, sc_x x) {
-    sc_x is_mirrored = sc_a_less(t, x, 0), one_less = sc_a_from(t, 1, x);
-    sc_x y = digamma_of_positive(t, sc_a_where(t, is_mirrored, one_less, x));
-    sc_x part = sc_a_sub(t, x, CALL(t, trunc, x));
-    sc_x turned = sc_a_over(t, SC_PI, CALL(t, tan, sc_a_times(t, part, SC_PI)));
-    turned = sc_a_sub(t, y, turned);
-    turned = sc_a_unless(t, sc_a_is(t, part, 0), NAN, turned);
-    return sc_a_where(t, is_mirrored, turned, y);
+    sc_x is_mirrored = sc_f_less(t, x, 0), one_less = sc_f_from(t, 1, x);
+    sc_x y = digamma_of_positive(t, sc_f_where(t, is_mirrored, one_less, x));
+    sc_x part = sc_f_sub(t, x, CALL(t, trunc, x));
+    sc_x turned = sc_f_over(t, SC_PI, CALL(t, tan, sc_f_times(t, part, SC_PI)));
+    turned = sc_f_sub(t, y, turned);
+    turned = sc_f_unless(t, sc_f_equals(t, part, 0), NAN, turned);
+    return sc_f_where(t, is_mirrored, turned, y);
 }
 
 // (self)
 sc_x sc_official_digamma(sc_trace *t, const sc_x *a) {
-    return sc_o_rounded(t, digamma(t, sc_o_double(t, a[0])));
+    return sc_official_rounded(t, digamma(t, sc_f_double(t, a[0])));
 }
 
 // --- Zeta ----------------------------------------------------------------------------------------
@@ -87,95 +87,95 @@ static sc_x power(sc_trace *t, const exponent *s, sc_x x) {
 
 // x times s + k
 static sc_x times_more(sc_trace *t, sc_x x, const exponent *s, double k) {
-    if (!s->tensor) return sc_a_times(t, x, s->number + k);
-    return sc_a_mul(t, x, k == 0 ? s->tensor : sc_a_plus(t, s->tensor, k));
+    if (!s->tensor) return sc_f_times(t, x, s->number + k);
+    return sc_f_mul(t, x, k == 0 ? s->tensor : sc_f_plus(t, s->tensor, k));
 }
 
 static sc_x over_one_less(sc_trace *t, sc_x x, const exponent *s) {
-    if (!s->tensor) return sc_a_times(t, x, 1 / (s->number - 1));
-    return sc_a_div(t, x, sc_a_plus(t, s->tensor, -1));
+    if (!s->tensor) return sc_f_times(t, x, 1 / (s->number - 1));
+    return sc_f_div(t, x, sc_f_plus(t, s->tensor, -1));
 }
 
 // Euler's and Maclaurin's formula behind the first terms, for q > 0.
 static sc_x zeta_of_positive(sc_trace *t, const exponent *s, sc_x q) {
     sc_x sum = power(t, s, q);
-    for (int k = 1; k < 10; k++) sum = sc_a_add(t, sum, power(t, s, sc_a_plus(t, q, k)));
-    sc_x far = sc_a_plus(t, q, 10), inverse = CALL(t, reciprocal, far), left = power(t, s, far);
-    sc_x square = sc_a_mul(t, inverse, inverse);
-    sc_x tail = over_one_less(t, sc_a_mul(t, left, far), s);
-    tail = sc_a_add(t, tail, sc_a_times(t, left, 0.5));
-    sc_x term = times_more(t, sc_a_mul(t, left, inverse), s, 0);
+    for (int k = 1; k < 10; k++) sum = sc_f_add(t, sum, power(t, s, sc_f_plus(t, q, k)));
+    sc_x far = sc_f_plus(t, q, 10), inverse = CALL(t, reciprocal, far), left = power(t, s, far);
+    sc_x square = sc_f_mul(t, inverse, inverse);
+    sc_x tail = over_one_less(t, sc_f_mul(t, left, far), s);
+    tail = sc_f_add(t, tail, sc_f_times(t, left, 0.5));
+    sc_x term = times_more(t, sc_f_mul(t, left, inverse), s, 0);
     for (int k = 0; k < SC_ZETA_TERMS; k++) {
-        tail = sc_a_add(t, tail, sc_a_times(t, term, 1 / sc_zeta_terms[k]));
+        tail = sc_f_add(t, tail, sc_f_times(t, term, 1 / sc_zeta_terms[k]));
         if (k + 1 == SC_ZETA_TERMS) break;
         term = times_more(t, times_more(t, term, s, 2 * k + 1), s, 2 * k + 2);
-        term = sc_a_mul(t, term, square);
+        term = sc_f_mul(t, term, square);
     }
-    return sc_a_add(t, sum, tail);
+    return sc_f_add(t, sum, tail);
 }
 
 // For whole s the terms of negative numbers are those of positive ones with the sign of (-1)^s:
 // those from the fraction of -q up to -q.
 static sc_x mirrored_terms(sc_trace *t, const exponent *s, sc_x part, sc_x size) {
     sc_x low = zeta_of_positive(t, s, part);
-    sc_x terms = sc_a_sub(t, low, zeta_of_positive(t, s, sc_a_plus(t, size, 1)));
-    if (!s->tensor) return sc_a_times(t, terms, fmod(s->number, 2) == 0 ? 1 : -1);
+    sc_x terms = sc_f_sub(t, low, zeta_of_positive(t, s, sc_f_plus(t, size, 1)));
+    if (!s->tensor) return sc_f_times(t, terms, fmod(s->number, 2) == 0 ? 1 : -1);
     sc_x odd = CALL(t, fmod_Scalar, s->tensor, sc_x_int(t, 2));
-    return sc_a_mul(t, terms, sc_a_plus(t, sc_a_times(t, odd, -2), 1));
+    return sc_f_mul(t, terms, sc_f_plus(t, sc_f_times(t, odd, -2), 1));
 }
 
 static sc_x zeta(sc_trace *t, const exponent *s, sc_x q) {
-    sc_x one = sc_f_scalar(t, sc_x_float(t, 1), SC_DTYPE_F64), is_below = sc_a_less(t, q, 0);
+    sc_x one = sc_f_scalar(t, sc_x_float(t, 1), SC_DTYPE_F64), is_below = sc_f_less(t, q, 0);
     sc_x size = CALL(t, abs, q), part = fraction(t, size);
-    sc_x above = zeta_of_positive(t, s, sc_a_where(t, is_below, sc_a_from(t, 1, part), q));
-    sc_x first = sc_a_where(t, is_below, part, one), last = sc_a_where(t, is_below, size, one);
+    sc_x above = zeta_of_positive(t, s, sc_f_where(t, is_below, sc_f_from(t, 1, part), q));
+    sc_x first = sc_f_where(t, is_below, part, one), last = sc_f_where(t, is_below, size, one);
     sc_x before = mirrored_terms(t, s, first, last);
-    sc_x sum = sc_a_where(t, is_below, sc_a_add(t, above, before), above);
+    sc_x sum = sc_f_where(t, is_below, sc_f_add(t, above, before), above);
     sc_x is_pole = CALL(t, eq_Tensor, q, CALL(t, floor, q));
-    is_pole = sc_o_and(t, is_pole, CALL(t, le_Scalar, q, sc_x_int(t, 0)));
-    return sc_a_unless(t, is_pole, INFINITY, sum);
+    is_pole = sc_f_and(t, is_pole, CALL(t, le_Scalar, q, sc_x_int(t, 0)));
+    return sc_f_unless(t, is_pole, INFINITY, sum);
 }
 
 // Of an infinite s, where PyTorch stops at the first terms unless they are 0.
 static sc_x zeta_of_infinity(sc_trace *t, sc_x q) {
     sc_x none = sc_f_scalar(t, sc_x_float(t, NAN), SC_DTYPE_F64);
-    none = sc_a_unless(t, sc_a_is(t, q, 1), 1, none);
-    return sc_a_unless(t, sc_a_less(t, q, 1), INFINITY, none);
+    none = sc_f_unless(t, sc_f_equals(t, q, 1), 1, none);
+    return sc_f_unless(t, sc_f_less(t, q, 1), INFINITY, none);
 }
 
 // (self, other)
 sc_x sc_official_zeta(sc_trace *t, const sc_x *a) {
-    if (a[0]->kind != SC_X_TENSOR || a[1]->kind != SC_X_TENSOR) return sc_o_refuse(t);
-    sc_x s = sc_o_double(t, a[0]), q = sc_o_double(t, a[1]);
+    if (a[0]->kind != SC_X_TENSOR || a[1]->kind != SC_X_TENSOR) return sc_official_refuse(t);
+    sc_x s = sc_f_double(t, a[0]), q = sc_f_double(t, a[1]);
     const exponent tensor = {.tensor = s};
     sc_x y = zeta(t, &tensor, q);
     sc_x is_broken = CALL(t, ne_Tensor, s, CALL(t, floor, s));
     sc_x is_pole = CALL(t, eq_Tensor, q, CALL(t, floor, q));
-    is_broken = sc_o_and(t, is_broken, sc_a_less(t, q, 0));
-    is_broken = sc_o_and(t, is_broken, sc_o_not(t, is_pole));
-    y = sc_a_unless(t, is_broken, NAN, y);
+    is_broken = sc_f_and(t, is_broken, sc_f_less(t, q, 0));
+    is_broken = sc_f_and(t, is_broken, sc_f_not(t, is_pole));
+    y = sc_f_unless(t, is_broken, NAN, y);
     sc_x far = zeta_of_infinity(t, q);
-    y = sc_a_where(t, sc_a_is(t, s, INFINITY), far, y);
-    y = sc_a_unless(t, sc_a_less(t, s, 1), NAN, y);
-    return sc_o_rounded(t, sc_a_unless(t, sc_a_is(t, s, 1), INFINITY, y));
+    y = sc_f_where(t, sc_f_equals(t, s, INFINITY), far, y);
+    y = sc_f_unless(t, sc_f_less(t, s, 1), NAN, y);
+    return sc_official_rounded(t, sc_f_unless(t, sc_f_equals(t, s, 1), INFINITY, y));
 }
 
 // Where PyTorch has a series of its own, so that infinity does not become what zeta is of it.
 static sc_x trigamma_of_infinity(sc_trace *t, sc_x x, sc_x y) {
-    y = sc_a_unless(t, sc_a_is(t, x, INFINITY), 0, y);
-    return sc_a_unless(t, sc_a_is(t, x, -INFINITY), NAN, y);
+    y = sc_f_unless(t, sc_f_equals(t, x, INFINITY), 0, y);
+    return sc_f_unless(t, sc_f_equals(t, x, -INFINITY), NAN, y);
 }
 
 // (n, self)
 sc_x sc_official_polygamma(sc_trace *t, const sc_x *a) {
     const int64_t n = sc_x_number(a[0], -1);
-    if (n < 0) return sc_o_refuse(t);
-    if (n > SC_UP_TO_DERIVATIVES) return sc_o_beyond(t, SC_LIMIT_DERIVATIVES);
-    sc_x x = sc_o_double(t, a[1]);
-    if (n == 0) return sc_o_rounded(t, digamma(t, x));
+    if (n < 0) return sc_official_refuse(t);
+    if (n > SC_UP_TO_DERIVATIVES) return sc_official_beyond(t, SC_LIMIT_DERIVATIVES);
+    sc_x x = sc_f_double(t, a[1]);
+    if (n == 0) return sc_official_rounded(t, digamma(t, x));
     const exponent s = {.number = (double)n + 1};
     const double factor = (n % 2 ? 1 : -1) * exp(lgamma((double)n + 1));
-    sc_x y = sc_a_times(t, zeta(t, &s, x), factor);
+    sc_x y = sc_f_times(t, zeta(t, &s, x), factor);
     if (n == 1) y = trigamma_of_infinity(t, x, y);
-    return sc_o_rounded(t, y);
+    return sc_official_rounded(t, y);
 }

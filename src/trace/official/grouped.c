@@ -22,7 +22,7 @@ static sc_x at_once(sc_trace *t, const groups *g) {
     const sc_dim sizes[3] = {sc_dim_int(g->count), g->size, sc_dim_int(g->k)};
     sc_x rows = sc_f_expand(t, sc_f_unsqueeze(t, g->rows, 0), sizes, 3);
     sc_x all = CALL(t, bmm, rows, g->matrices);
-    return CALL(t, index_Tensor, all, X_LIST(t, g->run, sc_o_places(t, g->size, 0, 1)));
+    return CALL(t, index_Tensor, all, X_LIST(t, g->run, sc_f_places(t, g->size, 0, 1)));
 }
 
 static sc_x one_by_one(sc_trace *t, const groups *g) {
@@ -30,7 +30,7 @@ static sc_x one_by_one(sc_trace *t, const groups *g) {
     for (int64_t i = 0; i < g->count && t->status == SC_OK; i++) {
         sc_x next = CALL(t, mm, g->rows, sc_f_select(t, g->matrices, 0, i));
         sc_x own = CALL(t, eq_Scalar, run, sc_x_int(t, i));
-        made = made ? sc_a_where(t, own, next, made) : next;
+        made = made ? sc_f_where(t, own, next, made) : next;
     }
     return made ? made : &t->poisoned;
 }
@@ -46,11 +46,11 @@ static sc_x multiplied(sc_trace *t, const groups *g) {
     const int64_t most = sc_dim_range(g->size).max;
     if (most <= g->count) return gathered(t, g);
     if (most <= room_of(g)) return at_once(t, g);
-    return g->count <= SC_UP_TO_GROUPS ? one_by_one(t, g) : sc_o_beyond(t, SC_LIMIT_GROUPS);
+    return g->count <= SC_UP_TO_GROUPS ? one_by_one(t, g) : sc_official_beyond(t, SC_LIMIT_GROUPS);
 }
 
 static int64_t known(sc_trace *t, sc_x matrices, int64_t dim) {
-    return sc_o_known(t, sc_x_size(matrices, dim), SC_LIMIT_KNOWN_MATRICES);
+    return sc_official_known(t, sc_x_size(matrices, dim), SC_LIMIT_KNOWN_MATRICES);
 }
 
 // (input, weight, offs)
@@ -61,7 +61,7 @@ sc_x sc_official_grouped_mm(sc_trace *t, const sc_x *a) {
                 .k = known(t, a[1], 1),
                 .n = known(t, a[1], 2),
                 .size = sc_x_size(a[0], 0)};
-    if (t->status != SC_OK) return sc_o_refuse(t);
+    if (t->status != SC_OK) return sc_official_refuse(t);
     if (g.count == 0 || g.k == 0) {
         const sc_dim sizes[2] = {g.size, sc_dim_int(g.n)};
         return sc_f_zeros(t, sc_x_dims(t, sizes, 2), sc_x_dtype_of(g.rows));
@@ -69,5 +69,5 @@ sc_x sc_official_grouped_mm(sc_trace *t, const sc_x *a) {
     sc_x run = sc_f_runs(t, a[2], g.size);
     g.run = CALL(t, clamp, run, X_NONE, sc_x_int(t, g.count - 1));
     g.is_in = sc_f_unsqueeze(t, CALL(t, lt_Scalar, run, sc_x_int(t, g.count)), 1);
-    return sc_o_where_else(t, g.is_in, multiplied(t, &g), sc_x_int(t, 0));
+    return sc_f_where_else(t, g.is_in, multiplied(t, &g), sc_x_int(t, 0));
 }

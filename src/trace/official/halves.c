@@ -15,11 +15,12 @@ static sc_x widened(sc_trace *t, sc_x x) {
 
 static sc_x rounded(sc_trace *t, sc_x made) {
     const sc_node *node = t->source;
-    if (made->kind != SC_X_LIST) return sc_o_rounded(t, made);
+    if (made->kind != SC_X_LIST) return sc_official_rounded(t, made);
     sc_x *items = sc_new_array(t->arena, sc_x, node->out_count + 1);
     for (uint32_t i = 0; i < node->out_count; i++) {
         items[i] = sc_x_at(t, made, i);
-        if (sc_o_wants(t, i)) items[i] = sc_f_to(t, items[i], (sc_dtype)node->outs[i]->spec.dtype);
+        if (sc_official_wants(t, i))
+            items[i] = sc_f_to(t, items[i], (sc_dtype)node->outs[i]->spec.dtype);
     }
     return sc_x_list_of(t, items, node->out_count);
 }
@@ -38,5 +39,5 @@ static bool is_one(sc_x x) { return sc_x_is_number(x) && sc_x_real(x, 0) == 1; }
 // twice over.
 sc_x sc_official_addmm(sc_trace *t, const sc_x *a) {
     if (!is_one(a[3]) || !is_one(a[4])) return sc_official_in_float(t, a);
-    return sc_a_add(t, CALL(t, mm, a[1], a[2]), a[0]);
+    return sc_f_add(t, CALL(t, mm, a[1], a[2]), a[0]);
 }

@@ -15,6 +15,6 @@ sc_x sc_official_index_select(sc_trace *t, const sc_x *a) {
     sc_x items[SC_RANK_MAX];
     const uint32_t dim = sc_x_wrap(t, a[1], sc_x_rank(a[0]));
     for (uint32_t i = 0; i < dim; i++) items[i] = X_NONE;
-    items[dim] = sc_o_flat(t, a[2]);
+    items[dim] = sc_f_atleast_1d(t, a[2]);
     return CALL(t, index_Tensor, a[0], sc_x_list(t, items, dim + 1));
 }

@@ -19,9 +19,9 @@ enum { SWEEPS = 40 };
 // they read: the numbers of rows, and how many there are.
 enum { X, TURN, QUIET, CARRIED, NUMBERS = CARRIED, COUNT, READ };
 
-sc_x sc_o_tangent(sc_trace *t, sc_x theta) {
-    sc_x root = CALL(t, sqrt, sc_a_plus(t, sc_a_mul(t, theta, theta), 1));
-    return CALL(t, reciprocal, sc_a_add(t, CALL(t, abs, theta), root));
+sc_x sc_official_tangent(sc_trace *t, sc_x theta) {
+    sc_x root = CALL(t, sqrt, sc_f_plus(t, sc_f_mul(t, theta, theta), 1));
+    return CALL(t, reciprocal, sc_f_add(t, CALL(t, abs, theta), root));
 }
 
 static sc_x goes_on(sc_trace *t, const sc_x *x, const void *user) {
@@ -29,7 +29,7 @@ static sc_x goes_on(sc_trace *t, const sc_x *x, const void *user) {
     sc_x most = CALL(t, mul_Scalar, x[COUNT], sc_x_int(t, SWEEPS));
     sc_x is_left = CALL(t, lt_Tensor, x[TURN], most);
     sc_x is_found = CALL(t, lt_Tensor, x[QUIET], x[COUNT]);
-    return CALL(t, any, sc_o_and(t, is_left, is_found));
+    return CALL(t, any, sc_f_and(t, is_left, is_found));
 }
 
 static sc_x of_partner(sc_trace *t, sc_x x, sc_x partner) {
@@ -45,34 +45,34 @@ static sc_x beside_rows(sc_trace *t, sc_x x) {
 // Of partners the tangents are each other's negative, exactly: the products of which they are made
 // are the same on both sides, and of equally long ones the first has the positive one.
 static sc_x tangents(sc_trace *t, const sc_x *x, sc_x partner, sc_x own, sc_x other, sc_x *is_far) {
-    sc_x p = sc_o_sum(t, sc_a_mul(t, own, own), 2), r = of_partner(t, p, partner);
-    sc_x q = sc_o_sum(t, sc_a_mul(t, own, other), 2);
-    sc_x twice = sc_a_add(t, q, of_partner(t, q, partner));
-    sc_x length = CALL(t, sqrt, p), least = sc_a_mul(t, length, CALL(t, sqrt, r));
-    least = sc_a_plus(t, sc_a_times(t, least, NEARLY_ZERO), NEARLY_EMPTY);
+    sc_x p = sc_official_sum_of(t, sc_f_mul(t, own, own), 2), r = of_partner(t, p, partner);
+    sc_x q = sc_official_sum_of(t, sc_f_mul(t, own, other), 2);
+    sc_x twice = sc_f_add(t, q, of_partner(t, q, partner));
+    sc_x length = CALL(t, sqrt, p), least = sc_f_mul(t, length, CALL(t, sqrt, r));
+    least = sc_f_plus(t, sc_f_times(t, least, NEARLY_ZERO), NEARLY_EMPTY);
     sc_x is_pair = beside_rows(t, CALL(t, ne_Tensor, x[NUMBERS], partner));
-    *is_far = sc_o_and(t, CALL(t, gt_Tensor, CALL(t, abs, twice), least), is_pair);
-    sc_x theta = sc_a_div(t, sc_a_sub(t, r, p), twice), tangent = sc_o_tangent(t, theta);
+    *is_far = sc_f_and(t, CALL(t, gt_Tensor, CALL(t, abs, twice), least), is_pair);
+    sc_x theta = sc_f_div(t, sc_f_sub(t, r, p), twice), tangent = sc_official_tangent(t, theta);
     sc_x is_second = beside_rows(t, CALL(t, gt_Tensor, x[NUMBERS], partner));
-    sc_x is_negative = sc_o_and(t, sc_a_is(t, theta, 0), is_second);
-    is_negative = sc_o_or(t, sc_a_less(t, theta, 0), is_negative);
-    tangent = sc_a_where(t, is_negative, CALL(t, neg, tangent), tangent);
-    return sc_o_where_or_zero(t, *is_far, tangent);
+    sc_x is_negative = sc_f_and(t, sc_f_equals(t, theta, 0), is_second);
+    is_negative = sc_f_or(t, sc_f_less(t, theta, 0), is_negative);
+    tangent = sc_f_where(t, is_negative, CALL(t, neg, tangent), tangent);
+    return sc_f_where_or_zero(t, *is_far, tangent);
 }
 
 // user: where in rows the part begins that becomes orthogonal.
 static sc_x turn(sc_trace *t, const sc_x *x, const void *user) {
     const sc_dim start = *(const sc_dim *)user, end = sc_x_size(x[X], 2);
     sc_x one = sc_x_int(t, 1), partner, is_far;
-    sc_o_floored(t, CALL(t, sub_Tensor, x[TURN], x[NUMBERS]), x[COUNT], &partner);
-    sc_x other = of_partner(t, x[X], partner), own = sc_o_part(t, x[X], 2, start, end);
-    sc_x tangent = tangents(t, x, partner, own, sc_o_part(t, other, 2, start, end), &is_far);
-    sc_x length = CALL(t, sqrt, sc_a_plus(t, sc_a_mul(t, tangent, tangent), 1));
-    sc_x turned = sc_a_sub(t, x[X], sc_a_mul(t, other, tangent));
-    turned = sc_a_div(t, turned, length);
-    sc_x quiet = CALL(t, add_Tensor, x[QUIET], one), is_quiet = sc_o_not(t, CALL(t, any, is_far));
-    quiet = sc_o_where_or_zero(t, is_quiet, quiet);
-    sc_x next = CALL(t, add_Tensor, x[TURN], one);
+    sc_f_floor_divide(t, sc_f_sub(t, x[TURN], x[NUMBERS]), x[COUNT], &partner);
+    sc_x other = of_partner(t, x[X], partner), own = sc_f_part(t, x[X], 2, start, end);
+    sc_x tangent = tangents(t, x, partner, own, sc_f_part(t, other, 2, start, end), &is_far);
+    sc_x length = CALL(t, sqrt, sc_f_plus(t, sc_f_mul(t, tangent, tangent), 1));
+    sc_x turned = sc_f_sub(t, x[X], sc_f_mul(t, other, tangent));
+    turned = sc_f_div(t, turned, length);
+    sc_x quiet = sc_f_add(t, x[QUIET], one), is_quiet = sc_f_not(t, CALL(t, any, is_far));
+    quiet = sc_f_where_or_zero(t, is_quiet, quiet);
+    sc_x next = sc_f_add(t, x[TURN], one);
     return X_LIST(t, turned, next, quiet);
 }
 
@@ -81,25 +81,25 @@ static sc_x rotated(sc_trace *t, sc_x x, sc_dim start) {
     const sc_dim count = sc_x_size(x, 1);
     sc_x one = X_INTS(t, 1), first = sc_f_zeros(t, one, SC_DTYPE_I64);
     const sc_x carried[CARRIED] = {x, first, first};
-    sc_x numbers = sc_o_places(t, count, 0, 1);
+    sc_x numbers = sc_f_places(t, count, 0, 1);
     const sc_x fixed[] = {numbers, sc_f_full(t, one, sc_x_dim(t, count), SC_DTYPE_I64)};
-    const sc_o_loop loop = {.carried = carried,
-                            .count = CARRIED,
-                            .fixed = fixed,
-                            .fixed_count = READ - CARRIED,
-                            .goes_on = goes_on,
-                            .turn = turn,
-                            .user = &start};
-    return sc_x_at(t, sc_o_while(t, &loop), 0);
+    const sc_official_loop loop = {.carried = carried,
+                                   .count = CARRIED,
+                                   .fixed = fixed,
+                                   .fixed_count = READ - CARRIED,
+                                   .goes_on = goes_on,
+                                   .turn = turn,
+                                   .user = &start};
+    return sc_x_at(t, sc_official_while(t, &loop), 0);
 }
 
 // --- What both make of it ------------------------------------------------------------------------
 
 // Rows of the identity; of what is no number none is a vector.
 static sc_x units(sc_trace *t, sc_dim batch, sc_dim count, sc_x size) {
-    const sc_o_matrices square = {.batch = batch, .height = count, .width = count};
-    sc_x nothing = sc_a_times(t, size, 0);
-    return sc_a_add(t, sc_o_identity(t, &square), nothing);
+    const sc_official_matrices square = {.batch = batch, .height = count, .width = count};
+    sc_x nothing = sc_f_times(t, size, 0);
+    return sc_f_add(t, sc_official_identity(t, &square), nothing);
 }
 
 static sc_x beside(sc_trace *t, sc_x x, sc_x y, uint32_t dim) {
@@ -108,7 +108,7 @@ static sc_x beside(sc_trace *t, sc_x x, sc_x y, uint32_t dim) {
 }
 
 static sc_x first(sc_trace *t, sc_x x, uint32_t dim, sc_dim count) {
-    return sc_o_part(t, x, dim, sc_dim_int(0), count);
+    return sc_f_part(t, x, dim, sc_dim_int(0), count);
 }
 
 static sc_x sorted(sc_trace *t, sc_x x, sc_x order) {
@@ -119,37 +119,39 @@ static sc_x sorted(sc_trace *t, sc_x x, sc_x order) {
 
 // By values [batch, rows, 1]; NULL of one.
 static sc_x order_of(sc_trace *t, sc_x values, bool falls) {
-    return sc_dim_is(sc_x_size(values, 1), 1) ? NULL : sc_o_order(t, values, 1, falls);
+    return sc_dim_is(sc_x_size(values, 1), 1) ? NULL : sc_official_order(t, values, 1, falls);
 }
 
 static sc_x written(sc_trace *t, sc_x x, bool as_rows, uint32_t index) {
-    return sc_o_write_matrices(t, as_rows ? x : sc_f_transpose(t, x, 1, 2), index);
+    return sc_official_write_matrices(t, as_rows ? x : sc_f_transpose(t, x, 1, 2), index);
 }
 
 // --- Eigenvectors --------------------------------------------------------------------------------
 
 // By the triangle that counts.
-static sc_x symmetric(sc_trace *t, const sc_o_matrices *m, bool is_upper) {
-    sc_x rows = sc_o_rows(t, m), columns = sc_o_columns(t, m);
+static sc_x symmetric(sc_trace *t, const sc_official_matrices *m, bool is_upper) {
+    sc_x rows = sc_official_rows(t, m), columns = sc_official_columns(t, m);
     sc_x counts = is_upper ? CALL(t, le_Tensor, rows, columns) : CALL(t, ge_Tensor, rows, columns);
-    return sc_a_where(t, counts, m->x, sc_f_transpose(t, m->x, 1, 2));
+    return sc_f_where(t, counts, m->x, sc_f_transpose(t, m->x, 1, 2));
 }
 
 // Moved so far that no eigenvalue is negative, a symmetric matrix has them as lengths of its rows,
 // turned until they are orthogonal. What is rounded there is not in the values, which are taken of
 // the matrix as it was.
-sc_x sc_o_eigh(sc_trace *t, const sc_o_matrices *m, bool is_upper) {
-    sc_x x = symmetric(t, m, is_upper), size = sc_o_size(t, x, X_INTS(t, 1, 2));
-    x = sc_o_scaled(t, x, size);
-    sc_x squares = sc_o_sum(t, sc_a_mul(t, x, x), 2);
-    sc_x norm = CALL(t, sqrt, sc_o_sum(t, squares, 1)), unit = units(t, m->batch, m->height, size);
-    sc_x moved = sc_a_add(t, x, sc_a_mul(t, unit, norm));
+sc_x sc_official_jacobi_eigh(sc_trace *t, const sc_official_matrices *m, bool is_upper) {
+    sc_x x = symmetric(t, m, is_upper), size = sc_official_magnitude(t, x, X_INTS(t, 1, 2));
+    x = sc_official_scaled(t, x, size);
+    sc_x squares = sc_official_sum_of(t, sc_f_mul(t, x, x), 2);
+    sc_x norm = CALL(t, sqrt, sc_official_sum_of(t, squares, 1)),
+         unit = units(t, m->batch, m->height, size);
+    sc_x moved = sc_f_add(t, x, sc_f_mul(t, unit, norm));
     sc_x v = first(t, rotated(t, beside(t, unit, moved, 2), m->height), 2, m->height);
-    sc_x values = sc_o_sum(t, sc_a_mul(t, CALL(t, bmm, v, x), v), 2);
-    values = sc_a_mul(t, values, size);
+    sc_x values = sc_official_sum_of(t, sc_f_mul(t, CALL(t, bmm, v, x), v), 2);
+    values = sc_f_mul(t, values, size);
     sc_x order = order_of(t, values, false);
-    values = sc_o_write_matrices(t, sorted(t, values, order), 0);
-    return X_LIST(t, values, sc_o_wants(t, 1) ? written(t, sorted(t, v, order), false, 1) : X_NONE);
+    values = sc_official_write_matrices(t, sorted(t, values, order), 0);
+    return X_LIST(t, values,
+                  sc_official_wants(t, 1) ? written(t, sorted(t, v, order), false, 1) : X_NONE);
 }
 
 // --- Singular vectors ----------------------------------------------------------------------------
@@ -164,30 +166,31 @@ static sc_x lacks_any(sc_trace *t, const sc_x *x, const void *user) {
 
 static sc_x without(sc_trace *t, sc_x v, sc_x u) {
     sc_x parts = CALL(t, bmm, v, sc_f_transpose(t, u, 1, 2));
-    return sc_a_sub(t, v, CALL(t, bmm, parts, u));
+    return sc_f_sub(t, v, CALL(t, bmm, parts, u));
 }
 
 // A vector that is missing: from whichever axis is farthest from all others, what is orthogonal to
 // them.
 static sc_x completed(sc_trace *t, const sc_x *x, const void *user) {
     (void)user;
-    sc_x u = x[U], is_missing = x[IS_MISSING], covered = sc_o_sum(t, sc_a_mul(t, u, u), 1);
+    sc_x u = x[U], is_missing = x[IS_MISSING],
+         covered = sc_official_sum_of(t, sc_f_mul(t, u, u), 1);
     sc_x axis = CALL(t, argmin, covered, sc_x_int(t, 2), X_TRUE);
-    sc_x v = sc_o_double(t, CALL(t, eq_Tensor, x[COLUMNS], axis));
+    sc_x v = sc_f_double(t, CALL(t, eq_Tensor, x[COLUMNS], axis));
     v = without(t, without(t, v, u), u);
-    v = sc_a_div(t, v, CALL(t, sqrt, sc_o_sum(t, sc_a_mul(t, v, v), 2)));
-    sc_x place = CALL(t, argmax, sc_o_double(t, is_missing), sc_x_int(t, 1), X_TRUE);
-    sc_x here = sc_o_and(t, CALL(t, eq_Tensor, x[ROWS], place), is_missing);
-    u = sc_a_where(t, here, v, u);
-    return X_LIST(t, u, sc_o_and(t, is_missing, sc_o_not(t, here)));
+    v = sc_f_div(t, v, CALL(t, sqrt, sc_official_sum_of(t, sc_f_mul(t, v, v), 2)));
+    sc_x place = CALL(t, argmax, sc_f_double(t, is_missing), sc_x_int(t, 1), X_TRUE);
+    sc_x here = sc_f_and(t, CALL(t, eq_Tensor, x[ROWS], place), is_missing);
+    u = sc_f_where(t, here, v, u);
+    return X_LIST(t, u, sc_f_and(t, is_missing, sc_f_not(t, here)));
 }
 
 // `count` unit vectors of the rows of x, whose lengths fall, and more if there are not so many.
 static sc_x unit_vectors(sc_trace *t, sc_x x, sc_x lengths, sc_dim count) {
     const sc_dim length = sc_x_size(x, 2), sizes[3] = {sc_x_size(x, 0), length, length};
-    sc_x least = sc_a_times(t, sc_o_steps(t, lengths, 1, 0, 1, 1), DBL_EPSILON);
-    sc_x is_missing = CALL(t, le_Tensor, lengths, least), u = sc_a_div(t, x, lengths);
-    u = sc_a_unless(t, is_missing, 0, u);
+    sc_x least = sc_f_times(t, sc_f_steps(t, lengths, 1, 0, 1, 1), DBL_EPSILON);
+    sc_x is_missing = CALL(t, le_Tensor, lengths, least), u = sc_f_div(t, x, lengths);
+    u = sc_f_unless(t, is_missing, 0, u);
     if (!sc_dim_equal(count, sc_x_size(x, 1))) {
         const sc_dim column[3] = {sizes[0], length, sc_dim_int(1)};
         sc_x more = sc_f_full(t, sc_x_dims(t, column, 3), X_TRUE, SC_DTYPE_BOOL);
@@ -196,34 +199,35 @@ static sc_x unit_vectors(sc_trace *t, sc_x x, sc_x lengths, sc_dim count) {
         is_missing = first(t, beside(t, is_missing, more, 1), 1, count);
     }
     const sc_x carried[] = {u, is_missing};
-    sc_x rows = sc_o_places(t, count, 1, 3);
-    const sc_x fixed[] = {rows, sc_o_places(t, length, 2, 3)};
-    const sc_o_loop loop = {.carried = carried,
-                            .count = 2,
-                            .fixed = fixed,
-                            .fixed_count = 2,
-                            .goes_on = lacks_any,
-                            .turn = completed};
-    return sc_x_at(t, sc_o_while(t, &loop), 0);
+    sc_x rows = sc_f_places(t, count, 1, 3);
+    const sc_x fixed[] = {rows, sc_f_places(t, length, 2, 3)};
+    const sc_official_loop loop = {.carried = carried,
+                                   .count = 2,
+                                   .fixed = fixed,
+                                   .fixed_count = 2,
+                                   .goes_on = lacks_any,
+                                   .turn = completed};
+    return sc_x_at(t, sc_official_while(t, &loop), 0);
 }
 
 // What is turned are columns, or rows where these are known to be fewer.
-sc_x sc_o_svd(sc_trace *t, const sc_o_matrices *m, bool is_full) {
+sc_x sc_official_jacobi_svd(sc_trace *t, const sc_official_matrices *m, bool is_full) {
     const bool is_wide =
         sc_dim_is_int(m->height) && sc_dim_is_int(m->width) && m->height.value < m->width.value;
-    const bool has_vectors = sc_o_wants(t, 0) || sc_o_wants(t, 2);
+    const bool has_vectors = sc_official_wants(t, 0) || sc_official_wants(t, 2);
     const sc_dim count = is_wide ? m->height : m->width, length = is_wide ? m->width : m->height;
-    const sc_dim least = sc_o_smaller(t, m->height, m->width);
+    const sc_dim least = sc_f_smaller(t, m->height, m->width);
     const sc_dim start = has_vectors ? count : sc_dim_int(0);
-    sc_x size = sc_o_size(t, m->x, X_INTS(t, 1, 2)), x = sc_o_scaled(t, m->x, size);
+    sc_x size = sc_official_magnitude(t, m->x, X_INTS(t, 1, 2)),
+         x = sc_official_scaled(t, m->x, size);
     if (!is_wide) x = sc_f_transpose(t, x, 1, 2);
     if (has_vectors) x = beside(t, units(t, m->batch, count, size), x, 2);
     x = rotated(t, x, start);
-    sc_x turned = sc_o_part(t, x, 2, start, sc_x_size(x, 2));
-    sc_x lengths = CALL(t, sqrt, sc_o_sum(t, sc_a_mul(t, turned, turned), 2));
+    sc_x turned = sc_f_part(t, x, 2, start, sc_x_size(x, 2));
+    sc_x lengths = CALL(t, sqrt, sc_official_sum_of(t, sc_f_mul(t, turned, turned), 2));
     sc_x order = order_of(t, lengths, true);
     lengths = sorted(t, lengths, order);
-    sc_x values = sc_o_write_matrices(t, first(t, sc_a_mul(t, lengths, size), 1, least), 1);
+    sc_x values = sc_official_write_matrices(t, first(t, sc_f_mul(t, lengths, size), 1, least), 1);
     if (!has_vectors) return X_LIST(t, X_NONE, values, X_NONE);
     sc_x own = first(t, sorted(t, first(t, x, 2, count), order), 1, is_full ? count : least);
     sc_x other = unit_vectors(t, sorted(t, turned, order), lengths, is_full ? length : least);

@@ -3,7 +3,7 @@
 
 typedef struct body {
     const char *name;
-    sc_o_body_fn trace;
+    sc_official_body_fn trace;
 } body;
 
 static sc_x take_in(sc_trace *inner, sc_graph *graph, const char *name, sc_x x) {
@@ -22,7 +22,7 @@ static void give_out(sc_trace *inner, sc_graph *graph, sc_x result) {
 }
 
 // A graph of its own, on inputs like those of the loop.
-static sc_graph *traced(sc_trace *t, const body *b, const sc_o_loop *loop) {
+static sc_graph *traced(sc_trace *t, const body *b, const sc_official_loop *loop) {
     sc_trace inner;
     const sc_name *of = t->source->outs[0]->name;
     sc_str name = sc_str_format(t->arena, "%s_%s", of ? of->text : "loop", b->name);
@@ -44,11 +44,11 @@ static sc_graph *traced(sc_trace *t, const body *b, const sc_o_loop *loop) {
     return graph;
 }
 
-sc_x sc_o_while(sc_trace *t, const sc_o_loop *loop) {
+sc_x sc_official_while(sc_trace *t, const sc_official_loop *loop) {
     const body condition = {"goes_on", loop->goes_on}, turn = {"turn", loop->turn};
-    if (t->status != SC_OK) return sc_o_refuse(t);
+    if (t->status != SC_OK) return sc_official_refuse(t);
     sc_graph *first = traced(t, &condition, loop), *second = traced(t, &turn, loop);
-    if (t->status != SC_OK) return sc_o_refuse(t);
+    if (t->status != SC_OK) return sc_official_refuse(t);
     sc_x carried = sc_x_list(t, loop->carried, loop->count);
     sc_x fixed = sc_x_list(t, loop->fixed, loop->fixed_count);
     sc_x goes_on = sc_x_new(t, (sc_x_data){.kind = SC_X_GRAPH, .graph = first});

@@ -18,17 +18,17 @@ typedef struct window {
 static peaks larger(sc_trace *t, peaks a, peaks b) {
     if (!a.place) return (peaks){.value = CALL(t, maximum, a.value, b.value)};
     sc_x take = CALL(t, gt_Tensor, b.value, a.value);
-    if (sc_x_is_float(b.value)) take = sc_o_or(t, take, CALL(t, isnan, b.value));
-    if (a.is_padded) take = sc_o_or(t, take, CALL(t, lt_Scalar, a.place, sc_x_int(t, 0)));
-    a.value = sc_a_where(t, take, b.value, a.value);
-    a.place = sc_a_where(t, take, b.place, a.place);
+    if (sc_x_is_float(b.value)) take = sc_f_or(t, take, CALL(t, isnan, b.value));
+    if (a.is_padded) take = sc_f_or(t, take, CALL(t, lt_Scalar, a.place, sc_x_int(t, 0)));
+    a.value = sc_f_where(t, take, b.value, a.value);
+    a.place = sc_f_where(t, take, b.place, a.place);
     return a;
 }
 
 static sc_x part(sc_trace *t, sc_x x, int64_t dim, window w, int64_t start) {
     const uint32_t at = (uint32_t)(sc_x_rank(x) + dim);
     const sc_dim end = sc_trace_add(t, w.span, sc_dim_int(start));
-    if (w.stride == 1) return sc_o_part(t, x, at, sc_dim_int(start), end);
+    if (w.stride == 1) return sc_f_part(t, x, at, sc_dim_int(start), end);
     return CALL(t, slice_Tensor, x, sc_x_int(t, at), sc_x_int(t, start), sc_x_dim(t, end),
                 sc_x_int(t, w.stride));
 }
@@ -88,14 +88,14 @@ static peaks bordered(sc_trace *t, peaks p, const window *w, const int64_t *bord
     for (uint32_t i = 0; i < dims; i++) {
         const sc_dim size = sc_x_size(p.value, (int64_t)i - dims);
         const sc_dim rest = sc_dim_sub(t->exprs, w[i].span, size);
-        if (rest.expr) sc_o_refuse(t);
+        if (rest.expr) sc_official_refuse(t);
         const int64_t after = rest.value + reach(w[i]) - border[i];
         pad[2 * (dims - 1 - i)] = border[i];
         pad[2 * (dims - 1 - i) + 1] = after > 0 ? after : 0;
         any = any || border[i] > 0 || after > 0;
     }
     if (!any || t->status != SC_OK) return p;
-    sc_x lowest = sc_o_lowest(t, sc_x_dtype_of(p.value)), list = sc_x_ints(t, pad, 2 * dims);
+    sc_x lowest = sc_f_lowest(t, sc_x_dtype_of(p.value)), list = sc_x_ints(t, pad, 2 * dims);
     p.value = CALL(t, constant_pad_nd, p.value, list, lowest);
     if (p.place) p.place = CALL(t, constant_pad_nd, p.place, list, sc_x_int(t, -1));
     p.is_padded = true;
@@ -113,8 +113,8 @@ sc_x sc_official_max_pool3d(sc_trace *t, const sc_x *a) {
     uint32_t counts[4];
     window w[3];
     const sc_spec *out = &t->source->outs[0]->spec;
-    if (out->rank < 3 || sc_x_rank(a[0]) != out->rank) return sc_o_refuse(t);
-    peaks p = {.value = a[0], .place = sc_o_wants(t, 1) ? places(t, a[0], 3) : NULL};
+    if (out->rank < 3 || sc_x_rank(a[0]) != out->rank) return sc_official_refuse(t);
+    peaks p = {.value = a[0], .place = sc_official_wants(t, 1) ? places(t, a[0], 3) : NULL};
     for (uint32_t i = 0; i < 4; i++) counts[i] = sc_x_int_list(t, a[i + 1], lists[i], 3);
     for (uint32_t i = 0; i < 3 && t->status == SC_OK; i++) {
         w[i].taps = number_at(lists[0], counts[0], i, 1);
@@ -145,11 +145,11 @@ static sc_x operand(sc_trace *t, sc_dim number) {
 // than others.
 static sc_x window_places(sc_trace *t, sc_dim size, sc_dim count, sc_dim taps) {
     const sc_dim all = sc_trace_mul(t, count, taps), rest = sc_trace_add(t, size, sc_dim_int(-1));
-    sc_x each = sc_o_places(t, count, 0, 2), by = operand(t, count);
-    sc_x at = CALL(t, mul_Tensor, each, operand(t, size));
+    sc_x each = sc_f_places(t, count, 0, 2), by = operand(t, count);
+    sc_x at = sc_f_mul(t, each, operand(t, size));
     sc_x start = floor_div(t, at, by);
-    sc_x last = floor_div(t, CALL(t, add_Tensor, at, operand(t, rest)), by);
-    sc_x place = CALL(t, add_Tensor, start, sc_o_places(t, taps, 1, 2));
+    sc_x last = floor_div(t, sc_f_add(t, at, operand(t, rest)), by);
+    sc_x place = sc_f_add(t, start, sc_f_places(t, taps, 1, 2));
     return sc_f_view(t, CALL(t, minimum, place, last), &all, 1);
 }
 
@@ -167,7 +167,7 @@ static int64_t largest_window(int64_t size, int64_t count) {
 
 static peaks adapt_known(sc_trace *t, peaks p, int64_t dim, int64_t size, int64_t count) {
     if (t->status != SC_OK || count < 1 || size < 1 || size > INT32_MAX || count > INT32_MAX) {
-        sc_o_refuse(t);
+        sc_official_refuse(t);
         return p;
     }
     const int64_t taps = largest_window(size, count);
@@ -184,7 +184,7 @@ static peaks adapt_known(sc_trace *t, peaks p, int64_t dim, int64_t size, int64_
 static sc_x split(sc_trace *t, sc_x x, int64_t dim, sc_dim count, sc_dim taps) {
     const uint32_t rank = sc_x_rank(x), at = (uint32_t)(rank + dim);
     sc_dim sizes[SC_RANK_MAX + 1];
-    if (rank >= SC_RANK_MAX) return sc_o_refuse(t);
+    if (rank >= SC_RANK_MAX) return sc_official_refuse(t);
     for (uint32_t i = 0; i < rank; i++) sizes[i < at ? i : i + 1] = sc_x_size(x, i);
     sizes[at] = count;
     sizes[at + 1] = taps;
@@ -194,12 +194,12 @@ static sc_x split(sc_trace *t, sc_x x, int64_t dim, sc_dim count, sc_dim taps) {
 // The place of the last NaN, else of the first that is as large as `best`: places grow along a dim.
 static sc_x place_of(sc_trace *t, peaks p, sc_x best, sc_x along) {
     sc_x most = sc_x_int(t, INT64_MAX), none = sc_x_int(t, -1);
-    sc_x equal = sc_o_where_else(t, CALL(t, eq_Tensor, p.value, best), p.place, most);
+    sc_x equal = sc_f_where_else(t, CALL(t, eq_Tensor, p.value, best), p.place, most);
     sc_x first = CALL(t, amin, equal, along, X_FALSE);
     if (!sc_x_is_float(p.value)) return first;
-    sc_x nan = sc_o_where_else(t, CALL(t, isnan, p.value), p.place, none);
-    sc_x last = sc_o_amax(t, nan, along, X_FALSE);
-    return sc_a_where(t, CALL(t, ge_Scalar, last, sc_x_int(t, 0)), last, first);
+    sc_x nan = sc_f_where_else(t, CALL(t, isnan, p.value), p.place, none);
+    sc_x last = sc_official_amax_of(t, nan, along, X_FALSE);
+    return sc_f_where(t, CALL(t, ge_Scalar, last, sc_x_int(t, 0)), last, first);
 }
 
 // Of sizes that are open, windows become a dim of their own, as large as the largest can be.
@@ -207,9 +207,9 @@ static peaks adapt_open(sc_trace *t, peaks p, int64_t dim, sc_dim size, sc_dim c
     const sc_dim taps = sc_trace_add(t, sc_trace_floordiv(t, size, count), sc_dim_int(2));
     sc_x at = window_places(t, size, count, taps), along = X_INTS(t, dim);
     p.value = split(t, selected(t, p.value, dim, at), dim, count, taps);
-    if (!p.place) return (peaks){.value = sc_o_amax(t, p.value, along, X_FALSE)};
+    if (!p.place) return (peaks){.value = sc_official_amax_of(t, p.value, along, X_FALSE)};
     p.place = split(t, selected(t, p.place, dim, at), dim, count, taps);
-    sc_x best = sc_o_amax(t, p.value, along, X_TRUE);
+    sc_x best = sc_official_amax_of(t, p.value, along, X_TRUE);
     sc_x place = place_of(t, p, best, along);
     return (peaks){.value = sc_f_squeeze(t, best, dim), .place = place};
 }
@@ -240,17 +240,18 @@ static sc_x place_of_largest(sc_trace *t, sc_x x, uint32_t dims) {
     x = sc_f_reshape(t, x, sizes, rank + 1);
     sc_x along = sc_x_int(t, rank), place = CALL(t, argmax, x, along, X_TRUE);
     if (!sc_x_is_float(x)) return place;
-    sc_x each = sc_o_places(t, sizes[rank], rank, rank + 1), nan = CALL(t, isnan, x);
-    sc_x at = sc_o_where_else(t, nan, each, sc_x_int(t, -1));
-    sc_x last = sc_o_amax(t, at, X_LIST(t, along), X_TRUE);
-    return sc_a_where(t, CALL(t, ge_Scalar, last, sc_x_int(t, 0)), last, place);
+    sc_x each = sc_f_places(t, sizes[rank], rank, rank + 1), nan = CALL(t, isnan, x);
+    sc_x at = sc_f_where_else(t, nan, each, sc_x_int(t, -1));
+    sc_x last = sc_official_amax_of(t, at, X_LIST(t, along), X_TRUE);
+    return sc_f_where(t, CALL(t, ge_Scalar, last, sc_x_int(t, 0)), last, place);
 }
 
 static sc_x pool_all(sc_trace *t, sc_x x, uint32_t dims) {
     const sc_spec *out = &t->source->outs[0]->spec;
     int64_t list[3] = {-1, -2, -3};
-    sc_x value = sc_o_amax(t, x, sc_x_ints(t, list, dims), X_TRUE), place = X_NONE;
-    if (sc_o_wants(t, 1)) place = sc_f_view(t, place_of_largest(t, x, dims), out->sizes, out->rank);
+    sc_x value = sc_official_amax_of(t, x, sc_x_ints(t, list, dims), X_TRUE), place = X_NONE;
+    if (sc_official_wants(t, 1))
+        place = sc_f_view(t, place_of_largest(t, x, dims), out->sizes, out->rank);
     return X_LIST(t, value, place);
 }
 
@@ -258,9 +259,11 @@ static sc_x pool_all(sc_trace *t, sc_x x, uint32_t dims) {
 sc_x sc_official_adaptive_max_pool(sc_trace *t, const sc_x *a) {
     const int64_t dims = a[1]->kind == SC_X_LIST ? a[1]->count : 0;
     const sc_spec *out = &t->source->outs[0]->spec;
-    if (dims < 1 || dims > 3 || dims >= sc_x_rank(a[0]) || out->rank <= dims) return sc_o_refuse(t);
+    if (dims < 1 || dims > 3 || dims >= sc_x_rank(a[0]) || out->rank <= dims)
+        return sc_official_refuse(t);
     if (is_global(sc_x_spec(a[0]), out, dims)) return pool_all(t, a[0], (uint32_t)dims);
-    peaks p = {.value = a[0], .place = sc_o_wants(t, 1) ? places(t, a[0], (uint32_t)dims) : NULL};
+    peaks p = {.value = a[0],
+               .place = sc_official_wants(t, 1) ? places(t, a[0], (uint32_t)dims) : NULL};
     for (int64_t dim = -1; dim >= -dims && t->status == SC_OK; dim--)
         p = adapt(t, p, dim, out->sizes[out->rank + dim]);
     return results(t, p);

@@ -83,47 +83,47 @@ static const double k1_far[] = {
 // --- I -------------------------------------------------------------------------------------------
 
 static sc_x scaled_i0(sc_trace *t, sc_x size) {
-    sc_x near = POLYNOMIAL(t, sc_a_plus(t, sc_a_times(t, size, 0.25), -1), i0_near);
-    sc_x far = POLYNOMIAL(t, sc_a_plus(t, sc_a_over(t, 16, size), -1), i0_far);
-    far = sc_a_div(t, far, CALL(t, sqrt, size));
-    return sc_a_where(t, sc_a_less(t, size, 8), near, far);
+    sc_x near = POLYNOMIAL(t, sc_f_plus(t, sc_f_times(t, size, 0.25), -1), i0_near);
+    sc_x far = POLYNOMIAL(t, sc_f_plus(t, sc_f_over(t, 16, size), -1), i0_far);
+    far = sc_f_div(t, far, CALL(t, sqrt, size));
+    return sc_f_where(t, sc_f_less(t, size, 8), near, far);
 }
 
 static sc_x scaled_i1(sc_trace *t, sc_x x, sc_x size) {
-    sc_x near = POLYNOMIAL(t, sc_a_plus(t, sc_a_times(t, size, 0.25), -1), i1_near);
-    sc_x far = POLYNOMIAL(t, sc_a_plus(t, sc_a_over(t, 16, size), -1), i1_far);
-    far = sc_a_div(t, far, CALL(t, sqrt, size));
-    sc_x is_less = sc_a_less(t, x, 0), is_near = sc_a_less(t, size, 8);
-    far = sc_a_where(t, is_less, CALL(t, neg, far), far);
-    return sc_a_where(t, is_near, sc_a_mul(t, near, x), far);
+    sc_x near = POLYNOMIAL(t, sc_f_plus(t, sc_f_times(t, size, 0.25), -1), i1_near);
+    sc_x far = POLYNOMIAL(t, sc_f_plus(t, sc_f_over(t, 16, size), -1), i1_far);
+    far = sc_f_div(t, far, CALL(t, sqrt, size));
+    sc_x is_less = sc_f_less(t, x, 0), is_near = sc_f_less(t, size, 8);
+    far = sc_f_where(t, is_less, CALL(t, neg, far), far);
+    return sc_f_where(t, is_near, sc_f_mul(t, near, x), far);
 }
 
 // Times exp(size), by halves that do not overflow before the product does. Infinity times the zero
 // of infinity is NaN in PyTorch, too.
 static sc_x grown(sc_trace *t, sc_x y, sc_x size) {
-    sc_x half = CALL(t, exp, sc_a_times(t, size, 0.5));
-    return sc_a_mul(t, sc_a_mul(t, y, half), half);
+    sc_x half = CALL(t, exp, sc_f_times(t, size, 0.5));
+    return sc_f_mul(t, sc_f_mul(t, y, half), half);
 }
 
 // (self)
 sc_x sc_official_i0e(sc_trace *t, const sc_x *a) {
-    sc_x x = sc_o_double(t, a[0]);
-    return sc_o_rounded(t, scaled_i0(t, CALL(t, abs, x)));
+    sc_x x = sc_f_double(t, a[0]);
+    return sc_official_rounded(t, scaled_i0(t, CALL(t, abs, x)));
 }
 
 sc_x sc_official_i1e(sc_trace *t, const sc_x *a) {
-    sc_x x = sc_o_double(t, a[0]);
-    return sc_o_rounded(t, scaled_i1(t, x, CALL(t, abs, x)));
+    sc_x x = sc_f_double(t, a[0]);
+    return sc_official_rounded(t, scaled_i1(t, x, CALL(t, abs, x)));
 }
 
 sc_x sc_official_i0(sc_trace *t, const sc_x *a) {
-    sc_x x = sc_o_double(t, a[0]), size = CALL(t, abs, x);
-    return sc_o_rounded(t, grown(t, scaled_i0(t, size), size));
+    sc_x x = sc_f_double(t, a[0]), size = CALL(t, abs, x);
+    return sc_official_rounded(t, grown(t, scaled_i0(t, size), size));
 }
 
 sc_x sc_official_i1(sc_trace *t, const sc_x *a) {
-    sc_x x = sc_o_double(t, a[0]), size = CALL(t, abs, x);
-    return sc_o_rounded(t, grown(t, scaled_i1(t, x, size), size));
+    sc_x x = sc_f_double(t, a[0]), size = CALL(t, abs, x);
+    return sc_official_rounded(t, grown(t, scaled_i1(t, x, size), size));
 }
 
 // --- K -------------------------------------------------------------------------------------------
@@ -133,40 +133,40 @@ typedef struct pieces {
 } pieces;
 
 static sc_x inside(sc_trace *t, sc_x x) {
-    return sc_a_plus(t, sc_a_times(t, sc_a_mul(t, x, x), 0.5), -1);
+    return sc_f_plus(t, sc_f_times(t, sc_f_mul(t, x, x), 0.5), -1);
 }
 
-static sc_x outside(sc_trace *t, sc_x x) { return sc_a_plus(t, sc_a_over(t, 4, x), -1); }
-static sc_x log_of_half(sc_trace *t, sc_x x) { return CALL(t, log, sc_a_times(t, x, 0.5)); }
+static sc_x outside(sc_trace *t, sc_x x) { return sc_f_plus(t, sc_f_over(t, 4, x), -1); }
+static sc_x log_of_half(sc_trace *t, sc_x x) { return CALL(t, log, sc_f_times(t, x, 0.5)); }
 
 static pieces k0(sc_trace *t, sc_x self) {
-    pieces p = {.x = sc_o_double(t, self)};
+    pieces p = {.x = sc_f_double(t, self)};
     sc_x place = inside(t, p.x), bend = log_of_half(t, p.x);
-    bend = sc_a_mul(t, bend, POLYNOMIAL(t, place, i0_small));
-    p.near = sc_a_sub(t, POLYNOMIAL(t, place, k0_near), bend);
+    bend = sc_f_mul(t, bend, POLYNOMIAL(t, place, i0_small));
+    p.near = sc_f_sub(t, POLYNOMIAL(t, place, k0_near), bend);
     p.far = POLYNOMIAL(t, outside(t, p.x), k0_far);
-    p.far = sc_a_div(t, p.far, CALL(t, sqrt, p.x));
+    p.far = sc_f_div(t, p.far, CALL(t, sqrt, p.x));
     return p;
 }
 
 static pieces k1(sc_trace *t, sc_x self) {
-    pieces p = {.x = sc_o_double(t, self)};
-    sc_x place = inside(t, p.x), bend = sc_a_mul(t, log_of_half(t, p.x), p.x);
-    bend = sc_a_mul(t, bend, POLYNOMIAL(t, place, i1_small));
-    p.near = sc_a_add(t, sc_a_div(t, POLYNOMIAL(t, place, k1_near), p.x), bend);
+    pieces p = {.x = sc_f_double(t, self)};
+    sc_x place = inside(t, p.x), bend = sc_f_mul(t, log_of_half(t, p.x), p.x);
+    bend = sc_f_mul(t, bend, POLYNOMIAL(t, place, i1_small));
+    p.near = sc_f_add(t, sc_f_div(t, POLYNOMIAL(t, place, k1_near), p.x), bend);
     p.far = POLYNOMIAL(t, outside(t, p.x), k1_far);
-    p.far = sc_a_div(t, p.far, CALL(t, sqrt, p.x));
+    p.far = sc_f_div(t, p.far, CALL(t, sqrt, p.x));
     return p;
 }
 
 static sc_x joined(sc_trace *t, const pieces *p, bool is_scaled) {
     sc_x near = p->near, far = p->far;
     if (is_scaled)
-        near = sc_a_mul(t, near, CALL(t, exp, p->x));
+        near = sc_f_mul(t, near, CALL(t, exp, p->x));
     else
-        far = sc_a_mul(t, far, CALL(t, exp, CALL(t, neg, p->x)));
-    sc_x y = sc_a_where(t, sc_a_less(t, p->x, 2), near, far);
-    return sc_o_rounded(t, sc_a_unless(t, sc_a_is(t, p->x, 0), INFINITY, y));
+        far = sc_f_mul(t, far, CALL(t, exp, CALL(t, neg, p->x)));
+    sc_x y = sc_f_where(t, sc_f_less(t, p->x, 2), near, far);
+    return sc_official_rounded(t, sc_f_unless(t, sc_f_equals(t, p->x, 0), INFINITY, y));
 }
 
 // (self)

@@ -21,10 +21,10 @@ typedef struct boxes {
 static sc_x shared_part(sc_trace *t, const boxes *one, const boxes *other) {
     sc_x low = CALL(t, maximum, other->low, one->low);
     sc_x high = CALL(t, minimum, other->high, one->high);
-    sc_x size = CALL(t, clamp, sc_a_sub(t, high, low), sc_x_float(t, 0));
+    sc_x size = CALL(t, clamp, sc_f_sub(t, high, low), sc_x_float(t, 0));
     sc_x width = sc_f_select(t, size, 0, 0);
-    sc_x both = sc_a_mul(t, width, sc_f_select(t, size, 0, 1));
-    return sc_a_div(t, both, sc_a_sub(t, sc_a_add(t, one->areas, other->areas), both));
+    sc_x both = sc_f_mul(t, width, sc_f_select(t, size, 0, 1));
+    return sc_f_div(t, both, sc_f_sub(t, sc_f_add(t, one->areas, other->areas), both));
 }
 
 // The threshold is float64, whatever the boxes are: of what they can be, the largest that is not
@@ -49,8 +49,8 @@ static sc_x has_changed(sc_trace *t, const sc_x *x, const void *user) {
 
 static sc_x ask_again(sc_trace *t, const sc_x *x, const void *user) {
     (void)user;
-    sc_x hidden = CALL(t, any_dim, sc_o_and(t, x[HIDES], x[LEFT]), sc_x_int(t, 1));
-    sc_x left = sc_o_and(t, x[THERE], sc_o_not(t, hidden));
+    sc_x hidden = CALL(t, any_dim, sc_f_and(t, x[HIDES], x[LEFT]), sc_x_int(t, 1));
+    sc_x left = sc_f_and(t, x[THERE], sc_f_not(t, hidden));
     return X_LIST(t, left, CALL(t, ne_Tensor, left, x[LEFT]));
 }
 
@@ -68,15 +68,15 @@ static sc_x kept_of_few(sc_trace *t, const boxes *b) {
     const boxes columns = spread(t, b, 0), rows = spread(t, b, 1);
     sc_x is_behind = CALL(t, gt_Tensor, rows.places, columns.places);
     sc_x x[FEW_TRAVELLING];
-    x[HIDES] = sc_o_and(t, above(t, shared_part(t, &columns, &rows), b->threshold), is_behind);
+    x[HIDES] = sc_f_and(t, above(t, shared_part(t, &columns, &rows), b->threshold), is_behind);
     x[LEFT] = x[CHANGED] = x[THERE] = b->is_there;
-    const sc_o_loop loop = {.carried = x,
-                            .fixed = x + FEW_CARRIED,
-                            .count = FEW_CARRIED,
-                            .fixed_count = FEW_TRAVELLING - FEW_CARRIED,
-                            .goes_on = has_changed,
-                            .turn = ask_again};
-    return sc_x_at(t, sc_o_while(t, &loop), LEFT);
+    const sc_official_loop loop = {.carried = x,
+                                   .fixed = x + FEW_CARRIED,
+                                   .count = FEW_CARRIED,
+                                   .fixed_count = FEW_TRAVELLING - FEW_CARRIED,
+                                   .goes_on = has_changed,
+                                   .turn = ask_again};
+    return sc_x_at(t, sc_official_while(t, &loop), LEFT);
 }
 
 // --- Many ----------------------------------------------------------------------------------------
@@ -88,7 +88,7 @@ enum { KEPT, LAST, CARRIED, LOW = CARRIED, HIGH, AREAS, PLACES, TRAVELLING };
 // Those behind the last one.
 static sc_x waiting(sc_trace *t, const sc_x *x) {
     sc_x behind = CALL(t, gt_Tensor, x[PLACES], x[LAST]);
-    return sc_o_and(t, x[KEPT], behind);
+    return sc_f_and(t, x[KEPT], behind);
 }
 
 static sc_x is_any_waiting(sc_trace *t, const sc_x *x, const void *user) {
@@ -106,37 +106,37 @@ static sc_x hide(sc_trace *t, const sc_x *x, const void *user) {
     one.high = CALL(t, index_select, x[HIGH], sc_x_int(t, 1), next);
     one.areas = CALL(t, index_select, x[AREAS], sc_x_int(t, 0), next);
     sc_x hidden = above(t, shared_part(t, &one, &all), threshold);
-    hidden = sc_o_and(t, hidden, CALL(t, gt_Tensor, x[PLACES], next));
-    return X_LIST(t, sc_o_and(t, x[KEPT], sc_o_not(t, hidden)), next);
+    hidden = sc_f_and(t, hidden, CALL(t, gt_Tensor, x[PLACES], next));
+    return X_LIST(t, sc_f_and(t, x[KEPT], sc_f_not(t, hidden)), next);
 }
 
 static sc_x kept_of_many(sc_trace *t, const boxes *b) {
     sc_x none = sc_f_full(t, X_INTS(t, 1), sc_x_int(t, -1), SC_DTYPE_I64);
     sc_x x[TRAVELLING] = {[KEPT] = b->is_there, [LAST] = none,      [LOW] = b->low,
                           [HIGH] = b->high,     [AREAS] = b->areas, [PLACES] = b->places};
-    const sc_o_loop loop = {.carried = x,
-                            .fixed = x + CARRIED,
-                            .count = CARRIED,
-                            .fixed_count = TRAVELLING - CARRIED,
-                            .goes_on = is_any_waiting,
-                            .turn = hide,
-                            .user = &b->threshold};
-    return sc_x_at(t, sc_o_while(t, &loop), KEPT);
+    const sc_official_loop loop = {.carried = x,
+                                   .fixed = x + CARRIED,
+                                   .count = CARRIED,
+                                   .fixed_count = TRAVELLING - CARRIED,
+                                   .goes_on = is_any_waiting,
+                                   .turn = hide,
+                                   .user = &b->threshold};
+    return sc_x_at(t, sc_official_while(t, &loop), KEPT);
 }
 
 // --- Both ----------------------------------------------------------------------------------------
 
-static sc_x one_more(sc_trace *t, sc_x x, sc_x value) { return sc_o_pad(t, x, 0, 0, 1, value); }
+static sc_x one_more(sc_trace *t, sc_x x, sc_x value) { return sc_f_pad(t, x, 0, 0, 1, value); }
 
 static boxes in_order(sc_trace *t, sc_x dets, sc_x order, sc_dim count) {
     boxes b;
     sc_x sides = one_more(t, dets, sc_x_float(t, 0));
     sides = sc_f_transpose(t, CALL(t, index_select, sides, sc_x_int(t, 0), order), 0, 1);
-    b.low = sc_o_steps(t, sides, 0, 0, 2, 1);
-    b.high = sc_o_steps(t, sides, 0, 2, 2, 1);
-    sc_x size = sc_a_sub(t, b.high, b.low), width = sc_f_select(t, size, 0, 0);
-    b.areas = sc_a_mul(t, width, sc_f_select(t, size, 0, 1));
-    b.places = sc_o_places(t, sc_trace_add(t, count, sc_dim_int(1)), 0, 1);
+    b.low = sc_f_steps(t, sides, 0, 0, 2, 1);
+    b.high = sc_f_steps(t, sides, 0, 2, 2, 1);
+    sc_x size = sc_f_sub(t, b.high, b.low), width = sc_f_select(t, size, 0, 0);
+    b.areas = sc_f_mul(t, width, sc_f_select(t, size, 0, 1));
+    b.places = sc_f_places(t, sc_trace_add(t, count, sc_dim_int(1)), 0, 1);
     b.is_there = CALL(t, lt_Scalar, b.places, sc_x_dim(t, count));
     return b;
 }
@@ -145,9 +145,9 @@ static boxes in_order(sc_trace *t, sc_x dets, sc_x order, sc_dim count) {
 sc_x sc_official_nms(sc_trace *t, const sc_x *a) {
     const sc_dim count = sc_x_size(a[0], 0);
     const double threshold = sc_x_real(a[2], NAN);
-    if (!isfinite(threshold)) return sc_o_refuse(t);
-    sc_x scores = one_more(t, a[1], sc_o_lowest(t, sc_x_dtype_of(a[1])));
-    sc_x order = sc_o_order(t, scores, 0, true);
+    if (!isfinite(threshold)) return sc_official_refuse(t);
+    sc_x scores = one_more(t, a[1], sc_f_lowest(t, sc_x_dtype_of(a[1])));
+    sc_x order = sc_official_order(t, scores, 0, true);
     boxes b = in_order(t, a[0], order, count);
     b.threshold = threshold;
     const bool are_few = sc_dim_range(count).max <= FEW;

@@ -5,8 +5,12 @@
 #define SC_OFFICIAL_H
 
 #include "trace/official/limits.h"
+#include "trace/text.h"
 #include "trace/trace.h"
 #include "trace/words/arithmetic.h"
+#include "trace/words/calls.h"
+#include "trace/words/choose.h"
+#include "trace/words/parts.h"
 
 typedef struct sc_official {
     bool (*lacks)(const sc_node *node);  // NULL: every call
@@ -33,75 +37,46 @@ sc_value *sc_official_pairs(const sc_value *complex);
 
 // --- What the files share (steps.c) --------------------------------------------------------------
 
-// The dtype of the first result of the node that is expanded; x rounded to it, and x in float64, in
-// which special functions and factorisations are computed.
-sc_dtype sc_o_result_dtype(const sc_trace *t);
-sc_x sc_o_rounded(sc_trace *t, sc_x x);
-sc_x sc_o_double(sc_trace *t, sc_x x);
+// The dtype of the first result of the node that is expanded, and x rounded to it.
+sc_dtype sc_official_result_dtype(const sc_trace *t);
+sc_x sc_official_rounded(sc_trace *t, sc_x x);
 // The sum over one dim, which stays with size 1; in the dtype of x (sum.c).
-sc_x sc_o_sum(sc_trace *t, sc_x x, uint32_t dim);
-// Whole numbers divided, rounded down, which is exact there, and what is left over: of the
-// divisor's sign.
-sc_x sc_o_floored(sc_trace *t, sc_x x, sc_x by, sc_x *rest);
+sc_x sc_official_sum_of(sc_trace *t, sc_x x, uint32_t dim);
 // Does anybody use that result of the node that is expanded?
-bool sc_o_wants(const sc_trace *t, uint32_t result);
-// Every step-th element of [start, start + (count - 1) * step] of a dim, counted from the end if
-// negative.
-sc_x sc_o_steps(sc_trace *t, sc_x x, int64_t dim, int64_t start, int64_t count, int64_t step);
-// [start, end) of a dim, whose size need not be known; x itself if that is all of it.
-sc_x sc_o_part(sc_trace *t, sc_x x, uint32_t dim, sc_dim start, sc_dim end);
+bool sc_official_wants(const sc_trace *t, uint32_t result);
 // The largest that a size can be: the trace fails where nothing says it.
-int64_t sc_o_largest(sc_trace *t, sc_dim n);
-// The smaller of two sizes.
-sc_dim sc_o_smaller(sc_trace *t, sc_dim a, sc_dim b);
-// As many elements more before and after, of one dim.
-sc_x sc_o_pad(sc_trace *t, sc_x x, uint32_t dim, int64_t before, int64_t after, sc_x value);
-// 0, 1, 2, ... along one dim of a tensor of that rank, and 1 in all others; int64.
-sc_x sc_o_places(sc_trace *t, sc_dim count, uint32_t dim, uint32_t rank);
-sc_x sc_o_not(sc_trace *t, sc_x x);
-sc_x sc_o_and(sc_trace *t, sc_x x, sc_x y);
-sc_x sc_o_or(sc_trace *t, sc_x x, sc_x y);
+int64_t sc_official_size_max(sc_trace *t, sc_dim n);
 // Can it be 0, by what the program says? Of sizes of inputs that is that they are not (see
 // sc_f_may_be_empty).
-bool sc_o_can_be_none(sc_dim size);
+bool sc_official_can_be_empty(sc_dim size);
 // amax, also of nothing along other dims than these.
-sc_x sc_o_amax(sc_trace *t, sc_x x, sc_x dims, sc_x keepdim);
-// x where it holds, else a number of x's dtype.
-sc_x sc_o_where_else(sc_trace *t, sc_x condition, sc_x x, sc_x number);
-// The least number of the dtype: -inf of floats.
-sc_x sc_o_lowest(sc_trace *t, sc_dtype dtype);
-// The call that was made last is one that the official runtime runs as it is, whatever the row of
-// its operator says: it is not expanded again.
-sc_x sc_o_settled(sc_trace *t, sc_x made);
-// A tensor of rank 0 as one of rank 1; others as they are. And back, to the rank that `like` has.
-sc_x sc_o_flat(sc_trace *t, sc_x x);
-sc_x sc_o_unflat(sc_trace *t, sc_x x, sc_x like);
+sc_x sc_official_amax_of(sc_trace *t, sc_x x, sc_x dims, sc_x keepdim);
 // The places of x along a dim in the order of its elements: stable, NaN as the largest.
-sc_x sc_o_order(sc_trace *t, sc_x x, uint32_t dim, bool descending);
+sc_x sc_official_order(sc_trace *t, sc_x x, uint32_t dim, bool descending);
 // What the expansion has no words for: the node stays whole. Of calls that no limit explains, which
 // nothing but a malformed program, its dtypes or its ranks makes.
-sc_x sc_o_refuse(sc_trace *t);
+sc_x sc_official_refuse(sc_trace *t);
 // The same of a call beyond a limit, which is then told with it; its operator has a row of that
 // limit.
-sc_x sc_o_beyond(sc_trace *t, sc_limit limit);
+sc_x sc_official_beyond(sc_trace *t, sc_limit limit);
 // A size that has to be known: beyond the limit where it is not.
-int64_t sc_o_known(sc_trace *t, sc_dim size, sc_limit limit);
+int64_t sc_official_known(sc_trace *t, sc_dim size, sc_limit limit);
 // What sums of a tensor without dims come to: its one number, in the dtype of the node's result.
-sc_x sc_o_alone(sc_trace *t, sc_x x);
+sc_x sc_official_only_element(sc_trace *t, sc_x x);
 
 // --- Loops (loop.c) ------------------------------------------------------------------------------
 
 // What a turn makes of what is carried, a list; or whether there is another one, one bool. `x`:
 // what is carried, and behind it what is fixed.
-typedef sc_x (*sc_o_body_fn)(sc_trace *t, const sc_x *x, const void *user);
-typedef struct sc_o_loop {
+typedef sc_x (*sc_official_body_fn)(sc_trace *t, const sc_x *x, const void *user);
+typedef struct sc_official_loop {
     const sc_x *carried, *fixed;  // what turns change, and what they read only
     uint32_t count, fixed_count;
-    sc_o_body_fn goes_on, turn;
+    sc_official_body_fn goes_on, turn;
     const void *user;
-} sc_o_loop;
+} sc_official_loop;
 // What is left of what is carried when there is no turn any more: a list.
-sc_x sc_o_while(sc_trace *t, const sc_o_loop *loop);
+sc_x sc_official_while(sc_trace *t, const sc_official_loop *loop);
 
 // Loops whose results are stacked, of open size along another dim than the one of rounds: what a
 // round gives is copied to its place there only where it is as large as it can be.
@@ -110,10 +85,11 @@ bool sc_official_refuses(const sc_node *node);
 // --- Scanning, for others than its own file (scan.c) --------------------------------------------
 
 // x combined with all that comes before it along a dim, as far as `combine` says.
-typedef sc_x (*sc_o_combine_fn)(sc_trace *t, const sc_x *before, const sc_x *after);
+typedef sc_x (*sc_official_combine_fn)(sc_trace *t, const sc_x *before, const sc_x *after);
 // `count` tensors travel together; what combine returns for several of them is a list.
-void sc_o_scan(sc_trace *t, sc_x *x, uint32_t count, uint32_t dim, sc_o_combine_fn combine);
+void sc_official_scan(sc_trace *t, sc_x *x, uint32_t count, uint32_t dim,
+                      sc_official_combine_fn combine);
 // Of integers that are not negative: is the next one along a dim another, or is there none?
-sc_x sc_o_ends_run(sc_trace *t, sc_x x, uint32_t dim);
+sc_x sc_official_ends_run(sc_trace *t, sc_x x, uint32_t dim);
 
 #endif

@@ -12,89 +12,91 @@ static bool is_small(sc_dim size) { return sc_dim_is_int(size) && size.value <= 
 
 // --- QR ------------------------------------------------------------------------------------------
 
-static sc_x sum_over_rows(sc_trace *t, sc_x x) { return sc_o_sum(t, x, 1); }
+static sc_x sum_over_rows(sc_trace *t, sc_x x) { return sc_official_sum_of(t, x, 1); }
 
 // What steps change: matrices, and the product of all reflections if it is wanted.
 enum { X, Q };
 
 // The reflection that clears column k below the diagonal: its vector, and 2 / |vector|^2; 0 if
 // there is nothing to clear, as in LAPACK. A head of -0.0 is none that is negative, as in PyTorch.
-static sc_x reflection(sc_trace *t, const sc_o_turns *s, sc_x k, sc_x *scale) {
-    sc_x rows = s->fixed[0], column = sc_o_column_at(t, s->state[X], k);
-    sc_x kept = sc_o_not(t, sc_o_is_before(t, rows, k)), here = sc_o_is_at(t, rows, k);
-    sc_x v = sc_o_where_or_zero(t, kept, column), size = sc_o_size(t, v, X_INTS(t, 1));
-    sc_x below = sc_o_size(t, sc_o_where_or_zero(t, sc_o_not(t, here), v), X_INTS(t, 1));
-    v = sc_o_scaled(t, v, size);
-    sc_x first = sc_o_scaled(t, sc_o_row_at(t, column, k), size);
-    sc_x length = CALL(t, sqrt, sum_over_rows(t, sc_a_mul(t, v, v)));
+static sc_x reflection(sc_trace *t, const sc_official_turns *s, sc_x k, sc_x *scale) {
+    sc_x rows = s->fixed[0], column = sc_official_column_at(t, s->state[X], k);
+    sc_x kept = sc_f_not(t, sc_official_is_before(t, rows, k)),
+         here = sc_official_is_at(t, rows, k);
+    sc_x v = sc_f_where_or_zero(t, kept, column), size = sc_official_magnitude(t, v, X_INTS(t, 1));
+    sc_x below =
+        sc_official_magnitude(t, sc_f_where_or_zero(t, sc_f_not(t, here), v), X_INTS(t, 1));
+    v = sc_official_scaled(t, v, size);
+    sc_x first = sc_official_scaled(t, sc_official_row_at(t, column, k), size);
+    sc_x length = CALL(t, sqrt, sum_over_rows(t, sc_f_mul(t, v, v)));
     sc_x is_negative = CALL(t, lt_Scalar, first, sc_x_int(t, 0));
-    sc_x alpha = sc_a_where(t, is_negative, length, CALL(t, neg, length));
-    v = sc_a_where(t, here, sc_a_sub(t, v, alpha), v);
-    sc_x norm = sum_over_rows(t, sc_a_mul(t, v, v));
-    *scale = sc_a_over(t, 2, norm);
-    *scale = sc_a_unless(t, sc_a_is(t, below, 0), 0, *scale);
+    sc_x alpha = sc_f_where(t, is_negative, length, CALL(t, neg, length));
+    v = sc_f_where(t, here, sc_f_sub(t, v, alpha), v);
+    sc_x norm = sum_over_rows(t, sc_f_mul(t, v, v));
+    *scale = sc_f_over(t, 2, norm);
+    *scale = sc_f_unless(t, sc_f_equals(t, below, 0), 0, *scale);
     return v;
 }
 
-static void reflect(sc_trace *t, sc_o_turns *s, sc_x k) {
+static void reflect(sc_trace *t, sc_official_turns *s, sc_x k) {
     sc_x scale, v = reflection(t, s, k, &scale), turned = sc_f_transpose(t, v, 1, 2);
-    sc_x part = sc_a_mul(t, CALL(t, bmm, turned, s->state[X]), scale);
-    s->state[X] = sc_a_sub(t, s->state[X], sc_a_mul(t, v, part));
+    sc_x part = sc_f_mul(t, CALL(t, bmm, turned, s->state[X]), scale);
+    s->state[X] = sc_f_sub(t, s->state[X], sc_f_mul(t, v, part));
     if (s->count <= Q) return;
-    part = sc_a_mul(t, CALL(t, bmm, s->state[Q], v), scale);
-    s->state[Q] = sc_a_sub(t, s->state[Q], sc_a_mul(t, part, turned));
+    part = sc_f_mul(t, CALL(t, bmm, s->state[Q], v), scale);
+    s->state[Q] = sc_f_sub(t, s->state[Q], sc_f_mul(t, part, turned));
 }
 
 // In the last row there is nothing to clear.
-static sc_dim reflections(sc_trace *t, const sc_o_matrices *m) {
+static sc_dim reflections(sc_trace *t, const sc_official_matrices *m) {
     const sc_dim above = sc_trace_sub(t, m->height, sc_dim_int(1));
-    return sc_o_smaller(t, above, m->width);
+    return sc_f_smaller(t, above, m->width);
 }
 
-static sc_x upper(sc_trace *t, const sc_o_matrices *m, sc_x x) {
-    sc_x rows = sc_o_rows(t, m), columns = sc_o_columns(t, m);
+static sc_x upper(sc_trace *t, const sc_official_matrices *m, sc_x x) {
+    sc_x rows = sc_official_rows(t, m), columns = sc_official_columns(t, m);
     const sc_spec *out = &t->source->outs[1]->spec;
-    (void)sc_o_smaller(t, m->height, m->width);  // reduced, it has so many rows
-    x = sc_o_where_or_zero(t, CALL(t, le_Tensor, rows, columns), x);
-    x = sc_o_part(t, x, 1, sc_dim_int(0), out->sizes[out->rank - 2]);
-    return sc_o_write_matrices(t, x, 1);
+    (void)sc_f_smaller(t, m->height, m->width);  // reduced, it has so many rows
+    x = sc_f_where_or_zero(t, CALL(t, le_Tensor, rows, columns), x);
+    x = sc_f_part(t, x, 1, sc_dim_int(0), out->sizes[out->rank - 2]);
+    return sc_official_write_matrices(t, x, 1);
 }
 
 // Of matrices without rows or columns one factor is any unit vectors, and the others are empty.
-static sc_x factors_of_nothing(sc_trace *t, const sc_o_matrices *m) {
+static sc_x factors_of_nothing(sc_trace *t, const sc_official_matrices *m) {
     const sc_dim n = sc_dim_is(m->height, 0) ? m->width : m->height;
-    const sc_o_matrices square = {.batch = m->batch, .height = n, .width = n};
+    const sc_official_matrices square = {.batch = m->batch, .height = n, .width = n};
     sc_x outs[3] = {X_NONE, X_NONE, X_NONE};
     for (uint32_t i = 0; i < t->source->out_count && i < SC_COUNT_OF(outs); i++) {
         const sc_spec *out = &t->source->outs[i]->spec;
-        if (!sc_o_wants(t, i)) continue;
+        if (!sc_official_wants(t, i)) continue;
         outs[i] = sc_spec_is_empty(out)
                       ? sc_f_zeros(t, sc_x_dims(t, out->sizes, out->rank), (sc_dtype)out->dtype)
-                      : sc_o_write_matrices(t, sc_o_identity(t, &square), i);
+                      : sc_official_write_matrices(t, sc_official_identity(t, &square), i);
     }
     return sc_x_list(t, outs, t->source->out_count);
 }
 
 // (A, mode)
 sc_x sc_official_qr(sc_trace *t, const sc_x *a) {
-    const sc_o_matrices m = sc_o_read_matrices(t, a[0]);
-    if (t->status != SC_OK) return sc_o_refuse(t);
+    const sc_official_matrices m = sc_official_read_matrices(t, a[0]);
+    if (t->status != SC_OK) return sc_official_refuse(t);
     if (sc_dim_is(m.height, 0) || sc_dim_is(m.width, 0)) return factors_of_nothing(t, &m);
     const sc_dim turns = reflections(t, &m);
-    sc_o_turns s = {.state = {m.x},
-                    .fixed = {sc_o_rows(t, &m)},
-                    .count = 1,
-                    .fixed_count = 1,
-                    .turns = turns,
-                    .step = reflect};
-    if (sc_o_wants(t, 0)) s.state[s.count++] = sc_o_identity(t, &m);
-    sc_o_take_turns(t, &s);
+    sc_official_turns s = {.state = {m.x},
+                           .fixed = {sc_official_rows(t, &m)},
+                           .count = 1,
+                           .fixed_count = 1,
+                           .turns = turns,
+                           .step = reflect};
+    if (sc_official_wants(t, 0)) s.state[s.count++] = sc_official_identity(t, &m);
+    sc_official_take_turns(t, &s);
     sc_x r = upper(t, &m, s.state[X]);
     if (s.count <= Q) return X_LIST(t, X_NONE, r);
     const sc_spec *out = &t->source->outs[0]->spec;
-    if (out->rank < 2) return sc_o_refuse(t);
-    sc_x q = sc_o_part(t, s.state[Q], 2, sc_dim_int(0), out->sizes[out->rank - 1]);
-    q = sc_o_write_matrices(t, q, 0);
+    if (out->rank < 2) return sc_official_refuse(t);
+    sc_x q = sc_f_part(t, s.state[Q], 2, sc_dim_int(0), out->sizes[out->rank - 1]);
+    q = sc_official_write_matrices(t, q, 0);
     return X_LIST(t, q, r);
 }
 
@@ -106,27 +108,27 @@ typedef struct turn {
 
 // The smaller angle that makes the symmetric [[p, q], [q, r]] diagonal; none where q is 0.
 static turn angle(sc_trace *t, sc_x p, sc_x q, sc_x r) {
-    sc_x is_clear = sc_a_is(t, q, 0);
-    sc_x theta = sc_a_sub(t, r, p);
-    theta = sc_a_div(t, theta, sc_a_times(t, q, 2));
-    sc_x tangent = sc_o_tangent(t, theta);
-    sc_x is_less = sc_a_less(t, theta, 0);
-    tangent = sc_a_where(t, is_less, CALL(t, neg, tangent), tangent);
-    tangent = sc_a_unless(t, is_clear, 0, tangent);
-    sc_x length = CALL(t, sqrt, sc_a_plus(t, sc_a_mul(t, tangent, tangent), 1));
+    sc_x is_clear = sc_f_equals(t, q, 0);
+    sc_x theta = sc_f_sub(t, r, p);
+    theta = sc_f_div(t, theta, sc_f_times(t, q, 2));
+    sc_x tangent = sc_official_tangent(t, theta);
+    sc_x is_less = sc_f_less(t, theta, 0);
+    tangent = sc_f_where(t, is_less, CALL(t, neg, tangent), tangent);
+    tangent = sc_f_unless(t, is_clear, 0, tangent);
+    sc_x length = CALL(t, sqrt, sc_f_plus(t, sc_f_mul(t, tangent, tangent), 1));
     turn out = {.c = CALL(t, reciprocal, length)};
-    out.s = sc_a_mul(t, tangent, out.c);
+    out.s = sc_f_mul(t, tangent, out.c);
     return out;
 }
 
 static sc_x rotated(sc_trace *t, sc_x x, sc_x c, sc_x y, sc_x s) {
-    sc_x first = sc_a_mul(t, x, c);
-    return sc_a_sub(t, first, sc_a_mul(t, y, s));
+    sc_x first = sc_f_mul(t, x, c);
+    return sc_f_sub(t, first, sc_f_mul(t, y, s));
 }
 
 static sc_x rotated_other(sc_trace *t, sc_x x, sc_x c, sc_x y, sc_x s) {
-    sc_x first = sc_a_mul(t, x, s);
-    return sc_a_add(t, first, sc_a_mul(t, y, c));
+    sc_x first = sc_f_mul(t, x, s);
+    return sc_f_add(t, first, sc_f_mul(t, y, c));
 }
 
 static void rotate(sc_trace *t, sc_x *x, sc_x *y, const turn *by) {
@@ -145,8 +147,8 @@ typedef struct columns {
 
 static void swap_if(sc_trace *t, sc_x condition, sc_x *x, sc_x *y) {
     if (!*x) return;
-    sc_x first = sc_a_where(t, condition, *y, *x);
-    *y = sc_a_where(t, condition, *x, *y);
+    sc_x first = sc_f_where(t, condition, *y, *x);
+    *y = sc_f_where(t, condition, *x, *y);
     *x = first;
 }
 
@@ -162,7 +164,7 @@ static void sort_columns(sc_trace *t, columns *all, bool falls) {
 }
 
 static sc_x joined(sc_trace *t, sc_x *items, int64_t count, uint32_t index) {
-    return sc_o_write_matrices(t, sc_f_cat(t, items, (uint32_t)count, 2), index);
+    return sc_official_write_matrices(t, sc_f_cat(t, items, (uint32_t)count, 2), index);
 }
 
 // --- Eigenvectors of symmetric matrices ----------------------------------------------------------
@@ -180,36 +182,37 @@ static sc_x *element(symmetric *m, int64_t i, int64_t k) {
 static void rotate_pair(sc_trace *t, symmetric *m, int64_t i, int64_t k) {
     sc_x p = m->at[i][i], q = m->at[i][k], r = m->at[k][k];
     const turn by = angle(t, p, q, r);
-    sc_x tangent = sc_a_div(t, by.s, by.c), moved = sc_a_mul(t, tangent, q);
-    m->at[i][i] = sc_a_sub(t, p, moved);
-    m->at[k][k] = sc_a_add(t, r, moved);
-    m->at[i][k] = sc_a_times(t, q, 0);
+    sc_x tangent = sc_f_div(t, by.s, by.c), moved = sc_f_mul(t, tangent, q);
+    m->at[i][i] = sc_f_sub(t, p, moved);
+    m->at[k][k] = sc_f_add(t, r, moved);
+    m->at[i][k] = sc_f_times(t, q, 0);
     for (int64_t other = 0; other < m->found.count; other++)
         if (other != i && other != k) rotate(t, element(m, other, i), element(m, other, k), &by);
     if (m->found.first[0]) rotate(t, &m->found.first[i], &m->found.first[k], &by);
 }
 
-static void read_symmetric(sc_trace *t, const sc_o_matrices *a, bool is_upper, symmetric *m) {
-    sc_x unit = sc_o_wants(t, 1) ? sc_o_identity(t, a) : NULL;
+static void read_symmetric(sc_trace *t, const sc_official_matrices *a, bool is_upper,
+                           symmetric *m) {
+    sc_x unit = sc_official_wants(t, 1) ? sc_official_identity(t, a) : NULL;
     const int64_t n = a->height.value;
     *m = (symmetric){.found.count = n};
     for (int64_t i = 0; i < n; i++) {
         for (int64_t k = i; k < n; k++) {
-            sc_x row = sc_o_steps(t, a->x, 1, is_upper ? i : k, 1, 1);
-            m->at[i][k] = sc_o_steps(t, row, 2, is_upper ? k : i, 1, 1);
+            sc_x row = sc_f_steps(t, a->x, 1, is_upper ? i : k, 1, 1);
+            m->at[i][k] = sc_f_steps(t, row, 2, is_upper ? k : i, 1, 1);
         }
-        if (unit) m->found.first[i] = sc_o_steps(t, unit, 2, i, 1, 1);
+        if (unit) m->found.first[i] = sc_f_steps(t, unit, 2, i, 1, 1);
     }
 }
 
 // (A, UPLO, compute_v)
 sc_x sc_official_eigh(sc_trace *t, const sc_x *a) {
-    const sc_o_matrices m = sc_o_read_matrices(t, a[0]);
+    const sc_official_matrices m = sc_official_read_matrices(t, a[0]);
     symmetric s;
     const bool is_upper = a[1]->kind == SC_X_STR && sc_str_is(a[1]->str, "U");
     if (t->status != SC_OK || !sc_dim_equal(m.height, m.width) || sc_dim_is(m.height, 0))
-        return sc_o_refuse(t);
-    if (!is_small(m.height)) return sc_o_eigh(t, &m, is_upper);
+        return sc_official_refuse(t);
+    if (!is_small(m.height)) return sc_official_jacobi_eigh(t, &m, is_upper);
     const int64_t n = m.height.value;
     read_symmetric(t, &m, is_upper, &s);
     for (int sweep = 0; sweep < SWEEPS; sweep++)
@@ -223,7 +226,7 @@ sc_x sc_official_eigh(sc_trace *t, const sc_x *a) {
 
 // --- Singular vectors ----------------------------------------------------------------------------
 
-static sc_x dot(sc_trace *t, sc_x x, sc_x y) { return sum_over_rows(t, sc_a_mul(t, x, y)); }
+static sc_x dot(sc_trace *t, sc_x x, sc_x y) { return sum_over_rows(t, sc_f_mul(t, x, y)); }
 
 // One-sided: columns are turned until they are orthogonal; `turns`, if wanted, gather that.
 static void make_orthogonal(sc_trace *t, sc_x *x, sc_x *turns, int64_t count) {
@@ -238,44 +241,46 @@ static void make_orthogonal(sc_trace *t, sc_x *x, sc_x *turns, int64_t count) {
 
 // A unit vector orthogonal to the first `count` of u, from whichever axis is farthest from them.
 static sc_x completed(sc_trace *t, sc_x rows, sc_x *u, int64_t count) {
-    sc_x covered = sc_a_mul(t, u[0], u[0]);
-    for (int64_t k = 1; k < count; k++) covered = sc_a_add(t, covered, sc_a_mul(t, u[k], u[k]));
+    sc_x covered = sc_f_mul(t, u[0], u[0]);
+    for (int64_t k = 1; k < count; k++) covered = sc_f_add(t, covered, sc_f_mul(t, u[k], u[k]));
     sc_x axis = CALL(t, argmin, covered, sc_x_int(t, 1), X_TRUE);
-    sc_x v = sc_o_double(t, CALL(t, eq_Tensor, rows, axis));
+    sc_x v = sc_f_double(t, CALL(t, eq_Tensor, rows, axis));
     for (int64_t i = 0; i < 2 * count; i++) {
-        sc_x part = sc_a_mul(t, dot(t, v, u[i % count]), u[i % count]);
-        v = sc_a_sub(t, v, part);
+        sc_x part = sc_f_mul(t, dot(t, v, u[i % count]), u[i % count]);
+        v = sc_f_sub(t, v, part);
     }
-    return sc_a_div(t, v, CALL(t, sqrt, dot(t, v, v)));
+    return sc_f_div(t, v, CALL(t, sqrt, dot(t, v, v)));
 }
 
 // Unit vectors of the columns, and the axes that lack: `count` of them.
-static void make_units(sc_trace *t, const sc_o_matrices *m, const columns *found, sc_x *u,
+static void make_units(sc_trace *t, const sc_official_matrices *m, const columns *found, sc_x *u,
                        int64_t count) {
-    sc_x rows = sc_o_rows(t, m), unit = sc_o_double(t, CALL(t, eq_Scalar, rows, sc_x_int(t, 0)));
+    sc_x rows = sc_official_rows(t, m),
+         unit = sc_f_double(t, CALL(t, eq_Scalar, rows, sc_x_int(t, 0)));
     for (int64_t i = 0; i < count && t->status == SC_OK; i++) {
         sc_x other = i ? completed(t, rows, u, i) : unit;
         u[i] = other;
         if (i >= found->count) continue;
-        sc_x least = sc_a_times(t, found->values[0], DBL_EPSILON);
+        sc_x least = sc_f_times(t, found->values[0], DBL_EPSILON);
         sc_x is_found = CALL(t, gt_Tensor, found->values[i], least);
-        u[i] = sc_a_where(t, is_found, sc_a_div(t, found->first[i], found->values[i]), other);
+        u[i] = sc_f_where(t, is_found, sc_f_div(t, found->first[i], found->values[i]), other);
     }
 }
 
 // Vectors as columns, or as rows where they stand on the other side.
 static sc_x side(sc_trace *t, sc_x *vectors, int64_t count, bool as_rows, uint32_t index) {
     sc_x x = sc_f_cat(t, vectors, t->status == SC_OK ? (uint32_t)count : 0, 2);
-    return sc_o_write_matrices(t, as_rows ? sc_f_transpose(t, x, 1, 2) : x, index);
+    return sc_official_write_matrices(t, as_rows ? sc_f_transpose(t, x, 1, 2) : x, index);
 }
 
-static void find_columns(sc_trace *t, const sc_o_matrices *m, columns *found, bool has_vectors) {
-    const sc_o_matrices square = {.batch = m->batch, .height = m->width};
-    sc_x unit = has_vectors ? sc_o_identity(t, &square) : NULL;
+static void find_columns(sc_trace *t, const sc_official_matrices *m, columns *found,
+                         bool has_vectors) {
+    const sc_official_matrices square = {.batch = m->batch, .height = m->width};
+    sc_x unit = has_vectors ? sc_official_identity(t, &square) : NULL;
     *found = (columns){.count = m->width.value};
     for (int64_t i = 0; i < found->count; i++) {
-        found->first[i] = sc_o_steps(t, m->x, 2, i, 1, 1);
-        if (unit) found->second[i] = sc_o_steps(t, unit, 2, i, 1, 1);
+        found->first[i] = sc_f_steps(t, m->x, 2, i, 1, 1);
+        if (unit) found->second[i] = sc_f_steps(t, unit, 2, i, 1, 1);
     }
     for (int sweep = 0; sweep < SWEEPS; sweep++)
         make_orthogonal(t, found->first, found->second, found->count);
@@ -286,26 +291,26 @@ static void find_columns(sc_trace *t, const sc_o_matrices *m, columns *found, bo
 
 // (A, full_matrices, compute_uv, driver)
 sc_x sc_official_svd(sc_trace *t, const sc_x *a) {
-    sc_o_matrices m = sc_o_read_matrices(t, a[0]);
+    sc_official_matrices m = sc_official_read_matrices(t, a[0]);
     columns found;
     sc_x u[2 * JACOBI_MAX];
-    if (t->status != SC_OK) return sc_o_refuse(t);
+    if (t->status != SC_OK) return sc_official_refuse(t);
     if (sc_dim_is(m.height, 0) || sc_dim_is(m.width, 0)) return factors_of_nothing(t, &m);
     const bool is_wide =
         is_small(m.height) && sc_dim_is_int(m.width) && m.height.value < m.width.value;
-    const bool has_vectors = sc_o_wants(t, 0) || sc_o_wants(t, 2);
+    const bool has_vectors = sc_official_wants(t, 0) || sc_official_wants(t, 2);
     const sc_dim tall = is_wide ? m.width : m.height, least = is_wide ? m.height : m.width;
     const int64_t count = sc_x_truth(a[1]) ? tall.value : least.value;
     if (!is_small(least) || !sc_dim_is_int(tall) || (has_vectors && count > 2 * JACOBI_MAX))
-        return sc_o_svd(t, &m, sc_x_truth(a[1]));
+        return sc_official_jacobi_svd(t, &m, sc_x_truth(a[1]));
     if (is_wide) m.x = sc_f_transpose(t, m.x, 1, 2);
     m.height = tall;
     m.width = least;
-    sc_x size = sc_o_size(t, m.x, X_INTS(t, 1, 2));
-    m.x = sc_o_scaled(t, m.x, size);
+    sc_x size = sc_official_magnitude(t, m.x, X_INTS(t, 1, 2));
+    m.x = sc_official_scaled(t, m.x, size);
     find_columns(t, &m, &found, has_vectors);
     if (has_vectors) make_units(t, &m, &found, u, count);
-    for (int64_t i = 0; i < found.count; i++) found.values[i] = sc_a_mul(t, found.values[i], size);
+    for (int64_t i = 0; i < found.count; i++) found.values[i] = sc_f_mul(t, found.values[i], size);
     sc_x values = joined(t, found.values, found.count, 1);
     if (!has_vectors) return X_LIST(t, X_NONE, values, X_NONE);
     sc_x long_side = side(t, u, count, is_wide, is_wide ? 2 : 0);

@@ -19,12 +19,12 @@ sc_x sc_official_crop(sc_trace *t, const sc_x *a) {
     sc_x x = a[0], pad[2 * SC_RANK_MAX];
     const uint32_t count = a[1]->kind == SC_X_LIST ? a[1]->count : 0, rank = sc_x_rank(x);
     bool grows = false;
-    if (count > 2 * rank || count % 2 != 0) return sc_o_refuse(t);
+    if (count > 2 * rank || count % 2 != 0) return sc_official_refuse(t);
     for (uint32_t i = 0; i < count && t->status == SC_OK; i += 2) {
         const uint32_t dim = rank - 1 - i / 2;
         const int64_t before = taken(t, a[1]->items[i]), after = taken(t, a[1]->items[i + 1]);
         sc_dim end = sc_trace_add(t, sc_x_size(x, dim), sc_dim_int(-after));
-        x = sc_o_part(t, x, dim, sc_dim_int(before), end);
+        x = sc_f_part(t, x, dim, sc_dim_int(before), end);
         pad[i] = before ? sc_x_int(t, 0) : a[1]->items[i];
         pad[i + 1] = after ? sc_x_int(t, 0) : a[1]->items[i + 1];
         grows = grows || sc_x_number(pad[i], 1) != 0 || sc_x_number(pad[i + 1], 1) != 0;

@@ -6,7 +6,7 @@
 
 // (self)
 sc_x sc_official_exp2(sc_trace *t, const sc_x *a) {
-    sc_x x = sc_f_to(t, a[0], sc_o_result_dtype(t));
+    sc_x x = sc_f_to(t, a[0], sc_official_result_dtype(t));
     return CALL(t, pow_Scalar, sc_x_float(t, 2), x);
 }
 
@@ -15,27 +15,27 @@ sc_x sc_official_exp2(sc_trace *t, const sc_x *a) {
 sc_x sc_official_round_decimals(sc_trace *t, const sc_x *a) {
     const int64_t decimals = sc_x_number(a[1], 0);
     if (decimals == 0) return CALL(t, round, a[0]);
-    if (!sc_x_is_float(a[0])) return sc_o_refuse(t);
+    if (!sc_x_is_float(a[0])) return sc_official_refuse(t);
     const double power = pow(10, fabs((double)decimals));
     const sc_dtype dtype = sc_x_dtype_of(a[0]);
     const double most = dtype == SC_DTYPE_F64 ? DBL_MAX : FLT_MAX;
     sc_x x = sc_f_to(t, a[0], sc_dtype_is_half(dtype) ? SC_DTYPE_F32 : dtype);
     // By a single number the official runtime multiplies by what 1 over it is rounded to.
     sc_x ten = CALL(t, full_like, x, sc_x_float(t, power > most ? INFINITY : power));
-    x = decimals < 0 ? CALL(t, div_Tensor, x, ten) : CALL(t, mul_Tensor, x, ten);
+    x = decimals < 0 ? sc_f_div(t, x, ten) : sc_f_mul(t, x, ten);
     x = CALL(t, round, x);
-    x = decimals < 0 ? CALL(t, mul_Tensor, x, ten) : CALL(t, div_Tensor, x, ten);
+    x = decimals < 0 ? sc_f_mul(t, x, ten) : sc_f_div(t, x, ten);
     return sc_f_to(t, x, dtype);
 }
 
 // (self), of real numbers
 sc_x sc_official_angle(sc_trace *t, const sc_x *a) {
-    const sc_dtype dtype = sc_o_result_dtype(t);
-    if (sc_dtype_is_complex(sc_x_dtype_of(a[0]))) return sc_o_refuse(t);
+    const sc_dtype dtype = sc_official_result_dtype(t);
+    if (sc_dtype_is_complex(sc_x_dtype_of(a[0]))) return sc_official_refuse(t);
     sc_x x = sc_f_to(t, a[0], dtype);
-    sc_x is_less = sc_a_less(t, x, 0), none = sc_f_scalar(t, sc_x_float(t, 0), dtype);
-    sc_x turned = sc_a_unless(t, is_less, SC_PI, none);
-    return sc_a_where(t, CALL(t, isnan, x), x, turned);
+    sc_x is_less = sc_f_less(t, x, 0), none = sc_f_scalar(t, sc_x_float(t, 0), dtype);
+    sc_x turned = sc_f_unless(t, is_less, SC_PI, none);
+    return sc_f_where(t, CALL(t, isnan, x), x, turned);
 }
 
 // The official kernel takes the sign of the dividend for integers, and float32 for float64.
@@ -46,18 +46,18 @@ bool sc_official_is_misjudged(const sc_node *node) {
 
 // (self, other): what is left over, with the sign of the divisor
 sc_x sc_official_remainder(sc_trace *t, const sc_x *a) {
-    sc_x x = sc_f_to(t, a[0], sc_o_result_dtype(t)), by = a[1];
+    sc_x x = sc_f_to(t, a[0], sc_official_result_dtype(t)), by = a[1];
     if (!sc_x_is_float(x)) {
         sc_x rest;
-        sc_o_floored(t, x, by, &rest);
+        sc_f_floor_divide(t, x, by, &rest);
         return rest;
     }
-    if (by->kind != SC_X_TENSOR) by = sc_f_scalar(t, by, sc_o_result_dtype(t));
+    if (by->kind != SC_X_TENSOR) by = sc_f_scalar(t, by, sc_official_result_dtype(t));
     sc_x rest = CALL(t, fmod_Tensor, x, by), zero = sc_x_int(t, 0);
     sc_x minus = CALL(t, lt_Scalar, rest, zero), turned = CALL(t, lt_Scalar, by, zero);
     sc_x other = CALL(t, logical_xor, minus, turned);
-    other = sc_o_and(t, other, CALL(t, ne_Scalar, rest, zero));
-    return sc_a_where(t, other, CALL(t, add_Tensor, rest, by), rest);
+    other = sc_f_and(t, other, CALL(t, ne_Scalar, rest, zero));
+    return sc_f_where(t, other, sc_f_add(t, rest, by), rest);
 }
 
 // -0.0 is less than nothing by its reciprocal only, and others are what their reciprocals are. A
@@ -72,41 +72,41 @@ sc_x sc_official_signbit(sc_trace *t, const sc_x *a) { return is_negative(t, a[0
 
 // (self, other); the size of -0.0 is -0.0 there, the sum of that and 0 is not.
 sc_x sc_official_copysign(sc_trace *t, const sc_x *a) {
-    const sc_dtype dtype = sc_o_result_dtype(t);
+    const sc_dtype dtype = sc_official_result_dtype(t);
     sc_x x = CALL(t, add_Scalar, sc_f_to(t, a[0], dtype), sc_x_int(t, 0));
     sc_x size = CALL(t, abs, x);
     sc_x sign = a[1]->kind == SC_X_TENSOR ? a[1] : sc_f_scalar(t, a[1], dtype);
     sc_x turns = is_negative(t, sign);
-    return sc_a_where(t, turns, CALL(t, neg, size), size);
+    return sc_f_where(t, turns, CALL(t, neg, size), size);
 }
 
 // In float64 squares of others do not overflow; its own are taken of the ratio of sizes.
 static sc_x root_of_squares(sc_trace *t, sc_x x, sc_x y) {
-    sc_x xx = CALL(t, mul_Tensor, x, x), yy = CALL(t, mul_Tensor, y, y);
-    return CALL(t, sqrt, CALL(t, add_Tensor, xx, yy));
+    sc_x xx = sc_f_mul(t, x, x), yy = sc_f_mul(t, y, y);
+    return CALL(t, sqrt, sc_f_add(t, xx, yy));
 }
 
 static sc_x by_ratio(sc_trace *t, sc_x a, sc_x b) {
     sc_x x = CALL(t, abs, a), y = CALL(t, abs, b);
     sc_x large = CALL(t, maximum, x, y), small = CALL(t, minimum, x, y);
     sc_x is_zero = CALL(t, eq_Scalar, large, sc_x_int(t, 0));
-    sc_x ratio = CALL(t, div_Tensor, small, large);
+    sc_x ratio = sc_f_div(t, small, large);
     sc_x root = root_of_squares(t, ratio, sc_f_scalar(t, sc_x_float(t, 1), SC_DTYPE_F64));
     sc_x none = sc_f_scalar(t, sc_x_float(t, 0), SC_DTYPE_F64);
-    return sc_a_where(t, is_zero, none, CALL(t, mul_Tensor, large, root));
+    return sc_f_where(t, is_zero, none, sc_f_mul(t, large, root));
 }
 
 // (self, other); infinite beside anything, NaN too
 sc_x sc_official_hypot(sc_trace *t, const sc_x *a) {
-    const sc_dtype dtype = sc_o_result_dtype(t);
-    if (a[1]->kind != SC_X_TENSOR || !sc_dtype_is_float(dtype)) return sc_o_refuse(t);
+    const sc_dtype dtype = sc_official_result_dtype(t);
+    if (a[1]->kind != SC_X_TENSOR || !sc_dtype_is_float(dtype)) return sc_official_refuse(t);
     sc_x x = sc_f_to(t, sc_f_to(t, a[0], dtype), SC_DTYPE_F64);
     sc_x y = sc_f_to(t, sc_f_to(t, a[1], dtype), SC_DTYPE_F64);
     sc_x length = dtype == SC_DTYPE_F64 ? by_ratio(t, x, y) : root_of_squares(t, x, y);
     sc_x far = CALL(t, isinf, x);
-    far = sc_o_or(t, far, CALL(t, isinf, y));
+    far = sc_f_or(t, far, CALL(t, isinf, y));
     sc_x infinite = sc_f_scalar(t, sc_x_float(t, INFINITY), SC_DTYPE_F64);
-    return sc_f_to(t, sc_a_where(t, far, infinite, length), dtype);
+    return sc_f_to(t, sc_f_where(t, far, infinite, length), dtype);
 }
 
 // Whole numbers are taken for floats there, and what has no place in those is rounded.
@@ -135,15 +135,15 @@ bool sc_official_is_odd_power(const sc_node *node) {
 
 // (self, exponent): of whole numbers the powers lose what is above their highest bit
 sc_x sc_official_power(sc_trace *t, const sc_x *a) {
-    sc_x power = sc_f_to(t, a[0], sc_o_result_dtype(t)), product = NULL;
+    sc_x power = sc_f_to(t, a[0], sc_official_result_dtype(t)), product = NULL;
     if (sc_x_is_float(power))
         return sc_x_real(a[1], 0) > 0 ? CALL(t, sqrt, power) : CALL(t, rsqrt, power);
     uint64_t left = (uint64_t)sc_x_number(a[1], 0);
     for (; left > 0 && t->status == SC_OK; left >>= 1) {
-        if (left & 1) product = product ? CALL(t, mul_Tensor, product, power) : power;
-        if (left > 1) power = CALL(t, mul_Tensor, power, power);
+        if (left & 1) product = product ? sc_f_mul(t, product, power) : power;
+        if (left > 1) power = sc_f_mul(t, power, power);
     }
-    return product ? product : sc_o_refuse(t);
+    return product ? product : sc_official_refuse(t);
 }
 
 static sc_dtype operand_dtype(const sc_node *node, uint32_t i) {
@@ -170,7 +170,8 @@ bool sc_official_is_float(const sc_node *node) {
 
 // (self): of a NaN it is 0
 sc_x sc_official_sign(sc_trace *t, const sc_x *a) {
-    sc_x zero = sc_x_int(t, 0), sign = sc_f_scalar(t, sc_x_float(t, 0), sc_o_result_dtype(t));
-    sign = sc_a_unless(t, CALL(t, lt_Scalar, a[0], zero), -1, sign);
-    return sc_a_unless(t, CALL(t, gt_Scalar, a[0], zero), 1, sign);
+    sc_x zero = sc_x_int(t, 0),
+         sign = sc_f_scalar(t, sc_x_float(t, 0), sc_official_result_dtype(t));
+    sign = sc_f_unless(t, CALL(t, lt_Scalar, a[0], zero), -1, sign);
+    return sc_f_unless(t, CALL(t, gt_Scalar, a[0], zero), 1, sign);
 }

@@ -14,63 +14,63 @@ static sc_x goes_on(sc_trace *t, const sc_x *x, const void *user) {
     (void)user;
     sc_x is_left = CALL(t, lt_Tensor, x[DEGREE], x[LAST]);
     sc_x is_number = CALL(t, eq_Tensor, x[NOW], x[NOW]);
-    return CALL(t, any, sc_o_and(t, is_left, is_number));
+    return CALL(t, any, sc_f_and(t, is_left, is_number));
 }
 
 static sc_x turn(sc_trace *t, const sc_x *x, const void *user) {
     const sc_polynomial *p = user;
-    sc_x k = x[DEGREE], above = sc_a_plus(t, k, 1), factor = x[WHERE], less = x[BEFORE];
+    sc_x k = x[DEGREE], above = sc_f_plus(t, k, 1), factor = x[WHERE], less = x[BEFORE];
     switch (p->rule) {
-    case SC_RULE_DOUBLED: factor = sc_a_times(t, factor, 2); break;
+    case SC_RULE_DOUBLED: factor = sc_f_times(t, factor, 2); break;
     case SC_RULE_HERMITE:
-        factor = sc_a_times(t, factor, 2);
-        less = sc_a_mul(t, less, sc_a_times(t, k, 2));
+        factor = sc_f_times(t, factor, 2);
+        less = sc_f_mul(t, less, sc_f_times(t, k, 2));
         break;
-    case SC_RULE_PROBABILISTS: less = sc_a_mul(t, less, k); break;
+    case SC_RULE_PROBABILISTS: less = sc_f_mul(t, less, k); break;
     case SC_RULE_LAGUERRE:
-        factor = sc_a_from(t, 1, factor);
-        factor = sc_a_add(t, factor, sc_a_times(t, k, 2));
-        less = sc_a_mul(t, less, k);
+        factor = sc_f_from(t, 1, factor);
+        factor = sc_f_add(t, factor, sc_f_times(t, k, 2));
+        less = sc_f_mul(t, less, k);
         break;
     case SC_RULE_LEGENDRE:
-        factor = sc_a_mul(t, factor, sc_a_add(t, k, above));
-        less = sc_a_mul(t, less, k);
+        factor = sc_f_mul(t, factor, sc_f_add(t, k, above));
+        less = sc_f_mul(t, less, k);
         break;
     }
-    sc_x more = sc_a_sub(t, sc_a_mul(t, factor, x[NOW]), less);
-    if (p->rule == SC_RULE_LAGUERRE || p->rule == SC_RULE_LEGENDRE) more = sc_a_div(t, more, above);
-    more = sc_a_where(t, CALL(t, lt_Tensor, k, x[LAST]), more, x[NOW]);
+    sc_x more = sc_f_sub(t, sc_f_mul(t, factor, x[NOW]), less);
+    if (p->rule == SC_RULE_LAGUERRE || p->rule == SC_RULE_LEGENDRE) more = sc_f_div(t, more, above);
+    more = sc_f_where(t, CALL(t, lt_Tensor, k, x[LAST]), more, x[NOW]);
     return X_LIST(t, x[NOW], more, above);
 }
 
 // x is as large as the result, `last` need not be.
 static sc_x by_recurrence(sc_trace *t, const sc_polynomial *p, sc_x x, sc_x last) {
     sc_x carried[CARRIED], fixed[] = {x, last};
-    sc_x first = p->slope == 1 ? x : sc_a_times(t, x, p->slope);
-    if (p->start != 0) first = sc_a_plus(t, first, p->start);
+    sc_x first = p->slope == 1 ? x : sc_f_times(t, x, p->slope);
+    if (p->start != 0) first = sc_f_plus(t, first, p->start);
     carried[BEFORE] = CALL(t, full_like, x, sc_x_float(t, 1));
     carried[NOW] = first;
     carried[DEGREE] = sc_f_scalar(t, sc_x_float(t, 1), sc_x_dtype_of(x));
-    const sc_o_loop loop = {.carried = carried,
-                            .count = CARRIED,
-                            .fixed = fixed,
-                            .fixed_count = TRAVELLING - CARRIED,
-                            .goes_on = goes_on,
-                            .turn = turn,
-                            .user = p};
-    return sc_x_at(t, sc_o_while(t, &loop), NOW);
+    const sc_official_loop loop = {.carried = carried,
+                                   .count = CARRIED,
+                                   .fixed = fixed,
+                                   .fixed_count = TRAVELLING - CARRIED,
+                                   .goes_on = goes_on,
+                                   .turn = turn,
+                                   .user = p};
+    return sc_x_at(t, sc_official_while(t, &loop), NOW);
 }
 
 // --- Without a turn ------------------------------------------------------------------------------
 
 // -1 to the power of the degree.
 static sc_x signs(sc_trace *t, sc_x degree) {
-    sc_x half = CALL(t, floor, sc_a_times(t, degree, 0.5));
-    return sc_a_from(t, 1, sc_a_times(t, sc_a_sub(t, degree, sc_a_times(t, half, 2)), 2));
+    sc_x half = CALL(t, floor, sc_f_times(t, degree, 0.5));
+    return sc_f_from(t, 1, sc_f_times(t, sc_f_sub(t, degree, sc_f_times(t, half, 2)), 2));
 }
 
 static sc_x twice_and_one(sc_trace *t, sc_x degree) {
-    return sc_a_plus(t, sc_a_times(t, degree, 2), 1);
+    return sc_f_plus(t, sc_f_times(t, degree, 2), 1);
 }
 
 // Where x is 1 or -1.
@@ -78,34 +78,34 @@ static sc_x at_ends(sc_trace *t, const sc_polynomial *p, sc_x x, sc_x degree) {
     sc_x is_upper = CALL(t, gt_Scalar, x, sc_x_float(t, 0)), sign = signs(t, degree);
     sc_x many = twice_and_one(t, degree);
     switch (p->kind) {
-    case SC_CHEBYSHEV_THIRD: return sc_a_unless(t, is_upper, 1, sc_a_mul(t, sign, many));
-    case SC_CHEBYSHEV_FOURTH: return sc_a_where(t, is_upper, many, sign);
+    case SC_CHEBYSHEV_THIRD: return sc_f_unless(t, is_upper, 1, sc_f_mul(t, sign, many));
+    case SC_CHEBYSHEV_FOURTH: return sc_f_where(t, is_upper, many, sign);
     case SC_CHEBYSHEV_SECOND:
-        sign = sc_a_unless(t, is_upper, 1, sign);
-        return sc_a_mul(t, sign, sc_a_plus(t, degree, 1));
-    default: return sc_a_unless(t, is_upper, 1, sign);
+        sign = sc_f_unless(t, is_upper, 1, sign);
+        return sc_f_mul(t, sign, sc_f_plus(t, degree, 1));
+    default: return sc_f_unless(t, is_upper, 1, sign);
     }
 }
 
 static sc_x by_halves(sc_trace *t, const sc_polynomial *p, sc_x x, sc_x angle, sc_x degree) {
     const bool third = p->kind == SC_CHEBYSHEV_THIRD;
-    sc_x half = sc_a_times(t, angle, 0.5);
-    sc_x many = sc_a_mul(t, angle, sc_a_plus(t, degree, 0.5));
+    sc_x half = sc_f_times(t, angle, 0.5);
+    sc_x many = sc_f_mul(t, angle, sc_f_plus(t, degree, 0.5));
     sc_x sine = CALL(t, sin, half), cosine = CALL(t, cos, half);
     sc_x above = third ? CALL(t, cos, many) : CALL(t, sin, many);
-    sc_x ratio = sc_a_div(t, above, third ? cosine : sine);
-    sc_x is_end = sc_a_is(t, third ? sine : cosine, 1);
+    sc_x ratio = sc_f_div(t, above, third ? cosine : sine);
+    sc_x is_end = sc_f_equals(t, third ? sine : cosine, 1);
     // PyTorch takes the shifted fourth kind there for what it is at the other end.
     sc_x end = third || !p->is_shifted ? at_ends(t, p, x, degree) : signs(t, degree);
-    return sc_a_where(t, is_end, end, ratio);
+    return sc_f_where(t, is_end, end, ratio);
 }
 
 static sc_x by_angle(sc_trace *t, const sc_polynomial *p, sc_x x, sc_x degree) {
     sc_x angle = CALL(t, acos, x);
-    if (p->kind == SC_CHEBYSHEV_FIRST) return CALL(t, cos, sc_a_mul(t, angle, degree));
+    if (p->kind == SC_CHEBYSHEV_FIRST) return CALL(t, cos, sc_f_mul(t, angle, degree));
     if (p->kind != SC_CHEBYSHEV_SECOND) return by_halves(t, p, x, angle, degree);
-    sc_x many = CALL(t, sin, sc_a_mul(t, angle, sc_a_plus(t, degree, 1)));
-    return sc_a_div(t, many, CALL(t, sin, angle));
+    sc_x many = CALL(t, sin, sc_f_mul(t, angle, sc_f_plus(t, degree, 1)));
+    return sc_f_div(t, many, CALL(t, sin, angle));
 }
 
 // --- All -----------------------------------------------------------------------------------------
@@ -118,17 +118,17 @@ typedef struct shortcuts {
 static shortcuts find(sc_trace *t, const sc_polynomial *p, sc_x x, sc_x degree) {
     shortcuts s = {NULL, NULL};
     sc_x size = CALL(t, abs, x);
-    if (sc_polynomial_has_ends(p)) s.is_end = sc_a_is(t, size, 1);
-    if (p->rule == SC_RULE_LAGUERRE) s.is_end = sc_a_is(t, size, 0);
+    if (sc_polynomial_has_ends(p)) s.is_end = sc_f_equals(t, size, 1);
+    if (p->rule == SC_RULE_LAGUERRE) s.is_end = sc_f_equals(t, size, 0);
     if (p->kind) {
         sc_x is_high = CALL(t, gt_Scalar, degree, sc_x_float(t, p->most));
-        s.has_angle = sc_o_and(t, is_high, sc_a_less(t, size, 1));
+        s.has_angle = sc_f_and(t, is_high, sc_f_less(t, size, 1));
     }
     return s;
 }
 
 static sc_x nothing_where(sc_trace *t, sc_x condition, sc_x x) {
-    return condition ? sc_a_unless(t, condition, 0, x) : x;
+    return condition ? sc_f_unless(t, condition, 0, x) : x;
 }
 
 // Degrees that are none are 0 here.
@@ -140,25 +140,25 @@ static sc_x of_degrees(sc_trace *t, const sc_polynomial *p, sc_x x, sc_x degree)
     last = nothing_where(t, s.has_angle, last);
     sc_x is_beyond = CALL(t, gt_Scalar, last, sc_x_float(t, most));
     sc_x y = by_recurrence(t, p, x, nothing_where(t, is_beyond, last));
-    y = sc_a_unless(t, is_beyond, NAN, y);
-    if (s.has_angle) y = sc_a_where(t, s.has_angle, by_angle(t, p, x, degree), y);
-    y = sc_a_unless(t, sc_a_is(t, degree, 0), 1, y);
-    if (p->rule == SC_RULE_LAGUERRE) return sc_a_unless(t, s.is_end, 1, y);
-    return s.is_end ? sc_a_where(t, s.is_end, at_ends(t, p, x, degree), y) : y;
+    y = sc_f_unless(t, is_beyond, NAN, y);
+    if (s.has_angle) y = sc_f_where(t, s.has_angle, by_angle(t, p, x, degree), y);
+    y = sc_f_unless(t, sc_f_equals(t, degree, 0), 1, y);
+    if (p->rule == SC_RULE_LAGUERRE) return sc_f_unless(t, s.is_end, 1, y);
+    return s.is_end ? sc_f_where(t, s.is_end, at_ends(t, p, x, degree), y) : y;
 }
 
 // (x, n)
 static sc_x polynomial(sc_trace *t, const sc_x *a, const sc_polynomial *p) {
-    const bool is_double = sc_o_result_dtype(t) == SC_DTYPE_F64;
+    const bool is_double = sc_official_result_dtype(t) == SC_DTYPE_F64;
     const sc_dtype wide = is_double ? SC_DTYPE_F64 : SC_DTYPE_F32;
     sc_x x = sc_f_to(t, a[0], wide), n = sc_f_to(t, a[1], wide);
     sc_x is_degree = CALL(t, gt_Scalar, n, sc_x_float(t, -1));
-    is_degree = sc_o_and(t, is_degree, sc_a_less(t, n, SC_DEGREE_END));
-    sc_x is_none = sc_o_not(t, is_degree);
-    if (p->is_shifted) x = sc_a_plus(t, sc_a_times(t, x, 2), -1);
+    is_degree = sc_f_and(t, is_degree, sc_f_less(t, n, SC_DEGREE_END));
+    sc_x is_none = sc_f_not(t, is_degree);
+    if (p->is_shifted) x = sc_f_plus(t, sc_f_times(t, x, 2), -1);
     x = nothing_where(t, is_none, x);  // as large as the result from here on
     sc_x degree = nothing_where(t, is_none, CALL(t, trunc, n));
-    return sc_o_rounded(t, sc_a_unless(t, is_none, 0, of_degrees(t, p, x, degree)));
+    return sc_official_rounded(t, sc_f_unless(t, is_none, 0, of_degrees(t, p, x, degree)));
 }
 
 #define ORTHOGONAL(id, ...)                             \

@@ -10,12 +10,12 @@ static sc_x cubic(sc_trace *t, sc_x x) {
     static const double near[] = {1, 0, -2.5, 1.5}, far[] = {2, -4, 2.5, -0.5};
     sc_x size = CALL(t, abs, x), inner = POLYNOMIAL(t, size, near);
     sc_x outer = POLYNOMIAL(t, size, far);
-    outer = sc_a_unless(t, CALL(t, ge_Scalar, size, sc_x_int(t, 2)), 0, outer);
-    return sc_a_where(t, sc_a_less(t, size, 1), inner, outer);
+    outer = sc_f_unless(t, CALL(t, ge_Scalar, size, sc_x_int(t, 2)), 0, outer);
+    return sc_f_where(t, sc_f_less(t, size, 1), inner, outer);
 }
 
 static sc_x triangle(sc_trace *t, sc_x x) {
-    return CALL(t, clamp, sc_a_from(t, 1, CALL(t, abs, x)), sc_x_float(t, 0));
+    return CALL(t, clamp, sc_f_from(t, 1, CALL(t, abs, x)), sc_x_float(t, 0));
 }
 
 typedef struct axis {
@@ -26,19 +26,19 @@ typedef struct axis {
 // A row for each pixel of the result, in float64. The filter reaches that many pixels far.
 static sc_x weights(sc_trace *t, const axis *along, filter_fn filter, double reach) {
     sc_x wide = CALL(t, clamp, along->scale, sc_x_float(t, 1));
-    sc_x support = sc_a_times(t, wide, reach), narrow = CALL(t, reciprocal, wide);
-    sc_x center = sc_o_double(t, sc_o_places(t, along->out, 0, 2));
-    sc_x place = sc_o_double(t, sc_o_places(t, along->in, 1, 2));
-    center = sc_a_mul(t, sc_a_plus(t, center, 0.5), along->scale);
-    sc_x first = CALL(t, trunc, sc_a_add(t, center, sc_a_from(t, 0.5, support)));
-    sc_x end = CALL(t, trunc, sc_a_add(t, center, sc_a_plus(t, support, 0.5)));
+    sc_x support = sc_f_times(t, wide, reach), narrow = CALL(t, reciprocal, wide);
+    sc_x center = sc_f_double(t, sc_f_places(t, along->out, 0, 2));
+    sc_x place = sc_f_double(t, sc_f_places(t, along->in, 1, 2));
+    center = sc_f_mul(t, sc_f_plus(t, center, 0.5), along->scale);
+    sc_x first = CALL(t, trunc, sc_f_add(t, center, sc_f_from(t, 0.5, support)));
+    sc_x end = CALL(t, trunc, sc_f_add(t, center, sc_f_plus(t, support, 0.5)));
     sc_x covered = CALL(t, ge_Tensor, place, first);
-    covered = sc_o_and(t, covered, CALL(t, lt_Tensor, place, end));
-    sc_x distance = sc_a_plus(t, sc_a_sub(t, place, center), 0.5);
-    sc_x weight = filter(t, sc_a_mul(t, distance, narrow));
-    weight = sc_a_unless(t, sc_o_not(t, covered), 0, weight);
-    sc_x total = sc_o_sum(t, weight, 1);
-    return sc_a_div(t, weight, sc_a_unless(t, sc_a_is(t, total, 0), 1, total));
+    covered = sc_f_and(t, covered, CALL(t, lt_Tensor, place, end));
+    sc_x distance = sc_f_plus(t, sc_f_sub(t, place, center), 0.5);
+    sc_x weight = filter(t, sc_f_mul(t, distance, narrow));
+    weight = sc_f_unless(t, sc_f_not(t, covered), 0, weight);
+    sc_x total = sc_official_sum_of(t, weight, 1);
+    return sc_f_div(t, weight, sc_f_unless(t, sc_f_equals(t, total, 0), 1, total));
 }
 
 static sc_x real(sc_trace *t, sc_x number) { return sc_f_scalar(t, number, SC_DTYPE_F64); }
@@ -51,19 +51,19 @@ static double known_scale(double given, int64_t in, int64_t out, bool aligns) {
 static sc_x scale_of(sc_trace *t, sc_x factor, const axis *along, bool aligns) {
     const double given = sc_x_known(t, factor, 0);
     const bool is_open = along->in.expr || along->out.expr;
-    if (is_open && aligns) return sc_o_beyond(t, SC_LIMIT_KNOWN_CORNERS);
+    if (is_open && aligns) return sc_official_beyond(t, SC_LIMIT_KNOWN_CORNERS);
     if (!is_open || given > 0)
         return real(t,
                     sc_x_float(t, known_scale(given, along->in.value, along->out.value, aligns)));
     sc_x in = real(t, sc_x_dim(t, along->in));
-    return sc_a_div(t, in, real(t, sc_x_dim(t, along->out)));
+    return sc_f_div(t, in, real(t, sc_x_dim(t, along->out)));
 }
 
 // (self, output_size, align_corners, scales_h, scales_w)
 static sc_x resized(sc_trace *t, const sc_x *a, filter_fn filter, double reach) {
     const sc_spec *out = &t->source->outs[0]->spec;
     const sc_dtype dtype = sc_f_opmath((sc_dtype)out->dtype);
-    if (sc_x_rank(a[0]) != 4 || !sc_x_is_float(a[0])) return sc_o_refuse(t);
+    if (sc_x_rank(a[0]) != 4 || !sc_x_is_float(a[0])) return sc_official_refuse(t);
     sc_dim in[2], to[2];
     sc_x matrix[2], x = sc_f_to(t, a[0], dtype);
     for (uint32_t i = 0; i < 2; i++) {

@@ -11,11 +11,13 @@ bool sc_official_is_scalar_or_half(const sc_node *node) {
     return sc_official_is_scalar(node) || sc_official_is_half(node);
 }
 
-sc_x sc_o_alone(sc_trace *t, sc_x x) { return sc_f_clone(t, sc_f_to(t, x, sc_o_result_dtype(t))); }
+sc_x sc_official_only_element(sc_trace *t, sc_x x) {
+    return sc_f_clone(t, sc_f_to(t, x, sc_official_result_dtype(t)));
+}
 
 // (self, dim, dtype)
 sc_x sc_official_cumsum(sc_trace *t, const sc_x *a) {
-    return sc_x_rank(a[0]) == 0 ? sc_o_alone(t, a[0]) : sc_official_in_float(t, a);
+    return sc_x_rank(a[0]) == 0 ? sc_official_only_element(t, a[0]) : sc_official_in_float(t, a);
 }
 
 // (self, dimension, size, step): windows of one element, or of none

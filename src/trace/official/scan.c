@@ -10,27 +10,28 @@ enum { SCANNED_MAX = 3, IN_A_ROW_MAX = 128 };
 // The first `far` elements stay; `far` is no more than there are. What combining hands on as it was
 // stays altogether.
 static void scan_step(sc_trace *t, sc_x *x, uint32_t count, uint32_t dim, sc_dim far,
-                      sc_o_combine_fn combine) {
+                      sc_official_combine_fn combine) {
     sc_x before[SCANNED_MAX], after[SCANNED_MAX];
     const sc_dim zero = sc_dim_int(0), n = sc_x_size(x[0], dim), rest = sc_trace_sub(t, n, far);
     for (uint32_t i = 0; i < count; i++) {
-        before[i] = sc_o_part(t, x[i], dim, zero, rest);
-        after[i] = sc_o_part(t, x[i], dim, far, n);
+        before[i] = sc_f_part(t, x[i], dim, zero, rest);
+        after[i] = sc_f_part(t, x[i], dim, far, n);
     }
     sc_x made = combine(t, before, after);
     for (uint32_t i = 0; i < count; i++) {
         sc_x combined = made->kind == SC_X_LIST ? sc_x_at(t, made, i) : made;
         if (combined == after[i]) continue;
-        const sc_x both[2] = {sc_o_part(t, x[i], dim, zero, far), combined};
+        const sc_x both[2] = {sc_f_part(t, x[i], dim, zero, far), combined};
         x[i] = sc_f_cat(t, both, 2, dim);
     }
 }
 
-static void scan(sc_trace *t, sc_x *x, uint32_t count, uint32_t dim, sc_o_combine_fn combine) {
+static void scan(sc_trace *t, sc_x *x, uint32_t count, uint32_t dim,
+                 sc_official_combine_fn combine) {
     const sc_dim n = sc_x_size(x[0], dim);
-    const int64_t most = sc_o_largest(t, n);
+    const int64_t most = sc_official_size_max(t, n);
     for (int64_t d = 1; d < most && t->status == SC_OK; d *= 2)
-        scan_step(t, x, count, dim, sc_o_smaller(t, n, sc_dim_int(d)), combine);
+        scan_step(t, x, count, dim, sc_f_smaller(t, n, sc_dim_int(d)), combine);
 }
 
 // Sizes of inputs are taken to be 1 at least, but may be 0 at run time. With so many elements more
@@ -44,25 +45,26 @@ static int64_t spare_of(sc_dim n) {
     return spare;
 }
 
-void sc_o_scan(sc_trace *t, sc_x *x, uint32_t count, uint32_t dim, sc_o_combine_fn combine) {
+void sc_official_scan(sc_trace *t, sc_x *x, uint32_t count, uint32_t dim,
+                      sc_official_combine_fn combine) {
     const sc_dim n = sc_x_size(x[0], dim);
     const int64_t spare = spare_of(n);
-    for (uint32_t i = 0; i < count; i++) x[i] = sc_o_pad(t, x[i], dim, 0, spare, sc_x_int(t, 0));
+    for (uint32_t i = 0; i < count; i++) x[i] = sc_f_pad(t, x[i], dim, 0, spare, sc_x_int(t, 0));
     scan(t, x, count, dim, combine);
     for (uint32_t i = 0; i < count && spare > 0; i++)
-        x[i] = sc_o_part(t, x[i], dim, sc_dim_int(0), n);
+        x[i] = sc_f_part(t, x[i], dim, sc_dim_int(0), n);
 }
 
-sc_x sc_o_ends_run(sc_trace *t, sc_x x, uint32_t dim) {
+sc_x sc_official_ends_run(sc_trace *t, sc_x x, uint32_t dim) {
     const sc_dim one = sc_dim_int(1), end = sc_trace_add(t, sc_x_size(x, dim), one);
-    sc_x longer = sc_o_pad(t, x, dim, 0, 1, sc_x_int(t, -1));
-    return CALL(t, ne_Tensor, x, sc_o_part(t, longer, dim, one, end));
+    sc_x longer = sc_f_pad(t, x, dim, 0, 1, sc_x_int(t, -1));
+    return CALL(t, ne_Tensor, x, sc_f_part(t, longer, dim, one, end));
 }
 
 static sc_dtype wide(sc_dtype dtype) { return sc_dtype_is_float(dtype) ? SC_DTYPE_F64 : dtype; }
 
 static sc_x finished(sc_trace *t, sc_x x, sc_x self) {
-    return sc_f_to(t, sc_o_unflat(t, x, self), sc_o_result_dtype(t));
+    return sc_f_to(t, sc_f_restore_rank(t, x, self), sc_official_result_dtype(t));
 }
 
 static bool is_single(sc_x x, uint32_t dim) {
@@ -72,15 +74,15 @@ static bool is_single(sc_x x, uint32_t dim) {
 // --- Products ------------------------------------------------------------------------------------
 
 static sc_x product(sc_trace *t, const sc_x *before, const sc_x *after) {
-    return CALL(t, mul_Tensor, before[0], after[0]);
+    return sc_f_mul(t, before[0], after[0]);
 }
 
 static sc_x in_a_row(sc_trace *t, sc_x x, uint32_t dim) {
     sc_x parts[IN_A_ROW_MAX];
     const int64_t n = sc_x_static_size(t, x, dim);
     for (int64_t i = 0; i < n && t->status == SC_OK; i++) {
-        parts[i] = sc_o_steps(t, x, dim, i, 1, 1);
-        if (i > 0) parts[i] = CALL(t, mul_Tensor, parts[i - 1], parts[i]);
+        parts[i] = sc_f_steps(t, x, dim, i, 1, 1);
+        if (i > 0) parts[i] = sc_f_mul(t, parts[i - 1], parts[i]);
     }
     return sc_f_cat(t, parts, t->status == SC_OK ? (uint32_t)n : 0, dim);
 }
@@ -88,14 +90,14 @@ static sc_x in_a_row(sc_trace *t, sc_x x, uint32_t dim) {
 // (self, dim, dtype)
 sc_x sc_official_cumprod(sc_trace *t, const sc_x *a) {
     const uint32_t dim = sc_x_wrap(t, a[1], sc_x_rank(a[0]));
-    const sc_dtype dtype = sc_o_result_dtype(t);
-    sc_x x = sc_f_to(t, sc_o_flat(t, a[0]), dtype);
+    const sc_dtype dtype = sc_official_result_dtype(t);
+    sc_x x = sc_f_to(t, sc_f_atleast_1d(t, a[0]), dtype);
     if (is_single(x, dim)) return finished(t, x, a[0]);
     x = sc_f_to(t, x, wide(dtype));
     const sc_dim n = sc_x_size(x, dim);
     if (sc_x_is_float(x) && sc_dim_is_int(n) && n.value <= IN_A_ROW_MAX)
         return finished(t, in_a_row(t, x, dim), a[0]);
-    sc_o_scan(t, &x, 1, dim, product);
+    sc_official_scan(t, &x, 1, dim, product);
     return finished(t, x, a[0]);
 }
 
@@ -104,17 +106,17 @@ sc_x sc_official_cumprod(sc_trace *t, const sc_x *a) {
 static sc_x log_add_exp(sc_trace *t, const sc_x *before, const sc_x *after) {
     sc_x more = CALL(t, maximum, before[0], after[0]), less = CALL(t, minimum, before[0], after[0]);
     sc_x same = CALL(t, eq_Tensor, more, less);
-    same = sc_o_and(t, same, CALL(t, isinf, more));
-    sc_x ratio = CALL(t, exp, CALL(t, sub_Tensor, less, more));
-    return sc_a_where(t, same, more, CALL(t, add_Tensor, CALL(t, log1p, ratio), more));
+    same = sc_f_and(t, same, CALL(t, isinf, more));
+    sc_x ratio = CALL(t, exp, sc_f_sub(t, less, more));
+    return sc_f_where(t, same, more, sc_f_add(t, CALL(t, log1p, ratio), more));
 }
 
 // (self, dim)
 sc_x sc_official_logcumsumexp(sc_trace *t, const sc_x *a) {
     const uint32_t dim = sc_x_wrap(t, a[1], sc_x_rank(a[0]));
-    sc_x x = sc_f_to(t, sc_o_flat(t, a[0]), wide(sc_x_dtype_of(a[0])));
-    if (!sc_x_is_float(x)) return sc_o_refuse(t);
-    sc_o_scan(t, &x, 1, dim, log_add_exp);
+    sc_x x = sc_f_to(t, sc_f_atleast_1d(t, a[0]), wide(sc_x_dtype_of(a[0])));
+    if (!sc_x_is_float(x)) return sc_official_refuse(t);
+    sc_official_scan(t, &x, 1, dim, log_add_exp);
     return finished(t, x, a[0]);
 }
 
@@ -122,9 +124,9 @@ sc_x sc_official_logcumsumexp(sc_trace *t, const sc_x *a) {
 
 // The later one where it is not worse, or NaN.
 static sc_x choose(sc_trace *t, const sc_x *before, const sc_x *after, sc_x take) {
-    if (sc_x_is_float(after[0])) take = sc_o_or(t, take, CALL(t, isnan, after[0]));
-    sc_x values = sc_a_where(t, take, after[0], before[0]);
-    return X_LIST(t, values, sc_a_where(t, take, after[1], before[1]));
+    if (sc_x_is_float(after[0])) take = sc_f_or(t, take, CALL(t, isnan, after[0]));
+    sc_x values = sc_f_where(t, take, after[0], before[0]);
+    return X_LIST(t, values, sc_f_where(t, take, after[1], before[1]));
 }
 
 static sc_x largest(sc_trace *t, const sc_x *before, const sc_x *after) {
@@ -135,16 +137,16 @@ static sc_x smallest(sc_trace *t, const sc_x *before, const sc_x *after) {
     return choose(t, before, after, CALL(t, le_Tensor, after[0], before[0]));
 }
 
-static sc_x extremes(sc_trace *t, const sc_x *a, sc_o_combine_fn combine) {
+static sc_x extremes(sc_trace *t, const sc_x *a, sc_official_combine_fn combine) {
     const uint32_t dim = sc_x_wrap(t, a[1], sc_x_rank(a[0]));
-    sc_x x = sc_o_flat(t, a[0]);
+    sc_x x = sc_f_atleast_1d(t, a[0]);
     const sc_spec *spec = sc_x_spec(x);
     if (t->status != SC_OK) return &t->poisoned;
-    sc_x place = sc_o_places(t, spec->sizes[dim], dim, spec->rank);
+    sc_x place = sc_f_places(t, spec->sizes[dim], dim, spec->rank);
     sc_x both[2] = {x, sc_f_expand(t, place, spec->sizes, spec->rank)};
-    if (!is_single(x, dim)) sc_o_scan(t, both, 2, dim, combine);
-    sc_x values = sc_o_unflat(t, both[0], a[0]);
-    return X_LIST(t, values, sc_o_unflat(t, both[1], a[0]));
+    if (!is_single(x, dim)) sc_official_scan(t, both, 2, dim, combine);
+    sc_x values = sc_f_restore_rank(t, both[0], a[0]);
+    return X_LIST(t, values, sc_f_restore_rank(t, both[1], a[0]));
 }
 
 // (self, dim)

@@ -17,7 +17,7 @@ typedef struct scatter {
 // As much of the source as there are indices.
 static sc_x like_index(sc_trace *t, sc_x source, sc_x index) {
     for (uint32_t i = 0; i < sc_x_rank(index); i++)
-        source = sc_o_part(t, source, i, sc_dim_int(0), sc_x_size(index, i));
+        source = sc_f_part(t, source, i, sc_dim_int(0), sc_x_size(index, i));
     return source;
 }
 
@@ -36,16 +36,16 @@ static sc_x is_hit(sc_trace *t, const scatter *s) {
 static sc_x sum(sc_trace *t, const scatter *s) {
     sc_x base = s->self;
     if (!s->includes_self)
-        base = sc_o_where_else(t, sc_o_not(t, is_hit(t, s)), base, sc_x_int(t, 0));
+        base = sc_f_where_else(t, sc_f_not(t, is_hit(t, s)), base, sc_x_int(t, 0));
     return CALL(t, scatter_add, base, sc_x_int(t, s->dim), s->index, s->source);
 }
 
 static sc_x mean(sc_trace *t, const scatter *s) {
-    sc_x count = s->includes_self ? CALL(t, add_Tensor, s->count, sc_x_int(t, 1))
+    sc_x count = s->includes_self ? sc_f_add(t, s->count, sc_x_int(t, 1))
                                   : CALL(t, maximum, s->count, sc_x_int(t, 1));
     sc_x total = sum(t, s);
     count = sc_f_to(t, count, sc_x_dtype_of(total));
-    if (sc_x_is_float(total)) return CALL(t, div_Tensor, total, count);
+    if (sc_x_is_float(total)) return sc_f_div(t, total, count);
     return CALL(t, div_Tensor_mode, total, count, sc_x_str(t, "floor"));
 }
 
@@ -74,22 +74,22 @@ static sc_x extreme(sc_trace *t, const scatter *s, bool is_largest) {
 
 static sc_x products(sc_trace *t, const sc_x *before, const sc_x *after) {
     sc_x same = CALL(t, eq_Tensor, before[1], after[1]);
-    sc_x made = CALL(t, mul_Tensor, before[0], after[0]);
-    return X_LIST(t, sc_a_where(t, same, made, after[0]), after[1]);
+    sc_x made = sc_f_mul(t, before[0], after[0]);
+    return X_LIST(t, sc_f_where(t, same, made, after[0]), after[1]);
 }
 
 // What came to each place of self, multiplied; nothing in particular where nothing came.
 static sc_x gathered(sc_trace *t, const scatter *s) {
     const sc_dim n = sc_x_size(s->index, s->dim);
     const sc_dim end = sc_x_size(s->self, s->dim), one = sc_dim_int(1);
-    sc_x dim = sc_x_int(t, s->dim), key = CALL(t, mul_Tensor, s->index, sc_x_int(t, PLACE));
-    key = CALL(t, add_Tensor, key, sc_o_places(t, n, s->dim, sc_x_rank(s->index)));
+    sc_x dim = sc_x_int(t, s->dim), key = sc_f_mul(t, s->index, sc_x_int(t, PLACE));
+    key = sc_f_add(t, key, sc_f_places(t, n, s->dim, sc_x_rank(s->index)));
     key = sc_x_at(t, CALL(t, topk, key, sc_x_dim(t, n), dim, X_FALSE, X_TRUE), 0);
     sc_x place = CALL(t, bitwise_right_shift_Tensor_Scalar, key, sc_x_int(t, 32));
     sc_x from = CALL(t, bitwise_and_Scalar, key, sc_x_int(t, PLACE - 1));
     sc_x both[2] = {CALL(t, gather, s->source, dim, from), place};
-    sc_o_scan(t, both, 2, s->dim, products);
-    sc_x to = sc_o_where_else(t, sc_o_ends_run(t, place, s->dim), place, sc_x_dim(t, end));
+    sc_official_scan(t, both, 2, s->dim, products);
+    sc_x to = sc_f_where_else(t, sc_official_ends_run(t, place, s->dim), place, sc_x_dim(t, end));
     sc_dim sizes[SC_RANK_MAX];
     const sc_spec *spec = sc_x_spec(s->self);
     if (t->status != SC_OK) return &t->poisoned;
@@ -97,13 +97,13 @@ static sc_x gathered(sc_trace *t, const scatter *s) {
     sizes[s->dim] = sc_trace_add(t, end, one);
     sc_x room = sc_f_zeros(t, sc_x_dims(t, sizes, spec->rank), (sc_dtype)spec->dtype);
     sc_x all = CALL(t, scatter_src, room, dim, to, both[0]);
-    return sc_o_part(t, all, s->dim, sc_dim_int(0), end);
+    return sc_f_part(t, all, s->dim, sc_dim_int(0), end);
 }
 
 static sc_x product(sc_trace *t, const scatter *s) {
     sc_x made = gathered(t, s);
-    if (s->includes_self) made = CALL(t, mul_Tensor, s->self, made);
-    return sc_a_where(t, is_hit(t, s), made, s->self);
+    if (s->includes_self) made = sc_f_mul(t, s->self, made);
+    return sc_f_where(t, is_hit(t, s), made, s->self);
 }
 
 // Truths are counted; what is added up or multiplied of float16 and bfloat16 is so in float32.
@@ -115,9 +115,9 @@ static sc_dtype compute_dtype(sc_dtype dtype, bool compares) {
 // (self, dim, index, src, reduce, include_self)
 sc_x sc_official_scatter_reduce(sc_trace *t, const sc_x *a) {
     scatter s = {.dim = sc_x_wrap(t, a[1], sc_x_rank(a[0])), .includes_self = sc_x_truth(a[5])};
-    s.self = sc_o_flat(t, a[0]);
-    s.index = sc_f_to(t, sc_o_flat(t, a[2]), SC_DTYPE_I64);
-    s.source = sc_o_flat(t, a[3]);
+    s.self = sc_f_atleast_1d(t, a[0]);
+    s.index = sc_f_to(t, sc_f_atleast_1d(t, a[2]), SC_DTYPE_I64);
+    s.source = sc_f_atleast_1d(t, a[3]);
     const sc_str how = a[4]->kind == SC_X_STR ? a[4]->str : SC_STR("");
     if (sc_dim_is(sc_x_numel(t, s.index), 0)) return a[0];
     const bool compares = sc_str_is(how, "amax") || sc_str_is(how, "amin");
@@ -137,6 +137,6 @@ sc_x sc_official_scatter_reduce(sc_trace *t, const sc_x *a) {
     else if (sc_str_is(how, "prod"))
         made = product(t, counted(t, &s));
     else
-        return sc_o_refuse(t);
-    return sc_o_unflat(t, sc_o_rounded(t, made), a[0]);
+        return sc_official_refuse(t);
+    return sc_f_restore_rank(t, sc_official_rounded(t, made), a[0]);
 }

@@ -25,21 +25,21 @@ static void halve_open(sc_trace *t, const search *s, sc_x middle, sc_x *start, s
     sc_x is_open = CALL(t, lt_Tensor, *start, *end), at = middle;
     if (!s->has_end) at = CALL(t, minimum, middle, sc_x_int(t, s->length.value - 1));
     sc_x before = is_before(t, s, at);
-    sc_x up = sc_o_and(t, is_open, sc_o_not(t, before)), down = sc_o_and(t, is_open, before);
-    *start = sc_a_where(t, up, CALL(t, add_Tensor, middle, sc_x_int(t, 1)), *start);
-    *end = sc_a_where(t, down, middle, *end);
+    sc_x up = sc_f_and(t, is_open, sc_f_not(t, before)), down = sc_f_and(t, is_open, before);
+    *start = sc_f_where(t, up, sc_f_add(t, middle, sc_x_int(t, 1)), *start);
+    *end = sc_f_where(t, down, middle, *end);
 }
 
 static void halve(sc_trace *t, const search *s, int64_t least, sc_x *start, sc_x *end) {
-    sc_x both = CALL(t, add_Tensor, *start, *end);
+    sc_x both = sc_f_add(t, *start, *end);
     sc_x middle = CALL(t, bitwise_right_shift_Tensor_Scalar, both, sc_x_int(t, 1));
     if (least < 1) {
         halve_open(t, s, middle, start, end);
         return;
     }
-    sc_x before = is_before(t, s, middle), next = CALL(t, add_Tensor, middle, sc_x_int(t, 1));
-    *start = sc_a_where(t, before, *start, next);
-    *end = sc_a_where(t, before, middle, *end);
+    sc_x before = is_before(t, s, middle), next = sc_f_add(t, middle, sc_x_int(t, 1));
+    *start = sc_f_where(t, before, *start, next);
+    *end = sc_f_where(t, before, middle, *end);
 }
 
 // The middle of nothing is behind the end: of a sequence of open length an element stands there.
@@ -48,7 +48,7 @@ static void add_end(sc_trace *t, search *s) {
     s->has_end = !sc_dim_is_int(s->length);
     if (!s->has_end) return;
     const uint32_t last = sc_x_rank(s->sequence) - 1;
-    s->sequence = sc_o_pad(t, s->sequence, last, 0, 1, sc_x_int(t, 0));
+    s->sequence = sc_f_pad(t, s->sequence, last, 0, 1, sc_x_int(t, 0));
 }
 
 // Whichever halves are taken, after k steps no less than (length + 1) / 2^k - 1 elements are left,
@@ -59,7 +59,7 @@ static sc_x find(sc_trace *t, search *s) {
     add_end(t, s);
     sc_x start = sc_f_full(t, sizes, sc_x_int(t, 0), SC_DTYPE_I64);
     sc_x end = sc_f_full(t, sizes, sc_x_dim(t, s->length), SC_DTYPE_I64);
-    const int64_t most = sc_o_largest(t, s->length);
+    const int64_t most = sc_official_size_max(t, s->length);
     int64_t least = s->has_end ? 0 : most;
     for (int64_t left = most; left > 0 && t->status == SC_OK; left >>= 1) {
         halve(t, s, least, &start, &end);
@@ -72,7 +72,7 @@ static sc_x find(sc_trace *t, search *s) {
 sc_x sc_official_searchsorted(sc_trace *t, const sc_x *a) {
     search s = {.sequence = a[0], .values = a[1], .right = sc_x_truth(a[3])};
     if (a[4]->kind == SC_X_STR) s.right = sc_str_is(a[4]->str, "right");
-    if (sc_x_rank(a[0]) == 0) return sc_o_refuse(t);
+    if (sc_x_rank(a[0]) == 0) return sc_official_refuse(t);
     if (!sc_x_is_none(a[5]))
         s.sequence = CALL(t, gather, a[0], sc_x_int(t, sc_x_rank(a[0]) - 1), a[5]);
     return find(t, &s);
@@ -81,5 +81,5 @@ sc_x sc_official_searchsorted(sc_trace *t, const sc_x *a) {
 // (self, boundaries, out_int32, right)
 sc_x sc_official_bucketize(sc_trace *t, const sc_x *a) {
     search s = {.sequence = a[1], .values = a[0], .right = sc_x_truth(a[3])};
-    return sc_x_rank(a[1]) == 1 ? find(t, &s) : sc_o_refuse(t);
+    return sc_x_rank(a[1]) == 1 ? find(t, &s) : sc_official_refuse(t);
 }

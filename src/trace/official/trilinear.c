@@ -46,8 +46,8 @@ sc_x sc_official_trilinear(sc_trace *t, const sc_x *a) {
     const uint32_t more = a[3]->kind == SC_X_LIST ? a[3]->count : 0;
     const uint32_t rank = sc_x_rank(a[0]) + more;
     sc_x x = expanded(t, a[0], a[3], rank), y = expanded(t, a[1], a[4], rank);
-    sc_x z = expanded(t, a[2], a[5], rank), all = CALL(t, mul_Tensor, x, y);
-    all = CALL(t, mul_Tensor, all, z);
+    sc_x z = expanded(t, a[2], a[5], rank), all = sc_f_mul(t, x, y);
+    all = sc_f_mul(t, all, z);
     if (a[6]->kind == SC_X_LIST && a[6]->count == 0) return all;
     return sc_f_sum(t, all, a[6], false);
 }

@@ -17,10 +17,10 @@ static between clamped(sc_trace *t, sc_x at, int64_t size) {
     between b;
     sc_x last = sc_x_float(t, (double)(size - 1)), zero = sc_x_float(t, 0);
     sc_x above = CALL(t, ge_Scalar, at, sc_x_int(t, -1));
-    b.is_inside = sc_o_and(t, above, CALL(t, le_Scalar, at, sc_x_float(t, (double)size)));
-    at = CALL(t, clamp, sc_o_where_else(t, b.is_inside, at, zero), zero, last);
-    sc_x low = CALL(t, floor, at), high = CALL(t, clamp, sc_a_plus(t, low, 1), X_NONE, last);
-    b.part = sc_a_sub(t, at, low);
+    b.is_inside = sc_f_and(t, above, CALL(t, le_Scalar, at, sc_x_float(t, (double)size)));
+    at = CALL(t, clamp, sc_f_where_else(t, b.is_inside, at, zero), zero, last);
+    sc_x low = CALL(t, floor, at), high = CALL(t, clamp, sc_f_plus(t, low, 1), X_NONE, last);
+    b.part = sc_f_sub(t, at, low);
     b.low = index_at(t, low);
     b.high = index_at(t, high);
     return b;
@@ -56,13 +56,13 @@ static sc_x squeezed(sc_trace *t, sc_x x) { return sc_f_squeeze(t, x, 3); }
 
 // 0, 1, 2, ... along one of three dims, in the dtype of places.
 static sc_x counted(sc_trace *t, int64_t count, uint32_t dim, sc_dtype dtype) {
-    return sc_f_to(t, sc_o_places(t, sc_dim_int(count), dim, 3), dtype);
+    return sc_f_to(t, sc_f_places(t, sc_dim_int(count), dim, 3), dtype);
 }
 
 // By a tensor of the same size: by a single number the official runtime multiplies by what 1 over
 // it is rounded to.
 static sc_x divided(sc_trace *t, sc_x x, int64_t by) {
-    return sc_a_div(t, x, CALL(t, full_like, x, sc_x_float(t, (double)by)));
+    return sc_f_div(t, x, CALL(t, full_like, x, sc_x_float(t, (double)by)));
 }
 
 // Where the samples of all bins of a region are, along one axis: [n, bins * samples]. Rounded at
@@ -74,18 +74,18 @@ static sc_x sample_places(sc_trace *t, const regions *g, const sc_x *a, bool ali
     const double scale = dtype == SC_DTYPE_F64 ? given : (double)(float)given;
     const sc_dim sizes[2] = {g->count, sc_dim_int(g->bins[axis] * g->samples)};
     sc_x rois = sc_f_unsqueeze(t, a[1], 2);
-    sc_x first = sc_a_times(t, sc_o_steps(t, rois, 1, 2 - axis, 1, 1), scale);
-    sc_x last = sc_a_times(t, sc_o_steps(t, rois, 1, 4 - axis, 1, 1), scale);
-    if (aligned) first = sc_a_plus(t, first, -0.5);
-    if (aligned) last = sc_a_plus(t, last, -0.5);
-    sc_x size = sc_a_sub(t, last, first);
+    sc_x first = sc_f_times(t, sc_f_steps(t, rois, 1, 2 - axis, 1, 1), scale);
+    sc_x last = sc_f_times(t, sc_f_steps(t, rois, 1, 4 - axis, 1, 1), scale);
+    if (aligned) first = sc_f_plus(t, first, -0.5);
+    if (aligned) last = sc_f_plus(t, last, -0.5);
+    sc_x size = sc_f_sub(t, last, first);
     if (!aligned) size = CALL(t, clamp, size, sc_x_float(t, 1));
     size = divided(t, size, g->bins[axis]);
-    sc_x bin = sc_a_mul(t, counted(t, g->bins[axis], 1, dtype), size);
-    sc_x sample = sc_a_plus(t, counted(t, g->samples, 2, dtype), 0.5);
-    sample = divided(t, sc_a_mul(t, sample, size), g->samples);
-    bin = sc_a_add(t, first, bin);
-    return sc_f_view(t, sc_a_add(t, bin, sample), sizes, 2);
+    sc_x bin = sc_f_mul(t, counted(t, g->bins[axis], 1, dtype), size);
+    sc_x sample = sc_f_plus(t, counted(t, g->samples, 2, dtype), 0.5);
+    sample = divided(t, sc_f_mul(t, sample, size), g->samples);
+    bin = sc_f_add(t, first, bin);
+    return sc_f_view(t, sc_f_add(t, bin, sample), sizes, 2);
 }
 
 static sc_x corner(sc_trace *t, const regions *g, sc_x y, sc_x x) {
@@ -99,8 +99,8 @@ static sc_x corner(sc_trace *t, const regions *g, sc_x y, sc_x x) {
 // Of samples outside of the image torchvision takes no part of its first pixel, which is a NaN
 // where that is infinite: [n, 1, 1, channels].
 static sc_x outside(sc_trace *t, const regions *g) {
-    sc_x first = sc_o_steps(t, sc_o_steps(t, g->pixels, 1, 0, 1, 1), 2, 0, 1, 1);
-    return sc_a_times(t, CALL(t, index_select, first, sc_x_int(t, 0), g->image), 0);
+    sc_x first = sc_f_steps(t, sc_f_steps(t, g->pixels, 1, 0, 1, 1), 2, 0, 1, 1);
+    return sc_f_times(t, CALL(t, index_select, first, sc_x_int(t, 0), g->image), 0);
 }
 
 // [n, rows, columns, channels]: the four pixels around each sample, by how near they are
@@ -115,16 +115,16 @@ static sc_x sampled(sc_trace *t, const regions *g) {
     y[1] = squeezed(t, v.high);
     x[0] = squeezed(t, h.low);
     x[1] = squeezed(t, h.high);
-    const sc_x above = sc_a_from(t, 1, v.part), before = sc_a_from(t, 1, h.part);
+    const sc_x above = sc_f_from(t, 1, v.part), before = sc_f_from(t, 1, h.part);
     const sc_x of_row[2] = {above, v.part}, of_column[2] = {before, h.part};
     for (uint32_t i = 0; i < 4; i++) {
-        sc_x weight = sc_a_mul(t, of_row[i / 2], of_column[i % 2]);
-        sc_x part = sc_a_mul(t, weight, corner(t, g, y[i / 2], x[i % 2]));
-        sum = sum ? sc_a_add(t, sum, part) : part;
+        sc_x weight = sc_f_mul(t, of_row[i / 2], of_column[i % 2]);
+        sc_x part = sc_f_mul(t, weight, corner(t, g, y[i / 2], x[i % 2]));
+        sum = sum ? sc_f_add(t, sum, part) : part;
     }
-    sc_x is_inside = sc_o_and(t, v.is_inside, h.is_inside);
-    if (g->bin[0]) return sc_o_where_else(t, is_inside, sum, sc_x_int(t, 0));
-    return sc_a_where(t, is_inside, sum, outside(t, g));
+    sc_x is_inside = sc_f_and(t, v.is_inside, h.is_inside);
+    if (g->bin[0]) return sc_f_where_else(t, is_inside, sum, sc_x_int(t, 0));
+    return sc_f_where(t, is_inside, sum, outside(t, g));
 }
 
 // [n, rows, samples, columns, samples, channels]: a few are added up one after the other, as
@@ -134,7 +134,7 @@ static sc_x mean_of_samples(sc_trace *t, sc_x all, int64_t samples) {
     if (samples > IN_ORDER_MAX) return CALL(t, mean_dim, all, X_INTS(t, 2, 4), X_FALSE);
     for (int64_t i = 0; i < samples * samples; i++) {
         sc_x next = sc_f_select(t, sc_f_select(t, all, 4, i % samples), 2, i / samples);
-        sum = sum ? sc_a_add(t, sum, next) : sc_a_plus(t, next, 0);
+        sum = sum ? sc_f_add(t, sum, next) : sc_f_plus(t, next, 0);
     }
     return divided(t, sum, samples * samples);
 }
@@ -146,12 +146,12 @@ static bool read_regions(sc_trace *t, const sc_x *a, bool aligned, regions *g) {
     if (sc_x_rank(a[0]) != 4 || sc_x_rank(a[1]) != 2) return false;
     g->channels = out->sizes[1];
     for (uint32_t i = 0; i < 2; i++) {
-        const int64_t size = sc_o_known(t, sc_x_size(a[0], 2 + i), SC_LIMIT_KNOWN_IMAGES);
-        g->bins[i] = sc_o_known(t, out->sizes[2 + i], SC_LIMIT_KNOWN_RESULTS);
+        const int64_t size = sc_official_known(t, sc_x_size(a[0], 2 + i), SC_LIMIT_KNOWN_IMAGES);
+        g->bins[i] = sc_official_known(t, out->sizes[2 + i], SC_LIMIT_KNOWN_RESULTS);
         if (t->status != SC_OK || size < 1) return false;
         g->at[i] = clamped(t, sample_places(t, g, a, aligned, i), size);
     }
-    g->image = sc_f_view(t, index_at(t, sc_o_steps(t, a[1], 1, 0, 1, 1)), &g->count, 1);
+    g->image = sc_f_view(t, index_at(t, sc_f_steps(t, a[1], 1, 0, 1, 1)), &g->count, 1);
     return true;
 }
 
@@ -173,8 +173,8 @@ static sc_x mean_of_bins(sc_trace *t, const regions *g) {
 sc_x sc_official_roi_align(sc_trace *t, const sc_x *a) {
     static const int64_t channels_last[] = {0, 2, 3, 1};
     regions g;
-    if (!takes_samples(a)) return sc_o_beyond(t, SC_LIMIT_SAMPLES);
-    if (!read_regions(t, a, sc_x_truth(a[6]), &g)) return sc_o_refuse(t);
+    if (!takes_samples(a)) return sc_official_beyond(t, SC_LIMIT_SAMPLES);
+    if (!read_regions(t, a, sc_x_truth(a[6]), &g)) return sc_official_refuse(t);
     g.pixels = sc_f_permute(t, a[0], channels_last);
     return mean_of_bins(t, &g);
 }
@@ -184,7 +184,7 @@ static sc_x bin_of_samples(sc_trace *t, const regions *g, uint32_t axis) {
     const sc_dim wide[2] = {sc_dim_int(g->bins[axis]), sc_dim_int(g->samples)};
     sc_dim sizes[3] = {sc_dim_int(1), sc_dim_int(1), sc_dim_int(1)};
     sizes[1 + axis] = sc_dim_int(g->bins[axis] * g->samples);
-    sc_x bins = sc_f_expand(t, sc_o_places(t, wide[0], 0, 2), wide, 2);
+    sc_x bins = sc_f_expand(t, sc_f_places(t, wide[0], 0, 2), wide, 2);
     return sc_f_view(t, sc_f_contiguous(t, bins), sizes, 3);
 }
 
@@ -192,7 +192,7 @@ static sc_x bin_of_samples(sc_trace *t, const regions *g, uint32_t axis) {
 static sc_x channel_mapping(sc_trace *t, const regions *g) {
     const sc_dim area = sc_dim_int(g->bins[0] * g->bins[1]);
     const sc_dim sizes[4] = {g->count, g->channels, sc_dim_int(g->bins[0]), sc_dim_int(g->bins[1])};
-    sc_x one = sc_o_places(t, sc_trace_mul(t, g->channels, area), 0, 1);
+    sc_x one = sc_f_places(t, sc_trace_mul(t, g->channels, area), 0, 1);
     one = reshaped(t, one, sc_dim_int(1), sizes[1], sizes[2], sizes[3]);
     return sc_f_contiguous(t, sc_f_to(t, sc_f_expand(t, one, sizes, 4), SC_DTYPE_I32));
 }
@@ -201,8 +201,8 @@ static sc_x channel_mapping(sc_trace *t, const regions *g) {
 sc_x sc_official_ps_roi_align(sc_trace *t, const sc_x *a) {
     static const int64_t channels_last[] = {0, 4, 5, 2, 3, 1};
     regions g;
-    if (!takes_samples(a)) return sc_o_beyond(t, SC_LIMIT_SAMPLES);
-    if (!read_regions(t, a, true, &g)) return sc_o_refuse(t);
+    if (!takes_samples(a)) return sc_official_beyond(t, SC_LIMIT_SAMPLES);
+    if (!read_regions(t, a, true, &g)) return sc_official_refuse(t);
     const sc_dim sizes[6] = {sc_x_size(a[0], 0),    g.channels,         sc_dim_int(g.bins[0]),
                              sc_dim_int(g.bins[1]), sc_x_size(a[0], 2), sc_x_size(a[0], 3)};
     g.pixels = sc_f_permute(t, sc_f_view(t, a[0], sizes, 6), channels_last);
@@ -225,14 +225,14 @@ static sc_x grid(sc_trace *t, const deform *g, const sc_x *a, uint32_t axis) {
     const sc_dim wide_taps[2] = {sc_dim_int(g->kernel[0]), sc_dim_int(g->kernel[1])};
     const sc_dim wide_places[2] = {sc_dim_int(g->out[0]), sc_dim_int(g->out[1])};
     const double apart = (double)sc_x_number(a[9 + axis], 1);
-    sc_x tap = sc_o_double(t, sc_o_places(t, wide_taps[axis], axis, 2));
-    sc_x place = sc_o_double(t, sc_o_places(t, wide_places[axis], axis, 2));
-    tap = sc_a_plus(t, sc_a_times(t, tap, apart), -(double)sc_x_number(a[7 + axis], 0));
-    place = sc_a_times(t, place, (double)step.value);
+    sc_x tap = sc_f_double(t, sc_f_places(t, wide_taps[axis], axis, 2));
+    sc_x place = sc_f_double(t, sc_f_places(t, wide_places[axis], axis, 2));
+    tap = sc_f_plus(t, sc_f_times(t, tap, apart), -(double)sc_x_number(a[7 + axis], 0));
+    place = sc_f_times(t, place, (double)step.value);
     tap = sc_f_contiguous(t, sc_f_expand(t, tap, wide_taps, 2));
     place = sc_f_contiguous(t, sc_f_expand(t, place, wide_places, 2));
     tap = reshaped(t, tap, one, one, g->taps, one);
-    return sc_a_add(t, tap, reshaped(t, place, one, one, one, g->places));
+    return sc_f_add(t, tap, reshaped(t, place, one, one, one, g->places));
 }
 
 // [images, groups, taps, places]
@@ -240,7 +240,7 @@ static sc_x place_of(sc_trace *t, const deform *g, const sc_x *a, uint32_t axis)
     const sc_dim sizes[5] = {g->images, g->groups, g->taps, sc_dim_int(2), g->places};
     sc_x offset = sc_f_select(t, sc_f_view(t, a[2], sizes, 5), 3, axis);
     sc_x place = sc_f_to(t, grid(t, g, a, axis), sc_x_dtype_of(a[0]));
-    return sc_a_add(t, offset, place);
+    return sc_f_add(t, offset, place);
 }
 
 // The place of a pixel along an axis, how near it is, and whether there is one.
@@ -258,11 +258,11 @@ static pixel pixel_at(sc_trace *t, sc_x low, sc_x weight, int64_t size) {
 
 static void pixels_at(sc_trace *t, sc_x at, int64_t size, pixel *out) {
     sc_x above = CALL(t, gt_Scalar, at, sc_x_int(t, -1));
-    sc_x inside = sc_o_and(t, above, CALL(t, lt_Scalar, at, sc_x_float(t, (double)size)));
-    at = sc_o_where_else(t, inside, at, sc_x_float(t, -2));
-    sc_x low = CALL(t, floor, at), part = sc_a_sub(t, at, low);
-    out[0] = pixel_at(t, low, sc_a_from(t, 1, part), size);
-    out[1] = pixel_at(t, sc_a_plus(t, low, 1), part, size);
+    sc_x inside = sc_f_and(t, above, sc_f_less(t, at, (double)size));
+    at = sc_f_where_else(t, inside, at, sc_x_float(t, -2));
+    sc_x low = CALL(t, floor, at), part = sc_f_sub(t, at, low);
+    out[0] = pixel_at(t, low, sc_f_from(t, 1, part), size);
+    out[1] = pixel_at(t, sc_f_plus(t, low, 1), part, size);
 }
 
 // [images, groups, channels of a group, taps * places]
@@ -270,14 +270,14 @@ static sc_x weighted(sc_trace *t, const deform *g, const pixel *y, const pixel *
     const sc_dim one = sc_dim_int(1), all = sc_trace_mul(t, g->taps, g->places);
     const sc_dim sizes[4] = {g->images, g->groups, g->channels, all};
     sc_x row = CALL(t, mul_Scalar, index_at(t, y->at), sc_x_int(t, g->size[1]));
-    sc_x at = CALL(t, add_Tensor, row, index_at(t, x->at));
+    sc_x at = sc_f_add(t, row, index_at(t, x->at));
     at = sc_f_expand(t, reshaped(t, at, g->images, g->groups, one, all), sizes, 4);
     sc_x found = CALL(t, gather, g->pixels, sc_x_int(t, 3), at);
-    sc_x weight = sc_a_mul(t, y->weight, x->weight);
+    sc_x weight = sc_f_mul(t, y->weight, x->weight);
     weight = reshaped(t, weight, g->images, g->groups, one, all);
-    sc_x is_there = sc_o_and(t, y->is_there, x->is_there);
+    sc_x is_there = sc_f_and(t, y->is_there, x->is_there);
     is_there = reshaped(t, is_there, g->images, g->groups, one, all);
-    return sc_o_where_else(t, is_there, sc_a_mul(t, found, weight), sc_x_int(t, 0));
+    return sc_f_where_else(t, is_there, sc_f_mul(t, found, weight), sc_x_int(t, 0));
 }
 
 static sc_x column(sc_trace *t, const deform *g, const sc_x *a) {
@@ -286,20 +286,20 @@ static sc_x column(sc_trace *t, const deform *g, const sc_x *a) {
     pixels_at(t, place_of(t, g, a, 0), g->size[0], y);
     pixels_at(t, place_of(t, g, a, 1), g->size[1], x);
     sc_x sum = weighted(t, g, &y[0], &x[0]);
-    for (uint32_t i = 1; i < 4; i++) sum = sc_a_add(t, sum, weighted(t, g, &y[i / 2], &x[i % 2]));
+    for (uint32_t i = 1; i < 4; i++) sum = sc_f_add(t, sum, weighted(t, g, &y[i / 2], &x[i % 2]));
     if (!sc_x_truth(a[13])) return sum;
-    return sc_a_mul(t, sum, reshaped(t, a[3], g->images, g->groups, one, all));
+    return sc_f_mul(t, sum, reshaped(t, a[3], g->images, g->groups, one, all));
 }
 
 static bool read_deform(sc_trace *t, const sc_x *a, deform *g) {
     const sc_spec *out = &t->source->outs[0]->spec;
     if (sc_x_rank(a[0]) != 4 || sc_x_rank(a[1]) != 4) return false;
     const int64_t groups = sc_x_number(a[12], 0);
-    const int64_t channels = sc_o_known(t, sc_x_size(a[0], 1), SC_LIMIT_KNOWN_IMAGES);
+    const int64_t channels = sc_official_known(t, sc_x_size(a[0], 1), SC_LIMIT_KNOWN_IMAGES);
     for (uint32_t i = 0; i < 2; i++) {
-        g->size[i] = sc_o_known(t, sc_x_size(a[0], 2 + i), SC_LIMIT_KNOWN_IMAGES);
-        g->kernel[i] = sc_o_known(t, sc_x_size(a[1], 2 + i), SC_LIMIT_KNOWN_RESULTS);
-        g->out[i] = sc_o_known(t, out->sizes[2 + i], SC_LIMIT_KNOWN_RESULTS);
+        g->size[i] = sc_official_known(t, sc_x_size(a[0], 2 + i), SC_LIMIT_KNOWN_IMAGES);
+        g->kernel[i] = sc_official_known(t, sc_x_size(a[1], 2 + i), SC_LIMIT_KNOWN_RESULTS);
+        g->out[i] = sc_official_known(t, out->sizes[2 + i], SC_LIMIT_KNOWN_RESULTS);
     }
     if (t->status != SC_OK || groups < 1 || channels < groups) return false;
     g->images = sc_x_size(a[0], 0);
@@ -317,7 +317,7 @@ static bool read_deform(sc_trace *t, const sc_x *a, deform *g) {
 sc_x sc_official_deform_conv2d(sc_trace *t, const sc_x *a) {
     const sc_dim one = sc_dim_int(1);
     deform g = {0};
-    if (!read_deform(t, a, &g)) return sc_o_refuse(t);
+    if (!read_deform(t, a, &g)) return sc_official_refuse(t);
     sc_dim wide = sc_trace_mul(t, sc_trace_mul(t, g.groups, g.channels), g.taps);
     sc_x sampled =
         reshaped(t, column(t, &g, a), g.images, wide, sc_dim_int(g.out[0]), sc_dim_int(g.out[1]));

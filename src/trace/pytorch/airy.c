@@ -4,6 +4,8 @@
 
 #include "trace/expand.h"
 #include "trace/words/arithmetic.h"
+#include "trace/words/calls.h"
+#include "trace/words/choose.h"
 
 // The power of the lowest is first.
 static const double decay_above[] = {1.0,
@@ -43,7 +45,7 @@ static const double root_of_pi = 0.5641895835477563;  // its reciprocal
 
 // 2/3 x^(3/2) of x >= 0
 static sc_x zeta_of(sc_trace *t, sc_x x) {
-    return sc_a_times(t, sc_a_mul(t, x, CALL(t, sqrt, x)), 2.0 / 3);
+    return sc_f_times(t, sc_f_mul(t, x, CALL(t, sqrt, x)), 2.0 / 3);
 }
 
 static sc_x fourth_root(sc_trace *t, sc_x x) { return CALL(t, sqrt, CALL(t, sqrt, x)); }
@@ -56,9 +58,9 @@ static sc_x near(sc_trace *t, sc_x x) {
         f[k] = f[k - 1] / ((3.0 * k - 1) * (3.0 * k));
         g[k] = g[k - 1] / ((3.0 * k) * (3.0 * k + 1));
     }
-    sc_x cube = sc_a_mul(t, sc_a_mul(t, x, x), x);
-    sc_x odd = sc_a_mul(t, x, POLYNOMIAL(t, cube, g));
-    return sc_a_sub(t, POLYNOMIAL(t, cube, f), odd);
+    sc_x cube = sc_f_mul(t, sc_f_mul(t, x, x), x);
+    sc_x odd = sc_f_mul(t, x, POLYNOMIAL(t, cube, g));
+    return sc_f_sub(t, POLYNOMIAL(t, cube, f), odd);
 }
 
 // Falling: x >= 2.09
@@ -66,37 +68,37 @@ static sc_x falling(sc_trace *t, sc_x x) {
     sc_x zeta = zeta_of(t, x), z = CALL(t, reciprocal, zeta);
     sc_x above = POLYNOMIAL(t, z, decay_above), below = POLYNOMIAL(t, z, decay_below);
     sc_x size = fourth_root(t, x);
-    size = sc_a_mul(t, size, CALL(t, exp, zeta));
-    return sc_a_div(t, sc_a_times(t, sc_a_div(t, above, below), root_of_pi / 2), size);
+    size = sc_f_mul(t, size, CALL(t, exp, zeta));
+    return sc_f_div(t, sc_f_times(t, sc_f_div(t, above, below), root_of_pi / 2), size);
 }
 
 // Swinging, of -x > 2.09
 static sc_x swinging(sc_trace *t, sc_x x) {
-    sc_x zeta = zeta_of(t, x), z = CALL(t, reciprocal, zeta), square = sc_a_mul(t, z, z);
+    sc_x zeta = zeta_of(t, x), z = CALL(t, reciprocal, zeta), square = sc_f_mul(t, z, z);
     sc_x f = POLYNOMIAL(t, square, sine_above);
-    f = sc_a_div(t, f, POLYNOMIAL(t, square, sine_below));
+    f = sc_f_div(t, f, POLYNOMIAL(t, square, sine_below));
     sc_x g = POLYNOMIAL(t, square, cosine_above);
-    g = sc_a_div(t, g, POLYNOMIAL(t, square, cosine_below));
-    sc_x angle = sc_a_plus(t, zeta, SC_PI / 4);
-    f = sc_a_plus(t, sc_a_mul(t, square, f), 1);
-    f = sc_a_mul(t, f, CALL(t, sin, angle));
-    g = sc_a_mul(t, z, g);
-    g = sc_a_mul(t, g, CALL(t, cos, angle));
-    sc_x both = sc_a_times(t, sc_a_sub(t, f, g), root_of_pi);
-    return sc_a_div(t, both, fourth_root(t, x));
+    g = sc_f_div(t, g, POLYNOMIAL(t, square, cosine_below));
+    sc_x angle = sc_f_plus(t, zeta, SC_PI / 4);
+    f = sc_f_plus(t, sc_f_mul(t, square, f), 1);
+    f = sc_f_mul(t, f, CALL(t, sin, angle));
+    g = sc_f_mul(t, z, g);
+    g = sc_f_mul(t, g, CALL(t, cos, angle));
+    sc_x both = sc_f_times(t, sc_f_sub(t, f, g), root_of_pi);
+    return sc_f_div(t, both, fourth_root(t, x));
 }
 
 // (x): each form gets what it is for, and the others 3
 sc_x sc_expand_airy_ai(sc_trace *t, const sc_x *a) {
     const sc_dtype dtype = sc_x_is_float(a[0]) ? sc_x_dtype_of(a[0]) : SC_DTYPE_F32;
     sc_x x = sc_f_to(t, a[0], SC_DTYPE_F64), limit = sc_x_float(t, 2.09);
-    sc_x left = CALL(t, lt_Scalar, x, sc_x_float(t, -2.09)), right = CALL(t, ge_Scalar, x, limit);
-    sc_x inside = sc_a_unless(t, CALL(t, logical_or, left, right), 0, x);
-    sc_x far = sc_a_unless(t, CALL(t, logical_not, right), 3, x), back = CALL(t, neg, x);
-    back = sc_a_unless(t, CALL(t, logical_not, left), 3, back);
+    sc_x left = sc_f_less(t, x, -2.09), right = CALL(t, ge_Scalar, x, limit);
+    sc_x inside = sc_f_unless(t, sc_f_or(t, left, right), 0, x);
+    sc_x far = sc_f_unless(t, sc_f_not(t, right), 3, x), back = CALL(t, neg, x);
+    back = sc_f_unless(t, sc_f_not(t, left), 3, back);
     sc_x y = near(t, inside);
-    y = sc_a_where(t, right, falling(t, far), y);
-    y = sc_a_where(t, left, swinging(t, back), y);
-    y = sc_a_unless(t, CALL(t, gt_Scalar, x, sc_x_float(t, 103.892)), 0, y);
-    return sc_f_to(t, sc_a_unless(t, CALL(t, isinf, x), NAN, y), dtype);
+    y = sc_f_where(t, right, falling(t, far), y);
+    y = sc_f_where(t, left, swinging(t, back), y);
+    y = sc_f_unless(t, CALL(t, gt_Scalar, x, sc_x_float(t, 103.892)), 0, y);
+    return sc_f_to(t, sc_f_unless(t, CALL(t, isinf, x), NAN, y), dtype);
 }

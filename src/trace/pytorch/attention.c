@@ -2,6 +2,9 @@
 // keeps rows which are masked altogether at zero. On the shapes that its CPU flash kernel takes,
 // the result gets that kernel's strides.
 #include "trace/expand.h"
+#include "trace/words/arithmetic.h"
+#include "trace/words/calls.h"
+#include "trace/words/choose.h"
 
 #include <math.h>
 
@@ -17,7 +20,7 @@ static sc_x additive_mask(sc_trace *t, sc_x mask, sc_dtype dtype) {
     sc_x closed =
         CALL(t, scalar_tensor, sc_x_float(t, -INFINITY), sc_x_dtype(t, dtype), X_NONE, X_CPU);
     sc_x open = sc_f_scalar(t, sc_x_float(t, 0.0), dtype);
-    return CALL(t, where_self, mask, open, closed);
+    return sc_f_where(t, mask, open, closed);
 }
 
 static bool has_empty_length(const attention *s) {
@@ -66,15 +69,15 @@ static sc_x attend(sc_trace *t, const attention *s) {
     double scale =
         s->has_scale ? fabs(s->scale) : 1.0 / sqrt((double)sc_x_static_size(t, query, -1));
     double root = sqrt(scale), sign = s->has_scale && s->scale < 0 ? -1.0 : 1.0;
-    query = CALL(t, mul_Scalar, query, sc_x_float(t, sign * root));
+    query = sc_f_times(t, query, sign * root);
     if (s->causal) mask = causal_mask(t, query, key);
     if (s->gqa) {
         key = share_heads(t, key, query);
         value = share_heads(t, value, query);
     }
-    key = CALL(t, mul_Scalar, sc_f_transpose(t, key, -2, -1), sc_x_float(t, root));
+    key = sc_f_times(t, sc_f_transpose(t, key, -2, -1), root);
     sc_x scores = sc_f_matmul(t, query, key);
-    if (sc_x_is_tensor(mask)) scores = CALL(t, add_Tensor, scores, mask);
+    if (sc_x_is_tensor(mask)) scores = sc_f_add(t, scores, mask);
     scores = CALL(t, _safe_softmax, scores, sc_x_int(t, -1));
     if (s->dropout > 0) scores = CALL(t, dropout, scores, sc_x_float(t, s->dropout), X_TRUE);
     return sc_f_to(t, sc_f_matmul(t, scores, value), dtype);

@@ -1,5 +1,7 @@
 // Expansions of convolutions, normalisations and pools to the few operators that do the work.
 #include "trace/expand.h"
+#include "trace/words/arithmetic.h"
+#include "trace/words/calls.h"
 
 // --- Convolution --------------------------------------------------------------------------------
 
@@ -98,9 +100,9 @@ sc_x sc_expand_old_batch_norm(sc_trace *t, const sc_x *a) {
 // What a running statistic becomes: the old one fades by what the batch's own gets.
 static sc_x mixed(sc_trace *t, sc_x running, sc_x batch, double momentum) {
     sc_x old = sc_f_to(t, running, sc_x_dtype_of(batch));
-    sc_x added = CALL(t, mul_Scalar, batch, sc_x_float(t, momentum));
-    sc_x kept = CALL(t, mul_Scalar, old, sc_x_float(t, 1.0 - momentum));
-    return sc_f_to(t, CALL(t, add_Tensor, added, kept), sc_x_dtype_of(running));
+    sc_x added = sc_f_times(t, batch, momentum);
+    sc_x kept = sc_f_times(t, old, 1.0 - momentum);
+    return sc_f_to(t, sc_f_add(t, added, kept), sc_x_dtype_of(running));
 }
 
 static sc_x as_computed(sc_trace *t, sc_x x, sc_dtype dtype) {
@@ -148,7 +150,7 @@ static sc_x repeated(sc_trace *t, sc_x x, sc_dim times) {
 // State of channels becomes the mean of what it would be in all samples.
 static void keep_statistics(sc_trace *t, sc_x state, sc_x repeated_state, sc_dim times) {
     sc_dim sizes[2] = {times, sc_x_size(state, 0)};
-    sc_x rows = CALL(t, view, repeated_state, sc_x_dims(t, sizes, 2));
+    sc_x rows = sc_f_view(t, repeated_state, sizes, 2);
     CALL(t, copy_, state, CALL(t, mean_dim, rows, X_INTS(t, 0)));
 }
 
@@ -167,7 +169,7 @@ sc_x sc_expand_instance_norm(sc_trace *t, const sc_x *a) {
     sc_x weight = repeated(t, a[1], times), bias = repeated(t, a[2], times);
     sc_x mean = has_state ? repeated(t, a[3], times) : X_NONE;
     sc_x var = has_state ? repeated(t, a[4], times) : X_NONE;
-    sc_x x = CALL(t, view, sc_f_contiguous(t, a[0]), sc_x_dims(t, sizes, spec->rank));
+    sc_x x = sc_f_view(t, sc_f_contiguous(t, a[0]), sizes, spec->rank);
     sc_x out = CALL(t, batch_norm, x, weight, bias, mean, var, a[5], a[6], a[7], a[8]);
     if (has_state && by_input) {
         keep_statistics(t, a[3], mean, times);
@@ -205,8 +207,8 @@ sc_x sc_expand_rms_norm(sc_trace *t, const sc_x *a) {
     sc_x mean = CALL(t, mean_dim, CALL(t, pow_Tensor_Scalar, x, sc_x_int(t, 2)),
                      sc_x_ints(t, dims, count), X_TRUE);
     sc_x scale = CALL(t, rsqrt, CALL(t, add_Scalar, mean, eps));
-    sc_x out = CALL(t, mul_Tensor, x, scale);
-    if (sc_x_is_tensor(a[2])) out = CALL(t, mul_Tensor, out, a[2]);
+    sc_x out = sc_f_mul(t, x, scale);
+    if (sc_x_is_tensor(a[2])) out = sc_f_mul(t, out, a[2]);
     if (sc_x_dtype_of(out) == dtype) return out;
     return CALL(t, _to_copy, out, sc_x_dtype(t, dtype), X_STRIDED, X_CPU);
 }
@@ -219,7 +221,7 @@ sc_x sc_expand_weight_norm(sc_trace *t, const sc_x *a) {
     sc_x squares = CALL(t, pow_Tensor_Scalar, a[0], sc_x_int(t, 2));
     sc_x norm = CALL(t, pow_Tensor_Scalar, sc_f_sum(t, squares, sc_x_ints(t, dims, count), true),
                      sc_x_float(t, 0.5));
-    return CALL(t, mul_Tensor, a[0], CALL(t, div_Tensor, a[1], norm));
+    return sc_f_mul(t, a[0], sc_f_div(t, a[1], norm));
 }
 
 // --- Pooling ------------------------------------------------------------------------------------

@@ -2,6 +2,9 @@
 #include <math.h>
 
 #include "trace/expand.h"
+#include "trace/words/arithmetic.h"
+#include "trace/words/calls.h"
+#include "trace/words/choose.h"
 
 static sc_x given_or(sc_x given, sc_x otherwise) { return sc_x_is_none(given) ? otherwise : given; }
 
@@ -114,7 +117,7 @@ static sc_x range(sc_trace *t, const sc_x *a, double step, sc_dtype dtype) {
     sc_x by = is_whole ? sc_x_int(t, (int64_t)step) : sc_x_float(t, step);
     sc_x count = sc_x_int(t, (int64_t)last + 1);
     sc_x x = sc_f_arange(t, sc_x_int(t, 0), count, is_whole ? SC_DTYPE_I64 : SC_DTYPE_F64);
-    return sc_f_to(t, CALL(t, add_Tensor, CALL(t, mul_Tensor, x, by), from), dtype);
+    return sc_f_to(t, sc_f_add(t, sc_f_mul(t, x, by), from), dtype);
 }
 
 sc_x sc_expand_range(sc_trace *t, const sc_x *a) {
@@ -135,13 +138,13 @@ static sc_x linspace(sc_trace *t, sc_x start, sc_x end, int64_t steps, sc_dtype 
     sc_dtype compute = sc_f_opmath(sc_dtype_is_integral(dtype, true) ? SC_DTYPE_F64 : dtype);
     double step = (sc_x_real(end, 0) - sc_x_real(start, 0)) / (double)(steps - 1);
     sc_x range = sc_f_arange(t, sc_x_int(t, 0), sc_x_int(t, steps), SC_DTYPE_NONE);
-    sc_x first_half = CALL(t, lt_Scalar, range, sc_x_float(t, (double)steps / 2));
-    sc_x up = CALL(t, mul_Tensor, sc_f_to(t, range, compute), sc_x_float(t, step));
-    up = sc_f_to(t, CALL(t, add_Tensor, up, start), dtype);
+    sc_x first_half = sc_f_less(t, range, (double)steps / 2);
+    sc_x up = sc_f_mul(t, sc_f_to(t, range, compute), sc_x_float(t, step));
+    up = sc_f_to(t, sc_f_add(t, up, start), dtype);
     sc_x rest = CALL(t, sub_Tensor, sc_x_int(t, steps - 1), range);
-    sc_x down = CALL(t, mul_Tensor, sc_f_to(t, rest, compute), sc_x_float(t, step));
+    sc_x down = sc_f_mul(t, sc_f_to(t, rest, compute), sc_x_float(t, step));
     down = sc_f_to(t, CALL(t, sub_Tensor, end, down), dtype);
-    return CALL(t, where_self, first_half, up, down);
+    return sc_f_where(t, first_half, up, down);
 }
 
 // An end as PyTorch takes it: integers are cut off for integers.
@@ -158,14 +161,14 @@ static sc_x computed_ramp(sc_trace *t, const sc_x *ends, int64_t steps, sc_dtype
     sc_dim one = sc_dim_int(1), size = sc_dim_int(steps);
     if (steps < 2)
         return sc_f_clone(t, sc_f_to(t, sc_f_expand(t, start, steps ? &one : &size, 1), dtype));
-    sc_x step = CALL(t, sub_Tensor, end, start);
+    sc_x step = sc_f_sub(t, end, start);
     step = CALL(t, div_Scalar, step, sc_x_int(t, steps - 1));
     sc_x range = sc_f_arange(t, sc_x_int(t, 0), sc_x_int(t, steps), SC_DTYPE_F64);
-    sc_x up = CALL(t, add_Tensor, CALL(t, mul_Tensor, range, step), start);
+    sc_x up = sc_f_add(t, sc_f_mul(t, range, step), start);
     sc_x rest = CALL(t, rsub_Scalar, range, sc_x_int(t, steps - 1));
-    sc_x down = CALL(t, sub_Tensor, end, CALL(t, mul_Tensor, rest, step));
-    sc_x is_first = CALL(t, lt_Scalar, range, sc_x_float(t, (double)steps / 2));
-    return sc_f_to(t, CALL(t, where_self, is_first, up, down), dtype);
+    sc_x down = sc_f_sub(t, end, sc_f_mul(t, rest, step));
+    sc_x is_first = sc_f_less(t, range, (double)steps / 2);
+    return sc_f_to(t, sc_f_where(t, is_first, up, down), dtype);
 }
 
 static bool is_complex(sc_dtype dtype) { return sc_dtype_to_real(dtype) != dtype; }
@@ -228,8 +231,8 @@ sc_x sc_expand_eye_m(sc_trace *t, const sc_x *a) { return eye(t, a[0], a[1], a[2
 // --- Masks --------------------------------------------------------------------------------------
 
 static sc_x masked(sc_trace *t, sc_x mask, sc_x x) {
-    if (sc_x_dtype_of(x) == SC_DTYPE_BOOL) return CALL(t, logical_and, mask, x);
-    return CALL(t, where_self, mask, x, sc_f_scalar(t, sc_x_int(t, 0), sc_x_dtype_of(x)));
+    if (sc_x_dtype_of(x) == SC_DTYPE_BOOL) return sc_f_and(t, mask, x);
+    return sc_f_where(t, mask, x, sc_f_scalar(t, sc_x_int(t, 0), sc_x_dtype_of(x)));
 }
 
 static sc_x triangle(sc_trace *t, sc_x x, sc_x diagonal, bool lower) {
@@ -239,7 +242,7 @@ static sc_x triangle(sc_trace *t, sc_x x, sc_x diagonal, bool lower) {
         t, sc_f_arange(t, sc_x_int(t, 0), sc_x_dim(t, sc_x_size(x, -1)), SC_DTYPE_NONE), -2);
     sc_x rows = sc_f_unsqueeze(
         t, sc_f_arange(t, sc_x_int(t, 0), sc_x_dim(t, sc_x_size(x, -2)), SC_DTYPE_NONE), -1);
-    sc_x distance = CALL(t, sub_Tensor, columns, rows);
+    sc_x distance = sc_f_sub(t, columns, rows);
     sc_x mask =
         lower ? CALL(t, le_Scalar, distance, diagonal) : CALL(t, ge_Scalar, distance, diagonal);
     return sc_f_contiguous(t, masked(t, mask, x));
@@ -275,7 +278,7 @@ sc_x sc_expand_fill_diagonal_(sc_trace *t, const sc_x *a) {
     }
     for (uint32_t d = 1; d < rank; d++) {
         sc_x same = CALL(t, eq_Tensor, first, places_along(t, a[0], d));
-        mask = mask ? CALL(t, logical_and, mask, same) : same;
+        mask = mask ? sc_f_and(t, mask, same) : same;
     }
     sc_trace_assign(t, a[0], CALL(t, masked_fill_Scalar, a[0], mask, a[1]));
     return a[0];
@@ -355,10 +358,10 @@ static sc_x affine_2d(sc_trace *t, sc_x theta, sc_x n, const int64_t *size, bool
     x = padded(t, x, 0, 2);
     y = padded(t, y, 1, 1);
     one = padded(t, one, 2, 0);
-    sc_x sum = CALL(t, add_Tensor, x, y);
-    sc_x base = CALL(t, view, CALL(t, add_Tensor, sum, one), X_INTS(t, -1, 3, 1));
+    sc_x sum = sc_f_add(t, x, y);
+    sc_x base = CALL(t, view, sc_f_add(t, sum, one), X_INTS(t, -1, 3, 1));
     sc_x flipped = sc_f_unsqueeze(t, CALL(t, mT, theta), 1);
-    sc_x grid = sc_f_sum(t, CALL(t, mul_Tensor, base, flipped), X_INTS(t, -2), false);
+    sc_x grid = sc_f_sum(t, sc_f_mul(t, base, flipped), X_INTS(t, -2), false);
     sc_x h = sc_x_int(t, size[0]), w = sc_x_int(t, size[1]);
     return CALL(t, view, grid, X_LIST(t, n, h, w, sc_x_int(t, 2)));
 }
@@ -373,11 +376,11 @@ static sc_x affine_3d(sc_trace *t, sc_x theta, sc_x n, const int64_t *size, bool
     y = padded(t, y, 1, 2);
     z = padded(t, z, 2, 1);
     one = padded(t, one, 3, 0);
-    sc_x sum = CALL(t, add_Tensor, x, y);
-    sum = CALL(t, add_Tensor, sum, z);
-    sc_x base = CALL(t, view, CALL(t, add_Tensor, sum, one), X_INTS(t, -1, 4, 1));
+    sc_x sum = sc_f_add(t, x, y);
+    sum = sc_f_add(t, sum, z);
+    sc_x base = CALL(t, view, sc_f_add(t, sum, one), X_INTS(t, -1, 4, 1));
     sc_x flipped = sc_f_unsqueeze(t, CALL(t, mT, theta), 1);
-    sc_x grid = sc_f_sum(t, CALL(t, mul_Tensor, base, flipped), X_INTS(t, -2), false);
+    sc_x grid = sc_f_sum(t, sc_f_mul(t, base, flipped), X_INTS(t, -2), false);
     sc_x d = sc_x_int(t, size[0]), h = sc_x_int(t, size[1]), w = sc_x_int(t, size[2]);
     return CALL(t, view, grid, X_LIST(t, n, d, h, w, sc_x_int(t, 3)));
 }

@@ -1,6 +1,8 @@
 // einsum: labels to dims, operands permuted into one common order, then multiplied pair by pair
 // with the dims that end there summed on the way. Ends with squeezing the summed dims away.
 #include "trace/expand.h"
+#include "trace/words/arithmetic.h"
+#include "trace/words/calls.h"
 
 #define LABELS       52
 #define ELLIPSIS     LABELS
@@ -169,7 +171,7 @@ static sc_x pair_product(einsum *e, sc_x a, sc_x b, const dim_set *ends) {
     int64_t la[SC_RANK_MAX], lb[SC_RANK_MAX], lo[SC_RANK_MAX], back[SC_RANK_MAX];
     uint32_t na = 0, nb = 0, no = 0, n = 0;
     bool ending[SC_RANK_MAX] = {false};
-    if (ends->count == 0) return CALL(t, mul_Tensor, a, b);
+    if (ends->count == 0) return sc_f_mul(t, a, b);
     for (uint32_t i = 0; i < ends->count; i++) {
         ending[ends->dims[i]] = true;
         put(e, &sum, ends->dims[i], sc_x_size(a, ends->dims[i]));

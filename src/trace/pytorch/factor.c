@@ -2,6 +2,9 @@
 #include <math.h>
 
 #include "trace/expand.h"
+#include "trace/words/arithmetic.h"
+#include "trace/words/calls.h"
+#include "trace/words/choose.h"
 #include "trace/words/matrices.h"
 
 // Broadcasts the batches of two matrices.
@@ -40,16 +43,16 @@ static bool is_vector_of(sc_x x, sc_x b) {
 // (A, B, left) of a: the solution, and what is known of the matrices.
 static sc_x solved(sc_trace *t, const sc_x *a, sc_x checks, sc_x *info) {
     sc_x x = a[0], b = a[1];
-    if (!sc_m_has_rank(t, x, 2) || !sc_m_has_rank(t, b, 1)) return b;
+    if (!sc_f_has_rank(t, x, 2) || !sc_f_has_rank(t, b, 1)) return b;
     const bool is_vector = is_vector_of(x, b), left = sc_x_truth(a[2]);
     if (is_vector) b = sc_f_unsqueeze(t, b, -1);
-    if (!left) x = sc_m_transposed(t, x);
-    if (!left) b = sc_m_transposed(t, b);
+    if (!left) x = sc_f_transposed(t, x);
+    if (!left) b = sc_f_transposed(t, b);
     sc_x to = as_batch_of(t, x, b);
     b = as_batch_of(t, b, x);
     sc_x both = CALL(t, linalg_solve_ex, to, b, X_TRUE, checks), out = sc_x_at(t, both, 0);
     *info = sc_x_at(t, both, 1);
-    if (!left) out = sc_m_transposed(t, out);
+    if (!left) out = sc_f_transposed(t, out);
     return is_vector ? sc_f_squeeze(t, out, -1) : out;
 }
 
@@ -82,7 +85,7 @@ sc_x sc_expand_solve_with_lu(sc_trace *t, const sc_x *a) {
 
 // x y = b, with x a triangle and batches that broadcast.
 static sc_x solve_triangle(sc_trace *t, sc_x x, sc_x b, bool upper, sc_x unit) {
-    if (!sc_m_has_rank(t, x, 2) || !sc_m_has_rank(t, b, 2)) return b;
+    if (!sc_f_has_rank(t, x, 2) || !sc_f_has_rank(t, b, 2)) return b;
     sc_x batch = as_batch_of(t, x, b);
     b = as_batch_of(t, b, x);
     return CALL(t, linalg_solve_triangular, batch, b, sc_x_bool(upper), X_TRUE, unit);
@@ -91,11 +94,10 @@ static sc_x solve_triangle(sc_trace *t, sc_x x, sc_x b, bool upper, sc_x unit) {
 // (B, A, upper, transpose, unitriangular): also gives A back, column by column.
 sc_x sc_expand_old_triangular_solve(sc_trace *t, const sc_x *a) {
     bool flips = sc_x_truth(a[3]), upper = sc_x_truth(a[2]) != flips;
-    sc_x x = flips ? sc_m_transposed(t, a[1]) : a[1];
+    sc_x x = flips ? sc_f_transposed(t, a[1]) : a[1];
     sc_x out = solve_triangle(t, x, a[0], upper, a[4]);
-    sc_x columns =
-        CALL(t, clone, sc_m_transposed(t, a[1]), sc_x_format(t, SC_MEMORY_FORMAT_CONTIGUOUS));
-    return X_LIST(t, out, sc_m_transposed(t, columns));
+    sc_x columns = sc_f_clone(t, sc_f_transposed(t, a[1]));
+    return X_LIST(t, out, sc_f_transposed(t, columns));
 }
 
 // (self, some)
@@ -111,9 +113,9 @@ sc_x sc_expand_cholesky(sc_trace *t, const sc_x *a) {
 
 // (B, L, upper)
 sc_x sc_expand_cholesky_solve(sc_trace *t, const sc_x *a) {
-    sc_x lower = sc_x_truth(a[2]) ? sc_m_transposed(t, a[1]) : a[1];
+    sc_x lower = sc_x_truth(a[2]) ? sc_f_transposed(t, a[1]) : a[1];
     sc_x half = solve_triangle(t, lower, a[0], false, X_FALSE);
-    return solve_triangle(t, sc_m_transposed(t, lower), half, true, X_FALSE);
+    return solve_triangle(t, sc_f_transposed(t, lower), half, true, X_FALSE);
 }
 
 static sc_x identity(sc_trace *t, sc_x like) {
@@ -122,7 +124,7 @@ static sc_x identity(sc_trace *t, sc_x like) {
 }
 
 sc_x sc_expand_cholesky_inverse(sc_trace *t, const sc_x *a) {
-    if (!sc_m_has_rank(t, a[0], 2)) return a[0];
+    if (!sc_f_has_rank(t, a[0], 2)) return a[0];
     return CALL(t, cholesky_solve, identity(t, a[0]), a[0], a[1]);
 }
 
@@ -148,13 +150,13 @@ static sc_x diagonal_of_lu(sc_trace *t, sc_x x, sc_x *sign) {
 
 sc_x sc_expand_determinant(sc_trace *t, const sc_x *a) {
     sc_x sign, diagonal = diagonal_of_lu(t, a[0], &sign);
-    return CALL(t, mul_Tensor, CALL(t, prod_dim_int, diagonal, sc_x_int(t, -1)), sign);
+    return sc_f_mul(t, CALL(t, prod_dim_int, diagonal, sc_x_int(t, -1)), sign);
 }
 
 // (LU, pivots, info): here PyTorch factors what lies in rows as columns.
 static sc_x lu_of(sc_trace *t, sc_x x) {
     const bool is_turned = sc_spec_is_contiguous(t->exprs, sc_x_spec(x));
-    return CALL(t, linalg_lu_factor_ex, is_turned ? sc_m_transposed(t, x) : x, X_TRUE, X_FALSE);
+    return CALL(t, linalg_lu_factor_ex, is_turned ? sc_f_transposed(t, x) : x, X_TRUE, X_FALSE);
 }
 
 sc_x sc_expand_determinant_with_lu(sc_trace *t, const sc_x *a) {
@@ -166,7 +168,7 @@ sc_x sc_expand_slogdet(sc_trace *t, const sc_x *a) {
     sc_x sign, diagonal = diagonal_of_lu(t, a[0], &sign);
     sc_x signs = CALL(t, prod_dim_int, CALL(t, sign, diagonal), sc_x_int(t, -1));
     sc_x logs = CALL(t, log, CALL(t, abs, diagonal));
-    sign = CALL(t, mul_Tensor, sign, signs);
+    sign = sc_f_mul(t, sign, signs);
     return X_LIST(t, sign, sc_f_sum(t, logs, X_INTS(t, -1), false));
 }
 
@@ -180,7 +182,7 @@ sc_x sc_expand_logdet(sc_trace *t, const sc_x *a) {
     sc_x both = CALL(t, linalg_slogdet, a[0]), log = sc_x_at(t, both, 1);
     sc_x negative = CALL(t, lt_Scalar, sc_x_at(t, both, 0), sc_x_int(t, 0));
     sc_x none = sc_f_scalar(t, sc_x_float(t, NAN), sc_x_dtype_of(a[0]));
-    return CALL(t, where_self, negative, none, log);
+    return sc_f_where(t, negative, none, log);
 }
 
 // --- Singular values ----------------------------------------------------------------------------
@@ -198,7 +200,7 @@ sc_x sc_expand_old_svd(sc_trace *t, const sc_x *a) {
                              "svd without vectors is not supported");
     sc_x all = CALL(t, _linalg_svd, a[0], sc_x_bool(!sc_x_truth(a[1])), X_TRUE);
     return X_LIST(t, sc_x_at(t, all, 0), sc_x_at(t, all, 1),
-                  sc_m_transposed(t, sc_x_at(t, all, 2)));
+                  sc_f_transposed(t, sc_x_at(t, all, 2)));
 }
 
 static sc_x number_or_tensor(sc_trace *t, sc_x value, sc_dtype dtype) {
@@ -215,7 +217,7 @@ static sc_x units_of(sc_trace *t, sc_x x, sc_dtype dtype) {
         return sc_x_float(t, unit * (double)sc_max_i64(rows.value, columns.value));
     sc_x down = sc_f_scalar(t, sc_x_dim(t, rows), dtype);
     sc_x across = sc_f_scalar(t, sc_x_dim(t, columns), dtype);
-    return CALL(t, mul_Tensor, CALL(t, maximum, down, across), sc_x_float(t, unit));
+    return sc_f_mul(t, CALL(t, maximum, down, across), sc_x_float(t, unit));
 }
 
 // Below which singular values count as zero: the larger of atol and rtol times the largest of them.
@@ -228,14 +230,14 @@ static sc_x smallest_counted(sc_trace *t, sc_x x, sc_x values, sc_x atol, sc_x r
         if (sc_x_is_tensor(atol)) {
             sc_x given = CALL(t, gt_Scalar, number_or_tensor(t, atol, dtype), sc_x_int(t, 0));
             sc_x zero = sc_f_scalar(t, sc_x_int(t, 0), dtype);
-            rtol = CALL(t, where_self, given, zero, number_or_tensor(t, own, dtype));
+            rtol = sc_f_where(t, given, zero, number_or_tensor(t, own, dtype));
             atol = number_or_tensor(t, atol, dtype);
-            return CALL(t, maximum, atol, CALL(t, mul_Tensor, rtol, most));
+            return CALL(t, maximum, atol, sc_f_mul(t, rtol, most));
         }
         rtol = sc_x_known(t, atol, 0) > 0 ? sc_x_float(t, 0) : own;
     }
     if (sc_x_is_none(atol)) atol = sc_x_float(t, 0);
-    sc_x relative = CALL(t, mul_Tensor, number_or_tensor(t, rtol, dtype), most);
+    sc_x relative = sc_f_mul(t, number_or_tensor(t, rtol, dtype), most);
     return CALL(t, maximum, number_or_tensor(t, atol, dtype), relative);
 }
 
@@ -244,19 +246,19 @@ static sc_x read_as(sc_trace *t, sc_x x, sc_x hermitian) {
     if (!sc_x_truth(hermitian)) return x;
     sc_x below = CALL(t, tril, x, sc_x_int(t, -1));
     sc_x lower = CALL(t, tril, x);
-    return CALL(t, add_Tensor, lower, sc_m_transposed(t, below));
+    return sc_f_add(t, lower, sc_f_transposed(t, below));
 }
 
 static sc_x pseudo_inverse(sc_trace *t, sc_x x, sc_x atol, sc_x rtol) {
-    if (!sc_m_has_rank(t, x, 2)) return x;
-    if (sc_dim_is(sc_x_numel(t, x), 0)) return sc_f_clone(t, sc_m_transposed(t, x));
+    if (!sc_f_has_rank(t, x, 2)) return x;
+    if (sc_dim_is(sc_x_numel(t, x), 0)) return sc_f_clone(t, sc_f_transposed(t, x));
     sc_x all = CALL(t, _linalg_svd, x, X_FALSE, X_TRUE), values = sc_x_at(t, all, 1);
     sc_x counts = CALL(t, gt_Tensor, values, smallest_counted(t, x, values, atol, rtol));
     sc_x zero = sc_f_scalar(t, sc_x_int(t, 0), sc_x_dtype_of(values));
-    sc_x inverse = CALL(t, where_self, counts, CALL(t, reciprocal, values), zero);
-    sc_x right = sc_m_transposed(t, sc_x_at(t, all, 2));
-    right = CALL(t, mul_Tensor, right, sc_f_unsqueeze(t, inverse, -2));
-    return sc_m_times(t, right, sc_m_transposed(t, sc_x_at(t, all, 0)));
+    sc_x inverse = sc_f_where(t, counts, CALL(t, reciprocal, values), zero);
+    sc_x right = sc_f_transposed(t, sc_x_at(t, all, 2));
+    right = sc_f_mul(t, right, sc_f_unsqueeze(t, inverse, -2));
+    return sc_f_matrix_product(t, right, sc_f_transposed(t, sc_x_at(t, all, 0)));
 }
 
 // (self, atol, rtol, hermitian)
@@ -276,7 +278,7 @@ sc_x sc_expand_pinverse(sc_trace *t, const sc_x *a) {
 // (self, atol, rtol, hermitian)
 sc_x sc_expand_matrix_rank(sc_trace *t, const sc_x *a) {
     uint32_t rank = sc_x_rank(a[0]);
-    if (!sc_m_has_rank(t, a[0], 2)) return a[0];
+    if (!sc_f_has_rank(t, a[0], 2)) return a[0];
     if (sc_dim_is(sc_x_numel(t, a[0]), 0))
         return sc_f_zeros(t, sc_x_sizes(t, a[0], 0, rank - 2), SC_DTYPE_I64);
     sc_x x = read_as(t, a[0], a[3]), values = singular_values(t, x);
@@ -321,7 +323,7 @@ static sc_x matrix_norm(sc_trace *t, const sc_x *a, double ord) {
     int64_t given[SC_RANK_MAX];
     uint32_t rank = sc_x_rank(a[0]), dims[2];
     sc_x x = a[4]->kind == SC_X_DTYPE ? sc_f_to(t, a[0], (sc_dtype)a[4]->code) : a[0];
-    if (!sc_m_has_rank(t, x, 2)) return x;
+    if (!sc_f_has_rank(t, x, 2)) return x;
     if (sc_x_int_list(t, a[2], given, SC_RANK_MAX) != 2)
         return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "a matrix norm needs two dims");
     for (int i = 0; i < 2; i++) dims[i] = sc_x_wrap(t, sc_x_int(t, given[i]), rank);
@@ -352,7 +354,7 @@ sc_x sc_expand_matrix_norm_str(sc_trace *t, const sc_x *a) {
 sc_x sc_expand_matrix_power(sc_trace *t, const sc_x *a) {
     int64_t n = sc_x_small(t, a[1], 1);
     sc_x x = a[0], out = NULL;
-    if (!sc_m_has_rank(t, x, 2)) return x;
+    if (!sc_f_has_rank(t, x, 2)) return x;
     if (n == 0) {
         sc_x all = CALL(t, expand, identity(t, x), sc_x_sizes(t, x, 0, SC_RANK_MAX));
         return sc_f_clone(t, all);
@@ -360,8 +362,8 @@ sc_x sc_expand_matrix_power(sc_trace *t, const sc_x *a) {
     if (n < 0) x = sc_x_at(t, CALL(t, linalg_inv_ex, x, X_TRUE), 0);
     if (n == 1) return CALL(t, clone, x);
     for (int64_t left = n < 0 ? -n : n; left > 0; left /= 2) {
-        if (left & 1) out = out ? sc_m_times(t, out, x) : x;
-        if (left > 1) x = sc_m_times(t, x, x);
+        if (left & 1) out = out ? sc_f_matrix_product(t, out, x) : x;
+        if (left > 1) x = sc_f_matrix_product(t, x, x);
     }
     return out;
 }

@@ -3,6 +3,8 @@
 
 #include "trace/expand.h"
 #include "trace/words/arithmetic.h"
+#include "trace/words/calls.h"
+#include "trace/words/choose.h"
 
 // One number for each slice along the axis, or one for all.
 static sc_x along(sc_trace *t, sc_x x, sc_x of, sc_x axis) {
@@ -44,13 +46,13 @@ static grid grid_of_numbers(sc_trace *t, sc_x scale, sc_x zero, sc_x low, sc_x h
 }
 
 static sc_x times(sc_trace *t, sc_x x, sc_x y) {
-    return sc_x_is_tensor(y) ? CALL(t, mul_Tensor, x, y) : CALL(t, mul_Scalar, x, y);
+    return sc_x_is_tensor(y) ? sc_f_mul(t, x, y) : CALL(t, mul_Scalar, x, y);
 }
 static sc_x plus(sc_trace *t, sc_x x, sc_x y) {
-    return sc_x_is_tensor(y) ? CALL(t, add_Tensor, x, y) : CALL(t, add_Scalar, x, y);
+    return sc_x_is_tensor(y) ? sc_f_add(t, x, y) : CALL(t, add_Scalar, x, y);
 }
 static sc_x minus(sc_trace *t, sc_x x, sc_x y) {
-    return sc_x_is_tensor(y) ? CALL(t, sub_Tensor, x, y) : CALL(t, sub_Scalar, x, y);
+    return sc_x_is_tensor(y) ? sc_f_sub(t, x, y) : CALL(t, sub_Scalar, x, y);
 }
 
 // Products of float32 are exact in float64.
@@ -72,11 +74,11 @@ static sc_x nearest(sc_trace *t, sc_x x, const grid *g) {
 
 static sc_x is_lost(sc_trace *t, sc_x q, const grid *g) {
     if (!g->overflows) return CALL(t, isnan, q);
-    return CALL(t, logical_not, CALL(t, lt_Scalar, q, sc_x_float(t, 0x1p63)));
+    return sc_f_not(t, sc_f_less(t, q, 0x1p63));
 }
 
 static sc_x back(sc_trace *t, sc_x q, const grid *g, sc_dtype dtype) {
-    if (!g->keeps_nan) q = sc_a_unless(t, is_lost(t, q, g), sc_x_known(t, g->low, 0), q);
+    if (!g->keeps_nan) q = sc_f_unless(t, is_lost(t, q, g), sc_x_known(t, g->low, 0), q);
     sc_x x = minus(t, CALL(t, clamp, q, g->low, g->high), g->zero);
     return sc_f_to(t, times(t, x, g->scale), dtype);
 }
@@ -88,7 +90,7 @@ static sc_x rounded(sc_trace *t, sc_x x, grid g) {
 // And whether it was in range.
 static sc_x rounded_and_mask(sc_trace *t, sc_x x, grid g) {
     sc_x q = nearest(t, x, &g), above = CALL(t, ge_Scalar, q, g.low);
-    sc_x inside = CALL(t, logical_and, above, CALL(t, le_Scalar, q, g.high));
+    sc_x inside = sc_f_and(t, above, CALL(t, le_Scalar, q, g.high));
     return X_LIST(t, back(t, q, &g, sc_x_dtype_of(x)), inside);
 }
 
@@ -115,9 +117,9 @@ sc_x sc_expand_fake_quantize_switched(sc_trace *t, const sc_x *a) {
     sc_x scale = single(t, a[1]), zero = single(t, a[2]);
     sc_x both = rounded_and_mask(t, a[0], grid_of_tensors(t, a[0], scale, zero, a[4], a[5]));
     sc_x on = CALL(t, ge_Scalar, single(t, a[3]), sc_x_int(t, 1));
-    sc_x out = CALL(t, where_self, on, sc_x_at(t, both, 0), a[0]);
-    sc_x off = CALL(t, logical_not, on);
-    return X_LIST(t, out, CALL(t, logical_or, sc_x_at(t, both, 1), off));
+    sc_x out = sc_f_where(t, on, sc_x_at(t, both, 0), a[0]);
+    sc_x off = sc_f_not(t, on);
+    return X_LIST(t, out, sc_f_or(t, sc_x_at(t, both, 1), off));
 }
 
 // (self, scale, zero_point, axis, quant_min, quant_max)

@@ -1,6 +1,8 @@
 // Expansions of Fourier transforms to the three primitives: inputs are cut or padded to the length
 // that is asked for, one dim after another, and made complex where all of them are.
 #include "trace/expand.h"
+#include "trace/words/arithmetic.h"
+#include "trace/words/calls.h"
 
 // PyTorch's norm_mode: 0 none, 1 by sqrt(n), 2 by n.
 static sc_x norm_mode(sc_trace *t, sc_x norm, bool forward) {
@@ -256,7 +258,7 @@ sc_x sc_expand_fft_ifftshift(sc_trace *t, const sc_x *a) { return shifted(t, a, 
 static sc_dtype given_dtype(sc_x dtype) { return sc_x_dtype_or(dtype, SC_DTYPE_F32); }
 
 static sc_x spaced(sc_trace *t, sc_x places, const sc_x *a, int64_t n) {
-    return CALL(t, mul_Tensor, places, sc_x_float(t, 1.0 / ((double)n * sc_x_known(t, a[1], 1.0))));
+    return sc_f_mul(t, places, sc_x_float(t, 1.0 / ((double)n * sc_x_known(t, a[1], 1.0))));
 }
 
 static int64_t frequencies(sc_trace *t, sc_x n) {

@@ -1,6 +1,9 @@
 // Fractional max pooling: windows of one size whose starts the drawn numbers shift. The windows are
 // gathered dim by dim, so that the largest of each is a plain maximum.
 #include "trace/expand.h"
+#include "trace/words/arithmetic.h"
+#include "trace/words/calls.h"
+#include "trace/words/choose.h"
 
 typedef struct axes {
     uint32_t count;  // 2 or 3
@@ -13,19 +16,19 @@ static sc_x starts(sc_trace *t, sc_x drawn, int64_t size, int64_t taps, int64_t 
     double step = windows > 1 ? (double)((float)last / (float)(windows - 1)) : 0;
     sc_x each = sc_f_arange(t, sc_x_int(t, 0), sc_x_int(t, windows), SC_DTYPE_I64);
     sc_x u = sc_f_unsqueeze(t, drawn, -1), alpha = sc_x_float(t, step);
-    sc_x moved = CALL(t, add_Tensor, u, sc_f_to(t, each, sc_x_dtype_of(drawn)));
-    sc_x end = sc_f_to(t, CALL(t, mul_Tensor, moved, alpha), SC_DTYPE_I64);
-    sc_x origin = sc_f_to(t, CALL(t, mul_Tensor, u, alpha), SC_DTYPE_I64);
-    sc_x place = CALL(t, sub_Tensor, end, origin);
+    sc_x moved = sc_f_add(t, u, sc_f_to(t, each, sc_x_dtype_of(drawn)));
+    sc_x end = sc_f_to(t, sc_f_mul(t, moved, alpha), SC_DTYPE_I64);
+    sc_x origin = sc_f_to(t, sc_f_mul(t, u, alpha), SC_DTYPE_I64);
+    sc_x place = sc_f_sub(t, end, origin);
     sc_x is_last = CALL(t, eq_Scalar, each, sc_x_int(t, windows - 1));
-    return CALL(t, where_self, is_last, sc_f_scalar(t, sc_x_int(t, last), SC_DTYPE_I64), place);
+    return sc_f_where(t, is_last, sc_f_scalar(t, sc_x_int(t, last), SC_DTYPE_I64), place);
 }
 
 // Rows of `x` in dim 2 + i, those of each window after those of the one before.
 static sc_x windowed(sc_trace *t, sc_x x, sc_x start, const axes *a, uint32_t i) {
     sc_dim sizes[5], flat[5];
     sc_x taps = sc_f_arange(t, sc_x_int(t, 0), sc_x_int(t, a->taps[i]), SC_DTYPE_I64);
-    sc_x rows = CALL(t, add_Tensor, sc_f_unsqueeze(t, start, -1), taps);
+    sc_x rows = sc_f_add(t, sc_f_unsqueeze(t, start, -1), taps);
     for (uint32_t d = 0; d < a->count + 2; d++) {
         sizes[d] = sc_x_size(x, d);
         flat[d] = d < 2 ? sizes[d] : sc_dim_int(1);
@@ -57,9 +60,9 @@ static sc_x by_window(sc_trace *t, sc_x x, const axes *a) {
 static sc_x chosen(sc_trace *t, sc_x x, sc_x first, int64_t taps) {
     sc_x each = sc_f_arange(t, sc_x_int(t, 0), sc_x_int(t, taps), SC_DTYPE_I64);
     sc_x none = sc_f_scalar(t, sc_x_int(t, -1), SC_DTYPE_I64);
-    sc_x nans = CALL(t, where_self, CALL(t, isnan, x), each, none);
+    sc_x nans = sc_f_where(t, CALL(t, isnan, x), each, none);
     sc_x last = CALL(t, amax, nans, X_INTS(t, -1), X_FALSE);
-    return CALL(t, where_self, CALL(t, ge_Scalar, last, sc_x_int(t, 0)), last, first);
+    return sc_f_where(t, CALL(t, ge_Scalar, last, sc_x_int(t, 0)), last, first);
 }
 
 // Places in the whole image of taps that count through their windows.
@@ -75,9 +78,9 @@ static sc_x places(sc_trace *t, sc_x tap, const sc_x *start, const axes *a) {
         inner /= a->taps[i];
         sc_x own = CALL(t, div_Scalar_mode, tap, sc_x_int(t, inner), sc_x_str(t, "floor"));
         own = CALL(t, remainder_Scalar, own, sc_x_int(t, a->taps[i]));
-        own = CALL(t, add_Tensor, own, first);
-        if (place) place = CALL(t, mul_Tensor, place, sc_x_int(t, a->size[i]));
-        place = place ? CALL(t, add_Tensor, place, own) : own;
+        own = sc_f_add(t, own, first);
+        if (place) place = sc_f_mul(t, place, sc_x_int(t, a->size[i]));
+        place = place ? sc_f_add(t, place, own) : own;
     }
     return place;
 }

@@ -1,5 +1,8 @@
 // Sampling of volumes where a grid says, out of rows that are looked up.
 #include "trace/expand.h"
+#include "trace/words/arithmetic.h"
+#include "trace/words/calls.h"
+#include "trace/words/choose.h"
 
 enum { INTERPOLATE_LINEAR, INTERPOLATE_NEAREST };
 enum { PAD_ZEROS, PAD_BORDER, PAD_REFLECTION };
@@ -11,12 +14,8 @@ typedef struct volume {
     int64_t padding;
 } volume;
 
-static sc_x plus(sc_trace *t, sc_x x, double by) {
-    return CALL(t, add_Scalar, x, sc_x_float(t, by));
-}
-static sc_x times(sc_trace *t, sc_x x, double by) {
-    return CALL(t, mul_Scalar, x, sc_x_float(t, by));
-}
+static sc_x plus(sc_trace *t, sc_x x, double by) { return sc_f_plus(t, x, by); }
+static sc_x times(sc_trace *t, sc_x x, double by) { return sc_f_times(t, x, by); }
 
 // Back and forth between `low` and `low + span`.
 static sc_x reflected(sc_trace *t, sc_x x, double low, double span) {
@@ -24,11 +23,11 @@ static sc_x reflected(sc_trace *t, sc_x x, double low, double span) {
     sc_x far = sc_f_scalar(t, sc_x_float(t, span), sc_x_dtype_of(x));
     x = CALL(t, abs, plus(t, x, -low));
     sc_x rest = CALL(t, fmod_Tensor, x, far);
-    sc_x turns = CALL(t, floor, CALL(t, div_Tensor, x, far));
+    sc_x turns = CALL(t, floor, sc_f_div(t, x, far));
     sc_x half = CALL(t, floor, times(t, turns, 0.5));
     sc_x even = CALL(t, eq_Tensor, turns, times(t, half, 2));
     sc_x back = plus(t, CALL(t, neg, rest), span + low);
-    return CALL(t, where_self, even, plus(t, rest, low), back);
+    return sc_f_where(t, even, plus(t, rest, low), back);
 }
 
 // Numbers of the grid, -1 to 1, as places along an axis. What is no number is outside, or at the
@@ -41,7 +40,7 @@ static sc_x places(sc_trace *t, sc_x x, int64_t size, int64_t padding, bool corn
     if (padding == PAD_REFLECTION)
         x = corners ? reflected(t, x, 0, last) : reflected(t, x, -0.5, (double)size);
     sc_x none = sc_f_scalar(t, sc_x_float(t, padding == PAD_ZEROS ? -100 : last), sc_x_dtype_of(x));
-    x = CALL(t, where_self, CALL(t, isnan, x), none, x);
+    x = sc_f_where(t, CALL(t, isnan, x), none, x);
     if (padding != PAD_ZEROS) return CALL(t, clamp, x, sc_x_float(t, 0), sc_x_float(t, last));
     return CALL(t, clamp, x, sc_x_float(t, -100), sc_x_float(t, last + 100));
 }
@@ -55,8 +54,8 @@ static sc_x looked_up(sc_trace *t, const volume *v, const sc_x at[3]) {
         sc_x here = CALL(t, eq_Tensor, near, at[i]);
         int64_t step = i == 0 ? v->size[1] * v->size[2] : i == 1 ? v->size[2] : 1;
         sc_x whole = sc_f_to(t, near, SC_DTYPE_I64);
-        row = CALL(t, add_Tensor, row, CALL(t, mul_Scalar, whole, sc_x_int(t, step)));
-        inside = inside ? CALL(t, logical_and, inside, here) : here;
+        row = sc_f_add(t, row, CALL(t, mul_Scalar, whole, sc_x_int(t, step)));
+        inside = inside ? sc_f_and(t, inside, here) : here;
     }
     sc_dim flat = sc_dim_int(-1);
     sc_x found = CALL(t, index_select, v->rows, sc_x_int(t, 0),
@@ -64,7 +63,7 @@ static sc_x looked_up(sc_trace *t, const volume *v, const sc_x at[3]) {
     sc_dim column[2] = {flat, sc_dim_int(1)};
     inside = CALL(t, reshape, inside, sc_x_dims(t, column, 2));
     sc_x zero = sc_f_scalar(t, sc_x_float(t, 0), sc_x_dtype_of(found));
-    return CALL(t, where_self, inside, found, zero);
+    return sc_f_where(t, inside, found, zero);
 }
 
 // Eight neighbours, each as much as it is near.
@@ -77,13 +76,12 @@ static sc_x between(sc_trace *t, const volume *v, const sc_x at[3]) {
         for (int i = 0; i < 3; i++) {
             bool high = corner >> (2 - i) & 1;
             place[i] = high ? plus(t, low[i], 1) : low[i];
-            sc_x part = high ? CALL(t, sub_Tensor, at[i], low[i])
-                             : CALL(t, sub_Tensor, plus(t, low[i], 1), at[i]);
-            weight = weight ? CALL(t, mul_Tensor, weight, part) : part;
+            sc_x part = high ? sc_f_sub(t, at[i], low[i]) : sc_f_sub(t, plus(t, low[i], 1), at[i]);
+            weight = weight ? sc_f_mul(t, weight, part) : part;
         }
         weight = CALL(t, reshape, weight, sc_x_dims(t, column, 2));
-        sc_x piece = CALL(t, mul_Tensor, looked_up(t, v, place), weight);
-        sum = sum ? CALL(t, add_Tensor, sum, piece) : piece;
+        sc_x piece = sc_f_mul(t, looked_up(t, v, place), weight);
+        sum = sum ? sc_f_add(t, sum, piece) : piece;
     }
     return sum;
 }

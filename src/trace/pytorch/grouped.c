@@ -1,5 +1,7 @@
 // Expansions of products of groups: what is grouped is rows, columns, or what is summed over.
 #include "trace/expand.h"
+#include "trace/words/calls.h"
+#include "trace/words/choose.h"
 #include "trace/words/matrices.h"
 
 // Of every group what lies in it, and zeros: [groups, ...], the run along `dim` of [1, ...].
@@ -11,7 +13,7 @@ static sc_x apart(sc_trace *t, sc_x x, sc_x runs, sc_dim groups, uint32_t dim) {
     runs = sc_f_view(t, runs, along, 3), group = sc_f_view(t, group, first, 3);
     sc_x is_in = CALL(t, eq_Tensor, runs, group);
     sc_x zero = sc_f_scalar(t, sc_x_int(t, 0), sc_x_dtype_of(x));
-    return CALL(t, where_self, is_in, sc_f_unsqueeze(t, x, 0), zero);
+    return sc_f_where(t, is_in, sc_f_unsqueeze(t, x, 0), zero);
 }
 
 // a [m, k] and b [k, n], grouped along k: a product for each group.
@@ -40,8 +42,8 @@ static sc_x product(sc_trace *t, sc_x a, sc_x b, sc_x ends) {
                              sc_dtype_name(sc_x_dtype_of(ends)));
     if (first == 2 && second == 3) return of_rows(t, a, b, ends);
     if (first == 2) return of_sums(t, a, b, ends);
-    sc_x rows = sc_m_transposed(t, b), matrices = sc_m_transposed(t, a);
-    return sc_m_transposed(t, of_rows(t, rows, matrices, ends));
+    sc_x rows = sc_f_transposed(t, b), matrices = sc_f_transposed(t, a);
+    return sc_f_transposed(t, of_rows(t, rows, matrices, ends));
 }
 
 // (self, mat2, offs, bias, out_dtype)

@@ -1,5 +1,8 @@
 // Expansions of indexing and scattering to index, index_put, gather and where.
 #include "trace/expand.h"
+#include "trace/words/arithmetic.h"
+#include "trace/words/calls.h"
+#include "trace/words/choose.h"
 
 // [None, ..., index]: an index in one dimension.
 static sc_x index_at(sc_trace *t, uint32_t dim, sc_x index) {
@@ -21,8 +24,7 @@ static sc_x put(sc_trace *t, sc_x x, sc_x dim, sc_x index, sc_x value, bool accu
 sc_x sc_expand_index_add(sc_trace *t, const sc_x *a) {
     const sc_dtype dtype = sc_x_dtype_of(a[0]), wide = sc_f_opmath(dtype);
     sc_x source = sc_f_to(t, a[3], wide == dtype ? sc_x_dtype_of(a[3]) : wide);
-    if (!(sc_x_is_number(a[4]) && sc_x_real(a[4], 0) == 1))
-        source = CALL(t, mul_Tensor, source, a[4]);
+    if (!(sc_x_is_number(a[4]) && sc_x_real(a[4], 0) == 1)) source = sc_f_mul(t, source, a[4]);
     return sc_f_to(t, put(t, sc_f_to(t, a[0], wide), a[1], a[2], source, true), dtype);
 }
 
@@ -40,13 +42,13 @@ sc_x sc_expand_places(sc_trace *t, const sc_x *a) {
 
 // (self, indices, max_norm, norm_type): rows that are looked up are scaled to have no larger norm.
 sc_x sc_expand_embedding_renorm(sc_trace *t, const sc_x *a) {
-    sc_x at = CALL(t, reshape, a[1], X_INTS(t, -1));
+    sc_x at = sc_f_flat(t, a[1]);
     sc_x rows = CALL(t, index_select, a[0], sc_x_int(t, 0), at);
     sc_x norm = CALL(t, linalg_vector_norm, rows, a[3], X_INTS(t, 1), X_TRUE, X_NONE);
-    sc_x above = CALL(t, add_Tensor, norm, sc_x_float(t, 1e-7));
-    sc_x scale = CALL(t, mul_Tensor, CALL(t, reciprocal, above), a[2]);
+    sc_x above = sc_f_add(t, norm, sc_x_float(t, 1e-7));
+    sc_x scale = sc_f_mul(t, CALL(t, reciprocal, above), a[2]);
     sc_x is_larger = CALL(t, gt_Scalar, norm, a[2]);
-    sc_x scaled = CALL(t, where_self, is_larger, CALL(t, mul_Tensor, rows, scale), rows);
+    sc_x scaled = sc_f_where(t, is_larger, sc_f_mul(t, rows, scale), rows);
     return CALL(t, index_put, a[0], X_LIST(t, at), scaled, X_FALSE);
 }
 
@@ -62,7 +64,7 @@ static sc_x places_apart(sc_trace *t, const int64_t *sizes, const int64_t *strid
                                  "as_strided_scatter reaches beyond its tensor");
         sc_x steps = sc_f_arange(t, sc_x_int(t, 0), sc_x_int(t, sizes[i]), SC_DTYPE_I64);
         steps = CALL(t, mul_Scalar, steps, sc_x_int(t, strides[i]));
-        places = CALL(t, add_Tensor, sc_f_unsqueeze(t, places, -1), steps);
+        places = sc_f_add(t, sc_f_unsqueeze(t, places, -1), steps);
     }
     return places;
 }
@@ -171,12 +173,12 @@ static sc_x safe_indices(sc_trace *t, sc_x x, sc_x list) {
 // (self, mask, indices, fill): where the mask is not set, indices may be anything.
 sc_x sc_expand_masked_index(sc_trace *t, const sc_x *a) {
     sc_x found = CALL(t, index_Tensor, a[0], safe_indices(t, a[0], a[2]));
-    return CALL(t, masked_fill_Scalar, found, CALL(t, logical_not, a[1]), a[3]);
+    return CALL(t, masked_fill_Scalar, found, sc_f_not(t, a[1]), a[3]);
 }
 
 // (self, mask, indices, values)
 sc_x sc_expand_masked_index_put(sc_trace *t, const sc_x *a) {
-    sc_x values = CALL(t, masked_fill_Scalar, a[3], CALL(t, logical_not, a[1]), sc_x_int(t, 0));
+    sc_x values = CALL(t, masked_fill_Scalar, a[3], sc_f_not(t, a[1]), sc_x_int(t, 0));
     return CALL(t, index_put, a[0], safe_indices(t, a[0], a[2]), values, X_TRUE);
 }
 
@@ -193,7 +195,7 @@ sc_x sc_expand_select_scatter(sc_trace *t, const sc_x *a) {
     sc_x mask = sc_f_arange(t, sc_x_int(t, 0), sc_x_dim(t, sc_x_size(x, dim)), SC_DTYPE_NONE);
     mask = CALL(t, eq_Scalar, CALL(t, view, mask, sc_x_ints(t, shape, rank)), index);
     sc_x source = CALL(t, expand, sc_f_unsqueeze(t, a[1], dim), sc_x_sizes(t, x, 0, rank));
-    return CALL(t, where_self, mask, source, x);
+    return sc_f_where(t, mask, source, x);
 }
 
 // The diagonal's elements by their row and column: index_put with one index for each.
@@ -262,7 +264,7 @@ sc_x sc_expand_isin(sc_trace *t, const sc_x *a) {
     for (uint32_t i = 0; i < tests; i++) dims[i] = -1 - (int64_t)i;
     sc_x wide = sc_f_reshape(t, a[0], sizes, rank + tests);
     sc_x found = CALL(t, any_dims, CALL(t, eq_Tensor, wide, a[1]), sc_x_ints(t, dims, tests));
-    return sc_x_truth(a[3]) ? CALL(t, logical_not, found) : found;
+    return sc_x_truth(a[3]) ? sc_f_not(t, found) : found;
 }
 
 sc_x sc_expand_isin_scalar(sc_trace *t, const sc_x *a) {

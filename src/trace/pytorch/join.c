@@ -1,6 +1,8 @@
 // Expansions that put tensors together, repeat them or change how they lie in memory: stack, roll,
 // meshgrid, pixel shuffles, contiguous and to.
 #include "trace/expand.h"
+#include "trace/words/arithmetic.h"
+#include "trace/words/calls.h"
 
 // --- Joining ------------------------------------------------------------------------------------
 
@@ -89,7 +91,7 @@ sc_x sc_expand_block_diag(sc_trace *t, const sc_x *a) {
         rows[i] = CALL(t, constant_pad_nd, list->items[i], around);
         before = end;
     }
-    return CALL(t, cat, sc_x_list(t, rows, list->count), sc_x_int(t, 0));
+    return sc_f_cat(t, rows, list->count, 0);
 }
 
 sc_x sc_expand_hstack(sc_trace *t, const sc_x *a) {
@@ -144,7 +146,7 @@ static sc_x rolled(sc_trace *t, sc_dim shift, sc_dim size) {
     sc_dim start = sc_trace_sub(t, size, shift);
     if (!may_be_empty) start = sc_trace_mod(t, start, size);
     sc_x from = sc_f_arange(t, sc_x_int(t, 0), sc_x_dim(t, size), SC_DTYPE_NONE);
-    from = CALL(t, add_Tensor, from, sc_x_dim(t, start));
+    from = sc_f_add(t, from, sc_x_dim(t, start));
     return may_be_empty ? CALL(t, remainder_Scalar, from, sc_x_dim(t, size))
                         : CALL(t, fmod_Scalar, from, sc_x_dim(t, size));
 }

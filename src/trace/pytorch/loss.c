@@ -1,5 +1,8 @@
 // Expansions of losses and distances.
 #include "trace/expand.h"
+#include "trace/words/arithmetic.h"
+#include "trace/words/calls.h"
+#include "trace/words/choose.h"
 
 static sc_x widen(sc_trace *t, sc_x x) { return sc_f_to(t, x, sc_f_opmath(sc_x_dtype_of(x))); }
 
@@ -11,41 +14,38 @@ static sc_x reduced(sc_trace *t, sc_x loss, sc_x reduction, sc_x like) {
 
 sc_x sc_expand_mse_loss(sc_trace *t, const sc_x *a) {
     sc_x x = widen(t, a[0]), y = widen(t, a[1]);
-    return reduced(t, CALL(t, pow_Tensor_Scalar, CALL(t, sub_Tensor, x, y), sc_x_int(t, 2)), a[2],
-                   a[0]);
+    return reduced(t, CALL(t, pow_Tensor_Scalar, sc_f_sub(t, x, y), sc_x_int(t, 2)), a[2], a[0]);
 }
 
 sc_x sc_expand_l1_loss(sc_trace *t, const sc_x *a) {
-    return sc_f_reduce_loss(t, CALL(t, abs, CALL(t, sub_Tensor, a[0], a[1])), a[2]);
+    return sc_f_reduce_loss(t, CALL(t, abs, sc_f_sub(t, a[0], a[1])), a[2]);
 }
 
 sc_x sc_expand_smooth_l1_loss(sc_trace *t, const sc_x *a) {
     double beta = sc_x_known(t, a[3], 1.0);
     sc_x x = widen(t, a[0]), y = widen(t, a[1]);
-    sc_x loss = CALL(t, abs, CALL(t, sub_Tensor, x, y));
+    sc_x loss = CALL(t, abs, sc_f_sub(t, x, y));
     if (beta == 0) return reduced(t, loss, a[2], a[0]);
-    sc_x small = CALL(t, lt_Scalar, loss, sc_x_float(t, beta));
-    sc_x square =
-        CALL(t, mul_Tensor, CALL(t, pow_Tensor_Scalar, loss, sc_x_int(t, 2)), sc_x_float(t, 0.5));
-    square = CALL(t, div_Tensor, square, sc_x_float(t, beta));
-    sc_x line = CALL(t, sub_Tensor, loss, sc_x_float(t, 0.5 * beta));
-    return reduced(t, CALL(t, where_self, small, square, line), a[2], a[0]);
+    sc_x small = sc_f_less(t, loss, beta);
+    sc_x square = sc_f_mul(t, CALL(t, pow_Tensor_Scalar, loss, sc_x_int(t, 2)), sc_x_float(t, 0.5));
+    square = sc_f_div(t, square, sc_x_float(t, beta));
+    sc_x line = sc_f_sub(t, loss, sc_x_float(t, 0.5 * beta));
+    return reduced(t, sc_f_where(t, small, square, line), a[2], a[0]);
 }
 
 sc_x sc_expand_huber_loss(sc_trace *t, const sc_x *a) {
     double delta = sc_x_known(t, a[3], 1.0);
     sc_x x = widen(t, a[0]), y = widen(t, a[1]);
-    sc_x z = CALL(t, abs, CALL(t, sub_Tensor, x, y));
-    sc_x small = CALL(t, lt_Scalar, z, sc_x_float(t, delta));
-    sc_x square = CALL(t, mul_Tensor, CALL(t, mul_Tensor, z, sc_x_float(t, 0.5)), z);
-    sc_x line = CALL(t, mul_Tensor, CALL(t, sub_Tensor, z, sc_x_float(t, 0.5 * delta)),
-                     sc_x_float(t, delta));
-    return reduced(t, CALL(t, where_self, small, square, line), a[2], a[0]);
+    sc_x z = CALL(t, abs, sc_f_sub(t, x, y));
+    sc_x small = sc_f_less(t, z, delta);
+    sc_x square = sc_f_mul(t, sc_f_mul(t, z, sc_x_float(t, 0.5)), z);
+    sc_x line = sc_f_mul(t, sc_f_sub(t, z, sc_x_float(t, 0.5 * delta)), sc_x_float(t, delta));
+    return reduced(t, sc_f_where(t, small, square, line), a[2], a[0]);
 }
 
 sc_x sc_expand_soft_margin_loss(sc_trace *t, const sc_x *a) {
     sc_x x = widen(t, a[0]), y = widen(t, a[1]);
-    sc_x loss = CALL(t, log1p, CALL(t, exp, CALL(t, mul_Tensor, CALL(t, neg, x), y)));
+    sc_x loss = CALL(t, log1p, CALL(t, exp, sc_f_mul(t, CALL(t, neg, x), y)));
     return reduced(t, loss, a[2], a[0]);
 }
 
@@ -56,26 +56,24 @@ static sc_x log_at_least(sc_trace *t, sc_x x, sc_x floor_like) {
 
 sc_x sc_expand_binary_cross_entropy(sc_trace *t, const sc_x *a) {
     sc_x x = widen(t, a[0]), y = widen(t, a[1]);
-    sc_x rest = CALL(t, sub_Tensor, y, sc_x_int(t, 1));
+    sc_x rest = sc_f_sub(t, y, sc_x_int(t, 1));
     sc_x first = log_at_least(t, CALL(t, log1p, CALL(t, neg, x)), x);
-    first = CALL(t, mul_Tensor, rest, first);
+    first = sc_f_mul(t, rest, first);
     sc_x second = log_at_least(t, CALL(t, log, x), x);
-    sc_x loss = CALL(t, sub_Tensor, first, CALL(t, mul_Tensor, y, second));
-    if (sc_x_is_tensor(a[2])) loss = CALL(t, mul_Tensor, loss, a[2]);
+    sc_x loss = sc_f_sub(t, first, sc_f_mul(t, y, second));
+    if (sc_x_is_tensor(a[2])) loss = sc_f_mul(t, loss, a[2]);
     return reduced(t, loss, a[3], a[0]);
 }
 
 sc_x sc_expand_bce_with_logits(sc_trace *t, const sc_x *a) {
     sc_x x = a[0], y = a[1], log_weight = X_NONE;
     if (sc_x_is_tensor(a[3]))
-        log_weight =
-            CALL(t, add_Tensor, CALL(t, mul_Tensor, CALL(t, sub_Tensor, a[3], sc_x_int(t, 1)), y),
-                 sc_x_int(t, 1));
-    sc_x first = CALL(t, mul_Tensor, CALL(t, sub_Tensor, sc_x_int(t, 1), y), x);
+        log_weight = sc_f_add(t, sc_f_mul(t, sc_f_sub(t, a[3], sc_x_int(t, 1)), y), sc_x_int(t, 1));
+    sc_x first = sc_f_mul(t, CALL(t, sub_Tensor, sc_x_int(t, 1), y), x);
     sc_x second = CALL(t, log_sigmoid, x);
-    if (sc_x_is_tensor(log_weight)) second = CALL(t, mul_Tensor, log_weight, second);
-    sc_x loss = CALL(t, sub_Tensor, first, second);
-    if (sc_x_is_tensor(a[2])) loss = CALL(t, mul_Tensor, loss, a[2]);
+    if (sc_x_is_tensor(log_weight)) second = sc_f_mul(t, log_weight, second);
+    sc_x loss = sc_f_sub(t, first, second);
+    if (sc_x_is_tensor(a[2])) loss = sc_f_mul(t, loss, a[2]);
     return sc_f_reduce_loss(t, sc_f_to(t, loss, sc_x_dtype_of(y)), a[4]);
 }
 
@@ -83,10 +81,10 @@ sc_x sc_expand_kl_div(sc_trace *t, const sc_x *a) {
     sc_x loss;
     if (sc_x_truth(a[3])) {
         loss = CALL(t, exp, a[1]);
-        loss = CALL(t, mul_Tensor, loss, CALL(t, sub_Tensor, a[1], a[0]));
+        loss = sc_f_mul(t, loss, sc_f_sub(t, a[1], a[0]));
     } else {
-        sc_x product = CALL(t, mul_Tensor, a[1], a[0]);
-        loss = CALL(t, sub_Tensor, CALL(t, xlogy_Tensor, a[1], a[1]), product);
+        sc_x product = sc_f_mul(t, a[1], a[0]);
+        loss = sc_f_sub(t, CALL(t, xlogy_Tensor, a[1], a[1]), product);
     }
     return sc_f_reduce_loss(t, loss, a[2]);
 }
@@ -102,14 +100,14 @@ sc_x sc_expand_nll_loss_forward(sc_trace *t, const sc_x *a) {
         for (uint32_t i = 0; i < rank; i++)
             shape[i] = i == dim ? sc_x_size(weight, 0) : sc_dim_int(1);
         if (rank > 1) weight = sc_f_view(t, weight, shape, rank);
-        x = CALL(t, mul_Tensor, x, weight);
+        x = sc_f_mul(t, x, weight);
     }
     sc_x kept = CALL(t, ne_Scalar, target, ignored);
-    sc_x safe = CALL(t, where_self, kept, target, sc_f_scalar(t, sc_x_int(t, 0), index));
+    sc_x safe = sc_f_where(t, kept, target, sc_f_scalar(t, sc_x_int(t, 0), index));
     safe = sc_f_unsqueeze(t, safe, dim);
     sc_x result = CALL(t, neg, sc_f_squeeze(t, CALL(t, gather, x, sc_x_int(t, dim), safe), dim));
     kept = CALL(t, ne_Scalar, target, ignored);
-    result = CALL(t, where_self, kept, result, sc_f_scalar(t, sc_x_int(t, 0), dtype));
+    result = sc_f_where(t, kept, result, sc_f_scalar(t, sc_x_int(t, 0), dtype));
     if (sc_x_number(a[3], 1) == 0 && rank > 1)
         return X_LIST(t, result, sc_f_full(t, sc_x_dims(t, NULL, 0), sc_x_float(t, 0.0), dtype));
     sc_x total;
@@ -117,8 +115,7 @@ sc_x sc_expand_nll_loss_forward(sc_trace *t, const sc_x *a) {
         weight = CALL(t, expand, weight, sc_x_sizes(t, x, 0, SC_RANK_MAX));
         total = sc_f_squeeze(t, CALL(t, gather, weight, sc_x_int(t, dim), safe), dim);
         kept = CALL(t, ne_Scalar, target, ignored);
-        total =
-            CALL(t, sum, CALL(t, where_self, kept, total, sc_f_scalar(t, sc_x_int(t, 0), dtype)));
+        total = CALL(t, sum, sc_f_where(t, kept, total, sc_f_scalar(t, sc_x_int(t, 0), dtype)));
     } else {
         total = CALL(t, sum, CALL(t, ne_Scalar, target, ignored));
         total = CALL(t, _to_copy, total, sc_x_dtype(t, dtype), X_NONE, X_CPU);
@@ -126,7 +123,7 @@ sc_x sc_expand_nll_loss_forward(sc_trace *t, const sc_x *a) {
     if (sc_x_number(a[3], 1) == 2)
         result = CALL(t, sum, result);
     else if (sc_x_number(a[3], 1) == 1)
-        result = CALL(t, div_Tensor, CALL(t, sum, result), total);
+        result = sc_f_div(t, CALL(t, sum, result), total);
     return X_LIST(t, result, total);
 }
 
@@ -161,13 +158,12 @@ static sc_x soft_targets(sc_trace *t, sc_x logs, const sc_x *a) {
     uint32_t rank = sc_x_rank(a[0]), dim = rank == 1 ? 0 : 1;
     sc_x target = a[1];
     if (smoothing > 0) {
-        sc_x base = CALL(t, mul_Tensor, target, sc_x_float(t, 1 - smoothing));
+        sc_x base = sc_f_mul(t, target, sc_x_float(t, 1 - smoothing));
         int64_t classes = sc_x_static_size(t, a[0], dim);
-        target = CALL(t, add_Tensor, base, sc_x_float(t, smoothing / (double)classes));
+        target = sc_f_add(t, base, sc_x_float(t, smoothing / (double)classes));
     }
-    sc_x product = CALL(t, mul_Tensor, logs, target);
-    if (sc_x_is_tensor(a[2]))
-        product = CALL(t, mul_Tensor, product, as_channels(t, a[2], rank, dim));
+    sc_x product = sc_f_mul(t, logs, target);
+    if (sc_x_is_tensor(a[2])) product = sc_f_mul(t, product, as_channels(t, a[2], rank, dim));
     if (sc_x_number(a[3], 1) == 0) return CALL(t, neg, sc_f_sum(t, product, X_INTS(t, dim), false));
     sc_x total = CALL(t, neg, CALL(t, sum, product));
     if (sc_x_number(a[3], 1) == 2) return total;
@@ -181,30 +177,30 @@ static sc_x smooth_part(sc_trace *t, sc_x logs, const sc_x *a) {
     uint32_t rank = sc_x_rank(logs), dim = rank == 1 ? 0 : 1;
     sc_x target = a[1], weight = a[2];
     sc_dtype index = sc_x_dtype_of(target), dtype = sc_x_dtype_of(logs);
-    if (sc_x_is_tensor(weight)) logs = CALL(t, mul_Tensor, logs, as_channels(t, weight, rank, dim));
+    if (sc_x_is_tensor(weight)) logs = sc_f_mul(t, logs, as_channels(t, weight, rank, dim));
     sc_x loss = CALL(t, neg, sc_f_sum(t, logs, X_INTS(t, dim), false));
     sc_x ignored = CALL(t, eq_Scalar, target, a[4]);
-    loss = CALL(t, where_self, ignored, sc_f_scalar(t, sc_x_float(t, 0), dtype), loss);
+    loss = sc_f_where(t, ignored, sc_f_scalar(t, sc_x_float(t, 0), dtype), loss);
     if (sc_x_number(a[3], 1) != 1) return sc_f_reduce_loss(t, loss, a[3]);
     sc_x counted;
     if (sc_x_is_tensor(weight)) {
-        target = CALL(t, where_self, ignored, sc_f_scalar(t, sc_x_int(t, 0), index), target);
+        target = sc_f_where(t, ignored, sc_f_scalar(t, sc_x_int(t, 0), index), target);
         sc_x of_each = CALL(t, gather, weight, sc_x_int(t, 0), CALL(t, flatten_using_ints, target));
         ignored = CALL(t, flatten_using_ints, ignored);
-        counted = CALL(t, where_self, ignored, sc_f_scalar(t, sc_x_float(t, 0), dtype), of_each);
+        counted = sc_f_where(t, ignored, sc_f_scalar(t, sc_x_float(t, 0), dtype), of_each);
     } else {
-        counted = CALL(t, logical_not, ignored);
+        counted = sc_f_not(t, ignored);
     }
     counted = CALL(t, sum, counted);
-    return CALL(t, div_Tensor, CALL(t, sum, loss), counted);
+    return sc_f_div(t, CALL(t, sum, loss), counted);
 }
 
 static sc_x smoothed(sc_trace *t, sc_x logs, const sc_x *a) {
     double smoothing = sc_x_known(t, a[5], 0);
     double classes = (double)sc_x_static_size(t, logs, sc_x_rank(logs) == 1 ? 0 : 1);
     sc_x own = CALL(t, nll_loss_nd, logs, a[1], a[2], a[3], a[4]);
-    sc_x all = CALL(t, mul_Scalar, smooth_part(t, logs, a), sc_x_float(t, smoothing / classes));
-    return CALL(t, add_Tensor, CALL(t, mul_Scalar, own, sc_x_float(t, 1 - smoothing)), all);
+    sc_x all = sc_f_times(t, smooth_part(t, logs, a), smoothing / classes);
+    return sc_f_add(t, sc_f_times(t, own, 1 - smoothing), all);
 }
 
 sc_x sc_expand_cross_entropy(sc_trace *t, const sc_x *a) {
@@ -226,9 +222,9 @@ sc_x sc_expand_cosine_similarity(sc_trace *t, const sc_x *a) {
     sc_x eps = CALL(t, scalar_tensor, a[3], sc_x_dtype(t, sc_x_dtype_of(x)), X_NONE, X_CPU);
     x_norm = CALL(t, clamp_Tensor, x_norm, eps);
     y_norm = CALL(t, clamp_Tensor, y_norm, eps);
-    sc_x y_unit = CALL(t, div_Tensor, y, y_norm);
-    sc_x x_unit = CALL(t, div_Tensor, x, x_norm);
-    return sc_f_sum(t, CALL(t, mul_Tensor, x_unit, y_unit), dims, false);
+    sc_x y_unit = sc_f_div(t, y, y_norm);
+    sc_x x_unit = sc_f_div(t, x, x_norm);
+    return sc_f_sum(t, sc_f_mul(t, x_unit, y_unit), dims, false);
 }
 
 sc_x sc_expand_cdist(sc_trace *t, const sc_x *a) {

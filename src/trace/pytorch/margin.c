@@ -1,5 +1,8 @@
 // Expansions of losses that compare with a margin, and of those of counts.
 #include "trace/expand.h"
+#include "trace/words/arithmetic.h"
+#include "trace/words/calls.h"
+#include "trace/words/choose.h"
 
 static sc_x at_least_zero(sc_trace *t, sc_x x) { return CALL(t, clamp_min, x, sc_x_int(t, 0)); }
 
@@ -17,31 +20,31 @@ sc_x sc_expand_cosine_embedding_loss(sc_trace *t, const sc_x *a) {
                              "cosine_embedding_loss needs inputs with one dimension more than the "
                              "target, which has at most one");
     sc_x dims = X_INTS(t, rank);
-    sc_x product = sc_f_sum(t, CALL(t, mul_Tensor, a[0], a[1]), dims, false);
-    sc_x x = sc_f_sum(t, CALL(t, mul_Tensor, a[0], a[0]), dims, false);
-    x = CALL(t, add_Scalar, x, sc_x_float(t, eps));
-    sc_x y = sc_f_sum(t, CALL(t, mul_Tensor, a[1], a[1]), dims, false);
-    y = CALL(t, add_Scalar, y, sc_x_float(t, eps));
-    sc_x cosine = CALL(t, div_Tensor, product, CALL(t, sqrt, CALL(t, mul_Tensor, x, y)));
+    sc_x product = sc_f_sum(t, sc_f_mul(t, a[0], a[1]), dims, false);
+    sc_x x = sc_f_sum(t, sc_f_mul(t, a[0], a[0]), dims, false);
+    x = sc_f_plus(t, x, eps);
+    sc_x y = sc_f_sum(t, sc_f_mul(t, a[1], a[1]), dims, false);
+    y = sc_f_plus(t, y, eps);
+    sc_x cosine = sc_f_div(t, product, CALL(t, sqrt, sc_f_mul(t, x, y)));
     sc_x zeros = CALL(t, zeros_like, cosine);
     sc_x alike = CALL(t, rsub_Scalar, cosine, sc_x_int(t, 1));
     sc_x apart = at_least_zero(t, CALL(t, sub_Scalar, cosine, a[3]));
-    alike = CALL(t, where_self, CALL(t, eq_Scalar, a[2], sc_x_int(t, 1)), alike, zeros);
-    apart = CALL(t, where_self, CALL(t, eq_Scalar, a[2], sc_x_int(t, -1)), apart, zeros);
-    return sc_f_reduce_loss(t, CALL(t, add_Tensor, alike, apart), a[4]);
+    alike = sc_f_where(t, CALL(t, eq_Scalar, a[2], sc_x_int(t, 1)), alike, zeros);
+    apart = sc_f_where(t, CALL(t, eq_Scalar, a[2], sc_x_int(t, -1)), apart, zeros);
+    return sc_f_reduce_loss(t, sc_f_add(t, alike, apart), a[4]);
 }
 
 sc_x sc_expand_hinge_embedding_loss(sc_trace *t, const sc_x *a) {
     sc_x zeros = CALL(t, zeros_like, a[0]);
     sc_x apart = at_least_zero(t, CALL(t, rsub_Scalar, a[0], a[2]));
-    apart = CALL(t, where_self, CALL(t, ne_Scalar, a[1], sc_x_int(t, 1)), apart, zeros);
-    sc_x alike = CALL(t, where_self, CALL(t, ne_Scalar, a[1], sc_x_int(t, -1)), a[0], zeros);
-    return sc_f_reduce_loss(t, CALL(t, add_Tensor, apart, alike), a[3]);
+    apart = sc_f_where(t, CALL(t, ne_Scalar, a[1], sc_x_int(t, 1)), apart, zeros);
+    sc_x alike = sc_f_where(t, CALL(t, ne_Scalar, a[1], sc_x_int(t, -1)), a[0], zeros);
+    return sc_f_reduce_loss(t, sc_f_add(t, apart, alike), a[3]);
 }
 
 sc_x sc_expand_margin_ranking_loss(sc_trace *t, const sc_x *a) {
-    sc_x difference = CALL(t, sub_Tensor, a[0], a[1]);
-    sc_x loss = CALL(t, mul_Tensor, CALL(t, neg, a[2]), difference);
+    sc_x difference = sc_f_sub(t, a[0], a[1]);
+    sc_x loss = sc_f_mul(t, CALL(t, neg, a[2]), difference);
     loss = at_least_zero(t, CALL(t, add_Scalar, loss, a[3]));
     return sc_f_reduce_loss(t, loss, a[4]);
 }
@@ -54,7 +57,7 @@ sc_x sc_expand_triplet_margin_loss(sc_trace *t, const sc_x *a) {
         sc_x other = CALL(t, pairwise_distance, a[1], a[2], a[4], a[5]);
         far = CALL(t, minimum, far, other);
     }
-    sc_x loss = CALL(t, sub_Tensor, CALL(t, add_Scalar, near, a[3]), far);
+    sc_x loss = sc_f_sub(t, CALL(t, add_Scalar, near, a[3]), far);
     return sc_f_reduce_loss(t, at_least_zero(t, loss), a[7]);
 }
 
@@ -77,15 +80,15 @@ sc_x sc_expand_multi_margin_loss(sc_trace *t, const sc_x *a) {
                              "multi_margin_loss takes a matrix, and p is 1 or 2");
     target = sc_f_unsqueeze(t, target, 1);
     sc_x own = CALL(t, gather, x, sc_x_int(t, 1), target);
-    sc_x loss = CALL(t, add_Tensor, CALL(t, rsub_Scalar, own, a[3]), x);
+    sc_x loss = sc_f_add(t, CALL(t, rsub_Scalar, own, a[3]), x);
     loss = at_least_zero(t, loss);
-    if (p == 2) loss = CALL(t, mul_Tensor, loss, loss);
+    if (p == 2) loss = sc_f_mul(t, loss, loss);
     if (sc_x_is_tensor(a[4]))
-        loss = CALL(t, mul_Tensor, loss, CALL(t, index_Tensor, a[4], X_LIST(t, target)));
+        loss = sc_f_mul(t, loss, CALL(t, index_Tensor, a[4], X_LIST(t, target)));
     sc_x classes =
         sc_f_arange(t, sc_x_int(t, 0), sc_x_dim(t, sc_x_size(x, 1)), sc_x_dtype_of(target));
     sc_x others = CALL(t, ne_Tensor, classes, target);
-    loss = CALL(t, where_self, others, loss, class_scalar(t, 0, loss));
+    loss = sc_f_where(t, others, loss, class_scalar(t, 0, loss));
     loss = row_mean(t, loss, a[5]);
     return sc_x_rank(a[1]) == 0 ? CALL(t, reshape, loss, sc_x_ints(t, NULL, 0)) : loss;
 }
@@ -98,18 +101,18 @@ sc_x sc_expand_multilabel_margin_loss(sc_trace *t, const sc_x *a) {
     sc_x size = sc_x_dim(t, sc_x_size(x, 1)), none = class_scalar(t, -1, target);
     sc_x range = sc_f_arange(t, sc_x_int(t, 0), size, sc_x_dtype_of(target));
     sc_x ends = CALL(t, eq_Scalar, target, sc_x_int(t, -1));
-    ends = CALL(t, where_self, ends, range, CALL(t, full_like, range, size));
+    ends = sc_f_where(t, ends, range, CALL(t, full_like, range, size));
     ends = CALL(t, amin, ends, X_INTS(t, -1), X_TRUE);
     sc_x counts = CALL(t, lt_Tensor, range, ends);
-    sc_x safe = CALL(t, where_self, counts, target, class_scalar(t, 0, target));
+    sc_x safe = sc_f_where(t, counts, target, class_scalar(t, 0, target));
     sc_x own = sc_f_unsqueeze(t, CALL(t, gather, x, sc_x_int(t, 1), safe), 2);
-    sc_x given = sc_f_unsqueeze(t, CALL(t, where_self, counts, target, none), 2);
+    sc_x given = sc_f_unsqueeze(t, sc_f_where(t, counts, target, none), 2);
     sc_x is_target = CALL(t, any_dim, CALL(t, eq_Tensor, range, given), sc_x_int(t, 1), X_TRUE);
     sc_x loss = CALL(t, rsub_Scalar, own, sc_x_int(t, 1));
-    loss = at_least_zero(t, CALL(t, add_Tensor, loss, sc_f_unsqueeze(t, x, 1)));
-    sc_x skipped = CALL(t, logical_not, sc_f_unsqueeze(t, counts, 2));
-    skipped = CALL(t, logical_or, skipped, is_target);
-    loss = CALL(t, where_self, skipped, class_scalar(t, 0, loss), loss);
+    loss = at_least_zero(t, sc_f_add(t, loss, sc_f_unsqueeze(t, x, 1)));
+    sc_x skipped = sc_f_not(t, sc_f_unsqueeze(t, counts, 2));
+    skipped = sc_f_or(t, skipped, is_target);
+    loss = sc_f_where(t, skipped, class_scalar(t, 0, loss), loss);
     loss = CALL(t, div_Scalar, sc_f_sum(t, loss, X_INTS(t, 1, 2), false), size);
     loss = sc_f_reduce_loss(t, loss, a[2]);
     return sc_x_rank(a[0]) < 2 ? CALL(t, reshape, loss, sc_x_ints(t, NULL, 0)) : loss;
@@ -120,24 +123,24 @@ sc_x sc_expand_multilabel_margin_loss(sc_trace *t, const sc_x *a) {
 // Stirling's approximation of log(target!), for targets above 1.
 static sc_x stirling(sc_trace *t, sc_x target) {
     const double two_pi = 6.283185307179586;
-    sc_x half = CALL(t, log, CALL(t, mul_Scalar, target, sc_x_float(t, two_pi)));
-    half = CALL(t, mul_Scalar, half, sc_x_float(t, 0.5));
-    sc_x sum = CALL(t, mul_Tensor, target, CALL(t, log, target));
-    sum = CALL(t, add_Tensor, CALL(t, sub_Tensor, sum, target), half);
+    sc_x half = CALL(t, log, sc_f_times(t, target, two_pi));
+    half = sc_f_times(t, half, 0.5);
+    sc_x sum = sc_f_mul(t, target, CALL(t, log, target));
+    sum = sc_f_add(t, sc_f_sub(t, sum, target), half);
     sc_x small = CALL(t, le_Scalar, target, sc_x_int(t, 1));
-    return CALL(t, where_self, small, class_scalar(t, 0, sum), sum);
+    return sc_f_where(t, small, class_scalar(t, 0, sum), sum);
 }
 
 // (input, target, log_input, full, eps, reduction)
 sc_x sc_expand_poisson_nll_loss(sc_trace *t, const sc_x *a) {
     sc_x loss;
     if (sc_x_truth(a[2])) {
-        sc_x product = CALL(t, mul_Tensor, a[1], a[0]);
-        loss = CALL(t, sub_Tensor, CALL(t, exp, a[0]), product);
+        sc_x product = sc_f_mul(t, a[1], a[0]);
+        loss = sc_f_sub(t, CALL(t, exp, a[0]), product);
     } else {
         sc_x log = CALL(t, log, CALL(t, add_Scalar, a[0], a[4]));
-        loss = CALL(t, sub_Tensor, a[0], CALL(t, mul_Tensor, a[1], log));
+        loss = sc_f_sub(t, a[0], sc_f_mul(t, a[1], log));
     }
-    if (sc_x_truth(a[3])) loss = CALL(t, add_Tensor, loss, stirling(t, a[1]));
+    if (sc_x_truth(a[3])) loss = sc_f_add(t, loss, stirling(t, a[1]));
     return sc_f_reduce_loss(t, loss, a[5]);
 }

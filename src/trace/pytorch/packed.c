@@ -4,6 +4,7 @@
 // are the same, (integer - 0) * scale in float32.
 #include "base/nibbles.h"
 #include "trace/expand.h"
+#include "trace/words/calls.h"
 
 typedef struct table {
     const sc_constant *integers;

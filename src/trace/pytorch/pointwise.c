@@ -1,6 +1,8 @@
 // Expansions of elementwise functions that need more than a line of text.
 #include "trace/expand.h"
 #include "trace/words/arithmetic.h"
+#include "trace/words/calls.h"
+#include "trace/words/choose.h"
 
 #include <math.h>
 
@@ -21,11 +23,11 @@ static sc_dtype real_dtype(sc_x x) {
 sc_x sc_expand_softplus(sc_trace *t, const sc_x *a) {
     sc_x x = widen(t, a[0]), scaled = x;
     bool unit = sc_x_is_number(a[1]) && sc_x_real(a[1], 0) == 1;
-    if (!unit) scaled = CALL(t, mul_Tensor, x, a[1]);
+    if (!unit) scaled = sc_f_mul(t, x, a[1]);
     sc_x soft = CALL(t, log1p, CALL(t, exp, scaled));
-    if (!unit) soft = CALL(t, div_Tensor, soft, a[1]);
+    if (!unit) soft = sc_f_div(t, soft, a[1]);
     sc_x large = CALL(t, gt_Scalar, scaled, a[2]);
-    return narrow_to(t, CALL(t, where_self, large, x, soft), a[0]);
+    return narrow_to(t, sc_f_where(t, large, x, soft), a[0]);
 }
 
 sc_x sc_expand_celu(sc_trace *t, const sc_x *a) {
@@ -33,9 +35,9 @@ sc_x sc_expand_celu(sc_trace *t, const sc_x *a) {
     if (sc_x_is_number(a[1]) && sc_x_real(a[1], 0) == 1)
         negative = CALL(t, expm1, x);
     else
-        negative = CALL(t, mul_Tensor, CALL(t, expm1, CALL(t, div_Tensor, x, a[1])), a[1]);
+        negative = sc_f_mul(t, CALL(t, expm1, sc_f_div(t, x, a[1])), a[1]);
     sc_x positive = CALL(t, gt_Scalar, x, sc_x_int(t, 0));
-    return narrow_to(t, CALL(t, where_self, positive, x, negative), a[0]);
+    return narrow_to(t, sc_f_where(t, positive, x, negative), a[0]);
 }
 
 sc_x sc_expand_log_sigmoid_forward(sc_trace *t, const sc_x *a) {
@@ -43,7 +45,7 @@ sc_x sc_expand_log_sigmoid_forward(sc_trace *t, const sc_x *a) {
     sc_x zero = sc_f_full(t, sc_x_dims(t, NULL, 0), sc_x_int(t, 0), sc_x_dtype_of(x));
     sc_x least = CALL(t, minimum, zero, x);
     sc_x z = CALL(t, exp, CALL(t, neg, CALL(t, abs, x)));
-    sc_x out = narrow_to(t, CALL(t, sub_Tensor, least, CALL(t, log1p, z)), a[0]);
+    sc_x out = narrow_to(t, sc_f_sub(t, least, CALL(t, log1p, z)), a[0]);
     return X_LIST(t, out, narrow_to(t, z, a[0]));
 }
 
@@ -52,7 +54,7 @@ sc_x sc_expand_glu(sc_trace *t, const sc_x *a) {
     sc_x halves = CALL(t, tensor_split_sections, x, sc_x_int(t, 2),
                        sc_x_int(t, sc_x_wrap(t, a[1], sc_x_rank(x))));
     sc_x gate = CALL(t, sigmoid, sc_x_at(t, halves, 1));
-    return narrow_to(t, CALL(t, mul_Tensor, sc_x_at(t, halves, 0), gate), a[0]);
+    return narrow_to(t, sc_f_mul(t, sc_x_at(t, halves, 0), gate), a[0]);
 }
 
 sc_x sc_expand_prelu(sc_trace *t, const sc_x *a) {
@@ -69,19 +71,19 @@ sc_x sc_expand_prelu(sc_trace *t, const sc_x *a) {
 sc_x sc_expand_softshrink(sc_trace *t, const sc_x *a) {
     sc_x x = widen(t, a[0]);
     sc_x outside = CALL(t, gt_Scalar, CALL(t, abs, x), a[1]);
-    sc_x shifted = CALL(t, sub_Tensor, x, CALL(t, mul_Tensor, CALL(t, sign, x), a[1]));
-    sc_x out = CALL(t, where_self, outside, shifted, CALL(t, mul_Tensor, x, sc_x_int(t, 0)));
+    sc_x shifted = sc_f_sub(t, x, sc_f_mul(t, CALL(t, sign, x), a[1]));
+    sc_x out = sc_f_where(t, outside, shifted, sc_f_mul(t, x, sc_x_int(t, 0)));
     return narrow_to(t, out, a[0]);
 }
 
 sc_x sc_expand_hardshrink(sc_trace *t, const sc_x *a) {
     sc_x inside = CALL(t, le_Scalar, CALL(t, abs, a[0]), a[1]);
-    return CALL(t, where_self, inside, scalar_like(t, sc_x_int(t, 0), a[0]), a[0]);
+    return sc_f_where(t, inside, scalar_like(t, sc_x_int(t, 0), a[0]), a[0]);
 }
 
 sc_x sc_expand_threshold(sc_trace *t, const sc_x *a) {
     sc_x below = CALL(t, le_Scalar, widen(t, a[0]), a[1]);
-    return CALL(t, where_self, below, scalar_like(t, a[2], a[0]), a[0]);
+    return sc_f_where(t, below, scalar_like(t, a[2], a[0]), a[0]);
 }
 
 // half_to_float asks the primitive for it only on devices that fuse the cast: never here.
@@ -101,9 +103,9 @@ sc_x sc_expand_log_softmax(sc_trace *t, const sc_x *a) {
 // Rows that are masked altogether give zeros and not NaN.
 sc_x sc_expand_safe_softmax(sc_trace *t, const sc_x *a) {
     sc_x out = CALL(t, softmax_int, a[0], a[1], a[2]);
-    sc_x masked = CALL(t, eq_Scalar, a[0], sc_x_float(t, -INFINITY));
+    sc_x masked = sc_f_equals(t, a[0], -INFINITY);
     sc_x rows = CALL(t, all_dim, masked, a[1], X_TRUE);
-    return CALL(t, where_self, rows, CALL(t, zeros_like, out), out);
+    return sc_f_where(t, rows, CALL(t, zeros_like, out), out);
 }
 
 // PyTorch 2.13 copies its input in eval mode, 2.14 does not. It matters where the copy lies in
@@ -128,11 +130,10 @@ sc_x sc_expand_dropout(sc_trace *t, const sc_x *a) {
 sc_x sc_expand_rsub(sc_trace *t, const sc_x *a) { return CALL(t, sub_Tensor, a[1], a[0], a[2]); }
 
 sc_x sc_expand_sinc(sc_trace *t, const sc_x *a) {
-    sc_x x =
-        CALL(t, mul_Tensor, sc_f_to(t, a[0], sc_f_opmath(real_dtype(a[0]))), sc_x_float(t, SC_PI));
+    sc_x x = sc_f_mul(t, sc_f_to(t, a[0], sc_f_opmath(real_dtype(a[0]))), sc_x_float(t, SC_PI));
     sc_x zero = CALL(t, eq_Scalar, x, sc_x_int(t, 0));
-    sc_x ratio = CALL(t, div_Tensor, CALL(t, sin, x), x);
-    sc_x out = CALL(t, where_self, zero, scalar_like(t, sc_x_int(t, 1), x), ratio);
+    sc_x ratio = sc_f_div(t, CALL(t, sin, x), x);
+    sc_x out = sc_f_where(t, zero, scalar_like(t, sc_x_int(t, 1), x), ratio);
     return sc_f_to(t, out, real_dtype(a[0]));
 }
 
@@ -140,11 +141,11 @@ sc_x sc_expand_logit(sc_trace *t, const sc_x *a) {
     sc_dtype real = real_dtype(a[0]);
     sc_x x = sc_f_to(t, a[0], sc_f_opmath(real));
     double eps = sc_x_known(t, a[1], -1.0), low = eps, high = 1 - eps;
-    sc_x below = CALL(t, lt_Scalar, x, sc_x_float(t, low));
+    sc_x below = sc_f_less(t, x, low);
     sc_x above = CALL(t, gt_Scalar, x, sc_x_float(t, high));
-    sc_x clamped = CALL(t, where_self, above, scalar_like(t, sc_x_float(t, high), x), x);
-    clamped = CALL(t, where_self, below, scalar_like(t, sc_x_float(t, low), x), clamped);
-    sc_x odds = CALL(t, div_Tensor, clamped, CALL(t, sub_Tensor, sc_x_int(t, 1), clamped));
+    sc_x clamped = sc_f_where(t, above, scalar_like(t, sc_x_float(t, high), x), x);
+    clamped = sc_f_where(t, below, scalar_like(t, sc_x_float(t, low), x), clamped);
+    sc_x odds = sc_f_div(t, clamped, CALL(t, sub_Tensor, sc_x_int(t, 1), clamped));
     return sc_f_to(t, CALL(t, log, odds), real);
 }
 
@@ -156,18 +157,18 @@ sc_x sc_expand_nan_to_num(sc_trace *t, const sc_x *a) {
     sc_x high = sc_x_is_none(a[2]) ? sc_x_float(t, max) : a[2],
          low = sc_x_is_none(a[3]) ? sc_x_float(t, -max) : a[3];
     sc_x where = CALL(t, isnan, x);
-    out = CALL(t, where_self, where, scalar_like(t, nan, x), x);
-    where = CALL(t, eq_Scalar, x, sc_x_float(t, -INFINITY));
-    out = CALL(t, where_self, where, scalar_like(t, low, x), out);
-    where = CALL(t, eq_Scalar, x, sc_x_float(t, INFINITY));
-    return CALL(t, where_self, where, scalar_like(t, high, x), out);
+    out = sc_f_where(t, where, scalar_like(t, nan, x), x);
+    where = sc_f_equals(t, x, -INFINITY);
+    out = sc_f_where(t, where, scalar_like(t, low, x), out);
+    where = sc_f_equals(t, x, INFINITY);
+    return sc_f_where(t, where, scalar_like(t, high, x), out);
 }
 
 sc_x sc_expand_isfinite(sc_trace *t, const sc_x *a) {
     if (!sc_x_is_float(a[0])) return CALL(t, ones_like, a[0], sc_x_dtype(t, SC_DTYPE_BOOL));
     sc_x finite = CALL(t, ne_Scalar, CALL(t, abs, a[0]), sc_x_float(t, INFINITY));
     sc_x number = CALL(t, eq_Tensor, a[0], a[0]);
-    return CALL(t, mul_Tensor, number, finite);
+    return sc_f_mul(t, number, finite);
 }
 
 // A number beside a tensor, in whose dtype it is; beside integers it keeps its fraction.
@@ -182,10 +183,10 @@ sc_x sc_expand_xlogy(sc_trace *t, const sc_x *a) {
     if (!sc_x_is_tensor(x)) x = number_beside(t, x, y);
     if (!sc_x_is_tensor(y)) y = number_beside(t, y, x);
     sc_x zero = CALL(t, eq_Scalar, x, sc_x_int(t, 0));
-    sc_x product = CALL(t, mul_Tensor, x, CALL(t, log, y));
-    sc_x out = CALL(t, where_self, zero, scalar_like(t, sc_x_int(t, 0), product), product);
+    sc_x product = sc_f_mul(t, x, CALL(t, log, y));
+    sc_x out = sc_f_where(t, zero, scalar_like(t, sc_x_int(t, 0), product), product);
     sc_x nan = CALL(t, isnan, y);
-    return CALL(t, where_self, nan, scalar_like(t, sc_x_float(t, NAN), out), out);
+    return sc_f_where(t, nan, scalar_like(t, sc_x_float(t, NAN), out), out);
 }
 
 sc_x sc_expand_lerp(sc_trace *t, const sc_x *a) {
@@ -194,35 +195,35 @@ sc_x sc_expand_lerp(sc_trace *t, const sc_x *a) {
                       ? widen(t, a[2])
                       : sc_f_full(t, sc_x_dims(t, NULL, 0), a[2], sc_x_dtype_of(x));
     sc_x far = CALL(t, ge_Scalar, CALL(t, abs, weight), sc_x_float(t, 0.5));
-    sc_x less = CALL(t, sub_Tensor, weight, sc_x_int(t, 1));
-    sc_x factor = CALL(t, where_self, far, less, weight);
-    sc_x base = CALL(t, where_self, far, end, x);
-    sc_x step = CALL(t, mul_Tensor, factor, CALL(t, sub_Tensor, end, x));
-    return narrow_to(t, CALL(t, add_Tensor, step, base), a[0]);
+    sc_x less = sc_f_sub(t, weight, sc_x_int(t, 1));
+    sc_x factor = sc_f_where(t, far, less, weight);
+    sc_x base = sc_f_where(t, far, end, x);
+    sc_x step = sc_f_mul(t, factor, CALL(t, sub_Tensor, end, x));
+    return narrow_to(t, sc_f_add(t, step, base), a[0]);
 }
 
 sc_x sc_expand_addcmul(sc_trace *t, const sc_x *a) {
     sc_x x = widen(t, a[0]), y = widen(t, a[1]), z = widen(t, a[2]);
-    sc_x product = CALL(t, mul_Tensor, CALL(t, mul_Tensor, y, a[3]), z);
-    return narrow_to(t, CALL(t, add_Tensor, x, product), a[0]);
+    sc_x product = sc_f_mul(t, sc_f_mul(t, y, a[3]), z);
+    return narrow_to(t, sc_f_add(t, x, product), a[0]);
 }
 
 sc_x sc_expand_addcdiv(sc_trace *t, const sc_x *a) {
     sc_x x = widen(t, a[0]), y = widen(t, a[1]), z = widen(t, a[2]);
-    sc_x ratio = CALL(t, div_Tensor, CALL(t, mul_Tensor, y, a[3]), z);
-    return narrow_to(t, CALL(t, add_Tensor, x, ratio), a[0]);
+    sc_x ratio = sc_f_div(t, sc_f_mul(t, y, a[3]), z);
+    return narrow_to(t, sc_f_add(t, x, ratio), a[0]);
 }
 
 sc_x sc_expand_logaddexp(sc_trace *t, const sc_x *a) {
     sc_x mask = CALL(t, ge_Tensor, a[0], a[1]);
-    sc_x high = CALL(t, where_self, mask, a[0], a[1]);
-    sc_x low = CALL(t, where_self, mask, a[1], a[0]);
-    sc_x infinite = CALL(t, logical_not, CALL(t, isfinite, a[0]));
+    sc_x high = sc_f_where(t, mask, a[0], a[1]);
+    sc_x low = sc_f_where(t, mask, a[1], a[0]);
+    sc_x infinite = sc_f_not(t, CALL(t, isfinite, a[0]));
     sc_x equal = CALL(t, eq_Tensor, a[0], a[1]);
-    infinite = CALL(t, logical_and, infinite, equal);
-    sc_x rest = CALL(t, log1p, CALL(t, exp, CALL(t, sub_Tensor, low, high)));
-    rest = CALL(t, add_Tensor, high, rest);
-    return CALL(t, where_self, infinite, a[0], rest);
+    infinite = sc_f_and(t, infinite, equal);
+    sc_x rest = CALL(t, log1p, CALL(t, exp, sc_f_sub(t, low, high)));
+    rest = sc_f_add(t, high, rest);
+    return sc_f_where(t, infinite, a[0], rest);
 }
 
 sc_x sc_expand_isclose(sc_trace *t, const sc_x *a) {
@@ -239,7 +240,7 @@ sc_x sc_expand_isclose(sc_trace *t, const sc_x *a) {
         y = sc_f_to(t, y, SC_DTYPE_F32);
     }
     sc_x allowed = CALL(t, add_Scalar, CALL(t, abs, CALL(t, mul_Scalar, y, a[2])), a[3]);
-    sc_x actual = CALL(t, abs, CALL(t, sub_Tensor, x, y));
+    sc_x actual = CALL(t, abs, sc_f_sub(t, x, y));
     sc_x finite = CALL(t, isfinite, actual);
     finite = CALL(t, bitwise_and_Tensor, finite, CALL(t, le_Tensor, actual, allowed));
     return CALL(t, bitwise_or_Tensor, close, finite);
@@ -248,10 +249,10 @@ sc_x sc_expand_isclose(sc_trace *t, const sc_x *a) {
 sc_x sc_expand_heaviside(sc_trace *t, const sc_x *a) {
     sc_x zero = CALL(t, eq_Scalar, a[0], sc_x_int(t, 0));
     sc_x negative = CALL(t, lt_Scalar, a[0], sc_x_int(t, 0));
-    negative = CALL(t, logical_or, negative, CALL(t, isnan, a[0]));
+    negative = sc_f_or(t, negative, CALL(t, isnan, a[0]));
     sc_x one = sc_f_scalar(t, sc_x_int(t, 1), SC_DTYPE_I64);
-    sc_x step = CALL(t, where_self, negative, sc_f_scalar(t, sc_x_int(t, 0), SC_DTYPE_I64), one);
-    return sc_f_to(t, CALL(t, where_self, zero, a[1], step), sc_x_dtype_of(a[0]));
+    sc_x step = sc_f_where(t, negative, sc_f_scalar(t, sc_x_int(t, 0), SC_DTYPE_I64), one);
+    return sc_f_to(t, sc_f_where(t, zero, a[1], step), sc_x_dtype_of(a[0]));
 }
 
 static sc_x as_double(sc_trace *t, sc_x x) {
@@ -286,18 +287,18 @@ static sc_dtype beside(sc_x number, sc_x tensor) {
 sc_x sc_expand_where_scalar(sc_trace *t, const sc_x *a) {
     sc_x otherwise = sc_f_scalar(t, a[2], number_dtype(a[2]));
     sc_x value = sc_f_scalar(t, a[1], number_dtype(a[1]));
-    return CALL(t, where_self, a[0], value, otherwise);
+    return sc_f_where(t, a[0], value, otherwise);
 }
 
 sc_x sc_expand_where_scalar_self(sc_trace *t, const sc_x *a) {
-    return CALL(t, where_self, a[0], sc_f_scalar(t, a[1], beside(a[1], a[2])), a[2]);
+    return sc_f_where(t, a[0], sc_f_scalar(t, a[1], beside(a[1], a[2])), a[2]);
 }
 
 sc_x sc_expand_where_scalar_other(sc_trace *t, const sc_x *a) {
-    return CALL(t, where_self, a[0], a[1], sc_f_scalar(t, a[2], beside(a[2], a[1])));
+    return sc_f_where(t, a[0], a[1], sc_f_scalar(t, a[2], beside(a[2], a[1])));
 }
 
 sc_x sc_expand_masked_fill(sc_trace *t, const sc_x *a) {
     sc_x value = sc_x_is_tensor(a[2]) ? narrow_to(t, a[2], a[0]) : scalar_like(t, a[2], a[0]);
-    return sc_f_contiguous(t, CALL(t, where_self, a[1], value, a[0]));
+    return sc_f_contiguous(t, sc_f_where(t, a[1], value, a[0]));
 }

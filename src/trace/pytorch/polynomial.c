@@ -5,6 +5,8 @@
 #include "core/polynomial.h"
 #include "trace/expand.h"
 #include "trace/words/arithmetic.h"
+#include "trace/words/calls.h"
+#include "trace/words/choose.h"
 
 // Above this written out it is too long.
 enum { DEGREE_MAX = 512 };
@@ -17,25 +19,25 @@ static sc_x at_the_end(sc_trace *t, const sc_polynomial *f, sc_x x, int64_t n) {
     sc_x lower =
         CALL(t, full_like, x, sc_x_float(t, f->kind == SC_CHEBYSHEV_THIRD ? sign * many : sign));
     if (f->kind == SC_CHEBYSHEV_THIRD || f->is_shifted) return lower;
-    return sc_a_unless(t, CALL(t, gt_Scalar, x, sc_x_int(t, 0)), many, lower);
+    return sc_f_unless(t, CALL(t, gt_Scalar, x, sc_x_int(t, 0)), many, lower);
 }
 
 static sc_x by_halves(sc_trace *t, const sc_polynomial *f, sc_x x, sc_x angle, int64_t n) {
-    sc_x half = sc_a_times(t, angle, 0.5), many = sc_a_times(t, angle, (double)n + 0.5);
+    sc_x half = sc_f_times(t, angle, 0.5), many = sc_f_times(t, angle, (double)n + 0.5);
     sc_x sine = CALL(t, sin, half), cosine = CALL(t, cos, half);
     const bool third = f->kind == SC_CHEBYSHEV_THIRD;
     sc_x above = third ? CALL(t, cos, many) : CALL(t, sin, many);
-    sc_x is_end = sc_a_is(t, third ? sine : cosine, 1);
-    sc_x ratio = sc_a_div(t, above, third ? cosine : sine);
-    return sc_a_where(t, is_end, at_the_end(t, f, x, n), ratio);
+    sc_x is_end = sc_f_equals(t, third ? sine : cosine, 1);
+    sc_x ratio = sc_f_div(t, above, third ? cosine : sine);
+    return sc_f_where(t, is_end, at_the_end(t, f, x, n), ratio);
 }
 
 static sc_x by_angle(sc_trace *t, const sc_polynomial *f, sc_x x, int64_t n) {
     sc_x angle = CALL(t, acos, x);
-    if (f->kind == SC_CHEBYSHEV_FIRST) return CALL(t, cos, sc_a_times(t, angle, (double)n));
+    if (f->kind == SC_CHEBYSHEV_FIRST) return CALL(t, cos, sc_f_times(t, angle, (double)n));
     if (f->kind != SC_CHEBYSHEV_SECOND) return by_halves(t, f, x, angle, n);
-    sc_x many = CALL(t, sin, sc_a_times(t, angle, (double)n + 1));
-    return sc_a_div(t, many, CALL(t, sin, angle));
+    sc_x many = CALL(t, sin, sc_f_times(t, angle, (double)n + 1));
+    return sc_f_div(t, many, CALL(t, sin, angle));
 }
 
 // --- Recurrences --------------------------------------------------------------------------------
@@ -45,22 +47,22 @@ static sc_x next(sc_trace *t, sc_recurrence how, sc_x x, sc_x one, sc_x zeroth, 
     const double d = (double)k;
     sc_x factor = x, less = zeroth;
     switch (how) {
-    case SC_RULE_DOUBLED: factor = sc_a_times(t, x, 2); break;
+    case SC_RULE_DOUBLED: factor = sc_f_times(t, x, 2); break;
     case SC_RULE_HERMITE:
-        factor = sc_a_times(t, x, 2);
-        less = sc_a_times(t, zeroth, 2 * d);
+        factor = sc_f_times(t, x, 2);
+        less = sc_f_times(t, zeroth, 2 * d);
         break;
-    case SC_RULE_PROBABILISTS: less = sc_a_times(t, zeroth, d); break;
+    case SC_RULE_PROBABILISTS: less = sc_f_times(t, zeroth, d); break;
     case SC_RULE_LAGUERRE:
-        factor = sc_a_plus(t, sc_a_from(t, 1, x), 2 * d);
-        less = sc_a_times(t, zeroth, d);
+        factor = sc_f_plus(t, sc_f_from(t, 1, x), 2 * d);
+        less = sc_f_times(t, zeroth, d);
         break;
     case SC_RULE_LEGENDRE:
-        factor = sc_a_times(t, x, 2 * d + 1);
-        less = sc_a_times(t, zeroth, d);
+        factor = sc_f_times(t, x, 2 * d + 1);
+        less = sc_f_times(t, zeroth, d);
         break;
     }
-    sc_x sum = sc_a_sub(t, sc_a_mul(t, factor, one), less);
+    sc_x sum = sc_f_sub(t, sc_f_mul(t, factor, one), less);
     const bool divides = how == SC_RULE_LAGUERRE || how == SC_RULE_LEGENDRE;
     return divides ? CALL(t, div_Scalar, sum, sc_x_float(t, d + 1)) : sum;
 }
@@ -68,8 +70,8 @@ static sc_x next(sc_trace *t, sc_recurrence how, sc_x x, sc_x one, sc_x zeroth, 
 static sc_x by_recurrence(sc_trace *t, const sc_polynomial *f, sc_x x, int64_t n) {
     sc_x before = CALL(t, full_like, x, sc_x_int(t, 1));
     if (n == 0) return before;
-    sc_x now = f->slope == 1 ? x : sc_a_times(t, x, f->slope);
-    if (f->start != 0) now = sc_a_plus(t, now, f->start);
+    sc_x now = f->slope == 1 ? x : sc_f_times(t, x, f->slope);
+    if (f->start != 0) now = sc_f_plus(t, now, f->start);
     for (int64_t k = 1; k < n && t->status == SC_OK; k++) {
         sc_x more = next(t, f->rule, x, now, before, k);
         before = now;
@@ -100,11 +102,11 @@ static sc_x polynomial(sc_trace *t, const sc_x *a, const sc_polynomial *f, sc_x 
         *high = sc_f_scalar(t, sc_x_float(t, (double)n), sc_x_dtype_of(x));
         return x;
     }
-    if (f->is_shifted) x = sc_a_plus(t, sc_a_times(t, x, 2), -1);
+    if (f->is_shifted) x = sc_f_plus(t, sc_f_times(t, x, 2), -1);
     sc_x y = by_recurrence(t, f, x, n);
     if (f->kind == SC_CHEBYSHEV_NONE || n <= f->most) return y;
     sc_x inside = CALL(t, lt_Scalar, CALL(t, abs, x), sc_x_int(t, 1));
-    return sc_a_where(t, inside, by_angle(t, f, x, n), y);
+    return sc_f_where(t, inside, by_angle(t, f, x, n), y);
 }
 
 #define ORTHOGONAL(id, operator, ...)                                       \

@@ -1,6 +1,9 @@
 // Expansions of quantization: torchao's affine operators, in the calls that torchao makes, and
 // those of quantized_decomposed that the official runtime has no kernel for.
 #include "trace/expand.h"
+#include "trace/words/arithmetic.h"
+#include "trace/words/calls.h"
+#include "trace/words/choose.h"
 
 #include <float.h>
 #include <math.h>
@@ -114,11 +117,11 @@ static void extremes(sc_trace *t, sc_x x, const blocks *b, sc_x keepdim, sc_x *l
 static sc_x symmetric_scale(sc_trace *t, sc_x low, sc_x high, const range *r, bool clips) {
     if (clips) {
         high = CALL(t, maximum, CALL(t, neg, low), high);
-        return CALL(t, div_Tensor, high, sc_x_float(t, (r->to - r->from) / 2));
+        return sc_f_div(t, high, sc_x_float(t, (r->to - r->from) / 2));
     }
-    low = CALL(t, div_Tensor, low, sc_x_float(t, r->from));
-    high = CALL(t, div_Tensor, high, sc_x_float(t, r->to));
-    return CALL(t, where_self, CALL(t, gt_Tensor, low, high), low, high);
+    low = sc_f_div(t, low, sc_x_float(t, r->from));
+    high = sc_f_div(t, high, sc_x_float(t, r->to));
+    return sc_f_where(t, CALL(t, gt_Tensor, low, high), low, high);
 }
 
 // (input, mapping_type, block_size, target_dtype, quant_min, quant_max, eps, scale_dtype,
@@ -147,10 +150,10 @@ sc_x sc_expand_choose_qparams_affine(sc_trace *t, const sc_x *a) {
                     X_NONE, X_NONE, X_NONE, X_FALSE);
         scale = CALL(t, clamp, scale, eps);
     } else {
-        scale = CALL(t, sub_Tensor, high, low);
-        scale = CALL(t, div_Tensor, scale, sc_x_float(t, r.to - r.from));
+        scale = sc_f_sub(t, high, low);
+        scale = sc_f_div(t, scale, sc_x_float(t, r.to - r.from));
         scale = CALL(t, clamp, scale, eps);
-        zero = CALL(t, round, CALL(t, div_Tensor, low, scale));
+        zero = CALL(t, round, sc_f_div(t, low, scale));
         zero = CALL(t, clamp, CALL(t, sub_Tensor, r.low, zero), r.low, r.high);
     }
     if (sc_x_truth(a[9])) {
@@ -177,7 +180,7 @@ static bool has_zero(sc_trace *t, sc_x zero) {
 
 // 1 / x, as Python writes it of a tensor.
 static sc_x reciprocal(sc_trace *t, sc_x x) {
-    return CALL(t, mul_Tensor, CALL(t, reciprocal, x), sc_x_float(t, 1));
+    return sc_f_mul(t, CALL(t, reciprocal, x), sc_x_float(t, 1));
 }
 
 // (input, block_size, scale, zero_point, output_dtype, quant_min, quant_max, zero_point_domain)
@@ -190,8 +193,8 @@ sc_x sc_expand_quantize_affine(sc_trace *t, const sc_x *a) {
         return a[0];
     sc_x x = sc_f_view(t, a[0], b.sizes, b.rank), scale = view_reduced(t, a[2], &b);
     sc_x zero = has_zero(t, a[3]) ? view_reduced(t, a[3], &b) : X_NONE;
-    x = CALL(t, round, CALL(t, mul_Tensor, x, reciprocal(t, scale)));
-    if (sc_x_is_tensor(zero)) x = CALL(t, add_Tensor, x, zero);
+    x = CALL(t, round, sc_f_mul(t, x, reciprocal(t, scale)));
+    if (sc_x_is_tensor(zero)) x = sc_f_add(t, x, zero);
     x = view_whole(t, CALL(t, clamp, x, r.low, r.high), a[0]);
     return sc_f_to(t, x, (sc_dtype)a[4]->code);
 }
@@ -211,8 +214,8 @@ sc_x sc_expand_dequantize_affine(sc_trace *t, const sc_x *a) {
     sc_x x = sc_f_view(t, a[0], b.sizes, b.rank), scale = view_reduced(t, a[2], &b);
     sc_x zero = has_zero(t, a[3]) ? view_reduced(t, a[3], &b) : X_NONE;
     x = sc_f_to(t, x, real);
-    if (sc_x_is_tensor(zero)) x = CALL(t, sub_Tensor, x, sc_f_to(t, zero, real));
-    return sc_f_to(t, view_whole(t, CALL(t, mul_Tensor, x, scale), a[0]), real);
+    if (sc_x_is_tensor(zero)) x = sc_f_sub(t, x, sc_f_to(t, zero, real));
+    return sc_f_to(t, view_whole(t, sc_f_mul(t, x, scale), a[0]), real);
 }
 
 // --- quantized_decomposed ------------------------------------------------------------------------
@@ -223,8 +226,8 @@ static sc_x as_number(sc_trace *t, sc_x x) { return sc_f_view(t, x, NULL, 0); }
 // of one element. The scale acts as float32, as PyTorch multiplies with a number.
 sc_x sc_expand_quantize_in_range(sc_trace *t, const sc_x *a) {
     sc_x inverse = sc_f_to(t, CALL(t, reciprocal, as_number(t, a[1])), SC_DTYPE_F32);
-    sc_x x = CALL(t, round, CALL(t, mul_Tensor, sc_f_to(t, a[0], SC_DTYPE_F32), inverse));
-    x = CALL(t, add_Tensor, x, as_number(t, a[2]));
+    sc_x x = CALL(t, round, sc_f_mul(t, sc_f_to(t, a[0], SC_DTYPE_F32), inverse));
+    x = sc_f_add(t, x, as_number(t, a[2]));
     sc_x least = as_number(t, a[3]), most = as_number(t, a[4]);
     x = CALL(t, clamp_Tensor, x, least, most);
     return sc_f_to(t, x, (sc_dtype)a[5]->code);
@@ -259,8 +262,8 @@ sc_x sc_expand_quantize_group(sc_trace *t, const sc_x *a) {
     sc_dim sizes[2];
     if (!in_groups(t, a[0], a[6], a[1], sizes)) return a[0];
     sc_x x = CALL(t, reshape, a[0], sc_x_dims(t, sizes, 2));
-    x = CALL(t, mul_Tensor, x, reciprocal(t, as_column(t, a[1])));
-    x = CALL(t, round, CALL(t, add_Tensor, x, as_column(t, a[2])));
+    x = sc_f_mul(t, x, reciprocal(t, as_column(t, a[1])));
+    x = CALL(t, round, sc_f_add(t, x, as_column(t, a[2])));
     x = sc_f_to(t, CALL(t, clamp, x, a[3], a[4]), (sc_dtype)a[5]->code);
     return view_whole(t, x, a[0]);
 }
@@ -270,8 +273,8 @@ sc_x sc_expand_dequantize_group(sc_trace *t, const sc_x *a) {
     sc_dim sizes[2];
     if (!in_groups(t, a[0], a[6], a[1], sizes)) return a[0];
     sc_x x = CALL(t, reshape, a[0], sc_x_dims(t, sizes, 2));
-    if (sc_x_is_tensor(a[2])) x = CALL(t, sub_Tensor, x, as_column(t, a[2]));
-    x = CALL(t, mul_Tensor, x, as_column(t, a[1]));
+    if (sc_x_is_tensor(a[2])) x = sc_f_sub(t, x, as_column(t, a[2]));
+    x = sc_f_mul(t, x, as_column(t, a[1]));
     return sc_f_to(t, view_whole(t, x, a[0]), (sc_dtype)a[7]->code);
 }
 
@@ -302,6 +305,6 @@ sc_x sc_expand_choose_qparams_per_token(sc_trace *t, const sc_x *a) {
     sc_x scale = CALL(t, amax, CALL(t, abs, a[0]), X_INTS(t, -1), X_TRUE);
     if (sc_x_dtype_of(scale) == SC_DTYPE_F16) scale = sc_f_to(t, scale, SC_DTYPE_F32);
     scale = CALL(t, clamp, scale, sc_x_float(t, 1e-5));
-    scale = sc_f_to(t, CALL(t, div_Tensor, scale, sc_x_int(t, 127)), SC_DTYPE_F64);
+    scale = sc_f_to(t, sc_f_div(t, scale, sc_x_int(t, 127)), SC_DTYPE_F64);
     return X_LIST(t, scale, CALL(t, zeros_like, scale, sc_x_dtype(t, SC_DTYPE_I64)));
 }

@@ -4,6 +4,8 @@
 
 #include "trace/expand.h"
 #include "trace/words/arithmetic.h"
+#include "trace/words/calls.h"
+#include "trace/words/choose.h"
 
 static sc_x sizes_of(sc_trace *t, sc_x x) { return sc_x_sizes(t, x, 0, SC_RANK_MAX); }
 
@@ -63,7 +65,7 @@ sc_x sc_expand_geometric(sc_trace *t, const sc_x *a) {
 // (self, median, sigma)
 sc_x sc_expand_cauchy(sc_trace *t, const sc_x *a) {
     sc_x x = CALL(t, sub_Scalar, evenly_like(t, a[0]), sc_x_float(t, 0.5));
-    x = CALL(t, tan, CALL(t, mul_Scalar, x, sc_x_float(t, SC_PI)));
+    x = CALL(t, tan, sc_f_times(t, x, SC_PI));
     return CALL(t, add_Scalar, CALL(t, mul_Scalar, x, a[2]), a[1]);
 }
 
@@ -79,8 +81,8 @@ sc_x sc_expand_randint_like_low(sc_trace *t, const sc_x *a) {
 
 static sc_x normal(sc_trace *t, sc_x sizes, sc_dtype dtype, sc_x mean, sc_x std) {
     sc_x x = CALL(t, randn, sizes, sc_x_dtype(t, dtype), X_STRIDED, X_CPU, X_FALSE);
-    x = sc_x_is_tensor(std) ? CALL(t, mul_Tensor, x, std) : CALL(t, mul_Scalar, x, std);
-    return sc_x_is_tensor(mean) ? CALL(t, add_Tensor, x, mean) : CALL(t, add_Scalar, x, mean);
+    x = sc_x_is_tensor(std) ? sc_f_mul(t, x, std) : CALL(t, mul_Scalar, x, std);
+    return sc_x_is_tensor(mean) ? sc_f_add(t, x, mean) : CALL(t, add_Scalar, x, mean);
 }
 
 // (mean, std, size, generator, dtype)
@@ -146,7 +148,7 @@ sc_x sc_expand_random_from(sc_trace *t, const sc_x *a) { return integers(t, a[0]
 static sc_x race(sc_trace *t, sc_x weights, sc_x sizes, sc_dtype dtype) {
     sc_x wait = CALL(t, log1p, CALL(t, neg, evenly(t, sizes, dtype)));
     wait = CALL(t, clamp, CALL(t, neg, wait), sc_x_float(t, 1e-30));
-    return CALL(t, div_Tensor, weights, wait);
+    return sc_f_div(t, weights, wait);
 }
 
 // (self, num_samples, replacement)
@@ -199,7 +201,7 @@ sc_x sc_expand_feature_dropout(sc_trace *t, const sc_x *a) {
     if (!drops(t, a, true, &p)) return a[0];
     if (p == 1) return CALL(t, mul_Scalar, a[0], sc_x_int(t, 0));
     sc_x noise = CALL(t, div_Scalar, staying(t, a[0], p, true), sc_x_float(t, 1 - p));
-    return CALL(t, mul_Tensor, a[0], noise);
+    return sc_f_mul(t, a[0], noise);
 }
 
 // Mean and variance stay what they were: what drops out becomes SELU's least value.
@@ -211,10 +213,10 @@ static sc_x alpha_dropout(sc_trace *t, const sc_x *a, bool features) {
     const double scale = 1 / sqrt((alpha * alpha * p + 1) * (1 - p));
     sc_x stays = staying(t, a[0], p, features);
     sc_x shift = CALL(t, sub_Scalar, stays, sc_x_int(t, 1));
-    shift = CALL(t, mul_Scalar, shift, sc_x_float(t, alpha * scale));
-    shift = CALL(t, add_Scalar, shift, sc_x_float(t, alpha * scale * p));
-    sc_x x = CALL(t, mul_Tensor, a[0], CALL(t, mul_Scalar, stays, sc_x_float(t, scale)));
-    return CALL(t, add_Tensor, x, shift);
+    shift = sc_f_times(t, shift, alpha * scale);
+    shift = sc_f_plus(t, shift, alpha * scale * p);
+    sc_x x = sc_f_mul(t, a[0], sc_f_times(t, stays, scale));
+    return sc_f_add(t, x, shift);
 }
 
 sc_x sc_expand_alpha_dropout(sc_trace *t, const sc_x *a) { return alpha_dropout(t, a, false); }
@@ -227,7 +229,7 @@ sc_x sc_expand_rrelu(sc_trace *t, const sc_x *a) {
     const double low = sc_x_known(t, a[1], 0), high = sc_x_known(t, a[2], 0);
     if (!sc_x_truth(a[3])) return CALL(t, leaky_relu, a[0], sc_x_float(t, (low + high) / 2));
     sc_x slope = evenly(t, sizes_of(t, a[0]), sc_x_dtype_of(a[0]));
-    slope = CALL(t, mul_Scalar, slope, sc_x_float(t, high - low));
-    slope = CALL(t, mul_Tensor, a[0], CALL(t, add_Scalar, slope, sc_x_float(t, low)));
-    return CALL(t, where_self, CALL(t, le_Scalar, a[0], sc_x_int(t, 0)), slope, a[0]);
+    slope = sc_f_times(t, slope, high - low);
+    slope = sc_f_mul(t, a[0], sc_f_plus(t, slope, low));
+    return sc_f_where(t, CALL(t, le_Scalar, a[0], sc_x_int(t, 0)), slope, a[0]);
 }

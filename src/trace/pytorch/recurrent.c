@@ -1,6 +1,8 @@
 // Recurrent layers written out step by step. The input's projection is done for the whole sequence
 // at once; then one slice and one squeeze per step, and the cell.
 #include "trace/expand.h"
+#include "trace/words/arithmetic.h"
+#include "trace/words/calls.h"
 
 typedef enum cell_kind { CELL_LSTM, CELL_GRU, CELL_TANH, CELL_RELU } cell_kind;
 
@@ -40,19 +42,19 @@ static state lstm_gates(sc_trace *t, sc_x gates, sc_x cell, int64_t dim) {
     sc_x forget = CALL(t, sigmoid, sc_x_at(t, parts, 1));
     sc_x fresh = CALL(t, tanh, sc_x_at(t, parts, 2));
     sc_x out = CALL(t, sigmoid, sc_x_at(t, parts, 3));
-    sc_x kept = CALL(t, mul_Tensor, forget, cell);
-    sc_x added = CALL(t, mul_Tensor, in, fresh);
-    sc_x c = CALL(t, add_Tensor, kept, added);
-    return (state){.h = CALL(t, mul_Tensor, out, CALL(t, tanh, c)), .c = c};
+    sc_x kept = sc_f_mul(t, forget, cell);
+    sc_x added = sc_f_mul(t, in, fresh);
+    sc_x c = sc_f_add(t, kept, added);
+    return (state){.h = sc_f_mul(t, out, CALL(t, tanh, c)), .c = c};
 }
 
 static sc_x gru_gates(sc_trace *t, sc_x in, sc_x hidden, sc_x h) {
-    sc_x reset = CALL(t, sigmoid, CALL(t, add_Tensor, sc_x_at(t, hidden, 0), sc_x_at(t, in, 0)));
-    sc_x keep = CALL(t, sigmoid, CALL(t, add_Tensor, sc_x_at(t, hidden, 1), sc_x_at(t, in, 1)));
-    sc_x fresh = CALL(t, mul_Tensor, sc_x_at(t, hidden, 2), reset);
-    fresh = CALL(t, tanh, CALL(t, add_Tensor, sc_x_at(t, in, 2), fresh));
-    sc_x change = CALL(t, mul_Tensor, CALL(t, sub_Tensor, h, fresh), keep);
-    return CALL(t, add_Tensor, change, fresh);
+    sc_x reset = CALL(t, sigmoid, sc_f_add(t, sc_x_at(t, hidden, 0), sc_x_at(t, in, 0)));
+    sc_x keep = CALL(t, sigmoid, sc_f_add(t, sc_x_at(t, hidden, 1), sc_x_at(t, in, 1)));
+    sc_x fresh = sc_f_mul(t, sc_x_at(t, hidden, 2), reset);
+    fresh = CALL(t, tanh, sc_f_add(t, sc_x_at(t, in, 2), fresh));
+    sc_x change = sc_f_mul(t, sc_f_sub(t, h, fresh), keep);
+    return sc_f_add(t, change, fresh);
 }
 
 static state step(sc_trace *t, const recurrence *r, const layer *l, sc_x in, state s) {
@@ -62,7 +64,7 @@ static state step(sc_trace *t, const recurrence *r, const layer *l, sc_x in, sta
             CALL(t, chunk, sc_f_linear(t, s.h, l->w_hh, l->b_hh), sc_x_int(t, 3), sc_x_int(t, 2));
         return (state){.h = gru_gates(t, parts, hidden, s.h)};
     }
-    sc_x sum = CALL(t, add_Tensor, sc_f_linear(t, s.h, l->w_hh, l->b_hh), in);
+    sc_x sum = sc_f_add(t, sc_f_linear(t, s.h, l->w_hh, l->b_hh), in);
     if (r->kind != CELL_LSTM)
         return (state){.h = r->kind == CELL_TANH ? CALL(t, tanh, sum) : CALL(t, relu, sum)};
     state next = lstm_gates(t, sum, s.c, 2);
@@ -176,7 +178,7 @@ sc_x sc_expand_rnn_relu(sc_trace *t, const sc_x *a) {
 sc_x sc_expand_lstm_cell(sc_trace *t, const sc_x *a) {
     sc_x h = sc_x_at(t, a[1], 0), c = sc_x_at(t, a[1], 1);
     sc_x hidden = sc_f_linear(t, h, a[3], a[5]);
-    sc_x gates = CALL(t, add_Tensor, hidden, sc_f_linear(t, a[0], a[2], a[4]));
+    sc_x gates = sc_f_add(t, hidden, sc_f_linear(t, a[0], a[2], a[4]));
     state s = lstm_gates(t, gates, c, 1);
     return X_LIST(t, s.h, s.c);
 }
@@ -189,7 +191,7 @@ sc_x sc_expand_gru_cell(sc_trace *t, const sc_x *a) {
 
 static sc_x simple_sum(sc_trace *t, const sc_x *a) {
     sc_x hidden = sc_f_linear(t, a[1], a[3], a[5]);
-    return CALL(t, add_Tensor, hidden, sc_f_linear(t, a[0], a[2], a[4]));
+    return sc_f_add(t, hidden, sc_f_linear(t, a[0], a[2], a[4]));
 }
 
 sc_x sc_expand_rnn_tanh_cell(sc_trace *t, const sc_x *a) { return CALL(t, tanh, simple_sum(t, a)); }

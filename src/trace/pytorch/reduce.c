@@ -1,5 +1,8 @@
 // Expansions of reductions: norms, variances, sums over what is not NaN.
 #include "trace/expand.h"
+#include "trace/words/arithmetic.h"
+#include "trace/words/calls.h"
+#include "trace/words/choose.h"
 
 #include <math.h>
 
@@ -163,31 +166,31 @@ sc_x sc_expand_logsumexp(sc_trace *t, const sc_x *a) {
     if (sc_dim_is(sc_x_numel(t, x), 0))  // of nothing no number is the largest
         return CALL(t, log, sc_f_sum(t, CALL(t, exp, x), a[1], sc_x_truth(a[2])));
     sc_x max = sc_f_amax_or(t, x, a[1], true, -INFINITY);
-    sc_x infinite = CALL(t, eq_Scalar, CALL(t, abs, max), sc_x_float(t, INFINITY));
+    sc_x infinite = sc_f_equals(t, CALL(t, abs, max), INFINITY);
     sc_x zero = sc_f_scalar(t, sc_x_float(t, 0.0), sc_x_dtype_of(max));
-    max = CALL(t, where_self, infinite, zero, max);
+    max = sc_f_where(t, infinite, zero, max);
     sc_x squeezed = sc_x_truth(a[2]) ? max : CALL(t, squeeze_dims, max, a[1]);
-    sc_x sum = sc_f_sum(t, CALL(t, exp, CALL(t, sub_Tensor, x, max)), a[1], sc_x_truth(a[2]));
-    sc_x result = CALL(t, add_Tensor, CALL(t, log, sum), squeezed);
+    sc_x sum = sc_f_sum(t, CALL(t, exp, sc_f_sub(t, x, max)), a[1], sc_x_truth(a[2]));
+    sc_x result = sc_f_add(t, CALL(t, log, sum), squeezed);
     return sc_x_is_float(a[0]) ? sc_f_to(t, result, sc_x_dtype_of(a[0])) : result;
 }
 
 // Bytes answer in bytes.
 static sc_x all_of(sc_trace *t, sc_x self, sc_x any_is_zero) {
-    sc_x all = CALL(t, logical_not, any_is_zero);
+    sc_x all = sc_f_not(t, any_is_zero);
     return sc_x_dtype_of(self) == SC_DTYPE_U8 ? sc_f_to(t, all, SC_DTYPE_U8) : all;
 }
 
 sc_x sc_expand_all(sc_trace *t, const sc_x *a) {
-    return all_of(t, a[0], CALL(t, any_dims, CALL(t, logical_not, a[0])));
+    return all_of(t, a[0], CALL(t, any_dims, sc_f_not(t, a[0])));
 }
 
 sc_x sc_expand_all_dim(sc_trace *t, const sc_x *a) {
-    return all_of(t, a[0], CALL(t, any_dim, CALL(t, logical_not, a[0]), a[1], a[2]));
+    return all_of(t, a[0], CALL(t, any_dim, sc_f_not(t, a[0]), a[1], a[2]));
 }
 
 sc_x sc_expand_all_dims(sc_trace *t, const sc_x *a) {
-    return all_of(t, a[0], CALL(t, any_dims, CALL(t, logical_not, a[0]), a[1], a[2]));
+    return all_of(t, a[0], CALL(t, any_dims, sc_f_not(t, a[0]), a[1], a[2]));
 }
 
 sc_x sc_expand_aminmax(sc_trace *t, const sc_x *a) {
@@ -199,7 +202,7 @@ sc_x sc_expand_aminmax(sc_trace *t, const sc_x *a) {
 static sc_x without_nan(sc_trace *t, sc_x x) {
     if (!sc_x_is_float(x)) return x;
     sc_x nan = CALL(t, isnan, x);
-    return CALL(t, where_self, nan, sc_f_scalar(t, sc_x_int(t, 0), sc_x_dtype_of(x)), x);
+    return sc_f_where(t, nan, sc_f_scalar(t, sc_x_int(t, 0), sc_x_dtype_of(x)), x);
 }
 
 sc_x sc_expand_nansum(sc_trace *t, const sc_x *a) {
@@ -207,10 +210,10 @@ sc_x sc_expand_nansum(sc_trace *t, const sc_x *a) {
 }
 
 sc_x sc_expand_nanmean(sc_trace *t, const sc_x *a) {
-    sc_x number = CALL(t, logical_not, CALL(t, isnan, a[0]));
+    sc_x number = sc_f_not(t, CALL(t, isnan, a[0]));
     sc_x count = CALL(t, sum_dim_IntList, number, a[1], a[2]);
     sc_x sum = CALL(t, nansum, a[0], a[1], a[2], a[3]);
-    return CALL(t, div_Tensor, sum, count);
+    return sc_f_div(t, sum, count);
 }
 
 static sc_x diff_once(sc_trace *t, sc_x x, sc_x dim) {
@@ -219,7 +222,7 @@ static sc_x diff_once(sc_trace *t, sc_x x, sc_x dim) {
     sc_x first = CALL(t, slice_Tensor, x, dim, sc_x_int(t, 0), sc_x_dim(t, less));
     sc_x second = CALL(t, slice_Tensor, x, dim, sc_x_int(t, 1), sc_x_dim(t, size));
     if (sc_x_dtype_of(x) == SC_DTYPE_BOOL) return CALL(t, logical_xor, second, first);
-    return CALL(t, sub_Tensor, second, first);
+    return sc_f_sub(t, second, first);
 }
 
 sc_x sc_expand_diff(sc_trace *t, const sc_x *a) {
@@ -237,4 +240,25 @@ sc_x sc_expand_diff(sc_trace *t, const sc_x *a) {
     if (count > 1) x = CALL(t, cat, sc_x_list(t, parts, count), a[2]);
     for (int64_t i = 0; i < times; i++) x = diff_once(t, x, a[2]);
     return x;
+}
+
+// --- Norms that are held down -------------------------------------------------------------------
+
+// (self, p, dim, maxnorm): slices along the dim whose norm is larger are scaled to it.
+sc_x sc_expand_renorm(sc_trace *t, const sc_x *a) {
+    uint32_t rank = sc_x_rank(a[0]), dim = sc_x_wrap(t, a[2], rank), count = 0;
+    int64_t dims[SC_RANK_MAX];
+    if (rank < 2)
+        return sc_trace_fail(t, SC_ERR_SHAPE, NULL, "renorm needs at least two dimensions");
+    for (uint32_t i = 0; i < rank; i++)
+        if (i != dim) dims[count++] = i;
+    sc_dtype dtype = sc_x_dtype_of(a[0]), wide = sc_f_opmath(dtype);
+    sc_x given = wide == dtype ? X_NONE : sc_x_dtype(t, wide);
+    sc_x norm = CALL(t, linalg_vector_norm, a[0], a[1], sc_x_ints(t, dims, count), X_TRUE, given);
+    sc_x above = CALL(t, gt_Scalar, norm, a[3]);
+    sc_x factor = CALL(t, reciprocal, sc_f_plus(t, norm, 1e-7));
+    factor = CALL(t, mul_Scalar, factor, a[3]);
+    sc_x one = sc_f_scalar(t, sc_x_int(t, 1), sc_x_dtype_of(norm));
+    factor = sc_f_to(t, sc_f_where(t, above, factor, one), dtype);
+    return sc_f_mul(t, a[0], factor);
 }

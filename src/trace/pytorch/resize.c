@@ -1,5 +1,7 @@
 // Expansions of padding, of resizing images, and of sliding windows as columns.
 #include "trace/expand.h"
+#include "trace/words/arithmetic.h"
+#include "trace/words/calls.h"
 
 #include <math.h>
 
@@ -126,7 +128,7 @@ static sc_x window_positions(sc_trace *t, sc_dim size, int64_t kernel, int64_t d
     starts = sc_f_unsqueeze(t, starts, 0);
     sc_x taps = CALL(t, arange_start_step, sc_x_int(t, 0), sc_x_int(t, kernel * dilation),
                      sc_x_int(t, dilation), dtype, X_NONE, X_CPU, X_FALSE);
-    return CALL(t, add_Tensor, starts, sc_f_unsqueeze(t, taps, -1));
+    return sc_f_add(t, starts, sc_f_unsqueeze(t, taps, -1));
 }
 
 typedef struct window {

@@ -1,30 +1,33 @@
 // Expansions of searches that start from a number, and of places whose count is given.
 #include "trace/expand.h"
+#include "trace/words/arithmetic.h"
+#include "trace/words/calls.h"
+#include "trace/words/choose.h"
 
 // (sorted_sequence, self, out_int32, right, side, sorter)
 sc_x sc_expand_searchsorted_number(sc_trace *t, const sc_x *a) {
-    const sc_dtype dtype = sc_f_dtype_beside(a[1], a[0]);
+    const sc_dtype dtype = sc_f_dtype_with(a[1], a[0]);
     sc_x number = sc_f_scalar(t, a[1], dtype);
     return CALL(t, searchsorted_Tensor, sc_f_to(t, a[0], dtype), number, a[2], a[3], a[4], a[5]);
 }
 
 // (self, boundaries, out_int32, right)
 sc_x sc_expand_bucketize_number(sc_trace *t, const sc_x *a) {
-    const sc_dtype dtype = sc_f_dtype_beside(a[0], a[1]);
+    const sc_dtype dtype = sc_f_dtype_with(a[0], a[1]);
     sc_x number = sc_f_scalar(t, a[0], dtype);
     return CALL(t, bucketize_Tensor, number, sc_f_to(t, a[1], dtype), a[2], a[3]);
 }
 
 // (element, test_elements, assume_unique, invert)
 sc_x sc_expand_isin_number(sc_trace *t, const sc_x *a) {
-    const sc_dtype dtype = sc_f_dtype_beside(a[0], a[1]);
+    const sc_dtype dtype = sc_f_dtype_with(a[0], a[1]);
     sc_x number = sc_f_scalar(t, a[0], dtype);
     return CALL(t, isin_Tensor_Tensor, number, sc_f_to(t, a[1], dtype), a[2], a[3]);
 }
 
 // (self, other)
 sc_x sc_expand_remainder_of_number(sc_trace *t, const sc_x *a) {
-    const sc_dtype dtype = sc_f_dtype_beside(a[0], a[1]);
+    const sc_dtype dtype = sc_f_dtype_with(a[0], a[1]);
     sc_x number = sc_f_scalar(t, a[0], dtype);
     return CALL(t, remainder_Tensor, number, sc_f_to(t, a[1], dtype));
 }
@@ -34,7 +37,7 @@ static sc_x along(sc_trace *t, sc_x places, int64_t step, int64_t size) {
     sc_x floor = sc_x_str(t, "floor");
     sc_x at = CALL(t, div_Scalar_mode, places, sc_x_int(t, step), floor);
     sc_x turns = CALL(t, div_Scalar_mode, at, sc_x_int(t, size), floor);
-    return CALL(t, sub_Tensor, at, CALL(t, mul_Scalar, turns, sc_x_int(t, size)));
+    return sc_f_sub(t, at, CALL(t, mul_Scalar, turns, sc_x_int(t, size)));
 }
 
 // (self, size, fill_value): as many rows as are asked for, the first of those that are found. Each
@@ -57,15 +60,15 @@ sc_x sc_expand_nonzero_static(sc_trace *t, const sc_x *a) {
     sc_x found = CALL(t, ne_Scalar, sc_f_reshape(t, a[0], &flat, 1), zero);
     sc_x number = CALL(t, cumsum, sc_f_to(t, found, SC_DTYPE_I64), zero);
     number = CALL(t, sub_Scalar, number, sc_x_int(t, 1));
-    sc_x fits = CALL(t, logical_and, found, CALL(t, lt_Scalar, number, a[1]));
+    sc_x fits = sc_f_and(t, found, CALL(t, lt_Scalar, number, a[1]));
     sc_x beyond = sc_f_scalar(t, a[1], SC_DTYPE_I64);
     sc_x all = sc_f_arange(t, zero, sc_x_int(t, count), SC_DTYPE_NONE);
     sc_x out = sc_f_full(t, X_INTS(t, rows + 1), sc_x_int(t, -1), SC_DTYPE_I64);
-    out = CALL(t, scatter_src, out, zero, CALL(t, where_self, fits, number, beyond), all);
+    out = CALL(t, scatter_src, out, zero, sc_f_where(t, fits, number, beyond), all);
     out = sc_f_slice(t, out, 0, zero, a[1]);
     for (uint32_t i = rank; i-- > 0; step *= sizes[i])
         columns[i] = sc_f_unsqueeze(t, along(t, out, step, sizes[i]), 1);
     sc_x table = sc_f_cat(t, columns, rank, 1);
     sc_x empty = CALL(t, lt_Scalar, sc_f_unsqueeze(t, out, 1), zero);
-    return CALL(t, where_self, empty, sc_f_scalar(t, a[2], SC_DTYPE_I64), table);
+    return sc_f_where(t, empty, sc_f_scalar(t, a[2], SC_DTYPE_I64), table);
 }

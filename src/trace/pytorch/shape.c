@@ -1,5 +1,6 @@
 // Expansions that only rearrange: reshape and its relatives, permutations, splits.
 #include "trace/expand.h"
+#include "trace/words/calls.h"
 
 // --- Reshape ------------------------------------------------------------------------------------
 

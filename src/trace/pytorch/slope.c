@@ -1,10 +1,9 @@
-// Expansions of small pieces of numerical analysis: areas, norms that are held down, gamma
-// functions of matrices.
-#include <math.h>
-
+// Expansions of areas and slopes of sampled functions.
 #include "trace/expand.h"
+#include "trace/words/arithmetic.h"
+#include "trace/words/calls.h"
 
-// --- Areas --------------------------------------------------------------------------------------
+// --- Areas ---------------------------------------------------------------------------------------
 
 static sc_x from(sc_trace *t, sc_x x, sc_x dim, bool is_first) {
     sc_x start = sc_x_int(t, !is_first), end = is_first ? sc_x_int(t, -1) : X_NONE;
@@ -20,10 +19,10 @@ static sc_x doubled_areas(sc_trace *t, const sc_x *a) {
     sc_x at = a[2];
     if (sc_x_rank(x) == 1 && rank > 1) x = CALL(t, view, x, sc_x_ints(t, shape, rank));
     sc_x low = from(t, x, at, true);
-    sc_x width = CALL(t, sub_Tensor, from(t, x, at, false), low);
+    sc_x width = sc_f_sub(t, from(t, x, at, false), low);
     sc_x left = from(t, y, at, true);
-    sc_x sum = CALL(t, add_Tensor, left, from(t, y, at, false));
-    return CALL(t, mul_Tensor, sum, width);
+    sc_x sum = sc_f_add(t, left, from(t, y, at, false));
+    return sc_f_mul(t, sum, width);
 }
 
 sc_x sc_expand_trapezoid(sc_trace *t, const sc_x *a) {
@@ -36,7 +35,7 @@ sc_x sc_expand_cumulative_trapezoid(sc_trace *t, const sc_x *a) {
     return CALL(t, div_Scalar, CALL(t, cumsum, areas, a[2]), sc_x_float(t, 2));
 }
 
-// --- Slopes -------------------------------------------------------------------------------------
+// --- Slopes --------------------------------------------------------------------------------------
 
 // Of `dim`, `length` places from `first` on; those before the end if it is negative.
 static sc_x piece(sc_trace *t, sc_x x, uint32_t dim, int64_t first, int64_t last) {
@@ -45,7 +44,7 @@ static sc_x piece(sc_trace *t, sc_x x, uint32_t dim, int64_t first, int64_t last
 }
 
 static sc_x difference(sc_trace *t, sc_x high, sc_x low, double by) {
-    return CALL(t, div_Scalar, CALL(t, sub_Tensor, high, low), sc_x_float(t, by));
+    return CALL(t, div_Scalar, sc_f_sub(t, high, low), sc_x_float(t, by));
 }
 
 // At an end of the dim: of two values, or with the curvature of three. `way` is 1 at the first.
@@ -57,8 +56,8 @@ static sc_x slope_at_end(sc_trace *t, sc_x x, uint32_t dim, double width, int64_
     }
     double by = width * (double)way;
     if (!bends) return difference(t, at[1], at[0], by);
-    sc_x far = CALL(t, mul_Scalar, at[2], sc_x_float(t, 0.5));
-    sc_x sum = CALL(t, add_Tensor, CALL(t, mul_Scalar, at[0], sc_x_float(t, 1.5)), far);
+    sc_x far = sc_f_times(t, at[2], 0.5);
+    sc_x sum = sc_f_add(t, sc_f_times(t, at[0], 1.5), far);
     return difference(t, CALL(t, mul_Scalar, at[1], sc_x_int(t, 2)), sum, by);
 }
 
@@ -100,41 +99,4 @@ sc_x sc_expand_gradient(sc_trace *t, const sc_x *a) { return gradient(t, a[0], a
 // (self, dim, edge_order)
 sc_x sc_expand_gradient_plain(sc_trace *t, const sc_x *a) {
     return gradient(t, a[0], X_NONE, a[1], a[2]);
-}
-
-// --- Norms --------------------------------------------------------------------------------------
-
-// (self, p, dim, maxnorm): slices along the dim whose norm is larger are scaled to it.
-sc_x sc_expand_renorm(sc_trace *t, const sc_x *a) {
-    uint32_t rank = sc_x_rank(a[0]), dim = sc_x_wrap(t, a[2], rank), count = 0;
-    int64_t dims[SC_RANK_MAX];
-    if (rank < 2)
-        return sc_trace_fail(t, SC_ERR_SHAPE, NULL, "renorm needs at least two dimensions");
-    for (uint32_t i = 0; i < rank; i++)
-        if (i != dim) dims[count++] = i;
-    sc_dtype dtype = sc_x_dtype_of(a[0]), wide = sc_f_opmath(dtype);
-    sc_x given = wide == dtype ? X_NONE : sc_x_dtype(t, wide);
-    sc_x norm = CALL(t, linalg_vector_norm, a[0], a[1], sc_x_ints(t, dims, count), X_TRUE, given);
-    sc_x above = CALL(t, gt_Scalar, norm, a[3]);
-    sc_x factor = CALL(t, reciprocal, CALL(t, add_Scalar, norm, sc_x_float(t, 1e-7)));
-    factor = CALL(t, mul_Scalar, factor, a[3]);
-    sc_x one = sc_f_scalar(t, sc_x_int(t, 1), sc_x_dtype_of(norm));
-    factor = sc_f_to(t, CALL(t, where_self, above, factor, one), dtype);
-    return CALL(t, mul_Tensor, a[0], factor);
-}
-
-// --- Gamma functions ----------------------------------------------------------------------------
-
-// log of the gamma function of p by p matrices: a sum of p of the plain one.
-sc_x sc_expand_mvlgamma(sc_trace *t, const sc_x *a) {
-    int64_t p = sc_x_small(t, a[1], 0);
-    const double log_pi = 1.1447298858494002;
-    if (p < 1 || p > 65536)
-        return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "mvlgamma needs p of 1 to 65536");
-    sc_dtype dtype = sc_x_is_float(a[0]) ? sc_x_dtype_of(a[0]) : SC_DTYPE_F32;
-    sc_x steps = sc_f_arange(t, sc_x_int(t, 1 - p), sc_x_int(t, 1), dtype);
-    steps = CALL(t, mul_Scalar, steps, sc_x_float(t, 0.5));
-    sc_x x = CALL(t, add_Tensor, sc_f_unsqueeze(t, a[0], -1), steps);
-    x = sc_f_sum(t, CALL(t, lgamma, x), X_INTS(t, -1), false);
-    return CALL(t, add_Scalar, x, sc_x_float(t, (double)p * (double)(p - 1) * log_pi / 4));
 }

@@ -3,6 +3,9 @@
 #include <math.h>
 
 #include "trace/expand.h"
+#include "trace/words/arithmetic.h"
+#include "trace/words/calls.h"
+#include "trace/words/choose.h"
 #include "trace/words/matrices.h"
 
 // Rows that move are told one by one; so many of them at most.
@@ -34,8 +37,8 @@ static sc_x moved_rows(sc_trace *t, sc_x pivots, sc_x rows) {
         sc_x other = CALL(t, gather, order, sc_x_int(t, -1), from);
         sc_x there = CALL(t, eq_Tensor, places, from);
         sc_x here = CALL(t, eq_Scalar, places, sc_x_int(t, i));
-        order = CALL(t, where_self, there, mine, order);
-        order = CALL(t, where_self, here, other, order);
+        order = sc_f_where(t, there, mine, order);
+        order = sc_f_where(t, here, other, order);
     }
     return order;
 }
@@ -53,7 +56,7 @@ static sc_x lower_of(sc_trace *t, sc_x lu) {
     sc_x rows = sc_x_int(t, m), least = sc_x_int(t, m < n ? m : n);
     sc_x left = m < n ? sc_f_slice(t, lu, -1, sc_x_int(t, 0), least) : lu;
     sc_x below = CALL(t, tril, left, sc_x_int(t, -1));
-    return CALL(t, add_Tensor, below, sc_m_identity(t, rows, least, sc_x_dtype_of(lu)));
+    return sc_f_add(t, below, sc_f_identity(t, rows, least, sc_x_dtype_of(lu)));
 }
 
 // The triangle above it, as high as the smaller size.
@@ -76,7 +79,7 @@ sc_x sc_expand_linalg_lu_factor(sc_trace *t, const sc_x *a) {
 
 // (A, pivot)
 sc_x sc_expand_linalg_lu(sc_trace *t, const sc_x *a) {
-    if (!sc_m_has_rank(t, a[0], 2)) return a[0];
+    if (!sc_f_has_rank(t, a[0], 2)) return a[0];
     sc_x factors = CALL(t, linalg_lu_factor_ex, a[0], a[1], X_FALSE), lu = sc_x_at(t, factors, 0);
     sc_x lower = lower_of(t, lu), upper = upper_of(t, lu);
     return X_LIST(t, moves_of(t, lu, sc_x_at(t, factors, 1)), lower, upper);
@@ -85,7 +88,7 @@ sc_x sc_expand_linalg_lu(sc_trace *t, const sc_x *a) {
 // (LU, pivots, unpack_data, unpack_pivots): what is not asked for is empty.
 sc_x sc_expand_lu_unpack(sc_trace *t, const sc_x *a) {
     const bool data = sc_x_truth(a[2]), pivots = sc_x_truth(a[3]);
-    if (!sc_m_has_rank(t, a[0], 2)) return a[0];
+    if (!sc_f_has_rank(t, a[0], 2)) return a[0];
     sc_x empty = data && pivots ? NULL : sc_f_zeros(t, X_INTS(t, 0), sc_x_dtype_of(a[0]));
     sc_x lower = data ? lower_of(t, a[0]) : empty, upper = data ? upper_of(t, a[0]) : empty;
     return X_LIST(t, pivots ? moves_of(t, a[0], a[1]) : empty, lower, upper);
@@ -105,24 +108,24 @@ static sc_x with_batch(sc_trace *t, sc_x x, sc_x like) {
 
 // (LU, pivots, B, left, adjoint), for batches that are the same or of LU alone.
 sc_x sc_expand_linalg_lu_solve(sc_trace *t, const sc_x *a) {
-    if (!sc_m_has_rank(t, a[0], 2) || !sc_m_has_rank(t, a[2], 2)) return a[2];
+    if (!sc_f_has_rank(t, a[0], 2) || !sc_f_has_rank(t, a[2], 2)) return a[2];
     const bool left = sc_x_truth(a[3]), flips = sc_x_truth(a[4]) == left;
-    sc_x lu = a[0], b = left ? a[2] : sc_m_transposed(t, a[2]);
+    sc_x lu = a[0], b = left ? a[2] : sc_f_transposed(t, a[2]);
     sc_x rows = sc_x_dim(t, sc_x_size(lu, -1));
     sc_x p = permutation(t, a[1], rows, sc_x_dtype_of(lu));
-    if (!flips) b = sc_m_times(t, sc_m_transposed(t, p), b);
+    if (!flips) b = sc_f_matrix_product(t, sc_f_transposed(t, p), b);
     if (sc_x_rank(b) < sc_x_rank(lu)) b = with_batch(t, b, lu);
     if (sc_x_rank(lu) < sc_x_rank(b)) lu = with_batch(t, lu, b);
     sc_x out;
     if (flips) {
-        sc_x back = sc_m_transposed(t, lu);
+        sc_x back = sc_f_transposed(t, lu);
         out = by_triangle(t, back, b, false, false);
-        out = sc_m_times(t, p, by_triangle(t, back, out, true, true));
+        out = sc_f_matrix_product(t, p, by_triangle(t, back, out, true, true));
     } else {
         out = by_triangle(t, lu, b, false, true);
         out = by_triangle(t, lu, out, true, false);
     }
-    return left ? out : sc_m_transposed(t, out);
+    return left ? out : sc_f_transposed(t, out);
 }
 
 // --- Reflections --------------------------------------------------------------------------------
@@ -135,17 +138,17 @@ static sc_x reflections(sc_trace *t, sc_x x, sc_x tau, bool flips, sc_x *vectors
     sc_x first = sc_x_int(t, 0), count = sc_x_int(t, k);
     x = sc_f_slice(t, x, -1, first, count);
     sc_x v = CALL(t, tril, x, sc_x_int(t, -1));
-    *vectors = v = CALL(t, add_Tensor, v, sc_m_identity(t, sc_x_int(t, m), count, dtype));
-    sc_x inner = CALL(t, triu, sc_m_times(t, sc_m_transposed(t, v), v), sc_x_int(t, 1));
-    sc_x column = sc_f_unsqueeze(t, tau, -1), one = sc_m_identity(t, count, count, dtype);
-    inner = CALL(t, add_Tensor, CALL(t, mul_Tensor, inner, column), one);
+    *vectors = v = sc_f_add(t, v, sc_f_identity(t, sc_x_int(t, m), count, dtype));
+    sc_x inner = CALL(t, triu, sc_f_matrix_product(t, sc_f_transposed(t, v), v), sc_x_int(t, 1));
+    sc_x column = sc_f_unsqueeze(t, tau, -1), one = sc_f_identity(t, count, count, dtype);
+    inner = sc_f_add(t, sc_f_mul(t, inner, column), one);
     if (!flips) {
-        sc_x right = CALL(t, mul_Tensor, sc_m_transposed(t, v), column);
+        sc_x right = sc_f_mul(t, sc_f_transposed(t, v), column);
         return by_triangle(t, inner, right, true, true);
     }
-    sc_x turned = sc_m_transposed(t, inner);
-    sc_x right = by_triangle(t, turned, sc_m_transposed(t, v), false, true);
-    return CALL(t, mul_Tensor, right, column);
+    sc_x turned = sc_f_transposed(t, inner);
+    sc_x right = by_triangle(t, turned, sc_f_transposed(t, v), false, true);
+    return sc_f_mul(t, right, column);
 }
 
 static bool are_reflections(sc_trace *t, sc_x x, sc_x tau) {
@@ -160,7 +163,7 @@ static bool are_reflections(sc_trace *t, sc_x x, sc_x tau) {
 
 // Stored column by column, as PyTorch gives it.
 static sc_x by_columns(sc_trace *t, sc_x x) {
-    return sc_m_transposed(t, sc_f_clone(t, sc_m_transposed(t, x)));
+    return sc_f_transposed(t, sc_f_clone(t, sc_f_transposed(t, x)));
 }
 
 // (input, tau): the first columns of the product
@@ -168,19 +171,20 @@ sc_x sc_expand_householder_product(sc_trace *t, const sc_x *a) {
     sc_x v;
     if (!are_reflections(t, a[0], a[1])) return a[0];
     sc_x right = reflections(t, a[0], a[1], false, &v), n = sc_x_dim(t, sc_x_size(a[0], -1));
-    sc_x product = sc_m_times(t, v, sc_f_slice(t, right, -1, sc_x_int(t, 0), n));
-    sc_x one = sc_m_identity(t, sc_x_dim(t, sc_x_size(a[0], -2)), n, sc_x_dtype_of(a[0]));
-    return by_columns(t, CALL(t, sub_Tensor, one, product));
+    sc_x product = sc_f_matrix_product(t, v, sc_f_slice(t, right, -1, sc_x_int(t, 0), n));
+    sc_x one = sc_f_identity(t, sc_x_dim(t, sc_x_size(a[0], -2)), n, sc_x_dtype_of(a[0]));
+    return by_columns(t, sc_f_sub(t, one, product));
 }
 
 // (input, tau, other, left, transpose): times the whole product
 sc_x sc_expand_ormqr(sc_trace *t, const sc_x *a) {
     sc_x v, left = a[2];
-    if (!are_reflections(t, a[0], a[1]) || !sc_m_has_rank(t, a[2], 2)) return a[2];
+    if (!are_reflections(t, a[0], a[1]) || !sc_f_has_rank(t, a[2], 2)) return a[2];
     sc_x right = reflections(t, a[0], a[1], sc_x_truth(a[4]), &v);
-    sc_x product = sc_x_truth(a[3]) ? sc_m_times(t, v, sc_m_times(t, right, left))
-                                    : sc_m_times(t, sc_m_times(t, left, v), right);
-    return by_columns(t, CALL(t, sub_Tensor, left, product));
+    sc_x product = sc_x_truth(a[3])
+                       ? sc_f_matrix_product(t, v, sc_f_matrix_product(t, right, left))
+                       : sc_f_matrix_product(t, sc_f_matrix_product(t, left, v), right);
+    return by_columns(t, sc_f_sub(t, left, product));
 }
 
 // --- Norms --------------------------------------------------------------------------------------
@@ -194,20 +198,20 @@ static sc_x norm_of(sc_trace *t, sc_x x, sc_x ord) {
 static sc_x by_values(sc_trace *t, sc_x x, bool inverted) {
     sc_x values = CALL(t, linalg_svdvals, x), last = X_INTS(t, -1);
     sc_x most = CALL(t, amax, values, last), least = CALL(t, amin, values, last);
-    return inverted ? CALL(t, div_Tensor, least, most) : CALL(t, div_Tensor, most, least);
+    return inverted ? sc_f_div(t, least, most) : sc_f_div(t, most, least);
 }
 
 // (self, p): of a singular matrix infinite
 sc_x sc_expand_linalg_cond(sc_trace *t, const sc_x *a) {
-    if (!sc_m_has_rank(t, a[0], 2)) return a[0];
+    if (!sc_f_has_rank(t, a[0], 2)) return a[0];
     if (sc_x_is_none(a[1]) || (sc_x_is_number(a[1]) && fabs(sc_x_real(a[1], 0)) == 2))
         return by_values(t, a[0], sc_x_is_number(a[1]) && sc_x_real(a[1], 0) < 0);
     sc_x both = CALL(t, linalg_inv_ex, a[0], X_FALSE), far = sc_x_float(t, INFINITY);
     sc_x failed = CALL(t, ne_Scalar, sc_x_at(t, both, 1), sc_x_int(t, 0));
     sc_x product = norm_of(t, a[0], a[1]);
-    product = CALL(t, mul_Tensor, product, norm_of(t, sc_x_at(t, both, 0), a[1]));
+    product = sc_f_mul(t, product, norm_of(t, sc_x_at(t, both, 0), a[1]));
     sc_x infinite = sc_f_scalar(t, far, sc_x_dtype_of(product));
-    return CALL(t, where_self, failed, infinite, product);
+    return sc_f_where(t, failed, infinite, product);
 }
 
 // (self, ord, dim, keepdim, dtype)

@@ -1,6 +1,8 @@
 // Expansions of short-time Fourier transforms: frames are a view, and go back by adding where they
 // overlap. How many there are need not be known.
 #include "trace/expand.h"
+#include "trace/words/arithmetic.h"
+#include "trace/words/calls.h"
 
 static bool is_complex(sc_x x) { return sc_dtype_is_complex(sc_x_dtype_of(x)); }
 
@@ -53,7 +55,7 @@ sc_x sc_expand_stft(sc_trace *t, const sc_x *a) {
     sc_x x = single ? sc_f_unsqueeze(t, a[0], 0) : a[0];
     x = CALL(t, unfold, aligned(t, x, &f, a[8]), sc_x_int(t, -1), sc_x_int(t, f.n),
              sc_x_int(t, f.hop));
-    if (sc_x_is_tensor(window)) x = CALL(t, mul_Tensor, x, window);
+    if (sc_x_is_tensor(window)) x = sc_f_mul(t, x, window);
     x = real ? CALL(t, _fft_r2c, x, X_INTS(t, 2), norm, sc_x_bool(onesided))
              : CALL(t, _fft_c2c, x, X_INTS(t, 2), norm, X_TRUE);
     x = sc_f_transpose(t, x, 1, 2);
@@ -120,7 +122,7 @@ sc_x sc_expand_istft(sc_trace *t, const sc_x *a) {
     if (!sc_x_is_tensor(window))
         window = sc_f_full(t, sc_x_dims(t, &size, 1), sc_x_float(t, 1.0), real);
     x = inverse(t, sc_f_transpose(t, x, 1, 2), &f, a);
-    x = CALL(t, mul_Tensor, x, CALL(t, view, window, X_INTS(t, 1, 1, f.n)));
+    x = sc_f_mul(t, x, CALL(t, view, window, X_INTS(t, 1, 1, f.n)));
     const sc_dim shape[3] = {sc_dim_int(1), count, size};
     sc_x signal = fold_frames(t, x, total, &f);
     sc_x envelope = CALL(t, pow_Tensor_Scalar, window, sc_x_int(t, 2));
@@ -130,7 +132,7 @@ sc_x sc_expand_istft(sc_trace *t, const sc_x *a) {
                            ? sc_trace_sub(t, total, sc_dim_int(start))
                            : sc_trace_add(t, sc_dim_int(start), sc_dim_int(sc_x_small(t, a[8], 0)));
     signal = kept(t, signal, start, end);
-    signal = CALL(t, div_Tensor, signal, kept(t, envelope, start, end));
+    signal = sc_f_div(t, signal, kept(t, envelope, start, end));
     signal = lengthened(t, signal, end, total);
     return single ? sc_f_squeeze(t, signal, 0) : signal;
 }

@@ -1,5 +1,7 @@
 // Expansions of what finds equal neighbours, single numbers or slices, and counts them.
 #include "trace/expand.h"
+#include "trace/words/calls.h"
+#include "trace/words/choose.h"
 
 // Slices are put in order column by column, from the last; so many of them at most.
 #define COLUMNS_MAX 64
@@ -32,7 +34,7 @@ static sc_x beginnings(sc_trace *t, sc_x rows) {
     sc_x before = CALL(t, clamp, CALL(t, sub_Scalar, number, sc_x_int(t, 1)), zero);
     sc_x differ = CALL(t, ne_Tensor, rows, taken(t, rows, 0, before));
     if (sc_x_rank(rows) == 2) differ = CALL(t, any_dim, differ, sc_x_int(t, 1), X_FALSE);
-    return CALL(t, logical_or, differ, CALL(t, eq_Scalar, number, zero));
+    return sc_f_or(t, differ, CALL(t, eq_Scalar, number, zero));
 }
 
 static sc_x groups(sc_trace *t, sc_x begins) {

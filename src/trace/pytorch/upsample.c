@@ -1,6 +1,8 @@
 // Expansions of resizing: every output position is a gather at positions computed along each
 // dimension. Nearest takes one element, linear two per dimension, cubic four.
 #include "trace/expand.h"
+#include "trace/words/arithmetic.h"
+#include "trace/words/calls.h"
 
 #include <math.h>
 
@@ -66,7 +68,7 @@ static sc_x real_size(sc_trace *t, sc_dim size) {
 }
 
 static sc_x quotient(sc_trace *t, sc_x x, sc_x by, sc_dtype dtype) {
-    return sc_f_to(t, CALL(t, div_Tensor, x, by), dtype);
+    return sc_f_to(t, sc_f_div(t, x, by), dtype);
 }
 
 // --- Nearest ------------------------------------------------------------------------------------
@@ -91,7 +93,7 @@ static sc_x nearest(sc_trace *t, const sc_x *a, double offset) {
         sc_x scale =
             nearest_scale(t, sc_x_size(x, (int64_t)d + 2), sizes[d], factor_at(t, a[2], d));
         sc_x at = positions(t, sizes[d], SC_DTYPE_F32);
-        at = CALL(t, mul_Tensor, CALL(t, add_Tensor, at, sc_x_float(t, offset)), scale);
+        at = sc_f_mul(t, sc_f_add(t, at, sc_x_float(t, offset)), scale);
         at = sc_f_to(t, at, SC_DTYPE_I64);
         for (uint32_t i = d + 1; i < dims; i++) at = sc_f_unsqueeze(t, at, -1);
         items[d + 2] = at;
@@ -126,9 +128,9 @@ static sc_x source_scale(sc_trace *t, sc_dim in, sc_dim out, bool corners, doubl
 }
 
 static sc_x source_index(sc_trace *t, sc_x at, sc_x scale, bool corners) {
-    if (corners) return CALL(t, mul_Tensor, at, scale);
-    at = CALL(t, mul_Tensor, CALL(t, add_Tensor, at, sc_x_float(t, 0.5)), scale);
-    return CALL(t, sub_Tensor, at, sc_x_float(t, 0.5));
+    if (corners) return sc_f_mul(t, at, scale);
+    at = sc_f_mul(t, sc_f_add(t, at, sc_x_float(t, 0.5)), scale);
+    return sc_f_sub(t, at, sc_x_float(t, 0.5));
 }
 
 typedef struct axis {
@@ -145,7 +147,7 @@ static axis linear_axis(sc_trace *t, sc_x x, uint32_t d, uint32_t dims, sc_dim o
     axis result;
     result.exact = sc_f_view(t, at, shape, dims - d);
     result.low = sc_f_to(t, result.exact, SC_DTYPE_I64);
-    sc_x next = CALL(t, add_Tensor, result.low, sc_x_int(t, 1));
+    sc_x next = sc_f_add(t, result.low, sc_x_int(t, 1));
     result.high = CALL(t, clamp, next, X_NONE, sc_x_dim(t, sc_trace_sub(t, in, sc_dim_int(1))));
     return result;
 }
@@ -163,13 +165,13 @@ static sc_x linear(sc_trace *t, sc_x x, uint32_t dims, const sc_dim *sizes, bool
         corner[i] = CALL(t, index_Tensor, x, sc_x_list(t, items, dims + 2));
     }
     for (uint32_t d = dims; d-- > 0;) {
-        sc_x part = CALL(t, clamp, CALL(t, sub_Tensor, axes[d].exact, axes[d].low),
-                         sc_x_float(t, 0.0), sc_x_float(t, 1.0));
+        sc_x part = CALL(t, clamp, sc_f_sub(t, axes[d].exact, axes[d].low), sc_x_float(t, 0.0),
+                         sc_x_float(t, 1.0));
         part = sc_f_to(t, part, sc_x_dtype_of(x));
         count /= 2;
         for (uint32_t i = 0; i < count; i++) {
-            sc_x step = CALL(t, sub_Tensor, corner[2 * i + 1], corner[2 * i]);
-            corner[i] = CALL(t, add_Tensor, corner[2 * i], CALL(t, mul_Tensor, step, part));
+            sc_x step = sc_f_sub(t, corner[2 * i + 1], corner[2 * i]);
+            corner[i] = sc_f_add(t, corner[2 * i], sc_f_mul(t, step, part));
         }
     }
     return with_format_of(t, corner[0], x);
@@ -189,25 +191,25 @@ sc_x sc_expand_upsample_linear(sc_trace *t, const sc_x *a) {
 #define CUBIC_A (-0.75)
 
 static sc_x times_plus(sc_trace *t, sc_x x, double factor, double minus) {
-    return CALL(t, sub_Tensor, CALL(t, mul_Tensor, x, sc_x_float(t, factor)), sc_x_float(t, minus));
+    return sc_f_sub(t, sc_f_mul(t, x, sc_x_float(t, factor)), sc_x_float(t, minus));
 }
 
 static sc_x far_weights(sc_trace *t, sc_x x) {
-    sc_x out = CALL(t, mul_Tensor, times_plus(t, x, CUBIC_A, 5 * CUBIC_A), x);
-    out = CALL(t, mul_Tensor, CALL(t, add_Tensor, out, sc_x_float(t, 8 * CUBIC_A)), x);
-    return CALL(t, sub_Tensor, out, sc_x_float(t, 4 * CUBIC_A));
+    sc_x out = sc_f_mul(t, times_plus(t, x, CUBIC_A, 5 * CUBIC_A), x);
+    out = sc_f_mul(t, sc_f_add(t, out, sc_x_float(t, 8 * CUBIC_A)), x);
+    return sc_f_sub(t, out, sc_x_float(t, 4 * CUBIC_A));
 }
 
 static sc_x near_weights(sc_trace *t, sc_x x) {
-    sc_x out = CALL(t, mul_Tensor, times_plus(t, x, CUBIC_A + 2, CUBIC_A + 3), x);
-    return CALL(t, add_Tensor, CALL(t, mul_Tensor, out, x), sc_x_int(t, 1));
+    sc_x out = sc_f_mul(t, times_plus(t, x, CUBIC_A + 2, CUBIC_A + 3), x);
+    return sc_f_add(t, sc_f_mul(t, out, x), sc_x_int(t, 1));
 }
 
 // Weights of the four neighbours, the two near and the two far ones computed together.
 static void cubic_weights(sc_trace *t, sc_x part, sc_x *weights) {
     sc_x rest = CALL(t, sub_Tensor, sc_x_float(t, 1.0), part);
     sc_x near = CALL(t, stack, X_LIST(t, part, rest), sc_x_int(t, 0));
-    sc_x plus = CALL(t, add_Tensor, part, sc_x_float(t, 1.0));
+    sc_x plus = sc_f_add(t, part, sc_x_float(t, 1.0));
     sc_x far = CALL(t, stack, X_LIST(t, plus, CALL(t, sub_Tensor, sc_x_float(t, 2.0), part)),
                     sc_x_int(t, 0));
     sc_x outer = far_weights(t, far), inner = near_weights(t, near);
@@ -220,10 +222,10 @@ static void cubic_weights(sc_trace *t, sc_x part, sc_x *weights) {
 }
 
 static void neighbours(sc_trace *t, sc_x at, sc_x *out) {
-    out[0] = CALL(t, sub_Tensor, at, sc_x_int(t, 1));
+    out[0] = sc_f_sub(t, at, sc_x_int(t, 1));
     out[1] = at;
-    out[2] = CALL(t, add_Tensor, at, sc_x_int(t, 1));
-    out[3] = CALL(t, add_Tensor, at, sc_x_int(t, 2));
+    out[2] = sc_f_add(t, at, sc_x_int(t, 1));
+    out[3] = sc_f_add(t, at, sc_x_int(t, 2));
 }
 
 static sc_x weighted_row(sc_trace *t, sc_x x, sc_x row, const sc_x *columns, const sc_x *weights) {
@@ -236,8 +238,8 @@ static sc_x weighted_row(sc_trace *t, sc_x x, sc_x row, const sc_x *columns, con
         taken[i] = CALL(t, index_Tensor, x, X_LIST(t, X_NONE, X_NONE, y, column));
     }
     for (uint32_t i = 0; i < 4; i++) {
-        sc_x product = CALL(t, mul_Tensor, taken[i], weights[i]);
-        sum = i ? CALL(t, add_Tensor, sum, product) : product;
+        sc_x product = sc_f_mul(t, taken[i], weights[i]);
+        sum = i ? sc_f_add(t, sum, product) : product;
     }
     return sum;
 }
@@ -251,10 +253,10 @@ static sc_x cubic(sc_trace *t, sc_x x, const sc_dim *sizes, bool corners, sc_x f
     sc_x x_exact = source_index(t, j, sx, corners);
     sc_x y_exact = sc_f_unsqueeze(t, source_index(t, i, sy, corners), -1);
     sc_x x_floor = CALL(t, floor, x_exact), y_floor = CALL(t, floor, y_exact);
-    sc_x y_part = CALL(t, clamp, CALL(t, sub_Tensor, y_exact, y_floor), sc_x_float(t, 0.0),
-                       sc_x_float(t, 1.0));
-    sc_x x_part = CALL(t, clamp, CALL(t, sub_Tensor, x_exact, x_floor), sc_x_float(t, 0.0),
-                       sc_x_float(t, 1.0));
+    sc_x y_part =
+        CALL(t, clamp, sc_f_sub(t, y_exact, y_floor), sc_x_float(t, 0.0), sc_x_float(t, 1.0));
+    sc_x x_part =
+        CALL(t, clamp, sc_f_sub(t, x_exact, x_floor), sc_x_float(t, 0.0), sc_x_float(t, 1.0));
     sc_x x_at_ = sc_f_to(t, x_floor, SC_DTYPE_I64);
     sc_x y_at_ = sc_f_to(t, y_floor, SC_DTYPE_I64);
     sc_x rows[4], columns[4], wx[4], wy[4], lines[4], sum = X_NONE;
@@ -264,8 +266,8 @@ static sc_x cubic(sc_trace *t, sc_x x, const sc_dim *sizes, bool corners, sc_x f
     cubic_weights(t, y_part, wy);
     for (uint32_t r = 0; r < 4; r++) lines[r] = weighted_row(t, x, rows[r], columns, wx);
     for (uint32_t r = 0; r < 4; r++) {
-        sc_x product = CALL(t, mul_Tensor, lines[r], wy[r]);
-        sum = r ? CALL(t, add_Tensor, sum, product) : product;
+        sc_x product = sc_f_mul(t, lines[r], wy[r]);
+        sum = r ? sc_f_add(t, sum, product) : product;
     }
     return with_format_of(t, sum, x);
 }

@@ -1,6 +1,8 @@
 // Expansions of windows, in the order in which PyTorch computes them.
 #include "trace/expand.h"
 #include "trace/words/arithmetic.h"
+#include "trace/words/calls.h"
+#include "trace/words/choose.h"
 
 // Windows of no number or one; NULL of others.
 static sc_x short_window(sc_trace *t, int64_t n, sc_dtype dtype) {
@@ -25,7 +27,7 @@ static sc_x first_of_window(sc_trace *t, sc_x window, int64_t n, bool periodic) 
 static sc_x scaled(sc_trace *t, sc_x x, double factor) {
     const sc_dtype dtype = sc_x_dtype_of(x);
     if (sc_dtype_is_half(dtype)) factor = (double)sc_f32_as((float)factor, dtype);
-    return CALL(t, mul_Tensor, x, sc_x_float(t, factor));
+    return sc_f_mul(t, x, sc_x_float(t, factor));
 }
 
 // (window_length, periodic, alpha, beta, dtype)
@@ -38,7 +40,7 @@ sc_x sc_expand_hamming_window_alpha_beta(sc_trace *t, const sc_x *a) {
     sc_x window = sc_f_arange(t, sc_x_int(t, 0), sc_x_int(t, count), dtype);
     window = scaled(t, window, 2 * SC_PI / (double)(count - 1));
     window = scaled(t, CALL(t, cos, window), -sc_x_known(t, a[3], 0.46));
-    window = CALL(t, add_Tensor, window, sc_x_float(t, sc_x_known(t, a[2], 0.54)));
+    window = sc_f_add(t, window, sc_x_float(t, sc_x_known(t, a[2], 0.54)));
     return first_of_window(t, window, n, periodic);
 }
 
@@ -53,7 +55,7 @@ sc_x sc_expand_blackman_window_periodic(sc_trace *t, const sc_x *a) {
     angle = scaled(t, angle, SC_PI / (double)(count - 1));
     sc_x fine = scaled(t, CALL(t, cos, scaled(t, angle, 4)), 0.08);
     sc_x coarse = scaled(t, CALL(t, cos, scaled(t, angle, 2)), 0.5);
-    sc_x window = sc_a_plus(t, sc_a_sub(t, fine, coarse), 0.42);
+    sc_x window = sc_f_plus(t, sc_f_sub(t, fine, coarse), 0.42);
     return first_of_window(t, window, n, periodic);
 }
 
@@ -68,11 +70,11 @@ sc_x sc_expand_kaiser_window_beta(sc_trace *t, const sc_x *a) {
     const sc_dtype wide = sc_f_opmath(dtype);
     sc_x x = sc_f_to(t, sc_f_arange(t, sc_x_int(t, 0), sc_x_int(t, count), dtype), wide);
     sc_x middle = sc_f_scalar(t, sc_x_float(t, (double)(count - 1) / 2), wide);
-    x = sc_a_div(t, sc_a_sub(t, x, middle), middle);
-    x = CALL(t, sqrt, CALL(t, abs, sc_a_from(t, 1, sc_a_mul(t, x, x))));
+    x = sc_f_div(t, sc_f_sub(t, x, middle), middle);
+    x = CALL(t, sqrt, CALL(t, abs, sc_f_from(t, 1, sc_f_mul(t, x, x))));
     sc_x most = sc_f_scalar(t, sc_x_float(t, sc_x_known(t, a[2], 12)), wide);
-    sc_x above = CALL(t, i0, sc_a_mul(t, x, most)), below = CALL(t, i0, most);
-    sc_x window = sc_f_to(t, sc_a_div(t, above, below), dtype);
+    sc_x above = CALL(t, i0, sc_f_mul(t, x, most)), below = CALL(t, i0, most);
+    sc_x window = sc_f_to(t, sc_f_div(t, above, below), dtype);
     return first_of_window(t, window, n, periodic);
 }
 
@@ -85,5 +87,5 @@ sc_x sc_expand_bartlett_window_periodic(sc_trace *t, const sc_x *a) {
     sc_x number = sc_f_arange(t, sc_x_int(t, 0), sc_x_int(t, n), SC_DTYPE_I64);
     sc_x up = scaled(t, sc_f_to(t, number, dtype), 2.0 / (double)last);
     sc_x down = CALL(t, rsub_Scalar, up, sc_x_int(t, 2));
-    return CALL(t, where_self, CALL(t, le_Scalar, number, sc_x_int(t, last / 2)), up, down);
+    return sc_f_where(t, CALL(t, le_Scalar, number, sc_x_int(t, last / 2)), up, down);
 }

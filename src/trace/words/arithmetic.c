@@ -1,37 +1,60 @@
-// Arithmetic with numbers, and polynomials.
+// Arithmetic on tensors and numbers, and polynomials.
 #include "trace/words/arithmetic.h"
 
-sc_x sc_a_times(sc_trace *t, sc_x x, double factor) {
+sc_x sc_f_times(sc_trace *t, sc_x x, double factor) {
     return CALL(t, mul_Scalar, x, sc_x_float(t, factor));
 }
-sc_x sc_a_plus(sc_trace *t, sc_x x, double number) {
+sc_x sc_f_plus(sc_trace *t, sc_x x, double number) {
     return CALL(t, add_Scalar, x, sc_x_float(t, number));
 }
-sc_x sc_a_over(sc_trace *t, double number, sc_x x) {
-    return sc_a_times(t, CALL(t, reciprocal, x), number);
+sc_x sc_f_over(sc_trace *t, double number, sc_x x) {
+    return sc_f_times(t, CALL(t, reciprocal, x), number);
 }
-sc_x sc_a_from(sc_trace *t, double number, sc_x x) { return sc_a_plus(t, CALL(t, neg, x), number); }
-sc_x sc_a_mul(sc_trace *t, sc_x x, sc_x y) { return CALL(t, mul_Tensor, x, y); }
-sc_x sc_a_add(sc_trace *t, sc_x x, sc_x y) { return CALL(t, add_Tensor, x, y); }
-sc_x sc_a_sub(sc_trace *t, sc_x x, sc_x y) { return CALL(t, sub_Tensor, x, y); }
-sc_x sc_a_div(sc_trace *t, sc_x x, sc_x y) { return CALL(t, div_Tensor, x, y); }
-sc_x sc_a_less(sc_trace *t, sc_x x, double number) {
+sc_x sc_f_from(sc_trace *t, double number, sc_x x) { return sc_f_plus(t, CALL(t, neg, x), number); }
+
+static bool are_numbers(sc_x x, sc_x y) { return !sc_x_is_tensor(x) && !sc_x_is_tensor(y); }
+static bool is_zero(sc_x x) { return sc_x_is_number(x) && sc_x_real(x, 1) == 0; }
+
+sc_x sc_f_add(sc_trace *t, sc_x x, sc_x y) {
+    if (are_numbers(x, y)) return sc_x_float(t, sc_x_known(t, x, 0) + sc_x_known(t, y, 0));
+    return sc_x_is_tensor(x) ? CALL(t, add_Tensor, x, y) : CALL(t, add_Tensor, y, x);
+}
+
+sc_x sc_f_sub(sc_trace *t, sc_x x, sc_x y) {
+    if (are_numbers(x, y)) return sc_x_float(t, sc_x_known(t, x, 0) - sc_x_known(t, y, 0));
+    return CALL(t, sub_Tensor, sc_f_tensor_like(t, x, y), y);
+}
+
+// Sizes are finite: zero times a size is zero, also if only the running program knows the size.
+sc_x sc_f_mul(sc_trace *t, sc_x x, sc_x y) {
+    if (is_zero(x) && y->kind == SC_X_INT) return x;
+    if (is_zero(y) && x->kind == SC_X_INT) return y;
+    if (are_numbers(x, y)) return sc_x_float(t, sc_x_known(t, x, 0) * sc_x_known(t, y, 0));
+    return sc_x_is_tensor(x) ? CALL(t, mul_Tensor, x, y) : CALL(t, mul_Tensor, y, x);
+}
+
+sc_x sc_f_div(sc_trace *t, sc_x x, sc_x y) {
+    if (are_numbers(x, y)) return sc_x_float(t, sc_x_known(t, x, 0) / sc_x_known(t, y, 0));
+    return CALL(t, div_Tensor, sc_f_tensor_like(t, x, y), y);
+}
+
+sc_x sc_f_less(sc_trace *t, sc_x x, double number) {
     return CALL(t, lt_Scalar, x, sc_x_float(t, number));
 }
-sc_x sc_a_is(sc_trace *t, sc_x x, double number) {
+sc_x sc_f_equals(sc_trace *t, sc_x x, double number) {
     return CALL(t, eq_Scalar, x, sc_x_float(t, number));
 }
 
-sc_x sc_a_where(sc_trace *t, sc_x condition, sc_x x, sc_x y) {
-    return CALL(t, where_self, condition, x, y);
-}
-
-sc_x sc_a_unless(sc_trace *t, sc_x condition, double number, sc_x x) {
-    return sc_a_where(t, condition, sc_f_scalar(t, sc_x_float(t, number), sc_x_dtype_of(x)), x);
-}
-
-sc_x sc_a_polynomial(sc_trace *t, sc_x x, const double *factors, uint32_t count) {
-    sc_x sum = sc_a_plus(t, sc_a_times(t, x, factors[count - 1]), factors[count - 2]);
-    for (uint32_t i = count - 2; i-- > 0;) sum = sc_a_plus(t, sc_a_mul(t, sum, x), factors[i]);
+sc_x sc_f_polynomial(sc_trace *t, sc_x x, const double *factors, uint32_t count) {
+    sc_x sum = sc_f_plus(t, sc_f_times(t, x, factors[count - 1]), factors[count - 2]);
+    for (uint32_t i = count - 2; i-- > 0;) sum = sc_f_plus(t, sc_f_mul(t, sum, x), factors[i]);
     return sum;
 }
+
+sc_x sc_f_floor_divide(sc_trace *t, sc_x x, sc_x by, sc_x *rest) {
+    sc_x times = CALL(t, div_Tensor_mode, x, by, sc_x_str(t, "floor"));
+    *rest = sc_f_sub(t, x, sc_f_mul(t, times, by));
+    return times;
+}
+
+sc_x sc_f_double(sc_trace *t, sc_x x) { return sc_f_to(t, x, SC_DTYPE_F64); }

@@ -1,6 +1,6 @@
 // Calls that many expansions share, among them the two questions on which graphs turn: may a view
 // alias, and what does -1 in a list of sizes stand for.
-#include "trace/trace.h"
+#include "trace/words/calls.h"
 
 sc_x sc_f_full(sc_trace *t, sc_x sizes, sc_x value, sc_dtype dtype) {
     if (dtype == SC_DTYPE_BOOL && value->kind != SC_X_BOOL && sc_x_is_number(value))
@@ -16,12 +16,17 @@ sc_x sc_f_scalar(sc_trace *t, sc_x value, sc_dtype dtype) {
     return CALL(t, scalar_tensor, value, sc_x_dtype(t, dtype), X_STRIDED, X_CPU);
 }
 
+sc_x sc_f_tensor_like(sc_trace *t, sc_x x, sc_x like) {
+    if (sc_x_is_tensor(x) || !sc_x_is_tensor(like)) return x;
+    return sc_f_scalar(t, x, sc_x_dtype_of(like));
+}
+
 static sc_category category_of(sc_x number) {
     if (number->kind == SC_X_FLOAT) return SC_CATEGORY_FLOAT;
     return number->kind == SC_X_BOOL ? SC_CATEGORY_BOOL : SC_CATEGORY_INT;
 }
 
-sc_dtype sc_f_dtype_beside(sc_x number, sc_x tensor) {
+sc_dtype sc_f_dtype_with(sc_x number, sc_x tensor) {
     sc_promotion p = {0};
     sc_promotion_add_tensor(&p, sc_x_dtype_of(tensor), sc_x_rank(tensor) > 0);
     sc_promotion_add_number(&p, category_of(number));
@@ -199,3 +204,5 @@ sc_x sc_f_amax_or(sc_trace *t, sc_x x, sc_x dims, bool keepdim, double value) {
     if (sc_dim_is(sc_x_numel(t, x), 0)) return sc_f_sum(t, x, dims, keepdim);
     return CALL(t, amax, x, dims, sc_x_bool(keepdim));
 }
+
+sc_x sc_f_flat(sc_trace *t, sc_x x) { return CALL(t, reshape, x, X_INTS(t, -1)); }
