@@ -57,6 +57,17 @@ static sc_x read_tensor(reading *r, node n) {
     return sc_x_is_tensor(value) ? value : sc_f_scalar(r->t, value, result_dtype(r));
 }
 
+static sc_x read_cast(reading *r, node n) {
+    sc_x value = read_node(r, n->items[0]);
+    return sc_x_is_tensor(value) ? sc_f_to(r->t, value, result_dtype(r)) : value;
+}
+
+static sc_x read_wide(reading *r, node n) {
+    const sc_dtype dtype = sc_f_opmath(result_dtype(r));
+    sc_x value = read_node(r, n->items[0]);
+    return sc_x_is_tensor(value) ? sc_f_to(r->t, value, dtype) : sc_f_scalar(r->t, value, dtype);
+}
+
 // --- Words ---------------------------------------------------------------------------------------
 
 static sc_x read_word(reading *r, node n) {
@@ -69,7 +80,8 @@ static sc_x read_word(reading *r, node n) {
     case SC_WORD_tensor: return read_tensor(r, n);
     case SC_WORD_last_bit: return sc_x_int(t, 8 * sc_dtype_bytes(result_dtype(r)) - 1);
     case SC_WORD_dtype: return sc_x_dtype(t, sc_x_dtype_of(read_node(r, n->items[0])));
-    case SC_WORD_cast: return sc_f_to(t, read_node(r, n->items[0]), result_dtype(r));
+    case SC_WORD_cast: return read_cast(r, n);
+    case SC_WORD_wide: return read_wide(r, n);
     case SC_WORD_final: return sc_trace_final(t, read_node(r, n->items[0]));
     case SC_WORD_once: return read_node(r, n->items[0]);
     case SC_WORD_is_float: return sc_x_bool(sc_x_is_float(read_node(r, n->items[0])));

@@ -4,6 +4,7 @@
 #ifndef SC_OFFICIAL_H
 #define SC_OFFICIAL_H
 
+#include "ops/forms.h"
 #include "trace/official/limits.h"
 #include "trace/text.h"
 #include "trace/trace.h"
@@ -14,7 +15,8 @@
 
 typedef struct sc_official {
     bool (*lacks)(const sc_node *node);  // NULL: every call
-    sc_x (*expand)(sc_trace *t, const sc_x *a);
+    sc_x (*expand)(sc_trace *t, const sc_x *a);  // NULL: the formulas of `form` are written out
+    sc_op_id form;
     bool (*is_faster)(const sc_node *node);  // than the kernel of this runtime; NULL: never
 } sc_official;
 
@@ -26,6 +28,14 @@ const sc_official *sc_official_faster(const sc_node *node);
 // What complex numbers were put together of; NULL where they were not (fft.c).
 sc_value *sc_official_pairs(const sc_value *complex);
 
+// What a call that a row is of comes to.
+sc_x sc_official_expand(sc_trace *t, const sc_official *row, const sc_x *a);
+// The first formula of an operator in forms.def that fits the dtype and the arguments, written out.
+sc_x sc_official_form(sc_trace *t, sc_op_id op, const sc_x *a);
+// A step of forms.def, written out.
+sc_x sc_official_step(sc_trace *t, sc_step step, const sc_x *a);
+
+#define FORMULA(form, op, lacks)    lacks
 #define OFFICIAL(fn, op, lacks)     lacks sc_x sc_official_##fn(sc_trace *t, const sc_x *a);
 #define BOTH(fn, op, lacks, faster) OFFICIAL(fn, op, lacks) faster
 #define ALWAYS
