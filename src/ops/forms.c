@@ -2,22 +2,16 @@
 #include "ops/forms.h"
 
 static const sc_form forms[SC_FORM_COUNT] = {
-#define STEP(id, params, text)
 #define FORM(op, dtypes, known, kernel, text) \
     [SC_FORM_##op##_##dtypes] = {SC_OP_##op, SC_FORM_##dtypes, SC_FORM_##known, text},
 #include "ops/forms.def"
-#undef FORM
-#undef STEP
 };
 
 static const struct {
     const char *params, *text;
 } steps[SC_STEP_COUNT] = {
-#define FORM(op, dtypes, known, kernel, text)
 #define STEP(id, params, text) [SC_STEP_##id] = {params, text},
 #include "ops/forms.def"
-#undef STEP
-#undef FORM
 };
 
 const sc_form *sc_form_get(sc_form_id id) { return &forms[id]; }

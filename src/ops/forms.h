@@ -24,20 +24,14 @@ typedef struct sc_form {
 
 // Rows in the order of the file.
 typedef enum sc_form_id {
-#define STEP(id, params, text)
 #define FORM(op, dtypes, known, kernel, text) SC_FORM_##op##_##dtypes,
 #include "ops/forms.def"
-#undef FORM
-#undef STEP
     SC_FORM_COUNT
 } sc_form_id;
 
 typedef enum sc_step {
-#define FORM(op, dtypes, known, kernel, text)
 #define STEP(id, params, text) SC_STEP_##id,
 #include "ops/forms.def"
-#undef STEP
-#undef FORM
     SC_STEP_COUNT
 } sc_step;
 

@@ -37,7 +37,8 @@ sc_x sc_official_shift_left_by(sc_trace *t, const sc_x *a) {
     const shift s = read(t, a);
     const int64_t by = sc_x_number(a[1], -1);
     if (a[1]->kind != SC_X_INT) return sc_official_refuse(t);
-    if (a[1]->dim.expr) return sc_official_form(t, SC_OP___lshift___Tensor, (const sc_x[]){s.x, of_size(t, &s)});
+    if (a[1]->dim.expr)
+        return sc_official_form(t, SC_OP___lshift___Tensor, (const sc_x[]){s.x, of_size(t, &s)});
     if (by < 0 || by >= s.bits) return nothing(t, &s);
     return sc_trace_final(t, CALL(t, bitwise_left_shift_Tensor_Scalar, s.x, sc_x_int(t, by)));
 }
@@ -46,7 +47,8 @@ sc_x sc_official_shift_right_by(sc_trace *t, const sc_x *a) {
     const shift s = read(t, a);
     int64_t by = sc_x_number(a[1], -1);
     if (a[1]->kind != SC_X_INT) return sc_official_refuse(t);
-    if (a[1]->dim.expr) return sc_official_form(t, SC_OP___rshift___Tensor, (const sc_x[]){s.x, of_size(t, &s)});
+    if (a[1]->dim.expr)
+        return sc_official_form(t, SC_OP___rshift___Tensor, (const sc_x[]){s.x, of_size(t, &s)});
     if ((by < 0 || by >= s.bits) && !s.is_signed) return nothing(t, &s);
     if (by < 0 || by >= s.bits) by = s.bits - 1;
     return sc_trace_final(t, CALL(t, bitwise_right_shift_Tensor_Scalar, s.x, sc_x_int(t, by)));

@@ -14,7 +14,7 @@
 #include "trace/words/parts.h"
 
 typedef struct sc_official {
-    bool (*lacks)(const sc_node *node);  // NULL: every call
+    bool (*lacks)(const sc_node *node);          // NULL: every call
     sc_x (*expand)(sc_trace *t, const sc_x *a);  // NULL: the formulas of `form` are written out
     sc_op_id form;
     bool (*is_faster)(const sc_node *node);  // than the kernel of this runtime; NULL: never

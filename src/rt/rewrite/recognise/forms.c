@@ -29,8 +29,8 @@ static sc_status grow_scratch(sc_rt_search *s, uint64_t had) {
     return SC_OK;
 }
 
-// Expansions that are no formula, by the operator that they end with: of any results, or of integers
-// only.
+// Expansions that are no formula, by the operator that they end with: of any results, or of
+// integers only.
 static const struct form {
     sc_op_id root;
     bool is_whole;

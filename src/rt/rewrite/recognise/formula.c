@@ -1,7 +1,8 @@
-// Formulas read backwards (ops/formula.h): from the result of a call, instruction by instruction, to
-// operands. Names stand for values: the first use binds them, others have to be the same value.
-// Numbers are numbers of the file, or constants filled with them. A formula goes element by element,
-// on operands of one dtype that are broadcast over each other as those of the one call are.
+// Formulas read backwards (ops/formula.h): from the result of a call, instruction by instruction,
+// to operands. Names stand for values: the first use binds them, others have to be the same value.
+// Numbers are numbers of the file, or constants filled with them. A formula goes element by
+// element, on operands of one dtype that are broadcast over each other as those of the one call
+// are.
 #include <math.h>
 
 #include "ops/forms.h"
@@ -18,15 +19,12 @@ typedef struct match {
 } match;
 
 static const sc_kernel *const kernels[SC_FORM_COUNT] = {
-#define STEP(id, params, text)
-#define OWN          NULL
-#define KERNEL(name) &sc_k_##name
+#define OWN                                   NULL
+#define KERNEL(name)                          &sc_k_##name
 #define FORM(op, dtypes, known, kernel, text) [SC_FORM_##op##_##dtypes] = kernel,
 #include "ops/forms.def"
-#undef FORM
 #undef KERNEL
 #undef OWN
-#undef STEP
 };
 
 static bool is_value(match *m, sc_evalue *value, node n);
@@ -125,8 +123,7 @@ static bool is_word(match *m, sc_evalue *value, node n) {
     case SC_WORD_tensor:
     case SC_WORD_final: return is_value(m, value, n->items[0]);
     case SC_WORD_once: return is_alone(m, value) && is_value(m, value, n->items[0]);
-    case SC_WORD_scalar:
-        return read_number(m, n->items[0], &number) && is_filled(m, value, number);
+    case SC_WORD_scalar: return read_number(m, n->items[0], &number) && is_filled(m, value, number);
     default: return false;
     }
 }

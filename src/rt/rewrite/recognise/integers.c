@@ -17,8 +17,8 @@ static bool is_step(sc_rt_search *s, const sc_tensor *out, sc_evalue *value, sc_
 static bool step_back(sc_rt_search *s, const sc_tensor *out, sc_step step, sc_evalue **x,
                       sc_evalue **y) {
     sc_evalue *last[2], *first[2];
-    if (!is_step(s, out, *y, step, last) || last[1] != *x ||
-        !is_step(s, out, *x, step, first) || first[1] != last[0])
+    if (!is_step(s, out, *y, step, last) || last[1] != *x || !is_step(s, out, *x, step, first) ||
+        first[1] != last[0])
         return false;
     *x = first[0];
     *y = last[0];
