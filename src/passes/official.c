@@ -36,7 +36,8 @@ static sc_x record(sc_trace *t, const sc_op *op, const sc_x *args) {
 }
 
 static sc_x dispatch(sc_trace *t, const sc_op *op, sc_x *args) {
-    return sc_op_expansion(op) ? sc_trace_expand(t, op, args) : record(t, op, args);
+    const sc_expansion *how = sc_op_expansion(op);
+    return how ? sc_trace_expand(t, op, how, args) : record(t, op, args);
 }
 
 // An expansion has traced it already.

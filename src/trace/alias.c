@@ -3,7 +3,6 @@
 // in reverse, and derives its value again. The order of the nodes this makes is PyTorch's: a writer
 // synchronises at once, and a view made after a write is derived again on its first use.
 #include "trace/trace.h"
-#include "trace/words/calls.h"
 
 #define VIEWS_MAX 256
 
@@ -41,7 +40,8 @@ static sc_value *view_forward(sc_trace *t, const sc_view *view, sc_value *of) {
 static sc_x unsqueeze_where(sc_trace *t, sc_x base, sc_x x, const bool *squeezed) {
     uint32_t rank = sc_x_rank(base);
     for (uint32_t d = 0; d < rank; d++)
-        if (squeezed[d] && sc_dim_is(sc_x_size(base, d), 1)) x = sc_f_unsqueeze(t, x, d);
+        if (squeezed[d] && sc_dim_is(sc_x_size(base, d), 1))
+            x = CALL(t, unsqueeze, x, sc_x_int(t, d));
     return x;
 }
 

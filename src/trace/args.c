@@ -115,6 +115,8 @@ bool sc_x_is_number(sc_x x) {
     return x->kind == SC_X_FLOAT || x->kind == SC_X_BOOL || (x->kind == SC_X_INT && !x->dim.expr);
 }
 
+bool sc_x_equals(sc_x x, double number) { return sc_x_is_number(x) && sc_x_real(x, 0) == number; }
+
 uint32_t sc_x_wrap(sc_trace *t, sc_x dim, uint32_t rank) {
     int64_t wrapped = sc_x_number(dim, INT64_MIN);
     int64_t bound = rank ? rank : 1;

@@ -465,6 +465,7 @@ sc_status sc_decompose(sc_ctx *ctx, sc_method *method, const sc_keep *keep) {
     SC_TRY(status);
     method->graph = graph;
     method->decomposed = true;
-    status = sc_functorch(ctx, method);
+    const sc_functorch_env env = {ctx, sc_trace_dispatch};
+    status = sc_functorch(&env, method);
     return m.refused == SC_OK ? status : m.refused;
 }

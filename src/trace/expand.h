@@ -19,14 +19,10 @@ const sc_expansion *sc_call_expansion(const sc_op *op, const sc_x *a);
 // Makes the calls of a text, that of the operator's row.
 sc_x sc_expand_by_text(sc_trace *t, const sc_op *op, const char *text, const sc_x *args);
 
-// Runs the expansion of a call with complete arguments.
-sc_x sc_trace_expand(sc_trace *t, const sc_op *op, const sc_x *args);
+// Runs an expansion of a call with complete arguments.
+sc_x sc_trace_expand(sc_trace *t, const sc_op *op, const sc_expansion *how, const sc_x *args);
 // Answers a call with complete arguments: the `dispatch` of a trace's hooks.
 sc_x sc_trace_dispatch(sc_trace *t, const sc_op *op, sc_x *args);
-
-// torchao's dequantize_affine of a constant that fits into 4 bits, as an operator that reads two of
-// them a byte; NULL where it has to be taken apart.
-sc_x sc_trace_packed(sc_trace *t, const sc_x *a);
 
 // clang-format off
 #define KEEP

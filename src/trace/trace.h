@@ -96,9 +96,10 @@ typedef struct sc_autocast {
 } sc_autocast;
 
 // What stands above the trace and is called from below.
+typedef sc_x (*sc_dispatch_fn)(sc_trace *t, const sc_op *op, sc_x *args);
 typedef struct sc_trace_hooks {
     // Answers a call whose arguments are complete: expands, functionalizes or records it.
-    sc_x (*dispatch)(sc_trace *t, const sc_op *op, sc_x *args);
+    sc_dispatch_fn dispatch;
     // Traces the body of a higher-order operator into a graph of its own.
     sc_graph *(*body)(sc_trace *t, const sc_graph *body);
 } sc_trace_hooks;
@@ -243,12 +244,17 @@ sc_x sc_x_ints(sc_trace *t, const int64_t *values, uint32_t count);
 
 static inline bool sc_x_is_none(sc_x x) { return x->kind == SC_X_NONE; }
 static inline bool sc_x_is_tensor(sc_x x) { return x->kind == SC_X_TENSOR; }
+static inline bool sc_x_is_complex(sc_x x) {
+    return x->kind == SC_X_TENSOR && sc_dtype_is_complex((sc_dtype)x->tensor->value->spec.dtype);
+}
 static inline bool sc_x_truth(sc_x x) { return x->kind == SC_X_BOOL && x->b; }
 const sc_spec *sc_x_spec(sc_x x);
 static inline uint32_t sc_x_rank(sc_x x) { return sc_x_spec(x)->rank; }
 static inline sc_dtype sc_x_dtype_of(sc_x x) { return (sc_dtype)sc_x_spec(x)->dtype; }
 // Negative dims count from the end; 1 when out of range.
 sc_dim sc_x_size(sc_x x, int64_t dim);
+// The size to which two sizes broadcast.
+static inline sc_dim sc_x_broadcast(sc_dim a, sc_dim b) { return sc_dim_is(a, 1) ? b : a; }
 // A dtype that is given, or `otherwise`.
 static inline sc_dtype sc_x_dtype_or(sc_x x, sc_dtype otherwise) {
     return x->kind == SC_X_DTYPE ? (sc_dtype)x->code : otherwise;
@@ -264,6 +270,7 @@ double sc_x_real(sc_x x, double otherwise);
 double sc_x_known(sc_trace *t, sc_x x, double otherwise);
 // The number of a concrete INT, FLOAT or BOOL.
 bool sc_x_is_number(sc_x x);
+bool sc_x_equals(sc_x x, double number);  // a known number, which is this one
 // dim in [0, rank); 0 and a failed trace when out of range. A scalar counts as rank 1.
 uint32_t sc_x_wrap(sc_trace *t, sc_x dim, uint32_t rank);
 sc_x sc_x_at(sc_trace *t, sc_x list, uint32_t index);

@@ -195,6 +195,34 @@ const mistakes = [
     change(table, "  base: [],", '  base: [],\n  "passes/facts": ["ir", "base"],'),
     "facts.c:7: may not include trace/expand.h",
   ],
+  // The engine of the trace, the words on it, and the wings on these, which do not see each other.
+  ...[
+    ["args.c", "trace/words/calls.h"],
+    ["words/calls.c", "trace/expand.h"],
+    ["words/calls.c", "trace/complex/complex.h"],
+    ["pytorch/airy.c", "trace/official/official.h"],
+    ["official/conv.c", "trace/expand.h"],
+    ["official/conv.c", "trace/complex/complex.h"],
+    ["complex/logic.c", "trace/functorch/functorch.h"],
+    ["functorch/batch.c", "trace/pytorch/packed.h"],
+    ["autocast.c", "trace/functorch/functorch.h"],
+    ["decompose.c", "trace/complex/complex.h"],
+    ["coverage.c", "trace/official/official.h"],
+  ].map(([file, header]) => [
+    add(`src/trace/${file}`, `#include "${header}"`),
+    `${file.replace(/.*\//, "")}:1: may not include ${header}`,
+  ]),
+  [
+    add(
+      "src/trace/functorch/batch.c",
+      "sc_x sc_expand_einsum(sc_trace *t, const sc_x *a);\nsc_expand_fn sc_functorch_of(void) { return sc_expand_einsum; }",
+    ),
+    "may not use sc_expand_einsum of src/trace/pytorch/einsum.c",
+  ],
+  [
+    add("src/passes/dce.c", '#include "trace/complex/complex.h"'),
+    "dce.c:1: may not include trace/complex/complex.h",
+  ],
   [add("src/passes/dce.c", "enum { A = SC_OP_add_Tensor };"), "names operators 1 times, not 0"],
   [
     add(

@@ -41,7 +41,7 @@ static bool is_complex_dtype(sc_x x) {
 
 // Every call asks, so what is no tensor is passed over first.
 static bool says_complex(sc_x x) {
-    return x->kind == SC_X_TENSOR ? sc_complex_is(x) : is_complex_dtype(x);
+    return x->kind == SC_X_TENSOR ? sc_x_is_complex(x) : is_complex_dtype(x);
 }
 
 static bool is_complex_call(const sc_op *op, const sc_x *args) {
@@ -50,7 +50,7 @@ static bool is_complex_call(const sc_op *op, const sc_x *args) {
         const uint32_t count = x->kind == SC_X_LIST ? x->count : 0;
         if (says_complex(x)) return true;
         for (uint32_t k = 0; k < count; k++)
-            if (x->items[k]->kind == SC_X_TENSOR && sc_complex_is(x->items[k])) return true;
+            if (x->items[k]->kind == SC_X_TENSOR && sc_x_is_complex(x->items[k])) return true;
     }
     return false;
 }
@@ -65,7 +65,7 @@ bool sc_complex_has_row(const sc_op *op, const sc_x *args) {
 
 static bool all_whole(const sc_op *op, const sc_x *args) {
     for (uint32_t i = 0; i < op->schema->param_count; i++)
-        if (sc_complex_is(args[i]) && (!sc_complex_is_whole(args[i]) || sc_x_rank(args[i]) == 0))
+        if (sc_x_is_complex(args[i]) && (!sc_complex_is_whole(args[i]) || sc_x_rank(args[i]) == 0))
             return false;
     return true;
 }
@@ -106,7 +106,7 @@ static sc_x move_pairs(sc_trace *t, const complex_row *row, const sc_op *op, con
     const uint32_t count = op->schema->param_count, rank = sc_x_rank(args[0]);
     sc_x *own = sc_new_array(t->arena, sc_x, count + 1);
     for (uint32_t i = 0; i < count; i++)
-        own[i] = sc_complex_is(args[i]) ? sc_complex_pair(t, args[i]) : args[i];
+        own[i] = sc_x_is_complex(args[i]) ? sc_complex_pair(t, args[i]) : args[i];
     if (row->rule != AS_IS) own[row->arg] = for_pair(t, args[row->arg], rank, row->rule);
     if (sc_op_has(op, SC_RESHAPES)) own[0] = sc_f_viewable(t, own[0], own[1]);
     return as_complex(t, sc_trace_call(t, op, own, count));
@@ -119,10 +119,10 @@ static const sc_x *made_complex(sc_trace *t, const sc_op *op, const sc_x *args) 
     const int src = sc_op_param_index(op, "src");
     sc_x *own = sc_new_array(t->arena, sc_x, count + 1);
     memcpy(own, args, count * sizeof *own);
-    for (uint32_t i = 1; i < count && own[0]->kind == SC_X_TENSOR && !sc_complex_is(own[0]); i++)
+    for (uint32_t i = 1; i < count && own[0]->kind == SC_X_TENSOR && !sc_x_is_complex(own[0]); i++)
         if (is_complex_dtype(own[i])) own[0] = sc_f_to(t, own[0], (sc_dtype)own[i]->code);
-    if (src > 0 && sc_complex_is(own[0]) && own[src]->kind == SC_X_TENSOR)
-        own[src] = sc_f_to(t, own[src], sc_x_dtype_of(own[0]));
+    if (src > 0 && sc_x_is_complex(own[0]) && own[src]->kind == SC_X_TENSOR)
+        own[src] = sc_f_to_dtype_of(t, own[src], own[0]);
     return own;
 }
 
@@ -146,8 +146,8 @@ static bool is_synonym(const sc_expansion *how) {
 }
 
 // Those that need no conjugates and compare nothing.
-static bool expansion_holds(const sc_op *op) {
-    if (is_synonym(sc_op_expansion(op))) return true;
+static bool expansion_holds(const sc_op *op, const sc_expansion *how) {
+    if (is_synonym(how)) return true;
     switch (op->family) {
     case SC_FAMILY_SHAPE:
     case SC_FAMILY_INDEX:
@@ -166,12 +166,11 @@ static sc_x by_row(sc_trace *t, const complex_row *row, const sc_op *op, const s
 // operands are complex, too (a condition, indices), would do so for ever.
 enum { DEPTH_MAX = 24 };
 
-sc_x sc_complex_call(sc_trace *t, const sc_op *op, const sc_x *args) {
+sc_x sc_complex_call(sc_trace *t, const sc_op *op, const sc_x *args, const sc_expansion *how) {
     if (!is_complex_call(op, args)) return NULL;
     const complex_row *row = row_of(op);
-    const bool expands = sc_op_expansion(op) != NULL;
     t->has_pairs = true;
-    if (expands && !row && !expansion_holds(op)) return sc_complex_refuse(t, op);
+    if (how && !row && !expansion_holds(op, how)) return sc_complex_refuse(t, op);
     if (!row || !t->plain) return NULL;
     if (t->pairs_depth >= DEPTH_MAX) return sc_complex_refuse(t, op);
     t->pairs_depth++;

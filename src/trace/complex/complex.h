@@ -10,7 +10,7 @@
 #ifndef SC_COMPLEX_H
 #define SC_COMPLEX_H
 
-#include "trace/trace.h"
+#include "trace/expand.h"
 #include "trace/words/arithmetic.h"
 #include "trace/words/calls.h"
 #include "trace/words/choose.h"
@@ -21,17 +21,14 @@ typedef struct sc_complex {
     sc_x re, im;
 } sc_complex;
 
-// Answers a call below functionalization; NULL where it is nothing to do with complex numbers, or
-// the operator is recorded as it is.
-sc_x sc_complex_call(sc_trace *t, const sc_op *op, const sc_x *args);
+// Answers a call below functionalization; NULL where no operand is complex, or the operator is
+// recorded as it is. `how`: the expansion that each call of the operator has, or NULL.
+sc_x sc_complex_call(sc_trace *t, const sc_op *op, const sc_x *args, const sc_expansion *how);
 // Is it for sc_complex_call, so that a composite must not be taken apart before?
 bool sc_complex_has_row(const sc_op *op, const sc_x *args);
 
 // --- Parts (parts.c) ----------------------------------------------------------------------------
 
-static inline bool sc_complex_is(sc_x x) {
-    return x->kind == SC_X_TENSOR && sc_dtype_is_complex((sc_dtype)x->tensor->value->spec.dtype);
-}
 // Of a complex tensor, a real one or a number.
 sc_complex sc_complex_of(sc_trace *t, sc_x x);
 // The same, in the dtype in which PyTorch computes on parts of `part`.

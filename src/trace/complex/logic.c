@@ -43,7 +43,7 @@ sc_x sc_complex_truths(sc_trace *t, const sc_op *op, const sc_x *a) {
     const uint32_t count = op->schema->param_count;
     sc_x *args = sc_new_array(t->arena, sc_x, count + 1);
     for (uint32_t i = 0; i < count; i++)
-        args[i] = sc_complex_is(a[i]) ? sc_complex_is_not_zero(t, a[i]) : a[i];
+        args[i] = sc_x_is_complex(a[i]) ? sc_complex_is_not_zero(t, a[i]) : a[i];
     return sc_trace_call(t, op, args, count);
 }
 

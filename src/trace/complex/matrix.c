@@ -11,7 +11,7 @@ static sc_x product(sc_trace *t, const sc_op *op, sc_x x, sc_x y) {
 
 sc_x sc_complex_mm(sc_trace *t, const sc_op *op, const sc_x *a) {
     const sc_dtype part = sc_complex_common(a[0], a[1]);
-    if (!sc_complex_is(a[0]) || !sc_complex_is(a[1])) return sc_complex_refuse(t, op);
+    if (!sc_x_is_complex(a[0]) || !sc_x_is_complex(a[1])) return sc_complex_refuse(t, op);
     sc_complex x = sc_complex_of(t, a[0]), y = sc_complex_of(t, a[1]);
     sc_x ac = product(t, op, x.re, y.re), bd = product(t, op, x.im, y.im);
     sc_x re = sc_f_sub(t, ac, bd);
@@ -42,7 +42,7 @@ static sc_x convolved(sc_trace *t, const sc_op *op, const sc_x *a, sc_x image, s
 
 // (input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
 sc_x sc_complex_convolution(sc_trace *t, const sc_op *op, const sc_x *a) {
-    if (!sc_complex_is(a[0]) || !sc_complex_is(a[1])) return sc_complex_refuse(t, op);
+    if (!sc_x_is_complex(a[0]) || !sc_x_is_complex(a[1])) return sc_complex_refuse(t, op);
     const sc_dtype part = sc_complex_common(a[0], a[1]);
     sc_complex x = sc_complex_of(t, a[0]), y = sc_complex_of(t, a[1]);
     sc_x ac = convolved(t, op, a, x.re, y.re), bd = convolved(t, op, a, x.im, y.im);
@@ -62,10 +62,8 @@ sc_x sc_complex_convolution(sc_trace *t, const sc_op *op, const sc_x *a) {
 // Takes the real part above the imaginary one, from the left; or beside it, from the right.
 static sc_x as_block(sc_trace *t, sc_complex z, bool from_left) {
     sc_x minus = CALL(t, neg, z.im);
-    sc_x above[2] = {z.re, from_left ? minus : z.im}, below[2] = {from_left ? z.im : minus, z.re};
-    sc_x rows[2] = {sc_f_cat(t, above, 2, -1), NULL};
-    rows[1] = sc_f_cat(t, below, 2, -1);
-    return sc_f_cat(t, rows, 2, -2);
+    sc_x above = sc_f_join(t, z.re, from_left ? minus : z.im, -1);
+    return sc_f_join(t, above, sc_f_join(t, from_left ? z.im : minus, z.re, -1), -2);
 }
 
 // What lies above or beside each other, as parts.
@@ -111,7 +109,7 @@ sc_x sc_complex_matrix_exp(sc_trace *t, const sc_op *op, const sc_x *a) {
 sc_x sc_complex_solve(sc_trace *t, const sc_op *op, const sc_x *a) {
     const bool left = sc_x_truth(a[2]);
     const int64_t dim = left ? -2 : -1;
-    if (!sc_complex_is(a[0]) || !sc_complex_is(a[1]) || !are_matrices(a[0], a[1]))
+    if (!sc_x_is_complex(a[0]) || !sc_x_is_complex(a[1]) || !are_matrices(a[0], a[1]))
         return sc_complex_refuse(t, op);
     sc_complex b = sc_complex_of(t, a[1]);
     sc_x sides[2] = {b.re, b.im}, block = as_block(t, sc_complex_of(t, a[0]), left);

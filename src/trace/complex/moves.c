@@ -13,7 +13,7 @@ static sc_x filled(sc_trace *t, const sc_op *op, const sc_x *a, uint32_t number,
     if (part == SC_DTYPE_NONE) part = sc_x_dtype_of(a[0]);
     memcpy(args, a, count * sizeof *args);
     args[dtype] = sc_x_dtype(t, part_dtype(part));
-    if (sc_complex_is(args[0])) args[0] = sc_complex_of(t, args[0]).re;
+    if (sc_x_is_complex(args[0])) args[0] = sc_complex_of(t, args[0]).re;
     if (a[number]->kind == SC_X_BOOL) args[number] = sc_x_int(t, a[number]->b);
     sc_x re = sc_trace_call(t, op, args, count);
     if (!sc_dtype_is_complex(part)) return re;
@@ -41,7 +41,7 @@ static sc_x drawn(sc_trace *t, const sc_op *op, const sc_x *a, double scale) {
     sc_x *args = sc_new_array(t->arena, sc_x, count + 1);
     const sc_dtype dtype = a[1]->kind == SC_X_DTYPE ? (sc_dtype)a[1]->code : sc_x_dtype_of(a[0]);
     memcpy(args, a, count * sizeof *args);
-    if (sc_complex_is(a[0])) args[0] = sc_complex_of(t, a[0]).re;
+    if (sc_x_is_complex(a[0])) args[0] = sc_complex_of(t, a[0]).re;
     args[1] = sc_x_dtype(t, part_dtype(dtype));
     sc_x re = sc_trace_call(t, op, args, count);
     if (!sc_dtype_is_complex(dtype)) return re;
@@ -62,30 +62,26 @@ sc_x sc_complex_randn(sc_trace *t, const sc_op *op, const sc_x *a) {
 
 // --- Conversions ---------------------------------------------------------------------------------
 
-static sc_x zeros_for(sc_trace *t, sc_x x) {
-    return sc_f_zeros(t, sc_x_sizes(t, x, 0, SC_RANK_MAX), sc_x_dtype_of(x));
-}
-
 // (self, dtype, layout, device, pin_memory, non_blocking, memory_format). To a real dtype the
 // imaginary part is left away.
 sc_x sc_complex_to_copy(sc_trace *t, const sc_op *op, const sc_x *a) {
     const sc_dtype to = a[1]->kind == SC_X_DTYPE ? (sc_dtype)a[1]->code : sc_x_dtype_of(a[0]);
     const bool stays = sc_dtype_is_complex(to);
-    if (sc_complex_is(a[0]) && to == SC_DTYPE_BOOL) return sc_complex_is_not_zero(t, a[0]);
-    if (sc_complex_is(a[0]) && stays) return sc_complex_by_parts(t, op, a);
+    if (sc_x_is_complex(a[0]) && to == SC_DTYPE_BOOL) return sc_complex_is_not_zero(t, a[0]);
+    if (sc_x_is_complex(a[0]) && stays) return sc_complex_by_parts(t, op, a);
     sc_x args[7];
     memcpy(args, a, sizeof args);
     args[0] = sc_complex_of(t, a[0]).re;
     args[1] = sc_x_dtype(t, part_dtype(to));
     sc_x re = sc_trace_call(t, op, args, 7);
-    return stays ? sc_complex_make(t, (sc_complex){re, zeros_for(t, re)}, part_dtype(to)) : re;
+    return stays ? sc_complex_make(t, (sc_complex){re, sc_f_zeros_of(t, re)}, part_dtype(to)) : re;
 }
 
 // (self, src, non_blocking)
 sc_x sc_complex_copy(sc_trace *t, const sc_op *op, const sc_x *a) {
     (void)op;
-    sc_x x = sc_f_to(t, a[1], sc_x_dtype_of(a[0]));
-    if (!sc_complex_is(a[0])) return CALL(t, copy, a[0], x);
+    sc_x x = sc_f_to_dtype_of(t, a[1], a[0]);
+    if (!sc_x_is_complex(a[0])) return CALL(t, copy, a[0], x);
     return CALL(t, expand, x, sc_x_sizes(t, a[0], 0, SC_RANK_MAX));
 }
 
@@ -165,8 +161,8 @@ sc_x sc_complex_scatter_value(sc_trace *t, const sc_op *op, const sc_x *a) {
 
 // (self, indices, values, accumulate)
 sc_x sc_complex_index_put(sc_trace *t, const sc_op *op, const sc_x *a) {
-    if (!sc_complex_is(a[0])) return sc_complex_refuse(t, op);
-    sc_x args[4] = {a[0], a[1], sc_f_to(t, a[2], sc_x_dtype_of(a[0])), a[3]};
+    if (!sc_x_is_complex(a[0])) return sc_complex_refuse(t, op);
+    sc_x args[4] = {a[0], a[1], sc_f_to_dtype_of(t, a[2], a[0]), a[3]};
     return sc_complex_by_parts(t, op, args);
 }
 

@@ -45,7 +45,7 @@ static sc_x part(sc_trace *t, sc_x x, uint32_t index) {
 }
 
 sc_complex sc_complex_of(sc_trace *t, sc_x x) {
-    if (!sc_complex_is(x)) return (sc_complex){x, sc_x_float(t, 0)};
+    if (!sc_x_is_complex(x)) return (sc_complex){x, sc_x_float(t, 0)};
     sc_x re = part(t, x, 0);
     return (sc_complex){re, part(t, x, 1)};
 }
@@ -75,7 +75,7 @@ static sc_x common_sizes(sc_trace *t, sc_x x, sc_x y) {
     for (uint32_t i = 0; i < rank; i++) {
         sc_dim p = i + a >= rank ? sc_x_size(x, (int64_t)(i + a - rank)) : sc_dim_int(1);
         sc_dim q = i + b >= rank ? sc_x_size(y, (int64_t)(i + b - rank)) : sc_dim_int(1);
-        sizes[i] = sc_dim_is(p, 1) ? q : p;
+        sizes[i] = sc_x_broadcast(p, q);
     }
     return sc_x_dims(t, sizes, rank);
 }
@@ -121,7 +121,7 @@ sc_dtype sc_complex_common(sc_x x, sc_x y) {
 }
 
 static sc_x part_arg(sc_trace *t, sc_x x, uint32_t index) {
-    if (sc_complex_is(x)) return part(t, x, index);
+    if (sc_x_is_complex(x)) return part(t, x, index);
     if (x->kind == SC_X_DTYPE) return sc_x_dtype(t, sc_dtype_to_real((sc_dtype)x->code));
     if (x->kind != SC_X_LIST) return x;
     sc_x *items = sc_new_array(t->arena, sc_x, x->count + 1);

@@ -8,9 +8,8 @@ static sc_complex sliced(sc_trace *t, sc_complex z, uint32_t dim, int64_t start,
 }
 
 static sc_complex joined(sc_trace *t, sc_complex x, sc_complex y, uint32_t dim) {
-    sc_x re[2] = {x.re, y.re}, im[2] = {x.im, y.im};
-    sc_x first = sc_f_cat(t, re, 2, dim);
-    return (sc_complex){first, sc_f_cat(t, im, 2, dim)};
+    sc_x re = sc_f_join(t, x.re, y.re, dim);
+    return (sc_complex){re, sc_f_join(t, x.im, y.im, dim)};
 }
 
 // Halves are multiplied with each other until one is left.
@@ -81,7 +80,7 @@ sc_x sc_complex_mean(sc_trace *t, const sc_op *op, const sc_x *a) {
     const int dtype = sc_op_param_index(op, "dtype");
     sc_x args[4];
     memcpy(args, a, op->schema->param_count * sizeof *args);
-    if (!sc_complex_is(a[0])) args[0] = sc_f_to(t, a[0], (sc_dtype)a[dtype]->code);
+    if (!sc_x_is_complex(a[0])) args[0] = sc_f_to(t, a[0], (sc_dtype)a[dtype]->code);
     sc_complex z = sc_complex_of(t, sc_complex_by_parts(t, op, args));
     sc_x zero = sc_x_float(t, 0), re = sc_f_add(t, z.re, sc_f_mul(t, z.im, zero));
     sc_x im = sc_f_sub(t, z.im, sc_f_mul(t, z.re, zero));

@@ -112,7 +112,7 @@ static sc_status sweep(sc_writer *w) {
 
 static sc_x dispatch(sc_trace *t, const sc_op *op, sc_x *args) {
     if (op->id == SC_OP_detach) return sc_trace_record(t, op, args, op->schema->param_count);
-    return sc_trace_dispatch(t, op, args);
+    return ((sc_writer *)t)->dispatch(t, op, args);
 }
 
 static sc_graph *no_body(sc_trace *t, const sc_graph *body) {
@@ -122,20 +122,28 @@ static sc_graph *no_body(sc_trace *t, const sc_graph *body) {
 }
 
 // A trace of calls that are written out in place.
-static void begin(sc_writer *w, sc_ctx *ctx, sc_arena *arena, sc_graph *graph) {
+static void begin(sc_writer *w, sc_arena *arena) {
+    sc_graph *graph = w->graph;
     static const sc_trace_hooks hooks = {.dispatch = dispatch, .body = no_body};
     sc_arena_init(arena);
-    sc_trace_begin(&w->trace, ctx, arena, graph, &hooks);
+    sc_trace_begin(&w->trace, w->ctx, arena, graph, &hooks);
     w->trace.plain = 1;
     w->trace.strides_differ = true;
     for (uint32_t i = 0; i < graph->inputs.count; i++) note_value(w, graph->inputs.data[i]);
 }
 
-static sc_status write_depth(sc_ctx *ctx, sc_graph *graph, uint32_t base, uint32_t depth) {
+static sc_status write_depth(const sc_functorch_env *env, sc_graph *graph, uint32_t base,
+                             uint32_t depth) {
+    sc_ctx *ctx = env->ctx;
     sc_arena arena;
     uint32_t repeated = 0;
-    sc_writer w = {.ctx = ctx, .graph = graph, .depth = depth, .at = base, .kind = SC_LEVEL_NONE};
-    begin(&w, ctx, &arena, graph);
+    sc_writer w = {.ctx = ctx,
+                   .dispatch = env->dispatch,
+                   .graph = graph,
+                   .depth = depth,
+                   .at = base,
+                   .kind = SC_LEVEL_NONE};
+    begin(&w, &arena);
     sc_imap_init(&w.values, &arena);
     w.level.t = &w.trace;
     w.level.repeated = &repeated;
@@ -169,10 +177,11 @@ static void take_apart(sc_writer *w, sc_node *node) {
     if (w->trace.status == SC_OK) sc_node_erase(node);
 }
 
-static sc_status take_waiting_apart(sc_ctx *ctx, sc_graph *graph) {
+static sc_status take_waiting_apart(const sc_functorch_env *env, sc_graph *graph) {
+    sc_ctx *ctx = env->ctx;
     sc_arena arena;
-    sc_writer w = {.ctx = ctx, .graph = graph};
-    begin(&w, ctx, &arena, graph);
+    sc_writer w = {.ctx = ctx, .dispatch = env->dispatch, .graph = graph};
+    begin(&w, &arena);
     sc_imap_init(&w.values, &arena);
     for (sc_node *node = graph->first, *next; node && w.trace.status == SC_OK; node = next) {
         next = node->next;
@@ -188,17 +197,17 @@ static sc_status take_waiting_apart(sc_ctx *ctx, sc_graph *graph) {
 
 // --- Graphs -------------------------------------------------------------------------------------
 
-static sc_status write_graph(sc_ctx *ctx, sc_graph *graph, uint32_t base);
+static sc_status write_graph(const sc_functorch_env *env, sc_graph *graph, uint32_t base);
 
 // Bodies that stand in a level see none of its batches and tangents.
-static sc_status write_bodies(sc_ctx *ctx, sc_graph *graph, uint32_t base) {
+static sc_status write_bodies(const sc_functorch_env *env, sc_graph *graph, uint32_t base) {
     uint32_t at = base;
     for (sc_node *node = graph->first; node && graph->has_bodies; node = node->next) {
         at += sc_functorch_level_opens(node->op) != SC_LEVEL_NONE;
         at -= sc_functorch_level_closes(node->op) != SC_LEVEL_NONE;
         for (uint32_t i = 0; i < node->arg_count; i++)
             if (node->args[i].kind == SC_ARG_GRAPH)
-                SC_TRY(write_graph(ctx, node->args[i].graph, at));
+                SC_TRY(write_graph(env, node->args[i].graph, at));
     }
     return SC_OK;
 }
@@ -250,16 +259,16 @@ static sc_status clear(sc_ctx *ctx, sc_graph *graph) {
 }
 
 // Bodies nest as deep as importer and parser let them.
-static sc_status write_graph(sc_ctx *ctx, sc_graph *graph, uint32_t base) {
+static sc_status write_graph(const sc_functorch_env *env, sc_graph *graph, uint32_t base) {
     uint32_t deepest = base;
-    SC_TRY(survey(ctx, graph, base, &deepest));
-    SC_TRY(write_bodies(ctx, graph, base));
+    SC_TRY(survey(env->ctx, graph, base, &deepest));
+    SC_TRY(write_bodies(env, graph, base));
     for (uint32_t depth = deepest; depth > base; depth--) {
-        SC_TRY(write_depth(ctx, graph, base, depth));
+        SC_TRY(write_depth(env, graph, base, depth));
         drop_unused(graph);
     }
-    SC_TRY(take_waiting_apart(ctx, graph));
-    return clear(ctx, graph);
+    SC_TRY(take_waiting_apart(env, graph));
+    return clear(env->ctx, graph);
 }
 
 static sc_status find_book(sc_ctx *ctx, sc_graph *graph, void *user) {
@@ -269,12 +278,13 @@ static sc_status find_book(sc_ctx *ctx, sc_graph *graph, void *user) {
     return SC_OK;
 }
 
-sc_status sc_functorch(sc_ctx *ctx, sc_method *method) {
+sc_status sc_functorch(const sc_functorch_env *env, sc_method *method) {
+    sc_ctx *ctx = env->ctx;
     bool found = false;
     SC_TRY(sc_graphs_visit(ctx, method->graph, find_book, &found));
     if (!found) return SC_OK;
     sc_mark mark = sc_arena_mark(ctx->scratch);
-    sc_status status = write_graph(ctx, method->graph, 0);
+    sc_status status = write_graph(env, method->graph, 0);
     sc_arena_rewind(ctx->scratch, mark);
     return status;
 }

@@ -13,9 +13,15 @@
 #include "trace/trace.h"
 #include "trace/words/calls.h"
 
+// Handed down by whoever decomposes: `dispatch` answers the calls that rules make.
+typedef struct sc_functorch_env {
+    sc_ctx *ctx;
+    sc_dispatch_fn dispatch;
+} sc_functorch_env;
+
 // Writes out every level of the decomposed method. A refusal (sc_status_is_refusal) leaves the
 // graph half written.
-sc_status sc_functorch(sc_ctx *ctx, sc_method *method);
+sc_status sc_functorch(const sc_functorch_env *env, sc_method *method);
 
 #define SC_FUNCTORCH_HINT                                                                         \
     "Save exported.run_decompositions() instead, in which PyTorch has taken vmap and jvp apart; " \
@@ -117,7 +123,6 @@ bool sc_jvp_has_row(const sc_op *op);
 // stays only of which sizes and dtype the result is, and once no level is left, it is made again.
 bool sc_jvp_waits(const sc_trace *t, const sc_op *op);
 sc_x sc_jvp_wait(sc_trace *t, const sc_op *op, const sc_x *args, sc_x apart);
-sc_x sc_jvp_zeros(sc_trace *t, sc_x x);  // of its sizes and dtype (jvp_rules.c)
 
 #define TEXT(op, param, text)
 #define RULE(rule, op, param) \

@@ -6,19 +6,13 @@
 
 #include <math.h>
 
-static sc_x times(sc_trace *t, sc_x x, double factor) { return sc_f_times(t, x, factor); }
-
-sc_x sc_jvp_zeros(sc_trace *t, sc_x x) {
-    return sc_f_zeros(t, sc_x_sizes(t, x, 0, sc_x_rank(x)), sc_x_dtype_of(x));
-}
-
 // (tensors, dim): those without a tangent have zeros.
 sc_x sc_jvp_cat(const sc_functorch_level *v, const sc_lifted *a, sc_x d) {
     sc_x *items = sc_new_array(v->t->arena, sc_x, a[0].x->count + 1);
     (void)d;
     for (uint32_t i = 0; i < a[0].x->count; i++) {
         const sc_lifted *item = &a[0].items[i];
-        items[i] = item->tangent ? item->tangent : sc_jvp_zeros(v->t, item->x);
+        items[i] = item->tangent ? item->tangent : sc_f_zeros_of(v->t, item->x);
     }
     return CALL(v->t, cat, sc_x_list_of(v->t, items, a[0].x->count), a[1].x);
 }
@@ -28,10 +22,10 @@ static sc_x scattered(const sc_functorch_level *v, const sc_lifted *a, sc_x self
     return CALL(v->t, slice_scatter, self, src, a[2].x, a[3].x, a[4].x, a[5].x);
 }
 sc_x sc_jvp_under(const sc_functorch_level *v, const sc_lifted *a, sc_x d) {
-    return scattered(v, a, d, sc_jvp_zeros(v->t, a[1].x));
+    return scattered(v, a, d, sc_f_zeros_of(v->t, a[1].x));
 }
 sc_x sc_jvp_over(const sc_functorch_level *v, const sc_lifted *a, sc_x d) {
-    return scattered(v, a, sc_jvp_zeros(v->t, a[0].x), d);
+    return scattered(v, a, sc_f_zeros_of(v->t, a[0].x), d);
 }
 
 // (self, exponent)
@@ -41,18 +35,18 @@ sc_x sc_jvp_power(const sc_functorch_level *v, const sc_lifted *a, sc_x d) {
     if (!sc_x_is_number(a[1].x))
         return sc_trace_fail(t, SC_ERR_UNSUPPORTED, SC_FUNCTORCH_HINT,
                              "the tangent of a power that only the program knows is not supported");
-    if (exponent == 0) return sc_jvp_zeros(t, d);
+    if (exponent == 0) return sc_f_zeros_of(t, d);
     sc_x less = CALL(t, pow_Tensor_Scalar, a[0].x, sc_x_float(t, exponent - 1));
-    return sc_f_mul(t, d, times(t, less, exponent));
+    return sc_f_mul(t, d, sc_f_times(t, less, exponent));
 }
 
 // out * log(self), in the dtype of the result.
 static sc_x power_slope(const sc_functorch_level *v, sc_x self) {
     sc_trace *t = v->t;
     sc_x out = sc_trace_plain(t, v->node->outs[0]);
-    if (sc_x_is_number(self)) return times(t, out, log(sc_x_real(self, NAN)));
-    self = self->kind == SC_X_TENSOR ? sc_f_to(t, self, sc_x_dtype_of(out))
-                                     : sc_f_scalar(t, self, sc_x_dtype_of(out));
+    if (sc_x_is_number(self)) return sc_f_times(t, out, log(sc_x_real(self, NAN)));
+    self =
+        self->kind == SC_X_TENSOR ? sc_f_to_dtype_of(t, self, out) : sc_f_scalar_like(t, self, out);
     return sc_f_mul(t, out, CALL(t, log, self));
 }
 
@@ -88,36 +82,36 @@ static sc_x chosen(sc_trace *t, const sc_lifted *a, sc_x inside, sc_x least, sc_
     return sc_f_where(t, CALL(t, gt_Tensor, min, max), most, both);
 }
 sc_x sc_jvp_clamped(const sc_functorch_level *v, const sc_lifted *a, sc_x d) {
-    sc_x zeros = sc_jvp_zeros(v->t, d);
+    sc_x zeros = sc_f_zeros_of(v->t, d);
     return chosen(v->t, a, d, zeros, zeros);
 }
 sc_x sc_jvp_least(const sc_functorch_level *v, const sc_lifted *a, sc_x d) {
-    sc_x zeros = sc_jvp_zeros(v->t, d);
+    sc_x zeros = sc_f_zeros_of(v->t, d);
     return chosen(v->t, a, zeros, d, zeros);
 }
 sc_x sc_jvp_most(const sc_functorch_level *v, const sc_lifted *a, sc_x d) {
-    sc_x zeros = sc_jvp_zeros(v->t, d);
+    sc_x zeros = sc_f_zeros_of(v->t, d);
     return chosen(v->t, a, zeros, zeros, d);
 }
 
 // cdf(x) + x * pdf(x)
 static sc_x gelu_slope(sc_trace *t, sc_x x) {
-    sc_x whole = CALL(t, add_Scalar, CALL(t, erf, times(t, x, sqrt(0.5))), sc_x_int(t, 1));
-    sc_x density = CALL(t, exp, times(t, sc_f_mul(t, x, x), -0.5));
-    sc_x rest = sc_f_mul(t, x, times(t, density, 0.3989422804014327));
-    return sc_f_add(t, times(t, whole, 0.5), rest);
+    sc_x whole = CALL(t, add_Scalar, CALL(t, erf, sc_f_times(t, x, sqrt(0.5))), sc_x_int(t, 1));
+    sc_x density = CALL(t, exp, sc_f_times(t, sc_f_mul(t, x, x), -0.5));
+    sc_x rest = sc_f_mul(t, x, sc_f_times(t, density, 0.3989422804014327));
+    return sc_f_add(t, sc_f_times(t, whole, 0.5), rest);
 }
 
 // Of 0.5 x (1 + tanh(u)), u = k (x + c x^3).
 static sc_x gelu_tanh_slope(sc_trace *t, sc_x x) {
     const double k = 0.7978845608028654, c = 0.044715;
     sc_x square = sc_f_mul(t, x, x), one = sc_x_int(t, 1);
-    sc_x inner = sc_f_mul(t, x, CALL(t, add_Scalar, times(t, square, c), one));
-    sc_x bent = CALL(t, tanh, times(t, inner, k));
+    sc_x inner = sc_f_mul(t, x, CALL(t, add_Scalar, sc_f_times(t, square, c), one));
+    sc_x bent = CALL(t, tanh, sc_f_times(t, inner, k));
     sc_x steep = CALL(t, rsub_Scalar, sc_f_mul(t, bent, bent), one);
-    sc_x slope = times(t, CALL(t, add_Scalar, times(t, square, 3 * c), one), k);
+    sc_x slope = sc_f_times(t, CALL(t, add_Scalar, sc_f_times(t, square, 3 * c), one), k);
     sc_x rest = sc_f_mul(t, x, sc_f_mul(t, steep, slope));
-    return times(t, sc_f_add(t, CALL(t, add_Scalar, bent, one), rest), 0.5);
+    return sc_f_times(t, sc_f_add(t, CALL(t, add_Scalar, bent, one), rest), 0.5);
 }
 
 // (self, approximate)
@@ -147,7 +141,7 @@ sc_x sc_jvp_variance(const sc_functorch_level *v, const sc_lifted *a, sc_x d) {
                              "the tangent of a variance over a dynamic size is not supported");
     sc_x centred = sc_f_sub(t, a[0].x, CALL(t, mean_dim, a[0].x, a[1].x, X_TRUE));
     sc_x sum = sc_f_sum(t, sc_f_mul(t, centred, d), a[1].x, sc_x_truth(a[3].x));
-    return CALL(t, div_Scalar, times(t, sum, 2),
+    return CALL(t, div_Scalar, sc_f_times(t, sum, 2),
                 sc_x_float(t, (double)count.value - sc_x_known(t, a[2].x, 1)));
 }
 
@@ -156,7 +150,7 @@ sc_x sc_jvp_deviation(const sc_functorch_level *v, const sc_lifted *a, sc_x d) {
     sc_trace *t = v->t;
     sc_x out = sc_trace_plain(t, v->node->outs[0]), zero = sc_x_int(t, 0);
     sc_x variance = sc_jvp_variance(v, a, d);
-    d = sc_f_div(t, variance, times(t, out, 2));
+    d = sc_f_div(t, variance, sc_f_times(t, out, 2));
     return CALL(t, where_ScalarSelf, CALL(t, eq_Scalar, out, zero), zero, d);
 }
 
@@ -182,7 +176,7 @@ static sc_x extreme_tangent(sc_trace *t, sc_x x, sc_x d, sc_x dims, sc_x keepdim
     none = sc_f_and(t, is_none, none);
     sc_x is_end = sc_f_or(t, CALL(t, eq_Tensor, size, end), none);
     sc_x picked = CALL(t, where_ScalarOther, is_end, signed_d, sc_x_int(t, 0));
-    sc_x count = sc_f_sum(t, sc_f_to(t, is_end, sc_x_dtype_of(d)), dims, sc_x_truth(keepdim));
+    sc_x count = sc_f_sum(t, sc_f_to_dtype_of(t, is_end, d), dims, sc_x_truth(keepdim));
     return sc_f_div(t, sc_f_sum(t, picked, dims, sc_x_truth(keepdim)), count);
 }
 
@@ -206,7 +200,7 @@ sc_x sc_jvp_vector_norm(const sc_functorch_level *v, const sc_lifted *a, sc_x d)
     sc_x x = sc_f_to(t, a[0].x, wide), dims = a[2].x;
     if (dims->kind == SC_X_LIST && dims->count == 0) dims = X_NONE;
     d = sc_f_to(t, d, wide);
-    if (p == 0) return sc_jvp_zeros(t, norm);
+    if (p == 0) return sc_f_zeros_of(t, norm);
     if (isinf(p)) return extreme_tangent(t, x, d, dims, a[3].x, p > 0);
     sc_x sum = sc_f_sum(t, norm_part(t, x, d, p), dims, sc_x_truth(a[3].x));
     if (p == 1) return sum;
@@ -338,7 +332,7 @@ sc_x sc_jvp_cholesky(const sc_functorch_level *v, const sc_lifted *a, sc_x d) {
     sc_x whole = CALL(t, linalg_solve_triangular, u, half, X_TRUE, X_FALSE);
     sc_x below = CALL(t, tril, whole, sc_x_int(t, -1));
     sc_x twice = sc_f_add(t, below, CALL(t, tril, whole));
-    d = sc_f_matrix_product(t, l, times(t, twice, 0.5));
+    d = sc_f_matrix_product(t, l, sc_f_times(t, twice, 0.5));
     return upper ? sc_f_transposed(t, d) : d;
 }
 

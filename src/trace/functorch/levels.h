@@ -15,6 +15,7 @@ typedef enum sc_randomness {
 typedef struct sc_writer {
     sc_trace trace;  // first: the dispatch gets it
     sc_ctx *ctx;
+    sc_dispatch_fn dispatch;  // of the calls that rules make
     sc_graph *graph;
     sc_functorch_level level;
     uint32_t depth;    // of the levels that are written out

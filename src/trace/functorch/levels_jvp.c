@@ -45,7 +45,7 @@ void sc_functorch_level_write_jvp(sc_writer *w, sc_node *node) {
     } else if (unpacks) {
         sc_functorch_level_become(w, node, 0, a[0].x);
         sc_functorch_level_become(
-            w, node, 1, a[0].tangent ? sc_f_contiguous(t, a[0].tangent) : sc_jvp_zeros(t, a[0].x));
+            w, node, 1, a[0].tangent ? sc_f_contiguous(t, a[0].tangent) : sc_f_zeros_of(t, a[0].x));
         sc_functorch_level_finish(w, node);
     } else if (id == SC_OP_functorch_unwrap_for_grad) {
         if (!sc_functorch_level_is_ours(w, a[1].x)) return;

@@ -35,7 +35,7 @@ static bool adds_to_rows(const sc_lifted *a) {
 }
 
 static sc_x times(const sc_functorch_level *v, sc_x x, sc_x factor) {
-    if (sc_x_is_number(factor) && sc_x_real(factor, 0) == 1) return x;
+    if (sc_x_equals(factor, 1)) return x;
     return CALL(v->t, mul_Scalar, x, factor);
 }
 
@@ -45,7 +45,7 @@ sc_x sc_vmap_addmm(const sc_functorch_level *v, const sc_lifted *a) {
         return apart(v, CALL(v->t, addmm, a[0].x, merged(v, a[1].x), a[2].x, a[3].x, a[4].x));
     sc_x product = times(v, sc_f_matmul(v->t, a[1].x, a[2].x), a[4].x);
     const sc_lifted alone = {.x = product, .batched = a[1].batched || a[2].batched};
-    if (sc_x_is_number(a[3].x) && sc_x_real(a[3].x, 1) == 0) return sc_functorch_front(v, &alone);
+    if (sc_x_equals(a[3].x, 0)) return sc_functorch_front(v, &alone);
     return sc_f_add(v->t, product, times(v, sc_functorch_ranked(v, &a[0], 2), a[3].x));
 }
 

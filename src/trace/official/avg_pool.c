@@ -6,7 +6,7 @@
 // Halves are averaged in float32, and rounded once.
 static sc_x widened(sc_trace *t, sc_x x) {
     if (!sc_x_is_float(x)) sc_official_refuse(t);
-    return sc_f_to(t, x, sc_f_opmath(sc_x_dtype_of(x)));
+    return sc_f_widen(t, x);
 }
 
 // [.., depth, h, w] -> [.., depth together with what is before it, h, w], and after pooling

@@ -6,8 +6,8 @@
 static sc_x bins(sc_trace *t, sc_x x, sc_dim least) {
     sc_x one = sc_x_int(t, 1), sizes = X_LIST(t, one);
     sc_x last = sc_x_dim(t, sc_trace_sub(t, least, sc_dim_int(1)));
-    const sc_x both[2] = {x, sc_f_full(t, sizes, last, SC_DTYPE_I64)};
-    sc_x most = CALL(t, amax, sc_f_cat(t, both, 2, 0), X_INTS(t, 0), X_TRUE);
+    sc_x all = sc_f_join(t, x, sc_f_full(t, sizes, last, SC_DTYPE_I64), 0);
+    sc_x most = CALL(t, amax, all, X_INTS(t, 0), X_TRUE);
     sc_x zeros = CALL(t, repeat_interleave_Tensor, CALL(t, add_Scalar, most, one));
     sc_trace_take_size(t, zeros, 0);
     return zeros;

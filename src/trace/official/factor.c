@@ -182,10 +182,9 @@ static void clear_column(sc_trace *t, sc_official_turns *s, sc_x k) {
     *x = sc_f_where(t, sc_official_is_at(t, s->fixed[ROWS], k), row, left);
 }
 
-// a and b beside each other, and then what b has become.
+// A step of [a, b] in one matrix; in the end the columns of b are the solution.
 static sc_x solution(sc_trace *t, const sc_official_matrices *m, sc_x b, sc_official_turns *s) {
-    const sc_x both[2] = {m->x, b};
-    sc_x x = sc_f_cat(t, both, 2, 2), rows = sc_official_rows(t, m), info = no_info(t, m);
+    sc_x x = sc_f_join(t, m->x, b, 2), rows = sc_official_rows(t, m), info = no_info(t, m);
     *s = (sc_official_turns){.state = {x, info},
                              .fixed = {rows},
                              .count = 2,

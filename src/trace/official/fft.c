@@ -77,7 +77,7 @@ static sc_x listed(sc_trace *t, const axes *a) { return sc_x_ints(t, a->dims, a-
 
 // 1 and -1, for real and imaginary parts in the last dim: what conjugates.
 static sc_x signs(sc_trace *t, sc_dtype dtype) {
-    sc_x places = sc_f_arange(t, sc_x_int(t, 0), sc_x_int(t, 2), dtype);
+    sc_x places = sc_f_range(t, sc_x_int(t, 2), dtype);
     sc_x twice = sc_f_full(t, X_INTS(t, 1), sc_x_float(t, -2.0), dtype);
     sc_x one = sc_f_full(t, X_INTS(t, 1), sc_x_float(t, 1.0), dtype);
     return sc_f_add(t, sc_f_mul(t, places, twice), one);
@@ -90,8 +90,7 @@ static sc_x joined(sc_trace *t, sc_x half, sc_x other, int64_t dim, sc_dim n) {
     const sc_dim end = sc_trace_add(t, missing, one);
     if (sc_dim_equal(end, one)) return half;
     sc_x rest = sc_f_part(t, other, (uint32_t)dim, one, end);
-    const sc_x both[2] = {half, CALL(t, flip, rest, X_INTS(t, dim))};
-    return sc_f_cat(t, both, 2, dim);
+    return sc_f_join(t, half, CALL(t, flip, rest, X_INTS(t, dim)), dim);
 }
 
 static sc_x half_spectrum(sc_trace *t, sc_x x, int64_t dim, sc_x norm) {
@@ -131,8 +130,7 @@ static sc_x transformed(sc_trace *t, sc_x pairs) {
     const sc_dtype dtype = sc_x_dtype_of(pairs);
     if (dtype != SC_DTYPE_F32 && dtype != SC_DTYPE_F64) return sc_official_refuse(t);
     sc_x re = sc_f_part(t, pairs, dim, sc_dim_int(0), one), im = sc_f_part(t, pairs, dim, one, two);
-    const sc_x both[2] = {sc_f_pad(t, re, dim, 0, 2, sc_x_float(t, 0.0)), im};
-    sc_x four = sc_f_cat(t, both, 2, dim);
+    sc_x four = sc_f_join(t, sc_f_pad(t, re, dim, 0, 2, sc_x_float(t, 0.0)), im, dim);
     sc_x half = CALL(t, _fft_r2c, four, X_INTS(t, (int64_t)dim), sc_x_int(t, 0), X_TRUE);
     return sc_f_select(t, half, dim, 1);
 }

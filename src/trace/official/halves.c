@@ -8,7 +8,7 @@ bool sc_official_is_half(const sc_node *node) {
 }
 
 static sc_x widened(sc_trace *t, sc_x x) {
-    if (x->kind == SC_X_TENSOR) return sc_f_to(t, x, sc_f_opmath(sc_x_dtype_of(x)));
+    if (x->kind == SC_X_TENSOR) return sc_f_widen(t, x);
     if (x->kind == SC_X_DTYPE) return sc_x_dtype(t, sc_f_opmath((sc_dtype)x->code));
     return x;
 }
@@ -33,11 +33,9 @@ sc_x sc_official_in_float(sc_trace *t, const sc_x *a) {
     return rounded(t, sc_trace_op(t, (sc_op_id)node->op->id, args));
 }
 
-static bool is_one(sc_x x) { return sc_x_is_number(x) && sc_x_real(x, 0) == 1; }
-
 // (self, mat1, mat2, beta, alpha): mm adds up in float32, and to cast weights would take their size
 // twice over.
 sc_x sc_official_addmm(sc_trace *t, const sc_x *a) {
-    if (!is_one(a[3]) || !is_one(a[4])) return sc_official_in_float(t, a);
+    if (!sc_x_equals(a[3], 1) || !sc_x_equals(a[4], 1)) return sc_official_in_float(t, a);
     return sc_f_add(t, CALL(t, mm, a[1], a[2]), a[0]);
 }

@@ -102,11 +102,6 @@ static sc_x units(sc_trace *t, sc_dim batch, sc_dim count, sc_x size) {
     return sc_f_add(t, sc_official_identity(t, &square), nothing);
 }
 
-static sc_x beside(sc_trace *t, sc_x x, sc_x y, uint32_t dim) {
-    const sc_x both[2] = {x, y};
-    return sc_f_cat(t, both, 2, dim);
-}
-
 static sc_x first(sc_trace *t, sc_x x, uint32_t dim, sc_dim count) {
     return sc_f_part(t, x, dim, sc_dim_int(0), count);
 }
@@ -145,7 +140,7 @@ sc_x sc_official_jacobi_eigh(sc_trace *t, const sc_official_matrices *m, bool is
     sc_x norm = CALL(t, sqrt, sc_official_sum_of(t, squares, 1)),
          unit = units(t, m->batch, m->height, size);
     sc_x moved = sc_f_add(t, x, sc_f_mul(t, unit, norm));
-    sc_x v = first(t, rotated(t, beside(t, unit, moved, 2), m->height), 2, m->height);
+    sc_x v = first(t, rotated(t, sc_f_join(t, unit, moved, 2), m->height), 2, m->height);
     sc_x values = sc_official_sum_of(t, sc_f_mul(t, CALL(t, bmm, v, x), v), 2);
     values = sc_f_mul(t, values, size);
     sc_x order = order_of(t, values, false);
@@ -194,9 +189,9 @@ static sc_x unit_vectors(sc_trace *t, sc_x x, sc_x lengths, sc_dim count) {
     if (!sc_dim_equal(count, sc_x_size(x, 1))) {
         const sc_dim column[3] = {sizes[0], length, sc_dim_int(1)};
         sc_x more = sc_f_full(t, sc_x_dims(t, column, 3), X_TRUE, SC_DTYPE_BOOL);
-        u = beside(t, u, sc_f_zeros(t, sc_x_dims(t, sizes, 3), SC_DTYPE_F64), 1);
+        u = sc_f_join(t, u, sc_f_zeros(t, sc_x_dims(t, sizes, 3), SC_DTYPE_F64), 1);
         u = first(t, u, 1, count);
-        is_missing = first(t, beside(t, is_missing, more, 1), 1, count);
+        is_missing = first(t, sc_f_join(t, is_missing, more, 1), 1, count);
     }
     const sc_x carried[] = {u, is_missing};
     sc_x rows = sc_f_places(t, count, 1, 3);
@@ -221,7 +216,7 @@ sc_x sc_official_jacobi_svd(sc_trace *t, const sc_official_matrices *m, bool is_
     sc_x size = sc_official_magnitude(t, m->x, X_INTS(t, 1, 2)),
          x = sc_official_scaled(t, m->x, size);
     if (!is_wide) x = sc_f_transpose(t, x, 1, 2);
-    if (has_vectors) x = beside(t, units(t, m->batch, count, size), x, 2);
+    if (has_vectors) x = sc_f_join(t, units(t, m->batch, count, size), x, 2);
     x = rotated(t, x, start);
     sc_x turned = sc_f_part(t, x, 2, start, sc_x_size(x, 2));
     sc_x lengths = CALL(t, sqrt, sc_official_sum_of(t, sc_f_mul(t, turned, turned), 2));

@@ -51,7 +51,7 @@ static peaks pool(sc_trace *t, peaks p, int64_t dim, window w) {
 static sc_x places(sc_trace *t, sc_x x, uint32_t dims) {
     const sc_spec *spec = sc_x_spec(x);
     sc_dim count = sc_trace_product(t, spec->sizes + spec->rank - dims, dims);
-    sc_x all = sc_f_arange(t, sc_x_int(t, 0), sc_x_dim(t, count), SC_DTYPE_I64);
+    sc_x all = sc_f_range(t, sc_x_dim(t, count), SC_DTYPE_I64);
     return sc_f_view(t, all, spec->sizes + spec->rank - dims, dims);
 }
 

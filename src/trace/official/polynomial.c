@@ -50,7 +50,7 @@ static sc_x by_recurrence(sc_trace *t, const sc_polynomial *p, sc_x x, sc_x last
     if (p->start != 0) first = sc_f_plus(t, first, p->start);
     carried[BEFORE] = CALL(t, full_like, x, sc_x_float(t, 1));
     carried[NOW] = first;
-    carried[DEGREE] = sc_f_scalar(t, sc_x_float(t, 1), sc_x_dtype_of(x));
+    carried[DEGREE] = sc_f_scalar_like(t, sc_x_float(t, 1), x);
     const sc_official_loop loop = {.carried = carried,
                                    .count = CARRIED,
                                    .fixed = fixed,

@@ -21,8 +21,7 @@ static void scan_step(sc_trace *t, sc_x *x, uint32_t count, uint32_t dim, sc_dim
     for (uint32_t i = 0; i < count; i++) {
         sc_x combined = made->kind == SC_X_LIST ? sc_x_at(t, made, i) : made;
         if (combined == after[i]) continue;
-        const sc_x both[2] = {sc_f_part(t, x[i], dim, zero, far), combined};
-        x[i] = sc_f_cat(t, both, 2, dim);
+        x[i] = sc_f_join(t, sc_f_part(t, x[i], dim, zero, far), combined, dim);
     }
 }
 

@@ -44,7 +44,7 @@ static sc_x mean(sc_trace *t, const scatter *s) {
     sc_x count = s->includes_self ? sc_f_add(t, s->count, sc_x_int(t, 1))
                                   : CALL(t, maximum, s->count, sc_x_int(t, 1));
     sc_x total = sum(t, s);
-    count = sc_f_to(t, count, sc_x_dtype_of(total));
+    count = sc_f_to_dtype_of(t, count, total);
     if (sc_x_is_float(total)) return sc_f_div(t, total, count);
     return CALL(t, div_Tensor_mode, total, count, sc_x_str(t, "floor"));
 }

@@ -239,7 +239,7 @@ static sc_x grid(sc_trace *t, const deform *g, const sc_x *a, uint32_t axis) {
 static sc_x place_of(sc_trace *t, const deform *g, const sc_x *a, uint32_t axis) {
     const sc_dim sizes[5] = {g->images, g->groups, g->taps, sc_dim_int(2), g->places};
     sc_x offset = sc_f_select(t, sc_f_view(t, a[2], sizes, 5), 3, axis);
-    sc_x place = sc_f_to(t, grid(t, g, a, axis), sc_x_dtype_of(a[0]));
+    sc_x place = sc_f_to_dtype_of(t, grid(t, g, a, axis), a[0]);
     return sc_f_add(t, offset, place);
 }
 

@@ -99,10 +99,10 @@ sc_x sc_expand_old_batch_norm(sc_trace *t, const sc_x *a) {
 
 // What a running statistic becomes: the old one fades by what the batch's own gets.
 static sc_x mixed(sc_trace *t, sc_x running, sc_x batch, double momentum) {
-    sc_x old = sc_f_to(t, running, sc_x_dtype_of(batch));
+    sc_x old = sc_f_to_dtype_of(t, running, batch);
     sc_x added = sc_f_times(t, batch, momentum);
     sc_x kept = sc_f_times(t, old, 1.0 - momentum);
-    return sc_f_to(t, sc_f_add(t, added, kept), sc_x_dtype_of(running));
+    return sc_f_to_dtype_of(t, sc_f_add(t, added, kept), running);
 }
 
 static sc_x as_computed(sc_trace *t, sc_x x, sc_dtype dtype) {

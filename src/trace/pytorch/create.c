@@ -116,7 +116,7 @@ static sc_x range(sc_trace *t, const sc_x *a, double step, sc_dtype dtype) {
     sc_x from = is_whole ? sc_x_int(t, (int64_t)start) : sc_x_float(t, start);
     sc_x by = is_whole ? sc_x_int(t, (int64_t)step) : sc_x_float(t, step);
     sc_x count = sc_x_int(t, (int64_t)last + 1);
-    sc_x x = sc_f_arange(t, sc_x_int(t, 0), count, is_whole ? SC_DTYPE_I64 : SC_DTYPE_F64);
+    sc_x x = sc_f_range(t, count, is_whole ? SC_DTYPE_I64 : SC_DTYPE_F64);
     return sc_f_to(t, sc_f_add(t, sc_f_mul(t, x, by), from), dtype);
 }
 
@@ -137,7 +137,7 @@ static sc_x linspace(sc_trace *t, sc_x start, sc_x end, int64_t steps, sc_dtype 
         return CALL(t, full, X_INTS(t, 1), start, sc_x_dtype(t, dtype), X_STRIDED, X_CPU, X_FALSE);
     sc_dtype compute = sc_f_opmath(sc_dtype_is_integral(dtype, true) ? SC_DTYPE_F64 : dtype);
     double step = (sc_x_real(end, 0) - sc_x_real(start, 0)) / (double)(steps - 1);
-    sc_x range = sc_f_arange(t, sc_x_int(t, 0), sc_x_int(t, steps), SC_DTYPE_NONE);
+    sc_x range = sc_f_range(t, sc_x_int(t, steps), SC_DTYPE_NONE);
     sc_x first_half = sc_f_less(t, range, (double)steps / 2);
     sc_x up = sc_f_mul(t, sc_f_to(t, range, compute), sc_x_float(t, step));
     up = sc_f_to(t, sc_f_add(t, up, start), dtype);
@@ -163,7 +163,7 @@ static sc_x computed_ramp(sc_trace *t, const sc_x *ends, int64_t steps, sc_dtype
         return sc_f_clone(t, sc_f_to(t, sc_f_expand(t, start, steps ? &one : &size, 1), dtype));
     sc_x step = sc_f_sub(t, end, start);
     step = CALL(t, div_Scalar, step, sc_x_int(t, steps - 1));
-    sc_x range = sc_f_arange(t, sc_x_int(t, 0), sc_x_int(t, steps), SC_DTYPE_F64);
+    sc_x range = sc_f_range(t, sc_x_int(t, steps), SC_DTYPE_F64);
     sc_x up = sc_f_add(t, sc_f_mul(t, range, step), start);
     sc_x rest = CALL(t, rsub_Scalar, range, sc_x_int(t, steps - 1));
     sc_x down = sc_f_sub(t, end, sc_f_mul(t, rest, step));
@@ -171,16 +171,14 @@ static sc_x computed_ramp(sc_trace *t, const sc_x *ends, int64_t steps, sc_dtype
     return sc_f_to(t, sc_f_where(t, is_first, up, down), dtype);
 }
 
-static bool is_complex(sc_dtype dtype) { return sc_dtype_to_real(dtype) != dtype; }
-
 static bool is_end(sc_x x) {
     return sc_x_is_number(x) ||
-           (sc_x_is_tensor(x) && sc_x_rank(x) == 0 && !is_complex(sc_x_dtype_of(x)));
+           (sc_x_is_tensor(x) && sc_x_rank(x) == 0 && !sc_dtype_is_complex(sc_x_dtype_of(x)));
 }
 
 static sc_x ramp(sc_trace *t, const sc_x *a, sc_dtype dtype) {
     int64_t steps = sc_x_small(t, a[2], -1);
-    if (steps < 0 || !is_end(a[0]) || !is_end(a[1]) || is_complex(dtype))
+    if (steps < 0 || !is_end(a[0]) || !is_end(a[1]) || sc_dtype_is_complex(dtype))
         return sc_trace_fail(t, SC_ERR_UNSUPPORTED,
                              "Give its ends as real numbers or as tensors without dims, "
                              "torch.linspace(a, b, 5) and not a.item(), b.item(); the number of "
@@ -202,7 +200,7 @@ sc_x sc_expand_logspace(sc_trace *t, const sc_x *a) {
         if (sc_x_is_tensor(ends[i]) || sc_x_is_number(ends[i]))
             ends[i] = end_of_ramp(t, a[i], dtype);
     sc_x powers = CALL(t, pow_Scalar, a[3], ramp(t, ends, SC_DTYPE_F64));
-    if (is_complex(dtype))
+    if (sc_dtype_is_complex(dtype))
         return sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Give its ends as real numbers.",
                              "logspace of complex numbers is not supported");
     return sc_f_to(t, powers, dtype);
@@ -219,8 +217,8 @@ static sc_x eye(sc_trace *t, sc_x rows, sc_x columns, sc_x dtype) {
     sc_dtype index = SC_DTYPE_I64;
     if (sc_x_is_number(rows) && sc_x_is_number(columns))
         index = smallest_index(sc_max_i64(sc_x_number(rows, 0), sc_x_number(columns, 0)));
-    sc_x row = sc_f_arange(t, sc_x_int(t, 0), rows, index);
-    sc_x column = sc_f_arange(t, sc_x_int(t, 0), columns, index);
+    sc_x row = sc_f_range(t, rows, index);
+    sc_x column = sc_f_range(t, columns, index);
     return sc_f_to(t, CALL(t, eq_Tensor, sc_f_unsqueeze(t, row, -1), column),
                    sc_x_dtype_or(dtype, SC_DTYPE_F32));
 }
@@ -232,16 +230,15 @@ sc_x sc_expand_eye_m(sc_trace *t, const sc_x *a) { return eye(t, a[0], a[1], a[2
 
 static sc_x masked(sc_trace *t, sc_x mask, sc_x x) {
     if (sc_x_dtype_of(x) == SC_DTYPE_BOOL) return sc_f_and(t, mask, x);
-    return sc_f_where(t, mask, x, sc_f_scalar(t, sc_x_int(t, 0), sc_x_dtype_of(x)));
+    return sc_f_where(t, mask, x, sc_f_scalar_like(t, sc_x_int(t, 0), x));
 }
 
 static sc_x triangle(sc_trace *t, sc_x x, sc_x diagonal, bool lower) {
     if (sc_x_rank(x) < 2)
         return sc_trace_fail(t, SC_ERR_SHAPE, NULL, "tril and triu need at least two dimensions");
-    sc_x columns = sc_f_unsqueeze(
-        t, sc_f_arange(t, sc_x_int(t, 0), sc_x_dim(t, sc_x_size(x, -1)), SC_DTYPE_NONE), -2);
-    sc_x rows = sc_f_unsqueeze(
-        t, sc_f_arange(t, sc_x_int(t, 0), sc_x_dim(t, sc_x_size(x, -2)), SC_DTYPE_NONE), -1);
+    sc_x columns =
+        sc_f_unsqueeze(t, sc_f_range(t, sc_x_dim(t, sc_x_size(x, -1)), SC_DTYPE_NONE), -2);
+    sc_x rows = sc_f_unsqueeze(t, sc_f_range(t, sc_x_dim(t, sc_x_size(x, -2)), SC_DTYPE_NONE), -1);
     sc_x distance = sc_f_sub(t, columns, rows);
     sc_x mask =
         lower ? CALL(t, le_Scalar, distance, diagonal) : CALL(t, ge_Scalar, distance, diagonal);
@@ -256,7 +253,7 @@ static sc_x places_along(sc_trace *t, sc_x x, uint32_t dim) {
     sc_dim sizes[SC_RANK_MAX];
     for (uint32_t d = 0; d < sc_x_rank(x); d++) sizes[d] = sc_dim_int(1);
     sizes[dim] = sc_x_size(x, (int32_t)dim);
-    sc_x places = sc_f_arange(t, sc_x_int(t, 0), sc_x_dim(t, sizes[dim]), SC_DTYPE_NONE);
+    sc_x places = sc_f_range(t, sc_x_dim(t, sizes[dim]), SC_DTYPE_NONE);
     return sc_f_view(t, places, sizes, sc_x_rank(x));
 }
 
@@ -310,7 +307,7 @@ sc_x sc_expand_diag_embed(sc_trace *t, const sc_x *a) {
     x = sc_f_unsqueeze(t, x, dim1);
     for (uint32_t i = 0, next = 0; i < rank; i++) order[i] = i == dim2 ? rank - 1 : next++;
     x = sc_f_permute(t, x, order);
-    sc_x range = sc_f_arange(t, sc_x_int(t, 0), sc_x_dim(t, size), SC_DTYPE_I64);
+    sc_x range = sc_f_range(t, sc_x_dim(t, size), SC_DTYPE_I64);
     sc_x other = sc_f_arange(t, sc_x_int(t, offset),
                              sc_x_dim(t, sc_trace_add(t, size, sc_dim_int(offset))), SC_DTYPE_I64);
     sc_x same = CALL(t, eq_Tensor, range, sc_f_unsqueeze(t, other, -1));

@@ -181,7 +181,7 @@ sc_x sc_expand_slogdet_with_lu(sc_trace *t, const sc_x *a) {
 sc_x sc_expand_logdet(sc_trace *t, const sc_x *a) {
     sc_x both = CALL(t, linalg_slogdet, a[0]), log = sc_x_at(t, both, 1);
     sc_x negative = CALL(t, lt_Scalar, sc_x_at(t, both, 0), sc_x_int(t, 0));
-    sc_x none = sc_f_scalar(t, sc_x_float(t, NAN), sc_x_dtype_of(a[0]));
+    sc_x none = sc_f_scalar_like(t, sc_x_float(t, NAN), a[0]);
     return sc_f_where(t, negative, none, log);
 }
 
@@ -254,7 +254,7 @@ static sc_x pseudo_inverse(sc_trace *t, sc_x x, sc_x atol, sc_x rtol) {
     if (sc_dim_is(sc_x_numel(t, x), 0)) return sc_f_clone(t, sc_f_transposed(t, x));
     sc_x all = CALL(t, _linalg_svd, x, X_FALSE, X_TRUE), values = sc_x_at(t, all, 1);
     sc_x counts = CALL(t, gt_Tensor, values, smallest_counted(t, x, values, atol, rtol));
-    sc_x zero = sc_f_scalar(t, sc_x_int(t, 0), sc_x_dtype_of(values));
+    sc_x zero = sc_f_scalar_like(t, sc_x_int(t, 0), values);
     sc_x inverse = sc_f_where(t, counts, CALL(t, reciprocal, values), zero);
     sc_x right = sc_f_transposed(t, sc_x_at(t, all, 2));
     right = sc_f_mul(t, right, sc_f_unsqueeze(t, inverse, -2));

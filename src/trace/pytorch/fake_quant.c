@@ -67,7 +67,7 @@ static sc_x nearest(sc_trace *t, sc_x x, const grid *g) {
     if (!sc_x_is_float(x))
         return sc_trace_fail(t, SC_ERR_DTYPE, NULL, "only floating-point tensors are rounded");
     if (g->adds_at_once) return CALL(t, round, scaled_at_once(t, x, g));
-    sc_x q = times(t, sc_f_to(t, x, sc_f_opmath(sc_x_dtype_of(x))), g->inverse);
+    sc_x q = times(t, sc_f_widen(t, x), g->inverse);
     if (g->has_whole_zero) return plus(t, CALL(t, round, q), g->zero);
     return CALL(t, round, plus(t, q, g->zero));
 }

@@ -13,18 +13,16 @@ static sc_x norm_mode(sc_trace *t, sc_x norm, bool forward) {
                          "there is no norm '" SC_STR_FMT "'", SC_STR_ARG(norm->str));
 }
 
-static bool is_complex(sc_x x) { return sc_dtype_is_complex(sc_x_dtype_of(x)); }
-
 // Integers become float32; what must be real may not be complex.
 static sc_x as_float(sc_trace *t, sc_x x) {
-    if (is_complex(x))
+    if (sc_x_is_complex(x))
         return sc_trace_fail(t, SC_ERR_DTYPE, "Use fft, or take its real part first.",
                              "a transform of real numbers cannot take complex ones");
     return sc_x_is_float(x) ? x : sc_f_to(t, x, SC_DTYPE_F32);
 }
 
 static sc_x as_complex(sc_trace *t, sc_x x) {
-    if (is_complex(x)) return x;
+    if (sc_x_is_complex(x)) return x;
     return sc_f_to(t, x, sc_dtype_to_complex(sc_x_is_float(x) ? sc_x_dtype_of(x) : SC_DTYPE_F32));
 }
 
@@ -89,7 +87,7 @@ static sc_x no_axis(sc_trace *t) {
 // Zeros after the numbers, of complex ones after both of their parts.
 static sc_x padded(sc_trace *t, sc_x x, const sc_x *pads, uint32_t rank) {
     sc_x all[2 * SC_RANK_MAX + 2] = {sc_x_int(t, 0), sc_x_int(t, 0)};
-    if (!is_complex(x)) return CALL(t, constant_pad_nd, x, sc_x_list(t, pads, 2 * rank));
+    if (!sc_x_is_complex(x)) return CALL(t, constant_pad_nd, x, sc_x_list(t, pads, 2 * rank));
     memcpy(all + 2, pads, 2 * rank * sizeof *pads);
     x = CALL(t, constant_pad_nd, CALL(t, view_as_real, x), sc_x_list(t, all, 2 * rank + 2));
     return CALL(t, view_as_complex, x);
@@ -138,8 +136,8 @@ static sc_x real_transform(sc_trace *t, sc_x x, const axes *a, sc_x norm, bool f
 // Of one dim: real numbers are transformed as such.
 static sc_x transform_1d(sc_trace *t, const sc_x *a, bool forward) {
     const axes at = one_axis(t, a[0], a[1], a[2]);
-    return is_complex(a[0]) ? complex_transform(t, a[0], &at, a[3], forward)
-                            : real_transform(t, a[0], &at, a[3], forward, false);
+    return sc_x_is_complex(a[0]) ? complex_transform(t, a[0], &at, a[3], forward)
+                                 : real_transform(t, a[0], &at, a[3], forward, false);
 }
 
 static sc_x transform_nd(sc_trace *t, const sc_x *a, bool forward) {
@@ -273,7 +271,7 @@ static int64_t frequencies(sc_trace *t, sc_x n) {
 sc_x sc_expand_fft_fftfreq(sc_trace *t, const sc_x *a) {
     const int64_t n = frequencies(t, a[0]);
     const sc_dtype dtype = given_dtype(a[2]);
-    sc_x both[2] = {sc_f_arange(t, sc_x_int(t, 0), sc_x_int(t, (n + 1) / 2), dtype), NULL};
+    sc_x both[2] = {sc_f_range(t, sc_x_int(t, (n + 1) / 2), dtype), NULL};
     if (n == 1) return spaced(t, both[0], a, n);
     both[1] = sc_f_arange(t, sc_x_int(t, -(n / 2)), sc_x_int(t, 0), dtype);
     return spaced(t, sc_f_cat(t, both, 2, 0), a, n);
@@ -282,5 +280,5 @@ sc_x sc_expand_fft_fftfreq(sc_trace *t, const sc_x *a) {
 sc_x sc_expand_fft_rfftfreq(sc_trace *t, const sc_x *a) {
     const int64_t n = frequencies(t, a[0]);
     sc_x end = sc_x_int(t, n / 2 + 1);
-    return spaced(t, sc_f_arange(t, sc_x_int(t, 0), end, given_dtype(a[2])), a, n);
+    return spaced(t, sc_f_range(t, end, given_dtype(a[2])), a, n);
 }

@@ -14,9 +14,9 @@ typedef struct axes {
 static sc_x starts(sc_trace *t, sc_x drawn, int64_t size, int64_t taps, int64_t windows) {
     const int64_t last = size - taps;
     double step = windows > 1 ? (double)((float)last / (float)(windows - 1)) : 0;
-    sc_x each = sc_f_arange(t, sc_x_int(t, 0), sc_x_int(t, windows), SC_DTYPE_I64);
+    sc_x each = sc_f_range(t, sc_x_int(t, windows), SC_DTYPE_I64);
     sc_x u = sc_f_unsqueeze(t, drawn, -1), alpha = sc_x_float(t, step);
-    sc_x moved = sc_f_add(t, u, sc_f_to(t, each, sc_x_dtype_of(drawn)));
+    sc_x moved = sc_f_add(t, u, sc_f_to_dtype_of(t, each, drawn));
     sc_x end = sc_f_to(t, sc_f_mul(t, moved, alpha), SC_DTYPE_I64);
     sc_x origin = sc_f_to(t, sc_f_mul(t, u, alpha), SC_DTYPE_I64);
     sc_x place = sc_f_sub(t, end, origin);
@@ -27,7 +27,7 @@ static sc_x starts(sc_trace *t, sc_x drawn, int64_t size, int64_t taps, int64_t 
 // Rows of `x` in dim 2 + i, those of each window after those of the one before.
 static sc_x windowed(sc_trace *t, sc_x x, sc_x start, const axes *a, uint32_t i) {
     sc_dim sizes[5], flat[5];
-    sc_x taps = sc_f_arange(t, sc_x_int(t, 0), sc_x_int(t, a->taps[i]), SC_DTYPE_I64);
+    sc_x taps = sc_f_range(t, sc_x_int(t, a->taps[i]), SC_DTYPE_I64);
     sc_x rows = sc_f_add(t, sc_f_unsqueeze(t, start, -1), taps);
     for (uint32_t d = 0; d < a->count + 2; d++) {
         sizes[d] = sc_x_size(x, d);
@@ -58,7 +58,7 @@ static sc_x by_window(sc_trace *t, sc_x x, const axes *a) {
 
 // Which tap of each window is its largest: of equals the first, of NaNs the last.
 static sc_x chosen(sc_trace *t, sc_x x, sc_x first, int64_t taps) {
-    sc_x each = sc_f_arange(t, sc_x_int(t, 0), sc_x_int(t, taps), SC_DTYPE_I64);
+    sc_x each = sc_f_range(t, sc_x_int(t, taps), SC_DTYPE_I64);
     sc_x none = sc_f_scalar(t, sc_x_int(t, -1), SC_DTYPE_I64);
     sc_x nans = sc_f_where(t, CALL(t, isnan, x), each, none);
     sc_x last = CALL(t, amax, nans, X_INTS(t, -1), X_FALSE);

@@ -14,32 +14,29 @@ typedef struct volume {
     int64_t padding;
 } volume;
 
-static sc_x plus(sc_trace *t, sc_x x, double by) { return sc_f_plus(t, x, by); }
-static sc_x times(sc_trace *t, sc_x x, double by) { return sc_f_times(t, x, by); }
-
 // Back and forth between `low` and `low + span`.
 static sc_x reflected(sc_trace *t, sc_x x, double low, double span) {
-    if (span <= 0) return times(t, x, 0);
-    sc_x far = sc_f_scalar(t, sc_x_float(t, span), sc_x_dtype_of(x));
-    x = CALL(t, abs, plus(t, x, -low));
+    if (span <= 0) return sc_f_times(t, x, 0);
+    sc_x far = sc_f_scalar_like(t, sc_x_float(t, span), x);
+    x = CALL(t, abs, sc_f_plus(t, x, -low));
     sc_x rest = CALL(t, fmod_Tensor, x, far);
     sc_x turns = CALL(t, floor, sc_f_div(t, x, far));
-    sc_x half = CALL(t, floor, times(t, turns, 0.5));
-    sc_x even = CALL(t, eq_Tensor, turns, times(t, half, 2));
-    sc_x back = plus(t, CALL(t, neg, rest), span + low);
-    return sc_f_where(t, even, plus(t, rest, low), back);
+    sc_x half = CALL(t, floor, sc_f_times(t, turns, 0.5));
+    sc_x even = CALL(t, eq_Tensor, turns, sc_f_times(t, half, 2));
+    sc_x back = sc_f_plus(t, CALL(t, neg, rest), span + low);
+    return sc_f_where(t, even, sc_f_plus(t, rest, low), back);
 }
 
 // Numbers of the grid, -1 to 1, as places along an axis. What is no number is outside, or at the
 // far border where nothing is.
 static sc_x places(sc_trace *t, sc_x x, int64_t size, int64_t padding, bool corners) {
     const double last = (double)size - 1;
-    x = plus(t, x, 1);
-    x = corners ? times(t, times(t, x, 0.5), last)
-                : times(t, plus(t, times(t, x, (double)size), -1), 0.5);
+    x = sc_f_plus(t, x, 1);
+    x = corners ? sc_f_times(t, sc_f_times(t, x, 0.5), last)
+                : sc_f_times(t, sc_f_plus(t, sc_f_times(t, x, (double)size), -1), 0.5);
     if (padding == PAD_REFLECTION)
         x = corners ? reflected(t, x, 0, last) : reflected(t, x, -0.5, (double)size);
-    sc_x none = sc_f_scalar(t, sc_x_float(t, padding == PAD_ZEROS ? -100 : last), sc_x_dtype_of(x));
+    sc_x none = sc_f_scalar_like(t, sc_x_float(t, padding == PAD_ZEROS ? -100 : last), x);
     x = sc_f_where(t, CALL(t, isnan, x), none, x);
     if (padding != PAD_ZEROS) return CALL(t, clamp, x, sc_x_float(t, 0), sc_x_float(t, last));
     return CALL(t, clamp, x, sc_x_float(t, -100), sc_x_float(t, last + 100));
@@ -62,7 +59,7 @@ static sc_x looked_up(sc_trace *t, const volume *v, const sc_x at[3]) {
                       CALL(t, reshape, row, sc_x_dims(t, &flat, 1)));
     sc_dim column[2] = {flat, sc_dim_int(1)};
     inside = CALL(t, reshape, inside, sc_x_dims(t, column, 2));
-    sc_x zero = sc_f_scalar(t, sc_x_float(t, 0), sc_x_dtype_of(found));
+    sc_x zero = sc_f_scalar_like(t, sc_x_float(t, 0), found);
     return sc_f_where(t, inside, found, zero);
 }
 
@@ -75,8 +72,9 @@ static sc_x between(sc_trace *t, const volume *v, const sc_x at[3]) {
         sc_x place[3], weight = NULL;
         for (int i = 0; i < 3; i++) {
             bool high = corner >> (2 - i) & 1;
-            place[i] = high ? plus(t, low[i], 1) : low[i];
-            sc_x part = high ? sc_f_sub(t, at[i], low[i]) : sc_f_sub(t, plus(t, low[i], 1), at[i]);
+            place[i] = high ? sc_f_plus(t, low[i], 1) : low[i];
+            sc_x part =
+                high ? sc_f_sub(t, at[i], low[i]) : sc_f_sub(t, sc_f_plus(t, low[i], 1), at[i]);
             weight = weight ? sc_f_mul(t, weight, part) : part;
         }
         weight = CALL(t, reshape, weight, sc_x_dims(t, column, 2));
@@ -99,7 +97,7 @@ static volume volume_of(sc_trace *t, sc_x x, int64_t padding) {
     sc_dim rows[2] = {sc_dim_int(-1), sc_x_size(x, 1)};
     sc_x last = CALL(t, permute, x, X_INTS(t, 0, 2, 3, 4, 1));
     v.rows = CALL(t, reshape, last, sc_x_dims(t, rows, 2));
-    sc_x image = sc_f_arange(t, sc_x_int(t, 0), sc_x_dim(t, sc_x_size(x, 0)), SC_DTYPE_NONE);
+    sc_x image = sc_f_range(t, sc_x_dim(t, sc_x_size(x, 0)), SC_DTYPE_NONE);
     image = CALL(t, mul_Scalar, image, sc_x_int(t, v.size[0] * v.size[1] * v.size[2]));
     v.first = CALL(t, reshape, image, X_INTS(t, -1, 1, 1, 1));
     return v;

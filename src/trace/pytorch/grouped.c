@@ -9,10 +9,10 @@ static sc_x apart(sc_trace *t, sc_x x, sc_x runs, sc_dim groups, uint32_t dim) {
     const sc_dim one = sc_dim_int(1);
     sc_dim along[3] = {one, one, one}, first[3] = {groups, one, one};
     along[dim] = sc_x_size(runs, 0);
-    sc_x group = sc_f_arange(t, sc_x_int(t, 0), sc_x_dim(t, groups), SC_DTYPE_I64);
+    sc_x group = sc_f_range(t, sc_x_dim(t, groups), SC_DTYPE_I64);
     runs = sc_f_view(t, runs, along, 3), group = sc_f_view(t, group, first, 3);
     sc_x is_in = CALL(t, eq_Tensor, runs, group);
-    sc_x zero = sc_f_scalar(t, sc_x_int(t, 0), sc_x_dtype_of(x));
+    sc_x zero = sc_f_scalar_like(t, sc_x_int(t, 0), x);
     return sc_f_where(t, is_in, sc_f_unsqueeze(t, x, 0), zero);
 }
 

@@ -54,12 +54,12 @@ sc_x sc_expand_histc(sc_trace *t, const sc_x *a) {
     sc_x width = sc_f_sub(t, range.high, range.low);
     sc_x place = CALL(t, mul_Scalar, sc_f_sub(t, x, range.low), sc_x_int(t, bins));
     place = sc_f_div(t, place, width);
-    sc_x zero = sc_f_scalar(t, sc_x_int(t, 0), sc_x_dtype_of(x));
+    sc_x zero = sc_f_scalar_like(t, sc_x_int(t, 0), x);
     place = sc_f_where(t, inside, place, zero);
     place = sc_f_to(t, place, SC_DTYPE_I64);
     place = CALL(t, clamp, place, X_NONE, sc_x_int(t, bins - 1));
     sc_x counts = sc_f_zeros(t, X_INTS(t, bins), sc_x_dtype_of(x));
-    sc_x ones = sc_f_to(t, inside, sc_x_dtype_of(x));
+    sc_x ones = sc_f_to_dtype_of(t, inside, x);
     counts = CALL(t, scatter_add, counts, sc_x_int(t, 0), place, ones);
     return sc_f_to(t, counts, dtype);
 }

@@ -24,7 +24,7 @@ static sc_x put(sc_trace *t, sc_x x, sc_x dim, sc_x index, sc_x value, bool accu
 sc_x sc_expand_index_add(sc_trace *t, const sc_x *a) {
     const sc_dtype dtype = sc_x_dtype_of(a[0]), wide = sc_f_opmath(dtype);
     sc_x source = sc_f_to(t, a[3], wide == dtype ? sc_x_dtype_of(a[3]) : wide);
-    if (!(sc_x_is_number(a[4]) && sc_x_real(a[4], 0) == 1)) source = sc_f_mul(t, source, a[4]);
+    if (!(sc_x_equals(a[4], 1))) source = sc_f_mul(t, source, a[4]);
     return sc_f_to(t, put(t, sc_f_to(t, a[0], wide), a[1], a[2], source, true), dtype);
 }
 
@@ -62,7 +62,7 @@ static sc_x places_apart(sc_trace *t, const int64_t *sizes, const int64_t *strid
         if (sizes[i] < 0 || strides[i] < 0 || last >= end)
             return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL,
                                  "as_strided_scatter reaches beyond its tensor");
-        sc_x steps = sc_f_arange(t, sc_x_int(t, 0), sc_x_int(t, sizes[i]), SC_DTYPE_I64);
+        sc_x steps = sc_f_range(t, sc_x_int(t, sizes[i]), SC_DTYPE_I64);
         steps = CALL(t, mul_Scalar, steps, sc_x_int(t, strides[i]));
         places = sc_f_add(t, sc_f_unsqueeze(t, places, -1), steps);
     }
@@ -83,7 +83,7 @@ sc_x sc_expand_as_strided_scatter(sc_trace *t, const sc_x *a) {
     sc_x places = places_apart(t, sizes, strides, rank, offset, end), flat = X_INTS(t, -1);
     sc_x into = CALL(t, view, a[0], flat), src = CALL(t, reshape, a[1], flat);
     places = CALL(t, view, places, flat);
-    into = CALL(t, index_put, into, X_LIST(t, places), sc_f_to(t, src, sc_x_dtype_of(a[0])));
+    into = CALL(t, index_put, into, X_LIST(t, places), sc_f_to_dtype_of(t, src, a[0]));
     return CALL(t, view, into, sc_x_sizes(t, a[0], 0, SC_RANK_MAX));
 }
 
@@ -98,8 +98,6 @@ sc_x sc_expand_index_fill(sc_trace *t, const sc_x *a) {
     return put(t, x, a[1], a[2], sc_f_expand(t, value, sizes, rank), false);
 }
 
-static sc_dim wider(sc_dim a, sc_dim b) { return sc_dim_is(a, 1) ? b : a; }
-
 sc_x sc_expand_take_along_dim(sc_trace *t, const sc_x *a) {
     sc_x x = a[0], index = a[1];
     if (sc_x_is_none(a[2])) {
@@ -111,7 +109,7 @@ sc_x sc_expand_take_along_dim(sc_trace *t, const sc_x *a) {
     if (sc_x_rank(index) != rank)
         return sc_trace_fail(t, SC_ERR_SHAPE, NULL, "take_along_dim needs equal ranks");
     for (uint32_t i = 0; i < rank; i++) {
-        sc_dim common = wider(sc_x_size(x, i), sc_x_size(index, i));
+        sc_dim common = sc_x_broadcast(sc_x_size(x, i), sc_x_size(index, i));
         index_sizes[i] = i == dim ? sc_x_size(index, i) : common;
         sizes[i] = i == dim ? sc_x_size(x, i) : common;
     }
@@ -192,7 +190,7 @@ sc_x sc_expand_select_scatter(sc_trace *t, const sc_x *a) {
     for (uint32_t i = 0; i < rank; i++) shape[i] = i == dim ? -1 : 1;
     if (sc_x_is_number(index) && sc_x_number(index, 0) < 0)
         index = sc_x_dim(t, sc_trace_add(t, index->dim, sc_x_size(x, dim)));
-    sc_x mask = sc_f_arange(t, sc_x_int(t, 0), sc_x_dim(t, sc_x_size(x, dim)), SC_DTYPE_NONE);
+    sc_x mask = sc_f_range(t, sc_x_dim(t, sc_x_size(x, dim)), SC_DTYPE_NONE);
     mask = CALL(t, eq_Scalar, CALL(t, view, mask, sc_x_ints(t, shape, rank)), index);
     sc_x source = CALL(t, expand, sc_f_unsqueeze(t, a[1], dim), sc_x_sizes(t, x, 0, rank));
     return sc_f_where(t, mask, source, x);
@@ -213,7 +211,7 @@ sc_x sc_expand_diagonal_scatter(sc_trace *t, const sc_x *a) {
     for (uint32_t i = 0; i < rank; i++) back[order[i]] = i;
     sc_x moved = sc_f_permute(t, x, order);
     sc_x source = CALL(t, movedim_int, a[1], sc_x_int(t, -1), sc_x_int(t, 0));
-    sc_x range = sc_f_arange(t, sc_x_int(t, 0), sc_x_dim(t, length), SC_DTYPE_I64);
+    sc_x range = sc_f_range(t, sc_x_dim(t, length), SC_DTYPE_I64);
     sc_x rows = offset < 0 ? CALL(t, add_Scalar, range, sc_x_int(t, -offset)) : range;
     sc_x columns = offset > 0 ? CALL(t, add_Scalar, range, sc_x_int(t, offset)) : range;
     sc_x out = CALL(t, index_put, moved, X_LIST(t, rows, columns), source);
@@ -248,7 +246,7 @@ sc_x sc_expand_one_hot(sc_trace *t, const sc_x *a) {
     expect_all(t, CALL(t, lt_Scalar, a[0], sc_x_int(t, classes)),
                "one_hot: Class values must be smaller than num_classes.");
     sc_x wide = sc_f_unsqueeze(t, a[0], -1);
-    sc_x range = sc_f_arange(t, sc_x_int(t, 0), sc_x_int(t, classes), sc_x_dtype_of(a[0]));
+    sc_x range = sc_f_range(t, sc_x_int(t, classes), sc_x_dtype_of(a[0]));
     return sc_f_to(t, CALL(t, eq_Tensor, wide, range), SC_DTYPE_I64);
 }
 

@@ -145,7 +145,7 @@ static sc_x rolled(sc_trace *t, sc_dim shift, sc_dim size) {
     const bool may_be_empty = size.expr && sc_f_may_be_empty(size);
     sc_dim start = sc_trace_sub(t, size, shift);
     if (!may_be_empty) start = sc_trace_mod(t, start, size);
-    sc_x from = sc_f_arange(t, sc_x_int(t, 0), sc_x_dim(t, size), SC_DTYPE_NONE);
+    sc_x from = sc_f_range(t, sc_x_dim(t, size), SC_DTYPE_NONE);
     from = sc_f_add(t, from, sc_x_dim(t, start));
     return may_be_empty ? CALL(t, remainder_Scalar, from, sc_x_dim(t, size))
                         : CALL(t, fmod_Scalar, from, sc_x_dim(t, size));

@@ -4,16 +4,14 @@
 #include "trace/words/calls.h"
 #include "trace/words/choose.h"
 
-static sc_x widen(sc_trace *t, sc_x x) { return sc_f_to(t, x, sc_f_opmath(sc_x_dtype_of(x))); }
-
 static sc_x reduced(sc_trace *t, sc_x loss, sc_x reduction, sc_x like) {
-    return sc_f_to(t, sc_f_reduce_loss(t, loss, reduction), sc_x_dtype_of(like));
+    return sc_f_to_dtype_of(t, sc_f_reduce_loss(t, loss, reduction), like);
 }
 
 // --- Elementwise --------------------------------------------------------------------------------
 
 sc_x sc_expand_mse_loss(sc_trace *t, const sc_x *a) {
-    sc_x x = widen(t, a[0]), y = widen(t, a[1]);
+    sc_x x = sc_f_widen(t, a[0]), y = sc_f_widen(t, a[1]);
     return reduced(t, CALL(t, pow_Tensor_Scalar, sc_f_sub(t, x, y), sc_x_int(t, 2)), a[2], a[0]);
 }
 
@@ -23,7 +21,7 @@ sc_x sc_expand_l1_loss(sc_trace *t, const sc_x *a) {
 
 sc_x sc_expand_smooth_l1_loss(sc_trace *t, const sc_x *a) {
     double beta = sc_x_known(t, a[3], 1.0);
-    sc_x x = widen(t, a[0]), y = widen(t, a[1]);
+    sc_x x = sc_f_widen(t, a[0]), y = sc_f_widen(t, a[1]);
     sc_x loss = CALL(t, abs, sc_f_sub(t, x, y));
     if (beta == 0) return reduced(t, loss, a[2], a[0]);
     sc_x small = sc_f_less(t, loss, beta);
@@ -35,7 +33,7 @@ sc_x sc_expand_smooth_l1_loss(sc_trace *t, const sc_x *a) {
 
 sc_x sc_expand_huber_loss(sc_trace *t, const sc_x *a) {
     double delta = sc_x_known(t, a[3], 1.0);
-    sc_x x = widen(t, a[0]), y = widen(t, a[1]);
+    sc_x x = sc_f_widen(t, a[0]), y = sc_f_widen(t, a[1]);
     sc_x z = CALL(t, abs, sc_f_sub(t, x, y));
     sc_x small = sc_f_less(t, z, delta);
     sc_x square = sc_f_mul(t, sc_f_mul(t, z, sc_x_float(t, 0.5)), z);
@@ -44,7 +42,7 @@ sc_x sc_expand_huber_loss(sc_trace *t, const sc_x *a) {
 }
 
 sc_x sc_expand_soft_margin_loss(sc_trace *t, const sc_x *a) {
-    sc_x x = widen(t, a[0]), y = widen(t, a[1]);
+    sc_x x = sc_f_widen(t, a[0]), y = sc_f_widen(t, a[1]);
     sc_x loss = CALL(t, log1p, CALL(t, exp, sc_f_mul(t, CALL(t, neg, x), y)));
     return reduced(t, loss, a[2], a[0]);
 }
@@ -55,7 +53,7 @@ static sc_x log_at_least(sc_trace *t, sc_x x, sc_x floor_like) {
 }
 
 sc_x sc_expand_binary_cross_entropy(sc_trace *t, const sc_x *a) {
-    sc_x x = widen(t, a[0]), y = widen(t, a[1]);
+    sc_x x = sc_f_widen(t, a[0]), y = sc_f_widen(t, a[1]);
     sc_x rest = sc_f_sub(t, y, sc_x_int(t, 1));
     sc_x first = log_at_least(t, CALL(t, log1p, CALL(t, neg, x)), x);
     first = sc_f_mul(t, rest, first);
@@ -74,7 +72,7 @@ sc_x sc_expand_bce_with_logits(sc_trace *t, const sc_x *a) {
     if (sc_x_is_tensor(log_weight)) second = sc_f_mul(t, log_weight, second);
     sc_x loss = sc_f_sub(t, first, second);
     if (sc_x_is_tensor(a[2])) loss = sc_f_mul(t, loss, a[2]);
-    return sc_f_reduce_loss(t, sc_f_to(t, loss, sc_x_dtype_of(y)), a[4]);
+    return sc_f_reduce_loss(t, sc_f_to_dtype_of(t, loss, y), a[4]);
 }
 
 sc_x sc_expand_kl_div(sc_trace *t, const sc_x *a) {

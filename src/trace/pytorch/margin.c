@@ -7,7 +7,7 @@
 static sc_x at_least_zero(sc_trace *t, sc_x x) { return CALL(t, clamp_min, x, sc_x_int(t, 0)); }
 
 static sc_x class_scalar(sc_trace *t, int64_t value, sc_x like) {
-    return sc_f_scalar(t, sc_x_int(t, value), sc_x_dtype_of(like));
+    return sc_f_scalar_like(t, sc_x_int(t, value), like);
 }
 
 // --- Two or three inputs ------------------------------------------------------------------------
@@ -85,8 +85,7 @@ sc_x sc_expand_multi_margin_loss(sc_trace *t, const sc_x *a) {
     if (p == 2) loss = sc_f_mul(t, loss, loss);
     if (sc_x_is_tensor(a[4]))
         loss = sc_f_mul(t, loss, CALL(t, index_Tensor, a[4], X_LIST(t, target)));
-    sc_x classes =
-        sc_f_arange(t, sc_x_int(t, 0), sc_x_dim(t, sc_x_size(x, 1)), sc_x_dtype_of(target));
+    sc_x classes = sc_f_range(t, sc_x_dim(t, sc_x_size(x, 1)), sc_x_dtype_of(target));
     sc_x others = CALL(t, ne_Tensor, classes, target);
     loss = sc_f_where(t, others, loss, class_scalar(t, 0, loss));
     loss = row_mean(t, loss, a[5]);
@@ -99,7 +98,7 @@ sc_x sc_expand_multilabel_margin_loss(sc_trace *t, const sc_x *a) {
     if (sc_x_rank(x) != 2 || sc_x_rank(target) != 2)
         return sc_trace_fail(t, SC_ERR_SHAPE, NULL, "multilabel_margin_loss takes matrices");
     sc_x size = sc_x_dim(t, sc_x_size(x, 1)), none = class_scalar(t, -1, target);
-    sc_x range = sc_f_arange(t, sc_x_int(t, 0), size, sc_x_dtype_of(target));
+    sc_x range = sc_f_range(t, size, sc_x_dtype_of(target));
     sc_x ends = CALL(t, eq_Scalar, target, sc_x_int(t, -1));
     ends = sc_f_where(t, ends, range, CALL(t, full_like, range, size));
     ends = CALL(t, amin, ends, X_INTS(t, -1), X_TRUE);

@@ -2,8 +2,8 @@
 // backend took are widened when the program runs, and tables of embeddings are the operator with
 // which that can be done from two integers a byte. All rows of the table are the weight; numbers
 // are the same, (integer - 0) * scale in float32.
+#include "trace/pytorch/packed.h"
 #include "base/nibbles.h"
-#include "trace/expand.h"
 #include "trace/words/calls.h"
 
 typedef struct table {
@@ -126,10 +126,10 @@ static sc_x packed(sc_trace *t, const table *w) {
     return sc_trace_fresh(t, value ? value : add_input(t, w, name));
 }
 
-sc_x sc_trace_packed(sc_trace *t, const sc_x *a) {
+sc_x sc_pytorch_packed(sc_trace *t, const sc_x *a) {
     table w;
     if (!t->source || t->source->args[0].kind != SC_ARG_VALUE || !read_table(t, a, &w)) return NULL;
-    sc_x rows = sc_f_arange(t, sc_x_int(t, 0), sc_x_int(t, w.rows), SC_DTYPE_NONE);
+    sc_x rows = sc_f_range(t, sc_x_int(t, w.rows), SC_DTYPE_NONE);
     return CALL(t, quantized_decomposed_embedding_4bit, packed(t, &w), a[2], X_NONE,
                 sc_x_int(t, w.low), sc_x_int(t, w.high), rows);
 }

@@ -6,14 +6,6 @@
 
 #include <math.h>
 
-static sc_x scalar_like(sc_trace *t, sc_x value, sc_x x) {
-    return sc_f_scalar(t, value, sc_x_dtype_of(x));
-}
-
-// Half precision computes in f32 and comes back; see opmath in text.c.
-static sc_x widen(sc_trace *t, sc_x x) { return sc_f_to(t, x, sc_f_opmath(sc_x_dtype_of(x))); }
-static sc_x narrow_to(sc_trace *t, sc_x x, sc_x like) { return sc_f_to(t, x, sc_x_dtype_of(like)); }
-
 static sc_dtype real_dtype(sc_x x) {
     return sc_dtype_is_integral(sc_x_dtype_of(x), true) ? SC_DTYPE_F32 : sc_x_dtype_of(x);
 }
@@ -21,40 +13,40 @@ static sc_dtype real_dtype(sc_x x) {
 // --- Activations --------------------------------------------------------------------------------
 
 sc_x sc_expand_softplus(sc_trace *t, const sc_x *a) {
-    sc_x x = widen(t, a[0]), scaled = x;
-    bool unit = sc_x_is_number(a[1]) && sc_x_real(a[1], 0) == 1;
+    sc_x x = sc_f_widen(t, a[0]), scaled = x;
+    bool unit = sc_x_equals(a[1], 1);
     if (!unit) scaled = sc_f_mul(t, x, a[1]);
     sc_x soft = CALL(t, log1p, CALL(t, exp, scaled));
     if (!unit) soft = sc_f_div(t, soft, a[1]);
     sc_x large = CALL(t, gt_Scalar, scaled, a[2]);
-    return narrow_to(t, sc_f_where(t, large, x, soft), a[0]);
+    return sc_f_to_dtype_of(t, sc_f_where(t, large, x, soft), a[0]);
 }
 
 sc_x sc_expand_celu(sc_trace *t, const sc_x *a) {
-    sc_x x = widen(t, a[0]), negative;
-    if (sc_x_is_number(a[1]) && sc_x_real(a[1], 0) == 1)
+    sc_x x = sc_f_widen(t, a[0]), negative;
+    if (sc_x_equals(a[1], 1))
         negative = CALL(t, expm1, x);
     else
         negative = sc_f_mul(t, CALL(t, expm1, sc_f_div(t, x, a[1])), a[1]);
     sc_x positive = CALL(t, gt_Scalar, x, sc_x_int(t, 0));
-    return narrow_to(t, sc_f_where(t, positive, x, negative), a[0]);
+    return sc_f_to_dtype_of(t, sc_f_where(t, positive, x, negative), a[0]);
 }
 
 sc_x sc_expand_log_sigmoid_forward(sc_trace *t, const sc_x *a) {
-    sc_x x = widen(t, a[0]);
+    sc_x x = sc_f_widen(t, a[0]);
     sc_x zero = sc_f_full(t, sc_x_dims(t, NULL, 0), sc_x_int(t, 0), sc_x_dtype_of(x));
     sc_x least = CALL(t, minimum, zero, x);
     sc_x z = CALL(t, exp, CALL(t, neg, CALL(t, abs, x)));
-    sc_x out = narrow_to(t, sc_f_sub(t, least, CALL(t, log1p, z)), a[0]);
-    return X_LIST(t, out, narrow_to(t, z, a[0]));
+    sc_x out = sc_f_to_dtype_of(t, sc_f_sub(t, least, CALL(t, log1p, z)), a[0]);
+    return X_LIST(t, out, sc_f_to_dtype_of(t, z, a[0]));
 }
 
 sc_x sc_expand_glu(sc_trace *t, const sc_x *a) {
-    sc_x x = widen(t, a[0]);
+    sc_x x = sc_f_widen(t, a[0]);
     sc_x halves = CALL(t, tensor_split_sections, x, sc_x_int(t, 2),
                        sc_x_int(t, sc_x_wrap(t, a[1], sc_x_rank(x))));
     sc_x gate = CALL(t, sigmoid, sc_x_at(t, halves, 1));
-    return narrow_to(t, sc_f_mul(t, sc_x_at(t, halves, 0), gate), a[0]);
+    return sc_f_to_dtype_of(t, sc_f_mul(t, sc_x_at(t, halves, 0), gate), a[0]);
 }
 
 sc_x sc_expand_prelu(sc_trace *t, const sc_x *a) {
@@ -69,35 +61,29 @@ sc_x sc_expand_prelu(sc_trace *t, const sc_x *a) {
 }
 
 sc_x sc_expand_softshrink(sc_trace *t, const sc_x *a) {
-    sc_x x = widen(t, a[0]);
+    sc_x x = sc_f_widen(t, a[0]);
     sc_x outside = CALL(t, gt_Scalar, CALL(t, abs, x), a[1]);
     sc_x shifted = sc_f_sub(t, x, sc_f_mul(t, CALL(t, sign, x), a[1]));
     sc_x out = sc_f_where(t, outside, shifted, sc_f_mul(t, x, sc_x_int(t, 0)));
-    return narrow_to(t, out, a[0]);
+    return sc_f_to_dtype_of(t, out, a[0]);
 }
 
 sc_x sc_expand_hardshrink(sc_trace *t, const sc_x *a) {
     sc_x inside = CALL(t, le_Scalar, CALL(t, abs, a[0]), a[1]);
-    return sc_f_where(t, inside, scalar_like(t, sc_x_int(t, 0), a[0]), a[0]);
+    return sc_f_where(t, inside, sc_f_scalar_like(t, sc_x_int(t, 0), a[0]), a[0]);
 }
 
 sc_x sc_expand_threshold(sc_trace *t, const sc_x *a) {
-    sc_x below = CALL(t, le_Scalar, widen(t, a[0]), a[1]);
-    return sc_f_where(t, below, scalar_like(t, a[2], a[0]), a[0]);
-}
-
-// half_to_float asks the primitive for it only on devices that fuse the cast: never here.
-static sc_x cast_for_softmax(sc_trace *t, sc_x x, sc_x dtype) {
-    if (dtype->kind != SC_X_DTYPE || dtype->code == sc_x_dtype_of(x)) return x;
-    return CALL(t, _to_copy, x, dtype, X_STRIDED, X_CPU);
+    sc_x below = CALL(t, le_Scalar, sc_f_widen(t, a[0]), a[1]);
+    return sc_f_where(t, below, sc_f_scalar_like(t, a[2], a[0]), a[0]);
 }
 
 sc_x sc_expand_softmax(sc_trace *t, const sc_x *a) {
-    return CALL(t, _softmax, cast_for_softmax(t, a[0], a[2]), a[1], X_FALSE);
+    return CALL(t, _softmax, sc_f_to_given(t, a[0], a[2]), a[1], X_FALSE);
 }
 
 sc_x sc_expand_log_softmax(sc_trace *t, const sc_x *a) {
-    return CALL(t, _log_softmax, cast_for_softmax(t, a[0], a[2]), a[1], X_FALSE);
+    return CALL(t, _log_softmax, sc_f_to_given(t, a[0], a[2]), a[1], X_FALSE);
 }
 
 // Rows that are masked altogether give zeros and not NaN.
@@ -133,7 +119,7 @@ sc_x sc_expand_sinc(sc_trace *t, const sc_x *a) {
     sc_x x = sc_f_mul(t, sc_f_to(t, a[0], sc_f_opmath(real_dtype(a[0]))), sc_x_float(t, SC_PI));
     sc_x zero = CALL(t, eq_Scalar, x, sc_x_int(t, 0));
     sc_x ratio = sc_f_div(t, CALL(t, sin, x), x);
-    sc_x out = sc_f_where(t, zero, scalar_like(t, sc_x_int(t, 1), x), ratio);
+    sc_x out = sc_f_where(t, zero, sc_f_scalar_like(t, sc_x_int(t, 1), x), ratio);
     return sc_f_to(t, out, real_dtype(a[0]));
 }
 
@@ -143,8 +129,8 @@ sc_x sc_expand_logit(sc_trace *t, const sc_x *a) {
     double eps = sc_x_known(t, a[1], -1.0), low = eps, high = 1 - eps;
     sc_x below = sc_f_less(t, x, low);
     sc_x above = CALL(t, gt_Scalar, x, sc_x_float(t, high));
-    sc_x clamped = sc_f_where(t, above, scalar_like(t, sc_x_float(t, high), x), x);
-    clamped = sc_f_where(t, below, scalar_like(t, sc_x_float(t, low), x), clamped);
+    sc_x clamped = sc_f_where(t, above, sc_f_scalar_like(t, sc_x_float(t, high), x), x);
+    clamped = sc_f_where(t, below, sc_f_scalar_like(t, sc_x_float(t, low), x), clamped);
     sc_x odds = sc_f_div(t, clamped, CALL(t, sub_Tensor, sc_x_int(t, 1), clamped));
     return sc_f_to(t, CALL(t, log, odds), real);
 }
@@ -157,11 +143,11 @@ sc_x sc_expand_nan_to_num(sc_trace *t, const sc_x *a) {
     sc_x high = sc_x_is_none(a[2]) ? sc_x_float(t, max) : a[2],
          low = sc_x_is_none(a[3]) ? sc_x_float(t, -max) : a[3];
     sc_x where = CALL(t, isnan, x);
-    out = sc_f_where(t, where, scalar_like(t, nan, x), x);
+    out = sc_f_where(t, where, sc_f_scalar_like(t, nan, x), x);
     where = sc_f_equals(t, x, -INFINITY);
-    out = sc_f_where(t, where, scalar_like(t, low, x), out);
+    out = sc_f_where(t, where, sc_f_scalar_like(t, low, x), out);
     where = sc_f_equals(t, x, INFINITY);
-    return sc_f_where(t, where, scalar_like(t, high, x), out);
+    return sc_f_where(t, where, sc_f_scalar_like(t, high, x), out);
 }
 
 sc_x sc_expand_isfinite(sc_trace *t, const sc_x *a) {
@@ -184,34 +170,34 @@ sc_x sc_expand_xlogy(sc_trace *t, const sc_x *a) {
     if (!sc_x_is_tensor(y)) y = number_beside(t, y, x);
     sc_x zero = CALL(t, eq_Scalar, x, sc_x_int(t, 0));
     sc_x product = sc_f_mul(t, x, CALL(t, log, y));
-    sc_x out = sc_f_where(t, zero, scalar_like(t, sc_x_int(t, 0), product), product);
+    sc_x out = sc_f_where(t, zero, sc_f_scalar_like(t, sc_x_int(t, 0), product), product);
     sc_x nan = CALL(t, isnan, y);
-    return sc_f_where(t, nan, scalar_like(t, sc_x_float(t, NAN), out), out);
+    return sc_f_where(t, nan, sc_f_scalar_like(t, sc_x_float(t, NAN), out), out);
 }
 
 sc_x sc_expand_lerp(sc_trace *t, const sc_x *a) {
-    sc_x x = widen(t, a[0]), end = widen(t, a[1]);
+    sc_x x = sc_f_widen(t, a[0]), end = sc_f_widen(t, a[1]);
     sc_x weight = sc_x_is_tensor(a[2])
-                      ? widen(t, a[2])
+                      ? sc_f_widen(t, a[2])
                       : sc_f_full(t, sc_x_dims(t, NULL, 0), a[2], sc_x_dtype_of(x));
     sc_x far = CALL(t, ge_Scalar, CALL(t, abs, weight), sc_x_float(t, 0.5));
     sc_x less = sc_f_sub(t, weight, sc_x_int(t, 1));
     sc_x factor = sc_f_where(t, far, less, weight);
     sc_x base = sc_f_where(t, far, end, x);
     sc_x step = sc_f_mul(t, factor, CALL(t, sub_Tensor, end, x));
-    return narrow_to(t, sc_f_add(t, step, base), a[0]);
+    return sc_f_to_dtype_of(t, sc_f_add(t, step, base), a[0]);
 }
 
 sc_x sc_expand_addcmul(sc_trace *t, const sc_x *a) {
-    sc_x x = widen(t, a[0]), y = widen(t, a[1]), z = widen(t, a[2]);
+    sc_x x = sc_f_widen(t, a[0]), y = sc_f_widen(t, a[1]), z = sc_f_widen(t, a[2]);
     sc_x product = sc_f_mul(t, sc_f_mul(t, y, a[3]), z);
-    return narrow_to(t, sc_f_add(t, x, product), a[0]);
+    return sc_f_to_dtype_of(t, sc_f_add(t, x, product), a[0]);
 }
 
 sc_x sc_expand_addcdiv(sc_trace *t, const sc_x *a) {
-    sc_x x = widen(t, a[0]), y = widen(t, a[1]), z = widen(t, a[2]);
+    sc_x x = sc_f_widen(t, a[0]), y = sc_f_widen(t, a[1]), z = sc_f_widen(t, a[2]);
     sc_x ratio = sc_f_div(t, sc_f_mul(t, y, a[3]), z);
-    return narrow_to(t, sc_f_add(t, x, ratio), a[0]);
+    return sc_f_to_dtype_of(t, sc_f_add(t, x, ratio), a[0]);
 }
 
 sc_x sc_expand_logaddexp(sc_trace *t, const sc_x *a) {
@@ -252,7 +238,7 @@ sc_x sc_expand_heaviside(sc_trace *t, const sc_x *a) {
     negative = sc_f_or(t, negative, CALL(t, isnan, a[0]));
     sc_x one = sc_f_scalar(t, sc_x_int(t, 1), SC_DTYPE_I64);
     sc_x step = sc_f_where(t, negative, sc_f_scalar(t, sc_x_int(t, 0), SC_DTYPE_I64), one);
-    return sc_f_to(t, sc_f_where(t, zero, a[1], step), sc_x_dtype_of(a[0]));
+    return sc_f_to_dtype_of(t, sc_f_where(t, zero, a[1], step), a[0]);
 }
 
 static sc_x as_double(sc_trace *t, sc_x x) {
@@ -299,6 +285,7 @@ sc_x sc_expand_where_scalar_other(sc_trace *t, const sc_x *a) {
 }
 
 sc_x sc_expand_masked_fill(sc_trace *t, const sc_x *a) {
-    sc_x value = sc_x_is_tensor(a[2]) ? narrow_to(t, a[2], a[0]) : scalar_like(t, a[2], a[0]);
+    sc_x value =
+        sc_x_is_tensor(a[2]) ? sc_f_to_dtype_of(t, a[2], a[0]) : sc_f_scalar_like(t, a[2], a[0]);
     return sc_f_contiguous(t, sc_f_where(t, a[1], value, a[0]));
 }

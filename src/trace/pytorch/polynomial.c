@@ -99,7 +99,7 @@ static sc_x polynomial(sc_trace *t, const sc_x *a, const sc_polynomial *f, sc_x 
     if (n < 0) return CALL(t, full_like, x, sc_x_int(t, 0));
     if (is_beyond(f, x, n)) return CALL(t, full_like, x, sc_x_float(t, NAN));
     if (n > DEGREE_MAX) {
-        *high = sc_f_scalar(t, sc_x_float(t, (double)n), sc_x_dtype_of(x));
+        *high = sc_f_scalar_like(t, sc_x_float(t, (double)n), x);
         return x;
     }
     if (f->is_shifted) x = sc_f_plus(t, sc_f_times(t, x, 2), -1);

@@ -11,9 +11,6 @@ sc_x sc_expand_linear(sc_trace *t, const sc_x *a) { return sc_f_linear(t, a[0], 
 
 // --- Small products -----------------------------------------------------------------------------
 
-static bool is_one(sc_x x) { return sc_x_is_number(x) && sc_x_real(x, 0) == 1; }
-static bool is_zero(sc_x x) { return sc_x_is_number(x) && sc_x_real(x, 1) == 0; }
-
 sc_x sc_expand_outer(sc_trace *t, const sc_x *a) {
     sc_dim sizes[2] = {sc_x_size(a[0], 0), sc_dim_int(1)};
     return sc_f_mul(t, sc_f_reshape(t, a[0], sizes, 2), a[1]);
@@ -34,10 +31,10 @@ static sc_x factor(sc_trace *t, sc_x by, sc_x of) {
 // beta * self + alpha * result; sums of integers are no wider here than what is summed
 static sc_x added(sc_trace *t, const sc_x *a, sc_x result) {
     sc_x beta = factor(t, a[3], a[1]), alpha = factor(t, a[4], a[1]);
-    result = sc_f_to(t, result, sc_x_dtype_of(a[1]));
-    if (!is_one(alpha)) result = sc_f_mul(t, result, alpha);
-    if (is_zero(beta)) return result;
-    sc_x self = is_one(beta) ? a[0] : sc_f_mul(t, a[0], beta);
+    result = sc_f_to_dtype_of(t, result, a[1]);
+    if (!sc_x_equals(alpha, 1)) result = sc_f_mul(t, result, alpha);
+    if (sc_x_equals(beta, 0)) return result;
+    sc_x self = sc_x_equals(beta, 1) ? a[0] : sc_f_mul(t, a[0], beta);
     return sc_f_add(t, self, result);
 }
 
@@ -52,35 +49,35 @@ sc_x sc_expand_addbmm(sc_trace *t, const sc_x *a) {
 // (self, vec)
 sc_x sc_expand_mv(sc_trace *t, const sc_x *a) {
     sc_x product = sc_f_mul(t, a[0], a[1]);
-    return sc_f_to(t, CALL(t, sum_dim_IntList, product, X_INTS(t, 1)), sc_x_dtype_of(product));
+    return sc_f_to_dtype_of(t, CALL(t, sum_dim_IntList, product, X_INTS(t, 1)), product);
 }
 
 // (self, tensor)
 sc_x sc_expand_dot(sc_trace *t, const sc_x *a) {
     sc_x product = sc_f_mul(t, a[0], a[1]);
-    return sc_f_to(t, CALL(t, sum, product), sc_x_dtype_of(product));
+    return sc_f_to_dtype_of(t, CALL(t, sum, product), product);
 }
 
 sc_x sc_expand_addmv(sc_trace *t, const sc_x *a) {
     sc_x beta = factor(t, a[3], a[1]), alpha = factor(t, a[4], a[1]);
     sc_x product = CALL(t, mv, a[1], a[2]);
     sc_x out = sc_f_mul(t, product, alpha);
-    if (is_zero(beta)) return out;
+    if (sc_x_equals(beta, 0)) return out;
     return sc_f_add(t, out, sc_f_mul(t, a[0], beta));
 }
 
 // Of booleans it is "or", and "and" of the two: beta and alpha say whether either counts.
 static sc_x addr_of_bools(sc_trace *t, const sc_x *a) {
     sc_x product = CALL(t, outer, a[1], a[2]);
-    if (is_zero(a[4])) product = CALL(t, full_like, product, X_FALSE);
-    return is_zero(a[3]) ? product : sc_f_or(t, a[0], product);
+    if (sc_x_equals(a[4], 0)) product = CALL(t, full_like, product, X_FALSE);
+    return sc_x_equals(a[3], 0) ? product : sc_f_or(t, a[0], product);
 }
 
 sc_x sc_expand_addr(sc_trace *t, const sc_x *a) {
     if (sc_x_dtype_of(a[0]) == SC_DTYPE_BOOL) return addr_of_bools(t, a);
     sc_dim sizes[2] = {sc_x_size(a[1], 0), sc_x_size(a[2], 0)};
     sc_x self = sc_f_expand(t, a[0], sizes, 2);
-    if (is_zero(a[3])) return sc_f_mul(t, CALL(t, outer, a[1], a[2]), a[4]);
+    if (sc_x_equals(a[3], 0)) return sc_f_mul(t, CALL(t, outer, a[1], a[2]), a[4]);
     self = sc_f_mul(t, self, a[3]);
     sc_x product = sc_f_mul(t, CALL(t, outer, a[1], a[2]), a[4]);
     return sc_f_add(t, self, product);
@@ -168,7 +165,7 @@ static sc_x cross(sc_trace *t, sc_x a, sc_x b, sc_x dim) {
     a = sc_x_at(t, both, 0);
     b = sc_x_at(t, both, 1);
     dim = sc_x_int(t, sc_x_wrap(t, dim, sc_x_rank(a)));
-    sc_x range = sc_f_arange(t, sc_x_int(t, 0), sc_x_int(t, 3), SC_DTYPE_NONE);
+    sc_x range = sc_f_range(t, sc_x_int(t, 3), SC_DTYPE_NONE);
     sc_x a1 = rotated(t, a, dim, range, 1), b2 = rotated(t, b, dim, range, 2);
     sc_x first = sc_f_mul(t, a1, b2);
     sc_x a2 = rotated(t, a, dim, range, 2), b1 = rotated(t, b, dim, range, 1);

@@ -1,6 +1,7 @@
 // Expansions of quantization: torchao's affine operators, in the calls that torchao makes, and
 // those of quantized_decomposed that the official runtime has no kernel for.
 #include "trace/expand.h"
+#include "trace/pytorch/packed.h"
 #include "trace/words/arithmetic.h"
 #include "trace/words/calls.h"
 #include "trace/words/choose.h"
@@ -209,7 +210,7 @@ sc_x sc_expand_dequantize_affine(sc_trace *t, const sc_x *a) {
                              "integers are dequantized to a floating-point dtype, not %s to %s",
                              sc_dtype_name(sc_x_dtype_of(a[0])), sc_dtype_name(real));
     if (!is_domain(t, a[8], true) || !cut(t, a[0], a[1], &b)) return a[0];
-    sc_x whole = sc_trace_packed(t, a);
+    sc_x whole = sc_pytorch_packed(t, a);
     if (whole) return whole;
     sc_x x = sc_f_view(t, a[0], b.sizes, b.rank), scale = view_reduced(t, a[2], &b);
     sc_x zero = has_zero(t, a[3]) ? view_reduced(t, a[3], &b) : X_NONE;

@@ -91,7 +91,7 @@ static sc_x quantile_scalar(sc_trace *t, const sc_x *a, bool ignore_nan) {
     if (!(q >= 0 && q <= 1))
         return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "quantile needs q between 0 and 1, not %g",
                              q);
-    sc_x with_tensor[5] = {a[0], sc_f_scalar(t, a[1], sc_x_dtype_of(a[0])), a[2], a[3], a[4]};
+    sc_x with_tensor[5] = {a[0], sc_f_scalar_like(t, a[1], a[0]), a[2], a[3], a[4]};
     return quantile(t, with_tensor, ignore_nan);
 }
 

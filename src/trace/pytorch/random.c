@@ -24,7 +24,7 @@ static sc_x evenly_like(sc_trace *t, sc_x like) {
 sc_x sc_expand_bernoulli(sc_trace *t, const sc_x *a) {
     sc_x dtype = sc_x_dtype(t, sc_x_dtype_of(a[0]));
     sc_x random = CALL(t, rand, sizes_of(t, a[0]), dtype, X_NONE, X_CPU, X_FALSE);
-    return sc_f_to(t, CALL(t, lt_Tensor, random, a[0]), sc_x_dtype_of(a[0]));
+    return sc_f_to_dtype_of(t, CALL(t, lt_Tensor, random, a[0]), a[0]);
 }
 
 // (self, p): 1 with that probability.
@@ -33,7 +33,7 @@ sc_x sc_expand_bernoulli_p(sc_trace *t, const sc_x *a) {
     if (!(p >= 0 && p <= 1))
         return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL,
                              "bernoulli needs a probability, and %g is none", p);
-    return sc_f_to(t, CALL(t, lt_Scalar, evenly_like(t, a[0]), a[1]), sc_x_dtype_of(a[0]));
+    return sc_f_to_dtype_of(t, CALL(t, lt_Scalar, evenly_like(t, a[0]), a[1]), a[0]);
 }
 
 sc_x sc_expand_bernoulli_(sc_trace *t, const sc_x *a) {
@@ -43,7 +43,7 @@ sc_x sc_expand_bernoulli_(sc_trace *t, const sc_x *a) {
 
 sc_x sc_expand_bernoulli_tensor(sc_trace *t, const sc_x *a) {
     sc_x p = CALL(t, expand, a[1], sizes_of(t, a[0]));
-    return sc_f_to(t, CALL(t, lt_Tensor, evenly_like(t, a[0]), p), sc_x_dtype_of(a[0]));
+    return sc_f_to_dtype_of(t, CALL(t, lt_Tensor, evenly_like(t, a[0]), p), a[0]);
 }
 
 sc_x sc_expand_exponential(sc_trace *t, const sc_x *a) {
@@ -59,7 +59,7 @@ sc_x sc_expand_geometric(sc_trace *t, const sc_x *a) {
     sc_x x = evenly_like(t, a[0]);
     x = CALL(t, div_Scalar, CALL(t, log1p, CALL(t, neg, x)), sc_x_float(t, log1p(-p)));
     x = CALL(t, clamp, CALL(t, ceil, x), sc_x_int(t, 1));
-    return sc_f_to(t, x, sc_x_dtype_of(a[0]));
+    return sc_f_to_dtype_of(t, x, a[0]);
 }
 
 // (self, median, sigma)
@@ -183,7 +183,7 @@ static sc_x staying(sc_trace *t, sc_x x, double p, bool features) {
     for (uint32_t i = 0; i < rank; i++)
         sizes[i] = features && i >= 2 ? sc_dim_int(1) : sc_x_size(x, i);
     sc_x even = evenly(t, sc_x_dims(t, sizes, rank), sc_x_dtype_of(x));
-    return sc_f_to(t, CALL(t, ge_Scalar, even, sc_x_float(t, p)), sc_x_dtype_of(x));
+    return sc_f_to_dtype_of(t, CALL(t, ge_Scalar, even, sc_x_float(t, p)), x);
 }
 
 static bool drops(sc_trace *t, const sc_x *a, bool features, double *p) {

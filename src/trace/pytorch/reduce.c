@@ -6,8 +6,6 @@
 
 #include <math.h>
 
-static sc_x widen(sc_trace *t, sc_x x) { return sc_f_to(t, x, sc_f_opmath(sc_x_dtype_of(x))); }
-
 // --- Variance -----------------------------------------------------------------------------------
 
 // `unbiased` is correction 1 or 0, 1 when not said.
@@ -36,7 +34,7 @@ sc_x sc_expand_var_mean_dim(sc_trace *t, const sc_x *a) {
 
 static sc_x std(sc_trace *t, sc_x x, sc_x dim, sc_x correction, sc_x keepdim) {
     double c = sc_x_known(t, correction, 1);
-    sc_x var = CALL(t, var_correction, widen(t, x), dim, sc_x_float(t, c), keepdim);
+    sc_x var = CALL(t, var_correction, sc_f_widen(t, x), dim, sc_x_float(t, c), keepdim);
     return sc_f_to(t, CALL(t, sqrt, var), sc_dtype_to_real(sc_x_dtype_of(x)));
 }
 
@@ -52,10 +50,10 @@ sc_x sc_expand_std_correction(sc_trace *t, const sc_x *a) { return std(t, a[0], 
 
 static sc_x std_mean(sc_trace *t, sc_x x, sc_x dim, sc_x correction, sc_x keepdim) {
     double c = sc_x_known(t, correction, 1);
-    sc_x both = CALL(t, var_mean_correction, widen(t, x), dim, sc_x_float(t, c), keepdim);
+    sc_x both = CALL(t, var_mean_correction, sc_f_widen(t, x), dim, sc_x_float(t, c), keepdim);
     sc_x deviation = CALL(t, sqrt, sc_x_at(t, both, 0));
     deviation = sc_f_to(t, deviation, sc_dtype_to_real(sc_x_dtype_of(x)));
-    return X_LIST(t, deviation, sc_f_to(t, sc_x_at(t, both, 1), sc_x_dtype_of(x)));
+    return X_LIST(t, deviation, sc_f_to_dtype_of(t, sc_x_at(t, both, 1), x));
 }
 
 sc_x sc_expand_std_mean(sc_trace *t, const sc_x *a) {
@@ -162,17 +160,17 @@ sc_x sc_expand_linalg_norm(sc_trace *t, const sc_x *a) {
 // --- Others -------------------------------------------------------------------------------------
 
 sc_x sc_expand_logsumexp(sc_trace *t, const sc_x *a) {
-    sc_x x = sc_x_is_float(a[0]) ? widen(t, a[0]) : sc_f_to(t, a[0], SC_DTYPE_F32);
+    sc_x x = sc_x_is_float(a[0]) ? sc_f_widen(t, a[0]) : sc_f_to(t, a[0], SC_DTYPE_F32);
     if (sc_dim_is(sc_x_numel(t, x), 0))  // of nothing no number is the largest
         return CALL(t, log, sc_f_sum(t, CALL(t, exp, x), a[1], sc_x_truth(a[2])));
     sc_x max = sc_f_amax_or(t, x, a[1], true, -INFINITY);
     sc_x infinite = sc_f_equals(t, CALL(t, abs, max), INFINITY);
-    sc_x zero = sc_f_scalar(t, sc_x_float(t, 0.0), sc_x_dtype_of(max));
+    sc_x zero = sc_f_scalar_like(t, sc_x_float(t, 0.0), max);
     max = sc_f_where(t, infinite, zero, max);
     sc_x squeezed = sc_x_truth(a[2]) ? max : CALL(t, squeeze_dims, max, a[1]);
     sc_x sum = sc_f_sum(t, CALL(t, exp, sc_f_sub(t, x, max)), a[1], sc_x_truth(a[2]));
     sc_x result = sc_f_add(t, CALL(t, log, sum), squeezed);
-    return sc_x_is_float(a[0]) ? sc_f_to(t, result, sc_x_dtype_of(a[0])) : result;
+    return sc_x_is_float(a[0]) ? sc_f_to_dtype_of(t, result, a[0]) : result;
 }
 
 // Bytes answer in bytes.
@@ -202,7 +200,7 @@ sc_x sc_expand_aminmax(sc_trace *t, const sc_x *a) {
 static sc_x without_nan(sc_trace *t, sc_x x) {
     if (!sc_x_is_float(x)) return x;
     sc_x nan = CALL(t, isnan, x);
-    return sc_f_where(t, nan, sc_f_scalar(t, sc_x_int(t, 0), sc_x_dtype_of(x)), x);
+    return sc_f_where(t, nan, sc_f_scalar_like(t, sc_x_int(t, 0), x), x);
 }
 
 sc_x sc_expand_nansum(sc_trace *t, const sc_x *a) {
@@ -258,7 +256,7 @@ sc_x sc_expand_renorm(sc_trace *t, const sc_x *a) {
     sc_x above = CALL(t, gt_Scalar, norm, a[3]);
     sc_x factor = CALL(t, reciprocal, sc_f_plus(t, norm, 1e-7));
     factor = CALL(t, mul_Scalar, factor, a[3]);
-    sc_x one = sc_f_scalar(t, sc_x_int(t, 1), sc_x_dtype_of(norm));
+    sc_x one = sc_f_scalar_like(t, sc_x_int(t, 1), norm);
     factor = sc_f_to(t, sc_f_where(t, above, factor, one), dtype);
     return sc_f_mul(t, a[0], factor);
 }

@@ -42,7 +42,7 @@ static const segment_rule *rule_of(sc_x name) {
 static sc_x mean_of(sc_trace *t, sc_x sum, sc_x lengths, bool is_given) {
     sc_dim sizes[SC_RANK_MAX];
     for (uint32_t i = 0; i < sc_x_rank(sum); i++) sizes[i] = i ? sc_dim_int(1) : sc_x_size(sum, 0);
-    sc_x by = sc_f_view(t, sc_f_to(t, lengths, sc_x_dtype_of(sum)), sizes, sc_x_rank(sum));
+    sc_x by = sc_f_view(t, sc_f_to_dtype_of(t, lengths, sum), sizes, sc_x_rank(sum));
     if (is_given) by = CALL(t, clamp, by, sc_x_int(t, 1));
     return sc_f_div(t, sum, by);
 }

@@ -97,9 +97,6 @@ sc_x sc_expand_sum_to_size(sc_trace *t, const sc_x *a) {
     return rank > count ? CALL(t, view, out, a[1]) : out;
 }
 
-// Sizes that broadcast two shapes, as PyTorch infers them: the size that is not 1.
-static sc_dim broadcast_size(sc_dim a, sc_dim b) { return sc_dim_is(a, 1) ? b : a; }
-
 sc_x sc_expand_broadcast_tensors(sc_trace *t, const sc_x *a) {
     sc_dim sizes[SC_RANK_MAX];
     uint32_t rank = 0;
@@ -110,7 +107,7 @@ sc_x sc_expand_broadcast_tensors(sc_trace *t, const sc_x *a) {
         for (uint32_t i = 0; i < a[0]->count; i++) {
             uint32_t missing = rank - sc_x_rank(a[0]->items[i]);
             if (d >= missing)
-                sizes[d] = broadcast_size(sizes[d], sc_x_size(a[0]->items[i], d - missing));
+                sizes[d] = sc_x_broadcast(sizes[d], sc_x_size(a[0]->items[i], d - missing));
         }
     }
     sc_x outs[64];

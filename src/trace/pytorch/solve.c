@@ -13,9 +13,7 @@
 
 // --- LU -----------------------------------------------------------------------------------------
 
-static sc_x counted(sc_trace *t, sc_x count) {
-    return sc_f_arange(t, sc_x_int(t, 0), count, SC_DTYPE_NONE);
-}
+static sc_x counted(sc_trace *t, sc_x count) { return sc_f_range(t, count, SC_DTYPE_NONE); }
 
 // Row i changed places with row pivots[i]: where each row came from in the end.
 static sc_x moved_rows(sc_trace *t, sc_x pivots, sc_x rows) {
@@ -210,7 +208,7 @@ sc_x sc_expand_linalg_cond(sc_trace *t, const sc_x *a) {
     sc_x failed = CALL(t, ne_Scalar, sc_x_at(t, both, 1), sc_x_int(t, 0));
     sc_x product = norm_of(t, a[0], a[1]);
     product = sc_f_mul(t, product, norm_of(t, sc_x_at(t, both, 0), a[1]));
-    sc_x infinite = sc_f_scalar(t, far, sc_x_dtype_of(product));
+    sc_x infinite = sc_f_scalar_like(t, far, product);
     return sc_f_where(t, failed, infinite, product);
 }
 

@@ -4,8 +4,6 @@
 #include "trace/words/arithmetic.h"
 #include "trace/words/calls.h"
 
-static bool is_complex(sc_x x) { return sc_dtype_is_complex(sc_x_dtype_of(x)); }
-
 typedef struct frames {
     int64_t n, hop, window;
 } frames;
@@ -45,7 +43,7 @@ static sc_x aligned(sc_trace *t, sc_x x, const frames *f, sc_x align) {
 sc_x sc_expand_stft(sc_trace *t, const sc_x *a) {
     const frames f = read_frames(t, a);
     const bool single = sc_x_rank(a[0]) == 1;
-    const bool real = !is_complex(a[0]) && !(sc_x_is_tensor(a[4]) && is_complex(a[4]));
+    const bool real = !sc_x_is_complex(a[0]) && !(sc_x_is_tensor(a[4]) && sc_x_is_complex(a[4]));
     const bool onesided = sc_x_is_none(a[6]) ? real : sc_x_truth(a[6]);
     sc_x norm = sc_x_int(t, sc_x_truth(a[5]) ? 1 : 0);
     if (sc_x_rank(a[0]) < 1 || sc_x_rank(a[0]) > 2 || (onesided && !real))
@@ -68,7 +66,7 @@ sc_x sc_expand_stft(sc_trace *t, const sc_x *a) {
 static sc_x fold_frames(sc_trace *t, sc_x x, sc_dim length, const frames *f) {
     const sc_dim sizes[2] = {sc_x_size(x, 0), length};
     sc_x base = sc_f_zeros(t, sc_x_dims(t, sizes, 2), sc_x_dtype_of(x));
-    sc_x index = sc_f_arange(t, sc_x_int(t, 0), sc_x_dim(t, length), SC_DTYPE_I32);
+    sc_x index = sc_f_range(t, sc_x_dim(t, length), SC_DTYPE_I32);
     index = CALL(t, unfold, index, sc_x_int(t, 0), sc_x_int(t, f->n), sc_x_int(t, f->hop));
     index = CALL(t, flatten_using_ints, index);
     sc_x source = CALL(t, movedim_int, x, sc_x_int(t, -1), sc_x_int(t, 2));
@@ -110,7 +108,7 @@ static sc_x lengthened(sc_trace *t, sc_x x, sc_dim end, sc_dim total) {
 sc_x sc_expand_istft(sc_trace *t, const sc_x *a) {
     const frames f = read_frames(t, a);
     const bool single = sc_x_rank(a[0]) == 2;
-    if (sc_x_rank(a[0]) < 2 || sc_x_rank(a[0]) > 3 || !is_complex(a[0]))
+    if (sc_x_rank(a[0]) < 2 || sc_x_rank(a[0]) > 3 || !sc_x_is_complex(a[0]))
         return sc_trace_fail(t, SC_ERR_ARGUMENT, "Use torch.view_as_complex for pairs of numbers.",
                              "an inverse short-time Fourier transform takes complex frames");
     sc_x x = single ? sc_f_unsqueeze(t, a[0], 0) : a[0];

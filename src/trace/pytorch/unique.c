@@ -18,7 +18,7 @@ static sc_x rows_of(sc_trace *t, sc_x x, int64_t dim) {
 }
 
 static sc_x numbered(sc_trace *t, sc_x rows) {
-    return sc_f_arange(t, sc_x_int(t, 0), sc_x_dim(t, sc_x_size(rows, 0)), SC_DTYPE_I64);
+    return sc_f_range(t, sc_x_dim(t, sc_x_size(rows, 0)), SC_DTYPE_I64);
 }
 
 // Elements of a vector, or slices along the dim. Only slices are selected: a vector may be of none,

@@ -16,7 +16,7 @@ static sc_x unpool(sc_trace *t, const sc_x *a, uint32_t dims) {
         if (i >= leading) plane = sc_trace_mul(t, plane, sizes[i]);
     }
     sc_dim count = sc_trace_product(t, sizes, leading);
-    sc_x starts = sc_f_arange(t, sc_x_int(t, 0), sc_x_dim(t, count), SC_DTYPE_NONE);
+    sc_x starts = sc_f_range(t, sc_x_dim(t, count), SC_DTYPE_NONE);
     starts = sc_f_mul(t, sc_f_view(t, starts, planes, rank), sc_x_dim(t, plane));
     sc_x places = sc_f_flat(t, sc_f_add(t, a[1], starts));
     sc_x out = sc_f_zeros(t, sc_x_dims(t, sizes, rank), sc_x_dtype_of(a[0]));

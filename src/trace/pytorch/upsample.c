@@ -59,7 +59,7 @@ static sc_x with_format_of(sc_trace *t, sc_x x, sc_x like) {
 
 // 0, 1, 2, ...
 static sc_x positions(sc_trace *t, sc_dim count, sc_dtype dtype) {
-    return sc_f_arange(t, sc_x_int(t, 0), sc_x_dim(t, count), dtype);
+    return sc_f_range(t, sc_x_dim(t, count), dtype);
 }
 
 // What is computed from an open size, in double precision as from a known one.
@@ -167,7 +167,7 @@ static sc_x linear(sc_trace *t, sc_x x, uint32_t dims, const sc_dim *sizes, bool
     for (uint32_t d = dims; d-- > 0;) {
         sc_x part = CALL(t, clamp, sc_f_sub(t, axes[d].exact, axes[d].low), sc_x_float(t, 0.0),
                          sc_x_float(t, 1.0));
-        part = sc_f_to(t, part, sc_x_dtype_of(x));
+        part = sc_f_to_dtype_of(t, part, x);
         count /= 2;
         for (uint32_t i = 0; i < count; i++) {
             sc_x step = sc_f_sub(t, corner[2 * i + 1], corner[2 * i]);

@@ -37,7 +37,7 @@ sc_x sc_expand_hamming_window_alpha_beta(sc_trace *t, const sc_x *a) {
     const sc_dtype dtype = sc_x_dtype_or(a[4], SC_DTYPE_F32);
     sc_x shorter = short_window(t, n, dtype);
     if (shorter) return shorter;
-    sc_x window = sc_f_arange(t, sc_x_int(t, 0), sc_x_int(t, count), dtype);
+    sc_x window = sc_f_range(t, sc_x_int(t, count), dtype);
     window = scaled(t, window, 2 * SC_PI / (double)(count - 1));
     window = scaled(t, CALL(t, cos, window), -sc_x_known(t, a[3], 0.46));
     window = sc_f_add(t, window, sc_x_float(t, sc_x_known(t, a[2], 0.54)));
@@ -51,7 +51,7 @@ sc_x sc_expand_blackman_window_periodic(sc_trace *t, const sc_x *a) {
     const sc_dtype dtype = sc_x_dtype_or(a[2], SC_DTYPE_F32);
     sc_x shorter = short_window(t, n, dtype);
     if (shorter) return shorter;
-    sc_x angle = sc_f_arange(t, sc_x_int(t, 0), sc_x_int(t, count), dtype);
+    sc_x angle = sc_f_range(t, sc_x_int(t, count), dtype);
     angle = scaled(t, angle, SC_PI / (double)(count - 1));
     sc_x fine = scaled(t, CALL(t, cos, scaled(t, angle, 4)), 0.08);
     sc_x coarse = scaled(t, CALL(t, cos, scaled(t, angle, 2)), 0.5);
@@ -68,7 +68,7 @@ sc_x sc_expand_kaiser_window_beta(sc_trace *t, const sc_x *a) {
     sc_x shorter = short_window(t, n, dtype);
     if (shorter) return shorter;
     const sc_dtype wide = sc_f_opmath(dtype);
-    sc_x x = sc_f_to(t, sc_f_arange(t, sc_x_int(t, 0), sc_x_int(t, count), dtype), wide);
+    sc_x x = sc_f_to(t, sc_f_range(t, sc_x_int(t, count), dtype), wide);
     sc_x middle = sc_f_scalar(t, sc_x_float(t, (double)(count - 1) / 2), wide);
     x = sc_f_div(t, sc_f_sub(t, x, middle), middle);
     x = CALL(t, sqrt, CALL(t, abs, sc_f_from(t, 1, sc_f_mul(t, x, x))));
@@ -84,7 +84,7 @@ sc_x sc_expand_bartlett_window_periodic(sc_trace *t, const sc_x *a) {
     const sc_dtype dtype = sc_x_dtype_or(a[2], SC_DTYPE_F32);
     sc_x shorter = short_window(t, n, dtype);
     if (shorter) return shorter;
-    sc_x number = sc_f_arange(t, sc_x_int(t, 0), sc_x_int(t, n), SC_DTYPE_I64);
+    sc_x number = sc_f_range(t, sc_x_int(t, n), SC_DTYPE_I64);
     sc_x up = scaled(t, sc_f_to(t, number, dtype), 2.0 / (double)last);
     sc_x down = CALL(t, rsub_Scalar, up, sc_x_int(t, 2));
     return sc_f_where(t, CALL(t, le_Scalar, number, sc_x_int(t, last / 2)), up, down);

@@ -13,8 +13,6 @@ sc_x sc_f_over(sc_trace *t, double number, sc_x x) {
 sc_x sc_f_from(sc_trace *t, double number, sc_x x) { return sc_f_plus(t, CALL(t, neg, x), number); }
 
 static bool are_numbers(sc_x x, sc_x y) { return !sc_x_is_tensor(x) && !sc_x_is_tensor(y); }
-static bool is_zero(sc_x x) { return sc_x_is_number(x) && sc_x_real(x, 1) == 0; }
-
 sc_x sc_f_add(sc_trace *t, sc_x x, sc_x y) {
     if (are_numbers(x, y)) return sc_x_float(t, sc_x_known(t, x, 0) + sc_x_known(t, y, 0));
     return sc_x_is_tensor(x) ? CALL(t, add_Tensor, x, y) : CALL(t, add_Tensor, y, x);
@@ -27,8 +25,8 @@ sc_x sc_f_sub(sc_trace *t, sc_x x, sc_x y) {
 
 // Sizes are finite: zero times a size is zero, also if only the running program knows the size.
 sc_x sc_f_mul(sc_trace *t, sc_x x, sc_x y) {
-    if (is_zero(x) && y->kind == SC_X_INT) return x;
-    if (is_zero(y) && x->kind == SC_X_INT) return y;
+    if (sc_x_equals(x, 0) && y->kind == SC_X_INT) return x;
+    if (sc_x_equals(y, 0) && x->kind == SC_X_INT) return y;
     if (are_numbers(x, y)) return sc_x_float(t, sc_x_known(t, x, 0) * sc_x_known(t, y, 0));
     return sc_x_is_tensor(x) ? CALL(t, mul_Tensor, x, y) : CALL(t, mul_Tensor, y, x);
 }

@@ -12,13 +12,20 @@ sc_x sc_f_zeros(sc_trace *t, sc_x sizes, sc_dtype dtype) {
     return sc_f_full(t, sizes, sc_x_int(t, 0), dtype);
 }
 
+sc_x sc_f_zeros_of(sc_trace *t, sc_x like) {
+    return sc_f_zeros(t, sc_x_sizes(t, like, 0, sc_x_rank(like)), sc_x_dtype_of(like));
+}
+
 sc_x sc_f_scalar(sc_trace *t, sc_x value, sc_dtype dtype) {
     return CALL(t, scalar_tensor, value, sc_x_dtype(t, dtype), X_STRIDED, X_CPU);
 }
 
+sc_x sc_f_scalar_like(sc_trace *t, sc_x value, sc_x like) {
+    return sc_f_scalar(t, value, sc_x_dtype_of(like));
+}
+
 sc_x sc_f_tensor_like(sc_trace *t, sc_x x, sc_x like) {
-    if (sc_x_is_tensor(x) || !sc_x_is_tensor(like)) return x;
-    return sc_f_scalar(t, x, sc_x_dtype_of(like));
+    return sc_x_is_tensor(x) || !sc_x_is_tensor(like) ? x : sc_f_scalar_like(t, x, like);
 }
 
 static sc_category category_of(sc_x number) {
@@ -38,10 +45,23 @@ sc_x sc_f_arange(sc_trace *t, sc_x start, sc_x end, sc_dtype dtype) {
     return CALL(t, arange_start_step, start, end, sc_x_int(t, 1), given, X_STRIDED, X_CPU, X_FALSE);
 }
 
+sc_x sc_f_range(sc_trace *t, sc_x count, sc_dtype dtype) {
+    return sc_f_arange(t, sc_x_int(t, 0), count, dtype);
+}
+
 sc_x sc_f_to(sc_trace *t, sc_x x, sc_dtype dtype) {
     if (sc_x_dtype_of(x) == dtype) return x;
     return CALL(t, _to_copy, x, sc_x_dtype(t, dtype));
 }
+
+sc_x sc_f_to_dtype_of(sc_trace *t, sc_x x, sc_x like) { return sc_f_to(t, x, sc_x_dtype_of(like)); }
+
+sc_x sc_f_to_given(sc_trace *t, sc_x x, sc_x dtype) {
+    if (dtype->kind != SC_X_DTYPE || dtype->code == sc_x_dtype_of(x)) return x;
+    return CALL(t, _to_copy, x, dtype, X_STRIDED, X_CPU);
+}
+
+sc_x sc_f_widen(sc_trace *t, sc_x x) { return sc_f_to(t, x, sc_f_opmath(sc_x_dtype_of(x))); }
 
 sc_x sc_f_clone(sc_trace *t, sc_x x) {
     return CALL(t, clone, x, sc_x_format(t, SC_MEMORY_FORMAT_CONTIGUOUS));
@@ -84,6 +104,11 @@ sc_x sc_f_select(sc_trace *t, sc_x x, int64_t dim, int64_t index) {
 
 sc_x sc_f_cat(sc_trace *t, const sc_x *items, uint32_t count, int64_t dim) {
     return CALL(t, cat, sc_x_list(t, items, count), sc_x_int(t, dim));
+}
+
+sc_x sc_f_join(sc_trace *t, sc_x x, sc_x y, int64_t dim) {
+    const sc_x both[2] = {x, y};
+    return sc_f_cat(t, both, 2, dim);
 }
 
 sc_x sc_f_sum(sc_trace *t, sc_x x, sc_x dims, bool keepdim) {
@@ -168,7 +193,7 @@ sc_x sc_f_reshape(sc_trace *t, sc_x x, const sc_dim *sizes, uint32_t rank) {
 
 // As many as have ended.
 sc_x sc_f_runs(sc_trace *t, sc_x ends, sc_dim count) {
-    sc_x places = sc_f_arange(t, sc_x_int(t, 0), sc_x_dim(t, count), SC_DTYPE_I64);
+    sc_x places = sc_f_range(t, sc_x_dim(t, count), SC_DTYPE_I64);
     ends = sc_f_unsqueeze(t, sc_f_to(t, ends, SC_DTYPE_I64), 0);
     sc_x ended = CALL(t, le_Tensor, ends, sc_f_unsqueeze(t, places, 1));
     return sc_f_sum(t, ended, X_INTS(t, 1), false);

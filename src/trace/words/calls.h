@@ -6,16 +6,23 @@
 
 sc_x sc_f_full(sc_trace *t, sc_x sizes, sc_x value, sc_dtype dtype);
 sc_x sc_f_zeros(sc_trace *t, sc_x sizes, sc_dtype dtype);
+sc_x sc_f_zeros_of(sc_trace *t, sc_x like);  // of the sizes and the dtype of `like`
 // scalar_tensor(value, dtype, strided, cpu)
 sc_x sc_f_scalar(sc_trace *t, sc_x value, sc_dtype dtype);
+sc_x sc_f_scalar_like(sc_trace *t, sc_x value, sc_x like);  // in the dtype of `like`
 // A number as a scalar tensor of the dtype of `like`; tensors as they are.
 sc_x sc_f_tensor_like(sc_trace *t, sc_x x, sc_x like);
 // The dtype that a number and a tensor promote to: the tensor's, unless the number's category is
 // higher.
 sc_dtype sc_f_dtype_with(sc_x number, sc_x tensor);
 sc_x sc_f_arange(sc_trace *t, sc_x start, sc_x end, sc_dtype dtype);  // dtype NONE: not given
+sc_x sc_f_range(sc_trace *t, sc_x count, sc_dtype dtype);             // from 0
 sc_x sc_f_to(sc_trace *t, sc_x x, sc_dtype dtype);  // _to_copy unless it has that dtype
-sc_x sc_f_clone(sc_trace *t, sc_x x);               // clone(x, contiguous_format)
+sc_x sc_f_to_dtype_of(sc_trace *t, sc_x x, sc_x like);
+// The same, with layout and device, in a dtype that an argument gives; x itself if it gives none.
+sc_x sc_f_to_given(sc_trace *t, sc_x x, sc_x dtype);
+sc_x sc_f_widen(sc_trace *t, sc_x x);  // f16 and bf16 to the dtype that PyTorch computes in
+sc_x sc_f_clone(sc_trace *t, sc_x x);  // clone(x, contiguous_format)
 sc_x sc_f_contiguous(sc_trace *t, sc_x x);
 sc_x sc_f_view(sc_trace *t, sc_x x, const sc_dim *sizes, uint32_t rank);
 // x, or a copy of it whose elements lie so that view(x, sizes) is one.
@@ -29,6 +36,7 @@ sc_x sc_f_expand(sc_trace *t, sc_x x, const sc_dim *sizes, uint32_t rank);
 sc_x sc_f_slice(sc_trace *t, sc_x x, int64_t dim, sc_x start, sc_x end);
 sc_x sc_f_select(sc_trace *t, sc_x x, int64_t dim, int64_t index);
 sc_x sc_f_cat(sc_trace *t, const sc_x *items, uint32_t count, int64_t dim);
+sc_x sc_f_join(sc_trace *t, sc_x x, sc_x y, int64_t dim);  // the two, by cat
 sc_x sc_f_sum(sc_trace *t, sc_x x, sc_x dims, bool keepdim);
 // The calls that matmul and linear are taken apart into (product.c).
 sc_x sc_f_matmul(sc_trace *t, sc_x a, sc_x b);

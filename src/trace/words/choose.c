@@ -14,7 +14,7 @@ sc_x sc_f_where(sc_trace *t, sc_x condition, sc_x x, sc_x y) {
 }
 
 sc_x sc_f_where_else(sc_trace *t, sc_x condition, sc_x x, sc_x number) {
-    return sc_f_where(t, condition, x, sc_f_scalar(t, number, sc_x_dtype_of(x)));
+    return sc_f_where(t, condition, x, sc_f_scalar_like(t, number, x));
 }
 
 sc_x sc_f_where_or_zero(sc_trace *t, sc_x condition, sc_x x) {
@@ -22,7 +22,7 @@ sc_x sc_f_where_or_zero(sc_trace *t, sc_x condition, sc_x x) {
 }
 
 sc_x sc_f_unless(sc_trace *t, sc_x condition, double number, sc_x x) {
-    return sc_f_where(t, condition, sc_f_scalar(t, sc_x_float(t, number), sc_x_dtype_of(x)), x);
+    return sc_f_where(t, condition, sc_f_scalar_like(t, sc_x_float(t, number), x), x);
 }
 
 sc_x sc_f_lowest(sc_trace *t, sc_dtype dtype) {

@@ -30,7 +30,7 @@ sc_x sc_f_pad(sc_trace *t, sc_x x, uint32_t dim, int64_t before, int64_t after, 
 sc_x sc_f_places(sc_trace *t, sc_dim count, uint32_t dim, uint32_t rank) {
     sc_dim sizes[SC_RANK_MAX];
     for (uint32_t i = 0; i < rank; i++) sizes[i] = i == dim ? count : sc_dim_int(1);
-    sc_x places = sc_f_arange(t, sc_x_int(t, 0), sc_x_dim(t, count), SC_DTYPE_I64);
+    sc_x places = sc_f_range(t, sc_x_dim(t, count), SC_DTYPE_I64);
     return rank == 1 ? places : sc_f_view(t, places, sizes, rank);
 }
 

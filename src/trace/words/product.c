@@ -45,8 +45,6 @@ static sc_x matmul_folded(sc_trace *t, sc_x a, sc_x b) {
     return swapped ? sc_f_contiguous(t, CALL(t, mT, result)) : result;
 }
 
-static sc_dim broadcast(sc_dim a, sc_dim b) { return sc_dim_is(a, 1) ? b : a; }
-
 static uint32_t broadcast_batch(sc_x a, sc_x b, sc_dim *out) {
     uint32_t ra = sc_x_rank(a) > 2 ? sc_x_rank(a) - 2 : 0,
              rb = sc_x_rank(b) > 2 ? sc_x_rank(b) - 2 : 0;
@@ -54,7 +52,7 @@ static uint32_t broadcast_batch(sc_x a, sc_x b, sc_dim *out) {
     for (uint32_t i = 0; i < rank; i++) {
         sc_dim x = i + ra >= rank ? sc_x_size(a, (int64_t)(i + ra - rank)) : sc_dim_int(1);
         sc_dim y = i + rb >= rank ? sc_x_size(b, (int64_t)(i + rb - rank)) : sc_dim_int(1);
-        out[i] = broadcast(x, y);
+        out[i] = sc_x_broadcast(x, y);
     }
     return rank;
 }
