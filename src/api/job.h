@@ -245,8 +245,8 @@ sc_status sc_compile_source(sc_job *job, uint32_t number, sc_program **out);
 
 // --- Passes by name (named_passes.c) -------------------------------------------------------------
 
-// A pass that leaves an edge program behind. SC_ERR_NOT_FOUND when there is no such pass,
-// SC_ERR_ARGUMENT for those of to_executorch.
+// A pass that callers may name. SC_ERR_NOT_FOUND when there is no such pass, SC_ERR_ARGUMENT for
+// one that only runs at its own place.
 sc_status sc_edge_pass(sc_ctx *ctx, sc_str name, const sc_pass **out);
 // A pass that runs on programs as they were exported; SC_ERR_ARGUMENT when it works on what
 // decomposition makes.

@@ -195,7 +195,8 @@ static void add_passes(sc_json_writer *w) {
         sc_json_begin_object(w);
         sc_json_put_text(w, "name", pass->name);
         sc_json_put_text(w, "summary", pass->summary);
-        sc_json_put_text(w, "stage", sc_pass_leaves_edge(pass) ? "edge" : "executorch");
+        sc_json_put_text(w, "stage", pass->step == SC_STEP_to_executorch ? "executorch" : "edge");
+        sc_json_put_bool(w, "named", sc_pass_is_offered(pass));
         sc_json_end_object(w);
     }
     sc_json_end_array(w);

@@ -197,6 +197,7 @@ struct sc_method {
     sc_exprs *exprs;
     sc_graph *graph;
     uint32_t facts;                 // sc_fact; a new method is given with its specs
+    uint64_t peak_before;           // bytes at once before it was expanded; 0: about as many
     SC_VEC(sc_input_sig) inputs;    // parallel to graph->inputs
     SC_VEC(sc_output_sig) outputs;  // parallel to graph->ret->args
     sc_str in_spec, out_spec;       // pytree specs as JSON text, verbatim

@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "base/map.h"
+#include "ops/takes.h"
 
 #define INFER(rule) extern sc_status sc_infer_##rule(struct sc_infer *);
 #define BY_EXPANSION
@@ -101,7 +102,6 @@ static void add_row(uint16_t id) {
     *op = (sc_op){.id = id,
                   .family = row->family,
                   .traits = row->traits | (row->takes ? SC_RUNS : 0),
-                  .takes = row->takes,
                   .infer = row->infer};
     op->name = sc_str_dup(&table.arena, name);
     op->out_name = full_out_name(name, row->out);
@@ -183,6 +183,13 @@ bool sc_op_gives_truth(const sc_op *op) { return op->infer == sc_infer_compare; 
 
 // --- Handing out ---------------------------------------------------------------------------------
 
+static void parse_takes(sc_op *op) {
+    const char *text = rows[op->id].takes;
+    sc_takes *takes = sc_new(&table.arena, sc_takes);
+    if (!sc_takes_parse(text, takes)) defect(op->name, "takes what is no dtype");
+    op->takes = takes;
+}
+
 static void parse_schema(sc_op *op) {
     sc_arena scratch;
     sc_ctx ctx;
@@ -201,6 +208,7 @@ static void parse_schema(sc_op *op) {
 static const sc_op *handed_out(const sc_op *op) {
     if (!op || op->schema || op->id == SC_OP_FOREIGN) return op;
     parse_schema(&table.ops[op->id]);
+    if (rows[op->id].takes) parse_takes(&table.ops[op->id]);
     handed_out(op->functional);
     handed_out(op->copy);
     handed_out(op->view);

@@ -1,9 +1,10 @@
 // The operator table: one row per operator, from which every layer reads its own column.
 //
-// Rows live in ops_*.def, three lines each:
+// Rows live in ops_*.def. The whole row has three lines:
 //   OP(id, "schema in PyTorch's notation", "out overload" | NULL,
 //      INFER(rule) | BY_EXPANSION,  KEEP | EXPAND("text") | EXPAND_FN(function),
 //      KERNEL(fn, "takes") | POINTWISE(row, "takes") | PRIM(fn) | NO_KERNEL,  TRAITS)
+// Operators that are always expanded have shorter ones, ALIAS, COMPOSITE and EXPANDED (ops.def).
 // - id: overload joined to the name with '_' (add_Tensor; relu for the default overload); other
 //   namespaces than aten come first (dim_order_ops__clone_dim_order).
 // - out overload: "out" means that <name>.out is what a .pte calls; NULL when a .pte never holds
@@ -12,10 +13,8 @@
 // - INFER(rule): sc_infer_<rule>; BY_EXPANSION: the result of the expansion says it.
 // - EXPAND..: read by trace/expand.c only. EXPAND_WHEN(function) is for calls of which
 //   sc_expands_<function> holds, where kernels take only the others, which are kept.
-// - KERNEL and POINTWISE: read by kernels/kernel_table.c, PRIM by rt/run/prim.c. Here: is there
-// one,
-//   and which dtypes does it take, in the letters of ops/takes.c: one for each tensor parameter, of
-//   which the last stands for those that follow, and after a '>' one for the results.
+// - KERNEL and POINTWISE: read by kernels/kernel_table.c, PRIM by rt/run/prim.c. The operator only
+//   knows whether there is one, and which dtypes it takes, in the words of ops/takes.c.
 // FAMILY, defined above each section of rows, is what the rows below it are to somebody who looks
 // at a graph. Complex numbers go through what its family lets through (trace/complex), parts that
 // only move elements are not delegated (backend/partition.c), and multiplications are counted of
@@ -112,7 +111,7 @@ typedef struct sc_op {
     const char *name;                // "aten::add.Tensor", "aten::relu", "sym::add"
     const char *out_name;            // "aten::add.out", NULL if a .pte never holds it
     sc_infer_fn infer;               // NULL: by expansion
-    const char *takes;               // dtypes of its kernel (ops/takes.c), NULL if it has none
+    const struct sc_takes *takes;    // dtypes of its kernel (ops/takes.h), NULL if it has none
     const sc_schema *schema;         // there wherever an operator can be had from
     const struct sc_op *functional;  // SC_MUTATES: what computes the value it writes, or NULL
     const struct sc_op *copy;        // SC_VIEW: its *_copy form, with the same parameters, or NULL

@@ -1,66 +1,110 @@
-// Which dtypes a kernel takes: what the kernel column of the table says about it, in letters. Asked
-// when a program is lowered, with the user's line at hand, and before a call runs, because a .pte
-// may come from anywhere. tests/kernels/kernel_dtypes_test.c holds the kernels to it.
+// The dtypes that a kernel takes, as the kernel column of the table says them:
+//
+//   "number"                     all operands are numbers
+//   "float32|float64, same"      all operands have the dtype of the first, one of two
+//   "any, index, same"           a word for each tensor parameter; the last stands for those that
+//                                follow, and for each tensor of a list
+//   "float, integer -> integer"  behind the arrow, the dtypes that a result may have
+//
+// A word is dtypes joined by '|', or one of those below. A column is parsed with its row. It is
+// asked when a program is lowered, with the user's line at hand, and before a call runs, because a
+// .pte may come from anywhere. tests/kernels/kernel_dtypes_test.c holds the kernels to it.
 #include "ops/takes.h"
 
 #include "ops/infer.h"
 #include "ops/rule.h"
 
 #define BIT(id)  (UINT32_C(1) << SC_DTYPE_##id)
+#define ANY      UINT32_MAX
 #define SIGNED   (BIT(I8) | BIT(I16) | BIT(I32) | BIT(I64))
-#define UNSIGNED (BIT(U16) | BIT(U32) | BIT(U64))
-#define INDICES  (BIT(I32) | BIT(I64))
+#define INTEGERS (BIT(U8) | SIGNED | BIT(U16) | BIT(U32) | BIT(U64))
 #define FLOATS   (BIT(F16) | BIT(BF16) | BIT(F32) | BIT(F64))
-#define COMPLEX  (BIT(C32) | BIT(C64) | BIT(C128))
-#define NUMBERS  (BIT(BOOL) | BIT(U8) | SIGNED | UNSIGNED | FLOATS)
+#define NUMBERS  (BIT(BOOL) | INTEGERS | FLOATS)
+#define SUMMABLE (NUMBERS | BIT(C32) | BIT(C64) | BIT(C128))
 
-// A capital letter asks for the dtype of the first tensor as well. Three are more than a set: 'm'
-// is moved into the result, which has its dtype or is a number as it is; 'k' is kept, and can be
-// added to if that is asked for; 'h' has the dtype of the first tensor, or is a number beside one
-// that is computed with as float32.
-static const char letters[] = "aonvwigfqsdzcxlpbytmkh";
-static const uint32_t sets[] = {
-    UINT32_MAX,                     // a: any
-    NUMBERS | COMPLEX,              // o: what can be added up
-    NUMBERS,                        // n
-    NUMBERS & ~BIT(BOOL),           // v
-    BIT(U8) | SIGNED | FLOATS,      // w: what is multiplied and summed
-    (NUMBERS & ~FLOATS),            // i: integers and bool
-    BIT(U8) | SIGNED | UNSIGNED,    // g: integers
-    FLOATS,                         // f
-    FLOATS & ~BIT(F64),             // q: floats that are quantized
-    BIT(F32),                       // s: single precision
-    BIT(F32) | BIT(F64),            // d
-    BIT(F64),                       // z
-    BIT(C64) | BIT(C128),           // c
-    INDICES,                        // x
-    BIT(I64),                       // l
-    INDICES | BIT(U8) | BIT(BOOL),  // p: positions, or a mask
-    BIT(U8) | BIT(BOOL),            // b: a mask
-    BIT(U8) | BIT(I8),              // y
-    BIT(U8),                        // t: packed bits
-    UINT32_MAX,                     // m
-    UINT32_MAX,                     // k
-    NUMBERS,                        // h
+static const struct {
+    const char *word;
+    sc_taken taken;
+} words[] = {
+    {"any", {ANY, SC_TAKES_THESE}},
+    {"number", {NUMBERS, SC_TAKES_THESE}},  // real; bool is one
+    {"integer", {INTEGERS, SC_TAKES_THESE}},
+    {"signed", {SIGNED, SC_TAKES_THESE}},
+    {"float", {FLOATS, SC_TAKES_THESE}},
+    {"index", {BIT(I32) | BIT(I64), SC_TAKES_THESE}},
+    {"same", {ANY, SC_TAKES_SAME}},      // the dtype of the first tensor
+    {"cast", {ANY, SC_TAKES_CAST}},      // moved into the result: has its dtype, or is converted
+    {"target", {ANY, SC_TAKES_TARGET}},  // kept, and added to if the call says `accumulate`
+    // The dtype of the first tensor, or a number if that one is computed with as float32.
+    {"bias", {NUMBERS, SC_TAKES_BIAS}},
 };
-static const uint32_t as_float32 = FLOATS & ~BIT(F64);
 
-static bool is_in(char letter, sc_dtype dtype) {
-    return sets[strchr(letters, letter) - letters] >> dtype & 1;
+// --- Parsing -------------------------------------------------------------------------------------
+
+static sc_str next_word(const char **at) {
+    const char *start = *at;
+    *at += strcspn(start, "|, ");
+    return (sc_str){start, (size_t)(*at - start)};
 }
+
+static sc_taken taken_of(sc_str word) {
+    for (size_t i = 0; i < SC_COUNT_OF(words); i++)
+        if (sc_str_is(word, words[i].word)) return words[i].taken;
+    const sc_dtype dtype = sc_dtype_from_short(word);
+    return (sc_taken){dtype == SC_DTYPE_NONE ? 0 : UINT32_C(1) << dtype, SC_TAKES_THESE};
+}
+
+// No dtypes where a word is unknown.
+static sc_taken read_taken(const char **at) {
+    sc_taken all = taken_of(next_word(at));
+    while (all.dtypes && **at == '|') {
+        (*at)++;
+        const sc_taken more = taken_of(next_word(at));
+        all.dtypes = more.dtypes && more.how == all.how ? all.dtypes | more.dtypes : 0;
+    }
+    return all;
+}
+
+static bool skip(const char **at, const char *text) {
+    const size_t size = strlen(text);
+    if (strncmp(*at, text, size) != 0) return false;
+    *at += size;
+    return true;
+}
+
+bool sc_takes_parse(const char *text, sc_takes *out) {
+    *out = (sc_takes){.count = 0};
+    if (!*text) return true;
+    do {
+        if (out->count == SC_TAKES_MAX) return false;
+        sc_taken *taken = &out->operands[out->count++];
+        *taken = read_taken(&text);
+        if (!taken->dtypes) return false;
+        if (taken->how == SC_TAKES_SAME) taken->dtypes = out->operands[0].dtypes;
+    } while (skip(&text, ", "));
+    if (skip(&text, " -> ")) {
+        const sc_taken gives = read_taken(&text);
+        out->gives = gives.how == SC_TAKES_THESE ? gives.dtypes : 0;
+        if (!out->gives) return false;
+    }
+    return !*text;
+}
+
+// --- Asking --------------------------------------------------------------------------------------
+
+static bool is_in(uint32_t dtypes, sc_dtype dtype) { return dtypes >> dtype & 1; }
 
 bool sc_op_takes(const sc_op *op, sc_dtype dtype) {
-    const char first = op->takes ? op->takes[0] : 0;
-    return first >= 'a' && first <= 'z' && is_in(first, dtype);
+    return op->takes && op->takes->count > 0 && is_in(op->takes->operands[0].dtypes, dtype);
 }
 
-// The dtype to convert to that most would take: one that the letter has.
-static sc_dtype first_of(char letter, sc_dtype own) {
+// The dtype to convert to that most would take, of these.
+static sc_dtype first_of(uint32_t dtypes, sc_dtype own) {
     static const sc_dtype usual[] = {SC_DTYPE_F32, SC_DTYPE_I32,  SC_DTYPE_I64,
                                      SC_DTYPE_F64, SC_DTYPE_BOOL, SC_DTYPE_U8};
     const bool is_float = sc_dtype_category(own) == SC_CATEGORY_FLOAT;
-    for (size_t i = !is_float && is_in(letter, SC_DTYPE_I32); i < SC_COUNT_OF(usual); i++)
-        if (is_in(letter, usual[i])) return usual[i];
+    for (size_t i = !is_float && is_in(dtypes, SC_DTYPE_I32); i < SC_COUNT_OF(usual); i++)
+        if (is_in(dtypes, usual[i])) return usual[i];
     return SC_DTYPE_NONE;
 }
 
@@ -68,7 +112,7 @@ static sc_dtype first_of(char letter, sc_dtype own) {
 static bool converts(sc_dtype from, sc_dtype to) {
     bool from_float8 = sc_dtype_category(from) == SC_CATEGORY_FLOAT8;
     bool to_float8 = sc_dtype_category(to) == SC_CATEGORY_FLOAT8;
-    return (from_float8 || is_in('n', from)) && (to_float8 || is_in('o', to));
+    return (from_float8 || is_in(NUMBERS, from)) && (to_float8 || is_in(SUMMABLE, to));
 }
 
 // Calls without a result that has elements are skipped.
@@ -114,12 +158,17 @@ typedef struct taking {
     const char *what, *hint;
 } taking;
 
-static bool lacks(taking *t, char letter, const sc_spec *spec, sc_str param) {
+// Must an operand of this kind have the dtype of the first one?
+static bool must_equal(const taking *t, sc_taken taken) {
+    return taken.how == SC_TAKES_SAME ||
+           (taken.how == SC_TAKES_BIAS && !is_in(FLOATS & ~BIT(F64), t->first));
+}
+
+static bool lacks(taking *t, sc_taken taken, const sc_spec *spec, sc_str param) {
     const sc_dtype own = (sc_dtype)spec->dtype;
-    const bool alike = letter >= 'A' && letter <= 'Z';
     sc_arena *arena = t->in->arena;
     if (t->first == SC_DTYPE_NONE) t->first = own;
-    if (letter == 'm' && own != t->result && t->result != SC_DTYPE_NONE &&
+    if (taken.how == SC_TAKES_CAST && own != t->result && t->result != SC_DTYPE_NONE &&
         !sc_spec_is_empty(spec) && !converts(own, t->result)) {
         t->hint = hint_for(t->in, own, t->result, SC_DTYPE_NONE);
         t->what = sc_str_format(arena, "this runtime has no kernel that converts %s to %s",
@@ -127,12 +176,12 @@ static bool lacks(taking *t, char letter, const sc_spec *spec, sc_str param) {
                       .data;
         return true;
     }
-    if (letter == 'k' && sc_rule_bool(t->in, "accumulate", false)) letter = 'o';
-    const bool must_equal = alike || (letter == 'h' && !(as_float32 >> t->first & 1));
-    const char set = alike ? (char)(letter - 'A' + 'a') : letter;
-    const bool fits = is_in(set, own);
-    if (fits && !(must_equal && own != t->first)) return false;
-    t->hint = hint_for(t->in, own, fits ? t->first : own, fits ? t->first : first_of(set, own));
+    if (taken.how == SC_TAKES_TARGET && sc_rule_bool(t->in, "accumulate", false))
+        taken.dtypes = SUMMABLE;
+    const bool fits = is_in(taken.dtypes, own);
+    if (fits && !(must_equal(t, taken) && own != t->first)) return false;
+    t->hint =
+        hint_for(t->in, own, fits ? t->first : own, fits ? t->first : first_of(taken.dtypes, own));
     t->what =
         sc_str_format(arena, "this runtime has no kernel that takes %s as '" SC_STR_FMT "'%s%s",
                       sc_dtype_name(own), SC_STR_ARG(param), fits ? " beside " : "",
@@ -143,7 +192,8 @@ static bool lacks(taking *t, char letter, const sc_spec *spec, sc_str param) {
 
 static bool lacks_operand(taking *t) {
     const sc_infer *in = t->in;
-    const char *letter = in->op->takes;
+    const sc_takes *takes = in->op->takes;
+    uint32_t operand = 0;
     for (uint32_t i = 0; i < in->arg_count; i++) {
         const sc_param *param = &in->op->schema->params[i];
         const sc_iarg *arg = &in->args[i];
@@ -151,22 +201,23 @@ static bool lacks_operand(taking *t) {
         const bool is_list = arg->kind == SC_IARG_LIST;
         for (uint32_t k = 0; k < (is_list ? arg->count : 1); k++) {
             const sc_iarg *item = is_list ? &arg->items[k] : arg;
-            if (item->kind == SC_IARG_TENSOR && lacks(t, *letter, item->tensor, param->name))
+            if (item->kind == SC_IARG_TENSOR &&
+                lacks(t, takes->operands[operand], item->tensor, param->name))
                 return true;
         }
-        if (letter[1] && letter[1] != '>') letter++;
+        if (operand + 1 < takes->count) operand++;
     }
     return false;
 }
 
 bool sc_infer_lacks_kernel(const sc_infer *in, const char **what, const char **hint) {
     taking t = {.in = in, .first = SC_DTYPE_NONE, .result = SC_DTYPE_NONE};
-    if (!in->op->takes || !in->op->takes[0] || !computes(in)) return false;
+    if (!in->op->takes || in->op->takes->count == 0 || !computes(in)) return false;
     for (uint32_t i = in->out_count; i-- > 0;)
         if (in->outs[i].kind == SC_IOUT_TENSOR) t.result = (sc_dtype)in->outs[i].spec.dtype;
-    const char *gives = strchr(in->op->takes, '>');
+    const uint32_t gives = in->op->takes->gives;
     bool lacking = lacks_operand(&t);
-    if (!lacking && gives && t.result != SC_DTYPE_NONE && !is_in(gives[1], t.result)) {
+    if (!lacking && gives && t.result != SC_DTYPE_NONE && !is_in(gives, t.result)) {
         t.hint = hint_for(in, t.result, t.result, SC_DTYPE_NONE);
         t.what = sc_str_format(in->arena, "this runtime has no kernel that gives %s",
                                sc_dtype_name(t.result))

@@ -2,6 +2,8 @@
 // (trace/official). After delegation, because a backend may take an operator whole. An expansion is
 // traced in the node's place, on operands that are row-major; what it cannot say stays as it is.
 // With the target sconce that is done where this runtime takes longer for the operator itself.
+// Numbers, mixed dtypes and memory formats of an expansion are left to the edge passes, which
+// passes.def runs again.
 #include "trace/official/official.h"
 
 #include "passes/layout.h"
@@ -218,37 +220,10 @@ static sc_status visit(sc_ctx *ctx, sc_graph *graph, void *user) {
     return status;
 }
 
-// Numbers, mixed dtypes and memory formats are what edge passes know about.
-static sc_status to_edge(sc_ctx *ctx, sc_method *method) {
-    SC_TRY(sc_pass_numbers(ctx, method));
-    SC_TRY(sc_pass_promote(ctx, method));
-    SC_TRY(sc_pass_dim_order(ctx, method));
-    return sc_pass_dce(ctx, method);
-}
-
-// More than twice as much at once is worth knowing, with the line that needs it; but less than wasm
-// gives at the smallest is lost in what any program needs.
-enum { PAGE_BYTES = 1 << 16 };
-
-static void note_growth(sc_ctx *ctx, sc_method *method, const expanding *all) {
-    const uint64_t before = all->peak_before;
-    const sc_node *at = NULL;
-    if (before == 0 || all->more <= before) return;
-    const uint64_t after = sc_peak_bytes(method->graph, (sc_span){NULL, NULL}, &at);
-    if (after / 2 <= before || after < PAGE_BYTES) return;
-    sc_where_set_method(ctx, method);
-    if (at) sc_where_set_origin(ctx, at);
-    sc_report(
-        ctx, SC_NOTE, SC_ERR_LIMIT, "Lower it with the target sconce if only Sconce runs it.",
-        "expanded for ExecuTorch's runtime, the program needs about %llu bytes at once, not %llu",
-        (unsigned long long)after, (unsigned long long)before);
-}
-
 sc_status sc_pass_official(sc_ctx *ctx, sc_method *method, const sc_pass_env *env) {
     expanding all = {.graph = method->graph, .is_official = sc_options_are_official(env->options)};
     SC_TRY(sc_graphs_visit(ctx, method->graph, visit, &all));
-    if (!all.changed) return SC_OK;
-    SC_TRY(to_edge(ctx, method));
-    note_growth(ctx, method, &all);
+    if (all.changed) method->facts &= ~(uint32_t)SC_FACT_EDGE;
+    method->peak_before = all.more > all.peak_before ? all.peak_before : 0;
     return SC_OK;
 }

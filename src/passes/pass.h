@@ -46,16 +46,16 @@ typedef struct sc_pipeline {
 uint32_t sc_pass_count(void);
 const sc_pass *sc_pass_at(uint32_t index);
 const sc_pass *sc_pass_find(sc_str name);
-// Is what it leaves behind still an edge program, when it runs on one?
-bool sc_pass_leaves_edge(const sc_pass *pass);
+// May callers name it? It runs on an edge program and leaves one behind.
+bool sc_pass_is_offered(const sc_pass *pass);
 
 // The pass alone, whatever facts the method has.
 sc_status sc_pass_run(sc_ctx *ctx, const sc_pass *pass, sc_method *method, const sc_pass_env *env);
 
 // Runs the rows of a step over every method.
 sc_status sc_pipeline_run(sc_ctx *ctx, sc_pipeline *pipeline, sc_program *program, sc_phase step);
-// Runs one pass over one method. SC_ERR_STATE, naming the pass to run first, when the method lacks
-// a fact that the pass needs.
+// Runs one pass over one method, and those that passes.def runs again behind it. SC_ERR_STATE,
+// naming the pass to run first, when the method lacks a fact that a pass needs.
 sc_status sc_pipeline_pass(sc_ctx *ctx, sc_pipeline *pipeline, const sc_pass *pass,
                            sc_method *method);
 

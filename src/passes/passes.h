@@ -7,7 +7,9 @@
 #define PASS(id, ...) sc_status sc_pass_##id(sc_ctx *ctx, sc_method *method);
 #define PASS_ENV(id, ...) \
     sc_status sc_pass_##id(sc_ctx *ctx, sc_method *method, const sc_pass_env *env);
+#define AGAIN(...)
 #include "passes/passes.def"
+#undef AGAIN
 #undef PASS_ENV
 #undef PASS
 

@@ -8,7 +8,39 @@ static const sc_pass passes[] = {
     {#id, summary, sc_pass_##id, NULL, needs, makes, breaks, SC_STEP_##step},
 #define PASS_ENV(id, step, needs, makes, breaks, summary) \
     {#id, summary, NULL, sc_pass_##id, needs, makes, breaks, SC_STEP_##step},
+#define AGAIN(...)
 #include "passes/passes.def"
+#undef AGAIN
+#undef PASS_ENV
+#undef PASS
+};
+
+// Indices of `passes`.
+enum {
+#define PASS(id, ...)     AT_##id,
+#define PASS_ENV(id, ...) AT_##id,
+#define AGAIN(...)
+#include "passes/passes.def"
+#undef AGAIN
+#undef PASS_ENV
+#undef PASS
+    NO_MORE
+};
+
+enum { AGAIN_MAX = 5 };
+
+static const struct {
+    uint8_t after;
+    uint32_t lacking;
+    uint8_t runs[AGAIN_MAX];  // up to NO_MORE
+} again[] = {
+#define PASS(...)
+#define PASS_ENV(...)
+#define RUN(id)                  AT_##id,
+#define AGAIN(after, fact, runs) {AT_##after, fact, {runs NO_MORE}},
+#include "passes/passes.def"
+#undef AGAIN
+#undef RUN
 #undef PASS_ENV
 #undef PASS
 };
@@ -26,7 +58,9 @@ const sc_pass *sc_pass_find(sc_str name) {
     return NULL;
 }
 
-bool sc_pass_leaves_edge(const sc_pass *pass) { return pass->step != SC_STEP_to_executorch; }
+bool sc_pass_is_offered(const sc_pass *pass) {
+    return pass->step == SC_STEP_to_edge && !(pass->breaks & (SPECS | CORE | IS_EDGE));
+}
 
 sc_status sc_pass_run(sc_ctx *ctx, const sc_pass *pass, sc_method *method, const sc_pass_env *env) {
     return pass->run ? pass->run(ctx, method) : pass->run_env(ctx, method, env);
@@ -59,8 +93,8 @@ static sc_status check_needs(sc_ctx *ctx, const sc_pass *pass, const sc_method *
                    pass->name);
 }
 
-sc_status sc_pipeline_pass(sc_ctx *ctx, sc_pipeline *pipeline, const sc_pass *pass,
-                           sc_method *method) {
+static sc_status run_one(sc_ctx *ctx, sc_pipeline *pipeline, const sc_pass *pass,
+                         sc_method *method) {
     double start = sc_now_ms(ctx);
     ctx->where.pass = sc_str_from(pass->name);
     sc_where_set_method(ctx, method);
@@ -76,6 +110,17 @@ sc_status sc_pipeline_pass(sc_ctx *ctx, sc_pipeline *pipeline, const sc_pass *pa
         SC_TRY(sc_verify_graph(ctx, method->graph));
         SC_TRY(sc_facts_verify(ctx, method));
         sc_where_set_method(ctx, method);
+    }
+    return SC_OK;
+}
+
+sc_status sc_pipeline_pass(sc_ctx *ctx, sc_pipeline *pipeline, const sc_pass *pass,
+                           sc_method *method) {
+    SC_TRY(run_one(ctx, pipeline, pass, method));
+    for (size_t i = 0; i < SC_COUNT_OF(again); i++) {
+        if (pass != &passes[again[i].after] || !(again[i].lacking & ~method->facts)) continue;
+        for (const uint8_t *run = again[i].runs; *run != NO_MORE; run++)
+            SC_TRY(run_one(ctx, pipeline, &passes[*run], method));
     }
     return SC_OK;
 }

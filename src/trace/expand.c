@@ -5,10 +5,11 @@
 
 // clang-format off
 static const sc_expansion expansions[SC_OP_COUNT] = {
-#define KEEP {NULL, NULL, NULL}
-#define EXPAND(text) {text, NULL, NULL}
-#define EXPAND_FN(fn) {NULL, sc_expand_##fn, NULL}
-#define EXPAND_WHEN(fn) {NULL, sc_expand_##fn, sc_expands_##fn}
+// Without a comma: a row may hand its column on to another macro.
+#define KEEP {.text = NULL}
+#define EXPAND(how) {.text = how}
+#define EXPAND_FN(name) {.fn = sc_expand_##name}
+#define EXPAND_WHEN(name) {.fn = sc_expand_##name, .when = sc_expands_##name}
 #define OP(id, schema, out, infer, expand, kernel, traits) [SC_OP_##id] = expand,
 #include "ops/ops.def"
 #undef OP

@@ -1,6 +1,7 @@
 // The operator table checks itself: names, schemas, .pte names, twins, look-ups; and the notation
 // of schemas.
 #include "ops/infer.h"
+#include "ops/takes.h"
 #include "setup.h"
 
 static const sc_op *find(const char *name) { return sc_op_find(sc_str_from(name)); }
@@ -239,4 +240,34 @@ TEST(infer_names_what_is_wrong) {
                        linear, 3),
                  SC_ERR_UNSUPPORTED_OP);
     setup_end(&s);
+}
+
+// --- Dtypes of kernels ---------------------------------------------------------------------------
+
+static uint32_t bit(sc_dtype dtype) { return UINT32_C(1) << dtype; }
+
+TEST(takes_reads_words_of_dtypes) {
+    sc_takes takes;
+    CHECK(sc_takes_parse("float32|float64, same, int64 -> bool", &takes));
+    CHECK_EQ_INT(takes.count, 3);
+    CHECK_EQ_INT(takes.operands[0].dtypes, bit(SC_DTYPE_F32) | bit(SC_DTYPE_F64));
+    CHECK_EQ_INT(takes.operands[1].dtypes, takes.operands[0].dtypes);
+    CHECK_EQ_INT(takes.operands[1].how, SC_TAKES_SAME);
+    CHECK_EQ_INT(takes.operands[2].dtypes, bit(SC_DTYPE_I64));
+    CHECK_EQ_INT(takes.gives, bit(SC_DTYPE_BOOL));
+    CHECK(sc_takes_parse("", &takes));
+    CHECK_EQ_INT(takes.count, 0);
+}
+
+TEST(takes_refuses_other_words) {
+    static const char *const texts[] = {"flaot",      "float,",
+                                        "float|",     "float -> ",
+                                        "float ->",   "float -> same",
+                                        "float|same", "|float",
+                                        "float  ",    "any, any, any, any, any",
+                                        "->"};
+    for (size_t i = 0; i < SC_COUNT_OF(texts); i++) {
+        sc_takes takes;
+        if (sc_takes_parse(texts[i], &takes)) FAIL("'%s' was read", texts[i]);
+    }
 }

@@ -20,10 +20,12 @@ static void start(made *m, const char *text) {
 }
 
 static void expand(made *m, const sc_options *options) {
+    static const char *const names[] = {"official", "growth"};
     sc_pipeline pipeline = {.env = {.options = options}};
-    if (m->method)
-        CHECK_OK(
-            sc_pipeline_pass(&m->s.ctx, &pipeline, sc_pass_find(SC_STR("official")), m->method));
+    for (size_t i = 0; m->method && i < SC_COUNT_OF(names); i++) {
+        const sc_pass *pass = sc_pass_find(sc_str_from(names[i]));
+        CHECK_OK(sc_pipeline_pass(&m->s.ctx, &pipeline, pass, m->method));
+    }
 }
 
 static uint32_t left_of(const made *m, const char *name) {

@@ -300,6 +300,7 @@ static const sc_diag *note_of(made *m, const char *text) {
     m->method = m->program->methods.data[0];
     m->method->facts = SC_FACT_SPECS | SC_FACT_EDGE | SC_FACT_CORE;
     CHECK_OK(sc_pipeline_pass(&m->ctx, &pipeline, official(), m->method));
+    CHECK_OK(sc_pass_growth(&m->ctx, m->method));
     for (uint32_t i = 0; i < m->ctx.diags.count; i++)
         if (m->ctx.diags.data[i].severity == SC_NOTE) return &m->ctx.diags.data[i];
     return NULL;

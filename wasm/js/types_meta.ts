@@ -89,10 +89,10 @@ export interface Meta {
   /** Coverage of vmap, jvp and float8. */
   features: FeatureCoverage;
   /**
-   * Passes by name. `transform` and recipes take those of the stage "edge"; the others run when the
-   * file is made.
+   * Passes, in the order in which lowering runs them. Those of the stage "executorch" run when the
+   * file is made. `transform` and recipes take those that can be `named`.
    */
-  passes: { name: string; summary: string; stage: "edge" | "executorch" }[];
+  passes: { name: string; summary: string; stage: "edge" | "executorch"; named: boolean }[];
   /** Backends that can take over parts of a program and run them here. Files name the id. */
   backends: { name: string; id: string; summary: string }[];
 }

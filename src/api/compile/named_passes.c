@@ -17,17 +17,23 @@ static const char *passes_hint(sc_arena *arena, const char *words,
     return sc_sb_terminate(&hint);
 }
 
+// Why a pass is not offered.
+static const char *why_not(const sc_pass *pass) {
+    if (pass->step == SC_STEP_to_executorch)
+        return "is a pass of to_executorch, which runs it itself";
+    if (pass->step == SC_STEP_decompose)
+        return "cannot run on an edge program, which is decomposed already";
+    return "cannot run alone: it leaves views half changed, and to_edge does the rest";
+}
+
 sc_status sc_edge_pass(sc_ctx *ctx, sc_str name, const sc_pass **out) {
     *out = sc_pass_find(name);
+    if (*out && sc_pass_is_offered(*out)) return SC_OK;
+    const char *hint = passes_hint(ctx->arena, "Use passes of to_edge:", sc_pass_is_offered);
     if (!*out)
-        return sc_fail(ctx, SC_ERR_NOT_FOUND,
-                       passes_hint(ctx->arena, "Use passes of to_edge:", sc_pass_leaves_edge),
-                       "there is no pass '" SC_STR_FMT "'", SC_STR_ARG(name));
-    if (!sc_pass_leaves_edge(*out))
-        return sc_fail(ctx, SC_ERR_ARGUMENT,
-                       passes_hint(ctx->arena, "Use passes of to_edge:", sc_pass_leaves_edge),
-                       "%s is a pass of to_executorch, which runs it itself", (*out)->name);
-    return SC_OK;
+        return sc_fail(ctx, SC_ERR_NOT_FOUND, hint, "there is no pass '" SC_STR_FMT "'",
+                       SC_STR_ARG(name));
+    return sc_fail(ctx, SC_ERR_ARGUMENT, hint, "%s %s", (*out)->name, why_not(*out));
 }
 
 // --- Before decomposition ------------------------------------------------------------------------

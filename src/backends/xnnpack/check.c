@@ -121,15 +121,12 @@ static sc_status check_value(const checker *c, uint32_t i) {
 
 // --- Datatypes -----------------------------------------------------------------------------------
 
-// One combination of `types`, which ends at a blank or at the end.
-static bool combination_fits(const checker *c, const char *types, size_t length, bool *is_copy) {
-    *is_copy = types[length - 1] == '\'';
-    if (*is_copy) length--;
-    uint32_t operands = c->row->inputs + c->row->outputs;
+static bool combination_fits(const checker *c, const sc_xnn_types *types) {
+    const uint32_t operands = c->row->inputs + c->row->outputs;
     for (uint32_t i = 0; i < operands; i++) {
         const sc_xnn_value *value = operand(c, i);
-        char wanted = length == 1 ? types[0] : types[i];
-        if (value && sc_xnn_datatypes[value->datatype].letter != wanted) return false;
+        const uint8_t wanted = types->of[types->mixing == SC_XNN_MIX ? i : 0];
+        if (value && value->datatype != wanted) return false;
     }
     return true;
 }
@@ -145,12 +142,9 @@ static sc_status check_alike(const checker *c) {
 }
 
 static sc_status check_types(const checker *c) {
-    for (const char *types = c->row->types; *types;) {
-        size_t length = strcspn(types, " ");
-        bool is_copy;
-        if (combination_fits(c, types, length, &is_copy)) return is_copy ? check_alike(c) : SC_OK;
-        types += length + (types[length] == ' ');
-    }
+    for (const sc_xnn_types *types = c->row->types; types->of[0]; types++)
+        if (combination_fits(c, types))
+            return types->mixing == SC_XNN_ALIKE ? check_alike(c) : SC_OK;
     sc_sb text;
     sc_sb_init(&text, c->ctx->scratch);
     for (uint32_t i = 0; i < c->row->inputs + c->row->outputs; i++) {
@@ -415,7 +409,8 @@ static sc_status check_node(sc_ctx *ctx, const sc_xnn_graph *graph, uint32_t nod
                             sc_xnn_runtime runtime) {
     const sc_xnn_node *n = &graph->nodes.data[node];
     checker c = {ctx, graph, runtime, node, n, &sc_xnn_kinds[n->kind]};
-    if (!*c.row->types) return refuse(&c, "is of a kind that no runtime executes", NODE_ARGS(&c));
+    if (!c.row->types->of[0])
+        return refuse(&c, "is of a kind that no runtime executes", NODE_ARGS(&c));
     if (c.row->since > runtime)
         return refuse(&c, "is of a kind that runtimes before %s lack", NODE_ARGS(&c),
                       sc_xnn_runtimes[c.row->since]);

@@ -5,20 +5,51 @@
 
 #include "core/dtype.h"
 
-#define TABLE(id, fields) static const char fields_##id[] = fields;
+#define INPUT             SC_XNN_FIELD_INPUT,
+#define OUTPUT            SC_XNN_FIELD_OUTPUT,
+#define FLAGS             SC_XNN_FIELD_FLAGS,
+#define VALUE             SC_XNN_FIELD_VALUE,
+#define COUNT             SC_XNN_FIELD_COUNT,
+#define LIST              SC_XNN_FIELD_LIST,
+#define NUMBER            SC_XNN_FIELD_NUMBER,
+#define SIZE              NUMBER NUMBER
+#define KERNEL            NUMBER NUMBER
+#define STRIDE            NUMBER NUMBER
+#define DILATION          NUMBER NUMBER
+#define ADJUSTMENT        NUMBER NUMBER
+#define PADDING           NUMBER NUMBER NUMBER NUMBER
+#define CHANNELS          NUMBER NUMBER NUMBER
+#define TABLE(id, fields) static const uint8_t fields_##id[] = {fields SC_XNN_FIELDS_END};
+#include "backends/xnnpack/nodes.def"
+
+// Datatypes by the names that the table has for them.
+enum {
+#define DATATYPE(id, ...) id = SC_XNN_##id,
+#include "backends/xnnpack/nodes.def"
+};
+
+#define MIX(...)    {{__VA_ARGS__}, SC_XNN_MIX},
+#define ALL(type)   {{type}, SC_XNN_ALL},
+#define ALIKE(type) {{type}, SC_XNN_ALIKE},
+#define FLOATS      ALL(FP32) ALL(FP16)
+#define MOVED       FLOATS ALIKE(QINT8) ALIKE(QUINT8)
+#define REFUSED
+#define NODE(id, name, table, inputs, required, outputs, since, types) \
+    static const sc_xnn_types types_##id[] = {types{{SC_XNN_DATATYPE_INVALID}, SC_XNN_ALL}};
 #include "backends/xnnpack/nodes.def"
 
 const sc_xnn_kind_row sc_xnn_kinds[SC_XNN_KIND_COUNT] = {
-    {.name = "none", .fields = "", .types = ""},
+    {.name = "none",
+     .fields = (const uint8_t[]){SC_XNN_FIELDS_END},
+     .types = (const sc_xnn_types[]){{{SC_XNN_DATATYPE_INVALID}, SC_XNN_ALL}}},
 #define NODE(id, name, table, inputs, required, outputs, since, types) \
-    {name, fields_##table, types, inputs, required, outputs, SC_XNN_RUNTIME_##since},
+    {name, fields_##table, types_##id, inputs, required, outputs, SC_XNN_RUNTIME_##since},
 #include "backends/xnnpack/nodes.def"
 };
 
 const sc_xnn_datatype_row sc_xnn_datatypes[SC_XNN_DATATYPE_COUNT] = {
-    {.name = "invalid", .letter = '?', .dtype = SC_DTYPE_NONE},
-#define DATATYPE(id, letter, name, bits, dtype, since) \
-    {name, letter, bits, dtype, SC_XNN_RUNTIME_##since},
+    {.name = "invalid", .dtype = SC_DTYPE_NONE},
+#define DATATYPE(id, name, bits, dtype, since) {name, bits, dtype, SC_XNN_RUNTIME_##since},
 #include "backends/xnnpack/nodes.def"
 };
 

@@ -144,20 +144,39 @@ typedef struct sc_xnn_graph {
 
 // --- What the tables say -------------------------------------------------------------------------
 
+// A slot of a kind's table in the file.
+typedef enum sc_xnn_field {
+    SC_XNN_FIELDS_END,
+    SC_XNN_FIELD_INPUT,
+    SC_XNN_FIELD_OUTPUT,
+    SC_XNN_FIELD_FLAGS,
+    SC_XNN_FIELD_NUMBER,
+    SC_XNN_FIELD_VALUE,
+    SC_XNN_FIELD_COUNT,
+    SC_XNN_FIELD_LIST
+} sc_xnn_field;
+
+typedef enum sc_xnn_mixing { SC_XNN_MIX, SC_XNN_ALL, SC_XNN_ALIKE } sc_xnn_mixing;
+
+// A combination of datatypes that a kind takes: of all operands the first, unless they are a mix.
+typedef struct sc_xnn_types {
+    uint8_t of[4];   // sc_xnn_datatype
+    uint8_t mixing;  // sc_xnn_mixing
+} sc_xnn_types;
+
 typedef struct sc_xnn_kind_row {
-    const char *name;    // "Add"
-    const char *fields;  // slots of its table, see nodes.def
-    const char *types;
+    const char *name;           // "Add"
+    const uint8_t *fields;      // sc_xnn_field, up to SC_XNN_FIELDS_END
+    const sc_xnn_types *types;  // up to SC_XNN_DATATYPE_INVALID
     uint8_t inputs, required, outputs;
     uint8_t since;  // sc_xnn_runtime
 } sc_xnn_kind_row;
 
 typedef struct sc_xnn_datatype_row {
     const char *name;  // "fp32"
-    char letter;
-    uint8_t bits;   // of an element
-    uint8_t dtype;  // sc_dtype that has the same bytes; SC_DTYPE_NONE where none has
-    uint8_t since;  // sc_xnn_runtime
+    uint8_t bits;      // of an element
+    uint8_t dtype;     // sc_dtype that has the same bytes; SC_DTYPE_NONE where none has
+    uint8_t since;     // sc_xnn_runtime
 } sc_xnn_datatype_row;
 
 extern const sc_xnn_kind_row sc_xnn_kinds[SC_XNN_KIND_COUNT];

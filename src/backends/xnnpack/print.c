@@ -57,13 +57,14 @@ static void print_operand(sc_sb *out, uint32_t value) {
 static void print_parameters(sc_sb *out, const sc_xnn_node *node) {
     const char *before = " {";
     uint32_t number = 0, list = 0;
-    for (const char *f = sc_xnn_kinds[node->kind].fields; *f; f++) {
-        if (*f != 'u' && *f != 'f' && *f != 'v') continue;
+    for (const uint8_t *f = sc_xnn_kinds[node->kind].fields; *f; f++) {
+        if (*f != SC_XNN_FIELD_NUMBER && *f != SC_XNN_FIELD_VALUE && *f != SC_XNN_FIELD_LIST)
+            continue;
         sc_sb_add_text(out, before);
         before = " ";
-        if (*f == 'u') sc_sb_addf(out, "%u", node->numbers[number++]);
-        if (*f == 'f') sc_sb_add_f64(out, node->value);
-        if (*f != 'v') continue;
+        if (*f == SC_XNN_FIELD_NUMBER) sc_sb_addf(out, "%u", node->numbers[number++]);
+        if (*f == SC_XNN_FIELD_VALUE) sc_sb_add_f64(out, node->value);
+        if (*f != SC_XNN_FIELD_LIST) continue;
         const sc_xnn_list *items = &node->lists[list++];
         for (uint32_t i = 0; i < items->count; i++)
             sc_sb_addf(out, "%s%u", i ? ", " : "[", items->items[i]);

@@ -301,21 +301,23 @@ static sc_status read_payload(reader *r, sc_fb_table table, uint32_t index, sc_x
     uint32_t in = 0, out = 0, number = 0, list = 0;
     for (uint32_t slot = 0; row->fields[slot]; slot++) {
         switch (row->fields[slot]) {
-        case 'i':
+        case SC_XNN_FIELD_INPUT:
             if (in < row->inputs)
                 SC_TRY(read_input(r, index, sc_fb_get_u32(table, slot, 0), in < row->required,
                                   &node->inputs[in]));
             in++;
             break;
-        case 'o':
+        case SC_XNN_FIELD_OUTPUT:
             SC_TRY(read_output(r, index, sc_fb_get_u32(table, slot, 0), &node->outputs[out]));
             out++;
             break;
-        case 'x': node->flags = sc_fb_get_u32(table, slot, 0); break;
-        case 'u': node->numbers[number++] = sc_fb_get_u32(table, slot, 0); break;
-        case 'f': node->value = sc_fb_get_f32(table, slot, 0); break;
-        case 'v': SC_TRY(read_list(r, table, slot, index, &node->lists[list++])); break;
-        default: break;  // how many the next list has: it says so itself
+        case SC_XNN_FIELD_FLAGS: node->flags = sc_fb_get_u32(table, slot, 0); break;
+        case SC_XNN_FIELD_NUMBER: node->numbers[number++] = sc_fb_get_u32(table, slot, 0); break;
+        case SC_XNN_FIELD_VALUE: node->value = sc_fb_get_f32(table, slot, 0); break;
+        case SC_XNN_FIELD_LIST:
+            SC_TRY(read_list(r, table, slot, index, &node->lists[list++]));
+            break;
+        default: break;  // COUNT: the list itself says it
         }
     }
     for (uint32_t i = 0; i < row->outputs; i++) {

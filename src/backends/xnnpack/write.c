@@ -129,11 +129,11 @@ static uint32_t float_bits(float value) {
 
 // Field by field, as nodes.def lists them.
 static sc_fb_ref write_payload(writer *w, const sc_xnn_node *node) {
-    const char *fields = sc_xnn_kinds[node->kind].fields;
+    const uint8_t *fields = sc_xnn_kinds[node->kind].fields;
     uint32_t in = 0, out = 0, number = 0, list = 0, counted = 0;
     sc_fb_ref lists[2] = {0, 0};
-    for (const char *f = fields; *f; f++) {
-        if (*f != 'v') continue;
+    for (const uint8_t *f = fields; *f; f++) {
+        if (*f != SC_XNN_FIELD_LIST) continue;
         lists[list] = write_numbers(w, node->lists[list].items, node->lists[list].count);
         list++;
     }
@@ -142,12 +142,12 @@ static sc_fb_ref write_payload(writer *w, const sc_xnn_node *node) {
     for (uint32_t slot = 0; fields[slot]; slot++) {
         uint32_t bits = 0;
         switch (fields[slot]) {
-        case 'i': bits = node->inputs[in++]; break;
-        case 'o': bits = node->outputs[out++]; break;
-        case 'x': bits = node->flags; break;
-        case 'u': bits = node->numbers[number++]; break;
-        case 'f': bits = float_bits(node->value); break;
-        case 'n': bits = node->lists[counted++].count; break;
+        case SC_XNN_FIELD_INPUT: bits = node->inputs[in++]; break;
+        case SC_XNN_FIELD_OUTPUT: bits = node->outputs[out++]; break;
+        case SC_XNN_FIELD_FLAGS: bits = node->flags; break;
+        case SC_XNN_FIELD_NUMBER: bits = node->numbers[number++]; break;
+        case SC_XNN_FIELD_VALUE: bits = float_bits(node->value); break;
+        case SC_XNN_FIELD_COUNT: bits = node->lists[counted++].count; break;
         default: sc_fb_set_ref(&w->fb, slot, lists[list++]); break;
         }
         if (bits) sc_fb_set_scalar(&w->fb, slot, bits, 4);
