@@ -305,8 +305,14 @@ static node parse_if(formula_parser *p) {
     return made_of(p, (sc_formula_node){.kind = SC_FORMULA_IF}, parts, 3);
 }
 
+static node parse_group(formula_parser *p) {
+    const node value = parse_block(p);
+    return take(p, ')') ? value : wrong(p, "a parenthesis does not end");
+}
+
 static node parse_any(formula_parser *p) {
     const char c = peek(p);
+    if (take(p, '(')) return parse_group(p);
     if (take(p, '[')) return parse_list(p);
     if (c == '\'') return parse_text(p);
     if (c == '-' && peek_at(p, p->at + 1) == 'i') {

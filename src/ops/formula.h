@@ -6,7 +6,7 @@
 //   block := { NAME '=' expr ';' } expr
 //   expr  := NAME '(' [ [NAME '='] expr , ... ] ')' { '[' INT ']' }  a call, overload after a dot
 //          | WORD '(' expr , ... ')' | opmath '(' block ')' | real '(' block ')'
-//          | 'if' test 'then' expr 'else' expr
+//          | 'if' test 'then' expr 'else' expr | '(' block ')'
 //          | NAME                                     a parameter, or what a definition stands for
 //          | INT | FLOAT | 'text' | inf | -inf | nan | None | True | False | f32 i64 ...
 //          | contiguous_format | preserve_format | [ expr, ... ]

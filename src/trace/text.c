@@ -47,9 +47,18 @@ static sc_dtype result_dtype(const reading *r) {
     return (sc_dtype)r->t->source->outs[0]->spec.dtype;
 }
 
+// Of a number the dtype that PyTorch gives it.
+static sc_dtype dtype_of(sc_x x) {
+    if (x->kind == SC_X_FLOAT) return SC_DTYPE_F32;
+    if (x->kind == SC_X_BOOL) return SC_DTYPE_BOOL;
+    return sc_x_is_tensor(x) ? sc_x_dtype_of(x) : SC_DTYPE_I64;
+}
+
 static sc_x read_scalar(reading *r, node n, bool promotes) {
     sc_x value = read_node(r, n->items[0]), like = read_node(r, n->items[1]);
-    return sc_f_scalar(r->t, value, promotes ? sc_f_dtype_with(value, like) : sc_x_dtype_of(like));
+    const sc_dtype dtype =
+        promotes ? sc_f_dtype_with(value, like) : sc_x_dtype_or(like, sc_x_dtype_of(like));
+    return sc_f_scalar(r->t, value, dtype);
 }
 
 static sc_x read_tensor(reading *r, node n) {
@@ -62,10 +71,25 @@ static sc_x read_cast(reading *r, node n) {
     return sc_x_is_tensor(value) ? sc_f_to(r->t, value, result_dtype(r)) : value;
 }
 
-static sc_x read_wide(reading *r, node n) {
+static sc_x read_cast_wide(reading *r, node n) {
     const sc_dtype dtype = sc_f_opmath(result_dtype(r));
     sc_x value = read_node(r, n->items[0]);
     return sc_x_is_tensor(value) ? sc_f_to(r->t, value, dtype) : sc_f_scalar(r->t, value, dtype);
+}
+
+static sc_x read_constant(reading *r, node n) {
+    sc_x value = read_node(r, n->items[0]), like = read_node(r, n->items[1]);
+    return sc_f_full(r->t, sc_x_dims(r->t, NULL, 0), value, sc_x_dtype_of(like));
+}
+
+static sc_x read_like(reading *r, node n) {
+    sc_x value = read_node(r, n->items[0]), like = read_node(r, n->items[1]);
+    return sc_f_to_dtype_of(r->t, value, like);
+}
+
+static sc_x read_minus(reading *r, node n) {
+    sc_x x = read_node(r, n->items[0]), y = read_node(r, n->items[1]);
+    return sc_x_float(r->t, sc_x_known(r->t, x, 0) - sc_x_known(r->t, y, 0));
 }
 
 // --- Words ---------------------------------------------------------------------------------------
@@ -78,10 +102,16 @@ static sc_x read_word(reading *r, node n) {
     case SC_WORD_scalar: return read_scalar(r, n, false);
     case SC_WORD_beside: return read_scalar(r, n, true);
     case SC_WORD_tensor: return read_tensor(r, n);
+    case SC_WORD_constant: return read_constant(r, n);
+    case SC_WORD_minus: return read_minus(r, n);
     case SC_WORD_last_bit: return sc_x_int(t, 8 * sc_dtype_bytes(result_dtype(r)) - 1);
-    case SC_WORD_dtype: return sc_x_dtype(t, sc_x_dtype_of(read_node(r, n->items[0])));
+    case SC_WORD_dtype: return sc_x_dtype(t, dtype_of(read_node(r, n->items[0])));
     case SC_WORD_cast: return read_cast(r, n);
-    case SC_WORD_wide: return read_wide(r, n);
+    case SC_WORD_cast_wide: return read_cast_wide(r, n);
+    case SC_WORD_widen: return sc_f_widen(t, read_node(r, n->items[0]));
+    case SC_WORD_like: return read_like(r, n);
+    case SC_WORD_sizes: return sc_x_sizes(t, read_node(r, n->items[0]), 0, SC_RANK_MAX);
+    case SC_WORD_dense: return sc_f_contiguous(t, read_node(r, n->items[0]));
     case SC_WORD_final: return sc_trace_final(t, read_node(r, n->items[0]));
     case SC_WORD_once: return read_node(r, n->items[0]);
     case SC_WORD_is_float: return sc_x_bool(sc_x_is_float(read_node(r, n->items[0])));

@@ -31,11 +31,12 @@ const below = {
   trace: ["ir", "ops", "core", "base"],
   "trace/words": ["trace/trace.h", "ir", "ops", "core", "base"],
   "trace/pytorch": ["trace/trace.h", "trace/expand.h", "trace/words", "ir", "ops", "core", "base"],
-  "trace/official": ["trace/trace.h", "trace/words", "ir", "ops", "core", "base"],
+  "trace/official": ["trace/trace.h", "trace/text", "trace/words", "ir", "ops", "core", "base"],
   "trace/complex": ["trace/trace.h", "trace/expand.h", "trace/words", "ir", "ops", "core", "base"],
   "trace/functorch": [
     "trace/trace.h",
     "trace/expand.h",
+    "trace/text",
     "trace/words",
     "ir",
     "ops",
@@ -43,7 +44,7 @@ const below = {
     "base",
   ],
   "trace/autocast": ["trace/trace.h", "trace/words", "ir", "ops", "core", "base"],
-  "trace/text": ["trace/trace.h", "trace/expand.h", "trace/words", "ir", "ops", "core", "base"],
+  "trace/text": ["trace/trace.h", "trace/words", "ir", "ops", "core", "base"],
   "trace/dispatch": [
     "trace/complex/complex.h",
     "trace/functorch/functorch.h",
