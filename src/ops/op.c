@@ -174,6 +174,13 @@ sc_status sc_ops_init(void) {
     return SC_OK;
 }
 
+sc_arena *sc_ops_arena(void) {
+    SC_ASSERT(table.ready);
+    return &table.arena;
+}
+
+bool sc_op_gives_truth(const sc_op *op) { return op->infer == sc_infer_compare; }
+
 // --- Handing out ---------------------------------------------------------------------------------
 
 static void parse_takes(sc_op *op) {

@@ -143,6 +143,8 @@ static inline bool sc_op_has(const sc_op *op, sc_op_traits traits) {
 // being when they are asked for, at most one a row. That is why the table belongs to one thread.
 // Call before using any op; later calls have no effect.
 sc_status sc_ops_init(void);
+// The table's memory, for what is made once of other constant tables.
+sc_arena *sc_ops_arena(void);
 const sc_op *sc_op_get(sc_op_id id);
 // By functional name with overload ("aten::add.Tensor"; a trailing ".default" is accepted and
 // ignored), in-place twins included. NULL when unknown.
@@ -165,6 +167,9 @@ bool sc_op_is_pure(const sc_op *op);
 const char *sc_op_foreign_hint(const sc_op *op);
 // By the name and overload in a .pte: "aten::add", "out".
 const sc_op *sc_op_find_out(sc_str name, sc_str overload);
+
+// Are its results truth values, by its shape rule?
+bool sc_op_gives_truth(const sc_op *op);
 
 // Does the out variant take this functional parameter?
 static inline bool sc_op_out_keeps(const sc_op *op, uint32_t param_index) {

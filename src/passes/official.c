@@ -153,7 +153,7 @@ static sc_status expand(expanding *all, sc_trace *t, sc_node *node, const sc_off
     for (uint32_t i = 0; i < node->arg_count; i++)
         args[i] = row_major(t, sc_trace_cell(t, &node->args[i], sc_trace_plain));
     sc_x result = empty_results(t, node);
-    finish(t, node, result ? result : row->expand(t, args), outs);
+    finish(t, node, result ? result : sc_official_expand(t, row, args), outs);
     if (t->status == SC_ERR_CANCELLED || is_full(t)) return t->status;
     if (t->status != SC_OK) {
         sc_diags_rewind(t->ctx, diags);

@@ -13,7 +13,7 @@ sc_x sc_trace_expand(sc_trace *t, const sc_op *op, const sc_expansion *how, cons
         return sc_trace_fail(t, SC_ERR_INTERNAL, NULL, "the expansion of %s does not end",
                              op->name);
     t->depth++;
-    sc_x result = how->fn ? how->fn(t, args) : sc_expand_text(t, op, how->text, args);
+    sc_x result = how->fn ? how->fn(t, args) : sc_expand_by_text(t, op, how->text, args);
     t->depth--;
     return t->status == SC_OK ? result : &t->poisoned;
 }

@@ -1,6 +1,8 @@
 // The EXPAND column of the operator table: how each operator is taken apart, if it is.
 #include "trace/expand.h"
 
+#include "trace/text.h"
+
 // clang-format off
 static const sc_expansion expansions[SC_OP_COUNT] = {
 // Without a comma: a row may hand its column on to another macro.
@@ -27,4 +29,14 @@ const sc_expansion *sc_op_expansion(const sc_op *op) {
 const sc_expansion *sc_call_expansion(const sc_op *op, const sc_x *a) {
     const sc_expansion *how = op->id < SC_OP_COUNT ? &expansions[op->id] : NULL;
     return how && how->when && how->when(a) ? how : sc_op_expansion(op);
+}
+
+sc_x sc_expand_by_text(sc_trace *t, const sc_op *op, const char *text, const sc_x *args) {
+    static const sc_formula *formulas[SC_OP_COUNT];  // parsed when they are first asked for
+    const sc_formula **made = &formulas[op->id];
+    if (!*made) {
+        const sc_formula_names names = sc_formula_names_of(op);
+        *made = sc_formula_make(text, &names);
+    }
+    return sc_trace_formula(t, *made, args);
 }

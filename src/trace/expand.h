@@ -8,7 +8,7 @@
 // How an operator is taken apart: one of the two.
 typedef sc_x (*sc_expand_fn)(sc_trace *t, const sc_x *a);
 typedef struct sc_expansion {
-    const char *text;  // evaluated by sc_expand_text
+    const char *text;  // a formula (ops/formula.h)
     sc_expand_fn fn;
     bool (*when)(const sc_x *a);  // NULL: always
 } sc_expansion;
@@ -16,9 +16,8 @@ typedef struct sc_expansion {
 const sc_expansion *sc_op_expansion(const sc_op *op);
 // The expansion of one call with complete arguments; NULL when it is kept.
 const sc_expansion *sc_call_expansion(const sc_op *op, const sc_x *a);
-sc_x sc_expand_text(sc_trace *t, const sc_op *op, const char *text, const sc_x *args);
-// Parses an expansion without running it: operators must exist and parameters must be known.
-sc_status sc_expand_check(sc_ctx *ctx, const sc_op *op, const char *text);
+// Makes the calls of a text, that of the operator's row.
+sc_x sc_expand_by_text(sc_trace *t, const sc_op *op, const char *text, const sc_x *args);
 
 // Runs an expansion of a call with complete arguments.
 sc_x sc_trace_expand(sc_trace *t, const sc_op *op, const sc_expansion *how, const sc_x *args);

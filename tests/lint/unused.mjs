@@ -3,12 +3,11 @@
 import { listFiles, readText, reporter } from "./tree.mjs";
 
 // Used by tests alone, and meant to be: graphs to read, to compare and, as FlatBuffers, to print;
-// expansions to check without a trace; cords, dimensions and pickles to look into.
+// cords, dimensions and pickles to look into.
 const forTests = new Set([
   "sc_program_parse",
   "sc_graph_isomorphic",
   "sc_fb_dump",
-  "sc_expand_check",
   "sc_cord_flatten",
   "sc_dim_eval",
   "sc_pickle_get",

@@ -1,6 +1,6 @@
 // The table of tangents.
-#include "trace/expand.h"
 #include "trace/functorch/functorch.h"
+#include "trace/text.h"
 #include "trace/words/arithmetic.h"
 
 typedef struct jvp_row {
@@ -20,7 +20,7 @@ static const jvp_row rows[] = {
 };
 // clang-format on
 
-enum { NAMES = 3 };
+enum { NAMES = 3 };  // d, out, out1
 
 static const jvp_row *row_of(const sc_op *op, sc_str param) {
     for (size_t i = 0; i < SC_COUNT_OF(rows); i++)
@@ -55,23 +55,22 @@ sc_x sc_jvp_wait(sc_trace *t, const sc_op *op, const sc_x *args, sc_x apart) {
     return sc_trace_plain(t, node->outs[0]);
 }
 
-// The operator with d, out and out1 as its last parameters.
-static sc_op *with_names(sc_arena *arena, const sc_op *op) {
-    static const char *const names[NAMES] = {"d", "out", "out1"};
-    const sc_schema *schema = op->schema;
-    sc_op *named = sc_new(arena, sc_op);
-    sc_schema *longer = sc_new(arena, sc_schema);
-    *named = *op;
-    *longer = *schema;
-    longer->params = sc_new_array(arena, sc_param, schema->param_count + NAMES);
-    memcpy(longer->params, schema->params, schema->param_count * sizeof(sc_param));
-    for (uint32_t i = 0; i < NAMES; i++)
-        longer->params[longer->param_count++] = (sc_param){.name = sc_str_from(names[i])};
-    named->schema = longer;
-    return named;
+// The formula of a row, over the parameters of the operator and behind them d, out and out1; parsed
+// when it is first asked for.
+static const sc_formula *formula_of(const jvp_row *row) {
+    static const sc_formula *formulas[SC_COUNT_OF(rows)];
+    const sc_formula **made = &formulas[row - rows];
+    if (*made) return *made;
+    sc_formula_names names = sc_formula_names_of(sc_op_get(row->op));
+    SC_ASSERT(names.count + NAMES <= SC_FORMULA_NAMES);
+    names.items[names.count++] = SC_STR("d");
+    names.items[names.count++] = SC_STR("out");
+    names.items[names.count++] = SC_STR("out1");
+    *made = sc_formula_make(row->text, &names);
+    return *made;
 }
 
-static sc_x by_text(const sc_functorch_level *v, const sc_lifted *a, const char *text, sc_x d) {
+static sc_x by_text(const sc_functorch_level *v, const sc_lifted *a, const jvp_row *row, sc_x d) {
     sc_trace *t = v->t;
     const sc_node *node = v->node;
     const uint32_t count = node->op->schema->param_count;
@@ -80,7 +79,7 @@ static sc_x by_text(const sc_functorch_level *v, const sc_lifted *a, const char 
     args[count] = d;
     for (uint32_t i = 0; i < 2; i++)
         args[count + 1 + i] = i < node->out_count ? sc_trace_plain(t, node->outs[i]) : X_NONE;
-    return sc_expand_text(t, with_names(t->arena, node->op), text, args);
+    return sc_trace_formula(t, formula_of(row), args);
 }
 
 // The addend of one parameter, in the sizes and the dtype of the result.
@@ -128,7 +127,7 @@ static sc_x added(const sc_functorch_level *v, const sc_lifted *a, uint32_t inde
     if (is_complex(&a[index])) return refused(v, " of complex numbers");
     if (row->text && !*row->text) return NULL;
     sc_x d = a[index].tangent;
-    sc_x x = row->rule ? row->rule(v, a, d) : by_text(v, a, row->text, d);
+    sc_x x = row->rule ? row->rule(v, a, d) : by_text(v, a, row, d);
     return fitting(v, x, &node->outs[0]->spec);
 }
 

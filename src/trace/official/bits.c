@@ -3,7 +3,7 @@
 #include "trace/official/official.h"
 
 typedef struct shift {
-    sc_x x, by;  // both of the result's dtype
+    sc_x x, by;  // a tensor of the result's dtype, and a number
     int64_t bits;
     bool is_signed;
 } shift;
@@ -11,8 +11,7 @@ typedef struct shift {
 static shift read(sc_trace *t, const sc_x *a) {
     const sc_dtype dtype = sc_official_result_dtype(t);
     const bool is_signed = dtype != SC_DTYPE_U8 && dtype != SC_DTYPE_BOOL;
-    shift s = {sc_f_to(t, a[0], dtype), a[1], 8 * sc_dtype_bytes(dtype), is_signed};
-    if (a[1]->kind == SC_X_TENSOR) s.by = sc_f_to(t, a[1], dtype);
+    const shift s = {sc_f_to(t, a[0], dtype), a[1], 8 * sc_dtype_bytes(dtype), is_signed};
     if (!sc_dtype_is_integral(dtype, false)) sc_official_refuse(t);
     return s;
 }
@@ -22,11 +21,6 @@ bool sc_official_is_far_shift(const sc_node *node) {
     const sc_arg *by = sc_node_arg(node, "other");
     const int64_t bits = 8 * sc_dtype_bytes((sc_dtype)node->outs[0]->spec.dtype);
     return by->kind != SC_ARG_INT || by->i < 0 || by->i >= bits;
-}
-
-// By how much can be shifted.
-static sc_x nearest(sc_trace *t, const shift *s) {
-    return CALL(t, clamp, s->by, sc_x_int(t, 0), sc_x_int(t, s->bits - 1));
 }
 
 static sc_x nothing(sc_trace *t, const shift *s) {
@@ -43,33 +37,19 @@ sc_x sc_official_shift_left_by(sc_trace *t, const sc_x *a) {
     const shift s = read(t, a);
     const int64_t by = sc_x_number(a[1], -1);
     if (a[1]->kind != SC_X_INT) return sc_official_refuse(t);
-    if (a[1]->dim.expr) return sc_official_shift_left(t, (const sc_x[]){s.x, of_size(t, &s)});
+    if (a[1]->dim.expr)
+        return sc_official_form(t, SC_OP___lshift___Tensor, (const sc_x[]){s.x, of_size(t, &s)});
     if (by < 0 || by >= s.bits) return nothing(t, &s);
-    return sc_official_final(t, CALL(t, bitwise_left_shift_Tensor_Scalar, s.x, sc_x_int(t, by)));
+    return sc_trace_final(t, CALL(t, bitwise_left_shift_Tensor_Scalar, s.x, sc_x_int(t, by)));
 }
 
 sc_x sc_official_shift_right_by(sc_trace *t, const sc_x *a) {
     const shift s = read(t, a);
     int64_t by = sc_x_number(a[1], -1);
     if (a[1]->kind != SC_X_INT) return sc_official_refuse(t);
-    if (a[1]->dim.expr) return sc_official_shift_right(t, (const sc_x[]){s.x, of_size(t, &s)});
+    if (a[1]->dim.expr)
+        return sc_official_form(t, SC_OP___rshift___Tensor, (const sc_x[]){s.x, of_size(t, &s)});
     if ((by < 0 || by >= s.bits) && !s.is_signed) return nothing(t, &s);
     if (by < 0 || by >= s.bits) by = s.bits - 1;
-    return sc_official_final(t, CALL(t, bitwise_right_shift_Tensor_Scalar, s.x, sc_x_int(t, by)));
-}
-
-// (self, other), tensors
-sc_x sc_official_shift_left(sc_trace *t, const sc_x *a) {
-    const shift s = read(t, a);
-    sc_x by = nearest(t, &s), fits = CALL(t, eq_Tensor, by, s.by);
-    sc_x shifted = sc_official_final(t, CALL(t, bitwise_left_shift_Tensor, s.x, by));
-    return sc_f_where_else(t, fits, shifted, sc_x_int(t, 0));
-}
-
-sc_x sc_official_shift_right(sc_trace *t, const sc_x *a) {
-    const shift s = read(t, a);
-    sc_x by = nearest(t, &s), fits = CALL(t, eq_Tensor, by, s.by);
-    if (s.is_signed) by = sc_f_where_else(t, fits, by, sc_x_int(t, s.bits - 1));
-    sc_x shifted = sc_official_final(t, CALL(t, bitwise_right_shift_Tensor, s.x, by));
-    return s.is_signed ? shifted : sc_f_where_else(t, fits, shifted, sc_x_int(t, 0));
+    return sc_trace_final(t, CALL(t, bitwise_right_shift_Tensor_Scalar, s.x, sc_x_int(t, by)));
 }

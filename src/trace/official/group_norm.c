@@ -30,7 +30,7 @@ sc_x sc_official_group_norm(sc_trace *t, const sc_x *a) {
     sc_x mean = CALL(t, mean_dim, groups, X_INTS(t, 2), X_TRUE);
     sc_x moved = sc_f_view(t, sc_f_sub(t, groups, mean), spec->sizes, spec->rank);
     sc_x made = CALL(t, native_group_norm, moved, a[1], a[2], a[3], a[4], a[5], a[6], a[7]);
-    return with_mean(t, sc_official_final(t, made), mean);
+    return with_mean(t, sc_trace_final(t, made), mean);
 }
 
 // (input, weight, bias, training, momentum, eps)
@@ -43,5 +43,5 @@ sc_x sc_official_batch_norm(sc_trace *t, const sc_x *a) {
     sc_x mean = CALL(t, mean_dim, a[0], sc_x_ints(t, dims, rank - 1), X_TRUE);
     sc_x moved = sc_f_sub(t, a[0], mean);
     sc_x made = CALL(t, _native_batch_norm_legit_no_stats, moved, a[1], a[2], a[3], a[4], a[5]);
-    return with_mean(t, sc_official_final(t, made), mean);
+    return with_mean(t, sc_trace_final(t, made), mean);
 }

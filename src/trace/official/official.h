@@ -5,7 +5,9 @@
 #ifndef SC_OFFICIAL_H
 #define SC_OFFICIAL_H
 
+#include "ops/forms.h"
 #include "trace/official/limits.h"
+#include "trace/text.h"
 #include "trace/trace.h"
 #include "trace/words/arithmetic.h"
 #include "trace/words/calls.h"
@@ -13,8 +15,9 @@
 #include "trace/words/parts.h"
 
 typedef struct sc_official {
-    bool (*lacks)(const sc_node *node);  // NULL: every call
-    sc_x (*expand)(sc_trace *t, const sc_x *a);
+    bool (*lacks)(const sc_node *node);          // NULL: every call
+    sc_x (*expand)(sc_trace *t, const sc_x *a);  // NULL: the formulas of `form` are written out
+    sc_op_id form;
     bool (*is_faster)(const sc_node *node);  // than the kernel of this runtime; NULL: never
 } sc_official;
 
@@ -26,6 +29,14 @@ const sc_official *sc_official_faster(const sc_node *node);
 // The pairs that complex numbers were made of; NULL where no pairs are known (fft.c).
 sc_value *sc_official_pairs(const sc_value *complex);
 
+// What a call that a row is of comes to.
+sc_x sc_official_expand(sc_trace *t, const sc_official *row, const sc_x *a);
+// The first formula of an operator in forms.def that fits the dtype and the arguments, written out.
+sc_x sc_official_form(sc_trace *t, sc_op_id op, const sc_x *a);
+// A step of forms.def, written out.
+sc_x sc_official_step(sc_trace *t, sc_step step, const sc_x *a);
+
+#define FORMULA(form, op, lacks)    lacks
 #define OFFICIAL(fn, op, lacks)     lacks sc_x sc_official_##fn(sc_trace *t, const sc_x *a);
 #define BOTH(fn, op, lacks, faster) OFFICIAL(fn, op, lacks) faster
 #define ALWAYS
@@ -51,9 +62,6 @@ int64_t sc_official_size_max(sc_trace *t, sc_dim n);
 bool sc_official_can_be_empty(sc_dim size);
 // amax, also of nothing along other dims than these.
 sc_x sc_official_amax_of(sc_trace *t, sc_x x, sc_x dims, sc_x keepdim);
-// The call that was made last is one that the official runtime runs as it is, whatever the row of
-// its operator says: it is not expanded again.
-sc_x sc_official_final(sc_trace *t, sc_x made);
 // The places of x along a dim in the order of its elements: stable, NaN as the largest.
 sc_x sc_official_order(sc_trace *t, sc_x x, uint32_t dim, bool descending);
 // Refuses the call: the node stays whole. For calls that no limit explains, which only a malformed

@@ -4,12 +4,6 @@
 #include <float.h>
 #include <math.h>
 
-// (self)
-sc_x sc_official_exp2(sc_trace *t, const sc_x *a) {
-    sc_x x = sc_f_to(t, a[0], sc_official_result_dtype(t));
-    return CALL(t, pow_Scalar, sc_x_float(t, 2), x);
-}
-
 // (self, decimals): rounded to the dtype of self at each of three steps, as in PyTorch, which takes
 // float32 for half precision
 sc_x sc_official_round_decimals(sc_trace *t, const sc_x *a) {
@@ -42,42 +36,6 @@ sc_x sc_official_angle(sc_trace *t, const sc_x *a) {
 bool sc_official_is_misjudged(const sc_node *node) {
     const sc_dtype dtype = (sc_dtype)node->outs[0]->spec.dtype;
     return dtype == SC_DTYPE_F64 || (sc_dtype_is_integral(dtype, false) && dtype != SC_DTYPE_U8);
-}
-
-// (self, other): what is left over, with the sign of the divisor
-sc_x sc_official_remainder(sc_trace *t, const sc_x *a) {
-    sc_x x = sc_f_to(t, a[0], sc_official_result_dtype(t)), by = a[1];
-    if (!sc_x_is_float(x)) {
-        sc_x rest;
-        sc_f_floor_divide(t, x, by, &rest);
-        return rest;
-    }
-    if (by->kind != SC_X_TENSOR) by = sc_f_scalar(t, by, sc_official_result_dtype(t));
-    sc_x rest = CALL(t, fmod_Tensor, x, by), zero = sc_x_int(t, 0);
-    sc_x minus = CALL(t, lt_Scalar, rest, zero), turned = CALL(t, lt_Scalar, by, zero);
-    sc_x other = CALL(t, logical_xor, minus, turned);
-    other = sc_f_and(t, other, CALL(t, ne_Scalar, rest, zero));
-    return sc_f_where(t, other, sc_f_add(t, rest, by), rest);
-}
-
-// -0.0 is less than nothing by its reciprocal only, and others are what their reciprocals are. A
-// NaN is taken for positive: nothing there reads its sign (docs/coverage.md).
-static sc_x is_negative(sc_trace *t, sc_x x) {
-    if (sc_x_is_float(x)) x = CALL(t, minimum, x, CALL(t, reciprocal, x));
-    return CALL(t, lt_Scalar, x, sc_x_int(t, 0));
-}
-
-// (self)
-sc_x sc_official_signbit(sc_trace *t, const sc_x *a) { return is_negative(t, a[0]); }
-
-// (self, other); the size of -0.0 is -0.0 there, the sum of that and 0 is not.
-sc_x sc_official_copysign(sc_trace *t, const sc_x *a) {
-    const sc_dtype dtype = sc_official_result_dtype(t);
-    sc_x x = CALL(t, add_Scalar, sc_f_to(t, a[0], dtype), sc_x_int(t, 0));
-    sc_x size = CALL(t, abs, x);
-    sc_x sign = a[1]->kind == SC_X_TENSOR ? a[1] : sc_f_scalar(t, a[1], dtype);
-    sc_x turns = is_negative(t, sign);
-    return sc_f_where(t, turns, CALL(t, neg, size), size);
 }
 
 // In float64 squares of others do not overflow; its own are taken of the ratio of sizes.
@@ -166,12 +124,4 @@ sc_x sc_official_in_double(sc_trace *t, const sc_x *a) {
 
 bool sc_official_is_float(const sc_node *node) {
     return sc_dtype_is_float((sc_dtype)node->outs[0]->spec.dtype);
-}
-
-// (self): of a NaN it is 0
-sc_x sc_official_sign(sc_trace *t, const sc_x *a) {
-    sc_x zero = sc_x_int(t, 0),
-         sign = sc_f_scalar(t, sc_x_float(t, 0), sc_official_result_dtype(t));
-    sign = sc_f_unless(t, CALL(t, lt_Scalar, a[0], zero), -1, sign);
-    return sc_f_unless(t, CALL(t, gt_Scalar, a[0], zero), 1, sign);
 }

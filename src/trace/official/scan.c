@@ -73,7 +73,7 @@ static bool is_single(sc_x x, uint32_t dim) {
 // --- Products ------------------------------------------------------------------------------------
 
 static sc_x product(sc_trace *t, const sc_x *before, const sc_x *after) {
-    return sc_f_mul(t, before[0], after[0]);
+    return sc_official_step(t, SC_STEP_product, (const sc_x[]){before[0], after[0]});
 }
 
 static sc_x in_a_row(sc_trace *t, sc_x x, uint32_t dim) {
@@ -102,12 +102,8 @@ sc_x sc_official_cumprod(sc_trace *t, const sc_x *a) {
 
 // --- Logarithms of sums --------------------------------------------------------------------------
 
-static sc_x log_add_exp(sc_trace *t, const sc_x *before, const sc_x *after) {
-    sc_x more = CALL(t, maximum, before[0], after[0]), less = CALL(t, minimum, before[0], after[0]);
-    sc_x same = CALL(t, eq_Tensor, more, less);
-    same = sc_f_and(t, same, CALL(t, isinf, more));
-    sc_x ratio = CALL(t, exp, sc_f_sub(t, less, more));
-    return sc_f_where(t, same, more, sc_f_add(t, CALL(t, log1p, ratio), more));
+static sc_x log_sum(sc_trace *t, const sc_x *before, const sc_x *after) {
+    return sc_official_step(t, SC_STEP_log_sum, (const sc_x[]){before[0], after[0]});
 }
 
 // (self, dim)
@@ -115,7 +111,7 @@ sc_x sc_official_logcumsumexp(sc_trace *t, const sc_x *a) {
     const uint32_t dim = sc_x_wrap(t, a[1], sc_x_rank(a[0]));
     sc_x x = sc_f_to(t, sc_f_atleast_1d(t, a[0]), wide(sc_x_dtype_of(a[0])));
     if (!sc_x_is_float(x)) return sc_official_refuse(t);
-    sc_official_scan(t, &x, 1, dim, log_add_exp);
+    sc_official_scan(t, &x, 1, dim, log_sum);
     return finished(t, x, a[0]);
 }
 

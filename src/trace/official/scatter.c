@@ -73,9 +73,9 @@ static sc_x extreme(sc_trace *t, const scatter *s, bool is_largest) {
 // --- Products ------------------------------------------------------------------------------------
 
 static sc_x products(sc_trace *t, const sc_x *before, const sc_x *after) {
-    sc_x same = CALL(t, eq_Tensor, before[1], after[1]);
-    sc_x made = sc_f_mul(t, before[0], after[0]);
-    return X_LIST(t, sc_f_where(t, same, made, after[0]), after[1]);
+    const sc_x operands[] = {before[0], after[0], before[1], after[1]};
+    sc_x made = sc_official_step(t, SC_STEP_product_in_run, operands);
+    return X_LIST(t, made, after[1]);
 }
 
 // The product of the elements that were scattered to each place of self; undefined where none was.

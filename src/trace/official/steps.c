@@ -9,12 +9,6 @@ sc_dtype sc_official_result_dtype(const sc_trace *t) {
 
 sc_x sc_official_rounded(sc_trace *t, sc_x x) { return sc_f_to(t, x, sc_official_result_dtype(t)); }
 
-sc_x sc_official_final(sc_trace *t, sc_x made) {
-    sc_node *node = t->before ? t->before->prev : t->graph->last;
-    if (node && t->status == SC_OK) node->is_settled = true;
-    return made;
-}
-
 bool sc_official_wants(const sc_trace *t, uint32_t result) {
     return result < t->source->out_count && t->source->outs[result]->use_count > 0;
 }

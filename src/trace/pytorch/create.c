@@ -321,10 +321,6 @@ sc_x sc_expand_diag(sc_trace *t, const sc_x *a) {
     return CALL(t, diagonal_copy, a[0], a[1]);
 }
 
-sc_x sc_expand_diagflat(sc_trace *t, const sc_x *a) {
-    return CALL(t, diag, CALL(t, view, sc_f_contiguous(t, a[0]), X_INTS(t, -1)), a[1]);
-}
-
 // --- Grids of coordinates -----------------------------------------------------------------------
 
 // -1 .. 1 in n steps, at the corners or at the pixels' centres.

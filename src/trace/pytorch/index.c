@@ -265,10 +265,6 @@ sc_x sc_expand_isin(sc_trace *t, const sc_x *a) {
     return sc_x_truth(a[3]) ? sc_f_not(t, found) : found;
 }
 
-sc_x sc_expand_isin_scalar(sc_trace *t, const sc_x *a) {
-    return sc_x_truth(a[3]) ? CALL(t, ne_Scalar, a[0], a[1]) : CALL(t, eq_Scalar, a[0], a[1]);
-}
-
 // A table that does not learn needs nothing for the way back, and has an operator of its own.
 static sc_x look_up_bags(sc_trace *t, const sc_x *a, sc_x padding) {
     if (sc_x_spec(a[0])->requires_grad)

@@ -228,7 +228,3 @@ sc_x sc_expand_cosine_similarity(sc_trace *t, const sc_x *a) {
 sc_x sc_expand_cdist(sc_trace *t, const sc_x *a) {
     return CALL(t, _cdist_forward, a[0], a[1], a[2], a[3]);
 }
-
-sc_x sc_expand_pdist(sc_trace *t, const sc_x *a) {
-    return CALL(t, _pdist_forward, sc_f_contiguous(t, a[0]), a[1]);
-}

@@ -6,40 +6,7 @@
 
 #include <math.h>
 
-static sc_dtype real_dtype(sc_x x) {
-    return sc_dtype_is_integral(sc_x_dtype_of(x), true) ? SC_DTYPE_F32 : sc_x_dtype_of(x);
-}
-
 // --- Activations --------------------------------------------------------------------------------
-
-sc_x sc_expand_softplus(sc_trace *t, const sc_x *a) {
-    sc_x x = sc_f_widen(t, a[0]), scaled = x;
-    bool unit = sc_x_equals(a[1], 1);
-    if (!unit) scaled = sc_f_mul(t, x, a[1]);
-    sc_x soft = CALL(t, log1p, CALL(t, exp, scaled));
-    if (!unit) soft = sc_f_div(t, soft, a[1]);
-    sc_x large = CALL(t, gt_Scalar, scaled, a[2]);
-    return sc_f_to_dtype_of(t, sc_f_where(t, large, x, soft), a[0]);
-}
-
-sc_x sc_expand_celu(sc_trace *t, const sc_x *a) {
-    sc_x x = sc_f_widen(t, a[0]), negative;
-    if (sc_x_equals(a[1], 1))
-        negative = CALL(t, expm1, x);
-    else
-        negative = sc_f_mul(t, CALL(t, expm1, sc_f_div(t, x, a[1])), a[1]);
-    sc_x positive = CALL(t, gt_Scalar, x, sc_x_int(t, 0));
-    return sc_f_to_dtype_of(t, sc_f_where(t, positive, x, negative), a[0]);
-}
-
-sc_x sc_expand_log_sigmoid_forward(sc_trace *t, const sc_x *a) {
-    sc_x x = sc_f_widen(t, a[0]);
-    sc_x zero = sc_f_full(t, sc_x_dims(t, NULL, 0), sc_x_int(t, 0), sc_x_dtype_of(x));
-    sc_x least = CALL(t, minimum, zero, x);
-    sc_x z = CALL(t, exp, CALL(t, neg, CALL(t, abs, x)));
-    sc_x out = sc_f_to_dtype_of(t, sc_f_sub(t, least, CALL(t, log1p, z)), a[0]);
-    return X_LIST(t, out, sc_f_to_dtype_of(t, z, a[0]));
-}
 
 sc_x sc_expand_glu(sc_trace *t, const sc_x *a) {
     sc_x x = sc_f_widen(t, a[0]);
@@ -60,38 +27,12 @@ sc_x sc_expand_prelu(sc_trace *t, const sc_x *a) {
     return CALL(t, _prelu_kernel, a[0], weight);
 }
 
-sc_x sc_expand_softshrink(sc_trace *t, const sc_x *a) {
-    sc_x x = sc_f_widen(t, a[0]);
-    sc_x outside = CALL(t, gt_Scalar, CALL(t, abs, x), a[1]);
-    sc_x shifted = sc_f_sub(t, x, sc_f_mul(t, CALL(t, sign, x), a[1]));
-    sc_x out = sc_f_where(t, outside, shifted, sc_f_mul(t, x, sc_x_int(t, 0)));
-    return sc_f_to_dtype_of(t, out, a[0]);
-}
-
-sc_x sc_expand_hardshrink(sc_trace *t, const sc_x *a) {
-    sc_x inside = CALL(t, le_Scalar, CALL(t, abs, a[0]), a[1]);
-    return sc_f_where(t, inside, sc_f_scalar_like(t, sc_x_int(t, 0), a[0]), a[0]);
-}
-
-sc_x sc_expand_threshold(sc_trace *t, const sc_x *a) {
-    sc_x below = CALL(t, le_Scalar, sc_f_widen(t, a[0]), a[1]);
-    return sc_f_where(t, below, sc_f_scalar_like(t, a[2], a[0]), a[0]);
-}
-
 sc_x sc_expand_softmax(sc_trace *t, const sc_x *a) {
     return CALL(t, _softmax, sc_f_to_given(t, a[0], a[2]), a[1], X_FALSE);
 }
 
 sc_x sc_expand_log_softmax(sc_trace *t, const sc_x *a) {
     return CALL(t, _log_softmax, sc_f_to_given(t, a[0], a[2]), a[1], X_FALSE);
-}
-
-// Rows that are masked altogether give zeros and not NaN.
-sc_x sc_expand_safe_softmax(sc_trace *t, const sc_x *a) {
-    sc_x out = CALL(t, softmax_int, a[0], a[1], a[2]);
-    sc_x masked = sc_f_equals(t, a[0], -INFINITY);
-    sc_x rows = CALL(t, all_dim, masked, a[1], X_TRUE);
-    return sc_f_where(t, rows, CALL(t, zeros_like, out), out);
 }
 
 // PyTorch 2.13 copies its input in eval mode, 2.14 does not. It matters where the copy lies in
@@ -113,28 +54,6 @@ sc_x sc_expand_dropout(sc_trace *t, const sc_x *a) {
 
 // --- Arithmetic ---------------------------------------------------------------------------------
 
-sc_x sc_expand_rsub(sc_trace *t, const sc_x *a) { return CALL(t, sub_Tensor, a[1], a[0], a[2]); }
-
-sc_x sc_expand_sinc(sc_trace *t, const sc_x *a) {
-    sc_x x = sc_f_mul(t, sc_f_to(t, a[0], sc_f_opmath(real_dtype(a[0]))), sc_x_float(t, SC_PI));
-    sc_x zero = CALL(t, eq_Scalar, x, sc_x_int(t, 0));
-    sc_x ratio = sc_f_div(t, CALL(t, sin, x), x);
-    sc_x out = sc_f_where(t, zero, sc_f_scalar_like(t, sc_x_int(t, 1), x), ratio);
-    return sc_f_to(t, out, real_dtype(a[0]));
-}
-
-sc_x sc_expand_logit(sc_trace *t, const sc_x *a) {
-    sc_dtype real = real_dtype(a[0]);
-    sc_x x = sc_f_to(t, a[0], sc_f_opmath(real));
-    double eps = sc_x_known(t, a[1], -1.0), low = eps, high = 1 - eps;
-    sc_x below = sc_f_less(t, x, low);
-    sc_x above = CALL(t, gt_Scalar, x, sc_x_float(t, high));
-    sc_x clamped = sc_f_where(t, above, sc_f_scalar_like(t, sc_x_float(t, high), x), x);
-    clamped = sc_f_where(t, below, sc_f_scalar_like(t, sc_x_float(t, low), x), clamped);
-    sc_x odds = sc_f_div(t, clamped, CALL(t, sub_Tensor, sc_x_int(t, 1), clamped));
-    return sc_f_to(t, CALL(t, log, odds), real);
-}
-
 sc_x sc_expand_nan_to_num(sc_trace *t, const sc_x *a) {
     sc_x x = a[0], out;
     if (!sc_x_is_float(x)) return CALL(t, clone, x);
@@ -148,13 +67,6 @@ sc_x sc_expand_nan_to_num(sc_trace *t, const sc_x *a) {
     out = sc_f_where(t, where, sc_f_scalar_like(t, low, x), out);
     where = sc_f_equals(t, x, INFINITY);
     return sc_f_where(t, where, sc_f_scalar_like(t, high, x), out);
-}
-
-sc_x sc_expand_isfinite(sc_trace *t, const sc_x *a) {
-    if (!sc_x_is_float(a[0])) return CALL(t, ones_like, a[0], sc_x_dtype(t, SC_DTYPE_BOOL));
-    sc_x finite = CALL(t, ne_Scalar, CALL(t, abs, a[0]), sc_x_float(t, INFINITY));
-    sc_x number = CALL(t, eq_Tensor, a[0], a[0]);
-    return sc_f_mul(t, number, finite);
 }
 
 // A number beside a tensor, in whose dtype it is; beside integers it keeps its fraction.
@@ -173,43 +85,6 @@ sc_x sc_expand_xlogy(sc_trace *t, const sc_x *a) {
     sc_x out = sc_f_where(t, zero, sc_f_scalar_like(t, sc_x_int(t, 0), product), product);
     sc_x nan = CALL(t, isnan, y);
     return sc_f_where(t, nan, sc_f_scalar_like(t, sc_x_float(t, NAN), out), out);
-}
-
-sc_x sc_expand_lerp(sc_trace *t, const sc_x *a) {
-    sc_x x = sc_f_widen(t, a[0]), end = sc_f_widen(t, a[1]);
-    sc_x weight = sc_x_is_tensor(a[2])
-                      ? sc_f_widen(t, a[2])
-                      : sc_f_full(t, sc_x_dims(t, NULL, 0), a[2], sc_x_dtype_of(x));
-    sc_x is_large = CALL(t, ge_Scalar, CALL(t, abs, weight), sc_x_float(t, 0.5));
-    sc_x less = sc_f_sub(t, weight, sc_x_int(t, 1));
-    sc_x factor = sc_f_where(t, is_large, less, weight);
-    sc_x base = sc_f_where(t, is_large, end, x);
-    sc_x step = sc_f_mul(t, factor, CALL(t, sub_Tensor, end, x));
-    return sc_f_to_dtype_of(t, sc_f_add(t, step, base), a[0]);
-}
-
-sc_x sc_expand_addcmul(sc_trace *t, const sc_x *a) {
-    sc_x x = sc_f_widen(t, a[0]), y = sc_f_widen(t, a[1]), z = sc_f_widen(t, a[2]);
-    sc_x product = sc_f_mul(t, sc_f_mul(t, y, a[3]), z);
-    return sc_f_to_dtype_of(t, sc_f_add(t, x, product), a[0]);
-}
-
-sc_x sc_expand_addcdiv(sc_trace *t, const sc_x *a) {
-    sc_x x = sc_f_widen(t, a[0]), y = sc_f_widen(t, a[1]), z = sc_f_widen(t, a[2]);
-    sc_x ratio = sc_f_div(t, sc_f_mul(t, y, a[3]), z);
-    return sc_f_to_dtype_of(t, sc_f_add(t, x, ratio), a[0]);
-}
-
-sc_x sc_expand_logaddexp(sc_trace *t, const sc_x *a) {
-    sc_x mask = CALL(t, ge_Tensor, a[0], a[1]);
-    sc_x high = sc_f_where(t, mask, a[0], a[1]);
-    sc_x low = sc_f_where(t, mask, a[1], a[0]);
-    sc_x infinite = sc_f_not(t, CALL(t, isfinite, a[0]));
-    sc_x equal = CALL(t, eq_Tensor, a[0], a[1]);
-    infinite = sc_f_and(t, infinite, equal);
-    sc_x rest = CALL(t, log1p, CALL(t, exp, sc_f_sub(t, low, high)));
-    rest = sc_f_add(t, high, rest);
-    return sc_f_where(t, infinite, a[0], rest);
 }
 
 sc_x sc_expand_isclose(sc_trace *t, const sc_x *a) {
@@ -232,15 +107,6 @@ sc_x sc_expand_isclose(sc_trace *t, const sc_x *a) {
     return CALL(t, bitwise_or_Tensor, close, finite);
 }
 
-sc_x sc_expand_heaviside(sc_trace *t, const sc_x *a) {
-    sc_x zero = CALL(t, eq_Scalar, a[0], sc_x_int(t, 0));
-    sc_x negative = CALL(t, lt_Scalar, a[0], sc_x_int(t, 0));
-    negative = sc_f_or(t, negative, CALL(t, isnan, a[0]));
-    sc_x one = sc_f_scalar(t, sc_x_int(t, 1), SC_DTYPE_I64);
-    sc_x step = sc_f_where(t, negative, sc_f_scalar(t, sc_x_int(t, 0), SC_DTYPE_I64), one);
-    return sc_f_to_dtype_of(t, sc_f_where(t, zero, a[1], step), a[0]);
-}
-
 static sc_x as_double(sc_trace *t, sc_x x) {
     const bool is_complex = sc_dtype_is_complex(sc_x_dtype_of(x));
     return sc_x_is_tensor(x) ? sc_f_to(t, x, is_complex ? SC_DTYPE_C128 : SC_DTYPE_F64) : x;
@@ -252,32 +118,4 @@ sc_x sc_expand_float_power(sc_trace *t, const sc_x *a) {
     if (!sc_x_is_tensor(y))
         return CALL(t, pow_Tensor_Scalar, x, sc_x_float(t, sc_x_known(t, y, 0)));
     return CALL(t, pow_Tensor_Tensor, x, y);
-}
-
-// --- Choosing -----------------------------------------------------------------------------------
-
-static sc_dtype number_dtype(sc_x x) {
-    return x->kind == SC_X_FLOAT  ? SC_DTYPE_F32
-           : x->kind == SC_X_BOOL ? SC_DTYPE_BOOL
-                                  : SC_DTYPE_I64;
-}
-
-sc_x sc_expand_where_scalar(sc_trace *t, const sc_x *a) {
-    sc_x otherwise = sc_f_scalar(t, a[2], number_dtype(a[2]));
-    sc_x value = sc_f_scalar(t, a[1], number_dtype(a[1]));
-    return sc_f_where(t, a[0], value, otherwise);
-}
-
-sc_x sc_expand_where_scalar_self(sc_trace *t, const sc_x *a) {
-    return sc_f_where(t, a[0], sc_f_scalar(t, a[1], sc_f_dtype_with(a[1], a[2])), a[2]);
-}
-
-sc_x sc_expand_where_scalar_other(sc_trace *t, const sc_x *a) {
-    return sc_f_where(t, a[0], a[1], sc_f_scalar(t, a[2], sc_f_dtype_with(a[2], a[1])));
-}
-
-sc_x sc_expand_masked_fill(sc_trace *t, const sc_x *a) {
-    sc_x value =
-        sc_x_is_tensor(a[2]) ? sc_f_to_dtype_of(t, a[2], a[0]) : sc_f_scalar_like(t, a[2], a[0]);
-    return sc_f_contiguous(t, sc_f_where(t, a[1], value, a[0]));
 }

@@ -207,13 +207,6 @@ sc_x sc_expand_nansum(sc_trace *t, const sc_x *a) {
     return CALL(t, sum_dim_IntList, without_nan(t, a[0]), a[1], a[2], a[3]);
 }
 
-sc_x sc_expand_nanmean(sc_trace *t, const sc_x *a) {
-    sc_x number = sc_f_not(t, CALL(t, isnan, a[0]));
-    sc_x count = CALL(t, sum_dim_IntList, number, a[1], a[2]);
-    sc_x sum = CALL(t, nansum, a[0], a[1], a[2], a[3]);
-    return sc_f_div(t, sum, count);
-}
-
 static sc_x diff_once(sc_trace *t, sc_x x, sc_x dim) {
     sc_dim size = sc_x_size(x, sc_x_wrap(t, dim, sc_x_rank(x)));
     sc_dim less = sc_trace_sub(t, size, sc_dim_int(1));

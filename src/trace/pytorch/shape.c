@@ -16,10 +16,6 @@ static sc_x reshape_to(sc_trace *t, sc_x x, sc_x shape) {
 
 sc_x sc_expand_reshape(sc_trace *t, const sc_x *a) { return reshape_to(t, a[0], a[1]); }
 
-sc_x sc_expand_view_as(sc_trace *t, const sc_x *a) {
-    return CALL(t, view, a[0], sc_x_sizes(t, a[1], 0, SC_RANK_MAX));
-}
-
 sc_x sc_expand_reshape_as(sc_trace *t, const sc_x *a) {
     return reshape_to(t, a[0], sc_x_sizes(t, a[1], 0, SC_RANK_MAX));
 }
@@ -43,10 +39,6 @@ sc_x sc_expand_flatten(sc_trace *t, const sc_x *a) {
     uint32_t rank = sc_x_rank(a[0]);
     uint32_t first = sc_x_wrap(t, a[1], rank);
     return flatten(t, a[0], first, sc_x_wrap(t, a[2], rank));
-}
-
-sc_x sc_expand_ravel(sc_trace *t, const sc_x *a) {
-    return CALL(t, view, sc_f_contiguous(t, a[0]), X_INTS(t, -1));
 }
 
 sc_x sc_expand_unflatten(sc_trace *t, const sc_x *a) {
@@ -75,10 +67,6 @@ sc_x sc_expand_squeeze_all(sc_trace *t, const sc_x *a) {
     uint32_t rank = sc_x_rank(a[0]);
     for (uint32_t i = 0; i < rank; i++) dims[i] = i;
     return CALL(t, squeeze_dims, a[0], sc_x_ints(t, dims, rank));
-}
-
-sc_x sc_expand_expand_as(sc_trace *t, const sc_x *a) {
-    return CALL(t, expand, a[0], sc_x_sizes(t, a[1], 0, SC_RANK_MAX));
 }
 
 // Sums a tensor that was broadcast back to its original sizes.

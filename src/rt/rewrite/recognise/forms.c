@@ -29,27 +29,21 @@ static sc_status grow_scratch(sc_rt_search *s, uint64_t had) {
     return SC_OK;
 }
 
-// What is looked for, by the operator that it ends with: of any results, or of whole numbers only.
-// Remainders and tests of signs are parts of other things, too, and looked at when those have been.
+// Expansions that are no formula, by the operator that they end with: of any results, or of
+// integers only.
 static const struct form {
     sc_op_id root;
-    bool is_whole, is_late;
+    bool is_whole;
     bool (*find)(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found);
 } forms[] = {
-    {SC_OP_pow_Scalar, false, false, sc_rt_is_pointwise},
-    {SC_OP_bitwise_right_shift_Tensor, true, false, sc_rt_is_pointwise},
-    {SC_OP_where_self, false, false, sc_rt_is_pointwise},
-    {SC_OP_where_self, false, false, sc_rt_is_product},
-    {SC_OP_lt_Scalar, false, true, sc_rt_is_pointwise},
-    {SC_OP_cat, false, false, sc_rt_is_scan},
-    {SC_OP_cat, false, false, sc_rt_is_fft},
-    {SC_OP_where_self, false, false, sc_rt_is_grouped},
-    {SC_OP_where_self, true, false, sc_rt_is_division},
-    {SC_OP_scatter_src, false, false, sc_rt_is_extreme},
-    {SC_OP_add_Tensor, true, false, sc_rt_is_gcd},
-    {SC_OP_sub_Tensor, true, true, sc_rt_is_remainder},
-    {SC_OP_native_group_norm, false, false, sc_rt_is_centred},
-    {SC_OP__native_batch_norm_legit_no_stats, false, false, sc_rt_is_centred},
+    {SC_OP_where_self, false, sc_rt_is_product},
+    {SC_OP_cat, false, sc_rt_is_scan},
+    {SC_OP_cat, false, sc_rt_is_fft},
+    {SC_OP_where_self, false, sc_rt_is_grouped},
+    {SC_OP_scatter_src, false, sc_rt_is_extreme},
+    {SC_OP_add_Tensor, true, sc_rt_is_gcd},
+    {SC_OP_native_group_norm, false, sc_rt_is_centred},
+    {SC_OP__native_batch_norm_legit_no_stats, false, sc_rt_is_centred},
 };
 
 static bool is_whole(const sc_kernel_call *call) {
@@ -58,25 +52,29 @@ static bool is_whole(const sc_kernel_call *call) {
            sc_dtype_is_integral((sc_dtype)out->tensor->dtype, false);
 }
 
+// Formulas first: the others are made of more.
+static bool find(sc_rt_search *s, const sc_kernel_call *root, bool is_late, sc_rt_found *found) {
+    if (sc_rt_is_formula(s, root, is_late, found)) return true;
+    for (size_t i = 0; i < SC_COUNT_OF(forms) && !is_late; i++) {
+        if (forms[i].root != root->op->id || (forms[i].is_whole && !is_whole(root))) continue;
+        s->parts.count = 0;
+        if (forms[i].find(s, root, found)) return true;
+    }
+    return false;
+}
+
 static sc_status look_at(sc_rt_search *s, uint32_t at, bool is_late, bool *changed) {
     const sc_rt_instruction *in = &s->o->m->code[at];
+    sc_rt_found found = {.arg_count = 0};
+    bool done = false;
     if (in->kind != SC_RT_KERNEL || in->is_dynamic || !s->roots[is_late][in->call.op->id] ||
         !sc_rt_runs_once(s->o, at))
         return SC_OK;
-    for (size_t i = 0; i < SC_COUNT_OF(forms); i++) {
-        sc_rt_found found = {.arg_count = 0};
-        bool done = false;
-        if (forms[i].root != in->call.op->id || forms[i].is_late != is_late ||
-            (forms[i].is_whole && !is_whole(&in->call)))
-            continue;
-        if (!s->bases) sc_rt_find_bases(s);
-        s->root = at;
-        s->parts.count = 0;
-        if (!forms[i].find(s, &in->call, &found)) continue;
-        SC_TRY(sc_rt_put(s, &found, &done));
-        *changed |= done;
-        return SC_OK;
-    }
+    if (!s->bases) sc_rt_find_bases(s);
+    s->root = at;
+    if (!find(s, &in->call, is_late, &found)) return SC_OK;
+    SC_TRY(sc_rt_put(s, &found, &done));
+    *changed |= done;
     return SC_OK;
 }
 
@@ -85,7 +83,8 @@ sc_status sc_rt_recognise(sc_rt_optimizer *o, bool *changed) {
         .o = o, .work = WORK_MAX + 8 * (uint64_t)o->m->code_count, .waits = WAITS_MAX};
     const uint64_t had = scratch_of(o->m);
     *changed = false;
-    for (size_t i = 0; i < SC_COUNT_OF(forms); i++) s.roots[forms[i].is_late][forms[i].root] = true;
+    for (size_t i = 0; i < SC_COUNT_OF(forms); i++) s.roots[false][forms[i].root] = true;
+    for (int is_late = 0; is_late < 2; is_late++) sc_rt_formula_roots(is_late, s.roots[is_late]);
     for (uint32_t i = 0; i < o->m->code_count; i++) SC_TRY(look_at(&s, i, false, changed));
     for (uint32_t i = 0; i < o->m->code_count; i++) SC_TRY(look_at(&s, i, true, changed));
     return grow_scratch(&s, had);

@@ -5,6 +5,7 @@
 #ifndef SC_RT_RECOGNISE_H
 #define SC_RT_RECOGNISE_H
 
+#include "ops/forms.h"
 #include "rt/rewrite/uses.h"
 
 typedef struct sc_rt_search {
@@ -76,6 +77,17 @@ bool sc_rt_parts_hold(sc_rt_search *s, const sc_rt_found *found, uint32_t first)
 // Will an operand at the root still be what it was for the parts? What is gone writes no more.
 bool sc_rt_is_intact(const sc_rt_search *s, const sc_evalue *operand, uint32_t first);
 
+// formula.c
+
+// Operators that the rows of forms.def end with are marked in `roots`.
+void sc_rt_formula_roots(bool is_late, bool *roots);
+// Is the root, which one of them ends with, a row?
+bool sc_rt_is_formula(sc_rt_search *s, const sc_kernel_call *root, bool is_late,
+                      sc_rt_found *found);
+// Is the value that step, of numbers of that dtype? Then its operands, of any kind and dtype.
+bool sc_rt_is_step(sc_rt_search *s, sc_evalue *value, sc_step step, sc_dtype dtype,
+                   sc_evalue **operands);
+
 // A step of a scan by doubling: elements are combined with those that far before them, along a dim
 // of n. Beside them, `runs` says what belongs together; NULL: everything does.
 typedef struct sc_rt_scan_step {
@@ -85,26 +97,21 @@ typedef struct sc_rt_scan_step {
 } sc_rt_scan_step;
 
 // Is the value what two operands give? The earlier places come first.
-typedef bool (*sc_rt_combined_fn)(sc_rt_search *s, const sc_rt_scan_step *step,
-                                  const sc_evalue *value, sc_evalue **before, sc_evalue **after);
+typedef bool (*sc_rt_combined_fn)(sc_rt_search *s, const sc_rt_scan_step *step, sc_evalue *value,
+                                  sc_evalue **before, sc_evalue **after);
 // What a cat is the scan of; NULL if it is none.
 sc_evalue *sc_rt_scanned(sc_rt_search *s, const sc_kernel_call *cat, sc_rt_combined_fn combined,
                          const sc_evalue *runs);
 
-// What the root is, an operator of its row (forms.c): scans (scan.c), products of
-// groups (grouped.c), Fourier transforms of pairs (fft.c), extremes and
-// products of what is scattered (scatter.c), divisions of integers
-// (integers.c), signs, shifts and powers of two (pointwise.c), norms
-// (norm.c).
+// Is the root an operator of that row (forms.c)? Scans (scan.c), products of groups (grouped.c),
+// Fourier transforms of pairs (fft.c), extremes and products of what is scattered (scatter.c),
+// common divisors of integers (integers.c), norms (norm.c).
 bool sc_rt_is_scan(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found);
 bool sc_rt_is_grouped(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found);
 bool sc_rt_is_fft(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found);
 bool sc_rt_is_extreme(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found);
 bool sc_rt_is_product(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found);
-bool sc_rt_is_division(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found);
 bool sc_rt_is_gcd(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found);
-bool sc_rt_is_remainder(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found);
-bool sc_rt_is_pointwise(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found);
 bool sc_rt_is_centred(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found);
 
 #endif

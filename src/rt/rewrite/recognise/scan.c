@@ -5,55 +5,24 @@
 // rounded, and overflows, at every step, and stays as it is.
 #include "rt/rewrite/recognise/recognise.h"
 
-static bool is_f64(const sc_evalue *value) {
-    return value->tag == SC_EVALUE_TENSOR && value->tensor->dtype == SC_DTYPE_F64;
-}
-
-static bool product_of(sc_rt_search *s, const sc_rt_scan_step *step, const sc_evalue *value,
+static bool product_of(sc_rt_search *s, const sc_rt_scan_step *step, sc_evalue *value,
                        sc_evalue **before, sc_evalue **after) {
-    const sc_kernel_call *mul = sc_rt_made_by(s, value, SC_OP_mul_Tensor);
+    sc_evalue *operands[2];
     (void)step;
-    if (!mul) return false;
-    *before = mul->args[0];
-    *after = mul->args[1];
+    if (!sc_rt_is_step(s, value, SC_STEP_product, (sc_dtype)value->tensor->dtype, operands))
+        return false;
+    *before = operands[0];
+    *after = operands[1];
     return true;
 }
 
-// log1p(exp(less - more)) + more
-static bool is_log_of_sum(sc_rt_search *s, const sc_evalue *value, const sc_evalue *less,
-                          const sc_evalue *more) {
-    const sc_kernel_call *add = sc_rt_made_by(s, value, SC_OP_add_Tensor);
-    if (!add || !is_f64(value) || !is_f64(add->args[0]) || add->args[1] != more ||
-        !sc_rt_is_number(s, add->args[2], 1))
-        return false;
-    const sc_kernel_call *log1p = sc_rt_made_by(s, add->args[0], SC_OP_log1p);
-    const sc_kernel_call *exp = log1p ? sc_rt_made_by(s, log1p->args[0], SC_OP_exp) : NULL;
-    const sc_kernel_call *sub = exp ? sc_rt_made_by(s, exp->args[0], SC_OP_sub_Tensor) : NULL;
-    return sub && is_f64(log1p->args[0]) && is_f64(exp->args[0]) && sub->args[0] == less &&
-           sub->args[1] == more && sc_rt_is_number(s, sub->args[2], 1);
-}
-
-// where(more == less and isinf(more), more, log1p(exp(less - more)) + more)
-static bool log_sum_of(sc_rt_search *s, const sc_rt_scan_step *step, const sc_evalue *value,
+static bool log_sum_of(sc_rt_search *s, const sc_rt_scan_step *step, sc_evalue *value,
                        sc_evalue **before, sc_evalue **after) {
-    const sc_kernel_call *where = sc_rt_made_by(s, value, SC_OP_where_self);
+    sc_evalue *operands[2];
     (void)step;
-    if (!where) return false;
-    const sc_evalue *more = where->args[1];
-    const sc_kernel_call *both = sc_rt_made_by(s, where->args[0], SC_OP_logical_and);
-    const sc_kernel_call *equal = both ? sc_rt_made_by(s, both->args[0], SC_OP_eq_Tensor) : NULL;
-    const sc_kernel_call *isinf = both ? sc_rt_made_by(s, both->args[1], SC_OP_isinf) : NULL;
-    const sc_kernel_call *maximum = sc_rt_made_by(s, more, SC_OP_maximum);
-    if (!is_f64(value) || !is_f64(more) || !equal || !isinf || !maximum || isinf->args[0] != more ||
-        equal->args[0] != more)
-        return false;
-    const sc_evalue *less = equal->args[1];
-    const sc_kernel_call *minimum = sc_rt_made_by(s, less, SC_OP_minimum);
-    if (!minimum || !is_f64(less) || minimum->args[0] != maximum->args[0] ||
-        minimum->args[1] != maximum->args[1] || !is_log_of_sum(s, where->args[2], less, more))
-        return false;
-    *before = maximum->args[0];
-    *after = maximum->args[1];
+    if (!sc_rt_is_step(s, value, SC_STEP_log_sum, SC_DTYPE_F64, operands)) return false;
+    *before = operands[0];
+    *after = operands[1];
     return true;
 }
 

@@ -168,19 +168,16 @@ static bool ends_place(sc_rt_search *s, const product *p, const sc_evalue *value
            sc_rt_is_part(s, ne->args[1], longer, p->dim, 1, p->n);
 }
 
-// where(place before == place, before * after, after)
-static bool product_in_runs(sc_rt_search *s, const sc_rt_scan_step *step, const sc_evalue *value,
+static bool product_in_runs(sc_rt_search *s, const sc_rt_scan_step *step, sc_evalue *value,
                             sc_evalue **before, sc_evalue **after) {
     const int64_t left = step->n - step->far;
-    const sc_kernel_call *where = sc_rt_made_by(s, value, SC_OP_where_self);
-    const sc_kernel_call *eq = where ? sc_rt_made_by(s, where->args[0], SC_OP_eq_Tensor) : NULL;
-    const sc_kernel_call *mul = where ? sc_rt_made_by(s, where->args[1], SC_OP_mul_Tensor) : NULL;
-    if (!eq || !mul || where->args[2] != mul->args[1] || !is_alike(where->args[1], value->tensor))
+    sc_evalue *operands[4];
+    if (!sc_rt_is_step(s, value, SC_STEP_product_in_run, (sc_dtype)value->tensor->dtype, operands))
         return false;
-    *before = mul->args[0];
-    *after = mul->args[1];
-    return sc_rt_is_part(s, eq->args[0], step->runs, step->dim, 0, left) &&
-           sc_rt_is_part(s, eq->args[1], step->runs, step->dim, step->far, left);
+    *before = operands[0];
+    *after = operands[1];
+    return sc_rt_is_part(s, operands[2], step->runs, step->dim, 0, left) &&
+           sc_rt_is_part(s, operands[3], step->runs, step->dim, step->far, left);
 }
 
 // The numbers in the order of their places: (self, dim, index, sparse_grad)
