@@ -16,7 +16,7 @@ interface Server {
 type Site = (path: string) => unknown;
 type Files = ReadonlyMap<string, Uint8Array>;
 const command = <T>(name: string): Promise<T> =>
-  import(new URL(`cli/${name}.js`, `file://${cli}`).href) as Promise<T>;
+  import(new URL(`cli/studio/${name}.js`, `file://${cli}`).href) as Promise<T>;
 const { serve } = await command<{
   serve(what: string | Site, port?: number): Promise<Server>;
 }>("serve");
