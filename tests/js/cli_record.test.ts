@@ -145,7 +145,9 @@ test("where outputs cannot go, or would replace each other, is said before anyth
 });
 
 test("of a recording that gets too large the runs before it are there", async () => {
-  const { isRecorded } = (await import(new URL("cli/recording.js", pathToFileURL(cli)).href)) as {
+  const { isRecorded } = (await import(
+    new URL("cli/run/recording.js", pathToFileURL(cli)).href
+  )) as {
     isRecorded(runs: () => void, done?: () => number): boolean;
   };
   const engine = await createEngine();

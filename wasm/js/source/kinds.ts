@@ -13,11 +13,6 @@ import type {
   UrlRef,
 } from "../types/index.js";
 
-/** The words for all kinds of sources. */
-export const SOURCES =
-  "a path or an address, a Uint8Array, an ArrayBuffer, a Blob, { path }, { url }, a Response, " +
-  "a stream, a file handle, a lowered program, or an object with size and read()";
-
 const oneOf = (accepts: string, values: readonly unknown[]): Kind => ({
   accepts,
   test: (value) => values.includes(value),
@@ -87,29 +82,44 @@ export function isInflated(value: unknown): value is InflatedArchive {
   return isObject(value) && Array.isArray(value["entries"]) && isSource(value["archive"]);
 }
 
-/** Must be waited for, wherever it is. */
-const WAITED: readonly (readonly [name: string, test: (value: unknown) => boolean])[] = [
-  ["a promise", isPromise],
-  ["a Response", isResponse],
-  ["a stream", isStream],
-  ["a FileSystemFileHandle", isPickedFile],
-  ["a stream", (value) => isAsyncIterable(value) && !isOpenFile(value)],
+interface SourceKind {
+  /** The words for it in messages; empty for those that messages do not offer. */
+  readonly words: string;
+  readonly test: (value: unknown) => boolean;
+  /** Its name, if it has to be waited for wherever it is. */
+  readonly waits?: string;
+}
+
+/** Every kind of source there is. */
+const SOURCE_KINDS: readonly SourceKind[] = [
+  { words: "a path or an address", test: isPlace },
+  { words: "a Uint8Array", test: isBytes },
+  { words: "an ArrayBuffer", test: isArrayBuffer },
+  { words: "a Blob", test: isBlob },
+  { words: "{ path }", test: isFileRef },
+  { words: "{ url }", test: isUrlRef },
+  { words: "", test: isPromise, waits: "a promise" },
+  { words: "a Response", test: isResponse, waits: "a Response" },
+  { words: "a stream", test: isStream, waits: "a stream" },
+  { words: "a file handle", test: isPickedFile, waits: "a FileSystemFileHandle" },
+  { words: "", test: (value) => isAsyncIterable(value) && !isOpenFile(value), waits: "a stream" },
+  { words: "a lowered program", test: isLowered },
+  { words: "", test: isInflated },
+  { words: "an object with size and read()", test: isReadable },
 ];
+
+/** The words for all kinds of sources. */
+export const SOURCES = SOURCE_KINDS.map(({ words }) => words)
+  .filter((words) => words !== "")
+  .join(", ")
+  .replace(/, (?=an object)/, ", or ");
 
 /** The name of a source that has to be waited for; undefined of others. */
 export const waitedName = (value: unknown): string | undefined =>
-  isObject(value) ? WAITED.find(([, test]) => test(value))?.[0] : undefined;
+  isObject(value)
+    ? SOURCE_KINDS.find(({ test, waits }) => waits !== undefined && test(value))?.waits
+    : undefined;
 
 /** Tells a single source from a record of them. */
-export function isSource(value: unknown): value is Source {
-  if (isPlace(value) || isBytes(value) || isArrayBuffer(value) || isBlob(value)) return true;
-  if (!isObject(value)) return false;
-  return (
-    has(value, "read") ||
-    isFileRef(value) ||
-    isUrlRef(value) ||
-    isInflated(value) ||
-    isLowered(value) ||
-    waitedName(value) !== undefined
-  );
-}
+export const isSource = (value: unknown): value is Source =>
+  SOURCE_KINDS.some(({ test }) => test(value));
