@@ -44,7 +44,7 @@ typedef uint64_t sc_op_traits;
 #define SC_MOVES_BYTES  SC_TRAIT(32)  // the official kernel takes every dtype there is
 #define SC_FUNCTORCH    SC_TRAIT(33)  // marks levels of vmap and jvp; decomposition applies it
 #define SC_ROUNDS       SC_TRAIT(34)  // PyTorch rounds its Scalars to half precision first
-#define SC_SCALES       SC_TRAIT(35)  // PyTorch does not round the number that is its second operand
+#define SC_SCALES       SC_TRAIT(35)  // PyTorch does not round its second operand, a number
 #define SC_CHOOSES      SC_TRAIT(36)  // its first operand chooses: it has no part in promotion
 #define SC_CUTS         SC_TRAIT(37)  // its Scalars are bounds of its first operand's elements
 #define SC_WRAPS        SC_TRAIT(38)  // its negative Scalars wrap if its integers are unsigned
