@@ -2,7 +2,7 @@
 // channels are those of the input at each depth that the kernel sees: depth goes into the channels,
 // in the weight by a view of it. So a plane at a time is all that is copied.
 //
-// A transposed one is the same on an input that is spread by the stride and turned around in depth;
+// A transposed one is the same on an input that is spread by the stride and reversed in depth;
 // its planes then come in the opposite order.
 //
 // Where the depth is open, or so large that there would be very many of these, it is the planes of

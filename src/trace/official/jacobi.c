@@ -11,11 +11,12 @@
 
 // Sweeps of as many turns as there are rows: a dozen is what matrices need.
 enum { SWEEPS = 40 };
-// Twice the cosine of what counts as orthogonal, and what is no length beside the largest, 1.
+// Twice the cosine below which rows count as orthogonal, and the length below which a row counts as
+// zero: the largest is 1.
 #define NEARLY_ZERO  2e-14
 #define NEARLY_EMPTY 1e-100
 
-// State of the loop: rows; the number of the turn; how many turns in a row rotated nothing. Turns
+// State of the loop: rows; the number of the turn; how many turns in a row rotated no pair. Turns
 // also read the numbers of rows, and their count.
 enum { X, TURN, QUIET, CARRIED, NUMBERS = CARRIED, COUNT, READ };
 
@@ -36,7 +37,7 @@ static sc_x of_partner(sc_trace *t, sc_x x, sc_x partner) {
     return CALL(t, index_select, x, sc_x_int(t, 1), partner);
 }
 
-// A condition for each row, as it stands beside rows.
+// A condition for each row, broadcast to rows.
 static sc_x beside_rows(sc_trace *t, sc_x x) {
     const sc_dim one = sc_dim_int(1), sizes[3] = {one, sc_x_size(x, 0), one};
     return sc_f_view(t, x, sizes, 3);
@@ -152,7 +153,8 @@ sc_x sc_official_jacobi_eigh(sc_trace *t, const sc_official_matrices *m, bool is
 
 // --- Singular vectors ----------------------------------------------------------------------------
 
-// Carried: unit vectors, and which are none; read: the numbers of rows and of columns.
+// Carried: unit vectors, and which of them are still missing; read: the numbers of rows and of
+// columns.
 enum { U, IS_MISSING, ROWS, COLUMNS };
 
 static sc_x lacks_any(sc_trace *t, const sc_x *x, const void *user) {

@@ -110,7 +110,7 @@ static sc_x by_angle(sc_trace *t, const sc_polynomial *p, sc_x x, sc_x degree) {
 
 // --- All -----------------------------------------------------------------------------------------
 
-// Which elements go by angles, and which are at an end; NULL: none of these polynomials.
+// Which elements go by angles, and which are at an end; NULL: no element of this polynomial.
 typedef struct shortcuts {
     sc_x has_angle, is_end;
 } shortcuts;

@@ -2,7 +2,7 @@
 // of the 2 d - 1 places before it. Floats are computed with as PyTorch does, in float64, so that
 // the order in which they are combined does not show; products of few are made one after the other.
 // Over a dim of open size there are as many steps as its largest size asks for, and those that go
-// beyond its end combine nothing.
+// beyond its end combine no elements.
 #include "trace/official/official.h"
 
 enum { SCANNED_MAX = 3, IN_A_ROW_MAX = 128 };

@@ -78,7 +78,8 @@ static sc_x products(sc_trace *t, const sc_x *before, const sc_x *after) {
     return X_LIST(t, sc_f_where(t, same, made, after[0]), after[1]);
 }
 
-// The product of the elements that were scattered to each place of self; undefined where none was.
+// The product of the elements that were scattered to each place of self; undefined where no element
+// was.
 static sc_x gathered(sc_trace *t, const scatter *s) {
     const sc_dim n = sc_x_size(s->index, s->dim);
     const sc_dim end = sc_x_size(s->self, s->dim), one = sc_dim_int(1);
