@@ -59,7 +59,7 @@ static sc_x upper(sc_trace *t, const sc_official_matrices *m, sc_x x) {
     const sc_spec *out = &t->source->outs[1]->spec;
     (void)sc_f_smaller(t, m->height, m->width);  // reduced, it has so many rows
     x = sc_f_where_or_zero(t, CALL(t, le_Tensor, rows, columns), x);
-    x = sc_f_part(t, x, 1, sc_dim_int(0), out->sizes[out->rank - 2]);
+    x = sc_f_first(t, x, 1, out->sizes[out->rank - 2]);
     return sc_official_write_matrices(t, x, 1);
 }
 
@@ -96,7 +96,7 @@ sc_x sc_official_qr(sc_trace *t, const sc_x *a) {
     if (s.count <= Q) return X_LIST(t, X_NONE, r);
     const sc_spec *out = &t->source->outs[0]->spec;
     if (out->rank < 2) return sc_official_refuse(t);
-    sc_x q = sc_f_part(t, s.state[Q], 2, sc_dim_int(0), out->sizes[out->rank - 1]);
+    sc_x q = sc_f_first(t, s.state[Q], 2, out->sizes[out->rank - 1]);
     q = sc_official_write_matrices(t, q, 0);
     return X_LIST(t, q, r);
 }

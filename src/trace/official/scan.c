@@ -50,8 +50,7 @@ void sc_official_scan(sc_trace *t, sc_x *x, uint32_t count, uint32_t dim,
     const int64_t spare = spare_of(n);
     for (uint32_t i = 0; i < count; i++) x[i] = sc_f_pad(t, x[i], dim, 0, spare, sc_x_int(t, 0));
     scan(t, x, count, dim, combine);
-    for (uint32_t i = 0; i < count && spare > 0; i++)
-        x[i] = sc_f_part(t, x[i], dim, sc_dim_int(0), n);
+    for (uint32_t i = 0; i < count && spare > 0; i++) x[i] = sc_f_first(t, x[i], dim, n);
 }
 
 sc_x sc_official_ends_run(sc_trace *t, sc_x x, uint32_t dim) {
