@@ -9,7 +9,7 @@
 
 typedef enum sc_coverage_how {
     SC_COVERED_NOT,
-    SC_COVERED_KERNEL,   // it has a kernel; control flow and checks need none
+    SC_COVERED_KERNEL,   // it has a kernel; control flow and checks need no kernel
     SC_COVERED_MENDED,   // it has one, and calls that this refuses are expanded
     SC_COVERED_EXPANDED  // it becomes other operators
 } sc_coverage_how;

@@ -4,7 +4,7 @@
 // A call that cannot be expanded is reported and stays until the end, so that one run reports all
 // calls for which the method cannot be lowered.
 //
-// Nothing is folded, merged or simplified; nodes that nothing uses are swept at the end.
+// No call is folded, merged or simplified; unused nodes are swept at the end.
 #include "trace/decompose.h"
 
 #include "trace/expand.h"
@@ -13,7 +13,7 @@
 typedef struct method_trace {
     sc_ctx *ctx;
     sc_method *method;
-    const sc_keep *keep;  // NULL: keep none
+    const sc_keep *keep;  // NULL: keep no call
     sc_arena arena;
     uint32_t depth;     // nesting of bodies
     sc_status refused;  // the first refusal, reported already

@@ -40,7 +40,7 @@ static void read_off(sc_trace *t, const sc_trace *from, sc_dim dim) {
         record_size(t, from->sizes.data[*provider].value, from->sizes.data[*provider].dim);
 }
 
-// The value that holds a symbolic integer, read off a tensor when nothing computed it yet.
+// The value that holds a symbolic integer, read off a tensor when no node computed it yet.
 static sc_value *materialise(sc_trace *t, sc_dim dim) {
     uint64_t *known = sc_imap_find(&t->symbols, SC_PTR_KEY(dim.expr));
     if (known) return (sc_value *)(uintptr_t)*known;
@@ -162,7 +162,7 @@ sc_arg sc_trace_arg(sc_trace *t, sc_x x) { return to_arg(t, t->arena, x); }
 sc_x sc_trace_number(sc_trace *t, sc_value *value) {
     if (value->type == SC_VALUE_NONE) return X_NONE;
     if (value->type == SC_VALUE_INT) {
-        if (!value->has_dim)  // nothing says what it is: a symbol of its own
+        if (!value->has_dim)  // unknown: a symbol of its own
             value->dim = sc_exprs_fresh(t->exprs, (sc_range){SC_DIM_NEG_INF, SC_DIM_INF});
         value->has_dim = true;
         sc_trace_note_symbol(t, value->dim, value);
@@ -186,7 +186,7 @@ static bool is_unbacked(sc_dim dim) {
 
 // The bound that the exporter gives without being asked, elements of the first operand: too few
 // where that is broadcast by a mask. A bound that somebody gave may be as much: it is never taken
-// back where inference knows none.
+// back where inference knows no bound.
 static int64_t own_bound(const sc_node *source) {
     if (source->arg_count == 0 || source->args[0].kind != SC_ARG_VALUE) return SC_DIM_INF;
     const sc_value *self = source->args[0].value;

@@ -6,7 +6,7 @@
 // which are cells.
 //
 // Errors are sticky. The first failure is kept in `status`; every later call returns a harmless
-// tensor and records nothing, so expansions read like formulas and check nothing.
+// tensor and records no node, so expansions read like formulas and need no checks.
 //
 // The files stand on each other in this order: args.c (cells), record.c (nodes and symbols),
 // call.c, origin.c, reconcile.c and alias.c; words/ (the calls that expansions share); the wings
@@ -128,7 +128,7 @@ struct sc_trace {
     bool unchecked;         // of the source node: some release records its results wrongly
     uint32_t noted;         // kinds of differences from the file that were told (reconcile.c)
     void *client;           // of whoever began the trace: what it has to know of calls
-    const sc_trace *outer;  // knows the sizes of more tensors; NULL: there are none
+    const sc_trace *outer;  // knows the sizes of more tensors; NULL: absent
     sc_imap symbols;        // expression -> value that holds it
     sc_imap providers;      // expression -> index into `sizes`
     SC_VEC(struct {
@@ -171,7 +171,7 @@ typedef sc_x (*sc_trace_find_fn)(sc_trace *t, sc_value *value);
 sc_x sc_trace_cell(sc_trace *t, const sc_arg *arg, sc_trace_find_fn find);
 // A value of the graph that is being built: a plain tensor, or the number that it holds.
 sc_x sc_trace_plain(sc_trace *t, sc_value *value);
-// A tensor that aliases nothing.
+// A tensor without aliases.
 sc_x sc_trace_fresh(sc_trace *t, sc_value *value);
 // The number a source or recorded value stands for.
 sc_x sc_trace_number(sc_trace *t, sc_value *value);
@@ -181,8 +181,8 @@ void sc_trace_note_sizes(sc_trace *t, sc_value *value);
 void sc_trace_note_symbol(sc_trace *t, sc_dim dim, sc_value *value);
 
 // Origins of sizes that were read before the first node of the source (origin.c): the source node
-// under way is what reads this one, if none has yet; and what none of them reads, whoever needs it
-// first, once the graph is done.
+// under way reads this one, if no other has yet. A size that no source node reads gets the node
+// that needs it first, once the graph is done.
 void sc_trace_claim_size(sc_trace *t, sc_dim dim);
 void sc_trace_adopt(sc_graph *graph);
 
@@ -214,7 +214,7 @@ sc_dim sc_trace_sub(sc_trace *t, sc_dim a, sc_dim b);
 sc_dim sc_trace_mul(sc_trace *t, sc_dim a, sc_dim b);
 sc_dim sc_trace_floordiv(sc_trace *t, sc_dim a, sc_dim b);
 sc_dim sc_trace_mod(sc_trace *t, sc_dim a, sc_dim b);
-// Product from left to right; 1 for none.
+// Product from left to right; 1 for an empty list.
 sc_dim sc_trace_product(sc_trace *t, const sc_dim *dims, uint32_t count);
 
 // --- Building arguments -------------------------------------------------------------------------

@@ -218,7 +218,7 @@ static sc_x zero_at_ends(sc_trace *t, sc_x re, sc_x a, sc_x x) {
 }
 
 // asinh(2 a / (|1 + z| |1 - z|)) / 2, and half the angle of (1 - a) (1 + a) - b^2 + 2 i b. Beyond
-// the limits, whose squares do not overflow, nothing changes.
+// the limits, whose squares do not overflow, the result stays.
 sc_complex sc_complex_atanh(sc_trace *t, sc_complex z) {
     sc_x least = sc_x_float(t, -1e18), most = sc_x_float(t, 1e18), two = sc_x_float(t, 2);
     sc_x b = CALL(t, clamp, z.im, least, most);

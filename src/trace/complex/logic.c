@@ -47,7 +47,7 @@ sc_x sc_complex_truths(sc_trace *t, const sc_op *op, const sc_x *a) {
     return sc_trace_call(t, op, args, count);
 }
 
-// Refused before its expansion puts them in order, which nothing does with complex numbers.
+// Refused before its expansion sorts: complex numbers have no order.
 sc_x sc_complex_unique(sc_trace *t, const sc_op *op, const sc_x *a) {
     (void)a;
     return sc_trace_fail(t, SC_ERR_UNSUPPORTED_OP,

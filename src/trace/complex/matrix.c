@@ -23,7 +23,7 @@ static sc_x scaled(sc_trace *t, sc_x x, sc_x by) {
     return sc_x_real(by, 0) == 1 ? x : sc_f_mul(t, x, by);
 }
 
-// (self, mat1, mat2, beta, alpha); what is in self does not count beside a beta of 0
+// (self, mat1, mat2, beta, alpha); self does not count if beta is 0, even where it is NaN
 sc_x sc_complex_addmm(sc_trace *t, const sc_op *op, const sc_x *a) {
     (void)op;
     sc_x mm = scaled(t, CALL(t, mm, a[1], a[2]), a[4]);
@@ -59,7 +59,8 @@ sc_x sc_complex_convolution(sc_trace *t, const sc_op *op, const sc_x *a) {
 
 // --- As real matrices ----------------------------------------------------------------------------
 
-// Takes the real part above the imaginary one, from the left; or beside it, from the right.
+// The block takes the real part above the imaginary one, from the left; or both in a row, from the
+// right.
 static sc_x as_block(sc_trace *t, sc_complex z, bool from_left) {
     sc_x minus = CALL(t, neg, z.im);
     sc_x above = sc_f_join(t, z.re, from_left ? minus : z.im, -1);

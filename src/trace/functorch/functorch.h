@@ -40,7 +40,7 @@ typedef struct sc_shown {
     const sc_node *node;
 } sc_shown;
 
-// Which levels are open. A zeroed struct plus `shows.arena` knows none.
+// Which levels are open. A zeroed struct plus `shows.arena` knows no level.
 typedef struct sc_book {
     uint32_t open, jvps;
     uint64_t begun;  // how many nodes there were when the outermost level was opened
@@ -69,7 +69,7 @@ sc_status sc_functorch_check(sc_ctx *ctx, const sc_book *book);
 // of them are `x` alone.
 typedef struct sc_lifted {
     sc_x x;                         // with the batch as its first dim, if there is one
-    sc_x tangent;                   // NULL: there is none, which is to say zero
+    sc_x tangent;                   // NULL: absent, which means zero
     const struct sc_lifted *items;  // of a list, x->count of them
     bool batched;
 } sc_lifted;
@@ -86,7 +86,7 @@ typedef struct sc_functorch_level {
 
 // The rank of one sample.
 uint32_t sc_functorch_rank(const sc_lifted *a);
-// The tensor with a batch, repeated if it has none.
+// The tensor with a batch, repeated if it has no batch.
 sc_x sc_functorch_front(const sc_functorch_level *v, const sc_lifted *a);
 // The tensor with dims of size 1 in front of each sample, up to `rank`, so that batches broadcast.
 // A tensor without a batch stays as it is.

@@ -107,7 +107,8 @@ static bool is_complex(const sc_lifted *a) {
     return a->tangent && !sc_dtype_is_float(sc_x_dtype_of(a->tangent));
 }
 
-// A result after the first that should have a tangent: of lists all have one, of other calls none.
+// A result after the first that should have a tangent: all results of lists have one, those of
+// other calls do not.
 static bool needs_more(const sc_node *node) {
     const sc_schema *schema = node->op->schema;
     for (uint32_t i = 1; i < node->out_count && schema->return_count > 1; i++) {
@@ -119,7 +120,7 @@ static bool needs_more(const sc_node *node) {
     return false;
 }
 
-// The addend of one parameter's tangent; NULL if it has none.
+// The addend of one parameter's tangent; NULL if it is absent.
 static sc_x added(const sc_functorch_level *v, const sc_lifted *a, uint32_t index) {
     const sc_node *node = v->node;
     const jvp_row *row = row_of(node->op, node->op->schema->params[index].name);

@@ -155,7 +155,8 @@ sc_x sc_jvp_deviation(const sc_functorch_level *v, const sc_lifted *a, sc_x d) {
     return CALL(t, where_ScalarSelf, CALL(t, eq_Scalar, out, zero), zero, d);
 }
 
-// (self, eps): outside of what eps leaves nothing changes; without it there is no outside.
+// (self, eps): outside of [eps, 1 - eps] the tangent is zero; without eps it is NaN outside of [0,
+// 1].
 sc_x sc_jvp_logit(const sc_functorch_level *v, const sc_lifted *a, sc_x d) {
     sc_trace *t = v->t;
     const double eps = sc_x_known(t, a[1].x, -1), low = eps < 0 ? 0 : eps;

@@ -210,7 +210,7 @@ sc_x sc_vmap_aligned(const sc_functorch_level *v, const sc_lifted *a) {
     return sc_functorch_call(v, args);
 }
 
-// PyTorch passes over tensors of one dim and no elements beside others.
+// PyTorch skips empty tensors of rank 1 among others.
 static bool is_passed_over(const sc_lifted *a) {
     const uint32_t rank = sc_functorch_rank(a);
     return rank == 1 && sc_dim_is(sc_x_size(a->x, -1), 0);

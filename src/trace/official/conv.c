@@ -2,7 +2,7 @@
 // channels are those of the input at each depth that the kernel sees: depth goes into the channels,
 // in the weight by a view of it. So a plane at a time is all that is copied.
 //
-// A transposed one is the same on an input that is spread by the stride and turned around in depth;
+// A transposed one is the same on an input that is spread by the stride and reversed in depth;
 // its planes then come in the opposite order.
 //
 // Where the depth is open, or so large that there would be very many of these, it is the planes of
@@ -130,23 +130,14 @@ static sc_x tap(sc_trace *t, const deep *d, sc_x x, int64_t k, sc_x bias) {
     return sc_f_view(t, made, sizes, 5);
 }
 
-// The frames that plane k of the kernel sees, one for each of the result: from its first one to
-// `span` behind.
-static sc_x seen(sc_trace *t, const deep *d, sc_x x, int64_t k, sc_dim span) {
-    const int64_t start = k * d->dilation[0];
-    sc_dim end = sc_trace_add(t, span, sc_dim_int(start));
-    if (d->stride[0] == 1) return sc_f_part(t, x, 1, sc_dim_int(start), end);
-    return CALL(t, slice_Tensor, x, sc_x_int(t, 1), sc_x_int(t, start), sc_x_dim(t, end),
-                sc_x_int(t, d->stride[0]));
-}
-
 static sc_x gathered(sc_trace *t, const deep *d) {
     sc_x sum = NULL, zero = sc_x_int(t, 0), bias = d->bias;
     const int64_t reach = d->dilation[0] * (d->taps - 1);
     sc_x x = sc_f_pad(t, swapped(t, d->input), 1, d->padding[0], d->padding[0], zero);
     const sc_dim span = sc_trace_add(t, sc_x_size(x, 1), sc_dim_int(-reach));
     for (int64_t k = 0; k < d->taps && t->status == SC_OK; k++, bias = X_NONE) {
-        sc_x made = tap(t, d, seen(t, d, x, k, span), k, bias);
+        sc_x seen = sc_f_strided(t, x, 1, k * d->dilation[0], span, d->stride[0]);
+        sc_x made = tap(t, d, seen, k, bias);
         sum = sum ? sc_f_add(t, sum, made) : made;
     }
     return sum;

@@ -1,5 +1,5 @@
 // Extremes along dims of a tensor that has no elements when another of its dims is 0, which the
-// data may decide: the official amax and amin abort the process where there is nothing to look at,
+// data may decide: the official amax and amin abort the process where they are empty,
 // max and min along a dim do not. They give places, too, and so stand only where that can be.
 // In wasm: -Os
 #include "trace/official/official.h"

@@ -131,7 +131,7 @@ static sc_x choose_row(sc_trace *t, sc_official_turns *s, sc_x k, sc_x *number) 
 // --- LU ------------------------------------------------------------------------------------------
 
 // The row that was chosen comes to k. Rows behind it lose their multiple of it, right of k; the
-// factors stay where zeros would be. Below a pivot of 0 nothing is divided, as in LAPACK.
+// factors stay where zeros would be. Rows below a pivot of 0 are not divided, as in LAPACK.
 static void eliminate(sc_trace *t, sc_official_turns *s, sc_x k) {
     sc_x *x = &s->state[X], rows = s->fixed[ROWS], columns = s->fixed[COLUMNS], number;
     sc_x row = choose_row(t, s, k, &number), pivot = sc_official_column_at(t, row, k);

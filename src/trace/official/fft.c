@@ -129,7 +129,7 @@ static sc_x transformed(sc_trace *t, sc_x pairs) {
     const sc_dim one = sc_dim_int(1), two = sc_dim_int(2);
     const sc_dtype dtype = sc_x_dtype_of(pairs);
     if (dtype != SC_DTYPE_F32 && dtype != SC_DTYPE_F64) return sc_official_refuse(t);
-    sc_x re = sc_f_part(t, pairs, dim, sc_dim_int(0), one), im = sc_f_part(t, pairs, dim, one, two);
+    sc_x re = sc_f_first(t, pairs, dim, one), im = sc_f_part(t, pairs, dim, one, two);
     sc_x four = sc_f_join(t, sc_f_pad(t, re, dim, 0, 2, sc_x_float(t, 0.0)), im, dim);
     sc_x half = CALL(t, _fft_r2c, four, X_INTS(t, (int64_t)dim), sc_x_int(t, 0), X_TRUE);
     return sc_f_select(t, half, dim, 1);
@@ -181,7 +181,7 @@ static sc_x hartley(sc_trace *t, sc_x pairs, uint32_t dim, sc_dim n) {
     const sc_dim end = sc_trace_add(t, half, one);
     sc_x re = sc_f_select(t, pairs, last, 0), im = sc_f_select(t, pairs, last, 1), parts[4];
     uint32_t count = 0;
-    parts[count++] = sc_f_part(t, re, dim, sc_dim_int(0), one);
+    parts[count++] = sc_f_first(t, re, dim, one);
     if (!sc_dim_equal(end, one)) parts[count++] = sc_f_part(t, sc_f_sub(t, re, im), dim, one, end);
     if (!sc_dim_equal(end, size)) parts[count++] = sc_f_part(t, re, dim, end, size);
     if (!sc_dim_equal(end, one)) {

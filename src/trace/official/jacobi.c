@@ -11,11 +11,12 @@
 
 // Sweeps of as many turns as there are rows: a dozen is what matrices need.
 enum { SWEEPS = 40 };
-// Twice the cosine of what counts as orthogonal, and what is no length beside the largest, 1.
+// Twice the cosine below which rows count as orthogonal, and the length below which a row counts as
+// zero: the largest is 1.
 #define NEARLY_ZERO  2e-14
 #define NEARLY_EMPTY 1e-100
 
-// State of the loop: rows; the number of the turn; how many turns in a row rotated nothing. Turns
+// State of the loop: rows; the number of the turn; how many turns in a row rotated no pair. Turns
 // also read the numbers of rows, and their count.
 enum { X, TURN, QUIET, CARRIED, NUMBERS = CARRIED, COUNT, READ };
 
@@ -36,7 +37,7 @@ static sc_x of_partner(sc_trace *t, sc_x x, sc_x partner) {
     return CALL(t, index_select, x, sc_x_int(t, 1), partner);
 }
 
-// A condition for each row, as it stands beside rows.
+// A condition for each row, broadcast to rows.
 static sc_x beside_rows(sc_trace *t, sc_x x) {
     const sc_dim one = sc_dim_int(1), sizes[3] = {one, sc_x_size(x, 0), one};
     return sc_f_view(t, x, sizes, 3);
@@ -103,10 +104,6 @@ static sc_x units(sc_trace *t, sc_dim batch, sc_dim count, sc_x size) {
     return sc_f_add(t, sc_official_identity(t, &square), zero);
 }
 
-static sc_x first(sc_trace *t, sc_x x, uint32_t dim, sc_dim count) {
-    return sc_f_part(t, x, dim, sc_dim_int(0), count);
-}
-
 static sc_x sorted(sc_trace *t, sc_x x, sc_x order) {
     if (!order) return x;
     const sc_dim sizes[3] = {sc_x_size(x, 0), sc_x_size(x, 1), sc_x_size(x, 2)};
@@ -141,7 +138,7 @@ sc_x sc_official_jacobi_eigh(sc_trace *t, const sc_official_matrices *m, bool is
     sc_x norm = CALL(t, sqrt, sc_official_sum_of(t, squares, 1)),
          unit = units(t, m->batch, m->height, size);
     sc_x moved = sc_f_add(t, x, sc_f_mul(t, unit, norm));
-    sc_x v = first(t, rotated(t, sc_f_join(t, unit, moved, 2), m->height), 2, m->height);
+    sc_x v = sc_f_first(t, rotated(t, sc_f_join(t, unit, moved, 2), m->height), 2, m->height);
     sc_x values = sc_official_sum_of(t, sc_f_mul(t, CALL(t, bmm, v, x), v), 2);
     values = sc_f_mul(t, values, size);
     sc_x order = order_of(t, values, false);
@@ -152,7 +149,8 @@ sc_x sc_official_jacobi_eigh(sc_trace *t, const sc_official_matrices *m, bool is
 
 // --- Singular vectors ----------------------------------------------------------------------------
 
-// Carried: unit vectors, and which are none; read: the numbers of rows and of columns.
+// Carried: unit vectors, and which of them are still missing; read: the numbers of rows and of
+// columns.
 enum { U, IS_MISSING, ROWS, COLUMNS };
 
 static sc_x lacks_any(sc_trace *t, const sc_x *x, const void *user) {
@@ -191,8 +189,8 @@ static sc_x unit_vectors(sc_trace *t, sc_x x, sc_x lengths, sc_dim count) {
         const sc_dim column[3] = {sizes[0], length, sc_dim_int(1)};
         sc_x more = sc_f_full(t, sc_x_dims(t, column, 3), X_TRUE, SC_DTYPE_BOOL);
         u = sc_f_join(t, u, sc_f_zeros(t, sc_x_dims(t, sizes, 3), SC_DTYPE_F64), 1);
-        u = first(t, u, 1, count);
-        is_missing = first(t, sc_f_join(t, is_missing, more, 1), 1, count);
+        u = sc_f_first(t, u, 1, count);
+        is_missing = sc_f_first(t, sc_f_join(t, is_missing, more, 1), 1, count);
     }
     const sc_x carried[] = {u, is_missing};
     sc_x rows = sc_f_places(t, count, 1, 3);
@@ -223,9 +221,11 @@ sc_x sc_official_jacobi_svd(sc_trace *t, const sc_official_matrices *m, bool is_
     sc_x lengths = CALL(t, sqrt, sc_official_sum_of(t, sc_f_mul(t, rows, rows), 2));
     sc_x order = order_of(t, lengths, true);
     lengths = sorted(t, lengths, order);
-    sc_x values = sc_official_write_matrices(t, first(t, sc_f_mul(t, lengths, size), 1, least), 1);
+    sc_x values =
+        sc_official_write_matrices(t, sc_f_first(t, sc_f_mul(t, lengths, size), 1, least), 1);
     if (!has_vectors) return X_LIST(t, X_NONE, values, X_NONE);
-    sc_x own = first(t, sorted(t, first(t, x, 2, count), order), 1, is_full ? count : least);
+    sc_x own =
+        sc_f_first(t, sorted(t, sc_f_first(t, x, 2, count), order), 1, is_full ? count : least);
     sc_x other = unit_vectors(t, sorted(t, rows, order), lengths, is_full ? length : least);
     own = written(t, own, !is_wide, is_wide ? 0 : 2);
     other = written(t, other, is_wide, is_wide ? 2 : 0);

@@ -27,10 +27,7 @@ static peaks larger(sc_trace *t, peaks a, peaks b) {
 
 static sc_x part(sc_trace *t, sc_x x, int64_t dim, window w, int64_t start) {
     const uint32_t at = (uint32_t)(sc_x_rank(x) + dim);
-    const sc_dim end = sc_trace_add(t, w.span, sc_dim_int(start));
-    if (w.stride == 1) return sc_f_part(t, x, at, sc_dim_int(start), end);
-    return CALL(t, slice_Tensor, x, sc_x_int(t, at), sc_x_int(t, start), sc_x_dim(t, end),
-                sc_x_int(t, w.stride));
+    return sc_f_strided(t, x, at, start, w.span, w.stride);
 }
 
 static peaks tap(sc_trace *t, peaks p, int64_t dim, window w, int64_t at) {

@@ -1,4 +1,4 @@
-// Modified Bessel functions: polynomials near zero and in the reciprocal far out.
+// Modified Bessel functions: polynomials near zero, and in the reciprocal for large x.
 #include <math.h>
 
 #include "trace/official/official.h"
@@ -129,7 +129,7 @@ sc_x sc_official_i1(sc_trace *t, const sc_x *a) {
 // --- K -------------------------------------------------------------------------------------------
 
 typedef struct pieces {
-    sc_x x, near, large;  // far: with exp(x) as a factor
+    sc_x x, near, large;  // large: with exp(x) as a factor
 } pieces;
 
 static sc_x inside(sc_trace *t, sc_x x) {

@@ -10,7 +10,7 @@
 enum { FEW = 256 };  // boxes
 
 // The boxes in their order, one more than there are: the last is never there, and the loop has
-// something to look at where there are none.
+// an element even if there are no boxes.
 typedef struct boxes {
     sc_x low, high, areas;  // [2, boxes], [2, boxes], [boxes]
     sc_x places, is_there;  // [boxes]

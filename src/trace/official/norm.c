@@ -42,7 +42,7 @@ sc_x sc_official_log_softmax(sc_trace *t, const sc_x *a) {
         if (sc_official_can_be_empty(sc_x_size(x, d)))
             y = sc_f_pad(t, y, d, 0, 1, sc_x_float(t, -INFINITY));
     y = log_softmax(t, y, dim, a[2]);
-    for (uint32_t d = dim; d < rank; d++) y = sc_f_part(t, y, d, sc_dim_int(0), sc_x_size(x, d));
+    for (uint32_t d = dim; d < rank; d++) y = sc_f_first(t, y, d, sc_x_size(x, d));
     return sc_f_restore_rank(t, y, a[0]);
 }
 

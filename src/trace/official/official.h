@@ -21,7 +21,7 @@ typedef struct sc_official {
     bool (*is_faster)(const sc_node *node);  // than the kernel of this runtime; NULL: never
 } sc_official;
 
-// The row for a call that the official runtime cannot make; NULL when it can, or nothing is known.
+// The row for a call that the official runtime cannot make; NULL when it can, or its row is absent.
 const sc_official *sc_official_lack(const sc_node *node);
 // The row for a call that takes longer whole, in this runtime, than what it is expanded into.
 const sc_official *sc_official_faster(const sc_node *node);
@@ -55,12 +55,12 @@ sc_x sc_official_rounded(sc_trace *t, sc_x x);
 sc_x sc_official_sum_of(sc_trace *t, sc_x x, uint32_t dim);
 // Does anybody use that result of the node that is expanded?
 bool sc_official_wants(const sc_trace *t, uint32_t result);
-// The largest that a size can be: the trace fails where nothing says it.
+// The largest that a size can be: the trace fails where no bound is known.
 int64_t sc_official_size_max(sc_trace *t, sc_dim n);
 // Can it be 0, by what the program says? Of sizes of inputs that is that they are not (see
 // sc_f_may_be_empty).
 bool sc_official_can_be_empty(sc_dim size);
-// amax, also of nothing along other dims than these.
+// amax, also if dims other than these are empty.
 sc_x sc_official_amax_of(sc_trace *t, sc_x x, sc_x dims, sc_x keepdim);
 // The places of x along a dim in the order of its elements: stable, NaN as the largest.
 sc_x sc_official_order(sc_trace *t, sc_x x, uint32_t dim, bool descending);

@@ -18,7 +18,8 @@ static sc_x sum_over_rows(sc_trace *t, sc_x x) { return sc_official_sum_of(t, x,
 enum { X, Q };
 
 // The reflection that clears column k below the diagonal: its vector, and 2 / |vector|^2; 0 if
-// there is nothing to clear, as in LAPACK. A head of -0.0 is none that is negative, as in PyTorch.
+// there is no element to clear, as in LAPACK. A head of -0.0 does not count as negative, as in
+// PyTorch.
 static sc_x reflection(sc_trace *t, const sc_official_turns *s, sc_x k, sc_x *scale) {
     sc_x rows = s->fixed[0], column = sc_official_column_at(t, s->state[X], k);
     sc_x kept = sc_f_not(t, sc_official_is_before(t, rows, k)),
@@ -47,7 +48,7 @@ static void reflect(sc_trace *t, sc_official_turns *s, sc_x k) {
     s->state[Q] = sc_f_sub(t, s->state[Q], sc_f_mul(t, part, row));
 }
 
-// In the last row there is nothing to clear.
+// The number of reflections: the last row has no element to clear.
 static sc_dim reflections(sc_trace *t, const sc_official_matrices *m) {
     const sc_dim above = sc_trace_sub(t, m->height, sc_dim_int(1));
     return sc_f_smaller(t, above, m->width);
@@ -58,7 +59,7 @@ static sc_x upper(sc_trace *t, const sc_official_matrices *m, sc_x x) {
     const sc_spec *out = &t->source->outs[1]->spec;
     (void)sc_f_smaller(t, m->height, m->width);  // reduced, it has so many rows
     x = sc_f_where_or_zero(t, CALL(t, le_Tensor, rows, columns), x);
-    x = sc_f_part(t, x, 1, sc_dim_int(0), out->sizes[out->rank - 2]);
+    x = sc_f_first(t, x, 1, out->sizes[out->rank - 2]);
     return sc_official_write_matrices(t, x, 1);
 }
 
@@ -95,7 +96,7 @@ sc_x sc_official_qr(sc_trace *t, const sc_x *a) {
     if (s.count <= Q) return X_LIST(t, X_NONE, r);
     const sc_spec *out = &t->source->outs[0]->spec;
     if (out->rank < 2) return sc_official_refuse(t);
-    sc_x q = sc_f_part(t, s.state[Q], 2, sc_dim_int(0), out->sizes[out->rank - 1]);
+    sc_x q = sc_f_first(t, s.state[Q], 2, out->sizes[out->rank - 1]);
     q = sc_official_write_matrices(t, q, 0);
     return X_LIST(t, q, r);
 }
@@ -106,7 +107,7 @@ typedef struct turn {
     sc_x c, s;  // [batch, 1, 1]
 } turn;
 
-// The smaller angle that makes the symmetric [[p, q], [q, r]] diagonal; none where q is 0.
+// The smaller angle that makes the symmetric [[p, q], [q, r]] diagonal; 0 where q is 0.
 static turn angle(sc_trace *t, sc_x p, sc_x q, sc_x r) {
     sc_x is_clear = sc_f_equals(t, q, 0);
     sc_x theta = sc_f_sub(t, r, p);
@@ -228,7 +229,8 @@ sc_x sc_official_eigh(sc_trace *t, const sc_x *a) {
 
 static sc_x dot(sc_trace *t, sc_x x, sc_x y) { return sum_over_rows(t, sc_f_mul(t, x, y)); }
 
-// One-sided: columns are turned until they are orthogonal; `turns`, if wanted, gather that.
+// One-sided: columns are rotated until they are orthogonal; `turns`, if wanted, gathers the
+// rotations.
 static void make_orthogonal(sc_trace *t, sc_x *x, sc_x *turns, int64_t count) {
     for (int64_t i = 0; i < count && t->status == SC_OK; i++)
         for (int64_t k = i + 1; k < count; k++) {

@@ -1,4 +1,4 @@
-// Padding by less than nothing: the official kernel only adds, so what is taken away are slices.
+// Negative padding: the official kernel only adds, so slices take elements away.
 #include "trace/official/official.h"
 
 bool sc_official_crops(const sc_node *node) {

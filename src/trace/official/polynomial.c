@@ -1,10 +1,10 @@
 // Orthogonal polynomials of a tensor of degrees: a turn of the loop computes the next degree of
 // all, and those that have theirs keep it. Ends, and what PyTorch has by angles, ask for no turn.
 #include "core/polynomial.h"
+#include "trace/official/official.h"
+#include "trace/words/recurrence.h"
 
 #include <math.h>
-
-#include "trace/official/official.h"
 
 // Carried: polynomials of two degrees in a row, and the higher degree, without dims. Read: where
 // they are taken, and up to which degree.
@@ -19,26 +19,8 @@ static sc_x goes_on(sc_trace *t, const sc_x *x, const void *user) {
 
 static sc_x turn(sc_trace *t, const sc_x *x, const void *user) {
     const sc_polynomial *p = user;
-    sc_x k = x[DEGREE], above = sc_f_plus(t, k, 1), factor = x[WHERE], less = x[BEFORE];
-    switch (p->rule) {
-    case SC_RULE_DOUBLED: factor = sc_f_times(t, factor, 2); break;
-    case SC_RULE_HERMITE:
-        factor = sc_f_times(t, factor, 2);
-        less = sc_f_mul(t, less, sc_f_times(t, k, 2));
-        break;
-    case SC_RULE_PROBABILISTS: less = sc_f_mul(t, less, k); break;
-    case SC_RULE_LAGUERRE:
-        factor = sc_f_from(t, 1, factor);
-        factor = sc_f_add(t, factor, sc_f_times(t, k, 2));
-        less = sc_f_mul(t, less, k);
-        break;
-    case SC_RULE_LEGENDRE:
-        factor = sc_f_mul(t, factor, sc_f_add(t, k, above));
-        less = sc_f_mul(t, less, k);
-        break;
-    }
-    sc_x more = sc_f_sub(t, sc_f_mul(t, factor, x[NOW]), less);
-    if (p->rule == SC_RULE_LAGUERRE || p->rule == SC_RULE_LEGENDRE) more = sc_f_div(t, more, above);
+    sc_x k = x[DEGREE], above = sc_f_plus(t, k, 1);
+    sc_x more = sc_f_next_degree(t, p->rule, x[WHERE], x[NOW], x[BEFORE], k, above);
     more = sc_f_where(t, CALL(t, lt_Tensor, k, x[LAST]), more, x[NOW]);
     return X_LIST(t, x[NOW], more, above);
 }
@@ -46,8 +28,7 @@ static sc_x turn(sc_trace *t, const sc_x *x, const void *user) {
 // x is as large as the result, `last` need not be.
 static sc_x by_recurrence(sc_trace *t, const sc_polynomial *p, sc_x x, sc_x last) {
     sc_x carried[CARRIED], fixed[] = {x, last};
-    sc_x first = p->slope == 1 ? x : sc_f_times(t, x, p->slope);
-    if (p->start != 0) first = sc_f_plus(t, first, p->start);
+    sc_x first = sc_f_first_degree(t, p, x);
     carried[BEFORE] = CALL(t, full_like, x, sc_x_float(t, 1));
     carried[NOW] = first;
     carried[DEGREE] = sc_f_scalar_like(t, sc_x_float(t, 1), x);
@@ -110,7 +91,7 @@ static sc_x by_angle(sc_trace *t, const sc_polynomial *p, sc_x x, sc_x degree) {
 
 // --- All -----------------------------------------------------------------------------------------
 
-// Which elements go by angles, and which are at an end; NULL: none of these polynomials.
+// Which elements go by angles, and which are at an end; NULL: no element of this polynomial.
 typedef struct shortcuts {
     sc_x has_angle, is_end;
 } shortcuts;

@@ -2,7 +2,7 @@
 // of the 2 d - 1 places before it. Floats are computed with as PyTorch does, in float64, so that
 // the order in which they are combined does not show; products of few are made one after the other.
 // Over a dim of open size there are as many steps as its largest size asks for, and those that go
-// beyond its end combine nothing.
+// beyond its end combine no elements.
 #include "trace/official/official.h"
 
 enum { SCANNED_MAX = 3, IN_A_ROW_MAX = 128 };
@@ -50,8 +50,7 @@ void sc_official_scan(sc_trace *t, sc_x *x, uint32_t count, uint32_t dim,
     const int64_t spare = spare_of(n);
     for (uint32_t i = 0; i < count; i++) x[i] = sc_f_pad(t, x[i], dim, 0, spare, sc_x_int(t, 0));
     scan(t, x, count, dim, combine);
-    for (uint32_t i = 0; i < count && spare > 0; i++)
-        x[i] = sc_f_part(t, x[i], dim, sc_dim_int(0), n);
+    for (uint32_t i = 0; i < count && spare > 0; i++) x[i] = sc_f_first(t, x[i], dim, n);
 }
 
 sc_x sc_official_ends_run(sc_trace *t, sc_x x, uint32_t dim) {

@@ -42,7 +42,8 @@ static void halve(sc_trace *t, const search *s, int64_t least, sc_x *start, sc_x
     *end = sc_f_where(t, before, middle, *end);
 }
 
-// The middle of nothing is behind the end: of a sequence of open length an element stands there.
+// The middle of an empty range is behind the end: of a sequence of open length an element stands
+// there.
 static void add_end(sc_trace *t, search *s) {
     s->length = sc_x_size(s->sequence, -1);
     s->has_end = !sc_dim_is_int(s->length);

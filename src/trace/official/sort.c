@@ -126,7 +126,7 @@ sc_x sc_official_nanmedian(sc_trace *t, const sc_x *a) {
 
 // --- Runs of equals ------------------------------------------------------------------------------
 
-// The first element of each run of equals; of a NaN nothing is a repetition.
+// The first element of each run of equals; no element repeats a NaN.
 static sc_x begins_run(sc_trace *t, sc_x sorted, uint32_t dim) {
     const sc_dim one = sc_dim_int(1), zero = sc_dim_int(0), n = sc_x_size(sorted, dim);
     sc_x before = sc_f_part(t, sorted, dim, zero, sc_trace_sub(t, n, one));

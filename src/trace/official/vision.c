@@ -12,7 +12,7 @@ typedef struct between {
 
 static sc_x index_at(sc_trace *t, sc_x x) { return sc_f_to(t, x, SC_DTYPE_I64); }
 
-// Half a pixel beyond an edge counts as the edge, and more than one as nothing.
+// Half a pixel beyond an edge counts as the edge, and more than a pixel as zero.
 static between clamped(sc_trace *t, sc_x at, int64_t size) {
     between b;
     sc_x last = sc_x_float(t, (double)(size - 1)), zero = sc_x_float(t, 0);

@@ -1,5 +1,5 @@
-// Expansion of Airy's function Ai: its power series around 0, and far from it on either side the
-// asymptotic forms with Cephes' rational functions, as PyTorch has them; all in float64.
+// Expansion of Airy's function Ai: its power series around 0, and for large numbers on either side
+// the asymptotic forms with Cephes' rational functions, as PyTorch has them; all in float64.
 #include <math.h>
 
 #include "trace/expand.h"

@@ -1,4 +1,4 @@
-// Expansions that make tensors from nothing: constants, ranges, masks.
+// Expansions that create tensors: constants, ranges, masks.
 #include <math.h>
 
 #include "trace/expand.h"

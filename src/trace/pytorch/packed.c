@@ -76,7 +76,8 @@ static bool has_zeros(sc_trace *t, const sc_x *a) {
     return zeros && zeros->data.size > 0 && holds(t, zeros, 0, 0);
 }
 
-// Numbers outside of the range that the node tells are looked for, too: nothing clamps them.
+// Numbers outside of the range that the node tells are looked for, too, because they are not
+// clamped.
 static bool read_table(sc_trace *t, const sc_x *a, table *w) {
     uint32_t input;
     if (!has_dtypes(a) || !read_range(a, w) || !read_sizes(t, a, w)) return false;

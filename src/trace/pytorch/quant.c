@@ -174,7 +174,7 @@ sc_x sc_expand_choose_qparams_affine(sc_trace *t, const sc_x *a) {
 
 // --- Quantizing, torchao -------------------------------------------------------------------------
 
-// A zero point without elements is none.
+// A zero point without elements counts as absent.
 static bool has_zero(sc_trace *t, sc_x zero) {
     return sc_x_is_tensor(zero) && !sc_dim_is(sc_x_numel(t, zero), 0);
 }

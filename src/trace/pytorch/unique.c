@@ -21,8 +21,8 @@ static sc_x numbered(sc_trace *t, sc_x rows) {
     return sc_f_range(t, sc_x_dim(t, sc_x_size(rows, 0)), SC_DTYPE_I64);
 }
 
-// Elements of a vector, or slices along the dim. Only slices are selected: a vector may be of none,
-// of which not every runtime selects none.
+// Elements of a vector, or slices along the dim. Only slices are selected: a vector may be empty,
+// and not every runtime selects from an empty one.
 static sc_x taken(sc_trace *t, sc_x x, int64_t dim, sc_x places) {
     return sc_x_rank(x) == 1 ? CALL(t, gather, x, sc_x_int(t, 0), places)
                              : CALL(t, index_select, x, sc_x_int(t, dim), places);

@@ -205,7 +205,7 @@ static sc_x inner_weights(sc_trace *t, sc_x x) {
     return sc_f_add(t, sc_f_mul(t, out, x), sc_x_int(t, 1));
 }
 
-// Weights of the four neighbours, the two near and the two far ones computed together.
+// Weights of the four neighbours, the two inner and the two outer ones computed together.
 static void cubic_weights(sc_trace *t, sc_x part, sc_x *weights) {
     sc_x rest = CALL(t, sub_Tensor, sc_x_float(t, 1.0), part);
     sc_x two_inner = CALL(t, stack, X_LIST(t, part, rest), sc_x_int(t, 0));

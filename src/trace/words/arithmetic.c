@@ -14,8 +14,9 @@ sc_x sc_f_from(sc_trace *t, double number, sc_x x) { return sc_f_plus(t, CALL(t,
 
 static bool are_numbers(sc_x x, sc_x y) { return !sc_x_is_tensor(x) && !sc_x_is_tensor(y); }
 sc_x sc_f_add(sc_trace *t, sc_x x, sc_x y) {
-    if (are_numbers(x, y)) return sc_x_float(t, sc_x_known(t, x, 0) + sc_x_known(t, y, 0));
-    return sc_x_is_tensor(x) ? CALL(t, add_Tensor, x, y) : CALL(t, add_Tensor, y, x);
+    if (sc_x_is_tensor(x)) return CALL(t, add_Tensor, x, y);
+    if (sc_x_is_tensor(y)) return CALL(t, add_Tensor, y, x);
+    return sc_x_float(t, sc_x_known(t, x, 0) + sc_x_known(t, y, 0));
 }
 
 sc_x sc_f_sub(sc_trace *t, sc_x x, sc_x y) {
@@ -24,16 +25,27 @@ sc_x sc_f_sub(sc_trace *t, sc_x x, sc_x y) {
 }
 
 // Sizes are finite: zero times a size is zero, also if only the running program knows the size.
-sc_x sc_f_mul(sc_trace *t, sc_x x, sc_x y) {
+static sc_x number_product(sc_trace *t, sc_x x, sc_x y) {
     if (sc_x_equals(x, 0) && y->kind == SC_X_INT) return x;
     if (sc_x_equals(y, 0) && x->kind == SC_X_INT) return y;
-    if (are_numbers(x, y)) return sc_x_float(t, sc_x_known(t, x, 0) * sc_x_known(t, y, 0));
-    return sc_x_is_tensor(x) ? CALL(t, mul_Tensor, x, y) : CALL(t, mul_Tensor, y, x);
+    return sc_x_float(t, sc_x_known(t, x, 0) * sc_x_known(t, y, 0));
+}
+
+sc_x sc_f_mul(sc_trace *t, sc_x x, sc_x y) {
+    if (sc_x_is_tensor(x)) return CALL(t, mul_Tensor, x, y);
+    return sc_x_is_tensor(y) ? CALL(t, mul_Tensor, y, x) : number_product(t, x, y);
 }
 
 sc_x sc_f_div(sc_trace *t, sc_x x, sc_x y) {
     if (are_numbers(x, y)) return sc_x_float(t, sc_x_known(t, x, 0) / sc_x_known(t, y, 0));
     return CALL(t, div_Tensor, sc_f_tensor_like(t, x, y), y);
+}
+
+sc_x sc_f_scale(sc_trace *t, sc_x x, sc_x by) {
+    return sc_x_is_tensor(by) ? sc_f_mul(t, x, by) : CALL(t, mul_Scalar, x, by);
+}
+sc_x sc_f_shift(sc_trace *t, sc_x x, sc_x by) {
+    return sc_x_is_tensor(by) ? sc_f_add(t, x, by) : CALL(t, add_Scalar, x, by);
 }
 
 sc_x sc_f_less(sc_trace *t, sc_x x, double number) {

@@ -16,6 +16,9 @@ sc_x sc_f_mul(sc_trace *t, sc_x x, sc_x y);
 sc_x sc_f_add(sc_trace *t, sc_x x, sc_x y);
 sc_x sc_f_sub(sc_trace *t, sc_x x, sc_x y);
 sc_x sc_f_div(sc_trace *t, sc_x x, sc_x y);
+// x times `by`, and x plus `by`: a number stays a number of the call.
+sc_x sc_f_scale(sc_trace *t, sc_x x, sc_x by);
+sc_x sc_f_shift(sc_trace *t, sc_x x, sc_x by);
 sc_x sc_f_less(sc_trace *t, sc_x x, double number);
 sc_x sc_f_equals(sc_trace *t, sc_x x, double number);
 // A polynomial of two factors at least: that of the highest power is last.

@@ -208,7 +208,7 @@ bool sc_f_may_be_empty(sc_dim size) {
 }
 
 // x with an element more of that value along each of the dims that may be empty: of all of them if
-// none are named.
+// no dim is named.
 static sc_x never_empty(sc_trace *t, sc_x x, sc_x dims, double value) {
     int64_t named[SC_RANK_MAX], pad[2 * SC_RANK_MAX] = {0};
     const uint32_t rank = sc_x_rank(x);

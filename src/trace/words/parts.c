@@ -18,6 +18,17 @@ sc_x sc_f_part(sc_trace *t, sc_x x, uint32_t dim, sc_dim start, sc_dim end) {
     return CALL(t, slice_Tensor, x, sc_x_int(t, dim), sc_x_dim(t, start), sc_x_dim(t, end));
 }
 
+sc_x sc_f_first(sc_trace *t, sc_x x, uint32_t dim, sc_dim count) {
+    return sc_f_part(t, x, dim, sc_dim_int(0), count);
+}
+
+sc_x sc_f_strided(sc_trace *t, sc_x x, uint32_t dim, int64_t start, sc_dim span, int64_t stride) {
+    const sc_dim end = sc_trace_add(t, span, sc_dim_int(start));
+    if (stride == 1) return sc_f_part(t, x, dim, sc_dim_int(start), end);
+    return CALL(t, slice_Tensor, x, sc_x_int(t, dim), sc_x_int(t, start), sc_x_dim(t, end),
+                sc_x_int(t, stride));
+}
+
 sc_x sc_f_pad(sc_trace *t, sc_x x, uint32_t dim, int64_t before, int64_t after, sc_x value) {
     int64_t pad[2 * SC_RANK_MAX] = {0};
     if ((before == 0 && after == 0) || t->status != SC_OK) return x;

@@ -9,6 +9,10 @@
 sc_x sc_f_steps(sc_trace *t, sc_x x, int64_t dim, int64_t start, int64_t count, int64_t step);
 // [start, end) of a dim, whose size need not be known; x itself if that is all of it.
 sc_x sc_f_part(sc_trace *t, sc_x x, uint32_t dim, sc_dim start, sc_dim end);
+// [0, count) of a dim.
+sc_x sc_f_first(sc_trace *t, sc_x x, uint32_t dim, sc_dim count);
+// Every stride-th element of [start, start + span) of a dim, whose size need not be known.
+sc_x sc_f_strided(sc_trace *t, sc_x x, uint32_t dim, int64_t start, sc_dim span, int64_t stride);
 // The smaller of two sizes.
 sc_dim sc_f_smaller(sc_trace *t, sc_dim a, sc_dim b);
 // As many elements more before and after, of one dim.
