@@ -154,8 +154,8 @@ const parts = {
   conformance: { test: conformance, needs: ["wasm", "native", "node", "official"], seconds: 600 },
 };
 
-// Everything at once, before the first part. What cannot be set up fails the parts that need it, and
-// no others: each asks again.
+// Everything at once, before the first part. A failed set-up fails the parts that need it, and no
+// others: each asks again.
 async function prepare(names) {
   const seconds = names.reduce((sum, name) => sum + parts[name].seconds, 0);
   say(

@@ -162,8 +162,8 @@ int32_t wasm_bundle_verify(sc_job *job, uint32_t suite, uint32_t test_case, doub
 
 // --- Dumps ---------------------------------------------------------------------------------------
 
-// What is kept of runs from here on (sc_event_tracer in sconce.h), and whether keeps_value is
-// asked.
+// Chooses what is kept of runs from here on (sc_event_tracer in sconce.h), and whether keeps_value
+// is asked.
 EXPORT(run_event_tracer)
 int32_t wasm_run_event_tracer(sc_job *job, uint32_t what, int32_t bundled_input_index,
                               bool is_filtered) {
@@ -172,7 +172,8 @@ int32_t wasm_run_event_tracer(sc_job *job, uint32_t what, int32_t bundled_input_
                                         is_filtered);
 }
 
-// What was kept, as two outputs, whose numbers these are; a text result says what is in them.
+// Writes the kept events as two outputs, whose numbers these are; a text result counts what is in
+// them.
 EXPORT(run_etdump) int32_t wasm_run_etdump(sc_job *job, uint32_t *outputs) {
     check(job);
     sc_str json = {0};

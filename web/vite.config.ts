@@ -58,7 +58,7 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: false,
     rolldownOptions: {
-      // What several views share comes at once: many small scripts compress badly.
+      // Code that several views share comes at once: many small scripts compress badly.
       output: {
         codeSplitting: {
           groups: [

@@ -12,8 +12,8 @@ typedef struct sc_backend sc_backend;
 
 // --- Which nodes ---------------------------------------------------------------------------------
 
-// What a backend says of one node. Nodes of one group go into the same part or none of them does:
-// what is quantized goes with its quantize and dequantize nodes.
+// A backend's answer about one node. Nodes of one group go into the same part or none of them does:
+// a quantized node goes with its quantize and dequantize nodes.
 typedef struct sc_claim {
     bool is_taken;
     uint32_t group;  // of the nodes with the same number; 0: the node alone
@@ -46,7 +46,7 @@ typedef struct sc_method_parts {
     uint32_t count;
 } sc_method_parts;
 
-// What a backend asks of whoever lowers with it.
+// The needs of a backend, met by whoever lowers with it.
 typedef struct sc_backend_env {
     const sc_options *options;
     // How far the round is, for who makes something of many parts in one call and tells of them.

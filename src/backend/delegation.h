@@ -1,6 +1,6 @@
-// What has become of each node of a program that was lowered to backends: which part it went to, or
-// why it stayed outside, and what share of the work it is. Kept beside the program, since nodes
-// that moved are gone from it.
+// The fate of each node of a program that was lowered to backends: the part that it went to, or why
+// it stayed outside, and its share of the work. Kept apart from the program, since nodes that moved
+// are gone from it.
 #ifndef SC_DELEGATION_H
 #define SC_DELEGATION_H
 

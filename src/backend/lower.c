@@ -87,8 +87,8 @@ static sc_status add_body_work(sc_ctx *ctx, sc_graph *body, void *user) {
     return SC_OK;
 }
 
-// What goes into a part with its bodies does their work, once each: those have no rows of their
-// own, unless a backend has been asked about them before.
+// Work of a node's bodies, which goes into the part with it, once each. Nodes of bodies have no
+// rows of their own, unless a backend has been asked about them before.
 static double work_of_bodies(lowering *l, const sc_node *node) {
     body_work w = {.l = l};
     for (uint32_t i = 0; i < node->arg_count; i++)
@@ -128,7 +128,7 @@ static void report_parts(surveying *s, const sc_cut_parts *cut) {
     }
 }
 
-// Of a method that no backend is asked about, unless it has been told before.
+// Reports the nodes of a method that no backend is asked about, unless a row for them exists.
 static sc_status report_unasked(sc_ctx *ctx, sc_graph *graph, void *user) {
     lowering *l = user;
     sc_mark mark = sc_arena_mark(ctx->scratch);
@@ -231,8 +231,8 @@ static sc_status apply_tags(surveying *s) {
 
 enum { NAMED_MAX = 20 };
 
-// Why a node is refused is a note of its own; the error names them. Of no more than the error
-// names: notes of thousands would leave no room for it.
+// A refused node has a note of its own with the reason, and the error names the nodes. Only nodes
+// that the error names get a note: thousands would leave no room for it.
 static void note_refused(surveying *s, const sc_node *node, uint32_t before, sc_sb *names) {
     if (before >= NAMED_MAX) return;
     const sc_claim *claim = sc_claim_of(&s->survey, node);
@@ -347,7 +347,7 @@ static sc_status find_handles(sc_ctx *ctx, sc_graph *graph, void *user) {
     return SC_OK;
 }
 
-// What the backend reports on are nodes of the part.
+// Checks that the backend reports on nodes of the part alone.
 static sc_status check_events(sc_ctx *ctx, const sc_backend *backend, const sc_name *method,
                               const sc_part *part) {
     sc_imap handles;

@@ -14,7 +14,7 @@ typedef struct sc_tagged {
     uint32_t spec_count;
 } sc_tagged;
 
-// What one method is to hand to one backend.
+// The request for one method and one backend.
 typedef struct sc_partitioner {
     const sc_backend *backend;
     const sc_compile_spec *specs;

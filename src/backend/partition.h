@@ -14,7 +14,7 @@ typedef struct sc_partition {
 // Numbers the nodes of the graph, in order, through `mark`.
 uint32_t sc_graph_number(sc_graph *graph);
 // Joins taken nodes that feed one another, as long as no part comes to depend on itself by way of
-// nodes outside; groups first, each as a whole. What cannot be joined is given a reason in
+// nodes outside; groups first, each as a whole. A group that cannot be joined is given a reason in
 // `claims`. `claims` are indexed by mark, which sc_graph_number has set. Made on the context's
 // scratch.
 void sc_partition_make(sc_ctx *ctx, const sc_graph *graph, sc_claim *claims, sc_partition *out);

@@ -47,7 +47,7 @@ static void place(settling *s, uint32_t unit) {
     s->states[unit] = PLACED;
 }
 
-// What is open from the part on is the circle.
+// Units that are open from the part on are the circle.
 static sc_status fail_circle(settling *s, uint32_t unit) {
     sc_sb between;
     uint32_t from = s->stack.count, shown = 0;

@@ -16,7 +16,7 @@ typedef struct sc_content_key {
 void sc_content_key_init(sc_content_key *k);
 void sc_content_key_update(sc_content_key *k, const void *data, size_t bytes);
 void sc_content_key_final(sc_content_key *k, char key[SC_CONTENT_KEY_CHARS]);
-// Of all bytes, read in pieces.
+// Key of all bytes of an extent, read in pieces.
 sc_status sc_extent_content_key(sc_ctx *ctx, sc_extent extent, char key[SC_CONTENT_KEY_CHARS]);
 
 #endif

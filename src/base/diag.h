@@ -10,7 +10,7 @@
 #include "base/steps.h"
 #include "base/vec.h"
 
-// What is being worked on. Unknown parts are empty; `instruction` is -1 when not running.
+// The place that is being worked on. Unknown parts are empty; `instruction` is -1 when not running.
 typedef struct sc_where {
     sc_str method;
     sc_str pass;
@@ -53,7 +53,7 @@ typedef struct sc_limits {
     uint64_t gathered_bytes_max;     // 16 MB: of a permuted weight while it is read
 } sc_limits;
 
-// What the engine asks of its host. Any hook may be NULL.
+// Hooks of the host. Any hook may be NULL.
 typedef struct sc_host {
     void *user;
     // Returns true to cancel. `phase` is a static string; done <= total, total 0 when unknown.
@@ -98,7 +98,7 @@ void sc_fail_record(sc_ctx *ctx, sc_status code, const char *hint, const char *f
 // Records without being the function's result: for checks that list everything they find.
 void sc_report(sc_ctx *ctx, sc_severity severity, sc_status code, const char *hint,
                const char *format, ...) SC_PRINTF(5, 6);
-// What is tried, and may fail without a word: what was recorded since the mark is forgotten.
+// A place in the list of errors, for an attempt that may fail silently: later errors are forgotten.
 typedef struct sc_diag_mark {
     uint32_t count, errors, dropped;
 } sc_diag_mark;

@@ -79,7 +79,7 @@ typedef enum sc_cmp { SC_CMP_EQ, SC_CMP_NE, SC_CMP_LT, SC_CMP_LE, SC_CMP_GT, SC_
 // 0/1 valued; folds to a concrete 0 or 1 when ranges decide.
 sc_dim sc_dim_compare(sc_exprs *exprs, sc_cmp cmp, sc_dim a, sc_dim b);
 
-// What ranges and structure prove. SC_TRI_UNKNOWN when neither.
+// The answer that ranges and structure prove; SC_TRI_UNKNOWN when they prove neither.
 typedef enum sc_tri { SC_TRI_FALSE, SC_TRI_TRUE, SC_TRI_UNKNOWN } sc_tri;
 sc_tri sc_dim_known_equal(sc_dim a, sc_dim b);
 sc_tri sc_dim_known_le(sc_dim a, sc_dim b);

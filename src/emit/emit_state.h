@@ -1,5 +1,5 @@
-// What the emitter's files share: the program being written and, inside it, one method at a time.
-// Private to src/emit.
+// State that the emitter's files share: the program being written and, inside it, one method at a
+// time. Private to src/emit.
 //
 // A value of the format is an index into the method's list of EValues. Indices are handed out on
 // first use, so what nothing refers to is never written; equal constants share one index because
@@ -17,7 +17,7 @@
 // The data file that the option external_constants makes.
 #define SC_EMIT_EXTERNAL_TAG "_default_external_constant"
 
-// Where a delegate says what its backend gets.
+// The place where a delegate names its backend's bytes.
 typedef struct sc_emit_processed {
     sc_fb_ref reference;  // table whose index is filled in at the end
     bool is_inline;       // inside the FlatBuffer, not a segment

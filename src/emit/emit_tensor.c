@@ -11,7 +11,7 @@
 
 #include "program_fbs.h"
 
-// What the official exporter calls the file of weights.
+// The official exporter's name for the file of weights.
 
 typedef struct placement {
     uint32_t data_index;

@@ -270,7 +270,8 @@ static sc_status op_collect(machine *m, uint8_t op) {
     return push(m, list);
 }
 
-// Where items appended to `target` go: itself, or a container beside an opaque object.
+// Finds the container that items appended to `target` go to: itself, or a container kept with an
+// opaque object.
 static sc_status container_of(machine *m, value *target, sc_pickle_kind kind, value **out) {
     *out = target;
     bool list =

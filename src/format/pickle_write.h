@@ -23,8 +23,8 @@ void sc_pickle_put(sc_arena *arena, sc_pickle_value *dict, sc_str key,
 // Elements in memory or in a file; tensors that name the same storage share it.
 sc_pickle_storage *sc_pickle_make_storage(sc_arena *arena, sc_extent bytes);
 
-// What a tensor is; sizes and strides are copied. `code` is the serialized ScalarType of .pt2 JSON
-// (sc_dtype_to_pt2). Without strides the elements are row-major.
+// The shape of a tensor; sizes and strides are copied. `code` is the serialized ScalarType of .pt2
+// JSON (sc_dtype_to_pt2). Without strides the elements are row-major.
 typedef struct sc_pickle_view {
     uint8_t code;
     uint32_t rank;  // <= 64

@@ -358,7 +358,7 @@ static sc_status run_svd(const sc_kernel_call *call) {
     svd_split(self, call->scratch, &s);
     if (!svd_fits(call, &s, has_vectors))
         return sc_call_fail(call, SC_ERR_SHAPE, "the results do not fit");
-    // Of matrices without rows or columns one factor may be any unit vectors.
+    // Matrices without rows or columns: one factor may be any unit vectors.
     if (s.n == 0 && (!has_vectors || (u->numel == 0 && vh->numel == 0))) return SC_OK;
     for (int64_t b = 0; b < sc_batch_count(self, 2); b++) {
         read_tall(self, b, &s, is_wide);

@@ -14,7 +14,7 @@ static inline lanes_f lanes_load(const float *p) {
     return v;
 }
 static inline lanes_f lanes_splat(float x) { return (lanes_f){x, x, x, x}; }
-// Of `a` where the mask is all ones, of `b` where it is zero.
+// Selects `a` where the mask is all ones, and `b` where it is zero.
 static inline lanes_f lanes_select(lanes_i mask, lanes_f a, lanes_f b) {
     return (lanes_f)((mask & (lanes_i)a) | (~mask & (lanes_i)b));
 }

@@ -26,7 +26,7 @@ static float sum_of(const float *x) {
     return sum;
 }
 
-// Of the integral of x * x from `begin` to `end`.
+// The integral of x * x from `begin` to `end`, times the density.
 static inline float norm(float begin, float end, float density) {
     return density * ((end * end * end - begin * begin * begin) / 3);
 }

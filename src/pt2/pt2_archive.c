@@ -108,7 +108,7 @@ static sc_status check_archive(sc_ctx *ctx, const sc_pt2_archive *archive) {
     return SC_OK;
 }
 
-// What this importer may read of an archive that is a .pt2; folders end in '/'.
+// May this importer read the entry, in an archive that is a .pt2? Folders end in '/'.
 static bool is_read(const void *user, const sc_zip_entry *entry) {
     static const char *const legacy[] = {legacy_model, "serialized_state_dict.",
                                          "serialized_constants."};

@@ -38,7 +38,7 @@ static const sc_op *foreign_op(sc_pt2_importer *imp, sc_str name) {
     return op;
 }
 
-// What stands before namespace, name and overload of an operator; 0 bytes for functions.
+// Bytes before the namespace, name and overload of an operator; 0 for functions.
 static size_t space_bytes(sc_str target) {
     static const char *const spaces[] = {"torch.ops.", "executorch.exir.dialects.edge.ops.",
                                          "executorch.exir.dialects.backend.ops."};

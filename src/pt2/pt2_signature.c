@@ -19,7 +19,7 @@ static const input_row input_rows[] = {
     {"constant_input", NULL, SC_INPUT_CONSTANT},
 };
 
-// What the official writer puts in the place of weights that it does not have.
+// The official writer's mark in the place of weights that it does not have.
 static bool is_placeholder(const sc_pt2_importer *imp, const sc_pt2_payload *payload) {
     return imp->is_serde && payload->object &&
            sc_str_ends_with(sc_str_from(payload->object), "_reconstruct_fake_tensor");

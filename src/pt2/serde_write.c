@@ -165,7 +165,7 @@ static void put_leaves(sc_json_writer *json, uint32_t count) {
     end_tree(json);
 }
 
-// What a call of (inputs...) -> (outputs...) looks like, for programs that do not say.
+// The tree of a call (inputs...) -> (outputs...), for programs that do not say.
 static sc_str plain_tree(sc_arena *arena, uint32_t count, bool is_input) {
     sc_json_writer json;
     sc_sb text;

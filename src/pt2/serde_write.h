@@ -51,7 +51,7 @@ sc_status sc_serde_put_value(sc_serde_writer *w, const sc_value *value);
 sc_status sc_serde_put_input(sc_serde_writer *w, const sc_value *value, const sc_input_sig *sig);
 sc_status sc_serde_put_output(sc_serde_writer *w, const sc_arg *arg);
 
-// What a value is called there (serde_write_name.c).
+// Name of a value in the file (serde_write_name.c).
 sc_str sc_serde_name(sc_serde_writer *w, const sc_value *value);
 // "aten.add.Tensor" of aten::add.Tensor, with "default" where it has no overload.
 sc_str sc_serde_op_path(sc_arena *arena, const sc_op *op);

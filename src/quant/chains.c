@@ -1,6 +1,6 @@
 // Constants that the program computes: tables that are looked up, weights that are transposed,
-// numbers that are lifted. What is quantized of them is computed now, in a small program of its own
-// that the evaluator runs; PT2E folds the same.
+// numbers that are lifted. Those that are quantized are computed now, in a small program of their
+// own that the evaluator runs; PT2E folds the same.
 #include "passes/apart.h"
 #include "passes/passes.h"
 #include "quant/plan.h"
@@ -155,7 +155,7 @@ static void keep(chains *c, const sc_extent *data) {
     }
 }
 
-// What cannot be computed here is quantized when the program runs.
+// Computes the chains. One that cannot be computed here is quantized when the program runs.
 static sc_status compute(chains *c, const sc_evaluator *evaluator) {
     sc_apart apart;
     sc_extent *data = sc_new_array(c->plan->ctx->scratch, sc_extent, c->wanted.count);

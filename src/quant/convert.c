@@ -150,7 +150,7 @@ static sc_status choose_when_run(converter *c, sc_value *x) {
     return SC_OK;
 }
 
-// What both nodes of the pair have in common.
+// Chooses the arguments that both nodes of the pair have.
 static sc_status choose_args(converter *c, sc_value *x) {
     c->arg_count = 1;
     c->quantize = SC_OP_quantized_decomposed_quantize_per_tensor;

@@ -7,7 +7,7 @@
 
 #include "quant/plan.h"
 
-// What a norm multiplies with and adds, by channel.
+// The factors and addends of a norm, by channel.
 typedef struct norm {
     sc_node *node, *layer;
     sc_value *weight, *bias;              // of the layer; the bias may be NULL

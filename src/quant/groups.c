@@ -56,7 +56,7 @@ static void join(sc_quant_plan *plan, uint32_t a, uint32_t b) {
     plan->keys.data[a > b ? a : b].parent = a > b ? b : a;
 }
 
-// What a shared spec stands for, at the end of the chain: each link was annotated after the one
+// The spec at the end of the chain that a shared spec begins. Each link was annotated after the one
 // that it names.
 static void settle_spec(sc_quant_plan *plan, uint32_t index) {
     quant_key *keys = plan->keys.data;

@@ -1,4 +1,4 @@
-// Private to src/quant. What is decided about a method before anything of it changes.
+// The decisions about a method before any of it changes. Private to src/quant. Prefix: quant_.
 //
 // A *use* is a value as one node reads it, or, without a node, the value as it is made; both are
 // what PT2E's annotations speak of. Nodes that take part have a *note*: a spec for some of their
@@ -97,7 +97,7 @@ typedef enum quant_part {
     QUANT_PART_COUNT
 } quant_part;
 
-// Where weights alone are quantized: a weight, or what is quantized when the program runs.
+// A weight that is quantized alone, or quantized when the program runs.
 typedef struct quant_weight {
     const sc_name *name;  // of the value
     const sc_quant_config *config;
@@ -192,7 +192,7 @@ bool sc_quant_may_alias(const sc_op *op);
 
 // observed.c
 sc_observe_kind sc_quant_observe_kind(const sc_quant_plan *plan, uint32_t observer);
-// Of a new node: whoever looks at it finds the user's line of what it serves.
+// Metadata of a new node: it has the user's line of the node that it serves.
 sc_meta sc_quant_meta(const quant_probe *probe);
 
 // notes.c
@@ -200,7 +200,7 @@ quant_note *sc_quant_note(const sc_quant_plan *plan, const sc_node *node);  // N
 quant_note *sc_quant_take_note(sc_quant_plan *plan, sc_node *node);
 void sc_quant_why_not(sc_quant_plan *plan, const sc_node *node, const char *format, ...)
     SC_PRINTF(3, 4);
-// What was asked for is why.
+// Leaves the node as it is, because the user asked for that.
 void sc_quant_leave(sc_quant_plan *plan, const sc_node *node);
 void sc_quant_note_input(sc_quant_plan *plan, quant_note *note, sc_value *value, quant_spec spec);
 void sc_quant_note_output(quant_note *note, quant_spec spec);
@@ -211,7 +211,7 @@ quant_key *sc_quant_key(const sc_quant_plan *plan, sc_value *value, sc_node *use
 
 // probes.c
 void sc_quant_place_probes(sc_quant_plan *plan);
-// Of what every node reads that has no probe of its own; SC_QUANT_NO: there is none.
+// The probe of every use that has no probe of its own; SC_QUANT_NO: there is none.
 uint32_t sc_quant_output_probe(const sc_quant_plan *plan, const sc_value *value);
 typedef struct quant_place {
     uint32_t probe;

@@ -27,7 +27,7 @@ static void learn_writes_in_place(sc_quant_plan *plan, const sc_method *method) 
     sc_arena_rewind(plan->ctx->scratch, mark);
 }
 
-// What another method writes is state for all when buffers are shared.
+// A value that another method writes is state for all when buffers are shared.
 static void learn_writes(sc_quant_plan *plan) {
     const sc_program *program = plan->method->program;
     for (uint32_t m = 0; m < program->methods.count; m++) {
@@ -127,7 +127,7 @@ static bool has_places(const sc_quant_plan *plan) {
     return false;
 }
 
-// What only weights are quantized of stays as it is.
+// Prepares the places to observe. A node of which only weights are quantized stays as it is.
 static sc_status prepare_places(sc_quant_plan *plan) {
     SC_TRY(sc_quant_fold_norms(plan));
     sc_quant_numbers_to_constants(plan);

@@ -28,8 +28,8 @@ typedef struct sc_quant_config {
     uint32_t skip_count;  // below a module is skipped with it
 } sc_quant_config;
 
-// What happens to one method, on its context's arena. Of several configurations each takes what
-// those before it have left, as PT2E's ComposableQuantizer does; static and dynamic ones come
+// The plan for one method, on its context's arena. If there are several configurations, each takes
+// what those before it have left, as PT2E's ComposableQuantizer does. Static and dynamic ones come
 // before those of weights alone, wherever they stand.
 typedef struct sc_quant_plan sc_quant_plan;
 
@@ -44,7 +44,7 @@ uint32_t sc_quant_observer_count(const sc_quant_plan *plan);
 // Floats of an observer's state, which all zeros begin.
 uint64_t sc_quant_state_floats(const sc_quant_plan *plan, uint32_t observer);
 // A program of the method's inputs whose last outputs are the states, in order: inputs that are
-// written in place come before them. What it has seen is in its mutable buffers, from run to run.
+// written in place come before them. Its observations are in its mutable buffers, from run to run.
 sc_status sc_quant_observed(sc_ctx *ctx, const sc_quant_plan *plan, sc_program **out);
 // SC_ERR_NUMERIC, naming the node, where NaN was seen: then nothing can be settled any more.
 sc_status sc_quant_check_numbers(const sc_quant_plan *plan, const float *const *states);
@@ -80,7 +80,7 @@ typedef struct sc_quant_row {
 uint32_t sc_quant_row_count(const sc_quant_plan *plan);
 const sc_quant_row *sc_quant_row_at(const sc_quant_plan *plan, uint32_t index);
 
-// What is worth saying to people: patterns of `skip` that fit nothing, layers in bodies.
+// Remarks for the user: patterns of `skip` that fit no node, layers in bodies.
 uint32_t sc_quant_remark_count(const sc_quant_plan *plan);
 sc_str sc_quant_remark_at(const sc_quant_plan *plan, uint32_t index);
 
@@ -100,14 +100,14 @@ typedef struct sc_quant_range {
     uint64_t bytes_before, bytes_after;  // of a weight; after: its numbers as bits, and its scales
 } sc_quant_range;
 
-// Of the constants that it added: how many bytes are no weights, or fewer once lowered. Numbers of
-// nodes that became constants and stayed floats; integers of 4 bits, which are packed; zero points
-// of nothing but zeros, which are left out.
+// Bytes of added constants that are no weights, or that lowering makes fewer: numbers of nodes that
+// became constants and stayed floats; integers of 4 bits, which are packed; zero points that are
+// all zeros, which are left out.
 uint64_t sc_quant_loose_bytes(const sc_quant_plan *plan);
 
 uint32_t sc_quant_range_count(const sc_quant_plan *plan);
-// What is known of it from the start; its scales and what was seen are there once it is settled, of
-// weights alone once it is converted.
+// A range of the plan. Its place is known from the start. Scales and observations are there once
+// scales have been chosen; those of weights alone once the method is converted.
 const sc_quant_range *sc_quant_range_at(const sc_quant_plan *plan, uint32_t index);
 // The tensor at a place of a range: the name of its value.
 const sc_name *sc_quant_place(const sc_quant_plan *plan, uint32_t range, uint32_t place);

@@ -1,4 +1,4 @@
-// What became of each node, and why not what was asked for.
+// The fate of each node, and the reason if it is not the one asked for.
 #include "quant/plan.h"
 
 void sc_quant_remark(sc_quant_plan *plan, const char *format, ...) {
@@ -150,7 +150,7 @@ sc_str sc_quant_remark_at(const sc_quant_plan *plan, uint32_t index) {
     return index < plan->remarks.count ? plan->remarks.data[index] : SC_STR("");
 }
 
-// Of groups, then of weights alone.
+// Counts the ranges of groups, then those of weights alone.
 uint32_t sc_quant_range_count(const sc_quant_plan *plan) {
     return plan->groups.count + plan->weights.count;
 }

@@ -112,7 +112,7 @@ static void remark_width(sc_quant_plan *plan, const quant_group *group, const fl
                         name_of(plan, group), low, high);
 }
 
-// What is right, and maybe not meant.
+// Remarks on a scale that is right, and maybe not meant.
 static void remark(sc_quant_plan *plan, const quant_group *group, const float *state) {
     const char *name = name_of(plan, group);
     remark_width(plan, group, state);

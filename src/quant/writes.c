@@ -1,6 +1,6 @@
-// What is written in place. A probe stands right after the value that it observes, and who reads
-// the value reads a dequantized copy from then on: right only if no later write was to be seen, and
-// if nobody else was to see a write to the copy. PT2E does not look.
+// Values that are written in place. A probe stands right after the value that it observes, and
+// readers of the value read a dequantized copy from then on. That is right only if no later write
+// was to be seen, and if nobody else was to see a write to the copy. PT2E does not look.
 #include "quant/plan.h"
 
 static sc_value *first_operand(const sc_node *node) {
@@ -35,7 +35,7 @@ static bool may_write(const sc_node *node) {
     return !sc_quant_may_alias(value->node->op);
 }
 
-// What is behind the value stays what is written.
+// Keeps the writer on the original, which stays the value that is written.
 static void keep_original(const sc_node *writer) {
     sc_value *value = first_operand(writer);
     while (value && !(value->mark & QUANT_KEPT)) {

@@ -28,7 +28,7 @@ export type Filling =
       shape: readonly number[];
     };
 
-/** What the worker does, as the page calls it. */
+/** The worker's functions, as the page calls them. */
 export interface Arrays {
   make(fillings: readonly Filling[]): Value[];
   read(file: Blob, name: string, dtype: DType | undefined): Promise<Tensor>;
@@ -47,7 +47,7 @@ function makeOne(filling: Filling): Value {
   );
 }
 
-/** What the platform says when it has no room is no message for people. */
+/** Replaces the platform's message for lack of memory by one for people. */
 function inMemory<T>(work: () => T): T {
   try {
     return work();

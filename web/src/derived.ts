@@ -1,4 +1,4 @@
-// What follows from the state: the version, method, view and lists that are shown.
+// Values derived from the state: the version, method, view and lists that are shown.
 import { computed } from "@preact/signals";
 import { delegated } from "@sconce/errors.js";
 import type {
@@ -50,7 +50,7 @@ export const methodSummary = computed((): MethodSummary | undefined =>
 
 /** A size without a maximum in the files that were opened. */
 export interface OpenSize {
-  /** What the engine's options call it. */
+  /** The name in the engine's options. */
   name: string;
   symbol: string;
   method: string;

@@ -214,7 +214,7 @@ sc_status sc_xnn_check(sc_ctx *ctx, const sc_xnn_graph *graph, sc_xnn_runtime ru
 // May 8 bits of scales `a` and `b` be added up to 8 bits of the scale `out`? Outside of these
 // ratios XNNPACK refuses, or loses digits.
 bool sc_xnn_sum_fits(float a, float b, float out);
-// What the scale of a product's operands, divided by that of its 8-bit result, has to be less than.
+// The bound for the scale of a product's operands, divided by that of its 8-bit result.
 #define SC_XNN_REQUANTIZATION_END 256.0f
 
 // Sizes of all values from those of external inputs and constants, which are set; the graph has

@@ -1,5 +1,5 @@
-// Sizes of values from those of what they are made from, as XNNPACK derives them. Where it would
-// round a size up to something that no input fills, the graph is refused.
+// Sizes of values from those of what they are made from, as XNNPACK derives them. If it would round
+// a size up to something that no input fills, the graph is refused.
 #include "backends/xnnpack/graph.h"
 
 typedef struct inference {

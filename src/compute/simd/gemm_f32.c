@@ -5,7 +5,7 @@
 
 // --- From sums to results ------------------------------------------------------------------------
 
-// What every result of a row goes through: sum * scale + shift, then the clamp. Without a scale the
+// The last steps of every result in a row: sum * scale + shift, then the clamp. Without a scale the
 // sum begins with the shift instead of zero.
 typedef struct finish_row {
     float first, scale, shift, low, high;

@@ -11,8 +11,8 @@
 // share of that time, laid end to end. Totals are as measured, and how they divide among the merged
 // ones is not known.
 //
-// Where it goes further than the official tracer: values of instructions that loading has merged
-// are told as missing, the index of bundled inputs is stored, bfloat16 becomes float32, and values
+// It goes further than the official tracer: values of instructions that loading has merged are
+// marked as missing, the index of bundled inputs is stored, bfloat16 becomes float32, and values
 // that have no place in the format become `Null` instead of an abort.
 #ifndef SC_ETDUMP_H
 #define SC_ETDUMP_H
@@ -44,7 +44,7 @@ void sc_etdump_set_filtered(sc_etdump *dump, bool is_filtered);
 // After a load or run: SC_ERR_LIMIT or SC_ERR_MEMORY when it could not be kept.
 sc_status sc_etdump_settle(sc_etdump *dump);
 
-// What is in a dump.
+// Counts of a dump's contents.
 typedef struct sc_etdump_counts {
     uint64_t blocks, events;
     uint64_t values;

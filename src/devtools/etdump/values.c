@@ -1,6 +1,6 @@
 // Values into entries, and the bytes of tensors into the debug buffer: dense and row-major,
-// whatever their layout was, because readers ignore strides. What the format has no place for keeps
-// its place as `Null`, and is counted.
+// whatever their layout was, because readers ignore strides. A value that the format cannot hold
+// keeps its place as `Null`, and is counted.
 #include "devtools/etdump/internal.h"
 
 #include <math.h>
@@ -24,7 +24,7 @@ static void add_omitted(sc_etdump *dump, sc_evalue_tag tag) {
     (void)add_entry(dump, tag);
 }
 
-// Where to write the elements; NULL when there are none, or no room.
+// The place to write the elements to; NULL when there are none, or no room.
 static void *add_plain(sc_etdump *dump, const plain *t) {
     const uint64_t sizes_at = dump->sizes.size / sizeof(int64_t);
     int64_t *sizes = sc_etdump_add_sizes(dump, t->rank);

@@ -1,4 +1,4 @@
-// What may go into a record, and when. Nothing is copied but lists: see etrecord.h.
+// The parts that may go into a record, and when. Only lists are copied: see etrecord.h.
 #include "devtools/etrecord.h"
 
 // By which nodes of edge programs name those of the exported one. Any positive number will do:

@@ -1,6 +1,6 @@
-// What a runtime has logged, read: an ETDump (.etdp), the file of ExecuTorch's event tracer. Owns
-// the rule that nothing of a dump is believed before it has been checked; tolerant of everything
-// that any writer leaves out: the size prefix, vectors, the debug buffer.
+// A runtime's log, read: an ETDump (.etdp), the file of ExecuTorch's event tracer. Owns the rule
+// that a dump is checked before it is believed. Tolerant of everything that any writer leaves out:
+// the size prefix, vectors, the debug buffer. Prefix: sc_dump_.
 #ifndef SC_ETDUMP_READ_H
 #define SC_ETDUMP_READ_H
 

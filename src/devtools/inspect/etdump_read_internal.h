@@ -1,4 +1,4 @@
-// What the files that read dumps share. Private to src/devtools/inspect.
+// Shared by the files that read dumps. Private to src/devtools/inspect. Prefix: sc_dump_.
 #ifndef SC_ETDUMP_READ_INTERNAL_H
 #define SC_ETDUMP_READ_INTERNAL_H
 

@@ -30,7 +30,7 @@ typedef struct sc_inspect_handles {
 // Each of them once, where it stands first.
 sc_inspect_handles sc_inspect_handles_of(sc_arena *arena, const uint32_t *handles, uint32_t count);
 
-// What a delegate calls one of its own events, and what that stands for.
+// A delegate's name for one of its own events, and the nodes that it stands for.
 typedef struct sc_inspect_delegate_id {
     sc_str id;  // numbers as text
     sc_inspect_handles handles;
@@ -122,7 +122,7 @@ typedef struct sc_inspect_event {
     sc_str metadata;
     const sc_dump_value *const *values;  // of the first run
     uint32_t value_count;
-    // What the record says of it:
+    // From the record:
     sc_str backend;
     sc_inspect_handles handles;
     uint32_t out_count;

@@ -1,4 +1,4 @@
-// What a quantized program is calibrated on: arrays, one for each input in their order, and for the
+// Calibration data of a quantized program: arrays, one for each input in their order, and for the
 // samples pictures and text, which become inputs the way they do when the sample runs.
 import { checkValue, userInputs } from "@sconce/inputs.js";
 import type { MethodSummary, Tensor, Value } from "@sconce/types.js";

@@ -16,7 +16,7 @@ import { showStages } from "./stages.js";
 const LIGHT = { light: true };
 
 onEngineLost(() => {
-  // What lowering has kept dies with the worker, a file does not.
+  // A record that lowering has kept dies with the worker, a file does not.
   if (!handles.record) app.recordName.value = "";
 });
 
@@ -101,7 +101,7 @@ function stageOf(stages: readonly RecordStage[], method: string): RecordStage | 
 
 type Port = Pick<TensorInfo, "name"> & { role: string };
 
-/** What the caller of a method gives or gets. */
+/** Values that the caller of a method gives or gets. */
 function portsOf(stages: readonly RecordStage[], method: string, of: "inputs" | "outputs"): Port[] {
   const ports: readonly Port[] = stageOf(stages, method)?.[of] ?? [];
   return ports.filter(({ role }) => /^(user_(input|output)|constant_input)$/.test(role));
@@ -141,7 +141,7 @@ const NOTHING: RecordTold = {
   fault: "",
 };
 
-/** What the record comes from: the file, or the program that was lowered here. */
+/** The origin of the record: the file, or the program that was lowered here. */
 const origin = (): object | null => handles.record ?? handles.lowered;
 
 async function look(from: object): Promise<void> {

@@ -45,7 +45,7 @@ export async function inputOf(file: Blob, name: string): Promise<ReturnType<type
   return input;
 }
 
-/** What is shown, as the network takes it; the bundled photo where nothing is. */
+/** The picture that is shown, as the network takes it; the bundled photo if there is no other. */
 export async function shownInput(): Promise<ReturnType<typeof toInput>> {
   if (!picture) await showSamplePhoto();
   return toInput(pixels(picture!));
@@ -120,7 +120,7 @@ export async function showPicture(file: File): Promise<void> {
   } catch {
     throw unreadable(file.name);
   }
-  // Where both programs stand beside each other, both look at it.
+  // Both programs look at the picture when they stand side by side.
   if (app.step.value === "quantized") return (await import("./beside.js")).compareAgain();
   app.step.value = "run";
   await findFaces();

@@ -102,7 +102,7 @@ const typesOf = (row: NodeRow): string =>
 
 /** How much speaks for two rows being the same node; 0 for nothing. Names may be given anew. */
 function kinship(a: NodeRow, b: NodeRow): number {
-  // What one node was made into shares its handle: among those, what else is alike decides.
+  // Nodes made from one node share its handle; any other likeness decides among them.
   const isSameHandle = a.debugHandle > 0 && a.debugHandle === b.debugHandle;
   const isSameLine = a.source !== "" && a.source === b.source && a.module === b.module;
   const isSameName = a.name === b.name;

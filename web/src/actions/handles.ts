@@ -1,4 +1,4 @@
-// What lives in the worker for the document that is open, and its file, which outlives the worker.
+// Objects in the worker for the document that is open, and its file, which outlives the worker.
 import type {
   ExecutorchProgramManager,
   ExportSession,
@@ -11,7 +11,7 @@ import { app, type Document } from "../state.js";
 import { engine, onEngineLost } from "./engine.js";
 import { fault } from "./problems.js";
 
-/** What shows versions of a program: files that were opened, or a record. */
+/** A source of versions of a program: files that were opened, or a record. */
 export type Lookable = Pick<Remote<OpenedPrograms>, "nodes" | "text" | "dispose">;
 
 /** A program and the .ptd files that it needs. */

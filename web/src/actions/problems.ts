@@ -45,7 +45,7 @@ function fromDiagnostic(d: Diagnostic, step: StepId | null): Problem {
 
 const NOWHERE = { step: null, method: "", node: "", op: "", source: "" } as const;
 
-/** What JavaScript itself throws says nothing to a person; it goes to the clipboard. */
+/** An error of JavaScript's own says little to a person; it goes to the clipboard. */
 function fromDefect(text: string, step: StepId | null): Problem {
   return {
     ...NOWHERE,
@@ -102,8 +102,8 @@ export function report(error: unknown, step: StepId | null): void {
 }
 
 /**
- * Lists what the engine has warned of so far, each warning once; it has logged them itself. What a
- * delegate gets wrong opens the dock.
+ * Lists what the engine has warned of so far, each warning once; it has logged them itself. A
+ * delegate's wrong result opens the dock.
  */
 export function showWarnings(diagnostics: readonly Diagnostic[], step: StepId): void {
   const known = new Set(app.problems.value.map(({ details }) => details));

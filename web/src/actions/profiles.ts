@@ -9,7 +9,7 @@ import { download } from "./files.js";
 import { selectNode } from "./look.js";
 import { fault, report, sentenceOf } from "./problems.js";
 
-/** What each profile was made from: inspectors die with the worker, files do not. */
+/** The files that each profile was made from: inspectors die with the worker, files do not. */
 const files = new Map<number, InspectorFiles>();
 const inspectors = new Map<number, Promise<Remote<Inspector>>>();
 let count = 0;
@@ -56,7 +56,7 @@ async function openInspector(id: number): Promise<Remote<Inspector>> {
 const hasGap = ({ etdump, etrecord }: InspectorReport): boolean =>
   etrecord !== null && (etdump?.values ?? 0) > 0 && etdump?.debugBufferBytes !== null;
 
-/** What the inspector tells, all at once. */
+/** Asks the inspector for everything at once. */
 async function tell(id: number, title: string): Promise<Profile> {
   const inspector = await inspectorOf(id);
   const about = await inspector.report();
@@ -65,7 +65,7 @@ async function tell(id: number, title: string): Promise<Profile> {
     inspector.ops(),
     inspector.modules(),
     inspector.timeline(),
-    // What went to backends is in the record.
+    // Only a record lists the nodes that went to backends.
     about.etrecord ? inspector.delegation() : [],
   ]);
   const told = { id, title, report: about, blocks, ops, modules, timeline, delegation };

@@ -98,7 +98,7 @@ export async function quantize(task: Task, document: Document): Promise<Remote<O
     void session.dispose();
     return opened;
   }
-  // What was opened stays: the float program is made of it.
+  // The opened programs stay: the float program is made from them.
   handles.session = session;
   handles.opened = opened;
   handles.quantized = { document, examples: await examplesOf(session, opened.methods) };

@@ -53,7 +53,7 @@ async function record(
       runs++;
     } while (runs < RUNS.most && !isEnough(runs) && task.isCurrent());
     const dump = await program.etdump();
-    // Of its own inputs the record knows what should come out, too.
+    // A record knows the expected results for its own inputs.
     const inputs = isWithValues && !usesRecordInputs(name) ? values : undefined;
     const made = await dumpFiles(dumped(dump.etdump), dumped(dump.debugBuffer), inputs);
     return { files: made, runs };
@@ -69,7 +69,7 @@ async function unmerged(): ReturnType<typeof loadedProgram> {
   return (await engine()).load(pte, { dataFiles, optimize: false });
 }
 
-/** Where a task of this step goes on afterwards. */
+/** The step that a task goes on in afterwards. */
 const RUN: StepId = "run";
 
 async function recorded(what: string, isWithValues: boolean): Promise<void> {

@@ -1,4 +1,4 @@
-// What the user may set before lowering again: names of methods and options.
+// Settings that the user may change before lowering again: names of methods and options.
 import { parseConstant } from "@sconce/constant.js";
 import { OPTIONS } from "@sconce/options.gen.js";
 import { accepts, isTaken, type Bounds, type Chosen } from "@sconce/options.js";

@@ -24,7 +24,7 @@ export function setPrompt(prompt: string): void {
   set({ prompt, fault: "" });
 }
 
-/** What was told so far stays. */
+/** Ends the story; the text so far stays. */
 function finish(): void {
   const { tokens, ms } = app.story.value;
   set({ status: "done" });

@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { panBy, settle, zoomAt, type Limits, type Room, type View } from "./viewport.js";
 
-/** What the owner of a canvas does with it. */
+/** The canvas in its owner's hands. */
 export interface Pen {
   view: View;
   room: Room;

@@ -5,7 +5,7 @@ import type { Scene, SceneBox, SceneEdge } from "../graph/model.js";
 import type { Ink } from "./ink.js";
 import { sightOf, touches, type Box, type Room, type View } from "./viewport.js";
 
-/** What stands beside a box, such as how far a node is from where it should be. */
+/** A mark next to a box, such as the distance of a node's value from the reference. */
 export interface Mark {
   text: string;
   /** From 0 to 1. */
@@ -28,7 +28,7 @@ export interface Look {
   mono: string;
 }
 
-/** Where names, and types at lines, can be read. */
+/** Scales from which names, and types at lines, can be read. */
 const NAMES = 0.42;
 const TYPES = 0.75;
 const FADED = 0.28;
@@ -364,7 +364,7 @@ export function drawGraph(g: Pencil, look: Look, view: View, room: Room): void {
 
 const MAP = { most: 128, margin: 12 };
 
-/** Where the map lies on the canvas; undefined when all of the graph is in sight. */
+/** The map's place on the canvas; undefined when all of the graph is in sight. */
 export function mapFrame(scene: Scene, view: View, room: Room): Box | undefined {
   const sight = sightOf(view, room);
   const isWhole =

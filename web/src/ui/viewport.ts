@@ -1,5 +1,5 @@
-// What part of a drawing a canvas shows: where it is, how large, and what pointers, the wheel and
-// keys do to it. The graph and the flame chart share it; the latter zooms along time only.
+// The part of a drawing that a canvas shows: where it is, how large, and what pointers, the wheel
+// and keys do to it. The graph and the flame chart share it; the latter zooms along time only.
 
 export interface Box {
   x: number;
@@ -16,7 +16,7 @@ export interface View {
   scaleY: number;
 }
 
-/** What may be shown. */
+/** Bounds of the part that is shown. */
 export interface Limits {
   /** The drawing as a whole. */
   width: number;
@@ -93,8 +93,8 @@ export const holds = ({ x, y, w, h }: Box, px: number, py: number): boolean =>
 const MARGIN = 24;
 
 /**
- * All of a drawing, as large as fits. Where names would be too small to be read, its upper end as
- * wide as fits; and where it is too wide for that, what lies around `first`.
+ * All of a drawing, as large as fits. If names would be too small to be read, its upper end as wide
+ * as fits; if it is too wide for that, the surroundings of `first`.
  */
 export function fit(limits: Limits, room: Room, readable: number, first: number): View {
   const byWidth = (room.width - 2 * MARGIN) / Math.max(1, limits.width);

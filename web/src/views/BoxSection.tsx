@@ -1,4 +1,4 @@
-// What is selected in a graph where that is no node: a group of nodes, an input or an output.
+// The selected box of a graph that is no node: a group of nodes, an input or an output.
 import type { JSX } from "preact";
 import type { OpFamily } from "@sconce/types.js";
 import { closeBox, openBox, selectNode } from "../actions.js";

@@ -1,4 +1,4 @@
-// What a program is calibrated on, or compared with the float one: dropped here, chosen, or written.
+// Calibration data, or data to compare with the float program: dropped here, chosen, or written.
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import {
@@ -52,7 +52,7 @@ function Item(props: ItemProps): JSX.Element {
   );
 }
 
-/** What ranges come from, in words. */
+/** The source of ranges, in words. */
 function words(isCalibrated: boolean, counts: Readonly<Record<string, number>>): string {
   const names = methodNames();
   const told = names

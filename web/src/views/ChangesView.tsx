@@ -1,4 +1,4 @@
-// What became of each node since the stage before, with the line of Python that it comes from.
+// The fate of each node since the stage before, with the line of Python that it comes from.
 import type { JSX } from "preact";
 import { computed, signal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
@@ -194,7 +194,7 @@ function describe({ kind, told }: Line): string {
   return kind === told ? name : `${name}: ${told}`;
 }
 
-/** What is picked: its line of Python, and where to see it in either stage. */
+/** The picked node: its line of Python, and links to it in either stage. */
 function Foot(props: { line: Line | undefined; before: StepId }): JSX.Element {
   const { line, before } = props;
   if (!line) return <p class="change-foot soft">Pick a line to see where it comes from.</p>;

@@ -1,5 +1,5 @@
-// Where the nodes went: what share of the work backends took, their parts, and what stayed outside
-// and why, with the most work first.
+// The places of the nodes: the backends' share of the work, their parts, and the nodes that stayed
+// outside with the reason, most work first.
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { DelegationRow } from "@sconce/types.js";
@@ -167,7 +167,7 @@ function Parts(props: { of: Shares }): JSX.Element {
 
 // --- Outside -------------------------------------------------------------------------------------
 
-/** Of the method's multiply-adds and bytes; the former only where there are any. */
+/** Shares of the method's multiply-adds and bytes; the former only if there are any. */
 function WorkCells(props: { macs: number; bytes: number; of: Shares }): JSX.Element {
   const { macs, bytes, of } = props;
   return (

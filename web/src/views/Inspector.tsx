@@ -1,4 +1,4 @@
-// What is selected: its operator, shapes, the author's own line, where it lies in memory.
+// The selected node: its operator, shapes, the author's own line, its place in memory.
 import type { JSX } from "preact";
 import { computed } from "@preact/signals";
 import type { NodeRow, PlanItem } from "@sconce/types.js";
@@ -74,7 +74,7 @@ function moduleOf(stack: string): { path: string; type: string } {
 /** Nodes of a part that are named; the rest is counted. */
 const NAMED = 20;
 
-/** What a call hands over. */
+/** The part that a call hands over. */
 function PartSection(props: { part: Part }): JSX.Element {
   const { part } = props;
   const nodes = nodesOf(part);

@@ -53,7 +53,7 @@ const metric = (id: keyof Gap, name: string, from: Room = "wide"): Column<GapRow
     const value = worstGap(row)?.[id];
     if (value === undefined) return "";
     if (id === "snr") return formatSnr(value);
-    // Of what is nearly 1, the digits that tell.
+    // A cosine is nearly 1, so it needs more digits.
     return id === "cosine" ? value.toFixed(7) : formatFigure(value);
   },
   isNumber: true,
@@ -232,7 +232,7 @@ function equality(count: number, equal: number): string {
   return `Of ${plural(count, "value")}, ${are} equal to the last bit`;
 }
 
-/** What was compared with what, and what came of it. */
+/** The comparison in words: the two sides, and the outcome. */
 function Words(props: { report: GapReport; shown: Profile }): JSX.Element {
   const { report, shown } = props;
   const worst = worstRow(report);

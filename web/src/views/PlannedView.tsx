@@ -1,4 +1,4 @@
-// Where the values of a method lie in the file's own plan, and when; as a picture and as a table.
+// Places and times of a method's values in the file's own plan; as a picture and as a table.
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import type { MemoryPlan, PlannedValue, PlannedWork } from "@sconce/types_inspector.js";
@@ -31,7 +31,7 @@ function hueOf(value: PlannedValue): Hue {
   return isOp(value.op) ? familyOf(value.op) : "delegate";
 }
 
-/** Who writes a value, in words where that is no instruction. */
+/** The writer of a value, in words if that is no instruction. */
 function writerOf({ kind, op, base }: PlannedValue): string {
   if (kind === "view") return base === null ? "a view" : `a view of ${base}`;
   if (kind === "unused") return "unused";
@@ -170,7 +170,7 @@ function Figures(props: { plan: MemoryPlan }): JSX.Element {
   );
 }
 
-/** What the selected value is, with the way to its node. */
+/** The selected value, with the way to its node. */
 function Selected(props: { value: PlannedValue }): JSX.Element | null {
   const { nodes, source: line } = props.value;
   const name = nodes.at(-1);
@@ -200,7 +200,7 @@ function Plan(props: { plan: MemoryPlan }): JSX.Element {
   const plot = useMemo(() => plotOfMemory(plan), [plan]);
   const hasNames = plan.values.some(({ nodes }) => nodes.length > 0);
   const selected = plan.values.find(({ value }) => value === app.planned.value);
-  // What shows another value lies where that one does.
+  // A view lies at the place of the value that it shows.
   const owner = selected?.kind === "view" ? selected.base : selected?.value;
   return (
     <div class="scroll memory-view is-planned">

@@ -1,4 +1,4 @@
-// What backends did in a profile, call by call, and which operators went to them.
+// The backends' work in a profile, call by call, and the operators that went to them.
 import type { JSX } from "preact";
 import type { DelegationTotals } from "@sconce/types_inspector.js";
 import { selectEvent } from "../actions.js";

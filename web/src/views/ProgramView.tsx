@@ -136,7 +136,7 @@ function Values(props: { title: string; values: readonly ProgramValueInfo[] }): 
   );
 }
 
-/** What a backend says of its part, in lines, once it is opened. */
+/** A backend's own lines about its part, once it is opened. */
 function PartLines(props: { method: string; index: number }): JSX.Element {
   const { method, index } = props;
   const [shown, setShown] = useState(FIRST);
@@ -243,7 +243,10 @@ function Method(props: { method: ProgramMethodInfo }): JSX.Element {
   );
 }
 
-/** What can be saved of the program; the record with the weights that it can compute from, or not. */
+/**
+ * Files that can be saved of the program; the record with the weights that it can compute from, or
+ * without.
+ */
 function Saving(): JSX.Element {
   const [isLight, setLight] = useState(false);
   const hasRecord = app.document.value?.kind === "pt2" && app.recordName.value !== "";

@@ -162,7 +162,7 @@ function Facts(props: { line: NodeLine }): JSX.Element {
   return <span class="soft">{facts.join("; ")}</span>;
 }
 
-/** What is picked, and what can be done about it. */
+/** The picked node, and advice on it. */
 function Foot(props: { line: NodeLine | undefined }): JSX.Element {
   const { line } = props;
   if (!line)

@@ -1,4 +1,4 @@
-// What the samples do with both programs: boxes on the same picture, stories from the same beginning.
+// The samples in both programs: boxes on the same picture, stories from the same beginning.
 import type { JSX } from "preact";
 import { compareAgain } from "../actions/beside.js";
 import { report, showPicture } from "../actions.js";

@@ -44,7 +44,7 @@ function times(float: number, quantized: number, better: string, worse: string):
   if (float <= 0 || quantized <= 0) return "";
   const isBetter = quantized <= float;
   const ratio = isBetter ? float / quantized : quantized / float;
-  // What is less lies within what one measurement differs from the next.
+  // A smaller ratio lies within the difference between one measurement and the next.
   return ratio < 1.1
     ? "about the same"
     : `${formatFigure(ratio)} times ${isBetter ? better : worse}`;
@@ -66,7 +66,7 @@ const ON: Record<Speed["on"], string> = {
 };
 
 function speedLine(speed: Speed): Line {
-  // What else the machine does makes runs slower, and never faster.
+  // Other work of the machine makes runs slower, and never faster.
   const [float, quantized] = [Math.min(...speed.float), Math.min(...speed.quantized)];
   return {
     name: (
@@ -159,7 +159,7 @@ function Timed(props: { speeds: readonly Speed[] }): JSX.Element | null {
   );
 }
 
-/** What else is worth saying: patterns that fit nothing, numbers left out, layers that had to stay. */
+/** Remarks: patterns that fit no node, numbers left out, layers that had to stay. */
 function Notes(): JSX.Element | null {
   const { notes = [] } = methodQuantization.value ?? {};
   if (notes.length === 0) return null;
@@ -218,7 +218,7 @@ function OutputsBeside(): JSX.Element | null {
   );
 }
 
-/** What was done, in a sentence or two. */
+/** The quantization in a sentence or two. */
 function Words(): JSX.Element | null {
   const of = methodQuantization.value;
   if (!of) return null;

@@ -11,7 +11,7 @@ import { setQuantizing } from "../actions/settings.js";
 import { app } from "../state.js";
 import { CalibrationField } from "./CalibrationField.js";
 
-/** What each gives, and what that costs. */
+/** The gain of each recipe, and its cost. */
 const WORDS: Readonly<Record<string, string>> = {
   portable: "Full precision on the portable kernels: runs everywhere, and is slowest",
   xnnpack_fp32: "Full precision on XNNPACK: much faster, and as large as before",

@@ -1,4 +1,4 @@
-// What is in the record of a program beside its graphs: which stages, inputs, and what they come to.
+// The record of a program apart from its graphs: its stages, its inputs, and their results.
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { RecordStage } from "@sconce/types_inspector.js";

@@ -11,7 +11,7 @@ interface Card {
   name: string;
   words: string;
   facts: string;
-  /** What a click does. */
+  /** The label of the button. */
   go: string;
 }
 
@@ -43,7 +43,7 @@ const CARDS: readonly Card[] = [
 
 const Operators = later(async () => (await import("./OperatorsView.js")).OperatorsView);
 
-/** What is covered, fetched when somebody asks. */
+/** The list of covered operators, fetched when somebody asks. */
 function Covered(): JSX.Element {
   const [isOpen, setOpen] = useState(false);
   return (

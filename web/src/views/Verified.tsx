@@ -25,7 +25,7 @@ function rowsOf({ outputs, delegates }: Verification[string]): Row[] {
       return { name: part ? <PartLabel part={part} /> : <>{found.name}</>, found };
     }),
   ];
-  // What is wrong is what people look for.
+  // Wrong results come first, because people look for them.
   return [...rows.filter(isFar), ...rows.filter((row) => !isFar(row))];
 }
 

@@ -1,4 +1,4 @@
-// What stands where there is nothing to show yet: why, and what to do.
+// The text of an empty view: the reason, and advice.
 import type { JSX } from "preact";
 import { lowerAgain } from "../actions.js";
 import { app } from "../state.js";

@@ -1,4 +1,4 @@
-// What the steps are called and what each means, for someone who meets them for the first time.
+// Names and meanings of the steps, for someone who meets them for the first time.
 import { DIALECTS } from "@sconce/steps.gen.js";
 import { app, type StepId } from "../state.js";
 import { formatBytes, formatMs } from "../ui/format.js";
@@ -33,7 +33,7 @@ export const STEP_WORDS = Object.fromEntries(
   STEP_ROWS.map((row) => [row.name, row.sentence]),
 ) as Words;
 
-/** What a step shows; for the last one, what came of all steps together. */
+/** The words of a step; for the last one, the outcome of all steps together. */
 export function stepWords(step: StepId): string {
   if (step === "run" && app.document.value?.kind === "record")
     return app.profiles.value.length > 0
@@ -47,7 +47,7 @@ export function stepWords(step: StepId): string {
   return `${files} became a program of ${size} in ${formatMs(ms)}. Here it runs, on your machine.`;
 }
 
-/** What the stages of a record are called, and in words. */
+/** Names of the stages of a record, in words. */
 export const STAGES: Readonly<Record<string, string>> = {
   exported_program: "the model as it was exported",
   edge_dialect_exported_program: "its edge program",

@@ -1,6 +1,6 @@
-// Hands the host what it made of a part, and the values of each call. What comes back is checked as
-// what a file says would be: the host's code is the user's own. The host is asked once for each
-// call, so that a call is one event: a host tells a listener nothing of what it does on the way.
+// Hands the host its own bytes of a part, and the values of each call. Answers are checked like the
+// contents of a file: the host's code is the user's own. The host is asked once for each call, so
+// that a call is one event: a host tells a listener nothing of what it does on the way.
 #include "backends/host/run/host_run.h"
 
 #include "backends/host/answer.h"
@@ -45,7 +45,7 @@ static bool take_u32(cursor *c, uint32_t *out) {
     return true;
 }
 
-// A key with its bytes, as the host sees it. What was found is noted, to be released.
+// A key with its bytes, as the host sees it. Named data that was found is noted, to be released.
 static sc_status put_key(sc_ctx *ctx, const sc_rt_start *start, cursor *c, sc_json_writer *w,
                          sc_str *key) {
     const uint8_t *text = NULL, *bytes = NULL;

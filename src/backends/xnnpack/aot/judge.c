@@ -1,4 +1,4 @@
-// What XNNPACK demands of every node and tensor.
+// XNNPACK's demands on every node and tensor.
 #include "backends/xnnpack/aot/rule.h"
 
 static void note_unbacked(void *user, sc_symbol *symbol) {

@@ -165,8 +165,8 @@ static bool is_constant_bias(const product *p, sc_xa_constant *bias) {
     return sc_xa_constant_of(p->bias, bias) && !bias->dequantize;
 }
 
-// What is added afterwards may be any value, such as a parameter that a body is passed; a constant
-// keeps its type, as operands do.
+// An addend may be any value, such as a parameter that a body is passed; a constant keeps its type,
+// as operands do.
 static bool check_added(sc_xa *x, const product *p) {
     const sc_spec *spec = &p->bias->spec, *out = &p->tail.out->spec;
     if (spec->rank != 1 || !sc_dim_equal(spec->sizes[0], out->sizes[out->rank - 1]))

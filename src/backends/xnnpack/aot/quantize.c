@@ -1,4 +1,4 @@
-// What is between quantize and dequantize nodes, and computed with integers.
+// Nodes between quantize and dequantize nodes, computed with integers.
 #include <math.h>
 
 #include "backends/xnnpack/aot/rule.h"
