@@ -317,9 +317,9 @@ typedef struct sc_io {
 
 // Copies the value in. Everything in it is checked, against the method's declaration last.
 sc_status sc_run_set_input(sc_job *job, uint32_t index, const sc_io *value);
-// With `is_told` every instruction is progress, and the host may cancel before each: what the
-// method has written to its state by then stays.
-sc_status sc_run_execute(sc_job *job, bool is_told);
+// With `reports_progress` every instruction is progress, and the host may cancel before each: what
+// the method has written to its state by then stays.
+sc_status sc_run_execute(sc_job *job, bool reports_progress);
 uint32_t sc_run_output_count(const sc_job *job);
 // Views memory that is valid until any method of the program executes. Tensors come row-major:
 // those with another dim order are rewritten into job memory, one block an output.

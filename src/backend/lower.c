@@ -240,7 +240,7 @@ static void note_refused(surveying *s, const sc_node *node, uint32_t before, sc_
     sc_where_set_node(ctx, node);
     sc_report(ctx, SC_NOTE, SC_ERR_DELEGATE,
               claim->hint.size ? sc_str_dup(ctx->scratch, claim->hint)
-                               : "Lower the method by what the backend takes instead.",
+                               : "Leave it out, and let the backend choose the nodes.",
               "%s does not take %%%s (%s): " SC_STR_FMT, s->p->backend->name, node->name->text,
               node->op->name, SC_STR_ARG(claim->reason));
     sc_sb_addf(names, "%s%%%s (%s)", before ? ", " : "", node->name->text, node->op->name);
@@ -257,7 +257,7 @@ static sc_status take_whole(surveying *s) {
     if (refused > NAMED_MAX) sc_sb_addf(&names, " and %u more", refused - NAMED_MAX);
     if (refused)
         return sc_fail(ctx, SC_ERR_DELEGATE,
-                       "Lower the method by what the backend takes: leave out `whole`.",
+                       "Leave out `whole`, and let the backend choose the nodes.",
                        "method '%s' cannot go to %s as a whole: it does not take %s",
                        s->graph->method->name->text, s->p->backend->name, sc_sb_terminate(&names));
     s->partition.of = sc_new_array(ctx->scratch, uint32_t, (size_t)s->graph->node_count + 1);
@@ -311,7 +311,7 @@ static sc_status partition_graph(lowering *l, const sc_partitioner *p, sc_graph 
         sc_partition_leave_moves(ctx, graph, s.survey.claims, &s.partition);
     name_parts(&s);
     report(&s);
-    SC_TRY(sc_partition_settle(ctx, graph, &s.partition, s.names));
+    SC_TRY(sc_partition_order(ctx, graph, &s.partition, s.names));
     SC_TRY(sc_partition_cut(ctx, graph, &s.partition, s.survey.takes_input, &cut));
     report_parts(&s, &cut);
     for (uint32_t i = 0; i < cut.count; i++) keep_part(&s, &cut.data[i]);
@@ -375,7 +375,7 @@ static sc_status check_made(lowering *l, const made_part *made) {
     if (made->cut.part->processed)
         return check_events(ctx, made->backend, made->method, made->cut.part);
     return sc_fail(ctx, SC_ERR_DELEGATE, "Report this to the author of the backend.",
-                   "backend '%s' made nothing of %s of method '%s'", made->backend->name,
+                   "backend '%s' returned no bytes for %s of method '%s'", made->backend->name,
                    made->cut.part->method->name->text, made->method->text);
 }
 

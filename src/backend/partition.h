@@ -23,7 +23,7 @@ void sc_partition_leave_moves(sc_ctx *ctx, const sc_graph *graph, sc_claim *clai
                               sc_partition *partition);
 // Puts the nodes in an order in which those of a part stand together. SC_ERR_ARGUMENT when a part
 // depends on itself, with the nodes in between; `names` are of the parts, by number less one.
-sc_status sc_partition_settle(sc_ctx *ctx, sc_graph *graph, const sc_partition *partition,
-                              const sc_str *names);
+sc_status sc_partition_order(sc_ctx *ctx, sc_graph *graph, const sc_partition *partition,
+                             const sc_str *names);
 
 #endif

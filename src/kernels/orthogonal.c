@@ -265,7 +265,7 @@ static void complete_column(double *u, int64_t m, int64_t c) {
 }
 
 // Lengths of the columns in falling order, the columns as unit vectors, and the axes that lack.
-static void settle_columns(const svd *s) {
+static void sort_columns(const svd *s) {
     double *lengths = s->room;
     for (int64_t c = 0; c < s->n; c++) {
         double sum = 0.0;
@@ -364,7 +364,7 @@ static sc_status run_svd(const sc_kernel_call *call) {
         read_tall(self, b, &s, is_wide);
         const int exponent = scale_down(s.a, s.m * s.n);
         jacobi_columns(&s);
-        settle_columns(&s);
+        sort_columns(&s);
         for (int64_t i = 0; i < s.n; i++) s.sigma[i] = ldexp(s.sigma[i], exponent);
         sc_vector_write(sigma, b, s.sigma);
         if (!has_vectors) continue;

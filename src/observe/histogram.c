@@ -33,7 +33,7 @@ static edges edges_of(const sc_bins *bins) {
 // In bins so wide, or so far from 0 for their width, that float32 has no number for it.
 static bool is_extreme(const edges *e) { return !(e->width > 0 && e->width < FLT_MAX / SC_BINS); }
 
-static uint32_t bin_far_out(const edges *e, float x) {
+static uint32_t extreme_bin_of(const edges *e, float x) {
     if (!(x >= e->low && x <= e->high)) return OUTSIDE;
     if (e->low == e->high) return SC_BINS / 2;
     const double part = ((double)x - (double)e->low) / ((double)e->high - (double)e->low);
@@ -41,7 +41,7 @@ static uint32_t bin_far_out(const edges *e, float x) {
 }
 
 static uint32_t bin_of(const edges *e, float x) {
-    if (is_extreme(e)) return bin_far_out(e, x);
+    if (is_extreme(e)) return extreme_bin_of(e, x);
     return x >= e->low && x <= e->high ? (uint32_t)((x - e->low) * SC_BINS / e->width) : OUTSIDE;
 }
 

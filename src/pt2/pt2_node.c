@@ -181,7 +181,7 @@ static sc_status place_higher_order(sc_pt2_scope *scope, const node_parts *node,
 static sc_status place_call(sc_pt2_scope *scope, const node_parts *node, sc_arg *full) {
     sc_ctx *ctx = scope->imp->ctx;
     if (node->arg_count == 0)
-        return sc_fail(ctx, SC_ERR_FORMAT, NULL, "a call of a delegate names none");
+        return sc_fail(ctx, SC_ERR_FORMAT, NULL, "a call of a delegate does not name its delegate");
     const uint32_t count = node->arg_count - 1;
     sc_arg *operands = sc_new_array(ctx->scratch, sc_arg, count);
     SC_TRY(sc_pt2_read_part(scope, node->args[0].name, node->args[0].json, &full[0]));

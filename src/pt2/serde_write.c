@@ -302,11 +302,11 @@ static sc_status write_files(sc_serde_writer *w, sc_serde_files *out) {
     sc_imap sources;
     sc_cord program;
     sc_serde_writer document;
-    bool is_told = false;
+    bool has_warned = false;
     uint32_t bodies = 0;
     sc_imap_init(&sources, w->work);
     w->sources = &sources;
-    w->is_told = &is_told;
+    w->has_warned = &has_warned;
     w->bodies = &bodies;
     if (w->options->source)
         SC_TRY(sc_graphs_visit(w->ctx, w->options->source->graph, note_sources, &sources));

@@ -12,7 +12,7 @@ typedef struct sc_serde_writer {
     const sc_serde_options *options;
     const sc_method *method;
     sc_imap *sources;  // name of a source node -> its sc_node
-    bool *is_told;     // that module stacks had to be left out
+    bool *has_warned;  // that module stacks had to be left out
     bool in_part;      // the method is that of a delegated part
     uint32_t *bodies;  // how many have been written
     uint32_t body;     // the number of the one that is being written; 0 outside of all

@@ -89,7 +89,7 @@ static uint32_t rank_of(sc_input_kind kind) {
     return 5;
 }
 
-sc_status sc_quant_settle_inputs(sc_quant_plan *plan) {
+sc_status sc_quant_order_inputs(sc_quant_plan *plan) {
     sc_ctx *ctx = plan->ctx;
     sc_method *method = plan->method;
     sc_graph *graph = method->graph;

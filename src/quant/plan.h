@@ -134,7 +134,7 @@ struct sc_quant_plan {
     SC_VEC(quant_weight) weights;
     sc_imap weight_of;  // value -> number + 1 of its last one in `weights`
     uint64_t loose_bytes;
-    bool is_settled;
+    bool has_scales;
     sc_imap computed;    // value -> sc_constant of what it always is
     sc_map names;        // of constants that are taken
     sc_map next_number;  // prefix -> the number that is tried next
@@ -242,7 +242,7 @@ sc_value *sc_quant_add_constant(sc_quant_plan *plan, sc_input_kind kind, sc_str 
 sc_extent sc_quant_row_major(sc_arena *arena, sc_exprs *exprs, const sc_constant *constant);
 uint64_t sc_quant_elements(const sc_spec *spec, int64_t sizes[SC_RANK_MAX]);
 // Puts inputs that were added beside those of their kind, and lets go of what nothing reads.
-sc_status sc_quant_settle_inputs(sc_quant_plan *plan);
+sc_status sc_quant_order_inputs(sc_quant_plan *plan);
 
 // report.c
 sc_status sc_quant_begin_rows(sc_quant_plan *plan);

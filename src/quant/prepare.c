@@ -82,7 +82,7 @@ static sc_status check_config(sc_ctx *ctx, const sc_quant_config *config) {
     if ((unsigned)config->mode > SC_QUANT_HALF_WEIGHTS)
         return sc_fail(ctx, SC_ERR_ARGUMENT, NULL, "quantization has no mode %u", config->mode);
     if (config->skip_count && !config->skip)
-        return sc_fail(ctx, SC_ERR_ARGUMENT, NULL, "there is no list of what to skip");
+        return sc_fail(ctx, SC_ERR_ARGUMENT, NULL, "the list of patterns to skip is missing");
     return SC_OK;
 }
 
@@ -90,9 +90,8 @@ static sc_status check_method(sc_ctx *ctx, const sc_method *method) {
     sc_where_set_method(ctx, method);
     if (method->decomposed)
         return sc_fail(ctx, SC_ERR_STATE,
-                       "Quantize what torch.export gives, before "
-                       "run_decompositions.",
-                       "the program is decomposed, and its layers cannot be told any more");
+                       "Quantize the program of torch.export, before run_decompositions.",
+                       "the program is decomposed, and its layers can no longer be recognised");
     for (const sc_node *node = method->graph->first; node; node = node->next) {
         if (sc_quant_role(node->op) != QUANT_QUANTIZED) continue;
         sc_where_set_node(ctx, node);
@@ -131,14 +130,14 @@ static bool has_places(const sc_quant_plan *plan) {
 static sc_status prepare_places(sc_quant_plan *plan) {
     SC_TRY(sc_quant_fold_norms(plan));
     sc_quant_numbers_to_constants(plan);
-    SC_TRY(sc_quant_settle_inputs(plan));
+    SC_TRY(sc_quant_order_inputs(plan));
     sc_quant_annotate(plan);
     return SC_OK;
 }
 
 static sc_status prepare(sc_quant_plan *plan) {
-    plan->is_settled = !has_places(plan);
-    if (!plan->is_settled) SC_TRY(prepare_places(plan));
+    plan->has_scales = !has_places(plan);
+    if (!plan->has_scales) SC_TRY(prepare_places(plan));
     SC_TRY(sc_quant_prepare_weights(plan));
     sc_quant_form_groups(plan);
     sc_quant_place_probes(plan);

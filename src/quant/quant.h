@@ -46,12 +46,12 @@ uint64_t sc_quant_state_floats(const sc_quant_plan *plan, uint32_t observer);
 // A program of the method's inputs whose last outputs are the states, in order: inputs that are
 // written in place come before them. Its observations are in its mutable buffers, from run to run.
 sc_status sc_quant_observed(sc_ctx *ctx, const sc_quant_plan *plan, sc_program **out);
-// SC_ERR_NUMERIC, naming the node, where NaN was seen: then nothing can be settled any more.
+// SC_ERR_NUMERIC, naming the node, where NaN was seen: then no scale can be chosen any more.
 sc_status sc_quant_check_numbers(const sc_quant_plan *plan, const float *const *states);
 // Decides every scale and zero point; where it failed, it may be called again. `states` has one
 // state for each observer. SC_ERR_STATE, naming the node, where nothing was seen; SC_ERR_NUMERIC
 // where NaN was.
-sc_status sc_quant_settle(sc_ctx *ctx, sc_quant_plan *plan, const float *const *states);
+sc_status sc_quant_choose_scales(sc_ctx *ctx, sc_quant_plan *plan, const float *const *states);
 // The prepared method becomes the quantized one. `evaluator` computes constants that are not plain
 // weights; without one they are quantized whenever the program runs.
 sc_status sc_quant_convert(sc_ctx *ctx, sc_quant_plan *plan, const sc_evaluator *evaluator);

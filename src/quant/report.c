@@ -12,7 +12,7 @@ void sc_quant_remark(sc_quant_plan *plan, const char *format, ...) {
 
 void sc_quant_remark_idle(sc_quant_plan *plan, uint32_t notes) {
     if (plan->notes.count == notes && plan->config_count > 1)
-        sc_quant_remark(plan, "quantization %u of %u finds nothing left to quantize",
+        sc_quant_remark(plan, "quantization %u of %u finds no layer left to quantize",
                         (uint32_t)(plan->config - plan->configs) + 1, plan->config_count);
 }
 
@@ -101,7 +101,7 @@ static const char *reason(const sc_quant_plan *plan, const sc_node *node) {
     if (role != QUANT_NONE && !has_mode(plan, SC_QUANT_STATIC))
         return "only linear layers and convolutions are quantized dynamically";
     if (role == QUANT_POOL || sc_quant_shares(node->op))
-        return "it has the scale of its input, which has none";
+        return "it has the scale of its input, which has no scale";
     return "no pattern has this operator";
 }
 

@@ -100,11 +100,11 @@ bool sc_quant_refuse_write(sc_quant_plan *plan, const sc_node *node) {
     const sc_value *x = writes ? first_operand(node) : NULL;
     const char *why = NULL;
     if (writes && (node->outs[0]->mark & QUANT_SHOWN) && !(x && !x->node && may_write(node)))
-        why = "it writes in place what other nodes read";
+        why = "it writes in place to a value that other nodes read";
     else if (node->outs[0]->mark & QUANT_KEPT)
         why = "its result is written in place";
     else if (node->outs[0]->mark & QUANT_STALE)
-        why = "it reads what was written in place since it was made";
+        why = "it reads a value that was written in place since it was made";
     if (why) sc_quant_why_not(plan, node, "%s", why);
     return why != NULL;
 }

@@ -392,7 +392,7 @@ static sc_status quantize(source *s, sc_program *program, const sc_quant_config 
     EXPECT(sc_verify(s->ctx, program) == SC_OK);
     EXPECT(sc_quant_observer_count(plan) <= STATES_MAX);
     SC_TRY(calibrate(s, plan, states));
-    SC_TRY(sc_quant_settle(s->ctx, plan, states));
+    SC_TRY(sc_quant_choose_scales(s->ctx, plan, states));
     SC_TRY(sc_program_clone(program, prepared));
     SC_TRY(sc_quant_convert(s->ctx, plan, next_byte(&s->in) % 4 ? &sc_own_evaluator : NULL));
     for (uint32_t i = 0; i < sc_quant_row_count(plan); i++) {

@@ -46,7 +46,7 @@ static sc_status settle(setup *s, sc_quant_plan *plan) {
         state[SC_OBSERVED_HIGH] = state[SC_OBSERVED_TENSORS] = 1;
         states[i] = state;
     }
-    return sc_quant_settle(&s->ctx, plan, states);
+    return sc_quant_choose_scales(&s->ctx, plan, states);
 }
 
 static uint32_t count_integers(const sc_method *method) {

@@ -73,14 +73,14 @@ async function compare(page: Page, lines: number): Promise<void> {
 
 async function compared(page: Page, lines: number): Promise<void> {
   await page
-    .locator(`.beside-table tbody tr:nth-child(${lines})`)
+    .locator(`.compared-table tbody tr:nth-child(${lines})`)
     .first()
     .waitFor({ timeout: 120_000 });
   await page.locator(".busy").waitFor({ state: "detached", timeout: 120_000 });
 }
 
 const rowOf = async (page: Page, name: string): Promise<string> =>
-  (await page.locator(".beside-table tr", { hasText: name }).first().innerText()).replace(
+  (await page.locator(".compared-table tr", { hasText: name }).first().innerText()).replace(
     /\s+/g,
     " ",
   );
@@ -131,7 +131,7 @@ test("a face is found by the program that a dropped picture has calibrated", asy
 
   assert.match(await rowOf(page, "Program"), /Program 1\.2\d* MB \d{3} KB [\d.]+ times smaller/);
   assert.match(await rowOf(page, "A run of"), /forward [\d.]+ ms [\d.]+ ms/);
-  const outputs = await page.locator(".outputs-beside tbody tr").allInnerTexts();
+  const outputs = await page.locator(".both-outputs tbody tr").allInnerTexts();
   assert.equal(outputs.length, 2);
   for (const output of outputs) assert.ok(Number(/([\d.]+)\sdB/.exec(output)![1]) > 25, output);
 
@@ -271,7 +271,7 @@ test("notes are shown: patterns that fit nothing, and numbers that say little", 
   await compare(page, 2);
   assert.deepEqual(await page.locator(".quantized-notes li").allInnerTexts(), [
     "skip: 'fc9' fits no node, module or operator",
-    "'x' was 0 in all that was seen: its scale is the smallest",
+    "'x' was 0 in all of calibration: its scale is the smallest",
   ]);
   assert.deepEqual(await misplaced(page), []);
   await page.getByRole("button", { name: "Nodes", exact: true }).click();
@@ -448,20 +448,20 @@ test("the story in 8 bits begins as the float one does", async () => {
   await page.getByRole("button", { name: "Add", exact: true }).click();
   await page.getByText(/Compared on 2.calls of prefill/).waitFor();
   await compare(page, 3);
-  const [float, quantized] = await page.locator(".told .story-text").allInnerTexts();
+  const [float, quantized] = await page.locator(".telling .story-text").allInnerTexts();
   const golden = readJson<{ text: string }>("models/stories260k.golden.json");
   const story = golden.text.trimStart().replaceAll("<0x0A>", "\n");
   assert.equal(float!.slice(0, story.length), story);
   assert.equal(quantized!.slice(0, 160), float!.slice(0, 160));
   assert.match(await rowOf(page, "Program"), /1\.4\d MB 5\d\d KB 2\.\d+ times smaller/);
   assert.match(
-    await page.locator(".beside-stories").innerText(),
+    await page.locator(".compared-stories").innerText(),
     /The same for \d+ of 256 tokens|The same story/,
   );
   await page.getByLabel("Begin with").fill("Tom was");
   await page.getByRole("button", { name: "Tell it again" }).click();
   await page.waitForFunction(() =>
-    [...document.querySelectorAll(".told .story-text")].every((p) =>
+    [...document.querySelectorAll(".telling .story-text")].every((p) =>
       p.textContent!.startsWith("Tom was"),
     ),
   );

@@ -361,7 +361,7 @@ static sc_status check_ratios(const checker *c) {
     default: break;
     }
     if (fits) return SC_OK;
-    return refuse(c, "has operands whose scales are too far from the %g of its result",
+    return refuse(c, "has operands whose scales differ too much from the %g of its result",
                   NODE_ARGS(c), (double)out->scale);
 }
 

@@ -42,7 +42,7 @@ sc_rt_sink *sc_etdump_listen(sc_etdump *dump, sc_etdump_level level, int32_t bun
 // Whether the host chooses among the values of delegates (sc_host.keeps_value).
 void sc_etdump_set_filtered(sc_etdump *dump, bool is_filtered);
 // After a load or run: SC_ERR_LIMIT or SC_ERR_MEMORY when it could not be kept.
-sc_status sc_etdump_settle(sc_etdump *dump);
+sc_status sc_etdump_finish(sc_etdump *dump);
 
 // Counts of a dump's contents.
 typedef struct sc_etdump_counts {

@@ -19,12 +19,12 @@ static sc_status check_complete(sc_ctx *ctx, const sc_etrecord *record) {
     const bool has_edge = record->edge.count > 0;
     const bool has_maps = record->has_debug_handle_map && record->maps.count > 0;
     if (has_edge && has_maps) return SC_OK;
-    return sc_fail(ctx, SC_ERR_STATE,
-                   has_edge ? "Save the record of what toExecutorch() gives, or add its program."
-                            : "Add the program that to_edge gives.",
-                   "the record cannot be saved: it has no %s%s%s", has_edge ? "" : "edge program",
-                   has_edge || has_maps ? "" : " and no ",
-                   has_maps ? "" : "data of an executorch program");
+    return sc_fail(
+        ctx, SC_ERR_STATE,
+        has_edge ? "Save the record of the program from toExecutorch(), or add that program."
+                 : "Add the program that to_edge gives.",
+        "the record cannot be saved: it has no %s%s%s", has_edge ? "" : "edge program",
+        has_edge || has_maps ? "" : " and no ", has_maps ? "" : "data of an executorch program");
 }
 
 static bool is_wanted(const writer *w, sc_str method) {

@@ -79,9 +79,9 @@ static bool is_around(const laid *outer, const laid *inner, const sc_inspect_blo
     if (block->events[inner->event].parent == outer->event) return true;
     // An event that took no time at the edge of another is next to it.
     const uint64_t at = inner->from->start;
-    const bool is_beside =
+    const bool is_adjacent =
         !length_of(inner) && (at == outer->from->start || at == outer->from->end);
-    return length_of(outer) > length_of(inner) && !is_beside;
+    return length_of(outer) > length_of(inner) && !is_adjacent;
 }
 
 static uint32_t depth_in(nest *n, const laid *item, const sc_inspect_block *block) {

@@ -216,7 +216,7 @@ typedef struct giving {
 
 static sc_status wrong(const giving *g, const char *what, sc_str found, sc_str declared) {
     return sc_fail(g->ask->ctx, SC_ERR_DELEGATE,
-                   "Give what `outputs` of the part declare, in that order.",
+                   "Return the values that the part's `outputs` declare, in that order.",
                    "backend '" SC_STR_FMT "' gave %s " SC_STR_FMT
                    " as output %u of a part of method '" SC_STR_FMT "', which declares " SC_STR_FMT,
                    SC_STR_ARG(g->state->host->id), what, SC_STR_ARG(found), g->index,
@@ -312,7 +312,7 @@ static sc_status give_all(sc_ask *ask, const host_state *s, const sc_rt_delegate
     const bool is_list = json->kind == SC_JSON_ARRAY;
     if (!is_list || json->size != s->output_count)
         return sc_fail(ask->ctx, SC_ERR_DELEGATE,
-                       "Give what `outputs` of the part declare, in that order.",
+                       "Return the values that the part's `outputs` declare, in that order.",
                        "backend '" SC_STR_FMT "' gave %s for a part of method '" SC_STR_FMT
                        "', which has %u output%s",
                        SC_STR_ARG(s->host->id),

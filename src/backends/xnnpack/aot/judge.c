@@ -158,7 +158,7 @@ bool sc_xa_judge(sc_xa *x, const sc_node *node) {
         return sc_xa_refuse(x,
                             "Compute it with other operators, or name a backend that takes it "
                             "beside this one.",
-                            "XNNPACK has nothing that computes it");
+                            "XNNPACK has no operator for it");
     if (!has_tensors(node)) return sc_xa_refuse(x, NULL, "a number stands for a tensor");
     if (sc_xnn_kinds[row->kind].since > x->runtime)
         return sc_xa_refuse(x, "Ask for a later target runtime.",

@@ -48,7 +48,7 @@ static bool check_clamp(sc_xa *x, const sc_node *node) {
     sc_xa_tail tail;
     float low, high;
     if (!sc_xa_range_of(node, &low, &high) || !(low < INFINITY && high > -INFINITY))
-        return sc_xa_refuse(x, NULL, "nothing lies between its bounds");
+        return sc_xa_refuse(x, NULL, "its bounds leave no number between them");
     sc_xa_is_quantized(x, node, SC_XA_ALIKE, &tail);
     return true;
 }

@@ -87,7 +87,7 @@ static bool check_average(sc_xa *x, const sc_node *node, const pooling *p) {
     if (p->extra[0] || p->extra[1])
         return sc_xa_refuse(x, "Use ceil_mode=False.",
                             "windows reach beyond the image (ceil_mode), and XNNPACK would average "
-                            "what is not there");
+                            "values that do not exist");
     return true;
 }
 
