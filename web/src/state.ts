@@ -258,7 +258,7 @@ export interface RecordedValue {
 }
 
 /** The contents of a record apart from its graphs. */
-export interface RecordTold {
+export interface RecordContents {
   stages: readonly RecordStage[];
   hasHandles: boolean;
   unknownEntries: readonly string[];
@@ -292,7 +292,7 @@ export interface Sighting {
 }
 
 /** The quantized program beside the float one, lowered the same way. */
-export interface Beside {
+export interface Compared {
   /** Bytes of all files of each, once both are there. */
   floatBytes: number;
   quantizedBytes: number;
@@ -370,7 +370,7 @@ export const app = {
   /** The report of quantizing, with its settings; null if the program was not quantized. */
   quantization: signal<{ report: QuantizationReport; settings: Quantizing } | null>(null),
   /** Both programs, once they were compared. */
-  beside: signal<Beside | null>(null),
+  compared: signal<Compared | null>(null),
   program: signal<ProgramReport | null>(null),
   /** The contents of a part of the program, by "method/number". */
   partTexts: signal<ReadonlyMap<string, PartText>>(new Map()),
@@ -420,7 +420,7 @@ export const app = {
   /** The file that the record came as, or what stands for it when it was made here; empty: none. */
   recordName: signal(""),
   /** The record's contents; null until it is shown. */
-  record: signal<RecordTold | null>(null),
+  record: signal<RecordContents | null>(null),
 
   /** Dumps that were dropped or recorded here, the latest at the end. */
   profiles: signal<readonly Profile[]>([]),
@@ -438,7 +438,7 @@ export function clearDocument(): void {
   app.delegation.value = null;
   app.verification.value = null;
   app.quantization.value = null;
-  app.beside.value = null;
+  app.compared.value = null;
   app.partTexts.value = new Map();
   app.program.value = null;
   app.programBytes.value = 0;

@@ -15,7 +15,7 @@ import { fetchVocabulary } from "./story.js";
 
 type Calls = Calibration["calls"];
 
-const NOTHING = { method: "", words: "", array: null, calls: {}, fault: "" } as const;
+const EMPTY = { method: "", words: "", array: null, calls: {}, fault: "" } as const;
 
 const methodsNow = (): readonly MethodSummary[] =>
   versionOf(app.report.value, "source")?.methods ?? [];
@@ -131,7 +131,7 @@ export function countsOf(quantizing: Quantizing): {
 // --- What arrives ------------------------------------------------------------------------------------
 
 async function ofArray(file: File, method: string, place: number): Promise<Calibration> {
-  const item = { ...NOTHING, name: file.name, method };
+  const item = { ...EMPTY, name: file.name, method };
   const info = methodsNow().find(({ name }) => name === method);
   const dtype = info && inputFor(info, place)?.dtype;
   const array: Tensor = await ask("readFinite", [file, file.name, dtype]);
@@ -152,7 +152,7 @@ async function ofPicture(file: Blob, name: string): Promise<Calibration> {
       "Save the inputs of your model with numpy.save, and drop the .npy files.",
     );
   const calls = { [onlyMethod()]: [[await inputOf(file, name)]] };
-  return { ...NOTHING, name, words: "picture", calls };
+  return { ...EMPTY, name, words: "picture", calls };
 }
 
 /** How a story with that text calls the model: all words at once, and one after the other. */
@@ -180,7 +180,7 @@ async function ofText(text: string): Promise<Calibration> {
     );
   if (tokens.length < 2) throw fault("input", "there are no words in it", "Write some.");
   const calls = callsOfTokens(tokens);
-  return { ...NOTHING, name: `“${text}”`, words: plural(tokens.length, "token"), calls };
+  return { ...EMPTY, name: `“${text}”`, words: plural(tokens.length, "token"), calls };
 }
 
 const linesOf = (text: string): string[] =>
@@ -193,7 +193,7 @@ const linesOf = (text: string): string[] =>
 async function add(name: string, work: () => Promise<readonly Calibration[]>): Promise<void> {
   const { value: document } = app.document;
   const made = await work().catch((error: unknown) => [
-    { ...NOTHING, name, fault: sentenceOf(error, name) },
+    { ...EMPTY, name, fault: sentenceOf(error, name) },
   ]);
   const now = app.document.value;
   // Another model may have been opened meanwhile.
@@ -235,7 +235,7 @@ export async function calibrateOnPhoto(): Promise<void> {
     const calls = { [onlyMethod()]: [[await shownInput()]] };
     const { source } = app.faces.value;
     const name = source === "picture" ? "the picture that is shown" : "the bundled photo";
-    return [{ ...NOTHING, name, words: "picture", calls }];
+    return [{ ...EMPTY, name, words: "picture", calls }];
   });
 }
 

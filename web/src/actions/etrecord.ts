@@ -4,7 +4,7 @@ import { effect } from "@preact/signals";
 import type { ETRecord, RecordValue, Remote, TensorInfo, Value } from "@sconce/types.js";
 import type { RecordStage } from "@sconce/types_inspector.js";
 import { recordInputsFor, view } from "../derived.js";
-import { app, type RecordedValue, type RecordTold } from "../state.js";
+import { app, type RecordedValue, type RecordContents } from "../state.js";
 import { ask } from "./arrays.js";
 import { engine, isCancelled, onEngineLost } from "./engine.js";
 import { checkRoom, download, stemOf } from "./files.js";
@@ -107,7 +107,7 @@ function portsOf(stages: readonly RecordStage[], method: string, of: "inputs" | 
   return ports.filter(({ role }) => /^(user_(input|output)|constant_input)$/.test(role));
 }
 
-async function tellRecord(file: Blob): Promise<RecordTold> {
+async function tellRecord(file: Blob): Promise<RecordContents> {
   const client = await engine();
   const { etrecord } = await using(await client.inspector({ etrecord: file }), (inspector) =>
     inspector.report(),
@@ -132,7 +132,7 @@ async function tellRecord(file: Blob): Promise<RecordTold> {
   });
 }
 
-const NOTHING: RecordTold = {
+const EMPTY: RecordContents = {
   stages: [],
   hasHandles: false,
   unknownEntries: [],
@@ -145,14 +145,14 @@ const NOTHING: RecordTold = {
 const origin = (): object | null => handles.record ?? handles.lowered;
 
 async function look(from: object): Promise<void> {
-  const show = (told: RecordTold | null): void => {
-    if (origin() === from) app.record.value = told;
+  const show = (contents: RecordContents | null): void => {
+    if (origin() === from) app.record.value = contents;
   };
   try {
     const file = await recordFile();
     show(file && (await tellRecord(file)));
   } catch (error) {
-    if (!isCancelled(error)) show({ ...NOTHING, fault: sentenceOf(error) });
+    if (!isCancelled(error)) show({ ...EMPTY, fault: sentenceOf(error) });
   }
 }
 

@@ -14,7 +14,7 @@ export function download(blob: Blob, name: string): void {
 }
 
 /** A file that lies beside the page, as a Blob: the worker then reads slices of it. */
-export async function fetchBeside(path: string): Promise<Blob> {
+export async function fetchAsset(path: string): Promise<Blob> {
   const url = new URL(path, document.baseURI);
   const response = await fetch(url).catch(() => null);
   if (response?.ok) return response.blob();

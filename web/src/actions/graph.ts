@@ -2,7 +2,7 @@
 // node to the same one in another version.
 import { effect } from "@preact/signals";
 import type { NodeRow } from "@sconce/types.js";
-import { stepBeside, version, versionOf, view } from "../derived.js";
+import { neighbourStep, version, versionOf, view } from "../derived.js";
 import { boxAt, graphKey, graphSource, matches, scene } from "../graph.js";
 import type { Graphs, Wish } from "../graph/model.js";
 import { app, type StepId } from "../state.js";
@@ -137,7 +137,7 @@ async function rowsAt(step: StepId): Promise<readonly NodeRow[] | undefined> {
 
 /** Goes to the same node in the version before or after, in the view that is open. */
 export async function followNode(row: NodeRow, by: -1 | 1): Promise<void> {
-  const target = stepBeside(app.step.value, by);
+  const target = neighbourStep(app.step.value, by);
   const kept = view.value;
   if (!target) return void (app.said.value = "There is no stage beyond this one.");
   try {

@@ -293,8 +293,8 @@ export async function openProgram(pte: File, data: readonly File[]): Promise<boo
 async function lowerAndCompare(document: Document): Promise<void> {
   if (!(await lowerDocument(document)) || !app.quantization.value) return;
   app.step.value = "quantized";
-  const { compareBeside } = await import("./beside.js");
-  await compareBeside();
+  const { compareBoth } = await import("./compared.js");
+  await compareBoth();
 }
 
 export function lowerAgain(): void {

@@ -68,8 +68,8 @@ async function tell(id: number, title: string): Promise<Profile> {
     // Only a record lists the nodes that went to backends.
     about.etrecord ? inspector.delegation() : [],
   ]);
-  const told = { id, title, report: about, blocks, ops, modules, timeline, delegation };
-  return { ...told, canCompare: hasGap(about), gaps: new Map<string, MethodGap>() };
+  const answers = { id, title, report: about, blocks, ops, modules, timeline, delegation };
+  return { ...answers, canCompare: hasGap(about), gaps: new Map<string, MethodGap>() };
 }
 
 /** Gaps of a method, or why there are none. */

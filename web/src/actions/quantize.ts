@@ -80,11 +80,11 @@ async function show(
   settings: Quantizing,
 ): Promise<void> {
   const report = await opened.inspect();
-  const told = await session.quantizationReport();
+  const report = await session.quantizationReport();
   if (handles.session !== session) return;
   app.report.value = report;
   showWarnings(report.diagnostics, "quantized");
-  app.quantization.value = told && { report: told, settings };
+  app.quantization.value = report && { report, settings };
   const { ms } = versionOf(report, "quantized")!;
   setStep("quantized", { status: "done", ms });
   note(`quantized with ${session.name}`);

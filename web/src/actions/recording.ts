@@ -81,10 +81,10 @@ async function recorded(what: string, isWithValues: boolean): Promise<void> {
     const { files: made, runs } = await record(task, name, isWithValues);
     if (!task.isCurrent()) return;
     const kind = isWithValues ? "values" : plural(runs, "run");
-    const told = await addProfile(`${name}, ${kind} (${nextProfile()})`, made);
+    const profile = await addProfile(`${name}, ${kind} (${nextProfile()})`, made);
     setStep(RUN, { status: "done" });
     note(`recorded ${kind} of ${name}`);
-    if (isWithValues && !told.canCompare)
+    if (isWithValues && !profile.canCompare)
       throw fault(
         "state",
         "there is no record to compare the values with",

@@ -1,6 +1,6 @@
 // The bundled models as documents: which files, and how they are lowered.
 import { app, type Document, type MethodFile, type SampleId, type Settings } from "../state.js";
-import { fetchBeside } from "./files.js";
+import { fetchAsset } from "./files.js";
 
 /** Most tokens that the cache of the bundled story model holds. */
 export const STORY_TOKENS = 256;
@@ -78,7 +78,7 @@ export function fetchSample(id: SampleId): Promise<MethodFile[]> {
   const fetchOne = async ([method, path]: readonly [string, string]): Promise<MethodFile> => ({
     method,
     fileName: path.slice(path.lastIndexOf("/") + 1),
-    file: await fetchBeside(path),
+    file: await fetchAsset(path),
   });
   return Promise.all(SAMPLES[id].files.map(fetchOne));
 }

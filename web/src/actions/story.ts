@@ -4,7 +4,7 @@ import { BEGIN, tell, Vocabulary } from "../../../examples/stories.mjs";
 import { app, setStep, type Story } from "../state.js";
 import { formatCount, plural } from "../ui/format.js";
 import { forgetIfBroken, isCancelled } from "./engine.js";
-import { fetchBeside } from "./files.js";
+import { fetchAsset } from "./files.js";
 import { loadedProgram } from "./handles.js";
 import { report } from "./problems.js";
 import { STORY_TOKENS } from "./samples.js";
@@ -60,7 +60,7 @@ function faultOf(prompt: string, tokens: readonly number[]): string {
 /** The pieces that the story model knows. */
 export async function fetchVocabulary(): Promise<Vocabulary> {
   if (vocabulary) return vocabulary;
-  const file = await fetchBeside("models/stories260k.tokenizer.bin");
+  const file = await fetchAsset("models/stories260k.tokenizer.bin");
   return (vocabulary = new Vocabulary(await file.arrayBuffer()));
 }
 

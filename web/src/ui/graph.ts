@@ -156,7 +156,7 @@ function drawTitle(g: Pencil, box: SceneBox, look: Look): void {
 }
 
 /** From afar, names of groups stand over what is in them, as large as on the screen. */
-function drawFarTitles(g: Pencil, look: Look, seen: readonly number[], scale: number): void {
+function drawGroupTitles(g: Pencil, look: Look, seen: readonly number[], scale: number): void {
   const { ink, scene } = look;
   const size = 11 / scale;
   g.textBaseline = "top";
@@ -204,31 +204,31 @@ function drawStrip(g: Pencil, box: SceneBox, look: Look): void {
   }
 }
 
-function fillOf(box: SceneBox, look: Look, isFar: boolean): string {
+function fillOf(box: SceneBox, look: Look, isZoomedOut: boolean): string {
   const { ink } = look;
-  if (!isFar) return ink("raised");
+  if (!isZoomedOut) return ink("raised");
   if (box.kind === "node") return ink(`family-${look.family(box.op)}`);
   if (box.kind === "part") return ink(look.hue(box) || "family-other");
   const [first] = box.ops;
   return first ? ink(`family-${look.family(first[0])}`) : ink("family-input");
 }
 
-function drawFrame(g: Pencil, box: SceneBox, look: Look, isFar: boolean): void {
+function drawFrame(g: Pencil, box: SceneBox, look: Look, isZoomedOut: boolean): void {
   const { ink } = look;
   if (box.kind === "stack") {
     for (const by of [6, 3]) {
       round(g, { ...box, x: box.x + by, y: box.y + by });
-      g.fillStyle = isFar ? fillOf(box, look, true) : ink("raised");
+      g.fillStyle = isZoomedOut ? fillOf(box, look, true) : ink("raised");
       g.fill();
       g.stroke();
     }
   }
   const isEnd = box.kind === "input" || box.kind === "output";
   round(g, box, isEnd ? box.h / 2 : 4);
-  g.fillStyle = fillOf(box, look, isFar);
+  g.fillStyle = fillOf(box, look, isZoomedOut);
   g.fill();
   const hue = look.hue(box);
-  if (hue && !isFar) {
+  if (hue && !isZoomedOut) {
     g.fillStyle = ink(hue);
     g.globalAlpha *= 0.16;
     g.fill();
@@ -258,13 +258,13 @@ function drawWords(g: Pencil, box: SceneBox, look: Look): void {
   }
 }
 
-function drawMark(g: Pencil, box: SceneBox, mark: Mark, look: Look, isFar: boolean): void {
+function drawMark(g: Pencil, box: SceneBox, mark: Mark, look: Look, isZoomedOut: boolean): void {
   const { ink } = look;
   g.fillStyle = ink("bad");
   // As high as it is bad: not told by colour alone.
   const high = mark.level > 0 ? Math.max(2, box.h * mark.level) : 0;
   g.fillRect(box.x + box.w - 6, box.y + box.h - high, 6, high);
-  if (isFar || !mark.text) return;
+  if (isZoomedOut || !mark.text) return;
   // Over the corner: beside the box there may be another one.
   g.font = `600 10.5px ${look.mono}`;
   g.textAlign = "right";
@@ -280,14 +280,14 @@ function drawMark(g: Pencil, box: SceneBox, mark: Mark, look: Look, isFar: boole
 function drawBox(g: Pencil, index: number, look: Look, scale: number): void {
   const box = look.scene.boxes[index]!;
   const { ink } = look;
-  const isFar = scale < NAMES;
+  const isZoomedOut = scale < NAMES;
   const isMatch = look.matched?.has(index) ?? true;
   g.globalAlpha = isMatch ? 1 : FADED;
   const isHovered = look.hovered === index;
   g.strokeStyle = ink(isHovered || (look.matched && isMatch) ? "accent" : "line-strong");
   g.lineWidth = (look.matched && isMatch ? 2 : 1) / Math.min(1, scale);
-  drawFrame(g, box, look, isFar);
-  if (!isFar) {
+  drawFrame(g, box, look, isZoomedOut);
+  if (!isZoomedOut) {
     if (box.kind === "node") {
       g.fillStyle = ink(`family-${look.family(box.op)}`);
       g.fillRect(box.x + 4, box.y + 6, 4, box.h - 12);
@@ -296,7 +296,7 @@ function drawBox(g: Pencil, index: number, look: Look, scale: number): void {
     if (box.ops.length > 0) drawStrip(g, box, look);
   }
   const mark = look.marks.get(index);
-  if (mark) drawMark(g, box, mark, look, isFar);
+  if (mark) drawMark(g, box, mark, look, isZoomedOut);
   g.globalAlpha = 1;
 }
 
@@ -348,7 +348,7 @@ export function drawGraph(g: Pencil, look: Look, view: View, room: Room): void {
     for (const i of seen) if (scene.boxes[i]!.isOpen) drawTitle(g, scene.boxes[i]!, look);
   for (const i of seen) if (!scene.boxes[i]!.isOpen) drawBox(g, i, look, scale);
   drawLit(g, look, scale);
-  if (scale <= NAMES) drawFarTitles(g, look, seen, scale);
+  if (scale <= NAMES) drawGroupTitles(g, look, seen, scale);
   if (scale > TYPES) drawTypes(g, look, sight);
   const chosen = scene.boxes[look.selected];
   if (chosen) {

@@ -40,7 +40,7 @@ const clamp = (value: number, least: number, most: number): number =>
 const KEPT = 48;
 
 /** The nearest view that is allowed. */
-export function settle(view: View, limits: Limits, room: Room): View {
+export function within(view: View, limits: Limits, room: Room): View {
   const scaleX = clamp(view.scaleX, limits.minScale, limits.maxScale);
   const scaleY = limits.isFlat ? 1 : scaleX;
   const [keptX, keptY] = [KEPT / scaleX, KEPT / scaleY];
@@ -130,8 +130,9 @@ export function reveal(view: View, box: Box, room: Room): View {
   const shift = (at: number, size: number, from: number, length: number, m: number): number => {
     const [begin, end] = [at - m, at + size + m];
     if (begin >= from && end <= from + length) return from;
-    const isFar = end < from - length / 4 || begin > from + length * 1.25 || end - begin > length;
-    if (isFar) return end - begin > length ? begin : (begin + end - length) / 2;
+    const isDistant =
+      end < from - length / 4 || begin > from + length * 1.25 || end - begin > length;
+    if (isDistant) return end - begin > length ? begin : (begin + end - length) / 2;
     return begin < from ? begin : end - length;
   };
   return {

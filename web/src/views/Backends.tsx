@@ -66,9 +66,7 @@ export function Backends(props: { document: Document }): JSX.Element | null {
             />
             <span>
               Verify
-              <span class="soft note">
-                Run it beside what it would be without delegates, and compare
-              </span>
+              <span class="soft note">Also run it without delegates, and compare the results</span>
             </span>
           </label>
         </>

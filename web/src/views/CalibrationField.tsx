@@ -55,12 +55,12 @@ function Item(props: ItemProps): JSX.Element {
 /** The source of ranges, in words. */
 function words(isCalibrated: boolean, counts: Readonly<Record<string, number>>): string {
   const names = methodNames();
-  const told = names
+  const known = names
     .filter((name) => counts[name])
     .map((name) => plural(counts[name]!, "call") + (names.length > 1 ? ` of ${name}` : ""));
   const lacks = names.some((name) => !counts[name]);
   const rest = `the example inputs of the ${names.length > 1 ? "files" : "file"}`;
-  const from = told.length === 0 ? rest : told.join(", ") + (lacks ? `, and ${rest}` : "");
+  const from = known.length === 0 ? rest : known.join(", ") + (lacks ? `, and ${rest}` : "");
   return isCalibrated ? `Ranges come from ${from}.` : `Compared on ${from}.`;
 }
 

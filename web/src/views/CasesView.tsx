@@ -169,7 +169,7 @@ export function CasesView(): JSX.Element {
           id="rtol"
           title="How far a float may be off, as a share of what is expected; with both 0, it must be equal"
         />
-        <Tolerance id="atol" title="And beside that" />
+        <Tolerance id="atol" title="How far in addition, as an absolute number" />
         <p role="status" class={rows.some(isBad) ? "bad" : ""}>
           {summary(rows)}
         </p>

@@ -55,7 +55,7 @@ const WAYS: Readonly<Record<string, readonly [dx: number, dy: number]>> = {
 };
 
 /** The nearest box in a direction, in the same group where there is one. */
-function beside({ boxes }: Scene, at: number, [ux, uy]: readonly [number, number]): number {
+function inDirection({ boxes }: Scene, at: number, [ux, uy]: readonly [number, number]): number {
   const from = boxes[at]!;
   let [best, least] = [-1, Infinity];
   boxes.forEach((box, i) => {
@@ -64,8 +64,8 @@ function beside({ boxes }: Scene, at: number, [ux, uy]: readonly [number, number
     const dy = box.y + box.h / 2 - from.y - from.h / 2;
     const [along, across] = [ux * dx + uy * dy, Math.abs(uy * dx) + Math.abs(ux * dy)];
     if (along <= 0 || (ux !== 0 && across > from.h)) return;
-    const far = along + 2 * across + (box.parent === from.parent ? 0 : 200);
-    if (far < least) [best, least] = [i, far];
+    const distance = along + 2 * across + (box.parent === from.parent ? 0 : 200);
+    if (distance < least) [best, least] = [i, distance];
   });
   return best;
 }
@@ -76,7 +76,7 @@ function next(shown: Scene, at: number, key: string): number {
   const { inputs, users } = litEdges.value;
   const along =
     key === "ArrowUp" ? inputs[0]?.from : key === "ArrowDown" ? users[0]?.to : undefined;
-  return along ?? beside(shown, at, WAYS[key]!);
+  return along ?? inDirection(shown, at, WAYS[key]!);
 }
 
 function hueOf(box: SceneBox): string {

@@ -5,7 +5,7 @@ import type { NodeRow, PlanItem } from "@sconce/types.js";
 import { ratio } from "@sconce/work.js";
 import { followNode, selectNode, showNode } from "../actions.js";
 import { callerOf, fateOf, nodesOf, partOf, shares, type Fate, type Part } from "../delegates.js";
-import { innerRows, makers, plan, rows, selectedRow, stepBeside, view } from "../derived.js";
+import { innerRows, makers, plan, rows, selectedRow, neighbourStep, view } from "../derived.js";
 import { selectedGap } from "../profile.js";
 import { app } from "../state.js";
 import { familyOf, FAMILY_LABELS } from "../ui/families.js";
@@ -191,7 +191,7 @@ function GapSection(): JSX.Element | null {
   if (!found) return null;
   return (
     <section>
-      <h3>Beside its reference</h3>
+      <h3>Compared with its reference</h3>
       <p class="mono">
         {formatSnr(found.snr)}
         <span class="soft"> largest difference {formatFigure(found.max)}</span>
@@ -203,16 +203,16 @@ function GapSection(): JSX.Element | null {
 /** The way to the same node in the versions before and after. */
 function Follow(props: { row: NodeRow }): JSX.Element | null {
   const step = app.step.value;
-  const beside = ([-1, 1] as const).flatMap((by) => {
-    const target = stepBeside(step, by);
+  const neighbours = ([-1, 1] as const).flatMap((by) => {
+    const target = neighbourStep(step, by);
     return target ? [{ by, target }] : [];
   });
-  if (beside.length === 0) return null;
+  if (neighbours.length === 0) return null;
   return (
     <section>
       <h3>The same node in</h3>
       <p class="follow">
-        {beside.map(({ by, target }) => (
+        {neighbours.map(({ by, target }) => (
           <button
             key={by}
             type="button"

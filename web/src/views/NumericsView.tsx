@@ -132,8 +132,8 @@ function Outputs(props: { report: GapReport }): JSX.Element | null {
           name={outputs.length > 1 ? `output ${output}` : "the method's output"}
           title={
             methods[0]!.outputsFrom === "recorded"
-              ? "beside the reference outputs of the record"
-              : "beside what the record's graph gives"
+              ? "compared with the reference outputs of the record"
+              : "compared with the results of the record's graph"
           }
         >
           {found ? formatSnr(found.snr) : "not compared"}
@@ -185,7 +185,7 @@ function Reference(): JSX.Element | null {
   const edge = stages.find((stage) => stage === "edge_dialect_exported_program") ?? stages[0];
   return (
     <label class="inline">
-      <span class="soft">beside</span>
+      <span class="soft">compared with</span>
       <select
         class="reference"
         value={methodGap.value?.report?.reference ?? edge}
@@ -243,7 +243,7 @@ function Words(props: { report: GapReport; shown: Profile }): JSX.Element {
   const stage = STAGES[report.reference] ?? report.reference;
   return (
     <p class="numerics-words">
-      What the recorded run gave, beside what the portable kernels give for {stage},{" "}
+      Results of the recorded run, compared with the portable kernels on {stage},{" "}
       {INPUTS[report.methods[0]!.inputs]}. {equality(report.rows.length, equal)}
       {worst && snrOf(worst) !== Infinity ? (
         <>

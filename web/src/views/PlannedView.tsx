@@ -244,10 +244,10 @@ function Plan(props: { plan: MemoryPlan }): JSX.Element {
 }
 
 export function PlannedView(): JSX.Element {
-  const { value: told } = app.filePlans;
-  if (!told) return <p class="waiting">Reading the plan.</p>;
-  if (told.fault) return <p class="waiting">{told.fault}</p>;
-  const plan = told.plans.find(({ method }) => method === app.method.value);
+  const { value: plans } = app.filePlans;
+  if (!plans) return <p class="waiting">Reading the plan.</p>;
+  if (plans.fault) return <p class="waiting">{plans.fault}</p>;
+  const plan = plans.plans.find(({ method }) => method === app.method.value);
   return plan ? (
     <Plan key={plan.method} plan={plan} />
   ) : (

@@ -141,9 +141,9 @@ function PartLines(props: { method: string; index: number }): JSX.Element {
   const { method, index } = props;
   const [shown, setShown] = useState(FIRST);
   const [word, setWord] = useState("");
-  const told = app.partTexts.value.get(`${method}/${index}`);
-  if (!told) return <Waiting />;
-  const { lines: all, fault } = told;
+  const text = app.partTexts.value.get(`${method}/${index}`);
+  if (!text) return <Waiting />;
+  const { lines: all, fault } = text;
   if (fault !== "") return <p class="bad">cannot be shown: {fault}</p>;
   if (all.length === 0)
     return <p class="soft">This engine has no words for what this backend makes.</p>;

@@ -280,11 +280,11 @@ function RangeFoot(props: { range: QuantizedRange | undefined }): JSX.Element {
     ["scale ", scaleOf(range)],
     ["zero point ", zeroOf(range)],
   ];
-  const told = facts.filter(([, text]) => text !== "").map((fact) => fact.join(""));
+  const texts = facts.filter(([, text]) => text !== "").map((fact) => fact.join(""));
   return (
     <div class="change-foot">
       <span class="mono">{range.tensors.join(", ")}</span>
-      <span class="soft">{told.join(", ")}</span>
+      <span class="soft">{texts.join(", ")}</span>
     </div>
   );
 }

@@ -13,7 +13,7 @@ interface Row {
   found: Found;
 }
 
-const isFar = ({ found }: Row): boolean => "isClose" in found && !found.isClose;
+const isOff = ({ found }: Row): boolean => "isClose" in found && !found.isClose;
 
 function rowsOf({ outputs, delegates }: Verification[string]): Row[] {
   const rows = [
@@ -26,7 +26,7 @@ function rowsOf({ outputs, delegates }: Verification[string]): Row[] {
     }),
   ];
   // Wrong results come first, because people look for them.
-  return [...rows.filter(isFar), ...rows.filter((row) => !isFar(row))];
+  return [...rows.filter(isOff), ...rows.filter((row) => !isOff(row))];
 }
 
 function VerifiedRow(props: { row: Row }): JSX.Element {
@@ -60,7 +60,7 @@ export function Verified(): JSX.Element | null {
   return (
     <section class="verified">
       <h2>
-        Beside the kernels <span class="soft">on {of.inputs} inputs</span>
+        Compared with the kernels <span class="soft">on {of.inputs} inputs</span>
       </h2>
       <div class="delegates-table">
         <table>

@@ -4,7 +4,7 @@ import { chosenFor } from "@sconce/options.js";
 import type { Program, Remote, Value } from "@sconce/types.js";
 import { BEGIN, tell } from "../../../examples/stories.mjs";
 import { toFaces } from "../../../examples/faces.mjs";
-import { app, setStep, type Beside, type Sighting, type Speed, type Telling } from "../state.js";
+import { app, setStep, type Compared, type Sighting, type Speed, type Telling } from "../state.js";
 import { ask } from "./arrays.js";
 import { engine, isCancelled } from "./engine.js";
 import { shownInput } from "./face.js";
@@ -21,7 +21,7 @@ interface Both {
   quantized: Remote<Program>;
 }
 
-const NOTHING: Beside = {
+const EMPTY: Compared = {
   floatBytes: 0,
   quantizedBytes: 0,
   speeds: [],
@@ -30,8 +30,8 @@ const NOTHING: Beside = {
   fault: "",
 };
 
-function set(edit: Partial<Beside>): void {
-  app.beside.value = { ...(app.beside.value ?? NOTHING), ...edit };
+function set(edit: Partial<Compared>): void {
+  app.compared.value = { ...(app.compared.value ?? EMPTY), ...edit };
 }
 
 const bytesOf = ({ pte, data }: Files): number =>
@@ -189,7 +189,7 @@ async function compared(work: (task: Task, both: Both) => Promise<void>): Promis
 }
 
 /** Both programs: their sizes, their times, and what the sample does with them. */
-export const compareBeside = (): Promise<void> =>
+export const compareBoth = (): Promise<void> =>
   compared(async (task, both) => {
     await compareSample(task, both);
     if (task.isCurrent()) await compareSpeeds(task, both);
