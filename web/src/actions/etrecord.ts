@@ -1,5 +1,5 @@
-// The record of the program that is open: the one that was dropped, or what lowering has kept. What
-// is in it, its inputs for a run, and saving it.
+// The record of the program that is open: the one that was dropped, or the one that lowering has
+// kept. Reads its contents, gives its inputs to a run, and saves it.
 import { effect } from "@preact/signals";
 import type { ETRecord, RecordValue, Remote, TensorInfo, Value } from "@sconce/types.js";
 import type { RecordStage } from "@sconce/types_inspector.js";
@@ -63,8 +63,8 @@ const parsed = async (file: Blob): Promise<Remote<ETRecord>> =>
   (await engine()).parseEtrecord(file);
 
 /**
- * The record with inputs that a run was made of in the place of its own, where some are given. What
- * its own come to is no reference then.
+ * The record with the inputs of a run in the place of its own, if some are given. The results of its
+ * own inputs are no reference then.
  */
 export async function recordOn(inputs?: readonly Value[]): Promise<Blob | null> {
   const file = await recordFile();

@@ -80,11 +80,11 @@ async function show(
   settings: Quantizing,
 ): Promise<void> {
   const report = await opened.inspect();
-  const report = await session.quantizationReport();
+  const quantized = await session.quantizationReport();
   if (handles.session !== session) return;
   app.report.value = report;
   showWarnings(report.diagnostics, "quantized");
-  app.quantization.value = report && { report, settings };
+  app.quantization.value = quantized && { report: quantized, settings };
   const { ms } = versionOf(report, "quantized")!;
   setStep("quantized", { status: "done", ms });
   note(`quantized with ${session.name}`);
