@@ -1,6 +1,7 @@
 // The compiler's half of a backend: which nodes it takes, and what it makes of the parts that they
 // are grouped into. Everything between the two, finding groups, cutting them out of all methods and
 // putting calls in their place, is the same for all backends (partition.c, cut.c, lower.c).
+// Prefix: sc_backend_ is about one backend, sc_claim_ about its answer for one node.
 #ifndef SC_BACKEND_H
 #define SC_BACKEND_H
 

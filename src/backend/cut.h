@@ -1,4 +1,5 @@
 // Cutting the groups of a graph out as parts. Private to src/backend.
+// Prefix: sc_cut_.
 #ifndef SC_CUT_H
 #define SC_CUT_H
 

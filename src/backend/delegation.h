@@ -1,6 +1,7 @@
 // The fate of each node of a program that was lowered to backends: the part that it went to, or why
 // it stayed outside, and its share of the work. Kept apart from the program, since nodes that moved
 // are gone from it.
+// Prefix: sc_delegation_.
 #ifndef SC_DELEGATION_H
 #define SC_DELEGATION_H
 

@@ -1,5 +1,6 @@
 // Lowering parts of a program to backends: all methods are partitioned first, then each backend
 // gets the parts of all of them at once.
+// Prefix: sc_lower_ works on all methods of a program.
 #ifndef SC_BACKEND_LOWER_H
 #define SC_BACKEND_LOWER_H
 

@@ -1,4 +1,5 @@
 // Grouping nodes that a backend takes into parts. Private to src/backend.
+// Prefix: sc_partition_.
 #ifndef SC_PARTITION_H
 #define SC_PARTITION_H
 

@@ -3,6 +3,7 @@
 //
 // A failure is recorded where it is detected and returned as a code. Location comes from
 // ctx->where, which the drivers (importer, pass pipeline, emitter, runtime step) keep up to date.
+// Prefix: sc_fail_ records an error, sc_diags_ is the list of errors, sc_ctx_ the context.
 #ifndef SC_DIAG_H
 #define SC_DIAG_H
 

@@ -1,5 +1,6 @@
 // Hash maps that remember insertion order; iteration walks `entries` and so never depends on
 // hashes, which is what keeps our output reproducible.
+// Prefix: sc_map_ (keys are text) and sc_imap_ (keys are integers).
 #ifndef SC_MAP_H
 #define SC_MAP_H
 

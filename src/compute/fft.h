@@ -3,6 +3,7 @@
 // order, roots computed in double); the others become a convolution of a length that is not
 // (Bluestein), in double. Both take O(n log n). Short lines of floats are transformed four at a
 // time, one in each lane; no line sees another one's numbers.
+// Prefix: sc_fft_.
 #ifndef SC_FFT_H
 #define SC_FFT_H
 

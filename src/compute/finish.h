@@ -6,6 +6,7 @@
 // XNNPACK's nodes. Results of 8 bits are requantized from 32-bit sums by sc_finish_round, bit for
 // bit as XNNPACK's "fp32" flavour does. Other integers are stored as they are and wrap, as
 // PyTorch's do.
+// Prefix: sc_finish_.
 #ifndef SC_FINISH_H
 #define SC_FINISH_H
 

@@ -23,6 +23,7 @@
 // for every two taps. The last eight overlap those before them if there is a remainder.
 //
 // Columns and a second step that do not exist are zero.
+// Prefix: sc_pack_; sc_panel_ is about one panel.
 #ifndef SC_PACK_H
 #define SC_PACK_H
 

@@ -4,6 +4,7 @@
 // Expressions are hash-consed in canonical form (a sum of products over symbols and opaque atoms),
 // so two dims are provably equal exactly when sc_dim_equal says so. One sc_exprs per method:
 // symbols of different methods never mix.
+// Prefix: sc_dim_ is one dimension, sc_exprs_ the table of expressions, sc_symbol_ one symbol.
 #ifndef SC_DIM_H
 #define SC_DIM_H
 

@@ -1,4 +1,5 @@
 // Element types: facts from dtype.def, PyTorch's promotion, and half-precision conversion.
+// Prefix: sc_dtype_; sc_promotion_ is PyTorch's promotion.
 #ifndef SC_DTYPE_H
 #define SC_DTYPE_H
 

@@ -1,4 +1,5 @@
 // Families of orthogonal polynomials (polynomial.def), which kernels and expansions share.
+// Prefix: sc_polynomial_.
 #ifndef SC_POLYNOMIAL_H
 #define SC_POLYNOMIAL_H
 

@@ -4,6 +4,7 @@
 // operators, control flow with bodies, and `copy_` nodes that write mutations back. Out arguments,
 // lists and return slots of the format are derived from the operator table here; nothing of them
 // exists in the graph.
+// Prefix: sc_emit_.
 #ifndef SC_EMIT_H
 #define SC_EMIT_H
 

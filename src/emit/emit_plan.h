@@ -1,4 +1,5 @@
 // One method, or one constant method, as an ExecutionPlan table. Private to src/emit.
+// Prefix: sc_emit_.
 #ifndef SC_EMIT_PLAN_H
 #define SC_EMIT_PLAN_H
 

@@ -4,6 +4,7 @@
 // A value of the format is an index into the method's list of EValues. Indices are handed out on
 // first use, so what nothing refers to is never written; equal constants share one index because
 // nothing writes to them.
+// Prefix: sc_emit_.
 #ifndef SC_EMIT_STATE_H
 #define SC_EMIT_STATE_H
 

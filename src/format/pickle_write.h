@@ -1,6 +1,7 @@
 // Pickles from values: the same tree that the reader gives (pickle.h), so that what was read can be
 // written again, alone or as part of something larger. Protocol 2, in the opcodes and with the
 // globals that torch.load(weights_only=True) accepts.
+// Prefix: sc_pickle_make_ makes values, sc_pickle_write writes them.
 #ifndef SC_PICKLE_WRITE_H
 #define SC_PICKLE_WRITE_H
 

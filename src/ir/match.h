@@ -3,6 +3,7 @@
 // A match gives the graph's nodes by those names. Inner nodes belong to the match alone, so that a
 // rewrite may leave them without a user: any other use of their results, the return included, rules
 // the match out, unless the pattern says that they may be shared.
+// Prefix: sc_match_.
 #ifndef SC_IR_MATCH_H
 #define SC_IR_MATCH_H
 

@@ -9,6 +9,7 @@
 // in order; buffers that the part writes are state within it. Parts never change once a node names
 // them, so versions of a program share them, as they share symbols: the part speaks of those of the
 // method that it was cut from. Only a method with other symbols gets a copy.
+// Prefix: sc_part_.
 #ifndef SC_PART_H
 #define SC_PART_H
 

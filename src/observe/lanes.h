@@ -1,4 +1,5 @@
 // Four numbers at a time. Private to src/observe, which both halves know and src/compute is above.
+// Prefix: lanes_ (vectors of 4 numbers).
 #ifndef SC_OBSERVE_LANES_H
 #define SC_OBSERVE_LANES_H
 

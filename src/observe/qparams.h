@@ -1,4 +1,5 @@
 // From ranges to scales and zero points, all in float32 as PyTorch's observers compute them.
+// Prefix: sc_qparams_ (scale and zero point).
 #ifndef SC_QPARAMS_H
 #define SC_QPARAMS_H
 

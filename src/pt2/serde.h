@@ -2,6 +2,7 @@
 // and three torch.save files beside it. Close to the JSON of a .pt2, but frozen years ago, with
 // targets of the edge dialect, with debug handles and histories in the metadata, and with delegated
 // parts written into the call that runs them.
+// Prefix: sc_serde_.
 #ifndef SC_SERDE_H
 #define SC_SERDE_H
 

@@ -1,4 +1,5 @@
 // Shared by the files that write exir.serde. Private to src/pt2.
+// Prefix: sc_serde_.
 #ifndef SC_SERDE_WRITE_H
 #define SC_SERDE_WRITE_H
 

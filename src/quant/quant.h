@@ -4,6 +4,7 @@
 // integers between quantize and dequantize nodes. The nodes, the groups that share a scale, and the
 // order and the names of new constants are those of XNNPACKQuantizer; where that would be wrong,
 // see annotate.c. Weights are sources of their own and never in memory as a whole.
+// Prefix: sc_quant_.
 #ifndef SC_QUANT_H
 #define SC_QUANT_H
 

@@ -5,6 +5,7 @@
 // arguments of a call are inputs nor which data is whose: SC_HOST_MAGIC; three numbers of four
 // bytes, little endian: inputs, outputs, keys; for each key of named data its size, as such a
 // number, and its bytes; zeros to a multiple of 16; what the host made.
+// Prefix: sc_host_ is a backend of the host, sc_ask_ a question to it.
 #ifndef SC_HOST_BACKEND_H
 #define SC_HOST_BACKEND_H
 

@@ -5,6 +5,7 @@
 // of constants. Values stand for tensors, dense and row-major as XNNPACK sees them, so 4-D
 // activations of convolutions are N, H, W, C. Nodes read and write values by index, in an order in
 // which every value is made before it is read. Weights are mostly named data of the program.
+// Prefix: sc_xnn_ (XNNPACK's own graph, for both halves).
 #ifndef SC_XNNPACK_GRAPH_H
 #define SC_XNNPACK_GRAPH_H
 

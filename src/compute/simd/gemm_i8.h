@@ -2,6 +2,7 @@
 // left operand comes widened to 16 bits with its zero points taken off: so nothing is left to
 // correct in the sums, and zero points may differ from row to row. Sums wrap. Weights may be of 4
 // bits, and have scales for blocks of steps, whose sums are added up as floats.
+// Prefix: sc_gemm_ (general matrix multiply).
 #ifndef SC_GEMM_I8_H
 #define SC_GEMM_I8_H
 

@@ -1,5 +1,6 @@
 // Lanes of 8- and 16-bit integers for quantized products. Sums wrap: as accumulators they are
 // 32 bits wide and say what XNNPACK's say, whatever the depth.
+// Prefix: v4i_ (vectors of 4 integers), v4_ (pairs of both).
 #ifndef SC_SIMD_I8_H
 #define SC_SIMD_I8_H
 

@@ -14,6 +14,7 @@
 // It goes further than the official tracer: values of instructions that loading has merged are
 // marked as missing, the index of bundled inputs is stored, bfloat16 becomes float32, and values
 // that have no place in the format become `Null` instead of an abort.
+// Prefix: sc_etdump_.
 #ifndef SC_ETDUMP_H
 #define SC_ETDUMP_H
 

@@ -1,4 +1,5 @@
 // How a dump is kept in memory. Private to src/devtools/etdump.
+// Prefix: sc_etdump_.
 #ifndef SC_ETDUMP_INTERNAL_H
 #define SC_ETDUMP_INTERNAL_H
 

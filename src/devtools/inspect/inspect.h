@@ -1,5 +1,6 @@
 // The inspector: what a dump tells, run by run and merged, and what of a program each event belongs
 // to. Knows dumps and plain tables of nodes; no graphs. Times are in the target scale.
+// Prefix: sc_inspect_; sc_time_ and sc_perf_ convert and sum times.
 #ifndef SC_INSPECT_H
 #define SC_INSPECT_H
 

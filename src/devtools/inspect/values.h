@@ -1,5 +1,6 @@
 // Values as numbers, whatever they come from: the dump's debug buffer, a record's reference
 // outputs, a run of the reference; and how far two of them are apart.
+// Prefix: sc_numbers_ is a value, sc_gap_ the difference between two.
 #ifndef SC_INSPECT_VALUES_H
 #define SC_INSPECT_VALUES_H
 

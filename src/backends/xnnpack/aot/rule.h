@@ -4,6 +4,7 @@
 // says whether a node can be delegated, `make` adds it to an XNNPACK graph. Both ask the same
 // functions about a node (the source of its weight, the nodes fused behind it, the quantization of
 // its operands), so a claimed node can always be made.
+// Prefix: sc_xa_ (XNNPACK, ahead of time).
 #ifndef SC_XNNPACK_RULE_H
 #define SC_XNNPACK_RULE_H
 
