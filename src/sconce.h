@@ -114,12 +114,12 @@ sc_status sc_compile_delegation(sc_job *job, uint32_t program, sc_str *json);
 sc_status sc_compile_to_executorch(sc_job *job, uint32_t edge, sc_str options_json,
                                    uint32_t *executorch);
 
-// Runs what executorch program `executorch` came to beside the same methods without delegates, on
-// the example inputs of the opened files or, where they have none, on random ones: {method:
-// {"inputs": "example" | "random", "outputs": [{"output", "difference", "largest", "tolerance",
-// "isClose"}], "delegates": [{"name", "backend", ..., "reason"}]}}. A delegate is compared with the
-// kernels on its own inputs; where that cannot be done, the reason says why. A result that is not
-// close is a warning, too. A difference is null where only one of two values is a finite number.
+// Runs executorch program `executorch` and the same methods without delegates, on the example
+// inputs of the opened files or, where they have none, on random ones: {method: {"inputs":
+// "example" | "random", "outputs": [{"output", "difference", "largest", "tolerance", "isClose"}],
+// "delegates": [{"name", "backend", ..., "reason"}]}}. A delegate is compared with the kernels on
+// its own inputs; where that cannot be done, the reason says why. A result that is not close is a
+// warning, too. A difference is null where only one of two values is a finite number.
 sc_status sc_compile_verify(sc_job *job, uint32_t executorch, sc_str *json);
 
 // --- Backends of the host ------------------------------------------------------------------------
@@ -385,9 +385,9 @@ void sc_run_etdump_free(sc_job *job);
 
 // Opens what a runtime has logged (.etdp), with the values that it points to, or what the exporter
 // knew of the program (.etrecord), or the program (.pte, .bpte), or several of them; the others are
-// NULL. Options: "sourceTimeScale" and
-// "targetTimeScale" ("ns", "us", "ms", "s", "cycles"; the source is in ns, the target in ms), and
-// "method", the one of the record that the dump is of, where that cannot be told.
+// NULL. Options: "sourceTimeScale" and "targetTimeScale" ("ns", "us", "ms", "s", "cycles"; the
+// source is in ns, the target in ms), and "method", the one of the record that the dump is of, if
+// that is not known.
 sc_status sc_inspector_open(sc_job *job, sc_source *etdump, sc_source *etrecord,
                             sc_source *debug_buffer, sc_source *program, sc_str options_json);
 // Answers {"what": name, ...}, as JSON in the shapes of types_inspector.ts: "report", "events",
@@ -395,7 +395,7 @@ sc_status sc_inspector_open(sc_job *job, sc_source *etdump, sc_source *etrecord,
 // "nodes" and "text" (with "stage" and "method"; text is no JSON), "diff" (with "from", "to" and
 // "method"), "memory".
 sc_status sc_inspector_query(sc_job *job, sc_str query_json, sc_str *json);
-// The dump of this job beside that of another one.
+// Compares the dump of this job with that of another one.
 sc_status sc_inspector_compare(sc_job *job, sc_job *other, sc_str *json);
 
 #endif

@@ -1,7 +1,7 @@
 // exports*.c, imports.def and the codes of status.def to TypeScript: node wasm/abigen.mjs writes
-// wasm/js/abi.gen.ts, and beside it what tablegen.mjs makes of other tables. Pointers and uint32_t
-// results come back from wasm as signed numbers, so bindExports wraps the functions that return them;
-// above 2 GB a pointer would be negative.
+// wasm/js/abi.gen.ts, and the files that tablegen.mjs makes of other tables. Pointers and uint32_t
+// results come back from wasm as signed numbers, so bindExports wraps the functions that return
+// them; above 2 GB a pointer would be negative.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";

@@ -251,7 +251,7 @@ int32_t wasm_compile_to_executorch(sc_job *job, uint32_t edge, const char *optio
                                              executorch);
 }
 
-// Runs an executorch program beside what it would be without delegates; a text result.
+// Runs an executorch program with and without delegates, and compares; a text result.
 EXPORT(compile_verify) int32_t wasm_compile_verify(sc_job *job, uint32_t executorch) {
     check(job);
     sc_str json = {0};

@@ -207,7 +207,7 @@ int32_t wasm_inspector_query(sc_job *job, const char *query, uint32_t query_byte
     return keep_text(job, status, json);
 }
 
-// A text result of `job`: its dump beside that of another one.
+// A text result of `job`: its dump compared with that of another one.
 EXPORT(inspector_compare) int32_t wasm_inspector_compare(sc_job *job, sc_job *other) {
     check(job);
     check(other);

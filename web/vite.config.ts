@@ -1,6 +1,6 @@
 // How the page is built: Preact, the library as it is published (dist/), and the sample models as
-// plain files beside the page, so that any static server can serve the folder. The npm package leaves
-// the folder models/ out.
+// plain files next to the page, so that any static server can serve the folder. The npm package
+// leaves the folder models/ out.
 import { createReadStream, existsSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";

@@ -50,7 +50,7 @@ typedef struct sc_method_parts {
 // The needs of a backend, met by whoever lowers with it.
 typedef struct sc_backend_env {
     const sc_options *options;
-    // How far the round is, for who makes something of many parts in one call and tells of them.
+    // Progress of the round, for a backend that makes many parts in one call and reports each.
     uint64_t parts_done, parts_total;
     bool is_draft;  // parts are found and cut out, but nobody is asked to make something of them
     // Writes the part as a .pte with one method, `forward`, whose inputs are all of the part's, its

@@ -1,6 +1,6 @@
 // Sizes that views can derive, written as -1. Delegates take tensors, not numbers: a view that is
-// told a dynamic size could only stay outside, and so would whatever computes the size. A view by
-// strides that shows its tensor as it lies is told them for nothing, and goes.
+// handed a dynamic size could only stay outside, and so would the nodes that compute the size. A
+// view by strides that shows its tensor as it lies needs no sizes, and goes.
 #include "backend/sizes.h"
 
 #include "passes/passes.h"

@@ -81,7 +81,7 @@ typedef struct sc_ctx {
     uint32_t diag_dropped;         // diagnostics beyond the cap of 1000, counted and not kept
     uint32_t run_depth;            // runs under way: that of a delegate may be inside another one
     uint64_t instructions_left;    // for the outermost run and all that is inside it
-    uint64_t run_done, run_total;  // instructions of the outermost run, if runs are told of
+    uint64_t run_done, run_total;  // instructions of the outermost run, if runs are reported
     bool tells_runs;               // every instruction is progress, and may be cancelled
     bool is_hushed;                // notes and warnings are recorded only: the host's log is spared
     bool strict;  // tests: where derived metadata differs from a file's is an error

@@ -1,5 +1,5 @@
-// A tensor without its data: dtype, sizes, strides. Used by every layer of the compiler. Prefix:
-// sc_spec_.
+// A tensor without its data: dtype, sizes, strides. Used by every layer of the compiler.
+// Prefix: sc_spec_.
 #ifndef SC_SPEC_H
 #define SC_SPEC_H
 

@@ -1,4 +1,4 @@
-// From lowered methods with a memory plan to the bytes of a .pte, and of .ptd files beside it.
+// From lowered methods with a memory plan to the bytes of a .pte, and of its .ptd files.
 //
 // Expects methods in executable form: functional core operators that have an out form, symbolic
 // operators, control flow with bodies, and `copy_` nodes that write mutations back. Out arguments,

@@ -264,7 +264,7 @@ static void conv_pack(const sc_kernel_call *call, const sc_packing *packing) {
 }
 
 // By the kinds of convolution in MobileNetV2: what a multiplication takes less on pixels than on
-// planes, beside moving an element.
+// planes, compared with moving an element.
 static double conv_gain(const sc_kernel_call *call) {
     sc_conv c;
     const sc_tensor *in = sc_call_tensor(call, ARG_INPUT), *out = sc_call_tensor(call, ARG_OUT);

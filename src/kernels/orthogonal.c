@@ -8,7 +8,7 @@
 
 enum { SWEEPS = 60 };
 
-// Columns i and k of a, which has `rows` rows of `width`, turned by the angle with cosine c.
+// Columns i and k of a, which has `rows` rows of `width`, rotated by the angle with cosine c.
 static void rotate(double *a, int64_t rows, int64_t width, int64_t i, int64_t k, double c,
                    double s) {
     for (int64_t r = 0; r < rows; r++) {
@@ -217,7 +217,7 @@ typedef struct svd {
     int64_t *order;             // n
 } svd;
 
-// One-sided: columns of a are turned until they are orthogonal; v gathers the turns.
+// One-sided: columns of a are rotated until they are orthogonal; v gathers the rotations.
 static void jacobi_columns(const svd *s) {
     bool moved = true;
     set_identity(s->v, s->n);

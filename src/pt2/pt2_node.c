@@ -1,7 +1,7 @@
 // One node: operator, arguments in schema order with defaults filled in, results. Operators that
 // the table does not know become foreign nodes with their arguments as they stand in the file, and
-// so do calls with arguments that we have nothing for: what is unsupported is told in the end, all
-// at once.
+// so do calls with arguments that we cannot hold: everything unsupported is reported in the end,
+// all at once.
 #include "ir/verify.h"
 #include "pt2/pt2.h"
 

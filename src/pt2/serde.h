@@ -1,8 +1,7 @@
 // Programs as the debugging records of ExecuTorch hold them: the JSON of its exir.serde (schema 5)
-// and three torch.save files beside it. Close to the JSON of a .pt2, but frozen years ago, with
-// targets of the edge dialect, with debug handles and histories in the metadata, and with delegated
-// parts written into the call that runs them.
-// Prefix: sc_serde_.
+// and three torch.save files. Close to the JSON of a .pt2, but frozen years ago, with targets of
+// the edge dialect, with debug handles and histories in the metadata, and with delegated parts
+// written into the call that runs them. Prefix: sc_serde_.
 #ifndef SC_SERDE_H
 #define SC_SERDE_H
 
@@ -37,8 +36,8 @@ typedef struct sc_serde_options {
 } sc_serde_options;
 
 // Writes the files that the official deserializer accepts, onto cords on ctx->arena. Weights are
-// extents of the files that they come from. Bytes of delegates are turned into text only when they
-// are read, so the method must outlive the result. Files that stay empty are empty extents.
+// extents of the files that they come from. Bytes of delegates become text only when they are read,
+// so the method must outlive the result. Files that stay empty are empty extents.
 //
 // Operators, arguments and types that the format has no place for fail with a status that names
 // method, node and operator. Example inputs that the official reader refuses are left out with a

@@ -24,7 +24,7 @@ typedef struct sc_serde_writer {
 
 // --- Text (serde_write_text.c) -------------------------------------------------------------------
 
-// A document within, or beside, the one that `like` writes.
+// A document within the one that `like` writes, or in addition to it.
 void sc_serde_begin(sc_serde_writer *w, const sc_serde_writer *like, sc_cord *out);
 // Puts the text onto the cord if there is much of it, or with `all`.
 void sc_serde_flush(sc_serde_writer *w, bool all);

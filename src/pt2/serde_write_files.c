@@ -1,5 +1,5 @@
-// The files beside the JSON: weights and other constants by name, each storage once, and the inputs
-// that the program was exported with.
+// The files that go with the JSON: weights and other constants by name, each storage once, and the
+// inputs that the program was exported with.
 #include "format/torch_save.h"
 #include "pt2/serde_write.h"
 

@@ -241,7 +241,7 @@ sc_value *sc_quant_add_constant(sc_quant_plan *plan, sc_input_kind kind, sc_str 
 // The bytes of a constant in the order of its dims, and how many elements it has.
 sc_extent sc_quant_row_major(sc_arena *arena, sc_exprs *exprs, const sc_constant *constant);
 uint64_t sc_quant_elements(const sc_spec *spec, int64_t sizes[SC_RANK_MAX]);
-// Puts inputs that were added beside those of their kind, and lets go of what nothing reads.
+// Puts added inputs next to those of their kind, and drops inputs that no node reads.
 sc_status sc_quant_order_inputs(sc_quant_plan *plan);
 
 // report.c

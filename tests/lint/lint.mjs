@@ -164,5 +164,5 @@ for (const name of files) {
   if (!fix) checkText(name, readText(name));
   if (/^src\/.*\.(c|h|inc|def)$/.test(name)) total += readText(name).split("\n").length - 1;
 }
-if (!fix) checkWords(files, readText, { error, warn }, { isPartial: named.length > 0, lowers });
+if (!fix) checkWords(files, readText, { error, warn }, lowers);
 finish(`${files.length} files, ${total} lines of C in src`);

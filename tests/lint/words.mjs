@@ -1,9 +1,12 @@
-// Words in code: how comments begin, and which words are retired (the glossary of CONTRIBUTING.md has
-// their successors). Rooms that are not clean yet have counts in words.json; a count only falls.
-// `node tests/lint/lint.mjs --lower` writes the counts of today where they are lower.
+// Words in code: how sentences of comments begin, and which words are retired (the glossary of
+// CONTRIBUTING.md says what takes their place). Rooms that are not clean yet have their counts in
+// words.json, which only fall: a bad beginning or a retired name too many is an error, a retired word
+// in a comment a warning. `node tests/lint/lint.mjs --lower` writes the counts of today.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "./tree.mjs";
+
+const path = "tests/lint/words.json";
 
 const retired = {
   none: "nan, zero, absent, empty or success",
@@ -16,7 +19,13 @@ const retired = {
 };
 const forms = { settles: "settle", settled: "settle", settling: "settle" };
 
-// Python's None keeps its name, and so do texts that programs of others expect.
+// Plain English stays: distances in words, and the pronoun. Retired are the senses of a value.
+const plain = [
+  /\b(so|as|how|too|that|this|very|by) far\b|\bfar (from|as|above|below|more|less|fewer|too|away|off)\b/g,
+  /(?<![:=] )(?<!\b(?:is|or|as) )\bnone\b/g,
+];
+
+// Python's None keeps its name, and so do names that users or other programs know.
 const kept = new Set(
   ["as_none", "sc_arg_none", "sc_pickle_make_none", "op_none", "read_none", "put_none"].concat(
     ["sc_call_is_none", "sc_x_none", "sc_x_is_none", "wasm_run_set_none", "run_set_none"],
@@ -28,132 +37,131 @@ const checked = /^(src|wasm|web|tools|tests)\/.*\.(c|h|inc|def|mjs|ts|tsx)$/;
 const generated = /\.gen\.ts$/;
 
 // A room is the folder of a file, at most three deep.
-const roomOf = (name) => name.split("/").slice(0, -1).slice(0, 3).join("/") || ".";
+const roomOf = (name) => name.split("/").slice(0, -1).slice(0, 3).join("/");
 
 // Questions may begin so.
 const beginning = /^(What|Of|Who|Where)\b[^?]*$/;
 const sentencesOf = (text) => text.split(/(?<=[.!?:]) +/);
+
 const token = /"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`|\/\/.*|\/\*[^]*?\*\//g;
 
-// Places that a room with too many is reported by.
+// Places that an error lists.
 const shown_max = 10;
 
-const lineOf = (text, at) => text.slice(0, at).split("\n").length;
+// The text of a block comment without its frame.
+const inside = (comment) =>
+  comment
+    .slice(2, -2)
+    .replace(/^\s*\*+/gm, "")
+    .replace(/\s+/g, " ")
+    .trim();
 
-// Comments of a text: { line, text, isDoc } each; lines that follow one another are one comment.
+// Comments of a text: { line, text, isStacked } each. Lines that follow one another are one comment;
+// an empty one ends it.
 export function commentsOf(text) {
   const comments = [];
-  let end = -1;
+  let [end, last] = [-1, null];
   for (const { 0: found, index } of text.matchAll(token)) {
     if (found[0] !== "/") continue;
-    const gap = end >= 0 ? text.slice(end, index) : "x";
+    const gap = end < 0 ? "" : text.slice(end, index);
     end = index + found.length;
-    const isLine = found.startsWith("//");
-    const plain = isLine
-      ? found.slice(2).trim()
-      : found
-          .slice(2, -2)
-          .replace(/^\s*\*+/gm, "")
-          .replace(/\s+/g, " ")
-          .trim();
-    const last = comments.at(-1);
-    if (isLine && last?.isLine && /^\n[ \t]*$/.test(gap) && plain !== "" && !last.isEnded)
-      last.text += ` ${plain}`;
-    else if (!isLine || plain !== "")
-      comments.push({
-        line: lineOf(text, index),
-        text: plain,
-        isLine,
-        isDoc: found.startsWith("/**"),
-        isStacked: found.startsWith("/**") && last?.isDoc === true && /^\s*$/.test(gap),
-      });
-    else if (last) last.isEnded = true;
+    const line = text.slice(0, index).split("\n").length;
+    if (!found.startsWith("//")) {
+      const isDoc = found.startsWith("/**");
+      const isStacked = isDoc && last?.isDoc === true && /^\s*$/.test(gap);
+      comments.push((last = { line, text: inside(found), isDoc, isStacked }));
+      continue;
+    }
+    const words = found.slice(2).trim();
+    if (words === "") last = null;
+    else if (last && last.isDoc === undefined && /^\n[ \t]*$/.test(gap)) last.text += ` ${words}`;
+    else comments.push((last = { line, text: words }));
   }
   return comments;
 }
 
-// Words of identifiers: camelCase and snake_case are split; constants in capitals are not names.
-function wordsOf(code) {
-  const words = [];
-  for (const [name] of code.matchAll(/[A-Za-z_]\w*/g)) {
-    if (kept.has(name)) continue;
-    for (const [word] of name.matchAll(/[A-Z]?[a-z]+/g)) words.push(word.toLowerCase());
-  }
-  return words;
-}
-
-// Counts of retired words in names and comments, and of comments with a bad beginning.
-export function countWords(text) {
-  const comments = commentsOf(text);
+// Words of names: camelCase and snake_case are split; constants in capitals are no names.
+function wordsOfNames(text) {
   const code = text.replace(token, (found) => found.replace(/[^\n]/g, " "));
-  const prose = comments.flatMap((comment) => comment.text.match(/\b[a-z]+\b/g) ?? []);
-  const found = {};
-  for (const word of [...wordsOf(code), ...prose]) {
-    const entry = forms[word] ?? word;
-    if (Object.hasOwn(retired, entry)) found[entry] = (found[entry] ?? 0) + 1;
-  }
-  const bad = comments.flatMap(({ line, text }) =>
-    sentencesOf(text)
-      .filter((sentence) => beginning.test(sentence))
-      .map((sentence) => ({ line, text: sentence })),
-  );
-  return { found, bad, stacked: comments.filter((comment) => comment.isStacked) };
+  const names = [...code.matchAll(/[A-Za-z_]\w*/g)].map(([name]) => name);
+  return names
+    .filter((name) => !kept.has(name))
+    .flatMap((name) => name.match(/[A-Z]?[a-z]+/g) ?? [])
+    .map((word) => word.toLowerCase());
 }
 
-// Holds files to the counts of their rooms. `partial` when only some files are looked at: then sums
-// cannot be compared, and only rooms without any count are.
-export function checkWords(files, readText, { error, warn }, { isPartial, lowers }) {
-  const path = "tests/lint/words.json";
+function wordsOfComments(comments) {
+  const texts = comments.map(({ text }) => plain.reduce((rest, ex) => rest.replace(ex, ""), text));
+  return texts.flatMap((text) => text.match(/\b[a-z]+\b/g) ?? []);
+}
+
+const retiredIn = (words) =>
+  words.map((word) => forms[word] ?? word).filter((word) => Object.hasOwn(retired, word));
+
+// A text's own: sentences with bad beginnings, retired words in names and in comments.
+export function findWords(text) {
+  const comments = commentsOf(text);
+  const beginnings = comments.flatMap(({ line, text: words }) =>
+    sentencesOf(words)
+      .filter((sentence) => beginning.test(sentence))
+      .map((sentence) => ({ line, word: sentence.split(" ")[0] })),
+  );
+  return {
+    beginnings,
+    names: retiredIn(wordsOfNames(text)),
+    comments: retiredIn(wordsOfComments(comments)),
+    stacked: comments.filter(({ isStacked }) => isStacked).map(({ line }) => line),
+  };
+}
+
+const advice = (words) => [...new Set(words)].map((word) => `${word}: ${retired[word]}`).join("; ");
+
+function checkRoom(room, found, most, { error, warn }) {
+  const { beginnings, names, comments } = found;
+  if (beginnings.length > (most?.beginnings ?? 0))
+    for (const { name, line, word } of beginnings.slice(0, shown_max))
+      error(name, line, `a sentence begins with "${word}": name its subject`);
+  const count = (kind, words, report) => {
+    const bound = most?.[kind] ?? 0;
+    if (words.length > bound)
+      report(room, 1, `${words.length} retired words in ${kind}, not ${bound} (${advice(words)})`);
+  };
+  count("names", names, error);
+  count("comments", comments, warn);
+}
+
+// The counts of a room that are to be held from now on.
+const countsOf = (found, most) =>
+  ["beginnings", "names", "comments"]
+    .map((kind) => [kind, Math.min(found[kind].length, most ? (most[kind] ?? 0) : Infinity)])
+    .filter(([, count]) => count > 0);
+
+function write(rooms, most) {
+  const rows = [...rooms]
+    .map(([room, found]) => [room, countsOf(found, most[room])])
+    .filter(([, counts]) => counts.length)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([room, counts]) => {
+      const members = counts.map(([kind, count]) => `"${kind}": ${count}`).join(", ");
+      return `  ${JSON.stringify(room)}: { ${members} }`;
+    });
+  writeFileSync(join(root, path), `{\n${rows.join(",\n")}\n}\n`);
+}
+
+// Holds rooms to their counts. If only some files are checked, counts of their rooms are bounds, too.
+export function checkWords(files, readText, report, lowers) {
   const most = JSON.parse(readText(path));
-  const now = {};
-  const places = {};
+  const rooms = new Map();
   for (const name of files) {
     if (!checked.test(name) || generated.test(name) || name === "tests/lint/words.mjs") continue;
-    const room = roomOf(name);
-    const { found, bad, stacked } = countWords(readText(name));
-    const counts = (now[room] ??= {});
-    for (const [word, count] of Object.entries(found)) counts[word] = (counts[word] ?? 0) + count;
-    counts.beginnings = (counts.beginnings ?? 0) + bad.length;
-    (places[room] ??= []).push(...bad.map(({ line, text }) => [name, line, text]));
-    for (const { line } of stacked) error(name, line, "two doc comments on one declaration");
+    const { beginnings, names, comments, stacked } = findWords(readText(name));
+    const room = rooms.get(roomOf(name)) ?? { beginnings: [], names: [], comments: [] };
+    rooms.set(roomOf(name), room);
+    room.beginnings.push(...beginnings.map((found) => ({ name, ...found })));
+    room.names.push(...names);
+    room.comments.push(...comments);
+    for (const line of stacked) report.error(name, line, "two doc comments on one declaration");
   }
-  for (const [room, places_] of Object.entries(places))
-    if (places_.length > (most[room]?.beginnings ?? 0))
-      for (const [name, line, text] of places_.slice(0, shown_max))
-        error(name, line, `a sentence begins with "${text.split(" ")[0]}": name its subject`);
-  if (isPartial) return;
-  for (const [room, counts] of Object.entries(now))
-    for (const [word, count] of Object.entries(counts)) {
-      const bound = most[room]?.[word] ?? 0;
-      if (word !== "beginnings" && count > bound && !(lowers && !most[room]))
-        error(room, 1, `"${word}" ${count} times, not ${bound}: say ${retired[word]}`);
-      if (count < bound && !lowers)
-        warn(room, 1, `"${word}" only ${count} times, not ${bound}: lint.mjs --lower`);
-    }
-  for (const room of Object.keys(most))
-    if (!now[room] && !lowers)
-      warn(room, 1, "has counts in words.json and no files: lint.mjs --lower");
-  if (lowers) write(path, most, now);
-}
-
-// Only lower counts are written, but for rooms that are new.
-function write(path, most, now) {
-  const rows = {};
-  for (const room of Object.keys(now).sort()) {
-    const counts = Object.entries(now[room])
-      .map(([word, count]) => [
-        word,
-        Math.min(count, most[room]?.[word] ?? (most[room] ? 0 : count)),
-      ])
-      .filter(([, count]) => count > 0)
-      .sort(([a], [b]) => (a < b ? -1 : 1));
-    if (counts.length) rows[room] = Object.fromEntries(counts);
-  }
-  const lines = Object.entries(rows).map(
-    ([room, counts]) =>
-      `  ${JSON.stringify(room)}: { ${Object.entries(counts)
-        .map(([word, count]) => `"${word}": ${count}`)
-        .join(", ")} }`,
-  );
-  writeFileSync(join(root, path), `{\n${lines.join(",\n")}\n}\n`);
+  if (lowers) return write(rooms, most);
+  for (const [room, found] of rooms) checkRoom(room, found, most[room], report);
 }

@@ -1,6 +1,5 @@
-// A worker beside the engine's, for what takes long with large arrays and needs no engine: making
-// up inputs, reading .npy files, saying what a result is like. The page itself never loops over
-// elements.
+// A second worker, for work on large arrays that takes long and needs no engine: making up inputs,
+// reading .npy files, saying what a result is like. The page itself never loops over elements.
 import { readNpy } from "@sconce/cli/npy.js";
 import { SconceError } from "@sconce/errors.js";
 import { fill, makeTensor } from "@sconce/fill.js";

@@ -13,7 +13,7 @@ export interface Change {
   what: readonly ("operator" | "inputs" | "result")[];
 }
 
-/** Nodes of one origin that nobody stands beside yet, in the order of the program. */
+/** Nodes of one origin that have no partner yet, in the order of the program. */
 interface Group {
   before: NodeRow[];
   after: NodeRow[];

@@ -8,7 +8,7 @@ import { nodeOfLine } from "./ui/syntax.js";
 
 export type MethodDelegation = Delegation[string];
 
-/** Hues that parts take turns in, those of families; a label always stands beside one. */
+/** Hues that parts take turns in, those of families; a label always goes with one. */
 const HUES = ["matrix", "index", "conv", "reduce", "other", "create"] as const;
 
 /** A part that a backend took, as the page calls it. */

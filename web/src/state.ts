@@ -237,7 +237,7 @@ export interface Profile {
   gaps: ReadonlyMap<string, MethodGap>;
 }
 
-/** How far a method's values are from their reference; or why that cannot be told. */
+/** Distance of a method's values from their reference; or the reason why it is not known. */
 export interface MethodGap {
   report: GapReport | null;
   fault: string;
@@ -291,7 +291,7 @@ export interface Sighting {
   ms: number;
 }
 
-/** The quantized program beside the float one, lowered the same way. */
+/** The quantized program compared with the float one, lowered the same way. */
 export interface Compared {
   /** Bytes of all files of each, once both are there. */
   floatBytes: number;
@@ -357,7 +357,7 @@ export const app = {
   /** Backends of this build; from the engine. */
   backends: signal<Meta["backends"]>([]),
 
-  /** False once it is known that the models of the large samples are not beside the page. */
+  /** False once it is known that the models of the large samples are not in the page's folder. */
   hasModels: signal(true),
 
   document: signal<Document | null>(null),

@@ -117,7 +117,7 @@ void sc_gemm_panel_f32(const sc_gemm_f32 *g, const float *panel, size_t panel_ro
 
 enum {
     A_CACHED = 64 << 10,  // floats of A that stay in the second-level cache
-    STREAM_COLUMNS = 64,  // columns of B that stay there beside a part of A
+    STREAM_COLUMNS = 64,  // columns of B that stay there with a part of A
     STREAM_ROWS = 32      // of A, at a time
 };
 

@@ -1,15 +1,14 @@
 // ETDump, ExecuTorch's own account of what a program did: a listener that keeps it in memory, and
-// the writer that makes the files of it, the dump and beside it the debug buffer with the bytes of
-// tensors.
+// the writer that makes the files of it, the dump and the debug buffer with the bytes of tensors.
 //
-// While a program runs, an event costs two looks at the clock and an entry of some 32 bytes;
-// names, places and tables are made when the files are. A block is one load or one run. A block
-// that does not fit the bound, or for which there is no memory, is dropped whole and told; those
-// before it stay.
+// While a program runs, an event costs two looks at the clock and an entry of some 32 bytes; names,
+// places and tables are made when the files are. A block is one load or one run. A block that does
+// not fit the bound, or for which there is no memory, is dropped whole and reported; those before
+// it stay.
 //
-// Instructions that loading has merged into one are measured together: each is told with the same
-// share of that time, laid end to end. Totals are as measured, and how they divide among the merged
-// ones is not known.
+// Instructions that loading has merged into one are measured together: each is reported with the
+// same share of that time, laid end to end. Totals are as measured, and how they divide among the
+// merged ones is not known.
 //
 // It goes further than the official tracer: values of instructions that loading has merged are
 // marked as missing, the index of bundled inputs is stored, bfloat16 becomes float32, and values

@@ -133,7 +133,7 @@ static int64_t as_integer(const sc_evalue *value) {
     return value->tag == SC_EVALUE_BOOL ? value->b : value->i;
 }
 
-// Lists of numbers have no place of their own: they are told as tensors of one dimension.
+// Lists of numbers have no place of their own: they are written as tensors of one dimension.
 static void add_list(sc_etdump *dump, const sc_evalue *list, sc_dtype dtype) {
     const int64_t size = list->count;
     const plain row = {dtype, 1, &size, size};

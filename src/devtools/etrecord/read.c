@@ -1,6 +1,6 @@
 // Reading records: the layout of several methods, the flat one before it, and what either may lack.
-// Programs are told from the files beside them by pairs: a file belongs to a program if the name
-// without its suffix is one. So a method may be called `get_constants`.
+// Programs and the files that belong to them are recognised by pairs: a file belongs to a program
+// if the name without its suffix is one. So a method may be called `get_constants`.
 #include "devtools/etrecord/maps.h"
 #include "format/magic.h"
 #include "pt2/serde.h"
@@ -31,7 +31,7 @@ static const sc_zip_entry *companion(reader *r, sc_str base, const char *suffix)
     return found;
 }
 
-// Does it lie beside a program?
+// Does it belong to a program?
 static bool is_companion(const reader *r, sc_str name) {
     for (uint32_t i = 0; i < SC_COUNT_OF(SUFFIXES); i++) {
         if (!sc_str_ends_with(name, SUFFIXES[i])) continue;

@@ -44,7 +44,7 @@ static sc_status check_method(sc_ctx *ctx, const sc_etrecord *record, sc_str met
 
 static const char *const SUFFIXES[] = {"_state_dict", "_constants", "_example_inputs"};
 
-// The official reader tells programs from the files beside them by how names end.
+// The official reader knows the files of a program by the ends of their names.
 static void warn_of_name(sc_ctx *ctx, sc_str method) {
     static const char *const ENDS[] = {"state_dict", "constants", "example_inputs"};
     for (uint32_t i = 0; i < SC_COUNT_OF(ENDS); i++)

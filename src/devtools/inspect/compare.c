@@ -128,7 +128,7 @@ static void unite(const aligning *a, uint32_t x, uint32_t y) {
     sc_sets_join(a->sets, p > q ? p : q, p < q ? p : q);
 }
 
-// Work that is not told again by a delegate's own events.
+// Work that a delegate's own events do not report again.
 static bool is_counted(const sc_inspect_event *e) {
     return sc_inspect_is_work(e) && !e->is_delegated;
 }

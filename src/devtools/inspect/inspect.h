@@ -169,7 +169,7 @@ typedef struct sc_inspection {
     sc_imap delegate_places;         // by event: place of its start among them, plus 1
     SC_VEC(sc_str) warnings;
     sc_map warned;           // texts of `warnings`
-    uint64_t warnings_left;  // told of by their number only
+    uint64_t warnings_left;  // reported by their number only
 } sc_inspection;
 
 typedef struct sc_inspect_options {
@@ -195,7 +195,7 @@ sc_status sc_inspect(sc_ctx *ctx, const sc_dump *dump, const sc_inspect_options 
 // Something that the reader of results should know; each text once, and of very many only the
 // first.
 void sc_inspect_warn(sc_inspection *in, sc_str text);
-// Whether it is one that a delegate told of itself.
+// Whether the delegate reported it by itself.
 bool sc_inspect_is_delegated(const sc_dump_event *event);
 // Whether an event says when it was; backends that only measure do not.
 bool sc_inspect_is_placed(const sc_dump_event *event);

@@ -72,7 +72,7 @@ typedef struct sc_inspect_skip {
 
 typedef struct sc_inspect_gaps {
     sc_arena *values;  // where elements go; NULL: the context's
-    bool are_placed;   // whether they are told of by where they are
+    bool are_placed;   // whether they are named by their places
     SC_VEC(sc_inspect_gap_row) rows;
     SC_VEC(sc_inspect_skip) skipped;
 } sc_inspect_gaps;

@@ -12,7 +12,7 @@ static double own_time(const sc_inspect_block *block, const double *inside, uint
     return left > 0 ? left : 0;
 }
 
-// By event: what delegates have told of it.
+// By event: the time that delegates report of it.
 static double *times_inside(sc_arena *arena, const sc_inspect_block *block) {
     double *inside = sc_new_array(arena, double, (size_t)block->event_count + 1);
     for (uint32_t i = 0; i < block->event_count; i++) {

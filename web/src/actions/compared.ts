@@ -1,4 +1,4 @@
-// The quantized program beside the float one: the same files, lowered the same way without
+// The quantized program compared with the float one: the same files, lowered the same way without
 // quantizing, both run here on the same inputs. The samples do with both what they do.
 import { chosenFor } from "@sconce/options.js";
 import type { Program, Remote, Value } from "@sconce/types.js";

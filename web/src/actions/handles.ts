@@ -35,7 +35,7 @@ export const handles: {
   data: readonly { name: string; blob: Blob }[];
   /** The document as it was quantized, and the first call of each method. */
   quantized: { document: Document; examples: ReadonlyMap<string, readonly Value[]> } | null;
-  /** The float program beside a quantized one. */
+  /** The float program that a quantized one is compared with. */
   float: Files | null;
   floatProgram: Remote<Program> | null;
   /** The .etrecord that was dropped: what was lowered to the program. */

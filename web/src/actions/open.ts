@@ -1,5 +1,5 @@
-// Files that arrive: dropped or chosen. Kinds are told by the engine from the first bytes, never
-// from the name alone. Every file is used, or named with the reason why it was not.
+// Files that arrive: dropped or chosen. The engine finds the kind from the first bytes, never from
+// the name alone. Every file is used, or named with the reason why it was not.
 import { missingData } from "@sconce/errors.js";
 import type { ProgramReport } from "@sconce/types.js";
 import { app, type Document, type MethodFile } from "../state.js";
@@ -105,7 +105,7 @@ function leave(files: readonly File[], why: string, hint: string): Error[] {
   return files.map(({ name }) => fault("input", `${name} was left out: ${why}`, hint));
 }
 
-/** Which of the files have no use beside the others, and why. */
+/** Files that have no use together with the others, and the reasons. */
 function leftOut({ pt2, pte, ptd, image, unknown }: Sorted): Error[] {
   const takesData = pte.length > 0 || app.document.value?.kind === "pte";
   return [

@@ -76,8 +76,8 @@ function problemsOf(error: unknown, step: StepId | null): Problem[] {
 }
 
 /**
- * An error as it stands beside a field: what is wrong, and what would do. A name that it begins with
- * stays as it is.
+ * An error as it stands next to a field: the fault, and a value that would do. A name that it
+ * begins with stays as it is.
  */
 export function sentenceOf(error: unknown, name = ""): string {
   const { message, hint } = problemsOf(error, null)[0]!;

@@ -133,7 +133,7 @@ export function watchProfiles(): void {
   });
 }
 
-/** Opens a dump beside those that are there, and shows it. */
+/** Opens a dump in addition to those that are there, and shows it. */
 export async function addProfile(title: string, from: InspectorFiles): Promise<Profile> {
   const { value: document } = app.document;
   const id = ++count;
@@ -208,7 +208,7 @@ export async function saveTrace(id: number): Promise<void> {
   }
 }
 
-/** Saves the dump itself, and the values beside it. */
+/** Saves the dump itself, and its values. */
 export function saveDump(id: number): void {
   const shown = app.profiles.value.find((profile) => profile.id === id);
   const own = files.get(id);

@@ -1,5 +1,5 @@
 // The story teller: how a story begins, and then its tokens one by one, until the model ends it or
-// its cache is full. One story is told at a time; a new one, or a call of the form, ends it.
+// its cache is full. One story is written at a time; a new one, or a call of the form, ends it.
 import { BEGIN, tell, Vocabulary } from "../../../examples/stories.mjs";
 import { app, setStep, type Story } from "../state.js";
 import { formatCount, plural } from "../ui/format.js";

@@ -261,11 +261,11 @@ function drawWords(g: Pencil, box: SceneBox, look: Look): void {
 function drawMark(g: Pencil, box: SceneBox, mark: Mark, look: Look, isZoomedOut: boolean): void {
   const { ink } = look;
   g.fillStyle = ink("bad");
-  // As high as it is bad: not told by colour alone.
+  // As high as it is bad, so that colour is not the only sign.
   const high = mark.level > 0 ? Math.max(2, box.h * mark.level) : 0;
   g.fillRect(box.x + box.w - 6, box.y + box.h - high, 6, high);
   if (isZoomedOut || !mark.text) return;
-  // Over the corner: beside the box there may be another one.
+  // Over the corner: another box may be next to this one.
   g.font = `600 10.5px ${look.mono}`;
   g.textAlign = "right";
   g.textBaseline = "alphabetic";

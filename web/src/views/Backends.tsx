@@ -1,4 +1,4 @@
-// Which backend is given what it takes of each method, and what backends are told.
+// The backends that take nodes of each method, and their settings.
 import type { JSX } from "preact";
 import { optionsOf } from "@sconce/options.js";
 import { setBackend, setVerifies } from "../actions.js";

@@ -27,7 +27,7 @@ const users = computed((): readonly NodeRow[] => {
   const names = new Set(selectedRow.value?.outputs.map((out) => out.name));
   const all = [...(rows.value ?? []), ...(innerRows.value ?? [])];
   const found = all.filter((row) => row.inputs.some((input) => names.has(input)));
-  // Nodes beside a part are in both lists.
+  // Nodes outside of parts are in both lists.
   return [...new Map(found.map((row) => [row.name, row])).values()];
 });
 

@@ -1,4 +1,4 @@
-// The quantized program beside the float one: what it saves, what it costs, and why.
+// The quantized program compared with the float one: what it saves, what it costs, and why.
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { decibelsOf } from "@sconce/quantization_report.js";

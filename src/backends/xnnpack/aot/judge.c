@@ -132,7 +132,7 @@ static bool has_tensors(const sc_node *node) {
     return true;
 }
 
-// A copy of the same type, beside the one node that reads it, is the operand by another name.
+// A copy of the same type, next to the one node that reads it, is the operand by another name.
 static bool is_name(const sc_xa *x, const sc_value *value) {
     sc_xa quiet = {.ctx = x->ctx,
                    .graph = x->graph,
