@@ -284,7 +284,7 @@ sc_status sc_record_nodes(sc_job *job, uint32_t record, sc_str stage, sc_str met
 sc_status sc_run_open(sc_job *job, sc_source *pte, sc_source *const *ptds, uint32_t ptd_count,
                       sc_str options_json);
 // Methods with inputs, outputs, planned memory, instructions, op histogram and the keys of external
-// data with the number of the .ptd that holds each (null: none does), as JSON.
+// data with the number of the .ptd that holds each (null: no file does), as JSON.
 sc_status sc_run_inspect(sc_job *job, sc_str *json);
 // Prints the backend's form of part `part` of a method: a line for each weight, input and node. The
 // text is empty if the backend cannot print. SC_ERR_NOT_FOUND if there is no such part.

@@ -62,7 +62,7 @@ typedef struct sc_backend_env {
 struct sc_backend {
     const char *name;  // what people call it: "xnnpack"
     const char *id;    // what files call it: "XnnpackBackend"
-    // Nodes to keep from being taken apart, asked of the program as it was exported; NULL: none.
+    // Nodes to keep from being taken apart, asked of the program as it was exported; NULL: absent.
     // `claim` is empty, and gets the reason and the hint if there is something to say of a refusal.
     bool (*keeps)(const sc_backend *backend, const sc_options *options, const sc_node *node,
                   sc_claim *claim);

@@ -14,7 +14,7 @@ typedef struct sc_delegation_row {
     const sc_op *op;
     sc_meta meta;
     const sc_name *part;  // that it went to, NULL when it is outside
-    sc_str backend;       // of the part, or that refused the node last; empty: none was asked
+    sc_str backend;       // of the part, or that refused the node last; empty: no backend was asked
     sc_str reason, hint;  // why it is outside
     double macs;          // multiplications with an addition: of matrix products and convolutions
     double bytes;  // of the tensors that it reads and writes; dynamic sizes as in the example

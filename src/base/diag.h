@@ -73,9 +73,10 @@ typedef struct sc_ctx {
     sc_where where;
     sc_limits limits;
     sc_host host;
-    sc_arena *diag_arena;          // where diagnostics live; `arena` unless the owner gives another
-    struct sc_gathered *gathered;  // parts of derived sources that were read last; NULL: none yet
-    struct sc_summed *summed;      // checksums of what was read for them; NULL: none yet
+    sc_arena *diag_arena;  // where diagnostics live; `arena` unless the owner gives another
+    struct sc_gathered
+        *gathered;             // parts of derived sources that were read last; NULL: not there yet
+    struct sc_summed *summed;  // checksums of what was read for them; NULL: not there yet
     SC_VEC(sc_diag) diags;
     uint32_t error_count;
     uint32_t diag_dropped;         // diagnostics beyond the cap of 1000, counted and not kept

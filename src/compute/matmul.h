@@ -15,7 +15,7 @@ typedef struct sc_matrix {
 typedef struct sc_matmul {
     sc_record record;  // in: a; weight: b; bias: addend; out: c
     int64_t batch, m, n, k;
-    sc_matrix a, b, addend;  // addend.data NULL: none
+    sc_matrix a, b, addend;  // addend.data NULL: absent
     void *c;
     int64_t c_batch, c_row, c_column;
     double alpha, beta;

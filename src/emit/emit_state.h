@@ -39,7 +39,7 @@ typedef struct sc_emit_state {
     sc_store constants, mutables;         // one segment each; blob 0 says "no data"
     sc_store segments;                    // a segment for each blob, here or in the .ptd of its tag
     SC_VEC(sc_emit_processed) processed;  // by delegate, over all methods
-    uint32_t *segment_of;                 // of each blob of `segments`; 0: none in the .pte
+    uint32_t *segment_of;                 // of each blob of `segments`; 0: not in the .pte
     sc_imap starts;                       // offset of a mutable buffer -> sc_emit_start
     sc_map vectors;                       // content -> sc_fb_ref of an equal vector
 } sc_emit_state;

@@ -18,7 +18,7 @@ typedef struct placement {
     bool is_planned;
     uint32_t memory_id;
     uint64_t offset;
-    sc_str name;  // empty: none is written
+    sc_str name;  // empty: not written
     bool is_external;
 } placement;
 

@@ -48,7 +48,8 @@ typedef struct sc_evalue {
         struct sc_evalue *const *ints;  // INT_LIST: boxed, so computed sizes are seen
         const double *doubles;
         const uint8_t *bools;
-        struct sc_evalue *const *tensors;  // TENSOR_LIST, OPTIONAL_TENSOR_LIST (NULL item = none)
+        struct sc_evalue *const
+            *tensors;  // TENSOR_LIST, OPTIONAL_TENSOR_LIST (a NULL item is absent)
     };
 } sc_evalue;
 
@@ -89,7 +90,7 @@ typedef enum sc_kernel_layout {
 
 typedef struct sc_kernel {
     sc_kernel_fn run;
-    sc_kernel_scratch_fn scratch;  // NULL: none
+    sc_kernel_scratch_fn scratch;  // NULL: absent
     // Would the call, with this operand as it is in every run, rather have it packed? Sets all but
     // `data`. The operand must be a constant; the answer may depend only on its sizes and on
     // numbers.

@@ -103,7 +103,7 @@ typedef struct quant_weight {
     const sc_quant_config *config;
     sc_quant_range range;
     sc_value *parts[QUANT_PART_COUNT];  // once the first layer is converted: all layers read them
-    uint32_t before;  // number + 1 of what another configuration makes of the same value; 0: none
+    uint32_t before;  // number + 1 of what another configuration makes of the same value; 0: absent
 } quant_weight;
 
 struct sc_quant_plan {
@@ -196,7 +196,7 @@ sc_observe_kind sc_quant_observe_kind(const sc_quant_plan *plan, uint32_t observ
 sc_meta sc_quant_meta(const quant_probe *probe);
 
 // notes.c
-quant_note *sc_quant_note(const sc_quant_plan *plan, const sc_node *node);  // NULL: none
+quant_note *sc_quant_note(const sc_quant_plan *plan, const sc_node *node);  // NULL: absent
 quant_note *sc_quant_take_note(sc_quant_plan *plan, sc_node *node);
 void sc_quant_why_not(sc_quant_plan *plan, const sc_node *node, const char *format, ...)
     SC_PRINTF(3, 4);

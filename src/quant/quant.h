@@ -73,7 +73,7 @@ typedef struct sc_quant_row {
     bool is_quantized;
     bool is_skipped;  // it is not because it was asked to stay as it is
     sc_str why_not;   // for people; empty for those that are quantized
-    uint32_t weight;  // the range of what it reads as its weight, SC_QUANT_NO: none
+    uint32_t weight;  // the range of what it reads as its weight, SC_QUANT_NO: absent
 } sc_quant_row;
 
 // One for each node of the method, in order, those of bodies behind all others: bodies stay as they

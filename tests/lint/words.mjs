@@ -21,7 +21,7 @@ const forms = { settles: "settle", settled: "settle", settling: "settle" };
 
 // Plain English stays: distances in words, and the pronoun. Retired are the senses of a value.
 const plain = [
-  /\b(so|as|how|too|that|this|very|by) far\b|\bfar (from|as|above|below|more|less|fewer|too|away|off)\b/g,
+  /\b(so|as|how|too|that|this|very|by) far\b|\bfar (from|as|above|below|more|less|fewer|too|away|off)\b/gi,
   /(?<![:=] )\bnone\b/g,
 ];
 

@@ -66,7 +66,7 @@ static bool is_wanted(const sc_inspection *in, const sc_inspect_block *block) {
 
 typedef struct candidate {
     uint32_t blocks[2];
-    uint64_t runs;  // of both, multiplied; 0: none
+    uint64_t runs;  // of both, multiplied; 0: absent
 } candidate;
 
 static void consider(const sc_inspect_comparison *c, candidate *best, uint32_t a, uint32_t b) {

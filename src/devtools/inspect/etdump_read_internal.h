@@ -8,7 +8,7 @@
 typedef struct sc_dump_reader {
     sc_ctx *ctx;
     sc_dump *dump;
-    sc_source *buffer;        // NULL: none
+    sc_source *buffer;        // NULL: absent
     uint64_t most;            // events, or values, that there may be
     uint64_t events, values;  // so far
     uint64_t dims;            // of tensors, in fours

@@ -20,7 +20,7 @@ typedef struct sc_inspect_node {
     sc_str source;                     // its last line, as the project shows lines; empty: unknown
     const sc_inspect_module *modules;  // outermost first
     uint32_t module_count;
-    int64_t handle;  // 0: none
+    int64_t handle;  // 0: absent
 } sc_inspect_node;
 
 typedef struct sc_inspect_handles {
@@ -56,7 +56,7 @@ typedef struct sc_inspect_method {
     const sc_inspect_node *nodes;  // in the order of the graph
     uint32_t node_count;
     sc_imap first;         // by handle: place of its first node, plus 1
-    const uint32_t *next;  // by node: place of the next one with its handle, plus 1; 0: none
+    const uint32_t *next;  // by node: place of the next one with its handle, plus 1; 0: absent
 } sc_inspect_method;
 
 // Fills `first` and `next`, on `arena`, of a method whose nodes are set.
@@ -164,7 +164,7 @@ typedef struct sc_inspection {
     uint32_t block_count;
     const sc_inspect_method *methods;
     uint32_t method_count;
-    const sc_inspect_method *asked;  // NULL: none was named
+    const sc_inspect_method *asked;  // NULL: not named
     const double *delegate_times;    // NULL: by the factor, as all others
     sc_imap delegate_places;         // by event: place of its start among them, plus 1
     SC_VEC(sc_str) warnings;

@@ -145,7 +145,7 @@ bool sc_inspect_is_program(sc_ctx *ctx, const sc_inspect_method *method, const s
 
 // --- Which one it is -----------------------------------------------------------------------------
 
-// The method that fits better than any other; NULL: none does, or several do equally well.
+// The method that fits better than any other; NULL: no method does, or several do equally well.
 static const sc_inspect_method *best_method(sc_inspect_correlating *c,
                                             const sc_inspect_block *block, uint64_t *least) {
     const sc_inspection *in = c->in;

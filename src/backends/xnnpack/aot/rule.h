@@ -207,7 +207,7 @@ bool sc_xa_integers_agree(const sc_value *integers, const sc_xa_params *params);
 bool sc_xa_range_of(const sc_node *node, float *low, float *high);
 // The nodes behind a node that are computed with it.
 typedef struct sc_xa_tail {
-    const sc_node *activation;  // NULL: none
+    const sc_node *activation;  // NULL: absent
     float low, high;
     const sc_node *quantize;  // NULL: the result stays as it is
     sc_xa_params params;
@@ -232,7 +232,7 @@ bool sc_xa_takes_padding(const sc_node *node);
 
 // --- Batch norm (conv.c) -------------------------------------------------------------------------
 
-// The batch norm behind a convolution or linear layer that its weights can take in; NULL: none.
+// The batch norm behind a convolution or linear layer that its weights can take in; NULL: absent.
 const sc_node *sc_xa_norm_behind(const sc_value *value);
 
 // --- Values and nodes (value.c) ------------------------------------------------------------------
