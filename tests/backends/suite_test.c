@@ -1,5 +1,5 @@
-// What every row of backends.def has to do: programs of all kinds, handed to it method by method,
-// give PyTorch's numbers when they run here.
+// Duties of every row of backends.def: programs of all kinds, handed to it method by method, give
+// PyTorch's numbers when they run here.
 #include <stdio.h>
 
 #include "api/job.h"

@@ -1,8 +1,8 @@
 // Programs made up from bytes, mostly of what quantization has patterns for, quantized in any way:
 // one configuration or several, with patterns that skip nodes, calibrated on any numbers, odd ones
-// among them. What is refused must be refused by a typed error; what is quantized must verify, and
-// be lowered, for kernels and for XNNPACK, and run wherever the float program is and does; so must
-// both side by side.
+// among them. A refusal must be a typed error. A quantized program must verify, and be lowered, for
+// kernels and for XNNPACK, and run wherever the float program is and does; so must both side by
+// side.
 #include <float.h>
 
 #include "api/job.h"
@@ -181,7 +181,7 @@ static bool join(source *s) {
     return call_args(s, SC_OP_cat, args, 2);
 }
 
-// What has one tensor, and numbers that are there already.
+// Operators of one tensor, and of numbers that are there already.
 static bool change(source *s) {
     static const sc_op_id ids[] = {
         SC_OP_relu,        SC_OP_hardtanh, SC_OP_gelu, SC_OP_sigmoid,
@@ -380,7 +380,7 @@ static sc_status calibrate(source *s, const sc_quant_plan *plan, const float **s
     return status;
 }
 
-// Of what quantizing may be refused for.
+// Is it a reason for which quantizing may be refused?
 static bool is_refusal(sc_status status) { return is_answer(status) || status == SC_ERR_STATE; }
 
 static sc_status quantize(source *s, sc_program *program, const sc_quant_config *configs,
@@ -407,7 +407,7 @@ static void check_compared(source *s, const sc_program *prepared, const sc_progr
     sc_compared rows;
     EXPECT(sc_quant_compared(s->ctx, prepared->methods.data[0], quantized->methods.data[0], &both,
                              &rows) == SC_OK);
-    // What nobody reads is compared, too, and may have no kernel.
+    // A value that nobody reads is compared, too, and may have no kernel.
     EXPECT(is_answer(run_once(s, both, false)));
 }
 

@@ -1,4 +1,4 @@
-// What the tests of quantization share: programs that are calibrated and quantized.
+// Shared by the tests of quantization: programs that are calibrated and quantized.
 #include "quant/calibrate.h"
 
 #include <math.h>

@@ -4,7 +4,7 @@
 #include "observe/observe.h"
 #include "quant/calibrate.h"
 
-// Of 36 MB each are %a and %b.
+// %a and %b have 36 MB each.
 static const char layers[] =
     "method forward {\n"
     "input %p_a: f32[3000, 3000] parameter \"a\" const f32[3000, 3000] 36000000\n"

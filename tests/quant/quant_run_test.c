@@ -183,7 +183,7 @@ TEST_CASES(every_node_is_quantized_or_has_a_reason) {
         if (test_case("%s %s", REASONS[i].program, REASONS[i].node)) check_reason(&REASONS[i]);
 }
 
-// What the user names stays as it is, with all below it.
+// A module that the user names stays as it is, with everything below it.
 TEST(what_is_asked_for_is_skipped) {
     static const sc_str skip[] = {{"a", 1}, {"batch_*", 7}, {"aten::max_pool2d", 16}};
     sc_quant_config config = quant_config_of("static_channel");

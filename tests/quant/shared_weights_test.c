@@ -34,7 +34,7 @@ static uint64_t constant_bytes(const sc_method *method) {
     return bytes;
 }
 
-// What the program has afterwards, less what is packed later.
+// The program's bytes afterwards, less those that are packed later.
 static uint64_t bytes_of(sc_quant_config config) {
     sc_quant_plan *plan = NULL;
     uint64_t bytes = 0;

@@ -91,7 +91,7 @@ test("the picker has every recipe, each with a sentence of its own", async () =>
   const names = await page.locator("[data-recipe] option").allInnerTexts();
   assert.deepEqual(names, RecipeRegistry.shared.getSupportedRecipes());
   const sentences = new Set<string>();
-  // What each takes, by the operators that it has patterns for.
+  // The layers that each takes, by the operators that it has patterns for.
   const layers: Record<string, RegExp> = {
     xnnpack_pt2e_int8_dynamic_per_channel: /^Linear layers and convolutions of images in 8 bits/,
     sconce_int8_weight_only: /^Weights of linear layers and embeddings in 8 bits/,
@@ -110,7 +110,7 @@ test("the picker has every recipe, each with a sentence of its own", async () =>
     assert.equal(backend, name === "portable" ? "" : "xnnpack", name);
   }
   assert.equal(sentences.size, names.length);
-  // Who chooses the backend alone has chosen a recipe, too.
+  // A user who chooses the backend alone has chosen a recipe, too.
   await page.locator("[data-recipe]").selectOption("portable");
   await page.locator("[data-backend]").selectOption("xnnpack");
   assert.equal(await page.locator("[data-recipe]").inputValue(), "xnnpack_fp32");
@@ -154,7 +154,7 @@ test("a face is found by the program that a dropped picture has calibrated", asy
   }
   assert.match(await page.locator('[data-step="quantized"]').innerText(), /387\snodes/);
 
-  // What is saved is the quantized program, and it runs elsewhere, too.
+  // The saved program is the quantized one, and it runs elsewhere, too.
   const bytes = await downloaded(page, () => page.getByText("Save .pte").first().click());
   const engine = await createEngine();
   const program = engine.load(bytes);
@@ -308,7 +308,7 @@ test("calibration that does not fit is said beside the file, and nothing is lowe
   assert.match(told[2]!, /^nan\.npy is not a number in 1 of its 64 elements\. Calibrate on inputs/);
   assert.match(told[3]!, /^cut\.npy: .*cut off.*numpy\.save/);
   assert.match(told[4]!, /^picture\.png was left out: only the face detector.*\.npy/);
-  assert.match(told[5]!, /^other\.zip was left out: nothing can be calibrated on it.*\.npy/);
+  assert.match(told[5]!, /^other\.zip was left out: it holds no data to calibrate on.*\.npy/);
   await page.getByRole("button", { name: "Lower again", exact: true }).click();
   const card = page.locator(".problem").first();
   await card.waitFor();

@@ -106,7 +106,7 @@ export function callsOf({ calibration }: Quantizing): Record<string, (readonly V
     throw fault(
       "input",
       `${wrong} of ${calibration.length} inputs for the calibration cannot be taken`,
-      "Remove what is marked.",
+      "Remove the marked lines.",
     );
   const calls = methodsNow().map((method) => [method.name, callsFor(method, calibration)] as const);
   return Object.fromEntries(calls.filter(([, list]) => list.length > 0));
@@ -210,7 +210,7 @@ async function ofFile(file: File, method: string, place: number): Promise<readon
   if (!isText || file.size > TEXT_BYTES_MAX)
     throw fault(
       "input",
-      `${file.name} was left out: nothing can be calibrated on it`,
+      `${file.name} was left out: it holds no data to calibrate on`,
       "Drop .npy files of the inputs, one for each, and for the samples pictures or text.",
     );
   return Promise.all(linesOf(await file.text()).map(ofText));

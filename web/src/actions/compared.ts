@@ -176,7 +176,7 @@ async function compared(work: (task: Task, both: Both) => Promise<void>): Promis
   if (!handles.quantized) return;
   stopStory();
   await runTask(async (task) => {
-    task.at("run", "Lowering the float program beside it");
+    task.at("run", "Lowering the float program to compare with");
     try {
       set({ fault: "" });
       await work(task, await loadBoth(task));

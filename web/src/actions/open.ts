@@ -137,7 +137,7 @@ function dataFaults({ methods }: ProgramReport, data: readonly File[]): Error[] 
   const lacking = missingData(methods, NEEDED);
   return [
     ...(lacking ? [lacking] : []),
-    ...leave(unused, "the program needs nothing that is in it", NEEDED),
+    ...leave(unused, "the program needs no weight in it", NEEDED),
   ];
 }
 

@@ -21,7 +21,7 @@ async function checkExamples(methods: readonly string[], calls: object): Promise
     if (found) continue;
     throw fault(
       "input",
-      `nothing calibrates method '${method}': its file has no example inputs`,
+      `method '${method}' has no data to calibrate on: its file has no example inputs`,
       "Drop .npy files of its inputs on Calibration, in the lowering settings.",
     );
   }

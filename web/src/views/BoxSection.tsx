@@ -25,7 +25,7 @@ function Families(props: { box: SceneBox }): JSX.Element | null {
   if (counts.size === 0) return null;
   return (
     <section>
-      <h3>What is in it</h3>
+      <h3>Contents</h3>
       <ul class="box-families">
         {[...counts]
           .sort((a, b) => b[1] - a[1])

@@ -145,7 +145,7 @@ function Parts(props: { of: Shares }): JSX.Element {
               <th scope="col" class="num" title="Of all bytes that nodes of the method move">
                 Bytes
               </th>
-              <th scope="col" class="num" title="What the backend made ahead of time">
+              <th scope="col" class="num" title="The bytes that the backend made ahead of time">
                 Blob
               </th>
               <th scope="col" class="num" title="Data under a name, which delegates may share">
@@ -285,14 +285,14 @@ function OutsideList(props: { of: Shares }): JSX.Element {
         Not delegated <span class="soft">{plural(all, "node")}, run by the portable kernels</span>
       </h2>
       <SearchBox
-        label="Filter what is not delegated"
+        label="Filter nodes outside of delegates"
         placeholder="Filter: operator, node, source line, reason"
         count={count === all ? "" : `${formatCount(count)} of ${formatCount(all)}`}
       />
       <div onKeyDown={onKeyDown}>
         <div class="outside-head soft" aria-hidden="true">
           <span>Operator</span>
-          <span>Why, and what to do</span>
+          <span>Reason and advice</span>
           <span>Mul-adds</span>
           <span>Bytes</span>
         </div>

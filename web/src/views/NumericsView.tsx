@@ -225,7 +225,7 @@ const INPUTS: Readonly<Record<GapMethod["inputs"], string>> = {
 
 /** How many of the values are equal. */
 function equality(count: number, equal: number): string {
-  if (count === 0) return "Of what was logged, nothing could be compared";
+  if (count === 0) return "No logged value could be compared";
   if (count === 1)
     return equal === 1 ? "The one value is equal to the last bit" : "One value was logged";
   const are = equal === 0 ? "none is" : equal === 1 ? "one is" : `${formatCount(equal)} are`;
@@ -270,7 +270,7 @@ function lacking(): string {
     return "The record is here. Drop the .etdp that a run on your device has written, together with its debug buffer (.bin).";
   if (!isRun) return `${method} was not run in ${shown.title}.`;
   if (!shown.report.etrecord)
-    return `${shown.title} is here without the .etrecord of its program, which knows what values should be: drop that.`;
+    return `${shown.title} is here without the .etrecord of its program, which has the expected values: drop that, too.`;
   return shown.report.etdump?.values
     ? `${shown.title} points to values: drop the debug buffer (.bin) that was written with it.`
     : `No values were logged in ${shown.title}: record it with intermediate outputs in a debug buffer.`;
@@ -305,8 +305,8 @@ export function NumericsView(): JSX.Element {
       <Warnings shown={shown} />
       {report.methods[0]!.inputs === "example" ? (
         <p class="profile-warning">
-          What differs says something only where the run got those inputs, too: the record has no
-          other ones.
+          Differences mean something only if the run got those inputs, too: the record has no other
+          ones.
         </p>
       ) : null}
       <Outputs report={report} />

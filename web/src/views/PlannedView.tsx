@@ -161,7 +161,10 @@ function Figures(props: { plan: MemoryPlan }): JSX.Element {
       ) : null}
       <Figure name="values">{formatCount(values.length - views)}</Figure>
       {views > 0 ? (
-        <Figure name="views" title="They show bytes of another value and take none">
+        <Figure
+          name="views"
+          title="They show the bytes of another value and need no bytes of their own"
+        >
           {formatCount(views)}
         </Figure>
       ) : null}

@@ -58,7 +58,7 @@ function CallSection(props: { call: Call; tell: Tell }): JSX.Element {
         <span class="num">{tell(total)}</span>
       </h3>
       {call.inner.length === 0 ? (
-        <p class="soft">The backend does not say what it does inside of it.</p>
+        <p class="soft">The backend reports no events inside of it.</p>
       ) : null}
       <ul class="ops">
         {call.inner.slice(0, LISTED).map((row) => (

@@ -41,7 +41,7 @@ function partsOf(report: ProgramReport): Part[] {
     {
       id: "state",
       name: "Initial state",
-      words: "what buffers hold before the first run",
+      words: "contents of buffers before the first run",
       bytes: mutableBytes,
     },
     {
@@ -59,7 +59,7 @@ function partsOf(report: ProgramReport): Part[] {
     {
       id: "other",
       name: "Other data",
-      words: "segments that nothing in the program names",
+      words: "segments that the program does not name",
       bytes: otherBytes,
     },
   ];
@@ -146,7 +146,7 @@ function PartLines(props: { method: string; index: number }): JSX.Element {
   const { lines: all, fault } = text;
   if (fault !== "") return <p class="bad">cannot be shown: {fault}</p>;
   if (all.length === 0)
-    return <p class="soft">This engine has no words for what this backend makes.</p>;
+    return <p class="soft">This engine cannot print the parts of this backend.</p>;
   const lines = all.filter((line) => line.toLowerCase().includes(word.toLowerCase()));
   return (
     <>

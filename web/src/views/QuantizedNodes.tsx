@@ -140,7 +140,7 @@ const NODES: readonly Column<NodeLine>[] = [
   },
   {
     id: "state",
-    name: "What became of it",
+    name: "Result",
     key: (line) => becomes(line),
     show: (line) => <span class={line.isQuantized ? "" : "soft"}>{becomes(line)}</span>,
     title: becomes,

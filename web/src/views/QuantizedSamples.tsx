@@ -43,7 +43,7 @@ export function BothFaces(props: { sightings: Sightings }): JSX.Element {
   };
   return (
     <section class="compared-faces">
-      <h2>What both see</h2>
+      <h2>Faces found by both</h2>
       <div class="side-by-side">
         <Seen name="Float" of={sightings.float} on={sightings} />
         <Seen name="Quantized" of={sightings.quantized} on={sightings} />
@@ -95,7 +95,7 @@ export function BothStories(props: { stories: Stories }): JSX.Element {
   const { fault } = app.story.value;
   return (
     <section class="compared-stories">
-      <h2>What both tell</h2>
+      <h2>Stories by both</h2>
       <p class="soft" role="status">
         {isSame
           ? `The same story, all ${tokens} tokens of it.`

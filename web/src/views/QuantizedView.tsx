@@ -23,7 +23,7 @@ type Look = keyof typeof LOOKS;
 
 function Looks(props: { look: Look; onPick: (look: Look) => void }): JSX.Element {
   return (
-    <div class="views" role="group" aria-label="What of it">
+    <div class="views" role="group" aria-label="Parts of the report">
       {(Object.keys(LOOKS) as Look[]).map((look) => (
         <button
           key={look}
@@ -112,7 +112,7 @@ function Comparison(props: { compared: Compared }): JSX.Element {
         <thead>
           <tr>
             <th scope="col">
-              <span class="unseen">What</span>
+              <span class="unseen">Measure</span>
             </th>
             <th scope="col" class="num">
               Float
@@ -231,7 +231,7 @@ function Words(): JSX.Element | null {
       <span class="mono">{app.method.value}</span> {done === 1 ? "is" : "are"} quantized
       {calls > 0
         ? `, with ranges from ${plural(calls, "call")}${isOwn.value ? "" : ", the example inputs of the file"}`
-        : "; nothing had to be calibrated"}
+        : "; no calibration was needed"}
       .
       {worst ? (
         <>

@@ -135,8 +135,8 @@ function Inputs(props: { contents: RecordContents }): JSX.Element {
       </div>
       {inputs === null ? (
         <p class="soft">
-          The record has none: values are compared on what the model was exported with, if that is
-          there.
+          The record has no inputs: values are compared on the inputs that the model was exported
+          with, if they are there.
         </p>
       ) : inputs.length === 0 ? (
         <p class="soft">The model takes no inputs.</p>
@@ -154,7 +154,8 @@ function Outputs(props: { contents: RecordContents }): JSX.Element {
       <h2>Reference outputs</h2>
       {outputs.length === 0 ? (
         <p class="soft">
-          The record has none: outputs are compared with what its graph gives for the inputs.
+          The record has no outputs: outputs are compared with the results of its graph on the
+          inputs.
         </p>
       ) : null}
       {outputs.map(({ method, cases }) => (

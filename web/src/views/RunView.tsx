@@ -138,7 +138,7 @@ function Runners(props: { method: ProgramMethodInfo }): JSX.Element | null {
         <li>
           <span>portable kernels</span>
           <span class="soft">
-            {calls === 0 ? "nothing" : `${formatCount(calls)} of its instructions`}
+            {calls === 0 ? "no instruction" : `${formatCount(calls)} of its instructions`}
           </span>
         </li>
       </ul>

@@ -66,14 +66,14 @@ export function Verified(): JSX.Element | null {
         <table>
           <thead>
             <tr>
-              <th scope="col">What</th>
+              <th scope="col">Result</th>
               <th scope="col" class="num">
                 Largest difference
               </th>
               <th scope="col" class="verdict">
                 Verdict
               </th>
-              <th scope="col" class="num" title="What the precision allows">
+              <th scope="col" class="num" title="The difference that the precision allows">
                 Allowed
               </th>
               <th scope="col" class="num largest" title="Largest magnitude on the kernels">

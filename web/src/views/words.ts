@@ -12,7 +12,7 @@ const OWN = [
   {
     name: "delegated",
     title: "Delegated",
-    sentence: "Parts went to backends, each as one call; the portable kernels run what is left.",
+    sentence: "Parts went to backends, each as one call; the portable kernels run the rest.",
   },
   {
     name: "program",
@@ -37,8 +37,8 @@ export const STEP_WORDS = Object.fromEntries(
 export function stepWords(step: StepId): string {
   if (step === "run" && app.document.value?.kind === "record")
     return app.profiles.value.length > 0
-      ? "What a runtime has recorded of a program that is not here."
-      : "What a runtime records of the program goes here: drop the .etdp that it has written.";
+      ? "A runtime's record of a program that is not here."
+      : "Runs that a runtime recorded are shown here: drop the .etdp that it has written.";
   const [document, ms] = [app.document.value, app.lowerMs.value];
   if (step !== "run" || !document || ms === null) return STEP_WORDS[step];
   const count = document.files.length;
