@@ -168,7 +168,7 @@ ${phases.map(({ name, words }) => `  ${name}: ${JSON.stringify(words)},`).join("
 `;
 }
 
-// --- What backends are asked -------------------------------------------------------------------------
+// --- Questions to backends ---------------------------------------------------------------------------
 
 // The text of ask.gen.ts.
 export function generateAsks(text) {

@@ -38,7 +38,7 @@ static inline sc_claim *sc_claim_of(const sc_survey *survey, const sc_node *node
     return &survey->claims[node->mark];
 }
 
-// --- What it makes of them -----------------------------------------------------------------------
+// --- Bytes of parts ------------------------------------------------------------------------------
 
 // The parts of one method, in graph order, those of bodies after those of the graph around them.
 typedef struct sc_method_parts {

@@ -143,7 +143,7 @@ static sc_status report_unasked(sc_ctx *ctx, sc_graph *graph, void *user) {
     return SC_OK;
 }
 
-// --- What a backend says -------------------------------------------------------------------------
+// --- Claims of a backend -------------------------------------------------------------------------
 
 // A call that is there already belongs to whoever took it, and what no table knows to nobody.
 static void refuse_calls(surveying *s) {
@@ -367,7 +367,7 @@ static sc_status check_events(sc_ctx *ctx, const sc_backend *backend, const sc_n
     return SC_OK;
 }
 
-// --- What backends make of their parts -----------------------------------------------------------
+// --- Bytes of parts ------------------------------------------------------------------------------
 
 static sc_status check_made(lowering *l, const made_part *made) {
     sc_ctx *ctx = l->ctx;

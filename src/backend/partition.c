@@ -142,7 +142,7 @@ static bool join_group(grouping *g, const uint32_t *members, uint32_t count) {
     return false;
 }
 
-// --- What lies between ---------------------------------------------------------------------------
+// --- Nodes in between ----------------------------------------------------------------------------
 
 typedef SC_VEC(uint32_t) places;
 

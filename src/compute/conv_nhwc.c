@@ -76,7 +76,7 @@ static uint64_t scratch_bytes(const sc_record *record) {
     return layout_of(sc_conv_of(record)).bytes;
 }
 
-// --- What taps read ------------------------------------------------------------------------------
+// --- Runs of taps --------------------------------------------------------------------------------
 
 // Output pixels one after the other, and where pointers to what their taps read go.
 typedef struct pixels {

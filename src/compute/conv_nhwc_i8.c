@@ -45,7 +45,7 @@ static uint64_t scratch_bytes(const sc_record *record) {
     return sc_gemm_a_i8(PIXELS, depth_of(sc_conv_of(record))) * sizeof(int16_t);
 }
 
-// --- What taps read ------------------------------------------------------------------------------
+// --- Widening taps -------------------------------------------------------------------------------
 
 // Widens the numbers that a row of taps reads in a row of the input, from column x on. Zeros stand
 // outside of the input.

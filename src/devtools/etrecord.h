@@ -18,7 +18,7 @@
 #define SC_ETRECORD_EXPORTED   "exported_program"
 #define SC_ETRECORD_EDGE       "edge_dialect_exported_program"
 
-// --- What a record holds -------------------------------------------------------------------------
+// --- Contents of a record ------------------------------------------------------------------------
 
 // A program of one stage.
 typedef struct sc_etrecord_program {

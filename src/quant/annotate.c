@@ -171,7 +171,7 @@ static void annotate_binary(sc_quant_plan *plan, const pattern *p, sc_node *node
     if (relu) take(relu->outs[0]);
 }
 
-// --- What shares a scale by itself ---------------------------------------------------------------
+// --- Operators that share a scale ----------------------------------------------------------------
 
 // A pooling module. One that is called as a function is known by what only strict exports tell;
 // elsewhere it shares what its input has.

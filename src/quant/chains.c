@@ -19,7 +19,7 @@ typedef struct chains {
     uint32_t walked;
 } chains;
 
-// --- What is constant ----------------------------------------------------------------------------
+// --- Constant nodes ------------------------------------------------------------------------------
 
 typedef struct operands {
     const chains *c;
@@ -55,7 +55,7 @@ static void find_constants(chains *c) {
         if (is_constant(c, node)) sc_imap_set(&c->constant, SC_PTR_KEY(node), 1);
 }
 
-// --- What is wanted ------------------------------------------------------------------------------
+// --- Wanted values -------------------------------------------------------------------------------
 
 static bool hold(uint64_t *held, const sc_node *node) {
     for (uint32_t i = 0; i < node->out_count; i++) {
@@ -141,7 +141,7 @@ static sc_status evaluate(const chains *c, sc_apart *apart, const sc_evaluator *
     return sc_apart_evaluate(apart, evaluator, data);
 }
 
-// --- What comes of it ----------------------------------------------------------------------------
+// --- Results -------------------------------------------------------------------------------------
 
 static void keep(chains *c, const sc_extent *data) {
     for (uint32_t i = 0; i < c->wanted.count; i++) {

@@ -193,7 +193,7 @@ static sc_status build_dequantized(converter *c, sc_value *q, sc_value **out) {
     return SC_OK;
 }
 
-// --- Who reads what ------------------------------------------------------------------------------
+// --- Readers -------------------------------------------------------------------------------------
 
 typedef SC_VEC(sc_arg *) slots;
 

@@ -3,7 +3,7 @@
 
 #include "passes/passes.h"
 
-// --- What is written -----------------------------------------------------------------------------
+// --- Written values ------------------------------------------------------------------------------
 
 // The input that a value shows, through whatever only shows it.
 static const sc_value *shown(const sc_imap *roots, const sc_value *value) {

@@ -57,7 +57,7 @@ sc_status sc_quant_choose_scales(sc_ctx *ctx, sc_quant_plan *plan, const float *
 // weights; without one they are quantized whenever the program runs.
 sc_status sc_quant_convert(sc_ctx *ctx, sc_quant_plan *plan, const sc_evaluator *evaluator);
 
-// --- What a report is made of --------------------------------------------------------------------
+// --- Facts for reports ---------------------------------------------------------------------------
 
 #define SC_QUANT_NO UINT32_MAX
 

@@ -254,7 +254,7 @@ TEST(xnnpack_named_data_is_let_go) {
     }
 }
 
-// --- What is refused -----------------------------------------------------------------------------
+// --- Refusals ------------------------------------------------------------------------------------
 
 TEST(xnnpack_delegates_that_do_not_start) {
     static const float w[8], bias[2];

@@ -148,7 +148,7 @@ TEST(xnnpack_graph_is_written_and_read) {
     setup_end(&s);
 }
 
-// --- What is refused when it is read -------------------------------------------------------------
+// --- Refusals while reading ----------------------------------------------------------------------
 
 // The small graph with something wrong, and what is said of it.
 typedef struct refusal {
@@ -287,7 +287,7 @@ TEST(xnnpack_headers_that_are_damaged) {
     setup_end(&s);
 }
 
-// --- What XNNPACK itself refuses -----------------------------------------------------------------
+// --- Refusals of XNNPACK itself ------------------------------------------------------------------
 
 static sc_xnn_window *window(built *b) { return &b->graph->nodes.data[CONV].window; }
 

@@ -2,7 +2,7 @@
 // the time goes.
 #include "devtools/made_inspection.h"
 
-// --- What events stand for -----------------------------------------------------------------------
+// --- Nodes behind events -------------------------------------------------------------------------
 
 TEST(handles_lead_to_nodes) {
     setup s;

@@ -24,7 +24,7 @@ const list = (rows) =>
 const tableOf = (head, rows) =>
   [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 
-// --- What the official runtime lacks -------------------------------------------------------------
+// --- Operators that the official runtime lacks ---------------------------------------------------
 
 // An operator that only lowering makes for this runtime is no operator of programs.
 const leaves = ops.filter(({ name, here }) => here === "kernel" && !name.startsWith("sconce::"));
@@ -58,7 +58,7 @@ ${tableOf(["operator", "why"], why)}
 `;
 }
 
-// --- What models call most -----------------------------------------------------------------------
+// --- Operators that models call most -------------------------------------------------------------
 
 /** A form that writes in place goes with what it is a form of. */
 const rowOf = (name) => byName.get(name) ?? byName.get(name.replace(/_(?=\.|$)/, ""));

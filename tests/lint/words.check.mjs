@@ -10,6 +10,7 @@ const cases = [
   ["// What does a row hold?\nint a;\n", [0, 0, 0, 0]], // a question
   ["/** Of all rows. */\nconst a = 1;\n", [1, 0, 0, 0]],
   ["/**\n * The rows.\n * What they hold.\n */\nconst a = 1;\n", [1, 0, 0, 0]],
+  ["// --- What is read ---\nint a;\n", [1, 0, 0, 0]],
   ["int a;  // Of all\nint b;\n", [1, 0, 0, 0]],
   ['say("// What is said");\n', [0, 0, 0, 0]], // text
   ["int is_none, toldTwice;\n", [0, 2, 0, 0]],

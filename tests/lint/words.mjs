@@ -72,7 +72,10 @@ export function commentsOf(text) {
       comments.push((last = { line, text: inside(found), isDoc, isStacked }));
       continue;
     }
-    const words = found.slice(2).trim();
+    const words = found
+      .slice(2)
+      .replace(/^ --- /, "")
+      .trim();
     if (words === "") last = null;
     else if (last && last.isDoc === undefined && /^\n[ \t]*$/.test(gap)) last.text += ` ${words}`;
     else comments.push((last = { line, text: words }));

@@ -244,7 +244,7 @@ TEST_CASES(official_archives_are_read) {
     }
 }
 
-// --- What cannot be written ----------------------------------------------------------------------
+// --- Refusals while writing ----------------------------------------------------------------------
 
 typedef struct refusal {
     const char *body;

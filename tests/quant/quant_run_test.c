@@ -203,7 +203,7 @@ TEST(what_is_asked_for_is_skipped) {
     setup_end(&s);
 }
 
-// --- What is found -------------------------------------------------------------------------------
+// --- Found scales --------------------------------------------------------------------------------
 
 TEST(scales_are_told_with_their_places) {
     const sc_quant_config config = quant_config_of("static_tensor");

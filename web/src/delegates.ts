@@ -151,7 +151,7 @@ export function sharesOf({ nodes }: MethodDelegation): Shares {
 
 export const shares = computed(() => methodDelegation.value && sharesOf(methodDelegation.value));
 
-// --- What stayed outside -------------------------------------------------------------------------
+// --- Nodes outside -------------------------------------------------------------------------------
 
 /** Nodes that stayed outside for the same reason. */
 export interface Outside extends Work {

@@ -143,7 +143,7 @@ typedef struct sc_xnn_graph {
     SC_VEC(sc_xnn_constant) constants;  // entry 0 stands for none
 } sc_xnn_graph;
 
-// --- What the tables say -------------------------------------------------------------------------
+// --- Facts of the tables -------------------------------------------------------------------------
 
 typedef struct sc_xnn_kind_row {
     const char *name;    // "Add"

@@ -13,7 +13,7 @@ typedef struct writer {
     sc_map names;  // of entries so far
 } writer;
 
-// --- What can be written -------------------------------------------------------------------------
+// --- Checks before writing -----------------------------------------------------------------------
 
 static sc_status check_complete(sc_ctx *ctx, const sc_etrecord *record) {
     const bool has_edge = record->edge.count > 0;

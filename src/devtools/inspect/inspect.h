@@ -7,7 +7,7 @@
 #include "base/map.h"
 #include "devtools/inspect/etdump_read.h"
 
-// --- What a record says --------------------------------------------------------------------------
+// --- Facts from a record -------------------------------------------------------------------------
 
 typedef struct sc_inspect_module {
     sc_str path, class_name;

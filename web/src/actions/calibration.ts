@@ -33,7 +33,7 @@ function inputFor(
   return inputs[place % (inputs.length || 1)];
 }
 
-// --- What is wrong with it ---------------------------------------------------------------------------
+// --- Faults ------------------------------------------------------------------------------------------
 
 function arrayFault(item: Calibration, method: MethodSummary, place: number): string {
   const info = inputFor(method, place);
@@ -128,7 +128,7 @@ export function countsOf(quantizing: Quantizing): {
   }
 }
 
-// --- What arrives ------------------------------------------------------------------------------------
+// --- Files that arrive -------------------------------------------------------------------------------
 
 async function ofArray(file: File, method: string, place: number): Promise<Calibration> {
   const item = { ...EMPTY, name: file.name, method };

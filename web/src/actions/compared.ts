@@ -121,7 +121,7 @@ async function compareSpeeds(task: Task, both: Both): Promise<void> {
   await both.quantized.reset();
 }
 
-// --- What the samples do with both ---------------------------------------------------------------------
+// --- Samples in both programs --------------------------------------------------------------------------
 
 async function sighting(task: Task, program: Remote<Program>, input: Value): Promise<Sighting> {
   const begin = performance.now();

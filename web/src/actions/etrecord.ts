@@ -76,7 +76,7 @@ export async function recordOn(inputs?: readonly Value[]): Promise<Blob | null> 
   });
 }
 
-// --- What is in it -----------------------------------------------------------------------------------
+// --- Contents ----------------------------------------------------------------------------------------
 
 const flat = (value: RecordValue): Value[] =>
   Array.isArray(value) ? value.flatMap(flat) : [value as Value];

@@ -206,7 +206,7 @@ static void add_methods(sc_json_writer *w, sc_arena *scratch, const sc_method_pa
     sc_json_end_array(w);
 }
 
-// --- What the host made of them ------------------------------------------------------------------
+// --- Bytes of parts ------------------------------------------------------------------------------
 
 typedef struct reading {
     sc_ask *ask;

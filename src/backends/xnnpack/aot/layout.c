@@ -14,7 +14,7 @@ typedef struct chooser {
     sc_imap seen;                   // values that are counted already
 } chooser;
 
-// --- What is free --------------------------------------------------------------------------------
+// --- Free layouts --------------------------------------------------------------------------------
 
 static bool is_one_or_constant(const sc_value *value) {
     sc_xa_constant constant;

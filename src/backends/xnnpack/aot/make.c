@@ -182,7 +182,7 @@ static sc_status add_outputs(sc_xa_maker *m) {
     return SC_OK;
 }
 
-// --- What is needed ------------------------------------------------------------------------------
+// --- Needed nodes --------------------------------------------------------------------------------
 
 // Marks the values that lead to an output; all other nodes are dropped.
 static void mark_needed(sc_xnn_graph *g, bool *needed) {

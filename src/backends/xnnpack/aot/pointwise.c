@@ -12,7 +12,7 @@ static sc_status make_one(sc_xa_maker *m, const sc_node *node, sc_xnn_node **mad
     return SC_OK;
 }
 
-// --- Of one operand ------------------------------------------------------------------------------
+// --- One operand ---------------------------------------------------------------------------------
 
 static bool check_unary(sc_xa *x, const sc_node *node) {
     (void)x;
@@ -140,7 +140,7 @@ static sc_status make_prelu(sc_xa_maker *m, const sc_node *node) {
     return SC_OK;
 }
 
-// --- Of two operands -----------------------------------------------------------------------------
+// --- Two operands --------------------------------------------------------------------------------
 
 static bool is_weight_elsewhere(const sc_value *value) {
     for (const sc_arg *use = value->first_use; use; use = use->next_use)
