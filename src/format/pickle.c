@@ -278,7 +278,7 @@ static sc_status container_of(machine *m, value *target, sc_pickle_kind kind, va
         kind == SC_PICKLE_LIST && (target->kind == SC_PICKLE_LIST || target->kind == SC_PICKLE_SET);
     if (list || (kind == SC_PICKLE_DICT && target->kind == SC_PICKLE_DICT)) return SC_OK;
     if (target->kind != SC_PICKLE_OBJECT)
-        return sc_pickle_fail(m, "items are added to an object that cannot hold items");
+        return sc_pickle_fail(m, "items are added to an object that cannot hold them");
     if (target->object->items && target->object->items->kind != kind)
         return sc_pickle_fail(m, "an object is both a list and a dict");
     if (!target->object->items) target->object->items = sc_pickle_new(m, kind);

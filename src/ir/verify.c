@@ -91,7 +91,7 @@ static sc_status check_attached(verifier *v, const sc_node *node, const sc_arg *
                               node->name ? node->name->text : "the return");
     } else if (arg->kind == SC_ARG_PART) {
         if (v->in_part || !node->op || sc_op_has(node->op, SC_FOREIGN) || arg != &node->args[0])
-            return FAIL_CHECK(v, "parts", "%s calls a part at a place where no part can be called",
+            return FAIL_CHECK(v, "parts", "%s calls a part where no part can be called",
                               node->name ? node->name->text : "the return");
     } else if (arg->kind == SC_ARG_LIST) {
         for (uint32_t i = 0; i < arg->count; i++) SC_TRY(check_attached(v, node, &arg->items[i]));

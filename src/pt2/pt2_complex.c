@@ -99,7 +99,7 @@ sc_status sc_pt2_place_complex(sc_pt2_scope *scope, const sc_op *op, const sc_me
         if (common == SC_DTYPE_NONE)
             return sc_fail(scope->imp->ctx, SC_ERR_UNSUPPORTED,
                            "Make it of two real tensors with torch.complex().",
-                           "a complex number without a tensor in the same call is not supported");
+                           "a complex number without a tensor is not supported");
         sc_value *number;
         SC_TRY(as_tensor(scope, &args[i], sc_dtype_to_complex(common), meta, &number));
         SC_TRY(put(scope, op, meta, args, i, number));
