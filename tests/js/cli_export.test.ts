@@ -184,7 +184,7 @@ test("recipes are combined, groups are those of the recipe that has them", () =>
   );
   const conflict = ["--recipe", STATIC, "--recipe", "xnnpack_pt2e_int8_dynamic_per_channel"];
   const two = sconce("export", mlp, ...conflict, "--calibrate", "zeros", "-o", "made.pte");
-  assert.match(two.stderr, /^note: method forward: quantization 2 of 2 finds nothing left/);
+  assert.match(two.stderr, /^note: method forward: quantization 2 of 2 finds no layer left/);
   quantizes(two);
 });
 
