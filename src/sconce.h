@@ -42,7 +42,7 @@ sc_str sc_job_kept_text(const sc_job *job);
 
 // --- Compiling -----------------------------------------------------------------------------------
 
-// What kind of file this is: "pt2", "pte", "ptd", "bpte" in a version that this build reads,
+// Names the kind of a file: "pt2", "pte", "ptd", "bpte" in a version that this build reads,
 // "etdump", "etrecord", or "unknown" with the reason in a note.
 sc_status sc_detect(sc_job *job, sc_source *source, sc_str *kind);
 
@@ -102,10 +102,10 @@ sc_status sc_compile_to_backend(sc_job *job, uint32_t edge, sc_str partitioners_
 sc_status sc_compile_to_edge_transform_and_lower(sc_job *job, uint32_t from, sc_str passes_json,
                                                  sc_str partitioners_json, sc_str edge_options_json,
                                                  sc_str backend_options_json, uint32_t *delegated);
-// What has become of the nodes of program number `program`, as JSON: {method: {"delegates":
+// Reports the fate of each node of program number `program`, as JSON: {method: {"delegates":
 // [{"name", "backend", "graph", "nodes", "macs", "bytes", "processedBytes", "dataBytes",
-// "debugHandleMap": {name or number: [handle]} or null}], "nodes":
-// [{"name", "op", "graph", "source", "delegate", "backend", "reason", "hint", "macs", "bytes"}]}}.
+// "debugHandleMap": {name or number: [handle]} or null}], "nodes": [{"name", "op", "graph",
+// "source", "delegate", "backend", "reason", "hint", "macs", "bytes"}]}}.
 sc_status sc_compile_delegation(sc_job *job, uint32_t program, sc_str *json);
 
 // Plans memory and emits a copy of the edge program `edge`. With the option "consume" the edge
@@ -114,12 +114,12 @@ sc_status sc_compile_delegation(sc_job *job, uint32_t program, sc_str *json);
 sc_status sc_compile_to_executorch(sc_job *job, uint32_t edge, sc_str options_json,
                                    uint32_t *executorch);
 
-// Runs what executorch program `executorch` came to beside the same methods without delegates, on
-// the example inputs of the opened files or, where they have none, on random ones: {method:
-// {"inputs": "example" | "random", "outputs": [{"output", "difference", "largest", "tolerance",
-// "isClose"}], "delegates": [{"name", "backend", ..., "reason"}]}}. A delegate is compared with the
-// kernels on its own inputs; where that cannot be done, the reason says why. What is not close is
-// a warning, too. A difference is null where only one of two values is a finite number.
+// Runs executorch program `executorch` and the same methods without delegates, on the example
+// inputs of the opened files or, where they have none, on random ones: {method: {"inputs":
+// "example" | "random", "outputs": [{"output", "difference", "largest", "tolerance", "isClose"}],
+// "delegates": [{"name", "backend", ..., "reason"}]}}. A delegate is compared with the kernels on
+// its own inputs; where that cannot be done, the reason says why. A result that is not close is a
+// warning, too. A difference is null where only one of two values is a finite number.
 sc_status sc_compile_verify(sc_job *job, uint32_t executorch, sc_str *json);
 
 // --- Backends of the host ------------------------------------------------------------------------
@@ -162,9 +162,9 @@ sc_output_chunk sc_output_chunk_at(const sc_job *job, uint32_t output, uint32_t 
 sc_status sc_output_read(sc_job *job, uint32_t output, uint32_t chunk, uint64_t offset, void *out,
                          size_t bytes);
 
-// What there is to see, as JSON, at any point of the compilation: programs with their dialect,
-// times and node counts per pass, methods with signatures and ops, constants, memory plan, output
-// sizes, and diagnostics as in sc_job_report: warnings of steps that succeeded.
+// Describes the compilation at any point, as JSON: programs with their dialect, times and node
+// counts per pass, methods with signatures and ops, constants, memory plan, output sizes, and
+// diagnostics as in sc_job_report: warnings of steps that succeeded.
 sc_status sc_compile_inspect(sc_job *job, sc_str *json);
 // IR text of a method (all when empty) of program number `program`.
 sc_status sc_compile_text(sc_job *job, uint32_t program, sc_str method, sc_str *text);
@@ -186,8 +186,8 @@ sc_status sc_compile_examples(sc_job *job, sc_str method, sc_str *json, uint32_t
 // those of weights alone come last. A CONFIG is {"mode": "static" | "dynamic" | "weight_only" |
 // "dynamic_int4" | "half_weights", "per_channel": true, "weight_bits": 4 | 8, "group_size": 32,
 // "skip": [PATTERN]}, where patterns are names of nodes, modules or operators, with '*', or "=NAME"
-// for one node. What runs the batches is lowered with the options of sc_compile_to_edge and
-// sc_compile_to_executorch.
+// for one node. The program that runs the batches is lowered with the options of sc_compile_to_edge
+// and sc_compile_to_executorch.
 sc_status sc_quantize_begin(sc_job *job, uint32_t from, sc_str config_json,
                             sc_str edge_options_json, sc_str executorch_options_json);
 // Does the method take batches at this point? Before it is converted: if something is observed,
@@ -210,11 +210,11 @@ sc_status sc_quantize_compare(sc_job *job);
 // the number of its range. Scales and zero points are null for halves, which have none, and where
 // there are more than lists have room for.
 //
-// What was compared has decibels ("snr"), beside it "nonFiniteMismatches", if there are any: how
-// many elements are NaN or infinite in one of the two and not the same in the other, which count
-// for nothing else. Decibels are null where they are no number: nothing differs if the largest
-// difference is 0 and there are no mismatches; else the float result is 0 throughout, or all that
-// differs is mismatches, and no result is worse.
+// Each comparison has decibels ("snr"). "nonFiniteMismatches", if there are any, counts the
+// elements that are NaN or infinite in one of the two and not the same in the other; they count for
+// nothing else. Decibels are null if they are no number. If the largest difference is then 0 and
+// there are no mismatches, nothing differs. Else the float result is 0 throughout, or all
+// differences are mismatches, and no result is worse.
 sc_status sc_quantize_report(sc_job *job, sc_str *json);
 // Lets go of what ran the batches. Programs that were made stay.
 void sc_quantize_end(sc_job *job);
@@ -232,7 +232,7 @@ sc_status sc_record_new(sc_job *job, uint32_t *record);
 // opened, with the edge program as it is before passes and delegation, and, if passes run, with
 // what they leave as the stage "edge_after_transform".
 sc_status sc_record_generate(sc_job *job, uint32_t *record);
-// What a file holds, in any layout that there was.
+// Opens a record of any layout that has existed.
 sc_status sc_record_open(sc_job *job, sc_source *source, uint32_t *record);
 // The programs alone, without what is only known of an executorch program.
 sc_status sc_record_copy(sc_job *job, uint32_t record, uint32_t *copy);
@@ -284,10 +284,10 @@ sc_status sc_record_nodes(sc_job *job, uint32_t record, sc_str stage, sc_str met
 sc_status sc_run_open(sc_job *job, sc_source *pte, sc_source *const *ptds, uint32_t ptd_count,
                       sc_str options_json);
 // Methods with inputs, outputs, planned memory, instructions, op histogram and the keys of external
-// data with the number of the .ptd that holds each (null: none does), as JSON.
+// data with the number of the .ptd that holds each (null: no file does), as JSON.
 sc_status sc_run_inspect(sc_job *job, sc_str *json);
-// What a backend made of part `part` of a method, as text: a line for each weight, input and node;
-// empty where the backend has no words for it. SC_ERR_NOT_FOUND when there is no such part.
+// Prints the backend's form of part `part` of a method: a line for each weight, input and node. The
+// text is empty if the backend cannot print. SC_ERR_NOT_FOUND if there is no such part.
 sc_status sc_run_part_text(sc_job *job, sc_str method, uint32_t part, sc_str *text);
 // Loads a method (idempotent) and makes it the one that the calls below mean.
 sc_status sc_run_select(sc_job *job, sc_str method);
@@ -317,9 +317,9 @@ typedef struct sc_io {
 
 // Copies the value in. Everything in it is checked, against the method's declaration last.
 sc_status sc_run_set_input(sc_job *job, uint32_t index, const sc_io *value);
-// With `is_told` every instruction is progress, and the host may cancel before each: what the
-// method has written to its state by then stays.
-sc_status sc_run_execute(sc_job *job, bool is_told);
+// With `reports_progress` every instruction is progress, and the host may cancel before each: what
+// the method has written to its state by then stays.
+sc_status sc_run_execute(sc_job *job, bool reports_progress);
 uint32_t sc_run_output_count(const sc_job *job);
 // Views memory that is valid until any method of the program executes. Tensors come row-major:
 // those with another dim order are rewritten into job memory, one block an output.
@@ -333,8 +333,8 @@ sc_status sc_run_reset(sc_job *job);
 // methods and what they are expected to return. `suites_json` is [{"method": name, "cases":
 // [{"inputs": [VALUE], "expected": [VALUE] or null}]}], where a VALUE is {"dtype": sc_dtype,
 // "sizes": [..], "at": offset in `data`, "bytes": n}, row-major, {"int": "7"}, {"double": 0.5 or
-// "NaN"} or
-// {"bool": true}. What a method does not take or return is refused by method and case.
+// "NaN"} or {"bool": true}. A value that the method does not take or return is refused, by method
+// and case.
 sc_status sc_bundle_write(sc_job *job, sc_str suites_json, const void *data, uint64_t bytes,
                           uint32_t *output);
 // The calls in the bundled program that is open, in the same form; "at" is an address, good until
@@ -356,10 +356,11 @@ typedef enum sc_event_tracer {
     SC_EVENT_TRACER_INTERMEDIATES  // and what each instruction has written
 } sc_event_tracer;
 
-// What is kept of the calls of sc_run_select and sc_run_execute from here on, each a block of the
-// dump: a method that was not loaded yet, a run, which is test case `bundled_input_index` of its
-// method, or none (-1). When a block does not fit the option "event_bytes_max", its call fails with
-// SC_ERR_LIMIT after it has done its work, and the blocks before it stay.
+// Chooses what the tracer keeps of the calls of sc_run_select and sc_run_execute from here on. Each
+// call is a block of the dump: a method that was loaded for the first time, or a run, which is test
+// case `bundled_input_index` of its method, or of no case (-1). When a block does not fit the
+// option "event_bytes_max", its call fails with SC_ERR_LIMIT after it has done its work, and the
+// blocks before it stay.
 //
 // Instructions that loading has merged or computed ahead are in it, too: those that another one
 // stands for have an equal share of its time, and leave no value behind. With the option
@@ -368,14 +369,14 @@ typedef enum sc_event_tracer {
 // With `is_filtered` the host is asked which values of delegates are kept; their times always are.
 sc_status sc_run_event_tracer(sc_job *job, sc_event_tracer what, int32_t bundled_input_index,
                               bool is_filtered);
-// What was kept since the last dump, as ExecuTorch's own files: the numbers of the outputs
-// that are the ETDump and its debug buffer, without bytes when there are no values. Times are
-// nanoseconds of the host's clock. {"blocks", "events", "values", "unseen", "omitted", "widened",
-// "instants", "clock_step"}: counts of what is in it; of instructions whose results are nowhere,
-// because they were merged; of values that the format has no place for, which are Null; of tensors
-// in a wider dtype, because readers lack theirs; of instructions that ended before the clock moved;
-// and the smallest step in nanoseconds that the clock was seen to make. SC_ERR_STATE when nothing
-// was kept.
+// Writes the blocks kept since the last dump as ExecuTorch's own files. The JSON gives the numbers
+// of the two outputs, the ETDump and its debug buffer, which has no bytes when there are no values.
+// Times are nanoseconds of the host's clock. {"blocks", "events", "values", "unseen", "omitted",
+// "widened", "instants", "clock_step"} count what is in it, and: instructions whose results are
+// nowhere, because they were merged; values that the format has no place for, which are Null;
+// tensors in a wider dtype, because readers lack theirs; instructions that ended before the clock
+// moved; and the smallest step in nanoseconds that the clock was seen to make. SC_ERR_STATE if no
+// block was kept.
 sc_status sc_run_etdump(sc_job *job, sc_str *json, uint32_t *etdump, uint32_t *debug_buffer);
 // Gives the memory of the dump back, as whatever is traced next does.
 void sc_run_etdump_free(sc_job *job);
@@ -384,9 +385,9 @@ void sc_run_etdump_free(sc_job *job);
 
 // Opens what a runtime has logged (.etdp), with the values that it points to, or what the exporter
 // knew of the program (.etrecord), or the program (.pte, .bpte), or several of them; the others are
-// NULL. Options: "sourceTimeScale" and
-// "targetTimeScale" ("ns", "us", "ms", "s", "cycles"; the source is in ns, the target in ms), and
-// "method", the one of the record that the dump is of, where that cannot be told.
+// NULL. Options: "sourceTimeScale" and "targetTimeScale" ("ns", "us", "ms", "s", "cycles"; the
+// source is in ns, the target in ms), and "method", the one of the record that the dump is of, if
+// that is not known.
 sc_status sc_inspector_open(sc_job *job, sc_source *etdump, sc_source *etrecord,
                             sc_source *debug_buffer, sc_source *program, sc_str options_json);
 // Answers {"what": name, ...}, as JSON in the shapes of types/inspector.ts: "report", "events",
@@ -394,7 +395,7 @@ sc_status sc_inspector_open(sc_job *job, sc_source *etdump, sc_source *etrecord,
 // "nodes" and "text" (with "stage" and "method"; text is no JSON), "diff" (with "from", "to" and
 // "method"), "memory".
 sc_status sc_inspector_query(sc_job *job, sc_str query_json, sc_str *json);
-// The dump of this job beside that of another one.
+// Compares the dump of this job with that of another one.
 sc_status sc_inspector_compare(sc_job *job, sc_job *other, sc_str *json);
 
 #endif

@@ -84,7 +84,7 @@ static void close_unit(void) {
 
 bool test_case(const char *format, ...) {
     SC_ASSERT(state.running && state.running->has_cases);
-    // What precedes the first case belongs to no case; it counts only if it failed.
+    // The part before the first case belongs to no case; it counts only if it failed.
     if (*state.case_name || state.failures) close_unit();
     state.case_count++;
     va_list args;

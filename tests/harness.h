@@ -39,7 +39,7 @@ void test_register(test_record *record);
 
 // Begins a case of a TEST_CASES test; false when --filter leaves it out.
 bool test_case(const char *format, ...) SC_PRINTF(1, 2);
-// Has --filter left out cases of this test so far? What they add up to is not all then.
+// Has --filter left out cases of this test so far? Then sums over cases are not complete.
 bool test_is_partial(void);
 
 // --- Checks --------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 // The library as single files, for CDNs, copies of assets, and every bundler's worker:
 //   worker.js   the worker's script, in the place of the one that the compiler made
 //   sconce.js   the whole library for a page
-// Both look for sconce.wasm beside them, and sconce.js looks for worker.js there too.
+// Both look for sconce.wasm in their own folder, and sconce.js looks for worker.js there too.
 import { writeFileSync } from "node:fs";
 import { rolldown } from "rolldown";
 import { inRoot } from "./steps.mjs";

@@ -17,7 +17,7 @@ await script(async ([name, ...args]) => {
   await setUp("wasm", "node");
   const python = output("bash", ["tools/official.sh"]).trim();
   const env = { ...process.env };
-  // What the operators' tests need comes with executorch.
+  // The packages for the operators' tests come with executorch.
   if (name !== "operators") env.PYTHONPATH = output("bash", ["tools/tour.sh", python]).trim();
   await buildPackage();
   run(python, [`tests/conformance/${SCRIPTS[name]}`, ...args], { env });

@@ -1,6 +1,6 @@
 // npm run fuzz: every fuzzer for a while, from its corpus. npm run fuzz -- [--seconds N] [NAME...]
-// New finds of a fuzzer go to build/fuzz/found/NAME; a crash is kept beside it and fails the
-// run.
+// New finds of a fuzzer go to build/fuzz/found/NAME; a crash is kept in the same folder and fails
+// the run.
 import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { buildPreset, setUp } from "./setup.mjs";

@@ -1,6 +1,6 @@
-// What the scripts of tools/ say while they work: one line a step, with its time. On a terminal the
-// last line tells what runs and for how long already; elsewhere a step says its line when it ends.
-// What a step's commands print is kept, and shown when one fails or with --verbose.
+// Output of the scripts of tools/ while they work: one line a step, with its time. On a terminal
+// the last line says what runs and for how long already; elsewhere a step says its line when it
+// ends. The output of a step's commands is kept, and shown when one fails or with --verbose.
 import { spawn } from "node:child_process";
 import { StepFailed, root } from "./steps.mjs";
 
@@ -68,7 +68,7 @@ export async function step(title, work) {
   }
 }
 
-// What Ninja says of its progress: [12/200] Building ...
+// Ninja prints its progress so: [12/200] Building ...
 const counted = /^\[(\d+)\/(\d+)\] /;
 
 // Runs a command in the checkout as part of a step, and returns its status and what it printed to

@@ -1,5 +1,5 @@
-// What a script needs before its own work: the machine set up by tools/setup.sh, and presets of CMake
-// built. What takes time is announced, and each work is a step.
+// Set-up before a script's own work: the machine set up by tools/setup.sh, and presets of CMake
+// built. Work that takes time is announced, and each piece is a step.
 import { existsSync } from "node:fs";
 import { quietly, say, step, together } from "./progress.mjs";
 import { inRoot, output } from "./steps.mjs";
@@ -7,7 +7,7 @@ import { inRoot, output } from "./steps.mjs";
 // Which work waits for which; all others go side by side.
 const after = { emscripten: "packages", libraries: "emscripten", official: "packages" };
 
-// What is left to set up for these parts: { parts, work, seconds, title } each.
+// The set-up still to do for these parts: { parts, work, seconds, title } each.
 export function due(...parts) {
   const lines = output("bash", ["tools/setup.sh", "--due", ...parts]).split("\n");
   return lines.filter(Boolean).map((line) => {
@@ -38,7 +38,8 @@ export function announce(works, more = 0) {
   if (more) say("  - the build");
 }
 
-// Starts what is due. What it returns gives the promise that a work, and all before it, is done.
+// Starts what is due. The returned function gives the promise that a piece of work, and all before
+// it, is done.
 export function start(works) {
   const begun = new Map();
   const ready = (work) => {

@@ -1,5 +1,5 @@
-// What the scripts behind `npm run` share: running commands, finding the checkout, ending with a
-// message. What runs quietly, as a step with its time, is in progress.mjs.
+// Shared by the scripts behind `npm run`: running commands, finding the checkout, ending with a
+// message. Running quietly, as a step with its time, is in progress.mjs.
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";

@@ -190,8 +190,8 @@ const scopes = {
   all: { name: "all", takes: () => true, seconds: ({ quick, rest }) => quick + rest },
 };
 
-// Everything at once, before the first part. What cannot be set up fails the parts that need it, and
-// no others: each asks again.
+// Everything at once, before the first part. A failed set-up fails the parts that need it, and no
+// others: each asks again.
 async function prepare(names, scope) {
   const seconds = names.reduce((sum, name) => sum + scope.seconds(parts[name]), 0);
   say(

@@ -21,7 +21,7 @@ static bool on_keeps_value(void *user, sc_str id, int64_t number) {
     return host_keeps_value(id.data, (uint32_t)id.size, (double)number) != 0;
 }
 
-// What this build is; zero-terminated.
+// The version of this build; zero-terminated.
 EXPORT(version) const char *wasm_version(void) { return SC_VERSION; }
 
 // Memory for the host to write into; NULL when there is none.
@@ -234,7 +234,7 @@ EXPORT(quantize_end) void wasm_quantize_end(sc_job *job) {
     sc_quantize_end(job);
 }
 
-// What has become of each node; a text result.
+// Reports the fate of each node; a text result.
 EXPORT(compile_delegation)
 int32_t wasm_compile_delegation(sc_job *job, uint32_t program) {
     check(job);
@@ -251,7 +251,7 @@ int32_t wasm_compile_to_executorch(sc_job *job, uint32_t edge, const char *optio
                                              executorch);
 }
 
-// Runs an executorch program beside what it would be without delegates; a text result.
+// Runs an executorch program with and without delegates, and compares; a text result.
 EXPORT(compile_verify) int32_t wasm_compile_verify(sc_job *job, uint32_t executorch) {
     check(job);
     sc_str json = {0};
@@ -365,8 +365,8 @@ int32_t wasm_backend_register(sc_job *job, const char *id, uint32_t id_bytes, ui
     return (int32_t)sc_backend_register(job, &backend);
 }
 
-// What the import `backend` was asked: memory of memory_alloc, which is the module's from here on,
-// with JSON first and then the bytes that its ranges mean.
+// Answers the import `backend`: memory of memory_alloc, which is the module's from here on, with
+// JSON first and then the bytes that its ranges mean.
 EXPORT(backend_answer)
 void wasm_backend_answer(sc_ask *ask, void *answer, uint32_t json_bytes, uint32_t bytes) {
     sc_ask_answer(ask, answer, json_bytes, bytes);

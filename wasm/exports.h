@@ -1,4 +1,4 @@
-// What the files of the module's surface share. Each exported function unpacks its arguments, calls
+// Shared by the files of the module's surface. Each exported function unpacks its arguments, calls
 // the core and hands the result back. wasm_<name> is <name> in JavaScript; wasm/abigen.mjs turns
 // the heads of the functions in exports*.c and the comments above them into TypeScript. Job
 // pointers come from outside and are checked; other pointers lie in memory that the host got from

@@ -162,8 +162,8 @@ int32_t wasm_bundle_verify(sc_job *job, uint32_t suite, uint32_t test_case, doub
 
 // --- Dumps ---------------------------------------------------------------------------------------
 
-// What is kept of runs from here on (sc_event_tracer in sconce.h), and whether keeps_value is
-// asked.
+// Chooses what is kept of runs from here on (sc_event_tracer in sconce.h), and whether keeps_value
+// is asked.
 EXPORT(run_event_tracer)
 int32_t wasm_run_event_tracer(sc_job *job, uint32_t what, int32_t bundled_input_index,
                               bool is_filtered) {
@@ -172,7 +172,8 @@ int32_t wasm_run_event_tracer(sc_job *job, uint32_t what, int32_t bundled_input_
                                         is_filtered);
 }
 
-// What was kept, as two outputs, whose numbers these are; a text result says what is in them.
+// Writes the kept events as two outputs, whose numbers these are; a text result counts what is in
+// them.
 EXPORT(run_etdump) int32_t wasm_run_etdump(sc_job *job, uint32_t *outputs) {
     check(job);
     sc_str json = {0};
@@ -206,7 +207,7 @@ int32_t wasm_inspector_query(sc_job *job, const char *query, uint32_t query_byte
     return keep_text(job, status, json);
 }
 
-// A text result of `job`: its dump beside that of another one.
+// A text result of `job`: its dump compared with that of another one.
 EXPORT(inspector_compare) int32_t wasm_inspector_compare(sc_job *job, sc_job *other) {
     check(job);
     check(other);

@@ -91,9 +91,9 @@ EXPORT(run_set_none) int32_t wasm_run_set_none(sc_job *job, uint32_t index) {
     return (int32_t)sc_run_set_input(job, index, &io);
 }
 
-EXPORT(run_execute) int32_t wasm_run_execute(sc_job *job, bool is_told) {
+EXPORT(run_execute) int32_t wasm_run_execute(sc_job *job, bool reports_progress) {
     check(job);
-    return (int32_t)sc_run_execute(job, is_told);
+    return (int32_t)sc_run_execute(job, reports_progress);
 }
 
 EXPORT(run_output_count) uint32_t wasm_run_output_count(sc_job *job) {

@@ -1,6 +1,6 @@
 // How the page is built: Preact, the library as it is published (dist/), and the sample models as
-// plain files beside the page, so that any static server can serve the folder. The npm package leaves
-// the folder models/ out.
+// plain files next to the page, so that any static server can serve the folder. The npm package
+// leaves the folder models/ out.
 import { createReadStream, existsSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -58,7 +58,7 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: false,
     rolldownOptions: {
-      // What several views share comes at once: many small scripts compress badly.
+      // Code that several views share comes at once: many small scripts compress badly.
       output: {
         codeSplitting: {
           groups: [

@@ -1,6 +1,7 @@
 // The compiler's half of a backend: which nodes it takes, and what it makes of the parts that they
 // are grouped into. Everything between the two, finding groups, cutting them out of all methods and
 // putting calls in their place, is the same for all backends (partition.c, cut.c, lower.c).
+// Prefix: sc_backend_ is about one backend, sc_claim_ about its answer for one node.
 #ifndef SC_BACKEND_H
 #define SC_BACKEND_H
 
@@ -12,8 +13,8 @@ typedef struct sc_backend sc_backend;
 
 // --- Which nodes ---------------------------------------------------------------------------------
 
-// What a backend says of one node. Nodes of one group go into the same part or none of them does:
-// what is quantized goes with its quantize and dequantize nodes.
+// A backend's answer about one node. Nodes of one group go into the same part or none of them does:
+// a quantized node goes with its quantize and dequantize nodes.
 typedef struct sc_claim {
     bool is_taken;
     uint32_t group;  // of the nodes with the same number; 0: the node alone
@@ -37,7 +38,7 @@ static inline sc_claim *sc_claim_of(const sc_survey *survey, const sc_node *node
     return &survey->claims[node->mark];
 }
 
-// --- What it makes of them -----------------------------------------------------------------------
+// --- Bytes of parts ------------------------------------------------------------------------------
 
 // The parts of one method, in graph order, those of bodies after those of the graph around them.
 typedef struct sc_method_parts {
@@ -46,10 +47,10 @@ typedef struct sc_method_parts {
     uint32_t count;
 } sc_method_parts;
 
-// What a backend asks of whoever lowers with it.
+// The needs of a backend, met by whoever lowers with it.
 typedef struct sc_backend_env {
     const sc_options *options;
-    // How far the round is, for who makes something of many parts in one call and tells of them.
+    // Progress of the round, for a backend that makes many parts in one call and reports each.
     uint64_t parts_done, parts_total;
     bool is_draft;  // parts are found and cut out, but nobody is asked to make something of them
     // Writes the part as a .pte with one method, `forward`, whose inputs are all of the part's, its
@@ -61,7 +62,7 @@ typedef struct sc_backend_env {
 struct sc_backend {
     const char *name;  // what people call it: "xnnpack"
     const char *id;    // what files call it: "XnnpackBackend"
-    // Nodes to keep from being taken apart, asked of the program as it was exported; NULL: none.
+    // Nodes to keep from being taken apart, asked of the program as it was exported; NULL: absent.
     // `claim` is empty, and gets the reason and the hint if there is something to say of a refusal.
     bool (*keeps)(const sc_backend *backend, const sc_options *options, const sc_node *node,
                   sc_claim *claim);

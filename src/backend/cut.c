@@ -34,7 +34,7 @@ static bool is_inside(const cutter *c, const sc_node *node) {
     return is_numbered && c->partition->of[node->mark] == c->number;
 }
 
-// --- What goes in --------------------------------------------------------------------------------
+// --- Inputs of a part ----------------------------------------------------------------------------
 
 static const sc_input_sig *signature_of(const cutter *c, const sc_value *value) {
     bool is_input = !value->node && !c->graph->parent;
@@ -168,7 +168,7 @@ static bool is_taken_mutation(const cutter *c, const sc_arg *use) {
     return false;
 }
 
-// --- What comes out ------------------------------------------------------------------------------
+// --- Outputs of a part ---------------------------------------------------------------------------
 
 static bool is_used_outside(const cutter *c, const sc_value *value) {
     for (const sc_arg *use = value->first_use; use; use = use->next_use)

@@ -1,4 +1,5 @@
 // Cutting the groups of a graph out as parts. Private to src/backend.
+// Prefix: sc_cut_.
 #ifndef SC_CUT_H
 #define SC_CUT_H
 
@@ -13,7 +14,7 @@ typedef struct sc_cut_part {
 
 typedef SC_VEC(sc_cut_part) sc_cut_parts;
 
-// Cuts all parts of the partition out of a graph whose order sc_partition_settle has made, and
+// Cuts all parts of the partition out of a graph whose order sc_partition_order has made, and
 // appends them to `parts` in graph order. Constants that `takes_input` says, and that the whole of
 // the method's own graph leaves to parts, move into them: one that several parts read is in each
 // of them, one that is read outside too stays as well. State that a part takes must be its alone:

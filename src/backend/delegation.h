@@ -1,6 +1,7 @@
-// What has become of each node of a program that was lowered to backends: which part it went to, or
-// why it stayed outside, and what share of the work it is. Kept beside the program, since nodes
-// that moved are gone from it.
+// The fate of each node of a program that was lowered to backends: the part that it went to, or why
+// it stayed outside, and its share of the work. Kept apart from the program, since nodes that moved
+// are gone from it.
+// Prefix: sc_delegation_.
 #ifndef SC_DELEGATION_H
 #define SC_DELEGATION_H
 
@@ -13,7 +14,7 @@ typedef struct sc_delegation_row {
     const sc_op *op;
     sc_meta meta;
     const sc_name *part;  // that it went to, NULL when it is outside
-    sc_str backend;       // of the part, or that refused the node last; empty: none was asked
+    sc_str backend;       // of the part, or that refused the node last; empty: no backend was asked
     sc_str reason, hint;  // why it is outside
     double macs;          // multiplications with an addition: of matrix products and convolutions
     double bytes;  // of the tensors that it reads and writes; dynamic sizes as in the example

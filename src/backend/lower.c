@@ -87,8 +87,8 @@ static sc_status add_body_work(sc_ctx *ctx, sc_graph *body, void *user) {
     return SC_OK;
 }
 
-// What goes into a part with its bodies does their work, once each: those have no rows of their
-// own, unless a backend has been asked about them before.
+// Work of a node's bodies, which goes into the part with it, once each. Nodes of bodies have no
+// rows of their own, unless a backend has been asked about them before.
 static double work_of_bodies(lowering *l, const sc_node *node) {
     body_work w = {.l = l};
     for (uint32_t i = 0; i < node->arg_count; i++)
@@ -128,7 +128,7 @@ static void report_parts(surveying *s, const sc_cut_parts *cut) {
     }
 }
 
-// Of a method that no backend is asked about, unless it has been told before.
+// Reports the nodes of a method that no backend is asked about, unless a row for them exists.
 static sc_status report_unasked(sc_ctx *ctx, sc_graph *graph, void *user) {
     lowering *l = user;
     sc_mark mark = sc_arena_mark(ctx->scratch);
@@ -143,7 +143,7 @@ static sc_status report_unasked(sc_ctx *ctx, sc_graph *graph, void *user) {
     return SC_OK;
 }
 
-// --- What a backend says -------------------------------------------------------------------------
+// --- Claims of a backend -------------------------------------------------------------------------
 
 // A call that is there already belongs to whoever took it, and what no table knows to nobody.
 static void refuse_calls(surveying *s) {
@@ -231,8 +231,8 @@ static sc_status apply_tags(surveying *s) {
 
 enum { NAMED_MAX = 20 };
 
-// Why a node is refused is a note of its own; the error names them. Of no more than the error
-// names: notes of thousands would leave no room for it.
+// A refused node has a note of its own with the reason, and the error names the nodes. Only nodes
+// that the error names get a note: thousands would leave no room for it.
 static void note_refused(surveying *s, const sc_node *node, uint32_t before, sc_sb *names) {
     if (before >= NAMED_MAX) return;
     const sc_claim *claim = sc_claim_of(&s->survey, node);
@@ -240,7 +240,7 @@ static void note_refused(surveying *s, const sc_node *node, uint32_t before, sc_
     sc_where_set_node(ctx, node);
     sc_report(ctx, SC_NOTE, SC_ERR_DELEGATE,
               claim->hint.size ? sc_str_dup(ctx->scratch, claim->hint)
-                               : "Lower the method by what the backend takes instead.",
+                               : "Leave it out, and let the backend choose the nodes.",
               "%s does not take %%%s (%s): " SC_STR_FMT, s->p->backend->name, node->name->text,
               node->op->name, SC_STR_ARG(claim->reason));
     sc_sb_addf(names, "%s%%%s (%s)", before ? ", " : "", node->name->text, node->op->name);
@@ -257,7 +257,7 @@ static sc_status take_whole(surveying *s) {
     if (refused > NAMED_MAX) sc_sb_addf(&names, " and %u more", refused - NAMED_MAX);
     if (refused)
         return sc_fail(ctx, SC_ERR_DELEGATE,
-                       "Lower the method by what the backend takes: leave out `whole`.",
+                       "Leave out `whole`, and let the backend choose the nodes.",
                        "method '%s' cannot go to %s as a whole: it does not take %s",
                        s->graph->method->name->text, s->p->backend->name, sc_sb_terminate(&names));
     s->partition.of = sc_new_array(ctx->scratch, uint32_t, (size_t)s->graph->node_count + 1);
@@ -311,7 +311,7 @@ static sc_status partition_graph(lowering *l, const sc_partitioner *p, sc_graph 
         sc_partition_leave_moves(ctx, graph, s.survey.claims, &s.partition);
     name_parts(&s);
     report(&s);
-    SC_TRY(sc_partition_settle(ctx, graph, &s.partition, s.names));
+    SC_TRY(sc_partition_order(ctx, graph, &s.partition, s.names));
     SC_TRY(sc_partition_cut(ctx, graph, &s.partition, s.survey.takes_input, &cut));
     report_parts(&s, &cut);
     for (uint32_t i = 0; i < cut.count; i++) keep_part(&s, &cut.data[i]);
@@ -347,7 +347,7 @@ static sc_status find_handles(sc_ctx *ctx, sc_graph *graph, void *user) {
     return SC_OK;
 }
 
-// What the backend reports on are nodes of the part.
+// Checks that the backend reports on nodes of the part alone.
 static sc_status check_events(sc_ctx *ctx, const sc_backend *backend, const sc_name *method,
                               const sc_part *part) {
     sc_imap handles;
@@ -367,7 +367,7 @@ static sc_status check_events(sc_ctx *ctx, const sc_backend *backend, const sc_n
     return SC_OK;
 }
 
-// --- What backends make of their parts -----------------------------------------------------------
+// --- Bytes of parts ------------------------------------------------------------------------------
 
 static sc_status check_made(lowering *l, const made_part *made) {
     sc_ctx *ctx = l->ctx;
@@ -375,7 +375,7 @@ static sc_status check_made(lowering *l, const made_part *made) {
     if (made->cut.part->processed)
         return check_events(ctx, made->backend, made->method, made->cut.part);
     return sc_fail(ctx, SC_ERR_DELEGATE, "Report this to the author of the backend.",
-                   "backend '%s' made nothing of %s of method '%s'", made->backend->name,
+                   "backend '%s' returned no bytes for %s of method '%s'", made->backend->name,
                    made->cut.part->method->name->text, made->method->text);
 }
 

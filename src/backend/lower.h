@@ -1,5 +1,6 @@
 // Lowering parts of a program to backends: all methods are partitioned first, then each backend
 // gets the parts of all of them at once.
+// Prefix: sc_lower_ works on all methods of a program.
 #ifndef SC_BACKEND_LOWER_H
 #define SC_BACKEND_LOWER_H
 
@@ -14,7 +15,7 @@ typedef struct sc_tagged {
     uint32_t spec_count;
 } sc_tagged;
 
-// What one method is to hand to one backend.
+// The request for one method and one backend.
 typedef struct sc_partitioner {
     const sc_backend *backend;
     const sc_compile_spec *specs;

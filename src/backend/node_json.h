@@ -1,5 +1,6 @@
 // Nodes and values as JSON, for those who look at a program from outside: the page, the command,
 // backends of the host.
+// Prefix: sc_node_ and sc_value_, as in src/ir.
 #ifndef SC_NODE_JSON_H
 #define SC_NODE_JSON_H
 

@@ -4,8 +4,8 @@
 // further than where the producer begins. A unit that began before it may reach beyond, so that
 // this is a guess, which what comes of it proves: otherwise all is done again without it. Walks
 // together are bounded, by nodes and the values that they read, beyond which units stay apart: more
-// parts, never wrong ones. What a backend wants to have together is joined first, with what lies
-// between if the backend takes all of that.
+// parts, never wrong ones. Groups that a backend wants together are joined first, with the nodes
+// between them if the backend takes all of those.
 #include "backend/partition.h"
 
 #include "base/sets.h"
@@ -57,7 +57,7 @@ typedef struct walker {
     bool found;
 } walker;
 
-// Charges for one more thing that is looked at. What cannot be looked at is taken for found.
+// Charges for one more look. Once the budget is spent, the walk counts as a find.
 static bool is_spent(walker *w) {
     if (w->g->budget == 0)
         w->found = true;
@@ -142,7 +142,7 @@ static bool join_group(grouping *g, const uint32_t *members, uint32_t count) {
     return false;
 }
 
-// --- What lies between ---------------------------------------------------------------------------
+// --- Nodes in between ----------------------------------------------------------------------------
 
 typedef SC_VEC(uint32_t) places;
 

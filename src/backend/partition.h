@@ -1,4 +1,5 @@
 // Grouping nodes that a backend takes into parts. Private to src/backend.
+// Prefix: sc_partition_.
 #ifndef SC_PARTITION_H
 #define SC_PARTITION_H
 
@@ -14,7 +15,7 @@ typedef struct sc_partition {
 // Numbers the nodes of the graph, in order, through `mark`.
 uint32_t sc_graph_number(sc_graph *graph);
 // Joins taken nodes that feed one another, as long as no part comes to depend on itself by way of
-// nodes outside; groups first, each as a whole. What cannot be joined is given a reason in
+// nodes outside; groups first, each as a whole. A group that cannot be joined is given a reason in
 // `claims`. `claims` are indexed by mark, which sc_graph_number has set. Made on the context's
 // scratch.
 void sc_partition_make(sc_ctx *ctx, const sc_graph *graph, sc_claim *claims, sc_partition *out);
@@ -23,7 +24,7 @@ void sc_partition_leave_moves(sc_ctx *ctx, const sc_graph *graph, sc_claim *clai
                               sc_partition *partition);
 // Puts the nodes in an order in which those of a part stand together. SC_ERR_ARGUMENT when a part
 // depends on itself, with the nodes in between; `names` are of the parts, by number less one.
-sc_status sc_partition_settle(sc_ctx *ctx, sc_graph *graph, const sc_partition *partition,
-                              const sc_str *names);
+sc_status sc_partition_order(sc_ctx *ctx, sc_graph *graph, const sc_partition *partition,
+                             const sc_str *names);
 
 #endif

@@ -1,18 +1,19 @@
 // Sizes that views can derive, written as -1. Delegates take tensors, not numbers: a view that is
-// told a dynamic size could only stay outside, and so would whatever computes the size. A view by
-// strides that shows its tensor as it lies is told them for nothing, and goes.
+// handed a dynamic size could only stay outside, and so would the nodes that compute the size. A
+// view by strides that shows its tensor as it lies needs no sizes, and goes.
 #include "backend/sizes.h"
 
 #include "passes/passes.h"
 
-// What stands for a size: itself when it is known, as that of an old -1 may be, -1 where the view
-// can tell; else it stays.
+// The argument that stands for a size: itself when it is known, as that of an old -1 may be; -1 if
+// the view can tell; else it stays.
 static sc_arg derived(const sc_arg *item, sc_dim size, bool is_derivable) {
     if (sc_dim_is_int(size)) return sc_arg_int(size.value);
     return is_derivable ? sc_arg_int(-1) : *item;
 }
 
-// Of an expansion, a size that is already there; of another view the only dynamic one.
+// Can the view tell the size? An expansion can if the size is already there, another view can if it
+// is the only dynamic one.
 static bool can_tell(const sc_node *node, uint32_t dim, uint32_t dynamic) {
     const sc_spec *in = &node->args[0].value->spec, *out = &node->outs[0]->spec;
     if (sc_op_param_index(node->op, "implicit") < 0) return dynamic == 1;

@@ -1,4 +1,5 @@
 // Sizes that need not be handed to views. Private to src/backend.
+// Prefix: sc_sizes_.
 #ifndef SC_BACKEND_SIZES_H
 #define SC_BACKEND_SIZES_H
 

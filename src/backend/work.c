@@ -43,8 +43,8 @@ static double conv_macs(const sc_node *node, const sc_value *out) {
     if (weight < 0 || transposed < 0 || (uint32_t)weight >= node->arg_count) return 0;
     if (node->args[weight].kind != SC_ARG_VALUE || node->args[0].kind != SC_ARG_VALUE) return 0;
     const sc_spec *w = &node->args[weight].value->spec;
-    const sc_arg *turned = &node->args[transposed];
-    const bool is_transposed = turned->kind == SC_ARG_BOOL && turned->b;
+    const sc_arg *argument = &node->args[transposed];
+    const bool is_transposed = argument->kind == SC_ARG_BOOL && argument->b;
     const sc_spec *walked = is_transposed ? &node->args[0].value->spec : &out->spec;
     double rows = w->rank ? size_of(w->sizes[0]) : 0;
     return rows > 0 ? numel_of(walked) * numel_of(w) / rows : 0;

@@ -1,4 +1,5 @@
 // Bytes as the text that JSON can hold: RFC 4648, with padding, without line breaks.
+// Prefix: sc_base64_.
 #ifndef SC_BASE64_H
 #define SC_BASE64_H
 

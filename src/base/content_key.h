@@ -1,5 +1,6 @@
 // Names for what bytes are, so that equal data that several parts of a program look up by name is
 // stored once. Stable: the same bytes have the same name in every file and on every machine.
+// Prefix: sc_content_key_.
 #ifndef SC_CONTENT_KEY_H
 #define SC_CONTENT_KEY_H
 
@@ -16,7 +17,7 @@ typedef struct sc_content_key {
 void sc_content_key_init(sc_content_key *k);
 void sc_content_key_update(sc_content_key *k, const void *data, size_t bytes);
 void sc_content_key_final(sc_content_key *k, char key[SC_CONTENT_KEY_CHARS]);
-// Of all bytes, read in pieces.
+// Key of all bytes of an extent, read in pieces.
 sc_status sc_extent_content_key(sc_ctx *ctx, sc_extent extent, char key[SC_CONTENT_KEY_CHARS]);
 
 #endif

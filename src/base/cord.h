@@ -1,4 +1,5 @@
 // Output as a list of chunks, so that a file with gigabytes of weights is described, not copied.
+// Prefix: sc_cord_.
 #ifndef SC_CORD_H
 #define SC_CORD_H
 
@@ -23,7 +24,7 @@ typedef struct sc_cord {
 void sc_cord_init(sc_cord *cord, sc_arena *arena);
 void sc_cord_append_bytes(sc_cord *cord, const void *bytes, uint64_t size);  // borrows
 void sc_cord_append_copy(sc_cord *cord, const void *bytes, uint64_t size);
-// Of a source that is a cord itself its chunks are appended.
+// Appends an extent; of a source that is a cord itself, its chunks.
 void sc_cord_append_extent(sc_cord *cord, sc_extent extent);
 void sc_cord_append_zeros(sc_cord *cord, uint64_t size);
 void sc_cord_append_cord(sc_cord *cord, const sc_cord *other);

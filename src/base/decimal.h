@@ -1,4 +1,5 @@
 // Numbers in as few digits as tell them from all others.
+// Prefix: sc_decimal_.
 #ifndef SC_DECIMAL_H
 #define SC_DECIMAL_H
 

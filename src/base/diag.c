@@ -66,8 +66,8 @@ static void record(sc_ctx *ctx, sc_severity severity, sc_status code, const char
         .where = copy_where(ctx->diag_arena, &ctx->where),
     };
     sc_vec_push(ctx->diag_arena, &ctx->diags, diag);
-    const bool is_told = severity == SC_ERROR || !ctx->is_hushed;
-    if (ctx->host.log && is_told) ctx->host.log(ctx->host.user, severity, text);
+    const bool is_logged = severity == SC_ERROR || !ctx->is_hushed;
+    if (ctx->host.log && is_logged) ctx->host.log(ctx->host.user, severity, text);
 }
 
 void sc_fail_record(sc_ctx *ctx, sc_status code, const char *hint, const char *format, ...) {

@@ -3,6 +3,7 @@
 //
 // A failure is recorded where it is detected and returned as a code. Location comes from
 // ctx->where, which the drivers (importer, pass pipeline, emitter, runtime step) keep up to date.
+// Prefix: sc_fail_ records an error, sc_diags_ is the list of errors, sc_ctx_ the context.
 #ifndef SC_DIAG_H
 #define SC_DIAG_H
 
@@ -10,7 +11,7 @@
 #include "base/steps.h"
 #include "base/vec.h"
 
-// What is being worked on. Unknown parts are empty; `instruction` is -1 when not running.
+// The place that is being worked on. Unknown parts are empty; `instruction` is -1 when not running.
 typedef struct sc_where {
     sc_str method;
     sc_str pass;
@@ -53,7 +54,7 @@ typedef struct sc_limits {
     uint64_t gathered_bytes_max;     // 16 MB: of a permuted weight while it is read
 } sc_limits;
 
-// What the engine asks of its host. Any hook may be NULL.
+// Hooks of the host. Any hook may be NULL.
 typedef struct sc_host {
     void *user;
     // Returns true to cancel. `phase` is a static string; done <= total, total 0 when unknown.
@@ -72,15 +73,16 @@ typedef struct sc_ctx {
     sc_where where;
     sc_limits limits;
     sc_host host;
-    sc_arena *diag_arena;          // where diagnostics live; `arena` unless the owner gives another
-    struct sc_gathered *gathered;  // parts of derived sources that were read last; NULL: none yet
-    struct sc_summed *summed;      // checksums of what was read for them; NULL: none yet
+    sc_arena *diag_arena;  // where diagnostics live; `arena` unless the owner gives another
+    struct sc_gathered
+        *gathered;             // parts of derived sources that were read last; NULL: not there yet
+    struct sc_summed *summed;  // checksums of what was read for them; NULL: not there yet
     SC_VEC(sc_diag) diags;
     uint32_t error_count;
     uint32_t diag_dropped;         // diagnostics beyond the cap of 1000, counted and not kept
     uint32_t run_depth;            // runs under way: that of a delegate may be inside another one
     uint64_t instructions_left;    // for the outermost run and all that is inside it
-    uint64_t run_done, run_total;  // instructions of the outermost run, if runs are told of
+    uint64_t run_done, run_total;  // instructions of the outermost run, if runs are reported
     bool tells_runs;               // every instruction is progress, and may be cancelled
     bool is_hushed;                // notes and warnings are recorded only: the host's log is spared
     bool strict;  // tests: where derived metadata differs from a file's is an error
@@ -98,7 +100,7 @@ void sc_fail_record(sc_ctx *ctx, sc_status code, const char *hint, const char *f
 // Records without being the function's result: for checks that list everything they find.
 void sc_report(sc_ctx *ctx, sc_severity severity, sc_status code, const char *hint,
                const char *format, ...) SC_PRINTF(5, 6);
-// What is tried, and may fail without a word: what was recorded since the mark is forgotten.
+// A place in the list of errors, for an attempt that may fail silently: later errors are forgotten.
 typedef struct sc_diag_mark {
     uint32_t count, errors, dropped;
 } sc_diag_mark;

@@ -1,5 +1,5 @@
-// What is asked of an extent's content: is it that of another one, and its digest. Read in pieces,
-// whatever the sources are.
+// Questions about an extent's content: is it that of another one, and its digest. Content is read
+// in pieces, whatever the sources are.
 #include "base/hash.h"
 #include "base/source.h"
 

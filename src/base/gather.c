@@ -1,5 +1,5 @@
 // Gathering scattered items: runs of the base are read a few rows at a time, and copied from there
-// tile by tile. Where each read is a round trip, rows come with all that lies between them, many
+// tile by tile. If each read is a round trip, rows come with everything between them, many
 // megabytes at once.
 // In wasm: -Os
 #include "base/gather.h"
@@ -85,9 +85,9 @@ static void copy_items(uint8_t *to, const uint8_t *from, sc_lane *lanes, uint32_
 
 // --- Gathering -----------------------------------------------------------------------------------
 
-// How the bytes of a block are collected. Of its lanes one is the rows: the neighbours here. Others
-// lie together in the base, or nearly so, and make a run, which is read at once; the rest are
-// walked over. A few rows of a run are in memory at a time.
+// The way in which the bytes of a block are collected. One of its lanes is the rows: the neighbours
+// here. Others lie together in the base, or nearly so, and make a run, which is read at once. The
+// rest are walked over. A few rows of a run are in memory at a time.
 typedef struct gathering {
     sc_ctx *ctx;
     sc_extent base;

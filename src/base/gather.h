@@ -1,4 +1,5 @@
 // Items that lie scattered in an extent, collected in memory. Private to src/base.
+// Prefix: sc_lanes_ and sc_walk_ are loops over items, sc_gather copies them.
 #ifndef SC_GATHER_H
 #define SC_GATHER_H
 

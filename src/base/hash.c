@@ -108,7 +108,7 @@ static const uint32_t crc_powers[32] = {
     0xa8a472c0, 0x429a969e, 0x148d302a, 0xc40ba6d0, 0xc4e22c3c, 0x40000000, 0x20000000, 0x08000000,
 };
 
-// What follows moves the first run up by its length: times x to the power of eight for each byte.
+// Moves the first run up by the length of the second: times x to the power of eight for each byte.
 uint32_t sc_crc32_join(uint32_t first, uint32_t second, uint64_t bytes) {
     for (uint32_t i = 0; bytes; bytes >>= 1, i++)
         if (bytes & 1) first = crc_times(first, crc_powers[i % 32]);

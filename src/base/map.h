@@ -1,5 +1,6 @@
 // Hash maps that remember insertion order; iteration walks `entries` and so never depends on
 // hashes, which is what keeps our output reproducible.
+// Prefix: sc_map_ (keys are text) and sc_imap_ (keys are integers).
 #ifndef SC_MAP_H
 #define SC_MAP_H
 
@@ -43,7 +44,7 @@ void sc_imap_init(sc_imap *map, sc_arena *arena);
 uint64_t *sc_imap_find(const sc_imap *map, uint64_t key);
 bool sc_imap_add(sc_imap *map, uint64_t key, uint64_t value);
 void sc_imap_set(sc_imap *map, uint64_t key, uint64_t value);
-// Where the value is kept, 0 when the key is new. Valid until the next new key.
+// The place of the value, 0 in it when the key is new. Valid until the next new key.
 uint64_t *sc_imap_at(sc_imap *map, uint64_t key);
 #define SC_PTR_KEY(pointer) ((uint64_t)(uintptr_t)(pointer))
 

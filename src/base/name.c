@@ -3,7 +3,7 @@
 // jumping about, and the step between probes is long, so that series which meet pass each other.
 #include "base/name.h"
 
-// The hash stands beside the pointer, so that probing does not touch the records.
+// The hash is stored with the pointer, so that probing does not touch the records.
 typedef struct name_slot {
     uint32_t hash;
     const sc_name *name;  // NULL: free

@@ -1,4 +1,5 @@
 // Interned strings: equal names are the same pointer, and print in a debugger.
+// Prefix: sc_name_; sc_names_ is the table of them.
 #ifndef SC_NAME_H
 #define SC_NAME_H
 

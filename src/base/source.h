@@ -1,5 +1,6 @@
 // Random-access bytes that are usually not in memory: a File, a Blob, a descriptor, or something
 // computed from another source. Weights travel through the compiler as extents of sources.
+// Prefix: sc_source_ reads; sc_extent_ is a run of bytes in a source.
 #ifndef SC_SOURCE_H
 #define SC_SOURCE_H
 

@@ -1,6 +1,7 @@
 // Candidates for equal bytes are found by size and first 32 bytes; only when those agree are whole
 // contents looked at: side by side while there is one candidate; when there are more, by samples
-// and, where these agree, by SHA-256. What is permuted alike is looked at as it lies in the file.
+// and, where these agree, by SHA-256. Contents that are permuted alike are compared as they lie in
+// the file.
 #include "base/store.h"
 
 #include "base/hash.h"
@@ -87,8 +88,8 @@ static sc_status digest(sc_ctx *ctx, sc_store_blob *blob) {
     return SC_OK;
 }
 
-// What is permuted in different ways is gathered to be compared, which takes long for large
-// weights: a few items here and there tell nearly all apart.
+// Contents that are permuted in different ways are gathered to be compared, which takes long for
+// large weights: a few items here and there tell nearly all apart.
 static sc_status equal_after_all(sc_ctx *ctx, sc_extent a, sc_extent b, bool *out) {
     uint8_t x[FINGERPRINT_BYTES], y[FINGERPRINT_BYTES];
     const uint64_t step = a.size < SAMPLES * sizeof x ? 0 : (a.size - sizeof x) / SAMPLES;

@@ -1,7 +1,8 @@
 // Bytes stored once, by content and by name: every distinct run of bytes is one blob, whoever adds
-// it, and keys name blobs. What is written where (one segment of many blobs, a segment for each, a
-// file for each tag) is the business of whoever walks the store; blobs and entries keep the order
-// in which they came. Nothing is copied: a blob is an extent, or a cord that outlives the store.
+// it, and keys name blobs. The walker of the store decides on the layout (one segment of many
+// blobs, a segment for each, a file for each tag); blobs and entries keep the order in which they
+// came. No bytes are copied: a blob is an extent, or a cord that outlives the store.
+// Prefix: sc_store_.
 #ifndef SC_STORE_H
 #define SC_STORE_H
 

@@ -13,8 +13,8 @@ enum {
     LOADED_ITEM_BYTES_MAX = 4 << 10,
     GOOD_RUN_BYTES = 4 << 10,
     SHORT_RUN_FACTOR = 8,  // how much larger blocks may be for the sake of good runs
-    // Where each block reads all of its base: how many there are to be, and the multiples of the
-    // limit between which blocks stay whatever that makes of them (64 and 256 MB).
+    // Number of blocks if each block reads all of its base, and the multiples of the limit between
+    // which blocks stay whatever that number makes of them (64 and 256 MB).
     PASSES = 4,
     STRIPED_FACTOR_MIN = 4,
     STRIPED_FACTOR_MAX = 16
@@ -58,7 +58,7 @@ typedef struct sc_gathered {
 } sc_gathered;
 
 // As the limit says, unless the base would be read in short runs: its neighbours are those of the
-// split axis, then, and come in runs as long as a block has indices. Where reads are round trips,
+// split axis, then, and come in runs as long as a block has indices. If reads are round trips,
 // gather.c takes rows whole: each block reads all of the base, and blocks are large instead.
 static void choose_blocks(strided *view, sc_ctx *ctx) {
     const bool is_slow = view->base.source->is_slow;
@@ -92,7 +92,7 @@ static bool make_room(sc_ctx *ctx, block *b, uint64_t bytes) {
     return b->bytes != NULL;
 }
 
-// Where memory is short, without the other block, and then a smaller one.
+// Makes do without the other block if memory is short, and then with a smaller one.
 static sc_status make_block(sc_ctx *ctx, strided *view, block *b) {
     block *other = &ctx->gathered->blocks[b == ctx->gathered->blocks];
     while (!make_room(ctx, b, view->step * view->unit)) {
@@ -159,7 +159,8 @@ static sc_status find_block(sc_ctx *ctx, strided *view, uint64_t offset, const b
     return fill_block(ctx, view, offset, b);
 }
 
-// Who reads a file in order needs large blocks no more once a view has ended, well or not.
+// A reader that goes through a file in order needs no large blocks once a view has ended, well or
+// not.
 static void leave_blocks(sc_ctx *ctx, const strided *view) {
     sc_gathered *held = ctx->gathered;
     for (uint32_t i = 0; held && i < SC_COUNT_OF(held->blocks); i++) {

@@ -143,7 +143,8 @@ static int32_t multiplier_of(float ratio, int shift) {
     return (int32_t)__builtin_nearbyintf(ratio * (float)(1 << shift));
 }
 
-// Of 21 bits, as many as the larger factor has. False for ratios that XNNPACK has no sums for.
+// The shift is 21 bits, as many as the larger factor has. False for ratios that XNNPACK has no sums
+// for.
 static bool prepare_sum(const sc_bytes_binary *binary, prepared *p) {
     const float a = binary->a.scale / binary->out.scale, b = binary->b.scale / binary->out.scale;
     int exponent = 0;

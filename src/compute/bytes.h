@@ -1,6 +1,7 @@
 // Tensors of 8 bits that stand for numbers, (value - zero) * scale: made of floats and made floats
 // again, and computed element by element. Results are those of XNNPACK's scalar variants, bit for
 // bit; its variants for some processors differ from them by a unit at most.
+// Prefix: sc_bytes_.
 #ifndef SC_BYTES_H
 #define SC_BYTES_H
 

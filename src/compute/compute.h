@@ -1,10 +1,11 @@
-// What both front ends, kernels of portable programs and nodes of a backend, compute with: records
-// say in plain numbers and pointers what is to be computed, rows of variants.def compute it. Knows
-// no operators, no calls and no graphs.
+// Sums, products, convolutions and pooling as plain numbers. Both front ends use it: kernels of
+// portable programs, and nodes of a backend. A record says in numbers and pointers what to compute,
+// and a row of variants.def computes it. This folder knows no operators, no calls and no graphs.
+// Prefixes: sc_variant_ picks rows, sc_conv_ and sc_matmul_ read records, v4f_ and v4_ are lanes.
 //
 // A front end fills a record, asks for a row with sc_variant_pick, and runs it over its tiles.
-// Where weights stay what they are it asks sc_variant_best once, when a program is loaded, lets
-// that row pack them, and hands row and packing to sc_variant_pick from then on.
+// If weights are constant, the front end asks sc_variant_best once, when a program is loaded, and
+// lets that row pack them. From then on it hands row and packing to sc_variant_pick.
 #ifndef SC_COMPUTE_H
 #define SC_COMPUTE_H
 
@@ -29,16 +30,16 @@ typedef struct sc_input_quant {
 // is in the finish's, with those of input and results.
 typedef struct sc_weight_quant {
     int32_t zero;  // u8 only
-    // Of matrix products of i8 and I4, or NULL: a bf16 scale for each `block` steps of k, which the
-    // sum of those steps is multiplied with before it is added, in f32, to those before it.
+    // Scales of matrix products of i8 and I4, or NULL: one bf16 number for each `block` steps of k.
+    // The sum of those steps is multiplied by it, and then added in f32 to the sums before.
     const uint16_t *scales;  // [n][k / block]
     int64_t block;           // a multiple of 32 that divides k
 } sc_weight_quant;
 
 // How every record begins. Element types are those of dtype.def, and SC_DTYPE_I4 of weights. Sums
 // of floats are made in their own type, those of 8-bit inputs that are quantized in 32 bits; so the
-// bias, which joins the sum before the finish, is of the float type or i32. What is added after the
-// scales, as the f32 bias of quantized weights, is the finish's shift.
+// bias, which joins the sum before the finish, is of the float type or i32. A number that is added
+// after the scales, such as the f32 bias of quantized weights, is the finish's shift.
 typedef struct sc_record {
     uint8_t kind;                   // sc_record_kind
     uint8_t in, weight, bias, out;  // sc_dtype; `bias` says nothing where there is none

@@ -1,4 +1,4 @@
-// What rows for convolutions share.
+// Shared by all rows for convolutions.
 #include "compute/conv.h"
 
 bool sc_conv_planes(const int64_t step[5], const int64_t sizes[3]) {

@@ -1,5 +1,6 @@
 // A convolution as plain numbers: every spatial rank is written as three dimensions (leading ones
 // of size 1), every layout as element strides.
+// Prefix: sc_conv_.
 #ifndef SC_CONV_H
 #define SC_CONV_H
 
@@ -37,7 +38,7 @@ static inline int64_t sc_conv_channels(const sc_conv *c) { return c->groups * c-
 // for.
 bool sc_conv_planes(const int64_t step[5], const int64_t sizes[3]);
 // Elements from one pixel to the next if the channels of a pixel lie side by side, in every group,
-// and all pixels of an image follow one another; else 0. What the variants on pixels ask for.
+// and all pixels of an image follow one another; else 0. The variants on pixels ask for it.
 int64_t sc_conv_pixel_step(const int64_t step[5], const int64_t sizes[3], int64_t channels);
 // Input coordinate that output `o` reads through tap `k` of dimension `d`; false in the padding or
 // between spread-out inputs.

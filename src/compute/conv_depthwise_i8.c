@@ -24,12 +24,12 @@ static void pack(const sc_record *record, void *packed) {
     sc_pack_channels_i8(&source, packed);
 }
 
-// What is read in the padding.
+// Scratch for the padding's values.
 static uint64_t scratch_bytes(const sc_record *record) {
     return (uint64_t)sc_conv_of(record)->groups;
 }
 
-// What output `at` reads through its taps. The last one is repeated if their number is odd; its
+// Finds the taps that output `at` reads. The last one is repeated if their number is odd; its
 // second weight is 0.
 static size_t find_taps(const sc_conv *c, const int8_t *input, const int8_t *padding,
                         const int64_t at[3], sc_dwconv_i8_tap *to) {

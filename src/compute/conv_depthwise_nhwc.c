@@ -56,7 +56,7 @@ static void run_row(const sc_conv *c, sc_dwconv_nhwc_f32 *d, sc_dwconv_tap taps[
     }
 }
 
-// A kernel of 3 x 3 pixels in neighbouring columns, of which no more than one lies beside the
+// A kernel of 3 x 3 pixels in neighbouring columns, of which no more than one lies next to the
 // image. Short rows do not make up for what each costs to begin.
 static bool is_3x3(const sc_conv *c) {
     const int64_t stride = c->stride[2], last = (c->out[2] - 1) * stride - c->pad[2] + 2;

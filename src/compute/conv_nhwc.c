@@ -40,7 +40,7 @@ static void pack(const sc_record *record, void *packed) {
 
 // --- Tiles ---------------------------------------------------------------------------------------
 
-// What a row of taps reads is one run where pixels are small and neighbours in memory; otherwise
+// Does a row of taps read one run? It does if pixels are small and neighbours in memory. Otherwise
 // each tap is a run.
 static bool joins(const sc_conv *c) {
     return c->in_step[4] == c->in_channels && c->dilation[2] == 1 && c->kernel[2] > 1 &&
@@ -76,7 +76,7 @@ static uint64_t scratch_bytes(const sc_record *record) {
     return layout_of(sc_conv_of(record)).bytes;
 }
 
-// --- What taps read ------------------------------------------------------------------------------
+// --- Runs of taps --------------------------------------------------------------------------------
 
 // Output pixels one after the other, and where pointers to what their taps read go.
 typedef struct pixels {
@@ -99,7 +99,7 @@ static const float *joined_run(const sc_conv *c, const float *row, int64_t x, fl
     return edge;
 }
 
-// What tap (or row of taps) number `run` reads.
+// Finds the pixels that tap (or row of taps) number `run` reads.
 static void find_run(const sc_conv *c, const pixels *p, const int64_t tap[3], int64_t run) {
     const int64_t runs = run_count(c), length = run_length(c), width = c->in[2];
     const int64_t step = c->in_step[4];

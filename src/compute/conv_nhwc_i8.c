@@ -1,6 +1,6 @@
 // Convolution of 8-bit pixels whose channels lie side by side, as a product with packed weights: a
-// row of the product is an output pixel. What its taps read is widened to 16 bits side by side, a
-// few pixels at a time, which takes the zero point off. So what lies in the padding is 0, and each
+// row of the product is an output pixel. The numbers that its taps read are widened to 16 bits side
+// by side, a few pixels at a time, which takes the zero point off. So the padding is 0, and each
 // image may have a zero point of its own.
 // In wasm: -O3
 #include "compute/conv.h"
@@ -45,9 +45,10 @@ static uint64_t scratch_bytes(const sc_record *record) {
     return sc_gemm_a_i8(PIXELS, depth_of(sc_conv_of(record))) * sizeof(int16_t);
 }
 
-// --- What taps read ------------------------------------------------------------------------------
+// --- Widening taps -------------------------------------------------------------------------------
 
-// What a row of taps reads in a row of the input, from column x on; outside of it, zeros.
+// Widens the numbers that a row of taps reads in a row of the input, from column x on. Zeros stand
+// outside of the input.
 static void widen_taps(const sc_conv *c, const int8_t *row, int64_t x, int32_t zero, int16_t *to) {
     const int64_t channels = c->in_channels, step = c->in_step[4];
     const bool adjoins = step == channels && c->dilation[2] == 1;
@@ -65,7 +66,7 @@ static void widen_taps(const sc_conv *c, const int8_t *row, int64_t x, int32_t z
     }
 }
 
-// What output `at` reads, and a 0 more if that makes the number even.
+// Widens the numbers that output `at` reads, and appends a 0 if their number is odd.
 static void widen_pixel(const sc_conv *c, const int8_t *input, const int64_t at[3], int32_t zero,
                         int16_t *to) {
     const int64_t row = c->kernel[2] * c->in_channels;

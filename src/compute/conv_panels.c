@@ -29,7 +29,7 @@ typedef struct gather {
     size_t stretch_count, width;
 } gather;
 
-// --- Where the input of a tap is -----------------------------------------------------------------
+// --- The input of a tap --------------------------------------------------------------------------
 
 // For each tap column the range of output columns whose input is not in the padding.
 static void find_reach(const sc_conv *c, int64_t *reach) {

@@ -1,5 +1,5 @@
-// The definition of convolution, in the order of the formula, on any layout and type. What the
-// other rows are tested against, and what runs where none of them fits.
+// The definition of convolution, in the order of the formula, on any layout and type. The other
+// rows are tested against it, and it runs if no other row fits.
 #include "compute/conv.h"
 #include "compute/elements.h"
 
@@ -20,8 +20,8 @@
 
 // --- Quantized operands --------------------------------------------------------------------------
 
-// Sums of 32 bits wrap, as those of the hardware do. What lies in the padding is 0, whose stand-in
-// is the zero point.
+// Sums of 32 bits wrap, as those of the hardware do. The padding is 0, which the zero point stands
+// for.
 static uint32_t quantized_sum(const sc_conv *c, int64_t input, int64_t weight, int32_t zero,
                               const int64_t at[3]) {
     const int64_t taps = sc_conv_taps(c), *kernel = c->kernel;

@@ -4,7 +4,7 @@
 
 #include "compute/compute.h"
 
-// Of a record whose `in` is of 8 bits; the zero point is still in it.
+// One number of an 8-bit input. The zero point is still in it.
 static inline int32_t sc_input_int(const sc_record *r, const void *data, int64_t at) {
     return r->in == SC_DTYPE_U8 ? ((const uint8_t *)data)[at] : ((const int8_t *)data)[at];
 }
@@ -13,7 +13,7 @@ static inline int32_t sc_nibble(const void *data, int64_t at) {
     return (((const uint8_t *)data)[at >> 1] >> (at & 1) * 4 & 15) - 8;
 }
 
-// Of weights that are integers, without their zero point.
+// One integer weight, without its zero point.
 static inline int32_t sc_weight_int(const sc_record *r, const void *data, int64_t at) {
     switch (r->weight) {
     case SC_DTYPE_I4: return sc_nibble(data, at);
@@ -23,7 +23,7 @@ static inline int32_t sc_weight_int(const sc_record *r, const void *data, int64_
     }
 }
 
-// Of weights beside which inputs are f32.
+// One weight as a float, for products whose inputs are f32.
 static inline float sc_weight_float(const sc_record *r, const void *data, int64_t at) {
     switch (r->weight) {
     case SC_DTYPE_F32: return ((const float *)data)[at];

@@ -3,6 +3,7 @@
 // order, roots computed in double); the others become a convolution of a length that is not
 // (Bluestein), in double. Both take O(n log n). Short lines of floats are transformed four at a
 // time, one in each lane; no line sees another one's numbers.
+// Prefix: sc_fft_.
 #ifndef SC_FFT_H
 #define SC_FFT_H
 
@@ -31,7 +32,7 @@ typedef struct sc_fft {
     // Set by sc_fft_plan.
     uint8_t engine;
     int64_t points;  // of the complex transform that is computed: the length, or half of it
-    int64_t padded;  // of the convolution; 0: none is needed
+    int64_t padded;  // of the convolution; 0: no convolution
     uint32_t factor_count;
     uint8_t factors[SC_FFT_FACTORS_MAX];
     // Set by sc_fft_start, in its memory.

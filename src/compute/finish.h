@@ -1,10 +1,12 @@
 // The output stage: what a convolution or a matrix product does to its sums before they are stored.
 // A channel is one that the weights produce.
 //
-// Float results are sum * scale + shift, then clamped. What the runtime folds into a portable call
-// (batch normalisation, relu, hardtanh) comes to this, as do the output ranges of XNNPACK's nodes.
-// Results of 8 bits are requantized from 32-bit sums by sc_finish_round, bit for bit as XNNPACK's
-// "fp32" flavour does. Other integers are stored as they are and wrap, as PyTorch's do.
+// Float results are sum * scale + shift, then clamped. Everything that the runtime folds into a
+// portable call (batch normalisation, relu, hardtanh) has this form, as do the output ranges of
+// XNNPACK's nodes. Results of 8 bits are requantized from 32-bit sums by sc_finish_round, bit for
+// bit as XNNPACK's "fp32" flavour does. Other integers are stored as they are and wrap, as
+// PyTorch's do.
+// Prefix: sc_finish_.
 #ifndef SC_FINISH_H
 #define SC_FINISH_H
 

@@ -1,6 +1,7 @@
 // The less frequent f32 functions, computed in double with our own series and rounded once, so that
 // the result is right to 0.51 ULP and the same on every machine. Only exact libm functions (sqrt,
 // fmod, floor and their kin) are used below.
+// Prefix: sc_NAME_f32 is the function NAME on one float.
 #ifndef SC_MATH_F32_H
 #define SC_MATH_F32_H
 

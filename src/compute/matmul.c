@@ -1,4 +1,4 @@
-// What rows for matrix products share.
+// Shared by all rows for matrix products.
 #include "compute/matmul.h"
 
 bool sc_matmul_is_plain(const sc_matmul *mm) {

@@ -1,7 +1,7 @@
 // A batch of matrix products as plain numbers: c = finish(alpha * a b + beta * addend), any element
 // strides. A channel of the finish is a column, a row of the input's quantization is a row of `a`
-// (batch after batch). Where weights are constant they are `b`; a bias is an addend whose rows are
-// all the same.
+// (batch after batch). Constant weights are `b`; a bias is an addend whose rows are all the same.
+// Prefix: sc_matmul_.
 #ifndef SC_MATMUL_H
 #define SC_MATMUL_H
 
@@ -15,7 +15,7 @@ typedef struct sc_matrix {
 typedef struct sc_matmul {
     sc_record record;  // in: a; weight: b; bias: addend; out: c
     int64_t batch, m, n, k;
-    sc_matrix a, b, addend;  // addend.data NULL: none
+    sc_matrix a, b, addend;  // addend.data NULL: absent
     void *c;
     int64_t c_batch, c_row, c_column;
     double alpha, beta;

@@ -5,8 +5,8 @@
 #include "compute/matmul.h"
 #include "compute/simd/gemm_f32.h"
 
-// What the strides ask for. `swapped` is the whole product transposed, c' = b' a', which makes the
-// rows of c contiguous.
+// The form that the strides ask for. `swapped` is the whole product transposed, c' = b' a', which
+// makes the rows of c contiguous.
 typedef struct form {
     int64_t m, n;
     sc_matrix a, b;
@@ -91,7 +91,7 @@ static const float *copy_matrix(float *to, const float *from, int64_t rows, int6
     return to;
 }
 
-// What the tiles cannot do on the way: factors, and addends that are not a plain bias.
+// Factors, and addends that are not a plain bias: the tiles cannot apply them on the way.
 static void finish_block(const sc_matmul *mm, const form *f, const sc_gemm_block *block, float *c,
                          const float *addend) {
     const float alpha = (float)mm->alpha, beta = (float)mm->beta;

@@ -1,5 +1,5 @@
-// The definition of matrix products, in the order of the formula, on any strides and type. What the
-// other rows are tested against, and what runs where none of them fits.
+// The definition of matrix products, in the order of the formula, on any strides and type. The
+// other rows are tested against it, and it runs if no other row fits.
 #include "compute/elements.h"
 #include "compute/matmul.h"
 
@@ -27,7 +27,7 @@
 
 // --- Quantized operands --------------------------------------------------------------------------
 
-// What the quantization of its input says of a row.
+// The quantization of one row of the input.
 typedef struct row_quant {
     int32_t zero;
     float scale;
@@ -80,7 +80,7 @@ static void run_row_blocks(const sc_matmul *mm, int64_t batch, int64_t i) {
     }
 }
 
-// Of floats with weights of another type.
+// Multiplies floats with weights of another type.
 static void run_row_mixed(const sc_matmul *mm, int64_t batch, int64_t i) {
     const float *a = (const float *)mm->a.data + batch * mm->a.batch + i * mm->a.row;
     float *c = (float *)mm->c + batch * mm->c_batch + i * mm->c_row;

@@ -64,7 +64,7 @@ static uint8_t nibble_at(const sc_pack_source *s, int64_t at) {
     return ((const uint8_t *)s->weight)[at >> 1] >> (at & 1) * 4 & 15;
 }
 
-// Of fewer bits, into a panel of zeros.
+// Packs weights of fewer bits into a panel of zeros.
 static void pack_raw_panel(const sc_pack_source *s, size_t first, float *head) {
     const size_t width = width_of(s, first);
     uint8_t *to = (uint8_t *)(head + 2 * SC_PANEL);

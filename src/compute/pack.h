@@ -5,9 +5,9 @@
 // Columns come in panels of SC_PANEL, one after the other.
 //
 // Columns, f32 (igemm_f32.h): a panel is a row of what its sums begin with, then a row of weights
-// for each step of the sums. Of weights that are not f32, a row of scales comes second, and theirs
-// are not multiplied by them; of 4 bits, two steps lie in a row of bytes, the first in the low
-// halves.
+// for each step of the sums. If weights are not f32, a row of scales comes second, and the weights
+// are not multiplied by them. If they are of 4 bits, two steps lie in a row of bytes, the first in
+// the low halves.
 //
 // Columns, i8 (gemm_i8.h): a panel is a row of what its sums begin with (i32), a row of scales and
 // a row of shifts (f32), a row of bf16 scales for each block of steps if there are blocks, then a
@@ -23,6 +23,7 @@
 // for every two taps. The last eight overlap those before them if there is a remainder.
 //
 // Columns and a second step that do not exist are zero.
+// Prefix: sc_pack_; sc_panel_ is about one panel.
 #ifndef SC_PACK_H
 #define SC_PACK_H
 

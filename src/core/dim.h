@@ -4,6 +4,7 @@
 // Expressions are hash-consed in canonical form (a sum of products over symbols and opaque atoms),
 // so two dims are provably equal exactly when sc_dim_equal says so. One sc_exprs per method:
 // symbols of different methods never mix.
+// Prefix: sc_dim_ is one dimension, sc_exprs_ the table of expressions, sc_symbol_ one symbol.
 #ifndef SC_DIM_H
 #define SC_DIM_H
 
@@ -79,7 +80,7 @@ typedef enum sc_cmp { SC_CMP_EQ, SC_CMP_NE, SC_CMP_LT, SC_CMP_LE, SC_CMP_GT, SC_
 // 0/1 valued; folds to a concrete 0 or 1 when ranges decide.
 sc_dim sc_dim_compare(sc_exprs *exprs, sc_cmp cmp, sc_dim a, sc_dim b);
 
-// What ranges and structure prove. SC_TRI_UNKNOWN when neither.
+// The answer that ranges and structure prove; SC_TRI_UNKNOWN when they prove neither.
 typedef enum sc_tri { SC_TRI_FALSE, SC_TRI_TRUE, SC_TRI_UNKNOWN } sc_tri;
 sc_tri sc_dim_known_equal(sc_dim a, sc_dim b);
 sc_tri sc_dim_known_le(sc_dim a, sc_dim b);

@@ -1,4 +1,5 @@
 // Element types: facts from dtype.def, PyTorch's promotion, and half-precision conversion.
+// Prefix: sc_dtype_; sc_promotion_ is PyTorch's promotion.
 #ifndef SC_DTYPE_H
 #define SC_DTYPE_H
 
@@ -28,7 +29,8 @@ const char *sc_dtype_name(sc_dtype dtype);   // "float32"
 const char *sc_dtype_short(sc_dtype dtype);  // "f32"
 sc_category sc_dtype_category(sc_dtype dtype);
 bool sc_dtype_is_float(sc_dtype dtype);  // f16 bf16 f32 f64
-// Of category COMPLEX: in the header because every call that is traced asks it of every operand.
+// Is the dtype of category COMPLEX? In the header because every traced call asks it of every
+// operand.
 static inline bool sc_dtype_is_complex(sc_dtype dtype) {
     return dtype == SC_DTYPE_C32 || dtype == SC_DTYPE_C64 || dtype == SC_DTYPE_C128;
 }
@@ -40,9 +42,9 @@ int64_t sc_dtype_low(sc_dtype dtype);          // of integers and bool
 uint64_t sc_dtype_high(sc_dtype dtype);
 // Nearest integer that the dtype has.
 int64_t sc_dtype_nearest(sc_dtype dtype, int64_t number);
-// What clamp compares integers of the dtype with: negative bounds of unsigned ones wrap, as
-// PyTorch's do, if their size is one of the dtype's. Others out of range, which PyTorch refuses,
-// are the nearest in it.
+// The bound that clamp compares integers of the dtype with. Negative bounds of unsigned dtypes
+// wrap, as PyTorch's do, if their size is one of the dtype's. Others out of range, which PyTorch
+// refuses, become the nearest number in it.
 int64_t sc_dtype_bound(sc_dtype dtype, int64_t number);
 double sc_dtype_largest(sc_dtype dtype);     // finite; 0 unless a float
 sc_dtype sc_dtype_from_pt2(int64_t code);    // SC_DTYPE_NONE when unknown

@@ -6,7 +6,7 @@
 #define VALUE_WHOLE
 #define VALUE_POWER(n)
 #define VALUE_CHOICE(words) SC_STR
-#define VALUE_BOUNDS(none) \
+#define VALUE_BOUNDS(unused) \
     { 0 }
 
 sc_options sc_options_default(void) {

@@ -1,4 +1,4 @@
-// What whoever lowers or loads a program may ask for: one member for each row of options.def.
+// Options of lowering and of loading: one member for each row of options.def. Prefix: sc_options_.
 #ifndef SC_OPTIONS_H
 #define SC_OPTIONS_H
 
@@ -28,7 +28,7 @@ typedef struct sc_options {
 #undef OPTION
 } sc_options;
 
-// What holds where nothing is asked for.
+// The options of a call that gives none.
 sc_options sc_options_default(void);
 // Has what is lowered to run on the official runtime, too? It does where nothing (NULL) is asked.
 bool sc_options_are_official(const sc_options *options);

@@ -1,4 +1,5 @@
 // Families of orthogonal polynomials (polynomial.def), which kernels and expansions share.
+// Prefix: sc_polynomial_.
 #ifndef SC_POLYNOMIAL_H
 #define SC_POLYNOMIAL_H
 
@@ -31,8 +32,9 @@ typedef struct sc_polynomial {
 #define ORTHOGONAL(id, ...) extern const sc_polynomial sc_polynomial_##id;
 #include "core/polynomial.def"
 
-// Of a tensor of degrees: how far recurrences go, where PyTorch goes on for as long as it takes;
-// and which numbers are no degrees, as those below 0, because no int64 is as large.
+// Bounds for tensors of degrees. Recurrences go this far, where PyTorch goes on for as long as it
+// takes. Numbers from SC_DEGREE_END on are no degrees, like those below 0, because no int64 is as
+// large.
 enum { SC_DEGREE_MAX = 1 << 14 };
 #define SC_DEGREE_END 9223372036854775808.0
 

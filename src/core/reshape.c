@@ -1,4 +1,4 @@
-// Views of a tensor in other sizes: whether its strides allow one, and which strides it has. Where
+// Views of a tensor in other sizes: whether its strides allow one, and which strides it has. If
 // several would do, the choice is PyTorch's, and it makes two: that of its eager engine and that of
 // its exporter.
 #include "core/spec.h"

@@ -16,7 +16,7 @@ void sc_spec_share(sc_exprs *exprs, sc_spec *spec) {
     spec->strides = sc_dims_share(exprs, spec->strides, spec->rank);
 }
 
-// What a dim contributes to the strides outside it: at least 1. A symbol with an example value is
+// The factor of a dim in the strides outside it: at least 1. A symbol with an example value is
 // positive, as PyTorch assumes of it; data-dependent sizes and quotients may be 0.
 static sc_dim step_of(sc_exprs *exprs, sc_dim size) {
     sc_symbol *symbol = sc_dim_symbol(size);

@@ -1,4 +1,5 @@
-// What a tensor is, without its data: dtype, sizes, strides. Used by every layer of the compiler.
+// A tensor without its data: dtype, sizes, strides. Used by every layer of the compiler.
+// Prefix: sc_spec_.
 #ifndef SC_SPEC_H
 #define SC_SPEC_H
 

@@ -5,6 +5,7 @@
 // A record is a view. Programs in it are methods that others own, which never change once a record
 // names them; the maps lie over them. Copying a record copies neither, so that what happens to one
 // record never shows in another.
+// Prefix: sc_etrecord_.
 #ifndef SC_ETRECORD_H
 #define SC_ETRECORD_H
 
@@ -17,7 +18,7 @@
 #define SC_ETRECORD_EXPORTED   "exported_program"
 #define SC_ETRECORD_EDGE       "edge_dialect_exported_program"
 
-// --- What a record holds -------------------------------------------------------------------------
+// --- Contents of a record ------------------------------------------------------------------------
 
 // A program of one stage.
 typedef struct sc_etrecord_program {
@@ -28,7 +29,7 @@ typedef struct sc_etrecord_program {
     bool is_edge;  // in the edge dialect
 } sc_etrecord_program;
 
-// Of one instruction: the nodes that it computes. A call of a delegate has a list, all others one.
+// The nodes that one instruction computes. A call of a delegate has a list, all others one.
 typedef struct sc_etrecord_handles {
     uint32_t instruction;
     bool is_list;
@@ -36,7 +37,7 @@ typedef struct sc_etrecord_handles {
     uint32_t count;
 } sc_etrecord_handles;
 
-// What a backend calls a thing that it reports on, and the nodes behind it.
+// A backend's identifier of something that it reports on, and the nodes behind it.
 typedef struct sc_etrecord_event {
     bool
         is_number;  // by `id`, else by `name`. In the file both are text; digits alone are a number
@@ -46,7 +47,7 @@ typedef struct sc_etrecord_event {
     uint32_t count;
 } sc_etrecord_event;
 
-// Of an instruction that calls a delegate.
+// An instruction that calls a delegate.
 typedef struct sc_etrecord_delegate {
     uint32_t instruction;
     sc_str backend;
@@ -78,7 +79,7 @@ typedef struct sc_etrecord {
     // this record have one in records of their own, and name it by the same.
     uint64_t graph_id;
 
-    // What only exists once the program is made executable.
+    // Maps that exist only once the program is made executable.
     bool has_debug_handle_map, has_delegate_map, has_num_outs_map;
     SC_VEC(sc_etrecord_maps) maps;                 // a method each
     const sc_pickle_value *reference_outputs;      // {method: [of each case [outputs]]}, or NULL
@@ -103,7 +104,7 @@ const sc_etrecord_delegate *sc_etrecord_delegate_of(const sc_etrecord_maps *maps
 
 // The edge stage of a record alone: no maps, outputs or inputs.
 void sc_etrecord_copy(sc_ctx *ctx, const sc_etrecord *from, sc_etrecord *out);
-// Of several methods only `forward` is taken, if there is one: the format has a place for one.
+// Takes only `forward` of several methods, if there is one: the format has a place for one.
 sc_status sc_etrecord_add_exported(sc_ctx *ctx, sc_etrecord *record, const sc_program *program);
 sc_status sc_etrecord_add_edge(sc_ctx *ctx, sc_etrecord *record, const sc_program *program);
 // Every method of the program as `stage`, which must not hold the name of an entry that has a
@@ -134,8 +135,8 @@ sc_status sc_etrecord_write(sc_ctx *ctx, const sc_etrecord *record,
 
 // True for a zip with the identifier of a record in it.
 bool sc_etrecord_is(const sc_zip *zip);
-// Reads every layout that there was. What is missing beside a program is no error, nor is what we
-// do not know. The source must live as long as the record.
+// Reads every layout that has existed. Only the program must be there; missing and unknown entries
+// are no errors. The source must live as long as the record.
 sc_status sc_etrecord_read(sc_ctx *ctx, sc_source *source, sc_etrecord *out);
 
 #endif

@@ -1,9 +1,10 @@
-// From lowered methods with a memory plan to the bytes of a .pte, and of .ptd files beside it.
+// From lowered methods with a memory plan to the bytes of a .pte, and of its .ptd files.
 //
 // Expects methods in executable form: functional core operators that have an out form, symbolic
 // operators, control flow with bodies, and `copy_` nodes that write mutations back. Out arguments,
 // lists and return slots of the format are derived from the operator table here; nothing of them
 // exists in the graph.
+// Prefix: sc_emit_.
 #ifndef SC_EMIT_H
 #define SC_EMIT_H
 
@@ -16,15 +17,16 @@
 typedef struct sc_emit_part_call {
     uint32_t instruction;
     const sc_part *part;  // its backend, and what the backend's events stand for
-    // Of the part's nodes, one each, in the order in which they compute: what stands in a body
-    // before the node that holds the body, and the nodes that make the call's results last, one
-    // for each result in order. ExecuTorch's Inspector pairs results with handles from the end.
+    // Handles of the part's nodes, one each, in the order in which they compute. A node of a body
+    // stands before the node that holds the body. The nodes that make the call's results come last,
+    // one for each result in order, because ExecuTorch's Inspector pairs results with handles from
+    // the end.
     uint32_t *handles;
     uint32_t handle_count;
     uint32_t output_count;  // results of the call
 } sc_emit_part_call;
 
-// What was written for one method, in the order of the file.
+// The instructions written for one method, in the order of the file.
 typedef struct sc_emit_plan {
     const sc_name *name;
     bool is_constant;  // answers without running

@@ -125,8 +125,9 @@ static sc_status emit_copy(sc_emit_method *m, const sc_value *to, const sc_arg *
     }
     const bool is_open = has_open_size(&to->spec);
     if (is_open && !is_alike(from, to))
-        return unsupported(m, "Cast what the loop carries to one dtype before it, and in its body.",
-                           "a loop carries values of different kinds");
+        return unsupported(
+            m, "Cast the values that the loop carries to one dtype before it, and in its body.",
+            "a loop carries values of different kinds");
     if (is_open) return emit_clone(m, to->node, from_id, to_id);
     int32_t args[] = {to_id, from_id, sc_emit_bool(m, false), to_id};
     return sc_emit_call(m, sc_op_get(SC_OP_copy_), args, 4, to->node);

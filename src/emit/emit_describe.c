@@ -1,5 +1,5 @@
-// What debuggers want to know of a method that has been written: which node is behind which
-// instruction, and which nodes are behind a call of a part.
+// Facts for debuggers about a method that has been written: the node behind each instruction, and
+// the nodes behind each call of a part.
 #include "emit/emit_plan.h"
 
 typedef struct lister {

@@ -6,7 +6,7 @@
 #define OPERATOR_NAME_MAX 99  // runtimes look operators up through a buffer of 100 characters
 
 // Has expanding for that runtime said why a call stays?
-static bool is_told(const sc_ctx *ctx) {
+static bool is_explained(const sc_ctx *ctx) {
     for (uint32_t i = 0; i < ctx->diags.count; i++) {
         const sc_diag *diag = &ctx->diags.data[i];
         if (diag->severity == SC_WARNING && diag->code == SC_ERR_UNSUPPORTED_OP &&
@@ -24,7 +24,8 @@ static void warn_of_gaps(const sc_emit_state *state, const sc_op *op) {
     if (!sc_op_has(op, SC_RUNS))
         sc_report(ctx, SC_WARNING, SC_ERR_UNSUPPORTED_OP, "Run it with the official runtime.",
                   "this runtime has no kernel for %s", op->out_name);
-    if (sc_op_has(op, SC_UNOFFICIAL) && sc_options_are_official(&state->options) && !is_told(ctx))
+    if (sc_op_has(op, SC_UNOFFICIAL) && sc_options_are_official(&state->options) &&
+        !is_explained(ctx))
         sc_report(ctx, SC_WARNING, SC_ERR_UNSUPPORTED_OP,
                   "Run it with Sconce; for apps, write this line with other operators, of which "
                   "`sconce operators` tells who runs them.",

@@ -28,8 +28,8 @@ static sc_status emit_input(sc_emit_method *m, const sc_input_sig *sig, sc_value
     } else if (value->type == SC_VALUE_TENSOR) {
         SC_TRY(sc_emit_value(m, value, id));
     } else if (value->type == SC_VALUE_NONE) {
-        sc_arg none = sc_arg_none();
-        SC_TRY(sc_emit_unshared(m, &none, id));
+        sc_arg absent = sc_arg_none();
+        SC_TRY(sc_emit_unshared(m, &absent, id));
     } else {
         return sc_fail(ctx, SC_ERR_UNSUPPORTED, "Pass it as a 0-dim tensor and call .item() on it.",
                        "input '%s' is a number that changes from call to call; programs take only "
@@ -111,14 +111,14 @@ static sc_fb_ref write_instruction(sc_emit_method *m, const sc_emit_instruction 
     return sc_fb_end(fb);
 }
 
-static sc_fb_ref write_chain(sc_emit_method *m, sc_fb_ref none) {
+static sc_fb_ref write_chain(sc_emit_method *m, sc_fb_ref empty) {
     sc_fb_builder *fb = &m->state->fb;
     sc_fb_ref *refs = sc_new_array(m->state->arena, sc_fb_ref, m->code.count + 1);
     for (uint32_t i = 0; i < m->code.count; i++) refs[i] = write_instruction(m, &m->code.data[i]);
     sc_fb_ref instructions = sc_fb_add_refs(fb, refs, m->code.count);
     sc_fb_begin(fb);
-    sc_pte_Chain_set_inputs(fb, none);
-    sc_pte_Chain_set_outputs(fb, none);
+    sc_pte_Chain_set_inputs(fb, empty);
+    sc_pte_Chain_set_outputs(fb, empty);
     sc_pte_Chain_set_instructions(fb, instructions);
     return sc_fb_end(fb);
 }
@@ -161,11 +161,11 @@ typedef struct plan_parts {
 
 static sc_fb_ref write_plan(sc_emit_method *m, const plan_parts *parts) {
     sc_fb_builder *fb = &m->state->fb;
-    sc_fb_ref none = sc_emit_vector(m->state, NULL, 0, 4);
-    sc_fb_ref chain = write_chain(m, none);
+    sc_fb_ref empty = sc_emit_vector(m->state, NULL, 0, 4);
+    sc_fb_ref chain = write_chain(m, empty);
     sc_fb_ref chains = sc_fb_add_refs(fb, &chain, 1);
     sc_fb_ref delegates =
-        m->delegates.count ? sc_fb_add_refs(fb, m->delegates.data, m->delegates.count) : none;
+        m->delegates.count ? sc_fb_add_refs(fb, m->delegates.data, m->delegates.count) : empty;
     sc_fb_ref operators = sc_fb_add_refs(fb, m->operators.data, m->operators.count);
     sc_fb_ref values = sc_fb_add_refs(fb, m->values.data, m->values.count);
     sc_fb_ref inputs = sc_emit_vector(m->state, parts->inputs.data, parts->inputs.count, 4);

@@ -1,4 +1,5 @@
 // One method, or one constant method, as an ExecutionPlan table. Private to src/emit.
+// Prefix: sc_emit_.
 #ifndef SC_EMIT_PLAN_H
 #define SC_EMIT_PLAN_H
 
@@ -9,7 +10,7 @@ sc_status sc_emit_plan_method(sc_emit_state *state, const sc_storage_table *stor
 sc_status sc_emit_plan_constant(sc_emit_state *state, const sc_constant_method *constant,
                                 sc_fb_ref *out, sc_emit_plan *plan);
 
-// What to tell of it when it has been written (emit_describe.c).
+// Describes the method once it has been written (emit_describe.c).
 sc_emit_plan sc_emit_describe(const sc_emit_method *m, const sc_name *name);
 
 #endif

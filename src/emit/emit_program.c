@@ -80,8 +80,8 @@ static sc_fb_ref write_mutables(sc_emit_state *state, const sc_emit_segments *s)
 static sc_status write_root(sc_emit_state *state, const sc_emit_segments *s, const sc_fb_ref *plans,
                             uint32_t plan_count, const uint8_t **data, size_t *size) {
     sc_fb_builder *fb = &state->fb;
-    sc_fb_ref none = sc_emit_vector(state, NULL, 0, 4);
-    sc_fb_ref inline_data = none;
+    sc_fb_ref empty = sc_emit_vector(state, NULL, 0, 4);
+    sc_fb_ref inline_data = empty;
     if (state->processed.count) SC_TRY(sc_emit_inline_data(state, &inline_data));
     sc_fb_ref named_data = sc_emit_named_data(state);
     sc_fb_ref mutables = write_mutables(state, s);
@@ -91,7 +91,7 @@ static sc_status write_root(sc_emit_state *state, const sc_emit_segments *s, con
     sc_fb_ref plans_ref = sc_fb_add_refs(fb, plans, plan_count);
     sc_fb_begin(fb);
     sc_pte_Program_set_execution_plan(fb, plans_ref);
-    sc_pte_Program_set_constant_buffer(fb, none);
+    sc_pte_Program_set_constant_buffer(fb, empty);
     sc_pte_Program_set_backend_delegate_data(fb, inline_data);
     sc_pte_Program_set_segments(fb, directory);
     sc_pte_Program_set_constant_segment(fb, constants);

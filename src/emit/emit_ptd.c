@@ -62,7 +62,7 @@ static void collect(ptd *f, sc_str tag) {
     }
 }
 
-// What backends look up has no layout that this file could state.
+// Named data of backends has no layout that this file could state.
 static sc_status write_names(ptd *f, sc_fb_ref *out) {
     sc_fb_builder *fb = &f->state->fb;
     sc_fb_ref *refs = sc_new_array(f->state->arena, sc_fb_ref, f->entries.count + 1);

@@ -1,5 +1,6 @@
 // The segments of a .pte: constants, the initial state of mutable buffers, what backends made of
 // the parts that they took over, and what they look up by name. Private to src/emit.
+// Prefix: sc_emit_.
 #ifndef SC_EMIT_SEGMENTS_H
 #define SC_EMIT_SEGMENTS_H
 

@@ -1,9 +1,10 @@
-// What the emitter's files share: the program being written and, inside it, one method at a time.
-// Private to src/emit.
+// State that the emitter's files share: the program being written and, inside it, one method at a
+// time. Private to src/emit.
 //
 // A value of the format is an index into the method's list of EValues. Indices are handed out on
 // first use, so what nothing refers to is never written; equal constants share one index because
 // nothing writes to them.
+// Prefix: sc_emit_.
 #ifndef SC_EMIT_STATE_H
 #define SC_EMIT_STATE_H
 
@@ -17,7 +18,7 @@
 // The data file that the option external_constants makes.
 #define SC_EMIT_EXTERNAL_TAG "_default_external_constant"
 
-// Where a delegate says what its backend gets.
+// The place where a delegate names its backend's bytes.
 typedef struct sc_emit_processed {
     sc_fb_ref reference;  // table whose index is filled in at the end
     bool is_inline;       // inside the FlatBuffer, not a segment
@@ -38,7 +39,7 @@ typedef struct sc_emit_state {
     sc_store constants, mutables;         // one segment each; blob 0 says "no data"
     sc_store segments;                    // a segment for each blob, here or in the .ptd of its tag
     SC_VEC(sc_emit_processed) processed;  // by delegate, over all methods
-    uint32_t *segment_of;                 // of each blob of `segments`; 0: none in the .pte
+    uint32_t *segment_of;                 // of each blob of `segments`; 0: not in the .pte
     sc_imap starts;                       // offset of a mutable buffer -> sc_emit_start
     sc_map vectors;                       // content -> sc_fb_ref of an equal vector
 } sc_emit_state;

@@ -11,14 +11,14 @@
 
 #include "program_fbs.h"
 
-// What the official exporter calls the file of weights.
+// The official exporter's name for the file of weights.
 
 typedef struct placement {
     uint32_t data_index;
     bool is_planned;
     uint32_t memory_id;
     uint64_t offset;
-    sc_str name;  // empty: none is written
+    sc_str name;  // empty: not written
     bool is_external;
 } placement;
 

@@ -5,6 +5,7 @@
 // stay where they are in the text, which must outlive the tree. Accepts Python's bare Infinity,
 // -Infinity and NaN; refuses everything else that is not JSON, invalid UTF-8 and lone surrogates
 // included.
+// Prefix: sc_json_; sc_json_put_ and its like write.
 #ifndef SC_JSON_H
 #define SC_JSON_H
 

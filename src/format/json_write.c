@@ -1,4 +1,4 @@
-// The streaming writer. What it writes depends on its input only: numbers are printed in one way,
+// The streaming writer. Its output depends on its input only: numbers are printed in one way,
 // members come in the order of the calls.
 #include <math.h>
 

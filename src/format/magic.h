@@ -1,6 +1,7 @@
-// What a file is, by the bytes it begins with: the one list of such marks. The exact versions that
-// we read are the identifiers of schema/*.fbs; here a family is enough, so that a file of another
-// version is still called by its name.
+// The kind of a file by its first bytes: the one list of such marks. Exact versions that we read
+// are the identifiers of schema/*.fbs. Here a family is enough, so that a file of another version
+// is still called by its name.
+// Prefix: sc_file_.
 #ifndef SC_MAGIC_H
 #define SC_MAGIC_H
 

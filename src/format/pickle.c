@@ -270,14 +270,15 @@ static sc_status op_collect(machine *m, uint8_t op) {
     return push(m, list);
 }
 
-// Where items appended to `target` go: itself, or a container beside an opaque object.
+// Finds the container that items appended to `target` go to: itself, or a container kept with an
+// opaque object.
 static sc_status container_of(machine *m, value *target, sc_pickle_kind kind, value **out) {
     *out = target;
     bool list =
         kind == SC_PICKLE_LIST && (target->kind == SC_PICKLE_LIST || target->kind == SC_PICKLE_SET);
     if (list || (kind == SC_PICKLE_DICT && target->kind == SC_PICKLE_DICT)) return SC_OK;
     if (target->kind != SC_PICKLE_OBJECT)
-        return sc_pickle_fail(m, "items are added to something that holds none");
+        return sc_pickle_fail(m, "items are added to an object that cannot hold them");
     if (target->object->items && target->object->items->kind != kind)
         return sc_pickle_fail(m, "an object is both a list and a dict");
     if (!target->object->items) target->object->items = sc_pickle_new(m, kind);

@@ -1,5 +1,6 @@
 // Shared by the two halves of the unpickler: pickle.c runs opcodes, pickle_call.c knows what the
 // few globals that we understand make of their arguments. The writer shares the names of dtypes.
+// Prefix: sc_pickle_.
 #ifndef SC_PICKLE_MACHINE_H
 #define SC_PICKLE_MACHINE_H
 
@@ -37,7 +38,7 @@ void sc_pickle_append_pair(sc_pickle_machine *m, sc_pickle_value *dict, sc_pickl
 
 // A global by name: a dtype, or a GLOBAL that may be called later.
 sc_pickle_value *sc_pickle_global(sc_pickle_machine *m, sc_str module, sc_str name);
-// What calling `callee` with `args` gives: what we know it to give, else an opaque object.
+// Calls `callee` with `args`: gives a known result, else an opaque object.
 sc_status sc_pickle_call(sc_pickle_machine *m, sc_pickle_value *callee, sc_pickle_value *args,
                          sc_pickle_value **out);
 // A storage, from the tuple ('storage', class, key, location, element count); other ids are opaque.

@@ -1,6 +1,7 @@
 // Pickles from values: the same tree that the reader gives (pickle.h), so that what was read can be
 // written again, alone or as part of something larger. Protocol 2, in the opcodes and with the
 // globals that torch.load(weights_only=True) accepts.
+// Prefix: sc_pickle_make_ makes values, sc_pickle_write writes them.
 #ifndef SC_PICKLE_WRITE_H
 #define SC_PICKLE_WRITE_H
 
@@ -23,8 +24,8 @@ void sc_pickle_put(sc_arena *arena, sc_pickle_value *dict, sc_str key,
 // Elements in memory or in a file; tensors that name the same storage share it.
 sc_pickle_storage *sc_pickle_make_storage(sc_arena *arena, sc_extent bytes);
 
-// What a tensor is; sizes and strides are copied. `code` is the serialized ScalarType of .pt2 JSON
-// (sc_dtype_to_pt2). Without strides the elements are row-major.
+// The shape of a tensor; sizes and strides are copied. `code` is the serialized ScalarType of .pt2
+// JSON (sc_dtype_to_pt2). Without strides the elements are row-major.
 typedef struct sc_pickle_view {
     uint8_t code;
     uint32_t rank;  // <= 64

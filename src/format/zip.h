@@ -4,6 +4,7 @@
 // whole zips inside entries, so signatures are never searched for going forward). Stored entries
 // are read in place. Deflated ones keep their method and compressed extent: nothing here inflates
 // them, and PyTorch compresses nothing. Given their content, sc_zip_repack stores them.
+// Prefix: sc_zip_.
 #ifndef SC_ZIP_H
 #define SC_ZIP_H
 
@@ -50,8 +51,8 @@ sc_status sc_zip_check_compressed(sc_ctx *ctx, const sc_zip *zip);
 // not read again (zip_sum.c).
 sc_status sc_zip_sum(sc_ctx *ctx, sc_extent extent, uint32_t *crc);
 void sc_zip_know_sum(sc_ctx *ctx, sc_extent extent, uint32_t crc);
-// What is known from here on is kept on `arena`, for a context that works there; it also goes by
-// what `outer` knows, which may be NULL.
+// Sums learned from here on are kept on `arena`, for a context that works there. They add to those
+// of `outer`, which may be NULL.
 struct sc_summed *sc_zip_sums_inside(sc_arena *arena, const struct sc_summed *outer);
 
 typedef struct sc_zip_record {

@@ -17,7 +17,7 @@ typedef struct sum {
 } sum;
 
 typedef struct sc_summed {
-    const struct sc_summed *outer;  // that are known, too; NULL: none
+    const struct sc_summed *outer;  // that are known, too; NULL: absent
     sc_imap by_place;               // hash of the extent -> index
     SC_VEC(sum) items;
 } sc_summed;

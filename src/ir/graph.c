@@ -329,7 +329,7 @@ void sc_node_erase(sc_node *node) {
     unlink_node(node);
 }
 
-// --- Where ---------------------------------------------------------------------------------------
+// --- Places in errors ----------------------------------------------------------------------------
 
 void sc_where_set_method(sc_ctx *ctx, const sc_method *method) {
     ctx->where.method = method ? sc_name_str(method->name) : (sc_str){0};

@@ -3,6 +3,7 @@
 //
 // An argument that names a value is its own link in that value's use list, so use lists cannot
 // rot as long as arguments change only through sc_arg_set_*, sc_replace_uses and sc_node_erase.
+// Prefix: sc_program_, sc_method_, sc_graph_, sc_node_, sc_value_ and sc_arg_, one for each level.
 #ifndef SC_IR_H
 #define SC_IR_H
 
@@ -82,7 +83,7 @@ struct sc_arg {
     uint8_t code;   // DTYPE: sc_dtype, MEMORY_FORMAT: sc_memory_format, LAYOUT: 0 strided
 };
 
-// Where a node comes from; copied to everything a rewrite makes of it.
+// The origin of a node; copied to everything a rewrite makes of it.
 typedef struct sc_meta {
     sc_str stack_trace;     // the user's Python traceback, verbatim
     sc_str module_stack;    // nn_module_stack, verbatim
@@ -180,7 +181,7 @@ typedef struct sc_output_sig {
     sc_str target;  // name of the mutated buffer, parameter or user input
 } sc_output_sig;
 
-// What is true of a method between passes (passes.def says which pass makes and breaks it).
+// Facts that hold for a method between passes (passes.def says which pass makes and breaks each).
 typedef enum sc_fact {
     SC_FACT_SPECS = 1 << 0,      // every value's spec is what inference says
     SC_FACT_CORE = 1 << 1,       // functional, and nothing left to be taken apart
@@ -316,7 +317,7 @@ sc_status sc_graphs_visit(sc_ctx *ctx, sc_graph *graph, sc_graph_visitor visit, 
 // "true_graph_0/body_1": of a body, with those around it; empty for a method's own graph. Bodies of
 // one graph have names of their own.
 sc_str sc_graph_path(sc_arena *arena, const sc_graph *graph);
-// What is made of a node of this graph has this origin: the node's name, in a body after the body's
+// Origin of the nodes made from a node of this graph: the node's name, in a body after the body's
 // path and a '/', because names are unique within one graph only.
 const sc_name *sc_graph_origin(const sc_graph *graph, sc_str name);
 const sc_name *sc_node_origin(const sc_node *node);  // as it was set, or by its own name
@@ -368,7 +369,7 @@ typedef struct sc_copier sc_copier;
 sc_copier *sc_copier_new(sc_graph *target);
 // `to` stands for `from` in all that is copied from here on.
 void sc_copier_bind(sc_copier *copier, const sc_value *from, sc_value *to);
-// What the node reads was bound or copied before.
+// The node's operands were bound or copied before.
 sc_status sc_copier_add(sc_copier *copier, const sc_node *node);
 sc_value *sc_copier_value(sc_copier *copier, const sc_value *from);  // NULL: neither of the two
 // The method over the symbols of `exprs`: those it has already are taken as they are there, the

@@ -74,7 +74,7 @@ static bool is_dim(const sc_arg *arg, int64_t dim, int64_t rank) {
     return arg->kind == SC_ARG_INT && (arg->i == dim || arg->i + rank == dim);
 }
 
-// What got that dim of size 1.
+// The value that got that dim of size 1.
 static sc_value *unsqueezed(const sc_arg *item, int64_t dim) {
     sc_value *value = item->kind == SC_ARG_VALUE ? item->value : NULL;
     sc_value *below = sc_match_made_of(value, SC_OP_unsqueeze);

@@ -3,6 +3,7 @@
 // A match gives the graph's nodes by those names. Inner nodes belong to the match alone, so that a
 // rewrite may leave them without a user: any other use of their results, the return included, rules
 // the match out, unless the pattern says that they may be shared.
+// Prefix: sc_match_.
 #ifndef SC_IR_MATCH_H
 #define SC_IR_MATCH_H
 
@@ -35,9 +36,9 @@ bool sc_match_at(const sc_pattern *pattern, sc_node *last, sc_match *out);
 // The pattern must have a node of that name.
 sc_node *sc_match_node(const sc_match *match, const char *name);
 
-// What was put together, for those who take it apart again.
+// Takes apart again what some operators put together.
 
-// What that operator made the value of: its first argument. NULL where no such call made it.
+// The first argument of that operator's call that made the value. NULL if no such call made it.
 sc_value *sc_match_made_of(const sc_value *value, sc_op_id op);
 // The tensor at `index` among those that were stacked along that dim: each got a dim of size 1, and
 // then they were joined. NULL where they were not; both may count from the end.

@@ -346,7 +346,7 @@ static sc_status parse_bound(sc_parser *p, int64_t *out) {
     return sc_text_i64(&p->c, out);
 }
 
-// What stands for a symbol inside expressions.
+// Is it the name of a symbol inside expressions?
 static bool is_identifier(sc_str name) {
     for (size_t i = 0; i < name.size; i++)
         if (name.data[i] == '.' || name.data[i] == ':') return false;

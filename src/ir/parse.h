@@ -1,4 +1,4 @@
-// What the files of the parser of the textual IR share.
+// Shared by the files of the parser of the textual IR. Prefix: sc_parse_.
 #ifndef SC_IR_PARSE_H
 #define SC_IR_PARSE_H
 

@@ -3,9 +3,9 @@
 sc_part *sc_part_new(sc_method *method, sc_str name) {
     sc_ctx *ctx = method->program->ctx;
     sc_part *part = sc_new(ctx->arena, sc_part);
-    sc_cord *nothing = sc_new(ctx->arena, sc_cord);
-    sc_cord_init(nothing, ctx->arena);
-    part->processed = nothing;
+    sc_cord *data = sc_new(ctx->arena, sc_cord);
+    sc_cord_init(data, ctx->arena);
+    part->processed = data;
     part->method = sc_new(ctx->arena, sc_method);
     part->method->name = sc_name_intern(ctx->names, name);
     part->method->program = method->program;

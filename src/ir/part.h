@@ -9,13 +9,14 @@
 // in order; buffers that the part writes are state within it. Parts never change once a node names
 // them, so versions of a program share them, as they share symbols: the part speaks of those of the
 // method that it was cut from. Only a method with other symbols gets a copy.
+// Prefix: sc_part_.
 #ifndef SC_PART_H
 #define SC_PART_H
 
 #include "base/cord.h"
 #include "ir/ir.h"
 
-// What the backend was asked for, verbatim; the value may be any bytes.
+// A request to the backend, verbatim; the value may be any bytes.
 typedef struct sc_compile_spec {
     sc_str key, value;
 } sc_compile_spec;
@@ -47,7 +48,7 @@ struct sc_part {
     SC_VEC(sc_part_data) data;
 };
 
-// Of `method`, with an empty graph and nothing processed.
+// A part of `method`, with an empty graph and no bytes of its backend yet.
 sc_part *sc_part_new(sc_method *method, sc_str name);
 // Is this buffer state that the part keeps?
 bool sc_part_writes(const sc_part *part, sc_str target);

@@ -1,4 +1,4 @@
-// What the files that print the textual IR share.
+// Shared by the files that print the textual IR. Prefix: sc_print_.
 #ifndef SC_IR_PRINT_H
 #define SC_IR_PRINT_H
 

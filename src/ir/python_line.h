@@ -1,11 +1,12 @@
-// What a line of the user's Python says, so that advice can use the user's own names.
+// A line of the user's Python, read so that advice can use the user's own names.
+// Prefix: sc_python_.
 #ifndef SC_PYTHON_LINE_H
 #define SC_PYTHON_LINE_H
 
 #include "base/str.h"
 
-// What the line calls the result of a node, where all of it is "NAME = torch.CALL(...)" or
-// "NAME = x.CALL(...)" and CALL is what the node is named after; else empty. A part of `code`.
+// The line's name for the result of a node, if all of it is "NAME = torch.CALL(...)" or "NAME =
+// x.CALL(...)" and the node is named after CALL; else empty. The result is a part of `code`.
 sc_str sc_python_name(sc_str code, sc_str node);
 
 #endif

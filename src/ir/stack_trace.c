@@ -18,7 +18,7 @@ static sc_str next_line(sc_str *text) {
     return trim(line);
 }
 
-// What stands before `mark`; the text goes on behind it. All of the text when the mark is not
+// Takes the text before `mark`; the text goes on behind it. All of the text when the mark is not
 // there.
 static sc_str take_until(sc_str *text, sc_str mark) {
     for (size_t at = 0; at + mark.size <= text->size; at++) {

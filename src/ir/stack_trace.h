@@ -1,4 +1,5 @@
 // Which line of a Python traceback is the user's own.
+// Prefix: sc_stack_.
 #ifndef SC_STACK_TRACE_H
 #define SC_STACK_TRACE_H
 

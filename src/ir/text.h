@@ -1,4 +1,5 @@
 // Words of the textual IR that the printer and the parser share.
+// Prefix: sc_text_ (the textual IR).
 #ifndef SC_IR_TEXT_H
 #define SC_IR_TEXT_H
 

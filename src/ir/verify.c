@@ -91,7 +91,7 @@ static sc_status check_attached(verifier *v, const sc_node *node, const sc_arg *
                               node->name ? node->name->text : "the return");
     } else if (arg->kind == SC_ARG_PART) {
         if (v->in_part || !node->op || sc_op_has(node->op, SC_FOREIGN) || arg != &node->args[0])
-            return FAIL_CHECK(v, "parts", "%s calls a part where none can be called",
+            return FAIL_CHECK(v, "parts", "%s calls a part where no part can be called",
                               node->name ? node->name->text : "the return");
     } else if (arg->kind == SC_ARG_LIST) {
         for (uint32_t i = 0; i < arg->count; i++) SC_TRY(check_attached(v, node, &arg->items[i]));
@@ -182,7 +182,7 @@ static sc_status check_signature(verifier *v, const sc_method *method) {
         const sc_output_sig *sig = &method->outputs.data[i];
         bool writes = sc_output_is_mutation(sig->kind);
         if (writes && sig->target.size == 0)
-            return FAIL_CHECK(v, "signature", "output %u writes to nothing", i);
+            return FAIL_CHECK(v, "signature", "output %u has no target to write to", i);
         if (writes && v->graph->ret->args[i].kind != SC_ARG_VALUE)
             return FAIL_CHECK(v, "signature", "output %u does not write a tensor", i);
     }

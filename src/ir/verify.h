@@ -1,4 +1,4 @@
-// What the files of the verifier share.
+// Shared by the files of the verifier. Prefix: sc_verify_.
 #ifndef SC_IR_VERIFY_H
 #define SC_IR_VERIFY_H
 

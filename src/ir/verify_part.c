@@ -65,7 +65,7 @@ sc_status sc_verify_call(sc_ctx *ctx, const sc_node *node) {
         return SC_FAIL_CHECK(ctx, "parts", "%s calls a part of another method", node->name->text);
     if (part->method->inputs.count != part->method->graph->inputs.count ||
         part->method->outputs.count != part->method->graph->ret->arg_count)
-        return SC_FAIL_CHECK(ctx, "parts", "the part of %s is not what its signature says",
+        return SC_FAIL_CHECK(ctx, "parts", "the part of %s does not match its signature",
                              node->name->text);
     if (!part->backend.size)
         return SC_FAIL_CHECK(ctx, "parts", "the part of %s has no backend", node->name->text);

@@ -1,6 +1,6 @@
 // How kernels read their arguments, and how they refuse a call. The runtime has checked tags
 // against the schema; what a schema leaves open (a Scalar may be an int, a bool or a double) is
-// settled here.
+// decided here.
 #include "base/strides.h"
 #include "kernels/convert.h"
 #include "kernels/kernel.h"

@@ -1,6 +1,6 @@
 // aten::convolution: from arguments to plain numbers. Half-precision convolutions run on f32
-// copies. Where the channels of a pixel lie side by side on one end of a convolution only, so they
-// do in a copy of the other: nothing is fast from one layout to the other.
+// copies. If the channels of a pixel lie side by side on one end of a convolution only, a copy of
+// the other end is made in that layout: no variant is fast from one layout to the other.
 #include "compute/conv.h"
 #include "kernels/convert.h"
 #include "kernels/move.h"
@@ -178,8 +178,8 @@ static sc_strided copy_of(const sc_tensor *t, const int64_t step[5], void *data)
 static uint64_t conv_scratch(const sc_kernel_call *call) {
     sc_conv c;
     uint64_t copy, copies = copies_bytes(call);
-    // What does not fit together at the largest sizes may at smaller ones, without a variant's
-    // help.
+    // A call that does not fit together at the largest sizes may do so at smaller ones, without a
+    // variant's help.
     if (describe(call, &c) != SC_OK) return copies;
     unify(call, &c, UINT64_MAX, &copy);
     copies += copy;
@@ -264,7 +264,7 @@ static void conv_pack(const sc_kernel_call *call, const sc_packing *packing) {
 }
 
 // By the kinds of convolution in MobileNetV2: what a multiplication takes less on pixels than on
-// planes, beside moving an element.
+// planes, compared with moving an element.
 static double conv_gain(const sc_kernel_call *call) {
     sc_conv c;
     const sc_tensor *in = sc_call_tensor(call, ARG_INPUT), *out = sc_call_tensor(call, ARG_OUT);

@@ -288,7 +288,7 @@ bool sc_class_is_native(sc_class class_, unsigned dtype) {
 // Float8 formats, by code from float8_e5m2 on: binary digits behind the point, bias of the
 // exponent, the code of the largest number, what larger ones become, and what is not a number.
 static const struct {
-    uint8_t digits, bias, largest, beyond, none;
+    uint8_t digits, bias, largest, beyond, nan;
 } float8[] = {{2, 15, 0x7b, 0x7c, 0x7f},
               {3, 7, 0x7e, 0x7e, 0x7f},
               {2, 16, 0x7f, 0x80, 0x80},
@@ -298,7 +298,7 @@ static uint8_t put_f8(unsigned dtype, float value) {
     const uint32_t format = dtype - SC_DTYPE_F8E5M2;
     const int digits = float8[format].digits, least = 1 - float8[format].bias;
     const float magnitude = fabsf(value);
-    uint8_t code = value != value ? float8[format].none : float8[format].beyond;
+    uint8_t code = value != value ? float8[format].nan : float8[format].beyond;
     if (magnitude < 0x1p20f) {
         int exponent;
         frexpf(magnitude, &exponent);
@@ -307,15 +307,15 @@ static uint8_t put_f8(unsigned dtype, float value) {
         steps += (exponent - least) << digits;
         if (steps <= float8[format].largest) code = (uint8_t)steps;
     }
-    const bool has_sign = float8[format].none != 0x80 || (code & 0x7f);
+    const bool has_sign = float8[format].nan != 0x80 || (code & 0x7f);
     return has_sign && signbit(value) ? code | 0x80 : code;
 }
 
 float sc_get_f8(unsigned dtype, uint8_t code) {
     const uint32_t format = dtype - SC_DTYPE_F8E5M2;
     const int digits = float8[format].digits, least = 1 - float8[format].bias;
-    const uint8_t magnitude = code & 0x7f, none = float8[format].none;
-    if (none == 0x80 ? code == none : magnitude > float8[format].largest)
+    const uint8_t magnitude = code & 0x7f, nan = float8[format].nan;
+    if (nan == 0x80 ? code == nan : magnitude > float8[format].largest)
         return format == 0 && magnitude == 0x7c ? (code & 0x80 ? -INFINITY : INFINITY) : NAN;
     const int exponent = magnitude >> digits, part = magnitude & ((1 << digits) - 1);
     const int steps = exponent ? part + (1 << digits) : part;

@@ -1,5 +1,6 @@
 // Compute classes: the few types that arithmetic is written for, and the conversions between them
 // and the dtypes in memory. f16 and bf16 compute as f32, small integers as i32.
+// Prefix: sc_class_ is the type that computes for a dtype, sc_get_ and sc_put_ are one number.
 #ifndef SC_CONVERT_H
 #define SC_CONVERT_H
 

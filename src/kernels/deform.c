@@ -26,7 +26,7 @@ static double pixel(const deform *g, int64_t n, int64_t c, int64_t y, int64_t x)
 // place on a pixel takes nothing of the next one, which may be infinite.
 static double r(const deform *g, double x) { return g->is_single ? (double)(float)x : x; }
 
-// What is outside counts as 0.
+// A place outside of the image counts as 0.
 static double interpolate(const deform *g, int64_t n, int64_t c, double y, double x) {
     if (!(y > -1 && y < (double)g->in->sizes[2] && x > -1 && x < (double)g->in->sizes[3]))
         return 0.0;

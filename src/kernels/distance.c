@@ -37,7 +37,7 @@ static sc_status need_floats(const sc_kernel_call *call, const sc_tensor *a, con
     return SC_OK;
 }
 
-// Where batch `index` of the result starts in an operand whose leading dims broadcast to it.
+// The start of batch `index` of the result in an operand whose leading dims broadcast to it.
 static int64_t batch_offset(const sc_tensor *t, const sc_tensor *out, const int64_t *index) {
     int64_t offset = 0;
     uint32_t batch = out->rank - 2u, missing = out->rank - t->rank;

@@ -60,8 +60,8 @@ static double scale_of(int64_t normalization, int64_t length) {
                                 : 1.0;
 }
 
-static sc_status nothing_to_transform(const sc_kernel_call *call) {
-    return sc_call_fail(call, SC_ERR_SHAPE, "nothing to transform");
+static sc_status fail_empty(const sc_kernel_call *call) {
+    return sc_call_fail(call, SC_ERR_SHAPE, "the transform has no elements");
 }
 
 typedef struct how {
@@ -76,7 +76,7 @@ static sc_status transform_dim(const how *h, sc_fft_kind kind, const sc_tensor *
                                const sc_tensor *out, uint32_t dim) {
     lines l = {.plan = plan_of(kind, in, out, dim), .out = out};
     sc_reduction walk;
-    if (l.plan.length <= 0) return nothing_to_transform(h->call);
+    if (l.plan.length <= 0) return fail_empty(h->call);
     l.plan.scale = scale_of(h->normalization, l.plan.length);
     l.plan.inverse = h->inverse;
     if (sc_fft_plan(&l.plan) > h->bytes) return sc_call_starved(h->call);
@@ -184,7 +184,7 @@ static uint64_t c2r_scratch(const sc_kernel_call *call) {
 static sc_status check(const sc_kernel_call *call, const sc_tensor *self, uint32_t *dims,
                        uint32_t *count) {
     *count = listed_dims(call, self->rank, dims);
-    return *count == 0 || self->rank == 0 ? nothing_to_transform(call) : SC_OK;
+    return *count == 0 || self->rank == 0 ? fail_empty(call) : SC_OK;
 }
 
 static how how_of(const sc_kernel_call *call, bool inverse) {

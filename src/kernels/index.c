@@ -311,7 +311,7 @@ static sc_status join_all(const sc_kernel_call *call, scatter *s, const join *j,
     return SC_OK;
 }
 
-// What is in scratch before `used` is not touched.
+// Scratch before `used` is not touched.
 static sc_status scatter_joined(const sc_kernel_call *call, scatter *s, scatter_kind kind,
                                 uint64_t used) {
     const unsigned dtype = s->out.dtype;
@@ -360,7 +360,7 @@ static bool scatter_kind_of(sc_str name, scatter_kind *out) {
     return false;
 }
 
-// What changes nothing when joined; the targets start from it when self is not included.
+// The identity of the join. Targets start from it when self is not included.
 static void put_identity(char *target, unsigned dtype, scatter_kind kind) {
     bool is_real = sc_dtype_is_float((sc_dtype)dtype);
     double real = kind == SCATTER_PROD  ? 1.0

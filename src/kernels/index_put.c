@@ -111,7 +111,7 @@ static sc_status indexing_shape(const sc_kernel_call *call, indexing *x) {
         }
         dim += covers;
     }
-    // What indexing gives is a tensor here too, though writing through it never makes one.
+    // The result of indexing is a tensor here too, though writing through it never makes one.
     if (x->rank + x->self->rank - (uint32_t)__builtin_popcount(x->indexed) > SC_RANK_MAX)
         return sc_call_fail(call, SC_ERR_SHAPE, "these indices give more than %d dimensions",
                             SC_RANK_MAX);
@@ -251,7 +251,7 @@ static void copy_element(char *to, const char *from, uint32_t width) {
     }
 }
 
-// Where every dim is indexed, blocks are single elements, too small to be moved as views.
+// If every dim is indexed, blocks are single elements, too small to be moved as views.
 static void take_elements(const indexing *x, const sc_strided *to) {
     const uint32_t width = sc_dtype_bytes((sc_dtype)x->self->dtype);
     const char *from = x->self->data;

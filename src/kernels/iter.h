@@ -1,6 +1,7 @@
 // Walking tensors of any strides in one linear order. A stream is one operand as the output's
 // element order sees it: broadcast dims have stride 0, neighbouring dims that step evenly are
 // merged, so most streams end up with one dim. Streams of one kernel advance side by side.
+// Prefix: sc_stream_ walks over tensors in step.
 #ifndef SC_ITER_H
 #define SC_ITER_H
 

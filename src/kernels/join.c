@@ -99,7 +99,7 @@ static sc_status run_slice_scatter(const sc_kernel_call *call) {
     sc_strided dst;
     SC_TRY(copy_whole(call, &dst));
     if (dst.rank == 0)
-        return sc_call_fail(call, SC_ERR_SHAPE, "a 0-dim tensor has nothing to slice");
+        return sc_call_fail(call, SC_ERR_SHAPE, "a 0-dim tensor has no dim to slice");
     uint32_t dim = sc_call_dim(call, 2, dst.rank);
     sc_slice s = sc_call_slice(call, 3, dst.sizes[dim]);
     sc_strided_narrow(&dst, dim, s.start, s.count, s.step);
@@ -110,7 +110,7 @@ static sc_status run_select_scatter(const sc_kernel_call *call) {
     sc_strided dst;
     SC_TRY(copy_whole(call, &dst));
     if (dst.rank == 0)
-        return sc_call_fail(call, SC_ERR_SHAPE, "a 0-dim tensor has nothing to select from");
+        return sc_call_fail(call, SC_ERR_SHAPE, "a 0-dim tensor has no dim to select from");
     uint32_t dim = sc_call_dim(call, 2, dst.rank);
     int64_t index = sc_call_integer(call, 3);
     SC_TRY(sc_check_index(call, &index, dst.sizes[dim]));

@@ -1,6 +1,7 @@
-// What a kernel sees. Kernels get resized outputs and compute, nothing else: no shape code, no
-// allocation beyond the scratch they declared, a status instead of a crash. They know no graphs and
-// no file format.
+// A kernel's view of its call. Kernels get resized outputs and compute, and do no more: no shape
+// code, no allocation beyond the scratch they declared, a status instead of a crash. They know no
+// graphs and no file format. Prefixes: sc_call_ reads the arguments of a call, sc_kernel_ is about
+// a kernel.
 #ifndef SC_KERNEL_H
 #define SC_KERNEL_H
 
@@ -47,7 +48,8 @@ typedef struct sc_evalue {
         struct sc_evalue *const *ints;  // INT_LIST: boxed, so computed sizes are seen
         const double *doubles;
         const uint8_t *bools;
-        struct sc_evalue *const *tensors;  // TENSOR_LIST, OPTIONAL_TENSOR_LIST (NULL item = none)
+        struct sc_evalue *const
+            *tensors;  // TENSOR_LIST, OPTIONAL_TENSOR_LIST (a NULL item is absent)
     };
 } sc_evalue;
 
@@ -77,8 +79,8 @@ typedef sc_status (*sc_kernel_fn)(const sc_kernel_call *call);
 // Upper bound of scratch for these (maximal) shapes.
 typedef uint64_t (*sc_kernel_scratch_fn)(const sc_kernel_call *call);
 
-// What the order of dims in memory does to a kernel's time. Whatever it says, results are right for
-// any order; images are what has channels and pixels.
+// The effect of the order of dims in memory on a kernel's time. Whatever it says, results are right
+// for any order; images are what has channels and pixels.
 typedef enum sc_kernel_layout {
     SC_LAYOUT_FIXED,  // nothing is known
     SC_LAYOUT_ONE,    // as fast with all images channels-last as row-major; slow where they differ
@@ -88,15 +90,15 @@ typedef enum sc_kernel_layout {
 
 typedef struct sc_kernel {
     sc_kernel_fn run;
-    sc_kernel_scratch_fn scratch;  // NULL: none
+    sc_kernel_scratch_fn scratch;  // NULL: absent
     // Would the call, with this operand as it is in every run, rather have it packed? Sets all but
     // `data`. The operand must be a constant; the answer may depend only on its sizes and on
     // numbers.
     bool (*packs)(const sc_kernel_call *call, sc_packing *packing);
     void (*pack)(const sc_kernel_call *call, const sc_packing *packing);  // every byte of it
     sc_kernel_layout layout;  // of element-wise kernels always SC_LAYOUT_ONE
-    // What the call saves if images are channels-last, in times of moving an element; NULL:
-    // nothing.
+    // Saving of the call if images are channels-last, in times of moving an element. NULL: no
+    // saving.
     double (*gain)(const sc_kernel_call *call);
 } sc_kernel;
 
@@ -153,8 +155,8 @@ sc_status sc_call_fail(const sc_kernel_call *c, sc_status code, const char *form
     SC_PRINTF(3, 4);
 sc_status sc_call_fail_hint(const sc_kernel_call *c, sc_status code, const char *hint,
                             const char *format, ...) SC_PRINTF(4, 5);
-// The failure of a kernel that has nothing for its operands. What dtypes it takes, the operator
-// table says: by that the runtime has refused the call already, with better words.
+// The failure of a kernel that cannot compute on its operands. The operator table says which dtypes
+// it takes, and by that the runtime has refused the call already, with better words.
 sc_status sc_call_no_kernel(const sc_kernel_call *c);
 // "f32[2] does not broadcast to f32[3, 4]", where `what` is the words in the middle.
 sc_status sc_pair_fail(sc_ctx *ctx, const sc_tensor *a, const char *what, const sc_tensor *b);

@@ -61,7 +61,7 @@ static bool set_addend(sc_matmul *mm, const sc_tensor *self) {
     return true;
 }
 
-// What is to be multiplied; false when the operands do not fit together.
+// Describes the product; false when the operands do not fit together.
 static bool describe(const sc_kernel_call *call, const operands *o, sc_matmul *mm) {
     *mm = (sc_matmul){.record = sc_product_record(call, SC_RECORD_MATMUL, o->out->dtype),
                       .batch = 1,

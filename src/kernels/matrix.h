@@ -1,5 +1,6 @@
 // Batches of matrices for kernels that factorise: each is read into doubles in scratch, row by row,
 // and results are written from there, whatever the strides.
+// Prefix: sc_matrix_.
 #ifndef SC_KERNELS_MATRIX_H
 #define SC_KERNELS_MATRIX_H
 
@@ -11,7 +12,7 @@ static inline int64_t sc_matrix_rows(const sc_tensor *t) { return t->sizes[t->ra
 static inline int64_t sc_matrix_columns(const sc_tensor *t) { return t->sizes[t->rank - 1]; }
 // How many matrices, or vectors, the leading dims hold: all but the last `inner`.
 int64_t sc_batch_count(const sc_tensor *t, uint32_t inner);
-// Of one of them, in elements.
+// Offset of one matrix, in elements.
 int64_t sc_batch_offset(const sc_tensor *t, uint32_t inner, int64_t index);
 // One matrix, and back.
 void sc_matrix_read(const sc_tensor *t, int64_t index, double *out);

@@ -111,7 +111,8 @@ static bool walk_init(walk *w, const sc_strided *dst, const sc_strided *src) {
     return true;
 }
 
-// Where the source's unit stride is, when it is not the innermost dim; else the innermost dim.
+// The dim in which the source's stride is 1, if that is not the innermost one; else the innermost
+// dim.
 static uint32_t source_inner(const walk *w) {
     uint32_t inner = w->rank - 1;
     if (w->to[inner] != 1 || magnitude(w->from[inner]) <= 1) return inner;
@@ -259,7 +260,7 @@ static void store_float8(const sc_strided *dst, char *to, int64_t stride, const 
     for (int64_t i = 0; i < n; i++) sc_put_number(to + i * stride, dst->dtype, block[i], 0, true);
 }
 
-// What becomes complex is written twice: the real parts, and zeros beside them.
+// A conversion to complex writes twice: the real parts, and zeros next to them.
 static sc_status move_converted(const sc_kernel_call *call, const walk *w, const sc_strided *dst,
                                 const sc_strided *src) {
     sc_dtype part = sc_dtype_to_real((sc_dtype)dst->dtype);

@@ -1,5 +1,6 @@
 // Moving elements without looking at them. Every op that only rearranges is a copy between two
 // views: the op computes offsets and strides, sc_move decides how to walk them.
+// Prefix: sc_strided_ is memory with strides, sc_move_ copies it.
 #ifndef SC_MOVE_H
 #define SC_MOVE_H
 

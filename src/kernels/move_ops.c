@@ -123,7 +123,7 @@ static sc_status run_slice(const sc_kernel_call *call) {
     sc_strided src;
     sc_strided_of(&src, sc_call_tensor(call, 0));
     if (src.rank == 0)
-        return sc_call_fail(call, SC_ERR_SHAPE, "a 0-dim tensor has nothing to slice");
+        return sc_call_fail(call, SC_ERR_SHAPE, "a 0-dim tensor has no dim to slice");
     uint32_t dim = sc_call_dim(call, 1, src.rank);
     sc_slice s = sc_call_slice(call, 2, src.sizes[dim]);
     sc_strided_narrow(&src, dim, s.start, s.count, s.step);
@@ -142,7 +142,7 @@ static sc_status run_select(const sc_kernel_call *call) {
     sc_strided src;
     sc_strided_of(&src, sc_call_tensor(call, 0));
     if (src.rank == 0)
-        return sc_call_fail(call, SC_ERR_SHAPE, "a 0-dim tensor has nothing to select from");
+        return sc_call_fail(call, SC_ERR_SHAPE, "a 0-dim tensor has no dim to select from");
     uint32_t dim = sc_call_dim(call, 1, src.rank);
     int64_t index = sc_call_integer(call, 2);
     SC_TRY(sc_check_index(call, &index, src.sizes[dim]));

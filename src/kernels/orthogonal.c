@@ -8,7 +8,7 @@
 
 enum { SWEEPS = 60 };
 
-// Columns i and k of a, which has `rows` rows of `width`, turned by the angle with cosine c.
+// Columns i and k of a, which has `rows` rows of `width`, rotated by the angle with cosine c.
 static void rotate(double *a, int64_t rows, int64_t width, int64_t i, int64_t k, double c,
                    double s) {
     for (int64_t r = 0; r < rows; r++) {
@@ -217,7 +217,7 @@ typedef struct svd {
     int64_t *order;             // n
 } svd;
 
-// One-sided: columns of a are turned until they are orthogonal; v gathers the turns.
+// One-sided: columns of a are rotated until they are orthogonal; v gathers the rotations.
 static void jacobi_columns(const svd *s) {
     bool moved = true;
     set_identity(s->v, s->n);
@@ -265,7 +265,7 @@ static void complete_column(double *u, int64_t m, int64_t c) {
 }
 
 // Lengths of the columns in falling order, the columns as unit vectors, and the axes that lack.
-static void settle_columns(const svd *s) {
+static void sort_columns(const svd *s) {
     double *lengths = s->room;
     for (int64_t c = 0; c < s->n; c++) {
         double sum = 0.0;
@@ -358,13 +358,13 @@ static sc_status run_svd(const sc_kernel_call *call) {
     svd_split(self, call->scratch, &s);
     if (!svd_fits(call, &s, has_vectors))
         return sc_call_fail(call, SC_ERR_SHAPE, "the results do not fit");
-    // Of matrices without rows or columns one factor may be any unit vectors.
+    // Matrices without rows or columns: one factor may be any unit vectors.
     if (s.n == 0 && (!has_vectors || (u->numel == 0 && vh->numel == 0))) return SC_OK;
     for (int64_t b = 0; b < sc_batch_count(self, 2); b++) {
         read_tall(self, b, &s, is_wide);
         const int exponent = scale_down(s.a, s.m * s.n);
         jacobi_columns(&s);
-        settle_columns(&s);
+        sort_columns(&s);
         for (int64_t i = 0; i < s.n; i++) s.sigma[i] = ldexp(s.sigma[i], exponent);
         sc_vector_write(sigma, b, s.sigma);
         if (!has_vectors) continue;

@@ -11,7 +11,7 @@ typedef struct edge_pad {
     const sc_tensor *in, *out;
 } edge_pad;
 
-// Where position `x` of the padded dim comes from.
+// The source of position `x` of the padded dim.
 static int64_t edge_source(edge_rule rule, int64_t x, int64_t before, int64_t size) {
     int64_t i = x - before;
     if (rule == EDGE_REPLICATES) return sc_min_i64(sc_max_i64(i, 0), size - 1);

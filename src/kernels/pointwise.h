@@ -1,5 +1,6 @@
 // The element-wise driver, for kernels that choose among rows by an argument (a rounding mode, an
 // exponent) before they run one.
+// Prefix: sc_pw_ and PW_ (pointwise).
 #ifndef SC_POINTWISE_H
 #define SC_POINTWISE_H
 

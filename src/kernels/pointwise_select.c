@@ -5,8 +5,8 @@
 
 #include "kernels/pointwise.h"
 
-// Of halves PyTorch takes the whole part once the quotient is rounded to the dtype, but for a
-// divisor that is one number.
+// Is the quotient rounded first? For halves PyTorch takes the whole part once the quotient is
+// rounded to the dtype, unless the divisor is a single number.
 static bool rounds_quotient(const sc_kernel_call *call) {
     const sc_tensor *divisor = sc_call_tensor(call, 1);
     return sc_dtype_is_half((sc_dtype)sc_call_out(call)->dtype) && divisor && divisor->numel != 1;

@@ -1,5 +1,5 @@
-// What the kernels of convolutions and matrix products have in common on their way from a call to a
-// row of compute: which row runs, what is packed for it, and f32 copies where halves are computed.
+// The common way of convolutions and matrix products from a call to a row of compute: the row that
+// runs, its packing, and f32 copies if halves are computed. Prefix: sc_product_.
 #ifndef SC_PRODUCT_H
 #define SC_PRODUCT_H
 

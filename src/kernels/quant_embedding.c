@@ -1,5 +1,5 @@
-// Embedding tables of 8, 4 or 2 bits with a scale per row or per group of columns. Of two 4-bit
-// columns the even one is in the high half of its byte; 2-bit columns fill a byte from its low end.
+// Embedding tables of 8, 4 or 2 bits with a scale per row or per group of columns. The even one of
+// two 4-bit columns is in the high half of its byte; 2-bit columns fill a byte from its low end.
 #include "kernels/iter.h"
 
 typedef struct table {

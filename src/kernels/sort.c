@@ -75,7 +75,7 @@ static int64_t middle_number(const ranked *sorted, int64_t count) {
     return (count - 1) / 2;
 }
 
-// Of equals the last one stands for all; every NaN is its own value.
+// The last of equal values stands for all; every NaN is its own value.
 static bool is_repeated(const sorting *s, ranked a, ranked b) {
     return a.key == b.key && !(s->class_ == SC_CLASS_F64 && a.key == UINT64_MAX);
 }

@@ -133,7 +133,7 @@ static sc_status regions_init(const sc_kernel_call *call, regions *g, const sc_t
     return SC_OK;
 }
 
-// Of an image that has none no place has a pixel beside it.
+// An image without pixels has no neighbours for any place.
 static sc_status need_pixels(const sc_kernel_call *call, const regions *g) {
     if ((g->in->sizes[2] > 0 && g->in->sizes[3] > 0) || g->out->numel == 0) return SC_OK;
     return sc_call_fail(call, SC_ERR_SHAPE, "needs images that have pixels");
@@ -207,7 +207,7 @@ static double interpolate(const regions *g, int64_t channel, double y, double x)
     return sum;
 }
 
-// Where the number-th of so many samples of a bin is.
+// The place of sample `number` among the samples of a bin.
 static double sample_place(const regions *g, int axis, int64_t bin, int64_t number,
                            const int64_t *samples) {
     const double first = r(g, g->start[axis] + r(g, (double)bin * g->bin[axis]));

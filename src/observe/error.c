@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-// NaN beside NaN, and an infinity beside its like.
+// NaN against NaN, and an infinity against the same infinity.
 static bool is_same(float expected, float found) {
     return expected == found || (isnan(expected) && isnan(found));
 }

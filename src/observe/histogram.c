@@ -18,7 +18,7 @@ void sc_bins_start(sc_bins *bins, float low, float high) {
     bins->holds_all = false;
 }
 
-// Where bins begin and end: those of a single value are around it.
+// The range of the bins. A single value has bins around it.
 typedef struct edges {
     float low, high, width;
 } edges;
@@ -33,7 +33,7 @@ static edges edges_of(const sc_bins *bins) {
 // In bins so wide, or so far from 0 for their width, that float32 has no number for it.
 static bool is_extreme(const edges *e) { return !(e->width > 0 && e->width < FLT_MAX / SC_BINS); }
 
-static uint32_t bin_far_out(const edges *e, float x) {
+static uint32_t extreme_bin_of(const edges *e, float x) {
     if (!(x >= e->low && x <= e->high)) return OUTSIDE;
     if (e->low == e->high) return SC_BINS / 2;
     const double part = ((double)x - (double)e->low) / ((double)e->high - (double)e->low);
@@ -41,12 +41,12 @@ static uint32_t bin_far_out(const edges *e, float x) {
 }
 
 static uint32_t bin_of(const edges *e, float x) {
-    if (is_extreme(e)) return bin_far_out(e, x);
+    if (is_extreme(e)) return extreme_bin_of(e, x);
     return x >= e->low && x <= e->high ? (uint32_t)((x - e->low) * SC_BINS / e->width) : OUTSIDE;
 }
 
-// Of numbers in the range: truncated, by what rounding to nearest has added, which takes fewer
-// instructions than converting.
+// Bins of numbers in the range. They are truncated by the excess of rounding to nearest, which
+// takes fewer instructions than converting.
 static inline lanes_i bins_in(lanes_f x, lanes_f low, lanes_f width) {
     const lanes_f large = lanes_splat(1 << 23), at = (x - low) * SC_BINS / width;
     const lanes_f sum = at + large;
@@ -73,7 +73,7 @@ static size_t count_inside(sc_bins *bins, const edges *e, const float *x, size_t
     return i;
 }
 
-// Where some may be outside.
+// Counts numbers of which some may be outside.
 static size_t count_four_by_four(sc_bins *bins, const edges *e, const float *x, size_t count) {
     const lanes_f low = lanes_splat(e->low), high = lanes_splat(e->high);
     const lanes_f width = lanes_splat(e->width);
@@ -134,8 +134,8 @@ static float space_at(const space *s, uint32_t i) {
     return fused(-s->step, (float)(s->count - 1 - i), s->b);
 }
 
-// What all counts are multiples of: sums of their parts are exact as long as 24 bits hold them, and
-// then the order is free. 0 where that is below the normal numbers.
+// The largest number of which all counts are multiples. Sums of their parts are exact as long as 24
+// bits hold them, and then the order is free. 0 if that is below the normal numbers.
 static float grain_of(const float *histogram) {
     int32_t least = 255;
     for (uint32_t i = 0; i < SC_BINS; i++) {

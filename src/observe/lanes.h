@@ -1,4 +1,5 @@
 // Four numbers at a time. Private to src/observe, which both halves know and src/compute is above.
+// Prefix: lanes_ (vectors of 4 numbers).
 #ifndef SC_OBSERVE_LANES_H
 #define SC_OBSERVE_LANES_H
 
@@ -14,7 +15,7 @@ static inline lanes_f lanes_load(const float *p) {
     return v;
 }
 static inline lanes_f lanes_splat(float x) { return (lanes_f){x, x, x, x}; }
-// Of `a` where the mask is all ones, of `b` where it is zero.
+// Selects `a` where the mask is all ones, and `b` where it is zero.
 static inline lanes_f lanes_select(lanes_i mask, lanes_f a, lanes_f b) {
     return (lanes_f)((mask & (lanes_i)a) | (~mask & (lanes_i)b));
 }

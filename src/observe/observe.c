@@ -92,7 +92,7 @@ void sc_observe_channel(float *state, uint64_t channels, uint64_t channel,
     *high = has_seen(state) ? fmaxf(*high, range->high) : range->high;
 }
 
-// --- What was found ------------------------------------------------------------------------------
+// --- Found ranges --------------------------------------------------------------------------------
 
 bool sc_observe_found(sc_observe_kind kind, const float *state, float *low, float *high) {
     if (!has_seen(state) || !sc_observe_is_sound(state)) return false;

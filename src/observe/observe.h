@@ -11,6 +11,7 @@
 //
 // Empty tensors, and those without a finite number, leave the range as it is. Infinities and NaN
 // never take part, and are counted. Counts stay at 2^24 once they are there.
+// Prefix: sc_observe_ is an observer, sc_observed its state.
 #ifndef SC_OBSERVE_H
 #define SC_OBSERVE_H
 

@@ -1,4 +1,5 @@
 // From ranges to scales and zero points, all in float32 as PyTorch's observers compute them.
+// Prefix: sc_qparams_ (scale and zero point).
 #ifndef SC_QPARAMS_H
 #define SC_QPARAMS_H
 
@@ -15,8 +16,8 @@ typedef struct sc_qparams {
 // For [low, high] widened to hold 0, of integers quant_min < quant_max. `eps` > 0.
 sc_qparams sc_qparams_affine(float low, float high, int32_t quant_min, int32_t quant_max,
                              float eps);
-// The same with 0 as zero point: as far below it as above. What torchao calls SYMMETRIC, too, with
-// an eps of its own.
+// The same with 0 as zero point: as far below it as above. torchao's SYMMETRIC is the same, with an
+// eps of its own.
 sc_qparams sc_qparams_symmetric(float low, float high, int32_t quant_min, int32_t quant_max,
                                 float eps);
 

@@ -26,7 +26,7 @@ static float sum_of(const float *x) {
     return sum;
 }
 
-// Of the integral of x * x from `begin` to `end`.
+// The integral of x * x from `begin` to `end`, times the density.
 static inline float norm(float begin, float end, float density) {
     return density * ((end * end * end - begin * begin * begin) / 3);
 }
@@ -83,7 +83,7 @@ static void advance(search *s, uint32_t *start, uint32_t *end) {
     }
 }
 
-static void settle(search *s, const float *histogram, double bin_width) {
+static void narrow(search *s, const float *histogram, double bin_width) {
     float best = INFINITY;
     while (s->alpha < s->beta) {
         uint32_t start, end;
@@ -102,7 +102,7 @@ void sc_histogram_search(const float histogram[SC_BINS], float *low, float *high
     search s;
     if (width == 0 || isinf(width)) return;
     search_init(&s, histogram);
-    settle(&s, histogram, ((double)*high - (double)*low) / SC_BINS);
+    narrow(&s, histogram, ((double)*high - (double)*low) / SC_BINS);
     *low = from + width * (float)s.start;
     *high = fminf(from + width * (float)(s.end + 1), FLT_MAX);
 }

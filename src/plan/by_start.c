@@ -1,5 +1,5 @@
 // First fit through time: items in order of their start, each into the lowest gap between the items
-// alive by then. What has ended leaves before the next one comes.
+// alive by then. Items that have ended leave before the next one comes.
 //
 // Only the gaps are kept, by address: they are few, however many items are alive.
 #include "base/vec.h"

@@ -1,4 +1,4 @@
-// Lifetimes by one walk over the graph. What makes a value live longer than its own uses suggest:
+// Lifetimes by one walk over the graph. A value lives longer than its own uses suggest because of
 // sharing storage (views, branch results), loops (everything a body reads from outside must survive
 // until the last iteration), and the signature (outputs and mutated buffers live to the end).
 #include "plan/liveness.h"

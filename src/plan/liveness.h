@@ -1,6 +1,7 @@
 // When every tensor of a method is in use, in one numbering over the whole method: graph inputs are
 // at moment 0, nodes follow in order, bodies of control flow lie between the moments of their node,
 // the end is `moment_count - 1`. The planner sees only these numbers.
+// Prefix: sc_liveness_.
 #ifndef SC_LIVENESS_H
 #define SC_LIVENESS_H
 

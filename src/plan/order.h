@@ -1,4 +1,5 @@
 // Sorting by integer keys, which is all that planners sort by: stable and linear.
+// Prefix: sc_order_.
 #ifndef SC_PLAN_ORDER_H
 #define SC_PLAN_ORDER_H
 

@@ -1,5 +1,6 @@
 // From a program to the storage of every value: aliases, lifetimes, the best plan, and the arena of
 // mutable buffers that several methods keep between calls.
+// Prefix: sc_place_.
 #ifndef SC_PLACE_H
 #define SC_PLACE_H
 

@@ -1,4 +1,4 @@
-// Where every value of a method lives when it runs: the planner's answer and the emitter's
+// The place of every value of a method when it runs: the planner's answer and the emitter's
 // question.
 //
 // One table per method, indexed by sc_value.mark: sc_storage_build numbers all values, bodies of
@@ -6,6 +6,7 @@
 // sc_storage_build decides everything that follows from the signature and from control flow; the
 // planner then gives every SC_STORAGE_PLANNED and SC_STORAGE_MUTABLE item its place and may turn
 // results of view ops into SC_STORAGE_ALIAS.
+// Prefix: sc_storage_.
 #ifndef SC_STORAGE_H
 #define SC_STORAGE_H
 
@@ -59,8 +60,8 @@ static inline sc_storage *sc_storage_of(const sc_storage_table *table, const sc_
     return &table->items.data[value->mark];
 }
 
-// The dim order that a tensor is written with. Where sizes of 1 leave a choice, channels-last
-// strides stay channels-last and all else becomes row-major. False when the strides fit no order.
+// The dim order that a tensor is written with. If sizes of 1 leave a choice, channels-last strides
+// stay channels-last and all others become row-major. False when the strides fit no order.
 bool sc_storage_dim_order(const sc_value *value, uint8_t *order);
 bool sc_storage_spec_order(sc_exprs *exprs, const sc_spec *spec, uint8_t *order);
 

@@ -22,7 +22,7 @@ static bool can_lend(const sc_storage_table *table, const sc_value *base) {
 
 static bool is_written(const aliaser *a, const sc_value *value) { return a->written[value->mark]; }
 
-// What the view twin makes of a row-major base: one spec per out.
+// Specs of the view twin on a row-major base: one per out.
 static sc_status view_specs(sc_ctx *ctx, const sc_node *node, sc_infer *in) {
     sc_iarg *args = NULL;
     SC_TRY(sc_node_infer_args(ctx->scratch, node, &args));

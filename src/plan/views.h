@@ -1,5 +1,6 @@
 // Which copies need not be made: a *_copy of a view whose elements already lie in the base, in
 // order, becomes an alias of the base's storage and no instruction.
+// Prefix: sc_views_.
 #ifndef SC_VIEWS_H
 #define SC_VIEWS_H
 

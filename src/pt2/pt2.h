@@ -1,5 +1,6 @@
-// Shared by the files of the importer. What lives only as long as the import is on `work`; what
-// survives it on ctx->arena; what one node needs on ctx->scratch, between marks.
+// Shared by the files of the importer. Memory of the import alone is on `work`, memory that
+// survives it on ctx->arena, and memory of one node on ctx->scratch, between marks. Prefix:
+// sc_pt2_.
 #ifndef SC_PT2_H
 #define SC_PT2_H
 
@@ -78,7 +79,7 @@ typedef struct sc_pt2_importer {
 void sc_pt2_importer_init(sc_pt2_importer *imp, sc_ctx *ctx, sc_arena *work, sc_method *method);
 // The dtype of a number in the document; SC_DTYPE_NONE when there is none.
 sc_dtype sc_pt2_dtype(const sc_pt2_importer *imp, int64_t code);
-// What is said of the others: of them, too, PyTorch's name.
+// Refuses any other dtype, by PyTorch's name if it has one.
 sc_status sc_pt2_refuse_dtype(sc_ctx *ctx, sc_str what, int64_t code);
 
 // A graph while it is read. Names are the file's.
@@ -103,8 +104,8 @@ sc_status sc_pt2_read_range(sc_pt2_importer *imp, const sc_json *key, const sc_j
 sc_status sc_pt2_describe(sc_pt2_scope *scope, sc_value_type type, sc_str name, sc_value *out,
                           bool *known);
 
-// What an Argument is when it defines a value: its type and name. SC_VALUE_NONE without a name for
-// as_none and for plain numbers.
+// Type and name of an Argument that defines a value. SC_VALUE_NONE without a name for as_none and
+// for plain numbers.
 typedef struct sc_pt2_slot {
     sc_value_type type;
     sc_str name;              // decoded; empty when it has none
@@ -145,7 +146,7 @@ sc_status sc_pt2_scope_init(sc_pt2_scope *scope, sc_pt2_importer *imp, sc_graph 
 sc_status sc_pt2_add_input(sc_pt2_scope *scope, const sc_pt2_slot *slot, sc_value **out);
 sc_status sc_pt2_read_nodes(sc_pt2_scope *scope, const sc_json *nodes);
 sc_status sc_pt2_read_node(sc_pt2_scope *scope, const sc_json *json);
-// What a node says of itself (pt2_meta.c). `origin` stays NULL where it names no ancestor.
+// Metadata of a node (pt2_meta.c). `origin` stays NULL if it names no ancestor.
 sc_status sc_pt2_read_metadata(sc_pt2_scope *scope, const sc_json *json, sc_meta *out);
 // A delegated part from the first argument of its call (pt2_part.c).
 sc_status sc_pt2_read_part(sc_pt2_scope *scope, sc_str name, const sc_json *json, sc_arg *out);

@@ -69,7 +69,7 @@ static void list_models(sc_ctx *ctx, sc_arena *work, sc_pt2_archive *archive) {
     sc_arena_rewind(ctx->scratch, mark);
 }
 
-// Zips that are something else get told what they are.
+// A zip of another kind gets an error that names its kind.
 static sc_status fail_other_zip(sc_ctx *ctx, const sc_pt2_archive *archive) {
     const char *hint = "Save it again with torch.export.save(torch.export.export(...), path).";
     sc_pt2_archive bare = *archive;
@@ -108,7 +108,7 @@ static sc_status check_archive(sc_ctx *ctx, const sc_pt2_archive *archive) {
     return SC_OK;
 }
 
-// What this importer may read of an archive that is a .pt2; folders end in '/'.
+// May this importer read the entry, in an archive that is a .pt2? Folders end in '/'.
 static bool is_read(const void *user, const sc_zip_entry *entry) {
     static const char *const legacy[] = {legacy_model, "serialized_state_dict.",
                                          "serialized_constants."};

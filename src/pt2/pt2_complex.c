@@ -24,8 +24,8 @@ bool sc_pt2_is_complex(const sc_arg *arg) {
     return arg->kind == SC_ARG_LIST && arg->code == COMPLEX_NUMBER;
 }
 
-// What the tensors beside it and a complex number promote to: a tensor without dims does not widen
-// one that has some. SC_DTYPE_NONE without any.
+// The dtype that a complex number and the tensors of its call promote to: a tensor without dims
+// does not widen one that has some. SC_DTYPE_NONE without any.
 static sc_dtype common_dtype(const sc_arg *args, uint32_t count) {
     sc_promotion p = {0};
     for (uint32_t i = 0; i < count; i++) {
@@ -99,7 +99,7 @@ sc_status sc_pt2_place_complex(sc_pt2_scope *scope, const sc_op *op, const sc_me
         if (common == SC_DTYPE_NONE)
             return sc_fail(scope->imp->ctx, SC_ERR_UNSUPPORTED,
                            "Make it of two real tensors with torch.complex().",
-                           "a complex number beside no tensor is not supported");
+                           "a complex number without a tensor is not supported");
         sc_value *number;
         SC_TRY(as_tensor(scope, &args[i], sc_dtype_to_complex(common), meta, &number));
         SC_TRY(put(scope, op, meta, args, i, number));
@@ -109,7 +109,7 @@ sc_status sc_pt2_place_complex(sc_pt2_scope *scope, const sc_op *op, const sc_me
 
 // --- Filling -------------------------------------------------------------------------------------
 
-// Where full and full_like have them; new_full has each one later.
+// Positions of the arguments of full and full_like; new_full has each one later.
 enum { FILL_VALUE = 1, FILL_DTYPE = 2 };
 
 static sc_dtype dtype_of(const sc_arg *arg) {

@@ -1,4 +1,4 @@
-// What a node says of itself: where it was written, and in records its debug handle and the nodes
+// Metadata of a node: the line where it was written, and in records its debug handle and the nodes
 // that it was made of.
 #include "pt2/pt2.h"
 

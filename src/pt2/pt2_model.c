@@ -91,7 +91,7 @@ static bool are_leaves(const sc_json *trees) {
     return true;
 }
 
-// Older files do not have the names. Where every argument is one value, values are called alike.
+// Older files do not have the names. If every argument is one value, values are called alike.
 static bool add_value_names(sc_pt2_importer *imp, sc_json_writer *json) {
     const sc_method *method = imp->method;
     const sc_json *trees = arguments_of(imp);

@@ -1,7 +1,7 @@
 // One node: operator, arguments in schema order with defaults filled in, results. Operators that
 // the table does not know become foreign nodes with their arguments as they stand in the file, and
-// so do calls with arguments that we have nothing for: what is unsupported is told in the end, all
-// at once.
+// so do calls with arguments that we cannot hold: everything unsupported is reported in the end,
+// all at once.
 #include "ir/verify.h"
 #include "pt2/pt2.h"
 
@@ -38,7 +38,7 @@ static const sc_op *foreign_op(sc_pt2_importer *imp, sc_str name) {
     return op;
 }
 
-// What stands before namespace, name and overload of an operator; 0 bytes for functions.
+// Bytes before the namespace, name and overload of an operator; 0 for functions.
 static size_t space_bytes(sc_str target) {
     static const char *const spaces[] = {"torch.ops.", "executorch.exir.dialects.edge.ops.",
                                          "executorch.exir.dialects.backend.ops."};
@@ -181,7 +181,7 @@ static sc_status place_higher_order(sc_pt2_scope *scope, const node_parts *node,
 static sc_status place_call(sc_pt2_scope *scope, const node_parts *node, sc_arg *full) {
     sc_ctx *ctx = scope->imp->ctx;
     if (node->arg_count == 0)
-        return sc_fail(ctx, SC_ERR_FORMAT, NULL, "a call of a delegate names none");
+        return sc_fail(ctx, SC_ERR_FORMAT, NULL, "a call of a delegate does not name its delegate");
     const uint32_t count = node->arg_count - 1;
     sc_arg *operands = sc_new_array(ctx->scratch, sc_arg, count);
     SC_TRY(sc_pt2_read_part(scope, node->args[0].name, node->args[0].json, &full[0]));

@@ -19,7 +19,7 @@ static const input_row input_rows[] = {
     {"constant_input", NULL, SC_INPUT_CONSTANT},
 };
 
-// What the official writer puts in the place of weights that it does not have.
+// The official writer's mark in the place of weights that it does not have.
 static bool is_placeholder(const sc_pt2_importer *imp, const sc_pt2_payload *payload) {
     return imp->is_serde && payload->object &&
            sc_str_ends_with(sc_str_from(payload->object), "_reconstruct_fake_tensor");
@@ -47,7 +47,8 @@ static sc_status find_payload(sc_pt2_importer *imp, const sc_input_sig *sig,
 }
 
 // A constant of which nothing is known but what the graph says: enough to look at.
-static sc_status attach_nothing(sc_pt2_importer *imp, const sc_value *value, sc_input_sig *sig) {
+static sc_status attach_placeholder(sc_pt2_importer *imp, const sc_value *value,
+                                    sc_input_sig *sig) {
     if (value->type != SC_VALUE_TENSOR || !sc_spec_is_static(&value->spec))
         return sc_fail(imp->ctx, SC_ERR_CORRUPT, NULL, "'" SC_STR_FMT "' has no fixed size",
                        SC_STR_ARG(sig->target));
@@ -62,9 +63,9 @@ static sc_status attach_nothing(sc_pt2_importer *imp, const sc_value *value, sc_
 
 static sc_status attach_constant(sc_pt2_importer *imp, sc_value *value, sc_input_sig *sig) {
     const sc_pt2_payload *payload;
-    if (imp->is_light) return attach_nothing(imp, value, sig);
+    if (imp->is_light) return attach_placeholder(imp, value, sig);
     SC_TRY(find_payload(imp, sig, &payload));
-    if (payload->object) return attach_nothing(imp, value, sig);
+    if (payload->object) return attach_placeholder(imp, value, sig);
     SC_TRY(
         sc_pt2_make_constant(imp->ctx, imp->method->exprs, payload, sig->target, &sig->constant));
     sig->constant->persistent = sig->kind != SC_INPUT_BUFFER || sig->persistent;

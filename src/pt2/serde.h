@@ -1,7 +1,7 @@
 // Programs as the debugging records of ExecuTorch hold them: the JSON of its exir.serde (schema 5)
-// and three torch.save files beside it. Close to the JSON of a .pt2, but frozen years ago, with
-// targets of the edge dialect, with debug handles and histories in the metadata, and with delegated
-// parts written into the call that runs them.
+// and three torch.save files. Close to the JSON of a .pt2, but frozen years ago, with targets of
+// the edge dialect, with debug handles and histories in the metadata, and with delegated parts
+// written into the call that runs them. Prefix: sc_serde_.
 #ifndef SC_SERDE_H
 #define SC_SERDE_H
 
@@ -35,9 +35,9 @@ typedef struct sc_serde_options {
     bool light;
 } sc_serde_options;
 
-// What the official deserializer accepts, onto cords on ctx->arena. Weights are extents of the
-// files that they come from, and bytes of delegates are turned into text only when they are read,
-// so that the method must outlive the result. Files that stay empty are empty extents.
+// Writes the files that the official deserializer accepts, onto cords on ctx->arena. Weights are
+// extents of the files that they come from. Bytes of delegates become text only when they are read,
+// so the method must outlive the result. Files that stay empty are empty extents.
 //
 // Operators, arguments and types that the format has no place for fail with a status that names
 // method, node and operator. Example inputs that the official reader refuses are left out with a
@@ -47,7 +47,7 @@ sc_status sc_serde_write(sc_ctx *ctx, const sc_method *method, const sc_serde_op
 
 // --- Reading (serde_read.c) ----------------------------------------------------------------------
 
-// What a file says of the whole program that a method has no member for.
+// Facts in a file about the whole program that a method has no member for.
 typedef struct sc_serde_info {
     bool is_edge;       // the verifier or an operator says so
     bool has_weights;   // false: constants have their specs, and no data

@@ -1,4 +1,4 @@
-// Programs of records: the importer of .pt2 documents, with the files beside them.
+// Programs of records: the importer of .pt2 documents, with their files.
 #include "pt2/pt2.h"
 
 static sc_status parse(sc_ctx *ctx, sc_arena *work, sc_extent file, const sc_json **out) {

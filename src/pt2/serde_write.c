@@ -165,7 +165,7 @@ static void put_leaves(sc_json_writer *json, uint32_t count) {
     end_tree(json);
 }
 
-// What a call of (inputs...) -> (outputs...) looks like, for programs that do not say.
+// The tree of a call (inputs...) -> (outputs...), for programs that do not say.
 static sc_str plain_tree(sc_arena *arena, uint32_t count, bool is_input) {
     sc_json_writer json;
     sc_sb text;
@@ -302,11 +302,11 @@ static sc_status write_files(sc_serde_writer *w, sc_serde_files *out) {
     sc_imap sources;
     sc_cord program;
     sc_serde_writer document;
-    bool is_told = false;
+    bool has_warned = false;
     uint32_t bodies = 0;
     sc_imap_init(&sources, w->work);
     w->sources = &sources;
-    w->is_told = &is_told;
+    w->has_warned = &has_warned;
     w->bodies = &bodies;
     if (w->options->source)
         SC_TRY(sc_graphs_visit(w->ctx, w->options->source->graph, note_sources, &sources));

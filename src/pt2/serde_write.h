@@ -1,4 +1,5 @@
 // Shared by the files that write exir.serde. Private to src/pt2.
+// Prefix: sc_serde_.
 #ifndef SC_SERDE_WRITE_H
 #define SC_SERDE_WRITE_H
 
@@ -12,7 +13,7 @@ typedef struct sc_serde_writer {
     const sc_serde_options *options;
     const sc_method *method;
     sc_imap *sources;  // name of a source node -> its sc_node
-    bool *is_told;     // that module stacks had to be left out
+    bool *has_warned;  // that module stacks had to be left out
     bool in_part;      // the method is that of a delegated part
     uint32_t *bodies;  // how many have been written
     uint32_t body;     // the number of the one that is being written; 0 outside of all
@@ -23,7 +24,7 @@ typedef struct sc_serde_writer {
 
 // --- Text (serde_write_text.c) -------------------------------------------------------------------
 
-// A document within, or beside, the one that `like` writes.
+// A document within the one that `like` writes, or in addition to it.
 void sc_serde_begin(sc_serde_writer *w, const sc_serde_writer *like, sc_cord *out);
 // Puts the text onto the cord if there is much of it, or with `all`.
 void sc_serde_flush(sc_serde_writer *w, bool all);
@@ -51,7 +52,7 @@ sc_status sc_serde_put_value(sc_serde_writer *w, const sc_value *value);
 sc_status sc_serde_put_input(sc_serde_writer *w, const sc_value *value, const sc_input_sig *sig);
 sc_status sc_serde_put_output(sc_serde_writer *w, const sc_arg *arg);
 
-// What a value is called there (serde_write_name.c).
+// Name of a value in the file (serde_write_name.c).
 sc_str sc_serde_name(sc_serde_writer *w, const sc_value *value);
 // "aten.add.Tensor" of aten::add.Tensor, with "default" where it has no overload.
 sc_str sc_serde_op_path(sc_arena *arena, const sc_op *op);

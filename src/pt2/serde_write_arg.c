@@ -87,7 +87,7 @@ sc_status sc_serde_put_value(sc_serde_writer *w, const sc_value *value) {
 
 // --- Lists ---------------------------------------------------------------------------------------
 
-// What items of a list are, as bits.
+// Kinds of items in a list, as bits.
 enum {
     HAS_NONE = 1,
     HAS_INT = 2,
@@ -173,7 +173,7 @@ static const list_row list_rows[] = {
     {HAS_TENSOR | HAS_NONE, "as_optional_tensors", add_optional},
 };
 
-// What an empty list is one of.
+// Kind of the items that an empty list would have.
 static const char *empty_tag(const sc_param *param) {
     switch (param ? param->type : SC_PARAM_TENSOR) {
     case SC_PARAM_TENSOR: return "as_tensors";

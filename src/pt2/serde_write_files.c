@@ -1,5 +1,5 @@
-// The files beside the JSON: weights and other constants by name, each storage once, and the inputs
-// that the program was exported with.
+// The files that go with the JSON: weights and other constants by name, each storage once, and the
+// inputs that the program was exported with.
 #include "format/torch_save.h"
 #include "pt2/serde_write.h"
 
@@ -36,7 +36,7 @@ static sc_status check_data(sc_serde_writer *w, const sc_input_sig *sig) {
                    "'" SC_STR_FMT "' has no data", SC_STR_ARG(sig->target));
 }
 
-// What is written to in place cannot ask for gradients, whatever it was when it was exported.
+// A value that is written in place cannot ask for gradients, whatever it was when it was exported.
 static bool is_written(const sc_method *method, const sc_input_sig *sig) {
     for (uint32_t i = 0; i < method->outputs.count && sig->kind == SC_INPUT_BUFFER; i++)
         if (method->outputs.data[i].kind == SC_OUTPUT_BUFFER_MUTATION &&
@@ -68,7 +68,7 @@ static sc_status add_constant(collector *c, const sc_input_sig *sig) {
     return SC_OK;
 }
 
-// Where the deserialized program looks for it.
+// Does the deserialized program look for it in its state?
 static bool is_state(const sc_input_sig *sig) {
     return sig->kind == SC_INPUT_PARAMETER || (sig->kind == SC_INPUT_BUFFER && sig->persistent);
 }

@@ -3,7 +3,7 @@
 
 enum { LAYOUT_STRIDED = 7 };
 
-// --- What values are -----------------------------------------------------------------------------
+// --- Kinds of values -----------------------------------------------------------------------------
 
 static void put_expression(sc_serde_writer *w, sc_str text, const int64_t *hint) {
     sc_json_begin_object(&w->json);

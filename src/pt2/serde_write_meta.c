@@ -29,8 +29,8 @@ static void put_module_stack(sc_serde_writer *w, sc_str stack) {
     if (stack.size == 0) return;
     if (is_module_stack(stack)) {
         sc_json_put_str(&w->json, "nn_module_stack", stack);
-    } else if (!*w->is_told) {
-        *w->is_told = true;
+    } else if (!*w->has_warned) {
+        *w->has_warned = true;
         sc_report(w->ctx, SC_WARNING, SC_ERR_FORMAT, NULL,
                   "module stacks that the official reader refuses are left out of the record");
     }

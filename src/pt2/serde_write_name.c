@@ -1,7 +1,7 @@
-// What operators and values are called in the file. FX, which makes a graph of it, wants names that
-// it would give itself: it calls nothing like a word of Python or a builtin, and the calls of
-// delegates as it likes. What is in its way gets another name; names that FX changes are lost to
-// whoever looks for them, and two inputs may end up as one.
+// Names of operators and values in the file. FX, which makes a graph of it, wants names that it
+// would give itself: it gives no name that is a word of Python or a builtin, and names the calls of
+// delegates as it likes. A value in the way of these gets another name. A name that FX changed
+// would be lost to its readers, and two inputs might end up as one.
 #include "pt2/serde_write.h"
 
 // Keywords, builtins, and what FX itself imports.

@@ -161,14 +161,14 @@ static sc_status put_by_returns(sc_serde_writer *w, const sc_node *node) {
 static sc_status put_outputs(sc_serde_writer *w, const sc_node *node) {
     const bool higher_order = sc_op_has(node->op, SC_HIGHER_ORDER);
     if (!higher_order && !sc_op_has(node->op, SC_FOREIGN)) return put_by_returns(w, node);
-    // What returns a tuple of one does so as a list.
+    // A call that returns a tuple of one does so as a list.
     if (higher_order && node->out_count == 1) return put_list_result(w, node->outs, 1);
     for (uint32_t i = 0; i < node->out_count; i++) SC_TRY(sc_serde_put_value(w, node->outs[i]));
     return SC_OK;
 }
 
-// What has one result is called like it, unless it is a tuple of that one: then as in its source,
-// where that tuple had the name.
+// Name of a node in the file. A node with one result is called like it, unless it is a tuple of
+// that one: then as in its source, where that tuple had the name.
 static sc_str written_name(sc_serde_writer *w, const sc_node *node) {
     const sc_name *origin = node->meta.origin;
     if (node->out_count != 1 || node->outs[0]->name != node->name) return sc_name_str(node->name);

@@ -2,7 +2,7 @@
 // XNNPACKQuantizer's patterns. Each goes over the whole graph before the next one starts, and a
 // node belongs to the first that takes it.
 //
-// Where we are right and it is not:
+// Differences from PT2E, where PT2E is wrong:
 // - a convolution whose weight another one has too is quantized, not only the first of them;
 // - a convolution before a relu is quantized dynamically;
 // - operands that no observer takes stay as they are: integers, which cat takes there, and float64;
@@ -44,7 +44,7 @@ static sc_value *operand(const sc_node *node, uint32_t index) {
     return arg && arg->kind == SC_ARG_VALUE ? arg->value : NULL;
 }
 
-// What observers take.
+// Does an observer take the value?
 static bool is_float(const sc_value *value) {
     return value && value->type == SC_VALUE_TENSOR &&
            (value->spec.dtype == SC_DTYPE_F32 || sc_dtype_is_half((sc_dtype)value->spec.dtype));
@@ -101,8 +101,8 @@ static bool refuse_layer(sc_quant_plan *plan, quant_role role, const sc_node *la
     return why != NULL;
 }
 
-// What must not be part of another pattern. Constants only count for a linear layer with its relu:
-// the layer alone may share them, which is how that becomes quantized the second time.
+// Is the layer free of other patterns? Constants only count for a linear layer with its relu: the
+// layer alone may share them, which is how that becomes quantized the second time.
 static bool is_free(const sc_node *layer, const sc_node *relu) {
     if (node_is_taken(layer) || (relu && node_is_taken(relu))) return false;
     if (!relu || is_conv(sc_quant_role(layer->op))) return true;
@@ -171,7 +171,7 @@ static void annotate_binary(sc_quant_plan *plan, const pattern *p, sc_node *node
     if (relu) take(relu->outs[0]);
 }
 
-// --- What shares a scale by itself ---------------------------------------------------------------
+// --- Operators that share a scale ----------------------------------------------------------------
 
 // A pooling module. One that is called as a function is known by what only strict exports tell;
 // elsewhere it shares what its input has.

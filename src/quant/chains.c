@@ -1,6 +1,6 @@
 // Constants that the program computes: tables that are looked up, weights that are transposed,
-// numbers that are lifted. What is quantized of them is computed now, in a small program of its own
-// that the evaluator runs; PT2E folds the same.
+// numbers that are lifted. Those that are quantized are computed now, in a small program of their
+// own that the evaluator runs; PT2E folds the same.
 #include "passes/apart.h"
 #include "passes/passes.h"
 #include "quant/plan.h"
@@ -19,7 +19,7 @@ typedef struct chains {
     uint32_t walked;
 } chains;
 
-// --- What is constant ----------------------------------------------------------------------------
+// --- Constant nodes ------------------------------------------------------------------------------
 
 typedef struct operands {
     const chains *c;
@@ -55,7 +55,7 @@ static void find_constants(chains *c) {
         if (is_constant(c, node)) sc_imap_set(&c->constant, SC_PTR_KEY(node), 1);
 }
 
-// --- What is wanted ------------------------------------------------------------------------------
+// --- Wanted values -------------------------------------------------------------------------------
 
 static bool hold(uint64_t *held, const sc_node *node) {
     for (uint32_t i = 0; i < node->out_count; i++) {
@@ -141,7 +141,7 @@ static sc_status evaluate(const chains *c, sc_apart *apart, const sc_evaluator *
     return sc_apart_evaluate(apart, evaluator, data);
 }
 
-// --- What comes of it ----------------------------------------------------------------------------
+// --- Results -------------------------------------------------------------------------------------
 
 static void keep(chains *c, const sc_extent *data) {
     for (uint32_t i = 0; i < c->wanted.count; i++) {
@@ -155,7 +155,7 @@ static void keep(chains *c, const sc_extent *data) {
     }
 }
 
-// What cannot be computed here is quantized when the program runs.
+// Computes the chains. One that cannot be computed here is quantized when the program runs.
 static sc_status compute(chains *c, const sc_evaluator *evaluator) {
     sc_apart apart;
     sc_extent *data = sc_new_array(c->plan->ctx->scratch, sc_extent, c->wanted.count);

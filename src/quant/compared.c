@@ -56,7 +56,7 @@ static bool writes(const sc_method *method) {
     return false;
 }
 
-// What one of the two writes in place, the other must not see.
+// Copies an input, so that a write of one program is not seen by the other.
 static sc_status copy_input(comparing *c, sc_value **value) {
     sc_node *node;
     const sc_arg args[] = {sc_arg_value(*value), sc_arg_none()};
@@ -66,7 +66,7 @@ static sc_status copy_input(comparing *c, sc_value **value) {
     return SC_OK;
 }
 
-// What callers give goes to both.
+// Passes the caller's inputs to both programs.
 static sc_status share_inputs(comparing *c, const sc_method *prepared, const sc_method *quantized) {
     const bool copies = writes(prepared);
     const sc_value *of_float, *of_quantized;

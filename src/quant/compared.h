@@ -1,5 +1,6 @@
-// A quantized method beside what it was made of: both in one program, node by node, so that how far
-// each result is from the float one is known after a run, and no value is kept longer than that.
+// A quantized method and its float method: both in one program, node by node, so that how far each
+// result is from the float one is known after a run, and no value is kept longer than that. Prefix:
+// sc_compared_.
 #ifndef SC_QUANT_COMPARED_H
 #define SC_QUANT_COMPARED_H
 

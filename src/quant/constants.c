@@ -24,7 +24,8 @@ sc_str sc_quant_free_name(sc_quant_plan *plan, const char *prefix) {
     return name;
 }
 
-// What may not stand in a name of Python is in names of modules, which are keys of dictionaries.
+// A character of a name. Those that no name of Python may have do occur in names of modules, which
+// are keys of dictionaries.
 static char in_name(char c) {
     if (c >= 'A' && c <= 'Z') return (char)(c - 'A' + 'a');
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ? c : '_';
@@ -88,7 +89,7 @@ static uint32_t rank_of(sc_input_kind kind) {
     return 5;
 }
 
-sc_status sc_quant_settle_inputs(sc_quant_plan *plan) {
+sc_status sc_quant_order_inputs(sc_quant_plan *plan) {
     sc_ctx *ctx = plan->ctx;
     sc_method *method = plan->method;
     sc_graph *graph = method->graph;

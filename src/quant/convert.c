@@ -150,7 +150,7 @@ static sc_status choose_when_run(converter *c, sc_value *x) {
     return SC_OK;
 }
 
-// What both nodes of the pair have in common.
+// Chooses the arguments that both nodes of the pair have.
 static sc_status choose_args(converter *c, sc_value *x) {
     c->arg_count = 1;
     c->quantize = SC_OP_quantized_decomposed_quantize_per_tensor;
@@ -193,7 +193,7 @@ static sc_status build_dequantized(converter *c, sc_value *q, sc_value **out) {
     return SC_OK;
 }
 
-// --- Who reads what ------------------------------------------------------------------------------
+// --- Readers -------------------------------------------------------------------------------------
 
 typedef SC_VEC(sc_arg *) slots;
 
@@ -311,14 +311,14 @@ static sc_status convert(converter *c) {
 sc_status sc_quant_convert(sc_ctx *ctx, sc_quant_plan *plan, const sc_evaluator *evaluator) {
     const sc_mark mark = sc_arena_mark(ctx->scratch);
     converter c = {.plan = plan, .ctx = ctx, .graph = plan->method->graph, .evaluator = evaluator};
-    if (!plan->is_settled)
+    if (!plan->has_scales)
         return sc_fail(ctx, SC_ERR_STATE, NULL, "no scales have been decided yet");
     sc_where_set_method(ctx, plan->method);
     sc_quant_learn_names(plan);
     SC_TRY(convert(&c));
     SC_TRY(sc_quant_convert_weights(plan));
     SC_TRY(sc_pass_dce(ctx, plan->method));
-    SC_TRY(sc_quant_settle_inputs(plan));
+    SC_TRY(sc_quant_order_inputs(plan));
     sc_arena_rewind(ctx->scratch, mark);
     return SC_OK;
 }

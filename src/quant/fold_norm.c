@@ -7,7 +7,7 @@
 
 #include "quant/plan.h"
 
-// What a norm multiplies with and adds, by channel.
+// The factors and addends of a norm, by channel.
 typedef struct norm {
     sc_node *node, *layer;
     sc_value *weight, *bias;              // of the layer; the bias may be NULL
@@ -256,8 +256,8 @@ sc_status sc_quant_fold_norms(sc_quant_plan *plan) {
             SC_TRY(fold(plan, &done, &n));
         else
             sc_quant_why_not(plan, node,
-                             "only a batch norm in evaluation, right after a "
-                             "convolution that nothing else reads, becomes part of it");
+                             "only a batch norm in evaluation, right after a convolution with no "
+                             "other reader, becomes part of it");
     }
     return SC_OK;
 }

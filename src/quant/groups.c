@@ -56,9 +56,9 @@ static void join(sc_quant_plan *plan, uint32_t a, uint32_t b) {
     plan->keys.data[a > b ? a : b].parent = a > b ? b : a;
 }
 
-// What a shared spec stands for, at the end of the chain: each link was annotated after the one
+// The spec at the end of the chain that a shared spec begins. Each link was annotated after the one
 // that it names.
-static void settle_spec(sc_quant_plan *plan, uint32_t index) {
+static void resolve_spec(sc_quant_plan *plan, uint32_t index) {
     quant_key *keys = plan->keys.data;
     uint32_t end = index;
     while (keys[end].spec.kind == QUANT_SHARED) {
@@ -102,7 +102,7 @@ static void form(sc_quant_plan *plan) {
     const sc_mark mark = sc_arena_mark(plan->ctx->scratch);
     sc_imap lists;
     sc_imap_init(&lists, plan->ctx->scratch);
-    for (uint32_t i = 0; i < plan->keys.count; i++) settle_spec(plan, i);
+    for (uint32_t i = 0; i < plan->keys.count; i++) resolve_spec(plan, i);
     for (uint32_t i = 0; i < plan->keys.count; i++) join_with_value(plan, &lists, i);
     sc_arena_rewind(plan->ctx->scratch, mark);
 }

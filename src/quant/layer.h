@@ -1,5 +1,6 @@
 // Private to src/quant. A layer whose weight alone is quantized: which ones there are is said by
 // weight_only.c, what becomes of them by weight_nodes.c.
+// Prefix: sc_quant_layer_.
 #ifndef SC_QUANT_LAYER_H
 #define SC_QUANT_LAYER_H
 

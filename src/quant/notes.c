@@ -1,4 +1,4 @@
-// What annotation writes down: notes of nodes, and reasons for those that get none.
+// The results of annotation: notes of nodes, and reasons for those that get none.
 #include "quant/plan.h"
 
 quant_note *sc_quant_note(const sc_quant_plan *plan, const sc_node *node) {

@@ -1,5 +1,5 @@
-// Numbers beside tensors of float32 in sums and products become constants, which are observed and
-// quantized as tensors are. PT2E does so beside tensors of integers, too, which makes them floats:
+// Numbers in sums and products with tensors of float32 become constants, which are observed and
+// quantized as tensors are. PT2E does so for tensors of integers, too, which makes them floats:
 // indices could then index nothing.
 #include "quant/plan.h"
 

@@ -1,6 +1,6 @@
 // The program that calibration runs: the prepared one, with an observer at every place that wants
-// one. What they have seen is state, and is also all that the program returns, so that nothing is
-// computed that no observer looks at.
+// one. Their observations are state, and are also all that the program returns, so that only values
+// for observers are computed.
 #include "quant/plan.h"
 
 #include "observe/observe.h"
@@ -26,7 +26,7 @@ uint64_t sc_quant_state_floats(const sc_quant_plan *plan, uint32_t observer) {
     return sc_observe_state_floats(kind_of(group), group->channels);
 }
 
-// Of what a new node serves, so that whoever looks at it finds the line of the user.
+// Metadata of a new node: that of the node it serves, so that readers find the user's line.
 sc_meta sc_quant_meta(const quant_probe *probe) {
     const sc_node *node = probe->value->node;
     if (!node && probe->users.count > 0) node = probe->users.data[0];

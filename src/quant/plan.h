@@ -1,4 +1,4 @@
-// Private to src/quant. What is decided about a method before anything of it changes.
+// The decisions about a method before any of it changes. Private to src/quant. Prefix: quant_.
 //
 // A *use* is a value as one node reads it, or, without a node, the value as it is made; both are
 // what PT2E's annotations speak of. Nodes that take part have a *note*: a spec for some of their
@@ -97,13 +97,13 @@ typedef enum quant_part {
     QUANT_PART_COUNT
 } quant_part;
 
-// Where weights alone are quantized: a weight, or what is quantized when the program runs.
+// A weight that is quantized alone, or quantized when the program runs.
 typedef struct quant_weight {
     const sc_name *name;  // of the value
     const sc_quant_config *config;
     sc_quant_range range;
     sc_value *parts[QUANT_PART_COUNT];  // once the first layer is converted: all layers read them
-    uint32_t before;  // number + 1 of what another configuration makes of the same value; 0: none
+    uint32_t before;  // number + 1 of what another configuration makes of the same value; 0: absent
 } quant_weight;
 
 struct sc_quant_plan {
@@ -134,7 +134,7 @@ struct sc_quant_plan {
     SC_VEC(quant_weight) weights;
     sc_imap weight_of;  // value -> number + 1 of its last one in `weights`
     uint64_t loose_bytes;
-    bool is_settled;
+    bool has_scales;
     sc_imap computed;    // value -> sc_constant of what it always is
     sc_map names;        // of constants that are taken
     sc_map next_number;  // prefix -> the number that is tried next
@@ -192,15 +192,15 @@ bool sc_quant_may_alias(const sc_op *op);
 
 // observed.c
 sc_observe_kind sc_quant_observe_kind(const sc_quant_plan *plan, uint32_t observer);
-// Of a new node: whoever looks at it finds the user's line of what it serves.
+// Metadata of a new node: it has the user's line of the node that it serves.
 sc_meta sc_quant_meta(const quant_probe *probe);
 
 // notes.c
-quant_note *sc_quant_note(const sc_quant_plan *plan, const sc_node *node);  // NULL: none
+quant_note *sc_quant_note(const sc_quant_plan *plan, const sc_node *node);  // NULL: absent
 quant_note *sc_quant_take_note(sc_quant_plan *plan, sc_node *node);
 void sc_quant_why_not(sc_quant_plan *plan, const sc_node *node, const char *format, ...)
     SC_PRINTF(3, 4);
-// What was asked for is why.
+// Leaves the node as it is, because the user asked for that.
 void sc_quant_leave(sc_quant_plan *plan, const sc_node *node);
 void sc_quant_note_input(sc_quant_plan *plan, quant_note *note, sc_value *value, quant_spec spec);
 void sc_quant_note_output(quant_note *note, quant_spec spec);
@@ -211,7 +211,7 @@ quant_key *sc_quant_key(const sc_quant_plan *plan, sc_value *value, sc_node *use
 
 // probes.c
 void sc_quant_place_probes(sc_quant_plan *plan);
-// Of what every node reads that has no probe of its own; SC_QUANT_NO: there is none.
+// The probe of every use that has no probe of its own; SC_QUANT_NO: there is none.
 uint32_t sc_quant_output_probe(const sc_quant_plan *plan, const sc_value *value);
 typedef struct quant_place {
     uint32_t probe;
@@ -241,8 +241,8 @@ sc_value *sc_quant_add_constant(sc_quant_plan *plan, sc_input_kind kind, sc_str 
 // The bytes of a constant in the order of its dims, and how many elements it has.
 sc_extent sc_quant_row_major(sc_arena *arena, sc_exprs *exprs, const sc_constant *constant);
 uint64_t sc_quant_elements(const sc_spec *spec, int64_t sizes[SC_RANK_MAX]);
-// Puts inputs that were added beside those of their kind, and lets go of what nothing reads.
-sc_status sc_quant_settle_inputs(sc_quant_plan *plan);
+// Puts added inputs next to those of their kind, and drops inputs that no node reads.
+sc_status sc_quant_order_inputs(sc_quant_plan *plan);
 
 // report.c
 sc_status sc_quant_begin_rows(sc_quant_plan *plan);

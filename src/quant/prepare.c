@@ -3,7 +3,7 @@
 
 #include "passes/passes.h"
 
-// --- What is written -----------------------------------------------------------------------------
+// --- Written values ------------------------------------------------------------------------------
 
 // The input that a value shows, through whatever only shows it.
 static const sc_value *shown(const sc_imap *roots, const sc_value *value) {
@@ -27,7 +27,7 @@ static void learn_writes_in_place(sc_quant_plan *plan, const sc_method *method) 
     sc_arena_rewind(plan->ctx->scratch, mark);
 }
 
-// What another method writes is state for all when buffers are shared.
+// A value that another method writes is state for all when buffers are shared.
 static void learn_writes(sc_quant_plan *plan) {
     const sc_program *program = plan->method->program;
     for (uint32_t m = 0; m < program->methods.count; m++) {
@@ -82,7 +82,7 @@ static sc_status check_config(sc_ctx *ctx, const sc_quant_config *config) {
     if ((unsigned)config->mode > SC_QUANT_HALF_WEIGHTS)
         return sc_fail(ctx, SC_ERR_ARGUMENT, NULL, "quantization has no mode %u", config->mode);
     if (config->skip_count && !config->skip)
-        return sc_fail(ctx, SC_ERR_ARGUMENT, NULL, "there is no list of what to skip");
+        return sc_fail(ctx, SC_ERR_ARGUMENT, NULL, "the list of patterns to skip is missing");
     return SC_OK;
 }
 
@@ -90,9 +90,8 @@ static sc_status check_method(sc_ctx *ctx, const sc_method *method) {
     sc_where_set_method(ctx, method);
     if (method->decomposed)
         return sc_fail(ctx, SC_ERR_STATE,
-                       "Quantize what torch.export gives, before "
-                       "run_decompositions.",
-                       "the program is decomposed, and its layers cannot be told any more");
+                       "Quantize the program of torch.export, before run_decompositions.",
+                       "the program is decomposed, and its layers can no longer be recognised");
     for (const sc_node *node = method->graph->first; node; node = node->next) {
         if (sc_quant_role(node->op) != QUANT_QUANTIZED) continue;
         sc_where_set_node(ctx, node);
@@ -127,18 +126,18 @@ static bool has_places(const sc_quant_plan *plan) {
     return false;
 }
 
-// What only weights are quantized of stays as it is.
+// Prepares the places to observe. A node of which only weights are quantized stays as it is.
 static sc_status prepare_places(sc_quant_plan *plan) {
     SC_TRY(sc_quant_fold_norms(plan));
     sc_quant_numbers_to_constants(plan);
-    SC_TRY(sc_quant_settle_inputs(plan));
+    SC_TRY(sc_quant_order_inputs(plan));
     sc_quant_annotate(plan);
     return SC_OK;
 }
 
 static sc_status prepare(sc_quant_plan *plan) {
-    plan->is_settled = !has_places(plan);
-    if (!plan->is_settled) SC_TRY(prepare_places(plan));
+    plan->has_scales = !has_places(plan);
+    if (!plan->has_scales) SC_TRY(prepare_places(plan));
     SC_TRY(sc_quant_prepare_weights(plan));
     sc_quant_form_groups(plan);
     sc_quant_place_probes(plan);

@@ -1,5 +1,5 @@
-// Where observers stand, as PT2E inserts them: after a value for those of its uses that want one,
-// unless what they read is observed by the same one already.
+// Places of observers, as PT2E chooses them: after a value, for those of its uses that want one,
+// unless the same observer already stands at what they read.
 #include "quant/plan.h"
 
 static quant_probe *probe_at(const sc_quant_plan *plan, uint32_t index) {

@@ -4,6 +4,7 @@
 // integers between quantize and dequantize nodes. The nodes, the groups that share a scale, and the
 // order and the names of new constants are those of XNNPACKQuantizer; where that would be wrong,
 // see annotate.c. Weights are sources of their own and never in memory as a whole.
+// Prefix: sc_quant_.
 #ifndef SC_QUANT_H
 #define SC_QUANT_H
 
@@ -28,8 +29,8 @@ typedef struct sc_quant_config {
     uint32_t skip_count;  // below a module is skipped with it
 } sc_quant_config;
 
-// What happens to one method, on its context's arena. Of several configurations each takes what
-// those before it have left, as PT2E's ComposableQuantizer does; static and dynamic ones come
+// The plan for one method, on its context's arena. If there are several configurations, each takes
+// what those before it have left, as PT2E's ComposableQuantizer does. Static and dynamic ones come
 // before those of weights alone, wherever they stand.
 typedef struct sc_quant_plan sc_quant_plan;
 
@@ -44,19 +45,19 @@ uint32_t sc_quant_observer_count(const sc_quant_plan *plan);
 // Floats of an observer's state, which all zeros begin.
 uint64_t sc_quant_state_floats(const sc_quant_plan *plan, uint32_t observer);
 // A program of the method's inputs whose last outputs are the states, in order: inputs that are
-// written in place come before them. What it has seen is in its mutable buffers, from run to run.
+// written in place come before them. Its observations are in its mutable buffers, from run to run.
 sc_status sc_quant_observed(sc_ctx *ctx, const sc_quant_plan *plan, sc_program **out);
-// SC_ERR_NUMERIC, naming the node, where NaN was seen: then nothing can be settled any more.
+// SC_ERR_NUMERIC, naming the node, where NaN was seen: then no scale can be chosen any more.
 sc_status sc_quant_check_numbers(const sc_quant_plan *plan, const float *const *states);
 // Decides every scale and zero point; where it failed, it may be called again. `states` has one
 // state for each observer. SC_ERR_STATE, naming the node, where nothing was seen; SC_ERR_NUMERIC
 // where NaN was.
-sc_status sc_quant_settle(sc_ctx *ctx, sc_quant_plan *plan, const float *const *states);
+sc_status sc_quant_choose_scales(sc_ctx *ctx, sc_quant_plan *plan, const float *const *states);
 // The prepared method becomes the quantized one. `evaluator` computes constants that are not plain
 // weights; without one they are quantized whenever the program runs.
 sc_status sc_quant_convert(sc_ctx *ctx, sc_quant_plan *plan, const sc_evaluator *evaluator);
 
-// --- What a report is made of --------------------------------------------------------------------
+// --- Facts for reports ---------------------------------------------------------------------------
 
 #define SC_QUANT_NO UINT32_MAX
 
@@ -72,7 +73,7 @@ typedef struct sc_quant_row {
     bool is_quantized;
     bool is_skipped;  // it is not because it was asked to stay as it is
     sc_str why_not;   // for people; empty for those that are quantized
-    uint32_t weight;  // the range of what it reads as its weight, SC_QUANT_NO: none
+    uint32_t weight;  // the range of what it reads as its weight, SC_QUANT_NO: absent
 } sc_quant_row;
 
 // One for each node of the method, in order, those of bodies behind all others: bodies stay as they
@@ -80,7 +81,7 @@ typedef struct sc_quant_row {
 uint32_t sc_quant_row_count(const sc_quant_plan *plan);
 const sc_quant_row *sc_quant_row_at(const sc_quant_plan *plan, uint32_t index);
 
-// What is worth saying to people: patterns of `skip` that fit nothing, layers in bodies.
+// Remarks for the user: patterns of `skip` that fit no node, layers in bodies.
 uint32_t sc_quant_remark_count(const sc_quant_plan *plan);
 sc_str sc_quant_remark_at(const sc_quant_plan *plan, uint32_t index);
 
@@ -100,14 +101,14 @@ typedef struct sc_quant_range {
     uint64_t bytes_before, bytes_after;  // of a weight; after: its numbers as bits, and its scales
 } sc_quant_range;
 
-// Of the constants that it added: how many bytes are no weights, or fewer once lowered. Numbers of
-// nodes that became constants and stayed floats; integers of 4 bits, which are packed; zero points
-// of nothing but zeros, which are left out.
+// Bytes of added constants that are no weights, or that lowering makes fewer: numbers of nodes that
+// became constants and stayed floats; integers of 4 bits, which are packed; zero points that are
+// all zeros, which are left out.
 uint64_t sc_quant_loose_bytes(const sc_quant_plan *plan);
 
 uint32_t sc_quant_range_count(const sc_quant_plan *plan);
-// What is known of it from the start; its scales and what was seen are there once it is settled, of
-// weights alone once it is converted.
+// A range of the plan. Its place is known from the start. Scales and observations are there once
+// scales have been chosen; those of weights alone once the method is converted.
 const sc_quant_range *sc_quant_range_at(const sc_quant_plan *plan, uint32_t index);
 // The tensor at a place of a range: the name of its value.
 const sc_name *sc_quant_place(const sc_quant_plan *plan, uint32_t range, uint32_t place);

@@ -1,4 +1,4 @@
-// What became of each node, and why not what was asked for.
+// The fate of each node, and the reason if it is not the one asked for.
 #include "quant/plan.h"
 
 void sc_quant_remark(sc_quant_plan *plan, const char *format, ...) {
@@ -12,7 +12,7 @@ void sc_quant_remark(sc_quant_plan *plan, const char *format, ...) {
 
 void sc_quant_remark_idle(sc_quant_plan *plan, uint32_t notes) {
     if (plan->notes.count == notes && plan->config_count > 1)
-        sc_quant_remark(plan, "quantization %u of %u finds nothing left to quantize",
+        sc_quant_remark(plan, "quantization %u of %u finds no layer left to quantize",
                         (uint32_t)(plan->config - plan->configs) + 1, plan->config_count);
 }
 
@@ -101,7 +101,7 @@ static const char *reason(const sc_quant_plan *plan, const sc_node *node) {
     if (role != QUANT_NONE && !has_mode(plan, SC_QUANT_STATIC))
         return "only linear layers and convolutions are quantized dynamically";
     if (role == QUANT_POOL || sc_quant_shares(node->op))
-        return "it has the scale of its input, which has none";
+        return "it has the scale of its input, which has no scale";
     return "no pattern has this operator";
 }
 
@@ -150,7 +150,7 @@ sc_str sc_quant_remark_at(const sc_quant_plan *plan, uint32_t index) {
     return index < plan->remarks.count ? plan->remarks.data[index] : SC_STR("");
 }
 
-// Of groups, then of weights alone.
+// Counts the ranges of groups, then those of weights alone.
 uint32_t sc_quant_range_count(const sc_quant_plan *plan) {
     return plan->groups.count + plan->weights.count;
 }

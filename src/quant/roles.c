@@ -1,4 +1,4 @@
-// What operators and values are to quantization.
+// Roles of operators and values in quantization.
 #include "quant/plan.h"
 
 typedef enum shares { NOT, ONLY, EITHER } shares;

@@ -1,5 +1,5 @@
-// What the user does not want to be quantized: patterns with '*' over names of nodes, operators and
-// the paths of modules that a node is in; "=linear" is the node of that name and nothing else.
+// The user's exceptions: patterns with '*' over names of nodes, operators and the paths of modules
+// that a node is in; "=linear" is the node of that name and nothing else.
 #include "quant/plan.h"
 
 // The last '*' is the only one that ever has to take more than it did.

@@ -1,6 +1,6 @@
-// What becomes of a layer whose weight alone is quantized: the nodes that torchao's quantize_ and
-// an export after it leave in a graph, and for embeddings those of ExecuTorch, which look up rows
-// of integers. Constants have the names that parametrizations of the module would have.
+// Nodes of a layer whose weight alone is quantized. They are those that torchao's quantize_ and an
+// export after it leave in a graph; those of embeddings are ExecuTorch's, which look up rows of
+// integers. Constants have the names that parametrizations of the module would have.
 #include "base/nibbles.h"
 #include "passes/passes.h"
 #include "quant/layer.h"

@@ -185,8 +185,8 @@ static sc_status check_config(const sc_quant_plan *plan) {
     return SC_OK;
 }
 
-// Of 4 bits with groups, neither kernels nor XNNPACK multiply with anything but what is quantized
-// dynamically.
+// Warns of weights of 4 bits in groups. Kernels and XNNPACK multiply them only with inputs that are
+// quantized dynamically.
 static void warn_of_groups(sc_quant_plan *plan) {
     const sc_quant_config *config = plan->config;
     const bool is_taken = config->mode != SC_QUANT_WEIGHT_ONLY;

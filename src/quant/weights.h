@@ -1,6 +1,7 @@
 // Weights, which are never in memory as a whole: their ranges, and what becomes of them, as sources
 // that compute their bytes from those of the file as they are read. Everything is dense and
 // row-major; extents are little-endian, as everywhere.
+// Prefix: sc_weight_ is one weight, sc_slices_ its parts with a scale each.
 #ifndef SC_QUANT_WEIGHTS_H
 #define SC_QUANT_WEIGHTS_H
 

@@ -1,6 +1,6 @@
-// What is written in place. A probe stands right after the value that it observes, and who reads
-// the value reads a dequantized copy from then on: right only if no later write was to be seen, and
-// if nobody else was to see a write to the copy. PT2E does not look.
+// Values that are written in place. A probe stands right after the value that it observes, and
+// readers of the value read a dequantized copy from then on. That is right only if no later write
+// was to be seen, and if nobody else was to see a write to the copy. PT2E does not look.
 #include "quant/plan.h"
 
 static sc_value *first_operand(const sc_node *node) {
@@ -35,7 +35,7 @@ static bool may_write(const sc_node *node) {
     return !sc_quant_may_alias(value->node->op);
 }
 
-// What is behind the value stays what is written.
+// Keeps the writer on the original, which stays the value that is written.
 static void keep_original(const sc_node *writer) {
     sc_value *value = first_operand(writer);
     while (value && !(value->mark & QUANT_KEPT)) {
@@ -100,11 +100,11 @@ bool sc_quant_refuse_write(sc_quant_plan *plan, const sc_node *node) {
     const sc_value *x = writes ? first_operand(node) : NULL;
     const char *why = NULL;
     if (writes && (node->outs[0]->mark & QUANT_SHOWN) && !(x && !x->node && may_write(node)))
-        why = "it writes in place what other nodes read";
+        why = "it writes in place to a value that other nodes read";
     else if (node->outs[0]->mark & QUANT_KEPT)
         why = "its result is written in place";
     else if (node->outs[0]->mark & QUANT_STALE)
-        why = "it reads what was written in place since it was made";
+        why = "it reads a value that was written in place since it was made";
     if (why) sc_quant_why_not(plan, node, "%s", why);
     return why != NULL;
 }

@@ -153,7 +153,7 @@ static void check_plan(const sc_emit_plan *plan, sc_fb_table written) {
     if (plan->instruction_count > 8) CHECK(highest_handle(plan) > 1);
 }
 
-// --- What is told at run time --------------------------------------------------------------------
+// --- Events at run time --------------------------------------------------------------------------
 
 typedef struct hearer {
     sc_rt_sink sink;

@@ -1,4 +1,4 @@
-// What was to stay whole for a backend and did not, told by what is left of it.
+// Operators that were to stay whole for a backend and did not, with the operators that they became.
 #include "api/job.h"
 #include "backends/xnnpack/aot/xnnpack.h"
 #include "setup.h"
@@ -30,7 +30,7 @@ TEST(linear_layers_say_why_they_are_taken_apart) {
     sc_job_close(job);
 }
 
-// What they add is an operand of the branch.
+// Their addend is an operand of the branch.
 TEST(linear_layers_of_branches_are_kept) {
     sc_job *job = sc_job_open(NULL);
     uint32_t delegated = 0, kept = 0;

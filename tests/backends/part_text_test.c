@@ -1,4 +1,4 @@
-// What backends say of the parts of a loaded program, as hosts ask for it.
+// The text of backends for the parts of a loaded program, as hosts ask for it.
 #include "api/job.h"
 #include "harness.h"
 

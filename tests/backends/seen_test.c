@@ -1,5 +1,5 @@
-// What is seen inside of a delegate by way of debug handles is what the kernels compute without it:
-// the handles behind XNNPACK's events, their order, and the layout in which values are shown.
+// Values inside of a delegate, found by debug handles, are those that the kernels compute without
+// it: the handles behind XNNPACK's events, their order, and the layout in which values are shown.
 #include <stdio.h>
 
 #include "api/job.h"
@@ -62,7 +62,7 @@ static void keep_value(sc_rt_sink *sink, const sc_rt_event *event, const sc_eval
     sc_rt_tensor_read(t, s->numbers, (size_t)t->numel * sizeof(float));
 }
 
-// What is seen of a program that was made, run as it is written.
+// Values of a made program, run as it is written.
 static watcher *watch(sc_job *job, const sc_emit_result *made) {
     watcher *w = test_alloc(sizeof *w);
     setup s;

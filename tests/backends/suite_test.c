@@ -1,5 +1,5 @@
-// What every row of backends.def has to do: programs of all kinds, handed to it method by method,
-// give PyTorch's numbers when they run here.
+// Duties of every row of backends.def: programs of all kinds, handed to it method by method, give
+// PyTorch's numbers when they run here.
 #include <stdio.h>
 
 #include "api/job.h"
@@ -236,7 +236,7 @@ TEST_CASES(faults_ahead_of_time_are_errors_and_leave_no_traces) {
         const char *says;
     } rows[] = {{IN_SURVEY, "injected in survey"},
                 {IN_PREPROCESS, "injected in preprocess"},
-                {NOTHING_MADE, "backend 'faulty' made nothing of lowered_module_0"}};
+                {NOTHING_MADE, "backend 'faulty' returned no bytes for lowered_module_0"}};
     for (uint32_t b = 0; (injected.aot = sc_all_backends.at(NULL, b)) != NULL; b++)
         for (uint32_t i = 0; i < SC_COUNT_OF(rows); i++) {
             if (!test_case("%s, %s", injected.aot->name, rows[i].says)) continue;

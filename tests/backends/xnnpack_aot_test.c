@@ -80,7 +80,7 @@ static sc_xnn_graph *payload_of(setup *s, const sc_part *part) {
     return graph;
 }
 
-// Of programs whose nodes have debug handles.
+// Programs whose nodes have debug handles.
 static void add_events(sc_sb *out, const sc_part *part) {
     if (!part->method->graph->first->meta.debug_handle) return;
     for (uint32_t i = 0; i < part->events.count; i++) {
@@ -272,7 +272,7 @@ TEST(xnnpack_quantizes_a_bias_for_each_layer) {
     setup_end(&s);
 }
 
-// What is read of a weight is what its view shows, wherever its bytes lie.
+// The bytes read of a weight are those that its view shows, wherever they lie.
 TEST(xnnpack_reads_weights_by_their_strides) {
     setup s;
     setup_begin(&s);
@@ -312,7 +312,7 @@ static sc_program *many_scales(setup *s, const char *rows, const char *scales, c
                         rows, rows, scales, scales, rows, how, rows)));
 }
 
-// What is too much is a reason to leave a node alone, not an error.
+// Too much of something is a reason to leave a node alone, not an error.
 TEST(xnnpack_leaves_too_many_scales) {
     setup s;
     setup_begin(&s);

@@ -162,7 +162,7 @@ TEST(xnnpack_weights_of_two_nodes_lie_anywhere) {
     uint64_t size = 0;
     uint32_t data_at;
     if (CHECK_OK(write_payload(&b, &bytes, &size))) {
-        // What follows the graph moves by a byte.
+        // The bytes behind the graph move by one.
         memcpy(&data_at, bytes + SC_XNN_DATA_AT, sizeof data_at);
         uint8_t *moved = sc_arena_alloc(&b.s.arena, size + 1);
         memcpy(moved, bytes, data_at);
@@ -232,7 +232,7 @@ static void release_zeros(void *user, sc_str key) {
     ((held *)user)->count--;
 }
 
-// What is read in every run is held until the delegate goes, or has not started.
+// Data that every run reads is held until the delegate goes, or fails to start.
 TEST(xnnpack_named_data_is_let_go) {
     static const float x[8], zeros[8];
     for (int i = 0; i < 2; i++) {
@@ -254,7 +254,7 @@ TEST(xnnpack_named_data_is_let_go) {
     }
 }
 
-// --- What is refused -----------------------------------------------------------------------------
+// --- Refusals ------------------------------------------------------------------------------------
 
 TEST(xnnpack_delegates_that_do_not_start) {
     static const float w[8], bias[2];

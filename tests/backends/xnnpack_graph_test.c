@@ -148,7 +148,7 @@ TEST(xnnpack_graph_is_written_and_read) {
     setup_end(&s);
 }
 
-// --- What is refused when it is read -------------------------------------------------------------
+// --- Refusals while reading ----------------------------------------------------------------------
 
 // The small graph with something wrong, and what is said of it.
 typedef struct refusal {
@@ -224,7 +224,7 @@ static const refusal damages[] = {
     {"cycle", break_cycle, SC_ERR_CORRUPT, "node 1 reads value 5 before anything makes it"},
     {"twice", break_twice, SC_ERR_CORRUPT, "node 2 makes value 5, which is made already"},
     {"list", break_list, SC_ERR_CORRUPT, "node 2 has a list of 100 sizes"},
-    {"output", break_output, SC_ERR_CORRUPT, "nothing makes value 7, which is an output"},
+    {"output", break_output, SC_ERR_CORRUPT, "no node makes value 7, which is an output"},
     {"channel", break_channel, SC_ERR_CORRUPT, "value 1 is quantized along dimension 4 of 4"},
     {"scales", break_scales, SC_ERR_CORRUPT,
      "the scales of value 1 need 28 bytes, constant 2 has 24"},
@@ -287,7 +287,7 @@ TEST(xnnpack_headers_that_are_damaged) {
     setup_end(&s);
 }
 
-// --- What XNNPACK itself refuses -----------------------------------------------------------------
+// --- Refusals of XNNPACK itself ------------------------------------------------------------------
 
 static sc_xnn_window *window(built *b) { return &b->graph->nodes.data[CONV].window; }
 
@@ -458,8 +458,8 @@ static const refusal rules[] = {
      "cannot use value 3, qint8[...]: its scale is too small for its operands"},
     {"convert", rule_convert, SC_ERR_DELEGATE, "node 1 (Convert) of an XNNPACK graph has operands"},
     {"clamp", rule_clamp, SC_ERR_DELEGATE, "node 1 (Clamp) of an XNNPACK graph moves values"},
-    {"slope", rule_slope, SC_ERR_DELEGATE, "scales are too far from the 1 of its result"},
-    {"sum", rule_sum, SC_ERR_DELEGATE, "scales are too far from the 2048 of its result"},
+    {"slope", rule_slope, SC_ERR_DELEGATE, "scales differ too much from the 1 of its result"},
+    {"sum", rule_sum, SC_ERR_DELEGATE, "scales differ too much from the 2048 of its result"},
     {"weight bias", rule_weight_bias, SC_ERR_DELEGATE, "a bias is not scaled with the weights"},
     {"half bytes", rule_half_bytes, SC_ERR_DELEGATE, "rows of 4 bits do not end on whole bytes"},
     {"nibbles", rule_nibbles, SC_ERR_DELEGATE, "weights of 4 bits cannot be transposed"},

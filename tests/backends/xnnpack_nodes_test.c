@@ -315,7 +315,7 @@ static void fill(weights *w) {
     for (int i = 0; i < N * K / 32; i++) w->blocks[i] = sc_f32_to_bf16(0.015625f * (float)(i + 1));
 }
 
-// What a row of numbers becomes: 8 bits with a scale and a zero point of its own.
+// Quantizes a row of numbers: 8 bits with a scale and a zero point of its own.
 static double quantized(const float *row, int k, double *sum_of, const int8_t *w, int from) {
     float low = 0, high = 0;
     for (int i = 0; i < K; i++) {

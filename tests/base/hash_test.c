@@ -15,7 +15,8 @@ TEST(crc32_matches_the_standard) {
         CHECK_EQ_UINT(sc_crc32_join(sc_crc32(0, bytes, cut), second, sizeof(bytes) - cut), whole);
     }
     CHECK_EQ_UINT(sc_crc32_join(whole, 0, 0), whole);
-    // Of runs that are too long to be made here: twice as far is as far again.
+    // Sums of runs that are too long to be made here: a move by two lengths equals two moves by
+    // one.
     for (uint32_t bit = 0; bit < 63; bit++) {
         const uint64_t far = UINT64_C(1) << bit;
         const uint32_t again = sc_crc32_join(sc_crc32_join(whole, 0, far), 0, far);

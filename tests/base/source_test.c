@@ -201,7 +201,7 @@ TEST(a_permutation_and_its_inverse_are_the_extent_itself) {
     setup_end(&s);
 }
 
-// What was read of a source.
+// The reads of a source.
 static uint64_t read_count, read_bytes;
 static sc_status read_counted(sc_source *source, sc_ctx *ctx, uint64_t offset, void *out,
                               size_t bytes) {
@@ -326,7 +326,7 @@ static sc_extent turn(setup *s, sc_extent base) {
     return sc_extent_strided(&s->arena, base, 4, 2, square, turned, 0);
 }
 
-// What one context holds of a view is no other context's business, nor another view's.
+// A block that one context holds of a view is neither another context's nor another view's.
 TEST(views_are_read_by_several_contexts) {
     static float x[EDGE * EDGE], y[EDGE * EDGE], out[EDGE * EDGE];
     setup a, inner;

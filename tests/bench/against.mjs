@@ -1,5 +1,5 @@
-// This build beside another one of the project, run in turns in one process: a ratio below 1 is
-// slower than the other. What `lower`, `infer` and `story` measure, without other engines.
+// This build and another one of the project, run in turns in one process: a ratio below 1 is slower
+// than the other. The same measurements as `lower`, `infer` and `story`, without other engines.
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -22,7 +22,7 @@ const inferences = {
   "face-rfb320": [sample("face-rfb320.pt2"), [1, 3, 240, 320]],
 };
 
-/** What is measured of one build: a function of no arguments a row, and what it answers. */
+/** The measurements of one build: a row is a function without arguments, and its answer. */
 async function rowsOf({ createEngine, tensor }) {
   const rows = {};
   for (const [name, [programs, options]] of Object.entries(lowerings)) {

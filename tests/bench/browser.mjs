@@ -19,7 +19,7 @@ const HEADERS = {
   "Cross-Origin-Embedder-Policy": "require-corp",
 };
 
-// What modules call `sconce` is the build; classic scripts put `tf` where the page finds it.
+// For modules `sconce` is the build; classic scripts put `tf` where the page finds it.
 const PAGE = `<!doctype html>
 <script type="importmap">{ "imports": { "sconce": "/dist/index.js" } }</script>
 <script src="/peers/@tensorflow/tfjs-core/dist/tf-core.min.js"></script>
@@ -63,7 +63,7 @@ function serveFiles(files) {
   });
 }
 
-/** What `part` of browser_page.mjs answers in a fresh browser that can fetch `/files/NAME`. */
+/** The answer of `part` of browser_page.mjs in a fresh browser that can fetch `/files/NAME`. */
 export async function inBrowser(part, argument, { graph, ...files }) {
   if (graph) {
     files["calls.json"] = `${graph}.calls.json`;

@@ -1,4 +1,4 @@
-// What browser.mjs has measured in a page. Files are those that it serves.
+// The part of browser.mjs that runs in a page. It reads the files that browser.mjs serves.
 import { createEngine, tensor } from "sconce";
 import { tell } from "../../examples/stories.mjs";
 import { MODELS, compare, compareStories } from "./compare.mjs";

@@ -116,7 +116,9 @@ export function addRatios(rows) {
 
 // --- The story -----------------------------------------------------------------------------------
 
-/** What native llama2.c-style code reaches on this model on a machine of the kind we use. */
+/**
+ * The speed that native llama2.c-style code reaches on this model on a machine of the kind we use.
+ */
 const NATIVE_TOKENS_PER_S = 2400;
 
 /**

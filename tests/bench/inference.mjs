@@ -64,7 +64,7 @@ export function loadOrt() {
   return import(pathToFileURL(path).href);
 }
 
-/** What tfjs's makers take first. */
+/** The first choice of tfjs's makers. */
 function tfjsParts({ graph }) {
   const load = createRequire(`${cache}/package.json`);
   return [

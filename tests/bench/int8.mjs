@@ -1,5 +1,5 @@
 // A model in floats and in 8 bits, ours delegated and onnxruntime-web's: all four in turns on one
-// thread, in Node or in a page. What 8 bits give is held against floats first.
+// thread, in Node or in a page. Results of 8 bits are compared with those of floats first.
 import { toFaces } from "../../examples/faces.mjs";
 import { ortRun, sconceRun } from "./engines.mjs";
 import { alternate, median, minimum, onCpu, relativeDifference, round } from "./measure.mjs";
@@ -23,7 +23,7 @@ function checkEqual(what, expected, outputs) {
   if (!(difference < EQUAL)) throw new Error(`${what} differ by ${difference}`);
 }
 
-/** What two boxes share, over what they cover. */
+/** The area that two boxes share, over the area that they cover. */
 function overlap(a, b) {
   const side = (low, high) => Math.max(0, high - low);
   const area = (r) => side(r[0], r[2]) * side(r[1], r[3]);
@@ -42,7 +42,7 @@ function checkFace(what, golden, [scores, boxes]) {
 }
 
 /**
- * What is wrong about outputs ends everything. With a `face` each engine quantized on its own, and
+ * A fault in outputs ends everything. With a `face` each engine quantized on its own, and
  * all have to find it; without one both have the same bytes and scales, and their outputs are equal.
  */
 function check(outputs, face) {

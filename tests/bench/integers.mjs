@@ -1,4 +1,4 @@
-// What 8 bits bring: programs in both kinds of numbers, beside onnxruntime-web in both (int8.mjs).
+// The gain of 8 bits: programs in both kinds of numbers, and onnxruntime-web in both (int8.mjs).
 import { readFileSync } from "node:fs";
 import { createEngine, tensor } from "sconce";
 import { inBrowser } from "./browser.mjs";

@@ -1,4 +1,4 @@
-// What the measurements need and the project does not hold: large models, made by the official
+// Needs of the measurements that the project does not hold: large models, made by the official
 // tools, and other engines from npm. Kept in the cache folder; asked for by the parts that need it.
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";

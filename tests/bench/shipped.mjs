@@ -1,5 +1,5 @@
-// What is delivered: files beside the official exporter's, downloads, the page, and how all of it
-// takes hostile files.
+// The deliverables: files compared with the official exporter's, downloads, the page, and how all
+// of it takes hostile files.
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -58,7 +58,7 @@ export function sizes() {
 
 // --- The page ------------------------------------------------------------------------------------
 
-/** Where a sample shows its result, and what is there once it does. */
+/** The place where a sample shows its result, and the text that is there once it does. */
 const FIRST_RESULT = {
   story: { selector: ".story-text", pattern: "\\S" },
   face: { selector: ".face-side [role=status]", pattern: "\\d face" },

@@ -5,7 +5,7 @@
 // layout; everything else as in PyTorch. Values go as soon as nothing reads them any more; states
 // stay where they are between calls.
 
-/** Where each dimension of NCHW lies in NHWC. */
+/** The place of each dimension of NCHW in NHWC. */
 const PLACE = [0, 3, 1, 2];
 const TO_NHWC = [0, 2, 3, 1];
 
@@ -53,7 +53,7 @@ const unary = (name) => (tf, step) => {
   return { nhwc: x.nhwc, run: () => tf[name](x.get()) };
 };
 
-// What only values in PyTorch's order are taken by.
+// Inputs that take values in PyTorch's order only.
 
 function linear(tf, { args: [x, weight, bias] }) {
   const b = tf.transpose(weight.get(), [1, 0]); // only this way round it is fast

@@ -72,7 +72,7 @@ typedef struct example {
     complex_number *numbers, *expected;
 } example;
 
-// What the transform looks at: real numbers, or half of what real numbers have.
+// The numbers that the transform reads: real ones, or half of the spectrum of real ones.
 static void fill_line(example *e, int64_t line) {
     const int64_t n = e->plan.length;
     complex_number *z = e->numbers;
@@ -179,7 +179,7 @@ TEST(long_lines_are_what_the_sum_is) {
     check(SC_FFT_TO_REAL, 4099, false, false, 1, false);
 }
 
-// What is longer than fits into lanes: the result of a single frequency is known.
+// Lines longer than the lanes can take: the result of a single frequency is known.
 TEST(very_long_lines_find_a_frequency) {
     enum { LENGTH = 1 << 17, AT = 77 };
     sc_fft plan = {.kind = SC_FFT_FROM_REAL, .length = LENGTH, .lines = 9, .scale = 1.0};

@@ -241,7 +241,8 @@ TEST(matmul_of_quantized_rows) {
     CHECK_CLOSE(*(float *)rows_expected(&mm.record, &mm.c, 4), 194 * 0.125 + 1, 0);
 }
 
-// What a kernel refuses it shows: the operator, every operand with its type and sizes, the result.
+// A refusal of a kernel shows its call: the operator, every operand with its type and sizes, the
+// result.
 TEST(matmul_says_what_does_not_fit) {
     setup s;
     setup_begin(&s);

@@ -50,7 +50,8 @@ static void fill_sums(int32_t sums[SUMS]) {
     }
 }
 
-// What XNNPACK allows: from 2^-32 to just below 256. Powers of two make sums that lie half way.
+// The factors that XNNPACK allows: from 2^-32 to just below 256. Powers of two make sums that lie
+// half way.
 static float pick_scale(int i) {
     if (i < 40) return ldexpf(1, i - 32);
     if (i < 80) return ldexpf(nextafterf(1, i % 2 ? 0 : 2), i - 40 - 31);

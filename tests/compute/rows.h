@@ -1,5 +1,5 @@
-// What tests of src/compute/variants.def share: operands whose sums are exact in any order, and the
-// comparison of every row that fits a record with the reference.
+// Shared by the tests of src/compute/variants.def: operands whose sums are exact in any order, and
+// the comparison of every row that fits a record with the reference.
 #ifndef ROWS_H
 #define ROWS_H
 

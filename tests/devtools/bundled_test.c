@@ -139,7 +139,7 @@ TEST(files_of_later_versions_and_empty_ones_are_refused) {
 
 enum { MOST_SHARED = 1000 };
 
-// What reading says of a bundle whose one suite has `case_count` times the same case, which takes
+// The status of reading a bundle whose one suite has `case_count` times the same case, which takes
 // `value` as its input `times` times.
 static void check_shared(fixture *f, sc_fb_builder *b, sc_fb_ref value, uint32_t times,
                          uint32_t case_count, sc_status said) {

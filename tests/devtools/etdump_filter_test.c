@@ -70,7 +70,7 @@ TEST(the_host_chooses_among_values_of_delegates_and_nothing_else) {
         sc_rt_sink *sink = sc_etdump_listen(dump, SC_ETDUMP_INTERMEDIATES, -1);
         sc_etdump_set_filtered(dump, is_filtered);
         run_nodes(sink);
-        REQUIRE_OK(sc_etdump_settle(dump));
+        REQUIRE_OK(sc_etdump_finish(dump));
         REQUIRE_OK(sc_etdump_write(&s.ctx, dump, &s.arena, &data, &size, &counts));
         sc_etdump_clear(dump);
         REQUIRE_OK(sc_dump_read(&s.ctx, sc_source_from_memory(&s.arena, data, size), NULL, &read));

@@ -203,7 +203,7 @@ static void update(sc_job *job, uint32_t record, const float *values, uint32_t c
                  SC_OK);
 }
 
-// What a file was made of stays for as long as the file does, and no longer.
+// The sources of a file stay for as long as the file does, and no longer.
 TEST(values_and_files_of_records_give_their_memory_back) {
     enum { COUNT = 1 << 16 };
     sc_job *job = sc_job_open(NULL);

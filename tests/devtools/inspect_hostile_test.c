@@ -19,7 +19,7 @@ static sc_inspection *inspect_made(setup *s, made_dump *d, const sc_inspect_meth
 // --- Names ---------------------------------------------------------------------------------------
 
 TEST(names_that_hold_separators_keep_runs_apart) {
-    // What one event of the second run is called reads as all of the first run's, joined.
+    // The name of one event of the second run reads as all names of the first run, joined.
     static const char *const JOINED = "a\t0/0/-1/-\n1 b";
     setup s;
     made_dump d;

@@ -2,7 +2,7 @@
 // the time goes.
 #include "devtools/made_inspection.h"
 
-// --- What events stand for -----------------------------------------------------------------------
+// --- Nodes behind events -------------------------------------------------------------------------
 
 TEST(handles_lead_to_nodes) {
     setup s;
@@ -248,7 +248,7 @@ TEST(records_of_other_programs_are_told) {
     }
 }
 
-// What is asked for selects: runs of another method stay that one's.
+// The requested method selects: runs of another method stay that one's.
 TEST(an_asked_method_takes_the_runs_that_may_be_its) {
     static const char *const FORWARD[] = {PERMUTE, ADDMM, NULL};
     static const char *const OTHER[] = {PERMUTE, ADDMM};

@@ -13,7 +13,7 @@ typedef struct made_dump {
     uint32_t event_count, run_count, allocator_count;
 } made_dump;
 
-// Where something happens: all zeros but for what is said.
+// The place of an event: all zeros but for the members given.
 typedef struct made_place {
     int32_t chain, instruction;
     const char *id;  // of a delegate; NULL: none
@@ -113,7 +113,7 @@ static inline void made_allocator(made_dump *d, const char *name) {
     d->allocators[d->allocator_count++] = sc_fb_end(&d->b);
 }
 
-// What was added since the last run becomes one; a run of nothing has no vectors at all.
+// Makes a run of the events added since the last one; an empty run has no vectors at all.
 static inline void made_run(made_dump *d, const char *name, int32_t bundled_index) {
     sc_fb_builder *b = &d->b;
     const sc_fb_ref text = made_text(d, name);

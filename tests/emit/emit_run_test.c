@@ -1,5 +1,5 @@
-// What the emitter writes, our own runtime runs: control flow and state of tests/emit, with the
-// numbers that tests/conformance/emit_files.py has PyTorch and the official runtime agree on.
+// Our own runtime runs the emitter's files: control flow and state of tests/emit, with the numbers
+// that tests/conformance/emit_files.py has PyTorch and the official runtime agree on.
 #include "harness.h"
 #include "rt/internal.h"
 

@@ -174,7 +174,7 @@ TEST(scaffolding_has_the_handle_of_its_loop) {
     end(&s);
 }
 
-// What the call gives is made by the last nodes in the list, whatever the part's order.
+// The last nodes in the list make the call's results, whatever the part's order.
 TEST(calls_of_parts_list_the_handles_behind_them) {
     static const uint32_t expected[] = {2, 4, 3, 9, 1};
     setup s;

@@ -134,7 +134,7 @@ TEST(equal_vtables_are_stored_once) {
     end(&f);
 }
 
-// Where the FlatBuffer of a file lies: it is all that comes before the segments.
+// The FlatBuffer of a file: all bytes before the segments.
 static const uint8_t *program_part(const char *bytes, size_t *size) {
     const uint8_t *data = (const uint8_t *)bytes;
     if (memcmp(data + 8, "eh00", 4) == 0) *size = (size_t)sc_fb_load_u64(data + 16);

@@ -134,7 +134,7 @@ TEST(zip_repack_wants_the_declared_size_and_crc) {
     setup_end(&s);
 }
 
-// What an entry's source is read for shows in a count.
+// Counts the reads of an entry's source.
 typedef struct counted {
     sc_source base;
     sc_source *file;

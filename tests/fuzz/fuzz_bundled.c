@@ -1,5 +1,5 @@
 // Any bytes as a bundled program: read all of its cases, and check that every byte of a value can
-// be read. What reads well is written again, and must read the same.
+// be read. A bundle that reads well is written again, and must read the same.
 #include "context.h"
 #include "devtools/bundled/bundled.h"
 

@@ -76,7 +76,7 @@ static sc_status tell(const sc_inspection *in, const sc_inspection *other,
     return SC_OK;
 }
 
-// What an input says.
+// The meaning of an input.
 typedef struct parts {
     sc_source *files[2], *buffer;
     uint32_t file_count, method_count, shape;

@@ -1,5 +1,5 @@
-// Any text as a symbolic expression. What parses must print to text that parses to the same
-// expression; its range, its value and the tree that the emitter walks are taken too.
+// Any text as a symbolic expression. An expression that parses must print to text that parses to
+// the same expression; its range, its value and the tree that the emitter walks are taken too.
 #include "core/dim.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,5 +1,5 @@
 // A part of a backend of the host, with any bytes in front of what the host made, and any answers
-// of the host: started, called, reset, called again and ended. What the host is asked is JSON.
+// of the host: started, called, reset, called again and ended. Questions to the host are JSON.
 //
 // The input: how many arguments; for each a letter of its kind; the size of the payload in two
 // bytes; the payload; the size of the JSON in two bytes; the answer, JSON and what it speaks of.

@@ -1,5 +1,6 @@
 // Any bytes as a .pt2 archive; bytes that are not a zip, as the model document of an archive with
-// one weight, "w". What imports must pass the verifier, print, and parse back to the same text.
+// one weight, "w". A program that imports must pass the verifier, print, and parse back to the same
+// text.
 #include "format/zip.h"
 #include "pt2/import.h"
 

@@ -22,8 +22,8 @@ enum {
     WORK_BYTES_MAX = 1 << 18
 };
 
-// What an input says. `choices`: the lowest two bits are the time scales, the next one leaves the
-// record away from the other dump, the next two the reference.
+// The meaning of an input. `choices`: the lowest two bits are the time scales, the next one leaves
+// the record away from the other dump, the next two the reference.
 typedef struct parts {
     uint8_t choices;
     sc_str files[FILES];
@@ -69,7 +69,7 @@ static sc_str options_of(const parts *p) {
     return sc_str_from(SCALES[p->choices & 3]);
 }
 
-// What cannot be read is left away, so that the rest is looked at, too.
+// A file that cannot be read is left out, so that the rest is looked at, too.
 static sc_job *open_with(const parts *p, file_kind dump, bool with_record, bool with_program) {
     sc_job *job = sc_job_open(NULL);
     sc_ctx *ctx = sc_job_ctx(job);

@@ -1,6 +1,6 @@
-// Any bytes as textual IR. What parses prints to text that parses again and prints the same; the
-// verifier may refuse it but not stumble, and what it accepts can be cloned, graph by graph and
-// whole, for the same symbols and for others.
+// Any bytes as textual IR. A program that parses prints to text that parses again and prints the
+// same; the verifier may refuse it but not stumble, and what it accepts can be cloned, graph by
+// graph and whole, for the same symbols and for others.
 #include "ir/ir.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

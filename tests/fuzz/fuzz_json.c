@@ -1,5 +1,5 @@
-// Any bytes as JSON. What parses is written again from the tree, and must parse to the same text:
-// so the walk, the unescaping and the writer are exercised as well.
+// Any bytes as JSON. A document that parses is written again from the tree, and must parse to the
+// same text: so the walk, the unescaping and the writer are exercised as well.
 #include "format/json.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -2,8 +2,8 @@
 // size and dim order, numbers of the kinds that its schema allows. A call goes the way it goes in
 // the runtime: kinds checked, shapes inferred, a constant packed, scratch asked for at the largest
 // sizes, then run, and run again on smaller inputs. Every block is exactly as long as its tensor,
-// some do not begin at 16 bytes, some results lie where an operand does. What the runtime lets
-// through must not break the kernel, nor write to a constant.
+// some do not begin at 16 bytes, some results lie where an operand does. A call that the runtime
+// lets through must not break the kernel, nor write to a constant.
 #include <math.h>
 #include <stdlib.h>
 

@@ -52,7 +52,7 @@ static sc_arg any_arg(maker *m, const sc_param *param) {
     return sc_arg_list(items, count);
 }
 
-// What inference refuses is not in the program.
+// A call that inference refuses is not in the program.
 static void add(maker *m, const sc_op *op, const sc_arg *args, uint32_t count) {
     const sc_diag_mark mark = sc_diags_mark(m->ctx);
     sc_meta meta = {0};

@@ -1,8 +1,8 @@
 // Programs made up from bytes, lowered and run. A handful of inputs and states, then calls of any
 // operators of the table on them (composites, views, in-place twins), recorded as torch.export
-// would, with the results that the expansion gives. What is refused must be refused by a typed
-// error; what is lowered must load, and give the same bytes whichever algorithm planned its memory,
-// whether constants were folded before, and whether a backend runs parts of it on the same kernels.
+// would, with the results that the expansion gives. A refusal must be a typed error. A lowered
+// program must load, and give the same bytes whichever algorithm planned its memory, whether
+// constants were folded before, and whether a backend runs parts of it on the same kernels.
 #include "api/job.h"
 #include "emit/emit.h"
 #include "made.h"
@@ -104,7 +104,7 @@ static void set_inputs(source *s, sc_rt_method *method, int64_t symbol, uint8_t 
     EXPECT(at == sc_rt_method_input_count(method));
 }
 
-// Of what is no number nobody says the sign.
+// The sign of NaN is not defined.
 static bool is_nan(const uint8_t *bytes, sc_dtype dtype) {
     uint64_t bits = 0;
     memcpy(&bits, bytes, sc_dtype_bytes(dtype));

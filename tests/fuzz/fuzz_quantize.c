@@ -1,8 +1,8 @@
 // Programs made up from bytes, mostly of what quantization has patterns for, quantized in any way:
 // one configuration or several, with patterns that skip nodes, calibrated on any numbers, odd ones
-// among them. What is refused must be refused by a typed error; what is quantized must verify, and
-// be lowered, for kernels and for XNNPACK, and run wherever the float program is and does; so must
-// both side by side.
+// among them. A refusal must be a typed error. A quantized program must verify, and be lowered, for
+// kernels and for XNNPACK, and run wherever the float program is and does; so must both side by
+// side.
 #include <float.h>
 
 #include "api/job.h"
@@ -181,7 +181,7 @@ static bool join(source *s) {
     return call_args(s, SC_OP_cat, args, 2);
 }
 
-// What has one tensor, and numbers that are there already.
+// Operators of one tensor, and of numbers that are there already.
 static bool change(source *s) {
     static const sc_op_id ids[] = {
         SC_OP_relu,        SC_OP_hardtanh, SC_OP_gelu, SC_OP_sigmoid,
@@ -380,7 +380,7 @@ static sc_status calibrate(source *s, const sc_quant_plan *plan, const float **s
     return status;
 }
 
-// Of what quantizing may be refused for.
+// Is it a reason for which quantizing may be refused?
 static bool is_refusal(sc_status status) { return is_answer(status) || status == SC_ERR_STATE; }
 
 static sc_status quantize(source *s, sc_program *program, const sc_quant_config *configs,
@@ -392,7 +392,7 @@ static sc_status quantize(source *s, sc_program *program, const sc_quant_config 
     EXPECT(sc_verify(s->ctx, program) == SC_OK);
     EXPECT(sc_quant_observer_count(plan) <= STATES_MAX);
     SC_TRY(calibrate(s, plan, states));
-    SC_TRY(sc_quant_settle(s->ctx, plan, states));
+    SC_TRY(sc_quant_choose_scales(s->ctx, plan, states));
     SC_TRY(sc_program_clone(program, prepared));
     SC_TRY(sc_quant_convert(s->ctx, plan, next_byte(&s->in) % 4 ? &sc_own_evaluator : NULL));
     for (uint32_t i = 0; i < sc_quant_row_count(plan); i++) {
@@ -407,7 +407,7 @@ static void check_compared(source *s, const sc_program *prepared, const sc_progr
     sc_compared rows;
     EXPECT(sc_quant_compared(s->ctx, prepared->methods.data[0], quantized->methods.data[0], &both,
                              &rows) == SC_OK);
-    // What nobody reads is compared, too, and may have no kernel.
+    // A value that nobody reads is compared, too, and may have no kernel.
     EXPECT(is_answer(run_once(s, both, false)));
 }
 

@@ -1,4 +1,5 @@
-// Any text as an operator schema. What parses has parameters whose names lie inside the text.
+// Any text as an operator schema. A schema that parses has parameters whose names lie inside the
+// text.
 #include "ops/op.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,5 +1,5 @@
-// Any bytes as the JSON of a record's program, without its weights. What is read must pass the
-// verifier and print, and what can be written again can be read again.
+// Any bytes as the JSON of a record's program, without its weights. A program that is read must
+// pass the verifier and print. One that can be written again can be read again.
 #include "pt2/serde.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

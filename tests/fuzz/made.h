@@ -44,7 +44,7 @@ static inline void expect(const source *s, bool is_true, const char *what) {
 }
 #define EXPECT(is_true) expect(s, (is_true), #is_true)
 
-// What a program may be refused for, and what only a defect of ours can give it.
+// Reasons for which a program may be refused, and errors that only a defect of ours can give.
 static inline bool is_answer(sc_status status) {
     switch (status) {
     case SC_OK:
@@ -267,7 +267,7 @@ static inline sc_x traced_arg(source *s, const sc_arg *arg) {
 
 // --- Calls ---------------------------------------------------------------------------------------
 
-// What reads memory that nothing wrote gives what happens to be there.
+// A call that reads unwritten memory returns the bytes that happen to be there.
 static inline bool is_left_out(const sc_op *op) {
     return sc_op_has(op, SC_HIGHER_ORDER | SC_FUNCTORCH) || sc_op_has(op, SC_SYMBOLIC) ||
            sc_op_has(op, SC_ASSERTION) || strstr(op->name, "empty") || strstr(op->name, "resize_");
@@ -337,7 +337,7 @@ static inline bool call_with(source *s, const sc_op *op, const sc_arg *args) {
     return add_results(s, node, items, results);
 }
 
-// Of any operator, on anything.
+// A call of any operator, on anything.
 static inline bool call(source *s) {
     const sc_op *op = any_op(s);
     if (is_left_out(op)) return true;

@@ -18,7 +18,7 @@ size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
 
 enum { CHANGES = 40 };  // of each file
 
-// What libFuzzer offers to mutators, which only fuzzing needs.
+// libFuzzer's function for mutators, which only fuzzing needs.
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size) {
     (void)max_size;
     for (size_t i = 0; i < size; i += size / 3 + 1) data[i] ^= 1;

@@ -40,7 +40,7 @@ static void find(found *f, const sc_pattern *pattern, const char *body) {
     f->matches = sc_match_at(pattern, f->graph->last, &f->match);
 }
 
-// Of a stack of two along the last dim, and of what only looks like one.
+// Matches a stack of two along the last dim, and not a value that only looks like one.
 TEST(a_stack_gives_what_went_into_it) {
     static const struct {
         const char *name, *body;

@@ -61,7 +61,7 @@ TEST(a_method_with_other_symbols_gets_parts_of_its_own) {
 
 // --- Building ------------------------------------------------------------------------------------
 
-// What lowering to a backend does: the part is made, filled, and called.
+// The work of lowering to a backend: the part is made, filled, and called.
 TEST(a_call_returns_what_its_part_does) {
     setup s;
     setup_begin(&s);

@@ -205,7 +205,7 @@ test("a quantizer that finds nothing is told, as is what skip names and is not t
   };
   const dynamic = { kind: "xnnpack", isDynamic: true } as const;
   assert.deepEqual(await notesOf("mlp", { quantizers: [quantizer, dynamic] }), [
-    "quantization 2 of 2 finds nothing left to quantize",
+    "quantization 2 of 2 finds no layer left to quantize",
   ]);
   const skip = ["fc1", "fc9", "aten.linear", "=linear_7"];
   assert.deepEqual(await notesOf("mlp", { quantizers: [{ ...quantizer, skip }] }), [

@@ -248,7 +248,7 @@ test("6.3: numbers that say no range are told by node, and odd ones in the notes
     assert.match(hint, /calls that it is calibrated on; where they are right, let the layers/);
   }
   assert.deepEqual(await run([filled(0)]), [
-    "'x' was 0 in all that was seen: its scale is the smallest",
+    "'x' was 0 in all of calibration: its scale is the smallest",
   ]);
   assert.match((await rejected(() => run([[tensor(some, [4, 16])]]))).message, /not a number/);
 });

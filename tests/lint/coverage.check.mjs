@@ -1,5 +1,6 @@
-// What docs/coverage.md says by the table of operators: what is expanded for the official runtime and
-// what is not, and what becomes of the operators that models call most (tests/data/ranked_ops.txt).
+// The tables of docs/coverage.md, checked against the table of operators: the operators that are
+// expanded for the official runtime, those that are not, and the operators that models call most
+// (tests/data/ranked_ops.txt).
 //   node coverage.check.mjs SCONCE [--update]
 // SCONCE is the native tool, which prints the table. With --update the sections are written again;
 // reasons, which are written by hand, are kept.
@@ -48,9 +49,9 @@ function knownAgain() {
   return known;
 }
 
-// --- What the official runtime lacks -------------------------------------------------------------
+// --- Operators that the official runtime lacks ---------------------------------------------------
 
-// What only lowering makes for this runtime is no operator of programs.
+// An operator that only lowering makes for this runtime is no operator of programs.
 const leaves = ops.filter(({ name, here }) => here === "kernel" && !name.startsWith("sconce::"));
 const notThere = leaves.filter(({ official, out }) => official === "no" && out !== "");
 
@@ -90,7 +91,7 @@ ${tableOf(["operator", "why"], why)}
 `;
 }
 
-// --- What models call most -----------------------------------------------------------------------
+// --- Operators that models call most -------------------------------------------------------------
 
 /** A form that writes in place goes with what it is a form of. */
 const rowOf = (name) => byName.get(name) ?? byName.get(name.replace(/_(?=\.|$)/, ""));

@@ -1,9 +1,10 @@
 // Text rules for the whole tree and the C format. With --fix (npm run format) the format is applied
-// instead of checked, to the named files or to all.
+// instead of checked, to the named files or to all. With --lower the counts of words.json follow.
 import { execFileSync, spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { recorders, unordered } from "./order.mjs";
 import { listFiles, readBytes, readText, reporter, root } from "./tree.mjs";
+import { checkWords } from "./words.mjs";
 
 const lines_max = 1000;
 const lines_review = 600;
@@ -22,7 +23,7 @@ const data =
 const wide = /\.(txt|def|fbs|json|md|html|svg|case|ir|mjs|js|ts|tsx|css)$/;
 const pretty = /\.(mjs|js|ts|tsx|css)$/;
 
-// What editors and merges leave beside files.
+// Files that editors and merges leave behind.
 const leftover = /\.(orig|rej|bak)$|~$/;
 
 // Patterns are put together here so that this file does not match itself.
@@ -132,7 +133,8 @@ function prettier(names, fix) {
 
 const args = process.argv.slice(2);
 const fix = args.includes("--fix");
-const named = args.filter((arg) => arg !== "--fix");
+const lowers = args.includes("--lower");
+const named = args.filter((arg) => !arg.startsWith("--"));
 const files = named.length ? named : listFiles();
 // Rows of operator tables are laid out by hand, in columns.
 clangFormat(
@@ -162,4 +164,5 @@ for (const name of files) {
   if (!fix) checkText(name, readText(name));
   if (/^src\/.*\.(c|h|inc|def)$/.test(name)) total += readText(name).split("\n").length - 1;
 }
+if (!fix) checkWords(files, readText, { error, warn }, lowers);
 finish(`${files.length} files, ${total} lines of C in src`);

@@ -3,7 +3,7 @@
 // depend on who compiled us.
 import { codeOf, readText } from "./tree.mjs";
 
-// What records by itself; the rest of the files, by what they call.
+// Functions that record by themselves; all others record by the functions that they call.
 const first = ["sc_trace_op", "sc_trace_record", "sc_build"];
 const bare = (text) => codeOf(text, false);
 
@@ -32,7 +32,10 @@ function ofTypes(text, types) {
   return types.size ? [...text.matchAll(declared)].map(([, name]) => name) : [];
 }
 
-/** Of each file, the names of all that records there: what it calls does, in the end. */
+/**
+ * For each file, the names of all functions that record, by themselves or by a function that they
+ * call.
+ */
 export function recorders(files) {
   const texts = files.map((name) => bare(readText(name)));
   const shared = new Set(first);
@@ -93,7 +96,9 @@ function readList(text, at, names, found) {
   return { end: at, any };
 }
 
-/** Where of a file more than one argument of a call, or part of an initialiser, records. */
+/**
+ * Lines of a file at which more than one argument of a call, or part of an initialiser, records.
+ */
 export function unordered(text, names) {
   const found = [];
   const plain = bare(text);

@@ -1,4 +1,4 @@
-// What the scripts of tools/ say while they work: a line a step, what a command printed only when it
+// Output of the scripts of tools/ while they work: a line a step, a command's output only when it
 // fails or when everything is to be shown, and Ninja's counting never.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";

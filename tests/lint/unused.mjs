@@ -1,5 +1,6 @@
-// Functions of src/ that nobody uses, that only their own file uses and that could be static, or that
-// only tests use. What a table's column names (KERNEL(mm), INFER(same)) counts as used by the row.
+// Functions of src/ that nobody uses, that only their own file uses and that could be static, or
+// that only tests use. A name in a table's column (KERNEL(mm), INFER(same)) counts as used by the
+// row.
 import { listFiles, readText, reporter } from "./tree.mjs";
 
 // Used by tests alone, and meant to be: graphs to read, to compare and, as FlatBuffers, to print;
@@ -58,7 +59,7 @@ function check(name, word, own) {
     .get(word)
     .filter((user) => user !== name && !(/^src\/.*\.h$/.test(user) && count(user, word) === 1));
   if (users.some((user) => !user.startsWith("tests/")) || (own && count(name, word) > 1)) return;
-  // What its own file uses may be tested by itself.
+  // A function that its own file uses may be tested by itself.
   if (users.length && (forTests.delete(word) || count(name, word) > 1)) return;
   if (users.length) error(name, 1, `only tests use ${word}`);
   else if (count(name, word) > 1) error(name, 1, `only this file uses ${word}: make it static`);

@@ -12,7 +12,7 @@ const allowed = rows.imports.map((row) => `sconce.${row.name}`);
 for (const { module: from, name } of WebAssembly.Module.imports(module)) {
   assert.ok(allowed.includes(`${from}.${name}`), `the module imports ${from}.${name}`);
 }
-// What the linker adds: the memory, the start-up function and the table of function pointers.
+// Additions of the linker: the memory, the start-up function and the table of function pointers.
 const added = ["memory", "_initialize", "__indirect_function_table"];
 const names = WebAssembly.Module.exports(module).map((row) => row.name);
 assert.deepEqual(

@@ -19,7 +19,7 @@ TEST(ops_rows_are_consistent) {
         const sc_op *op = sc_op_get((sc_op_id)id);
         bool ok = find(op->name) == op && sc_str_is(op->schema->name, op->name) &&
                   strstr(op->name, "::") && op->id == id;
-        // What a graph holds after lowering must have a name in the .pte, or leave by its twin.
+        // An operator in a lowered graph must have a name in the .pte, or leave by its twin.
         if (sc_op_has(op, SC_VIEW))
             ok = ok && !op->out_name && op->schema->param_count > 0 &&
                  op->schema->params[0].is_aliased +

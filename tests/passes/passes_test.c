@@ -197,7 +197,7 @@ TEST(pipeline_reports_what_no_method_can_be_lowered_for) {
                  "  Pass num_classes.\n"
                  "mismatch in wrong/y: 'y' is f32[3, 3] in the file, but f32[2, 3] by its "
                  "expansion\n"
-                 "  Export the model again: its file does not say what its operators give.\n"
+                 "  Export the model again: its file and its operators give different results.\n"
                  "unsupported_op in wrong/z: mine::late is not supported\n"
                  "  Call plain functions of PyTorch here: torch.export looks into those, but "
                  "not into the operators of other libraries.\n"

@@ -1,6 +1,5 @@
 // Fails on purpose: CTest runs it and expects exactly these verdicts, so that a harness which lets
-// a failing check pass is itself caught. What must be reported is counted beside it, in
-// harness.check.mjs.
+// a failing check pass is itself caught. The expected reports are counted in harness.check.mjs.
 #include "harness.h"
 
 TEST(passes) {

@@ -285,7 +285,7 @@ TEST_CASES(import_says_what_is_wrong) {
         if (test_case("config %zu", i)) check_fault(&config_faults[i], true);
 }
 
-// What is read whole is checked as it comes along; weights are not read for it.
+// Entries that are read whole are checked on the way; weights are not read for that.
 TEST(import_warns_of_wrong_checksums) {
     static const struct {
         const char *from, *to, *message;
@@ -439,7 +439,7 @@ TEST(import_keeps_unknown_operators) {
     setup_end(&s);
 }
 
-// What one call has that we do not waits for the report on the whole program.
+// An unsupported call waits for the report on the whole program.
 TEST_CASES(import_keeps_calls_that_are_not_supported) {
     static const char *const cases[][3] = {
         {"{\"as_complex\": {\"real\": 0.0, \"imag\": 1.0}}",

@@ -210,7 +210,7 @@ TEST(delegates_are_read_as_they_were_written) {
     sc_job_close(job);
 }
 
-// What a delegate holds is text in a text, and each is as long as its weights.
+// The bytes of a delegate are text in a text, and each is as long as its weights.
 TEST(strings_of_delegates_may_be_as_long_as_the_document) {
     uint32_t number = 0;
     const sc_serde_options edge = {.dialect = SC_SERDE_EDGE, .graph_id = 5};
@@ -244,7 +244,7 @@ TEST_CASES(official_archives_are_read) {
     }
 }
 
-// --- What cannot be written ----------------------------------------------------------------------
+// --- Refusals while writing ----------------------------------------------------------------------
 
 typedef struct refusal {
     const char *body;

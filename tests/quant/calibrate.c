@@ -1,4 +1,4 @@
-// What the tests of quantization share: programs that are calibrated and quantized.
+// Shared by the tests of quantization: programs that are calibrated and quantized.
 #include "quant/calibrate.h"
 
 #include <math.h>
@@ -229,6 +229,6 @@ sc_status quant_quantize(setup *s, sc_method *method, const quant_configs *confi
     SC_TRY(sc_quant_prepare(&s->ctx, method, configs->items, configs->count, &plan));
     if (!CHECK(sc_quant_observer_count(plan) <= SC_COUNT_OF(states))) return SC_ERR_INTERNAL;
     SC_TRY(quant_calibrate(s, plan, method, below, states));
-    SC_TRY(sc_quant_settle(&s->ctx, plan, states));
+    SC_TRY(sc_quant_choose_scales(&s->ctx, plan, states));
     return sc_quant_convert(&s->ctx, plan, &sc_own_evaluator);
 }

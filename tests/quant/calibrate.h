@@ -1,4 +1,5 @@
-// What the tests of quantization share: the programs, and how they are calibrated and quantized.
+// Shared by the tests of quantization: the programs, and functions that calibrate and quantize
+// them.
 #ifndef QUANT_CALIBRATE_H
 #define QUANT_CALIBRATE_H
 
@@ -22,7 +23,7 @@ typedef struct quant_configs {
 } quant_configs;
 
 quant_configs quant_configs_of(const char *recipe);
-// Of a recipe that is one.
+// The configuration of a recipe that has one.
 sc_quant_config quant_config_of(const char *recipe);
 sc_status quant_import(setup *s, const char *path, sc_program **out);
 // With all methods that the file has.

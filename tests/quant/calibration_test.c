@@ -162,7 +162,7 @@ static void observe_images(sc_rt_when when, uint32_t expected_last, float state[
     setup_end(&s);
 }
 
-// What runs a batch is as fast as any other program: observers leave convolutions their layout.
+// The program that runs a batch is as fast as any other: observers leave convolutions their layout.
 TEST(images_are_observed_as_they_lie) {
     float *changed = test_alloc(STATE * sizeof(float)), *kept = test_alloc(STATE * sizeof(float));
     observe_images(SC_RT_ALWAYS, 2, changed);

@@ -4,7 +4,7 @@
 #include "observe/observe.h"
 #include "quant/calibrate.h"
 
-// Of 36 MB each are %a and %b.
+// %a and %b have 36 MB each.
 static const char layers[] =
     "method forward {\n"
     "input %p_a: f32[3000, 3000] parameter \"a\" const f32[3000, 3000] 36000000\n"
@@ -46,7 +46,7 @@ static sc_status settle(setup *s, sc_quant_plan *plan) {
         state[SC_OBSERVED_HIGH] = state[SC_OBSERVED_TENSORS] = 1;
         states[i] = state;
     }
-    return sc_quant_settle(&s->ctx, plan, states);
+    return sc_quant_choose_scales(&s->ctx, plan, states);
 }
 
 static uint32_t count_integers(const sc_method *method) {

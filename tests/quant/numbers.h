@@ -60,7 +60,7 @@ static inline float *numbers_read_tensor(setup *s, const char *line, size_t *cou
     return x;
 }
 
-// What the scripts call a digest.
+// A digest, as the scripts make it.
 static inline uint64_t numbers_digest(const void *data, size_t bytes) {
     const uint8_t *byte = data;
     uint64_t h = 0xcbf29ce484222325;

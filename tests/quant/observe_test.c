@@ -138,7 +138,7 @@ TEST(observers_keep_and_find_what_those_of_pytorch_do) {
     setup_end(&s);
 }
 
-// --- What no sequence of PyTorch's shows ---------------------------------------------------------
+// --- Cases beyond PyTorch's sequences ------------------------------------------------------------
 
 static void observe_few(sequence *q, sc_observe_kind kind, const float *x, size_t count) {
     q->kind = kind;

@@ -126,7 +126,7 @@ static const reason REASONS[] = {
     {"quant/conv_bn_relu.pt2", "static_channel", "batch_norm", NULL},
     {"quant/conv_bn_relu.pt2", "static_channel", "max_pool2d", NULL},
     {"quant/late_norm.pt2", "static_channel", "batch_norm",
-     "only a batch norm in evaluation, right after a convolution that nothing else reads, becomes "
+     "only a batch norm in evaluation, right after a convolution with no other reader, becomes "
      "part of it"},
     {"quant/conv1d.pt2", "static_channel", "conv_transpose1d_1",
      "a transposed convolution has to have one group"},
@@ -144,12 +144,12 @@ static const reason REASONS[] = {
     {"models/cnn.pt2", "int8_channel", "conv2d",
      "of weights alone, only those of linear layers and embeddings become integers"},
     {"quant/pools.pt2", "static_channel", "adaptive_avg_pool2d_2",
-     "it has the scale of its input, which has none"},
+     "it has the scale of its input, which has no scale"},
     {"quant/pools.pt2", "dynamic_channel", "mul",
      "only linear layers and convolutions are quantized dynamically"},
     {"models/counter_buffer.pt2", "static_channel", "mul_", "its result is written in place"},
     {"models/counter_buffer.pt2", "static_channel", "add__1",
-     "it writes in place what other nodes read"},
+     "it writes in place to a value that other nodes read"},
 };
 
 static const sc_quant_row *find_row(const sc_quant_plan *plan, const char *name) {
@@ -183,7 +183,7 @@ TEST_CASES(every_node_is_quantized_or_has_a_reason) {
         if (test_case("%s %s", REASONS[i].program, REASONS[i].node)) check_reason(&REASONS[i]);
 }
 
-// What the user names stays as it is, with all below it.
+// A module that the user names stays as it is, with everything below it.
 TEST(what_is_asked_for_is_skipped) {
     static const sc_str skip[] = {{"a", 1}, {"batch_*", 7}, {"aten::max_pool2d", 16}};
     sc_quant_config config = quant_config_of("static_channel");
@@ -203,7 +203,7 @@ TEST(what_is_asked_for_is_skipped) {
     setup_end(&s);
 }
 
-// --- What is found -------------------------------------------------------------------------------
+// --- Found scales --------------------------------------------------------------------------------
 
 TEST(scales_are_told_with_their_places) {
     const sc_quant_config config = quant_config_of("static_tensor");
@@ -217,7 +217,7 @@ TEST(scales_are_told_with_their_places) {
     sc_method *method = program->methods.data[0];
     REQUIRE_OK(sc_quant_prepare(&s.ctx, method, &config, 1, &plan));
     REQUIRE_OK(quant_calibrate(&s, plan, method, 0, states));
-    REQUIRE_OK(sc_quant_settle(&s.ctx, plan, states));
+    REQUIRE_OK(sc_quant_choose_scales(&s.ctx, plan, states));
     for (uint32_t i = 0; i < sc_quant_range_count(plan); i++) {
         const sc_quant_range *range = sc_quant_range_at(plan, i);
         CHECK(range->count == 1 && range->low <= range->high && range->scales[0] > 0);
@@ -267,7 +267,7 @@ static sc_status quantize_embedded(setup *s, const char *recipe, const float *ra
     if (ramp) put_ramp(method, "up.weight", ramp[0], ramp[1], s);
     SC_TRY(sc_quant_prepare(&s->ctx, method, config, 1, plan));
     SC_TRY(quant_calibrate(s, *plan, method, 16, states));
-    SC_TRY(sc_quant_settle(&s->ctx, *plan, states));
+    SC_TRY(sc_quant_choose_scales(&s->ctx, *plan, states));
     return sc_quant_convert(&s->ctx, *plan, NULL);
 }
 
@@ -368,14 +368,14 @@ TEST(nothing_seen_is_an_error_that_names_the_node) {
     REQUIRE_OK(sc_quant_prepare(&s.ctx, program->methods.data[0], &config, 1, &plan));
     for (uint32_t i = 0; i < sc_quant_observer_count(plan); i++)
         states[i] = sc_new_array(&s.arena, float, sc_quant_state_floats(plan, i));
-    CHECK_STATUS(sc_quant_settle(&s.ctx, plan, states), SC_ERR_STATE);
+    CHECK_STATUS(sc_quant_choose_scales(&s.ctx, plan, states), SC_ERR_STATE);
     CHECK(sc_vec_last(&s.ctx.diags).where.node.size > 0);
-    CHECK_EQ_STR(setup_message(&s), "nothing was seen of 'x'");
+    CHECK_EQ_STR(setup_message(&s), "calibration saw no value of 'x'");
     ((float *)(uintptr_t)states[0])[SC_OBSERVED_INFINITIES] = 3;
-    CHECK_STATUS(sc_quant_settle(&s.ctx, plan, states), SC_ERR_NUMERIC);
+    CHECK_STATUS(sc_quant_choose_scales(&s.ctx, plan, states), SC_ERR_NUMERIC);
     CHECK_EQ_STR(setup_message(&s), "'x' was infinite in all that the program was calibrated on");
     ((float *)(uintptr_t)states[0])[SC_OBSERVED_NANS] = 1;
-    CHECK_STATUS(sc_quant_settle(&s.ctx, plan, states), SC_ERR_NUMERIC);
+    CHECK_STATUS(sc_quant_choose_scales(&s.ctx, plan, states), SC_ERR_NUMERIC);
     CHECK_EQ_STR(setup_message(&s), "'x' was not a number while the program was calibrated");
     setup_end(&s);
 }
@@ -399,10 +399,10 @@ TEST(odd_ranges_are_told) {
     float *state = (float *)(uintptr_t)states[0];
     state[SC_OBSERVED_LOW] = state[SC_OBSERVED_HIGH] = 0;
     state[SC_OBSERVED_INFINITIES] = 2;
-    REQUIRE_OK(sc_quant_settle(&s.ctx, plan, states));
+    REQUIRE_OK(sc_quant_choose_scales(&s.ctx, plan, states));
     REQUIRE(sc_quant_remark_count(plan) == 2);
     check_remark(&s, plan, 0, "'x' was infinite 2 times, which its scale leaves out");
-    check_remark(&s, plan, 1, "'x' was 0 in all that was seen: its scale is the smallest");
+    check_remark(&s, plan, 1, "'x' was 0 in all of calibration: its scale is the smallest");
     bool is_found = false;
     for (uint32_t i = 0; i < sc_quant_range_count(plan); i++) {
         const sc_quant_range *range = sc_quant_range_at(plan, i);
@@ -431,7 +431,7 @@ TEST(what_fits_or_finds_nothing_is_told) {
     check_remark(&s, plan, 0, "skip: 'nothing' fits no node, module or operator");
     check_remark(&s, plan, 1, "skip: '=linear_9' fits no node, module or operator");
     check_remark(&s, plan, 2, "skip: 'fc?' fits no node, module or operator");
-    check_remark(&s, plan, 3, "quantization 2 of 3 finds nothing left to quantize");
+    check_remark(&s, plan, 3, "quantization 2 of 3 finds no layer left to quantize");
     CHECK(find_row(plan, "linear")->is_quantized && find_row(plan, "linear_2")->is_quantized);
     CHECK_STATUS(sc_quant_prepare(&s.ctx, program->methods.data[0], configs, 0, &plan),
                  SC_ERR_ARGUMENT);

@@ -1,6 +1,6 @@
-// What PT2E makes of programs, ours has to make, too: the same nodes in the same order, scales but
-// for rounding, zero points and integers exactly. tests/make/make_quant_cases.py wrote the
-// programs and the texts; observers see the same numbers there and here, by our own runtime.
+// Programs have to become what PT2E makes of them: the same nodes in the same order, scales but for
+// rounding, zero points and integers exactly. tests/make/make_quant_cases.py wrote the programs and
+// the texts; observers see the same numbers there and here, by our own runtime.
 #include "quant/calibrate.h"
 
 #include <math.h>

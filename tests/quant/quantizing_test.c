@@ -70,7 +70,8 @@ static void spoil(session *t, uint32_t method, float x) {
 
 // --- All or nothing ------------------------------------------------------------------------------
 
-// What one method lacks can still be given: nothing is changed, or closed, before all have it.
+// A method that lacks calibration can still be calibrated: programs are changed, or closed, only
+// once all methods have it.
 TEST(methods_that_lack_batches_can_get_them_after_converting_was_refused) {
     session t;
     open_session(&t, NULL, "models/encdec.package.pt2");
@@ -85,7 +86,7 @@ TEST(methods_that_lack_batches_can_get_them_after_converting_was_refused) {
     close_session(&t);
 }
 
-// What an observer saw is found out before anything is changed, too.
+// Observations are checked before anything is changed, too.
 TEST(nothing_is_converted_before_all_scales_are_known) {
     session t;
     sc_str json;
@@ -170,7 +171,7 @@ static bool count_settling(void *user, const char *phase, uint64_t done, uint64_
     return c->cancels && done == 2;
 }
 
-// Of observers, whose ranges are searched, and of weights, which are read.
+// Progress of observers, whose ranges are searched, and of weights, which are read.
 TEST(choosing_scales_is_told_of_and_can_be_cancelled) {
     static const char *const CONFIGS[] = {"{\"all\": {\"mode\": \"static\"}}",
                                           "{\"all\": {\"mode\": \"weight_only\"}}"};

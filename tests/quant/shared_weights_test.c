@@ -34,7 +34,7 @@ static uint64_t constant_bytes(const sc_method *method) {
     return bytes;
 }
 
-// What the program has afterwards, less what is packed later.
+// The program's bytes afterwards, less those that are packed later.
 static uint64_t bytes_of(sc_quant_config config) {
     sc_quant_plan *plan = NULL;
     uint64_t bytes = 0;
@@ -44,7 +44,7 @@ static uint64_t bytes_of(sc_quant_config config) {
     sc_method *method = program ? program->methods.data[0] : NULL;
     sc_status status =
         method ? sc_quant_prepare(&s.ctx, method, &config, 1, &plan) : SC_ERR_INTERNAL;
-    if (status == SC_OK) status = sc_quant_settle(&s.ctx, plan, NULL);
+    if (status == SC_OK) status = sc_quant_choose_scales(&s.ctx, plan, NULL);
     if (status == SC_OK) status = sc_quant_convert(&s.ctx, plan, &sc_own_evaluator);
     if (status == SC_OK) status = sc_verify(&s.ctx, program);
     if (CHECK_OK(status)) bytes = constant_bytes(method) - sc_quant_loose_bytes(plan);

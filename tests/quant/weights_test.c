@@ -77,7 +77,7 @@ static void read_factors(setting *t, char *line) {
     t->weight.factored = sc_slices_axis(t->rank, t->sizes, axis);
 }
 
-// --- What becomes of them ------------------------------------------------------------------------
+// --- Converted weights ---------------------------------------------------------------------------
 
 // Reads everything at once and in pieces, which must be the same.
 static const uint8_t *read_all(setting *t, sc_extent extent) {

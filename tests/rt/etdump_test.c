@@ -69,7 +69,7 @@ static void run(recording *r) { CHECK_OK(sc_rt_method_run(&r->s.ctx, r->s.method
 
 // The dump as JSON.
 static const char *written(recording *r) {
-    CHECK_OK(sc_etdump_settle(&r->dump));
+    CHECK_OK(sc_etdump_finish(&r->dump));
     if (!CHECK_OK(
             sc_etdump_write(&r->s.ctx, &r->dump, &r->s.arena, &r->bytes, &r->size, &r->counts)))
         return "";
@@ -328,7 +328,7 @@ TEST(a_block_that_does_not_fit_is_dropped_whole_and_told) {
         if (load(&r)) run(&r);
         const char *first = listed(&r, 1);
         run(&r);
-        CHECK_STATUS(sc_etdump_settle(&r.dump), SC_ERR_LIMIT);
+        CHECK_STATUS(sc_etdump_finish(&r.dump), SC_ERR_LIMIT);
         const sc_diag *diag = &sc_vec_last(&r.s.ctx.diags);
         CHECK(strstr(diag->message.data, "600 bytes") != NULL);
         CHECK(strstr(diag->hint.data, "eventBytesMax") != NULL);
@@ -338,7 +338,7 @@ TEST(a_block_that_does_not_fit_is_dropped_whole_and_told) {
         // Of times alone there is room for one more.
         listen(&r, SC_ETDUMP_TIMES, -1);
         run(&r);
-        CHECK_OK(sc_etdump_settle(&r.dump));
+        CHECK_OK(sc_etdump_finish(&r.dump));
         (void)written(&r);
         CHECK_EQ_UINT(r.counts.blocks, 3);
     }
@@ -357,7 +357,7 @@ static sc_status record_names(sc_etdump *dump, uint32_t block, uint32_t count) {
         sink->end(sink, &node, SC_OK);
     }
     sink->end(sink, &run, SC_OK);
-    return sc_etdump_settle(dump);
+    return sc_etdump_finish(dump);
 }
 
 TEST(names_of_dropped_blocks_are_bounded) {

@@ -1,5 +1,5 @@
-// What changed since the stage before: of programs that are lowered here, with backends and without,
-// and of records.
+// Changes since the stage before: of programs that are lowered here, with backends and without, and
+// of records.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
@@ -93,7 +93,7 @@ test("a line tells the Python it comes from, and leads to its node in either sta
   assert.equal(await page.locator("h1").innerText(), "Source");
   assert.match(await page.locator(".row.is-selected .name").innerText(), /^linear_1$/);
 
-  // What was removed is there in the stage before only.
+  // A removed node is there in the stage before only.
   await showChanges(page, "4");
   await page.locator(".changes .row:not(.head)", { hasText: "removed" }).first().click();
   assert.equal(await page.locator(".change-foot .change-ways").count(), 1);

@@ -32,7 +32,7 @@ const STORIES = {
   decode: { path: inRoot("models/stories260k.decode.pt2") },
 };
 
-/** What the engine says of the same programs. */
+/** The engine's report on the same programs. */
 function delegationOf(programs: Programs, methods: readonly string[], backend = NULL): Delegation {
   const partitioner = Object.fromEntries(methods.map((method) => [method, backend]));
   const edge = engine.toEdgeTransformAndLower(programs, { partitioner });
@@ -60,7 +60,7 @@ async function delegated(page: Page): Promise<void> {
 const words = async (page: Page, selector: string): Promise<string> =>
   (await page.locator(selector).allInnerTexts()).join("; ").replace(/\s+/g, " ");
 
-/** What the page asks the worker for goes with this partitioner instead. */
+/** The page's requests to the worker go with this partitioner instead. */
 async function insteadGive(page: Page, partitioner: unknown): Promise<void> {
   await page.evaluate((given) => {
     const send = Worker.prototype.postMessage;
@@ -321,7 +321,7 @@ test("a .pte says which backends run it", async () => {
   await page.keyboard.press("6");
   assert.match(
     await words(page, ".runners li"),
-    /^null 1 delegate, [\d.]+ KB; portable kernels nothing$/,
+    /^null 1 delegate, [\d.]+ KB; portable kernels no instruction$/,
   );
   await page.locator(".run-go .primary").click();
   await page.waitForSelector(".output");

@@ -14,7 +14,7 @@ after(() => host.close());
 const model = (name: string): Uint8Array => readFileSync(inRoot(`tests/models/${name}`));
 const official = (name: string): Uint8Array => model(`official/${name}`);
 
-/** What was left out, as the cards say it. */
+/** The files left out, as the cards say it. */
 async function cards(page: Page, count: number): Promise<string> {
   await page
     .locator(".problem.is-warning")
@@ -71,7 +71,7 @@ test("weights come with their program or after it, and useless ones are named", 
   await page.waitForSelector(".output");
   assert.equal(await page.locator(".problem").count(), 0);
   await drop(page, { "mlp.pte": pte, "mlp.ptd": own, "encdec.ptd": official("encdec_ptd.ptd") });
-  assert.match(await cards(page, 1), /encdec\.ptd was left out: the program needs nothing/);
+  assert.match(await cards(page, 1), /encdec\.ptd was left out: the program needs no weight in it/);
   await lowered(page);
   await close();
 });

@@ -1,5 +1,5 @@
-// What is typed: wrong values are said beside their field, with the range that would do, and nothing
-// that JavaScript throws is ever shown.
+// Typed values: a fault is shown next to its field, with the range that would do, and no error of
+// JavaScript's own is ever shown.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";

@@ -1,4 +1,4 @@
-// What is covered: the list on the first screen.
+// Coverage of operators: the list on the first screen.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { startHost, type Host } from "./browser.js";

@@ -189,7 +189,7 @@ test("large inputs and results do not hold up the page", async () => {
 
 test("a model that is opened again and again takes no more memory", async () => {
   const { page, close } = await host.visit();
-  // What the worker reports about its memory passes by here.
+  // The worker's reports on its memory pass by here.
   await page.addInitScript(() => {
     const heaps: number[] = [];
     Object.assign(globalThis, { heaps });

@@ -73,14 +73,14 @@ async function compare(page: Page, lines: number): Promise<void> {
 
 async function compared(page: Page, lines: number): Promise<void> {
   await page
-    .locator(`.beside-table tbody tr:nth-child(${lines})`)
+    .locator(`.compared-table tbody tr:nth-child(${lines})`)
     .first()
     .waitFor({ timeout: 120_000 });
   await page.locator(".busy").waitFor({ state: "detached", timeout: 120_000 });
 }
 
 const rowOf = async (page: Page, name: string): Promise<string> =>
-  (await page.locator(".beside-table tr", { hasText: name }).first().innerText()).replace(
+  (await page.locator(".compared-table tr", { hasText: name }).first().innerText()).replace(
     /\s+/g,
     " ",
   );
@@ -91,7 +91,7 @@ test("the picker has every recipe, each with a sentence of its own", async () =>
   const names = await page.locator("[data-recipe] option").allInnerTexts();
   assert.deepEqual(names, RecipeRegistry.shared.getSupportedRecipes());
   const sentences = new Set<string>();
-  // What each takes, by the operators that it has patterns for.
+  // The layers that each takes, by the operators that it has patterns for.
   const layers: Record<string, RegExp> = {
     xnnpack_pt2e_int8_dynamic_per_channel: /^Linear layers and convolutions of images in 8 bits/,
     sconce_int8_weight_only: /^Weights of linear layers and embeddings in 8 bits/,
@@ -110,7 +110,7 @@ test("the picker has every recipe, each with a sentence of its own", async () =>
     assert.equal(backend, name === "portable" ? "" : "xnnpack", name);
   }
   assert.equal(sentences.size, names.length);
-  // Who chooses the backend alone has chosen a recipe, too.
+  // A user who chooses the backend alone has chosen a recipe, too.
   await page.locator("[data-recipe]").selectOption("portable");
   await page.locator("[data-backend]").selectOption("xnnpack");
   assert.equal(await page.locator("[data-recipe]").inputValue(), "xnnpack_fp32");
@@ -131,7 +131,7 @@ test("a face is found by the program that a dropped picture has calibrated", asy
 
   assert.match(await rowOf(page, "Program"), /Program 1\.2\d* MB \d{3} KB [\d.]+ times smaller/);
   assert.match(await rowOf(page, "A run of"), /forward [\d.]+ ms [\d.]+ ms/);
-  const outputs = await page.locator(".outputs-beside tbody tr").allInnerTexts();
+  const outputs = await page.locator(".both-outputs tbody tr").allInnerTexts();
   assert.equal(outputs.length, 2);
   for (const output of outputs) assert.ok(Number(/([\d.]+)\sdB/.exec(output)![1]) > 25, output);
 
@@ -154,7 +154,7 @@ test("a face is found by the program that a dropped picture has calibrated", asy
   }
   assert.match(await page.locator('[data-step="quantized"]').innerText(), /387\snodes/);
 
-  // What is saved is the quantized program, and it runs elsewhere, too.
+  // The saved program is the quantized one, and it runs elsewhere, too.
   const bytes = await downloaded(page, () => page.getByText("Save .pte").first().click());
   const engine = await createEngine();
   const program = engine.load(bytes);
@@ -271,7 +271,7 @@ test("notes are shown: patterns that fit nothing, and numbers that say little", 
   await compare(page, 2);
   assert.deepEqual(await page.locator(".quantized-notes li").allInnerTexts(), [
     "skip: 'fc9' fits no node, module or operator",
-    "'x' was 0 in all that was seen: its scale is the smallest",
+    "'x' was 0 in all of calibration: its scale is the smallest",
   ]);
   assert.deepEqual(await misplaced(page), []);
   await page.getByRole("button", { name: "Nodes", exact: true }).click();
@@ -308,7 +308,7 @@ test("calibration that does not fit is said beside the file, and nothing is lowe
   assert.match(told[2]!, /^nan\.npy is not a number in 1 of its 64 elements\. Calibrate on inputs/);
   assert.match(told[3]!, /^cut\.npy: .*cut off.*numpy\.save/);
   assert.match(told[4]!, /^picture\.png was left out: only the face detector.*\.npy/);
-  assert.match(told[5]!, /^other\.zip was left out: nothing can be calibrated on it.*\.npy/);
+  assert.match(told[5]!, /^other\.zip was left out: it holds no data to calibrate on.*\.npy/);
   await page.getByRole("button", { name: "Lower again", exact: true }).click();
   const card = page.locator(".problem").first();
   await card.waitFor();
@@ -448,20 +448,20 @@ test("the story in 8 bits begins as the float one does", async () => {
   await page.getByRole("button", { name: "Add", exact: true }).click();
   await page.getByText(/Compared on 2.calls of prefill/).waitFor();
   await compare(page, 3);
-  const [float, quantized] = await page.locator(".told .story-text").allInnerTexts();
+  const [float, quantized] = await page.locator(".telling .story-text").allInnerTexts();
   const golden = readJson<{ text: string }>("models/stories260k.golden.json");
   const story = golden.text.trimStart().replaceAll("<0x0A>", "\n");
   assert.equal(float!.slice(0, story.length), story);
   assert.equal(quantized!.slice(0, 160), float!.slice(0, 160));
   assert.match(await rowOf(page, "Program"), /1\.4\d MB 5\d\d KB 2\.\d+ times smaller/);
   assert.match(
-    await page.locator(".beside-stories").innerText(),
+    await page.locator(".compared-stories").innerText(),
     /The same for \d+ of 256 tokens|The same story/,
   );
   await page.getByLabel("Begin with").fill("Tom was");
   await page.getByRole("button", { name: "Tell it again" }).click();
   await page.waitForFunction(() =>
-    [...document.querySelectorAll(".told .story-text")].every((p) =>
+    [...document.querySelectorAll(".telling .story-text")].every((p) =>
       p.textContent!.startsWith("Tom was"),
     ),
   );

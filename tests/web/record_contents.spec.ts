@@ -1,5 +1,5 @@
-// What a record holds beside its graphs, what it gives to a run, how it is saved, and what becomes of
-// records that do not belong to what is open.
+// Contents of a record apart from its graphs, its inputs for a run, saving it, and records that do
+// not belong to the open program.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
@@ -161,7 +161,7 @@ test("inputs of the record are taken for a run, whose outputs are those that it 
   const [own, ofRecord] = await compared();
   assert.match(own!, /equal$/);
   assert.match(ofRecord!, /the reference outputs of the record/);
-  // Of other inputs, the outputs of the record say nothing.
+  // The outputs of the record do not hold for other inputs.
   await page.keyboard.press("c");
   await page.locator("#input-0").selectOption("random");
   await page.keyboard.press("n");

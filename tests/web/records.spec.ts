@@ -37,7 +37,7 @@ test("a dump that comes alone is shown, with what it lacks", async () => {
   await drop(page, { "phone.etdp": bytes("mlp_xnnpack.etdp") });
   const canvas = page.locator(".flame canvas");
   await canvas.waitFor();
-  // What only wraps other events is left out.
+  // Events that only wrap others are left out.
   const blocks = inspector.events();
   const own = spans.filter(({ block, event }) => !blocks[block]!.events[event]!.isWrapper);
   assert.ok(own.length < spans.length);
@@ -90,7 +90,7 @@ test("a dump, its values and its record find one another", async () => {
   await page.getByRole("button", { name: "Show on the graph" }).click();
   await page.locator(".graph canvas").waitFor();
   await page.locator('.graph canvas[data-selected^="n:"]').waitFor();
-  assert.match(await page.locator(".inspector").innerText(), /Beside its reference\s+\S+/);
+  assert.match(await page.locator(".inspector").innerText(), /Compared with its reference\s+\S+/);
   assert.ok(Number(await page.locator(".graph canvas").getAttribute("data-marks")) > 0);
   inspector.dispose();
   assert.deepEqual(faults, []);
@@ -262,7 +262,7 @@ test("the cases of a bundled program are run, and what differs is named", async 
   assert.deepEqual(await cells(page, "verdict"), [
     "as expected",
     "too far off",
-    "ran; nothing is expected",
+    "ran; no outputs are expected",
   ]);
   assert.match((await cells(page, "mismatches"))[1]!, /^1 of \d+$/);
   assert.match((await cells(page, "maxAbsolute"))[1]!, /^0\.5$/);
@@ -278,7 +278,7 @@ test("the cases of a bundled program are run, and what differs is named", async 
   await page.getByRole("button", { name: "Run all cases" }).click();
   await page.locator(".problem").first().waitFor();
   assert.match((await problems(page)).join(), /atol is no number/);
-  // What a case is called with can be called by hand.
+  // The inputs of a case can be given by hand.
   await page.getByRole("button", { name: "Take to Call" }).last().click();
   await page.getByRole("button", { name: "Run", exact: true }).click();
   await page.locator(".output").first().waitFor();

@@ -168,7 +168,7 @@ test("without the models beside it, the page offers what works and says where th
   );
   await page.getByRole("button", { name: "Three layers" }).click();
   await page.waitForSelector(".output", { timeout: 60_000 });
-  // Who comes by a link to such a sample learns the same.
+  // A visitor who comes by a link to such a sample learns the same.
   await page.goto(`${host.url}#story`);
   await page.getByText("npm start").first().waitFor();
   const unexpected = faults.filter((fault) => !fault.includes("404"));

@@ -1,6 +1,5 @@
-// A worker beside the engine's, for what takes long with large arrays and needs no engine: making
-// up inputs, reading .npy files, saying what a result is like. The page itself never loops over
-// elements.
+// A second worker, for work on large arrays that takes long and needs no engine: making up inputs,
+// reading .npy files, saying what a result is like. The page itself never loops over elements.
 import { readNpy } from "@sconce/cli/files/npy.js";
 import { SconceError } from "@sconce/base/errors.js";
 import { fill, makeTensor } from "@sconce/tensor/fill.js";
@@ -28,7 +27,7 @@ export type Filling =
       shape: readonly number[];
     };
 
-/** What the worker does, as the page calls it. */
+/** The worker's functions, as the page calls them. */
 export interface Arrays {
   make(fillings: readonly Filling[]): Value[];
   read(file: Blob, name: string, dtype: DType | undefined): Promise<Tensor>;
@@ -47,7 +46,7 @@ function makeOne(filling: Filling): Value {
   );
 }
 
-/** What the platform says when it has no room is no message for people. */
+/** Replaces the platform's message for lack of memory by one for people. */
 function inMemory<T>(work: () => T): T {
   try {
     return work();

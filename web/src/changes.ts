@@ -1,4 +1,4 @@
-// What became of each node from one version of a method to the next.
+// The fate of each node from one version of a method to the next.
 import type { NodeRow } from "@sconce/types/index.js";
 
 export type Kind = "changed" | "added" | "removed" | "same";
@@ -9,11 +9,11 @@ export interface Change {
   /** In the version before; null for what was added. */
   before: NodeRow | null;
   after: NodeRow | null;
-  /** What is different about a node that is in both. */
+  /** The differences of a node that is in both. */
   what: readonly ("operator" | "inputs" | "result")[];
 }
 
-/** Nodes of one origin that nobody stands beside yet, in the order of the program. */
+/** Nodes of one origin that have no partner yet, in the order of the program. */
 interface Group {
   before: NodeRow[];
   after: NodeRow[];
@@ -33,7 +33,7 @@ const firstTypeOf = (row: NodeRow): string => {
   return first ? JSON.stringify([first.kind, first.dtype, first.shape]) : "";
 };
 
-/** Where a node comes from: what tells its number where both versions have them, else its place. */
+/** The origin of a node: its number if both versions have them, else its place. */
 function origins(sides: readonly (readonly NodeRow[])[]): (row: NodeRow) => string {
   const isNumbered = sides.every((rows) => rows.some(({ debugHandle }) => debugHandle > 0));
   return ({ debugHandle, source, module }) =>
@@ -51,7 +51,7 @@ function grouped<T>(rows: readonly T[], keyOf: (row: T) => string): Map<string, 
   return groups;
 }
 
-/** Who stands beside whom, and what values of the version before are called in the one after. */
+/** Pairs of nodes, and the new names of values of the version before. */
 class Pairs {
   readonly afterOf = new Map<NodeRow, NodeRow>();
   readonly beforeOf = new Map<NodeRow, NodeRow>();
@@ -66,7 +66,7 @@ class Pairs {
     });
   }
 
-  /** What goes in and out of a method keeps its name. */
+  /** An input or output of the method keeps its name. */
   nameAfter(value: string): string {
     return this.names.get(value) ?? value;
   }
@@ -158,7 +158,7 @@ function listed({ before, after }: Group, pairs: Pairs): Change[] {
   return changes;
 }
 
-/** What became of each node of a method: its operator, what goes in and the type of its result. */
+/** The fate of each node of a method: its operator, its inputs and the type of its result. */
 export function changesOf(before: readonly NodeRow[], after: readonly NodeRow[]): Change[] {
   const pairs = new Pairs();
   const all: Group = { before: [...before], after: [...after] };

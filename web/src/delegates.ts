@@ -1,4 +1,4 @@
-// What follows from which node went to which backend: who has it, and what share of the work that is.
+// Values derived from delegation: the part of each node, and each backend's share of the work.
 import { computed } from "@preact/signals";
 import type { DelegateInfo, Delegation, DelegationRow, NodeRow } from "@sconce/types/index.js";
 import { ratio, workOf, workOfMethod, type Work } from "@sconce/base/work.js";
@@ -8,7 +8,7 @@ import { nodeOfLine } from "./ui/syntax.js";
 
 export type MethodDelegation = Delegation[string];
 
-/** Hues that parts take turns in, those of families; a label always stands beside one. */
+/** Hues that parts take turns in, those of families; a label always goes with one. */
 const HUES = ["matrix", "index", "conv", "reduce", "other", "create"] as const;
 
 /** A part that a backend took, as the page calls it. */
@@ -19,20 +19,20 @@ export interface Part extends DelegateInfo {
   hue: { "--hue": string };
 }
 
-/** What has become of a node; without a part it is run by the portable kernels. */
+/** The fate of a node; without a part it is run by the portable kernels. */
 export interface Fate {
   row: DelegationRow;
   part: Part | undefined;
 }
 
-/** What people call the backend that files call `id`. */
+/** The title of the backend that files call `id`. */
 export function backendName(id: string): string {
   return app.backends.value.find((backend) => backend.id === id)?.name ?? id;
 }
 
 const keyOf = (graph: string, name: string): string => `${graph}\n${name}`;
 
-/** What is known of the selected method; undefined when no backend was asked for it. */
+/** The delegation of the selected method; undefined when no backend was asked for it. */
 export const methodDelegation = computed((): MethodDelegation | undefined => {
   const found = app.delegation.value?.[app.method.value];
   return found?.nodes.some(({ backend }) => backend !== "") ? found : undefined;
@@ -84,13 +84,13 @@ export function callerOf(part: Part): string {
   return "";
 }
 
-/** What a part is made of, in the order of the program. */
+/** The nodes of a part, in the order of the program. */
 export const nodesOf = (part: Part): readonly DelegationRow[] =>
   (methodDelegation.value?.nodes ?? []).filter(
     ({ graph, delegate }) => graph === part.graph && delegate === part.name,
   );
 
-/** What has become of a node of the method's own graph, in the edge program. */
+/** The fate of a node of the method's own graph, in the edge program. */
 export const fateOf = (name: string): Fate | undefined =>
   hasFates.value ? fates.value.get(keyOf("", name)) : undefined;
 
@@ -100,7 +100,7 @@ export function partOf({ name, op }: Pick<NodeRow, "name" | "op">): Part | undef
   return fateOf(name)?.part;
 }
 
-/** Who runs a node of the version: a part, the kernels, or nobody, since it was not needed then. */
+/** The runner of a node: a part, the kernels, or nobody, since the node was not needed then. */
 export function runnerOf(row: Pick<NodeRow, "name" | "op">): Part | "kernels" | "erased" {
   const isErased = app.step.value === "edge" && fateOf(row.name) === undefined;
   return partOf(row) ?? (isErased ? "erased" : "kernels");
@@ -139,7 +139,7 @@ export function partsOfLines(lines: readonly string[]): (Part | undefined)[] {
 export interface Shares {
   all: Work;
   taken: Work;
-  /** What is taken of the multiply-adds; of the bytes where there are none, else of the nodes. */
+  /** The share of the multiply-adds; of the bytes if there are none, else of the nodes. */
   share: number;
 }
 
@@ -151,7 +151,7 @@ export function sharesOf({ nodes }: MethodDelegation): Shares {
 
 export const shares = computed(() => methodDelegation.value && sharesOf(methodDelegation.value));
 
-// --- What stayed outside -------------------------------------------------------------------------
+// --- Nodes outside -------------------------------------------------------------------------------
 
 /** Nodes that stayed outside for the same reason. */
 export interface Outside extends Work {
@@ -175,7 +175,7 @@ const outsideRows = computed((): readonly (readonly [DelegationRow, text: string
     ]),
 );
 
-/** What stayed outside and matches the search, by reason, most work first. */
+/** Nodes outside of parts that match the search, by reason, most work first. */
 export const outside = computed((): readonly Outside[] => {
   const words = app.search.value.toLowerCase().split(/\s+/).filter(Boolean);
   const groups = new Map<string, DelegationRow[]>();

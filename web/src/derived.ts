@@ -1,4 +1,4 @@
-// What follows from the state: the version, method, view and lists that are shown.
+// Values derived from the state: the version, method, view and lists that are shown.
 import { computed } from "@preact/signals";
 import { delegated } from "@sconce/base/errors.js";
 import type {
@@ -29,7 +29,7 @@ export function versionOf(
 }
 
 /** The step before or after this one that has nodes. */
-export function stepBeside(step: StepId, by: -1 | 1): StepId | undefined {
+export function neighbourStep(step: StepId, by: -1 | 1): StepId | undefined {
   const all = STEPS.filter((id) => versionOf(app.report.value, id));
   const at = all.indexOf(step);
   return at < 0 ? undefined : all[at + by];
@@ -50,7 +50,7 @@ export const methodSummary = computed((): MethodSummary | undefined =>
 
 /** A size without a maximum in the files that were opened. */
 export interface OpenSize {
-  /** What the engine's options call it. */
+  /** The name in the engine's options. */
   name: string;
   symbol: string;
   method: string;
@@ -99,7 +99,7 @@ export const plan = computed((): MethodPlan | undefined =>
 const isShown = (name: View): boolean => {
   const kind = app.document.value?.kind;
   if (name === "cases") return app.cases.value.list.length > 0;
-  if (name === "changes") return stepBeside(app.step.value, -1) !== undefined;
+  if (name === "changes") return neighbourStep(app.step.value, -1) !== undefined;
   if (name === "record") return app.recordName.value !== "";
   return name === "call" ? kind !== "record" : name !== "summary" || kind === "pt2";
 };
@@ -133,7 +133,7 @@ export const innerKey = computed(() => {
 
 /** Key of the rows of the version before. */
 export const earlierKey = computed(() => {
-  const step = listKey.value ? stepBeside(app.step.value, -1) : undefined;
+  const step = listKey.value ? neighbourStep(app.step.value, -1) : undefined;
   const before = step && versionOf(app.report.value, step);
   return before ? `${before.program}/${app.method.value}` : "";
 });

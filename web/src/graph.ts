@@ -1,4 +1,4 @@
-// What follows from the state about the graph that is shown.
+// Values derived from the state for the graph that is shown.
 import { computed } from "@preact/signals";
 import { calls, nodesOf, type Part } from "./delegates.js";
 import { innerKey, innerRows, listKey, methodSummary, rows } from "./derived.js";

@@ -1,4 +1,4 @@
-// What follows from the state about the profile that is shown.
+// Values derived from the state for the profile that is shown.
 import { computed } from "@preact/signals";
 import type {
   EventBlock,
@@ -22,7 +22,7 @@ export function opOf(name: string): string {
   return name.replace(/^([\w-]+)\.(?=\w)/, "$1::").replace(/\.default$/, "");
 }
 
-/** What an event calls: a kernel of the runtime by the name of its operator; empty for others. */
+/** The kernel that an event calls, by the name of its operator; empty for other events. */
 function kernelOf(name: string): string {
   const [, kernel = ""] = /^native_call_(.+)$/.exec(name) ?? [];
   return kernel && !kernel.includes("::") ? `aten::${kernel}` : kernel;
@@ -98,7 +98,7 @@ export function opsText({ ops, backend, name }: Named): string {
 
 // --- Numbers ---------------------------------------------------------------------------------------
 
-/** What is not a number comes before all numbers; infinities are equal to each other. */
+/** Order of numbers: NaN comes before all others; infinities are equal to each other. */
 function lowestFirst(a: number, b: number): number {
   if (Number.isNaN(a) || Number.isNaN(b)) return Number(Number.isNaN(b)) - Number(Number.isNaN(a));
   return a === b ? 0 : a < b ? -1 : 1;
@@ -116,7 +116,7 @@ export const gapProfile = computed((): Profile | undefined => {
   return chosen && isUseful(chosen) ? chosen : app.profiles.value.findLast(isUseful);
 });
 
-/** What came of comparing the method that is shown; undefined while that is not known. */
+/** The comparison of the method that is shown; undefined while that is not known. */
 export const methodGap = computed((): MethodGap | undefined =>
   gapProfile.value?.gaps.get(app.method.value),
 );
@@ -132,8 +132,9 @@ const byHandle = computed(() => {
 });
 
 /**
- * What the version that is shown calls a node: of those with its handle the one of its name, or the
- * last, whose value it is. Versions rename nodes; where there are no handles, names are all there is.
+ * The node's name in the version that is shown. Among the nodes with its handle it is the one of
+ * its name, or the last, whose value it is. Versions rename nodes; without handles, names are all
+ * there is.
  */
 export function nodeNameOf({ name, handle }: Pick<InspectorNode, "name" | "handle">): string {
   const names = handle > 0 ? byHandle.value.get(handle) : undefined;

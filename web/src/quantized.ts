@@ -1,4 +1,4 @@
-// What follows from the report of quantizing, for the method that is shown.
+// Values derived from the report of quantizing, for the method that is shown.
 import { computed } from "@preact/signals";
 import { rangesOfNodes, worstOf } from "@sconce/recipe/quantization_report.js";
 import type {

@@ -1,6 +1,6 @@
-// Everything the page knows, as one tree of signals. Views read it, actions write it; nothing else
-// holds state. What follows from it is in derived.ts. Handles into the worker are not here: they
-// belong to the actions.
+// Everything the page knows, as one tree of signals. Views read it, actions write it; no other file
+// holds state. Derived values are in derived.ts. Handles into the worker are not here: they belong
+// to the actions.
 import { signal } from "@preact/signals";
 import type { Chosen } from "@sconce/call/options.js";
 import { DIALECTS, type Dialect } from "@sconce/border/steps.gen.js";
@@ -38,7 +38,7 @@ export interface Step {
   status: StepStatus;
   ms?: number;
   bytes?: number;
-  /** What the time is of. */
+  /** The subject of the time. */
   note?: string;
 }
 
@@ -65,7 +65,7 @@ export interface Calibration {
   name: string;
   /** The method that an array is an input of; "" where calls are complete. */
   method: string;
-  /** What it is, in short. */
+  /** A short description. */
   words: string;
   array: Tensor | null;
   /** Complete calls, by method. */
@@ -80,14 +80,14 @@ export interface Quantizing {
   recipe: string;
   /** Elements that share a scale, for recipes with groups. */
   groupSize: number;
-  /** What stays as it is: a pattern a line. */
+  /** Nodes that stay as they are: a pattern a line. */
   skip: string;
   /** Whether every node is compared with the float program. */
   compares: boolean;
   calibration: readonly Calibration[];
 }
 
-/** What the user can set about lowering. */
+/** Settings that the user can choose for lowering. */
 export interface Settings {
   quantizing: Quantizing;
   /** By name; what is not there is at its default. */
@@ -138,7 +138,7 @@ export interface Problem {
 
 export type Filler = "random" | "zeros" | "ones" | "numbers" | "record" | "file" | "value";
 
-/** What a backend says of a part, in lines; or why that cannot be told, else empty. */
+/** A backend's lines about a part; or the reason why there are none, else empty. */
 export interface PartText {
   lines: readonly string[];
   fault: string;
@@ -217,7 +217,7 @@ const NO_FACES: Faces = {
   ms: 0,
 };
 
-/** What the engine's inspector tells of a dump, or of a record without one. */
+/** The engine's report on a dump, or on a record without one. */
 export interface Profile {
   id: number;
   title: string;
@@ -233,13 +233,13 @@ export interface Profile {
   gaps: ReadonlyMap<string, MethodGap>;
 }
 
-/** How far a method's values are from their reference; or why that cannot be told. */
+/** Distance of a method's values from their reference; or the reason why it is not known. */
 export interface MethodGap {
   report: GapReport | null;
   fault: string;
 }
 
-/** Where the values of each method lie in the file, and when; or why that cannot be told. */
+/** Places and times of each method's values in the file; or the reason why they are not known. */
 export interface FilePlans {
   plans: readonly MemoryPlan[];
   /** Why values have no names though there is a record. */
@@ -253,14 +253,14 @@ export interface RecordedValue {
   view: OutputView;
 }
 
-/** What is in a record beside its graphs. */
-export interface RecordTold {
+/** The contents of a record apart from its graphs. */
+export interface RecordContents {
   stages: readonly RecordStage[];
   hasHandles: boolean;
   unknownEntries: readonly string[];
-  /** Of one case; null where the record has none. */
+  /** Inputs of one case; null if the record has none. */
   inputs: readonly RecordedValue[] | null;
-  /** Of each case, by method. */
+  /** Outputs of each case, by method. */
   outputs: readonly { method: string; cases: readonly (readonly RecordedValue[])[] }[];
   /** Why it cannot be read; else empty. */
   fault: string;
@@ -287,9 +287,9 @@ export interface Sighting {
   ms: number;
 }
 
-/** The quantized program beside the float one, lowered the same way. */
-export interface Beside {
-  /** Of all files of each, once both are there. */
+/** The quantized program compared with the float one, lowered the same way. */
+export interface Compared {
+  /** Bytes of all files of each, once both are there. */
   floatBytes: number;
   quantizedBytes: number;
   speeds: readonly Speed[];
@@ -340,7 +340,7 @@ const idleSteps = (): Record<StepId, Step> => ({
 
 export const app = {
   theme: signal<"auto" | "light" | "dark">("auto"),
-  /** What the theme comes to, given the system's. */
+  /** The theme in use, given the system's. */
   isDark: signal(false),
   engine: signal<{ status: "starting" | "ready" | "failed"; version: string }>({
     status: "starting",
@@ -353,22 +353,22 @@ export const app = {
   /** Backends of this build; from the engine. */
   backends: signal<Meta["backends"]>([]),
 
-  /** False once it is known that the models of the large samples are not beside the page. */
+  /** False once it is known that the models of the large samples are not in the page's folder. */
   hasModels: signal(true),
 
   document: signal<Document | null>(null),
   steps: signal(idleSteps()),
   report: signal<CompilationReport | null>(null),
-  /** What has become of each node; null when no backend was asked. */
+  /** The fate of each node; null when no backend was asked. */
   delegation: signal<Delegation | null>(null),
   /** How far what backends made is from the kernels; null when that was not asked for. */
   verification: signal<Verification | null>(null),
-  /** What quantizing has done, and with which settings; null where nothing was quantized. */
+  /** The report of quantizing, with its settings; null if the program was not quantized. */
   quantization: signal<{ report: QuantizationReport; settings: Quantizing } | null>(null),
   /** Both programs, once they were compared. */
-  beside: signal<Beside | null>(null),
+  compared: signal<Compared | null>(null),
   program: signal<ProgramReport | null>(null),
-  /** What is in a part of the program, by "method/number". */
+  /** The contents of a part of the program, by "method/number". */
   partTexts: signal<ReadonlyMap<string, PartText>>(new Map()),
   programBytes: signal(0),
   /** Wall time of lowering as the engine reports it; null until it is done. */
@@ -388,7 +388,7 @@ export const app = {
   scenes: signal<ReadonlyMap<string, Scene>>(new Map()),
   /** The selected box of a graph, where that is no node: a group, an input, an output. */
   box: signal(""),
-  /** What looking for something came to, until something else is selected. */
+  /** The outcome of a search, until something else is selected. */
   said: signal(""),
 
   /** False once the worker that knows the versions was ended: what was not fetched cannot be shown. */
@@ -415,8 +415,8 @@ export const app = {
 
   /** The file that the record came as, or what stands for it when it was made here; empty: none. */
   recordName: signal(""),
-  /** What is in it; null until it is shown. */
-  record: signal<RecordTold | null>(null),
+  /** The record's contents; null until it is shown. */
+  record: signal<RecordContents | null>(null),
 
   /** Dumps that were dropped or recorded here, the latest at the end. */
   profiles: signal<readonly Profile[]>([]),
@@ -434,7 +434,7 @@ export function clearDocument(): void {
   app.delegation.value = null;
   app.verification.value = null;
   app.quantization.value = null;
-  app.beside.value = null;
+  app.compared.value = null;
   app.partTexts.value = new Map();
   app.program.value = null;
   app.programBytes.value = 0;

@@ -1,4 +1,4 @@
-// What the steps are called and what each means, for someone who meets them for the first time.
+// Names and meanings of the steps, for someone who meets them for the first time.
 import type { StepId } from "./looks.js";
 import { DIALECTS } from "@sconce/border/steps.gen.js";
 import { app } from "./state.js";
@@ -13,7 +13,7 @@ const OWN = [
   {
     name: "delegated",
     title: "Delegated",
-    sentence: "Parts went to backends, each as one call; the portable kernels run what is left.",
+    sentence: "Parts went to backends, each as one call; the portable kernels run the rest.",
   },
   {
     name: "program",
@@ -34,12 +34,12 @@ export const STEP_WORDS = Object.fromEntries(
   STEP_ROWS.map((row) => [row.name, row.sentence]),
 ) as Words;
 
-/** What a step shows; for the last one, what came of all steps together. */
+/** The words of a step; for the last one, the outcome of all steps together. */
 export function stepWords(step: StepId): string {
   if (step === "run" && app.document.value?.kind === "record")
     return app.profiles.value.length > 0
-      ? "What a runtime has recorded of a program that is not here."
-      : "What a runtime records of the program goes here: drop the .etdp that it has written.";
+      ? "A runtime's record of a program that is not here."
+      : "Runs that a runtime recorded are shown here: drop the .etdp that it has written.";
   const [document, ms] = [app.document.value, app.lowerMs.value];
   if (step !== "run" || !document || ms === null) return STEP_WORDS[step];
   const count = document.files.length;
@@ -48,7 +48,7 @@ export function stepWords(step: StepId): string {
   return `${files} became a program of ${size} in ${formatMs(ms)}. Here it runs, on your machine.`;
 }
 
-/** What the stages of a record are called, and in words. */
+/** Names of the stages of a record, in words. */
 export const STAGES: Readonly<Record<string, string>> = {
   exported_program: "the model as it was exported",
   edge_dialect_exported_program: "its edge program",

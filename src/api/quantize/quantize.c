@@ -273,7 +273,7 @@ static sc_status settle(sc_ctx *ctx, sc_quantizing *q) {
         if (q->methods[i].plan) SC_TRY(check_calibrated(ctx, &q->methods[i]));
     for (uint32_t i = 0; i < q->count; i++) {
         sc_quantized_method *m = &q->methods[i];
-        if (m->plan) SC_TRY(sc_quant_settle(ctx, m->plan, (const float *const *)m->states));
+        if (m->plan) SC_TRY(sc_quant_choose_scales(ctx, m->plan, (const float *const *)m->states));
     }
     return SC_OK;
 }

@@ -22,7 +22,7 @@ void sc_job_begin_events(sc_job *job) {
 }
 
 sc_status sc_job_end_events(sc_job *job, sc_status status) {
-    const sc_status kept = sc_etdump_settle(job->etdump);
+    const sc_status kept = sc_etdump_finish(job->etdump);
     return status == SC_OK ? kept : status;
 }
 

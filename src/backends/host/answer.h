@@ -1,5 +1,5 @@
-// Reading what a host answered: JSON whose ranges [offset, size] mean the bytes beside it; and what
-// questions of both halves have in common.
+// Reading what a host answered: JSON whose ranges [offset, size] mean the bytes that come with it.
+// Questions of both halves share it. Prefix: sc_ask_ is one question to the host with its answer.
 #ifndef SC_HOST_ANSWER_H
 #define SC_HOST_ANSWER_H
 

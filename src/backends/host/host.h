@@ -1,10 +1,11 @@
 // Backends that the host of the library implements, in JavaScript for one: a question to the host
 // is a kind, a delegate, and JSON; its answer is JSON and the bytes that it speaks of.
 //
-// What the host makes of a part is stored behind a header of ours, because a .pte says neither how
-// many arguments of a call are inputs nor which data is whose: SC_HOST_MAGIC; three numbers of four
+// A header of ours stands before the host's bytes for a part, because a .pte says neither how many
+// arguments of a call are inputs nor which data is whose: SC_HOST_MAGIC; three numbers of four
 // bytes, little endian: inputs, outputs, keys; for each key of named data its size, as such a
 // number, and its bytes; zeros to a multiple of 16; what the host made.
+// Prefix: sc_host_ is a backend of the host, sc_ask_ a question to it.
 #ifndef SC_HOST_BACKEND_H
 #define SC_HOST_BACKEND_H
 

@@ -1,6 +1,7 @@
-// What both halves of the null backend know: the form of its bytes. A u32, how many inputs the
-// program takes; for each of them the key of the weight that it is, or zeros where the call passes
-// it; then, from the next multiple of 16 on, the program as a .pte.
+// The bytes of a null delegate, known to both halves. First comes a u32, the number of inputs that
+// the program takes. For each of them follows the key of the weight that it is, or zeros if the
+// call passes it. From the next multiple of 16 on stands the program as a .pte.
+// Prefix: sc_null_.
 #ifndef SC_NULL_H
 #define SC_NULL_H
 

@@ -176,7 +176,7 @@ static sc_status check_weights(const checker *c, const sc_xnn_shape *wanted, uin
     return SC_OK;
 }
 
-// What sums of products are multiplied by to be 8 bits again must be less than 256.
+// The factor that brings sums of products back to 8 bits must be less than 256.
 static sc_status check_requantization(const checker *c) {
     const sc_xnn_quant *in = &operand(c, 0)->quant, *filter = &operand(c, 1)->quant;
     const sc_xnn_quant *out = &operand(c, 3)->quant;
@@ -198,9 +198,9 @@ static sc_status check_static(const checker *c) {
     return SC_OK;
 }
 
-// What XNNPACK takes and computes wrongly: it adds a bias before it scales where only the weights
-// are quantized; of 4 bits it reads rows as if they did not end on whole bytes, and transposes them
-// only for inputs that are quantized by row.
+// Refuses forms that XNNPACK takes and computes wrongly. It adds a bias before it scales if only
+// the weights are quantized. It reads rows of 4 bits as if they did not end on whole bytes, and
+// transposes them only for inputs that are quantized by row.
 static sc_status check_form(const checker *c) {
     const sc_xnn_value *in = operand(c, 0), *filter = operand(c, 1);
     const bool is_float = in->quant.kind == SC_XNN_QUANT_NONE;
@@ -355,7 +355,7 @@ static sc_status check_ratios(const checker *c) {
     default: break;
     }
     if (fits) return SC_OK;
-    return refuse(c, "has operands whose scales are too far from the %g of its result",
+    return refuse(c, "has operands whose scales differ too much from the %g of its result",
                   NODE_ARGS(c), (double)out->scale);
 }
 

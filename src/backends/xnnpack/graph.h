@@ -5,6 +5,7 @@
 // of constants. Values stand for tensors, dense and row-major as XNNPACK sees them, so 4-D
 // activations of convolutions are N, H, W, C. Nodes read and write values by index, in an order in
 // which every value is made before it is read. Weights are mostly named data of the program.
+// Prefix: sc_xnn_ (XNNPACK's own graph, for both halves).
 #ifndef SC_XNNPACK_GRAPH_H
 #define SC_XNNPACK_GRAPH_H
 
@@ -142,7 +143,7 @@ typedef struct sc_xnn_graph {
     SC_VEC(sc_xnn_constant) constants;  // entry 0 stands for none
 } sc_xnn_graph;
 
-// --- What the tables say -------------------------------------------------------------------------
+// --- Facts of the tables -------------------------------------------------------------------------
 
 // A slot of a kind's table in the file.
 typedef enum sc_xnn_field {
@@ -233,7 +234,7 @@ sc_status sc_xnn_check(sc_ctx *ctx, const sc_xnn_graph *graph, sc_xnn_runtime ru
 // May 8 bits of scales `a` and `b` be added up to 8 bits of the scale `out`? Outside of these
 // ratios XNNPACK refuses, or loses digits.
 bool sc_xnn_sum_fits(float a, float b, float out);
-// What the scale of a product's operands, divided by that of its 8-bit result, has to be less than.
+// The bound for the scale of a product's operands, divided by that of its 8-bit result.
 #define SC_XNN_REQUANTIZATION_END 256.0f
 
 // Sizes of all values from those of external inputs and constants, which are set; the graph has

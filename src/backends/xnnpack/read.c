@@ -350,7 +350,7 @@ static sc_status read_nodes(reader *r, sc_fb_table root) {
     for (uint32_t i = 0; i < nodes.count; i++) SC_TRY(read_node(r, sc_fb_vec_table(nodes, i), i));
     for (uint32_t i = 0; i < r->graph->values.count; i++)
         if ((r->graph->values.data[i].flags & SC_XNN_EXTERNAL_OUTPUT) && !r->made[i])
-            return damaged(r, "nothing makes value %u, which is an output", i);
+            return damaged(r, "no node makes value %u, which is an output", i);
     return SC_OK;
 }
 

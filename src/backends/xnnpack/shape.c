@@ -1,5 +1,5 @@
-// Sizes of values from those of what they are made from, as XNNPACK derives them. Where it would
-// round a size up to something that no input fills, the graph is refused.
+// Sizes of values from those of what they are made from, as XNNPACK derives them. If it would round
+// a size up to something that no input fills, the graph is refused.
 #include "backends/xnnpack/graph.h"
 
 typedef struct inference {
@@ -80,7 +80,8 @@ static sc_status infer_linear(const inference *f) {
 static sc_status infer_matmul(const inference *f) {
     const sc_xnn_shape *a = input(f, 0), *b = input(f, 1);
     bool is_transposed = f->node->flags & SC_XNN_TRANSPOSE_WEIGHTS;
-    if (a->rank < 2 || b->rank != a->rank) return mismatch(f, "multiplies what is not matrices");
+    if (a->rank < 2 || b->rank != a->rank)
+        return mismatch(f, "multiplies values that are not matrices");
     uint32_t last = a->rank - 1;
     sc_xnn_shape out;
     if (a->dims[last] != b->dims[is_transposed ? last : last - 1] || !broadcast(a, b, 2, &out))
@@ -137,7 +138,7 @@ static sc_status infer_conv_transpose(const inference *f) {
                 w->stride_height, w->dilation_height, w->adjustment_height, &out.dims[1]) ||
         !spread(in->dims[2], (uint64_t)w->padding_left + w->padding_right, w->kernel_width,
                 w->stride_width, w->dilation_width, w->adjustment_width, &out.dims[2]))
-        return mismatch(f, "has nothing left without its padding");
+        return mismatch(f, "is empty without its padding");
     *output(f) = out;
     return SC_OK;
 }
@@ -146,14 +147,14 @@ static sc_status infer_pool(const inference *f) {
     const sc_xnn_window *w = &f->node->window;
     bool is_max = f->node->kind == SC_XNN_MAX_POOL;
     uint32_t dilation[2] = {is_max ? w->dilation_height : 1, is_max ? w->dilation_width : 1};
-    if (input(f, 0)->rank != 4) return mismatch(f, "pools what is not a batch of images");
+    if (input(f, 0)->rank != 4) return mismatch(f, "pools a value that is not a batch of images");
     return infer_window(f, input(f, 0)->dims[3], dilation);
 }
 
 static sc_status infer_argmax_pool(const inference *f) {
     const sc_xnn_window *w = &f->node->window;
     const sc_xnn_shape *in = input(f, 0);
-    if (in->rank != 4) return mismatch(f, "pools what is not a batch of images");
+    if (in->rank != 4) return mismatch(f, "pools a value that is not a batch of images");
     sc_xnn_shape out = {4, {in->dims[0], 0, 0, in->dims[3]}};
     if (!slide(in->dims[1], w->padding_top, w->padding_bottom, w->kernel_height, w->kernel_height,
                1, &out.dims[1]) ||
@@ -166,7 +167,7 @@ static sc_status infer_argmax_pool(const inference *f) {
 
 static sc_status infer_global_average(const inference *f) {
     const sc_xnn_shape *in = input(f, 0);
-    if (in->rank != 4) return mismatch(f, "pools what is not a batch of images");
+    if (in->rank != 4) return mismatch(f, "pools a value that is not a batch of images");
     sc_xnn_shape out = {4, {in->dims[0], 1, 1, in->dims[3]}};
     if (!(f->node->flags & SC_XNN_KEEP_DIMS)) out = (sc_xnn_shape){2, {in->dims[0], in->dims[3]}};
     *output(f) = out;
@@ -176,7 +177,7 @@ static sc_status infer_global_average(const inference *f) {
 static sc_status infer_resize(const inference *f) {
     const sc_xnn_shape *in = input(f, 0);
     if (in->rank != 4 || !in->dims[1] || !in->dims[2])
-        return mismatch(f, "resizes what is not a batch of images");
+        return mismatch(f, "resizes a value that is not a batch of images");
     *output(f) =
         (sc_xnn_shape){4, {in->dims[0], f->node->new_height, f->node->new_width, in->dims[3]}};
     return SC_OK;

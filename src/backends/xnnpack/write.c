@@ -1,6 +1,6 @@
 // A graph to the payload that XNNPACK's runtime takes.
 //
-// What that runtime relies on and the schema does not say: a vector of scales is there even when
+// The runtime relies on facts that the schema does not state: a vector of scales is there even when
 // the scales are named data; a key, even an empty one, makes a constant named data, so bytes in the
 // payload go without; ids of missing operands are all ones, not the default.
 #include "backends/xnnpack/payload.h"
@@ -220,7 +220,7 @@ sc_status sc_xnn_write(sc_ctx *ctx, const sc_xnn_graph *graph, sc_cord *out) {
     sc_cord_init(&w.data, ctx->arena);
     sc_fb_ref root = write_graph(&w, ctx->arena);
     SC_TRY(sc_fb_finish(ctx, &w.fb, root, SC_XNN_IDENTIFIER, &data, &size));
-    // What the runtime will do first, so that it cannot fail there.
+    // The runtime's own first check comes here, so that it cannot fail there.
     SC_TRY(sc_fb_verify(ctx, &sc_xnn_schema, data, size));
     SC_ASSERT(w.fb.align_max <= SC_XNN_PART_ALIGN);
     uint8_t head[SC_XNN_HEADER_PADDED];

@@ -1,5 +1,6 @@
 // Depthwise convolution of one channel on a plane that has been padded and split by phase, so that
 // every tap reads consecutive floats at a fixed distance from the output's own position.
+// Prefix: sc_dwconv_ (depthwise convolution).
 #ifndef SC_DWCONV_F32_H
 #define SC_DWCONV_F32_H
 

@@ -74,8 +74,8 @@ static inline void next_column(column *c, v4f v[3]) {
     for (size_t i = 0; i < 3; i++) v[i] = v4f_load(c->rows[i]), c->rows[i] += c->steps[i];
 }
 
-// Four channels of a row. What is live is nine weights, two sums that are not complete, bounds, and
-// what is computed just now: as many vectors as there are registers.
+// Four channels of a row. Live are nine weights, two incomplete sums, bounds, and the sum that is
+// being computed: as many vectors as there are registers.
 static inline void run_3x3(const sc_dwconv_3x3_f32 *d, column c, const float *packed, float *out,
                            size_t count, bool left, bool right, const bool by_two) {
     const v4f low = v4f_load_splat(&d->low), high = v4f_load_splat(&d->high);

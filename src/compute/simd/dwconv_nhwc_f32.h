@@ -1,6 +1,7 @@
 // Depthwise convolution of pixels whose channels lie side by side: a run of neighbouring outputs
 // that read the same taps. At an edge, where some taps lie in the padding, runs have fewer taps.
 // Sums run over the taps in order: results do not depend on how outputs are cut into runs.
+// Prefix: sc_dwconv_ (depthwise convolution).
 #ifndef SC_DWCONV_NHWC_F32_H
 #define SC_DWCONV_NHWC_F32_H
 

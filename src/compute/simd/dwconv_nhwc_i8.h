@@ -1,6 +1,7 @@
 // Depthwise convolution of 8-bit pixels whose channels lie side by side: a run of neighbouring
 // outputs that read the same taps. Zero points are in the sums until the end; so what lies in the
 // padding has to be read from zero points. Sums wrap.
+// Prefix: sc_dwconv_ (depthwise convolution).
 #ifndef SC_DWCONV_NHWC_I8_H
 #define SC_DWCONV_NHWC_I8_H
 

@@ -5,7 +5,7 @@
 
 // --- From sums to results ------------------------------------------------------------------------
 
-// What every result of a row goes through: sum * scale + shift, then the clamp. Without a scale the
+// The last steps of every result in a row: sum * scale + shift, then the clamp. Without a scale the
 // sum begins with the shift instead of zero.
 typedef struct finish_row {
     float first, scale, shift, low, high;
@@ -117,7 +117,7 @@ void sc_gemm_panel_f32(const sc_gemm_f32 *g, const float *panel, size_t panel_ro
 
 enum {
     A_CACHED = 64 << 10,  // floats of A that stay in the second-level cache
-    STREAM_COLUMNS = 64,  // columns of B that stay there beside a part of A
+    STREAM_COLUMNS = 64,  // columns of B that stay there with a part of A
     STREAM_ROWS = 32      // of A, at a time
 };
 

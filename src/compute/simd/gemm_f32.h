@@ -2,6 +2,7 @@
 // operand repacked: `nn` reads B as rows of columns (activations of a channels-first convolution,
 // a [K, N] matrix), `nt` reads both operands along k (a weight stored as [N, K]).
 // Sums run over k in order (nn) or in four interleaved partial sums (nt).
+// Prefix: sc_gemm_ (general matrix multiply).
 #ifndef SC_GEMM_F32_H
 #define SC_GEMM_F32_H
 

@@ -23,7 +23,7 @@ static inline v4u pair(v4u a, v4u b, bool high) {
                 : __builtin_shufflevector(a, b, 0, 4, 1, 5);
 }
 
-// Two steps of each row lie side by side. Of rows that are missing, anything may be read.
+// Two steps of each row lie side by side. Missing rows may read as anything.
 void sc_gemm_rows_i8(int16_t *a, size_t m, size_t k, size_t i) {
     const size_t depth = even(k);
     const int16_t *from = sc_gemm_row_i8(a, m, k, 0);
@@ -61,7 +61,7 @@ typedef struct sums {
     v4u of[ROWS][2];
 } sums;
 
-// What is live in the loops must stay within 15 registers, or V8 spills.
+// Live values must stay within 15 registers in these loops, or V8 spills.
 static inline void sum_rows(const int16_t *a, const int8_t *b, size_t pairs, const uint8_t *begin,
                             sums *to) {
     v4u sum[ROWS][2];

@@ -2,6 +2,7 @@
 // left operand comes widened to 16 bits with its zero points taken off: so nothing is left to
 // correct in the sums, and zero points may differ from row to row. Sums wrap. Weights may be of 4
 // bits, and have scales for blocks of steps, whose sums are added up as floats.
+// Prefix: sc_gemm_ (general matrix multiply).
 #ifndef SC_GEMM_I8_H
 #define SC_GEMM_I8_H
 
@@ -29,8 +30,8 @@ void sc_gemm_run_i8(const sc_gemm_i8 *g, size_t first, size_t last);
 enum { SC_GEMM_ROWS_I8 = 4 };
 // Numbers that m rows of k steps take, and four more as a place to widen them.
 uint64_t sc_gemm_a_i8(uint64_t m, uint64_t k);
-// Where row i is to be widened, k numbers and a 0 more if k is odd, and what is to be called after
-// the fourth and the last row.
+// The place for row i, widened: k numbers, and a 0 if k is odd. sc_gemm_rows_i8 is called after the
+// fourth and after the last row.
 int16_t *sc_gemm_row_i8(int16_t *a, size_t m, size_t k, size_t i);
 void sc_gemm_rows_i8(int16_t *a, size_t m, size_t k, size_t i);
 // `count` values less `zero`, which is in [-128, 127].

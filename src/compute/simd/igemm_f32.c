@@ -135,8 +135,8 @@ static const float *panel_at(const sc_igemm_f32 *g, size_t column) {
 
 // --- Tiles ---------------------------------------------------------------------------------------
 
-// Some steps of four rows and a panel: sums begin with what is at `begin` and go to `c`. What is
-// live in the loop must stay within 15 registers, or V8 spills: 8 sums, two vectors of weights,
+// Some steps of four rows and a panel: sums begin with the numbers at `begin` and go to `c`. Live
+// values must stay within 15 registers in the loop, or V8 spills: 8 sums, two vectors of weights,
 // four of rows (in engines that load before they compute) and a product.
 typedef struct tile {
     const float *a, *b, *end;  // rows; weights from and to
@@ -249,7 +249,7 @@ static void run_row(const sc_igemm_f32 *g, size_t column, size_t width) {
     store_row(g, sum, column, width);
 }
 
-// Of weights of fewer bits.
+// Adds products with weights of fewer than 32 bits.
 static inline void add_few_bits(v4f sum[4], const float *a, size_t count, const uint8_t *left,
                                 const uint8_t *right, uint8_t type) {
     for (size_t i = 0; i < count; i++) {

@@ -5,6 +5,7 @@
 // are laid side by side, step by step, as the tiles want them. Every sum runs over its steps in
 // order, whatever tile makes it: results do not depend on how the work is cut. Weights may be of
 // fewer bits; some steps of a panel are made floats before its tiles are computed.
+// Prefix: sc_igemm_ (indirect matrix multiply: rows lie behind pointers).
 #ifndef SC_IGEMM_F32_H
 #define SC_IGEMM_F32_H
 

@@ -2,6 +2,7 @@
 // few operations that need more (unaligned loads, splats from memory, pmin/pmax, fused
 // multiply-add) behind inline functions. Native and wasm builds run the same source and give the
 // same bits; only the relaxed-SIMD build rounds v4f_fma once instead of twice.
+// Prefix: v4f_ (vectors of 4 floats).
 #ifndef SC_SIMD_H
 #define SC_SIMD_H
 

@@ -1,5 +1,6 @@
 // Lanes of 8- and 16-bit integers for quantized products. Sums wrap: as accumulators they are
 // 32 bits wide and say what XNNPACK's say, whatever the depth.
+// Prefix: v4i_ (vectors of 4 integers), v4_ (pairs of both).
 #ifndef SC_SIMD_I8_H
 #define SC_SIMD_I8_H
 
@@ -90,9 +91,9 @@ static inline v4u v4u_dot(v8h a, v8h b, v4u c) {
 
 static inline v4f v4f_of_sums(v4u sums) { return __builtin_convertvector((v4i)sums, v4f); }
 
-// What sc_finish_round does, to four sums. Adding 1.5 * 2^23 leaves the nearest integer in the low
-// bits, ties to even; `back` is what is too much in them. It comes from memory, as the rest does:
-// V8 makes a constant anew wherever it is used, in four instructions.
+// Rounds four sums as sc_finish_round does one. Adding 1.5 * 2^23 leaves the nearest integer in the
+// low bits, ties to even. `back` is the excess in them. It comes from memory, like the rest: V8
+// makes a constant anew wherever it is used, in four instructions.
 typedef struct v4_rounding {
     v4f low, high, magic;
     v4i back;
@@ -115,7 +116,7 @@ typedef struct v4_requantizing {
     v4_rounding last;
 } v4_requantizing;
 
-// Of results that are at least `lowest`: -128 or 0.
+// Results are at least `lowest`: -128 or 0.
 static inline v4_requantizing v4_requantizing_of(const sc_finish *s, int lowest) {
     float low, high;
     sc_finish_range(s, lowest, &low, &high);
@@ -130,7 +131,7 @@ static inline v4_requantizing v4_requantizing_of(const sc_finish *s, int lowest)
                              .last = v4_rounding_of(next->low, next->high, 0)};
 }
 
-// What is to be rounded last.
+// The last value before rounding.
 static inline v4f v4f_regrid(const v4_requantizing *r, v4f value) {
     const v4f v = v4f_pmin(r->high, v4f_pmax(r->low, value));
     return ((v + r->last.magic) - r->last.magic) * r->scale * r->inverse + r->zero;

@@ -1,6 +1,7 @@
 // exp, log, tanh, sigmoid and erf on four floats, within 1.5 ULP (measured over all floats by
 // tools/native/math_sweep.c). Plain multiplies and adds in a fixed order: native and wasm give the
 // same bits, which libm would not. NaN goes in and comes out; infinities and subnormals are exact.
+// Prefix: v4f_ (vectors of 4 floats).
 #ifndef SC_SIMD_MATH_H
 #define SC_SIMD_MATH_H
 

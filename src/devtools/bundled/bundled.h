@@ -1,6 +1,7 @@
 // Bundled programs (.bpte): a program with calls of its methods, and what they are expected to
 // return. Owns the file's structure and the official rules by which results are close enough; knows
 // no runtime.
+// Prefix: sc_bundled_.
 #ifndef SC_BUNDLED_H
 #define SC_BUNDLED_H
 
@@ -65,7 +66,7 @@ sc_status sc_bundled_write(sc_ctx *ctx, sc_arena *arena, const sc_bundled *bundl
 
 typedef struct sc_bundled_verdict {
     bool is_close;
-    const char *why_not;  // what differs beside elements; NULL: nothing
+    const char *why_not;  // a difference other than in elements; NULL: there is no such difference
     uint64_t elements, mismatches;
     uint64_t worst;                     // place of the largest difference, in row-major order
     double max_absolute, max_relative;  // infinite where only one is a finite number

@@ -1,4 +1,4 @@
-// When results are close enough, by the rules of the official runtime, and how far off they are.
+// The official runtime's rules for results that are close enough, and the size of the difference.
 #include "devtools/bundled/bundled.h"
 
 #include <math.h>

@@ -1,19 +1,19 @@
 // ETDump, ExecuTorch's own account of what a program did: a listener that keeps it in memory, and
-// the writer that makes the files of it, the dump and beside it the debug buffer with the bytes of
-// tensors.
+// the writer that makes the files of it, the dump and the debug buffer with the bytes of tensors.
 //
-// While a program runs, an event costs two looks at the clock and an entry of some 32 bytes;
-// names, places and tables are made when the files are. A block is one load or one run. A block
-// that does not fit the bound, or for which there is no memory, is dropped whole and told; those
-// before it stay.
+// While a program runs, an event costs two looks at the clock and an entry of some 32 bytes; names,
+// places and tables are made when the files are. A block is one load or one run. A block that does
+// not fit the bound, or for which there is no memory, is dropped whole and reported; those before
+// it stay.
 //
-// Instructions that loading has merged into one are measured together: each is told with the same
-// share of that time, laid end to end. Totals are as measured, and how they divide among the merged
-// ones is not known.
+// Instructions that loading has merged into one are measured together: each is reported with the
+// same share of that time, laid end to end. Totals are as measured, and how they divide among the
+// merged ones is not known.
 //
-// Where it goes further than the official tracer: values of instructions that loading has merged
-// are told as missing, the index of bundled inputs is stored, bfloat16 becomes float32, and values
+// It goes further than the official tracer: values of instructions that loading has merged are
+// marked as missing, the index of bundled inputs is stored, bfloat16 becomes float32, and values
 // that have no place in the format become `Null` instead of an abort.
+// Prefix: sc_etdump_.
 #ifndef SC_ETDUMP_H
 #define SC_ETDUMP_H
 
@@ -42,9 +42,9 @@ sc_rt_sink *sc_etdump_listen(sc_etdump *dump, sc_etdump_level level, int32_t bun
 // Whether the host chooses among the values of delegates (sc_host.keeps_value).
 void sc_etdump_set_filtered(sc_etdump *dump, bool is_filtered);
 // After a load or run: SC_ERR_LIMIT or SC_ERR_MEMORY when it could not be kept.
-sc_status sc_etdump_settle(sc_etdump *dump);
+sc_status sc_etdump_finish(sc_etdump *dump);
 
-// What is in a dump.
+// Counts of a dump's contents.
 typedef struct sc_etdump_counts {
     uint64_t blocks, events;
     uint64_t values;

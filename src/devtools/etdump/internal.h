@@ -1,4 +1,5 @@
 // How a dump is kept in memory. Private to src/devtools/etdump.
+// Prefix: sc_etdump_.
 #ifndef SC_ETDUMP_INTERNAL_H
 #define SC_ETDUMP_INTERNAL_H
 
@@ -84,8 +85,8 @@ void sc_etdump_init(sc_etdump *dump, sc_ctx *ctx, uint64_t bytes_max);
 
 // --- Entries -------------------------------------------------------------------------------------
 
-// What an event comes to in the FlatBuffer, at most, and how large all of them get: within the
-// bound of the builder, so that what was kept can always be written.
+// Bytes of an event in the FlatBuffer, at most, and of all of them together: within the bound of
+// the builder, so that a kept event can always be written.
 #define SC_ETDUMP_WRITTEN     160u
 #define SC_ETDUMP_WRITTEN_MAX (UINT64_C(768) << 20)
 

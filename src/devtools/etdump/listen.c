@@ -57,22 +57,20 @@ static void drop_block(sc_etdump *dump) {
     if (!mark->entries) drop_names(dump);
 }
 
-sc_status sc_etdump_settle(sc_etdump *dump) {
+sc_status sc_etdump_finish(sc_etdump *dump) {
     const sc_status status = dump->status;
     if (status == SC_OK) return SC_OK;
     drop_block(dump);
     dump->status = SC_OK;
     if (status == SC_ERR_MEMORY)
         return sc_fail(
-            dump->ctx, status,
-            "Fetch what was recorded with etdump() more often, or record no values.",
+            dump->ctx, status, "Fetch the records with etdump() more often, or record no values.",
             "no memory to record the events of this call; it was done, but not recorded");
-    return sc_fail(dump->ctx, status,
-                   "Fetch what was recorded with etdump() before, or raise eventBytesMax in load.",
-                   "the events of this call do not fit what may be recorded, %llu bytes in all and "
-                   "%llu MB of times; it was done, but not recorded",
-                   (unsigned long long)dump->bytes_max,
-                   (unsigned long long)SC_ETDUMP_WRITTEN_MAX >> 20);
+    return sc_fail(
+        dump->ctx, status, "Fetch the records with etdump() first, or raise eventBytesMax in load.",
+        "the events of this call do not fit what may be recorded, %llu bytes in all and "
+        "%llu MB of times; it was done, but not recorded",
+        (unsigned long long)dump->bytes_max, (unsigned long long)SC_ETDUMP_WRITTEN_MAX >> 20);
 }
 
 // --- The listener --------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-// Where entries, sizes and bytes of tensors are kept, and the two bounds on them: that of whoever
+// Memory for entries, sizes and bytes of tensors, and the two bounds on it: that of whoever
 // listens, and that of the FlatBuffer to be made of it.
 #include "devtools/etdump/internal.h"
 

@@ -1,6 +1,6 @@
 // Values into entries, and the bytes of tensors into the debug buffer: dense and row-major,
-// whatever their layout was, because readers ignore strides. What the format has no place for keeps
-// its place as `Null`, and is counted.
+// whatever their layout was, because readers ignore strides. A value that the format cannot hold
+// keeps its place as `Null`, and is counted.
 #include "devtools/etdump/internal.h"
 
 #include <math.h>
@@ -24,7 +24,7 @@ static void add_omitted(sc_etdump *dump, sc_evalue_tag tag) {
     (void)add_entry(dump, tag);
 }
 
-// Where to write the elements; NULL when there are none, or no room.
+// The place to write the elements to; NULL when there are none, or no room.
 static void *add_plain(sc_etdump *dump, const plain *t) {
     const uint64_t sizes_at = dump->sizes.size / sizeof(int64_t);
     int64_t *sizes = sc_etdump_add_sizes(dump, t->rank);
@@ -133,7 +133,7 @@ static int64_t as_integer(const sc_evalue *value) {
     return value->tag == SC_EVALUE_BOOL ? value->b : value->i;
 }
 
-// Lists of numbers have no place of their own: they are told as tensors of one dimension.
+// Lists of numbers have no place of their own: they are written as tensors of one dimension.
 static void add_list(sc_etdump *dump, const sc_evalue *list, sc_dtype dtype) {
     const int64_t size = list->count;
     const plain row = {dtype, 1, &size, size};

@@ -24,8 +24,8 @@ typedef struct writer {
     int32_t bundled_input_index;
 } writer;
 
-// What an event belongs to: an instruction of the file, outside of which there is no chain, and in
-// that perhaps something that its delegate does.
+// The place of an event: an instruction of the file, outside of which there is no chain, and in
+// that perhaps an event of its delegate.
 typedef struct place {
     int32_t chain, instruction;
     const sc_etdump_entry *node;
@@ -102,7 +102,7 @@ static sc_str call_name(const sc_etdump_entry *entry, const sc_rt_origin *origin
     }
 }
 
-// Where the share of origin `index` begins, which is where that of the one before it ends.
+// The start of the share of origin `index`, which is the end of the share before it.
 static uint64_t share_begin(const sc_etdump_entry *entry, uint32_t index) {
     if (index == entry->count) return entry->end;
     const uint64_t took = entry->end > entry->begin ? entry->end - entry->begin : 0;
@@ -163,7 +163,7 @@ static sc_fb_ref add_double(sc_fb_builder *b, double value) {
     return sc_fb_end_shared(b);
 }
 
-// What is inside of a value: made before its table is begun.
+// The content of a value: made before its table is begun.
 static sc_fb_ref add_content(writer *w, const sc_etdump_entry *entry) {
     if (entry->kind == SC_ETDUMP_LIST) return add_tensor_list(w, entry->count);
     switch ((sc_evalue_tag)entry->what) {

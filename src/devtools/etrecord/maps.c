@@ -127,7 +127,7 @@ static sc_status bad(reader *r, const char *what) {
 static sc_status read_number(reader *r, const sc_json *json, uint32_t *out) {
     int64_t number = -1;
     if (!sc_json_i64(json, &number) || number < 0 || number > UINT32_MAX)
-        return bad(r, "what should be a small number is not one");
+        return bad(r, "a map has a value that is not a small number");
     *out = (uint32_t)number;
     return SC_OK;
 }

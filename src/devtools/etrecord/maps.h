@@ -1,4 +1,5 @@
 // The three maps of a record as the JSON of its file: {method: {instruction: ...}}.
+// Prefix: sc_etrecord_.
 #ifndef SC_ETRECORD_MAPS_H
 #define SC_ETRECORD_MAPS_H
 

@@ -1,6 +1,6 @@
 // Reading records: the layout of several methods, the flat one before it, and what either may lack.
-// Programs are told from the files beside them by pairs: a file belongs to a program if the name
-// without its suffix is one. So a method may be called `get_constants`.
+// Programs and the files that belong to them are recognised by pairs: a file belongs to a program
+// if the name without its suffix is one. So a method may be called `get_constants`.
 #include "devtools/etrecord/maps.h"
 #include "format/magic.h"
 #include "pt2/serde.h"
@@ -23,7 +23,7 @@ bool sc_etrecord_is(const sc_zip *zip) { return sc_zip_find(zip, SC_STR(SC_ETREC
 
 static const char *const SUFFIXES[] = {"_state_dict", "_constants", "_example_inputs"};
 
-static const sc_zip_entry *beside(reader *r, sc_str base, const char *suffix) {
+static const sc_zip_entry *companion(reader *r, sc_str base, const char *suffix) {
     sc_mark mark = sc_arena_mark(r->ctx->scratch);
     const sc_str name = sc_str_format(r->ctx->scratch, SC_STR_FMT "%s", SC_STR_ARG(base), suffix);
     const sc_zip_entry *found = sc_zip_find(r->zip, name);
@@ -31,8 +31,8 @@ static const sc_zip_entry *beside(reader *r, sc_str base, const char *suffix) {
     return found;
 }
 
-// Does it lie beside a program?
-static bool is_beside(const reader *r, sc_str name) {
+// Does it belong to a program?
+static bool is_companion(const reader *r, sc_str name) {
     for (uint32_t i = 0; i < SC_COUNT_OF(SUFFIXES); i++) {
         if (!sc_str_ends_with(name, SUFFIXES[i])) continue;
         const sc_str base = sc_str_slice(name, 0, name.size - strlen(SUFFIXES[i]));
@@ -43,7 +43,7 @@ static bool is_beside(const reader *r, sc_str name) {
 
 static bool has_files(reader *r, sc_str name) {
     for (uint32_t i = 0; i < SC_COUNT_OF(SUFFIXES); i++)
-        if (beside(r, name, SUFFIXES[i])) return true;
+        if (companion(r, name, SUFFIXES[i])) return true;
     return false;
 }
 
@@ -66,9 +66,9 @@ static sc_status extent_of(reader *r, const sc_zip_entry *entry, sc_extent *out)
 
 static sc_status files_of(reader *r, const sc_zip_entry *entry, sc_serde_files *out) {
     SC_TRY(extent_of(r, entry, &out->program));
-    SC_TRY(extent_of(r, beside(r, entry->name, SUFFIXES[0]), &out->state_dict));
-    SC_TRY(extent_of(r, beside(r, entry->name, SUFFIXES[1]), &out->constants));
-    return extent_of(r, beside(r, entry->name, SUFFIXES[2]), &out->example_inputs);
+    SC_TRY(extent_of(r, companion(r, entry->name, SUFFIXES[0]), &out->state_dict));
+    SC_TRY(extent_of(r, companion(r, entry->name, SUFFIXES[1]), &out->constants));
+    return extent_of(r, companion(r, entry->name, SUFFIXES[2]), &out->example_inputs);
 }
 
 // Every program is one of its own: stages have methods of equal names.
@@ -124,7 +124,7 @@ static sc_status add_entry(reader *r, const sc_zip_entry *entry) {
     static const char EDGE[] = SC_ETRECORD_EDGE "/";
     const sc_str name = entry->name;
     const bool is_again = sc_zip_find(r->zip, name) != entry;
-    if (is_again || is_reserved(name) || is_beside(r, name)) return SC_OK;
+    if (is_again || is_reserved(name) || is_companion(r, name)) return SC_OK;
     if (sc_str_is(name, SC_ETRECORD_EXPORTED)) return add_exported(r, entry);
     if (sc_str_is(name, SC_ETRECORD_EDGE)) return add_edge(r, entry, SC_STR("forward"));
     const bool is_folder = sc_str_ends_with(name, "/");

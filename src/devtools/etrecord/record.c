@@ -1,4 +1,4 @@
-// What may go into a record, and when. Nothing is copied but lists: see etrecord.h.
+// The parts that may go into a record, and when. Only lists are copied: see etrecord.h.
 #include "devtools/etrecord.h"
 
 // By which nodes of edge programs name those of the exported one. Any positive number will do:
@@ -75,7 +75,7 @@ static sc_etrecord_program view_of(const char *stage, const sc_method *method, b
 
 sc_status sc_etrecord_add_exported(sc_ctx *ctx, sc_etrecord *record, const sc_program *program) {
     if (record->exported.method || record->has_graph_id)
-        return sc_fail(ctx, SC_ERR_STATE, "Add it once, to a new record or to one that has none.",
+        return sc_fail(ctx, SC_ERR_STATE, "Add it once, to a record that does not have it yet.",
                        "the record has an exported program already");
     for (uint32_t i = 0; i < program->methods.count; i++)
         sc_vec_push(ctx->arena, &record->originals,
@@ -91,7 +91,7 @@ sc_status sc_etrecord_add_exported(sc_ctx *ctx, sc_etrecord *record, const sc_pr
 
 sc_status sc_etrecord_add_edge(sc_ctx *ctx, sc_etrecord *record, const sc_program *program) {
     if (record->edge.count)
-        return sc_fail(ctx, SC_ERR_STATE, "Add it once, to a new record or to one that has none.",
+        return sc_fail(ctx, SC_ERR_STATE, "Add it once, to a record that does not have it yet.",
                        "the record has an edge program already");
     for (uint32_t i = 0; i < program->methods.count; i++)
         sc_vec_push(ctx->arena, &record->edge,
@@ -157,6 +157,6 @@ sc_status sc_etrecord_check_no_executorch(sc_ctx *ctx, const sc_etrecord *record
     if (!record->has_debug_handle_map && !record->has_delegate_map && !record->has_num_outs_map &&
         !record->reference_outputs && !record->representative_inputs)
         return SC_OK;
-    return sc_fail(ctx, SC_ERR_STATE, "Add it to a copy of the record: copies have none.",
+    return sc_fail(ctx, SC_ERR_STATE, "Add it to a copy of the record: copies do not have it.",
                    "the record has data of an executorch program already");
 }

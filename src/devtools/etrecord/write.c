@@ -13,18 +13,18 @@ typedef struct writer {
     sc_map names;  // of entries so far
 } writer;
 
-// --- What can be written -------------------------------------------------------------------------
+// --- Checks before writing -----------------------------------------------------------------------
 
 static sc_status check_complete(sc_ctx *ctx, const sc_etrecord *record) {
     const bool has_edge = record->edge.count > 0;
     const bool has_maps = record->has_debug_handle_map && record->maps.count > 0;
     if (has_edge && has_maps) return SC_OK;
-    return sc_fail(ctx, SC_ERR_STATE,
-                   has_edge ? "Save the record of what toExecutorch() gives, or add its program."
-                            : "Add the program that to_edge gives.",
-                   "the record cannot be saved: it has no %s%s%s", has_edge ? "" : "edge program",
-                   has_edge || has_maps ? "" : " and no ",
-                   has_maps ? "" : "data of an executorch program");
+    return sc_fail(
+        ctx, SC_ERR_STATE,
+        has_edge ? "Save the record of the program from toExecutorch(), or add that program."
+                 : "Add the program that to_edge gives.",
+        "the record cannot be saved: it has no %s%s%s", has_edge ? "" : "edge program",
+        has_edge || has_maps ? "" : " and no ", has_maps ? "" : "data of an executorch program");
 }
 
 static bool is_wanted(const writer *w, sc_str method) {
@@ -44,7 +44,7 @@ static sc_status check_method(sc_ctx *ctx, const sc_etrecord *record, sc_str met
 
 static const char *const SUFFIXES[] = {"_state_dict", "_constants", "_example_inputs"};
 
-// The official reader tells programs from the files beside them by how names end.
+// The official reader knows the files of a program by the ends of their names.
 static void warn_of_name(sc_ctx *ctx, sc_str method) {
     static const char *const ENDS[] = {"state_dict", "constants", "example_inputs"};
     for (uint32_t i = 0; i < SC_COUNT_OF(ENDS); i++)

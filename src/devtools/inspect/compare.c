@@ -1,6 +1,6 @@
-// Two dumps side by side. Rows are what has debug handles in common, on either side: three kernels
-// here may be one delegate there, and stand in one row. What has no handles is aligned by name, and
-// by how many of that name came before.
+// Two dumps side by side. A row holds the events that have debug handles in common, on either side:
+// three kernels here may be one delegate there, and stand in one row. Events without handles are
+// aligned by name, and by how many of that name came before.
 #include <math.h>
 #include <stdlib.h>
 
@@ -27,7 +27,7 @@ static bool has_work(const sc_inspect_block *block) {
     return false;
 }
 
-// Of one side: the block with the most runs, of all and by method, each plus 1; 0 is none.
+// Blocks of one side with the most runs, of all and by method, each plus 1; 0 if there is no block.
 typedef struct longest {
     uint32_t any, unknown;
     sc_map by_method;
@@ -66,7 +66,7 @@ static bool is_wanted(const sc_inspection *in, const sc_inspect_block *block) {
 
 typedef struct candidate {
     uint32_t blocks[2];
-    uint64_t runs;  // of both, multiplied; 0: none
+    uint64_t runs;  // of both, multiplied; 0: absent
 } candidate;
 
 static void consider(const sc_inspect_comparison *c, candidate *best, uint32_t a, uint32_t b) {
@@ -82,7 +82,8 @@ static void add_match(sc_ctx *ctx, sc_inspect_comparison *c, const candidate *fo
     sc_vec_push(ctx->arena, &c->matches, match);
 }
 
-// Of each method that both know the two with the most runs, in the order of the first dump.
+// Matches the two blocks with the most runs of each method that both know, in the order of the
+// first dump.
 static void match_methods(sc_ctx *ctx, sc_inspect_comparison *c, const longest *l) {
     sc_map places;
     SC_VEC(candidate) found = {0};
@@ -101,7 +102,7 @@ static void match_methods(sc_ctx *ctx, sc_inspect_comparison *c, const longest *
     for (uint32_t i = 0; i < found.count; i++) add_match(ctx, c, &found.data[i]);
 }
 
-// Where no method is known to both: the two with the most runs, of any.
+// Matches the two blocks with the most runs of any method, if both know no method in common.
 static void match_unknown(sc_ctx *ctx, sc_inspect_comparison *c, const longest *l) {
     candidate best = {0};
     for (uint32_t i = 0; i < c->ins[0]->block_count; i++) {
@@ -127,7 +128,7 @@ static void unite(const aligning *a, uint32_t x, uint32_t y) {
     sc_sets_join(a->sets, p > q ? p : q, p < q ? p : q);
 }
 
-// Work that is not told again by a delegate's own events.
+// Work that a delegate's own events do not report again.
 static bool is_counted(const sc_inspect_event *e) {
     return sc_inspect_is_work(e) && !e->is_delegated;
 }

@@ -4,7 +4,7 @@
 #include "devtools/inspect/internal.h"
 
 enum { WARNINGS_MAX = 64 };
-// What associating may cost: events, ids, nodes looked at; and nodes in lists.
+// Bounds of the work of associating: events, ids, nodes looked at; and nodes in lists.
 #define WORK_MAX  (UINT64_C(1) << 27)
 #define NODES_MAX (UINT64_C(1) << 23)
 
@@ -133,7 +133,7 @@ static const sc_inspect_delegate_id *find_within(sc_inspect_correlating *c,
     return best;
 }
 
-// What is kept of an instruction: all bytes of its address, then those of the id.
+// The key of an instruction's id: all bytes of the instruction's address, then those of the id.
 static sc_str id_key(sc_arena *arena, const sc_inspect_instruction *at, sc_str id) {
     char *text = sc_arena_alloc(arena, sizeof at + id.size);
     memcpy(text, &at, sizeof at);

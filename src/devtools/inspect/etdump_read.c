@@ -27,7 +27,7 @@ bool sc_dump_is(const uint8_t *head, size_t size) {
 static sc_status take_text(sc_dump_reader *r, size_t bytes) {
     if (bytes > r->text_left)
         return sc_fail(r->ctx, SC_ERR_LIMIT, "Write the dump again: it repeats itself.",
-                       "the names in the dump are far longer than the dump");
+                       "the names in the dump are longer than the dump itself");
     r->text_left -= bytes;
     return SC_OK;
 }

@@ -1,6 +1,6 @@
-// What a runtime has logged, read: an ETDump (.etdp), the file of ExecuTorch's event tracer. Owns
-// the rule that nothing of a dump is believed before it has been checked; tolerant of everything
-// that any writer leaves out: the size prefix, vectors, the debug buffer.
+// A runtime's log, read: an ETDump (.etdp), the file of ExecuTorch's event tracer. Owns the rule
+// that a dump is checked before it is believed. Tolerant of everything that any writer leaves out:
+// the size prefix, vectors, the debug buffer. Prefix: sc_dump_.
 #ifndef SC_ETDUMP_READ_H
 #define SC_ETDUMP_READ_H
 
@@ -50,8 +50,8 @@ typedef struct sc_dump_event {
     int32_t instruction;
     int64_t chain;  // -1: outside of instructions
     sc_str name;
-    int32_t delegate_int;  // SC_DUMP_NO_ID: none
-    sc_str delegate_str;   // NULL data: none
+    int32_t delegate_int;  // SC_DUMP_NO_ID: absent
+    sc_str delegate_str;   // NULL data: absent
     uint64_t start, end;   // PROFILE, in ticks
     sc_str metadata;       // PROFILE, any bytes
     const sc_dump_value *value;
@@ -61,7 +61,7 @@ typedef struct sc_dump_event {
 
 typedef struct sc_dump_run {
     sc_str name;
-    int32_t bundled_index;  // -1: none
+    int32_t bundled_index;  // -1: absent
     const sc_str *allocators;
     uint32_t allocator_count;
     const sc_dump_event *events;

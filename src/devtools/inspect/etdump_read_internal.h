@@ -1,4 +1,4 @@
-// What the files that read dumps share. Private to src/devtools/inspect.
+// Shared by the files that read dumps. Private to src/devtools/inspect. Prefix: sc_dump_.
 #ifndef SC_ETDUMP_READ_INTERNAL_H
 #define SC_ETDUMP_READ_INTERNAL_H
 
@@ -8,7 +8,7 @@
 typedef struct sc_dump_reader {
     sc_ctx *ctx;
     sc_dump *dump;
-    sc_source *buffer;        // NULL: none
+    sc_source *buffer;        // NULL: absent
     uint64_t most;            // events, or values, that there may be
     uint64_t events, values;  // so far
     uint64_t dims;            // of tensors, in fours

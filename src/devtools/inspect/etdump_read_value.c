@@ -73,7 +73,7 @@ static bool reach_of(const sc_dump_tensor *t, uint64_t *out) {
     return last < INT64_MAX / 16 && *out >= t->numel;
 }
 
-// Where its bytes are, if they are at hand.
+// The place of its bytes, if they are at hand.
 static sc_extent place(sc_dump_reader *r, const sc_dump_tensor *t, int64_t offset) {
     const uint32_t item = sc_dtype_is_known(t->dtype) ? sc_dtype_bytes((sc_dtype)t->dtype) : 0;
     sc_extent found = {0};

@@ -1,7 +1,7 @@
-// What a runtime logged beside what a reference computed, by debug handles. Decomposition gives
-// several nodes one handle, and backends put many nodes into one call: events that share handles
-// are one, which has the handles of all and the value of the last instruction. Of that value,
-// result i from the end belongs to handle i from the end.
+// Values of a dump against values of a reference, by debug handles. Decomposition gives several
+// nodes one handle, and backends put many nodes into one call. Events that share handles are one,
+// which has the handles of all and the value of the last instruction. Result i from the end of that
+// value belongs to handle i from the end.
 #include "devtools/inspect/report.h"
 
 // Bounds what merging may cost: handles looked at.
@@ -64,7 +64,7 @@ static bool is_covered(const sc_imap *inner, const sc_inspect_event *e) {
 
 // --- Merging -------------------------------------------------------------------------------------
 
-// What `first` has and `second` has not, then `second`; each once.
+// The handles of `first` that `second` lacks, then those of `second`; each once.
 static void join(merging *m, const handle_list *first, const handle_list *second,
                  handle_list *out) {
     sc_imap seen;
@@ -118,7 +118,8 @@ static sc_status merge_entry(merging *m, entry one) {
     return add_work(m, one.handles.count);
 }
 
-// Of events with the very same handles the one of the last instruction stays.
+// Collects the entries. Among events with the very same handles, that of the last instruction
+// stays.
 static sc_status collect(merging *m, const sc_inspect_block *block, entry **out, uint32_t *count) {
     SC_VEC(entry) found = {0};
     const sc_imap inner = inner_handles(block, m->arena);

@@ -1,12 +1,13 @@
 // The inspector: what a dump tells, run by run and merged, and what of a program each event belongs
 // to. Knows dumps and plain tables of nodes; no graphs. Times are in the target scale.
+// Prefix: sc_inspect_; sc_time_ and sc_perf_ convert and sum times.
 #ifndef SC_INSPECT_H
 #define SC_INSPECT_H
 
 #include "base/map.h"
 #include "devtools/inspect/etdump_read.h"
 
-// --- What a record says --------------------------------------------------------------------------
+// --- Facts from a record -------------------------------------------------------------------------
 
 typedef struct sc_inspect_module {
     sc_str path, class_name;
@@ -19,7 +20,7 @@ typedef struct sc_inspect_node {
     sc_str source;                     // its last line, as the project shows lines; empty: unknown
     const sc_inspect_module *modules;  // outermost first
     uint32_t module_count;
-    int64_t handle;  // 0: none
+    int64_t handle;  // 0: absent
 } sc_inspect_node;
 
 typedef struct sc_inspect_handles {
@@ -30,7 +31,7 @@ typedef struct sc_inspect_handles {
 // Each of them once, where it stands first.
 sc_inspect_handles sc_inspect_handles_of(sc_arena *arena, const uint32_t *handles, uint32_t count);
 
-// What a delegate calls one of its own events, and what that stands for.
+// A delegate's name for one of its own events, and the nodes that it stands for.
 typedef struct sc_inspect_delegate_id {
     sc_str id;  // numbers as text
     sc_inspect_handles handles;
@@ -55,7 +56,7 @@ typedef struct sc_inspect_method {
     const sc_inspect_node *nodes;  // in the order of the graph
     uint32_t node_count;
     sc_imap first;         // by handle: place of its first node, plus 1
-    const uint32_t *next;  // by node: place of the next one with its handle, plus 1; 0: none
+    const uint32_t *next;  // by node: place of the next one with its handle, plus 1; 0: absent
 } sc_inspect_method;
 
 // Fills `first` and `next`, on `arena`, of a method whose nodes are set.
@@ -122,7 +123,7 @@ typedef struct sc_inspect_event {
     sc_str metadata;
     const sc_dump_value *const *values;  // of the first run
     uint32_t value_count;
-    // What the record says of it:
+    // From the record:
     sc_str backend;
     sc_inspect_handles handles;
     uint32_t out_count;
@@ -163,12 +164,12 @@ typedef struct sc_inspection {
     uint32_t block_count;
     const sc_inspect_method *methods;
     uint32_t method_count;
-    const sc_inspect_method *asked;  // NULL: none was named
+    const sc_inspect_method *asked;  // NULL: not named
     const double *delegate_times;    // NULL: by the factor, as all others
     sc_imap delegate_places;         // by event: place of its start among them, plus 1
     SC_VEC(sc_str) warnings;
     sc_map warned;           // texts of `warnings`
-    uint64_t warnings_left;  // told of by their number only
+    uint64_t warnings_left;  // reported by their number only
 } sc_inspection;
 
 typedef struct sc_inspect_options {
@@ -194,7 +195,7 @@ sc_status sc_inspect(sc_ctx *ctx, const sc_dump *dump, const sc_inspect_options 
 // Something that the reader of results should know; each text once, and of very many only the
 // first.
 void sc_inspect_warn(sc_inspection *in, sc_str text);
-// Whether it is one that a delegate told of itself.
+// Whether the delegate reported it by itself.
 bool sc_inspect_is_delegated(const sc_dump_event *event);
 // Whether an event says when it was; backends that only measure do not.
 bool sc_inspect_is_placed(const sc_dump_event *event);

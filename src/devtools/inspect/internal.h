@@ -1,4 +1,4 @@
-// What the files of the inspector share. Private to src/devtools/inspect.
+// Shared by the files of the inspector. Private to src/devtools/inspect. Prefix: sc_inspect_.
 #ifndef SC_INSPECT_INTERNAL_H
 #define SC_INSPECT_INTERNAL_H
 
@@ -7,7 +7,7 @@
 // Makes the blocks of a dump (merge.c).
 sc_status sc_inspect_merge(sc_inspection *in);
 
-// What matching and correlating have found out, and what that has cost.
+// State of matching and correlating: results so far, and the work done.
 typedef struct sc_inspect_correlating {
     sc_inspection *in;
     uint64_t work;   // events, ids and nodes that were looked at
@@ -31,8 +31,8 @@ const sc_inspect_instruction *sc_inspect_instruction_at(const sc_inspect_method 
 sc_str sc_inspect_kernel_of(const sc_inspect_event *e);
 // "add" of "aten.add.Tensor".
 sc_str sc_inspect_base_of(sc_str op);
-// What a delegate's event is by its id: the one of that id; else the longest one that the backend
-// has added something to.
+// The entry for a delegate's event by its id: the one of that id; else the longest one that the
+// backend has added something to.
 const sc_inspect_delegate_id *sc_inspect_find_id(sc_inspect_correlating *c,
                                                  const sc_inspect_instruction *at, sc_str id);
 

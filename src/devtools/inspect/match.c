@@ -15,8 +15,8 @@ typedef struct fit {
     bool jumps;               // so that it need not get everywhere
 } fit;
 
-// What exporters add to a program once its nodes have their handles: write-backs of state, copies
-// into another layout, and what takes apart the inputs of a loop.
+// Nodes that exporters add to a program once its nodes have their handles: write-backs of state,
+// copies into another layout, and nodes that take apart the inputs of a loop.
 static bool is_added(sc_str kernel) {
     static const char *ADDED[] = {"copy_",
                                   "_to_dim_order_copy",
@@ -116,7 +116,7 @@ static uint64_t misfit(sc_inspect_correlating *c, const sc_inspect_method *metho
     return (((uint64_t)f.contrary + f.unknown) << 32) + f.unreached;
 }
 
-// What an instruction would be in a dump.
+// The event that an instruction would be in a dump.
 static sc_inspect_event event_of(sc_arena *arena, sc_str op, uint32_t instruction) {
     const ptrdiff_t colons = sc_str_find(op, ':');
     sc_inspect_event e = {.name = op, .instruction = (int32_t)instruction};
@@ -145,7 +145,7 @@ bool sc_inspect_is_program(sc_ctx *ctx, const sc_inspect_method *method, const s
 
 // --- Which one it is -----------------------------------------------------------------------------
 
-// The method that fits better than any other; NULL: none does, or several do equally well.
+// The method that fits better than any other; NULL: no method does, or several do equally well.
 static const sc_inspect_method *best_method(sc_inspect_correlating *c,
                                             const sc_inspect_block *block, uint64_t *least) {
     const sc_inspection *in = c->in;

@@ -3,7 +3,7 @@
 // are one event, whose times are added up, so that its share of the run is right.
 #include "devtools/inspect/internal.h"
 
-// What happens at one place in a run.
+// The events at one place in a run.
 typedef struct place {
     const sc_dump_event *first;
     uint32_t timed;  // different events with times

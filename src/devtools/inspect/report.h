@@ -1,5 +1,6 @@
-// What is made of an inspection: totals, times on a line, gaps, two dumps side by side; and all of
-// it as JSON, in the shapes that the interface has (types/inspector.ts).
+// Reports of an inspection: totals, times on a line, gaps, two dumps side by side; and all of it as
+// JSON, in the shapes that the interface has (types/inspector.ts).
+// Prefix: sc_inspect_.
 #ifndef SC_INSPECT_REPORT_H
 #define SC_INSPECT_REPORT_H
 
@@ -42,7 +43,7 @@ sc_status sc_inspect_timeline_of(const sc_inspection *in, sc_arena *arena,
 
 // --- Gaps (gap.c) ------------------------------------------------------------------------
 
-// What the reference computed under a handle, the last of all.
+// The reference's last value under a handle.
 typedef struct sc_inspect_reference {
     int64_t handle;
     const sc_numbers_list *values;
@@ -71,12 +72,12 @@ typedef struct sc_inspect_skip {
 
 typedef struct sc_inspect_gaps {
     sc_arena *values;  // where elements go; NULL: the context's
-    bool are_placed;   // whether they are told of by where they are
+    bool are_placed;   // whether they are named by their places
     SC_VEC(sc_inspect_gap_row) rows;
     SC_VEC(sc_inspect_skip) skipped;
 } sc_inspect_gaps;
 
-// Of every block that is of `method`, behind what there is. References are one for each handle.
+// Appends the gaps of every block of `method`. References are one for each handle.
 sc_status sc_inspect_gaps_of(const sc_inspection *in, const sc_inspect_method *method,
                              const sc_inspect_reference *references, uint32_t count,
                              sc_inspect_gaps *out);
@@ -121,8 +122,8 @@ sc_status sc_inspect_compare(sc_ctx *ctx, const sc_inspection *a, const sc_inspe
 
 // --- As JSON (json.c, json_timeline.c, json_gaps.c, json_comparison.c) -------------------
 
-// Shapes are those of types/inspector.ts. What writes one as a value takes the writer where one may
-// stand; what takes a key, or names one, adds a member to the object that is open.
+// Shapes are those of types/inspector.ts. A function without a key writes a value; one that takes a
+// key, or names one, adds a member to the object that is open.
 
 // A list of blocks with their events, logged values read: fails as reading these does.
 sc_status sc_inspect_put_events(sc_json_writer *w, const sc_inspection *in);
@@ -130,7 +131,7 @@ sc_status sc_inspect_put_events(sc_json_writer *w, const sc_inspection *in);
 void sc_inspect_put_totals(sc_json_writer *w, const sc_inspection *in, bool by_module);
 // An object with the spans.
 sc_status sc_inspect_put_timeline(sc_json_writer *w, const sc_inspection *in);
-// Of delegates' events with times, in the order of the dump: [name, start, end] in ticks.
+// Writes the delegates' events with times, in the order of the dump: [name, start, end] in ticks.
 void sc_inspect_put_ticks(sc_json_writer *w, const sc_inspection *in);
 // The file that Perfetto and chrome://tracing open.
 sc_status sc_inspect_put_trace(sc_json_writer *w, const sc_inspection *in);

@@ -73,15 +73,15 @@ typedef struct nest {
 
 static uint64_t length_of(const laid *l) { return l->from->end - l->from->start; }
 
-// Of two that begin and end together neither is in the other, but for what is known to be.
+// Neither of two events that begin and end together is in the other, unless that is known.
 static bool is_around(const laid *outer, const laid *inner, const sc_inspect_block *block) {
     if (outer->from->end < inner->from->end) return false;
     if (block->events[inner->event].parent == outer->event) return true;
-    // What took no time next to another is beside it.
+    // An event that took no time at the edge of another is next to it.
     const uint64_t at = inner->from->start;
-    const bool is_beside =
+    const bool is_adjacent =
         !length_of(inner) && (at == outer->from->start || at == outer->from->end);
-    return length_of(outer) > length_of(inner) && !is_beside;
+    return length_of(outer) > length_of(inner) && !is_adjacent;
 }
 
 static uint32_t depth_in(nest *n, const laid *item, const sc_inspect_block *block) {
@@ -110,8 +110,8 @@ static uint32_t level_of(nest *inside, const laid *item, const sc_inspect_block 
     return level;
 }
 
-// What is of an instruction lies below all scopes that last as long: an instruction's parent is
-// one.
+// Scopes around an event. An event of an instruction lies below all scopes that last as long: an
+// instruction's parent is one.
 static uint32_t scopes_around(nest *scopes, const laid *item, const sc_inspect_block *block) {
     if (!is_of_instruction(&block->events[item->event])) {
         const uint32_t depth = depth_in(scopes, item, block);

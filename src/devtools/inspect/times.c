@@ -42,7 +42,7 @@ bool sc_inspect_is_converted(const sc_dump_event *e) {
     return e->kind == SC_DUMP_PROFILE && sc_inspect_is_delegated(e);
 }
 
-// As the caller has told; not a number or less than nothing is none.
+// As the caller gives it; NaN and negative numbers count as absent.
 static bool converted(const double *times, double *out) {
     const double elapsed = times[1] - times[0];
     if (!isfinite(elapsed) || elapsed < 0) return false;

@@ -6,13 +6,13 @@
 
 static double average_of(const sc_inspect_event *e) { return e->has_time ? e->perf.average : 0; }
 
-// What an event takes besides the delegate's events in it.
+// The time of an event without the delegate's events in it.
 static double own_time(const sc_inspect_block *block, const double *inside, uint32_t index) {
     const double left = average_of(&block->events[index]) - inside[index];
     return left > 0 ? left : 0;
 }
 
-// By event: what delegates have told of it.
+// By event: the time that delegates report of it.
 static double *times_inside(sc_arena *arena, const sc_inspect_block *block) {
     double *inside = sc_new_array(arena, double, (size_t)block->event_count + 1);
     for (uint32_t i = 0; i < block->event_count; i++) {
@@ -78,7 +78,7 @@ static void add_module(tally *t, const sc_inspect_event *e, const sc_inspect_mod
 }
 
 // An event of several nodes has no times of theirs: each has an equal share of it, and gives it to
-// all modules that it is in. What is in no module counts for the root, so that totals add up.
+// all modules that it is in. A node in no module counts for the root, so that totals add up.
 static void add_modules(tally *t, const sc_inspect_event *e, double time) {
     static const sc_inspect_module ROOT = {{"", 0}, {"", 0}};
     const double share = e->node_count ? time / e->node_count : time;

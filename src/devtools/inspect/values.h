@@ -1,5 +1,6 @@
 // Values as numbers, whatever they come from: the dump's debug buffer, a record's reference
 // outputs, a run of the reference; and how far two of them are apart.
+// Prefix: sc_numbers_ is a value, sc_gap_ the difference between two.
 #ifndef SC_INSPECT_VALUES_H
 #define SC_INSPECT_VALUES_H
 
@@ -36,9 +37,9 @@ typedef struct sc_gap {
     double snr, mse, l1, cosine, max;
 } sc_gap;
 
-// Of `found` against `reference`. Where one of the two holds a NaN it counts as 0 and infinities as
-// the largest number, in that one; else infinities stay what they are. False when the two cannot be
-// compared: other shapes, or no elements at hand.
+// The gap between `found` and `reference`. If one of the two holds a NaN, it counts as 0 and
+// infinities as the largest number, in that one; else infinities stay what they are. False when the
+// two cannot be compared: other shapes, or no elements at hand.
 bool sc_gap_of(const sc_numbers *reference, const sc_numbers *found, sc_gap *out);
 // As an object of the five; what is no finite number stands as text.
 void sc_gap_put(sc_json_writer *w, const sc_gap *gap);

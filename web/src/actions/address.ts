@@ -1,4 +1,4 @@
-// What is open, as the address says it: "#story" is a sample, nothing is the first screen or files
+// The open document in the address: "#story" is a sample, an empty one is the first screen or files
 // of the user's own. Back and forward go between them.
 import { app, type SampleId } from "../state.js";
 import { openSample } from "./demos.js";

@@ -1,4 +1,4 @@
-// What a quantized program is calibrated on: arrays, one for each input in their order, and for the
+// Calibration data of a quantized program: arrays, one for each input in their order, and for the
 // samples pictures and text, which become inputs the way they do when the sample runs.
 import { checkValue, userInputs } from "@sconce/recipe/inputs.js";
 import type { MethodSummary, Tensor, Value } from "@sconce/types/index.js";
@@ -15,7 +15,7 @@ import { fetchVocabulary } from "./story.js";
 
 type Calls = Calibration["calls"];
 
-const NOTHING = { method: "", words: "", array: null, calls: {}, fault: "" } as const;
+const EMPTY = { method: "", words: "", array: null, calls: {}, fault: "" } as const;
 
 const methodsNow = (): readonly MethodSummary[] =>
   versionOf(app.report.value, "source")?.methods ?? [];
@@ -33,7 +33,7 @@ function inputFor(
   return inputs[place % (inputs.length || 1)];
 }
 
-// --- What is wrong with it ---------------------------------------------------------------------------
+// --- Faults ------------------------------------------------------------------------------------------
 
 function arrayFault(item: Calibration, method: MethodSummary, place: number): string {
   const info = inputFor(method, place);
@@ -106,7 +106,7 @@ export function callsOf({ calibration }: Quantizing): Record<string, (readonly V
     throw fault(
       "input",
       `${wrong} of ${calibration.length} inputs for the calibration cannot be taken`,
-      "Remove what is marked.",
+      "Remove the marked lines.",
     );
   const calls = methodsNow().map((method) => [method.name, callsFor(method, calibration)] as const);
   return Object.fromEntries(calls.filter(([, list]) => list.length > 0));
@@ -128,10 +128,10 @@ export function countsOf(quantizing: Quantizing): {
   }
 }
 
-// --- What arrives ------------------------------------------------------------------------------------
+// --- Files that arrive -------------------------------------------------------------------------------
 
 async function ofArray(file: File, method: string, place: number): Promise<Calibration> {
-  const item = { ...NOTHING, name: file.name, method };
+  const item = { ...EMPTY, name: file.name, method };
   const info = methodsNow().find(({ name }) => name === method);
   const dtype = info && inputFor(info, place)?.dtype;
   const array: Tensor = await ask("readFinite", [file, file.name, dtype]);
@@ -152,7 +152,7 @@ async function ofPicture(file: Blob, name: string): Promise<Calibration> {
       "Save the inputs of your model with numpy.save, and drop the .npy files.",
     );
   const calls = { [onlyMethod()]: [[await inputOf(file, name)]] };
-  return { ...NOTHING, name, words: "picture", calls };
+  return { ...EMPTY, name, words: "picture", calls };
 }
 
 /** How a story with that text calls the model: all words at once, and one after the other. */
@@ -180,7 +180,7 @@ async function ofText(text: string): Promise<Calibration> {
     );
   if (tokens.length < 2) throw fault("input", "there are no words in it", "Write some.");
   const calls = callsOfTokens(tokens);
-  return { ...NOTHING, name: `“${text}”`, words: plural(tokens.length, "token"), calls };
+  return { ...EMPTY, name: `“${text}”`, words: plural(tokens.length, "token"), calls };
 }
 
 const linesOf = (text: string): string[] =>
@@ -193,7 +193,7 @@ const linesOf = (text: string): string[] =>
 async function add(name: string, work: () => Promise<readonly Calibration[]>): Promise<void> {
   const { value: document } = app.document;
   const made = await work().catch((error: unknown) => [
-    { ...NOTHING, name, fault: sentenceOf(error, name) },
+    { ...EMPTY, name, fault: sentenceOf(error, name) },
   ]);
   const now = app.document.value;
   // Another model may have been opened meanwhile.
@@ -210,7 +210,7 @@ async function ofFile(file: File, method: string, place: number): Promise<readon
   if (!isText || file.size > TEXT_BYTES_MAX)
     throw fault(
       "input",
-      `${file.name} was left out: nothing can be calibrated on it`,
+      `${file.name} was left out: it holds no data to calibrate on`,
       "Drop .npy files of the inputs, one for each, and for the samples pictures or text.",
     );
   return Promise.all(linesOf(await file.text()).map(ofText));
@@ -235,7 +235,7 @@ export async function calibrateOnPhoto(): Promise<void> {
     const calls = { [onlyMethod()]: [[await shownInput()]] };
     const { source } = app.faces.value;
     const name = source === "picture" ? "the picture that is shown" : "the bundled photo";
-    return [{ ...NOTHING, name, words: "picture", calls }];
+    return [{ ...EMPTY, name, words: "picture", calls }];
   });
 }
 

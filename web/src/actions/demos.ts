@@ -7,7 +7,7 @@ import { runMethod } from "./run.js";
 import { sampleDocument } from "./samples.js";
 import { tellStory } from "./story.js";
 
-/** What a sample does once it is lowered. */
+/** The next action of a sample once it is lowered. */
 const THEN: Record<SampleId, () => Promise<void>> = {
   story: tellStory,
   face: async () => {

@@ -9,7 +9,7 @@ import { note } from "./problems.js";
 const PATIENCE_MS = 300;
 
 let current: Promise<Client> | undefined;
-/** What dies with the engine. */
+/** Functions to call when the engine dies. */
 const listeners = new Set<() => void>();
 
 async function start(): Promise<Client> {

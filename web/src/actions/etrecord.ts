@@ -1,5 +1,5 @@
-// The record of the program that is open: the one that was dropped, or what lowering has kept. What
-// is in it, its inputs for a run, and saving it.
+// The record of the program that is open: the one that was dropped, or the one that lowering has
+// kept. Reads its contents, gives its inputs to a run, and saves it.
 import { effect } from "@preact/signals";
 import type {
   ETRecord,
@@ -10,7 +10,7 @@ import type {
   Value,
 } from "@sconce/types/index.js";
 import { recordInputsFor, view } from "../derived.js";
-import { app, type RecordedValue, type RecordTold } from "../state.js";
+import { app, type RecordedValue, type RecordContents } from "../state.js";
 import { ask } from "./arrays.js";
 import { engine, isCancelled, onEngineLost } from "./engine.js";
 import { checkRoom, download, stemOf } from "./files.js";
@@ -22,7 +22,7 @@ import { showStages } from "./stages.js";
 const LIGHT = { light: true };
 
 onEngineLost(() => {
-  // What lowering has kept dies with the worker, a file does not.
+  // A record that lowering has kept dies with the worker, a file does not.
   if (!handles.record) app.recordName.value = "";
 });
 
@@ -69,8 +69,8 @@ const parsed = async (file: Blob): Promise<Remote<ETRecord>> =>
   (await engine()).parseEtrecord(file);
 
 /**
- * The record with inputs that a run was made of in the place of its own, where some are given. What
- * its own come to is no reference then.
+ * The record with the inputs of a run in the place of its own, if some are given. The results of its
+ * own inputs are no reference then.
  */
 export async function recordOn(inputs?: readonly Value[]): Promise<Blob | null> {
   const file = await recordFile();
@@ -82,7 +82,7 @@ export async function recordOn(inputs?: readonly Value[]): Promise<Blob | null> 
   });
 }
 
-// --- What is in it -----------------------------------------------------------------------------------
+// --- Contents ----------------------------------------------------------------------------------------
 
 const flat = (value: RecordValue): Value[] =>
   Array.isArray(value) ? value.flatMap(flat) : [value as Value];
@@ -107,13 +107,13 @@ function stageOf(stages: readonly RecordStage[], method: string): RecordStage | 
 
 type Port = Pick<TensorInfo, "name"> & { role: string };
 
-/** What the caller of a method gives or gets. */
+/** Values that the caller of a method gives or gets. */
 function portsOf(stages: readonly RecordStage[], method: string, of: "inputs" | "outputs"): Port[] {
   const ports: readonly Port[] = stageOf(stages, method)?.[of] ?? [];
   return ports.filter(({ role }) => /^(user_(input|output)|constant_input)$/.test(role));
 }
 
-async function tellRecord(file: Blob): Promise<RecordTold> {
+async function tellRecord(file: Blob): Promise<RecordContents> {
   const client = await engine();
   const { etrecord } = await using(await client.inspector({ etrecord: file }), (inspector) =>
     inspector.report(),
@@ -138,7 +138,7 @@ async function tellRecord(file: Blob): Promise<RecordTold> {
   });
 }
 
-const NOTHING: RecordTold = {
+const EMPTY: RecordContents = {
   stages: [],
   hasHandles: false,
   unknownEntries: [],
@@ -147,18 +147,18 @@ const NOTHING: RecordTold = {
   fault: "",
 };
 
-/** What the record comes from: the file, or the program that was lowered here. */
+/** The origin of the record: the file, or the program that was lowered here. */
 const origin = (): object | null => handles.record ?? handles.lowered;
 
 async function look(from: object): Promise<void> {
-  const show = (told: RecordTold | null): void => {
-    if (origin() === from) app.record.value = told;
+  const show = (contents: RecordContents | null): void => {
+    if (origin() === from) app.record.value = contents;
   };
   try {
     const file = await recordFile();
     show(file && (await tellRecord(file)));
   } catch (error) {
-    if (!isCancelled(error)) show({ ...NOTHING, fault: sentenceOf(error) });
+    if (!isCancelled(error)) show({ ...EMPTY, fault: sentenceOf(error) });
   }
 }
 

@@ -3,7 +3,7 @@
 import { HEIGHT, toFaces, toInput, WIDTH } from "../../../examples/faces.mjs";
 import { app, setStep, type Faces } from "../state.js";
 import { forgetIfBroken, isCancelled } from "./engine.js";
-import { fetchBeside } from "./files.js";
+import { fetchAsset } from "./files.js";
 import { loadedProgram } from "./handles.js";
 import { fault, report } from "./problems.js";
 
@@ -45,7 +45,7 @@ export async function inputOf(file: Blob, name: string): Promise<ReturnType<type
   return input;
 }
 
-/** What is shown, as the network takes it; the bundled photo where nothing is. */
+/** The picture that is shown, as the network takes it; the bundled photo if there is no other. */
 export async function shownInput(): Promise<ReturnType<typeof toInput>> {
   if (!picture) await showSamplePhoto();
   return toInput(pixels(picture!));
@@ -103,7 +103,7 @@ async function show(blob: Blob, source: Faces["source"]): Promise<void> {
 }
 
 export async function showSamplePhoto(): Promise<void> {
-  await show(await fetchBeside("models/face-photo.jpg"), "photo");
+  await show(await fetchAsset("models/face-photo.jpg"), "photo");
 }
 
 /** A picture of the user's own; only the face sample knows what to do with it. */
@@ -120,8 +120,8 @@ export async function showPicture(file: File): Promise<void> {
   } catch {
     throw unreadable(file.name);
   }
-  // Where both programs stand beside each other, both look at it.
-  if (app.step.value === "quantized") return (await import("./beside.js")).compareAgain();
+  // Both programs look at the picture when they stand side by side.
+  if (app.step.value === "quantized") return (await import("./compared.js")).compareAgain();
   app.step.value = "run";
   await findFaces();
 }

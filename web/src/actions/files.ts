@@ -1,4 +1,4 @@
-// Files out of the page and into it: downloads, and the bundled models beside it.
+// Files out of the page and into it: downloads, and the bundled models in its folder.
 import type { Document } from "../state.js";
 import { formatBytes } from "../ui/format.js";
 import { fault } from "./problems.js";
@@ -13,8 +13,8 @@ export function download(blob: Blob, name: string): void {
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
-/** A file that lies beside the page, as a Blob: the worker then reads slices of it. */
-export async function fetchBeside(path: string): Promise<Blob> {
+/** A file in the page's folder, as a Blob: the worker then reads slices of it. */
+export async function fetchAsset(path: string): Promise<Blob> {
   const url = new URL(path, document.baseURI);
   const response = await fetch(url).catch(() => null);
   if (response?.ok) return response.blob();

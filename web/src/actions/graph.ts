@@ -3,7 +3,7 @@
 import type { StepId } from "../looks.js";
 import { effect } from "@preact/signals";
 import type { NodeRow } from "@sconce/types/index.js";
-import { stepBeside, version, versionOf, view } from "../derived.js";
+import { neighbourStep, version, versionOf, view } from "../derived.js";
 import { boxAt, graphKey, graphSource, matches, scene } from "../graph.js";
 import type { Graphs, Wish } from "../graph/model.js";
 import { app } from "../state.js";
@@ -103,7 +103,7 @@ const typesOf = (row: NodeRow): string =>
 
 /** How much speaks for two rows being the same node; 0 for nothing. Names may be given anew. */
 function kinship(a: NodeRow, b: NodeRow): number {
-  // What one node was made into shares its handle: among those, what else is alike decides.
+  // Nodes made from one node share its handle; any other likeness decides among them.
   const isSameHandle = a.debugHandle > 0 && a.debugHandle === b.debugHandle;
   const isSameLine = a.source !== "" && a.source === b.source && a.module === b.module;
   const isSameName = a.name === b.name;
@@ -138,7 +138,7 @@ async function rowsAt(step: StepId): Promise<readonly NodeRow[] | undefined> {
 
 /** Goes to the same node in the version before or after, in the view that is open. */
 export async function followNode(row: NodeRow, by: -1 | 1): Promise<void> {
-  const target = stepBeside(app.step.value, by);
+  const target = neighbourStep(app.step.value, by);
   const kept = view.value;
   if (!target) return void (app.said.value = "There is no stage beyond this one.");
   try {

@@ -1,4 +1,4 @@
-// What lives in the worker for the document that is open, and its file, which outlives the worker.
+// Objects in the worker for the document that is open, and its file, which outlives the worker.
 import type {
   ExecutorchProgramManager,
   ExportSession,
@@ -11,7 +11,7 @@ import { app, type Document } from "../state.js";
 import { engine, onEngineLost } from "./engine.js";
 import { fault } from "./problems.js";
 
-/** What shows versions of a program: files that were opened, or a record. */
+/** A source of versions of a program: files that were opened, or a record. */
 export type Lookable = Pick<Remote<OpenedPrograms>, "nodes" | "text" | "dispose">;
 
 /** A program and the .ptd files that it needs. */
@@ -35,7 +35,7 @@ export const handles: {
   data: readonly { name: string; blob: Blob }[];
   /** The document as it was quantized, and the first call of each method. */
   quantized: { document: Document; examples: ReadonlyMap<string, readonly Value[]> } | null;
-  /** The float program beside a quantized one. */
+  /** The float program that a quantized one is compared with. */
   float: Files | null;
   floatProgram: Remote<Program> | null;
   /** The .etrecord that was dropped: what was lowered to the program. */

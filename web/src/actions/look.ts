@@ -123,8 +123,8 @@ export function showPart(method: string, index: number): void {
   const key = `${method}/${index}`;
   const { pte } = handles;
   if (app.partTexts.value.get(key)?.fault === "" || askedParts.get(key) === pte) return;
-  const keep = (told: PartText): void => {
-    if (handles.pte === pte) app.partTexts.value = new Map(app.partTexts.value).set(key, told);
+  const keep = (text: PartText): void => {
+    if (handles.pte === pte) app.partTexts.value = new Map(app.partTexts.value).set(key, text);
   };
   askedParts.set(key, pte);
   loadedProgram()

@@ -178,7 +178,7 @@ async function showReached(task: Task, opened: Remote<OpenedPrograms>): Promise<
   task.at("delegated", "Handing parts to backends");
 }
 
-/** What is lowered: the programs as they were opened, or quantized where the settings say so. */
+/** The programs to lower: as they were opened, or quantized if the settings say so. */
 async function sourceOf(task: Task, document: Document): Promise<Remote<OpenedPrograms>> {
   if (!isQuantized(document)) return handles.programs!;
   task.at("quantized", "Quantizing");
@@ -289,19 +289,19 @@ export async function openProgram(pte: File, data: readonly File[]): Promise<boo
   return isDone;
 }
 
-/** What was quantized is shown beside the float program at once. */
+/** Lowers, and shows a quantized program side by side with the float program at once. */
 async function lowerAndCompare(document: Document): Promise<void> {
   if (!(await lowerDocument(document)) || !app.quantization.value) return;
   app.step.value = "quantized";
-  const { compareBeside } = await import("./beside.js");
-  await compareBeside();
+  const { compareBoth } = await import("./compared.js");
+  await compareBoth();
 }
 
 export function lowerAgain(): void {
   if (app.document.value?.kind === "pt2") void lowerAndCompare(withNames(app.document.value));
 }
 
-/** What the program's file is: one with cases is saved with them. */
+/** The kind of the program's file: one with cases is saved with them. */
 const fileKind = (): string => (app.cases.value.list.length > 0 ? "bpte" : "pte");
 
 /** Saves the .pte, and its .ptd files where weights are external. */

@@ -1,5 +1,5 @@
-// What arrives: files that are dropped or chosen. Kinds are told by the engine from the first
-// bytes, never from the name alone. Every file is used, or named with the reason why it was not.
+// Files that arrive: dropped or chosen. The engine finds the kind from the first bytes, never from
+// the name alone. Every file is used, or named with the reason why it was not.
 import { missingData } from "@sconce/base/errors.js";
 import type { ProgramReport } from "@sconce/types/index.js";
 import { app, type Document, type MethodFile } from "../state.js";
@@ -105,7 +105,7 @@ function leave(files: readonly File[], why: string, hint: string): Error[] {
   return files.map(({ name }) => fault("input", `${name} was left out: ${why}`, hint));
 }
 
-/** Which of the files have no use beside the others, and why. */
+/** Files that have no use together with the others, and the reasons. */
 function leftOut({ pt2, pte, ptd, image, unknown }: Sorted): Error[] {
   const takesData = pte.length > 0 || app.document.value?.kind === "pte";
   return [
@@ -127,8 +127,8 @@ function leftOut({ pt2, pte, ptd, image, unknown }: Sorted): Error[] {
 const NEEDED = "Drop the .ptd that was made together with the .pte.";
 
 /**
- * What is wrong with the weights beside a program: some that it lacks, files that it does not use.
- * What parts look up is not always known before they start, so beside them no file is useless.
+ * Faults of the weights that came with a program: some are missing, or files are not used. Weights
+ * that parts look up are not always known before they start; then no file is useless.
  */
 function dataFaults({ methods }: ProgramReport, data: readonly File[]): Error[] {
   const used = new Set(methods.flatMap((m) => m.externalData.map((need) => need.dataFile)));
@@ -137,7 +137,7 @@ function dataFaults({ methods }: ProgramReport, data: readonly File[]): Error[] 
   const lacking = missingData(methods, NEEDED);
   return [
     ...(lacking ? [lacking] : []),
-    ...leave(unused, "the program needs nothing that is in it", NEEDED),
+    ...leave(unused, "the program needs no weight in it", NEEDED),
   ];
 }
 
@@ -155,7 +155,7 @@ async function addData(data: readonly File[]): Promise<boolean> {
   return openWithData(pte, [...kept.filter(isNew), ...data]);
 }
 
-/** What opens a model among the files; nothing when there is none. */
+/** The function that opens a model among the files; null when there is no model. */
 function opener({ pt2, pte, ptd }: Sorted): (() => Promise<boolean>) | null {
   if (pt2.length > 0) return () => openModels(pt2);
   if (pte.length > 0) return () => openWithData(pte[0]!, ptd);
@@ -165,7 +165,7 @@ function opener({ pt2, pte, ptd }: Sorted): (() => Promise<boolean>) | null {
 const hasRecords = ({ etrecord, etdp, values }: Sorted): boolean =>
   etrecord.length + etdp.length + values.length > 0;
 
-/** Where records came alone and none could be opened, there is nothing to show. */
+/** Opens records. If they came alone and none could be opened, the empty document closes. */
 async function openRecordFiles(sorted: Sorted): Promise<void> {
   const { left, broken } = await takeRecords(sorted);
   const { value: document } = app.document;

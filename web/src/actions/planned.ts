@@ -13,12 +13,12 @@ async function fetchPlans(program: Blob): Promise<void> {
     // Names need no weights.
     const etrecord = await recordFile({ light: true });
     const files = etrecord ? { program, etrecord } : { program };
-    const told = await using(await (await engine()).inspector(files), async (inspector) => ({
+    const plans = await using(await (await engine()).inspector(files), async (inspector) => ({
       plans: await inspector.memory(),
       warnings: (await inspector.report()).warnings,
       fault: "",
     }));
-    if (isSame()) app.filePlans.value = told;
+    if (isSame()) app.filePlans.value = plans;
   } catch (error) {
     if (isSame() && !isCancelled(error))
       app.filePlans.value = { plans: [], warnings: [], fault: sentenceOf(error) };

@@ -46,7 +46,7 @@ function fromDiagnostic(d: Diagnostic, step: StepId | null): Problem {
 
 const NOWHERE = { step: null, method: "", node: "", op: "", source: "" } as const;
 
-/** What JavaScript itself throws says nothing to a person; it goes to the clipboard. */
+/** An error of JavaScript's own says little to a person; it goes to the clipboard. */
 function fromDefect(text: string, step: StepId | null): Problem {
   return {
     ...NOWHERE,
@@ -77,8 +77,8 @@ function problemsOf(error: unknown, step: StepId | null): Problem[] {
 }
 
 /**
- * An error as it stands beside a field: what is wrong, and what would do. A name that it begins with
- * stays as it is.
+ * An error as it stands next to a field: the fault, and a value that would do. A name that it
+ * begins with stays as it is.
  */
 export function sentenceOf(error: unknown, name = ""): string {
   const { message, hint } = problemsOf(error, null)[0]!;
@@ -103,8 +103,8 @@ export function report(error: unknown, step: StepId | null): void {
 }
 
 /**
- * Lists what the engine has warned of so far, each warning once; it has logged them itself. What a
- * delegate gets wrong opens the dock.
+ * Lists what the engine has warned of so far, each warning once; it has logged them itself. A
+ * delegate's wrong result opens the dock.
  */
 export function showWarnings(diagnostics: readonly Diagnostic[], step: StepId): void {
   const known = new Set(app.problems.value.map(({ details }) => details));

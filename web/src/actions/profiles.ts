@@ -8,7 +8,7 @@ import { download } from "./files.js";
 import { selectNode } from "./look.js";
 import { fault, report, sentenceOf } from "./problems.js";
 
-/** What each profile was made from: inspectors die with the worker, files do not. */
+/** The files that each profile was made from: inspectors die with the worker, files do not. */
 const files = new Map<number, InspectorFiles>();
 const inspectors = new Map<number, Promise<Remote<Inspector>>>();
 let count = 0;
@@ -55,7 +55,7 @@ async function openInspector(id: number): Promise<Remote<Inspector>> {
 const hasGap = ({ etdump, etrecord }: InspectorReport): boolean =>
   etrecord !== null && (etdump?.values ?? 0) > 0 && etdump?.debugBufferBytes !== null;
 
-/** What the inspector tells, all at once. */
+/** Asks the inspector for everything at once. */
 async function tell(id: number, title: string): Promise<Profile> {
   const inspector = await inspectorOf(id);
   const about = await inspector.report();
@@ -64,11 +64,11 @@ async function tell(id: number, title: string): Promise<Profile> {
     inspector.ops(),
     inspector.modules(),
     inspector.timeline(),
-    // What went to backends is in the record.
+    // Only a record lists the nodes that went to backends.
     about.etrecord ? inspector.delegation() : [],
   ]);
-  const told = { id, title, report: about, blocks, ops, modules, timeline, delegation };
-  return { ...told, canCompare: hasGap(about), gaps: new Map<string, MethodGap>() };
+  const answers = { id, title, report: about, blocks, ops, modules, timeline, delegation };
+  return { ...answers, canCompare: hasGap(about), gaps: new Map<string, MethodGap>() };
 }
 
 /** Gaps of a method, or why there are none. */
@@ -132,7 +132,7 @@ export function watchProfiles(): void {
   });
 }
 
-/** Opens a dump beside those that are there, and shows it. */
+/** Opens a dump in addition to those that are there, and shows it. */
 export async function addProfile(title: string, from: InspectorFiles): Promise<Profile> {
   const { value: document } = app.document;
   const id = ++count;
@@ -207,7 +207,7 @@ export async function saveTrace(id: number): Promise<void> {
   }
 }
 
-/** Saves the dump itself, and the values beside it. */
+/** Saves the dump itself, and its values. */
 export function saveDump(id: number): void {
   const shown = app.profiles.value.find((profile) => profile.id === id);
   const own = files.get(id);

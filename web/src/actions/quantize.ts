@@ -27,7 +27,7 @@ async function checkExamples(methods: readonly string[], calls: object): Promise
     if (found) continue;
     throw fault(
       "input",
-      `nothing calibrates method '${method}': its file has no example inputs`,
+      `method '${method}' has no data to calibrate on: its file has no example inputs`,
       "Drop .npy files of its inputs on Calibration, in the lowering settings.",
     );
   }
@@ -86,11 +86,11 @@ async function show(
   settings: Quantizing,
 ): Promise<void> {
   const report = await opened.inspect();
-  const told = await session.quantizationReport();
+  const quantized = await session.quantizationReport();
   if (handles.session !== session) return;
   app.report.value = report;
   showWarnings(report.diagnostics, "quantized");
-  app.quantization.value = told && { report: told, settings };
+  app.quantization.value = quantized && { report: quantized, settings };
   const { ms } = versionOf(report, "quantized")!;
   setStep("quantized", { status: "done", ms });
   note(`quantized with ${session.name}`);
@@ -104,7 +104,7 @@ export async function quantize(task: Task, document: Document): Promise<Remote<O
     void session.dispose();
     return opened;
   }
-  // What was opened stays: the float program is made of it.
+  // The opened programs stay: the float program is made from them.
   handles.session = session;
   handles.opened = opened;
   handles.quantized = { document, examples: await examplesOf(session, opened.methods) };

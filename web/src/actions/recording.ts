@@ -53,7 +53,7 @@ async function record(
       runs++;
     } while (runs < RUNS.most && !isEnough(runs) && task.isCurrent());
     const dump = await program.etdump();
-    // Of its own inputs the record knows what should come out, too.
+    // A record knows the expected results for its own inputs.
     const inputs = isWithValues && !usesRecordInputs(name) ? values : undefined;
     const made = await dumpFiles(dumped(dump.etdump), dumped(dump.debugBuffer), inputs);
     return { files: made, runs };
@@ -69,7 +69,7 @@ async function unmerged(): ReturnType<typeof loadedProgram> {
   return (await engine()).load(pte, { dataFiles, optimize: false });
 }
 
-/** Where a task of this step goes on afterwards. */
+/** The step that a task goes on in afterwards. */
 const RUN: StepId = "run";
 
 async function recorded(what: string, isWithValues: boolean): Promise<void> {
@@ -81,10 +81,10 @@ async function recorded(what: string, isWithValues: boolean): Promise<void> {
     const { files: made, runs } = await record(task, name, isWithValues);
     if (!task.isCurrent()) return;
     const kind = isWithValues ? "values" : plural(runs, "run");
-    const told = await addProfile(`${name}, ${kind} (${nextProfile()})`, made);
+    const profile = await addProfile(`${name}, ${kind} (${nextProfile()})`, made);
     setStep(RUN, { status: "done" });
     note(`recorded ${kind} of ${name}`);
-    if (isWithValues && !told.canCompare)
+    if (isWithValues && !profile.canCompare)
       throw fault(
         "state",
         "there is no record to compare the values with",

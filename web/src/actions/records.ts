@@ -26,7 +26,7 @@ function valuesOf(dump: File, { etdp, values }: RecordFiles): File | undefined {
 const left = (file: File, why: string, hint: string, code: ErrorCode = "input"): Error =>
   fault(code, `${file.name} was left out: ${why}`, hint);
 
-/** What came of files: those that found no use, and those that cannot be read. */
+/** The outcome of files: those that found no use, and those that cannot be read. */
 interface Taken {
   left: Error[];
   broken: Error[];
@@ -74,7 +74,7 @@ async function takeFirstRecord(given: RecordFiles, taken: Taken): Promise<void> 
   });
 }
 
-/** What is open is not called after a dump that could not be read. */
+/** Names the document after its dumps, though not after one that could not be read. */
 function nameAfterDumps(): void {
   const { value: document } = app.document;
   const titles = app.profiles.value.map(({ title }) => title);

@@ -1,13 +1,13 @@
 // The bundled models as documents: which files, and how they are lowered.
 import { app, type Document, type MethodFile, type SampleId, type Settings } from "../state.js";
-import { fetchBeside } from "./files.js";
+import { fetchAsset } from "./files.js";
 
 /** Most tokens that the cache of the bundled story model holds. */
 export const STORY_TOKENS = 256;
 
 interface Sample {
   title: string;
-  /** Methods and their files beside the page; a file on its own keeps the method names in it. */
+  /** Methods and their files in the page's folder; a file on its own keeps the method names in it. */
   files: readonly (readonly [method: string, path: string])[];
   settings: Partial<Settings>;
 }
@@ -45,12 +45,12 @@ export function defaultSettings(): Settings {
 /** The npm package comes without the folder models. */
 const inModels = (path: string): boolean => path.startsWith("models/");
 
-/** Whether everything that the sample needs is beside the page. */
+/** Whether everything that the sample needs is in the page's folder. */
 export function isHere(id: SampleId): boolean {
   return app.hasModels.value || !SAMPLES[id].files.some(([, path]) => inModels(path));
 }
 
-/** Asks, once, whether the folder models is beside the page. */
+/** Asks, once, whether the page has a folder models. */
 export async function lookForModels(): Promise<void> {
   const [path] = Object.values(SAMPLES)
     .flatMap(({ files }) => files.map(([, p]) => p))
@@ -78,7 +78,7 @@ export function fetchSample(id: SampleId): Promise<MethodFile[]> {
   const fetchOne = async ([method, path]: readonly [string, string]): Promise<MethodFile> => ({
     method,
     fileName: path.slice(path.lastIndexOf("/") + 1),
-    file: await fetchBeside(path),
+    file: await fetchAsset(path),
   });
   return Promise.all(SAMPLES[id].files.map(fetchOne));
 }

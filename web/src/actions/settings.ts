@@ -1,4 +1,4 @@
-// What the user may set before lowering again: names of methods and options.
+// Settings that the user may change before lowering again: names of methods and options.
 import { parseConstant } from "@sconce/call/constant.js";
 import { OPTIONS } from "@sconce/border/options.gen.js";
 import type { Bounds } from "@sconce/border/option.js";

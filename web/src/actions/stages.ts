@@ -14,7 +14,7 @@ function stagesOf(stages: readonly RecordStage[]): string[] {
   return Object.keys(STAGE_STEPS).filter((name) => stages.some(({ stage }) => stage === name));
 }
 
-/** What is in a record, told as what a compilation has made. */
+/** The contents of a record in the form of a compilation's report. */
 function reportOf(stages: readonly RecordStage[]): CompilationReport {
   return {
     stages: stagesOf(stages).map((stage, program) => ({

@@ -1,10 +1,10 @@
 // The story teller: how a story begins, and then its tokens one by one, until the model ends it or
-// its cache is full. One story is told at a time; a new one, or a call of the form, ends it.
+// its cache is full. One story is written at a time; a new one, or a call of the form, ends it.
 import { BEGIN, tell, Vocabulary } from "../../../examples/stories.mjs";
 import { app, setStep, type Story } from "../state.js";
 import { formatCount, plural } from "../ui/format.js";
 import { forgetIfBroken, isCancelled } from "./engine.js";
-import { fetchBeside } from "./files.js";
+import { fetchAsset } from "./files.js";
 import { loadedProgram } from "./handles.js";
 import { report } from "./problems.js";
 import { STORY_TOKENS } from "./samples.js";
@@ -24,7 +24,7 @@ export function setPrompt(prompt: string): void {
   set({ prompt, fault: "" });
 }
 
-/** What was told so far stays. */
+/** Ends the story; the text so far stays. */
 function finish(): void {
   const { tokens, ms } = app.story.value;
   set({ status: "done" });
@@ -60,7 +60,7 @@ function faultOf(prompt: string, tokens: readonly number[]): string {
 /** The pieces that the story model knows. */
 export async function fetchVocabulary(): Promise<Vocabulary> {
   if (vocabulary) return vocabulary;
-  const file = await fetchBeside("models/stories260k.tokenizer.bin");
+  const file = await fetchAsset("models/stories260k.tokenizer.bin");
   return (vocabulary = new Vocabulary(await file.arrayBuffer()));
 }
 

@@ -41,7 +41,7 @@ export async function runTask(body: (task: Task) => Promise<void>): Promise<void
     signal: controller.signal,
     isCurrent,
     at(step, what) {
-      // What was cancelled may not have heard of it yet.
+      // A cancelled task may not have heard of it yet.
       if (!isCurrent()) return;
       current = step;
       setStep(step, { status: "running" });

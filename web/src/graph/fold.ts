@@ -83,7 +83,7 @@ function placesOf(stack: string): Place[] {
     if (places.length === DEEP) break;
     const [key = "", path = "", type = ""] = entry.split(",");
     if (!path || path === around || path.startsWith("_empty_nn_module_stack")) continue;
-    // What is called a second time has a number behind it.
+    // A module that is called a second time has a number behind it.
     const again = /@\d+$/.exec(key)?.[0] ?? "";
     const inner = path.startsWith(`${around}.`) ? path.slice(around.length + 1) : path;
     places.push({ name: inner + again, type: type.split(".").at(-1) ?? "" });
@@ -256,7 +256,7 @@ const endOf = (
   type: string,
 ): Omit<Leaf, "up"> => ({ id, kind, name, type, row: null, home: "", part: -1 });
 
-/** Folds a graph. What nothing in it makes, such as weights, has no line. */
+/** Folds a graph. A value from outside of it, such as a weight, has no line. */
 export function fold(source: GraphSource): Folded {
   const { dtypes } = source;
   const folder = new Folder();

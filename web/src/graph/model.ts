@@ -1,4 +1,4 @@
-// What the page and the worker that lays graphs out tell each other.
+// Messages between the page and the worker that lays graphs out.
 import type { NodeRow } from "@sconce/types/index.js";
 
 /** A node that a graph begins or ends with. */
@@ -79,7 +79,7 @@ export interface Scene {
   edges: readonly SceneEdge[];
   /** Points of each segment: x, y, x, y, ... */
   segments: readonly (readonly number[])[];
-  /** What comes in by a segment that is only the end of a line; else empty. */
+  /** Values that come in by a segment that is only the end of a line; else empty. */
   tags: readonly string[];
   width: number;
   height: number;
@@ -90,7 +90,7 @@ export interface Scene {
   ms: number;
 }
 
-/** What shall be shown of a graph. */
+/** A request to show a graph. */
 export interface Wish {
   /** Groups to open, the last ones with precedence; null: as many as are easy to look at. */
   open: readonly string[] | null;
@@ -98,7 +98,7 @@ export interface Wish {
   reveal: string;
 }
 
-/** What the worker does, as the page calls it. */
+/** The worker's functions, as the page calls them. */
 export interface Graphs {
   take(key: string, source: GraphSource): void;
   lay(key: string, wish: Wish): Scene;

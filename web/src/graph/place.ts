@@ -1,6 +1,6 @@
 // Places for boxes and ways for lines: each open group is laid out on its own, from the inside out,
-// and stands in the one around it as a box. What comes into a group or leaves it goes through a port
-// in its border.
+// and stands in the one around it as a box. A value that comes into a group or leaves it goes
+// through a port in its border.
 import { Graph, layout } from "@dagrejs/dagre";
 import { isGroup, type Folded, type Group, type Item, type Leaf } from "./fold.js";
 import type { Scene, SceneBox, SceneEdge, Wish } from "./model.js";
@@ -15,7 +15,7 @@ const GAP = { nodesep: 20, ranksep: 44, edgesep: 10 };
 const PORTS = 12;
 /** Beyond, ranks are found by the quicker way. */
 const MANY = 100;
-/** What goes to more boxes of a group than this is named at each instead of drawn to each. */
+/** A value with more uses in a group than this is named at each instead of drawn to each. */
 const FANS = 6;
 /** Length of the line at a name. */
 const STUB = 14;
@@ -39,7 +39,7 @@ interface Layout {
   h: number;
   places: Map<string, Point>;
   ways: Map<string, Way>;
-  /** Where ports lie, from the left. */
+  /** Places of ports, from the left. */
   ports: Map<string, number>;
 }
 
@@ -139,7 +139,7 @@ class Placer {
     return group;
   }
 
-  /** What lines there are between boxes; two values between the same boxes are one line. */
+  /** Collects the lines between boxes; two values between the same boxes are one line. */
   private collect(): void {
     for (const { from, to, value } of this.folded.links) {
       const [a, b] = [this.shown(from), this.shown(to)];

@@ -29,7 +29,7 @@ function boxesOf(root: Group, open: ReadonlySet<string>): Item[] {
   return boxes;
 }
 
-/** What is open at first: groups from the outside in, small ones first, while there is room. */
+/** Groups that are open at first: from the outside in, small ones first, while there is room. */
 function openAtFirst({ root }: Folded): string[] {
   const open = new Set<string>();
   let count = root.items.length;

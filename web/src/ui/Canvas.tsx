@@ -1,9 +1,9 @@
 // A canvas that can be moved and zoomed: it draws when something has changed, at most once a frame.
 import type { JSX } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
-import { panBy, settle, zoomAt, type Limits, type Room, type View } from "./viewport.js";
+import { panBy, within, zoomAt, type Limits, type Room, type View } from "./viewport.js";
 
-/** What the owner of a canvas does with it. */
+/** The canvas in its owner's hands. */
 export interface Pen {
   view: View;
   room: Room;
@@ -94,7 +94,7 @@ export function Canvas(props: CanvasProps): JSX.Element {
       view: { left: 0, top: 0, scaleX: 1, scaleY: 1 },
       room: { width: 0, height: 0 },
       show(view) {
-        pen.view = settle(view, latest.current.limits, pen.room);
+        pen.view = within(view, latest.current.limits, pen.room);
         pen.redraw();
       },
       redraw: () => painter.current?.ask(),

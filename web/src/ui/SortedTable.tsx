@@ -21,7 +21,7 @@ export interface Column<T> {
   width: string;
   /** Left out where there is less room; without it the column is always there. */
   from?: Room;
-  /** Where it is left out, what it shows stands below the row. */
+  /** Shows the cell below the row on screens that have no room for the column. */
   isBelow?: boolean;
 }
 

@@ -1,5 +1,5 @@
 // Operators by family, for colour only: eight hues that colour-blind people can tell apart. The
-// name of the operator always stands beside the colour. The engine says which family is whose.
+// name of the operator always goes with the colour. The engine says which family is whose.
 import type { OpFamily } from "@sconce/types/index.js";
 import { app } from "../state.js";
 

@@ -21,8 +21,8 @@ export interface FlamePlan {
 }
 
 /**
- * How deep an event lies, without those that only wrap others. Who calls it is known; only what a
- * backend did inside of a call is told by time.
+ * The depth of an event, without those that only wrap others. Its caller is known; only the events
+ * of a backend inside of a call are placed by time.
  */
 function depthOf({ event, depth }: TimelineSpan, { events }: EventBlock): number {
   if (events[event]!.isDelegated) return depth;
@@ -95,7 +95,7 @@ export function spanAt(plan: FlamePlan, x: number, y: number, slack: number): nu
   return -1;
 }
 
-/** Where a key leads from a span: along its row, into what it holds, out of it. */
+/** The span that a key leads to: along the row, into the span's own, or out of it. */
 export function walkFlame(plan: FlamePlan, at: number, key: string): number {
   if (at < 0) return plan.rows[0]?.[0] ?? -1;
   const span = plan.spans[at]!;
@@ -115,7 +115,7 @@ export interface FlameLook {
   matched: ReadonlySet<number> | null;
   family(span: TimelineSpan): OpFamily | undefined;
   name(span: TimelineSpan): string;
-  /** Where the axis begins to count. */
+  /** The time at which the axis begins. */
   origin: number;
   unit(time: number): string;
   ink: Ink;
@@ -221,7 +221,7 @@ export function drawFlame(
       const x = (xOf(plan, start) - view.left) * view.scaleX;
       if (x > room.width) break;
       const w = xOf(plan, duration) * view.scaleX;
-      // What is too thin to be seen alone is drawn once for each pixel.
+      // Spans too thin to be seen alone are drawn once for each pixel.
       if (w < THIN && x < drawn + 1 && row[i] !== look.selected) continue;
       drawn = x;
       drawSpan(g, row[i]!, look, x, y, w);
@@ -230,7 +230,7 @@ export function drawFlame(
   g.restore();
 }
 
-/** Where a span lies in the drawing. */
+/** The place of a span in the drawing. */
 export function boxOfSpan(
   plan: FlamePlan,
   at: number,

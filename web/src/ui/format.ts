@@ -45,7 +45,7 @@ export function plural(count: number, noun: string): string {
   return `${formatCount(count)}${GAP}${noun}${count === 1 ? "" : "s"}`;
 }
 
-/** What the engine says in a clause, as a sentence of its own. */
+/** Makes a sentence of the engine's clause. */
 export const sentence = (text: string): string =>
   `${text.charAt(0).toUpperCase()}${text.slice(1)}${text.endsWith(".") ? "" : "."}`;
 

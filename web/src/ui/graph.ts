@@ -5,7 +5,7 @@ import type { Scene, SceneBox, SceneEdge } from "../graph/model.js";
 import type { Ink } from "./ink.js";
 import { sightOf, touches, type Box, type Room, type View } from "./viewport.js";
 
-/** What stands beside a box, such as how far a node is from where it should be. */
+/** A mark next to a box, such as the distance of a node's value from the reference. */
 export interface Mark {
   text: string;
   /** From 0 to 1. */
@@ -28,7 +28,7 @@ export interface Look {
   mono: string;
 }
 
-/** Where names, and types at lines, can be read. */
+/** Scales from which names, and types at lines, can be read. */
 const NAMES = 0.42;
 const TYPES = 0.75;
 const FADED = 0.28;
@@ -156,7 +156,7 @@ function drawTitle(g: Pencil, box: SceneBox, look: Look): void {
 }
 
 /** From afar, names of groups stand over what is in them, as large as on the screen. */
-function drawFarTitles(g: Pencil, look: Look, seen: readonly number[], scale: number): void {
+function drawGroupTitles(g: Pencil, look: Look, seen: readonly number[], scale: number): void {
   const { ink, scene } = look;
   const size = 11 / scale;
   g.textBaseline = "top";
@@ -204,31 +204,31 @@ function drawStrip(g: Pencil, box: SceneBox, look: Look): void {
   }
 }
 
-function fillOf(box: SceneBox, look: Look, isFar: boolean): string {
+function fillOf(box: SceneBox, look: Look, isZoomedOut: boolean): string {
   const { ink } = look;
-  if (!isFar) return ink("raised");
+  if (!isZoomedOut) return ink("raised");
   if (box.kind === "node") return ink(`family-${look.family(box.op)}`);
   if (box.kind === "part") return ink(look.hue(box) || "family-other");
   const [first] = box.ops;
   return first ? ink(`family-${look.family(first[0])}`) : ink("family-input");
 }
 
-function drawFrame(g: Pencil, box: SceneBox, look: Look, isFar: boolean): void {
+function drawFrame(g: Pencil, box: SceneBox, look: Look, isZoomedOut: boolean): void {
   const { ink } = look;
   if (box.kind === "stack") {
     for (const by of [6, 3]) {
       round(g, { ...box, x: box.x + by, y: box.y + by });
-      g.fillStyle = isFar ? fillOf(box, look, true) : ink("raised");
+      g.fillStyle = isZoomedOut ? fillOf(box, look, true) : ink("raised");
       g.fill();
       g.stroke();
     }
   }
   const isEnd = box.kind === "input" || box.kind === "output";
   round(g, box, isEnd ? box.h / 2 : 4);
-  g.fillStyle = fillOf(box, look, isFar);
+  g.fillStyle = fillOf(box, look, isZoomedOut);
   g.fill();
   const hue = look.hue(box);
-  if (hue && !isFar) {
+  if (hue && !isZoomedOut) {
     g.fillStyle = ink(hue);
     g.globalAlpha *= 0.16;
     g.fill();
@@ -258,14 +258,14 @@ function drawWords(g: Pencil, box: SceneBox, look: Look): void {
   }
 }
 
-function drawMark(g: Pencil, box: SceneBox, mark: Mark, look: Look, isFar: boolean): void {
+function drawMark(g: Pencil, box: SceneBox, mark: Mark, look: Look, isZoomedOut: boolean): void {
   const { ink } = look;
   g.fillStyle = ink("bad");
-  // As high as it is bad: not told by colour alone.
+  // As high as it is bad, so that colour is not the only sign.
   const high = mark.level > 0 ? Math.max(2, box.h * mark.level) : 0;
   g.fillRect(box.x + box.w - 6, box.y + box.h - high, 6, high);
-  if (isFar || !mark.text) return;
-  // Over the corner: beside the box there may be another one.
+  if (isZoomedOut || !mark.text) return;
+  // Over the corner: another box may be next to this one.
   g.font = `600 10.5px ${look.mono}`;
   g.textAlign = "right";
   g.textBaseline = "alphabetic";
@@ -280,14 +280,14 @@ function drawMark(g: Pencil, box: SceneBox, mark: Mark, look: Look, isFar: boole
 function drawBox(g: Pencil, index: number, look: Look, scale: number): void {
   const box = look.scene.boxes[index]!;
   const { ink } = look;
-  const isFar = scale < NAMES;
+  const isZoomedOut = scale < NAMES;
   const isMatch = look.matched?.has(index) ?? true;
   g.globalAlpha = isMatch ? 1 : FADED;
   const isHovered = look.hovered === index;
   g.strokeStyle = ink(isHovered || (look.matched && isMatch) ? "accent" : "line-strong");
   g.lineWidth = (look.matched && isMatch ? 2 : 1) / Math.min(1, scale);
-  drawFrame(g, box, look, isFar);
-  if (!isFar) {
+  drawFrame(g, box, look, isZoomedOut);
+  if (!isZoomedOut) {
     if (box.kind === "node") {
       g.fillStyle = ink(`family-${look.family(box.op)}`);
       g.fillRect(box.x + 4, box.y + 6, 4, box.h - 12);
@@ -296,7 +296,7 @@ function drawBox(g: Pencil, index: number, look: Look, scale: number): void {
     if (box.ops.length > 0) drawStrip(g, box, look);
   }
   const mark = look.marks.get(index);
-  if (mark) drawMark(g, box, mark, look, isFar);
+  if (mark) drawMark(g, box, mark, look, isZoomedOut);
   g.globalAlpha = 1;
 }
 
@@ -348,7 +348,7 @@ export function drawGraph(g: Pencil, look: Look, view: View, room: Room): void {
     for (const i of seen) if (scene.boxes[i]!.isOpen) drawTitle(g, scene.boxes[i]!, look);
   for (const i of seen) if (!scene.boxes[i]!.isOpen) drawBox(g, i, look, scale);
   drawLit(g, look, scale);
-  if (scale <= NAMES) drawFarTitles(g, look, seen, scale);
+  if (scale <= NAMES) drawGroupTitles(g, look, seen, scale);
   if (scale > TYPES) drawTypes(g, look, sight);
   const chosen = scene.boxes[look.selected];
   if (chosen) {
@@ -364,7 +364,7 @@ export function drawGraph(g: Pencil, look: Look, view: View, room: Room): void {
 
 const MAP = { most: 128, margin: 12 };
 
-/** Where the map lies on the canvas; undefined when all of the graph is in sight. */
+/** The map's place on the canvas; undefined when all of the graph is in sight. */
 export function mapFrame(scene: Scene, view: View, room: Room): Box | undefined {
   const sight = sightOf(view, room);
   const isWhole =

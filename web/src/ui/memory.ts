@@ -10,7 +10,7 @@ export interface Slot {
   memory: number;
 }
 
-/** What is drawn of a plan. */
+/** The drawn form of a plan. */
 export interface Plot<T extends Slot> {
   items: readonly T[];
   moments: number;
@@ -84,7 +84,7 @@ export function plotOfMemory({ memories, live, values }: MemoryPlan): Plot<FileS
   return { items, moments: live.length, bases, bytes, live };
 }
 
-/** Where the plan lies on the canvas, in CSS pixels. */
+/** The plan's place on the canvas, in CSS pixels. */
 interface Frame {
   left: number;
   top: number;

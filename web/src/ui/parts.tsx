@@ -48,7 +48,7 @@ export function Bar(props: { share: number; class?: string }): JSX.Element {
   );
 }
 
-/** What is wrong with a field, beside it; `id` ties the two together for screen readers. */
+/** The fault of a field, next to it; `id` ties the two together for screen readers. */
 export function FieldError(props: { text: string; id?: string }): JSX.Element | null {
   if (!props.text) return null;
   return (
@@ -72,14 +72,14 @@ export function LongName(props: { name: string }): JSX.Element {
   );
 }
 
-/** What has a colour of its own: families of operators, what comes from outside, what backends run. */
+/** Things with a colour of their own: families of operators, inputs, parts of backends. */
 export type Hue = OpFamily | "input" | "delegate";
 
 export function Swatch(props: { family: Hue }): JSX.Element {
   return <span class={`swatch family-${props.family}`} aria-hidden="true" />;
 }
 
-/** Who has a node: a part in its hue, with its name. */
+/** The label of a part: its name, in its hue. */
 export function PartLabel(props: { part: Pick<Part, "label" | "hue"> }): JSX.Element {
   return (
     <span class="part-label" style={props.part.hue}>

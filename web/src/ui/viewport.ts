@@ -1,5 +1,5 @@
-// What part of a drawing a canvas shows: where it is, how large, and what pointers, the wheel and
-// keys do to it. The graph and the flame chart share it; the latter zooms along time only.
+// The part of a drawing that a canvas shows: where it is, how large, and what pointers, the wheel
+// and keys do to it. The graph and the flame chart share it; the latter zooms along time only.
 
 export interface Box {
   x: number;
@@ -16,7 +16,7 @@ export interface View {
   scaleY: number;
 }
 
-/** What may be shown. */
+/** Bounds of the part that is shown. */
 export interface Limits {
   /** The drawing as a whole. */
   width: number;
@@ -40,7 +40,7 @@ const clamp = (value: number, least: number, most: number): number =>
 const KEPT = 48;
 
 /** The nearest view that is allowed. */
-export function settle(view: View, limits: Limits, room: Room): View {
+export function within(view: View, limits: Limits, room: Room): View {
   const scaleX = clamp(view.scaleX, limits.minScale, limits.maxScale);
   const scaleY = limits.isFlat ? 1 : scaleX;
   const [keptX, keptY] = [KEPT / scaleX, KEPT / scaleY];
@@ -93,8 +93,8 @@ export const holds = ({ x, y, w, h }: Box, px: number, py: number): boolean =>
 const MARGIN = 24;
 
 /**
- * All of a drawing, as large as fits. Where names would be too small to be read, its upper end as
- * wide as fits; and where it is too wide for that, what lies around `first`.
+ * All of a drawing, as large as fits. If names would be too small to be read, its upper end as wide
+ * as fits; if it is too wide for that, the surroundings of `first`.
  */
 export function fit(limits: Limits, room: Room, readable: number, first: number): View {
   const byWidth = (room.width - 2 * MARGIN) / Math.max(1, limits.width);
@@ -130,8 +130,9 @@ export function reveal(view: View, box: Box, room: Room): View {
   const shift = (at: number, size: number, from: number, length: number, m: number): number => {
     const [begin, end] = [at - m, at + size + m];
     if (begin >= from && end <= from + length) return from;
-    const isFar = end < from - length / 4 || begin > from + length * 1.25 || end - begin > length;
-    if (isFar) return end - begin > length ? begin : (begin + end - length) / 2;
+    const isDistant =
+      end < from - length / 4 || begin > from + length * 1.25 || end - begin > length;
+    if (isDistant) return end - begin > length ? begin : (begin + end - length) / 2;
     return begin < from ? begin : end - length;
   };
   return {

@@ -1,4 +1,4 @@
-// Which backend is given what it takes of each method, and what backends are told.
+// The backends that take nodes of each method, and their settings.
 import type { JSX } from "preact";
 import { optionsOf } from "@sconce/call/options.js";
 import { setBackend, setVerifies } from "../actions.js";
@@ -66,9 +66,7 @@ export function Backends(props: { document: Document }): JSX.Element | null {
             />
             <span>
               Verify
-              <span class="soft note">
-                Run it beside what it would be without delegates, and compare
-              </span>
+              <span class="soft note">Also run it without delegates, and compare the results</span>
             </span>
           </label>
         </>

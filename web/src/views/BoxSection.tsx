@@ -1,4 +1,4 @@
-// What is selected in a graph where that is no node: a group of nodes, an input or an output.
+// The selected box of a graph that is no node: a group of nodes, an input or an output.
 import type { JSX } from "preact";
 import type { OpFamily } from "@sconce/types/index.js";
 import { closeBox, openBox, selectNode } from "../actions.js";
@@ -25,7 +25,7 @@ function Families(props: { box: SceneBox }): JSX.Element | null {
   if (counts.size === 0) return null;
   return (
     <section>
-      <h3>What is in it</h3>
+      <h3>Contents</h3>
       <ul class="box-families">
         {[...counts]
           .sort((a, b) => b[1] - a[1])

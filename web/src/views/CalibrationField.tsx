@@ -1,4 +1,4 @@
-// What a program is calibrated on, or compared with the float one: dropped here, chosen, or written.
+// Calibration data, or data to compare with the float program: dropped here, chosen, or written.
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import {
@@ -52,15 +52,15 @@ function Item(props: ItemProps): JSX.Element {
   );
 }
 
-/** What ranges come from, in words. */
+/** The source of ranges, in words. */
 function words(isCalibrated: boolean, counts: Readonly<Record<string, number>>): string {
   const names = methodNames();
-  const told = names
+  const known = names
     .filter((name) => counts[name])
     .map((name) => plural(counts[name]!, "call") + (names.length > 1 ? ` of ${name}` : ""));
   const lacks = names.some((name) => !counts[name]);
   const rest = `the example inputs of the ${names.length > 1 ? "files" : "file"}`;
-  const from = told.length === 0 ? rest : told.join(", ") + (lacks ? `, and ${rest}` : "");
+  const from = known.length === 0 ? rest : known.join(", ") + (lacks ? `, and ${rest}` : "");
   return isCalibrated ? `Ranges come from ${from}.` : `Compared on ${from}.`;
 }
 

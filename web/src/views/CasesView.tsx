@@ -37,7 +37,7 @@ const WHY = {
 } as const;
 
 function wordsOf({ output, verdict, isRun }: Row): string {
-  if (output < 0) return isRun ? "ran; nothing is expected" : "nothing is expected";
+  if (output < 0) return isRun ? "ran; no outputs are expected" : "no outputs are expected";
   if (!verdict) return "not run yet";
   if (verdict.whyNot) return WHY[verdict.whyNot];
   return verdict.isClose ? "as expected" : "too far off";
@@ -167,9 +167,9 @@ export function CasesView(): JSX.Element {
         </button>
         <Tolerance
           id="rtol"
-          title="How far a float may be off, as a share of what is expected; with both 0, it must be equal"
+          title="How far a float may be off, as a share of the expected value; with both 0, it must be equal"
         />
-        <Tolerance id="atol" title="And beside that" />
+        <Tolerance id="atol" title="How far in addition, as an absolute number" />
         <p role="status" class={rows.some(isBad) ? "bad" : ""}>
           {summary(rows)}
         </p>

@@ -1,4 +1,4 @@
-// What became of each node since the stage before, with the line of Python that it comes from.
+// The fate of each node since the stage before, with the line of Python that it comes from.
 import type { JSX } from "preact";
 import { computed, signal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
@@ -6,7 +6,7 @@ import type { NodeRow } from "@sconce/types/index.js";
 import { selectNode, showNode } from "../actions.js";
 import { changesOf, type Change, type Kind } from "../changes.js";
 import { fateOf } from "../delegates.js";
-import { earlierRows, rows, stepBeside } from "../derived.js";
+import { earlierRows, rows, neighbourStep } from "../derived.js";
 import type { View, StepId } from "../looks.js";
 import { app } from "../state.js";
 import { familyOf } from "../ui/families.js";
@@ -17,10 +17,10 @@ import { SearchBox } from "./SearchBox.js";
 import { Waiting } from "./Waiting.js";
 import { STEP_NAMES } from "../words.js";
 
-/** A change with its place in the program, and what is told of it. */
+/** A change with its place in the program, and a summary of it. */
 interface Line extends Change {
   index: number;
-  told: string;
+  summary: string;
   source: string;
   text: string;
 }
@@ -54,10 +54,10 @@ const all = computed((): Line[] =>
   (rows.value && earlierRows.value ? changesOf(earlierRows.value, rows.value) : []).map(
     (change, i) => {
       const { before, after } = change;
-      const told = tellChange(change);
+      const summary = tellChange(change);
       const source = after?.source || before?.source || "";
-      const words = [change.kind, told, source, ...wordsOf(before), ...wordsOf(after)];
-      return { ...change, index: i + 1, told, source, text: words.join(" ").toLowerCase() };
+      const words = [change.kind, summary, source, ...wordsOf(before), ...wordsOf(after)];
+      return { ...change, index: i + 1, summary, source, text: words.join(" ").toLowerCase() };
     },
   ),
 );
@@ -109,11 +109,11 @@ function columnsOf(before: StepId, after: StepId): Column<Line>[] {
     {
       id: "change",
       name: "Change",
-      key: (line) => `${KINDS.findIndex(({ kind }) => kind === line.kind)} ${line.told}`,
+      key: (line) => `${KINDS.findIndex(({ kind }) => kind === line.kind)} ${line.summary}`,
       show: (line) => (
         <span class={`change is-${line.kind}`}>
           <span aria-hidden="true">{MARKS[line.kind]} </span>
-          {line.told}
+          {line.summary}
         </span>
       ),
       title: describe,
@@ -189,12 +189,12 @@ function Ways(props: { step: StepId; row: NodeRow | null }): JSX.Element | null 
 }
 
 /** "Changed: operator, inputs", in full. */
-function describe({ kind, told }: Line): string {
+function describe({ kind, summary }: Line): string {
   const { name } = KINDS.find((row) => row.kind === kind)!;
-  return kind === told ? name : `${name}: ${told}`;
+  return kind === summary ? name : `${name}: ${summary}`;
 }
 
-/** What is picked: its line of Python, and where to see it in either stage. */
+/** The picked node: its line of Python, and links to it in either stage. */
 function Foot(props: { line: Line | undefined; before: StepId }): JSX.Element {
   const { line, before } = props;
   if (!line) return <p class="change-foot soft">Pick a line to see where it comes from.</p>;
@@ -222,7 +222,7 @@ function activeLine(): Line | undefined {
 
 export function ChangesView(): JSX.Element {
   const step = app.step.value;
-  const before = stepBeside(step, -1);
+  const before = neighbourStep(step, -1);
   const columns = useMemo(() => (before ? columnsOf(before, step) : []), [before, step]);
   if (!before) return <p class="waiting">There is no stage before this one.</p>;
   if (!rows.value || !earlierRows.value) return <Waiting />;

@@ -1,5 +1,5 @@
-// Where the nodes went: what share of the work backends took, their parts, and what stayed outside
-// and why, with the most work first.
+// The places of the nodes: the backends' share of the work, their parts, and the nodes that stayed
+// outside with the reason, most work first.
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { DelegationRow } from "@sconce/types/index.js";
@@ -145,7 +145,7 @@ function Parts(props: { of: Shares }): JSX.Element {
               <th scope="col" class="num" title="Of all bytes that nodes of the method move">
                 Bytes
               </th>
-              <th scope="col" class="num" title="What the backend made ahead of time">
+              <th scope="col" class="num" title="The bytes that the backend made ahead of time">
                 Blob
               </th>
               <th scope="col" class="num" title="Data under a name, which delegates may share">
@@ -167,7 +167,7 @@ function Parts(props: { of: Shares }): JSX.Element {
 
 // --- Outside -------------------------------------------------------------------------------------
 
-/** Of the method's multiply-adds and bytes; the former only where there are any. */
+/** Shares of the method's multiply-adds and bytes; the former only if there are any. */
 function WorkCells(props: { macs: number; bytes: number; of: Shares }): JSX.Element {
   const { macs, bytes, of } = props;
   return (
@@ -285,14 +285,14 @@ function OutsideList(props: { of: Shares }): JSX.Element {
         Not delegated <span class="soft">{plural(all, "node")}, run by the portable kernels</span>
       </h2>
       <SearchBox
-        label="Filter what is not delegated"
+        label="Filter nodes outside of delegates"
         placeholder="Filter: operator, node, source line, reason"
         count={count === all ? "" : `${formatCount(count)} of ${formatCount(all)}`}
       />
       <div onKeyDown={onKeyDown}>
         <div class="outside-head soft" aria-hidden="true">
           <span>Operator</span>
-          <span>Why, and what to do</span>
+          <span>Reason and advice</span>
           <span>Mul-adds</span>
           <span>Bytes</span>
         </div>

@@ -1,4 +1,4 @@
-// What happened over time, run by run: moved and zoomed along time, walked by keyboard.
+// Time as a picture, run by run: moved and zoomed along time, walked by keyboard.
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { TimelineSpan } from "@sconce/types/index.js";
@@ -91,7 +91,7 @@ export function Flame(props: { shown: Profile }): JSX.Element {
     setInk({ ink: inkOf(box.current!), mono: style.getPropertyValue("--mono") });
   }, [app.isDark.value]);
 
-  // What is selected elsewhere, such as in the table, is shown in its first run.
+  // An event that is selected elsewhere, such as in the table, is shown in its first run.
   const at = app.event.value;
   useEffect(() => {
     const isIt = (span: TimelineSpan | undefined): boolean =>

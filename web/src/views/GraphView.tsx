@@ -35,7 +35,7 @@ function gapMarks(shown: Scene): ReadonlyMap<number, Mark> {
     const at = shown.boxOf.get(`n:${name}`);
     const before = at === undefined ? undefined : marks.get(at);
     if (at === undefined || (before && before.snr <= found.snr)) continue;
-    // What is right needs no words.
+    // A correct result needs no words.
     const text = found.snr === Infinity ? "=" : formatSnr(found.snr);
     marks.set(at, { text, level: badness(found), snr: found.snr });
   }
@@ -55,7 +55,7 @@ const WAYS: Readonly<Record<string, readonly [dx: number, dy: number]>> = {
 };
 
 /** The nearest box in a direction, in the same group where there is one. */
-function beside({ boxes }: Scene, at: number, [ux, uy]: readonly [number, number]): number {
+function inDirection({ boxes }: Scene, at: number, [ux, uy]: readonly [number, number]): number {
   const from = boxes[at]!;
   let [best, least] = [-1, Infinity];
   boxes.forEach((box, i) => {
@@ -64,19 +64,19 @@ function beside({ boxes }: Scene, at: number, [ux, uy]: readonly [number, number
     const dy = box.y + box.h / 2 - from.y - from.h / 2;
     const [along, across] = [ux * dx + uy * dy, Math.abs(uy * dx) + Math.abs(ux * dy)];
     if (along <= 0 || (ux !== 0 && across > from.h)) return;
-    const far = along + 2 * across + (box.parent === from.parent ? 0 : 200);
-    if (far < least) [best, least] = [i, far];
+    const distance = along + 2 * across + (box.parent === from.parent ? 0 : 200);
+    if (distance < least) [best, least] = [i, distance];
   });
   return best;
 }
 
-/** Where an arrow key leads: along lines up and down, else to what lies there. */
+/** The box that an arrow key leads to: along lines up and down, else a neighbour on the screen. */
 function next(shown: Scene, at: number, key: string): number {
   if (at < 0) return shown.boxes.findIndex((box) => !box.isOpen);
   const { inputs, users } = litEdges.value;
   const along =
     key === "ArrowUp" ? inputs[0]?.from : key === "ArrowDown" ? users[0]?.to : undefined;
-  return along ?? beside(shown, at, WAYS[key]!);
+  return along ?? inDirection(shown, at, WAYS[key]!);
 }
 
 function hueOf(box: SceneBox): string {
@@ -168,9 +168,9 @@ function Picture(props: { scene: Scene; marks: ReadonlyMap<number, Mark> }): JSX
     return fit(limits, room, READABLE, first ? first.x + first.w / 2 : 0);
   };
 
-  /** What the pointer has picked stays under it, for the second click of two. */
+  /** The box picked by the pointer stays under it, for the second click of two. */
   const picked = useRef("");
-  // What is selected stays where it is when groups around it open, and else comes into sight.
+  // The selected box stays at its place when groups around it open, and else comes into sight.
   const was = useRef<{ scene: Scene; id: string; x: number; y: number } | null>(null);
   useEffect(() => {
     const [chosen, now] = [shown.boxes[selected], pen.current];
@@ -184,7 +184,7 @@ function Picture(props: { scene: Scene; marks: ReadonlyMap<number, Mark> }): JSX
         top: view.top + chosen.y - before.y,
       };
     was.current = { scene: shown, id: chosen.id, x: chosen.x, y: chosen.y };
-    // Who looks for a node, or comes to it from elsewhere, wants to read it.
+    // A user who looks for a node, or comes to it from elsewhere, wants to read it.
     if (app.search.value.trim() || !before) view = closeUp(view, chosen, now.room, READABLE);
     const isPicked = picked.current === chosen.id;
     now.show(isPicked || (chosen.isOpen && before) ? view : reveal(view, chosen, now.room));

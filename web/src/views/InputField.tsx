@@ -110,7 +110,7 @@ function TensorField(props: FieldProps): JSX.Element {
 function ScalarField(props: FieldProps): JSX.Element {
   const { method, index, info, form } = props;
   const id = `input-${index}`;
-  if (info.kind === "none") return <span class="soft">nothing to give</span>;
+  if (info.kind === "none") return <span class="soft">no value needed</span>;
   if (info.kind === "bool") {
     return (
       <input

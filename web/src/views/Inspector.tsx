@@ -1,11 +1,11 @@
-// What is selected: its operator, shapes, the author's own line, where it lies in memory.
+// The selected node: its operator, shapes, the author's own line, its place in memory.
 import type { JSX } from "preact";
 import { computed } from "@preact/signals";
 import type { NodeRow, PlanItem } from "@sconce/types/index.js";
 import { ratio } from "@sconce/base/work.js";
 import { followNode, selectNode, showNode } from "../actions.js";
 import { callerOf, fateOf, nodesOf, partOf, shares, type Fate, type Part } from "../delegates.js";
-import { innerRows, makers, plan, rows, selectedRow, stepBeside, view } from "../derived.js";
+import { innerRows, makers, plan, rows, selectedRow, neighbourStep, view } from "../derived.js";
 import { selectedGap } from "../profile.js";
 import { app } from "../state.js";
 import { familyOf, FAMILY_LABELS } from "../ui/families.js";
@@ -27,7 +27,7 @@ const users = computed((): readonly NodeRow[] => {
   const names = new Set(selectedRow.value?.outputs.map((out) => out.name));
   const all = [...(rows.value ?? []), ...(innerRows.value ?? [])];
   const found = all.filter((row) => row.inputs.some((input) => names.has(input)));
-  // Nodes beside a part are in both lists.
+  // Nodes outside of parts are in both lists.
   return [...new Map(found.map((row) => [row.name, row])).values()];
 });
 
@@ -74,7 +74,7 @@ function moduleOf(stack: string): { path: string; type: string } {
 /** Nodes of a part that are named; the rest is counted. */
 const NAMED = 20;
 
-/** What a call hands over. */
+/** The part that a call hands over. */
 function PartSection(props: { part: Part }): JSX.Element {
   const { part } = props;
   const nodes = nodesOf(part);
@@ -191,7 +191,7 @@ function GapSection(): JSX.Element | null {
   if (!found) return null;
   return (
     <section>
-      <h3>Beside its reference</h3>
+      <h3>Compared with its reference</h3>
       <p class="mono">
         {formatSnr(found.snr)}
         <span class="soft"> largest difference {formatFigure(found.max)}</span>
@@ -203,16 +203,16 @@ function GapSection(): JSX.Element | null {
 /** The way to the same node in the versions before and after. */
 function Follow(props: { row: NodeRow }): JSX.Element | null {
   const step = app.step.value;
-  const beside = ([-1, 1] as const).flatMap((by) => {
-    const target = stepBeside(step, by);
+  const neighbours = ([-1, 1] as const).flatMap((by) => {
+    const target = neighbourStep(step, by);
     return target ? [{ by, target }] : [];
   });
-  if (beside.length === 0) return null;
+  if (neighbours.length === 0) return null;
   return (
     <section>
       <h3>The same node in</h3>
       <p class="follow">
-        {beside.map(({ by, target }) => (
+        {neighbours.map(({ by, target }) => (
           <button
             key={by}
             type="button"

@@ -1,4 +1,4 @@
-// The memory plan of a method as lowering has made it, beside what else it could have been.
+// The memory plan of a method as lowering has made it, compared with other plans.
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import type { MethodPlan, OpFamily } from "@sconce/types/index.js";

@@ -53,7 +53,7 @@ const metric = (id: keyof Gap, name: string, from: Room = "wide"): Column<GapRow
     const value = worstGap(row)?.[id];
     if (value === undefined) return "";
     if (id === "snr") return formatSnr(value);
-    // Of what is nearly 1, the digits that tell.
+    // A cosine is nearly 1, so it needs more digits.
     return id === "cosine" ? value.toFixed(7) : formatFigure(value);
   },
   isNumber: true,
@@ -132,8 +132,8 @@ function Outputs(props: { report: GapReport }): JSX.Element | null {
           name={outputs.length > 1 ? `output ${output}` : "the method's output"}
           title={
             methods[0]!.outputsFrom === "recorded"
-              ? "beside the reference outputs of the record"
-              : "beside what the record's graph gives"
+              ? "compared with the reference outputs of the record"
+              : "compared with the results of the record's graph"
           }
         >
           {found ? formatSnr(found.snr) : "not compared"}
@@ -185,7 +185,7 @@ function Reference(): JSX.Element | null {
   const edge = stages.find((stage) => stage === "edge_dialect_exported_program") ?? stages[0];
   return (
     <label class="inline">
-      <span class="soft">beside</span>
+      <span class="soft">compared with</span>
       <select
         class="reference"
         value={methodGap.value?.report?.reference ?? edge}
@@ -225,14 +225,14 @@ const INPUTS: Readonly<Record<GapMethod["inputs"], string>> = {
 
 /** How many of the values are equal. */
 function equality(count: number, equal: number): string {
-  if (count === 0) return "Of what was logged, nothing could be compared";
+  if (count === 0) return "No logged value could be compared";
   if (count === 1)
     return equal === 1 ? "The one value is equal to the last bit" : "One value was logged";
   const are = equal === 0 ? "none is" : equal === 1 ? "one is" : `${formatCount(equal)} are`;
   return `Of ${plural(count, "value")}, ${are} equal to the last bit`;
 }
 
-/** What was compared with what, and what came of it. */
+/** The comparison in words: the two sides, and the outcome. */
 function Words(props: { report: GapReport; shown: Profile }): JSX.Element {
   const { report, shown } = props;
   const worst = worstRow(report);
@@ -243,7 +243,7 @@ function Words(props: { report: GapReport; shown: Profile }): JSX.Element {
   const stage = STAGES[report.reference] ?? report.reference;
   return (
     <p class="numerics-words">
-      What the recorded run gave, beside what the portable kernels give for {stage},{" "}
+      Results of the recorded run, compared with the portable kernels on {stage},{" "}
       {INPUTS[report.methods[0]!.inputs]}. {equality(report.rows.length, equal)}
       {worst && snrOf(worst) !== Infinity ? (
         <>
@@ -270,7 +270,7 @@ function lacking(): string {
     return "The record is here. Drop the .etdp that a run on your device has written, together with its debug buffer (.bin).";
   if (!isRun) return `${method} was not run in ${shown.title}.`;
   if (!shown.report.etrecord)
-    return `${shown.title} is here without the .etrecord of its program, which knows what values should be: drop that.`;
+    return `${shown.title} is here without the .etrecord of its program, which has the expected values: drop that, too.`;
   return shown.report.etdump?.values
     ? `${shown.title} points to values: drop the debug buffer (.bin) that was written with it.`
     : `No values were logged in ${shown.title}: record it with intermediate outputs in a debug buffer.`;
@@ -305,8 +305,8 @@ export function NumericsView(): JSX.Element {
       <Warnings shown={shown} />
       {report.methods[0]!.inputs === "example" ? (
         <p class="profile-warning">
-          What differs says something only where the run got those inputs, too: the record has no
-          other ones.
+          Differences mean something only if the run got those inputs, too: the record has no other
+          ones.
         </p>
       ) : null}
       <Outputs report={report} />

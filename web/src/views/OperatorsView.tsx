@@ -66,7 +66,7 @@ function Operators({ meta }: { meta: Meta }): JSX.Element {
     <div class="operators">
       <p>{coverageSentence(meta)}</p>
       <p class="soft">
-        The official runtime is the one in apps. What a runtime has no kernel for runs all the same
+        The official runtime is the one in apps. An operator without a kernel runs all the same
         where it can be written with others that give PyTorch’s numbers; <em>limited</em>, where
         only some calls can. Forms that write in place, such as <span class="mono">add_</span>, go
         with <span class="mono">add</span>.

@@ -25,7 +25,7 @@ function Top(props: { output: TensorView }): JSX.Element | null {
   );
 }
 
-/** What a tensor is like: its range, its highest values and its first ones. */
+/** A tensor in short: its range, its highest values and its first ones. */
 export function TensorBody(props: { output: TensorView }): JSX.Element {
   const { output } = props;
   return (

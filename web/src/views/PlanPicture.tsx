@@ -12,7 +12,7 @@ interface PictureProps<T extends Slot> {
   hueOf: (item: T) => Hue;
   selected: T | undefined;
   onSelect: (item: T | undefined) => void;
-  /** What an item is, in words. */
+  /** An item in words. */
   tell: (item: T) => ComponentChildren;
   /** Changes with what hues are known. */
   known: unknown;

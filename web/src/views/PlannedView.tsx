@@ -1,4 +1,4 @@
-// Where the values of a method lie in the file's own plan, and when; as a picture and as a table.
+// Places and times of a method's values in the file's own plan; as a picture and as a table.
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import type { MemoryPlan, PlannedValue, PlannedWork } from "@sconce/types/index.js";
@@ -31,7 +31,7 @@ function hueOf(value: PlannedValue): Hue {
   return isOp(value.op) ? familyOf(value.op) : "delegate";
 }
 
-/** Who writes a value, in words where that is no instruction. */
+/** The writer of a value, in words if that is no instruction. */
 function writerOf({ kind, op, base }: PlannedValue): string {
   if (kind === "view") return base === null ? "a view" : `a view of ${base}`;
   if (kind === "unused") return "unused";
@@ -161,7 +161,10 @@ function Figures(props: { plan: MemoryPlan }): JSX.Element {
       ) : null}
       <Figure name="values">{formatCount(values.length - views)}</Figure>
       {views > 0 ? (
-        <Figure name="views" title="They show bytes of another value and take none">
+        <Figure
+          name="views"
+          title="They show the bytes of another value and need no bytes of their own"
+        >
           {formatCount(views)}
         </Figure>
       ) : null}
@@ -170,7 +173,7 @@ function Figures(props: { plan: MemoryPlan }): JSX.Element {
   );
 }
 
-/** What the selected value is, with the way to its node. */
+/** The selected value, with the way to its node. */
 function Selected(props: { value: PlannedValue }): JSX.Element | null {
   const { nodes, source: line } = props.value;
   const name = nodes.at(-1);
@@ -200,7 +203,7 @@ function Plan(props: { plan: MemoryPlan }): JSX.Element {
   const plot = useMemo(() => plotOfMemory(plan), [plan]);
   const hasNames = plan.values.some(({ nodes }) => nodes.length > 0);
   const selected = plan.values.find(({ value }) => value === app.planned.value);
-  // What shows another value lies where that one does.
+  // A view lies at the place of the value that it shows.
   const owner = selected?.kind === "view" ? selected.base : selected?.value;
   return (
     <div class="scroll memory-view is-planned">
@@ -244,10 +247,10 @@ function Plan(props: { plan: MemoryPlan }): JSX.Element {
 }
 
 export function PlannedView(): JSX.Element {
-  const { value: told } = app.filePlans;
-  if (!told) return <p class="waiting">Reading the plan.</p>;
-  if (told.fault) return <p class="waiting">{told.fault}</p>;
-  const plan = told.plans.find(({ method }) => method === app.method.value);
+  const { value: plans } = app.filePlans;
+  if (!plans) return <p class="waiting">Reading the plan.</p>;
+  if (plans.fault) return <p class="waiting">{plans.fault}</p>;
+  const plan = plans.plans.find(({ method }) => method === app.method.value);
   return plan ? (
     <Plan key={plan.method} plan={plan} />
   ) : (

@@ -1,4 +1,4 @@
-// What backends did in a profile, call by call, and which operators went to them.
+// The backends' work in a profile, call by call, and the operators that went to them.
 import type { JSX } from "preact";
 import type { DelegationTotals } from "@sconce/types/index.js";
 import { selectEvent } from "../actions.js";
@@ -58,7 +58,7 @@ function CallSection(props: { call: Call; tell: Tell }): JSX.Element {
         <span class="num">{tell(total)}</span>
       </h3>
       {call.inner.length === 0 ? (
-        <p class="soft">The backend does not say what it does inside of it.</p>
+        <p class="soft">The backend reports no events inside of it.</p>
       ) : null}
       <ul class="ops">
         {call.inner.slice(0, LISTED).map((row) => (

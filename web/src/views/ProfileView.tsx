@@ -1,4 +1,4 @@
-// Where time goes: a dump of the official runtime, or one that was recorded here.
+// Time by operator and module: a dump of the official runtime, or one that was recorded here.
 import type { JSX } from "preact";
 import {
   chooseProfile,
@@ -150,7 +150,7 @@ function Body(props: { shown: Profile }): JSX.Element {
   return <TotalTable shown={shown} kind={look} />;
 }
 
-/** What could not be associated, and what to do about it. */
+/** Events that could not be associated, and advice. */
 export function Warnings(props: { shown: Profile }): JSX.Element {
   return (
     <>

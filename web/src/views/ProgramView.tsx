@@ -41,7 +41,7 @@ function partsOf(report: ProgramReport): Part[] {
     {
       id: "state",
       name: "Initial state",
-      words: "what buffers hold before the first run",
+      words: "contents of buffers before the first run",
       bytes: mutableBytes,
     },
     {
@@ -59,7 +59,7 @@ function partsOf(report: ProgramReport): Part[] {
     {
       id: "other",
       name: "Other data",
-      words: "segments that nothing in the program names",
+      words: "segments that the program does not name",
       bytes: otherBytes,
     },
   ];
@@ -136,17 +136,17 @@ function Values(props: { title: string; values: readonly ProgramValueInfo[] }): 
   );
 }
 
-/** What a backend says of its part, in lines, once it is opened. */
+/** A backend's own lines about its part, once it is opened. */
 function PartLines(props: { method: string; index: number }): JSX.Element {
   const { method, index } = props;
   const [shown, setShown] = useState(FIRST);
   const [word, setWord] = useState("");
-  const told = app.partTexts.value.get(`${method}/${index}`);
-  if (!told) return <Waiting />;
-  const { lines: all, fault } = told;
+  const text = app.partTexts.value.get(`${method}/${index}`);
+  if (!text) return <Waiting />;
+  const { lines: all, fault } = text;
   if (fault !== "") return <p class="bad">cannot be shown: {fault}</p>;
   if (all.length === 0)
-    return <p class="soft">This engine has no words for what this backend makes.</p>;
+    return <p class="soft">This engine cannot print the parts of this backend.</p>;
   const lines = all.filter((line) => line.toLowerCase().includes(word.toLowerCase()));
   return (
     <>
@@ -243,7 +243,10 @@ function Method(props: { method: ProgramMethodInfo }): JSX.Element {
   );
 }
 
-/** What can be saved of the program; the record with the weights that it can compute from, or not. */
+/**
+ * Files that can be saved of the program; the record with the weights that it can compute from, or
+ * without.
+ */
 function Saving(): JSX.Element {
   const [isLight, setLight] = useState(false);
   const hasRecord = app.document.value?.kind === "pt2" && app.recordName.value !== "";

@@ -140,7 +140,7 @@ const NODES: readonly Column<NodeLine>[] = [
   },
   {
     id: "state",
-    name: "What became of it",
+    name: "Result",
     key: (line) => becomes(line),
     show: (line) => <span class={line.isQuantized ? "" : "soft"}>{becomes(line)}</span>,
     title: becomes,
@@ -162,7 +162,7 @@ function Facts(props: { line: NodeLine }): JSX.Element {
   return <span class="soft">{facts.join("; ")}</span>;
 }
 
-/** What is picked, and what can be done about it. */
+/** The picked node, and advice on it. */
 function Foot(props: { line: NodeLine | undefined }): JSX.Element {
   const { line } = props;
   if (!line)
@@ -280,11 +280,11 @@ function RangeFoot(props: { range: QuantizedRange | undefined }): JSX.Element {
     ["scale ", scaleOf(range)],
     ["zero point ", zeroOf(range)],
   ];
-  const told = facts.filter(([, text]) => text !== "").map((fact) => fact.join(""));
+  const texts = facts.filter(([, text]) => text !== "").map((fact) => fact.join(""));
   return (
     <div class="change-foot">
       <span class="mono">{range.tensors.join(", ")}</span>
-      <span class="soft">{told.join(", ")}</span>
+      <span class="soft">{texts.join(", ")}</span>
     </div>
   );
 }

@@ -1,16 +1,16 @@
-// What the samples do with both programs: boxes on the same picture, stories from the same beginning.
+// The samples in both programs: boxes on the same picture, stories from the same beginning.
 import type { JSX } from "preact";
-import { compareAgain } from "../actions/beside.js";
+import { compareAgain } from "../actions/compared.js";
 import { report, showPicture } from "../actions.js";
 import { alike } from "../quantized.js";
-import { app, type Beside, type Sighting, type Telling } from "../state.js";
+import { app, type Compared, type Sighting, type Telling } from "../state.js";
 import { formatCount } from "../ui/format.js";
 import { FieldError } from "../ui/parts.js";
 import { Boxes, faceWords } from "./FaceView.js";
 import { Beginning } from "./StoryView.js";
 
-type Sightings = NonNullable<Beside["sightings"]>;
-type Stories = NonNullable<Beside["stories"]>;
+type Sightings = NonNullable<Compared["sightings"]>;
+type Stories = NonNullable<Compared["stories"]>;
 
 const certainty = ({ found }: Sighting): string =>
   found[0] ? `, ${(Math.floor(1000 * found[0].score) / 10).toFixed(1)} % sure` : "";
@@ -36,14 +36,14 @@ function Seen(props: { name: string; of: Sighting; on: Sightings }): JSX.Element
 }
 
 /** Pictures with the boxes of each. */
-export function FacesBeside(props: { sightings: Sightings }): JSX.Element {
+export function BothFaces(props: { sightings: Sightings }): JSX.Element {
   const { sightings } = props;
   const choose = (file: File | undefined): void => {
     if (file) showPicture(file).catch((error: unknown) => report(error, "run"));
   };
   return (
-    <section class="beside-faces">
-      <h2>What both see</h2>
+    <section class="compared-faces">
+      <h2>Faces found by both</h2>
       <div class="side-by-side">
         <Seen name="Float" of={sightings.float} on={sightings} />
         <Seen name="Quantized" of={sightings.quantized} on={sightings} />
@@ -62,12 +62,12 @@ export function FacesBeside(props: { sightings: Sightings }): JSX.Element {
   );
 }
 
-function Told(props: { name: string; of: Telling; same: string }): JSX.Element {
+function Story(props: { name: string; of: Telling; same: string }): JSX.Element {
   const { name, of, same } = props;
   const speed =
     of.ms > 0 ? `${formatCount(Math.round(of.tokens.length / (of.ms / 1000)))} tokens/s` : "";
   return (
-    <figure class="told">
+    <figure class="telling">
       <figcaption>
         {name} <span class="soft">{speed}</span>
       </figcaption>
@@ -87,23 +87,23 @@ function commonText(a: string, b: string): string {
 }
 
 /** Stories of each, and where they part. */
-export function StoriesBeside(props: { stories: Stories }): JSX.Element {
+export function BothStories(props: { stories: Stories }): JSX.Element {
   const { float, quantized } = props.stories;
   const same = commonText(float.text, quantized.text);
   const tokens = alike(float.tokens, quantized.tokens);
   const isSame = tokens === float.tokens.length && tokens === quantized.tokens.length;
   const { fault } = app.story.value;
   return (
-    <section class="beside-stories">
-      <h2>What both tell</h2>
+    <section class="compared-stories">
+      <h2>Stories by both</h2>
       <p class="soft" role="status">
         {isSame
           ? `The same story, all ${tokens} tokens of it.`
           : `The same for ${tokens} of ${float.tokens.length} tokens; then each goes on in its own way, marked here.`}
       </p>
       <div class="side-by-side">
-        <Told name="Float" of={float} same={same} />
-        <Told name="Quantized" of={quantized} same={same} />
+        <Story name="Float" of={float} same={same} />
+        <Story name="Quantized" of={quantized} same={same} />
       </div>
       <form
         class={fault ? "story-form is-wrong" : "story-form"}
@@ -112,11 +112,11 @@ export function StoriesBeside(props: { stories: Stories }): JSX.Element {
           void compareAgain();
         }}
       >
-        <Beginning fault="beside-fault" />
+        <Beginning fault="story-fault" />
         <button type="submit" disabled={app.busy.value !== null}>
           Tell it again
         </button>
-        <FieldError id="beside-fault" text={fault} />
+        <FieldError id="story-fault" text={fault} />
       </form>
     </section>
   );

@@ -1,10 +1,10 @@
-// The quantized program beside the float one: what it saves, what it costs, and why.
+// The quantized program compared with the float one: what it saves, what it costs, and why.
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { decibelsOf } from "@sconce/recipe/quantization_report.js";
-import { compareBeside } from "../actions/beside.js";
+import { compareBoth } from "../actions/compared.js";
 import { isOwn, methodQuantization, worstLine } from "../quantized.js";
-import { app, type Beside, type Speed } from "../state.js";
+import { app, type Compared, type Speed } from "../state.js";
 import {
   formatBytes,
   formatCount,
@@ -16,14 +16,14 @@ import {
 import { Bar, FieldError } from "../ui/parts.js";
 import { QuantizedNodes, QuantizedRanges } from "./QuantizedNodes.js";
 import { Waiting } from "./Waiting.js";
-import { FacesBeside, StoriesBeside } from "./QuantizedSamples.js";
+import { BothFaces, BothStories } from "./QuantizedSamples.js";
 
-const LOOKS = { overview: "Beside float", nodes: "Nodes", ranges: "Ranges" } as const;
+const LOOKS = { overview: "Against float", nodes: "Nodes", ranges: "Ranges" } as const;
 type Look = keyof typeof LOOKS;
 
 function Looks(props: { look: Look; onPick: (look: Look) => void }): JSX.Element {
   return (
-    <div class="views" role="group" aria-label="What of it">
+    <div class="views" role="group" aria-label="Parts of the report">
       {(Object.keys(LOOKS) as Look[]).map((look) => (
         <button
           key={look}
@@ -44,7 +44,7 @@ function times(float: number, quantized: number, better: string, worse: string):
   if (float <= 0 || quantized <= 0) return "";
   const isBetter = quantized <= float;
   const ratio = isBetter ? float / quantized : quantized / float;
-  // What is less lies within what one measurement differs from the next.
+  // A smaller ratio lies within the difference between one measurement and the next.
   return ratio < 1.1
     ? "about the same"
     : `${formatFigure(ratio)} times ${isBetter ? better : worse}`;
@@ -66,7 +66,7 @@ const ON: Record<Speed["on"], string> = {
 };
 
 function speedLine(speed: Speed): Line {
-  // What else the machine does makes runs slower, and never faster.
+  // Other work of the machine makes runs slower, and never faster.
   const [float, quantized] = [Math.min(...speed.float), Math.min(...speed.quantized)];
   return {
     name: (
@@ -82,7 +82,7 @@ function speedLine(speed: Speed): Line {
   };
 }
 
-function linesOf({ floatBytes, quantizedBytes, speeds }: Beside): Line[] {
+function linesOf({ floatBytes, quantizedBytes, speeds }: Compared): Line[] {
   const program: Line = {
     name: "Program",
     float: floatBytes,
@@ -105,14 +105,14 @@ function Two(props: { line: Line }): JSX.Element {
   );
 }
 
-function Comparison(props: { beside: Beside }): JSX.Element {
+function Comparison(props: { compared: Compared }): JSX.Element {
   return (
-    <div class="beside-table">
+    <div class="compared-table">
       <table>
         <thead>
           <tr>
             <th scope="col">
-              <span class="unseen">What</span>
+              <span class="unseen">Measure</span>
             </th>
             <th scope="col" class="num">
               Float
@@ -129,7 +129,7 @@ function Comparison(props: { beside: Beside }): JSX.Element {
           </tr>
         </thead>
         <tbody>
-          {linesOf(props.beside).map((line, i) => (
+          {linesOf(props.compared).map((line, i) => (
             <tr key={i} title={line.title}>
               <th scope="row">{line.name}</th>
               <td class="num">{line.show(line.float)}</td>
@@ -159,7 +159,7 @@ function Timed(props: { speeds: readonly Speed[] }): JSX.Element | null {
   );
 }
 
-/** What else is worth saying: patterns that fit nothing, numbers left out, layers that had to stay. */
+/** Remarks: patterns that fit no node, numbers left out, layers that had to stay. */
 function Notes(): JSX.Element | null {
   const { notes = [] } = methodQuantization.value ?? {};
   if (notes.length === 0) return null;
@@ -172,16 +172,16 @@ function Notes(): JSX.Element | null {
   );
 }
 
-function OutputsBeside(): JSX.Element | null {
+function BothOutputs(): JSX.Element | null {
   const { outputs = [] } = methodQuantization.value ?? {};
   if (outputs.length === 0) return null;
   return (
     <section>
       <h2>
         Outputs of <span class="mono">{app.method.value}</span>{" "}
-        <span class="soft">beside those of the float program</span>
+        <span class="soft">next to those of the float program</span>
       </h2>
-      <div class="beside-table outputs-beside">
+      <div class="compared-table both-outputs">
         <table>
           <thead>
             <tr>
@@ -218,7 +218,7 @@ function OutputsBeside(): JSX.Element | null {
   );
 }
 
-/** What was done, in a sentence or two. */
+/** The quantization in a sentence or two. */
 function Words(): JSX.Element | null {
   const of = methodQuantization.value;
   if (!of) return null;
@@ -231,7 +231,7 @@ function Words(): JSX.Element | null {
       <span class="mono">{app.method.value}</span> {done === 1 ? "is" : "are"} quantized
       {calls > 0
         ? `, with ranges from ${plural(calls, "call")}${isOwn.value ? "" : ", the example inputs of the file"}`
-        : "; nothing had to be calibrated"}
+        : "; no calibration was needed"}
       .
       {worst ? (
         <>
@@ -245,28 +245,30 @@ function Words(): JSX.Element | null {
 }
 
 function Overview(): JSX.Element {
-  const { value: beside } = app.beside;
+  const { value: compared } = app.compared;
   const isIdle = app.busy.value === null;
   return (
     <div class="scroll quantized">
       <Words />
       <Notes />
-      {beside ? (
+      {compared ? (
         <section>
-          <h2>Beside the float program</h2>
-          <Comparison beside={beside} />
-          <Timed speeds={beside.speeds} />
-          <FieldError text={beside.fault ? `The two cannot be compared. ${beside.fault}` : ""} />
+          <h2>Compared with the float program</h2>
+          <Comparison compared={compared} />
+          <Timed speeds={compared.speeds} />
+          <FieldError
+            text={compared.fault ? `The two cannot be compared. ${compared.fault}` : ""}
+          />
         </section>
       ) : null}
-      <OutputsBeside />
+      <BothOutputs />
       <div class="buttons">
-        <button type="button" disabled={!isIdle} onClick={() => void compareBeside()}>
-          {beside ? "Measure again" : "Run both"}
+        <button type="button" disabled={!isIdle} onClick={() => void compareBoth()}>
+          {compared ? "Measure again" : "Run both"}
         </button>
       </div>
-      {beside?.sightings ? <FacesBeside sightings={beside.sightings} /> : null}
-      {beside?.stories ? <StoriesBeside stories={beside.stories} /> : null}
+      {compared?.sightings ? <BothFaces sightings={compared.sightings} /> : null}
+      {compared?.stories ? <BothStories stories={compared.stories} /> : null}
     </div>
   );
 }

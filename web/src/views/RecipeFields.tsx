@@ -11,12 +11,12 @@ import { setQuantizing } from "../actions/settings.js";
 import { app } from "../state.js";
 import { CalibrationField } from "./CalibrationField.js";
 
-/** What each gives, and what that costs. */
+/** The gain of each recipe, and its cost. */
 const WORDS: Readonly<Record<string, string>> = {
   portable: "Full precision on the portable kernels: runs everywhere, and is slowest",
   xnnpack_fp32: "Full precision on XNNPACK: much faster, and as large as before",
   xnnpack_pt2e_int8_dynamic_per_channel:
-    "Linear layers and convolutions of images in 8 bits, their weights a quarter of the size; nothing to calibrate: each run measures what comes in",
+    "Linear layers and convolutions of images in 8 bits, their weights a quarter of the size; no calibration: each run measures its inputs",
   xnnpack_pt2e_int8_static_per_channel:
     "Linear layers, convolutions and much between them in 8 bits, down to a quarter of the size; needs inputs to calibrate on, and loses a little",
   xnnpack_pt2e_int8_static_per_tensor:

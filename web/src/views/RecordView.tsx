@@ -1,10 +1,10 @@
-// What is in the record of a program beside its graphs: which stages, inputs, and what they come to.
+// The record of a program apart from its graphs: its stages, its inputs, and their results.
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { RecordStage } from "@sconce/types/index.js";
 import { showMethod, showNode, takeRecordInputs } from "../actions.js";
 import { methodNames, recordInputsFor } from "../derived.js";
-import { app, type RecordedValue, type RecordTold } from "../state.js";
+import { app, type RecordedValue, type RecordContents } from "../state.js";
 import { formatNumber, plural } from "../ui/format.js";
 import { FIRST, More } from "../ui/parts.js";
 import { TensorBody, typeOfTensor } from "./Outputs.js";
@@ -125,8 +125,8 @@ function Take(): JSX.Element | null {
   );
 }
 
-function Inputs(props: { told: RecordTold }): JSX.Element {
-  const { inputs } = props.told;
+function Inputs(props: { contents: RecordContents }): JSX.Element {
+  const { inputs } = props.contents;
   return (
     <section>
       <div class="record-head">
@@ -135,8 +135,8 @@ function Inputs(props: { told: RecordTold }): JSX.Element {
       </div>
       {inputs === null ? (
         <p class="soft">
-          The record has none: values are compared on what the model was exported with, if that is
-          there.
+          The record has no inputs: values are compared on the inputs that the model was exported
+          with, if they are there.
         </p>
       ) : inputs.length === 0 ? (
         <p class="soft">The model takes no inputs.</p>
@@ -147,14 +147,15 @@ function Inputs(props: { told: RecordTold }): JSX.Element {
   );
 }
 
-function Outputs(props: { told: RecordTold }): JSX.Element {
-  const { outputs } = props.told;
+function Outputs(props: { contents: RecordContents }): JSX.Element {
+  const { outputs } = props.contents;
   return (
     <section>
       <h2>Reference outputs</h2>
       {outputs.length === 0 ? (
         <p class="soft">
-          The record has none: outputs are compared with what its graph gives for the inputs.
+          The record has no outputs: outputs are compared with the results of its graph on the
+          inputs.
         </p>
       ) : null}
       {outputs.map(({ method, cases }) => (
@@ -177,30 +178,30 @@ function Outputs(props: { told: RecordTold }): JSX.Element {
 }
 
 export function RecordView(): JSX.Element {
-  const { value: told } = app.record;
+  const { value: contents } = app.record;
   if (!app.recordName.value)
     return (
       <p class="waiting">
         The record went with the work that was cancelled. Lower the model again to have it back.
       </p>
     );
-  if (!told) return <p class="waiting">Reading the record.</p>;
-  if (told.fault) return <p class="waiting">{told.fault}</p>;
+  if (!contents) return <p class="waiting">Reading the record.</p>;
+  if (contents.fault) return <p class="waiting">{contents.fault}</p>;
   return (
     <div class="scroll record">
       <p>
         <span class="mono">{app.recordName.value}</span>
-        {told.hasHandles ? null : (
+        {contents.hasHandles ? null : (
           <span class="bad"> has no debug handles: events cannot be associated with nodes</span>
         )}
       </p>
-      <Stages stages={told.stages} />
-      <Inputs told={told} />
-      <Outputs told={told} />
-      {told.unknownEntries.length > 0 ? (
+      <Stages stages={contents.stages} />
+      <Inputs contents={contents} />
+      <Outputs contents={contents} />
+      {contents.unknownEntries.length > 0 ? (
         <section>
           <h2>Other entries</h2>
-          <p class="soft mono">{told.unknownEntries.join(", ")}</p>
+          <p class="soft mono">{contents.unknownEntries.join(", ")}</p>
         </section>
       ) : null}
     </div>

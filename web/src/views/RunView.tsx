@@ -101,7 +101,7 @@ function Form(props: { method: ProgramMethodInfo; state: RunState }): JSX.Elemen
   );
 }
 
-/** What of the method a backend runs: nodes, where that was decided here, else bytes of the file. */
+/** A backend's share of the method: nodes, if that was decided here, else bytes of the file. */
 function wordsOfBackend(id: string, method: ProgramMethodInfo): string {
   const own = method.parts.filter(({ backend }) => backend === id);
   const nodes = methodDelegation.value?.delegates
@@ -112,7 +112,7 @@ function wordsOfBackend(id: string, method: ProgramMethodInfo): string {
   return `${plural(own.length, "delegate")}, ${size}`;
 }
 
-/** Who runs what, in programs with delegates. */
+/** The runners of a program with delegates: each backend, and the kernels. */
 function Runners(props: { method: ProgramMethodInfo }): JSX.Element | null {
   const { delegates, ops } = props.method;
   if (delegates.length === 0) return null;
@@ -138,7 +138,7 @@ function Runners(props: { method: ProgramMethodInfo }): JSX.Element | null {
         <li>
           <span>portable kernels</span>
           <span class="soft">
-            {calls === 0 ? "nothing" : `${formatCount(calls)} of its instructions`}
+            {calls === 0 ? "no instruction" : `${formatCount(calls)} of its instructions`}
           </span>
         </li>
       </ul>

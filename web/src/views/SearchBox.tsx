@@ -7,7 +7,7 @@ export interface SearchBoxProps {
   label: string;
   placeholder: string;
   count: string;
-  /** What is typed, and who hears of it; without them, that of the views of a version. */
+  /** The text, and the function that hears of it; without them, those of the views of a version. */
   value?: string;
   onText?(text: string): void;
   onEnter?(back: boolean): void;

@@ -1,4 +1,4 @@
-// What can be set about lowering. The first lowering happens by itself; this changes the next one.
+// Settings of lowering. The first lowering happens by itself; this changes the next one.
 import type { JSX } from "preact";
 import { OPTIONS } from "@sconce/border/options.gen.js";
 import { lowerAgain, renameMethod, setConstants, settingsFault } from "../actions.js";

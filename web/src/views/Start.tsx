@@ -11,7 +11,7 @@ interface Card {
   name: string;
   words: string;
   facts: string;
-  /** What a click does. */
+  /** The label of the button. */
   go: string;
 }
 
@@ -43,7 +43,7 @@ const CARDS: readonly Card[] = [
 
 const Operators = later(async () => (await import("./OperatorsView.js")).OperatorsView);
 
-/** What is covered, fetched when somebody asks. */
+/** The list of covered operators, fetched when somebody asks. */
 function Covered(): JSX.Element {
   const [isOpen, setOpen] = useState(false);
   return (
@@ -80,9 +80,9 @@ export function Start(): JSX.Element {
         Turn a PyTorch model into a small program that runs on a phone, and watch it run right here.
       </h1>
       <p class="lead">
-        Sconce reads what <span class="mono">torch.export</span> saved, lowers it step by step to
-        the program file that ExecuTorch runs on devices, and runs that file. All of it happens in
-        this page; nothing leaves your machine.
+        Sconce reads a file of <span class="mono">torch.export</span>, lowers it step by step to the
+        program file that ExecuTorch runs on devices, and runs that file. All of it happens in this
+        page; nothing leaves your machine.
       </p>
       <button type="button" class="drop" onClick={chooseFiles}>
         <span class="drop-main">

@@ -5,7 +5,7 @@ import { app } from "../state.js";
 import { formatCount, formatMs } from "../ui/format.js";
 import { FieldError, Figure } from "../ui/parts.js";
 
-/** What a story begins with; `fault` is the element that says what is wrong with it. */
+/** The beginning of a story; `fault` is the element that says why it cannot be used. */
 export function Beginning(props: { fault: string }): JSX.Element {
   const { prompt, fault } = app.story.value;
   return (

@@ -16,7 +16,7 @@ const nodeLines = computed(() => (lines.value ?? []).map(nodeOfLine));
 
 const partLines = computed(() => (hasFates.value ? partsOfLines(lines.value ?? []) : []));
 
-/** What is shown of a line: backends' bytes can make one longer than anybody reads. */
+/** Characters shown of a line: backends' bytes can make one longer than anybody reads. */
 const SHOWN_MAX = 600;
 
 const matches = computed((): readonly number[] => {

@@ -13,7 +13,7 @@ interface Row {
   found: Found;
 }
 
-const isFar = ({ found }: Row): boolean => "isClose" in found && !found.isClose;
+const isOff = ({ found }: Row): boolean => "isClose" in found && !found.isClose;
 
 function rowsOf({ outputs, delegates }: Verification[string]): Row[] {
   const rows = [
@@ -25,8 +25,8 @@ function rowsOf({ outputs, delegates }: Verification[string]): Row[] {
       return { name: part ? <PartLabel part={part} /> : <>{found.name}</>, found };
     }),
   ];
-  // What is wrong is what people look for.
-  return [...rows.filter(isFar), ...rows.filter((row) => !isFar(row))];
+  // Wrong results come first, because people look for them.
+  return [...rows.filter(isOff), ...rows.filter((row) => !isOff(row))];
 }
 
 function VerifiedRow(props: { row: Row }): JSX.Element {
@@ -60,20 +60,20 @@ export function Verified(): JSX.Element | null {
   return (
     <section class="verified">
       <h2>
-        Beside the kernels <span class="soft">on {of.inputs} inputs</span>
+        Compared with the kernels <span class="soft">on {of.inputs} inputs</span>
       </h2>
       <div class="delegates-table">
         <table>
           <thead>
             <tr>
-              <th scope="col">What</th>
+              <th scope="col">Result</th>
               <th scope="col" class="num">
                 Largest difference
               </th>
               <th scope="col" class="verdict">
                 Verdict
               </th>
-              <th scope="col" class="num" title="What the precision allows">
+              <th scope="col" class="num" title="The difference that the precision allows">
                 Allowed
               </th>
               <th scope="col" class="num largest" title="Largest magnitude on the kernels">

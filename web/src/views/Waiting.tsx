@@ -1,13 +1,13 @@
-// What stands where there is nothing to show yet: why, and what to do.
+// The text of an empty view: the reason, and advice.
 import type { JSX } from "preact";
 import { lowerAgain } from "../actions.js";
 import { app } from "../state.js";
 
 function reason(): string {
   const { status } = app.steps.value[app.step.value];
-  if (status === "failed") return "This step failed; the card below says why and what to do.";
+  if (status === "failed") return "This step failed; the card below gives the reason and advice.";
   if (app.busy.value) return "Working on it.";
-  if (!app.canLook.value) return "The engine was stopped, and what it knew here is gone.";
+  if (!app.canLook.value) return "The engine was stopped, and its data for this view is gone.";
   if (app.problems.value.some(({ severity }) => severity === "error"))
     return "Lowering stopped before this step.";
   return status === "done" ? "Fetching it." : "Cancelled before it got this far.";

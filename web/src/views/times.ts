@@ -21,7 +21,7 @@ export function tellTimes(scale: TimeScale, tick: number): Tell {
     time === 0 && tick > 0 ? `<\u00a0${formatTime(tick, scale)}` : formatTime(time, scale);
 }
 
-/** "12.3 µs" of 0.0123 in "ms"; cycles have no unit to be told in. */
+/** "12.3 µs" of 0.0123 in "ms"; cycles have no unit. */
 export function formatTime(time: number, scale: TimeScale): string {
   const ms = MS[scale];
   if (ms === null) return `${formatFigure(Math.round(time))}\u00a0cycles`;

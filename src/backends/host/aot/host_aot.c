@@ -17,7 +17,7 @@ static void add_nodes(sc_json_writer *w, sc_arena *scratch, const sc_graph *grap
 
 // --- Which nodes ---------------------------------------------------------------------------------
 
-// What the host throws ends the call that asks, once that call is over.
+// An error that the host throws ends the call that asks, once the question is over.
 static bool keeps(const sc_backend *backend, const sc_options *options, const sc_node *node,
                   sc_claim *claim) {
     sc_ctx *ctx = node->graph->method->program->ctx;
@@ -206,7 +206,7 @@ static void add_methods(sc_json_writer *w, sc_arena *scratch, const sc_method_pa
     sc_json_end_array(w);
 }
 
-// --- What the host made of them ------------------------------------------------------------------
+// --- Bytes of parts ------------------------------------------------------------------------------
 
 typedef struct reading {
     sc_ask *ask;

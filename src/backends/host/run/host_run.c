@@ -1,6 +1,6 @@
-// Hands the host what it made of a part, and the values of each call. What comes back is checked as
-// what a file says would be: the host's code is the user's own. The host is asked once for each
-// call, so that a call is one event: a host tells a listener nothing of what it does on the way.
+// Hands the host its own bytes of a part, and the values of each call. Answers are checked like the
+// contents of a file: the host's code is the user's own. The host is asked once for each call, so
+// that a call is one event: a host tells a listener nothing of what it does on the way.
 #include "backends/host/run/host_run.h"
 
 #include "backends/host/answer.h"
@@ -45,7 +45,7 @@ static bool take_u32(cursor *c, uint32_t *out) {
     return true;
 }
 
-// A key with its bytes, as the host sees it. What was found is noted, to be released.
+// A key with its bytes, as the host sees it. Named data that was found is noted, to be released.
 static sc_status put_key(sc_ctx *ctx, const sc_rt_start *start, cursor *c, sc_json_writer *w,
                          sc_str *key) {
     const uint8_t *text = NULL, *bytes = NULL;
@@ -216,7 +216,7 @@ typedef struct giving {
 
 static sc_status wrong(const giving *g, const char *what, sc_str found, sc_str declared) {
     return sc_fail(g->ask->ctx, SC_ERR_DELEGATE,
-                   "Give what `outputs` of the part declare, in that order.",
+                   "Return the values that the part's `outputs` declare, in that order.",
                    "backend '" SC_STR_FMT "' gave %s " SC_STR_FMT
                    " as output %u of a part of method '" SC_STR_FMT "', which declares " SC_STR_FMT,
                    SC_STR_ARG(g->state->host->id), what, SC_STR_ARG(found), g->index,
@@ -312,7 +312,7 @@ static sc_status give_all(sc_ask *ask, const host_state *s, const sc_rt_delegate
     const bool is_list = json->kind == SC_JSON_ARRAY;
     if (!is_list || json->size != s->output_count)
         return sc_fail(ask->ctx, SC_ERR_DELEGATE,
-                       "Give what `outputs` of the part declare, in that order.",
+                       "Return the values that the part's `outputs` declare, in that order.",
                        "backend '" SC_STR_FMT "' gave %s for a part of method '" SC_STR_FMT
                        "', which has %u output%s",
                        SC_STR_ARG(s->host->id),

@@ -44,7 +44,7 @@ static sc_status survey(const sc_backend *backend, sc_survey *s) {
     return SC_OK;
 }
 
-// --- What it makes of them -----------------------------------------------------------------------
+// --- Bytes of parts ------------------------------------------------------------------------------
 
 // Weights are data, named after their contents: parts that share one find it once.
 static sc_status add_weight(sc_ctx *ctx, sc_part *part, sc_extent bytes, char *key) {

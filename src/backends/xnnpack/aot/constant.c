@@ -167,7 +167,7 @@ bool sc_xa_is_four_bits(const sc_xa_params *params) {
     return params->low == -8 && params->high == 7;
 }
 
-// What is known of all numbers of a constant.
+// Facts that hold for all numbers of a constant.
 enum { NORMAL = 1, NORMAL_HALF = 2, ZERO = 4 };
 
 typedef struct scan {

@@ -139,7 +139,7 @@ typedef struct convolution {
     int64_t groups, group_inputs, group_outputs, kernel[2];
 } convolution;
 
-// Of a sequence: the image has one row.
+// Reads a pair of numbers. The image of a sequence has one row.
 static bool read_pair(const sc_node *node, const char *param, int64_t *out, bool one_row,
                       int64_t of_row) {
     int64_t list[2];

@@ -4,13 +4,13 @@
 static bool check_quantize(sc_xa *x, const sc_node *node) {
     sc_xa_params params;
     if (node->args[0].value->spec.dtype != SC_DTYPE_F32)
-        return sc_xa_refuse(x, "Cast it to float32 before.", "what it quantizes is not float32");
+        return sc_xa_refuse(x, "Cast it to float32 before.", "its input is not float32");
     if (sc_xa_integers_of(node) != SC_DTYPE_I8)
         return sc_xa_refuse(x, "Quantize to int8 with the range -128 to 127.",
                             "its integers are not int8");
     if (!sc_xa_params_of(node, &params))
-        return sc_xa_refuse(x, "Quantize dynamically what a linear layer or convolution reads.",
-                            "its scale or zero point is computed at run time, and nothing that "
+        return sc_xa_refuse(x, "Quantize the inputs of linear layers or convolutions dynamically.",
+                            "its scale or zero point is computed at run time, and no node that "
                             "XNNPACK computes with 8 bits reads it");
     if (!sc_xa_is_plain(&params))
         return sc_xa_refuse(x, "Quantize to int8 with the range -128 to 127.",
@@ -26,8 +26,8 @@ static bool check_dequantize(sc_xa *x, const sc_node *node) {
     sc_xa_params params;
     const sc_node *self;
     if (sc_xa_is_constant(node->args[0].value))
-        return sc_xa_refuse(x, "See why what reads it stays outside.",
-                            "nothing that XNNPACK takes reads this weight");
+        return sc_xa_refuse(x, "See why its readers stay outside.",
+                            "no node that XNNPACK takes reads this weight");
     if (!sc_xa_dequantized(node->outs[0], &self, &params))
         return sc_xa_refuse(x, "Quantize to int8 with the range -128 to 127.",
                             "XNNPACK dequantizes int8 tensors in -128 to 127, with one normal "
@@ -37,8 +37,8 @@ static bool check_dequantize(sc_xa *x, const sc_node *node) {
 
 static bool check_choose(sc_xa *x, const sc_node *node) {
     (void)node;
-    return sc_xa_refuse(x, "Quantize the weights of what reads it too, symmetrically to int8.",
-                        "nothing that XNNPACK computes with 8 bits reads it");
+    return sc_xa_refuse(x, "Quantize the weights of its readers too, symmetrically to int8.",
+                        "no node that XNNPACK computes with 8 bits reads it");
 }
 
 // Made when somebody wants what they give, see make.c.

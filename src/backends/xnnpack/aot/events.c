@@ -35,7 +35,7 @@ static const sc_node *by_users(const lister *l, const sc_node *node) {
     return NULL;
 }
 
-// What is returned as it was taken goes with who made it.
+// The producer of a value. An operand that is returned as it was taken counts as its maker's.
 typedef struct producer {
     const lister *l;
     const sc_node *found;
@@ -57,7 +57,7 @@ static void set_behind(lister *l, const sc_node *node, const sc_node *main) {
     if (main) sc_imap_set(&l->behind, SC_PTR_KEY(node), SC_PTR_KEY(main));
 }
 
-// What gives a result may have been made with another. NULL for copies of inputs.
+// The node that made a value, perhaps together with others. NULL for copies of inputs.
 static const sc_node *maker_of(const lister *l, uint32_t index) {
     const sc_node *maker = l->m->makers.data[index];
     const sc_node *with = node_at(&l->m->absorbed, maker);

@@ -1,4 +1,4 @@
-// What XNNPACK demands of every node and tensor.
+// XNNPACK's demands on every node and tensor.
 #include "backends/xnnpack/aot/rule.h"
 
 static void note_unbacked(void *user, sc_symbol *symbol) {
@@ -132,7 +132,7 @@ static bool has_tensors(const sc_node *node) {
     return true;
 }
 
-// A copy of the same type, beside the one node that reads it, is the operand by another name.
+// A copy of the same type, next to the one node that reads it, is the operand by another name.
 static bool is_name(const sc_xa *x, const sc_value *value) {
     sc_xa quiet = {.ctx = x->ctx,
                    .graph = x->graph,
@@ -158,7 +158,7 @@ bool sc_xa_judge(sc_xa *x, const sc_node *node) {
         return sc_xa_refuse(x,
                             "Compute it with other operators, or name a backend that takes it "
                             "beside this one.",
-                            "XNNPACK has nothing that computes it");
+                            "XNNPACK has no operator for it");
     if (!has_tensors(node)) return sc_xa_refuse(x, NULL, "a number stands for a tensor");
     if (sc_xnn_kinds[row->kind].since > x->runtime)
         return sc_xa_refuse(x, "Ask for a later target runtime.",

@@ -1,6 +1,6 @@
-// Where transposes go. Convolutions and pools compute channels-last, views and products row-major;
-// what computes in either layout takes the one in which fewest elements are transposed. Neighbours
-// that agree change sides together, as long as that makes it cheaper.
+// Chooses the places of transposes. Convolutions and pools compute channels-last, views and
+// products row-major. A node that computes in either layout takes the one in which fewest elements
+// are transposed. Neighbours that agree change sides together, as long as that makes it cheaper.
 #include "backends/xnnpack/aot/layout.h"
 
 #include "base/sets.h"
@@ -14,7 +14,7 @@ typedef struct chooser {
     sc_imap seen;                   // values that are counted already
 } chooser;
 
-// --- What is free --------------------------------------------------------------------------------
+// --- Free layouts --------------------------------------------------------------------------------
 
 static bool is_one_or_constant(const sc_value *value) {
     sc_xa_constant constant;

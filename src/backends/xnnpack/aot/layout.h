@@ -1,4 +1,5 @@
 // Private to src/backends/xnnpack/aot: where transposes go.
+// Prefix: sc_xa_ (XNNPACK, ahead of time).
 #ifndef SC_XNNPACK_LAYOUT_H
 #define SC_XNNPACK_LAYOUT_H
 

@@ -40,9 +40,9 @@ void sc_xa_join(sc_xa *x, const sc_node *a, const sc_node *b) {
 // --- Arguments -----------------------------------------------------------------------------------
 
 const sc_arg *sc_xa_arg(const sc_node *node, const char *param) {
-    static const sc_arg none = {.kind = SC_ARG_NONE};
+    static const sc_arg absent = {.kind = SC_ARG_NONE};
     const int32_t index = sc_op_param_index(node->op, param);
-    return index >= 0 && (uint32_t)index < node->arg_count ? &node->args[index] : &none;
+    return index >= 0 && (uint32_t)index < node->arg_count ? &node->args[index] : &absent;
 }
 
 const sc_value *sc_xa_tensor(const sc_node *node, const char *param) {

@@ -119,7 +119,7 @@ sc_status sc_xa_want_dynamic(sc_xa_maker *m, const sc_value *value, sc_xa_reader
     return SC_OK;
 }
 
-// What has just been made was made for the node under way.
+// Notes that the newest nodes were made for the node under way.
 static void note_makers(sc_xa_maker *m) {
     while (m->makers.count < m->graph->nodes.count)
         sc_vec_push(m->x.ctx->arena, &m->makers, m->node);
@@ -143,7 +143,7 @@ static sc_status add_inputs(sc_xa_maker *m) {
     return SC_OK;
 }
 
-// What is given already, or given elsewhere too, is copied.
+// Adds an output. A value that is an input already, or an output already, is copied.
 static sc_status add_output(sc_xa_maker *m, const sc_value *value) {
     uint32_t id;
     SC_TRY(sc_xa_want(m, value, sc_xa_outer_layout(m, value), &id));
@@ -182,9 +182,9 @@ static sc_status add_outputs(sc_xa_maker *m) {
     return SC_OK;
 }
 
-// --- What is needed ------------------------------------------------------------------------------
+// --- Needed nodes --------------------------------------------------------------------------------
 
-// What leads to an output: nodes that do not are no longer of any kind.
+// Marks the values that lead to an output; all other nodes are dropped.
 static void mark_needed(sc_xnn_graph *g, bool *needed) {
     for (uint32_t v = 0; v < g->values.count; v++)
         needed[v] = g->values.data[v].external_id != SC_XNN_NONE;
@@ -261,7 +261,7 @@ static void sweep(sc_xa_maker *m) {
 
 // --- The part ------------------------------------------------------------------------------------
 
-// What others read is theirs to judge: quantization, and constants that are shown otherwise.
+// Is the node for its readers to judge: a quantization, or a constant that is shown otherwise?
 static bool is_for_others(const sc_node *node) {
     sc_xa_constant constant;
     return sc_xa_is(node, &sc_xa_dequantize) || sc_xa_is(node, &sc_xa_quantize) ||

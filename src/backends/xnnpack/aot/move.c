@@ -247,7 +247,7 @@ static bool check_slice(sc_xa *x, const sc_node *node) {
     return true;
 }
 
-// Where the first result begins.
+// The start of the first result.
 static int64_t slice_start(const sc_node *node, int64_t size) {
     const bool selects = sc_op_param_index(node->op, "index") >= 0;
     int64_t start = sc_xa_int(node, selects ? "index" : "start");

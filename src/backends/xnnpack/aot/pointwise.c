@@ -12,7 +12,7 @@ static sc_status make_one(sc_xa_maker *m, const sc_node *node, sc_xnn_node **mad
     return SC_OK;
 }
 
-// --- Of one operand ------------------------------------------------------------------------------
+// --- One operand ---------------------------------------------------------------------------------
 
 static bool check_unary(sc_xa *x, const sc_node *node) {
     (void)x;
@@ -48,7 +48,7 @@ static bool check_clamp(sc_xa *x, const sc_node *node) {
     sc_xa_tail tail;
     float low, high;
     if (!sc_xa_range_of(node, &low, &high) || !(low < INFINITY && high > -INFINITY))
-        return sc_xa_refuse(x, NULL, "nothing lies between its bounds");
+        return sc_xa_refuse(x, NULL, "its bounds leave no number between them");
     sc_xa_is_quantized(x, node, SC_XA_ALIKE, &tail);
     return true;
 }
@@ -140,7 +140,7 @@ static sc_status make_prelu(sc_xa_maker *m, const sc_node *node) {
     return SC_OK;
 }
 
-// --- Of two operands -----------------------------------------------------------------------------
+// --- Two operands --------------------------------------------------------------------------------
 
 static bool is_weight_elsewhere(const sc_value *value) {
     for (const sc_arg *use = value->first_use; use; use = use->next_use)

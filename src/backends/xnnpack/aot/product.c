@@ -165,15 +165,15 @@ static bool is_constant_bias(const product *p, sc_xa_constant *bias) {
     return sc_xa_constant_of(p->bias, bias) && !bias->dequantize;
 }
 
-// What is added afterwards may be any value, such as a parameter that a body is passed; a constant
-// keeps its type, as operands do.
+// An addend may be any value, such as a parameter that a body is passed; a constant keeps its type,
+// as operands do.
 static bool check_added(sc_xa *x, const product *p) {
     const sc_spec *spec = &p->bias->spec, *out = &p->tail.out->spec;
     if (spec->rank != 1 || !sc_dim_equal(spec->sizes[0], out->sizes[out->rank - 1]))
         return sc_xa_refuse(x, "Add it afterwards.",
-                            "what it adds is not one number for each output");
+                            "its addend is not one number for each output");
     if (spec->dtype != p->input->spec.dtype)
-        return sc_xa_refuse(x, "Cast them to one type.", "its input is %s and what it adds %s",
+        return sc_xa_refuse(x, "Cast them to one type.", "its input is %s and its addend %s",
                             sc_dtype_name(p->input->spec.dtype), sc_dtype_name(spec->dtype));
     return true;
 }
@@ -189,10 +189,10 @@ static bool check_bias(sc_xa *x, const product *p) {
                             "parameters too, and XNNPACK adds constants of the part only");
     if (!is_constant)
         return sc_xa_refuse(x, "Add it afterwards.",
-                            "what it adds is computed when the program runs");
+                            "its addend is computed when the program runs");
     if (bias.rank != 1 || bias.sizes[0] != p->outputs || !sc_xa_has_numbers(&bias))
         return sc_xa_refuse(x, "Add it afterwards.",
-                            "what it adds is not one number for each output");
+                            "its addend is not one number for each output");
     return p->form != STATIC || sc_xa_quantizes_bias(x, &p->w.params, &p->input_params);
 }
 

@@ -1,4 +1,4 @@
-// What is between quantize and dequantize nodes, and computed with integers.
+// Nodes between quantize and dequantize nodes, computed with integers.
 #include <math.h>
 
 #include "backends/xnnpack/aot/rule.h"
@@ -125,7 +125,7 @@ bool sc_xa_dynamically_dequantized(sc_xa *x, const sc_value *value, sc_xa_dynami
            (x->asked || is_private(x, d));
 }
 
-// --- What follows --------------------------------------------------------------------------------
+// --- Quantized readers ---------------------------------------------------------------------------
 
 bool sc_xa_range_of(const sc_node *node, float *low, float *high) {
     double from = -INFINITY, to = INFINITY;

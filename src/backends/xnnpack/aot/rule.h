@@ -1,9 +1,10 @@
 // How operators are looked at and what becomes of them. Private to src/backends/xnnpack/aot.
 //
 // An operator has a row in configs.def, which names its family, and a family two functions: `check`
-// says whether a node can be delegated, `make` adds it to an XNNPACK graph. What both need to know
-// of a node (where its weight comes from, what is fused behind it, how its operands are quantized)
-// they ask the same functions, so that what was claimed is what is made.
+// says whether a node can be delegated, `make` adds it to an XNNPACK graph. Both ask the same
+// functions about a node (the source of its weight, the nodes fused behind it, the quantization of
+// its operands), so a claimed node can always be made.
+// Prefix: sc_xa_ (XNNPACK, ahead of time).
 #ifndef SC_XNNPACK_RULE_H
 #define SC_XNNPACK_RULE_H
 
@@ -27,11 +28,11 @@ struct sc_xa {
     sc_imap *looked_at;     // scales and zero points that are as XNNPACK takes them; NULL: not kept
 };
 
-// Where dims of activations lie. Channels-last values are always 4-D: what has fewer dims (N, C and
-// maybe L) gets sizes of 1.
+// The order of an activation's dims. Channels-last values are always 4-D: a value with fewer dims
+// (N, C and maybe L) gets sizes of 1.
 typedef enum sc_xa_layout { SC_XA_PLAIN, SC_XA_CHANNELS_LAST, SC_XA_LAYOUTS } sc_xa_layout;
 
-// What a row demands of the tensors that its node reads and returns.
+// Demands of a row on the tensors that its node reads and returns.
 typedef enum sc_xa_tensors {
     SC_XA_REALS,  // all float32, or all float16
     SC_XA_CASTS,  // each float32 or float16
@@ -93,7 +94,7 @@ FAMILY(choose)
 bool sc_xa_refuse(sc_xa *x, const char *hint, const char *format, ...) SC_PRINTF(3, 4);
 // The nodes go together.
 void sc_xa_join(sc_xa *x, const sc_node *a, const sc_node *b);
-// Of all nodes that go together the same mark, which is that of one of them.
+// Gives all nodes that go together the same mark, which is that of one of them.
 uint32_t sc_xa_group_of(const sc_xa *x, uint32_t mark);
 
 // Does the target runtime keep constants that are not packed weights? Refuses otherwise.
@@ -171,7 +172,8 @@ bool sc_xa_has_numbers(const sc_xa_constant *constant);
 // Those; on scratch.
 sc_status sc_xa_read_numbers(sc_ctx *ctx, const sc_xa_constant *constant, double **out,
                              uint32_t *count);
-// Of a quantize or dequantize node, with numbers that are known; false otherwise.
+// Reads the parameters of a quantize or dequantize node, if they are known numbers; false
+// otherwise.
 bool sc_xa_params_of(const sc_node *node, sc_xa_params *out);
 // All scales positive and normal, all zero points 0, and unless they are of groups no more than can
 // be read at once: refuses otherwise.
@@ -203,9 +205,9 @@ bool sc_xa_integers_agree(const sc_value *integers, const sc_xa_params *params);
 
 // Bounds of a clamp, by whatever name; false for other nodes, and where nothing fits between.
 bool sc_xa_range_of(const sc_node *node, float *low, float *high);
-// What follows a node and is computed with it.
+// The nodes behind a node that are computed with it.
 typedef struct sc_xa_tail {
-    const sc_node *activation;  // NULL: none
+    const sc_node *activation;  // NULL: absent
     float low, high;
     const sc_node *quantize;  // NULL: the result stays as it is
     sc_xa_params params;
@@ -230,14 +232,14 @@ bool sc_xa_takes_padding(const sc_node *node);
 
 // --- Batch norm (conv.c) -------------------------------------------------------------------------
 
-// The batch norm behind a convolution or linear layer that its weights can take in; NULL: none.
+// The batch norm behind a convolution or linear layer that its weights can take in; NULL: absent.
 const sc_node *sc_xa_norm_behind(const sc_value *value);
 
 // --- Values and nodes (value.c) ------------------------------------------------------------------
 
-// Who reads what is quantized on the way. XNNPACK turns that into the form that suits one reader;
-// another one that takes another form then reads it wrongly, without a word, so that only readers
-// of a kind share it.
+// Kinds of readers of a value that is quantized on the way. XNNPACK turns the value into the form
+// that suits one reader. A reader that takes another form then reads it wrongly, without an error,
+// so only readers of one kind share it.
 typedef enum sc_xa_reader {
     SC_XA_READER_BYTES,    // rows, for weights of 8 bits
     SC_XA_READER_NIBBLES,  // of 4 bits
@@ -248,7 +250,7 @@ typedef enum sc_xa_reader {
     SC_XA_READERS
 } sc_xa_reader;
 
-// What stands for a value of ours.
+// XNNPACK's values for a value of ours.
 typedef struct sc_xa_slot {
     uint32_t ids[SC_XA_LAYOUTS];      // SC_XNN_NONE: not there, or not yet
     uint32_t dynamic[SC_XA_READERS];  // quantized on the way
@@ -267,14 +269,14 @@ struct sc_xa_maker {
     SC_VEC(const sc_node *) makers;
 };
 
-// What the part reports on (events.c), once it is clear which nodes are left.
+// Lists the events that the part reports on (events.c), once it is clear which nodes are left.
 void sc_xa_add_events(sc_xa_maker *m);
 
 sc_xa_layout sc_xa_layout_of(const sc_xa_maker *m, const sc_node *node);
 sc_xa_slot *sc_xa_slot_of(sc_xa_maker *m, const sc_value *value);
 // The layout in which it can be there: values without channels have but one.
 sc_xa_layout sc_xa_usable(const sc_value *value, sc_xa_layout layout);
-// What the node computes: a new XNNPACK value for a value of ours.
+// Defines the result of the node: a new XNNPACK value for a value of ours.
 uint32_t sc_xa_define(sc_xa_maker *m, const sc_value *value, sc_xa_layout layout);
 // Quantizes a value of integers as who makes or reads them says; if nobody does, the payload that
 // holds it is refused when it is checked.
@@ -294,7 +296,7 @@ sc_status sc_xa_add_reshape(sc_xa_maker *m, uint32_t input, uint32_t output, con
 void sc_xa_shape(const sc_value *value, sc_xa_layout layout, sc_xnn_shape *out);
 // Which dims of it are not known; parallel to sc_xa_shape.
 void sc_xa_dynamic_of(const sc_value *value, sc_xa_layout layout, bool *out);
-// Where a dim of ours lies.
+// The place of a dim of ours.
 uint32_t sc_xa_place(uint32_t rank, sc_xa_layout layout, uint32_t dim);
 bool sc_xa_is_there(sc_xa_maker *m, const sc_value *value, sc_xa_layout layout);
 // Does moving the channels move no element?
@@ -345,9 +347,9 @@ sc_status sc_xa_add_operand(sc_xa_maker *m, const sc_xa_constant *constant, uint
 // Numbers by channel: float32, or what static quantization makes of them.
 sc_status sc_xa_add_bias(sc_xa_maker *m, const double *values, uint32_t count,
                          const sc_xa_params *weight, const sc_xa_params *input, uint32_t *id);
-// What a product adds: its bias, which may be NULL, as the batch norm behind it makes it, which may
-// be NULL too; SC_XNN_NONE without both. `factors` are those of the norm by channel, on scratch,
-// and stay as they are without one (conv.c).
+// Adds the bias of a product: `bias`, which may be NULL, as the batch norm behind it makes it,
+// which may be NULL too; SC_XNN_NONE without both. `factors` are those of the norm by channel, on
+// scratch, and stay as they are without one (conv.c).
 sc_status sc_xa_add_bias_of(sc_xa_maker *m, const sc_value *bias, const sc_node *norm,
                             const sc_xa_params *weight, const sc_xa_params *input, double **factors,
                             uint32_t *id);

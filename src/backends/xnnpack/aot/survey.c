@@ -26,8 +26,8 @@ static bool refuse_alone(sc_xa *x, const sc_node *node) {
         return sc_xa_refuse(x, "Quantize activations asymmetrically.",
                             "its activations are quantized symmetrically, and those of XNNPACK "
                             "asymmetrically");
-    return sc_xa_refuse(x, "Compute with what is dequantized again.",
-                        "nothing that XNNPACK computes with 8 bits reads it");
+    return sc_xa_refuse(x, "Compute with the dequantized values.",
+                        "no node that XNNPACK computes with 8 bits reads it");
 }
 
 static bool keeps_for(sc_xa *x, const sc_node *node, uint32_t depth) {

@@ -85,7 +85,7 @@ static sc_status read_scales(sc_ctx *ctx, const sc_xa_params *params, uint64_t c
                    (unsigned long long)channels);
 }
 
-// Of groups there are many.
+// Adds the scales of groups, of which there are many.
 static sc_status add_group_scales(sc_xa_maker *m, const sc_xa_weight *w, sc_xnn_quant *quant) {
     sc_ctx *ctx = m->x.ctx;
     sc_xa_constant c;

@@ -87,7 +87,7 @@ static bool check_average(sc_xa *x, const sc_node *node, const pooling *p) {
     if (p->extra[0] || p->extra[1])
         return sc_xa_refuse(x, "Use ceil_mode=False.",
                             "windows reach beyond the image (ceil_mode), and XNNPACK would average "
-                            "what is not there");
+                            "values that do not exist");
     return true;
 }
 
@@ -256,7 +256,7 @@ static bool check_amax(sc_xa *x, const sc_node *node) {
         if (sc_xa_dynamic_dims(node->outs[0]) > 1)
             return sc_xa_refuse(x, "Fix all sizes but one.",
                                 "more than one size of its result is dynamic");
-        // What is left lies channels-last, and would have to be permuted back.
+        // The result of this reduction lies channels-last, and would have to be permuted back.
         if (p.kernel[0] == 1 || p.kernel[1] == 1) {
             const sc_spec *in = &node->args[0].value->spec;
             const bool both =

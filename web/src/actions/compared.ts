@@ -1,10 +1,10 @@
-// The quantized program beside the float one: the same files, lowered the same way without
+// The quantized program compared with the float one: the same files, lowered the same way without
 // quantizing, both run here on the same inputs. The samples do with both what they do.
 import { chosenFor } from "@sconce/call/options.js";
 import type { Program, Remote, Value } from "@sconce/types/index.js";
 import { BEGIN, tell } from "../../../examples/stories.mjs";
 import { toFaces } from "../../../examples/faces.mjs";
-import { app, setStep, type Beside, type Sighting, type Speed, type Telling } from "../state.js";
+import { app, setStep, type Compared, type Sighting, type Speed, type Telling } from "../state.js";
 import { ask } from "./arrays.js";
 import { engine, isCancelled } from "./engine.js";
 import { shownInput } from "./face.js";
@@ -21,7 +21,7 @@ interface Both {
   quantized: Remote<Program>;
 }
 
-const NOTHING: Beside = {
+const EMPTY: Compared = {
   floatBytes: 0,
   quantizedBytes: 0,
   speeds: [],
@@ -30,8 +30,8 @@ const NOTHING: Beside = {
   fault: "",
 };
 
-function set(edit: Partial<Beside>): void {
-  app.beside.value = { ...(app.beside.value ?? NOTHING), ...edit };
+function set(edit: Partial<Compared>): void {
+  app.compared.value = { ...(app.compared.value ?? EMPTY), ...edit };
 }
 
 const bytesOf = ({ pte, data }: Files): number =>
@@ -121,7 +121,7 @@ async function compareSpeeds(task: Task, both: Both): Promise<void> {
   await both.quantized.reset();
 }
 
-// --- What the samples do with both ---------------------------------------------------------------------
+// --- Samples in both programs --------------------------------------------------------------------------
 
 async function sighting(task: Task, program: Remote<Program>, input: Value): Promise<Sighting> {
   const begin = performance.now();
@@ -176,7 +176,7 @@ async function compared(work: (task: Task, both: Both) => Promise<void>): Promis
   if (!handles.quantized) return;
   stopStory();
   await runTask(async (task) => {
-    task.at("run", "Lowering the float program beside it");
+    task.at("run", "Lowering the float program to compare with");
     try {
       set({ fault: "" });
       await work(task, await loadBoth(task));
@@ -189,7 +189,7 @@ async function compared(work: (task: Task, both: Both) => Promise<void>): Promis
 }
 
 /** Both programs: their sizes, their times, and what the sample does with them. */
-export const compareBeside = (): Promise<void> =>
+export const compareBoth = (): Promise<void> =>
   compared(async (task, both) => {
     await compareSample(task, both);
     if (task.isCurrent()) await compareSpeeds(task, both);

@@ -11,7 +11,7 @@ typedef struct frame {
     uint32_t arg;     // of this node's values
 } frame;
 
-typedef struct settling {
+typedef struct ordering {
     sc_ctx *ctx;
     const sc_partition *partition;
     const sc_str *names;
@@ -23,32 +23,32 @@ typedef struct settling {
     SC_VEC(sc_value *) values;  // that the node on top reads
     sc_node **order;
     uint32_t placed;
-} settling;
+} ordering;
 
-static uint32_t unit_of(const settling *s, const sc_node *node) {
+static uint32_t unit_of(const ordering *s, const sc_node *node) {
     uint32_t part = s->partition->of[node->mark];
     return part ? part : s->partition->count + node->mark + 1;
 }
 
-static bool is_part(const settling *s, uint32_t unit) { return unit <= s->partition->count; }
+static bool is_part(const ordering *s, uint32_t unit) { return unit <= s->partition->count; }
 
-static uint32_t member_count(const settling *s, uint32_t unit) {
+static uint32_t member_count(const ordering *s, uint32_t unit) {
     return is_part(s, unit) ? s->begins[unit + 1] - s->begins[unit] : 1;
 }
 
-static sc_node *member_of(const settling *s, uint32_t unit, uint32_t index) {
+static sc_node *member_of(const ordering *s, uint32_t unit, uint32_t index) {
     if (!is_part(s, unit)) return s->nodes[unit - s->partition->count - 1];
     return s->nodes[s->members[s->begins[unit] + index]];
 }
 
-static void place(settling *s, uint32_t unit) {
+static void place(ordering *s, uint32_t unit) {
     for (uint32_t i = 0; i < member_count(s, unit); i++)
         s->order[s->placed++] = member_of(s, unit, i);
     s->states[unit] = PLACED;
 }
 
-// What is open from the part on is the circle.
-static sc_status fail_circle(settling *s, uint32_t unit) {
+// Units that are open from the part on are the circle.
+static sc_status fail_circle(ordering *s, uint32_t unit) {
     sc_sb between;
     uint32_t from = s->stack.count, shown = 0;
     sc_sb_init(&between, s->ctx->scratch);
@@ -72,13 +72,13 @@ static sc_status fail_circle(settling *s, uint32_t unit) {
 }
 
 static bool list_value(void *user, sc_arg *arg) {
-    settling *s = user;
+    ordering *s = user;
     sc_vec_push(s->ctx->scratch, &s->values, arg->value);
     return true;
 }
 
 // The next unit that the top of the stack waits for, 0 when there is none left.
-static uint32_t next_needed(settling *s) {
+static uint32_t next_needed(ordering *s) {
     frame *top = &sc_vec_last(&s->stack);
     for (; top->member < member_count(s, top->unit); top->member++, top->arg = 0) {
         s->values.count = 0;
@@ -93,7 +93,7 @@ static uint32_t next_needed(settling *s) {
     return 0;
 }
 
-static sc_status place_with_needs(settling *s, uint32_t unit) {
+static sc_status place_with_needs(ordering *s, uint32_t unit) {
     if (s->states[unit] == PLACED) return SC_OK;
     s->states[unit] = OPEN;
     sc_vec_push(s->ctx->scratch, &s->stack, (frame){.unit = unit});
@@ -112,7 +112,7 @@ static sc_status place_with_needs(settling *s, uint32_t unit) {
     return SC_OK;
 }
 
-static void list_members(settling *s, uint32_t node_count) {
+static void list_members(ordering *s, uint32_t node_count) {
     const sc_partition *p = s->partition;
     uint32_t *fill = sc_new_array(s->ctx->scratch, uint32_t, (size_t)p->count + 2);
     for (uint32_t i = 0; i < node_count; i++) s->begins[p->of[i] + 1]++;
@@ -122,10 +122,10 @@ static void list_members(settling *s, uint32_t node_count) {
         if (p->of[i]) s->members[s->begins[p->of[i]] + fill[p->of[i]]++] = i;
 }
 
-sc_status sc_partition_settle(sc_ctx *ctx, sc_graph *graph, const sc_partition *partition,
-                              const sc_str *names) {
+sc_status sc_partition_order(sc_ctx *ctx, sc_graph *graph, const sc_partition *partition,
+                             const sc_str *names) {
     const uint32_t count = graph->node_count;
-    settling s = {.ctx = ctx, .partition = partition, .names = names};
+    ordering s = {.ctx = ctx, .partition = partition, .names = names};
     s.nodes = sc_new_array(ctx->scratch, sc_node *, (size_t)count + 1);
     s.order = sc_new_array(ctx->scratch, sc_node *, (size_t)count + 1);
     s.members = sc_new_array(ctx->scratch, uint32_t, (size_t)count + 1);

@@ -40,7 +40,7 @@ static sc_status set_channel(sc_quant_plan *plan, quant_group *group, uint64_t c
     return SC_OK;
 }
 
-static sc_status settle_weight(sc_quant_plan *plan, quant_group *group) {
+static sc_status choose_for_weight(sc_quant_plan *plan, quant_group *group) {
     sc_ctx *ctx = plan->ctx;
     const sc_value *value = plan->probes.data[group->probes.data[0]].value;
     const sc_constant *constant = sc_quant_constant(plan, value);
@@ -100,19 +100,18 @@ static sc_status check_seen(sc_quant_plan *plan, const quant_group *group, const
     if (state[SC_OBSERVED_TENSORS] > 0) return SC_OK;
     return sc_fail(plan->ctx, SC_ERR_STATE,
                    "Calibrate on calls like those to come, with tensors that are not empty.",
-                   "nothing was seen of '%s'", name);
+                   "calibration saw no value of '%s'", name);
 }
 
 static void remark_width(sc_quant_plan *plan, const quant_group *group, const float *state) {
     const double low = (double)state[SC_OBSERVED_LOW], high = (double)state[SC_OBSERVED_HIGH];
     if (high - low > WIDEST || fmax(fabs(low), fabs(high)) > WIDEST)
-        sc_quant_remark(plan,
-                        "'%s' was from %g to %g in what was seen: its scale makes ordinary numbers "
-                        "the same as 0",
-                        name_of(plan, group), low, high);
+        sc_quant_remark(
+            plan, "'%s' was from %g to %g in calibration: its scale rounds ordinary numbers to 0",
+            name_of(plan, group), low, high);
 }
 
-// What is right, and maybe not meant.
+// Remarks on a scale that is right, and maybe not meant.
 static void remark(sc_quant_plan *plan, const quant_group *group, const float *state) {
     const char *name = name_of(plan, group);
     remark_width(plan, group, state);
@@ -122,10 +121,10 @@ static void remark(sc_quant_plan *plan, const quant_group *group, const float *s
                         (double)state[SC_OBSERVED_INFINITIES]);
     if (state[SC_OBSERVED_LOW] == 0 && state[SC_OBSERVED_HIGH] == 0 &&
         group->spec.kind == QUANT_ACTIVATION && !sc_quant_is_constant(plan, value))
-        sc_quant_remark(plan, "'%s' was 0 in all that was seen: its scale is the smallest", name);
+        sc_quant_remark(plan, "'%s' was 0 in all of calibration: its scale is the smallest", name);
 }
 
-static sc_status settle_observed(sc_quant_plan *plan, quant_group *group, const float *state) {
+static sc_status choose_for_observed(sc_quant_plan *plan, quant_group *group, const float *state) {
     const sc_observe_kind kind = sc_quant_observe_kind(plan, group->observer);
     SC_TRY(check_seen(plan, group, state));
     remark(plan, group, state);
@@ -142,37 +141,37 @@ static sc_status settle_observed(sc_quant_plan *plan, quant_group *group, const 
     return SC_OK;
 }
 
-static sc_status settle(sc_quant_plan *plan, quant_group *group, const float *const *states) {
+static sc_status choose(sc_quant_plan *plan, quant_group *group, const float *const *states) {
     sc_arena *arena = plan->ctx->arena;
     group->scales = sc_new_array(arena, float, group->channels + 1);
     group->zero_points = sc_new_array(arena, int64_t, group->channels + 1);
     group->range.low = INFINITY;
     group->range.high = -INFINITY;
     set_where(plan, group);
-    SC_TRY(group->is_weight ? settle_weight(plan, group)
-                            : settle_observed(plan, group, states[group->observer]));
+    SC_TRY(group->is_weight ? choose_for_weight(plan, group)
+                            : choose_for_observed(plan, group, states[group->observer]));
     group->range.count = (uint32_t)group->channels;
     group->range.scales = group->scales;
     group->range.zero_point = group->channels ? (int32_t)group->zero_points[0] : 0;
     return SC_OK;
 }
 
-static sc_status settle_all(sc_quant_plan *plan, const float *const *states) {
+static sc_status choose_all(sc_quant_plan *plan, const float *const *states) {
     const uint32_t count = plan->groups.count;
     for (uint32_t i = 0; i < count; i++) {
         quant_group *group = &plan->groups.data[i];
         SC_TRY(sc_progress(plan->ctx, SC_PHASE_settle, i, count));
         if (group->probes.count > 0 && !group->range.is_dynamic)
-            SC_TRY(settle(plan, group, states));
+            SC_TRY(choose(plan, group, states));
     }
     return count ? sc_progress(plan->ctx, SC_PHASE_settle, count, count) : SC_OK;
 }
 
-sc_status sc_quant_settle(sc_ctx *ctx, sc_quant_plan *plan, const float *const *states) {
+sc_status sc_quant_choose_scales(sc_ctx *ctx, sc_quant_plan *plan, const float *const *states) {
     const sc_mark mark = sc_arena_mark(ctx->scratch);
     sc_where_set_method(ctx, plan->method);
-    const sc_status status = settle_all(plan, states);
+    const sc_status status = choose_all(plan, states);
     sc_arena_rewind(ctx->scratch, mark);
-    if (status == SC_OK) plan->is_settled = true;
+    if (status == SC_OK) plan->has_scales = true;
     return status;
 }

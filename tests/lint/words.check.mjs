@@ -1,0 +1,35 @@
+// Does tests/lint/words.mjs find what it promises? Texts, and the counts that each must give:
+// bad beginnings, retired words in names, retired words in comments, stacked doc comments.
+import { findWords } from "./words.mjs";
+
+const cases = [
+  ["// What a row is.\nint a;\n", [1, 0, 0, 0]],
+  ["// A row. Of two rows the first.\nint a;\n", [1, 0, 0, 0]],
+  ["// A row,\n// Who knows.\nint a;\n", [0, 0, 0, 0]], // one sentence over two lines
+  ["// A row.\n//\n// Where it lies.\nint a;\n", [1, 0, 0, 0]],
+  ["// What does a row hold?\nint a;\n", [0, 0, 0, 0]], // a question
+  ["/** Of all rows. */\nconst a = 1;\n", [1, 0, 0, 0]],
+  ["/**\n * The rows.\n * What they hold.\n */\nconst a = 1;\n", [1, 0, 0, 0]],
+  ["// --- What is read ---\nint a;\n", [1, 0, 0, 0]],
+  ["int a;  // Of all\nint b;\n", [1, 0, 0, 0]],
+  ['say("// What is said");\n', [0, 0, 0, 0]], // text
+  ["int is_none, toldTwice;\n", [0, 2, 0, 0]],
+  ["enum { SC_NONE, A_FAR_CRY };\n", [0, 0, 0, 0]], // constants
+  ["int sc_arg_none;\n", [0, 0, 0, 0]], // Python's None
+  ["// The scale is settled beside it.\nint a;\n", [0, 0, 2, 0]],
+  ["// As far as it goes, if there is none.\nint a;\n", [0, 0, 0, 0]], // plain English
+  ["// NULL: none. The far one.\nint a;\n", [0, 0, 2, 0]],
+  ["/** One. */\n/** Two. */\nconst a = 1;\n", [0, 0, 0, 1]],
+  ["/** One. */\nconst a = 1;\n/** Two. */\nconst b = 1;\n", [0, 0, 0, 0]],
+];
+
+let failed = 0;
+for (const [text, expected] of cases) {
+  const { beginnings, names, comments, stacked } = findWords(text);
+  const found = [beginnings, names, comments, stacked].map((list) => list.length);
+  if (found.join() === expected.join()) continue;
+  console.log(`${found} instead of ${expected}: ${JSON.stringify(text)}`);
+  failed++;
+}
+console.log(`words: ${cases.length - failed} passed, ${failed} failed`);
+process.exitCode = failed ? 1 : 0;
