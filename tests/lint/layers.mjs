@@ -62,7 +62,17 @@ const below = {
     "base",
     "*_fbs.h",
   ],
-  "rt/rewrite": ["rt/run", "rt", "kernels", "ops", "core", "base", "*_fbs.h"],
+  "rt/rewrite": [
+    "rt/rewrite/rewrites.h",
+    "rt/rewrite/rewrites.def",
+    "rt/run",
+    "rt",
+    "kernels",
+    "ops",
+    "core",
+    "base",
+    "*_fbs.h",
+  ],
   "rt/load": [
     "rt/rewrite/optimize.h",
     "rt/run",
