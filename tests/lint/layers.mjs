@@ -332,11 +332,14 @@ const rationed = [
 
 const { error, finish } = reporter("layers");
 
+const isWithin = (row, place) => row === place || row.startsWith(`${place}/`);
+
 // A folder's row is not that of folders below it with rows of their own.
 function matches(include, allowed) {
   if (allowed === "*_fbs.h") return /^[a-z_]+_fbs\.h$/.test(include);
   const row = rowOf(include);
-  if (below[allowed] && row !== allowed && folders.has(row) && row.startsWith(`${allowed}/`))
+  const folder = (row && folderRowOf(row)) ?? row;
+  if (below[allowed] && folder !== allowed && folders.has(folder) && isWithin(folder, allowed))
     return false;
   return include === allowed || [`${allowed}/`, `${allowed}.`].some((s) => include.startsWith(s));
 }
@@ -433,7 +436,6 @@ function reachOfHalves(row, seen = new Set()) {
   }
   return seen;
 }
-const isWithin = (row, place) => row === place || row.startsWith(`${place}/`);
 for (const row of rows.filter((row) => row !== publicHeader && !isWithin(row, meeting))) {
   const reached = [...reachOfHalves(row)];
   const met = Object.entries(halves).map(([half, members]) => [
