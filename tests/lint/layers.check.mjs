@@ -123,6 +123,21 @@ const mistakes = [
     add(file, `#include "${header}"`),
     `${file}:1: may not include ${header}`,
   ]),
+  // Those of the interface: jobs at the bottom, then record, compile and run, then all others.
+  ...[
+    ["src/api/job.c", "api/record/records.h"],
+    ["src/api/record/records.c", "api/compile/steps.h"],
+    ["src/api/record/values.c", "api/inspect/inspector.h"],
+    ["src/api/compile/steps.c", "api/run/compare.h"],
+    ["src/api/run/run.c", "api/record/records.h"],
+    ["src/api/run/run.c", "api/bundle/bundle.h"],
+    ["src/api/quantize/config.c", "api/inspect/inspector.h"],
+    ["src/api/bundle/write.c", "api/compile/steps.h"],
+    ["src/api/inspect/stages.c", "api/quantize/quantize.h"],
+  ].map(([file, header]) => [
+    add(file, `#include "${header}"`),
+    `${file}:1: may not include ${header}`,
+  ]),
   [add("src/rt/rt.h", "int sc_rt_pack_constants(void *);"), ""],
   [
     add("src/rt/run/exec.c", "int sc_rt_pack_constants(void *);"),

@@ -14,6 +14,34 @@ import { dirname, join } from "node:path";
 import { halves } from "./layers_halves.mjs";
 import { codeOf as stripped, listFiles, readText, reporter, root } from "./tree.mjs";
 
+// All that the interface stands on.
+const belowApi = [
+  "sconce.h",
+  "devtools/etrecord",
+  "devtools/inspect",
+  "backend",
+  "backends/backends.def",
+  "backends/host",
+  "devtools/bundled",
+  "devtools/etdump",
+  "quant",
+  "observe",
+  "pt2",
+  "trace/coverage",
+  "passes",
+  "plan",
+  "emit",
+  "rt/rt.h",
+  "rt/event.h",
+  "rt/backend.h",
+  "kernels",
+  "ir",
+  "format",
+  "ops",
+  "core",
+  "base",
+  "*_fbs.h",
+];
 // A row is a folder of src/ at any depth, or one file without its suffix ("rt/bind"); the longest
 // that fits a file is its row. It lists what the files may include besides their own folder (a file
 // whose folder has no row: besides itself): a folder, a file or a header of src/ ("rt/backend.h");
@@ -125,33 +153,13 @@ const below = {
   ],
   "devtools/inspect": ["format", "core", "base", "*_fbs.h"],
   "devtools/etrecord": ["pt2", "emit", "format", "ir", "ops", "core", "base"],
-  api: [
-    "sconce.h",
-    "devtools/etrecord",
-    "devtools/inspect",
-    "backend",
-    "backends/backends.def",
-    "backends/host",
-    "devtools/bundled",
-    "devtools/etdump",
-    "quant",
-    "observe",
-    "pt2",
-    "trace/coverage",
-    "passes",
-    "plan",
-    "emit",
-    "rt/rt.h",
-    "rt/event.h",
-    "rt/backend.h",
-    "kernels",
-    "ir",
-    "format",
-    "ops",
-    "core",
-    "base",
-    "*_fbs.h",
-  ],
+  api: belowApi,
+  "api/record": ["api", ...belowApi],
+  "api/compile": ["api/record", "api", ...belowApi],
+  "api/run": ["api/compile", "api", ...belowApi],
+  "api/quantize": ["api/compile", "api", ...belowApi],
+  "api/bundle": ["api/run", "api/record", "api", ...belowApi],
+  "api/inspect": ["api/run", "api/compile", "api/record", "api", ...belowApi],
   "sconce.h": ["backends/host/host", "base"],
 };
 // No row but those of `meeting` may reach both, its own folder included, through whatever lies between.
@@ -508,7 +516,7 @@ const calls = new Map();
 for (const name of files) {
   const allowed = [
     ...(allowedFor(name) ?? []),
-    ...(name === `src/${publicHeader}` ? [meeting] : []),
+    ...(name === `src/${publicHeader}` ? rows.filter((row) => isWithin(row, meeting)) : []),
   ];
   const words = [...new Set(codeOf.get(name).match(/\bsc_\w+/g))];
   for (const word of words) {
