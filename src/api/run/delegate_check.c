@@ -202,13 +202,12 @@ static sc_status compare_part(sc_ctx *ctx, const watched_state *s, sc_checked_de
     const uint32_t outputs = call->arg_count - call->input_count;
     const uint32_t total = sc_rt_method_output_count(s->method);
     if (total < outputs) return sc_fail(ctx, SC_ERR_SHAPE, NULL, "it has other results");
-    if (!seen->quanta)
-        seen->quanta = sc_output_quantization(ctx, seen->part->method->graph, outputs);
+    if (!seen->steps) seen->steps = sc_output_quantization(ctx, seen->part->method->graph, outputs);
     for (uint32_t i = 0; i < outputs; i++) {
         sc_closeness one;
         const sc_evalue *right = sc_rt_method_output(s->method, total - outputs + i);
-        SC_TRY(sc_compare_values(ctx, right, call->args[call->input_count + i], seen->quanta[i],
-                                 &one));
+        SC_TRY(
+            sc_compare_values(ctx, right, call->args[call->input_count + i], seen->steps[i], &one));
         widen(seen, &one);
     }
     return SC_OK;

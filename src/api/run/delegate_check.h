@@ -16,8 +16,8 @@ typedef struct sc_checked_delegate {
     const sc_part *part;
     sc_str graph;  // path of the body that calls it; empty: the method's own graph
     bool was_compared;
-    const char *why_not;                  // NULL when it was
-    const sc_quantization_steps *quanta;  // of its results; NULL until they are asked for
+    const char *why_not;                 // NULL when it was
+    const sc_quantization_steps *steps;  // of its results; NULL until they are asked for
     sc_closeness closeness;
 } sc_checked_delegate;
 // Of delegate `index` of a method, in the order of its calls; NULL behind the last.
