@@ -2,6 +2,7 @@
 #ifndef LOWERING_H
 #define LOWERING_H
 
+#include "api/compile/evaluate.h"
 #include "api/job.h"
 #include "passes/passes.h"
 #include "setup.h"

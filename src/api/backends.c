@@ -1,5 +1,7 @@
 // The backends of this build (backends/backends.def) and those that the host has registered, as the
 // two halves are handed them.
+#include "api/backends.h"
+
 #include "api/job.h"
 
 #define BACKEND(name, ...)                     \

@@ -1,6 +1,7 @@
 // Memory of single calls: what a question needs goes with its answer, and what a call leaves behind
 // goes once nobody reads it any more. Everything else of a job stays until the job is closed.
-#include "api/job.h"
+#include "api/call_memory.h"
+
 #include "format/zip.h"
 
 // --- Asides --------------------------------------------------------------------------------------
@@ -28,20 +29,20 @@ void sc_job_step_back(sc_job *job, const sc_aside *aside) {
 
 // --- What is held --------------------------------------------------------------------------------
 
-sc_held *sc_held_new(void) {
+sc_call_memory *sc_call_memory_new(void) {
     sc_arena arena;
     sc_arena_init(&arena);
-    sc_held *held = sc_new(&arena, sc_held);
-    *held = (sc_held){arena, 1};
+    sc_call_memory *held = sc_new(&arena, sc_call_memory);
+    *held = (sc_call_memory){arena, 1};
     return held;
 }
 
-sc_held *sc_held_share(sc_held *held) {
+sc_call_memory *sc_call_memory_share(sc_call_memory *held) {
     if (held) held->users++;
     return held;
 }
 
-void sc_held_drop(sc_job *job, sc_held *held) {
+void sc_call_memory_drop(sc_job *job, sc_call_memory *held) {
     if (!held || --held->users) return;
     // What was read of its sources goes, too: others may come to lie at the same addresses.
     sc_strided_forget(&job->ctx);
@@ -64,13 +65,14 @@ uint32_t sc_job_add_output(sc_job *job, const sc_output *output) {
 void sc_output_free(sc_job *job, uint32_t number) {
     sc_output *output = number < job->outputs.count ? &job->outputs.data[number] : NULL;
     if (!output || output->is_free || output->program != SC_NO_PROGRAM) return;
-    for (uint32_t i = 0; i < SC_COUNT_OF(output->held); i++) sc_held_drop(job, output->held[i]);
+    for (uint32_t i = 0; i < SC_COUNT_OF(output->held); i++)
+        sc_call_memory_drop(job, output->held[i]);
     *output = (sc_output){.program = SC_NO_PROGRAM, .is_free = true};
 }
 
-void sc_job_close_held(sc_job *job) {
+void sc_job_free_call_memory(sc_job *job) {
     for (uint32_t i = 0; i < job->outputs.count; i++) sc_output_free(job, i);
     for (uint32_t i = 0; i < job->record_values.count; i++)
         for (uint32_t k = 0; k < SC_RECORD_VALUES; k++)
-            sc_held_drop(job, job->record_values.data[i].held[k]);
+            sc_call_memory_drop(job, job->record_values.data[i].held[k]);
 }

@@ -1,5 +1,6 @@
 // Backends that the host has registered, of the process, as the module of an engine is: files name
 // backends, and know no jobs.
+#include "api/backends.h"
 #include "api/job.h"
 #include "backends/host/aot/host_aot.h"
 #include "backends/host/run/host_run.h"

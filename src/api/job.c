@@ -2,6 +2,9 @@
 // frees everything that its calls made.
 #include "api/job.h"
 
+#include "api/call_memory.h"
+#include "api/open_bundle.h"
+
 // Set while open, cleared on close: tells a stale or foreign pointer from a job.
 #define SC_JOB_TAG 0x53434f4eu
 
@@ -25,7 +28,7 @@ sc_job *sc_job_open(const sc_host *host) {
 void sc_job_close(sc_job *job) {
     if (job->running) sc_rt_program_close(job->running);
     sc_job_close_bundle(job);
-    sc_job_close_held(job);
+    sc_job_free_call_memory(job);
     sc_etdump_clear(job->etdump);
     sc_arena_deinit(&job->etdump_arena);
     for (uint32_t i = 0; i < job->dense.count; i++) sc_free(job->dense.data[i].data);

@@ -1,6 +1,8 @@
 // Options as JSON text, read and checked by the rows of core/options.def. A key that no row of the
 // call knows is an error: a misspelt option that is silently ignored is a wrong result with no
 // trace.
+#include "api/options.h"
+
 #include <stddef.h>
 
 #include "api/job.h"

@@ -1,4 +1,5 @@
 // Diagnostics and the tables as JSON: what hosts show, and the numbers they would otherwise repeat.
+#include "api/backends.h"
 #include "api/job.h"
 #include "ir/stack_trace.h"
 #include "ops/library.h"

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "api/compile/dynamic_shapes.h"
 #include "api/job.h"
 #include "setup.h"
 

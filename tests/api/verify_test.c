@@ -1,5 +1,6 @@
 // Verifying as hosts call it: a program beside itself without delegates, on the file's own inputs.
 #include "api/job.h"
+#include "api/run/compare.h"
 #include "setup.h"
 
 static sc_str verify(sc_job *job, const char *model, const char *partitioners) {
@@ -50,7 +51,7 @@ TEST(quantized_delegates_are_right_to_a_step) {
     }
 }
 
-static bool is_close(sc_job *job, double right, double found, sc_quantum quantum) {
+static bool is_close(sc_job *job, double right, double found, sc_quantization_steps quantum) {
     const sc_evalue a = {.tag = SC_EVALUE_DOUBLE, .d = right};
     const sc_evalue b = {.tag = SC_EVALUE_DOUBLE, .d = found};
     sc_closeness c;
@@ -59,15 +60,15 @@ static bool is_close(sc_job *job, double right, double found, sc_quantum quantum
 }
 
 TEST(steps_are_allowed_where_something_is_quantized) {
-    const sc_quantum none = {0}, computed = {.times = 1};
-    const sc_quantum constant = {.times = 1, .step = 0.5};
+    const sc_quantization_steps none = {0}, computed = {.times = 1};
+    const sc_quantization_steps constant = {.times = 1, .step = 0.5};
     sc_job *job = sc_job_open(NULL);
     CHECK(!is_close(job, 4, 4.03, none));
     CHECK(is_close(job, 4, 4.03, computed));
     CHECK(!is_close(job, 4, 4.1, computed));
     CHECK(is_close(job, 4, 4.5, constant));
     CHECK(!is_close(job, 4, 5, constant));
-    CHECK(is_close(job, 4, 5, (sc_quantum){.times = 2, .step = 0.5}));
+    CHECK(is_close(job, 4, 5, (sc_quantization_steps){.times = 2, .step = 0.5}));
     sc_job_close(job);
 }
 
@@ -77,7 +78,7 @@ TEST(values_of_other_kinds_are_not_close) {
     const sc_evalue none = {.tag = SC_EVALUE_NONE}, list = {.tag = SC_EVALUE_INT_LIST};
     const sc_evalue a = {.tag = SC_EVALUE_STRING, .str = SC_STR("a")};
     const sc_evalue b = {.tag = SC_EVALUE_STRING, .str = SC_STR("b")};
-    const sc_quantum quantum = {0};
+    const sc_quantization_steps quantum = {0};
     sc_closeness c;
     CHECK(sc_compare_values(ctx, &none, &none, quantum, &c) == SC_OK && c.is_close && !c.is_other);
     CHECK(sc_compare_values(ctx, &a, &a, quantum, &c) == SC_OK && c.is_close && !c.is_other);
@@ -98,19 +99,19 @@ static const char *twice(const char *from, const char *to, const char *scale) {
         to, from, scale, to, to, scale);
 }
 
-static sc_quantum quantum_of_text(setup *s, const char *text) {
+static sc_quantization_steps quantum_of_text(setup *s, const char *text) {
     sc_program *program = NULL;
     CHECK_OK(sc_ops_init());
     if (!CHECK_OK(sc_program_parse(&s->ctx, sc_str_from(text), &program)))
         FAIL("%s", setup_message(s));
-    return program ? sc_output_quanta(&s->ctx, program->methods.data[0]->graph, 1)[0]
-                   : (sc_quantum){0};
+    return program ? sc_output_quantization(&s->ctx, program->methods.data[0]->graph, 1)[0]
+                   : (sc_quantization_steps){0};
 }
 
 TEST(parts_one_after_the_other_are_counted_together) {
     setup s;
     setup_begin(&s);
-    const sc_quantum found = quantum_of_text(
+    const sc_quantization_steps found = quantum_of_text(
         &s,
         test_format("method f {\ninput %%x: f32[4]\n"
                     "%%y: f32[4] = higher_order::executorch_call_delegate(\n"
@@ -128,7 +129,7 @@ TEST(parts_one_after_the_other_are_counted_together) {
 TEST(a_part_that_dequantizes_what_it_is_passed_has_steps) {
     setup s;
     setup_begin(&s);
-    const sc_quantum found = quantum_of_text(
+    const sc_quantization_steps found = quantum_of_text(
         &s, "method f {\ninput %x: f32[4]\n"
             "%q: i8[4] = quantized_decomposed::quantize_per_tensor(%x, 0.5, 0, -128, 127, i8)\n"
             "%y: f32[4] = higher_order::executorch_call_delegate(\n"
@@ -143,7 +144,7 @@ TEST(a_part_that_dequantizes_what_it_is_passed_has_steps) {
 TEST(bodies_rest_on_what_their_node_reads) {
     setup s;
     setup_begin(&s);
-    const sc_quantum found = quantum_of_text(
+    const sc_quantization_steps found = quantum_of_text(
         &s, test_format("method f {\ninput %%p: b8[]\ninput %%x: f32[4]\n%s"
                         "%%y: f32[4] = higher_order::cond(%%p, graph t {\ninput %%a: f32[4]\n"
                         "%sreturn %%b\n}, graph e {\ninput %%a: f32[4]\n"

@@ -3,6 +3,8 @@
 // XNNPACK tells while it runs are the events that its compiler half has mapped to handles.
 #include <stdio.h>
 
+#include "api/backends.h"
+#include "api/compile/executable.h"
 #include "api/job.h"
 #include "harness.h"
 #include "program_fbs.h"

@@ -1,6 +1,7 @@
 // A backend of the host at run time, as programs call it: what its answers may leave out, and what
 // is told of a part that failed beside it.
 #include "api/job.h"
+#include "api/run/delegate_check.h"
 #include "backends/host/run/host_run.h"
 #include "setup.h"
 
@@ -103,13 +104,13 @@ TEST(a_part_that_failed_once_is_not_compared_later) {
     CHECK_OK(sc_backend_register(
         job, &(sc_host_backend){.id = SC_STR("Picking"), .number = 2, .ask = ask}));
     sc_program *program = NULL;
-    sc_watch *watch = NULL;
+    sc_delegate_check *watch = NULL;
     CHECK_OK(sc_ops_init());
     REQUIRE_OK(sc_program_parse(&s.ctx, SC_STR(text), &program));
     const sc_part *part = sc_node_part(program->methods.data[0]->graph->first);
     part->method->facts = SC_FACT_SPECS | SC_FACT_CORE | SC_FACT_EDGE;  // as delegation leaves it
-    REQUIRE_OK(sc_watch_new(&s.ctx, program, &watch));
-    const sc_rt_backends *backends = sc_watch_backends(watch);
+    REQUIRE_OK(sc_delegate_check_new(&s.ctx, program, &watch));
+    const sc_rt_backends *backends = sc_delegate_check_backends(watch);
     const sc_rt_backend *backend = backends->find(backends->user, SC_STR("Picking"));
     float in[2] = {0}, out[1] = {1};
     int64_t at[1] = {5}, two = 2, one = 1;
@@ -130,7 +131,8 @@ TEST(a_part_that_failed_once_is_not_compared_later) {
     void *state = NULL;
     uint32_t inputs = 0;
     REQUIRE_OK(backend->init(&s.ctx, &start, &state, &inputs));
-    const sc_watched *seen = sc_watch_at(watch, program->methods.data[0]->name, 0);
+    const sc_checked_delegate *seen =
+        sc_delegate_check_at(watch, program->methods.data[0]->name, 0);
     answer = "[{\"kind\": \"tensor\", \"dtype\": \"float32\", \"shape\": [1], \"bytes\": [0, 4]}]";
     answer_bytes = 4;
     CHECK_OK(call(&s, backend, state, values, 3));

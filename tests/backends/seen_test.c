@@ -2,6 +2,8 @@
 // it: the handles behind XNNPACK's events, their order, and the layout in which values are shown.
 #include <stdio.h>
 
+#include "api/backends.h"
+#include "api/compile/executable.h"
 #include "api/job.h"
 #include "harness.h"
 #include "rt/event.h"

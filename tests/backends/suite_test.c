@@ -2,6 +2,8 @@
 // PyTorch's numbers when they run here.
 #include <stdio.h>
 
+#include "api/backends.h"
+#include "api/compile/delegate.h"
 #include "api/job.h"
 #include "harness.h"
 #include "rt/replay.h"

@@ -6,6 +6,7 @@
 // lists and keep together what "group" lists, and what "inner" does; "First" preprocesses all
 // methods at once and "Second" part by part, and all make a text of what they were given. "Thrifty"
 // leaves parts of mere moves.
+#include "api/compile/delegate.h"
 #include "api/job.h"
 #include "ir_file.h"
 

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "api/job.h"
+#include "api/record/records.h"
 #include "devtools/etrecord/maps.h"
 #include "sconce.h"
 #include "setup.h"

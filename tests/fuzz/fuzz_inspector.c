@@ -5,6 +5,7 @@
 // three bytes each; these four; the program. Half of all changes are made to one of these files
 // alone, or to an entry of the record, which stays an archive that way.
 #include "api/inspect/inspector.h"
+#include "api/job.h"
 #include "bytes.h"
 #include "context.h"
 #include "format/zip.h"

@@ -1,6 +1,7 @@
 // Any bytes as a .pte: open, describe, also what is in its first parts, load every method, run it
 // twice on zeros and once after a reset, read what comes out. Limits are small, so that a hostile
 // program is refused, not waited for. Delegates are started and run by the backends of the build.
+#include "api/backends.h"
 #include "api/job.h"
 #include "context.h"
 

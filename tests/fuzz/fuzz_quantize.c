@@ -5,6 +5,10 @@
 // side.
 #include <float.h>
 
+#include "api/backends.h"
+#include "api/compile/delegate.h"
+#include "api/compile/evaluate.h"
+#include "api/compile/executable.h"
 #include "api/job.h"
 #include "made.h"
 #include "passes/passes.h"

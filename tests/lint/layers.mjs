@@ -14,6 +14,34 @@ import { dirname, join } from "node:path";
 import { halves } from "./layers_halves.mjs";
 import { codeOf as stripped, listFiles, readText, reporter, root } from "./tree.mjs";
 
+// All that the interface stands on.
+const belowApi = [
+  "sconce.h",
+  "devtools/etrecord",
+  "devtools/inspect",
+  "backend",
+  "backends/backends.def",
+  "backends/host",
+  "devtools/bundled",
+  "devtools/etdump",
+  "quant",
+  "observe",
+  "pt2",
+  "trace/coverage",
+  "passes",
+  "plan",
+  "emit",
+  "rt/rt.h",
+  "rt/event.h",
+  "rt/backend.h",
+  "kernels",
+  "ir",
+  "format",
+  "ops",
+  "core",
+  "base",
+  "*_fbs.h",
+];
 // A row is a folder of src/ at any depth, or one file without its suffix ("rt/bind"); the longest
 // that fits a file is its row. It lists what the files may include besides their own folder (a file
 // whose folder has no row: besides itself): a folder, a file or a header of src/ ("rt/backend.h");
@@ -85,8 +113,46 @@ const below = {
   ],
   kernels: ["compute", "observe", "ops", "core", "base"],
   rt: ["kernels", "format", "ops", "core", "base", "*_fbs.h"],
+  "rt/run": ["rt", "kernels", "ops", "core", "base", "*_fbs.h"],
+  "rt/rewrite/uses": ["rt", "kernels", "ops", "core", "base", "*_fbs.h"],
+  "rt/rewrite/rewrites.def": [],
+  "rt/rewrite/rewrites.h": ["rt/rewrite/rewrites.def", "rt/rewrite/uses"],
+  "rt/rewrite/recognise": [
+    "rt/rewrite/rewrites.h",
+    "rt/rewrite/uses",
+    "rt/run",
+    "rt",
+    "kernels",
+    "ops",
+    "core",
+    "base",
+    "*_fbs.h",
+  ],
+  "rt/rewrite": [
+    "rt/rewrite/rewrites.h",
+    "rt/rewrite/rewrites.def",
+    "rt/run",
+    "rt",
+    "kernels",
+    "ops",
+    "core",
+    "base",
+    "*_fbs.h",
+  ],
+  "rt/load": [
+    "rt/rewrite/optimize.h",
+    "rt/run",
+    "rt",
+    "kernels",
+    "format",
+    "ops",
+    "core",
+    "base",
+    "*_fbs.h",
+  ],
+  "rt/look": ["rt/load", "rt/run", "rt", "kernels", "format", "ops", "core", "base", "*_fbs.h"],
   "devtools/bundled": ["format", "core", "base", "*_fbs.h"],
-  "devtools/etdump": ["rt", "kernels", "format", "core", "base", "*_fbs.h"],
+  "devtools/etdump": ["rt/rt.h", "rt/event.h", "kernels", "format", "core", "base", "*_fbs.h"],
   "backends/backends.def": [],
   "backends/null/null.h": ["base"],
   "backends/null/aot": ["backends/null/null.h", "backend", "ir", "ops", "core", "base"],
@@ -106,41 +172,32 @@ const below = {
   "backends/host/run": [
     "backends/host/host",
     "backends/host/answer",
-    "rt",
+    "rt/backend.h",
+    "rt/rt.h",
     "kernels",
     "format",
     "ops",
     "core",
     "base",
   ],
-  "backends/null/run": ["backends/null/null.h", "rt", "kernels", "ops", "core", "base"],
+  "backends/null/run": [
+    "backends/null/null.h",
+    "rt/backend.h",
+    "rt/rt.h",
+    "kernels",
+    "ops",
+    "core",
+    "base",
+  ],
   "devtools/inspect": ["format", "core", "base", "*_fbs.h"],
   "devtools/etrecord": ["pt2", "emit", "format", "ir", "ops", "core", "base"],
-  api: [
-    "sconce.h",
-    "devtools/etrecord",
-    "devtools/inspect",
-    "backend",
-    "backends/backends.def",
-    "backends/host",
-    "devtools/bundled",
-    "devtools/etdump",
-    "quant",
-    "observe",
-    "pt2",
-    "trace/coverage",
-    "passes",
-    "plan",
-    "emit",
-    "rt",
-    "kernels",
-    "ir",
-    "format",
-    "ops",
-    "core",
-    "base",
-    "*_fbs.h",
-  ],
+  api: belowApi,
+  "api/record": ["api", ...belowApi],
+  "api/compile": ["api/record", "api", ...belowApi],
+  "api/run": ["api/compile", "api", ...belowApi],
+  "api/quantize": ["api/compile", "api", ...belowApi],
+  "api/bundle": ["api/run", "api/record", "api", ...belowApi],
+  "api/inspect": ["api/run", "api/compile", "api/record", "api", ...belowApi],
   "sconce.h": ["backends/host/host", "base"],
 };
 // No row but those of `meeting` may reach both, its own folder included, through whatever lies between.
@@ -150,8 +207,7 @@ const publicHeader = "sconce.h";
 // The C library, as far as a freestanding neighbourhood has it, and what compilers bring.
 const system =
   /^(float|inttypes|limits|math|stdarg|stdbool|stddef|stdint|stdio|stdlib|string|wasm_simd128|sanitizer\/asan_interface)\.h$/;
-// Files that call each other in a circle: what they read or walk is recursive, or, in the runtime's
-// rewriting, steps use what the file shares that runs them.
+// Files that call each other in a circle, because the text that they read or write is recursive.
 const circles = [
   ["src/core/expr.c", "src/core/expr_range.c"],
   ["src/format/pickle.c", "src/format/pickle_call.c"],
@@ -320,11 +376,14 @@ const rationed = [
 
 const { error, finish } = reporter("layers");
 
+const isWithin = (row, place) => row === place || row.startsWith(`${place}/`);
+
 // A folder's row is not that of folders below it with rows of their own.
 function matches(include, allowed) {
   if (allowed === "*_fbs.h") return /^[a-z_]+_fbs\.h$/.test(include);
   const row = rowOf(include);
-  if (below[allowed] && row !== allowed && folders.has(row) && row.startsWith(`${allowed}/`))
+  const folder = (row && folderRowOf(row)) ?? row;
+  if (below[allowed] && folder !== allowed && folders.has(folder) && isWithin(folder, allowed))
     return false;
   return include === allowed || [`${allowed}/`, `${allowed}.`].some((s) => include.startsWith(s));
 }
@@ -421,7 +480,6 @@ function reachOfHalves(row, seen = new Set()) {
   }
   return seen;
 }
-const isWithin = (row, place) => row === place || row.startsWith(`${place}/`);
 for (const row of rows.filter((row) => row !== publicHeader && !isWithin(row, meeting))) {
   const reached = [...reachOfHalves(row)];
   const met = Object.entries(halves).map(([half, members]) => [
@@ -482,7 +540,8 @@ for (const name of sources.filter((name) => name.startsWith("src/")))
   for (const { 1: word, index } of codeOf.get(name).matchAll(external))
     if (!word.startsWith("sc_"))
       error(name, lineOf(name, index), `${word} is neither static nor called sc_...`);
-// A header that a row names by itself brings what it declares, wherever that is defined.
+// A header that a row names by itself brings what it declares, wherever that is defined; and it may
+// declare what the rooms below its folder define.
 const declares = (header, word) =>
   header.endsWith(".h") &&
   codeOf
@@ -493,13 +552,14 @@ const calls = new Map();
 for (const name of files) {
   const allowed = [
     ...(allowedFor(name) ?? []),
-    ...(name === `src/${publicHeader}` ? [meeting] : []),
+    ...(name === `src/${publicHeader}` ? rows.filter((row) => isWithin(row, meeting)) : []),
   ];
   const words = [...new Set(codeOf.get(name).match(/\bsc_\w+/g))];
   for (const word of words) {
     const home = functionIn.get(word) ?? objectIn.get(word);
     if (!home || home === name || allows(home.replace(/^(src|wasm)\//, ""), allowed)) continue;
     if (allowed.some((entry) => declares(entry, word))) continue;
+    if (name.endsWith(".h") && home.startsWith(`${dirname(name)}/`)) continue;
     const line = lineOf(name, codeOf.get(name).search(new RegExp(`\\b${word}\\b`)));
     error(name, line, `may not use ${word} of ${home}`);
   }

@@ -4,6 +4,7 @@
 // diagnostics. --update rewrites.
 #include "passes/passes.h"
 
+#include "api/compile/evaluate.h"
 #include "api/job.h"
 #include "ir_file.h"
 #include "passes/facts.h"

@@ -4,6 +4,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "api/backends.h"
+#include "api/compile/delegate.h"
+#include "api/compile/evaluate.h"
+#include "api/compile/executable.h"
+#include "api/options.h"
 #include "pt2/import.h"
 
 enum { BATCHES = 3 };

@@ -1,5 +1,6 @@
 // Constants that a program computes are computed when it is quantized, as far as there is memory
 // for them.
+#include "api/compile/evaluate.h"
 #include "ir/parse.h"
 #include "observe/observe.h"
 #include "quant/calibrate.h"

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "api/job.h"
 #include "api/quantize/quantize.h"
 #include "observe/observe.h"
 #include "quant/calibrate.h"

@@ -1,4 +1,5 @@
 // A weight that several layers read becomes integers, or halves, once.
+#include "api/compile/evaluate.h"
 #include "passes/passes.h"
 #include "quant/calibrate.h"
 

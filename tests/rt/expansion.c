@@ -2,7 +2,9 @@
 
 #include <math.h>
 
+#include "api/compile/executable.h"
 #include "api/job.h"
+#include "api/options.h"
 #include "harness.h"
 #include "passes/passes.h"
 

@@ -5,7 +5,9 @@
 
 #include <math.h>
 
+#include "api/compile/evaluate.h"
 #include "api/job.h"
+#include "api/options.h"
 #include "harness.h"
 #include "kernels/kernel_case.h"
 #include "passes/passes.h"

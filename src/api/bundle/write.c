@@ -1,5 +1,7 @@
 // Writing bundles: calls from outside, checked against the program that is open, and that program.
 #include "api/bundle/bundle.h"
+#include "api/call_memory.h"
+#include "api/record/records.h"
 
 typedef struct bundling {
     sc_job *job;
@@ -184,7 +186,7 @@ sc_status sc_bundle_write(sc_job *job, sc_str suites_json, const void *data, uin
     bundling b = {.job = job, .at = {.ctx = ctx}, .data = data, .bytes = bytes};
     if (!job->running) return sc_fail(ctx, SC_ERR_STATE, NULL, "open a program first");
     sc_output output = {
-        .program = SC_NO_PROGRAM, .name = SC_STR("bundle"), .held = {sc_held_new()}};
+        .program = SC_NO_PROGRAM, .name = SC_STR("bundle"), .held = {sc_call_memory_new()}};
     sc_arena own;
     sc_arena_init(&own);
     const sc_aside aside = sc_job_step_aside(job, &own);

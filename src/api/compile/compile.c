@@ -1,6 +1,9 @@
 // Lowering as hosts call it: opening files as methods, and steps over what was opened. What the
 // steps do is in steps.c.
-#include "api/job.h"
+#include "api/compile/named_passes.h"
+#include "api/compile/steps.h"
+#include "api/options.h"
+#include "api/record/records.h"
 #include "pt2/import.h"
 
 // --- Opening -------------------------------------------------------------------------------------

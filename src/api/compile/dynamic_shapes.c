@@ -1,5 +1,7 @@
 // Largest sizes that whoever lowers gives to dynamic dimensions, for files whose export left them
 // open: the symbols that they name get a maximum, as if the file had said it.
+#include "api/compile/dynamic_shapes.h"
+
 #include "api/job.h"
 
 enum { LISTED_MAX = 24 };

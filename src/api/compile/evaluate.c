@@ -1,6 +1,10 @@
 // The evaluator that the compiler is handed: the program is lowered as any other, in memory, and
 // run by this build's own runtime, so that what it gives is what a run would have computed.
+#include "api/compile/evaluate.h"
+
+#include "api/compile/executable.h"
 #include "api/job.h"
+#include "api/options.h"
 
 static sc_status copy_outputs(sc_ctx *ctx, const sc_rt_method *method, sc_arena *arena,
                               sc_extent *outputs) {

@@ -1,6 +1,6 @@
 // From the edge dialect to the bytes of a file: what to_executorch does, and what is done to a
 // small program that is computed with while another one is lowered.
-#include "api/job.h"
+#include "api/compile/executable.h"
 
 static sc_status enter(sc_ctx *ctx, sc_phase phase, sc_str pass) {
     ctx->where = (sc_where){.pass = pass, .instruction = -1};

@@ -1,5 +1,7 @@
 // Passes that callers name: which of them may run when, and those that partitioners wish for before
 // decomposition.
+#include "api/compile/named_passes.h"
+
 #include "api/job.h"
 
 static const char *passes_hint(sc_arena *arena, const char *words,

@@ -1,5 +1,7 @@
 // Methods share buffers of equal name, if asked. One that a part keeps to itself is nobody else's,
 // so that asking for both would give each method a buffer of its own, without a word.
+#include "api/compile/shared_state.h"
+
 #include "api/job.h"
 
 static bool has_input(const sc_method *method, sc_str target) {

@@ -2,7 +2,14 @@
 // gives the next version: decompose, rewrite to the edge dialect, make executable, plan memory,
 // emit. Every step works on a copy, so earlier versions stay as they were for those who look at
 // them.
-#include "api/job.h"
+#include "api/compile/steps.h"
+
+#include "api/backends.h"
+#include "api/compile/dynamic_shapes.h"
+#include "api/compile/evaluate.h"
+#include "api/compile/executable.h"
+#include "api/compile/named_passes.h"
+#include "api/compile/shared_state.h"
 
 static sc_status run_passes(sc_work *work, sc_phase step) {
     return sc_pipeline_run(&work->job->ctx, &work->pipeline, work->program, step);

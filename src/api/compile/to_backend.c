@@ -1,5 +1,7 @@
 // Which parts of a program go to which backend, as hosts say it, and what backends are handed to
 // work with.
+#include "api/compile/executable.h"
+#include "api/compile/named_passes.h"
 #include "api/job.h"
 
 // --- Reading partitioners ------------------------------------------------------------------------

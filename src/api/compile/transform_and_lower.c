@@ -2,7 +2,10 @@
 // asked before decomposition. What was kept for them and did not end up in a part is not
 // executable, so lowering begins again without keeping that, until nothing of the kind is left.
 // Backends make something of their parts only then.
-#include "api/job.h"
+#include "api/backends.h"
+#include "api/compile/steps.h"
+#include "api/options.h"
+#include "api/record/records.h"
 
 enum { ATTEMPTS_MAX = 8 };
 

@@ -115,7 +115,7 @@ static sc_status add_method(sc_json_writer *w, sc_ctx *ctx, const sc_method *met
     sc_json_begin_object(w);
     sc_json_put_str(w, "name", sc_name_str(method->name));
     sc_json_put_u64(w, "nodes", method->graph->node_count);
-    sc_method_put_ports(w, ctx->scratch, method);
+    sc_method_put_signature(w, ctx->scratch, method);
     add_ops(w, ctx, method);
     SC_TRY(add_symbols(w, ctx, method));
     sc_json_end_object(w);

@@ -1,6 +1,9 @@
 // The inspector: opens a dump and a record, and answers queries about them as JSON.
 #include "api/inspect/inspector.h"
 
+#include "api/call_memory.h"
+#include "api/open_bundle.h"
+
 // --- Options -------------------------------------------------------------------------------------
 
 static sc_status read_scale(sc_ctx *ctx, const sc_json *object, const char *key,

@@ -3,6 +3,11 @@
 // handle of the node that it belongs to. Of the exported program, which has no handles, nodes of
 // the edge program say what comes from them.
 #include "api/inspect/reference.h"
+
+#include "api/compile/evaluate.h"
+#include "api/compile/executable.h"
+#include "api/options.h"
+#include "api/run/examples.h"
 #include "base/strides.h"
 #include "passes/facts.h"
 #include "rt/event.h"

@@ -42,7 +42,7 @@ static void add_outputs(sc_json_writer *w, sc_arena *arena, const sc_method *met
     sc_json_end_array(w);
 }
 
-void sc_method_put_ports(sc_json_writer *w, sc_arena *scratch, const sc_method *method) {
+void sc_method_put_signature(sc_json_writer *w, sc_arena *scratch, const sc_method *method) {
     add_inputs(w, scratch, method);
     add_outputs(w, scratch, method);
 }

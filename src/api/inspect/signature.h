@@ -6,6 +6,6 @@
 #include "ir/ir.h"
 
 // The members "inputs" and "outputs" of an object.
-void sc_method_put_ports(sc_json_writer *w, sc_arena *scratch, const sc_method *method);
+void sc_method_put_signature(sc_json_writer *w, sc_arena *scratch, const sc_method *method);
 
 #endif

@@ -47,7 +47,7 @@ static void put_stage(sc_json_writer *w, const sc_etrecord_program *p) {
     sc_json_put_str(w, "stage", p->stage);
     sc_json_put_str(w, "method", p->method_name);
     sc_json_put_u64(w, "nodes", is_whole ? c.nodes : 0);
-    sc_method_put_ports(w, ctx->scratch, p->method);
+    sc_method_put_signature(w, ctx->scratch, p->method);
     sc_json_key(w, "ops");
     sc_json_begin_object(w);
     for (uint32_t i = 0; i < c.ops.count; i++) {

@@ -4,6 +4,12 @@
 // float one.
 #include "api/quantize/quantize.h"
 
+#include "api/compile/dynamic_shapes.h"
+#include "api/compile/evaluate.h"
+#include "api/compile/executable.h"
+#include "api/compile/steps.h"
+#include "api/options.h"
+
 static sc_status require(sc_job *job, sc_quantizing **out) {
     *out = job->quantizing;
     if (!*out)

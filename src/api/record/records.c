@@ -1,6 +1,8 @@
 // Records of a job: which versions of the program they name, and what hosts ask of them. A version
 // never changes once a record names it, so records share programs and nothing else.
-#include "api/inspect/inspector.h"
+#include "api/record/records.h"
+
+#include "api/call_memory.h"
 #include "backend/node_json.h"
 #include "devtools/etrecord/maps.h"
 #include "ir/print.h"
@@ -17,7 +19,7 @@ sc_status sc_job_record(sc_job *job, uint32_t number, sc_etrecord **out) {
 static void push_record(sc_job *job, sc_etrecord *record, uint32_t *number) {
     *number = job->records.count;
     sc_vec_push(&job->arena, &job->records, record);
-    sc_vec_push(&job->arena, &job->record_values, (sc_record_held){0});
+    sc_vec_push(&job->arena, &job->record_values, (sc_record_memory){0});
 }
 
 static sc_etrecord *new_record(sc_job *job, uint32_t *number) {
@@ -195,9 +197,9 @@ static sc_status write_record(sc_job *job, const sc_etrecord *from, sc_str optio
 }
 
 sc_output sc_job_record_output(const sc_job *job, uint32_t record, sc_str name) {
-    sc_output output = {.program = SC_NO_PROGRAM, .name = name, .held = {sc_held_new()}};
+    sc_output output = {.program = SC_NO_PROGRAM, .name = name, .held = {sc_call_memory_new()}};
     for (uint32_t i = 0; i < SC_RECORD_VALUES; i++)
-        output.held[1 + i] = sc_held_share(job->record_values.data[record].held[i]);
+        output.held[1 + i] = sc_call_memory_share(job->record_values.data[record].held[i]);
     return output;
 }
 
@@ -205,7 +207,8 @@ sc_status sc_job_keep_output(sc_job *job, sc_status status, sc_output *output, u
     if (status == SC_OK)
         *number = sc_job_add_output(job, output);
     else
-        for (uint32_t i = 0; i < SC_COUNT_OF(output->held); i++) sc_held_drop(job, output->held[i]);
+        for (uint32_t i = 0; i < SC_COUNT_OF(output->held); i++)
+            sc_call_memory_drop(job, output->held[i]);
     return status;
 }
 
@@ -218,110 +221,4 @@ sc_status sc_record_save(sc_job *job, uint32_t record, sc_str options_json, uint
     const sc_status status = write_record(job, from, options_json, &file.cord);
     sc_job_step_back(job, &aside);
     return sc_job_keep_output(job, status, &file, output);
-}
-
-// --- Looking -------------------------------------------------------------------------------------
-
-static void add_program(sc_json_writer *w, const sc_etrecord_program *program) {
-    sc_json_begin_object(w);
-    sc_json_put_str(w, "stage", program->stage);
-    sc_json_put_str(w, "method", program->method_name);
-    sc_json_put_u64(w, "nodes", sc_stage_count(program));
-    sc_json_put_bool(w, "has_weights", program->has_weights);
-    sc_json_end_object(w);
-}
-
-static void add_programs(sc_json_writer *w, const sc_etrecord *record) {
-    sc_json_key(w, "programs");
-    sc_json_begin_array(w);
-    if (record->exported.method) add_program(w, &record->exported);
-    for (uint32_t i = 0; i < record->edge.count; i++) add_program(w, &record->edge.data[i]);
-    for (uint32_t i = 0; i < record->graph_map.count; i++)
-        add_program(w, &record->graph_map.data[i]);
-    sc_json_end_array(w);
-}
-
-static void add_methods(sc_json_writer *w, const sc_etrecord *record) {
-    sc_json_key(w, "methods");
-    sc_json_begin_array(w);
-    for (uint32_t i = 0; i < record->edge.count; i++)
-        sc_json_add_str(w, record->edge.data[i].method_name);
-    sc_json_end_array(w);
-}
-
-static void add_unknown(sc_json_writer *w, const sc_etrecord *record) {
-    sc_json_key(w, "unknown_entries");
-    sc_json_begin_array(w);
-    for (uint32_t i = 0; i < record->unknown.count; i++)
-        sc_json_add_str(w, record->unknown.data[i]);
-    sc_json_end_array(w);
-}
-
-sc_status sc_record_inspect(sc_job *job, uint32_t record, sc_str *json) {
-    sc_etrecord *from = NULL;
-    SC_TRY(sc_job_record(job, record, &from));
-    sc_sb sb = sc_job_text(job);
-    sc_json_writer w;
-    sc_json_writer_init(&w, &sb, SC_JSON_COMPACT);
-    sc_json_begin_object(&w);
-    add_methods(&w, from);
-    add_programs(&w, from);
-    if (from->has_graph_id)
-        sc_json_put_u64(&w, "export_graph_id", from->graph_id);
-    else
-        sc_json_put_null(&w, "export_graph_id");
-    sc_json_put_bool(&w, "has_reference_outputs", from->reference_outputs != NULL);
-    sc_json_put_bool(&w, "has_representative_inputs", from->representative_inputs != NULL);
-    add_unknown(&w, from);
-    sc_job_put_diagnostics(&w, job);
-    sc_json_end_object(&w);
-    *json = sc_sb_str(&sb);
-    return SC_OK;
-}
-
-sc_status sc_record_map(sc_job *job, uint32_t record, uint32_t map, sc_str *json) {
-    sc_etrecord *from = NULL;
-    SC_TRY(sc_job_record(job, record, &from));
-    if (map >= SC_ETRECORD_MAP_COUNT)
-        return sc_fail(&job->ctx, SC_ERR_ARGUMENT, NULL, "a record has no map %u", map);
-    sc_sb sb = sc_job_text(job);
-    if (sc_etrecord_has_map(from, (sc_etrecord_map)map))
-        sc_etrecord_put_map(&sb, from, (sc_etrecord_map)map, (sc_str){0});
-    else
-        sc_sb_add_text(&sb, "null");
-    *json = sc_sb_str(&sb);
-    return SC_OK;
-}
-
-static sc_status find_program(sc_job *job, uint32_t record, sc_str stage, sc_str method,
-                              const sc_etrecord_program **out) {
-    sc_etrecord *from = NULL;
-    SC_TRY(sc_job_record(job, record, &from));
-    const sc_etrecord_program *found = sc_etrecord_find(from, stage, method);
-    if (!found)
-        return sc_fail(&job->ctx, SC_ERR_NOT_FOUND, NULL,
-                       "the record has no program '" SC_STR_FMT "' of a method '" SC_STR_FMT "'",
-                       SC_STR_ARG(stage), SC_STR_ARG(method));
-    *out = found;
-    return SC_OK;
-}
-
-sc_status sc_record_text(sc_job *job, uint32_t record, sc_str stage, sc_str method, sc_str *text) {
-    const sc_etrecord_program *found = NULL;
-    SC_TRY(find_program(job, record, stage, method, &found));
-    sc_sb sb = sc_job_text(job);
-    sc_stage_put_text(found, &sb);
-    *text = sc_sb_str(&sb);
-    return SC_OK;
-}
-
-sc_status sc_record_nodes(sc_job *job, uint32_t record, sc_str stage, sc_str method, sc_str *json) {
-    const sc_etrecord_program *found = NULL;
-    SC_TRY(find_program(job, record, stage, method, &found));
-    sc_sb sb = sc_job_text(job);
-    sc_json_writer w;
-    sc_json_writer_init(&w, &sb, SC_JSON_COMPACT);
-    SC_TRY(sc_stage_put_nodes(found, &w, sc_node_add_json));
-    *json = sc_sb_str(&sb);
-    return SC_OK;
 }

@@ -3,7 +3,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "api/job.h"
+#include "api/call_memory.h"
+#include "api/record/records.h"
 
 enum { DEPTH_MAX = 16, VALUES_MAX = 1 << 16 };
 // Of all tensors together as they are given out: a few bytes of a file may stand for any number of
@@ -136,18 +137,18 @@ sc_status sc_record_update(sc_job *job, uint32_t record, sc_str json, const void
     bool are_outputs = false;
     sc_ctx *ctx = sc_job_begin(job);
     SC_TRY(sc_job_record(job, record, &to));
-    sc_held *held = sc_held_new();
+    sc_call_memory *held = sc_call_memory_new();
     const sc_aside aside = sc_job_step_aside(job, &held->arena);
     const sc_status status = read_update(ctx, json, bytes, size, &made, &are_outputs);
     sc_job_step_back(job, &aside);
     if (status == SC_OK) {
-        sc_held **place = &job->record_values.data[record].held[are_outputs];
-        sc_held *old = *place;
+        sc_call_memory **place = &job->record_values.data[record].held[are_outputs];
+        sc_call_memory *old = *place;
         *place = held;
         held = old;
         *(are_outputs ? &to->reference_outputs : &to->representative_inputs) = made;
     }
-    sc_held_drop(job, held);
+    sc_call_memory_drop(job, held);
     return status;
 }
 
@@ -285,7 +286,7 @@ sc_status sc_compile_examples(sc_job *job, sc_str method, sc_str *json, uint32_t
         return sc_fail(&job->ctx, SC_ERR_NOT_FOUND, NULL, "there is no method '" SC_STR_FMT "'",
                        SC_STR_ARG(method));
     sc_output file = {
-        .program = SC_NO_PROGRAM, .name = SC_STR("examples"), .held = {sc_held_new()}};
+        .program = SC_NO_PROGRAM, .name = SC_STR("examples"), .held = {sc_call_memory_new()}};
     const sc_aside aside = sc_job_step_aside(job, &file.held[0]->arena);
     const sc_status status = write_examples(job, found, json, &file.cord);
     sc_job_step_back(job, &aside);

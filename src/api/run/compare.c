@@ -1,6 +1,8 @@
 // How far two values of one kind are apart, and how far they may be: results of float arithmetic
 // depend on the order of sums, so what is allowed goes by the precision and the largest magnitude.
 // What is quantized may be a step further (quantization_steps.c).
+#include "api/run/compare.h"
+
 #include <math.h>
 
 #include "api/job.h"
@@ -40,13 +42,13 @@ static void note(comparing *all, double right, double found) {
 
 // Where scales are computed at run time, an input that is a step off moves the result by about two
 // steps of its own.
-static double step_of(const comparing *all, sc_dtype dtype, sc_quantum quantum) {
+static double step_of(const comparing *all, sc_dtype dtype, sc_quantization_steps quantum) {
     if (dtype == SC_DTYPE_I8 || dtype == SC_DTYPE_U8) return quantum.times;
     if (!sc_dtype_is_float(dtype)) return 0;
     return MARGIN * fmax(quantum.times * quantum.step, 2 * (all->high - all->low) / 255);
 }
 
-static void judge(const comparing *all, sc_dtype dtype, sc_quantum quantum) {
+static void judge(const comparing *all, sc_dtype dtype, sc_quantization_steps quantum) {
     sc_closeness *c = all->c;
     c->tolerance = tolerance_of(dtype) * fmax(1, c->largest);
     if (quantum.times) c->tolerance += step_of(all, dtype, quantum);
@@ -87,7 +89,7 @@ static bool are_alike(const sc_evalue *a, const sc_evalue *b) {
 }
 
 sc_status sc_compare_values(sc_ctx *ctx, const sc_evalue *right, const sc_evalue *found,
-                            sc_quantum quantum, sc_closeness *out) {
+                            sc_quantization_steps quantum, sc_closeness *out) {
     comparing all = {.c = out};
     sc_dtype dtype = SC_DTYPE_I64;
     *out = (sc_closeness){0};

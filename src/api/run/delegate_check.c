@@ -1,24 +1,30 @@
 // What the delegates of a program compute, beside what they should: each call of one is made again
 // on a program of the part that it stands for, with the same inputs, on the kernels of this build.
 // The program is opened with backends that stand before the real ones.
+#include "api/run/delegate_check.h"
+
 #include <math.h>
 
+#include "api/backends.h"
+#include "api/compile/delegate.h"
+#include "api/compile/executable.h"
 #include "api/job.h"
+#include "api/options.h"
 
 typedef struct guard {
     sc_rt_backend backend;  // `user` is the guard
     const sc_rt_backend *real;
-    sc_watch *watch;
+    sc_delegate_check *watch;
 } guard;
 
 // One delegate of a method.
 typedef struct post {
-    sc_watched seen;
+    sc_checked_delegate seen;
     const sc_name *method;
     bool is_taken;
 } post;
 
-struct sc_watch {
+struct sc_delegate_check {
     sc_ctx *ctx;
     SC_VEC(post) posts;    // as their calls stand in the graphs
     uint64_t done, total;  // delegates that were started, and methods that have run
@@ -27,7 +33,7 @@ struct sc_watch {
 };
 
 typedef struct watched_state {
-    sc_watch *watch;
+    sc_delegate_check *watch;
     const sc_rt_backend *real;
     void *real_state;
     uint32_t post;  // index, or UINT32_MAX
@@ -39,7 +45,7 @@ typedef struct watched_state {
 // --- Which part it is ----------------------------------------------------------------------------
 
 static sc_status add_posts(sc_ctx *ctx, sc_graph *graph, void *user) {
-    sc_watch *watch = user;
+    sc_delegate_check *watch = user;
     const sc_str path = sc_graph_path(ctx->arena, graph);
     for (const sc_node *node = graph->first; node; node = node->next) {
         const sc_part *part = sc_node_part(node);
@@ -78,7 +84,8 @@ static sc_status is_post(sc_ctx *ctx, const post *p, const sc_rt_start *start, b
 }
 
 // The next one of the method that the backend is started with; UINT32_MAX when there is none.
-static sc_status take_post(sc_ctx *ctx, sc_watch *watch, const sc_rt_start *start, uint32_t *out) {
+static sc_status take_post(sc_ctx *ctx, sc_delegate_check *watch, const sc_rt_start *start,
+                           uint32_t *out) {
     bool is_it = false;
     *out = UINT32_MAX;
     for (uint32_t i = 0; i < watch->posts.count && !is_it; i++) {
@@ -91,7 +98,7 @@ static sc_status take_post(sc_ctx *ctx, sc_watch *watch, const sc_rt_start *star
     return SC_OK;
 }
 
-static sc_status tell(const sc_watch *watch) {
+static sc_status tell(const sc_delegate_check *watch) {
     return sc_progress(watch->ctx, SC_PHASE_verify, watch->done, watch->total);
 }
 
@@ -181,7 +188,7 @@ static sc_status run_part(sc_ctx *ctx, const watched_state *s, const sc_part *pa
 }
 
 // The worst of several calls and results, by what was allowed.
-static void widen(sc_watched *seen, const sc_closeness *one) {
+static void widen(sc_checked_delegate *seen, const sc_closeness *one) {
     const sc_closeness *all = &seen->closeness;
     const double tiny = 1e-300;  // where nothing is allowed
     bool is_worse =
@@ -190,17 +197,17 @@ static void widen(sc_watched *seen, const sc_closeness *one) {
     seen->was_compared = true;
 }
 
-static sc_status compare_part(sc_ctx *ctx, const watched_state *s, sc_watched *seen,
+static sc_status compare_part(sc_ctx *ctx, const watched_state *s, sc_checked_delegate *seen,
                               const sc_rt_delegate_call *call) {
     const uint32_t outputs = call->arg_count - call->input_count;
     const uint32_t total = sc_rt_method_output_count(s->method);
     if (total < outputs) return sc_fail(ctx, SC_ERR_SHAPE, NULL, "it has other results");
-    if (!seen->quanta) seen->quanta = sc_output_quanta(ctx, seen->part->method->graph, outputs);
+    if (!seen->steps) seen->steps = sc_output_quantization(ctx, seen->part->method->graph, outputs);
     for (uint32_t i = 0; i < outputs; i++) {
         sc_closeness one;
         const sc_evalue *right = sc_rt_method_output(s->method, total - outputs + i);
-        SC_TRY(sc_compare_values(ctx, right, call->args[call->input_count + i], seen->quanta[i],
-                                 &one));
+        SC_TRY(
+            sc_compare_values(ctx, right, call->args[call->input_count + i], seen->steps[i], &one));
         widen(seen, &one);
     }
     return SC_OK;
@@ -222,7 +229,7 @@ typedef struct trial {
 static trial begin_trial(const sc_ctx *ctx) { return (trial){sc_diags_mark(ctx), ctx->where}; }
 
 // What goes wrong on this side is told of the delegate, and not of the run.
-static sc_status end_trial(sc_ctx *ctx, sc_watched *seen, sc_status status, trial t,
+static sc_status end_trial(sc_ctx *ctx, sc_checked_delegate *seen, sc_status status, trial t,
                            const char *what) {
     if (status != SC_OK && is_fatal(status)) return status;
     if (status != SC_OK) {
@@ -238,7 +245,7 @@ static sc_status end_trial(sc_ctx *ctx, sc_watched *seen, sc_status status, tria
 static sc_status begin_post(sc_ctx *ctx, watched_state *s) {
     if (s->post == UINT32_MAX) return SC_OK;
     const trial t = begin_trial(ctx);
-    sc_watched *seen = &s->watch->posts.data[s->post].seen;
+    sc_checked_delegate *seen = &s->watch->posts.data[s->post].seen;
     sc_status status = open_part(ctx, s, seen->part);
     if (status != SC_OK && s->program) {
         sc_rt_program_close(s->program);
@@ -284,7 +291,7 @@ static sc_status execute(sc_ctx *ctx, void *state, const sc_rt_delegate_call *ca
     SC_TRY(s->real->execute(ctx, s->real_state, call));
     if (!s->program || s->has_failed) return SC_OK;
     const trial t = begin_trial(ctx);
-    sc_watched *seen = &s->watch->posts.data[s->post].seen;
+    sc_checked_delegate *seen = &s->watch->posts.data[s->post].seen;
     sc_status status = run_part(ctx, s, seen->part, call);
     seen->why_not = NULL;
     if (status == SC_OK) status = compare_part(ctx, s, seen, call);
@@ -300,7 +307,7 @@ static sc_status reset(sc_ctx *ctx, void *state) {
 }
 
 static const sc_rt_backend *find(void *user, sc_str id) {
-    sc_watch *watch = user;
+    sc_delegate_check *watch = user;
     const sc_rt_backend *real = sc_all_rt_backends.find(sc_all_rt_backends.user, id);
     if (!real) return NULL;
     for (uint32_t i = 0; i < watch->guards.count; i++)
@@ -319,8 +326,8 @@ static const sc_rt_backend *find(void *user, sc_str id) {
 
 // --- Looking -------------------------------------------------------------------------------------
 
-sc_status sc_watch_new(sc_ctx *ctx, const sc_program *program, sc_watch **out) {
-    sc_watch *watch = sc_new(ctx->arena, sc_watch);
+sc_status sc_delegate_check_new(sc_ctx *ctx, const sc_program *program, sc_delegate_check **out) {
+    sc_delegate_check *watch = sc_new(ctx->arena, sc_delegate_check);
     watch->ctx = ctx;
     watch->backends = (sc_rt_backends){.find = find, .user = watch};
     for (uint32_t i = 0; i < program->methods.count; i++)
@@ -331,7 +338,7 @@ sc_status sc_watch_new(sc_ctx *ctx, const sc_program *program, sc_watch **out) {
 }
 
 // Delegates that no call needed to be started for count as well.
-sc_status sc_watch_end(sc_watch *watch, const sc_name *method) {
+sc_status sc_delegate_check_end(sc_delegate_check *watch, const sc_name *method) {
     watch->done++;
     for (uint32_t i = 0; i < watch->posts.count; i++) {
         post *p = &watch->posts.data[i];
@@ -342,9 +349,12 @@ sc_status sc_watch_end(sc_watch *watch, const sc_name *method) {
     return tell(watch);
 }
 
-const sc_rt_backends *sc_watch_backends(sc_watch *watch) { return &watch->backends; }
+const sc_rt_backends *sc_delegate_check_backends(sc_delegate_check *watch) {
+    return &watch->backends;
+}
 
-const sc_watched *sc_watch_at(const sc_watch *watch, const sc_name *method, uint32_t index) {
+const sc_checked_delegate *sc_delegate_check_at(const sc_delegate_check *watch,
+                                                const sc_name *method, uint32_t index) {
     for (uint32_t i = 0; i < watch->posts.count; i++)
         if (watch->posts.data[i].method == method && index-- == 0)
             return &watch->posts.data[i].seen;

@@ -1,5 +1,7 @@
 // The event tracer: the job's side of dumps. What it has kept is fetched as two outputs of the job.
-#include "api/job.h"
+#include "api/run/etdump.h"
+
+#include "api/call_memory.h"
 
 sc_status sc_run_event_tracer(sc_job *job, sc_event_tracer what, int32_t bundled_input_index,
                               bool is_filtered) {

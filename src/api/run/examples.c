@@ -1,6 +1,8 @@
 // Inputs to try a program with. A .pt2 has those that it was exported with, as torch.save made
 // them of (args, kwargs); where they do not fit the program, or the file has none, numbers are made
 // up: floats of a normal distribution, integers 0 and 1, the same on every host.
+#include "api/run/examples.h"
+
 #include <math.h>
 
 #include "api/job.h"

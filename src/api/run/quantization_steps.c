@@ -4,17 +4,18 @@
 // dequantized with, where that is a constant. Parts are looked into.
 #include <math.h>
 
-#include "api/job.h"
+#include "api/run/compare.h"
+#include "ir/part.h"
 
 typedef struct tracing {
     sc_ctx *ctx;
-    sc_imap quanta;   // value -> sc_quantum *; those that rest on nothing are not in it
-    sc_quantum read;  // of what a node reads
+    sc_imap quanta;  // value -> sc_quantization_steps *; those that rest on nothing are not in it
+    sc_quantization_steps read;  // of what a node reads
     bool reads_float, reads_byte;
 } tracing;
 
-static sc_quantum worse(sc_quantum a, sc_quantum b) {
-    return (sc_quantum){sc_max_u32(a.times, b.times), fmax(a.step, b.step)};
+static sc_quantization_steps worse(sc_quantization_steps a, sc_quantization_steps b) {
+    return (sc_quantization_steps){sc_max_u32(a.times, b.times), fmax(a.step, b.step)};
 }
 
 static bool is_byte(const sc_value *value) {
@@ -26,9 +27,9 @@ static bool is_float(const sc_value *value) {
     return value->type == SC_VALUE_TENSOR && sc_dtype_is_float((sc_dtype)value->spec.dtype);
 }
 
-static sc_quantum quantum_of(const tracing *t, const sc_value *value) {
+static sc_quantization_steps quantum_of(const tracing *t, const sc_value *value) {
     const uint64_t *found = sc_imap_find(&t->quanta, SC_PTR_KEY(value));
-    return found ? *(const sc_quantum *)(uintptr_t)*found : (sc_quantum){0};
+    return found ? *(const sc_quantization_steps *)(uintptr_t)*found : (sc_quantization_steps){0};
 }
 
 static bool read_value(void *user, sc_arg *arg) {
@@ -48,9 +49,9 @@ static double scale_of(const sc_node *node) {
     return 0;
 }
 
-static void keep(tracing *t, const sc_value *value, sc_quantum found) {
+static void keep(tracing *t, const sc_value *value, sc_quantization_steps found) {
     if (!found.times) return;
-    sc_quantum *kept = sc_new(t->ctx->scratch, sc_quantum);
+    sc_quantization_steps *kept = sc_new(t->ctx->scratch, sc_quantization_steps);
     *kept = found;
     sc_imap_set(&t->quanta, SC_PTR_KEY(value), SC_PTR_KEY(kept));
 }
@@ -58,8 +59,8 @@ static void keep(tracing *t, const sc_value *value, sc_quantum found) {
 static void trace(tracing *t, const sc_graph *graph);
 
 // Of all results of a graph within a node: which of them the node gives is not looked at.
-static sc_quantum trace_inner(tracing *t, const sc_graph *graph) {
-    sc_quantum sum = {0};
+static sc_quantization_steps trace_inner(tracing *t, const sc_graph *graph) {
+    sc_quantization_steps sum = {0};
     trace(t, graph);
     for (uint32_t i = 0; i < graph->ret->arg_count; i++)
         if (graph->ret->args[i].kind == SC_ARG_VALUE)
@@ -68,7 +69,7 @@ static sc_quantum trace_inner(tracing *t, const sc_graph *graph) {
 }
 
 // What the inputs of a part rest on is what its call passes; its constants rest on nothing.
-static sc_quantum trace_part(tracing *t, const sc_node *node, const sc_method *method) {
+static sc_quantization_steps trace_part(tracing *t, const sc_node *node, const sc_method *method) {
     const sc_arg *passed = &node->args[1];
     uint32_t given = 0;
     for (uint32_t i = 0; i < method->inputs.count; i++) {
@@ -82,22 +83,23 @@ static sc_quantum trace_part(tracing *t, const sc_node *node, const sc_method *m
 
 // Which operand a body sees as which input differs by operator: all inputs rest on what the node
 // reads.
-static sc_quantum trace_body(tracing *t, const sc_graph *body, sc_quantum read) {
+static sc_quantization_steps trace_body(tracing *t, const sc_graph *body,
+                                        sc_quantization_steps read) {
     for (uint32_t i = 0; i < body->inputs.count; i++) keep(t, body->inputs.data[i], read);
     return trace_inner(t, body);
 }
 
-static sc_quantum trace_node(tracing *t, const sc_node *node) {
+static sc_quantization_steps trace_node(tracing *t, const sc_node *node) {
     const sc_part *part = sc_node_part(node);
-    t->read = (sc_quantum){0};
+    t->read = (sc_quantization_steps){0};
     t->reads_float = t->reads_byte = false;
     (void)sc_node_visit_values(node, read_value, t);
-    const sc_quantum read = t->read;
-    sc_quantum sum = read;
+    const sc_quantization_steps read = t->read;
+    sc_quantization_steps sum = read;
     if (part) return trace_part(t, node, part->method);
     const bool gives_byte = node->out_count && is_byte(node->outs[0]);
     const bool gives_float = node->out_count && is_float(node->outs[0]);
-    if (gives_byte && t->reads_float) return (sc_quantum){sum.times + 1, scale_of(node)};
+    if (gives_byte && t->reads_float) return (sc_quantization_steps){sum.times + 1, scale_of(node)};
     if (gives_float && t->reads_byte && sum.times) sum.step = scale_of(node);
     for (uint32_t i = 0; i < node->arg_count; i++)
         if (node->args[i].kind == SC_ARG_GRAPH)
@@ -107,14 +109,14 @@ static sc_quantum trace_node(tracing *t, const sc_node *node) {
 
 static void trace(tracing *t, const sc_graph *graph) {
     for (const sc_node *node = graph->first; node; node = node->next) {
-        const sc_quantum found = trace_node(t, node);
+        const sc_quantization_steps found = trace_node(t, node);
         for (uint32_t i = 0; i < node->out_count; i++) keep(t, node->outs[i], found);
     }
 }
 
-sc_quantum *sc_output_quanta(sc_ctx *ctx, const sc_graph *graph, uint32_t count) {
+sc_quantization_steps *sc_output_quantization(sc_ctx *ctx, const sc_graph *graph, uint32_t count) {
     const sc_node *ret = graph->ret;
-    sc_quantum *out = sc_new_array(ctx->arena, sc_quantum, (size_t)count + 1);
+    sc_quantization_steps *out = sc_new_array(ctx->arena, sc_quantization_steps, (size_t)count + 1);
     sc_mark mark = sc_arena_mark(ctx->scratch);
     tracing t = {.ctx = ctx};
     sc_imap_init(&t.quanta, ctx->scratch);

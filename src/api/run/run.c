@@ -1,6 +1,9 @@
 // Running: the job's side of the runtime. One program per job, one selected method; inputs are
 // copied in, outputs are handed out row-major.
-#include "api/job.h"
+#include "api/backends.h"
+#include "api/open_bundle.h"
+#include "api/options.h"
+#include "api/run/etdump.h"
 
 sc_status sc_run_open(sc_job *job, sc_source *pte, sc_source *const *ptds, uint32_t ptd_count,
                       sc_str options_json) {

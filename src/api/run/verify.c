@@ -3,13 +3,18 @@
 // the inputs that it gets in that run.
 #include <math.h>
 
+#include "api/compile/dynamic_shapes.h"
+#include "api/compile/executable.h"
 #include "api/job.h"
+#include "api/options.h"
+#include "api/run/delegate_check.h"
+#include "api/run/examples.h"
 
 typedef struct verifying {
     sc_job *job;
     sc_ctx *ctx;
     sc_version *version;
-    sc_watch *watch;
+    sc_delegate_check *watch;
     sc_rt_program *plain, *delegated;
     sc_json_writer *w;
 } verifying;
@@ -60,7 +65,7 @@ static sc_status open_delegated(verifying *v, uint32_t number) {
             files[options.data_file_count++] = source;
     }
     options.data_files = files;
-    options.backends = sc_watch_backends(v->watch);
+    options.backends = sc_delegate_check_backends(v->watch);
     return sc_rt_program_open(v->ctx, pte, &options, &v->delegated);
 }
 
@@ -76,7 +81,8 @@ static void put_closeness(sc_json_writer *w, const sc_closeness *c) {
 static const char *HINT = "Leave out this backend, or make sure that the difference is harmless.";
 
 static sc_status add_output(verifying *v, uint32_t index, const sc_name *method,
-                            const sc_evalue *right, const sc_evalue *found, sc_quantum quantum) {
+                            const sc_evalue *right, const sc_evalue *found,
+                            sc_quantization_steps quantum) {
     sc_closeness c;
     SC_TRY(sc_compare_values(v->ctx, right, found, quantum, &c));
     sc_json_begin_object(v->w);
@@ -96,7 +102,7 @@ static sc_status add_output(verifying *v, uint32_t index, const sc_name *method,
     return SC_OK;
 }
 
-static void warn_delegate(verifying *v, const sc_name *method, const sc_watched *seen) {
+static void warn_delegate(verifying *v, const sc_name *method, const sc_checked_delegate *seen) {
     const sc_closeness *c = &seen->closeness;
     sc_sb what;
     if (seen->why_not || c->is_close) return;
@@ -111,7 +117,7 @@ static void warn_delegate(verifying *v, const sc_name *method, const sc_watched 
               method->text, SC_STR_ARG(seen->part->backend), sc_sb_terminate(&what));
 }
 
-static void add_delegate(verifying *v, const sc_name *method, const sc_watched *seen) {
+static void add_delegate(verifying *v, const sc_name *method, const sc_checked_delegate *seen) {
     sc_json_begin_object(v->w);
     sc_json_put_str(v->w, "name", sc_name_str(seen->part->method->name));
     sc_json_put_str(v->w, "backend", seen->part->backend);
@@ -128,7 +134,7 @@ static sc_status compare_outputs(verifying *v, const sc_name *name, const sc_rt_
                                  const sc_rt_method *delegated) {
     const uint32_t count = sc_rt_method_output_count(plain);
     const sc_method *lowered = sc_program_method(v->version->program, sc_name_str(name));
-    const sc_quantum *quanta = sc_output_quanta(v->ctx, lowered->graph, count);
+    const sc_quantization_steps *quanta = sc_output_quantization(v->ctx, lowered->graph, count);
     if (sc_rt_method_output_count(delegated) != count)
         return sc_fail(v->ctx, SC_ERR_INTERNAL, NULL,
                        "method '%s' has %u results, but %u without delegates", name->text,
@@ -144,7 +150,7 @@ static sc_status compare_outputs(verifying *v, const sc_name *name, const sc_rt_
 
 static sc_status verify_method(verifying *v, const sc_method *source) {
     sc_rt_method *both[2] = {NULL, NULL};
-    const sc_watched *seen;
+    const sc_checked_delegate *seen;
     bool are_examples = false;
     const sc_str name = sc_name_str(source->name);
     SC_TRY(sc_rt_method_load(v->ctx, v->plain, name, &both[0]));
@@ -157,16 +163,16 @@ static sc_status verify_method(verifying *v, const sc_method *source) {
     SC_TRY(compare_outputs(v, source->name, both[0], both[1]));
     sc_json_key(v->w, "delegates");
     sc_json_begin_array(v->w);
-    for (uint32_t i = 0; (seen = sc_watch_at(v->watch, source->name, i)) != NULL; i++)
+    for (uint32_t i = 0; (seen = sc_delegate_check_at(v->watch, source->name, i)) != NULL; i++)
         add_delegate(v, source->name, seen);
     sc_json_end_array(v->w);
     sc_json_end_object(v->w);
-    return sc_watch_end(v->watch, source->name);
+    return sc_delegate_check_end(v->watch, source->name);
 }
 
 static sc_status verify(verifying *v, uint32_t number) {
     const sc_program *source = v->job->versions.data[v->version->source].program;
-    SC_TRY(sc_watch_new(v->ctx, v->version->program, &v->watch));
+    SC_TRY(sc_delegate_check_new(v->ctx, v->version->program, &v->watch));
     SC_TRY(open_plain(v));
     SC_TRY(open_delegated(v, number));
     sc_json_begin_object(v->w);

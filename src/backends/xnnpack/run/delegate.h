@@ -122,6 +122,18 @@ sc_status sc_xnn_step_fail(const sc_xnn_delegate *d, const sc_xnn_step *s, sc_st
                            const char *what);
 sc_status sc_xnn_not_executed(const sc_xnn_delegate *d, const sc_xnn_step *s);
 
+sc_status sc_xnn_bad_argument(const sc_xnn_delegate *d, uint32_t argument, const char *what);
+sc_status sc_xnn_no_memory(sc_ctx *ctx);
+
+// Reads and checks the payload, makes steps of it and packs its weights (start.c).
+sc_status sc_xnn_start(sc_xnn_delegate *d, const sc_rt_start *start);
+// One call, with operands that have been checked; `state` is the delegate (call.c).
+sc_status sc_xnn_call(sc_ctx *ctx, void *state, const sc_rt_delegate_call *call);
+// The sizes of a value.
+void sc_xnn_set_sizes(sc_xnn_operand *operand, const sc_xnn_shape *shape);
+// Sizes of all values from those of the inputs, steps that know them, and places (sizes.c).
+sc_status sc_xnn_derive(sc_xnn_delegate *d);
+
 // Everything has its memory; `hearing` is NULL when nobody listens.
 sc_status sc_xnn_run_steps(sc_xnn_delegate *d, const sc_rt_hearing *hearing);
 
@@ -147,6 +159,9 @@ void sc_xnn_forget(sc_xnn_delegate *d, uint32_t constant);
 const uint8_t *sc_xnn_constant_data(const sc_xnn_delegate *d, const sc_xnn_operand *operand);
 // Packs the step's weights as `variant` wants them, once for all delegates of the program.
 sc_status sc_xnn_pack(sc_xnn_delegate *d, sc_xnn_step *s, const sc_variant *variant);
+// Gives up one use of a packing, or of a constant's bytes.
+void sc_xnn_unpack(sc_xnn_shared *shared, sc_xnn_packing *packing);
+void sc_xnn_release(const sc_xnn_delegate *d, sc_xnn_constant *constant);
 
 // Gives all values their place in the workspace and in one another.
 sc_status sc_xnn_place(sc_xnn_delegate *d);

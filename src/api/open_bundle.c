@@ -1,6 +1,7 @@
 // The program in a file, which may be a bundle. A bundle is read whole: its program is small change
 // beside what running it takes.
-#include "api/job.h"
+#include "api/open_bundle.h"
+
 #include "bundled_program_fbs.h"
 
 enum { HEAD_BYTES = 8, PROGRAM_ALIGN = 64 };

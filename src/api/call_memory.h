@@ -1,0 +1,37 @@
+// Memory of single calls, and the files that calls leave for the host. Private to src/api.
+#ifndef SC_API_CALL_MEMORY_H
+#define SC_API_CALL_MEMORY_H
+
+#include "api/job.h"
+
+// An arena for as long as somebody uses what is on it.
+struct sc_call_memory {
+    sc_arena arena;
+    uint32_t users;
+};
+
+// Where a context was before a call took memory of its own.
+typedef struct sc_aside {
+    sc_arena *arena;
+    sc_mark scratch;
+    struct sc_gathered *gathered;
+    struct sc_summed *summed;
+} sc_aside;
+
+// From here on the call's results live on `own`, which may go any time after stepping back.
+sc_aside sc_job_step_aside(sc_job *job, sc_arena *own);
+void sc_job_step_back(sc_job *job, const sc_aside *aside);
+
+// With one user, who drops it.
+sc_call_memory *sc_call_memory_new(void);
+// With one user more; NULL stays NULL.
+sc_call_memory *sc_call_memory_share(sc_call_memory *held);
+// The last one frees it; NULL is fine.
+void sc_call_memory_drop(sc_job *job, sc_call_memory *held);
+// Frees what is left of it.
+void sc_job_free_call_memory(sc_job *job);
+
+// Adds a file that belongs to no program; its number is the result.
+uint32_t sc_job_add_output(sc_job *job, const sc_output *output);
+
+#endif

@@ -1,0 +1,15 @@
+// The largest sizes of dynamic dimensions. Private to src/api.
+#ifndef SC_API_DYNAMIC_SHAPES_H
+#define SC_API_DYNAMIC_SHAPES_H
+
+#include "core/options.h"
+#include "ir/ir.h"
+
+// Bounds the symbols that `bounds` names, as if the file had said so: their methods are replaced by
+// copies with symbols of their own, since other versions share the ones they have. A name is a
+// symbol ("s77") or a dimension of an input ("tokens.1") of every method that has it, or of one,
+// "METHOD:NAME". SC_ERR_NOT_FOUND for a name that no method has; SC_ERR_OPTION for one that says no
+// size of one symbol, and for a value that contradicts the file or another bound.
+sc_status sc_bound_sizes(sc_ctx *ctx, sc_program *program, const sc_bounds *bounds);
+
+#endif

@@ -1,0 +1,10 @@
+// Computing at compile time. Private to src/api.
+#ifndef SC_API_EVALUATE_H
+#define SC_API_EVALUATE_H
+
+#include "passes/pass.h"
+
+// Lowers for the runtime of this build and runs there.
+extern const sc_evaluator sc_own_evaluator;
+
+#endif

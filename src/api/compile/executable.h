@@ -1,0 +1,21 @@
+// Making an edge program an executable file. Private to src/api.
+#ifndef SC_API_EXECUTABLE_H
+#define SC_API_EXECUTABLE_H
+
+#include "emit/emit.h"
+#include "passes/pass.h"
+#include "plan/place.h"
+
+// What a program comes to when it is made executable.
+typedef struct sc_executable {
+    sc_place_report *reports;  // a method each
+    sc_emit_result result;
+    double emit_ms;  // that writing it took
+} sc_executable;
+
+// Makes an edge program executable with the options of the pipeline, plans its memory and writes
+// it.
+sc_status sc_make_executable(sc_ctx *ctx, sc_pipeline *pipeline, sc_program *program,
+                             sc_executable *out);
+
+#endif

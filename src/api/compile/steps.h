@@ -1,0 +1,39 @@
+// Steps of lowering: each makes the next version of a program. Private to src/api.
+#ifndef SC_API_STEPS_H
+#define SC_API_STEPS_H
+
+#include "api/compile/delegate.h"
+#include "api/job.h"
+#include "backend/lower.h"
+#include "passes/pass.h"
+
+// What steps work on, and what they are told.
+typedef struct sc_work {
+    sc_job *job;
+    sc_options options;
+    sc_str method;                  // transform: the method whose passes these are; empty: all
+    const sc_json *passes;          // transform: a list of names, or lists by method
+    const sc_json *partitioners;    // to_backend: by method
+    const sc_keep *keep;            // decompose: what stays whole; NULL: nothing
+    const sc_partitioners *wishes;  // whose passes run, or ran, before decompose; NULL: none
+    sc_program *program;            // theirs to change
+    sc_delegation delegation;
+    sc_bounds sizes;
+    uint32_t source;  // number of the source program that all began with
+    sc_pipeline pipeline;
+    double emit_ms;   // that writing the program took
+    bool keeps_edge;  // keeps what to_edge makes as a version, whatever comes after it
+    const sc_emit_result *emitted;
+} sc_work;
+
+// Runs steps one after the other, the first on a copy of version `from`. What the last one makes is
+// kept as a version with the number `made`; what the others make, if the option snapshots says so.
+sc_status sc_steps_run(sc_work *work, const sc_phase *steps, uint32_t count, uint32_t from,
+                       uint32_t *made);
+
+// SC_ERR_STATE when program `number` is of another dialect than is needed.
+sc_status sc_check_dialect(sc_ctx *ctx, uint32_t number, sc_dialect found, sc_dialect needed);
+// The methods of source program `number`; SC_ERR_STATE when nothing was opened (compile.c).
+sc_status sc_compile_source(sc_job *job, uint32_t number, sc_program **out);
+
+#endif

@@ -1,0 +1,11 @@
+// Opening a program that may be in a bundle. Private to src/api.
+#ifndef SC_API_OPEN_BUNDLE_H
+#define SC_API_OPEN_BUNDLE_H
+
+#include "api/job.h"
+
+// The program in a file, which is the file itself unless that is a bundle; closing frees it.
+sc_status sc_job_open_bundle(sc_job *job, sc_source *file, sc_source **program);
+void sc_job_close_bundle(sc_job *job);
+
+#endif

@@ -1,0 +1,21 @@
+// Options as the host gives them. Private to src/api.
+#ifndef SC_API_OPTIONS_H
+#define SC_API_OPTIONS_H
+
+#include "base/diag.h"
+#include "core/options.h"
+
+typedef enum sc_option_call {
+    SC_OPTIONS_TO_EDGE,
+    SC_OPTIONS_TO_BACKEND,
+    SC_OPTIONS_TO_EXECUTORCH,
+    SC_OPTIONS_LOAD
+} sc_option_call;
+
+// Of programs that are lowered to be run at once, by this build's own runtime.
+sc_options sc_options_here(void);
+// Reads a JSON object (empty text: no options) over the defaults. SC_ERR_OPTION for a key that is
+// not one of the call, naming those that are, or a value that its row does not take.
+sc_status sc_options_read(sc_ctx *ctx, sc_option_call call, sc_str json, sc_options *out);
+
+#endif
