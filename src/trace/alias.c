@@ -226,8 +226,9 @@ static sc_x alias_result(sc_trace *t, sc_x x, const sc_traced *of, sc_view view)
     return sc_x_list_of(t, items, x->count);
 }
 
-// A call below functionalization, with values that are up to date. What it made on the trace's
-// arena is dead once its result is one tensor: the value belongs to the graph, and gets a new cell.
+// A call below functionalization, with values that are up to date. The cells that the call made on
+// the trace's arena are dead once its result is one tensor: the value belongs to the graph, and
+// gets a new cell.
 static sc_x call_plain(sc_trace *t, const sc_op *op, const sc_x *args, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) sync_arg(t, args[i]);
     if (t->status != SC_OK) return sc_trace_fail(t, t->status, NULL, "unreachable");
@@ -243,8 +244,8 @@ static sc_x call_plain(sc_trace *t, const sc_op *op, const sc_x *args, uint32_t 
     return plain_tensor(t, value);
 }
 
-// What looks at the storage behind a tensor finds only the tensor's own elements in the end, dense
-// and in row-major order.
+// Does a view of the storage behind a tensor hold the tensor's own elements only, dense and in
+// row-major order?
 static bool stays_inside(sc_trace *t, const sc_spec *of, const sc_spec *view) {
     sc_dim end = sc_dim_add(t->exprs, view->offset, sc_dim_int(1));
     for (uint32_t d = 0; d < view->rank; d++) {
@@ -275,7 +276,7 @@ static sc_x call_view(sc_trace *t, const sc_op *op, const sc_x *args, uint32_t c
         (sc_view){.parent = of->view, .op = op, .args = kept, .arg_count = count, .depth = depth});
 }
 
-// What a tensor is overwritten with has the tensor's dtype, whatever was computed.
+// The value in the dtype of the tensor that it overwrites.
 static sc_value *as_dtype_of(sc_trace *t, sc_value *value, const sc_value *like) {
     if (value->spec.dtype == like->spec.dtype) return value;
     sc_x x = plain_tensor(t, value);

@@ -75,8 +75,8 @@ sc_x sc_x_ints(sc_trace *t, const int64_t *values, uint32_t count) {
 }
 
 const sc_spec *sc_x_spec(sc_x x) {
-    static const sc_spec none = {.dtype = SC_DTYPE_F32};
-    return x->kind == SC_X_TENSOR ? &x->tensor->value->spec : &none;
+    static const sc_spec scalar = {.dtype = SC_DTYPE_F32};
+    return x->kind == SC_X_TENSOR ? &x->tensor->value->spec : &scalar;
 }
 
 sc_dim sc_x_size(sc_x x, int64_t dim) {

@@ -51,7 +51,7 @@ uint32_t sc_official_limits(const sc_op *op) {
     return all;
 }
 
-// What official.def does: nothing, with calls that the kernel refuses, or with all of them.
+// How official.def expands an operator: not at all, calls that the kernel refuses, or all calls.
 static sc_coverage_how expanded_there(const sc_op *op) {
     static const struct {
         uint16_t op;
@@ -76,7 +76,7 @@ static bool is_no_call(const sc_op *op) {
            (sc_op_has(op, SC_HIGHER_ORDER) && sc_op_has(op, SC_CORE));
 }
 
-// What stands for it when it is executed: views are copied, writes are computed.
+// The operator that is executed in its place: views are copied, writes are computed.
 static const sc_op *executed(const sc_op *op) {
     if (op->copy) return op->copy;
     return op->functional ? executed(op->functional) : op;

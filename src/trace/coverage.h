@@ -1,6 +1,6 @@
-// What becomes of operators, by the tables alone: who has a kernel, what is expanded, and whether
-// what an expansion ends in has kernels in turn. Single calls may fare worse where their dtypes or
-// ranks are such that they are refused.
+// Coverage of operators, by the tables alone: who has a kernel, what is expanded, and whether an
+// expansion ends in operators that have kernels. Single calls may fare worse, if their dtypes or
+// ranks are refused. Prefixes: sc_coverage and sc_op_coverage.
 #ifndef SC_COVERAGE_H
 #define SC_COVERAGE_H
 
@@ -9,7 +9,7 @@
 
 typedef enum sc_coverage_how {
     SC_COVERED_NOT,
-    SC_COVERED_KERNEL,   // it has a kernel; control flow and checks need none
+    SC_COVERED_KERNEL,   // it has a kernel; control flow and checks need no kernel
     SC_COVERED_MENDED,   // it has one, and calls that this refuses are expanded
     SC_COVERED_EXPANDED  // it becomes other operators
 } sc_coverage_how;
@@ -28,10 +28,10 @@ static inline bool sc_coverage_lowers(const sc_coverage *c) {
 }
 // Which calls are within a limit: "up to 512 groups".
 const char *sc_limit_calls(sc_limit limit);
-// What to do about one that is not: "Use fewer groups, or run the program with Sconce."
+// Advice for a call beyond a limit: "Use fewer groups, or run the program with Sconce."
 const char *sc_limit_hint(sc_limit limit);
-// The limits of an operator that official.def expands, bits of sc_limit. Of the operator itself,
-// not of what it is taken apart into.
+// The limits of an operator that official.def expands, bits of sc_limit. They are its own:
+// operators that it is expanded into have theirs.
 uint32_t sc_official_limits(const sc_op *op);
 
 // How many of PyTorch's operators, leaving out those that are expanded into others, go through what

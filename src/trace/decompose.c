@@ -1,10 +1,10 @@
 // Decomposition: a method re-traced into a graph of functional core ATen operators.
 // Walks the source graph in order, calls each operator on what its arguments became, and holds
 // every result against the metadata the file recorded. Mutations of inputs become extra outputs.
-// What cannot be taken apart is reported and stands as it is until the end, so that one run tells
-// everything that the method cannot be lowered for.
+// A call that cannot be expanded is reported and stays until the end, so that one run reports all
+// calls for which the method cannot be lowered.
 //
-// Nothing is folded, merged or simplified; nodes that nothing uses are swept at the end.
+// No call is folded, merged or simplified; unused nodes are swept at the end.
 #include "trace/decompose.h"
 
 #include "trace/expand.h"
@@ -13,7 +13,7 @@
 typedef struct method_trace {
     sc_ctx *ctx;
     sc_method *method;
-    const sc_keep *keep;  // NULL: keep none
+    const sc_keep *keep;  // NULL: keep no call
     sc_arena arena;
     uint32_t depth;     // nesting of bodies
     sc_status refused;  // the first refusal, reported already
@@ -55,7 +55,7 @@ static sc_status bind_results(graph_trace *g, const sc_node *node, sc_x result) 
     for (uint32_t i = 0; i < node->out_count; i++) {
         sc_x x = single ? result : result->items[i];
         g->values[node->outs[i]->mark] = x;
-        SC_TRY(sc_trace_settle(&g->trace, node->outs[i], x));
+        SC_TRY(sc_trace_reconcile(&g->trace, node->outs[i], x));
     }
     return SC_OK;
 }
@@ -190,8 +190,8 @@ static sc_status trace_wrapper(graph_trace *g, const sc_node *node, const sc_x *
     return SC_OK;
 }
 
-// Somebody wants this call as it is: what it writes or shows of others would be lost, so only plain
-// operators that have an expansion are asked about. What has a batch or a tangent is no such call.
+// Does somebody want this call whole? Only plain operators that have an expansion are asked about,
+// since writes and views would be lost. A call with a batch or a tangent is not plain.
 static bool is_kept(const graph_trace *g, const sc_node *node) {
     const sc_keep *keep = g->m->keep;
     bool is_plain = !sc_op_has(node->op, SC_MUTATES) && !sc_op_has(node->op, SC_INPLACE) &&

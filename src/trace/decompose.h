@@ -1,4 +1,4 @@
-// Taking a method apart into functional core ATen operators.
+// Taking a method apart into functional core ATen operators. Prefix sc_decompose.
 #ifndef SC_DECOMPOSE_H
 #define SC_DECOMPOSE_H
 
@@ -13,9 +13,9 @@ typedef struct sc_keep {
     void *user;
 } sc_keep;
 
-// Traces the method again, without a report: the graph may hold operators that nothing executes. A
-// refusal (sc_status_is_refusal) has been reported, and what was refused stands in the graph as it
-// was. `keep` may be NULL.
+// Traces the method again, without a report: the graph may hold operators that cannot be executed.
+// A refusal (sc_status_is_refusal) has been reported, and what was refused stands in the graph as
+// it was. `keep` may be NULL.
 sc_status sc_decompose(sc_ctx *ctx, sc_method *method, const sc_keep *keep);
 
 #endif

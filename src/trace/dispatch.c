@@ -1,7 +1,6 @@
-// What a call does. Above functionalization composites are taken apart, and everything else goes
-// through functionalization; below it every operator with an expansion is taken apart, and what is
-// left becomes a node.
-// In wasm: -Os
+// Dispatch: the way that a call goes. Above functionalization composites are expanded, and all
+// other calls are functionalized. Below it every operator with an expansion is expanded, and the
+// rest is recorded as nodes. In wasm: -Os
 #include "trace/complex/complex.h"
 #include "trace/expand.h"
 #include "trace/functorch/functorch.h"

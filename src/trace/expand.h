@@ -1,5 +1,5 @@
 // Expansions: the table of them, and every function that the operator table names, declared here
-// so that table and code cannot drift.
+// so that table and code cannot drift. Prefix sc_expand_: makes the calls of one operator.
 #ifndef SC_EXPAND_H
 #define SC_EXPAND_H
 
@@ -14,7 +14,7 @@ typedef struct sc_expansion {
 } sc_expansion;
 // NULL when the operator is kept, if only most of its calls are.
 const sc_expansion *sc_op_expansion(const sc_op *op);
-// Of one call, with complete arguments: NULL when it is kept.
+// The expansion of one call with complete arguments; NULL when it is kept.
 const sc_expansion *sc_call_expansion(const sc_op *op, const sc_x *a);
 // Makes the calls of a text, that of the operator's row.
 sc_x sc_expand_by_text(sc_trace *t, const sc_op *op, const char *text, const sc_x *args);

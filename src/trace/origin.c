@@ -1,4 +1,4 @@
-// Where nodes come from that were recorded before the first node of the source: sizes of inputs.
+// Origins of nodes that were recorded before the first node of the source: sizes of inputs.
 #include "trace/trace.h"
 
 void sc_trace_claim_size(sc_trace *t, sc_dim dim) {

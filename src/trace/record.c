@@ -40,7 +40,7 @@ static void read_off(sc_trace *t, const sc_trace *from, sc_dim dim) {
         record_size(t, from->sizes.data[*provider].value, from->sizes.data[*provider].dim);
 }
 
-// The value that holds a symbolic integer, read off a tensor when nothing computed it yet.
+// The value that holds a symbolic integer, read off a tensor when no node computed it yet.
 static sc_value *materialise(sc_trace *t, sc_dim dim) {
     uint64_t *known = sc_imap_find(&t->symbols, SC_PTR_KEY(dim.expr));
     if (known) return (sc_value *)(uintptr_t)*known;
@@ -92,7 +92,7 @@ sc_dim sc_trace_product(sc_trace *t, const sc_dim *dims, uint32_t count) {
 
 void sc_trace_begin(sc_trace *t, sc_ctx *ctx, sc_arena *arena, sc_graph *graph,
                     const sc_trace_hooks *hooks) {
-    static const sc_spec none = {.dtype = SC_DTYPE_F32};
+    static const sc_spec scalar = {.dtype = SC_DTYPE_F32};
     *t = (sc_trace){.ctx = ctx,
                     .arena = arena,
                     .graph = graph,
@@ -102,7 +102,7 @@ void sc_trace_begin(sc_trace *t, sc_ctx *ctx, sc_arena *arena, sc_graph *graph,
                     .providers = {.arena = ctx->arena},
                     .autocast = {.dtype = SC_DTYPE_NONE}};
     t->poison.value = sc_new(arena, sc_value);
-    t->poison.value->spec = none;
+    t->poison.value->spec = scalar;
     t->poisoned = (sc_x_data){.kind = SC_X_TENSOR, .tensor = &t->poison};
 }
 
@@ -162,7 +162,7 @@ sc_arg sc_trace_arg(sc_trace *t, sc_x x) { return to_arg(t, t->arena, x); }
 sc_x sc_trace_number(sc_trace *t, sc_value *value) {
     if (value->type == SC_VALUE_NONE) return X_NONE;
     if (value->type == SC_VALUE_INT) {
-        if (!value->has_dim)  // nothing says what it is: a symbol of its own
+        if (!value->has_dim)  // unknown: a symbol of its own
             value->dim = sc_exprs_fresh(t->exprs, (sc_range){SC_DIM_NEG_INF, SC_DIM_INF});
         value->has_dim = true;
         sc_trace_note_symbol(t, value->dim, value);
@@ -186,7 +186,7 @@ static bool is_unbacked(sc_dim dim) {
 
 // The bound that the exporter gives without being asked, elements of the first operand: too few
 // where that is broadcast by a mask. A bound that somebody gave may be as much: it is never taken
-// back where inference knows none.
+// back where inference knows no bound.
 static int64_t own_bound(const sc_node *source) {
     if (source->arg_count == 0 || source->args[0].kind != SC_ARG_VALUE) return SC_DIM_INF;
     const sc_value *self = source->args[0].value;
@@ -202,7 +202,7 @@ void sc_trace_bound(const sc_node *source, sc_dim recorded, sc_dim invented) {
         symbol->range.max = most;
 }
 
-// Where inference had to invent a symbol, the one that the exporter invented goes on.
+// Replaces symbols that inference invented by those that the exporter invented.
 static void adopt_symbols(const sc_node *source, sc_node *node) {
     uint32_t count = node->out_count < source->out_count ? node->out_count : source->out_count;
     for (uint32_t i = 0; i < count; i++) {

@@ -2,12 +2,16 @@
 // the operator's expansion, or records one node whose shape inference gives the next call its
 // sizes and strides; so a composite's graph is exactly the calls its body makes, in their order.
 //
+// Prefixes: sc_trace_ makes and completes calls and nodes; sc_x_ builds and reads their arguments,
+// which are cells.
+//
 // Errors are sticky. The first failure is kept in `status`; every later call returns a harmless
-// tensor and records nothing, so expansions read like formulas and check nothing.
+// tensor and records no node, so expansions read like formulas and need no checks.
 //
 // The files stand on each other in this order: args.c (cells), record.c (nodes and symbols),
-// calls.c (calls that many share), alias.c, autocast.c, packed.c, complex/ and expand_*.c,
-// expand.c (the table of expansions), dispatch.c (what a call does), decompose.c (whole methods).
+// call.c, origin.c, reconcile.c and alias.c; words/ (the calls that expansions share); the wings
+// pytorch/, official/, complex/ and functorch/, which do not know each other; text.c, autocast.c,
+// expand.c (the table of expansions), dispatch.c (the way of a call), decompose.c (whole methods).
 // Calls go back up through the pointer `dispatch` of the trace.
 #ifndef SC_TRACE_H
 #define SC_TRACE_H
@@ -71,7 +75,7 @@ typedef struct sc_update {
     const sc_view *view;  // of the tensor that was written
 } sc_update;
 
-// What aliases share. Writes are queued and applied to `base` when somebody reads.
+// State that aliases share. Writes are queued and applied to `base` when somebody reads.
 typedef struct sc_alias {
     sc_value *base;
     uint32_t generation;  // writes so far
@@ -95,7 +99,7 @@ typedef struct sc_autocast {
     bool enabled;
 } sc_autocast;
 
-// What stands above the trace and is called from below.
+// Functions above the trace that are called from below.
 typedef sc_x (*sc_dispatch_fn)(sc_trace *t, const sc_op *op, sc_x *args);
 typedef struct sc_trace_hooks {
     // Answers a call whose arguments are complete: expands, functionalizes or records it.
@@ -122,9 +126,9 @@ struct sc_trace {
     uint32_t pairs_depth;   // of the rules of complex/ under way
     uint32_t jvps;          // that are open: what has rows in functorch/jvp.def stays whole
     bool unchecked;         // of the source node: some release records its results wrongly
-    uint32_t noted;         // kinds of differences from the file that were told (settle.c)
+    uint32_t noted;         // kinds of differences from the file that were told (reconcile.c)
     void *client;           // of whoever began the trace: what it has to know of calls
-    const sc_trace *outer;  // knows the sizes of more tensors; NULL: there are none
+    const sc_trace *outer;  // knows the sizes of more tensors; NULL: absent
     sc_imap symbols;        // expression -> value that holds it
     sc_imap providers;      // expression -> index into `sizes`
     SC_VEC(struct {
@@ -167,7 +171,7 @@ typedef sc_x (*sc_trace_find_fn)(sc_trace *t, sc_value *value);
 sc_x sc_trace_cell(sc_trace *t, const sc_arg *arg, sc_trace_find_fn find);
 // A value of the graph that is being built: a plain tensor, or the number that it holds.
 sc_x sc_trace_plain(sc_trace *t, sc_value *value);
-// A tensor that aliases nothing.
+// A tensor without aliases.
 sc_x sc_trace_fresh(sc_trace *t, sc_value *value);
 // The number a source or recorded value stands for.
 sc_x sc_trace_number(sc_trace *t, sc_value *value);
@@ -177,18 +181,20 @@ void sc_trace_note_sizes(sc_trace *t, sc_value *value);
 void sc_trace_note_symbol(sc_trace *t, sc_dim dim, sc_value *value);
 
 // Origins of sizes that were read before the first node of the source (origin.c): the source node
-// under way is what reads this one, if none has yet; and what none of them reads, whoever needs it
-// first, once the graph is done.
+// under way reads this one, if no other has yet. A size that no source node reads gets the node
+// that needs it first, once the graph is done.
 void sc_trace_claim_size(sc_trace *t, sc_dim dim);
 void sc_trace_adopt(sc_graph *graph);
 
-// Holds a result of the source node against its record (settle.c), and takes over what counts.
-sc_status sc_trace_settle(sc_trace *t, const sc_value *recorded, sc_x x);
+// Compares a result of the source node with its record (reconcile.c), and takes over the recorded
+// metadata that counts.
+sc_status sc_trace_reconcile(sc_trace *t, const sc_value *recorded, sc_x x);
 
 // `x`, just recorded, whose first size only the data tells, is as long as the source node's (first)
-// result is in that dim: an expansion that knows it says so before the result is settled.
+// result is in that dim: an expansion that knows it says so before the result is compared.
 void sc_trace_take_size(sc_trace *t, sc_x x, uint32_t dim);
-// What the exporter's symbol counts cannot be more than inference says, whoever invented it first.
+// Bounds the exporter's symbol by the largest size that inference allows, whoever invented it
+// first.
 void sc_trace_bound(const sc_node *source, sc_dim recorded, sc_dim invented);
 
 // Functionalization (alias.c): brings the tensor up to date with all writes to what it aliases.
@@ -208,7 +214,7 @@ sc_dim sc_trace_sub(sc_trace *t, sc_dim a, sc_dim b);
 sc_dim sc_trace_mul(sc_trace *t, sc_dim a, sc_dim b);
 sc_dim sc_trace_floordiv(sc_trace *t, sc_dim a, sc_dim b);
 sc_dim sc_trace_mod(sc_trace *t, sc_dim a, sc_dim b);
-// Product from left to right; 1 for none.
+// Product from left to right; 1 for an empty list.
 sc_dim sc_trace_product(sc_trace *t, const sc_dim *dims, uint32_t count);
 
 // --- Building arguments -------------------------------------------------------------------------
@@ -263,10 +269,11 @@ static inline sc_dtype sc_x_dtype_or(sc_x x, sc_dtype otherwise) {
 int64_t sc_x_number(sc_x x, int64_t otherwise);
 // The same for integers that are computed with: the trace fails beyond 31 bits.
 int64_t sc_x_small(sc_trace *t, sc_x x, int64_t otherwise);
-// What is known of a number; `otherwise` for what is none, and for what only the running program
-// knows.
+// The known number; `otherwise` for an argument that is not a number, or one that only the running
+// program knows.
 double sc_x_real(sc_x x, double otherwise);
-// What is given, `otherwise` for None; the trace fails for what only the running program knows.
+// The number that is given, `otherwise` for None; fails the trace if only the running program knows
+// the number.
 double sc_x_known(sc_trace *t, sc_x x, double otherwise);
 // The number of a concrete INT, FLOAT or BOOL.
 bool sc_x_is_number(sc_x x);

@@ -48,26 +48,26 @@ static sc_complex div_parts(sc_trace *t, sc_complex x, sc_complex y) {
     sc_x im = sc_f_mul(t, sc_f_sub(t, q, sc_f_mul(t, p, ratio)), scale);
     im = sc_f_where(t, first, im, CALL(t, neg, im));
     sc_x is_zero = CALL(t, eq_Scalar, large, sc_x_int(t, 0));
-    sc_x none = CALL(t, abs, large);
-    re = sc_f_where(t, is_zero, sc_f_div(t, a, none), re);
-    return (sc_complex){re, sc_f_where(t, is_zero, sc_f_div(t, b, none), im)};
+    sc_x size = CALL(t, abs, large);
+    re = sc_f_where(t, is_zero, sc_f_div(t, a, size), re);
+    return (sc_complex){re, sc_f_where(t, is_zero, sc_f_div(t, b, size), im)};
 }
 
 // Neither has a tangent at zero where one is asked for, as those of their parts would be NaN.
-static sc_x is_nothing(sc_trace *t, sc_complex z) {
+static sc_x is_zero_pair(sc_trace *t, sc_complex z) {
     sc_x zero = sc_x_int(t, 0), re = CALL(t, eq_Scalar, z.re, zero);
     return sc_f_and(t, re, CALL(t, eq_Scalar, z.im, zero));
 }
 
 sc_x sc_complex_modulus(sc_trace *t, sc_complex z) {
     if (t->jvps == 0) return CALL(t, hypot, z.re, z.im);
-    sc_x zero = is_nothing(t, z), re = CALL(t, where_ScalarSelf, zero, sc_x_int(t, 1), z.re);
+    sc_x zero = is_zero_pair(t, z), re = CALL(t, where_ScalarSelf, zero, sc_x_int(t, 1), z.re);
     return CALL(t, where_ScalarSelf, zero, sc_x_int(t, 0), CALL(t, hypot, re, z.im));
 }
 
 sc_x sc_complex_argument(sc_trace *t, sc_complex z) {
     if (t->jvps == 0) return CALL(t, atan2, z.im, z.re);
-    sc_x zero = is_nothing(t, z), re = CALL(t, where_ScalarSelf, zero, sc_x_int(t, 1), z.re);
+    sc_x zero = is_zero_pair(t, z), re = CALL(t, where_ScalarSelf, zero, sc_x_int(t, 1), z.re);
     sc_x still = CALL(t, atan2, z.im, z.re);
     still = sc_trace_record(t, sc_op_get(SC_OP_detach), &still, 1);
     return sc_f_where(t, zero, still, CALL(t, atan2, z.im, re));
@@ -88,7 +88,7 @@ sc_complex sc_complex_reciprocal(sc_trace *t, sc_complex z) {
     return div_parts(t, (sc_complex){sc_x_float(t, 1), sc_x_float(t, 0)}, z);
 }
 
-// Of the same direction and size 1; 0 of 0.
+// The number of size 1 in the direction of z; 0 for 0.
 sc_complex sc_complex_sgn(sc_trace *t, sc_complex z) {
     sc_x size = sc_complex_modulus(t, z), is_zero = CALL(t, eq_Scalar, size, sc_x_int(t, 0));
     sc_x zero = sc_x_float(t, 0);

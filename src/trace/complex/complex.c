@@ -6,7 +6,7 @@
 
 typedef enum move_rule { PARTS, AS_IS, DIM, SIZES, ORDER } move_rule;
 
-// One of `full`, `map`, or how elements move; none of them: its expansion holds.
+// One of `full`, `map`, or how elements move; if all are absent, its expansion holds.
 typedef struct complex_row {
     sc_op_id op;
     sc_x (*full)(sc_trace *t, const sc_op *op, const sc_x *a);
@@ -112,8 +112,8 @@ static sc_x move_pairs(sc_trace *t, const complex_row *row, const sc_op *op, con
     return as_complex(t, sc_trace_call(t, op, own, count));
 }
 
-// What is moved in, and what is asked for as complex numbers, has imaginary parts of its own:
-// zeros.
+// The arguments with the tensor, and the source that is moved into it, made complex: their
+// imaginary parts are zeros.
 static const sc_x *made_complex(sc_trace *t, const sc_op *op, const sc_x *args) {
     const uint32_t count = op->schema->param_count;
     const int src = sc_op_param_index(op, "src");
@@ -145,7 +145,7 @@ static bool is_synonym(const sc_expansion *how) {
     return call && !strchr(call + 1, '(');
 }
 
-// Those that need no conjugates and compare nothing.
+// Expansions that need no conjugates and make no comparison.
 static bool expansion_holds(const sc_op *op, const sc_expansion *how) {
     if (is_synonym(how)) return true;
     switch (op->family) {

@@ -1,12 +1,12 @@
 // Complex numbers, in pairs of real ones. Nothing computes with complex numbers, on either runtime:
 // below functionalization every call that has a complex operand, or gives a complex result, is
 // written out in real and imaginary parts, by the rows of complex.def. For the result stands
-// view_as_complex of a real tensor with a last dim of 2. Who takes it apart again finds the parts
-// that went into it (parts.c), so that chains of complex calls are chains of real ones, and only
-// what leaves the program, or meets a kernel of its own, is ever put together.
+// view_as_complex of a real tensor with a last dim of 2. Reading its parts finds those that
+// went into it (parts.c), so that chains of complex calls are chains of real ones. Only results
+// that leave the program, or meet a kernel of their own, are ever put together.
 //
 // An expansion of another subject (a transform, say) joins by a row of its own: it asks for parts
-// with sc_complex_of, computes, and gives sc_complex_make.
+// with sc_complex_of, computes, and gives sc_complex_make. Prefix sc_complex_: on pairs of parts.
 #ifndef SC_COMPLEX_H
 #define SC_COMPLEX_H
 
@@ -15,8 +15,8 @@
 #include "trace/words/calls.h"
 #include "trace/words/choose.h"
 
-// Real and imaginary part: real tensors that broadcast, or numbers. Of a real number the imaginary
-// part is the number 0.
+// Real and imaginary part: real tensors that broadcast, or numbers. A real number has the number 0
+// as imaginary part.
 typedef struct sc_complex {
     sc_x re, im;
 } sc_complex;
@@ -29,7 +29,7 @@ bool sc_complex_has_row(const sc_op *op, const sc_x *args);
 
 // --- Parts (parts.c) ----------------------------------------------------------------------------
 
-// Of a complex tensor, a real one or a number.
+// The parts of a complex tensor, a real one or a number.
 sc_complex sc_complex_of(sc_trace *t, sc_x x);
 // The same, in the dtype in which PyTorch computes on parts of `part`.
 sc_complex sc_complex_operand(sc_trace *t, sc_x x, sc_dtype part);
@@ -49,7 +49,7 @@ sc_x sc_complex_refuse(sc_trace *t, const sc_op *op);
 sc_complex sc_complex_times(sc_trace *t, sc_complex x, sc_complex y);
 sc_x sc_complex_modulus(sc_trace *t, sc_complex z);
 sc_x sc_complex_argument(sc_trace *t, sc_complex z);
-// Of a complex tensor (logic.c).
+// Is a complex tensor unequal to zero, element by element (logic.c)?
 sc_x sc_complex_is_not_zero(sc_trace *t, sc_x x);
 
 #define FULL(fn, op) sc_x sc_complex_##fn(sc_trace *t, const sc_op *op_, const sc_x *a);

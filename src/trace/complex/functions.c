@@ -14,18 +14,18 @@ static sc_complex plus_one(sc_trace *t, sc_complex z, double one) {
 
 static sc_x is_zero(sc_trace *t, sc_x x) { return CALL(t, eq_Scalar, x, sc_x_int(t, 0)); }
 
-// x y, and x where x is a zero: in C's functions of complex numbers that is so even beside what
-// overflows.
+// x y, and x where x is a zero, also if y is infinite or NaN, as C's functions of complex numbers
+// have it.
 static sc_x times_or_zero(sc_trace *t, sc_x x, sc_x y) {
     sc_x product = sc_f_mul(t, x, y);
     return sc_f_where(t, is_zero(t, x), x, product);
 }
 
-// An angle, and 0 in place of infinities and NaN beside infinite real parts: of those no angle is
-// needed to know that exp gives 0, or something infinite.
+// An angle; 0 in place of infinities and NaN if the real part is infinite, because exp is then 0 or
+// infinite for any angle.
 static sc_x known_angle(sc_trace *t, sc_complex z) {
-    sc_x less = sc_f_sub(t, z.im, z.im), none = CALL(t, ne_Scalar, less, sc_x_int(t, 0));
-    sc_x lost = sc_f_and(t, CALL(t, isinf, z.re), none);
+    sc_x less = sc_f_sub(t, z.im, z.im), is_unknown = CALL(t, ne_Scalar, less, sc_x_int(t, 0));
+    sc_x lost = sc_f_and(t, CALL(t, isinf, z.re), is_unknown);
     return sc_f_where(t, lost, sc_x_float(t, 0), z.im);
 }
 
@@ -50,7 +50,7 @@ sc_complex sc_complex_expm1(sc_trace *t, sc_complex z) {
     return (sc_complex){re, sc_f_mul(t, size, sine)};
 }
 
-// Of half the size, so that it does not overflow before its logarithm is taken.
+// The logarithm of |z|, by that of |z / 2|, which does not overflow.
 static sc_x log_of_size(sc_trace *t, sc_complex z) {
     sc_x log = CALL(t, log, sc_complex_modulus(t, scaled(t, z, 0.5)));
     return sc_f_add(t, log, sc_x_float(t, LN_2));
@@ -80,8 +80,8 @@ sc_complex sc_complex_log1p(sc_trace *t, sc_complex z) {
     return (sc_complex){re, sc_complex_argument(t, whole)};
 }
 
-// The root with a real part that is not negative, and an imaginary part with the sign of z's. Of a
-// quarter of z, so that its size does not overflow.
+// The root with a real part that is not negative, and an imaginary part with the sign of z's. It is
+// computed by a quarter of z, whose size does not overflow.
 sc_complex sc_complex_sqrt(sc_trace *t, sc_complex z) {
     sc_complex quarter = scaled(t, z, 0.25);
     sc_x sum = CALL(t, abs, quarter.re);
@@ -90,11 +90,11 @@ sc_complex sc_complex_sqrt(sc_trace *t, sc_complex z) {
     large = sc_f_mul(t, large, sc_x_float(t, 2));
     sc_x small = sc_f_div(t, sc_f_mul(t, z.im, sc_x_float(t, 0.5)), large);
     small = sc_f_where(t, is_zero(t, large), z.im, small);
-    sc_x is_left = CALL(t, lt_Scalar, z.re, sc_x_int(t, 0)), far = CALL(t, isinf, z.im);
+    sc_x is_left = CALL(t, lt_Scalar, z.re, sc_x_int(t, 0)), is_infinite = CALL(t, isinf, z.im);
     sc_x re = sc_f_where(t, is_left, CALL(t, abs, small), large);
     sc_x im = sc_f_where(t, is_left, CALL(t, copysign_Tensor, large, z.im), small);
-    re = sc_f_where(t, far, CALL(t, abs, z.im), re);
-    return (sc_complex){re, sc_f_where(t, far, z.im, im)};
+    re = sc_f_where(t, is_infinite, CALL(t, abs, z.im), re);
+    return (sc_complex){re, sc_f_where(t, is_infinite, z.im, im)};
 }
 
 sc_complex sc_complex_rsqrt(sc_trace *t, sc_complex z) {
@@ -108,8 +108,9 @@ sc_complex sc_complex_sigmoid(sc_trace *t, sc_complex z) {
 
 // --- Trigonometry --------------------------------------------------------------------------------
 
-// Those of circles are those of hyperbolas with real and imaginary parts changed, before and after.
-static sc_complex turned(sc_complex z) { return (sc_complex){z.im, z.re}; }
+// Real and imaginary part swapped. Before and after a hyperbolic function this gives the
+// trigonometric one.
+static sc_complex swapped(sc_complex z) { return (sc_complex){z.im, z.re}; }
 
 sc_complex sc_complex_sinh(sc_trace *t, sc_complex z) {
     sc_x sinh = CALL(t, sinh, z.re), cosh = CALL(t, cosh, z.re);
@@ -117,21 +118,21 @@ sc_complex sc_complex_sinh(sc_trace *t, sc_complex z) {
     return (sc_complex){re, times_or_zero(t, CALL(t, sin, z.im), cosh)};
 }
 
-// The zero beside what overflows has a sign, which tanh gives it.
+// The imaginary part is a zero where sin is: tanh gives it its sign if sinh overflows.
 sc_complex sc_complex_cosh(sc_trace *t, sc_complex z) {
     sc_x cosh = CALL(t, cosh, z.re), sin = CALL(t, sin, z.im);
     sc_x re = sc_f_mul(t, cosh, CALL(t, cos, z.im));
     sc_x im = sc_f_mul(t, sin, CALL(t, sinh, z.re));
-    sc_x none = sc_f_mul(t, sin, CALL(t, tanh, z.re));
-    return (sc_complex){re, sc_f_where(t, is_zero(t, sin), none, im)};
+    sc_x signed_zero = sc_f_mul(t, sin, CALL(t, tanh, z.re));
+    return (sc_complex){re, sc_f_where(t, is_zero(t, sin), signed_zero, im)};
 }
 
 // With h = tanh(a) and r = tan(b): (h (1 + r^2) + i r / cosh(a)^2) / (1 + h^2 r^2), which cannot
 // overflow for large a; where a is infinite, b does not count.
 sc_complex sc_complex_tanh(sc_trace *t, sc_complex z) {
-    sc_x one = sc_x_float(t, 1), cosh = CALL(t, cosh, z.re), far = CALL(t, isinf, z.re);
+    sc_x one = sc_x_float(t, 1), cosh = CALL(t, cosh, z.re), is_infinite = CALL(t, isinf, z.re);
     sc_x h = CALL(t, tanh, z.re), r = CALL(t, tan, z.im);
-    r = sc_f_where(t, far, sc_x_float(t, 0), r);
+    r = sc_f_where(t, is_infinite, sc_x_float(t, 0), r);
     sc_x rr = sc_f_mul(t, r, r), hh = sc_f_mul(t, h, h);
     sc_x below = sc_f_add(t, sc_f_mul(t, hh, rr), one);
     sc_x re = sc_f_div(t, sc_f_mul(t, h, sc_f_add(t, rr, one)), below);
@@ -140,14 +141,14 @@ sc_complex sc_complex_tanh(sc_trace *t, sc_complex z) {
 }
 
 sc_complex sc_complex_sin(sc_trace *t, sc_complex z) {
-    return turned(sc_complex_sinh(t, turned(z)));
+    return swapped(sc_complex_sinh(t, swapped(z)));
 }
 sc_complex sc_complex_tan(sc_trace *t, sc_complex z) {
-    return turned(sc_complex_tanh(t, turned(z)));
+    return swapped(sc_complex_tanh(t, swapped(z)));
 }
 
 sc_complex sc_complex_cos(sc_trace *t, sc_complex z) {
-    return sc_complex_conj(t, sc_complex_cosh(t, turned(z)));
+    return sc_complex_conj(t, sc_complex_cosh(t, swapped(z)));
 }
 
 // --- Inverses ------------------------------------------------------------------------------------
@@ -157,7 +158,7 @@ sc_complex sc_complex_cos(sc_trace *t, sc_complex z) {
 typedef struct roots {
     sc_complex p, q;  // of 1 + z and of 1 - z
     sc_x size, up;    // logarithm of z's size, and how far z is from the real axis
-    sc_x is_far;
+    sc_x is_large;
 } roots;
 
 static roots roots_of(sc_trace *t, sc_complex z) {
@@ -165,7 +166,7 @@ static roots roots_of(sc_trace *t, sc_complex z) {
     r.q = sc_complex_sqrt(t, plus_one(t, sc_complex_neg(t, z), 1));
     r.size = log_of_size(t, z);
     r.up = CALL(t, abs, z.im);
-    r.is_far = CALL(t, gt_Scalar, r.size, sc_x_float(t, 20));
+    r.is_large = CALL(t, gt_Scalar, r.size, sc_x_float(t, 20));
     return r;
 }
 
@@ -173,43 +174,43 @@ static roots roots_of(sc_trace *t, sc_complex z) {
 static sc_x away(sc_trace *t, const roots *r, sc_complex z) {
     sc_x turn = sc_f_mul(t, r->q.re, r->p.im), back = sc_f_mul(t, r->q.im, r->p.re);
     sc_x near = CALL(t, asinh, sc_f_sub(t, turn, back));
-    sc_x far = CALL(t, copysign_Tensor, sc_f_add(t, r->size, sc_x_float(t, LN_2)), z.im);
-    return sc_f_where(t, r->is_far, far, near);
+    sc_x large = CALL(t, copysign_Tensor, sc_f_add(t, r->size, sc_x_float(t, LN_2)), z.im);
+    return sc_f_where(t, r->is_large, large, near);
 }
 
 sc_complex sc_complex_asin(sc_trace *t, sc_complex z) {
     const roots r = roots_of(t, z);
     sc_x re = sc_f_mul(t, r.p.re, r.q.re);
     re = sc_f_sub(t, re, sc_f_mul(t, r.p.im, r.q.im));
-    re = CALL(t, atan2, z.re, sc_f_where(t, r.is_far, r.up, re));
+    re = CALL(t, atan2, z.re, sc_f_where(t, r.is_large, r.up, re));
     return (sc_complex){re, away(t, &r, z)};
 }
 
 sc_complex sc_complex_acos(sc_trace *t, sc_complex z) {
     const roots r = roots_of(t, z);
     sc_x near = sc_f_mul(t, CALL(t, atan2, r.q.re, r.p.re), sc_x_float(t, 2));
-    sc_x re = sc_f_where(t, r.is_far, CALL(t, atan2, r.up, z.re), near);
+    sc_x re = sc_f_where(t, r.is_large, CALL(t, atan2, r.up, z.re), near);
     return (sc_complex){re, CALL(t, neg, away(t, &r, z))};
 }
 
 sc_complex sc_complex_acosh(sc_trace *t, sc_complex z) {
-    sc_complex turned = sc_complex_acos(t, z);
-    sc_x re = CALL(t, abs, turned.im);
-    return (sc_complex){re, CALL(t, copysign_Tensor, turned.re, z.im)};
+    sc_complex acos = sc_complex_acos(t, z);
+    sc_x re = CALL(t, abs, acos.im);
+    return (sc_complex){re, CALL(t, copysign_Tensor, acos.re, z.im)};
 }
 
 sc_complex sc_complex_asinh(sc_trace *t, sc_complex z) {
-    return turned(sc_complex_asin(t, turned(z)));
+    return swapped(sc_complex_asin(t, swapped(z)));
 }
 
-// Beside an infinite imaginary part it does not count that the real one is NaN.
-static sc_x unless_beside_infinity(sc_trace *t, sc_x re, sc_x im) {
-    sc_x none = CALL(t, isnan, re);
-    none = sc_f_and(t, none, CALL(t, isinf, im));
-    return CALL(t, masked_fill_Scalar, re, none, sc_x_float(t, 0));
+// The real part, and 0 where it is NaN and the imaginary part infinite: it does not count there.
+static sc_x unless_infinite(sc_trace *t, sc_x re, sc_x im) {
+    sc_x is_nan = CALL(t, isnan, re);
+    is_nan = sc_f_and(t, is_nan, CALL(t, isinf, im));
+    return CALL(t, masked_fill_Scalar, re, is_nan, sc_x_float(t, 0));
 }
 
-// Of 0 and of infinities the real part is 0, whatever the imaginary one is, with its sign.
+// The real part where x is 0 or infinite: 0 with the sign of a, whatever the imaginary part is.
 static sc_x zero_at_ends(sc_trace *t, sc_x re, sc_x a, sc_x x) {
     sc_x is_end = CALL(t, isinf, x);
     is_end = sc_f_or(t, is_end, CALL(t, eq_Scalar, x, sc_x_int(t, 0)));
@@ -217,24 +218,24 @@ static sc_x zero_at_ends(sc_trace *t, sc_x re, sc_x a, sc_x x) {
 }
 
 // asinh(2 a / (|1 + z| |1 - z|)) / 2, and half the angle of (1 - a) (1 + a) - b^2 + 2 i b. Beyond
-// the limits, whose squares do not overflow, nothing changes.
+// the limits, whose squares do not overflow, the result stays.
 sc_complex sc_complex_atanh(sc_trace *t, sc_complex z) {
     sc_x least = sc_x_float(t, -1e18), most = sc_x_float(t, 1e18), two = sc_x_float(t, 2);
     sc_x b = CALL(t, clamp, z.im, least, most);
-    sc_x a = CALL(t, clamp, unless_beside_infinity(t, z.re, z.im), least, most);
+    sc_x a = CALL(t, clamp, unless_infinite(t, z.re, z.im), least, most);
     sc_x more = sc_f_add(t, a, sc_x_float(t, 1)), less = sc_f_sub(t, sc_x_float(t, 1), a);
     sc_x sizes = CALL(t, hypot, more, b);
     sizes = sc_f_mul(t, sizes, CALL(t, hypot, less, b));
     sc_x re = CALL(t, asinh, sc_f_div(t, sc_f_mul(t, a, two), sizes));
     re = zero_at_ends(t, re, a, z.re);
-    sc_x beside = sc_f_mul(t, less, more);
-    beside = sc_f_sub(t, beside, sc_f_mul(t, b, b));
-    sc_complex twice = {re, CALL(t, atan2, sc_f_mul(t, b, two), beside)};
+    sc_x real = sc_f_mul(t, less, more);
+    real = sc_f_sub(t, real, sc_f_mul(t, b, b));
+    sc_complex twice = {re, CALL(t, atan2, sc_f_mul(t, b, two), real)};
     return scaled(t, twice, 0.5);
 }
 
 sc_complex sc_complex_atan(sc_trace *t, sc_complex z) {
-    return turned(sc_complex_atanh(t, turned(z)));
+    return swapped(sc_complex_atanh(t, swapped(z)));
 }
 
 // --- Powers --------------------------------------------------------------------------------------

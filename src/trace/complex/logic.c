@@ -1,4 +1,4 @@
-// What is asked of complex numbers and answered with yes or no.
+// Questions about complex numbers that are answered with yes or no.
 #include "trace/complex/complex.h"
 
 static sc_x equal(sc_trace *t, sc_x x, sc_x y) {
@@ -38,7 +38,7 @@ sc_x sc_complex_is_not_zero(sc_trace *t, sc_x x) {
     return sc_f_or(t, re, CALL(t, ne_Scalar, z.im, zero));
 }
 
-// Of operands that are told from zero only.
+// The call on whether each operand differs from zero: the operator reads no more of them.
 sc_x sc_complex_truths(sc_trace *t, const sc_op *op, const sc_x *a) {
     const uint32_t count = op->schema->param_count;
     sc_x *args = sc_new_array(t->arena, sc_x, count + 1);
@@ -47,7 +47,7 @@ sc_x sc_complex_truths(sc_trace *t, const sc_op *op, const sc_x *a) {
     return sc_trace_call(t, op, args, count);
 }
 
-// Refused before its expansion puts them in order, which nothing does with complex numbers.
+// Refused before its expansion sorts: complex numbers have no order.
 sc_x sc_complex_unique(sc_trace *t, const sc_op *op, const sc_x *a) {
     (void)a;
     return sc_trace_fail(t, SC_ERR_UNSUPPORTED_OP,

@@ -23,7 +23,7 @@ static sc_x scaled(sc_trace *t, sc_x x, sc_x by) {
     return sc_x_real(by, 0) == 1 ? x : sc_f_mul(t, x, by);
 }
 
-// (self, mat1, mat2, beta, alpha); what is in self does not count beside a beta of 0
+// (self, mat1, mat2, beta, alpha); self does not count if beta is 0, even where it is NaN
 sc_x sc_complex_addmm(sc_trace *t, const sc_op *op, const sc_x *a) {
     (void)op;
     sc_x mm = scaled(t, CALL(t, mm, a[1], a[2]), a[4]);
@@ -59,14 +59,15 @@ sc_x sc_complex_convolution(sc_trace *t, const sc_op *op, const sc_x *a) {
 
 // --- As real matrices ----------------------------------------------------------------------------
 
-// Takes the real part above the imaginary one, from the left; or beside it, from the right.
+// The block takes the real part above the imaginary one, from the left; or both in a row, from the
+// right.
 static sc_x as_block(sc_trace *t, sc_complex z, bool from_left) {
     sc_x minus = CALL(t, neg, z.im);
     sc_x above = sc_f_join(t, z.re, from_left ? minus : z.im, -1);
     return sc_f_join(t, above, sc_f_join(t, from_left ? z.im : minus, z.re, -1), -2);
 }
 
-// What lies above or beside each other, as parts.
+// Both halves of a tensor along a dim, as parts.
 static sc_x halves(sc_trace *t, sc_x x, int64_t dim, sc_dim size) {
     sc_x half = sc_x_dim(t, size), end = sc_x_dim(t, sc_trace_add(t, size, size));
     sc_x re = sc_f_slice(t, x, dim, sc_x_int(t, 0), half);

@@ -55,7 +55,7 @@ static sc_x drawn(sc_trace *t, const sc_op *op, const sc_x *a, double scale) {
 
 sc_x sc_complex_rand(sc_trace *t, const sc_op *op, const sc_x *a) { return drawn(t, op, a, 1); }
 
-// Of variance 1, half of which is in either part.
+// Random numbers of variance 1: each part has half of it.
 sc_x sc_complex_randn(sc_trace *t, const sc_op *op, const sc_x *a) {
     return drawn(t, op, a, 0.70710678118654752);
 }

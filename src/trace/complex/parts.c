@@ -2,8 +2,9 @@
 #include "ir/match.h"
 #include "trace/complex/complex.h"
 
-// A call made before of this operator on the value, with that integer as its third argument. Where
-// calls are put before others, nothing says that it comes first.
+// An earlier call of this operator on the value, with that integer as its third argument. A trace
+// that inserts calls before others finds no call, because the order of nodes is not the order of
+// calls there.
 static sc_value *made_before(const sc_trace *t, const sc_value *value, sc_op_id id, int64_t index) {
     if (t->before) return NULL;
     for (const sc_arg *use = value->first_use; use; use = use->next_use) {

@@ -87,7 +87,7 @@ sc_x sc_complex_mean(sc_trace *t, const sc_op *op, const sc_x *a) {
     return sc_complex_make(t, (sc_complex){re, im}, sc_x_dtype_of(re));
 }
 
-// Of both parts together.
+// The variance of a complex number: the sum of those of its parts.
 sc_x sc_complex_var(sc_trace *t, const sc_op *op, const sc_x *a) {
     sc_complex z = sc_complex_of(t, a[0]);
     sc_x re[4] = {z.re, a[1], a[2], a[3]}, im[4] = {z.im, a[1], a[2], a[3]};

@@ -1,6 +1,7 @@
-// While a graph is decomposed: the calls that keep book go on as they are, and so does `detach`
-// where it cuts a tensor off from its tangent. Of their results PyTorch makes views; here only what
-// gets a batch is one, so whoever writes to a tensor that another one shows is refused.
+// Records of levels while a graph is decomposed. The calls that open and close levels stay as they
+// are, and so does `detach`, which cuts a tensor off from its tangent. PyTorch returns views from
+// them; here only a tensor that gets a batch is a view, and writing to a tensor that another one
+// shares is refused.
 #include "trace/functorch/functorch.h"
 
 sc_functorch_level_kind sc_functorch_level_opens(const sc_op *op) {

@@ -45,7 +45,7 @@ static void open_level(sc_writer *w, sc_node *node) {
     sc_functorch_level_finish(w, node);
 }
 
-// What a level leaves behind is seen by nobody else.
+// Refuses a node outside of the level that uses a value from inside.
 static void check_outside(sc_writer *w, const sc_node *node) {
     if (sc_functorch_level_knows_any(w, node))
         sc_trace_fail(&w->trace, SC_ERR_CORRUPT, NULL,
@@ -218,7 +218,7 @@ static bool is_used(const sc_node *node) {
     return sc_node_has_effect(node);
 }
 
-// What expansions of calls that wait left behind would get tangents, too.
+// Erases nodes that expansions of waiting calls left unused, so that they get no tangents.
 static void drop_unused(sc_graph *graph) {
     for (sc_node *node = graph->last, *prev; node; node = prev) {
         prev = node->prev;
@@ -240,8 +240,8 @@ static sc_status refuse_alone(sc_ctx *ctx, const sc_graph *graph, const sc_node 
                    node->op->name);
 }
 
-// What is left where no level is: which tensors were cut off from their tangents, when vmap was
-// first used, and what nobody needs any more.
+// Erases the bookkeeping of levels that are written out: cuts between tensors and tangents, first
+// uses of vmap, and unused nodes.
 static sc_status clear(sc_ctx *ctx, sc_graph *graph) {
     for (sc_node *node = graph->last, *prev; node; node = prev) {
         prev = node->prev;

@@ -1,9 +1,12 @@
-// vmap and jvp taken apart. What torch.vmap and torch.func.jvp leave in a graph are calls that open
-// and close levels, and say which tensors have a batch, or a tangent, there; between them stands
-// what the function computes, in the shapes of one sample. Once a graph is decomposed few operators
-// are left, and each level is written out in place, the innermost first: what a level is in never
-// sees it. A value with a batch has it as its first dim (vmap.def); one with a tangent stays, and
-// the tangent is computed beside it (jvp.def). What has neither stays as it is.
+// vmap and jvp taken apart. torch.vmap and torch.func.jvp leave calls in a graph that open and
+// close levels, and say which tensors have a batch, or a tangent, there. Between them stand the
+// function's own calls, in the shapes of one sample. Once a graph is decomposed few operators are
+// left, and each level is written out in place, the innermost first: an outer level never sees an
+// inner one. A value with a batch has it as its first dim (vmap.def); one with a tangent stays, and
+// the tangent is computed next to it (jvp.def). Other values stay as they are.
+//
+// Prefixes: sc_functorch_ for levels, sc_vmap_ for the rules of batches, sc_jvp_ for those of
+// tangents.
 //
 // The files stand on each other in this order: book.c; batch.c, vmap_*.c and jvp_rules.c (rules),
 // vmap.c and jvp.c (tables), levels_*.c (levels), functorch.c (whole methods).
@@ -37,7 +40,7 @@ typedef struct sc_shown {
     const sc_node *node;
 } sc_shown;
 
-// Which levels are open. A zeroed struct plus `shows.arena` knows none.
+// Which levels are open. A zeroed struct plus `shows.arena` knows no level.
 typedef struct sc_book {
     uint32_t open, jvps;
     uint64_t begun;  // how many nodes there were when the outermost level was opened
@@ -62,11 +65,11 @@ sc_status sc_functorch_check(sc_ctx *ctx, const sc_book *book);
 
 // --- Levels -------------------------------------------------------------------------------------
 
-// What an argument is at the level that is being written out. Arguments that are neither tensors
-// nor lists of them are `x` alone.
+// An argument at the level that is being written out. Arguments that are neither tensors nor lists
+// of them are `x` alone.
 typedef struct sc_lifted {
     sc_x x;                         // with the batch as its first dim, if there is one
-    sc_x tangent;                   // NULL: there is none, which is to say zero
+    sc_x tangent;                   // NULL: absent, which means zero
     const struct sc_lifted *items;  // of a list, x->count of them
     bool batched;
 } sc_lifted;
@@ -83,10 +86,10 @@ typedef struct sc_functorch_level {
 
 // The rank of one sample.
 uint32_t sc_functorch_rank(const sc_lifted *a);
-// The tensor with a batch, repeated if it has none.
+// The tensor with a batch, repeated if it has no batch.
 sc_x sc_functorch_front(const sc_functorch_level *v, const sc_lifted *a);
-// A sample has dims of size 1 in front, up to `rank`, so that batches stand below each other. What
-// has no batch stays as it is.
+// The tensor with dims of size 1 in front of each sample, up to `rank`, so that batches broadcast.
+// A tensor without a batch stays as it is.
 sc_x sc_functorch_ranked(const sc_functorch_level *v, const sc_lifted *a, uint32_t rank);
 // The tensor in the sizes of a batch of `like`s.
 sc_x sc_functorch_reshape(const sc_functorch_level *v, sc_x x, const sc_spec *like);

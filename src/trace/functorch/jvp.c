@@ -82,7 +82,7 @@ static sc_x by_text(const sc_functorch_level *v, const sc_lifted *a, const jvp_r
     return sc_trace_formula(t, formula_of(row), args);
 }
 
-// What one parameter adds, in the sizes and the dtype of the result.
+// The addend of one parameter, in the sizes and the dtype of the result.
 static sc_x fitting(const sc_functorch_level *v, sc_x x, const sc_spec *out) {
     if (x->kind != SC_X_TENSOR) return x;
     x = sc_f_to(v->t, x, (sc_dtype)out->dtype);
@@ -107,7 +107,8 @@ static bool is_complex(const sc_lifted *a) {
     return a->tangent && !sc_dtype_is_float(sc_x_dtype_of(a->tangent));
 }
 
-// A result after the first that should have a tangent: of lists all have one, of other calls none.
+// A result after the first that should have a tangent: all results of lists have one, those of
+// other calls do not.
 static bool needs_more(const sc_node *node) {
     const sc_schema *schema = node->op->schema;
     for (uint32_t i = 1; i < node->out_count && schema->return_count > 1; i++) {
@@ -119,7 +120,7 @@ static bool needs_more(const sc_node *node) {
     return false;
 }
 
-// What one parameter's tangent adds; NULL: nothing.
+// The addend of one parameter's tangent; NULL if it is absent.
 static sc_x added(const sc_functorch_level *v, const sc_lifted *a, uint32_t index) {
     const sc_node *node = v->node;
     const jvp_row *row = row_of(node->op, node->op->schema->params[index].name);

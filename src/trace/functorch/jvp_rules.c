@@ -71,8 +71,9 @@ sc_x sc_jvp_clamp(const sc_functorch_level *v, const sc_lifted *a, sc_x d) {
     return d;
 }
 
-// Of tensors as bounds: the tangent of what the result is equal to. Beside both bounds numbers that
-// are equal to one are inside, beside one outside, and where the bounds cross the result is max.
+// The tangent of the operand that the result equals, where bounds are tensors. With both bounds a
+// number equal to one of them is inside, with one bound it is outside. If the bounds cross, the
+// result is max.
 static sc_x chosen(sc_trace *t, const sc_lifted *a, sc_x inside, sc_x least, sc_x most) {
     sc_x x = a[0].x, min = a[1].x, max = a[2].x;
     if (sc_x_is_none(max)) return sc_f_where(t, CALL(t, gt_Tensor, x, min), inside, least);
@@ -102,7 +103,7 @@ static sc_x gelu_slope(sc_trace *t, sc_x x) {
     return sc_f_add(t, sc_f_times(t, whole, 0.5), rest);
 }
 
-// Of 0.5 x (1 + tanh(u)), u = k (x + c x^3).
+// The slope of 0.5 x (1 + tanh(u)), u = k (x + c x^3).
 static sc_x gelu_tanh_slope(sc_trace *t, sc_x x) {
     const double k = 0.7978845608028654, c = 0.044715;
     sc_x square = sc_f_mul(t, x, x), one = sc_x_int(t, 1);
@@ -154,7 +155,8 @@ sc_x sc_jvp_deviation(const sc_functorch_level *v, const sc_lifted *a, sc_x d) {
     return CALL(t, where_ScalarSelf, CALL(t, eq_Scalar, out, zero), zero, d);
 }
 
-// (self, eps): outside of what eps leaves nothing changes; without it there is no outside.
+// (self, eps): outside of [eps, 1 - eps] the tangent is zero; without eps it is NaN outside of [0,
+// 1].
 sc_x sc_jvp_logit(const sc_functorch_level *v, const sc_lifted *a, sc_x d) {
     sc_trace *t = v->t;
     const double eps = sc_x_known(t, a[1].x, -1), low = eps < 0 ? 0 : eps;
@@ -167,20 +169,21 @@ sc_x sc_jvp_logit(const sc_functorch_level *v, const sc_lifted *a, sc_x d) {
 
 // --- Norms of vectors ---------------------------------------------------------------------------
 
-// Of the elements of the largest magnitude, or the smallest: the mean. NaN is the largest of all.
+// The mean tangent of the elements with the largest or the smallest magnitude. NaN is the largest
+// of all.
 static sc_x extreme_tangent(sc_trace *t, sc_x x, sc_x d, sc_x dims, sc_x keepdim, bool is_most) {
     sc_x size = CALL(t, abs, x), signed_d = sc_f_mul(t, CALL(t, sign, x), d);
     sc_x all = dims->kind == SC_X_LIST ? dims : sc_x_dims(t, NULL, 0);
     sc_x end = is_most ? CALL(t, amax, size, all, X_TRUE) : CALL(t, amin, size, all, X_TRUE);
-    sc_x none = CALL(t, isnan, end), is_none = CALL(t, isnan, x);
-    none = sc_f_and(t, is_none, none);
-    sc_x is_end = sc_f_or(t, CALL(t, eq_Tensor, size, end), none);
+    sc_x is_nan = CALL(t, isnan, end), is_nan_here = CALL(t, isnan, x);
+    is_nan = sc_f_and(t, is_nan_here, is_nan);
+    sc_x is_end = sc_f_or(t, CALL(t, eq_Tensor, size, end), is_nan);
     sc_x picked = CALL(t, where_ScalarOther, is_end, signed_d, sc_x_int(t, 0));
     sc_x count = sc_f_sum(t, sc_f_to_dtype_of(t, is_end, d), dims, sc_x_truth(keepdim));
     return sc_f_div(t, sc_f_sum(t, picked, dims, sc_x_truth(keepdim)), count);
 }
 
-// What each element adds, before the sum is divided: d sign(x) |x|^(p - 1), as PyTorch puts it.
+// The addend of each element, before the sum is divided: d sign(x) |x|^(p - 1), as PyTorch puts it.
 static sc_x norm_part(sc_trace *t, sc_x x, sc_x d, double p) {
     if (p == 1) return sc_f_mul(t, CALL(t, sign, x), d);
     if (p == 2) return sc_f_mul(t, x, d);
@@ -212,9 +215,9 @@ sc_x sc_jvp_vector_norm(const sc_functorch_level *v, const sc_lifted *a, sc_x d)
 
 // --- Norms ---------------------------------------------------------------------------------------
 
-// Of `normal`, which x is with a mean of 0 and a variance of 1 along some dims: its tangent has
-// neither a mean nor a part along it. The spread is computed again: the call's own has no tangent,
-// which another level may want.
+// The tangent of `normal`, which is x with a mean of 0 and a variance of 1 along some dims. It has
+// neither a mean nor a part along `normal`. The spread is computed again: the call's own has no
+// tangent, which another level may want.
 static sc_x normal_tangent(sc_trace *t, sc_x normal, sc_x x, sc_x d, sc_x dims, sc_x eps) {
     sc_x variance = CALL(t, var_correction, x, dims, sc_x_int(t, 0), X_TRUE);
     sc_x spread = CALL(t, rsqrt, CALL(t, add_Scalar, variance, eps));
@@ -297,7 +300,7 @@ sc_x sc_jvp_batch_weight(const sc_functorch_level *v, const sc_lifted *a, sc_x d
 
 // --- Pools ---------------------------------------------------------------------------------------
 
-// What each window took, by its place in the plane.
+// The tangents of the elements that the windows chose, by their places in the plane.
 sc_x sc_jvp_window(const sc_functorch_level *v, const sc_lifted *a, sc_x d) {
     sc_trace *t = v->t;
     sc_x low = sc_x_int(t, -2), high = sc_x_int(t, -1), at = sc_trace_plain(t, v->node->outs[1]);

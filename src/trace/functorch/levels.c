@@ -1,7 +1,7 @@
 // Which values have a batch or a tangent at the level that is written out.
 #include "trace/functorch/levels.h"
 
-// What has a tangent is the tensor itself to whoever stands elsewhere.
+// A value with a tangent is the tensor itself outside of its level.
 static const sc_known *known_of(const sc_writer *w, const sc_value *value) {
     const uint64_t *found = sc_imap_find(&w->values, SC_PTR_KEY(value));
     const sc_known *k = found ? (const sc_known *)(uintptr_t)*found : NULL;
@@ -57,7 +57,7 @@ void sc_functorch_level_finish(sc_writer *w, sc_node *node) {
     sc_vec_push(w->trace.arena, &w->done, node);
 }
 
-// What stands for the node's result from here on belongs to no level.
+// Replaces the node's result by a tensor that belongs to no level.
 void sc_functorch_level_become(sc_writer *w, sc_node *node, uint32_t index, sc_x x) {
     if (w->trace.status == SC_OK && x->kind == SC_X_TENSOR)
         sc_replace_uses(node->outs[index], x->tensor->value);

@@ -1,5 +1,6 @@
 // A level while it is written out: functorch.c goes through the graph, levels_vmap.c and
-// levels_jvp.c write what stands in a level of their kind.
+// levels_jvp.c write what stands in a level of their kind. Prefix sc_functorch_level_: of the level
+// that is being written out.
 #ifndef SC_FUNCTORCH_LEVELS_H
 #define SC_FUNCTORCH_LEVELS_H
 
@@ -33,14 +34,14 @@ typedef struct sc_known {
     uint32_t region;
 } sc_known;
 
-// What a value of the graph is from here on.
+// Notes what a value of the graph is from here on.
 void sc_functorch_level_know(sc_writer *w, const sc_value *value, sc_lifted lifted);
 bool sc_functorch_level_knows_any(sc_writer *w, const sc_node *node);  // of its operands
 sc_lifted sc_functorch_level_lift(sc_writer *w, const sc_arg *arg);
 const sc_lifted *sc_functorch_level_lift_args(sc_writer *w, const sc_node *node);
 // The node is written out, and goes at the end.
 void sc_functorch_level_finish(sc_writer *w, sc_node *node);
-// What stands for the node's result from here on belongs to no level.
+// Replaces the node's result by a tensor that belongs to no level.
 void sc_functorch_level_become(sc_writer *w, sc_node *node, uint32_t index, sc_x x);
 // Does a call name the level that is written out? A failure if not.
 bool sc_functorch_level_is_ours(sc_writer *w, sc_x level);

@@ -1,4 +1,4 @@
-// What stands in a jvp: where tangents begin and end, and calls by the table.
+// Writing out a jvp: where tangents begin and end, and calls by the table.
 #include "trace/functorch/levels.h"
 
 // (tensor, tangent)

@@ -1,7 +1,7 @@
-// What stands in a vmap: where batches begin and end, random numbers, and calls by the table.
+// Writing out a vmap: where batches begin and end, random numbers, and calls by the table.
 #include "trace/functorch/levels.h"
 
-// What is not known to be of the size of the batch may be of another one when the program runs.
+// Fails if a size is not known to be that of the batch: it may differ when the program runs.
 static void check_size(sc_writer *w, sc_dim size) {
     const sc_tri same = sc_dim_known_equal(size, w->level.size);
     if (same == SC_TRI_FALSE)

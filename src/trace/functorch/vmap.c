@@ -87,8 +87,8 @@ static bool is_told_by_data(const sc_node *node, const sc_spec *spec) {
     return false;
 }
 
-// Of no samples: of the right sizes, and empty.
-static sc_x nothing(const sc_functorch_level *v) {
+// Results for a batch without samples: of the right sizes, and empty.
+static sc_x empty_results(const sc_functorch_level *v) {
     sc_trace *t = v->t;
     const uint32_t outs = v->node->out_count;
     sc_x *results = sc_new_array(t->arena, sc_x, outs + 1);
@@ -115,7 +115,7 @@ static bool has_samples(const sc_functorch_level *v) {
 
 sc_x sc_vmap_call(const sc_functorch_level *v, const sc_lifted *a) {
     const sc_vmap_rule rule = rule_of(v->node->op);
-    if (sc_dim_is(v->size, 0) && has_samples(v)) return nothing(v);
+    if (sc_dim_is(v->size, 0) && has_samples(v)) return empty_results(v);
     sc_x x = rule && !v->node->is_kept ? rule(v, a) : NULL;
     if (x || v->t->status != SC_OK) return x ? x : X_NONE;
     return has_samples(v) ? one_by_one(v, a) : refuse(v);

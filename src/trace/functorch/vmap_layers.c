@@ -112,7 +112,7 @@ sc_x sc_vmap_group_norm(const sc_functorch_level *v, const sc_lifted *a) {
     return apart(v, sc_functorch_call(v, args));
 }
 
-// What each channel has, below the channels of a batch of images.
+// A parameter with one number per channel, broadcast to the channels of a batch of images.
 static sc_x by_channel(const sc_functorch_level *v, const sc_lifted *a, uint32_t rank) {
     sc_dim sizes[SC_RANK_MAX + 1];
     const uint32_t from = a->batched ? 2 : 0;
@@ -143,9 +143,9 @@ sc_x sc_vmap_batch_norm(const sc_functorch_level *v, const sc_lifted *a) {
         sc_x weight = by_channel(v, &a[1], rank), bias = by_channel(v, &a[2], rank);
         x = affine(v, x, weight, bias);
     }
-    sc_x none = sc_f_zeros(t, sc_x_dims(t, (sc_dim[]){v->size, sc_dim_int(0)}, 2),
-                           (sc_dtype)v->node->outs[1]->spec.dtype);
-    return X_LIST(t, x, none, none);
+    sc_x empty = sc_f_zeros(t, sc_x_dims(t, (sc_dim[]){v->size, sc_dim_int(0)}, 2),
+                            (sc_dtype)v->node->outs[1]->spec.dtype);
+    return X_LIST(t, x, empty, empty);
 }
 
 // --- Images -------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ static sc_x outranked(const sc_functorch_level *v, const sc_lifted *a, sc_x x, s
     return a->batched && sc_functorch_rank(a) == 0 && yields ? sc_f_to(v->t, x, dtype) : x;
 }
 
-// What only says where takes no part in that.
+// Is the parameter a condition? Its dtype is not promoted.
 static bool is_condition(const sc_functorch_level *v, uint32_t index) {
     const sc_str name = v->node->op->schema->params[index].name;
     return sc_str_is(name, "condition") || sc_str_is(name, "mask");
@@ -69,7 +69,7 @@ static void shift_dims(const sc_functorch_level *v, sc_x *args, uint32_t rank) {
         if (names_dims(schema->params[i].name)) args[i] = shifted(v->t, args[i], rank);
 }
 
-// What a sample without dims was given one for.
+// The result without the dim that a sample of rank 0 was given.
 static sc_x without_dim(sc_trace *t, sc_x x) {
     if (x->kind == SC_X_TENSOR) return sc_x_rank(x) == 2 ? sc_f_squeeze(t, x, 1) : x;
     if (x->kind != SC_X_LIST) return x;
@@ -99,20 +99,20 @@ static sc_x all_dims(sc_trace *t, uint32_t rank) {
 // (self, dim, ...): no dims are all of them.
 sc_x sc_vmap_reduce(const sc_functorch_level *v, const sc_lifted *a) {
     sc_x *args = sc_functorch_args(v, a);
-    const bool none = sc_x_is_none(args[1]) || (args[1]->kind == SC_X_LIST && !args[1]->count);
+    const bool is_all = sc_x_is_none(args[1]) || (args[1]->kind == SC_X_LIST && !args[1]->count);
     const uint32_t rank = sc_functorch_rank(&a[0]);
     if (sc_functorch_others(v, a, 1)) return NULL;
-    if (none) args[1] = all_dims(v->t, rank ? rank : 1);
+    if (is_all) args[1] = all_dims(v->t, rank ? rank : 1);
     return along(v, a, args);
 }
 
 // (self, ord, dim, keepdim, dtype)
 sc_x sc_vmap_norm(const sc_functorch_level *v, const sc_lifted *a) {
     sc_x *args = sc_functorch_args(v, a);
-    const bool none = sc_x_is_none(args[2]) || (args[2]->kind == SC_X_LIST && !args[2]->count);
+    const bool is_all = sc_x_is_none(args[2]) || (args[2]->kind == SC_X_LIST && !args[2]->count);
     const uint32_t rank = sc_functorch_rank(&a[0]);
     if (sc_functorch_others(v, a, 1)) return NULL;
-    if (none) args[2] = all_dims(v->t, rank ? rank : 1);
+    if (is_all) args[2] = all_dims(v->t, rank ? rank : 1);
     return along(v, a, args);
 }
 
@@ -210,7 +210,7 @@ sc_x sc_vmap_aligned(const sc_functorch_level *v, const sc_lifted *a) {
     return sc_functorch_call(v, args);
 }
 
-// PyTorch passes over tensors of one dim and no elements beside others.
+// PyTorch skips empty tensors of rank 1 among others.
 static bool is_passed_over(const sc_lifted *a) {
     const uint32_t rank = sc_functorch_rank(a);
     return rank == 1 && sc_dim_is(sc_x_size(a->x, -1), 0);

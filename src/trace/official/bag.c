@@ -52,7 +52,7 @@ static sc_x averaged(sc_trace *t, const bags *b) {
 
 enum { VALUE, BAG, COUNT, SCANNED };  // COUNT: of rows that count
 
-// Of the same bag: what comes before counts, too.
+// The larger of two rows of the same bag: earlier rows count, too.
 static sc_x larger(sc_trace *t, const sc_x *before, const sc_x *after) {
     sc_x same = CALL(t, eq_Tensor, before[BAG], after[BAG]);
     sc_x take = sc_f_and(t, same, CALL(t, ge_Tensor, before[VALUE], after[VALUE]));
@@ -61,7 +61,7 @@ static sc_x larger(sc_trace *t, const sc_x *before, const sc_x *after) {
     return X_LIST(t, value, after[BAG], sc_f_add(t, after[COUNT], more));
 }
 
-// What the last row of each bag has.
+// The elements of the last row of each bag.
 static sc_x of_last_rows(sc_trace *t, const bags *b, sc_x rows) {
     sc_x end = sc_x_dim(t, b->count);
     sc_x to = sc_f_where_else(t, sc_official_ends_run(t, b->bag, 0), b->bag, end);

@@ -2,7 +2,7 @@
 // channels are those of the input at each depth that the kernel sees: depth goes into the channels,
 // in the weight by a view of it. So a plane at a time is all that is copied.
 //
-// A transposed one is the same on an input that is spread by the stride and turned around in depth;
+// A transposed one is the same on an input that is spread by the stride and reversed in depth;
 // its planes then come in the opposite order.
 //
 // Where the depth is open, or so large that there would be very many of these, it is the planes of
@@ -120,7 +120,7 @@ static sc_x swapped(sc_trace *t, sc_x x) {
     return sc_f_permute(t, x, depth_second);
 }
 
-// What plane k of the kernel makes of frames, [n, depth, channels, h, w].
+// The convolution of frames, [n, depth, channels, h, w], with plane k of the kernel.
 static sc_x tap(sc_trace *t, const deep *d, sc_x x, int64_t k, sc_x bias) {
     sc_dim sizes[5] = {sc_trace_mul(t, sc_x_size(x, 0), sc_x_size(x, 1)), sc_x_size(x, 2),
                        sc_x_size(x, 3), sc_x_size(x, 4)};
@@ -173,7 +173,7 @@ static sc_x moved(sc_trace *t, sc_x x, int64_t before, int64_t after) {
 }
 
 // Frame i goes to frame i * stride - padding of the result, and plane k of the kernel so much
-// further. What is between them is added last, and so is the bias.
+// further. Frames in between, and the bias, are added last.
 static sc_x scattered(sc_trace *t, const deep *d) {
     sc_x sum = NULL, x = swapped(t, d->input);
     const int64_t reach = d->dilation[0] * (d->taps - 1), edge = d->padding[0];

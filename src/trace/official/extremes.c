@@ -1,5 +1,5 @@
 // Extremes along dims of a tensor that has no elements when another of its dims is 0, which the
-// data may decide: the official amax and amin abort the process where there is nothing to look at,
+// data may decide: the official amax and amin abort the process where they are empty,
 // max and min along a dim do not. They give places, too, and so stand only where that can be.
 // In wasm: -Os
 #include "trace/official/official.h"
@@ -12,20 +12,20 @@ static uint64_t bit_of(int64_t dim, uint32_t rank) {
 }
 
 // Can a dim be empty that is not among these?
-static bool keeps_none(const sc_spec *spec, uint64_t dims) {
+static bool keeps_empty(const sc_spec *spec, uint64_t dims) {
     for (uint32_t d = 0; d < spec->rank; d++)
         if (!(dims >> d & 1) && sc_official_can_be_empty(spec->sizes[d])) return true;
     return false;
 }
 
-bool sc_official_keeps_none(const sc_node *node) {
+bool sc_official_keeps_empty(const sc_node *node) {
     const sc_arg *self = sc_node_arg(node, "self"), *dims = sc_node_arg(node, "dim");
     uint64_t listed = 0;
     if (self->kind != SC_ARG_VALUE || dims->kind != SC_ARG_LIST || dims->count == 0) return false;
     for (uint32_t i = 0; i < dims->count; i++)
         if (dims->items[i].kind == SC_ARG_INT)
             listed |= bit_of(dims->items[i].i, self->value->spec.rank);
-    return keeps_none(&self->value->spec, listed);
+    return keeps_empty(&self->value->spec, listed);
 }
 
 static sc_x along_one(sc_trace *t, sc_x x, uint32_t dim, sc_x keepdim, bool is_largest) {
@@ -40,7 +40,7 @@ static sc_x extreme(sc_trace *t, sc_x x, sc_x dims, sc_x keepdim, bool is_larges
     uint64_t listed = 0;
     const uint32_t rank = sc_x_rank(x), count = sc_x_int_list(t, dims, items, SC_RANK_MAX);
     for (uint32_t i = 0; i < count; i++) listed |= bit_of(items[i], rank);
-    if (listed == 0 || !keeps_none(sc_x_spec(x), listed))
+    if (listed == 0 || !keeps_empty(sc_x_spec(x), listed))
         return is_largest ? CALL(t, amax, x, dims, keepdim) : CALL(t, amin, x, dims, keepdim);
     for (uint32_t d = rank; d-- > 0;)
         if (listed >> d & 1) x = along_one(t, x, d, keepdim, is_largest);

@@ -62,7 +62,7 @@ static bool is_empty(const sc_trace *t, const sc_official_matrices *m) {
 
 // All results of matrices without rows or columns: those that have elements say that no pivot is
 // bad.
-static sc_x nothing(sc_trace *t) {
+static sc_x empty_results(sc_trace *t) {
     sc_x outs[3];
     const uint32_t count = t->source->out_count;
     if (count > SC_COUNT_OF(outs)) return sc_official_refuse(t);
@@ -75,9 +75,8 @@ static sc_x nothing(sc_trace *t) {
 
 // --- Pivots --------------------------------------------------------------------------------------
 
-// What steps of an elimination change: the matrices; the first pivot that is bad, counted from 1,
-// 0 if there is none, [batch, 1, 1]; the rows that were chosen, [batch, turns, 1]. What they read:
-// the numbers of rows, and of columns.
+// State of an elimination: the matrices; the first bad pivot, counted from 1, or 0, [batch, 1, 1];
+// the rows that were chosen, [batch, turns, 1]. Steps also read the numbers of rows and of columns.
 enum { X, INFO, CHOSEN };
 enum { ROWS, COLUMNS };
 
@@ -87,9 +86,9 @@ static sc_x no_info(sc_trace *t, const sc_official_matrices *m) {
 }
 
 static void find_bad(sc_trace *t, sc_official_turns *s, sc_x k, sc_x is_bad) {
-    sc_x none = CALL(t, eq_Scalar, s->state[INFO], sc_x_int(t, 0)), one = sc_x_int(t, 1);
+    sc_x is_first = CALL(t, eq_Scalar, s->state[INFO], sc_x_int(t, 0)), one = sc_x_int(t, 1);
     sc_x next = k->kind == SC_X_INT ? sc_x_int(t, sc_x_number(k, 0) + 1) : sc_f_add(t, k, one);
-    s->state[INFO] = sc_official_where_at(t, sc_f_and(t, is_bad, none), next, s->state[INFO]);
+    s->state[INFO] = sc_official_where_at(t, sc_f_and(t, is_bad, is_first), next, s->state[INFO]);
 }
 
 static sc_x info_of(sc_trace *t, const sc_official_turns *s, uint32_t index) {
@@ -97,7 +96,7 @@ static sc_x info_of(sc_trace *t, const sc_official_turns *s, uint32_t index) {
                                        : X_NONE;
 }
 
-// Of k and the rows behind it the number of the one whose element of the column is largest.
+// The pivot row of column k: the one, from k on, whose element of the column is largest.
 static sc_x largest_row(sc_trace *t, const sc_official_turns *s, sc_x k) {
     sc_x size = CALL(t, abs, sc_official_column_at(t, s->state[X], k));
     sc_x is_before = sc_official_is_before(t, s->fixed[ROWS], k);
@@ -114,8 +113,8 @@ static bool is_last_row(sc_x x, sc_x k) {
     return k->kind == SC_X_INT && sc_dim_is(sc_x_size(x, 1), sc_x_number(k, 0) + 1);
 }
 
-// The row that is chosen, whose number may be wanted; row k comes where that was. What is left at k
-// is for the caller to write.
+// The pivot row, and its number if it is wanted. Row k takes its place, and the caller writes row
+// k.
 static sc_x choose_row(sc_trace *t, sc_official_turns *s, sc_x k, sc_x *number) {
     sc_x *x = &s->state[X];
     if (is_last_row(*x, k)) {
@@ -132,7 +131,7 @@ static sc_x choose_row(sc_trace *t, sc_official_turns *s, sc_x k, sc_x *number) 
 // --- LU ------------------------------------------------------------------------------------------
 
 // The row that was chosen comes to k. Rows behind it lose their multiple of it, right of k; the
-// factors stay where zeros would be. Below a pivot of 0 nothing is divided, as in LAPACK.
+// factors stay where zeros would be. Rows below a pivot of 0 are not divided, as in LAPACK.
 static void eliminate(sc_trace *t, sc_official_turns *s, sc_x k) {
     sc_x *x = &s->state[X], rows = s->fixed[ROWS], columns = s->fixed[COLUMNS], number;
     sc_x row = choose_row(t, s, k, &number), pivot = sc_official_column_at(t, row, k);
@@ -153,7 +152,7 @@ static void eliminate(sc_trace *t, sc_official_turns *s, sc_x k) {
 // (A, pivot, check_errors)
 sc_x sc_official_lu_factor(sc_trace *t, const sc_x *a) {
     const sc_official_matrices m = sc_official_read_matrices(t, a[0]);
-    if (is_empty(t, &m)) return nothing(t);
+    if (is_empty(t, &m)) return empty_results(t);
     if (t->status != SC_OK || !sc_x_truth(a[1])) return sc_official_refuse(t);
     sc_official_turns s = {.state = {m.x}, .count = 3, .fixed_count = 3, .step = eliminate};
     s.turns = sc_f_smaller(t, m.height, m.width);
@@ -199,7 +198,7 @@ static sc_x solution(sc_trace *t, const sc_official_matrices *m, sc_x b, sc_offi
 sc_x sc_official_inverse(sc_trace *t, const sc_x *a) {
     const sc_official_matrices m = sc_official_read_matrices(t, a[0]);
     sc_official_turns s;
-    if (is_empty(t, &m)) return nothing(t);
+    if (is_empty(t, &m)) return empty_results(t);
     if (!is_square(t, &m)) return sc_official_refuse(t);
     sc_x inverse = solution(t, &m, sc_official_identity(t, &m), &s);
     inverse = sc_official_write_matrices(t, inverse, 0);
@@ -221,7 +220,7 @@ sc_x sc_official_solve(sc_trace *t, const sc_x *a) {
     const sc_official_matrices m = sc_official_read_matrices(t, a[0]);
     sc_official_matrices right;
     sc_official_turns s;
-    if (is_empty(t, &m)) return nothing(t);
+    if (is_empty(t, &m)) return empty_results(t);
     if (!is_square(t, &m) || !sc_x_truth(a[2]) || !read_right(t, a[1], a[0], &right) ||
         !sc_dim_equal(right.height, m.height))
         return sc_official_refuse(t);
@@ -283,7 +282,7 @@ static void take_root(sc_trace *t, sc_official_turns *s, sc_x k) {
 sc_x sc_official_cholesky(sc_trace *t, const sc_x *a) {
     sc_official_matrices m = sc_official_read_matrices(t, a[0]);
     const bool is_upper = sc_x_truth(a[1]);
-    if (is_empty(t, &m)) return nothing(t);
+    if (is_empty(t, &m)) return empty_results(t);
     if (!is_square(t, &m)) return sc_official_refuse(t);
     if (is_upper) m.x = sc_f_transpose(t, m.x, 1, 2);
     sc_official_turns s = {.state = {m.x, no_info(t, &m)},

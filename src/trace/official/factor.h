@@ -1,5 +1,5 @@
-// What the factorisations share: batches of matrices in float64, of rank 3, a column after the
-// other.
+// Words of the factorisations: batches of matrices in float64, of rank 3, one column after the
+// other. Prefix sc_official_: for the official runtime.
 #ifndef SC_OFFICIAL_FACTOR_H
 #define SC_OFFICIAL_FACTOR_H
 

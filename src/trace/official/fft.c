@@ -1,12 +1,12 @@
 // Fourier transforms. The official runtime has those between real numbers and half spectra, over
 // any dims. The transform of pairs is made of them: that of z = x + iy is F(x) + i F(y), of which
 // the half that is missing is conj F(x) + i conj F(y) the other way around; in the other direction
-// both change places. Real and imaginary parts go through one call, beside each other.
+// both change places. Real and imaginary parts go through one call, as two rows.
 //
-// It also has no kernel that puts real numbers together to complex ones. Where that is no more than
-// another look at memory, none is needed; what is returned is copied out of it. Where the planner
-// cannot know, because sizes are open, a transform of four numbers does it: that of a, 0, 0, b has
-// a + ib in its second place. What takes complex numbers apart again goes without.
+// It also has no kernel that puts real numbers together to complex ones. None is needed where the
+// pairs already lie in memory as complex numbers do; results are copied out of there. If sizes are
+// open and the planner cannot know, a transform of four numbers does it: that of a, 0, 0, b has
+// a + ib in its second place. Calls that read the parts again read the pairs.
 #include "ir/match.h"
 #include "trace/official/official.h"
 
@@ -102,9 +102,9 @@ static sc_x along(sc_trace *t, sc_x pairs, int64_t dim, sc_x norm, bool forward)
     const int64_t last = sc_x_rank(pairs);
     sc_x sign = signs(t, sc_x_dtype_of(pairs)), both = half_spectrum(t, pairs, dim, norm);
     sc_x x = sc_f_select(t, both, last - 1, 0), y = sc_f_select(t, both, last - 1, 1);
-    sc_x turned = CALL(t, flip, y, X_INTS(t, last - 1));
-    sc_x sum = sc_f_sub(t, x, sc_f_mul(t, turned, sign));
-    sc_x mirrored = sc_f_add(t, sc_f_mul(t, x, sign), turned);
+    sc_x flipped = CALL(t, flip, y, X_INTS(t, last - 1));
+    sc_x sum = sc_f_sub(t, x, sc_f_mul(t, flipped, sign));
+    sc_x mirrored = sc_f_add(t, sc_f_mul(t, x, sign), flipped);
     return joined(t, forward ? sum : mirrored, forward ? mirrored : sum, dim,
                   sc_x_size(pairs, dim));
 }

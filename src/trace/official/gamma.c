@@ -26,8 +26,8 @@ static sc_x stirling(sc_trace *t, sc_x x) {
 static sc_x lgamma_of_positive(sc_trace *t, sc_x x) {
     sc_x is_small = sc_f_less(t, x, SHIFT), product = x;
     for (int k = 1; k < SHIFT; k++) product = sc_f_mul(t, product, sc_f_plus(t, x, k));
-    sc_x far = stirling(t, sc_f_where(t, is_small, sc_f_plus(t, x, SHIFT), x));
-    return sc_f_where(t, is_small, sc_f_sub(t, far, CALL(t, log, product)), far);
+    sc_x shifted = stirling(t, sc_f_where(t, is_small, sc_f_plus(t, x, SHIFT), x));
+    return sc_f_where(t, is_small, sc_f_sub(t, shifted, CALL(t, log, product)), shifted);
 }
 
 // (self)
@@ -50,21 +50,21 @@ static sc_x digamma_of_positive(sc_trace *t, sc_x x) {
     sc_x before = CALL(t, reciprocal, x);
     for (int k = 1; k < 10; k++)
         before = sc_f_add(t, before, CALL(t, reciprocal, sc_f_plus(t, x, k)));
-    sc_x far = sc_f_plus(t, x, 10), inverse = CALL(t, reciprocal, far);
+    sc_x shifted = sc_f_plus(t, x, 10), inverse = CALL(t, reciprocal, shifted);
     sc_x tail = POLYNOMIAL(t, sc_f_mul(t, inverse, inverse), series);
     tail = sc_f_add(t, tail, sc_f_times(t, inverse, 0.5));
     tail = sc_f_add(t, tail, before);
-    return sc_f_sub(t, CALL(t, log, far), tail);
+    return sc_f_sub(t, CALL(t, log, shifted), tail);
 }
 
 static sc_x digamma(sc_trace *t, sc_x x) {
     sc_x is_mirrored = sc_f_less(t, x, 0), one_less = sc_f_from(t, 1, x);
     sc_x y = digamma_of_positive(t, sc_f_where(t, is_mirrored, one_less, x));
     sc_x part = sc_f_sub(t, x, CALL(t, trunc, x));
-    sc_x turned = sc_f_over(t, SC_PI, CALL(t, tan, sc_f_times(t, part, SC_PI)));
-    turned = sc_f_sub(t, y, turned);
-    turned = sc_f_unless(t, sc_f_equals(t, part, 0), NAN, turned);
-    return sc_f_where(t, is_mirrored, turned, y);
+    sc_x mirrored = sc_f_over(t, SC_PI, CALL(t, tan, sc_f_times(t, part, SC_PI)));
+    mirrored = sc_f_sub(t, y, mirrored);
+    mirrored = sc_f_unless(t, sc_f_equals(t, part, 0), NAN, mirrored);
+    return sc_f_where(t, is_mirrored, mirrored, y);
 }
 
 // (self)
@@ -100,9 +100,10 @@ static sc_x over_one_less(sc_trace *t, sc_x x, const exponent *s) {
 static sc_x zeta_of_positive(sc_trace *t, const exponent *s, sc_x q) {
     sc_x sum = power(t, s, q);
     for (int k = 1; k < 10; k++) sum = sc_f_add(t, sum, power(t, s, sc_f_plus(t, q, k)));
-    sc_x far = sc_f_plus(t, q, 10), inverse = CALL(t, reciprocal, far), left = power(t, s, far);
+    sc_x shifted = sc_f_plus(t, q, 10), inverse = CALL(t, reciprocal, shifted),
+         left = power(t, s, shifted);
     sc_x square = sc_f_mul(t, inverse, inverse);
-    sc_x tail = over_one_less(t, sc_f_mul(t, left, far), s);
+    sc_x tail = over_one_less(t, sc_f_mul(t, left, shifted), s);
     tail = sc_f_add(t, tail, sc_f_times(t, left, 0.5));
     sc_x term = times_more(t, sc_f_mul(t, left, inverse), s, 0);
     for (int k = 0; k < SC_ZETA_TERMS; k++) {
@@ -136,11 +137,11 @@ static sc_x zeta(sc_trace *t, const exponent *s, sc_x q) {
     return sc_f_unless(t, is_pole, INFINITY, sum);
 }
 
-// Of an infinite s, where PyTorch stops at the first terms unless they are 0.
+// zeta of an infinite s: PyTorch stops at the first terms unless they are 0.
 static sc_x zeta_of_infinity(sc_trace *t, sc_x q) {
-    sc_x none = sc_f_scalar(t, sc_x_float(t, NAN), SC_DTYPE_F64);
-    none = sc_f_unless(t, sc_f_equals(t, q, 1), 1, none);
-    return sc_f_unless(t, sc_f_less(t, q, 1), INFINITY, none);
+    sc_x made = sc_f_scalar(t, sc_x_float(t, NAN), SC_DTYPE_F64);
+    made = sc_f_unless(t, sc_f_equals(t, q, 1), 1, made);
+    return sc_f_unless(t, sc_f_less(t, q, 1), INFINITY, made);
 }
 
 // (self, other)
@@ -154,13 +155,13 @@ sc_x sc_official_zeta(sc_trace *t, const sc_x *a) {
     is_broken = sc_f_and(t, is_broken, sc_f_less(t, q, 0));
     is_broken = sc_f_and(t, is_broken, sc_f_not(t, is_pole));
     y = sc_f_unless(t, is_broken, NAN, y);
-    sc_x far = zeta_of_infinity(t, q);
-    y = sc_f_where(t, sc_f_equals(t, s, INFINITY), far, y);
+    sc_x infinite = zeta_of_infinity(t, q);
+    y = sc_f_where(t, sc_f_equals(t, s, INFINITY), infinite, y);
     y = sc_f_unless(t, sc_f_less(t, s, 1), NAN, y);
     return sc_official_rounded(t, sc_f_unless(t, sc_f_equals(t, s, 1), INFINITY, y));
 }
 
-// Where PyTorch has a series of its own, so that infinity does not become what zeta is of it.
+// trigamma of infinities, for which PyTorch has a series of its own: not zeta's values.
 static sc_x trigamma_of_infinity(sc_trace *t, sc_x x, sc_x y) {
     y = sc_f_unless(t, sc_f_equals(t, x, INFINITY), 0, y);
     return sc_f_unless(t, sc_f_equals(t, x, -INFINITY), NAN, y);

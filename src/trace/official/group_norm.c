@@ -1,7 +1,7 @@
 // Groups of channels, and channels of a batch, that are normalised: the official runtime takes the
 // mean of squares less the square of the mean for their variance, of which little is left where the
-// mean is large. Without its mean a group has the same variance. What is made of float16 and
-// bfloat16 is computed in float32 first (halves.c).
+// mean is large. Without its mean a group has the same variance. Groups of float16 and bfloat16 are
+// computed in float32 first (halves.c).
 #include "trace/official/official.h"
 
 bool sc_official_is_off_centre(const sc_node *node) {
@@ -9,7 +9,7 @@ bool sc_official_is_off_centre(const sc_node *node) {
     return !sc_spec_is_empty(spec) && spec->dtype != SC_DTYPE_F64;
 }
 
-// What is given as the mean of x - mean, which is nearly 0, as that of x.
+// The results with the mean of x, in place of that of x - mean, which is nearly 0.
 static sc_x with_mean(sc_trace *t, sc_x made, sc_x mean) {
     sc_x left = sc_x_at(t, made, 1);
     if (sc_official_wants(t, 1))

@@ -1,4 +1,4 @@
-// Looking rows up where there may be none: the official kernel of index_select refuses a dim of
+// Looking rows up in a dim that may be empty: the official kernel of index_select refuses a dim of
 // size 0, that of index does not.
 #include "trace/official/official.h"
 

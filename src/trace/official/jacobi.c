@@ -2,21 +2,22 @@
 //
 // Vectors are rows. A turn rotates disjoint pairs of them so that both become orthogonal: in turn k
 // the pairs whose numbers have the sum k, modulo how many there are; so many turns see every pair
-// once, and when so many on end found nothing to rotate they are over. Who is whose partner is one
-// index, and every row computes its own side of the rotation, so that a turn is a gather and
-// arithmetic of single elements, for all matrices of a batch at once.
+// once, and the loop ends when so many in a row had no pair to rotate. Partners are one index, and
+// every row computes its own side of the rotation, so that a turn is a gather and arithmetic of
+// single elements, for all matrices of a batch at once.
 #include "trace/official/factor.h"
 
 #include <float.h>
 
 // Sweeps of as many turns as there are rows: a dozen is what matrices need.
 enum { SWEEPS = 40 };
-// Twice the cosine of what counts as orthogonal, and what is no length beside the largest, 1.
+// Twice the cosine below which rows count as orthogonal, and the length below which a row counts as
+// zero: the largest is 1.
 #define NEARLY_ZERO  2e-14
 #define NEARLY_EMPTY 1e-100
 
-// What turns change: rows; the number of the turn; how many turns on end rotated nothing. And what
-// they read: the numbers of rows, and how many there are.
+// State of the loop: rows; the number of the turn; how many turns in a row rotated no pair. Turns
+// also read the numbers of rows, and their count.
 enum { X, TURN, QUIET, CARRIED, NUMBERS = CARRIED, COUNT, READ };
 
 sc_x sc_official_tangent(sc_trace *t, sc_x theta) {
@@ -36,44 +37,45 @@ static sc_x of_partner(sc_trace *t, sc_x x, sc_x partner) {
     return CALL(t, index_select, x, sc_x_int(t, 1), partner);
 }
 
-// A condition for each row, as it stands beside rows.
+// A condition for each row, broadcast to rows.
 static sc_x beside_rows(sc_trace *t, sc_x x) {
     const sc_dim one = sc_dim_int(1), sizes[3] = {one, sc_x_size(x, 0), one};
     return sc_f_view(t, x, sizes, 3);
 }
 
-// Of partners the tangents are each other's negative, exactly: the products of which they are made
-// are the same on both sides, and of equally long ones the first has the positive one.
-static sc_x tangents(sc_trace *t, const sc_x *x, sc_x partner, sc_x own, sc_x other, sc_x *is_far) {
+// Tangents of the rotations. Those of partners are each other's negative, exactly: both sides
+// compute the same products. The first of two equally long rows has the positive tangent.
+static sc_x tangents(sc_trace *t, const sc_x *x, sc_x partner, sc_x own, sc_x other,
+                     sc_x *rotates) {
     sc_x p = sc_official_sum_of(t, sc_f_mul(t, own, own), 2), r = of_partner(t, p, partner);
     sc_x q = sc_official_sum_of(t, sc_f_mul(t, own, other), 2);
     sc_x twice = sc_f_add(t, q, of_partner(t, q, partner));
     sc_x length = CALL(t, sqrt, p), least = sc_f_mul(t, length, CALL(t, sqrt, r));
     least = sc_f_plus(t, sc_f_times(t, least, NEARLY_ZERO), NEARLY_EMPTY);
     sc_x is_pair = beside_rows(t, CALL(t, ne_Tensor, x[NUMBERS], partner));
-    *is_far = sc_f_and(t, CALL(t, gt_Tensor, CALL(t, abs, twice), least), is_pair);
+    *rotates = sc_f_and(t, CALL(t, gt_Tensor, CALL(t, abs, twice), least), is_pair);
     sc_x theta = sc_f_div(t, sc_f_sub(t, r, p), twice), tangent = sc_official_tangent(t, theta);
     sc_x is_second = beside_rows(t, CALL(t, gt_Tensor, x[NUMBERS], partner));
     sc_x is_negative = sc_f_and(t, sc_f_equals(t, theta, 0), is_second);
     is_negative = sc_f_or(t, sc_f_less(t, theta, 0), is_negative);
     tangent = sc_f_where(t, is_negative, CALL(t, neg, tangent), tangent);
-    return sc_f_where_or_zero(t, *is_far, tangent);
+    return sc_f_where_or_zero(t, *rotates, tangent);
 }
 
 // user: where in rows the part begins that becomes orthogonal.
 static sc_x turn(sc_trace *t, const sc_x *x, const void *user) {
     const sc_dim start = *(const sc_dim *)user, end = sc_x_size(x[X], 2);
-    sc_x one = sc_x_int(t, 1), partner, is_far;
+    sc_x one = sc_x_int(t, 1), partner, rotates;
     sc_f_floor_divide(t, sc_f_sub(t, x[TURN], x[NUMBERS]), x[COUNT], &partner);
     sc_x other = of_partner(t, x[X], partner), own = sc_f_part(t, x[X], 2, start, end);
-    sc_x tangent = tangents(t, x, partner, own, sc_f_part(t, other, 2, start, end), &is_far);
+    sc_x tangent = tangents(t, x, partner, own, sc_f_part(t, other, 2, start, end), &rotates);
     sc_x length = CALL(t, sqrt, sc_f_plus(t, sc_f_mul(t, tangent, tangent), 1));
-    sc_x turned = sc_f_sub(t, x[X], sc_f_mul(t, other, tangent));
-    turned = sc_f_div(t, turned, length);
-    sc_x quiet = sc_f_add(t, x[QUIET], one), is_quiet = sc_f_not(t, CALL(t, any, is_far));
+    sc_x next_rows = sc_f_sub(t, x[X], sc_f_mul(t, other, tangent));
+    next_rows = sc_f_div(t, next_rows, length);
+    sc_x quiet = sc_f_add(t, x[QUIET], one), is_quiet = sc_f_not(t, CALL(t, any, rotates));
     quiet = sc_f_where_or_zero(t, is_quiet, quiet);
     sc_x next = sc_f_add(t, x[TURN], one);
-    return X_LIST(t, turned, next, quiet);
+    return X_LIST(t, next_rows, next, quiet);
 }
 
 // The rows of `x`, of which from `start` on elements have sizes about 1 at most.
@@ -95,11 +97,11 @@ static sc_x rotated(sc_trace *t, sc_x x, sc_dim start) {
 
 // --- What both make of it ------------------------------------------------------------------------
 
-// Rows of the identity; of what is no number none is a vector.
+// Rows of the identity; NaN for matrices that hold a NaN.
 static sc_x units(sc_trace *t, sc_dim batch, sc_dim count, sc_x size) {
     const sc_official_matrices square = {.batch = batch, .height = count, .width = count};
-    sc_x nothing = sc_f_times(t, size, 0);
-    return sc_f_add(t, sc_official_identity(t, &square), nothing);
+    sc_x zero = sc_f_times(t, size, 0);
+    return sc_f_add(t, sc_official_identity(t, &square), zero);
 }
 
 static sc_x first(sc_trace *t, sc_x x, uint32_t dim, sc_dim count) {
@@ -130,9 +132,9 @@ static sc_x symmetric(sc_trace *t, const sc_official_matrices *m, bool is_upper)
     return sc_f_where(t, counts, m->x, sc_f_transpose(t, m->x, 1, 2));
 }
 
-// Moved so far that no eigenvalue is negative, a symmetric matrix has them as lengths of its rows,
-// turned until they are orthogonal. What is rounded there is not in the values, which are taken of
-// the matrix as it was.
+// Eigenvalues and eigenvectors of a symmetric matrix. Moved so that no eigenvalue is negative, it
+// has them as lengths of its rows once these are rotated to be orthogonal. The values are computed
+// from the unmoved matrix, so that they do not have the error of the move.
 sc_x sc_official_jacobi_eigh(sc_trace *t, const sc_official_matrices *m, bool is_upper) {
     sc_x x = symmetric(t, m, is_upper), size = sc_official_magnitude(t, x, X_INTS(t, 1, 2));
     x = sc_official_scaled(t, x, size);
@@ -151,7 +153,8 @@ sc_x sc_official_jacobi_eigh(sc_trace *t, const sc_official_matrices *m, bool is
 
 // --- Singular vectors ----------------------------------------------------------------------------
 
-// Carried: unit vectors, and which are none; read: the numbers of rows and of columns.
+// Carried: unit vectors, and which of them are still missing; read: the numbers of rows and of
+// columns.
 enum { U, IS_MISSING, ROWS, COLUMNS };
 
 static sc_x lacks_any(sc_trace *t, const sc_x *x, const void *user) {
@@ -205,7 +208,7 @@ static sc_x unit_vectors(sc_trace *t, sc_x x, sc_x lengths, sc_dim count) {
     return sc_x_at(t, sc_official_while(t, &loop), 0);
 }
 
-// What is turned are columns, or rows where these are known to be fewer.
+// Rotates columns, or rows where these are known to be fewer.
 sc_x sc_official_jacobi_svd(sc_trace *t, const sc_official_matrices *m, bool is_full) {
     const bool is_wide =
         sc_dim_is_int(m->height) && sc_dim_is_int(m->width) && m->height.value < m->width.value;
@@ -218,14 +221,14 @@ sc_x sc_official_jacobi_svd(sc_trace *t, const sc_official_matrices *m, bool is_
     if (!is_wide) x = sc_f_transpose(t, x, 1, 2);
     if (has_vectors) x = sc_f_join(t, units(t, m->batch, count, size), x, 2);
     x = rotated(t, x, start);
-    sc_x turned = sc_f_part(t, x, 2, start, sc_x_size(x, 2));
-    sc_x lengths = CALL(t, sqrt, sc_official_sum_of(t, sc_f_mul(t, turned, turned), 2));
+    sc_x rows = sc_f_part(t, x, 2, start, sc_x_size(x, 2));
+    sc_x lengths = CALL(t, sqrt, sc_official_sum_of(t, sc_f_mul(t, rows, rows), 2));
     sc_x order = order_of(t, lengths, true);
     lengths = sorted(t, lengths, order);
     sc_x values = sc_official_write_matrices(t, first(t, sc_f_mul(t, lengths, size), 1, least), 1);
     if (!has_vectors) return X_LIST(t, X_NONE, values, X_NONE);
     sc_x own = first(t, sorted(t, first(t, x, 2, count), order), 1, is_full ? count : least);
-    sc_x other = unit_vectors(t, sorted(t, turned, order), lengths, is_full ? length : least);
+    sc_x other = unit_vectors(t, sorted(t, rows, order), lengths, is_full ? length : least);
     own = written(t, own, !is_wide, is_wide ? 0 : 2);
     other = written(t, other, is_wide, is_wide ? 2 : 0);
     return is_wide ? X_LIST(t, own, values, other) : X_LIST(t, other, values, own);

@@ -1,5 +1,5 @@
 // The limits of expansions for the official runtime (limits.def), by name and by number; in words
-// they are in trace/coverage.h.
+// they are in trace/coverage.h. Prefixes SC_LIMIT_ for the names, SC_UP_TO_ for the numbers.
 #ifndef SC_OFFICIAL_LIMITS_H
 #define SC_OFFICIAL_LIMITS_H
 

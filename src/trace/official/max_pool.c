@@ -47,7 +47,7 @@ static peaks pool(sc_trace *t, peaks p, int64_t dim, window w) {
     return best;
 }
 
-// Where each element lies in the last `dims` dims.
+// The place of each element in the last `dims` dims.
 static sc_x places(sc_trace *t, sc_x x, uint32_t dims) {
     const sc_spec *spec = sc_x_spec(x);
     sc_dim count = sc_trace_product(t, spec->sizes + spec->rank - dims, dims);
@@ -68,9 +68,9 @@ static int64_t number_at(const int64_t *list, uint32_t count, uint32_t i, int64_
 
 static int64_t reach(window w) { return w.dilation * (w.taps - 1); }
 
-// How much of a dim its windows start in. Of open sizes it is said so that as many start there as
-// the result has: their number is that of whole strides in `room`, where `ceil_mode` has more room,
-// and one window less if the last would start behind the image.
+// The part of a dim in which its windows start. For open sizes it is written so that as many
+// windows start there as the result has: whole strides in `room`, more room with `ceil_mode`, and
+// one window less if the last would start behind the image.
 static sc_dim span_of(sc_trace *t, window w, sc_dim size, sc_dim count, int64_t border, bool ceil) {
     const int64_t around = 2 * border - reach(w) - 1 + (ceil ? w.stride - 1 : 0);
     sc_dim stride = sc_dim_int(w.stride), one = sc_dim_int(1);
@@ -193,16 +193,16 @@ static sc_x split(sc_trace *t, sc_x x, int64_t dim, sc_dim count, sc_dim taps) {
 
 // The place of the last NaN, else of the first that is as large as `best`: places grow along a dim.
 static sc_x place_of(sc_trace *t, peaks p, sc_x best, sc_x along) {
-    sc_x most = sc_x_int(t, INT64_MAX), none = sc_x_int(t, -1);
+    sc_x most = sc_x_int(t, INT64_MAX), absent = sc_x_int(t, -1);
     sc_x equal = sc_f_where_else(t, CALL(t, eq_Tensor, p.value, best), p.place, most);
     sc_x first = CALL(t, amin, equal, along, X_FALSE);
     if (!sc_x_is_float(p.value)) return first;
-    sc_x nan = sc_f_where_else(t, CALL(t, isnan, p.value), p.place, none);
+    sc_x nan = sc_f_where_else(t, CALL(t, isnan, p.value), p.place, absent);
     sc_x last = sc_official_amax_of(t, nan, along, X_FALSE);
     return sc_f_where(t, CALL(t, ge_Scalar, last, sc_x_int(t, 0)), last, first);
 }
 
-// Of sizes that are open, windows become a dim of their own, as large as the largest can be.
+// Pooling of open sizes: windows become a dim of their own, as large as the largest can be.
 static peaks adapt_open(sc_trace *t, peaks p, int64_t dim, sc_dim size, sc_dim count) {
     const sc_dim taps = sc_trace_add(t, sc_trace_floordiv(t, size, count), sc_dim_int(2));
     sc_x at = window_places(t, size, count, taps), along = X_INTS(t, dim);

@@ -1,4 +1,4 @@
-// Modified Bessel functions: polynomials near zero and in the reciprocal far out.
+// Modified Bessel functions: polynomials near zero, and in the reciprocal for large x.
 #include <math.h>
 
 #include "trace/official/official.h"
@@ -23,7 +23,7 @@ static const double i1_near[] = {
     3.802984785138283e-08, -8.984420960424589e-09,  2.603206542331157e-09,  -1.41695079121077e-09,
     3.7284532079392345e-10};
 // sqrt(x) exp(-x) I(x) in 16 / x - 1
-static const double i0_far[] = {
+static const double i0_large[] = {
     0.4021765094450081,      0.0033605519836678614,   0.0001362160743919305,
     1.1143033790932038e-05,  1.4838475658279249e-06,  2.9735985885673923e-07,
     8.872219737904059e-08,   3.932584334552951e-08,   2.1548377974791112e-08,
@@ -33,7 +33,7 @@ static const double i0_far[] = {
     3.637954635936275e-09,   -5.715843864213651e-10,  -1.6189806836476387e-09,
     1.5279202695027498e-10,  4.577087631729844e-10,   -2.0260604287496793e-11,
     -6.06763157074485e-11};
-static const double i1_far[] = {
+static const double i1_large[] = {
     0.38939845902587233,     -0.009749577193235737,   -0.00021923576383388928,
     -1.5038547200567216e-05, -1.8349101326980946e-06, -3.483855761044295e-07,
     -1.0001288294864889e-07, -4.312917729178348e-08,  -2.3373928208142152e-08,
@@ -61,7 +61,7 @@ static const double k1_near[] = {
     -0.001383168846618116,  -3.891869064371633e-05, -7.081133691517408e-07, -9.032127501740678e-09,
     -8.533634168575142e-11, -6.214271617329577e-13};
 // sqrt(x) exp(x) K(x) in 4 / x - 1
-static const double k0_far[] = {
+static const double k0_large[] = {
     1.2185953385133905,      -0.03107146182488952,   0.0030328918102753206,
     -0.0004797690567662314,  9.95605474202942e-05,   -2.4735204561466906e-05,
     7.002245645755651e-06,   -2.191177788015528e-06, 7.427801232190096e-07,
@@ -70,7 +70,7 @@ static const double k0_far[] = {
     -1.9309444875845705e-09, 4.757544705776374e-11,  1.7887095838476482e-10,
     8.133913205464114e-10,   -5.541051446065683e-10, -3.119936129682105e-10,
     2.213758097591008e-10,   1.0926983537268735e-10, -6.910453875670571e-11};
-static const double k1_far[] = {
+static const double k1_large[] = {
     1.363151890371342,       0.10334973775386523,     -0.005566729880074588,
     0.0007357241549081501,   -0.00013959021956272223, 3.284386555825453e-05,
     -8.961207387750025e-06,  2.730041433569803e-06,   -9.067087633371393e-07,
@@ -84,18 +84,18 @@ static const double k1_far[] = {
 
 static sc_x scaled_i0(sc_trace *t, sc_x size) {
     sc_x near = POLYNOMIAL(t, sc_f_plus(t, sc_f_times(t, size, 0.25), -1), i0_near);
-    sc_x far = POLYNOMIAL(t, sc_f_plus(t, sc_f_over(t, 16, size), -1), i0_far);
-    far = sc_f_div(t, far, CALL(t, sqrt, size));
-    return sc_f_where(t, sc_f_less(t, size, 8), near, far);
+    sc_x large = POLYNOMIAL(t, sc_f_plus(t, sc_f_over(t, 16, size), -1), i0_large);
+    large = sc_f_div(t, large, CALL(t, sqrt, size));
+    return sc_f_where(t, sc_f_less(t, size, 8), near, large);
 }
 
 static sc_x scaled_i1(sc_trace *t, sc_x x, sc_x size) {
     sc_x near = POLYNOMIAL(t, sc_f_plus(t, sc_f_times(t, size, 0.25), -1), i1_near);
-    sc_x far = POLYNOMIAL(t, sc_f_plus(t, sc_f_over(t, 16, size), -1), i1_far);
-    far = sc_f_div(t, far, CALL(t, sqrt, size));
+    sc_x large = POLYNOMIAL(t, sc_f_plus(t, sc_f_over(t, 16, size), -1), i1_large);
+    large = sc_f_div(t, large, CALL(t, sqrt, size));
     sc_x is_less = sc_f_less(t, x, 0), is_near = sc_f_less(t, size, 8);
-    far = sc_f_where(t, is_less, CALL(t, neg, far), far);
-    return sc_f_where(t, is_near, sc_f_mul(t, near, x), far);
+    large = sc_f_where(t, is_less, CALL(t, neg, large), large);
+    return sc_f_where(t, is_near, sc_f_mul(t, near, x), large);
 }
 
 // Times exp(size), by halves that do not overflow before the product does. Infinity times the zero
@@ -129,7 +129,7 @@ sc_x sc_official_i1(sc_trace *t, const sc_x *a) {
 // --- K -------------------------------------------------------------------------------------------
 
 typedef struct pieces {
-    sc_x x, near, far;  // far: with exp(x) as a factor
+    sc_x x, near, large;  // large: with exp(x) as a factor
 } pieces;
 
 static sc_x inside(sc_trace *t, sc_x x) {
@@ -144,8 +144,8 @@ static pieces k0(sc_trace *t, sc_x self) {
     sc_x place = inside(t, p.x), bend = log_of_half(t, p.x);
     bend = sc_f_mul(t, bend, POLYNOMIAL(t, place, i0_small));
     p.near = sc_f_sub(t, POLYNOMIAL(t, place, k0_near), bend);
-    p.far = POLYNOMIAL(t, outside(t, p.x), k0_far);
-    p.far = sc_f_div(t, p.far, CALL(t, sqrt, p.x));
+    p.large = POLYNOMIAL(t, outside(t, p.x), k0_large);
+    p.large = sc_f_div(t, p.large, CALL(t, sqrt, p.x));
     return p;
 }
 
@@ -154,18 +154,18 @@ static pieces k1(sc_trace *t, sc_x self) {
     sc_x place = inside(t, p.x), bend = sc_f_mul(t, log_of_half(t, p.x), p.x);
     bend = sc_f_mul(t, bend, POLYNOMIAL(t, place, i1_small));
     p.near = sc_f_add(t, sc_f_div(t, POLYNOMIAL(t, place, k1_near), p.x), bend);
-    p.far = POLYNOMIAL(t, outside(t, p.x), k1_far);
-    p.far = sc_f_div(t, p.far, CALL(t, sqrt, p.x));
+    p.large = POLYNOMIAL(t, outside(t, p.x), k1_large);
+    p.large = sc_f_div(t, p.large, CALL(t, sqrt, p.x));
     return p;
 }
 
 static sc_x joined(sc_trace *t, const pieces *p, bool is_scaled) {
-    sc_x near = p->near, far = p->far;
+    sc_x near = p->near, large = p->large;
     if (is_scaled)
         near = sc_f_mul(t, near, CALL(t, exp, p->x));
     else
-        far = sc_f_mul(t, far, CALL(t, exp, CALL(t, neg, p->x)));
-    sc_x y = sc_f_where(t, sc_f_less(t, p->x, 2), near, far);
+        large = sc_f_mul(t, large, CALL(t, exp, CALL(t, neg, p->x)));
+    sc_x y = sc_f_where(t, sc_f_less(t, p->x, 2), near, large);
     return sc_official_rounded(t, sc_f_unless(t, sc_f_equals(t, p->x, 0), INFINITY, y));
 }
 

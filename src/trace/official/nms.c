@@ -1,5 +1,5 @@
-// Boxes that hide each other. Where there are few, it is asked at once of each pair whether the
-// first would hide the second, and then who is left, again and again until that says the same:
+// Boxes that hide each other. Few boxes are compared in pairs at once, whether the first would hide
+// the second, and then who is left, again and again until that says the same:
 // those that nobody hides are right after the first time, those that only they hide after the
 // second. Pairs of many would fill the memory: then a turn for each box that is kept, which hides
 // all behind it. How many turns there are, the data tells.
@@ -10,7 +10,7 @@
 enum { FEW = 256 };  // boxes
 
 // The boxes in their order, one more than there are: the last is never there, and the loop has
-// something to look at where there are none.
+// an element even if there are no boxes.
 typedef struct boxes {
     sc_x low, high, areas;  // [2, boxes], [2, boxes], [boxes]
     sc_x places, is_there;  // [boxes]
@@ -38,8 +38,8 @@ static sc_x above(sc_trace *t, sc_x x, double threshold) {
 
 // --- Few -----------------------------------------------------------------------------------------
 
-// What travels: who is left, and for whom that has changed; of each box, which others hide it if
-// they are left, [boxes, boxes]; and who is there at all.
+// State of the loop for few boxes: who is left, and for whom that has changed; of each box, which
+// others hide it if they are left, [boxes, boxes]; and who is there at all.
 enum { LEFT, CHANGED, FEW_CARRIED, HIDES = FEW_CARRIED, THERE, FEW_TRAVELLING };
 
 static sc_x has_changed(sc_trace *t, const sc_x *x, const void *user) {
@@ -81,8 +81,8 @@ static sc_x kept_of_few(sc_trace *t, const boxes *b) {
 
 // --- Many ----------------------------------------------------------------------------------------
 
-// What travels: which boxes are still there, in their order, and the last of them that has hidden
-// others; their sides, areas and numbers, which stay.
+// State of the loop for many boxes: which boxes are still there, in their order, and the last of
+// them that has hidden others; their sides, areas and numbers, which stay.
 enum { KEPT, LAST, CARRIED, LOW = CARRIED, HIGH, AREAS, PLACES, TRAVELLING };
 
 // Those behind the last one.
@@ -111,9 +111,9 @@ static sc_x hide(sc_trace *t, const sc_x *x, const void *user) {
 }
 
 static sc_x kept_of_many(sc_trace *t, const boxes *b) {
-    sc_x none = sc_f_full(t, X_INTS(t, 1), sc_x_int(t, -1), SC_DTYPE_I64);
-    sc_x x[TRAVELLING] = {[KEPT] = b->is_there, [LAST] = none,      [LOW] = b->low,
-                          [HIGH] = b->high,     [AREAS] = b->areas, [PLACES] = b->places};
+    sc_x before_all = sc_f_full(t, X_INTS(t, 1), sc_x_int(t, -1), SC_DTYPE_I64);
+    sc_x x[TRAVELLING] = {[KEPT] = b->is_there, [LAST] = before_all, [LOW] = b->low,
+                          [HIGH] = b->high,     [AREAS] = b->areas,  [PLACES] = b->places};
     const sc_official_loop loop = {.carried = x,
                                    .fixed = x + CARRIED,
                                    .count = CARRIED,

@@ -11,17 +11,17 @@ bool sc_official_is_double_or_half(const sc_node *node) {
 }
 
 // It divides by how many rows there are, and by how many elements they have.
-static bool divides_by_none(const sc_spec *spec, int64_t dim) {
+static bool divides_by_zero(const sc_spec *spec, int64_t dim) {
     for (int64_t d = dim < 0 ? dim + spec->rank : dim; d >= 0 && d < spec->rank; d++)
         if (sc_official_can_be_empty(spec->sizes[d])) return true;
     return false;
 }
 
-bool sc_official_is_double_or_none(const sc_node *node) {
+bool sc_official_is_double_or_empty(const sc_node *node) {
     const sc_spec *spec = &node->outs[0]->spec;
     const sc_arg *dim = sc_node_arg(node, "dim");
     return is_double(node) || sc_spec_is_empty(spec) ||
-           (dim->kind == SC_ARG_INT && divides_by_none(spec, dim->i));
+           (dim->kind == SC_ARG_INT && divides_by_zero(spec, dim->i));
 }
 
 static sc_x log_softmax(sc_trace *t, sc_x x, uint32_t dim, sc_x widens) {
@@ -32,7 +32,7 @@ static sc_x log_softmax(sc_trace *t, sc_x x, uint32_t dim, sc_x widens) {
     return sc_f_sub(t, moved, CALL(t, log, sum));
 }
 
-// Where there may be nothing, there is an element more: minus infinity, which changes no sum.
+// A dim that may be empty gets one more element: minus infinity, which changes no sum.
 // (self, dim, half_to_float)
 sc_x sc_official_log_softmax(sc_trace *t, const sc_x *a) {
     const uint32_t dim = sc_x_wrap(t, a[1], sc_x_rank(a[0]));

@@ -70,9 +70,9 @@ sc_x sc_official_erfinv(sc_trace *t, const sc_x *a) {
 static sc_x tail_of(sc_trace *t, sc_x q) {
     static const double above[] = {2.515517, 0.802853, 0.010328};
     static const double below[] = {1, 1.432788, 0.189269, 0.001308};
-    sc_x far = CALL(t, sqrt, sc_f_times(t, CALL(t, log, q), -2));
-    sc_x upper = POLYNOMIAL(t, far, above), lower = POLYNOMIAL(t, far, below);
-    sc_x x = sc_f_sub(t, far, sc_f_div(t, upper, lower));
+    sc_x start = CALL(t, sqrt, sc_f_times(t, CALL(t, log, q), -2));
+    sc_x upper = POLYNOMIAL(t, start, above), lower = POLYNOMIAL(t, start, below);
+    sc_x x = sc_f_sub(t, start, sc_f_div(t, upper, lower));
     for (int i = 0; i < 3; i++) {
         sc_x scaled = scaled_erfc_of(t, sc_f_times(t, x, sqrt(0.5)));
         sc_x weight = CALL(t, exp, sc_f_times(t, square(t, x), 0.5));

@@ -46,7 +46,8 @@ sc_x sc_official_step(sc_trace *t, sc_step step, const sc_x *a) {
     return sc_trace_formula(t, sc_step_formula(step), a);
 }
 
-// Of fewer elements the kernel is done before so many calls have begun.
+// The size from which an expansion is faster: for fewer elements the kernel is done before so many
+// calls have begun.
 enum { LARGE_MIN = 128 };
 
 bool sc_official_is_large(const sc_node *node) {

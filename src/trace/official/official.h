@@ -1,6 +1,7 @@
-// What the official runtime lacks or refuses, and what it is expanded into: one row for each in
-// official.def, one subject per file. An expansion is exact, as far as PyTorch itself says what is
-// exact: NaN, ties, zeros and integers come out as there; sums may be added up in another order.
+// Operators that the official runtime lacks or refuses, and their expansions: one row for each in
+// official.def, one subject per file. An expansion is exact, as far as PyTorch itself is: NaN,
+// ties, zeros and integers come out as there; sums may be added up in another order. Prefix
+// sc_official_: for the official runtime.
 #ifndef SC_OFFICIAL_H
 #define SC_OFFICIAL_H
 
@@ -20,12 +21,12 @@ typedef struct sc_official {
     bool (*is_faster)(const sc_node *node);  // than the kernel of this runtime; NULL: never
 } sc_official;
 
-// The row for a call that the official runtime cannot make; NULL when it can, or nothing is known.
+// The row for a call that the official runtime cannot make; NULL when it can, or its row is absent.
 const sc_official *sc_official_lack(const sc_node *node);
 // The row for a call that takes longer whole, in this runtime, than what it is expanded into.
 const sc_official *sc_official_faster(const sc_node *node);
 
-// What complex numbers were put together of; NULL where they were not (fft.c).
+// The pairs that complex numbers were made of; NULL where no pairs are known (fft.c).
 sc_value *sc_official_pairs(const sc_value *complex);
 
 // What a call that a row is of comes to.
@@ -54,30 +55,30 @@ sc_x sc_official_rounded(sc_trace *t, sc_x x);
 sc_x sc_official_sum_of(sc_trace *t, sc_x x, uint32_t dim);
 // Does anybody use that result of the node that is expanded?
 bool sc_official_wants(const sc_trace *t, uint32_t result);
-// The largest that a size can be: the trace fails where nothing says it.
+// The largest that a size can be: the trace fails where no bound is known.
 int64_t sc_official_size_max(sc_trace *t, sc_dim n);
 // Can it be 0, by what the program says? Of sizes of inputs that is that they are not (see
 // sc_f_may_be_empty).
 bool sc_official_can_be_empty(sc_dim size);
-// amax, also of nothing along other dims than these.
+// amax, also if dims other than these are empty.
 sc_x sc_official_amax_of(sc_trace *t, sc_x x, sc_x dims, sc_x keepdim);
 // The places of x along a dim in the order of its elements: stable, NaN as the largest.
 sc_x sc_official_order(sc_trace *t, sc_x x, uint32_t dim, bool descending);
-// What the expansion has no words for: the node stays whole. Of calls that no limit explains, which
-// nothing but a malformed program, its dtypes or its ranks makes.
+// Refuses the call: the node stays whole. For calls that no limit explains, which only a malformed
+// program, or one of odd dtypes or ranks, makes.
 sc_x sc_official_refuse(sc_trace *t);
 // The same of a call beyond a limit, which is then told with it; its operator has a row of that
 // limit.
 sc_x sc_official_beyond(sc_trace *t, sc_limit limit);
 // A size that has to be known: beyond the limit where it is not.
 int64_t sc_official_known(sc_trace *t, sc_dim size, sc_limit limit);
-// What sums of a tensor without dims come to: its one number, in the dtype of the node's result.
+// The sum of a tensor without dims: its one number, in the dtype of the node's result.
 sc_x sc_official_only_element(sc_trace *t, sc_x x);
 
 // --- Loops (loop.c) ------------------------------------------------------------------------------
 
-// What a turn makes of what is carried, a list; or whether there is another one, one bool. `x`:
-// what is carried, and behind it what is fixed.
+// The body of a loop. As `turn` it returns the next carried tensors, a list; as `goes_on` one bool:
+// is there another turn? `x`: the carried tensors, then the fixed ones.
 typedef sc_x (*sc_official_body_fn)(sc_trace *t, const sc_x *x, const void *user);
 typedef struct sc_official_loop {
     const sc_x *carried, *fixed;  // what turns change, and what they read only
@@ -85,7 +86,7 @@ typedef struct sc_official_loop {
     sc_official_body_fn goes_on, turn;
     const void *user;
 } sc_official_loop;
-// What is left of what is carried when there is no turn any more: a list.
+// The carried tensors after the last turn: a list.
 sc_x sc_official_while(sc_trace *t, const sc_official_loop *loop);
 
 // Loops whose results are stacked, of open size along another dim than the one of rounds: what a
@@ -99,7 +100,8 @@ typedef sc_x (*sc_official_combine_fn)(sc_trace *t, const sc_x *before, const sc
 // `count` tensors travel together; what combine returns for several of them is a list.
 void sc_official_scan(sc_trace *t, sc_x *x, uint32_t count, uint32_t dim,
                       sc_official_combine_fn combine);
-// Of integers that are not negative: is the next one along a dim another, or is there none?
+// Ends of runs of equal integers along a dim, which are not negative: true where the next one
+// differs, or there is no next one.
 sc_x sc_official_ends_run(sc_trace *t, sc_x x, uint32_t dim);
 
 #endif

@@ -14,11 +14,12 @@ static bool is_small(sc_dim size) { return sc_dim_is_int(size) && size.value <= 
 
 static sc_x sum_over_rows(sc_trace *t, sc_x x) { return sc_official_sum_of(t, x, 1); }
 
-// What steps change: matrices, and the product of all reflections if it is wanted.
+// State of the steps: matrices, and the product of all reflections if it is wanted.
 enum { X, Q };
 
 // The reflection that clears column k below the diagonal: its vector, and 2 / |vector|^2; 0 if
-// there is nothing to clear, as in LAPACK. A head of -0.0 is none that is negative, as in PyTorch.
+// there is no element to clear, as in LAPACK. A head of -0.0 does not count as negative, as in
+// PyTorch.
 static sc_x reflection(sc_trace *t, const sc_official_turns *s, sc_x k, sc_x *scale) {
     sc_x rows = s->fixed[0], column = sc_official_column_at(t, s->state[X], k);
     sc_x kept = sc_f_not(t, sc_official_is_before(t, rows, k)),
@@ -39,15 +40,15 @@ static sc_x reflection(sc_trace *t, const sc_official_turns *s, sc_x k, sc_x *sc
 }
 
 static void reflect(sc_trace *t, sc_official_turns *s, sc_x k) {
-    sc_x scale, v = reflection(t, s, k, &scale), turned = sc_f_transpose(t, v, 1, 2);
-    sc_x part = sc_f_mul(t, CALL(t, bmm, turned, s->state[X]), scale);
+    sc_x scale, v = reflection(t, s, k, &scale), row = sc_f_transpose(t, v, 1, 2);
+    sc_x part = sc_f_mul(t, CALL(t, bmm, row, s->state[X]), scale);
     s->state[X] = sc_f_sub(t, s->state[X], sc_f_mul(t, v, part));
     if (s->count <= Q) return;
     part = sc_f_mul(t, CALL(t, bmm, s->state[Q], v), scale);
-    s->state[Q] = sc_f_sub(t, s->state[Q], sc_f_mul(t, part, turned));
+    s->state[Q] = sc_f_sub(t, s->state[Q], sc_f_mul(t, part, row));
 }
 
-// In the last row there is nothing to clear.
+// The number of reflections: the last row has no element to clear.
 static sc_dim reflections(sc_trace *t, const sc_official_matrices *m) {
     const sc_dim above = sc_trace_sub(t, m->height, sc_dim_int(1));
     return sc_f_smaller(t, above, m->width);
@@ -62,8 +63,8 @@ static sc_x upper(sc_trace *t, const sc_official_matrices *m, sc_x x) {
     return sc_official_write_matrices(t, x, 1);
 }
 
-// Of matrices without rows or columns one factor is any unit vectors, and the others are empty.
-static sc_x factors_of_nothing(sc_trace *t, const sc_official_matrices *m) {
+// The factors of matrices without rows or columns: one is unit vectors, the others are empty.
+static sc_x factors_of_empty(sc_trace *t, const sc_official_matrices *m) {
     const sc_dim n = sc_dim_is(m->height, 0) ? m->width : m->height;
     const sc_official_matrices square = {.batch = m->batch, .height = n, .width = n};
     sc_x outs[3] = {X_NONE, X_NONE, X_NONE};
@@ -81,7 +82,7 @@ static sc_x factors_of_nothing(sc_trace *t, const sc_official_matrices *m) {
 sc_x sc_official_qr(sc_trace *t, const sc_x *a) {
     const sc_official_matrices m = sc_official_read_matrices(t, a[0]);
     if (t->status != SC_OK) return sc_official_refuse(t);
-    if (sc_dim_is(m.height, 0) || sc_dim_is(m.width, 0)) return factors_of_nothing(t, &m);
+    if (sc_dim_is(m.height, 0) || sc_dim_is(m.width, 0)) return factors_of_empty(t, &m);
     const sc_dim turns = reflections(t, &m);
     sc_official_turns s = {.state = {m.x},
                            .fixed = {sc_official_rows(t, &m)},
@@ -106,7 +107,7 @@ typedef struct turn {
     sc_x c, s;  // [batch, 1, 1]
 } turn;
 
-// The smaller angle that makes the symmetric [[p, q], [q, r]] diagonal; none where q is 0.
+// The smaller angle that makes the symmetric [[p, q], [q, r]] diagonal; 0 where q is 0.
 static turn angle(sc_trace *t, sc_x p, sc_x q, sc_x r) {
     sc_x is_clear = sc_f_equals(t, q, 0);
     sc_x theta = sc_f_sub(t, r, p);
@@ -228,7 +229,8 @@ sc_x sc_official_eigh(sc_trace *t, const sc_x *a) {
 
 static sc_x dot(sc_trace *t, sc_x x, sc_x y) { return sum_over_rows(t, sc_f_mul(t, x, y)); }
 
-// One-sided: columns are turned until they are orthogonal; `turns`, if wanted, gather that.
+// One-sided: columns are rotated until they are orthogonal; `turns`, if wanted, gathers the
+// rotations.
 static void make_orthogonal(sc_trace *t, sc_x *x, sc_x *turns, int64_t count) {
     for (int64_t i = 0; i < count && t->status == SC_OK; i++)
         for (int64_t k = i + 1; k < count; k++) {
@@ -295,7 +297,7 @@ sc_x sc_official_svd(sc_trace *t, const sc_x *a) {
     columns found;
     sc_x u[2 * JACOBI_MAX];
     if (t->status != SC_OK) return sc_official_refuse(t);
-    if (sc_dim_is(m.height, 0) || sc_dim_is(m.width, 0)) return factors_of_nothing(t, &m);
+    if (sc_dim_is(m.height, 0) || sc_dim_is(m.width, 0)) return factors_of_empty(t, &m);
     const bool is_wide =
         is_small(m.height) && sc_dim_is_int(m.width) && m.height.value < m.width.value;
     const bool has_vectors = sc_official_wants(t, 0) || sc_official_wants(t, 2);

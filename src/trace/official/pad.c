@@ -1,4 +1,4 @@
-// Padding by less than nothing: the official kernel only adds, so what is taken away are slices.
+// Negative padding: the official kernel only adds, so slices take elements away.
 #include "trace/official/official.h"
 
 bool sc_official_crops(const sc_node *node) {
@@ -8,7 +8,7 @@ bool sc_official_crops(const sc_node *node) {
     return false;
 }
 
-// What a number takes away; one that only a size tells adds.
+// The number of elements that a padding takes away; a padding known only from a size adds.
 static int64_t taken(sc_trace *t, sc_x number) {
     const int64_t by = sc_x_small(t, number, 0);
     return by < 0 ? -by : 0;

@@ -1,10 +1,10 @@
 // Orthogonal polynomials of a tensor of degrees: a turn of the loop computes the next degree of
 // all, and those that have theirs keep it. Ends, and what PyTorch has by angles, ask for no turn.
 #include "core/polynomial.h"
+#include "trace/official/official.h"
+#include "trace/words/recurrence.h"
 
 #include <math.h>
-
-#include "trace/official/official.h"
 
 // Carried: polynomials of two degrees in a row, and the higher degree, without dims. Read: where
 // they are taken, and up to which degree.
@@ -19,26 +19,8 @@ static sc_x goes_on(sc_trace *t, const sc_x *x, const void *user) {
 
 static sc_x turn(sc_trace *t, const sc_x *x, const void *user) {
     const sc_polynomial *p = user;
-    sc_x k = x[DEGREE], above = sc_f_plus(t, k, 1), factor = x[WHERE], less = x[BEFORE];
-    switch (p->rule) {
-    case SC_RULE_DOUBLED: factor = sc_f_times(t, factor, 2); break;
-    case SC_RULE_HERMITE:
-        factor = sc_f_times(t, factor, 2);
-        less = sc_f_mul(t, less, sc_f_times(t, k, 2));
-        break;
-    case SC_RULE_PROBABILISTS: less = sc_f_mul(t, less, k); break;
-    case SC_RULE_LAGUERRE:
-        factor = sc_f_from(t, 1, factor);
-        factor = sc_f_add(t, factor, sc_f_times(t, k, 2));
-        less = sc_f_mul(t, less, k);
-        break;
-    case SC_RULE_LEGENDRE:
-        factor = sc_f_mul(t, factor, sc_f_add(t, k, above));
-        less = sc_f_mul(t, less, k);
-        break;
-    }
-    sc_x more = sc_f_sub(t, sc_f_mul(t, factor, x[NOW]), less);
-    if (p->rule == SC_RULE_LAGUERRE || p->rule == SC_RULE_LEGENDRE) more = sc_f_div(t, more, above);
+    sc_x k = x[DEGREE], above = sc_f_plus(t, k, 1);
+    sc_x more = sc_f_next_degree(t, p->rule, x[WHERE], x[NOW], x[BEFORE], k, above);
     more = sc_f_where(t, CALL(t, lt_Tensor, k, x[LAST]), more, x[NOW]);
     return X_LIST(t, x[NOW], more, above);
 }
@@ -46,8 +28,7 @@ static sc_x turn(sc_trace *t, const sc_x *x, const void *user) {
 // x is as large as the result, `last` need not be.
 static sc_x by_recurrence(sc_trace *t, const sc_polynomial *p, sc_x x, sc_x last) {
     sc_x carried[CARRIED], fixed[] = {x, last};
-    sc_x first = p->slope == 1 ? x : sc_f_times(t, x, p->slope);
-    if (p->start != 0) first = sc_f_plus(t, first, p->start);
+    sc_x first = sc_f_first_degree(t, p, x);
     carried[BEFORE] = CALL(t, full_like, x, sc_x_float(t, 1));
     carried[NOW] = first;
     carried[DEGREE] = sc_f_scalar_like(t, sc_x_float(t, 1), x);
@@ -73,7 +54,7 @@ static sc_x twice_and_one(sc_trace *t, sc_x degree) {
     return sc_f_plus(t, sc_f_times(t, degree, 2), 1);
 }
 
-// Where x is 1 or -1.
+// The polynomial where x is 1 or -1.
 static sc_x at_ends(sc_trace *t, const sc_polynomial *p, sc_x x, sc_x degree) {
     sc_x is_upper = CALL(t, gt_Scalar, x, sc_x_float(t, 0)), sign = signs(t, degree);
     sc_x many = twice_and_one(t, degree);
@@ -110,7 +91,7 @@ static sc_x by_angle(sc_trace *t, const sc_polynomial *p, sc_x x, sc_x degree) {
 
 // --- All -----------------------------------------------------------------------------------------
 
-// Which elements go by angles, and which are at an end; NULL: none of these polynomials.
+// Which elements go by angles, and which are at an end; NULL: no element of this polynomial.
 typedef struct shortcuts {
     sc_x has_angle, is_end;
 } shortcuts;
@@ -127,19 +108,19 @@ static shortcuts find(sc_trace *t, const sc_polynomial *p, sc_x x, sc_x degree) 
     return s;
 }
 
-static sc_x nothing_where(sc_trace *t, sc_x condition, sc_x x) {
+static sc_x zero_where(sc_trace *t, sc_x condition, sc_x x) {
     return condition ? sc_f_unless(t, condition, 0, x) : x;
 }
 
-// Degrees that are none are 0 here.
+// The polynomial of valid degrees; invalid ones are 0 here.
 static sc_x of_degrees(sc_trace *t, const sc_polynomial *p, sc_x x, sc_x degree) {
     const int limit = sc_polynomial_limit(p, sc_x_dtype_of(x) == SC_DTYPE_F64);
     const int most = limit ? limit : SC_DEGREE_MAX;
     const shortcuts s = find(t, p, x, degree);
-    sc_x last = nothing_where(t, s.is_end, degree);
-    last = nothing_where(t, s.has_angle, last);
+    sc_x last = zero_where(t, s.is_end, degree);
+    last = zero_where(t, s.has_angle, last);
     sc_x is_beyond = CALL(t, gt_Scalar, last, sc_x_float(t, most));
-    sc_x y = by_recurrence(t, p, x, nothing_where(t, is_beyond, last));
+    sc_x y = by_recurrence(t, p, x, zero_where(t, is_beyond, last));
     y = sc_f_unless(t, is_beyond, NAN, y);
     if (s.has_angle) y = sc_f_where(t, s.has_angle, by_angle(t, p, x, degree), y);
     y = sc_f_unless(t, sc_f_equals(t, degree, 0), 1, y);
@@ -154,11 +135,11 @@ static sc_x polynomial(sc_trace *t, const sc_x *a, const sc_polynomial *p) {
     sc_x x = sc_f_to(t, a[0], wide), n = sc_f_to(t, a[1], wide);
     sc_x is_degree = CALL(t, gt_Scalar, n, sc_x_float(t, -1));
     is_degree = sc_f_and(t, is_degree, sc_f_less(t, n, SC_DEGREE_END));
-    sc_x is_none = sc_f_not(t, is_degree);
+    sc_x is_invalid = sc_f_not(t, is_degree);
     if (p->is_shifted) x = sc_f_plus(t, sc_f_times(t, x, 2), -1);
-    x = nothing_where(t, is_none, x);  // as large as the result from here on
-    sc_x degree = nothing_where(t, is_none, CALL(t, trunc, n));
-    return sc_official_rounded(t, sc_f_unless(t, is_none, 0, of_degrees(t, p, x, degree)));
+    x = zero_where(t, is_invalid, x);  // as large as the result from here on
+    sc_x degree = zero_where(t, is_invalid, CALL(t, trunc, n));
+    return sc_official_rounded(t, sc_f_unless(t, is_invalid, 0, of_degrees(t, p, x, degree)));
 }
 
 #define ORTHOGONAL(id, ...)                             \

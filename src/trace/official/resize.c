@@ -2,14 +2,14 @@
 // weights of a row or a column are the same everywhere, and so it is two products of matrices.
 #include "trace/official/official.h"
 
-// What a pixel that far away counts, in pixels of the larger image.
+// The weight of a pixel at that distance, in pixels of the larger image.
 typedef sc_x (*filter_fn)(sc_trace *t, sc_x distance);
 
 // Keys' cubic with a = -0.5.
 static sc_x cubic(sc_trace *t, sc_x x) {
-    static const double near[] = {1, 0, -2.5, 1.5}, far[] = {2, -4, 2.5, -0.5};
-    sc_x size = CALL(t, abs, x), inner = POLYNOMIAL(t, size, near);
-    sc_x outer = POLYNOMIAL(t, size, far);
+    static const double inner_factors[] = {1, 0, -2.5, 1.5}, outer_factors[] = {2, -4, 2.5, -0.5};
+    sc_x size = CALL(t, abs, x), inner = POLYNOMIAL(t, size, inner_factors);
+    sc_x outer = POLYNOMIAL(t, size, outer_factors);
     outer = sc_f_unless(t, CALL(t, ge_Scalar, size, sc_x_int(t, 2)), 0, outer);
     return sc_f_where(t, sc_f_less(t, size, 1), inner, outer);
 }
@@ -104,7 +104,7 @@ bool sc_official_is_far_or_open(const sc_node *node) {
     const sc_arg *self = sc_node_arg(node, "self"), *aligns = sc_node_arg(node, "align_corners");
     const sc_spec *out = &node->outs[0]->spec;
     const double given[2] = {given_scale(node, "scales_h"), given_scale(node, "scales_w")};
-    // Of bytes nobody has a kernel, which is told in the end.
+    // Nobody has a kernel for bytes, which lowering reports in the end.
     if (self->kind != SC_ARG_VALUE || out->rank != 4) return false;
     if (!sc_dtype_is_float((sc_dtype)out->dtype)) return false;
     if (out->dtype != SC_DTYPE_F32 || (given[0] > 0) != (given[1] > 0)) return true;

@@ -1,5 +1,5 @@
 // Tensors without dims: kernels of the official runtime look for the size of the dim that they are
-// given, and there is none. PyTorch takes it for one of a single element.
+// given, which a scalar lacks. PyTorch takes it for a dim of a single element.
 #include "trace/official/official.h"
 
 bool sc_official_is_scalar(const sc_node *node) {
@@ -20,7 +20,7 @@ sc_x sc_official_cumsum(sc_trace *t, const sc_x *a) {
     return sc_x_rank(a[0]) == 0 ? sc_official_only_element(t, a[0]) : sc_official_in_float(t, a);
 }
 
-// (self, dimension, size, step): windows of one element, or of none
+// (self, dimension, size, step): windows of one element, or empty ones
 sc_x sc_official_unfold(sc_trace *t, const sc_x *a) {
     const sc_spec *out = &t->source->outs[0]->spec;
     return sc_f_reshape(t, a[0], out->sizes, out->rank);

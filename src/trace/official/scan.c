@@ -2,26 +2,26 @@
 // of the 2 d - 1 places before it. Floats are computed with as PyTorch does, in float64, so that
 // the order in which they are combined does not show; products of few are made one after the other.
 // Over a dim of open size there are as many steps as its largest size asks for, and those that go
-// beyond its end combine nothing.
+// beyond its end combine no elements.
 #include "trace/official/official.h"
 
 enum { SCANNED_MAX = 3, IN_A_ROW_MAX = 128 };
 
-// The first `far` elements stay; `far` is no more than there are. What combining hands on as it was
-// stays altogether.
-static void scan_step(sc_trace *t, sc_x *x, uint32_t count, uint32_t dim, sc_dim far,
+// One step of the doubling: the first `step` elements stay, which are no more than there are.
+// Tensors that `combine` returns unchanged stay as a whole.
+static void scan_step(sc_trace *t, sc_x *x, uint32_t count, uint32_t dim, sc_dim step,
                       sc_official_combine_fn combine) {
     sc_x before[SCANNED_MAX], after[SCANNED_MAX];
-    const sc_dim zero = sc_dim_int(0), n = sc_x_size(x[0], dim), rest = sc_trace_sub(t, n, far);
+    const sc_dim zero = sc_dim_int(0), n = sc_x_size(x[0], dim), rest = sc_trace_sub(t, n, step);
     for (uint32_t i = 0; i < count; i++) {
         before[i] = sc_f_part(t, x[i], dim, zero, rest);
-        after[i] = sc_f_part(t, x[i], dim, far, n);
+        after[i] = sc_f_part(t, x[i], dim, step, n);
     }
     sc_x made = combine(t, before, after);
     for (uint32_t i = 0; i < count; i++) {
         sc_x combined = made->kind == SC_X_LIST ? sc_x_at(t, made, i) : made;
         if (combined == after[i]) continue;
-        x[i] = sc_f_join(t, sc_f_part(t, x[i], dim, zero, far), combined, dim);
+        x[i] = sc_f_join(t, sc_f_part(t, x[i], dim, zero, step), combined, dim);
     }
 }
 

@@ -2,7 +2,7 @@
 // were; of numbers that are scattered in their order, which kernels do one after the other along a
 // dim, the last one stays, which is the largest. For products what goes to one place is brought
 // together, in the order of the places and for each place in its own, and scanned there: the last
-// of each place has them all. What is not last goes to a place behind the end. In wasm: -Os
+// of each place has them all. The others go to a place behind the end. In wasm: -Os
 #include "trace/official/official.h"
 
 #define PLACE (INT64_C(1) << 32)  // positions are smaller
@@ -78,7 +78,8 @@ static sc_x products(sc_trace *t, const sc_x *before, const sc_x *after) {
     return X_LIST(t, made, after[1]);
 }
 
-// What came to each place of self, multiplied; nothing in particular where nothing came.
+// The product of the elements that were scattered to each place of self; undefined where no element
+// was.
 static sc_x gathered(sc_trace *t, const scatter *s) {
     const sc_dim n = sc_x_size(s->index, s->dim);
     const sc_dim end = sc_x_size(s->self, s->dim), one = sc_dim_int(1);

@@ -20,7 +20,7 @@ static sc_x is_before(sc_trace *t, const search *s, sc_x middle) {
     return s->right ? CALL(t, gt_Tensor, x, s->values) : CALL(t, ge_Tensor, x, s->values);
 }
 
-// Of what has nothing left to halve, both ends stay.
+// Halves the range of each element; both ends of an empty range stay.
 static void halve_open(sc_trace *t, const search *s, sc_x middle, sc_x *start, sc_x *end) {
     sc_x is_open = CALL(t, lt_Tensor, *start, *end), at = middle;
     if (!s->has_end) at = CALL(t, minimum, middle, sc_x_int(t, s->length.value - 1));
@@ -42,7 +42,8 @@ static void halve(sc_trace *t, const search *s, int64_t least, sc_x *start, sc_x
     *end = sc_f_where(t, before, middle, *end);
 }
 
-// The middle of nothing is behind the end: of a sequence of open length an element stands there.
+// The middle of an empty range is behind the end: of a sequence of open length an element stands
+// there.
 static void add_end(sc_trace *t, search *s) {
     s->length = sc_x_size(s->sequence, -1);
     s->has_end = !sc_dim_is_int(s->length);

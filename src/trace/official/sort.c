@@ -68,7 +68,7 @@ sc_x sc_official_sort_stable(sc_trace *t, const sc_x *a) {
 
 // --- One element of the order --------------------------------------------------------------------
 
-// The position of the k-th smallest element; the dim stays, of size 1. Of equals any.
+// The position of the k-th smallest element; the dim stays, of size 1. Any of equal elements.
 static sc_x kth(sc_trace *t, sc_x x, sc_dim k, uint32_t dim) {
     sc_x smallest = sc_x_at(t, top(t, sortable(t, x), sc_x_dim(t, k), dim, false), 1);
     return sc_f_part(t, smallest, dim, sc_trace_sub(t, k, sc_dim_int(1)), k);
@@ -126,7 +126,7 @@ sc_x sc_official_nanmedian(sc_trace *t, const sc_x *a) {
 
 // --- Runs of equals ------------------------------------------------------------------------------
 
-// The first element of each run of equals; of a NaN nothing is a repetition.
+// The first element of each run of equals; no element repeats a NaN.
 static sc_x begins_run(sc_trace *t, sc_x sorted, uint32_t dim) {
     const sc_dim one = sc_dim_int(1), zero = sc_dim_int(0), n = sc_x_size(sorted, dim);
     sc_x before = sc_f_part(t, sorted, dim, zero, sc_trace_sub(t, n, one));

@@ -1,4 +1,4 @@
-// Calls that the expansions for the official runtime share.
+// Results, limits and refusals that the expansions for the official runtime share.
 #include "trace/official/official.h"
 
 #define LARGEST_MAX (INT64_C(1) << 48)  // no memory holds more

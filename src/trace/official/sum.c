@@ -18,7 +18,7 @@ sc_x sc_official_sum_of(sc_trace *t, sc_x x, uint32_t dim) {
 
 // Integers into another dtype, as PyTorch has sums of few bits, it adds up in that; float32, and
 // what has fewer bits, PyTorch adds up in float32, too. A dim of a single number the official
-// runtime looks for in its sizes, of which there are none.
+// runtime looks for in its sizes, which a scalar lacks.
 bool sc_official_is_wide_sum(const sc_node *node) {
     const sc_arg *dims = sc_node_arg(node, "dim"), *self = sc_node_arg(node, "self");
     const bool is_one = dims->kind == SC_ARG_LIST && dims->count == 1;

@@ -4,15 +4,15 @@
 
 // --- Places along an axis ------------------------------------------------------------------------
 
-// Of a place between two pixels: their numbers, how far it is from the lower one, and whether it is
-// in the image.
+// A place between two pixels: their numbers, its distance from the lower one, and whether it is in
+// the image.
 typedef struct between {
     sc_x low, high, part, is_inside;
 } between;
 
 static sc_x index_at(sc_trace *t, sc_x x) { return sc_f_to(t, x, SC_DTYPE_I64); }
 
-// Half a pixel beyond an edge counts as the edge, and more than one as nothing.
+// Half a pixel beyond an edge counts as the edge, and more than a pixel as zero.
 static between clamped(sc_trace *t, sc_x at, int64_t size) {
     between b;
     sc_x last = sc_x_float(t, (double)(size - 1)), zero = sc_x_float(t, 0);
@@ -65,8 +65,9 @@ static sc_x divided(sc_trace *t, sc_x x, int64_t by) {
     return sc_f_div(t, x, CALL(t, full_like, x, sc_x_float(t, (double)by)));
 }
 
-// Where the samples of all bins of a region are, along one axis: [n, bins * samples]. Rounded at
-// the same steps as torchvision does, for half a step beyond an edge there is nothing.
+// Places of the samples of all bins of a region along one axis: [n, bins * samples]. They are
+// rounded at the same steps as in torchvision, which counts samples half a step beyond an edge as
+// zero.
 static sc_x sample_places(sc_trace *t, const regions *g, const sc_x *a, bool aligned,
                           uint32_t axis) {
     const sc_dtype dtype = sc_x_dtype_of(a[0]);
@@ -96,8 +97,8 @@ static sc_x corner(sc_trace *t, const regions *g, sc_x y, sc_x x) {
     return CALL(t, index_Tensor, g->pixels, X_LIST(t, image, y, x));
 }
 
-// Of samples outside of the image torchvision takes no part of its first pixel, which is a NaN
-// where that is infinite: [n, 1, 1, channels].
+// The first pixel times 0, which torchvision takes for samples outside of the image: a NaN where
+// the pixel is infinite: [n, 1, 1, channels].
 static sc_x outside(sc_trace *t, const regions *g) {
     sc_x first = sc_f_steps(t, sc_f_steps(t, g->pixels, 1, 0, 1, 1), 2, 0, 1, 1);
     return sc_f_times(t, CALL(t, index_select, first, sc_x_int(t, 0), g->image), 0);
@@ -219,7 +220,7 @@ typedef struct deform {
     int64_t size[2], kernel[2], out[2];
 } deform;
 
-// Where tap and place are without an offset: [1, 1, taps, places].
+// Places of the taps without an offset: [1, 1, taps, places].
 static sc_x grid(sc_trace *t, const deform *g, const sc_x *a, uint32_t axis) {
     const sc_dim one = sc_dim_int(1), step = sc_dim_int(sc_x_number(a[5 + axis], 1));
     const sc_dim wide_taps[2] = {sc_dim_int(g->kernel[0]), sc_dim_int(g->kernel[1])};

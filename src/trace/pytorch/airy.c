@@ -1,5 +1,5 @@
-// Expansion of Airy's function Ai: its power series around 0, and far from it on either side the
-// asymptotic forms with Cephes' rational functions, as PyTorch has them; all in float64.
+// Expansion of Airy's function Ai: its power series around 0, and for large numbers on either side
+// the asymptotic forms with Cephes' rational functions, as PyTorch has them; all in float64.
 #include <math.h>
 
 #include "trace/expand.h"
@@ -94,10 +94,10 @@ sc_x sc_expand_airy_ai(sc_trace *t, const sc_x *a) {
     sc_x x = sc_f_to(t, a[0], SC_DTYPE_F64), limit = sc_x_float(t, 2.09);
     sc_x left = sc_f_less(t, x, -2.09), right = CALL(t, ge_Scalar, x, limit);
     sc_x inside = sc_f_unless(t, sc_f_or(t, left, right), 0, x);
-    sc_x far = sc_f_unless(t, sc_f_not(t, right), 3, x), back = CALL(t, neg, x);
+    sc_x ahead = sc_f_unless(t, sc_f_not(t, right), 3, x), back = CALL(t, neg, x);
     back = sc_f_unless(t, sc_f_not(t, left), 3, back);
     sc_x y = near(t, inside);
-    y = sc_f_where(t, right, falling(t, far), y);
+    y = sc_f_where(t, right, falling(t, ahead), y);
     y = sc_f_where(t, left, swinging(t, back), y);
     y = sc_f_unless(t, CALL(t, gt_Scalar, x, sc_x_float(t, 103.892)), 0, y);
     return sc_f_to(t, sc_f_unless(t, CALL(t, isinf, x), NAN, y), dtype);

@@ -97,7 +97,7 @@ sc_x sc_expand_old_batch_norm(sc_trace *t, const sc_x *a) {
     return CALL(t, _native_batch_norm_legit_no_stats, a[0], a[1], a[2], X_TRUE, a[6], a[7]);
 }
 
-// What a running statistic becomes: the old one fades by what the batch's own gets.
+// The next running statistic: the old one decays by the weight of the batch's own.
 static sc_x mixed(sc_trace *t, sc_x running, sc_x batch, double momentum) {
     sc_x old = sc_f_to_dtype_of(t, running, batch);
     sc_x added = sc_f_times(t, batch, momentum);

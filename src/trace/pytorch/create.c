@@ -1,4 +1,4 @@
-// Expansions that make tensors from nothing: constants, ranges, masks.
+// Expansions that create tensors: constants, ranges, masks.
 #include <math.h>
 
 #include "trace/expand.h"
@@ -378,7 +378,7 @@ static sc_x affine_3d(sc_trace *t, sc_x theta, sc_x n, const int64_t *size, bool
     return CALL(t, view, grid, X_LIST(t, n, d, h, w, sc_x_int(t, 3)));
 }
 
-// Of an open batch, too; PyTorch does not export open sides.
+// The batch may be open; PyTorch does not export open sides.
 sc_x sc_expand_affine_grid(sc_trace *t, const sc_x *a) {
     int64_t size[3];
     const uint32_t rank = a[1]->kind == SC_X_LIST ? a[1]->count : 0;

@@ -181,8 +181,8 @@ sc_x sc_expand_slogdet_with_lu(sc_trace *t, const sc_x *a) {
 sc_x sc_expand_logdet(sc_trace *t, const sc_x *a) {
     sc_x both = CALL(t, linalg_slogdet, a[0]), log = sc_x_at(t, both, 1);
     sc_x negative = CALL(t, lt_Scalar, sc_x_at(t, both, 0), sc_x_int(t, 0));
-    sc_x none = sc_f_scalar_like(t, sc_x_float(t, NAN), a[0]);
-    return sc_f_where(t, negative, none, log);
+    sc_x nan = sc_f_scalar_like(t, sc_x_float(t, NAN), a[0]);
+    return sc_f_where(t, negative, nan, log);
 }
 
 // --- Singular values ----------------------------------------------------------------------------
@@ -241,7 +241,7 @@ static sc_x smallest_counted(sc_trace *t, sc_x x, sc_x values, sc_x atol, sc_x r
     return CALL(t, maximum, number_or_tensor(t, atol, dtype), relative);
 }
 
-// Of a matrix that is said to be symmetric, PyTorch reads the lower triangle alone.
+// The matrix as PyTorch reads it: of one that is said to be symmetric the lower triangle alone.
 static sc_x read_as(sc_trace *t, sc_x x, sc_x hermitian) {
     if (!sc_x_truth(hermitian)) return x;
     sc_x below = CALL(t, tril, x, sc_x_int(t, -1));

@@ -16,8 +16,8 @@ static sc_x along(sc_trace *t, sc_x x, sc_x of, sc_x axis) {
     return sc_f_view(t, x, sizes, rank);
 }
 
-// What is rounded to: whole numbers from `low` to `high`, of which `zero` stands for 0 and each is
-// `scale` more than the one before. Numbers, or tensors in the dtype that is computed in.
+// The grid that numbers are rounded to: integers from `low` to `high`, of which `zero` stands for
+// 0, and `scale` is the distance of two. Numbers, or tensors in the dtype that is computed in.
 typedef struct grid {
     sc_x scale, inverse, zero, low, high;
     bool has_whole_zero;
@@ -45,12 +45,6 @@ static grid grid_of_numbers(sc_trace *t, sc_x scale, sc_x zero, sc_x low, sc_x h
     return (grid){sc_x_float(t, (double)given), inverse, zero, low, high, .has_whole_zero = true};
 }
 
-static sc_x times(sc_trace *t, sc_x x, sc_x y) {
-    return sc_x_is_tensor(y) ? sc_f_mul(t, x, y) : CALL(t, mul_Scalar, x, y);
-}
-static sc_x plus(sc_trace *t, sc_x x, sc_x y) {
-    return sc_x_is_tensor(y) ? sc_f_add(t, x, y) : CALL(t, add_Scalar, x, y);
-}
 static sc_x minus(sc_trace *t, sc_x x, sc_x y) {
     return sc_x_is_tensor(y) ? sc_f_sub(t, x, y) : CALL(t, sub_Scalar, x, y);
 }
@@ -58,8 +52,8 @@ static sc_x minus(sc_trace *t, sc_x x, sc_x y) {
 // Products of float32 are exact in float64.
 static sc_x scaled_at_once(sc_trace *t, sc_x x, const grid *g) {
     sc_x wide = sc_f_to(t, x, SC_DTYPE_F64), inverse = sc_f_to(t, g->inverse, SC_DTYPE_F64);
-    sc_x q = times(t, wide, inverse);
-    return sc_f_to(t, plus(t, q, sc_f_to(t, g->zero, SC_DTYPE_F64)), SC_DTYPE_F32);
+    sc_x q = sc_f_scale(t, wide, inverse);
+    return sc_f_to(t, sc_f_shift(t, q, sc_f_to(t, g->zero, SC_DTYPE_F64)), SC_DTYPE_F32);
 }
 
 // The nearest whole numbers, in range or not.
@@ -67,9 +61,9 @@ static sc_x nearest(sc_trace *t, sc_x x, const grid *g) {
     if (!sc_x_is_float(x))
         return sc_trace_fail(t, SC_ERR_DTYPE, NULL, "only floating-point tensors are rounded");
     if (g->adds_at_once) return CALL(t, round, scaled_at_once(t, x, g));
-    sc_x q = times(t, sc_f_widen(t, x), g->inverse);
-    if (g->has_whole_zero) return plus(t, CALL(t, round, q), g->zero);
-    return CALL(t, round, plus(t, q, g->zero));
+    sc_x q = sc_f_scale(t, sc_f_widen(t, x), g->inverse);
+    if (g->has_whole_zero) return sc_f_shift(t, CALL(t, round, q), g->zero);
+    return CALL(t, round, sc_f_shift(t, q, g->zero));
 }
 
 static sc_x is_lost(sc_trace *t, sc_x q, const grid *g) {
@@ -80,7 +74,7 @@ static sc_x is_lost(sc_trace *t, sc_x q, const grid *g) {
 static sc_x back(sc_trace *t, sc_x q, const grid *g, sc_dtype dtype) {
     if (!g->keeps_nan) q = sc_f_unless(t, is_lost(t, q, g), sc_x_known(t, g->low, 0), q);
     sc_x x = minus(t, CALL(t, clamp, q, g->low, g->high), g->zero);
-    return sc_f_to(t, times(t, x, g->scale), dtype);
+    return sc_f_to(t, sc_f_scale(t, x, g->scale), dtype);
 }
 
 static sc_x rounded(sc_trace *t, sc_x x, grid g) {
@@ -133,7 +127,7 @@ sc_x sc_expand_fake_quantize_channels(sc_trace *t, const sc_x *a) {
     return rounded_and_mask(t, a[0], grid_of_channels(t, a, a[2]));
 }
 
-// Of quantized_decomposed: zero points are cut off to integers, and what is no number stays.
+// quantized_decomposed's operator: zero points are truncated to integers, and NaN stays.
 sc_x sc_expand_fake_quant_per_channel(sc_trace *t, const sc_x *a) {
     grid g = grid_of_channels(t, a, sc_f_to(t, a[2], SC_DTYPE_I32));
     g.keeps_nan = true;

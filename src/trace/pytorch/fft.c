@@ -93,8 +93,8 @@ static sc_x padded(sc_trace *t, sc_x x, const sc_x *pads, uint32_t rank) {
     return CALL(t, view_as_complex, x);
 }
 
-// What is too long is cut at once, what is too short is padded last. Where only the program knows
-// which of both it is, a negative padding cuts.
+// x in the sizes of the transform: longer dims are cut first, shorter ones padded last. A
+// negative padding cuts if only the running program knows which it is.
 static sc_x resized(sc_trace *t, sc_x x, const axes *a) {
     sc_x pads[2 * SC_RANK_MAX];
     const uint32_t rank = sc_x_rank(x);
@@ -123,7 +123,7 @@ static sc_x complex_transform(sc_trace *t, sc_x x, const axes *a, sc_x norm, boo
 
 static sc_x conjugate(sc_trace *t, sc_x x) { return CALL(t, _conj_physical, x); }
 
-// Of real numbers: half of the result, or all.
+// The transform of real numbers: half of the result, or all.
 static sc_x real_transform(sc_trace *t, sc_x x, const axes *a, sc_x norm, bool forward,
                            bool onesided) {
     x = as_float(t, x);
@@ -133,7 +133,7 @@ static sc_x real_transform(sc_trace *t, sc_x x, const axes *a, sc_x norm, bool f
     return forward ? x : conjugate(t, x);
 }
 
-// Of one dim: real numbers are transformed as such.
+// The transform of one dim: real numbers are transformed as such.
 static sc_x transform_1d(sc_trace *t, const sc_x *a, bool forward) {
     const axes at = one_axis(t, a[0], a[1], a[2]);
     return sc_x_is_complex(a[0]) ? complex_transform(t, a[0], &at, a[3], forward)

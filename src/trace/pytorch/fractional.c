@@ -10,7 +10,7 @@ typedef struct axes {
     int64_t size[3], taps[3], windows[3];
 } axes;
 
-// Where the windows begin in one dim, (N, C, windows): PyTorch truncates both products, in floats.
+// Starts of the windows in one dim, (N, C, windows): PyTorch truncates both products, in floats.
 static sc_x starts(sc_trace *t, sc_x drawn, int64_t size, int64_t taps, int64_t windows) {
     const int64_t last = size - taps;
     double step = windows > 1 ? (double)((float)last / (float)(windows - 1)) : 0;
@@ -59,8 +59,8 @@ static sc_x by_window(sc_trace *t, sc_x x, const axes *a) {
 // Which tap of each window is its largest: of equals the first, of NaNs the last.
 static sc_x chosen(sc_trace *t, sc_x x, sc_x first, int64_t taps) {
     sc_x each = sc_f_range(t, sc_x_int(t, taps), SC_DTYPE_I64);
-    sc_x none = sc_f_scalar(t, sc_x_int(t, -1), SC_DTYPE_I64);
-    sc_x nans = sc_f_where(t, CALL(t, isnan, x), each, none);
+    sc_x absent = sc_f_scalar(t, sc_x_int(t, -1), SC_DTYPE_I64);
+    sc_x nans = sc_f_where(t, CALL(t, isnan, x), each, absent);
     sc_x last = CALL(t, amax, nans, X_INTS(t, -1), X_FALSE);
     return sc_f_where(t, CALL(t, ge_Scalar, last, sc_x_int(t, 0)), last, first);
 }
@@ -105,7 +105,7 @@ static sc_x pooled(sc_trace *t, const sc_x *args, uint32_t count) {
     if (!read_axes(t, args, &a)) return x;
     if (is_single) x = sc_f_unsqueeze(t, x, 0);
     for (uint32_t i = 0; i < count; i++) {
-        // Of images the drawn numbers are for width and height, of volumes in the order of dims.
+        // Numbers are drawn for width and height of images, but for volumes in the order of dims.
         sc_x drawn = sc_f_select(t, args[3], -1, count == 2 ? 1 - i : i);
         start[i] = starts(t, drawn, a.size[i], a.taps[i], a.windows[i]);
         x = windowed(t, x, start[i], &a, i);

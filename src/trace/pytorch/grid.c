@@ -17,18 +17,18 @@ typedef struct volume {
 // Back and forth between `low` and `low + span`.
 static sc_x reflected(sc_trace *t, sc_x x, double low, double span) {
     if (span <= 0) return sc_f_times(t, x, 0);
-    sc_x far = sc_f_scalar_like(t, sc_x_float(t, span), x);
+    sc_x length = sc_f_scalar_like(t, sc_x_float(t, span), x);
     x = CALL(t, abs, sc_f_plus(t, x, -low));
-    sc_x rest = CALL(t, fmod_Tensor, x, far);
-    sc_x turns = CALL(t, floor, sc_f_div(t, x, far));
+    sc_x rest = CALL(t, fmod_Tensor, x, length);
+    sc_x turns = CALL(t, floor, sc_f_div(t, x, length));
     sc_x half = CALL(t, floor, sc_f_times(t, turns, 0.5));
     sc_x even = CALL(t, eq_Tensor, turns, sc_f_times(t, half, 2));
     sc_x back = sc_f_plus(t, CALL(t, neg, rest), span + low);
     return sc_f_where(t, even, sc_f_plus(t, rest, low), back);
 }
 
-// Numbers of the grid, -1 to 1, as places along an axis. What is no number is outside, or at the
-// far border where nothing is.
+// Numbers of the grid, -1 to 1, as places along an axis. NaN is outside, or at the end of the axis
+// if padding leaves no outside.
 static sc_x places(sc_trace *t, sc_x x, int64_t size, int64_t padding, bool corners) {
     const double last = (double)size - 1;
     x = sc_f_plus(t, x, 1);
@@ -36,8 +36,8 @@ static sc_x places(sc_trace *t, sc_x x, int64_t size, int64_t padding, bool corn
                 : sc_f_times(t, sc_f_plus(t, sc_f_times(t, x, (double)size), -1), 0.5);
     if (padding == PAD_REFLECTION)
         x = corners ? reflected(t, x, 0, last) : reflected(t, x, -0.5, (double)size);
-    sc_x none = sc_f_scalar_like(t, sc_x_float(t, padding == PAD_ZEROS ? -100 : last), x);
-    x = sc_f_where(t, CALL(t, isnan, x), none, x);
+    sc_x outside = sc_f_scalar_like(t, sc_x_float(t, padding == PAD_ZEROS ? -100 : last), x);
+    x = sc_f_where(t, CALL(t, isnan, x), outside, x);
     if (padding != PAD_ZEROS) return CALL(t, clamp, x, sc_x_float(t, 0), sc_x_float(t, last));
     return CALL(t, clamp, x, sc_x_float(t, -100), sc_x_float(t, last + 100));
 }

@@ -4,7 +4,7 @@
 #include "trace/words/choose.h"
 #include "trace/words/matrices.h"
 
-// Of every group what lies in it, and zeros: [groups, ...], the run along `dim` of [1, ...].
+// The elements of every group, and zeros elsewhere: [groups, ...], the run along `dim` of [1, ...].
 static sc_x apart(sc_trace *t, sc_x x, sc_x runs, sc_dim groups, uint32_t dim) {
     const sc_dim one = sc_dim_int(1);
     sc_dim along[3] = {one, one, one}, first[3] = {groups, one, one};

@@ -12,8 +12,8 @@ typedef struct bounds {
 
 // Without bounds those of the data, a unit apart on both sides where all of it is one value.
 static bounds bounds_of_data(sc_trace *t, sc_x x) {
-    sc_x none = sc_x_ints(t, NULL, 0), one = sc_x_int(t, 1);
-    sc_x low = CALL(t, amin, x, none), high = CALL(t, amax, x, none);
+    sc_x all_dims = sc_x_ints(t, NULL, 0), one = sc_x_int(t, 1);
+    sc_x low = CALL(t, amin, x, all_dims), high = CALL(t, amax, x, all_dims);
     sc_x single = CALL(t, eq_Tensor, low, high);
     low = sc_f_where(t, single, CALL(t, sub_Scalar, low, one), low);
     high = sc_f_where(t, single, CALL(t, add_Scalar, high, one), high);
@@ -38,8 +38,8 @@ static bool find_bounds(sc_trace *t, sc_x x, const sc_x *a, bounds *out) {
     return true;
 }
 
-// The bin of each element is found by the division that PyTorch makes, in its order; the last one
-// holds its right edge, too. What is outside adds 0 to the first.
+// The bin of each element is found by the division that PyTorch makes, in its order; the last bin
+// holds its right edge, too. Elements outside of all bins add 0 to the first.
 sc_x sc_expand_histc(sc_trace *t, const sc_x *a) {
     sc_dtype dtype = sc_x_dtype_of(a[0]);
     int64_t bins = sc_x_small(t, a[1], 0);

@@ -52,7 +52,7 @@ sc_x sc_expand_embedding_renorm(sc_trace *t, const sc_x *a) {
     return CALL(t, index_put, a[0], X_LIST(t, at), scaled, X_FALSE);
 }
 
-// Where elements lie that are `strides` apart in memory, from `offset` on; they end before `end`.
+// Places of elements that are `strides` apart in memory, from `offset` on; they end before `end`.
 static sc_x places_apart(sc_trace *t, const int64_t *sizes, const int64_t *strides, uint32_t rank,
                          int64_t offset, int64_t end) {
     sc_x places = sc_f_full(t, sc_x_ints(t, NULL, 0), sc_x_int(t, offset), SC_DTYPE_I64);

@@ -140,7 +140,7 @@ sc_x sc_expand_tile(sc_trace *t, const sc_x *a) {
     return CALL(t, repeat, a[0], sc_x_list(t, repeats, rank));
 }
 
-// Where elements come from; of none there is no remainder, which a number would be taken of.
+// Places that the elements come from. An empty dim has no remainder to take.
 static sc_x rolled(sc_trace *t, sc_dim shift, sc_dim size) {
     const bool may_be_empty = size.expr && sc_f_may_be_empty(size);
     sc_dim start = sc_trace_sub(t, size, shift);

@@ -144,7 +144,7 @@ sc_x sc_expand_nll_loss_nd(sc_trace *t, const sc_x *a) {
     return sc_f_view(t, loss, out, rank - 1);
 }
 
-// A weight for each class, beside inputs of `rank` dims.
+// A weight for each class, broadcast to inputs of `rank` dims.
 static sc_x as_channels(sc_trace *t, sc_x weight, uint32_t rank, uint32_t dim) {
     sc_dim shape[SC_RANK_MAX];
     for (uint32_t i = 0; i < rank; i++) shape[i] = i == dim ? sc_x_size(weight, 0) : sc_dim_int(1);

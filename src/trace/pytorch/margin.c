@@ -52,12 +52,12 @@ sc_x sc_expand_margin_ranking_loss(sc_trace *t, const sc_x *a) {
 // (anchor, positive, negative, margin, p, eps, swap, reduction)
 sc_x sc_expand_triplet_margin_loss(sc_trace *t, const sc_x *a) {
     sc_x near = CALL(t, pairwise_distance, a[0], a[1], a[4], a[5]);
-    sc_x far = CALL(t, pairwise_distance, a[0], a[2], a[4], a[5]);
+    sc_x distance = CALL(t, pairwise_distance, a[0], a[2], a[4], a[5]);
     if (sc_x_truth(a[6])) {
         sc_x other = CALL(t, pairwise_distance, a[1], a[2], a[4], a[5]);
-        far = CALL(t, minimum, far, other);
+        distance = CALL(t, minimum, distance, other);
     }
-    sc_x loss = sc_f_sub(t, CALL(t, add_Scalar, near, a[3]), far);
+    sc_x loss = sc_f_sub(t, CALL(t, add_Scalar, near, a[3]), distance);
     return sc_f_reduce_loss(t, at_least_zero(t, loss), a[7]);
 }
 
@@ -97,7 +97,7 @@ sc_x sc_expand_multilabel_margin_loss(sc_trace *t, const sc_x *a) {
     sc_x x = CALL(t, atleast_2d, a[0]), target = CALL(t, atleast_2d, a[1]);
     if (sc_x_rank(x) != 2 || sc_x_rank(target) != 2)
         return sc_trace_fail(t, SC_ERR_SHAPE, NULL, "multilabel_margin_loss takes matrices");
-    sc_x size = sc_x_dim(t, sc_x_size(x, 1)), none = class_scalar(t, -1, target);
+    sc_x size = sc_x_dim(t, sc_x_size(x, 1)), absent = class_scalar(t, -1, target);
     sc_x range = sc_f_range(t, size, sc_x_dtype_of(target));
     sc_x ends = CALL(t, eq_Scalar, target, sc_x_int(t, -1));
     ends = sc_f_where(t, ends, range, CALL(t, full_like, range, size));
@@ -105,7 +105,7 @@ sc_x sc_expand_multilabel_margin_loss(sc_trace *t, const sc_x *a) {
     sc_x counts = CALL(t, lt_Tensor, range, ends);
     sc_x safe = sc_f_where(t, counts, target, class_scalar(t, 0, target));
     sc_x own = sc_f_unsqueeze(t, CALL(t, gather, x, sc_x_int(t, 1), safe), 2);
-    sc_x given = sc_f_unsqueeze(t, sc_f_where(t, counts, target, none), 2);
+    sc_x given = sc_f_unsqueeze(t, sc_f_where(t, counts, target, absent), 2);
     sc_x is_target = CALL(t, any_dim, CALL(t, eq_Tensor, range, given), sc_x_int(t, 1), X_TRUE);
     sc_x loss = CALL(t, rsub_Scalar, own, sc_x_int(t, 1));
     loss = at_least_zero(t, sc_f_add(t, loss, sc_f_unsqueeze(t, x, 1)));

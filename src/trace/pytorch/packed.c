@@ -13,8 +13,7 @@ typedef struct table {
 
 // --- What is one ---------------------------------------------------------------------------------
 
-// What nothing else reads than this operator, which packs it for every one of its nodes or for
-// none.
+// Does only this operator read the input? It packs it for all of its nodes or for no node.
 static bool is_for_this_alone(const sc_trace *t, uint32_t input) {
     const sc_value *source = t->graph->method->graph->inputs.data[input];
     for (const sc_arg *use = source->first_use; use; use = use->next_use)
@@ -77,7 +76,8 @@ static bool has_zeros(sc_trace *t, const sc_x *a) {
     return zeros && zeros->data.size > 0 && holds(t, zeros, 0, 0);
 }
 
-// Numbers outside of the range that the node tells are looked for, too: nothing clamps them.
+// Numbers outside of the range that the node tells are looked for, too, because they are not
+// clamped.
 static bool read_table(sc_trace *t, const sc_x *a, table *w) {
     uint32_t input;
     if (!has_dtypes(a) || !read_range(a, w) || !read_sizes(t, a, w)) return false;

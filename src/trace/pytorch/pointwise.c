@@ -69,7 +69,8 @@ sc_x sc_expand_nan_to_num(sc_trace *t, const sc_x *a) {
     return sc_f_where(t, where, sc_f_scalar_like(t, high, x), out);
 }
 
-// A number beside a tensor, in whose dtype it is; beside integers it keeps its fraction.
+// A number in the dtype of the tensor that it is an operand with; with integers it keeps its
+// fraction.
 static sc_x number_beside(sc_trace *t, sc_x number, sc_x x) {
     const bool widens = number->kind == SC_X_FLOAT && !sc_x_is_float(x);
     const sc_dtype dtype = widens ? SC_DTYPE_F32 : sc_x_dtype_of(x);

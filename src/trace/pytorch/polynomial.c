@@ -1,19 +1,20 @@
 // Expansions of orthogonal polynomials whose degree is a number: by their recurrences, in the order
 // in which PyTorch computes them, and those of Chebyshev between -1 and 1 by angles, as there.
-#include <math.h>
-
 #include "core/polynomial.h"
 #include "trace/expand.h"
 #include "trace/words/arithmetic.h"
 #include "trace/words/calls.h"
 #include "trace/words/choose.h"
+#include "trace/words/recurrence.h"
+
+#include <math.h>
 
 // Above this written out it is too long.
 enum { DEGREE_MAX = 512 };
 
 // --- Angles -------------------------------------------------------------------------------------
 
-// What PyTorch gives where the third and fourth kind divide by nothing.
+// The value of the third and fourth kind where PyTorch divides by zero.
 static sc_x at_the_end(sc_trace *t, const sc_polynomial *f, sc_x x, int64_t n) {
     const double sign = n % 2 == 0 ? 1 : -1, many = 2 * (double)n + 1;
     sc_x lower =
@@ -42,38 +43,13 @@ static sc_x by_angle(sc_trace *t, const sc_polynomial *f, sc_x x, int64_t n) {
 
 // --- Recurrences --------------------------------------------------------------------------------
 
-// The one of degree k + 1, of those of degrees k and k - 1.
-static sc_x next(sc_trace *t, sc_recurrence how, sc_x x, sc_x one, sc_x zeroth, int64_t k) {
-    const double d = (double)k;
-    sc_x factor = x, less = zeroth;
-    switch (how) {
-    case SC_RULE_DOUBLED: factor = sc_f_times(t, x, 2); break;
-    case SC_RULE_HERMITE:
-        factor = sc_f_times(t, x, 2);
-        less = sc_f_times(t, zeroth, 2 * d);
-        break;
-    case SC_RULE_PROBABILISTS: less = sc_f_times(t, zeroth, d); break;
-    case SC_RULE_LAGUERRE:
-        factor = sc_f_plus(t, sc_f_from(t, 1, x), 2 * d);
-        less = sc_f_times(t, zeroth, d);
-        break;
-    case SC_RULE_LEGENDRE:
-        factor = sc_f_times(t, x, 2 * d + 1);
-        less = sc_f_times(t, zeroth, d);
-        break;
-    }
-    sc_x sum = sc_f_sub(t, sc_f_mul(t, factor, one), less);
-    const bool divides = how == SC_RULE_LAGUERRE || how == SC_RULE_LEGENDRE;
-    return divides ? CALL(t, div_Scalar, sum, sc_x_float(t, d + 1)) : sum;
-}
-
 static sc_x by_recurrence(sc_trace *t, const sc_polynomial *f, sc_x x, int64_t n) {
     sc_x before = CALL(t, full_like, x, sc_x_int(t, 1));
     if (n == 0) return before;
-    sc_x now = f->slope == 1 ? x : sc_f_times(t, x, f->slope);
-    if (f->start != 0) now = sc_f_plus(t, now, f->start);
+    sc_x now = sc_f_first_degree(t, f, x);
     for (int64_t k = 1; k < n && t->status == SC_OK; k++) {
-        sc_x more = next(t, f->rule, x, now, before, k);
+        sc_x degree = sc_x_float(t, (double)k), above = sc_x_float(t, (double)k + 1);
+        sc_x more = sc_f_next_degree(t, f->rule, x, now, before, degree, above);
         before = now;
         now = more;
     }

@@ -21,7 +21,7 @@ sc_x sc_expand_inner(sc_trace *t, const sc_x *a) {
     return CALL(t, tensordot, a[0], a[1], X_INTS(t, -1), X_INTS(t, -1));
 }
 
-// Of integers a fraction is cut off, as PyTorch does where it takes one.
+// The factor for the dtype of `of`: for integers its fraction is cut off, as in PyTorch.
 static sc_x factor(sc_trace *t, sc_x by, sc_x of) {
     const bool is_whole = sc_dtype_category(sc_x_dtype_of(of)) < SC_CATEGORY_FLOAT;
     if (!is_whole || by->kind != SC_X_FLOAT || !(fabs(by->f) < 2147483648.0)) return by;
@@ -66,7 +66,8 @@ sc_x sc_expand_addmv(sc_trace *t, const sc_x *a) {
     return sc_f_add(t, out, sc_f_mul(t, a[0], beta));
 }
 
-// Of booleans it is "or", and "and" of the two: beta and alpha say whether either counts.
+// addr of booleans: "or" of self and the "and" of both vectors; beta and alpha say whether each
+// side counts.
 static sc_x addr_of_bools(sc_trace *t, const sc_x *a) {
     sc_x product = CALL(t, outer, a[1], a[2]);
     if (sc_x_equals(a[4], 0)) product = CALL(t, full_like, product, X_FALSE);
@@ -85,8 +86,8 @@ sc_x sc_expand_addr(sc_trace *t, const sc_x *a) {
 
 enum { CHAIN_MAX = 32 };
 
-// Where to split each run of matrices so that its product takes the fewest multiplications; sizes
-// that are not known count as 1.
+// Finds where to split each run of matrices so that its product takes the fewest multiplications;
+// unknown sizes count as 1.
 static void plan_chain(const sc_x *items, uint32_t count, uint8_t split[CHAIN_MAX][CHAIN_MAX]) {
     double cost[CHAIN_MAX][CHAIN_MAX] = {{0}}, sizes[CHAIN_MAX + 1];
     for (uint32_t i = 0; i <= count; i++) {

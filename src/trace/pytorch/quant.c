@@ -64,7 +64,7 @@ static sc_x view_whole(sc_trace *t, sc_x x, sc_x like) {
 
 // --- Ranges --------------------------------------------------------------------------------------
 
-// Of quantized values: as given, and as numbers.
+// The range of quantized values: as given, and as numbers.
 typedef struct range {
     sc_x low, high;
     double from, to;
@@ -90,7 +90,7 @@ static bool range_of(sc_trace *t, sc_x dtype, sc_x low, sc_x high, range *r) {
     return false;
 }
 
-// Of torchao's zero points only those are exported that are integers.
+// Does torchao export such zero points? Only integers.
 static bool is_domain(sc_trace *t, sc_x domain, bool preserves_zero) {
     if (preserves_zero && domain->kind == SC_X_STR && sc_str_is(domain->str, "INT")) return true;
     sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Quantize with zero points that are integers.",
@@ -174,7 +174,7 @@ sc_x sc_expand_choose_qparams_affine(sc_trace *t, const sc_x *a) {
 
 // --- Quantizing, torchao -------------------------------------------------------------------------
 
-// A zero point without elements is none.
+// A zero point without elements counts as absent.
 static bool has_zero(sc_trace *t, sc_x zero) {
     return sc_x_is_tensor(zero) && !sc_dim_is(sc_x_numel(t, zero), 0);
 }

@@ -59,7 +59,7 @@ static sc_x spread(sc_trace *t, sc_x ranks, sc_x rows, sc_x q) {
     return sc_f_expand(t, ranks, sizes, rank);
 }
 
-// A vector of q leads the result's dims; a single one has none. `keepdim` puts a dim of size 1
+// A vector of q leads the result's dims; a single one adds no dim. `keepdim` puts a dim of size 1
 // where the reduced one was, or one for each.
 static sc_x arranged(sc_trace *t, sc_x values, const sc_x *a, bool is_flat) {
     uint32_t rank = sc_x_rank(a[0]), dim = is_flat ? 0 : sc_x_wrap(t, a[2], rank);

@@ -144,7 +144,7 @@ sc_x sc_expand_random_from(sc_trace *t, const sc_x *a) { return integers(t, a[0]
 
 // --- Drawing ------------------------------------------------------------------------------------
 
-// Of numbers that wait each as long as their weight says, the first ones.
+// The first of numbers that each wait as long as their weight says.
 static sc_x race(sc_trace *t, sc_x weights, sc_x sizes, sc_dtype dtype) {
     sc_x wait = CALL(t, log1p, CALL(t, neg, evenly(t, sizes, dtype)));
     wait = CALL(t, clamp, CALL(t, neg, wait), sc_x_float(t, 1e-30));

@@ -108,7 +108,7 @@ static sc_x vector_norm(sc_trace *t, sc_x x, sc_x order, sc_x dims, bool keepdim
     if (isinf(p)) {
         sc_x given = dims->kind == SC_X_LIST ? dims : sc_x_dims(t, NULL, 0);
         sc_x size = CALL(t, abs, x);
-        if (sc_dim_is(sc_x_numel(t, x), 0))  // and so is the result, or PyTorch has none
+        if (sc_dim_is(sc_x_numel(t, x), 0))  // and so is the result, or PyTorch refuses
             return sc_f_to(t, sc_f_sum(t, size, dims, keepdim), result);
         return sc_f_to(t,
                        p > 0 ? CALL(t, amax, size, given, sc_x_bool(keepdim))
@@ -161,7 +161,7 @@ sc_x sc_expand_linalg_norm(sc_trace *t, const sc_x *a) {
 
 sc_x sc_expand_logsumexp(sc_trace *t, const sc_x *a) {
     sc_x x = sc_x_is_float(a[0]) ? sc_f_widen(t, a[0]) : sc_f_to(t, a[0], SC_DTYPE_F32);
-    if (sc_dim_is(sc_x_numel(t, x), 0))  // of nothing no number is the largest
+    if (sc_dim_is(sc_x_numel(t, x), 0))  // an empty tensor has no largest element
         return CALL(t, log, sc_f_sum(t, CALL(t, exp, x), a[1], sc_x_truth(a[2])));
     sc_x max = sc_f_amax_or(t, x, a[1], true, -INFINITY);
     sc_x infinite = sc_f_equals(t, CALL(t, abs, max), INFINITY);

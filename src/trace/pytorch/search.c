@@ -32,7 +32,7 @@ sc_x sc_expand_remainder_of_number(sc_trace *t, const sc_x *a) {
     return CALL(t, remainder_Tensor, number, sc_f_to(t, a[1], dtype));
 }
 
-// Of the places in a flat tensor, what they are along one of its dims.
+// Places in a flat tensor as places along one of its dims.
 static sc_x along(sc_trace *t, sc_x places, int64_t step, int64_t size) {
     sc_x floor = sc_x_str(t, "floor");
     sc_x at = CALL(t, div_Scalar_mode, places, sc_x_int(t, step), floor);

@@ -38,7 +38,7 @@ static const segment_rule *rule_of(sc_x name) {
     return NULL;
 }
 
-// Of no rows the mean is NaN, or what was given to start from.
+// The mean of each segment; of an empty one NaN, or the number that was given to start from.
 static sc_x mean_of(sc_trace *t, sc_x sum, sc_x lengths, bool is_given) {
     sc_dim sizes[SC_RANK_MAX];
     for (uint32_t i = 0; i < sc_x_rank(sum); i++) sizes[i] = i ? sc_dim_int(1) : sc_x_size(sum, 0);

@@ -69,7 +69,7 @@ sc_x sc_expand_squeeze_all(sc_trace *t, const sc_x *a) {
     return CALL(t, squeeze_dims, a[0], sc_x_ints(t, dims, rank));
 }
 
-// What was broadcast to the tensor's sizes, summed back.
+// Sums a tensor that was broadcast back to its original sizes.
 sc_x sc_expand_sum_to_size(sc_trace *t, const sc_x *a) {
     uint32_t rank = sc_x_rank(a[0]), count = a[1]->kind == SC_X_LIST ? a[1]->count : 0, summed = 0;
     int64_t dims[SC_RANK_MAX];
@@ -275,7 +275,7 @@ static sc_x in_chunks(sc_trace *t, sc_x x, uint32_t dim, int64_t chunks) {
     return sc_f_reshape(t, x, sizes, dim + 2);
 }
 
-// (tensors, dim, num_chunks): chunk by chunk beside each other
+// (tensors, dim, num_chunks): chunks next to each other
 sc_x sc_expand_chunk_cat(sc_trace *t, const sc_x *a) {
     const uint32_t count = a[0]->kind == SC_X_LIST ? a[0]->count : 0;
     const int64_t chunks = sc_x_small(t, a[2], 0);

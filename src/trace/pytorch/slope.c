@@ -37,7 +37,8 @@ sc_x sc_expand_cumulative_trapezoid(sc_trace *t, const sc_x *a) {
 
 // --- Slopes --------------------------------------------------------------------------------------
 
-// Of `dim`, `length` places from `first` on; those before the end if it is negative.
+// Part of a dim, from `first` to `last`; both count from the end if they are negative, and 0 as
+// `last` is the end.
 static sc_x piece(sc_trace *t, sc_x x, uint32_t dim, int64_t first, int64_t last) {
     sc_x end = last == 0 ? X_NONE : sc_x_int(t, last);
     return sc_f_slice(t, x, dim, sc_x_int(t, first), end);
@@ -56,8 +57,8 @@ static sc_x slope_at_end(sc_trace *t, sc_x x, uint32_t dim, double width, int64_
     }
     double by = width * (double)way;
     if (!bends) return difference(t, at[1], at[0], by);
-    sc_x far = sc_f_times(t, at[2], 0.5);
-    sc_x sum = sc_f_add(t, sc_f_times(t, at[0], 1.5), far);
+    sc_x third = sc_f_times(t, at[2], 0.5);
+    sc_x sum = sc_f_add(t, sc_f_times(t, at[0], 1.5), third);
     return difference(t, CALL(t, mul_Scalar, at[1], sc_x_int(t, 2)), sum, by);
 }
 

@@ -144,8 +144,8 @@ static sc_x reflections(sc_trace *t, sc_x x, sc_x tau, bool flips, sc_x *vectors
         sc_x right = sc_f_mul(t, sc_f_transposed(t, v), column);
         return by_triangle(t, inner, right, true, true);
     }
-    sc_x turned = sc_f_transposed(t, inner);
-    sc_x right = by_triangle(t, turned, sc_f_transposed(t, v), false, true);
+    sc_x transposed = sc_f_transposed(t, inner);
+    sc_x right = by_triangle(t, transposed, sc_f_transposed(t, v), false, true);
     return sc_f_mul(t, right, column);
 }
 
@@ -204,11 +204,11 @@ sc_x sc_expand_linalg_cond(sc_trace *t, const sc_x *a) {
     if (!sc_f_has_rank(t, a[0], 2)) return a[0];
     if (sc_x_is_none(a[1]) || (sc_x_is_number(a[1]) && fabs(sc_x_real(a[1], 0)) == 2))
         return by_values(t, a[0], sc_x_is_number(a[1]) && sc_x_real(a[1], 0) < 0);
-    sc_x both = CALL(t, linalg_inv_ex, a[0], X_FALSE), far = sc_x_float(t, INFINITY);
+    sc_x both = CALL(t, linalg_inv_ex, a[0], X_FALSE), infinity = sc_x_float(t, INFINITY);
     sc_x failed = CALL(t, ne_Scalar, sc_x_at(t, both, 1), sc_x_int(t, 0));
     sc_x product = norm_of(t, a[0], a[1]);
     product = sc_f_mul(t, product, norm_of(t, sc_x_at(t, both, 0), a[1]));
-    sc_x infinite = sc_f_scalar_like(t, far, product);
+    sc_x infinite = sc_f_scalar_like(t, infinity, product);
     return sc_f_where(t, failed, infinite, product);
 }
 

@@ -92,7 +92,7 @@ static sc_x kept(sc_trace *t, sc_x x, int64_t start, sc_dim end) {
     return sc_f_slice(t, x, 1, sc_x_int(t, start), sc_x_dim(t, end));
 }
 
-// What is asked for beyond the last frame is zero.
+// The signal, lengthened by zeros beyond the last frame.
 static sc_x lengthened(sc_trace *t, sc_x x, sc_dim end, sc_dim total) {
     if (sc_dim_known_le(end, total) == SC_TRI_TRUE) return x;
     if (sc_dim_known_le(total, end) != SC_TRI_TRUE)

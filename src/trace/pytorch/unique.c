@@ -21,8 +21,8 @@ static sc_x numbered(sc_trace *t, sc_x rows) {
     return sc_f_range(t, sc_x_dim(t, sc_x_size(rows, 0)), SC_DTYPE_I64);
 }
 
-// Elements of a vector, or slices along the dim. Only slices are selected: a vector may be of none,
-// of which not every runtime selects none.
+// Elements of a vector, or slices along the dim. Only slices are selected: a vector may be empty,
+// and not every runtime selects from an empty one.
 static sc_x taken(sc_trace *t, sc_x x, int64_t dim, sc_x places) {
     return sc_x_rank(x) == 1 ? CALL(t, gather, x, sc_x_int(t, 0), places)
                              : CALL(t, index_select, x, sc_x_int(t, dim), places);
@@ -42,7 +42,7 @@ static sc_x groups(sc_trace *t, sc_x begins) {
     return CALL(t, sub_Scalar, number, sc_x_int(t, 1));
 }
 
-// Where they begin, as a vector as long as the result is.
+// Places where runs begin, as a vector as long as the result.
 static sc_x places(sc_trace *t, sc_x begins) {
     return CALL(t, masked_select, numbered(t, begins), begins);
 }
@@ -53,7 +53,7 @@ static sc_x lengths(sc_trace *t, sc_x starts, sc_x number) {
     return CALL(t, scatter_add, CALL(t, full_like, starts, zero), zero, number, one);
 }
 
-static sc_x none(sc_trace *t) { return sc_f_zeros(t, X_INTS(t, 0), SC_DTYPE_I64); }
+static sc_x empty(sc_trace *t) { return sc_f_zeros(t, X_INTS(t, 0), SC_DTYPE_I64); }
 
 static bool has_dim(sc_trace *t, sc_x x, sc_x dim, uint32_t *out) {
     *out = sc_x_is_none(dim) ? 0 : sc_x_wrap(t, dim, sc_x_rank(x));
@@ -74,10 +74,10 @@ sc_x sc_expand_unique_consecutive(sc_trace *t, const sc_x *a) {
     sc_trace_take_size(t, starts, dim);
     sc_x out = taken(t, x, dim, starts);
     const bool inverts = !flat || sc_x_truth(a[1]), counts = !flat || sc_x_truth(a[2]);
-    sc_x number = inverts || counts ? groups(t, begins) : none(t), inverse = number;
+    sc_x number = inverts || counts ? groups(t, begins) : empty(t), inverse = number;
     if (flat && inverts) inverse = CALL(t, view, number, sc_x_sizes(t, a[0], 0, SC_RANK_MAX));
-    if (!inverts) inverse = none(t);
-    return X_LIST(t, out, inverse, counts ? lengths(t, starts, number) : none(t));
+    if (!inverts) inverse = empty(t);
+    return X_LIST(t, out, inverse, counts ? lengths(t, starts, number) : empty(t));
 }
 
 // An order in which no row comes before a smaller one; equal ones stay as they are.

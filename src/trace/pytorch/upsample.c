@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-// size * factor, cut off. Of an open size that is told with whole numbers: the factor times a power
+// size * factor, truncated. For an open size it is written with integers: the factor times a power
 // of two is one.
 static sc_dim scaled_open(sc_trace *t, sc_dim size, double factor) {
     int64_t parts = 1;
@@ -62,7 +62,7 @@ static sc_x positions(sc_trace *t, sc_dim count, sc_dtype dtype) {
     return sc_f_range(t, sc_x_dim(t, count), dtype);
 }
 
-// What is computed from an open size, in double precision as from a known one.
+// An open size as a double, in which PyTorch computes with known sizes, too.
 static sc_x real_size(sc_trace *t, sc_dim size) {
     return sc_f_scalar(t, sc_x_dim(t, size), SC_DTYPE_F64);
 }
@@ -194,25 +194,25 @@ static sc_x times_plus(sc_trace *t, sc_x x, double factor, double minus) {
     return sc_f_sub(t, sc_f_mul(t, x, sc_x_float(t, factor)), sc_x_float(t, minus));
 }
 
-static sc_x far_weights(sc_trace *t, sc_x x) {
+static sc_x outer_weights(sc_trace *t, sc_x x) {
     sc_x out = sc_f_mul(t, times_plus(t, x, CUBIC_A, 5 * CUBIC_A), x);
     out = sc_f_mul(t, sc_f_add(t, out, sc_x_float(t, 8 * CUBIC_A)), x);
     return sc_f_sub(t, out, sc_x_float(t, 4 * CUBIC_A));
 }
 
-static sc_x near_weights(sc_trace *t, sc_x x) {
+static sc_x inner_weights(sc_trace *t, sc_x x) {
     sc_x out = sc_f_mul(t, times_plus(t, x, CUBIC_A + 2, CUBIC_A + 3), x);
     return sc_f_add(t, sc_f_mul(t, out, x), sc_x_int(t, 1));
 }
 
-// Weights of the four neighbours, the two near and the two far ones computed together.
+// Weights of the four neighbours, the two inner and the two outer ones computed together.
 static void cubic_weights(sc_trace *t, sc_x part, sc_x *weights) {
     sc_x rest = CALL(t, sub_Tensor, sc_x_float(t, 1.0), part);
-    sc_x near = CALL(t, stack, X_LIST(t, part, rest), sc_x_int(t, 0));
+    sc_x two_inner = CALL(t, stack, X_LIST(t, part, rest), sc_x_int(t, 0));
     sc_x plus = sc_f_add(t, part, sc_x_float(t, 1.0));
-    sc_x far = CALL(t, stack, X_LIST(t, plus, CALL(t, sub_Tensor, sc_x_float(t, 2.0), part)),
-                    sc_x_int(t, 0));
-    sc_x outer = far_weights(t, far), inner = near_weights(t, near);
+    sc_x two_outer = CALL(t, stack, X_LIST(t, plus, CALL(t, sub_Tensor, sc_x_float(t, 2.0), part)),
+                          sc_x_int(t, 0));
+    sc_x outer = outer_weights(t, two_outer), inner = inner_weights(t, two_inner);
     sc_x outer_pair = CALL(t, unbind_int, outer, sc_x_int(t, 0));
     sc_x inner_pair = CALL(t, unbind_int, inner, sc_x_int(t, 0));
     weights[0] = sc_x_at(t, outer_pair, 0);

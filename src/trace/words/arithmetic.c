@@ -36,6 +36,13 @@ sc_x sc_f_div(sc_trace *t, sc_x x, sc_x y) {
     return CALL(t, div_Tensor, sc_f_tensor_like(t, x, y), y);
 }
 
+sc_x sc_f_scale(sc_trace *t, sc_x x, sc_x by) {
+    return sc_x_is_tensor(by) ? sc_f_mul(t, x, by) : CALL(t, mul_Scalar, x, by);
+}
+sc_x sc_f_shift(sc_trace *t, sc_x x, sc_x by) {
+    return sc_x_is_tensor(by) ? sc_f_add(t, x, by) : CALL(t, add_Scalar, x, by);
+}
+
 sc_x sc_f_less(sc_trace *t, sc_x x, double number) {
     return CALL(t, lt_Scalar, x, sc_x_float(t, number));
 }

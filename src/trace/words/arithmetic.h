@@ -11,11 +11,14 @@ sc_x sc_f_plus(sc_trace *t, sc_x x, double number);
 // number / x, and number - x
 sc_x sc_f_over(sc_trace *t, double number, sc_x x);
 sc_x sc_f_from(sc_trace *t, double number, sc_x x);
-// Of tensors and numbers; two numbers give a number.
+// Both operands are tensors or numbers; two numbers give a number.
 sc_x sc_f_mul(sc_trace *t, sc_x x, sc_x y);
 sc_x sc_f_add(sc_trace *t, sc_x x, sc_x y);
 sc_x sc_f_sub(sc_trace *t, sc_x x, sc_x y);
 sc_x sc_f_div(sc_trace *t, sc_x x, sc_x y);
+// x times `by`, and x plus `by`: a number stays a number of the call.
+sc_x sc_f_scale(sc_trace *t, sc_x x, sc_x by);
+sc_x sc_f_shift(sc_trace *t, sc_x x, sc_x by);
 sc_x sc_f_less(sc_trace *t, sc_x x, double number);
 sc_x sc_f_equals(sc_trace *t, sc_x x, double number);
 // A polynomial of two factors at least: that of the highest power is last.

@@ -127,7 +127,7 @@ sc_dtype sc_f_opmath(sc_dtype dtype) { return sc_dtype_is_half(dtype) ? SC_DTYPE
 
 // --- Sizes --------------------------------------------------------------------------------------
 
-// May view(x, sizes) alias? Sizes are resolved. What is no shape at all the view refuses.
+// May view(x, sizes) alias? Sizes are resolved. View itself refuses sizes of another shape.
 static bool view_is_legal(sc_trace *t, sc_x x, const sc_dim *sizes, uint32_t rank) {
     const sc_spec *spec = sc_x_spec(x);
     if (spec->rank == 0 || rank > SC_RANK_MAX || sc_dim_is(sc_x_numel(t, x), 0)) return true;
@@ -208,7 +208,7 @@ bool sc_f_may_be_empty(sc_dim size) {
 }
 
 // x with an element more of that value along each of the dims that may be empty: of all of them if
-// none are named.
+// no dim is named.
 static sc_x never_empty(sc_trace *t, sc_x x, sc_x dims, double value) {
     int64_t named[SC_RANK_MAX], pad[2 * SC_RANK_MAX] = {0};
     const uint32_t rank = sc_x_rank(x);

@@ -19,7 +19,7 @@ sc_x sc_f_arange(sc_trace *t, sc_x start, sc_x end, sc_dtype dtype);  // dtype N
 sc_x sc_f_range(sc_trace *t, sc_x count, sc_dtype dtype);             // from 0
 sc_x sc_f_to(sc_trace *t, sc_x x, sc_dtype dtype);  // _to_copy unless it has that dtype
 sc_x sc_f_to_dtype_of(sc_trace *t, sc_x x, sc_x like);
-// The same, with layout and device, in a dtype that an argument gives; x itself if it gives none.
+// The same, with layout and device, in a dtype that an argument gives; x itself if it is absent.
 sc_x sc_f_to_given(sc_trace *t, sc_x x, sc_x dtype);
 sc_x sc_f_widen(sc_trace *t, sc_x x);  // f16 and bf16 to the dtype that PyTorch computes in
 sc_x sc_f_clone(sc_trace *t, sc_x x);  // clone(x, contiguous_format)
@@ -45,8 +45,8 @@ sc_x sc_f_runs(sc_trace *t, sc_x ends, sc_dim count);
 // Programs say of sizes left open that they are positive, and PyTorch runs them with 0 all the
 // same.
 bool sc_f_may_be_empty(sc_dim size);
-// The largest along dims, which may be empty when the program runs: of nothing it is that value,
-// which no element is smaller than.
+// The largest along dims, which may be empty when the program runs: an empty one gives `value`,
+// which is no larger than any element.
 sc_x sc_f_amax_or(sc_trace *t, sc_x x, sc_x dims, bool keepdim, double value);
 sc_x sc_f_linear(sc_trace *t, sc_x x, sc_x weight, sc_x bias);
 sc_x sc_f_reduce_loss(sc_trace *t, sc_x loss, sc_x reduction);  // 0 none, 1 mean, 2 sum

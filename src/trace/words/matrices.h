@@ -1,4 +1,4 @@
-// Words about matrices, the last two dims of a tensor, that expansions of linear algebra share.
+// Matrices, the last two dims of a tensor. Prefix sc_f_: makes calls.
 #ifndef SC_WORDS_MATRICES_H
 #define SC_WORDS_MATRICES_H
 

@@ -110,7 +110,7 @@ sc_x sc_f_matmul(sc_trace *t, sc_x a, sc_x b) {
 
 // --- Linear -------------------------------------------------------------------------------------
 
-// Rows into one dim, addmm, and back: only where that copies nothing.
+// Rows into one dim, addmm, and back: only where that needs no copy.
 static sc_x linear_flat(sc_trace *t, sc_x x, sc_x weight, sc_x bias) {
     const sc_spec *spec = sc_x_spec(x);
     sc_dim flat[2], out[SC_RANK_MAX];

@@ -1,10 +1,11 @@
-// What we derive for a result against what the file recorded of it. Other sizes or another dtype
-// are an error: the file is wrong, or we are. Strides cannot change a number, only which views,
-// copies and memory formats later operators choose, so of these the file's are the truth for what
-// follows: PyTorch made its choices by them, and its releases differ. So are the file's sizes where
-// nothing tells two symbolic forms apart. Tests are strict: every difference that matters fails.
+// Reconciles the metadata that we derive for a result with what the file recorded. Other sizes or
+// another dtype are an error: the file is wrong, or we are. Strides cannot change a number, only
+// which views, copies and memory formats later operators choose. So the file's strides are the
+// truth for the calls that follow: PyTorch made its choices by them, and its releases differ. The
+// file's sizes count, too, if two symbolic forms cannot be told apart. Tests are strict: every
+// difference that matters fails.
 //
-// Of complex numbers, which are taken apart, strides are always the file's.
+// Complex numbers are taken apart, and their strides are always the file's.
 //
 // A wrong record changes no number either: layouts are derived anew once views are copies.
 // In wasm: -Os
@@ -94,7 +95,7 @@ static void adopt(sc_trace *t, sc_value *value, const sc_spec *recorded, verdict
     sc_trace_note_sizes(t, value);
 }
 
-sc_status sc_trace_settle(sc_trace *t, const sc_value *recorded, sc_x x) {
+sc_status sc_trace_reconcile(sc_trace *t, const sc_value *recorded, sc_x x) {
     if (t->unchecked || recorded->type != SC_VALUE_TENSOR || x->kind == SC_X_NONE) return SC_OK;
     if (x->kind != SC_X_TENSOR) return mismatch(t, recorded, x, true);
     verdict how = compare(sc_x_spec(x), &recorded->spec);
