@@ -1,4 +1,7 @@
+#include "rt/event.h"
+
 #include "rt/operands.h"
+#include "rt/tell.h"
 
 void sc_rt_program_listen(sc_rt_program *program, sc_rt_sink *sink) { program->sink = sink; }
 

@@ -6,7 +6,7 @@
 #ifndef SC_RT_OPERANDS_H
 #define SC_RT_OPERANDS_H
 
-#include "rt/internal.h"
+#include "rt/method.h"
 
 typedef enum sc_rt_access {
     SC_RT_TAKES = 1,     // is handed in: its sizes matter, if nothing else does
@@ -37,5 +37,8 @@ sc_rt_operands sc_rt_operands_of(const sc_rt_method *m, const sc_rt_instruction 
 // Of an operator's call, whatever has become of the instruction that holds it.
 sc_rt_operands sc_rt_operands_of_call(const sc_kernel_call *call, uint32_t wanted);
 bool sc_rt_operands_next(sc_rt_operands *o);
+
+// How many leading arguments a call of an operator takes; its results follow.
+uint32_t sc_rt_kept_inputs(const sc_op *op);
 
 #endif

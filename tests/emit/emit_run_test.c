@@ -1,7 +1,7 @@
 // What the emitter writes, our own runtime runs: control flow and state of tests/emit, with the
 // numbers that tests/conformance/emit_files.py has PyTorch and the official runtime agree on.
 #include "harness.h"
-#include "rt/internal.h"
+#include "rt/method.h"
 
 typedef struct setup {
     sc_arena arena, scratch;

@@ -9,7 +9,8 @@
 
 #include "bytes.h"
 #include "ops/infer.h"
-#include "rt/internal.h"
+#include "rt/run/shape.h"
+#include "rt/run/tensor.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

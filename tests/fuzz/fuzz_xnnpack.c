@@ -6,7 +6,7 @@
 #include "bytes.h"
 #include "context.h"
 #include "ops/op.h"
-#include "rt/internal.h"
+#include "rt/tell.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned int seed);

@@ -6,7 +6,8 @@
 #include "harness.h"
 #include "kernels/kernel_case.h"
 #include "ops/infer.h"
-#include "rt/internal.h"
+#include "rt/run/shape.h"
+#include "rt/run/tensor.h"
 
 static const uint8_t dtypes[] = {
 #define DTYPE(id, ...) SC_DTYPE_##id,

@@ -6,7 +6,7 @@
 #include "base/diag.h"
 #include "harness.h"
 #include "kernels/kernel_case.h"
-#include "rt/internal.h"
+#include "rt/run/prim.h"
 
 // --- Running -------------------------------------------------------------------------------------
 

@@ -98,17 +98,35 @@ const mistakes = [
     ],
     "glu.c:1: may not use sc_format_of of src/format/json_read.c",
   ],
-  [
-    add("src/api/run/run.c", '#include "rt/internal.h"'),
-    "run.c:1: rt/internal.h is private to src/rt",
-  ],
+  [add("src/api/run/run.c", '#include "rt/method.h"'), "run.c:1: rt/method.h is private to src/rt"],
   [
     add("src/core/dtype.c", '#include "base/gather.h"'),
     "dtype.c:1: base/gather.h is private to src/base",
   ],
   [
-    change("src/rt/internal.h", "Private to src/rt", "Private to src/api"),
-    "internal.h:1: says it is private to src/api, but is not in it",
+    change("src/rt/method.h", "Private to src/rt", "Private to src/api"),
+    "method.h:1: says it is private to src/api, but is not in it",
+  ],
+  // The rooms of the runtime: records at the bottom, then run, rewrite, load and look.
+  ...[
+    ["src/rt/event.c", "rt/run/tensor.h"],
+    ["src/rt/run/exec.c", "rt/load/steps.h"],
+    ["src/rt/run/exec.c", "rt/rewrite/optimize.h"],
+    ["src/rt/rewrite/uses.c", "rt/run/shape.h"],
+    ["src/rt/rewrite/recognise/scan.c", "rt/rewrite/optimize.h"],
+    ["src/rt/rewrite/fuse.c", "rt/rewrite/recognise/recognise.h"],
+    ["src/rt/rewrite/fuse.c", "rt/load/steps.h"],
+    ["src/rt/load/bind.c", "rt/rewrite/uses.h"],
+    ["src/rt/load/bind.c", "rt/look/tensor_info.h"],
+    ["src/devtools/etdump/listen.c", "rt/operands.h"],
+  ].map(([file, header]) => [
+    add(file, `#include "${header}"`),
+    `${file}:1: may not include ${header}`,
+  ]),
+  [add("src/rt/rt.h", "int sc_rt_pack_constants(void *);"), ""],
+  [
+    add("src/rt/run/exec.c", "int sc_rt_pack_constants(void *);"),
+    "exec.c:1: may not use sc_rt_pack_constants of src/rt/load/pack.c",
   ],
   [add("src/attic/old.c", ""), "is not in the table"],
   [add("src/base/lost.h", ""), "nothing includes this file"],

@@ -85,8 +85,46 @@ const below = {
   ],
   kernels: ["compute", "observe", "ops", "core", "base"],
   rt: ["kernels", "format", "ops", "core", "base", "*_fbs.h"],
+  "rt/run": ["rt", "kernels", "ops", "core", "base", "*_fbs.h"],
+  "rt/rewrite/uses": ["rt", "kernels", "ops", "core", "base", "*_fbs.h"],
+  "rt/rewrite/rewrites.def": [],
+  "rt/rewrite/rewrites.h": ["rt/rewrite/rewrites.def", "rt/rewrite/uses"],
+  "rt/rewrite/recognise": [
+    "rt/rewrite/rewrites.h",
+    "rt/rewrite/uses",
+    "rt/run",
+    "rt",
+    "kernels",
+    "ops",
+    "core",
+    "base",
+    "*_fbs.h",
+  ],
+  "rt/rewrite": [
+    "rt/rewrite/rewrites.h",
+    "rt/rewrite/rewrites.def",
+    "rt/run",
+    "rt",
+    "kernels",
+    "ops",
+    "core",
+    "base",
+    "*_fbs.h",
+  ],
+  "rt/load": [
+    "rt/rewrite/optimize.h",
+    "rt/run",
+    "rt",
+    "kernels",
+    "format",
+    "ops",
+    "core",
+    "base",
+    "*_fbs.h",
+  ],
+  "rt/look": ["rt/load", "rt/run", "rt", "kernels", "format", "ops", "core", "base", "*_fbs.h"],
   "devtools/bundled": ["format", "core", "base", "*_fbs.h"],
-  "devtools/etdump": ["rt", "kernels", "format", "core", "base", "*_fbs.h"],
+  "devtools/etdump": ["rt/rt.h", "rt/event.h", "kernels", "format", "core", "base", "*_fbs.h"],
   "backends/backends.def": [],
   "backends/null/null.h": ["base"],
   "backends/null/aot": ["backends/null/null.h", "backend", "ir", "ops", "core", "base"],
@@ -106,14 +144,23 @@ const below = {
   "backends/host/run": [
     "backends/host/host",
     "backends/host/answer",
-    "rt",
+    "rt/backend.h",
+    "rt/rt.h",
     "kernels",
     "format",
     "ops",
     "core",
     "base",
   ],
-  "backends/null/run": ["backends/null/null.h", "rt", "kernels", "ops", "core", "base"],
+  "backends/null/run": [
+    "backends/null/null.h",
+    "rt/backend.h",
+    "rt/rt.h",
+    "kernels",
+    "ops",
+    "core",
+    "base",
+  ],
   "devtools/inspect": ["format", "core", "base", "*_fbs.h"],
   "devtools/etrecord": ["pt2", "emit", "format", "ir", "ops", "core", "base"],
   api: [
@@ -132,7 +179,9 @@ const below = {
     "passes",
     "plan",
     "emit",
-    "rt",
+    "rt/rt.h",
+    "rt/event.h",
+    "rt/backend.h",
     "kernels",
     "ir",
     "format",
@@ -150,8 +199,7 @@ const publicHeader = "sconce.h";
 // The C library, as far as a freestanding neighbourhood has it, and what compilers bring.
 const system =
   /^(float|inttypes|limits|math|stdarg|stdbool|stddef|stdint|stdio|stdlib|string|wasm_simd128|sanitizer\/asan_interface)\.h$/;
-// Files that call each other in a circle: what they read or walk is recursive, or, in the runtime's
-// rewriting, steps use what the file shares that runs them.
+// Files that call each other in a circle, because the text that they read or write is recursive.
 const circles = [
   ["src/core/expr.c", "src/core/expr_range.c"],
   ["src/format/pickle.c", "src/format/pickle_call.c"],
@@ -320,11 +368,14 @@ const rationed = [
 
 const { error, finish } = reporter("layers");
 
+const isWithin = (row, place) => row === place || row.startsWith(`${place}/`);
+
 // A folder's row is not that of folders below it with rows of their own.
 function matches(include, allowed) {
   if (allowed === "*_fbs.h") return /^[a-z_]+_fbs\.h$/.test(include);
   const row = rowOf(include);
-  if (below[allowed] && row !== allowed && folders.has(row) && row.startsWith(`${allowed}/`))
+  const folder = (row && folderRowOf(row)) ?? row;
+  if (below[allowed] && folder !== allowed && folders.has(folder) && isWithin(folder, allowed))
     return false;
   return include === allowed || [`${allowed}/`, `${allowed}.`].some((s) => include.startsWith(s));
 }
@@ -421,7 +472,6 @@ function reachOfHalves(row, seen = new Set()) {
   }
   return seen;
 }
-const isWithin = (row, place) => row === place || row.startsWith(`${place}/`);
 for (const row of rows.filter((row) => row !== publicHeader && !isWithin(row, meeting))) {
   const reached = [...reachOfHalves(row)];
   const met = Object.entries(halves).map(([half, members]) => [
@@ -482,7 +532,8 @@ for (const name of sources.filter((name) => name.startsWith("src/")))
   for (const { 1: word, index } of codeOf.get(name).matchAll(external))
     if (!word.startsWith("sc_"))
       error(name, lineOf(name, index), `${word} is neither static nor called sc_...`);
-// A header that a row names by itself brings what it declares, wherever that is defined.
+// A header that a row names by itself brings what it declares, wherever that is defined; and it may
+// declare what the rooms below its folder define.
 const declares = (header, word) =>
   header.endsWith(".h") &&
   codeOf
@@ -500,6 +551,7 @@ for (const name of files) {
     const home = functionIn.get(word) ?? objectIn.get(word);
     if (!home || home === name || allows(home.replace(/^(src|wasm)\//, ""), allowed)) continue;
     if (allowed.some((entry) => declares(entry, word))) continue;
+    if (name.endsWith(".h") && home.startsWith(`${dirname(name)}/`)) continue;
     const line = lineOf(name, codeOf.get(name).search(new RegExp(`\\b${word}\\b`)));
     error(name, line, `may not use ${word} of ${home}`);
   }

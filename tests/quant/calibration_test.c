@@ -6,7 +6,7 @@
 #include "observe/observe.h"
 #include "plan/place.h"
 #include "quant/numbers.h"
-#include "rt/internal.h"
+#include "rt/method.h"
 
 enum { CHANNELS = 8, SIDE = 16, IMAGE = CHANNELS * SIDE * SIDE };
 enum { COUNT = 10, STATE = SC_OBSERVED_HEADER + SC_BINS };

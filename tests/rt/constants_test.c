@@ -3,7 +3,7 @@
 #include "emit/emit.h"
 #include "harness.h"
 #include "plan/place.h"
-#include "rt/internal.h"
+#include "rt/method.h"
 
 static const char text[] =
     "method one {\n"

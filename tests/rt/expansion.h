@@ -5,7 +5,7 @@
 
 #include "ir/ir.h"
 #include "ops/op.h"
-#include "rt/internal.h"
+#include "rt/method.h"
 #include "rt/setup.h"
 
 // A program from text, as far lowered as the pass wants it.

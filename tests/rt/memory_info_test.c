@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "harness.h"
-#include "rt/internal.h"
+#include "rt/method.h"
 #include "rt/tiny.h"
 
 typedef struct opened {

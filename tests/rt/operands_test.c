@@ -4,6 +4,8 @@
 
 #include "harness.h"
 #include "rt/operands.h"
+#include "rt/run/delegate.h"
+#include "rt/run/prim.h"
 #include "rt/setup.h"
 
 enum { TENSORS = 8, NUMBER = TENSORS, SIZES, LIST, EMPTY, VALUES };

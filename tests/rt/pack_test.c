@@ -3,7 +3,7 @@
 // gives. All numbers are multiples of 1/4 and small, so sums are exact in any order.
 #include "compute/compute.h"
 #include "harness.h"
-#include "rt/internal.h"
+#include "rt/method.h"
 
 typedef struct setup {
     sc_arena arena, scratch;

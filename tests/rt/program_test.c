@@ -3,7 +3,8 @@
 #include <stdlib.h>
 
 #include "harness.h"
-#include "rt/internal.h"
+#include "rt/load/allocate.h"
+#include "rt/method.h"
 #include "rt/tiny.h"
 
 typedef enum moment { OPEN, LOAD, RUN, FINE } moment;

@@ -1,6 +1,6 @@
 // Memory whose size files or callers decide, and what to say when there is none: how much was
 // needed, whose limit stands in the way, and what would fit.
-#include "rt/internal.h"
+#include "rt/load/allocate.h"
 
 static const char *const hint =
     "Export weights in half precision or quantized ones, or run the program where there is more "

@@ -2,7 +2,13 @@
 // resolves names and checks indexes and kinds; all operators that this build lacks are reported
 // before it gives up. The second part, with memory bound, settles shapes, overlaps and scratch.
 #include "rt/asks.h"
-#include "rt/internal.h"
+#include "rt/load/delegates.h"
+#include "rt/load/steps.h"
+#include "rt/operands.h"
+#include "rt/run/delegate.h"
+#include "rt/run/prim.h"
+#include "rt/run/shape.h"
+#include "rt/run/tensor.h"
 
 typedef struct binder {
     sc_ctx *ctx;

@@ -3,8 +3,12 @@
 // ones, together: no block has to be as large as all of them. All memory is there before anything
 // is read, so that what cannot be loaded fails at once. A segment that is in memory anyway is used
 // there.
+#include "rt/load/constants.h"
+
 #include <stdlib.h>
 
+#include "rt/load/allocate.h"
+#include "rt/load/segments.h"
 #include "rt/operands.h"
 
 enum {
@@ -248,13 +252,6 @@ static bool is_gone(const sc_rt_program *p, const void *data) {
     return block && block->is_gone;
 }
 
-// What is packed is still not missing. Nobody reads from here.
-static uint8_t gone[64];
-
-bool sc_rt_constant_is_gone(const sc_evalue *value) {
-    return value->tag == SC_EVALUE_TENSOR && value->tensor->data == gone;
-}
-
 void sc_rt_constants_forget(sc_rt_method *m) {
     sc_rt_program *p = m->program;
     uint32_t kept = 0;
@@ -266,7 +263,7 @@ void sc_rt_constants_forget(sc_rt_method *m) {
         const sc_evalue *value = &m->values[i];
         if (value->tag == SC_EVALUE_TENSOR && value->tensor->is_constant &&
             is_gone(p, value->tensor->data))
-            value->tensor->data = gone;
+            sc_rt_constant_set_gone(value->tensor);
     }
     for (uint32_t i = 0; i < p->constant_blocks.count; i++) {
         if (!p->constant_blocks.data[i].is_gone)

@@ -3,9 +3,12 @@
 //
 // Layout: u32 root, "FT01", "FH01", u32 header bytes (40 or more), then u64 offset and bytes of the
 // FlatBuffer, u64 offset and bytes of the segments, to which segment offsets are relative.
+#include "rt/load/data_map.h"
+
 #include "flat_tensor_fbs.h"
 #include "format/magic.h"
-#include "rt/internal.h"
+#include "rt/load/allocate.h"
+#include "rt/program.h"
 
 enum { HEAD_BYTES = 64, HEADER_MIN = 40 };
 

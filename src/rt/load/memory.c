@@ -3,7 +3,12 @@
 // what methods share on purpose (one KV cache for prefill and decode): one per program, made with
 // the first method that needs it and set to its initial contents for all of them at once. Nothing
 // relies on fresh memory being zero; state is zeroed or loaded explicitly.
-#include "rt/internal.h"
+#include "rt/load/memory.h"
+
+#include "rt/load/allocate.h"
+#include "rt/load/constants.h"
+#include "rt/load/delegates.h"
+#include "rt/load/steps.h"
 
 enum { ACTIVATIONS = 1 };
 

@@ -2,7 +2,13 @@
 // the program as it was, apart from memory of its arena and constants that were read already.
 #include <math.h>
 
+#include "rt/load/allocate.h"
+#include "rt/load/memory.h"
+#include "rt/load/steps.h"
 #include "rt/rewrite/optimize.h"
+#include "rt/run/delegate.h"
+#include "rt/run/tensor.h"
+#include "rt/tell.h"
 
 // --- Loading -------------------------------------------------------------------------------------
 
@@ -53,6 +59,7 @@ static sc_status load(sc_ctx *ctx, sc_rt_method *m) {
     SC_TRY(sc_rt_code_finish(ctx, m));
     if (!m->program->options.optimize) return SC_OK;
     SC_TRY(sc_rt_optimize(ctx, m));
+    sc_rt_code_link(m);
     return sc_rt_pack_constants(ctx, m);
 }
 

@@ -1,6 +1,9 @@
 // Named data: bytes that delegates look up by key, in the program's own segments or in data files.
 // They are read when somebody asks, and go when everybody who asked has packed them.
-#include "rt/internal.h"
+#include "rt/load/named.h"
+
+#include "rt/load/allocate.h"
+#include "rt/load/segments.h"
 
 static sc_status open_program(sc_ctx *ctx, sc_rt_program *p) {
     sc_fb_vec named = sc_pte_Program_named_data(p->root);

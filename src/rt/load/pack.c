@@ -3,6 +3,8 @@
 // that made it; calls that pack one constant in the same way share it, also those of methods that
 // are loaded later.
 #include "rt/asks.h"
+#include "rt/load/constants.h"
+#include "rt/load/steps.h"
 #include "rt/operands.h"
 
 // Per method, beside the constants themselves, which stay; what is beyond runs as it did.

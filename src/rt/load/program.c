@@ -7,7 +7,12 @@
 // all segments (when the header has 32 bytes or more). Without a header the whole file is the
 // FlatBuffer.
 #include "format/magic.h"
-#include "rt/internal.h"
+#include "rt/load/allocate.h"
+#include "rt/load/constants.h"
+#include "rt/load/data_map.h"
+#include "rt/load/memory.h"
+#include "rt/load/named.h"
+#include "rt/load/segments.h"
 
 enum { HEAD_BYTES = 64, HEADER_MIN = 24 };
 

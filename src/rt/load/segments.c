@@ -1,5 +1,5 @@
 // The segments of a .pte: where they lie in the file. None leaves it, and no two share bytes.
-#include "rt/internal.h"
+#include "rt/load/segments.h"
 
 sc_status sc_rt_bad_pte(sc_ctx *ctx, const char *what) {
     return sc_fail(ctx, SC_ERR_CORRUPT, NULL, "this .pte is not valid: %s", what);

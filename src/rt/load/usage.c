@@ -1,6 +1,7 @@
 // What a method's instructions do to its values, found before memory is bound. Three questions:
 // what is state (planned memory that is read before anything writes it), what is loose (value
 // records that a run re-points), and which calls therefore cannot rely on what was checked at load.
+#include "rt/load/steps.h"
 #include "rt/operands.h"
 
 typedef struct usage {

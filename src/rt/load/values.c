@@ -1,7 +1,9 @@
 // The value table of a method: every EValue becomes an sc_evalue, checked on its own. Tensors come
 // out without memory; lists may only name values that stand before them, as the format demands,
 // except lists of integers, whose items are looked up when a kernel reads them.
-#include "rt/internal.h"
+#include "rt/load/data_map.h"
+#include "rt/load/steps.h"
+#include "rt/run/tensor.h"
 
 typedef struct parser {
     sc_ctx *ctx;

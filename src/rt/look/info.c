@@ -1,6 +1,10 @@
 // What a program is, read from its file without loading anything: for `inspect` and for hosts that
 // want to know a method's inputs before they pay for its weights.
-#include "rt/internal.h"
+#include "rt/load/data_map.h"
+#include "rt/load/delegates.h"
+#include "rt/load/segments.h"
+#include "rt/look/tensor_info.h"
+#include "rt/run/prim.h"
 
 // --- The file ------------------------------------------------------------------------------------
 

@@ -1,12 +1,13 @@
 // How a method uses its planned memory, read from its file without loading anything: what has to
 // stay where from when to when, and whether two values get into each other's way.
-#include "rt/look/memory_uses.h"
-
 #include <stdlib.h>
+
+#include "rt/look/memory_uses.h"
+#include "rt/look/tensor_info.h"
 
 // --- Planned values ------------------------------------------------------------------------------
 
-static sc_rt_planned_kind kind_of(const sc_rt_use *u, bool has_initial) {
+static sc_rt_planned_kind kind_of(const sc_rt_planned_use *u, bool has_initial) {
     if (!u->first && !u->is_output) return SC_RT_PLANNED_UNUSED;
     if (has_initial) return SC_RT_PLANNED_STATE;
     if (u->is_input) return SC_RT_PLANNED_INPUT;
@@ -23,7 +24,7 @@ static uint32_t through_loops(const sc_rt_survey *s, uint32_t from, uint32_t unt
     return until;
 }
 
-static void set_times(const sc_rt_survey *s, const sc_rt_use *u, sc_rt_planned *v) {
+static void set_times(const sc_rt_survey *s, const sc_rt_planned_use *u, sc_rt_planned *v) {
     const uint32_t last = s->out->instruction_count ? s->out->instruction_count - 1 : 0;
     v->first = v->last = v->writer = v->base = SC_RT_NO_INSTRUCTION;
     if (u->first) {
@@ -51,7 +52,7 @@ static sc_status check_place(const sc_rt_survey *s, const sc_rt_planned *v) {
 static sc_status add_planned(sc_rt_survey *s, uint32_t value, sc_fb_table tensor) {
     sc_fb_table where = sc_pte_Tensor_allocation_info(tensor);
     sc_rt_planned *v = &s->out->values[s->out->value_count++];
-    const sc_rt_use *u = &s->uses[value];
+    const sc_rt_planned_use *u = &s->uses[value];
     *v = (sc_rt_planned){.value = value, .is_output = u->is_output};
     SC_TRY(sc_rt_tensor_info(s->ctx, s->arena, tensor, &v->info));
     v->memory_id = sc_pte_AllocationDetails_memory_id(where);

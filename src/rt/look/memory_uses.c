@@ -2,6 +2,8 @@
 // without loading the method. What a loaded one works on tells operands.h.
 #include "rt/look/memory_uses.h"
 
+#include "rt/run/prim.h"
+
 static sc_status bad(const sc_rt_survey *s, const char *what) {
     return sc_fail(s->ctx, SC_ERR_CORRUPT, NULL, "method '" SC_STR_FMT "': %s",
                    SC_STR_ARG(sc_pte_ExecutionPlan_name(s->plan)), what);
@@ -13,7 +15,7 @@ typedef enum access { TAKES = 0, READS = 1, WRITES = 2 } access;
 
 static void find_ops(sc_rt_survey *s) {
     s->values = sc_pte_ExecutionPlan_values(s->plan);
-    s->uses = sc_new_array(s->arena, sc_rt_use, (size_t)s->values.count + 1);
+    s->uses = sc_new_array(s->arena, sc_rt_planned_use, (size_t)s->values.count + 1);
     sc_fb_vec list = sc_pte_ExecutionPlan_operators(s->plan);
     s->op_count = list.count;
     s->ops = sc_new_array(s->arena, const sc_op *, (size_t)list.count + 1);
@@ -30,7 +32,7 @@ static void find_ops(sc_rt_survey *s) {
 static sc_status note(sc_rt_survey *s, int32_t value, uint32_t instruction, uint32_t how) {
     if (value < 0 || (uint32_t)value >= s->values.count)
         return bad(s, "an instruction names a value that does not exist");
-    sc_rt_use *u = &s->uses[value];
+    sc_rt_planned_use *u = &s->uses[value];
     const uint32_t now = instruction + 1;
     if (!u->first) u->first = now;
     u->last = now;
@@ -185,11 +187,11 @@ static sc_status note_all(sc_rt_survey *s) {
 static uint32_t earlier(uint32_t a, uint32_t b) { return !a || (b && b < a) ? b : a; }
 
 // Who names a list of tensors names each of them.
-static void spread(sc_rt_survey *s, const sc_rt_use *list, sc_fb_vec items) {
+static void spread(sc_rt_survey *s, const sc_rt_planned_use *list, sc_fb_vec items) {
     for (uint32_t i = 0; list->first && i < items.count; i++) {
         const int32_t at = sc_fb_vec_i32(items, i);
         if (at < 0 || (uint32_t)at >= s->values.count) continue;
-        sc_rt_use *u = &s->uses[at];
+        sc_rt_planned_use *u = &s->uses[at];
         u->first = earlier(u->first, list->first);
         u->last = sc_max_u32(u->last, list->last);
         u->read = earlier(u->read, list->read);

@@ -2,14 +2,14 @@
 #ifndef SC_MEMORY_USES_H
 #define SC_MEMORY_USES_H
 
-#include "rt/internal.h"
+#include "rt/method.h"
 
 // Instructions, plus 1; 0: none.
-typedef struct sc_rt_use {
+typedef struct sc_rt_planned_use {
     uint32_t first, last, read, written;
     bool is_input, is_output;
     bool is_guess;  // a delegate is the first to name it: a result or a view
-} sc_rt_use;
+} sc_rt_planned_use;
 
 // A jump backward: what is there before `start` and used up to `end` is used again.
 typedef struct sc_rt_loop {
@@ -21,8 +21,8 @@ typedef struct sc_rt_survey {
     sc_arena *arena;
     sc_fb_table plan;
     sc_fb_vec values;
-    sc_rt_use *uses;    // by value of the file
-    const sc_op **ops;  // by operator of the plan; NULL: unknown
+    sc_rt_planned_use *uses;  // by value of the file
+    const sc_op **ops;        // by operator of the plan; NULL: unknown
     sc_str *op_names;
     uint32_t op_count;
     SC_VEC(sc_rt_loop) loops;  // inner ones before those around them

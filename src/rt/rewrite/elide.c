@@ -1,7 +1,9 @@
 // Copies that change nothing, by what the view that they copy would show: a transposition of
 // dimensions of size 1, a slice or selection that is one run of bytes. Where the original stays
 // untouched for as long as the copy is read, the copy becomes another name for it.
-#include "rt/rewrite/optimize.h"
+#include "rt/rewrite/rewrites.h"
+#include "rt/run/shape.h"
+#include "rt/run/tensor.h"
 
 // Row-major order is the order in memory, for both.
 static bool both_dense(const sc_tensor *a, const sc_tensor *b) {

@@ -2,7 +2,8 @@
 // memory of their own, where nothing overwrites them, and count as constants from then on. A
 // constant matrix that is only transposed for a matrix product is not even copied: the product
 // reads it with its strides swapped.
-#include "rt/rewrite/optimize.h"
+#include "rt/rewrite/rewrites.h"
+#include "rt/run/shape.h"
 
 enum { FOLD_BYTES_MAX = 16 << 20 };  // per method; what is beyond is computed as the file says
 

@@ -4,7 +4,7 @@
 // still reads, the product writes its own place and the bytes are copied over.
 #include <math.h>
 
-#include "rt/rewrite/optimize.h"
+#include "rt/rewrite/rewrites.h"
 
 // A normalisation and a pair of bounds: add_norm and add_bounds take no second one.
 enum { LINKS_MAX = 2 };

@@ -1,5 +1,8 @@
-// The rewrites, one after the other, of a method whose tensors lie where the file says.
+// Runs the rewritings, in the order of rewrites.def, on methods whose tensors stay where the file
+// says.
 #include "rt/rewrite/optimize.h"
+
+#include "rt/rewrite/rewrites.h"
 
 static bool is_number(const sc_evalue *value) {
     return value->tag == SC_EVALUE_INT || value->tag == SC_EVALUE_DOUBLE ||
@@ -35,20 +38,31 @@ static bool stays(const sc_rt_method *m) {
     return true;
 }
 
+typedef enum need { NO_USES, USES } need;
+typedef enum when { ALWAYS, CHANNELS_LAST } when;
+
+#define REWRITE(name, needs, when, why) {sc_rt_##name, needs, when},
+static const struct rewrite {
+    sc_status (*run)(sc_rt_optimizer *o);
+    need needs;
+    when when;
+} rewrites[] = {
+#include "rt/rewrite/rewrites.def"
+};
+#undef REWRITE
+
+static bool is_wanted(const sc_rt_method *m, const struct rewrite *rewrite) {
+    return rewrite->when == ALWAYS || m->program->options.channels_last != SC_RT_NEVER;
+}
+
 sc_status sc_rt_optimize(sc_ctx *ctx, sc_rt_method *m) {
-    sc_rt_optimizer o = {.ctx = ctx, .m = m};
-    bool changed = false;
+    sc_rt_optimizer o = {.ctx = ctx, .m = m, .is_stale = true};
     if (!stays(m)) return SC_OK;
-    if (!sc_rt_find_uses(&o)) return SC_OK;
-    SC_TRY(sc_rt_recognise(&o, &changed));
-    if (changed && !sc_rt_find_uses(&o)) {
-        sc_rt_code_link(m);
-        return SC_OK;
+    for (size_t i = 0; i < SC_COUNT_OF(rewrites); i++) {
+        const bool is_due = rewrites[i].needs == USES && o.is_stale;
+        if (!is_wanted(m, &rewrites[i])) continue;
+        if (is_due && !sc_rt_find_uses(&o)) return SC_OK;
+        SC_TRY(rewrites[i].run(&o));
     }
-    SC_TRY(sc_rt_fold_constants(&o));
-    SC_TRY(sc_rt_elide_copies(&o));
-    SC_TRY(sc_rt_fuse(&o));
-    if (m->program->options.channels_last != SC_RT_NEVER) SC_TRY(sc_rt_relayout(&o));
-    sc_rt_code_link(m);
     return SC_OK;
 }

@@ -9,7 +9,8 @@
 // all that hangs together without being clearly cheaper than before.
 #include "base/sets.h"
 #include "rt/asks.h"
-#include "rt/rewrite/optimize.h"
+#include "rt/rewrite/rewrites.h"
+#include "rt/run/tensor.h"
 
 enum { ROUNDS_MAX = 16 };
 #define NO_BASE UINT32_MAX

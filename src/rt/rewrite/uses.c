@@ -4,10 +4,6 @@
 enum { SCAN_MAX = 1024 };                         // instructions that one lifetime check looks at
 static const uint64_t view_work_max = 50u << 20;  // view values times values
 
-uint32_t sc_rt_value_index(const sc_rt_method *m, const sc_evalue *value) {
-    return (uint32_t)(value - m->values);
-}
-
 // --- Jumps ---------------------------------------------------------------------------------------
 
 static bool has_jumps(const sc_rt_method *m) {
@@ -186,6 +182,7 @@ void sc_rt_count_uses(sc_rt_optimizer *o) {
 bool sc_rt_find_uses(sc_rt_optimizer *o) {
     sc_rt_method *m = o->m;
     uint64_t views = 0;
+    o->is_stale = false;
     if (!o->stretches) find_stretches(o);
     o->uses = sc_new_array(&m->program->arena, sc_rt_use, m->value_count);
     sc_rt_count_uses(o);

@@ -29,6 +29,7 @@ typedef struct sc_rt_optimizer {
     sc_rt_use *uses;  // by value
     // By instruction: what jumps repeat or leave out together with it. NULL: there are no jumps.
     sc_rt_stretch *stretches;
+    bool is_stale;  // instructions have changed since `uses` was found
 } sc_rt_optimizer;
 
 // Fills in who uses what, and which values show the memory of which; false: too many to look at.
@@ -39,7 +40,6 @@ void sc_rt_count_uses(sc_rt_optimizer *o);
 // Does the instruction run exactly once, whatever the data?
 bool sc_rt_runs_once(const sc_rt_optimizer *o, uint32_t at);
 
-uint32_t sc_rt_value_index(const sc_rt_method *m, const sc_evalue *value);
 // The use record of a value when it is an ordinary computed tensor (one writer; not state, input or
 // constant), else NULL.
 sc_rt_use *sc_rt_plain_use(sc_rt_optimizer *o, const sc_evalue *value);

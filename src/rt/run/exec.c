@@ -3,6 +3,10 @@
 // In wasm: -Os
 #include "base/hash.h"
 #include "rt/operands.h"
+#include "rt/run/delegate.h"
+#include "rt/run/shape.h"
+#include "rt/run/tensor.h"
+#include "rt/tell.h"
 
 static const char lower_again[] = "Lower the model again from its .pt2.";
 

@@ -1,10 +1,12 @@
 // The primitives: arithmetic on sizes, sizes themselves, numbers out of tensors, and the two that
 // work on tensors as objects (views and slices that a loop writes). Results overwrite the value
 // record, kind included.
+#include "rt/run/prim.h"
+
 #include <math.h>
 
 #include "kernels/convert.h"
-#include "rt/internal.h"
+#include "rt/run/tensor.h"
 
 static sc_status wrong_kind(const sc_kernel_call *c) {
     return sc_fail(c->ctx, SC_ERR_CORRUPT, NULL, "%s got a value of a kind that it does not take",

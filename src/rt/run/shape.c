@@ -1,8 +1,11 @@
 // Between calls and the operator table: are the arguments what the schema says, and what sizes does
 // the shape rule give the outs. The same rules that propagated symbols when the program was lowered
 // run here on numbers.
+#include "rt/run/shape.h"
+
 #include "ops/infer.h"
 #include "rt/operands.h"
+#include "rt/run/tensor.h"
 
 static sc_status wrong(sc_ctx *ctx, const sc_op *op, const char *what) {
     return sc_fail(ctx, SC_ERR_CORRUPT, NULL, "a call of %s %s", op->out_name, what);

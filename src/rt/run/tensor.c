@@ -1,5 +1,7 @@
 // Runtime tensors: strides from sizes and dim order, resizing within what is there, and the way
 // from row-major bytes to any layout and back.
+#include "rt/run/tensor.h"
+
 #include "base/strides.h"
 #include "rt/operands.h"
 

@@ -2,7 +2,7 @@
 // granted of a file: what is not exactly of the form that is looked for runs as it is written.
 #include "rt/rewrite/recognise/recognise.h"
 
-#include "rt/rewrite/optimize.h"
+#include "rt/rewrite/rewrites.h"
 
 enum {
     WORK_MAX = 1 << 20,    // values that are looked at, beside eight for each instruction
@@ -63,7 +63,7 @@ static bool find(sc_rt_search *s, const sc_kernel_call *root, bool is_late, sc_r
     return false;
 }
 
-static sc_status look_at(sc_rt_search *s, uint32_t at, bool is_late, bool *changed) {
+static sc_status look_at(sc_rt_search *s, uint32_t at, bool is_late) {
     const sc_rt_instruction *in = &s->o->m->code[at];
     sc_rt_found found = {.arg_count = 0};
     bool done = false;
@@ -74,18 +74,17 @@ static sc_status look_at(sc_rt_search *s, uint32_t at, bool is_late, bool *chang
     s->root = at;
     if (!find(s, &in->call, is_late, &found)) return SC_OK;
     SC_TRY(sc_rt_put(s, &found, &done));
-    *changed |= done;
+    s->o->is_stale |= done;
     return SC_OK;
 }
 
-sc_status sc_rt_recognise(sc_rt_optimizer *o, bool *changed) {
+sc_status sc_rt_recognise(sc_rt_optimizer *o) {
     sc_rt_search s = {
         .o = o, .work = WORK_MAX + 8 * (uint64_t)o->m->code_count, .waits = WAITS_MAX};
     const uint64_t had = scratch_of(o->m);
-    *changed = false;
     for (size_t i = 0; i < SC_COUNT_OF(forms); i++) s.roots[false][forms[i].root] = true;
     for (int is_late = 0; is_late < 2; is_late++) sc_rt_formula_roots(is_late, s.roots[is_late]);
-    for (uint32_t i = 0; i < o->m->code_count; i++) SC_TRY(look_at(&s, i, false, changed));
-    for (uint32_t i = 0; i < o->m->code_count; i++) SC_TRY(look_at(&s, i, true, changed));
+    for (uint32_t i = 0; i < o->m->code_count; i++) SC_TRY(look_at(&s, i, false));
+    for (uint32_t i = 0; i < o->m->code_count; i++) SC_TRY(look_at(&s, i, true));
     return grow_scratch(&s, had);
 }

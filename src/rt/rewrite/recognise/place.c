@@ -5,6 +5,8 @@
 #include <stdlib.h>
 
 #include "rt/asks.h"
+#include "rt/run/shape.h"
+#include "rt/run/tensor.h"
 
 // Bytes a method, of results that cannot stay where they were planned.
 enum { MOVED_MAX = 64 << 20 };

@@ -2,7 +2,7 @@
 // copies that are looked through, parts of dims.
 #include "rt/rewrite/recognise/recognise.h"
 
-#include "rt/asks.h"
+#include "rt/run/shape.h"
 
 enum { STEPS_MAX = 4 };  // views of views, and copies of them
 

@@ -1,0 +1,48 @@
+// The instructions of a method as a run executes them. Private to src/rt.
+#ifndef SC_RT_CODE_H
+#define SC_RT_CODE_H
+
+#include "rt/event.h"
+
+// A primitive of the runtime: arithmetic on sizes, and views that a run makes.
+typedef sc_status (*sc_prim_fn)(const sc_kernel_call *call);
+
+// The kind of a delegate's argument, which calls may not change.
+typedef struct sc_rt_declared {
+    uint8_t tag, dtype, rank;
+    uint8_t dim_order[SC_RANK_MAX];
+} sc_rt_declared;
+
+// A part that a backend runs, from the bytes that the backend's other half made of it.
+typedef struct sc_rt_delegate {
+    const sc_rt_backend *backend;
+    sc_str id;
+    bool is_started;  // by the first instruction that calls it
+    void *state;
+    uint32_t input_count, arg_count;
+    sc_evalue *const *args;    // of the first call, which those of others are like
+    sc_rt_declared *declared;  // the kinds of the arguments when it was started
+} sc_rt_delegate;
+
+typedef struct sc_rt_instruction {
+    uint8_t kind;         // sc_rt_kind
+    bool is_dynamic;      // shapes and arguments are checked again on every run
+    uint32_t next;        // the instruction to go on with when nobody listens: over skipped ones
+    sc_rt_origin origin;  // in the file
+    union {
+        sc_kernel_fn kernel;
+        sc_prim_fn prim;
+        uint32_t target;  // JUMP_FALSE: the index to go to, in this array
+    };
+    sc_kernel_call call;  // KERNEL, PRIM; DELEGATE has no operator in it
+    uint32_t from, to;    // MOVE, COPY; JUMP_FALSE and FREE use `from`
+    uint32_t inputs;      // DELEGATE: how many leading arguments it takes
+    sc_rt_delegate *delegate;
+    // The instructions that a listener is told of when this one runs; 0 when another one stands for
+    // it. `shown` is the one whose results it leaves in their place; NULL: it leaves no results.
+    uint32_t origin_count;
+    const sc_rt_origin *origins;
+    const struct sc_rt_instruction *shown;
+} sc_rt_instruction;
+
+#endif

@@ -1,0 +1,38 @@
+// The bytes that a program names: tensors of its data files (.ptd), and bytes that backends look
+// up. Private to src/rt.
+#ifndef SC_RT_DATA_H
+#define SC_RT_DATA_H
+
+#include "base/map.h"
+#include "base/source.h"
+#include "format/flatbuf.h"
+
+// A tensor of a data file.
+typedef struct sc_rt_datum {
+    sc_str key;
+    bool has_layout;
+    uint8_t dtype, rank;
+    sc_fb_vec sizes, dim_order;
+    sc_extent extent;
+    uint32_t file;         // the number of the data file that holds it
+    const uint8_t *bytes;  // NULL until a method needs them
+    bool is_wanted;        // by the method that is being loaded
+} sc_rt_datum;
+
+// The tensors of all data files.
+typedef struct sc_rt_data_map {
+    sc_map by_key;  // to sc_rt_datum
+    SC_VEC(sc_rt_datum *) data;
+    SC_VEC(uint8_t *) owned;  // metadata copies
+} sc_rt_data_map;
+
+// Bytes that delegates look up by name.
+typedef struct sc_rt_blob {
+    sc_extent extent;
+    sc_rt_datum *datum;    // when a data file has them
+    const uint8_t *bytes;  // while somebody uses them
+    uint8_t *owned;        // NULL when they are in memory anyway
+    uint32_t users;
+} sc_rt_blob;
+
+#endif

@@ -1,0 +1,15 @@
+// The memory of methods, and the pools that the methods of a program share. Private to src/rt/load.
+#ifndef SC_RT_LOAD_MEMORY_H
+#define SC_RT_LOAD_MEMORY_H
+
+#include "rt/method.h"
+
+// State as it was after loading.
+sc_status sc_rt_memory_reset(sc_ctx *ctx, sc_rt_method *method);
+void sc_rt_memory_free(sc_rt_method *method);
+
+// Finds the sizes of the pools that the methods of a program share.
+sc_status sc_rt_pools_declare(sc_ctx *ctx, sc_rt_program *program);
+sc_status sc_rt_pools_reset(sc_ctx *ctx, sc_rt_program *program);
+
+#endif

@@ -1,0 +1,13 @@
+// Bytes by name, of the program and of the data files with it. A name that both have means the data
+// file, as on the official runtime. Private to src/rt/load.
+#ifndef SC_RT_LOAD_NAMED_H
+#define SC_RT_LOAD_NAMED_H
+
+#include "rt/program.h"
+
+sc_status sc_rt_named_open(sc_ctx *ctx, sc_rt_program *program);
+void sc_rt_named_close(sc_rt_program *program);
+// The same as a backend is handed it.
+sc_rt_named sc_rt_named_of(sc_rt_program *program);
+
+#endif

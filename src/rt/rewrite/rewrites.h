@@ -1,0 +1,12 @@
+// The rewritings that rewrites.def lists, one function each. Private to src/rt/rewrite.
+#ifndef SC_RT_REWRITES_H
+#define SC_RT_REWRITES_H
+
+#include "rt/rewrite/uses.h"
+
+// Each changes calls, or where tensors point, of a method whose tensors lie where the file says.
+#define REWRITE(name, needs, when, why) sc_status sc_rt_##name(sc_rt_optimizer *o);
+#include "rt/rewrite/rewrites.def"
+#undef REWRITE
+
+#endif

@@ -1,0 +1,19 @@
+// Telling the program's listener of events, if there is a listener. Private to src/rt.
+#ifndef SC_RT_TELL_H
+#define SC_RT_TELL_H
+
+#include "rt/method.h"
+
+// `in` is the instruction of an event of kind INSTRUCTION, NULL for all others.
+void sc_rt_tell_begin(const sc_rt_method *m, sc_rt_event_kind kind, const sc_rt_instruction *in);
+void sc_rt_tell_end(const sc_rt_method *m, sc_rt_event_kind kind, const sc_rt_instruction *in,
+                    sc_status status);
+
+// The handle through which a delegate tells of itself; it belongs to one call.
+struct sc_rt_hearing {
+    sc_rt_sink *sink;
+    const sc_rt_method *method;
+    const sc_rt_instruction *in;
+};
+
+#endif
