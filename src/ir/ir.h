@@ -323,6 +323,12 @@ const sc_name *sc_node_origin(const sc_node *node);  // as it was set, or by its
 // A debug handle that no node of the method has, in bodies and parts neither.
 uint32_t sc_method_free_handle(const sc_method *method);
 
+// Does anything read one of its results?
+static inline bool sc_node_is_used(const sc_node *node) {
+    for (uint32_t i = 0; i < node->out_count; i++)
+        if (node->outs[i]->use_count > 0) return true;
+    return false;
+}
 // Writes, checks or cannot be known: the node stays although nobody uses its results.
 bool sc_node_has_effect(const sc_node *node);
 

@@ -1,5 +1,4 @@
-// What to do about operators that cannot be lowered: the rows of foreign.def, and what holds of all
-// others of a kind.
+// Hints for operators that cannot be lowered: the rows of foreign.def, and rules for whole kinds.
 #include <stdio.h>
 
 #include "ops/op.h"

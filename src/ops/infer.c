@@ -86,7 +86,7 @@ static sc_status keep_self(sc_infer *in) {
     return SC_OK;
 }
 
-// No rule needs to ask whether the sizes that it was given are sizes at all.
+// Sizes are checked here, so that no rule has to.
 static sc_status check_results(const sc_infer *in) {
     for (uint32_t i = 0; i < in->out_count; i++) {
         const sc_spec *spec = &in->outs[i].spec;
@@ -134,13 +134,13 @@ sc_status sc_infer_order(sc_infer *in, uint32_t *order) {
 
 // --- Arguments -----------------------------------------------------------------------------------
 
-static const sc_iarg none = {.kind = SC_IARG_NONE};
+static const sc_iarg absent = {.kind = SC_IARG_NONE};
 
 const sc_iarg *sc_rule_arg(const sc_infer *in, const char *param) {
     const sc_schema *schema = in->op->schema;
     for (uint32_t i = 0; i < schema->param_count; i++)
         if (sc_str_is(schema->params[i].name, param)) return &in->args[i];
-    return &none;
+    return &absent;
 }
 
 const sc_spec *sc_rule_tensor(const sc_infer *in, uint32_t index) {
@@ -211,6 +211,16 @@ sc_status sc_rule_wrap_dim(const sc_infer *in, int64_t dim, uint32_t rank, uint3
                             (long long)dim, rank);
     *out = (uint32_t)(dim < 0 ? dim + limit : dim);
     return SC_OK;
+}
+
+sc_status sc_rule_fits_rank(const sc_infer *in, uint32_t rank) {
+    if (rank <= SC_RANK_MAX) return SC_OK;
+    return sc_rule_fail(in, SC_ERR_LIMIT, "%s: more than %d dimensions", in->op->name, SC_RANK_MAX);
+}
+
+sc_dim sc_rule_ceildiv(const sc_infer *in, sc_dim a, sc_dim b) {
+    const sc_dim rounded = sc_dim_add(in->exprs, a, sc_dim_sub(in->exprs, b, sc_dim_int(1)));
+    return sc_dim_floordiv(in->exprs, rounded, b);
 }
 
 sc_status sc_rule_wrapped(const sc_infer *in, const char *param, uint32_t rank, uint32_t *out) {

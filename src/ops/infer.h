@@ -1,6 +1,7 @@
-// Shape rules see their operands through this one view, filled from IR nodes by the compiler and
-// from runtime values by the interpreter, so the same function propagates `s0 + 1` and resizes
-// tensors. Rules know nothing of graphs, kernels or memory.
+// Shape inference. Prefix: sc_infer_<rule> is the shape rule of an operator.
+// A rule sees its operands through one view. The compiler fills it from IR nodes, the runtime from
+// values, so that the same function propagates `s0 + 1` and resizes tensors. Rules know no graphs,
+// kernels or memory.
 #ifndef SC_INFER_H
 #define SC_INFER_H
 
@@ -72,13 +73,12 @@ sc_iout *sc_infer_outs(sc_infer *in, uint32_t count);
 sc_status sc_infer_run(sc_infer *in);
 
 // Does this runtime lack a kernel for the dtypes of the operands and of `outs`, which must be
-// there? Then `what` says which it lacks, as a clause, and `hint` what to do about it. Knows
-// nothing of operators that have no kernel at all, and finds nothing missing where nothing is
-// computed.
+// there? Then `what` says which it lacks, as a clause, and `hint` what to do about it. False for
+// operators that have no kernel at all, and for calls that compute no elements.
 bool sc_infer_lacks_kernel(const sc_infer *in, const char **what, const char **hint);
 
-// What the view that in->op is a copy of makes of `base` in the place of its first argument: sizes,
-// strides and offset. in->op->view must be there.
+// The view of `base` that in->op makes a copy of: sizes, strides and offset. `base` stands for the
+// first argument. in->op->view must be there.
 sc_status sc_infer_view_of(sc_infer *in, const sc_spec *base);
 // The order in which an op with SC_PERMUTES takes the dims of its first argument; `order` has room
 // for SC_RANK_MAX.

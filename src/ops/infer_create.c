@@ -5,9 +5,7 @@
 #include "ops/rule.h"
 
 static sc_status sizes_of(sc_infer *in, const sc_iarg *sizes, sc_dtype dtype, sc_spec *out) {
-    if (sizes->count > SC_RANK_MAX)
-        return sc_rule_fail(in, SC_ERR_LIMIT, "%s: more than %d dimensions", in->op->name,
-                            SC_RANK_MAX);
+    SC_TRY(sc_rule_fits_rank(in, sizes->count));
     *out = sc_rule_new(in, dtype, sizes->count);
     for (uint32_t d = 0; d < sizes->count; d++) {
         out->sizes[d] = sc_rule_item_dim(&sizes->items[d]);
@@ -30,7 +28,7 @@ sc_status sc_infer_full(sc_infer *in) {
     return sc_rule_publish_contiguous(in, spec);
 }
 
-// ones, zeros, rand, randn: float32 unless told otherwise.
+// ones, zeros, rand, randn: float32 unless the call says otherwise.
 sc_status sc_infer_filled(sc_infer *in) {
     sc_spec spec;
     SC_TRY(sizes_of(in, &in->args[0], sc_rule_dtype(in, "dtype", SC_DTYPE_F32), &spec));
@@ -149,8 +147,7 @@ static sc_status count_steps(sc_infer *in, const sc_iarg *start, const sc_iarg *
         return sc_rule_fail(in, SC_ERR_ARGUMENT, "%s: the step leads away from the end",
                             in->op->name);
     sc_dim size = sc_dim_int(by < 0 ? -by : by);
-    sc_dim rounded = sc_dim_add(in->exprs, span, sc_dim_sub(in->exprs, size, sc_dim_int(1)));
-    *out = sc_dim_floordiv(in->exprs, rounded, size);
+    *out = sc_rule_ceildiv(in, span, size);
     return SC_OK;
 }
 
@@ -174,7 +171,7 @@ sc_status sc_infer_arange_start(sc_infer *in) {
                          step->kind == SC_IARG_NONE ? &int_one : step);
 }
 
-sc_status sc_infer_nothing(sc_infer *in) {
+sc_status sc_infer_no_results(sc_infer *in) {
     sc_infer_outs(in, 0);
     return SC_OK;
 }

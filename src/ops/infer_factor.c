@@ -1,5 +1,5 @@
-// Rules of what factorises and solves. Matrices that come out are stored column by column, as the
-// libraries that compute them want.
+// Rules of factorisations and solvers. Matrices in results are stored column by column, as the
+// libraries that compute them do.
 #include "ops/rule.h"
 
 static sc_status need_matrices(sc_infer *in, const sc_spec *self, bool square) {

@@ -2,8 +2,8 @@
 // result size depends on values: that size becomes a fresh symbol, bounded by what is known.
 #include "ops/rule.h"
 
-// A size that only the data tells. At run time the result begins with room for the most there may
-// be, and the kernel makes it smaller.
+// A size that depends on the data. At run time the result begins with room for the most elements,
+// and the kernel makes it smaller.
 static sc_status need_index(sc_infer *in, const sc_spec *index) {
     if (sc_dtype_is_integral((sc_dtype)index->dtype, false)) return SC_OK;
     return sc_rule_fail(in, SC_ERR_DTYPE, "%s needs an integer index, not %s", in->op->name,
@@ -15,7 +15,7 @@ sc_status sc_infer_gather(sc_infer *in) {
     uint32_t dim;
     SC_TRY(sc_rule_wrapped(in, "dim", self->rank, &dim));
     SC_TRY(need_index(in, index));
-    // PyTorch asks nothing of an index that has no elements.
+    // PyTorch does not check an index that has no elements.
     if (!sc_dim_is(sc_spec_numel(in->exprs, index), 0) &&
         (self->rank ? self->rank : 1) != (index->rank ? index->rank : 1))
         return sc_rule_fail(in, SC_ERR_SHAPE, "%s: tensor %s and index %s differ in dimensions",
@@ -48,7 +48,7 @@ static bool is_mask(const sc_spec *index) {
     return index->dtype == SC_DTYPE_BOOL || index->dtype == SC_DTYPE_U8;
 }
 
-// Vectors of a mask meet other indices, so how long they are must be known exactly.
+// Vectors of a mask are broadcast with other indices, so their length must be known exactly.
 static sc_dim mask_size(sc_infer *in, const sc_iarg *index) {
     sc_dim numel = sc_spec_numel(in->exprs, index->tensor);
     int64_t count = 0;
@@ -108,8 +108,8 @@ static sc_status joint_index(sc_infer *in, const index_plan *plan, sc_spec *join
     return sc_rule_broadcast(in, indices, count, joint);
 }
 
-// Where the result's dims come from: sizes of `out`, and strides of self seen in that shape, 0
-// where indices decide.
+// The sizes of the result go to `out`. `source` gets the strides of self in that shape, 0 for dims
+// that indices choose.
 static void place_dims(const sc_spec *self, const index_plan *plan, const sc_spec *joint,
                        bool split, sc_spec *out, sc_spec *source) {
     uint32_t rank = 0;
@@ -149,9 +149,7 @@ sc_status sc_infer_index(sc_infer *in) {
     bool split = is_split(&plan);
     uint32_t rank = joint.rank;
     for (uint32_t d = 0; d < self->rank; d++) rank += !plan.by_dim[d];
-    if (rank > SC_RANK_MAX)
-        return sc_rule_fail(in, SC_ERR_LIMIT, "%s: more than %d dimensions", in->op->name,
-                            SC_RANK_MAX);
+    SC_TRY(sc_rule_fits_rank(in, rank));
     sc_spec spec = sc_rule_new(in, (sc_dtype)self->dtype, rank);
     sc_spec source = sc_rule_new(in, (sc_dtype)self->dtype, rank);
     place_dims(self, &plan, &joint, split, &spec, &source);
@@ -271,9 +269,7 @@ sc_status sc_infer_bucketize(sc_infer *in) { return publish_found(in, sc_rule_te
 // Sizes of the indices, then one row of the table.
 static sc_status publish_rows(sc_infer *in, sc_dtype dtype, const sc_spec *indices, sc_dim row) {
     SC_TRY(need_index(in, indices));
-    if (indices->rank == SC_RANK_MAX)
-        return sc_rule_fail(in, SC_ERR_LIMIT, "%s: more than %d dimensions", in->op->name,
-                            SC_RANK_MAX);
+    SC_TRY(sc_rule_fits_rank(in, indices->rank + 1u));
     sc_spec spec = sc_rule_new(in, dtype, indices->rank + 1u);
     for (uint32_t d = 0; d < indices->rank; d++) spec.sizes[d] = indices->sizes[d];
     spec.sizes[indices->rank] = row;

@@ -149,7 +149,7 @@ void sc_rule_perm_strides(sc_infer *in, sc_spec *spec, const sc_spec *const *ope
 
 typedef bool (*layout_test)(sc_exprs *exprs, const sc_spec *spec);
 
-// Of the operands seen in the result's sizes: what is repeated there has strides of 0.
+// Do all operands, broadcast to the result's sizes, pass the test? A repeated dim has stride 0.
 static bool all_have(sc_exprs *exprs, const sc_spec *const *operands, uint32_t count,
                      const sc_spec *result, layout_test test) {
     sc_dim strides[SC_RANK_MAX];

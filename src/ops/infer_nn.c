@@ -68,9 +68,9 @@ static bool has_suggested_format(sc_infer *in, const sc_spec *spec) {
     }
 }
 
-// With a weight, the input is scaled as it lies; without one it is normalised as groups, whose
-// view is a row-major copy where the input does not lie so. PyTorch 2.13 gives an input that has
-// not the format that it looks like this format first.
+// With a weight, the input is scaled in its own layout. Without one it is normalised as groups,
+// whose view is a row-major copy unless the input is row-major. PyTorch 2.13 first converts an
+// input to the format that its strides suggest.
 static void group_norm_strides(sc_infer *in, sc_spec *spec, const sc_spec *input, sc_spec groups) {
     sc_spec scale = sc_rule_new(in, (sc_dtype)input->dtype, input->rank);
     const sc_spec *operands[] = {input, &scale}, *grouped = &groups;

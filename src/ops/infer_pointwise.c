@@ -1,5 +1,5 @@
-// Rules of elementwise ops: sizes broadcast, dtypes promote, layout follows the operands. What
-// differs between ops is only which dtype the common one becomes.
+// Rules of elementwise ops: sizes broadcast, dtypes promote, layout follows the operands. Ops
+// differ only in the dtype that they make of the common one.
 #include "ops/rule.h"
 
 typedef struct operands {
@@ -66,7 +66,7 @@ sc_status sc_infer_promote(sc_infer *in) {
     return publish(in, &ops, dtype);
 }
 
-// Bits and divisors are those of whole numbers and booleans.
+// Bit operations and common divisors, which take integers and booleans.
 sc_status sc_infer_whole(sc_infer *in) {
     operands ops = gather(in, 0);
     sc_dtype dtype;

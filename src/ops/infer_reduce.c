@@ -62,7 +62,7 @@ sc_status sc_infer_reduce_float_pair(sc_infer *in) {
     return publish_reduced(in, 2, dtypes, gone);
 }
 
-// any.dims with an empty list reduces nothing, unlike its relatives.
+// any.dims with an empty list reduces no dim, unlike its relatives.
 sc_status sc_infer_reduce_bool(sc_infer *in) {
     bool gone[SC_RANK_MAX];
     sc_dtype dtype = self_dtype(in) == SC_DTYPE_U8 ? SC_DTYPE_U8 : SC_DTYPE_BOOL;

@@ -6,9 +6,7 @@ static sc_status resolve_sizes(sc_infer *in, const sc_spec *self, const sc_iarg 
                                sc_spec *out) {
     int32_t inferred = -1;
     sc_dim known = sc_dim_int(1), numel = sc_spec_numel(in->exprs, self);
-    if (sizes->count > SC_RANK_MAX)
-        return sc_rule_fail(in, SC_ERR_LIMIT, "%s: more than %d dimensions", in->op->name,
-                            SC_RANK_MAX);
+    SC_TRY(sc_rule_fits_rank(in, sizes->count));
     for (uint32_t d = 0; d < sizes->count; d++) {
         sc_dim size = sc_rule_item_dim(&sizes->items[d]);
         out->sizes[d] = size;
@@ -57,9 +55,7 @@ sc_status sc_infer_view_copy(sc_infer *in) {
 
 sc_status sc_infer_resize(sc_infer *in) {
     const sc_iarg *sizes = &in->args[1];
-    if (sizes->count > SC_RANK_MAX)
-        return sc_rule_fail(in, SC_ERR_LIMIT, "%s: more than %d dimensions", in->op->name,
-                            SC_RANK_MAX);
+    SC_TRY(sc_rule_fits_rank(in, sizes->count));
     sc_spec spec = sc_rule_new(in, (sc_dtype)sc_rule_tensor(in, 0)->dtype, sizes->count);
     for (uint32_t d = 0; d < sizes->count; d++) spec.sizes[d] = sc_rule_item_dim(&sizes->items[d]);
     return sc_rule_publish_contiguous(in, spec);

@@ -63,9 +63,7 @@ sc_status sc_infer_to_dim_order_copy(sc_infer *in) {
 
 sc_status sc_infer_empty_dim_order(sc_infer *in) {
     const sc_iarg *sizes = &in->args[0];
-    if (sizes->count > SC_RANK_MAX)
-        return sc_rule_fail(in, SC_ERR_LIMIT, "%s: more than %d dimensions", in->op->name,
-                            SC_RANK_MAX);
+    SC_TRY(sc_rule_fits_rank(in, sizes->count));
     sc_spec spec = sc_rule_new(in, sc_rule_dtype(in, "dtype", SC_DTYPE_F32), sizes->count);
     for (uint32_t d = 0; d < sizes->count; d++) spec.sizes[d] = sc_rule_item_dim(&sizes->items[d]);
     return publish_ordered(in, spec, NULL);
@@ -77,7 +75,7 @@ static bool overlaps_itself(const sc_spec *spec) {
     return false;
 }
 
-// Keeps the strides of self, even when they are not dense, as far as they can be written to.
+// Keeps the strides of self, even when they are not dense, if they can be written to.
 static sc_status publish_self(sc_infer *in) {
     const sc_spec *self = sc_rule_tensor(in, 0);
     sc_spec spec = sc_rule_like(in, (sc_dtype)self->dtype, self);
@@ -213,9 +211,7 @@ sc_status sc_infer_stack(sc_infer *in) {
     SC_TRY(joint_dtype(in, list, &dtype));
     SC_TRY(need_equal(in, list));
     const sc_spec *first = list->items[0].tensor;
-    if (first->rank == SC_RANK_MAX)
-        return sc_rule_fail(in, SC_ERR_LIMIT, "%s: more than %d dimensions", in->op->name,
-                            SC_RANK_MAX);
+    SC_TRY(sc_rule_fits_rank(in, first->rank + 1u));
     SC_TRY(sc_rule_wrapped(in, "dim", first->rank + 1u, &dim));
     sc_spec spec = sc_rule_new(in, dtype, first->rank + 1u),
             joined = sc_rule_like(in, dtype, first);

@@ -19,7 +19,7 @@ static sc_status publish_float(sc_infer *in) {
     return SC_OK;
 }
 
-// A value that the run decides.
+// A value that is known only at run time.
 static sc_dim unknown(sc_infer *in, sc_range range) {
     return in->exprs ? sc_exprs_fresh(in->exprs, range) : sc_dim_int(0);
 }
@@ -150,7 +150,7 @@ sc_status sc_infer_sym_mod_int(sc_infer *in) { return sc_infer_sym_arith(in); }
 
 sc_status sc_infer_sym_float(sc_infer *in) { return publish_float(in); }
 
-// Integers stay what they are; floats become an integer that the run decides.
+// Integers stay what they are; floats become an integer that is known only at run time.
 sc_status sc_infer_sym_round(sc_infer *in) {
     if (any_float(in)) return publish_int(in, unknown(in, everything));
     return publish_int(in, sc_rule_item_dim(&in->args[0]));

@@ -150,9 +150,7 @@ sc_status sc_infer_t(sc_infer *in) {
 sc_status sc_infer_unsqueeze(sc_infer *in) {
     const sc_spec *self = sc_rule_tensor(in, 0);
     uint32_t at;
-    if (self->rank == SC_RANK_MAX)
-        return sc_rule_fail(in, SC_ERR_LIMIT, "%s: more than %d dimensions", in->op->name,
-                            SC_RANK_MAX);
+    SC_TRY(sc_rule_fits_rank(in, self->rank + 1u));
     SC_TRY(sc_rule_wrapped(in, "dim", self->rank + 1u, &at));
     sc_spec spec = view_of(in, self, self->rank + 1u);
     for (uint32_t d = 0; d < spec.rank; d++) {
@@ -315,10 +313,7 @@ static sc_status slice_bounds(sc_infer *in, sc_dim size, sc_dim *start, sc_dim *
     *start = clamp_bound(in, "start", zero, size, zero);
     sc_dim end = clamp_bound(in, "end", *start, size, size);
     *length = sc_dim_sub(in->exprs, end, *start);
-    if (*step > 1) {
-        sc_dim rounded = sc_dim_add(in->exprs, *length, sc_dim_int(*step - 1));
-        *length = sc_dim_floordiv(in->exprs, rounded, sc_dim_int(*step));
-    }
+    if (*step > 1) *length = sc_rule_ceildiv(in, *length, sc_dim_int(*step));
     return SC_OK;
 }
 
@@ -391,8 +386,7 @@ sc_status sc_infer_split(sc_infer *in) {
     if (!sc_rule_less(sc_dim_int(0), part, true))
         return sc_rule_fail(in, SC_ERR_ARGUMENT, "%s: the size of the parts must be positive",
                             in->op->name);
-    sc_dim rounded = sc_dim_add(in->exprs, size, sc_dim_sub(in->exprs, part, sc_dim_int(1)));
-    if (!sc_dim_hint(sc_dim_floordiv(in->exprs, rounded, part), &count) || count > 65536)
+    if (!sc_dim_hint(sc_rule_ceildiv(in, size, part), &count) || count > 65536)
         return sc_rule_fail(in, SC_ERR_UNSUPPORTED, "%s: the number of parts is not known",
                             in->op->name);
     count = sc_max_i64(count, 1);

@@ -52,7 +52,7 @@ static struct {
 
 // --- Building ------------------------------------------------------------------------------------
 
-// Found by the first test that runs, or by the one that parses all rows.
+// Ends the process: the first test that runs finds such a row, or the one that parses all rows.
 static void defect(const char *name, const char *what) {
     char text[256];
     snprintf(text, sizeof text, "operator table: %s %s", name, what);
@@ -203,8 +203,8 @@ static void parse_schema(sc_op *op) {
     sc_arena_deinit(&scratch);
 }
 
-// An operator with all that is read through it. Its twins point at each other and no further, and
-// what computes for one that writes is neither.
+// Parses an operator's row, and the rows of its twins and its functional form. Twins point at each
+// other and no further, and a functional form is no twin.
 static const sc_op *handed_out(const sc_op *op) {
     if (!op || op->schema || op->id == SC_OP_FOREIGN) return op;
     parse_schema(&table.ops[op->id]);

@@ -1,4 +1,5 @@
-// The operator table: one row per operator, from which every layer reads its own column.
+// The operator table: one row per operator, from which every layer reads its own column. Prefixes:
+// SC_OP_<id> is a row, sc_op_ asks about one.
 //
 // Rows live in ops_*.def. The whole row has three lines:
 //   OP(id, "schema in PyTorch's notation", "out overload" | NULL,
@@ -126,8 +127,8 @@ typedef enum sc_op_id {
     SC_OP_COUNT
 } sc_op_id;
 
-// Stands for an operator of the table in a call of it that cannot be represented: `what` says why,
-// `hint` what to do about it. Told with everything else that cannot be lowered.
+// An operator whose call cannot be represented: `what` says why, `hint` what to do about it. It is
+// reported with everything else that cannot be lowered.
 typedef struct sc_refused_op {
     sc_op op;
     const char *what, *hint;
@@ -140,7 +141,7 @@ static inline bool sc_op_has(const sc_op *op, sc_op_traits traits) {
 // The table, made on first use in memory that lives as long as the process. Each row is parsed when
 // sc_op_get or a sc_op_find hands it out first, and then never changes; in-place twins come into
 // being when they are asked for, at most one a row. That is why the table belongs to one thread.
-// Call before using any op; later calls do nothing.
+// Call before using any op; later calls have no effect.
 sc_status sc_ops_init(void);
 // The table's memory, for what is made once of other constant tables.
 sc_arena *sc_ops_arena(void);
@@ -153,19 +154,18 @@ const sc_op *sc_op_find(sc_str name);
 uint32_t sc_pytorch_count(void);
 const char *sc_pytorch_name(uint32_t index);
 const char *sc_pytorch_version(void);
-// Is it one of them? Not what stands for one in a file (view_copy), or what another library
-// defines.
+// Is it one of them? Copies of views (view_copy) and operators of other libraries are not.
 bool sc_op_is_pytorch(const sc_op *op);
-// What to write instead of an operator that cannot be lowered; NULL when nobody has said.
+// Advice for an operator that cannot be lowered (foreign.def); NULL when there is none.
 const char *sc_op_advice(const sc_op *op);
-// The form that takes tensors where this one takes numbers, or NULL; of operators that the table
-// lacks, too.
+// The form that takes tensors in the places of this one's numbers, or NULL. Works for operators
+// that the table lacks, too.
 const sc_op *sc_op_tensor_form(const sc_op *op);
-// Is it known to do nothing but answer, of operators that the table lacks? Of others nobody knows.
+// Does it only compute a result, without effects? False for operators that nobody knows.
 bool sc_op_is_pure(const sc_op *op);
-// What to do about an operator that the table lacks.
+// A hint for an operator that the table lacks.
 const char *sc_op_foreign_hint(const sc_op *op);
-// By what a .pte calls: name "aten::add", overload "out".
+// By the name and overload in a .pte: "aten::add", "out".
 const sc_op *sc_op_find_out(sc_str name, sc_str overload);
 
 // Are its results truth values, by its shape rule?
@@ -175,8 +175,8 @@ bool sc_op_gives_truth(const sc_op *op);
 static inline bool sc_op_out_keeps(const sc_op *op, uint32_t param_index) {
     return !op->schema->params[param_index].is_lost;
 }
-// How many out arguments the .pte form has: one for each result, a Tensor[] being one list; none
-// for ops that write their first argument.
+// How many out arguments the .pte form has: one for each result, a Tensor[] being one list; 0 for
+// ops that write their first argument.
 uint32_t sc_op_out_count(const sc_op *op);
 
 #endif

@@ -1,5 +1,5 @@
-// What the shape rules share: reading arguments, broadcasting, layouts, publishing results. Only
-// ops/infer*.c include this.
+// Shared by the shape rules. Prefix: sc_rule_. Reading arguments, broadcasting, layouts, publishing
+// results. Only ops/infer*.c include this.
 #ifndef SC_RULE_H
 #define SC_RULE_H
 
@@ -34,6 +34,11 @@ bool sc_rule_is_int(const sc_iarg *arg);
 sc_dim sc_rule_item_dim(const sc_iarg *arg);  // of an int or bool
 double sc_rule_number(const sc_iarg *arg);    // concrete numbers of any kind
 sc_category sc_rule_category(const sc_iarg *arg);
+
+// SC_ERR_LIMIT when a tensor cannot have so many dims.
+sc_status sc_rule_fits_rank(const sc_infer *in, uint32_t rank);
+// a / b, rounded up; b is positive.
+sc_dim sc_rule_ceildiv(const sc_infer *in, sc_dim a, sc_dim b);
 
 // -rank <= dim < rank into [0, rank); rank 0 counts as 1.
 sc_status sc_rule_wrap_dim(const sc_infer *in, int64_t dim, uint32_t rank, uint32_t *out);

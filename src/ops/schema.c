@@ -61,7 +61,7 @@ static const struct {
     {"Part", SC_PARAM_PART, false},
 };
 
-// "(a)", "(a!)", "(a -> *)"; nothing is fine too.
+// "(a)", "(a!)", "(a -> *)"; an empty text is fine too.
 static sc_status alias_mark(scanner *s, sc_param *param) {
     if (peek(s) != '(') return SC_OK;
     s->at++;

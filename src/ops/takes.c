@@ -143,7 +143,7 @@ static bool has_complex(const sc_infer *in) {
 static const char *hint_for(const sc_infer *in, sc_dtype a, sc_dtype b, sc_dtype to) {
     sc_category x = sc_dtype_category(a), y = sc_dtype_category(b);
     if (x == SC_CATEGORY_FLOAT8 || y == SC_CATEGORY_FLOAT8)
-        return "Use float16, bfloat16 or quantized integers: nothing computes with float8.";
+        return "Use float16, bfloat16 or quantized integers: no kernel computes with float8.";
     if (has_complex(in))
         return "Compute with real numbers: torch.view_as_real gives the parts of complex ones.";
     if (to == SC_DTYPE_NONE) return "Convert the operands with .to() before this operator.";
@@ -184,7 +184,7 @@ static bool lacks(taking *t, sc_taken taken, const sc_spec *spec, sc_str param) 
         hint_for(t->in, own, fits ? t->first : own, fits ? t->first : first_of(taken.dtypes, own));
     t->what =
         sc_str_format(arena, "this runtime has no kernel that takes %s as '" SC_STR_FMT "'%s%s",
-                      sc_dtype_name(own), SC_STR_ARG(param), fits ? " beside " : "",
+                      sc_dtype_name(own), SC_STR_ARG(param), fits ? " with " : "",
                       fits ? sc_dtype_name(t->first) : "")
             .data;
     return true;

@@ -32,7 +32,7 @@ sc_value *sc_apart_value(sc_apart *a, const sc_value *value) {
     return twin;
 }
 
-// Of nodes that are not of higher order, a list in an argument holds no list.
+// A list in an argument holds no list, since these nodes are not of higher order.
 static sc_arg twin_arg(sc_apart *a, const sc_arg *arg) {
     if (arg->kind == SC_ARG_VALUE) return sc_arg_value(sc_apart_value(a, arg->value));
     if (arg->kind != SC_ARG_LIST || arg->count == 0) return *arg;
@@ -91,7 +91,7 @@ static bool can_wait(sc_status status) {
     }
 }
 
-sc_status sc_apart_settle(const sc_apart *a, sc_status status) {
+sc_status sc_apart_outcome(const sc_apart *a, sc_status status) {
     if (can_wait(status)) return SC_OK;
     const sc_diag *diag = a->ctx.diags.count ? &sc_vec_last(&a->ctx.diags) : NULL;
     return sc_fail(a->from->program->ctx, status, NULL, "constants cannot be computed: " SC_STR_FMT,

@@ -1,5 +1,6 @@
-// Nodes of a method that depend on constants only, as a small program of their own: it has a
-// context and memory of its own, which go with it, and an evaluator computes what it returns.
+// Prefix: sc_apart_. Nodes of a method that depend on constants only, as a small program of their
+// own: it has a context and memory of its own, which go with it, and an evaluator computes what it
+// returns.
 #ifndef SC_PASSES_APART_H
 #define SC_PASSES_APART_H
 
@@ -15,21 +16,22 @@ typedef struct sc_apart {
     SC_VEC(sc_arg) outputs;
 } sc_apart;
 
-// An empty program of what `facts` are true of. Whatever comes of it, sc_apart_end is to follow.
+// An empty program with these facts. sc_apart_end has to follow, also after a failure.
 sc_status sc_apart_begin(sc_apart *apart, const sc_method *from, uint32_t facts);
 void sc_apart_end(sc_apart *apart);
 
-// Nodes are added in order. What they read was added before, or is a constant of `from`.
+// Adds a node, in order: its operands were added before, or are constants of `from`.
 void sc_apart_add(sc_apart *apart, const sc_node *node);
 sc_value *sc_apart_value(sc_apart *apart, const sc_value *value);
-// One result more, of the small program.
+// Adds a result of the small program.
 void sc_apart_return(sc_apart *apart, sc_value *value);
 // To be called once, before the program is lowered.
 void sc_apart_close(sc_apart *apart);
 // The bytes of the results, in order, on the arena of the method's own context.
 sc_status sc_apart_evaluate(sc_apart *apart, const sc_evaluator *evaluator, sc_extent *results);
-// SC_OK where `status`, which computing ended with, is something that a program can do without: it
-// then fails, or not, when it runs. Else `status`, told in the method's own context.
-sc_status sc_apart_settle(const sc_apart *apart, sc_status status);
+// The outcome of computing that ended with `status`. SC_OK if the program can do without the
+// constants: it then fails, or not, when it runs. Else `status`, reported in the method's own
+// context.
+sc_status sc_apart_outcome(const sc_apart *apart, sc_status status);
 
 #endif

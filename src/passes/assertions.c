@@ -6,10 +6,7 @@ static sc_status sweep(sc_ctx *ctx, sc_graph *graph, void *user) {
     (void)user;
     for (sc_node *node = graph->last, *prev; node; node = prev) {
         prev = node->prev;
-        if (!sc_op_has(node->op, SC_ASSERTION)) continue;
-        bool used = false;
-        for (uint32_t i = 0; i < node->out_count; i++) used = used || node->outs[i]->use_count > 0;
-        if (!used) sc_node_erase(node);
+        if (sc_op_has(node->op, SC_ASSERTION) && !sc_node_is_used(node)) sc_node_erase(node);
     }
     return SC_OK;
 }

@@ -1,7 +1,7 @@
 // Every size must have a largest value, or no memory can be planned for it. Reports dimensions of
-// inputs without one, and failing that the first result of each size without one, by its name in
-// the user's program. Largest values that come to more bytes than can be counted are told of once
-// for a method, whatever is made with them.
+// inputs without one. If there are none, reports the first result of each size without one, by its
+// name in the user's program. Largest values of more bytes than can be counted are reported once
+// for a method.
 #include "ir/python_line.h"
 #include "ir/stack_trace.h"
 #include "passes/passes.h"
@@ -12,8 +12,8 @@ typedef struct open_symbols {
     sc_arena *arena;
     SC_VEC(const sc_symbol *) list;
     bool is_ours;        // one of them is of our making, which nobody can bound by its name
-    bool is_bottomless;  // one of them has no minimum: of a difference, a maximum alone is none
-    bool bounded;        // those that have a maximum, instead of those that have none
+    bool is_bottomless;  // one of them has no minimum: a maximum does not bound a difference then
+    bool bounded;        // looks for those that have a maximum, else for those that lack one
 } open_symbols;
 
 static bool contains(const open_symbols *all, const sc_symbol *symbol) {
@@ -45,7 +45,7 @@ static bool is_difference(const open_symbols *open) {
     return open->list.count > 1 && open->is_bottomless;
 }
 
-// How to bound the symbols when lowering, as far as that would do: "Give it one: --max-size s77=N,
+// Advice to bound the symbols when lowering, if that is enough: "Give it one: --max-size s77=N,
 // or ... in JavaScript; or export ".
 static void add_advice(sc_sb *hint, const open_symbols *open) {
     if (open->list.count == 0 || open->is_ours || is_difference(open)) {
@@ -96,7 +96,7 @@ static bool has_open_size(const sc_value *value, uint32_t *dim) {
     return false;
 }
 
-// What the line of the user's program that a node comes from ends with.
+// The last node of the line of the user's program that a node comes from.
 static const sc_node *last_of_line(const sc_node *node) {
     const sc_str line = node->meta.stack_trace;
     for (int i = 0; line.size > 0 && i < LINE_NODES_MAX; i++) {
@@ -129,7 +129,8 @@ static void add_check(sc_ctx *ctx, sc_sb *hint, const sc_node *node) {
     sc_sb_add_text(hint, ", or with Dim(name, max=N) where the size is one of an input.");
 }
 
-// What the size is of: where the node is the user's own its result, and else what it was made of.
+// Names the value whose size it is: the node's result if the node is the user's own, else the node
+// that it was made of.
 static void report_result(sc_ctx *ctx, const sc_node *node, const sc_value *value) {
     sc_mark mark = sc_arena_mark(ctx->scratch);
     open_symbols open = {.arena = ctx->scratch};
@@ -152,7 +153,7 @@ static void report_result(sc_ctx *ctx, const sc_node *node, const sc_value *valu
 
 // --- Too large -----------------------------------------------------------------------------------
 
-// What of one method has a maximum of more bytes than can be counted.
+// Values of one method whose maximum has more bytes than can be counted.
 typedef struct checking {
     sc_status status;
     const sc_value *large;  // the first of them
@@ -160,7 +161,7 @@ typedef struct checking {
     sc_imap told;  // symbols of results that were reported
 } checking;
 
-// Is the size made of symbols that were told of already?
+// Is the size made of symbols that were reported already?
 static bool is_told(sc_ctx *ctx, const checking *c, const sc_value *value) {
     sc_mark mark = sc_arena_mark(ctx->scratch);
     open_symbols open = {.arena = ctx->scratch};

@@ -1,7 +1,7 @@
 // Reports every operator that cannot be lowered, for the whole method at once: its name, the node
-// of the source program that it comes from, the user's own line, and what to do about it. Asked
-// when a method has been decomposed, where operators that nobody knows still stand beside what the
-// others became, and before emission, of exactly what is to be executed; then of its dtypes, too.
+// of the source program that it comes from, the user's own line, and what to do about it. It runs
+// twice: after decomposition, where operators that nobody knows still stand; and before emission,
+// on exactly the nodes that will be executed, whose dtypes it checks, too.
 #include "base/hash.h"
 #include "ops/infer.h"
 #include "passes/passes.h"
@@ -13,7 +13,7 @@
 #define NO_KERNEL \
     "cannot be executed: neither this runtime nor the official one has a kernel for it"
 
-// Why a node cannot be lowered: SC_OK if it can. What is said lives in the scratch arena.
+// Why a node cannot be lowered: SC_OK if it can. Texts live in the scratch arena.
 typedef struct fault {
     sc_status status;
     const char *what;
@@ -33,8 +33,8 @@ static const char *lack_of(const sc_op *op) {
     return !sc_op_has(op, SC_RUNS) && sc_op_has(op, SC_UNOFFICIAL) ? NO_KERNEL : NULL;
 }
 
-// The same of an operator in a decomposed graph, where views are not yet copies. What writes or has
-// an expansion, and is still here, has been refused; so has what keeps book of vmap and jvp.
+// The same for a decomposed graph, where views are not yet copies. Operators that write or have an
+// expansion, and are still here, were refused; so were the marks of vmap and jvp.
 static const char *core_lack_of(const sc_op *op) {
     if (sc_op_has(op, SC_FOREIGN)) return foreign_lack(op);
     if (sc_op_has(op, SC_PTE_ONLY)) return PTE_ONLY;
@@ -84,7 +84,7 @@ static fault lack(sc_ctx *ctx, const sc_node *node) {
     return what ? of_operator(what) : of_dtypes(ctx, node);
 }
 
-// Operators whose names look alike do other things, so none is named.
+// Operators whose names look alike do other things, so no other one is named.
 static const char *hint_for(const sc_op *op) {
     if (sc_op_has(op, SC_REFUSED)) return ((const sc_refused_op *)op)->hint;
     return sc_op_has(op, SC_FOREIGN) ? sc_op_foreign_hint(op) : sc_op_advice(op);
@@ -111,8 +111,8 @@ enum { JUDGED = 256 };
 typedef struct survey {
     fault_fn find;
     sc_status status;  // of the first fault
-    // When dtypes decide: what was found to be in order lately, by its key. Most calls of a program
-    // are alike.
+    // Calls that were checked lately and found to be in order, by their keys. Most calls of a
+    // program are alike.
     bool remembers;
     uint64_t fine[JUDGED];
 } survey;
@@ -140,7 +140,7 @@ static uint64_t key_of(const sc_node *node) {
     return key;
 }
 
-// Reports what is marked, or only says whether there is anything to report at all.
+// Reports marked nodes, or only says whether there are any.
 static bool look(sc_ctx *ctx, survey *s, const sc_graph *graph, bool reports) {
     bool found = false;
     for (const sc_node *node = graph->first; node && (reports || !found); node = node->next) {

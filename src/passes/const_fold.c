@@ -1,8 +1,8 @@
-// What depends on constants only is computed once, when lowering, and becomes constants: those
-// nodes together are a small program of their own, which the evaluator that was handed down runs.
+// Nodes that depend on constants only are computed once, when lowering, and become constants. They
+// make a small program of their own, which the evaluator runs.
 //
-// Two bounds: what the nodes read and make at once (it is in memory meanwhile), and by how much the
-// method's constants may grow. A result costs its bytes, less those of constants that nothing but
+// Two bounds: the bytes that the nodes read and make at once, which are in memory meanwhile, and
+// the growth of the method's constants. A result costs its bytes, less those of constants that only
 // its node needs.
 #include "passes/apart.h"
 #include "passes/passes.h"
@@ -42,7 +42,7 @@ static void survey_method(folder *f, sc_map *seen, const sc_method *method) {
     }
 }
 
-// What another method writes is state for all when buffers are shared.
+// A buffer that another method writes is state for all methods that share it.
 static void survey(folder *f) {
     sc_map seen;
     sc_map_init(&seen, f->ctx->scratch);
@@ -70,7 +70,7 @@ static bool is_known(void *user, sc_arg *arg) {
     return arg->value->mark != OTHER;
 }
 
-// Bodies cannot reach the method's constants, and what is returned stays a result.
+// Bodies cannot reach the method's constants, and returned values stay results.
 static bool is_fixed(folder *f, const sc_node *node) {
     const sc_op_traits never = SC_MUTATES | SC_RANDOM | SC_DATA_DEPENDENT | SC_NO_FOLD |
                                SC_SYMBOLIC | SC_HIGHER_ORDER | SC_ASSERTION | SC_FOREIGN;
@@ -186,9 +186,9 @@ static sc_status fold(folder *f, const sc_evaluator *evaluator) {
     for (uint32_t i = 0; i < f->results.count && status == SC_OK; i++)
         replace(f, f->results.data[i], data[i]);
     if (status == SC_OK) erase_folded(f);
-    const sc_status settled = sc_apart_settle(&apart, status);
+    const sc_status outcome = sc_apart_outcome(&apart, status);
     sc_apart_end(&apart);
-    return settled;
+    return outcome;
 }
 
 sc_status sc_pass_const_fold(sc_ctx *ctx, sc_method *method, const sc_pass_env *env) {

@@ -1,6 +1,6 @@
 // Permutations of constants happen when the file is written, not at every run: the constant's bytes
-// become a source that gathers them in the new order. Only where every use of the constant is the
-// same permutation, so that nothing is stored twice.
+// become a source that gathers them in the new order. This needs all uses of the constant to be the
+// same permutation, so that no bytes are stored twice.
 #include "passes/layout.h"
 
 // The permutation that all users agree on; false when one of them is something else.
@@ -39,7 +39,7 @@ static sc_constant *permuted(sc_ctx *ctx, sc_exprs *exprs, const sc_constant *ol
     return constant;
 }
 
-// Buffers may be written; only what is certainly constant is moved.
+// Buffers may be written: only values that are certainly constant are moved.
 static bool is_candidate(const sc_method *method, const sc_input_sig *sig, const sc_value *value) {
     if (!sig->constant || sig->constant->lifted_scalar || value->use_count == 0) return false;
     for (const sc_arg *use = value->first_use; use; use = use->next_use)

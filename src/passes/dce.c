@@ -1,19 +1,13 @@
-// Erases nodes whose results nobody uses and that do nothing besides, bodies included.
+// Erases nodes whose results nobody uses and that have no effect, bodies included.
 // One backward sweep: a node is looked at after all of its users.
 #include "passes/passes.h"
-
-static bool is_used(const sc_node *node) {
-    for (uint32_t i = 0; i < node->out_count; i++)
-        if (node->outs[i]->use_count > 0) return true;
-    return false;
-}
 
 static sc_status sweep(sc_ctx *ctx, sc_graph *graph, void *user) {
     (void)ctx;
     (void)user;
     for (sc_node *node = graph->last, *prev; node; node = prev) {
         prev = node->prev;
-        if (!is_used(node) && !sc_node_has_effect(node)) sc_node_erase(node);
+        if (!sc_node_is_used(node) && !sc_node_has_effect(node)) sc_node_erase(node);
     }
     return SC_OK;
 }

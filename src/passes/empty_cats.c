@@ -1,4 +1,4 @@
-// Drops inputs without elements from cat; a cat of nothing else becomes an empty tensor.
+// Drops inputs without elements from cat; a cat without other inputs becomes an empty tensor.
 #include "passes/passes.h"
 
 static bool is_empty(const sc_arg *arg) {

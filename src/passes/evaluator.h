@@ -1,4 +1,4 @@
-// Computing at compile time. The compiler knows no runtime: whoever has one hands it down.
+// Computing at compile time. The compiler knows no runtime: the caller hands one down.
 #ifndef SC_EVALUATOR_H
 #define SC_EVALUATOR_H
 
@@ -6,7 +6,7 @@
 
 // Runs the only method of `program`, which is of the edge dialect and takes no inputs but
 // constants, and gives the bytes of its outputs, row-major, on `arena`. The program may be changed;
-// what goes wrong is recorded in the program's own context.
+// errors are recorded in the program's own context.
 typedef struct sc_evaluator {
     sc_status (*run)(void *user, sc_program *program, sc_arena *arena, sc_extent *outputs);
     void *user;

@@ -1,5 +1,5 @@
-// What the facts of a method mean, said as checks: a pass that claims a fact, or keeps one, leaves
-// a graph of which it is true. Asked after every pass in builds that check themselves. SPECS is not
+// The meaning of a method's facts, as checks: a pass that claims a fact, or keeps one, leaves a
+// graph of which it is true. Asked after every pass in builds that check themselves. SPECS is not
 // asked here: the tests of inference compare every node's spec with its rule.
 #include "passes/facts.h"
 
@@ -18,9 +18,7 @@ static bool is_core(const sc_node *node) {
 static bool is_edge(const sc_node *node) { return !sc_op_has(node->op, SC_VIEW); }
 
 static bool is_alive(const sc_node *node) {
-    bool used = sc_node_has_effect(node);
-    for (uint32_t i = 0; i < node->out_count && !used; i++) used = node->outs[i]->use_count > 0;
-    return used;
+    return sc_node_has_effect(node) || sc_node_is_used(node);
 }
 
 static bool is_executable(const sc_node *node) {

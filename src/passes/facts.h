@@ -1,4 +1,4 @@
-// Facts by name, for the columns of passes.def, and what they promise.
+// Facts by name, for the columns of passes.def, and the check that they hold.
 #ifndef SC_PASSES_FACTS_H
 #define SC_PASSES_FACTS_H
 

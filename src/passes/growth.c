@@ -1,6 +1,6 @@
-// A program that was expanded for the official runtime may need much more memory at once. More than
-// twice as much is worth knowing, with the line that needs it; but less than wasm gives at the
-// smallest is lost in what any program needs.
+// A program that was expanded for the official runtime may need much more memory at once. A note
+// reports more than twice as much, with the line that needs it. Less than one page of wasm memory
+// is not worth a note.
 #include "passes/passes.h"
 #include "passes/peak.h"
 

@@ -3,12 +3,12 @@
 // those of cond, map and scan as ExecuTorch visits them, and those of while_loop, which it leaves
 // out. The results of a node have its handle, where ExecuTorch counts each getitem of the source.
 //
-// What is made later keeps this: copies, casts and views that serve a node have its handle. A call
-// of a part has one of its own, above all others, and so has what no node of the source stands for:
-// a copy between inputs and state that the call writes back.
+// Later passes keep this: copies, casts and views that serve a node have its handle. A call of a
+// part has one of its own, above all others. So has a copy between inputs and state that the call
+// writes back, since no node of the source stands for it.
 //
-// Nodes that come from no line of the author's, such as those that quantize, are of the line whose
-// result they take, or else of the one that takes theirs.
+// Nodes without a line of the author's, such as those that quantize, get the line whose result they
+// take, or else the line that takes theirs.
 #include "passes/passes.h"
 
 typedef struct numberer {
@@ -24,7 +24,7 @@ static void find_bodies(sc_ctx *ctx, numberer *n, const sc_arg *arg) {
         for (uint32_t i = 0; i < arg->count; i++) find_bodies(ctx, n, &arg->items[i]);
 }
 
-// Of a value that it reads, if that has lines; stops at the first one.
+// Takes the trace of the first value it reads that has one.
 static bool take_trace(void *user, sc_arg *arg) {
     sc_node *node = user;
     const sc_node *maker = arg->value->node;

@@ -1,4 +1,5 @@
-// The two memory layouts that programs use: row-major, and channels-last for ranks 4 and 5.
+// The two memory layouts that programs use: row-major, and channels-last (nhwc) for ranks 4 and 5.
+// Prefix: sc_spec_.
 #ifndef SC_PASSES_LAYOUT_H
 #define SC_PASSES_LAYOUT_H
 

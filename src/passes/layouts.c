@@ -1,6 +1,6 @@
 // Gives every value the layout in which its kernels work. The portable kernels compute in row-major
 // order; element-wise ones and two kinds of pooling also take operands that are all channels-last.
-// So channels-last flows as far as such operators go, is turned row-major once where it meets any
+// So channels-last flows through such operators, is made row-major once where it meets any
 // other, and is restored at outputs, whose layout is part of the program's meaning.
 //
 // Constants become row-major for good, at no cost: their bytes are gathered when the file is
@@ -56,7 +56,7 @@ static bool survey_operand(void *user, sc_arg *arg) {
 
 // --- Copies --------------------------------------------------------------------------------------
 
-// Of copies that no node of the source stands for.
+// A debug handle for copies, which no node of the source stands for.
 static uint32_t take_handle(legaliser *l) {
     if (!l->free_handle) l->free_handle = sc_method_free_handle(l->method);
     return l->free_handle++;
@@ -87,7 +87,7 @@ static sc_status in_layout(legaliser *l, sc_node *position, sc_value *value, boo
     sc_node *copy = sc_node_new(l->graph, op, args, op->schema->param_count, 1, NULL);
     copy->outs[0]->type = SC_VALUE_TENSOR;
     copy->outs[0]->spec = spec;
-    // An input that is returned otherwise is copied for no node of the source.
+    // An input that is returned in another layout: no node of the source stands for its copy.
     if (position->op || value->node)
         copy->meta = position->op ? position->meta : value->node->meta;
     else
@@ -127,7 +127,7 @@ static void follow_operand(legaliser *l, sc_node *node) {
     sc_arg_set(sc_node_arg(node, "dim_order"), order);
 }
 
-// A part was made for the layouts that its operands had, and returns what it says.
+// A part was made for the layouts of its operands, and its results have the layouts it says.
 static sc_status convert_operands(legaliser *l, sc_node *node, const sc_method *part) {
     sc_arg *operands = node->args[1].items;
     for (uint32_t i = 0; i < part->inputs.count; i++)
@@ -152,7 +152,7 @@ static sc_status treat(legaliser *l, sc_node *node) {
 
 // --- Graphs --------------------------------------------------------------------------------------
 
-// What bodies take and return is row-major, so that it does not matter which of them runs.
+// Inputs and results of bodies are row-major, so that it does not matter which body runs.
 static sc_status treat_graph(legaliser *l, const bool *wanted) {
     sc_graph *graph = l->graph;
     for (sc_node *node = graph->first; node; node = node->next) SC_TRY(treat(l, node));

@@ -1,8 +1,8 @@
 // Writes mutated buffers and inputs back: the graph computes their new values, and a copy_ at the
-// end puts each into its place. Outputs that only said so disappear, except for mutated user
-// inputs, which stay outputs, first, as the official exporter has it.
+// end puts each into its place. Outputs that only stood for a mutation disappear. Mutated user
+// inputs stay outputs, before all others, as in the official exporter.
 //
-// Between copies nothing may read an old value: where an input that is written is also returned, or
+// Between copies no node may read an old value: where an input that is written is also returned, or
 // is the new value of another one, it is cloned before the first copy.
 #include "ir/part.h"
 #include "passes/passes.h"
@@ -39,7 +39,7 @@ static sc_status find_target(write_back *w, const sc_output_sig *sig, sc_value *
                    SC_STR_ARG(sig->target));
 }
 
-// Marks what is written, so that reads of old values can be seen.
+// Marks values that are written, so that reads of old values can be seen.
 static sc_status mark_written(write_back *w, bool *any) {
     for (uint32_t i = 0; i < w->method->outputs.count; i++) {
         const sc_output_sig *sig = &w->method->outputs.data[i];
@@ -57,7 +57,7 @@ static sc_status mark_written(write_back *w, bool *any) {
     return SC_OK;
 }
 
-// Of a copy of an input: no node of the source stands for it.
+// The meta of a copy of an input: no node of the source stands for it.
 static sc_meta meta_of_input(write_back *w) {
     if (!w->free_handle) w->free_handle = sc_method_free_handle(w->method);
     return (sc_meta){.debug_handle = w->free_handle++};
@@ -74,7 +74,7 @@ static const sc_value *returned_by_part(const sc_part *part, uint32_t index) {
     return NULL;
 }
 
-// Of what has computed a value; inside of a delegate too.
+// The meta of the node that computed a value, also inside of a delegate.
 static sc_meta meta_of(write_back *w, const sc_value *value) {
     if (!value->node) return meta_of_input(w);
     const sc_part *part = sc_node_part(value->node);

@@ -1,8 +1,8 @@
-// Removes operators that hand on what they got. In to_edge the casts and slices that the official
-// exporter removes; in to_executorch also every copy whose layout is that of its source.
+// Removes operators whose result is their operand. In to_edge these are the casts and slices that
+// the official exporter removes; in to_executorch also every copy in the layout of its source.
 //
-// A copy stays where it matters that it is one: when it is returned, and its source is an input or
-// is returned too, or when its source is written before it is read for the last time.
+// A copy stays if it has to be one: if it is returned, and its source is an input or is returned
+// too; or if its source is written before the copy is read for the last time.
 #include "passes/passes.h"
 
 // --- Where a copy matters ------------------------------------------------------------------------

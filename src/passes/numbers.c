@@ -1,6 +1,6 @@
-// Numbers where a schema says Tensor: Python numbers become rank-0 constants of the method,
-// symbolic ones become scalar_tensor. Both get the dtype in which the operator computes, so that no
-// cast is left to do at run time.
+// Numbers in places where a schema says Tensor: Python numbers become rank-0 constants of the
+// method, symbolic ones become scalar_tensor. Both get the dtype in which the operator computes, so
+// that no cast is left to do at run time.
 #include <math.h>
 
 #include "passes/promote.h"
@@ -123,7 +123,7 @@ static bool is_number(const sc_arg *arg) {
     if (arg->kind == SC_ARG_VALUE)
         return arg->value->type == SC_VALUE_INT || arg->value->type == SC_VALUE_FLOAT ||
                arg->value->type == SC_VALUE_BOOL;
-    return arg->kind == SC_ARG_INT || arg->kind == SC_ARG_FLOAT || arg->kind == SC_ARG_BOOL;
+    return sc_arg_is_number(arg);
 }
 
 static sc_status lift(lifter *l, sc_node *node, sc_arg *arg) {
@@ -139,7 +139,7 @@ static sc_status lift(lifter *l, sc_node *node, sc_arg *arg) {
     return SC_OK;
 }
 
-// What a higher-order node passes on is not its business to convert.
+// A higher-order node hands numbers on: the nodes of its body convert them.
 static bool is_looked_at(const sc_op *op) {
     return !(op->traits & (SC_HIGHER_ORDER | SC_FOREIGN | SC_SYMBOLIC));
 }
@@ -152,7 +152,7 @@ static void round_number(sc_arg *arg, sc_dtype dtype) {
     if (is != was) sc_arg_set(arg, sc_arg_float(is));
 }
 
-// Those that kernels compute with in float32.
+// Rounds numbers that kernels compute with in float32.
 static void round_numbers(sc_node *node) {
     if (!sc_op_has(node->op, SC_ROUNDS)) return;
     const sc_dtype dtype = sc_node_operand_dtype(node);
@@ -175,7 +175,7 @@ static void cut_number(sc_arg *arg, sc_dtype dtype, bool wraps) {
     if (is != was) sc_arg_set(arg, sc_arg_int(is));
 }
 
-// Bounds of integers, so that they are such integers: the official kernel refuses all others.
+// Cuts bounds to the dtype of the integers they bound: the official kernel refuses all others.
 static void cut_numbers(sc_node *node) {
     if (!sc_op_has(node->op, SC_CUTS)) return;
     const sc_dtype dtype = (sc_dtype)node->outs[0]->spec.dtype;
@@ -214,9 +214,8 @@ sc_status sc_pass_numbers(sc_ctx *ctx, sc_method *method) {
 
 static sc_dtype made_dtype(const sc_node *node) {
     const sc_arg *number = &node->args[0];
-    bool known =
-        number->kind == SC_ARG_INT || number->kind == SC_ARG_FLOAT || number->kind == SC_ARG_BOOL;
-    if (node->op->id != SC_OP_scalar_tensor || !known || node->outs[0]->type != SC_VALUE_TENSOR)
+    if (node->op->id != SC_OP_scalar_tensor || !sc_arg_is_number(number) ||
+        node->outs[0]->type != SC_VALUE_TENSOR)
         return SC_DTYPE_NONE;
     sc_dtype dtype = (sc_dtype)node->outs[0]->spec.dtype;
     return can_encode(dtype) && !sc_value_is_returned(node->outs[0]) ? dtype : SC_DTYPE_NONE;

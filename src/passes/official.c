@@ -1,9 +1,9 @@
-// What the official runtime has no kernel for, or refuses, is expanded into what it runs
-// (trace/official). After delegation, because a backend may take an operator whole. An expansion is
-// traced in the node's place, on operands that are row-major; what it cannot say stays as it is.
-// With the target sconce that is done where this runtime takes longer for the operator itself.
-// Numbers, mixed dtypes and memory formats of an expansion are left to the edge passes, which
-// passes.def runs again.
+// Calls that the official runtime has no kernel for, or refuses, are expanded into calls that it
+// runs (trace/official). This happens after delegation, because a backend may take an operator
+// whole. An expansion is traced in the node's place, on row-major operands. Without an expansion
+// the call stays. With the target sconce, only calls are expanded whose kernel here is slower than
+// the expansion. Numbers, mixed dtypes and memory formats of an expansion are left to the edge
+// passes, which passes.def runs again.
 #include "trace/official/official.h"
 
 #include "passes/layout.h"
@@ -15,15 +15,15 @@
 typedef struct expanding {
     sc_graph *graph;   // of the method
     bool is_official;  // the target: else only what is faster expanded, of which nobody is told
-    // Bytes: what it needed at once, asked for when there is first more than there was; and how
-    // much more there is, if all of it were needed at once.
+    // Bytes: those needed at once before, measured at the first expansion that makes more than it
+    // replaces; and how much more expansions have made.
     uint64_t peak_before, more;
     uint64_t recorded;  // nodes of all expansions: there is a limit
     sc_limit limit;     // what the call under way is beyond, if it was not expanded
     bool changed;
 } expanding;
 
-// Views are copies in the edge dialect, and a copy is dense, whatever it is of.
+// Views are copies in the edge dialect, and a copy is dense, whatever its source.
 static sc_x record(sc_trace *t, const sc_op *op, const sc_x *args) {
     const sc_op *as = sc_op_has(op, SC_VIEW) && op->copy ? op->copy : op;
     sc_x x = sc_trace_record(t, as, args, op->schema->param_count);
@@ -81,7 +81,7 @@ static void finish(sc_trace *t, const sc_node *node, sc_x result, sc_x *outs) {
     }
 }
 
-// Nothing is computed where nothing is wanted. What makes complex numbers makes those, too.
+// Empty results are not computed. Complex ones are, by the call that makes complex numbers.
 static sc_x empty_results(sc_trace *t, const sc_node *node) {
     sc_x *items = sc_new_array(t->arena, sc_x, node->out_count + 1);
     for (uint32_t i = 0; i < node->out_count; i++) {
@@ -99,8 +99,8 @@ static void take_back(sc_node *node, const sc_node *last) {
     while (node->prev != last) sc_node_erase(node->prev);
 }
 
-// Once for each call that was not expanded, with the reason where it is known. Of others that have
-// no kernel there at all emission warns.
+// Warns once for each call that was not expanded, with the reason if it is known. Emission warns of
+// other calls that have no kernel there.
 static void warn(sc_ctx *ctx, const sc_node *node, sc_limit limit, bool has_kernel) {
     if (limit != SC_LIMIT_NONE)
         sc_report(
@@ -113,7 +113,7 @@ static void warn(sc_ctx *ctx, const sc_node *node, sc_limit limit, bool has_kern
                   "ExecuTorch's runtime refuses this call of %s", node->op->name);
 }
 
-// Most expansions make no more than they replace, and then nothing has to be looked at.
+// Most expansions make no more than they replace, and then the graph is not measured.
 static void note_more(expanding *all, sc_node *node, const sc_node *last) {
     if (sc_official_faster(node)) return;  // no other target needs less
     sc_node *first = last ? last->next : node->graph->first;
@@ -123,12 +123,13 @@ static void note_more(expanding *all, sc_node *node, const sc_node *last) {
     all->more += made - was;
 }
 
-// Of nodes. Other limits are of one call, which stays as it is.
+// Is the limit of nodes reached? Other limits concern one call, which stays as it is.
 static bool is_full(const sc_trace *t) {
     return t->status == SC_ERR_LIMIT && t->recorded > t->ctx->limits.node_max;
 }
 
-// Before sizes of complex numbers, which would have to be made, those of what they are made of.
+// Sizes of complex operands are read off the pairs they are made of, since the complex tensors
+// would have to be made.
 static void note_pairs(sc_trace *t, const sc_node *node) {
     for (uint32_t i = 0; i < node->arg_count; i++) {
         const sc_arg *arg = &node->args[i];
@@ -137,7 +138,7 @@ static void note_pairs(sc_trace *t, const sc_node *node) {
     }
 }
 
-// In the place of the node, if it can be said: else the node stays.
+// Expands a call in the place of its node. If that fails, the node stays.
 static sc_status expand(expanding *all, sc_trace *t, sc_node *node, const sc_official *row,
                         bool *is_gone) {
     const sc_node *last = node->prev;
@@ -172,16 +173,16 @@ static sc_status expand(expanding *all, sc_trace *t, sc_node *node, const sc_off
 
 static const sc_trace_hooks hooks = {.dispatch = dispatch, .body = made_body};
 
-// Sizes are read off inputs where they can be: complex numbers that are kept only to ask for their
-// size would have to be made. Inputs may be many, and are noted once, when something is expanded.
+// Sizes are read off inputs if possible: a complex tensor kept only for its size would have to be
+// made. Inputs may be many, so they are noted once, before the first expansion.
 static void note_inputs(sc_trace *inputs, sc_ctx *ctx, sc_arena *arena, sc_graph *graph) {
     sc_trace_begin(inputs, ctx, arena, graph, &hooks);
     for (uint32_t i = 0; i < graph->inputs.count; i++)
         sc_trace_note_sizes(inputs, graph->inputs.data[i]);
 }
 
-// A trace for each node: what one reads off tensors comes too late for the nodes of its expansion,
-// if they are expanded in turn.
+// Each node has a trace of its own: sizes that one trace reads off tensors come too late for the
+// nodes of its expansion, if they are expanded in turn.
 static void begin(expanding *all, sc_trace *t, const sc_trace *inputs) {
     sc_trace_begin(t, inputs->ctx, inputs->arena, inputs->graph, &hooks);
     all->limit = SC_LIMIT_NONE;
@@ -212,8 +213,8 @@ static sc_status visit(sc_ctx *ctx, sc_graph *graph, void *user) {
         begin(all, &trace, &inputs);
         status = expand(all, &trace, node, row, &is_gone);
         all->recorded = trace.recorded;
-        // What it came to may be lacking, too. An expansion that comes to itself would meet the
-        // limit of recorded nodes.
+        // The new calls may be lacking, too. An expansion that makes its own operator again meets
+        // the limit of recorded nodes.
         if (is_gone) next = last ? last->next : graph->first;
     }
     sc_arena_deinit(&arena);

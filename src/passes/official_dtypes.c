@@ -1,5 +1,6 @@
 // Warns of dtypes that the official runtime's kernels do not take: float8, and unsigned integers of
-// more than 8 bits. There, only what moves bytes knows them; any other call fails when it runs.
+// more than 8 bits. There, only kernels that move bytes take them; any other call fails when it
+// runs.
 #include "passes/passes.h"
 
 static bool is_rare(const sc_value *value) {

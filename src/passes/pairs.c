@@ -1,5 +1,5 @@
-// Complex numbers that were put together only to be taken apart again: real parts of a stack of two
-// parts, and pairs of what was made of pairs (trace/complex). What is handed on is what went in.
+// Complex numbers that are put together only to be taken apart again (trace/complex): the parts of
+// a stack of two parts, and the pairs of a tensor made of pairs. Their operands take their places.
 #include "ir/match.h"
 #include "passes/passes.h"
 

@@ -1,6 +1,6 @@
-// A pass rewrites one method in place. The table (passes.def) gives the order and, per pass, which
-// facts it needs, makes and breaks; a method carries its facts (sc_method.facts), and pipeline.c
-// checks and updates them, times, verifies and cancels.
+// A pass, sc_pass_<name>, rewrites one method in place. The table (passes.def) gives the order and,
+// per pass, which facts it needs, makes and breaks; a method carries its facts (sc_method.facts),
+// and pipeline.c checks and updates them, times, verifies and cancels.
 #ifndef SC_PASS_H
 #define SC_PASS_H
 
@@ -8,11 +8,11 @@
 #include "passes/evaluator.h"
 #include "trace/decompose.h"
 
-// What whoever runs a pipeline hands down to those of its passes that ask for it (PASS_ENV).
+// Handed down by the caller of a pipeline to passes that ask for it (PASS_ENV).
 typedef struct sc_pass_env {
-    const sc_keep *keep;            // which operators decomposition keeps whole; NULL: none
+    const sc_keep *keep;            // which operators decomposition keeps whole; NULL: no operator
     const sc_options *options;      // NULL: the defaults
-    const sc_evaluator *evaluator;  // NULL: nothing can be computed here
+    const sc_evaluator *evaluator;  // NULL: no constants are computed
 } sc_pass_env;
 
 typedef sc_status (*sc_pass_fn)(sc_ctx *ctx, sc_method *method);

@@ -1,7 +1,7 @@
-// How much a method holds at once, before anything is planned: inputs that callers give until their
-// last use, every result with a place of its own from its node to its last use, and, while a body
-// runs, what that holds beside all of these. Sizes without a bound do not count, nor do slices that
-// rounds of a loop see; what branches end with counts twice.
+// How much a method holds at once, before memory is planned. User inputs are held until their last
+// use, every result with a place of its own from its node to its last use. While a body runs, its
+// values are held in addition. Sizes without a bound do not count, nor do slices that rounds of a
+// loop see; results of branches count twice.
 // In wasm: -Os
 #include "passes/peak.h"
 
@@ -56,8 +56,8 @@ static bool free_last(void *user, sc_arg *arg) {
     return true;
 }
 
-// Of inputs, which have been marked: weights and what calls keep lie elsewhere, and those of a body
-// are what is outside.
+// Bytes of the inputs, which have been marked. Weights and the state of calls lie elsewhere, and
+// the inputs of a body are counted outside of it.
 static uint64_t held_from_start(sc_graph *graph, bool is_body) {
     const sc_method *method = graph->method;
     uint64_t bytes = 0;

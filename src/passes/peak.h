@@ -1,4 +1,4 @@
-// What a graph holds at once, to compare it with what it held before a pass.
+// Bytes that a graph holds at once, to compare them with those before a pass.
 #ifndef SC_PASSES_PEAK_H
 #define SC_PASSES_PEAK_H
 
@@ -12,7 +12,7 @@ typedef struct sc_span {
 // The most bytes of inputs and results that are needed at the same time, of a whole method. Uses
 // the marks of values. `at`, unless NULL, gets the node at which that is, if anything is held.
 uint64_t sc_peak_bytes(sc_graph *graph, sc_span without, const sc_node **at);
-// What the results of these nodes take, all together, and those of their bodies.
+// Bytes of the results of these nodes, all together, and of those of their bodies.
 uint64_t sc_result_bytes(const sc_node *first, const sc_node *end);
 
 #endif

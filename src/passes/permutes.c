@@ -1,5 +1,5 @@
-// A permutation of a permutation is one permutation, and one that puts everything back is none.
-// Attention is full of them: keys are turned twice before they are multiplied.
+// Two permutations in a row become one, and two that cancel disappear. Attention is full of them:
+// keys are permuted twice before they are multiplied.
 #include "ir/match.h"
 #include "passes/passes.h"
 

@@ -66,7 +66,7 @@ sc_status sc_pass_run(sc_ctx *ctx, const sc_pass *pass, sc_method *method, const
     return pass->run ? pass->run(ctx, method) : pass->run_env(ctx, method, env);
 }
 
-// Builds that check themselves do not wait to be asked.
+// Builds that check themselves always verify.
 #ifdef SC_CHECKS
 enum { VERIFIES = true };
 #else

@@ -1,9 +1,9 @@
 // Operands of mixed dtype: casts are inserted so that the six arithmetic operators that the edge
 // dialect wants uniform see one dtype. All others promote inside their kernels.
 //
-// Next to halves, what multiplies or divides and has no dims is float32: PyTorch computes with it
-// unrounded, and so do the kernels. All else it rounds to the dtype first, which kernels that
-// promote inside do not do: there are casts for these, too.
+// In half precision, a factor or divisor without dims is float32: PyTorch computes with it
+// unrounded, and so do the kernels. PyTorch rounds all other operands to the dtype first. Kernels
+// that promote inside do not, so these operands get casts, too.
 #include "passes/promote.h"
 
 static sc_category number_category(const sc_arg *arg) {
@@ -15,8 +15,7 @@ static void add_operand(sc_promotion *promotion, const sc_arg *arg) {
     if (arg->kind == SC_ARG_LIST) {
         for (uint32_t i = 0; i < arg->count; i++) add_operand(promotion, &arg->items[i]);
     } else if (arg->kind != SC_ARG_VALUE) {
-        if (arg->kind == SC_ARG_INT || arg->kind == SC_ARG_FLOAT || arg->kind == SC_ARG_BOOL)
-            sc_promotion_add_number(promotion, number_category(arg));
+        if (sc_arg_is_number(arg)) sc_promotion_add_number(promotion, number_category(arg));
     } else if (arg->value->type == SC_VALUE_TENSOR) {
         sc_promotion_add_tensor(promotion, (sc_dtype)arg->value->spec.dtype,
                                 arg->value->spec.rank > 0);
@@ -53,7 +52,7 @@ static bool is_rank_zero(void *user, sc_arg *arg) {
     return arg->value->type != SC_VALUE_TENSOR || arg->value->spec.rank == 0;
 }
 
-// Where no operand has dims, the float32 would be the dtype of the result.
+// If no operand has dims, a float32 number would make the result float32.
 sc_dtype sc_node_number_dtype(const sc_node *node, const sc_arg *arg, sc_dtype common) {
     const bool is_exact = sc_dtype_is_half(common) && sc_op_has(node->op, SC_SCALES) &&
                           arg == &node->args[1] && !sc_node_visit_values(node, is_rank_zero, NULL);

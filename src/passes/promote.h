@@ -5,8 +5,13 @@
 
 #include "passes/passes.h"
 
+// Is it a number that is known?
+static inline bool sc_arg_is_number(const sc_arg *arg) {
+    return arg->kind == SC_ARG_INT || arg->kind == SC_ARG_FLOAT || arg->kind == SC_ARG_BOOL;
+}
+
 // The dtype of an operator's operands: PyTorch's promotion of its tensors and of numbers in
-// tensor slots; div's is a float. SC_DTYPE_NONE when there is none.
+// tensor slots; div's is a float. SC_DTYPE_NONE when they do not promote.
 sc_dtype sc_node_operand_dtype(const sc_node *node);
 
 // The dtype of this operand, where it is a number or has no dims, when the others are of dtype

@@ -1,7 +1,7 @@
 // Derives the strides of every result again, after views became copies: an operator on the copy of
 // a transposed tensor no longer answers in transposed order. Only strides change; sizes and dtypes
 // are what the importer checked. Where a rule cannot say (sizes that depend on data), row-major
-// holds. Strides come out canonical: row-major or channels-last, nothing else.
+// holds. Strides come out canonical: row-major or channels-last, and no other.
 #include "passes/layout.h"
 
 static bool is_asked_again(const sc_op *op) {
@@ -26,8 +26,8 @@ static void take_strides(sc_ctx *ctx, sc_exprs *exprs, sc_value *value, const sc
     value->spec = spec;
 }
 
-// Operands and results that are all row-major already: nearly every node, so it is worth not
-// asking.
+// Are operands and results all row-major already? Nearly every node is, and then the rule need not
+// run.
 static bool is_plain(const sc_node *node, sc_exprs *exprs) {
     for (uint32_t i = 0; i < node->out_count; i++)
         if (node->outs[i]->type == SC_VALUE_TENSOR &&

@@ -1,6 +1,6 @@
-// Arithmetic of numbers at run time, in terms of what the runtime has: results that are known
-// become constants, and operators without a primitive are built from those that have one. What
-// cannot be built (a square root, an exponent that varies) has been reported after decomposition.
+// Arithmetic of numbers at run time, by the runtime's primitives. Known results become constants,
+// and operators without a primitive are built from others. Operators that cannot be built (a square
+// root, an exponent that varies) were reported after decomposition.
 #include "passes/passes.h"
 
 typedef struct builder {
@@ -129,28 +129,29 @@ static sc_arg remainder_of(builder *b, const sc_arg *args) {
 
 // --- Of floats -----------------------------------------------------------------------------------
 
-// What the runtime takes for a float has to be one.
+// The runtime takes no integer for a float.
 static sc_arg float_of(builder *b, sc_arg x) {
     if (x.kind == SC_ARG_INT) return sc_arg_float((double)x.i);
     return is_integer(&x) ? emit1(b, SC_OP_sym_sym_float, x) : x;
 }
 
-// No primitive is exact here, but fmod of tensors is; of its result, which has the sign of x,
-// Python makes one with the sign of y, zeros too.
+// No primitive is exact here, but fmod of tensors is. Its result has the sign of x, and Python's
+// has the sign of y, zeros too.
 static sc_arg remainder_of_floats(builder *b, const sc_arg *args) {
-    const sc_arg x = float_of(b, args[0]), y = float_of(b, args[1]), none = sc_arg_float(0);
+    const sc_arg x = float_of(b, args[0]), y = float_of(b, args[1]), zero = sc_arg_float(0);
     sc_arg wide = emit2(b, SC_OP_scalar_tensor, x, sc_arg_dtype(SC_DTYPE_F64));
     sc_arg rest = emit1(b, SC_OP__local_scalar_dense, emit2(b, SC_OP_fmod_Scalar, wide, y));
-    sc_arg minus = emit2(b, SC_OP_sym_lt, rest, none), turned = emit2(b, SC_OP_sym_lt, y, none);
-    sc_arg is_alike = emit2(b, SC_OP_sym_eq, minus, turned);
+    sc_arg rest_is_negative = emit2(b, SC_OP_sym_lt, rest, zero);
+    sc_arg y_is_negative = emit2(b, SC_OP_sym_lt, y, zero);
+    sc_arg is_alike = emit2(b, SC_OP_sym_eq, rest_is_negative, y_is_negative);
     sc_arg moved = emit2(b, SC_OP_sym_add, rest, y);
-    sc_arg zero = emit2(b, SC_OP_sym_truediv, none, y);
+    sc_arg signed_zero = emit2(b, SC_OP_sym_truediv, zero, y);
     sc_arg other = emit(b, SC_OP_sym_sym_ite, 3, is_alike, rest, moved);
-    return emit(b, SC_OP_sym_sym_ite, 3, emit2(b, SC_OP_sym_eq, rest, none), zero, other);
+    return emit(b, SC_OP_sym_sym_ite, 3, emit2(b, SC_OP_sym_eq, rest, zero), signed_zero, other);
 }
 
-// The official primitives take integers only. As Python chooses: the first one unless the other is
-// beyond it, which nothing is beside a NaN.
+// The official primitives take integers only. Python chooses the first one unless the other is
+// beyond it. No number is beyond a NaN.
 static sc_arg chosen(builder *b, const sc_arg *args, sc_op_id is_beyond) {
     const sc_arg x = float_of(b, args[0]), y = float_of(b, args[1]);
     return emit(b, SC_OP_sym_sym_ite, 3, emit2(b, is_beyond, y, x), y, x);

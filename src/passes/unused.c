@@ -1,4 +1,4 @@
-// Removes parameters, buffers and constants that nothing reads or writes, and tokens and script
+// Removes parameters, buffers and constants that no node reads or writes, and tokens and script
 // objects that went unused. The user's own inputs stay: they are the method's signature.
 #include "passes/passes.h"
 

@@ -161,9 +161,9 @@ static sc_status compute(chains *c, const sc_evaluator *evaluator) {
     sc_extent *data = sc_new_array(c->plan->ctx->scratch, sc_extent, c->wanted.count);
     const sc_status status = evaluate(c, &apart, evaluator, data);
     if (status == SC_OK) keep(c, data);
-    const sc_status settled = sc_apart_settle(&apart, status);
+    const sc_status outcome = sc_apart_outcome(&apart, status);
     sc_apart_end(&apart);
-    return settled;
+    return outcome;
 }
 
 sc_status sc_quant_compute_constants(sc_quant_plan *plan, const sc_evaluator *evaluator) {

@@ -137,6 +137,34 @@ TEST(here_is_expanded_what_is_slower_whole_and_no_more) {
     CHECK_EQ_UINT(left_here("torchvision::roi_align", regions(0)), 1);
 }
 
+// --- Behind an expansion -------------------------------------------------------------------------
+
+// The passes that run when `official` is asked for, by name.
+static const char *passes_run(const char *text) {
+    const sc_options options = sc_options_default();
+    sc_sb names;
+    made m;
+    start(&m, text);
+    sc_pipeline pipeline = {.arena = &m.s.arena, .env = {.options = &options}};
+    sc_sb_init(&names, &m.s.arena);
+    if (m.method)
+        CHECK_OK(sc_pipeline_pass(&m.s.ctx, &pipeline, sc_pass_find(SC_STR("official")), m.method));
+    for (uint32_t i = 0; i < pipeline.timings.count; i++)
+        sc_sb_addf(&names, "%s%s", i ? " " : "", pipeline.timings.data[i].pass->name);
+    const char *all = test_format("%s", sc_sb_terminate(&names));
+    setup_end(&m.s);
+    return all;
+}
+
+TEST(edge_passes_run_again_behind_an_expansion) {
+    static const char whole[] =
+        "method forward {\n  input %x: f32[4]\n  %y: f32[4] = aten::relu(%x)\n  return %y\n}\n";
+    REQUIRE_OK(sc_ops_init());
+    CHECK_EQ_STR(passes_run(of_one("aten::i0", "4", "")),
+                 "official numbers promote dim_order dce");
+    CHECK_EQ_STR(passes_run(whole), "official");
+}
+
 // --- Many inputs --------------------------------------------------------------------------------
 
 enum { MANY = 1000 };

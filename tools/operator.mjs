@@ -1,0 +1,95 @@
+// Everything about one operator on one page: its rows in every table, the functions behind them, who
+// uses it, and its tests.
+//   npm run operator -- NAME [--json]
+// NAME is "cat", "add.Tensor", "aten::add.Tensor" or the row's own id, add_Tensor. A name without
+// an overload shows all of them. Nothing here is written by hand: see tools/operator.
+import { aboutTable, columnNames, plain } from "./operator/tables.mjs";
+import { adviceOf, find, near, story } from "./operator/story.mjs";
+
+const at = ({ file, line }) => `${file}:${line}`;
+const say = (text = "") => console.log(text);
+const most = 10;
+
+function sayColumns(row) {
+  const names = columnNames(row.kind);
+  const width = Math.max(...names.map((name) => name.length));
+  row.columns.forEach((column, index) => {
+    const name = names[index] ?? "";
+    say(`    ${name.padEnd(width)}  ${plain(column)}`);
+  });
+}
+
+function sayRow(row) {
+  const names = columnNames(row.kind);
+  const whole = row.columns.map((column, i) => `${names[i] ?? ""} ${plain(column)}`.trim());
+  if (whole.join(", ").length <= 80 && row.words.length === 0)
+    say(`    ${row.kind}: ${whole.join(", ")}`);
+  else sayColumns(row);
+  for (const { word, meaning } of row.words) say(`    ${word}: ${meaning}`);
+  for (const one of row.functions) say(`    -> ${one.name}  ${at(one)}`);
+}
+
+function sayRows({ rows }) {
+  let table;
+  for (const row of rows) {
+    if (row.table !== table) say(`\n${aboutTable(row.table)}`);
+    table = row.table;
+    say(`  ${row.table}:${row.line}`);
+    sayRow(row);
+  }
+}
+
+function few(items) {
+  const rest = items.length - most;
+  return items.slice(0, most).join(", ") + (rest > 0 ? `, and ${rest} more` : "");
+}
+
+function sayUses({ uses }) {
+  const lines = new Map();
+  for (const { file, line } of uses.code) lines.set(file, [...(lines.get(file) ?? []), line]);
+  if (uses.texts.length + lines.size > 0) say("\nUsed by");
+  if (uses.texts.length > 0) say(`  rows of ${few([...new Set(uses.texts.map(({ id }) => id))])}`);
+  for (const [file, numbers] of lines) say(`  ${file}:${few(numbers)}`);
+}
+
+function sayTests({ tests }) {
+  say(tests.length > 0 ? "\nTests" : "\nNo test names it.");
+  for (const { file, lines, cases } of tests)
+    say(`  ${file}: ${cases.length > 0 ? few(cases) : `${lines} ${lines > 1 ? "lines" : "line"}`}`);
+}
+
+function sayStory(told) {
+  say(told.schema);
+  say(`family ${told.family}`);
+  sayRows(told);
+  if (told.advice) say(`\nIf it cannot be lowered (${at(told.advice)})\n  ${told.advice.hint}`);
+  sayUses(told);
+  sayTests(told);
+}
+
+function sayUnknown(name) {
+  const advice = adviceOf(name);
+  const others = near(name);
+  console.error(`There is no operator '${name}' in src/ops.`);
+  if (advice) console.error(`It cannot be lowered (${at(advice)}): ${advice.hint}`);
+  if (others.length > 0) console.error(`Names like it: ${others.join(", ")}.`);
+  process.exitCode = 1;
+}
+
+const args = process.argv.slice(2);
+const names = args.filter((arg) => !arg.startsWith("--"));
+if (names.length === 0) {
+  console.error("usage: npm run operator -- NAME... [--json]");
+  process.exitCode = 2;
+}
+const stories = names.flatMap((name) => {
+  const found = find(name);
+  if (found.length === 0) sayUnknown(name);
+  return found.map(story);
+});
+if (args.includes("--json")) say(JSON.stringify(stories, null, 2));
+else
+  stories.forEach((told, index) => {
+    if (index > 0) say(`\n${"-".repeat(100)}\n`);
+    sayStory(told);
+  });
