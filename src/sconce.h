@@ -389,7 +389,7 @@ void sc_run_etdump_free(sc_job *job);
 // "method", the one of the record that the dump is of, where that cannot be told.
 sc_status sc_inspector_open(sc_job *job, sc_source *etdump, sc_source *etrecord,
                             sc_source *debug_buffer, sc_source *program, sc_str options_json);
-// Answers {"what": name, ...}, as JSON in the shapes of types_inspector.ts: "report", "events",
+// Answers {"what": name, ...}, as JSON in the shapes of types/inspector.ts: "report", "events",
 // "ops", "modules", "timeline", "trace", "delegation", "gap" (with "method" and "reference"),
 // "nodes" and "text" (with "stage" and "method"; text is no JSON), "diff" (with "from", "to" and
 // "method"), "memory".

@@ -3,7 +3,8 @@
 //   sconce.wasm          the module
 //   *.js *.d.ts          the library and the command, from wasm/js
 //   web/                 the page, for a checkout: a folder for any static server, with its samples
-//   studio.br            the page, for the package: one compressed file, which `sconce studio` serves
+//   web/docs/            the documentation, for a checkout: pages that need no server
+//   studio.br, docs.br   both for the package: a compressed file each, for `sconce studio` and `docs`
 import {
   chmodSync,
   copyFileSync,
@@ -63,11 +64,11 @@ export function buildPage() {
   });
 }
 
-// The package ships the module once, and the bundled models not at all.
-const leftOut = /^\/models\/|^\/assets\/.*\.wasm$/;
+// The package ships the module once, the documentation once, and the bundled models not at all.
+const leftOut = /^\/(models|docs)\/|^\/assets\/.*\.wasm$/;
 
 async function packPage() {
-  const { packFiles } = await import(inRoot("dist/cli/archive.js"));
+  const { packFiles } = await import(inRoot("dist/cli/studio/archive.js"));
   const folder = inRoot("dist/web");
   const names = readdirSync(folder, { recursive: true })
     .map((name) => `/${name.replaceAll("\\", "/")}`)
@@ -76,6 +77,19 @@ async function packPage() {
   const archive = packFiles(new Map(names.map((name) => [name, readFileSync(folder + name)])));
   writeFileSync(inRoot("dist/studio.br"), archive);
   return `${names.length} files, ${kilobytes(archive)} as one`;
+}
+
+// After the page, whose build empties its folder.
+export function buildDocs() {
+  return step("the documentation", async () => {
+    const { siteFiles, writeSite } = await import("./site/build.mjs");
+    const { packFiles } = await import(inRoot("dist/cli/studio/archive.js"));
+    const files = siteFiles();
+    writeSite(inRoot("dist/web/docs"), files);
+    const archive = packFiles(files);
+    writeFileSync(inRoot("dist/docs.br"), archive);
+    return `${files.size} files, ${kilobytes(archive)}`;
+  });
 }
 
 // The library and the command, without the page. The module and the library do not wait for each
@@ -90,6 +104,7 @@ export async function buildPackage() {
 export async function build() {
   await buildPackage();
   await buildPage();
+  await buildDocs();
 }
 
 if (process.argv[1] === inRoot("tools/build.mjs")) {

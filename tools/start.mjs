@@ -24,7 +24,7 @@ await script(async (args) => {
   await build();
   run("node", ["examples/story.mjs"]);
   if (values.once) return;
-  const { serveAt } = await import(inRoot("dist/cli/serve.js"));
+  const { serveAt } = await import(inRoot("dist/cli/studio/serve.js"));
   const { url } = await serveAt(inRoot("dist/web"), port);
   console.log(`\nSconce Studio is at ${url} (Ctrl-C stops it)`);
 });

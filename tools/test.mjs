@@ -23,7 +23,10 @@ const sum = (parts) =>
 // Each script of tests/lint is one check; its exit code is the verdict.
 async function check() {
   await setUp("native", "node");
-  const scripts = ["lint", "layers", "unused"].map((name) => ["node", [`tests/lint/${name}.mjs`]]);
+  const scripts = ["lint", "layers", "unused", "prose"].map((name) => [
+    "node",
+    [`tests/lint/${name}.mjs`],
+  ]);
   await quietly("node", ["wasm/abigen.mjs"]);
   const types = ["tsconfig.json", "web/tsconfig.json"].map((file) => {
     return [bin("tsc"), ["--noEmit", "-p", file]];

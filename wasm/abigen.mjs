@@ -1,8 +1,8 @@
 // exports*.c, imports.def and the codes of status.def to TypeScript: node wasm/abigen.mjs writes
-// wasm/js/abi.gen.ts, and beside it what tablegen.mjs makes of other tables. Pointers and uint32_t
-// results come back from wasm as signed numbers, so bindExports wraps the functions that return them;
-// above 2 GB a pointer would be negative.
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+// wasm/js/border/abi.gen.ts, and beside it what tablegen.mjs makes of other tables. Pointers and
+// uint32_t results come back from wasm as signed numbers, so bindExports wraps the functions that
+// return them; above 2 GB a pointer would be negative.
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { generateAsks, generateOptions, generateSteps } from "./tablegen.mjs";
@@ -128,7 +128,8 @@ export function readRows() {
 
 // Left alone when nothing changed, so that watchers stay quiet.
 function write(name, text) {
-  const out = join(here, "js", name);
+  const out = join(here, "js/border", name);
+  mkdirSync(dirname(out), { recursive: true });
   if (!existsSync(out) || readFileSync(out, "utf8") !== text) writeFileSync(out, text);
 }
 

@@ -89,7 +89,7 @@ async function visit(executablePath, url, sample) {
 
 export async function page() {
   const executablePath = chromium();
-  const { serve } = await import(inRoot("dist/cli/serve.js"));
+  const { serve } = await import(inRoot("dist/cli/studio/serve.js"));
   const { url, close } = await serve(inRoot("dist/web"));
   const rows = {};
   try {

@@ -1,7 +1,7 @@
 // Lowers and runs the programs that a JSON file lists, each with its inputs, and prints what came of
 // each as JSON: the diagnostic it was refused with, the code it failed with when run, or its outputs.
 import { readFileSync } from "node:fs";
-import { dataFromBytes } from "../../dist/dtypes.js";
+import { dataFromBytes } from "../../dist/tensor/dtypes.js";
 import { createEngine } from "../../dist/index.js";
 
 const engine = await createEngine();

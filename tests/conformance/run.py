@@ -12,6 +12,7 @@ import sys
 import bundles
 import complex_numbers
 import delegates
+import documents
 import dtypes
 import dumps
 import emit_files
@@ -102,6 +103,7 @@ def cases():
     yield "mobilenet_v2: numbers and sizes", judge_models.judge_mobilenet, ()
     for family in (
         bundles,
+        documents,
         dumps,
         inspector,
         recipe_models,

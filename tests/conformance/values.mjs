@@ -1,5 +1,5 @@
 // Values of methods as JSON, tensors with their bytes in base64: what Python's scripts send and read.
-import { dataFromBytes } from "../../dist/dtypes.js";
+import { dataFromBytes } from "../../dist/tensor/dtypes.js";
 
 export function toValue(value) {
   if (value === null || typeof value !== "object") return value;

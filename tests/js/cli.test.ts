@@ -432,7 +432,7 @@ test("arrays hold logical values whatever layout the program declares", async ()
 });
 
 test("a tensor of column-major layout is written as that and read back the same", async () => {
-  const npy = (await import(new URL("../../../dist/cli/npy.js", import.meta.url).href)) as {
+  const npy = (await import(new URL("../../../dist/cli/files/npy.js", import.meta.url).href)) as {
     writeNpy(t: Tensor): Uint8Array;
     readNpy(bytes: Uint8Array, name: string): Tensor;
   };
@@ -462,7 +462,7 @@ test("--version is the package's", () => {
 
 test("sizes have three digits and the unit that goes with them", async () => {
   const { formatBytes } = (await import(
-    new URL("../../../dist/size.js", import.meta.url).href
+    new URL("../../../dist/base/size.js", import.meta.url).href
   )) as {
     formatBytes(bytes: number): string;
   };

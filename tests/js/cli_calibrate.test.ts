@@ -9,7 +9,7 @@ import { modelPath } from "./reference.js";
 
 const load = async <T>(name: string): Promise<T> =>
   (await import(new URL(`../../../dist/cli/${name}.js`, import.meta.url).href)) as T;
-const { writeNpy } = await load<{ writeNpy(value: object): Uint8Array }>("npy");
+const { writeNpy } = await load<{ writeNpy(value: object): Uint8Array }>("files/npy");
 
 const STATIC = "xnnpack_pt2e_int8_static_per_channel";
 const mlp = modelPath("mlp.pt2");
@@ -59,7 +59,7 @@ test("files come in the order that people count in", async () => {
       methods: object[],
     ): Record<string, Iterable<InputTuple>>;
     methodsIn(engine: object, programs: object): object[];
-  }>("calibrate");
+  }>("export/calibrate");
   const engine = await createEngine();
   const methods = methodsIn(engine, { path: mlp });
   const made = calibrationOf(engine, [at("x/n*.npy")], methods)["forward"]!;
@@ -80,7 +80,7 @@ test("several inputs have a pattern each, and single values stand for all calls"
       methods: object[],
     ): Record<string, Iterable<InputTuple>>;
     methodsIn(engine: object, programs: object): object[];
-  }>("calibrate");
+  }>("export/calibrate");
   const engine = await createEngine();
   const path = modelPath("add_mul.pt2");
   const methods = methodsIn(engine, { path });

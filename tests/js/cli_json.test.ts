@@ -128,7 +128,7 @@ test("run prints what the outputs are, and where they went", () => {
 
 test("integers of 64 bits are text, truth is true or false, and nothing is no number", async () => {
   const { jsonOutputs } = (await import(
-    new URL("../../../dist/cli/run_json.js", import.meta.url).href
+    new URL("../../../dist/cli/run/json.js", import.meta.url).href
   )) as {
     jsonOutputs(
       outputs: unknown[],
@@ -137,7 +137,7 @@ test("integers of 64 bits are text, truth is true or false, and nothing is no nu
     ): Output[];
   };
   const { jsonText } = (await import(
-    new URL("../../../dist/cli/json.js", import.meta.url).href
+    new URL("../../../dist/cli/print/json.js", import.meta.url).href
   )) as {
     jsonText(document: object): string;
   };

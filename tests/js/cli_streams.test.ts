@@ -135,7 +135,7 @@ test("a terminal neither gives a model nor takes a program", () => {
 
 test("more than the limit is an error, and not cut off", async () => {
   const { readAll } = (await import(
-    new URL("../../../dist/cli/streams.js", import.meta.url).href
+    new URL("../../../dist/cli/files/streams.js", import.meta.url).href
   )) as { readAll(descriptor: number, most?: number): Uint8Array };
   const open = openSync(mlp, "r");
   const size = readFileSync(mlp).length;

@@ -73,7 +73,7 @@ test("sconce alone says in ten lines what to do; help lists the commands, or tel
 
 test("the help of a command tells each of its flags, in lines of 100 columns", async () => {
   const { COMMANDS } = await load<{ COMMANDS: Table[] }>("commands");
-  const { helpOf } = await load<{ helpOf(command: Table): string }>("help");
+  const { helpOf } = await load<{ helpOf(command: Table): string }>("shell/help");
   for (const command of COMMANDS) {
     const text = helpOf(command);
     for (const [flag, { short }] of Object.entries(command.flags))
@@ -122,8 +122,8 @@ test("--seed takes a whole number, and the same one gives the same numbers", () 
 test("a line of progress is narrower than the terminal, whatever letters are in it", async () => {
   const { progressLine } = await load<{
     progressLine(subject: string, words: string, columns: number): string;
-  }>("progress");
-  const { columnsOf } = await load<{ columnsOf(text: string): number }>("width");
+  }>("print/progress");
+  const { columnsOf } = await load<{ columnsOf(text: string): number }>("print/width");
   for (const subject of [
     "a.pt2",
     `${"folder/".repeat(30)}model.pt2`,
@@ -167,7 +167,7 @@ test("progress never takes a second row, and is not shown where it is not wanted
 
 test("colours are for terminals, and obey NO_COLOR and FORCE_COLOR", async () => {
   const { hasColour } = await load<{ hasColour(stream: object, environment: object): boolean }>(
-    "terminal",
+    "print/terminal",
   );
   const [terminal, pipe] = [{ isTTY: true }, {}];
   assert.ok(hasColour(terminal, {}));

@@ -19,7 +19,7 @@ test("the page has every flag of every command, with its meaning", () => {
 
 test("the page tells the kind of every document", () => {
   const kinds = [...page.matchAll(/^\| `[\w -]+` \| `(\w+)` \|/gm)].map(([, kind]) => kind!);
-  for (const kind of ["lower", "export", "recipes", "run", "verify", "bundle", "studio"])
+  for (const kind of ["lower", "export", "recipes", "run", "verify", "bundle", "studio", "docs"])
     assert.ok(kinds.includes(kind), kind);
 });
 
@@ -40,15 +40,15 @@ before(() => {
 });
 
 test("the page has an example of every command", () => {
-  for (const name of ["lower", "export", "run", "inspect", "bundle", "operators", "studio"])
+  for (const name of ["lower", "export", "run", "inspect", "bundle", "operators", "studio", "docs"])
     assert.ok(
       commands.some((line) => line.includes(`npx sconce ${name}`)),
       name,
     );
 });
 
-// The page is served until somebody stops it; studio.test.ts does.
-for (const command of commands.filter((line) => !line.startsWith("npx sconce studio")))
+// Pages are served until somebody stops it; studio.test.ts does.
+for (const command of commands.filter((line) => !/^npx sconce (studio|docs)$/.test(line)))
   test(command, () => {
     const line = command.replaceAll("npx sconce", `"${process.execPath}" "${cli}"`);
     const options = { cwd: folder, encoding: "utf8", timeout: 20_000 } as const;

@@ -76,8 +76,7 @@ function workerConfig(port: number): string {
   const dist = join(folder, "node_modules/sconce/dist");
   const embed = (name: string, path: string, kind = "esModule"): string =>
     `(name = "${name}", ${kind} = embed "${path}")`;
-  const library = ["", "source/"]
-    .flatMap((under) => readdirSync(join(dist, under)).map((name) => under + name))
+  const library = readdirSync(dist, { encoding: "utf8", recursive: true })
     .filter((name) => name.endsWith(".js"))
     .map((name) => embed(`node_modules/sconce/dist/${name}`, `node_modules/sconce/dist/${name}`));
   writeFileSync(

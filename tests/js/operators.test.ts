@@ -179,8 +179,13 @@ test("a name that nothing has fails, and a filter that leaves nothing says so", 
 
 test("the README has the numbers of the table", () => {
   const readme = readFileSync(join(root, "README.md"), "utf8");
-  const sentence = coverageSentence(meta);
-  assert.ok(readme.includes(sentence), `the README should say: ${sentence}`);
+  const [operators, , lower, official, limited] = coverageSentence(meta).match(/[\d.]+/g)!;
+  const told = [
+    `can leave ${operators} operators in a program. Sconce lowers and runs ${lower} of them.`,
+    `The official runtime then runs ${official}, ${limited} of those within a limit.`,
+  ];
+  for (const sentence of told)
+    assert.ok(readme.includes(sentence), `the README should say: ${sentence}`);
 });
 
 test("the command tells the numbers, and operators by their names", () => {

@@ -17,6 +17,7 @@ import { dirname, join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import * as library from "sconce";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 let folder = "";
@@ -130,8 +131,8 @@ test("no type that is exported has the name of a standard one", () => {
 
 /** The names of the types that "sconce" exports, by its declarations. */
 function exportedTypes(): string[] {
-  const dist = join(folder, "node_modules/sconce/dist");
-  const files = readdirSync(dist).filter((name) => /^(types\w*)\.d\.ts$/.test(name));
+  const dist = join(folder, "node_modules/sconce/dist/types");
+  const files = readdirSync(dist).filter((name) => name.endsWith(".d.ts") && name !== "host.d.ts");
   return files.flatMap((name) =>
     [...readFileSync(join(dist, name), "utf8").matchAll(/^export (?:interface|type) (\w+)/gm)].map(
       (match) => match[1]!,
@@ -139,19 +140,23 @@ function exportedTypes(): string[] {
   );
 }
 
+/** The examples of doc comments, which import everything. */
+const REFERENCE = "docs/api.md";
+const IMPORTS = `import { ${Object.keys(library).join(", ")}, type TensorOf } from "sconce";\n`;
+
 /** Every block of JavaScript or TypeScript in the documents, as a module of its own. */
 function blocks(): string[] {
   const docs = readdirSync(join(root, "docs")).filter((name) => name.endsWith(".md"));
   return ["README.md", ...docs.map((name) => `docs/${name}`)].flatMap((path) => {
     const text = readFileSync(join(root, path), "utf8");
-    return [...text.matchAll(/^```(?:js|ts|mjs|javascript|typescript)\b.*\n([\s\S]*?)^```$/gm)].map(
-      ({ 1: code, index }) => {
-        const line = text.slice(0, index).split("\n").length;
-        const name = `blocks/${path.replace(/\W/g, "_")}_line_${line}.ts`;
-        write(name, `${code}export {};\n`);
-        return name;
-      },
-    );
+    return [
+      ...text.matchAll(/^ *```(?:js|ts|mjs|javascript|typescript)\b.*\n([\s\S]*?)^ *```$/gm),
+    ].map(({ 1: code, index }) => {
+      const line = text.slice(0, index).split("\n").length;
+      const name = `blocks/${path.replace(/\W/g, "_")}_line_${line}.ts`;
+      write(name, `${path === REFERENCE ? IMPORTS : ""}${code}export {};\n`);
+      return name;
+    });
   });
 }
 

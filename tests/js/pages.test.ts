@@ -1,7 +1,8 @@
-// The pages of the documentation: their links lead somewhere, also from the installed package, and
-// the map of the library names each thing that there is and nothing else.
+// The pages of the documentation: their links lead somewhere, also from the installed package. The page
+// of the library names every value and shows every function, the reference is that of the declarations,
+// and each code of an error has its entry.
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { readFileSync, readdirSync } from "node:fs";
 import { join, posix } from "node:path";
 import { test } from "node:test";
@@ -62,7 +63,7 @@ test("the README leads to every page of docs/", () => {
 });
 
 test("docs/javascript.md names every value of the library, and types that there are", () => {
-  const types = readdirSync(join(root, "dist"))
+  const types = readdirSync(join(root, "dist"), { encoding: "utf8", recursive: true })
     .filter((name) => name.endsWith(".d.ts"))
     .map((name) => read(`dist/${name}`))
     .join("\n");
@@ -80,4 +81,31 @@ test("docs/javascript.md names every value of the library, and types that there 
     [],
     "docs/javascript.md names these, which are not there",
   );
+});
+
+test("docs/javascript.md shows every function and class in use", () => {
+  const blocks = [...read("docs/javascript.md").matchAll(/^```js\n([^]*?)^```$/gm)];
+  const code = blocks.map(([, text]) => text!.replace(/^import .*$/gm, "")).join("\n");
+  const isShown = (name: string): boolean =>
+    new RegExp(`\\b${name}(\\.\\w+)*\\(|instanceof ${name}\\b|\\b${name}\\.\\w+`).test(code);
+  assert.deepEqual(
+    Object.keys(library).filter((name) => !isShown(name)),
+    [],
+    "docs/javascript.md shows no use of these",
+  );
+});
+
+test("docs/api.md is made of the declarations as they are", () => {
+  const script = join(root, "tools/docs_api.mjs");
+  const { status, stderr } = spawnSync(process.execPath, [script, "--check"], { encoding: "utf8" });
+  assert.equal(status, 0, stderr);
+});
+
+test("docs/troubleshooting.md has an entry for every code, and for nothing else", () => {
+  const rows = read("src/base/status.def").matchAll(/^STATUS\(SC_ERR_\w+, "(\w+)"/gm);
+  const codes = [...rows].map(([, code]) => code!);
+  // Those of the library itself, and that of the command.
+  codes.push("busy", "disposed", "panic", "usage");
+  const entries = read("docs/troubleshooting.md").matchAll(/^### (\w+)\n\n(?=\w)/gm);
+  assert.deepEqual([...entries].map(([, code]) => code!).sort(), codes.sort());
 });

@@ -41,17 +41,23 @@ function picture(seed: number): Uint8Array {
   return Buffer.concat([head, Buffer.from(data.buffer)]);
 }
 
+/** The reader of this page begins with an empty folder. */
+const FIRST_STEPS = "docs/getting-started.md";
+
 /** A folder like that of a reader who has installed the package. */
-function prepare(text: string): string {
+function prepare(name: string, text: string): string {
   const folder = mkdtempSync(join(tmpdir(), "sconce-readme-"));
-  for (const [name, path] of Object.entries(MODELS))
-    symlinkSync(join(root, path), join(folder, name));
-  for (const seed of [1, 2]) writeFileSync(join(folder, `image${seed}.npy`), picture(seed));
+  if (name !== FIRST_STEPS) {
+    for (const [file, path] of Object.entries(MODELS))
+      symlinkSync(join(root, path), join(folder, file));
+    for (const seed of [1, 2]) writeFileSync(join(folder, `image${seed}.npy`), picture(seed));
+  }
   mkdirSync(join(folder, "node_modules"));
   symlinkSync(root, join(folder, "node_modules/sconce"));
-  // A block of JSON is the file that the line above it names.
-  for (const [, name, json] of text.matchAll(/`([\w.]+\.json)`.*\n\n```json\n([^`]+)^```$/gm))
-    writeFileSync(join(folder, name!), json!);
+  // A block of JSON or JavaScript is the file that the line above it names.
+  const files = /`([\w.]+\.(?:json|mjs))`:\n\n```(?:json|js)\n([^]*?)^```$/gm;
+  for (const [, file, contents] of text.matchAll(files))
+    writeFileSync(join(folder, file!), contents!);
   return folder;
 }
 
@@ -66,24 +72,25 @@ function commandsOf(text: string): string[] {
     .filter((line) => line !== "");
 }
 
-// studio.test.ts serves the page; the others are for continuous integration, or for other tests.
+// studio.test.ts serves the pages; the others are for continuous integration, or for other tests.
 const elsewhere =
-  /^(npm start|npm test|npm install sconce|npx sconce studio|node examples\/\S+\.mjs)$/;
+  /^(npm start|npm test|npm init -y|npm install sconce|npx sconce (studio|docs)|node examples\/\S+\.mjs)$/;
+
+/** Commands that are run as they are: those of Sconce, and those of the first steps. */
+const known = /^(npx sconce |cp node_modules\/sconce\/\S+ \S+$|node \w+\.mjs$)/;
 
 for (const { name, text } of pages) {
   describe(name, () => {
     let folder = "";
-    before(() => (folder = prepare(text)));
+    before(() => (folder = prepare(name, text)));
     after(() => rmSync(folder, { recursive: true, force: true }));
     for (const command of commandsOf(text).filter((line) => !elsewhere.test(line)))
       test(command, () => {
-        assert.match(command, /^npx sconce /, "nobody runs this command");
+        assert.match(command, known, "nobody runs this command");
         const cli = `${process.execPath} ${join(root, "dist/cli.js")}`;
-        const printed = execFileSync("sh", ["-c", command.replace("npx sconce", cli)], {
-          cwd: folder,
-          encoding: "utf8",
-        });
-        assert.notEqual(printed, "");
+        const line = command.replace("npx sconce", cli).replace(/^node /, `${process.execPath} `);
+        const printed = execFileSync("sh", ["-c", line], { cwd: folder, encoding: "utf8" });
+        if (!command.startsWith("cp ")) assert.notEqual(printed, "");
       });
   });
 }

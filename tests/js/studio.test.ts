@@ -1,5 +1,5 @@
-// sconce studio and the server behind it. They serve the page with the right types and headers, and
-// nothing but the page, on this machine only, until they are stopped.
+// sconce studio, sconce docs and the server behind them. They serve their pages with the right types and
+// headers, and nothing else, on this machine only, until they are stopped.
 import assert from "node:assert/strict";
 import { spawn, type ChildProcessWithoutNullStreams } from "node:child_process";
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
@@ -16,7 +16,7 @@ interface Server {
 type Site = (path: string) => unknown;
 type Files = ReadonlyMap<string, Uint8Array>;
 const command = <T>(name: string): Promise<T> =>
-  import(new URL(`cli/${name}.js`, `file://${cli}`).href) as Promise<T>;
+  import(new URL(`cli/studio/${name}.js`, `file://${cli}`).href) as Promise<T>;
 const { serve } = await command<{
   serve(what: string | Site, port?: number): Promise<Server>;
 }>("serve");
@@ -56,12 +56,14 @@ function ask(
 const running: ChildProcessWithoutNullStreams[] = [];
 after(() => running.forEach((child) => child.kill("SIGKILL")));
 
+const studio = (...args: string[]): ReturnType<typeof started> => started("studio", ...args);
+
 /** Starts the command; resolves with the address that it prints. */
-async function studio(...args: string[]): Promise<{
+async function started(...args: string[]): Promise<{
   url: string;
   stop(signal: NodeJS.Signals): Promise<number | null>;
 }> {
-  const child = spawn(process.execPath, [cli, "studio", ...args]);
+  const child = spawn(process.execPath, [cli, ...args]);
   running.push(child);
   const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
   const line = await new Promise<string>((resolve, reject) => {
@@ -73,7 +75,8 @@ async function studio(...args: string[]): Promise<{
     child.stderr.setEncoding("utf8").on("data", (part: string) => reject(new Error(part)));
     void ended.then((status) => reject(new Error(`ended with ${status}: ${text}`)));
   });
-  const [, url] = /^Sconce Studio is at (\S+) \(Ctrl-C stops it\)\n$/.exec(line) ?? [];
+  const [, url] =
+    /^(?:Sconce Studio|The documentation) is at (\S+) \(Ctrl-C stops it\)\n$/.exec(line) ?? [];
   assert.ok(url, line);
   return {
     url,
@@ -178,6 +181,22 @@ test("an archive gives back its files, and one that is damaged says so", () => {
     params: { [constants.BROTLI_PARAM_QUALITY]: 1 },
   });
   assert.throws(() => unpackFiles(bomb), { code: "io" });
+});
+
+test("docs serves the documentation, and studio has it in a folder", async () => {
+  const page = await started("studio", "--port", "0");
+  const docs = await started("docs", "--port", "0");
+  for (const url of [`${page.url}docs/`, docs.url]) {
+    const path = new URL(url).pathname;
+    const index = await ask(url, path);
+    assert.equal(index.headers["content-type"], "text/html; charset=utf-8");
+    assert.match(index.body, /<title>Sconce<\/title>/);
+    const named = [...index.body.matchAll(/(?:href|src)="([\w.-]+)"/g)].map(([, name]) => name!);
+    assert.ok(named.length > 20, `${named}`);
+    for (const name of new Set(named))
+      assert.equal((await ask(url, path + name, "HEAD")).status, 200, name);
+  }
+  assert.deepEqual([await page.stop("SIGINT"), await docs.stop("SIGTERM")], [0, 0]);
 });
 
 test("studio serves the page, with what it needs, and ends when it is stopped", async () => {

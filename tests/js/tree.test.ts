@@ -7,7 +7,7 @@ import { modelPath } from "./reference.js";
 
 const load = async (file: string): Promise<unknown> =>
   import(new URL(`../../../dist/${file}`, import.meta.url).href);
-const { withNames } = (await load("names.js")) as {
+const { withNames } = (await load("program/names.js")) as {
   withNames(report: unknown): ProgramReport;
 };
 

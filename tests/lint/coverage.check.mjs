@@ -20,6 +20,20 @@ const list = (rows) =>
     .map(({ name }) => quoted(name))
     .sort()
     .join(", ");
+
+const columns_max = 80;
+
+/** Many names as a block of lines. */
+function blockOf(rows) {
+  const lines = [""];
+  for (const name of rows.map((row) => row.name.replace(/^aten::/, "")).sort()) {
+    const line = `${lines.at(-1)} ${name}`.trimStart();
+    if (line.length <= columns_max) lines[lines.length - 1] = line;
+    else lines.push(name);
+  }
+  return ["```text", ...lines, "```"].join("\n");
+}
+
 const tableOf = (head, rows) =>
   [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 
@@ -54,17 +68,23 @@ function expansions(reasons) {
   const why = notThere
     .map(({ name }) => [quoted(name), reasons.get(quoted(name)) ?? "?"])
     .sort(([a], [b]) => (a < b ? -1 : 1));
-  return `${expanded.length} operators that it has no kernel for are expanded: ${list(expanded)}.
+  return `The official runtime has no kernel for these ${expanded.length} operators. They are expanded:
 
-${mended.length} more are where its kernel refuses a call or gives other numbers than PyTorch: ${list(mended)}.
+${blockOf(expanded)}
 
-When the file is loaded here, the expansions of ${knownAgain().length} of these become one call again: ${list(knownAgain())}.
+These ${mended.length} operators are expanded where its kernel refuses a call, or gives other numbers than PyTorch:
 
-Some of these only within a limit, which holds for whatever comes to them, too:
+${blockOf(mended)}
+
+When the file is loaded here, the expansions of these ${knownAgain().length} operators become one call again:
+
+${blockOf(knownAgain())}
+
+Some of these work only within a limit. Operators that expand into them have the same limit:
 
 ${tableOf(["limit", "operators"], limits([...expanded, ...mended]))}
 
-${why.length} are not expanded. A program that has one of them gets a warning with the node and its line:
+${why.length} operators are not expanded. A program that calls one of them gets a warning with the node and its line:
 
 ${tableOf(["operator", "why"], why)}
 `;

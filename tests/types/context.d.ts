@@ -32,12 +32,19 @@ declare global {
   const url: string;
   const programs: Programs;
   const sink: Sink;
+  const [pte, etrecord]: [Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>];
+  function showSaveFilePicker(options: {
+    suggestedName: string;
+  }): Promise<{ createWritable(): Promise<WritableStream> }>;
 
   /** The inputs of a call, those of many, and some by name. */
   const input: Tensor;
   const inputs: Value[];
   const calls: InputTuple[];
-  const [tokens, state]: [Tensor, Tensor];
+  const [tokens, state, mask, logits, output]: [Tensor, Tensor, Tensor, Tensor, Tensor];
+  const [image1, image2]: [Tensor, Tensor];
+  const names: string[];
+  function readPhoto(name: string): Promise<Tensor>;
   const outputs: InputValue[];
 
   /** Bun, as far as the documents use it. */

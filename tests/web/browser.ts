@@ -51,7 +51,7 @@ function watch(page: Page, origin: string, faults: string[]): void {
 
 /** Serves dist/web and starts the browser that CHROME_PATH names. */
 export async function startHost(): Promise<Host> {
-  const { serve } = (await import(new URL("dist/cli/serve.js", root).href)) as {
+  const { serve } = (await import(new URL("dist/cli/studio/serve.js", root).href)) as {
     serve(folder: string): Promise<Server>;
   };
   const server = await serve(inRoot("dist/web"));

@@ -2,14 +2,14 @@
 // The command line: picks the command, turns what it throws into an exit code. 0 done, 1 the input or
 // model is at fault, 2 wrong usage; results on stdout, messages on stderr.
 import { readFileSync } from "node:fs";
-import { nearest } from "./nearest.js";
-import { parseCommand, type Command } from "./cli/command.js";
+import { nearest } from "./base/nearest.js";
+import { parseCommand, type Command } from "./cli/shell/command.js";
 import { COMMANDS } from "./cli/commands.js";
 import { printError } from "./cli/common.js";
-import { helpOf, listHelp, shortHelp } from "./cli/help.js";
-import { reason } from "./cli/files.js";
-import { errorJson, printJson } from "./cli/json.js";
-import { setMode, warn } from "./cli/terminal.js";
+import { helpOf, listHelp, shortHelp } from "./cli/shell/help.js";
+import { reason } from "./cli/files/files.js";
+import { errorJson, printJson } from "./cli/print/json.js";
+import { setMode, warn } from "./cli/print/terminal.js";
 import { EXIT, UsageError } from "./cli/usage.js";
 
 const NAMES = COMMANDS.map(({ name }) => name);

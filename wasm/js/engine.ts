@@ -1,20 +1,20 @@
 // The engine: everything Sconce does, synchronously and on this thread. Each call works in a
 // job of its own, so that disposing what it returned frees all that it took.
-import { badArgument, checkTable, ENGINE_OPTIONS, isObject } from "./check.js";
-import { checkSuites } from "./bundle.js";
-import { open } from "./compile.js";
-import { checkPrograms, inflatePrograms } from "./open.js";
-import { Core } from "./core.js";
-import { Job } from "./job.js";
-import { Disposing } from "./dispose.js";
-import { messageOf, SconceError, withCause } from "./errors.js";
-import { importModule, prepareHost } from "./host.js";
-import { openInspector } from "./inspector.js";
-import { dtypeTable, loadProgram, type DTypeTable, type LoadedProgram } from "./program.js";
-import { checkOptions } from "./protocol.js";
-import { parseRecord } from "./record.js";
-import { makeSession } from "./session.js";
-import { showAs, type Summary } from "./shown.js";
+import { badArgument, checkTable, ENGINE_OPTIONS, isObject } from "./base/check.js";
+import { checkSuites } from "./program/bundle.js";
+import { open } from "./lower/compile.js";
+import { checkPrograms, inflatePrograms } from "./lower/open.js";
+import { Core } from "./module/core.js";
+import { Job } from "./module/job.js";
+import { Disposing } from "./base/dispose.js";
+import { messageOf, SconceError, withCause } from "./base/errors.js";
+import { importModule, prepareHost } from "./base/host.js";
+import { openInspector } from "./record/inspector.js";
+import { dtypeTable, loadProgram, type DTypeTable, type LoadedProgram } from "./program/program.js";
+import { checkOptions } from "./call/protocol.js";
+import { parseRecord } from "./record/record.js";
+import { makeSession } from "./recipe/session.js";
+import { showAs, type Summary } from "./base/shown.js";
 import { absoluteUrl } from "./source/address.js";
 import { isPlace } from "./source/kinds.js";
 import type {
@@ -43,7 +43,7 @@ import type {
   Source,
   ToEdgeOptions,
   TransformAndLowerOptions,
-} from "./types.js";
+} from "./types/index.js";
 
 class SyncEngine extends Disposing implements Engine {
   readonly [Symbol.toStringTag] = "Engine";

@@ -1,6 +1,6 @@
 // The public entry; re-exports only.
 export { createEngine } from "./engine.js";
-export { createClient, type Client, type ClientOptions } from "./client.js";
+export { createClient, type Client, type ClientOptions } from "./worker/client.js";
 export {
   createPool,
   type Pool,
@@ -8,7 +8,7 @@ export {
   type PoolOptions,
   type PoolStats,
   type UseOptions,
-} from "./pool.js";
+} from "./worker/pool.js";
 export {
   coverageNote,
   coverageSentence,
@@ -18,15 +18,15 @@ export {
   listedCount,
   operatorPattern,
   type CoveredOperator,
-} from "./coverage.js";
-export { combineRecipes } from "./recipe_combine.js";
-export { decibelsOf } from "./quantization_report.js";
-export { ExportRecipe, RecipeRegistry, XNNPackRecipeType } from "./registry.js";
-export { SconceError, SconcePanic, type ErrorJson } from "./errors.js";
-export { fetchSource, openUrl } from "./fetch_source.js";
+} from "./lower/coverage.js";
+export { combineRecipes } from "./recipe/combine.js";
+export { decibelsOf } from "./recipe/quantization_report.js";
+export { ExportRecipe, RecipeRegistry, XNNPackRecipeType } from "./recipe/registry.js";
+export { SconceError, SconcePanic, type ErrorJson } from "./base/errors.js";
+export { fetchSource, openUrl } from "./source/fetch_source.js";
 export { cachedFiles, forgetFiles } from "./source/cache.js";
-export { tensor, type TensorMaker } from "./tensor.js";
-export { isTensor } from "./tensor_bytes.js";
+export { tensor, type TensorMaker } from "./tensor/tensor.js";
+export { isTensor } from "./tensor/bytes.js";
 export {
   reshape,
   softmax,
@@ -35,5 +35,5 @@ export {
   topk,
   topkRows,
   type Ranked,
-} from "./tensor_numbers.js";
-export type * from "./types.js";
+} from "./tensor/numbers.js";
+export type * from "./types/index.js";

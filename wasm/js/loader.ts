@@ -1,13 +1,13 @@
 // Makes an instance of the module from a URL, bytes, a Response, or a ready Module. Edge functions may
 // not compile from bytes, and pages may only where their policy says 'wasm-unsafe-eval'.
-import { bindExports, type RawExports, type RawImports } from "./abi.gen.js";
-import { badArgument } from "./check.js";
-import { messageOf, SconceError, withCause } from "./errors.js";
-import { hostModule } from "./host.js";
+import { bindExports, type RawExports, type RawImports } from "./border/abi.gen.js";
+import { badArgument } from "./base/check.js";
+import { messageOf, SconceError, withCause } from "./base/errors.js";
+import { hostModule } from "./base/host.js";
 import { besideScript, hasFileSystem, isCached, locateAsset } from "./locate.js";
 import { absoluteUrl } from "./source/address.js";
-import { isArrayBuffer, isModule, isResponse, isUrl } from "./tags.js";
-import type { WasmSource } from "./types.js";
+import { isArrayBuffer, isModule, isResponse, isUrl } from "./base/tags.js";
+import type { WasmSource } from "./types/index.js";
 
 const FILE = "sconce.wasm";
 const SOURCES = "a URL, bytes, a Response or a WebAssembly.Module";

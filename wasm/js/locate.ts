@@ -1,6 +1,6 @@
 // Files of this package that lie beside its scripts: the module and the worker. A bundler may move or
 // copy them, and a program compiled into one file has none, so Node looks where people put them.
-import { hostModule } from "./host.js";
+import { hostModule } from "./base/host.js";
 
 type FileSystem = typeof import("node:fs");
 type NodePath = typeof import("node:path");

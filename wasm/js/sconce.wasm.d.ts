@@ -1,6 +1,6 @@
 // The type of `import wasm from "sconce/sconce.wasm"`, on hosts that import modules of WebAssembly:
 // edge functions, and bundlers for them.
-import type { WasmModule } from "./host_types.js";
+import type { WasmModule } from "./types/host.js";
 
 /**
  * The compiled module, as `createEngine` takes it.

@@ -1,7 +1,7 @@
 // Starts the worker's script: of a page, or of Node.
-import type { Host } from "./host_types.js";
-import { messageOf, SconceError } from "./errors.js";
-import { hostModule, prepareHost } from "./host.js";
+import type { Host } from "./types/host.js";
+import { messageOf, SconceError } from "./base/errors.js";
+import { hostModule, prepareHost } from "./base/host.js";
 import { besideScript, hasFileSystem, here, isCached, locateAsset } from "./locate.js";
 
 type Threads = typeof import("node:worker_threads");

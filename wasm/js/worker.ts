@@ -1,12 +1,12 @@
 // The worker's script: an engine behind the call protocol. The first message says where the module
 // is; everything after it is calls.
 import { createEngine } from "./engine.js";
-import { SconceError, toPlainError } from "./errors.js";
-import { importBuiltin } from "./host.js";
-import { openersOf } from "./protocol.js";
-import type { Port, Reply, Request } from "./rpc.js";
-import { Server } from "./rpc_server.js";
-import type { Engine, Programs, WasmSource } from "./types.js";
+import { SconceError, toPlainError } from "./base/errors.js";
+import { importBuiltin } from "./base/host.js";
+import { openersOf } from "./call/protocol.js";
+import type { Port, Reply, Request } from "./worker/messages.js";
+import { Server } from "./worker/server.js";
+import type { Engine, Programs, WasmSource } from "./types/index.js";
 
 export interface Start {
   type: "start";

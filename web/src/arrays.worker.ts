@@ -1,12 +1,12 @@
 // A worker beside the engine's, for what takes long with large arrays and needs no engine: making
 // up inputs, reading .npy files, saying what a result is like. The page itself never loops over
 // elements.
-import { readNpy } from "@sconce/cli/npy.js";
-import { SconceError } from "@sconce/errors.js";
-import { fill, makeTensor } from "@sconce/fill.js";
-import type { Port, Request } from "@sconce/rpc.js";
-import { Server } from "@sconce/rpc_server.js";
-import type { DType, ProgramValueInfo, Tensor, Value } from "@sconce/types.js";
+import { readNpy } from "@sconce/cli/files/npy.js";
+import { SconceError } from "@sconce/base/errors.js";
+import { fill, makeTensor } from "@sconce/tensor/fill.js";
+import type { Port, Request } from "@sconce/worker/messages.js";
+import { Server } from "@sconce/worker/server.js";
+import type { DType, ProgramValueInfo, Tensor, Value } from "@sconce/types/index.js";
 import type { OutputView, TensorView } from "./state.js";
 import { viewOf } from "./ui/numbers.js";
 

@@ -1,5 +1,5 @@
 // What became of each node from one version of a method to the next.
-import type { NodeRow } from "@sconce/types.js";
+import type { NodeRow } from "@sconce/types/index.js";
 
 export type Kind = "changed" | "added" | "removed" | "same";
 

@@ -1,7 +1,7 @@
 // What follows from which node went to which backend: who has it, and what share of the work that is.
 import { computed } from "@preact/signals";
-import type { DelegateInfo, Delegation, DelegationRow, NodeRow } from "@sconce/types.js";
-import { ratio, workOf, workOfMethod, type Work } from "@sconce/work.js";
+import type { DelegateInfo, Delegation, DelegationRow, NodeRow } from "@sconce/types/index.js";
+import { ratio, workOf, workOfMethod, type Work } from "@sconce/base/work.js";
 import { rows } from "./derived.js";
 import { app } from "./state.js";
 import { nodeOfLine } from "./ui/syntax.js";

@@ -1,6 +1,6 @@
 // What follows from the state: the version, method, view and lists that are shown.
 import { computed } from "@preact/signals";
-import { delegated } from "@sconce/errors.js";
+import { delegated } from "@sconce/base/errors.js";
 import type {
   CompilationReport,
   MethodPlan,
@@ -9,7 +9,7 @@ import type {
   ProgramMethodInfo,
   ProgramValueInfo,
   StageSummary,
-} from "@sconce/types.js";
+} from "@sconce/types/index.js";
 import { viewsFor, type View } from "./looks.js";
 import { app, STEPS, type RecordedValue, type StepId } from "./state.js";
 

@@ -1,6 +1,6 @@
 // A worker that folds graphs and lays them out. It is started when a graph is first looked at.
-import type { Port, Request } from "@sconce/rpc.js";
-import { Server } from "@sconce/rpc_server.js";
+import type { Port, Request } from "@sconce/worker/messages.js";
+import { Server } from "@sconce/worker/server.js";
 import { fold, type Folded } from "./graph/fold.js";
 import type { Graphs } from "./graph/model.js";
 import { place } from "./graph/place.js";

@@ -1,6 +1,6 @@
 // What follows from the state about the profile that is shown.
 import { computed } from "@preact/signals";
-import type { OpFamily } from "@sconce/types.js";
+import type { OpFamily } from "@sconce/types/index.js";
 import type {
   EventBlock,
   Gap,
@@ -8,7 +8,7 @@ import type {
   InspectorEvent,
   InspectorNode,
   Timeline,
-} from "@sconce/types_inspector.js";
+} from "@sconce/types/inspector.js";
 import { innerRows, rows, selectedRow } from "./derived.js";
 import { app, type MethodGap, type Profile } from "./state.js";
 import { familyOf } from "./ui/families.js";

@@ -1,7 +1,11 @@
 // What follows from the report of quantizing, for the method that is shown.
 import { computed } from "@preact/signals";
-import { rangesOfNodes, worstOf } from "@sconce/quantization_report.js";
-import type { MethodQuantizationReport, QuantizedNode, QuantizedRange } from "@sconce/types.js";
+import { rangesOfNodes, worstOf } from "@sconce/recipe/quantization_report.js";
+import type {
+  MethodQuantizationReport,
+  QuantizedNode,
+  QuantizedRange,
+} from "@sconce/types/index.js";
 import { app } from "./state.js";
 
 export const methodQuantization = computed(

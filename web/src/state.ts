@@ -2,8 +2,8 @@
 // holds state. What follows from it is in derived.ts. Handles into the worker are not here: they
 // belong to the actions.
 import { signal } from "@preact/signals";
-import type { Chosen } from "@sconce/options.js";
-import { DIALECTS, type Dialect } from "@sconce/steps.gen.js";
+import type { Chosen } from "@sconce/call/options.js";
+import { DIALECTS, type Dialect } from "@sconce/border/steps.gen.js";
 import type {
   CaseVerdict,
   CompilationReport,
@@ -17,7 +17,7 @@ import type {
   Tensor,
   Value,
   Verification,
-} from "@sconce/types.js";
+} from "@sconce/types/index.js";
 import type {
   DelegationTotals,
   DumpComparison,
@@ -28,7 +28,7 @@ import type {
   MemoryPlan,
   RecordStage,
   Timeline,
-} from "@sconce/types_inspector.js";
+} from "@sconce/types/inspector.js";
 import type { Face } from "../../examples/faces.mjs";
 import type { Scene } from "./graph/model.js";
 import type { View } from "./looks.js";

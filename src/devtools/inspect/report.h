@@ -1,5 +1,5 @@
 // What is made of an inspection: totals, times on a line, gaps, two dumps side by side; and all of
-// it as JSON, in the shapes that the interface has (types_inspector.ts).
+// it as JSON, in the shapes that the interface has (types/inspector.ts).
 #ifndef SC_INSPECT_REPORT_H
 #define SC_INSPECT_REPORT_H
 
@@ -121,7 +121,7 @@ sc_status sc_inspect_compare(sc_ctx *ctx, const sc_inspection *a, const sc_inspe
 
 // --- As JSON (json.c, json_timeline.c, json_gaps.c, json_comparison.c) -------------------
 
-// Shapes are those of types_inspector.ts. What writes one as a value takes the writer where one may
+// Shapes are those of types/inspector.ts. What writes one as a value takes the writer where one may
 // stand; what takes a key, or names one, adds a member to the object that is open.
 
 // A list of blocks with their events, logged values read: fails as reading these does.

@@ -1,9 +1,9 @@
 // The backends of --backend and --import.
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { SconceError } from "../errors.js";
-import { oneOf } from "../nearest.js";
-import type { Engine, Partitioners, Programs } from "../types.js";
+import { SconceError } from "../base/errors.js";
+import { oneOf } from "../base/nearest.js";
+import type { Engine, Partitioners, Programs } from "../types/index.js";
 import { UsageError } from "./usage.js";
 
 /** Backends by method, "" for all methods, in the order given. */

@@ -1,18 +1,18 @@
 // sconce bundle: a program and calls of its methods in one file.
-import { counted } from "../counted.js";
+import { counted } from "../base/counted.js";
 import { dirname, resolve } from "node:path";
-import { SconceError } from "../errors.js";
-import type { Program, TestCase, TestSuite } from "../types.js";
+import { SconceError } from "../base/errors.js";
+import type { Program, TestCase, TestSuite } from "../types/index.js";
 import { importBackends } from "./backends.js";
-import { readCalls, type Call } from "./calls.js";
-import { defineCommand, type ValuesOf } from "./command.js";
+import { readCalls, type Call } from "./files/calls.js";
+import { defineCommand, type ValuesOf } from "./shell/command.js";
 import { EXIT, makeEngine, tell, UsageError } from "./common.js";
-import { checkPlace, keepInputs, readWhole, statsOf, writeFiles } from "./files.js";
-import { printJson } from "./json.js";
-import { callInputs, methodInfo } from "./run_inputs.js";
-import { claimInputs, claimOutputs, isInputStream, sourceOf } from "./streams.js";
-import { isJson } from "./terminal.js";
-import { readArray } from "./values.js";
+import { checkPlace, keepInputs, readWhole, statsOf, writeFiles } from "./files/files.js";
+import { printJson } from "./print/json.js";
+import { callInputs, methodInfo } from "./run/inputs.js";
+import { claimInputs, claimOutputs, isInputStream, sourceOf } from "./files/streams.js";
+import { isJson } from "./print/terminal.js";
+import { readArray } from "./files/values.js";
 
 const FLAGS = {
   calls: {

@@ -1,13 +1,14 @@
 // All commands, in the order of the help.
 import { BUNDLE } from "./bundle.js";
-import type { Command } from "./command.js";
-import { completionOf } from "./completion.js";
-import { EXPORT } from "./export.js";
-import { INSPECT } from "./inspect.js";
-import { LOWER } from "./lower.js";
+import type { Command } from "./shell/command.js";
+import { completionOf } from "./shell/completion.js";
+import { EXPORT } from "./export/export.js";
+import { INSPECT } from "./inspect/inspect.js";
+import { LOWER } from "./lower/lower.js";
 import { OPERATORS } from "./operators.js";
-import { RUN } from "./run.js";
-import { STUDIO } from "./studio.js";
+import { RUN } from "./run/run.js";
+import { DOCS } from "./studio/docs.js";
+import { STUDIO } from "./studio/studio.js";
 
 export const COMMANDS: readonly Command[] = [
   LOWER,
@@ -17,5 +18,6 @@ export const COMMANDS: readonly Command[] = [
   BUNDLE,
   OPERATORS,
   STUDIO,
+  DOCS,
   completionOf(() => COMMANDS),
 ];

@@ -1,12 +1,12 @@
 // Shared by the commands: the engine, and how errors and warnings are printed.
 import { readFileSync } from "node:fs";
 import { createEngine } from "../engine.js";
-import { plainDiagnostic, SconceError } from "../errors.js";
-import type { Diagnostic, Engine } from "../types.js";
-import { isQuiet, note, warn, warnWith } from "./terminal.js";
+import { plainDiagnostic, SconceError } from "../base/errors.js";
+import type { Diagnostic, Engine } from "../types/index.js";
+import { isQuiet, note, warn, warnWith } from "./print/terminal.js";
 
-export { say, tell, note, warn } from "./terminal.js";
-export { terminalProgress } from "./progress.js";
+export { say, tell, note, warn } from "./print/terminal.js";
+export { terminalProgress } from "./print/progress.js";
 export { EXIT, UsageError } from "./usage.js";
 
 export function makeEngine(): Promise<Engine> {

@@ -1,7 +1,7 @@
 // Inputs and outputs by name on the command line: --input mask=x.npy.
 import { existsSync } from "node:fs";
-import { orderedInputs, unknownInput } from "../program_call.js";
-import type { ProgramMethodInfo, ProgramValueInfo, Value } from "../types.js";
+import { orderedInputs, unknownInput } from "../program/call.js";
+import type { ProgramMethodInfo, ProgramValueInfo, Value } from "../types/index.js";
 import { UsageError } from "./common.js";
 
 /** The name and the rest of "name=rest". Names may have "=" in them: the longest counts. */

@@ -7,12 +7,12 @@ import {
   featureSentence,
   operatorPattern,
   type CoveredOperator,
-} from "../coverage.js";
-import { defineCommand, type ValuesOf } from "./command.js";
+} from "../lower/coverage.js";
+import { defineCommand, type ValuesOf } from "./shell/command.js";
 import { EXIT, makeEngine, say, UsageError } from "./common.js";
-import { printJson } from "./json.js";
-import { isJson } from "./terminal.js";
-import { sayTable } from "./table.js";
+import { printJson } from "./print/json.js";
+import { isJson } from "./print/terminal.js";
+import { sayTable } from "./print/table.js";
 
 const FLAGS = {
   all: { type: "boolean", text: "list all of them; JSON does so without a name or a filter" },

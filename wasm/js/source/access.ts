@@ -1,7 +1,7 @@
 // Sources that the engine takes without waiting, as random access.
-import { badArgument } from "../check.js";
-import { SconceError } from "../errors.js";
-import { isArrayBuffer, isBlob, isBytes } from "../tags.js";
+import { badArgument } from "../base/check.js";
+import { SconceError } from "../base/errors.js";
+import { isArrayBuffer, isBlob, isBytes } from "../base/tags.js";
 import type {
   ExecutorchProgramManager,
   InflatedArchive,
@@ -10,7 +10,7 @@ import type {
   ReadySource,
   RequestOptions,
   Source,
-} from "../types.js";
+} from "../types/index.js";
 import { locate, locateUrl, pathOf, type Located } from "./address.js";
 import { BlobSource, syncReader } from "./blob.js";
 import { BytesSource, bytesOf } from "./bytes.js";

@@ -1,6 +1,6 @@
 // Strings and URLs: which of them are paths of files here, and which are addresses.
-import { badArgument } from "../check.js";
-import { hostModule } from "../host.js";
+import { badArgument } from "../base/check.js";
+import { hostModule } from "../base/host.js";
 
 const isPage = (): boolean => typeof document !== "undefined";
 

@@ -1,5 +1,5 @@
 // Files and Blobs, read in slices without waiting, which browsers allow in workers only.
-import { messageOf, SconceError, withCause } from "../errors.js";
+import { messageOf, SconceError, withCause } from "../base/errors.js";
 import { WindowedSource } from "./windows.js";
 
 interface SyncReader {

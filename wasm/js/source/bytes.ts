@@ -1,8 +1,8 @@
 // A file in memory, and reading of exactly what was asked for.
-import { badArgument } from "../check.js";
-import { SconceError } from "../errors.js";
-import { isBytes } from "../tags.js";
-import type { RandomAccess } from "../types.js";
+import { badArgument } from "../base/check.js";
+import { SconceError } from "../base/errors.js";
+import { isBytes } from "../base/tags.js";
+import type { RandomAccess } from "../types/index.js";
 
 export class BytesSource implements RandomAccess {
   constructor(private readonly bytes: Uint8Array) {}

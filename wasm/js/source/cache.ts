@@ -1,9 +1,9 @@
 // Files kept in the Cache Storage of the origin, by their addresses. An entry is written only when
 // its file has come whole, and says how long it is.
-import type { HostResponse, HostUrl } from "../host_types.js";
-import { badArgument } from "../check.js";
-import { messageOf, SconceError } from "../errors.js";
-import type { CachedFile, FetchResponse } from "../types.js";
+import type { HostResponse, HostUrl } from "../types/host.js";
+import { badArgument } from "../base/check.js";
+import { messageOf, SconceError } from "../base/errors.js";
+import type { CachedFile, FetchResponse } from "../types/index.js";
 import { absoluteUrl } from "./address.js";
 
 const NAME = "sconce-files";

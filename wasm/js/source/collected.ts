@@ -1,6 +1,6 @@
 // Bytes that come piece by piece: into memory of the right size where that is known, else into blocks
 // that grow.
-import { noMemory, SconceError } from "../errors.js";
+import { noMemory, SconceError } from "../base/errors.js";
 
 export interface Limits {
   /** How many bytes there will be; 0 when unknown. */

@@ -1,7 +1,7 @@
 // Files at addresses, downloaded whole. What comes is all of the file or an error with the address
 // in it, never a part of the file and never the page that a server sends instead.
-import { cancelled, noMemory, SconceError } from "../errors.js";
-import type { FetchResponse, RequestOptions } from "../types.js";
+import { cancelled, noMemory, SconceError } from "../base/errors.js";
+import type { FetchResponse, RequestOptions } from "../types/index.js";
 import { keepFile, keptFile, mustCache, SENT_LENGTH } from "./cache.js";
 import { headerList, refused, unreachable } from "./ranges.js";
 import { readStream } from "./stream.js";

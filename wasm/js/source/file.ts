@@ -1,7 +1,7 @@
 // Files of Node, Deno and Bun, read by descriptor.
-import { messageOf, SconceError } from "../errors.js";
-import { hostModule } from "../host.js";
-import type { OpenFile, RandomAccess } from "../types.js";
+import { messageOf, SconceError } from "../base/errors.js";
+import { hostModule } from "../base/host.js";
+import type { OpenFile, RandomAccess } from "../types/index.js";
 
 type FileSystem = typeof import("node:fs");
 

@@ -1,8 +1,8 @@
 // Sources that take time to be read, read: what the caller gives becomes what an engine takes at once.
 // The client does that on the caller's side, where streams are, and relative addresses are right.
-import { badArgument, isPlain } from "../check.js";
-import { cancelled, messageOf, SconceError, withCause } from "../errors.js";
-import { isArrayBuffer, isBlob, isBytes, isResponse } from "../tags.js";
+import { badArgument, isPlain } from "../base/check.js";
+import { cancelled, messageOf, SconceError, withCause } from "../base/errors.js";
+import { isArrayBuffer, isBlob, isBytes, isResponse } from "../base/tags.js";
 import type {
   AwaitedSource,
   ByteStream,
@@ -17,7 +17,7 @@ import type {
   RequestOptions,
   Source,
   UrlRef,
-} from "../types.js";
+} from "../types/index.js";
 import { locate, locateUrl, pathOf, type Located } from "./address.js";
 import { syncReader, wholeBlob } from "./blob.js";
 import { tooLarge } from "./collected.js";

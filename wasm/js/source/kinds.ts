@@ -1,6 +1,6 @@
 // Sources by what they are. Classes are told by tag or by their members, as tags.ts says.
-import { badArgument, isObject, KINDS, onlyHasKeys, type Kind } from "../check.js";
-import { isArrayBuffer, isBlob, isBytes, isResponse, isUrl, tagOf } from "../tags.js";
+import { badArgument, isObject, KINDS, onlyHasKeys, type Kind } from "../base/check.js";
+import { isArrayBuffer, isBlob, isBytes, isResponse, isUrl, tagOf } from "../base/tags.js";
 import type {
   ByteStream,
   FileRef,
@@ -11,7 +11,7 @@ import type {
   RandomAccess,
   Source,
   UrlRef,
-} from "../types.js";
+} from "../types/index.js";
 
 export const SOURCES =
   "a path or an address, a Uint8Array, an ArrayBuffer, a Blob, { path }, { url }, a Response, " +

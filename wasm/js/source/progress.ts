@@ -1,5 +1,5 @@
 // Progress of one call's downloads together.
-import type { ProgressListener } from "../types.js";
+import type { ProgressListener } from "../types/index.js";
 
 interface File {
   done: number;

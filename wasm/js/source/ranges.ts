@@ -1,8 +1,8 @@
 // A file at an address, read in ranges without waiting, which browsers allow in workers only. Every
 // read is a round trip: while a file is read in order, each request asks for twice as much as the one
 // before. Reads that are far apart stay short.
-import { messageOf, SconceError, withCause } from "../errors.js";
-import type { RequestOptions } from "../types.js";
+import { messageOf, SconceError, withCause } from "../base/errors.js";
+import type { RequestOptions } from "../types/index.js";
 import { WindowedSource } from "./windows.js";
 
 const AHEAD_BYTES_MIN = 1 << 18;

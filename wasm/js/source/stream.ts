@@ -1,9 +1,9 @@
 // Streams read to their ends: bounded, stopped at once when the call is cancelled, and never partly
 // taken for the whole.
-import { badArgument } from "../check.js";
-import { cancelled, messageOf, SconceError, withCause } from "../errors.js";
-import { isArrayBuffer } from "../tags.js";
-import type { ByteStream } from "../types.js";
+import { badArgument } from "../base/check.js";
+import { cancelled, messageOf, SconceError, withCause } from "../base/errors.js";
+import { isArrayBuffer } from "../base/tags.js";
+import type { ByteStream } from "../types/index.js";
 import { Collected, type Limits } from "./collected.js";
 
 export interface Reading extends Limits {

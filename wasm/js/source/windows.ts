@@ -1,5 +1,5 @@
 // Reading where every read is a round trip.
-import type { RandomAccess } from "../types.js";
+import type { RandomAccess } from "../types/index.js";
 
 const WINDOW_BYTES = 1 << 18;
 const WINDOWS_MAX = 32;

@@ -1,7 +1,7 @@
 // The quantized program beside the float one: the same files, lowered the same way without
 // quantizing, both run here on the same inputs. The samples do with both what they do.
-import { chosenFor } from "@sconce/options.js";
-import type { Program, Remote, Value } from "@sconce/types.js";
+import { chosenFor } from "@sconce/call/options.js";
+import type { Program, Remote, Value } from "@sconce/types/index.js";
 import { BEGIN, tell } from "../../../examples/stories.mjs";
 import { toFaces } from "../../../examples/faces.mjs";
 import { app, setStep, type Beside, type Sighting, type Speed, type Telling } from "../state.js";

@@ -1,7 +1,7 @@
 // What a quantized program is calibrated on: arrays, one for each input in their order, and for the
 // samples pictures and text, which become inputs the way they do when the sample runs.
-import { checkValue, userInputs } from "@sconce/inputs.js";
-import type { MethodSummary, Tensor, Value } from "@sconce/types.js";
+import { checkValue, userInputs } from "@sconce/recipe/inputs.js";
+import type { MethodSummary, Tensor, Value } from "@sconce/types/index.js";
 import { int64 } from "../../../examples/stories.mjs";
 import { versionOf } from "../derived.js";
 import { app, type Calibration, type Quantizing } from "../state.js";

@@ -1,6 +1,6 @@
 // The calls that a bundled program comes with: run, compared with what they should return, and taken
 // over into the fields of Call.
-import type { Program, Remote } from "@sconce/types.js";
+import type { Program, Remote } from "@sconce/types/index.js";
 import { app, setStep, type Cases } from "../state.js";
 import { loadedProgram } from "./handles.js";
 import { fault, note, report } from "./problems.js";

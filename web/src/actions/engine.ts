@@ -1,8 +1,8 @@
 // The engine behind its worker: started once, thrown away when work must stop at once, and then
 // replaced.
-import { createClient, type Client } from "@sconce/client.js";
-import { SconceError, SconcePanic } from "@sconce/errors.js";
-import type { Meta } from "@sconce/types.js";
+import { createClient, type Client } from "@sconce/worker/client.js";
+import { SconceError, SconcePanic } from "@sconce/base/errors.js";
+import type { Meta } from "@sconce/types/index.js";
 import { app } from "../state.js";
 import { note } from "./problems.js";
 

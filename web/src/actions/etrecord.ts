@@ -1,8 +1,8 @@
 // The record of the program that is open: the one that was dropped, or what lowering has kept. What
 // is in it, its inputs for a run, and saving it.
 import { effect } from "@preact/signals";
-import type { ETRecord, RecordValue, Remote, TensorInfo, Value } from "@sconce/types.js";
-import type { RecordStage } from "@sconce/types_inspector.js";
+import type { ETRecord, RecordValue, Remote, TensorInfo, Value } from "@sconce/types/index.js";
+import type { RecordStage } from "@sconce/types/inspector.js";
 import { recordInputsFor, view } from "../derived.js";
 import { app, type RecordedValue, type RecordTold } from "../state.js";
 import { ask } from "./arrays.js";

@@ -1,7 +1,7 @@
 // Graphs: asking the worker for them, opening and closing groups, going from box to box and from a
 // node to the same one in another version.
 import { effect } from "@preact/signals";
-import type { NodeRow } from "@sconce/types.js";
+import type { NodeRow } from "@sconce/types/index.js";
 import { stepBeside, version, versionOf, view } from "../derived.js";
 import { boxAt, graphKey, graphSource, matches, scene } from "../graph.js";
 import type { Graphs, Wish } from "../graph/model.js";

@@ -6,7 +6,7 @@ import type {
   Program,
   Remote,
   Value,
-} from "@sconce/types.js";
+} from "@sconce/types/index.js";
 import { app, type Document } from "../state.js";
 import { engine, onEngineLost } from "./engine.js";
 import { fault } from "./problems.js";

@@ -1,6 +1,6 @@
 // Looking around: which step, method, view and node is shown; what a view needs is fetched here.
 import { effect } from "@preact/signals";
-import { messageOf } from "@sconce/errors.js";
+import { messageOf } from "@sconce/base/errors.js";
 import {
   earlierKey,
   innerKey,

@@ -1,7 +1,7 @@
 // From files to a program that is ready to run, step by step; and saving it.
 import type { Signal } from "@preact/signals";
-import { chosenFor } from "@sconce/options.js";
-import { DIALECTS } from "@sconce/steps.gen.js";
+import { chosenFor } from "@sconce/call/options.js";
+import { DIALECTS } from "@sconce/border/steps.gen.js";
 import type {
   CompilationReport,
   EdgeProgramManager,
@@ -10,7 +10,7 @@ import type {
   Programs,
   Remote,
   Source,
-} from "@sconce/types.js";
+} from "@sconce/types/index.js";
 import { versionOf } from "../derived.js";
 import { app, clearDocument, setStep, type Document } from "../state.js";
 import { takeCases } from "./cases.js";

@@ -1,7 +1,7 @@
 // What arrives: files that are dropped or chosen. Kinds are told by the engine from the first
 // bytes, never from the name alone. Every file is used, or named with the reason why it was not.
-import { missingData } from "@sconce/errors.js";
-import type { ProgramReport } from "@sconce/types.js";
+import { missingData } from "@sconce/base/errors.js";
+import type { ProgramReport } from "@sconce/types/index.js";
 import { app, type Document, type MethodFile } from "../state.js";
 import { leaveSample } from "./address.js";
 import { engine, isCancelled } from "./engine.js";

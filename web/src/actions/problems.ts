@@ -1,6 +1,6 @@
 // Errors as cards, and the log. A card always says what failed, where, and what to do.
-import { SconceError } from "@sconce/errors.js";
-import type { Diagnostic } from "@sconce/types.js";
+import { SconceError } from "@sconce/base/errors.js";
+import type { Diagnostic } from "@sconce/types/index.js";
 import { app, type Problem, type StepId } from "../state.js";
 
 export function note(text: string): void {

@@ -1,7 +1,7 @@
 // Profiles: dumps that the engine's inspector has opened, and what it tells of them.
 import { effect } from "@preact/signals";
-import type { Remote } from "@sconce/types.js";
-import type { Inspector, InspectorFiles, InspectorReport } from "@sconce/types_inspector.js";
+import type { Remote } from "@sconce/types/index.js";
+import type { Inspector, InspectorFiles, InspectorReport } from "@sconce/types/inspector.js";
 import { gapProfile, nodeNameOf, ranIn } from "../profile.js";
 import { app, type MethodGap, type Profile, type ProfileLook } from "../state.js";
 import { engine, isCancelled, onEngineLost } from "./engine.js";

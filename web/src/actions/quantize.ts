@@ -1,8 +1,14 @@
 // Quantizing what was opened: a session of the engine calibrates it on the inputs that were given, or
 // on those of the files, and compares it with the float program.
-import { isCalibrated } from "@sconce/quantize.js";
-import { chosenFor } from "@sconce/options.js";
-import type { ExportOptions, ExportSession, OpenedPrograms, Remote, Value } from "@sconce/types.js";
+import { isCalibrated } from "@sconce/recipe/quantize.js";
+import { chosenFor } from "@sconce/call/options.js";
+import type {
+  ExportOptions,
+  ExportSession,
+  OpenedPrograms,
+  Remote,
+  Value,
+} from "@sconce/types/index.js";
 import { versionOf } from "../derived.js";
 import { app, setStep, type Document, type Quantizing } from "../state.js";
 import { callsOf } from "./calibration.js";

@@ -1,14 +1,14 @@
 // Recipes by name: which there are, what they do, and what the settings make of one. They come with
 // the form that shows them, and with the first program that is quantized.
-import { isCalibrated } from "@sconce/quantize.js";
+import { isCalibrated } from "@sconce/recipe/quantize.js";
 import {
   GROUP_SIZE_OR_NONE,
   isQuantizing,
   quantizationOf,
   skipping,
-} from "@sconce/recipe_check.js";
-import { RecipeRegistry } from "@sconce/registry.js";
-import type { ExportRecipe, QuantizationRecipe } from "@sconce/types_recipe.js";
+} from "@sconce/recipe/check.js";
+import { RecipeRegistry } from "@sconce/recipe/registry.js";
+import type { ExportRecipe, QuantizationRecipe } from "@sconce/types/recipe.js";
 import { versionOf } from "../derived.js";
 import { app, type Document, type Problem, type Quantizing } from "../state.js";
 import { lowerAgain } from "./lower.js";

@@ -1,6 +1,6 @@
 // Recording what the program does here: its times, or all of its values.
-import type { Value } from "@sconce/types.js";
-import type { InspectorFiles } from "@sconce/types_inspector.js";
+import type { Value } from "@sconce/types/index.js";
+import type { InspectorFiles } from "@sconce/types/inspector.js";
 import { usesRecordInputs } from "../derived.js";
 import { app, setStep, type StepId } from "../state.js";
 import { plural } from "../ui/format.js";

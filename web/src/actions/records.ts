@@ -1,7 +1,7 @@
 // Records that come as files: what a run did (.etdp), what was lowered (.etrecord), and the values of
 // a run (.bin). Each finds what it belongs to.
-import { SconceError } from "@sconce/errors.js";
-import type { ErrorCode } from "@sconce/types.js";
+import { SconceError } from "@sconce/base/errors.js";
+import type { ErrorCode } from "@sconce/types/index.js";
 import { app } from "../state.js";
 import { isCancelled } from "./engine.js";
 import { takeRecord } from "./etrecord.js";

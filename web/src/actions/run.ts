@@ -1,6 +1,6 @@
 // The Run form: what was typed, calls with their times, results to look at.
-import { writeNpy } from "@sconce/cli/npy.js";
-import type { ProgramMethodInfo, ProgramValueInfo, Value } from "@sconce/types.js";
+import { writeNpy } from "@sconce/cli/files/npy.js";
+import type { ProgramMethodInfo, ProgramValueInfo, Value } from "@sconce/types/index.js";
 import type { Filling } from "../arrays.worker.js";
 import { recordInputsFor } from "../derived.js";
 import { app, setStep, type InputForm, type RunState } from "../state.js";

@@ -1,8 +1,8 @@
 // What the user may set before lowering again: names of methods and options.
-import { parseConstant } from "@sconce/constant.js";
-import { OPTIONS } from "@sconce/options.gen.js";
-import { accepts, isTaken, type Bounds, type Chosen } from "@sconce/options.js";
-import type { ConstantValue } from "@sconce/types.js";
+import { parseConstant } from "@sconce/call/constant.js";
+import { OPTIONS } from "@sconce/border/options.gen.js";
+import { accepts, isTaken, type Bounds, type Chosen } from "@sconce/call/options.js";
+import type { ConstantValue } from "@sconce/types/index.js";
 import { versionOf } from "../derived.js";
 import { app, type Document, type Quantizing, type Settings } from "../state.js";
 import { showStep } from "./look.js";

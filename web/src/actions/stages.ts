@@ -1,7 +1,7 @@
 // The graphs that a record holds, as steps of the program that came with it.
-import { DIALECTS } from "@sconce/steps.gen.js";
-import type { CompilationReport, Remote } from "@sconce/types.js";
-import type { Inspector, RecordStage } from "@sconce/types_inspector.js";
+import { DIALECTS } from "@sconce/border/steps.gen.js";
+import type { CompilationReport, Remote } from "@sconce/types/index.js";
+import type { Inspector, RecordStage } from "@sconce/types/inspector.js";
 import { app, setStep } from "../state.js";
 import { handles } from "./handles.js";
 

@@ -1,7 +1,7 @@
 // One task at a time: opening or lowering something ends what was under way before. Cancelling gives
 // the page back at once, and the worker shortly after: by itself, or ended.
-import { PHASES } from "@sconce/steps.gen.js";
-import type { CallOptions } from "@sconce/types.js";
+import { PHASES } from "@sconce/border/steps.gen.js";
+import type { CallOptions } from "@sconce/types/index.js";
 import { app, setStep, STEPS, type StepId } from "../state.js";
 import { forgetIfBroken, freeEngine, isCancelled } from "./engine.js";
 import { note, report } from "./problems.js";

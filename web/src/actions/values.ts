@@ -1,7 +1,7 @@
 // From the fields of the Run form to fillings, which say how inputs are made. What cannot be made is
 // an error with the range that would do; nothing large is allocated before its size is known to be
 // sane.
-import type { ProgramValueInfo, Value } from "@sconce/types.js";
+import type { ProgramValueInfo, Value } from "@sconce/types/index.js";
 import type { Filling } from "../arrays.worker.js";
 import type { InputForm } from "../state.js";
 import { formatBytes, formatCount } from "../ui/format.js";

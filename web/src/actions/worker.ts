@@ -1,8 +1,8 @@
 // The page's end of a worker of its own. It is started when it is first needed, and ended when what
 // it does is no longer wanted.
-import { SconcePanic } from "@sconce/errors.js";
-import type { Reply } from "@sconce/rpc.js";
-import { Caller } from "@sconce/rpc_caller.js";
+import { SconcePanic } from "@sconce/base/errors.js";
+import type { Reply } from "@sconce/worker/messages.js";
+import { Caller } from "@sconce/worker/caller.js";
 import { isCancelled } from "./engine.js";
 
 interface Connection {

@@ -1,6 +1,6 @@
 // A graph folded as its author wrote it: nodes in their modules, blocks that are alike in one stack,
 // parts of backends in groups of their own, and long rows of nodes in runs.
-import type { NodeRow, TensorInfo } from "@sconce/types.js";
+import type { NodeRow, TensorInfo } from "@sconce/types/index.js";
 import type { GraphSource, GroupKind } from "./model.js";
 
 export interface Leaf {

@@ -1,5 +1,5 @@
 // What the page and the worker that lays graphs out tell each other.
-import type { NodeRow } from "@sconce/types.js";
+import type { NodeRow } from "@sconce/types/index.js";
 
 /** A node that a graph begins or ends with. */
 export interface Terminal {

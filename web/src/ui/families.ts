@@ -1,6 +1,6 @@
 // Operators by family, for colour only: eight hues that colour-blind people can tell apart. The
 // name of the operator always stands beside the colour. The engine says which family is whose.
-import type { OpFamily } from "@sconce/types.js";
+import type { OpFamily } from "@sconce/types/index.js";
 import { app } from "../state.js";
 
 export const FAMILY_LABELS: Record<OpFamily, string> = {

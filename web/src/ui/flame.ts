@@ -1,7 +1,7 @@
 // Draws what happened over time: one rectangle for each event of each run, those inside of others
 // below them.
-import type { OpFamily } from "@sconce/types.js";
-import type { EventBlock, Timeline, TimelineSpan } from "@sconce/types_inspector.js";
+import type { OpFamily } from "@sconce/types/index.js";
+import type { EventBlock, Timeline, TimelineSpan } from "@sconce/types/inspector.js";
 import type { Ink } from "./ink.js";
 import { sightOf, type Room, type View } from "./viewport.js";
 

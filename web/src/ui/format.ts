@@ -1,6 +1,6 @@
 // Numbers and names as people read them: three significant digits, the unit always shown.
-import { formatBytes as bytesWithUnit } from "@sconce/size.js";
-import type { ProgramValueInfo, TensorInfo } from "@sconce/types.js";
+import { formatBytes as bytesWithUnit } from "@sconce/base/size.js";
+import type { ProgramValueInfo, TensorInfo } from "@sconce/types/index.js";
 
 /** A narrow space that never breaks, between a number and its unit. */
 const GAP = "\u00a0";

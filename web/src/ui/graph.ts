@@ -1,6 +1,6 @@
 // Draws a graph: groups, boxes, lines. From afar families are colours; nearer there are names, and
 // then types at the lines.
-import type { OpFamily } from "@sconce/types.js";
+import type { OpFamily } from "@sconce/types/index.js";
 import type { Scene, SceneBox, SceneEdge } from "../graph/model.js";
 import type { Ink } from "./ink.js";
 import { sightOf, touches, type Box, type Room, type View } from "./viewport.js";

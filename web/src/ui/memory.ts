@@ -1,6 +1,6 @@
 // Draws a memory plan on a canvas: time to the right, addresses upwards, one rectangle per value.
-import type { MethodPlan, PlanItem } from "@sconce/types.js";
-import type { MemoryPlan, PlannedValue } from "@sconce/types_inspector.js";
+import type { MethodPlan, PlanItem } from "@sconce/types/index.js";
+import type { MemoryPlan, PlannedValue } from "@sconce/types/inspector.js";
 
 /** A value: from when to when it is alive, inclusive, and which bytes of a memory it has. */
 export interface Slot {

@@ -1,6 +1,6 @@
 // What can be said about a result at a glance: range, NaNs, first values, the largest ones.
-import { roundedNumbers } from "@sconce/tensor_numbers.js";
-import type { Tensor, Value } from "@sconce/types.js";
+import { roundedNumbers } from "@sconce/tensor/numbers.js";
+import type { Tensor, Value } from "@sconce/types/index.js";
 import type { OutputView, ScalarView, TensorView } from "../state.js";
 
 const FIRST_MAX = 64;

@@ -1,7 +1,7 @@
 // Small parts that several views share.
 import { Fragment, type ComponentChildren, type JSX } from "preact";
 import { useState } from "preact/hooks";
-import type { OpFamily } from "@sconce/types.js";
+import type { OpFamily } from "@sconce/types/index.js";
 import { copy } from "../actions.js";
 import type { Part } from "../delegates.js";
 import { formatCount } from "./format.js";

@@ -1,6 +1,6 @@
 // Which backend is given what it takes of each method, and what backends are told.
 import type { JSX } from "preact";
-import { optionsOf } from "@sconce/options.js";
+import { optionsOf } from "@sconce/call/options.js";
 import { setBackend, setVerifies } from "../actions.js";
 import { versionOf } from "../derived.js";
 import { app, type Document } from "../state.js";

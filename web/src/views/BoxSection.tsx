@@ -1,6 +1,6 @@
 // What is selected in a graph where that is no node: a group of nodes, an input or an output.
 import type { JSX } from "preact";
-import type { OpFamily } from "@sconce/types.js";
+import type { OpFamily } from "@sconce/types/index.js";
 import { closeBox, openBox, selectNode } from "../actions.js";
 import { boxAt, selectedBox } from "../graph.js";
 import type { BoxKind, SceneBox } from "../graph/model.js";

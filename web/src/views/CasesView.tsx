@@ -1,6 +1,6 @@
 // The calls that a bundled program comes with, and how far what they return is from what they should.
 import type { JSX } from "preact";
-import type { OutputVerdict } from "@sconce/types.js";
+import type { OutputVerdict } from "@sconce/types/index.js";
 import { setTolerance, takeCase, verifyCases } from "../actions.js";
 import { app, type BundledCase } from "../state.js";
 import { formatCount, formatFigure, plural } from "../ui/format.js";

@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { computed, signal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
-import type { NodeRow } from "@sconce/types.js";
+import type { NodeRow } from "@sconce/types/index.js";
 import { selectNode, showNode } from "../actions.js";
 import { changesOf, type Change, type Kind } from "../changes.js";
 import { fateOf } from "../delegates.js";

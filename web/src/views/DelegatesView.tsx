@@ -2,8 +2,8 @@
 // and why, with the most work first.
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import type { DelegationRow } from "@sconce/types.js";
-import { ratio } from "@sconce/work.js";
+import type { DelegationRow } from "@sconce/types/index.js";
+import { ratio } from "@sconce/base/work.js";
 import { selectNode, showSettings } from "../actions.js";
 import {
   backendName,

@@ -1,7 +1,7 @@
 // What happened over time, run by run: moved and zoomed along time, walked by keyboard.
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { TimelineSpan } from "@sconce/types_inspector.js";
+import type { TimelineSpan } from "@sconce/types/inspector.js";
 import { selectEvent } from "../actions.js";
 import { eventName, familyOfEvent, tickOf } from "../profile.js";
 import { app, type Profile } from "../state.js";

@@ -1,6 +1,6 @@
 // One input of a method: made up, typed, from the record or from a file.
 import type { JSX } from "preact";
-import type { ProgramValueInfo } from "@sconce/types.js";
+import type { ProgramValueInfo } from "@sconce/types/index.js";
 import { SEED_MAX, setInput, takeArrays } from "../actions.js";
 import { recordInputsFor } from "../derived.js";
 import type { Filler, InputForm } from "../state.js";

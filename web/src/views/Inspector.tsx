@@ -1,8 +1,8 @@
 // What is selected: its operator, shapes, the author's own line, where it lies in memory.
 import type { JSX } from "preact";
 import { computed } from "@preact/signals";
-import type { NodeRow, PlanItem } from "@sconce/types.js";
-import { ratio } from "@sconce/work.js";
+import type { NodeRow, PlanItem } from "@sconce/types/index.js";
+import { ratio } from "@sconce/base/work.js";
 import { followNode, selectNode, showNode } from "../actions.js";
 import { callerOf, fateOf, nodesOf, partOf, shares, type Fate, type Part } from "../delegates.js";
 import { innerRows, makers, plan, rows, selectedRow, stepBeside, view } from "../derived.js";

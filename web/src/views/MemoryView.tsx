@@ -1,7 +1,7 @@
 // The memory plan of a method as lowering has made it, beside what else it could have been.
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
-import type { MethodPlan, OpFamily } from "@sconce/types.js";
+import type { MethodPlan, OpFamily } from "@sconce/types/index.js";
 import { selectNode } from "../actions.js";
 import { makers, plan, rows } from "../derived.js";
 import { app } from "../state.js";

@@ -1,6 +1,6 @@
 // How far the values of a run are from those that the record's graph gives, node by node.
 import type { JSX } from "preact";
-import type { Gap, GapMethod, GapReport, GapRow, LoggedValue } from "@sconce/types_inspector.js";
+import type { Gap, GapMethod, GapReport, GapRow, LoggedValue } from "@sconce/types/inspector.js";
 import { compareHere, selectEvent, selectNode, setReference, showNode } from "../actions.js";
 import { methodNames, runFault } from "../derived.js";
 import {

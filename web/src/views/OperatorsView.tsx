@@ -10,8 +10,8 @@ import {
   listedCount,
   operatorPattern,
   type CoveredOperator,
-} from "@sconce/coverage.js";
-import type { Meta } from "@sconce/types.js";
+} from "@sconce/lower/coverage.js";
+import type { Meta } from "@sconce/types/index.js";
 import { app } from "../state.js";
 import { SortedTable, type Column } from "../ui/SortedTable.js";
 import { SearchBox } from "./SearchBox.js";

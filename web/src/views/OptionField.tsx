@@ -1,6 +1,6 @@
 // A field of the lowering settings, made from the option's row in options.def.
 import type { JSX } from "preact";
-import { isCount, isTaken, type Bounds, type Option } from "@sconce/options.js";
+import { isCount, isTaken, type Bounds, type Option } from "@sconce/call/options.js";
 import { setBound, setOption } from "../actions.js";
 import { openSizes } from "../derived.js";
 import { app } from "../state.js";

@@ -1,7 +1,7 @@
 // Where the values of a method lie in the file's own plan, and when; as a picture and as a table.
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
-import type { MemoryPlan, PlannedValue, PlannedWork } from "@sconce/types_inspector.js";
+import type { MemoryPlan, PlannedValue, PlannedWork } from "@sconce/types/inspector.js";
 import { selectPlanned, showNode } from "../actions.js";
 import { backendName } from "../delegates.js";
 import { app } from "../state.js";

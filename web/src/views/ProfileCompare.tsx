@@ -1,7 +1,7 @@
 // Two dumps side by side.
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
-import type { ComparedEvent } from "@sconce/types_inspector.js";
+import type { ComparedEvent } from "@sconce/types/inspector.js";
 import { compareProfiles } from "../actions.js";
 import { profile } from "../profile.js";
 import { app } from "../state.js";

@@ -1,6 +1,6 @@
 // What backends did in a profile, call by call, and which operators went to them.
 import type { JSX } from "preact";
-import type { DelegationTotals } from "@sconce/types_inspector.js";
+import type { DelegationTotals } from "@sconce/types/inspector.js";
 import { selectEvent } from "../actions.js";
 import { eventRows, opOf, profile, type EventRow } from "../profile.js";
 import type { Profile } from "../state.js";

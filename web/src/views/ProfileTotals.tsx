@@ -1,7 +1,7 @@
 // A profile by operator and by module.
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
-import type { InspectorTotal } from "@sconce/types_inspector.js";
+import type { InspectorTotal } from "@sconce/types/inspector.js";
 import { opOf } from "../profile.js";
 import { app, type Profile } from "../state.js";
 import { familyOf } from "../ui/families.js";

@@ -1,7 +1,7 @@
 // The file as a map, to scale, and what each method in it takes.
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import type { ProgramMethodInfo, ProgramReport, ProgramValueInfo } from "@sconce/types.js";
+import type { ProgramMethodInfo, ProgramReport, ProgramValueInfo } from "@sconce/types/index.js";
 import { save, saveRecord, showPart } from "../actions.js";
 import { backendName } from "../delegates.js";
 import { programMethod } from "../derived.js";

@@ -1,7 +1,7 @@
 // The quantized program beside the float one: what it saves, what it costs, and why.
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { decibelsOf } from "@sconce/quantization_report.js";
+import { decibelsOf } from "@sconce/recipe/quantization_report.js";
 import { compareBeside } from "../actions/beside.js";
 import { isOwn, methodQuantization, worstLine } from "../quantized.js";
 import { app, type Beside, type Speed } from "../state.js";

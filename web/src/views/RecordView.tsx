@@ -1,7 +1,7 @@
 // What is in the record of a program beside its graphs: which stages, inputs, and what they come to.
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import type { RecordStage } from "@sconce/types_inspector.js";
+import type { RecordStage } from "@sconce/types/inspector.js";
 import { showMethod, showNode, takeRecordInputs } from "../actions.js";
 import { methodNames, recordInputsFor } from "../derived.js";
 import { app, type RecordedValue, type RecordTold } from "../state.js";

@@ -1,7 +1,7 @@
 // Running a method: a form made from what it declares, results with their range, times. Samples
 // come with a view of their own above it.
 import type { JSX } from "preact";
-import type { ProgramMethodInfo } from "@sconce/types.js";
+import type { ProgramMethodInfo } from "@sconce/types/index.js";
 import { resetState, runMethod, setRepeat, takeRecordInputs } from "../actions.js";
 import { backendName, methodDelegation, shares } from "../delegates.js";
 import { programMethod, recordInputsFor, runFault, usesRecordInputs } from "../derived.js";

@@ -1,6 +1,6 @@
 // What can be set about lowering. The first lowering happens by itself; this changes the next one.
 import type { JSX } from "preact";
-import { OPTIONS } from "@sconce/options.gen.js";
+import { OPTIONS } from "@sconce/border/options.gen.js";
 import { lowerAgain, renameMethod, setConstants, settingsFault } from "../actions.js";
 import { openSizes } from "../derived.js";
 import { app } from "../state.js";

@@ -1,7 +1,7 @@
 // A method of one version, in short: what goes in and out, operators by how often they are called,
 // and, at the source, what can be set before lowering.
 import type { JSX } from "preact";
-import type { MethodSummary, TensorInfo } from "@sconce/types.js";
+import type { MethodSummary, TensorInfo } from "@sconce/types/index.js";
 import { methodSummary, version } from "../derived.js";
 import { app } from "../state.js";
 import { familyOf } from "../ui/families.js";

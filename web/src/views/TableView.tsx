@@ -1,7 +1,7 @@
 // Nodes as a table: sorted by any column, filtered by text, thousands of them.
 import type { JSX } from "preact";
 import { computed } from "@preact/signals";
-import type { NodeRow } from "@sconce/types.js";
+import type { NodeRow } from "@sconce/types/index.js";
 import { selectNode, sortBy } from "../actions.js";
 import { hasFates, parts, runnerOf, type Part } from "../delegates.js";
 import { rows } from "../derived.js";

@@ -44,6 +44,9 @@ export function TopBar(): JSX.Element {
             Samples
           </button>
         ) : null}
+        <a class="docs" href="docs/" target="_blank" title="Read the documentation">
+          Docs
+        </a>
         {isOpen && app.document.value?.kind !== "record" ? (
           <button
             type="button"

@@ -1,7 +1,7 @@
 // How far what backends made of a method is from the kernels: its outputs, and each delegate.
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import type { Closeness, Verification } from "@sconce/types.js";
+import type { Closeness, Verification } from "@sconce/types/index.js";
 import { parts } from "../delegates.js";
 import { app } from "../state.js";
 import { formatFigure } from "../ui/format.js";

@@ -1,5 +1,5 @@
 // Times of dumps as people read them, in whatever unit they come.
-import type { TimeScale } from "@sconce/types_inspector.js";
+import type { TimeScale } from "@sconce/types/inspector.js";
 import { tickOf } from "../profile.js";
 import type { Profile } from "../state.js";
 import { formatFigure, formatMs } from "../ui/format.js";

@@ -1,5 +1,5 @@
 // What the steps are called and what each means, for someone who meets them for the first time.
-import { DIALECTS } from "@sconce/steps.gen.js";
+import { DIALECTS } from "@sconce/border/steps.gen.js";
 import { app, type StepId } from "../state.js";
 import { formatBytes, formatMs } from "../ui/format.js";
 

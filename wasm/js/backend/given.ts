@@ -1,0 +1,247 @@
+// What backends are and give, checked: their functions, what these return, and how it is answered.
+import {
+  badArgument,
+  isObject,
+  isPlain,
+  isText,
+  KINDS,
+  mustBe,
+  onlyHasKeys,
+  TEXT,
+} from "../base/check.js";
+import { ALIGNMENT, fault, type Answer, type Range, type RawMethod } from "./answer.js";
+import { messageOf, SconceError } from "../base/errors.js";
+import { isBytes } from "../base/tags.js";
+import { bytesOf, isTensorLike } from "../tensor/bytes.js";
+import type { Backend, CompileSpec, NamedBytes, Part, PreprocessResult } from "../types/index.js";
+
+const ALIGNMENT_MAX = 2 ** 24;
+
+type Callback = keyof typeof FUNCTIONS;
+
+/**
+ * Whether it is a promise. Nobody will wait for it: what it may be rejected with is not let loose,
+ * since that would end the process.
+ */
+function isDropped(result: unknown): boolean {
+  if (!isObject(result) || !KINDS.function.test(result["then"])) return false;
+  void Promise.resolve(result).catch(() => undefined);
+  return true;
+}
+
+/** Calls a function of a backend; what it throws says whose it is. */
+export function called<T>({ id }: Backend, name: Callback, method: string, call: () => T): T {
+  let result: T;
+  const where = method === "" ? "" : ` for method '${method}'`;
+  try {
+    result = call();
+  } catch (error) {
+    const wrapped = fault(
+      `'${name}' of backend '${id}' threw${where}: ${messageOf(error)}`,
+      method,
+    );
+    wrapped.cause = error;
+    throw wrapped;
+  }
+  if (givenBy(name, result).filter(isDropped).length > 0)
+    throw fault(
+      `'${name}' of backend '${id}' gave a promise${where}, but must have done its work by then`,
+      method,
+    );
+  return result;
+}
+
+/** All that is looked at of a result: a state is the backend's own, whatever is in it. */
+function givenBy(name: Callback, result: unknown): readonly unknown[] {
+  if (name === "execute" && Array.isArray(result)) return [result, ...(result as unknown[])];
+  if (name === "preprocess") return [result, ...partsOf(result)];
+  if (name !== "preprocessMultimethod" || !isObject(result)) return [result];
+  const lists = Object.values(result);
+  const results = lists.flatMap((list) => (Array.isArray(list) ? (list as unknown[]) : []));
+  return [result, ...lists, ...results, ...results.flatMap(partsOf)];
+}
+
+/** What a backend made of a part, piece by piece. */
+function partsOf(result: unknown): unknown[] {
+  if (!isObject(result)) return [];
+  const { processedBytes, namedData } = result;
+  return [processedBytes, namedData, ...(isObject(namedData) ? Object.values(namedData) : [])];
+}
+
+/** The answer of a function that must give true or false. */
+export function saidYes(
+  backend: Backend,
+  name: "keeps" | "ownsState",
+  about: string,
+  method: string,
+  call: () => unknown,
+): boolean {
+  const answer = called(backend, name, method, call);
+  if (typeof answer === "boolean") return answer;
+  throw fault(
+    `'${name}' of backend '${backend.id}' must give true or false for ${about} of method ` +
+      `'${method}', not ${typeof answer}`,
+    method,
+  );
+}
+
+/** Whether a backend must have it. */
+const FUNCTIONS = {
+  supports: true,
+  init: true,
+  execute: true,
+  preprocess: false,
+  preprocessMultimethod: false,
+  keeps: false,
+  ownsState: false,
+  reset: false,
+  destroy: false,
+} as const;
+
+const MEMBERS = ["id", "transformForPreDecomposition", ...Object.keys(FUNCTIONS)];
+
+export function checkBackend(backend: Backend): void {
+  if (!isObject(backend)) throw badArgument("what registerBackend() takes", "a backend", backend);
+  const members: Record<string, unknown> = backend;
+  mustBe("name", "the id of a backend", members["id"]);
+  // Objects of classes have members of their own.
+  if (isPlain(members)) onlyHasKeys(`backend '${backend.id}'`, members, MEMBERS);
+  for (const [name, isNeeded] of Object.entries(FUNCTIONS)) {
+    const member = members[name];
+    if (member === undefined ? isNeeded : !KINDS.function.test(member))
+      throw badArgument(`'${name}' of backend '${backend.id}'`, "a function", member);
+  }
+  const passes = members["transformForPreDecomposition"];
+  if (passes !== undefined)
+    mustBe("names", `'transformForPreDecomposition' of backend '${backend.id}'`, passes);
+  if (!members["preprocess"] && !members["preprocessMultimethod"])
+    throw badArgument(
+      `'preprocess' of backend '${backend.id}'`,
+      "a function, unless it has preprocessMultimethod",
+      undefined,
+    );
+  if (members["ownsState"] && !members["reset"])
+    throw badArgument(
+      `'reset' of backend '${backend.id}'`,
+      "a function, because it has ownsState",
+      undefined,
+    );
+}
+
+interface Made {
+  backend: Backend;
+  method: string;
+  part: string;
+  result: PreprocessResult;
+}
+
+function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? "" : "s"}`;
+}
+
+/** What preprocessMultimethod gives, in the order of the parts. */
+export function allResults(
+  backend: Backend,
+  methods: readonly RawMethod[],
+  parts: readonly Part[][],
+  specs: readonly CompileSpec[][][],
+): Made[] {
+  const byMethod = <T>(lists: readonly T[]): Record<string, T> =>
+    Object.fromEntries(methods.map(({ method }, m) => [method, lists[m]!]));
+  const results: unknown = called(backend, "preprocessMultimethod", "", () =>
+    backend.preprocessMultimethod!(byMethod(parts), byMethod(specs)),
+  );
+  const byName = isObject(results) ? results : {};
+  const miscounted = (method: string, wanted: number, list: unknown = []): SconceError => {
+    const found = Array.isArray(list) ? counted(list.length, "result") : "no list of results";
+    const parts = counted(wanted, "part");
+    return fault(
+      `backend '${backend.id}' gave ${found} for method '${method}', which has ${parts}`,
+      method,
+    );
+  };
+  for (const [method, list] of Object.entries(byName))
+    if (!methods.some((m) => m.method === method)) throw miscounted(method, 0, list);
+  return methods.flatMap(({ method, parts: list }) => {
+    const own: unknown = Object.hasOwn(byName, method) ? byName[method] : undefined;
+    if (!Array.isArray(own) || own.length !== list.length)
+      throw miscounted(method, list.length, own);
+    return list.map(({ name }, i) => {
+      return { backend, method, part: name, result: (own as PreprocessResult[])[i]! };
+    });
+  });
+}
+
+export function resultJson({ backend, method, part, result }: Made, answer: Answer): object {
+  const what = `what backend '${backend.id}' made of ${part} of method '${method}'`;
+  const wrong: Wrong = (of, accepts, value) =>
+    badArgument(of === "" ? what : `${of} in ${what}`, accepts, value).ofMethod(method);
+  if (!isObject(result)) throw wrong("", "{ processedBytes }", result);
+  const onlyHas = (of: string, value: object, known: readonly string[]): void => {
+    const key = Object.keys(value).find((name) => !known.includes(name));
+    if (key === undefined) return;
+    throw fault(`${of} has '${key}', which is not one of: ${known.join(", ")}`, method);
+  };
+  onlyHas(what, result, ["processedBytes", "namedData", "debugHandleMap"]);
+  const { processedBytes, namedData = {}, debugHandleMap } = result as PreprocessResult;
+  const bytes = (value: unknown, name: string): Range => {
+    if (isBytes(value)) return answer.add(value);
+    throw wrong(name, "a Uint8Array", value);
+  };
+  if (!isObject(namedData)) throw wrong("namedData", "bytes by name", namedData);
+  const data = Object.entries(namedData).map(([key, entry]: [string, unknown]) => {
+    if (!isText(key)) throw wrong("a key of namedData", TEXT, key);
+    if (!isObject(entry)) throw wrong(`'${key}'`, "bytes, or { bytes }", entry);
+    const one: Partial<NamedBytes> = isBytes(entry) ? { bytes: entry } : entry;
+    onlyHas(`'${key}' in ${what}`, one, ["bytes", "alignment", "externalTag"]);
+    const { alignment = ALIGNMENT, externalTag = "" } = one;
+    if (!Number.isSafeInteger(alignment) || alignment < 1 || alignment > ALIGNMENT_MAX)
+      throw wrong(`the alignment of '${key}'`, "a whole number from 1 to 2^24", alignment);
+    if (!KINDS.text.test(externalTag))
+      throw wrong(`the externalTag of '${key}'`, KINDS.text.accepts, externalTag);
+    if (one.externalTag !== undefined && !isFileName(externalTag))
+      throw fault(
+        `the externalTag of '${key}' in ${what} must be the name of a file, ` +
+          `without a folder or control characters, not ${JSON.stringify(externalTag)}`,
+        method,
+      );
+    return { key, tag: externalTag, align: alignment, bytes: bytes(one.bytes, `'${key}'`) };
+  });
+  return {
+    processed: bytes(processedBytes, "processedBytes"),
+    data,
+    events: debugHandleMap === undefined ? null : eventsOf(debugHandleMap, wrong),
+  };
+}
+
+/** Whether it stays in the folder where it is written. */
+const isFileName = (tag: string): boolean => isText(tag) && !/^\.{0,2}$|[\p{Cc}/\\]/u.test(tag);
+
+type Wrong = (of: string, accepts: string, value: unknown) => SconceError;
+
+/** Keys that are whole numbers are ids, as in ExecuTorch; others are names. */
+function eventsOf(map: Readonly<Record<string, readonly number[]>>, wrong: Wrong): object[] {
+  if (!isObject(map)) throw wrong("debugHandleMap", "lists of handles", map);
+  return Object.entries(map).map(([key, handles]) => {
+    if (!Array.isArray(handles) || !Array.from(handles).every(KINDS.index.test))
+      throw wrong(`'${key}' of debugHandleMap`, "a list of handles", handles);
+    return /^(0|[1-9]\d{0,14})$/.test(key) ? { id: Number(key), handles } : { name: key, handles };
+  });
+}
+
+/** An output as the core reads it. */
+export function valueJson(value: unknown, answer: Answer): object {
+  if (isTensorLike(value)) {
+    const { dtype, shape } = value;
+    return { kind: "tensor", dtype, shape, bytes: answer.add(bytesOf(value, "it")) };
+  }
+  if (typeof value === "boolean") return { kind: "bool", value: value ? "1" : "0" };
+  if (typeof value === "bigint" && BigInt.asIntN(64, value) === value)
+    return { kind: "int", value: String(value) };
+  if (typeof value === "number") {
+    const isWhole = Number.isSafeInteger(value) && !Object.is(value, -0);
+    const text = String(value).replace("Infinity", "inf").replace("NaN", "nan");
+    return { kind: isWhole ? "int" : "double", value: text };
+  }
+  throw badArgument("it", "a tensor, number, bigint or boolean", value);
+}

@@ -1,0 +1,184 @@
+// What callers may pass, and the error of everything else. Options are tables: a key that no table
+// knows is an error that names its nearest neighbour, because an option that is silently ignored is a
+// wrong result with no trace. Which options calls take stands in call/protocol.ts.
+import { SconceError } from "./errors.js";
+import { nearest } from "./nearest.js";
+
+export interface Kind {
+  /** What is accepted, as the end of "must be" and of "Pass". */
+  readonly accepts: string;
+  readonly test: (value: unknown) => boolean;
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
+}
+
+export const TEXT = "text without unpaired surrogates";
+
+/** Whether UTF-8 can hold it all. */
+export const isText = (value: string): boolean => !/\p{Cs}/u.test(value);
+
+/** An object without a class: of others, whose keys may be none, nothing would be read. */
+export function isPlain(value: unknown): value is Record<string, unknown> {
+  if (!isObject(value)) return false;
+  const prototype = Object.getPrototypeOf(value) as object | null;
+  // The root of another window's objects is another one, but a root.
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
+
+export const KINDS = {
+  any: { accepts: "anything", test: () => true },
+  /** Lists or iterables, of which a worker asks for the next when there is need for it. */
+  calls: { accepts: "calls", test: () => true },
+  /** Sources, which cross a worker as such. */
+  files: { accepts: "a list", test: Array.isArray },
+  flag: { accepts: "true or false", test: (v) => typeof v === "boolean" },
+  function: { accepts: "a function", test: (v) => typeof v === "function" },
+  index: {
+    accepts: "a whole number, 0 or more",
+    test: (v) => Number.isSafeInteger(v) && Number(v) >= 0,
+  },
+  list: { accepts: "a list", test: Array.isArray },
+  // What the core takes as a method's name, less what cannot be written to a file and read back.
+  name: {
+    accepts: "a name: any text but the empty one and text with NUL characters",
+    test: (v) => typeof v === "string" && v !== "" && !/[\0\p{Cs}]/u.test(v),
+  },
+  names: {
+    accepts: "a list of names",
+    test: (v) => Array.isArray(v) && Array.from(v).every((item) => typeof item === "string"),
+  },
+  record: { accepts: "a plain object", test: isPlain },
+  signal: {
+    accepts: "an AbortSignal",
+    test: (v) =>
+      isObject(v) &&
+      typeof v["aborted"] === "boolean" &&
+      typeof v["addEventListener"] === "function",
+  },
+  text: { accepts: "a string", test: (v) => typeof v === "string" },
+} satisfies Record<string, Kind>;
+
+type KindName = keyof typeof KINDS;
+export interface OptionTable {
+  readonly [option: string]: KindName | Kind | OptionTable;
+}
+
+export const ENGINE_OPTIONS = { wasm: "any", onLog: "function" } as const;
+export const CLIENT_OPTIONS = { ...ENGINE_OPTIONS, worker: "function" } as const;
+const POOL_SIZE_MAX = 64;
+const POOL_SIZE: Kind = {
+  accepts: `a whole number from 1 to ${POOL_SIZE_MAX}`,
+  test: (value) => Number.isInteger(value) && Number(value) >= 1 && Number(value) <= POOL_SIZE_MAX,
+};
+const LIMIT: Kind = {
+  accepts: "a number, 0 or more",
+  test: (value) => typeof value === "number" && value >= 0,
+};
+export const POOL_OPTIONS = {
+  ...CLIENT_OPTIONS,
+  size: POOL_SIZE,
+  maxQueue: LIMIT,
+  maxHeapBytes: LIMIT,
+  prepare: "function",
+} as const;
+export const USE_OPTIONS = { signal: "signal" } as const;
+
+/** A value in a message: what it is rather than all of it. */
+function show(value: unknown): string {
+  if (typeof value === "string") return `the string ${JSON.stringify(value.slice(0, 40))}`;
+  if (typeof value === "function") return "a function";
+  if (typeof value === "bigint") return `${value}n`;
+  if (!isObject(value)) return String(value);
+  if (Array.isArray(value)) {
+    const items = Array.from(value.slice(0, 8), (item) =>
+      Array.isArray(item) ? "[…]" : show(item),
+    );
+    return `[${items.join(", ")}${value.length > 8 ? ", …" : ""}]`;
+  }
+  const name = (value.constructor as { name?: string } | undefined)?.name;
+  return !name || name === "Object" ? "an object" : `an object of class ${name}`;
+}
+
+/** The error of an argument that is not what `accepts` says. */
+export function badArgument(what: string, accepts: string, value: unknown): SconceError {
+  return new SconceError(
+    "argument",
+    `${what} must be ${accepts}, not ${show(value)}`,
+    `Pass ${accepts}.`,
+  );
+}
+
+/** Throws unless `value`, the argument that `what` names, is of the kind. */
+export function mustBe(kind: KindName, what: string, value: unknown): void {
+  if (!KINDS[kind].test(value)) throw badArgument(what, KINDS[kind].accepts, value);
+}
+
+/** JSON for the core, which takes text only that UTF-8 can hold; `what` names where it comes from. */
+export function jsonFor(what: string, value: unknown): string {
+  const json = JSON.stringify(value);
+  // Only surrogates without their other halves are escaped, or somebody wrote an escape out.
+  if (!/\\ud[89a-f]/.test(json)) return json;
+  const check = (text: unknown): void => {
+    if (typeof text === "string" && !isText(text))
+      throw badArgument(`a string in ${what}`, TEXT, text);
+  };
+  return JSON.stringify(value, (key, item: unknown) => {
+    check(key);
+    check(item);
+    return item;
+  });
+}
+
+/** What to write instead of a key that is not known. */
+export function advice(key: string, known: readonly string[], all: string): string {
+  const best = nearest(key, known);
+  return best !== undefined
+    ? `Use '${best}' if that is meant; ${all} ${known.join(", ")}.`
+    : `Use one of: ${known.join(", ")}.`;
+}
+
+const unknownOption = (where: string, key: string, known: readonly string[]): SconceError =>
+  new SconceError(
+    "option",
+    `${where} has no option '${key}'`,
+    advice(key, known, "the options are"),
+  );
+
+/** A name from elsewhere in a message: the beginning of a long one. */
+export const shortened = (name: string): string =>
+  name.length > 60 ? `${name.slice(0, 60)}…` : name;
+
+/** Throws where an object, which `what` names, has a key that is none of the known ones. */
+export function onlyHasKeys(what: string, value: object, known: readonly string[]): void {
+  const key = Object.keys(value).find((name) => !known.includes(name));
+  if (key === undefined) return;
+  throw new SconceError(
+    "argument",
+    `${what} has '${shortened(key)}', which is not one of: ${known.join(", ")}`,
+    advice(key, known, "there are"),
+  );
+}
+
+const isKind = (entry: Kind | OptionTable): entry is Kind => typeof entry["test"] === "function";
+
+/** Throws unless `value` has keys of the table only, each of its kind. */
+export function checkTable(where: string, value: unknown, table: OptionTable): void {
+  if (value === undefined) return;
+  if (!isPlain(value)) {
+    const { message, hint } = badArgument(`the options of ${where}`, KINDS.record.accepts, value);
+    const isSignal = "signal" in table && KINDS.signal.test(value);
+    throw new SconceError("argument", message, isSignal ? "Pass { signal }." : hint);
+  }
+  for (const [key, item] of Object.entries(value)) {
+    const entry = Object.hasOwn(table, key) ? table[key]! : undefined;
+    if (entry === undefined) throw unknownOption(where, key, Object.keys(table));
+    const kind = typeof entry === "string" ? KINDS[entry] : entry;
+    if (!isKind(kind)) checkTable(`${key} of ${where}`, item, kind);
+    else if (item !== undefined && !kind.test(item)) {
+      const { message, hint } = badArgument(`'${key}' of ${where}`, kind.accepts, item);
+      throw new SconceError("option", message, hint);
+    }
+  }
+}

@@ -1,0 +1,219 @@
+// Errors that callers can switch on. A SconceError says what is wrong with the input and what to do;
+// a SconcePanic says that the engine itself broke and must be thrown away.
+import type { HostAbortSignal } from "../types/host.js";
+import type { Diagnostic, ErrorCode, ProgramMethodInfo } from "../types/index.js";
+
+/** A SconceError as JSON has it. */
+export interface ErrorJson {
+  /** "SconceError", or the name of a more special class. */
+  name: string;
+  /** The kind of the error, to switch on. */
+  code: ErrorCode;
+  /** A sentence that says which thing is wrong. */
+  message: string;
+  /** A sentence that says what to do about it, or empty. */
+  hint: string;
+  /** The method that the error is about, or empty. */
+  method: string;
+  /** The node of the graph that the error is about, or empty. */
+  node: string;
+  /** The operator that the error is about, or empty. */
+  op: string;
+  /** The line of the model that the error is about, or empty. */
+  source: string;
+  /** Everything that the call has recorded: errors, warnings and notes. */
+  diagnostics: readonly Diagnostic[];
+  /** The message of the error that led to this one. */
+  cause?: string;
+}
+
+/** A failed call: the code, a hint that says what to do, and every diagnostic that was recorded. */
+export class SconceError extends Error {
+  /** "AbortError" where the call was cancelled, as web platforms have it. */
+  override readonly name: string;
+  /** The kind of the error, to switch on. */
+  readonly code: ErrorCode;
+  /** A sentence that says what to do about it, or empty. */
+  readonly hint: string;
+  /** The method that the error is about, or empty. */
+  readonly method: string;
+  /** The node of the graph that the error is about, or empty. */
+  readonly node: string;
+  /** The operator that the error is about, or empty. */
+  readonly op: string;
+  /** The line of the model that the error is about, as in `Diagnostic`. */
+  readonly source: string;
+  /** Everything that the call has recorded: errors, warnings and notes. */
+  readonly diagnostics: readonly Diagnostic[];
+
+  constructor(
+    code: ErrorCode,
+    message: string,
+    hint = "",
+    diagnostics: readonly Diagnostic[] = [],
+  ) {
+    super(message);
+    const first =
+      diagnostics.find((d) => d.severity === "error" && d.code === code) ?? diagnostics[0];
+    this.name = code === "cancelled" ? "AbortError" : "SconceError";
+    this.code = code;
+    this.hint = hint || first?.hint || "";
+    this.method = first?.method ?? "";
+    this.node = first?.node ?? "";
+    this.op = first?.op ?? "";
+    this.source = first?.source ?? "";
+    this.diagnostics = diagnostics;
+  }
+
+  /**
+   * The error for JSON.stringify and Response.json, with the message, which JSON leaves out of
+   * other errors. The cause is its message alone; the stack stays here.
+   */
+  toJSON(): ErrorJson {
+    const { name, code, message, hint, method, node, op, source, diagnostics, cause } = this;
+    const told = { name, code, message, hint, method, node, op, source, diagnostics };
+    return cause === undefined ? told : { ...told, cause: messageOf(cause) };
+  }
+
+  /** The same error, told of a method where it was told of none. */
+  ofMethod(method: string): SconceError {
+    if (method === "" || this.method !== "" || this instanceof SconcePanic) return this;
+    const { code, message, hint } = this;
+    const found = this.diagnostics.length > 0 ? this.diagnostics : [plainDiagnostic(this)];
+    const placed = found.map((d) => (d.method === "" ? { ...d, method } : d));
+    const error = new SconceError(code, message, hint, placed);
+    if (this.cause !== undefined) error.cause = this.cause;
+    return error;
+  }
+
+  /** The error of a call whose report lists `diagnostics`; the first error speaks for all. */
+  static fromDiagnostics(code: ErrorCode, diagnostics: readonly Diagnostic[]): SconceError {
+    const errors = diagnostics.filter((d) => d.severity === "error");
+    const first = errors.find((d) => d.code === code) ?? errors[0];
+    const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : "";
+    return new SconceError(code, first ? first.message + more : code, first?.hint, diagnostics);
+  }
+}
+
+/** What an error says, for those that come without diagnostics. */
+export function plainDiagnostic({ code, message, hint }: SconceError): Diagnostic {
+  const nowhere = { method: "", pass: "", node: "", op: "", instruction: null, source: "" };
+  return { severity: "error", code, message, hint, stackTrace: "", ...nowhere };
+}
+
+const PANIC_HINTS: Partial<Record<ErrorCode, string>> = {
+  panic: "Report this with the file, and make a new engine.",
+  disposed: "Make another client with createClient().",
+};
+
+/** The engine met a defect of its own; its state is unknown and it is dead. */
+export class SconcePanic extends SconceError {
+  override readonly name = "SconcePanic";
+  constructor(message: string, code: ErrorCode = "panic") {
+    super(code, message, PANIC_HINTS[code]);
+  }
+}
+
+/** The error of using what was disposed; `what` is the name of its interface. */
+export function disposed(what: string): SconceError {
+  return new SconceError(
+    "disposed",
+    `this ${what} was disposed`,
+    "Make another, or dispose of it later.",
+  );
+}
+
+/** Says which weights methods look for in vain; undefined when none. */
+export function missingData(
+  methods: readonly ProgramMethodInfo[],
+  hint: string,
+): SconceError | undefined {
+  const all = methods.flatMap((m) => m.externalData.filter((need) => need.dataFile === null));
+  const keys = [...new Set(all.map((need) => need.key))];
+  if (keys.length === 0) return undefined;
+  const more = keys.length > 1 ? ` and ${keys.length - 1} more` : "";
+  const message = `the program keeps '${keys[0]}'${more} in a data file that was not given`;
+  return new SconceError("not_found", message, hint);
+}
+
+/** Says why a method cannot run: it names backends that the engine does not have. */
+export function delegated({ name, parts }: ProgramMethodInfo): SconceError | undefined {
+  const unknown = [...new Set(parts.filter((p) => !p.isKnown).map((p) => p.backend))];
+  if (unknown.length === 0) return undefined;
+  const plural = unknown.length > 1 ? "s" : "";
+  const message = `method '${name}' hands parts to the backend${plural} ${unknown.join(", ")}, which this build does not have`;
+  const hint =
+    "Register the backend first, with registerBackend() or --import FILE on the command line, or " +
+    "lower the model again without it.";
+  return new SconceError("delegate", message, hint);
+}
+
+/** The error of a call from a callback that `what` waits for. */
+export function busy(what: string): SconceError {
+  return new SconceError(
+    "busy",
+    `${what} is in the middle of a call, which waits for this callback`,
+    "Wait until that call has returned.",
+  );
+}
+
+/** The error of a call that a signal has cancelled; its cause is the signal's reason. */
+export function cancelled(signal?: HostAbortSignal): SconceError {
+  const error = new SconceError("cancelled", "the call was cancelled", "Start again when ready.");
+  return withReason(error, signal);
+}
+
+/** The same error, with the reason of the signal as its cause if that has cancelled the call. */
+export function withReason(error: SconceError, signal: HostAbortSignal | undefined): SconceError {
+  if (signal?.aborted && error.code === "cancelled") error.cause = signal.reason as unknown;
+  return error;
+}
+
+/** The error of what the module has no room for. It is told before anything happened. */
+export function noMemory(what: string): SconceError {
+  return new SconceError(
+    "out_of_memory",
+    `there is no memory for ${what}`,
+    "Use a smaller model or input, or dispose of what is no longer needed.",
+  );
+}
+
+/** The error, with the one that led to it. */
+export function withCause(error: SconceError, cause: unknown): SconceError {
+  error.cause = cause;
+  return error;
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** An error as a plain object, for postMessage. */
+export interface PlainError {
+  kind: "error" | "panic";
+  code: ErrorCode;
+  message: string;
+  hint: string;
+  diagnostics: readonly Diagnostic[];
+}
+
+export function toPlainError(error: unknown): PlainError {
+  if (error instanceof SconceError) {
+    const { code, message, hint, diagnostics } = error;
+    return {
+      kind: error instanceof SconcePanic ? "panic" : "error",
+      code,
+      message,
+      hint,
+      diagnostics,
+    };
+  }
+  const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  const hint = "Report this with the file: it is a defect of Sconce.";
+  return { kind: "error", code: "internal", message, hint, diagnostics: [] };
+}
+
+export function fromPlainError(plain: PlainError): SconceError {
+  if (plain.kind === "panic") return new SconcePanic(plain.message, plain.code);
+  return new SconceError(plain.code, plain.message, plain.hint, plain.diagnostics);
+}

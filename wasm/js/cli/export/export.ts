@@ -1,0 +1,320 @@
+// sconce export: a .pt2, or several as methods, to a .pte, as a recipe says.
+import { isCalibrated, mayCalibrate } from "../../recipe/quantize.js";
+import { GROUP_SIZE_OR_NONE, isQuantizing, quantizationOf } from "../../recipe/check.js";
+import type {
+  Engine,
+  ExportOptions,
+  ExportRecipe,
+  ExportSession,
+  MethodSummary,
+  Programs,
+  QuantizationRecipe,
+} from "../../types/index.js";
+import { calibrationOf, filesOf, methodsIn } from "./calibrate.js";
+import { defineCommand, type ValuesOf } from "../shell/command.js";
+import {
+  EXIT,
+  makeEngine,
+  note,
+  printError,
+  printWarnings,
+  tell,
+  terminalProgress,
+  UsageError,
+  type FileOf,
+} from "../common.js";
+import { listRecipes, recipeNames, recipeOf } from "./recipe.js";
+import { reportOfExport, sayQuantization, warnOfNotes, warnOfUnused } from "./report.js";
+import {
+  checkPlace,
+  inFolders,
+  isFolder,
+  keepApart,
+  keepInputs,
+  outputAt,
+} from "../files/files.js";
+import { chosenBy } from "../shell/flags.js";
+import { errorJson, printJson } from "../print/json.js";
+import {
+  dataPath,
+  lineOf,
+  recordFiles,
+  reportFile,
+  writeProgram,
+  writtenOf,
+} from "../lower/files.js";
+import { constantsOf, outputOf, pairs, PROGRAM_FLAGS } from "../lower/flags.js";
+import { sayDelegation } from "../lower/report.js";
+import { claimInputs, claimOutputs, sourceOf } from "../files/streams.js";
+import { isJson } from "../print/terminal.js";
+
+// --- Calibration -------------------------------------------------------------------------------------
+
+/** The methods that the recipe quantizes in a certain way. */
+const methodsThat = (
+  test: (one: QuantizationRecipe) => boolean,
+  { quantizationRecipe }: ExportRecipe,
+  methods: readonly MethodSummary[],
+): string[] =>
+  methods
+    .map(({ name }) => name)
+    .filter((name) => {
+      const one = quantizationOf(quantizationRecipe, name);
+      return one !== undefined && test(one);
+    });
+
+/** The calls of --calibrate. Those that the recipe has no use for are an error. */
+function callsOf(
+  engine: Engine,
+  programs: Programs,
+  recipe: ExportRecipe,
+  flags: readonly string[],
+): ExportOptions["exampleInputs"] {
+  if (flags.length === 0 && !isQuantizing(recipe)) return undefined;
+  const methods = methodsIn(engine, programs);
+  const may = methodsThat(mayCalibrate, recipe, methods);
+  if (flags.length > 0 && may.length === 0)
+    throw new UsageError("--calibrate is for recipes that calibrate, and this one does not");
+  const calls = calibrationOf(engine, flags, methods);
+  const without = methodsThat(isCalibrated, recipe, methods).filter(
+    (name) => !Object.hasOwn(calls, name),
+  );
+  if (without.length > 0)
+    note(
+      `note: method ${without.join(", ")}: no --calibrate, so ranges come from the example inputs of the file`,
+    );
+  return calls;
+}
+
+// --- What comes of it --------------------------------------------------------------------------------
+
+interface Places {
+  readonly output: string;
+  readonly report: string | undefined;
+  readonly etrecord: string | undefined;
+  /** The folder for a record of each method. */
+  readonly perMethod: string | undefined;
+  /** Files that nothing may replace. */
+  readonly inputs: readonly string[];
+}
+
+async function write(
+  session: ExportSession,
+  { output, perMethod, report, etrecord, inputs }: Places,
+  reportOf: () => object,
+): Promise<void> {
+  const program = session.getExecutorchProgramManager();
+  const records = recordFiles(program, { etrecord, perMethod }, {});
+  for (const { path } of records) keepInputs(inputs, path);
+  const beside = [...reportFile(report, reportOf), ...records];
+  await inFolders(perMethod === undefined ? [] : [perMethod], () =>
+    writeProgram(program, output, inputs, {}, beside),
+  );
+}
+
+/** Says what came of it; in JSON, all of it. */
+function conclude(
+  session: ExportSession,
+  { exampleInputs = {}, sensitivity = false }: ExportOptions,
+  { output, inputs }: Places,
+  fileOf: FileOf,
+  reportOf: () => object,
+): void {
+  const program = session.getExecutorchProgramManager();
+  const { diagnostics } = program.inspect();
+  const ms = session.stages().reduce((sum, { durationMs }) => sum + durationMs, 0);
+  const written = writtenOf(program, output, ms);
+  printWarnings(diagnostics, fileOf);
+  tell(lineOf(written, "exported"));
+  const quantization = session.quantizationReport();
+  if (quantization) {
+    warnOfNotes(quantization);
+    warnOfUnused(quantization, exampleInputs, sensitivity);
+    sayQuantization(quantization);
+  }
+  sayDelegation(program.delegation());
+  if (isJson()) printJson({ kind: "export", inputs, ...written, diagnostics, report: reportOf() });
+}
+
+async function exportTo(
+  engine: Engine,
+  programs: Programs,
+  options: ExportOptions & { recipe: ExportRecipe },
+  places: Places,
+  fileOf: FileOf,
+): Promise<void> {
+  for (const path of [places.output, places.report ?? [], places.etrecord ?? []].flat())
+    checkPlace(path);
+  const progress = terminalProgress(places.output);
+  const { onProgress } = progress;
+  try {
+    const all = { ...options, ...(onProgress && { onProgress }) };
+    const session = await engine.export(programs, all);
+    const reportOf = (): object => reportOfExport(session, options.recipe);
+    try {
+      await write(session, places, reportOf);
+      progress.clear();
+      conclude(session, options, places, fileOf, reportOf);
+    } finally {
+      session.dispose();
+    }
+  } finally {
+    progress.clear();
+  }
+}
+
+// --- The command -------------------------------------------------------------------------------------
+
+const FLAGS = {
+  output: {
+    type: "string",
+    short: "o",
+    value: "PATH",
+    text: "the .pte to write; - is the standard output",
+  },
+  recipe: {
+    type: "string",
+    multiple: true,
+    value: "NAME",
+    suggests: recipeNames,
+    text: "how to export; several recipes are combined, and must not conflict",
+  },
+  "list-recipes": { type: "boolean", text: "print the recipes that there are, and what they do" },
+  method: PROGRAM_FLAGS.method,
+  calibrate: {
+    type: "string",
+    multiple: true,
+    value: "CALL",
+    text:
+      "a call that shows which values occur, with one value for each input: x.npy or x.npy,3,random:1. " +
+      "'x*.npy' in quotes, or a folder, is a call for each file. NAME:x.npy is a call of method NAME. " +
+      "Without the flag the example inputs of the file are used",
+  },
+  skip: {
+    type: "string",
+    multiple: true,
+    value: "PATTERN",
+    text: "do not quantize these nodes, modules (with all in them) or operators; * in a name is any text",
+  },
+  "group-size": {
+    type: "string",
+    value: "N",
+    text:
+      "elements of a weight that share a scale, for recipes with groups; 32 by default; with 0 each " +
+      "channel has one scale",
+  },
+  constant: PROGRAM_FLAGS.constant,
+  report: {
+    ...PROGRAM_FLAGS.report,
+    text: "write as JSON how long stages took, what was quantized, and what became of every node; - is the standard output",
+  },
+  etrecord: PROGRAM_FLAGS.etrecord,
+  "etrecord-per-method": PROGRAM_FLAGS["etrecord-per-method"],
+} as const;
+type Values = ValuesOf<typeof FLAGS>;
+
+function sizeOf(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const size = /^[0-9]+$/.test(text) ? Number(text) : NaN;
+  if (!GROUP_SIZE_OR_NONE.test(size))
+    throw new UsageError(`--group-size takes ${GROUP_SIZE_OR_NONE.accepts}, not '${text}'`);
+  return size;
+}
+
+/** The programs by method, or the one on its own; the files in both cases. `others` are read, too. */
+function programsOf(
+  flags: readonly string[],
+  positionals: readonly string[],
+  others: readonly string[],
+): { programs: Programs; files: string[]; fileOf: FileOf } {
+  const methods = pairs(flags, "method");
+  const entries = Object.entries(methods);
+  if (entries.length > 0 && positionals.length > 0)
+    throw new UsageError("give files as methods (--method NAME=FILE) or one on its own, not both");
+  claimInputs([...positionals, ...Object.values(methods), ...others]);
+  if (entries.length > 0)
+    return {
+      programs: Object.fromEntries(entries.map(([name, path]) => [name, sourceOf(path)])),
+      files: entries.map(([, path]) => path),
+      fileOf: (method) => methods[method] ?? "",
+    };
+  const [path] = positionals;
+  if (path === undefined || positionals.length > 1)
+    throw new UsageError(
+      "say which .pt2 to export, and only one",
+      "Several become methods of one program: --method NAME=FILE.",
+    );
+  return { programs: sourceOf(path), files: [path], fileOf: () => path };
+}
+
+function placesOf(values: Values, inputs: readonly string[]): Places {
+  const output = outputOf(values);
+  const { report, etrecord, "etrecord-per-method": perMethod } = values;
+  if (isFolder(output)) throw new UsageError("one program needs the name of a file: -o model.pte");
+  if (report !== undefined && isFolder(report))
+    throw new UsageError("the report needs the name of a file: --report report.json");
+  const at = (path: string | undefined, ending: string): string | undefined =>
+    path === undefined ? undefined : outputAt(path, output, ending);
+  const places = { report: at(report, ".json"), etrecord: at(etrecord, ".etrecord") };
+  claimOutputs([output, places.etrecord ?? []].flat(), true);
+  claimOutputs([output, places.etrecord ?? [], places.report ?? []].flat(), false);
+  keepApart(inputs, [output, places.report ?? [], places.etrecord ?? []].flat());
+  return { output, inputs, perMethod, ...places };
+}
+
+function recipeFor(values: Values): ExportRecipe {
+  if (!values.recipe)
+    throw new UsageError("say how to export: --recipe NAME", "--list-recipes tells the names.");
+  return recipeOf({
+    names: values.recipe,
+    groupSize: sizeOf(values["group-size"]),
+    skip: values.skip ?? [],
+    compile: chosenBy(values, "toEdge"),
+    executorch: chosenBy(values, "toExecutorch"),
+  });
+}
+
+async function exportPrograms(values: Values, positionals: string[]): Promise<number> {
+  if (values["list-recipes"]) return listRecipes();
+  const flags = values.calibrate ?? [];
+  const calls = filesOf(flags);
+  const { programs, files, fileOf } = programsOf(values.method ?? [], positionals, calls);
+  const places = placesOf(values, [...files, ...calls]);
+  const recipe = recipeFor(values);
+  const constantMethods = constantsOf(values.constant ?? []);
+  const engine = await makeEngine();
+  if (recipe.executorchBackendConfig?.externalConstants)
+    keepInputs(places.inputs, dataPath(places.output, "", 1));
+  try {
+    const exampleInputs = callsOf(engine, programs, recipe, flags);
+    const options = {
+      recipe,
+      constantMethods,
+      generateEtrecord: places.etrecord !== undefined || places.perMethod !== undefined,
+      sensitivity: values.report !== undefined,
+      ...(exampleInputs && { exampleInputs }),
+    };
+    const folders = [values.etrecord ?? []].flat().filter(isFolder);
+    await inFolders(folders, () => exportTo(engine, programs, options, places, fileOf));
+    return EXIT.done;
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+    printError(error, fileOf);
+    if (isJson()) printJson({ kind: "export", error: errorJson(error, fileOf) });
+    return EXIT.failed;
+  }
+}
+
+export const EXPORT = defineCommand({
+  name: "export",
+  summary: "makes a .pte as a recipe says, quantized where it says so",
+  examples: [
+    "sconce export model.pt2 --recipe xnnpack_fp32 -o model.pte",
+    "sconce export model.pt2 --recipe xnnpack_pt2e_int8_static_per_channel --calibrate 'x*.npy' -o model.pte",
+    "sconce export --method encode=e.pt2 --method decode=d.pt2 --recipe portable -o both.pte",
+  ],
+  files: "FILE.pt2",
+  flags: FLAGS,
+  options: ["toEdge", "toExecutorch"],
+  run: exportPrograms,
+});

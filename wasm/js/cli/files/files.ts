@@ -1,0 +1,273 @@
+// Files that the commands read and write. It owns one promise: a command that fails or is stopped
+// leaves what was there before. Outputs are written under temporary names beside their places and
+// renamed together once all are whole; no output replaces an input, a folder or a device. What goes to
+// the standard output goes when all files are whole.
+import {
+  accessSync,
+  closeSync,
+  constants,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  rmdirSync,
+  statSync,
+  writeSync,
+  type Stats,
+} from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
+import { setImmediate } from "node:timers/promises";
+import { SconceError } from "../../base/errors.js";
+import {
+  isInputStream,
+  isNowhere,
+  isOutputStream,
+  OUTPUT,
+  streamBytes,
+  writeOutput,
+} from "./streams.js";
+import { UsageError } from "../usage.js";
+
+/** What the file system says is wrong, without the path that it was doing it to. */
+export function reason(error: unknown): string {
+  return (error as Error).message.replace(/^([A-Z]+: [^,]+), .*$/s, "$1");
+}
+
+const ELSEWHERE = "Name another place, or check its permissions.";
+/** By what the file system says. */
+const HINTS: Readonly<Record<string, string>> = {
+  ENOSPC: "Make room on the disk, or name a place on another one.",
+  EDQUOT: "Your share of the disk is used up: make room, or name a place on another disk.",
+  EFBIG: "No file here may be that large: name a place on another disk, or see ulimit -f.",
+  EROFS: "This disk can only be read: name a place on another one.",
+  ENOENT: "Check the path: a folder in it does not exist.",
+  ENOTDIR: "Check the path: a file stands where a folder should be.",
+  ENAMETOOLONG: "Give it a shorter name.",
+  EMFILE: "Too many files are open: close other programs, or see ulimit -n.",
+  EBUSY: "Another program uses it: close that, or name another place.",
+  EIO: "The disk fails: check it, or name a place on another one.",
+};
+
+function cannotWrite(path: string, cause: unknown): SconceError {
+  const why = typeof cause === "string" ? cause : reason(cause);
+  const code = /^([A-Z0-9]+): /.exec(why)?.[1] ?? "";
+  const name = isOutputStream(path) ? OUTPUT : path;
+  return new SconceError("io", `cannot write ${name}: ${why}`, HINTS[code] ?? ELSEWHERE);
+}
+
+/** What is at a path; also undefined where something above it is not a folder or cannot be looked at. */
+export function statsOf(path: string): Stats | undefined {
+  try {
+    return statSync(path);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether a path is no file of the disk: a stream, or where what is written is thrown away. */
+const isPlaceless = (path: string): boolean => isOutputStream(path) || isNowhere(path);
+
+/**
+ * Reads a regular file or the standard input whole: a FIFO would wait for its writer, a device might
+ * never end.
+ */
+export function readWhole(path: string): Uint8Array {
+  const streamed = streamBytes(path);
+  if (streamed) return streamed;
+  if (!statSync(path).isFile()) throw new Error(`${path} is not a file`);
+  return readFileSync(path);
+}
+
+/** The path without links, also of what does not exist yet: equal ones are the same file. */
+export function realOf(path: string): string {
+  const whole = resolve(path);
+  try {
+    return realpathSync.native(whole);
+  } catch {
+    return dirname(whole) === whole ? whole : join(realOf(dirname(whole)), basename(whole));
+  }
+}
+
+/** A usage error if an output is one of the inputs, however either is spelt. */
+export function keepInputs(inputs: readonly string[], output: string): void {
+  if (isPlaceless(output)) return;
+  const real = realOf(output);
+  if (inputs.some((path) => !isInputStream(path) && realOf(path) === real))
+    throw new UsageError(`${output} would be overwritten: name another output`);
+}
+
+/** A path that is of a folder: one is there, or it ends in a slash. */
+export function isFolder(path: string): boolean {
+  if (isOutputStream(path)) return false;
+  return path.endsWith("/") || (statsOf(path)?.isDirectory() ?? false);
+}
+
+export const isFile = (path: string): boolean => statsOf(path)?.isFile() ?? false;
+
+/** An output that a flag names; in a folder it is called like the file that it is about. */
+export function outputAt(path: string, subject: string, extension: string): string {
+  if (!isFolder(path)) return path;
+  return join(path, basename(subject).replace(/\.[^.]+$/, "") + extension);
+}
+
+/** A usage error if two outputs are one file, or one is an input. */
+export function keepApart(inputs: readonly string[], outputs: readonly string[]): void {
+  const places = new Set<string>();
+  for (const output of outputs.filter((path) => !isPlaceless(path))) {
+    keepInputs(inputs, output);
+    const real = realOf(output);
+    if (places.has(real)) throw new UsageError(`two of the files would be written to ${output}`);
+    places.add(real);
+  }
+}
+
+/** Throws where an output cannot be written, before there is anything to write. */
+export function checkPlace(path: string): void {
+  if (isPlaceless(path)) return;
+  placeOf(path);
+  try {
+    // The point is in folders only.
+    accessSync(`${dirname(resolve(path))}/.`, constants.W_OK);
+  } catch (error) {
+    throw cannotWrite(path, error);
+  }
+}
+
+/** Makes a folder with all above it. Node's own recursive way never returns where /proc refuses. */
+function makeFolder(path: string, made: string[]): void {
+  const missing = [resolve(path)];
+  while (!statsOf(missing[0]!)) missing.unshift(dirname(missing[0]!));
+  const existing = missing.shift()!;
+  if (!statsOf(existing)!.isDirectory()) throw new Error(`${existing} is not a folder`);
+  for (const folder of missing) {
+    mkdirSync(folder);
+    made.push(folder);
+  }
+}
+
+/** Runs `body` with these folders made; those that it leaves empty go again. */
+export async function inFolders<T>(folders: readonly string[], body: () => Promise<T>): Promise<T> {
+  const made: string[] = [];
+  try {
+    for (const folder of folders) {
+      try {
+        makeFolder(folder, made);
+      } catch (error) {
+        throw cannotWrite(folder, error);
+      }
+    }
+    return await body();
+  } finally {
+    for (const folder of made.reverse()) {
+      try {
+        rmdirSync(folder);
+      } catch {
+        // It has files in it, as it should.
+      }
+    }
+  }
+}
+
+/** Takes a file's bytes, piece by piece. */
+export type Writer = (chunk: Uint8Array) => Promise<void>;
+
+interface Output {
+  path: string;
+  write: (writer: Writer) => Promise<void>;
+}
+
+/** Where an output really goes; what is there must be a regular file or nothing. */
+export function placeOf(path: string): string {
+  const stats = statsOf(path);
+  if (!stats || stats.isFile()) return stats ? realOf(path) : resolve(path);
+  const why = `cannot write ${path}: it exists and is not a regular file`;
+  throw new SconceError("io", why, "Name a new file, or a regular one to be replaced.");
+}
+
+/** Signals are heard between turns of the loop only. */
+const nextTurn = (): Promise<void> => setImmediate();
+
+async function writeTemporary({ path, write }: Output, temporary: string): Promise<void> {
+  let descriptor: number | undefined;
+  let refused: unknown;
+  try {
+    const open = (descriptor = openSync(temporary, "w"));
+    await write(async (chunk) => {
+      try {
+        for (let done = 0; done < chunk.length;) done += writeSync(open, chunk, done);
+      } catch (error) {
+        refused = error;
+        throw error;
+      }
+      await nextTurn();
+    });
+  } catch (error) {
+    // Whoever calls the writer wraps what it throws; what the disk says is what matters.
+    if (refused !== undefined) throw cannotWrite(path, refused);
+    throw error instanceof SconceError ? error : cannotWrite(path, error);
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor);
+  }
+}
+
+/** The pieces of an output that is no file: they are kept until all files are whole. */
+async function collected({ path, write }: Output): Promise<Uint8Array[]> {
+  const isKept = isOutputStream(path);
+  const pieces: Uint8Array[] = [];
+  await write(async (chunk) => {
+    if (isKept) pieces.push(chunk.slice());
+    await nextTurn();
+  });
+  return pieces;
+}
+
+async function writePieces(pieces: readonly Uint8Array[]): Promise<void> {
+  try {
+    for (const piece of pieces) await writeOutput(piece);
+  } catch (error) {
+    throw cannotWrite("-", error);
+  }
+}
+
+const EXIT_OF_SIGNAL = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
+const SIGNALS = Object.keys(EXIT_OF_SIGNAL) as (keyof typeof EXIT_OF_SIGNAL)[];
+
+/** Writes all of the files, or none. Listens to signals only meanwhile: elsewhere they end us at once. */
+export async function writeFiles(outputs: readonly Output[]): Promise<void> {
+  const renames = new Map<string, string>();
+  const clean = (): void => {
+    for (const temporary of renames.values()) if (statsOf(temporary)) rmSync(temporary);
+  };
+  const stop = (signal: keyof typeof EXIT_OF_SIGNAL): void => {
+    clean();
+    process.exit(EXIT_OF_SIGNAL[signal]);
+  };
+  for (const signal of SIGNALS) process.on(signal, stop);
+  try {
+    const streamed: Uint8Array[] = [];
+    for (const output of outputs) {
+      if (isPlaceless(output.path)) {
+        streamed.push(...(await collected(output)));
+        continue;
+      }
+      const place = placeOf(output.path);
+      if (renames.has(place)) throw cannotWrite(output.path, "another output goes there");
+      const temporary = `${place}.${process.pid}.tmp`;
+      renames.set(place, temporary);
+      await writeTemporary(output, temporary);
+    }
+    await writePieces(streamed);
+    for (const [place, temporary] of renames) {
+      try {
+        renameSync(temporary, place);
+      } catch (error) {
+        throw cannotWrite(place, error);
+      }
+    }
+  } finally {
+    clean();
+    for (const signal of SIGNALS) process.off(signal, stop);
+  }
+}

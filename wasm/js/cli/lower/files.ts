@@ -1,0 +1,114 @@
+// The files that sconce lower and sconce export write: the program, its data, records and reports.
+import { join } from "node:path";
+import { formatBytes } from "../../base/size.js";
+import type { CallOptions, ExecutorchProgramManager } from "../../types/index.js";
+import { jsonText } from "../print/json.js";
+import { keepInputs, writeFiles, type Writer } from "../files/files.js";
+import { isNowhere, isOutputStream } from "../files/streams.js";
+import { UsageError } from "../usage.js";
+
+export type Output = Parameters<typeof writeFiles>[0][number];
+
+/** The place of a .ptd: named after the .pte, so that programs in one folder keep theirs apart. */
+export function dataPath(output: string, name: string, count: number): string {
+  if (isNowhere(output)) return output;
+  if (isOutputStream(output))
+    throw new UsageError(
+      "a program with data files cannot go to the standard output",
+      "Name a file, -o model.pte, or leave out --external-constants.",
+    );
+  const stem = output.replace(/\.pte$/, "");
+  if (/[/\\]/.test(name))
+    throw new UsageError(`the data file '${name}' would leave the folder of ${output}`);
+  return count === 1 ? `${stem}.ptd` : `${stem}.${name}`;
+}
+
+/** The place of the record of a method. */
+function recordPath(folder: string, method: string): string {
+  if (/[/\\]|^\.\.?$/.test(method))
+    throw new UsageError(`the record of method '${method}' would leave the folder ${folder}`);
+  return join(folder, `${method}.etrecord`);
+}
+
+/** The records that are asked for. */
+export interface Records {
+  readonly etrecord: string | undefined;
+  /** The folder for a record of each method. */
+  readonly perMethod: string | undefined;
+}
+
+/** The records that are asked for: one of all methods, and one of each. */
+export function recordFiles(
+  program: ExecutorchProgramManager,
+  { etrecord, perMethod }: Records,
+  options: CallOptions,
+): Output[] {
+  const write = (path: string, method?: string): Output => ({
+    path,
+    write: (writer: Writer) =>
+      program.etrecord.save(writer, { ...options, ...(method && { method }) }),
+  });
+  return [
+    ...(etrecord === undefined ? [] : [write(etrecord)]),
+    ...(perMethod === undefined
+      ? []
+      : program.methods.map((method) => write(recordPath(perMethod, method), method))),
+  ];
+}
+
+/** The report of --report, where it is asked for. */
+export function reportFile(path: string | undefined, report: () => object): Output[] {
+  if (path === undefined) return [];
+  const write = (writer: Writer): Promise<void> =>
+    writer(new TextEncoder().encode(jsonText(report())));
+  return [{ path, write }];
+}
+
+/** The .pte with its .ptd files, all or none: weights of one lowering never meet those of another. */
+export function writeProgram(
+  program: ExecutorchProgramManager,
+  output: string,
+  inputs: readonly string[],
+  options: CallOptions,
+  beside: readonly Output[],
+): Promise<void> {
+  const files = program.dataFiles.map(({ name }) => ({
+    path: dataPath(output, name, program.dataFiles.length),
+    write: (writer: Writer) => program.writeTo(writer, name, options),
+  }));
+  files.push({ path: output, write: (writer) => program.writeTo(writer, undefined, options) });
+  for (const { path } of files) keepInputs(inputs, path);
+  return writeFiles([...files, ...beside]);
+}
+
+/** A program that was written, as it stands in JSON. */
+export interface WrittenProgram {
+  readonly output: string;
+  readonly bytes: number;
+  readonly dataFiles: readonly { readonly path: string; readonly bytes: number }[];
+  readonly methods: readonly string[];
+  readonly configMethods: readonly string[];
+  readonly milliseconds: number;
+}
+
+export function writtenOf(
+  program: ExecutorchProgramManager,
+  output: string,
+  milliseconds: number,
+): WrittenProgram {
+  const { size: bytes, dataFiles: files, methods, configMethods } = program;
+  const dataFiles = files.map(({ name, size }) => ({
+    path: dataPath(output, name, files.length),
+    bytes: size,
+  }));
+  return { output, bytes, dataFiles, methods, configMethods, milliseconds };
+}
+
+/** A program that was written, in a line; `done` is what was done to it. */
+export function lineOf(written: WrittenProgram, done: string): string {
+  const { output, bytes, dataFiles, methods, configMethods, milliseconds } = written;
+  const name = isOutputStream(output) ? "standard output" : output;
+  const data = dataFiles.map((file) => `, ${file.path}: ${formatBytes(file.bytes)}`).join("");
+  const names = [...methods, ...configMethods].join(", ");
+  return `${name}: ${formatBytes(bytes)}${data}, methods ${names}, ${done} in ${milliseconds.toFixed(1)} ms`;
+}

@@ -1,0 +1,165 @@
+// A command as a table: its flags with their help, and what it takes. Parser, help and completion
+// read the same rows, so that none of them knows a flag that another does not.
+import { parseArgs, type ParseArgsConfig } from "node:util";
+import { nearest } from "../../base/nearest.js";
+import { optionFlags, type OptionCall } from "./flags.js";
+import { UsageError } from "../usage.js";
+
+export interface Flag {
+  readonly type: "boolean" | "string";
+  readonly short?: string;
+  readonly multiple?: boolean;
+  /** Stands for the value in the help: FILE, FOLDER, NAME=FILE, N. */
+  readonly value?: string;
+  /** The words that the flag takes, and no others. */
+  readonly words?: readonly string[];
+  /** Words that are completed, where there are others as well. */
+  readonly suggests?: () => readonly string[];
+  /** A heading above the flag and those that follow it. */
+  readonly heading?: string;
+  readonly text: string;
+}
+export type Flags = Readonly<Record<string, Flag>>;
+
+/** The values of flags, by name. */
+export type ValuesOf<F extends Flags> = {
+  -readonly [K in keyof F]?: F[K]["type"] extends "boolean"
+    ? boolean
+    : F[K] extends { readonly multiple: true }
+      ? string[]
+      : string;
+};
+
+interface Definition<F extends Flags> {
+  readonly name: string;
+  /** In the list of commands. */
+  readonly summary: string;
+  /** Lines of the help: ways to call it. */
+  readonly examples: readonly string[];
+  /** Stands for the files of the command in its usage; "" if it takes none. */
+  readonly files: string;
+  /** The words that stand in the place of files, where there are no others. */
+  readonly words?: readonly string[];
+  readonly flags: F;
+  /** Calls of the library whose options are flags, too. */
+  readonly options?: readonly OptionCall[];
+  run(values: ValuesOf<F & Common>, files: string[]): Promise<number>;
+}
+
+const COMMON = {
+  json: { type: "boolean", text: "print the result, or the error, as one JSON document" },
+  quiet: {
+    type: "boolean",
+    short: "q",
+    text: "print results and errors only: no progress, warnings, notes or summaries",
+  },
+  help: { type: "boolean", short: "h", text: "print this" },
+} as const satisfies Flags;
+type Common = typeof COMMON;
+
+/** A command that is ready to be called. */
+export interface Command {
+  readonly name: string;
+  readonly summary: string;
+  readonly examples: readonly string[];
+  readonly files: string;
+  readonly words?: readonly string[];
+  /** All of them: its own, those of options, and the common ones. */
+  readonly flags: Flags;
+  run(values: Readonly<Record<string, unknown>>, files: string[]): Promise<number>;
+}
+
+/** Makes a command of its table. */
+export function defineCommand<const F extends Flags>(definition: Definition<F>): Command {
+  const { flags, options = [], run, ...rest } = definition;
+  return {
+    ...rest,
+    flags: { ...flags, ...optionFlags(options), ...COMMON },
+    // The parser has checked the values against the flags.
+    run: (values, files) => run(values as ValuesOf<F & Common>, files),
+  };
+}
+
+// --- The parser --------------------------------------------------------------------------------------
+
+export interface Parsed {
+  readonly values: Readonly<Record<string, unknown>>;
+  readonly files: string[];
+}
+
+type Token = Extract<
+  NonNullable<ReturnType<typeof parseArgs>["tokens"]>[number],
+  { kind: "option" }
+>;
+
+const spelt = (name: string): string => (name.length === 1 ? `-${name}` : `--${name}`);
+
+function unknownFlag(command: Command, given: string): UsageError {
+  const names = Object.keys(command.flags);
+  const best = nearest(given.replace(/^-+/, ""), names);
+  return new UsageError(
+    `there is no flag ${given}`,
+    best === undefined ? "" : `Did you mean --${best}?`,
+  );
+}
+
+/** A value that looks like a flag was most likely meant to be one; numbers may be negative. */
+const looksLikeFlag = (text: string): boolean =>
+  text.length > 1 && text.startsWith("-") && !/^-(\d|\.\d|inf$)/.test(text);
+
+function checkToken(command: Command, { name, rawName, value, inlineValue }: Token): void {
+  const flag = Object.hasOwn(command.flags, name) ? command.flags[name]! : undefined;
+  if (!flag) throw unknownFlag(command, rawName);
+  if (flag.type === "boolean") {
+    if (value !== undefined) throw new UsageError(`${rawName} takes no value, and was given one`);
+    return;
+  }
+  const wanted = `${rawName} ${flag.value ?? "VALUE"}`;
+  if (value === undefined) throw new UsageError(`${rawName} lacks its value: ${wanted}`);
+  if (!inlineValue && looksLikeFlag(value))
+    throw new UsageError(
+      `${rawName} lacks its value: ${wanted}`,
+      `A value that begins with a dash is written ${spelt(name)}=${value}.`,
+    );
+  if (flag.words && !flag.words.includes(value)) throw notOneOf(rawName, flag.words, value);
+}
+
+/** The error of a word that is none of those that a flag takes. */
+export function notOneOf(flag: string, words: readonly string[], given: string): UsageError {
+  const best = nearest(given, words);
+  return new UsageError(
+    `${flag} is one of ${words.join(", ")}, not '${given}'`,
+    best === undefined ? "" : `Did you mean ${best}?`,
+  );
+}
+
+/** A usage error for an option that takes one value and is given two: the first would be lost. */
+function refuseRepeats(command: Command, tokens: readonly Token[]): void {
+  const seen = new Set<string>();
+  for (const { name, rawName } of tokens) {
+    const flag = command.flags[name]!;
+    if (flag.type !== "string" || flag.multiple) continue;
+    if (seen.has(name)) throw new UsageError(`${rawName} is given twice`);
+    seen.add(name);
+  }
+}
+
+/** Reads the arguments of a command; what is not of its table is a usage error. */
+export function parseCommand(command: Command, args: readonly string[]): Parsed {
+  const options: NonNullable<ParseArgsConfig["options"]> = Object.fromEntries(
+    Object.entries(command.flags).map(([name, { type, short, multiple = false }]) => [
+      name,
+      { type, multiple, ...(short && { short }) },
+    ]),
+  );
+  const config = { args: [...args], options, allowPositionals: true, strict: false } as const;
+  const { values, positionals, tokens } = parseArgs({ ...config, tokens: true });
+  const given = tokens.filter((token) => token.kind === "option");
+  for (const token of given) checkToken(command, token);
+  refuseRepeats(command, given);
+  if (command.files === "" && positionals.length > 0 && !values["help"])
+    throw new UsageError(
+      `sconce ${command.name} takes no files, and was given '${positionals[0]}'`,
+    );
+  return { values: { ...values }, files: positionals };
+}

@@ -1,0 +1,114 @@
+// Operators as users write them, looked up in the table of what is covered.
+import type { HowItRuns, Meta } from "../types/index.js";
+
+/** An operator and who runs it; a missing one runs nowhere. */
+export interface CoveredOperator {
+  /** As programs call it: "aten::add.Tensor". */
+  name: string;
+  /** The library that brings it; empty of PyTorch's own. */
+  library: string;
+  /** Whether one of the two runtimes runs it. */
+  lowers: boolean;
+  /** How this runtime runs it. */
+  here: HowItRuns;
+  /** How the official runtime runs it. */
+  official: HowItRuns;
+  /** The operator that keeps it from running somewhere; empty where it runs on both runtimes. */
+  lacks: string;
+  /** Which calls the official runtime runs: within all of these; empty if it is all, or none. */
+  limits: readonly string[];
+}
+
+/**
+ * Every operator of PyTorch, and those of other libraries that are known, by name. What only lowering
+ * itself makes has no place here.
+ */
+export function coveredOperators(meta: Meta): CoveredOperator[] {
+  const known = meta.ops
+    .filter(({ pytorch, library }) => pytorch || library !== "")
+    .map(({ name, library, lowers, here, official, lacks, limits }) => {
+      return { name, library, lowers, here, official, lacks, limits };
+    });
+  const missing = meta.pytorch.missing.map((name): CoveredOperator => {
+    const nowhere = { lowers: false, here: "no", official: "no" } as const;
+    return { name, library: "", ...nowhere, lacks: name, limits: [] };
+  });
+  return [...known, ...missing].sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
+}
+
+/**
+ * The name to look for when somebody types `text` as it is written in Python. "torch.ops.aten.add_.Tensor"
+ * is looked for as "aten::add.tensor", because forms that write in place are covered with what they
+ * are forms of; "F.gelu" and "x.gelu" as "gelu", "torch.fft.fft" as "fft_fft".
+ */
+export function operatorPattern(text: string, { ops }: Meta): string {
+  const libraries = new Set(ops.map(({ library }) => library).filter(Boolean));
+  const writtenInPython = new RegExp(`^(aten|${[...libraries].join("|")})\\.`);
+  return text
+    .trim()
+    .toLowerCase()
+    .replace(/\(.*$/, "")
+    .replace(/^torch\.(?=.)(ops\.)?/, "")
+    .replace(/^(nn(\.functional)?|func|tensor|f|x|self)\.(?=.)/, "")
+    .replace(/^(fft|linalg|special)\.(?=.)/, "$1_")
+    .replace(/^torchvision\.ops\./, "torchvision.")
+    .replace(writtenInPython, "$1::")
+    .replace(/\.default$/, "")
+    .replace(/([a-z0-9])_(?=\.|$)/, "$1");
+}
+
+/** Whether a runtime runs it, in a word: "limited" where it runs only some calls. */
+export function coverageWord(row: CoveredOperator, id: "here" | "official"): string {
+  if (row[id] === "no") return "no";
+  return id === "official" && row.limits.length > 0 ? "limited" : "yes";
+}
+
+/** A note about an operator: the operator that it needs and nobody has, or the calls that run. */
+export function coverageNote({ name, lacks, limits }: CoveredOperator): string {
+  if (lacks !== "") return lacks === name ? "" : `needs ${lacks}`;
+  return limits.length === 0 ? "" : `only ${limits.join("; ")}`;
+}
+
+/** How many are listed: PyTorch's own, which `coverageSentence` counts, and those of libraries. */
+export function listedCount(rows: readonly CoveredOperator[]): string {
+  const more = rows.filter(({ library }) => library !== "").length;
+  const own = rows.length - more;
+  return `${own} operator${own === 1 ? "" : "s"} of PyTorch${more ? `, ${more} of libraries` : ""}`;
+}
+
+/** The sentence that sums it up. */
+export function coverageSentence({ pytorch }: Meta): string {
+  const { version, operators, lowers, here, official, limited } = pytorch;
+  const ran = here === lowers ? "all of them run here" : `${here} run here`;
+  return (
+    `Of ${operators} operators that PyTorch ${version} can leave in a program, ${lowers} lower: ${ran}, ` +
+    `${official} on the official runtime, ${limited} of those within a limit.`
+  );
+}
+
+const runs = "lowers, and runs where the operators in it do";
+
+/**
+ * A sentence on what is no operator and is looked for like one: vmap, jvp, float8 and its types. Empty
+ * for any other pattern.
+ */
+export function featureSentence(pattern: string, { features, dtypes }: Meta): string {
+  const { vmap, vmapSamples, jvp, float8 } = features;
+  const types = dtypes.map(({ name }) => name).filter((name) => name.startsWith("float8"));
+  if (pattern === "vmap")
+    return (
+      `torch.vmap ${runs}: ${vmap} operators take a batch at once, most others are called for ` +
+      `each sample, up to ${vmapSamples} of them; operators that decompose go by what they become.`
+    );
+  if (pattern === "jvp")
+    return (
+      `torch.func.jvp ${runs}, on real numbers, through ${jvp} operators and what becomes those; ` +
+      "others are refused."
+    );
+  if (pattern === "float8" || types.some((name) => name === pattern))
+    return (
+      `Numbers in ${types.join(", ")} run here through ${float8} operators and what becomes those: ` +
+      "they are made, moved and converted, and nothing computes with them."
+    );
+  return "";
+}

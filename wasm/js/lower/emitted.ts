@@ -1,0 +1,121 @@
+// What is emitted: the manager of an executorch program and its files.
+import { mustBe } from "../base/check.js";
+import type { Job } from "../module/job.js";
+import { SconceError } from "../base/errors.js";
+import { Manager, textOf, type Recorded } from "./manager.js";
+import { Output } from "../module/output.js";
+import { checkOptions } from "../call/protocol.js";
+import type { Summary } from "../base/shown.js";
+import { writeAll } from "../sink/write.js";
+import type {
+  CallOptions,
+  CompilationReport,
+  ExecutorchProgramManager,
+  Sink,
+  Verification,
+} from "../types/index.js";
+
+export class ExecutorchManager extends Manager implements ExecutorchProgramManager {
+  verification: Verification | null = null;
+  private readonly files: readonly { name: string; size: number }[];
+
+  constructor(
+    job: Job,
+    program: number,
+    methods: readonly string[],
+    configMethods: readonly string[],
+    /** Number of its first file among all that the job has made. */
+    private readonly first: number,
+    recorded: Recorded | undefined,
+  ) {
+    super("ExecutorchProgramManager", job, program, methods, configMethods, recorded);
+    const length = job.enter({}, (raw, s) => raw.output_count(s)) - first;
+    this.files = Array.from({ length }, (_, i) => ({
+      name: job.textOf((raw, s) => raw.output_name(s, first + i)),
+      size: job.enter({}, (raw, s) => raw.output_bytes(s, first + i)),
+    }));
+  }
+
+  override inspect(): CompilationReport {
+    const report = super.inspect();
+    const own = ({ program }: { program: number }): boolean => program === this.program;
+    return { ...report, plans: report.plans.filter(own), outputs: report.outputs.filter(own) };
+  }
+
+  override summary(): Summary {
+    const { size, dataFiles } = this;
+    return { ...super.summary(), size, ...(dataFiles.length > 0 && { dataFiles }) };
+  }
+
+  get size(): number {
+    return this.files[0]!.size;
+  }
+
+  get dataFiles(): readonly { name: string; size: number }[] {
+    return this.files.slice(1);
+  }
+
+  get buffer(): Uint8Array<ArrayBuffer> {
+    return this.output().whole();
+  }
+
+  dataFile(name: string): Uint8Array<ArrayBuffer> {
+    mustBe("text", "the name of dataFile()", name);
+    return this.output(name).whole();
+  }
+
+  /** The program without a name. */
+  private output(file?: string): Output {
+    const index = file === undefined ? 0 : this.files.findIndex((f) => f.name === file);
+    const found = this.files[index];
+    if (found) return new Output(() => this.job, this.first + index, found.size);
+    throw new SconceError(
+      "not_found",
+      `there is no file '${file}'`,
+      `Use one of: ${this.files.map((f) => f.name).join(", ")}.`,
+    );
+  }
+
+  toBlob(file?: string, options: CallOptions = {}): Blob {
+    checkOptions("ExecutorchProgramManager", "toBlob", options);
+    return this.output(file).toBlob(options);
+  }
+
+  writeSync(write: (chunk: Uint8Array<ArrayBuffer>) => void, file?: string): void {
+    mustBe("function", "the sink of writeSync()", write);
+    for (const piece of this.output(file).pieces()) write(piece);
+  }
+
+  async writeTo(sink: Sink, file?: string, options: CallOptions = {}): Promise<void> {
+    if (file !== undefined) mustBe("text", "the file of writeTo(), which options follow,", file);
+    checkOptions("ExecutorchProgramManager", "writeTo", options);
+    await writeAll(this.output(file).pieces(options), sink, options.signal);
+  }
+
+  verify(options: CallOptions = {}): Verification {
+    checkOptions("ExecutorchProgramManager", "verify", options);
+    const { program } = this;
+    return JSON.parse(
+      this.job.textOf((raw, s) => raw.compile_verify(s, program), options),
+    ) as Verification;
+  }
+
+  /** The same, of options that were checked; what was found stays. Lets go of it if that fails. */
+  verified(options: CallOptions): this {
+    const { onProgress, signal } = options;
+    try {
+      this.verification = this.verify({
+        ...(onProgress && { onProgress }),
+        ...(signal && { signal }),
+      });
+      return this;
+    } catch (error) {
+      this.dispose();
+      throw error;
+    }
+  }
+
+  dump(): string {
+    return textOf(this.job, this.program, "");
+  }
+}

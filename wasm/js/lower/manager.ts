@@ -1,0 +1,196 @@
+// What managers share: a place in a job, views of its programs, and the record that comes along.
+import { mustBe } from "../base/check.js";
+import type { Job } from "../module/job.js";
+import { Disposing } from "../base/dispose.js";
+import { disposed, SconceError } from "../base/errors.js";
+import { camelKeys } from "../base/keys.js";
+import { places, recordCall, RecordView } from "../record/record.js";
+import { showAs, type Summary } from "../base/shown.js";
+import type {
+  CompilationReport,
+  Delegation,
+  ETRecord,
+  ExportedProgram,
+  LowerOptions,
+  NodeRow,
+} from "../types/index.js";
+
+/** What the job has made. */
+export function inspectCompilation(job: Job): CompilationReport {
+  return camelKeys(JSON.parse(job.textOf((raw, s) => raw.compile_inspect(s)))) as CompilationReport;
+}
+
+/** The IR of a program, or of one of its methods, as text. */
+export function textOf(job: Job, program: number, method: string): string {
+  return job.core.memory.withTexts([method], (name, bytes) =>
+    job.textOf((raw, s) => raw.compile_text(s, program, name!, bytes!)),
+  );
+}
+
+function nodesOf(job: Job, program: number, method: string): NodeRow[] {
+  return job.core.memory.withTexts(
+    [method],
+    (name, bytes) =>
+      JSON.parse(job.textOf((raw, s) => raw.compile_nodes(s, program, name!, bytes!))) as NodeRow[],
+  );
+}
+
+class MethodView implements ExportedProgram {
+  readonly [Symbol.toStringTag] = "ExportedProgram";
+  constructor(
+    private readonly job: () => Job,
+    private readonly program: number,
+    readonly method: string,
+  ) {}
+  text(): string {
+    return textOf(this.job(), this.program, this.method);
+  }
+  nodes(): NodeRow[] {
+    return nodesOf(this.job(), this.program, this.method);
+  }
+}
+
+showAs(MethodView.prototype, "ExportedProgram", ({ method }) => ({ method }));
+
+/** A record that a manager has, by its number, and whether it is written without weights. */
+export interface Recorded {
+  readonly number: number;
+  readonly isLight: boolean;
+}
+
+/** What both managers have: a share in a job, a program in it, and its methods' names. */
+export class Manager extends Disposing {
+  private held: Job | undefined;
+  private view: RecordView | undefined;
+
+  constructor(
+    /** The name of its interface, for messages. */
+    private readonly kind: string,
+    job: Job,
+    protected readonly program: number,
+    readonly methods: readonly string[],
+    readonly configMethods: readonly string[],
+    protected readonly recorded?: Recorded,
+  ) {
+    super();
+    this.held = job.own(this);
+    places.set(this, () => ({ job: this.job, program, kind }));
+  }
+
+  get etrecord(): ETRecord {
+    const { recorded } = this;
+    if (!recorded)
+      throw new SconceError(
+        "state",
+        "this program has no record: none was asked for",
+        "Pass { generateEtrecord: true } to toEdge(), or { etrecord: true } to lower().",
+      );
+    this.view ??= new RecordView(() => this.job, recorded.number, recorded.isLight, undefined);
+    return this.view;
+  }
+
+  getEtrecord(): ETRecord {
+    return this.etrecord;
+  }
+
+  createEtrecord(): ETRecord {
+    const { job } = this;
+    const number = recordCall(job, (raw, s, out) => raw.record_new(s, out));
+    return RecordView.owned(job.retain(), number, false);
+  }
+
+  get [Symbol.toStringTag](): string {
+    return this.kind;
+  }
+
+  protected get job(): Job {
+    if (!this.held) throw disposed(this.kind);
+    return this.held;
+  }
+
+  exportedProgram(method?: string): ExportedProgram {
+    const name = method ?? (this.methods.length === 1 ? this.methods[0]! : "forward");
+    if (!this.methods.includes(name)) {
+      throw new SconceError(
+        "not_found",
+        `there is no method '${name}'`,
+        `Use one of: ${this.methods.join(", ")}.`,
+      );
+    }
+    return new MethodView(() => this.job, this.program, name);
+  }
+
+  inspect(): CompilationReport {
+    return inspectCompilation(this.job);
+  }
+
+  delegation(): Delegation {
+    const { program } = this;
+    return JSON.parse(
+      this.job.textOf((raw, s) => raw.compile_delegation(s, program)),
+    ) as Delegation;
+  }
+
+  /** The parts that a person wants to see of it; throws once it is disposed. */
+  summary(): Summary {
+    const { job, methods, configMethods } = this;
+    const heapBytes = job.enter({}, () => job.core.memory.heapBytes);
+    return { methods, ...(configMethods.length > 0 && { configMethods }), heapBytes };
+  }
+
+  dispose(): void {
+    const { held } = this;
+    this.held = undefined;
+    held?.disown(this);
+  }
+}
+
+showAs(
+  Manager.prototype,
+  (manager) => manager[Symbol.toStringTag],
+  (manager) => manager.summary(),
+);
+
+function checkPlace(call: string, program: number, method: string): void {
+  mustBe("index", `the program number of ${call}()`, program);
+  mustBe("text", `the method of ${call}()`, method);
+}
+
+/** A manager that shows every program of its job. */
+export class ViewingManager extends Manager {
+  text(program: number, method = ""): string {
+    checkPlace("text", program, method);
+    return textOf(this.job, program, method);
+  }
+
+  nodes(program: number, method: string): NodeRow[] {
+    checkPlace("nodes", program, method);
+    return nodesOf(this.job, program, method);
+  }
+}
+
+/** A record for the edge program that is made next, if one is wanted. */
+export function generate(
+  job: Job,
+  { generateEtrecord, etrecord }: LowerOptions,
+): Recorded | undefined {
+  if (!generateEtrecord && !etrecord) return undefined;
+  const number = recordCall(job, (raw, s, out) => raw.record_generate(s, out));
+  return { number, isLight: etrecord === "light" };
+}
+
+/** A record of its own with what is known of an executorch program; the other one stays. */
+export function completed(job: Job, { number, isLight }: Recorded, program: number): Recorded {
+  return {
+    number: recordCall(job, (raw, s, out) => raw.record_complete(s, number, program, out)),
+    isLight,
+  };
+}
+
+/** The same object for somebody who does not own it: disposing of it does nothing. */
+export function borrowed<T extends object>(owned: T): T {
+  const view = Object.create(owned, { dispose: { value: () => undefined } }) as T;
+  const place = places.get(owned);
+  if (place) places.set(view, place);
+  return view;
+}

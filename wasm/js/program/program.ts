@@ -1,0 +1,399 @@
+// Running a .pte: values into the module, values out of it, as copies.
+import { badArgument, isText, mustBe, TEXT } from "../base/check.js";
+import type { Job } from "../module/job.js";
+import { Disposing } from "../base/dispose.js";
+import { disposed, SconceError } from "../base/errors.js";
+import { camelKeys } from "../base/keys.js";
+import { optionsJson } from "../call/options.js";
+import { checkOptions } from "../call/protocol.js";
+import { checkSuiteOf, notBundled, readSuites, verifyCase, writeSuites } from "./bundle.js";
+import { chooserOf, type Chooser } from "../call/delegate_values.js";
+import { withNames } from "./names.js";
+import { Output } from "../module/output.js";
+import { methodNamed, orderedInputs, wholeCall, withName, type WholeCall } from "./call.js";
+import { programSummary, showAs } from "../base/shown.js";
+import { isLowered } from "../source/kinds.js";
+import { bytesOf, isTensorLike, tensorOf } from "../tensor/bytes.js";
+import type {
+  CallOptions,
+  CaseVerdict,
+  DType,
+  EventDump,
+  ExecutorchProgramManager,
+  GivenTestCase,
+  GivenTestSuite,
+  Inputs,
+  LoadOptions,
+  Meta,
+  Program,
+  ProgramCall,
+  ProgramReport,
+  RunOptions,
+  Source,
+  InputTensor,
+  InputValue,
+  TestCase,
+  TestSuite,
+  Value,
+  VerifyOptions,
+} from "../types/index.js";
+
+const KIND = { none: 0, int: 1, double: 2, bool: 3, string: 4, tensor: 5 } as const;
+/** sc_event_tracer in sconce.h. */
+const EVENT_TRACER = { false: 0, true: 1, outputs: 2, intermediates: 3 } as const;
+const OUTPUT_NUMBERS = 40;
+const SIZES_AT = 8;
+const DIM_ORDER_AT = 24;
+
+/** dtype names and codes, as the core reports them. */
+export interface DTypeTable {
+  code(name: DType): number;
+  name(code: number): DType;
+}
+
+function inputError(index: number, accepts: string, value: unknown): SconceError {
+  const { message, hint } = badArgument(`input ${index}`, accepts, value);
+  return new SconceError("input", message, hint);
+}
+
+export class LoadedProgram extends Disposing implements Program {
+  readonly [Symbol.toStringTag] = "Program";
+  private report: ProgramReport | undefined;
+  private selected = "";
+  private isTracing = false;
+
+  constructor(
+    private job: Job | undefined,
+    private readonly dtypes: DTypeTable,
+  ) {
+    super();
+  }
+
+  private get open(): Job {
+    if (!this.job) throw disposed("Program");
+    return this.job;
+  }
+
+  inspect(): ProgramReport {
+    const { open } = this;
+    return { ...this.reportOf(open), heapBytes: open.core.memory.heapBytes };
+  }
+
+  private reportOf(job: Job): ProgramReport {
+    const told = (): unknown => JSON.parse(job.textOf((raw, s) => raw.run_inspect(s)));
+    this.report ??= withNames(camelKeys(told()) as ProgramReport);
+    return this.report;
+  }
+
+  get methods(): readonly string[] {
+    return this.inspect().methods.map((m) => m.name);
+  }
+
+  partText(method: string, part: number): string {
+    mustBe("text", "the method of partText()", method);
+    mustBe("index", "the part of partText()", part);
+    const { open } = this;
+    return open.core.memory.withTexts([method], (name, bytes) =>
+      open.textOf((raw, s) => raw.run_part_text(s, name!, bytes!, Math.min(part, 2 ** 32 - 1))),
+    );
+  }
+
+  choose(job: Job, method: string, options: CallOptions): void {
+    if (method === this.selected) return;
+    job.core.memory.withTexts([method], (name, bytes) =>
+      job.call(options, (raw, s) => raw.run_select(s, name!, bytes!)),
+    );
+    this.selected = method;
+  }
+
+  run(...call: ProgramCall): Value[] {
+    const { open } = this;
+    const whole = wholeCall("run", call, () => this.reportOf(open).methods);
+    return open.hold(() => this.runOn(open, whole));
+  }
+
+  runNamed(...call: ProgramCall): Record<string, Value> {
+    const { open } = this;
+    const whole = wholeCall("runNamed", call, () => this.reportOf(open).methods);
+    const outputs = open.hold(() => this.runOn(open, whole));
+    const { outputs: infos } = methodNamed(whole.method, this.reportOf(open).methods);
+    return Object.fromEntries(outputs.map((value, i) => [infos[i]!.name, value]));
+  }
+
+  /** What is kept of runs from here on; gives who chooses among the values of delegates. */
+  private traceEvents(job: Job, options: RunOptions): Chooser | undefined {
+    const { events = false, bundledInputIndex = -1, delegateValues } = options;
+    const chooser = delegateValues && chooserOf(delegateValues);
+    const what = EVENT_TRACER[`${events}`];
+    if (what === EVENT_TRACER.false && !this.isTracing) return chooser;
+    job.call({}, (raw, s) => raw.run_event_tracer(s, what, bundledInputIndex, chooser ? 1 : 0));
+    this.isTracing = what !== EVENT_TRACER.false;
+    return chooser;
+  }
+
+  etdump(): EventDump {
+    const { open } = this;
+    return open.hold(() => this.dumpOf(open));
+  }
+
+  private dumpOf(job: Job): EventDump {
+    const { memory } = job.core;
+    const { text, files } = memory.with(8, (out) => ({
+      text: job.textOf((raw, s) => raw.run_etdump(s, out)),
+      files: [memory.number(out), memory.number(out + 4)] as const,
+    }));
+    const counts = camelKeys(JSON.parse(text));
+    const whole = (file: number): Uint8Array<ArrayBuffer> => {
+      const bytes = job.enter({}, (raw, s) => raw.output_bytes(s, file));
+      return new Output(() => job, file, bytes).whole();
+    };
+    const [etdump, debugBuffer] = files.map(whole) as [
+      Uint8Array<ArrayBuffer>,
+      Uint8Array<ArrayBuffer>,
+    ];
+    job.enter({}, (raw, s) => raw.run_etdump_free(s));
+    return { etdump, debugBuffer, ...(counts as Omit<EventDump, "etdump" | "debugBuffer">) };
+  }
+
+  private runOn(job: Job, { method, inputs, options }: WholeCall): Value[] {
+    const keepsValue = this.traceEvents(job, options);
+    this.give(job, method, inputs, options);
+    const isTold = options.signal !== undefined || options.onProgress !== undefined;
+    job.call({ ...options, keepsValue }, (raw, s) => raw.run_execute(s, isTold ? 1 : 0));
+    const count = job.enter({}, (raw, s) => raw.run_output_count(s));
+    return Array.from({ length: count }, (_, index) => this.output(job, index));
+  }
+
+  /** Selects a method and copies its inputs in. */
+  give(job: Job, method: string, inputs: Inputs, options: CallOptions): void {
+    const info = methodNamed(method, this.reportOf(job).methods);
+    this.choose(job, method, options);
+    const values = orderedInputs(inputs, info);
+    // By index, because a hole in the list is an input too, and a wrong one.
+    for (const [index, { kind, name }] of info.inputs.entries())
+      try {
+        this.setInput(job, index, values[index], kind);
+      } catch (error) {
+        throw values === inputs ? error : withName(error, index, name);
+      }
+  }
+
+  private setInput(job: Job, index: number, value: InputValue | undefined, declared: string): void {
+    if (value === null) job.call({}, (raw, s) => raw.run_set_none(s, index));
+    else if (typeof value === "boolean")
+      job.call({}, (raw, s) => raw.run_set_bool(s, index, value ? 1 : 0));
+    else if (typeof value === "string") {
+      if (!isText(value)) throw inputError(index, TEXT, value);
+      job.core.memory.withTexts([value], (text, bytes) =>
+        job.call({}, (raw, s) => raw.run_set_string(s, index, text!, bytes!)),
+      );
+    } else if (isTensorLike(value)) this.setTensor(job, index, value);
+    else if (typeof value === "bigint" || (declared === "int" && typeof value === "number")) {
+      if (typeof value === "number" && !Number.isSafeInteger(value))
+        throw inputError(index, "a whole number within 2^53, or a bigint", value);
+      const bits = BigInt(value);
+      if (BigInt.asIntN(64, bits) !== bits) throw inputError(index, "an integer of 64 bits", value);
+      job.call({}, (raw, s) =>
+        raw.run_set_int(
+          s,
+          index,
+          Number(bits & 0xffffffffn),
+          Number(BigInt.asIntN(32, bits >> 32n)),
+        ),
+      );
+    } else if (typeof value === "number")
+      job.call({}, (raw, s) => raw.run_set_double(s, index, value));
+    else throw inputError(index, "a tensor, number, bigint, boolean, string or null", value);
+  }
+
+  private setTensor(job: Job, index: number, value: InputTensor): void {
+    const { memory } = job.core;
+    const bytes = bytesOf(value, `input ${index}`);
+    const rank = value.shape.length;
+    memory.with(rank * 8 + bytes.length + 8, (address) => {
+      const data = address + rank * 8;
+      new Float64Array(memory.bytes(address, rank * 8).buffer, address, rank).set(value.shape);
+      memory.bytes(data, bytes.length).set(bytes);
+      job.call({}, (raw, s) =>
+        raw.run_set_tensor(
+          s,
+          index,
+          this.dtypes.code(value.dtype),
+          rank,
+          address,
+          data,
+          bytes.length,
+        ),
+      );
+    });
+  }
+
+  private output(job: Job, index: number): Value {
+    const { memory } = job.core;
+    const numbers = memory.with(OUTPUT_NUMBERS * 8, (address) => {
+      job.call({}, (raw, s) => raw.run_output(s, index, address));
+      return memory.numbers(address, OUTPUT_NUMBERS);
+    });
+    const [kind, low, high, double, dtype, rank, address, bytes] = numbers as [
+      number,
+      number,
+      number,
+      number,
+      number,
+      number,
+      number,
+      number,
+    ];
+    switch (kind) {
+      case KIND.none:
+        return null;
+      case KIND.bool:
+        return low !== 0;
+      case KIND.double:
+        return double;
+      case KIND.string:
+        return memory.text(address, bytes);
+      case KIND.int: {
+        const value = (BigInt(high) << 32n) | BigInt(low);
+        const number = Number(value);
+        return Number.isSafeInteger(number) ? number : value;
+      }
+      default: {
+        const name = this.dtypes.name(dtype);
+        const shape = numbers.slice(SIZES_AT, SIZES_AT + rank);
+        const dimOrder = numbers.slice(DIM_ORDER_AT, DIM_ORDER_AT + rank);
+        return { ...tensorOf(name, shape, memory.copy(address, bytes)), dimOrder };
+      }
+    }
+  }
+
+  testSuites(): TestSuite[] {
+    const { open } = this;
+    return open.hold(() => readSuites(open, this.dtypes));
+  }
+
+  verify(options: VerifyOptions = {}): CaseVerdict[] {
+    const { open } = this;
+    checkOptions("Program", "verify", options);
+    return open.hold(() => this.verifyOn(open, options));
+  }
+
+  private verifyOn(job: Job, options: VerifyOptions): CaseVerdict[] {
+    const { rtol = 1e-5, atol = 1e-8, method, events = false, delegateValues, ...call } = options;
+    const suites = readSuites(job, this.dtypes);
+    if (suites.length === 0) throw notBundled();
+    if (method !== undefined) checkSuiteOf(suites, method);
+    return suites.flatMap(({ methodName, testCases }, suite) =>
+      testCases.flatMap((_, testCase) => {
+        if (method !== undefined && methodName !== method) return [];
+        const traced = {
+          events,
+          bundledInputIndex: testCase,
+          ...(delegateValues && { delegateValues }),
+        };
+        const keepsValue = this.traceEvents(job, traced);
+        this.selected = "";
+        const outputs = verifyCase(job, suite, testCase, { ...call, keepsValue, rtol, atol });
+        return [{ methodName, testCase, outputs }];
+      }),
+    );
+  }
+
+  /** The program with calls of its methods; those that say nothing get what they return. */
+  bundle(suites: readonly GivenTestSuite[], options: CallOptions): Uint8Array<ArrayBuffer> {
+    const { open } = this;
+    const complete = suites.map(({ methodName, testCases }) => ({
+      methodName,
+      testCases: testCases.map((one, i) => this.wholeCase(methodName, one, options, i)),
+    }));
+    const file = writeSuites(open, complete, this.reportOf(open), this.dtypes);
+    const bytes = open.enter({}, (raw, s) => raw.output_bytes(s, file));
+    const output = new Output(() => open, file, bytes);
+    try {
+      return output.whole();
+    } finally {
+      output.free();
+    }
+  }
+
+  /** A test case with its inputs in order, and with what it returns where it does not say that. */
+  private wholeCase(
+    method: string,
+    given: GivenTestCase,
+    { signal, onProgress }: CallOptions,
+    testCase: number,
+  ): TestCase {
+    const { inputs, expectedOutputs } = given;
+    try {
+      const ordered = Array.isArray(inputs)
+        ? (inputs as readonly Value[])
+        : orderedInputs(inputs, methodNamed(method, this.reportOf(this.open).methods));
+      if (expectedOutputs !== undefined) return { inputs: ordered, expectedOutputs };
+      this.reset();
+      const call = { ...(signal && { signal }), ...(onProgress && { onProgress }) };
+      return { inputs: ordered, expectedOutputs: this.run(method, inputs, call) };
+    } catch (error) {
+      if (!(error instanceof SconceError)) throw error;
+      const where = `case ${testCase} of method '${method}'`;
+      throw new SconceError(error.code, `${where}: ${error.message}`, error.hint);
+    }
+  }
+
+  reset(): void {
+    this.open.call({}, (raw, s) => raw.run_reset(s));
+  }
+
+  dispose(): void {
+    const { job } = this;
+    this.job = undefined;
+    job?.disown(this);
+  }
+}
+
+showAs(LoadedProgram.prototype, "Program", (program) => programSummary(program.inspect()));
+
+/** Names and codes of dtypes, as the core has them. */
+export function dtypeTable({ dtypes }: Pick<Meta, "dtypes">): DTypeTable {
+  return {
+    code: (name) => {
+      const row = dtypes.find((d) => d.name === name);
+      if (row) return row.code;
+      throw new SconceError(
+        "dtype",
+        `there is no dtype '${name}'`,
+        `Use one of: ${dtypes.map((d) => d.name).join(", ")}.`,
+      );
+    },
+    name: (code) => dtypes.find((d) => d.code === code)!.name,
+  };
+}
+
+/** The same of a job whose engine is not at hand. */
+export function dtypesOf(job: Job): DTypeTable {
+  return dtypeTable(JSON.parse(job.textOf((raw, s) => raw.meta(s))) as Meta);
+}
+
+/** The weights that a lowered program keeps in files beside it. */
+const dataOf = (lowered: ExecutorchProgramManager): Uint8Array[] =>
+  lowered.dataFiles.map(({ name }) => lowered.dataFile(name));
+
+/** Opens a .pte with its .ptd files on a job that becomes the program's. */
+export function loadProgram(
+  job: Job,
+  pte: Source,
+  options: LoadOptions,
+  dtypes: DTypeTable,
+  call: "load" | "bundle" = "load",
+): LoadedProgram {
+  const handle = job.addSource(pte, `the program of ${call}()`);
+  const given =
+    options.dataFiles ?? (isLowered(pte) ? dataOf(pte as ExecutorchProgramManager) : []);
+  const data = Array.from(given, (file, i) => job.addSource(file, `dataFiles[${i}] of ${call}()`));
+  const { memory } = job.core;
+  memory.withNumbers(data, (list, count) =>
+    memory.withTexts([optionsJson("load", options)], (text, bytes) =>
+      job.call(options, (raw, s) => raw.run_open(s, handle, list, count, text!, bytes!)),
+    ),
+  );
+  return new LoadedProgram(job, dtypes);
+}

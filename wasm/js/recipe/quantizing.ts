@@ -1,0 +1,357 @@
+// Quantizing an opened program: what observes it runs on the calls of its methods, and what comes of
+// it is opened programs again, on the same job.
+import { jsonFor } from "../base/check.js";
+import { OpenedManager, programCall } from "../lower/compile.js";
+import type { Job } from "../module/job.js";
+import { SconceError, SconcePanic } from "../base/errors.js";
+import { optionsJson } from "../call/options.js";
+import { dtypesOf, LoadedProgram } from "../program/program.js";
+import type { MethodQuantization, QuantizationConfig, QuantizationHooks } from "./quantize.js";
+import { places } from "../record/record.js";
+import { copyOf, isTensorLike } from "../tensor/bytes.js";
+import type {
+  CallOptions,
+  CompileConfig,
+  ExecutorchConfig,
+  InputTuple,
+  MethodQuantizationReport,
+  OpenedPrograms,
+  QuantizationReport,
+  QuantizedNode,
+  InputTensor,
+} from "../types/index.js";
+
+/** What quantizing gives: the programs to lower instead of those that were opened. */
+export interface Quantized {
+  readonly program: OpenedPrograms;
+  readonly report: QuantizationReport;
+}
+
+export interface QuantizeOptions extends CallOptions {
+  /** What is lowered afterwards is lowered with these; so is what calibrates. */
+  compileConfig?: CompileConfig;
+  executorch?: ExecutorchConfig;
+  /** Compares with the float program. */
+  sensitivity?: boolean;
+}
+
+type Configs = Readonly<Record<string, readonly QuantizationConfig[]>>;
+type Methods = Readonly<Record<string, MethodQuantization>>;
+
+const NOTHING_COMPARED =
+  "there are no example inputs, so the quantized program was not compared with the float one";
+
+/** Calls that both programs are compared on, of each method. */
+const COMPARED_CALLS = 2;
+
+const configJson = ({ mode, perChannel, weightBits, groupSize, skip }: QuantizationConfig) => ({
+  mode,
+  per_channel: perChannel,
+  ...(weightBits !== 16 && { weight_bits: weightBits }),
+  group_size: groupSize,
+  skip: [...new Set(skip)],
+});
+
+/** The report of the core: a node's weight is the number of a range. */
+interface Told {
+  methods: Record<
+    string,
+    Omit<MethodQuantizationReport, "calibrationBatches" | "nodes"> & {
+      batches: number;
+      nodes: (Omit<QuantizedNode, "weight"> & { weight?: number })[];
+    }
+  >;
+}
+
+function methodReport({
+  batches,
+  nodes,
+  ...rest
+}: Told["methods"][string]): MethodQuantizationReport {
+  const whole = nodes.map(({ weight, ...node }) =>
+    weight === undefined ? node : { ...node, weight: rest.ranges[weight]! },
+  );
+  return { calibrationBatches: batches, ...rest, nodes: whole };
+}
+
+const qparamsOf = ([method, { ranges }]: readonly [
+  string,
+  MethodQuantizationReport,
+]): QuantizationReport["qparams"] =>
+  ranges
+    .filter(({ isDynamic }) => !isDynamic)
+    .flatMap(({ tensors, scale = null, zeroPoint = null }) =>
+      tensors.map((of) => ({ method, of, scale, zero_point: zeroPoint })),
+    );
+
+const hasNan = ({ dtype, data }: InputTensor): boolean =>
+  (dtype === "float32" || dtype === "float64") && data.some(Number.isNaN);
+
+/** Words for the inputs of a call that hold what is not a number, whatever a node made of it. */
+function nansOf(inputs: InputTuple): string {
+  const which = inputs.flatMap((value, i) =>
+    isTensorLike(value) && hasNan(value) ? [`input ${i}`] : [],
+  );
+  return which.length > 0 ? `; NaN is in ${which.join(" and ")} of the call` : "";
+}
+
+/** What a call made fail, saying which one of its method it was. */
+function ofCall(error: unknown, index: number, inputs: InputTuple): unknown {
+  if (!(error instanceof SconceError) || error instanceof SconcePanic) return error;
+  const { code, message, hint, diagnostics, cause } = error;
+  if (code === "cancelled") return error;
+  const lead = `call ${index}: `;
+  const tail = code === "numeric" ? nansOf(inputs) : "";
+  const told = diagnostics.map((d) =>
+    d.severity === "error" ? { ...d, message: lead + d.message + tail } : d,
+  );
+  const made = new SconceError(code, lead + message + tail, hint, told);
+  if (cause !== undefined) made.cause = cause;
+  return made;
+}
+
+/** One quantization under way on a job. */
+class Quantizing {
+  private program: LoadedProgram | undefined;
+  /** Calls of each method that the running program was given. */
+  private readonly asked = new Map<string, number>();
+  private isComparing = false;
+  /** Copies: arrays are the caller's, who may fill them again for the next call. */
+  private readonly kept: Record<string, InputTuple[]> = {};
+
+  constructor(
+    private readonly job: Job,
+    from: number,
+    private readonly configs: Configs,
+    private readonly options: QuantizeOptions,
+  ) {
+    const methods = Object.fromEntries(
+      Object.entries(configs).map(([method, all]) => [method, all.map(configJson)]),
+    );
+    const texts = [
+      jsonFor("the quantization", { methods }),
+      optionsJson("toEdge", options.compileConfig),
+      optionsJson("toExecutorch", options.executorch),
+    ];
+    job.core.memory.withTexts(texts, (config, configBytes, edge, edgeBytes, emit, emitBytes) =>
+      job.call(this.call, (raw, s) =>
+        raw.quantize_begin(s, from, config!, configBytes!, edge!, edgeBytes!, emit!, emitBytes!),
+      ),
+    );
+  }
+
+  private get call(): CallOptions {
+    const { signal, onProgress } = this.options;
+    return { ...(signal && { signal }), ...(onProgress && { onProgress }) };
+  }
+
+  private get running(): LoadedProgram {
+    this.program ??= new LoadedProgram(this.job, dtypesOf(this.job));
+    return this.program;
+  }
+
+  private takesBatches(method: string): boolean {
+    return this.job.core.memory.withTexts(
+      [method],
+      (name, bytes) =>
+        this.job.enter({}, (raw, s) => raw.quantize_takes_batches(s, name!, bytes!)) !== 0,
+    );
+  }
+
+  private batch(method: string, inputs: InputTuple): void {
+    const { job, call } = this;
+    const index = this.asked.get(method) ?? 0;
+    this.asked.set(method, index + 1);
+    try {
+      job.hold(() => {
+        this.running.give(job, method, inputs, call);
+        job.call(call, (raw, s) => raw.quantize_batch(s));
+      });
+    } catch (error) {
+      throw ofCall(error, index, inputs);
+    }
+  }
+
+  /** The core knows which methods have anything to observe; no recipe tells. */
+  async calibrate(quantization: Methods): Promise<void> {
+    const methods = Object.keys(this.configs).filter((method) => this.takesBatches(method));
+    const given = methods.map((method) => [method, quantization[method]!.calibration()] as const);
+    const counts = given.map(([, { count }]) => count);
+    const total = counts.includes(0) ? 0 : counts.reduce((sum, count) => sum + count, 0);
+    const keeps = this.options.sensitivity;
+    let done = 0;
+    for (const [method, { calls }] of given) {
+      const kept: InputTuple[] = (this.kept[method] = []);
+      for await (const inputs of calls) {
+        this.options.onProgress?.({ phase: "calibrate", done: done++, total });
+        this.batch(method, inputs);
+        if (keeps && kept.length < COMPARED_CALLS) kept.push(inputs.map(copyOf));
+      }
+    }
+  }
+
+  /** The number of the quantized program. */
+  convert(): number {
+    const { memory } = this.job.core;
+    this.program = undefined;
+    this.asked.clear();
+    return memory.with(8, (out) => {
+      this.job.call(this.call, (raw, s) => raw.quantize_convert(s, out));
+      return memory.number(out);
+    });
+  }
+
+  compare(examples: Readonly<Record<string, readonly InputTuple[]>>): void {
+    this.job.call(this.call, (raw, s) => raw.quantize_compare(s));
+    this.isComparing = true;
+    const methods = Object.keys(this.configs).filter((method) => this.takesBatches(method));
+    const calls = methods.flatMap((method) =>
+      (this.kept[method] ?? examples[method] ?? [])
+        .slice(0, COMPARED_CALLS)
+        .map((inputs) => [method, inputs] as const),
+    );
+    calls.forEach(([method, inputs], done) => {
+      this.options.onProgress?.({ phase: "compare", done, total: calls.length });
+      this.batch(method, inputs);
+    });
+  }
+
+  /** What the core says of a method, and that it was to be compared and had no calls. */
+  private notesOf(method: string, notes: readonly string[]): string[] {
+    const isIdle = this.isComparing && !this.asked.has(method);
+    return isIdle ? [...notes, NOTHING_COMPARED] : [...notes];
+  }
+
+  report(): QuantizationReport {
+    const { methods } = JSON.parse(this.job.textOf((raw, s) => raw.quantize_report(s))) as Told;
+    const told = Object.entries(methods).map(
+      ([name, one]) =>
+        [name, methodReport({ ...one, notes: this.notesOf(name, one.notes) })] as const,
+    );
+    return { methods: Object.fromEntries(told), qparams: told.flatMap(qparamsOf) };
+  }
+
+  end(): void {
+    this.job.enter({}, (raw, s) => raw.quantize_end(s));
+  }
+}
+
+const managerOf = (job: Job, program: number, { methods }: OpenedPrograms): OpenedManager =>
+  new OpenedManager(job.retain(), program, methods);
+
+/** The number of the program after the passes that a recipe asks for at that point. */
+function transformed(
+  job: Job,
+  program: number,
+  opened: OpenedPrograms,
+  quantization: Methods,
+  when: keyof QuantizationHooks,
+): number {
+  let made = program;
+  for (const [method, { hooks }] of Object.entries(quantization)) {
+    const passes = hooks[when](opened.exportedProgram(method));
+    if (passes.length === 0) continue;
+    made = programCall(job, {}, [method, jsonFor(`${when}Passes`, passes)], (raw, s, t, out) =>
+      raw.compile_transform_source(s, made, t[0]!, t[1]!, t[2]!, t[3]!, out),
+    );
+  }
+  return made;
+}
+
+/** How each method is quantized, of the program that is. */
+function configsFor(prepared: OpenedManager, quantization: Methods): Configs {
+  return Object.fromEntries(
+    Object.entries(quantization).map(([method, { configs }]) => [
+      method,
+      configs(prepared.exportedProgram(method)),
+    ]),
+  );
+}
+
+/** What was converted, after the passes that come then. */
+function afterwards(job: Job, converted: OpenedManager, quantization: Methods): OpenedManager {
+  const { program } = places.get(converted)!();
+  const made = transformed(job, program, converted, quantization, "postConvert");
+  if (made === program) return converted;
+  const after = managerOf(job, made, converted);
+  converted.dispose();
+  return after;
+}
+
+/** Passes between preparing and converting would change what was annotated. */
+function refuseInner(opened: OpenedPrograms, quantization: Methods): void {
+  for (const [method, { hooks }] of Object.entries(quantization))
+    for (const when of ["postPrepare", "preConvert"] as const)
+      if (hooks[when](opened.exportedProgram(method)).length > 0)
+        throw new SconceError(
+          "unsupported",
+          `${when}Passes cannot run: officially they change a module with observers in it, and here ` +
+            "observers stand beside the program, which only changes when it is converted",
+          "Run them before, as prePreparePasses, or after, as postConvertPasses.",
+        ).ofMethod(method);
+}
+
+/** What was calibrated, as the programs that come of it. */
+function finished(
+  quantizing: Quantizing,
+  prepared: OpenedManager,
+  quantization: Methods,
+  compare: () => void,
+): Quantized {
+  const { job } = places.get(prepared)!();
+  const converted = managerOf(job, quantizing.convert(), prepared);
+  try {
+    compare();
+    const report = quantizing.report();
+    return { program: afterwards(job, converted, quantization), report };
+  } catch (error) {
+    converted.dispose();
+    throw error;
+  }
+}
+
+async function quantizePrepared(
+  prepared: OpenedManager,
+  quantization: Methods,
+  examples: Readonly<Record<string, readonly InputTuple[]>>,
+  options: QuantizeOptions,
+): Promise<Quantized> {
+  const { job, program } = places.get(prepared)!();
+  const configs = configsFor(prepared, quantization);
+  const quantizing = new Quantizing(job, program, configs, options);
+  try {
+    await quantizing.calibrate(quantization);
+    return finished(quantizing, prepared, quantization, () => {
+      if (options.sensitivity) quantizing.compare(examples);
+    });
+  } finally {
+    quantizing.end();
+  }
+}
+
+/**
+ * Quantizes the methods of `quantization` in opened programs, which stay as they are; the others go
+ * over unchanged. Methods in which something observes run on the calls that calibrate, each asked for
+ * once, in order; the others are compared on their `examples`.
+ */
+export async function quantizeProgram(
+  opened: OpenedPrograms,
+  quantization: Methods,
+  examples: Readonly<Record<string, readonly InputTuple[]>>,
+  options: QuantizeOptions = {},
+): Promise<Quantized> {
+  const { job, program } = places.get(opened)!();
+  const held = job.retain();
+  try {
+    refuseInner(opened, quantization);
+    const number = transformed(held, program, opened, quantization, "prePrepare");
+    const prepared = managerOf(held, number, opened);
+    try {
+      return await quantizePrepared(prepared, quantization, examples, options);
+    } finally {
+      prepared.dispose();
+    }
+  } finally {
+    held.release();
+  }
+}

@@ -1,0 +1,114 @@
+// What stages are given, and what the functions of a recipe answer: of the right kind, or an error that
+// says whose it was.
+import { badArgument, isObject, KINDS } from "../base/check.js";
+import { messageOf, SconceError, withCause } from "../base/errors.js";
+import { noMethod } from "./inputs.js";
+import { isByMethod, isPartitionersByMethod } from "./check.js";
+import type {
+  EdgeProgramManager,
+  ExportedProgram,
+  ExportRecipe,
+  LoweringRecipe,
+  OpenedPrograms,
+  PipelineArtifact,
+  ResolvePasses,
+  StageType,
+} from "../types/index.js";
+
+/** What tells the objects apart that go from stage to stage: a method that no other has. */
+const TOLD_BY = { OpenedPrograms: "exampleInputs", EdgeProgramManager: "toExecutorch" } as const;
+
+interface Made {
+  OpenedPrograms: OpenedPrograms;
+  EdgeProgramManager: EdgeProgramManager;
+}
+
+/** Whether data is of the kind. */
+export const isMade = <K extends keyof Made>(kind: K, data: unknown): data is Made[K] =>
+  isObject(data) && typeof data[TOLD_BY[kind]] === "function";
+
+/** The data of an artifact, which a stage needs to be of the kind. */
+export function take<K extends keyof Made>(
+  stage: StageType,
+  kind: K,
+  artifact: PipelineArtifact,
+): Made[K] {
+  const { data } = artifact;
+  if (isMade(kind, data)) return data;
+  throw badArgument(`what stage ${stage} is given`, kind, data);
+}
+
+/** What the recipe says of lowering. */
+export const loweringOf = ({ context }: PipelineArtifact): LoweringRecipe =>
+  context.exportRecipe.loweringRecipe ?? {};
+
+/** What a function of a recipe gives, or an error that names the function. */
+export function asked(what: string, body: () => unknown): unknown {
+  try {
+    return body();
+  } catch (error) {
+    throw withCause(
+      new SconceError(
+        "argument",
+        `${what} failed: ${messageOf(error)}`,
+        "Change the function, which is part of the recipe.",
+      ),
+      error,
+    );
+  }
+}
+
+/** The names of passes that functions give for a method. */
+export function resolve(
+  field: string,
+  functions: readonly ResolvePasses[] | undefined,
+  program: ExportedProgram,
+): string[] {
+  const { method } = program;
+  return (functions ?? []).flatMap((one, i) => {
+    const what = `${field}[${i}] of method '${method}'`;
+    const names = asked(what, () => one(method, program));
+    if (!KINDS.names.test(names))
+      throw badArgument(`what ${what} gives`, KINDS.names.accepts, names);
+    return names as string[];
+  });
+}
+
+/** The same of every method; undefined without functions. */
+export function resolveEach(
+  field: string,
+  functions: readonly ResolvePasses[] | undefined,
+  programs: OpenedPrograms | EdgeProgramManager,
+): Record<string, string[]> | undefined {
+  if (!functions || functions.length === 0) return undefined;
+  return Object.fromEntries(
+    programs.methods.map((method) => [
+      method,
+      resolve(field, functions, programs.exportedProgram(method)),
+    ]),
+  );
+}
+
+/** The methods that a recipe names, by the field that names them; of partitioners, unless for all. */
+function namedMethods({ quantizationRecipe, loweringRecipe }: ExportRecipe): [string, string[]][] {
+  const { partitioners } = loweringRecipe ?? {};
+  const isByName = partitioners !== undefined && isPartitionersByMethod(partitioners);
+  const isQuantizedByName = quantizationRecipe !== undefined && isByMethod(quantizationRecipe);
+  return [
+    ["'quantizationRecipe'", isQuantizedByName ? Object.keys(quantizationRecipe) : []],
+    ["'partitioners'", isByName ? Object.keys(partitioners) : []],
+  ];
+}
+
+/** Throws unless the methods that a recipe names are there. */
+export function checkNamed(recipe: ExportRecipe, methods: readonly string[]): void {
+  for (const [field, names] of namedMethods(recipe)) {
+    const unknown = names.find((name) => !methods.includes(name));
+    if (unknown !== undefined)
+      throw noMethod(
+        field,
+        unknown,
+        methods.map((name) => ({ name })),
+      );
+  }
+}

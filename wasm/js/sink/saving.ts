@@ -1,0 +1,49 @@
+// Programs as files under a name: what sessions do, here and in a worker.
+import { isObject, mustBe } from "../base/check.js";
+import { SconceError } from "../base/errors.js";
+import type { FileSinks, Sink } from "../types/index.js";
+
+/** What is saved of a program, wherever it lives. */
+export interface Saved {
+  readonly dataFiles: readonly { readonly name: string }[];
+  writeTo(sink: Sink, file?: string): Promise<void>;
+}
+
+/** Streams of Node have an `open` of their own. */
+function isFileSinks(sink: Sink | FileSinks): sink is FileSinks {
+  const members: Record<string, unknown> = isObject(sink) ? sink : {};
+  const has = (name: string): boolean => typeof members[name] === "function";
+  return has("open") && !has("write") && !has("getWriter");
+}
+
+const severalFiles = (count: number): SconceError =>
+  new SconceError(
+    "argument",
+    `there ${count === 1 ? "is a data file" : `are ${count} data files`} beside the program`,
+    "Pass { open: (file) => sink }, which is asked for the sink of each.",
+  );
+
+/** Throws unless a program can be saved under the name. */
+export const checkName = (name: unknown): void => mustBe("name", "the name of saveToPte()", name);
+
+/** Writes the program under the name, and its data files beside it; gives the names. */
+export async function savePte(
+  program: Saved,
+  name: string,
+  sink: Sink | FileSinks,
+): Promise<string[]> {
+  const { dataFiles } = program;
+  const stem = name.replace(/\.pte$/, "");
+  const files = dataFiles.map((file) => ({
+    file: file.name,
+    to: dataFiles.length === 1 ? `${stem}.ptd` : `${stem}.${file.name}`,
+  }));
+  if (!isFileSinks(sink)) {
+    if (files.length > 0) throw severalFiles(files.length);
+    await program.writeTo(sink);
+    return [`${stem}.pte`];
+  }
+  await program.writeTo(await sink.open(`${stem}.pte`));
+  for (const { file, to } of files) await program.writeTo(await sink.open(to), file);
+  return [`${stem}.pte`, ...files.map(({ to }) => to)];
+}

@@ -1,0 +1,191 @@
+// The client: the engine's interface, answered by a worker, so that a page never freezes. Cancelling
+// rejects the call at once, and the worker stops at its next step; `terminate` ends the worker.
+import { badArgument, checkTable, CLIENT_OPTIONS, isObject, KINDS } from "../base/check.js";
+import { ASYNC_DISPOSE } from "../base/dispose.js";
+import { fromPlainError, messageOf, SconceError, SconcePanic } from "../base/errors.js";
+import type { Host, HostAbortSignal } from "../types/host.js";
+import type { Description, Port, Reply } from "./messages.js";
+import { Caller } from "./caller.js";
+import { makeWorker, notStarted, workerHint, type NodeWorker } from "../spawn.js";
+import { absoluteUrl } from "../source/address.js";
+import { isArrayBuffer, isModule, isUrl } from "../base/tags.js";
+import type { Engine, EngineOptions, Remote } from "../types/index.js";
+import type { Start } from "../worker.js";
+
+/** Options of `createClient`. */
+export interface ClientOptions extends EngineOptions {
+  /**
+   * Makes the worker, of a page or of node:worker_threads; for bundlers that want to see the URL.
+   * Default: worker.js beside this script.
+   */
+  worker?: () => Host<"Worker"> | NodeWorker;
+}
+
+/** The engine behind a worker. Everything it returned dies with it. */
+export type Client = Remote<Engine> & {
+  /** Ends the worker at once, whatever it is doing. Calls under way fail with SconcePanic. */
+  terminate(): void;
+};
+
+interface Connection {
+  port: Port;
+  /** Where the script is, as far as is known. */
+  address: string;
+  terminate(): void;
+  /** Keeps the process alive while calls are under way, and only then. */
+  keepAlive(isBusy: boolean): void;
+}
+
+const START_MS_MAX = 30_000;
+
+function notSent(error: unknown): SconceError {
+  return new SconceError(
+    "argument",
+    `'wasm' of createClient() cannot reach the worker: ${messageOf(error)}`,
+    "Pass a URL, or bytes whose buffer was not transferred.",
+  );
+}
+
+async function connect(
+  options: ClientOptions,
+  receive: (reply: Reply) => void,
+  broke: (message: string) => void,
+): Promise<Connection> {
+  const [worker, address] = await makeWorker(options.worker);
+  const { postMessage } = (worker ?? {}) as { postMessage?: unknown };
+  if (!KINDS.function.test(postMessage))
+    throw badArgument("what 'worker' of createClient() returns", "a Worker", worker);
+  if ("on" in worker) {
+    worker.on("message", (message) => receive(message as Reply));
+    worker.on("messageerror", () => broke("a message of the worker could not be read"));
+    worker.on("error", (error) => broke(messageOf(error)));
+    worker.on("exit", (code) => broke(`the worker ended with the code ${String(code)}`));
+    return {
+      address,
+      port: { postMessage: (message, transfer) => worker.postMessage(message, transfer as never) },
+      terminate: () => void worker.terminate(),
+      keepAlive: (isBusy) => (isBusy ? worker.ref() : worker.unref()),
+    };
+  }
+  worker.onmessage = (event: MessageEvent<Reply>) => receive(event.data);
+  worker.onerror = (event) => broke(event.message || "its script cannot be loaded");
+  worker.onmessageerror = () => broke("a message of the worker could not be read");
+  const terminate = (): void => worker.terminate();
+  // Workers of Bun keep its process alive, too.
+  const { ref, unref } = worker as Partial<Pick<NodeWorker, "ref" | "unref">>;
+  const keepAlive = (isBusy: boolean): void => (isBusy ? ref : unref)?.call(worker);
+  return { address, port: worker, terminate, keepAlive };
+}
+
+/** Whether a worker's message is one of those that begin: the script may be another. */
+function isReply(message: unknown): message is Reply {
+  if (!isObject(message)) return false;
+  const { type, id, description, error } = message;
+  if (type === "object")
+    return id === 0 && isObject(description) && description["kind"] === "Engine";
+  return type === "error" ? id === 0 && isObject(error) : type === "starting" || type === "log";
+}
+
+/** The first message: of all that a module can come from, what survives the way. */
+function startWith(wasm: EngineOptions["wasm"]): Start {
+  if (wasm === undefined) return { type: "start" };
+  // Relative addresses are the page's, and would be the worker script's over there.
+  if (typeof wasm === "string") return { type: "start", wasm: absoluteUrl(wasm) };
+  if (isUrl(wasm)) return { type: "start", wasm: absoluteUrl(wasm.href) };
+  if (isArrayBuffer(wasm) || ArrayBuffer.isView(wasm) || isModule(wasm))
+    return { type: "start", wasm };
+  throw badArgument("'wasm' of createClient()", "a URL, bytes or a WebAssembly.Module", wasm);
+}
+
+/** A worker with an engine in it. */
+export interface Started {
+  /** The engine, for whoever owns the worker. */
+  engine: object;
+  /** Lends the engine until `end`, which disposes of what was made and cancels what is under way. */
+  lease(signal: HostAbortSignal | undefined): { client: object; end(): void };
+  isDead(): boolean;
+  terminate(): void;
+}
+
+/** Starts a worker, with options that were checked. */
+export async function startClient(options: ClientOptions): Promise<Started> {
+  const start = startWith(options.wasm);
+  let ready: (engine: Description) => void;
+  let failed: (error: Error) => void;
+  const root = new Promise<Description>((resolve, reject) => {
+    ready = resolve;
+    failed = reject;
+  });
+  let caller: Caller | undefined;
+  let address = "the worker";
+  let isStarting = true;
+  const broke = (message: string): void => {
+    if (isStarting) failed(notStarted(address, message, workerHint()));
+    else caller?.fail(new SconcePanic(message));
+  };
+  let silence: ReturnType<typeof setTimeout> | undefined;
+  const connection = await connect(
+    options,
+    (reply) => {
+      if (!caller) return;
+      clearTimeout(silence);
+      if (isStarting && !isReply(reply)) broke("its script is not Sconce's worker");
+      // A worker of one's own may have messages of its own.
+      else if (!isObject(reply)) return;
+      else if (reply.type === "object" && reply.id === 0) {
+        isStarting = false;
+        ready(reply.description);
+      } else if (reply.type === "error" && reply.id === 0) {
+        failed(fromPlainError(reply.error));
+      } else caller.receive(reply);
+    },
+    broke,
+  );
+  address = connection.address;
+  caller = new Caller(
+    connection.port,
+    options.onLog ?? (() => undefined),
+    connection.keepAlive.bind(connection),
+  );
+  try {
+    connection.port.postMessage(start, []);
+  } catch (error) {
+    failed!(notSent(error));
+  }
+  silence = setTimeout(() => broke("it does not answer"), START_MS_MAX);
+  const description = await root
+    .catch((error: unknown) => {
+      connection.terminate();
+      throw error;
+    })
+    .finally(() => clearTimeout(silence));
+  connection.keepAlive(false);
+  const engine = caller.proxy(0, description);
+  const terminate = (): void => {
+    connection.terminate();
+    // First come, first told: that the worker exits now is no news.
+    caller.fail(new SconcePanic("the worker was ended", "disposed"));
+  };
+  const lease: Started["lease"] = (signal) => {
+    const end = caller.lend(signal);
+    return { client: caller.proxy(0, description), end };
+  };
+  return { engine, lease, terminate, isDead: () => caller.isDead };
+}
+
+/**
+ * Starts a worker with an engine in it. Each worker compiles the module by itself: many clients of one
+ * page start in half the time if they all get one compiled module as `wasm`, as those of a pool do.
+ * @example
+ * const client = await createClient();
+ * const lowered = await client.lower(file, { onProgress: ({ phase }) => console.log(phase) });
+ * const program = await client.load(lowered);
+ * @throws SconceError with the code "io" when the worker or the module cannot be loaded.
+ */
+export async function createClient(options: ClientOptions = {}): Promise<Client> {
+  checkTable("createClient()", options, CLIENT_OPTIONS);
+  const { engine, terminate } = await startClient(options);
+  const dispose = (): Promise<void> => Promise.resolve(terminate());
+  Object.defineProperty(engine, ASYNC_DISPOSE, { value: dispose });
+  return Object.assign(engine, { terminate, dispose }) as unknown as Client;
+}
