@@ -160,8 +160,7 @@ TEST(edge_passes_run_again_behind_an_expansion) {
     static const char whole[] =
         "method forward {\n  input %x: f32[4]\n  %y: f32[4] = aten::relu(%x)\n  return %y\n}\n";
     REQUIRE_OK(sc_ops_init());
-    CHECK_EQ_STR(passes_run(of_one("aten::i0", "4", "")),
-                 "official numbers promote dim_order dce");
+    CHECK_EQ_STR(passes_run(of_one("aten::i0", "4", "")), "official numbers promote dim_order dce");
     CHECK_EQ_STR(passes_run(whole), "official");
 }
 
