@@ -37,7 +37,7 @@ typedef enum sc_step {
 
 const sc_form *sc_form_get(sc_form_id id);
 bool sc_form_takes(const sc_form *form, sc_dtype dtype);
-// What a row says, over the parameters of its operator; and a step, over its own.
+// The formula of a row, over the parameters of its operator; and of a step, over its own.
 const sc_formula *sc_form_formula(sc_form_id id);
 const sc_formula *sc_step_formula(sc_step step);
 

@@ -65,7 +65,7 @@ typedef struct sc_formula_node {
 typedef struct sc_formula {
     const sc_formula_node *root;
     uint32_t param_count, name_count;
-    // Of each name behind the parameters, the expression that defines it.
+    // The expression that defines each name behind the parameters.
     const sc_formula_node *definitions[SC_FORMULA_NAMES];
     struct {
         uint32_t param;

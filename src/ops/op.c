@@ -1,5 +1,6 @@
 // The operator table in memory: rows, schemas, lookup by the names that .pt2 and .pte files use.
-// Owns the only process-wide state of the core: made from constants, the same every time. Only the
+// Owns the process-wide memory of the core: made from constants, the same every time. Formulas that
+// are parsed once live in it, too. Only the
 // names are there from the start. A schema is parsed when its operator is first handed out, with
 // those of the operators that this one points at: a program has some dozens of the thousand, and
 // parsing all would be an eighth of the work of lowering a small one. In-place twins are made

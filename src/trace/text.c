@@ -42,12 +42,12 @@ static sc_x read_promoted(reading *r, node n, bool to_real) {
     return sc_f_to(r->t, result, dtype);
 }
 
-// Of the node that is expanded: its first result's.
+// The dtype of the first result of the node that is expanded.
 static sc_dtype result_dtype(const reading *r) {
     return (sc_dtype)r->t->source->outs[0]->spec.dtype;
 }
 
-// Of a number the dtype that PyTorch gives it.
+// The dtype of a tensor, or the one that PyTorch gives a number.
 static sc_dtype dtype_of(sc_x x) {
     if (x->kind == SC_X_FLOAT) return SC_DTYPE_F32;
     if (x->kind == SC_X_BOOL) return SC_DTYPE_BOOL;

@@ -1,5 +1,5 @@
-// Any text as a formula of two parameters. What parses has a tree whose indices and counts readers
-// may use without looking.
+// Any text as a formula of two parameters. The tree of a text that parses has indices and counts
+// that readers need not check.
 #include "ops/formula.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

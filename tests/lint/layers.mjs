@@ -272,7 +272,7 @@ const rationed = [
       "src/rt/rewrite/recognise/walk.c": 1,
       "src/rt/rewrite/recognise/fft.c": 15,
       "src/rt/rewrite/recognise/grouped.c": 14,
-      "src/rt/rewrite/recognise/integers.c": 3,
+      "src/rt/rewrite/recognise/gcd.c": 3,
       "src/rt/rewrite/recognise/norm.c": 3,
       "src/trace/official/bits.c": 2, // the formulas that it writes out
       "src/trace/official/loop.c": 3,

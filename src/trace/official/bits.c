@@ -27,7 +27,7 @@ static sc_x nothing(sc_trace *t, const shift *s) {
     return CALL(t, bitwise_and_Scalar, s->x, sc_x_int(t, 0));
 }
 
-// Of a number that only a size tells, which is a tensor then.
+// The tensor of a number that depends on a size.
 static sc_x of_size(sc_trace *t, const shift *s) {
     return sc_f_scalar(t, s->by, sc_x_dtype_of(s->x));
 }

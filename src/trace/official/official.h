@@ -29,7 +29,7 @@ const sc_official *sc_official_faster(const sc_node *node);
 // The pairs that complex numbers were made of; NULL where no pairs are known (fft.c).
 sc_value *sc_official_pairs(const sc_value *complex);
 
-// What a call that a row is of comes to.
+// Expands a call, by its row.
 sc_x sc_official_expand(sc_trace *t, const sc_official *row, const sc_x *a);
 // The first formula of an operator in forms.def that fits the dtype and the arguments, written out.
 sc_x sc_official_form(sc_trace *t, sc_op_id op, const sc_x *a);
@@ -57,7 +57,7 @@ sc_x sc_official_sum_of(sc_trace *t, sc_x x, uint32_t dim);
 bool sc_official_wants(const sc_trace *t, uint32_t result);
 // The largest that a size can be: the trace fails where no bound is known.
 int64_t sc_official_size_max(sc_trace *t, sc_dim n);
-// Can it be 0, by what the program says? Of sizes of inputs that is that they are not (see
+// Can it be 0, by the ranges of the program? They exclude 0 for sizes of inputs (see
 // sc_f_may_be_empty).
 bool sc_official_can_be_empty(sc_dim size);
 // amax, also if dims other than these are empty.

@@ -43,7 +43,7 @@ static bool is_dim(const sc_rt_search *s, const sc_evalue *list, uint32_t dim) {
            sc_rt_is_number(s, list->ints[0], dim);
 }
 
-// What all but the first element come from that the half has twice, backwards.
+// The source of all but the first element, which the half has twice, backwards.
 static sc_evalue *mirrored(sc_rt_search *s, const spectrum *f) {
     const sc_kernel_call *flip = sc_rt_made_by(s, f->items[1], SC_OP_flip);
     if (!flip || !is_dim(s, flip->args[1], f->dim)) return NULL;
@@ -109,7 +109,7 @@ static const sc_kernel_call *half_spectrum(sc_rt_search *s, const spectrum *f,
 
 // --- Of complex numbers --------------------------------------------------------------------------
 
-// What F(x) + i F(y) is made of, the spectra of the real and the imaginary parts.
+// The two spectra that F(x) + i F(y) is made of: of the real and of the imaginary parts.
 typedef struct halves {
     const sc_evalue *x, *turned;  // i F(y) is the second with its parts the other way around
 } halves;

@@ -1,5 +1,5 @@
-// What is looked for, and where: every instruction that a form ends with. Nothing is taken for
-// granted of a file: what is not exactly of the form that is looked for runs as it is written.
+// The search: every instruction that an expansion can end with is looked at. A file is trusted with
+// nothing: instructions that are not exactly of the form run as they are written.
 #include "rt/rewrite/recognise/recognise.h"
 
 #include "rt/rewrite/rewrites.h"

@@ -157,7 +157,7 @@ static bool is_value(match *m, sc_evalue *value, node n) {
 
 // --- Operators -----------------------------------------------------------------------------------
 
-// Of a test the first operand says the dtype, of other calls the result.
+// The first operand of a test says the dtype, and the result of other calls.
 static bool is_form(match *m, const sc_form *form, const sc_kernel_call *root) {
     const node result = sc_formula_result(m->formula);
     const sc_evalue *out = root->args[root->arg_count - 1];

@@ -1,6 +1,6 @@
-// Who writes between the parts of what was found. Values share memory, and a file may have them
-// overlap as it likes: that one instruction gives a value and another takes it does not say yet
-// that the one reads what the other wrote.
+// The checks that nothing writes between the parts of an expansion. Values share memory, and a file
+// may have them overlap as it likes. One instruction that gives a value and another that takes it
+// do not prove yet that the second reads the bytes of the first.
 #include "rt/rewrite/recognise/recognise.h"
 
 static uint32_t index_of(const sc_rt_search *s, const sc_evalue *value) {

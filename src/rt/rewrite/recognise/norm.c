@@ -15,7 +15,7 @@ static bool is_mean(sc_rt_search *s, const sc_evalue *value, const sc_evalue *of
     return true;
 }
 
-// What a value is without its mean over these dims. (self, other, alpha)
+// The tensor whose mean over these dims was taken away. (self, other, alpha)
 static sc_evalue *uncentred(sc_rt_search *s, const sc_evalue *value, const int64_t *dims,
                             uint32_t count) {
     const sc_kernel_call *sub = sc_rt_made_by(s, value, SC_OP_sub_Tensor);

@@ -49,7 +49,7 @@ sc_evalue *sc_rt_source(sc_rt_search *s, sc_evalue *value, uint32_t rank, const 
 // Is it `count` elements of `x` along a dim, from `start` on?
 bool sc_rt_is_part(sc_rt_search *s, const sc_evalue *value, const sc_evalue *x, uint32_t dim,
                    int64_t start, int64_t count);
-// What it is the first elements of.
+// The tensor whose first elements along a dim it is.
 sc_evalue *sc_rt_whole_of(sc_rt_search *s, const sc_evalue *value, uint32_t dim);
 // Does no instruction write it?
 bool sc_rt_is_fixed(const sc_rt_search *s, const sc_evalue *value);
@@ -74,7 +74,8 @@ uint32_t sc_rt_first_reader(const sc_rt_search *s);
 // Does each of the parts, as the file has them, read what those before it wrote, and of the
 // operands what they were for the first?
 bool sc_rt_parts_hold(sc_rt_search *s, const sc_rt_found *found, uint32_t first);
-// Will an operand at the root still be what it was for the parts? What is gone writes no more.
+// Will an operand at the root still hold the bytes that the parts read? Instructions that are gone
+// write no more.
 bool sc_rt_is_intact(const sc_rt_search *s, const sc_evalue *operand, uint32_t first);
 
 // formula.c
@@ -89,7 +90,7 @@ bool sc_rt_is_step(sc_rt_search *s, sc_evalue *value, sc_step step, sc_dtype dty
                    sc_evalue **operands);
 
 // A step of a scan by doubling: elements are combined with those that far before them, along a dim
-// of n. Beside them, `runs` says what belongs together; NULL: everything does.
+// of n. `runs` says which elements belong together; NULL: all of them.
 typedef struct sc_rt_scan_step {
     uint32_t dim;
     int64_t n, far;
@@ -99,13 +100,13 @@ typedef struct sc_rt_scan_step {
 // Is the value what two operands give? The earlier places come first.
 typedef bool (*sc_rt_combined_fn)(sc_rt_search *s, const sc_rt_scan_step *step, sc_evalue *value,
                                   sc_evalue **before, sc_evalue **after);
-// What a cat is the scan of; NULL if it is none.
+// The tensor that a cat is the scan of; NULL if it is no scan.
 sc_evalue *sc_rt_scanned(sc_rt_search *s, const sc_kernel_call *cat, sc_rt_combined_fn combined,
                          const sc_evalue *runs);
 
 // Is the root an operator of that row (forms.c)? Scans (scan.c), products of groups (grouped.c),
 // Fourier transforms of pairs (fft.c), extremes and products of what is scattered (scatter.c),
-// common divisors of integers (integers.c), norms (norm.c).
+// common divisors of integers (gcd.c), norms (norm.c).
 bool sc_rt_is_scan(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found);
 bool sc_rt_is_grouped(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found);
 bool sc_rt_is_fft(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found);

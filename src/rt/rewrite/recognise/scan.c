@@ -53,7 +53,7 @@ static bool is_alike(const joint *j, const sc_evalue *value) {
     return value->tag == SC_EVALUE_TENSOR && value->tensor->dtype == j->out->dtype;
 }
 
-// One step: the first d elements stay, the others are combined. What the step was of.
+// The tensor that one step was made of: the first d elements stay, the others are combined.
 static sc_evalue *step_of(sc_rt_search *s, const joint *j, const sc_rt_scan_step *step,
                           sc_rt_combined_fn combined) {
     const int64_t n = step->n, d = step->far;

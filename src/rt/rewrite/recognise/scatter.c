@@ -19,7 +19,7 @@ static const sc_kernel_call *sort_of(sc_rt_search *s, const sc_evalue *values, u
                : NULL;
 }
 
-// Where the sorted numbers go: (self, dim, index, sparse_grad)
+// The places that the sorted numbers go to: (self, dim, index, sparse_grad)
 static sc_evalue *places_of(sc_rt_search *s, const sc_evalue *value, const sc_kernel_call *topk,
                             uint32_t dim) {
     const sc_kernel_call *gather = sc_rt_made_by(s, value, SC_OP_gather);
@@ -41,7 +41,7 @@ static bool read_dim(const sc_rt_search *s, const sc_kernel_call *root, uint32_t
     return sc_rt_is_number(s, along, *dim);
 }
 
-// What a value is the negative of.
+// The operand of a negation.
 static sc_evalue *negated(sc_rt_search *s, const sc_evalue *value) {
     const sc_kernel_call *neg = sc_rt_made_by(s, value, SC_OP_neg);
     return neg && is_alike(neg->args[0], value->tensor) ? neg->args[0] : NULL;
@@ -194,8 +194,8 @@ static bool read_source(sc_rt_search *s, const sc_evalue *sorted, product *p) {
            p->source->tensor->dtype == p->out->dtype;
 }
 
-// What is last of a place is scattered there, into room that is made for it, all else behind the
-// end: (self, dim, index, src)
+// The last number of each place is scattered there, into room that is made for it, and all others
+// behind the end: (self, dim, index, src)
 static bool read_products(sc_rt_search *s, const sc_evalue *value, product *p) {
     if (!is_alike(value, p->out)) return false;
     const sc_evalue *all = sc_rt_whole_of(s, value, p->dim);

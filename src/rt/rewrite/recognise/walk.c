@@ -95,7 +95,7 @@ static sc_evalue *input_below(sc_rt_search *s, const sc_evalue *value) {
     return NULL;
 }
 
-// What a value shows by its place in memory, without any instruction.
+// The tensor that a value shows by its place in memory, without any instruction.
 static sc_evalue *shown_by(sc_rt_search *s, const sc_evalue *value, int64_t *offset) {
     sc_evalue *of = sc_rt_base(s, value);
     if (!of) of = input_below(s, value);
@@ -106,7 +106,7 @@ static sc_evalue *shown_by(sc_rt_search *s, const sc_evalue *value, int64_t *off
     return ahead % bytes == 0 ? of : NULL;
 }
 
-// What a call copies a run of.
+// The tensor that a call copies a run of.
 static sc_evalue *copied_by(sc_rt_search *s, const sc_evalue *value, int64_t *offset) {
     const sc_rt_instruction *in = maker_of(s, value, 1, 0);
     if (!in || in->call.arg_count < 2 || in->call.args[0]->tag != SC_EVALUE_TENSOR ||
