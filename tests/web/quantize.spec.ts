@@ -313,7 +313,7 @@ test("calibration that does not fit is said beside the file, and nothing is lowe
   const card = page.locator(".problem").first();
   await card.waitFor();
   assert.match(await card.innerText(), /6 of 6 inputs for the calibration cannot be taken/);
-  assert.match(await card.innerText(), /Remove what is marked/);
+  assert.match(await card.innerText(), /Remove the marked lines/);
   assert.equal(await page.locator('[data-step="quantized"].is-failed').count(), 1);
   for (let i = 0; i < 6; i++)
     await page

@@ -82,7 +82,7 @@ test("a dump, its values and its record find one another", async () => {
   });
   assert.match(
     await page.locator(".numerics-words").innerText(),
-    /beside what the portable kernels give for the model as it was exported/,
+    /compared with the portable kernels on the model as it was exported/,
   );
   assert.deepEqual([...told].sort(), [...expected].sort());
   // The record's stages are steps; the graph has the gaps.
