@@ -126,10 +126,9 @@ def cases():
 # case of each kind, and one in so many of the others. Kinds with many cases are drawn over families
 # of operators, so that each family keeps some.
 ONE_IN = 8
-# Kinds that walk whole tables or train on whole models, and take minutes: left to --rest. Cheaper
-# cases of --quick look at the same files.
+# Kinds that calibrate whole models, and take minutes: left to --rest. Cheaper cases of --quick look
+# at the same files.
 LONG = (
-    judge_dtypes,  # every dtype of every kernel; "expanded" cases run most of these kernels
     recipe_models.judge_story,  # calibrates on whole stories; "recipes" quantize small models
     recipe_models.judge_face,
     recipe_models.judge_groups,
