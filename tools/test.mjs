@@ -5,6 +5,7 @@
 //   npm run test:all            every case of every part
 //   npm run test:all -- --rest  the cases that npm test leaves out
 //   --verbose                   shows all output of the compilers
+//   --help                      lists the parts and their seconds
 //
 //   check         text rules, layers, dead files and functions, C format, types
 //   native        the C suite under ASan and UBSan, fuzz corpora, schemas
@@ -18,8 +19,8 @@
 // reach and SCONCE_OFFICIAL_VENV names nothing, a loud message says so.
 import { existsSync, readdirSync, rmSync } from "node:fs";
 import { build, buildPackage } from "./build.mjs";
-import { quietly, say, step } from "./progress.mjs";
-import { about, buildPreset, setUp } from "./setup.mjs";
+import { quietly, say, step, together } from "./progress.mjs";
+import { about, announce, buildPreset, due, setUp, start } from "./setup.mjs";
 import { StepFailed, bin, calmly, chromium, inRoot, jobs, script, tee } from "./steps.mjs";
 
 const count = (passed, failed) => ({ passed, failed });
@@ -123,7 +124,11 @@ async function js(scope) {
   if (parseInt(process.versions.node) < 24) {
     const newer = await another("Node 24", ["tools/runtime.sh", "node24"]);
     console.log(`\nwith ${newer}`);
-    const byVersion = (path) => BY_VERSION.has(/([^/]+)\.test\.js$/.exec(path)[1]);
+    const nameOf = (path) => /([^/]+)\.test\.js$/.exec(path)[1];
+    const found = new Set(files.map(nameOf));
+    const gone = [...BY_VERSION].filter((one) => !found.has(one));
+    if (gone.length) throw new StepFailed(`BY_VERSION names files that are gone: ${gone}`);
+    const byVersion = (path) => BY_VERSION.has(nameOf(path));
     const chosen = files.filter((path) => scope.takes(byVersion(path)));
     verdicts.push(await nodeTests(newer, chosen));
   }
@@ -147,6 +152,7 @@ async function bundlers({ name, isRest }) {
 }
 
 async function conformance({ name }) {
+  await official;
   const python = await another("official torch and executorch", ["tools/official.sh"]);
   if (!python) {
     console.log(
@@ -190,15 +196,23 @@ const scopes = {
   all: { name: "all", takes: () => true, seconds: ({ quick, rest }) => quick + rest },
 };
 
-// Everything at once, before the first part. A failed set-up fails the parts that need it, and no
-// others: each asks again.
+// Ends when the official stack is set up, or cannot be.
+let official = Promise.resolve();
+
+// Sets up everything at once. Only conformance waits for the official stack, which takes longest: the
+// other parts run meanwhile. A failure here fails the parts that need it: each asks again.
 async function prepare(names, scope) {
   const seconds = names.reduce((sum, name) => sum + scope.seconds(parts[name]), 0);
   say(
     `Testing ${names.join(", ")}: about ${about(seconds)} on two cores, less when much is built.`,
   );
   try {
-    await setUp(...new Set(names.flatMap((name) => parts[name].needs)));
+    const works = due(...new Set(names.flatMap((name) => parts[name].needs)));
+    announce(works);
+    const ready = start(works);
+    official = ready("official").catch(() => {});
+    const others = works.filter(({ work }) => work !== "official");
+    await together(...others.map(({ work }) => ready(work)));
   } catch (error) {
     if (!(error instanceof StepFailed)) throw error;
     console.error(error.message);
@@ -215,6 +229,17 @@ async function result(name, scope) {
   }
 }
 
+function help() {
+  console.log(
+    "npm test [-- PART...]; npm run test:all [-- [--rest] PART...]; --verbose shows more",
+  );
+  console.log("Seconds on two cores, when everything is set up and nothing is built:");
+  console.log(`${"".padEnd(12)} npm test    --rest`);
+  for (const [name, { quick, rest }] of Object.entries(parts)) {
+    console.log(`${name.padEnd(12)} ${`${quick}`.padStart(8)} ${`${rest}`.padStart(9)}`);
+  }
+}
+
 function readArguments(given) {
   const flags = given.filter((arg) => arg.startsWith("--"));
   const unknown = given.filter((arg) =>
@@ -225,7 +250,7 @@ function readArguments(given) {
   if (unknown.length) {
     const known = Object.keys(parts).join(", ");
     throw new StepFailed(
-      `there is no part or flag '${unknown[0]}'; parts: ${known}; flags: --all, --rest, --verbose`,
+      `there is no part or flag '${unknown[0]}'; parts: ${known}; flags: --all, --rest, --verbose, --help`,
     );
   }
   const scope =
@@ -236,6 +261,7 @@ function readArguments(given) {
 }
 
 await script(async (given) => {
+  if (given.includes("--help")) return help();
   const { scope, names } = readArguments(given);
   const begin = performance.now();
   await prepare(names, scope);

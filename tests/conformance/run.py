@@ -128,14 +128,6 @@ def cases():
 # case of each kind, and one in so many of the others. Kinds with many cases are drawn over families
 # of operators, so that each family keeps some.
 ONE_IN = 8
-# Kinds that walk whole tables or train on whole models, and take minutes: left to --rest. Cheaper
-# cases of --quick look at the same files.
-LONG = (
-    judge_dtypes,  # every dtype of every kernel; "expanded" cases run most of these kernels
-    recipe_models.judge_story,  # calibrates on whole stories; "recipes" quantize small models
-    recipe_models.judge_face,
-    recipe_models.judge_groups,
-)
 
 
 def quick_titles(cases):
@@ -145,7 +137,7 @@ def quick_titles(cases):
         kind = judge, title.split(":")[0] if judge is judge_expanded else ""
         place = seen.get(kind, 0)
         seen[kind] = place + 1
-        if place % ONE_IN == 0 and judge not in LONG:
+        if place % ONE_IN == 0:
             titles.add(title)
     return titles
 
