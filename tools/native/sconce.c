@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "sconce.h"
+#include "api/job.h"
 
 static double now_ms(void *user) {
     (void)user;
@@ -125,12 +125,27 @@ static void lower_command(sc_job *job, const char *path, int count, char **files
            done - edged, (double)sc_job_ctx(job)->arena->held_bytes / 1e6);
 }
 
+// Numbers become 0, and other values stay as the file has them.
+static void set_to_zeros(sc_job *job, uint32_t index, const sc_evalue *input) {
+    const sc_tensor *tensor = input->tensor;
+    if (input->tag != SC_EVALUE_TENSOR) return;
+    const size_t bytes = (size_t)tensor->numel * sc_dtype_bytes((sc_dtype)tensor->dtype);
+    sc_io zeros = {.kind = SC_KIND_TENSOR, .dtype = tensor->dtype, .rank = tensor->rank};
+    zeros.sizes = tensor->sizes;
+    zeros.data = sc_arena_alloc(sc_job_ctx(job)->arena, bytes + 1);
+    zeros.bytes = bytes;
+    require(job, sc_run_set_input(job, index, &zeros));
+}
+
 static void run_command(sc_job *job, const char *path, const char *method) {
     sc_str json;
     require(job, sc_run_open(job, open_file(job, path), NULL, 0, (sc_str){0}));
     require(job, sc_run_inspect(job, &json));
     printf(SC_STR_FMT "\n", SC_STR_ARG(json));
     require(job, sc_run_select(job, sc_str_from(method)));
+    for (uint32_t i = 0; i < sc_rt_method_input_count(job->selected); i++)
+        set_to_zeros(job, i, sc_rt_method_input(job->selected, i));
+    require(job, sc_run_execute(job, false));
 }
 
 int main(int argc, char **argv) {
