@@ -30,7 +30,8 @@ def call(kind, args):
         return call_alone(kind, args)
     with socket.socket(socket.AF_UNIX) as connection:
         connection.connect(address)
-        connection.sendall(json.dumps({"kind": kind, "args": [str(arg) for arg in args]}).encode())
+        asked = {"kind": kind, "args": [str(arg) for arg in args], "folder": os.getcwd()}
+        connection.sendall(json.dumps(asked).encode())
         connection.shutdown(socket.SHUT_WR)
         text = b"".join(iter(lambda: connection.recv(1 << 20), b""))
     assert text, f"Node ended during {kind} {args}"

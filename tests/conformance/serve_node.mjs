@@ -1,8 +1,8 @@
 // Answers the calls of Python's cases, one after the other, in one process: starting Node and
 // compiling the module for each call would take most of the time of the tests.
 //   node serve_node.mjs SOCKET
-// A call is one line of JSON on a connection of its own, {kind, args}; so is its answer, {code,
-// stdout, stderr}. A command gets the engine and the console of a process of its own.
+// A call is JSON on a connection of its own, {kind, args, folder}; so is its answer, {code, stdout,
+// stderr}. A command gets the engine and the console of a process of its own.
 import { createServer } from "node:net";
 import { parseCommand } from "../../dist/cli/shell/command.js";
 import { COMMANDS } from "../../dist/cli/commands.js";
@@ -32,7 +32,7 @@ const KINDS = {
 };
 
 /** Runs a call and gives what it wrote. */
-async function answer({ kind, args }) {
+async function answer({ kind, args, folder }) {
   const written = { stdout: [], stderr: [] };
   const writers = Object.keys(written).map((name) => [name, process[name].write]);
   for (const [name] of writers) {
@@ -43,6 +43,7 @@ async function answer({ kind, args }) {
     };
   }
   try {
+    process.chdir(folder);
     const code = await KINDS[kind](args);
     const [stdout, stderr] = [written.stdout.join(""), written.stderr.join("")];
     return { code: code || process.exitCode || 0, stdout, stderr };
