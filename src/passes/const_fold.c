@@ -1,5 +1,6 @@
 // Nodes that depend on constants only are computed once, when lowering, and become constants. They
-// make a small program of their own, which the evaluator runs.
+// make a small program of their own, which the evaluator runs. The compiler knows no runtime:
+// api/compile/evaluate.c hands the evaluator down.
 //
 // Two bounds: the bytes that the nodes read and make at once, which are in memory meanwhile, and
 // the growth of the method's constants. A result costs its bytes, less those of constants that only

@@ -4,7 +4,8 @@
 // A call that cannot be expanded is reported and stays until the end, so that one run reports all
 // calls for which the method cannot be lowered.
 //
-// No call is folded, merged or simplified; unused nodes are swept at the end.
+// No call is folded, merged or simplified; unused nodes are swept at the end. Levels of vmap and jvp
+// are written out last, when few operators are left.
 #include "trace/decompose.h"
 
 #include "trace/expand.h"

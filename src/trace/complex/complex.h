@@ -5,6 +5,12 @@
 // went into it (parts.c), so that chains of complex calls are chains of real ones. Only results
 // that leave the program, or meet a kernel of their own, are ever put together.
 //
+// This happens below functionalization, so that x.real and view_as_real stay views that may be
+// written to. Infinities, zeros and NaN follow C's Annex G, as in PyTorch. A system of equations is
+// that of the real matrix [[A, -B], [B, A]]. A stack of two parts has the same bytes as the complex
+// tensor, so a result needs no kernel if its sizes are known. For unknown sizes it needs one, which
+// the official runtime lacks: a warning says so.
+//
 // An expansion of another subject (a transform, say) joins by a row of its own: it asks for parts
 // with sc_complex_of, computes, and gives sc_complex_make. Prefix sc_complex_: on pairs of parts.
 #ifndef SC_COMPLEX_H

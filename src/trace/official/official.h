@@ -1,7 +1,13 @@
 // Operators that the official runtime lacks or refuses, and their expansions: one row for each in
 // official.def, one subject per file. An expansion is exact, as far as PyTorch itself is: NaN,
-// ties, zeros and integers come out as there; sums may be added up in another order. Prefix
-// sc_official_: for the official runtime.
+// ties, zeros and integers come out as there; sums may be added up in another order.
+//
+// A file has no mark that says which calls were expanded: it could lie, and tools that change it
+// would not know. Loading recognises expansions by their instructions instead. On this runtime two
+// thirds of 120 measured expansions take at most 1.3 times as long as the operator's own kernel.
+// The target sconce keeps operators whole, except for rows BOTH, whose kernels are slower here.
+//
+// Prefix sc_official_: for the official runtime.
 #ifndef SC_OFFICIAL_H
 #define SC_OFFICIAL_H
 
