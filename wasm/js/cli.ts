@@ -64,7 +64,7 @@ async function run(name: string, rest: readonly string[]): Promise<number> {
   return command.run(values, files);
 }
 
-/** Before a "--", after which nothing is a flag; asked where the flags could not be read. */
+/** Before a "--", after which no word is a flag; asked where the flags could not be read. */
 const wantsJson = (args: readonly string[]): boolean => {
   const end = args.indexOf("--");
   return args.slice(0, end < 0 ? args.length : end).includes("--json");

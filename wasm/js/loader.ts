@@ -25,7 +25,7 @@ const POLICY_HINT =
 type FileSystem = typeof import("node:fs");
 
 /**
- * The address of sconce.wasm beside this script: the one literal that bundlers look for. They may put
+ * The address of sconce.wasm in the folder of this script: the one literal that bundlers look for. They may put
  * a relative address in its place.
  */
 function besideThis(): string | undefined {

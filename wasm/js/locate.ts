@@ -1,4 +1,4 @@
-// Files of this package that lie beside its scripts: the module and the worker. A bundler may move or
+// Files of this package that lie in the folder of its scripts: the module and the worker. A bundler may move or
 // copy them, and a program compiled into one file has none, so Node looks where people put them.
 import { hostModule } from "./base/host.js";
 
@@ -12,7 +12,7 @@ type NodeUrl = typeof import("node:url");
  */
 const script = import.meta.url as string | undefined;
 
-/** Vite 5 to 7 serve packages from a cache while developing, and leave the files beside them behind. */
+/** Vite 5 to 7 serve packages from a cache while developing, and leave the files next to them behind. */
 const VITE_CACHE = /\/node_modules\/\.vite\/deps\/[^/]*$/;
 
 /** Does the script lie in a cache, apart from the package's other files? */
@@ -21,7 +21,7 @@ export const isCached = script !== undefined && VITE_CACHE.test(script);
 /** The address that the package's other files are relative to. */
 export const here = script?.replace(VITE_CACHE, "/node_modules/sconce/dist/index.js");
 
-/** The address of a file beside this script; undefined where the script has no address. */
+/** The address of a file in the folder of this script; undefined where the script has no address. */
 export const besideScript = (name: string): string | undefined =>
   here !== undefined && URL.canParse(name, here) ? new URL(name, here).href : undefined;
 
@@ -57,7 +57,7 @@ function isFile(fs: FileSystem, file: string): boolean {
 }
 
 /**
- * The address of a file of this package on a host with files: where `expected` says, else beside the
+ * The address of a file of this package on a host with files: where `expected` says, else next to the
  * program, else in the package installed for it. Undefined where it is in none of these places.
  */
 export function locateAsset(name: string, expected: string | undefined): string | undefined {

@@ -1,4 +1,4 @@
-// Backends that callers write: what the core asks of them (src/backends/host/ask.def), turned into
+// Backends that callers write: what the core asks of them (src/backends/host/ask.def), as
 // calls of their functions, and what those give into answers. Everything they give is checked, and
 // what they throw becomes the error of the call in which it happened.
 import type { Pointer, RawExports } from "../border/abi.gen.js";

@@ -22,7 +22,7 @@ export const TEXT = "text without unpaired surrogates";
 /** Whether UTF-8 can hold it all. */
 export const isText = (value: string): boolean => !/\p{Cs}/u.test(value);
 
-/** An object without a class: of others, whose keys may be none, nothing would be read. */
+/** An object without a class: an object with a class may have no keys of its own to read. */
 export function isPlain(value: unknown): value is Record<string, unknown> {
   if (!isObject(value)) return false;
   const prototype = Object.getPrototypeOf(value) as object | null;

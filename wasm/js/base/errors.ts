@@ -71,11 +71,11 @@ export class SconceError extends Error {
    */
   toJSON(): ErrorJson {
     const { name, code, message, hint, method, node, op, source, diagnostics, cause } = this;
-    const told = { name, code, message, hint, method, node, op, source, diagnostics };
-    return cause === undefined ? told : { ...told, cause: messageOf(cause) };
+    const plain = { name, code, message, hint, method, node, op, source, diagnostics };
+    return cause === undefined ? plain : { ...plain, cause: messageOf(cause) };
   }
 
-  /** The same error, told of a method where it was told of none. */
+  /** The same error, which names the method if it named none. */
   ofMethod(method: string): SconceError {
     if (method === "" || this.method !== "" || this instanceof SconcePanic) return this;
     const { code, message, hint } = this;
@@ -169,7 +169,7 @@ export function withReason(error: SconceError, signal: HostAbortSignal | undefin
   return error;
 }
 
-/** The error of what the module has no room for. It is told before anything happened. */
+/** The error of what the module has no room for. It is thrown before any work begins. */
 export function noMemory(what: string): SconceError {
   return new SconceError(
     "out_of_memory",

@@ -28,7 +28,7 @@ function nearest(name: string, known: readonly string[]): string | undefined {
   return isNear ? best : undefined;
 }
 
-/** "Did you mean 'name'?", or nothing where no known name is like the misspelt one. */
+/** "Did you mean 'name'?", or empty where no known name is like the misspelt one. */
 export function didYouMean(
   name: string,
   known: readonly string[],

@@ -18,7 +18,7 @@ export function workOf(nodes: readonly DelegationRow[]): Work {
   return sum;
 }
 
-/** The share of a part, 0 where there is nothing at all. */
+/** The share of a part, 0 where the whole is empty. */
 export const ratio = (part: number, all: number): number => (all > 0 ? part / all : 0);
 
 /** All of a method's nodes, and those of them that parts have. */

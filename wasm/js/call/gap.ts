@@ -71,12 +71,12 @@ function finished(report: GapReport, options: GapOptions): GapReport {
   if (distance)
     for (const pair of preprocessed(pairsOf(report), preprocess))
       distances.set(keyOf(pair), distanceOf(pair, distance));
-  const told = (output: GapOutput, row: number, index: number): GapOutput => {
+  const detailed = (output: GapOutput, row: number, index: number): GapOutput => {
     const own = distances.get(keyOf({ row, output: index })) ?? null;
     return distance ? { ...output, distance: own } : output;
   };
   const rows = report.rows.map((row, i) => {
-    const outputs = row.outputs.map((output, k) => told(output, i, k));
+    const outputs = row.outputs.map((output, k) => detailed(output, i, k));
     return { ...row, outputs: values ? outputs : outputs.map(lean) };
   });
   return { ...report, rows, outputs: values ? report.outputs : report.outputs.map(lean) };

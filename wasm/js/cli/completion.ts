@@ -7,7 +7,7 @@ import { isJson } from "./print/terminal.js";
 
 /** The kinds of words that may follow a flag, or stand in the place of a file. */
 type Follows =
-  | { readonly is: "nothing" | "text" | "file" | "folder" }
+  | { readonly is: "empty" | "text" | "file" | "folder" }
   | { readonly is: "words"; readonly words: readonly string[] }
   /** NAME= and a file. */
   | { readonly is: "pair" };
@@ -16,7 +16,7 @@ const FILES = /FILE|PATH|CALL/;
 const FOLDERS = /FOLDER|DIR/;
 
 function followsOf({ type, value = "", words, suggests }: Flag): Follows {
-  if (type === "boolean") return { is: "nothing" };
+  if (type === "boolean") return { is: "empty" };
   if (words) return { is: "words", words };
   if (suggests) return { is: "words", words: suggests() };
   if (value === "NAME=FILE") return { is: "pair" };
@@ -51,7 +51,7 @@ const dashed = ({ name, short }: Row): string[] => [`--${name}`, ...(short ? [`-
 /** The words that may stand in the place of files. */
 function placesOf({ files, words }: Command): Follows {
   if (words) return { is: "words", words };
-  return { is: files.includes("FILE") ? "file" : "nothing" };
+  return { is: files.includes("FILE") ? "file" : "empty" };
 }
 
 const wordsFor = (commands: readonly Command[]): string[] => [
@@ -66,7 +66,7 @@ function bashCase(row: Row): string {
   const { follows } = row;
   const pattern = dashed(row).join("|");
   switch (follows.is) {
-    case "nothing":
+    case "empty":
       return "";
     case "words":
       return `      ${pattern}) _sconce_words ${quoted(follows.words.join(" "))}; return ;;\n`;
@@ -130,7 +130,7 @@ const plainZsh = (text: string): string => text.replace(/[[\]:\\]/g, "\\$&");
 
 function zshAction(follows: Follows): string {
   switch (follows.is) {
-    case "nothing":
+    case "empty":
       return "";
     case "words":
       return `:value:(${follows.words.join(" ")})`;
@@ -154,7 +154,7 @@ function zshSpec(row: Row): string[] {
 function zshCommand(command: Command): string {
   const specs = rowsOf(command).flatMap(zshSpec);
   const places = placesOf(command);
-  const rest = places.is === "nothing" ? [] : [quoted(`*${zshAction(places)}`)];
+  const rest = places.is === "empty" ? [] : [quoted(`*${zshAction(places)}`)];
   const list = [...specs, ...rest].map((spec) => `        ${spec}`).join(" \\\n");
   return `      ${command.name}) _arguments \\\n${list} ;;\n`;
 }
@@ -184,7 +184,7 @@ if [[ $zsh_eval_context[-1] == loadautofunc ]]; then _sconce "$@"; else compdef 
 
 function fishFollows(follows: Follows): string {
   switch (follows.is) {
-    case "nothing":
+    case "empty":
       return "";
     case "words":
       return ` -x -a ${quoted(follows.words.join(" "))}`;

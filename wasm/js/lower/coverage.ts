@@ -20,8 +20,8 @@ export interface CoveredOperator {
 }
 
 /**
- * Every operator of PyTorch, and those of other libraries that are known, by name. What only lowering
- * itself makes has no place here.
+ * Every operator of PyTorch, and those of other libraries that are known, by name. Operators that
+ * only lowering itself makes are left out.
  */
 export function coveredOperators(meta: Meta): CoveredOperator[] {
   const known = meta.ops
@@ -37,9 +37,9 @@ export function coveredOperators(meta: Meta): CoveredOperator[] {
 }
 
 /**
- * The name to look for when somebody types `text` as it is written in Python. "torch.ops.aten.add_.Tensor"
- * is looked for as "aten::add.tensor", because forms that write in place are covered with what they
- * are forms of; "F.gelu" and "x.gelu" as "gelu", "torch.fft.fft" as "fft_fft".
+ * The name to search the table for, when `text` is written as in Python. "torch.ops.aten.add_.Tensor"
+ * becomes "aten::add.tensor", because the table lists an in-place operator under its plain form.
+ * "F.gelu" and "x.gelu" become "gelu". "torch.fft.fft" becomes "fft_fft".
  */
 export function operatorPattern(text: string, { ops }: Meta): string {
   const libraries = new Set(ops.map(({ library }) => library).filter(Boolean));

@@ -12,8 +12,8 @@ type Counts = DelegationInfo["delegationByOperator"][number];
 function byOperator(nodes: readonly Counted[]): Counts[] {
   const rows = new Map<string, Counts>();
   for (const { op, isInside } of nodes) {
-    const none = { occurrencesInDelegatedGraphs: 0, occurrencesInNonDelegatedGraphs: 0 };
-    const row = rows.get(op) ?? { opType: op, ...none };
+    const zero = { occurrencesInDelegatedGraphs: 0, occurrencesInNonDelegatedGraphs: 0 };
+    const row = rows.get(op) ?? { opType: op, ...zero };
     row[isInside ? "occurrencesInDelegatedGraphs" : "occurrencesInNonDelegatedGraphs"]++;
     rows.set(op, row);
   }

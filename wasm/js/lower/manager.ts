@@ -187,7 +187,7 @@ export function completed(job: Job, { number, isLight }: Recorded, program: numb
   };
 }
 
-/** The same object for somebody who does not own it: disposing of it does nothing. */
+/** The same object for somebody who does not own it: disposing of it has no effect. */
 export function borrowed<T extends object>(owned: T): T {
   const view = Object.create(owned, { dispose: { value: () => undefined } }) as T;
   const place = places.get(owned);

@@ -24,7 +24,7 @@ export function listPrograms(programs: Programs): [string, Source][] {
   return list;
 }
 
-/** Throws unless these are programs to open, as far as that can be told without reading them. */
+/** Throws unless these are programs to open, as far as that is known without reading them. */
 export function checkPrograms(programs: Programs): void {
   listPrograms(programs);
 }
@@ -33,7 +33,7 @@ const isCompressed = (error: unknown): error is SconceError =>
   error instanceof SconceError && error.code === "compressed";
 
 /**
- * Opens a file as a method of the job. What is compressed is inflated where that can be done at
+ * Opens a file as a method of the job. A compressed archive is inflated where that can be done at
  * once.
  */
 export function openProgram(job: Job, method: string, source: Source, options: CallOptions): void {

@@ -39,7 +39,7 @@ function specsOf(list: readonly CompileSpec[] | undefined, where: string): objec
   });
 }
 
-/** The passes that a backend wishes for before decomposition; absent where nothing is decomposed. */
+/** The passes that a backend wishes for before decomposition; absent where no operator is decomposed. */
 export type Wishes = (backend: string) => readonly string[] | undefined;
 
 function partitionerJson(given: Partitioner, where: string, wishes?: Wishes): object {

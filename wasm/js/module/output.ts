@@ -42,7 +42,7 @@ class Writing {
     return signal ? { signal, onProgress } : { onProgress };
   }
 
-  /** Says nothing once cancelled: the call may have failed by then. */
+  /** Silent once cancelled: the call may have failed by then. */
   reach(done: number): void {
     if (done <= this.done || this.call.signal?.aborted) return;
     this.done = done;

@@ -1,4 +1,4 @@
-// Test suites across the border: values as JSON beside one block of bytes, in both directions.
+// Test suites across the border: values as JSON with one block of bytes, in both directions.
 import { badArgument, isObject, isPlain, mustBe, onlyHasKeys } from "../base/check.js";
 import type { HostOptions } from "../module/core.js";
 import type { Job } from "../module/job.js";

@@ -149,9 +149,9 @@ function byName(
 export function withName(error: unknown, index: number, name: string): unknown {
   if (!(error instanceof SconceError) || error.name !== "SconceError") return error;
   const place = new RegExp(`\\binput ${index}\\b`);
-  const told = (text: string): string => text.replace(place, () => `input '${shortened(name)}'`);
-  const diagnostics = error.diagnostics.map((d) => ({ ...d, message: told(d.message) }));
-  return new SconceError(error.code, told(error.message), error.hint, diagnostics);
+  const named = (text: string): string => text.replace(place, () => `input '${shortened(name)}'`);
+  const diagnostics = error.diagnostics.map((d) => ({ ...d, message: named(d.message) }));
+  return new SconceError(error.code, named(error.message), error.hint, diagnostics);
 }
 
 /** The values of a method's inputs in their order. */

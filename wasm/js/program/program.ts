@@ -293,7 +293,7 @@ export class LoadedProgram extends Disposing implements Program {
     );
   }
 
-  /** The program with calls of its methods; those that say nothing get what they return. */
+  /** The program with calls of its methods; calls without expected results get what they return. */
   bundle(suites: readonly GivenTestSuite[], options: CallOptions): Uint8Array<ArrayBuffer> {
     const { open } = this;
     const complete = suites.map(({ methodName, testCases }) => ({
@@ -346,7 +346,7 @@ export class LoadedProgram extends Disposing implements Program {
 
 showAs(LoadedProgram.prototype, "Program", (program) => programSummary(program.inspect()));
 
-/** The weights that a lowered program keeps in files beside it. */
+/** The weights that a lowered program keeps in files next to it. */
 const dataOf = (lowered: ExecutorchProgramManager): Uint8Array[] =>
   lowered.dataFiles.map(({ name }) => lowered.dataFile(name));
 

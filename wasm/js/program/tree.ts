@@ -24,8 +24,8 @@ const isTexts = (value: unknown): value is string[] =>
 /** The keys of a dict: a list as JSON, which a defaultdict has one level below. */
 function keysOf(context: unknown, count: number): (string | null)[] | undefined {
   if (typeof context !== "string" || !/^[[{]/.test(context)) return undefined;
-  const told = JSON.parse(context) as unknown;
-  const list = isObject(told) && !Array.isArray(told) ? told["dict_context"] : told;
+  const parsed = JSON.parse(context) as unknown;
+  const list = isObject(parsed) && !Array.isArray(parsed) ? parsed["dict_context"] : parsed;
   if (!Array.isArray(list) || list.length !== count) return undefined;
   return list.map((key: unknown) => (typeof key === "string" ? key : null));
 }
@@ -51,9 +51,9 @@ function fromJson(value: unknown, budget: Budget, depth: number): Tree {
 }
 
 function readJson(text: string, budget: Budget): Tree {
-  const told = JSON.parse(text) as unknown;
-  if (!Array.isArray(told) || told[0] !== 1) throw new NoTree();
-  const root = told[1] as { forward_arg_names?: unknown } | undefined;
+  const parsed = JSON.parse(text) as unknown;
+  if (!Array.isArray(parsed) || parsed[0] !== 1) throw new NoTree();
+  const root = parsed[1] as { forward_arg_names?: unknown } | undefined;
   const tree = fromJson(root, budget, 0);
   const argNames = root!.forward_arg_names;
   return isTexts(argNames) ? { ...tree, argNames } : tree;

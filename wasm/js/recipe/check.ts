@@ -100,8 +100,8 @@ const RECIPE = {
 } as const;
 
 /**
- * Whether quantization is by method: then every value is a recipe or null. What has a key of a
- * recipe's own is a recipe, if a wrong one: no method can be called so.
+ * Whether quantization is by method: then every value is a recipe or null. A value with a
+ * recipe's own key is a recipe, if a wrong one: no method can have that name.
  */
 export function isByMethod(
   given: Quantization,

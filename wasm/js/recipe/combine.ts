@@ -1,4 +1,4 @@
-// Several recipes as one. Combining loses nothing: what two recipes say of one thing must agree, or is
+// Several recipes as one. Combining loses no setting: two recipes that set one thing must agree, or is
 // an error that names both.
 import { isObject } from "../base/check.js";
 import { SconceError } from "../base/errors.js";
@@ -205,15 +205,14 @@ function combineLowering(said: Saids<LoweringRecipe>): LoweringRecipe | undefine
 }
 
 /**
- * Several recipes as one: passes, partitioners and quantizers of all, in order. What they say of
- * `strict`, `mode`, `pipelineStages`, `sourceTransformInPlace`, `isQat` and the configurations must
- * agree. One recipe is given back as it is.
+ * Several recipes as one: passes, partitioners and quantizers of all, in order. Their
+ * `strict`, `mode`, `pipelineStages`, `sourceTransformInPlace`, `isQat` and configurations must agree. One recipe is given back as it is.
  * @throws SconceError with the code "argument" where two recipes conflict.
  */
 export function combineRecipes(recipes: readonly ExportRecipe[], name?: string): ExportRecipe {
-  const none = "Pass one recipe or more.";
+  const hint = "Pass one recipe or more.";
   if (!Array.isArray(recipes) || recipes.length === 0)
-    throw new SconceError("argument", "there are no recipes to combine", none);
+    throw new SconceError("argument", "there are no recipes to combine", hint);
   recipes.forEach((recipe, i) => checkRecipe(recipe, `recipes[${i}]`));
   if (recipes.length === 1) return recipes[0]!;
   const said = (recipes as readonly ExportRecipe[]).map((value, i) => ({

@@ -71,7 +71,7 @@ async function begin(
   return { first, all, close };
 }
 
-const nothing = (): Promise<void> => Promise.resolve();
+const closed = (): Promise<void> => Promise.resolve();
 
 /** The error of a call, or of a value of one, in the place of the list of calls. */
 function unwrapped(name: string, calls: unknown): SconceError {
@@ -99,7 +99,7 @@ function callsOf(
   if (!Array.isArray(calls) || (isObject(calls[0]) && !Array.isArray(calls[0])))
     throw unwrapped(name, calls);
   calls.forEach((call, i) => checkCall(whereOf(i, name), method, call));
-  return { first: calls as InputTuple[], all: undefined, close: nothing };
+  return { first: calls as InputTuple[], all: undefined, close: closed };
 }
 
 const isOne = (given: unknown): boolean => Array.isArray(given) || isIterable(given);

@@ -104,7 +104,7 @@ export function transformAndLower(
   return made;
 }
 
-/** `to_edge`: decomposed, and nothing else; parts come with `to_backend`. */
+/** `to_edge`: decomposed only; parts come with `to_backend`. */
 export function toEdge(
   _engine: Engine,
   artifact: PipelineArtifact,

@@ -6,7 +6,7 @@ import type {
 } from "../types/index.js";
 
 /**
- * Decibels between a result and that of the float program. They are infinite where nothing differs.
+ * Decibels between a result and that of the float program. They are infinite where the two are equal.
  * They are minus infinite where one of the two results was 0 or not finite. Null for what was not
  * compared.
  */
@@ -17,7 +17,7 @@ export function decibelsOf(error: Partial<QuantizationError>): number | null {
   return largestDifference === 0 && nonFiniteMismatches === 0 ? Infinity : -Infinity;
 }
 
-/** The row that is farthest from the float program; undefined where nothing differs. */
+/** The row that is farthest from the float program; undefined where all are equal. */
 export function worstOf<T extends Partial<QuantizationError>>(
   results: readonly T[],
 ): T | undefined {

@@ -104,10 +104,10 @@ function ofCall(error: unknown, index: number, inputs: InputTuple): unknown {
   if (code === "cancelled") return error;
   const lead = `call ${index}: `;
   const tail = code === "numeric" ? nansOf(inputs) : "";
-  const told = diagnostics.map((d) =>
+  const lines = diagnostics.map((d) =>
     d.severity === "error" ? { ...d, message: lead + d.message + tail } : d,
   );
-  const made = new SconceError(code, lead + message + tail, hint, told);
+  const made = new SconceError(code, lead + message + tail, hint, lines);
   if (cause !== undefined) made.cause = cause;
   return made;
 }
@@ -226,11 +226,11 @@ class Quantizing {
 
   report(): QuantizationReport {
     const { methods } = JSON.parse(this.job.textOf((raw, s) => raw.quantize_report(s))) as Told;
-    const told = Object.entries(methods).map(
+    const rows = Object.entries(methods).map(
       ([name, one]) =>
         [name, methodReport({ ...one, notes: this.notesOf(name, one.notes) })] as const,
     );
-    return { methods: Object.fromEntries(told), qparams: told.flatMap(qparamsOf) };
+    return { methods: Object.fromEntries(rows), qparams: rows.flatMap(qparamsOf) };
   }
 
   end(): void {

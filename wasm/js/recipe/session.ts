@@ -1,5 +1,5 @@
 // Export sessions: they open programs, walk through the stages of a recipe, and keep what each of
-// them made. What a stage does is its own affair (stages.ts).
+// them made. The stages themselves are in stages.ts.
 import { Artifact } from "./artifact.js";
 import { badArgument, isObject, KINDS, mustBe } from "../base/check.js";
 import { borrowed } from "../lower/manager.js";
@@ -238,7 +238,7 @@ class Session extends Disposing implements ExportSession {
         const inputs = opened.exampleInputs(method);
         return [method, inputs ? [flatValues(inputs)] : []];
       } catch (error) {
-        // Those are only asked for when nothing else is given, and are missing then.
+        // Those are only asked for when no others are given, and are missing then.
         if (error instanceof SconceError && error.code !== "disposed") return [method, []];
         throw error;
       }
@@ -264,7 +264,7 @@ class Session extends Disposing implements ExportSession {
     };
   }
 
-  // --- What was made ---
+  // --- Results ---
 
   private mustLive(): void {
     if (this.isDisposed) throw disposed("ExportSession");

@@ -18,7 +18,7 @@ import type {
   StageType,
 } from "../types/index.js";
 
-// --- What is Python's --------------------------------------------------------------------------------
+// --- Stages of Python --------------------------------------------------------------------------------
 
 const PYTHON: Partial<Record<StageType, string>> = {
   source_transform:

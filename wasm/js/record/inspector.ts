@@ -96,7 +96,7 @@ function withMetadata(
   blocks: EventBlock[],
   read: InspectorOptions["delegateMetadata"],
 ): EventBlock[] {
-  const told = (event: InspectorEvent): InspectorEvent["delegateMetadata"] => {
+  const ownMetadata = (event: InspectorEvent): InspectorEvent["delegateMetadata"] => {
     if (event.metadata === null || !read) return null;
     const found: unknown = read(metadataOf(event), event.name);
     if (isPlain(found)) return found;
@@ -104,14 +104,14 @@ function withMetadata(
   };
   return blocks.map((block) => ({
     ...block,
-    events: block.events.map((event) => ({ ...event, delegateMetadata: told(event) })),
+    events: block.events.map((event) => ({ ...event, delegateMetadata: ownMetadata(event) })),
   }));
 }
 
 /** A value with the place of its elements in memory. */
 type Placed = LoggedValue & { at?: number; elements?: number };
 
-/** Takes the elements out of memory, where they are as long as nothing else is asked. */
+/** Takes the elements out of memory, where they are until the next query. */
 function takeElements(job: Job, { rows, outputs }: GapReport): void {
   const take = (value: Placed): void => {
     const { at = 0, elements = 0 } = value;
@@ -139,8 +139,8 @@ function open(job: Job, files: InspectorFiles, options: InspectorOptions): void 
   const [dump, record, buffer, pte] = FILES.map(handle) as [number, number, number, number];
   const { sourceTimeScale, targetTimeScale, method, delegateTime } = options;
   const delegateTimes = delegateTime && convertedTimes(job, files, delegateTime);
-  const told = JSON.stringify({ sourceTimeScale, targetTimeScale, method, delegateTimes });
-  job.core.memory.withTexts([told], (text, bytes) =>
+  const given = JSON.stringify({ sourceTimeScale, targetTimeScale, method, delegateTimes });
+  job.core.memory.withTexts([given], (text, bytes) =>
     job.call(options, (raw, s) => raw.inspector_open(s, dump, record, buffer, pte, text!, bytes!)),
   );
 }

@@ -31,7 +31,7 @@ function placeOf(fs: FileSystem, path: string): { place: string; mode?: number }
 
 let count = 0;
 
-/** Writes beside the file, and puts that in its place at the end. */
+/** Writes a temporary file in the same folder, and renames it at the end. */
 export async function toPathOutlet(path: string): Promise<Outlet> {
   if (path === "") throw badArgument("the path of writeTo()", "the path of a file", path);
   const fs = fileSystem(path, NO_FILES);

@@ -1,6 +1,6 @@
 // A sink that is open.
 
-/** A sink while a file goes into it. After `close` or `abort` nothing of ours is left on it. */
+/** A sink while a file goes into it. After `close` or `abort` no listener of ours is left on it. */
 export interface Outlet {
   write(piece: Uint8Array<ArrayBuffer>): unknown;
   /** All is written. */

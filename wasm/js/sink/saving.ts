@@ -26,7 +26,7 @@ const severalFiles = (count: number): SconceError =>
 /** Throws unless a program can be saved under the name. */
 export const checkName = (name: unknown): void => mustBe("name", "the name of saveToPte()", name);
 
-/** Writes the program under the name, and its data files beside it; gives the names. */
+/** Writes the program under the name, and its data files next to it; gives the names. */
 export async function savePte(
   program: Saved,
   name: string,

@@ -20,7 +20,7 @@ interface NodeStream {
   off(event: string, listener: (error?: Error | null) => void): unknown;
 }
 
-const nothing = (): void => undefined;
+const ignore = (): void => undefined;
 
 /** Runs a call of a stream. Its error becomes one with the code "io". */
 export async function asIo<T>(act: () => T): Promise<Awaited<T>> {
@@ -50,9 +50,9 @@ async function toWebStream(sink: WebStream): Promise<Outlet> {
       writer.releaseLock();
     },
     abort: (reason) => {
-      const told = writer.abort(reason).catch(nothing);
+      const aborted = writer.abort(reason).catch(ignore);
       writer.releaseLock();
-      return told;
+      return aborted;
     },
   };
 }
@@ -61,7 +61,7 @@ async function toWebStream(sink: WebStream): Promise<Outlet> {
 function toNodeStream(sink: NodeStream): Outlet {
   let broken: Error | undefined;
   let isOver = false;
-  let stop: (reason: unknown) => void = nothing;
+  let stop: (reason: unknown) => void = ignore;
   const onEnd = (error?: Error | null): void =>
     stop((broken ??= error ?? new Error("it was closed")));
   sink.on("error", onEnd);
@@ -69,7 +69,7 @@ function toNodeStream(sink: NodeStream): Outlet {
   const leave = (): void => {
     isOver = true;
     sink.off("close", onEnd);
-    // A stream that failed keeps the listener: the event may come after the callback that told.
+    // A stream that failed keeps the listener: the event may come after the callback that reported it.
     if (!broken) sink.off("error", onEnd);
   };
   const write = (piece: Uint8Array<ArrayBuffer>): Promise<void> =>
@@ -77,7 +77,7 @@ function toNodeStream(sink: NodeStream): Outlet {
       stop = reject;
       if (broken) return reject(broken);
       sink.write(piece, (error) => {
-        // The event of a write that was given up must not end a process that nobody told to listen.
+        // The event of a write that was given up must not end a process that does not listen.
         if (error && isOver && !broken) sink.on("error", onEnd);
         if (error) onEnd(error);
         else resolve();
@@ -97,7 +97,7 @@ const SINKS =
   "a path, { path }, a FileSystemFileHandle, a function, a WritableStream, or an object with write()";
 
 async function outletOf(sink: Sink): Promise<Outlet> {
-  const rest = { close: nothing, abort: nothing };
+  const rest = { close: ignore, abort: ignore };
   if (typeof sink === "function") return { write: (piece) => sink(piece), ...rest };
   if (isPlace(sink)) return toPathOutlet(pathOf(sink, "the sink"));
   const members: Record<string, unknown> = isObject(sink) ? sink : {};
@@ -172,14 +172,14 @@ async function writeInto(
 
 /**
  * Writes the pieces. Once cancelled it waits no longer for the sink, which gets no more of them and
- * is told so if it is a web stream, and lets go of sink and pieces.
+ * is aborted if it is a web stream, and lets go of sink and pieces.
  */
 export async function writeAll(pieces: Pieces, sink: Sink, signal?: AbortSignal): Promise<void> {
   const outlet = await outletOf(sink);
   const flow = paced(pieces, signal);
   const stop = (error: Error): void => {
     void outlet.abort(error);
-    flow.return().catch(nothing);
+    flow.return().catch(ignore);
   };
   try {
     return await orAborted(() => writeInto(flow, outlet, signal), signal, stop);

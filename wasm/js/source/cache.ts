@@ -9,7 +9,7 @@ import { absoluteUrl } from "./address.js";
 const NAME = "sconce-files";
 const LENGTH = "content-length";
 const STORED = "x-stored";
-/** The length that the server told, which is another one of compressed answers. */
+/** The length that the server gave, which differs for compressed answers. */
 export const SENT_LENGTH = "x-sent-length";
 
 type Log = ((severity: "note" | "warning" | "error", text: string) => void) | undefined;

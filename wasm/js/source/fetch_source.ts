@@ -21,13 +21,13 @@ const OPTIONS = {
 
 /**
  * Reads a source that takes time to be read: a file at an address, a Response, a stream, a file
- * handle of a page, a Blob. Calls of an engine do not wait, so they need it. What the engine can
- * read at once, such as a path, comes back as it is. The client needs no such call.
+ * handle of a page, a Blob. Calls of an engine do not wait, so they need it. A source
+ * that the engine can read at once, such as a path, comes back as it is. The client needs no such call.
  *
  * @returns The bytes, or the source itself.
- * @throws SconceError with the code "io" when the file cannot be loaded whole, "format" when the answer
- * is an HTML page, "state" when a Response or a stream was read already or when there is no cache,
- * "out_of_memory" when there are more than `maxBytes`, "cancelled" by the signal.
+ * @throws SconceError with the code "io" when the file cannot be loaded whole, and "format" when the
+ * answer is an HTML page. The code is "state" when a Response or a stream was read already, or when
+ * there is no cache. It is "out_of_memory" for more than `maxBytes`, and "cancelled" by the signal.
  *
  * @example
  * const engine = await createEngine();

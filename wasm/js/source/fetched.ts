@@ -1,4 +1,4 @@
-// Files at addresses, downloaded whole. What comes is all of the file or an error with the address
+// Files at addresses, downloaded whole. A download gives all of the file or an error with the address
 // in it, never a part of the file and never the page that a server sends instead.
 import { cancelled, noMemory, SconceError } from "../base/errors.js";
 import type { FetchResponse, RequestOptions } from "../types/index.js";
@@ -12,7 +12,7 @@ export interface Taking {
   readonly maxBytes: number;
   /** Are few bytes needed, and can the reader ask for ranges? */
   readonly takesRanges: boolean;
-  /** Is told of each piece; `total` is 0 when unknown. */
+  /** Called for each piece; `total` is 0 when unknown. */
   onBytes(done: number, total: number): void;
   onLog?: ((severity: "note" | "warning" | "error", text: string) => void) | undefined;
 }

@@ -1,4 +1,4 @@
-// Sources by what they are. Classes are told by tag or by their members, as tags.ts says.
+// Sources by what they are. Classes are known by tag or by their members, as tags.ts says.
 import { badArgument, isObject, KINDS, onlyHasKeys, type Kind } from "../base/check.js";
 import { isArrayBuffer, isBlob, isBytes, isResponse, isUrl, tagOf } from "../base/tags.js";
 import type {

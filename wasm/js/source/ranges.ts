@@ -105,8 +105,8 @@ export class RangesSource extends WindowedSource {
 
   /** Servers of other origins may hide the header that tells it. */
   private sizeOf(partial: XMLHttpRequest): number {
-    const told = /\/(\d+)$/.exec(partial.getResponseHeader("content-range") ?? "");
-    if (told) return Number(told[1]);
+    const total = /\/(\d+)$/.exec(partial.getResponseHeader("content-range") ?? "");
+    if (total) return Number(total[1]);
     const length = Number(this.request("HEAD").getResponseHeader("content-length"));
     if (length > 0) return length;
     const hint = "Use fetchSource, which downloads the file.";
@@ -135,7 +135,7 @@ export class RangesSource extends WindowedSource {
     const isNext = gap >= 0 && gap <= this.ahead;
     this.ahead = isNext ? Math.min(2 * this.ahead, AHEAD_BYTES_MAX) : AHEAD_BYTES_MIN;
     const last = Math.min(Math.max(end, offset + this.ahead), this.size);
-    // At the end of the file there is nothing ahead. The bytes before are asked for soon.
+    // At the end of the file no bytes are ahead. The bytes before are asked for soon.
     const begin = Math.max(0, Math.min(offset, last - this.ahead));
     const answer = this.request("GET", `bytes=${begin}-${last - 1}`);
     const bytes = new Uint8Array(answer.response as ArrayBuffer);

@@ -1,4 +1,4 @@
-// Tensors as callers pass them: told from other values, read as bytes, and made of bytes.
+// Tensors as callers pass them: recognised among other values, read as bytes, and made of bytes.
 import { badArgument, isObject } from "../base/check.js";
 import {
   arraysOf,

@@ -93,7 +93,7 @@ export const isOwnArray = (data: unknown, dtype: DType): boolean =>
 export const dtypeOfArray = (data: unknown): DType | undefined =>
   DTYPES.find((dtype) => isHolding(data, dtype));
 
-/** The array of a dtype over a buffer of its own: that of `bytes` when nothing else is in it. */
+/** The array of a dtype over a buffer of its own: that of `bytes` when it holds them alone. */
 export function dataFromBytes<D extends DType>(dtype: D, bytes: Uint8Array): TensorArrays[D] {
   const isWhole = bytes.byteOffset === 0 && bytes.byteLength === bytes.buffer.byteLength;
   // A new array, because the slice() of Node's Buffer is a view of the same memory.

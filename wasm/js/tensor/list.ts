@@ -1,5 +1,5 @@
 // Nested lists as a tensor's elements: the shape they spell, and each element as its dtype holds it.
-// Integers are exact or refused; nothing is guessed for holes, strings and rows of other lengths.
+// Integers are exact or refused; no value is guessed for holes, strings and rows of other lengths.
 import { badArgument, isObject } from "../base/check.js";
 import { isComplex, rangeOf, writerOf } from "./dtypes.js";
 import { SconceError } from "../base/errors.js";

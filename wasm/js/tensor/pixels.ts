@@ -146,7 +146,7 @@ async function ofBlob(blob: Blob): Promise<Picture> {
   }
 }
 
-/** The canvas of a library, such as those of Node, which draws nothing but itself. */
+/** The canvas of a library, such as those of Node, which draws only its own kind. */
 interface OwnCanvas {
   readonly width: number;
   readonly height: number;

@@ -45,8 +45,8 @@ export interface PartitionerOptions {
 export type Partitioner = string | PartitionerOptions;
 
 /**
- * Partitioners of all methods, or by method; methods that are not named stay as they are. Of several
- * each one gets what those before it have left.
+ * Partitioners of all methods, or by method; methods that are not named stay as they are. In a
+ * list, each one gets the nodes that those before it have left.
  */
 export type Partitioners =
   | Partitioner
@@ -133,7 +133,7 @@ export type Verification = Record<
     inputs: "example" | "random";
     outputs: ({ output: number } & Closeness)[];
     /**
-     * Each on the inputs that it got, beside the kernels; or the reason why that cannot be done. Name
+     * Each on the inputs that it got, compared with the kernels; or the reason why that cannot be done. Name
      * and graph are those of `DelegateInfo`.
      */
     delegates: ({ name: string; backend: string; graph: string } & (
@@ -234,10 +234,9 @@ export interface Refusal {
 
 /**
  * A backend of your own. Its functions are called while another call is under way, and must have
- * done their work when they return: a promise is an error. Of the engine they may use other objects,
- * while a call on the one at work fails with the code "busy". What they throw, and what they give
- * that is not what they should, fails the call with the code "delegate", and the engine stays usable.
- * An object without a class has these members and no others.
+ * done their work when they return: a promise is an error. They may use other objects of the engine,
+ * while a call on the one at work fails with the code "busy". A function that throws or returns a
+ * wrong value fails the call with the code "delegate", and the engine stays usable. An object without a class has these members and no others.
  */
 export interface Backend<State = unknown> {
   /** The name in files. A program that has it runs where the backend is registered. */
@@ -256,8 +255,8 @@ export interface Backend<State = unknown> {
     compileSpecs: readonly CompileSpec[],
   ): boolean | string | Refusal;
   /**
-   * True for a buffer that the method writes, by its name in the model, that is to be state of the
-   * part: `states` of it has the bytes to start with, and nobody is passed it or given its new value.
+   * True for a buffer that the method writes, by its name in the model, that becomes state of the part.
+   * `states` of the part has its first bytes. The buffer is then neither an input nor an output.
    * That part has to read and write all of it, or lowering fails with the code "argument". Buffers
    * that nobody owns stay with the program, which passes them, and takes what they become as outputs.
    */

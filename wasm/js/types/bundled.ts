@@ -10,7 +10,7 @@ export interface TestCase {
   readonly inputs: readonly Value[];
   /**
    * The results that it should return, tensors only. Without them the call runs when it is bundled, and
-   * its results are taken; null: nothing is expected.
+   * its results are taken; null: no results are expected.
    */
   readonly expectedOutputs?: readonly Value[] | null;
 }
@@ -41,7 +41,7 @@ export type BundleOptions = LoadOptions;
 export interface VerifyOptions extends CallOptions {
   /** How far a float may be off, as a share of what is expected; 1e-5 by default. */
   rtol?: number;
-  /** And beside that; 1e-8 by default. With both 0, floats must be equal. */
+  /** In addition to that, as an absolute number; 1e-8 by default. With both 0, floats must be equal. */
   atol?: number;
   /** Only the cases of this method; by default those of all. */
   method?: string;
@@ -58,7 +58,7 @@ export interface OutputVerdict {
    * byte for byte, bfloat16 too: these are the official rules.
    */
   isClose: boolean;
-  /** The property that differs beside elements; null: none does. */
+  /** A property other than the elements that differs; null where they agree. */
   whyNot: "dtype" | "sizes" | "strides" | "kind" | null;
   /** The number of elements that were compared. */
   elements: number;
@@ -80,6 +80,6 @@ export interface CaseVerdict {
   methodName: string;
   /** Its number in the suite of the method. */
   testCase: number;
-  /** Empty where nothing is expected. */
+  /** Empty where no results are expected. */
   outputs: OutputVerdict[];
 }

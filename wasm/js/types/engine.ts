@@ -57,9 +57,9 @@ export interface Engine extends Resource {
   /** Opens .pt2 files and decomposes them; the first half of lowering. */
   toEdge(programs: Programs, options?: ToEdgeOptions): EdgeProgramManager;
   /**
-   * Opens .pt2 files, decomposes them, runs passes and hands parts to backends. Unlike `toEdge` and
-   * `toBackend` one after the other, it first asks the backends of a method which operators they
-   * want whole: a linear layer instead of a product and a sum. Operators that end up in no part are
+   * Opens .pt2 files, decomposes them, runs passes and hands parts to backends. It first asks the
+   * backends of a method which operators they want whole: a linear layer instead of a product and a
+   * sum. `toEdge` followed by `toBackend` does not ask. Operators that end up in no part are
    * decomposed after all. Passes that partitioners wish for (`transformForPreDecomposition`) run
    * before that.
    */
@@ -96,13 +96,13 @@ export interface Engine extends Resource {
   export(programs: Programs, options: ExportOptions): Promise<ExportSession>;
   /**
    * The same session before anything was run or read: `run()` does, once stages of one's own are
-   * there. Of a client's session it is `run` that takes the signal and the listener.
+   * there. In a client's session, `run` takes the signal and the listener.
    */
   createExportSession(programs: Programs, options: ExportOptions): ExportSession;
   /**
    * The same programs with compressed archives inflated, for hosts without node:zlib (pages without
    * a worker, edge functions), where `open` and its kin fail with the code "compressed". The client
-   * does it by itself. What takes time to be read is read, as by `fetchSource`.
+   * does it by itself. Sources that take time to read are read, as by `fetchSource`.
    */
   inflate(programs: Programs): Promise<Programs>;
   /** The contents of a .pt2, without lowering it. */
@@ -128,7 +128,7 @@ export interface Engine extends Resource {
   parseEtrecord(source: Source): ETRecord;
   /**
    * A bundled program (.bpte), which official tools read too: the program and calls of its methods, each
-   * run from the program's first state. What the program does not take or return is refused.
+   * run from the program's first state. Inputs and results that do not fit the program are refused.
    * @example
    * const bundled = engine.bundle(pte, [{ methodName: "forward", testCases: [{ inputs: [input] }] }]);
    * engine.load(bundled).verify();
@@ -172,8 +172,8 @@ export type WasmSource =
 
 /** Options of `createEngine`. */
 export interface EngineOptions {
-  /** Default: sconce.wasm beside this script. */
+  /** Default: sconce.wasm in the folder of this script. */
   wasm?: WasmSource;
-  /** Hears what the engine notes beside results and errors. Nothing is logged by default. */
+  /** Hears the engine's notes, which are neither results nor errors. By default no note is logged. */
   onLog?: (severity: "note" | "warning" | "error", text: string) => void;
 }

@@ -2,7 +2,7 @@
 import type { CallOptions } from "./call_options.js";
 
 /**
- * The values that a run records, beside the time that every instruction took: none (`true`), those that
+ * The values that a run records, in addition to the time that every instruction took: none (`true`), those that
  * the method returned ("outputs"), or those that every instruction has written, too ("intermediates").
  *
  * Instructions that loading merged into one, as a convolution and the relu behind it, are measured
@@ -29,8 +29,8 @@ export type DelegateFilter =
 /** Options of `Program.run()`. */
 export interface RunOptions extends CallOptions {
   /**
-   * Records the run, and loading the method if this is what loads it, for `etdump()`. What was recorded
-   * adds up until then. If the recording grows beyond `eventBytesMax` of `load()`, the run does its
+   * Records the run, and loading the method if this is what loads it, for `etdump()`. Recordings
+   * add up until then. If the recording grows beyond `eventBytesMax` of `load()`, the run does its
    * work and then fails with the code "limit". The dump has the runs before it, and not this one.
    */
   events?: RecordedEvents;

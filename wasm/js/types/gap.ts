@@ -20,7 +20,7 @@ export interface Gap {
 /** The measures of a `Gap`. */
 export type GapMetric = keyof Gap;
 
-/** A result of a row beside its reference. */
+/** A result of a row and its reference. */
 export interface GapOutput {
   /** The value of the record's program. */
   reference: LoggedValue;

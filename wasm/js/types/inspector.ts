@@ -36,7 +36,7 @@ export interface InspectorOptions extends CallOptions {
    */
   method?: string;
   /**
-   * A moment in the target scale, of ticks that a delegate has told with its event `name`, for backends
+   * A moment in the target scale, of ticks that a delegate has recorded with its event `name`, for backends
    * whose clock is another one. Called for the start and the end of each of their events; what comes
    * out less than the start, or is no number, leaves the event without a time. By default these ticks
    * are like all others. Functions do not reach a worker: of the engine's inspector only.
@@ -57,7 +57,7 @@ export type MethodChoice =
   | "only"
   /** No other one of the record has these instructions. */
   | "matched"
-  /** There is no record, or nothing tells: `InspectorReport.warnings` says what to do. */
+  /** There is no record, or it is unknown: `InspectorReport.warnings` says what to do. */
   | "unknown";
 
 /** Times of one event over the runs of its block, in the target scale. */
@@ -253,7 +253,7 @@ export interface ComparedEvent {
    * where one has a single one.
    */
   noise: number | null;
-  /** Is the difference beyond the noise; null where that cannot be told. */
+  /** Is the difference beyond the noise; null where that is unknown. */
   isSignificant: boolean | null;
 }
 
@@ -330,7 +330,7 @@ export interface Inspector extends Resource {
   delegation(): DelegationTotals[];
   /**
    * The memory plan of each method of the program. Two values that overlap while both are in use are
-   * an error with the code "corrupt". What a move has handed on counts until the move only.
+   * an error with the code "corrupt". A value that a move hands on is in use until the move only.
    */
   memory(): MemoryPlan[];
   /**
@@ -338,7 +338,7 @@ export interface Inspector extends Resource {
    * of the record. Fails with the code "state" where the dump or the record lacks something.
    */
   numericGap(options?: GapOptions): GapReport;
-  /** This dump (a) beside another one (b), which without a record of its own is one of this record. */
+  /** Compares this dump (a) with another one (b), which without a record of its own is one of this record. */
   compare(files: InspectorFiles, options?: InspectorOptions): DumpComparison;
   /** Nodes of a stage of the record. */
   nodes(stage: string, method?: string): StageNode[];

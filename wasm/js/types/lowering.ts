@@ -31,7 +31,7 @@ export interface TransformAndLowerOptions extends ToEdgeOptions, BackendConfig {
 
 /** Options of `lower`: those of decomposition, of delegation and of the file, in one object. */
 export interface LowerOptions extends TransformAndLowerOptions, ExecutorchConfig {
-  /** Also runs what was lowered beside what it would be without delegates, as `verify()` does. */
+  /** Also compares the lowered program with the same one without delegates, as `verify()` does. */
   verify?: boolean;
   /** Keeps a record (`etrecord` of what this gives); with "light" its files are without weights. */
   etrecord?: boolean | "light";

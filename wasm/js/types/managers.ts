@@ -29,10 +29,10 @@ export interface OpenedPrograms extends Resource {
   inspect(): CompilationReport;
   /**
    * The inputs that a method was exported with, those by name after the others; null where the file
-   * has none, or has compressed them. Of a container they are a list.
+   * has none, or has compressed them. A container's inputs are a list.
    */
   exampleInputs(method?: string): RecordValue[] | null;
-  /** Decomposes and rewrites; once. What was opened can still be looked at when it fails. */
+  /** Decomposes and rewrites; once. If it fails, the opened programs can still be looked at. */
   toEdge(options?: ToEdgeOptions): EdgeProgramManager;
   /** toEdge, transform and toBackend in one, as the engine has it; once. */
   toEdgeTransformAndLower(options?: TransformAndLowerOptions): EdgeProgramManager;
@@ -135,7 +135,7 @@ export interface ExecutorchProgramManager extends Resource {
   /** The result of `lower` with the option `verify`; null where that was not asked for. */
   readonly verification: Verification | null;
   /**
-   * Runs what was lowered beside what it would be without delegates. What differs by more than its
+   * Runs the lowered program and the same program without delegates. A difference larger than the
    * precision allows is a warning of `inspect()`, too, which names the delegate.
    */
   verify(options?: CallOptions): Verification;

@@ -41,7 +41,7 @@ export interface OperatorInfo {
   library: string;
 }
 
-/** How many operators, beside those that become others, go through what is no operator itself. */
+/** How many operators work in a feature that is no operator itself, such as `torch.vmap`. */
 export interface FeatureCoverage {
   /** By torch.vmap, a whole batch at once. */
   vmap: number;
@@ -54,10 +54,10 @@ export interface FeatureCoverage {
 }
 
 /**
- * How much of PyTorch is covered, counted from the table. Counted are the overloads of `aten` that
- * torch.export can leave in a program: what computes tensors and writes nothing, but for gradients,
- * what is written for one device or library, and sparse, nested, named and (in PyTorch's old way)
- * quantized tensors.
+ * How much of PyTorch is covered, counted from the table. It counts the overloads of `aten` that
+ * torch.export can leave in a program: those that compute tensors and write to none. Overloads for
+ * gradients, for one device or library, and for sparse, nested, named or (in PyTorch's old way)
+ * quantized tensors are not counted.
  */
 export interface OperatorCoverage {
   /** The release of PyTorch whose operators these are. */

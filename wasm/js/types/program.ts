@@ -38,7 +38,7 @@ export interface Program extends Resource {
   runNamed(...call: ProgramCall): Record<string, Value>;
   /**
    * The records of runs with the option `events` since the last call, as files that the official
-   * Inspector opens. Fails with the code "state" when nothing was recorded. Instructions that loading
+   * Inspector opens. Fails with the code "state" when no run was recorded. Instructions that loading
    * merged are in it one by one, each with an equal share of the time of all.
    */
   etdump(): EventDump;

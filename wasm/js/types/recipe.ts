@@ -54,7 +54,7 @@ export interface Quantizer {
 }
 
 /**
- * Weights in few bits, nothing calibrated. The first is what torchao's `quantize_` does, and of linear
+ * Weights in few bits, without calibration. The first is what torchao's `quantize_` does, and of linear
  * layers alone, as there; the integers of the next two are those of linear layers and embeddings;
  * halves are those of convolutions, too.
  */
@@ -121,11 +121,11 @@ export interface LoweringRecipe {
 export interface ExportRecipe {
   /** Its name, for reports. */
   readonly name?: string;
-  /** How the program is quantized; nothing is by default. */
+  /** How the program is quantized; by default it is not. */
   readonly quantizationRecipe?: Quantization;
   /** Passes before decomposition, asked for each method with the program as it was exported. */
   readonly atenTransformPasses?: readonly ResolvePasses[];
-  /** Kept for recipes that are shared with Python: nothing here changes a program in place. */
+  /** Kept for recipes that are shared with Python. Here no stage changes a program in place. */
   readonly sourceTransformInPlace?: boolean;
   /** Partitioners and passes; the portable kernels by default. */
   readonly loweringRecipe?: LoweringRecipe;

@@ -18,7 +18,7 @@ export type RecordValue = Value | readonly RecordValue[];
 /** The handle of the node that an instruction computes, or those of a delegate, by method. */
 export type DebugHandleMap = Record<string, Record<string, number | number[]>>;
 
-/** Delegates by method and instruction; `delegate_map` is null where the backend says nothing. */
+/** Delegates by method and instruction; `delegate_map` is null where the backend gives no map. */
 export type DelegateMap = Record<
   string,
   Record<string, { name: string; delegate_map: Record<string, number[]> | null }>
@@ -55,7 +55,7 @@ export interface ETRecordReport {
   hasReferenceOutputs: boolean;
   /** Whether it has inputs to run its program on. */
   hasRepresentativeInputs: boolean;
-  /** Entries of the file that mean nothing to this version. */
+  /** Entries of the file that this version does not know. */
   unknownEntries: string[];
   /** Warnings about the file. */
   diagnostics: Diagnostic[];
@@ -70,8 +70,8 @@ export interface SaveOptions extends CallOptions {
 }
 
 /**
- * An ETRecord. Records name programs that never change, so that nothing done to one, or to the
- * managers, shows in another. What is added twice fails with the code "state".
+ * An ETRecord. Records name programs that never change, so that a change to one, or to the
+ * managers, never shows in another. Adding the same thing twice fails with the code "state".
  */
 export interface ETRecord extends Resource {
   /** The program as it was exported: of `forward`, or of the only method. */
@@ -93,7 +93,7 @@ export interface ETRecord extends Resource {
   /** The inputs that a method was exported with; null where the record does not say. */
   exampleInputs(method: string): RecordValue[] | null;
 
-  /** Adds the program as it was exported. Files have a place for `forward` only. Null adds nothing. */
+  /** Adds the program as it was exported. Files have a place for `forward` only. Null has no effect. */
   addExportedProgram(programs: Handed<OpenedPrograms> | null): void;
   /** Adds the edge programs of all methods, as they are now. */
   addEdgeDialectProgram(edge: Handed<EdgeProgramManager>): void;
@@ -112,14 +112,14 @@ export interface ETRecord extends Resource {
    */
   updateRepresentativeInputs(inputs: readonly RecordValue[] | Source | null): void;
   /**
-   * Outputs of each case, by method; a list is for `forward`. Of a bundled program: what its calls
-   * expect. Fails with the code "argument" when one expects nothing.
+   * Outputs of each case, by method; a list is for `forward`. From a bundled program: the results
+   * that its calls expect. Fails with the code "argument" when a call expects no results.
    */
   updateReferenceOutputs(
     outputs:
       Readonly<Record<string, readonly RecordValue[]>> | readonly RecordValue[] | Source | null,
   ): void;
-  /** The programs alone, as a record of its own: nothing that is only known once one was emitted. */
+  /** The programs alone, as a record of its own, without the facts that emitting adds. */
   copy(): ETRecord;
 
   /** Writes the file. Fails with the code "state" where something is missing, and says what. */

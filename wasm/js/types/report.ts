@@ -266,7 +266,7 @@ export interface ProgramReport {
   namedBytes: number;
   /** That data, by its names. */
   named: { key: string; bytes: number }[];
-  /** Segments that nothing in the program names. */
+  /** Segments that the program does not name. */
   otherBytes: number;
   /** The whole file; what those above leave over is alignment. */
   fileBytes: number;

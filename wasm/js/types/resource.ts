@@ -8,7 +8,7 @@
  * A callback may dispose anything: what a call under way still needs is freed when it returns.
  */
 export interface Resource {
-  /** Gives the memory back. A second call does nothing. */
+  /** Gives the memory back. A second call has no effect. */
   dispose(): void;
   /** The same, for `using`. */
   [Symbol.dispose](): void;

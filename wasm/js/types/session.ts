@@ -13,15 +13,15 @@ import type { Value } from "./tensor.js";
 /** How far a result is from that of the float program, over all elements and calls. */
 export interface QuantizationError {
   /**
-   * Decibels; null where they are infinite, or there are none: nothing differs where the largest
-   * difference is 0 and no element mismatches, and else all of it does. `decibelsOf` tells.
+   * Decibels; null where they are infinite or there is no value. If the largest difference is 0 and no
+   * element mismatches, the two are equal; else all of it differs. `decibelsOf` gives the number.
    */
   snr: number | null;
   /** The largest absolute difference; null where there are no elements to compare. */
   largestDifference: number | null;
   /**
    * Elements that are NaN or infinite in one of the two, and not the same in the other. They count
-   * for nothing else here.
+   * in no other figure here.
    */
   nonFiniteMismatches?: number;
 }
@@ -191,7 +191,7 @@ export interface Stage {
   readonly validPredecessors: readonly StageName[];
   /** Whether it may be the first stage. */
   readonly canStartPipeline: boolean;
-  /** Stages that it may stand right before, beside those that name it: for a stage put between others. */
+  /** More stages that it may stand right before, for a stage put between others. */
   readonly validSuccessors?: readonly StageName[];
   /**
    * The first stage gets the opened programs (`OpenedPrograms`). `call` has the signal and the
@@ -221,12 +221,12 @@ export interface ExportOptions extends CallOptions {
   exampleInputs?: ExampleInputs;
   /** Methods without instructions, by name, as for `toEdge`. */
   constantMethods?: Readonly<Record<string, ConstantValue>>;
-  /** Largest values of dynamic sizes, as in `CompileConfig`, beside those of the recipe. */
+  /** Largest values of dynamic sizes, as in `CompileConfig`, in addition to those of the recipe. */
   dynamicShapes?: CompileConfig["dynamicShapes"];
   /** Keeps a record, for `getEtrecord()`. */
   generateEtrecord?: boolean;
   /**
-   * Runs the quantized program beside the float one, on the first calls that it was calibrated on or
+   * Runs the quantized program and the float one, on the first calls that it was calibrated on or
    * else the example inputs: the report then has the SNR of every node and output.
    */
   sensitivity?: boolean;
@@ -249,9 +249,9 @@ export interface FileSinks {
 }
 
 /**
- * Exports programs stage by stage. What stages made belongs to the session and goes with it, or when
- * it runs again. What a stage has not made yet fails with the code "state"; a method that there is
- * not with "not_found".
+ * Exports programs stage by stage. Results of stages belong to the session: they are disposed of with
+ * it, or when it runs again. Reading a result that no stage has made yet fails with the code "state";
+ * naming an unknown method fails with "not_found".
  */
 export interface ExportSession extends Resource {
   /** The name that the options gave, or empty. */
@@ -265,7 +265,9 @@ export interface ExportSession extends Resource {
   getRegisteredStage(type: StageName): Stage | undefined;
   /** All stages by name, the built-in ones included. */
   getAllRegisteredStages(): Readonly<Record<string, Stage>>;
-  /** Checks all that can be told before, and runs. What an earlier run made is disposed of first. */
+  /**
+   * Checks everything it can before it runs. The results of an earlier run are disposed of first.
+   */
   run(options?: CallOptions): Promise<void>;
   /** By stage, in order; the same object for all runs. */
   getStageArtifacts(): StageArtifacts;
@@ -282,7 +284,7 @@ export interface ExportSession extends Resource {
   /** The whole .pte, a copy. */
   getPteBuffer(): Uint8Array<ArrayBuffer>;
   /**
-   * Writes the .pte under the name, which gets the ending that it lacks, and .ptd files beside it.
+   * Writes the .pte under the name, which gets the ending that it lacks, and .ptd files in the same folder.
    * Several files need `{ open(file) }`. Gives the names.
    */
   saveToPte(name: string, sink: Sink | FileSinks): Promise<string[]>;
@@ -296,7 +298,7 @@ export interface ExportSession extends Resource {
   delegationText(): string;
   /** The same to `print`; on the console by default. */
   printDelegationInfo(print?: (text: string) => void): void;
-  /** The report of the quantize stage; null where none has run, or it had nothing to do. */
+  /** The report of the quantize stage; null where none has run, or it had no work. */
   quantizationReport(): QuantizationReport | null;
   /** The record that `generateEtrecord` asked for. */
   getEtrecord(): ETRecord;

@@ -37,7 +37,7 @@ export interface RequestOptions {
   readonly credentials?: "omit" | "same-origin" | "include";
   /**
    * Keeps the file in the Cache Storage of this origin, as `cachedFiles` lists it. `true` takes the
-   * kept file without asking the server again: a new version needs a new address, or `forgetFiles`.
+   * kept file and does not ask the server again. A new version needs a new address, or `forgetFiles`.
    * "revalidate" asks the server first whether the file has changed, and takes the kept one when the
    * server cannot be reached. Fails with the code "state" where there is no Cache Storage, as in Node.
    */
@@ -138,7 +138,7 @@ export interface FetchOptions extends CallOptions, RequestOptions {
    * before all of it has arrived. Servers give a limit to what they take from strangers.
    */
   readonly maxBytes?: number;
-  /** Is told when a file could not be kept, for example because the disk is full. */
+  /** Is called when a file could not be kept, for example because the disk is full. */
   readonly onLog?: (severity: "note" | "warning" | "error", text: string) => void;
 }
 

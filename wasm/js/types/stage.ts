@@ -72,7 +72,7 @@ export interface PlannedValue extends PlannedWork {
   /** Its number in the file. */
   value: number;
   /**
-   * The writer: an instruction ("value"; without a `writer` it holds nothing in particular), the
+   * The writer: an instruction ("value"; without a `writer` its contents are unknown), the
    * caller ("input"), an earlier run or the file ("state"), or nobody. A "view" shows bytes of another
    * value, and no instruction names a value that is "unused".
    */
@@ -114,7 +114,7 @@ export interface MemoryPlan {
   method: string;
   /** The memories that the method asks for, with their sizes in bytes. */
   memories: { id: number; bytes: number }[];
-  /** The first of the instructions with the most bytes in use; null where nothing is planned. */
+  /** The first of the instructions with the most bytes in use; null where no memory is planned. */
   peak: ({ instruction: number; bytes: number } & PlannedWork) | null;
   /** Bytes in use by instruction, each byte once: views add none. */
   live: number[];

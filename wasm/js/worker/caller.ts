@@ -99,7 +99,7 @@ export class Caller {
       lease.isOver = true;
       if (this.lease === lease) this.lease = undefined;
       for (const [id, call] of [...this.pending]) {
-        this.settle(id);
+        this.finish(id);
         call.stop();
         call.cancel();
         call.reject(afterLease());
@@ -108,7 +108,7 @@ export class Caller {
     };
   }
 
-  private settle(id: number): void {
+  private finish(id: number): void {
     this.pending.delete(id);
     if (this.pending.size === 0) this.onBusy(false);
   }
@@ -137,7 +137,7 @@ export class Caller {
         if (!this.dead) this.port.postMessage({ type: "cancel", id } satisfies Request, []);
       };
       const onAbort = (): void => {
-        this.settle(id);
+        this.finish(id);
         cancel();
         stop();
         reject(cancelled(signals.find((one) => one.aborted)));
@@ -163,7 +163,7 @@ export class Caller {
         const copies = whole(request);
         this.port.postMessage(copies.value, [...transfer, ...copies.made]);
       } catch (error) {
-        this.settle(id);
+        this.finish(id);
         stop();
         const why = messageOf(error);
         reject(
@@ -227,7 +227,7 @@ export class Caller {
     }
     const call = this.pending.get(reply.id);
     if (!call) {
-      // Nobody is waiting any more: the call was cancelled. What it made must still go.
+      // Nobody is waiting any more: the call was cancelled. The object it made must still go.
       if (reply.type === "object") this.dispose(reply.object);
       return;
     }
@@ -236,14 +236,14 @@ export class Caller {
         call.onProgress?.({ phase: reply.phase, done: reply.done, total: reply.total });
       } catch (error) {
         // An error of the listener fails its call, as it does in the engine.
-        this.settle(reply.id);
+        this.finish(reply.id);
         call.stop();
         call.cancel();
         call.reject(error instanceof Error ? error : new Error(String(error)));
       }
       return;
     }
-    this.settle(reply.id);
+    this.finish(reply.id);
     call.stop();
     if (reply.type === "result") call.resolve(reply.value);
     else if (reply.type === "object") call.resolve(this.proxy(reply.object, reply.description));

@@ -15,7 +15,7 @@ import type { Engine, EngineOptions, Remote } from "../types/index.js";
 export interface ClientOptions extends EngineOptions {
   /**
    * Makes the worker, of a page or of node:worker_threads; for bundlers that want to see the URL.
-   * Default: worker.js beside this script.
+   * Default: worker.js in the folder of this script.
    */
   worker?: () => Host<"Worker"> | NodeWorker;
 }
@@ -162,7 +162,7 @@ export async function startClient(options: ClientOptions): Promise<Started> {
   const engine = caller.proxy(0, description);
   const terminate = (): void => {
     connection.terminate();
-    // First come, first told: that the worker exits now is no news.
+    // The first failure is reported: that the worker exits now is no news.
     caller.fail(new SconcePanic("the worker was ended", "disposed"));
   };
   const lease: Started["lease"] = (signal) => {

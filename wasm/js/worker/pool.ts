@@ -259,7 +259,7 @@ class ClientPool implements Pool {
     this.replaced++;
   }
 
-  /** Starts the first client, so that what is wrong with the worker or the module is told at once. */
+  /** Starts the first client, so that what is wrong with the worker or the module is reported at once. */
   async open(): Promise<void> {
     await this.giveBack(await this.client());
   }

@@ -79,7 +79,7 @@ export class Server {
     }
   }
 
-  /** Lets a message come that cancels a call which has waited, if nothing else would tell. */
+  /** Lets a message come that cancels a call which has waited, if no other means reports it. */
   private async mayHear(id: number): Promise<void> {
     const signal = this.signals.get(id);
     if (signal && !signal.isShared) await nextTurn();
@@ -146,14 +146,14 @@ export class Server {
     const cancelling = signal ? { signal } : {};
     if (!request.progress) return cancelling;
     let last = 0;
-    let told = "";
+    let reported = "";
     return {
       ...cancelling,
       onProgress: ({ phase, done, total }) => {
         // Sixty messages a second are as many as anyone can see; no phase goes untold.
         const now = performance.now();
-        if (now - last < 16 && done !== total && phase === told) return;
-        [last, told] = [now, phase];
+        if (now - last < 16 && done !== total && phase === reported) return;
+        [last, reported] = [now, phase];
         this.send({ type: "progress", id: request.id, phase, done, total });
       },
     };

@@ -106,7 +106,7 @@ export class RemoteSignal extends EventTarget {
     return (this.isAborted ||= this.look());
   }
 
-  /** A message has told. */
+  /** A message has reported it. */
   abort(): void {
     this.isAborted = true;
     this.dispatchEvent(new Event("abort"));

@@ -87,7 +87,7 @@ interface Places {
   readonly etrecord: string | undefined;
   /** The folder for a record of each method. */
   readonly perMethod: string | undefined;
-  /** Files that nothing may replace. */
+  /** Files that no output may replace. */
   readonly inputs: readonly string[];
 }
 

@@ -18,12 +18,12 @@ export function warnOfNotes({ methods }: QuantizationReport): void {
   const reports = Object.entries(methods);
   const isEverywhere = (text: string): boolean =>
     reports.every(([, { notes }]) => notes.includes(text));
-  const told = new Set<string>();
+  const reported = new Set<string>();
   for (const [name, { notes }] of reports)
     for (const text of notes) {
       const isSkip = text.startsWith("skip: ");
-      if (isSkip && (told.has(text) || !isEverywhere(text))) continue;
-      told.add(text);
+      if (isSkip && (reported.has(text) || !isEverywhere(text))) continue;
+      reported.add(text);
       note(isSkip ? `note: --${text}` : `note: method ${name}: ${text}`);
     }
 }
@@ -69,7 +69,7 @@ function placeOf(rows: readonly DelegationRow[]): object {
   return outside ? { delegated: false, outside: outside.reason } : { delegated: true };
 }
 
-/** How its result is quantized. What is so for those who read it only is among the ranges. */
+/** How its result is quantized. Scales that only its readers need are among the ranges. */
 function scalesOf(node: QuantizedNode, range: QuantizedRange | undefined): object {
   if (!range || range.isDynamic || !(node.isQuantized || range.isWeight)) return {};
   const { low, high, scale, zeroPoint } = range;

@@ -1,4 +1,4 @@
-// The file of --calls: a list of calls in JSON. What leaves here is checked down to every input, and
+// The file of --calls: a list of calls in JSON. Every input is checked here, and
 // numbers are still text, because JSON.parse forgets the digits that a double cannot hold.
 import { badArgument, checkTable, KINDS, type Kind } from "../../base/check.js";
 import { SconceError } from "../../base/errors.js";

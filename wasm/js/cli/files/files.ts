@@ -1,7 +1,7 @@
 // Files that the commands read and write. It owns one promise: a command that fails or is stopped
-// leaves what was there before. Outputs are written under temporary names beside their places and
-// renamed together once all are whole; no output replaces an input, a folder or a device. What goes to
-// the standard output goes when all files are whole.
+// leaves what was there before. Outputs are written under temporary names in the same folders and
+// renamed together once all are whole; no output replaces an input, a folder or a device. Bytes for
+// the standard output go when all files are whole.
 import {
   accessSync,
   closeSync,
@@ -57,7 +57,7 @@ function cannotWrite(path: string, cause: unknown): SconceError {
   return new SconceError("io", `cannot write ${name}: ${why}`, HINTS[code] ?? ELSEWHERE);
 }
 
-/** The facts of a path; undefined where nothing is there, or a folder above it cannot be read. */
+/** The facts of a path; undefined where there is no such file, or a folder above it cannot be read. */
 export function statsOf(path: string): Stats | undefined {
   try {
     return statSync(path);

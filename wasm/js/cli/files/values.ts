@@ -141,7 +141,7 @@ export interface Statistics {
   low: number | bigint;
   high: number | bigint;
   mean: number;
-  /** Elements that are not a number; nothing else counts them. */
+  /** Elements that are not a number; no other figure counts them. */
   nan: number;
 }
 

@@ -6,7 +6,7 @@ import { printJson } from "../print/json.js";
 import { sayTable, type Cell } from "../print/table.js";
 import { isJson, say } from "../print/terminal.js";
 
-/** Dumps with a smaller share of their rows in common have nothing to do with each other. */
+/** Dumps with a smaller share of their rows in common are not related. */
 const ALIGNED_MIN = 0.1;
 
 const sign = (row: ComparedEvent): string =>
@@ -30,7 +30,7 @@ const compared = (row: ComparedEvent, several: boolean): Cell[] => [
 const tells = ({ a, b }: ComparedEvent): boolean =>
   (a !== null && b !== null) || (a ?? b)?.perf.avg !== 0;
 
-/** Whether (nearly) nothing of the smaller dump has its like in the other one. */
+/** Whether (nearly) no row of the smaller dump has its like in the other one. */
 function areUnrelated(rows: readonly ComparedEvent[]): boolean {
   const count = (is: (row: ComparedEvent) => boolean): number => rows.filter(is).length;
   const [inA, inB] = [count(({ a }) => a !== null), count(({ b }) => b !== null)];

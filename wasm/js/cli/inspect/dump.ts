@@ -12,7 +12,7 @@ import { warnOf } from "../print/errors.js";
 import { EXIT } from "../usage.js";
 import { writeFiles } from "../files/files.js";
 import { blockLabels, some, sourceOf } from "./blocks.js";
-import { gapsOf, nothingCompared, sayGap } from "./gap.js";
+import { gapsOf, emptyComparison, sayGap } from "./gap.js";
 import { sayMemory } from "./memory.js";
 import { printJson } from "../print/json.js";
 import { sayTable, tsvOf, type Cell } from "../print/table.js";
@@ -141,13 +141,13 @@ export async function showDump(inspector: Inspector, flags: DumpFlags): Promise<
   const memory = flags.hasProgram ? inspector.memory() : undefined;
   const isEmpty = ({ rows, outputs }: GapReport): boolean =>
     !rows.length && !outputs.some(({ gap }) => gap);
-  const isNothing = gaps && (gaps.reports.length === 0 || gaps.reports.some(isEmpty));
-  const code = gaps?.areAll === false || isNothing ? EXIT.failed : EXIT.done;
-  if (isNothing) for (const line of nothingCompared(all)) warn(line);
+  const isEmptyGap = gaps && (gaps.reports.length === 0 || gaps.reports.some(isEmpty));
+  const code = gaps?.areAll === false || isEmptyGap ? EXIT.failed : EXIT.done;
+  if (isEmptyGap) for (const line of emptyComparison(all)) warn(line);
   if (isJson()) {
-    const told = { ops, modules, memory, ...(gaps && { gaps: gaps.reports }) };
+    const rest = { ops, modules, memory, ...(gaps && { gaps: gaps.reports }) };
     // Totals name blocks by their places, so that all of them are there.
-    const whole = { kind: "etdump", ...report, events: all, ...told };
+    const whole = { kind: "etdump", ...report, events: all, ...rest };
     printJson(whole);
     return code;
   }

@@ -38,14 +38,14 @@ export function gapsOf(
   method: string | undefined,
   reference: string | undefined,
 ): Gaps {
-  const told = reference === undefined ? {} : { reference };
+  const options = reference === undefined ? {} : { reference };
   const methods = method === undefined ? methodsOf(blocks) : [method];
-  if (methods.length === 0) return { reports: [inspector.numericGap(told)], areAll: true };
+  if (methods.length === 0) return { reports: [inspector.numericGap(options)], areAll: true };
   const reports: GapReport[] = [];
   const errors: SconceError[] = [];
   for (const name of methods) {
     try {
-      reports.push(inspector.numericGap({ ...told, method: name }));
+      reports.push(inspector.numericGap({ ...options, method: name }));
     } catch (error) {
       if (!(error instanceof SconceError)) throw error;
       errors.push(error);
@@ -57,8 +57,8 @@ export function gapsOf(
   return { reports, areAll: errors.length === 0 };
 }
 
-/** Why a comparison came to nothing, as far as the dump's runs tell, and what to do. */
-export function nothingCompared(blocks: readonly EventBlock[]): string[] {
+/** Why a comparison is empty, as far as the dump's runs tell, and what to do. */
+export function emptyComparison(blocks: readonly EventBlock[]): string[] {
   const runs = blocks
     .filter(hasValues)
     .map(({ method }) => (method === null ? "of no method of the record" : `of method ${method}`));
@@ -98,9 +98,9 @@ function saySkipped(skipped: GapReport["skipped"]): void {
   for (const [reason, all] of names) {
     const counts = new Map<string, number>();
     for (const name of all) counts.set(name, (counts.get(name) ?? 0) + 1);
-    const told = [...counts].map(([name, count]) => (count > 1 ? `${count} of ${name}` : name));
+    const parts = [...counts].map(([name, count]) => (count > 1 ? `${count} of ${name}` : name));
     const of = counted(all.length, "event");
-    say(`  not compared: ${of}: ${reason} (${some(told, NAMES_SHOWN)})`);
+    say(`  not compared: ${of}: ${reason} (${some(parts, NAMES_SHOWN)})`);
   }
 }
 
@@ -137,10 +137,10 @@ export function sayGap(report: GapReport, metric: GapMetric, blocks: readonly Ev
   sayRows(report, metric, labels, severalBlocks);
   for (const { block, output, gap } of report.outputs) {
     const of = severalBlocks ? ` of ${labels[block]}` : "";
-    const told = METRICS.map((name) => `${name} ${gap ? digits(gap[name]) : ""}`).join(", ");
+    const metrics = METRICS.map((name) => `${name} ${gap ? digits(gap[name]) : ""}`).join(", ");
     say(
       gap
-        ? `  output ${output}${of}: ${told} (${outputsFrom})`
+        ? `  output ${output}${of}: ${metrics} (${outputsFrom})`
         : `  output ${output}${of} cannot be compared`,
     );
   }

@@ -28,8 +28,8 @@ function writeOps(ops: Record<string, number>): void {
   for (const [op, count] of sorted) say(`    ${String(count).padStart(5)} ${op}`);
 }
 
-function bound(value: number | null, none: string): string {
-  return value === null ? none : String(value);
+function bound(value: number | null, absent: string): string {
+  return value === null ? absent : String(value);
 }
 
 function writeMethod(method: MethodSummary): void {
@@ -178,7 +178,7 @@ export function inspectPt2(engine: Engine, path: string): void {
   else writePt2(report);
 }
 
-/** The memory plans of a program, and what is wrong with the record beside it. */
+/** The memory plans of a program, and what is wrong with its record. */
 function memoryOf(
   engine: Engine,
   path: string,

@@ -86,7 +86,7 @@ interface FileFlags {
   readonly "etrecord-per-method"?: string | undefined;
 }
 
-/** The place of the program; a usage error if it, or a file beside it, has none. */
+/** The place of the program; a usage error if it, or a file next to it, has none. */
 export function outputOf(flags: FileFlags): string {
   const { output, report, etrecord, "etrecord-per-method": perMethod } = flags;
   if (!output) throw new UsageError("say where the .pte goes: -o model.pte");

@@ -97,7 +97,7 @@ interface Task {
   readonly subject: string;
   readonly programs: Programs;
   readonly output: string;
-  /** Files that nothing may replace. */
+  /** Files that no output may replace. */
   readonly inputs: readonly string[];
   readonly fileOf: FileOf;
 }
@@ -201,7 +201,7 @@ function placed(extras: Extras, output: string): Extras {
   };
 }
 
-/** Folders that flags name for what goes beside the program. */
+/** Folders that flags name for the files next to the program. */
 const foldersOf = ({ report, etrecord }: Extras): string[] =>
   [report ?? [], etrecord ?? []].flat().filter(isFolder);
 

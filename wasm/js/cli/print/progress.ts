@@ -36,13 +36,13 @@ export function terminalProgress(subject: string): Shown {
   const { stderr, env } = process;
   if (!stderr.isTTY || env["TERM"] === "dumb" || isQuiet()) return { clear: () => undefined };
   let last = 0;
-  let told = "";
+  let reported = "";
   let isDrawn = false;
   return {
     onProgress: ({ phase, done, total }) => {
       const now = performance.now();
-      if (phase === told && now - last < PAUSE_MS && done !== total) return;
-      [last, told] = [now, phase];
+      if (phase === reported && now - last < PAUSE_MS && done !== total) return;
+      [last, reported] = [now, phase];
       const count = done > 0 ? ` ${done}` : "";
       const share = total > 0 ? ` ${Math.min(100, Math.floor((100 * done) / total))} %` : count;
       const line = progressLine(subject, phase + share, columnsNow(stderr));

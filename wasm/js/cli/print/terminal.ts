@@ -3,7 +3,7 @@
 
 /** Set once the flags of the command are known. */
 export interface Mode {
-  /** Results are one JSON document: nothing else may reach the standard output. */
+  /** Results are one JSON document: no other text may reach the standard output. */
   json: boolean;
   /** Results and errors only. */
   quiet: boolean;

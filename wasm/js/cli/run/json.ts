@@ -106,10 +106,10 @@ export function jsonOutputs(
   return outputs.map((value, i) => {
     const { name, kind, ofInput } = info.outputs[i]!;
     const file = folder === undefined || value === null ? undefined : outputPath(folder, i);
-    const told = isTensor(value)
+    const whole = isTensor(value)
       ? tensorJson(value, name, file)
       : { name, data: scalar(value, kind) };
-    const { name: _, ...rest } = told;
+    const { name: _, ...rest } = whole;
     return {
       name,
       kind,

@@ -42,8 +42,8 @@ const isFull = (error: unknown): error is SconceError =>
   error instanceof SconceError && error.code === "limit" && error.hint.includes("eventBytesMax");
 
 /**
- * Does runs of which the recording may get too large; says so, and returns false. What was recorded
- * before is there; `done` tells how many runs that were, where it is known.
+ * Does runs whose recording may get too large; then it says so and returns false. Earlier recordings
+ * stay; `done` gives the number of those runs, where it is known.
  */
 export function isRecorded(runs: () => void, done?: () => number): boolean {
   try {
@@ -76,7 +76,13 @@ export interface Recording {
   files(program: Program): { path: string; bytes: Uint8Array }[];
 }
 
-const nothing: Recording = { load: {}, events: false, of: () => ({}), paths: [], files: () => [] };
+const noRecording: Recording = {
+  load: {},
+  events: false,
+  of: () => ({}),
+  paths: [],
+  files: () => [],
+};
 
 function checkFlags({ etdump, "debug-output": debug, intermediates }: Given): void {
   if (etdump === "" || debug === "") throw new UsageError("say which file: --etdump model.etdp");
@@ -109,7 +115,7 @@ export function recordingOf(flags: Given, program: string): Recording {
   const debug = at(flags["debug-output"], ".debug.bin");
   const { intermediates = false } = flags;
   checkFlags({ etdump, "debug-output": debug, intermediates });
-  if (etdump === undefined) return nothing;
+  if (etdump === undefined) return noRecording;
   const values = intermediates ? "intermediates" : "outputs";
   return {
     paths: debug === undefined ? [etdump] : [etdump, debug],

@@ -103,7 +103,7 @@ interface Runs {
   recording: Recording;
   /** Whether outputs are shown: by the last of several repetitions. */
   isLast: boolean;
-  /** Called after each run, with what is told of it in JSON. */
+  /** Called after each run, with its report in JSON. */
   ran(method: string, milliseconds: number, outputs: () => JsonOutput[]): void;
 }
 

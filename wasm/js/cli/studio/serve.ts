@@ -35,7 +35,7 @@ function pathOf(requested: string): string | undefined {
   try {
     path = posix.normalize(decodeURIComponent(requested.split(/[?#]/, 1)[0]!));
   } catch {
-    return undefined; // a percent sign that escapes nothing
+    return undefined; // a percent sign that escapes no byte
   }
   return path.startsWith("/") && !path.includes("..") && !path.includes("\0") ? path : undefined;
 }
