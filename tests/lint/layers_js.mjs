@@ -92,8 +92,9 @@ const circles = [
   ["wasm/js/types/managers.ts", "wasm/js/types/record.ts"],
   // Lowering loads what quantization needs when it is first asked for.
   [
-    "web/src/actions/beside.ts",
+    
     "web/src/actions/calibration.ts",
+    "web/src/actions/compared.ts",
     "web/src/actions/face.ts",
     "web/src/actions/lower.ts",
     "web/src/actions/quantize.ts",
