@@ -17,6 +17,13 @@ export function listFiles() {
 export const readBytes = (name) => readFileSync(join(root, name));
 export const readText = (name) => readFileSync(join(root, name), "utf8");
 
+// The module of tests/lint that a text says, as if it lay in this folder.
+export function importText(text) {
+  const here = new URL("./", import.meta.url).href;
+  const placed = text.replaceAll(/\bfrom "\.\//g, `from "${here}`);
+  return import(`data:text/javascript,${encodeURIComponent(placed)}`);
+}
+
 // Collects what the checks find; the process fails if there was any error.
 export function reporter(title) {
   const errors = [];
