@@ -1,22 +1,48 @@
-// A backend of one's own, complete: it takes tanh and computes it in JavaScript.
+// A backend of your own, complete: it takes tanh and neg, and computes them in JavaScript.
 //   node examples/backend.mjs [FILE.pt2]
-// As a module it is also one for the command: --import examples/backend.mjs --backend Tanh
+// The command takes the same file: --import examples/backend.mjs --backend Pointwise
 import { realpathSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { createEngine, isTensor, tensor } from "sconce";
 
-/** @type {import("sconce").Backend<{ times: number }>} */
+const FUNCTIONS = { "aten::tanh": Math.tanh, "aten::neg": (x) => -x };
+
+/**
+ * A part as this backend writes it into the file. Inputs, steps and outputs name their values.
+ * @typedef {{ inputs: string[], outputs: string[], steps: { op: string, from: string, to: string }[],
+ *   constants: { name: string, shape: readonly number[], numbers: number[] }[] }} Program
+ */
+
+/** @type {import("sconce").Backend<Program>} */
 const backend = {
-  id: "Tanh",
-  supports: (node) => node.op === "aten::tanh" || "only tanh",
-  // One byte for each node of the part: the interpreter below needs no more.
-  preprocess: (part) => ({ processedBytes: new Uint8Array(part.nodes().length) }),
-  init: (processedBytes) => ({ times: processedBytes.length }),
-  execute: ({ times }, [input]) => {
-    if (!isTensor(input) || input.dtype !== "float32") throw new TypeError("only float32");
-    let { data } = input;
-    for (let i = 0; i < times; i++) data = data.map(Math.tanh);
-    return [{ ...input, data }];
+  id: "Pointwise",
+  supports({ op, outputs }) {
+    if (!Object.hasOwn(FUNCTIONS, op)) return "it is neither tanh nor neg";
+    return outputs[0]?.dtype === "float32" || "its result is not float32";
+  },
+  preprocess(part) {
+    const constants = part.constants.map((constant) => {
+      const numbers = [...new Float32Array(constant.bytes().buffer)];
+      return { name: constant.name, shape: constant.shape, numbers };
+    });
+    const steps = part.nodes().map(({ op, args, outputs }) => {
+      return { op, from: args.self.value, to: outputs[0].name };
+    });
+    const [inputs, outputs] = [part.inputs, part.outputs].map((list) => list.map((v) => v.name));
+    const program = { inputs, outputs, steps, constants };
+    return { processedBytes: new TextEncoder().encode(JSON.stringify(program)) };
+  },
+  init: (processedBytes) => JSON.parse(new TextDecoder().decode(processedBytes)),
+  execute({ inputs, outputs, steps, constants }, given) {
+    const values = new Map(inputs.map((name, k) => [name, given[k]]));
+    for (const { name, shape, numbers } of constants)
+      values.set(name, tensor(new Float32Array(numbers), shape));
+    for (const { op, from, to } of steps) {
+      const input = values.get(from);
+      if (!isTensor(input)) throw new TypeError(`${from} is no tensor`);
+      values.set(to, { ...input, data: input.data.map(FUNCTIONS[op]) });
+    }
+    return outputs.map((name) => values.get(name));
   },
 };
 export default backend;
@@ -26,7 +52,7 @@ if (script && realpathSync(script) === fileURLToPath(import.meta.url)) {
   const path = process.argv[2] ?? fileURLToPath(new URL("./mlp.pt2", import.meta.url));
   const engine = await createEngine();
   engine.registerBackend(backend);
-  const lowered = engine.lower({ path }, { partitioner: "Tanh" });
+  const lowered = engine.lower({ path }, { partitioner: "Pointwise" });
   for (const { name, backend: by, reason } of lowered.delegation().forward.nodes)
     console.log(`${name}: ${reason || by}`);
   const program = engine.load(lowered);
