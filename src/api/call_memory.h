@@ -10,7 +10,7 @@ struct sc_call_memory {
     uint32_t users;
 };
 
-// Where a context was before a call took memory of its own.
+// The state of a context before a call took memory of its own.
 typedef struct sc_aside {
     sc_arena *arena;
     sc_mark scratch;

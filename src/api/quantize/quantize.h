@@ -1,4 +1,4 @@
-// What a job knows of a quantization that is under way (quantize.c, report.c).
+// The state of a quantization that is under way (quantize.c, report.c).
 #ifndef SC_API_QUANTIZE_H
 #define SC_API_QUANTIZE_H
 

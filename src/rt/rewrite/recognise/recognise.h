@@ -93,7 +93,7 @@ bool sc_rt_is_step(sc_rt_search *s, sc_evalue *value, sc_step step, sc_dtype dty
 // of n. `runs` says which elements belong together; NULL: all of them.
 typedef struct sc_rt_scan_step {
     uint32_t dim;
-    int64_t n, far;
+    int64_t n, distance;
     const sc_evalue *runs;
 } sc_rt_scan_step;
 
