@@ -1,4 +1,5 @@
 // Memory of single calls, and the files that calls leave for the host. Private to src/api.
+// Prefix: sc_call_memory_.
 #ifndef SC_API_CALL_MEMORY_H
 #define SC_API_CALL_MEMORY_H
 

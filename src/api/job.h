@@ -1,5 +1,6 @@
 // The things that a job owns: the memory, programs and results of one compilation or of one loaded
 // program. Private to src/api.
+// Prefix: sc_job_, one job; sc_record_, its ETRecords.
 #ifndef SC_JOB_H
 #define SC_JOB_H
 

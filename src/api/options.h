@@ -1,4 +1,5 @@
 // Options as the host gives them. Private to src/api.
+// Prefix: sc_options_.
 #ifndef SC_API_OPTIONS_H
 #define SC_API_OPTIONS_H
 

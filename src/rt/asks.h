@@ -1,5 +1,6 @@
 // Questions to kernels about a call when a program is loaded. They look at the largest sizes, which
 // may never come: what they object to there is not said, but when the call is made.
+// Prefix: sc_rt_, the runtime.
 #ifndef SC_RT_ASKS_H
 #define SC_RT_ASKS_H
 

@@ -4,6 +4,7 @@
 //
 // A delegate gets its memory itself and gives it back in `destroy`; it may use the context's
 // scratch during a call. The bytes that it starts with are hostile: they came from a file.
+// Prefix: sc_rt_, the runtime.
 #ifndef SC_RT_BACKEND_H
 #define SC_RT_BACKEND_H
 

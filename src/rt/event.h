@@ -14,6 +14,7 @@
 // or runs, and may neither use the program nor keep what it is given: events and values are good
 // until it returns, origins and names until the program is closed. A listener that fails remembers
 // so itself; the run goes on.
+// Prefix: sc_rt_, the runtime.
 #ifndef SC_RT_EVENT_H
 #define SC_RT_EVENT_H
 

@@ -1,5 +1,6 @@
 // Shared by reading, verifying and writing bundles: calls against what methods declare. An error
 // names the method, the case and the place in its call. Private to src/api.
+// Prefix: sc_bundle_, bundled programs.
 #ifndef SC_API_BUNDLE_H
 #define SC_API_BUNDLE_H
 

@@ -1,4 +1,5 @@
 // Shared by the files of the inspector: a dump, a record, and the two combined. Private to src/api.
+// Prefix: sc_inspector_.
 #ifndef SC_INSPECTOR_H
 #define SC_INSPECTOR_H
 

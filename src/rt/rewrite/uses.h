@@ -1,5 +1,6 @@
 // The uses of values by a method's instructions, as rewrites (optimize.h) need to know it before
 // they change anything. Private to src/rt.
+// Prefix: sc_rt_, the runtime.
 #ifndef SC_RT_USES_H
 #define SC_RT_USES_H
 

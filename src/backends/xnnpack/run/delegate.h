@@ -5,6 +5,7 @@
 // largest ones, values placed in one workspace. A call points the values that are arguments at
 // their memory and runs the steps; only where sizes of inputs change are sizes derived and values
 // placed anew.
+// Prefix: sc_xnn_, the XNNPACK backend.
 #ifndef SC_XNNPACK_DELEGATE_H
 #define SC_XNNPACK_DELEGATE_H
 

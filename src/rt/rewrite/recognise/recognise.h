@@ -2,6 +2,7 @@
 // expands for runtimes that lack an operator (trace/official) becomes a call of it again where that
 // is much faster. A search walks from a result to what it is made of, and believes nothing but the
 // instructions, their numbers and where their tensors lie. Private to src/rt.
+// Prefix: sc_rt_, the runtime.
 #ifndef SC_RT_RECOGNISE_H
 #define SC_RT_RECOGNISE_H
 
