@@ -1,4 +1,5 @@
 // Backends: those of this build, and those that the host has registered. Private to src/api.
+// Prefix: sc_hosted_, backends of the host.
 #ifndef SC_API_BACKENDS_H
 #define SC_API_BACKENDS_H
 

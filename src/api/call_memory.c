@@ -27,7 +27,7 @@ void sc_job_step_back(sc_job *job, const sc_aside *aside) {
     ctx->where = (sc_where){.instruction = -1};
 }
 
-// --- What is held --------------------------------------------------------------------------------
+// --- Held memory ---------------------------------------------------------------------------------
 
 sc_call_memory *sc_call_memory_new(void) {
     sc_arena arena;
@@ -44,7 +44,7 @@ sc_call_memory *sc_call_memory_share(sc_call_memory *held) {
 
 void sc_call_memory_drop(sc_job *job, sc_call_memory *held) {
     if (!held || --held->users) return;
-    // What was read of its sources goes, too: others may come to lie at the same addresses.
+    // The cached bytes of its sources go, too: others may come to lie at the same addresses.
     sc_strided_forget(&job->ctx);
     sc_arena arena = held->arena;
     sc_arena_deinit(&arena);

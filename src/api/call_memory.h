@@ -1,4 +1,5 @@
 // Memory of single calls, and the files that calls leave for the host. Private to src/api.
+// Prefix: sc_call_memory_.
 #ifndef SC_API_CALL_MEMORY_H
 #define SC_API_CALL_MEMORY_H
 
@@ -10,7 +11,7 @@ struct sc_call_memory {
     uint32_t users;
 };
 
-// Where a context was before a call took memory of its own.
+// The state of a context before a call took memory of its own.
 typedef struct sc_aside {
     sc_arena *arena;
     sc_mark scratch;

@@ -1,5 +1,6 @@
-// What a job owns: the memory, programs and results of one compilation or of one loaded program.
-// Private to src/api.
+// The things that a job owns: the memory, programs and results of one compilation or of one loaded
+// program. Private to src/api.
+// Prefix: sc_job_, one job; sc_record_, its ETRecords.
 #ifndef SC_JOB_H
 #define SC_JOB_H
 
@@ -44,7 +45,7 @@ typedef struct sc_call_memory sc_call_memory;
 
 enum { SC_RECORD_VALUES = 2 };  // inputs, outputs
 
-// What the values of a record are on, where the host has given them; NULL: not here.
+// The memory of a record's values, if the host has given them; else NULL.
 typedef struct sc_record_memory {
     sc_call_memory *held[SC_RECORD_VALUES];
 } sc_record_memory;

@@ -1,4 +1,5 @@
 // Options as the host gives them. Private to src/api.
+// Prefix: sc_options_.
 #ifndef SC_API_OPTIONS_H
 #define SC_API_OPTIONS_H
 
@@ -12,7 +13,7 @@ typedef enum sc_option_call {
     SC_OPTIONS_LOAD
 } sc_option_call;
 
-// Of programs that are lowered to be run at once, by this build's own runtime.
+// The options for programs that are run at once, by this build's own runtime.
 sc_options sc_options_here(void);
 // Reads a JSON object (empty text: no options) over the defaults. SC_ERR_OPTION for a key that is
 // not one of the call, naming those that are, or a value that its row does not take.

@@ -25,7 +25,7 @@ static void add_diag(sc_json_writer *w, sc_arena *scratch, const sc_diag *diag) 
     sc_json_end_object(w);
 }
 
-// What the list has no room for is told by its last item.
+// The last item counts those that the list has no room for.
 static void add_dropped(sc_json_writer *w, const sc_ctx *ctx) {
     sc_diag diag = {.severity = ctx->error_count ? SC_ERROR : SC_WARNING,
                     .code = SC_ERR_LIMIT,
@@ -176,7 +176,7 @@ static void add_pytorch(sc_json_writer *w) {
     sc_json_end_object(w);
 }
 
-// What is no operator itself: how many go through it.
+// Rows that are not operators count how many go through them.
 static void add_features(sc_json_writer *w) {
     const sc_feature_counts n = sc_count_features();
     sc_json_key(w, "features");

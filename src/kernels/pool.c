@@ -226,8 +226,8 @@ typedef struct row_lanes {
     double sum[CHANNELS];
 } row_lanes;
 
-// Of x, at least 0; asked of every tap of every row, where dividing would take longer than the
-// rest.
+// The steps that fit into x, which is at least 0. Every tap of every row asks, so dividing would
+// take longer than the rest.
 static int64_t steps_in(int64_t x, int64_t step) {
     return step == 1 ? x : step == 2 ? x >> 1 : x / step;
 }
@@ -266,7 +266,7 @@ static void add_tap(const pool *p, row_lanes *lanes, const float *row, int64_t t
     }
 }
 
-// What the window of that column is divided by.
+// The divisor of that column's window.
 static double divisor_at(const pool *p, const window *w, int64_t x) {
     window whole = *w;
     int64_t padded;

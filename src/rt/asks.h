@@ -1,5 +1,6 @@
-// What kernels are asked about a call when a program is loaded. They look at the largest sizes,
-// which may never come: what they object to there is not said, but when the call is made.
+// Questions to kernels about a call when a program is loaded. They look at the largest sizes, which
+// may never come: what they object to there is not said, but when the call is made.
+// Prefix: sc_rt_, the runtime.
 #ifndef SC_RT_ASKS_H
 #define SC_RT_ASKS_H
 
@@ -23,7 +24,7 @@ static inline bool sc_rt_ask_packs(const sc_kernel *kernel, const sc_kernel_call
     return packs;
 }
 
-// What channels last gain it, in the unit of kernels.h; 0 where it does not say.
+// The gain from channels last, in the unit of kernels.h; 0 where it does not say.
 static inline double sc_rt_ask_gain(const sc_kernel *kernel, const sc_kernel_call *call) {
     const sc_diag_mark diags = sc_diags_mark(call->ctx);
     const double gain = kernel->gain ? kernel->gain(call) : 0;

@@ -3,7 +3,8 @@
 // delegate for each that a method lists, and calls it with operands that have been checked.
 //
 // A delegate gets its memory itself and gives it back in `destroy`; it may use the context's
-// scratch during a call. What it is handed to start with is hostile: it came from a file.
+// scratch during a call. The bytes that it starts with are hostile: they came from a file.
+// Prefix: sc_rt_, the runtime.
 #ifndef SC_RT_BACKEND_H
 #define SC_RT_BACKEND_H
 
@@ -20,14 +21,14 @@ typedef struct sc_rt_named {
     // The bytes, 16-byte aligned, valid until the program closes. SC_ERR_NOT_FOUND, which names the
     // key, when there are none.
     sc_status (*find)(void *user, sc_ctx *ctx, sc_str key, const uint8_t **bytes, uint64_t *size);
-    // What was found is not needed any more, because it is kept in another order: once everybody
-    // who found it has said so, its memory goes back.
+    // The data that was found is not needed any more, because it is kept in another order: once
+    // everybody who found it has said so, its memory goes back.
     void (*release)(void *user, sc_str key);
     void *user;
 } sc_rt_named;
 
-// What a delegate is started with. Operands have their kinds, dtypes, ranks and largest sizes;
-// tensors have no memory yet unless they are constants.
+// The arguments to start a delegate with. Operands have their kinds, dtypes, ranks and largest
+// sizes; tensors have no memory yet unless they are constants.
 typedef struct sc_rt_start {
     const sc_rt_backend *backend;
     sc_str id;      // that the file asks for
@@ -64,7 +65,7 @@ struct sc_rt_backend {
     void (*release)(void *shared);  // when the program closes; NULL: nothing is shared
     // State that survives calls, back to its start; NULL: there is none.
     sc_status (*reset)(sc_ctx *ctx, void *state);
-    // What the bytes say, for people: a line for each weight, input and node. Optional.
+    // A description of the bytes, for people: a line for each weight, input and node. Optional.
     sc_status (*print)(sc_ctx *ctx, const uint8_t *processed, uint64_t size, sc_sb *out);
     // Named data that the bytes refer to, each key as often as they like, as copies on `arena`:
     // what `init` will look up. NULL where only `init` can tell.
@@ -79,7 +80,7 @@ typedef struct sc_rt_backends {
     void *user;
 } sc_rt_backends;
 
-// --- What it tells of itself ---------------------------------------------------------------------
+// --- Reports on itself ---------------------------------------------------------------------------
 
 // Something that a delegate does during a call, by the id that its other half gave it in
 // `sc_part_event`. Valid until the listener returns.

@@ -17,17 +17,17 @@ static sc_rt_event event_of(const sc_rt_method *m, sc_rt_event_kind kind,
 }
 
 // Another instruction stands for what has moved into it.
-static bool is_told(const sc_rt_instruction *in) { return !in || in->origin_count > 0; }
+static bool is_reported(const sc_rt_instruction *in) { return !in || in->origin_count > 0; }
 
 void sc_rt_tell_begin(const sc_rt_method *m, sc_rt_event_kind kind, const sc_rt_instruction *in) {
     sc_rt_sink *sink = m->program->sink;
-    if (!sink || !is_told(in)) return;
+    if (!sink || !is_reported(in)) return;
     const sc_rt_event event = event_of(m, kind, in);
     sink->begin(sink, &event);
 }
 
-// What an instruction has written, and of a delegate's call what it was given, too: nobody else
-// sees these values together. One that was rewritten still holds the file's call.
+// Reports the values that an instruction has written, and the arguments of a delegate's call:
+// nobody else sees these values together. One that was rewritten still holds the file's call.
 static void show_written(sc_rt_sink *sink, const sc_rt_event *event, const sc_rt_method *m,
                          const sc_rt_instruction *in) {
     const uint32_t wanted = in->kind == SC_RT_DELEGATE ? SC_RT_ANY_ACCESS : SC_RT_WRITES;
@@ -43,7 +43,7 @@ static void show_written(sc_rt_sink *sink, const sc_rt_event *event, const sc_rt
 void sc_rt_tell_end(const sc_rt_method *m, sc_rt_event_kind kind, const sc_rt_instruction *in,
                     sc_status status) {
     sc_rt_sink *sink = m->program->sink;
-    if (!sink || !is_told(in)) return;
+    if (!sink || !is_reported(in)) return;
     const sc_rt_event event = event_of(m, kind, in);
     sink->end(sink, &event, status);
     if (!sink->output || status != SC_OK) return;
@@ -54,21 +54,21 @@ void sc_rt_tell_end(const sc_rt_method *m, sc_rt_event_kind kind, const sc_rt_in
 
 // --- Delegates -----------------------------------------------------------------------------------
 
-static sc_rt_event event_in(const sc_rt_hearing *hearing, const sc_rt_delegate_event *told) {
+static sc_rt_event event_in(const sc_rt_hearing *hearing, const sc_rt_delegate_event *within) {
     sc_rt_event event = event_of(hearing->method, SC_RT_EVENT_DELEGATE, hearing->in);
-    event.delegate_id = told->id;
-    event.delegate_number = told->number;
+    event.delegate_id = within->id;
+    event.delegate_number = within->number;
     return event;
 }
 
-void sc_rt_delegate_begin(const sc_rt_hearing *hearing, const sc_rt_delegate_event *told) {
-    const sc_rt_event event = event_in(hearing, told);
+void sc_rt_delegate_begin(const sc_rt_hearing *hearing, const sc_rt_delegate_event *within) {
+    const sc_rt_event event = event_in(hearing, within);
     hearing->sink->begin(hearing->sink, &event);
 }
 
-void sc_rt_delegate_end(const sc_rt_hearing *hearing, const sc_rt_delegate_event *told,
+void sc_rt_delegate_end(const sc_rt_hearing *hearing, const sc_rt_delegate_event *within,
                         sc_status status) {
-    const sc_rt_event event = event_in(hearing, told);
+    const sc_rt_event event = event_in(hearing, within);
     hearing->sink->end(hearing->sink, &event, status);
 }
 
@@ -76,8 +76,8 @@ bool sc_rt_delegate_is_watched(const sc_rt_hearing *hearing) {
     return hearing->sink->output != NULL;
 }
 
-void sc_rt_delegate_output(const sc_rt_hearing *hearing, const sc_rt_delegate_event *told,
+void sc_rt_delegate_output(const sc_rt_hearing *hearing, const sc_rt_delegate_event *within,
                            const sc_evalue *value) {
-    const sc_rt_event event = event_in(hearing, told);
+    const sc_rt_event event = event_in(hearing, within);
     hearing->sink->output(hearing->sink, &event, value);
 }

@@ -1,4 +1,5 @@
 // The record of a loaded method. Private to src/rt.
+// Prefix: sc_rt_, the runtime.
 #ifndef SC_RT_METHOD_H
 #define SC_RT_METHOD_H
 

@@ -49,7 +49,7 @@ static uint32_t access_of_out(const sc_rt_operands *o) {
 
 static uint32_t next_access(sc_rt_operands *o) {
     const sc_op *op = o->call->op;
-    // What a delegate does with its arguments is its own affair; their number is agreed on.
+    // The use that a delegate makes of its arguments is not known; their number is agreed on.
     if (!op) return o->arg < o->in->inputs ? SC_RT_TAKES | SC_RT_READS : SC_RT_WRITES;
     const sc_schema *schema = op->schema;
     while (o->param < schema->param_count && !sc_op_out_keeps(op, o->param)) o->param++;

@@ -1,8 +1,9 @@
-// What an instruction works on: a walk over every value that it takes and gives, whatever kind of
+// The operands of an instruction: a walk over every value that it takes and gives, whatever kind of
 // instruction it is. The one place that knows; all that asks who reads or writes what asks here.
 //
 //   for (sc_rt_operands o = sc_rt_operands_of(m, in, SC_RT_WRITES); sc_rt_operands_next(&o);)
 //       if (o.tensor) ...
+// Prefix: sc_rt_, the runtime.
 #ifndef SC_RT_OPERANDS_H
 #define SC_RT_OPERANDS_H
 
@@ -34,7 +35,7 @@ typedef struct sc_rt_operands {
 // argument that is given twice comes twice.
 sc_rt_operands sc_rt_operands_of(const sc_rt_method *m, const sc_rt_instruction *in,
                                  uint32_t wanted);
-// Of an operator's call, whatever has become of the instruction that holds it.
+// The operands of an operator's call, whatever has become of the instruction that holds it.
 sc_rt_operands sc_rt_operands_of_call(const sc_kernel_call *call, uint32_t wanted);
 bool sc_rt_operands_next(sc_rt_operands *o);
 

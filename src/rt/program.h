@@ -1,4 +1,5 @@
 // The record of an open program. Private to src/rt.
+// Prefix: sc_rt_, the runtime.
 #ifndef SC_RT_PROGRAM_H
 #define SC_RT_PROGRAM_H
 

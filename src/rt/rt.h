@@ -5,6 +5,7 @@
 // `ctx` is the same throughout the life of a program. Methods of one program share constants and
 // planned memory, so the outputs of one are valid until any of them runs again; memory that holds
 // state (a KV cache, a counter) survives runs and is one for all methods that declare it alike.
+// Prefix: sc_rt_, the runtime.
 #ifndef SC_RT_H
 #define SC_RT_H
 
@@ -49,7 +50,7 @@ sc_status sc_rt_program_reset(sc_ctx *ctx, sc_rt_program *program);
 
 uint32_t sc_rt_method_input_count(const sc_rt_method *method);
 uint32_t sc_rt_method_output_count(const sc_rt_method *method);
-// What a method declares: the tag, and for tensors dtype, rank and the largest sizes.
+// A value that a method declares: the tag, and for tensors dtype, rank and the largest sizes.
 const sc_evalue *sc_rt_method_input(const sc_rt_method *method, uint32_t index);
 
 // An input as the caller has it; tensor data is row-major whatever the program's own layout.
@@ -146,7 +147,7 @@ typedef struct sc_rt_method_info {
     sc_str input_container, output_container;  // how Python wraps inputs and outputs
 } sc_rt_method_info;
 
-// What a planned value is there for.
+// The purpose of a planned value.
 typedef enum sc_rt_planned_kind {
     SC_RT_PLANNED_VALUE,   // some instruction writes it, or nobody: it holds nothing in particular
     SC_RT_PLANNED_INPUT,   // the caller does
@@ -184,7 +185,7 @@ typedef struct sc_rt_memory_info {
     uint32_t peak;  // the first instruction with the most, or SC_RT_NO_INSTRUCTION
 } sc_rt_memory_info;
 
-// What backends look up by name, in the program itself.
+// Named data in the program itself, which backends look up.
 typedef struct sc_rt_named_info {
     sc_str key;
     uint64_t bytes;
@@ -203,17 +204,17 @@ void sc_rt_program_info_get(const sc_rt_program *program, sc_arena *scratch,
                             sc_rt_program_info *out);
 // How many parts of method `index` went to backends.
 uint32_t sc_rt_part_count(const sc_rt_program *program, uint32_t index);
-// What the backend says of part `part` of method `index` as text, in lines; nothing is added where
-// it has no words for it, or is not known.
+// The backend's description of part `part` of method `index` as lines of text. No text is added if
+// the backend is unknown or has no description.
 sc_status sc_rt_part_print(sc_ctx *ctx, const sc_rt_program *program, uint32_t index, uint32_t part,
                            sc_sb *out);
-// Arrays are made on `arena`. What damaged parts look up is left out.
+// Arrays are made on `arena`. The keys of damaged parts are left out.
 sc_status sc_rt_method_info_get(sc_ctx *ctx, const sc_rt_program *program, uint32_t index,
                                 sc_arena *arena, sc_rt_method_info *out);
 
 // How method `index` uses its planned memory. Arrays are made on `arena`. SC_ERR_CORRUPT when two
-// values overlap while both matter, or one lies outside of its memory. Where a move has made a
-// value show another one's bytes, the other one counts until the move only.
+// values overlap while both matter, or one lies outside of its memory. If a move has made a value
+// show another one's bytes, the other one counts until the move only.
 sc_status sc_rt_memory_info_get(sc_ctx *ctx, const sc_rt_program *program, uint32_t index,
                                 sc_arena *arena, sc_rt_memory_info *out);
 

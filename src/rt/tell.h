@@ -1,4 +1,5 @@
 // Telling the program's listener of events, if there is a listener. Private to src/rt.
+// Prefix: sc_rt_, the runtime.
 #ifndef SC_RT_TELL_H
 #define SC_RT_TELL_H
 

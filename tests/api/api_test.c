@@ -6,7 +6,7 @@
 #include "passes/pass.h"
 #include "sconce.h"
 
-// Of the sanitizer, where there is one.
+// The sanitizer's own, if there is one.
 __attribute__((weak)) size_t __sanitizer_get_current_allocated_bytes(void);
 
 static sc_job *open_job(void) {
@@ -152,7 +152,7 @@ static sc_io matrix(const int64_t *sizes, const float *data) {
                    .bytes = (uint64_t)(sizes[0] * sizes[1]) * sizeof *data};
 }
 
-TEST(values_that_nothing_can_declare_are_refused) {
+TEST(values_that_no_program_can_declare_are_refused) {
     static const float data[6] = {0};
     static const int64_t sizes[40] = {2, 3};
     sc_job *job = open_lowered("models/add_mul.pt2");
@@ -270,7 +270,7 @@ TEST(transform_checks_what_a_pass_needs) {
     CHECK_STATUS(transform(job, edge, "[\"noops\", \"unused\"]", &made), SC_ERR_STATE);
     check_last(job, "unused cannot run", "Run dce first.");
     CHECK_OK(transform(job, edge, "[\"noops\", \"dce\", \"unused\"]", &made));
-    // What one transform breaks is known to what follows it.
+    // A transform's breaks are known to the transforms that follow it.
     CHECK_OK(transform(job, edge, "[\"noops\"]", &made));
     CHECK_STATUS(transform(job, made, "[\"unused\"]", &edge), SC_ERR_STATE);
     check_last(job, "unused cannot run", "Run dce first.");
@@ -297,7 +297,7 @@ static sc_str lowered_again(const char *path, const char *pass) {
     return (sc_str){bytes, size};
 }
 
-TEST_CASES(an_edge_pass_changes_nothing_the_second_time) {
+TEST_CASES(an_edge_pass_has_no_effect_the_second_time) {
     static const char *const files[] = {"import/mutation.pt2", "import/arguments.pt2",
                                         "import/weights.pt2",  "import/symbols.pt2",
                                         "import/control.pt2",  "models/cnn.pt2"};

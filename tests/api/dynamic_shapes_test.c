@@ -82,8 +82,8 @@ static void check_refused(const char *given, sc_status status, const char *messa
     setup_begin(&s);
     CHECK_EQ_INT(bound(&s, given, &program), status);
     CHECK_EQ_STR(setup_message(&s), message);
-    sc_str told = s.ctx.diags.count ? sc_vec_last(&s.ctx.diags).hint : (sc_str){0};
-    CHECK_EQ_STR(sc_str_dup(&s.arena, told), hint);
+    sc_str found = s.ctx.diags.count ? sc_vec_last(&s.ctx.diags).hint : (sc_str){0};
+    CHECK_EQ_STR(sc_str_dup(&s.arena, found), hint);
     setup_end(&s);
 }
 

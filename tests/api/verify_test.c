@@ -60,10 +60,10 @@ static bool is_close(sc_job *job, double right, double found, sc_quantization_st
 }
 
 TEST(steps_are_allowed_where_something_is_quantized) {
-    const sc_quantization_steps none = {0}, computed = {.times = 1};
+    const sc_quantization_steps exact = {0}, computed = {.times = 1};
     const sc_quantization_steps constant = {.times = 1, .step = 0.5};
     sc_job *job = sc_job_open(NULL);
-    CHECK(!is_close(job, 4, 4.03, none));
+    CHECK(!is_close(job, 4, 4.03, exact));
     CHECK(is_close(job, 4, 4.03, computed));
     CHECK(!is_close(job, 4, 4.1, computed));
     CHECK(is_close(job, 4, 4.5, constant));
@@ -75,15 +75,16 @@ TEST(steps_are_allowed_where_something_is_quantized) {
 TEST(values_of_other_kinds_are_not_close) {
     sc_job *job = sc_job_open(NULL);
     sc_ctx *ctx = sc_job_ctx(job);
-    const sc_evalue none = {.tag = SC_EVALUE_NONE}, list = {.tag = SC_EVALUE_INT_LIST};
+    const sc_evalue absent = {.tag = SC_EVALUE_NONE}, list = {.tag = SC_EVALUE_INT_LIST};
     const sc_evalue a = {.tag = SC_EVALUE_STRING, .str = SC_STR("a")};
     const sc_evalue b = {.tag = SC_EVALUE_STRING, .str = SC_STR("b")};
     const sc_quantization_steps quantum = {0};
     sc_closeness c;
-    CHECK(sc_compare_values(ctx, &none, &none, quantum, &c) == SC_OK && c.is_close && !c.is_other);
+    CHECK(sc_compare_values(ctx, &absent, &absent, quantum, &c) == SC_OK && c.is_close &&
+          !c.is_other);
     CHECK(sc_compare_values(ctx, &a, &a, quantum, &c) == SC_OK && c.is_close && !c.is_other);
     CHECK(sc_compare_values(ctx, &a, &b, quantum, &c) == SC_OK && !c.is_close && c.is_other);
-    CHECK(sc_compare_values(ctx, &a, &none, quantum, &c) == SC_OK && !c.is_close && c.is_other);
+    CHECK(sc_compare_values(ctx, &a, &absent, quantum, &c) == SC_OK && !c.is_close && c.is_other);
     CHECK(sc_compare_values(ctx, &list, &list, quantum, &c) == SC_ERR_UNSUPPORTED);
     sc_job_close(job);
 }

@@ -24,6 +24,7 @@ const columns = {
   sc_expands_: "EXPAND_WHEN",
   sc_official_: "(?:OFFICIAL|BOTH|WHERE)",
   sc_pass_: "PASS(?:_ENV)?",
+  sc_rt_: "REWRITE",
 };
 const generated = "sc_fb_get_";
 

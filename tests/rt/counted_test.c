@@ -2,7 +2,7 @@
 #include "harness.h"
 #include "rt/expansion.h"
 
-// Of eight numbers at most three are found, says the program.
+// The program says that at most three of eight numbers are found.
 static const char bounded[] = "method forward {\n"
                               "  symbol u0 [0, 3]\n"
                               "  input %x: f32[8]\n"
@@ -19,7 +19,7 @@ static sc_status found(setup *s, const float *numbers) {
 
 TEST(what_is_counted_needs_room_for_what_is_found) {
     REQUIRE_OK(sc_ops_init());
-    static const float two[8] = {0, 5, 0, 0, 7, 0, 0, 0}, none[8] = {0};
+    static const float two[8] = {0, 5, 0, 0, 7, 0, 0, 0}, zeros[8] = {0};
     static const float three[8] = {1, 0, 2, 0, 0, 0, 0, 3}, four[8] = {1, 2, 3, 4};
     setup s;
     if (expansion_load(&s, bounded, true)) {
@@ -27,7 +27,7 @@ TEST(what_is_counted_needs_room_for_what_is_found) {
         CHECK_OK(found(&s, two));
         CHECK_EQ_INT(out->sizes[0], 2);
         CHECK(((const float *)out->data)[0] == -5 && ((const float *)out->data)[1] == -7);
-        CHECK_OK(found(&s, none));
+        CHECK_OK(found(&s, zeros));
         CHECK_EQ_INT(out->sizes[0], 0);
         CHECK_OK(found(&s, three));
         CHECK_EQ_INT(out->sizes[0], 3);
@@ -49,7 +49,7 @@ static const char filled[] = "method forward {\n"
                              "  return %out\n"
                              "}\n";
 
-TEST(who_needs_more_room_is_told_how_to_get_it) {
+TEST(a_lack_of_room_gives_a_hint) {
     REQUIRE_OK(sc_ops_init());
     setup s;
     if (expansion_load(&s, filled, true)) {

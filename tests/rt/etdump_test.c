@@ -1,5 +1,5 @@
-// What is recorded of small programs, as the files that come of it: order, names and places of
-// events, values and their bytes, what is dropped and what is said about it.
+// The records of small programs, as files: order, names and places of events, values and their
+// bytes, what is dropped and what is said about it.
 #include "devtools/etdump/internal.h"
 
 #include <math.h>
@@ -304,7 +304,7 @@ TEST(instructions_that_loading_merged_are_all_there) {
     end(&r);
 }
 
-TEST(a_clock_that_stands_still_is_told) {
+TEST(a_clock_that_stands_still_is_reported) {
     recording r;
     begin(&r);
     if (open(&r, 1 << 20)) {
@@ -320,7 +320,7 @@ TEST(a_clock_that_stands_still_is_told) {
 
 // --- Bounds --------------------------------------------------------------------------------------
 
-TEST(a_block_that_does_not_fit_is_dropped_whole_and_told) {
+TEST(a_block_that_does_not_fit_is_dropped_whole_and_reported) {
     recording r;
     begin(&r);
     if (open(&r, 600)) {
@@ -335,7 +335,7 @@ TEST(a_block_that_does_not_fit_is_dropped_whole_and_told) {
         CHECK_EQ_UINT(sc_etdump_piece_at(&r.dump, 0)->size, 128);
         CHECK_EQ_STR(listed(&r, 1), first);
         CHECK_EQ_UINT(r.counts.blocks, 2);
-        // Of times alone there is room for one more.
+        // There is room for one more event with times alone.
         listen(&r, SC_ETDUMP_TIMES, -1);
         run(&r);
         CHECK_OK(sc_etdump_finish(&r.dump));
@@ -398,7 +398,7 @@ TEST(values_that_no_piece_has_room_for_get_one) {
 
 // --- Values --------------------------------------------------------------------------------------
 
-// What becomes of a value, and what is at the beginning of the debug buffer then.
+// The fate of a value, and the beginning of the debug buffer then.
 static void check_value(const sc_evalue *value, const char *json, const void *bytes, size_t size) {
     recording r;
     begin(&r);

@@ -1,4 +1,4 @@
-// What a listener is told, in which order and with which values, written down for small programs.
+// The reports to a listener, in which order and with which values, written down for small programs.
 #include "rt/event.h"
 
 #include <stdio.h>
@@ -105,7 +105,7 @@ TEST(events_come_in_order_with_what_was_written) {
                              "= 3 2 9 12\n");
 }
 
-TEST(chains_are_told_apart) {
+TEST(chains_are_kept_apart) {
     scribe heard;
     tiny t;
     begin_square(&t);

@@ -66,8 +66,8 @@ static sc_str input_name(const char *text, uint32_t index) {
 
 enum { KINDS = 6 };
 
-// Of both signs; where they are said to be, each of the ends of their dtype and of what lies about
-// 0 beside each of what a second input has.
+// Numbers of both signs. Rough ones take each end of their dtype and each value about 0 with each
+// that a second input has.
 static int64_t datum(sc_dtype dtype, uint32_t index, int64_t i, bool is_rough) {
     static const int64_t plain[] = {-7, 6, 0, -12, 9, 35, -1, 18, -36, 100, -64, 21, 1};
     const int64_t least = -1 - (int64_t)(UINT64_MAX >> (65 - 8 * sc_dtype_bytes(dtype)));
@@ -76,7 +76,7 @@ static int64_t datum(sc_dtype dtype, uint32_t index, int64_t i, bool is_rough) {
     return plain[(i + 3 * index) % (int64_t)SC_COUNT_OF(plain)];
 }
 
-// Of 41 places: all different, or few of them, in no order.
+// Indexes of 41 places: all different, or few of them, in no order.
 static int64_t place_of(int64_t i, bool is_rough) {
     static const int64_t few[] = {7, 0, 40, 7, 2, 7, 39, 0, 2, 7, 5};
     return is_rough ? few[i % (int64_t)SC_COUNT_OF(few)] : (17 * i + 5) % 41;

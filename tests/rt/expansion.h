@@ -14,7 +14,7 @@ bool expansion_parse(setup *s, const char *text, sc_program **program);
 bool expansion_load(setup *s, const char *text, bool optimize);
 // The program as the pass leaves it, as text.
 char *expansion_of(const char *text);
-// Of one call on an input %x of that type.
+// The program of one call on an input %x of that type.
 char *expansion_of_call(const char *type, const char *call);
 // The text with `to` in the place of the only `from`.
 char *expansion_changed(const char *text, const char *from, const char *to);

@@ -83,7 +83,7 @@ TEST(values_in_each_others_way_are_an_error) {
     }
 }
 
-TEST(an_output_that_nothing_writes_is_a_view_of_what_lies_there) {
+TEST(an_output_that_is_never_written_is_a_view_of_what_lies_there) {
     tiny t = planned(0, 32);
     opened o;
     sc_rt_memory_info info;

@@ -182,7 +182,7 @@ TEST(known_without_loading) {
 }
 
 // The file of a delegate: XNNPACK's program and its weights are neither constants nor gaps.
-TEST(segments_are_told_apart) {
+TEST(segments_are_kept_apart) {
     setup s;
     size_t bytes;
     sc_rt_program_info program;

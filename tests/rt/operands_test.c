@@ -1,5 +1,5 @@
-// What each kind of instruction takes, reads, writes and re-points, as a text: "0tr 2w" is value 0
-// taken and read, value 2 written.
+// The values that each kind of instruction takes, reads, writes and re-points, as a text: "0tr 2w"
+// is value 0 taken and read, value 2 written.
 #include <stdio.h>
 
 #include "harness.h"
@@ -95,10 +95,10 @@ TEST(calls_of_operators) {
     // Absent items of a list of tensors are nothing; an empty list has none.
     CALL("aten::index", "Tensor_out", "0tr 6tr 7tr 1w", 0, LIST, 1);
     CALL("aten::cat", "out", "8tr 1w", EMPTY, NUMBER, 1);
-    // Of tensors the shapes alone.
+    // Reads the shapes of tensors only.
     CALL("aten::full_like", "out", "0t 8tr 8tr 1w", 0, NUMBER, NUMBER, 1);
     CALL("aten::sym_size", "int", "0t 8tr 8w", 0, NUMBER, NUMBER);
-    // What is written where it is: with a look at it, or without.
+    // A value is written in its place: with a look at it, or without.
     CALL("aten::index_put_", "", "0trw 6tr 7tr 1tr 8tr", 0, LIST, 1, NUMBER);
     CALL("aten::copy_", "", "0tw 1tr 8tr", 0, 1, NUMBER);
     CALL("executorch_prim::et_copy_index", "tensor", "0tw 1tr 8tr", 0, 1, NUMBER);

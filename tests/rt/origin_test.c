@@ -114,7 +114,7 @@ static void check_method(const char *bytes, size_t size, const sc_rt_method_info
     for (uint32_t i = 0; i < info->instruction_count; i++) {
         if (!info->jumps) CHECK_EQ_UINT(written->reached[i], RUNS);
         CHECK_EQ_UINT(rewritten->reached[i], written->reached[i]);
-        // What has moved into another instruction gives nothing any more.
+        // An instruction that moved into another one gives no value any more.
         if (!rewritten->result_count[i]) continue;
         CHECK_EQ_UINT(rewritten->result_count[i], written->result_count[i]);
         for (uint32_t k = 0; k < rewritten->result_count[i]; k++)
@@ -138,7 +138,7 @@ static void check_file(const char *path) {
     setup_end(&s);
 }
 
-TEST_CASES(each_instruction_is_told_once_in_a_run) {
+TEST_CASES(each_instruction_is_reported_once_in_a_run) {
     static const char *const folders[] = {"models/official", "emit"};
     for (size_t f = 0; f < SC_COUNT_OF(folders); f++) {
         size_t count;

@@ -1,4 +1,4 @@
-// What loading packs (tests/emit/packed.ir and pixels.ir): constants only, once for all calls and
+// Packing at load (tests/emit/packed.ir and pixels.ir): constants only, once for all calls and
 // methods that want the same bytes, with the results that running on the constants themselves
 // gives. All numbers are multiples of 1/4 and small, so sums are exact in any order.
 #include "compute/compute.h"

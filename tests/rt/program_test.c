@@ -1,5 +1,5 @@
-// What the loader must refuse, one row for each way a file can be wrong, and where: when it is
-// opened, when its method is loaded, or when that runs. Also what it must accept.
+// The files that the loader must refuse, one row for each way a file can be wrong, and where: when
+// it is opened, when its method is loaded, or when that runs. Also what it must accept.
 #include <stdlib.h>
 
 #include "harness.h"
@@ -278,7 +278,7 @@ TEST(a_constant_larger_than_any_block_of_memory) {
     free(t.data);
 }
 
-// Where the limit is known: memory that nobody writes to costs nothing to take.
+// If the limit is known, memory that nobody writes to costs nothing to take.
 TEST(the_limit_of_all_memory_is_named) {
     uint64_t taken, most;
     sc_arena arena, scratch;

@@ -1,11 +1,11 @@
-// What was expanded for the official runtime becomes one call again when it is loaded, and nothing
-// else does: transforms, extremes of what is scattered, divisions of integers.
+// Calls that were expanded for the official runtime become one call again at load, and no others
+// do: transforms, extremes of what is scattered, divisions of integers.
 #include "harness.h"
 #include "rt/expansion.h"
 
 // --- Fourier transforms --------------------------------------------------------------------------
 
-// Of pairs in a last dim of 2.
+// Takes pairs in a last dim of 2.
 static char *of_pairs(const char *type, const char *complex, const char *call) {
     return expansion_of(test_format("method forward {\n"
                                     "  input %%x: %s, 2]\n"

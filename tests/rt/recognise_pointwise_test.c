@@ -1,5 +1,5 @@
-// What was expanded for the official runtime becomes one call again when it is loaded, and nothing
-// else does: signs and shifts, whose results stay what they were down to the bit.
+// Calls that were expanded for the official runtime become one call again at load, and no others
+// do: signs and shifts, whose results stay what they were down to the bit.
 #include "harness.h"
 #include "rt/expansion.h"
 

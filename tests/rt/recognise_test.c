@@ -1,5 +1,5 @@
-// What was expanded for the official runtime becomes one call again when it is loaded, and nothing
-// else does: scans, powers, products of groups. Whatever is recognised, the numbers are the same.
+// Calls that were expanded for the official runtime become one call again at load, and no others
+// do: scans, powers, products of groups. Whatever is recognised, the numbers are the same.
 #include "api/job.h"
 #include "harness.h"
 #include "rt/expansion.h"
@@ -58,7 +58,7 @@ static void check_changes(const char *text, const near_miss *changes, size_t cou
 TEST(what_is_almost_a_scan_runs_as_written) {
     static const near_miss changes[] = {
         {"return %y", "return %y", 1},
-        // What is wanted elsewhere stays, and where it is written over x, everything does.
+        // A value that is wanted elsewhere stays. If it is written over x, all of them stay.
         {"return %y", "%e: f64[4, 4] = aten::add.Tensor(%x, %z)\n  return %y, %c, %e", 1},
         {"return %y", "return %y, %c", 0},
         {"(%c, 1, 2, 4)", "(%c, 1, 1, 3)", 0},
@@ -79,7 +79,7 @@ TEST(what_is_almost_a_scan_runs_as_written) {
     check_changes(doubling, changes, SC_COUNT_OF(changes), SC_OP_cumprod);
 }
 
-// Of three, in any dtype.
+// The product of three, in any dtype.
 static char *product_of_few(const char *t) {
     return test_format("method forward {\n"
                        "  input %%x: %s[2, 3]\n"
@@ -105,8 +105,8 @@ TEST(what_is_almost_a_product_of_few_runs_as_written) {
     check_changes(product_of_few("f64"), changes, SC_COUNT_OF(changes), SC_OP_cumprod);
 }
 
-// What overflows, and is rounded, at every step does so: the kernel computes in float64, and with
-// the int64 that products of all integers are.
+// A product that overflows, or is rounded, does so at every step: the kernel computes in float64,
+// and with the int64 that products of all integers are.
 TEST(products_in_small_floats_run_as_written) {
     static const struct {
         const char *dtype;
@@ -215,7 +215,8 @@ TEST(what_overwrites_a_part_before_it_is_read_keeps_it_as_written) {
 
 // --- Products of groups --------------------------------------------------------------------------
 
-// Of two groups of matrices [3, 4]; the number of rows decides which form the expansion takes.
+// The product of two groups of matrices [3, 4]; the number of rows decides which form the expansion
+// takes.
 static char *grouped(const char *type, int rows, int groups, int k, int n) {
     return expansion_of(test_format("method forward {\n"
                                     "  input %%x: %s[%d, %d]\n"

@@ -85,8 +85,8 @@ TEST(images_change_between_convolutions) {
 }
 
 // The first convolution's result is copied to where relu puts it, in the order that the second one
-// reads. What that one writes is gone when its relu runs: only the normalisation moves into it.
-// What the last one writes is copied into what the method returns, and stays as that is.
+// reads. That one's result is gone when its relu runs: only the normalisation moves into it. The
+// last one's result is copied into the method's result, and keeps that order.
 TEST(images_change_where_results_are_copied) {
     compare("emit/fused.pte", SC_RT_ALWAYS, 9, 2, 1e-5);
     compare("emit/fused.pte", SC_RT_NEVER, 0, 2, 1e-5);

@@ -149,8 +149,8 @@ static void draw_calls(drawing *d, uint32_t count) {
     while (count--) draw_call(d);
 }
 
-// Calls that run twice, once or not at all. What lies there before is lost, or written as the same
-// value only. Of what may be left out nothing is there afterwards.
+// Calls that run twice, once or not at all. The former value is lost, or written as the same value
+// only. A call that may be left out leaves no value behind.
 static void draw_stretch(drawing *d) {
     const drawing before = *d;
     const bool is_loop = draw(d, 2);

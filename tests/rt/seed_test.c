@@ -32,14 +32,14 @@ static void draws_of(uint64_t seed, float first[DRAWN], float second[DRAWN]) {
 }
 
 TEST(the_seed_says_which_numbers_are_drawn) {
-    float none[2][DRAWN] = {0}, one[2][DRAWN] = {0}, same[2][DRAWN] = {0}, two[2][DRAWN] = {0};
-    draws_of(0, none[0], none[1]);
+    float unseeded[2][DRAWN] = {0}, one[2][DRAWN] = {0}, same[2][DRAWN] = {0}, two[2][DRAWN] = {0};
+    draws_of(0, unseeded[0], unseeded[1]);
     draws_of(1, one[0], one[1]);
     draws_of(1, same[0], same[1]);
     draws_of(2, two[0], two[1]);
     CHECK(memcmp(one, same, sizeof one) == 0);
     CHECK(memcmp(one[0], one[1], sizeof one[0]) != 0);
-    CHECK(memcmp(none[0], one[0], sizeof one[0]) != 0);
+    CHECK(memcmp(unseeded[0], one[0], sizeof one[0]) != 0);
     CHECK(memcmp(one[0], two[0], sizeof one[0]) != 0);
     // Seeds beside each other do not draw each other's numbers one call later.
     CHECK(memcmp(one[1], two[0], sizeof one[1]) != 0);

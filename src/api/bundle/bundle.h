@@ -1,11 +1,12 @@
-// What reading, verifying and writing bundles share: calls against what methods declare. What is
-// wrong with a call is told by method, case and place. Private to src/api.
+// Shared by reading, verifying and writing bundles: calls against what methods declare. An error
+// names the method, the case and the place in its call. Private to src/api.
+// Prefix: sc_bundle_, bundled programs.
 #ifndef SC_API_BUNDLE_H
 #define SC_API_BUNDLE_H
 
 #include "api/job.h"
 
-// Where in the calls we are.
+// A place in the calls.
 typedef struct sc_bundle_spot {
     sc_ctx *ctx;
     sc_str method;

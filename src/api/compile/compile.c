@@ -1,5 +1,5 @@
-// Lowering as hosts call it: opening files as methods, and steps over what was opened. What the
-// steps do is in steps.c.
+// Lowering as hosts call it: opening files as methods, and steps over what was opened. The steps
+// themselves are in steps.c.
 #include "api/compile/named_passes.h"
 #include "api/compile/steps.h"
 #include "api/options.h"

@@ -6,7 +6,7 @@
 
 enum { LISTED_MAX = 24 };
 
-// What a name means in one method: the size scale * symbol + offset.
+// The meaning of a name in one method: the size scale * symbol + offset.
 typedef struct meaning {
     sc_dim size;
     sc_symbol *symbol;
@@ -22,7 +22,7 @@ typedef struct narrowed {
     bool any;
 } narrowed;
 
-// --- What there is -------------------------------------------------------------------------------
+// --- Symbols of the methods ----------------------------------------------------------------------
 
 typedef struct listing {
     sc_sb *text;
@@ -74,7 +74,7 @@ static const char *known_names(sc_ctx *ctx, const sc_program *program) {
     return sc_sb_terminate(&text);
 }
 
-// --- What a name means ---------------------------------------------------------------------------
+// --- Meaning of a name ---------------------------------------------------------------------------
 
 static sc_symbol *symbol_named(const sc_method *method, sc_str name) {
     for (uint32_t i = 0; i < sc_exprs_symbol_count(method->exprs); i++) {
@@ -117,7 +117,7 @@ static bool find_size(const sc_method *method, sc_str name, sc_dim *out) {
     return true;
 }
 
-// What the method is to look for: "METHOD:NAME" is NAME of that method.
+// The name that the method looks for: "METHOD:NAME" is NAME of that method.
 static sc_str name_in(const sc_method *method, sc_str name) {
     sc_str own = sc_name_str(method->name);
     bool is_own = name.size > own.size && name.data[own.size] == ':' &&

@@ -6,7 +6,7 @@
 #include "passes/pass.h"
 #include "plan/place.h"
 
-// What a program comes to when it is made executable.
+// The result of making a program executable.
 typedef struct sc_executable {
     sc_place_report *reports;  // a method each
     sc_emit_result result;

@@ -1,5 +1,5 @@
-// What the host may do while it is asked: look at the parts that it is given, tell how far it is,
-// and answer.
+// The host's moves while it is asked: look at the parts that it is given, tell how far it is, and
+// answer.
 #include "api/job.h"
 
 void sc_ask_answer(sc_ask *ask, void *answer, uint32_t json_bytes, uint32_t bytes) {

@@ -40,7 +40,7 @@ sc_status sc_edge_pass(sc_ctx *ctx, sc_str name, const sc_pass **out) {
 
 // --- Before decomposition ------------------------------------------------------------------------
 
-// What passes lack that work on what decomposition makes.
+// The facts that a program lacks before decomposition.
 enum { DECOMPOSED = SC_FACT_CORE | SC_FACT_EDGE | SC_FACT_NO_DEAD };
 
 static bool is_early(const sc_pass *pass) {

@@ -28,7 +28,7 @@ static sc_status step_to_edge(sc_work *work) { return run_passes(work, SC_STEP_t
 
 // --- Passes by name ------------------------------------------------------------------------------
 
-// Of one method, or of all when `only` is empty.
+// For one method, or for all when `only` is empty.
 static sc_status run_named(sc_work *work, sc_str name, sc_str only) {
     sc_ctx *ctx = &work->job->ctx;
     const sc_pass *pass = NULL;

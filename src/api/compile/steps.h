@@ -7,7 +7,7 @@
 #include "backend/lower.h"
 #include "passes/pass.h"
 
-// What steps work on, and what they are told.
+// The program that steps work on, and their parameters.
 typedef struct sc_work {
     sc_job *job;
     sc_options options;
@@ -26,8 +26,8 @@ typedef struct sc_work {
     const sc_emit_result *emitted;
 } sc_work;
 
-// Runs steps one after the other, the first on a copy of version `from`. What the last one makes is
-// kept as a version with the number `made`; what the others make, if the option snapshots says so.
+// Runs steps one after the other, the first on a copy of version `from`. The last result is kept as
+// a version with the number `made`. The other results are kept if the option snapshots says so.
 sc_status sc_steps_run(sc_work *work, const sc_phase *steps, uint32_t count, uint32_t from,
                        uint32_t *made);
 

@@ -192,7 +192,7 @@ sc_status sc_partitioners_read(sc_ctx *ctx, const sc_program *program, const sc_
     return read_all(&r, json, out);
 }
 
-// --- What backends work with ---------------------------------------------------------------------
+// --- The input of backends -----------------------------------------------------------------------
 
 sc_status sc_part_program(sc_ctx *ctx, const sc_part *part, sc_program **out) {
     const sc_method *from = part->method;
@@ -231,7 +231,7 @@ sc_status sc_delegate_parts(sc_ctx *ctx, sc_program *program, const sc_partition
                                 delegation);
 }
 
-// What is delegated here was decomposed long ago: wishes for the time before would come to nothing.
+// The program was decomposed before, so wishes for the time before decomposition have no effect.
 static sc_status refuse_wishes(sc_ctx *ctx, const sc_method_partitioners *method) {
     for (uint32_t i = 0; i < method->count; i++)
         if (method->items[i].pass_count)

@@ -1,6 +1,6 @@
 // to_edge and to_backend in one, so that backends can have operators whole: their partitioners are
-// asked before decomposition. What was kept for them and did not end up in a part is not
-// executable, so lowering begins again without keeping that, until nothing of the kind is left.
+// asked before decomposition. An operator that was kept and did not end up in a part is not
+// executable. Lowering then begins again without keeping it, until no such operator is left.
 // Backends make something of their parts only then.
 #include "api/backends.h"
 #include "api/compile/steps.h"
@@ -15,19 +15,19 @@ typedef struct keeping {
     sc_partitioners partitioners;
     sc_map given_up;  // "method/node" of the source program
     sc_map refused;   // the same -> why it is not kept, a `refusal`
-    bool keeps_none;
+    bool gives_all_up;
     bool keeps_edge;  // of each attempt, as a version of its own
 } keeping;
 
-// What was to stay whole and does not, so that what is left of it can say so.
+// The reason why an operator does not stay whole, for the nodes that it becomes.
 typedef struct refusal {
     const sc_op *op;
     sc_str backend, reason, hint;
 } refusal;
 
-// --- What is kept --------------------------------------------------------------------------------
+// --- Kept operators ------------------------------------------------------------------------------
 
-// By the node of the source program that it was.
+// Keyed by the node of the source program that it was.
 static sc_str key_of(sc_arena *arena, const sc_node *node) {
     return sc_str_format(arena, "%s/%s", node->graph->method->name->text,
                          sc_node_origin(node)->text);
@@ -51,7 +51,7 @@ static void note(keeping *k, sc_str key, const refusal *why) {
 static bool wants(void *user, const sc_node *node) {
     keeping *k = user;
     refusal why = {.op = node->op};
-    if (k->keeps_none || is_given_up(k, node)) return false;
+    if (k->gives_all_up || is_given_up(k, node)) return false;
     for (uint32_t m = 0; m < k->partitioners.count; m++) {
         const sc_method_partitioners *method = &k->partitioners.methods[m];
         if (!sc_str_equal(method->method, sc_name_str(node->graph->method->name))) continue;
@@ -69,7 +69,7 @@ static bool wants(void *user, const sc_node *node) {
     return false;
 }
 
-// --- What is left of it --------------------------------------------------------------------------
+// --- Nodes outside of parts ----------------------------------------------------------------------
 
 typedef struct leftover {
     keeping *k;
@@ -117,7 +117,7 @@ static void note_given_up(keeping *k, const sc_delegation *draft) {
     }
 }
 
-// What is left outside of a refused node says why that was refused: of its own it would speak of
+// A node that a refused operator became gives the reason of that refusal. Its own reason would name
 // operators that are not in the model.
 static void explain(keeping *k, sc_delegation *delegation) {
     sc_arena *scratch = k->ctx->scratch;
@@ -148,7 +148,7 @@ static sc_status give_up(keeping *k, sc_program *edge, uint32_t *left) {
     SC_TRY(sc_delegate_parts(k->ctx, draft, &k->partitioners, k->options, true, &nobody));
     SC_TRY(visit_all(k->ctx, draft, find_kept, &l));
     note_given_up(k, &nobody);
-    if (!l.added) k->keeps_none = true;
+    if (!l.added) k->gives_all_up = true;
     *left = l.kept;
     return SC_OK;
 }
@@ -169,16 +169,16 @@ static sc_status make_edge(sc_job *job, const sc_options *options, const sc_json
 }
 
 // Versions and warnings of an attempt that is not the last are as if they had not been.
-static sc_status settle(sc_job *job, keeping *k, const sc_options *options, const sc_json *passes,
-                        uint32_t from, uint32_t *edge) {
+static sc_status lower_until_complete(sc_job *job, keeping *k, const sc_options *options,
+                                      const sc_json *passes, uint32_t from, uint32_t *edge) {
     const uint32_t versions = job->versions.count;
     const sc_diag_mark mark = sc_diags_mark(&job->ctx);
     for (uint32_t attempt = 1;; attempt++) {
         uint32_t left = 0;
         SC_TRY(make_edge(job, options, passes, k, from, edge));
-        if (!k->keeps_none) SC_TRY(give_up(k, job->versions.data[*edge].program, &left));
+        if (!k->gives_all_up) SC_TRY(give_up(k, job->versions.data[*edge].program, &left));
         if (!left) return SC_OK;
-        k->keeps_none |= attempt + 1 >= ATTEMPTS_MAX;
+        k->gives_all_up |= attempt + 1 >= ATTEMPTS_MAX;
         job->versions.count = versions;
         sc_diags_rewind(&job->ctx, mark);
     }
@@ -208,7 +208,7 @@ sc_status sc_compile_to_edge_transform_and_lower(sc_job *job, uint32_t from, sc_
     SC_TRY(sc_partitioners_read(ctx, source, work.partitioners, &sc_all_backends, &k.partitioners));
     sc_map_init(&k.given_up, ctx->arena);
     sc_map_init(&k.refused, ctx->arena);
-    SC_TRY(settle(job, &k, &options, passes, from, &edge));
+    SC_TRY(lower_until_complete(job, &k, &options, passes, from, &edge));
     SC_TRY(sc_job_fill_record(job, record, passes->size ? edge - 1 : edge, edge));
     work.wishes = &k.partitioners;
     SC_TRY(sc_steps_run(&work, STEPS, SC_COUNT_OF(STEPS), edge, delegated));

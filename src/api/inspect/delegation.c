@@ -1,4 +1,4 @@
-// What has become of each node of a program that was lowered to backends, as JSON.
+// The fate of each node of a program that was lowered to backends, as JSON.
 #include "api/job.h"
 #include "ir/stack_trace.h"
 
@@ -9,7 +9,7 @@ typedef struct share {
     double macs, bytes;
 } share;
 
-// What the rows of a method add up to, part by part.
+// The sums over the rows of a method, part by part.
 typedef struct shares {
     sc_arena *scratch;
     sc_map of;  // "graph part" -> share

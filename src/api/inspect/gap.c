@@ -105,7 +105,7 @@ static sc_status measure_all(measuring *m, const sc_inspector_query_args *args) 
 
 // --- Outputs -------------------------------------------------------------------------------------
 
-// Of the case that a block says it ran; where it does not say, of the only one.
+// The values of the case that a block says it ran; if it does not say, of the only case.
 static sc_status recorded_outputs(const measuring *m, const sc_inspect_method *method,
                                   const sc_inspect_block *block, sc_numbers_vec *out, bool *has) {
     const sc_etrecord *record = &m->inspector->record;

@@ -1,4 +1,4 @@
-// What a compilation can tell about itself, as JSON. Hosts and pages show it and compute nothing.
+// A report of a compilation, as JSON. Hosts and pages show it and compute nothing.
 #include "api/inspect/signature.h"
 #include "api/job.h"
 #include "backend/node_json.h"

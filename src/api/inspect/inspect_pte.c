@@ -1,4 +1,4 @@
-// What a .pte says about itself, as JSON.
+// The contents of a .pte, as JSON.
 #include "api/job.h"
 
 static const char *kind_name(sc_evalue_tag tag) {
@@ -72,7 +72,7 @@ static void add_ops(sc_json_writer *w, sc_arena *arena, const sc_rt_method_info 
     sc_json_end_object(w);
 }
 
-// Where each key was found: the number of the data file, or null.
+// The data file in which each key was found, by number, or null.
 static void add_externals(sc_json_writer *w, const sc_rt_method_info *info) {
     sc_json_key(w, "external_data");
     sc_json_begin_array(w);

@@ -46,16 +46,16 @@ static sc_status read_times(sc_ctx *ctx, const sc_json *list, sc_inspect_options
 }
 
 static sc_status open_dump(sc_ctx *ctx, sc_inspector *inspector, sc_source *etdump,
-                           sc_source *buffer, const sc_json *told) {
+                           sc_source *buffer, const sc_json *json) {
     sc_dump *dump;
     SC_TRY(sc_dump_read(ctx, etdump, buffer, &dump));
     inspector->dump = dump;
     sc_inspect_options options = {.source_scale = inspector->source_scale,
                                   .target_scale = inspector->target_scale,
-                                  .method = text_at(ctx, told, "method"),
+                                  .method = text_at(ctx, json, "method"),
                                   .methods = inspector->methods,
                                   .method_count = inspector->method_count};
-    SC_TRY(read_times(ctx, sc_json_get(told, "delegateTimes"), &options));
+    SC_TRY(read_times(ctx, sc_json_get(json, "delegateTimes"), &options));
     return sc_inspect(ctx, dump, &options, &inspector->found);
 }
 

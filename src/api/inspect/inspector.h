@@ -1,5 +1,5 @@
-// What the files of the inspector share: a dump, a record, and what the two are together. Private
-// to src/api.
+// Shared by the files of the inspector: a dump, a record, and the two combined. Private to src/api.
+// Prefix: sc_inspector_.
 #ifndef SC_INSPECTOR_H
 #define SC_INSPECTOR_H
 

@@ -47,7 +47,7 @@ static void put_instruction(sc_json_writer *w, const char *key, uint32_t instruc
         sc_json_add_u64(w, instruction);
 }
 
-// What an instruction computes: its operator, and the nodes behind it.
+// The computation of an instruction: its operator, and the nodes behind it.
 static void put_work(const planning *p, uint32_t instruction) {
     const bool is_any = instruction != SC_RT_NO_INSTRUCTION;
     const sc_inspect_handles handles =
@@ -165,7 +165,7 @@ static void check_method(sc_ctx *ctx, const sc_inspector *inspector, uint32_t in
     const sc_str name = sc_rt_program_method_name(inspector->program, index);
     const sc_diag_mark diags = sc_diags_mark(ctx);
     sc_rt_memory_info info;
-    // What is wrong with the plan itself is told to who asks for it.
+    // An error in the plan itself is not reported here: callers that ask for the plan get it.
     if (sc_rt_memory_info_get(ctx, inspector->program, index, ctx->scratch, &info) != SC_OK)
         sc_diags_rewind(ctx, diags);
     else if (info.instruction_count > 0 && !fitting(ctx, inspector, name, &info, work))

@@ -16,7 +16,7 @@ static sc_str python_name(sc_arena *arena, sc_str name) {
                          sc_str_find(rest, '.') < 0 ? ".default" : "");
 }
 
-// What stands before the next `mark`, which goes too.
+// Takes the text before the next `mark`, and the mark.
 static sc_str take_until(sc_str *text, char mark) {
     const ptrdiff_t at = sc_str_find(*text, mark);
     const sc_str taken = sc_str_slice(*text, 0, at < 0 ? text->size : (size_t)at);

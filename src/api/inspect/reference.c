@@ -1,7 +1,7 @@
-// What a record's program computes: a stage is lowered for this build's own runtime, delegates
-// nothing, and runs as written on the record's inputs, while every value is kept under the debug
-// handle of the node that it belongs to. Of the exported program, which has no handles, nodes of
-// the edge program say what comes from them.
+// The values that a record's program computes: a stage is lowered for this build's own runtime,
+// delegates nothing, and runs as written on the record's inputs, while every value is kept under
+// the debug handle of the node that it belongs to. In the exported program, which has no handles,
+// nodes of the edge program say what comes from them.
 #include "api/inspect/reference.h"
 
 #include "api/compile/evaluate.h"
@@ -77,7 +77,7 @@ typedef struct capture {
     sc_numbers_vec values;
 } capture;
 
-// What lowering leaves out because it hands on its operand has that one's value.
+// A node that lowering removes because it hands on its operand has that operand's value.
 typedef struct handed_on {
     int64_t handle, source;
 } handed_on;
@@ -241,8 +241,9 @@ static sc_status hand_over(sc_ctx *ctx, const sc_method *edge, const sc_method *
 
 // --- Lowering ------------------------------------------------------------------------------------
 
-// What emission needs of an edge program. Others hold of most, but not where a backend keeps
-// operators whole; and a file may say that something is an edge program which is none.
+// The properties of an edge program that emission needs. Others hold of most, but not where a
+// backend keeps operators whole; and a file may say that something is an edge program which is
+// none.
 #define EDGE_FACTS (SC_FACT_SPECS | SC_FACT_EDGE)
 
 static sc_status lower_edge(sc_ctx *ctx, sc_pipeline *pipeline, const sc_method *method,

@@ -1,4 +1,4 @@
-// What goes into a method and what comes out of it, as JSON.
+// The inputs and outputs of a method, as JSON.
 #ifndef SC_PORTS_H
 #define SC_PORTS_H
 

@@ -184,7 +184,7 @@ static void put_row(diffing *d, sc_json_writer *w, const sc_node *a, const sc_no
     sc_json_end_object(w);
 }
 
-// What has kept its operator stands beside what it was; what is left over side by side in order.
+// A node that kept its operator is paired with its former self. The others are paired in order.
 static void put_group(diffing *d, sc_json_writer *w, const origin_group *g) {
     const node_list *a = &g->sides[0], *b = &g->sides[1];
     uint32_t next = 0;

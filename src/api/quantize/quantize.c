@@ -34,7 +34,7 @@ static void close_running(sc_job *job) {
     job->selected = NULL;
 }
 
-// --- What runs the batches -----------------------------------------------------------------------
+// --- Programs that run the batches ---------------------------------------------------------------
 
 // Takes over the only method of `from`.
 static void add_method(sc_program *program, sc_program *from) {
@@ -74,7 +74,7 @@ static sc_status run_program(sc_job *job, const sc_quantizing *q, sc_program *pr
     return sc_rt_program_open(ctx, job->program, &runtime, &job->running);
 }
 
-// Is it in the program that runs? What nobody observes is not.
+// Is it in the program that runs? A value that nobody observes is not.
 static bool takes_batches(const sc_quantizing *q, const sc_quantized_method *m) {
     if (!m->plan) return false;
     if (q->stage == SC_QUANTIZING_OBSERVES) return sc_quant_observer_count(m->plan) != 0;
@@ -107,13 +107,13 @@ static sc_status open_compared(sc_job *job, sc_quantizing *q) {
 
 // --- Beginning -----------------------------------------------------------------------------------
 
-typedef struct nothing {
+typedef struct unquantized {
     const char *why, *hint;
-} nothing;
+} unquantized;
 
 #define SEE "See the reason of each node in the report"
 // Why nothing of a method is quantized, and what to do.
-static const nothing NOTHING[] = {
+static const unquantized UNQUANTIZED[] = {
     [SC_QUANT_STATIC] = {"no operator fits a pattern of the quantizer",
                          SEE ", and leave the quantization of this method out."},
     [SC_QUANT_DYNAMIC] = {"it has no linear layer, or convolution of images, that can be",
@@ -132,8 +132,8 @@ static bool is_other_float(const sc_quant_row *row) {
            sc_str_is(row->why_not, SC_QUANT_OTHER_INPUT);
 }
 
-static void warn_of_nothing(sc_ctx *ctx, const sc_quantized_method *m, sc_quant_mode mode) {
-    const nothing *n = &NOTHING[mode];
+static void warn_of_unquantized(sc_ctx *ctx, const sc_quantized_method *m, sc_quant_mode mode) {
+    const unquantized *n = &UNQUANTIZED[mode];
     const char *why = n->why, *hint = n->hint;
     for (uint32_t i = 0; i < sc_quant_row_count(m->plan); i++) {
         const sc_quant_row *row = sc_quant_row_at(m->plan, i);
@@ -151,7 +151,7 @@ static void warn_of_nothing(sc_ctx *ctx, const sc_quantized_method *m, sc_quant_
 static sc_status prepare_method(sc_job *job, sc_quantized_method *m,
                                 const sc_quant_configs *configs) {
     SC_TRY(sc_quant_prepare(&job->ctx, m->method, configs->items, configs->count, &m->plan));
-    warn_of_nothing(&job->ctx, m, configs->items[0].mode);
+    warn_of_unquantized(&job->ctx, m, configs->items[0].mode);
     const uint32_t count = sc_quant_observer_count(m->plan);
     m->states = sc_new_array(&job->arena, float *, (size_t)count + 1);
     for (uint32_t i = 0; i < count; i++) {
@@ -273,8 +273,8 @@ static sc_status check_calibrated(sc_ctx *ctx, const sc_quantized_method *m) {
                    m->method->name->text, observers);
 }
 
-// Of all methods, before one of them changes: what fails here may be mended by further batches.
-static sc_status settle(sc_ctx *ctx, sc_quantizing *q) {
+// Checks all methods before one of them changes. Further batches may mend a failure here.
+static sc_status choose_scales(sc_ctx *ctx, sc_quantizing *q) {
     for (uint32_t i = 0; i < q->count; i++)
         if (q->methods[i].plan) SC_TRY(check_calibrated(ctx, &q->methods[i]));
     for (uint32_t i = 0; i < q->count; i++) {
@@ -297,7 +297,7 @@ sc_status sc_quantize_convert(sc_job *job, uint32_t *quantized) {
     sc_ctx *ctx = sc_job_begin(job);
     const double begin_ms = sc_now_ms(ctx);
     SC_TRY(require_stage(job, SC_QUANTIZING_OBSERVES, &q));
-    SC_TRY(settle(ctx, q));
+    SC_TRY(choose_scales(ctx, q));
     close_running(job);
     q->stage = SC_QUANTIZING_FAILED;  // until all is well
     SC_TRY(convert(ctx, q));

@@ -1,4 +1,5 @@
-// What a job knows of a quantization that is under way (quantize.c, report.c).
+// The state of a quantization that is under way (quantize.c, report.c).
+// Prefix: sc_quantizing_, a quantization under way.
 #ifndef SC_API_QUANTIZE_H
 #define SC_API_QUANTIZE_H
 

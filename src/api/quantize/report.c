@@ -1,4 +1,4 @@
-// What became of each node and each tensor in a quantization, as JSON.
+// The fate of each node and each tensor in a quantization, as JSON.
 #include "api/quantize/quantize.h"
 
 // Scales that lists have room for, of all that is quantized: where those of a range do not fit, it

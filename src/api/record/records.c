@@ -66,7 +66,7 @@ uint32_t sc_job_take_generating(sc_job *job) {
     return taken;
 }
 
-// Of a dialect that fits.
+// Checks that the dialect fits.
 static sc_status name_version(sc_job *job, uint32_t number, uint32_t dialects, const char *wanted,
                               sc_version **out) {
     SC_TRY(sc_job_version(job, number, out));
@@ -142,7 +142,7 @@ sc_status sc_job_fill_record(sc_job *job, uint32_t taken, uint32_t edge, uint32_
                                              transformed);
 }
 
-// Of `forward`, or of the only method.
+// Takes `forward`, or the only method.
 static sc_status add_examples(sc_ctx *ctx, sc_etrecord *record) {
     const sc_etrecord_program *of = record->edge.count == 1 ? &record->edge.data[0] : NULL;
     if (!of) of = sc_etrecord_find(record, SC_STR(SC_ETRECORD_EDGE), SC_STR("forward"));

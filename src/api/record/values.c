@@ -7,8 +7,8 @@
 #include "api/record/records.h"
 
 enum { DEPTH_MAX = 16, VALUES_MAX = 1 << 16 };
-// Of all tensors together as they are given out: a few bytes of a file may stand for any number of
-// elements, which is how expanded tensors are saved.
+// The limit for all tensors together as they are given out: a few bytes of a file may stand for any
+// number of elements, which is how expanded tensors are saved.
 #define BYTES_MAX (UINT64_C(1) << 31)
 
 // --- In ------------------------------------------------------------------------------------------
@@ -129,7 +129,7 @@ static sc_status read_update(sc_ctx *ctx, sc_str json, const void *bytes, size_t
     return SC_OK;
 }
 
-// What was there before goes, unless a file that was saved still needs it.
+// The former value goes, unless a file that was saved still needs it.
 sc_status sc_record_update(sc_job *job, uint32_t record, sc_str json, const void *bytes,
                            size_t size) {
     sc_etrecord *to = NULL;

@@ -1,6 +1,6 @@
 // How far two values of one kind are apart, and how far they may be: results of float arithmetic
 // depend on the order of sums, so what is allowed goes by the precision and the largest magnitude.
-// What is quantized may be a step further (quantization_steps.c).
+// Quantized values may be a step further (quantization_steps.c).
 #include "api/run/compare.h"
 
 #include <math.h>
@@ -21,7 +21,7 @@ static double tolerance_of(sc_dtype dtype) {
     }
 }
 
-// What is found while values are compared. Ranges of quantized values have zero in them.
+// The findings while values are compared. Ranges of quantized values have zero in them.
 typedef struct comparing {
     sc_closeness *c;
     double low, high;
@@ -40,7 +40,7 @@ static void note(comparing *all, double right, double found) {
     c->difference = isfinite(difference) ? fmax(c->difference, difference) : INFINITY;
 }
 
-// Where scales are computed at run time, an input that is a step off moves the result by about two
+// If scales are computed at run time, an input that is a step off moves the result by about two
 // steps of its own.
 static double step_of(const comparing *all, sc_dtype dtype, sc_quantization_steps quantum) {
     if (dtype == SC_DTYPE_I8 || dtype == SC_DTYPE_U8) return quantum.times;

@@ -20,8 +20,8 @@ typedef struct sc_quantization_steps {
     double step;     // the scale of the last one; 0: not a constant
 } sc_quantization_steps;
 
-// Of the last `count` results of a graph, a method's own or a part's, in the context's arena
-// (quantization_steps.c).
+// Finds the steps of the last `count` results of a graph, a method's own or a part's, in the
+// context's arena (quantization_steps.c).
 sc_quantization_steps *sc_output_quantization(sc_ctx *ctx, const sc_graph *graph, uint32_t count);
 
 // Quantized values may be some steps further apart. SC_ERR_DTYPE and SC_ERR_UNSUPPORTED for what

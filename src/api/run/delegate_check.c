@@ -1,6 +1,6 @@
-// What the delegates of a program compute, beside what they should: each call of one is made again
-// on a program of the part that it stands for, with the same inputs, on the kernels of this build.
-// The program is opened with backends that stand before the real ones.
+// A comparison of a program's delegates with the kernels: each call of one is made again on a
+// program of the part that it stands for, with the same inputs, on the kernels of this build. The
+// program is opened with backends that stand before the real ones.
 #include "api/run/delegate_check.h"
 
 #include <math.h>
@@ -118,7 +118,7 @@ static sc_status clear_kept(sc_ctx *ctx, sc_graph *graph, void *user) {
     return SC_OK;
 }
 
-// What was kept whole for the backend is taken apart after all.
+// An operator that was kept whole for the backend is decomposed here.
 static sc_status decompose(sc_ctx *ctx, sc_pipeline *pipeline, sc_program *program) {
     sc_graph *graph = program->methods.data[0]->graph;
     bool has_kept = false;
@@ -215,7 +215,7 @@ static sc_status compare_part(sc_ctx *ctx, const watched_state *s, sc_checked_de
 
 // --- As a backend --------------------------------------------------------------------------------
 
-// Of the host and of this machine, not of the part: that ends the run.
+// Errors of the host and of this machine, not of the part, end the run.
 static bool is_fatal(sc_status status) {
     return status == SC_ERR_MEMORY || status == SC_ERR_IO || status == SC_ERR_CANCELLED ||
            status == SC_ERR_INTERNAL;
@@ -228,7 +228,7 @@ typedef struct trial {
 
 static trial begin_trial(const sc_ctx *ctx) { return (trial){sc_diags_mark(ctx), ctx->where}; }
 
-// What goes wrong on this side is told of the delegate, and not of the run.
+// An error on this side is reported for the delegate, not for the run.
 static sc_status end_trial(sc_ctx *ctx, sc_checked_delegate *seen, sc_status status, trial t,
                            const char *what) {
     if (status != SC_OK && is_fatal(status)) return status;

@@ -11,7 +11,7 @@ sc_status sc_delegate_check_new(sc_ctx *ctx, const sc_program *program, sc_deleg
 const sc_rt_backends *sc_delegate_check_backends(sc_delegate_check *watch);
 // A method has run: progress tells of it, as of each delegate.
 sc_status sc_delegate_check_end(sc_delegate_check *watch, const sc_name *method);
-// What was seen of a delegate, which the watch keeps.
+// The observations of a delegate, which the watch keeps.
 typedef struct sc_checked_delegate {
     const sc_part *part;
     sc_str graph;  // path of the body that calls it; empty: the method's own graph
@@ -20,7 +20,8 @@ typedef struct sc_checked_delegate {
     const sc_quantization_steps *steps;  // of its results; NULL until they are asked for
     sc_closeness closeness;
 } sc_checked_delegate;
-// Of delegate `index` of a method, in the order of its calls; NULL behind the last.
+// The observations of delegate `index` of a method, in the order of its calls; NULL behind the
+// last.
 const sc_checked_delegate *sc_delegate_check_at(const sc_delegate_check *watch,
                                                 const sc_name *method, uint32_t index);
 

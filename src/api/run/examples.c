@@ -23,7 +23,7 @@ static sc_status set_input(setting *s, uint32_t index, const sc_rt_input *input)
     return SC_OK;
 }
 
-// --- Of the file ---------------------------------------------------------------------------------
+// --- Examples in the file ------------------------------------------------------------------------
 
 typedef struct leaves {
     const sc_pickle_value *items[LEAVES_MAX];

@@ -1,4 +1,4 @@
-// Which results rest on quantization. What lies halfway between two steps may fall to either, and a
+// Which results rest on quantization. A value halfway between two steps may fall to either, and a
 // backend may round once where the graph rounds twice, so that such results are right to a step for
 // each time that they were quantized on the way. A step is the scale that they were last
 // dequantized with, where that is a constant. Parts are looked into.
@@ -9,7 +9,7 @@
 
 typedef struct tracing {
     sc_ctx *ctx;
-    sc_imap quanta;  // value -> sc_quantization_steps *; those that rest on nothing are not in it
+    sc_imap steps;  // value -> sc_quantization_steps *; those that rest on nothing are not in it
     sc_quantization_steps read;  // of what a node reads
     bool reads_float, reads_byte;
 } tracing;
@@ -28,7 +28,7 @@ static bool is_float(const sc_value *value) {
 }
 
 static sc_quantization_steps quantum_of(const tracing *t, const sc_value *value) {
-    const uint64_t *found = sc_imap_find(&t->quanta, SC_PTR_KEY(value));
+    const uint64_t *found = sc_imap_find(&t->steps, SC_PTR_KEY(value));
     return found ? *(const sc_quantization_steps *)(uintptr_t)*found : (sc_quantization_steps){0};
 }
 
@@ -53,12 +53,12 @@ static void keep(tracing *t, const sc_value *value, sc_quantization_steps found)
     if (!found.times) return;
     sc_quantization_steps *kept = sc_new(t->ctx->scratch, sc_quantization_steps);
     *kept = found;
-    sc_imap_set(&t->quanta, SC_PTR_KEY(value), SC_PTR_KEY(kept));
+    sc_imap_set(&t->steps, SC_PTR_KEY(value), SC_PTR_KEY(kept));
 }
 
 static void trace(tracing *t, const sc_graph *graph);
 
-// Of all results of a graph within a node: which of them the node gives is not looked at.
+// The step of all results of a graph within a node; the node may give only some of them.
 static sc_quantization_steps trace_inner(tracing *t, const sc_graph *graph) {
     sc_quantization_steps sum = {0};
     trace(t, graph);
@@ -68,7 +68,7 @@ static sc_quantization_steps trace_inner(tracing *t, const sc_graph *graph) {
     return sum;
 }
 
-// What the inputs of a part rest on is what its call passes; its constants rest on nothing.
+// The inputs of a part have the steps of its call's arguments; its constants have no step.
 static sc_quantization_steps trace_part(tracing *t, const sc_node *node, const sc_method *method) {
     const sc_arg *passed = &node->args[1];
     uint32_t given = 0;
@@ -119,9 +119,9 @@ sc_quantization_steps *sc_output_quantization(sc_ctx *ctx, const sc_graph *graph
     sc_quantization_steps *out = sc_new_array(ctx->arena, sc_quantization_steps, (size_t)count + 1);
     sc_mark mark = sc_arena_mark(ctx->scratch);
     tracing t = {.ctx = ctx};
-    sc_imap_init(&t.quanta, ctx->scratch);
+    sc_imap_init(&t.steps, ctx->scratch);
     trace(&t, graph);
-    // What is written to comes before the results proper, and may be left out of the graph.
+    // Inputs that are written to come before the results proper, and may be left out of the graph.
     for (uint32_t i = 1; i <= count && i <= ret->arg_count; i++)
         if (ret->args[ret->arg_count - i].kind == SC_ARG_VALUE)
             out[count - i] = quantum_of(&t, ret->args[ret->arg_count - i].value);

@@ -50,7 +50,7 @@ sc_status sc_run_select(sc_job *job, sc_str method) {
 
 // --- Values --------------------------------------------------------------------------------------
 
-// What a declaration cannot speak about, because it does not exist.
+// Refuses dtypes and ranks that do not exist, which no declaration can name.
 static sc_status check_tensor(sc_ctx *ctx, uint32_t index, const sc_io *value) {
     if (!sc_dtype_is_known(value->dtype))
         return sc_fail(ctx, SC_ERR_INPUT, NULL, "input %u: there is no dtype %u", index,
@@ -82,11 +82,11 @@ sc_status sc_run_set_input(sc_job *job, uint32_t index, const sc_io *value) {
     return sc_rt_method_set_input(ctx, job->selected, index, &input);
 }
 
-sc_status sc_run_execute(sc_job *job, bool is_told) {
+sc_status sc_run_execute(sc_job *job, bool tells_progress) {
     sc_ctx *ctx = sc_job_begin(job);
     SC_TRY(require_method(job));
     sc_job_begin_events(job);
-    ctx->tells_runs = is_told;
+    ctx->tells_runs = tells_progress;
     sc_status status = sc_rt_method_run(ctx, job->selected);
     ctx->tells_runs = false;
     return sc_job_end_events(job, status);

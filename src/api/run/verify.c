@@ -1,4 +1,4 @@
-// Is what backends made of a program still the program? It is run beside itself without delegates,
+// Does a program with delegates still compute the same? It is run next to itself without delegates,
 // made anew from what was opened, and every result is compared; so is every delegate by itself, on
 // the inputs that it gets in that run.
 #include <math.h>
@@ -69,7 +69,7 @@ static sc_status open_delegated(verifying *v, uint32_t number) {
     return sc_rt_program_open(v->ctx, pte, &options, &v->delegated);
 }
 
-// --- What came of it -----------------------------------------------------------------------------
+// --- Results -------------------------------------------------------------------------------------
 
 static void put_closeness(sc_json_writer *w, const sc_closeness *c) {
     sc_json_put_finite(w, "difference", c->difference);
@@ -134,7 +134,7 @@ static sc_status compare_outputs(verifying *v, const sc_name *name, const sc_rt_
                                  const sc_rt_method *delegated) {
     const uint32_t count = sc_rt_method_output_count(plain);
     const sc_method *lowered = sc_program_method(v->version->program, sc_name_str(name));
-    const sc_quantization_steps *quanta = sc_output_quantization(v->ctx, lowered->graph, count);
+    const sc_quantization_steps *steps = sc_output_quantization(v->ctx, lowered->graph, count);
     if (sc_rt_method_output_count(delegated) != count)
         return sc_fail(v->ctx, SC_ERR_INTERNAL, NULL,
                        "method '%s' has %u results, but %u without delegates", name->text,
@@ -143,7 +143,7 @@ static sc_status compare_outputs(verifying *v, const sc_name *name, const sc_rt_
     sc_json_begin_array(v->w);
     for (uint32_t i = 0; i < count; i++)
         SC_TRY(add_output(v, i, name, sc_rt_method_output(plain, i),
-                          sc_rt_method_output(delegated, i), quanta[i]));
+                          sc_rt_method_output(delegated, i), steps[i]));
     sc_json_end_array(v->w);
     return SC_OK;
 }

@@ -1,4 +1,5 @@
 // Memory whose size files or callers decide. Private to src/rt/load.
+// Prefix: sc_rt_, the runtime.
 #ifndef SC_RT_LOAD_ALLOCATE_H
 #define SC_RT_LOAD_ALLOCATE_H
 

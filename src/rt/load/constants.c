@@ -1,7 +1,7 @@
-// Constants and initial state: where they lie in the file, and in memory. What a method needs is
-// read when it is loaded, each constant once for all methods, into blocks of their own or, small
-// ones, together: no block has to be as large as all of them. All memory is there before anything
-// is read, so that what cannot be loaded fails at once. A segment that is in memory anyway is used
+// Constants and initial state: their places in the file, and in memory. A method's constants are
+// read when it is loaded, each once for all methods, into blocks of their own or, small ones,
+// together: no block has to be as large as all of them. All memory is there before anything is
+// read, so that what cannot be loaded fails at once. A segment that is in memory anyway is used
 // there.
 #include "rt/load/constants.h"
 
@@ -18,7 +18,7 @@ enum {
     READ_BYTES = 8 << 20
 };
 
-// What has to be read: constants of the segment that lie together, or an entry of a data file.
+// A range to read: constants of the segment that lie together, or an entry of a data file.
 typedef struct piece {
     sc_extent extent;
     uint8_t *memory;
@@ -38,7 +38,7 @@ typedef struct loading {
     SC_VEC(piece) pieces;
 } loading;
 
-// --- What a method needs -------------------------------------------------------------------------
+// --- Needs of a method ---------------------------------------------------------------------------
 
 static sc_status find_range(sc_ctx *ctx, const sc_rt_program *p, uint32_t index, uint64_t bytes,
                             range *out) {
@@ -272,7 +272,7 @@ void sc_rt_constants_forget(sc_rt_method *m) {
     p->constant_blocks.count = kept;
 }
 
-// --- Where they are ------------------------------------------------------------------------------
+// --- Places --------------------------------------------------------------------------------------
 
 static sc_status inline_constant(sc_ctx *ctx, const sc_rt_program *p, uint32_t index,
                                  uint64_t bytes, const uint8_t **out) {
@@ -287,7 +287,7 @@ static sc_status inline_constant(sc_ctx *ctx, const sc_rt_program *p, uint32_t i
 
 sc_status sc_rt_constant_at(sc_ctx *ctx, const sc_rt_program *p, const sc_rt_place *place,
                             const uint8_t **out) {
-    static const uint8_t nothing[64];
+    static const uint8_t empty[64];
     if (place->datum)
         *out = place->datum->bytes;
     else if (p->constants_inline)
@@ -296,7 +296,7 @@ sc_status sc_rt_constant_at(sc_ctx *ctx, const sc_rt_program *p, const sc_rt_pla
         *out = p->constant_view + sc_fb_vec_u64(p->constant_offsets, place->buffer_index);
     else
         *out = p->constants[place->buffer_index].data;
-    if (place->bytes == 0) *out = nothing;  // an empty segment has no address
+    if (place->bytes == 0) *out = empty;  // an empty segment has no address
     return SC_OK;
 }
 

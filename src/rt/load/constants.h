@@ -1,5 +1,6 @@
 // Bytes of constants: read once for all methods, freed where only packings of them are used.
 // Private to src/rt/load.
+// Prefix: sc_rt_, the runtime.
 #ifndef SC_RT_LOAD_CONSTANTS_H
 #define SC_RT_LOAD_CONSTANTS_H
 

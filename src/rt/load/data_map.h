@@ -1,4 +1,5 @@
 // The tensors of data files (.ptd). Private to src/rt.
+// Prefix: sc_rt_, the runtime.
 #ifndef SC_RT_LOAD_DATA_MAP_H
 #define SC_RT_LOAD_DATA_MAP_H
 

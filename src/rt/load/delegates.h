@@ -1,4 +1,5 @@
 // Starting delegates, and reading the bytes of parts. Private to src/rt.
+// Prefix: sc_rt_, the runtime.
 #ifndef SC_RT_LOAD_DELEGATES_H
 #define SC_RT_LOAD_DELEGATES_H
 

@@ -1,8 +1,8 @@
-// Where tensors live. Planned memory comes in numbered pools. Pool 1 holds what a run computes: all
-// methods share it, except that a method with state in it gets one of its own. Higher pools hold
-// what methods share on purpose (one KV cache for prefill and decode): one per program, made with
-// the first method that needs it and set to its initial contents for all of them at once. Nothing
-// relies on fresh memory being zero; state is zeroed or loaded explicitly.
+// The memory of tensors. Planned memory comes in numbered pools. Pool 1 holds what a run computes:
+// all methods share it, except that a method with state in it gets one of its own. Higher pools
+// hold what methods share on purpose (one KV cache for prefill and decode): one per program, made
+// with the first method that needs it and set to its initial contents for all of them at once.
+// Nothing relies on fresh memory being zero; state is zeroed or loaded explicitly.
 #include "rt/load/memory.h"
 
 #include "rt/load/allocate.h"
@@ -124,15 +124,14 @@ static sc_status bind_pools(sc_ctx *ctx, sc_rt_method *m) {
 
 // --- Tensors -------------------------------------------------------------------------------------
 
-static uint8_t nothing[64]
-    __attribute__((aligned(64)));  // where empty tensors point; never written
+static uint8_t empty[64] __attribute__((aligned(64)));  // where empty tensors point; never written
 
 static sc_status bind_tensor(sc_ctx *ctx, sc_rt_method *m, uint32_t index) {
     sc_rt_place *place = &m->places[index];
     sc_tensor *t = m->values[index].tensor;
     const uint8_t *bytes = NULL;
     if (place->memory_id) {
-        t->data = place->bytes ? m->memory[place->memory_id].data + place->offset : nothing;
+        t->data = place->bytes ? m->memory[place->memory_id].data + place->offset : empty;
         return SC_OK;
     }
     if (!place->is_constant) return SC_OK;
@@ -152,7 +151,7 @@ static sc_status bind_unplanned(sc_ctx *ctx, sc_rt_method *m) {
             const sc_rt_place *place = &m->places[i];
             if (m->values[i].tag != SC_EVALUE_TENSOR || place->memory_id || place->is_constant)
                 continue;
-            if (pass) m->values[i].tensor->data = place->bytes ? m->loose_memory + at : nothing;
+            if (pass) m->values[i].tensor->data = place->bytes ? m->loose_memory + at : empty;
             if (!sc_add_u64(at, place->bytes, &at) || at > UINT64_MAX - 64)
                 return bad(ctx, m, "its tensors are too large");
             at = sc_align_up(at, 64);

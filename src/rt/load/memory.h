@@ -1,4 +1,5 @@
 // The memory of methods, and the pools that the methods of a program share. Private to src/rt/load.
+// Prefix: sc_rt_, the runtime.
 #ifndef SC_RT_LOAD_MEMORY_H
 #define SC_RT_LOAD_MEMORY_H
 

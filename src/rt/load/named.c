@@ -35,9 +35,9 @@ sc_status sc_rt_named_open(sc_ctx *ctx, sc_rt_program *p) {
 // --- Reading -------------------------------------------------------------------------------------
 
 static sc_status read_blob(sc_ctx *ctx, sc_rt_blob *blob) {
-    _Alignas(16) static const uint8_t nothing[16];
+    _Alignas(16) static const uint8_t empty[16];
     const sc_extent *e = &blob->extent;
-    const uint8_t *memory = e->size ? e->source->memory : nothing;
+    const uint8_t *memory = e->size ? e->source->memory : empty;
     if (e->size && blob->datum && blob->datum->bytes) {
         blob->bytes = blob->datum->bytes;
         return SC_OK;

@@ -1,5 +1,6 @@
 // Bytes by name, of the program and of the data files with it. A name that both have means the data
 // file, as on the official runtime. Private to src/rt/load.
+// Prefix: sc_rt_, the runtime.
 #ifndef SC_RT_LOAD_NAMED_H
 #define SC_RT_LOAD_NAMED_H
 

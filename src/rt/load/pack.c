@@ -1,7 +1,7 @@
 // Constant operands packed once, after a method's instructions have been rewritten, instead of in
-// every run: weights, mostly. What nothing else reads is let go of. A packing belongs to the method
-// that made it; calls that pack one constant in the same way share it, also those of methods that
-// are loaded later.
+// every run: weights, mostly. An original that no other call reads is freed. A packing belongs to
+// the method that made it; calls that pack one constant in the same way share it, also those of
+// methods that are loaded later.
 #include "rt/asks.h"
 #include "rt/load/constants.h"
 #include "rt/load/steps.h"
@@ -26,7 +26,7 @@ static void release(const packer *k, const sc_rt_instruction *in) {
         sc_rt_constants_release(k->m, in->call.args[packing->bias]->tensor);
 }
 
-// --- What may be packed --------------------------------------------------------------------------
+// --- Operands to pack ----------------------------------------------------------------------------
 
 // Are the operands that are packed constants in every run, and does nothing else change but
 // tensors?

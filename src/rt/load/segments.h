@@ -1,4 +1,5 @@
 // The segments of a .pte. Private to src/rt.
+// Prefix: sc_rt_, the runtime.
 #ifndef SC_RT_LOAD_SEGMENTS_H
 #define SC_RT_LOAD_SEGMENTS_H
 

@@ -1,5 +1,6 @@
 // The steps of loading a method, in the order in which method.c takes them. Private to
 // src/rt/load.
+// Prefix: sc_rt_, the runtime.
 #ifndef SC_RT_LOAD_STEPS_H
 #define SC_RT_LOAD_STEPS_H
 

@@ -1,4 +1,4 @@
-// What a method's instructions do to its values, found before memory is bound. Three questions:
+// The uses of values by a method's instructions, found before memory is bound. Three questions:
 // what is state (planned memory that is read before anything writes it), what is loose (value
 // records that a run re-points), and which calls therefore cannot rely on what was checked at load.
 #include "rt/load/steps.h"
@@ -94,7 +94,7 @@ static sc_status check_loops(sc_ctx *ctx, sc_rt_method *m) {
     return SC_OK;
 }
 
-// What a run hands out was written in it, or is state.
+// An output of a run was written in it, or is state.
 static void read_output(usage *u, const sc_evalue *value) {
     if (value->tag == SC_EVALUE_TENSOR) read_tensor(u, value);
     if (value->tag != SC_EVALUE_TENSOR_LIST && value->tag != SC_EVALUE_OPTIONAL_TENSOR_LIST) return;

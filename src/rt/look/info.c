@@ -1,5 +1,5 @@
-// What a program is, read from its file without loading anything: for `inspect` and for hosts that
-// want to know a method's inputs before they pay for its weights.
+// The description of a program, read from its file without loading it: for `inspect` and for hosts
+// that want to know a method's inputs before they pay for its weights.
 #include "rt/load/data_map.h"
 #include "rt/load/delegates.h"
 #include "rt/load/segments.h"
@@ -8,7 +8,7 @@
 
 // --- The file ------------------------------------------------------------------------------------
 
-// What a segment is for. Of several uses, which only a strange file has, the last one counts.
+// The use of a segment. If a strange file gives it several, the last one counts.
 enum { SEGMENT_OTHER, SEGMENT_NAMED, SEGMENT_DELEGATE, SEGMENT_CONSTANT, SEGMENT_MUTABLE, USES };
 
 static void mark_segment(const sc_rt_program *p, uint8_t *uses, uint32_t segment, uint8_t use) {

@@ -84,7 +84,7 @@ static sc_status list_planned(sc_rt_survey *s) {
     return SC_OK;
 }
 
-// --- Who lies where ------------------------------------------------------------------------------
+// --- Values in memory ----------------------------------------------------------------------------
 
 // The values that were last put somewhere, by memory and offset; none of them overlap.
 typedef struct tenants {
@@ -111,7 +111,7 @@ static uint32_t find(const tenants *t, uint32_t memory_id, uint64_t offset) {
     return low;
 }
 
-// What goes element by element may write where its operand is.
+// An operation that goes element by element may write over its operand.
 static bool may_follow(const sc_rt_planned *old, const sc_rt_planned *new) {
     const bool is_same = old->offset == new->offset && old->info.bytes == new->info.bytes;
     return old->until < new->from ||
@@ -169,7 +169,7 @@ typedef struct arrival {
     bool is_view;
 } arrival;
 
-// Who shows what an instruction reads comes before what it writes.
+// A view of an instruction's operands comes before the values that it writes.
 static int by_moment(const void *a, const void *b) {
     const arrival *x = a, *y = b;
     if (x->moment != y->moment) return x->moment < y->moment ? -1 : 1;

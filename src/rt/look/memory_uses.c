@@ -1,5 +1,5 @@
-// Who names which value of a method, and how: a walk over the instructions of the file as they are,
-// without loading the method. What a loaded one works on tells operands.h.
+// The uses of each value of a method: a walk over the instructions of the file as they are, without
+// loading the method. For loaded methods, operands.h says the same.
 #include "rt/look/memory_uses.h"
 
 #include "rt/run/prim.h"
@@ -9,7 +9,7 @@ static sc_status bad(const sc_rt_survey *s, const char *what) {
                    SC_STR_ARG(sc_pte_ExecutionPlan_name(s->plan)), what);
 }
 
-// --- Who names what ------------------------------------------------------------------------------
+// --- Uses of values ------------------------------------------------------------------------------
 
 typedef enum access { TAKES = 0, READS = 1, WRITES = 2 } access;
 
@@ -41,7 +41,7 @@ static sc_status note(sc_rt_survey *s, int32_t value, uint32_t instruction, uint
     return SC_OK;
 }
 
-// What a primitive gives as a tensor is another view of its operand, which it writes nothing to.
+// A tensor that a primitive gives is another view of its operand, which it does not write to.
 static uint32_t access_of_out(const sc_op *op) {
     return sc_rt_prim(op) && !sc_op_has(op, SC_SYMBOLIC) ? READS : WRITES;
 }
@@ -52,8 +52,8 @@ static uint32_t access_of_param(const sc_op *op, const sc_param *param) {
     return (is_shape || is_lost ? TAKES : READS) | (param->is_written ? WRITES : 0);
 }
 
-// Of an operator that is not known here, everything counts as read, and the value that it repeats
-// at the end as written.
+// For an operator that is not known here, every argument counts as read, and the value that it
+// repeats at the end as written.
 static sc_status note_unknown(sc_rt_survey *s, sc_fb_vec args, uint32_t at) {
     for (uint32_t i = 0; i < args.count; i++) {
         const bool is_out =
@@ -186,7 +186,7 @@ static sc_status note_all(sc_rt_survey *s) {
 
 static uint32_t earlier(uint32_t a, uint32_t b) { return !a || (b && b < a) ? b : a; }
 
-// Who names a list of tensors names each of them.
+// A use of a list of tensors is a use of each of them.
 static void spread(sc_rt_survey *s, const sc_rt_planned_use *list, sc_fb_vec items) {
     for (uint32_t i = 0; list->first && i < items.count; i++) {
         const int32_t at = sc_fb_vec_i32(items, i);

@@ -1,4 +1,5 @@
-// What the survey of a method's planned memory knows. Private to src/rt.
+// The survey of a method's planned memory. Private to src/rt.
+// Prefix: sc_rt_, the runtime.
 #ifndef SC_MEMORY_USES_H
 #define SC_MEMORY_USES_H
 

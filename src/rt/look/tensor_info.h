@@ -1,4 +1,5 @@
 // Tensors as a file declares them. Private to src/rt/look.
+// Prefix: sc_rt_, the runtime.
 #ifndef SC_RT_LOOK_TENSOR_INFO_H
 #define SC_RT_LOOK_TENSOR_INFO_H
 

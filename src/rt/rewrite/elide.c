@@ -1,5 +1,5 @@
 // Copies that change nothing, by what the view that they copy would show: a transposition of
-// dimensions of size 1, a slice or selection that is one run of bytes. Where the original stays
+// dimensions of size 1, a slice or selection that is one run of bytes. If the original stays
 // untouched for as long as the copy is read, the copy becomes another name for it.
 #include "rt/rewrite/rewrites.h"
 #include "rt/run/shape.h"

@@ -83,8 +83,8 @@ static bool can_move_results(sc_rt_optimizer *o, const sc_rt_instruction *in, ui
     return true;
 }
 
-// Instructions whose operands are all constants, and results that can move. Where only shapes are
-// read, those are settled for calls that are not dynamic.
+// Instructions whose operands are all constants, and results that can move. If only shapes are
+// read, they are final for calls that are not dynamic.
 static bool can_fold(sc_rt_optimizer *o, const sc_rt_instruction *in, uint64_t *bytes) {
     return in->kind == SC_RT_KERNEL && !in->is_dynamic &&
            !sc_op_has(in->call.op, SC_MUTATES | SC_RANDOM | SC_NO_FOLD) && reads_constants(o, in) &&

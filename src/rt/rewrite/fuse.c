@@ -1,7 +1,7 @@
-// What follows a convolution or a matrix product element by element moves into its output stage:
-// batch normalisation by constants becomes a scale and a shift per channel, relu, hardtanh and
-// clamp become bounds. The weights stay as they are. When the last result lies where the product
-// still reads, the product writes its own place and the bytes are copied over.
+// Elementwise calls after a convolution or a matrix product move into its output stage: batch
+// normalisation by constants becomes a scale and a shift per channel, relu, hardtanh and clamp
+// become bounds. The weights stay as they are. When the last result lies where the product still
+// reads, the product writes its own place and the bytes are copied over.
 #include <math.h>
 
 #include "rt/rewrite/rewrites.h"

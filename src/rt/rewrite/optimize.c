@@ -25,8 +25,8 @@ static bool lies_there(const sc_rt_method *m, const sc_rt_instruction *in) {
     return true;
 }
 
-// Is it known at load where every tensor lies at all times? What moves takes numbers along, no
-// more.
+// Is it known at load where every tensor lies at all times? An instruction that moves takes numbers
+// along, no more.
 static bool stays(const sc_rt_method *m) {
     for (uint32_t i = 0; i < m->code_count; i++) {
         const sc_rt_instruction *in = &m->code[i];

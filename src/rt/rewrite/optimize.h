@@ -10,6 +10,7 @@
 // between the instructions before and those after, in any order and any number of times.
 //
 // Private to src/rt.
+// Prefix: sc_rt_, the runtime.
 #ifndef SC_RT_OPTIMIZE_H
 #define SC_RT_OPTIMIZE_H
 

@@ -1,8 +1,8 @@
 // Channels last between convolutions. A portable program is row-major, so its convolutions would
 // never reach the rows that work on pixels whose channels lie side by side. Images that only
 // kernels fast in both orders see get their channels last here: the same bytes in another order,
-// so the memory plan stays what it was. What others see, and what lies in memory that a value of
-// another order shows, keeps the program's layout.
+// so the memory plan stays what it was. Values that others see, and values in memory that a value
+// of another order shows, keep the program's layout.
 //
 // Which images change is a matter of cost, in units of moving one element. All that may change do
 // so at first; then each that costs no more as it was is put back, until nothing changes, and so is
@@ -17,7 +17,7 @@ enum { ROUNDS_MAX = 16 };
 static const uint64_t work_max = 10u << 20;  // pairs of values; operands looked at
 // An element that a kernel reads in one order and writes in another.
 static const double crossing = 4;
-// What is saved has to be more than what estimates of small images are wrong by.
+// The saving has to be more than the error of the estimates for small images.
 static const double enough = 1 << 14;
 
 typedef struct image {
@@ -66,7 +66,7 @@ static void keep(const relayout *r, const sc_evalue *value) {
     r->images[index_of(r, value)].may_change = false;
 }
 
-// --- What calls make of layouts ------------------------------------------------------------------
+// --- Layouts in calls ----------------------------------------------------------------------------
 
 static sc_kernel_layout layout_of(const relayout *r, const sc_rt_instruction *in) {
     const uint32_t at = (uint32_t)(in - r->m->code);
@@ -112,7 +112,7 @@ static double numel_if(bool condition, const sc_tensor *t) {
     return condition && is_image(t) ? (double)t->numel : 0;
 }
 
-// What a call costs more than it does row-major.
+// The cost of a call above its cost in row-major order.
 static double cost_of(const relayout *r, const sc_rt_instruction *in) {
     const sc_kernel_call *call = &in->call;
     const sc_kernel_layout layout = layout_of(r, in);
@@ -156,8 +156,7 @@ static bool is_view(const relayout *r, uint32_t at) {
     return !use->writes && (use->reads || use->is_output);
 }
 
-// What a view shows is what was written there last before it is read, if that is one value that
-// covers it.
+// A view shows the value that was written there last before it is read, if one value covers it.
 static uint32_t base_of(const relayout *r, const sc_evalue *view) {
     const sc_rt_use *use = &r->o->uses[index_of(r, view)];
     const uint32_t first = use->reads ? use->first_read : r->m->code_count;
@@ -326,7 +325,7 @@ static void put_back(const relayout *r) {
     }
 }
 
-// What hangs together has to be cheaper as a whole.
+// A connected group has to be cheaper as a whole.
 static void put_groups_back(const relayout *r) {
     double *costs = sc_new_array(r->o->ctx->scratch, double, r->m->value_count);
     for (uint32_t i = 0; i < r->m->code_count; i++) {

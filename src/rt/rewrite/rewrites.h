@@ -1,4 +1,5 @@
 // The rewritings that rewrites.def lists, one function each. Private to src/rt/rewrite.
+// Prefix: sc_rt_, the runtime.
 #ifndef SC_RT_REWRITES_H
 #define SC_RT_REWRITES_H
 

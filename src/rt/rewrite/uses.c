@@ -1,4 +1,4 @@
-// Who writes and reads which value when, counted before rewrites and asked by them.
+// The writers and readers of each value, counted before rewrites and asked by them.
 #include "rt/rewrite/uses.h"
 
 enum { SCAN_MAX = 1024 };                         // instructions that one lifetime check looks at
@@ -12,7 +12,7 @@ static bool has_jumps(const sc_rt_method *m) {
     return false;
 }
 
-// What a jump skips or goes back over, itself included.
+// The instructions that a jump skips or goes back over, itself included.
 static sc_rt_stretch stretch_of(const sc_rt_instruction *jump, uint32_t at) {
     if (jump->target <= at) return (sc_rt_stretch){jump->target, at};
     return (sc_rt_stretch){at, jump->target - 1};
@@ -150,7 +150,7 @@ static void count_uses(sc_rt_optimizer *o, uint32_t at) {
     }
 }
 
-// What a view that a run makes shows has to stay: the view's record tells where it is by the file.
+// A value that a view of a run shows has to stay: the view's record says where it is by the file.
 static void pin_shown(sc_rt_optimizer *o, uint32_t at) {
     const sc_rt_instruction *in = &o->m->code[at];
     sc_rt_operands views = sc_rt_operands_of(o->m, in, SC_RT_REPOINTS);

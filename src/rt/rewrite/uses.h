@@ -1,12 +1,13 @@
-// What the instructions of a method do to its values, as rewrites (optimize.h) need to know it
-// before they change anything. Private to src/rt.
+// The uses of values by a method's instructions, as rewrites (optimize.h) need to know it before
+// they change anything. Private to src/rt.
+// Prefix: sc_rt_, the runtime.
 #ifndef SC_RT_USES_H
 #define SC_RT_USES_H
 
 #include "rt/operands.h"
 
-// What the instructions do to one tensor value; positions are indexes into method->code, the ends
-// of the stretch for what lies in one that jumps repeat or leave out. That counts as several times.
+// The uses of one tensor value; positions are indexes into method->code, the ends of the stretch
+// for what lies in one that jumps repeat or leave out. That counts as several times.
 typedef struct sc_rt_use {
     uint32_t writes, first_write, last_write;
     uint32_t reads, first_read, last_read;  // by instructions; views of it count for last_read
@@ -34,7 +35,7 @@ typedef struct sc_rt_optimizer {
 
 // Fills in who uses what, and which values show the memory of which; false: too many to look at.
 bool sc_rt_find_uses(sc_rt_optimizer *o);
-// Who uses what by now, without the views of it.
+// The current uses of a value, without the views of it.
 void sc_rt_count_uses(sc_rt_optimizer *o);
 
 // Does the instruction run exactly once, whatever the data?

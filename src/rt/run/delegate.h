@@ -1,4 +1,5 @@
 // Calls of delegates that loading has started. Private to src/rt.
+// Prefix: sc_rt_, the runtime.
 #ifndef SC_RT_RUN_DELEGATE_H
 #define SC_RT_RUN_DELEGATE_H
 

@@ -1,5 +1,5 @@
-// The instruction loop. Allocates nothing. What could be checked at load is not checked again;
-// calls marked dynamic get their kinds, memory and shapes looked at each time.
+// The instruction loop. Allocates nothing. Checks made at load are not made again; calls marked
+// dynamic get their kinds, memory and shapes looked at each time.
 // In wasm: -Os
 #include "base/hash.h"
 #include "rt/operands.h"
@@ -29,7 +29,7 @@ static sc_status check_args(const sc_kernel_call *call) {
     return SC_OK;
 }
 
-static sc_status settle(const sc_kernel_call *call) {
+static sc_status prepare(const sc_kernel_call *call) {
     SC_TRY(check_args(call));
     SC_TRY(sc_rt_call_shape(call->ctx, call, false));
     const char *fault = sc_rt_call_write_fault(call);
@@ -71,7 +71,7 @@ static sc_status step(sc_ctx *ctx, sc_rt_method *m, sc_rt_instruction *in, uint3
     bool taken = false;
     switch (in->kind) {
     case SC_RT_KERNEL:
-        if (in->is_dynamic) SC_TRY(settle(&in->call));
+        if (in->is_dynamic) SC_TRY(prepare(&in->call));
         if (in->is_dynamic && sc_rt_call_is_empty(&in->call)) return SC_OK;
         // Random kernels draw new numbers each time; the same program and seed draw the same
         // sequence.
@@ -130,7 +130,7 @@ static sc_status tell_progress(sc_ctx *ctx, const sc_rt_method *m, uint32_t at) 
 
 static sc_status run_code(sc_ctx *ctx, sc_rt_method *m) {
     const bool is_heard = m->program->sink != NULL;
-    const bool is_told = ctx->tells_runs;
+    const bool is_watched = ctx->tells_runs;
     for (uint32_t at = 0; at < m->code_count;) {
         sc_rt_instruction *in = &m->code[at];
         uint32_t next = is_heard ? at + 1 : in->next;
@@ -139,14 +139,14 @@ static sc_status run_code(sc_ctx *ctx, sc_rt_method *m) {
                            (unsigned long long)ctx->limits.instruction_max);
         ctx->where.instruction = in->origin.index;
         ctx->where.op = in->origin.op_name;
-        if (is_told) SC_TRY(tell_progress(ctx, m, at));
+        if (is_watched) SC_TRY(tell_progress(ctx, m, at));
         if (is_heard) sc_rt_tell_begin(m, SC_RT_EVENT_INSTRUCTION, in);
         sc_status status = step(ctx, m, in, &next);
         if (is_heard) sc_rt_tell_end(m, SC_RT_EVENT_INSTRUCTION, in, status);
         if (status != SC_OK) return status;
         at = next;
     }
-    return is_told ? tell_progress(ctx, m, m->code_count) : SC_OK;
+    return is_watched ? tell_progress(ctx, m, m->code_count) : SC_OK;
 }
 
 sc_status sc_rt_method_run(sc_ctx *ctx, sc_rt_method *m) {

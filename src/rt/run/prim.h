@@ -1,4 +1,5 @@
 // Primitives of the runtime. Private to src/rt.
+// Prefix: sc_rt_, the runtime.
 #ifndef SC_RT_RUN_PRIM_H
 #define SC_RT_RUN_PRIM_H
 

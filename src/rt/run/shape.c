@@ -173,8 +173,8 @@ static sc_status fill_args(sc_infer *in, const sc_kernel_call *call, sc_iarg *ar
 
 // --- Results of the rule -------------------------------------------------------------------------
 
-// What the data counts is at first as large as it may be: in the file that may be less than what
-// the operands allow.
+// A size that depends on data is at first as large as it may be: in the file that may be less than
+// what the operands allow.
 static int64_t at_most(const sc_tensor *t, const int64_t *sizes, uint32_t rank) {
     uint64_t bytes = sc_dtype_bytes((sc_dtype)t->dtype);
     for (uint32_t d = 1; d < rank; d++)

@@ -1,4 +1,5 @@
 // Shapes of calls, by the operators' own rules. Private to src/rt.
+// Prefix: sc_rt_, the runtime.
 #ifndef SC_RT_RUN_SHAPE_H
 #define SC_RT_RUN_SHAPE_H
 

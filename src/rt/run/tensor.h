@@ -1,4 +1,5 @@
 // Tensors of the runtime: strides, sizes and layouts. Private to src/rt.
+// Prefix: sc_rt_, the runtime.
 #ifndef SC_RT_RUN_TENSOR_H
 #define SC_RT_RUN_TENSOR_H
 

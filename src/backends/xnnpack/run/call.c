@@ -34,7 +34,7 @@ static sc_status take_inputs(sc_xnn_delegate *d, const sc_rt_delegate_call *call
     bool changes = false;
     sc_status status = take_sizes(d, call, &changes);
     if (status == SC_OK && changes) status = sc_xnn_derive(d);
-    // What is half taken or half settled is settled anew by the next call.
+    // After a failure the shapes are forgotten, so that the next call derives them anew.
     for (uint32_t i = 0; status != SC_OK && i < d->input_count; i++)
         if (d->arguments[i] != SC_XNN_NONE) d->shapes[d->arguments[i]].rank = 0;
     return status;

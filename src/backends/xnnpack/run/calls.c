@@ -1,7 +1,7 @@
 // Nodes that a portable kernel computes as it is: arguments are made up for a call.
 #include "backends/xnnpack/run/delegate.h"
 
-static const sc_evalue none = {.tag = SC_EVALUE_NONE};
+static const sc_evalue absent = {.tag = SC_EVALUE_NONE};
 
 static sc_status call_kernel(const sc_xnn_delegate *d, const sc_op *op, sc_evalue *const *args,
                              uint32_t count) {
@@ -48,7 +48,7 @@ static sc_status run_resize(sc_xnn_delegate *d, sc_xnn_step *s) {
     sc_evalue in = {.tag = SC_EVALUE_TENSOR, .tensor = &from.tensor};
     sc_evalue out = {.tag = SC_EVALUE_TENSOR, .tensor = &to.tensor};
     sc_evalue align = {.tag = SC_EVALUE_BOOL, .b = s->node->flags & SC_XNN_ALIGN_CORNERS};
-    sc_evalue size = none, scales = none;
+    sc_evalue size = absent, scales = absent;
     sc_evalue *args[] = {&in, &size, &align, &scales, &out};
     return call_kernel(d, sc_op_get(SC_OP_upsample_bilinear2d_vec), args, SC_COUNT_OF(args));
 }

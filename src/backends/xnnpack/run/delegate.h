@@ -1,10 +1,11 @@
-// What the files of the executor share: a delegate's values, steps and weights.
-// Private to src/backends/xnnpack/run.
+// Shared by the files of the executor: a delegate's values, steps and weights. Private to
+// src/backends/xnnpack/run.
 //
 // A delegate is started once: rules are checked, constants found and packed, sizes derived from the
 // largest ones, values placed in one workspace. A call points the values that are arguments at
 // their memory and runs the steps; only where sizes of inputs change are sizes derived and values
 // placed anew.
+// Prefix: sc_xnn_, the XNNPACK backend.
 #ifndef SC_XNNPACK_DELEGATE_H
 #define SC_XNNPACK_DELEGATE_H
 
@@ -59,7 +60,7 @@ typedef struct sc_xnn_packing {
     uint32_t users;
 } sc_xnn_packing;
 
-// What the delegates of a program share.
+// The state that the delegates of a program share.
 typedef struct sc_xnn_shared {
     sc_xnn_packing *packings;
     uint8_t *workspace;  // of whichever delegate runs

@@ -47,7 +47,7 @@ static sc_status run_concatenate(sc_xnn_delegate *d, sc_xnn_step *s) {
     return SC_OK;
 }
 
-// What is padded with, as one element.
+// The padding value, as one element.
 static void padding_of(const sc_xnn_step *s, void *element) {
     const sc_xnn_operand *out = s->out[0];
     memset(element, 0, 16);

@@ -1,4 +1,4 @@
-// Where values lie: in one workspace, each for as long as it is needed, and where that is right in
+// The memory of values: one workspace, each for as long as it is needed, and where that is right in
 // the memory of what they are made from. A node that only renames sizes costs nothing, and an
 // element-wise one writes over an operand that nobody needs any more.
 #include "backends/xnnpack/run/delegate.h"

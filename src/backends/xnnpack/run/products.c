@@ -103,7 +103,7 @@ static void set_byte_range(sc_xnn_step *s) {
 
 // A clamp of nothing but this step's bytes, which quantized programs have in place of an output
 // range: the same numbers in one pass, for it is rounded as the clamp of bytes rounds (sc_regrid).
-// What is left of it is a name.
+// The step that is left only renames.
 static void take_clamp(const sc_xnn_delegate *d, sc_xnn_step *s) {
     sc_xnn_step *next = s + 1;
     if (s->index + 1 >= d->graph->nodes.count || next->node->kind != SC_XNN_CLAMP ||
@@ -264,7 +264,7 @@ static void keep_weights(sc_xnn_delegate *d, const sc_xnn_step *s) {
 // From the bytes of weights to a packing, or to what is read in every run.
 static sc_status pack_weights(sc_xnn_delegate *d, sc_xnn_step *s) {
     SC_TRY(find_weights(d, s));
-    // What has been found is not only this step's; copies from here on are.
+    // Data found until here is shared with other steps; copies from here on are not.
     const uint32_t owned = d->owned_count;
     SC_TRY(read_weights(d, s));
     SC_TRY(set_types(d, s));

@@ -107,29 +107,29 @@ static const sc_kernel_call *half_spectrum(sc_rt_search *s, const spectrum *f,
                : NULL;
 }
 
-// --- Of complex numbers --------------------------------------------------------------------------
+// --- Complex numbers -----------------------------------------------------------------------------
 
 // The two spectra that F(x) + i F(y) is made of: of the real and of the imaginary parts.
 typedef struct halves {
-    const sc_evalue *x, *turned;  // i F(y) is the second with its parts the other way around
+    const sc_evalue *x, *rotated;  // i F(y) is the second with its parts the other way around
 } halves;
 
-// x - turned * sign
+// x - rotated * sign
 static bool is_sum(sc_rt_search *s, const spectrum *f, const sc_evalue *value, halves *h) {
     const sc_kernel_call *sub = sc_rt_made_by(s, value, SC_OP_sub_Tensor);
     if (!sub || !is_like(f, value) || !is_like(f, sub->args[0]) || !is_like(f, sub->args[1]) ||
         !sc_rt_is_number(s, sub->args[2], 1))
         return false;
     h->x = sub->args[0];
-    h->turned = conjugated(s, f, sub->args[1]);
-    return h->turned != NULL;
+    h->rotated = conjugated(s, f, sub->args[1]);
+    return h->rotated != NULL;
 }
 
-// x * sign + turned
+// x * sign + rotated
 static bool is_other_sum(sc_rt_search *s, const spectrum *f, const sc_evalue *value,
                          const halves *h) {
     const sc_kernel_call *add = sc_rt_made_by(s, value, SC_OP_add_Tensor);
-    return add && is_like(f, value) && is_like(f, add->args[0]) && add->args[1] == h->turned &&
+    return add && is_like(f, value) && is_like(f, add->args[0]) && add->args[1] == h->rotated &&
            sc_rt_is_number(s, add->args[2], 1) && conjugated(s, f, add->args[0]) == h->x;
 }
 
@@ -150,7 +150,7 @@ static const sc_evalue *selected(sc_rt_search *s, const spectrum *f, const sc_ev
 
 static const sc_kernel_call *transform_of_pairs(sc_rt_search *s, const spectrum *f,
                                                 const halves *h) {
-    const sc_kernel_call *flip = sc_rt_made_by(s, h->turned, SC_OP_flip);
+    const sc_kernel_call *flip = sc_rt_made_by(s, h->rotated, SC_OP_flip);
     if (!flip || !is_dim(s, flip->args[1], f->out->rank - 1u)) return NULL;
     const sc_evalue *both = selected(s, f, h->x, 0);
     return both && selected(s, f, flip->args[0], 1) == both ? half_spectrum(s, f, both) : NULL;
@@ -179,7 +179,7 @@ static bool is_complex(sc_rt_search *s, const spectrum *f, const sc_evalue *othe
     return true;
 }
 
-// --- Of real numbers -----------------------------------------------------------------------------
+// --- Real numbers --------------------------------------------------------------------------------
 
 static bool is_real(sc_rt_search *s, const spectrum *f, const sc_evalue *other,
                     sc_rt_found *found) {

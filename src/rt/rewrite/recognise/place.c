@@ -180,7 +180,7 @@ static sc_status give_results_room(sc_rt_search *s, bool *fits) {
     return SC_OK;
 }
 
-static sc_status settle(placing *p, const sc_rt_found *found, bool *done) {
+static sc_status make_call(placing *p, const sc_rt_found *found, bool *done) {
     sc_rt_search *s = p->s;
     sc_rt_instruction *root = &s->o->m->code[s->root];
     sc_evalue **args = (sc_evalue **)(uintptr_t)root->call.args;
@@ -217,7 +217,7 @@ sc_status sc_rt_put(sc_rt_search *s, const sc_rt_found *found, bool *done) {
     p.first = sc_rt_first_reader(s);
     if (!sc_rt_parts_hold(s, found, p.first)) return SC_OK;
     write_call(s, found);
-    SC_TRY(settle(&p, found, done));
+    SC_TRY(make_call(&p, found, done));
     if (*done)
         merge_origins(s);
     else

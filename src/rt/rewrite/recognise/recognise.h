@@ -2,6 +2,7 @@
 // expands for runtimes that lack an operator (trace/official) becomes a call of it again where that
 // is much faster. A search walks from a result to what it is made of, and believes nothing but the
 // instructions, their numbers and where their tensors lie. Private to src/rt.
+// Prefix: sc_rt_, the runtime.
 #ifndef SC_RT_RECOGNISE_H
 #define SC_RT_RECOGNISE_H
 
@@ -93,7 +94,7 @@ bool sc_rt_is_step(sc_rt_search *s, sc_evalue *value, sc_step step, sc_dtype dty
 // of n. `runs` says which elements belong together; NULL: all of them.
 typedef struct sc_rt_scan_step {
     uint32_t dim;
-    int64_t n, far;
+    int64_t n, distance;
     const sc_evalue *runs;
 } sc_rt_scan_step;
 

@@ -56,7 +56,7 @@ static bool is_alike(const joint *j, const sc_evalue *value) {
 // The tensor that one step was made of: the first d elements stay, the others are combined.
 static sc_evalue *step_of(sc_rt_search *s, const joint *j, const sc_rt_scan_step *step,
                           sc_rt_combined_fn combined) {
-    const int64_t n = step->n, d = step->far;
+    const int64_t n = step->n, d = step->distance;
     sc_evalue *before, *after;
     if (j->count != 2) return NULL;
     sc_evalue *x = sc_rt_whole_of(s, j->items[0], j->dim);
@@ -82,7 +82,7 @@ sc_evalue *sc_rt_scanned(sc_rt_search *s, const sc_kernel_call *cat, sc_rt_combi
     joint first, j;
     if (!read_joint(s, cat, &first)) return NULL;
     sc_rt_scan_step step = {.dim = first.dim, .n = first.out->sizes[first.dim], .runs = runs};
-    for (step.far = last_distance(step.n); step.far >= 1; step.far /= 2) {
+    for (step.distance = last_distance(step.n); step.distance >= 1; step.distance /= 2) {
         if (x) cat = sc_rt_made_by(s, x, SC_OP_cat);
         if (!read_joint(s, cat, &j) || j.dim != first.dim) return NULL;
         x = step_of(s, &j, &step, combined);
@@ -109,12 +109,12 @@ static sc_evalue *multiplied(sc_rt_search *s, const joint *j) {
 // --- The operators -------------------------------------------------------------------------------
 
 static bool find(sc_rt_found *found, sc_op_id op, sc_evalue *x, sc_evalue *along) {
-    static const sc_evalue none = {.tag = SC_EVALUE_NONE};
+    static const sc_evalue no_value = {.tag = SC_EVALUE_NONE};
     *found = (sc_rt_found){.op = op,
                            .kernel = sc_kernel_get(op),
                            .args = {x, along},
                            .arg_count = 2,
-                           .ends_in = op == SC_OP_cumprod ? &none : NULL};
+                           .ends_in = op == SC_OP_cumprod ? &no_value : NULL};
     return x != NULL;
 }
 

@@ -53,16 +53,16 @@ bool sc_rt_is_extreme(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *
     uint32_t dim;
     if (!read_dim(s, root, &dim)) return false;
     const bool is_float = sc_dtype_is_float((sc_dtype)root->args[3]->tensor->dtype);
-    sc_evalue *turned = is_float ? negated(s, root->args[3]) : NULL;
-    const sc_kernel_call *topk = sort_of(s, turned ? turned : root->args[3], dim);
+    sc_evalue *flipped = is_float ? negated(s, root->args[3]) : NULL;
+    const sc_kernel_call *topk = sort_of(s, flipped ? flipped : root->args[3], dim);
     const bool falls = topk && !is_float && sc_rt_is_number(s, topk->args[3], 1);
     if (!topk || (!falls && !sc_rt_is_number(s, topk->args[3], 0))) return false;
     sc_evalue *index = places_of(s, root->args[2], topk, dim), *x = topk->args[0];
-    if (turned) x = negated(s, x);
+    if (flipped) x = negated(s, x);
     if (!index || !x) return false;
     *found =
         (sc_rt_found){.op = SC_OP_scatter_src,
-                      .kernel = turned || falls ? &sc_k_scatter_smallest : &sc_k_scatter_largest,
+                      .kernel = flipped || falls ? &sc_k_scatter_smallest : &sc_k_scatter_largest,
                       .args = {root->args[0], root->args[1], index, x},
                       .arg_count = 4};
     return true;
@@ -170,14 +170,14 @@ static bool ends_place(sc_rt_search *s, const product *p, const sc_evalue *value
 
 static bool product_in_runs(sc_rt_search *s, const sc_rt_scan_step *step, sc_evalue *value,
                             sc_evalue **before, sc_evalue **after) {
-    const int64_t left = step->n - step->far;
+    const int64_t left = step->n - step->distance;
     sc_evalue *operands[4];
     if (!sc_rt_is_step(s, value, SC_STEP_product_in_run, (sc_dtype)value->tensor->dtype, operands))
         return false;
     *before = operands[0];
     *after = operands[1];
     return sc_rt_is_part(s, operands[2], step->runs, step->dim, 0, left) &&
-           sc_rt_is_part(s, operands[3], step->runs, step->dim, step->far, left);
+           sc_rt_is_part(s, operands[3], step->runs, step->dim, step->distance, left);
 }
 
 // The numbers in the order of their places: (self, dim, index, sparse_grad)
