@@ -391,7 +391,10 @@ test("data that a program does not need is told", () => {
     [0, ""],
   );
   const { status, stderr } = run("whole.pte", "linear_x.ptd");
-  assert.deepEqual([status, stderr], [0, "warning: linear_x.ptd holds nothing that was needed\n"]);
+  assert.deepEqual(
+    [status, stderr],
+    [0, "warning: linear_x.ptd has no weights that the program needs\n"],
+  );
 });
 
 test("what is not a number is the worst of all gaps, and infinities are equal", async () => {

@@ -266,8 +266,11 @@ test("a call that does not fit is told before anything is exported", () => {
     ["bad.npy", /bad\.npy/],
     ["gone.npy", /cannot read gone\.npy/],
     ["3", /a number cannot be the float32 tensor \[4, 16\]/],
-    ["encode:zeros", /--calibrate encode:zeros names a method 'encode' .*\n.*one of: forward/],
-    ["encode:x.npy", /names a method 'encode' that there is not/],
+    [
+      "encode:zeros",
+      /--calibrate encode:zeros names an unknown method 'encode'.*\n.*one of: forward/,
+    ],
+    ["encode:x.npy", /names an unknown method 'encode'/],
     ["random:x", /'random:x' is neither a value nor a file/],
     ["gone,x.npy", /gone,x\.npy has 2 values, and .* takes 1 .*\n.*A comma parts two inputs/],
   ] as const) {
@@ -386,7 +389,7 @@ test("dynamic recipes take calls where a weight is computed, and say where they 
   assert.deepEqual([computed.status, computed.stderr], [0, ""]);
   assert.match(computed.stdout, /nodes quantized, calibrated on 1 call$/m);
   const plain = sconce("export", mlp, ...recipe, "--calibrate", "random:1");
-  const note = "note: method forward: nothing had to be calibrated, so --calibrate is unused\n";
+  const note = "note: method forward: no quantizer needed calibration, so --calibrate is unused\n";
   assert.deepEqual([plain.status, plain.stderr], [0, note]);
 });
 

@@ -48,7 +48,7 @@ test("a gap that compares nothing fails and says so, and records of other progra
   assert.match(gap.stderr, /^warning: .*dump and record are of different programs/);
   assert.match(
     gap.stderr,
-    /nothing of the dump was compared: its runs with values are of no method/,
+    /no value of the dump was compared: its runs with values are of no method/,
   );
   const { status, stderr } = sconce("inspect", "m.pte", "--etrecord", "records/c.etrecord");
   assert.equal(status, 0);

@@ -143,7 +143,7 @@ test("37b: what is wrong is told of its method, and only methods that are named 
   for (const forward of [STATIC, null]) {
     const unknown = await failed({ forward, decode: STATIC }, both());
     assert.equal(unknown.code, "not_found");
-    assert.match(unknown.message, /'quantizationRecipe' names a method 'forward'/);
+    assert.match(unknown.message, /'quantizationRecipe' names an unknown method 'forward'/);
   }
 });
 
@@ -172,7 +172,10 @@ test("6.3: calibration that is none is refused", async () => {
   ] as const) {
     const { code, message, method } = await failed(STATIC, programs, options);
     assert.equal(code, "input");
-    assert.equal(message, "the example inputs of method 'forward' are missing: nothing calibrates");
+    assert.equal(
+      message,
+      "the example inputs of method 'forward' are missing, so calibration has no data",
+    );
     assert.equal(method, "forward");
   }
   const mine = new Error("mine");

@@ -131,7 +131,10 @@ test("a dynamic recipe calibrates weights that are computed", async () => {
     reported(withoutExamples(COMPUTED), { recipe: DYNAMIC }),
   );
   assert.equal(code, "input");
-  assert.equal(message, "the example inputs of method 'forward' are missing: nothing calibrates");
+  assert.equal(
+    message,
+    "the example inputs of method 'forward' are missing, so calibration has no data",
+  );
   assert.equal(method, "forward");
   assert.match(hint, /exampleInputs \(--calibrate on the command line\)/);
 });

@@ -102,7 +102,7 @@ test("a worker's session saves to sinks of this side, and prints here", async ()
     session.saveToPte("model", () => undefined),
     {
       code: "argument",
-      message: "there is a data file beside the program",
+      message: "the program also has a data file",
     },
   );
   await assert.rejects(session.saveToPte("", { open }), { code: "argument" });

@@ -63,7 +63,7 @@ test("37b: a partitioner of a method that there is not is refused", async () => 
   for (const stages of [LOWER, APART]) {
     const { code, message, hint } = await rejected(() => lowerTo({ forward: "xnnpack" }, stages));
     assert.equal(code, "not_found");
-    assert.equal(message, "'partitioners' names a method 'forward' that there is not");
+    assert.equal(message, "'partitioners' names an unknown method 'forward'");
     assert.equal(hint, "Use one of: encode, decode.");
   }
 });
@@ -153,7 +153,7 @@ test("35: weights in files of their own are saved beside it", async () => {
     recipe: { executorchBackendConfig: { externalConstants: true } },
   });
   const single = await rejected(() => session.saveToPte("model", () => undefined));
-  assert.equal(single.message, "there is a data file beside the program");
+  assert.equal(single.message, "the program also has a data file");
   assert.match(single.hint, /open: \(file\) => sink/);
   const files = new Map<string, ReturnType<typeof collected>>();
   const names = await session.saveToPte("model.pte", {

@@ -12,10 +12,10 @@ import type { WasmSource } from "./types/index.js";
 const FILE = "sconce.wasm";
 const SOURCES = "a URL, bytes, a Response or a WebAssembly.Module";
 const HINT =
-  "Serve sconce.wasm of this package beside the script that asks for it, or pass it as 'wasm': its URL, " +
+  "Serve sconce.wasm of this package next to the script that asks for it, or pass it as 'wasm': its URL, " +
   "its bytes, a Response, or a compiled module.";
 const NODE_HINT =
-  "Put sconce.wasm of this package beside the program, or pass its bytes as 'wasm'. " +
+  "Put sconce.wasm of this package next to the program, or pass its bytes as 'wasm'. " +
   "Programs in one file import it: docs/bundlers.md says how.";
 const SCRIPT_HINT =
   "Build the script as an ES module (esbuild: --format=esm), or pass sconce.wasm as 'wasm'.";
@@ -78,7 +78,7 @@ async function ofPackage(): Promise<WebAssembly.Module> {
   if (found !== undefined) return ofFile(found);
   throw new SconceError(
     "io",
-    `the engine could not be loaded: there is no ${FILE} beside this program`,
+    `the engine could not be loaded: there is no ${FILE} next to this program`,
     NODE_HINT,
   );
 }

@@ -26,7 +26,7 @@ type Made = [worker: Host<"Worker"> | NodeWorker, address: string];
 const FILE = "worker.js";
 const OWN_WORKER = "the worker that 'worker' of createClient() made";
 const HINT =
-  "Serve worker.js and sconce.wasm of this package beside the script that asks for them, and let the " +
+  "Serve worker.js and sconce.wasm of this package next to the script that asks for them, and let the " +
   "page's content policy allow the worker (worker-src); or pass 'worker' to createClient().";
 const SCRIPT_HINT =
   "Build the script as an ES module (esbuild: --format=esm), or pass 'worker' to createClient().";
@@ -69,7 +69,7 @@ export function workerHint(): string {
   );
 }
 
-const BESIDE_HINT = "Put worker.js of this package beside the program, or pass 'worker'.";
+const PLACE_HINT = "Put worker.js of this package next to the program, or pass 'worker'.";
 
 function webWorker(): Made {
   if (here === undefined)
@@ -77,7 +77,7 @@ function webWorker(): Made {
   const found = inFiles();
   // A program of Bun in one file takes its worker from the disk, too.
   if (isBun() && found === undefined)
-    throw notStarted(FILE, "it is not beside this program", BESIDE_HINT);
+    throw notStarted(FILE, "it is not next to this program", PLACE_HINT);
   const address = found ?? besideScript(FILE) ?? FILE;
   try {
     if (isElsewhere()) return [blobWorker(address), address];
@@ -95,7 +95,7 @@ function threadWorker({ Worker: Thread }: Threads): Made {
   const expected = besideScript(FILE);
   const address = locateAsset(FILE, expected);
   if (address !== undefined) return [new Thread(new URL(address)), address];
-  throw notStarted(expected ?? FILE, "it is not beside this program", BESIDE_HINT);
+  throw notStarted(expected ?? FILE, "it is not next to this program", PLACE_HINT);
 }
 
 function noWorkers(): SconceError {

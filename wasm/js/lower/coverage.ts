@@ -108,7 +108,7 @@ export function featureSentence(pattern: string, { features, dtypes }: Meta): st
   if (pattern === "float8" || types.some((name) => name === pattern))
     return (
       `Numbers in ${types.join(", ")} run here through ${float8} operators and what becomes those: ` +
-      "they are made, moved and converted, and nothing computes with them."
+      "they are made, moved and converted, and no operator computes with them."
     );
   return "";
 }

@@ -86,12 +86,12 @@ function outputNames(
 }
 
 /** A method as the core tells it: with trees, and without names. */
-interface Told extends ProgramMethodInfo {
+interface RawMethod extends ProgramMethodInfo {
   inputTree?: string;
   outputTree?: string;
 }
 
-function namedMethod({ inputTree = "", outputTree = "", ...method }: Told): ProgramMethodInfo {
+function namedMethod({ inputTree = "", outputTree = "", ...method }: RawMethod): ProgramMethodInfo {
   const inputs = inputNames(inputTree, method.inputs.length);
   const outputs = outputNames(outputTree, method.outputs, inputs);
   return {

@@ -37,7 +37,7 @@ import type {
   VerifyOptions,
 } from "../types/index.js";
 
-const KIND = { none: 0, int: 1, double: 2, bool: 3, string: 4, tensor: 5 } as const;
+const KIND = { absent: 0, int: 1, double: 2, bool: 3, string: 4, tensor: 5 } as const;
 /** sc_event_tracer in sconce.h. */
 const EVENT_TRACER = { false: 0, true: 1, outputs: 2, intermediates: 3 } as const;
 const OUTPUT_NUMBERS = 40;
@@ -239,7 +239,7 @@ export class LoadedProgram extends Disposing implements Program {
       number,
     ];
     switch (kind) {
-      case KIND.none:
+      case KIND.absent:
         return null;
       case KIND.bool:
         return low !== 0;

@@ -89,7 +89,7 @@ export function noMethod(
 ): SconceError {
   return new SconceError(
     "not_found",
-    `${where} names a method '${name}' that there is not`,
+    `${where} names an unknown method '${name}'`,
     oneOf(
       name,
       methods.map((method) => method.name),

@@ -99,7 +99,7 @@ function checkWhole(recipe: QuantizationRecipe): void {
     throw refused(
       "argument",
       `there are ${aoQuantizationConfigs.length} aoQuantizationConfigs, which cannot be composed`,
-      "Pass one for each method; quantizers may stand beside it.",
+      "Pass one for each method; quantizers may be given as well.",
     );
   if (quantizers.length + aoQuantizationConfigs.length === 0)
     throw refused(

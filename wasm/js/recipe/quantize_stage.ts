@@ -59,7 +59,7 @@ function calibrationOf(
     }
     throw new SconceError(
       "input",
-      `the example inputs of method '${method.name}' are missing: nothing calibrates`,
+      `the example inputs of method '${method.name}' are missing, so calibration has no data`,
       "Pass exampleInputs (--calibrate on the command line), or a calibrationInputsFn in the recipe.",
     ).ofMethod(method.name);
   }

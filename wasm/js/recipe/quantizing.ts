@@ -55,7 +55,7 @@ const configJson = ({ mode, perChannel, weightBits, groupSize, skip }: Quantizat
 });
 
 /** The report of the core: a node's weight is the number of a range. */
-interface Told {
+interface RawReport {
   methods: Record<
     string,
     Omit<MethodQuantizationReport, "calibrationBatches" | "nodes"> & {
@@ -69,7 +69,7 @@ function methodReport({
   batches,
   nodes,
   ...rest
-}: Told["methods"][string]): MethodQuantizationReport {
+}: RawReport["methods"][string]): MethodQuantizationReport {
   const whole = nodes.map(({ weight, ...node }) =>
     weight === undefined ? node : { ...node, weight: rest.ranges[weight]! },
   );
@@ -225,7 +225,9 @@ class Quantizing {
   }
 
   report(): QuantizationReport {
-    const { methods } = JSON.parse(this.job.textOf((raw, s) => raw.quantize_report(s))) as Told;
+    const { methods } = JSON.parse(
+      this.job.textOf((raw, s) => raw.quantize_report(s)),
+    ) as RawReport;
     const rows = Object.entries(methods).map(
       ([name, one]) =>
         [name, methodReport({ ...one, notes: this.notesOf(name, one.notes) })] as const,
@@ -288,7 +290,7 @@ function refuseInner(opened: OpenedPrograms, quantization: Methods): void {
         throw new SconceError(
           "unsupported",
           `${when}Passes cannot run: officially they change a module with observers in it, and here ` +
-            "observers stand beside the program, which only changes when it is converted",
+            "observers are kept apart from the program, which only changes when it is converted",
           "Run them before, as prePreparePasses, or after, as postConvertPasses.",
         ).ofMethod(method);
 }

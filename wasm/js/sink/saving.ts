@@ -19,7 +19,7 @@ function isFileSinks(sink: Sink | FileSinks): sink is FileSinks {
 const severalFiles = (count: number): SconceError =>
   new SconceError(
     "argument",
-    `there ${count === 1 ? "is a data file" : `are ${count} data files`} beside the program`,
+    `the program also has ${count === 1 ? "a data file" : `${count} data files`}`,
     "Pass { open: (file) => sink }, which is asked for the sink of each.",
   );
 

@@ -39,7 +39,7 @@ export function warnOfUnused(
     .map(([name]) => name);
   if (unused.length > 0 && !isCompared)
     note(
-      `note: method ${unused.join(", ")}: nothing had to be calibrated, so --calibrate is unused`,
+      `note: method ${unused.join(", ")}: no quantizer needed calibration, so --calibrate is unused`,
     );
 }
 

@@ -46,7 +46,7 @@ export function showComparison(comparison: DumpComparison): void {
   const warnings = [...comparison.warnings];
   if (areUnrelated(rows))
     warnings.push(
-      "nearly nothing of the one is in the other: these are dumps of different programs, or each " +
+      "the two dumps share almost no rows: these are dumps of different programs, or each " +
         "needs its own record (--etrecord, twice)",
     );
   warnOf(warnings);

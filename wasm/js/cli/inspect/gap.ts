@@ -64,7 +64,7 @@ export function emptyComparison(blocks: readonly EventBlock[]): string[] {
     .map(({ method }) => (method === null ? "of no method of the record" : `of method ${method}`));
   const there = `its runs with values are ${[...new Set(runs)].join(", ")}`;
   return [
-    `nothing of the dump was compared: ${there}`,
+    `no value of the dump was compared: ${there}`,
     "  Log intermediate values (sconce run --intermediates), and pass the record that was written with the program that ran.",
   ];
 }

@@ -74,7 +74,7 @@ const FLAGS = {
     text:
       'several calls with state kept between them, as JSON: [{"method": "m", "inputs": ["x.npy", 3, ' +
       'true, null], "out": "folder"}, ...]; inputs by name are {"x": "x.npy"}; ' +
-      "files are looked up from here, then beside FILE",
+      "files are looked up from here, then from FILE's folder",
   },
   repeat: {
     type: "string",
@@ -326,7 +326,7 @@ async function runProgram(values: Values, files: string[]): Promise<number> {
     return areAll ? EXIT.done : EXIT.failed;
   });
   for (const file of dataFiles.filter(({ isUsed }) => !isUsed))
-    note(`warning: ${file.path} holds nothing that was needed`);
+    note(`warning: ${file.path} has no weights that the program needs`);
   program.dispose();
   return code;
 }

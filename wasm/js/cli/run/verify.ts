@@ -70,7 +70,7 @@ function describe(verdict: OutputVerdict): string {
 
 function tell({ methodName, testCase, outputs }: CaseVerdict): void {
   const lead = `${methodName}, case ${testCase}`;
-  if (outputs.length === 0) note(`note: ${lead}: nothing is expected, so nothing was compared`);
+  if (outputs.length === 0) note(`note: ${lead}: no results are expected, so none were compared`);
   outputs.forEach((verdict, i) => say(`${lead}: output_${i}: ${describe(verdict)}`));
 }
 
