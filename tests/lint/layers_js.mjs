@@ -92,7 +92,6 @@ const circles = [
   ["wasm/js/types/managers.ts", "wasm/js/types/record.ts"],
   // Lowering loads what quantization needs when it is first asked for.
   [
-    
     "web/src/actions/calibration.ts",
     "web/src/actions/compared.ts",
     "web/src/actions/face.ts",

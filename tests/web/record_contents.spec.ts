@@ -166,7 +166,7 @@ test("inputs of the record are taken for a run, whose outputs are those that it 
   await page.locator("#input-0").selectOption("random");
   await page.keyboard.press("n");
   await press(page, "Compare here");
-  await page.locator('.figure[title*="what the record\'s graph gives"]').waitFor();
+  await page.locator('.figure[title*="the results of the record\'s graph"]').waitFor();
   assert.match(await outputFigure.innerText(), /equal$/);
   program.dispose();
   made.dispose();
