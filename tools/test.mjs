@@ -138,7 +138,14 @@ async function js(scope) {
 async function web() {
   await setUp("web");
   await build();
-  return nodeTests(process.execPath, await compileTests("web"), { CHROME_PATH: chromium() });
+  const files = await compileTests("web");
+  const { shareBrowser } = await import(inRoot("build/js-tests/web/browser.js"));
+  const browser = await shareBrowser(chromium());
+  try {
+    return await nodeTests(process.execPath, files, { SCONCE_BROWSER: browser.wsEndpoint() });
+  } finally {
+    await browser.close();
+  }
 }
 
 async function bundlers({ name, isRest }) {

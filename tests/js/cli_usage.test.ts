@@ -60,10 +60,10 @@ test("sconce alone says in ten lines what to do; help lists the commands, or tel
   const alone = sconce();
   assert.deepEqual([alone.status, alone.stdout], [2, ""]);
   assert.ok(alone.stderr.split("\n").length <= 11, alone.stderr);
+  const lists = ["help", "--help", "-h"].map((word) => sconce(word).stdout);
   for (const { name, summary } of COMMANDS) {
     assert.ok(alone.stderr.includes(name), name);
-    for (const args of [["help"], ["--help"], ["-h"]])
-      assert.ok(sconce(...args).stdout.includes(`${name} `), name);
+    for (const list of lists) assert.ok(list.includes(`${name} `), name);
     const own = sconce("help", name);
     assert.equal(own.status, 0);
     assert.ok(own.stdout.startsWith(`sconce ${name}: ${summary}\n`));

@@ -1,8 +1,15 @@
 // The built page in a real Chromium, and what the tests watch on every page: requests that leave
 // the origin, violations of the content policy, errors of scripts.
 import { readFileSync } from "node:fs";
+import { buffer } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
-import { chromium, type Browser, type BrowserContextOptions, type Page } from "playwright-core";
+import {
+  chromium,
+  type Browser,
+  type BrowserContextOptions,
+  type BrowserServer,
+  type Page,
+} from "playwright-core";
 
 const root = new URL("../../../", import.meta.url);
 
@@ -15,7 +22,7 @@ interface Server {
   close(): void;
 }
 
-const flags = [
+const args = [
   "--headless",
   "--no-sandbox",
   "--disable-gpu",
@@ -49,14 +56,26 @@ function watch(page: Page, origin: string, faults: string[]): void {
   });
 }
 
-/** Serves dist/web and starts the browser that CHROME_PATH names. */
+const executablePath = process.env["CHROME_PATH"] ?? "chromium";
+
+/** Starts the browser at a path, for all test files to share by its address. */
+export function shareBrowser(path: string): Promise<BrowserServer> {
+  return chromium.launchServer({ executablePath: path, args });
+}
+
+/** The browser that SCONCE_BROWSER is the address of, or one of our own, which CHROME_PATH names. */
+export function startBrowser(): Promise<Browser> {
+  const shared = process.env["SCONCE_BROWSER"];
+  return shared ? chromium.connect(shared) : chromium.launch({ executablePath, args });
+}
+
+/** Serves dist/web and starts a browser. */
 export async function startHost(): Promise<Host> {
   const { serve } = (await import(new URL("dist/cli/studio/serve.js", root).href)) as {
     serve(folder: string): Promise<Server>;
   };
   const server = await serve(inRoot("dist/web"));
-  const executablePath = process.env["CHROME_PATH"] ?? "chromium";
-  const browser: Browser = await chromium.launch({ executablePath, args: flags });
+  const browser = await startBrowser();
   return {
     url: server.url,
     async visit(options = {}, address = "") {
@@ -116,7 +135,8 @@ export async function dropModel(page: Page, files: Record<string, Uint8Array>): 
 export async function downloaded(page: Page, act: () => Promise<void>): Promise<Buffer> {
   const waiting = page.waitForEvent("download");
   await act();
-  return readFileSync(await (await waiting).path());
+  // A browser that is shared has its files where this process may not look.
+  return buffer(await (await waiting).createReadStream());
 }
 
 /** Waits until lowering and loading are done. */

@@ -7,9 +7,9 @@ import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { extname } from "node:path";
 import { after, before, test } from "node:test";
-import { chromium, type Browser } from "playwright-core";
+import type { Browser } from "playwright-core";
 import type * as Library from "sconce";
-import { inRoot } from "./browser.js";
+import { inRoot, startBrowser } from "./browser.js";
 
 const TYPES: Record<string, string> = { ".js": "text/javascript", ".wasm": "application/wasm" };
 
@@ -78,9 +78,7 @@ function serve(headers: Record<string, string>): Promise<Waiting> {
 
 let browser: Browser;
 before(async () => {
-  const executablePath = process.env["CHROME_PATH"] ?? "chromium";
-  const args = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic"];
-  browser = await chromium.launch({ executablePath, args });
+  browser = await startBrowser();
 });
 after(() => browser.close());
 

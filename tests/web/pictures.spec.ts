@@ -3,17 +3,15 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
-import { chromium, type Browser, type Page } from "playwright-core";
-import { inRoot } from "./browser.js";
+import type { Browser, Page } from "playwright-core";
+import { inRoot, startBrowser } from "./browser.js";
 
 type Library = typeof import("sconce");
 
 let browser: Browser;
 let page: Page;
 before(async () => {
-  const executablePath = process.env["CHROME_PATH"] ?? "chromium";
-  const args = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"];
-  browser = await chromium.launch({ executablePath, args });
+  browser = await startBrowser();
   page = await browser.newPage();
   // The library as it is built, on an origin that is allowed what secure pages are.
   await page.route("http://localhost/**", (route) => {

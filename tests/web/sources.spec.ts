@@ -3,11 +3,12 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, beforeEach, test } from "node:test";
-import { chromium, type Browser, type Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import type * as Sconce from "sconce";
 import { createEngine } from "sconce";
 import { startFileServer, type FileServer } from "../js/file_server.js";
 import { modelPath } from "../js/reference.js";
+import { startBrowser } from "./browser.js";
 
 type Library = typeof Sconce;
 declare global {
@@ -30,8 +31,7 @@ before(async () => {
   const engine = await createEngine();
   expected = await sumOf(engine.lower(modelPath("mlp.pt2")).buffer);
   engine.dispose();
-  const executablePath = process.env["CHROME_PATH"] ?? "chromium";
-  browser = await chromium.launch({ executablePath, args: ["--headless", "--no-sandbox"] });
+  browser = await startBrowser();
   page = await (await browser.newContext()).newPage();
   await page.goto(`${server.url}/html/`);
   await page.evaluate(async () => {
