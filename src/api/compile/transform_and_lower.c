@@ -2,6 +2,8 @@
 // asked before decomposition. What was kept for them and did not end up in a part is not
 // executable, so lowering begins again without keeping that, until nothing of the kind is left.
 // Backends make something of their parts only then.
+//
+// Passes that partitioners wish for run first. A draft shows which operators are left over.
 #include "api/backends.h"
 #include "api/compile/steps.h"
 #include "api/options.h"

@@ -2,6 +2,12 @@
 // official.def, one subject per file. An expansion is exact, as far as PyTorch itself is: NaN,
 // ties, zeros and integers come out as there; sums may be added up in another order. Prefix
 // sc_official_: for the official runtime.
+//
+// With the target sconce, operators stay whole, except calls that take longer that way: the rows
+// BOTH of official.def. No mark in the file says which calls were expanded: a file could lie, and
+// tools that change it would not know. Measured on some 120 programs of one operator each: two
+// thirds of the expansions take at most 1.3 times the operator's own kernel on our runtime, and a
+// third of those much less.
 #ifndef SC_OFFICIAL_H
 #define SC_OFFICIAL_H
 
