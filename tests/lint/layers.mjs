@@ -400,7 +400,7 @@ function folderRowOf(row) {
   return folders.has(row) ? undefined : rows.find((other) => row.startsWith(`${other}/`));
 }
 
-// What a file may include, or undefined when the table does not know it.
+// The files that a file may include, or undefined when the table does not know it.
 function allowedFor(name) {
   if (name.startsWith("wasm/")) return outside.wasm;
   const row = rowOf(name);
