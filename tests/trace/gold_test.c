@@ -293,7 +293,7 @@ typedef struct gold {
     const char *exported, *core;
 } gold;
 
-// The first difference of the case, or NULL; `same_module` when it is not the exported graph that does.
+// The first difference of the case, or NULL; `same_module`: the exported graph is not what differs.
 static const char *difference(setup *s, sc_str text, gold expected, bool *same_module) {
     sc_program *program;
     if (!text.size) return "there is no case of this name";
