@@ -238,11 +238,11 @@ function namesOfOperators(code) {
   const passed = "[(,]\\s*[\\w.>-]*\\bout_name\\s*[,)]";
   return new RegExp(`(?:${op}|\\bschema->)name\\b(?!\\s*=[^=])|${passed}`, "g");
 }
-// Words that only these files may say, and how often. Comments do not count, and src/ops is free to say
+// Text that only these may hold, and how often. Comments do not count, and src/ops is free to say
 // all of it: what is true of an operator belongs in its row there, as a trait or a column.
 const rationed = [
   {
-    // Places where code still asks which operator one is: these numbers go down. Those of files that make
+    // Places that still ask which operator one is: these numbers go down. Those of files that make
     // calls, or find the calls that an expansion made (rt/recognise*), are what they make and find.
     what: "names operators",
     advice: "say it in src/ops/*.def instead",
