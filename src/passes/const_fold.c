@@ -5,6 +5,9 @@
 // Two bounds: the bytes that the nodes read and make at once, which are in memory meanwhile, and
 // the growth of the method's constants. A result costs its bytes, less those of constants that only
 // its node needs.
+//
+// The compiler knows no runtime. api/compile/evaluate.c hands down the evaluator, which lowers the
+// small program and runs it.
 #include "passes/apart.h"
 #include "passes/passes.h"
 

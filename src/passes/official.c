@@ -4,6 +4,9 @@
 // the call stays. With the target sconce, only calls are expanded whose kernel here is slower than
 // the expansion. Numbers, mixed dtypes and memory formats of an expansion are left to the edge
 // passes, which passes.def runs again.
+//
+// An expansion that takes more than twice the memory is noted (peak.h). A call that stays without
+// an expansion gives a warning.
 #include "trace/official/official.h"
 
 #include "passes/layout.h"

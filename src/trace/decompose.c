@@ -4,8 +4,10 @@
 // A call that cannot be expanded is reported and stays until the end, so that one run reports all
 // calls for which the method cannot be lowered.
 //
-// No call is folded, merged or simplified; unused nodes are swept at the end. Levels of vmap and jvp
-// are written out last, when few operators are left.
+// No call is folded, merged or simplified; unused nodes are swept at the end.
+//
+// Levels of vmap and jvp are written out last, when few operators are left. Calls that stay are
+// reported all at once by passes/check_ops.c.
 #include "trace/decompose.h"
 
 #include "trace/expand.h"

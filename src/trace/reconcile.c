@@ -8,6 +8,8 @@
 // Complex numbers are taken apart, and their strides are always the file's.
 //
 // A wrong record changes no number either: layouts are derived anew once views are copies.
+//
+// Strides take part in decomposition, because PyTorch's rules depend on them.
 // In wasm: -Os
 #include "trace/trace.h"
 

@@ -6,7 +6,7 @@
 #include "passes/pass.h"
 #include "sconce.h"
 
-// The sanitizer's own, if there is one.
+// The sanitizer's own functions, where there is one.
 __attribute__((weak)) size_t __sanitizer_get_current_allocated_bytes(void);
 
 static sc_job *open_job(void) {
@@ -270,7 +270,7 @@ TEST(transform_checks_what_a_pass_needs) {
     CHECK_STATUS(transform(job, edge, "[\"noops\", \"unused\"]", &made), SC_ERR_STATE);
     check_last(job, "unused cannot run", "Run dce first.");
     CHECK_OK(transform(job, edge, "[\"noops\", \"dce\", \"unused\"]", &made));
-    // A transform's breaks are known to the transforms that follow it.
+    // The passes that follow know what one transform breaks.
     CHECK_OK(transform(job, edge, "[\"noops\"]", &made));
     CHECK_STATUS(transform(job, made, "[\"unused\"]", &edge), SC_ERR_STATE);
     check_last(job, "unused cannot run", "Run dce first.");

@@ -17,7 +17,7 @@ from torch.fx import map_arg
 aten = torch.ops.aten
 BATCH_NORM = aten._native_batch_norm_legit_no_training.default
 ACTIVATIONS = {aten.relu.default: "relu", aten.hardtanh.default: "relu6"}
-# What tfjs has a call for, or runs better as one would write it by hand than as it decomposes.
+# Operators that tfjs has a call for, or runs better written by hand than decomposed.
 WHOLE = {aten.linear.default, aten.scaled_dot_product_attention.default}
 RESHAPES = {aten.view.default, aten.unsqueeze.default}
 # Without effect in inference, all being float32; of a norm only its first result is read.

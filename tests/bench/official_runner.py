@@ -39,7 +39,7 @@ def stories(method, count):
 
 
 def main(path, what, name, given):
-    # What the runtime prints is not an answer.
+    # Lines that the runtime prints are not an answer.
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     torch.set_num_threads(1)

@@ -134,7 +134,7 @@ def collected(folder, wanted, is_quantized, with_models):
 
 
 def lower(cases, backend):
-    """What the command says of each file that it refuses; many files in one process."""
+    """The answer of the command for each file that it refuses; many files in one process."""
     refused = {}
     for start in range(0, len(cases), TOGETHER):
         stems = [stem for _, _, stem in cases[start : start + TOGETHER]]

@@ -44,7 +44,7 @@ def judge_ours(name, backend, folder):
 
 
 def judge_differing(folder):
-    """What is expected of ones, for zeros: both sides say that it differs."""
+    """Bundles that expect the results of ones for zeros: both sides say that it differs."""
     import numpy
 
     path, bundle, calls = folder / "m.pte", folder / "m.bpte", folder / "calls.json"

@@ -19,7 +19,7 @@ def numbers(*shape, dtype=torch.complex64):
 
 
 def parts(f):
-    """Of a function's complex results: what both runtimes can hand over at any size."""
+    """The parts of a function's complex results: what both runtimes can hand over at any size."""
 
     def taken(*args):
         leaves = torch.utils._pytree.tree_leaves(f(*args))

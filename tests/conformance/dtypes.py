@@ -126,7 +126,7 @@ def combinations():
 
 
 def export(folder):
-    """What PyTorch exports: a file and what is to come of it, or None where PyTorch refuses."""
+    """The export of a program: a file and what is to come of it, or None where PyTorch refuses."""
     cases = []
     for number, (name, function, dtypes) in enumerate(combinations()):
         torch.manual_seed(number)
@@ -159,7 +159,7 @@ def is_close(actual, expected):
 
 
 def fault(answer, expected):
-    """What is wrong with an answer, or None."""
+    """The fault of an answer, or None."""
     if "refused" in answer:
         told = answer["refused"]
         if told["code"] not in ("dtype", "unsupported", "unsupported_op", "mismatch"):

@@ -67,7 +67,7 @@ def is_of_delegate(event):
 
 
 def listed(block):
-    """What happened in which order: all but times, values, and what delegates say of themselves."""
+    """The events in their order: all but times, values, and what delegates say of themselves."""
     lines = []
     for event in block.events:
         if is_of_delegate(event):

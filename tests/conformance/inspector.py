@@ -69,7 +69,7 @@ def check_gaps(inspector):
     noise = [max(row) for row in rows["gap"]]
     signal = inspector.calculate_numeric_gap("SNR")
     for k in range(len(noise)):
-        # Of equal values there is no ratio.
+        # Equal values have no ratio.
         assert noise[k] == 0 or decibels(signal.iloc[k]) >= LEAST_SNR, f"{signal.iloc[k]}"
 
 

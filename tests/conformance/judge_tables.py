@@ -8,7 +8,7 @@ import runtimes
 
 
 def judge_table(folder):
-    """What the operator table says about the official runtime's kernels is true."""
+    """The operator table is true about the official runtime's kernels."""
     from executorch.extension.pybindings.portable_lib import _get_operator_names
 
     script = (
@@ -24,7 +24,7 @@ def judge_table(folder):
     assert done.returncode == 0, done.stderr
     official = {name.removesuffix(".default") for name in _get_operator_names()}
     rows = [row for row in json.loads(done.stdout) if row["out"]]
-    # What is always taken apart needs no kernel there, and may have one.
+    # An operator that is always expanded needs no kernel there, and may have one.
     runs = {"kernel": True, "mended": True, "no": False}
     told = [row for row in rows if row["official"] in runs]
     wrong = [row["out"] for row in told if runs[row["official"]] != (row["out"] in official)]

@@ -42,7 +42,7 @@ def exported_open(case):
 
 
 def placeholders(program):
-    """What the trace knows of each input."""
+    """Facts that the trace knows of each input."""
     nodes = {node.name: node for node in program.graph.nodes if node.op == "placeholder"}
     return [nodes[name].meta["val"] for name in program.graph_signature.user_inputs]
 

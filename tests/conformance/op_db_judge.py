@@ -82,7 +82,7 @@ def first_difference(got, want):
 
 
 def unequal(case, inputs, got, want):
-    """Of one call: what is wrong with its first wrong result, if any."""
+    """The fault of the first wrong result of one call, if any."""
     again = case.eager(inputs, seed=1)
     exact, remade = None, op_db_factors.remade(case, inputs, want)
     if remade is not None and len(got) == len(want):

@@ -11,7 +11,7 @@ import torch.utils._pytree as pytree
 
 DTYPES = ("float32", "int64", "bool", "float16", "complex64")
 SAMPLES, LOOKED_AT, LARGEST = 4, 120, 1 << 16
-# What is made of memory as it was found.
+# Operators whose results are memory as it was found.
 UNSET = {"empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided"}
 
 
@@ -50,7 +50,7 @@ class Case:
             return [detached(x) for x in self.call(copy.deepcopy(inputs))]
 
     def told(self):
-        """What the operator is called with, for people."""
+        """Arguments of the call, for people."""
         constants = (repr(leaf) for leaf in self.leaves if leaf is not None)
         return ", ".join(itertools.chain(self.shapes(), constants))[:200]
 

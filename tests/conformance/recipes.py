@@ -200,7 +200,7 @@ def observed_node(node):
     return node
 
 
-# Where the channels of images go, and back.
+# Permutations of the channels of images, there and back.
 LAST, FIRST = (0, 2, 3, 1), (0, 3, 1, 2)
 
 
@@ -243,7 +243,7 @@ def activations_of(observed, example):
 
 
 def activations_here(program, names, calls, folder):
-    """What our runtime gives for each call, by name."""
+    """Results of our runtime for each call, by name."""
     import torch
 
     source, pte = folder / "activations.pt2", folder / "activations.pte"

@@ -165,7 +165,7 @@ def lowered(source, flags, path):
 
 
 def run_here(folder, paths, calls):
-    """What this runtime gives for each of some files, or says instead; all in one process."""
+    """Results of this runtime for some files, or its messages; all in one process."""
     listed = [{"method": "forward", "inputs": list(map(values.encoded, x))} for x, _ in calls]
     jobs = folder / "jobs.json"
     jobs.write_text(json.dumps([{"pte": str(path), "calls": listed} for path in paths.values()]))

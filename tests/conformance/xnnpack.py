@@ -78,7 +78,7 @@ def check_calls(calls, cases, who, quanta=None):
 
 
 def run_here(folder, pte, calls, ptds=()):
-    """What our runtime gives for each call of a method."""
+    """Results of our runtime for each call of a method."""
     (answer,) = runtimes.run_files(folder, [(pte, calls, ptds)])
     assert isinstance(answer, list), answer
     return answer

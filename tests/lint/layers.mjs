@@ -1,4 +1,4 @@
-// Who may know whom in src/ and wasm/: the table below is the architecture. What fails:
+// The table below is the architecture of src/ and wasm/: who may know whom. These fail:
 // - an #include that no row allows, of ours or of the C library, or that hides its file in a macro;
 // - an #include, by another folder, of a header that says "Private to <folder>" (tests may);
 // - a function or an object of a file that the row does not allow, whoever declared it: what is named
@@ -201,7 +201,7 @@ const below = {
   "sconce.h": ["backends/host/host", "base"],
 };
 // No row but those of `meeting` may reach both, its own folder included, through whatever lies between.
-// Who includes the public header reaches what it declares.
+// A file that includes the public header reaches what it declares.
 const meeting = "api";
 const publicHeader = "sconce.h";
 // The C library, as far as a freestanding neighbourhood has it, and what compilers bring.
@@ -228,7 +228,7 @@ const circles = [
   ],
   ["src/ir/parse.c", "src/ir/parse_arg.c"],
 ];
-// What stands on src/ from outside sees the public header and the vocabulary it is written in.
+// Code that stands on src/ from outside sees the public header and the vocabulary it is written in.
 const outside = { wasm: ["sconce.h", "core", "base", "exports.h", "imports.def"] };
 
 // Names of operators are read through `op`, or through whatever else is declared as an sc_op here.
@@ -238,11 +238,11 @@ function namesOfOperators(code) {
   const passed = "[(,]\\s*[\\w.>-]*\\bout_name\\s*[,)]";
   return new RegExp(`(?:${op}|\\bschema->)name\\b(?!\\s*=[^=])|${passed}`, "g");
 }
-// What only these files may say, and how often. Comments do not count, and src/ops is free to say
+// Text that only these may hold, and how often. Comments do not count, and src/ops is free to say
 // all of it: what is true of an operator belongs in its row there, as a trait or a column.
 const rationed = [
   {
-    // Where code still asks which operator one is: these numbers go down. Those of files that make
+    // Places that still ask which operator one is: these numbers go down. Those of files that make
     // calls, or find the calls that an expansion made (rt/recognise*), are what they make and find.
     what: "names operators",
     advice: "say it in src/ops/*.def instead",

@@ -11,7 +11,7 @@ from decomp_case import AUTO, BY_NUMBERS, CASES, DRAWN, case, section
 
 section("calls")
 
-# What calls are made with: floats x, y [4, 6], rows of integers, and so on; a number after a letter
+# Arguments of the calls: floats x, y [4, 6], rows of integers, and so on; a number after a letter
 # is a rank.
 TENSORS = {
     "x": torch.randn(4, 6),

@@ -124,7 +124,7 @@ dyn(
     dims=[[1]],
 )
 
-# What PyTorch leaves whole.
+# Operators that PyTorch leaves whole.
 case(
     "quantize_tensor2",
     lambda x, *args: DECOMPOSED.quantize_per_tensor.tensor2(x, *args, I8),

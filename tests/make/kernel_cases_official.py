@@ -235,7 +235,7 @@ def ranks():
 
 
 def sums():
-    # What the official runtime adds up in float32.
+    # Operators that the official runtime adds up in float32.
     for dtype in (I32, I64, F64):
         x = torch.tensor([[2**24, 1, 1], [1, 2**24 + 1, 5]], dtype=dtype)
         for dim in (0, 1):

@@ -37,7 +37,7 @@ def delegates_of(module):
 
 
 def outside(module):
-    """Of a graph and of the bodies in it."""
+    """Counts of a graph and the bodies in it."""
     skipped = delegates_of(module)
     bodies = [
         child

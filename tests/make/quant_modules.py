@@ -320,7 +320,7 @@ CASES = {
     "weights": (Weights, [[3, 8], [6, 6]], (STATIC[0], DYNAMIC[1])),
     "composed": (Composed, [[8, 8]], ("dynamic_static", "static_dynamic")),
 }
-# Of torchao's recipes.
+# Modules for torchao's recipes.
 LAYERS = (Layers, [[2, 3, 32]])
 # Programs of tests/models.
 MODELS = {

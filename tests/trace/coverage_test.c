@@ -10,7 +10,7 @@
 #include "trace/functorch/functorch.h"
 #include "trace/official/official.h"
 
-// What is known of an operator after all programs have been seen.
+// Facts known of an operator after all programs have been seen.
 typedef struct seen {
     bool is_called;        // by a program that is lowered
     bool is_taken;         // expanded for the official runtime
@@ -194,7 +194,7 @@ static seen *survey_all(void) {
     const char **files = test_list("decompose", ".ir", &count);
     for (size_t i = 0; i < count; i++) survey_file(&v, files[i]);
     survey_file(&v, "expansions/calls.ir");
-    // What needs a size that is told, or is refused: each by its name.
+    // Operators that need a known size, or are refused: each by its name.
     CHECK_GOLDEN_OF_ALL("data/not_lowered.txt", sc_sb_str(&refused).data, sc_sb_str(&refused).size);
     sc_arena_deinit(&arena);
     return v.ops;

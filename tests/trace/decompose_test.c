@@ -64,7 +64,7 @@ static sc_str check_case(setup *s, sc_str text) {
         return (sc_str){0};
     }
     check_equal(s, program, sc_str_from(divider + 6));
-    // What is decomposed stays as it is.
+    // A decomposed graph stays as it is.
     if (CHECK_OK(sc_decompose(&s->ctx, program->methods.data[0], NULL)))
         check_equal(s, program, sc_str_from(divider + 6));
     return (sc_str){0};
@@ -223,7 +223,7 @@ TEST(decompose_keeps_what_somebody_wants_whole) {
     CHECK(strstr(sc_sb_terminate(&printed), "kept)") != NULL);
     REQUIRE_OK(sc_program_parse(&s.ctx, sc_sb_str(&printed), &copy));
     CHECK_EQ_UINT(count_kept(copy), 1);
-    // What no backend took in the end has no kernel, and that is reported.
+    // A node that no backend took in the end has no kernel, and that is reported.
     CHECK_STATUS(sc_pipeline_run(&s.ctx, &pipeline, program, SC_STEP_to_executorch),
                  SC_ERR_UNSUPPORTED_OP);
     CHECK_EQ_STR(setup_message(&s),
@@ -275,7 +275,7 @@ TEST(decompose_names_the_node_whose_record_is_wrong) {
 #define GROUP \
     "%y: i8[4, 8] = quantized_decomposed::quantize_per_channel_group(%x, %x, %x, -8, 7, i8, "
 
-// What becomes of a program, whose text has a place for the line.
+// The result for a program, whose text has a place for the line.
 static void check_status(const char *form, const char *line, sc_status expected) {
     setup s;
     sc_program *program;
@@ -533,7 +533,7 @@ TEST(decompose_does_not_move_inputs) {
     setup_end(&s);
 }
 
-// Of two symbolic forms that nothing tells apart the recorded one goes on; other sizes are errors.
+// If two symbolic forms cannot be told apart, the recorded one goes on; other sizes are errors.
 TEST(decompose_goes_on_with_recorded_sizes_that_depend_on_data) {
     static const struct {
         const char *size;

@@ -238,7 +238,7 @@ static const char *first_difference(setup *s, const sc_graph *graph, const char 
 
 #define CHECKED "PyTorch checks with an effect what our operator fails of by itself"
 
-// What is not equal to gold, and why: another core graph of the same exported one.
+// Cases that are not equal to gold, and why: another core graph of the same exported one.
 static const struct {
     const char *name, *why;
 } deviations[] = {
@@ -293,7 +293,7 @@ typedef struct gold {
     const char *exported, *core;
 } gold;
 
-// Where the case differs, or NULL; `same_module` when it is not the exported graph that does.
+// The first difference of the case, or NULL; `same_module`: the exported graph is not what differs.
 static const char *difference(setup *s, sc_str text, gold expected, bool *same_module) {
     sc_program *program;
     if (!text.size) return "there is no case of this name";

@@ -38,7 +38,7 @@ static uint32_t left_of(const made *m, const char *name) {
 
 // --- Memory --------------------------------------------------------------------------------------
 
-// What the plan of a program, expanded, takes.
+// Bytes that the plan of a program takes after expansion.
 static uint64_t planned_bytes(const char *text) {
     const sc_options options = sc_options_default();
     setup s;

@@ -81,7 +81,7 @@ static bool is_composite(const kernel_case *t) {
     return sc_op_expansion(t->op) && !sc_op_has(t->op, SC_RUNS);
 }
 
-// What is always taken apart has no shapes but those of its file.
+// An operator that is always expanded has no shapes but those of its file.
 static void as_recorded(made *m, const kernel_case *t, const sc_arg *args) {
     sc_graph *graph = m->method->graph;
     m->node = sc_node_new(graph, t->op, args, t->input_count, t->expected_count, "call");
@@ -154,7 +154,7 @@ static bool is_whole(const made *m) {
     return false;
 }
 
-// What is read row-major, as it lies in memory where the result is.
+// Operands that are read row-major, as it lies in memory where the result is.
 static void *in_layout(const sc_tensor *t, const uint8_t *row_major) {
     const size_t width = sc_dtype_bytes((sc_dtype)t->dtype);
     uint8_t *out = test_alloc((size_t)t->numel * width + 1);

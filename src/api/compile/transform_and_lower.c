@@ -2,6 +2,8 @@
 // asked before decomposition. An operator that was kept and did not end up in a part is not
 // executable. Lowering then begins again without keeping it, until no such operator is left.
 // Backends make something of their parts only then.
+//
+// Passes that partitioners wish for run first. A draft shows which operators are left over.
 #include "api/backends.h"
 #include "api/compile/steps.h"
 #include "api/options.h"

@@ -1,5 +1,11 @@
 // Loading methods, and values in and out of them. A method is loaded once; failing to load leaves
 // the program as it was, apart from memory of its arena and constants that were read already.
+//
+// A method is loaded in this order: values, calls, memory, shapes, rewriting, packing. Load
+// allocates everything that a run needs. A run uses only the job's scratch, for calls whose shapes
+// change. Weights are read with the first method that needs them, large ones each into a block of
+// its own (constants.c). If the program has one method, the original bytes of a weight are freed
+// once every use of them is packed (pack.c).
 #include <math.h>
 
 #include "rt/load/allocate.h"

@@ -1,5 +1,8 @@
 // Runs the rewritings, in the order of rewrites.def, on methods whose tensors stay where the file
 // says.
+//
+// Only instructions that run exactly once are rewritten. Code that jumps repeat or leave out stays
+// as it is and counts as one step of the code around it (uses.c).
 #include "rt/rewrite/optimize.h"
 
 #include "rt/rewrite/rewrites.h"

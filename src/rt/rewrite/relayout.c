@@ -7,6 +7,10 @@
 // Which images change is a matter of cost, in units of moving one element. All that may change do
 // so at first; then each that costs no more as it was is put back, until nothing changes, and so is
 // all that hangs together without being clearly cheaper than before.
+//
+// Inputs, outputs, state, and memory that delegates, jumps or views see stay as they are. Kernels
+// say what an order costs (sc_kernel_layout, gain). The loading option channels_last turns this
+// rewrite off.
 #include "base/sets.h"
 #include "rt/asks.h"
 #include "rt/rewrite/rewrites.h"

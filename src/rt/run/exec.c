@@ -1,5 +1,8 @@
 // The instruction loop. Allocates nothing. Checks made at load are not made again; calls marked
 // dynamic get their kinds, memory and shapes looked at each time.
+//
+// One switch: kernel, delegate, primitive, jump, move and free come from the file; copies come
+// from rewriting.
 // In wasm: -Os
 #include "base/hash.h"
 #include "rt/operands.h"

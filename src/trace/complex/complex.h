@@ -13,6 +13,12 @@
 //
 // An expansion of another subject (a transform, say) joins by a row of its own: it asks for parts
 // with sc_complex_of, computes, and gives sc_complex_make. Prefix sc_complex_: on pairs of parts.
+//
+// It happens below functionalization so that x.real and view_as_real stay views that may be
+// written to. Functions follow C's Annex G for infinities, zeros and NaN, as PyTorch does. Systems
+// of equations use [[A, -B], [B, A]]. Complex results need no kernel if sizes are known, because a
+// stack of two parts has the same bytes. Unknown sizes need a kernel that the official runtime
+// lacks, which gives a warning.
 #ifndef SC_COMPLEX_H
 #define SC_COMPLEX_H
 

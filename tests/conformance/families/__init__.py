@@ -1,4 +1,4 @@
-"""What the tour visits: a module for each package, whose rows() say what makes them small."""
+"""Packages of the tour: a module for each, whose rows() say what makes them small."""
 
 import importlib
 import logging

@@ -113,7 +113,7 @@ def ps_roi_align(image, rois, scale, rows, columns, ratio):
 
 
 def span(start, end, size, number, limit):
-    """Where the bins of a region begin and end, in whole pixels."""
+    """Begin and end of the bins of a region, in whole pixels."""
     width = max(end - start + 1, 1) / number
     places = torch.arange(number)
     first, last = (places * width).floor() + start, ((places + 1) * width).ceil() + start
@@ -162,7 +162,7 @@ def between_pixels(image, y, x):
 
 
 def tap(image, offset, tap_y, tap_x, stride):
-    """What one tap sees: a group of channels in a batch of its own."""
+    """The input of one tap: a group of channels in a batch of its own."""
     rows, columns = offset.shape[-2:]
     y = offset[:, 0] + (torch.arange(rows)[:, None] * stride[0] + tap_y)
     x = offset[:, 1] + (torch.arange(columns) * stride[1] + tap_x)

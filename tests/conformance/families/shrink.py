@@ -42,7 +42,7 @@ TOKENS = (
 
 
 def fitting(name, value):
-    """What a member becomes, of the same kind; tokens stay within the vocabulary."""
+    """The value that a member becomes, of the same kind; tokens stay within the vocabulary."""
     if name in TOKENS and isinstance(value, int):
         return min(value, 95)
     is_number = isinstance(value, int) and not isinstance(value, bool)

@@ -286,7 +286,7 @@ class Unpooled(nn.Module):
 
 
 def batch(module, inputs):
-    """Of any number of rows, in all inputs."""
+    """Inputs of any number of rows."""
     return Case(module(), inputs, tuple(0 for _ in inputs(1)))
 
 

@@ -2,6 +2,16 @@
 // expands for runtimes that lack an operator (trace/official) becomes a call of it again where that
 // is much faster. A search walks from a result to what it is made of, and believes nothing but the
 // instructions, their numbers and where their tensors lie. Private to src/rt.
+//
+// One call replaces a group only if no instruction overwrites an operand before the new call runs,
+// no other instruction reads the results in between, and all shapes are fixed. Matching goes
+// backwards from the result. Operands of a commutative call may come in either order, because the
+// expansion chooses. Recognised are scans (scan.c), products of groups of rows (grouped.c: a
+// mixture would compute all experts for each row), Fourier transforms (fft.c), scattered extremes
+// and products (scatter.c), divisors of integers (gcd.c), norms (norm.c) and forms of one formula.
+// Rare, small or cheap forms are not: factorisations, systems of equations, sorting, special
+// functions. docs/coverage.md says how much longer each takes.
+//
 // Prefix: sc_rt_, the runtime.
 #ifndef SC_RT_RECOGNISE_H
 #define SC_RT_RECOGNISE_H
