@@ -58,13 +58,13 @@ function sayTests({ tests }) {
     say(`  ${file}: ${cases.length > 0 ? few(cases) : `${lines} ${lines > 1 ? "lines" : "line"}`}`);
 }
 
-function sayStory(told) {
-  say(told.schema);
-  say(`family ${told.family}`);
-  sayRows(told);
-  if (told.advice) say(`\nIf it cannot be lowered (${at(told.advice)})\n  ${told.advice.hint}`);
-  sayUses(told);
-  sayTests(told);
+function sayStory(story) {
+  say(story.schema);
+  say(`family ${story.family}`);
+  sayRows(story);
+  if (story.advice) say(`\nIf it cannot be lowered (${at(story.advice)})\n  ${story.advice.hint}`);
+  sayUses(story);
+  sayTests(story);
 }
 
 function sayUnknown(name) {
@@ -89,7 +89,7 @@ const stories = names.flatMap((name) => {
 });
 if (args.includes("--json")) say(JSON.stringify(stories, null, 2));
 else
-  stories.forEach((told, index) => {
+  stories.forEach((story, index) => {
     if (index > 0) say(`\n${"-".repeat(100)}\n`);
-    sayStory(told);
+    sayStory(story);
   });

@@ -14,11 +14,12 @@ import torch
 
 FILE = pathlib.Path(__file__).parents[2] / "src" / "ops" / "pytorch.def"
 
-HEAD = """// The operators of PyTorch that torch.export can leave in a program, by overload, in the
-// order of their bytes: those that compute tensors and do not write. Forms that write in place count
-// with what they are forms of. Left out are out-variants, *_copy twins, gradients, optimizers, what
-// is written for one device or library, and tensors that are sparse, nested, named or of PyTorch's
-// old quantization. Made by tests/make/make_pytorch_ops.py, which has the rules.
+HEAD = """\
+// The operators of PyTorch that torch.export can leave in a program, by overload, in the order of
+// their bytes. They compute tensors and do not write. Forms that write in place count with the
+// forms that do not. Left out are out-variants, *_copy twins, gradients, optimizers, operators for
+// one device or library, and tensors that are sparse, nested, named or of PyTorch's old
+// quantization. Made by tests/make/make_pytorch_ops.py, which has the rules.
 """
 
 EXCLUDED = {
