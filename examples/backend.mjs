@@ -1,11 +1,14 @@
-// A backend of your own, complete: it takes tanh and neg, and computes them in JavaScript.
+// A backend of your own, complete: it takes tanh and abs, and computes them in JavaScript.
 //   node examples/backend.mjs [FILE.pt2]
 // The command takes the same file: --import examples/backend.mjs --backend Pointwise
 import { realpathSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { createEngine, isTensor, tensor } from "sconce";
+import { createEngine, isTensor, tensor, toNumbers } from "sconce";
 
-const FUNCTIONS = { "aten::tanh": Math.tanh, "aten::neg": (x) => -x };
+const FUNCTIONS = new Map([
+  ["aten::tanh", Math.tanh],
+  ["aten::abs", Math.abs],
+]);
 
 /**
  * A part as this backend writes it into the file. Inputs, steps and outputs name their values.
@@ -13,11 +16,18 @@ const FUNCTIONS = { "aten::tanh": Math.tanh, "aten::neg": (x) => -x };
  *   constants: { name: string, shape: readonly number[], numbers: number[] }[] }} Program
  */
 
+/**
+ * The value that an argument names.
+ * @param {import("sconce").NodeArg | undefined} arg
+ */
+const nameOf = (arg) =>
+  typeof arg === "object" && arg !== null && "value" in arg ? String(arg.value) : "";
+
 /** @type {import("sconce").Backend<Program>} */
 const backend = {
   id: "Pointwise",
   supports({ op, outputs }) {
-    if (!Object.hasOwn(FUNCTIONS, op)) return "it is neither tanh nor neg";
+    if (!FUNCTIONS.has(op)) return "it is neither tanh nor abs";
     return outputs[0]?.dtype === "float32" || "its result is not float32";
   },
   preprocess(part) {
@@ -26,7 +36,7 @@ const backend = {
       return { name: constant.name, shape: constant.shape, numbers };
     });
     const steps = part.nodes().map(({ op, args, outputs }) => {
-      return { op, from: args.self.value, to: outputs[0].name };
+      return { op, from: nameOf(args["self"]), to: outputs[0]?.name ?? "" };
     });
     const [inputs, outputs] = [part.inputs, part.outputs].map((list) => list.map((v) => v.name));
     const program = { inputs, outputs, steps, constants };
@@ -34,15 +44,18 @@ const backend = {
   },
   init: (processedBytes) => JSON.parse(new TextDecoder().decode(processedBytes)),
   execute({ inputs, outputs, steps, constants }, given) {
-    const values = new Map(inputs.map((name, k) => [name, given[k]]));
+    /** @type {Map<string, import("sconce").Value>} */
+    const values = new Map();
+    inputs.forEach((name, k) => values.set(name, given[k] ?? null));
     for (const { name, shape, numbers } of constants)
       values.set(name, tensor(new Float32Array(numbers), shape));
     for (const { op, from, to } of steps) {
-      const input = values.get(from);
-      if (!isTensor(input)) throw new TypeError(`${from} is no tensor`);
-      values.set(to, { ...input, data: input.data.map(FUNCTIONS[op]) });
+      const [input, compute] = [values.get(from), FUNCTIONS.get(op)];
+      if (!compute || !isTensor(input)) throw new TypeError(`cannot compute ${to}`);
+      const numbers = toNumbers(input).map((x) => compute(x));
+      values.set(to, tensor(new Float32Array(numbers), input.shape));
     }
-    return outputs.map((name) => values.get(name));
+    return outputs.map((name) => values.get(name) ?? null);
   },
 };
 export default backend;
