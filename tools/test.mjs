@@ -182,17 +182,17 @@ async function conformance({ name }) {
 // Each part, what of the machine it needs, and about how many seconds it takes on two idle cores when
 // everything is set up but nothing is built yet: in npm test, and what is left of it for --rest.
 const parts = {
-  check: { test: check, needs: ["native", "node"], quick: 10, rest: 0 },
+  check: { test: check, needs: ["native", "node"], quick: 15, rest: 0 },
   native: { test: native, needs: ["native", "node"], quick: 90, rest: 0 },
   wasm: { test: wasm, needs: ["wasm", "node"], quick: 90, rest: 0 },
-  js: { test: js, needs: ["wasm", "node"], quick: 90, rest: 60 },
-  web: { test: web, needs: ["wasm", "node", "web"], quick: 70, rest: 0 },
-  bundlers: { test: bundlers, needs: ["wasm", "node", "web"], quick: 30, rest: 300 },
+  js: { test: js, needs: ["wasm", "node"], quick: 170, rest: 60 },
+  web: { test: web, needs: ["wasm", "node", "web"], quick: 120, rest: 0 },
+  bundlers: { test: bundlers, needs: ["wasm", "node", "web"], quick: 50, rest: 250 },
   conformance: {
     test: conformance,
     needs: ["wasm", "native", "node", "official"],
-    quick: 120,
-    rest: 480,
+    quick: 100,
+    rest: 300,
   },
 };
 
