@@ -38,7 +38,7 @@ export const factsOf = once((text) => {
       ...definitions.filter(([, , body]) => !body).map(([, word]) => word),
       ...[...code.matchAll(making)].map(([, macro, word]) => made[macro] + word),
     ],
-    // What a linker sees but does not have the prefix by which others are found.
+    // Names that a linker sees and that lack the prefix of this project.
     foreign: [...code.matchAll(external)]
       .filter(([, word]) => !word.startsWith("sc_"))
       .map(({ 1: word, index }) => ({ word, line: lineOf(index) })),

@@ -1,5 +1,5 @@
-// Who may import whom in wasm/js and web/src: the tables below are the architecture. Imports of types
-// count like any other. These fail:
+// Imports between the rooms of wasm/js and web/src: the tables below are the architecture. Imports of
+// types count like any other. These fail:
 // - an import that no row allows;
 // - a file without a row, and a row or an entry of one that names nothing;
 // - rows that form a circle;

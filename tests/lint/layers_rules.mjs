@@ -46,7 +46,7 @@ function rowsOf({ below, outside }, places) {
     const hasOwn = below[allowed] && folder !== allowed && folders.has(folder);
     return !(hasOwn && isWithin(folder, allowed));
   }
-  // What a file may include, or undefined when the table does not know it.
+  // The entries that a file may include; undefined if the table has no row for the file.
   function allowedFor(name) {
     if (name.startsWith("wasm/")) return outside.wasm;
     const row = rowOf(name);
@@ -228,7 +228,7 @@ function checkCircles({ table, error }, sources, calls) {
     error("tests/lint/layers.mjs", 1, `these files no longer form a circle: ${circle}`);
 }
 
-// What only some files may say is said there, as often as the table lists, and nowhere else.
+// Rationed phrases stand only in the listed files, and exactly as often as listed.
 function checkRationed({ table, error }, facts) {
   for (const rule of table.rationed) {
     const { what, advice, only, files: listed } = rule;
