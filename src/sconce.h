@@ -73,8 +73,8 @@ sc_status sc_compile_constant_method(sc_job *job, sc_str name, sc_str value_json
 // `edge`.
 sc_status sc_compile_to_edge(sc_job *job, uint32_t from, sc_str options_json, uint32_t *edge);
 
-// Runs named passes over one method of a copy of the edge program `edge`, or over all methods when
-// `method` is empty. `passes_json`: ["dce", ...].
+// Runs passes over one method of a copy of the edge program `edge`, or over all methods when
+// `method` is empty. `passes_json`: ["dce", ...], or lists by method.
 sc_status sc_compile_transform(sc_job *job, uint32_t edge, sc_str method, sc_str passes_json,
                                uint32_t *transformed);
 
@@ -107,6 +107,10 @@ sc_status sc_compile_to_edge_transform_and_lower(sc_job *job, uint32_t from, sc_
 // "debugHandleMap": {name or number: [handle]} or null}], "nodes": [{"name", "op", "graph",
 // "source", "delegate", "backend", "reason", "hint", "macs", "bytes"}]}}.
 sc_status sc_compile_delegation(sc_job *job, uint32_t program, sc_str *json);
+// The program that to_executorch has written, as JSON: tables and fields by the names of
+// schema/program.fbs, absent fields left out. Vectors of more than 256 bytes are text: "4096
+// bytes".
+sc_status sc_compile_executorch_json(sc_job *job, uint32_t executorch, sc_str *json);
 
 // Plans memory and emits a copy of the edge program `edge`. With the option "consume" the edge
 // program itself is emitted and is gone then, which saves the memory of the copy. The files it
@@ -122,6 +126,62 @@ sc_status sc_compile_to_executorch(sc_job *job, uint32_t edge, sc_str options_js
 // warning, too. A difference is null where only one of two values is a finite number.
 sc_status sc_compile_verify(sc_job *job, uint32_t executorch, sc_str *json);
 
+// --- Passes and partitioners of the host ---------------------------------------------------------
+
+// A list of passes names those of the library by text and those of the host by number: ["dce", 0].
+// Partitioners of the host have numbers, too.
+typedef struct sc_host_passes {
+    // Runs pass or partitioner `number` over the method, by the calls below. False: it failed. Then
+    // the call around it fails with SC_ERR_CANCELLED, and only the host knows the reason.
+    bool (*run)(void *user, uint32_t number, sc_str method);
+    void *user;
+} sc_host_passes;
+void sc_job_set_passes(sc_job *job, sc_host_passes passes);
+
+// While a pass of the host runs; SC_ERR_STATE at any other time.
+//
+// The method as JSON: {"method", "graphs": [{"id", "name", "path", "inputs": [VALUE], "nodes":
+// [NODE], "outputs": [ARG]}], "signature", "ranges"}. The first graph is the method's own; the
+// others are bodies of control flow. The ids are those that changes name things by.
+sc_status sc_edit_method_json(sc_job *job, sc_str *json);
+// Makes one change to the method; every failure leaves the graph as it was, unless inference of a
+// later node failed.
+//   {"do": "insert", "graph", "before": node or null, "like": node or null, "target": operator,
+//    "args": [ARG], "kwargs": {name: ARG}}   answers {"node": NODE}
+//   {"do": "set", "node", "index", "value": ARG}
+//   {"do": "replaceInput", "node", "from": value, "to": value}
+//   {"do": "replaceUses", "from": value, "to": value}
+//                                            answer {"nodes": [NODE that is other than before],
+//                                            "outputs": [ARG], if these are}
+//   {"do": "replacePattern", "pattern": formula, "replacement": formula}
+//                                            answers {"erased": [node], "added": [NODE], "roots":
+//                                            [value], "nodes", "outputs"}
+//   {"do": "erase", "node"}                  answers {}
+//   {"do": "eraseDead", "graph"}             answers {"erased": [node]}
+//   {"do": "output", "value"}                answers {"outputs": [ARG]}
+//   {"do": "origin", "node"}                 changes no node; answers {"origin": {"stackTrace",
+//                                            "module", "fromNode"}}
+// An ARG is {"v": value}, {"g": graph}, {"f": a float}, a number, text, true, false, null, or a
+// list. In "set" and "replaceInput", {"outputs": graph} in the place of a node means what that
+// graph returns. Formulas are those of ops/formula.h; a name without a parenthesis stands for any
+// value or argument.
+sc_status sc_edit_change(sc_job *job, sc_str change_json, sc_str *json);
+// Adds a constant, {"name", "dtype", "shape": [size]}, whose bytes are copied: row-major, little
+// endian. Answers {"input": VALUE, "row": its row of the signature}.
+sc_status sc_edit_add_constant(sc_job *job, sc_str constant_json, const void *data, uint32_t bytes,
+                               sc_str *json);
+// Reads the bytes of the constant that is input `input` of the method, row-major.
+sc_status sc_edit_read_constant(sc_job *job, uint32_t input, void *out, uint32_t bytes);
+// The text of the method as it is now.
+sc_status sc_edit_text(sc_job *job, sc_str *text);
+// Verifies the method; errors name the pass. Brings numbers, mixed dtypes and memory formats of an
+// edge program into the edge dialect first. Comes of its own behind each pass.
+sc_status sc_edit_end_pass(sc_job *job, sc_str pass);
+// The answer of a partitioner, which may read the method but not change it: [{"backend", "tags":
+// [{"tag", "nodes": [name], "specs": [{"key", "value"}]}], "specs"}]. The text is copied. Nodes of
+// a body are named by its path: "true_graph_0/mul". Without an answer no node goes to a backend.
+sc_status sc_edit_partition(sc_job *job, sc_str partitioners_json);
+
 // --- Backends of the host ------------------------------------------------------------------------
 
 // Adds a backend that the host implements (host.h), for all jobs, for as long as the process lives.
@@ -129,15 +189,19 @@ sc_status sc_compile_verify(sc_job *job, uint32_t executorch, sc_str *json);
 sc_status sc_backend_register(sc_job *job, const sc_host_backend *backend);
 // While the host is asked: `answer` is memory of sc_try_alloc, which is the question's from here
 // on, with JSON first and then the bytes that its ranges mean.
-void sc_ask_answer(sc_ask *ask, void *answer, uint32_t json_bytes, uint32_t bytes);
-// Tells that part number `part` of an SC_ASK_PREPROCESS is begun. SC_ERR_CANCELLED when it is not
-// to be; then the host answers with no result, and that is what the call ends with.
-sc_status sc_ask_progress(sc_ask *ask, uint32_t part);
-// IR text of part number `part` of an SC_ASK_PREPROCESS; until the question is answered.
-const char *sc_ask_part_text(sc_ask *ask, uint32_t part);
+void sc_host_question_answer(sc_host_question *question, void *answer, uint32_t json_bytes,
+                             uint32_t bytes);
+// Named data of the program whose delegate is started by SC_HOST_QUESTION_INIT; NULL when there is
+// none of that name, or it cannot be read. Valid until the answer.
+const uint8_t *sc_host_question_named(sc_host_question *question, sc_str key, uint64_t *bytes);
+// Tells that part number `part` of an SC_HOST_QUESTION_PREPROCESS is begun. SC_ERR_CANCELLED when
+// it is not to be; then the host answers with no result, and that is what the call ends with.
+sc_status sc_host_question_progress(sc_host_question *question, uint32_t part);
+// IR text of part number `part` of an SC_HOST_QUESTION_PREPROCESS; until the question is answered.
+const char *sc_host_question_part_text(sc_host_question *question, uint32_t part);
 // Row-major bytes of a constant of a part, by its place among them, which are `bytes` in all.
-sc_status sc_ask_read_constant(sc_ask *ask, uint32_t part, uint32_t constant, void *out,
-                               uint32_t bytes);
+sc_status sc_host_question_read_constant(sc_host_question *question, uint32_t part,
+                                         uint32_t constant, void *out, uint32_t bytes);
 
 // --- Files ---------------------------------------------------------------------------------------
 
@@ -268,7 +332,8 @@ sc_status sc_record_examples(sc_job *job, uint32_t record, sc_str method, sc_str
 sc_status sc_record_save(sc_job *job, uint32_t record, sc_str options_json, uint32_t *output);
 
 // {"methods", "programs": [{"stage", "method", "nodes", "has_weights"}], "export_graph_id",
-// "has_reference_outputs", "has_representative_inputs", "unknown_entries", "diagnostics"}.
+// "has_reference_outputs", "has_representative_inputs", "unknown_entries", "unread_entries":
+// [{"name", "reason"}], "diagnostics"}.
 sc_status sc_record_inspect(sc_job *job, uint32_t record, sc_str *json);
 // The debug_handle_map (0), delegate_map (1) or instruction_id_to_num_outs_map (2) as in the file,
 // null when there is none.

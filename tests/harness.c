@@ -136,17 +136,19 @@ static void run_test(const test_record *record) {
     if (took > 1000 || state.verbose) printf("     %.0f ms\n", took);
 }
 
-static int usage(const char *problem) {
-    fprintf(stderr,
-            "sc_tests: %s\n"
+static int usage(FILE *out, const char *head, const char *option) {
+    fprintf(out,
+            "%s%s\n"
             "  --filter TEXT   run tests whose file, name or case contains TEXT\n"
             "  --file PATH     run the tests of one file, named relative to tests/\n"
             "  --list          print the tests and stop\n"
             "  --update        rewrite expectations instead of comparing\n"
             "  --data FOLDER   the tests folder, if it moved since the build\n"
-            "  --verbose       print every test\n",
-            problem);
-    return 2;
+            "  --verbose       print every test\n"
+            "  --help          print this help\n"
+            "Exit codes: 0 all passed, 1 a test failed or none ran, 2 wrong usage.\n",
+            head, option);
+    return out == stdout ? 0 : 2;
 }
 
 int test_main(int argc, char **argv) {
@@ -159,7 +161,7 @@ int test_main(int argc, char **argv) {
                              : !strcmp(argv[i], "--data") ? &state.data_folder
                                                           : NULL;
         if (value) {
-            if (++i == argc) return usage("an option lacks its value");
+            if (++i == argc) return usage(stderr, "sc_tests: no value for ", argv[i - 1]);
             *value = argv[i];
         } else if (!strcmp(argv[i], "--list")) {
             list = true;
@@ -167,8 +169,10 @@ int test_main(int argc, char **argv) {
             state.update = true;
         } else if (!strcmp(argv[i], "--verbose")) {
             state.verbose = true;
+        } else if (!strcmp(argv[i], "--help")) {
+            return usage(stdout, "usage: sc_tests [OPTION]...", "");
         } else {
-            return usage("unknown option");
+            return usage(stderr, "sc_tests: there is no option ", argv[i]);
         }
     }
     for (const test_record *record = state.records; record; record = record->next) {

@@ -9,7 +9,7 @@ set -euo pipefail
 
 torch=2.13.0
 executorch=1.5.1
-# What pip says when the package index cannot be reached.
+# Messages of pip when the package index cannot be reached.
 unreachable='NewConnectionError|ConnectTimeout|ReadTimeout|Temporary failure in name resolution'
 unreachable+='|Network is unreachable|No matching distribution'
 

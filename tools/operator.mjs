@@ -1,10 +1,11 @@
 // Everything about one operator on one page: its rows in every table, the functions behind them, who
 // uses it, and its tests.
 //   npm run operator -- NAME [--json]
+//   npm run operator -- --lacking [--json]
 // NAME is "cat", "add.Tensor", "aten::add.Tensor" or the row's own id, add_Tensor. A name without
 // an overload shows all of them. Nothing here is written by hand: see tools/operator.
 import { aboutTable, columnNames, plain } from "./operator/tables.mjs";
-import { adviceOf, find, near, story } from "./operator/story.mjs";
+import { adviceOf, advices, find, near, story } from "./operator/story.mjs";
 
 const at = ({ file, line }) => `${file}:${line}`;
 const say = (text = "") => console.log(text);
@@ -76,20 +77,47 @@ function sayUnknown(name) {
   process.exitCode = 1;
 }
 
-const args = process.argv.slice(2);
-const names = args.filter((arg) => !arg.startsWith("--"));
-if (names.length === 0) {
-  console.error("usage: npm run operator -- NAME... [--json]");
-  process.exitCode = 2;
+// Operators that are refused, by the patterns of foreign.def.
+function sayLacking() {
+  if (isJson) return say(JSON.stringify(advices(), null, 2));
+  for (const advice of advices()) say(`${advice.pattern}  (${at(advice)})\n  ${advice.hint}`);
 }
-const stories = names.flatMap((name) => {
-  const found = find(name);
-  if (found.length === 0) sayUnknown(name);
-  return found.map(story);
-});
-if (args.includes("--json")) say(JSON.stringify(stories, null, 2));
-else
+
+const USAGE = `usage: npm run operator -- NAME... [--json]
+       npm run operator -- --lacking [--json]
+  NAME        all rows, functions, uses and tests of an operator: "cat", "add.Tensor",
+              "aten::add.Tensor", or the row's own id, add_Tensor
+  --lacking   the operators that lowering refuses, with the advice for each;
+              sconce operators --lacking lists those that one of the runtimes does not run
+  --json      print JSON
+  --help      print this help
+Exit codes: 0 done, 1 there is no such operator, 2 wrong usage.`;
+
+const args = process.argv.slice(2);
+const names = args.filter((arg) => !arg.startsWith("-"));
+const wrong = args.find(
+  (arg) => /^-/.test(arg) && !["--json", "--lacking", "--help"].includes(arg),
+);
+const isLacking = args.includes("--lacking");
+const isJson = args.includes("--json");
+
+function sayStories() {
+  const stories = names.flatMap((name) => {
+    const found = find(name);
+    if (found.length === 0) sayUnknown(name);
+    return found.map(story);
+  });
+  if (isJson) return say(JSON.stringify(stories, null, 2));
   stories.forEach((story, index) => {
     if (index > 0) say(`\n${"-".repeat(100)}\n`);
     sayStory(story);
   });
+}
+
+if (args.includes("--help")) say(USAGE);
+else if (wrong || isLacking === names.length > 0) {
+  if (wrong) console.error(`There is no option ${wrong}.`);
+  console.error(USAGE);
+  process.exitCode = 2;
+} else if (isLacking) sayLacking();
+else sayStories();

@@ -88,8 +88,10 @@ async function compileTests(folder) {
 // collection that the ending thread does not make: a process of Node 20 hangs once in some hundreds.
 const FLAGS = ["--no-concurrent-recompilation", "--test", "--test-reporter=spec"];
 
+// By default Node leaves a core to itself, which of two is half.
 async function nodeTests(node, files, environment = {}) {
-  const { status, text } = await tee(node, [...FLAGS, ...files], {
+  const flags = [...FLAGS, `--test-concurrency=${jobs}`];
+  const { status, text } = await tee(node, [...flags, ...files], {
     env: { ...process.env, ...environment },
   });
   const number = (word) => Number(new RegExp(`^\\S+ ${word} (\\d+)$`, "m").exec(text)?.[1] ?? 0);
@@ -185,8 +187,8 @@ const parts = {
   check: { test: check, needs: ["native", "node"], quick: 15, rest: 0 },
   native: { test: native, needs: ["native", "node"], quick: 90, rest: 0 },
   wasm: { test: wasm, needs: ["wasm", "node"], quick: 90, rest: 0 },
-  js: { test: js, needs: ["wasm", "node"], quick: 170, rest: 60 },
-  web: { test: web, needs: ["wasm", "node", "web"], quick: 120, rest: 0 },
+  js: { test: js, needs: ["wasm", "node"], quick: 150, rest: 60 },
+  web: { test: web, needs: ["wasm", "node", "web"], quick: 170, rest: 0 },
   bundlers: { test: bundlers, needs: ["wasm", "node", "web"], quick: 50, rest: 250 },
   conformance: {
     test: conformance,

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Prints a folder with the packages that the tour of architectures and the official backend suite
-# need beside the official torch and executorch: for PYTHONPATH, so that the environment of the
-# conformance tests stays what it is. The first argument is that environment's Python.
+# need in addition to the official torch and executorch: for PYTHONPATH, so that the environment of
+# the conformance tests stays what it is. The first argument is that environment's Python.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 

@@ -5,7 +5,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { generateAsks, generateOptions, generateSteps } from "./tablegen.mjs";
+import { generateOptions, generateQuestions, generateSteps } from "./tablegen.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 
@@ -138,5 +138,5 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   write("abi.gen.ts", generate(rows.exports, rows.imports, rows.statuses));
   write("options.gen.ts", generateOptions(read("../src/core/options.def")));
   write("steps.gen.ts", generateSteps(read("../src/base/steps.def")));
-  write("ask.gen.ts", generateAsks(read("../src/backends/host/ask.def")));
+  write("question.gen.ts", generateQuestions(read("../src/backends/host/question.def")));
 }

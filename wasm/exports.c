@@ -21,6 +21,11 @@ static bool on_keeps_value(void *user, sc_str id, int64_t number) {
     return host_keeps_value(id.data, (uint32_t)id.size, (double)number) != 0;
 }
 
+static bool on_pass(void *user, uint32_t pass, sc_str method) {
+    (void)user;
+    return host_pass(pass, method.data, (uint32_t)method.size) != 0;
+}
+
 // The version of this build; zero-terminated.
 EXPORT(version) const char *wasm_version(void) { return SC_VERSION; }
 
@@ -33,7 +38,9 @@ EXPORT(memory_free) void wasm_memory_free(void *memory) { sc_free(memory); }
 EXPORT(job_open) sc_job *wasm_job_open(void) {
     sc_host host = {
         .progress = on_progress, .log = on_log, .now_ms = on_now, .keeps_value = on_keeps_value};
-    return sc_job_open(&host);
+    sc_job *job = sc_job_open(&host);
+    if (job) sc_job_set_passes(job, (sc_host_passes){.run = on_pass});
+    return job;
 }
 
 EXPORT(job_close) void wasm_job_close(sc_job *job) {
@@ -243,6 +250,14 @@ int32_t wasm_compile_delegation(sc_job *job, uint32_t program) {
     return keep_text(job, status, json);
 }
 
+EXPORT(compile_executorch_json)
+int32_t wasm_compile_executorch_json(sc_job *job, uint32_t executorch) {
+    check(job);
+    sc_str json = {0};
+    sc_status status = sc_compile_executorch_json(job, executorch, &json);
+    return keep_text(job, status, json);
+}
+
 EXPORT(compile_to_executorch)
 int32_t wasm_compile_to_executorch(sc_job *job, uint32_t edge, const char *options,
                                    uint32_t options_bytes, uint32_t *executorch) {
@@ -350,9 +365,9 @@ int32_t wasm_output_read(sc_job *job, uint32_t output, uint32_t chunk, double of
 
 // --- Backends of the host ------------------------------------------------------------------------
 
-static bool ask_host(uint32_t number, sc_ask *ask, sc_ask_kind kind, uint32_t delegate,
-                     sc_str json) {
-    return host_backend(number, ask, kind, delegate, json.data, (uint32_t)json.size) != 0;
+static bool ask_host(uint32_t number, sc_host_question *question, sc_host_question_kind kind,
+                     uint32_t delegate, sc_str json) {
+    return host_backend(number, question, kind, delegate, json.data, (uint32_t)json.size) != 0;
 }
 
 // A backend of the host, for all jobs from now on.
@@ -368,23 +383,32 @@ int32_t wasm_backend_register(sc_job *job, const char *id, uint32_t id_bytes, ui
 // Answers the import `backend`: memory of memory_alloc, which is the module's from here on, with
 // JSON first and then the bytes that its ranges mean.
 EXPORT(backend_answer)
-void wasm_backend_answer(sc_ask *ask, void *answer, uint32_t json_bytes, uint32_t bytes) {
-    sc_ask_answer(ask, answer, json_bytes, bytes);
+void wasm_backend_answer(sc_host_question *question, void *answer, uint32_t json_bytes,
+                         uint32_t bytes) {
+    sc_host_question_answer(question, answer, json_bytes, bytes);
 }
 
 // Zero-terminated, until the question is answered.
-EXPORT(backend_part_text) const char *wasm_backend_part_text(sc_ask *ask, uint32_t part) {
-    return sc_ask_part_text(ask, part);
+EXPORT(backend_part_text)
+const char *wasm_backend_part_text(sc_host_question *question, uint32_t part) {
+    return sc_host_question_part_text(question, part);
 }
 
 // That a part is begun; anything but success: the call was cancelled.
 EXPORT(backend_progress)
-int32_t wasm_backend_progress(sc_ask *ask, uint32_t part) {
-    return (int32_t)sc_ask_progress(ask, part);
+int32_t wasm_backend_progress(sc_host_question *question, uint32_t part) {
+    return (int32_t)sc_host_question_progress(question, part);
+}
+
+// Named data, while a delegate is started: its address, or 0.
+EXPORT(backend_named)
+const uint8_t *wasm_backend_named(sc_host_question *question, const char *key, uint32_t key_bytes) {
+    uint64_t bytes;
+    return sc_host_question_named(question, text_of(key, key_bytes), &bytes);
 }
 
 EXPORT(backend_constant)
-int32_t wasm_backend_constant(sc_ask *ask, uint32_t part, uint32_t constant, void *out,
-                              uint32_t bytes) {
-    return (int32_t)sc_ask_read_constant(ask, part, constant, out, bytes);
+int32_t wasm_backend_constant(sc_host_question *question, uint32_t part, uint32_t constant,
+                              void *out, uint32_t bytes) {
+    return (int32_t)sc_host_question_read_constant(question, part, constant, out, bytes);
 }

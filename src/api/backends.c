@@ -52,7 +52,7 @@ const sc_rt_backends sc_all_rt_backends = {.find = find_run};
 sc_status sc_backend_register(sc_job *job, const sc_host_backend *backend) {
     sc_ctx *ctx = sc_job_begin(job);
     if (find(NULL, backend->id))
-        return sc_fail(ctx, SC_ERR_ARGUMENT, "Give it an id of its own.",
-                       "there is already a backend '" SC_STR_FMT "'", SC_STR_ARG(backend->id));
+        return sc_fail(ctx, SC_ERR_ARGUMENT, "Give it another id.",
+                       "a backend '" SC_STR_FMT "' is registered already", SC_STR_ARG(backend->id));
     return sc_hosted_add(ctx, backend);
 }

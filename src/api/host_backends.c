@@ -24,10 +24,11 @@ const sc_hosted *sc_hosted_at(uint32_t index) { return index < count ? &rows[ind
 sc_status sc_hosted_add(sc_ctx *ctx, const sc_host_backend *backend) {
     const sc_str id = backend->id;
     if (id.size == 0 || id.size > ID_BYTES_MAX || memchr(id.data, 0, id.size))
-        return sc_fail(ctx, SC_ERR_ARGUMENT, "Give it a short name of its own.",
-                       "the id of a backend is text of 1 to %d bytes", ID_BYTES_MAX);
+        return sc_fail(ctx, SC_ERR_ARGUMENT, "Give it a short id that no other backend has.",
+                       "the id of a backend must be text of 1 to %d bytes", ID_BYTES_MAX);
     if (count == HOSTED_MAX)
-        return sc_fail(ctx, SC_ERR_LIMIT, NULL, "there are already %d backends of the host",
+        return sc_fail(ctx, SC_ERR_LIMIT, NULL,
+                       "the host has registered %d backends already, which is the most",
                        HOSTED_MAX);
     hosted *made = sc_try_alloc(sizeof *made);
     if (!made) return sc_fail(ctx, SC_ERR_MEMORY, NULL, "no memory for a backend");

@@ -66,7 +66,7 @@ uint32_t sc_job_add_version(sc_job *job, sc_dialect dialect, sc_program *program
 sc_status sc_job_version(sc_job *job, uint32_t number, sc_version **out) {
     sc_ctx *ctx = &job->ctx;
     if (number >= job->versions.count)
-        return sc_fail(ctx, SC_ERR_NOT_FOUND, "Use the number of a program that was made before.",
+        return sc_fail(ctx, SC_ERR_NOT_FOUND, "Use the number of a program that a step returned.",
                        "there is no program %u", number);
     *out = &job->versions.data[number];
     if (!(*out)->program)

@@ -26,7 +26,7 @@ typedef struct sc_version {
     double ms;                      // all of it: passes, planning, emission
     double emit_ms;                 // the part of it that wrote the program
     sc_delegation delegation;       // of programs that were lowered to backends
-    sc_bounds sizes;                // largest ones, that decomposition was told
+    sc_bounds sizes;                // largest ones, that decomposition was given
     bool shares_state;              // executorch: methods share buffers of equal name
     bool is_recorded;               // records name it, so that no step may take it
     const sc_emit_result *emitted;  // executorch: what was written
@@ -66,6 +66,7 @@ typedef struct sc_dense {
 } sc_dense;
 
 typedef struct sc_inspector sc_inspector;
+typedef struct sc_edit sc_edit;
 
 struct sc_job {
     uint32_t tag;  // SC_JOB_TAG while open
@@ -79,7 +80,8 @@ struct sc_job {
     SC_VEC(sc_output) outputs;
     SC_VEC(sc_etrecord *) records;
     SC_VEC(sc_record_memory) record_values;  // of each
-    uint32_t generating;  // number of the record that is filled by the next to_edge + 1; 0: none
+    uint32_t
+        generating;  // number of the record that is filled by the next to_edge + 1; 0: no record
     sc_rt_program *running;
     sc_rt_method *selected;
     SC_VEC(sc_dense) dense;    // by output
@@ -91,7 +93,9 @@ struct sc_job {
     sc_bundled bundled;       // of a bundled program; no suites of any other
     void *bundled_file;       // its bytes
     void *bundled_program;    // those of the program, when they were not aligned; else NULL
-    sc_inspector *inspector;  // NULL: none was opened (inspector.c)
+    sc_inspector *inspector;  // NULL: not opened (inspector.c)
+    sc_host_passes passes;    // no function: the host has no passes of its own
+    sc_edit *edit;            // NULL: no pass of the host runs (edit.c)
     struct sc_quantizing *quantizing;  // NULL: nothing is being quantized (quantize.c)
 };
 

@@ -1,5 +1,5 @@
-// The program in a file, which may be a bundle. A bundle is read whole: its program is small change
-// beside what running it takes.
+// The program in a file, which may be a bundle. A bundle is read whole: its program takes little
+// memory compared with a run.
 #include "api/open_bundle.h"
 
 #include "bundled_program_fbs.h"
@@ -36,7 +36,7 @@ sc_status sc_job_open_bundle(sc_job *job, sc_source *file, sc_source **program) 
     if (memcmp(head + 4, SC_BPTE_IDENTIFIER, 4) != 0) return SC_OK;
     size_t size = 0;
     if (!sc_size_from_u64(file->size, &size) || size > INT32_MAX)
-        return sc_fail(ctx, SC_ERR_LIMIT, NULL, "a bundled program has less than 2 GB");
+        return sc_fail(ctx, SC_ERR_LIMIT, NULL, "a bundled program must be smaller than 2 GB");
     SC_TRY(read_whole(ctx, file, &job->bundled_file));
     SC_TRY(sc_bundled_read(ctx, ctx->arena, job->bundled_file, size, &job->bundled));
     SC_TRY(align_program(job));

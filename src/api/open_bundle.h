@@ -1,4 +1,4 @@
-// Opening a program that may be in a bundle. Private to src/api.
+// Opening a program that may be in a bundle. Private to src/api. Prefix: sc_job_, one job.
 #ifndef SC_API_OPEN_BUNDLE_H
 #define SC_API_OPEN_BUNDLE_H
 

@@ -92,8 +92,8 @@ static bool is_record(sc_ctx *ctx, sc_source *source) {
     sc_arena arena;
     sc_zip zip;
     sc_arena_init(&arena);
-    const bool is =
-        sc_zip_open(ctx, &arena, sc_extent_whole(source), &zip) == SC_OK && sc_etrecord_is(&zip);
+    const bool is = sc_zip_open(ctx, &arena, sc_extent_whole(source), &zip) == SC_OK &&
+                    sc_etrecord_is_like(&zip);
     sc_arena_deinit(&arena);
     sc_diags_rewind(ctx, diags);
     return is;

@@ -39,8 +39,7 @@ static void add_dropped(sc_json_writer *w, const sc_ctx *ctx) {
 void sc_job_put_diagnostics(sc_json_writer *w, const sc_job *job) {
     sc_arena *scratch = job->ctx.scratch;
     sc_mark mark = sc_arena_mark(scratch);
-    sc_json_key(w, "diagnostics");
-    sc_json_begin_array(w);
+    sc_json_put_array(w, "diagnostics");
     for (uint32_t i = 0; i < job->ctx.diags.count; i++)
         add_diag(w, scratch, &job->ctx.diags.data[i]);
     if (job->ctx.diag_dropped) add_dropped(w, &job->ctx);
@@ -66,8 +65,7 @@ void sc_job_forget_diagnostics(sc_job *job) {
 }
 
 static void add_statuses(sc_json_writer *w) {
-    sc_json_key(w, "statuses");
-    sc_json_begin_array(w);
+    sc_json_put_array(w, "statuses");
     for (int s = 0; s < SC_STATUS_COUNT; s++) sc_json_add_text(w, sc_status_slug((sc_status)s));
     sc_json_end_array(w);
 }
@@ -92,8 +90,7 @@ static void add_dtypes(sc_json_writer *w) {
 #include "core/dtype.def"
 #undef DTYPE
     };
-    sc_json_key(w, "dtypes");
-    sc_json_begin_array(w);
+    sc_json_put_array(w, "dtypes");
     for (uint32_t i = 0; i < SC_COUNT_OF(rows); i++)
         add_dtype(w, rows[i].code, rows[i].name, rows[i].short_name, rows[i].item_bytes);
     sc_json_end_array(w);
@@ -105,8 +102,7 @@ static const char *const HOW[] = {[SC_COVERED_NOT] = "no",
                                   [SC_COVERED_EXPANDED] = "expanded"};
 
 static void add_limits(sc_json_writer *w, uint32_t limits) {
-    sc_json_key(w, "limits");
-    sc_json_begin_array(w);
+    sc_json_put_array(w, "limits");
     for (int limit = 1; limit < SC_LIMIT_COUNT; limit++)
         if (limits >> limit & 1) sc_json_add_text(w, sc_limit_calls((sc_limit)limit));
     sc_json_end_array(w);
@@ -118,8 +114,7 @@ static void add_ops(sc_json_writer *w) {
         [SC_FAMILY_CONV] = "conv",   [SC_FAMILY_REDUCE] = "reduce",
         [SC_FAMILY_SHAPE] = "shape", [SC_FAMILY_POINTWISE] = "pointwise",
         [SC_FAMILY_INDEX] = "index", [SC_FAMILY_CREATE] = "create"};
-    sc_json_key(w, "ops");
-    sc_json_begin_array(w);
+    sc_json_put_array(w, "ops");
     for (int id = 1; id < SC_OP_COUNT; id++) {
         const sc_op *op = sc_op_get((sc_op_id)id);
         sc_json_begin_object(w);
@@ -160,16 +155,14 @@ static pytorch_counts count_pytorch(void) {
 // How many of PyTorch's operators are covered, and which are not in the table.
 static void add_pytorch(sc_json_writer *w) {
     const pytorch_counts n = count_pytorch();
-    sc_json_key(w, "pytorch");
-    sc_json_begin_object(w);
+    sc_json_put_object(w, "pytorch");
     sc_json_put_text(w, "version", sc_pytorch_version());
     sc_json_put_i64(w, "operators", sc_pytorch_count());
     sc_json_put_i64(w, "lowers", n.lowers);
     sc_json_put_i64(w, "here", n.here);
     sc_json_put_i64(w, "official", n.official);
     sc_json_put_i64(w, "limited", n.limited);
-    sc_json_key(w, "missing");
-    sc_json_begin_array(w);
+    sc_json_put_array(w, "missing");
     for (uint32_t i = 0; i < sc_pytorch_count(); i++)
         if (!sc_op_find(sc_str_from(sc_pytorch_name(i)))) sc_json_add_text(w, sc_pytorch_name(i));
     sc_json_end_array(w);
@@ -179,8 +172,7 @@ static void add_pytorch(sc_json_writer *w) {
 // Rows that are not operators count how many go through them.
 static void add_features(sc_json_writer *w) {
     const sc_feature_counts n = sc_count_features();
-    sc_json_key(w, "features");
-    sc_json_begin_object(w);
+    sc_json_put_object(w, "features");
     sc_json_put_i64(w, "vmap", n.vmap);
     sc_json_put_i64(w, "vmapSamples", n.vmap_samples);
     sc_json_put_i64(w, "jvp", n.jvp);
@@ -189,8 +181,7 @@ static void add_features(sc_json_writer *w) {
 }
 
 static void add_passes(sc_json_writer *w) {
-    sc_json_key(w, "passes");
-    sc_json_begin_array(w);
+    sc_json_put_array(w, "passes");
     for (uint32_t i = 0; i < sc_pass_count(); i++) {
         const sc_pass *pass = sc_pass_at(i);
         sc_json_begin_object(w);
@@ -209,8 +200,7 @@ static void add_backends(sc_json_writer *w) {
 #include "backends/backends.def"
 #undef BACKEND
     };
-    sc_json_key(w, "backends");
-    sc_json_begin_array(w);
+    sc_json_put_array(w, "backends");
     for (uint32_t i = 0; i < SC_COUNT_OF(SUMMARIES); i++) {
         const sc_backend *backend = sc_all_backends.at(sc_all_backends.user, i);
         sc_json_begin_object(w);

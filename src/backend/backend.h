@@ -10,6 +10,7 @@
 #include "ir/part.h"
 
 typedef struct sc_backend sc_backend;
+typedef struct sc_partitioner sc_partitioner;  // lower.h
 
 // --- Which nodes ---------------------------------------------------------------------------------
 
@@ -56,6 +57,10 @@ typedef struct sc_backend_env {
     // Writes the part as a .pte with one method, `forward`, whose inputs are all of the part's, its
     // weights too; only state that the part keeps is inside.
     sc_status (*emit)(void *user, sc_ctx *ctx, const sc_part *part, sc_cord *pte);
+    // Asks partitioner `number` of the host about the method: partitioners with tags, all of which
+    // take part in this round. NULL: the host has none.
+    sc_status (*partition)(void *user, sc_ctx *ctx, sc_method *method, uint32_t number,
+                           const sc_partitioner **items, uint32_t *count);
     void *user;
 } sc_backend_env;
 

@@ -131,7 +131,8 @@ static sc_status add_nodes(cutter *c) {
 // --- State ---------------------------------------------------------------------------------------
 
 static sc_status fail_state(cutter *c, sc_str target, const char *what) {
-    return sc_fail(c->ctx, SC_ERR_ARGUMENT, "Leave this buffer to the program, and pass it.",
+    return sc_fail(c->ctx, SC_ERR_ARGUMENT,
+                   "Do not let the backend own this buffer, so that the part gets it as an input.",
                    "a part of method '%s' cannot take the buffer '" SC_STR_FMT "': %s",
                    c->method->name->text, SC_STR_ARG(target), what);
 }

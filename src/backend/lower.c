@@ -113,7 +113,7 @@ static void report(surveying *s) {
         row->backend = sc_str_from(s->p->backend->id);
         row->hint = is_outside ? claim->hint : (sc_str){0};
         row->reason = is_outside ? claim->reason : (sc_str){0};
-        if (is_outside && claim->is_taken) row->reason = SC_STR("no part was to have it");
+        if (is_outside && claim->is_taken) row->reason = SC_STR("no part includes it");
     }
 }
 
@@ -136,7 +136,7 @@ static sc_status report_unasked(sc_ctx *ctx, sc_graph *graph, void *user) {
     for (const sc_node *node = graph->first; node; node = node->next) {
         if (sc_node_part(node) || find_row(l, graph->method->name, path, node->name)) continue;
         sc_delegation_row *row = row_of(l, node, path);
-        row->reason = SC_STR("no backend was asked");
+        row->reason = SC_STR("no backend is named for this method");
         row->hint = SC_STR("Name a backend for this method.");
     }
     sc_arena_rewind(ctx->scratch, mark);
@@ -150,7 +150,7 @@ static void refuse_calls(surveying *s) {
     for (const sc_node *node = s->graph->first; node; node = node->next) {
         sc_claim *claim = sc_claim_of(&s->survey, node);
         if (sc_node_part(node))
-            *claim = (sc_claim){.reason = SC_STR("it is a part of another backend already")};
+            *claim = (sc_claim){.reason = SC_STR("another backend has taken it already")};
         else if (!claim->is_taken && !claim->reason.size)
             claim->reason =
                 sc_str_format(s->l->ctx->arena, "%s does not take it", s->p->backend->name);
@@ -183,7 +183,8 @@ static sc_status ask(surveying *s) {
 // --- Tags ----------------------------------------------------------------------------------------
 
 static sc_status fail_tag(surveying *s, const sc_tagged *t, sc_str name, const char *what) {
-    return sc_fail(s->l->ctx, SC_ERR_ARGUMENT, "Name nodes of the method's own graph.",
+    return sc_fail(s->l->ctx, SC_ERR_ARGUMENT,
+                   "Name nodes of the graph, those of a body as PATH/NODE.",
                    "the part '" SC_STR_FMT "' of method '%s' cannot have '" SC_STR_FMT "': %s",
                    SC_STR_ARG(t->tag), s->graph->method->name->text, SC_STR_ARG(name), what);
 }
@@ -191,13 +192,13 @@ static sc_status fail_tag(surveying *s, const sc_tagged *t, sc_str name, const c
 static sc_status tag_node(surveying *s, const sc_map *by_name, uint32_t number, sc_str name) {
     const sc_tagged *t = s->tagged[number - 1];
     sc_node *node = sc_map_get(by_name, name);
-    if (sc_str_is(name, "output")) return fail_tag(s, t, name, "outputs are not tagged");
+    if (sc_str_is(name, "output")) return fail_tag(s, t, name, "outputs cannot be tagged");
     if (!node)
         return fail_tag(s, t, name,
-                        sc_graph_has_name(s->graph, name) ? "only nodes are tagged"
+                        sc_graph_has_name(s->graph, name) ? "only nodes can be tagged"
                                                           : "there is no such node");
     sc_claim *claim = sc_claim_of(&s->survey, node);
-    if (s->partition.of[node->mark]) return fail_tag(s, t, name, "another part has it");
+    if (s->partition.of[node->mark]) return fail_tag(s, t, name, "it belongs to another part");
     if (!claim->is_taken)
         return fail_tag(s, t, name,
                         sc_str_format(s->l->ctx->scratch, "%s says: " SC_STR_FMT,
@@ -207,8 +208,19 @@ static sc_status tag_node(surveying *s, const sc_map *by_name, uint32_t number, 
     return SC_OK;
 }
 
+// The name of the node, if the tag means one of this graph: names in bodies follow a path.
+static bool is_of_graph(const surveying *s, sc_str path, sc_str node, sc_str *name) {
+    uint32_t slash = node.size;
+    while (slash > 0 && node.data[slash - 1] != '/') slash--;
+    *name = node;
+    if (!path.size) return !slash || sc_graph_has_name(s->graph, node);
+    *name = (sc_str){node.data + slash, node.size - slash};
+    return slash && sc_str_equal(path, (sc_str){node.data, slash - 1});
+}
+
 static sc_status apply_tags(surveying *s) {
     sc_arena *scratch = s->l->ctx->scratch;
+    const sc_str path = sc_graph_path(scratch, s->graph);
     sc_map by_name;
     sc_map_init(&by_name, scratch);
     for (sc_node *node = s->graph->first; node; node = node->next)
@@ -216,18 +228,24 @@ static sc_status apply_tags(surveying *s) {
     s->partition.of = sc_new_array(scratch, uint32_t, (size_t)s->graph->node_count + 1);
     s->names = sc_new_array(scratch, sc_str, (size_t)s->p->tagged_count + 1);
     s->tagged = sc_new_array(scratch, const sc_tagged *, (size_t)s->p->tagged_count + 1);
-    for (uint32_t i = 0; i < s->p->tagged_count && !s->graph->parent; i++) {
+    for (uint32_t i = 0; i < s->p->tagged_count; i++) {
         const sc_tagged *t = &s->p->tagged[i];
-        if (t->node_count == 0) continue;
-        s->tagged[s->partition.count] = t;
-        s->names[s->partition.count++] = t->tag;
-        for (uint32_t k = 0; k < t->node_count; k++)
-            SC_TRY(tag_node(s, &by_name, s->partition.count, t->nodes[k]));
+        bool has_part = false;
+        for (uint32_t k = 0; k < t->node_count; k++) {
+            sc_str name;
+            if (!is_of_graph(s, path, t->nodes[k], &name)) continue;
+            if (!has_part) {
+                s->tagged[s->partition.count] = t;
+                s->names[s->partition.count++] = t->tag;
+            }
+            has_part = true;
+            SC_TRY(tag_node(s, &by_name, s->partition.count, name));
+        }
     }
     return SC_OK;
 }
 
-// --- All of a method, or nothing -----------------------------------------------------------------
+// --- Whole methods -----------------------------------------------------------------
 
 enum { NAMED_MAX = 20 };
 
@@ -475,15 +493,69 @@ static sc_status check_methods(lowering *l, const sc_method_partitioners *method
     return SC_OK;
 }
 
+// Is a backend asked about the method's nodes? A partitioner of the host may ask no one.
+static bool is_asked(const lowering *l, const sc_method_partitioners *partitioners,
+                     const sc_name *method) {
+    if (!sc_str_equal(partitioners->method, sc_name_str(method))) return false;
+    for (uint32_t i = 0; i < partitioners->count; i++)
+        if (partitioners->items[i].backend) return true;
+    for (uint32_t i = 0; partitioners->count && i < l->delegation->rows.count; i++)
+        if (l->delegation->rows.data[i].method == method) return true;
+    return false;
+}
+
 static sc_status report_others(lowering *l, const sc_method_partitioners *methods, uint32_t count) {
     for (uint32_t m = 0; m < l->program->methods.count; m++) {
         const sc_method *method = l->program->methods.data[m];
-        bool is_asked = false;
-        for (uint32_t i = 0; i < count; i++)
-            is_asked |=
-                methods[i].count && sc_str_equal(methods[i].method, sc_name_str(method->name));
-        if (!is_asked) SC_TRY(sc_graphs_visit(l->ctx, method->graph, report_unasked, l));
+        bool asked = false;
+        for (uint32_t i = 0; i < count; i++) asked |= is_asked(l, &methods[i], method->name);
+        if (!asked) SC_TRY(sc_graphs_visit(l->ctx, method->graph, report_unasked, l));
     }
+    return SC_OK;
+}
+
+static sc_status note_path(sc_ctx *ctx, sc_graph *graph, void *user) {
+    sc_map_set(user, sc_graph_path(ctx->scratch, graph), graph);
+    return SC_OK;
+}
+
+// Checks that tags of nodes in bodies name bodies that the method has.
+static sc_status check_paths(lowering *l, const sc_partitioner *p, const sc_method *method) {
+    sc_map paths;
+    sc_map_init(&paths, l->ctx->scratch);
+    SC_TRY(sc_graphs_visit(l->ctx, method->graph, note_path, &paths));
+    for (uint32_t i = 0; i < p->tagged_count; i++)
+        for (uint32_t k = 0; k < p->tagged[i].node_count; k++) {
+            surveying s = {.l = l, .p = p, .graph = method->graph};
+            const sc_str node = p->tagged[i].nodes[k];
+            sc_str name;
+            if (is_of_graph(&s, (sc_str){0}, node, &name)) continue;
+            uint32_t slash = node.size;
+            while (node.data[slash - 1] != '/') slash--;
+            if (!sc_map_find(&paths, (sc_str){node.data, slash - 1}))
+                return fail_tag(&s, &p->tagged[i], node, "there is no such body");
+        }
+    return SC_OK;
+}
+
+static sc_status run_partitioner(lowering *l, const sc_partitioner *p, sc_method *method) {
+    sc_mark mark = sc_arena_mark(l->ctx->scratch);
+    sc_status status = check_paths(l, p, method);
+    sc_arena_rewind(l->ctx->scratch, mark);
+    SC_TRY(status);
+    return partition_graphs(l, p, method->graph);
+}
+
+static sc_status partition_method(lowering *l, const sc_partitioner *p, sc_method *method) {
+    const sc_partitioner *items = p;
+    uint32_t count = 1;
+    if (!p->backend) {
+        const sc_where where = l->ctx->where;
+        SC_TRY(l->env->partition(l->env->user, l->ctx, method, p->number, &items, &count));
+        l->ctx->where = where;
+    }
+    for (uint32_t i = 0; i < count; i++) SC_TRY(run_partitioner(l, &items[i], method));
+    number_calls(l, method);
     return SC_OK;
 }
 
@@ -495,8 +567,7 @@ static sc_status run_round(lowering *l, const sc_method_partitioners *methods, u
         sc_method *method = sc_program_method(l->program, methods[i].method);
         sc_where_set_method(l->ctx, method);
         SC_TRY(sc_sizes_derive(l->ctx, method));
-        SC_TRY(partition_graphs(l, &methods[i].items[round], method->graph));
-        number_calls(l, method);
+        SC_TRY(partition_method(l, &methods[i].items[round], method));
     }
     return l->env->is_draft ? SC_OK : preprocess_all(l);
 }

@@ -6,7 +6,8 @@
 
 #include "backend/delegation.h"
 
-// Nodes that whoever asks has put together, by name; those of bodies are not meant.
+// Nodes that whoever asks has put together, by name; one of a body by the path of that:
+// "true_graph_0/mul". A tag with nodes of several graphs is a part in each.
 typedef struct sc_tagged {
     sc_str tag;
     const sc_str *nodes;
@@ -16,18 +17,21 @@ typedef struct sc_tagged {
 } sc_tagged;
 
 // The request for one method and one backend.
-typedef struct sc_partitioner {
-    const sc_backend *backend;
+struct sc_partitioner {
+    const sc_backend *backend;  // NULL: the host's own partitioner answers in place of this one
+    uint32_t number;            // by which the host knows that
+    const sc_op *const *kept;   // operators that decomposition leaves whole for it
+    uint32_t kept_count;
     const sc_compile_spec *specs;
     uint32_t spec_count;
-    bool is_whole;            // every node, as one part, or nothing
+    bool is_whole;            // every node as one part; a failure otherwise
     bool has_tags;            // these parts and no others; else by capability
     const sc_tagged *tagged;  // what the backend refuses of them is an error
     uint32_t tagged_count;
-    const struct sc_pass *const
-        *passes;          // over the program as it was exported, before anything else is
-    uint32_t pass_count;  // done to it; up to whoever decomposes
-} sc_partitioner;
+    // A list of passes over the program as it was exported, before anything else is done to it; up
+    // to whoever decomposes. NULL: no pass.
+    const struct sc_json *passes;
+};
 
 // The partitioners of a method, in the order of the rounds that they take part in.
 typedef struct sc_method_partitioners {

@@ -7,7 +7,7 @@
 
 static const char *const VALUE_KINDS[] = {"tensor", "int", "float", "bool", "none", "opaque"};
 
-static void add_dim(sc_json_writer *w, sc_arena *arena, sc_dim dim) {
+void sc_dim_add_json(sc_json_writer *w, sc_arena *arena, sc_dim dim) {
     if (sc_dim_is_int(dim)) {
         sc_json_add_i64(w, dim.value);
         return;
@@ -18,14 +18,21 @@ static void add_dim(sc_json_writer *w, sc_arena *arena, sc_dim dim) {
     sc_json_add_str(w, sc_sb_str(&text));
 }
 
+void sc_dim_put_bound_json(sc_json_writer *w, const char *key, int64_t bound) {
+    if (bound == SC_DIM_INF || bound == SC_DIM_NEG_INF)
+        sc_json_put_null(w, key);
+    else
+        sc_json_put_i64(w, key, bound);
+}
+
 void sc_value_put_json(sc_json_writer *w, sc_arena *scratch, const sc_value *value) {
     sc_json_put_str(w, "name", sc_name_str(value->name));
     sc_json_put_text(w, "kind", VALUE_KINDS[value->type]);
     if (value->type != SC_VALUE_TENSOR) return;
     sc_json_put_text(w, "dtype", sc_dtype_name((sc_dtype)value->spec.dtype));
-    sc_json_key(w, "shape");
-    sc_json_begin_array(w);
-    for (uint32_t d = 0; d < value->spec.rank; d++) add_dim(w, scratch, value->spec.sizes[d]);
+    sc_json_put_array(w, "shape");
+    for (uint32_t d = 0; d < value->spec.rank; d++)
+        sc_dim_add_json(w, scratch, value->spec.sizes[d]);
     sc_json_end_array(w);
 }
 
@@ -37,12 +44,10 @@ static bool add_name(void *user, sc_arg *arg) {
 void sc_node_put_json(sc_json_writer *w, sc_arena *scratch, const sc_node *node) {
     sc_json_put_str(w, "name", sc_name_str(node->name));
     sc_json_put_text(w, "op", node->op->name);
-    sc_json_key(w, "inputs");
-    sc_json_begin_array(w);
+    sc_json_put_array(w, "inputs");
     sc_node_visit_values(node, add_name, w);
     sc_json_end_array(w);
-    sc_json_key(w, "outputs");
-    sc_json_begin_array(w);
+    sc_json_put_array(w, "outputs");
     for (uint32_t i = 0; i < node->out_count; i++) {
         sc_json_begin_object(w);
         sc_value_put_json(w, scratch, node->outs[i]);
@@ -90,8 +95,7 @@ static void add_arg(sc_json_writer *w, const sc_arg *arg) {
 
 static void put_args(sc_json_writer *w, const sc_node *node) {
     const sc_schema *schema = sc_op_has(node->op, SC_FOREIGN) ? NULL : node->op->schema;
-    sc_json_key(w, "args");
-    sc_json_begin_object(w);
+    sc_json_put_object(w, "args");
     for (uint32_t i = 0; i < node->arg_count; i++) {
         char place[16];
         sc_str name = {place, (size_t)snprintf(place, sizeof place, "%u", i)};

@@ -64,7 +64,7 @@ static sc_status fail_circle(ordering *s, uint32_t unit) {
                        member_of(s, s->stack.data[i].unit, 0)->name->text);
     }
     return sc_fail(s->ctx, SC_ERR_ARGUMENT,
-                   "Leave out the nodes before or behind those between, or take them too.",
+                   "Take the nodes in between too, or leave out those before or after them.",
                    "the part '" SC_STR_FMT "' of method '%s' depends on itself, by way of %s",
                    SC_STR_ARG(s->names[(is_part(s, part) ? part : 1) - 1]),
                    s->nodes[0]->graph->method->name->text,

@@ -110,8 +110,11 @@ static void refuse_group(grouping *g, sc_claim *claims, const uint32_t *members,
     for (uint32_t i = 0; i < count; i++) {
         claims[members[i]].is_taken = g->units[members[i]].is_taken = false;
         claims[members[i]].reason =
-            g->budget ? SC_STR("it goes with nodes that depend on one another through others")
-                      : SC_STR("it goes with others, and the graph is too large to look through");
+            g->budget
+                ? SC_STR(
+                      "it needs nodes in its part that depend on one another through nodes outside")
+                : SC_STR("it needs other nodes in its part, and the graph is too large to check "
+                         "whether they can share one");
     }
 }
 
@@ -245,9 +248,9 @@ static void leave_group(grouping *g, sc_claim *claims, const uint32_t *members, 
         g->units[members[i]].is_taken = false;
         if (!claims[members[i]].is_taken) continue;
         claims[members[i]].is_taken = false;
-        claims[members[i]].reason =
-            sc_str_format(g->ctx->arena, "it goes with %%%s, which is not taken", name);
-        claims[members[i]].hint = SC_STR("See why that one stays outside.");
+        claims[members[i]].reason = sc_str_format(
+            g->ctx->arena, "it can only be taken with %%%s, which is not taken", name);
+        claims[members[i]].hint = SC_STR("See the reason of that node.");
     }
 }
 
@@ -387,9 +390,9 @@ void sc_partition_leave_moves(sc_ctx *ctx, const sc_graph *graph, sc_claim *clai
         if (*part && !numbers[*part]) {
             claims[node->mark].is_taken = false;
             claims[node->mark].reason =
-                SC_STR("a part that only moves elements is not worth a call");
+                SC_STR("its part would only move elements, which is not worth a delegate call");
             if (!graph->parent)  // nodes of bodies are not tagged
-                claims[node->mark].hint = SC_STR("Tag it to have it in a part all the same.");
+                claims[node->mark].hint = SC_STR("Tag it to put it in a part anyway.");
         }
         *part = numbers[*part];
     }

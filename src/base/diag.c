@@ -7,7 +7,6 @@ enum { DIAG_MAX = 1000, MESSAGE_BYTES_MAX = 4096 };
 static void set_limits(sc_limits *limits) {
     *limits = (sc_limits){
         .zip_entry_max = 1 << 20,
-        .zip_name_bytes_max = 4 << 10,
         .inflated_bytes_max = 1 << 30,
         .json_bytes_max = 1 << 30,
         .json_depth_max = 256,

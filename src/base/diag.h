@@ -34,7 +34,6 @@ typedef struct sc_diag {
 // Bounds on hostile input; the defaults suit real models.
 typedef struct sc_limits {
     uint64_t zip_entry_max;          // 1 M
-    uint64_t zip_name_bytes_max;     // 4 KB
     uint64_t inflated_bytes_max;     // 1 GB: what the compressed entries of an archive come to
     uint64_t json_bytes_max;         // 1 GB
     uint32_t json_depth_max;         // 256

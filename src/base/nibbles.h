@@ -1,4 +1,4 @@
-// Integers of 4 bits, two a byte, made from bytes when they are read.
+// Integers of 4 bits, two a byte, made from bytes when they are read. Prefix: sc_extent_.
 #ifndef SC_NIBBLES_H
 #define SC_NIBBLES_H
 

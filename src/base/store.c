@@ -30,12 +30,12 @@ static uint64_t gcd(uint64_t a, uint64_t b) {
 
 sc_status sc_store_align(sc_ctx *ctx, uint64_t *align, uint64_t wish) {
     if (wish == 0)
-        return sc_fail(ctx, SC_ERR_ARGUMENT, "Ask for 1 where any place will do.",
+        return sc_fail(ctx, SC_ERR_ARGUMENT, "Use an alignment of 1 if any place will do.",
                        "data cannot be aligned to 0 bytes");
     uint64_t common = *align / gcd(*align, wish);
     if (wish > SC_STORE_ALIGN_MAX || !sc_mul_u64(common, wish, &common) ||
         common > SC_STORE_ALIGN_MAX)
-        return sc_fail(ctx, SC_ERR_LIMIT, "Ask for a smaller alignment.",
+        return sc_fail(ctx, SC_ERR_LIMIT, "Use a smaller alignment.",
                        "no alignment up to %llu is a multiple of both %llu and %llu",
                        (unsigned long long)SC_STORE_ALIGN_MAX, (unsigned long long)*align,
                        (unsigned long long)wish);
@@ -184,7 +184,7 @@ sc_status sc_store_name(sc_ctx *ctx, sc_store *store, const sc_store_entry *entr
                        (unsigned long long)store->blobs.data[known->blob].data.size,
                        (unsigned long long)store->blobs.data[entry->blob].data.size);
     if (known && !sc_str_equal(known->tag, entry->tag))
-        return sc_fail(ctx, SC_ERR_MISMATCH, "Put everything of one name into one file.",
+        return sc_fail(ctx, SC_ERR_MISMATCH, "Put all data of one name into one file.",
                        "'" SC_STR_FMT "' should go into both '%s' and '%s'", SC_STR_ARG(entry->key),
                        file_of(store, known), file_of(store, entry));
     if (known) return SC_OK;

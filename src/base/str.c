@@ -40,6 +40,15 @@ bool sc_str_equal(sc_str a, sc_str b) {
     return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
 }
 
+static char small(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
+
+bool sc_str_equal_any_case(sc_str a, sc_str b) {
+    if (a.size != b.size) return false;
+    for (size_t i = 0; i < a.size; i++)
+        if (small(a.data[i]) != small(b.data[i])) return false;
+    return true;
+}
+
 bool sc_str_is(sc_str s, const char *terminated) {
     return sc_str_equal(s, sc_str_from(terminated));
 }

@@ -23,6 +23,7 @@ char *sc_str_dup(sc_arena *arena, sc_str s);    // NUL-terminated
 sc_str sc_str_format(sc_arena *arena, const char *format, ...) SC_PRINTF(2, 3);  // NUL-terminated
 sc_str sc_str_vformat(sc_arena *arena, const char *format, va_list args);        // the same
 bool sc_str_equal(sc_str a, sc_str b);
+bool sc_str_equal_any_case(sc_str a, sc_str b);  // capital ASCII letters are as small ones
 bool sc_str_is(sc_str s, const char *terminated);
 bool sc_str_starts_with(sc_str s, const char *terminated);
 bool sc_str_ends_with(sc_str s, const char *terminated);

@@ -3,6 +3,8 @@
 // the cache while the pixels of the window go by.
 #include "compute/pool.h"
 
+#include "compute/pool_window.h"
+
 enum { CHUNK = 64 };  // channels
 
 // --- Windows -------------------------------------------------------------------------------------
@@ -13,11 +15,14 @@ typedef struct extent {
 } extent;
 
 static extent extent_of(const sc_pooling *p, int d, int64_t out) {
-    const int64_t step = p->dilation[d], begin = out * p->stride[d] - p->pad[d];
-    const int64_t first = begin < 0 ? (-begin + step - 1) / step : 0;
-    const int64_t room = p->in[d] - 1 - begin;  // for the last tap to move to
-    const int64_t end = room < 0 ? 0 : sc_min_i64(room / step + 1, p->kernel[d]);
-    return (extent){begin + first * step, step, end > first ? end - first : 0};
+    const sc_pool_axis axis = {.in = p->in[d],
+                               .kernel = p->kernel[d],
+                               .step = p->stride[d],
+                               .pad = p->pad[d],
+                               .dilation = p->dilation[d]};
+    extent covered = {.step = p->dilation[d]};
+    sc_pool_covered(&axis, out, &covered.from, &covered.count);
+    return covered;
 }
 
 typedef struct window {

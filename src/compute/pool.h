@@ -15,7 +15,7 @@ typedef struct sc_pooling {
     const void *input;
     void *output;
     // Averages divide by the elements of a window that are not in the padding, or by this number if
-    // it is not 0. An average of nothing is 0.
+    // it is not 0. The average of an empty window is 0.
     int64_t divisor;
     // Averages of floats are clamped, those of 8 bits are requantized: `scale` is the input's scale
     // by the results', `zero` in the finish the results' zero point. Maxima are clamped; of 8 bits,

@@ -108,7 +108,7 @@ static quotient negate(parser *p, quotient a) {
 }
 
 static sc_status divide(parser *p, quotient a, quotient b, quotient *out) {
-    if (sc_dim_is(b.num, 0)) return bad(p, "a divisor that is not zero");
+    if (sc_dim_is(b.num, 0)) return bad(p, "a divisor other than zero");
     sc_dim num = sc_dim_mul(p->exprs, a.num, b.den), den = sc_dim_mul(p->exprs, a.den, b.num);
     if (!den.expr && den.value < 0) {
         num = sc_dim_neg(p->exprs, num);
@@ -221,7 +221,7 @@ static sc_status need_whole(parser *p, const quotient *args, int count) {
 
 static sc_status fn_mod(parser *p, const quotient *a, SC_UNUSED int variant, quotient *out) {
     SC_TRY(need_whole(p, a, 2));
-    if (sc_dim_is(a[1].num, 0)) return bad(p, "a divisor that is not zero");
+    if (sc_dim_is(a[1].num, 0)) return bad(p, "a divisor other than zero");
     *out = whole(sc_dim_mod(p->exprs, a[0].num, a[1].num));
     return SC_OK;
 }

@@ -69,6 +69,11 @@ typedef struct sc_etrecord_maps {
     SC_VEC(sc_etrecord_outs) outs;
 } sc_etrecord_maps;
 
+// An entry of a file that cannot be read, and the reason.
+typedef struct sc_etrecord_unread {
+    sc_str entry, reason;
+} sc_etrecord_unread;
+
 typedef struct sc_etrecord {
     sc_etrecord_program exported;           // `forward`, or that of the only method
     SC_VEC(sc_etrecord_program) originals;  // of each method; files have a place for one
@@ -85,7 +90,8 @@ typedef struct sc_etrecord {
     const sc_pickle_value *reference_outputs;      // {method: [of each case [outputs]]}, or NULL
     const sc_pickle_value *representative_inputs;  // list or tuple, the inputs of one case, or NULL
 
-    SC_VEC(sc_str) unknown;  // entries of the file that mean nothing to us
+    SC_VEC(sc_str) unknown;             // entries of the file that have no meaning here
+    SC_VEC(sc_etrecord_unread) unread;  // damaged ones; the record goes without them
 } sc_etrecord;
 
 // NULL when there is none.
@@ -135,8 +141,10 @@ sc_status sc_etrecord_write(sc_ctx *ctx, const sc_etrecord *record,
 
 // True for a zip with the identifier of a record in it.
 bool sc_etrecord_is(const sc_zip *zip);
-// Reads every layout that has existed. Only the program must be there; missing and unknown entries
-// are no errors. The source must live as long as the record.
+// True for a zip that holds what records hold: without the identifier it is a damaged record.
+bool sc_etrecord_is_like(const sc_zip *zip);
+// Reads every layout that has existed. Missing, unknown and damaged entries are no errors: each
+// damaged one is a warning and a row of `unread`. The source must live as long as the record.
 sc_status sc_etrecord_read(sc_ctx *ctx, sc_source *source, sc_etrecord *out);
 
 #endif

@@ -24,8 +24,9 @@ static sc_status emit_outputs(sc_emit_method *m, const sc_node *node, call_args 
     int32_t *outs = call->ids + call->count;
     for (uint32_t i = 0; i < node->out_count; i++) {
         if (node->outs[i]->type == SC_VALUE_NONE)
-            return sc_fail(m->state->ctx, SC_ERR_UNSUPPORTED_OP, "Ask for all of its results.",
-                           "%s without all of its results cannot be called", node->op->name);
+            return sc_fail(m->state->ctx, SC_ERR_UNSUPPORTED_OP,
+                           "Call it so that it returns all of its results.",
+                           "%s cannot be called without some of its results", node->op->name);
         SC_TRY(sc_emit_value(m, node->outs[i], &outs[i]));
     }
     if (sc_op_has(node->op, SC_SYMBOLIC) || sc_op_has(node->op, SC_MUTATES)) {

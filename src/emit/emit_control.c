@@ -81,7 +81,7 @@ static sc_status emit_branch_result(sc_emit_method *m, const sc_arg *from, const
 static sc_status emit_branch(sc_emit_method *m, const sc_node *node, const sc_graph *branch) {
     if (branch->ret->arg_count != node->out_count)
         return sc_fail(m->state->ctx, SC_ERR_CORRUPT, NULL,
-                       "a branch returns %u results where %u are wanted", branch->ret->arg_count,
+                       "a branch returns %u results, but %u are expected", branch->ret->arg_count,
                        node->out_count);
     SC_TRY(bind_numbers(m, node, branch));
     SC_TRY(m->emit_body(m, branch));
@@ -93,7 +93,7 @@ static sc_status emit_branch(sc_emit_method *m, const sc_node *node, const sc_gr
 
 static sc_status emit_cond(sc_emit_method *m, const sc_node *node) {
     const sc_graph *if_true = graph_arg(node, 1), *if_false = graph_arg(node, 2);
-    if (!if_true || !if_false) return unsupported(m, NULL, "a cond without its two branches");
+    if (!if_true || !if_false) return unsupported(m, NULL, "a cond does not have two branches");
     int32_t predicate = 0;
     SC_TRY(sc_emit_plain(m, &node->args[0], &predicate));
     uint32_t to_false = sc_emit_jump_false(m, predicate);
@@ -136,7 +136,8 @@ static sc_status emit_copy(sc_emit_method *m, const sc_value *to, const sc_arg *
 static sc_status emit_carries(sc_emit_method *m, const sc_node *node, const sc_arg *from,
                               uint32_t count) {
     if (count > node->out_count)
-        return sc_fail(m->state->ctx, SC_ERR_CORRUPT, NULL, "a loop carries more than it returns");
+        return sc_fail(m->state->ctx, SC_ERR_CORRUPT, NULL,
+                       "a loop carries more values than its body returns");
     for (uint32_t i = 0; i < count; i++) SC_TRY(emit_copy(m, node->outs[i], &from[i]));
     return SC_OK;
 }
@@ -151,7 +152,7 @@ static sc_status check_carries(sc_emit_method *m, const sc_node *node, const sc_
             SC_TRY(sc_emit_value(m, node->outs[j], &earlier));
             if (from == earlier)
                 return unsupported(m, "Return x.clone() instead of the carried value itself.",
-                                   "a loop passes a carried value on in another place");
+                                   "a loop returns a carried value in another position");
         }
     }
     return SC_OK;
@@ -223,7 +224,7 @@ static sc_status emit_scan(sc_emit_method *m, const sc_node *node) {
     uint32_t carried = init ? init->count : 0;
     if (!body || !sliced || sliced->count == 0 || body->ret->arg_count != node->out_count ||
         carried > node->out_count || carried + sliced->count > body->inputs.count)
-        return unsupported(m, NULL, "a loop whose body does not fit its operands");
+        return unsupported(m, NULL, "the body of a loop does not fit its operands");
     loop l;
     SC_TRY(bind_numbers(m, node, body));
     if (init) SC_TRY(emit_carries(m, node, init->items, carried));
@@ -243,7 +244,7 @@ static sc_status emit_while(sc_emit_method *m, const sc_node *node) {
     const sc_arg *init = list_arg(node, 0);
     if (!condition || !body || !init || condition->ret->arg_count != 1 ||
         body->ret->arg_count != node->out_count || init->count != node->out_count)
-        return unsupported(m, NULL, "a loop whose bodies do not fit its operands");
+        return unsupported(m, NULL, "the bodies of a loop do not fit its operands");
     SC_TRY(bind_numbers(m, node, condition));
     SC_TRY(bind_numbers(m, node, body));
     SC_TRY(emit_carries(m, node, init->items, init->count));

@@ -53,8 +53,8 @@ static sc_status add_data(sc_emit_state *state, const sc_part *part, const sc_pa
         return sc_fail(ctx, SC_ERR_DELEGATE,
                        "Let the backend name the file without a folder or control characters.",
                        "backend '" SC_STR_FMT "' puts '" SC_STR_FMT
-                       "' into the .ptd of the tag '" SC_STR_FMT
-                       "', which is not the name of a file",
+                       "' into a .ptd with the tag '" SC_STR_FMT
+                       "', which is not a valid file name",
                        SC_STR_ARG(part->backend), SC_STR_ARG(data->key), SC_STR_ARG(data->tag));
     sc_store_entry entry = {.key = data->key, .tag = data->tag};
     if (!entry.tag.size && state->options.external_constants)
@@ -71,10 +71,10 @@ static sc_status add_data(sc_emit_state *state, const sc_part *part, const sc_pa
                        (unsigned long long)store->blobs.data[entry.blob].data.size,
                        (unsigned long long)store->blobs.data[known->blob].data.size);
     if (known && !sc_str_equal(known->tag, entry.tag))
-        return sc_fail(ctx, SC_ERR_DELEGATE, "Let the backend put all of one name into one file.",
-                       "backend '" SC_STR_FMT "' puts named data '" SC_STR_FMT
-                       "' into two different files",
-                       SC_STR_ARG(part->backend), SC_STR_ARG(data->key));
+        return sc_fail(
+            ctx, SC_ERR_DELEGATE, "Let the backend put all data of one name into one file.",
+            "backend '" SC_STR_FMT "' puts named data '" SC_STR_FMT "' into two different files",
+            SC_STR_ARG(part->backend), SC_STR_ARG(data->key));
     return sc_store_name(ctx, store, &entry);
 }
 

@@ -27,8 +27,8 @@ static void warn_of_gaps(const sc_emit_state *state, const sc_op *op) {
     if (sc_op_has(op, SC_UNOFFICIAL) && sc_options_are_official(&state->options) &&
         !is_explained(ctx))
         sc_report(ctx, SC_WARNING, SC_ERR_UNSUPPORTED_OP,
-                  "Run it with Sconce; for apps, write this line with other operators, of which "
-                  "`sconce operators` tells who runs them.",
+                  "Run it with Sconce. For apps, write this line with other operators; `sconce "
+                  "operators` lists which runtime runs each.",
                   "the official runtime has no kernel for %s", op->out_name);
 }
 
@@ -46,7 +46,7 @@ static sc_status operator_index(sc_emit_method *m, const sc_op *op, int32_t *out
     if (dot >= 0) overload = sc_str_slice(full, (size_t)dot + 1, full.size);
     if (full.size > OPERATOR_NAME_MAX)
         return sc_fail(m->state->ctx, SC_ERR_UNSUPPORTED_OP, NULL,
-                       "the name of the operator is too long for a .pte");
+                       "the operator's name is too long for a .pte");
     sc_fb_builder *fb = &m->state->fb;
     sc_fb_ref name_ref = sc_emit_string(m->state, name);
     sc_fb_ref overload_ref = sc_emit_string(m->state, overload);

@@ -1,6 +1,7 @@
 // One method as an ExecutionPlan: inputs, instructions, outputs, and the tables they refer to.
 // Constant methods are plans without instructions whose outputs are there from the start.
 #include "emit/emit_plan.h"
+#include "core/delegate_call.h"
 
 #include "program_fbs.h"
 
@@ -46,7 +47,7 @@ static sc_status emit_inputs(sc_emit_method *m, const sc_method *method, id_list
     return SC_OK;
 }
 
-// Written-back buffers are state, not results; tokens are nothing at all.
+// Written-back buffers are state, not results; tokens are no values.
 static bool is_visible(sc_output_kind kind) {
     return kind != SC_OUTPUT_BUFFER_MUTATION && kind != SC_OUTPUT_PARAMETER_MUTATION &&
            kind != SC_OUTPUT_TOKEN;
@@ -81,6 +82,9 @@ static sc_fb_ref write_delegate_call(sc_emit_method *m, const sc_emit_instructio
     sc_fb_begin(fb);
     sc_pte_DelegateCall_set_delegate_index(fb, call->a);
     sc_pte_DelegateCall_set_args(fb, args);
+    if (call->node && sc_node_part(call->node)->says_inputs)
+        sc_fb_set_scalar(fb, SC_DELEGATE_CALL_INPUTS, call->arg_count - call->node->out_count + 1,
+                         4);
     return sc_fb_end(fb);
 }
 

@@ -35,7 +35,7 @@ static sc_status check_names(sc_ctx *ctx, const sc_program *program) {
                                   ? program->methods.data[i]->name
                                   : program->constant_methods.data[i - program->methods.count].name;
         if (!sc_map_add(&names, sc_name_str(name), &names))
-            return sc_fail(ctx, SC_ERR_ARGUMENT, "Give each method a name of its own.",
+            return sc_fail(ctx, SC_ERR_ARGUMENT, "Give each method a different name.",
                            "two methods are called '%s'", name->text);
     }
     return SC_OK;

@@ -8,6 +8,7 @@
 //   > 0    present     planned memory that starts with bytes of the mutable segment
 //   and with location EXTERNAL the bytes come from a .ptd, by name.
 #include "emit/emit_state.h"
+#include "ir/dynamic_sizes.h"
 
 #include "program_fbs.h"
 
@@ -111,6 +112,12 @@ static sc_status place(sc_emit_method *m, const sc_value *value, placement *out)
     return SC_OK;
 }
 
+static const char *smaller_hint(sc_ctx *ctx, const sc_value *value, uint32_t dim) {
+    sc_open_symbols open = {.arena = ctx->scratch, .bounded = true};
+    sc_open_add_dim(&open, value->spec.sizes[dim]);
+    return sc_bound_hint(ctx, &open, value->graph->method, "Make the tensor smaller.");
+}
+
 // Upper bounds; the runtime resizes within them.
 static sc_status sizes_of(sc_ctx *ctx, const sc_value *value, int32_t *sizes) {
     for (uint32_t i = 0; i < value->spec.rank; i++) {
@@ -119,7 +126,7 @@ static sc_status sizes_of(sc_ctx *ctx, const sc_value *value, int32_t *sizes) {
             return sc_fail(ctx, SC_ERR_UNBOUNDED, NULL, "dimension %u of '%s' has no upper bound",
                            i, value->name->text);
         if (max < 0 || max > INT32_MAX)
-            return sc_fail(ctx, SC_ERR_LIMIT, "Make the tensor smaller.",
+            return sc_fail(ctx, SC_ERR_LIMIT, smaller_hint(ctx, value, i),
                            "dimension %u of '%s' may be %lld, but a .pte holds at most 2^31 - 1", i,
                            value->name->text, (long long)max);
         sizes[i] = (int32_t)max;

@@ -76,8 +76,7 @@ static void dump_union(const dumper *d, const sc_fb_field *field, sc_fb_table ta
     if (!member || member->table == SC_FB_NO_REF) return;
     char key[80];
     snprintf(key, sizeof key, "%s_type", field->name);
-    sc_json_key(d->out, key);
-    sc_json_add_text(d->out, member->name);
+    sc_json_put_text(d->out, key, member->name);
     if (!value.at) return;
     sc_json_key(d->out, field->name);
     dump_table(d, value, &d->schema->tables[member->table]);

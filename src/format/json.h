@@ -122,5 +122,8 @@ void sc_json_put_f64(sc_json_writer *writer, const char *key, double value);
 // null unless it is finite.
 void sc_json_put_finite(sc_json_writer *writer, const char *key, double value);
 void sc_json_put_bool(sc_json_writer *writer, const char *key, bool value);
+// Begin what stands under a key; sc_json_end_object and sc_json_end_array end it.
+void sc_json_put_object(sc_json_writer *writer, const char *key);
+void sc_json_put_array(sc_json_writer *writer, const char *key);
 
 #endif

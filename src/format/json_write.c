@@ -202,3 +202,13 @@ void sc_json_put_bool(sc_json_writer *writer, const char *key, bool value) {
     sc_json_key(writer, key);
     sc_json_add_bool(writer, value);
 }
+
+void sc_json_put_object(sc_json_writer *writer, const char *key) {
+    sc_json_key(writer, key);
+    sc_json_begin_object(writer);
+}
+
+void sc_json_put_array(sc_json_writer *writer, const char *key) {
+    sc_json_key(writer, key);
+    sc_json_begin_array(writer);
+}

@@ -152,8 +152,6 @@ static sc_status read_central(sc_ctx *ctx, cursor *at, sc_zip_entry *entry,
         .size = get32(record + 24),
     };
     *local_offset = get32(record + 42);
-    if (name_bytes > ctx->limits.zip_name_bytes_max)
-        return sc_fail(ctx, SC_ERR_LIMIT, NULL, "the name of a zip entry is too long");
     if (get16(record + 8) & FLAG_ENCRYPTED)
         return sc_fail(ctx, SC_ERR_UNSUPPORTED,
                        "Unpack the archive and pack it again without a password.",

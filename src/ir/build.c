@@ -263,8 +263,7 @@ sc_status sc_node_infer(sc_node *node) {
 
 // --- The builder ---------------------------------------------------------------------------------
 
-// Results of a node with several are called after it: split_0, split_1.
-static void name_results(sc_node *node) {
+void sc_node_name_results(sc_node *node) {
     sc_graph *graph = node->graph;
     for (uint32_t i = 0; node->out_count > 1 && i < node->out_count; i++) {
         sc_mark mark = sc_arena_mark(graph->ctx->scratch);
@@ -344,9 +343,22 @@ sc_status sc_build(sc_graph *graph, sc_node *position, const sc_op *op, const sc
     if (status == SC_OK) status = make_node(graph, op, full, op->schema->param_count, &node);
     sc_arena_rewind(ctx->scratch, mark);
     SC_TRY(status);
-    name_results(node);
+    sc_node_name_results(node);
     if (meta) node->meta = *meta;
     sc_graph_insert_before(position ? position : graph->ret, node);
     if (out) *out = node;
     return SC_OK;
+}
+
+// --- Constants -----------------------------------------------------------------------------------
+
+sc_extent sc_constant_row_major(sc_arena *arena, const sc_constant *constant) {
+    int64_t sizes[SC_RANK_MAX], strides[SC_RANK_MAX];
+    const sc_spec *spec = &constant->spec;
+    for (uint32_t d = 0; d < spec->rank; d++) {
+        sizes[d] = spec->sizes[d].value;
+        strides[d] = spec->strides[d].value;
+    }
+    return sc_extent_strided(arena, constant->data, sc_dtype_bytes((sc_dtype)spec->dtype),
+                             spec->rank, sizes, strides, 0);
 }

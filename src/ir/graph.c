@@ -22,7 +22,7 @@ sc_method *sc_program_method(const sc_program *program, sc_str name) {
 sc_status sc_program_add_method(sc_program *program, sc_str name, sc_method **out) {
     sc_ctx *ctx = program->ctx;
     if (sc_program_method(program, name))
-        return sc_fail(ctx, SC_ERR_ARGUMENT, "Give each method its own name.",
+        return sc_fail(ctx, SC_ERR_ARGUMENT, "Give each method a different name.",
                        "two methods are named '" SC_STR_FMT "'", SC_STR_ARG(name));
     sc_method *method = sc_new(ctx->arena, sc_method);
     method->name = sc_name_intern(ctx->names, name);

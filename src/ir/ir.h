@@ -106,7 +106,7 @@ struct sc_node {
     sc_str *arg_names;   // foreign ops only: names as in the file, "" for positional
     const sc_name *tag;  // delegation tag, NULL when none
     bool is_kept;        // stays whole although its operator has an expansion
-    bool is_settled;     // made for the official runtime, which runs this call as it is
+    bool is_final;       // made for the official runtime, which runs this call as it is
     uint32_t mark;       // scratch number for the pass that runs
 };
 
@@ -256,6 +256,8 @@ void sc_node_erase(sc_node *node);
 // `out` may be NULL.
 sc_status sc_build(sc_graph *graph, sc_node *position, const sc_op *op, const sc_arg *args,
                    uint32_t arg_count, const sc_meta *meta, sc_node **out);
+// Names the results of a node that has several after it: split_0, split_1.
+void sc_node_name_results(sc_node *node);
 // Re-runs inference on a node and stores the result in its outs.
 sc_status sc_node_infer(sc_node *node);
 // May this argument stand for that parameter? Numbers may stand for tensors (a later pass makes
@@ -307,6 +309,9 @@ sc_arg *sc_node_arg(const sc_node *node, const char *param);
 
 // Calls `visit` for every argument of a node that is a value, list items included. Stops on false.
 bool sc_node_visit_values(const sc_node *node, bool (*visit)(void *user, sc_arg *arg), void *user);
+
+// The bytes of a constant, row-major: weights may lie in another order than their sizes.
+sc_extent sc_constant_row_major(sc_arena *arena, const sc_constant *constant);
 
 // --- Walking and small rewrites (walk.c) ---------------------------------------------------------
 

@@ -16,7 +16,7 @@ typedef struct sc_pattern_node {
     const char *name;
     sc_op_id op;                        // SC_OP_FOREIGN: whichever has one of `traits`
     sc_op_traits traits;                // 0: any operator
-    bool (*fits)(const sc_node *node);  // what else must be true of it; NULL for nothing
+    bool (*fits)(const sc_node *node);  // what else must be true of it; NULL: no more
     bool is_shared;
     const char *operands[SC_PATTERN_OPERANDS_MAX];  // by argument; NULL: whatever it is
 } sc_pattern_node;

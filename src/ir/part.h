@@ -43,6 +43,7 @@ struct sc_part {
     sc_str backend;
     SC_VEC(sc_compile_spec) specs;
     const sc_cord *processed;  // what the backend made of the graph
+    bool says_inputs;          // calls say in the file where their inputs end
     bool has_events;           // the backend says which nodes its events stand for, maybe none
     SC_VEC(sc_part_event) events;
     SC_VEC(sc_part_data) data;

@@ -2,6 +2,7 @@
 // pixels that its filter covers, and the filter widens with the scale.
 #include <math.h>
 
+#include "core/pixel_scale.h"
 #include "kernels/convert.h"
 #include "kernels/iter.h"
 
@@ -44,9 +45,8 @@ static taps taps_at(int64_t i, double scale, int64_t size, filter_fn filter, dou
 
 static double axis_scale(const sc_kernel_call *call, uint32_t argument, int64_t in, int64_t out,
                          bool align) {
-    if (align) return out > 1 ? (double)(in - 1) / (double)(out - 1) : 0.0;
     double factor = sc_call_is_none(call, argument) ? 0.0 : sc_call_number(call, argument);
-    return factor > 0.0 ? 1.0 / factor : (double)in / (double)out;
+    return sc_pixel_scale(in, out, align, factor);
 }
 
 static double mean_at(const sc_tensor *in, int64_t plane, const taps *y, const taps *x) {

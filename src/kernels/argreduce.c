@@ -91,24 +91,18 @@ static sc_status find_extreme(const sc_kernel_call *call, uint32_t mask, bool la
     return SC_OK;
 }
 
-static sc_status find_arg(const sc_kernel_call *call, bool largest) {
+static sc_status find_arg(const sc_kernel_call *call) {
+    const bool largest = call->kernel->param;
     uint32_t mask = sc_call_dim_mask(call, 1, sc_call_tensor(call, 0)->rank);
     return find_extreme(call, mask, largest, NULL, sc_call_out(call));
 }
 
-static sc_status find_pair(const sc_kernel_call *call, bool largest) {
+static sc_status find_pair(const sc_kernel_call *call) {
+    const bool largest = call->kernel->param;
     uint32_t mask = sc_call_dim_mask(call, 1, sc_call_tensor(call, 0)->rank);
     return find_extreme(call, mask, largest, sc_call_tensor(call, call->arg_count - 2),
                         sc_call_out(call));
 }
-
-static sc_status run_argmax(const sc_kernel_call *call) { return find_arg(call, true); }
-
-static sc_status run_argmin(const sc_kernel_call *call) { return find_arg(call, false); }
-
-static sc_status run_max_dim(const sc_kernel_call *call) { return find_pair(call, true); }
-
-static sc_status run_min_dim(const sc_kernel_call *call) { return find_pair(call, false); }
 
 // --- Scans ---------------------------------------------------------------------------------------
 
@@ -153,28 +147,22 @@ static void scan_position(void *user, sc_stream *elements, int64_t out_offset) {
 static sc_status need_same_sizes(const sc_kernel_call *call, const sc_tensor *self,
                                  const sc_tensor *out) {
     if (sc_same_sizes(self, out)) return SC_OK;
-    return sc_call_fail(call, SC_ERR_SHAPE, "a scan keeps its input's sizes");
+    return sc_call_fail(call, SC_ERR_SHAPE, "needs a result of its input's sizes");
 }
 
-static sc_status scan(const sc_kernel_call *call, int kind) {
+static sc_status scan(const sc_kernel_call *call) {
+    const int kind = call->kernel->param;
     const sc_tensor *self = sc_call_tensor(call, 0), *out = sc_call_out(call);
     along a = {.values = out, .kind = kind};
     uint32_t dim = sc_call_dim(call, 1, self->rank);
+    if (kind == SCAN_LOG_SUM_EXP && !sc_dtype_is_float((sc_dtype)out->dtype))
+        return sc_call_no_kernel(call);
     SC_TRY(choose_class(call, &a, self->dtype, out->dtype));
     SC_TRY(sc_reduction_init_along(call->ctx, &a.reduction, self, out, dim));
     SC_TRY(need_same_sizes(call, self, out));
     a.step = out->rank > 0 ? out->strides[dim] : 1;
     sc_reduction_each(&a.reduction, scan_position, &a);
     return SC_OK;
-}
-
-static sc_status run_cumsum(const sc_kernel_call *call) { return scan(call, SCAN_SUM); }
-
-static sc_status run_cumprod(const sc_kernel_call *call) { return scan(call, SCAN_PRODUCT); }
-
-static sc_status run_logcumsumexp(const sc_kernel_call *call) {
-    if (!sc_dtype_is_float((sc_dtype)sc_call_out(call)->dtype)) return sc_call_no_kernel(call);
-    return scan(call, SCAN_LOG_SUM_EXP);
 }
 
 static void running_extreme_position(void *user, sc_stream *elements, int64_t out_offset) {
@@ -202,7 +190,8 @@ static void running_extreme_position(void *user, sc_stream *elements, int64_t ou
     }
 }
 
-static sc_status running_extreme(const sc_kernel_call *call, bool largest) {
+static sc_status running_extreme(const sc_kernel_call *call) {
+    const bool largest = call->kernel->param;
     const sc_tensor *self = sc_call_tensor(call, 0);
     const sc_tensor *values = sc_call_tensor(call, 2), *indices = sc_call_tensor(call, 3);
     along a = {.values = values, .indices = indices, .largest = largest};
@@ -218,16 +207,12 @@ static sc_status running_extreme(const sc_kernel_call *call, bool largest) {
     return SC_OK;
 }
 
-static sc_status run_cummax(const sc_kernel_call *call) { return running_extreme(call, true); }
-
-static sc_status run_cummin(const sc_kernel_call *call) { return running_extreme(call, false); }
-
-SC_KERNEL(argmax, .run = run_argmax);
-SC_KERNEL(argmin, .run = run_argmin);
-SC_KERNEL(max_dim, .run = run_max_dim);
-SC_KERNEL(min_dim, .run = run_min_dim);
-SC_KERNEL(cumsum, .run = run_cumsum);
-SC_KERNEL(cumprod, .run = run_cumprod);
-SC_KERNEL(logcumsumexp, .run = run_logcumsumexp);
-SC_KERNEL(cummax, .run = run_cummax);
-SC_KERNEL(cummin, .run = run_cummin);
+SC_KERNEL(argmax, .run = find_arg, .param = true);
+SC_KERNEL(argmin, .run = find_arg, .param = false);
+SC_KERNEL(max_dim, .run = find_pair, .param = true);
+SC_KERNEL(min_dim, .run = find_pair, .param = false);
+SC_KERNEL(cumsum, .run = scan, .param = SCAN_SUM);
+SC_KERNEL(cumprod, .run = scan, .param = SCAN_PRODUCT);
+SC_KERNEL(logcumsumexp, .run = scan, .param = SCAN_LOG_SUM_EXP);
+SC_KERNEL(cummax, .run = running_extreme, .param = true);
+SC_KERNEL(cummin, .run = running_extreme, .param = false);

@@ -72,7 +72,7 @@ sc_status sc_call_resize(const sc_kernel_call *c, sc_tensor *out, const int64_t 
     if (same) return SC_OK;
     if (!fits || !out->is_dynamic || bytes > out->capacity_bytes)
         return sc_call_fail_hint(c, SC_ERR_SHAPE, "Export with a larger bound for this result.",
-                                 "finds more than its result may hold");
+                                 "finds more elements than its result can hold");
     out->numel = (int64_t)numel;
     for (uint32_t d = 0; d < out->rank; d++) out->sizes[d] = sizes[d];
     (void)sc_strides_of(sizes, out->rank, out->dim_order, out->strides);

@@ -19,12 +19,13 @@ static sc_status run_bincount(const sc_kernel_call *call) {
         (weights && sc_class_of(weights->dtype) == SC_CLASS_COUNT))
         return sc_call_no_kernel(call);
     if (self->rank != 1 || out->rank != 1 || (weights && weights->numel != self->numel))
-        return sc_call_fail(call, SC_ERR_SHAPE, "needs as many weights as numbers");
+        return sc_call_fail(call, SC_ERR_SHAPE, "needs one weight for each number");
     memset(out->data, 0, (size_t)out->numel * sc_dtype_bytes((sc_dtype)out->dtype));
     for (int64_t i = 0; i < self->numel; i++) {
         int64_t place = sc_tensor_integer(self, i * self->strides[0]);
         if (place < 0 || place >= out->numel)
-            return sc_call_fail(call, SC_ERR_INDEX, "has no bin for %lld", (long long)place);
+            return sc_call_fail(call, SC_ERR_INDEX, "has a negative or too large number, %lld",
+                                (long long)place);
         if (weights)
             add_weight(out, place, sc_tensor_real(weights, i * weights->strides[0]));
         else

@@ -18,7 +18,8 @@ static bool fits_dtype(const sc_evalue *number, unsigned dtype) {
     return number->i < (int64_t)beyond && number->i >= -(int64_t)beyond;
 }
 
-static sc_status fill_number(const sc_kernel_call *call, uint32_t argument) {
+static sc_status fill_number(const sc_kernel_call *call) {
+    const uint32_t argument = (uint32_t)call->kernel->param;
     const sc_tensor *out = sc_call_out(call);
     const sc_evalue *number = call->args[argument];
     char element[16];
@@ -33,11 +34,8 @@ static sc_status fill_number(const sc_kernel_call *call, uint32_t argument) {
     return SC_OK;
 }
 
-static sc_status run_full(const sc_kernel_call *call) { return fill_number(call, 1); }
-
-static sc_status run_scalar_tensor(const sc_kernel_call *call) { return fill_number(call, 0); }
-
-static sc_status fill_integer(const sc_kernel_call *call, int64_t value) {
+static sc_status fill_integer(const sc_kernel_call *call) {
+    const int64_t value = (int64_t)call->kernel->param;
     const sc_tensor *out = sc_call_out(call);
     char element[16] = {0};
     sc_strided dst;
@@ -46,10 +44,6 @@ static sc_status fill_integer(const sc_kernel_call *call, int64_t value) {
     sc_fill(&dst, element);
     return SC_OK;
 }
-
-static sc_status run_zeros(const sc_kernel_call *call) { return fill_integer(call, 0); }
-
-static sc_status run_ones(const sc_kernel_call *call) { return fill_integer(call, 1); }
 
 static sc_status run_fill_tensor(const sc_kernel_call *call) {
     const sc_tensor *value = sc_call_tensor(call, 1);
@@ -71,7 +65,7 @@ static sc_status write_range(const sc_kernel_call *call, uint32_t start, uint32_
     sc_class class_ = whole ? SC_CLASS_I64 : SC_CLASS_F64;
     sc_store_fn store = sc_storer(class_, out->dtype);
     if (!store) return sc_call_no_kernel(call);
-    if (out->rank != 1) return sc_call_fail(call, SC_ERR_SHAPE, "gives a vector");
+    if (out->rank != 1) return sc_call_fail(call, SC_ERR_SHAPE, "needs a vector for its result");
     double first = start == UINT32_MAX ? 0.0 : sc_call_number(call, start);
     double by = step == UINT32_MAX ? 1.0 : sc_call_number(call, step);
     uint64_t first_whole = start == UINT32_MAX ? 0 : (uint64_t)sc_call_integer(call, start);
@@ -199,7 +193,7 @@ static sc_status run_dropout(const sc_kernel_call *call) {
         kept->dtype != SC_DTYPE_BOOL)
         return sc_call_no_kernel(call);
     if (!sc_same_sizes(self, out) || !sc_same_sizes(self, kept))
-        return sc_call_fail(call, SC_ERR_SHAPE, "keeps its input's sizes");
+        return sc_call_fail(call, SC_ERR_SHAPE, "needs a result of its input's sizes");
     if (!(p >= 0.0 && p <= 1.0))
         return sc_call_fail(call, SC_ERR_ARGUMENT, "the probability is not in [0, 1]");
     sc_stream from, to, mask;
@@ -219,10 +213,10 @@ static sc_status run_dropout(const sc_kernel_call *call) {
     return SC_OK;
 }
 
-SC_KERNEL(full, .run = run_full);
-SC_KERNEL(scalar_tensor, .run = run_scalar_tensor);
-SC_KERNEL(zeros, .run = run_zeros);
-SC_KERNEL(ones, .run = run_ones);
+SC_KERNEL(full, .run = fill_number, .param = 1);
+SC_KERNEL(scalar_tensor, .run = fill_number, .param = 0);
+SC_KERNEL(zeros, .run = fill_integer, .param = 0);
+SC_KERNEL(ones, .run = fill_integer, .param = 1);
 SC_KERNEL(fill_tensor, .run = run_fill_tensor);
 SC_KERNEL(arange, .run = run_arange);
 SC_KERNEL(arange_start, .run = run_arange_start);

@@ -41,7 +41,7 @@ static sc_status run_lu_factor(const sc_kernel_call *call) {
     const sc_tensor *pivots = sc_call_tensor(call, 4), *info = sc_call_out(call);
     SC_TRY(sc_matrix_check(call, self, lu, lu_scratch(call)));
     if (!sc_call_integer(call, 1))
-        return sc_call_fail(call, SC_ERR_UNSUPPORTED, "always takes pivots");
+        return sc_call_fail(call, SC_ERR_UNSUPPORTED, "needs pivot=True");
     if (pivots->dtype != SC_DTYPE_I32 || info->dtype != SC_DTYPE_I32)
         return sc_call_no_kernel(call);
     int64_t rows = sc_matrix_rows(self), columns = sc_matrix_columns(self);

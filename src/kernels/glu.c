@@ -40,7 +40,8 @@ static sc_status run_glu(const sc_kernel_call *call) {
         fits = self->sizes[d] == out->sizes[d] * (d == dim ? 2 : 1);
     if (!fits || !sc_dtype_is_float((sc_dtype)self->dtype) ||
         !sc_dtype_is_float((sc_dtype)out->dtype))
-        return sc_call_fail(call, SC_ERR_SHAPE, "halves a dim of a float tensor");
+        return sc_call_fail(call, SC_ERR_SHAPE,
+                            "needs a float tensor, and a result of half its size along the dim");
     if (out->numel == 0) return SC_OK;
     sc_stream a = half_of(self, out, dim, 0), b = half_of(self, out, dim, 1), to;
     sc_load_fn load = sc_loader(class_, self->dtype);

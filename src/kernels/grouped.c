@@ -40,8 +40,8 @@ static sc_status check_ends(const sc_kernel_call *call, const groups *g) {
         const int64_t end = sc_tensor_integer(g->ends, i * g->ends->strides[0]);
         if (end < last || end > g->rows->sizes[0])
             return sc_call_fail(call, SC_ERR_INDEX,
-                                "group %lld ends before row %lld, after one that ends before row "
-                                "%lld, of %lld rows",
+                                "group %lld ends at row %lld, but the group before it ends at row "
+                                "%lld and there are %lld rows",
                                 (long long)i, (long long)end, (long long)last,
                                 (long long)g->rows->sizes[0]);
         last = end;

@@ -431,7 +431,8 @@ static sc_status run_scatter_reduce(const sc_kernel_call *call) {
 }
 
 // (self, dim, index, src, out): what goes to one place takes the place of self together.
-static sc_status scatter_anew(const sc_kernel_call *call, scatter_kind kind) {
+static sc_status scatter_anew(const sc_kernel_call *call) {
+    const scatter_kind kind = (scatter_kind)call->kernel->param;
     scatter s;
     SC_TRY(scatter_init(call, &s, sc_call_tensor(call, 3)));
     scatter first = s;
@@ -443,28 +444,17 @@ static sc_status scatter_anew(const sc_kernel_call *call, scatter_kind kind) {
     return scatter_joined(call, &s, kind, 0);
 }
 
-static sc_status run_scatter_largest(const sc_kernel_call *call) {
-    return scatter_anew(call, SCATTER_MAX);
-}
-
-static sc_status run_scatter_smallest(const sc_kernel_call *call) {
-    return scatter_anew(call, SCATTER_MIN);
-}
-
-static sc_status run_scatter_products(const sc_kernel_call *call) {
-    return scatter_anew(call, SCATTER_PROD);
-}
-
 static sc_status run_scatter_multiplied(const sc_kernel_call *call) {
     scatter s;
     SC_TRY(scatter_init(call, &s, sc_call_tensor(call, 3)));
     return scatter_joined(call, &s, SCATTER_PROD, 0);
 }
 
-const sc_kernel sc_k_scatter_products = {.run = run_scatter_products, .scratch = wide_bytes};
+const sc_kernel sc_k_scatter_products = {
+    .run = scatter_anew, .param = SCATTER_PROD, .scratch = wide_bytes};
 const sc_kernel sc_k_scatter_multiplied = {.run = run_scatter_multiplied, .scratch = wide_bytes};
-const sc_kernel sc_k_scatter_largest = {.run = run_scatter_largest};
-const sc_kernel sc_k_scatter_smallest = {.run = run_scatter_smallest};
+const sc_kernel sc_k_scatter_largest = {.run = scatter_anew, .param = SCATTER_MAX};
+const sc_kernel sc_k_scatter_smallest = {.run = scatter_anew, .param = SCATTER_MIN};
 SC_KERNEL(embedding, .run = run_embedding);
 SC_KERNEL(index_select, .run = run_index_select);
 SC_KERNEL(gather, .run = run_gather);

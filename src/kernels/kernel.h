@@ -66,7 +66,8 @@ typedef struct sc_packing {
 typedef struct sc_kernel_call {
     sc_ctx *ctx;
     const sc_op *op;
-    sc_evalue *const *args;  // the out schema's order: kept inputs, then outs
+    const struct sc_kernel *kernel;  // the one that runs; NULL if there is no kernel
+    sc_evalue *const *args;          // the out schema's order: kept inputs, then outs
     uint32_t arg_count;
     void *scratch;  // 64-byte aligned, at least what the kernel asked for
     uint64_t scratch_bytes;
@@ -90,6 +91,7 @@ typedef enum sc_kernel_layout {
 
 typedef struct sc_kernel {
     sc_kernel_fn run;
+    int param;  // tells apart the kernels that share `run`, which reads call->kernel->param
     sc_kernel_scratch_fn scratch;  // NULL: absent
     // Would the call, with this operand as it is in every run, rather have it packed? Sets all but
     // `data`. The operand must be a constant; the answer may depend only on its sizes and on

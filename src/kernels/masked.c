@@ -42,7 +42,7 @@ static sc_status run_nonzero(const sc_kernel_call *call) {
     sc_load_fn load = sc_loader(SC_CLASS_B8, self->dtype);
     sc_stream walk;
     if (!load || out->dtype != SC_DTYPE_I64) return sc_call_no_kernel(call);
-    if (out->rank != 2) return sc_call_fail(call, SC_ERR_SHAPE, "gives a matrix");
+    if (out->rank != 2) return sc_call_fail(call, SC_ERR_SHAPE, "needs a matrix for its result");
     SC_TRY(index_stream(call, &walk, self, self->rank, self->sizes));
     sizes[0] = count_set(walk, self->dtype, self->numel);
     SC_TRY(sc_call_resize(call, out, sizes));
@@ -89,7 +89,7 @@ static sc_status run_masked_select(const sc_kernel_call *call) {
     SC_TRY(index_stream(call, &flags, mask, rank, sizes));
     count = count_set(flags, mask->dtype, numel);
     if (out->dtype != self->dtype) return sc_call_no_kernel(call);
-    if (out->rank != 1) return sc_call_fail(call, SC_ERR_SHAPE, "gives a vector");
+    if (out->rank != 1) return sc_call_fail(call, SC_ERR_SHAPE, "needs a vector for its result");
     SC_TRY(sc_call_resize(call, out, &count));
     for (int64_t i = 0; i < numel; i++) {
         char *value, *flag;
@@ -114,7 +114,8 @@ static sc_status run_masked_scatter(const sc_kernel_call *call) {
     SC_TRY(index_stream(call, &from, source, source->rank, source->sizes));
     if (self->dtype != out->dtype || source->dtype != out->dtype) return sc_call_no_kernel(call);
     if (count_set(flags, mask->dtype, out->numel) > source->numel)
-        return sc_call_fail(call, SC_ERR_INDEX, "has more places than values");
+        return sc_call_fail(call, SC_ERR_INDEX,
+                            "has more elements set in its mask than its source has");
     for (int64_t i = 0; i < out->numel; i++) {
         char *value, *flag, *target;
         int64_t stride;

@@ -80,7 +80,8 @@ typedef struct walk {
 
 static int64_t magnitude(int64_t x) { return x < 0 ? -x : x; }
 
-// Dims of the views, larger steps of the destination first, merged. False when there is nothing.
+// Dims of the views, larger steps of the destination first, merged. False when there is no such
+// dim.
 static bool walk_init(walk *w, const sc_strided *dst, const sc_strided *src) {
     uint32_t order[SC_VIEW_RANK_MAX], count = 0;
     for (uint32_t d = 0; d < dst->rank; d++) {

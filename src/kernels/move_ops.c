@@ -287,7 +287,8 @@ static void pixel_views(const sc_tensor *packed, const sc_tensor *spread, int64_
     }
 }
 
-static sc_status run_pixels(const sc_kernel_call *call, bool spreads) {
+static sc_status run_pixels(const sc_kernel_call *call) {
+    const bool spreads = call->kernel->param;
     const sc_tensor *self = sc_call_tensor(call, 0), *out = sc_call_out(call);
     const sc_tensor *packed = spreads ? self : out, *spread = spreads ? out : self;
     int64_t factor = sc_call_integer(call, 1), area = 0, height = 0, width = 0, channels = 0;
@@ -306,10 +307,6 @@ static sc_status run_pixels(const sc_kernel_call *call, bool spreads) {
     return spreads ? sc_move(call, &b, &a) : sc_move(call, &a, &b);
 }
 
-static sc_status run_pixel_shuffle(const sc_kernel_call *call) { return run_pixels(call, true); }
-
-static sc_status run_pixel_unshuffle(const sc_kernel_call *call) { return run_pixels(call, false); }
-
 SC_KERNEL(copy_self, .run = run_copy_self);
 SC_KERNEL(copy, .run = run_copy);
 SC_KERNEL(copy_in_place, .run = run_copy_in_place);
@@ -327,5 +324,5 @@ SC_KERNEL(repeat, .run = run_repeat);
 SC_KERNEL(as_strided, .run = run_as_strided);
 SC_KERNEL(diagonal, .run = run_diagonal);
 SC_KERNEL(unfold, .run = run_unfold);
-SC_KERNEL(pixel_shuffle, .run = run_pixel_shuffle);
-SC_KERNEL(pixel_unshuffle, .run = run_pixel_unshuffle);
+SC_KERNEL(pixel_shuffle, .run = run_pixels, .param = true);
+SC_KERNEL(pixel_unshuffle, .run = run_pixels, .param = false);

@@ -64,7 +64,8 @@ static sc_status check_pads(const sc_kernel_call *call, edge_pad *p) {
     return SC_OK;
 }
 
-static sc_status run_edges(const sc_kernel_call *call, edge_rule rule) {
+static sc_status run_edges(const sc_kernel_call *call) {
+    const edge_rule rule = (edge_rule)call->kernel->param;
     edge_pad p = {.rule = rule};
     SC_TRY(check_pads(call, &p));
     if (p.out->numel == 0) return SC_OK;
@@ -88,18 +89,11 @@ static sc_status run_edges(const sc_kernel_call *call, edge_rule rule) {
     }
 }
 
-static sc_status run_reflection_pad(const sc_kernel_call *call) {
-    return run_edges(call, EDGE_REFLECTS);
-}
-
-static sc_status run_replication_pad(const sc_kernel_call *call) {
-    return run_edges(call, EDGE_REPLICATES);
-}
-
 // --- Triangles -----------------------------------------------------------------------------------
 
 // Copies columns [first, last) of every row, which the diagonal decides; the rest is zero.
-static sc_status keep_triangle(const sc_kernel_call *call, bool lower) {
+static sc_status keep_triangle(const sc_kernel_call *call) {
+    const bool lower = call->kernel->param;
     sc_strided src, dst;
     char zero[16] = {0};
     sc_strided_of(&src, sc_call_tensor(call, 0));
@@ -123,10 +117,6 @@ static sc_status keep_triangle(const sc_kernel_call *call, bool lower) {
     }
     return SC_OK;
 }
-
-static sc_status run_tril(const sc_kernel_call *call) { return keep_triangle(call, true); }
-
-static sc_status run_triu(const sc_kernel_call *call) { return keep_triangle(call, false); }
 
 // --- Run lengths ---------------------------------------------------------------------------------
 
@@ -157,8 +147,8 @@ static sc_status run_repeat_interleave(const sc_kernel_call *call) {
     return SC_OK;
 }
 
-SC_KERNEL(reflection_pad, .run = run_reflection_pad);
-SC_KERNEL(replication_pad, .run = run_replication_pad);
-SC_KERNEL(tril, .run = run_tril);
-SC_KERNEL(triu, .run = run_triu);
+SC_KERNEL(reflection_pad, .run = run_edges, .param = EDGE_REFLECTS);
+SC_KERNEL(replication_pad, .run = run_edges, .param = EDGE_REPLICATES);
+SC_KERNEL(tril, .run = keep_triangle, .param = true);
+SC_KERNEL(triu, .run = keep_triangle, .param = false);
 SC_KERNEL(repeat_interleave, .run = run_repeat_interleave);

@@ -21,7 +21,7 @@
 #define f64_trunc trunc
 
 static const char beyond[] = "a recurrence to a degree above 16384";
-_Static_assert(SC_DEGREE_MAX == 16384, "as told above");
+_Static_assert(SC_DEGREE_MAX == 16384, "as said above");
 
 #define T        float
 #define FN(name) f32_##name

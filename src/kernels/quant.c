@@ -67,7 +67,8 @@ static sc_status conversion_init(const sc_kernel_call *call, conversion *c, bool
     c->store = sc_storer(quantizes ? SC_CLASS_I32 : SC_CLASS_F32, out->dtype);
     if (!sc_dtype_is_float((sc_dtype)real) || !sc_dtype_is_integral((sc_dtype)whole, false))
         return sc_call_no_kernel(call);
-    if (!sc_same_sizes(in, out)) return sc_call_fail(call, SC_ERR_SHAPE, "keeps its input's sizes");
+    if (!sc_same_sizes(in, out))
+        return sc_call_fail(call, SC_ERR_SHAPE, "needs a result of its input's sizes");
     return SC_OK;
 }
 
@@ -122,7 +123,8 @@ static sc_status wrong_grid(const sc_kernel_call *call) {
 }
 
 // (input, scale, zero_point, quant_min, quant_max, dtype, ..., out), numbers or tensors of one.
-static sc_status per_tensor(const sc_kernel_call *call, bool quantizes) {
+static sc_status per_tensor(const sc_kernel_call *call) {
+    const bool quantizes = call->kernel->param;
     conversion c;
     grid g;
     sc_strided in, out;
@@ -138,16 +140,13 @@ static sc_status per_tensor(const sc_kernel_call *call, bool quantizes) {
     return convert_slice(&c, &out, &in, &g);
 }
 
-static sc_status run_quantize(const sc_kernel_call *call) { return per_tensor(call, true); }
-
-static sc_status run_dequantize(const sc_kernel_call *call) { return per_tensor(call, false); }
-
 static bool suits(const sc_tensor *t, int64_t count) {
     return !t || (t->numel == count && sc_class_of(t->dtype) != SC_CLASS_COUNT);
 }
 
 // (input, scales, zero_points, axis, quant_min, quant_max, dtype, ..., out)
-static sc_status per_channel(const sc_kernel_call *call, bool quantizes) {
+static sc_status per_channel(const sc_kernel_call *call) {
+    const bool quantizes = call->kernel->param;
     conversion c;
     grid g;
     const sc_tensor *in = sc_call_tensor(call, 0), *scales = sc_call_tensor(call, 1);
@@ -170,16 +169,9 @@ static sc_status per_channel(const sc_kernel_call *call, bool quantizes) {
     return SC_OK;
 }
 
-static sc_status run_quantize_channel(const sc_kernel_call *call) {
-    return per_channel(call, true);
-}
-
-static sc_status run_dequantize_channel(const sc_kernel_call *call) {
-    return per_channel(call, false);
-}
-
 // (input, scales, zero_points, quant_min, quant_max, dtype, ..., out): one scale per last-dim row.
-static sc_status per_token(const sc_kernel_call *call, bool quantizes) {
+static sc_status per_token(const sc_kernel_call *call) {
+    const bool quantizes = call->kernel->param;
     conversion c;
     grid g;
     const sc_tensor *in = sc_call_tensor(call, 0), *out = sc_call_out(call);
@@ -202,10 +194,6 @@ static sc_status per_token(const sc_kernel_call *call, bool quantizes) {
     }
     return SC_OK;
 }
-
-static sc_status run_quantize_token(const sc_kernel_call *call) { return per_token(call, true); }
-
-static sc_status run_dequantize_token(const sc_kernel_call *call) { return per_token(call, false); }
 
 // --- Choosing scales -----------------------------------------------------------------------------
 
@@ -275,11 +263,11 @@ static sc_status run_choose_token(const sc_kernel_call *call) {
     return SC_OK;
 }
 
-SC_KERNEL(quantize, .run = run_quantize);
-SC_KERNEL(dequantize, .run = run_dequantize);
-SC_KERNEL(quantize_channel, .run = run_quantize_channel);
-SC_KERNEL(dequantize_channel, .run = run_dequantize_channel);
-SC_KERNEL(quantize_token, .run = run_quantize_token);
-SC_KERNEL(dequantize_token, .run = run_dequantize_token);
+SC_KERNEL(quantize, .run = per_tensor, .param = true);
+SC_KERNEL(dequantize, .run = per_tensor, .param = false);
+SC_KERNEL(quantize_channel, .run = per_channel, .param = true);
+SC_KERNEL(dequantize_channel, .run = per_channel, .param = false);
+SC_KERNEL(quantize_token, .run = per_token, .param = true);
+SC_KERNEL(dequantize_token, .run = per_token, .param = false);
 SC_KERNEL(choose_qparams, .run = run_choose);
 SC_KERNEL(choose_qparams_token, .run = run_choose_token);

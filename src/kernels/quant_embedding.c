@@ -69,7 +69,8 @@ static sc_status table_init(const sc_kernel_call *call, table *t, uint32_t per_b
 }
 
 // (weight, scales, zero_points, quant_min, quant_max, indices, [dtype], out)
-static sc_status look_up(const sc_kernel_call *call, uint32_t per_byte) {
+static sc_status look_up(const sc_kernel_call *call) {
+    const uint32_t per_byte = (uint32_t)call->kernel->param;
     const sc_tensor *indices = sc_call_tensor(call, 5);
     table t;
     sc_stream walk;
@@ -90,12 +91,6 @@ static sc_status look_up(const sc_kernel_call *call, uint32_t per_byte) {
     return SC_OK;
 }
 
-static sc_status run_embedding_byte(const sc_kernel_call *call) { return look_up(call, 1); }
-
-static sc_status run_embedding_4bit(const sc_kernel_call *call) { return look_up(call, 2); }
-
-static sc_status run_embedding_2bit(const sc_kernel_call *call) { return look_up(call, 4); }
-
-SC_KERNEL(embedding_byte, .run = run_embedding_byte);
-SC_KERNEL(embedding_4bit, .run = run_embedding_4bit);
-SC_KERNEL(embedding_2bit, .run = run_embedding_2bit);
+SC_KERNEL(embedding_byte, .run = look_up, .param = 1);
+SC_KERNEL(embedding_4bit, .run = look_up, .param = 2);
+SC_KERNEL(embedding_2bit, .run = look_up, .param = 4);

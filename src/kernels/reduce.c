@@ -182,31 +182,30 @@ static sc_status run_sum(const sc_kernel_call *call) {
     return fold_dims(call, &fold_sum, sc_call_out(call)->dtype, mask, false);
 }
 
-static sc_status mean_over(const sc_kernel_call *call, uint32_t mask) {
-    if (!sc_dtype_is_float((sc_dtype)sc_call_out(call)->dtype)) return sc_call_no_kernel(call);
-    return fold_dims(call, &fold_sum, sc_call_out(call)->dtype, mask, true);
-}
-
-static sc_status run_mean_dim(const sc_kernel_call *call) {
-    return mean_over(call, sc_call_dim_mask(call, 1, sc_call_tensor(call, 0)->rank));
-}
+// The dims of a reduction: those of argument 1, or all of them.
+enum { LISTED_DIMS, ALL_DIMS };
 
 static uint32_t all_dims(const sc_kernel_call *call) {
     return (1u << sc_call_tensor(call, 0)->rank) - 1;
 }
 
-static sc_status run_mean(const sc_kernel_call *call) { return mean_over(call, all_dims(call)); }
+static uint32_t dims_of(const sc_kernel_call *call) {
+    return call->kernel->param == ALL_DIMS
+               ? all_dims(call)
+               : sc_call_dim_mask(call, 1, sc_call_tensor(call, 0)->rank);
+}
+
+static sc_status run_mean(const sc_kernel_call *call) {
+    if (!sc_dtype_is_float((sc_dtype)sc_call_out(call)->dtype)) return sc_call_no_kernel(call);
+    return fold_dims(call, &fold_sum, sc_call_out(call)->dtype, dims_of(call), true);
+}
 
 static sc_status run_prod(const sc_kernel_call *call) {
-    return fold_dims(call, &fold_prod, sc_call_out(call)->dtype, all_dims(call), false);
+    return fold_dims(call, &fold_prod, sc_call_out(call)->dtype, dims_of(call), false);
 }
 
-static sc_status run_prod_dim(const sc_kernel_call *call) {
-    uint32_t mask = sc_call_dim_mask(call, 1, sc_call_tensor(call, 0)->rank);
-    return fold_dims(call, &fold_prod, sc_call_out(call)->dtype, mask, false);
-}
-
-static sc_status extreme(const sc_kernel_call *call, const fold_op *op, uint32_t mask) {
+static sc_status extreme(const sc_kernel_call *call, const fold_op *op) {
+    const uint32_t mask = dims_of(call);
     const sc_tensor *self = sc_call_tensor(call, 0);
     bool empty = false;
     for (uint32_t d = 0; d < self->rank; d++)
@@ -217,21 +216,9 @@ static sc_status extreme(const sc_kernel_call *call, const fold_op *op, uint32_t
     return fold_dims(call, op, self->dtype, mask, false);
 }
 
-static sc_status run_amax(const sc_kernel_call *call) {
-    return extreme(call, &fold_max, sc_call_dim_mask(call, 1, sc_call_tensor(call, 0)->rank));
-}
+static sc_status run_max(const sc_kernel_call *call) { return extreme(call, &fold_max); }
 
-static sc_status run_amin(const sc_kernel_call *call) {
-    return extreme(call, &fold_min, sc_call_dim_mask(call, 1, sc_call_tensor(call, 0)->rank));
-}
-
-static sc_status run_max(const sc_kernel_call *call) {
-    return extreme(call, &fold_max, all_dims(call));
-}
-
-static sc_status run_min(const sc_kernel_call *call) {
-    return extreme(call, &fold_min, all_dims(call));
-}
+static sc_status run_min(const sc_kernel_call *call) { return extreme(call, &fold_min); }
 
 // --- Any -----------------------------------------------------------------------------------------
 
@@ -247,7 +234,7 @@ static void any_position(void *user, sc_stream *elements, int64_t out_offset) {
     f->store((char *)f->out->data + out_offset * f->out_width, 1, &found, 1);
 }
 
-static sc_status any_over(const sc_kernel_call *call, uint32_t mask) {
+static sc_status run_any(const sc_kernel_call *call) {
     const sc_tensor *self = sc_call_tensor(call, 0);
     folding f;
     sc_reduction r;
@@ -258,15 +245,9 @@ static sc_status any_over(const sc_kernel_call *call, uint32_t mask) {
     f.store = sc_storer(SC_CLASS_B8, f.out->dtype);
     f.reduction = &r;
     if (!f.load || !f.store) return sc_call_no_kernel(call);
-    SC_TRY(sc_reduction_init(call->ctx, &r, self, f.out, mask, SC_REDUCE_MEMORY));
+    SC_TRY(sc_reduction_init(call->ctx, &r, self, f.out, dims_of(call), SC_REDUCE_MEMORY));
     sc_reduction_each(&r, any_position, &f);
     return SC_OK;
-}
-
-static sc_status run_any(const sc_kernel_call *call) { return any_over(call, all_dims(call)); }
-
-static sc_status run_any_dims(const sc_kernel_call *call) {
-    return any_over(call, sc_call_dim_mask(call, 1, sc_call_tensor(call, 0)->rank));
 }
 
 // --- Variance ------------------------------------------------------------------------------------
@@ -349,16 +330,16 @@ static sc_status run_var_mean(const sc_kernel_call *call) {
 }
 
 SC_KERNEL(sum, .run = run_sum, .layout = SC_LAYOUT_TAKES);
-SC_KERNEL(mean, .run = run_mean);
-SC_KERNEL(mean_dim, .run = run_mean_dim, .layout = SC_LAYOUT_TAKES);
-SC_KERNEL(prod, .run = run_prod);
-SC_KERNEL(prod_dim, .run = run_prod_dim);
-SC_KERNEL(amax, .run = run_amax);
-SC_KERNEL(amin, .run = run_amin);
-SC_KERNEL(max, .run = run_max);
-SC_KERNEL(min, .run = run_min);
-SC_KERNEL(any, .run = run_any);
-SC_KERNEL(any_dims, .run = run_any_dims);
+SC_KERNEL(mean, .run = run_mean, .param = ALL_DIMS);
+SC_KERNEL(mean_dim, .run = run_mean, .layout = SC_LAYOUT_TAKES);
+SC_KERNEL(prod, .run = run_prod, .param = ALL_DIMS);
+SC_KERNEL(prod_dim, .run = run_prod);
+SC_KERNEL(amax, .run = run_max);
+SC_KERNEL(amin, .run = run_min);
+SC_KERNEL(max, .run = run_max, .param = ALL_DIMS);
+SC_KERNEL(min, .run = run_min, .param = ALL_DIMS);
+SC_KERNEL(any, .run = run_any, .param = ALL_DIMS);
+SC_KERNEL(any_dims, .run = run_any);
 SC_KERNEL(var, .run = run_var);
 SC_KERNEL(var_dim, .run = run_var_dim);
 SC_KERNEL(var_correction, .run = run_var_correction);

@@ -205,7 +205,8 @@ static void softmax_position(void *user, sc_stream *elements, int64_t out_offset
     strided_write(s, *elements, block, max, sum, out_offset);
 }
 
-static sc_status normalize(const sc_kernel_call *call, bool takes_log) {
+static sc_status normalize(const sc_kernel_call *call) {
+    const bool takes_log = call->kernel->param;
     const sc_tensor *self = sc_call_tensor(call, 0), *out = sc_call_out(call);
     softmax s = {.out = out, .takes_log = takes_log};
     uint32_t dim = sc_call_dim(call, 1, self->rank);
@@ -216,7 +217,7 @@ static sc_status normalize(const sc_kernel_call *call, bool takes_log) {
     if (!sc_dtype_is_float((sc_dtype)self->dtype) || !sc_dtype_is_float((sc_dtype)out->dtype))
         return sc_call_no_kernel(call);
     if (!sc_same_sizes(self, out))
-        return sc_call_fail(call, SC_ERR_SHAPE, "keeps its input's sizes");
+        return sc_call_fail(call, SC_ERR_SHAPE, "needs a result of its input's sizes");
     SC_TRY(sc_reduction_init_along(call->ctx, &s.reduction, self, out, dim));
     s.step = out->rank > 0 && out->sizes[dim] > 1 ? out->strides[dim] : 1;
     s.is_direct = self->dtype == SC_DTYPE_F32 && out->dtype == SC_DTYPE_F32 && s.step == 1 &&
@@ -231,9 +232,5 @@ static sc_status normalize(const sc_kernel_call *call, bool takes_log) {
     return SC_OK;
 }
 
-static sc_status run_softmax(const sc_kernel_call *call) { return normalize(call, false); }
-
-static sc_status run_log_softmax(const sc_kernel_call *call) { return normalize(call, true); }
-
-SC_KERNEL(softmax, .run = run_softmax);
-SC_KERNEL(log_softmax, .run = run_log_softmax);
+SC_KERNEL(softmax, .run = normalize, .param = false);
+SC_KERNEL(log_softmax, .run = normalize, .param = true);

@@ -217,9 +217,9 @@ static sc_status run_unique(const sc_kernel_call *call) {
         inverse->dtype != SC_DTYPE_I64)
         return sc_call_no_kernel(call);
     if (values->rank != 1 || counts->rank != 1)
-        return sc_call_fail(call, SC_ERR_SHAPE, "gives vectors of values and of counts");
+        return sc_call_fail(call, SC_ERR_SHAPE, "needs vectors for its values and counts");
     if (has_inverse && !sc_tensor_is_contiguous(inverse))
-        return sc_call_fail(call, SC_ERR_SHAPE, "gives a row-major inverse");
+        return sc_call_fail(call, SC_ERR_SHAPE, "needs a row-major tensor for its inverse");
     if (call->scratch_bytes < 2 * (uint64_t)self->numel * sizeof(ranked))
         return sc_call_starved(call);
     sc_stream walk;

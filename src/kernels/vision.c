@@ -241,7 +241,8 @@ static sc_status run_roi_align(const sc_kernel_call *call) {
     SC_TRY(need_pixels(call, &g));
     g.reads_first = true;
     if (g.out->sizes[1] != g.in->sizes[1])
-        return sc_call_fail(call, SC_ERR_SHAPE, "keeps all channels");
+        return sc_call_fail(call, SC_ERR_SHAPE,
+                            "needs a result with as many channels as its input");
     for (int64_t n = 0; n < g.rois->sizes[0]; n++) {
         SC_TRY(find_region(call, &g, n, aligned ? 0.5 : 0.0));
         for (int i = 0; i < 2; i++) {
@@ -321,7 +322,8 @@ static sc_status run_roi_pool(const sc_kernel_call *call) {
     SC_TRY(regions_init(call, &g, sc_call_tensor(call, 5)));
     if (argmax->dtype != SC_DTYPE_I32) return sc_call_no_kernel(call);
     if (g.out->sizes[1] != g.in->sizes[1] || argmax->rank != 4 || argmax->numel != g.out->numel)
-        return sc_call_fail(call, SC_ERR_SHAPE, "keeps all channels");
+        return sc_call_fail(call, SC_ERR_SHAPE,
+                            "needs a result with as many channels as its input");
     for (int64_t n = 0; n < g.rois->sizes[0]; n++) {
         SC_TRY(find_region(call, &g, n, 0.0));
         for (int i = 0; i < 2; i++) {

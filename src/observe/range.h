@@ -1,4 +1,4 @@
-// The range of numbers that come in pieces.
+// The range of numbers that come in pieces. Prefix: sc_value_range_.
 #ifndef SC_OBSERVE_RANGE_H
 #define SC_OBSERVE_RANGE_H
 

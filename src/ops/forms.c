@@ -2,9 +2,15 @@
 #include "ops/forms.h"
 
 static const sc_form forms[SC_FORM_COUNT] = {
+#define EARLY(op) SC_FORM_EARLY, SC_OP_##op
+#define LATE(op)  SC_FORM_LATE, SC_OP_##op
+#define NEVER     SC_FORM_NEVER, SC_OP_FOREIGN
 #define FORM(op, dtypes, known, kernel, text) \
-    [SC_FORM_##op##_##dtypes] = {SC_OP_##op, SC_FORM_##dtypes, SC_FORM_##known, text},
+    [SC_FORM_##op##_##dtypes] = {SC_OP_##op, SC_FORM_##dtypes, known, text},
 #include "ops/forms.def"
+#undef NEVER
+#undef LATE
+#undef EARLY
 };
 
 static const struct {

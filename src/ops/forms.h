@@ -19,6 +19,7 @@ typedef struct sc_form {
     sc_op_id op;
     sc_form_dtypes dtypes;
     sc_form_known known;
+    sc_op_id root;  // the call that the formula ends with, unless known is NEVER
     const char *text;
 } sc_form;
 

@@ -19,14 +19,14 @@ typedef struct formula_parser {
 
 typedef const sc_formula_node *node;
 
-static const sc_formula_node none = {.kind = SC_FORMULA_NONE};
+static const sc_formula_node absent = {.kind = SC_FORMULA_NONE};
 
 static node parse_expr(formula_parser *p);
 static node parse_block(formula_parser *p);
 
 static node wrong(formula_parser *p, const char *mistake) {
     if (!p->mistake) p->mistake = mistake;
-    return &none;
+    return &absent;
 }
 
 static node made(formula_parser *p, sc_formula_node data) {
@@ -129,7 +129,14 @@ static const sc_op *find_op(formula_parser *p, sc_str name) {
     const size_t before = sc_str_find(name, ':') >= 0 ? 0 : strlen(full);
     const bool fits = name.size <= sizeof full - before;
     if (fits) memcpy(full + before, name.data, name.size);
-    const sc_op *op = fits ? sc_op_find((sc_str){full, before + name.size}) : NULL;
+    const size_t size = before + name.size;
+    const sc_op *op = fits ? sc_op_find((sc_str){full, size}) : NULL;
+    // Most operators are meant by their overload of tensors.
+    static const char TENSOR[] = ".Tensor";
+    if (fits && !op && size + sizeof TENSOR <= sizeof full) {
+        memcpy(full + size, TENSOR, sizeof TENSOR);
+        op = sc_op_find((sc_str){full, size + sizeof TENSOR - 1});
+    }
     if (!op) wrong(p, "an operator is not in the table");
     return op;
 }
@@ -166,7 +173,7 @@ static node parse_call(formula_parser *p, sc_str name) {
     uint32_t count = 0;
     while (!p->mistake && !take(p, ')')) parse_arg(p, op, args, &count);
     return p->mistake
-               ? &none
+               ? &absent
                : made_of(p, (sc_formula_node){.kind = SC_FORMULA_CALL, .op = op}, args, count);
 }
 
@@ -235,7 +242,7 @@ static node coded(formula_parser *p, sc_formula_kind kind, int code) {
 
 static node constant(formula_parser *p, sc_str name) {
     const sc_dtype dtype = sc_dtype_from_short(name);
-    if (sc_str_is(name, "None")) return &none;
+    if (sc_str_is(name, "None")) return &absent;
     if (sc_str_is(name, "True") || sc_str_is(name, "False"))
         return made(p, (sc_formula_node){.kind = SC_FORMULA_BOOL, .b = name.data[0] == 'T'});
     if (sc_str_is(name, "inf")) return number(p, INFINITY);
@@ -325,7 +332,7 @@ static node parse_any(formula_parser *p) {
 }
 
 static node parse_expr(formula_parser *p) {
-    if (p->mistake) return &none;
+    if (p->mistake) return &absent;
     if (p->depth == SC_FORMULA_DEPTH) return wrong(p, "too deep");
     p->depth++;
     const node value = parse_any(p);
@@ -359,7 +366,7 @@ static node parse_block(formula_parser *p) {
 static void parse_given(formula_parser *p) {
     uint32_t param;
     if (!find_name(p, take_word(p), &param) || p->out->given_count == SC_FORMULA_GIVEN) {
-        wrong(p, "an argument is none of the parameters");
+        wrong(p, "an argument is not one of the parameters");
         return;
     }
     take_keyword(p, "is");
@@ -391,7 +398,7 @@ sc_formula_names sc_formula_names_in(const char *list) {
 sc_status sc_formula_parse(sc_ctx *ctx, sc_arena *arena, sc_str text, const sc_formula_names *names,
                            sc_formula *out) {
     formula_parser p = {.arena = arena, .text = text, .out = out};
-    *out = (sc_formula){.root = &none, .param_count = names->count};
+    *out = (sc_formula){.root = &absent, .param_count = names->count};
     for (uint32_t i = 0; i < names->count; i++) bind(&p, names->items[i], NULL);
     while (!p.mistake && starts_given(&p)) parse_given(&p);
     out->root = parse_block(&p);

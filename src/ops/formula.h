@@ -10,7 +10,9 @@
 //          | NAME                                     a parameter, or what a definition stands for
 //          | INT | FLOAT | 'text' | inf | -inf | nan | None | True | False | f32 i64 ...
 //          | contiguous_format | preserve_format | [ expr, ... ]
-//   test  := is_float(expr) | is_tensor(expr) | is_none(expr) | expr '==' expr
+//   test  := is_float(expr) | is_tensor(expr) | is_absent(expr) | is_bool(expr)
+//          | is_true(expr) | is_complex(expr) | is_empty(expr)
+//          | expr '==' expr                           of two numbers or two dtypes
 //
 // "NAME is expr" holds the text to calls with that argument. Calls are made from left to right and
 // definitions in their order, which is PyTorch's. Words are the rows of formula_words.def.
@@ -25,7 +27,7 @@ typedef enum sc_formula_kind {
     SC_FORMULA_BLOCK,       // definitions, and behind them the expression they are for
     SC_FORMULA_DEFINITION,  // of the name `index`: its only item
     SC_FORMULA_IF,          // a test and two expressions, of which one counts
-    SC_FORMULA_EQUAL,       // the test whether two numbers are the same
+    SC_FORMULA_EQUAL,       // the test whether two numbers, or two dtypes, are the same
     SC_FORMULA_NAME,        // `index`: a parameter, or behind those a definition
     SC_FORMULA_ITEM,        // result `index` of the only item
     SC_FORMULA_LIST,

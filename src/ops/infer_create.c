@@ -58,23 +58,8 @@ sc_status sc_infer_empty_strided(sc_infer *in) {
 
 sc_status sc_infer_empty_permuted(sc_infer *in) {
     sc_spec spec;
-    const sc_iarg *layout = &in->args[1];
-    uint8_t order[SC_RANK_MAX];
-    bool seen[SC_RANK_MAX] = {false};
     SC_TRY(sizes_of(in, &in->args[0], sc_rule_dtype(in, "dtype", SC_DTYPE_F32), &spec));
-    if (layout->count != spec.rank)
-        return sc_rule_fail(in, SC_ERR_ARGUMENT, "%s: %u sizes but an order of %u", in->op->name,
-                            spec.rank, layout->count);
-    for (uint32_t i = 0; i < spec.rank; i++) {
-        int64_t dim;
-        SC_TRY(sc_rule_int(in, &layout->items[i], "the physical layout", &dim));
-        if (dim < 0 || dim >= spec.rank || seen[dim])
-            return sc_rule_fail(in, SC_ERR_ARGUMENT, "%s: the physical layout is not a permutation",
-                                in->op->name);
-        seen[dim] = true;
-        order[i] = (uint8_t)dim;
-    }
-    sc_spec_set_order(in->exprs, &spec, order);
+    SC_TRY(sc_rule_set_order(in, &spec, &in->args[1], "physical layout"));
     return sc_rule_publish(in, spec);
 }
 
@@ -151,24 +136,18 @@ static sc_status count_steps(sc_infer *in, const sc_iarg *start, const sc_iarg *
     return SC_OK;
 }
 
-static sc_status publish_range(sc_infer *in, const sc_iarg *start, const sc_iarg *end,
-                               const sc_iarg *step) {
+// A start of 0 and a step of 1, unless the call says otherwise.
+sc_status sc_infer_arange(sc_infer *in) {
+    const sc_iarg *start = sc_rule_arg(in, "start"), *end = sc_rule_arg(in, "end"),
+                  *step = sc_rule_arg(in, "step");
+    if (start->kind == SC_IARG_NONE) start = &int_zero;
+    if (step->kind == SC_IARG_NONE) step = &int_one;
     bool floats =
         start->kind == SC_IARG_FLOAT || end->kind == SC_IARG_FLOAT || step->kind == SC_IARG_FLOAT;
     sc_spec spec =
         sc_rule_new(in, sc_rule_dtype(in, "dtype", floats ? SC_DTYPE_F32 : SC_DTYPE_I64), 1);
     SC_TRY(count_steps(in, start, end, step, &spec.sizes[0]));
     return sc_rule_publish_contiguous(in, spec);
-}
-
-sc_status sc_infer_arange(sc_infer *in) {
-    return publish_range(in, &int_zero, sc_rule_arg(in, "end"), &int_one);
-}
-
-sc_status sc_infer_arange_start(sc_infer *in) {
-    const sc_iarg *step = sc_rule_arg(in, "step");
-    return publish_range(in, sc_rule_arg(in, "start"), sc_rule_arg(in, "end"),
-                         step->kind == SC_IARG_NONE ? &int_one : step);
 }
 
 sc_status sc_infer_no_results(sc_infer *in) {

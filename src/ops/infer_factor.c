@@ -36,7 +36,7 @@ static sc_dim lesser(sc_infer *in, const sc_spec *self) {
     return sc_dim_min(in->exprs, rows, columns);
 }
 
-static sc_status publish_factor(sc_infer *in) {
+sc_status sc_infer_factor_ex(sc_infer *in) {
     const sc_spec *self = sc_rule_tensor(in, 0);
     SC_TRY(need_matrices(in, self, true));
     sc_iout *outs = sc_infer_outs(in, 2);
@@ -44,10 +44,6 @@ static sc_status publish_factor(sc_infer *in) {
     set_batch(in, &outs[1], SC_DTYPE_I32, self);
     return SC_OK;
 }
-
-sc_status sc_infer_linalg_inv_ex(sc_infer *in) { return publish_factor(in); }
-
-sc_status sc_infer_linalg_cholesky_ex(sc_infer *in) { return publish_factor(in); }
 
 sc_status sc_infer_lu_factor(sc_infer *in) {
     const sc_spec *self = sc_rule_tensor(in, 0);
@@ -66,7 +62,7 @@ static sc_status check_sides(sc_infer *in, bool left) {
     const sc_spec *self = sc_rule_tensor(in, 0), *right = sc_rule_tensor(in, 1);
     SC_TRY(need_matrices(in, self, true));
     if (right->rank != self->rank || right->dtype != self->dtype)
-        return sc_rule_fail(in, SC_ERR_SHAPE, "%s: matrix %s does not go with %s", in->op->name,
+        return sc_rule_fail(in, SC_ERR_SHAPE, "%s: matrix %s does not match %s", in->op->name,
                             sc_rule_text(in, self), sc_rule_text(in, right));
     for (uint32_t d = 0; d + 2 < self->rank; d++)
         SC_TRY(sc_rule_same(in, self->sizes[d], right->sizes[d], "the batches of both sides"));

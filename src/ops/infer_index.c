@@ -229,7 +229,7 @@ static sc_status count_of_bins(sc_infer *in, const sc_iarg *self, int64_t least,
         return sc_rule_fail(in, SC_ERR_UNSUPPORTED, "%s: the numbers are not known", in->op->name);
     for (int64_t i = 0; i < numel.value; i++) {
         if (self->data[i] < 0 || self->data[i] == INT64_MAX)
-            return sc_rule_fail(in, SC_ERR_INDEX, "%s counts no negative numbers", in->op->name);
+            return sc_rule_fail(in, SC_ERR_INDEX, "%s cannot count negative numbers", in->op->name);
         most = sc_max_i64(most, self->data[i] + 1);
     }
     *out = sc_dim_int(most);

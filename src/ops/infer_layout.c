@@ -50,6 +50,12 @@ sc_status sc_rule_publish_like(sc_infer *in, sc_dtype dtype, const sc_spec *size
     return sc_rule_publish_contiguous(in, sc_rule_like(in, dtype, sizes));
 }
 
+sc_status sc_rule_publish_preserved(sc_infer *in, sc_dtype dtype, const sc_spec *model) {
+    sc_spec spec = sc_rule_like(in, dtype, model);
+    sc_rule_preserve(in, &spec, model);
+    return sc_rule_publish(in, spec);
+}
+
 sc_status sc_rule_publish_indexed(sc_infer *in, sc_spec values) {
     sc_spec indices = values;
     indices.dtype = SC_DTYPE_I64;
@@ -145,6 +151,25 @@ void sc_rule_perm_strides(sc_infer *in, sc_spec *spec, const sc_spec *const *ope
     }
     for (uint32_t i = 0; i < spec->rank; i++) order[i] = inner_first[spec->rank - 1 - i];
     sc_spec_set_order(in->exprs, spec, order);
+}
+
+sc_status sc_rule_set_order(sc_infer *in, sc_spec *spec, const sc_iarg *list, const char *what) {
+    uint8_t order[SC_RANK_MAX];
+    bool seen[SC_RANK_MAX] = {false};
+    if (list->count != spec->rank)
+        return sc_rule_fail(in, SC_ERR_ARGUMENT, "%s: a %s of %u for %u dimensions", in->op->name,
+                            what, list->count, spec->rank);
+    for (uint32_t i = 0; i < list->count; i++) {
+        int64_t dim;
+        SC_TRY(sc_rule_int(in, &list->items[i], what, &dim));
+        if (dim < 0 || dim >= spec->rank || seen[dim])
+            return sc_rule_fail(in, SC_ERR_ARGUMENT, "%s: the %s is not a permutation",
+                                in->op->name, what);
+        seen[dim] = true;
+        order[i] = (uint8_t)dim;
+    }
+    sc_spec_set_order(in->exprs, spec, order);
+    return SC_OK;
 }
 
 typedef bool (*layout_test)(sc_exprs *exprs, const sc_spec *spec);

@@ -14,8 +14,11 @@ static sc_status need_same_dtype(sc_infer *in, const sc_spec *a, const sc_spec *
 }
 
 // Sizes [..., n, m] x [..., m, p] of rank 2 or 3.
-static sc_status product(sc_infer *in, const sc_spec *a, const sc_spec *b, sc_spec *out) {
-    uint32_t rank = a->rank;
+static sc_status product(sc_infer *in, const sc_spec *a, const sc_spec *b, uint32_t rank,
+                         sc_spec *out) {
+    SC_TRY(need_rank(in, a, rank, "the first operand"));
+    SC_TRY(need_rank(in, b, rank, "the second operand"));
+    if (rank == 3) SC_TRY(sc_rule_same(in, a->sizes[0], b->sizes[0], "the batch sizes"));
     SC_TRY(need_same_dtype(in, a, b));
     SC_TRY(sc_rule_same(in, a->sizes[rank - 1], b->sizes[rank - 2], "the inner sizes"));
     *out = sc_rule_new(in, (sc_dtype)a->dtype, rank);
@@ -28,19 +31,14 @@ static sc_status product(sc_infer *in, const sc_spec *a, const sc_spec *b, sc_sp
 sc_status sc_infer_mm(sc_infer *in) {
     const sc_spec *a = sc_rule_tensor(in, 0), *b = sc_rule_tensor(in, 1);
     sc_spec spec;
-    SC_TRY(need_rank(in, a, 2, "the first matrix"));
-    SC_TRY(need_rank(in, b, 2, "the second matrix"));
-    SC_TRY(product(in, a, b, &spec));
+    SC_TRY(product(in, a, b, 2, &spec));
     return sc_rule_publish(in, spec);
 }
 
 sc_status sc_infer_bmm(sc_infer *in) {
     const sc_spec *a = sc_rule_tensor(in, 0), *b = sc_rule_tensor(in, 1);
     sc_spec spec;
-    SC_TRY(need_rank(in, a, 3, "the first batch"));
-    SC_TRY(need_rank(in, b, 3, "the second batch"));
-    SC_TRY(sc_rule_same(in, a->sizes[0], b->sizes[0], "the batch sizes"));
-    SC_TRY(product(in, a, b, &spec));
+    SC_TRY(product(in, a, b, 3, &spec));
     return sc_rule_publish(in, spec);
 }
 
@@ -48,9 +46,7 @@ sc_status sc_infer_addmm(sc_infer *in) {
     const sc_spec *bias = sc_rule_tensor(in, 0), *a = sc_rule_tensor(in, 1),
                   *b = sc_rule_tensor(in, 2);
     sc_spec spec, joint = {0};
-    SC_TRY(need_rank(in, a, 2, "the first matrix"));
-    SC_TRY(need_rank(in, b, 2, "the second matrix"));
-    SC_TRY(product(in, a, b, &spec));
+    SC_TRY(product(in, a, b, 2, &spec));
     const sc_spec *both[2] = {&spec, bias};
     SC_TRY(sc_rule_broadcast(in, both, 2, &joint));
     for (uint32_t d = 0; d < 2 && joint.rank == 2; d++)
@@ -147,8 +143,8 @@ sc_status sc_infer_convolution(sc_infer *in) {
     uint32_t spatial = weight->rank - 2u;
     sc_dim groups = sc_rule_dim(in, "groups", 1);
     if (weight->rank < 3 || input->rank < weight->rank - 1u || input->rank > weight->rank)
-        return sc_rule_fail(in, SC_ERR_SHAPE, "%s: input %s does not go with weight %s",
-                            in->op->name, sc_rule_text(in, input), sc_rule_text(in, weight));
+        return sc_rule_fail(in, SC_ERR_SHAPE, "%s: input %s does not match weight %s", in->op->name,
+                            sc_rule_text(in, input), sc_rule_text(in, weight));
     SC_TRY(need_same_dtype(in, input, weight));
     if (!sc_rule_less(sc_dim_int(0), groups, true))
         return sc_rule_fail(in, SC_ERR_ARGUMENT, "%s: groups must be positive", in->op->name);

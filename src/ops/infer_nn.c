@@ -194,55 +194,34 @@ static sc_status need_spatial(sc_infer *in, const sc_spec *self, uint32_t spatia
                         in->op->name, spatial + 1, spatial + 2, sc_rule_text(in, self));
 }
 
-static sc_status pooled(sc_infer *in, sc_spec *out) {
+// Sizes by the windows, or, of adaptive pooling, those that the call asks for.
+static sc_status pooled(sc_infer *in, uint32_t *spatial, sc_spec *out) {
     const sc_spec *self = sc_rule_tensor(in, 0);
-    uint32_t spatial = spatial_dims(in, "kernel_size");
-    SC_TRY(need_spatial(in, self, spatial));
+    const uint32_t asked = spatial_dims(in, "output_size");
+    *spatial = asked ? asked : spatial_dims(in, "kernel_size");
+    SC_TRY(need_spatial(in, self, *spatial));
     *out = sc_rule_like(in, (sc_dtype)self->dtype, self);
-    for (uint32_t i = 0; i < spatial; i++) {
-        uint32_t d = self->rank - spatial + i;
-        SC_TRY(pool_size(in, i, self->sizes[d], &out->sizes[d]));
+    for (uint32_t i = 0; i < *spatial; i++) {
+        uint32_t d = self->rank - *spatial + i;
+        SC_TRY(asked ? sc_rule_item(in, "output_size", i, self->sizes[d], &out->sizes[d])
+                     : pool_size(in, i, self->sizes[d], &out->sizes[d]));
     }
     sc_rule_follow_format(in, out, self);
     return SC_OK;
 }
 
 sc_status sc_infer_avg_pool(sc_infer *in) {
+    uint32_t spatial;
     sc_spec spec;
-    SC_TRY(pooled(in, &spec));
-    if (spatial_dims(in, "kernel_size") == 3) sc_rule_contiguous(in, &spec);
+    SC_TRY(pooled(in, &spatial, &spec));
+    if (spatial == 3) sc_rule_contiguous(in, &spec);
     return sc_rule_publish(in, spec);
 }
 
 sc_status sc_infer_max_pool(sc_infer *in) {
+    uint32_t spatial;
     sc_spec spec;
-    SC_TRY(pooled(in, &spec));
-    return sc_rule_publish_indexed(in, spec);
-}
-
-static sc_status adaptive(sc_infer *in, sc_spec *out) {
-    const sc_spec *self = sc_rule_tensor(in, 0);
-    uint32_t spatial = spatial_dims(in, "output_size");
-    SC_TRY(need_spatial(in, self, spatial));
-    *out = sc_rule_like(in, (sc_dtype)self->dtype, self);
-    for (uint32_t i = 0; i < spatial; i++) {
-        uint32_t d = self->rank - spatial + i;
-        SC_TRY(sc_rule_item(in, "output_size", i, self->sizes[d], &out->sizes[d]));
-    }
-    sc_rule_follow_format(in, out, self);
-    return SC_OK;
-}
-
-sc_status sc_infer_adaptive_pool(sc_infer *in) {
-    sc_spec spec;
-    SC_TRY(adaptive(in, &spec));
-    if (spatial_dims(in, "output_size") == 3) sc_rule_contiguous(in, &spec);
-    return sc_rule_publish(in, spec);
-}
-
-sc_status sc_infer_adaptive_max_pool(sc_infer *in) {
-    sc_spec spec;
-    SC_TRY(adaptive(in, &spec));
+    SC_TRY(pooled(in, &spatial, &spec));
     return sc_rule_publish_indexed(in, spec);
 }
 
@@ -264,16 +243,17 @@ static sc_status scaled(sc_infer *in, sc_dim size, double factor, sc_dim *out) {
     }
     if (factor != (double)(int64_t)factor)
         return sc_fail(in->ctx, SC_ERR_UNSUPPORTED, "Export with fixed image sizes.",
-                       "%s: the size %s times an uneven scale factor is not a whole number",
-                       in->op->name, sc_rule_dim_text(in, size));
+                       "%s: the size %s times the scale factor is not a whole number", in->op->name,
+                       sc_rule_dim_text(in, size));
     *out = sc_dim_mul(in->exprs, size, sc_dim_int((int64_t)factor));
     *out = sc_dim_floordiv(in->exprs, *out, sc_dim_int(denominator));
     return SC_OK;
 }
 
-static sc_status resampled(sc_infer *in, const char *sizes) {
+sc_status sc_infer_upsample(sc_infer *in) {
     const sc_spec *self = sc_rule_tensor(in, 0);
-    const sc_iarg *wanted = sc_rule_arg(in, sizes), *factors = sc_rule_arg(in, "scale_factors");
+    const sc_iarg *wanted = sc_rule_arg(in, "output_size"),
+                  *factors = sc_rule_arg(in, "scale_factors");
     bool by_size = wanted->kind == SC_IARG_LIST;
     if (by_size && factors->kind == SC_IARG_LIST)
         return sc_rule_fail(in, SC_ERR_ARGUMENT,
@@ -295,14 +275,10 @@ static sc_status resampled(sc_infer *in, const char *sizes) {
     return sc_rule_publish(in, spec);
 }
 
-sc_status sc_infer_upsample(sc_infer *in) { return resampled(in, "output_size"); }
-
-sc_status sc_infer_upsample_aa(sc_infer *in) { return resampled(in, "output_size"); }
-
 sc_status sc_infer_grid_sampler(sc_infer *in) {
     const sc_spec *input = sc_rule_tensor(in, 0), *grid = sc_rule_tensor(in, 1);
     if (input->rank != 4 || grid->rank != 4 || !sc_dim_is(grid->sizes[3], 2))
-        return sc_rule_fail(in, SC_ERR_SHAPE, "%s: image %s does not go with grid %s", in->op->name,
+        return sc_rule_fail(in, SC_ERR_SHAPE, "%s: image %s does not match grid %s", in->op->name,
                             sc_rule_text(in, input), sc_rule_text(in, grid));
     SC_TRY(sc_rule_same(in, input->sizes[0], grid->sizes[0], "the batch sizes"));
     sc_spec spec = sc_rule_like(in, (sc_dtype)input->dtype, input);

@@ -59,12 +59,29 @@ static sc_dtype float_of(sc_dtype dtype) {
                : dtype;
 }
 
-sc_status sc_infer_promote(sc_infer *in) {
+static sc_dtype same_dtype(sc_dtype dtype) { return dtype; }
+
+static sc_dtype truth(sc_dtype dtype) {
+    (void)dtype;
+    return SC_DTYPE_BOOL;
+}
+
+static sc_dtype power_of(sc_dtype dtype) { return dtype == SC_DTYPE_BOOL ? SC_DTYPE_I64 : dtype; }
+
+static sc_status promote_to(sc_infer *in, sc_dtype (*result_of)(sc_dtype common)) {
     operands ops = gather(in, 0);
     sc_dtype dtype;
     SC_TRY(common_dtype(in, &ops, &dtype));
-    return publish(in, &ops, dtype);
+    return publish(in, &ops, result_of(dtype));
 }
+
+sc_status sc_infer_promote(sc_infer *in) { return promote_to(in, same_dtype); }
+
+sc_status sc_infer_to_float(sc_infer *in) { return promote_to(in, float_of); }
+
+sc_status sc_infer_compare(sc_infer *in) { return promote_to(in, truth); }
+
+sc_status sc_infer_pow(sc_infer *in) { return promote_to(in, power_of); }
 
 // Bit operations and common divisors, which take integers and booleans.
 sc_status sc_infer_whole(sc_infer *in) {
@@ -78,13 +95,6 @@ sc_status sc_infer_whole(sc_infer *in) {
     return publish(in, &ops, dtype);
 }
 
-sc_status sc_infer_to_float(sc_infer *in) {
-    operands ops = gather(in, 0);
-    sc_dtype dtype;
-    SC_TRY(common_dtype(in, &ops, &dtype));
-    return publish(in, &ops, float_of(dtype));
-}
-
 sc_status sc_infer_abs(sc_infer *in) {
     operands ops = gather(in, 0);
     return publish(in, &ops, sc_dtype_to_real((sc_dtype)ops.tensors[0]->dtype));
@@ -93,20 +103,6 @@ sc_status sc_infer_abs(sc_infer *in) {
 sc_status sc_infer_angle(sc_infer *in) {
     operands ops = gather(in, 0);
     return publish(in, &ops, float_of(sc_dtype_to_real((sc_dtype)ops.tensors[0]->dtype)));
-}
-
-sc_status sc_infer_compare(sc_infer *in) {
-    operands ops = gather(in, 0);
-    sc_dtype dtype;
-    SC_TRY(common_dtype(in, &ops, &dtype));
-    return publish(in, &ops, SC_DTYPE_BOOL);
-}
-
-sc_status sc_infer_pow(sc_infer *in) {
-    operands ops = gather(in, 0);
-    sc_dtype dtype;
-    SC_TRY(common_dtype(in, &ops, &dtype));
-    return publish(in, &ops, dtype == SC_DTYPE_BOOL ? SC_DTYPE_I64 : dtype);
 }
 
 sc_status sc_infer_div_mode(sc_infer *in) {
@@ -162,9 +158,7 @@ sc_status sc_infer_native_dropout(sc_infer *in) {
 // A fresh tensor like the first one.
 sc_status sc_infer_preserve(sc_infer *in) {
     const sc_spec *self = sc_rule_tensor(in, 0);
-    sc_spec spec = sc_rule_like(in, (sc_dtype)self->dtype, self);
-    sc_rule_preserve(in, &spec, self);
-    return sc_rule_publish(in, spec);
+    return sc_rule_publish_preserved(in, (sc_dtype)self->dtype, self);
 }
 
 // Same dtype and sizes, row-major.

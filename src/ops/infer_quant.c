@@ -3,23 +3,14 @@
 #include "ops/rule.h"
 
 sc_status sc_infer_quantize(sc_infer *in) {
-    const sc_spec *self = sc_rule_tensor(in, 0);
-    sc_spec spec = sc_rule_like(in, sc_rule_dtype(in, "dtype", SC_DTYPE_I8), self);
-    sc_rule_preserve(in, &spec, self);
-    return sc_rule_publish(in, spec);
-}
-
-static sc_dtype result_dtype(const sc_infer *in) {
-    sc_dtype dtype = sc_rule_dtype(in, "out_dtype", SC_DTYPE_NONE);
-    if (dtype == SC_DTYPE_NONE) dtype = sc_rule_dtype(in, "output_dtype", SC_DTYPE_F32);
-    return dtype;
+    const sc_dtype dtype = sc_rule_dtype(in, "dtype", SC_DTYPE_I8);
+    return sc_rule_publish_preserved(in, dtype, sc_rule_tensor(in, 0));
 }
 
 sc_status sc_infer_dequantize(sc_infer *in) {
-    const sc_spec *self = sc_rule_tensor(in, 0);
-    sc_spec spec = sc_rule_like(in, result_dtype(in), self);
-    sc_rule_preserve(in, &spec, self);
-    return sc_rule_publish(in, spec);
+    sc_dtype dtype = sc_rule_dtype(in, "out_dtype", SC_DTYPE_NONE);
+    if (dtype == SC_DTYPE_NONE) dtype = sc_rule_dtype(in, "output_dtype", SC_DTYPE_F32);
+    return sc_rule_publish_preserved(in, dtype, sc_rule_tensor(in, 0));
 }
 
 // One float64 scale and one int64 zero point.

@@ -3,8 +3,10 @@
 #include "ops/rule.h"
 
 static sc_status publish_reduced(sc_infer *in, uint32_t count, const sc_dtype *dtypes,
-                                 const bool *gone) {
+                                 bool empty_is_all) {
     const sc_spec *self = sc_rule_tensor(in, 0);
+    bool gone[SC_RANK_MAX];
+    SC_TRY(sc_rule_dim_set(in, "dim", self->rank, empty_is_all, gone));
     bool keep = sc_rule_bool(in, "keepdim", false);
     sc_iout *outs = sc_infer_outs(in, count);
     for (uint32_t i = 0; i < count; i++) {
@@ -20,9 +22,7 @@ static sc_status publish_reduced(sc_infer *in, uint32_t count, const sc_dtype *d
 }
 
 static sc_status reduce_to(sc_infer *in, sc_dtype dtype) {
-    bool gone[SC_RANK_MAX];
-    SC_TRY(sc_rule_dim_set(in, "dim", sc_rule_tensor(in, 0)->rank, true, gone));
-    return publish_reduced(in, 1, &dtype, gone);
+    return publish_reduced(in, 1, &dtype, true);
 }
 
 static sc_dtype self_dtype(const sc_infer *in) { return (sc_dtype)sc_rule_tensor(in, 0)->dtype; }
@@ -56,30 +56,22 @@ sc_status sc_infer_reduce_float(sc_infer *in) {
 
 sc_status sc_infer_reduce_float_pair(sc_infer *in) {
     sc_dtype dtypes[2] = {self_dtype(in), self_dtype(in)};
-    bool gone[SC_RANK_MAX];
     SC_TRY(need_float(in, dtypes[0]));
-    SC_TRY(sc_rule_dim_set(in, "dim", sc_rule_tensor(in, 0)->rank, true, gone));
-    return publish_reduced(in, 2, dtypes, gone);
+    return publish_reduced(in, 2, dtypes, true);
 }
 
 // any.dims with an empty list reduces no dim, unlike its relatives.
 sc_status sc_infer_reduce_bool(sc_infer *in) {
-    bool gone[SC_RANK_MAX];
     sc_dtype dtype = self_dtype(in) == SC_DTYPE_U8 ? SC_DTYPE_U8 : SC_DTYPE_BOOL;
-    SC_TRY(sc_rule_dim_set(in, "dim", sc_rule_tensor(in, 0)->rank, false, gone));
-    return publish_reduced(in, 1, &dtype, gone);
+    return publish_reduced(in, 1, &dtype, false);
 }
 
 sc_status sc_infer_reduce_arg(sc_infer *in) { return reduce_to(in, SC_DTYPE_I64); }
 
 sc_status sc_infer_reduce_index(sc_infer *in) {
     sc_dtype dtypes[2] = {self_dtype(in), SC_DTYPE_I64};
-    bool gone[SC_RANK_MAX];
-    SC_TRY(sc_rule_dim_set(in, "dim", sc_rule_tensor(in, 0)->rank, false, gone));
-    return publish_reduced(in, 2, dtypes, gone);
+    return publish_reduced(in, 2, dtypes, false);
 }
-
-sc_status sc_infer_kthvalue(sc_infer *in) { return sc_infer_reduce_index(in); }
 
 // --- Along a dim, sizes kept ---------------------------------------------------------------------
 
@@ -133,7 +125,7 @@ sc_status sc_infer_topk(sc_infer *in) {
     sc_spec spec = sc_rule_like(in, (sc_dtype)self->dtype, self);
     sc_dim k = sc_rule_dim(in, "k", 1), size = self->rank ? self->sizes[dim] : sc_dim_int(1);
     if (sc_rule_less(size, k, false) || sc_rule_less(k, sc_dim_int(0), false))
-        return sc_rule_fail(in, SC_ERR_SHAPE, "%s: k is %s but dimension %u has size %s",
+        return sc_rule_fail(in, SC_ERR_SHAPE, "%s: k is %s, but dimension %u has size %s",
                             in->op->name, sc_rule_dim_text(in, k), dim, sc_rule_dim_text(in, size));
     if (self->rank) spec.sizes[dim] = k;
     sc_rule_contiguous(in, &spec);

@@ -7,6 +7,7 @@ static sc_status resolve_sizes(sc_infer *in, const sc_spec *self, const sc_iarg 
     int32_t inferred = -1;
     sc_dim known = sc_dim_int(1), numel = sc_spec_numel(in->exprs, self);
     SC_TRY(sc_rule_fits_rank(in, sizes->count));
+    *out = sc_rule_new(in, (sc_dtype)self->dtype, sizes->count);
     for (uint32_t d = 0; d < sizes->count; d++) {
         sc_dim size = sc_rule_item_dim(&sizes->items[d]);
         out->sizes[d] = size;
@@ -31,25 +32,23 @@ static sc_status resolve_sizes(sc_infer *in, const sc_spec *self, const sc_iarg 
 
 sc_status sc_infer_view(sc_infer *in) {
     const sc_spec *self = sc_rule_tensor(in, 0);
-    sc_spec spec = sc_rule_new(in, (sc_dtype)self->dtype,
-                               in->args[1].count > SC_RANK_MAX ? 0 : in->args[1].count);
+    sc_spec spec;
     SC_TRY(resolve_sizes(in, self, &in->args[1], &spec));
     spec.offset = self->offset;
     if (in->runtime)
         sc_rule_contiguous(in, &spec);
     else if (!sc_spec_view(in->exprs, self, &spec))
-        return sc_fail(in->ctx, SC_ERR_SHAPE,
-                       "Put .clone(memory_format=torch.contiguous_format) before this line.",
-                       "%s: the elements of sizes %s do not lie so that they can be seen as %s",
-                       in->op->name, sc_rule_text(in, self), sc_rule_text(in, &spec));
+        return sc_fail(
+            in->ctx, SC_ERR_SHAPE,
+            "Call .clone(memory_format=torch.contiguous_format) on the tensor before this line.",
+            "%s: the strides of this tensor of sizes %s do not allow a view of sizes %s",
+            in->op->name, sc_rule_text(in, self), sc_rule_text(in, &spec));
     return sc_rule_publish(in, spec);
 }
 
 sc_status sc_infer_view_copy(sc_infer *in) {
-    const sc_spec *self = sc_rule_tensor(in, 0);
-    sc_spec spec = sc_rule_new(in, (sc_dtype)self->dtype,
-                               in->args[1].count > SC_RANK_MAX ? 0 : in->args[1].count);
-    SC_TRY(resolve_sizes(in, self, &in->args[1], &spec));
+    sc_spec spec;
+    SC_TRY(resolve_sizes(in, sc_rule_tensor(in, 0), &in->args[1], &spec));
     return sc_rule_publish_contiguous(in, spec);
 }
 

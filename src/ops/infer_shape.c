@@ -12,11 +12,6 @@ static sc_status publish_formatted(sc_infer *in, sc_spec spec, const sc_spec *se
     return sc_rule_publish(in, spec);
 }
 
-sc_status sc_infer_clone(sc_infer *in) {
-    const sc_spec *self = sc_rule_tensor(in, 0);
-    return publish_formatted(in, sc_rule_like(in, (sc_dtype)self->dtype, self), self);
-}
-
 sc_status sc_infer_to_copy(sc_infer *in) {
     const sc_spec *self = sc_rule_tensor(in, 0);
     sc_dtype dtype = sc_rule_dtype(in, "dtype", (sc_dtype)self->dtype);
@@ -25,34 +20,13 @@ sc_status sc_infer_to_copy(sc_infer *in) {
 
 static sc_status publish_ordered(sc_infer *in, sc_spec spec, const sc_spec *self) {
     const sc_iarg *list = sc_rule_arg(in, "dim_order");
-    uint8_t order[SC_RANK_MAX];
-    bool seen[SC_RANK_MAX] = {false};
-    if (list->kind != SC_IARG_LIST) {
-        if (self)
-            sc_rule_copied(in, &spec, self);
-        else
-            sc_rule_contiguous(in, &spec);
-        return sc_rule_publish(in, spec);
-    }
-    if (list->count != spec.rank)
-        return sc_rule_fail(in, SC_ERR_ARGUMENT, "%s: a dim order of %u for %u dimensions",
-                            in->op->name, list->count, spec.rank);
-    for (uint32_t i = 0; i < list->count; i++) {
-        int64_t dim;
-        SC_TRY(sc_rule_int(in, &list->items[i], "the dim order", &dim));
-        if (dim < 0 || dim >= spec.rank || seen[dim])
-            return sc_rule_fail(in, SC_ERR_ARGUMENT, "%s: the dim order is not a permutation",
-                                in->op->name);
-        seen[dim] = true;
-        order[i] = (uint8_t)dim;
-    }
-    sc_spec_set_order(in->exprs, &spec, order);
+    if (list->kind == SC_IARG_LIST)
+        SC_TRY(sc_rule_set_order(in, &spec, list, "dim order"));
+    else if (self)
+        sc_rule_copied(in, &spec, self);
+    else
+        sc_rule_contiguous(in, &spec);
     return sc_rule_publish(in, spec);
-}
-
-sc_status sc_infer_clone_dim_order(sc_infer *in) {
-    const sc_spec *self = sc_rule_tensor(in, 0);
-    return publish_ordered(in, sc_rule_like(in, (sc_dtype)self->dtype, self), self);
 }
 
 sc_status sc_infer_to_dim_order_copy(sc_infer *in) {
@@ -76,7 +50,7 @@ static bool overlaps_itself(const sc_spec *spec) {
 }
 
 // Keeps the strides of self, even when they are not dense, if they can be written to.
-static sc_status publish_self(sc_infer *in) {
+sc_status sc_infer_written(sc_infer *in) {
     const sc_spec *self = sc_rule_tensor(in, 0);
     sc_spec spec = sc_rule_like(in, (sc_dtype)self->dtype, self);
     if (overlaps_itself(self))
@@ -93,14 +67,8 @@ sc_status sc_infer_copy(sc_infer *in) {
     if (joint.rank != both[0]->rank)
         return sc_rule_fail(in, SC_ERR_SHAPE, "sizes %s cannot be copied into sizes %s",
                             sc_rule_text(in, both[1]), sc_rule_text(in, both[0]));
-    return publish_self(in);
+    return sc_infer_written(in);
 }
-
-sc_status sc_infer_written(sc_infer *in) { return publish_self(in); }
-
-sc_status sc_infer_copy_index(sc_infer *in) { return publish_self(in); }
-
-sc_status sc_infer_scatter_view(sc_infer *in) { return publish_self(in); }
 
 // --- Joining -------------------------------------------------------------------------------------
 

@@ -57,7 +57,7 @@ sc_status sc_infer_alias(sc_infer *in) {
     return sc_rule_publish(in, same_view(in, sc_rule_tensor(in, 0)));
 }
 
-// --- What vmap and jvp write down ----------------------------------------------------------------
+// --- Views of vmap and jvp -----------------------------------------------------------------------
 
 sc_status sc_infer_add_batch_dim(sc_infer *in) {
     const sc_spec *self = sc_rule_tensor(in, 0);
@@ -192,17 +192,17 @@ static void drop_dim(sc_spec *spec, uint32_t at) {
     spec->rank--;
 }
 
-static sc_status need_dims(sc_infer *in, const sc_spec *self) {
-    return self->rank
-               ? SC_OK
-               : sc_rule_fail(in, SC_ERR_SHAPE, "%s needs a tensor with dimensions", in->op->name);
+// The argument `dim` of a tensor that has dims.
+static sc_status need_dim(sc_infer *in, const sc_spec *self, uint32_t *out) {
+    if (!self->rank)
+        return sc_rule_fail(in, SC_ERR_SHAPE, "%s needs a tensor with dimensions", in->op->name);
+    return sc_rule_wrapped(in, "dim", self->rank, out);
 }
 
 sc_status sc_infer_select(sc_infer *in) {
     const sc_spec *self = sc_rule_tensor(in, 0);
     uint32_t dim;
-    SC_TRY(need_dims(in, self));
-    SC_TRY(sc_rule_wrapped(in, "dim", self->rank, &dim));
+    SC_TRY(need_dim(in, self, &dim));
     sc_dim given = sc_rule_dim(in, "index", 0), index = given, size = self->sizes[dim];
     if (sc_rule_less(given, sc_dim_int(0), false)) index = sc_dim_add(in->exprs, given, size);
     if (!index.expr && !size.expr && (index.value < 0 || index.value >= size.value))
@@ -218,8 +218,7 @@ sc_status sc_infer_select(sc_infer *in) {
 sc_status sc_infer_unbind(sc_infer *in) {
     const sc_spec *self = sc_rule_tensor(in, 0);
     uint32_t dim;
-    SC_TRY(need_dims(in, self));
-    SC_TRY(sc_rule_wrapped(in, "dim", self->rank, &dim));
+    SC_TRY(need_dim(in, self, &dim));
     if (self->sizes[dim].expr || self->sizes[dim].value > 65536)
         return sc_rule_fail(in, SC_ERR_UNSUPPORTED, "%s cannot split a dimension of size %s",
                             in->op->name, sc_rule_dim_text(in, self->sizes[dim]));
@@ -322,8 +321,7 @@ sc_status sc_infer_slice(sc_infer *in) {
     uint32_t dim;
     int64_t step;
     sc_dim start;
-    SC_TRY(need_dims(in, self));
-    SC_TRY(sc_rule_wrapped(in, "dim", self->rank, &dim));
+    SC_TRY(need_dim(in, self, &dim));
     sc_spec spec = same_view(in, self);
     SC_TRY(slice_bounds(in, self->sizes[dim], &start, &spec.sizes[dim], &step));
     move_offset(in, &spec, start, self->strides[dim]);
@@ -334,8 +332,7 @@ sc_status sc_infer_slice(sc_infer *in) {
 sc_status sc_infer_narrow_copy(sc_infer *in) {
     const sc_spec *self = sc_rule_tensor(in, 0);
     uint32_t dim;
-    SC_TRY(need_dims(in, self));
-    SC_TRY(sc_rule_wrapped(in, "dim", self->rank, &dim));
+    SC_TRY(need_dim(in, self, &dim));
     sc_spec spec = sc_rule_like(in, (sc_dtype)self->dtype, self);
     spec.sizes[dim] = sc_rule_dim(in, "length", 0);
     if (sc_rule_less(self->sizes[dim], spec.sizes[dim], false))
@@ -358,8 +355,7 @@ sc_status sc_infer_split_with_sizes(sc_infer *in) {
     const sc_iarg *sizes = &in->args[1];
     uint32_t dim;
     sc_dim start = sc_dim_int(0);
-    SC_TRY(need_dims(in, self));
-    SC_TRY(sc_rule_wrapped(in, "dim", self->rank, &dim));
+    SC_TRY(need_dim(in, self, &dim));
     sc_iout *outs = sc_infer_outs(in, sizes->count);
     for (uint32_t i = 0; i < sizes->count; i++) {
         sc_dim length;
@@ -380,8 +376,7 @@ sc_status sc_infer_split(sc_infer *in) {
     const sc_spec *self = sc_rule_tensor(in, 0);
     uint32_t dim;
     int64_t count;
-    SC_TRY(need_dims(in, self));
-    SC_TRY(sc_rule_wrapped(in, "dim", self->rank, &dim));
+    SC_TRY(need_dim(in, self, &dim));
     sc_dim size = self->sizes[dim], part = sc_rule_dim(in, "split_size", 1);
     if (!sc_rule_less(sc_dim_int(0), part, true))
         return sc_rule_fail(in, SC_ERR_ARGUMENT, "%s: the size of the parts must be positive",

@@ -16,8 +16,8 @@ sc_status sc_infer_nms(sc_infer *in) {
 static sc_status region_spec(sc_infer *in, bool positions, sc_spec *out) {
     const sc_spec *input = sc_rule_tensor(in, 0), *rois = sc_rule_tensor(in, 1);
     if (input->rank != 4 || rois->rank != 2 || !sc_dim_is(rois->sizes[1], 5))
-        return sc_rule_fail(in, SC_ERR_SHAPE, "%s: images %s do not go with regions %s",
-                            in->op->name, sc_rule_text(in, input), sc_rule_text(in, rois));
+        return sc_rule_fail(in, SC_ERR_SHAPE, "%s: images %s do not match regions %s", in->op->name,
+                            sc_rule_text(in, input), sc_rule_text(in, rois));
     sc_spec spec = sc_rule_like(in, (sc_dtype)input->dtype, input);
     spec.sizes[0] = rois->sizes[0];
     spec.sizes[2] = sc_rule_dim(in, "pooled_height", 1);

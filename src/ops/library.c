@@ -17,6 +17,13 @@ static bool is_within(const char *name, const char *space) {
     return strncmp(name, space, size) == 0 && name[size] == ':';
 }
 
+bool sc_op_is_elsewhere(const sc_op *op) {
+    if (!sc_op_has(op, SC_FOREIGN)) return false;
+    for (size_t i = 0; i < SC_COUNT_OF(namespaces); i++)
+        if (is_within(op->name, namespaces[i].name)) return false;
+    return true;
+}
+
 const char *sc_op_library(const sc_op *op) {
     for (size_t i = 0; i < SC_COUNT_OF(namespaces); i++)
         if (is_within(op->name, namespaces[i].name))

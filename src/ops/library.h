@@ -1,4 +1,4 @@
-// Which library an operator comes with (namespaces.def).
+// Which library an operator comes with (namespaces.def). Prefix: sc_op_, one operator.
 #ifndef SC_LIBRARY_H
 #define SC_LIBRARY_H
 
@@ -7,5 +7,7 @@
 // The namespace of an operator that a library brings; NULL of PyTorch's own, and of those that only
 // lowering makes.
 const char *sc_op_library(const sc_op *op);
+// Is it an operator of a library that is not known here?
+bool sc_op_is_elsewhere(const sc_op *op);
 
 #endif

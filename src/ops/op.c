@@ -273,6 +273,11 @@ const sc_op *sc_op_find(sc_str name) {
     return op ? handed_out(op) : find_inplace(name);
 }
 
+bool sc_op_are_overloads(const sc_op *a, const sc_op *b) {
+    const size_t size = strcspn(a->name, ".");
+    return size == strcspn(b->name, ".") && memcmp(a->name, b->name, size) == 0;
+}
+
 const sc_op *sc_op_find_out(sc_str name, sc_str overload) {
     SC_ASSERT(table.ready);
     char key[160];

@@ -5,7 +5,8 @@
 //   OP(id, "schema in PyTorch's notation", "out overload" | NULL,
 //      INFER(rule) | BY_EXPANSION,  KEEP | EXPAND("text") | EXPAND_FN(function),
 //      KERNEL(fn, "takes") | POINTWISE(row, "takes") | PRIM(fn) | NO_KERNEL,  TRAITS)
-// Operators that are always expanded have shorter ones, ALIAS, COMPOSITE and EXPANDED (ops.def).
+// Operators that are always expanded have shorter ones, ALIAS, COMPOSITE and EXPANDED, and so have
+// three families that repeat most columns: UNARY, VIEW and SYM (ops.def).
 // - id: overload joined to the name with '_' (add_Tensor; relu for the default overload); other
 //   namespaces than aten come first (dim_order_ops__clone_dim_order).
 // - out overload: "out" means that <name>.out is what a .pte calls; NULL when a .pte never holds
@@ -165,6 +166,8 @@ const sc_op *sc_op_tensor_form(const sc_op *op);
 bool sc_op_is_pure(const sc_op *op);
 // A hint for an operator that the table lacks.
 const char *sc_op_foreign_hint(const sc_op *op);
+// Is it one operator under its name up to the dot: mul.Tensor and mul.Scalar?
+bool sc_op_are_overloads(const sc_op *a, const sc_op *b);
 // By the name and overload in a .pte: "aten::add", "out".
 const sc_op *sc_op_find_out(sc_str name, sc_str overload);
 

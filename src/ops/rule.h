@@ -62,6 +62,7 @@ sc_status sc_rule_publish_contiguous(sc_infer *in, sc_spec spec);
 sc_dim sc_rule_counted(sc_infer *in, sc_dim most);
 sc_status sc_rule_publish_counted(sc_infer *in, sc_spec spec);                       // contiguous
 sc_status sc_rule_publish_like(sc_infer *in, sc_dtype dtype, const sc_spec *sizes);  // contiguous
+sc_status sc_rule_publish_preserved(sc_infer *in, sc_dtype dtype, const sc_spec *model);
 // Values and, of the same sizes, where they were found.
 sc_status sc_rule_publish_indexed(sc_infer *in, sc_spec values);
 void sc_rule_set(sc_iout *out, sc_spec spec);
@@ -71,6 +72,8 @@ void sc_rule_set_vector(sc_infer *in, sc_iout *out, sc_dtype dtype, sc_dim size)
 // Channels-last or row-major, as PyTorch's suggested format of `model` says.
 void sc_rule_follow_format(sc_infer *in, sc_spec *spec, const sc_spec *model);
 void sc_rule_set_format(sc_infer *in, sc_spec *spec, sc_memory_format format);
+// Dense strides in the order that a list of dims gives; `what` names the list in messages.
+sc_status sc_rule_set_order(sc_infer *in, sc_spec *spec, const sc_iarg *list, const char *what);
 // Strides of empty_like(model): dense in the model's order.
 void sc_rule_preserve(sc_infer *in, sc_spec *spec, const sc_spec *model);
 // Strides of clone(model): a dense model's own, to the strides of dims of size 1.

@@ -2,64 +2,23 @@
 // inputs without one. If there are none, reports the first result of each size without one, by its
 // name in the user's program. Largest values of more bytes than can be counted are reported once
 // for a method.
+#include "ir/dynamic_sizes.h"
 #include "ir/python_line.h"
 #include "ir/stack_trace.h"
 #include "passes/passes.h"
 
 enum { LINE_NODES_MAX = 256 };  // of a line of the user's, that are looked at
 
-typedef struct open_symbols {
-    sc_arena *arena;
-    SC_VEC(const sc_symbol *) list;
-    bool is_ours;        // one of them is of our making, which nobody can bound by its name
-    bool is_bottomless;  // one of them has no minimum: a maximum does not bound a difference then
-    bool bounded;        // looks for those that have a maximum, else for those that lack one
-} open_symbols;
-
-static bool contains(const open_symbols *all, const sc_symbol *symbol) {
-    for (uint32_t i = 0; i < all->list.count; i++)
-        if (all->list.data[i] == symbol) return true;
-    return false;
-}
-
-static void add_open(void *user, sc_symbol *symbol) {
-    open_symbols *open = user;
-    if ((symbol->range.max != SC_DIM_INF) != open->bounded) return;
-    open->is_ours = open->is_ours || symbol->is_fresh;
-    open->is_bottomless = open->is_bottomless || symbol->range.min == SC_DIM_NEG_INF;
-    if (contains(open, symbol)) return;
-    sc_vec_push(open->arena, &open->list, symbol);
-}
-
-// " --max-size s77=N, in JavaScript compileConfig: { dynamicShapes: { s77: { max: N } } }"
-static void add_flags(sc_sb *hint, const open_symbols *open) {
-    for (uint32_t i = 0; i < open->list.count; i++)
-        sc_sb_addf(hint, " --max-size %s=N", open->list.data[i]->name->text);
-    sc_sb_add_text(hint, ", in JavaScript compileConfig: { dynamicShapes: { ");
-    for (uint32_t i = 0; i < open->list.count; i++)
-        sc_sb_addf(hint, "%s%s: { max: N }", i ? ", " : "", open->list.data[i]->name->text);
-    sc_sb_add_text(hint, " } }");
-}
-
-static bool is_difference(const open_symbols *open) {
-    return open->list.count > 1 && open->is_bottomless;
-}
-
 // Advice to bound the symbols when lowering, if that is enough: "Give it one: --max-size s77=N,
 // or ... in JavaScript; or export ".
-static void add_advice(sc_sb *hint, const open_symbols *open) {
-    if (open->list.count == 0 || open->is_ours || is_difference(open)) {
+static void add_advice(sc_sb *hint, const sc_open_symbols *open) {
+    if (open->list.count == 0 || open->is_ours || sc_open_is_difference(open)) {
         sc_sb_add_text(hint, "Export ");
         return;
     }
     sc_sb_add_text(hint, open->list.count == 1 ? "Give it one:" : "Bound its symbols:");
-    add_flags(hint, open);
+    sc_bound_flags(hint, open, NULL);
     sc_sb_add_text(hint, "; or export ");
-}
-
-static void visit_sizes(const sc_value *value, open_symbols *open) {
-    for (uint32_t d = 0; d < value->spec.rank; d++)
-        sc_dim_visit_symbols(value->spec.sizes[d], add_open, open);
 }
 
 // --- Without a maximum ---------------------------------------------------------------------------
@@ -68,12 +27,12 @@ static sc_status report_input(sc_ctx *ctx, const sc_value *value, uint32_t dim) 
     sc_dim size = value->spec.sizes[dim];
     const sc_symbol *symbol = sc_dim_symbol(size);
     sc_mark mark = sc_arena_mark(ctx->scratch);
-    open_symbols open = {.arena = ctx->scratch};
+    sc_open_symbols open = {.arena = ctx->scratch};
     sc_sb text, hint;
     sc_sb_init(&text, ctx->scratch);
     sc_dim_print(&text, size);
     sc_sb_init(&hint, ctx->scratch);
-    sc_dim_visit_symbols(size, add_open, &open);
+    sc_open_add_dim(&open, size);
     add_advice(&hint, &open);
     sc_sb_addf(&hint, "with dynamic_shapes={\"%s\": {%u: Dim(\"%s\", max=...)}}.",
                value->name->text, dim, symbol ? symbol->name->text : "name");
@@ -86,8 +45,8 @@ static sc_status report_input(sc_ctx *ctx, const sc_value *value, uint32_t dim) 
 }
 
 static const char both_ends[] =
-    "with both ends of the numbers that it is made of: torch._check(n >= 0) and "
-    "torch._check(n <= N) of each .item().";
+    "with a minimum and a maximum for each number that it is computed from: torch._check(n >= 0) "
+    "and torch._check(n <= N) for each .item().";
 
 static bool has_open_size(const sc_value *value, uint32_t *dim) {
     int64_t max;
@@ -117,7 +76,7 @@ static void add_check(sc_ctx *ctx, sc_sb *hint, const sc_node *node) {
                 : (sc_str){0};
     if (!is_open)
         sc_sb_add_text(hint, "with torch._check(size <= N) after that line, where size is the one "
-                             "that the data decides on");
+                             "that depends on the data");
     else if (name.size)
         sc_sb_addf(hint, "with torch._check(" SC_STR_FMT ".shape[%u] <= N) after that line",
                    SC_STR_ARG(name), dim);
@@ -126,21 +85,21 @@ static void add_check(sc_ctx *ctx, sc_sb *hint, const sc_node *node) {
                    "with torch._check(size <= N) after that line, where size is the result's "
                    ".shape[%u]",
                    dim);
-    sc_sb_add_text(hint, ", or with Dim(name, max=N) where the size is one of an input.");
+    sc_sb_add_text(hint, ", or with Dim(name, max=N) if it is the size of an input.");
 }
 
 // Names the value whose size it is: the node's result if the node is the user's own, else the node
 // that it was made of.
 static void report_result(sc_ctx *ctx, const sc_node *node, const sc_value *value) {
     sc_mark mark = sc_arena_mark(ctx->scratch);
-    open_symbols open = {.arena = ctx->scratch};
+    sc_open_symbols open = {.arena = ctx->scratch};
     sc_sb hint;
     sc_sb_init(&hint, ctx->scratch);
-    visit_sizes(value, &open);
+    sc_open_add_sizes(&open, value);
     sc_where_set_origin(ctx, node);
     add_advice(&hint, &open);
     const bool is_own = ctx->where.op.size > 0;
-    if (is_difference(&open))
+    if (sc_open_is_difference(&open))
         sc_sb_add_text(&hint, both_ends);
     else
         add_check(ctx, &hint, node);
@@ -158,34 +117,34 @@ typedef struct checking {
     sc_status status;
     const sc_value *large;  // the first of them
     uint32_t more;
-    sc_imap told;  // symbols of results that were reported
+    sc_imap reported;  // symbols of results that were reported
 } checking;
 
 // Is the size made of symbols that were reported already?
-static bool is_told(sc_ctx *ctx, const checking *c, const sc_value *value) {
+static bool is_reported(sc_ctx *ctx, const checking *c, const sc_value *value) {
     sc_mark mark = sc_arena_mark(ctx->scratch);
-    open_symbols open = {.arena = ctx->scratch};
-    visit_sizes(value, &open);
-    bool told = open.list.count > 0;
+    sc_open_symbols open = {.arena = ctx->scratch};
+    sc_open_add_sizes(&open, value);
+    bool reported = open.list.count > 0;
     for (uint32_t i = 0; i < open.list.count; i++)
-        told = told && sc_imap_find(&c->told, SC_PTR_KEY(open.list.data[i]));
+        reported = reported && sc_imap_find(&c->reported, SC_PTR_KEY(open.list.data[i]));
     sc_arena_rewind(ctx->scratch, mark);
-    return told;
+    return reported;
 }
 
-static void note_told(sc_ctx *ctx, checking *c, const sc_value *value) {
-    open_symbols open = {.arena = ctx->scratch};
-    visit_sizes(value, &open);
+static void note_reported(sc_ctx *ctx, checking *c, const sc_value *value) {
+    sc_open_symbols open = {.arena = ctx->scratch};
+    sc_open_add_sizes(&open, value);
     for (uint32_t i = 0; i < open.list.count; i++)
-        sc_imap_set(&c->told, SC_PTR_KEY(open.list.data[i]), 1);
+        sc_imap_set(&c->reported, SC_PTR_KEY(open.list.data[i]), 1);
 }
 
 static bool note_large(sc_ctx *ctx, checking *c, const sc_value *value) {
     uint64_t bytes;
     if (value->type != SC_VALUE_TENSOR || sc_spec_bytes_max(&value->spec, &bytes)) return false;
     sc_mark mark = sc_arena_mark(ctx->scratch);
-    open_symbols open = {.arena = ctx->scratch};
-    visit_sizes(value, &open);
+    sc_open_symbols open = {.arena = ctx->scratch};
+    sc_open_add_sizes(&open, value);
     bool is_large = open.list.count == 0;
     sc_arena_rewind(ctx->scratch, mark);
     if (!is_large) return false;
@@ -197,26 +156,21 @@ static bool note_large(sc_ctx *ctx, checking *c, const sc_value *value) {
 }
 
 static sc_status fail_large(sc_ctx *ctx, const checking *c) {
-    open_symbols bounded = {.arena = ctx->scratch, .bounded = true};
+    sc_open_symbols bounded = {.arena = ctx->scratch, .bounded = true};
     sc_sb text, hint;
     sc_sb_init(&text, ctx->scratch);
     sc_sb_init(&hint, ctx->scratch);
-    visit_sizes(c->large, &bounded);
+    sc_open_add_sizes(&bounded, c->large);
     sc_sb_addf(&text, "'%s' has too many bytes: ", c->large->name->text);
     sc_spec_print(&text, c->large->graph->method->exprs, &c->large->spec);
     for (uint32_t i = 0; i < bounded.list.count; i++)
         sc_sb_addf(&text, "%s %s up to %lld", i ? "," : " with", bounded.list.data[i]->name->text,
                    (long long)bounded.list.data[i]->range.max);
     if (c->more) sc_sb_addf(&text, ", and so have %u more values", c->more);
-    const bool can_give = bounded.list.count && !bounded.is_ours;
-    if (is_difference(&bounded)) {
-        sc_sb_add_text(&hint, "Export ");
-        sc_sb_add_text(&hint, both_ends);
-    } else {
-        sc_sb_add_text(&hint, can_give ? "Give smaller largest values:" : "Use smaller sizes");
-        if (can_give) add_flags(&hint, &bounded);
-        sc_sb_add_char(&hint, '.');
-    }
+    const sc_method *method = c->large->graph->method;
+    const char *advice = sc_bound_hint(ctx, &bounded, method, "Use smaller sizes.");
+    sc_sb_addf(&hint, "%s%s", sc_open_is_difference(&bounded) ? "Export " : "",
+               sc_open_is_difference(&bounded) ? both_ends : advice);
     if (c->large->node) sc_where_set_node(ctx, c->large->node);
     return sc_fail(ctx, SC_ERR_LIMIT, sc_sb_terminate(&hint), "%s", sc_sb_terminate(&text));
 }
@@ -242,9 +196,9 @@ static sc_status check_results(sc_ctx *ctx, sc_graph *graph, void *user) {
             if (value->type != SC_VALUE_TENSOR || sc_spec_bytes_max(&value->spec, &bytes)) continue;
             if (note_large(ctx, c, value)) continue;
             c->status = SC_ERR_UNBOUNDED;
-            if (is_told(ctx, c, value)) continue;
+            if (is_reported(ctx, c, value)) continue;
             report_result(ctx, node, value);
-            note_told(ctx, c, value);
+            note_reported(ctx, c, value);
         }
     }
     return SC_OK;
@@ -252,7 +206,7 @@ static sc_status check_results(sc_ctx *ctx, sc_graph *graph, void *user) {
 
 sc_status sc_pass_bounds(sc_ctx *ctx, sc_method *method) {
     checking c = {.status = SC_OK};
-    sc_imap_init(&c.told, ctx->scratch);
+    sc_imap_init(&c.reported, ctx->scratch);
     check_inputs(ctx, method, &c);
     if (c.status == SC_OK) SC_TRY(sc_graphs_visit(ctx, method->graph, check_results, &c));
     return c.large ? fail_large(ctx, &c) : c.status;

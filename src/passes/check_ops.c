@@ -1,9 +1,11 @@
 // Reports every operator that cannot be lowered, for the whole method at once: its name, the node
 // of the source program that it comes from, the user's own line, and what to do about it. It runs
 // twice: after decomposition, where operators that nobody knows still stand; and before emission,
-// on exactly the nodes that will be executed, whose dtypes it checks, too.
+// on exactly the nodes that will be executed, whose dtypes it checks, too. Operators of other
+// libraries alone are no fault before emission: a pass or a backend may take them.
 #include "base/hash.h"
 #include "ops/infer.h"
+#include "ops/library.h"
 #include "passes/passes.h"
 #include "trace/expand.h"
 
@@ -28,6 +30,7 @@ static const char *foreign_lack(const sc_op *op) {
 // Control flow becomes jumps; every other operator needs a name that runtimes know and a kernel
 // somewhere. Emission warns of what one of the two runtimes lacks.
 static const char *lack_of(const sc_op *op) {
+    if (sc_op_has(op, SC_FOREIGN)) return foreign_lack(op);
     if (sc_op_has(op, SC_HIGHER_ORDER) && sc_op_has(op, SC_CORE)) return NULL;
     if (!op->out_name) return NO_OPERATOR;
     return !sc_op_has(op, SC_RUNS) && sc_op_has(op, SC_UNOFFICIAL) ? NO_KERNEL : NULL;
@@ -36,7 +39,6 @@ static const char *lack_of(const sc_op *op) {
 // The same for a decomposed graph, where views are not yet copies. Operators that write or have an
 // expansion, and are still here, were refused; so were the marks of vmap and jvp.
 static const char *core_lack_of(const sc_op *op) {
-    if (sc_op_has(op, SC_FOREIGN)) return foreign_lack(op);
     if (sc_op_has(op, SC_PTE_ONLY)) return PTE_ONLY;
     if (sc_op_has(op, SC_ASSERTION) || sc_op_has(op, SC_MUTATES) || sc_op_has(op, SC_FUNCTORCH) ||
         sc_op_expansion(op))
@@ -173,9 +175,40 @@ static sc_status check(sc_ctx *ctx, sc_graph *graph, fault_fn find) {
     return s.status;
 }
 
-sc_status sc_check_known_ops(sc_ctx *ctx, sc_graph *graph) { return check(ctx, graph, unknown); }
+// --- Before the edge dialect ---------------------------------------------------------------------
 
-sc_status sc_check_core_ops(sc_ctx *ctx, sc_graph *graph) { return check(ctx, graph, core_lack); }
+// Calls that stand in the way of the edge dialect.
+typedef struct obstacles {
+    fault_fn find;
+    bool is_any;
+} obstacles;
+
+static sc_status find_obstacle(sc_ctx *ctx, sc_graph *graph, void *user) {
+    obstacles *o = user;
+    for (const sc_node *node = graph->first; node && !o->is_any; node = node->next) {
+        const sc_mark mark = sc_arena_mark(ctx->scratch);
+        o->is_any = !sc_op_is_elsewhere(node->op) && o->find(ctx, node).status != SC_OK;
+        sc_arena_rewind(ctx->scratch, mark);
+    }
+    return SC_OK;
+}
+
+// A program that fails hears of operators of other libraries, too.
+static sc_status check_early(sc_ctx *ctx, sc_graph *graph, fault_fn find) {
+    obstacles o = {.find = find};
+    SC_TRY(sc_graphs_visit(ctx, graph, find_obstacle, &o));
+    return o.is_any || ctx->error_count ? check(ctx, graph, find) : SC_OK;
+}
+
+sc_status sc_check_known_ops(sc_ctx *ctx, sc_graph *graph) {
+    return check_early(ctx, graph, unknown);
+}
+
+sc_status sc_check_core_ops(sc_ctx *ctx, sc_graph *graph) {
+    return check_early(ctx, graph, core_lack);
+}
+
+// --- Before emission -----------------------------------------------------------------------------
 
 sc_status sc_pass_check_kernels(sc_ctx *ctx, sc_method *method) {
     return check(ctx, method->graph, lack);

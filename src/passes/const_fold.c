@@ -25,7 +25,7 @@ typedef struct folder {
     SC_VEC(sc_value *) results;  // of folded nodes, needed by others
 } folder;
 
-// --- What is constant ----------------------------------------------------------------------------
+// --- Constants -----------------------------------------------------------------------------------
 
 static sc_str place_of(const sc_constant *constant, uint64_t key[2]) {
     key[0] = SC_PTR_KEY(constant->data.source);
@@ -146,7 +146,7 @@ static void choose(folder *f) {
             if (is_needed(node->outs[i])) sc_vec_push(f->ctx->scratch, &f->results, node->outs[i]);
 }
 
-// --- What comes of it ----------------------------------------------------------------------------
+// --- Results -------------------------------------------------------------------------------------
 
 static void replace(folder *f, sc_value *value, sc_extent data) {
     sc_arena *arena = f->ctx->arena;

@@ -1,4 +1,4 @@
-// Facts by name, for the columns of passes.def, and the check that they hold.
+// Facts by name, for the columns of passes.def, and the check that they hold. Prefix: sc_facts_.
 #ifndef SC_PASSES_FACTS_H
 #define SC_PASSES_FACTS_H
 

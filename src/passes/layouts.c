@@ -30,7 +30,7 @@ static void set_layout(legaliser *l, sc_value *value, bool nhwc) {
 typedef enum treatment {
     ROW_MAJOR,  // operands and results row-major
     SAME,       // channels-last if all operands are, else row-major
-    FOLLOWS,    // takes any layout and writes the one it is told: told that of its operand
+    FOLLOWS,    // takes any layout and writes the one that it is given: that of its operand
     WRITES      // first operand stays as it is, the others follow it
 } treatment;
 

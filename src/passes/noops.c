@@ -5,7 +5,7 @@
 // too; or if its source is written before the copy is read for the last time.
 #include "passes/passes.h"
 
-// --- Where a copy matters ------------------------------------------------------------------------
+// --- Copies that matter --------------------------------------------------------------------------
 
 // Read at the end: by the return, or by a node that writes.
 static bool is_read_last(const sc_value *value) {

@@ -50,7 +50,7 @@ static void put_little_endian(uint8_t *bytes, uint64_t bits, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) bytes[i] = (uint8_t)(bits >> (8 * i));
 }
 
-static void encode(const sc_arg *arg, sc_dtype dtype, uint8_t *bytes) {
+void sc_number_encode(const sc_arg *arg, sc_dtype dtype, uint8_t *bytes) {
     double wide = as_float(arg);
     float narrow = (float)wide;
     uint64_t bits = 0;
@@ -97,7 +97,7 @@ static sc_value *add_constant(lifter *l, sc_dtype dtype, const uint8_t *bytes) {
 
 static sc_value *find_constant(lifter *l, const sc_arg *arg, sc_dtype dtype) {
     uint8_t key[9] = {(uint8_t)dtype};
-    encode(arg, dtype, key + 1);
+    sc_number_encode(arg, dtype, key + 1);
     sc_str name = {(const char *)key, 1 + sc_dtype_bytes(dtype)};
     sc_value *value = sc_map_get(&l->known, name);
     if (!value) {

@@ -17,7 +17,7 @@
 
 typedef struct expanding {
     sc_graph *graph;   // of the method
-    bool is_official;  // the target: else only what is faster expanded, of which nobody is told
+    bool is_official;  // the target: else only what is faster expanded, without a warning
     // Bytes: those needed at once before, measured at the first expansion that makes more than it
     // replaces; and how much more expansions have made.
     uint64_t peak_before, more;
@@ -79,7 +79,8 @@ static void finish(sc_trace *t, const sc_node *node, sc_x result, sc_x *outs) {
         if (node->outs[i]->use_count == 0) continue;
         outs[i] = result->kind == SC_X_LIST ? sc_x_at(t, result, i) : result;
         if (t->status == SC_OK && !stands_for(outs[i], node->outs[i]))
-            sc_trace_fail(t, SC_ERR_UNSUPPORTED, NULL, "result %u would be another tensor", i);
+            sc_trace_fail(t, SC_ERR_UNSUPPORTED, NULL,
+                          "result %u would have another dtype or other sizes", i);
         outs[i] = in_layout_of(t, outs[i], &node->outs[i]->spec);
     }
 }
@@ -106,13 +107,13 @@ static void take_back(sc_node *node, const sc_node *last) {
 // other calls that have no kernel there.
 static void warn(sc_ctx *ctx, const sc_node *node, sc_limit limit, bool has_kernel) {
     if (limit != SC_LIMIT_NONE)
-        sc_report(
-            ctx, SC_WARNING, SC_ERR_UNSUPPORTED_OP, sc_limit_hint(limit),
-            "ExecuTorch's runtime cannot run this call of %s; what can be expanded for it: %s",
-            node->op->name, sc_limit_calls(limit));
+        sc_report(ctx, SC_WARNING, SC_ERR_UNSUPPORTED_OP, sc_limit_hint(limit),
+                  "ExecuTorch's runtime cannot run this call of %s; only these calls can be "
+                  "expanded for it: %s",
+                  node->op->name, sc_limit_calls(limit));
     else if (has_kernel)
         sc_report(ctx, SC_WARNING, SC_ERR_UNSUPPORTED_OP,
-                  "Run it with Sconce; for apps, write this line with other operators.",
+                  "Run it with Sconce. For apps, write this line with other operators.",
                   "ExecuTorch's runtime refuses this call of %s", node->op->name);
 }
 
@@ -141,7 +142,8 @@ static void note_pairs(sc_trace *t, const sc_node *node) {
     }
 }
 
-// Expands a call in the place of its node. If that fails, the node stays.
+// Expands a call in the place of its node: by the row of the table, or as decomposition does it
+// where `row` is NULL. If that fails, the node stays.
 static sc_status expand(expanding *all, sc_trace *t, sc_node *node, const sc_official *row,
                         bool *is_gone) {
     const sc_node *last = node->prev;
@@ -156,13 +158,16 @@ static sc_status expand(expanding *all, sc_trace *t, sc_node *node, const sc_off
     for (uint32_t i = 0; i < node->arg_count; i++)
         args[i] = row_major(t, sc_trace_cell(t, &node->args[i], sc_trace_plain));
     sc_x result = empty_results(t, node);
-    finish(t, node, result ? result : sc_official_expand(t, row, args), outs);
+    if (!result)
+        result = row ? sc_official_expand(t, row, args)
+                     : sc_trace_expand(t, node->op, sc_call_expansion(node->op, args), args);
+    finish(t, node, result, outs);
     if (t->status == SC_ERR_CANCELLED || is_full(t)) return t->status;
     if (t->status != SC_OK) {
         sc_diags_rewind(t->ctx, diags);
         take_back(node, last);
         t->status = SC_OK;
-        if (all->is_official) warn(t->ctx, node, all->limit, row->lacks != NULL);
+        if (all->is_official && row) warn(t->ctx, node, all->limit, row->lacks != NULL);
         return SC_OK;
     }
     note_more(all, node, last);
@@ -195,6 +200,11 @@ static void begin(expanding *all, sc_trace *t, const sc_trace *inputs) {
     t->recorded = all->recorded;
 }
 
+// A pass of the user's own has made it for a backend, and no backend took it.
+static bool is_left_whole(const sc_node *node) {
+    return node->is_kept && !node->op->infer && sc_op_expansion(node->op);
+}
+
 static sc_status visit(sc_ctx *ctx, sc_graph *graph, void *user) {
     sc_arena arena;
     sc_trace inputs = {.ctx = NULL}, trace;
@@ -209,7 +219,7 @@ static sc_status visit(sc_ctx *ctx, sc_graph *graph, void *user) {
             sc_where_set_node(ctx, node);
             warn(ctx, node, SC_LIMIT_NONE, true);
         }
-        if (!row) continue;
+        if (!row && !is_left_whole(node)) continue;
         const sc_node *last = node->prev;
         bool is_gone = false;
         if (!inputs.ctx) note_inputs(&inputs, ctx, &arena, graph);

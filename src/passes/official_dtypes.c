@@ -40,8 +40,8 @@ static void warn(sc_ctx *ctx, const sc_node *node, sc_dtype dtype) {
     sc_where_set_node(ctx, node);
     sc_report(ctx, SC_WARNING, SC_ERR_DTYPE,
               is_float
-                  ? "Run it with Sconce; for apps, use float16, bfloat16 or quantized integers."
-                  : "Run it with Sconce; for apps, use int32 or int64.",
+                  ? "Run it with Sconce. For apps, use float16, bfloat16 or quantized integers."
+                  : "Run it with Sconce. For apps, use int32 or int64.",
               "the official runtime has no kernel of %s that takes %s", node->op->name,
               sc_dtype_name(dtype));
 }

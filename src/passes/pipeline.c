@@ -89,8 +89,8 @@ static sc_status check_needs(sc_ctx *ctx, const sc_pass *pass, const sc_method *
     if (!lacking) return SC_OK;
     const char *first = maker_of(lacking & (0u - lacking), pass->step)->name;
     sc_str hint = sc_str_format(ctx->arena, "Run %s first.", first);
-    return sc_fail(ctx, SC_ERR_STATE, hint.data, "%s cannot run on what the passes before it left",
-                   pass->name);
+    return sc_fail(ctx, SC_ERR_STATE, hint.data,
+                   "%s cannot run on the result of the passes before it", pass->name);
 }
 
 static sc_status run_one(sc_ctx *ctx, sc_pipeline *pipeline, const sc_pass *pass,

@@ -19,4 +19,7 @@ sc_dtype sc_node_operand_dtype(const sc_node *node);
 // all other numbers first.
 sc_dtype sc_node_number_dtype(const sc_node *node, const sc_arg *arg, sc_dtype common);
 
+// The bytes of the constant of that dtype that stands for a number, little endian (numbers.c).
+void sc_number_encode(const sc_arg *number, sc_dtype dtype, uint8_t *bytes);
+
 #endif

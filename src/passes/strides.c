@@ -1,7 +1,7 @@
 // Derives the strides of every result again, after views became copies: an operator on the copy of
 // a transposed tensor no longer answers in transposed order. Only strides change; sizes and dtypes
-// are what the importer checked. Where a rule cannot say (sizes that depend on data), row-major
-// holds. Strides come out canonical: row-major or channels-last, and no other.
+// are what the importer checked. A rule that cannot say it (sizes that depend on data)
+// leaves row-major. Strides come out canonical: row-major or channels-last, and no other.
 #include "passes/layout.h"
 
 static bool is_asked_again(const sc_op *op) {

@@ -127,7 +127,7 @@ static sc_arg remainder_of(builder *b, const sc_arg *args) {
     return emit2(b, SC_OP_sym_sub, args[0], emit2(b, SC_OP_sym_mul, whole, args[1]));
 }
 
-// --- Of floats -----------------------------------------------------------------------------------
+// --- Floats --------------------------------------------------------------------------------------
 
 // The runtime takes no integer for a float.
 static sc_arg float_of(builder *b, sc_arg x) {

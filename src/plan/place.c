@@ -6,6 +6,7 @@
 // other, and state in id 1 would be overwritten by the next method that runs.
 #include "plan/place.h"
 
+#include "ir/dynamic_sizes.h"
 #include "plan/liveness.h"
 #include "plan/views.h"
 
@@ -74,6 +75,8 @@ static sc_status place_state(sc_ctx *ctx, sc_storage_table *tables, uint32_t cou
     return SC_OK;
 }
 
+static const char smaller_model[] = "Use a smaller model: WebAssembly has no more memory.";
+
 // --- One method ----------------------------------------------------------------------------------
 
 static bool is_placed_here(const sc_storage *storage) {
@@ -86,11 +89,26 @@ static sc_status item_bytes(sc_ctx *ctx, const sc_storage *storage, uint64_t *ou
         return sc_fail(ctx, SC_ERR_UNBOUNDED, NULL,
                        "the size of '%s' has no upper bound, so no memory can be planned for it",
                        storage->value->name->text);
-    if (*out > ctx->limits.planned_bytes_max)
-        return sc_fail(ctx, SC_ERR_LIMIT, NULL, "'%s' may need %llu bytes, but the limit is %llu",
-                       storage->value->name->text, (unsigned long long)*out,
-                       (unsigned long long)ctx->limits.planned_bytes_max);
-    return SC_OK;
+    if (*out <= ctx->limits.planned_bytes_max) return SC_OK;
+    sc_open_symbols open = {.arena = ctx->scratch, .bounded = true};
+    sc_open_add_sizes(&open, storage->value);
+    return sc_fail(ctx, SC_ERR_LIMIT,
+                   sc_bound_hint(ctx, &open, storage->value->graph->method, smaller_model),
+                   "'%s' may need %llu bytes, but the limit is %llu", storage->value->name->text,
+                   (unsigned long long)*out, (unsigned long long)ctx->limits.planned_bytes_max);
+}
+
+// All of them together are too large, whichever is the largest.
+static sc_status fail_total(sc_ctx *ctx, const sc_storage_table *table, const uint32_t *roots,
+                            uint32_t count, uint64_t total) {
+    sc_open_symbols open = {.arena = ctx->scratch, .bounded = true};
+    for (uint32_t i = 0; i < count; i++)
+        sc_open_add_sizes(&open, table->items.data[roots[i]].value);
+    const sc_method *method = count ? table->items.data[roots[0]].value->graph->method : NULL;
+    return sc_fail(ctx, SC_ERR_LIMIT, sc_bound_hint(ctx, &open, method, smaller_model),
+                   "the method needs %llu bytes of memory to run at its largest sizes, but the "
+                   "limit is %llu",
+                   (unsigned long long)total, (unsigned long long)ctx->limits.planned_bytes_max);
 }
 
 static sc_status collect_items(sc_ctx *ctx, const sc_storage_table *table, const sc_liveness *live,
@@ -157,14 +175,7 @@ static sc_status place_method(sc_ctx *ctx, sc_storage_table *table, const sc_opt
     report->live_bytes = sc_plan_live_bytes(ctx, items, count, ALIGN);
     SC_TRY(sc_plan_naive(ctx, items, count, ALIGN, 0, &report->naive_bytes));
     SC_TRY(run_algorithm(ctx, options, items, count, &total, &report->algorithm));
-    if (total > ctx->limits.planned_bytes_max)
-        return sc_fail(ctx, SC_ERR_LIMIT,
-                       "Give dynamic sizes smaller largest values (--max-size, or Dim(name, "
-                       "max=N)), or use a smaller model.",
-                       "the method needs %llu bytes of memory to run at its largest sizes, and "
-                       "%llu are the limit",
-                       (unsigned long long)total,
-                       (unsigned long long)ctx->limits.planned_bytes_max);
+    if (total > ctx->limits.planned_bytes_max) return fail_total(ctx, table, roots, count, total);
     for (uint32_t i = 0; i < count; i++) {
         table->items.data[roots[i]].memory_id = MEMORY_OWN;
         table->items.data[roots[i]].offset = items[i].offset;

@@ -25,7 +25,7 @@ static sc_str default_name(sc_str model) {
 static sc_status import_all(sc_ctx *ctx, const sc_pt2_archive *archive,
                             const sc_import_options *options, sc_program *program) {
     if (options->method.size && archive->models.count > 1)
-        return sc_fail(ctx, SC_ERR_OPTION, "Say which model to take.",
+        return sc_fail(ctx, SC_ERR_OPTION, "Name the model to import.",
                        "one method name is given, but the file holds %u models",
                        archive->models.count);
     for (uint32_t i = 0; i < archive->models.count; i++) {

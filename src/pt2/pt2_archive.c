@@ -20,7 +20,7 @@ static sc_status check_magic(sc_ctx *ctx, sc_source *source) {
         return sc_fail(ctx, SC_ERR_FORMAT, "Run it, or open the .pt2 that it was made from.",
                        "this is an ExecuTorch program, not an exported PyTorch program");
     case SC_FILE_PYTORCH:
-        return sc_fail(ctx, SC_ERR_VERSION, hint, "this is a PyTorch container of 2018");
+        return sc_fail(ctx, SC_ERR_VERSION, hint, "this is a PyTorch file in the format of 2018");
     case SC_FILE_BPTE: what = "this is a bundled ExecuTorch program, not a .pt2 archive"; break;
     case SC_FILE_PTD: what = "this is the data file of an ExecuTorch program"; break;
     case SC_FILE_TFLITE: what = "this is a TensorFlow Lite model"; break;
@@ -80,8 +80,9 @@ static sc_status fail_other_zip(sc_ctx *ctx, const sc_pt2_archive *archive) {
         return sc_fail(ctx, SC_ERR_FORMAT, hint,
                        "this is a torch.save file (a state dict?), not an exported program");
     if (sc_pt2_find(ctx, &bare, "", SC_STR("archive_format"), ""))
-        return sc_fail(ctx, SC_ERR_FORMAT, hint,
-                       "this is an AOTInductor package: compiled code, no exported program");
+        return sc_fail(
+            ctx, SC_ERR_FORMAT, hint,
+            "this is an AOTInductor package: it has compiled code instead of an exported program");
     return sc_fail(ctx, SC_ERR_FORMAT, hint, "this zip is not a .pt2 archive");
 }
 
@@ -102,8 +103,8 @@ static sc_status check_archive(sc_ctx *ctx, const sc_pt2_archive *archive) {
                        "the .pt2 archive is big-endian");
     if (archive->models.count == 0)
         return sc_fail(ctx, SC_ERR_FORMAT,
-                       "Export again, and see that torch.export.save ends without an error: "
-                       "it leaves such a file behind if it fails.",
+                       "Export again, and check that torch.export.save ends without an error. If "
+                       "it fails, it leaves such a file behind.",
                        "the .pt2 archive holds no exported program");
     return SC_OK;
 }

@@ -38,10 +38,12 @@ static const sc_op *foreign_op(sc_pt2_importer *imp, sc_str name) {
     return op;
 }
 
-// Bytes before the namespace, name and overload of an operator; 0 for functions.
+// Bytes before the namespace, name and overload of an operator; 0 for functions. ExecuTorch writes
+// its dialects as ops, and torch.export.save names the Python module _ops.
 static size_t space_bytes(sc_str target) {
-    static const char *const spaces[] = {"torch.ops.", "executorch.exir.dialects.edge.ops.",
-                                         "executorch.exir.dialects.backend.ops."};
+    static const char *const spaces[] = {
+        "torch.ops.", "executorch.exir.dialects.edge.ops.", "executorch.exir.dialects.edge._ops.",
+        "executorch.exir.dialects.backend.ops.", "executorch.exir.dialects.backend._ops."};
     for (size_t i = 0; i < SC_COUNT_OF(spaces); i++)
         if (sc_str_starts_with(target, spaces[i])) return strlen(spaces[i]);
     return 0;

@@ -56,7 +56,8 @@ static sc_status parse_expression(sc_pt2_importer *imp, sc_str text, sc_dim *out
     sc_diags_rewind(ctx, mark);
     sc_report(ctx, SC_WARNING, SC_ERR_UNSUPPORTED,
               "Export with this size static, or compute it with whole numbers.",
-              "the expression " SC_STR_FMT " is taken as unknown", SC_STR_ARG(text));
+              "the expression " SC_STR_FMT " cannot be read, so its value is treated as unknown",
+              SC_STR_ARG(text));
     // Not named like PyTorch's own symbols, which may yet come.
     char name[24];
     snprintf(name, sizeof(name), "unknown%u", imp->unknown_count++);
@@ -170,7 +171,7 @@ static sc_status check_meta(const sc_pt2_importer *imp, const sc_json_field *f, 
         return sc_fail(ctx, SC_ERR_FORMAT, NULL, "malformed tensor description");
     if (sizes->size > SC_RANK_MAX || sizes->size > ctx->limits.rank_max)
         return sc_fail(ctx, SC_ERR_LIMIT, "Reshape it to fewer dimensions.",
-                       "a tensor has %u dimensions, and at most %d are taken", sizes->size,
+                       "a tensor has %u dimensions, but at most %d are supported", sizes->size,
                        SC_RANK_MAX);
     *dtype = sc_pt2_dtype(imp, code);
     if (*dtype == SC_DTYPE_NONE) return sc_pt2_refuse_dtype(ctx, SC_STR("a tensor"), code);

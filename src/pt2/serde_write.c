@@ -11,8 +11,7 @@ static sc_status fail(sc_serde_writer *w, const char *what) {
 
 // "arg": {"name": ...}
 static void put_arg_name(sc_serde_writer *w, const sc_value *value) {
-    sc_json_key(&w->json, "arg");
-    sc_json_begin_object(&w->json);
+    sc_json_put_object(&w->json, "arg");
     sc_json_put_str(&w->json, "name", sc_serde_name(w, value));
     sc_json_end_object(&w->json);
 }
@@ -57,10 +56,9 @@ static const spec_row input_rows[] = {
 static sc_status put_input_spec(sc_serde_writer *w, const sc_value *value,
                                 const sc_input_sig *sig) {
     const spec_row *row = &input_rows[sig->kind];
-    if (!row->tag) return fail(w, "inputs that are no tensors or numbers");
+    if (!row->tag) return fail(w, "inputs other than tensors and numbers");
     sc_json_begin_object(&w->json);
-    sc_json_key(&w->json, row->tag);
-    sc_json_begin_object(&w->json);
+    sc_json_put_object(&w->json, row->tag);
     if (sig->kind == SC_INPUT_CONSTANT)
         SC_TRY(put_constant_input(w, value, sig));
     else if (sig->kind == SC_INPUT_USER)
@@ -102,8 +100,7 @@ static sc_status put_output_spec(sc_serde_writer *w, const sc_arg *arg, const sc
     if (sig->kind != SC_OUTPUT_USER && arg->kind != SC_ARG_VALUE)
         return fail(w, "state that is written with a constant");
     sc_json_begin_object(&w->json);
-    sc_json_key(&w->json, row.tag);
-    sc_json_begin_object(&w->json);
+    sc_json_put_object(&w->json, row.tag);
     if (sig->kind == SC_OUTPUT_USER) {
         sc_json_key(&w->json, "arg");
         SC_TRY(sc_serde_put_output(w, arg));
@@ -119,15 +116,12 @@ static sc_status put_output_spec(sc_serde_writer *w, const sc_arg *arg, const sc
 static sc_status put_signature(sc_serde_writer *w) {
     const sc_method *method = w->method;
     const sc_graph *graph = method->graph;
-    sc_json_key(&w->json, "signature");
-    sc_json_begin_object(&w->json);
-    sc_json_key(&w->json, "input_specs");
-    sc_json_begin_array(&w->json);
+    sc_json_put_object(&w->json, "signature");
+    sc_json_put_array(&w->json, "input_specs");
     for (uint32_t i = 0; i < graph->inputs.count; i++)
         SC_TRY(put_input_spec(w, graph->inputs.data[i], &method->inputs.data[i]));
     sc_json_end_array(&w->json);
-    sc_json_key(&w->json, "output_specs");
-    sc_json_begin_array(&w->json);
+    sc_json_put_array(&w->json, "output_specs");
     for (uint32_t i = 0; i < graph->ret->arg_count; i++)
         SC_TRY(put_output_spec(w, &graph->ret->args[i], &method->outputs.data[i]));
     sc_json_end_array(&w->json);
@@ -141,8 +135,7 @@ static void begin_tree(sc_json_writer *json, const char *type, const char *conte
     sc_json_begin_object(json);
     sc_json_put_text(json, "type", type);
     sc_json_put_text(json, "context", context);
-    sc_json_key(json, "children_spec");
-    sc_json_begin_array(json);
+    sc_json_put_array(json, "children_spec");
 }
 
 static void end_tree(sc_json_writer *json) {
@@ -157,8 +150,7 @@ static void put_leaves(sc_json_writer *json, uint32_t count) {
         sc_json_begin_object(json);
         sc_json_put_null(json, "type");
         sc_json_put_null(json, "context");
-        sc_json_key(json, "children_spec");
-        sc_json_begin_array(json);
+        sc_json_put_array(json, "children_spec");
         sc_json_end_array(json);
         sc_json_end_object(json);
     }
@@ -202,18 +194,15 @@ static sc_str out_spec(sc_serde_writer *w) {
 }
 
 static void put_empty_list(sc_serde_writer *w, const char *key) {
-    sc_json_key(&w->json, key);
-    sc_json_begin_array(&w->json);
+    sc_json_put_array(&w->json, key);
     sc_json_end_array(&w->json);
 }
 
 static void put_calls(sc_serde_writer *w) {
-    sc_json_key(&w->json, "module_call_graph");
-    sc_json_begin_array(&w->json);
+    sc_json_put_array(&w->json, "module_call_graph");
     sc_json_begin_object(&w->json);
     sc_json_put_text(&w->json, "fqn", "");
-    sc_json_key(&w->json, "signature");
-    sc_json_begin_object(&w->json);
+    sc_json_put_object(&w->json, "signature");
     put_empty_list(w, "inputs");
     put_empty_list(w, "outputs");
     sc_json_put_str(&w->json, "in_spec", in_spec(w));
@@ -238,8 +227,7 @@ static void put_bound(sc_serde_writer *w, const char *key, int64_t bound) {
 
 static void put_ranges(sc_serde_writer *w) {
     sc_exprs *exprs = w->method->exprs;
-    sc_json_key(&w->json, "range_constraints");
-    sc_json_begin_object(&w->json);
+    sc_json_put_object(&w->json, "range_constraints");
     for (uint32_t i = 0; i < sc_exprs_symbol_count(exprs); i++) {
         const sc_symbol *symbol = sc_exprs_symbol_at(exprs, i);
         sc_json_key_str(&w->json, sc_name_str(symbol->name));
@@ -257,29 +245,25 @@ static const char *verifier(const sc_serde_writer *w) {
 }
 
 static void put_version(sc_serde_writer *w) {
-    sc_json_key(&w->json, "schema_version");
-    sc_json_begin_object(&w->json);
+    sc_json_put_object(&w->json, "schema_version");
     sc_json_put_u64(&w->json, "major", SCHEMA_MAJOR);
     sc_json_put_u64(&w->json, "minor", SCHEMA_MINOR);
     sc_json_end_object(&w->json);
     sc_json_put_text(&w->json, "dialect", "");
-    sc_json_key(&w->json, "verifiers");
-    sc_json_begin_array(&w->json);
+    sc_json_put_array(&w->json, "verifiers");
     sc_json_add_text(&w->json, verifier(w));
     sc_json_end_array(&w->json);
 }
 
 sc_status sc_serde_put_program(sc_serde_writer *w) {
     sc_json_begin_object(&w->json);
-    sc_json_key(&w->json, "graph_module");
-    sc_json_begin_object(&w->json);
+    sc_json_put_object(&w->json, "graph_module");
     sc_json_key(&w->json, "graph");
     SC_TRY(sc_serde_put_graph(w, w->method->graph));
     SC_TRY(put_signature(w));
     put_calls(w);
     sc_json_end_object(&w->json);
-    sc_json_key(&w->json, "opset_version");
-    sc_json_begin_object(&w->json);
+    sc_json_put_object(&w->json, "opset_version");
     sc_json_put_u64(&w->json, "aten", OPSET);
     sc_json_end_object(&w->json);
     put_ranges(w);

@@ -32,8 +32,7 @@ static void put_tagged_bool(sc_serde_writer *w, const char *tag, bool value) {
 
 static void put_none(sc_serde_writer *w) {
     sc_json_begin_object(&w->json);
-    sc_json_key(&w->json, "as_none");
-    sc_json_begin_array(&w->json);
+    sc_json_put_array(&w->json, "as_none");
     sc_json_end_array(&w->json);
     sc_json_end_object(&w->json);
 }
@@ -62,8 +61,7 @@ static void put_device(sc_serde_writer *w, sc_str device) {
     const bool indexed =
         colon > 0 && sc_parse_i64(sc_str_slice(device, (size_t)colon + 1, device.size), &index);
     sc_json_begin_object(&w->json);
-    sc_json_key(&w->json, "as_device");
-    sc_json_begin_object(&w->json);
+    sc_json_put_object(&w->json, "as_device");
     sc_json_put_str(&w->json, "type", indexed ? sc_str_slice(device, 0, (size_t)colon) : device);
     if (indexed) {
         sc_json_put_i64(&w->json, "index", index);
@@ -82,7 +80,7 @@ sc_status sc_serde_put_value(sc_serde_writer *w, const sc_value *value) {
     case SC_VALUE_FLOAT: return fail_arg(w, "a float that is computed at run time");
     case SC_VALUE_OPAQUE: break;
     }
-    return fail_arg(w, "an object that is no tensor");
+    return fail_arg(w, "an object that is not a tensor");
 }
 
 // --- Lists ---------------------------------------------------------------------------------------
@@ -192,10 +190,9 @@ static sc_status put_list(sc_serde_writer *w, const sc_arg *list, const sc_param
     const list_row *row = NULL;
     for (size_t i = 0; i < SC_COUNT_OF(list_rows) && !row && kinds; i++)
         if ((kinds & ~list_rows[i].kinds) == 0) row = &list_rows[i];
-    if (kinds && !row) return fail_arg(w, "a list of things of different kinds");
+    if (kinds && !row) return fail_arg(w, "a list of values of different kinds");
     sc_json_begin_object(&w->json);
-    sc_json_key(&w->json, row ? row->tag : empty_tag(param));
-    sc_json_begin_array(&w->json);
+    sc_json_put_array(&w->json, row ? row->tag : empty_tag(param));
     for (uint32_t i = 0; i < list->count; i++) row->add(w, &list->items[i]);
     sc_json_end_array(&w->json);
     sc_json_end_object(&w->json);
@@ -208,8 +205,7 @@ static sc_status put_body(sc_serde_writer *w, const sc_graph *graph) {
     const uint32_t outer = w->body;
     w->body = ++*w->bodies;
     sc_json_begin_object(&w->json);
-    sc_json_key(&w->json, "as_graph");
-    sc_json_begin_object(&w->json);
+    sc_json_put_object(&w->json, "as_graph");
     sc_json_put_str(&w->json, "name", graph->name ? sc_name_str(graph->name) : SC_STR("body"));
     sc_json_key(&w->json, "graph");
     SC_TRY(sc_serde_put_graph(w, graph));

@@ -99,7 +99,7 @@ static sc_status check_examples(sc_ctx *ctx, sc_arena *work, sc_extent file) {
     sc_pickle_storages storages = {0};
     SC_TRY(sc_torch_save_open(ctx, work, file, &save));
     if (!save.root || save.root->kind != SC_PICKLE_TUPLE)
-        return sc_fail(ctx, SC_ERR_FORMAT, NULL, "they are no tuple of arguments");
+        return sc_fail(ctx, SC_ERR_FORMAT, NULL, "they are not a tuple of arguments");
     sc_sb_init(&pickle, work);
     return sc_pickle_write(ctx, work, save.root, &pickle, &storages);
 }

@@ -7,8 +7,7 @@ enum { LAYOUT_STRIDED = 7 };
 
 static void put_expression(sc_serde_writer *w, sc_str text, const int64_t *hint) {
     sc_json_begin_object(&w->json);
-    sc_json_key(&w->json, "as_expr");
-    sc_json_begin_object(&w->json);
+    sc_json_put_object(&w->json, "as_expr");
     sc_json_put_str(&w->json, "expr_str", text);
     if (hint) {
         sc_json_key(&w->json, "hint");
@@ -31,8 +30,7 @@ static void put_dim(sc_serde_writer *w, sc_dim dim) {
 }
 
 static void put_dims(sc_serde_writer *w, const char *key, const sc_dim *dims, uint32_t count) {
-    sc_json_key(&w->json, key);
-    sc_json_begin_array(&w->json);
+    sc_json_put_array(&w->json, key);
     for (uint32_t i = 0; i < count; i++) put_dim(w, dims[i]);
     sc_json_end_array(&w->json);
 }
@@ -47,8 +45,7 @@ static sc_status put_tensor(sc_serde_writer *w, const sc_spec *spec) {
     sc_json_put_u64(&w->json, "dtype", dtype);
     put_dims(w, "sizes", spec->sizes, spec->rank);
     sc_json_put_bool(&w->json, "requires_grad", spec->requires_grad);
-    sc_json_key(&w->json, "device");
-    sc_json_begin_object(&w->json);
+    sc_json_put_object(&w->json, "device");
     sc_json_put_text(&w->json, "type", "cpu");
     sc_json_end_object(&w->json);
     put_dims(w, "strides", spec->strides, spec->rank);
@@ -108,8 +105,7 @@ static bool is_named(const sc_serde_writer *w, const sc_graph *graph, uint32_t i
 
 static sc_status put_table(sc_serde_writer *w, const char *key, const sc_graph *graph,
                            sc_value_type type) {
-    sc_json_key(&w->json, key);
-    sc_json_begin_object(&w->json);
+    sc_json_put_object(&w->json, key);
     for (uint32_t i = 0; i < graph->inputs.count; i++)
         if (is_named(w, graph, i)) SC_TRY(put_entry(w, graph->inputs.data[i], type));
     for (const sc_node *node = graph->first; node; node = node->next) {
@@ -139,25 +135,22 @@ sc_status sc_serde_put_output(sc_serde_writer *w, const sc_arg *arg) {
         arg->kind == SC_ARG_NONE || arg->kind == SC_ARG_INT || arg->kind == SC_ARG_VALUE;
     if (taken) return sc_serde_put_arg(w, arg, NULL);
     return sc_fail(w->ctx, SC_ERR_UNSUPPORTED, "Return tensors.",
-                   "a graph returns a constant that is no integer: records cannot hold it");
+                   "a graph returns a constant that is not an integer: records cannot hold it");
 }
 
 sc_status sc_serde_put_graph(sc_serde_writer *w, const sc_graph *graph) {
     const bool is_top = graph == w->method->graph;
     sc_json_begin_object(&w->json);
-    sc_json_key(&w->json, "inputs");
-    sc_json_begin_array(&w->json);
+    sc_json_put_array(&w->json, "inputs");
     for (uint32_t i = 0; i < graph->inputs.count; i++)
         SC_TRY(sc_serde_put_input(w, graph->inputs.data[i],
                                   is_top ? &w->method->inputs.data[i] : NULL));
     sc_json_end_array(&w->json);
-    sc_json_key(&w->json, "outputs");
-    sc_json_begin_array(&w->json);
+    sc_json_put_array(&w->json, "outputs");
     for (uint32_t i = 0; i < graph->ret->arg_count; i++)
         SC_TRY(sc_serde_put_output(w, &graph->ret->args[i]));
     sc_json_end_array(&w->json);
-    sc_json_key(&w->json, "nodes");
-    sc_json_begin_array(&w->json);
+    sc_json_put_array(&w->json, "nodes");
     for (const sc_node *node = graph->first; node; node = node->next)
         SC_TRY(sc_serde_put_node(w, node));
     sc_json_end_array(&w->json);
@@ -165,8 +158,7 @@ sc_status sc_serde_put_graph(sc_serde_writer *w, const sc_graph *graph) {
     SC_TRY(put_table(w, "sym_int_values", graph, SC_VALUE_INT));
     SC_TRY(put_table(w, "sym_bool_values", graph, SC_VALUE_BOOL));
     sc_json_put_bool(&w->json, "is_single_tensor_return", false);
-    sc_json_key(&w->json, "custom_obj_values");
-    sc_json_begin_object(&w->json);
+    sc_json_put_object(&w->json, "custom_obj_values");
     sc_json_end_object(&w->json);
     sc_json_end_object(&w->json);
     return SC_OK;

@@ -54,8 +54,7 @@ static void put_history(sc_serde_writer *w, const sc_node *node) {
     sc_json_put_u64(&json, "graph_id", w->options->graph_id + w->body);
     sc_json_put_text(&json, "pass_name", "ExportedProgram.module()");
     sc_json_put_text(&json, "action", "create");
-    sc_json_key(&json, "from_node");
-    sc_json_begin_array(&json);
+    sc_json_put_array(&json, "from_node");
     sc_json_end_array(&json);
     sc_json_end_object(&json);
     sc_json_end_array(&json);
@@ -64,8 +63,7 @@ static void put_history(sc_serde_writer *w, const sc_node *node) {
 
 void sc_serde_put_metadata(sc_serde_writer *w, const sc_node *node) {
     char handle[12];
-    sc_json_key(&w->json, "metadata");
-    sc_json_begin_object(&w->json);
+    sc_json_put_object(&w->json, "metadata");
     if (node->meta.stack_trace.size)
         sc_json_put_str(&w->json, "stack_trace", node->meta.stack_trace);
     put_module_stack(w, node->meta.module_stack);

@@ -123,12 +123,11 @@ static sc_status put_inputs(sc_serde_writer *w, const sc_node *node) {
 
 static sc_status put_list_result(sc_serde_writer *w, sc_value *const *outs, uint32_t count) {
     sc_json_begin_object(&w->json);
-    sc_json_key(&w->json, "as_tensors");
-    sc_json_begin_array(&w->json);
+    sc_json_put_array(&w->json, "as_tensors");
     for (uint32_t i = 0; i < count; i++) {
         if (outs[i]->type != SC_VALUE_TENSOR)
             return sc_fail(w->ctx, SC_ERR_UNSUPPORTED, "Leave the program out of the record.",
-                           "a result that is no tensor cannot be written to a record here");
+                           "a result that is not a tensor cannot be written to a record here");
         sc_json_begin_object(&w->json);
         sc_json_put_str(&w->json, "name", sc_serde_name(w, outs[i]));
         sc_json_end_object(&w->json);
@@ -145,7 +144,7 @@ static sc_status put_by_returns(sc_serde_writer *w, const sc_node *node) {
     for (uint32_t i = 0; i < schema->return_count; i++) lists += schema->returns[i].is_list;
     if (lists > 1) return fail_op(w, node, "it returns several lists");
     if (lists == 0 && node->out_count != schema->return_count)
-        return fail_op(w, node, "it has results that its schema does not know");
+        return fail_op(w, node, "it has results that its schema does not have");
     const uint32_t items = node->out_count + lists - schema->return_count;
     for (uint32_t i = 0; i < schema->return_count; i++) {
         if (schema->returns[i].is_list) {
@@ -184,12 +183,10 @@ sc_status sc_serde_put_node(sc_serde_writer *w, const sc_node *node) {
     sc_json_begin_object(&w->json);
     sc_json_put_str(&w->json, "name", written_name(w, node));
     SC_TRY(put_target(w, node));
-    sc_json_key(&w->json, "inputs");
-    sc_json_begin_array(&w->json);
+    sc_json_put_array(&w->json, "inputs");
     SC_TRY(put_inputs(w, node));
     sc_json_end_array(&w->json);
-    sc_json_key(&w->json, "outputs");
-    sc_json_begin_array(&w->json);
+    sc_json_put_array(&w->json, "outputs");
     SC_TRY(put_outputs(w, node));
     sc_json_end_array(&w->json);
     sc_serde_put_metadata(w, node);

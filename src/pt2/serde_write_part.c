@@ -3,8 +3,7 @@
 #include "pt2/serde_write.h"
 
 static void put_specs(sc_serde_writer *w, const sc_part *part) {
-    sc_json_key(&w->json, "compile_specs");
-    sc_json_begin_array(&w->json);
+    sc_json_put_array(&w->json, "compile_specs");
     for (uint32_t i = 0; i < part->specs.count; i++) {
         const sc_str value = part->specs.data[i].value;
         const void *copy = sc_str_copy(w->ctx->arena, value).data;
@@ -45,15 +44,13 @@ static bool is_first_of_file(const sc_part *part, uint32_t index) {
 
 static void put_data(sc_serde_writer *w, const sc_part *part) {
     sc_json_begin_object(&w->json);
-    sc_json_key(&w->json, "buffers");
-    sc_json_begin_array(&w->json);
+    sc_json_put_array(&w->json, "buffers");
     for (uint32_t i = 0; i < part->data.count; i++)
         sc_serde_add_base64(w, sc_serde_extent(w, part->data.data[i].bytes));
     sc_json_end_array(&w->json);
     sc_json_key(&w->json, "pte_data");
     put_entries(w, part, SC_STR(""));
-    sc_json_key(&w->json, "external_data");
-    sc_json_begin_object(&w->json);
+    sc_json_put_object(&w->json, "external_data");
     for (uint32_t i = 0; i < part->data.count; i++)
         if (is_first_of_file(part, i)) {
             sc_json_key_str(&w->json, part->data.data[i].tag);

@@ -20,8 +20,7 @@ void sc_serde_flush(sc_serde_writer *w, bool all) {
 
 void sc_serde_put_named(sc_serde_writer *w, const char *tag, const char *key, sc_str name) {
     sc_json_begin_object(&w->json);
-    sc_json_key(&w->json, tag);
-    sc_json_begin_object(&w->json);
+    sc_json_put_object(&w->json, tag);
     sc_json_put_str(&w->json, key, name);
     sc_json_end_object(&w->json);
     sc_json_end_object(&w->json);
@@ -29,8 +28,7 @@ void sc_serde_put_named(sc_serde_writer *w, const char *tag, const char *key, sc
 
 void sc_serde_put_number(sc_serde_writer *w, const char *tag, int64_t value) {
     sc_json_begin_object(&w->json);
-    sc_json_key(&w->json, tag);
-    sc_json_add_i64(&w->json, value);
+    sc_json_put_i64(&w->json, tag, value);
     sc_json_end_object(&w->json);
 }
 

@@ -90,13 +90,13 @@ static bool refuse_layer(sc_quant_plan *plan, quant_role role, const sc_node *la
     if (!is_float(x)) return !refuse_dtype(plan, layer, x ? x : layer->outs[0]);
     if (!is_float(weight)) return !refuse_dtype(plan, layer, weight ? weight : layer->outs[0]);
     if (role == QUANT_CONV_TRANSPOSE && has_groups(layer))
-        why = "a transposed convolution has to have one group";
+        why = "a transposed convolution must have one group";
     else if (is_conv(role) && is_dynamic(plan) && weight->spec.rank != 4)
-        why = "of convolutions, only those of images are quantized dynamically";
+        why = "only convolutions of images are quantized dynamically";
     else if (role == QUANT_CONV && is_dynamic(plan) && size_of(weight, 1) == 1)
         why = "a depthwise convolution is not quantized dynamically";
     else if (plan->config->per_channel && size_of(weight, axis) < 0)
-        why = "it has no fixed number of channels";
+        why = "its number of channels is not fixed";
     if (why) sc_quant_why_not(plan, layer, "%s", why);
     return why != NULL;
 }

@@ -111,8 +111,8 @@ static void want(chains *c, const quant_probe *probe) {
         sc_vec_push(c->plan->ctx->scratch, &c->wanted, value);
     else
         sc_quant_remark(c->plan,
-                        "'%s' is computed of constants, which are too much to compute beforehand: "
-                        "it is computed and quantized in every run",
+                        "'%s' is computed from constants that are too large to compute in advance, "
+                        "so every run computes and quantizes it",
                         value->name->text);
 }
 

@@ -256,8 +256,8 @@ sc_status sc_quant_fold_norms(sc_quant_plan *plan) {
             SC_TRY(fold(plan, &done, &n));
         else
             sc_quant_why_not(plan, node,
-                             "only a batch norm in evaluation, right after a convolution with no "
-                             "other reader, becomes part of it");
+                             "a batch norm becomes part of a convolution only in eval mode, and "
+                             "only if it alone reads the convolution's result");
     }
     return SC_OK;
 }

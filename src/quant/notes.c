@@ -46,5 +46,5 @@ void sc_quant_why_not(sc_quant_plan *plan, const sc_node *node, const char *form
 void sc_quant_leave(sc_quant_plan *plan, const sc_node *node) {
     if (sc_imap_find(&plan->why_not, SC_PTR_KEY(node))) return;
     sc_imap_set(&plan->left, SC_PTR_KEY(node), 1);
-    sc_quant_why_not(plan, node, "it was asked to stay as it is");
+    sc_quant_why_not(plan, node, "`skip` leaves it out");
 }

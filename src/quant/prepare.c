@@ -150,7 +150,7 @@ static sc_status prepare(sc_quant_plan *plan) {
 sc_status sc_quant_prepare(sc_ctx *ctx, sc_method *method, const sc_quant_config *configs,
                            uint32_t count, sc_quant_plan **out) {
     if (count == 0)
-        return sc_fail(ctx, SC_ERR_ARGUMENT, NULL, "it is not said how to quantize the method");
+        return sc_fail(ctx, SC_ERR_ARGUMENT, NULL, "no quantization is given for the method");
     for (uint32_t i = 0; i < count; i++) SC_TRY(check_config(ctx, &configs[i]));
     SC_TRY(check_method(ctx, method));
     sc_quant_plan *plan = sc_new(ctx->arena, sc_quant_plan);

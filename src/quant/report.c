@@ -12,7 +12,7 @@ void sc_quant_remark(sc_quant_plan *plan, const char *format, ...) {
 
 void sc_quant_remark_idle(sc_quant_plan *plan, uint32_t notes) {
     if (plan->notes.count == notes && plan->config_count > 1)
-        sc_quant_remark(plan, "quantization %u of %u finds no layer left to quantize",
+        sc_quant_remark(plan, "quantization %u of %u has no layer left to quantize",
                         (uint32_t)(plan->config - plan->configs) + 1, plan->config_count);
 }
 
@@ -53,7 +53,7 @@ static sc_status add_body(sc_ctx *ctx, sc_graph *graph, void *user) {
         const sc_name *name = sc_graph_origin(graph, sc_name_str(node->name));
         add_row(b->plan, node, name);
         sc_vec_last(&b->plan->rows).why_not =
-            SC_STR("it is in a body of control flow, whose weights are operands");
+            SC_STR("it is in a body of control flow, where weights are operands");
         if (is_layer(node)) list_layer(b, name);
     }
     return SC_OK;
@@ -65,7 +65,7 @@ static sc_status add_bodies(sc_quant_plan *plan) {
     SC_TRY(sc_graphs_visit(plan->ctx, plan->method->graph, add_body, &b));
     if (b.count > NAMES_MAX) sc_sb_addf(&b.layers, " and %u more", b.count - NAMES_MAX);
     if (b.count)
-        sc_quant_remark(plan, "layers in bodies of control flow stay as they are: %s",
+        sc_quant_remark(plan, "layers in bodies of control flow are not quantized: %s",
                         sc_sb_terminate(&b.layers));
     return SC_OK;
 }
@@ -97,12 +97,12 @@ static const char *reason(const sc_quant_plan *plan, const sc_node *node) {
     if (known) return (const char *)(uintptr_t)*known;
     if (sc_op_has(node->op, SC_HIGHER_ORDER)) return "bodies of control flow are not quantized";
     if (!has_mode(plan, SC_QUANT_STATIC) && !has_mode(plan, SC_QUANT_DYNAMIC))
-        return "it has no weight of a layer";
+        return "it is not a layer with a weight";
     if (role != QUANT_NONE && !has_mode(plan, SC_QUANT_STATIC))
         return "only linear layers and convolutions are quantized dynamically";
     if (role == QUANT_POOL || sc_quant_shares(node->op))
-        return "it has the scale of its input, which has no scale";
-    return "no pattern has this operator";
+        return "it takes the scale of its input, and its input has no scale";
+    return "the quantizer has no pattern with this operator";
 }
 
 static uint32_t weight_of(const sc_quant_plan *plan, const quant_note *note) {

@@ -32,7 +32,7 @@ static sc_status set_channel(sc_quant_plan *plan, quant_group *group, uint64_t c
                   : sc_qparams_affine(low, high, ACTIVATION_MIN, WEIGHT_MAX, SC_QPARAMS_EPS);
     if (!isfinite(q.scale))
         return sc_fail(plan->ctx, SC_ERR_NUMERIC, "Check the inputs that were given.",
-                       "'%s' has numbers of which the range cannot be said", name_of(plan, group));
+                       "the range of '%s' is not finite, so it has no scale", name_of(plan, group));
     group->scales[channel] = q.scale;
     group->zero_points[channel] = q.zero_point;
     group->range.low = fminf(group->range.low, low);
@@ -62,18 +62,16 @@ static sc_status choose_for_weight(sc_quant_plan *plan, quant_group *group) {
 }
 
 static const char HINT[] =
-    "Check the calls that it is calibrated on; where they are right, let the layers that read it "
-    "stay as they are (skip).";
+    "Check the calls of the calibration. If they are right, skip the layers that read this value.";
 
 static sc_status check_numbers(const sc_quant_plan *plan, const quant_group *group,
                                const float *state) {
     const char *name = name_of(plan, group);
     if (!(state[SC_OBSERVED_NANS] == 0))
-        return sc_fail(plan->ctx, SC_ERR_NUMERIC, HINT,
-                       "'%s' was not a number while the program was calibrated", name);
+        return sc_fail(plan->ctx, SC_ERR_NUMERIC, HINT, "'%s' was NaN during calibration", name);
     if (!(state[SC_OBSERVED_TENSORS] > 0) && state[SC_OBSERVED_INFINITIES] > 0)
         return sc_fail(plan->ctx, SC_ERR_NUMERIC, HINT,
-                       "'%s' was infinite in all that the program was calibrated on", name);
+                       "'%s' was infinite in every call of the calibration", name);
     return SC_OK;
 }
 
@@ -99,7 +97,7 @@ static sc_status check_seen(sc_quant_plan *plan, const quant_group *group, const
     SC_TRY(check_numbers(plan, group, state));
     if (state[SC_OBSERVED_TENSORS] > 0) return SC_OK;
     return sc_fail(plan->ctx, SC_ERR_STATE,
-                   "Calibrate on calls like those to come, with tensors that are not empty.",
+                   "Calibrate on calls like real ones, with tensors that are not empty.",
                    "calibration saw no value of '%s'", name);
 }
 
@@ -117,8 +115,8 @@ static void remark(sc_quant_plan *plan, const quant_group *group, const float *s
     remark_width(plan, group, state);
     const sc_value *value = plan->probes.data[group->probes.data[0]].value;
     if (state[SC_OBSERVED_INFINITIES] > 0)
-        sc_quant_remark(plan, "'%s' was infinite %.0f times, which its scale leaves out", name,
-                        (double)state[SC_OBSERVED_INFINITIES]);
+        sc_quant_remark(plan, "'%s' was infinite %.0f times, and its scale ignores these values",
+                        name, (double)state[SC_OBSERVED_INFINITIES]);
     if (state[SC_OBSERVED_LOW] == 0 && state[SC_OBSERVED_HIGH] == 0 &&
         group->spec.kind == QUANT_ACTIVATION && !sc_quant_is_constant(plan, value))
         sc_quant_remark(plan, "'%s' was 0 in all of calibration: its scale is the smallest", name);

@@ -120,7 +120,7 @@ static sc_status begin(sc_quant_plan *plan, const sc_quant_config *config, sc_im
     SC_TRY(sc_graphs_visit(ctx, plan->method->graph, skip_in, &s));
     for (uint32_t i = 0; i < config->skip_count; i++)
         if (!fits_anything(&s, i))
-            sc_quant_remark(plan, "skip: '" SC_STR_FMT "' fits no node, module or operator",
+            sc_quant_remark(plan, "skip: '" SC_STR_FMT "' matches no node, module or operator",
                             SC_STR_ARG(config->skip[i]));
     sc_arena_rewind(ctx->scratch, mark);
     return SC_OK;

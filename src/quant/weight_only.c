@@ -25,13 +25,13 @@ static const char *refuse_role(const quant_layer *l) {
     if (l->plan->config->mode == SC_QUANT_DYNAMIC_INT4)
         return "only linear layers get weights of 4 bits with dynamic activations";
     if (l->role != QUANT_EMBEDDING)
-        return "of weights alone, only those of linear layers and embeddings become integers";
+        return "weight-only quantization takes linear layers and embeddings only";
     return NULL;
 }
 
 static const char *refuse_matrix(const quant_layer *l) {
     if (l->weight->spec.rank != 2 || l->sizes[0] == 0 || l->sizes[1] == 0)
-        return "its weight is no matrix";
+        return "its weight is not a matrix";
     if (l->role == QUANT_EMBEDDING)
         return sc_quant_weight_bits(l->plan) == 4 && l->sizes[1] % 2
                    ? "two numbers of 4 bits fill a byte, and its rows have an odd number of them"
@@ -39,15 +39,14 @@ static const char *refuse_matrix(const quant_layer *l) {
     if (!l->x || !is_float(l->x) || l->x->spec.rank == 0) return SC_QUANT_OTHER_INPUT;
     if (l->plan->config->mode != SC_QUANT_DYNAMIC_INT4) return NULL;
     if (!sc_dim_is(l->x->spec.sizes[l->x->spec.rank - 1], l->sizes[1]))
-        return "how long its tokens are is open";
-    return l->sizes[1] == 1 ? "its tokens are single numbers, which have no scale of their own"
-                            : NULL;
+        return "the length of its tokens is not fixed";
+    return l->sizes[1] == 1 ? "its tokens are single numbers, and these get no scales" : NULL;
 }
 
 static const char *refusal(const quant_layer *l) {
     const char *why = refuse_role(l);
     if (why) return why;
-    if (!l->constant) return "its weight is no constant";
+    if (!l->constant) return "its weight is not a constant";
     if (l->weight->spec.dtype != SC_DTYPE_F32) return SC_QUANT_OTHER_WEIGHT;
     return sc_quant_is_half_mode(l->plan) ? NULL : refuse_matrix(l);
 }
@@ -76,11 +75,11 @@ static sc_status check_groups(const quant_layer *l) {
     const uint32_t size = l->plan->config->group_size;
     if (!size || sc_quant_is_half_mode(l->plan) || l->sizes[1] % size == 0) return SC_OK;
     sc_where_set_node(l->plan->ctx, l->node);
-    return sc_fail(l->plan->ctx, SC_ERR_ARGUMENT,
-                   "Take groups of a size that divides it, one scale for each channel (0), or let "
-                   "the layer stay as it is (skip).",
-                   "groups of %u do not divide the %lld %s", size, (long long)l->sizes[1],
-                   l->role == QUANT_EMBEDDING ? "columns of this table" : "inputs of this layer");
+    return sc_fail(
+        l->plan->ctx, SC_ERR_ARGUMENT,
+        "Use a group size that divides it, use one scale for each channel (0), or skip the layer.",
+        "groups of %u do not divide the %lld %s", size, (long long)l->sizes[1],
+        l->role == QUANT_EMBEDDING ? "columns of this table" : "inputs of this layer");
 }
 
 // --- Ranges --------------------------------------------------------------------------------------
@@ -101,7 +100,7 @@ static sc_status check_halves(const quant_layer *l, sc_quant_range *range, const
         return SC_OK;
     }
     if (range->low < -HALF_MAX || range->high > HALF_MAX)
-        *why = "its weight has numbers beyond those of halves";
+        *why = "its weight has numbers outside the range of float16";
     return status;
 }
 
@@ -229,12 +228,11 @@ static void warn_of_rows(sc_quant_plan *plan) {
     if (count > NAMES_MAX) sc_sb_addf(&names, " and %u more", count - NAMES_MAX);
     sc_where_set_method(plan->ctx, plan->method);
     if (count)
-        sc_report(
-            plan->ctx, SC_WARNING, SC_ERR_UNSUPPORTED,
-            "Let them stay as they are (skip): as floats XNNPACK multiplies with them.",
-            "method '%s': XNNPACK cannot multiply what these layers become, because they have "
-            "an odd number of inputs or an input of one dimension: %s",
-            plan->method->name->text, sc_sb_terminate(&names));
+        sc_report(plan->ctx, SC_WARNING, SC_ERR_UNSUPPORTED,
+                  "Skip these layers: XNNPACK can multiply with them as floats.",
+                  "method '%s': XNNPACK cannot run these layers once they are quantized, because "
+                  "they have an odd number of inputs or an input of one dimension: %s",
+                  plan->method->name->text, sc_sb_terminate(&names));
 }
 
 static sc_status prepare_by(sc_quant_plan *plan, const sc_quant_config *config) {

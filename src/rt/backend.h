@@ -16,7 +16,7 @@ typedef struct sc_rt_spec {
     sc_str key, value;  // the value may be any bytes
 } sc_rt_spec;
 
-// Named bytes, of the program and of the data files beside it.
+// Named bytes, of the program and of its data files.
 typedef struct sc_rt_named {
     // The bytes, 16-byte aligned, valid until the program closes. SC_ERR_NOT_FOUND, which names the
     // key, when there are none.
@@ -25,6 +25,9 @@ typedef struct sc_rt_named {
     // everybody who found it has said so, its memory goes back.
     void (*release)(void *user, sc_str key);
     void *user;
+    // All that there are: the name of number `index`, and its size.
+    uint32_t count;
+    sc_str (*key)(void *user, uint32_t index, uint64_t *bytes);
 } sc_rt_named;
 
 // The arguments to start a delegate with. Operands have their kinds, dtypes, ranks and largest
@@ -40,6 +43,9 @@ typedef struct sc_rt_start {
     sc_rt_named named;
     sc_evalue *const *args;  // of its call: inputs, then outputs
     uint32_t arg_count;
+    // Up to the last argument that exists before the call. The file does not say where the inputs
+    // end, and all arguments behind them are made by the call.
+    uint32_t known_count;
     void **shared;  // NULL at first; one for all delegates of a program that name this backend
 } sc_rt_start;
 

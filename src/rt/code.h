@@ -31,7 +31,6 @@ typedef struct sc_rt_instruction {
     uint32_t next;        // the instruction to go on with when nobody listens: over skipped ones
     sc_rt_origin origin;  // in the file
     union {
-        sc_kernel_fn kernel;
         sc_prim_fn prim;
         uint32_t target;  // JUMP_FALSE: the index to go to, in this array
     };
@@ -39,7 +38,7 @@ typedef struct sc_rt_instruction {
     uint32_t from, to;    // MOVE, COPY; JUMP_FALSE and FREE use `from`
     uint32_t inputs;      // DELEGATE: how many leading arguments it takes
     sc_rt_delegate *delegate;
-    // The instructions that a listener is told of when this one runs; 0 when another one stands for
+    // The instructions that are reported when this one runs; 0 when another one stands for
     // it. `shown` is the one whose results it leaves in their place; NULL: it leaves no results.
     uint32_t origin_count;
     const sc_rt_origin *origins;

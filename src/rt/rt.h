@@ -1,4 +1,4 @@
-// The runtime: opens ExecuTorch programs (.pte, with .ptd files beside them), loads their methods
+// The runtime: opens ExecuTorch programs (.pte, with their .ptd files), loads their methods
 // and runs them. Owns the rule that nothing of a file is believed before it has been checked, and
 // that running allocates nothing. Knows operators, kernels and the file format; no graphs.
 //
@@ -28,7 +28,7 @@ typedef struct sc_rt_options {
     bool optimize;                   // rewrite instructions at load; results stay within rounding
     sc_rt_when channels_last;        // among that: put the channels of images last
     uint64_t seed;                   // of random kernels: they begin with it after load and reset
-    const sc_rt_backends *backends;  // that delegates may name; NULL: none
+    const sc_rt_backends *backends;  // that delegates may name; NULL: no such names
 } sc_rt_options;
 
 void sc_rt_options_default(sc_rt_options *options);
@@ -68,7 +68,8 @@ typedef struct sc_rt_input {
 } sc_rt_input;
 
 // Copies a value in, where it stays until it is set again. Checked against the declaration: numbers
-// and strings that the program was specialised on have to be the same ones.
+// and strings that the program was specialised on have to be the same ones. A tensor without
+// dimensions may be given as a number that its dtype has.
 sc_status sc_rt_method_set_input(sc_ctx *ctx, sc_rt_method *method, uint32_t index,
                                  const sc_rt_input *value);
 // The same from a tensor in any layout.

@@ -107,7 +107,7 @@ double sc_x_known(sc_trace *t, sc_x x, double otherwise) {
         sc_trace_fail(t, SC_ERR_UNSUPPORTED,
                       "Pass a number that is known when the model is exported, or compute with a "
                       "tensor: torch.full((), n).",
-                      "this call needs a number beforehand that only the running program knows");
+                      "this call needs a number at export that is known only at run time");
     return sc_x_real(x, otherwise);
 }
 
@@ -140,8 +140,8 @@ static void refuse_open(sc_trace *t, sc_dim size, const char *what) {
     sc_sb_init(&text, t->ctx->arena);
     sc_dim_print(&text, size);
     sc_trace_fail(t, SC_ERR_UNSUPPORTED,
-                  is_composite ? "Save what PyTorch makes of it, ep = ep.run_decompositions(), "
-                                 "which may do without this size; else export with it static."
+                  is_composite ? "Save ep.run_decompositions() instead, which may not need this "
+                                 "size. If it does, export with this size static."
                                : "Export with this size static.",
                   "this call %s of the open size %s, which has to be known for it", what,
                   sc_sb_terminate(&text));

@@ -12,6 +12,7 @@
 
 #include "trace/expand.h"
 #include "trace/functorch/functorch.h"
+#include "trace/number_input.h"
 
 typedef struct method_trace {
     sc_ctx *ctx;
@@ -416,20 +417,38 @@ static sc_graph *trace_body(sc_trace *t, const sc_graph *body) {
     return out;
 }
 
+// A method is called with tensors: a number that changes from call to call comes as one without
+// dimensions. PyTorch's item() has the same form.
+static bool comes_as_tensor(const graph_trace *g, const sc_graph *graph, uint32_t input,
+                            const sc_value *value) {
+    return !graph->parent && input < g->m->method->inputs.count &&
+           g->m->method->inputs.data[input].kind == SC_INPUT_USER &&
+           sc_number_dtype(value) != SC_DTYPE_NONE;
+}
+
+static sc_x input_cell(graph_trace *g, const sc_graph *source, uint32_t index, sc_value *to) {
+    const sc_value *from = source->inputs.data[index];
+    if (to->type != SC_VALUE_TENSOR) return sc_trace_number(&g->trace, to);
+    if (from->type != SC_VALUE_TENSOR) return sc_number_in_tensor(&g->trace, to, from);
+    return sc_trace_fresh(&g->trace, to);
+}
+
 static void copy_inputs(graph_trace *g, const sc_graph *source, sc_graph *graph) {
     sc_trace *t = &g->trace;
     for (uint32_t i = 0; i < source->inputs.count; i++) {
         const sc_value *from = source->inputs.data[i];
-        sc_value *to = sc_graph_add_input(graph, sc_name_str(from->name), from->type);
-        copy_value(to, from);
+        const bool as_tensor = comes_as_tensor(g, graph, i, from);
+        sc_value *to = sc_graph_add_input(graph, sc_name_str(from->name),
+                                          as_tensor ? SC_VALUE_TENSOR : from->type);
+        if (as_tensor)
+            to->spec = (sc_spec){.dtype = (uint8_t)sc_number_dtype(from)};
+        else
+            copy_value(to, from);
     }
     static const sc_trace_hooks hooks = {.dispatch = sc_trace_dispatch, .body = trace_body};
     sc_trace_init(t, g->m->ctx, &g->m->arena, graph, &hooks);
-    for (uint32_t i = 0; i < source->inputs.count; i++) {
-        sc_value *to = graph->inputs.data[i];
-        g->values[source->inputs.data[i]->mark] =
-            to->type == SC_VALUE_TENSOR ? sc_trace_fresh(t, to) : sc_trace_number(t, to);
-    }
+    for (uint32_t i = 0; i < source->inputs.count && t->status == SC_OK; i++)
+        g->values[source->inputs.data[i]->mark] = input_cell(g, source, i, graph->inputs.data[i]);
 }
 
 static sc_status trace_graph(method_trace *m, const sc_graph *source, sc_graph *parent,

@@ -7,7 +7,7 @@
 // Which calls stay whole although their operator has an expansion: a backend's wish, or that of
 // quantization. Asked once for every node of the source graph and its bodies whose operator neither
 // writes nor aliases; the kept node is marked (sc_node.is_kept) and has the results that the file
-// recorded. It must be gone, into a delegate, before the method is executed.
+// recorded. If no backend takes it, to_executorch takes it apart.
 typedef struct sc_keep {
     bool (*wants)(void *user, const sc_node *node);
     void *user;

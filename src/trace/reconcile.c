@@ -103,10 +103,10 @@ sc_status sc_trace_reconcile(sc_trace *t, const sc_value *recorded, sc_x x) {
     verdict how = compare(sc_x_spec(x), &recorded->spec);
     if (how == OTHER) return mismatch(t, recorded, x, true);
     if (how < OTHER_FORM && t->strides_differ) return SC_OK;
-    bool told = how == SAME || t->has_pairs || (t->noted & 1u << how) != 0;
-    if (!told && t->ctx->strict) return mismatch(t, recorded, x, true);
-    if (!told) SC_TRY(mismatch(t, recorded, x, false));
-    if (!told) t->noted |= 1u << how;
+    bool reported = how == SAME || t->has_pairs || (t->noted & 1u << how) != 0;
+    if (!reported && t->ctx->strict) return mismatch(t, recorded, x, true);
+    if (!reported) SC_TRY(mismatch(t, recorded, x, false));
+    if (!reported) t->noted |= 1u << how;
     adopt(t, x->tensor->value, &recorded->spec, how);
     return SC_OK;
 }

@@ -55,7 +55,7 @@ static sc_value *materialise(sc_trace *t, sc_dim dim) {
         sc_sb_init(&text, t->ctx->arena);
         sc_dim_print(&text, dim);
         sc_trace_fail(t, SC_ERR_UNSUPPORTED, "Export with the sizes that this line computes from.",
-                      "nothing in the graph says what %s is", sc_sb_terminate(&text));
+                      "the graph does not define %s", sc_sb_terminate(&text));
     }
     return NULL;
 }

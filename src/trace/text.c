@@ -87,9 +87,53 @@ static sc_x read_like(reading *r, node n) {
     return sc_f_to_dtype_of(r->t, value, like);
 }
 
+static double read_known(reading *r, node n) { return sc_x_known(r->t, read_node(r, n), 0); }
+
 static sc_x read_minus(reading *r, node n) {
-    sc_x x = read_node(r, n->items[0]), y = read_node(r, n->items[1]);
-    return sc_x_float(r->t, sc_x_known(r->t, x, 0) - sc_x_known(r->t, y, 0));
+    const double x = read_known(r, n->items[0]), y = read_known(r, n->items[1]);
+    return sc_x_float(r->t, x - y);
+}
+
+static sc_x read_times(reading *r, node n) {
+    const double x = read_known(r, n->items[0]), y = read_known(r, n->items[1]);
+    return sc_x_float(r->t, x * y);
+}
+
+// --- Arguments and sizes -------------------------------------------------------------------------
+
+static sc_x read_given(reading *r, node n) {
+    sc_x given = read_node(r, n->items[0]);
+    return sc_x_is_none(given) ? read_node(r, n->items[1]) : given;
+}
+
+static sc_x read_as_given(reading *r, node n) {
+    sc_x value = read_node(r, n->items[0]);
+    return sc_f_to_given(r->t, value, read_node(r, n->items[1]));
+}
+
+static sc_x read_to(reading *r, node n) {
+    sc_x value = read_node(r, n->items[0]), dtype = read_node(r, n->items[1]);
+    return sc_f_to(r->t, value, sc_x_dtype_or(dtype, sc_x_dtype_of(value)));
+}
+
+static sc_x read_part_dtype(reading *r, node n) {
+    return sc_x_dtype(r->t, sc_dtype_to_real(sc_x_dtype_of(read_node(r, n->items[0]))));
+}
+
+static sc_x read_is_empty(reading *r, node n) {
+    sc_x list = read_node(r, n->items[0]);
+    return sc_x_bool(list->kind != SC_X_LIST || list->count == 0);
+}
+
+static sc_x read_size(reading *r, node n) {
+    sc_x of = read_node(r, n->items[0]);
+    const int64_t dim = (int64_t)sc_x_real(read_node(r, n->items[1]), 0);
+    return sc_x_dim(r->t, sc_x_size(of, dim));
+}
+
+static sc_x read_reduced(reading *r, node n) {
+    sc_x loss = read_node(r, n->items[0]);
+    return sc_f_reduce_loss(r->t, loss, read_node(r, n->items[1]));
 }
 
 // --- Words ---------------------------------------------------------------------------------------
@@ -100,23 +144,39 @@ static sc_x read_word(reading *r, node n) {
     case SC_WORD_opmath: return read_promoted(r, n->items[0], false);
     case SC_WORD_real: return read_promoted(r, n->items[0], true);
     case SC_WORD_scalar: return read_scalar(r, n, false);
-    case SC_WORD_beside: return read_scalar(r, n, true);
+    case SC_WORD_promoted: return read_scalar(r, n, true);
     case SC_WORD_tensor: return read_tensor(r, n);
     case SC_WORD_constant: return read_constant(r, n);
     case SC_WORD_minus: return read_minus(r, n);
+    case SC_WORD_times: return read_times(r, n);
+    case SC_WORD_float: return sc_x_float(t, read_known(r, n->items[0]));
+    case SC_WORD_to: return read_to(r, n);
+    case SC_WORD_part_dtype: return read_part_dtype(r, n);
+    case SC_WORD_evenly: return sc_f_evenly(t, read_node(r, n->items[0]));
+    case SC_WORD_given: return read_given(r, n);
     case SC_WORD_last_bit: return sc_x_int(t, 8 * sc_dtype_bytes(result_dtype(r)) - 1);
     case SC_WORD_dtype: return sc_x_dtype(t, dtype_of(read_node(r, n->items[0])));
     case SC_WORD_cast: return read_cast(r, n);
     case SC_WORD_cast_wide: return read_cast_wide(r, n);
     case SC_WORD_widen: return sc_f_widen(t, read_node(r, n->items[0]));
     case SC_WORD_like: return read_like(r, n);
+    case SC_WORD_as_given: return read_as_given(r, n);
+    case SC_WORD_rank: return sc_x_int(t, sc_x_rank(read_node(r, n->items[0])));
+    case SC_WORD_size: return read_size(r, n);
+    case SC_WORD_strided: return X_STRIDED;
+    case SC_WORD_cpu: return X_CPU;
+    case SC_WORD_reduced: return read_reduced(r, n);
     case SC_WORD_sizes: return sc_x_sizes(t, read_node(r, n->items[0]), 0, SC_RANK_MAX);
     case SC_WORD_dense: return sc_f_contiguous(t, read_node(r, n->items[0]));
     case SC_WORD_final: return sc_trace_final(t, read_node(r, n->items[0]));
     case SC_WORD_once: return read_node(r, n->items[0]);
     case SC_WORD_is_float: return sc_x_bool(sc_x_is_float(read_node(r, n->items[0])));
     case SC_WORD_is_tensor: return sc_x_bool(sc_x_is_tensor(read_node(r, n->items[0])));
-    case SC_WORD_is_none: return sc_x_bool(sc_x_is_none(read_node(r, n->items[0])));
+    case SC_WORD_is_absent: return sc_x_bool(sc_x_is_none(read_node(r, n->items[0])));
+    case SC_WORD_is_bool: return sc_x_bool(read_node(r, n->items[0])->code == SC_DTYPE_BOOL);
+    case SC_WORD_is_true: return sc_x_bool(sc_x_truth(read_node(r, n->items[0])));
+    case SC_WORD_is_complex: return sc_x_bool(sc_x_is_complex(read_node(r, n->items[0])));
+    case SC_WORD_is_empty: return read_is_empty(r, n);
     case SC_WORD_COUNT: break;
     }
     return X_NONE;
@@ -148,6 +208,7 @@ static sc_x read_block(reading *r, node n) {
 }
 
 static bool are_equal(sc_x a, sc_x b) {
+    if (a->kind == SC_X_DTYPE && b->kind == SC_X_DTYPE) return a->code == b->code;
     return sc_x_is_number(a) && sc_x_is_number(b) && sc_x_real(a, 0) == sc_x_real(b, 0);
 }
 
@@ -209,6 +270,6 @@ sc_x sc_trace_formula(sc_trace *t, const sc_formula *formula, const sc_x *args) 
 
 sc_x sc_trace_final(sc_trace *t, sc_x made) {
     sc_node *last = t->before ? t->before->prev : t->graph->last;
-    if (last && t->status == SC_OK) last->is_settled = true;
+    if (last && t->status == SC_OK) last->is_final = true;
     return made;
 }

@@ -1,4 +1,4 @@
-// Expansions that are written as text.
+// Expansions that are written as text. Prefix: sc_trace_, one recording.
 #ifndef SC_TRACE_TEXT_H
 #define SC_TRACE_TEXT_H
 

@@ -126,7 +126,7 @@ struct sc_trace {
     uint32_t pairs_depth;   // of the rules of complex/ under way
     uint32_t jvps;          // that are open: what has rows in functorch/jvp.def stays whole
     bool unchecked;         // of the source node: some release records its results wrongly
-    uint32_t noted;         // kinds of differences from the file that were told (reconcile.c)
+    uint32_t noted;         // kinds of differences from the file that were reported (reconcile.c)
     void *client;           // of whoever began the trace: what it has to know of calls
     const sc_trace *outer;  // knows the sizes of more tensors; NULL: absent
     sc_imap symbols;        // expression -> value that holds it

@@ -101,29 +101,30 @@ TEST(what_contradicts_the_file_is_refused) {
         snprintf(message, sizeof message, "there is no dynamic size '%s'", unknown[i]);
         check_refused(given, SC_ERR_NOT_FOUND, message, known);
     }
-    static const char file[] =
-        "Give one within the file's limits, its example included; METHOD:NAME is for one method.";
+    static const char file[] = "Give a value within the limits of the file, and not below the "
+                               "example. METHOD:NAME sets it for one method only.";
     check_refused("s77=1", SC_ERR_OPTION,
                   "the largest value 1 of 's77' (size s77) is below the smallest that the file "
-                  "has, 2",
+                  "allows, 2",
                   file);
     check_refused("pairs.0=4", SC_ERR_OPTION,
                   "the largest value 4 of 'pairs.0' (size 2*s77 + 1) is below the smallest that "
-                  "the file has, 5",
+                  "the file allows, 5",
                   file);
     check_refused("pairs.0=8", SC_ERR_OPTION,
-                  "the largest value 8 of 'pairs.0' (size 2*s77 + 1) is below the example of the "
-                  "export, 9",
+                  "the largest value 8 of 'pairs.0' (size 2*s77 + 1) is below the size of the "
+                  "example input, 9",
                   file);
-    check_refused("s3=65", SC_ERR_OPTION,
-                  "the largest value 65 of 's3' (size s3) is above the largest that the file has, "
-                  "64",
-                  file);
-    static const char symbols[] = "Give largest values of the symbols in it.";
+    check_refused(
+        "s3=65", SC_ERR_OPTION,
+        "the largest value 65 of 's3' (size s3) is above the largest that the file allows, "
+        "64",
+        file);
+    static const char symbols[] = "Give a largest value for each symbol in it.";
     check_refused("tiles.0=65", SC_ERR_OPTION,
-                  "'tiles.0' is s9*s77, which no single largest value bounds", symbols);
+                  "'tiles.0' is s9*s77, and one largest value cannot bound it", symbols);
     check_refused("tiles.1=5", SC_ERR_OPTION,
-                  "'tiles.1' is -s3 + 9, which no single largest value bounds", symbols);
+                  "'tiles.1' is -s3 + 9, and one largest value cannot bound it", symbols);
     check_refused("tokens.1=8 pairs.0=20", SC_ERR_OPTION,
                   "'tokens.1' = 8 and 'pairs.0' = 20 contradict each other: both bound the symbol "
                   "s77",

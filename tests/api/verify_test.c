@@ -1,4 +1,4 @@
-// Verifying as hosts call it: a program beside itself without delegates, on the file's own inputs.
+// Verifying as hosts call it: a program against itself without delegates, on the file's own inputs.
 #include "api/job.h"
 #include "api/run/compare.h"
 #include "setup.h"

@@ -162,7 +162,7 @@ typedef struct hearer {
     const sc_emit_plan *plan;
     const sc_emit_part_call *call;  // under way
     uint32_t next;                  // of its events
-    uint32_t told, shown;
+    uint32_t reported, shown;
 } hearer;
 
 static const sc_emit_part_call *call_at(const sc_emit_plan *plan, uint32_t instruction) {
@@ -186,7 +186,7 @@ static void hear_begin(sc_rt_sink *sink, const sc_rt_event *event) {
     if (!sc_str_equal(mapped->name, event->delegate_id) || mapped->id != event->delegate_number)
         FAIL("'" SC_STR_FMT "' is told, but '" SC_STR_FMT "' is mapped",
              SC_STR_ARG(event->delegate_id), SC_STR_ARG(mapped->name));
-    h->told++;
+    h->reported++;
 }
 
 static void hear_end(sc_rt_sink *sink, const sc_rt_event *event, sc_status status) {
@@ -222,8 +222,8 @@ static void check_run(sc_job *job, const sc_emit_result *made, bool is_heard_out
         setup_fill(&s);
         sc_rt_program_listen(s.program, &h.sink);
         CHECK_OK(sc_rt_method_run(&s.ctx, s.method));
-        CHECK(!is_heard_out || h.told > 0);
-        CHECK(h.shown >= h.told);
+        CHECK(!is_heard_out || h.reported > 0);
+        CHECK(h.shown >= h.reported);
     }
     setup_end(&s);
 }
@@ -245,7 +245,8 @@ static void check_executable(sc_job *job, uint32_t version, const char *backend)
     sc_executable made;
     REQUIRE_OK(sc_program_clone(job->versions.data[version].program, &program));
     const sc_status status = sc_make_executable(ctx, &pipeline, program, &made);
-    if (status == SC_ERR_UNBOUNDED) return;  // exported without a largest size
+    // Exported without a largest size, or with an operator of another library.
+    if (status == SC_ERR_UNBOUNDED || status == SC_ERR_UNSUPPORTED_OP) return;
     REQUIRE_OK(status);
     check_program(job, program);
     const uint8_t *bytes = NULL;

@@ -1,25 +1,22 @@
 // A backend of the host at run time, as programs call it: what its answers may leave out, and what
-// is told of a part that failed beside it.
+// is reported of another part that failed.
 #include "api/job.h"
 #include "api/run/delegate_check.h"
 #include "backends/host/run/host_run.h"
 #include "setup.h"
 
-// A header for `inputs` inputs, one output and no keys, and nothing behind it.
-#define PROCESSED(inputs) "SH01" inputs "\0\0\0\1\0\0\0\0\0\0\0"
-
 static const char *answer;
 static uint32_t answer_bytes;
 
-static bool ask(uint32_t number, sc_ask *question, sc_ask_kind kind, uint32_t delegate,
-                sc_str json) {
+static bool ask(uint32_t number, sc_host_question *question, sc_host_question_kind kind,
+                uint32_t delegate, sc_str json) {
     (void)number, (void)delegate, (void)json;
-    if (kind != SC_ASK_EXECUTE) return true;
+    if (kind != SC_HOST_QUESTION_EXECUTE) return true;
     const size_t json_bytes = strlen(answer);
     char *given = sc_try_alloc(json_bytes + answer_bytes + 1);
     memcpy(given, answer, json_bytes);
     memset(given + json_bytes, 0, answer_bytes);
-    sc_ask_answer(question, given, (uint32_t)json_bytes, answer_bytes);
+    sc_host_question_answer(question, given, (uint32_t)json_bytes, answer_bytes);
     return true;
 }
 
@@ -69,8 +66,6 @@ TEST(a_scalar_needs_a_shape) {
         const sc_rt_start start = {.backend = &backend,
                                    .id = host.id,
                                    .method = SC_STR("forward"),
-                                   .processed = (const uint8_t *)PROCESSED("\0"),
-                                   .processed_bytes = 16,
                                    .args = &arg,
                                    .arg_count = 1};
         void *state = NULL;
@@ -94,7 +89,7 @@ TEST(a_part_that_failed_once_is_not_compared_later) {
     static const char text[] =
         "method f {\ninput %x: f32[2]\ninput %i: i64[1]\n"
         "%y: f32[1] = higher_order::executorch_call_delegate(\npart p \"Picking\" {\n"
-        "processed \"SH01\\x02\\x00\\x00\\x00\\x01\\x00\\x00\\x00\\x00\\x00\\x00\\x00\"\n"
+        "processed \"\"\n"
         "input %a: f32[2]\ninput %b: i64[1]\n"
         "%c: f32[1] = aten::index_select(%a, 0, %b)\nreturn %c\n}\n, [%x, %i])\n"
         "return %y\n}\n";
@@ -124,10 +119,9 @@ TEST(a_part_that_failed_once_is_not_compared_later) {
     const sc_rt_start start = {.backend = backend,
                                .id = SC_STR("Picking"),
                                .method = SC_STR("f"),
-                               .processed = (const uint8_t *)PROCESSED("\2"),
-                               .processed_bytes = 16,
                                .args = args,
-                               .arg_count = 3};
+                               .arg_count = 3,
+                               .known_count = 2};
     void *state = NULL;
     uint32_t inputs = 0;
     REQUIRE_OK(backend->init(&s.ctx, &start, &state, &inputs));

@@ -15,7 +15,7 @@ static bool lower(sc_job *job, const char *model, const char *options, uint32_t 
 
 TEST(linear_layers_say_why_they_are_taken_apart) {
     sc_job *job = sc_job_open(NULL);
-    uint32_t delegated = 0, told = 0;
+    uint32_t delegated = 0, reported = 0;
     if (!CHECK(lower(job, "linear_bf16", "{\"target_runtime\": \"1.4\"}", &delegated))) return;
     const sc_delegation *all = &job->versions.data[delegated].delegation;
     for (uint32_t i = 0; i < all->rows.count; i++) {
@@ -24,9 +24,9 @@ TEST(linear_layers_say_why_they_are_taken_apart) {
         CHECK(!row->part);
         CHECK(sc_str_starts_with(row->reason, "aten::linear was not kept whole: it computes in"));
         CHECK(row->hint.size > 0);
-        told++;
+        reported++;
     }
-    CHECK(told > 0);
+    CHECK(reported > 0);
     sc_job_close(job);
 }
 
@@ -68,9 +68,10 @@ TEST(what_goes_with_a_layer_has_the_reason_of_the_layer) {
     static const struct {
         const char *node, *reason, *hint;
     } rows[] = {
-        {"d16", "it goes with aten::linear: its groups have 16 weights", "Use a group size of 32."},
-        {"alone", "its activations are quantized symmetrically",
-         "Quantize activations asymmetrically."},
+        {"d16", "it can only be taken with aten::linear: its groups have 16 weights",
+         "Use a group size of 32."},
+        {"alone", "no node that XNNPACK computes with 8 bits reads it",
+         "Compute with the dequantized values."},
     };
     static const char text[] =
         "method forward {\n"
@@ -92,7 +93,7 @@ TEST(what_goes_with_a_layer_has_the_reason_of_the_layer) {
         FAIL("%s", setup_message(&s));
     const sc_backend *backend = &sc_backend_xnnpack;
     const sc_node *node = program->methods.data[0]->graph->first;
-    uint32_t told = 0;
+    uint32_t reported = 0;
     for (; node; node = node->next)
         for (uint32_t i = 0; i < SC_COUNT_OF(rows); i++) {
             sc_claim claim = {0};
@@ -100,8 +101,8 @@ TEST(what_goes_with_a_layer_has_the_reason_of_the_layer) {
             CHECK(!backend->keeps(backend, &options, node, &claim));
             CHECK(sc_str_starts_with(claim.reason, rows[i].reason));
             CHECK(sc_str_is(claim.hint, rows[i].hint));
-            told++;
+            reported++;
         }
-    CHECK(told == SC_COUNT_OF(rows));
+    CHECK(reported == SC_COUNT_OF(rows));
     setup_end(&s);
 }

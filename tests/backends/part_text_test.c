@@ -51,12 +51,12 @@ TEST(parts_that_are_not_there_are_counted) {
     sc_str text = {0};
     CHECK(sc_run_part_text(job, SC_STR("forward"), 3, &text) == SC_ERR_NOT_FOUND);
     CHECK_EQ_STR(test_format(SC_STR_FMT, SC_STR_ARG(sc_vec_last(&sc_job_ctx(job)->diags).message)),
-                 "method 'forward' has 1 part, and none with the number 3");
+                 "method 'forward' has 1 part, but no part with the number 3");
     sc_job_close(job);
     sc_job_close(lowering);
 }
 
-TEST(backends_without_words_say_nothing) {
+TEST(backends_without_words_give_no_text) {
     sc_job *lowering = sc_job_open(NULL), *job = loaded(lowering, "mlp", "null");
     sc_str text = SC_STR("before");
     CHECK(sc_run_part_text(job, SC_STR("forward"), 0, &text) == SC_OK);

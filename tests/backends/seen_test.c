@@ -12,7 +12,7 @@
 enum { HANDLES = 512 };
 
 typedef struct seen {
-    float *numbers;  // NULL: nothing
+    float *numbers;  // NULL: no text
     uint32_t rank, count;
     int64_t sizes[SC_RANK_MAX];
 } seen;

@@ -57,7 +57,7 @@ static const char *tolerances_of(const char *stem, bool is_null) {
     return !is_null && exists(own) ? own : test_path("models/tolerance.json");
 }
 
-// The files that were made: the program, and the weights beside it if there are any.
+// The files that were made: the program, and the file of weights if there is one.
 static void replay_job(sc_job *job, const char *stem, const char *method, bool is_null) {
     replay r = {.program = sc_source_from_cord(&job->arena, &job->outputs.data[0].cord),
                 .backends = &sc_all_rt_backends,
@@ -240,7 +240,7 @@ static sc_status lower_faulty(sc_ctx *ctx, const sc_program *edge, fault at) {
     injected.at = at;
     SC_TRY(sc_program_clone(edge, &program));
     SC_TRY(sc_json_parse(ctx, ctx->arena, SC_STR("{\"all\": [{\"backend\": \"faulty\"}]}"), &json));
-    return sc_delegate_program(ctx, program, json, &options, &table, false, &delegation);
+    return sc_delegate_program(ctx, NULL, program, json, &options, &table, false, &delegation);
 }
 
 TEST_CASES(faults_ahead_of_time_are_errors_and_leave_no_traces) {

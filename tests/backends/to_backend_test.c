@@ -1,5 +1,5 @@
 // Handing parts to backends, on small programs (tests/backends/*.ir): a line "# partitioners: JSON"
-// says what sc_compile_to_backend is told, what stands above the line "----" goes in, what stands
+// says what sc_compile_to_backend is given, what stands above the line "----" goes in, what stands
 // below must come out: the program, and for every node what became of it. --update rewrites.
 //
 // The backends are those of this file. They take the operators that their compile spec "takes"
@@ -126,7 +126,8 @@ static sc_status lower(setup *s, sc_program *program, const char *json, sc_deleg
     const sc_json *partitioners = NULL;
     sc_str text = {json, strcspn(json, "\n")};
     SC_TRY(sc_json_parse(&s->ctx, &s->arena, text, &partitioners));
-    return sc_delegate_program(&s->ctx, program, partitioners, &options, &TABLE, false, delegation);
+    return sc_delegate_program(&s->ctx, NULL, program, partitioners, &options, &TABLE, false,
+                               delegation);
 }
 
 static void check_file(const char *path) {

@@ -391,8 +391,8 @@ TEST_CASES(xnnpack_fails_where_numbers_cannot_be_read) {
 }
 
 // Asked whether an operator stays whole, the backend has no status to fail by: what could not be
-// read is told when the program is lowered.
-TEST(xnnpack_records_nothing_when_asked_what_to_keep) {
+// read is reported when the program is lowered.
+TEST(xnnpack_makes_no_diagnostics_when_asked_what_to_keep) {
     setup s;
     setup_begin(&s);
     const sc_options options = sc_options_default();

@@ -20,15 +20,15 @@ typedef struct bench {
     uint32_t inputs;
 } bench;
 
-static inline sc_status find_nothing(void *user, sc_ctx *ctx, sc_str key, const uint8_t **bytes,
-                                     uint64_t *size) {
+static inline sc_status find_no_key(void *user, sc_ctx *ctx, sc_str key, const uint8_t **bytes,
+                                    uint64_t *size) {
     (void)user, (void)bytes, (void)size;
     return sc_fail(ctx, SC_ERR_NOT_FOUND, NULL, "no data '" SC_STR_FMT "'", SC_STR_ARG(key));
 }
-static inline void release_nothing(void *user, sc_str key) { (void)user, (void)key; }
+static inline void release_no_key(void *user, sc_str key) { (void)user, (void)key; }
 
 static inline void begin(bench *b) {
-    *b = (bench){.named = {find_nothing, release_nothing, NULL}};
+    *b = (bench){.named = {find_no_key, release_no_key, NULL}};
     setup_begin(&b->s);
     CHECK_OK(sc_ops_init());
     b->graph = sc_xnn_graph_new(&b->s.arena);

@@ -220,7 +220,7 @@ static sc_status find_zeros(void *user, sc_ctx *ctx, sc_str key, const uint8_t *
                             uint64_t *size) {
     _Alignas(16) static const uint8_t zeros[32];
     held *h = user;
-    if (h->lacks_other && sc_str_is(key, "other")) return find_nothing(NULL, ctx, key, bytes, size);
+    if (h->lacks_other && sc_str_is(key, "other")) return find_no_key(NULL, ctx, key, bytes, size);
     h->count++;
     *bytes = zeros;
     *size = sizeof zeros;
@@ -239,7 +239,7 @@ TEST(xnnpack_named_data_is_let_go) {
         held h = {.lacks_other = i == 1};
         bench b;
         begin(&b);
-        b.named = (sc_rt_named){find_zeros, release_zeros, &h};
+        b.named = (sc_rt_named){.find = find_zeros, .release = release_zeros, .user = &h};
         uint32_t in = INPUT(&b, SC_XNN_FP32, x, 8), out = OUTPUT(&b, SC_XNN_FP32, 8);
         uint32_t sum = INNER(&b, SC_XNN_FP32, 8);
         uint32_t one = WEIGHT(&b, SC_XNN_FP32, zeros, 8), two = WEIGHT(&b, SC_XNN_FP32, zeros, 8);
@@ -265,7 +265,7 @@ TEST(xnnpack_delegates_that_do_not_start) {
         {SC_ERR_DELEGATE, "takes 2 arguments, but method 'forward' calls it with 1"},
         {SC_ERR_DELEGATE, "argument 0 of an XNNPACK delegate of method 'forward' is not a tensor"},
         {SC_ERR_DELEGATE,
-         "argument 0 of an XNNPACK delegate of method 'forward' has another dtype"},
+         "argument 0 of an XNNPACK delegate of method 'forward' has a different dtype"},
         {SC_ERR_NOT_FOUND, "no data 'weights'"},
     };
     for (size_t i = 0; i < SC_COUNT_OF(wanted); i++) {
@@ -282,7 +282,7 @@ TEST(xnnpack_delegates_that_do_not_start) {
     }
 }
 
-// Products of activations: XNNPACK has them of bytes, alone and beside floats that become bytes.
+// Products of activations: XNNPACK has them of bytes, alone and with floats that become bytes.
 TEST(xnnpack_nodes_that_are_not_executed) {
     static const int8_t x[4] = {1, 2, 3, 4};
     static const float reals[4], scales[2] = {1, 1};
@@ -315,12 +315,12 @@ TEST(xnnpack_nodes_that_are_not_executed) {
 
 // As many outputs as fit no memory take no bytes where there are no inputs.
 TEST(xnnpack_weights_without_inputs) {
-    static const int8_t nothing[1];
+    static const int8_t no_bytes[1];
     enum { OUTPUTS = 0x40000001 };
     bench b;
     begin(&b);
-    uint32_t in = INPUT(&b, SC_XNN_QINT8, nothing, 0, 0);
-    uint32_t filter = WEIGHT(&b, SC_XNN_QINT8, nothing, OUTPUTS, 0);
+    uint32_t in = INPUT(&b, SC_XNN_QINT8, no_bytes, 0, 0);
+    uint32_t filter = WEIGHT(&b, SC_XNN_QINT8, no_bytes, OUTPUTS, 0);
     uint32_t out = OUTPUT(&b, SC_XNN_QINT8, 0, OUTPUTS);
     grid(&b, in, 1, 0);
     grid(&b, filter, 1, 0);

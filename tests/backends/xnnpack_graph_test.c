@@ -207,7 +207,7 @@ static const refusal damages[] = {
     {"constant", break_constant, SC_ERR_CORRUPT, "value 1 has its elements in constant 7 of 3"},
     {"size", break_size, SC_ERR_CORRUPT,
      "the elements of value 1 need 864 bytes, constant 1 has 12"},
-    {"rank", break_rank, SC_ERR_CORRUPT, "value 0 has 7 dimensions; the most there are is 6"},
+    {"rank", break_rank, SC_ERR_CORRUPT, "value 0 has 7 dimensions; the most is 6"},
     {"dims", break_dims, SC_ERR_CORRUPT, "the sizes of value 3 are too large"},
     {"datatype", break_datatype, SC_ERR_DELEGATE,
      "value 0 of an XNNPACK payload has the unknown datatype 60"},
@@ -218,7 +218,7 @@ static const refusal damages[] = {
     {"externals", break_externals, SC_ERR_LIMIT, "has 5000 arguments"},
     {"constant argument", break_constant_argument, SC_ERR_CORRUPT,
      "value 1 is a constant and an argument"},
-    {"input", break_input, SC_ERR_CORRUPT, "node 1 names value 99, which is not there"},
+    {"input", break_input, SC_ERR_CORRUPT, "node 1 names value 99, which does not exist"},
     {"missing", break_missing, SC_ERR_CORRUPT, "node 1 names value 4294967295"},
     {"order", break_order, SC_ERR_CORRUPT, "node 1 reads value 6 before anything makes it"},
     {"cycle", break_cycle, SC_ERR_CORRUPT, "node 1 reads value 5 before anything makes it"},
@@ -229,7 +229,7 @@ static const refusal damages[] = {
     {"scales", break_scales, SC_ERR_CORRUPT,
      "the scales of value 1 need 28 bytes, constant 2 has 24"},
     {"scale count", break_scale_count, SC_ERR_CORRUPT,
-     "value 1 has 5 scales where its sizes ask for 6"},
+     "value 1 has 5 scales, but its sizes need 6"},
     {"group", break_group, SC_ERR_CORRUPT, "value 2 is quantized in groups and not a matrix"},
     {"old group", break_old_group, SC_ERR_DELEGATE, "the scales of its groups in the graph"},
 };
@@ -315,9 +315,9 @@ static void rule_open_slice(built *b) {
     b->graph->nodes.data[RESHAPE].lists[1] = b->graph->nodes.data[RESHAPE].lists[0];
 }
 static void rule_slice(built *b) {
-    static uint32_t none[SC_XNN_RANK_MAX];
+    static uint32_t zeros[SC_XNN_RANK_MAX];
     rule_open_slice(b);
-    b->graph->nodes.data[RESHAPE].lists[1].items = none;
+    b->graph->nodes.data[RESHAPE].lists[1].items = zeros;
     b->shape[0] = 1;
 }
 static void rule_lists(built *b) { b->graph->nodes.data[RESHAPE].kind = SC_XNN_PAD; }
@@ -421,9 +421,9 @@ static void rule_group_scales(built *b) {
 
 static const refusal rules[] = {
     {"kind", rule_kind, SC_ERR_DELEGATE,
-     "node 3 (Cos) of an XNNPACK graph is of a kind that runtimes before 1.1 lack"},
-    {"attention", rule_attention, SC_ERR_DELEGATE, "of a kind that no runtime executes"},
-    {"types", rule_types, SC_ERR_DELEGATE, "does not exist from fp32 to qint8"},
+     "node 3 (Cos) of an XNNPACK graph has a kind that runtimes before 1.1 lack"},
+    {"attention", rule_attention, SC_ERR_DELEGATE, "has a kind that no runtime executes"},
+    {"types", rule_types, SC_ERR_DELEGATE, "has no variant from fp32 to qint8"},
     {"bf16", rule_bf16, SC_ERR_DELEGATE, "a bf16 operand, which runtimes before 1.5 lack"},
     {"flags", rule_flags, SC_ERR_DELEGATE, "has the flags 0x4, which are not supported"},
     {"stride", rule_stride, SC_ERR_DELEGATE, "has parameters that are zero or out of range"},
@@ -435,11 +435,11 @@ static const refusal rules[] = {
     {"channels", rule_channels, SC_ERR_SHAPE, "has an input without the channels that it is for"},
     {"range", rule_range, SC_ERR_DELEGATE, "has an output range from 7 to 6"},
     {"nan", rule_nan, SC_ERR_DELEGATE, "has an output range from nan to 6"},
-    {"open", rule_open, SC_ERR_DELEGATE, "leaves more than one size open"},
+    {"open", rule_open, SC_ERR_DELEGATE, "leaves more than one size to be derived"},
     {"numel", rule_numel, SC_ERR_SHAPE, "cannot spread its elements over the other dimensions"},
-    {"perm", rule_perm, SC_ERR_DELEGATE, "has a list of dimensions that is no permutation"},
+    {"perm", rule_perm, SC_ERR_DELEGATE, "has a list of dimensions that is not a permutation"},
     {"slice", rule_slice, SC_ERR_DELEGATE, "slices no elements"},
-    {"open slice", rule_open_slice, SC_ERR_DELEGATE, "which runtimes before 1.5 do not"},
+    {"open slice", rule_open_slice, SC_ERR_DELEGATE, "which runtimes before 1.5 cannot"},
     {"lists", rule_lists, SC_ERR_DELEGATE, "has lists of different lengths"},
     {"zero point", rule_zero_point, SC_ERR_DELEGATE, "its zero point is out of range"},
     {"scale", rule_scale, SC_ERR_DELEGATE, "a scale is not a normal number above zero"},
@@ -453,7 +453,7 @@ static const refusal rules[] = {
     {"depthwise", rule_depthwise, SC_ERR_DELEGATE, "more than one input channel in a group"},
     {"copy", rule_copy, SC_ERR_DELEGATE, "quantized in different ways"},
     {"padding", rule_padding, SC_ERR_DELEGATE, "pools windows of padding alone"},
-    {"adjustment", rule_adjustment, SC_ERR_DELEGATE, "adjusts its output by a whole stride"},
+    {"adjustment", rule_adjustment, SC_ERR_DELEGATE, "has an output padding of a whole stride"},
     {"requantization", rule_requantization, SC_ERR_DELEGATE,
      "cannot use value 3, qint8[...]: its scale is too small for its operands"},
     {"convert", rule_convert, SC_ERR_DELEGATE, "node 1 (Convert) of an XNNPACK graph has operands"},

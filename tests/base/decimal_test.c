@@ -1,4 +1,4 @@
-// As few digits as name a double: beside libc's exact digits, read back.
+// As few digits as name a double: against libc's exact digits, read back.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,7 +44,7 @@ TEST(digits_are_the_fewest_that_libc_reads_back) {
         }
 }
 
-TEST(digits_are_right_beside_powers_of_two_and_of_ten) {
+TEST(digits_are_right_next_to_powers_of_two_and_of_ten) {
     for (int log2 = -60; log2 <= 60; log2++)
         for (double side = -3; side <= 3; side++)
             check_digits(ldexp(1, log2) * (1 + side * 0x1p-52));

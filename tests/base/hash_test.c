@@ -18,9 +18,9 @@ TEST(crc32_matches_the_standard) {
     // Sums of runs that are too long to be made here: a move by two lengths equals two moves by
     // one.
     for (uint32_t bit = 0; bit < 63; bit++) {
-        const uint64_t far = UINT64_C(1) << bit;
-        const uint32_t again = sc_crc32_join(sc_crc32_join(whole, 0, far), 0, far);
-        CHECK_EQ_UINT(sc_crc32_join(whole, 0, 2 * far), again);
+        const uint64_t gap = UINT64_C(1) << bit;
+        const uint32_t again = sc_crc32_join(sc_crc32_join(whole, 0, gap), 0, gap);
+        CHECK_EQ_UINT(sc_crc32_join(whole, 0, 2 * gap), again);
     }
 }
 

@@ -320,10 +320,10 @@ TEST(extents_load_and_hash) {
 }
 
 enum { EDGE = 64 };
-static const int64_t square[2] = {EDGE, EDGE}, turned[2] = {1, EDGE};
+static const int64_t square[2] = {EDGE, EDGE}, swapped[2] = {1, EDGE};
 
 static sc_extent turn(setup *s, sc_extent base) {
-    return sc_extent_strided(&s->arena, base, 4, 2, square, turned, 0);
+    return sc_extent_strided(&s->arena, base, 4, 2, square, swapped, 0);
 }
 
 // A block that one context holds of a view is neither another context's nor another view's.

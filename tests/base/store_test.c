@@ -293,9 +293,9 @@ TEST(what_is_permuted_in_one_file_only_is_still_the_same) {
     for (int i = 0; i < 64; i++)
         for (int j = 0; j < 64; j++) rows[i * 64 + j] = columns[j * 64 + i] = (float)(i * 64 + j);
     sc_extent of_rows = sc_extent_whole(sc_source_from_memory(&t.s.arena, rows, sizeof rows));
-    sc_extent turned = sc_extent_strided(&t.s.arena, of_rows, 4, 2, sizes, strides, 0);
+    sc_extent transposed = sc_extent_strided(&t.s.arena, of_rows, 4, 2, sizes, strides, 0);
     sc_extent as_is = sc_extent_whole(sc_source_from_memory(&t.s.arena, columns, sizeof columns));
-    CHECK_OK(sc_store_add(&t.s.ctx, &t.store, turned, 1, &a));
+    CHECK_OK(sc_store_add(&t.s.ctx, &t.store, transposed, 1, &a));
     CHECK_OK(sc_store_add(&t.s.ctx, &t.store, as_is, 1, &b));
     CHECK_EQ_UINT(a, b);
     CHECK_OK(name(&t, "w", "ptd", a));

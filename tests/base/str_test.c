@@ -107,6 +107,9 @@ TEST(views_compare_and_slice) {
     CHECK(sc_str_compare(SC_STR("b"), SC_STR("abc")) > 0);
     CHECK(sc_str_equal((sc_str){NULL, 0}, SC_STR("")));
     CHECK(!sc_str_equal(SC_STR("a\0b"), SC_STR("a\0c")));
+    CHECK(sc_str_equal_any_case(SC_STR("XNNpack_9"), SC_STR("xnnPACK_9")));
+    CHECK(!sc_str_equal_any_case(SC_STR("[a"), SC_STR("{a")));
+    CHECK(!sc_str_equal_any_case(SC_STR("ab"), SC_STR("abc")));
 }
 
 TEST(builder_grows) {

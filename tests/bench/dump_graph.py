@@ -2,7 +2,7 @@
 (core ATen operators in order, with linear layers and attention whole) and NAME.calls.bin (its
 float32 constants).
 
-What every converter does is done here: what depends on constants alone is computed, batch norms
+The work of every converter is done here: what depends on constants alone is computed, batch norms
 become part of the convolution before them, and so do activations; of shapes that follow upon each
 other only the last is given, and nothing twice. Layouts stay PyTorch's. A buffer
 that the program changes is a state: zeros at first, then what the last call left.

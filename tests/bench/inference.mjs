@@ -1,5 +1,5 @@
-// How fast programs run, on one thread, beside other engines with the same weights (compare.mjs):
-// in this Node, with the official runtime beside them natively, or in Chromium (browser.mjs).
+// How fast programs run, on one thread, next to other engines with the same weights (compare.mjs):
+// in this Node, with the official runtime, which is native, or in Chromium (browser.mjs).
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";

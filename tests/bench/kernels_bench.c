@@ -203,7 +203,7 @@ static void bench_floats(int64_t m, int64_t n, int64_t k, bool weight_nk) {
     sc_free(b);
 }
 
-// Weights of fewer bits beside floats.
+// Weights of fewer bits with floats.
 static void bench_few_bits(int64_t m, int64_t n, int64_t k) {
     static const struct {
         uint8_t type;

@@ -74,7 +74,7 @@ function growthRow(engine, path, times) {
   };
 }
 
-/** Eight times the steps of an LSTM; and weights of 500 MB beside weights of some bytes. */
+/** Eight times the steps of an LSTM; and weights of 500 MB against weights of some bytes. */
 export async function grow() {
   const paths = {
     lstm_160: cached("lstm_160.pt2"),

@@ -183,7 +183,7 @@ def write_onnx(model, inputs, path):
 
 
 def export_story(name, folder):
-    """Decoding, for engines that have one method and no state: none needs prefilling."""
+    """Decoding, for engines that have one method and no state, and so needs no prefilling."""
     program = torch.export.load(SAMPLES / f"{name}.decode.pt2")
     dump(program, folder / name)
     model = Stateless(program)

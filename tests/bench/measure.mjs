@@ -6,7 +6,7 @@ export const median = (times) => [...times].sort((a, b) => a - b)[Math.floor(tim
 export const round = (x) => Number(x.toPrecision(4));
 
 /** Whether the least of these is no accident: several more came close to it. */
-function isSettled(times) {
+function isStable(times) {
   const sorted = [...times].sort((a, b) => a - b);
   return sorted[Math.min(4, sorted.length - 1)] < 1.03 * sorted[0];
 }
@@ -18,7 +18,7 @@ function isSettled(times) {
  */
 export async function alternate(tasks, rounds, warmup) {
   const times = tasks.map(() => []);
-  const goesOn = (i) => i < rounds || (i < 5 * rounds && !times.every(isSettled));
+  const goesOn = (i) => i < rounds || (i < 5 * rounds && !times.every(isStable));
   for (let i = -warmup; goesOn(i); i++) {
     for (let turn = 0; turn < tasks.length; turn++) {
       const k = (i + warmup + turn) % tasks.length;

@@ -29,7 +29,7 @@ def runs(method, inputs):
 
 
 def stories(method, count):
-    """What an earlier story left in the caches, the mask hides."""
+    """The mask hides what an earlier story left in the caches."""
     while True:
         tokens = [BEGIN]
         for place in range(count - 1):

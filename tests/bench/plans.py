@@ -1,5 +1,5 @@
-"""Planned bytes and .pte bytes of every program, ours and the official exporter's, as JSON. What
-that exporter makes of a file does not change, so it is kept in FOLDER, where the large models are.
+"""Planned bytes and .pte bytes of every program, ours and the official exporter's, as JSON. That
+exporter's results do not change, so they are kept in FOLDER, with the large models.
 
 Usage: plans.py FOLDER
 """

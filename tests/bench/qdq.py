@@ -2,9 +2,9 @@
 and zero points, each operator between DequantizeLinear and QuantizeLinear, which is what
 onnxruntime turns into operators on bytes.
 
-What keeps its scale and zero point (clamping, flattening) is written on bytes: onnxruntime would
-compute it in floats. Biases become 32-bit integers of the product of both scales, as they do in
-XNNPACK. Both round halves to even. Values between operators are bytes without a sign, the same
+Operators that keep scale and zero point (clamping, flattening) are written on bytes: onnxruntime
+would compute it in floats. Biases become 32-bit integers of the product of both scales, as they do
+in XNNPACK. Both round halves to even. Values between operators are bytes without a sign, the same
 quanta with zero points that are 128 higher: what onnxruntime makes of signed ones in wasm is slower
 and a quantum off here and there.
 """
@@ -67,7 +67,7 @@ class Writer:
         return self.call("DequantizeLinear", node.name, inputs)
 
     def weight(self, node):
-        """Of a convolution or a linear layer; `node` dequantizes it by its first dimension."""
+        """A convolution or a linear layer; `node` dequantizes it by its first dimension."""
         weight, scale, zero, axis, *_ = node.args
         assert axis == 0 and not self.given[zero.name].any(), f"{node.name} has zero points"
         values = self.given[weight.name].numpy()
@@ -135,7 +135,7 @@ def average(writer, node):
     return writer.call("GlobalAveragePool", node.name, [writer.names[node.args[0]]])
 
 
-# What is written when the result is quantized again, on the same grid.
+# The tensor to write when the result is quantized again, on the same grid.
 ON_BYTES = {
     aten.hardtanh_.default: clamp,
     aten.flatten.using_ints: flatten,

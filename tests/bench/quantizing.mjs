@@ -1,6 +1,6 @@
 // How long a program is quantized, with eight batches to calibrate on, until its .pte is there: by
 // the official recipe for 8 bits, static and by channel. It runs in turns with the float program,
-// delegated, so that time is told in runs of that one, too: a busy machine slows down both. The goal
+// delegated, so that time is given in runs of that one, too: a busy machine slows down both. The goal
 // is 8 runs and 300 ms, in a heap of 48 MB and three times what the float program's activations
 // take.
 import { createEngine, tensor } from "sconce";

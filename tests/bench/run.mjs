@@ -4,24 +4,24 @@
 //   grow      the same, with the steps of an LSTM and with the bytes of weights
 //   quantize  calibrating, quantizing and lowering, in runs of the float program, and its memory
 //   infer     MobileNetV2, the face detector, int8 MobileNetV2 and an encoder like MiniLM, portable
-//             and delegated, beside onnxruntime-web, tfjs-backend-wasm and the official runtime
+//             and delegated, against onnxruntime-web, tfjs-backend-wasm and the official runtime
 //             natively, on the same weights. Outputs of all are within 1e-4 of the largest of the
 //             delegated program's, in 8 bits too: onnxruntime has the same bytes, scales and zero
 //             points (qdq.py). Only the portable kernels may be further off in 8 bits
 //             (compare.mjs says why). There is no int8 in tfjs: its convolutions and matrix
 //             products take float32 alone
-//   int8      MobileNetV2 and the face detector in floats and in 8 bits, beside onnxruntime-web in
+//   int8      MobileNetV2 and the face detector in floats and in 8 bits, against onnxruntime-web in
 //             both. MobileNetV2's bytes are the same on both sides; of the detector each has what its
 //             own tool makes, calibrated on the photograph (ort_int8.py), and finds the face in it.
 //             CPU times are medians, to go by on a busy machine; dB tell, an output each, the signal
 //             over what 8 bits add to the floats
-//   story     tokens a second, beside the same three. Each tells the golden story, token by token
+//   story     tokens a second, against the same three. Each tells the golden story, token by token
 //             the same, each time. onnxruntime-web has the KV caches as inputs and outputs, tfjs as
 //             tensors that stay in its memory
-//   plans     planned bytes and .pte bytes beside the official exporter's
+//   plans     planned bytes and .pte bytes against the official exporter's
 //   sizes     what a visitor downloads
 //   page      from navigation to the first result
-//   startup   a page that a bundler has built, beside onnxruntime-web: the bytes of scripts and modules
+//   startup   a page that a bundler has built, against onnxruntime-web: the bytes of scripts and modules
 //             that it asks for, the time until the library is ready, and until the first result
 //   server    servers under load: a pool, an engine on the main thread, one client and two
 //   rounds    the memory of a process over 200 rounds, with dispose() and without

@@ -1,4 +1,4 @@
-// A page that a bundler has built, from its script's first line to the first result: ours beside
+// A page that a bundler has built, from its script's first line to the first result: ours against
 // onnxruntime-web, on the same weights, each in a fresh browser, in turns. Sizes are those of the
 // files that the page asks for.
 import { copyFileSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";

@@ -147,7 +147,7 @@ interface Outcome {
   routes: Record<string, string>;
 }
 
-/** Visits a page, and asks the routes beside it. */
+/** Visits a page, and asks the routes of its server. */
 async function shown(url: string, routes: readonly string[]): Promise<Outcome> {
   const text = await visit(url);
   const found: Record<string, string> = {};

@@ -108,8 +108,8 @@ static uint16_t *random_scales(int64_t count) {
     return scales;
 }
 
-// Weights of few bits as linear layers have them: 4 or 8 bits or halves beside floats, 4 bits or
-// blocks beside rows of bytes that have a grid of their own.
+// Weights of few bits as linear layers have them: 4 or 8 bits or halves with floats, 4 bits or
+// blocks with rows of bytes that have a grid of their own.
 static void check_few_bits(uint32_t ran[ROWS_MAX]) {
     static const uint8_t floats_by[] = {SC_DTYPE_I8, SC_DTYPE_I4, SC_DTYPE_F16, SC_DTYPE_BF16};
     sc_matmul mm = {.record = f32_record};

@@ -78,7 +78,7 @@ static void check_rows(sc_matmul *mm, const int32_t *sums) {
 
 static void check_sums(const int32_t *sums, const float *scales, uint8_t scale_step) {
     static const int32_t zeros[] = {-128, -1, 0, 77, 127};
-    const int8_t nothing[1] = {0};
+    const int8_t no_bytes[1] = {0};
     for (size_t i = 0; i < SC_COUNT_OF(zeros); i++) {
         sc_matmul mm = {.record = {.kind = SC_RECORD_MATMUL,
                                    .in = SC_DTYPE_I8,
@@ -94,8 +94,8 @@ static void check_sums(const int32_t *sums, const float *scales, uint8_t scale_s
                         .batch = 1,
                         .m = rows_pick(1, 5),
                         .n = SUMS,
-                        .a = {nothing, 0, 0, 1},
-                        .b = {nothing, 0, 1, 0},
+                        .a = {no_bytes, 0, 0, 1},
+                        .b = {no_bytes, 0, 1, 0},
                         .addend = {sums, 0, 0, 1},
                         .c_row = SUMS,
                         .c_column = 1,

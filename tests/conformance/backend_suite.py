@@ -1,6 +1,7 @@
 """The backend suite that comes inside the executorch package, through Sconce: its tests make
 modules and inputs, the official tools export (and quantize) them; we lower, and both runtimes run
-what comes of it. What the official tools skip, because a module does not run or export, is skipped.
+what comes of it. Modules that the official tools skip, because they do not run or export, are
+skipped.
 
     backend_suite.py [--models] [--quantized] [NAME...]     tests whose names contain one of these
 

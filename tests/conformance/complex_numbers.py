@@ -1,7 +1,7 @@
 """Programs with complex numbers, which are taken apart into pairs of real ones: as in expanded.py,
 exported, lowered for both targets, run by the official runtime and by this one, and compared with
 what PyTorch computes. Complex results are compared in their parts, which may be off by a share of
-the number's magnitude: a small part beside a large one is what rounding leaves of it."""
+the number's magnitude: a small part next to a large one is what rounding leaves of it."""
 
 import programs
 import torch
@@ -140,7 +140,7 @@ def cases():
     odd, beside = (0.0, -0.0, 1.0, INF, NAN), (0.0, -0.0, -INF)
     odd = torch.tensor([complex(a, b) for a in odd for b in beside])
     yield "abs of any", parts(lambda x: (x.abs(), x.angle(), x.isnan(), x.isinf())), (odd,), None
-    # Of what has NaN in one part, the other is as it comes.
+    # If one part is NaN, the other is as it comes.
     odd = torch.tensor([complex(a, b) for a in ODD for b in ODD])
     for name in ("exp", "log", "log1p", "sqrt", "sin", "cos", "tanh", "asin", "acosh", "tan"):
         f = getattr(torch, name)

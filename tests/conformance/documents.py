@@ -12,30 +12,34 @@ BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def blocks():
+    """Each block with the blocks above it: a page is read from the top."""
     for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
         text = page.read_text()
+        above = []
         for found in BLOCK.finditer(text):
             line = text.count("\n", 0, found.start()) + 2
-            yield f"{page.relative_to(ROOT)}, line {line}", found.group(1)
+            above = [*above, found.group(1)]
+            yield f"{page.relative_to(ROOT)}, line {line}", above
 
 
-def run_block(code):
-    """The names of a block after it has run, with the model that the README takes for granted."""
+def run_blocks(codes):
+    """The names of a page after its blocks, with the model that the README takes for granted."""
     names = {
         "torch": torch,
         "model": torch.nn.Linear(16, 4),
         "example_input": torch.randn(4, 16),
     }
-    exec(compile(code, "document", "exec"), names)
+    for code in codes:
+        exec(compile(code, "document", "exec"), names)
     return names
 
 
-def judge_block(code, folder):
+def judge_block(codes, folder):
     home = os.getcwd()
     os.chdir(folder)
     try:
-        run_block(code)
-        if ".save(" in code:
+        run_blocks(codes)
+        if "torch.export.save(" in codes[-1]:
             lower(["model.pt2"], "model.pte")
     finally:
         os.chdir(home)
@@ -49,8 +53,8 @@ WRITTEN_OUT = {
 
 
 def judge_written(name, folder):
-    (code,) = [code for _, code in blocks() if f"def {name}(" in code]
-    function, (wanted, shapes) = run_block(code)[name], WRITTEN_OUT[name]
+    (codes,) = [codes for _, codes in blocks() if f"def {name}(" in codes[-1]]
+    function, (wanted, shapes) = run_blocks(codes)[name], WRITTEN_OUT[name]
     torch.manual_seed(0)
     inputs = tuple(torch.randn(*shape) for shape in shapes)
     torch.testing.assert_close(function(*inputs), wanted(*inputs), rtol=1e-4, atol=1e-5)
@@ -58,7 +62,7 @@ def judge_written(name, folder):
 
 
 def cases():
-    for where, code in blocks():
-        yield f"documents: {where}", judge_block, (code,)
+    for where, codes in blocks():
+        yield f"documents: {where}", judge_block, (codes,)
     for name in WRITTEN_OUT:
         yield f"documents: {name} written out", judge_written, (name,)

@@ -1,7 +1,7 @@
 """Operators of every family on every dtype, exported one by one. Lowering refuses a program with
 the line of Python that it cannot execute, or this runtime gives PyTorch's numbers; nothing lowers
-and then fails when it runs, unless PyTorch fails too. What is refused where PyTorch has numbers is
-listed in dtypes_refused.txt, so that a loss is noticed; to write the list again:
+and then fails when it runs, unless PyTorch fails too. Calls that are refused although PyTorch has
+numbers are listed in dtypes_refused.txt, so that a loss is noticed; to write the list again:
 
     python tests/conformance/dtypes.py
 """

@@ -106,7 +106,7 @@ def tensor_of(tensor, buffer):
 
 
 def values_of(block, buffer):
-    """What is written, by its place."""
+    """The values that are written, by their place."""
     found = []
     for event in block.events:
         if event.debug_event is None or is_of_delegate(event):
@@ -119,7 +119,7 @@ def values_of(block, buffer):
 
 
 def check_close(actual, expected, is_quantized, where):
-    """Of quantized numbers the next one is close: both runtimes round sums of products."""
+    """A neighbouring quantized number is close: both runtimes round sums of products."""
     if not is_quantized or not expected.numel():
         return check_value(actual, expected, where)
     difference = (actual.double() - expected.double()).abs().max()

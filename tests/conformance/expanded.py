@@ -1,6 +1,6 @@
-"""What the official runtime has no kernel for, as it is expanded: each program is exported, lowered
-with the target executorch and with sconce, run by the official runtime and by this one, and
-compared with what PyTorch computes."""
+"""Operators without a kernel on the official runtime, as they are expanded: each program is
+exported, lowered with the target executorch and with sconce, run by the official runtime and by
+this one, and compared with what PyTorch computes."""
 
 import expanded_edges
 import expanded_halves
@@ -33,7 +33,7 @@ def embedding(mode):
 
 
 def statistics(x):
-    """What is expanded for both runtimes, and into what only one of them has."""
+    """Expansions for both runtimes, and those into calls that only one of them has."""
     q, holes = torch.tensor([0.1, 0.5, 0.9]), torch.where(x > 1, torch.full_like(x, NAN), x)
     for how in ("linear", "lower", "higher", "midpoint", "nearest"):
         of = Fn(lambda x, q, how=how: x.quantile(q, 1, interpolation=how))
@@ -68,7 +68,7 @@ def statistics(x):
 
 
 def scattered_extremes():
-    """Of NaN among infinities, of integers to their bounds, along the last dim, from open sizes."""
+    """NaN among infinities, integers to their bounds, along the last dim, from open sizes."""
     low, high = -(2**63), 2**63 - 1
     ends = torch.tensor([[low, high, 0, -1, low, 5]])
     index, x = torch.tensor([[0, 0, 1, 1, 2, 4]]), torch.tensor([[2.0, NAN, INF, -INF, 0.5, -1]])

@@ -298,7 +298,7 @@ def quotients():
 
 
 def joined():
-    """Of several dtypes, of the same width and others."""
+    """Several dtypes, of the same width and others."""
     t = torch
     pairs = [
         (t.int32, t.float32), (t.int64, t.float64), (t.int16, t.float16), (t.uint8, t.bool),

@@ -56,7 +56,7 @@ def numbers_first():
 
 
 def runs():
-    """What finds equal neighbours, also where the data has none."""
+    """Operators that find equal neighbours, also where the data has no such pair."""
     for name, least in (("some", 0), ("no", 9)):
         yield (
             f"unique_consecutive of {name} rows",

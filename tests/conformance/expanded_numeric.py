@@ -145,7 +145,7 @@ def small_matrices():
     turned = [[0.0, 0, 1], [1, 0, 0], [0, 1, 0]]
     clear = torch.stack([torch.tensor(upper), -torch.eye(3), torch.tensor(turned)])
     yield "qr clear", Of(la.qr), (clear,), None
-    # What is squared on the way is no number, or 0.
+    # Squares on the way are no numbers, or 0.
     far = torch.tensor([1e200, 1e-200], dtype=torch.float64)[:, None, None]
     yield "factors of extremes", Of(lambda a, k: (
         la.qr(a, "r")[1] / k, la.svdvals(a) / k[..., 0], la.eigvalsh(a) / k[..., 0],
@@ -194,7 +194,7 @@ def images():
 
 
 def judged():
-    """What the official runtime has kernels for that give other numbers."""
+    """Operators whose kernels on the official runtime give other numbers."""
     large = torch.tensor([7540113804746346429, 3, -(2**62) - 7, 2880067194370816120, 2**53 + 1])
     yield "long quotients", Of(lambda a: (
         torch.div(a, 7, rounding_mode="trunc"), torch.div(a, a.flip(0), rounding_mode="trunc"),

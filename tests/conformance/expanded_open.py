@@ -184,7 +184,7 @@ def matrices():
         return lu, pivots, info, q, r, la.qr(b, "r")[1]
 
     def turned(n):
-        """Where every pivot is somewhere else."""
+        """Matrices whose pivots all lie in other rows."""
         return torch.eye(n)[torch.randperm(n)] + 0.01 * torch.randn(n, n)
 
     for f in (solved, rooted, triangular, factored):

@@ -60,7 +60,8 @@ def degrees():
 
 
 def windows():
-    """Of none, one and more numbers; halves have to be equal, so they are compared as float32."""
+    """Sums of no, one and more numbers; halves have to be equal, so they are compared as
+    float32."""
 
     def made(dtype):
         for n in (0, 1, 2, 7, 400):

@@ -48,7 +48,7 @@ ORDERS = (0.5, 1, 1.5, 2, 3, 4, INF, -INF, 0, -1)
 
 
 def norms(a):
-    """Of every kind, where they are zero and where elements are; -0 the official `abs` lets be."""
+    """Every kind, with zeros and without; the official `abs` leaves -0 as it is."""
     special = a[0] * SIZES
     each = [(NORM(a, p, 1), NORM(a[2], p), NORM(special[:9], p)) for p in ORDERS]
     single = [(NORM(a[:, :1], p, 1), a[2, 0].norm(p)) for p in ORDERS]
@@ -247,7 +247,7 @@ FIRST = {"cat": "tensors"} | dict.fromkeys(
 EACH |= {(op, FIRST.get(op, "self")): (f, (x,), 0) for op, (f, x) in ONE.items()}
 for op, (names, f, inputs) in MORE.items():
     EACH |= {(op, name): (f, inputs, at) for at, name in enumerate(names.split())}
-# Of a bound, a bias alone and a weight of groups PyTorch exports no tangent.
+# PyTorch exports no tangent of a bound, a bias alone and a weight of groups.
 BOUNDED = (lambda a, x, y: (a.clamp(x * a, y + a), (x + a).clamp(min=a), (x - a).clamp(max=a)))
 EACH |= {("clamp_Tensor", name): (BOUNDED, (FINITE, X, Y), 0) for name in ("self", "min", "max")}
 EACH["native_layer_norm", "bias"] = lambda x, b: torch.layer_norm(x, [12], b, b), (ROWS, FINITE), 1
@@ -332,7 +332,7 @@ def waiting(a, b):
 
 
 def levels():
-    """Where samples have tangents, and tangents tangents; jvp in vmap PyTorch does not export."""
+    """Samples with tangents, and tangents of tangents; PyTorch does not export jvp in vmap."""
     a = torch.stack([ROWS, ROWS.flip(1)]).reshape(3, 2, 12)
     b = torch.stack([X.nan_to_num(1, 2, 3) * 3, Y, K])[:, None].expand(3, 2, 12)
     d, e = torch.linspace(-1, 2, 72).reshape_as(a), torch.linspace(2, -3, 72).reshape_as(a)

@@ -29,7 +29,7 @@ def shuffled(*sizes):
 
 def of(f, *make, alone=None):
     """A function of one sample; what makes its tensors, batch first; which of them may have a batch
-    alone, all unless told."""
+    alone, all by default."""
     return f, make, range(len(make)) if alone is None else alone
 
 

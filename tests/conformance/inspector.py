@@ -88,7 +88,8 @@ def judge_inspector(name, source, backend, folder):
 
 
 def judge_story(method, backend, folder):
-    """The inspector takes records of one method: each method has its own beside that of both."""
+    """The inspector takes records of one method: each method has its own in addition to that of
+    both."""
     lower_with_record(STORY, BACKENDS[backend], folder)
     record = folder / "each" / f"{method}.etrecord"
     inspector = inspector_of(record, method, folder)

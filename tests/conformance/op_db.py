@@ -6,9 +6,9 @@ several types: each call is exported, lowered, run here and compared with what P
     op_db.py --table      counts, and all that is wrong or refused, by operator and message
 
 With --official what was lowered also runs on the official runtime, each call in a process of its
-own. What is known is kept in build/op_db.jsonl, an operator a line; those that are there are not
-walked again unless they are named or, with --again, are not all well. Closing line: N passed,
-N failed, of calls.
+own. Results are kept in build/op_db.jsonl, an operator a line; operators in it are not walked again
+unless they are named or, with --again, are not all well. Closing line: N passed, N failed, of
+calls.
 """
 
 import collections

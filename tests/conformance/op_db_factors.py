@@ -1,4 +1,4 @@
-"""What factorisations are made of may differ by signs and phases, and equals may come in any order:
+"""Factors may differ by signs and phases, and equals may come in any order:
 they are compared by what they make again."""
 
 import torch
@@ -73,7 +73,8 @@ def stand(tensor, places, values):
 
 
 def of_values(inputs, results):
-    """Of equals any may be chosen or come first: the places are right if the values stand there."""
+    """Any of several equals may be chosen or come first: the places are right if the values stand
+    there."""
     values, places = results
     return [values, torch.tensor(stand(inputs[0], places, values))]
 
@@ -95,7 +96,7 @@ REMADE = {
 
 
 def remade(case, inputs, results):
-    """What stands for the results of this operator, or None where they stand for themselves."""
+    """The tensors to compare for this operator's results, or None: the results themselves."""
     make = REMADE.get(case.info.name)
     try:
         return make and make(inputs, [torch.as_tensor(x) for x in results])

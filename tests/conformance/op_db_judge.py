@@ -6,8 +6,9 @@ import op_db_factors
 import op_db_samples
 import torch
 
-# A result may be so many times as far from the exact one as PyTorch's is, and some ulps. What is so
-# many times as far from it as half of PyTorch's elements are is a bad one, which excuses no other.
+# A result may be so many times as far from the exact one as PyTorch's is, and some ulps. A result
+# that is so many times as far from it as half of PyTorch's elements are is a bad one, which excuses
+# no other.
 TIMES, ULPS, BAD = 4, 8, 100
 
 
@@ -112,7 +113,7 @@ def exact_of(case, inputs):
 
 
 def difference(case, calls, results):
-    """What is wrong with the results of the calls of a program; nothing if they are PyTorch's."""
+    """The mistakes in the results of a program's calls; empty if they are PyTorch's."""
     for number, ((inputs, want), got) in enumerate(zip(calls, results, strict=True)):
         if len(got) < len(want):
             return f"call {number}: {len(got)} outputs instead of {len(want)}"

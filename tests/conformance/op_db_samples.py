@@ -1,4 +1,4 @@
-"""What PyTorch's own tests call its operators with (op_db), as programs: tensors are inputs, all
+"""Calls of PyTorch's own tests (op_db) as programs: tensors are inputs, all
 else is constant."""
 
 import copy
@@ -59,7 +59,7 @@ class Case:
 
 
 class Unmade:
-    """What PyTorch's tests could not make, of all samples of a type."""
+    """Samples of a type that PyTorch's tests could not make."""
 
     def __init__(self, dtype, number, error):
         self.dtype, self.number, self.error = dtype, number, error
@@ -105,7 +105,7 @@ def seeded(info, dtype):
 
 
 def of_dtype(info, dtype):
-    """Some calls of an operator with tensors of this type; none where PyTorch has none. Where
+    """Some calls of an operator with tensors of this type; none where PyTorch has none. If
     making samples fails, those before it, and what failed."""
     if getattr(torch, dtype) not in info.supported_dtypes("cpu"):
         return []

@@ -1,4 +1,4 @@
-"""What the walk over the operators has found, as text: counts, and by operator and message what is
+"""Findings of the walk over the operators, as text: counts, and by operator and message what is
 not as it should be."""
 
 import collections

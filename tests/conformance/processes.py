@@ -36,7 +36,7 @@ def child(function, arguments, folder, log, answer, address):
 class Running:
     """A case in a process of its own.
 
-    What the official tools write to stderr meanwhile belongs to the verdict only when it is bad.
+    Text that the official tools write to stderr meanwhile belongs to a bad verdict only.
     """
 
     def __init__(self, title, function, arguments, server):
@@ -66,7 +66,7 @@ class Running:
             return "failed", f"the process ended with {self.process.exitcode} and no answer"
 
     def ended(self):
-        """The verdict and what was told."""
+        """The verdict and its details."""
         verdict, text = self.heard()
         self.process.kill()
         self.process.join()

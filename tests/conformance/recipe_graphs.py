@@ -1,4 +1,4 @@
-"""What is quantized in a graph, by the nodes it was before: which of their operands and results go
+"""Quantized nodes of a graph, by the nodes they were before: which of their operands and results go
 through integers, with which scales, and the integers of weights. Two graphs that were made from one
 program in two ways are compared node by node.
 """
@@ -6,8 +6,8 @@ program in two ways are compared node by node.
 import operator
 from dataclasses import dataclass, field
 
-# What a constant goes through. Official folding leaves it behind where nothing reads the result,
-# because one of them writes, if only its own fresh copy.
+# Operators that a constant goes through. Official folding leaves it behind where nothing reads the
+# result, because one of them writes, if only its own fresh copy.
 PASSING = {
     "aten.detach_.default",
     "aten.lift_fresh_copy.default",
@@ -90,7 +90,7 @@ def numbers(module, value):
 
 
 def scale_of(module, node):
-    """Of what a dequantize node reads, or of a quantize node."""
+    """The grid of a dequantize node's input, or of a quantize node."""
     import torch
 
     # torchao's have the size of a block second.
@@ -153,7 +153,7 @@ def apart(a, b):
 
 
 def difference(a, b):
-    """Of two scales, as text; None: there is none."""
+    """The difference of two scales, as text; None: they are equal."""
     if a is None and b is None:
         return None
     if a is None or b is None:
@@ -176,6 +176,6 @@ def differences(ours, theirs):
 
 
 def farthest(ours, theirs):
-    """Of scales that both have."""
+    """Differences of scales that both have."""
     both = [(a, b) for _, a, b in pairs_of(ours, theirs) if a and b]
     return max((apart(a, b) for a, b in both if len(a.scales) == len(b.scales)), default=0)

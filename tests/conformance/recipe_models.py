@@ -12,8 +12,8 @@ import recipes
 import node_server
 import runtimes
 
-# Of each recipe: perplexity beside that in float, at most; what the box found and the golden one
-# share, at least.
+# Bounds of each recipe: perplexity against that in float, at most; what the box found and the
+# golden one share, at least.
 RECIPES = {
     "portable": (1.0001, 0.9999),
     "xnnpack_fp32": (1.0001, 0.9999),
@@ -68,7 +68,7 @@ def calibration(tokens, folder):
 
 
 def perplexity(program, tokens, known, is_prefilled):
-    """Of the text from token `known` on."""
+    """The perplexity of the text from token `known` on."""
     import torch
 
     prefill, decode = program.load_method("prefill"), program.load_method("decode")

@@ -1,5 +1,5 @@
-"""Our quantization beside the official one, with the same calibration data: the same nodes with the
-same scales and the same integers, and as right on the official runtime.
+"""Our quantization against the official one, with the same calibration data: the same nodes with
+the same scales and the same integers, and as right on the official runtime.
 
 The official side prepares, calibrates and converts with XNNPACKQuantizer and lowers as its recipes
 do; ours is the command, of which the record has the quantized graph and the report the scales.
@@ -22,7 +22,7 @@ BATCHES = 4
 FLOOR = 5  # decibels of what is right at all: weights of MobileNetV2 are random
 WORSE = 1.0  # decibels that we may be below the official file on its runtime
 
-# Where graphs may differ, and why. Each reason comes with its proof, an official side on which it
+# Graphs that may differ, and why. Each reason comes with its proof, an official side on which it
 # is mended: with that, nothing may differ. A reason that explains nothing any more is an error.
 #
 # Products of float32 are summed up in another order here than in PyTorch, so that activations, and
@@ -194,7 +194,7 @@ def is_observer(node):
 
 
 def observed_node(node):
-    """Of an observer that observes what another one gives, too."""
+    """An observer of another observer's output."""
     while is_observer(node):
         node = node.args[0]
     return node
@@ -318,7 +318,7 @@ def export_here(case, recipe, folder, *flags):
 
 
 def decibels(outputs, expected):
-    """Of the worst output."""
+    """The SNR of the worst output."""
     import torch
 
     worst = math.inf
@@ -416,7 +416,7 @@ def judge(model, recipe, folder):
     check_report(report, ours)
     plain, mended, told = compared(case, recipe, ours, folder)
     expected = eager(torch.export.load(case.path), case.unseen)
-    # What waits is float and as exact: it says nothing of those that do not.
+    # A waiting node is float and as exact, which says nothing about the others.
     judged = mended if EXCEPTIONS.get((model, recipe)) == BEFORE_RELU else plain
     official = folder / "official.pte"
     official.write_bytes(lower_officially(judged, case.calls[0], recipe))

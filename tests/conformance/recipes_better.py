@@ -1,5 +1,5 @@
-"""Where the official quantization is wrong, ours is right: each case shows both, and fails on the
-day that the official side gets it right, too.
+"""Cases that the official quantization gets wrong and ours gets right: each case shows both, and
+fails on the day that the official side gets it right, too.
 
 The cases are run by run.py, which has each in a process of its own.
 """
@@ -92,7 +92,7 @@ def right_here(case, recipe, folder):
 
 
 def judge_integers(folder):
-    """Officially the numbers beside them become floats, and so do they."""
+    """Officially the numbers with them become floats, and so do they."""
     import torch
 
     _, case = made("positions", folder)

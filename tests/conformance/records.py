@@ -54,7 +54,7 @@ def check_program(program, source, where):
 
 
 def handles_of(program):
-    """Of all nodes, those in branches and bodies too."""
+    """All nodes, those in branches and bodies too."""
     import torch
 
     graphs = [

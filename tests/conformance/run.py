@@ -29,6 +29,8 @@ import functorch_rows
 import inspector
 import judge_models
 import judge_tables
+import own_partitioners
+import own_passes
 import processes
 import programs
 import recipe_models
@@ -112,6 +114,8 @@ def cases():
         documents,
         dumps,
         inspector,
+        own_partitioners,
+        own_passes,
         recipe_models,
         records,
         xnnpack,

@@ -90,7 +90,7 @@ def as_passed(value, item):
 
 
 def check_value(actual, expected, where, magnitude=None):
-    """`magnitude`: what each number may be off is a share of; that of itself where not told."""
+    """`magnitude`: what each number may be off is a share of; its own by default."""
     import torch
 
     if not isinstance(expected, torch.Tensor):
@@ -139,8 +139,8 @@ def official_program(files):
 
 
 def run_files(folder, jobs):
-    """Of files, each with calls of methods and with .ptd files, in one process of this runtime: the
-    outputs of each call, or what it says instead."""
+    """Runs files, each with calls of methods and with .ptd files, in one process of this runtime:
+    the outputs of each call, or what it says instead."""
     listed = [
         {
             "pte": str(pte),

@@ -16,7 +16,7 @@ import processes
 import runtimes
 
 TOOL = runtimes.ROOT / "build" / "dev" / "serde_files"
-# What is written, and the backend that takes parts of it first.
+# Programs to write, and the backend that takes parts of them first.
 KINDS = [("source", None), ("edge", None), ("edge", "XnnpackBackend")]
 SIDES = ("state_dict", "constants", "example_inputs")
 
@@ -55,7 +55,7 @@ def check_nodes(program, dialect):
 
 
 def check_sources(edge, source):
-    """What edge nodes come from are nodes of the exported program; handles find their way back."""
+    """Edge nodes come from nodes of the exported program; handles find their way back."""
     from executorch.devtools.inspector._inspector_utils import propagate_back_debug_handle
 
     names = {node.name for node in source.graph.nodes}

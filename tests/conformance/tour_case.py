@@ -1,4 +1,4 @@
-"""What a row of the tour is made of: a module, inputs of any size, and which dims are open."""
+"""The parts of a row of the tour: a module, inputs of any size, and which dims are open."""
 
 import random
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ SMALL, LARGE, LARGEST = 2, 3, 8
 @dataclass
 class Case:
     module: torch.nn.Module
-    # Of a size: of the batch, or of the sequence.
+    # Open sizes: of the batch, or of the sequence.
     inputs: Callable[[int], tuple]
     # Per input the dim whose size is open, or several of them, or None; None where no size can be.
     open: tuple | None = None

@@ -26,7 +26,8 @@ UNLIMITED = ["sh", "-c", 'ulimit -S -d unlimited; exec "$0" "$@"']
 
 
 def processor_seconds():
-    """Of this process and those that it has waited for: a busy machine does not change them."""
+    """CPU time of this process and those that it has waited for: a busy machine does not change
+    them."""
     return sum(os.times()[:4])
 
 
@@ -35,7 +36,7 @@ class Failed(Exception):
 
 
 class Log:
-    """Verdicts of the stages so far; told to whoever listens after each."""
+    """Verdicts of the stages so far; a listener gets them after each."""
 
     def __init__(self, tell):
         self.stages, self.tell = {}, tell
@@ -70,7 +71,7 @@ def shortened(text):
 def exported(case, is_dynamic, path):
     inputs = case.inputs(case.sizes[0])
     shapes = (case.shapes(),) if is_dynamic else None
-    # Tracing leaves traces in what a module keeps beside its buffers.
+    # Tracing leaves traces in what a module keeps outside of its buffers.
     module = copy.deepcopy(case.module)
     program = torch.export.export(module, inputs, dynamic_shapes=shapes, strict=False)
     torch.export.save(program, path)
@@ -206,7 +207,7 @@ def run_officially(case, path, calls, check):
 
 
 def forked(function, arguments):
-    """A stage that may take its process with it: what it told, or what it wrote before it went."""
+    """A stage that may take its process with it: its answer, or what it wrote before it ended."""
     reader, writer = os.pipe()
     log = os.memfd_create("log")
     child = os.fork()
@@ -268,7 +269,7 @@ def visit(row, is_dynamic, folder, tell):
 
 
 def judge(log, case, calls, paths, folder):
-    """What was lowered, in both runtimes."""
+    """Runs the lowered program in both runtimes."""
     answers = log.stage("ours", run_here, folder, paths, calls) or {}
     for backend, path in paths.items():
         check = CHECKS[backend]

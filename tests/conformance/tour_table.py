@@ -11,7 +11,7 @@ COLUMNS = {
 
 
 def verdict(line, stages):
-    """Of a column: yes, no, or nothing where it was not tried."""
+    """The cell of a column: yes, no, or empty if it was not tried."""
     found = [line["stages"][stage]["verdict"] for stage in stages if stage in line["stages"]]
     if "failed" in found:
         return "no"

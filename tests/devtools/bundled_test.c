@@ -103,9 +103,9 @@ TEST(damage_is_named_by_method_and_case) {
     const sc_bundled_value good = tensor_value(data);
     sc_bundled_value bad = good;
     bad.dim_order = twice;
-    check_damage(bad, "order of dims");
+    check_damage(bad, "a dim order that is not a permutation");
     bad.dim_order = beyond;
-    check_damage(bad, "order of dims");
+    check_damage(bad, "a dim order that is not a permutation");
     bad = good;
     bad.sizes = negative;
     check_damage(bad, "negative");
@@ -242,7 +242,7 @@ TEST(other_dtypes_are_compared_byte_for_byte) {
     CHECK(!v.is_close && v.max_absolute == 1);
 }
 
-TEST(how_far_off_results_are_is_told) {
+TEST(distances_of_results_are_reported) {
     static const double actual[] = {1, 2, 3.5, 4}, expected[] = {1, 2.25, 3, 4};
     sc_bundled_verdict v;
     sc_bundled_compare(SC_DTYPE_F64, actual, expected, 4, 1e-5, 1e-8, &v);

@@ -56,7 +56,7 @@ static const char *ids_of(setup *s, const sc_dump_run *run, sc_dump_event_kind k
     return sc_sb_terminate(&text);
 }
 
-TEST(the_host_chooses_among_values_of_delegates_and_nothing_else) {
+TEST(the_host_chooses_among_values_of_delegates_alone) {
     for (int is_filtered = 0; is_filtered < 2; is_filtered++) {
         setup s;
         sc_dump *read;

@@ -296,7 +296,7 @@ TEST(records_and_inspectors_say_the_same_of_a_program) {
     sc_job *job = open_model("models/cond.pt2"), *other = sc_job_open(NULL);
     uint32_t record = 0, edge = 0, program = 0, complete = 0;
     size_t size = 0;
-    sc_str text, nodes, told;
+    sc_str text, nodes, reported;
     CHECK_EQ_INT(sc_record_generate(job, &record), SC_OK);
     REQUIRE(sc_compile_to_edge(job, 0, SC_STR(""), &edge) == SC_OK);
     REQUIRE(sc_compile_to_executorch(job, edge, SC_STR(""), &program) == SC_OK);
@@ -316,18 +316,18 @@ TEST(records_and_inspectors_say_the_same_of_a_program) {
         CHECK_OK(sc_record_nodes(other, record, stage, SC_STR(""), &nodes));
         CHECK_OK(sc_json_parse(sc_job_ctx(other), arena, sc_str_copy(arena, nodes), &a));
         snprintf(query, sizeof(query), "{\"what\": \"nodes\", \"stage\": \"%s\"}", STAGES[i]);
-        CHECK_OK(sc_inspector_query(other, sc_str_from(query), &told));
-        CHECK_OK(sc_json_parse(sc_job_ctx(other), arena, sc_str_copy(arena, told), &b));
+        CHECK_OK(sc_inspector_query(other, sc_str_from(query), &reported));
+        CHECK_OK(sc_json_parse(sc_job_ctx(other), arena, sc_str_copy(arena, reported), &b));
         count = a->size;
         asked = b->size;
         CHECK_EQ_UINT(count, asked);
         CHECK(count > 3);
         snprintf(query, sizeof(query), "{\"what\": \"text\", \"stage\": \"%s\"}", STAGES[i]);
-        CHECK_OK(sc_inspector_query(other, sc_str_from(query), &told));
-        CHECK(sc_str_equal(text, told));
-        CHECK_OK(sc_record_inspect(other, record, &told));
+        CHECK_OK(sc_inspector_query(other, sc_str_from(query), &reported));
+        CHECK(sc_str_equal(text, reported));
+        CHECK_OK(sc_record_inspect(other, record, &reported));
         snprintf(query, sizeof(query), "\"nodes\":%u", count);
-        CHECK(strstr(sc_str_dup(arena, told), query) != NULL);
+        CHECK(strstr(sc_str_dup(arena, reported), query) != NULL);
     }
     sc_job_close(other);
     sc_job_close(job);

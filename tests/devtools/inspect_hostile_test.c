@@ -222,7 +222,7 @@ TEST(nodes_times_handles_are_bounded) {
     setup_end(&s);
 }
 
-TEST(of_very_many_warnings_the_first_are_told) {
+TEST(only_the_first_of_very_many_warnings_are_reported) {
     sc_inspection in = {0};
     setup s;
     setup_begin(&s);

@@ -135,7 +135,7 @@ TEST(where_several_methods_fit_one_has_to_be_named) {
     setup_end(&s);
 }
 
-TEST(a_dump_of_another_program_is_told_and_not_associated) {
+TEST(a_dump_of_another_program_is_reported_and_not_associated) {
     setup s;
     made_dump d;
     setup_begin(&s);
@@ -215,7 +215,7 @@ static void add_calls(made_dump *d, const char *const *kernels, uint32_t count) 
 #define PERMUTE "native_call_permute_copy.out"
 #define ADDMM   "native_call_addmm.out"
 
-TEST(records_of_other_programs_are_told) {
+TEST(records_of_other_programs_are_reported) {
     static const struct {
         const char *kernels[8];
         uint32_t count;

@@ -89,7 +89,7 @@ TEST(events_of_an_instruction_share_its_values) {
     setup_end(&s);
 }
 
-TEST(runs_that_logged_different_values_are_told) {
+TEST(runs_that_logged_different_values_are_reported) {
     static const float BYTES[] = {1, 2, 1, 2, 1, 3};
     for (int64_t other = 8; other <= 16; other += 8) {
         setup s;
@@ -132,7 +132,7 @@ TEST(scopes_are_around_what_happens_in_them) {
 
 // --- Times ---------------------------------------------------------------------------------------
 
-TEST(times_are_told_in_the_scale_that_is_asked_for) {
+TEST(times_are_given_in_the_scale_that_is_asked_for) {
     static const struct {
         sc_time_scale source, target;
         double factor;

@@ -115,7 +115,7 @@ TEST(events_that_share_handles_are_one) {
     setup_end(&s);
 }
 
-TEST(events_without_a_reference_are_told) {
+TEST(events_without_a_reference_are_reported) {
     static const double REFERENCE[] = {1, 2, 3, 4};
     sc_inspect_instruction rows[] = {{.index = 0, .handles = {ONE, 1}},
                                      {.index = 1, .handles = {TWO, 1}}};
@@ -138,11 +138,11 @@ TEST(events_without_a_reference_are_told) {
     }
 }
 
-TEST(without_values_of_the_run_nothing_is_compared) {
+TEST(without_values_of_the_run_no_node_is_compared) {
     static const double REFERENCE[] = {1, 2, 3, 4};
     sc_inspect_instruction rows[] = {{.index = 0, .handles = {ONE, 1}},
                                      {.index = 1, .handles = {TWO, 1}}};
-    for (int32_t events = 0; events <= 2; events++)  // times alone, or nothing at all
+    for (int32_t events = 0; events <= 2; events++)  // times alone, or no event at all
         for (uint32_t known = 0; known <= 2; known++) {
             setup s;
             made_dump d;
@@ -204,7 +204,7 @@ TEST(a_call_is_left_out_where_its_own_events_have_values) {
 
 // --- Two dumps -----------------------------------------------------------------------------------
 
-TEST(kernels_here_stand_beside_their_delegate_there) {
+TEST(kernels_here_stand_next_to_their_delegate_there) {
     setup s;
     made_dump a, b;
     sc_inspect_comparison c;

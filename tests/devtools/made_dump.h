@@ -16,7 +16,7 @@ typedef struct made_dump {
 // The place of an event: all zeros but for the members given.
 typedef struct made_place {
     int32_t chain, instruction;
-    const char *id;  // of a delegate; NULL: none
+    const char *id;  // of a delegate; NULL: of no delegate
     int32_t number;  // of a delegate, and one more: 0 is none
 } made_place;
 

@@ -118,7 +118,7 @@ TEST(a_while_loop_runs_as_often_as_it_must) {
     end(&s);
 }
 
-TEST(views_of_nothing_lie_inside_of_their_memory) {
+TEST(empty_views_lie_inside_of_their_memory) {
     static const int64_t sizes[] = {4, 0};
     setup s;
     begin(&s, "emit/nothing.pte");

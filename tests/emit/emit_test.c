@@ -1,5 +1,5 @@
 // Emission end to end: IR text in executable form, placed and emitted, is compared with the bytes
-// and the JSON dump that are committed beside it (tests/emit/NAME.ir, .pte, .json). Constants hold
+// and the JSON dump that are committed with it (tests/emit/NAME.ir, .pte, .json). Constants hold
 // small numbers made from their names, so that an official runtime can run the files too.
 #include "emit/emit.h"
 
@@ -330,8 +330,8 @@ TEST(a_tag_of_named_data_is_the_name_of_a_file) {
         const char *data = sc_str_format(&s.arena, "align 4 file \"%s\" \"one\"", tags[i]).data;
         CHECK_STATUS(emit_keys(&s, data, data), SC_ERR_DELEGATE);
     }
-    CHECK_EQ_STR(last_message(&s), "backend 'TestBackend' puts 'key' into the .ptd of the tag "
-                                   "'a\\b', which is not the name of a file");
+    CHECK_EQ_STR(last_message(&s), "backend 'TestBackend' puts 'key' into a .ptd with the tag "
+                                   "'a\\b', which is not a valid file name");
     CHECK_OK(emit_keys(&s, "align 4 file \"a..b\" \"one\"", "align 4 file \"a..b\" \"one\""));
     end(&s);
 }
@@ -431,7 +431,7 @@ static const refusal refusals[] = {
     {"method f {\n  input %x: f32[2, 3, 4]\n  input %w: f32[3, 3, 1]\n"
      "  g: (%a: none, %b: f32[3, 3, 1], %c: none) = aten::convolution_backward(%x, %x, %w, None, "
      "[1], [0], [1], False, [0], 1, [False, True, False])\n  return %b\n}\n",
-     SC_ERR_UNSUPPORTED_OP, "without all of its results"},
+     SC_ERR_UNSUPPORTED_OP, "cannot be called without some of its results"},
     {"method f {\n  symbol s0 [0, inf]\n  input %x: f32[s0]\n  return %x\n}\n", SC_ERR_UNBOUNDED,
      "no upper bound"},
     {"method f {\n  input %x: f32[2, 2, 2, 2]\n"
@@ -443,7 +443,7 @@ static const refusal refusals[] = {
      "    %any: b8[] = aten::any(%x)\n    return %any\n  }, graph q {\n"
      "    input %x1: f32[2]\n    input %y1: f32[2]\n    return %y1, %x1\n  }, [%a, %b], [])\n"
      "  return %c, %d\n}\n",
-     SC_ERR_UNSUPPORTED, "in another place"},
+     SC_ERR_UNSUPPORTED, "in another position"},
     {"method f {\n  symbol s0 [1, 8] hint 4\n  input %a: f64[s0]\n"
      "  w: (%c: f32[s0]) = higher_order::while_loop(graph p {\n    input %x: f32[s0]\n"
      "    %any: b8[] = aten::any(%x)\n    return %any\n  }, graph q {\n"
@@ -470,8 +470,38 @@ TEST(what_a_program_cannot_hold_is_refused_in_words) {
     }
 }
 
+// The hint names the flags that bound the sizes, as many as there are.
+TEST(largest_sizes_beyond_the_limit_name_their_flags) {
+    static const struct {
+        const char *text, *message, *hint;
+    } cases[] = {
+        {"method f {\n  symbol s0 [1, 65536]\n  symbol u1 [0, 65536]\n  input %x: f32[2, s0]\n"
+         "  input %n: f32[u1, 1, 1]\n"
+         "  %y: f32[u1, 2, s0] = aten::add.Tensor(%n, %x)\n  return %y\n}\n",
+         "'y' may need 34359738368 bytes",
+         "Give smaller largest values: --max-size n.0=N --max-size x.1=N, in JavaScript "
+         "compileConfig: { dynamicShapes: { \"n.0\": { max: N }, \"x.1\": { max: N } } }."},
+        {"method f {\n  symbol s0 [1, 500000000]\n  input %x: f32[s0]\n"
+         "  %a: f32[s0] = aten::sin(%x)\n  %b: f32[s0] = aten::cos(%a)\n"
+         "  return %a, %b, %x\n}\n",
+         "the method needs 6000000000 bytes", "Give smaller largest values: --max-size x.0=N, "},
+        {"method f {\n  input %x: f32[1100000000]\n  %a: f32[1100000000] = aten::sin(%x)\n"
+         "  return %a\n}\n",
+         "'x' may need 4400000000 bytes", "Use a smaller model"},
+    };
+    for (size_t i = 0; i < SC_COUNT_OF(cases); i++) {
+        setup s;
+        begin(&s);
+        CHECK_STATUS(emit(&s, str(cases[i].text)), SC_ERR_LIMIT);
+        if (!CHECK(strstr(last_message(&s), cases[i].message))) FAIL("%s", last_message(&s));
+        const char *hint = sc_vec_last(&s.ctx.diags).hint.data;
+        if (!CHECK(hint && strstr(hint, cases[i].hint))) FAIL("%s", hint);
+        end(&s);
+    }
+}
+
 // Two calls, one warning, at the first; what both runtimes can run is no news.
-TEST(operators_that_one_runtime_lacks_are_told) {
+TEST(operators_that_one_runtime_lacks_are_reported) {
     setup s;
     begin(&s);
     REQUIRE_OK(emit(&s, str("method f {\n  input %x: f32[3]\n"
@@ -490,7 +520,7 @@ TEST(operators_that_one_runtime_lacks_are_told) {
 }
 
 // Expanding for that runtime has said of a call why it stays, and where: that is enough.
-TEST(what_expanding_has_told_is_not_told_again) {
+TEST(warnings_of_expanding_are_not_repeated) {
     setup s;
     begin(&s);
     s.ctx.where = (sc_where){.method = str("f"), .pass = str("official"), .node = str("a")};
@@ -517,7 +547,7 @@ static const struct {
     {"input %x: f32[3]\n  %c: f32[3] = aten::exp2(%x)\n", "c", "aten::exp2.out"},
 };
 
-TEST(a_gap_is_told_by_node_and_operator) {
+TEST(a_gap_is_reported_by_node_and_operator) {
     for (size_t i = 0; i < SC_COUNT_OF(unofficial); i++) {
         const char *body = unofficial[i].body, *node = unofficial[i].node;
         setup s;

@@ -167,7 +167,7 @@ TEST_CASES(files_of_others_are_read_as_they_are) {
     }
 }
 
-TEST(another_kind_of_file_is_told_apart_from_a_damaged_one) {
+TEST(another_kind_of_file_is_no_damaged_one) {
     fixture f;
     begin(&f);
     size_t size = 0;

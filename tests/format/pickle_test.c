@@ -30,15 +30,15 @@ TEST(torch_save_gives_tensors_as_extents) {
     const sc_pickle_tensor *weight = tensor_of(root, "weight");
     const sc_pickle_tensor *transposed = tensor_of(root, "transposed");
     const sc_pickle_tensor *row = tensor_of(root, "row"), *half = tensor_of(root, "half");
-    const sc_pickle_tensor *wide = tensor_of(root, "wide"), *none = tensor_of(root, "none");
-    REQUIRE(weight && transposed && row && half && wide && none);
+    const sc_pickle_tensor *wide = tensor_of(root, "wide"), *empty = tensor_of(root, "none");
+    REQUIRE(weight && transposed && row && half && wide && empty);
     CHECK(weight->is_parameter && weight->requires_grad && !row->requires_grad);
     CHECK(weight->dtype == 7 && half->dtype == 6 && wide->dtype == 28);
     CHECK(weight->storage == transposed->storage && weight->storage == row->storage);
     CHECK(tensor_of(root, "tied")->storage == weight->storage);
     CHECK(transposed->rank == 2 && transposed->strides[0] == 1 && transposed->strides[1] == 4);
     CHECK(row->rank == 1 && row->storage_offset == 4 && row->numel == 4);
-    CHECK(none->numel == 0 && none->rank == 2 && tensor_of(root, "scalar")->rank == 0);
+    CHECK(empty->numel == 0 && empty->rank == 2 && tensor_of(root, "scalar")->rank == 0);
     float value;
     CHECK_OK(sc_extent_read(&s.ctx, row->storage->extent, 16, &value, 4));
     CHECK(value == 4.0f);

@@ -43,7 +43,7 @@ TEST(zip_reads_what_pytorch_writes) {
     setup_end(&s);
 }
 
-TEST(zip_warns_of_a_wrong_checksum_but_not_of_none) {
+TEST(zip_warns_of_a_wrong_checksum_but_not_of_an_absent_one) {
     setup s;
     setup_begin(&s);
     sc_zip zip;

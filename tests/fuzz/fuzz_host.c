@@ -1,5 +1,6 @@
-// A part of a backend of the host, with any bytes in front of what the host made, and any answers
-// of the host: started, called, reset, called again and ended. Questions to the host are JSON.
+// A part of a backend of the host, with any answers of the host: started, called, reset, called
+// again and ended. Questions to the host are JSON. While it is started, the host looks up the name
+// that the payload is.
 //
 // The input: how many arguments; for each a letter of its kind; the size of the payload in two
 // bytes; the payload; the size of the JSON in two bytes; the answer, JSON and what it speaks of.
@@ -17,19 +18,20 @@ typedef struct host {
     uint32_t json_bytes, bytes;
     uint32_t open;  // delegates that were started and not ended
     bool fails;
+    sc_str wanted;  // named data
 } host;
 
 static host now;
 
-static bool ask(uint32_t number, sc_ask *question, sc_ask_kind kind, uint32_t delegate,
-                sc_str json) {
+static bool ask(uint32_t number, sc_host_question *question, sc_host_question_kind kind,
+                uint32_t delegate, sc_str json) {
     (void)number;
     SC_ASSERT(delegate);
-    if (kind == SC_ASK_DESTROY) {
+    if (kind == SC_HOST_QUESTION_DESTROY) {
         now.open--;
         return true;
     }
-    if (kind == SC_ASK_RESET) return !now.fails;
+    if (kind == SC_HOST_QUESTION_RESET) return !now.fails;
     const sc_json *parsed;
     sc_status status = sc_json_parse(question->ctx, question->ctx->scratch, json, &parsed);
     SC_ASSERT(status == SC_OK);
@@ -38,7 +40,10 @@ static bool ask(uint32_t number, sc_ask *question, sc_ask_kind kind, uint32_t de
     memcpy(question->answer, now.answer, (size_t)now.json_bytes + now.bytes);
     question->json_bytes = now.json_bytes;
     question->bytes = now.bytes;
-    now.open += kind == SC_ASK_INIT && !now.fails;
+    const uint8_t *bytes;
+    uint64_t size;
+    if (kind == SC_HOST_QUESTION_INIT) (void)question->named(question, now.wanted, &bytes, &size);
+    now.open += kind == SC_HOST_QUESTION_INIT && !now.fails;
     return !now.fails;
 }
 
@@ -57,6 +62,12 @@ static sc_status find_named(void *user, sc_ctx *ctx, sc_str key, const uint8_t *
 static void release_named(void *user, sc_str key) {
     (void)key;
     --*(uint32_t *)user;
+}
+
+static sc_str named_key(void *user, uint32_t index, uint64_t *bytes) {
+    (void)user;
+    *bytes = index;
+    return index ? SC_STR("name\n\"") : SC_STR("n");
 }
 
 static sc_tensor *make_tensor(sc_ctx *ctx, uint8_t dtype) {
@@ -123,14 +134,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     sc_rt_start start = {.backend = &half,
                          .id = backend.id,
                          .method = SC_STR("forward"),
-                         .named = {find_named, release_named, &found},
+                         .named = {find_named, release_named, &found, 2, named_key},
                          .args = args,
-                         .arg_count = count};
+                         .arg_count = count,
+                         .known_count = count - (head >= 8 && count)};
     start.processed_bytes = next_size(&b);
     start.processed = data + b.at;
     b.at += start.processed_bytes;
     now = (host){.json_bytes = next_size(&b), .fails = head >= 0xf0};
     now.answer = data + b.at;
+    now.wanted = (sc_str){(const char *)start.processed, start.processed_bytes};
     now.bytes = (uint32_t)(b.size - b.at - now.json_bytes);
     run(ctx, &start);
     // Everything that was found is let go, everything that was started is ended.

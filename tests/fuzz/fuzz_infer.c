@@ -75,8 +75,8 @@ static sc_iarg argument(source *s, const sc_param *param) {
     uint32_t count = b > 250 ? 20 : b % 5;
     sc_iarg *items = sc_new_array(s->arena, sc_iarg, count);
     for (uint32_t i = 0; i < count; i++) {
-        bool none = param->item_is_optional && next_byte(&s->in) % 3 == 0;
-        items[i] = none ? (sc_iarg){.kind = SC_IARG_NONE} : scalar(s, param->type);
+        bool is_absent = param->item_is_optional && next_byte(&s->in) % 3 == 0;
+        items[i] = is_absent ? (sc_iarg){.kind = SC_IARG_NONE} : scalar(s, param->type);
     }
     return (sc_iarg){.kind = SC_IARG_LIST, .count = count, .items = items};
 }

@@ -192,8 +192,8 @@ static sc_evalue *list(source *s, const sc_param *param, uint8_t how) {
     if (param->type == SC_PARAM_INT || param->type == SC_PARAM_TENSOR) {
         sc_evalue **items = sc_new_array(s->arena, sc_evalue *, count + 1);
         for (uint32_t i = 0; i < count && s->count < BLOCKS_MAX / 2; i++) {
-            bool none = param->item_is_optional && next_byte(&s->in) % 3 == 0;
-            items[i] = none ? NULL : scalar(s, param->type);
+            bool is_absent = param->item_is_optional && next_byte(&s->in) % 3 == 0;
+            items[i] = is_absent ? NULL : scalar(s, param->type);
         }
         bool tensors = param->type == SC_PARAM_TENSOR;
         value->tag = !tensors                  ? SC_EVALUE_INT_LIST
@@ -220,9 +220,9 @@ static sc_evalue *list(source *s, const sc_param *param, uint8_t how) {
 static sc_evalue *argument(source *s, const sc_param *param) {
     uint8_t how = next_byte(&s->in);
     if (param->is_optional && how % 3 == 0) {
-        sc_evalue *none = sc_new(s->arena, sc_evalue);
-        none->tag = SC_EVALUE_NONE;
-        return none;
+        sc_evalue *absent = sc_new(s->arena, sc_evalue);
+        absent->tag = SC_EVALUE_NONE;
+        return absent;
     }
     return param->is_list ? list(s, param, how) : scalar(s, param->type);
 }
@@ -270,9 +270,9 @@ static bool is_small(source *s, const sc_infer *in) {
 }
 
 static const sc_spec *spec_at(const sc_infer *in, uint32_t at) {
-    static const sc_spec nothing = {.dtype = SC_DTYPE_F32};
+    static const sc_spec scalar_spec = {.dtype = SC_DTYPE_F32};
     return at < in->out_count && in->outs[at].kind == SC_IOUT_TENSOR ? &in->outs[at].spec
-                                                                     : &nothing;
+                                                                     : &scalar_spec;
 }
 
 static bool add_results(source *s, sc_kernel_call *call, sc_evalue **args) {
@@ -397,14 +397,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     source *s = sc_new(&arena, source);
     *s = (source){.in = {.data = data, .size = size}, .arena = &arena, .ctx = &ctx};
     const sc_op *op = next_op(&s->in, has_kernel);
-    sc_kernel_call call = {.ctx = &ctx, .op = op, .args = args};
+    sc_kernel_call call = {
+        .ctx = &ctx, .op = op, .kernel = sc_kernel_get((sc_op_id)op->id), .args = args};
     for (uint32_t i = 0; i < op->schema->param_count; i++)
         if (sc_op_out_keeps(op, i)) args[call.arg_count++] = argument(s, &op->schema->params[i]);
     uint32_t operands = s->count;
     for (uint32_t i = 0; i < call.arg_count; i++)
         if (is_endless(args[i])) size = 0;
-    if (size && add_results(s, &call, args))
-        run(s, &call, sc_kernel_get((sc_op_id)op->id), operands);
+    if (size && add_results(s, &call, args)) run(s, &call, call.kernel, operands);
     for (uint32_t i = 0; i < s->count; i++) free(s->blocks[i].memory);
     sc_arena_deinit(&arena);
     sc_arena_deinit(&scratch);

@@ -50,7 +50,7 @@ static sc_status delegate(source *s, sc_program *program, const sc_options *opti
     const sc_json *json = NULL;
     sc_delegation delegation = {0};
     SC_TRY(sc_json_parse(s->ctx, s->arena, SC_STR("{\"all\": [{\"backend\": \"null\"}]}"), &json));
-    return sc_delegate_program(s->ctx, program, json, options, &sc_all_backends, false,
+    return sc_delegate_program(s->ctx, NULL, program, json, options, &sc_all_backends, false,
                                &delegation);
 }
 

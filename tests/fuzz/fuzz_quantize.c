@@ -317,7 +317,7 @@ static sc_status delegate(source *s, sc_program *program, const sc_options *opti
     sc_delegation delegation = {0};
     const sc_str all = SC_STR("{\"all\": [{\"backend\": \"xnnpack\"}]}");
     SC_TRY(sc_json_parse(s->ctx, s->arena, all, &json));
-    return sc_delegate_program(s->ctx, program, json, options, &sc_all_backends, false,
+    return sc_delegate_program(s->ctx, NULL, program, json, options, &sc_all_backends, false,
                                &delegation);
 }
 

@@ -1,4 +1,4 @@
-// What callers can pass wrongly: engine and client answer with the same typed error, which names the
+// Arguments that callers pass wrongly: engine and client answer with the same typed error, which names the
 // argument and what it takes, and both work on.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -430,8 +430,8 @@ test("lists that make none", async () => {
     [[new Float32Array(3), [1], "complex64"], "shape", /no whole number of complex64 elements/],
     [[new Float64Array(2), [1], "complex64"], "dtype", /complex64/, /a Float32Array/],
     [[new Int32Array(1), [1], "float16"], "dtype", /float16/, /a Uint16Array or a Float16Array/],
-    [[new DataView(new ArrayBuffer(4))], "dtype", /known dtype/],
-    [["1"], "dtype", /known dtype/],
+    [[new DataView(new ArrayBuffer(4))], "dtype", /cannot find the dtype/],
+    [["1"], "dtype", /cannot find the dtype/],
     [[new Float32Array(1), [,]], "argument", /the shape/],
   ];
   for (const [args, code, message, hint] of rows)
@@ -469,7 +469,7 @@ test("of several files the broken one is named", async () => {
 test("helpers that are given something else", async () => {
   const data = Float32Array.of(1, 2);
   for (const row of [
-    [() => (tensor as Loose["x"])!(null), "dtype", /known dtype/, /a list of numbers/],
+    [() => (tensor as Loose["x"])!(null), "dtype", /cannot find the dtype/, /a list of numbers/],
     [() => (tensor as Loose["x"])!(data, 2), "argument", /the shape .* not 2/],
     [() => (tensor as Loose["x"])!(data, [2], "float"), "dtype", /dtype float/],
     [() => (tensor as Loose["x"])!(data, [2], "int64"), "dtype", /int64/, /BigInt64Array/],

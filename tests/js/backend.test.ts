@@ -5,6 +5,9 @@ import { afterEach, beforeEach, test } from "node:test";
 import {
   createClient,
   createEngine,
+  SconceError,
+  tensor,
+  toNumbers,
   type Backend,
   type Engine,
   type InputValue,
@@ -118,9 +121,9 @@ test("a part tells all about itself, for as long as it is preprocessed", () => {
 test("what is no backend is not registered", () => {
   engine.registerBackend(demo as Backend);
   for (const [backend, text] of [
-    [demo, /there is already a backend 'DemoBackend'/],
-    [{ ...demo, id: "null" }, /there is already a backend 'null'/],
-    [{ ...demo, id: "NullBackend" }, /there is already a backend/],
+    [demo, /a backend 'DemoBackend' is registered already/],
+    [{ ...demo, id: "null" }, /a backend 'null' is registered already/],
+    [{ ...demo, id: "NullBackend" }, /is registered already/],
     [{ ...demo, id: "" }, /the id of a backend must be/],
     [{ ...demo, id: "x".repeat(300) }, /1 to 255 bytes/],
     [{ ...demo, id: "a", execute: undefined }, /'execute' of backend 'a' must be a function/],
@@ -189,7 +192,7 @@ test("what a refused promise is rejected with does not end the process", async (
       });
       const [name] = Object.keys(change);
       assert.equal(error.code, "delegate");
-      assert.match(error.message, new RegExp(`'${name}' of backend '\\S+' gave a promise`));
+      assert.match(error.message, new RegExp(`'${name}' of backend '\\S+' returned a promise`));
       await new Promise((resolve) => setImmediate(resolve));
     }
   } finally {
@@ -218,7 +221,7 @@ test("what goes wrong ahead of time is a typed error that says where", () => {
   };
   const cases: [Partial<Backend>, RegExp][] = [
     [{ supports: throwing }, /'supports' of backend '\S+' threw for method 'prefill': mine/],
-    [{ supports: () => 7 as never }, /must give true, a reason or/],
+    [{ supports: () => 7 as never }, /must return true, a reason or/],
     [
       { preprocess: () => ({ processedBytes: new Uint8Array(), debugHandlesMap: {} }) as never },
       /has 'debugHandlesMap', which is not one of: processedBytes, namedData, debugHandleMap/,
@@ -231,12 +234,15 @@ test("what goes wrong ahead of time is a typed error that says where", () => {
             namedData: { k: { bytes: new Uint8Array(), align: 4 } },
           }) as never,
       },
-      /'k' in what backend .* has 'align', which is not one of: bytes, alignment, externalTag/,
+      /'k' in the result of 'preprocess' of backend .* has 'align', which is not one of: bytes, alignment, externalTag/,
     ],
     [{ preprocess: throwing }, /'preprocess' of backend '\S+' threw for method 'prefill': mine/],
-    [{ preprocess: () => undefined as never }, /made of lowered_module_0 of method 'prefill'/],
+    [
+      { preprocess: () => undefined as never },
+      /the result of 'preprocess' .* for lowered_module_0 of method 'prefill'/,
+    ],
     [{ preprocess: () => ({ processedBytes: "x" }) as never }, /processedBytes .* Uint8Array/],
-    [{ preprocess: (async () => undefined) as never }, /gave a promise/],
+    [{ preprocess: (async () => undefined) as never }, /returned a promise/],
     [
       { preprocess: () => ({ processedBytes: new Uint8Array(), namedData: { k: 1 } }) as never },
       /'k'/,
@@ -245,7 +251,7 @@ test("what goes wrong ahead of time is a typed error that says where", () => {
       {
         preprocess: () => ({ processedBytes: new Uint8Array(), namedData: { k: null } }) as never,
       },
-      /'k' in what backend .* must be bytes/,
+      /'k' in the result of 'preprocess' of backend .* must be bytes/,
     ],
     [
       {
@@ -256,7 +262,7 @@ test("what goes wrong ahead of time is a typed error that says where", () => {
     [{ preprocessMultimethod: throwing }, /'preprocessMultimethod' of backend '\S+' threw: mine/],
     [
       { preprocessMultimethod: () => ({ prefill: [] }) },
-      /gave 0 results for method 'prefill', which has 2 parts/,
+      /returned 0 results for method 'prefill', which has 2 parts/,
     ],
     [
       {
@@ -265,23 +271,23 @@ test("what goes wrong ahead of time is a typed error that says where", () => {
           ...(decode && {}),
         }),
       },
-      /gave 0 results for method 'decode', which has 2 parts/,
+      /returned 0 results for method 'decode', which has 2 parts/,
     ],
     [
       { preprocessMultimethod: () => ({ other: [{ processedBytes: new Uint8Array() }] }) },
-      /gave 1 result for method 'other', which has 0 parts/,
+      /returned 1 result for method 'other', which has 0 parts/,
     ],
     [
       { preprocessMultimethod: () => ({ other: [] }) },
-      /gave 0 results for method 'other', which has 0 parts/,
+      /returned 0 results for method 'other', which has 0 parts/,
     ],
     [
       { preprocessMultimethod: () => null as never },
-      /gave 0 results for method 'prefill', which has 2 parts/,
+      /returned 0 results for method 'prefill', which has 2 parts/,
     ],
     [
       { preprocessMultimethod: () => ({ prefill: 5 }) as never },
-      /gave no list of results for method 'prefill', which has 2 parts/,
+      /returned no list of results for method 'prefill', which has 2 parts/,
     ],
   ];
   const edge = engine.toEdge({ prefill: file("mlp"), decode: file("mlp") });
@@ -295,6 +301,21 @@ test("what goes wrong ahead of time is a typed error that says where", () => {
     assert.equal(error.method, named ? named[1] : "");
     if (error.message.includes("mine")) assert.equal(error.cause, thrown);
   }
+  const refusing = (): never => {
+    throw new SconceError("unsupported", "no", "Use a relu.");
+  };
+  for (const [change, hint] of [
+    [{ supports: throwing }, /`cause` of this error/],
+    [{ supports: refusing }, /^Use a relu\.$/],
+    [{ supports: () => 7 as never }, /^Return true, or a string with the reason, from supports/],
+    [
+      { preprocess: () => undefined as never },
+      /^Return \{ processedBytes: Uint8Array \} from prep/,
+    ],
+    [{ preprocess: () => new Uint8Array(1) as never }, /^Return \{ processedBytes: Uint8Array \}/],
+    [{ preprocessMultimethod: () => ({}) }, /^Return \{ METHOD: \[/],
+  ] as const)
+    assert.match(failure(() => edge.toBackend(registered(change))).hint, hint);
   const conflict = registered({
     preprocess: (part) => ({
       processedBytes: new Uint8Array(),
@@ -348,7 +369,7 @@ test("what goes wrong at run time is a typed error that says where", () => {
       { execute: () => undefined as never },
       /gave no list of results .* method 'forward', which has 1 output$/,
     ],
-    [{ execute: (async () => []) as never }, /gave a promise/],
+    [{ execute: (async () => []) as never }, /returned a promise/],
     [{ execute: () => [3] }, /the kind int as output 0 .* declares tensor/],
     [{ execute: () => ["text"] }, /wrong output 0 of 1 for method 'forward'/],
     [{ execute: () => [{ ...first, shape: [6] }] }, /the shape \[6\] .* declares \[2, 3\]/],
@@ -430,26 +451,77 @@ test("a file whose backend nobody has registered says so", async () => {
   const { inputs } = readCases("mlp")[0]!;
   const { code, message } = failure(() => program.run("forward", inputs));
   assert.equal(code, "delegate");
-  assert.match(message, /which this build does not have/);
+  assert.match(message, /which is not registered/);
   stranger.dispose();
 });
 
-test("bytes that were tampered with are typed errors", () => {
-  const id = registered({});
-  const bytes = engine.toEdge(file("mlp")).toBackend(id).toExecutorch().buffer;
-  const magic = new TextEncoder().encode("SH01");
-  const at = bytes.findIndex((_, i) => magic.every((byte, k) => bytes[i + k] === byte));
-  assert.ok(at > 0);
-  const { inputs } = readCases("mlp")[0]!;
-  for (let offset = 0; offset < 24; offset++) {
-    const wrong = bytes.slice();
-    wrong[at + offset]! ^= 0xff;
-    const program = engine.load(wrong);
-    const { code } = failure(() => program.run("forward", inputs));
-    assert.ok(["corrupt", "not_found", "delegate"].includes(code), code);
-    program.dispose();
-  }
-  works();
+test("the bytes in the file are those that preprocess gave, with nothing before them", () => {
+  const text = "the bytes of this backend";
+  const seen: string[] = [];
+  const id = registered({
+    preprocess: () => ({ processedBytes: new TextEncoder().encode(text) }),
+    init: (bytes) => void seen.push(new TextDecoder().decode(bytes)),
+  });
+  const lowered = engine.toEdge(file("mlp")).toBackend(id).toExecutorch();
+  const parts = lowered.delegation();
+  const { delegates } = Object.values(parts)[0]!;
+  assert.ok(delegates.every(({ processedBytes }) => processedBytes === text.length));
+  failure(() => engine.load(lowered.buffer).run("forward", readCases("mlp")[0]!.inputs));
+  assert.ok(seen.length > 0 && seen.every((found) => found === text));
+});
+
+test("a backend may give no bytes at all", () => {
+  const sizes: number[] = [];
+  const id = registered({
+    preprocess: () => ({}),
+    init: (bytes) => void sizes.push(bytes.length),
+  });
+  const { buffer } = engine.toEdge(file("mlp")).toBackend(id).toExecutorch();
+  failure(() => engine.load(buffer).run("forward", readCases("mlp")[0]!.inputs));
+  assert.deepEqual([...new Set(sizes)], [0]);
+});
+
+test("an official program runs with a backend of its id", () => {
+  const got: string[] = [];
+  engine.registerBackend({
+    id: "BackendWithCompilerDemo",
+    supports: () => "nothing is lowered to it here",
+    preprocess: () => ({}),
+    init: (bytes) => void got.push(new TextDecoder().decode(bytes)),
+    // Its bytes say "aten.mm" and "aten.add"; the program takes the sine of that.
+    execute: (_, inputs) => {
+      const [a, x, b] = inputs.map((input) => toNumbers(input as Tensor)) as number[][];
+      const cell = (r: number, c: number): number =>
+        a![2 * r]! * x![c]! + a![2 * r + 1]! * x![2 + c]! + b![2 * r + c]!;
+      return [tensor([cell(0, 0), cell(0, 1), cell(1, 0), cell(1, 1)], [2, 2])];
+    },
+  });
+  const program = engine.load({ path: "tests/backends/official_demo.pte" });
+  const square = (...numbers: number[]): Tensor => tensor(numbers, [2, 2]);
+  const [result] = program.run([square(1, 2, 3, 4), square(1, 0, 1, 1), square(1, 1, 0, 0)]);
+  assert.match(got.join(), /aten\.mm.*aten\.add/);
+  const expected = [4, 3, 7, 4].map(Math.sin);
+  toNumbers(result as Tensor).forEach((x, i) => assert.ok(Math.abs(x - expected[i]!) < 1e-6));
+});
+
+test("all named data of a program is there while a part is started, and only then", () => {
+  let later: (() => Uint8Array) | undefined;
+  const id = registered({
+    preprocess: (part) => ({
+      namedData: { [`of ${part.name}`]: new TextEncoder().encode(part.name) },
+    }),
+    init: (_, __, named) => {
+      const keys = Object.keys(named);
+      assert.ok(keys.length > 0);
+      for (const key of keys) assert.equal(`of ${new TextDecoder().decode(named[key]!)}`, key);
+      later = () => ({ ...named })[keys[0]!]!;
+      const fresh = Object.getOwnPropertyDescriptor(named, keys[0]!)!;
+      assert.equal(typeof fresh.get, "function");
+    },
+  });
+  const { buffer } = engine.toEdge(file("mlp")).toBackend(id).toExecutorch();
+  failure(() => engine.load(buffer).run("forward", readCases("mlp")[0]!.inputs));
+  assert.ok(later!() instanceof Uint8Array);
 });
 
 test("a thousand runs take no more memory than one, and what was started is ended", () => {
@@ -487,7 +559,7 @@ test("a worker imports its backends", async () => {
   await client.importBackend({ url: `data:text/javascript,${encodeURIComponent(late)}` });
   await assert.rejects(client.lower(file("mlp"), { partitioner: "Late" }), {
     code: "delegate",
-    message: /'preprocess' of backend 'Late' gave a promise/,
+    message: /'preprocess' of backend 'Late' returned a promise/,
   });
   const edge = await client.toEdge(file("mlp"));
   const lowered = await (await edge.toBackend("DemoBackend")).toExecutorch();

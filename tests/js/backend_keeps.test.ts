@@ -40,11 +40,11 @@ test("operators that a backend wants are kept whole, and no others", () => {
   check(engine.load(once.toExecutorch().buffer), "mlp");
   const never = registered(engine, { keeps: () => true, supports: () => "nothing" });
   for (const name of ["tinyformer", "cond", "lstm", "cnn"]) {
-    const none = engine.toEdgeTransformAndLower(file(name), { partitioner: never });
-    assert.deepEqual(opsIn(none), []);
-    check(engine.load(none.toExecutorch().buffer), name);
+    const expanded = engine.toEdgeTransformAndLower(file(name), { partitioner: never });
+    assert.deepEqual(opsIn(expanded), []);
+    check(engine.load(expanded.toExecutorch().buffer), name);
   }
-  // Of two methods only the one whose backend wants it.
+  // Only one of two methods has a backend that wants it.
   const two = engine.toEdgeTransformAndLower(
     { prefill: file("mlp"), decode: file("mlp") },
     { partitioner: { decode: id }, transformPasses: { decode: ["dce"] } },
@@ -72,13 +72,13 @@ test("what 'keeps' throws ends the call", () => {
   assert.equal(unclear.code, "delegate");
   assert.match(
     unclear.message,
-    /'keeps' of .* must give true or false for \w+ of method 'forward'/,
+    /'keeps' of .* must return true or false for \w+ of method 'forward'/,
   );
   for (const [options, code] of [
     [{ partitioner: "nobody" }, "not_found"],
-    [{ partitioner: { none: "null" } }, "not_found"],
+    [{ partitioner: { absent: "null" } }, "not_found"],
     [{ transformPasses: ["none"] }, "not_found"],
-    [{ transformPasses: { none: ["dce"] } }, "not_found"],
+    [{ transformPasses: { absent: ["dce"] } }, "not_found"],
     [{ partitioners: "null" }, "option"],
     [{ partitioner: () => "null" }, "argument"],
   ] as const)

@@ -1,4 +1,4 @@
-// What callbacks do to the engine that called them: they may dispose and call anything, and the call
+// Callbacks that use the engine that called them: they may dispose and call anything, and the call
 // that they interrupt still ends well.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";

@@ -47,11 +47,13 @@ test("a run tells of its instructions, up to the last", async () => {
   for (const options of [{}, { partitioner: "xnnpack" }]) {
     using lowered = engine.lower({ path: samplePath("face-rfb320.pt2") }, options);
     using program = engine.load(lowered.buffer);
-    const told: { phase: string; done: number; total: number }[] = [];
+    const reported: { phase: string; done: number; total: number }[] = [];
     const image = { dtype: "float32", shape: [1, 3, 240, 320] } as const;
     const data = new Float32Array(3 * 240 * 320);
-    program.run("forward", [{ ...image, data }], { onProgress: (one) => told.push({ ...one }) });
-    const run = told.filter(({ phase }) => phase === "run");
+    program.run("forward", [{ ...image, data }], {
+      onProgress: (one) => reported.push({ ...one }),
+    });
+    const run = reported.filter(({ phase }) => phase === "run");
     assert.ok(run.length > 50, `${run.length} times`);
     for (const [i, { done, total }] of run.entries())
       assert.ok(done <= total && done >= (run[i - 1]?.done ?? 0), `${done} of ${total}`);

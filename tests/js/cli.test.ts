@@ -174,7 +174,7 @@ test("inputs come from files, numbers and fillers; outputs go to .npy files", ()
   const { header, data } = readNpy("ones/output_0.npy");
   assert.match(header, /'descr': '<f4', 'fortran_order': False, 'shape': \(2, 3\)/);
   assert.equal(data.length, 24);
-  // What was written can be read back as an input.
+  // The file that was written can be read back as an input.
   const again = sconce(
     "run",
     "add.pte",

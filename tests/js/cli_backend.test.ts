@@ -1,4 +1,4 @@
-// Backends on the command line: which, what is told of them, and files that hold their parts.
+// Backends on the command line: which, what is reported of them, and files that hold their parts.
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -67,7 +67,7 @@ test("a backend of a module lowers and runs, and nodes outside have their reason
   assert.match(sconce("inspect", "demo.pte").stdout, /cannot run here: .*DemoBackend/);
   const alone = sconce("run", "demo.pte", "--input", "ones");
   assert.equal(alone.status, 1);
-  assert.match(alone.stderr, /delegate: .*DemoBackend.*does not have/);
+  assert.match(alone.stderr, /delegate: .*DemoBackend.*is not registered/);
   assert.match(alone.stderr, /registerBackend\(\) or --import FILE/);
   const run = sconce("run", "demo.pte", "--input", "ones", "--import", demo);
   assert.equal(run.status, 0, run.stderr);

@@ -186,7 +186,10 @@ test("so have those that calibrate, within the bounds of the method", () => {
     ["zeros:0x16", /has 0 as size 0, which is not in \[1, 64\]/],
     ["zeros:3x8", /has 8 as size 1, which is not in \[16, 16\]/],
     ["zeros:3", /zeros:3 is not of 2 dimensions/],
-    ["random:1", /random:1 cannot stand for input 'x'.*\n {2}Give it sizes .* random:1:1x3/],
+    [
+      "random:1",
+      /random:1 has no sizes, and input 'x' has dynamic ones\n {2}Give it sizes .* random:1:1x3/,
+    ],
   ] as const) {
     const { status, stderr } = run(input);
     assert.equal(status, 1, input);

@@ -19,7 +19,7 @@ import { cli, folder, node, sconce, type Result } from "./command.js";
 import { modelPath } from "./reference.js";
 import { edited } from "./zip.js";
 
-// --- What is there stays, unless all went well -------------------------------------------------------
+// --- Files stay, unless all went well ----------------------------------------------------------------
 
 /** Runs the command after a change of node:fs, such as a disk that refuses; `fs` is the module. */
 function withFiles(change: string, ...args: string[]): Result {
@@ -149,7 +149,7 @@ test("a folder in which nothing came to be goes again", () => {
   assert.ok(!existsSync(join(folder, "new")));
 });
 
-// --- What the command is told ------------------------------------------------------------------------
+// --- Arguments ------------------------------------------------------------------------
 
 test("calls that are not understood are named by index and key", () => {
   sconce("lower", modelPath("linear.pt2"), "-o", "linear.pte");
@@ -181,7 +181,7 @@ interface Values {
   parseInput(text: string, info: object, index: number, read: () => never): Tensor | bigint;
   describe(value: Tensor): string;
 }
-const readNothing = (): never => assert.fail("no file is read");
+const readEmpty = (): never => assert.fail("no file is read");
 const loadValues = async (): Promise<Values> =>
   (await import(new URL("../../../dist/cli/files/values.js", import.meta.url).href)) as Values;
 const BYTES = { bool: 1, uint8: 1, int8: 1, int32: 4, int64: 8, uint64: 8, float16: 2, float32: 4 };
@@ -190,7 +190,7 @@ test("numbers arrive exactly or are refused", async () => {
   const { parseInput, describe } = await loadValues();
   const parse = (text: string, dtype: keyof typeof BYTES): string => {
     const info = { kind: "tensor", dtype, shape: [], bytes: BYTES[dtype] };
-    return describe(parseInput(text, info, 0, readNothing) as Tensor);
+    return describe(parseInput(text, info, 0, readEmpty) as Tensor);
   };
   for (const [text, dtype, value] of [
     ["9007199254740993", "int64", "9007199254740993"],
@@ -226,8 +226,8 @@ test("numbers arrive exactly or are refused", async () => {
   ] as const)
     assert.throws(() => parse(text, dtype), { code: "input", message: why }, text);
   const int = { kind: "int" };
-  assert.equal(parseInput("9007199254740993", int, 0, readNothing), 9007199254740993n);
-  assert.throws(() => parseInput("9".repeat(99), int, 0, readNothing), { code: "input" });
+  assert.equal(parseInput("9007199254740993", int, 0, readEmpty), 9007199254740993n);
+  assert.throws(() => parseInput("9".repeat(99), int, 0, readEmpty), { code: "input" });
 });
 
 test("numbers of a file of calls keep their digits", async () => {
@@ -331,7 +331,7 @@ test("warnings tell file, node, line and what to do, as errors do", () => {
   const gap = (file: string, method: string): RegExp =>
     new RegExp(
       `^${file}: warning: unsupported_op: the official .* aten::igamma.out \\(method ${method}, node igamma, aten::igamma\\)\n` +
-        "  zoo.py:61 in forward: .*\n  Run it with Sconce; for apps, ",
+        "  zoo.py:61 in forward: .*\n  Run it with Sconce. For apps, ",
       "m",
     );
   const old = (file: string, method: string): RegExp =>

@@ -77,7 +77,7 @@ test("bash completes files, folders, and files behind a name", () => {
   assert.deepEqual(inBash("completion", ""), ["bash", "zsh", "fish"]);
 });
 
-// Other shells are not on every machine. What they print is checked in any case.
+// Other shells are not on every machine. Their output is checked in any case.
 test("the scripts of all shells name every flag of every command", () => {
   for (const shell of ["bash", "zsh", "fish"]) {
     const { status, stdout } = sconce("completion", shell);

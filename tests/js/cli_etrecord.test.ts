@@ -1,4 +1,4 @@
-// The command writes records beside programs.
+// The command writes records next to programs.
 import assert from "node:assert/strict";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -131,12 +131,12 @@ test("wrong usage says what is right", () => {
   const to = ["-o", "no.pte"];
   const fp32 = ["--recipe", "xnnpack_fp32"];
   for (const [args, text] of [
-    [[mlp, ...to], /say how to export: --recipe NAME\n.*--list-recipes/],
+    [[mlp, ...to], /name a recipe: --recipe NAME\n.*--list-recipes/],
     [[mlp, ...fp32], /say where the \.pte goes/],
     [[mlp, ...fp32, "-o", "-", "--report", "-"], /two of the files .* to the standard output/],
-    [[mlp, ...fp32, "-o", "folder/"], /needs the name of a file/],
-    [[...fp32, ...to], /say which \.pt2 to export, and only one/],
-    [[mlp, mlp, ...fp32, ...to], /only one\n.*--method NAME=FILE/],
+    [[mlp, ...fp32, "-o", "folder/"], /-o is a folder, but one program is written/],
+    [[...fp32, ...to], /name one \.pt2 file to export/],
+    [[mlp, mlp, ...fp32, ...to], /name one .*\n.*--method NAME=FILE/],
     [[mlp, "--method", encode, ...fp32, ...to], /not both/],
     [
       [mlp, ...to, "--recipe", "coreml_fp32"],
@@ -184,7 +184,7 @@ test("recipes are combined, groups are those of the recipe that has them", () =>
   );
   const conflict = ["--recipe", STATIC, "--recipe", "xnnpack_pt2e_int8_dynamic_per_channel"];
   const two = sconce("export", mlp, ...conflict, "--calibrate", "zeros", "-o", "made.pte");
-  assert.match(two.stderr, /^note: method forward: quantization 2 of 2 finds no layer left/);
+  assert.match(two.stderr, /^note: method forward: quantization 2 of 2 has no layer left/);
   quantizes(two);
 });
 
@@ -198,11 +198,7 @@ test("calibration comes from files, values and fillers", () => {
   const dynamic = [modelPath("mlp_dyn.pt2"), "--recipe", STATIC, "--calibrate"];
   quantizes(sconce("export", ...dynamic, open, "-o", "made.pte"));
   const filler = sconce("export", ...dynamic, "zeros", "-o", "no.pte");
-  refused(
-    filler,
-    1,
-    /input: zeros cannot stand for input 'x', which has sizes that are known only/,
-  );
+  refused(filler, 1, /input: zeros has no sizes, and input 'x' has dynamic ones/);
 });
 
 test("files and methods may have commas and colons in their names", () => {
@@ -223,8 +219,12 @@ test("without it the example inputs of the file serve, and that is told", () => 
   assert.match(result.stderr, note);
   quantizes(result);
   writeFileSync(at("none.pt2"), withoutExamples("mlp"));
-  const none = sconce("export", "none.pt2", "--recipe", STATIC, "-o", "no.pte");
-  refused(none, 1, /input: the example inputs of method 'forward' are missing.*\n.*--calibrate/);
+  const withoutCalls = sconce("export", "none.pt2", "--recipe", STATIC, "-o", "no.pte");
+  refused(
+    withoutCalls,
+    1,
+    /input: the example inputs of method 'forward' are missing.*\n.*--calibrate/,
+  );
   const dynamic = ["--recipe", "xnnpack_pt2e_int8_dynamic_per_channel", "-o", "no.pte"];
   assert.doesNotMatch(sconce("export", "none.pt2", ...dynamic).stderr, /^note/);
   rmSync(at("no.pte"));
@@ -303,10 +303,10 @@ test("the report says of every node and tensor what became of it", () => {
     const { node, isQuantized, reason, snr } = row;
     const { delegated, scale, zeroPoint, low, high } = row as typeof row & Record<string, unknown>;
     assert.equal(delegated, true, node);
-    // What a relu follows at once has none of its own.
+    // A node that a relu follows at once has no observer of its own.
     if (isQuantized && node.startsWith("relu"))
       assert.ok([scale, zeroPoint, low, high].every(Number.isFinite), node);
-    assert.equal(reason, node === "linear_1" ? "it was asked to stay as it is" : reason);
+    assert.equal(reason, node === "linear_1" ? "`skip` leaves it out" : reason);
     assert.equal(isQuantized, reason === undefined);
     assert.ok(snr === null || Number.isFinite(snr), node);
   }
@@ -326,7 +326,7 @@ test("what --skip names and is not there is a note, unless another method has it
   const { status, stderr } = sconce("export", ...both, "--skip", "linear", "--skip", "nothing");
   assert.equal(status, 0, stderr);
   const notes = stderr.split("\n").filter((line) => line.includes("skip"));
-  assert.deepEqual(notes, ["note: --skip: 'nothing' fits no node, module or operator"]);
+  assert.deepEqual(notes, ["note: --skip: 'nothing' matches no node, module or operator"]);
   rmSync(at("made.pte"));
 });
 
@@ -340,7 +340,7 @@ test("calibration on what is no number names method and node", () => {
   refused(
     result,
     1,
-    /numeric: call 0: 'x' was not a number .*; NaN is in input 0 of the call \(method forward, node linear.*\n.*skip/s,
+    /numeric: call 0: 'x' was NaN .*; NaN is in input 0 of the call \(method forward, node linear.*\n.*skip/s,
   );
 });
 
@@ -348,7 +348,7 @@ test("a call that fails says which one it is", () => {
   const flags = ["--recipe", STATIC, "-o", "no.pte"];
   const calls = ["random:1", "nan.npy", "random:3"].flatMap((call) => ["--calibrate", call]);
   const result = sconce("export", mlp, ...flags, ...calls);
-  refused(result, 1, /numeric: call 1: 'x' was not a number .*\(method forward, node linear/);
+  refused(result, 1, /numeric: call 1: 'x' was NaN .*\(method forward, node linear/);
 });
 
 test("numbers that no model means are told", () => {

@@ -69,7 +69,7 @@ test("two dumps are compared", () => {
   assert.match(stdout, /^a: 4 runs, b: 4 runs of method forward\naverages in ms$/m);
   assert.match(stdout, /^ {2}total /m);
   const mixed = sconce("inspect", profile, other, "--etrecord", record);
-  assert.match(mixed.stderr, /warning: b: .*different programs/);
+  assert.match(mixed.stderr, /warning: b: .*other instructions/);
   const { rows } = JSON.parse(sconce("inspect", profile, other, ...records, "--json").stdout) as {
     rows: object[];
   };
@@ -108,8 +108,11 @@ test("what does not fit together is wrong usage", () => {
     [[record, "--gap", "snr"], /--gap belongs to a dump/],
     [[profile, "--stage", "x"], /--stage belongs to a record/],
     [[modelPath("mlp.pt2"), "--etrecord", record], /--etrecord belongs to a dump/],
-    [[profile, record], /two files are compared if both are dumps/],
-    [[profile, "--etrecord", record, "--etrecord", record], /once for each dump/],
+    [[profile, record], /compares two files only if both are dumps/],
+    [
+      [profile, "--etrecord", record, "--etrecord", record],
+      /more --etrecord flags than dumps: give one for each dump/,
+    ],
     [[record, "--source-time", "ns"], /belongs to a dump \(\.etdp\); .* is a record/],
     [[profile, "--time", "hours"], /--time is one of ns, us, ms, s, cycles, not 'hours'/],
     [[profile, "--source-time", ""], /--source-time is one of/],
@@ -201,6 +204,6 @@ test("the exported program of several methods is said to be in records of each",
   for (const more of [[], ["--method", "decode"]]) {
     const { status, stderr } = sconce(...args, ...more);
     assert.equal(status, 1);
-    assert.match(stderr, /exported program of one method only[^]*--etrecord-per-method/);
+    assert.match(stderr, /has one exported program only[^]*--etrecord-per-method/);
   }
 });

@@ -19,14 +19,14 @@ interface Document {
 }
 
 /** The only document that a command prints. */
-function told({ stdout }: Result): Document {
+function reported({ stdout }: Result): Document {
   return JSON.parse(stdout) as Document;
 }
 
 function json(status: number, ...args: string[]): Document {
   const result = sconce(...args, "--json");
   assert.equal(result.status, status, result.stderr);
-  return told(result);
+  return reported(result);
 }
 
 const mlp = modelPath("mlp.pt2");

@@ -70,6 +70,7 @@ test("a worker's objects have what their interface says, less what is local", as
   const edge = await client.toEdge({ path: modelPath("mlp.pt2") });
   const lowered = await edge.toExecutorch();
   assert.deepEqual(Object.keys(await edge.exportedProgram()).sort(), [
+    "call",
     "dispose",
     "method",
     "nodes",

@@ -75,7 +75,7 @@ test("37b: what is empty is left out", () => {
   assert.deepEqual(combineRecipes([empty, empty]), {});
 });
 
-// --- What has to agree -----------------------------------------------------------------------------
+// --- Members that have to agree --------------------------------------------------------------------
 
 test("37b: scalars must agree, and defaults count as values", () => {
   for (const [key, value, fallback] of [

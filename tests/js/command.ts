@@ -7,7 +7,7 @@ import { after } from "node:test";
 import { fileURLToPath } from "node:url";
 
 export const cli = fileURLToPath(new URL("../../../dist/cli.js", import.meta.url));
-/** Where the command runs; it goes with the tests of the file that imports this. */
+/** The folder of the command; it goes with the tests of the file that imports this. */
 export const folder = mkdtempSync(join(tmpdir(), "sconce-cli-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
 

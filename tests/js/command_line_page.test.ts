@@ -60,9 +60,9 @@ for (const command of commands.filter((line) => !/^npx sconce (studio|docs)$/.te
 test("the error that the page shows is the one that there is", () => {
   const shown = JSON.parse(/^```json\n([^]*?)^```$/m.exec(page)![1]!) as { error: object };
   sconce("lower", "model.pt2", "-o", "error.pte");
-  const told = JSON.parse(sconce("run", "error.pte", "--json").stdout) as typeof shown;
-  assert.deepEqual(told.error, {
+  const reported = JSON.parse(sconce("run", "error.pte", "--json").stdout) as typeof shown;
+  assert.deepEqual(reported.error, {
     ...shown.error,
-    diagnostics: (told.error as never)["diagnostics"],
+    diagnostics: (reported.error as never)["diagnostics"],
   });
 });

@@ -1,4 +1,4 @@
-// Handing parts of programs to backends: which parts, what is told of them, and that they compute
+// Handing parts of programs to backends: which parts, what is reported of them, and that they compute
 // what they did before.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -10,6 +10,7 @@ import {
   type Delegation,
   type Engine,
   type Partitioners,
+  type Tensor,
 } from "sconce";
 import demo from "./demo_backend.js";
 import { failure } from "./failure.js";
@@ -49,6 +50,31 @@ for (const name of SINGLE) {
   });
 }
 
+test("linear layers of torchao with 8 bits go to XNNPACK", () => {
+  const lowered = engine.lower(
+    { path: modelPath("quantized_layers.pt2") },
+    { partitioner: "xnnpack" },
+  );
+  const { nodes } = lowered.delegation()["forward"]!;
+  const linear = nodes.filter(({ op, delegate }) => op === "aten::linear" && delegate !== null);
+  assert.equal(linear.length, 2);
+  assert.deepEqual(
+    nodes.filter(({ reason }) => reason.includes("int32")),
+    [],
+  );
+  const program = engine.load(lowered.buffer);
+  for (const { inputs, outputs } of readCases("quantized_layers")) {
+    const actual = program.run("forward", inputs)[0] as Tensor;
+    const expected = Array.from((outputs[0] as Tensor).data as Float32Array);
+    const largest = Math.max(...expected.map(Math.abs));
+    Array.from(actual.data as Float32Array).forEach((x, i) =>
+      assert.ok(Math.abs(x - expected[i]!) < 0.03 * largest, `${x} is not ${expected[i]}`),
+    );
+  }
+  lowered.dispose();
+  program.dispose();
+});
+
 test("methods that are not named stay as they are", () => {
   const edge = engine.toEdge(two);
   const before = edge.exportedProgram("decode").text();
@@ -59,7 +85,11 @@ test("methods that are not named stay as they are", () => {
   const { prefill, decode } = delegated.delegation();
   assert.equal(decode!.delegates.length, 0);
   assert.ok(decode!.nodes.length > 0);
-  assert.ok(decode!.nodes.every((n) => n.backend === "" && n.reason === "no backend was asked"));
+  assert.ok(
+    decode!.nodes.every(
+      (n) => n.backend === "" && n.reason === "no backend is named for this method",
+    ),
+  );
   assert.equal(prefill!.delegates.length, 1);
   assert.equal(prefill!.delegates[0]!.backend, "NullBackend");
   assert.ok(prefill!.nodes.some((n) => n.macs > 0 && n.source !== ""));
@@ -96,7 +126,7 @@ test("what cannot be handed over is a typed error", () => {
     [{ nowhere: "null" }, "not_found", /there is no method 'nowhere'/],
     [{ backend: "null", tag: 1 }, "option", /no option 'tag'/],
     [{ backend: "null", whole: "yes" }, "option", /'whole'/],
-    [{ backend: "null", tags: [{ tag: "t", nodes: ["output"] }] }, "argument", /not tagged/],
+    [{ backend: "null", tags: [{ tag: "t", nodes: ["output"] }] }, "argument", /cannot be tagged/],
     [{ backend: "null", tags: [{ tag: "t", nodes: ["none"] }] }, "argument", /no such node/],
     [{ backend: "null", compileSpecs: [{ key: "k", value: 3 }] }, "argument", /value of/],
     [7, "argument", /must be a backend's id or name/],
@@ -106,6 +136,8 @@ test("what cannot be handed over is a typed error", () => {
     assert.equal(found, code, message);
     assert.match(message, text);
   }
+  assert.match(of("nobody").hint, /^Check its name, or register it first/);
+  assert.match(of("XNNPack").hint, /^Write 'xnnpack': ids of backends are case-sensitive/);
   assert.equal(of("null", { target: "1.0" }).code, "option");
   assert.equal(of("null", { targetRuntime: "0.9" }).code, "option");
   assert.equal(of("null", 5).code, "argument");
@@ -146,7 +178,7 @@ test("a backend is asked with compile specs, and what it reports on is told of i
       const handles = part.nodes().map(({ debugHandle }) => debugHandle);
       const { debugHandleMap: _, ...made } = demo.preprocess!(part, compileSpecs);
       if (compileSpecs.length === 0) return made;
-      return { ...made, debugHandleMap: { 7: handles.slice(0, 1), all: handles, none: [] } };
+      return { ...made, debugHandleMap: { 7: handles.slice(0, 1), all: handles, empty: [] } };
     },
   });
   const edge = own.toEdge(mlp);
@@ -172,7 +204,7 @@ test("a backend is asked with compile specs, and what it reports on is told of i
   for (const specs of seen) assert.deepEqual(specs, given);
   for (const { debugHandleMap, nodes } of delegates) {
     const all = debugHandleMap!["all"]!;
-    assert.deepEqual(debugHandleMap, { 7: [all[0]], all, none: [] });
+    assert.deepEqual(debugHandleMap, { 7: [all[0]], all, empty: [] });
     assert.equal(all.length, nodes);
     assert.ok(all.every((handle) => handle > 0));
   }
@@ -189,23 +221,23 @@ test("progress tells of parts while backends are given them, and can cancel", as
   own.registerBackend(demo as Backend);
   const edge = own.toEdge(two);
   for (const partitioner of ["null", demo.id, [demo.id, "null"]]) {
-    const told: [done: number, total: number][] = [];
+    const reported: [done: number, total: number][] = [];
     const ends = (signal?: AbortSignal, stop?: AbortController, at = -1): Delegation => {
       const delegated = edge.toBackend(partitioner, {
         ...(signal && { signal }),
         onProgress: ({ phase, done, total }) => {
           if (phase !== "to_backend" || total === 0) return;
-          told.push([done, total]);
-          if (told.length === at) stop?.abort();
+          reported.push([done, total]);
+          if (reported.length === at) stop?.abort();
         },
       });
       return delegated.delegation();
     };
     const counts = Object.values(ends()).flatMap(({ delegates }) => delegates);
-    // What a round has is told of from none to all of it, each of its parts as it is begun.
-    const rounds = told.filter(([done]) => done === 0).map(([, total]) => total);
+    // The progress of a round goes from 0 to all of its parts, each as it is begun.
+    const rounds = reported.filter(([done]) => done === 0).map(([, total]) => total);
     assert.deepEqual(
-      told,
+      reported,
       rounds.flatMap((total) => Array.from({ length: total + 1 }, (_, done) => [done, total])),
     );
     assert.equal(
@@ -213,12 +245,12 @@ test("progress tells of parts while backends are given them, and can cancel", as
       counts.length,
     );
     assert.ok(counts.length > 1);
-    for (let at = 1, all = told.length; at <= all; at++) {
+    for (let at = 1, all = reported.length; at <= all; at++) {
       const stop = new AbortController();
-      told.length = 0;
+      reported.length = 0;
       const { code } = failure(() => ends(stop.signal, stop, at));
       assert.equal(code, "cancelled");
-      assert.equal(told.length, at);
+      assert.equal(reported.length, at);
     }
   }
   const mine = new Error("mine");
@@ -242,10 +274,21 @@ test("passes run before decomposition, for the methods that ask for them", () =>
     return timings.filter((timing) => timing.method === method).map(({ pass }) => pass);
   };
   const wish = { backend: "null", transformForPreDecomposition: ["noops", "dce"] };
-  assert.deepEqual(passesOf({ a: wish, b: "null" }, "a"), ["noops", "dce", "decompose"]);
-  assert.deepEqual(passesOf({ a: wish, b: "null" }, "b"), ["decompose"]);
+  assert.deepEqual(passesOf({ a: wish, b: "null" }, "a"), [
+    "noops",
+    "dce",
+    "int_products",
+    "decompose",
+  ]);
+  assert.deepEqual(passesOf({ a: wish, b: "null" }, "b"), ["int_products", "decompose"]);
   const second = { backend: "null", transformForPreDecomposition: ["assertions"] };
-  assert.deepEqual(passesOf([wish, second], "b"), ["noops", "dce", "assertions", "decompose"]);
+  assert.deepEqual(passesOf([wish, second], "b"), [
+    "noops",
+    "dce",
+    "assertions",
+    "int_products",
+    "decompose",
+  ]);
 });
 
 test("a backend wishes for passes, and partitioners may wish for others", async () => {
@@ -263,8 +306,9 @@ test("a backend wishes for passes, and partitioners may wish for others", async 
     const edge = own.toEdgeTransformAndLower(mlp, config);
     return edge.inspect().stages[1]!.timings.map(({ pass }) => pass);
   };
-  assert.deepEqual(passesOf("Wishing"), ["noops", "decompose"]);
+  assert.deepEqual(passesOf("Wishing"), ["noops", "int_products", "decompose"]);
   assert.deepEqual(passesOf({ backend: "Wishing", transformForPreDecomposition: [] }), [
+    "int_products",
     "decompose",
   ]);
   own.toEdge(mlp).toBackend("Wishing");
@@ -313,7 +357,7 @@ test("passes that cannot run before decomposition are refused", () => {
       engine.toEdgeTransformAndLower({ path }, { partitioner: wish(pass) });
   const late = failure(lowering("dim_order"));
   assert.equal(late.code, "argument");
-  assert.match(late.message, /dim_order works on what decomposition makes/);
+  assert.match(late.message, /dim_order works on a decomposed program/);
   assert.match(late.hint, /assertions, .*noops/);
   assert.equal(failure(lowering("mutation")).code, "argument");
   assert.equal(failure(lowering("decompose")).code, "argument");
@@ -322,11 +366,11 @@ test("passes that cannot run before decomposition are refused", () => {
   assert.equal(written.code, "argument");
   assert.match(
     written.message,
-    /method 'forward', where add_\S* \(aten::\w+_\S*\) writes in place/,
+    /method 'forward', because add_\S* \(aten::\w+_\S*\) writes in place/,
   );
   const over = failure(() => engine.toEdge(mlp).toBackend(wish("noops")));
   assert.equal(over.code, "option");
-  assert.match(over.message, /before decomposition, which is over/);
+  assert.match(over.message, /but the program is decomposed already/);
 });
 
 test("the text of parts that do not exist is refused, and that of others is the backend's", () => {
@@ -375,7 +419,10 @@ test("a backend says why it leaves a node, and what would make it take one", asy
     says(`W${i}`, answer);
     const error = failure(() => outside(`W${i}`));
     assert.equal(error.code, "delegate");
-    assert.match(error.message, /must give true, a reason or \{ reason, hint \} for \S+ of method/);
+    assert.match(
+      error.message,
+      /must return true, a reason or \{ reason, hint \} for \S+ of method/,
+    );
   }
   own.dispose();
 });

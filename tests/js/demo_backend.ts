@@ -68,7 +68,7 @@ const transposed = (t: Tensor): Tensor => {
   return make([columns, rows], (i) => Number(t.data[(i % rows) * columns + Math.floor(i / rows)]));
 };
 
-/** Of two dimensions, without groups and dilation. */
+/** Two dimensions, without groups and dilation. */
 const convolution: Rule = ({ input, weight, bias }, { args }) => {
   const [batch, channels, height, width] = input!.shape as [number, number, number, number];
   const [filters, , rows, columns] = weight!.shape as [number, number, number, number];

@@ -18,7 +18,7 @@ export function filesOf(name: string, kind: "profile" | "debug" = "profile"): In
       };
 }
 
-export interface ToldEvent {
+export interface ReportedEvent {
   block: string;
   name: string;
   raw: number[];
@@ -34,17 +34,17 @@ export interface ToldEvent {
   /** Names with an underscore behind each. */
   nodes: string[];
 }
-export interface ToldGap {
+export interface ReportedGap {
   aot: number[];
   runtime: number[];
   runtimeOps: string[];
   gap: (number | string)[];
 }
-export interface Told {
-  events: ToldEvent[];
+export interface Reported {
+  events: ReportedEvent[];
   /** By graph and metric. */
-  gap: Record<string, Record<"SNR" | "MSE" | "L1", ToldGap[]>>;
+  gap: Record<string, Record<"SNR" | "MSE" | "L1", ReportedGap[]>>;
 }
 
-export const toldOf = (name: string): Told =>
-  JSON.parse(readFileSync(dumpPath(`${name}.told.json`), "utf8")) as Told;
+export const reportedOf = (name: string): Reported =>
+  JSON.parse(readFileSync(dumpPath(`${name}.told.json`), "utf8")) as Reported;

@@ -62,6 +62,15 @@ test("the hint of an open size can be followed", () => {
   );
 });
 
+test("the hint of sizes that are too large can be followed", () => {
+  const large = { s33: { max: 1 << 20 }, s50: { max: 1 << 20 } };
+  const error = errorOf(large);
+  assert.equal(error.code, "limit");
+  assert.match(error.hint, /--max-size args_0\.0=N --max-size args_0\.1=N, /);
+  assert.match(error.hint, /\{ "args_0\.0": \{ max: N \}, "args_0\.1": \{ max: N \} \}/);
+  lower({ "args_0.0": { max: 8 }, "args_0.1": { max: 20 } });
+});
+
 test("a program holds up to its largest size and refuses more", () => {
   const program = engine.load(lower({ s33: { max: 8 }, s50: { max: 20 } }));
   const [input] = program.inspect().methods[0]!.inputs;
@@ -90,8 +99,8 @@ test("what contradicts the file is refused by name", () => {
       /no dynamic size 'batch'/,
       /s33 \(args_0\.0\), s50/,
     ],
-    [{ s33: { max: 1 } }, "option", /'s33' .* below the smallest that the file has, 2/, /./],
-    [{ s50: { max: 9 } }, "option", /'s50' .* below the example of the export, 10/, /./],
+    [{ s33: { max: 1 } }, "option", /'s33' .* below the smallest that the file allows, 2/, /./],
+    [{ s50: { max: 9 } }, "option", /'s50' .* below the size of the example input, 10/, /./],
     [
       { ...all, "args_0.0": { max: 9 } },
       "option",

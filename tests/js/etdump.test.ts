@@ -1,4 +1,4 @@
-// What runs record: which blocks, scopes and values a dump has, when it starts afresh, and the files
+// Records of runs: which blocks, scopes and values a dump has, when it starts afresh, and the files
 // that the command makes of it.
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -56,11 +56,12 @@ test("loading and each run are blocks, with every instruction of the file", () =
   assert.deepEqual(scopes(load!), ["-1:0 Method::init", "-1:0 Program::load_method"]);
   assert.equal(runs.length, 2);
   assert.deepEqual(scopes(runs[0]!), scopes(runs[1]!));
-  const told = scopes(runs[0]!);
-  assert.equal(told.at(-1), "-1:0 Method::execute");
+  const reported = scopes(runs[0]!);
+  assert.equal(reported.at(-1), "-1:0 Method::execute");
   const { instructions } = program.inspect().methods[0]!;
-  for (let i = 0; i < instructions; i++) assert.ok(told.includes(`0:${i} OPERATOR_CALL`), `${i}`);
-  assert.match(told[0]!, /^0:0 native_call_\w+\.out$/);
+  for (let i = 0; i < instructions; i++)
+    assert.ok(reported.includes(`0:${i} OPERATOR_CALL`), `${i}`);
+  assert.match(reported[0]!, /^0:0 native_call_\w+\.out$/);
   assert.equal(dump.debugBuffer.length, 0);
   assert.deepEqual([dump.blocks, dump.values, dump.unseen, dump.omitted], [3, 0, 0, 0]);
   assert.ok(dump.clockStep > 0);

@@ -71,14 +71,14 @@ export interface DumpedTensor {
 }
 
 export interface DumpedEvent {
-  /** Of scopes. */
+  /** Names of scopes. */
   name?: string;
   time?: number;
-  /** What a delegate calls what it does. */
+  /** Names that a delegate gives to its events. */
   delegate: string;
   chain: number;
   instruction: number;
-  /** Of values. */
+  /** Names of values. */
   kind?: number;
   isOutput?: boolean;
   tensor?: DumpedTensor | undefined;

@@ -1,4 +1,4 @@
-// Records: what is in one. The numbered names, here and in the files beside it, are behaviours that the
+// Records: what is in one. The numbered names, here and in its sister files, are behaviours that the
 // official class has tests of its own for.
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, test } from "node:test";

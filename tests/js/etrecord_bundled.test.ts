@@ -109,10 +109,10 @@ test("10: bundled programs that lack what is wanted are errors that say what", (
   const silent = engine.bundle(buffer, [
     { methodName: "forward", testCases: [{ inputs }, { inputs, expectedOutputs: null }] },
   ]);
-  const none = engine.bundle(buffer, [{ methodName: "forward", testCases: [] }]);
+  const empty = engine.bundle(buffer, [{ methodName: "forward", testCases: [] }]);
   const wrong: [() => void, string, RegExp][] = [
     [() => etrecord.updateReferenceOutputs(silent), "argument", /case 1 of method 'forward'/],
-    [() => etrecord.updateRepresentativeInputs(none), "argument", /'forward' has no cases/],
+    [() => etrecord.updateRepresentativeInputs(empty), "argument", /'forward' has no cases/],
     [() => etrecord.updateReferenceOutputs(buffer), "state", /no test suites/],
     [() => etrecord.updateRepresentativeInputs(Uint8Array.of(1, 2)), "truncated", /./],
   ];
@@ -123,7 +123,7 @@ test("10: bundled programs that lack what is wanted are errors that say what", (
   }
   assert.deepEqual(etrecord.inspect(), before);
   assert.equal(etrecord.referenceOutputs(), null);
-  etrecord.updateReferenceOutputs(none);
+  etrecord.updateReferenceOutputs(empty);
   assert.deepEqual(etrecord.referenceOutputs(), { forward: [] });
   etrecord.updateRepresentativeInputs(silent);
   assert.deepEqual(etrecord.representativeInputs(), inputs);

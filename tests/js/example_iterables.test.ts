@@ -14,7 +14,7 @@ const { engine, client } = await withBoth();
 
 const call = (fill: number): InputTuple => [tensor(new Float32Array(64).fill(fill), [4, 16])];
 
-/** Calls one by one, with a note of what was asked for and whether the end was told. */
+/** Calls one by one, with a note of what was asked for and whether the end was announced. */
 function watched(count: number): {
   calls: AsyncGenerator<InputTuple>;
   seen: { asked: number; isClosed: boolean };

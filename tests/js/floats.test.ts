@@ -20,7 +20,7 @@ const digestOf = (...arrays: ArrayBufferView[]): string => {
   return hash.digest("hex");
 };
 
-/** Low halves of float32 numbers: at ties of both sizes and beside them. */
+/** Low halves of float32 numbers: at ties of both sizes and next to them. */
 const LOWS = [0, 1, 0xffff].concat(
   [12, 13, 14, 15].flatMap((bit) => [(1 << bit) - 1, 1 << bit, (1 << bit) + 1]),
 );

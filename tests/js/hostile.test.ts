@@ -8,7 +8,7 @@ import { measured } from "./memory.js";
 import { modelPath, samplePath, zeros } from "./reference.js";
 
 const MUTATIONS = Number(process.env["SCONCE_MUTATIONS"] ?? 500);
-/** What the engine may have taken after all of them; a file that lies about a size wants gigabytes. */
+/** Memory that the engine may have taken after all of them; a file that lies about a size wants gigabytes. */
 const HEAP_MAX = 16 << 20;
 
 /** Numbers in [0, 1) that are the same on every run. */

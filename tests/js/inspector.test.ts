@@ -13,7 +13,7 @@ import {
   tensor,
   type Tensor,
 } from "sconce";
-import { dumpPath, filesOf, toldOf, type ToldEvent, type ToldGap } from "./dumps.js";
+import { dumpPath, filesOf, reportedOf, type ReportedEvent, type ReportedGap } from "./dumps.js";
 import { modelPath } from "./reference.js";
 import { edited } from "./zip.js";
 
@@ -37,35 +37,35 @@ function assertClose(found: number, right: number, tolerance: number, what: stri
   assert.ok(isClose, `${what}: ${found}, not ${right}`);
 }
 
-function checkEvent(event: InspectorEvent, told: ToldEvent): void {
-  const what = `${told.block} ${told.name}`;
-  assert.equal(event.name, told.name);
-  assert.equal(event.perf!.raw.length, told.raw.length, what);
+function checkEvent(event: InspectorEvent, reported: ReportedEvent): void {
+  const what = `${reported.block} ${reported.name}`;
+  assert.equal(event.name, reported.name);
+  assert.equal(event.perf!.raw.length, reported.raw.length, what);
   for (const key of ["p10", "p50", "p90", "avg", "min", "max"] as const) {
     // Backends' times cross a converter there, which rounds start and end on their own.
-    const slack = told.id === null ? 1e-9 : 1e-6 * Math.max(1, event.perf!.max);
-    assert.ok(Math.abs(event.perf![key] - told[key]) <= slack, `${what}: ${key}`);
+    const slack = reported.id === null ? 1e-9 : 1e-6 * Math.max(1, event.perf!.max);
+    assert.ok(Math.abs(event.perf![key] - reported[key]) <= slack, `${what}: ${key}`);
   }
-  assert.equal(event.backend, told.backend, what);
-  // Five operators and more come abbreviated, and are not told.
-  if (told.ops.length > 0) assert.deepEqual([...event.ops].sort(), told.ops, what);
-  assert.deepEqual(event.nodes.map(({ name }) => `${name}_`).sort(), told.nodes, what);
+  assert.equal(event.backend, reported.backend, what);
+  // Five operators and more come abbreviated, and are not listed.
+  if (reported.ops.length > 0) assert.deepEqual([...event.ops].sort(), reported.ops, what);
+  assert.deepEqual(event.nodes.map(({ name }) => `${name}_`).sort(), reported.nodes, what);
 }
 
 for (const name of SINGLE)
   test(`${name}: the table of events is the official one`, () =>
     using(engine.inspector(filesOf(name)), (inspector) => {
       const events = inspector.events().flatMap((block) => block.events);
-      const { events: told } = toldOf(name);
-      assert.equal(events.length, told.length);
-      events.forEach((event, i) => checkEvent(event, told[i]!));
+      const { events: reported } = reportedOf(name);
+      assert.equal(events.length, reported.length);
+      events.forEach((event, i) => checkEvent(event, reported[i]!));
       assert.deepEqual(inspector.report().warnings, []);
     }));
 
 const METRICS = { SNR: "snr", MSE: "mse", L1: "l1" } as const;
 
-function checkGaps(report: GapReport, told: ToldGap[], metric: keyof typeof METRICS): void {
-  for (const row of told) {
+function checkGaps(report: GapReport, reported: ReportedGap[], metric: keyof typeof METRICS): void {
+  for (const row of reported) {
     const found = report.rows.find(
       ({ runtimeHandles }) => String(runtimeHandles) === String(row.runtime),
     );
@@ -77,15 +77,15 @@ function checkGaps(report: GapReport, told: ToldGap[], metric: keyof typeof METR
 for (const name of SINGLE)
   test(`${name}: numeric gaps are the official ones`, () =>
     using(engine.inspector(filesOf(name, "debug")), (inspector) => {
-      for (const [reference, metrics] of Object.entries(toldOf(name).gap)) {
+      for (const [reference, metrics] of Object.entries(reportedOf(name).gap)) {
         const report = inspector.numericGap({ reference });
         assert.equal(report.reference, reference);
         assert.deepEqual(
           report.methods.map(({ method, inputs }) => [method, inputs]),
           [["forward", "representative"]],
         );
-        for (const [metric, told] of Object.entries(metrics))
-          checkGaps(report, told, metric as keyof typeof METRICS);
+        for (const [metric, reported] of Object.entries(metrics))
+          checkGaps(report, reported, metric as keyof typeof METRICS);
       }
     }));
 
@@ -290,7 +290,7 @@ test("a record that is not the dump's is told, and stands for nothing", () => {
   using(engine.inspector(files), (inspector) => {
     const { warnings } = inspector.report();
     assert.equal(warnings.length, 1);
-    assert.match(warnings[0]!, /different programs/);
+    assert.match(warnings[0]!, /other instructions than the record/);
     assert.ok(inspector.events().every(({ events }) => events.every((e) => e.nodes.length === 0)));
   });
 });
@@ -383,7 +383,7 @@ test("a record of another program gives its memory plan no names, and is told", 
   });
   const other = { path: dumpPath("conv.etrecord") };
   using(engine.inspector({ program: buffer, etrecord: other }), (inspector) => {
-    assert.match(inspector.report().warnings.join(), /'forward' has other instructions/);
+    assert.match(inspector.report().warnings.join(), /'forward' has different instructions/);
     assert.ok(inspector.memory()[0]!.values.every(({ nodes }) => nodes.length === 0));
   });
   const methods = { path: dumpPath("methods.etrecord") };

@@ -1,10 +1,10 @@
-// Gaps of programs that were exported in other ways, and of graphs that lowering changes more: beside
+// Gaps of programs that were exported in other ways, and of graphs that lowering changes more: against
 // what the official Inspector says of the same files.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { createEngine, type Engine, type GapReport } from "sconce";
-import { dumpPath, filesOf, toldOf, type ToldGap } from "./dumps.js";
+import { dumpPath, filesOf, reportedOf, type ReportedGap } from "./dumps.js";
 import { readZip, writeZip, type Entry } from "./zip.js";
 
 let engine: Engine;
@@ -24,17 +24,21 @@ function gapsOf(name: string, reference: string): GapReport {
 }
 
 /** The rows that the official Inspector has, with the same numbers; the handles of those that lack. */
-function checkRows({ rows, reference }: GapReport, told: ToldGap[], metric: Metric): number[] {
+function checkRows(
+  { rows, reference }: GapReport,
+  reported: ReportedGap[],
+  metric: Metric,
+): number[] {
   const missing: number[] = [];
-  assert.ok(told.length > 0);
-  for (const { runtime, gap } of told) {
+  assert.ok(reported.length > 0);
+  for (const { runtime, gap } of reported) {
     const what = `${reference}: ${metric} of handles ${String(runtime)}`;
     const found = rows.find(({ runtimeHandles }) => String(runtimeHandles) === String(runtime));
     if (!found) {
       missing.push(...runtime);
       continue;
     }
-    // Of several results it tells one, and that only sometimes the first.
+    // It reports one of several results, and only sometimes the first.
     const values = found.outputs.map((output) => output.gap[METRICS[metric]]);
     const right = Number(gap.at(-1));
     assert.ok(
@@ -49,7 +53,7 @@ function checkRows({ rows, reference }: GapReport, told: ToldGap[], metric: Metr
  * A dropout that drops nothing is a copy to PyTorch before 2.14, and nothing from there on, nor here:
  * where the exported program is computed, there is no value for the copy.
  */
-const isNothing = (name: string, reference: string): boolean =>
+const isEmpty = (name: string, reference: string): boolean =>
   name === "removed" && reference === "exported_program";
 
 for (const [name, what] of [
@@ -62,14 +66,14 @@ for (const [name, what] of [
   ["block", "of a transformer, on a backend"],
 ] as const)
   test(`gaps of a program ${what}`, () => {
-    for (const [reference, metrics] of Object.entries(toldOf(name).gap)) {
+    for (const [reference, metrics] of Object.entries(reportedOf(name).gap)) {
       const report = gapsOf(name, reference);
-      for (const [metric, told] of Object.entries(metrics)) {
-        const missing = checkRows(report, told, metric as Metric);
-        assert.deepEqual(missing, isNothing(name, reference) ? [2] : []);
+      for (const [metric, reported] of Object.entries(metrics)) {
+        const missing = checkRows(report, reported, metric as Metric);
+        assert.deepEqual(missing, isEmpty(name, reference) ? [2] : []);
       }
-      const isNone = ({ reason }: { reason: string }): boolean => /has no value/.test(reason);
-      assert.equal(report.skipped.some(isNone), isNothing(name, reference));
+      const lacksValue = ({ reason }: { reason: string }): boolean => /has no value/.test(reason);
+      assert.equal(report.skipped.some(lacksValue), isEmpty(name, reference));
     }
   });
 

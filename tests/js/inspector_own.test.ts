@@ -1,4 +1,4 @@
-// What callers bring to the inspector: measures of their own, their backends' clocks and metadata.
+// Files that callers bring to the inspector: measures of their own, their backends' clocks and metadata.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import {

@@ -11,7 +11,7 @@ import { measured } from "./memory.js";
 import { writeLinear } from "./zip.js";
 
 const HEAP_MAX = 96 << 20;
-/** Of Node with everything in it, of which it takes some 90 itself. */
+/** Megabytes of Node with everything in it; Node itself takes some 90. */
 const PROCESS_MAX = 320 << 20;
 
 const [rows, columns] = [9408, 9408];
@@ -27,7 +27,7 @@ before(() => {
 interface Row {
   recipe: string;
   groupSize?: number;
-  /** Of a weight in the file, with its scales. */
+  /** Bytes of a weight in the file, with its scales. */
   bits: number;
 }
 
@@ -64,7 +64,7 @@ for (const { recipe, groupSize, bits } of ROWS) {
   });
 
   test(`${name}: a large model goes through the command`, () => {
-    const hook = fileURLToPath(new URL("heap_told.js", import.meta.url));
+    const hook = fileURLToPath(new URL("heap_report.js", import.meta.url));
     const flags = groupSize !== undefined ? ["--group-size", String(groupSize)] : [];
     const output = join(folder, "large.pte");
     const { status, stderr } = node(
@@ -75,9 +75,9 @@ for (const { recipe, groupSize, bits } of ROWS) {
     const size = statSync(output).size;
     rmSync(output);
     assert.ok(size < bytesOf(bits), `${size} bytes`);
-    const told = /^memory (.*)$/m.exec(stderr)![1]!;
-    const memory = JSON.parse(told) as { heap: number; process: number };
-    assert.ok(memory.heap > 0 && memory.heap < HEAP_MAX, told);
-    assert.ok(memory.process < PROCESS_MAX, told);
+    const reported = /^memory (.*)$/m.exec(stderr)![1]!;
+    const memory = JSON.parse(reported) as { heap: number; process: number };
+    assert.ok(memory.heap > 0 && memory.heap < HEAP_MAX, reported);
+    assert.ok(memory.process < PROCESS_MAX, reported);
   });
 }

@@ -1,4 +1,4 @@
-// What is covered, as the engine tells it: the library, the command, and the numbers in the README.
+// Coverage as the engine reports it: the library, the command, and the numbers in the README.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -41,7 +41,7 @@ test("numbers are those of the rows", () => {
   }
 });
 
-// What the page says by leaving it out: on a phone it has no column for this runtime.
+// Rows that the page leaves out: on a phone it has no column for this runtime.
 test("all that lowers runs here", () => {
   assert.equal(meta.pytorch.here, meta.pytorch.lowers);
   for (const { name, lowers, here } of coveredOperators(meta))
@@ -165,10 +165,10 @@ test("a name that nothing has fails, and a filter that leaves nothing says so", 
   assert.equal(sconce("operators", "no_such_thing", "--json").status, 1);
   const named = coveredOperators(meta).filter(({ name }) => name.includes("fft"));
   assert.ok(named.length > 0 && named.every(({ lacks }) => lacks === ""));
-  const none = sconce("operators", "fft", "--lacking");
-  assert.equal(none.status, 0);
+  const found = sconce("operators", "fft", "--lacking");
+  assert.equal(found.status, 0);
   assert.match(
-    none.stdout,
+    found.stdout,
     new RegExp(`^Of ${named.length} operators with 'fft' in their names, none is lacking on a`),
   );
   assert.match(
@@ -180,11 +180,11 @@ test("a name that nothing has fails, and a filter that leaves nothing says so", 
 test("the README has the numbers of the table", () => {
   const readme = readFileSync(join(root, "README.md"), "utf8");
   const [operators, , lower, official, limited] = coverageSentence(meta).match(/[\d.]+/g)!;
-  const told = [
+  const reported = [
     `can leave ${operators} operators in a program. Sconce lowers and runs ${lower} of them.`,
     `The official runtime then runs ${official}, ${limited} of those within a limit.`,
   ];
-  for (const sentence of told)
+  for (const sentence of reported)
     assert.ok(readme.includes(sentence), `the README should say: ${sentence}`);
 });
 
@@ -197,7 +197,7 @@ test("the command tells the numbers, and operators by their names", () => {
 
 test("what is no operator is told of in a line, with the numbers of its table", () => {
   const { vmap, vmapSamples, jvp, float8 } = meta.features;
-  for (const [asked, told] of [
+  for (const [asked, reported] of [
     ["vmap", new RegExp(`^torch\\.vmap .*: ${vmap} operators .* up to ${vmapSamples} of them`)],
     ["torch.vmap", /^torch\.vmap /],
     ["torch.func.jvp", new RegExp(`^torch\\.func\\.jvp .* ${jvp} operators`)],
@@ -207,7 +207,7 @@ test("what is no operator is told of in a line, with the numbers of its table", 
     const { status, stdout } = sconce("operators", asked);
     assert.equal(status, 0, asked);
     const [line, sentence] = stdout.trimEnd().split("\n").slice(-2);
-    assert.match(line!, told);
+    assert.match(line!, reported);
     assert.equal(sentence, coverageSentence(meta));
     assert.doesNotMatch(stdout, /No operator/);
   }
@@ -237,7 +237,7 @@ test("the command gives JSON, and refuses two names", () => {
     features,
     operators,
   });
-  const none = JSON.parse(sconce("operators", "no_such_thing", "--json").stdout);
-  assert.deepEqual(none, { kind: "operators", pytorch, features, operators: [] });
+  const found = JSON.parse(sconce("operators", "no_such_thing", "--json").stdout);
+  assert.deepEqual(found, { kind: "operators", pytorch, features, operators: [] });
   assert.equal(sconce("operators", "mm", "add").status, 2);
 });

@@ -175,7 +175,7 @@ test("every example compiles, and so do types as people use them", async () => {
   assert.ok(names.length >= 7);
   for (const name of names)
     write(`examples/${name}`, readFileSync(join(root, "examples", name), "utf8"));
-  // A page has the library beside it.
+  // A page has the library in its folder.
   write("examples/sconce/index.js", 'export * from "sconce";\n');
   copyFileSync(join(root, "tests/types/uses.ts"), join(folder, "uses.ts"));
   const files = ["uses.ts", ...names.map((name) => `examples/${name}`)];

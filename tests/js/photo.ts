@@ -33,7 +33,7 @@ function readPng(path: string): { rows: Buffer; width: number; height: number } 
   return { rows: inflateSync(Buffer.concat(parts)), width, height };
 }
 
-/** What a filter adds to a byte, of those to the left, above, and left of that. */
+/** A PNG filter adds this to a byte, by the bytes to the left, above, and left of that. */
 const FILTERS: ((left: number, up: number, corner: number) => number)[] = [
   () => 0,
   (left) => left,
@@ -79,7 +79,7 @@ const numbers = (value: Value): ArrayLike<number> => (value as Tensor).data as F
 export const facesIn = ([scores, boxes]: readonly Value[]): Face[] =>
   toFaces(numbers(scores!), numbers(boxes!));
 
-/** What two boxes share, over what they cover. */
+/** The area that two boxes share, by the area that they cover. */
 export function overlap(a: readonly number[], b: readonly number[]): number {
   const side = (low: number, high: number): number => Math.max(0, high - low);
   const area = (r: readonly number[]): number => side(r[0]!, r[2]!) * side(r[1]!, r[3]!);

@@ -1,4 +1,4 @@
-// Quantizing from end to end: calibrated on calls, lowered, run beside the float program.
+// Quantizing from end to end: calibrated on calls, lowered, run against the float program.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import {
@@ -103,15 +103,15 @@ test("what is skipped stays float, by node, module and operator", async () => {
 });
 
 test("progress counts the calls that calibrate, and those that are compared", async () => {
-  const told: string[] = [];
+  const reported: string[] = [];
   const session = engine.createExportSession(file("mlp"), {
     recipe: portable({ quantizers: [quantizer] }),
     exampleInputs: [calls("mlp")[0]!, calls("mlp")[0]!, calls("mlp")[0]!],
     sensitivity: true,
-    onProgress: ({ phase, done, total }) => told.push(`${phase} ${done} of ${total}`),
+    onProgress: ({ phase, done, total }) => reported.push(`${phase} ${done} of ${total}`),
   });
   await session.run();
-  const counted = told.filter((line) => /^(calibrate|compare) /.test(line));
+  const counted = reported.filter((line) => /^(calibrate|compare) /.test(line));
   assert.deepEqual(counted, [
     "calibrate 0 of 3",
     "calibrate 1 of 3",
@@ -205,12 +205,12 @@ test("a quantizer that finds nothing is told, as is what skip names and is not t
   };
   const dynamic = { kind: "xnnpack", isDynamic: true } as const;
   assert.deepEqual(await notesOf("mlp", { quantizers: [quantizer, dynamic] }), [
-    "quantization 2 of 2 finds no layer left to quantize",
+    "quantization 2 of 2 has no layer left to quantize",
   ]);
   const skip = ["fc1", "fc9", "aten.linear", "=linear_7"];
   assert.deepEqual(await notesOf("mlp", { quantizers: [{ ...quantizer, skip }] }), [
-    "skip: 'fc9' fits no node, module or operator",
-    "skip: '=linear_7' fits no node, module or operator",
+    "skip: 'fc9' matches no node, module or operator",
+    "skip: '=linear_7' matches no node, module or operator",
   ]);
 });
 
@@ -221,11 +221,11 @@ test("layers in bodies of control flow stay as they are, and are told by name", 
   assert.ok(inside.some(({ node, op }) => node === "true_graph_0/linear" && /linear/.test(op)));
   for (const { isQuantized, reason } of inside) {
     assert.equal(isQuantized, false);
-    assert.equal(reason, "it is in a body of control flow, whose weights are operands");
+    assert.equal(reason, "it is in a body of control flow, where weights are operands");
   }
   assert.match(
     notes.join(),
-    /^layers in bodies of control flow stay as they are: true_graph_0\/lin/,
+    /^layers in bodies of control flow are not quantized: true_graph_0\/lin/,
   );
   session.dispose();
 });
@@ -376,7 +376,7 @@ test("calls that say no range are refused, and name the node", async () => {
   const error = await rejected(() =>
     engine.export(file("mlp"), { recipe: STATIC, exampleInputs: [[tensor(x, [4, 16])]] }),
   );
-  assert.match(error.message, /^call 0: 'x' was not a number/);
+  assert.match(error.message, /^call 0: 'x' was NaN/);
   assert.equal(error.method, "forward");
   const small = await rejected(() =>
     engine.export(file("mlp"), {
@@ -428,7 +428,7 @@ test("a cancelled calibration leaves the engine as it was", async () => {
   session.dispose();
 });
 
-/** What the module's memory has grown to, which never shrinks. */
+/** The size of the module's memory, which never shrinks. */
 function heapOf(own: Engine): number {
   const program = own.load(own.lower(file("cnn")).buffer);
   return program.inspect().heapBytes;
@@ -468,15 +468,15 @@ test("what compares the programs is no program of the caller's, and warns of not
     assert.ok(nodesOf(session).some(({ snr: found }) => found !== undefined));
     assert.deepEqual(logged, []);
     session.dispose();
-    // What the caller's own program is warned of is told.
-    const none = await loud.export(file("mlp"), {
+    // Warnings about the caller's own program are reported.
+    const unchanged = await loud.export(file("mlp"), {
       recipe: portable({ quantizers: [{ ...quantizer, skip: ["*"] }] }),
       exampleInputs,
       sensitivity: true,
     });
     assert.equal(logged.length, 1);
     assert.match(logged[0]!, /nothing of method 'forward' is quantized/);
-    none.dispose();
+    unchanged.dispose();
   } finally {
     loud.dispose();
   }

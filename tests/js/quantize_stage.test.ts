@@ -35,7 +35,7 @@ const both = (): Record<string, { path: string }> => ({
   decode: file("encdec.decode"),
 });
 
-/** What a recipe fails with in the stage alone. */
+/** The error of a recipe in the stage alone. */
 async function failed(
   quantizationRecipe: ExportRecipe["quantizationRecipe"],
   programs: Parameters<Engine["export"]>[0] = file("mlp"),
@@ -70,10 +70,10 @@ test("36: without a quantization the stage passes on what it is given", async ()
   assert.deepEqual(session.getPteBuffer(), lowered.buffer);
   assert.equal(session.quantizationReport(), null);
   for (const owner of [session, lowered]) owner.dispose();
-  const none = await engine.export(both(), {
+  const plain = await engine.export(both(), {
     recipe: { pipelineStages: ["quantize"], quantizationRecipe: { encode: null } },
   });
-  none.dispose();
+  plain.dispose();
 });
 
 test("36: which quantizers make a recipe", async () => {
@@ -240,20 +240,17 @@ test("6.3: numbers that say no range are told by node, and odd ones in the notes
     return notes;
   };
   for (const [value, text] of [
-    [
-      NaN,
-      "call 0: 'x' was not a number while the program was calibrated; NaN is in input 0 of the call",
-    ],
-    [-Infinity, "call 0: 'x' was infinite in all that the program was calibrated on"],
+    [NaN, "call 0: 'x' was NaN during calibration; NaN is in input 0 of the call"],
+    [-Infinity, "call 0: 'x' was infinite in every call of the calibration"],
   ] as const) {
     const { code, message, method, node, hint } = await rejected(() => run([filled(value)]));
     assert.deepEqual([code, message, method, node], ["numeric", text, "forward", "linear"]);
-    assert.match(hint, /calls that it is calibrated on; where they are right, let the layers/);
+    assert.match(hint, /calls of the calibration. If they are right, skip the layers/);
   }
   assert.deepEqual(await run([filled(0)]), [
     "'x' was 0 in all of calibration: its scale is the smallest",
   ]);
-  assert.match((await rejected(() => run([[tensor(some, [4, 16])]]))).message, /not a number/);
+  assert.match((await rejected(() => run([[tensor(some, [4, 16])]]))).message, /was NaN/);
 });
 
 test("6.3: batches of other sizes need a program that leaves them open", async () => {
@@ -278,7 +275,7 @@ test("a filter is asked for every node of a configuration's method", async () =>
   assert.ok(asked.has("aten::linear fc3"));
 });
 
-// --- What comes of it ------------------------------------------------------------------------------
+// --- Results ---------------------------------------------------------------------------------------
 
 /** A stage in its place, which gives another program than it got. */
 function withOwn(session: ExportSession, report: QuantizationReport): ExportSession {

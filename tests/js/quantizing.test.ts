@@ -1,4 +1,4 @@
-// What quantizing does beside its result: what it keeps of the caller's, and what it leaves behind.
+// Side effects of quantizing: what it keeps of the caller's, and what it leaves behind.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
@@ -24,7 +24,7 @@ const quantizing = (quantizationRecipe: QuantizationRecipe): ExportOptions => ({
 
 // --- Memory ------------------------------------------------------------------------------------------
 
-/** What the module's memory has grown to, which never shrinks. */
+/** The size of the module's memory, which never shrinks. */
 function heapOf(own: Engine): number {
   const lowered = own.lower(file("mlp"));
   const program = own.load(lowered.buffer);
@@ -68,7 +68,7 @@ test("passes that fail after the program was converted leave nothing behind", ()
 
 // --- Inputs ------------------------------------------------------------------------------------------
 
-/** What the report says of the only method. */
+/** The report of the only method. */
 async function reported(
   programs: Parameters<Engine["export"]>[0],
   options: ExportOptions,
@@ -100,7 +100,7 @@ test("a generator may fill the same array for each call", async () => {
   assert.deepEqual(again, apart);
 });
 
-// --- What is asked when ------------------------------------------------------------------------------
+// --- Order of the questions --------------------------------------------------------------------------
 
 test("a filter is asked for the nodes that passes before have left", async () => {
   const asked: string[] = [];
@@ -165,14 +165,14 @@ test("a pattern that is given twice fits as well as one", async () => {
   const twice = (skip: string[]) =>
     reported(file("mlp"), quantizing({ quantizers: [{ kind: "xnnpack", skip }] }));
   const { notes, nodes } = await twice(["=linear", "fc3", "=linear", "fc3", "fc9", "fc9"]);
-  assert.deepEqual(notes, ["skip: 'fc9' fits no node, module or operator"]);
+  assert.deepEqual(notes, ["skip: 'fc9' matches no node, module or operator"]);
   assert.deepEqual(
     nodes.filter(({ isQuantized }) => isQuantized).map(({ node }) => node),
     ["linear_1"],
   );
 });
 
-// --- What the report means ---------------------------------------------------------------------------
+// --- The report --------------------------------------------------------------------------------------
 
 test("equal is what does not differ, and not what has no decibels", async () => {
   const full = (value: number) => tensor(new Float32Array(6).fill(value), [2, 3]);
@@ -184,11 +184,11 @@ test("equal is what does not differ, and not what has no decibels", async () => 
     exampleInputs,
     sensitivity: true,
   });
-  const told = Object.fromEntries(nodes.map((node) => [node.node, node]));
-  assert.deepEqual([told["add"]!.snr, told["mul"]!.snr], [null, null]);
-  assert.ok(told["add"]!.largestDifference! > 0);
-  assert.equal(decibelsOf(told["add"]!), -Infinity);
-  assert.equal(decibelsOf(told["mul"]!), Infinity);
+  const announced = Object.fromEntries(nodes.map((node) => [node.node, node]));
+  assert.deepEqual([announced["add"]!.snr, announced["mul"]!.snr], [null, null]);
+  assert.ok(announced["add"]!.largestDifference! > 0);
+  assert.equal(decibelsOf(announced["add"]!), -Infinity);
+  assert.equal(decibelsOf(announced["mul"]!), Infinity);
   assert.equal(decibelsOf({}), null);
   assert.equal(decibelsOf({ snr: 30, largestDifference: 1 }), 30);
   assert.equal(decibelsOf({ snr: null, largestDifference: 0, nonFiniteMismatches: 2 }), -Infinity);

@@ -215,7 +215,7 @@ test("the registry is the one that sessions ask", async () => {
   engine.dispose();
 });
 
-// --- What a recipe may hold ------------------------------------------------------------------------
+// --- Members of a recipe ---------------------------------------------------------------------------
 
 const given = (recipe: unknown): { code: string; message: string } =>
   failure(() => ExportRecipe.combine([recipe as ExportRecipe]));

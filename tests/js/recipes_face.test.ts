@@ -16,10 +16,10 @@ const exported = (recipe: string): Promise<ExportSession> =>
 
 interface Row {
   recipe: string;
-  /** What the box found and the golden one share. */
+  /** The area that the box and the golden one share. */
   overlap: number;
   bytes: number;
-  /** Of 52 convolutions; the others stay as they are, and the report says why. */
+  /** The share of 52 convolutions; the others stay as they are, and the report says why. */
   convolutions: number;
 }
 

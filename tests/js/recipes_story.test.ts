@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { createEngine, ExportRecipe, type Engine, type Program } from "sconce";
 import { rejected } from "./rejected.js";
-import { perplexity, STORY, STORY_CALLS, told, TOKENS } from "./story.js";
+import { perplexity, STORY, STORY_CALLS, reported, TOKENS } from "./story.js";
 
 let engine: Engine;
 before(async () => {
@@ -12,13 +12,13 @@ before(async () => {
   const [program] = await loaded("xnnpack_fp32");
   float = perplexity(program);
   assert.ok(Math.abs(float - 1.6055) < 1e-3, `${float}`);
-  assert.deepEqual(told(program, TOKENS.length), TOKENS);
+  assert.deepEqual(reported(program, TOKENS.length), TOKENS);
   program.dispose();
 });
 after(() => engine.dispose());
 
 const SHARED: ExportRecipe = { executorchBackendConfig: { shareMutableBuffers: true } };
-/** PyTorch's own, in float, on the text that it told: 1.6055. */
+/** PyTorch's own, in float, on the text that it wrote: 1.6055. */
 let float: number;
 
 // Layers of it have 172 inputs, which are no groups of 32: a channel has one scale.
@@ -47,7 +47,7 @@ async function loaded(name: string): Promise<[program: Program, size: number]> {
 
 /** "Once upon a time, there was a little girl". */
 const BEGINNING = TOKENS.slice(0, 11);
-/** What a second method adds to the file: less than its weights are in 4 bits. */
+/** Bytes that a second method adds to the file: less than its weights are in 4 bits. */
 const METHOD_BYTES = 105_000;
 
 interface Row {
@@ -77,7 +77,7 @@ for (const { recipe, most, bytes } of ROWS)
     const ratio = perplexity(program) / float;
     assert.ok(ratio <= most, `${ratio} times the perplexity of floats`);
     assert.ok(ratio > 0.95, `${ratio}: no story can be less of a surprise`);
-    assert.deepEqual(told(program, BEGINNING.length), BEGINNING);
+    assert.deepEqual(reported(program, BEGINNING.length), BEGINNING);
     // The cache that prefill fills is the one that decode reads.
     const half = TOKENS.length >> 1;
     const [alone, together] = [false, true].map((isPrefilled) =>
@@ -121,6 +121,6 @@ test("a group that divides no row is told with the node, and what it may be inst
   const recipe = "sconce_int4_weight_only";
   const error = await rejected(() => engine.export({ decode: STORY.decode }, { recipe }));
   assert.match(error.message, /groups of 32 do not divide the 172 inputs of this layer/);
-  assert.match(error.hint, /one scale for each channel \(0\), or let the layer stay as it is/);
+  assert.match(error.hint, /one scale for each channel \(0\), or skip the layer/);
   assert.deepEqual([error.method, error.node], ["decode", "linear_6"]);
 });

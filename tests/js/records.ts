@@ -1,4 +1,4 @@
-// What the tests of records share.
+// Shared by the tests of records.
 import { tensor, type ETRecord, type Programs, type Tensor } from "sconce";
 import { file } from "./failure.js";
 import { readZip } from "./zip.js";

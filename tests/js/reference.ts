@@ -27,6 +27,7 @@ export const SINGLE = [
   "cond",
   "masks",
   "token_map",
+  "number_inputs",
   "constant_cache",
   "running_stats",
   "quantized_cnn",
@@ -102,7 +103,7 @@ const TOLERANCES = JSON.parse(readFileSync(modelPath("tolerance.json"), "utf8"))
   Record<DType, number>
 >;
 
-/** What differs between a value and its reference, or "" when nothing does. */
+/** The difference between a value and its reference, in words; "" when they are equal. */
 export function difference(actual: Value | undefined, expected: Value): string {
   if (expected === null || typeof expected !== "object") {
     return Object.is(Number(actual), Number(expected))

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { SconceError, SconcePanic } from "sconce";
 
-/** What the call rejects with, which leaves the engine usable. */
+/** The error that the call rejects with, which leaves the engine usable. */
 export async function rejected(call: () => Promise<unknown>): Promise<SconceError> {
   let error: unknown;
   try {

@@ -360,7 +360,7 @@ test("35: what getters give stays the session's", async () => {
   const edge = session.getEdgeProgramManager();
   const again = edge.toExecutorch({ memoryPlanning: "naive" });
   session.dispose();
-  // What somebody made of it is theirs.
+  // Objects that a caller made of it belong to the caller.
   assert.ok(again.buffer.length > 0);
   again.dispose();
   assert.equal(failure(() => edge.inspect()).code, "disposed");
@@ -376,9 +376,9 @@ test("35: a record is kept when it is asked for", async () => {
   const parsed = engine.parseEtrecord(session.getEtrecord().bytes());
   assert.deepEqual(parsed.maps(), session.getEtrecord().maps());
   session.dispose();
-  const none = await engine.export(file("mlp"), portable);
-  assert.equal(failure(() => none.getEtrecord()).code, "state");
-  none.dispose();
+  const plain = await engine.export(file("mlp"), portable);
+  assert.equal(failure(() => plain.getEtrecord()).code, "state");
+  plain.dispose();
 });
 
 // --- 37b: runs ----------------------------------------------------------------------------------------

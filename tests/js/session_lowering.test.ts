@@ -1,4 +1,4 @@
-// What sessions lower, by method, where it went, and the files that come of it.
+// Sessions lower by method: where parts go, and the files that come of it.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { createEngine, type Engine, type ExportSession, type Partitioners } from "sconce";
@@ -42,9 +42,9 @@ for (const stages of [LOWER, APART])
       checkResults(session);
       session.dispose();
     }
-    const none = await lowerTo([], stages);
-    assert.deepEqual(parts(none), [false, false]);
-    none.dispose();
+    const plain = await lowerTo([], stages);
+    assert.deepEqual(parts(plain), [false, false]);
+    plain.dispose();
   });
 
 test("37b: rounds of partitioners, each method its own", async () => {
@@ -69,7 +69,7 @@ test("37b: a partitioner of a method that there is not is refused", async () => 
 });
 
 test("methods that a recipe names are looked for before any stage runs", async () => {
-  const partitioners = { nothing: "xnnpack" };
+  const partitioners = { absent: "xnnpack" };
   const pipelineStages = ["quantize", ...LOWER];
   const session = engine.createExportSession(both(), {
     recipe: { pipelineStages, loweringRecipe: { partitioners } },

@@ -121,11 +121,11 @@ test("JSON of an error has its message, and the message of its cause", async () 
     (thrown) => Boolean((found = thrown)),
   );
   const error = found as SconceError;
-  const told = (await Response.json({ error }).json()) as { error: Record<string, unknown> };
-  assert.equal(told.error["message"], error.message);
+  const reported = (await Response.json({ error }).json()) as { error: Record<string, unknown> };
+  assert.equal(reported.error["message"], error.message);
   assert.match(error.message, /nowhere\.pt2/);
   const { name, code, hint, method, node, op, source } = error;
-  const { message, cause, diagnostics, ...rest } = told.error;
+  const { message, cause, diagnostics, ...rest } = reported.error;
   assert.deepEqual(rest, { name, code, hint, method, node, op, source });
   assert.deepEqual(diagnostics, JSON.parse(JSON.stringify(error.diagnostics)));
   assert.equal(cause, error.cause === undefined ? undefined : (error.cause as Error).message);

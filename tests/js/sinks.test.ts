@@ -1,4 +1,4 @@
-// Where programs are written: functions, web streams, Node streams and Blobs; the .ptd as well as the
+// Places that programs are written to: functions, web streams, Node streams and Blobs; the .ptd as well as the
 // .pte; and streams that fail, which fail the call.
 import assert from "node:assert/strict";
 import { createWriteStream, mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -65,17 +65,17 @@ test("every sink gets all of each file, from engine and client", async () => {
   }
 });
 
-/** What a call tells of itself. */
-function listening(): { told: number[]; isDone(): boolean; options: CallOptions } {
-  const told: number[] = [];
+/** Progress of a call. */
+function listening(): { reported: number[]; isDone(): boolean; options: CallOptions } {
+  const reported: number[] = [];
   let isDone = false;
   const onProgress: ProgressListener = ({ phase, done, total }) => {
     assert.equal(phase, "write");
-    assert.ok(done > (told.at(-1) ?? 0) && done <= total, `${done} of ${total}`);
-    told.push(done);
+    assert.ok(done > (reported.at(-1) ?? 0) && done <= total, `${done} of ${total}`);
+    reported.push(done);
     isDone = done === total;
   };
-  return { told, isDone: () => isDone, options: { onProgress } };
+  return { reported, isDone: () => isDone, options: { onProgress } };
 }
 
 test("writing tells how far it is", async () => {
@@ -84,11 +84,11 @@ test("writing tells how far it is", async () => {
     const made = await host.lower(wide);
     const blob = listening();
     await made.toBlob(undefined, blob.options);
-    assert.ok(blob.told.length > 1 && blob.isDone(), String(blob.told));
-    assert.equal(blob.told.at(-1), made.size);
+    assert.ok(blob.reported.length > 1 && blob.isDone(), String(blob.reported));
+    assert.equal(blob.reported.at(-1), made.size);
     const sink = listening();
     await made.writeTo(() => undefined, undefined, sink.options);
-    assert.ok(sink.told.length > 8 && sink.isDone(), String(sink.told));
+    assert.ok(sink.reported.length > 8 && sink.isDone(), String(sink.reported));
     const mine = new Error("mine");
     const throwing = (): never => {
       throw mine;
@@ -251,13 +251,13 @@ test("what a listener throws stays what it is, whatever the sink", async () => {
   }
 });
 
-// A later call is answered after everything that an earlier one may have told.
+// A later call is answered after everything that an earlier one may have reported.
 test("a call that was cancelled tells nothing more", async () => {
   for (const host of [engine, client]) {
     const made = await host.lower(linearOf(new Float32Array(1500 * 1500), 1500));
     const first = new AbortController();
     let goOn = (): void => undefined;
-    let told = 0;
+    let reported = 0;
     const slow = (): Promise<void> =>
       new Promise((resolve) => {
         goOn = resolve;
@@ -265,14 +265,14 @@ test("a call that was cancelled tells nothing more", async () => {
       });
     const writing = made.writeTo(slow, undefined, {
       signal: first.signal,
-      onProgress: () => void told++,
+      onProgress: () => void reported++,
     });
     await assert.rejects(writing, { code: "cancelled" });
-    const before = told;
+    const before = reported;
     goOn();
     await made.toBlob();
     await turn();
-    assert.equal(told, before);
+    assert.equal(reported, before);
     for (const call of ["toBlob", "writeTo"] as const) {
       const second = new AbortController();
       let calls = 0;

@@ -75,21 +75,23 @@ test("an engine's session waits for its programs, and can run again", async () =
 });
 
 test("progress of a download is told in bytes, and then that of the call", async () => {
-  const told: { phase: string; done: number; total: number }[] = [];
-  const options = { onProgress: (progress: (typeof told)[number]) => void told.push(progress) };
+  const reported: { phase: string; done: number; total: number }[] = [];
+  const options = {
+    onProgress: (progress: (typeof reported)[number]) => void reported.push(progress),
+  };
   const lowered = await client.lower({ forward: at("whole"), other: at("whole") }, options);
   await lowered.dispose();
-  const downloads = told.filter(({ phase }) => phase === "download");
-  assert.ok(downloads.length > 0 && downloads.length < told.length);
+  const downloads = reported.filter(({ phase }) => phase === "download");
+  assert.ok(downloads.length > 0 && downloads.length < reported.length);
   assert.deepEqual(downloads.at(-1), {
     phase: "download",
     done: 2 * bytes.length,
     total: 2 * bytes.length,
   });
   assert.ok(downloads.every(({ done }, i) => i === 0 || done >= downloads[i - 1]!.done));
-  told.length = 0;
+  reported.length = 0;
   await fetchSource(at("chunked"), options);
-  assert.ok(told.length > 0 && told.every(({ total }) => total === 0));
+  assert.ok(reported.length > 0 && reported.every(({ total }) => total === 0));
 });
 
 test("what a listener throws fails the call", async () => {

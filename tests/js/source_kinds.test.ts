@@ -102,11 +102,11 @@ test("the engine reads in place what it can", () => {
 });
 
 test("the engine says what to write for what takes time, and fetchSource gives it", async () => {
-  for (const [name, told, source] of waited) {
+  for (const [name, reported, source] of waited) {
     const given = (await source()) as Source;
     const error = failure(() => engine.lower(given));
     assert.equal(error.code, "argument", name);
-    assert.match(error.message, told);
+    assert.match(error.message, reported);
     assert.match(error.hint, /^Pass await fetchSource\(/);
     const lowered = engine.lower(await fetchSource(given));
     assert.deepEqual(lowered.buffer, expected, name);

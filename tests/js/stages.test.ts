@@ -42,7 +42,7 @@ function wayTo(stage: string): string[] {
   return [...wayTo(FOLLOWS[stage]![0]!), stage];
 }
 
-/** What Python does, as stages that change nothing. */
+/** The stages of Python, as stages that change nothing. */
 function withPython(recipe: ExportRecipe): ExportSession {
   const made = session(recipe);
   for (const name of ["source_transform", "torch_export"])
@@ -116,7 +116,7 @@ test("33: a stage that nobody knows, and one that is there twice", async () => {
   const again = await rejected(() =>
     withPython({ pipelineStages: ["torch_export", "to_edge", "to_edge"] }).run(),
   );
-  assert.equal(again.message, "stage to_edge is there twice");
+  assert.equal(again.message, "stage to_edge is listed twice");
 });
 
 test("34: what works on Python modules is refused, with the Python that does it", async () => {
@@ -148,7 +148,7 @@ test("33: the sequence is checked before anything is read", async () => {
   assert.equal(reads, 0);
 });
 
-// --- What stages make ------------------------------------------------------------------------------
+// --- Results of stages -----------------------------------------------------------------------------
 
 test("36: an artifact with other data has a context of its own", async () => {
   const made = session({ pipelineStages: ["to_edge"] });
@@ -178,7 +178,7 @@ test("36: stages refuse what they do not work on", async () => {
     const { code, message } = await rejected(() => made.run());
     assert.equal(code, "argument");
     assert.equal(message, `what stage ${name} is given must be OpenedPrograms, not null`);
-    // What had been made is there to be looked at.
+    // Artifacts made so far can be looked at.
     assert.deepEqual(Object.keys(made.getStageArtifacts()), ["odd"]);
     made.dispose();
   }
@@ -348,7 +348,7 @@ test("36: a manager that nothing was done to goes on as it is", async () => {
   const data = pipelineStages.map((name) => made.getStageArtifacts()[name]!.data);
   assert.equal(data[1], data[0]);
   assert.equal(data[2], data[0]);
-  // What stages share goes once.
+  // Objects that stages share are disposed once.
   made.dispose();
   assert.equal(failure(() => (data[0] as EdgeProgramManager).inspect()).code, "disposed");
 });

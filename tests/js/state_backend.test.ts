@@ -123,7 +123,7 @@ test("buffers that a part cannot have, and owners that fail, are typed errors", 
   assert.match(thrown.message, /'ownsState' of backend '.*' threw for method 'forward': no idea/);
   const vague = failure(lowering(wrong({ ownsState: () => "yes" as never })));
   assert.equal(vague.code, "delegate");
-  assert.match(vague.message, /'ownsState' of .* must give true or false for '\w+' of method/);
+  assert.match(vague.message, /'ownsState' of .* must return true or false for '\w+' of method/);
   const { reset: _, ...forgetful } = owning;
   const missing = failure(() => engine.registerBackend({ ...forgetful, id: "Forgetful" }));
   assert.equal(missing.code, "argument");

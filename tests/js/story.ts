@@ -56,8 +56,8 @@ export function perplexity(program: Program, from = 1, isPrefilled = false): num
   return Math.exp(sum / (TOKENS.length - from));
 }
 
-/** What it tells by itself: the likeliest token, over and over. */
-export function told(program: Program, count: number): number[] {
+/** The text that it writes by itself: the likeliest token, over and over. */
+export function reported(program: Program, count: number): number[] {
   program.reset();
   const tokens = [TOKENS[0]!];
   while (tokens.length < count) {

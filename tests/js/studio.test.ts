@@ -102,7 +102,7 @@ const WANTED: Record<string, number> = {
   "http://elsewhere/": 404,
 };
 
-/** The same two files, in a folder beside a secret and in an archive. */
+/** The same two files, in a folder next to a secret and in an archive. */
 function sites(): Record<string, string | Site> {
   const page = join(folder, "page");
   mkdirSync(join(page, "inner"), { recursive: true });

@@ -1,4 +1,4 @@
-// Running what was lowered beside what it would be without delegates.
+// Running a lowered program against itself without delegates.
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, test } from "node:test";
 import {
@@ -60,7 +60,7 @@ test("a delegate that computes something else is named", () => {
     assert.ok(delegates.some(({ backend }) => backend === id));
     for (const delegate of delegates) {
       assert.ok("isClose" in delegate);
-      // What follows NaN is NaN either way.
+      // Values behind NaN are NaN either way.
       const isWrong = delegate.backend === id && (id !== "Broken" || delegate === delegates[0]);
       assert.equal(delegate.isClose, !isWrong, JSON.stringify(delegate));
       if (!isWrong) continue;
@@ -108,12 +108,12 @@ test("progress tells of delegates and methods while they are verified, and can c
   engine.registerBackend(demo as Backend);
   const partitioner = { a: [demo.id, "null"], c: ["null"] };
   const lowered = engine.lower(programs, { partitioner });
-  const told: [done: number, total: number][] = [];
+  const reported: [done: number, total: number][] = [];
   const stop = new AbortController();
   let at = -1;
   const listen: ProgressListener = ({ phase, done, total }) => {
     if (phase !== "verify") return;
-    told.push([done, total]);
+    reported.push([done, total]);
     if (done === at) stop.abort();
   };
   const delegates = Object.values(lowered.verify({ onProgress: listen })).map(
@@ -121,15 +121,15 @@ test("progress tells of delegates and methods while they are verified, and can c
   );
   const total = delegates.reduce((sum, count) => sum + count, delegates.length);
   assert.ok(total > 4);
-  assert.ok(told.every(([, of]) => of === total));
-  const steps = told.map(([done]) => done);
+  assert.ok(reported.every(([, of]) => of === total));
+  const steps = reported.map(([done]) => done);
   assert.deepEqual([...new Set(steps)], [...steps.keys()].slice(0, total + 1));
   at = 3;
-  told.length = 0;
+  reported.length = 0;
   const cancelled = { code: "cancelled" };
   const { signal } = stop;
   assert.throws(() => lowered.verify({ onProgress: listen, signal }), cancelled);
-  assert.equal(told.at(-1)![0], at);
+  assert.equal(reported.at(-1)![0], at);
   assert.ok(lowered.verify()["a"]);
 });
 

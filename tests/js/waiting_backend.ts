@@ -6,11 +6,11 @@ import type { Backend } from "sconce";
 import demo, { type State } from "./demo_backend.js";
 
 const folder = new URL(import.meta.url).searchParams.get("folder")!;
-const nothing = new Int32Array(new SharedArrayBuffer(4));
+const flag = new Int32Array(new SharedArrayBuffer(4));
 
 function wait(what: string): void {
   appendFileSync(join(folder, "asked"), `${what}\n`);
-  while (!existsSync(join(folder, "go"))) Atomics.wait(nothing, 0, 0, 5);
+  while (!existsSync(join(folder, "go"))) Atomics.wait(flag, 0, 0, 5);
 }
 
 const waiting: Backend<State> = {

@@ -34,7 +34,7 @@ export function readZip(bytes: Buffer): Entry[] {
   });
 }
 
-/** What stands before an entry's data, and what the directory says of it. */
+/** The header before an entry's data, and the entry's row of the directory. */
 function headers({ name, crc, method, size }: Entry, packed: number, offset: number): Buffer[][] {
   const common = Buffer.alloc(26);
   common.writeUInt16LE(20, 0);

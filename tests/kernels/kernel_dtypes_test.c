@@ -1,7 +1,8 @@
 // Do kernels take the dtypes that the kernel column of the table says (src/ops/takes.c)? Every
 // kernel is called with every dtype in the place of every tensor of its cases (kernel_case.h) and
 // of the dtype that it is asked for: one place at a time, all that were equal at once, and two
-// places in every combination. What the table refuses must fail, and what it takes must run.
+// places in every combination. Dtypes that the table refuses must fail, and those that it takes
+// must run.
 #include "base/arena.h"
 #include "harness.h"
 #include "kernels/kernel_case.h"
@@ -17,7 +18,7 @@ static const uint8_t dtypes[] = {
 
 enum { DTYPES = SC_COUNT_OF(dtypes), PLACES_MAX = 8, LOST = UINT16_MAX };
 
-// Where a dtype stands in a call: a tensor, or a parameter that names one.
+// Places of a dtype in a call: a tensor, or a parameter that names one.
 typedef struct place {
     uint16_t param;                   // of the schema; LOST: what the result is asked to be
     uint16_t item;                    // of a list
@@ -158,7 +159,7 @@ static sc_evalue *result_of(sc_arena *arena, const sc_spec *spec) {
 
 // Appends what the shape rule says; false when it refuses the call.
 static bool add_results(walk *w, sc_kernel_call *call, sc_infer *in, uint8_t lost) {
-    static const sc_spec nothing = {.dtype = SC_DTYPE_F32};
+    static const sc_spec scalar = {.dtype = SC_DTYPE_F32};
     const sc_spec asked = {.dtype = lost};
     const sc_schema *schema = call->op->schema;
     const uint32_t kept = call->arg_count;
@@ -170,7 +171,7 @@ static bool add_results(walk *w, sc_kernel_call *call, sc_infer *in, uint8_t los
         if (!schema->returns[i].is_list) {
             const sc_iout *out = at < in->out_count ? &in->outs[at++] : NULL;
             w->args[call->arg_count++] =
-                result_of(&w->scratch, out && out->kind == SC_IOUT_TENSOR ? &out->spec : &nothing);
+                result_of(&w->scratch, out && out->kind == SC_IOUT_TENSOR ? &out->spec : &scalar);
             continue;
         }
         sc_evalue *list = new_value(&w->scratch, SC_EVALUE_TENSOR_LIST);
@@ -193,7 +194,7 @@ static const char *describe(const walk *w, const uint8_t *chosen) {
     return text;
 }
 
-// Nobody is told to convert complex numbers with .to(), which drops their imaginary parts.
+// No hint says to convert complex numbers with .to(), which drops their imaginary parts.
 static void check_hint(const walk *w, const sc_infer *in, const uint8_t *chosen, const char *hint) {
     for (uint32_t i = 0; i < in->arg_count; i++) {
         const sc_iarg *arg = &in->args[i];
@@ -212,6 +213,7 @@ static void run(walk *w, sc_kernel_call *call, const sc_infer *in, const uint8_t
     const sc_kernel *kernel = sc_kernel_get((sc_op_id)call->op->id);
     const char *what = NULL, *hint = NULL;
     const bool refused = sc_infer_lacks_kernel(in, &what, &hint);
+    call->kernel = kernel;
     call->scratch_bytes = kernel->scratch ? kernel->scratch(call) : 0;
     uintptr_t scratch = (uintptr_t)sc_arena_alloc(&w->scratch, (size_t)call->scratch_bytes + 64);
     call->scratch = (void *)((scratch + 63) & ~(uintptr_t)63);

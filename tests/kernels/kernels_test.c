@@ -39,7 +39,7 @@ static void run_case(void *user, const kernel_case *t) {
         FAIL("%s: there is no kernel", t->name);
         return;
     }
-    sc_kernel_call call = {.ctx = ctx, .op = t->op, .args = args, .seed = 1};
+    sc_kernel_call call = {.ctx = ctx, .op = t->op, .kernel = kernel, .args = args, .seed = 1};
     call.arg_count = kernel_case_arguments(t, args);
     call.scratch_bytes = kernel->scratch ? kernel->scratch(&call) : 0;
     call.scratch = aligned(test_alloc((size_t)call.scratch_bytes + 64));

@@ -42,7 +42,7 @@ const tableOf = (head, rows) =>
 const idOf = ({ name }) => name.replace(/^aten::/, "").replace(/[.:]/g, "_");
 function knownAgain() {
   const table = readFileSync(new URL("src/ops/forms.def", root), "utf8");
-  const row = /^(?:FORM\((\w+), \w+, (?:EARLY|LATE),|CODE\((\w+)\))/gm;
+  const row = /^(?:FORM\((\w+), \w+, (?:EARLY|LATE)\(|CODE\((\w+)\))/gm;
   const ids = new Set([...table.matchAll(row)].map(([, form, code]) => form ?? code));
   const known = ops.filter((op) => ids.has(idOf(op)));
   assert.equal(known.length, ids.size, "a row of forms.def is of no operator");
@@ -110,7 +110,7 @@ function ranked(reasons) {
     const [title, ...lines] = part.trim().split("\n");
     const names = lines.map((line) => line.split(" ")[1]);
     const of = (fate) => names.filter((name) => fateOf(rowOf(name)) === fate);
-    const told = (fate) => [of(fate).length, ...of(fate).map(quoted)].join(" ");
+    const reported = (fate) => [of(fate).length, ...of(fate).map(quoted)].join(" ");
     const left = [...of("lacks"), ...of("unknown")];
     const whys = left.map((name) => `${quoted(name)}: ${reasons.get(quoted(name)) ?? "?"}`);
     return [
@@ -118,7 +118,7 @@ function ranked(reasons) {
       names.length,
       of("kernel").length,
       of("apart").length,
-      told("expanded"),
+      reported("expanded"),
       [left.length, ...whys].join(" "),
     ];
   });

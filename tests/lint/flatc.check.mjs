@@ -1,6 +1,6 @@
 // A second opinion on our FlatBuffer reader, writer and schemas: `flatc`, where it is installed,
 // must take the schemas and read the same JSON from every .pte and .ptd of the tests as our dump
-// (the .json beside it) says. Called by CTest; without flatc it says so and passes.
+// (the .json next to it) says. Called by CTest; without flatc it says so and passes.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";

@@ -16,17 +16,18 @@ const change = (file, from, to) => ({
     return old.replace(from, to);
   },
 });
-// A row that reaches this member of a half, and the other half by `other`: the member is told first.
+// A row that reaches this member of a half, and the other half by `other`: the member is named first.
 function meets(half, member, other) {
-  const told = { compiler: `compiler: ${member}`, runtime: `compiler: \\w+; runtime: ${member}` }[
-    half
-  ];
+  const reported = {
+    compiler: `compiler: ${member}`,
+    runtime: `compiler: \\w+; runtime: ${member}`,
+  }[half];
   return [
     [
       change(table, "  base: [],", `  base: [],\n  attic: ["${member}", "${other}"],`),
       add("src/attic/attic.c", ""),
     ],
-    new RegExp(`the row of attic reaches both halves: ${told}[,;\n]`),
+    new RegExp(`the row of attic reaches both halves: ${reported}[,;\n]`),
   ];
 }
 const mistakes = [
@@ -383,8 +384,9 @@ check(
 );
 for (const [edits, complaint] of mistakes) {
   const found = await complaintsAfter([edits].flat());
-  const isTold = complaint instanceof RegExp ? complaint.test(found) : found.includes(complaint);
-  check(`expected: ${complaint || "no complaint"}`, complaint ? isTold : !found, found);
+  const isReported =
+    complaint instanceof RegExp ? complaint.test(found) : found.includes(complaint);
+  check(`expected: ${complaint || "no complaint"}`, complaint ? isReported : !found, found);
 }
 console.log(`layers: ${mistakes.length + 1} checks, ${failed} failed`);
 process.exitCode = failed ? 1 : 0;

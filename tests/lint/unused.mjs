@@ -1,6 +1,7 @@
 // Functions of src/ that nobody uses, that only their own file uses and that could be static, or
 // that only tests use. A name in a table's column (KERNEL(mm), INFER(same)) counts as used by the
 // row.
+import { rows } from "../../tools/operator/tables.mjs";
 import { listFiles, readText, reporter } from "./tree.mjs";
 
 // Used by tests alone, and meant to be: graphs to read, to compare and, as FlatBuffers, to print;
@@ -8,24 +9,11 @@ import { listFiles, readText, reporter } from "./tree.mjs";
 const forTests = new Set([
   "sc_program_parse",
   "sc_graph_isomorphic",
-  "sc_fb_dump",
   "sc_cord_flatten",
   "sc_dim_eval",
   "sc_pickle_get",
 ]);
 
-// Function families that rows of a table or the schema generator name, by prefix.
-const columns = {
-  sc_infer_: "INFER",
-  sc_jvp_: "RULE",
-  sc_vmap_: "VMAP",
-  sc_complex_: "(?:FULL|MAP)",
-  sc_expand_: "EXPAND_(?:FN|WHEN)",
-  sc_expands_: "EXPAND_WHEN",
-  sc_official_: "(?:OFFICIAL|BOTH|WHERE)",
-  sc_pass_: "PASS(?:_ENV)?",
-  sc_rt_: "REWRITE",
-};
 const generated = "sc_fb_get_";
 
 const { error, finish } = reporter("unused");
@@ -41,20 +29,15 @@ for (const name of listFiles().filter((name) =>
   }
 }
 const tables = [...texts].filter(([name]) => name.endsWith(".def")).map(([, text]) => text);
+// The functions that the columns of a row name, such as sc_infer_mm of INFER(mm).
+const named = new Set(rows.flatMap(({ names }) => [...names]));
 const tableText = tables.join("\n");
 const count = (name, word) => texts.get(name).match(new RegExp(`\\b${word}\\b`, "g"))?.length ?? 0;
-
-function inTable(word) {
-  const prefix = Object.keys(columns).find((start) => word.startsWith(start));
-  return (
-    prefix && new RegExp(`\\b${columns[prefix]}\\(${word.slice(prefix.length)}\\b`).test(tableText)
-  );
-}
 
 let checked = 0;
 function check(name, word, own) {
   checked++;
-  if (inTable(word) || word.startsWith(generated)) return;
+  if (named.has(word) || word.startsWith(generated)) return;
   // A header of src/ that only declares it does not use it.
   const users = files
     .get(word)

@@ -19,17 +19,29 @@ const cases = [
   ["// The scale is settled beside it.\nint a;\n", [0, 0, 2, 0]],
   ["// As far as it goes, if there is none.\nint a;\n", [0, 0, 0, 0]], // plain English
   ["// NULL: none. The far one.\nint a;\n", [0, 0, 2, 0]],
+  ["// It allocates nothing. Two that cannot be told apart.\nint a;\n", [0, 0, 0, 0]],
+  ["// NULL: nothing. The sum of nothing, or nothing.\nint a;\n", [0, 0, 3, 0]],
+  ["check(/is nothing/, x);\nreturn <p>none</p>;\n", [0, 0, 0, 0]], // no names
   ["/** One. */\n/** Two. */\nconst a = 1;\n", [0, 0, 0, 1]],
   ["/** One. */\nconst a = 1;\n/** Two. */\nconst b = 1;\n", [0, 0, 0, 0]],
 ];
 
+// Python and shell.
+const scripts = [
+  ["# What a row is.\na = 1\n", [1, 0, 0, 0]],
+  ["# A row,\n# Who knows.\nnone = 1  # Of all\n", [1, 0, 0, 0]],
+  ['def f():\n    """Of two rows the first, told twice."""\n', [1, 0, 1, 0]],
+  ["#!/bin/sh\necho '#Of'\n", [0, 0, 0, 0]],
+];
+
 let failed = 0;
-for (const [text, expected] of cases) {
-  const { beginnings, names, comments, stacked } = findWords(text);
+const all = [...cases.map((row) => [...row, false]), ...scripts.map((row) => [...row, true])];
+for (const [text, expected, isOfScript] of all) {
+  const { beginnings, names, comments, stacked } = findWords(text, isOfScript);
   const found = [beginnings, names, comments, stacked].map((list) => list.length);
   if (found.join() === expected.join()) continue;
   console.log(`${found} instead of ${expected}: ${JSON.stringify(text)}`);
   failed++;
 }
-console.log(`words: ${cases.length - failed} passed, ${failed} failed`);
+console.log(`words: ${all.length - failed} passed, ${failed} failed`);
 process.exitCode = failed ? 1 : 0;

@@ -19,8 +19,11 @@ const retired = {
 };
 const forms = { settles: "settle", settled: "settle", settling: "settle" };
 
-// Plain English stays: distances in words, and the pronoun. Retired are the senses of a value.
+// Plain English stays: distances in words, and the pronouns. Retired are the senses of a value: "NULL:
+// nothing", "an average of nothing".
 const plain = [
+  /\bnothing\b(?!(?<=(?:[:;] |\b(?:or|for|of|than|means?|by|is|are) )nothing) *(?:[.,;:)]|$))/gi,
+  /\btold apart\b/g,
   /\b(so|as|how|too|that|this|very|by) far\b|\bfar (from|as|above|below|more|less|fewer|too|away|off)\b/gi,
   /(?<![:=] )\bnone\b/g,
 ];
@@ -29,11 +32,13 @@ const plain = [
 const kept = new Set(
   ["as_none", "sc_arg_none", "sc_pickle_make_none", "op_none", "read_none", "put_none"].concat(
     ["sc_call_is_none", "sc_x_none", "sc_x_is_none", "wasm_run_set_none", "run_set_none"],
-    ["SC_PHASE_settle"],
+    ["SC_PHASE_settle", "sc_rule_is_none", "SC_WORD_is_absent", "allSettled"],
   ),
 );
 
-const checked = /^(src|wasm|web|tools|tests)\/.*\.(c|h|inc|def|mjs|ts|tsx)$/;
+const checked = /^((src|wasm|web|tools|tests)\/.*\.(c|h|inc|def|mjs|ts|tsx|py|sh)|\.ci\/\w+)$/;
+// Comments begin with '#' in these; names of Python's own, such as None, are not looked at.
+const isScript = (name) => /\.(py|sh)$|^\.ci\//.test(name);
 const generated = /\.gen\.ts$/;
 
 // A room is the folder of a file, at most three deep.
@@ -44,6 +49,11 @@ const beginning = /^(What|Of|Who|Where)\b[^?]*$/;
 const sentencesOf = (text) => text.split(/(?<=[.!?:]) +/);
 
 const token = /"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`|\/\/.*|\/\*[^]*?\*\//g;
+
+// Regular expressions and the text between tags, which are no names either.
+const expression =
+  /(?<=[(,=:[!&|?\s])\/(?![/*\s])(?:[^/\\\n[]|\\.|\[(?:[^\]\\\n]|\\.)*\])+\/[a-z]*/g;
+const shownText = />[^<>{}();=]*</g;
 
 // Places that an error lists.
 const shown_max = 10;
@@ -83,9 +93,33 @@ export function commentsOf(text) {
   return comments;
 }
 
+// Comments and docstrings of Python and shell.
+function scriptComments(text) {
+  const comments = [];
+  let last = null;
+  text.split("\n").forEach((code, i) => {
+    const found = /^(.*?)(?:^|\s)#(?:\s+(.*)|)$/.exec(code);
+    const isAlone = found && found[1].trim() === "";
+    const words = found?.[2]?.trim() ?? "";
+    if (words === "") last = null;
+    else if (isAlone && last?.end === i)
+      Object.assign(last, { text: `${last.text} ${words}`, end: i + 1 });
+    else comments.push((last = { line: i + 1, text: words, end: i + 1 }));
+  });
+  for (const { 0: found, index } of text.matchAll(/"""[^]*?"""/g))
+    comments.push({
+      line: text.slice(0, index).split("\n").length,
+      text: found.slice(3, -3).replace(/\s+/g, " ").trim(),
+    });
+  return comments;
+}
+
 // Words of names: camelCase and snake_case are split; constants in capitals are no names.
 function wordsOfNames(text) {
-  const code = text.replace(token, (found) => found.replace(/[^\n]/g, " "));
+  const code = text
+    .replace(token, (found) => found.replace(/[^\n]/g, " "))
+    .replace(expression, " ")
+    .replace(shownText, "> <");
   const names = [...code.matchAll(/[A-Za-z_]\w*/g)].map(([name]) => name);
   return names
     .filter((name) => !kept.has(name))
@@ -102,8 +136,8 @@ const retiredIn = (words) =>
   words.map((word) => forms[word] ?? word).filter((word) => Object.hasOwn(retired, word));
 
 // A text's own: sentences with bad beginnings, retired words in names and in comments.
-export function findWords(text) {
-  const comments = commentsOf(text);
+export function findWords(text, isOfScript = false) {
+  const comments = isOfScript ? scriptComments(text) : commentsOf(text);
   const beginnings = comments.flatMap(({ line, text: words }) =>
     sentencesOf(words)
       .filter((sentence) => beginning.test(sentence))
@@ -111,7 +145,7 @@ export function findWords(text) {
   );
   return {
     beginnings,
-    names: retiredIn(wordsOfNames(text)),
+    names: isOfScript ? [] : retiredIn(wordsOfNames(text)),
     comments: retiredIn(wordsOfComments(comments)),
     stacked: comments.filter(({ isStacked }) => isStacked).map(({ line }) => line),
   };
@@ -157,7 +191,7 @@ export function checkWords(files, readText, report, lowers) {
   const rooms = new Map();
   for (const name of files) {
     if (!checked.test(name) || generated.test(name) || name === "tests/lint/words.mjs") continue;
-    const { beginnings, names, comments, stacked } = findWords(readText(name));
+    const { beginnings, names, comments, stacked } = findWords(readText(name), isScript(name));
     const room = rooms.get(roomOf(name)) ?? { beginnings: [], names: [], comments: [] };
     rooms.set(roomOf(name), room);
     room.beginnings.push(...beginnings.map((found) => ({ name, ...found })));

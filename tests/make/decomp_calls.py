@@ -311,7 +311,7 @@ randn_like c
 rand_like c
 """
 
-# Of operators that have a limit for the official runtime (src/trace/official/limits.def) a call
+# For operators with a limit for the official runtime (src/trace/official/limits.def), a call
 # beyond it; and matrices of more rows than are written out, which become loops.
 BEYOND = """
 _linalg_eigh m5
@@ -422,4 +422,19 @@ case(
     (2, 4, 3),
     torch.randn(3, 3) + 4 * torch.eye(3),
     (3,),
+)
+
+# Integers with a scale a row: multiplied wide, and rounded once.
+int8pack = torch.ops.aten._weight_int8pack_mm.default
+BY_NUMBERS.add("call__weight_int8pack_mm")
+case(
+    "call__weight_int8pack_mm",
+    lambda x, s, h, hs, b, bs, w: (int8pack(x, w, s), int8pack(h, w, hs), int8pack(b, w, bs)),
+    (4, 16),
+    torch.rand(6),
+    torch.randn(1, 16, dtype=torch.float16),
+    torch.rand(6, dtype=torch.float16),
+    torch.randn(5, 16, dtype=torch.bfloat16),
+    torch.rand(6, dtype=torch.bfloat16),
+    torch.randint(-128, 128, (6, 16), dtype=torch.int8),
 )

@@ -168,7 +168,7 @@ case(
     *((2, 3, 6, 6), (2, 18, 6, 6), (4, 3, 3, 3)),
 )
 
-# What is expanded to factorisations, looked up in rows, or found by neighbours.
+# Operators expanded to factorisations, to rows that are looked up, or to neighbours.
 number("lu", L.lu, SPD)
 number("lu_solve", lambda x, b: L.lu_solve(*L.lu_factor(x), b), SPD, (2, 4, 3))
 number("lu_solve_right",
@@ -249,7 +249,7 @@ TRIANGLE = torch.tensor([[1.0, 99.0], [0.5, 1.0]])
 number("matrix_rank_symmetric", lambda x: (
     L.matrix_rank(x, tol=1.2, hermitian=True), L.matrix_rank(x, tol=-1.0),
     L.matrix_rank(x, tol=x[1]), L.matrix_rank(x[:0], tol=1.0)), TRIANGLE)
-# Of what is not asked for nothing is computed, nor refused for its size.
+# Results that are not asked for are neither computed nor refused for their size.
 LU = torch.rand(257, 257)
 number("lu_unpack_data", lambda x: torch.lu_unpack(x, torch.ones(257, dtype=torch.int32),
                                                    unpack_pivots=False)[1], LU)

@@ -27,7 +27,7 @@ case("embbag", nn.EmbeddingBag(10, 4), ("i", 1, 2))
 case("nonzero_argwhere", torch.argwhere, ("i", 4))
 case("index_bool", lambda x, m: x[m] * 2, (3, 6), ("b", 3, 6))
 
-# What stays as it is, and small variants.
+# Operators that stay as they are, and small variants.
 section("kept")
 M, V = (3, 6), (4,)
 SAME = {

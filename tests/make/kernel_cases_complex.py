@@ -32,7 +32,7 @@ def complex_functions():
     for name in FUNCTIONS:
         op = getattr(aten, name).default
         special = GRID[is_settled(GRID, op(GRID))]
-        if name in ("atan", "atanh"):  # NaN beside what is infinite gives NaN here
+        if name in ("atan", "atanh"):  # NaN with an infinite part gives NaN here
             special = special[~special.isnan()]
         case(op, special, tag="special")
         near = numbers(24) * torch.tensor([3.0, 1.0, 1e-3]).repeat(8)

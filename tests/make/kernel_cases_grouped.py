@@ -3,7 +3,7 @@ import torch
 
 from kernel_case_writer import *  # noqa: F403
 
-# What transformers (integrations/moe.py) says that its operator means.
+# The meaning of the operator by transformers (integrations/moe.py).
 torch.library.define("transformers::grouped_mm_fallback",
                      "(Tensor input, Tensor weight, Tensor offs) -> Tensor")
 

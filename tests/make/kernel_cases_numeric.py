@@ -96,7 +96,7 @@ def factor():
 
 
 def ends_of_factors():
-    # What is clear below the diagonal already, and a diagonal of 0.
+    # Matrices that are zero below the diagonal already, and a diagonal of 0.
     for rows in (
         [[1, 2], [0, 3]],
         [[-1, 2, 3], [0, -4, 5], [0, 0, 6]],
@@ -268,7 +268,7 @@ def vision():
             False,
             tol=tol,
         )
-    # Of float64 the scale is no float32.
+    # The scale of float64 is no float32.
     slope = (torch.arange(8, dtype=F64)[:, None] * 100 + torch.arange(8, dtype=F64) * 10)[
         None, None
     ]

@@ -253,7 +253,7 @@ def antialiased():
 
 
 def refused_calls():
-    """Of kernels that the official runtime has: these calls it refuses, or adds up in halves."""
+    """Calls that the official runtime's kernels refuse, or add up in halves."""
     for dtype in (F16, BF16):
         c, a, b = make((3,), dtype), make((2, 5), dtype), make((5, 3), dtype)
         case(aten.addmm.default, c, a, b)

@@ -9,6 +9,7 @@ be any. Run with a Python that has torch:
     python tests/make/make_cases.py > tests/ops/infer.case
 """
 
+import usage  # noqa: F401
 import os
 import sys
 

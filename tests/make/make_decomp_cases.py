@@ -5,6 +5,8 @@ Run with torch 2.13 in the environment:
 A case is a line "=== name", the exported program, a line "----" and the core program, as IR text.
 """
 
+import usage  # noqa: F401
+
 import operator
 import os
 import re
@@ -103,7 +105,7 @@ def table():
 
 
 def run(graph, inputs, state):
-    """What torch computes for a core graph without subgraphs: results by the mutated buffer's name,
+    """Results of torch for a core graph without subgraphs: results by the mutated buffer's name,
     and the user's as a list by ""."""
     formats = {"contiguous": torch.contiguous_format, "preserve": torch.preserve_format}
     scope = {short: dtype for dtype, short in DTYPES.items()} | formats | vars(torch)

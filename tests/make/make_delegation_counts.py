@@ -6,6 +6,8 @@ Run with torch and executorch in the environment:
     python tests/make/make_delegation_counts.py [NAME...]
 """
 
+import usage  # noqa: F401
+
 import json
 import sys
 from pathlib import Path

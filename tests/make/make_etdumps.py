@@ -4,6 +4,8 @@ what the official Inspector tells of that. Needs executorch, whose runtime has e
   python3 tests/make/make_etdumps.py [FOLDER]
 """
 
+import usage  # noqa: F401
+
 import json
 import math
 import pathlib
@@ -64,7 +66,7 @@ class Decode(torch.nn.Module):
 
 
 class Removed(torch.nn.Module):
-    """What lowering leaves out, between what it does not."""
+    """Nodes that lowering leaves out, between others that it keeps."""
 
     def __init__(self):
         super().__init__()
@@ -130,7 +132,7 @@ def log(program, calls, dump, buffer_path=None):
 
 
 def leave_out_paths(path):
-    """Where this file and PyTorch lie is nobody's business, and differs from machine to machine."""
+    """The folders of this file and of PyTorch differ from machine to machine, and are left out."""
     with zipfile.ZipFile(path) as archive:
         entries = [(entry.filename, archive.read(entry)) for entry in archive.infolist()]
     with zipfile.ZipFile(path, "w") as archive:
@@ -147,7 +149,7 @@ def number(value):
 
 
 def ops_of(row):
-    """Five operators or more come abbreviated, as text; these are told without."""
+    """Five operators or more come abbreviated, as text; these are listed without."""
     return row["op_types"] if isinstance(row["op_types"], list) else []
 
 
@@ -191,7 +193,7 @@ def gap_of(inspector, metric, graph):
 
 
 def judge(folder, name, record, with_gap):
-    """What the official Inspector says, where it works."""
+    """The official Inspector's answers, where it works."""
     profile = Inspector(etdump_path=str(folder / f"{name}.etdp"), etrecord=str(record))
     told = {"events": rows_of(profile.to_dataframe(include_units=True))}
     if with_gap:

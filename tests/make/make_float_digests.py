@@ -3,6 +3,8 @@ them numbers become, by SHA-256. Run with a Python that has torch:
 
     python tests/make/make_float_digests.py tests/data/floats/digests.json
 """
+
+import usage  # noqa: F401
 import argparse
 import hashlib
 import json
@@ -18,7 +20,7 @@ NAMES = [
     "float8_e5m2fnuz",
     "float8_e4m3fnuz",
 ]
-# Low halves of float32 numbers: at ties of both sizes and beside them.
+# Low halves of float32 numbers: at ties of both sizes and next to them.
 LOWS = [0, 1, 0xFFFF] + [(1 << bit) + by for bit in range(12, 16) for by in (-1, 0, 1)]
 
 

@@ -1,8 +1,14 @@
 """Makes tests/data/zip and tests/data/pickle, small files that the tests of src/format read.
 
-Run with a Python that has PyTorch, from the root of the checkout. The results are committed: only
-their structure is tested, so another PyTorch release may change their bytes.
+Run with a Python that has PyTorch, from the root of the checkout:
+
+    python tests/make/make_format_data.py
+
+The results are committed: only their structure is tested, so another PyTorch release may change
+their bytes.
 """
+
+import usage  # noqa: F401
 
 import collections
 import io

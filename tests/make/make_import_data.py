@@ -1,10 +1,14 @@
 """Makes tests/import/*.pt2, small exported programs whose import the unit tests compare with text.
 
-Run with a Python that has PyTorch, from the root of the checkout. The results are committed. Node
-metadata is cut down to what the importer reads, and made to name no machine.
+Run with a Python that has PyTorch and ExecuTorch, from the root of the checkout:
 
-An optional argument is the path of a .pt2 file of PyTorch 2.6, cut down to legacy.pt2.
+    python tests/make/make_import_data.py [FILE.pt2]
+
+FILE.pt2 is a program of PyTorch 2.6, which becomes legacy.pt2. The results are committed. Node
+metadata is cut down to what the importer reads, and names no machine.
 """
+
+import usage  # noqa: F401
 
 import io
 import json
@@ -12,7 +16,9 @@ import sys
 import zipfile
 
 import torch
+from executorch.exir import to_edge
 from torch.export import Dim, export
+from torch.export.pt2_archive._package import package_pt2
 
 DATE = (1980, 1, 1, 0, 0, 0)
 
@@ -162,6 +168,21 @@ class ComplexNumbers(torch.nn.Module):
         return x.addcmul(x, wide, value=2j) + half * 1j, torch.sub(x, wide, alpha=3j), *filled
 
 
+class Edge(torch.nn.Module):
+    """After to_edge(): positional arguments have no names then, and empty lists no kind."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv = torch.nn.Conv2d(2, 3, 1)
+        self.norm = torch.nn.LayerNorm(3)
+
+    def forward(self, x):
+        y = self.norm(self.conv(x).permute(0, 2, 3, 1))
+        values, indices = y.topk(2, sorted=True)
+        total = y.sum().to(torch.float64) * 2
+        return values, indices, total, x[1:, :, 0], torch.full((x.shape[0], 2), 1.5)
+
+
 def main():
     torch.manual_seed(0)
     x = torch.arange(24.0).reshape(6, 4)
@@ -182,8 +203,6 @@ def main():
     wide = torch.tensor(1j, dtype=torch.complex128)
     numbers = torch.ones(2, dtype=torch.complex64), torch.ones(2).half(), wide
     save("complex_numbers", export(ComplexNumbers(), numbers))
-    from torch.export.pt2_archive._package import package_pt2
-
     programs = {
         "encode": export(torch.nn.Linear(2, 2), (torch.ones(1, 2),)),
         "text/decode": export(torch.nn.ReLU(), (torch.ones(2),)),
@@ -191,6 +210,9 @@ def main():
     buffer = io.BytesIO()
     package_pt2(buffer, exported_programs=programs)
     trim_archive(buffer.getvalue(), "tests/import/package.pt2")
+    batch = {"x": {0: Dim("batch", min=3, max=8)}}
+    edge = to_edge(export(Edge(), (torch.ones(3, 2, 4, 4),), dynamic_shapes=batch))
+    save("edge", edge.exported_program())
     if len(sys.argv) > 1:
         trim_archive(open(sys.argv[1], "rb").read(), "tests/import/legacy.pt2")
 

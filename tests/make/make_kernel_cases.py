@@ -5,6 +5,8 @@ and torchao, for observers):
 
     python tests/make/make_kernel_cases.py tests/kernels
 """
+
+import usage  # noqa: F401
 import sys
 from pathlib import Path
 

@@ -8,6 +8,8 @@ exporter makes of it with XNNPACK is written, and its answers are those that are
 Bytes depend on the versions of both: only new programs are made into tests/models itself.
 """
 
+import usage  # noqa: F401
+
 import json
 import re
 import sys
@@ -27,14 +29,22 @@ from model_modules import ENCDEC_CONSTANTS, PROGRAMS, encdec
 from torch.export.pt2_archive._package import package_pt2
 from torch.utils._pytree import tree_leaves, tree_map
 
-# What the exporter makes of these loops is tested, not their graphs.
+# The test is about the exported loops, not about their graphs.
 OFFICIAL_ONLY = {"map", "scan"}
-# Large, with nothing in it that the others lack; and what the exporter refuses.
-NOT_OFFICIAL = {"tinyformer", "masks", "constant_cache", "running_stats", "quantized_layers"}
+# Large, with nothing in it that the others lack; and what the exporter refuses, or writes so that
+# no runtime takes it.
+NOT_OFFICIAL = {
+    "tinyformer",
+    "masks",
+    "constant_cache",
+    "running_stats",
+    "quantized_layers",
+    "number_inputs",
+}
 # Texts of its assertions name nodes, which decomposition names anew; PyTorch refuses to decompose
 # what writes to constants; and it keeps the batch norm and the product of integers that we take
 # apart.
-NO_CORE = {"masks", "constant_cache", "running_stats", "quantized_layers"}
+NO_CORE = {"masks", "constant_cache", "running_stats", "quantized_layers", "number_inputs"}
 WITH_DATA_FILE = {"mlp", "cnn", "encdec"}
 WITH_XNNPACK = {
     "add_mul",
@@ -112,7 +122,7 @@ def write_delegated(programs, folder, name, constants=None):
         programs,
         partitioner=[XnnpackPartitioner()],
         constant_methods=constants,
-        # Of operators outside of core ATen, which programs may keep.
+        # Operators outside of core ATen, which programs may keep.
         compile_config=EdgeCompileConfig(_check_ir_validity=False),
     )
     (folder / f"{name}.pte").write_bytes(edge.to_executorch().buffer)

@@ -4,6 +4,8 @@ what they make of it in the end. Run with a Python that has torch and torchao:
     python tests/make/make_observer_data.py tests/quant/observers.txt
     python tests/make/make_observer_data.py FILE --random 200   # that many made-up ones instead
 """
+
+import usage  # noqa: F401
 import argparse
 import math
 import random

@@ -4,6 +4,8 @@ Pillow 13:
 
     python tests/make/make_picture_digests.py tests/data/pictures/digests.json
 """
+
+import usage  # noqa: F401
 import argparse
 import hashlib
 import json

@@ -1,9 +1,11 @@
 """Writes src/ops/pytorch.def: the operators of PyTorch that torch.export can leave in a program, by
-overload. What is left out, and why, is EXCLUDED. `--check` compares instead of writing; so does the
-case "operator table: PyTorch's operators" of the conformance tests.
+overload. EXCLUDED lists what is left out, and why. `--check` compares instead of writing; so does
+the case "operator table: PyTorch's operators" of the conformance tests.
 
     python tests/make/make_pytorch_ops.py [--check]
 """
+
+import usage  # noqa: F401
 
 import pathlib
 import re

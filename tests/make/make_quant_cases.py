@@ -2,10 +2,12 @@
 
 Run with torch, torchao and executorch in the environment:
     python tests/make/make_quant_cases.py [NAME...]
-A program is kept as it is when it is there: its weights are part of what is expected. Of each
-quantized program a text has all nodes, in order, with all arguments; numbers that calibration
+A program is kept as it is when it is there: its weights are part of what is expected. A text
+of each quantized program has all nodes, in order, with all arguments; numbers that calibration
 found are compared up to rounding. tests/quant/quant_test.c makes the same text.
 """
+
+import usage  # noqa: F401
 
 import sys
 import zlib
@@ -35,7 +37,7 @@ BATCHES = 3
 
 
 def numbers(count, seed):
-    """What quant_test.c computes, bit for bit: from -2 to 2."""
+    """The inputs of quant_test.c, bit for bit: from -2 to 2."""
     i = numpy.arange(count, dtype=numpy.uint64) + numpy.uint64(seed * 7919 + 1)
     bits = (i * numpy.uint64(2654435761)) & numpy.uint64(0xFFFFFFFF)
     bits ^= bits >> numpy.uint64(15)
@@ -62,7 +64,7 @@ def has_float(node):
 
 
 class Quantizer(XNNPACKQuantizer):
-    """The official one, but numbers beside integers stay numbers: else indices become floats."""
+    """The official one, but numbers with integers stay numbers: else indices become floats."""
 
     def transform_for_annotation(self, model):
         beside = [n for n in model.graph.nodes if n.target in (ADD, MUL) and not has_float(n)]

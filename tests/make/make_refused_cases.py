@@ -7,6 +7,8 @@ A case is a line "=== name", the program, a line "----" and what is said of it, 
 `sc_tests --file trace/refused_test.c --update` writes. --files also saves the advised programs,
 with inputs and results, to be run elsewhere."""
 
+import usage  # noqa: F401
+
 import json
 import os
 import re

@@ -1,7 +1,11 @@
 """Makes tests/data/serde: small edge programs as the official exir.serde saves them.
 
-Usage: make_serde_data.py      needs executorch; says nothing of the machine that it ran on
+Run with a Python that has executorch, from the root of the checkout. The results name no machine.
+
+    python tests/make/make_serde_data.py
 """
+
+import usage  # noqa: F401
 
 import io
 import zipfile

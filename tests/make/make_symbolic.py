@@ -4,6 +4,8 @@ tests/ops/specs_test.c compares with inference. Run with a Python that has torch
     python tests/make/make_symbolic.py tests/symbolic
 """
 
+import usage  # noqa: F401
+
 import os
 import sys
 

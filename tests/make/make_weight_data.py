@@ -3,6 +3,8 @@ scales, integers, folded batch norms, halves. Run with a Python that has torch a
 
     python tests/make/make_weight_data.py tests/quant/weights.txt
 """
+
+import usage  # noqa: F401
 import sys
 
 import torch

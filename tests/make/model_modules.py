@@ -1,5 +1,5 @@
-"""The programs of tests/models: modules, inputs of each case, and dynamic dimensions. What is
-random is drawn in the order in which it is written here, after torch.manual_seed(0)."""
+"""The programs of tests/models: modules, inputs of each case, and dynamic dimensions. Random
+numbers are drawn in the order in which they are written here, after torch.manual_seed(0)."""
 
 import torch
 from model_quantize import QuantizedCnn, QuantizedLayers, every_layer_its_own_way, pt2e
@@ -292,6 +292,13 @@ def linear(dtype):
 IMAGE = (2, 3, 32, 32)
 BATCH = Dim("batch", min=1, max=8)
 SIDES = Dim("h", min=16, max=128), Dim("w", min=16, max=128)
+class NumberInputs(nn.Module):
+    """Integers that change from call to call; torch.export keeps no other numbers as inputs."""
+
+    def forward(self, x, n: int, scale: dict):
+        return x[:, n : n + 4] * scale["by"], x.narrow(1, 0, n).sum(1), scale["by"] + n
+
+
 PROGRAMS = {
     "add_mul": Program(AddMul, lambda: [(torch.randn(2, 3), torch.randn(2, 3))]),
     "linear": linear(torch.float32),
@@ -348,6 +355,14 @@ PROGRAMS = {
         QuantizedLayers,
         lambda: [(torch.randint(0, 20, (2, 3)),) for _ in range(2)],
         quantize=every_layer_its_own_way,
+    ),
+    "number_inputs": Program(
+        NumberInputs,
+        lambda: [
+            (torch.randn(2, 20), n, {"by": by})
+            for n, by in ((5, 3), (16, 2**40 + 1), (1, 0), (7, 5))
+        ],
+        dynamic=(None, Dim.DYNAMIC, {"by": Dim.DYNAMIC}),
     ),
     "cond": Program(Cond, lambda: [(torch.ones(2, 4),), (-torch.ones(2, 4),)]),
     "map": Program(Map, lambda: [(torch.randn(5, 3), torch.randn(3))]),

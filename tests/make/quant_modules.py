@@ -190,7 +190,7 @@ class Attention(nn.Module):
 
 
 class Images(nn.Module):
-    """What dynamic quantization takes of convolutions: images, and not one channel each."""
+    """Convolutions that dynamic quantization takes: images, and not one channel each."""
 
     def __init__(self):
         super().__init__()
@@ -260,7 +260,7 @@ class Integers(nn.Module):
 
 
 class Composed(nn.Module):
-    """For several quantizers: values that one of them makes, or reads beside the other."""
+    """For several quantizers: values that one of them makes, or reads with the other."""
 
     def __init__(self):
         super().__init__()
@@ -287,7 +287,7 @@ class Layers(nn.Module):
 
 
 def randomized(module):
-    """Norms with statistics that are not those of nothing."""
+    """Norms with statistics of real data."""
     for m in module.modules():
         if isinstance(m, nn.modules.batchnorm._BatchNorm):
             nn.init.normal_(m.running_mean, 0, 0.2)

@@ -56,6 +56,22 @@ TEST(an_argument_can_be_said) {
     setup_end(&s);
 }
 
+TEST(dtypes_and_lists_can_be_asked) {
+    setup s;
+    sc_formula f;
+    REQUIRE_OK(sc_ops_init());
+    setup_begin(&s);
+    if (CHECK(parse(&s, "if dtype(self) == u8 then to(self, f32) else float(other)", &f))) {
+        const sc_formula_node *const *parts = f.root->items;
+        CHECK(parts[0]->kind == SC_FORMULA_EQUAL);
+        CHECK(parts[0]->items[1]->code == SC_DTYPE_U8);
+        CHECK(parts[1]->code == SC_WORD_to && parts[2]->code == SC_WORD_float);
+    }
+    CHECK(parse(&s, "if is_empty(other) then self else other", &f));
+    CHECK(parse(&s, "if is_complex(self) then part_dtype(self) else dtype(self)", &f));
+    setup_end(&s);
+}
+
 TEST(what_is_no_formula_is_refused) {
     static const char *const texts[] = {
         "",
@@ -71,8 +87,8 @@ TEST(what_is_no_formula_is_refused) {
         "scalar(1)",
         "last_bit(self)",
         "if self then 1 else 2",
-        "if is_none(self) 1 else 2",
-        "if is_none(self) then 1",
+        "if is_absent(self) 1 else 2",
+        "if is_absent(self) then 1",
         "third is 1; self",
         "[self, other",
         "self[x]",
@@ -110,8 +126,9 @@ TEST(forms_are_calls_of_their_operands) {
     for (sc_form_id id = 0; id < SC_FORM_COUNT; id++) {
         const sc_form *form = sc_form_get(id);
         const sc_formula *f = sc_form_formula(id);
-        if (form->known != SC_FORM_NEVER && !sc_formula_result(f))
-            FAIL("row %d of forms.def is no call", (int)id);
+        const sc_formula_node *result = sc_formula_result(f);
+        if (form->known != SC_FORM_NEVER && !(result && result->op->id == form->root))
+            FAIL("row %d of forms.def does not end with the call that it names", (int)id);
         CHECK(f->given_count <= 1);
         for (uint32_t i = 0; i < f->given_count; i++) {
             CHECK(f->given[i].param == f->param_count - 1);

@@ -1,7 +1,8 @@
 // Passes on small programs (tests/passes/*.ir): a line "# pass: NAME ..." says which to run, what
 // stands above the line "----" goes in, what stands below must come out. With "# meta" the meta of
-// nodes is compared too, with "# told" what passes tell; a failing pass is compared by its
-// diagnostics. --update rewrites.
+// nodes is compared too, with "# warnings" the warnings of passes; a failing pass is compared by
+// its diagnostics.
+// "# keeps: all but NAME" keeps whole all calls but those of that node. --update rewrites.
 #include "passes/passes.h"
 
 #include "api/compile/evaluate.h"
@@ -16,10 +17,16 @@ static sc_str line_after(const char *text, const char *key) {
     return (sc_str){found, strcspn(found, "\n")};
 }
 
-static sc_status run_named(setup *s, sc_program *program, sc_str names) {
+static bool keeps_others(void *user, const sc_node *node) {
+    return !sc_str_equal(*(const sc_str *)user, sc_name_str(sc_node_origin(node)));
+}
+
+static sc_status run_named(setup *s, sc_program *program, sc_str names, sc_str other) {
     sc_options options = sc_options_default();
     options.fold_constants = true;
-    const sc_pass_env env = {.options = &options, .evaluator = &sc_own_evaluator};
+    const sc_keep keep = {keeps_others, &other};
+    const sc_pass_env env = {
+        .options = &options, .evaluator = &sc_own_evaluator, .keep = other.size ? &keep : NULL};
     while (names.size) {
         ptrdiff_t space = sc_str_find(names, ' ');
         sc_str name = space < 0 ? names : sc_str_slice(names, 0, (size_t)space);
@@ -51,9 +58,10 @@ static void check_file(const char *path) {
         FAIL("%s", setup_message(&s));
     sc_sb actual;
     sc_sb_init(&actual, &s.arena);
-    const bool passed = run_named(&s, program, line_after(file.text, "# pass: ")) == SC_OK;
+    const bool passed = run_named(&s, program, line_after(file.text, "# pass: "),
+                                  line_after(file.text, "# keeps: all but ")) == SC_OK;
     if (passed) sc_program_print(&actual, program, options);
-    if (!passed || strstr(file.text, "# told\n")) setup_print_diags(&actual, &s);
+    if (!passed || strstr(file.text, "# warnings\n")) setup_print_diags(&actual, &s);
     ir_file_check(&file, sc_sb_terminate(&actual));
     setup_end(&s);
 }
@@ -92,7 +100,7 @@ static const char *check_hint(sc_method *method, setup *s, const char *code) {
     return sc_vec_last(&s->ctx.diags).hint.data;
 }
 
-// A check can be typed as it is told, of the name that the line gives to what the call returns.
+// A check has the type of the name that the line gives to its result.
 TEST(results_without_a_maximum_are_checked_by_their_name) {
     setup s;
     sc_program *program;
@@ -166,7 +174,7 @@ TEST(pipeline_reports_times_and_cancels) {
     s.ctx.host.progress = cancel_at_third;
     s.ctx.host.user = &calls;
     CHECK_STATUS(sc_pipeline_run(&s.ctx, &pipeline, program, SC_STEP_to_edge), SC_ERR_CANCELLED);
-    CHECK_EQ_UINT(pipeline.timings.count, 3);
+    CHECK_EQ_UINT(pipeline.timings.count, 4);
     setup_end(&s);
 }
 

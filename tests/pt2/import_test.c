@@ -418,8 +418,8 @@ TEST(import_takes_unreadable_expressions_as_unknown) {
                     "OpaqueUnaryFn_exp(Symbol('s0'))\", \"hint\": null");
     REQUIRE_OK(import_document(&s, model, sc_str_from(config_text), zeros(&s, 24), &program));
     CHECK_EQ_UINT(s.ctx.error_count, 0);
-    CHECK_EQ_STR(setup_message(&s),
-                 "the expression OpaqueUnaryFn_exp(Symbol('s0')) is taken as unknown");
+    CHECK_EQ_STR(setup_message(&s), "the expression OpaqueUnaryFn_exp(Symbol('s0')) cannot be "
+                                    "read, so its value is treated as unknown");
     const sc_graph *graph = program->methods.data[0]->graph;
     CHECK(sc_dim_equal(graph->inputs.data[1]->spec.sizes[0], graph->first->outs[0]->spec.sizes[0]));
     setup_end(&s);
@@ -517,7 +517,7 @@ TEST(import_recognises_other_files) {
         {"1234ET12", "this is an ExecuTorch program, not an exported PyTorch program"},
         {"1234FT01", "this is the data file of an ExecuTorch program"},
         {"1234TFL3", "this is a TensorFlow Lite model"},
-        {"PYTORCH1", "this is a PyTorch container of 2018"},
+        {"PYTORCH1", "this is a PyTorch file in the format of 2018"},
         {"\x80\x02}q...", "this is a Python pickle, not a .pt2 archive"},
         {"hello wo", "this is not a .pt2 archive"},
         {"", "this is not a .pt2 archive"},

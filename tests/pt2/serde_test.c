@@ -258,11 +258,11 @@ static const refusal refusals[] = {
     {"input %x: f32[2]\n%y: float = aten::_local_scalar_dense(%x)\nreturn %x\n", SC_ERR_UNSUPPORTED,
      "a float that is computed at run time"},
     {"input %n: int\n%y: int = sym::neg(%n)\nreturn %y\n", SC_ERR_UNSUPPORTED_OP, "sym::neg"},
-    {"input %x: f32[2]\nreturn %x, 1.5\n", SC_ERR_UNSUPPORTED, "a constant that is no integer"},
+    {"input %x: f32[2]\nreturn %x, 1.5\n", SC_ERR_UNSUPPORTED, "a constant that is not an integer"},
     {"input %w: f32[2] parameter \"w\" const f32[2] 8\nreturn %w parameter_mutation \"w\"\n",
      SC_ERR_UNSUPPORTED, "parameters that the program writes"},
     {"input %x: f32[2]\n%y: f32[2] = mine::op([1, 2.5], %x)\nreturn %y\n", SC_ERR_UNSUPPORTED,
-     "a list of things of different kinds"},
+     "a list of values of different kinds"},
 };
 
 TEST(what_the_format_cannot_hold_is_refused) {

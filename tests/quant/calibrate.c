@@ -71,8 +71,8 @@ static sc_status delegate(setup *s, sc_program *program, const char *backend,
     sc_delegation delegation = {0};
     const sc_str json = sc_str_format(&s->arena, "{\"all\": [{\"backend\": \"%s\"}]}", backend);
     SC_TRY(sc_json_parse(&s->ctx, &s->arena, json, &partitioners));
-    return sc_delegate_program(&s->ctx, program, partitioners, options, &sc_all_backends, false,
-                               &delegation);
+    return sc_delegate_program(&s->ctx, NULL, program, partitioners, options, &sc_all_backends,
+                               false, &delegation);
 }
 
 // Lowered to the kernels, or to a backend as far as it takes the program.

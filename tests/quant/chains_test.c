@@ -36,7 +36,7 @@ static sc_method *parse(setup *s, const char *text) {
 }
 
 // As if each observer had seen one tensor, of numbers from -1 to 1.
-static sc_status settle(setup *s, sc_quant_plan *plan) {
+static sc_status choose_scales(setup *s, sc_quant_plan *plan) {
     const float *states[8];
     if (!CHECK(sc_quant_observer_count(plan) <= SC_COUNT_OF(states))) return SC_ERR_INTERNAL;
     for (uint32_t i = 0; i < sc_quant_observer_count(plan); i++) {
@@ -59,8 +59,8 @@ static uint32_t count_integers(const sc_method *method) {
     return count;
 }
 
-// One that is too large leaves room for those that are not, and is told of.
-TEST(constants_are_computed_as_far_as_there_is_room) {
+// One that is too large leaves room for those that are not, and is reported.
+TEST(constants_are_computed_while_there_is_room) {
     const sc_quant_config config = {.mode = SC_QUANT_DYNAMIC};
     sc_quant_plan *plan = NULL;
     setup s;
@@ -69,13 +69,13 @@ TEST(constants_are_computed_as_far_as_there_is_room) {
     REQUIRE(method != NULL);
     REQUIRE_OK(sc_quant_prepare(&s.ctx, method, &config, 1, &plan));
     CHECK_EQ_UINT(sc_quant_observer_count(plan), 3);
-    REQUIRE_OK(settle(&s, plan));
+    REQUIRE_OK(choose_scales(&s, plan));
     REQUIRE_OK(sc_quant_convert(&s.ctx, plan, &sc_own_evaluator));
     CHECK_OK(sc_verify(&s.ctx, method->program));
     CHECK_EQ_UINT(count_integers(method), 2);
     REQUIRE(sc_quant_remark_count(plan) == 1);
     CHECK_EQ_STR(sc_str_dup(&s.arena, sc_quant_remark_at(plan, 0)),
-                 "'b' is computed of constants, which are too much to compute beforehand: it is "
-                 "computed and quantized in every run");
+                 "'b' is computed from constants that are too large to compute in advance, so "
+                 "every run computes and quantizes it");
     setup_end(&s);
 }

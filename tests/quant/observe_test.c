@@ -22,7 +22,7 @@ enum { STATE_MAX = SC_OBSERVED_HEADER + SC_BINS };
 typedef struct sequence {
     char name[64];
     sc_observe_kind kind;
-    uint32_t channels, told;
+    uint32_t channels, reported;
     float *state;
     sc_bins bins;
 } sequence;
@@ -35,7 +35,7 @@ static void begin(setup *s, sequence *q, const char *line) {
     for (uint32_t k = 0; k < SC_OBSERVE_KINDS; k++)
         if (!strcmp(kind, kinds[k])) q->kind = (sc_observe_kind)k;
     q->state = sc_new_array(&s->arena, float, STATE_MAX);
-    q->told = 0;
+    q->reported = 0;
 }
 
 // In two pieces, as kernels give them.
@@ -100,7 +100,7 @@ static void check_found(sequence *q, const char *line, uint32_t number) {
     if (!CHECK(sscanf(line, "found %8s %8s %8s %d %8s", low, high, scale, &zero, even) == 5))
         return;
     if (q->channels)
-        CHECK(sc_observe_found_channel(q->state, q->channels, q->told++, &from, &to));
+        CHECK(sc_observe_found_channel(q->state, q->channels, q->reported++, &from, &to));
     else
         CHECK(sc_observe_found(q->kind, q->state, &from, &to));
     const sc_qparams affine = sc_qparams_affine(from, to, -128, 127, SC_QPARAMS_EPS);
@@ -158,11 +158,11 @@ TEST(histograms_of_the_widest_ranges_count_everything) {
     setup s;
     setup_begin(&s);
     const float widest[] = {-3e38f, 3e38f, 0, 1e38f, -1e38f}, wider[] = {3.4e38f, -3.4e38f};
-    const float far[] = {1e10f, 1e10f, 1e10f}, wide[] = {0, 1e36f, 0.5e36f};
+    const float equal[] = {1e10f, 1e10f, 1e10f}, wide[] = {0, 1e36f, 0.5e36f};
     const struct {
         const float *x;
         size_t count;
-    } rows[] = {{widest, 5}, {far, 3}, {wide, 3}};
+    } rows[] = {{widest, 5}, {equal, 3}, {wide, 3}};
     for (uint32_t i = 0; i < SC_COUNT_OF(rows); i++) {
         sequence *q = new_sequence(&s);
         float low, high, sum = 0;
@@ -184,9 +184,9 @@ TEST(observers_count_what_takes_no_part) {
     setup_begin(&s);
     for (uint32_t kind = 0; kind < SC_OBSERVE_CHANNELS; kind++) {
         sequence *q = new_sequence(&s);
-        const float odd[] = {NAN, 1, INFINITY, -2, NAN, -INFINITY, NAN}, none[] = {NAN, INFINITY};
+        const float odd[] = {NAN, 1, INFINITY, -2, NAN, -INFINITY, NAN}, unseen[] = {NAN, INFINITY};
         observe_few(q, (sc_observe_kind)kind, odd, SC_COUNT_OF(odd));
-        observe_few(q, (sc_observe_kind)kind, none, SC_COUNT_OF(none));
+        observe_few(q, (sc_observe_kind)kind, unseen, SC_COUNT_OF(unseen));
         CHECK_SAME_FLOAT(q->state[SC_OBSERVED_LOW], -2);
         CHECK_SAME_FLOAT(q->state[SC_OBSERVED_HIGH], 1);
         CHECK_SAME_FLOAT(q->state[SC_OBSERVED_TENSORS], 1);
@@ -216,7 +216,7 @@ TEST(ranges_leave_out_what_is_not_finite) {
 }
 
 // States may come from files.
-TEST(made_up_states_are_told_or_bounded) {
+TEST(made_up_states_are_reported_or_bounded) {
     setup s;
     setup_begin(&s);
     const float odd[] = {NAN, INFINITY, -INFINITY, 0, 3e38f, -3e38f, 1e-40f, 5};

@@ -126,25 +126,26 @@ static const reason REASONS[] = {
     {"quant/conv_bn_relu.pt2", "static_channel", "batch_norm", NULL},
     {"quant/conv_bn_relu.pt2", "static_channel", "max_pool2d", NULL},
     {"quant/late_norm.pt2", "static_channel", "batch_norm",
-     "only a batch norm in evaluation, right after a convolution with no other reader, becomes "
-     "part of it"},
+     "a batch norm becomes part of a convolution only in eval mode, and only if it alone reads the "
+     "convolution's result"},
     {"quant/conv1d.pt2", "static_channel", "conv_transpose1d_1",
-     "a transposed convolution has to have one group"},
+     "a transposed convolution must have one group"},
     {"quant/conv1d.pt2", "dynamic_channel", "conv1d",
-     "of convolutions, only those of images are quantized dynamically"},
+     "only convolutions of images are quantized dynamically"},
     {"quant/images.pt2", "dynamic_channel", "conv2d_1",
      "a depthwise convolution is not quantized dynamically"},
     {"quant/embedded.pt2", "static_channel", "add", "'b_at' is int64"},
-    {"quant/embedded.pt2", "static_channel", "gelu", "no pattern has this operator"},
+    {"quant/embedded.pt2", "static_channel", "gelu",
+     "the quantizer has no pattern with this operator"},
     {"quant/embedded.pt2", "int8_channel", "embedding", NULL},
     {"quant/embedded.pt2", "int4_group", "linear", NULL},
-    {"quant/embedded.pt2", "int8_channel", "gelu", "it has no weight of a layer"},
+    {"quant/embedded.pt2", "int8_channel", "gelu", "it is not a layer with a weight"},
     {"quant/embedded.pt2", "8da4w_channel", "embedding",
      "only linear layers get weights of 4 bits with dynamic activations"},
     {"models/cnn.pt2", "int8_channel", "conv2d",
-     "of weights alone, only those of linear layers and embeddings become integers"},
+     "weight-only quantization takes linear layers and embeddings only"},
     {"quant/pools.pt2", "static_channel", "adaptive_avg_pool2d_2",
-     "it has the scale of its input, which has no scale"},
+     "it takes the scale of its input, and its input has no scale"},
     {"quant/pools.pt2", "dynamic_channel", "mul",
      "only linear layers and convolutions are quantized dynamically"},
     {"models/counter_buffer.pt2", "static_channel", "mul_", "its result is written in place"},
@@ -196,8 +197,7 @@ TEST(what_is_asked_for_is_skipped) {
     CHECK_OK(quant_import(&s, "quant/conv_bn_relu.pt2", &program));
     CHECK_OK(sc_quant_prepare(&s.ctx, program->methods.data[0], &config, 1, &plan));
     CHECK(!find_row(plan, "conv2d")->is_quantized);
-    CHECK_EQ_STR(sc_str_dup(&s.arena, find_row(plan, "conv2d")->why_not),
-                 "it was asked to stay as it is");
+    CHECK_EQ_STR(sc_str_dup(&s.arena, find_row(plan, "conv2d")->why_not), "`skip` leaves it out");
     CHECK(!find_row(plan, "max_pool2d")->is_quantized);
     CHECK(find_row(plan, "conv2d_1")->is_quantized);
     setup_end(&s);
@@ -205,7 +205,7 @@ TEST(what_is_asked_for_is_skipped) {
 
 // --- Found scales --------------------------------------------------------------------------------
 
-TEST(scales_are_told_with_their_places) {
+TEST(scales_are_reported_with_their_places) {
     const sc_quant_config config = quant_config_of("static_tensor");
     sc_program *program = NULL;
     sc_quant_plan *plan = NULL;
@@ -228,14 +228,14 @@ TEST(scales_are_told_with_their_places) {
     setup_end(&s);
 }
 
-typedef struct told_weight {
+typedef struct reported_weight {
     const char *recipe;
     uint32_t bits, scales, group_size;
     uint64_t bytes_after;
-} told_weight;
+} reported_weight;
 
 // The first linear layer has 16 rows of 8 numbers.
-static const told_weight TOLD_WEIGHTS[] = {
+static const reported_weight TOLD_WEIGHTS[] = {
     {"int8_channel", 8, 16, 0, 128 + 64},   {"int4_group", 4, 16, 8, 64 + 64},
     {"8da4w_channel", 4, 16, 0, 64 + 64},   {"half", 16, 0, 0, 256},
     {"static_channel", 8, 16, 0, 128 + 64}, {"static_tensor", 8, 1, 0, 128 + 4},
@@ -271,7 +271,7 @@ static sc_status quantize_embedded(setup *s, const char *recipe, const float *ra
     return sc_quant_convert(&s->ctx, *plan, NULL);
 }
 
-static void check_told_weight(const told_weight *w) {
+static void check_reported_weight(const reported_weight *w) {
     sc_quant_plan *plan = NULL;
     setup s;
     setup_begin(&s);
@@ -292,9 +292,9 @@ static void check_told_weight(const told_weight *w) {
     setup_end(&s);
 }
 
-TEST_CASES(weights_are_told_of_the_nodes_that_read_them) {
+TEST_CASES(weights_are_reported_with_the_nodes_that_read_them) {
     for (size_t i = 0; i < SC_COUNT_OF(TOLD_WEIGHTS); i++)
-        if (test_case("%s", TOLD_WEIGHTS[i].recipe)) check_told_weight(&TOLD_WEIGHTS[i]);
+        if (test_case("%s", TOLD_WEIGHTS[i].recipe)) check_reported_weight(&TOLD_WEIGHTS[i]);
 }
 
 static void check_one_sided(const char *recipe, float low, float high) {
@@ -338,7 +338,7 @@ TEST(numbers_that_halves_have_not_stay_floats) {
         float x;
         const char *why_not;
     } cases[] = {{65504, ""},
-                 {-65600, "its weight has numbers beyond those of halves"},
+                 {-65600, "its weight has numbers outside the range of float16"},
                  {INFINITY, "its weight has infinities or NaN"},
                  {NAN, "its weight has infinities or NaN"}};
     const sc_quant_config config = {.mode = SC_QUANT_HALF_WEIGHTS};
@@ -357,7 +357,7 @@ TEST(numbers_that_halves_have_not_stay_floats) {
 }
 
 // A scale that nothing has been seen for would be a guess.
-TEST(nothing_seen_is_an_error_that_names_the_node) {
+TEST(an_empty_observer_is_an_error_that_names_the_node) {
     const sc_quant_config config = quant_config_of("static_tensor");
     sc_program *program = NULL;
     sc_quant_plan *plan = NULL;
@@ -373,10 +373,10 @@ TEST(nothing_seen_is_an_error_that_names_the_node) {
     CHECK_EQ_STR(setup_message(&s), "calibration saw no value of 'x'");
     ((float *)(uintptr_t)states[0])[SC_OBSERVED_INFINITIES] = 3;
     CHECK_STATUS(sc_quant_choose_scales(&s.ctx, plan, states), SC_ERR_NUMERIC);
-    CHECK_EQ_STR(setup_message(&s), "'x' was infinite in all that the program was calibrated on");
+    CHECK_EQ_STR(setup_message(&s), "'x' was infinite in every call of the calibration");
     ((float *)(uintptr_t)states[0])[SC_OBSERVED_NANS] = 1;
     CHECK_STATUS(sc_quant_choose_scales(&s.ctx, plan, states), SC_ERR_NUMERIC);
-    CHECK_EQ_STR(setup_message(&s), "'x' was not a number while the program was calibrated");
+    CHECK_EQ_STR(setup_message(&s), "'x' was NaN during calibration");
     setup_end(&s);
 }
 
@@ -384,8 +384,8 @@ static void check_remark(setup *s, const sc_quant_plan *plan, uint32_t index, co
     CHECK_EQ_STR(sc_str_dup(&s->arena, sc_quant_remark_at(plan, index)), wanted);
 }
 
-// A range of nothing but zeros has the smallest scale, as PT2E's, and is told.
-TEST(odd_ranges_are_told) {
+// A range of nothing but zeros has the smallest scale, as PT2E's, and is reported.
+TEST(odd_ranges_are_reported) {
     const sc_quant_config config = quant_config_of("static_tensor");
     sc_program *program = NULL;
     sc_quant_plan *plan = NULL;
@@ -401,7 +401,7 @@ TEST(odd_ranges_are_told) {
     state[SC_OBSERVED_INFINITIES] = 2;
     REQUIRE_OK(sc_quant_choose_scales(&s.ctx, plan, states));
     REQUIRE(sc_quant_remark_count(plan) == 2);
-    check_remark(&s, plan, 0, "'x' was infinite 2 times, which its scale leaves out");
+    check_remark(&s, plan, 0, "'x' was infinite 2 times, and its scale ignores these values");
     check_remark(&s, plan, 1, "'x' was 0 in all of calibration: its scale is the smallest");
     bool is_found = false;
     for (uint32_t i = 0; i < sc_quant_range_count(plan); i++) {
@@ -414,7 +414,7 @@ TEST(odd_ranges_are_told) {
 
 // --- Several configurations, bodies --------------------------------------------------------------
 
-TEST(what_fits_or_finds_nothing_is_told) {
+TEST(patterns_and_their_misses_are_reported) {
     static const sc_str skip[] = {{"nothing", 7}, {"fc1", 3}, {"=linear_9", 9}, {"fc?", 3}};
     sc_quant_config configs[] = {quant_config_of("static_tensor"),
                                  quant_config_of("int8_channel"),
@@ -428,10 +428,10 @@ TEST(what_fits_or_finds_nothing_is_told) {
     REQUIRE_OK(quant_import(&s, "models/mlp.pt2", &program));
     REQUIRE_OK(sc_quant_prepare(&s.ctx, program->methods.data[0], configs, 3, &plan));
     REQUIRE(sc_quant_remark_count(plan) == 4);
-    check_remark(&s, plan, 0, "skip: 'nothing' fits no node, module or operator");
-    check_remark(&s, plan, 1, "skip: '=linear_9' fits no node, module or operator");
-    check_remark(&s, plan, 2, "skip: 'fc?' fits no node, module or operator");
-    check_remark(&s, plan, 3, "quantization 2 of 3 finds no layer left to quantize");
+    check_remark(&s, plan, 0, "skip: 'nothing' matches no node, module or operator");
+    check_remark(&s, plan, 1, "skip: '=linear_9' matches no node, module or operator");
+    check_remark(&s, plan, 2, "skip: 'fc?' matches no node, module or operator");
+    check_remark(&s, plan, 3, "quantization 2 of 3 has no layer left to quantize");
     CHECK(find_row(plan, "linear")->is_quantized && find_row(plan, "linear_2")->is_quantized);
     CHECK_STATUS(sc_quant_prepare(&s.ctx, program->methods.data[0], configs, 0, &plan),
                  SC_ERR_ARGUMENT);
@@ -468,15 +468,15 @@ TEST(bodies_stay_as_they_are_and_have_rows) {
         const sc_quant_row *row = find_row(plan, "true_graph_0/linear");
         if (CHECK(row && !row->is_quantized))
             CHECK_EQ_STR(sc_str_dup(&s.arena, row->why_not),
-                         "it is in a body of control flow, whose weights are operands");
+                         "it is in a body of control flow, where weights are operands");
         check_remark(&s, plan, 0,
-                     "layers in bodies of control flow stay as they are: true_graph_0/linear, "
+                     "layers in bodies of control flow are not quantized: true_graph_0/linear, "
                      "false_graph_0/linear");
         setup_end(&s);
     }
 }
 
-// Layers cannot be told in a program that is decomposed, and integers have no scale.
+// A decomposed program has no layers to find, and integers have no scale.
 TEST(programs_that_are_too_late_are_refused) {
     static const char *const files[] = {"models/mlp.core.pt2", "models/quantized_mlp.pt2"};
     const sc_quant_config config = quant_config_of("static_tensor");

@@ -37,9 +37,9 @@ static sc_method *source_method(const session *t, uint32_t index) {
 }
 
 static const sc_diag *last_diag(const session *t) {
-    static const sc_diag none = {.message = {"", 0}, .hint = {"", 0}};
+    static const sc_diag empty = {.message = {"", 0}, .hint = {"", 0}};
     const sc_ctx *ctx = sc_job_ctx(t->job);
-    return ctx->diags.count ? &sc_vec_last(&ctx->diags) : &none;
+    return ctx->diags.count ? &sc_vec_last(&ctx->diags) : &empty;
 }
 
 static void check_message(const session *t, const char *part) {
@@ -69,7 +69,7 @@ static void spoil(session *t, uint32_t method, float x) {
     FAIL("method %u has no weight", method);
 }
 
-// --- All or nothing ------------------------------------------------------------------------------
+// --- Whole batches ------------------------------------------------------------------------------
 
 // A method that lacks calibration can still be calibrated: programs are changed, or closed, only
 // once all methods have it.
@@ -88,7 +88,7 @@ TEST(methods_that_lack_batches_can_get_them_after_converting_was_refused) {
 }
 
 // Observations are checked before anything is changed, too.
-TEST(nothing_is_converted_before_all_scales_are_known) {
+TEST(no_node_is_converted_before_all_scales_are_known) {
     session t;
     sc_str json;
     open_session(&t, NULL, "models/encdec.package.pt2");
@@ -162,7 +162,7 @@ typedef struct counted {
     bool cancels;
 } counted;
 
-static bool count_settling(void *user, const char *phase, uint64_t done, uint64_t total) {
+static bool count_choosing(void *user, const char *phase, uint64_t done, uint64_t total) {
     counted *c = user;
     if (strcmp(phase, "settle") != 0) return false;
     CHECK(done <= total);
@@ -173,12 +173,12 @@ static bool count_settling(void *user, const char *phase, uint64_t done, uint64_
 }
 
 // Progress of observers, whose ranges are searched, and of weights, which are read.
-TEST(choosing_scales_is_told_of_and_can_be_cancelled) {
+TEST(choosing_scales_is_progress_and_can_be_cancelled) {
     static const char *const CONFIGS[] = {"{\"all\": {\"mode\": \"static\"}}",
                                           "{\"all\": {\"mode\": \"weight_only\"}}"};
     for (size_t i = 0; i < SC_COUNT_OF(CONFIGS); i++) {
         counted c = {.cancels = true};
-        const sc_host host = {.user = &c, .progress = count_settling};
+        const sc_host host = {.user = &c, .progress = count_choosing};
         session t;
         open_session(&t, &host, "models/mlp.pt2");
         REQUIRE_OK(begin(&t, CONFIGS[i]));
@@ -204,8 +204,8 @@ static bool report_has(session *t, const char *part) {
            strstr(sc_str_dup(&t->s.arena, json), part) != NULL;
 }
 
-// No number stands for equal and for hopeless alike: what is beside it decides.
-TEST(errors_without_decibels_can_be_told_apart) {
+// No number stands for equal and for hopeless alike: the other pair decides.
+TEST(errors_without_decibels_differ) {
     static const struct {
         double error[SC_ERROR_VALUES];
         const char *wanted;
@@ -239,7 +239,7 @@ TEST(what_was_asked_for_has_a_flag) {
     REQUIRE_OK(convert(&t));
     CHECK(report_has(&t, "\"node\":\"linear\",\"op\":\"aten::linear\",\"isQuantized\":false,"
                          "\"isSkipped\":true,\"reason\":\""));
-    CHECK(report_has(&t, "\"isQuantized\":false,\"reason\":\"it has no weight of a layer\""));
+    CHECK(report_has(&t, "\"isQuantized\":false,\"reason\":\"it is not a layer with a weight\""));
     sc_quantize_end(t.job);
     const uint32_t before = sc_job_ctx(t.job)->diags.count;
     REQUIRE_OK(begin(&t, "{\"all\": {\"mode\": \"weight_only\", \"skip\": [\"*\"]}}"));

@@ -1,4 +1,4 @@
-// Layers that become 8da4w, and that XNNPACK cannot multiply, are told by name.
+// Layers that become 8da4w, and that XNNPACK cannot multiply, are reported by name.
 #include "quant/calibrate.h"
 
 #include <string.h>
@@ -27,12 +27,13 @@ static void check_warning(sc_quant_config config, const char *message) {
     setup_end(&s);
 }
 
-TEST(layers_that_xnnpack_cannot_multiply_are_told) {
+TEST(layers_that_xnnpack_cannot_multiply_are_reported) {
     static const sc_str skip[] = {{"=odd", 4}, {"=flat", 5}};
     const sc_quant_config all = {.mode = SC_QUANT_DYNAMIC_INT4};
     check_warning(
-        all, "method 'forward': XNNPACK cannot multiply what these layers become, because they "
-             "have an odd number of inputs or an input of one dimension: odd, flat");
+        all,
+        "method 'forward': XNNPACK cannot run these layers once they are quantized, because they "
+        "have an odd number of inputs or an input of one dimension: odd, flat");
     sc_quant_config even = all;
     even.skip = skip;
     even.skip_count = 2;

@@ -33,7 +33,8 @@ TEST(what_is_counted_needs_room_for_what_is_found) {
         CHECK_EQ_INT(out->sizes[0], 3);
         CHECK(((const float *)out->data)[2] == -3);
         CHECK_STATUS(found(&s, four), SC_ERR_SHAPE);
-        CHECK(strstr(sc_vec_last(&s.ctx.diags).message.data, "more than its result may hold"));
+        CHECK(strstr(sc_vec_last(&s.ctx.diags).message.data,
+                     "more elements than its result can hold"));
         CHECK_OK(found(&s, two));
         CHECK_EQ_INT(out->sizes[0], 2);
     }

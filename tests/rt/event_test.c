@@ -124,8 +124,8 @@ TEST(chains_are_kept_apart) {
                              "= 2 0 6 8\n");
 }
 
-// A jump in the second chain leads into that chain; what it leaps over is not told, what it comes
-// back to is told again.
+// A jump in the second chain leads into that chain; what it leaps over is not reported, what it
+// comes back to is reported again.
 TEST(jumps_count_what_is_reached) {
     scribe heard;
     tiny t;

@@ -22,7 +22,7 @@ char *expansion_changed(const char *text, const char *from, const char *to);
 // they are said to be. Integers are of both signs, then with the ends of their dtype among them;
 // but what is called %ends counts the rows of groups, then in no order and beyond the last row, and
 // what is called %index says places of 41, then some of them several times. A first input %odd and
-// another one %odder have each float that signs matter of, NaN too, beside each other then.
+// another one %odder have each float that signs matter of, NaN too, next to each other then.
 void expansion_fill(setup *s, const char *text, uint32_t index, bool is_rough);
 // How often the operator is called of what is loaded; as written it never is. The numbers are the
 // same.

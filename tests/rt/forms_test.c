@@ -12,8 +12,8 @@ static const char *dtype_of(const sc_form *form) {
     }
 }
 
-// A call on inputs, with the arguments that the row says. Second operands of integers are odd: none
-// is 0.
+// A call on inputs, with the arguments that the row says. Second operands of integers are odd, and
+// so never 0.
 static char *call_of(const sc_form *form, const sc_formula *formula) {
     const sc_op *op = sc_op_get(form->op);
     const char *dtype = dtype_of(form);

@@ -1,7 +1,11 @@
 // Methods as their users meet them: inputs that fit and inputs that do not, state and reset,
 // constant methods, what can be known without loading.
+#include <math.h>
+#include <stdlib.h>
+
 #include "harness.h"
 #include "rt/setup.h"
+#include "rt/tiny.h"
 
 TEST(inputs_are_checked) {
     setup s;
@@ -42,6 +46,53 @@ TEST(dynamic_inputs_have_bounds) {
         CHECK_EQ_INT(sc_rt_method_output(s.method, 0)->tensor->sizes[0], most);
     }
     setup_end(&s);
+}
+
+static sc_rt_input whole(int64_t i) { return (sc_rt_input){.tag = SC_EVALUE_INT, .i = i}; }
+static sc_rt_input real(double d) { return (sc_rt_input){.tag = SC_EVALUE_DOUBLE, .d = d}; }
+static sc_rt_input truth(bool b) { return (sc_rt_input){.tag = SC_EVALUE_BOOL, .b = b}; }
+
+// x + constant, both without dimensions, in a dtype of 8, 4 or 1 bytes.
+static bool open_scalar(setup *s, tiny *t, sc_dtype dtype) {
+    tiny_init(t);
+    t->input.dtype = t->out.dtype = t->constant.dtype = t->extra.dtype = (int8_t)dtype;
+    t->input.rank = t->input.order_rank = t->out.rank = t->out.order_rank = 0;
+    t->constant.rank = t->constant.order_rank = t->extra.rank = t->extra.order_rank = 0;
+    t->code[0].args[1] = TINY_INPUT;
+    tiny_build(t);
+    setup_begin(s);
+    return setup_open(s, t->data, t->size, NULL) && setup_load(s, "forward");
+}
+
+// A number stands for a tensor without dimensions, if the dtype has it.
+TEST(numbers_for_tensors_without_dimensions) {
+    setup s;
+    tiny t;
+    if (open_scalar(&s, &t, SC_DTYPE_F32)) {
+        CHECK_OK(setup_set(&s, 0, whole(3)));
+        CHECK_OK(sc_rt_method_run(&s.ctx, s.method));
+        CHECK(*(const float *)sc_rt_method_output(s.method, 0)->tensor->data == 6);
+        CHECK_OK(setup_set(&s, 0, real(-0.25)));
+        CHECK_OK(setup_set(&s, 0, real(INFINITY)));
+        CHECK_STATUS(setup_set(&s, 0, real(1e39)), SC_ERR_INPUT);
+        CHECK_STATUS(setup_set(&s, 0, truth(true)), SC_ERR_INPUT);
+        CHECK_OK(sc_rt_method_run(&s.ctx, s.method));  // what was refused is not set
+        CHECK(*(const float *)sc_rt_method_output(s.method, 0)->tensor->data == INFINITY);
+    }
+    setup_end(&s);
+    free(t.data);
+    if (open_scalar(&s, &t, SC_DTYPE_I32)) {
+        CHECK_OK(setup_set(&s, 0, real(-7)));
+        CHECK_OK(sc_rt_method_run(&s.ctx, s.method));
+        CHECK_EQ_INT(*(const int32_t *)sc_rt_method_output(s.method, 0)->tensor->data, -14);
+        CHECK_OK(setup_set(&s, 0, whole(INT32_MAX)));
+        CHECK_STATUS(setup_set(&s, 0, whole((int64_t)INT32_MAX + 1)), SC_ERR_INPUT);
+        CHECK_STATUS(setup_set(&s, 0, real(0.5)), SC_ERR_INPUT);
+        CHECK_STATUS(setup_set(&s, 0, real(1e30)), SC_ERR_INPUT);
+        CHECK_STATUS(setup_set(&s, 0, real(NAN)), SC_ERR_INPUT);
+    }
+    setup_end(&s);
+    free(t.data);
 }
 
 // A number that the program was specialised on must be that number again.
@@ -122,7 +173,7 @@ TEST(constant_methods) {
     setup_end(&s);
 }
 
-// Keys of external data are told before anything is loaded, and whether they were found.
+// Keys of external data are reported before anything is loaded, and whether they were found.
 TEST(external_data_is_known_without_loading) {
     static const char *const files[] = {"models/official/encdec_ptd.ptd",
                                         "models/official/mlp_ptd.ptd"};

@@ -92,7 +92,7 @@ TEST(calls_of_operators) {
     CALL("aten::mm", "out", "0tr 0tr 0w", 0, 0, 0);  // as often as it is given
     // Numbers are values too, alone or as the items of a list of sizes.
     CALL("aten::view_copy", "out", "0tr 8tr 8tr 1w", 0, SIZES, 1);
-    // Absent items of a list of tensors are nothing; an empty list has none.
+    // Absent items of a list of tensors have no operand; an empty list has none.
     CALL("aten::index", "Tensor_out", "0tr 6tr 7tr 1w", 0, LIST, 1);
     CALL("aten::cat", "out", "8tr 1w", EMPTY, NUMBER, 1);
     // Reads the shapes of tensors only.
@@ -147,7 +147,7 @@ static sc_status check_places(sc_ctx *ctx, const size_t places[4], const int64_t
 TEST(delegates_do_not_write_over_their_operands) {
     setup s;
     setup_begin(&s);
-    static const int64_t eight[4] = {8, 8, 8, 8}, none_last[4] = {8, 8, 8, 0},
+    static const int64_t eight[4] = {8, 8, 8, 8}, absent_last[4] = {8, 8, 8, 0},
                          long_first[] = {40, 1, 1, 8};
     static const size_t apart[4] = {24, 16, 8, 0}, shared[4] = {8, 8, 12, 24},
                         over[4] = {8, 8, 16, 15};
@@ -155,7 +155,7 @@ TEST(delegates_do_not_write_over_their_operands) {
                         same[4] = {0, 8, 16, 16};
     CHECK_OK(check_places(&s.ctx, apart, eight, 3, false));
     CHECK_OK(check_places(&s.ctx, shared, eight, 3, false));
-    CHECK_OK(check_places(&s.ctx, over, none_last, 3, false));
+    CHECK_OK(check_places(&s.ctx, over, absent_last, 3, false));
     CHECK_OK(check_places(&s.ctx, behind, long_first, 3, false));
     CHECK_STATUS(check_places(&s.ctx, over, eight, 3, false), SC_ERR_CORRUPT);
     CHECK_STATUS(check_places(&s.ctx, inside, long_first, 3, false), SC_ERR_CORRUPT);

@@ -1,5 +1,5 @@
-// Every instruction of a file is told once for each time that it is reached, whatever loading has
-// made of it, with the results that it has in the program as written.
+// Every instruction of a file is reported once for each time that it is reached, whatever loading
+// has made of it, with the results that it has in the program as written.
 #include "harness.h"
 #include "rt/event.h"
 #include "rt/setup.h"

@@ -173,6 +173,10 @@ TEST_CASES(code_moment) {
          LOAD, SC_ERR_CORRUPT);
     CASE("too few arguments", t.code[0].arg_count = 3, LOAD, SC_ERR_CORRUPT);
     CASE("a number for a tensor", t.code[0].args[0] = TINY_ALPHA, LOAD, SC_ERR_CORRUPT);
+    CASE("an input of no kind that an instruction reads",
+         (t.extra_kind = 1, t.input_count = 2, t.inputs[1] = TINY_EXTRA,
+          t.code[0].args[2] = TINY_EXTRA),
+         LOAD, SC_ERR_UNSUPPORTED);
     CASE("argument out of range", t.code[0].args[1] = 77, LOAD, SC_ERR_CORRUPT);
     CASE("result of another shape", t.out.sizes[0] = 1, LOAD, SC_ERR_SHAPE);
     CASE("result of another type", (t.out.dtype = 3), LOAD, SC_ERR_CORRUPT);

@@ -224,7 +224,7 @@ TEST(what_is_almost_a_product_of_what_is_scattered_runs_as_written) {
 
 // --- Integers ------------------------------------------------------------------------------------
 
-// Divisors are odd: none is 0.
+// Divisors are odd, and so never 0.
 static char *of_integers(const char *dtype, const char *op, const char *how) {
     return expansion_of(test_format("method forward {\n"
                                     "  input %%x: %s[4, 15]\n"

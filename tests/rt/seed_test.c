@@ -41,6 +41,6 @@ TEST(the_seed_says_which_numbers_are_drawn) {
     CHECK(memcmp(one[0], one[1], sizeof one[0]) != 0);
     CHECK(memcmp(unseeded[0], one[0], sizeof one[0]) != 0);
     CHECK(memcmp(one[0], two[0], sizeof one[0]) != 0);
-    // Seeds beside each other do not draw each other's numbers one call later.
+    // Neighbouring seeds do not draw each other's numbers one call later.
     CHECK(memcmp(one[1], two[0], sizeof one[1]) != 0);
 }

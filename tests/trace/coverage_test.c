@@ -1,4 +1,4 @@
-// What the tables say of operators (trace/coverage.h), held to what lowering makes of programs:
+// The tables about operators (trace/coverage.h) are held to what lowering makes of programs:
 // those of tests/decompose, in which every operator that is expanded has a call, and each with a
 // limit one within and one beyond it.
 #include "trace/coverage.h"
@@ -16,7 +16,7 @@ typedef struct seen {
     bool is_taken;         // expanded for the official runtime
     bool is_left;          // left whole, though that runtime refuses the call
     uint32_t asked, left;  // the last program in which it should have been, and was not
-    uint32_t beyond;       // the limits that were told, bits
+    uint32_t beyond;       // the limits that were reported, as bits
     bool comes_to[SC_OP_COUNT];
 } seen;
 
@@ -93,7 +93,7 @@ static bool may_be_left(const sc_op *leaf, const sc_op *op) {
     return c.official == SC_COVERED_NOT || (c.limits & sc_official_limits(leaf)) != 0;
 }
 
-// What there is to run has a kernel on the official runtime, or is what the tables say of it.
+// An operator to run has a kernel on the official runtime, or is one that the tables name.
 static sc_status check_left(sc_ctx *ctx, sc_graph *graph, void *user) {
     survey *v = user;
     (void)ctx;
@@ -109,7 +109,7 @@ static sc_status check_left(sc_ctx *ctx, sc_graph *graph, void *user) {
 }
 
 // The limit that is named, a bit.
-static uint32_t limit_told(const sc_diag *diag) {
+static uint32_t limit_reported(const sc_diag *diag) {
     for (int i = 1; i < SC_LIMIT_COUNT; i++)
         if (sc_str_ends_with(diag->message, test_format(": %s", sc_limit_calls((sc_limit)i))))
             return UINT32_C(1) << i;
@@ -123,8 +123,8 @@ static void check_refused(survey *v) {
         const sc_op *op = sc_op_find(diag->where.op);
         if (diag->code != SC_ERR_UNSUPPORTED_OP || !op) continue;
         leave(v, op);
-        v->ops[op->id].beyond |= limit_told(diag);
-        if (!(limit_told(diag) & sc_official_limits(op)))
+        v->ops[op->id].beyond |= limit_reported(diag);
+        if (!(limit_reported(diag) & sc_official_limits(op)))
             FAIL("a call of %s is refused officially: " SC_STR_FMT, op->name,
                  SC_STR_ARG(diag->message));
     }
@@ -287,8 +287,8 @@ TEST(limits_are_those_of_what_an_operator_comes_to) {
     CHECK_EQ_UINT(of("aten::special_polygamma").limits, of("aten::polygamma").limits);
     CHECK_EQ_UINT(of("aten::conv2d").limits, 0);
     CHECK_EQ_UINT(of("aten::conv3d").limits, known);
-    CHECK_EQ_UINT(of("aten::randint").limits, bit(SC_LIMIT_FAR));
-    CHECK_EQ_UINT(of("aten::randint.low").limits, bit(SC_LIMIT_FAR) | bit(SC_LIMIT_SPAN));
+    CHECK_EQ_UINT(of("aten::randint").limits, bit(SC_LIMIT_LARGE_INTEGER));
+    CHECK_EQ_UINT(of("aten::randint.low").limits, bit(SC_LIMIT_LARGE_INTEGER) | bit(SC_LIMIT_SPAN));
 }
 
 TEST(pytorchs_list_is_in_order_and_the_table_has_most_of_it) {
@@ -337,8 +337,8 @@ TEST(kernels_say_which_dtypes_come_first) {
     CHECK(!sc_op_takes(sc_op_get(SC_OP_linear), SC_DTYPE_F32));  // expanded: it has no kernel
 }
 
-// What is said of float8 is that nothing computes with it: these make it, move and convert it.
-TEST(nothing_computes_with_float8) {
+// No operator computes with float8: these make it, move and convert it.
+TEST(no_operator_computes_with_float8) {
     static const char *const moves[] = {
         "aten::clone",
         "aten::_to_copy",

@@ -2,7 +2,7 @@
 // a 2.14 nightly exported and what its run_decompositions made of them, without shapes and dtypes.
 // The case of the same name in tests/decompose/*.ir must be the same exported graph, and our pass
 // must make the same core graph of it: every node in its place, with all its arguments, up to
-// names. What differs stands in a list, with its reason, and must go on differing.
+// names. Differences stand in a list with their reasons, and must go on differing.
 #include <ctype.h>
 #include <math.h>
 

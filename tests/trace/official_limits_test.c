@@ -1,5 +1,5 @@
 // Expansions for the official runtime that go up to a number (trace/official/limits.def): a call at
-// the number is expanded, and the next one is told of, with that number.
+// the number is expanded, and the next one is reported with that number.
 #include "harness.h"
 #include "ir_file.h"
 #include "passes/passes.h"
@@ -24,9 +24,9 @@ static const numbered LIMITS[] = {
      "%%ends)\n"},
     {SC_LIMIT_DERIVATIVES, SC_UP_TO_DERIVATIVES,
      "  input %%x: f32[4]\n  call: (%%y: f32[4]) = aten::polygamma(%lld, %%x)\n"},
-    {SC_LIMIT_FAR, INT64_C(1) << SC_UP_TO_FAR,
+    {SC_LIMIT_LARGE_INTEGER, INT64_C(1) << SC_UP_TO_LARGE_INTEGER,
      "  call: (%%y: i64[4]) = aten::randint(%lld, [4])\n"},
-    {SC_LIMIT_FAR, INT64_C(1) << SC_UP_TO_FAR,
+    {SC_LIMIT_LARGE_INTEGER, INT64_C(1) << SC_UP_TO_LARGE_INTEGER,
      "  call: (%%y: i64[4]) = aten::randint.low(-%lld, -9007199254740000, [4])\n"},
     {SC_LIMIT_SPAN, (INT64_C(1) << SC_UP_TO_SPAN) - 1000,
      "  call: (%%y: i64[4]) = aten::randint.low(-1000, %lld, [4])\n"},
@@ -62,9 +62,9 @@ static void check_at_and_beyond(const numbered *n) {
     setup_begin(&beyond);
     if (stays(&at, n, n->most) || warning(&at)) FAIL("%lld is not within", (long long)n->most);
     if (!stays(&beyond, n, n->most + 1)) FAIL("%lld is not beyond", (long long)n->most + 1);
-    const sc_diag *told = warning(&beyond);
-    if (CHECK(told) && !sc_str_ends_with(told->message, test_format(": %s", calls)))
-        FAIL("is told: " SC_STR_FMT, SC_STR_ARG(told->message));
+    const sc_diag *reported = warning(&beyond);
+    if (CHECK(reported) && !sc_str_ends_with(reported->message, test_format(": %s", calls)))
+        FAIL("is told: " SC_STR_FMT, SC_STR_ARG(reported->message));
     setup_end(&beyond);
     setup_end(&at);
 }

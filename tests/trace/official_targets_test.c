@@ -55,7 +55,7 @@ static uint64_t planned_bytes(const char *text) {
     return bytes;
 }
 
-// Loops hold what they carry, and what their bodies make beside it.
+// Loops hold what they carry, and what their bodies make in addition.
 TEST(what_loops_hold_is_noted_about_as_it_is_planned) {
     static const char *const programs[] = {
         "method forward {\n  input %x: f32[4, 100, 100]\n"
@@ -75,19 +75,19 @@ TEST(what_loops_hold_is_noted_about_as_it_is_planned) {
         expand(&m, &options);
         const sc_diag *note = m.s.ctx.diags.count ? &m.s.ctx.diags.data[0] : NULL;
         const uint64_t planned = planned_bytes(programs[i]);
-        unsigned long long told = 0;
+        unsigned long long reported = 0;
         if (CHECK(note) && CHECK_EQ_INT(note->code, SC_ERR_LIMIT))
-            CHECK_EQ_INT(sscanf(note->message.data, "%*[^0-9]%llu", &told), 1);
-        if (told < planned / 4 * 3 || told > planned / 4 * 5)
-            FAIL("program %zu: %llu told, %llu planned", i, told, (unsigned long long)planned);
+            CHECK_EQ_INT(sscanf(note->message.data, "%*[^0-9]%llu", &reported), 1);
+        if (reported < planned / 4 * 3 || reported > planned / 4 * 5)
+            FAIL("program %zu: %llu told, %llu planned", i, reported, (unsigned long long)planned);
         setup_end(&m.s);
     }
 }
 
-// --- What this runtime is faster with -----------------------------------------------------------
+// --- Expansions that this runtime is faster with ------------------------------------------------
 
-// How many nodes of that operator are left of a program that is lowered for this runtime; nobody is
-// told anything.
+// How many nodes of that operator are left of a program that is lowered for this runtime; without
+// any warning.
 static uint32_t left_here(const char *name, const char *text) {
     const sc_options options = sc_options_here();
     made m;

@@ -1,6 +1,7 @@
-// What the official runtime lacks is expanded (trace/official) into what gives PyTorch's numbers:
-// every case of a kernel (kernel_case.h) of such an operator becomes a program of one call, which
-// is expanded and run. Whether the official runtime runs what comes out is for tests/conformance.
+// Operators that the official runtime lacks are expanded (trace/official) into calls that give
+// PyTorch's numbers: every case of a kernel (kernel_case.h) of such an operator becomes a program
+// of one call, which is expanded and run. Whether the official runtime runs what comes out is for
+// tests/conformance.
 #include "trace/official/official.h"
 
 #include <math.h>
@@ -99,7 +100,7 @@ static void as_recorded(made *m, const kernel_case *t, const sc_arg *args) {
     sc_graph_append(graph, m->node);
 }
 
-// What only the data tells has no end otherwise, and nothing runs without one.
+// A size that only the data tells has no bound otherwise, and no program runs without one.
 static void bound_sizes(const sc_node *node) {
     for (uint32_t i = 0; i < node->out_count; i++)
         for (uint32_t d = 0; d < node->outs[i]->spec.rank; d++) {
@@ -215,7 +216,7 @@ static bool is_listed(const sc_op *op) {
     return false;
 }
 
-// What is expanded only where complex numbers are made of pairs that lie elsewhere: one call alone
+// Expanded only if complex numbers are made of pairs that lie elsewhere: one call alone
 // has none. passes/official.ir and the spectra of the conformance tests do.
 static bool is_of_pairs(const sc_op *op) {
     return op->id == SC_OP__fft_c2r || op->id == SC_OP_view_as_real_copy;
@@ -256,7 +257,7 @@ static void run_case(void *user, const kernel_case *t) {
     drop(&m);
 }
 
-// What is always taken apart, lowered for both runtimes.
+// Operators that are always taken apart, lowered for both runtimes.
 static void run_composite(void *user, const kernel_case *t) {
     (void)user;
     if (!test_case("%s/%s", t->path, t->name)) return;
@@ -274,9 +275,9 @@ static void run_composite(void *user, const kernel_case *t) {
     }
 }
 
-// --- What an expansion needs ---------------------------------------------------------------------
+// --- Memory of an expansion ----------------------------------------------------------------------
 
-// A running sum of logarithms, in float64 and by doubling, beside `copies` of the image.
+// A running sum of logarithms, in float64 and by doubling, next to `copies` of the image.
 static char *growing(int copies) {
     return test_format("method forward {\n"
                        "  input %%x: f32[64, 64]\n"
@@ -308,7 +309,7 @@ static const sc_diag *note_of(made *m, const char *text) {
     return NULL;
 }
 
-TEST(more_than_twice_the_memory_is_told_with_the_line_that_needs_it) {
+TEST(more_than_twice_the_memory_is_reported_with_the_line_that_needs_it) {
     made m;
     REQUIRE_OK(sc_ops_init());
     const sc_diag *note = note_of(&m, growing(2));
@@ -323,7 +324,7 @@ TEST(more_than_twice_the_memory_is_told_with_the_line_that_needs_it) {
 
 // --- Random numbers ------------------------------------------------------------------------------
 
-// What the official kernel keeps it does not scale.
+// The official kernel does not scale what it keeps.
 TEST(dropout_scales_what_it_keeps) {
     static const char text[] =
         "method forward {\n"

@@ -1,4 +1,4 @@
-// What users read of programs that cannot be lowered (tests/refused/programs.ir): cases as in
+// Messages about programs that cannot be lowered (tests/refused/programs.ir): cases as in
 // tests/decompose, with all that is said below the line "----". And that what is advised is taken:
 // the programs of advised.ir lower, maybe with warnings. --update rewrites what is said.
 #include "ir_file.h"
@@ -75,7 +75,7 @@ TEST_CASES(what_is_refused_says_what_to_write) {
 }
 
 // The node that needs most is one that nobody wrote: what is named is what it was made of.
-TEST(growth_is_told_by_the_name_that_the_author_gave) {
+TEST(growth_is_reported_by_the_name_that_the_author_gave) {
     setup s;
     sc_program *program;
     const sc_diag *note = NULL;
@@ -99,8 +99,8 @@ TEST(growth_is_told_by_the_name_that_the_author_gave) {
     setup_end(&s);
 }
 
-// Every row of the table is what some program is told: of PyTorch's, or, where this release makes
-// none, of ours.
+// Every row of the table is the advice for some program: one of PyTorch's, or one of ours
+// where this release makes none.
 TEST(all_advice_is_given) {
     static const struct {
         const char *name, *hint;

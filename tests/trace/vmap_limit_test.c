@@ -39,7 +39,7 @@ TEST(calls_for_each_sample_are_bounded_over_all_of_a_graph) {
     CHECK_OK(lowered(&s, 1));
     setup_end(&s);
     CHECK_STATUS(lowered(&s, 1025), SC_ERR_LIMIT);
-    const sc_str told = s.ctx.diags.count ? s.ctx.diags.data[0].message : (sc_str){0};
-    CHECK(sc_str_starts_with(told, "torch.vmap makes more than 32768 calls"));
+    const sc_str reported = s.ctx.diags.count ? s.ctx.diags.data[0].message : (sc_str){0};
+    CHECK(sc_str_starts_with(reported, "torch.vmap makes more than 32768 calls"));
     setup_end(&s);
 }

@@ -17,10 +17,10 @@ after(async () => {
   await host.close();
 });
 
-type Told = readonly [change: string, before: string, after: string];
+type Reported = readonly [change: string, before: string, after: string];
 
 /** The lines that are shown: what changed, and the nodes before and after. */
-async function lines(page: Page): Promise<Told[]> {
+async function lines(page: Page): Promise<Reported[]> {
   const texts = (column: string): Promise<string[]> =>
     page.locator(`.changes .row:not(.head) .of-${column}`).allInnerTexts();
   const [change, from, to] = await Promise.all([texts("change"), texts("before"), texts("after")]);
@@ -119,9 +119,9 @@ test("records have changes between their stages", async () => {
   assert.equal(Changed! + Same! + Removed!, sizeOf("exported_program"));
   assert.equal(Changed! + Same! + Added!, sizeOf("edge_dialect_exported_program"));
   // As the engine pairs them, by the node that each was made of.
-  const told = inspector.diff("exported_program", "edge_dialect_exported_program");
-  assert.equal(Added, told.added);
-  assert.equal(Removed, told.removed);
+  const reported = inspector.diff("exported_program", "edge_dialect_exported_program");
+  assert.equal(Added, reported.added);
+  assert.equal(Removed, reported.removed);
   inspector.dispose();
   assert.deepEqual(faults, []);
   await close();
@@ -145,12 +145,12 @@ for (const colorScheme of ["light", "dark"] as const)
     await dropModel(page, mlp());
     await delegate(page);
     await showChanges(page, "4");
-    const told = await lines(page);
+    const reported = await lines(page);
     assert.deepEqual(
-      told.filter(([, from]) => from === "").map(([change, , to]) => [change, to]),
+      reported.filter(([, from]) => from === "").map(([change, , to]) => [change, to]),
       [["+ added", "executorch_call_delegate higher_order::executorch_call_delegate"]],
     );
-    const parts = told.filter(([, from]) => from !== "").map(([change]) => change);
+    const parts = reported.filter(([, from]) => from !== "").map(([change]) => change);
     assert.ok(parts.length > 0 && parts.every((text) => text === "− to xnnpack:0"), parts.join());
     await page.locator(".changes .row:not(.head)", { hasText: "xnnpack:0" }).first().click();
     assert.equal(await page.locator(".change-foot .change-ways").count(), 1);

@@ -1,4 +1,4 @@
-// Parts of a model on backends: chosen in the settings, told of in a step of their own, shaded among
+// Parts of a model on backends: chosen in the settings, listed in a step of their own, shaded among
 // the nodes, and run.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -73,7 +73,7 @@ async function insteadGive(page: Page, partitioner: unknown): Promise<void> {
 }
 
 test("each method has its backend, and the story stays the same", async () => {
-  const told = delegationOf(STORIES, ["prefill", "decode"], XNNPACK);
+  const reported = delegationOf(STORIES, ["prefill", "decode"], XNNPACK);
   const { page, faults, close } = await host.visit({}, "#story");
   await page.waitForSelector('.story-text[data-status="done"]', { timeout: 120_000 });
   assert.equal(await page.locator('.step[data-step="delegated"]').count(), 0);
@@ -93,7 +93,7 @@ test("each method has its backend, and the story stays the same", async () => {
     await page.keyboard.press(String(i + 1));
     assert.equal(await page.locator("h1").innerText(), name);
   }
-  const { delegates, nodes } = told["prefill"]!;
+  const { delegates, nodes } = reported["prefill"]!;
   const outside = nodes.filter(({ delegate: to }) => to === null);
   assert.ok(delegates.length > 10 && outside.length > 10);
   await page.keyboard.press("4");
@@ -279,7 +279,7 @@ test("a backend that takes nothing is said to, with the reasons", async () => {
   await page.keyboard.press("4");
   await page.getByText("No node was taken: the program runs as it would").waitFor();
   assert.equal(await page.locator(".delegates-table").count(), 0);
-  assert.match(await words(page, ".outside-why"), /null no part was to have it/);
+  assert.match(await words(page, ".outside-why"), /null no part includes it/);
   await page.keyboard.press("7");
   await page.locator(".run-go .primary").click();
   await page.waitForSelector(".output");

@@ -17,7 +17,7 @@ async function open(page: Page, name: string): Promise<void> {
   await page.keyboard.press("6");
 }
 
-/** Runs the form and gives what is said beside the first field that is wrong. */
+/** Runs the form and gives the message at the first field that is wrong. */
 async function faultOf(page: Page, label: string, text: string): Promise<string> {
   await page.getByLabel(label).first().fill(text);
   assert.equal(await page.locator(".field-error").count(), 0);
@@ -123,7 +123,7 @@ test("sizes without a maximum are asked for, and the program holds them", async 
   await rows.fill("8");
   await columns.fill("9");
   await page.keyboard.press("Enter");
-  await card.getByText("below the example of the export, 10").waitFor();
+  await card.getByText("below the size of the example input, 10").waitFor();
   await columns.fill("20");
   await page.keyboard.press("Enter");
   await lowered(page);

@@ -9,7 +9,7 @@ after(() => host.close());
 
 test("somebody finds out whether an operator is covered", async () => {
   const { page, faults, close } = await host.visit();
-  await page.getByText("Does it know the operators of my model?").click();
+  await page.getByText("Will my model's operators work?").click();
   const list = page.locator(".operators");
   await list
     .getByText(/^Of \d+ operators that PyTorch 2\.\d+ can leave in a program, \d+ lower/)
@@ -47,7 +47,7 @@ test("somebody finds out whether an operator is covered", async () => {
 
 test("on a phone names are whole, and limits are told with their reasons", async () => {
   const { page, faults, close } = await host.visit({ viewport: { width: 320, height: 640 } });
-  await page.getByText("Does it know the operators of my model?").click();
+  await page.getByText("Will my model's operators work?").click();
   const list = page.locator(".operators");
   await list.getByLabel("Search operators").fill("special_polygamma");
   const row = list.getByRole("row").nth(1);
@@ -74,7 +74,7 @@ test("on a phone names are whole, and limits are told with their reasons", async
 
 test("turning a phone does not change the order", async () => {
   const { page, faults, close } = await host.visit({ viewport: { width: 900, height: 640 } });
-  await page.getByText("Does it know the operators of my model?").click();
+  await page.getByText("Will my model's operators work?").click();
   const list = page.locator(".operators");
   await list.getByLabel("Search operators").fill("embedding");
   const names = (): Promise<string[]> =>

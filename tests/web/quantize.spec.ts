@@ -1,5 +1,5 @@
 // Recipes in the page: picking one, calibrating it on what is dropped, and the quantized program
-// beside the float one.
+// next to the float one.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
@@ -186,7 +186,10 @@ test("arrays calibrate, nodes are told worst first, and one is left out", async 
     [...decibels].sort((a, b) => a - b),
   );
   const soft = rows.filter({ hasText: "softmax" });
-  assert.match(await soft.locator(".of-state").innerText(), /no pattern has this operator/);
+  assert.match(
+    await soft.locator(".of-state").innerText(),
+    /the quantizer has no pattern with this operator/,
+  );
 
   // By keyboard: down to the second row, and back to the first.
   await page.locator('.sorted-table[aria-label="Nodes"]').focus();
@@ -200,14 +203,14 @@ test("arrays calibrate, nodes are told worst first, and one is left out", async 
   await compared(page, 2);
   await page.getByRole("button", { name: "Nodes", exact: true }).click();
   const left = page.locator(".sorted-table .row", { hasText: "linear_1" }).first();
-  assert.match(await left.locator(".of-state").innerText(), /asked to stay as it is/);
+  assert.match(await left.locator(".of-state").innerText(), /`skip` leaves it out/);
   await page.getByRole("button", { name: "Ranges", exact: true }).click();
   await page
     .locator('.sorted-table[aria-label="Ranges"] .row', { hasText: "weight" })
     .first()
     .waitFor();
   await settings(page);
-  assert.equal(await page.getByLabel("Leave as it is").inputValue(), "=linear_1");
+  assert.equal(await page.getByLabel("Do not quantize").inputValue(), "=linear_1");
   assert.deepEqual(faults, []);
   await close();
 });
@@ -221,8 +224,8 @@ test("the ranges of halves have no scales, and those of integers as many as the 
     await page.getByRole("button", { name: "Ranges", exact: true }).click();
     await rows.first().waitFor();
     const columns = [".of-tensors", ".of-scale", ".of-zero", ".of-scales"];
-    const told = await Promise.all(columns.map((one) => rows.locator(one).allInnerTexts()));
-    return told[0]!.map((_, i) => told.map((column) => column[i]!));
+    const reported = await Promise.all(columns.map((one) => rows.locator(one).allInnerTexts()));
+    return reported[0]!.map((_, i) => reported.map((column) => column[i]!));
   };
   const halves = await ranges("sconce_fp16_weights");
   assert.deepEqual(halves, [
@@ -267,16 +270,16 @@ test("notes are shown: patterns that fit nothing, and numbers that say little", 
   await pick(page, STATIC);
   await dropOn(page, { "zeros.npy": array([4, 16], 0) });
   await page.getByText("Ranges come from 1 call.").waitFor();
-  await page.getByLabel("Leave as it is").fill("fc3\nfc9");
+  await page.getByLabel("Do not quantize").fill("fc3\nfc9");
   await compare(page, 2);
   assert.deepEqual(await page.locator(".quantized-notes li").allInnerTexts(), [
-    "skip: 'fc9' fits no node, module or operator",
+    "skip: 'fc9' matches no node, module or operator",
     "'x' was 0 in all of calibration: its scale is the smallest",
   ]);
   assert.deepEqual(await misplaced(page), []);
   await page.getByRole("button", { name: "Nodes", exact: true }).click();
   await settings(page);
-  await page.getByLabel("Leave as it is").fill("fc3");
+  await page.getByLabel("Do not quantize").fill("fc3");
   await page.getByRole("button", { name: "Remove zeros.npy" }).click();
   await compare(page, 2);
   assert.equal(await page.locator(".quantized-notes").count(), 0);
@@ -299,16 +302,19 @@ test("calibration that does not fit is said beside the file, and nothing is lowe
     "other.zip": [new Uint8Array(3), "application/zip"],
   });
   await page.locator(".calibration-list li.is-wrong").nth(5).waitFor();
-  const told = await page.locator(".calibration-list .field-error").allInnerTexts();
+  const reported = await page.locator(".calibration-list .field-error").allInnerTexts();
   assert.match(
-    told[0]!,
+    reported[0]!,
     /^shape\.npy, as input .*float32 tensor \[3, 16\], not a float32 tensor \[4, 16\].*exported to take/,
   );
-  assert.match(told[1]!, /^dtype\.npy, .*int32 tensor/);
-  assert.match(told[2]!, /^nan\.npy is not a number in 1 of its 64 elements\. Calibrate on inputs/);
-  assert.match(told[3]!, /^cut\.npy: .*cut off.*numpy\.save/);
-  assert.match(told[4]!, /^picture\.png was left out: only the face detector.*\.npy/);
-  assert.match(told[5]!, /^other\.zip was left out: it holds no data to calibrate on.*\.npy/);
+  assert.match(reported[1]!, /^dtype\.npy, .*int32 tensor/);
+  assert.match(
+    reported[2]!,
+    /^nan\.npy is not a number in 1 of its 64 elements\. Calibrate on inputs/,
+  );
+  assert.match(reported[3]!, /^cut\.npy: .*cut off.*numpy\.save/);
+  assert.match(reported[4]!, /^picture\.png was left out: only the face detector.*\.npy/);
+  assert.match(reported[5]!, /^other\.zip was left out: it holds no data to calibrate on.*\.npy/);
   await page.getByRole("button", { name: "Lower again", exact: true }).click();
   const card = page.locator(".problem").first();
   await card.waitFor();
@@ -344,7 +350,7 @@ test("a layer that a recipe cannot take is named, and left out by a click", asyn
   await card.getByRole("button", { name: "Skip it and lower again" }).click();
   await page.locator(".problem", { hasText: "linear_13" }).waitFor({ timeout: 60_000 });
   await page
-    .getByLabel("Leave as it is")
+    .getByLabel("Do not quantize")
     .fill("linear_6\nlinear_13\nlinear_20\nlinear_27\nlinear_34");
   await compare(page, 3);
   assert.match(await page.locator(".quantized-words").innerText(), /32 of the 343.nodes/);
@@ -371,7 +377,7 @@ test("groups that divide no layer become one scale per channel by a click", asyn
 test("what lowering warns of is counted, and logged once", async () => {
   const { page, faults, close } = await host.visit({}, "#mlp");
   await pick(page, "sconce_int4_weight_only");
-  await page.getByLabel("Leave as it is").fill("=linear");
+  await page.getByLabel("Do not quantize").fill("=linear");
   await compare(page, 2);
   const tab = page.getByRole("button", { name: /^Problems/ });
   assert.equal((await tab.innerText()).replace(/\s+/g, " "), "Problems 1");
@@ -531,7 +537,7 @@ test("on a phone all of it is there, and nothing sticks out", async () => {
     await page.locator(".sorted-table .row").nth(1).waitFor();
     assert.deepEqual(await misplaced(page), []);
   }
-  // Numbers are there as a whole; what has no room beside them is told of the range that is picked.
+  // Numbers are there as a whole; where there is no room, the text names the picked range.
   const ranges = page.locator('.sorted-table[aria-label="Ranges"] .row:not(.head)');
   const cut = await ranges
     .locator(".of-range")

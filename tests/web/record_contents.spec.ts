@@ -78,7 +78,7 @@ test("a program's memory plan is shown, with the names that the record knows", a
     await cells(page, "node"),
     plan!.values.map(({ nodes }) => nodes.at(-1) ?? ""),
   );
-  // By keyboard from value to value, and what is selected is told and found in the table.
+  // By keyboard from value to value, and what is selected is announced and found in the table.
   await canvas.focus();
   await page.keyboard.press("ArrowRight");
   await page.keyboard.press("ArrowRight");
@@ -108,7 +108,7 @@ test("a record of another program is told from the right one, and gives nothing 
   await showStep(page, "program");
   await page.keyboard.press("m");
   await page.locator(".memory canvas").waitFor();
-  assert.match(await page.locator(".profile-warning").innerText(), /other instructions/);
+  assert.match(await page.locator(".profile-warning").innerText(), /different instructions/);
   assert.deepEqual(await cells(page, "node"), []);
   made.dispose();
   assert.deepEqual(faults, []);
@@ -141,13 +141,13 @@ test("inputs of the record are taken for a run, whose outputs are those that it 
   assert.ok(!(await values.first().locator(".first li").first().isVisible()));
   await values.first().locator("summary").click();
   assert.equal(await values.first().locator(".first li").nth(1).innerText(), "-1.875");
-  await press(page, "Take to Call");
+  await press(page, "Use as inputs");
   assert.equal(await page.locator("#input-0").inputValue(), "record");
   await press(page, "Run");
   const least = Math.min(...(outputs[0]!.data as Float32Array));
-  await page.locator(".output .figure", { hasText: "least" }).waitFor();
+  await page.locator(".output .figure", { hasText: "min" }).waitFor();
   assert.match(
-    await page.locator(".output .figure", { hasText: "least" }).innerText(),
+    await page.locator(".output .figure", { hasText: "min" }).innerText(),
     new RegExp(`${least.toPrecision(4)}$`),
   );
 
@@ -185,9 +185,9 @@ test("a file that cannot be read is named, and does not keep the others from bei
   assert.equal(await page.locator(".profile-head option").count(), 1);
   await page.locator(".title", { hasText: "whole.etdp" }).waitFor();
   await page.locator(".problem").nth(1).waitFor();
-  const told = (await problems(page)).join("\n");
-  assert.match(told, /broken\.etdp cannot be opened/);
-  assert.match(told, /cut\.etrecord cannot be opened/);
+  const reported = (await problems(page)).join("\n");
+  assert.match(reported, /broken\.etdp cannot be opened/);
+  assert.match(reported, /cut\.etrecord cannot be opened/);
   assert.deepEqual(faults, []);
   await close();
 });

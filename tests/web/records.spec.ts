@@ -1,4 +1,4 @@
-// Records: dumps, the records they belong to and the values beside them, dropped or made here; as
+// Records: dumps, the records they belong to and their values, dropped or made here; as
 // flame chart and tables, and as gaps in a list and on the graph.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -44,7 +44,7 @@ test("a dump that comes alone is shown, with what it lacks", async () => {
   assert.equal(await canvas.getAttribute("data-spans"), String(own.length));
   assert.match(await page.locator("h1").innerText(), /^Run$/);
   assert.ok((await cells(page, "name")).length > 0);
-  // By keyboard from span to span, and what is selected is told.
+  // By keyboard from span to span, and what is selected is announced.
   await canvas.focus();
   await page.keyboard.press("ArrowRight");
   await page.keyboard.press("ArrowRight");
@@ -74,7 +74,7 @@ test("a dump, its values and its record find one another", async () => {
   await page.keyboard.press("n");
   await page.locator(".reference").selectOption(reference);
   await page.locator(".sorted-table .of-snr").nth(report.rows.length).waitFor();
-  const told = await cells(page, "node");
+  const reported = await cells(page, "node");
   // The node whose value it is, and how many were run with it.
   const expected = report.rows.map(({ nodes }) => {
     const others = nodes.length > 1 ? ` and ${nodes.length - 1} with it` : "";
@@ -84,7 +84,7 @@ test("a dump, its values and its record find one another", async () => {
     await page.locator(".numerics-words").innerText(),
     /compared with the portable kernels on the model as it was exported/,
   );
-  assert.deepEqual([...told].sort(), [...expected].sort());
+  assert.deepEqual([...reported].sort(), [...expected].sort());
   // The record's stages are steps; the graph has the gaps.
   assert.match(await page.locator('.step[data-step="edge"]').innerText(), /\d+\snodes/);
   await page.getByRole("button", { name: "Show on the graph" }).click();
@@ -125,7 +125,7 @@ test("a program is profiled here, twice, and the two are compared", async () => 
   await page.locator(".compare-head .primary").click();
   await page.locator(".sorted-table .row:not(.head)").first().waitFor();
   assert.match((await cells(page, "ratio")).join(), /×\d/);
-  // The dock has it, too, beside any step.
+  // The dock has it, too, next to any step.
   await page.keyboard.press("3");
   await page.locator(".dock-tabs button", { hasText: "Profile" }).click();
   assert.ok(await page.locator(".dock .profile").isVisible());
@@ -279,7 +279,7 @@ test("the cases of a bundled program are run, and what differs is named", async 
   await page.locator(".problem").first().waitFor();
   assert.match((await problems(page)).join(), /atol is no number/);
   // The inputs of a case can be given by hand.
-  await page.getByRole("button", { name: "Take to Call" }).last().click();
+  await page.getByRole("button", { name: "Use as inputs" }).last().click();
   await page.getByRole("button", { name: "Run", exact: true }).click();
   await page.locator(".output").first().waitFor();
   const saved = await downloaded(page, () => look(page, "Save .bpte"));

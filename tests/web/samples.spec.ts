@@ -26,9 +26,9 @@ test("the story teller writes the golden story, and stops and tells again", asyn
     (whole) =>
       new Promise<void>((resolve) => {
         const button = document.querySelector<HTMLButtonElement>(".story-form button")!;
-        const told = (): number => document.querySelector(".story-text")!.textContent!.length;
+        const reported = (): number => document.querySelector(".story-text")!.textContent!.length;
         const observer = new MutationObserver(() => {
-          if (told() < 10 || told() === whole) return;
+          if (reported() < 10 || reported() === whole) return;
           observer.disconnect();
           button.click();
           resolve();

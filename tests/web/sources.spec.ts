@@ -238,13 +238,13 @@ test("a file that cannot be kept is still the caller's, and the log says so", as
     const { put } = Cache.prototype;
     Cache.prototype.put = () =>
       Promise.reject(new DOMException("Quota exceeded.", "QuotaExceededError"));
-    const told: string[] = [];
+    const reported: string[] = [];
     try {
       const bytes = await sconce.fetchSource("/whole/mlp.pt2", {
         cache: true,
-        onLog: (severity, text) => told.push(`${severity}: ${text}`),
+        onLog: (severity, text) => reported.push(`${severity}: ${text}`),
       });
-      return [(bytes as Uint8Array).length, told] as const;
+      return [(bytes as Uint8Array).length, reported] as const;
     } finally {
       Cache.prototype.put = put;
     }

@@ -1,15 +1,19 @@
-// The compiler on the command line without wasm, for debuggers and profilers:
-//   sconce text DIALECT [NAME=]FILE.pt2...      IR after source, core, edge or executorch
-//   sconce lower OUT.pte [NAME=]FILE.pt2...   with SCONCE_SHARE=1: methods share state;
-//                                             with SCONCE_BACKEND=NAME: to that backend
-//   sconce run FILE.pte [METHOD]              once, on zeros
-//   sconce meta                               the tables, as hosts get them
+// The compiler on the command line without wasm, for debuggers and profilers: see `USAGE`.
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <time.h>
 
 #include "api/job.h"
+
+static const char USAGE[] =
+    "usage:\n"
+    "  sconce text DIALECT [NAME=]FILE.pt2...    print the IR: source, core, edge or executorch\n"
+    "  sconce lower OUT.pte [NAME=]FILE.pt2...   lower the files as methods of one program\n"
+    "  sconce run FILE.pte [METHOD]              run a method once, on zeros\n"
+    "  sconce meta                               print the tables as JSON\n"
+    "SCONCE_SHARE=1 lets methods share state, and SCONCE_BACKEND=NAME lowers to a backend.\n"
+    "Exit codes: 0 done, 1 a file or a program failed, 2 wrong usage.\n";
 
 static double now_ms(void *user) {
     (void)user;
@@ -148,19 +152,31 @@ static void run_command(sc_job *job, const char *path, const char *method) {
     require(job, sc_run_execute(job, false));
 }
 
+static bool is_dialect(const char *name) {
+    static const char *const names[] = {"source", "core", "edge", "executorch"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0) return true;
+    return false;
+}
+
 int main(int argc, char **argv) {
-    const bool is_meta = argc == 2 && strcmp(argv[1], "meta") == 0;
-    if (argc < 3 && !is_meta) {
-        fprintf(stderr, "usage: sconce text|lower|run|meta ...\n");
-        return 2;
+    const char *command = argc > 1 ? argv[1] : "";
+    const bool is_meta = argc == 2 && strcmp(command, "meta") == 0;
+    const bool is_text = argc > 3 && strcmp(command, "text") == 0 && is_dialect(argv[2]);
+    const bool is_lower = argc > 3 && strcmp(command, "lower") == 0;
+    const bool is_run = (argc == 3 || argc == 4) && strcmp(command, "run") == 0;
+    const bool is_help = strcmp(command, "--help") == 0;
+    if (!is_meta && !is_text && !is_lower && !is_run) {
+        fputs(USAGE, is_help ? stdout : stderr);
+        return is_help ? 0 : 2;
     }
     sc_host host = {.now_ms = now_ms};
     sc_job *job = sc_job_open(&host);
     if (is_meta)
         print(sc_meta_json(job));
-    else if (strcmp(argv[1], "text") == 0)
+    else if (is_text)
         text_command(job, argv[2], argc - 3, argv + 3);
-    else if (strcmp(argv[1], "lower") == 0)
+    else if (is_lower)
         lower_command(job, argv[2], argc - 3, argv + 3);
     else
         run_command(job, argv[2], argc > 3 ? argv[3] : "forward");

@@ -6,12 +6,14 @@ import { callAt, lineOf, namesOf, plain, rows, sources } from "./tables.mjs";
 const keyed = (row) => [...row.names].filter((name) => name.startsWith("SC_OP_"));
 const isOperator = ({ file }) => /^src\/ops\/ops_\w+\.def$/.test(file);
 
-/** The schema of an operator's row; short rows leave out "aten::". */
-function schemaOf(row) {
-  const text = row.columns
+/** The schema of an operator's row; short rows leave out the namespace or, of UNARY, all of it. */
+function schemaOf({ kind, columns }) {
+  if (kind === "UNARY") return `aten::${columns[0]}(Tensor self) -> Tensor`;
+  const text = columns
     .map(plain)
     .find((column) => /^[\w:.]+\(/.test(column) && / -> /.test(column));
-  return text.includes("::") && text.indexOf("::") < text.indexOf("(") ? text : `aten::${text}`;
+  if (/^[^(]*::/.test(text)) return text;
+  return `${kind === "SYM" ? "sym" : "aten"}::${text}`;
 }
 
 /** Every operator of the table: { id, name, schema, row }. */
@@ -63,16 +65,22 @@ export function near(given) {
     .map(([, base]) => base);
 }
 
-/** What foreign.def advises about a name; '*' in its patterns stands for anything. */
+/** The rows of foreign.def: operators that are refused, and the advice for each. */
+export function advices() {
+  const found = rows.filter(({ kind }) => kind === "FOREIGN");
+  return found.map(({ columns, file, line }) => {
+    const [pattern, hint] = columns.map(plain);
+    return { pattern, hint, file, line };
+  });
+}
+
+/** The advice of foreign.def about a name; '*' in its patterns stands for anything. */
 export function adviceOf(given) {
   const name = given.includes("::") ? given : `aten::${given}`;
-  for (const { kind, columns, file, line } of rows) {
-    if (kind !== "FOREIGN") continue;
-    const [pattern, hint] = columns.map(plain);
+  return advices().find(({ pattern }) => {
     const parts = pattern.split("*").map((part) => part.replace(/[.]/g, "\\."));
-    if (new RegExp(`^${parts.join(".*")}$`).test(name)) return { file, line, hint };
-  }
-  return undefined;
+    return new RegExp(`^${parts.join(".*")}$`).test(name);
+  });
 }
 
 // --- Rows and functions --------------------------------------------------------------------------
@@ -98,7 +106,7 @@ function rowsAbout({ id, row }) {
   return found;
 }
 
-/** What begins at the margin: [index, name], also by a macro, SC_KERNEL(cat, ...). */
+/** Declarations that begin at the margin: [index, name], also by a macro, SC_KERNEL(cat, ...). */
 function definedIn(text) {
   const found = [];
   for (const { 0: line, index } of text.matchAll(/^[a-z].*$/gm)) {
@@ -112,7 +120,7 @@ function definedIn(text) {
   return found;
 }
 
-/** Where the functions and structures of the core are defined: name -> { file, line }. */
+/** Places where the functions and structures of the core are defined: name -> { file, line }. */
 function readDefinitions() {
   const found = new Map();
   for (const [file, text] of sources) {

@@ -89,7 +89,7 @@ export function columnNames(kind) {
   return named.reduce((most, params) => (params.length > most.length ? params : most), []);
 }
 
-/** What the macro makes of its columns: [{ index, before, after }] for `before##column##after`. */
+/** Columns that the macro fills: [{ index, before, after }] for `before##column##after`. */
 function pastesOf(kind, seen = new Set()) {
   if (seen.has(kind)) return [];
   seen.add(kind);
@@ -165,7 +165,7 @@ function rowsOf(file) {
 /** Every row of every table. */
 export const rows = files.filter((name) => name.endsWith(".def")).flatMap(rowsOf);
 
-/** What a table is, in the first sentence of its head. */
+/** The subject of a table, from the first sentence of its head. */
 export function aboutTable(file) {
   const head = /^(?:\/\/.*\n)+/.exec(texts.get(file))?.[0] ?? "";
   return head

@@ -51,7 +51,7 @@ const wordsOf = (html) => textOf(html.replace(/<(br|\/?(p|li|td|th|pre))\b/g, " 
 
 /**
  * A page as { html, title, headings, links }. `links` are files of the checkout that it leads to;
- * pictures are among them, and lie beside the pages under their own names.
+ * pictures are among them, and lie in the folder of the pages under their own names.
  */
 export function render(page, markdown) {
   const headings = [];

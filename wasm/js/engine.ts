@@ -1,23 +1,21 @@
 // The engine: everything Sconce does, synchronously and on this thread. Each call works in a
 // job of its own, so that disposing what it returned frees all that it took.
 import { dtypeTable, type DTypeTable } from "./program/dtype_table.js";
-import { badArgument, checkTable, ENGINE_OPTIONS, isObject } from "./base/check.js";
+import { checkTable, ENGINE_OPTIONS } from "./base/check.js";
 import { checkSuites } from "./program/bundle.js";
 import { open } from "./lower/compile.js";
 import { checkPrograms, inflatePrograms } from "./lower/open.js";
 import { Core } from "./module/core.js";
 import { Job } from "./module/job.js";
 import { Disposing } from "./base/dispose.js";
-import { messageOf, SconceError, withCause } from "./base/errors.js";
-import { importModule, prepareHost } from "./base/host.js";
+import { prepareHost } from "./base/host.js";
 import { openInspector } from "./record/inspector.js";
 import { loadProgram, type LoadedProgram } from "./program/program.js";
 import { checkOptions } from "./call/protocol.js";
 import { parseRecord } from "./record/record.js";
 import { makeSession } from "./recipe/session.js";
 import { showAs, type Summary } from "./base/shown.js";
-import { absoluteUrl } from "./source/address.js";
-import { isPlace } from "./source/kinds.js";
+import { imported } from "./source/imported.js";
 import type {
   Backend,
   BundleOptions,
@@ -38,7 +36,11 @@ import type {
   LoadOptions,
   LowerOptions,
   Meta,
+  ModuleUrl,
   OpenedPrograms,
+  OwnPartitioner,
+  PartitionFunction,
+  PassFunction,
   Program,
   Programs,
   Source,
@@ -246,26 +248,32 @@ class SyncEngine extends Disposing implements Engine {
     );
   }
 
-  async importBackend(module: Parameters<Engine["importBackend"]>[0]): Promise<string> {
-    const url: unknown = isPlace(module) ? module : isObject(module) && module.url;
-    if (!isPlace(url))
-      throw badArgument("the module of importBackend()", "a URL, or { url }", module);
-    const address = absoluteUrl(String(url));
-    let found: unknown;
-    try {
-      ({ default: found } = await importModule<{ default?: unknown }>(address));
-    } catch (error) {
-      throw withCause(
-        new SconceError(
-          "io",
-          `the backend ${address} cannot be imported: ${messageOf(error)}`,
-          "Pass the URL of a JavaScript module whose default export is a backend.",
-        ),
-        error,
-      );
-    }
+  async importBackend(module: ModuleUrl): Promise<string> {
+    const { default: found } = await imported("importBackend()", module);
     this.registerBackend(found as Backend);
     return (found as Backend).id;
+  }
+
+  private readonly isPass = (name: string): boolean =>
+    this.meta().passes.some((own) => own.name === name);
+
+  private readonly isBackend = (name: string): boolean =>
+    this.meta().backends.some((own) => own.name === name || own.id === name);
+
+  registerPass(pass: PassFunction, name?: string): void {
+    this.core.passes.add(pass, name, this.isPass);
+  }
+
+  importPasses(module: ModuleUrl): Promise<string[]> {
+    return this.core.passes.import(module, this.isPass);
+  }
+
+  registerPartitioner(partitioner: PartitionFunction | OwnPartitioner, name?: string): void {
+    this.core.partitioners.add(partitioner, name, this.isBackend);
+  }
+
+  importPartitioners(module: ModuleUrl): Promise<string[]> {
+    return this.core.partitioners.import(module, this.isBackend);
   }
 
   dispose(): void {

@@ -4,7 +4,7 @@ import { bindExports, type RawExports, type RawImports } from "./border/abi.gen.
 import { badArgument } from "./base/check.js";
 import { messageOf, SconceError, withCause } from "./base/errors.js";
 import { hostModule } from "./base/host.js";
-import { besideScript, hasFileSystem, isCached, locateAsset } from "./locate.js";
+import { nextToScript, hasFileSystem, isCached, locateAsset } from "./locate.js";
 import { absoluteUrl } from "./source/address.js";
 import { isArrayBuffer, isModule, isResponse, isUrl } from "./base/tags.js";
 import type { WasmSource } from "./types/index.js";
@@ -28,8 +28,8 @@ type FileSystem = typeof import("node:fs");
  * The address of sconce.wasm in the folder of this script: the one literal that bundlers look for. They may put
  * a relative address in its place.
  */
-function besideThis(): string | undefined {
-  if (isCached) return besideScript(FILE);
+function nextToThis(): string | undefined {
+  if (isCached) return nextToScript(FILE);
   try {
     return new URL("./sconce.wasm", import.meta.url).href;
   } catch {
@@ -64,17 +64,17 @@ async function ofAddress(address: string): Promise<WebAssembly.Module> {
 
 /** The module of this package. */
 async function ofPackage(): Promise<WebAssembly.Module> {
-  const beside = besideThis();
-  if (beside !== undefined && /^(https?|blob|data):/.test(beside)) return ofAddress(beside);
+  const address = nextToThis();
+  if (address !== undefined && /^(https?|blob|data):/.test(address)) return ofAddress(address);
   if (!hasFileSystem()) {
-    if (beside !== undefined) return ofAddress(beside);
+    if (address !== undefined) return ofAddress(address);
     throw new SconceError(
       "io",
       "the engine could not be loaded: this script does not know its own address",
       SCRIPT_HINT,
     );
   }
-  const found = locateAsset(FILE, beside);
+  const found = locateAsset(FILE, address);
   if (found !== undefined) return ofFile(found);
   throw new SconceError(
     "io",
@@ -86,7 +86,7 @@ async function ofPackage(): Promise<WebAssembly.Module> {
 /** A string is an address: relative to the page where there is one, else to this script. */
 function addressOf(given: string): string {
   const address = absoluteUrl(given);
-  return URL.canParse(address) ? address : (besideScript(given) ?? given);
+  return URL.canParse(address) ? address : (nextToScript(given) ?? given);
 }
 
 // To the type system a Module is an empty object that everything else satisfies, so the rest is named.

@@ -22,7 +22,7 @@ export const isCached = script !== undefined && VITE_CACHE.test(script);
 export const here = script?.replace(VITE_CACHE, "/node_modules/sconce/dist/index.js");
 
 /** The address of a file in the folder of this script; undefined where the script has no address. */
-export const besideScript = (name: string): string | undefined =>
+export const nextToScript = (name: string): string | undefined =>
   here !== undefined && URL.canParse(name, here) ? new URL(name, here).href : undefined;
 
 /** Is this a host where addresses of files can be read? */

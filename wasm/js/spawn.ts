@@ -2,7 +2,7 @@
 import type { Host } from "./types/host.js";
 import { messageOf, SconceError } from "./base/errors.js";
 import { hostModule, isBun, isNode, pageOrigin, prepareHost } from "./base/host.js";
-import { besideScript, hasFileSystem, here, isCached, locateAsset } from "./locate.js";
+import { nextToScript, hasFileSystem, here, isCached, locateAsset } from "./locate.js";
 
 type Threads = typeof import("node:worker_threads");
 
@@ -57,7 +57,7 @@ function blobWorker(address: string): Host<"Worker"> {
 
 /** The script's address where Bun and Deno have it in a file: programs in one file leave it elsewhere. */
 const inFiles = (): string | undefined =>
-  here?.startsWith("file:") && hasFileSystem() ? locateAsset(FILE, besideScript(FILE)) : undefined;
+  here?.startsWith("file:") && hasFileSystem() ? locateAsset(FILE, nextToScript(FILE)) : undefined;
 
 /** Advice for a worker that does not start. */
 export function workerHint(): string {
@@ -78,7 +78,7 @@ function webWorker(): Made {
   // A program of Bun in one file takes its worker from the disk, too.
   if (isBun() && found === undefined)
     throw notStarted(FILE, "it is not next to this program", PLACE_HINT);
-  const address = found ?? besideScript(FILE) ?? FILE;
+  const address = found ?? nextToScript(FILE) ?? FILE;
   try {
     if (isElsewhere()) return [blobWorker(address), address];
     if (isCached || found) return [new Worker(address, { type: "module" }), address];
@@ -92,7 +92,7 @@ function webWorker(): Made {
 }
 
 function threadWorker({ Worker: Thread }: Threads): Made {
-  const expected = besideScript(FILE);
+  const expected = nextToScript(FILE);
   const address = locateAsset(FILE, expected);
   if (address !== undefined) return [new Thread(new URL(address)), address];
   throw notStarted(expected ?? FILE, "it is not next to this program", PLACE_HINT);

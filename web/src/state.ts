@@ -24,6 +24,7 @@ import type {
   RecordStage,
   Tensor,
   Timeline,
+  UnreadEntry,
   Value,
   Verification,
 } from "@sconce/types/index.js";
@@ -258,6 +259,7 @@ export interface RecordContents {
   stages: readonly RecordStage[];
   hasHandles: boolean;
   unknownEntries: readonly string[];
+  unreadEntries: readonly UnreadEntry[];
   /** Inputs of one case; null if the record has none. */
   inputs: readonly RecordedValue[] | null;
   /** Outputs of each case, by method. */
@@ -413,7 +415,7 @@ export const app = {
   /** The number of the planned value that is selected; null for none. */
   planned: signal<number | null>(null),
 
-  /** The file that the record came as, or what stands for it when it was made here; empty: none. */
+  /** The file that the record came as, or what stands for it when it was made here; empty: there is no record. */
   recordName: signal(""),
   /** The record's contents; null until it is shown. */
   record: signal<RecordContents | null>(null),

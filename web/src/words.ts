@@ -8,12 +8,12 @@ const OWN = [
   {
     name: "quantized",
     title: "Quantized",
-    sentence: "Numbers in a few bits each: the weights, and with some recipes all that meets them.",
+    sentence: "Weights, and with some recipes activations too, stored in 8 or 4 bits.",
   },
   {
     name: "delegated",
     title: "Delegated",
-    sentence: "Parts went to backends, each as one call; the portable kernels run the rest.",
+    sentence: "Which nodes a backend runs, and why the rest stay on the portable kernels.",
   },
   {
     name: "program",
@@ -38,14 +38,14 @@ export const STEP_WORDS = Object.fromEntries(
 export function stepWords(step: StepId): string {
   if (step === "run" && app.document.value?.kind === "record")
     return app.profiles.value.length > 0
-      ? "A runtime's record of a program that is not here."
-      : "Runs that a runtime recorded are shown here: drop the .etdp that it has written.";
+      ? "A profile without its program. Drop the .pte or .etrecord to see names."
+      : "No profile yet. Drop an .etdp file from your device.";
   const [document, ms] = [app.document.value, app.lowerMs.value];
   if (step !== "run" || !document || ms === null) return STEP_WORDS[step];
   const count = document.files.length;
-  const files = count === 1 ? "PyTorch's file" : `${count} files from PyTorch`;
+  const from = count === 1 ? "" : ` ${count} files`;
   const size = formatBytes(app.programBytes.value);
-  return `${files} became a program of ${size} in ${formatMs(ms)}. Here it runs, on your machine.`;
+  return `Lowered${from} to a ${size} program in ${formatMs(ms)}. It runs here, on your machine.`;
 }
 
 /** Names of the stages of a record, in words. */

@@ -28,8 +28,7 @@ static sc_status put_tensor(sc_ctx *ctx, sc_json_writer *w, sc_arena *arena,
     const void *dense;
     SC_TRY(dense_of(ctx, arena, &t, &dense));
     sc_json_put_u64(w, "dtype", value->dtype);
-    sc_json_key(w, "sizes");
-    sc_json_begin_array(w);
+    sc_json_put_array(w, "sizes");
     for (uint32_t d = 0; d < value->rank; d++) sc_json_add_i64(w, value->sizes[d]);
     sc_json_end_array(w);
     sc_json_put_u64(w, "at", (uint64_t)(uintptr_t)dense);
@@ -52,8 +51,7 @@ static sc_status put_value(sc_ctx *ctx, sc_json_writer *w, sc_arena *arena,
 
 static sc_status put_values(sc_ctx *ctx, sc_json_writer *w, sc_arena *arena, const char *key,
                             sc_bundled_values values) {
-    sc_json_key(w, key);
-    sc_json_begin_array(w);
+    sc_json_put_array(w, key);
     for (uint32_t i = 0; i < values.count; i++) SC_TRY(put_value(ctx, w, arena, &values.items[i]));
     sc_json_end_array(w);
     return SC_OK;
@@ -63,8 +61,7 @@ static sc_status put_suite(sc_ctx *ctx, sc_json_writer *w, sc_arena *arena,
                            const sc_bundled_suite *suite) {
     sc_json_begin_object(w);
     sc_json_put_str(w, "method", suite->method);
-    sc_json_key(w, "cases");
-    sc_json_begin_array(w);
+    sc_json_put_array(w, "cases");
     for (uint32_t i = 0; i < suite->case_count; i++) {
         sc_json_begin_object(w);
         SC_TRY(put_values(ctx, w, arena, "inputs", suite->cases[i].inputs));

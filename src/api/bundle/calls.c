@@ -22,7 +22,7 @@ static sc_status check_value(const sc_bundle_spot *at, const sc_bundled_value *v
     if (TAGS[value->kind] != declared->tag)
         return sc_bundle_refuse(at, SC_ERR_INPUT,
                                 "Pass the kind of value that the method declares.",
-                                "is another kind of value than the method declares");
+                                "has a different kind than the method declares");
     if (value->kind != SC_BUNDLED_TENSOR) return SC_OK;
     if (value->dtype != (sc_dtype)declared->dtype)
         return sc_fail(at->ctx, SC_ERR_DTYPE, "Pass the dtype that the method declares.",
@@ -31,12 +31,12 @@ static sc_status check_value(const sc_bundle_spot *at, const sc_bundled_value *v
                        sc_dtype_name(value->dtype), sc_dtype_name((sc_dtype)declared->dtype));
     if (value->rank != declared->rank)
         return sc_bundle_refuse(at, SC_ERR_SHAPE, NULL,
-                                "has another number of dimensions than declared");
+                                "has a different number of dimensions than the method declares");
     for (uint32_t d = 0; d < value->rank; d++) {
         const int64_t size = value->sizes[d], most = declared->sizes[d];
         if (size > most || (size < most && !declared->is_dynamic))
             return sc_bundle_refuse(at, SC_ERR_SHAPE, NULL,
-                                    "has other sizes than the method declares");
+                                    "has different sizes than the method declares");
     }
     return SC_OK;
 }
@@ -66,7 +66,8 @@ sc_status sc_bundle_method(sc_job *job, sc_str name, sc_rt_method_info *info) {
         if (sc_str_equal(sc_rt_program_method_name(job->running, i), name))
             return sc_rt_method_info_get(ctx, job->running, i, ctx->arena, info);
     return sc_fail(ctx, SC_ERR_NOT_FOUND, NULL,
-                   "there are test cases of method '" SC_STR_FMT "', which the program lacks",
+                   "there are test cases for method '" SC_STR_FMT
+                   "', but the program has no such method",
                    SC_STR_ARG(name));
 }
 

@@ -95,7 +95,7 @@ static sc_status check_expected(sc_bundle_spot *at, sc_bundled_values values) {
     for (at->index = 0; at->index < values.count; at->index++)
         if (values.items[at->index].kind != SC_BUNDLED_TENSOR)
             return sc_bundle_refuse(at, SC_ERR_UNSUPPORTED, "Bundle methods that return tensors.",
-                                    "is not a tensor, which is all that may be expected");
+                                    "is not a tensor, and expected outputs must be tensors");
     return SC_OK;
 }
 
@@ -151,7 +151,7 @@ static sc_status read_suites(bundling *b, sc_str suites_json, sc_bundled *out) {
     const sc_json *json = NULL;
     SC_TRY(sc_json_parse(ctx, ctx->arena, suites_json, &json));
     if (json->kind != SC_JSON_ARRAY)
-        return sc_fail(ctx, SC_ERR_ARGUMENT, NULL, "test suites are a list");
+        return sc_fail(ctx, SC_ERR_ARGUMENT, NULL, "test suites must be a list");
     sc_bundled_suite *suites = sc_new_array(ctx->arena, sc_bundled_suite, json->size + 1);
     const sc_json *item = sc_json_first(json);
     for (uint32_t i = 0; i < json->size; i++, item = sc_json_next(item)) {
@@ -170,8 +170,9 @@ static sc_status write_file(bundling *b, sc_str suites_json, sc_arena *arena, sc
     sc_source *program = b->job->program;
     SC_TRY(read_suites(b, suites_json, &bundled));
     if (program->size > UINT32_MAX / 2)
-        return sc_fail(b->at.ctx, SC_ERR_LIMIT, "Keep the weights in a .ptd of their own.",
-                       "a bundled program has less than 2 GB");
+        return sc_fail(b->at.ctx, SC_ERR_LIMIT,
+                       "Write the weights to a separate .ptd file (externalConstants).",
+                       "a bundled program must be smaller than 2 GB");
     bundled.program_bytes = (uint32_t)program->size;
     SC_TRY(sc_bundled_write(b->at.ctx, arena, &bundled, &head, &size));
     sc_cord_init(out, arena);

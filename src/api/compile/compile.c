@@ -14,7 +14,7 @@ sc_status sc_compile_open(sc_job *job, sc_source *source, sc_str method, sc_str 
     SC_TRY(sc_ops_init());
     if (job->versions.count > 1)
         return sc_fail(ctx, SC_ERR_STATE, "Add every method first, then lower.",
-                       "methods are added before lowering begins");
+                       "no method can be added after lowering has begun");
     if (job->versions.count == 0)
         sc_job_add_version(job, SC_DIALECT_source, sc_program_new(ctx), begin_ms);
     sc_version *version = &job->versions.data[0];
@@ -67,10 +67,11 @@ sc_status sc_compile_constant_method(sc_job *job, sc_str name, sc_str value_json
     sc_ctx *ctx = sc_job_begin(job);
     const sc_json *json = NULL;
     if (!has_only_sources(job))
-        return sc_fail(ctx, SC_ERR_STATE, "Open the .pt2 files, add constant methods, then lower.",
-                       "constant methods are added after opening and before lowering");
+        return sc_fail(
+            ctx, SC_ERR_STATE, "Open the .pt2 files, add constant methods, then lower.",
+            "a constant method can be added only after a .pt2 is open and before lowering begins");
     if (name.size == 0 || has_method(job->versions.data[0].program, name))
-        return sc_fail(ctx, SC_ERR_ARGUMENT, "Give each method its own name.",
+        return sc_fail(ctx, SC_ERR_ARGUMENT, "Give each method a different name.",
                        "there is already a method named '" SC_STR_FMT "'", SC_STR_ARG(name));
     SC_TRY(sc_json_parse(ctx, ctx->arena, sc_str_copy(ctx->arena, value_json), &json));
     sc_constant_method method = {.name = sc_name_intern(ctx->names, name)};
@@ -124,7 +125,7 @@ sc_status sc_compile_transform_source(sc_job *job, uint32_t from, sc_str method,
     if (!found)
         return sc_fail(ctx, SC_ERR_NOT_FOUND, NULL, "there is no method '" SC_STR_FMT "'",
                        SC_STR_ARG(method));
-    SC_TRY(sc_early_passes_run(ctx, &pipeline, found, names));
+    SC_TRY(sc_early_passes_run(job, &pipeline, found, names));
     SC_TRY(sc_verify(ctx, program));
     *transformed = sc_job_add_version(job, SC_DIALECT_source, program, begin_ms);
     job->versions.data[*transformed].source = *transformed;

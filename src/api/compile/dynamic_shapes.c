@@ -132,11 +132,12 @@ static sc_status refuse(sc_ctx *ctx, const sc_bound *bound, const meaning *meant
     sc_sb size;
     sc_sb_init(&size, ctx->scratch);
     sc_dim_print(&size, meant->size);
-    return sc_fail(
-        ctx, SC_ERR_OPTION,
-        "Give one within the file's limits, its example included; METHOD:NAME is for one method.",
-        "the largest value %lld of '" SC_STR_FMT "' (size %s) %s %lld", (long long)bound->max,
-        SC_STR_ARG(bound->name), sc_sb_terminate(&size), why, (long long)limit);
+    return sc_fail(ctx, SC_ERR_OPTION,
+                   "Give a value within the limits of the file, and not below the example. "
+                   "METHOD:NAME sets it for one method only.",
+                   "the largest value %lld of '" SC_STR_FMT "' (size %s) %s %lld",
+                   (long long)bound->max, SC_STR_ARG(bound->name), sc_sb_terminate(&size), why,
+                   (long long)limit);
 }
 
 static sc_status solve(sc_ctx *ctx, const sc_bound *bound, sc_dim size, meaning *out) {
@@ -146,8 +147,8 @@ static sc_status solve(sc_ctx *ctx, const sc_bound *bound, sc_dim size, meaning 
         return SC_OK;
     sc_sb_init(&text, ctx->scratch);
     sc_dim_print(&text, size);
-    return sc_fail(ctx, SC_ERR_OPTION, "Give largest values of the symbols in it.",
-                   "'" SC_STR_FMT "' is %s, which no single largest value bounds",
+    return sc_fail(ctx, SC_ERR_OPTION, "Give a largest value for each symbol in it.",
+                   "'" SC_STR_FMT "' is %s, and one largest value cannot bound it",
                    SC_STR_ARG(bound->name), sc_sb_terminate(&text));
 }
 
@@ -158,11 +159,11 @@ static sc_status narrow(sc_ctx *ctx, narrowed *to, const sc_bound *bound, const 
     sc_dim rest = sc_dim_sub(NULL, sc_dim_int(bound->max), sc_dim_int(meant->offset));
     int64_t max = sc_dim_floordiv(NULL, rest, sc_dim_int(meant->scale)).value;
     if (bound->max < range.min || max < meant->symbol->range.min)
-        return refuse(ctx, bound, meant, "is below the smallest that the file has,", range.min);
+        return refuse(ctx, bound, meant, "is below the smallest that the file allows,", range.min);
     if (bound->max > range.max)
-        return refuse(ctx, bound, meant, "is above the largest that the file has,", range.max);
+        return refuse(ctx, bound, meant, "is above the largest that the file allows,", range.max);
     if (sc_dim_hint(meant->size, &hint) && bound->max < hint)
-        return refuse(ctx, bound, meant, "is below the example of the export,", hint);
+        return refuse(ctx, bound, meant, "is below the size of the example input,", hint);
     if (to->by[index] && to->max[index] != max)
         return sc_fail(ctx, SC_ERR_OPTION, "Give one largest value for each symbol.",
                        "'" SC_STR_FMT "' = %lld and '" SC_STR_FMT "' = %lld contradict each other: "

@@ -1,4 +1,4 @@
-// The largest sizes of dynamic dimensions. Private to src/api.
+// The largest sizes of dynamic dimensions. Private to src/api. Prefix: sc_bound_ sets limits.
 #ifndef SC_API_DYNAMIC_SHAPES_H
 #define SC_API_DYNAMIC_SHAPES_H
 

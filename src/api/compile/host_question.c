@@ -2,49 +2,47 @@
 // answer.
 #include "api/job.h"
 
-void sc_ask_answer(sc_ask *ask, void *answer, uint32_t json_bytes, uint32_t bytes) {
-    sc_free(ask->answer);
-    ask->answer = answer;
-    ask->json_bytes = json_bytes;
-    ask->bytes = bytes;
+void sc_host_question_answer(sc_host_question *question, void *answer, uint32_t json_bytes,
+                             uint32_t bytes) {
+    sc_free(question->answer);
+    question->answer = answer;
+    question->json_bytes = json_bytes;
+    question->bytes = bytes;
 }
 
-sc_status sc_ask_progress(sc_ask *ask, uint32_t part) {
-    sc_status status = sc_progress(ask->ctx, SC_STEP_to_backend, ask->done + part, ask->total);
-    ask->is_cancelled = status == SC_ERR_CANCELLED;
+sc_status sc_host_question_progress(sc_host_question *question, uint32_t part) {
+    sc_status status =
+        sc_progress(question->ctx, SC_STEP_to_backend, question->done + part, question->total);
+    question->is_cancelled = status == SC_ERR_CANCELLED;
     return status;
 }
 
-static const sc_part *part_of(const sc_ask *ask, uint32_t part) {
-    return part < ask->part_count ? ((sc_part *const *)ask->parts)[part] : NULL;
+static const sc_part *part_of(const sc_host_question *question, uint32_t part) {
+    return part < question->part_count ? ((sc_part *const *)question->parts)[part] : NULL;
 }
 
-const char *sc_ask_part_text(sc_ask *ask, uint32_t part) {
-    const sc_part *found = part_of(ask, part);
+const uint8_t *sc_host_question_named(sc_host_question *question, sc_str key, uint64_t *bytes) {
+    const uint8_t *found = NULL;
+    *bytes = 0;
+    return question->named && question->named(question, key, &found, bytes) == SC_OK ? found : NULL;
+}
+
+const char *sc_host_question_part_text(sc_host_question *question, uint32_t part) {
+    const sc_part *found = part_of(question, part);
     sc_sb sb;
-    sc_sb_init(&sb, &ask->arena);
+    sc_sb_init(&sb, &question->arena);
     if (found) sc_graph_print(&sb, found->method->graph, (sc_print_options){.signature = true});
     return sc_sb_terminate(&sb);
 }
 
-// Weights may lie in another order than their sizes.
-static sc_extent row_major(sc_arena *arena, const sc_constant *c) {
-    int64_t sizes[SC_RANK_MAX], strides[SC_RANK_MAX];
-    for (uint32_t d = 0; d < c->spec.rank; d++) {
-        sizes[d] = c->spec.sizes[d].value;
-        strides[d] = c->spec.strides[d].value;
-    }
-    return sc_extent_strided(arena, c->data, sc_dtype_bytes((sc_dtype)c->spec.dtype), c->spec.rank,
-                             sizes, strides, 0);
-}
-
-sc_status sc_ask_read_constant(sc_ask *ask, uint32_t part, uint32_t constant, void *out,
-                               uint32_t bytes) {
-    const sc_part *found = part_of(ask, part);
+sc_status sc_host_question_read_constant(sc_host_question *question, uint32_t part,
+                                         uint32_t constant, void *out, uint32_t bytes) {
+    const sc_part *found = part_of(question, part);
     for (uint32_t i = 0; found && i < found->method->inputs.count; i++) {
         const sc_constant *c = found->method->inputs.data[i].constant;
         if (c && constant-- == 0 && c->data.size == bytes)
-            return sc_extent_read(ask->ctx, row_major(ask->ctx->arena, c), 0, out, bytes);
+            return sc_extent_read(question->ctx, sc_constant_row_major(question->ctx->arena, c), 0,
+                                  out, bytes);
     }
-    return sc_fail(ask->ctx, SC_ERR_NOT_FOUND, NULL, "there is no such constant in part %u", part);
+    return sc_fail(question->ctx, SC_ERR_NOT_FOUND, NULL, "part %u has no such constant", part);
 }

@@ -2,7 +2,7 @@
 // decomposition.
 #include "api/compile/named_passes.h"
 
-#include "api/job.h"
+#include "api/edit/edit.h"
 
 static const char *passes_hint(sc_arena *arena, const char *words,
                                bool (*is_meant)(const sc_pass *pass)) {
@@ -25,7 +25,8 @@ static const char *why_not(const sc_pass *pass) {
         return "is a pass of to_executorch, which runs it itself";
     if (pass->step == SC_STEP_decompose)
         return "cannot run on an edge program, which is decomposed already";
-    return "cannot run alone: it leaves views half changed, and to_edge does the rest";
+    return "cannot run alone: it changes views only in part, and to_edge needs later passes to "
+           "finish them";
 }
 
 sc_status sc_edge_pass(sc_ctx *ctx, sc_str name, const sc_pass **out) {
@@ -47,7 +48,7 @@ static bool is_early(const sc_pass *pass) {
     return pass->step == SC_STEP_to_edge && !(pass->needs & DECOMPOSED);
 }
 
-sc_status sc_early_pass(sc_ctx *ctx, sc_str name, const sc_pass **out) {
+static sc_status early_pass(sc_ctx *ctx, sc_str name, const sc_pass **out) {
     *out = sc_pass_find(name);
     if (*out && is_early(*out)) return SC_OK;
     const char *hint =
@@ -56,7 +57,8 @@ sc_status sc_early_pass(sc_ctx *ctx, sc_str name, const sc_pass **out) {
         return sc_fail(ctx, SC_ERR_NOT_FOUND, hint, "there is no pass '" SC_STR_FMT "'",
                        SC_STR_ARG(name));
     return sc_fail(ctx, SC_ERR_ARGUMENT, hint,
-                   "%s works on what decomposition makes, and cannot run before it", (*out)->name);
+                   "%s works on a decomposed program, so it cannot run before decomposition",
+                   (*out)->name);
 }
 
 static sc_status find_write(sc_ctx *ctx, sc_graph *graph, void *user) {
@@ -72,48 +74,72 @@ static sc_status check_functional(sc_ctx *ctx, const sc_pass *pass, const sc_met
     SC_TRY(sc_graphs_visit(ctx, method->graph, find_write, &node));
     if (!node) return SC_OK;
     return sc_fail(
-        ctx, SC_ERR_ARGUMENT, "Let it run after decomposition, as one of transformPasses.",
-        "%s cannot run before decomposition on method '%s', where %s (%s) writes in place",
+        ctx, SC_ERR_ARGUMENT, "Run it after decomposition, in transformPasses.",
+        "%s cannot run before decomposition on method '%s', because %s (%s) writes in place",
         pass->name, method->name->text, node->name->text, node->op->name);
 }
 
-static sc_status run_early(sc_ctx *ctx, sc_pipeline *pipeline, const sc_pass *pass,
+static sc_status run_early(sc_job *job, sc_pipeline *pipeline, const sc_pass *pass,
                            sc_method *method) {
     const uint32_t facts = method->facts;
-    SC_TRY(check_functional(ctx, pass, method));
-    SC_TRY(sc_pipeline_pass(ctx, pipeline, pass, method));
+    SC_TRY(check_functional(&job->ctx, pass, method));
+    SC_TRY(sc_pipeline_pass(&job->ctx, pipeline, pass, method));
     method->facts = facts;  // those that decomposition keeps
     return SC_OK;
 }
 
-sc_status sc_early_passes_run(sc_ctx *ctx, sc_pipeline *pipeline, sc_method *method,
-                              const sc_json *names) {
-    if (names->kind != SC_JSON_ARRAY)
-        return sc_fail(ctx, SC_ERR_ARGUMENT, NULL, "passes must be a JSON array of names");
-    const sc_json *name = sc_json_first(names);
-    for (uint32_t n = names->size; n--; name = sc_json_next(name)) {
-        const sc_pass *pass = NULL;
-        if (name->kind != SC_JSON_STRING)
-            return sc_fail(ctx, SC_ERR_ARGUMENT, NULL, "passes are named by text");
-        SC_TRY(sc_early_pass(ctx, sc_json_str(ctx->arena, name), &pass));
-        SC_TRY(run_early(ctx, pipeline, pass, method));
+static sc_status bad_entry(sc_ctx *ctx) {
+    return sc_fail(ctx, SC_ERR_ARGUMENT, NULL,
+                   "passes must be a JSON array of names, or of numbers for passes of the host");
+}
+
+bool sc_pass_entry_number(const sc_json *entry, uint32_t *number) {
+    int64_t i = -1;
+    if (entry->kind != SC_JSON_INT || !sc_json_i64(entry, &i) || i < 0 || i > INT32_MAX)
+        return false;
+    *number = (uint32_t)i;
+    return true;
+}
+
+sc_status sc_early_passes_check(sc_ctx *ctx, const sc_json *list) {
+    if (list->kind != SC_JSON_ARRAY) return bad_entry(ctx);
+    const sc_json *entry = sc_json_first(list);
+    for (uint32_t n = list->size; n--; entry = sc_json_next(entry)) {
+        uint32_t number;
+        const sc_pass *pass;
+        if (sc_pass_entry_number(entry, &number)) continue;
+        if (entry->kind != SC_JSON_STRING) return bad_entry(ctx);
+        SC_TRY(early_pass(ctx, sc_json_str(ctx->arena, entry), &pass));
     }
     return SC_OK;
 }
 
-static sc_status run_wishes(sc_ctx *ctx, sc_pipeline *pipeline, sc_program *program,
-                            const sc_method_partitioners *wishes) {
-    sc_method *method = sc_program_method(program, wishes->method);
-    if (!method) return SC_OK;  // delegation tells of it
-    for (uint32_t i = 0; i < wishes->count; i++)
-        for (uint32_t p = 0; p < wishes->items[i].pass_count; p++)
-            SC_TRY(run_early(ctx, pipeline, wishes->items[i].passes[p], method));
+sc_status sc_early_passes_run(sc_job *job, sc_pipeline *pipeline, sc_method *method,
+                              const sc_json *list) {
+    SC_TRY(sc_early_passes_check(&job->ctx, list));
+    const sc_json *entry = sc_json_first(list);
+    for (uint32_t n = list->size; n--; entry = sc_json_next(entry)) {
+        uint32_t number;
+        const sc_pass *pass = NULL;
+        if (sc_pass_entry_number(entry, &number)) {
+            SC_TRY(sc_edit_run(job, method->program, method, number, false));
+            continue;
+        }
+        SC_TRY(early_pass(&job->ctx, sc_json_str(job->ctx.arena, entry), &pass));
+        SC_TRY(run_early(job, pipeline, pass, method));
+    }
     return SC_OK;
 }
 
-sc_status sc_wishes_run(sc_ctx *ctx, sc_pipeline *pipeline, sc_program *program,
+sc_status sc_wishes_run(sc_job *job, sc_pipeline *pipeline, sc_program *program,
                         const sc_partitioners *wishes) {
-    for (uint32_t i = 0; i < wishes->count; i++)
-        SC_TRY(run_wishes(ctx, pipeline, program, &wishes->methods[i]));
+    for (uint32_t i = 0; i < wishes->count; i++) {
+        const sc_method_partitioners *rounds = &wishes->methods[i];
+        sc_method *method = sc_program_method(program, rounds->method);
+        if (!method) continue;  // delegation reports it
+        for (uint32_t r = 0; r < rounds->count; r++)
+            if (rounds->items[r].passes)
+                SC_TRY(sc_early_passes_run(job, pipeline, method, rounds->items[r].passes));
+    }
     return SC_OK;
 }

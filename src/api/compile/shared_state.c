@@ -25,7 +25,7 @@ static sc_status check_target(sc_ctx *ctx, const sc_program *program, const sc_m
         const sc_method *other = program->methods.data[i];
         if (other != owner && knows(other, target))
             return sc_fail(ctx, SC_ERR_ARGUMENT,
-                           "Leave this buffer to the program, or do not share state.",
+                           "Do not let the backend own this buffer, or do not share state.",
                            "a part of method '%s' keeps the buffer '" SC_STR_FMT
                            "', so method '%s' cannot share it",
                            owner->name->text, SC_STR_ARG(target), other->name->text);

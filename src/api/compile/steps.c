@@ -10,6 +10,7 @@
 #include "api/compile/executable.h"
 #include "api/compile/named_passes.h"
 #include "api/compile/shared_state.h"
+#include "api/edit/edit.h"
 
 static sc_status run_passes(sc_work *work, sc_phase step) {
     return sc_pipeline_run(&work->job->ctx, &work->pipeline, work->program, step);
@@ -17,7 +18,7 @@ static sc_status run_passes(sc_work *work, sc_phase step) {
 
 static sc_status step_decompose(sc_work *work) {
     if (work->wishes)
-        SC_TRY(sc_wishes_run(&work->job->ctx, &work->pipeline, work->program, work->wishes));
+        SC_TRY(sc_wishes_run(work->job, &work->pipeline, work->program, work->wishes));
     work->sizes = work->options.dynamic_shapes;
     work->pipeline.env.keep = work->keep;
     SC_TRY(sc_bound_sizes(&work->job->ctx, work->program, &work->options.dynamic_shapes));
@@ -26,35 +27,37 @@ static sc_status step_decompose(sc_work *work) {
 
 static sc_status step_to_edge(sc_work *work) { return run_passes(work, SC_STEP_to_edge); }
 
-// --- Passes by name ------------------------------------------------------------------------------
+// --- Passes that callers list -------------------------------------------------------------------
 
-// For one method, or for all when `only` is empty.
-static sc_status run_named(sc_work *work, sc_str name, sc_str only) {
+static sc_status run_entry(sc_work *work, const sc_json *entry, sc_method *method) {
     sc_ctx *ctx = &work->job->ctx;
     const sc_pass *pass = NULL;
-    SC_TRY(sc_edge_pass(ctx, name, &pass));
-    for (uint32_t i = 0; i < work->program->methods.count; i++) {
-        sc_method *method = work->program->methods.data[i];
-        if (only.size && !sc_str_equal(only, sc_name_str(method->name))) continue;
-        SC_TRY(sc_pipeline_pass(ctx, &work->pipeline, pass, method));
-    }
-    return sc_verify(ctx, work->program);
+    uint32_t number;
+    if (sc_pass_entry_number(entry, &number))
+        return sc_edit_run(work->job, work->program, method, number, true);
+    if (entry->kind != SC_JSON_STRING)
+        return sc_fail(ctx, SC_ERR_ARGUMENT, NULL,
+                       "a pass must be a name, or the number of a pass of the host");
+    SC_TRY(sc_edge_pass(ctx, sc_json_str(ctx->arena, entry), &pass));
+    return sc_pipeline_pass(ctx, &work->pipeline, pass, method);
 }
 
+// For one method, or for all when `only` is empty.
 static sc_status run_list(sc_work *work, const sc_json *list, sc_str only) {
     sc_ctx *ctx = &work->job->ctx;
     if (only.size && !sc_program_method(work->program, only))
         return sc_fail(ctx, SC_ERR_NOT_FOUND, NULL, "there is no method '" SC_STR_FMT "'",
                        SC_STR_ARG(only));
     if (list->kind != SC_JSON_ARRAY)
-        return sc_fail(ctx, SC_ERR_ARGUMENT, NULL, "passes must be a JSON array of names");
-    const sc_json *name = sc_json_first(list);
-    for (uint32_t n = list->size; n--; name = sc_json_next(name)) {
-        if (name->kind != SC_JSON_STRING)
-            return sc_fail(ctx, SC_ERR_ARGUMENT, NULL, "passes are named by text");
-        SC_TRY(run_named(work, sc_json_str(ctx->arena, name), only));
-    }
-    return SC_OK;
+        return sc_fail(ctx, SC_ERR_ARGUMENT, NULL, "passes must be a JSON array");
+    const sc_json *entry = sc_json_first(list);
+    for (uint32_t n = list->size; n--; entry = sc_json_next(entry))
+        for (uint32_t i = 0; i < work->program->methods.count; i++) {
+            sc_method *method = work->program->methods.data[i];
+            if (only.size && !sc_str_equal(only, sc_name_str(method->name))) continue;
+            SC_TRY(run_entry(work, entry, method));
+        }
+    return sc_verify(ctx, work->program);
 }
 
 static sc_status step_transform(sc_work *work) {
@@ -69,8 +72,9 @@ static sc_status step_transform(sc_work *work) {
 // --- Backends ------------------------------------------------------------------------------------
 
 static sc_status step_to_backend(sc_work *work) {
-    return sc_delegate_program(&work->job->ctx, work->program, work->partitioners, &work->options,
-                               &sc_all_backends, work->wishes != NULL, &work->delegation);
+    return sc_delegate_program(&work->job->ctx, work->job, work->program, work->partitioners,
+                               &work->options, &sc_all_backends, work->wishes != NULL,
+                               &work->delegation);
 }
 
 // --- Planning and emission -----------------------------------------------------------------------

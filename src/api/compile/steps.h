@@ -1,4 +1,5 @@
 // Steps of lowering: each makes the next version of a program. Private to src/api.
+// Prefix: sc_steps_.
 #ifndef SC_API_STEPS_H
 #define SC_API_STEPS_H
 
@@ -14,8 +15,8 @@ typedef struct sc_work {
     sc_str method;                  // transform: the method whose passes these are; empty: all
     const sc_json *passes;          // transform: a list of names, or lists by method
     const sc_json *partitioners;    // to_backend: by method
-    const sc_keep *keep;            // decompose: what stays whole; NULL: nothing
-    const sc_partitioners *wishes;  // whose passes run, or ran, before decompose; NULL: none
+    const sc_keep *keep;            // decompose: what stays whole; NULL: no operator
+    const sc_partitioners *wishes;  // whose passes run, or ran, before decompose; NULL: no passes
     sc_program *program;            // theirs to change
     sc_delegation delegation;
     sc_bounds sizes;

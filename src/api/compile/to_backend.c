@@ -2,12 +2,13 @@
 // work with.
 #include "api/compile/executable.h"
 #include "api/compile/named_passes.h"
-#include "api/job.h"
+#include "api/edit/edit.h"
 
 // --- Reading partitioners ------------------------------------------------------------------------
 
 typedef struct reader {
     sc_ctx *ctx;
+    sc_job *job;  // whose host may have partitioners of its own; NULL: no host
     const sc_program *program;
     const sc_backends *backends;
 } reader;
@@ -22,13 +23,14 @@ static sc_status read_bytes(reader *r, const sc_json *json, sc_str *out) {
         *out = sc_str_copy(r->ctx->arena, sc_json_str(r->ctx->arena, json));
         return SC_OK;
     }
-    if (json->kind != SC_JSON_ARRAY) return bad(r, "the value of a compile spec is bytes or text");
+    if (json->kind != SC_JSON_ARRAY)
+        return bad(r, "the value of a compile spec must be bytes or text");
     bytes = sc_arena_alloc(r->ctx->arena, (size_t)json->size + 1);
     const sc_json *item = sc_json_first(json);
     for (uint32_t i = 0; i < json->size; i++, item = sc_json_next(item)) {
         int64_t byte = -1;
         if (!sc_json_i64(item, &byte) || byte < 0 || byte > 255)
-            return bad(r, "the bytes of a compile spec are numbers from 0 to 255");
+            return bad(r, "the bytes of a compile spec must be numbers from 0 to 255");
         bytes[i] = (char)byte;
     }
     *out = (sc_str){bytes, json->size};
@@ -41,13 +43,13 @@ static sc_status read_specs(reader *r, const sc_json *json, const sc_compile_spe
     *out = NULL;
     *count = 0;
     if (!json) return SC_OK;
-    if (json->kind != SC_JSON_ARRAY) return bad(r, "compile specs are a list");
+    if (json->kind != SC_JSON_ARRAY) return bad(r, "compile specs must be a list");
     sc_compile_spec *specs = sc_new_array(r->ctx->arena, sc_compile_spec, (size_t)json->size + 1);
     const sc_json *item = sc_json_first(json);
     for (uint32_t i = 0; i < json->size; i++, item = sc_json_next(item)) {
         const sc_json *key = sc_json_get(item, "key"), *value = sc_json_get(item, "value");
         if (!key || key->kind != SC_JSON_STRING || !value)
-            return bad(r, "a compile spec has a key, which is text, and a value");
+            return bad(r, "a compile spec must have a key, which is text, and a value");
         specs[i].key = sc_str_copy(r->ctx->arena, sc_json_str(r->ctx->arena, key));
         SC_TRY(read_bytes(r, value, &specs[i].value));
     }
@@ -57,11 +59,11 @@ static sc_status read_specs(reader *r, const sc_json *json, const sc_compile_spe
 }
 
 static sc_status read_names(reader *r, const sc_json *json, sc_tagged *out) {
-    if (!json || json->kind != SC_JSON_ARRAY) return bad(r, "a tag has a list of nodes");
+    if (!json || json->kind != SC_JSON_ARRAY) return bad(r, "a tag must have a list of nodes");
     sc_str *names = sc_new_array(r->ctx->arena, sc_str, (size_t)json->size + 1);
     const sc_json *item = sc_json_first(json);
     for (uint32_t i = 0; i < json->size; i++, item = sc_json_next(item)) {
-        if (item->kind != SC_JSON_STRING) return bad(r, "nodes are named by text");
+        if (item->kind != SC_JSON_STRING) return bad(r, "the nodes of a tag must be names");
         names[i] = sc_json_str(r->ctx->arena, item);
     }
     out->nodes = names;
@@ -72,12 +74,12 @@ static sc_status read_names(reader *r, const sc_json *json, sc_tagged *out) {
 // [{"tag": "t", "nodes": ["add"], "specs": [...]}]
 static sc_status read_tags(reader *r, const sc_json *json, sc_partitioner *out) {
     if (!json) return SC_OK;
-    if (json->kind != SC_JSON_ARRAY) return bad(r, "tags are a list");
+    if (json->kind != SC_JSON_ARRAY) return bad(r, "tags must be a list");
     sc_tagged *tagged = sc_new_array(r->ctx->arena, sc_tagged, (size_t)json->size + 1);
     const sc_json *item = sc_json_first(json);
     for (uint32_t i = 0; i < json->size; i++, item = sc_json_next(item)) {
         const sc_json *tag = sc_json_get(item, "tag");
-        if (!tag || tag->kind != SC_JSON_STRING) return bad(r, "a tag has a name");
+        if (!tag || tag->kind != SC_JSON_STRING) return bad(r, "a tag must have a name");
         tagged[i].tag = sc_json_str(r->ctx->arena, tag);
         SC_TRY(read_names(r, sc_json_get(item, "nodes"), &tagged[i]));
         SC_TRY(read_specs(r, sc_json_get(item, "specs"), &tagged[i].specs, &tagged[i].spec_count));
@@ -91,58 +93,92 @@ static sc_status read_tags(reader *r, const sc_json *json, sc_partitioner *out) 
 static sc_status unknown_backend(reader *r, sc_str name) {
     sc_sb known;
     const sc_backend *backend;
+    const char *near = NULL;
+    const char *hint = "Check its name, or register it first, with registerBackend() or "
+                       "--import FILE on the command line.";
     sc_sb_init(&known, r->ctx->scratch);
-    for (uint32_t i = 0; (backend = r->backends->at(r->backends->user, i)) != NULL; i++)
+    for (uint32_t i = 0; (backend = r->backends->at(r->backends->user, i)) != NULL; i++) {
         sc_sb_addf(&known, "%s%s", i ? ", " : "", backend->name);
-    return sc_fail(r->ctx, SC_ERR_NOT_FOUND,
-                   "Check its name, or register it first, with registerBackend() or "
-                   "--import FILE on the command line.",
+        if (sc_str_equal_any_case(name, sc_str_from(backend->name))) near = backend->name;
+    }
+    if (near) {
+        hint =
+            sc_str_format(r->ctx->scratch, "Write '%s': ids of backends are case-sensitive.", near)
+                .data;
+    }
+    return sc_fail(r->ctx, SC_ERR_NOT_FOUND, hint,
                    "there is no backend '" SC_STR_FMT "'; there are: %s", SC_STR_ARG(name),
                    sc_sb_terminate(&known));
 }
 
-// ["noops"]
+// ["noops", 0]
 static sc_status read_passes(reader *r, const sc_json *json, sc_partitioner *out) {
     if (!json) return SC_OK;
-    if (json->kind != SC_JSON_ARRAY) return bad(r, "passes before decomposition are a list");
-    const sc_pass **passes = sc_new_array(r->ctx->arena, const sc_pass *, (size_t)json->size + 1);
+    SC_TRY(sc_early_passes_check(r->ctx, json));
+    out->passes = json->size ? json : NULL;
+    return SC_OK;
+}
+
+// ["aten::silu"]
+static sc_status read_kept(reader *r, const sc_json *json, sc_partitioner *out) {
+    if (!json) return SC_OK;
+    if (json->kind != SC_JSON_ARRAY) return bad(r, "operators to keep are a list");
+    const sc_op **kept = sc_new_array(r->ctx->arena, const sc_op *, (size_t)json->size + 1);
     const sc_json *item = sc_json_first(json);
     for (uint32_t i = 0; i < json->size; i++, item = sc_json_next(item)) {
-        if (item->kind != SC_JSON_STRING) return bad(r, "passes are named by text");
-        SC_TRY(sc_early_pass(r->ctx, sc_json_str(r->ctx->arena, item), &passes[i]));
+        if (item->kind != SC_JSON_STRING) return bad(r, "operators are named by text");
+        const sc_str name = sc_json_str(r->ctx->scratch, item);
+        kept[i] = sc_op_find(name);
+        if (!kept[i])
+            return sc_fail(r->ctx, SC_ERR_NOT_FOUND,
+                           "Write the operator with its overload, as the text of the graph does.",
+                           "there is no operator '" SC_STR_FMT "' that could be kept",
+                           SC_STR_ARG(name));
     }
-    out->passes = passes;
-    out->pass_count = json->size;
+    out->kept = kept;
+    out->kept_count = json->size;
     return SC_OK;
 }
 
 static sc_status check_keys(reader *r, const sc_json *json) {
-    static const char *const KEYS[] = {"backend", "whole", "specs", "passes", "tags"};
-    if (json->kind != SC_JSON_OBJECT) return bad(r, "a partitioner has a backend");
+    static const char *const KEYS[] = {"backend", "whole", "specs", "passes",
+                                       "tags",    "host",  "keeps"};
+    if (json->kind != SC_JSON_OBJECT) return bad(r, "a partitioner must have a backend");
     const sc_json *key = sc_json_first(json);
     for (uint32_t i = 0; i < json->size; i++, key = sc_json_next(key + 1)) {
         bool is_known = false;
         for (uint32_t k = 0; k < SC_COUNT_OF(KEYS); k++) is_known |= sc_json_is_str(key, KEYS[k]);
         if (!is_known)
             return sc_fail(r->ctx, SC_ERR_ARGUMENT,
-                           "A partitioner has backend, whole, specs, passes and tags.",
-                           "a partitioner has no '" SC_STR_FMT "'",
+                           "Use the fields backend, whole, specs, passes and tags, or host, keeps "
+                           "and passes.",
+                           "a partitioner has no field '" SC_STR_FMT "'",
                            SC_STR_ARG(sc_json_str(r->ctx->scratch, key)));
     }
     return SC_OK;
+}
+
+// {"host": 0, "keeps": ["aten::silu"], "passes": [...]}
+static sc_status read_host(reader *r, const sc_json *json, sc_partitioner *out) {
+    if (!r->job || !sc_pass_entry_number(sc_json_get(json, "host"), &out->number))
+        return bad(r, "a partitioner of the host is the number of one that it has");
+    SC_TRY(read_kept(r, sc_json_get(json, "keeps"), out));
+    return read_passes(r, sc_json_get(json, "passes"), out);
 }
 
 static sc_status read_partitioner(reader *r, const sc_json *json, sc_partitioner *out) {
     const sc_json *backend = sc_json_get(json, "backend"), *whole = sc_json_get(json, "whole");
     *out = (sc_partitioner){0};
     SC_TRY(check_keys(r, json));
-    if (!backend || backend->kind != SC_JSON_STRING) return bad(r, "a partitioner has a backend");
+    if (sc_json_get(json, "host")) return read_host(r, json, out);
+    if (!backend || backend->kind != SC_JSON_STRING)
+        return bad(r, "a partitioner must have a backend");
     sc_str name = sc_json_str(r->ctx->arena, backend);
     out->backend = r->backends->find(r->backends->user, name);
     if (!out->backend) return unknown_backend(r, name);
-    if (whole && !sc_json_bool(whole, &out->is_whole)) return bad(r, "whole is true or false");
+    if (whole && !sc_json_bool(whole, &out->is_whole)) return bad(r, "whole must be true or false");
     if (out->is_whole && sc_json_get(json, "tags"))
-        return sc_fail(r->ctx, SC_ERR_ARGUMENT, "Leave out one of the two.",
+        return sc_fail(r->ctx, SC_ERR_ARGUMENT, "Leave out `whole` or `tags`.",
                        "a partitioner for " SC_STR_FMT
                        " asks for the whole method and for tagged parts of it",
                        SC_STR_ARG(name));
@@ -152,7 +188,7 @@ static sc_status read_partitioner(reader *r, const sc_json *json, sc_partitioner
 }
 
 static sc_status read_rounds(reader *r, const sc_json *json, sc_method_partitioners *out) {
-    if (json->kind != SC_JSON_ARRAY) return bad(r, "the partitioners of a method are a list");
+    if (json->kind != SC_JSON_ARRAY) return bad(r, "the partitioners of a method must be a list");
     sc_partitioner *items = sc_new_array(r->ctx->arena, sc_partitioner, (size_t)json->size + 1);
     const sc_json *item = sc_json_first(json);
     for (uint32_t i = 0; i < json->size; i++, item = sc_json_next(item))
@@ -174,8 +210,7 @@ static sc_status read_all(reader *r, const sc_json *json, sc_partitioners *out) 
         }
         return SC_OK;
     }
-    if (!methods || methods->kind != SC_JSON_OBJECT)
-        return bad(r, "it is not said which method goes to which backend");
+    if (!methods || methods->kind != SC_JSON_OBJECT) return bad(r, "no method has a backend");
     out->count = methods->size;
     out->methods = sc_new_array(r->ctx->arena, sc_method_partitioners, (size_t)out->count + 1);
     const sc_json *key = sc_json_first(methods);
@@ -186,10 +221,37 @@ static sc_status read_all(reader *r, const sc_json *json, sc_partitioners *out) 
     return SC_OK;
 }
 
-sc_status sc_partitioners_read(sc_ctx *ctx, const sc_program *program, const sc_json *json,
-                               const sc_backends *backends, sc_partitioners *out) {
-    reader r = {ctx, program, backends};
+sc_status sc_partitioners_read(sc_ctx *ctx, sc_job *job, const sc_program *program,
+                               const sc_json *json, const sc_backends *backends,
+                               sc_partitioners *out) {
+    reader r = {ctx, job, program, backends};
+    *out = (sc_partitioners){.job = job, .backends = backends};
     return read_all(&r, json, out);
+}
+
+// --- Partitioners of the host --------------------------------------------------------------------
+
+static sc_status check_answer(reader *r, const sc_method_partitioners *answer) {
+    for (uint32_t i = 0; i < answer->count; i++)
+        if (!answer->items[i].backend || !answer->items[i].has_tags || answer->items[i].passes)
+            return bad(r, "the answer of a partitioner of the host is tags of backends");
+    return SC_OK;
+}
+
+static sc_status ask_host(void *user, sc_ctx *ctx, sc_method *method, uint32_t number,
+                          const sc_partitioner **items, uint32_t *count) {
+    const sc_partitioners *partitioners = user;
+    reader r = {ctx, NULL, method->program, partitioners->backends};
+    sc_method_partitioners answer = {.method = sc_name_str(method->name)};
+    sc_str text;
+    const sc_json *json;
+    SC_TRY(sc_edit_ask(partitioners->job, method, number, &text));
+    SC_TRY(sc_json_parse(ctx, ctx->arena, text, &json));
+    SC_TRY(read_rounds(&r, json, &answer));
+    SC_TRY(check_answer(&r, &answer));
+    *items = answer.items;
+    *count = answer.count;
+    return SC_OK;
 }
 
 // --- The input of backends -----------------------------------------------------------------------
@@ -226,7 +288,11 @@ static sc_status emit_part(void *user, sc_ctx *ctx, const sc_part *part, sc_cord
 
 sc_status sc_delegate_parts(sc_ctx *ctx, sc_program *program, const sc_partitioners *partitioners,
                             const sc_options *options, bool is_draft, sc_delegation *delegation) {
-    const sc_backend_env env = {.options = options, .is_draft = is_draft, .emit = emit_part};
+    const sc_backend_env env = {.options = options,
+                                .is_draft = is_draft,
+                                .emit = emit_part,
+                                .partition = ask_host,
+                                .user = (void *)partitioners};
     return sc_lower_to_backends(ctx, program, partitioners->methods, partitioners->count, &env,
                                 delegation);
 }
@@ -234,20 +300,21 @@ sc_status sc_delegate_parts(sc_ctx *ctx, sc_program *program, const sc_partition
 // The program was decomposed before, so wishes for the time before decomposition have no effect.
 static sc_status refuse_wishes(sc_ctx *ctx, const sc_method_partitioners *method) {
     for (uint32_t i = 0; i < method->count; i++)
-        if (method->items[i].pass_count)
+        if (method->items[i].passes)
             return sc_fail(ctx, SC_ERR_ARGUMENT,
                            "Leave out \"passes\", or decompose and delegate in one step.",
-                           "the partitioner of method '" SC_STR_FMT
-                           "' for %s has passes for the time before decomposition, which is over",
-                           SC_STR_ARG(method->method), method->items[i].backend->name);
+                           "a partitioner of method '" SC_STR_FMT
+                           "' has passes that run before decomposition, but the program is "
+                           "decomposed already",
+                           SC_STR_ARG(method->method));
     return SC_OK;
 }
 
-sc_status sc_delegate_program(sc_ctx *ctx, sc_program *program, const sc_json *json,
+sc_status sc_delegate_program(sc_ctx *ctx, sc_job *job, sc_program *program, const sc_json *json,
                               const sc_options *options, const sc_backends *backends,
                               bool passes_have_run, sc_delegation *delegation) {
     sc_partitioners partitioners;
-    SC_TRY(sc_partitioners_read(ctx, program, json, backends, &partitioners));
+    SC_TRY(sc_partitioners_read(ctx, job, program, json, backends, &partitioners));
     for (uint32_t i = 0; i < partitioners.count && !passes_have_run; i++)
         SC_TRY(refuse_wishes(ctx, &partitioners.methods[i]));
     return sc_delegate_parts(ctx, program, &partitioners, options, false, delegation);

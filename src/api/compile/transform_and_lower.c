@@ -49,6 +49,12 @@ static void note(keeping *k, sc_str key, const refusal *why) {
     sc_map_set(&k->refused, key, kept);
 }
 
+static bool is_kept(const sc_partitioner *p, const sc_op *op) {
+    for (uint32_t i = 0; i < p->kept_count; i++)
+        if (p->kept[i] == op) return true;
+    return false;
+}
+
 // Some partitioner of the method has to want it.
 static bool wants(void *user, const sc_node *node) {
     keeping *k = user;
@@ -60,6 +66,8 @@ static bool wants(void *user, const sc_node *node) {
         for (uint32_t i = 0; i < method->count; i++) {
             const sc_backend *backend = method->items[i].backend;
             sc_claim claim = {0};
+            if (is_kept(&method->items[i], node->op)) return true;
+            if (!backend) continue;
             if (backend->keeps && backend->keeps(backend, k->options, node, &claim)) return true;
             if (why.reason.size) continue;
             why.backend = sc_str_from(backend->id);
@@ -207,7 +215,8 @@ sc_status sc_compile_to_edge_transform_and_lower(sc_job *job, uint32_t from, sc_
     SC_TRY(parse(ctx, passes_json, &passes));
     SC_TRY(parse(ctx, partitioners_json, &work.partitioners));
     SC_TRY(sc_compile_source(job, from, &source));
-    SC_TRY(sc_partitioners_read(ctx, source, work.partitioners, &sc_all_backends, &k.partitioners));
+    SC_TRY(sc_partitioners_read(ctx, job, source, work.partitioners, &sc_all_backends,
+                                &k.partitioners));
     sc_map_init(&k.given_up, ctx->arena);
     sc_map_init(&k.refused, ctx->arena);
     SC_TRY(lower_until_complete(job, &k, &options, passes, from, &edge));

@@ -124,12 +124,10 @@ static void add_method(sc_json_writer *w, sc_arena *scratch, const sc_delegation
     sum_rows(&all, d, method->name);
     sc_json_key_str(w, sc_name_str(method->name));
     sc_json_begin_object(w);
-    sc_json_key(w, "delegates");
-    sc_json_begin_array(w);
+    sc_json_put_array(w, "delegates");
     add_parts(w, &all, method->graph);
     sc_json_end_array(w);
-    sc_json_key(w, "nodes");
-    sc_json_begin_array(w);
+    sc_json_put_array(w, "nodes");
     for (uint32_t i = 0; i < d->rows.count; i++)
         if (d->rows.data[i].method == method->name) add_row(w, scratch, &d->rows.data[i]);
     sc_json_end_array(w);

@@ -167,8 +167,7 @@ static sc_status put_block_outputs(measuring *m, measured *of, uint32_t index, s
 }
 
 static sc_status put_outputs(measuring *m, sc_json_writer *w) {
-    sc_json_key(w, "outputs");
-    sc_json_begin_array(w);
+    sc_json_put_array(w, "outputs");
     for (uint32_t k = 0; k < m->methods.count; k++)
         for (uint32_t i = 0; i < m->inspector->found->block_count; i++)
             SC_TRY(put_block_outputs(m, &m->methods.data[k], i, w));
@@ -179,8 +178,7 @@ static sc_status put_outputs(measuring *m, sc_json_writer *w) {
 // --- The query -----------------------------------------------------------------------------------
 
 static void put_methods(const measuring *m, sc_json_writer *w) {
-    sc_json_key(w, "methods");
-    sc_json_begin_array(w);
+    sc_json_put_array(w, "methods");
     for (uint32_t i = 0; i < m->methods.count; i++) {
         const measured *one = &m->methods.data[i];
         sc_json_begin_object(w);

@@ -20,21 +20,12 @@ static void add_ops(sc_json_writer *w, sc_ctx *ctx, const sc_method *method) {
     sc_map counts;
     sc_map_init(&counts, ctx->scratch);
     count_ops(&counts, method->graph, ctx->limits.graph_depth_max);
-    sc_json_key(w, "ops");
-    sc_json_begin_object(w);
+    sc_json_put_object(w, "ops");
     for (uint32_t i = 0; i < counts.count; i++) {
         sc_json_key_str(w, counts.entries[i].key);
         sc_json_add_u64(w, (uintptr_t)counts.entries[i].value);
     }
     sc_json_end_object(w);
-}
-
-static void add_bound(sc_json_writer *w, const char *key, int64_t bound) {
-    sc_json_key(w, key);
-    if (bound == SC_DIM_INF || bound == SC_DIM_NEG_INF)
-        sc_json_add_null(w);
-    else
-        sc_json_add_i64(w, bound);
 }
 
 // A size of a value, by dimension.
@@ -93,15 +84,14 @@ static sc_status add_symbols(sc_json_writer *w, sc_ctx *ctx, const sc_method *me
     for (uint32_t i = 0; i < method->graph->inputs.count; i++)
         note_value(&found, method->graph->inputs.data[i], true);
     SC_TRY(sc_graphs_visit(ctx, method->graph, note_results, &found));
-    sc_json_key(w, "symbols");
-    sc_json_begin_array(w);
+    sc_json_put_array(w, "symbols");
     for (uint32_t i = 0; i < count; i++) {
         const sc_symbol *symbol = sc_exprs_symbol_at(method->exprs, i);
         sc_json_begin_object(w);
         sc_json_put_str(w, "name", sc_name_str(symbol->name));
-        add_bound(w, "min", symbol->range.min);
-        add_bound(w, "max", symbol->range.max);
-        add_bound(w, "example", symbol->has_hint ? symbol->hint : SC_DIM_INF);
+        sc_dim_put_bound_json(w, "min", symbol->range.min);
+        sc_dim_put_bound_json(w, "max", symbol->range.max);
+        sc_dim_put_bound_json(w, "example", symbol->has_hint ? symbol->hint : SC_DIM_INF);
         put_place(w, ctx->scratch, "size", found.of[i].is);
         put_place(w, ctx->scratch, "place", found.of[i].part);
         sc_json_end_object(w);
@@ -132,8 +122,7 @@ static sc_status add_version(sc_json_writer *w, sc_ctx *ctx, const sc_version *v
     sc_json_put_text(w, "stage", sc_dialect_name(version->dialect));
     sc_json_put_f64(w, "ms", version->ms);
     sc_json_put_f64(w, "emit_ms", version->emit_ms);
-    sc_json_key(w, "timings");
-    sc_json_begin_array(w);
+    sc_json_put_array(w, "timings");
     for (uint32_t i = 0; i < version->timings.count; i++) {
         const sc_pass_timing *timing = &version->timings.data[i];
         sc_json_begin_object(w);
@@ -144,8 +133,7 @@ static sc_status add_version(sc_json_writer *w, sc_ctx *ctx, const sc_version *v
         sc_json_end_object(w);
     }
     sc_json_end_array(w);
-    sc_json_key(w, "methods");
-    sc_json_begin_array(w);
+    sc_json_put_array(w, "methods");
     for (uint32_t i = 0; version->program && i < version->program->methods.count; i++)
         SC_TRY(add_method(w, ctx, version->program->methods.data[i]));
     sc_json_end_array(w);
@@ -162,8 +150,7 @@ static void add_plan(sc_json_writer *w, const sc_method_plan *plan) {
     sc_json_put_u64(w, "live_bytes", plan->report.live_bytes);
     sc_json_put_u64(w, "naive_bytes", plan->report.naive_bytes);
     sc_json_put_u64(w, "moments", plan->report.moment_count);
-    sc_json_key(w, "items");
-    sc_json_begin_array(w);
+    sc_json_put_array(w, "items");
     for (uint32_t i = 0; i < plan->report.items.count; i++) {
         const sc_place_item *item = &plan->report.items.data[i];
         sc_json_begin_object(w);
@@ -208,18 +195,15 @@ sc_status sc_compile_inspect(sc_job *job, sc_str *json) {
     sc_json_writer w;
     sc_json_writer_init(&w, &sb, SC_JSON_COMPACT);
     sc_json_begin_object(&w);
-    sc_json_key(&w, "stages");
-    sc_json_begin_array(&w);
+    sc_json_put_array(&w, "stages");
     for (uint32_t i = 0; i < job->versions.count; i++)
         SC_TRY(add_version(&w, &job->ctx, &job->versions.data[i], i));
     sc_json_end_array(&w);
     sc_json_put_u64(&w, "constant_bytes", constant_bytes(job));
-    sc_json_key(&w, "plans");
-    sc_json_begin_array(&w);
+    sc_json_put_array(&w, "plans");
     for (uint32_t i = 0; i < job->plans.count; i++) add_plan(&w, &job->plans.data[i]);
     sc_json_end_array(&w);
-    sc_json_key(&w, "outputs");
-    sc_json_begin_array(&w);
+    sc_json_put_array(&w, "outputs");
     for (uint32_t i = 0; i < job->outputs.count; i++) {
         if (job->outputs.data[i].program == SC_NO_PROGRAM) continue;
         sc_json_begin_object(&w);

@@ -15,12 +15,10 @@ static const char *kind_name(sc_evalue_tag tag) {
 
 static void add_tensor(sc_json_writer *w, const sc_rt_value_info *info) {
     sc_json_put_text(w, "dtype", sc_dtype_name((sc_dtype)info->dtype));
-    sc_json_key(w, "shape");
-    sc_json_begin_array(w);
+    sc_json_put_array(w, "shape");
     for (uint32_t d = 0; d < info->rank; d++) sc_json_add_i64(w, info->sizes[d]);
     sc_json_end_array(w);
-    sc_json_key(w, "dim_order");
-    sc_json_begin_array(w);
+    sc_json_put_array(w, "dim_order");
     for (uint32_t d = 0; d < info->rank; d++) sc_json_add_i64(w, info->dim_order[d]);
     sc_json_end_array(w);
     sc_json_put_bool(w, "dynamic", info->is_dynamic);
@@ -51,15 +49,13 @@ static void add_value(sc_json_writer *w, const sc_rt_value_info *info, bool is_i
 
 static void add_values(sc_json_writer *w, const char *key, const sc_rt_value_info *infos,
                        uint32_t count, bool are_inputs) {
-    sc_json_key(w, key);
-    sc_json_begin_array(w);
+    sc_json_put_array(w, key);
     for (uint32_t i = 0; i < count; i++) add_value(w, &infos[i], are_inputs);
     sc_json_end_array(w);
 }
 
 static void add_ops(sc_json_writer *w, sc_arena *arena, const sc_rt_method_info *info) {
-    sc_json_key(w, "ops");
-    sc_json_begin_object(w);
+    sc_json_put_object(w, "ops");
     for (uint32_t i = 0; i < info->op_count; i++) {
         const sc_rt_op_info *op = &info->ops[i];
         sc_str name = op->name;
@@ -74,8 +70,7 @@ static void add_ops(sc_json_writer *w, sc_arena *arena, const sc_rt_method_info 
 
 // The data file in which each key was found, by number, or null.
 static void add_externals(sc_json_writer *w, const sc_rt_method_info *info) {
-    sc_json_key(w, "external_data");
-    sc_json_begin_array(w);
+    sc_json_put_array(w, "external_data");
     for (uint32_t i = 0; i < info->external_count; i++) {
         sc_json_begin_object(w);
         sc_json_put_str(w, "key", info->externals[i].key);
@@ -89,8 +84,7 @@ static void add_externals(sc_json_writer *w, const sc_rt_method_info *info) {
 }
 
 static void add_parts(sc_json_writer *w, const sc_rt_method_info *info) {
-    sc_json_key(w, "parts");
-    sc_json_begin_array(w);
+    sc_json_put_array(w, "parts");
     for (uint32_t i = 0; i < info->part_count; i++) {
         sc_json_begin_object(w);
         sc_json_put_str(w, "backend", info->parts[i].backend);
@@ -102,8 +96,7 @@ static void add_parts(sc_json_writer *w, const sc_rt_method_info *info) {
 }
 
 static void add_named(sc_json_writer *w, const sc_rt_program_info *info) {
-    sc_json_key(w, "named");
-    sc_json_begin_array(w);
+    sc_json_put_array(w, "named");
     for (uint32_t i = 0; i < info->named_count; i++) {
         sc_json_begin_object(w);
         sc_json_put_str(w, "key", info->named[i].key);
@@ -131,14 +124,12 @@ static void add_method(sc_json_writer *w, sc_arena *arena, const sc_rt_method_in
     add_tree(w, "output_tree", info->output_container, tree_bytes_left);
     add_values(w, "inputs", info->inputs, info->input_count, true);
     add_values(w, "outputs", info->outputs, info->output_count, false);
-    sc_json_key(w, "planned_bytes");
-    sc_json_begin_array(w);
+    sc_json_put_array(w, "planned_bytes");
     for (uint32_t i = 0; i < info->planned_count; i++) sc_json_add_u64(w, info->planned_bytes[i]);
     sc_json_end_array(w);
     sc_json_put_u64(w, "instructions", info->instruction_count);
     add_ops(w, arena, info);
-    sc_json_key(w, "delegates");
-    sc_json_begin_array(w);
+    sc_json_put_array(w, "delegates");
     for (uint32_t i = 0; i < info->backend_count; i++) sc_json_add_str(w, info->backends[i]);
     sc_json_end_array(w);
     add_parts(w, info);
@@ -162,7 +153,7 @@ sc_status sc_run_part_text(sc_job *job, sc_str method, uint32_t part, sc_str *te
     const uint32_t count = sc_rt_part_count(job->running, index);
     if (part >= count)
         return sc_fail(ctx, SC_ERR_NOT_FOUND, NULL,
-                       "method '" SC_STR_FMT "' has %u part%s, and none with the number %u",
+                       "method '" SC_STR_FMT "' has %u part%s, but no part with the number %u",
                        SC_STR_ARG(method), count, count == 1 ? "" : "s", part);
     sc_sb sb = sc_job_text(job);
     SC_TRY(sc_rt_part_print(ctx, job->running, index, part, &sb));
@@ -178,8 +169,7 @@ sc_status sc_run_inspect(sc_job *job, sc_str *json) {
     sc_json_writer w;
     sc_json_writer_init(&w, &sb, SC_JSON_COMPACT);
     sc_json_begin_object(&w);
-    sc_json_key(&w, "methods");
-    sc_json_begin_array(&w);
+    sc_json_put_array(&w, "methods");
     uint64_t tree_bytes_left = TREE_BYTES_MAX;
     for (uint32_t i = 0; i < sc_rt_program_method_count(job->running); i++) {
         sc_rt_method_info info;

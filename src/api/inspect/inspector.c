@@ -26,7 +26,8 @@ static sc_status parse_object(sc_ctx *ctx, sc_str json, const sc_json **out) {
     if (!json.size) return SC_OK;
     SC_TRY(sc_json_parse(ctx, ctx->arena, sc_str_copy(ctx->arena, json), out));
     if ((*out)->kind == SC_JSON_OBJECT) return SC_OK;
-    return sc_fail(ctx, SC_ERR_ARGUMENT, NULL, "what the inspector is told is not a JSON object");
+    return sc_fail(ctx, SC_ERR_ARGUMENT, NULL,
+                   "the options of the inspector are not a JSON object");
 }
 
 // --- Opening -------------------------------------------------------------------------------------
@@ -42,7 +43,7 @@ static sc_status read_times(sc_ctx *ctx, const sc_json *list, sc_inspect_options
     out->delegate_times = times;
     out->delegate_time_count = times ? list->size : 0;
     if (times) return SC_OK;
-    return sc_fail(ctx, SC_ERR_OPTION, NULL, "times of delegates are a list of numbers");
+    return sc_fail(ctx, SC_ERR_OPTION, NULL, "times of delegates must be a list of numbers");
 }
 
 static sc_status open_dump(sc_ctx *ctx, sc_inspector *inspector, sc_source *etdump,
@@ -62,7 +63,7 @@ static sc_status open_dump(sc_ctx *ctx, sc_inspector *inspector, sc_source *etdu
 // Nothing of it is loaded, so that neither data files nor backends are needed.
 static sc_status open_program(sc_job *job, sc_source *file, const sc_rt_program **out) {
     if (job->running)
-        return sc_fail(&job->ctx, SC_ERR_STATE, "Open it in a job of its own.",
+        return sc_fail(&job->ctx, SC_ERR_STATE, "Open it in another job.",
                        "this job already has a program open");
     SC_TRY(sc_job_open_bundle(job, file, &job->program));
     SC_TRY(sc_rt_program_open(&job->ctx, job->program, NULL, &job->running));
@@ -121,8 +122,7 @@ static void put_dump(sc_json_writer *w, const sc_inspector *inspector) {
 }
 
 static void put_cases(sc_json_writer *w, const sc_pickle_value *outputs) {
-    sc_json_key(w, "referenceOutputs");
-    sc_json_begin_object(w);
+    sc_json_put_object(w, "referenceOutputs");
     for (uint32_t i = 0; outputs && outputs->kind == SC_PICKLE_DICT && i < outputs->count; i++) {
         const sc_pickle_value *key = outputs->items[2 * i], *cases = outputs->items[2 * i + 1];
         if (key->kind != SC_PICKLE_STR) continue;
@@ -140,8 +140,7 @@ static void put_record(sc_json_writer *w, const sc_inspector *inspector) {
         return;
     }
     sc_json_begin_object(w);
-    sc_json_key(w, "methods");
-    sc_json_begin_array(w);
+    sc_json_put_array(w, "methods");
     for (uint32_t i = 0; i < inspector->method_count; i++)
         sc_json_add_str(w, inspector->methods[i].name);
     sc_json_end_array(w);
@@ -152,11 +151,11 @@ static void put_record(sc_json_writer *w, const sc_inspector *inspector) {
         sc_json_put_u64(w, "representativeInputs", record->representative_inputs->count);
     else
         sc_json_put_null(w, "representativeInputs");
-    sc_json_key(w, "unknownEntries");
-    sc_json_begin_array(w);
+    sc_json_put_array(w, "unknownEntries");
     for (uint32_t i = 0; i < record->unknown.count; i++)
         sc_json_add_str(w, record->unknown.data[i]);
     sc_json_end_array(w);
+    sc_record_put_unread(w, "unreadEntries", record);
     sc_json_end_object(w);
 }
 
@@ -166,8 +165,7 @@ static void put_report(sc_ctx *ctx, sc_json_writer *w, const sc_inspector *inspe
     sc_json_put_text(w, "targetTimeScale", sc_time_scale_name(inspector->target_scale));
     put_dump(w, inspector);
     put_record(w, inspector);
-    sc_json_key(w, "warnings");
-    sc_json_begin_array(w);
+    sc_json_put_array(w, "warnings");
     for (uint32_t i = 0; inspector->found && i < inspector->found->warnings.count; i++)
         sc_json_add_str(w, inspector->found->warnings.data[i]);
     sc_inspector_put_misfits(ctx, inspector, w);
@@ -251,13 +249,16 @@ static const struct {
 static sc_status check_files(sc_ctx *ctx, const sc_inspector *inspector, size_t query) {
     if (QUERIES[query].needs_dump && !inspector->dump)
         return sc_fail(ctx, SC_ERR_STATE, "Pass an .etdp to the inspector, too.",
-                       "'%s' is about a dump, and there is none", QUERIES[query].name);
+                       "the query '%s' needs a dump, but this inspector has no dump",
+                       QUERIES[query].name);
     if (QUERIES[query].needs_record && !inspector->has_record)
         return sc_fail(ctx, SC_ERR_STATE, "Pass the .etrecord of the program, too.",
-                       "'%s' is about a record, and there is none", QUERIES[query].name);
+                       "the query '%s' needs a record, but this inspector has no record",
+                       QUERIES[query].name);
     if (QUERIES[query].needs_program && !inspector->program)
         return sc_fail(ctx, SC_ERR_STATE, "Pass the .pte to the inspector, too.",
-                       "'%s' is about a program, and there is none", QUERIES[query].name);
+                       "the query '%s' needs a program, but this inspector has no program",
+                       QUERIES[query].name);
     return SC_OK;
 }
 
@@ -273,7 +274,8 @@ static sc_status answer(asked *a) {
 
 static sc_status opened(sc_ctx *ctx, const sc_job *job) {
     if (job->inspector) return SC_OK;
-    return sc_fail(ctx, SC_ERR_STATE, "Open a dump or a record first.", "there is no inspector");
+    return sc_fail(ctx, SC_ERR_STATE, "Open a dump or a record first.",
+                   "this job has no inspector");
 }
 
 static sc_status ask(sc_job *job, sc_str query_json, sc_str *json) {

@@ -13,9 +13,9 @@ struct sc_inspector {
     sc_etrecord record;
     sc_inspect_method *methods;  // of the record's edge programs, with its maps
     uint32_t method_count;
-    const sc_dump *dump;           // NULL: none
+    const sc_dump *dump;           // NULL: absent
     sc_inspection *found;          // of the dump
-    const sc_rt_program *program;  // NULL: none
+    const sc_rt_program *program;  // NULL: absent
 };
 
 // A query as it is asked: {"what": name, ...}.
@@ -36,6 +36,10 @@ sc_status sc_inspector_stage(sc_ctx *ctx, const sc_inspector *inspector, sc_str 
                              sc_str method, const sc_etrecord_program **out);
 // Every program of the record in order; NULL behind the last.
 const sc_etrecord_program *sc_inspector_program_at(const sc_inspector *inspector, uint32_t index);
+
+// The entries of a record that could not be read, a list of {"name", "reason"} under `key`, for
+// those who ask records and for those who ask inspectors (records.c).
+void sc_record_put_unread(sc_json_writer *w, const char *key, const sc_etrecord *record);
 
 // A program of a record, with the bodies in it, for those who ask records and for those who ask
 // inspectors (stages.c).

@@ -55,8 +55,7 @@ static void put_work(const planning *p, uint32_t instruction) {
     const sc_inspect_node *n = NULL;
     sc_str source = {0};
     sc_json_put_str(p->w, "op", is_any ? p->info->ops[instruction] : (sc_str){0});
-    sc_json_key(p->w, "nodes");
-    sc_json_begin_array(p->w);
+    sc_json_put_array(p->w, "nodes");
     for (uint32_t i = 0; i < handles.count; i++)
         while ((n = sc_inspect_node_of(p->method, handles.data[i], n))) {
             sc_json_add_str(p->w, n->name);
@@ -76,8 +75,7 @@ static void put_value(const planning *p, const sc_rt_planned *v) {
     sc_json_put_u64(w, "offset", v->offset);
     sc_json_put_u64(w, "bytes", v->info.bytes);
     sc_json_put_text(w, "dtype", sc_dtype_name((sc_dtype)v->info.dtype));
-    sc_json_key(w, "shape");
-    sc_json_begin_array(w);
+    sc_json_put_array(w, "shape");
     for (uint32_t d = 0; d < v->info.rank; d++) sc_json_add_i64(w, v->info.sizes[d]);
     sc_json_end_array(w);
     sc_json_put_bool(w, "isDynamic", v->info.is_dynamic);
@@ -110,8 +108,7 @@ static void put_method(const planning *p, sc_str name) {
     sc_json_writer *w = p->w;
     sc_json_begin_object(w);
     sc_json_put_str(w, "method", name);
-    sc_json_key(w, "memories");
-    sc_json_begin_array(w);
+    sc_json_put_array(w, "memories");
     for (uint32_t i = 0; i < p->info->memory_count; i++) {
         sc_json_begin_object(w);
         sc_json_put_u64(w, "id", i + 1);
@@ -120,12 +117,10 @@ static void put_method(const planning *p, sc_str name) {
     }
     sc_json_end_array(w);
     put_peak(p);
-    sc_json_key(w, "live");
-    sc_json_begin_array(w);
+    sc_json_put_array(w, "live");
     for (uint32_t i = 0; i < p->info->instruction_count; i++) sc_json_add_u64(w, p->info->live[i]);
     sc_json_end_array(w);
-    sc_json_key(w, "values");
-    sc_json_begin_array(w);
+    sc_json_put_array(w, "values");
     for (uint32_t i = 0; i < p->info->value_count; i++) put_value(p, &p->info->values[i]);
     sc_json_end_array(w);
     sc_json_end_object(w);
@@ -150,10 +145,9 @@ sc_status sc_inspector_put_memory(sc_ctx *ctx, const sc_inspector *inspector, sc
 // --- Pairs that do not belong together -----------------------------------------------------------
 
 static void put_misfit(sc_json_writer *w, sc_ctx *ctx, sc_str name, bool has_method) {
-    const char *why =
-        has_method
-            ? "has other instructions in the program than in the record, and gets no names from it"
-            : "is not in the record, and gets no names from it";
+    const char *why = has_method ? "has different instructions in the program than in the record, "
+                                   "so the record gives its values no names"
+                                 : "is not in the record, so the record gives its values no names";
     sc_mark mark = sc_arena_mark(ctx->scratch);
     sc_json_add_str(
         w, sc_str_format(ctx->scratch, "method '" SC_STR_FMT "' %s", SC_STR_ARG(name), why));

@@ -220,10 +220,10 @@ sc_status sc_inspector_method(sc_ctx *ctx, const sc_inspector *inspector, sc_str
     sc_sb_init(&text, ctx->scratch);
     for (uint32_t i = 0; i < inspector->method_count; i++)
         sc_sb_addf(&text, "%s" SC_STR_FMT, i ? ", " : "", SC_STR_ARG(inspector->methods[i].name));
-    return sc_fail(ctx, name.size ? SC_ERR_NOT_FOUND : SC_ERR_ARGUMENT,
-                   "Name one of the record's methods.",
-                   name.size ? "the record has no such method; it has " SC_STR_FMT
-                             : "the dump has runs of several methods, or of none that is known: "
-                               "say which of " SC_STR_FMT " is meant",
-                   SC_STR_ARG(sc_sb_str(&text)));
+    return sc_fail(
+        ctx, name.size ? SC_ERR_NOT_FOUND : SC_ERR_ARGUMENT, "Name one of the record's methods.",
+        name.size
+            ? "the record has no such method; it has " SC_STR_FMT
+            : "the dump has runs of several methods, or of unknown ones: name one of " SC_STR_FMT,
+        SC_STR_ARG(sc_sb_str(&text)));
 }

@@ -14,8 +14,7 @@ static void add_program(sc_json_writer *w, const sc_etrecord_program *program) {
 }
 
 static void add_programs(sc_json_writer *w, const sc_etrecord *record) {
-    sc_json_key(w, "programs");
-    sc_json_begin_array(w);
+    sc_json_put_array(w, "programs");
     if (record->exported.method) add_program(w, &record->exported);
     for (uint32_t i = 0; i < record->edge.count; i++) add_program(w, &record->edge.data[i]);
     for (uint32_t i = 0; i < record->graph_map.count; i++)
@@ -24,18 +23,27 @@ static void add_programs(sc_json_writer *w, const sc_etrecord *record) {
 }
 
 static void add_methods(sc_json_writer *w, const sc_etrecord *record) {
-    sc_json_key(w, "methods");
-    sc_json_begin_array(w);
+    sc_json_put_array(w, "methods");
     for (uint32_t i = 0; i < record->edge.count; i++)
         sc_json_add_str(w, record->edge.data[i].method_name);
     sc_json_end_array(w);
 }
 
 static void add_unknown(sc_json_writer *w, const sc_etrecord *record) {
-    sc_json_key(w, "unknown_entries");
-    sc_json_begin_array(w);
+    sc_json_put_array(w, "unknown_entries");
     for (uint32_t i = 0; i < record->unknown.count; i++)
         sc_json_add_str(w, record->unknown.data[i]);
+    sc_json_end_array(w);
+}
+
+void sc_record_put_unread(sc_json_writer *w, const char *key, const sc_etrecord *record) {
+    sc_json_put_array(w, key);
+    for (uint32_t i = 0; i < record->unread.count; i++) {
+        sc_json_begin_object(w);
+        sc_json_put_str(w, "name", record->unread.data[i].entry);
+        sc_json_put_str(w, "reason", record->unread.data[i].reason);
+        sc_json_end_object(w);
+    }
     sc_json_end_array(w);
 }
 
@@ -48,13 +56,11 @@ sc_status sc_record_inspect(sc_job *job, uint32_t record, sc_str *json) {
     sc_json_begin_object(&w);
     add_methods(&w, from);
     add_programs(&w, from);
-    if (from->has_graph_id)
-        sc_json_put_u64(&w, "export_graph_id", from->graph_id);
-    else
-        sc_json_put_null(&w, "export_graph_id");
+    sc_json_put_u64(&w, "export_graph_id", from->has_graph_id ? from->graph_id : 0);
     sc_json_put_bool(&w, "has_reference_outputs", from->reference_outputs != NULL);
     sc_json_put_bool(&w, "has_representative_inputs", from->representative_inputs != NULL);
     add_unknown(&w, from);
+    sc_record_put_unread(&w, "unread_entries", from);
     sc_job_put_diagnostics(&w, job);
     sc_json_end_object(&w);
     *json = sc_sb_str(&sb);

@@ -330,7 +330,8 @@ sc_status sc_reference_run(sc_ctx *ctx, const sc_etrecord *record, const sc_etre
     *out = (sc_reference){.values = out->values};
     if (!stage->has_weights)
         return sc_fail(ctx, SC_ERR_ARGUMENT, "Write the record with its weights.",
-                       "the record is a light one: without weights nothing can be computed");
+                       "the record has no weights (it was written with `light`), so no reference "
+                       "can be computed");
     SC_TRY(lower(ctx, stage, edge->method, &handed, &made));
     sc_rt_options_default(&as_written);
     as_written.optimize = false;

@@ -1,4 +1,4 @@
-// Values of a record's program, computed here. Private to src/api.
+// Values of a record's program, computed here. Private to src/api. Prefix: sc_reference_.
 #ifndef SC_INSPECTOR_REFERENCE_H
 #define SC_INSPECTOR_REFERENCE_H
 

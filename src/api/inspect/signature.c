@@ -6,8 +6,7 @@ static void add_inputs(sc_json_writer *w, sc_arena *arena, const sc_method *meth
     static const char *const ROLES[] = {"user_input",      "parameter",  "buffer",
                                         "constant_tensor", "custom_obj", "token",
                                         "constant_input"};
-    sc_json_key(w, "inputs");
-    sc_json_begin_array(w);
+    sc_json_put_array(w, "inputs");
     for (uint32_t i = 0; i < method->inputs.count; i++) {
         sc_json_begin_object(w);
         sc_value_put_json(w, arena, method->graph->inputs.data[i]);
@@ -26,8 +25,7 @@ static void add_outputs(sc_json_writer *w, sc_arena *arena, const sc_method *met
                                         "loss",
                                         "gradient",
                                         "token"};
-    sc_json_key(w, "outputs");
-    sc_json_begin_array(w);
+    sc_json_put_array(w, "outputs");
     for (uint32_t i = 0; i < method->outputs.count; i++) {
         const sc_arg *arg = &method->graph->ret->args[i];
         sc_json_begin_object(w);

@@ -48,8 +48,7 @@ static void put_stage(sc_json_writer *w, const sc_etrecord_program *p) {
     sc_json_put_str(w, "method", p->method_name);
     sc_json_put_u64(w, "nodes", is_whole ? c.nodes : 0);
     sc_method_put_signature(w, ctx->scratch, p->method);
-    sc_json_key(w, "ops");
-    sc_json_begin_object(w);
+    sc_json_put_object(w, "ops");
     for (uint32_t i = 0; i < c.ops.count; i++) {
         sc_json_key_str(w, c.ops.entries[i].key);
         sc_json_add_u64(w, (uintptr_t)c.ops.entries[i].value);
@@ -62,8 +61,7 @@ static void put_stage(sc_json_writer *w, const sc_etrecord_program *p) {
 
 void sc_inspector_put_stages(sc_json_writer *w, const sc_inspector *inspector) {
     const sc_etrecord_program *p;
-    sc_json_key(w, "stages");
-    sc_json_begin_array(w);
+    sc_json_put_array(w, "stages");
     for (uint32_t i = 0; (p = sc_inspector_program_at(inspector, i)); i++) put_stage(w, p);
     sc_json_end_array(w);
 }
@@ -221,8 +219,7 @@ sc_status sc_inspector_put_diff(sc_ctx *ctx, const sc_inspector *inspector,
     sc_json_put_str(w, "method", stages[1]->method_name);
     sc_json_put_str(w, "from", args->from);
     sc_json_put_str(w, "to", args->to);
-    sc_json_key(w, "rows");
-    sc_json_begin_array(w);
+    sc_json_put_array(w, "rows");
     for (uint32_t i = 0; i < d.groups.count; i++) put_group(&d, w, d.groups.entries[i].value);
     sc_json_end_array(w);
     for (uint32_t i = 0; i < SC_COUNT_OF(KINDS); i++) sc_json_put_u64(w, KINDS[i], d.counts[i]);
@@ -242,8 +239,7 @@ static int by_op(const void *a, const void *b) {
 }
 
 static void put_delegates(sc_json_writer *w, const sc_inspect_method *m, sc_imap *delegated) {
-    sc_json_key(w, "delegates");
-    sc_json_begin_array(w);
+    sc_json_put_array(w, "delegates");
     for (uint32_t i = 0; i < m->instruction_count; i++) {
         const sc_inspect_instruction *at = &m->instructions[i];
         if (!at->is_delegate) continue;
@@ -251,8 +247,7 @@ static void put_delegates(sc_json_writer *w, const sc_inspect_method *m, sc_imap
         sc_json_put_u64(w, "instruction", (uint64_t)at->index);
         sc_json_put_str(w, "backend", at->backend);
         sc_inspect_put_handles(w, "handles", at->handles);
-        sc_json_key(w, "nodes");
-        sc_json_begin_array(w);
+        sc_json_put_array(w, "nodes");
         for (uint32_t h = 0; h < at->handles.count; h++) {
             const sc_inspect_node *n = NULL;
             sc_imap_set(delegated, (uint64_t)at->handles.data[h], 1);
@@ -286,8 +281,7 @@ static void put_counts(sc_ctx *ctx, sc_json_writer *w, const sc_inspect_method *
     if (count) qsort(rows, count, sizeof *rows, by_op);
     sc_json_put_u64(w, "delegatedNodes", inside);
     sc_json_put_u64(w, "nonDelegatedNodes", m->node_count - inside);
-    sc_json_key(w, "rows");
-    sc_json_begin_array(w);
+    sc_json_put_array(w, "rows");
     for (uint32_t i = 0; i < count; i++) {
         sc_json_begin_object(w);
         sc_json_put_str(w, "op", rows[i].op);

@@ -25,19 +25,19 @@ static sc_status read_mode(sc_ctx *ctx, const sc_json *json, sc_quant_config *ou
         out->mode = MODES[i].mode;
         return SC_OK;
     }
-    return bad(ctx, "the mode of a quantization is static, dynamic, weight_only, dynamic_int4 or "
-                    "half_weights");
+    return bad(ctx, "the mode of a quantization must be static, dynamic, weight_only, dynamic_int4 "
+                    "or half_weights");
 }
 
 static sc_status read_per_channel(sc_ctx *ctx, const sc_json *json, sc_quant_config *out) {
     if (sc_json_bool(json, &out->per_channel)) return SC_OK;
-    return bad(ctx, "per_channel is true or false");
+    return bad(ctx, "per_channel must be true or false");
 }
 
 static sc_status read_weight_bits(sc_ctx *ctx, const sc_json *json, sc_quant_config *out) {
     int64_t bits = 0;
     if (!sc_json_i64(json, &bits) || (bits != 4 && bits != 8))
-        return bad(ctx, "weight_bits are 4 or 8");
+        return bad(ctx, "weight_bits must be 4 or 8");
     out->weight_bits = (uint8_t)bits;
     return SC_OK;
 }
@@ -45,17 +45,17 @@ static sc_status read_weight_bits(sc_ctx *ctx, const sc_json *json, sc_quant_con
 static sc_status read_group_size(sc_ctx *ctx, const sc_json *json, sc_quant_config *out) {
     int64_t size = 0;
     if (!sc_json_i64(json, &size) || size < 0 || size > INT32_MAX)
-        return bad(ctx, "group_size is a whole number; 0 means one scale for each channel");
+        return bad(ctx, "group_size must be a whole number; 0 means one scale for each channel");
     out->group_size = (uint32_t)size;
     return SC_OK;
 }
 
 static sc_status read_skip(sc_ctx *ctx, const sc_json *json, sc_quant_config *out) {
-    if (json->kind != SC_JSON_ARRAY) return bad(ctx, "skip is a list of patterns");
+    if (json->kind != SC_JSON_ARRAY) return bad(ctx, "skip must be a list of patterns");
     sc_str *patterns = sc_new_array(ctx->arena, sc_str, (size_t)json->size + 1);
     const sc_json *item = sc_json_first(json);
     for (uint32_t i = 0; i < json->size; i++, item = sc_json_next(item)) {
-        if (item->kind != SC_JSON_STRING) return bad(ctx, "patterns of skip are text");
+        if (item->kind != SC_JSON_STRING) return bad(ctx, "the patterns of skip must be text");
         patterns[i] = sc_json_str(ctx->arena, item);
     }
     out->skip = patterns;
@@ -78,14 +78,14 @@ static sc_status read_key(sc_ctx *ctx, const sc_json *key, sc_quant_config *out)
     for (size_t i = 0; i < SC_COUNT_OF(KEYS); i++)
         if (sc_json_is_str(key, KEYS[i].name)) return KEYS[i].read(ctx, key + 1, out);
     return sc_fail(ctx, SC_ERR_ARGUMENT, HINT,
-                   "a quantization has no '" SC_STR_FMT
-                   "'; it has mode, per_channel, weight_bits, group_size and skip",
+                   "a quantization has no field '" SC_STR_FMT
+                   "'; its fields are mode, per_channel, weight_bits, group_size and skip",
                    SC_STR_ARG(sc_json_str(ctx->scratch, key)));
 }
 
 static sc_status read_config(sc_ctx *ctx, const sc_json *json, sc_quant_config *out) {
     *out = (sc_quant_config){.mode = SC_QUANT_STATIC, .per_channel = true, .weight_bits = 8};
-    if (json->kind != SC_JSON_OBJECT) return bad(ctx, "a quantization is an object");
+    if (json->kind != SC_JSON_OBJECT) return bad(ctx, "a quantization must be an object");
     const sc_json *key = sc_json_first(json);
     for (uint32_t n = json->size; n--; key = sc_json_next(key + 1)) SC_TRY(read_key(ctx, key, out));
     return SC_OK;
@@ -95,7 +95,7 @@ static sc_status read_configs(sc_ctx *ctx, const sc_json *json, sc_quant_configs
     const bool is_list = json->kind == SC_JSON_ARRAY;
     const uint32_t count = is_list ? json->size : 1;
     sc_quant_config *configs = sc_new_array(ctx->arena, sc_quant_config, (size_t)count + 1);
-    if (count == 0) return bad(ctx, "a list of quantizations is empty");
+    if (count == 0) return bad(ctx, "a list of quantizations must not be empty");
     const sc_json *item = is_list ? sc_json_first(json) : json;
     for (uint32_t i = 0; i < count; i++, item = i < count ? sc_json_next(item) : item)
         SC_TRY(read_config(ctx, item, &configs[i]));
@@ -119,8 +119,7 @@ static sc_status method_index(sc_ctx *ctx, const sc_program *program, sc_str nam
 
 static sc_status read_methods(sc_ctx *ctx, const sc_program *program, const sc_json *json,
                               sc_quant_configs *out) {
-    if (!json || json->kind != SC_JSON_OBJECT)
-        return bad(ctx, "it is not said which method is quantized, and how");
+    if (!json || json->kind != SC_JSON_OBJECT) return bad(ctx, "no method is given to quantize");
     const sc_json *key = sc_json_first(json);
     for (uint32_t n = json->size; n--; key = sc_json_next(key + 1)) {
         uint32_t index = 0;

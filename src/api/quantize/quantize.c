@@ -16,7 +16,7 @@ static sc_status require(sc_job *job, sc_quantizing **out) {
         return sc_fail(&job->ctx, SC_ERR_STATE, "Call sc_quantize_begin first.",
                        "nothing is being quantized");
     if ((*out)->stage != SC_QUANTIZING_FAILED) return SC_OK;
-    return sc_fail(&job->ctx, SC_ERR_STATE, "End it, and begin anew.",
+    return sc_fail(&job->ctx, SC_ERR_STATE, "End this quantization, and begin a new one.",
                    "this quantization failed while it was converted");
 }
 
@@ -58,7 +58,7 @@ static sc_status make_running(sc_job *job, const sc_quantizing *q, sc_program *p
     return sc_make_executable(ctx, &pipeline, program, made);
 }
 
-// Opened as the job's program. Warnings are told of the program that the caller makes.
+// Opened as the job's program. Warnings are reported for the program that the caller makes.
 static sc_status run_program(sc_job *job, const sc_quantizing *q, sc_program *program) {
     sc_ctx *ctx = &job->ctx;
     const sc_diag_mark mark = sc_diags_mark(ctx);
@@ -182,7 +182,7 @@ sc_status sc_quantize_begin(sc_job *job, uint32_t from, sc_str config_json,
     sc_ctx *ctx = sc_job_begin(job);
     sc_program *source = NULL;
     if (job->quantizing || job->running)
-        return sc_fail(ctx, SC_ERR_STATE, "End it first, or use a job of its own.",
+        return sc_fail(ctx, SC_ERR_STATE, "End it first, or use another job.",
                        "this job quantizes or runs a program already");
     SC_TRY(sc_compile_source(job, from, &source));
     sc_quantizing *q = sc_new(&job->arena, sc_quantizing);
@@ -269,7 +269,7 @@ static sc_status check_calibrated(sc_ctx *ctx, const sc_quantized_method *m) {
     const uint32_t observers = sc_quant_observer_count(m->plan);
     if (!observers || m->batches) return SC_OK;
     return sc_fail(ctx, SC_ERR_STATE, "Give inputs that are like those it will run on.",
-                   "method '%s' was not calibrated: its %u observers have seen nothing",
+                   "method '%s' was not calibrated: its %u observers saw no values",
                    m->method->name->text, observers);
 }
 
@@ -323,7 +323,7 @@ sc_status sc_quantize_report(sc_job *job, sc_str *json) {
     sc_ctx *ctx = sc_job_begin(job);
     SC_TRY(require(job, &q));
     if (q->stage == SC_QUANTIZING_OBSERVES)
-        return sc_fail(ctx, SC_ERR_STATE, "Convert first.", "nothing is decided yet");
+        return sc_fail(ctx, SC_ERR_STATE, "Convert first.", "no scales are chosen yet");
     sc_sb sb = sc_job_text(job);
     sc_json_writer w;
     sc_json_writer_init(&w, &sb, SC_JSON_COMPACT);

@@ -39,16 +39,14 @@ static void add_node(reporting *r, const sc_quant_row *row) {
 }
 
 static void add_notes(reporting *r) {
-    sc_json_key(r->w, "notes");
-    sc_json_begin_array(r->w);
+    sc_json_put_array(r->w, "notes");
     for (uint32_t i = 0; i < sc_quant_remark_count(r->m->plan); i++)
         sc_json_add_str(r->w, sc_quant_remark_at(r->m->plan, i));
     sc_json_end_array(r->w);
 }
 
 static void add_nodes(reporting *r) {
-    sc_json_key(r->w, "nodes");
-    sc_json_begin_array(r->w);
+    sc_json_put_array(r->w, "nodes");
     for (uint32_t i = 0; i < sc_quant_row_count(r->m->plan); i++)
         add_node(r, sc_quant_row_at(r->m->plan, i));
     sc_json_end_array(r->w);
@@ -96,8 +94,7 @@ static void put_known(reporting *r, const sc_quant_range *range) {
 static void add_range(reporting *r, uint32_t index) {
     const sc_quant_range *range = sc_quant_range_at(r->m->plan, index);
     sc_json_begin_object(r->w);
-    sc_json_key(r->w, "tensors");
-    sc_json_begin_array(r->w);
+    sc_json_put_array(r->w, "tensors");
     for (uint32_t p = 0; p < range->place_count; p++)
         sc_json_add_text(r->w, name_of(r, sc_quant_place(r->m->plan, index, p)));
     sc_json_end_array(r->w);
@@ -109,8 +106,7 @@ static void add_range(reporting *r, uint32_t index) {
 }
 
 static void add_ranges(reporting *r) {
-    sc_json_key(r->w, "ranges");
-    sc_json_begin_array(r->w);
+    sc_json_put_array(r->w, "ranges");
     for (uint32_t i = 0; i < sc_quant_range_count(r->m->plan); i++) add_range(r, i);
     sc_json_end_array(r->w);
 }
@@ -119,8 +115,7 @@ static void add_ranges(reporting *r) {
 
 static void add_outputs(reporting *r) {
     const sc_compared *compared = r->m->compared;
-    sc_json_key(r->w, "outputs");
-    sc_json_begin_array(r->w);
+    sc_json_put_array(r->w, "outputs");
     for (uint32_t i = 0; compared && i < compared->count; i++) {
         if (compared->rows[i].node) continue;
         sc_json_begin_object(r->w);
@@ -172,8 +167,7 @@ static reporting reporting_of(sc_ctx *ctx, const sc_quantized_method *m, sc_json
 void sc_quantizing_report(sc_ctx *ctx, const sc_quantizing *q, sc_json_writer *w) {
     uint32_t listed = 0;
     sc_json_begin_object(w);
-    sc_json_key(w, "methods");
-    sc_json_begin_object(w);
+    sc_json_put_object(w, "methods");
     for (uint32_t i = 0; i < q->count; i++) {
         if (!q->methods[i].plan) continue;
         const sc_mark mark = sc_arena_mark(ctx->scratch);

@@ -178,8 +178,9 @@ static sc_status read_save_options(sc_ctx *ctx, const sc_json *json, sc_etrecord
             out->as_forward = sc_json_str(ctx->arena, value);
         }
         if (!is_taken)
-            return sc_fail(ctx, SC_ERR_OPTION, "There are light, a flag, and method, a name.",
-                           "'" SC_STR_FMT "' is not an option of a record, or not of its kind",
+            return sc_fail(ctx, SC_ERR_OPTION, "Use light (true or false) or method (a name).",
+                           "'" SC_STR_FMT
+                           "' is not an option of a record, or its value has the wrong type",
                            SC_STR_ARG(sc_json_str(ctx->scratch, key)));
     }
     return SC_OK;

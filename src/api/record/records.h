@@ -1,4 +1,5 @@
 // Records that a job keeps, and the files that are written of them. Private to src/api.
+// Prefix: sc_job_, one job.
 #ifndef SC_API_RECORDS_H
 #define SC_API_RECORDS_H
 

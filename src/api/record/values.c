@@ -175,8 +175,7 @@ static sc_status put_tensor(writer *w, const sc_pickle_tensor *t) {
                        "the tensors of the record's values have more than %llu bytes together",
                        (unsigned long long)BYTES_MAX);
     sc_json_put_text(&w->json, "tensor", sc_dtype_name(sc_dtype_from_pt2(t->dtype)));
-    sc_json_key(&w->json, "sizes");
-    sc_json_begin_array(&w->json);
+    sc_json_put_array(&w->json, "sizes");
     for (uint32_t d = 0; d < t->rank; d++) sc_json_add_i64(&w->json, t->sizes[d]);
     sc_json_end_array(&w->json);
     sc_json_put_u64(&w->json, "at", w->bytes.size);

@@ -1,4 +1,4 @@
-// Comparing values with what they should be. Private to src/api.
+// Comparing values with what they should be. Private to src/api. Prefix: sc_compare_.
 #ifndef SC_API_COMPARE_H
 #define SC_API_COMPARE_H
 

@@ -201,7 +201,7 @@ static sc_status compare_part(sc_ctx *ctx, const watched_state *s, sc_checked_de
                               const sc_rt_delegate_call *call) {
     const uint32_t outputs = call->arg_count - call->input_count;
     const uint32_t total = sc_rt_method_output_count(s->method);
-    if (total < outputs) return sc_fail(ctx, SC_ERR_SHAPE, NULL, "it has other results");
+    if (total < outputs) return sc_fail(ctx, SC_ERR_SHAPE, NULL, "it has different results");
     if (!seen->steps) seen->steps = sc_output_quantization(ctx, seen->part->method->graph, outputs);
     for (uint32_t i = 0; i < outputs; i++) {
         sc_closeness one;

@@ -1,4 +1,5 @@
 // Checking what delegates compute against the kernels. Private to src/api.
+// Prefix: sc_delegate_check_.
 #ifndef SC_API_DELEGATE_CHECK_H
 #define SC_API_DELEGATE_CHECK_H
 

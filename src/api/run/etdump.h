@@ -1,4 +1,4 @@
-// The event tracer. Private to src/api.
+// The event tracer. Private to src/api. Prefix: sc_job_, one job.
 #ifndef SC_API_ETDUMP_H
 #define SC_API_ETDUMP_H
 

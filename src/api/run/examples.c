@@ -54,8 +54,25 @@ static void flatten(leaves *l, const sc_pickle_value *value, uint32_t depth) {
     }
 }
 
+// A number that changes from call to call is a tensor without dimensions in the program.
+static bool holds_number(const sc_tensor *declared, const sc_pickle_value *value) {
+    if (declared->rank != 0) return false;
+    switch ((sc_pickle_kind)value->kind) {
+    case SC_PICKLE_INT: return declared->dtype == SC_DTYPE_I64;
+    case SC_PICKLE_FLOAT: return declared->dtype == SC_DTYPE_F64;
+    case SC_PICKLE_BOOL: return declared->dtype == SC_DTYPE_BOOL;
+    default: return false;
+    }
+}
+
+static uint8_t tag_of_number(const sc_pickle_value *value) {
+    if (value->kind == SC_PICKLE_INT) return SC_EVALUE_INT;
+    return value->kind == SC_PICKLE_BOOL ? SC_EVALUE_BOOL : SC_EVALUE_DOUBLE;
+}
+
 static bool fits(const sc_pickle_value *value, const sc_evalue *declared) {
-    if (value->kind != SC_PICKLE_TENSOR) return declared->tag != SC_EVALUE_TENSOR;
+    if (value->kind != SC_PICKLE_TENSOR)
+        return declared->tag != SC_EVALUE_TENSOR || holds_number(declared->tensor, value);
     const sc_pickle_tensor *t = value->tensor;
     if (declared->tag != SC_EVALUE_TENSOR || t->rank != declared->tensor->rank) return false;
     if (sc_dtype_from_pt2(t->dtype) != (sc_dtype)declared->tensor->dtype) return false;
@@ -111,7 +128,7 @@ static sc_status set_tensor(setting *s, uint32_t index, const sc_pickle_tensor *
 
 static sc_status set_leaf(setting *s, uint32_t index, const sc_pickle_value *value) {
     const uint8_t tag = sc_rt_method_input(s->methods[0], index)->tag;
-    sc_rt_input input = {.tag = tag};
+    sc_rt_input input = {.tag = tag == SC_EVALUE_TENSOR ? tag_of_number(value) : tag};
     switch ((sc_pickle_kind)value->kind) {
     case SC_PICKLE_TENSOR: return set_tensor(s, index, value->tensor);
     case SC_PICKLE_STR: input.str = sc_pickle_str(value); break;

@@ -11,7 +11,7 @@ sc_status sc_run_open(sc_job *job, sc_source *pte, sc_source *const *ptds, uint3
     sc_options options;
     SC_TRY(sc_options_read(ctx, SC_OPTIONS_LOAD, options_json, &options));
     if (job->running)
-        return sc_fail(ctx, SC_ERR_STATE, "Open it in a job of its own.",
+        return sc_fail(ctx, SC_ERR_STATE, "Open it in another job.",
                        "this job already has a program open");
     SC_TRY(sc_ops_init());
     ctx->limits.instruction_max = options.instruction_max;
@@ -143,7 +143,7 @@ sc_status sc_run_output(sc_job *job, uint32_t index, sc_io *out) {
     case SC_EVALUE_TENSOR: return tensor_output(job, index, value->tensor, out);
     default:
         return sc_fail(ctx, SC_ERR_UNSUPPORTED, "Return the elements one by one in the model.",
-                       "output %u is a list, which cannot be handed out", index);
+                       "output %u is a list, which cannot be returned", index);
     }
 }
 

@@ -45,7 +45,7 @@ static sc_status open_plain(verifying *v) {
     v->ctx->is_hushed = false;
     SC_TRY(status);
     SC_TRY(sc_rt_program_open(v->ctx, pte, NULL, &v->plain));
-    sc_diags_rewind(v->ctx, mark);  // its warnings have been told of the program itself
+    sc_diags_rewind(v->ctx, mark);  // its warnings were reported for the program itself
     return SC_OK;
 }
 
@@ -91,13 +91,13 @@ static sc_status add_output(verifying *v, uint32_t index, const sc_name *method,
     sc_json_end_object(v->w);
     if (c.is_other)
         sc_report(v->ctx, SC_WARNING, SC_ERR_DELEGATE, HINT,
-                  "output %u of method '%s' has another kind, dtype, shape or text than without "
-                  "delegates",
+                  "output %u of method '%s' differs in kind, dtype, shape or text from the run "
+                  "without delegates",
                   index, method->text);
     else if (!c.is_close)
         sc_report(v->ctx, SC_WARNING, SC_ERR_DELEGATE, HINT,
-                  "output %u of method '%s' differs by %g from what it is without delegates, "
-                  "where %g is allowed",
+                  "output %u of method '%s' differs by %g from the run without delegates, and %g "
+                  "is allowed",
                   index, method->text, c.difference, c.tolerance);
     return SC_OK;
 }
@@ -108,9 +108,10 @@ static void warn_delegate(verifying *v, const sc_name *method, const sc_checked_
     if (seen->why_not || c->is_close) return;
     sc_sb_init(&what, v->ctx->scratch);
     if (c->is_other)
-        sc_sb_add_text(&what, "gives a result of another kind, dtype, shape or text than");
+        sc_sb_add_text(&what,
+                       "gives a result that differs in kind, dtype, shape or text from that of");
     else
-        sc_sb_addf(&what, "differs by %g, where %g is allowed, from", c->difference, c->tolerance);
+        sc_sb_addf(&what, "differs by %g, and %g is allowed, from", c->difference, c->tolerance);
     sc_report(v->ctx, SC_WARNING, SC_ERR_DELEGATE, HINT,
               "delegate " SC_STR_FMT "%s%s of method '%s' (" SC_STR_FMT ") %s the kernels",
               SC_STR_ARG(seen->graph), seen->graph.size ? "/" : "", seen->part->method->name->text,
@@ -139,8 +140,7 @@ static sc_status compare_outputs(verifying *v, const sc_name *name, const sc_rt_
         return sc_fail(v->ctx, SC_ERR_INTERNAL, NULL,
                        "method '%s' has %u results, but %u without delegates", name->text,
                        sc_rt_method_output_count(delegated), count);
-    sc_json_key(v->w, "outputs");
-    sc_json_begin_array(v->w);
+    sc_json_put_array(v->w, "outputs");
     for (uint32_t i = 0; i < count; i++)
         SC_TRY(add_output(v, i, name, sc_rt_method_output(plain, i),
                           sc_rt_method_output(delegated, i), steps[i]));
@@ -161,8 +161,7 @@ static sc_status verify_method(verifying *v, const sc_method *source) {
     sc_json_begin_object(v->w);
     sc_json_put_text(v->w, "inputs", are_examples ? "example" : "random");
     SC_TRY(compare_outputs(v, source->name, both[0], both[1]));
-    sc_json_key(v->w, "delegates");
-    sc_json_begin_array(v->w);
+    sc_json_put_array(v->w, "delegates");
     for (uint32_t i = 0; (seen = sc_delegate_check_at(v->watch, source->name, i)) != NULL; i++)
         add_delegate(v, source->name, seen);
     sc_json_end_array(v->w);
@@ -187,7 +186,7 @@ sc_status sc_compile_verify(sc_job *job, uint32_t number, sc_str *json) {
     sc_version *version = NULL;
     SC_TRY(sc_job_version(job, number, &version));
     if (version->dialect != SC_DIALECT_executorch)
-        return sc_fail(ctx, SC_ERR_STATE, "Give what to_executorch made.",
+        return sc_fail(ctx, SC_ERR_STATE, "Give a program that to_executorch returned.",
                        "program %u is not executable, so it cannot be verified", number);
     sc_sb sb = sc_job_text(job);
     sc_json_writer w;

@@ -1,22 +1,22 @@
 #include "backends/host/host.h"
 
-void sc_ask_begin(sc_ask *ask, sc_ctx *ctx) {
-    *ask = (sc_ask){.ctx = ctx};
-    sc_arena_init(&ask->arena);
-    sc_sb_init(&ask->text, &ask->arena);
+void sc_host_question_begin(sc_host_question *question, sc_ctx *ctx) {
+    *question = (sc_host_question){.ctx = ctx};
+    sc_arena_init(&question->arena);
+    sc_sb_init(&question->text, &question->arena);
 }
 
-void sc_ask_end(sc_ask *ask) {
-    sc_free(ask->answer);
-    sc_arena_deinit(&ask->arena);
+void sc_host_question_end(sc_host_question *question) {
+    sc_free(question->answer);
+    sc_arena_deinit(&question->arena);
 }
 
-sc_status sc_ask_host(sc_ask *ask, const sc_host_backend *host, sc_ask_kind kind,
-                      uint32_t delegate) {
-    if (host->ask(host->number, ask, kind, delegate, sc_sb_str(&ask->text))) return SC_OK;
-    if (ask->is_cancelled) return SC_ERR_CANCELLED;
-    sc_str message = sc_ask_json(ask);
-    return sc_fail(ask->ctx, SC_ERR_DELEGATE,
-                   "Look into the backend, which is not a part of this library.", SC_STR_FMT,
-                   SC_STR_ARG(message));
+sc_status sc_host_ask(sc_host_question *question, const sc_host_backend *host,
+                      sc_host_question_kind kind, uint32_t delegate) {
+    if (host->ask(host->number, question, kind, delegate, sc_sb_str(&question->text))) return SC_OK;
+    if (question->is_cancelled) return SC_ERR_CANCELLED;
+    sc_str message = sc_host_answer_json(question);
+    return sc_fail(question->ctx, SC_ERR_DELEGATE,
+                   "Check the code of the backend, which is not a part of this library.",
+                   SC_STR_FMT, SC_STR_ARG(message));
 }

@@ -155,7 +155,7 @@ static sc_status check_types(const checker *c) {
                                         : " to ",
                    value ? sc_xnn_datatypes[value->datatype].name : "none");
     }
-    return refuse(c, "does not exist from %s", NODE_ARGS(c), sc_sb_terminate(&text));
+    return refuse(c, "has no variant from %s", NODE_ARGS(c), sc_sb_terminate(&text));
 }
 
 // --- Weights -------------------------------------------------------------------------------------
@@ -263,7 +263,7 @@ static sc_status check_conv(const checker *c) {
         return refuse(c, "has parameters that are out of range", NODE_ARGS(c));
     if (c->node->kind == SC_XNN_CONV_TRANSPOSE &&
         (w->adjustment_height >= w->stride_height || w->adjustment_width >= w->stride_width))
-        return refuse(c, "adjusts its output by a whole stride or more", NODE_ARGS(c));
+        return refuse(c, "has an output padding of a whole stride or more", NODE_ARGS(c));
     SC_TRY(check_static(c));
     SC_TRY(check_requantization(c));
     uint32_t channels = w->groups * w->group_output_channels;
@@ -305,13 +305,14 @@ static sc_status check_lists(const checker *c) {
         for (uint32_t i = 0; i < first->count; i++) {
             uint32_t dim = first->items[i];
             if (dim >= first->count || (seen & (1u << dim)))
-                return refuse(c, "has a list of dimensions that is no permutation", NODE_ARGS(c));
+                return refuse(c, "has a list of dimensions that is not a permutation",
+                              NODE_ARGS(c));
             seen |= 1u << dim;
         }
         return SC_OK;
     case SC_XNN_RESHAPE:
         for (uint32_t i = 0; i < first->count; i++) zeros += first->items[i] == 0;
-        if (zeros > 1) return refuse(c, "leaves more than one size open", NODE_ARGS(c));
+        if (zeros > 1) return refuse(c, "leaves more than one size to be derived", NODE_ARGS(c));
         return SC_OK;
     case SC_XNN_SLICE:
         for (uint32_t i = 0; i < second->count && i < first->count; i++) {
@@ -320,8 +321,9 @@ static sc_status check_lists(const checker *c) {
             zeros++;
         }
         if (zeros && c->runtime < SC_XNN_RUNTIME_1_5)
-            return refuse(c, "slices whatever is there, which runtimes before 1.5 do not",
-                          NODE_ARGS(c));
+            return refuse(
+                c, "slices a size that is known only at run time, which runtimes before 1.5 cannot",
+                NODE_ARGS(c));
         break;
     default: break;
     }
@@ -410,9 +412,9 @@ static sc_status check_node(sc_ctx *ctx, const sc_xnn_graph *graph, uint32_t nod
     const sc_xnn_node *n = &graph->nodes.data[node];
     checker c = {ctx, graph, runtime, node, n, &sc_xnn_kinds[n->kind]};
     if (!c.row->types->of[0])
-        return refuse(&c, "is of a kind that no runtime executes", NODE_ARGS(&c));
+        return refuse(&c, "has a kind that no runtime executes", NODE_ARGS(&c));
     if (c.row->since > runtime)
-        return refuse(&c, "is of a kind that runtimes before %s lack", NODE_ARGS(&c),
+        return refuse(&c, "has a kind that runtimes before %s lack", NODE_ARGS(&c),
                       sc_xnn_runtimes[c.row->since]);
     if (n->flags & ~flags_of(n->kind))
         return refuse(&c, "has the flags 0x%x, which are not supported", NODE_ARGS(&c), n->flags);

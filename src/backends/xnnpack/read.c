@@ -117,10 +117,10 @@ static sc_status read_shape(reader *r, sc_fb_table table, uint32_t id, sc_xnn_sh
     sc_fb_vec dims = sc_xnn_XNNTensorValue_dims(table);
     uint32_t rank = sc_xnn_XNNTensorValue_num_dims(table);
     if (rank > SC_XNN_RANK_MAX)
-        return damaged(r, "value %u has %u dimensions; the most there are is %d", id, rank,
+        return damaged(r, "value %u has %u dimensions; the most is %d", id, rank,
                        (int)SC_XNN_RANK_MAX);
     if (rank != dims.count)
-        return damaged(r, "value %u says %u dimensions and lists %u", id, rank, dims.count);
+        return damaged(r, "value %u declares %u dimensions and lists %u", id, rank, dims.count);
     shape->rank = rank;
     for (uint32_t d = 0; d < rank; d++) shape->dims[d] = sc_fb_vec_u32(dims, d);
     if (rank == 0) *shape = (sc_xnn_shape){1, {1}};
@@ -162,8 +162,8 @@ static sc_status match_scales(reader *r, const sc_xnn_value *value, uint32_t id)
         wanted *= row / quant->group_size;
     }
     if (quant->scale_count != wanted)
-        return damaged(r, "value %u has %u scales where its sizes ask for %llu", id,
-                       quant->scale_count, (unsigned long long)wanted);
+        return damaged(r, "value %u has %u scales, but its sizes need %llu", id, quant->scale_count,
+                       (unsigned long long)wanted);
     return SC_OK;
 }
 
@@ -274,7 +274,7 @@ static sc_status read_list(reader *r, sc_fb_table table, uint32_t slot, uint32_t
 // The value with this id of the file.
 static sc_status find_value(reader *r, uint32_t node, uint32_t id, uint32_t *out) {
     uint64_t *found = sc_imap_find(&r->ids, id);
-    if (!found) return damaged(r, "node %u names value %u, which is not there", node, id);
+    if (!found) return damaged(r, "node %u names value %u, which does not exist", node, id);
     *out = (uint32_t)*found;
     return SC_OK;
 }
@@ -363,7 +363,7 @@ static sc_status read_graph(reader *r, const uint8_t *data, uint64_t size) {
     r->graph->external_count = sc_xnn_XNNGraph_num_externs(root);
     if (r->graph->external_count > SC_XNN_EXTERNALS_MAX)
         return sc_fail(r->ctx, SC_ERR_LIMIT, NULL,
-                       "an XNNPACK payload has %u arguments; the most that there can be is %d",
+                       "an XNNPACK payload has %u arguments; the most is %d",
                        r->graph->external_count, (int)SC_XNN_EXTERNALS_MAX);
     if (!sc_xnn_XNNGraph_xvalues(root).items || !sc_xnn_XNNGraph_xnodes(root).items)
         return damaged(r, "it has no values or no nodes");

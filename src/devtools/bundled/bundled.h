@@ -37,7 +37,7 @@ typedef struct sc_bundled_values {
 
 typedef struct sc_bundled_case {
     sc_bundled_values inputs;
-    sc_bundled_values expected;  // none: nothing is expected
+    sc_bundled_values expected;  // empty: no results are expected
 } sc_bundled_case;
 
 typedef struct sc_bundled_suite {

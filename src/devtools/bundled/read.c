@@ -38,11 +38,11 @@ static sc_status read_dim_order(reader *r, sc_fb_vec vec, sc_bundled_value *out)
         return SC_OK;
     }
     uint32_t seen = 0;
-    if (vec.count != out->rank) return bad_value(r, "has another number of dims in its order");
+    if (vec.count != out->rank) return bad_value(r, "has a dim order of the wrong length");
     for (uint32_t d = 0; d < out->rank; d++) {
         order[d] = vec.items[d];
         if (order[d] >= out->rank || seen >> order[d] & 1)
-            return bad_value(r, "has an order of dims that is not one");
+            return bad_value(r, "has a dim order that is not a permutation");
         seen |= 1u << order[d];
     }
     return SC_OK;
@@ -51,7 +51,7 @@ static sc_status read_dim_order(reader *r, sc_fb_vec vec, sc_bundled_value *out)
 static sc_status read_tensor(reader *r, sc_fb_table table, sc_bundled_value *out) {
     const sc_fb_vec sizes = sc_bpte_Tensor_sizes(table), data = sc_bpte_Tensor_data(table);
     const unsigned dtype = (uint8_t)sc_bpte_Tensor_scalar_type(table);
-    if (!sc_dtype_is_known(dtype)) return bad_value(r, "has a dtype that is not known");
+    if (!sc_dtype_is_known(dtype)) return bad_value(r, "has an unknown dtype");
     if (sizes.count > r->ctx->limits.rank_max) return bad_value(r, "has too many dimensions");
     out->kind = SC_BUNDLED_TENSOR;
     out->dtype = (sc_dtype)dtype;
@@ -92,7 +92,7 @@ static sc_status read_value(reader *r, sc_fb_table value, sc_bundled_value *out)
         *out =
             (sc_bundled_value){.kind = SC_BUNDLED_DOUBLE, .d = sc_bpte_Double_double_val(content)};
         return SC_OK;
-    default: return bad_value(r, "is nothing");
+    default: return bad_value(r, "has no value");
     }
 }
 

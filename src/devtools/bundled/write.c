@@ -78,12 +78,14 @@ static sc_status check_size(sc_ctx *ctx, const sc_bundled *bundled) {
             bytes += bytes_of(suite->cases[c].inputs) + bytes_of(suite->cases[c].expected);
     }
     if (bytes > VALUES_MAX)
-        return sc_fail(ctx, SC_ERR_LIMIT, "Bundle fewer cases, or make several files.",
-                       "inputs and outputs come to %llu MB; %llu MB go into a bundled program",
-                       (unsigned long long)(bytes >> 20), (unsigned long long)VALUES_MAX >> 20);
+        return sc_fail(
+            ctx, SC_ERR_LIMIT, "Bundle fewer cases, or make several files.",
+            "inputs and outputs need %llu MB, but a bundled program holds at most %llu MB",
+            (unsigned long long)(bytes >> 20), (unsigned long long)VALUES_MAX >> 20);
     if (bundled->program_bytes + bytes >= FILE_MAX)
-        return sc_fail(ctx, SC_ERR_LIMIT, "Keep the weights in a .ptd of their own.",
-                       "a bundled program has less than 2 GB, and this one would have more");
+        return sc_fail(ctx, SC_ERR_LIMIT,
+                       "Write the weights to a separate .ptd file (externalConstants).",
+                       "this bundled program would be larger than 2 GB, which is the limit");
     return SC_OK;
 }
 

@@ -264,26 +264,48 @@ static sc_etrecord_maps *maps_of(sc_ctx *ctx, sc_etrecord *record, sc_map *known
     return &sc_vec_last(&record->maps);
 }
 
-static void mark(sc_etrecord *record, sc_etrecord_map map) {
+static void mark(sc_etrecord *record, sc_etrecord_map map, bool is_there) {
     bool *const has[] = {&record->has_debug_handle_map, &record->has_delegate_map,
                          &record->has_num_outs_map};
-    *has[map] = true;
+    *has[map] = is_there;
 }
 
-sc_status sc_etrecord_read_map(sc_ctx *ctx, sc_etrecord *record, sc_etrecord_map map, sc_str text) {
-    reader r = {.ctx = ctx, .map = sc_etrecord_map_name(map)};
+static sc_status read_methods(reader *r, sc_etrecord *record, sc_etrecord_map map, sc_str text) {
+    sc_ctx *ctx = r->ctx;
     const sc_json *json = NULL;
     sc_map known;
     SC_TRY(sc_json_parse(ctx, ctx->arena, text, &json));
     if (json->kind != SC_JSON_OBJECT || json->size > METHODS_MAX)
-        return bad(&r, "it is not a map of methods");
+        return bad(r, "it is not a map of methods");
     sc_map_init(&known, ctx->arena);
     index_methods(record, &known);
-    mark(record, map);
+    mark(record, map, true);
     const sc_json *key = sc_json_first(json);
     for (uint32_t n = json->size; n--; key = sc_json_next(key + 1)) {
-        r.method = sc_json_str(ctx->arena, key);
-        SC_TRY(read_method(&r, map, key + 1, maps_of(ctx, record, &known, r.method)));
+        r->method = sc_json_str(ctx->arena, key);
+        SC_TRY(read_method(r, map, key + 1, maps_of(ctx, record, &known, r->method)));
     }
     return SC_OK;
+}
+
+// Takes back what was read of a map before it proved wrong. The first `count` methods were known.
+static void drop_map(sc_etrecord *record, sc_etrecord_map map, uint32_t count) {
+    mark(record, map, false);
+    record->maps.count = count;
+    for (uint32_t i = 0; i < count; i++) {
+        sc_etrecord_maps *maps = &record->maps.data[i];
+        bool *const has[] = {&maps->has_handles, &maps->has_delegates, &maps->has_outs};
+        uint32_t *const counts[] = {&maps->handles.count, &maps->delegates.count,
+                                    &maps->outs.count};
+        *has[map] = false;
+        *counts[map] = 0;
+    }
+}
+
+sc_status sc_etrecord_read_map(sc_ctx *ctx, sc_etrecord *record, sc_etrecord_map map, sc_str text) {
+    reader r = {.ctx = ctx, .map = sc_etrecord_map_name(map)};
+    const uint32_t count = record->maps.count;
+    const sc_status status = read_methods(&r, record, map, text);
+    if (status != SC_OK) drop_map(record, map, count);
+    return status;
 }

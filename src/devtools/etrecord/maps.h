@@ -19,7 +19,7 @@ bool sc_etrecord_has_map(const sc_etrecord *record, sc_etrecord_map map);
 // Appends the text; of one method only, as `forward`, if `as_forward` names one.
 void sc_etrecord_put_map(sc_sb *out, const sc_etrecord *record, sc_etrecord_map map,
                          sc_str as_forward);
-// Reads one into the record, whose maps of other kinds stay.
+// Reads one into the record, whose maps of other kinds stay. If it fails, the record has none.
 sc_status sc_etrecord_read_map(sc_ctx *ctx, sc_etrecord *record, sc_etrecord_map map, sc_str text);
 
 #endif

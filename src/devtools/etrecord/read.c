@@ -7,7 +7,8 @@
 
 enum {
     PROGRAMS_MAX = 4096,
-    TEXT_BYTES_MAX = 64 << 20  // of maps
+    TEXT_BYTES_MAX = 64 << 20,  // of maps
+    WARNINGS_MAX = 100          // of damaged entries: the list of those has no limit
 };
 
 typedef struct reader {
@@ -18,6 +19,14 @@ typedef struct reader {
 } reader;
 
 bool sc_etrecord_is(const sc_zip *zip) { return sc_zip_find(zip, SC_STR(SC_ETRECORD_IDENTIFIER)); }
+
+bool sc_etrecord_is_like(const sc_zip *zip) {
+    for (uint32_t i = 0; i < zip->count; i++)
+        if (sc_str_starts_with(zip->entries[i].name, SC_ETRECORD_EDGE) ||
+            sc_str_is(zip->entries[i].name, sc_etrecord_map_name(SC_ETRECORD_HANDLES)))
+            return true;
+    return sc_etrecord_is(zip);
+}
 
 // --- Which entry is what -------------------------------------------------------------------------
 
@@ -57,6 +66,39 @@ static bool is_reserved(sc_str name) {
     return false;
 }
 
+// --- Damaged entries -----------------------------------------------------------------------------
+
+// Failures that are no fault of an entry end the reading.
+static bool is_of_entry(sc_status status) {
+    switch (status) {
+    case SC_OK:
+    case SC_ERR_IO:
+    case SC_ERR_MEMORY:
+    case SC_ERR_CANCELLED:
+    case SC_ERR_INTERNAL: return false;
+    default: return true;
+    }
+}
+
+// Makes a note of the failure that was recorded last, and goes on without the entry. An exporter
+// that keeps a program and changes it later writes such entries, too.
+static sc_status leave_out(reader *r, sc_str entry, sc_status status, sc_diag_mark mark) {
+    sc_ctx *ctx = r->ctx;
+    if (!is_of_entry(status) || ctx->diags.count <= mark.count) return status;
+    const sc_etrecord_unread unread = {
+        .entry = sc_str_copy(ctx->arena, entry),
+        .reason = sc_str_copy(ctx->arena, sc_vec_last(&ctx->diags).message)};
+    sc_diags_rewind(ctx, mark);
+    ctx->where = (sc_where){.instruction = -1};
+    if (r->record->unread.count < WARNINGS_MAX)
+        sc_report(ctx, SC_WARNING, status,
+                  "The other entries are read. Make the record again for it.",
+                  "the entry '" SC_STR_FMT "' of the record cannot be read: " SC_STR_FMT,
+                  SC_STR_ARG(unread.entry), SC_STR_ARG(unread.reason));
+    sc_vec_push(ctx->arena, &r->record->unread, unread);
+    return SC_OK;
+}
+
 // --- Programs ------------------------------------------------------------------------------------
 
 static sc_status extent_of(reader *r, const sc_zip_entry *entry, sc_extent *out) {
@@ -78,9 +120,6 @@ static sc_status read_program(reader *r, const sc_zip_entry *entry, const char *
     sc_program *program = sc_program_new(ctx);
     sc_serde_files files = {0};
     sc_serde_info info = {0};
-    if (++r->program_count > PROGRAMS_MAX)
-        return sc_fail(ctx, SC_ERR_LIMIT, NULL, "the record has more than %d programs",
-                       (int)PROGRAMS_MAX);
     SC_TRY(files_of(r, entry, &files));
     SC_TRY(sc_serde_read(ctx, &files, out->method_name, program, &info));
     ctx->where = (sc_where){.instruction = -1};
@@ -120,18 +159,42 @@ static sc_status add_stage(reader *r, const sc_zip_entry *entry) {
     return SC_OK;
 }
 
+typedef sc_status (*add_program)(reader *r, const sc_zip_entry *entry);
+
+static const char EDGE_FOLDER[] = SC_ETRECORD_EDGE "/";
+
+static sc_status add_edge_of_method(reader *r, const sc_zip_entry *entry) {
+    const sc_str name = entry->name;
+    return add_edge(r, entry, sc_str_slice(name, sizeof(EDGE_FOLDER) - 1, name.size));
+}
+
+// The place of the only method in old records. A file of both layouts has the method's program in
+// the new place, and this is another copy.
+static sc_status add_only_edge(reader *r, const sc_zip_entry *entry) {
+    const sc_str method = SC_STR("forward");
+    return companion(r, SC_STR(SC_ETRECORD_EDGE), "/forward") ? SC_OK : add_edge(r, entry, method);
+}
+
+// NULL for what is no program.
+static add_program program_of(reader *r, sc_str name) {
+    if (sc_str_is(name, SC_ETRECORD_EXPORTED)) return add_exported;
+    if (sc_str_is(name, SC_ETRECORD_EDGE)) return add_only_edge;
+    if (sc_str_ends_with(name, "/")) return NULL;
+    if (sc_str_starts_with(name, EDGE_FOLDER)) return add_edge_of_method;
+    return has_files(r, name) ? add_stage : NULL;
+}
+
 static sc_status add_entry(reader *r, const sc_zip_entry *entry) {
-    static const char EDGE[] = SC_ETRECORD_EDGE "/";
     const sc_str name = entry->name;
     const bool is_again = sc_zip_find(r->zip, name) != entry;
     if (is_again || is_reserved(name) || is_companion(r, name)) return SC_OK;
-    if (sc_str_is(name, SC_ETRECORD_EXPORTED)) return add_exported(r, entry);
-    if (sc_str_is(name, SC_ETRECORD_EDGE)) return add_edge(r, entry, SC_STR("forward"));
-    const bool is_folder = sc_str_ends_with(name, "/");
-    if (sc_str_starts_with(name, EDGE) && !is_folder)
-        return add_edge(r, entry, sc_str_slice(name, sizeof(EDGE) - 1, name.size));
-    if (!is_folder && has_files(r, name)) return add_stage(r, entry);
-    if (!is_folder)
+    const add_program add = program_of(r, name);
+    if (add && ++r->program_count > PROGRAMS_MAX)
+        return sc_fail(r->ctx, SC_ERR_LIMIT, NULL, "the record has more than %d programs",
+                       (int)PROGRAMS_MAX);
+    const sc_diag_mark mark = sc_diags_mark(r->ctx);
+    if (add) return leave_out(r, name, add(r, entry), mark);
+    if (!sc_str_ends_with(name, "/"))
         sc_vec_push(r->ctx->arena, &r->record->unknown, sc_str_copy(r->ctx->arena, name));
     return SC_OK;
 }
@@ -144,23 +207,34 @@ static sc_status text_of(reader *r, const char *name, sc_str *out) {
     return entry ? sc_zip_load(r->ctx, r->ctx->arena, entry, TEXT_BYTES_MAX, out) : SC_OK;
 }
 
+static sc_status read_map(reader *r, sc_etrecord_map map) {
+    sc_str text;
+    SC_TRY(text_of(r, sc_etrecord_map_name(map), &text));
+    return text.size ? sc_etrecord_read_map(r->ctx, r->record, map, text) : SC_OK;
+}
+
 static sc_status add_maps(reader *r) {
     for (uint32_t m = 0; m < SC_ETRECORD_MAP_COUNT; m++) {
         const sc_etrecord_map map = (sc_etrecord_map)m;
-        sc_str text;
-        SC_TRY(text_of(r, sc_etrecord_map_name(map), &text));
-        if (text.size) SC_TRY(sc_etrecord_read_map(r->ctx, r->record, map, text));
+        const sc_diag_mark mark = sc_diags_mark(r->ctx);
+        SC_TRY(leave_out(r, sc_str_from(sc_etrecord_map_name(map)), read_map(r, map), mark));
     }
     return SC_OK;
 }
 
-static sc_status add_graph_id(reader *r) {
+static sc_status read_graph_id(reader *r) {
     sc_str text;
     SC_TRY(text_of(r, "export_graph_id", &text));
     if (!text.size) return SC_OK;
     r->record->has_graph_id = sc_parse_u64(text, &r->record->graph_id);
     if (r->record->has_graph_id) return SC_OK;
+    r->record->graph_id = 0;
     return sc_fail(r->ctx, SC_ERR_CORRUPT, NULL, "export_graph_id is not a whole number");
+}
+
+static sc_status add_graph_id(reader *r) {
+    const sc_diag_mark mark = sc_diags_mark(r->ctx);
+    return leave_out(r, SC_STR("export_graph_id"), read_graph_id(r), mark);
 }
 
 // Official releases before 1.1 wrote pickles without an archive around them.
@@ -191,17 +265,27 @@ static bool is_by_method(const sc_pickle_value *value) {
     return is;
 }
 
+static bool is_sequence(const sc_pickle_value *value) { return sc_pickle_is_sequence(value); }
+
+// Reads an entry that has to have a form. If it has not, the record goes without its values.
+static sc_status read_form(reader *r, const char *name, bool (*fits)(const sc_pickle_value *),
+                           const char *form, const sc_pickle_value **out) {
+    SC_TRY(read_values(r, name, out));
+    if (!*out || fits(*out)) return SC_OK;
+    *out = NULL;
+    return sc_fail(r->ctx, SC_ERR_FORMAT, NULL, "%s of the record are not %s", name, form);
+}
+
 static sc_status add_values(reader *r) {
     sc_etrecord *record = r->record;
-    SC_TRY(read_values(r, "reference_outputs", &record->reference_outputs));
-    SC_TRY(read_values(r, "representative_inputs", &record->representative_inputs));
-    if (record->reference_outputs && !is_by_method(record->reference_outputs))
-        return sc_fail(r->ctx, SC_ERR_FORMAT, NULL,
-                       "reference_outputs of the record are not lists of cases by method");
-    if (record->representative_inputs && !sc_pickle_is_sequence(record->representative_inputs))
-        return sc_fail(r->ctx, SC_ERR_FORMAT, NULL,
-                       "representative_inputs of the record are not a list");
-    return SC_OK;
+    sc_diag_mark mark = sc_diags_mark(r->ctx);
+    sc_status status = read_form(r, "reference_outputs", is_by_method, "lists of cases by method",
+                                 &record->reference_outputs);
+    SC_TRY(leave_out(r, SC_STR("reference_outputs"), status, mark));
+    mark = sc_diags_mark(r->ctx);
+    status = read_form(r, "representative_inputs", is_sequence, "a list",
+                       &record->representative_inputs);
+    return leave_out(r, SC_STR("representative_inputs"), status, mark);
 }
 
 // --- All of it -----------------------------------------------------------------------------------

@@ -70,6 +70,14 @@ static void warn_of_methods(writer *w) {
                   "this one");
 }
 
+static void warn_of_unread(writer *w) {
+    const sc_etrecord *record = w->record;
+    for (uint32_t i = 0; i < record->unread.count; i++)
+        sc_report(w->ctx, SC_WARNING, SC_ERR_CORRUPT, NULL,
+                  "the entry '" SC_STR_FMT "' is left out, because it could not be read",
+                  SC_STR_ARG(record->unread.data[i].entry));
+}
+
 // --- Entries -------------------------------------------------------------------------------------
 
 static sc_status take_name(writer *w, sc_str name) {
@@ -210,6 +218,7 @@ sc_status sc_etrecord_write(sc_ctx *ctx, const sc_etrecord *record,
     sc_map_init(&w.names, ctx->arena);
     sc_zip_writer_init(&w.zip, out, 1);
     warn_of_methods(&w);
+    warn_of_unread(&w);
     SC_TRY(add_text(&w, SC_ETRECORD_IDENTIFIER, (sc_str){0}));
     SC_TRY(add_programs(&w));
     SC_TRY(add_maps(&w));

@@ -186,12 +186,11 @@ static const char *add_pair(pairing *p, const sc_numbers *reference, const sc_nu
                             pair_list *pairs) {
     sc_inspect_pair pair = {.reference = reference, .found = found};
     if (!sc_numbers_same_shape(reference, found))
-        return reference->rank == found->rank ? "its shape is not that of the reference, as when "
-                                                "the run had other inputs than "
-                                                "the record's"
+        return reference->rank == found->rank ? "its shape is not that of the reference; perhaps "
+                                                "the run had other inputs than the record's"
                                               : "its shape is not that of the reference";
-    if (!found->data && found->count) return "its bytes are not at hand";
-    if (!reference->data && reference->count) return "the bytes of the reference are not at hand";
+    if (!found->data && found->count) return "its bytes are missing";
+    if (!reference->data && reference->count) return "the bytes of the reference are missing";
     if (!sc_gap_of(reference, found, &pair.gap)) return "it has no elements";
     sc_vec_push(p->in->ctx->arena, pairs, pair);
     return NULL;
@@ -211,7 +210,7 @@ static const char *pair_result(pairing *p, const entry *e, const sc_numbers_list
     if (wanted->count == 1)
         return add_pair(p, wanted->items, &values->items[values->count - 1 - from_end], pairs);
     if (out_count > 1 || values->count < wanted->count)
-        return "it has other results than the reference";
+        return "it has different results than the reference";
     const char *reason = NULL;
     const uint32_t before = pairs->count;
     for (uint32_t i = 0; i < wanted->count; i++)

@@ -2,10 +2,8 @@
 #include "devtools/inspect/report.h"
 
 void sc_inspect_put_perf(sc_json_writer *w, const char *key, const sc_perf *perf) {
-    sc_json_key(w, key);
-    sc_json_begin_object(w);
-    sc_json_key(w, "raw");
-    sc_json_begin_array(w);
+    sc_json_put_object(w, key);
+    sc_json_put_array(w, "raw");
     for (uint32_t i = 0; i < perf->count; i++) sc_json_add_f64(w, perf->raw[i]);
     sc_json_end_array(w);
     sc_json_put_f64(w, "p10", perf->p10);
@@ -18,8 +16,7 @@ void sc_inspect_put_perf(sc_json_writer *w, const char *key, const sc_perf *perf
 }
 
 void sc_inspect_put_handles(sc_json_writer *w, const char *key, sc_inspect_handles handles) {
-    sc_json_key(w, key);
-    sc_json_begin_array(w);
+    sc_json_put_array(w, key);
     for (uint32_t i = 0; i < handles.count; i++) sc_json_add_i64(w, handles.data[i]);
     sc_json_end_array(w);
 }
@@ -31,8 +28,7 @@ static void put_node(sc_json_writer *w, const sc_inspect_node *node) {
     sc_json_put_i64(w, "handle", node->handle);
     sc_json_put_str(w, "source", node->source);
     sc_json_put_str(w, "stackTrace", node->stack_trace);
-    sc_json_key(w, "modules");
-    sc_json_begin_array(w);
+    sc_json_put_array(w, "modules");
     for (uint32_t i = 0; i < node->module_count; i++) {
         sc_json_begin_object(w);
         sc_json_put_str(w, "path", node->modules[i].path);
@@ -44,8 +40,7 @@ static void put_node(sc_json_writer *w, const sc_inspect_node *node) {
 }
 
 void sc_inspect_put_nodes(sc_json_writer *w, const sc_inspect_node *const *nodes, uint32_t count) {
-    sc_json_key(w, "nodes");
-    sc_json_begin_array(w);
+    sc_json_put_array(w, "nodes");
     for (uint32_t i = 0; i < count; i++) put_node(w, nodes[i]);
     sc_json_end_array(w);
 }
@@ -54,8 +49,7 @@ void sc_inspect_put_ops(sc_json_writer *w, sc_arena *scratch, const sc_inspect_e
     const sc_str *ops;
     sc_mark mark = sc_arena_mark(scratch);
     const uint32_t count = sc_inspect_ops(scratch, e, &ops);
-    sc_json_key(w, "ops");
-    sc_json_begin_array(w);
+    sc_json_put_array(w, "ops");
     for (uint32_t i = 0; i < count; i++) sc_json_add_str(w, ops[i]);
     sc_json_end_array(w);
     sc_arena_rewind(scratch, mark);
@@ -72,8 +66,7 @@ static sc_status put_values(sc_json_writer *w, sc_ctx *ctx, const char *key,
                             const sc_dump_value *const *values, uint32_t count) {
     sc_arena arena;
     sc_status status = SC_OK;
-    sc_json_key(w, key);
-    sc_json_begin_array(w);
+    sc_json_put_array(w, key);
     for (uint32_t i = 0; i < count && status == SC_OK; i++) {
         sc_numbers_list list = {0};
         sc_arena_init(&arena);
@@ -176,8 +169,7 @@ static void put_allocations(sc_json_writer *w, const sc_inspection *in,
         counts[2 * at]++;
         counts[2 * at + 1] += e->bytes;
     }
-    sc_json_key(w, "allocations");
-    sc_json_begin_array(w);
+    sc_json_put_array(w, "allocations");
     for (uint32_t i = 0; i <= run->allocator_count; i++) {
         if (i == run->allocator_count && counts[2 * i] == 0) continue;
         sc_json_begin_object(w);
@@ -200,8 +192,7 @@ static void put_head(sc_json_writer *w, const sc_inspect_block *block) {
         sc_json_put_null(w, "method");
     sc_json_put_text(w, "choice", CHOICES[block->choice]);
     sc_json_put_u64(w, "runs", block->run_count);
-    sc_json_key(w, "runIndices");
-    sc_json_begin_array(w);
+    sc_json_put_array(w, "runIndices");
     for (uint32_t i = 0; i < block->run_count; i++) sc_json_add_u64(w, block->runs[i]);
     sc_json_end_array(w);
     sc_json_put_i64(w, "bundledInputIndex", block->bundled_index);
@@ -215,8 +206,7 @@ static sc_status put_block(sc_json_writer *w, const sc_inspection *in,
                            const sc_inspect_block *block) {
     sc_json_begin_object(w);
     put_head(w, block);
-    sc_json_key(w, "events");
-    sc_json_begin_array(w);
+    sc_json_put_array(w, "events");
     for (uint32_t i = 0; i < block->event_count; i++) SC_TRY(put_event(w, in, &block->events[i]));
     sc_json_end_array(w);
     SC_TRY(put_values(w, in->ctx, "outputs", block->outputs, block->output_count));

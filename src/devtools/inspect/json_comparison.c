@@ -7,15 +7,12 @@ static void put_side(sc_json_writer *w, const char *key, const sc_inspection *in
         sc_json_put_null(w, key);
         return;
     }
-    sc_json_key(w, key);
-    sc_json_begin_object(w);
+    sc_json_put_object(w, key);
     sc_json_put_u64(w, "block", side->block);
-    sc_json_key(w, "events");
-    sc_json_begin_array(w);
+    sc_json_put_array(w, "events");
     for (uint32_t i = 0; i < side->event_count; i++) sc_json_add_u64(w, side->events[i]);
     sc_json_end_array(w);
-    sc_json_key(w, "names");
-    sc_json_begin_array(w);
+    sc_json_put_array(w, "names");
     for (uint32_t i = 0; i < side->event_count; i++)
         sc_json_add_str(w, in->blocks[side->block].events[side->events[i]].name);
     sc_json_end_array(w);
@@ -50,8 +47,7 @@ static void put_origins(sc_json_writer *w, const sc_inspect_compared *row) {
     sc_str source = {0};
     sc_map seen;
     sc_map_init(&seen, scratch);
-    sc_json_key(w, "ops");
-    sc_json_begin_array(w);
+    sc_json_put_array(w, "ops");
     for (uint32_t side = 0; side < 2; side++)
         for (uint32_t i = 0; i < row->sides[side].event_count; i++) {
             const sc_inspect_event *e =
@@ -112,8 +108,7 @@ static void put_left_out(sc_json_writer *w, const sc_inspect_comparison *c, uint
 }
 
 static void put_warnings(sc_json_writer *w, const sc_inspect_comparison *c) {
-    sc_json_key(w, "warnings");
-    sc_json_begin_array(w);
+    sc_json_put_array(w, "warnings");
     for (uint32_t side = 0; side < 2; side++)
         for (uint32_t i = 0; i < c->ins[side]->warnings.count; i++)
             sc_json_add_str(w, sc_str_format(c->ins[0]->ctx->scratch, "%s: " SC_STR_FMT,
@@ -138,12 +133,10 @@ void sc_inspect_put_comparison(sc_json_writer *w, const sc_inspect_comparison *c
     sc_json_begin_object(w);
     sc_json_put_text(w, "scale", sc_time_scale_name(c->ins[0]->target_scale));
     put_warnings(w, c);
-    sc_json_key(w, "methods");
-    sc_json_begin_array(w);
+    sc_json_put_array(w, "methods");
     for (uint32_t i = 0; i < c->matches.count; i++) put_match(w, c, &c->matches.data[i]);
     sc_json_end_array(w);
-    sc_json_key(w, "rows");
-    sc_json_begin_array(w);
+    sc_json_put_array(w, "rows");
     for (uint32_t i = 0; i < c->rows.count; i++) put_compared(w, c, &c->rows.data[i]);
     sc_json_end_array(w);
     sc_json_end_object(w);

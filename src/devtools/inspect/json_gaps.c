@@ -13,8 +13,7 @@ static void put_pair(sc_json_writer *w, const sc_inspect_pair *pair, bool is_pla
 }
 
 static void put_names(sc_json_writer *w, const char *key, const sc_str *names, uint32_t count) {
-    sc_json_key(w, key);
-    sc_json_begin_array(w);
+    sc_json_put_array(w, key);
     for (uint32_t i = 0; i < count; i++) sc_json_add_str(w, names[i]);
     sc_json_end_array(w);
 }
@@ -40,15 +39,13 @@ static void put_gap_row(sc_json_writer *w, const sc_inspection *in, const sc_ins
     sc_json_put_u64(w, "block", row->block);
     sc_json_put_u64(w, "event", row->event);
     sc_inspect_put_handles(w, "aotHandles", row->aot);
-    sc_json_key(w, "aotOps");
-    sc_json_begin_array(w);
+    sc_json_put_array(w, "aotOps");
     for (uint32_t i = 0; i < nodes.count; i++) sc_json_add_str(w, nodes.data[i]->name);
     sc_json_end_array(w);
     sc_inspect_put_handles(w, "runtimeHandles", row->runtime);
     put_names(w, "runtimeOps", row->runtime_ops, row->runtime_op_count);
     sc_inspect_put_nodes(w, nodes.data, nodes.count);
-    sc_json_key(w, "outputs");
-    sc_json_begin_array(w);
+    sc_json_put_array(w, "outputs");
     for (uint32_t i = 0; i < row->pair_count; i++) put_pair(w, &row->pairs[i], is_placed);
     sc_json_end_array(w);
     sc_json_end_object(w);
@@ -56,13 +53,11 @@ static void put_gap_row(sc_json_writer *w, const sc_inspection *in, const sc_ins
 }
 
 void sc_inspect_put_gaps(sc_json_writer *w, const sc_inspection *in, const sc_inspect_gaps *gaps) {
-    sc_json_key(w, "rows");
-    sc_json_begin_array(w);
+    sc_json_put_array(w, "rows");
     for (uint32_t i = 0; i < gaps->rows.count; i++)
         put_gap_row(w, in, &gaps->rows.data[i], gaps->are_placed);
     sc_json_end_array(w);
-    sc_json_key(w, "skipped");
-    sc_json_begin_array(w);
+    sc_json_put_array(w, "skipped");
     for (uint32_t i = 0; i < gaps->skipped.count; i++) {
         const sc_inspect_skip *skip = &gaps->skipped.data[i];
         sc_json_begin_object(w);

@@ -30,8 +30,7 @@ sc_status sc_inspect_put_timeline(sc_json_writer *w, const sc_inspection *in) {
     const sc_status status = sc_inspect_timeline_of(in, &arena, &line);
     sc_json_begin_object(w);
     sc_json_put_text(w, "scale", sc_time_scale_name(in->target_scale));
-    sc_json_key(w, "spans");
-    sc_json_begin_array(w);
+    sc_json_put_array(w, "spans");
     for (uint32_t i = 0; status == SC_OK && i < line.count; i++) put_span(w, in, &line.spans[i]);
     sc_json_end_array(w);
     sc_json_put_u64(w, "unplaced", status == SC_OK ? line.unplaced : 0);
@@ -48,8 +47,7 @@ static void put_thread(sc_json_writer *w, uint32_t block, const char *what, sc_s
     sc_json_put_text(w, "name", what);
     sc_json_put_u64(w, "pid", 1);
     sc_json_put_u64(w, "tid", block + 1);
-    sc_json_key(w, "args");
-    sc_json_begin_object(w);
+    sc_json_put_object(w, "args");
     sc_json_put_str(w, "name", name);
     sc_json_end_object(w);
     sc_json_end_object(w);
@@ -57,8 +55,7 @@ static void put_thread(sc_json_writer *w, uint32_t block, const char *what, sc_s
 
 static void put_arguments(sc_json_writer *w, const sc_inspection *in, const sc_inspect_span *span) {
     const sc_inspect_event *e = event_of(in, span);
-    sc_json_key(w, "args");
-    sc_json_begin_object(w);
+    sc_json_put_object(w, "args");
     sc_json_put_u64(w, "run", span->run);
     if (e->chain >= 0) {
         sc_json_put_i64(w, "chain", e->chain);
@@ -107,8 +104,7 @@ sc_status sc_inspect_put_trace(sc_json_writer *w, const sc_inspection *in) {
     const sc_status status = sc_inspect_timeline_of(in, &arena, &line);
     sc_json_begin_object(w);
     sc_json_put_text(w, "displayTimeUnit", "ns");
-    sc_json_key(w, "traceEvents");
-    sc_json_begin_array(w);
+    sc_json_put_array(w, "traceEvents");
     for (uint32_t i = 0; i < in->block_count; i++)
         put_thread(w, i, "thread_name", thread_name(in, &in->blocks[i]));
     for (uint32_t i = 0; status == SC_OK && i < line.count; i++)

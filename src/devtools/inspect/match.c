@@ -194,11 +194,9 @@ static void choose_timeless(const sc_inspection *in, sc_inspect_block *block,
 
 static void warn_unknown(sc_inspection *in, const sc_inspect_block *block, bool fits_several) {
     const char *why =
-        fits_several
-            ? "fits several of the record's methods: say which one it is of"
-            : "has other instructions than the record: dump and record are of different programs, "
-              "pass the record that was written with the program that ran; of a run that broke "
-              "off, say which method it is of";
+        fits_several ? "fits several of the record's methods: name the one that ran"
+                     : "has other instructions than the record: pass the record that was written "
+                       "with the program that ran, or name the method if its run broke off";
     sc_inspect_warn(in, sc_str_format(in->ctx->arena, "block '" SC_STR_FMT "' %s",
                                       SC_STR_ARG(block->name), why));
 }

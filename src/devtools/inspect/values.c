@@ -102,8 +102,7 @@ static void put_type(sc_json_writer *w, const sc_numbers *v) {
     if (v->kind != SC_DUMP_TENSOR) return;
     if (sc_dtype_is_known(v->dtype))
         sc_json_put_text(w, "dtype", sc_dtype_name((sc_dtype)v->dtype));
-    sc_json_key(w, "shape");
-    sc_json_begin_array(w);
+    sc_json_put_array(w, "shape");
     for (uint32_t d = 0; d < v->rank; d++) sc_json_add_i64(w, v->sizes[d]);
     sc_json_end_array(w);
 }
@@ -118,8 +117,7 @@ void sc_numbers_put(sc_json_writer *w, const sc_numbers *v, bool has_place) {
     sc_json_put_u64(w, "nans", s.nans);
     sc_json_put_u64(w, "infinities", s.infinities);
     sc_json_put_bool(w, "hasData", v->data != NULL || v->count == 0);
-    sc_json_key(w, "first");
-    sc_json_begin_array(w);
+    sc_json_put_array(w, "first");
     for (uint64_t i = 0; v->data && i < v->count && i < FIRST_MAX; i++)
         sc_json_add_f64(w, v->data[i]);
     sc_json_end_array(w);

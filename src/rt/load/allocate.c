@@ -2,9 +2,8 @@
 // needed, whose limit stands in the way, and what would fit.
 #include "rt/load/allocate.h"
 
-static const char *const hint =
-    "Export weights in half precision or quantized ones, or run the program where there is more "
-    "memory, such as in ExecuTorch's own runtime.";
+static const char *const hint = "Export the model in half precision, or quantize it, or run it "
+                                "where there is more memory, such as in ExecuTorch's own runtime.";
 
 static void add_limit(sc_sb *sb, uint64_t bytes, uint64_t had) {
     uint64_t taken, most;
@@ -13,7 +12,7 @@ static void add_limit(sc_sb *sb, uint64_t bytes, uint64_t had) {
     if (is_full) {
         sc_sb_add_text(sb, ": of the ");
         sc_sb_add_bytes(sb, most);
-        sc_sb_add_text(sb, " that WebAssembly has at most, ");
+        sc_sb_add_text(sb, " that WebAssembly can have, ");
         sc_sb_add_bytes(sb, taken - sc_min_u64(had, taken));
         sc_sb_add_text(sb, " are taken");
     } else {

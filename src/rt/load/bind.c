@@ -1,6 +1,7 @@
 // From the file's instructions to calls that can be run without asking further. The first part
 // resolves names and checks indexes and kinds; all operators that this build lacks are reported
-// before it gives up. The second part, with memory bound, settles shapes, overlaps and scratch.
+// before it gives up. The second part, with memory bound, fixes shapes, overlaps and scratch.
+#include "core/delegate_call.h"
 #include "rt/asks.h"
 #include "rt/load/delegates.h"
 #include "rt/load/steps.h"
@@ -16,6 +17,7 @@ typedef struct binder {
     const sc_op **ops;  // by operator index of the plan; NULL: not in this build
     uint32_t op_count;
     uint32_t missing;
+    bool *is_known;  // by value: it exists at this point of the program
 } binder;
 
 static sc_status bad(const binder *b, const char *what) {
@@ -73,6 +75,22 @@ static sc_status check_prim(const binder *b, const sc_kernel_call *call) {
     return SC_OK;
 }
 
+// ExecuTorch's exporter leaves a number that changes from call to call without a kind, so that its
+// runtime takes no value for it either. An absent argument of the model is never an operand.
+static sc_status check_operand(const binder *b, const sc_op *op, uint32_t value) {
+    uint32_t at = 0;
+    if (b->m->values[value].tag != SC_EVALUE_NONE) return SC_OK;
+    while (at < b->m->input_count && b->m->inputs[at] != value) at++;
+    if (at == b->m->input_count) return SC_OK;
+    return sc_fail(b->ctx, SC_ERR_UNSUPPORTED,
+                   "Lower the .pt2 with Sconce, which makes it a tensor without dimensions, or "
+                   "export the model with such a tensor and .item().",
+                   "input %u of method '" SC_STR_FMT
+                   "' is a number that changes from call to call, but the file does not say of "
+                   "which kind, and a call of %s reads it",
+                   at, SC_STR_ARG(b->m->name), op->out_name);
+}
+
 // Inputs and outs, without the repeated return value at the end.
 static sc_status parse_call(binder *b, sc_fb_table table, sc_rt_instruction *in) {
     int32_t index = sc_pte_KernelCall_op_index(table);
@@ -89,15 +107,17 @@ static sc_status parse_call(binder *b, sc_fb_table table, sc_rt_instruction *in)
     sc_evalue **list = sc_new_array(&b->m->program->arena, sc_evalue *, count);
     for (uint32_t i = 0; i < args.count; i++) {
         SC_TRY(check_value(b, sc_fb_vec_i32(args, i)));
+        SC_TRY(check_operand(b, op, (uint32_t)sc_fb_vec_i32(args, i)));
         if (i < count) list[i] = &b->m->values[sc_fb_vec_i32(args, i)];
     }
     in->kind = prim ? SC_RT_PRIM : SC_RT_KERNEL;
-    if (prim)
-        in->prim = prim;
-    else
-        in->kernel = sc_kernel_get((sc_op_id)op->id)->run;
+    in->prim = prim;
     in->origin.op_name = sc_str_from(op->out_name);
-    in->call = (sc_kernel_call){.ctx = b->ctx, .op = op, .args = list, .arg_count = count};
+    in->call = (sc_kernel_call){.ctx = b->ctx,
+                                .op = op,
+                                .kernel = sc_kernel_get((sc_op_id)op->id),
+                                .args = list,
+                                .arg_count = count};
     return prim ? check_prim(b, &in->call) : sc_rt_call_check(b->ctx, &in->call);
 }
 
@@ -145,6 +165,32 @@ static sc_status parse_free(binder *b, sc_fb_table table, sc_rt_instruction *in)
     return SC_OK;
 }
 
+// --- Inputs of delegates -------------------------------------------------------------------------
+
+// Inputs of the method, constants, and state that the file gives a beginning.
+static void begin_known(binder *b) {
+    const sc_rt_method *m = b->m;
+    b->is_known = sc_new_array(b->ctx->scratch, bool, (size_t)m->value_count + 1);
+    for (uint32_t i = 0; i < m->value_count; i++)
+        b->is_known[i] = m->places[i].is_constant || m->places[i].buffer_index != 0;
+    for (uint32_t i = 0; i < m->input_count; i++) b->is_known[m->inputs[i]] = true;
+}
+
+static void note_known(binder *b, const sc_rt_instruction *in) {
+    for (uint32_t i = 0; i < in->call.arg_count; i++)
+        b->is_known[sc_rt_value_index(b->m, in->call.args[i])] = true;
+    if (in->kind == SC_RT_MOVE) b->is_known[in->to] = true;
+}
+
+// Files of other exporters do not say it.
+static uint32_t count_known(const binder *b, sc_fb_table table, const sc_rt_instruction *in) {
+    const int32_t said = sc_fb_get_i32(table, SC_DELEGATE_CALL_INPUTS, 0);
+    uint32_t count = in->call.arg_count;
+    if (said > 0 && (uint32_t)said - 1 <= count) return (uint32_t)said - 1;
+    while (count && !b->is_known[sc_rt_value_index(b->m, in->call.args[count - 1])]) count--;
+    return count;
+}
+
 static sc_status parse_delegate(binder *b, sc_fb_table table, sc_rt_instruction *in) {
     int32_t index = sc_pte_DelegateCall_delegate_index(table);
     sc_fb_vec args = sc_pte_DelegateCall_args(table);
@@ -158,7 +204,7 @@ static sc_status parse_delegate(binder *b, sc_fb_table table, sc_rt_instruction 
     in->kind = SC_RT_DELEGATE;
     in->origin.op_name = b->m->delegates[index].id;
     in->call = (sc_kernel_call){.ctx = b->ctx, .args = list, .arg_count = args.count};
-    return sc_rt_delegate_bind(b->ctx, b->m, (uint32_t)index, in);
+    return sc_rt_delegate_bind(b->ctx, b->m, (uint32_t)index, count_known(b, table, in), in);
 }
 
 static sc_status parse_instruction(binder *b, sc_fb_table entry, uint32_t first, uint32_t count,
@@ -190,6 +236,7 @@ sc_status sc_rt_code_parse(sc_ctx *ctx, sc_rt_method *m) {
                        (unsigned long long)ctx->limits.node_max);
     SC_TRY(sc_rt_delegates_open(ctx, m));
     SC_TRY(find_operators(&b));
+    begin_known(&b);
     m->code = sc_new_array(&m->program->arena, sc_rt_instruction, (size_t)total);
     for (uint32_t c = 0; c < chains.count; c++) {
         sc_fb_vec list = sc_pte_Chain_instructions(sc_fb_vec_table(chains, c));
@@ -202,6 +249,7 @@ sc_status sc_rt_code_parse(sc_ctx *ctx, sc_rt_method *m) {
             in->shown = in;
             ctx->where.instruction = i;
             SC_TRY(parse_instruction(&b, sc_fb_vec_table(list, i), first, list.count, in));
+            note_known(&b, in);
         }
     }
     ctx->where.instruction = -1;

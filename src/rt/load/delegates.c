@@ -29,8 +29,8 @@ sc_status sc_rt_delegates_open(sc_ctx *ctx, sc_rt_method *m) {
             return sc_fail(ctx, SC_ERR_DELEGATE,
                            "Register the backend first, with registerBackend() or --import FILE "
                            "on the command line, or lower the model again without it.",
-                           "method '" SC_STR_FMT "' hands parts to the backend '" SC_STR_FMT
-                           "', which this build does not have",
+                           "method '" SC_STR_FMT "' calls the backend '" SC_STR_FMT
+                           "', which is not registered",
                            SC_STR_ARG(m->name), SC_STR_ARG(d->id));
     }
     return SC_OK;
@@ -151,13 +151,14 @@ static sc_status read_specs(sc_ctx *ctx, const sc_rt_method *m, const sc_rt_dele
 }
 
 static sc_status start_delegate(sc_ctx *ctx, sc_rt_method *m, sc_rt_delegate *d, sc_fb_table table,
-                                uint8_t **owned) {
+                                uint32_t known_count, uint8_t **owned) {
     sc_rt_start start = {.backend = d->backend,
                          .id = d->id,
                          .method = m->name,
                          .named = sc_rt_named_of(m->program),
                          .args = d->args,
                          .arg_count = d->arg_count,
+                         .known_count = known_count,
                          .shared = shared_of(m->program, d->backend)};
     SC_TRY(find_processed(ctx, m, d, sc_pte_BackendDelegate_processed(table), &start, owned));
     SC_TRY(read_specs(ctx, m, d, sc_pte_BackendDelegate_compile_specs(table), &start));
@@ -168,7 +169,7 @@ static sc_status start_delegate(sc_ctx *ctx, sc_rt_method *m, sc_rt_delegate *d,
     return SC_OK;
 }
 
-static sc_status start_called(sc_ctx *ctx, sc_rt_method *m, uint32_t index,
+static sc_status start_called(sc_ctx *ctx, sc_rt_method *m, uint32_t index, uint32_t known_count,
                               const sc_rt_instruction *in) {
     sc_rt_delegate *d = &m->delegates[index];
     sc_fb_vec delegates = sc_pte_ExecutionPlan_delegates(m->plan);
@@ -178,7 +179,8 @@ static sc_status start_called(sc_ctx *ctx, sc_rt_method *m, uint32_t index,
     d->arg_count = in->call.arg_count;
     d->declared = sc_new_array(&m->program->arena, sc_rt_declared, (size_t)d->arg_count + 1);
     for (uint32_t i = 0; i < d->arg_count; i++) d->declared[i] = sc_rt_declared_of(d->args[i]);
-    sc_status status = start_delegate(ctx, m, d, sc_fb_vec_table(delegates, index), &owned);
+    sc_status status =
+        start_delegate(ctx, m, d, sc_fb_vec_table(delegates, index), known_count, &owned);
     sc_free(owned);
     sc_arena_rewind(ctx->scratch, mark);
     return status;
@@ -198,7 +200,7 @@ static sc_status check_like(sc_ctx *ctx, const sc_rt_method *m, const sc_rt_dele
                        a->tensor->rank * sizeof *a->tensor->sizes) == 0 &&
                 a->tensor->is_dynamic == b->tensor->is_dynamic;
     }
-    return alike ? SC_OK : sc_rt_delegate_fail(ctx, m, d, "in two ways that differ");
+    return alike ? SC_OK : sc_rt_delegate_fail(ctx, m, d, "in two ways that do not match");
 }
 
 // Outputs are written, so only what holds a tensor or a number can be one.
@@ -213,10 +215,11 @@ static sc_status check_outputs(sc_ctx *ctx, const sc_rt_method *m, const sc_rt_d
     return SC_OK;
 }
 
-sc_status sc_rt_delegate_bind(sc_ctx *ctx, sc_rt_method *m, uint32_t index, sc_rt_instruction *in) {
+sc_status sc_rt_delegate_bind(sc_ctx *ctx, sc_rt_method *m, uint32_t index, uint32_t known_count,
+                              sc_rt_instruction *in) {
     sc_rt_delegate *d = &m->delegates[index];
     const bool is_first = !d->is_started;
-    if (is_first) SC_TRY(start_called(ctx, m, index, in));
+    if (is_first) SC_TRY(start_called(ctx, m, index, known_count, in));
     SC_TRY(is_first ? check_outputs(ctx, m, d) : check_like(ctx, m, d, in));
     in->delegate = d;
     in->inputs = d->input_count;

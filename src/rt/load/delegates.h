@@ -9,9 +9,9 @@
 sc_status sc_rt_delegates_open(sc_ctx *ctx, sc_rt_method *method);
 void sc_rt_delegates_free(sc_rt_method *method);
 // Makes `in`, whose arguments have been found, a call of delegate `index`, and starts the delegate
-// if this is its first call.
+// if this is its first call. `known_count`: as in sc_rt_start.
 sc_status sc_rt_delegate_bind(sc_ctx *ctx, sc_rt_method *method, uint32_t index,
-                              sc_rt_instruction *in);
+                              uint32_t known_count, sc_rt_instruction *in);
 
 // The names that a part looks up, as far as its backend can tell without starting it: copies on
 // `arena`, some of them perhaps more than once.

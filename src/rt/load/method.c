@@ -8,6 +8,7 @@
 // once every use of them is packed (pack.c).
 #include <math.h>
 
+#include "kernels/convert.h"
 #include "rt/load/allocate.h"
 #include "rt/load/memory.h"
 #include "rt/load/steps.h"
@@ -169,6 +170,47 @@ static sc_status set_tensor(sc_ctx *ctx, sc_rt_method *m, uint32_t index,
     return SC_OK;
 }
 
+static bool is_number(uint8_t tag) {
+    return tag == SC_EVALUE_INT || tag == SC_EVALUE_DOUBLE || tag == SC_EVALUE_BOOL;
+}
+
+static bool has_whole(sc_dtype dtype, int64_t whole) {
+    return whole >= sc_dtype_low(dtype) && (whole < 0 || (uint64_t)whole <= sc_dtype_high(dtype));
+}
+
+// Whether the dtype has the number, but for the rounding of floats. A host that knows one kind of
+// number gives integers as floats.
+static bool has_number(sc_dtype dtype, const sc_rt_input *value) {
+    if (value->tag == SC_EVALUE_BOOL) return dtype == SC_DTYPE_BOOL;
+    if (sc_dtype_is_integral(dtype, false)) {
+        if (value->tag == SC_EVALUE_INT) return has_whole(dtype, value->i);
+        const bool is_whole = value->d == trunc(value->d) && fabs(value->d) < 0x1p63;
+        return is_whole && has_whole(dtype, (int64_t)value->d);
+    }
+    if (!sc_dtype_is_float(dtype)) return false;
+    const double d = value->tag == SC_EVALUE_INT ? (double)value->i : value->d;
+    return !isfinite(d) || fabs(d) <= sc_dtype_largest(dtype);
+}
+
+// A number for a tensor without dimensions.
+static sc_status set_number(sc_ctx *ctx, sc_rt_method *m, uint32_t index,
+                            const sc_rt_input *value) {
+    const sc_dtype dtype = (sc_dtype)m->values[m->inputs[index]].tensor->dtype;
+    if (!has_number(dtype, value))
+        return sc_fail(ctx, SC_ERR_INPUT, NULL,
+                       "input %u is %s that no %s can hold, which the method takes", index,
+                       tag_name((uint8_t)value->tag), sc_dtype_name(dtype));
+    uint64_t data = 0;
+    sc_rt_input tensor = {.tag = SC_EVALUE_TENSOR,
+                          .dtype = (uint8_t)dtype,
+                          .data = &data,
+                          .bytes = sc_dtype_bytes(dtype)};
+    const bool is_real = value->tag == SC_EVALUE_DOUBLE;
+    const int64_t whole = value->tag == SC_EVALUE_BOOL ? value->b : value->i;
+    sc_put_number(&data, dtype, value->d, is_real ? sc_f64_to_i64(value->d) : whole, is_real);
+    return set_tensor(ctx, m, index, &tensor);
+}
+
 static bool near(double a, double b) {
     if (a != a || b != b) return a != a && b != b;
     if (isinf(a) || isinf(b)) return a == b;
@@ -192,15 +234,20 @@ sc_status sc_rt_method_set_input(sc_ctx *ctx, sc_rt_method *m, uint32_t index,
                        "there is no input %u: method '" SC_STR_FMT "' takes %u inputs", index,
                        SC_STR_ARG(m->name), m->input_count);
     const sc_evalue *declared = &m->values[m->inputs[index]];
-    if (value->tag != declared->tag)
+    const bool is_tensor = declared->tag == SC_EVALUE_TENSOR;
+    const bool takes_number = is_tensor && declared->tensor->rank == 0;
+    const bool is_held = takes_number && is_number((uint8_t)value->tag);
+    if (value->tag != declared->tag && !is_held)
         return sc_fail(ctx, SC_ERR_INPUT, NULL, "input %u is %s, but the method takes %s", index,
                        tag_name((uint8_t)value->tag), tag_name(declared->tag));
-    if (declared->tag == SC_EVALUE_TENSOR)
+    if (is_held)
+        SC_TRY(set_number(ctx, m, index, value));
+    else if (is_tensor)
         SC_TRY(set_tensor(ctx, m, index, value));
     else if (!is_same_scalar(declared, value))
         return sc_fail(ctx, SC_ERR_INPUT,
-                       "Pass the value that the model was exported with, or export it again.",
-                       "input %u has to be the value that the program was specialised on", index);
+                       "Pass that value, or export the model again with another one.",
+                       "input %u must be the value that the program was exported with", index);
     m->staged[index].is_set = true;
     return SC_OK;
 }

@@ -84,8 +84,16 @@ static void release(void *user, sc_str key) {
     blob->bytes = NULL;
 }
 
+static sc_str key_at(void *user, uint32_t index, uint64_t *bytes) {
+    const sc_rt_program *p = user;
+    const sc_rt_blob *blob = p->named.entries[index].value;
+    *bytes = blob->extent.size;
+    return p->named.entries[index].key;
+}
+
 sc_rt_named sc_rt_named_of(sc_rt_program *p) {
-    return (sc_rt_named){.find = find, .release = release, .user = p};
+    return (sc_rt_named){
+        .find = find, .release = release, .count = p->named.count, .key = key_at, .user = p};
 }
 
 void sc_rt_named_close(sc_rt_program *p) {

@@ -7,7 +7,7 @@
 #include "rt/load/steps.h"
 #include "rt/operands.h"
 
-// Per method, beside the constants themselves, which stay; what is beyond runs as it did.
+// Per method, in addition to the constants themselves, which stay; what is beyond runs as it did.
 static const uint64_t pack_bytes_max = UINT64_C(256) << 20;
 
 typedef struct packer {

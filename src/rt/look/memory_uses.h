@@ -5,7 +5,7 @@
 
 #include "rt/method.h"
 
-// Instructions, plus 1; 0: none.
+// Instructions, plus 1; 0: no instruction.
 typedef struct sc_rt_planned_use {
     uint32_t first, last, read, written;
     bool is_input, is_output;

@@ -117,7 +117,7 @@ sc_status sc_rt_fold_constants(sc_rt_optimizer *o) {
         relocate_results(o, in, memory);
         o->ctx->where.instruction = in->origin.index;
         o->ctx->where.op = in->origin.op_name;
-        SC_TRY(in->kernel(&in->call));
+        SC_TRY(in->call.kernel->run(&in->call));
         freeze_results(o, in);
         in->kind = SC_RT_SKIP;
     }

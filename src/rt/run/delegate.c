@@ -74,10 +74,9 @@ sc_status sc_rt_delegate_run(sc_ctx *ctx, const sc_rt_method *m, const sc_rt_ins
     for (uint32_t i = 0; i < d->arg_count; i++) {
         const sc_evalue *arg = in->call.args[i];
         if (!sc_rt_is_declared(&d->declared[i], arg))
-            return sc_rt_delegate_fail(ctx, m, d,
-                                       "with values of other kinds than those it was started with");
+            return sc_rt_delegate_fail(ctx, m, d, "with different kinds of values than at load");
         if (arg->tag == SC_EVALUE_TENSOR && !arg->tensor->data)
-            return sc_rt_delegate_fail(ctx, m, d, "with a tensor whose memory is gone");
+            return sc_rt_delegate_fail(ctx, m, d, "with a tensor that has no memory");
     }
     // Calls whose tensors are moved and freed have been checked with other memory than they have
     // now.
@@ -98,7 +97,7 @@ sc_status sc_rt_output_resize(sc_ctx *ctx, sc_tensor *output, const int64_t *siz
     if (same) return SC_OK;
     if (rank != output->rank || !output->is_dynamic)
         return sc_fail(ctx, SC_ERR_SHAPE, NULL,
-                       "a delegate gives a result of other sizes than the method declares");
+                       "a delegate gives a result of different sizes than the method declares");
     return sc_rt_tensor_resize(ctx, output, sizes, rank);
 }
 

@@ -24,7 +24,7 @@ static sc_status check_args(const sc_kernel_call *call) {
     sc_rt_operands o = sc_rt_operands_of_call(call, SC_RT_ANY_ACCESS);
     while (sc_rt_operands_next(&o)) {
         if (o.tensor && !o.tensor->data)
-            return fail_state(call, "works on a tensor whose memory is gone");
+            return fail_state(call, "uses a tensor that has no memory");
         bool is_size = o.list && o.list->tag == SC_EVALUE_INT_LIST;
         if (is_size && o.value->tag != SC_EVALUE_INT && o.value->tag != SC_EVALUE_BOOL)
             return fail_state(call, "got a size that is not an integer");
@@ -53,7 +53,7 @@ static sc_status truth(sc_ctx *ctx, const sc_evalue *value, bool *out) {
     const sc_tensor *t = value->tensor;
     if (!t->data)
         return sc_fail(ctx, SC_ERR_STATE, lower_again,
-                       "a jump depends on a tensor whose memory is gone");
+                       "a jump depends on a tensor that has no memory");
     *out = true;
     for (int64_t i = 0; i < t->numel; i++) *out = *out && ((const uint8_t *)t->data)[i];
     return SC_OK;
@@ -79,7 +79,7 @@ static sc_status step(sc_ctx *ctx, sc_rt_method *m, sc_rt_instruction *in, uint3
         // Random kernels draw new numbers each time; the same program and seed draw the same
         // sequence.
         in->call.seed = sc_hash64_mix(in->call.seed, place_in_file(&in->origin));
-        return in->kernel(&in->call);
+        return in->call.kernel->run(&in->call);
     case SC_RT_PRIM: return in->prim(&in->call);
     case SC_RT_JUMP_FALSE:
         SC_TRY(truth(ctx, &m->values[in->from], &taken));
@@ -91,7 +91,7 @@ static sc_status step(sc_ctx *ctx, sc_rt_method *m, sc_rt_instruction *in, uint3
     case SC_RT_SKIP: return SC_OK;
     case SC_RT_DELEGATE: return sc_rt_delegate_run(ctx, m, in);
     }
-    return sc_fail(ctx, SC_ERR_INTERNAL, NULL, "instruction %u is not one that runs",
+    return sc_fail(ctx, SC_ERR_INTERNAL, NULL, "instruction %u has an unknown kind",
                    in->origin.index);
 }
 

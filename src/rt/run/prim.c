@@ -161,7 +161,7 @@ static sc_status extreme(const sc_kernel_call *c, bool want_max) {
     if (a->tag == SC_EVALUE_INT && b->tag == SC_EVALUE_INT)
         return give_int(c, want_max ? sc_max_i64(a->i, b->i) : sc_min_i64(a->i, b->i));
     double x = as_double(a), y = as_double(b);
-    return give_double(c, (want_max ? y > x : y < x) ? y : x);  // as Python does beside a NaN
+    return give_double(c, (want_max ? y > x : y < x) ? y : x);  // as Python compares with a NaN
 }
 static sc_status prim_max(const sc_kernel_call *c) { return extreme(c, true); }
 static sc_status prim_min(const sc_kernel_call *c) { return extreme(c, false); }

@@ -86,7 +86,7 @@ static sc_iarg tensor_arg(sc_arena *arena, const sc_tensor *t, bool values_known
     return arg;
 }
 
-// A code of the file, which may be any number: those beyond 32 bits stand for nothing.
+// A code of the file, which may be any number: those beyond 32 bits have no meaning.
 static uint32_t code_of(int64_t value) {
     return value >= 0 && value < UINT32_MAX ? (uint32_t)value : UINT32_MAX;
 }

@@ -37,8 +37,8 @@ static sc_status refuse(sc_ctx *ctx, const sc_tensor *t, const int64_t *sizes, u
     print_sizes(&want, sizes, rank);
     return sc_fail(
         ctx, SC_ERR_SHAPE,
-        t->is_dynamic ? "Pass inputs of the sizes that the method declares; where it is the data "
-                        "that makes it larger, lower with a larger --max-size."
+        t->is_dynamic ? "Pass inputs of the sizes that the method declares. If the data decides "
+                        "the size, lower the model again with a larger --max-size."
                       : "Pass inputs of the sizes that the method declares.",
         "a result of shape %s does not fit its tensor of %s, which holds %llu bytes%s",
         sc_sb_terminate(&want), sc_sb_terminate(&have), (unsigned long long)t->capacity_bytes,

@@ -147,7 +147,7 @@ static bool is_synonym(const sc_expansion *how) {
 
 // Expansions that need no conjugates and make no comparison.
 static bool expansion_holds(const sc_op *op, const sc_expansion *how) {
-    if (is_synonym(how)) return true;
+    if (is_synonym(how)) return !sc_complex_has_advice(op);
     switch (op->family) {
     case SC_FAMILY_SHAPE:
     case SC_FAMILY_INDEX:

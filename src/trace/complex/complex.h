@@ -55,6 +55,8 @@ sc_dtype sc_complex_common(sc_x x, sc_x y);
 // The call on all real, then on all imaginary parts of its complex operands.
 sc_x sc_complex_by_parts(sc_trace *t, const sc_op *op, const sc_x *args);
 sc_x sc_complex_refuse(sc_trace *t, const sc_op *op);
+// Does refused.def have a row for the operator?
+bool sc_complex_has_advice(const sc_op *op);
 
 // --- Arithmetic on parts (arithmetic.c) ----------------------------------------------------------
 

@@ -159,12 +159,21 @@ static const struct {
 #undef REFUSES
 };
 
-sc_x sc_complex_refuse(sc_trace *t, const sc_op *op) {
-    const char *hint = "Write its formula out in real numbers, or compute it outside of the model: "
-                       "x.real and x.imag give the parts, and torch.complex() joins two, but only "
-                       "what is linear is the same of each part.";
+static const char *advice_for(const sc_op *op) {
     for (size_t i = 0; i < SC_COUNT_OF(refused); i++)
-        if (refused[i].op == op->id) hint = refused[i].hint;
+        if (refused[i].op == op->id) return refused[i].hint;
+    return NULL;
+}
+
+bool sc_complex_has_advice(const sc_op *op) { return advice_for(op) != NULL; }
+
+sc_x sc_complex_refuse(sc_trace *t, const sc_op *op) {
+    const char *advice = advice_for(op);
+    const char *hint =
+        advice ? advice
+               : "Write its formula out in real numbers, or compute it outside of the model: "
+                 "x.real and x.imag give the parts, and torch.complex() joins two, but only "
+                 "what is linear is the same of each part.";
     return sc_trace_fail(t, SC_ERR_UNSUPPORTED_OP, hint, "%s is not supported for complex numbers",
                          op->name);
 }

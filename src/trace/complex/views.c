@@ -24,21 +24,6 @@ sc_x sc_expand_polar(sc_trace *t, const sc_x *a) {
     return sc_complex_make(t, (sc_complex){re, im}, sc_x_dtype_of(a[0]));
 }
 
-sc_x sc_expand_real(sc_trace *t, const sc_x *a) {
-    if (!sc_dtype_is_complex(sc_x_dtype_of(a[0]))) return a[0];
-    return sc_f_select(t, CALL(t, view_as_real, a[0]), sc_x_rank(a[0]), 0);
-}
-
-// Real tensors have none, in PyTorch too: view_as_real refuses them.
-sc_x sc_expand_imag(sc_trace *t, const sc_x *a) {
-    return sc_f_select(t, CALL(t, view_as_real, a[0]), sc_x_rank(a[0]), 1);
-}
-
-sc_x sc_expand_conj(sc_trace *t, const sc_x *a) {
-    bool is_complex = sc_dtype_is_complex(sc_x_dtype_of(a[0]));
-    return is_complex ? CALL(t, _conj, a[0]) : a[0];
-}
-
 // A conjugate or negative that is only seen becomes a tensor of its own; others are what they are.
 sc_x sc_expand_resolve(sc_trace *t, const sc_x *a) {
     bool is_seen = false;
@@ -46,10 +31,4 @@ sc_x sc_expand_resolve(sc_trace *t, const sc_x *a) {
     for (const sc_view *view = a[0]->tensor->view; view; view = view->parent)
         if (view->op->id == SC_OP__conj || view->op->id == SC_OP__neg_view) is_seen = !is_seen;
     return is_seen ? CALL(t, clone, a[0]) : a[0];
-}
-
-sc_x sc_expand_isreal(sc_trace *t, const sc_x *a) {
-    if (!sc_dtype_is_complex(sc_x_dtype_of(a[0])))
-        return CALL(t, ones_like, a[0], sc_x_dtype(t, SC_DTYPE_BOOL));
-    return CALL(t, eq_Scalar, CALL(t, imag, a[0]), sc_x_int(t, 0));
 }

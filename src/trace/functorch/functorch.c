@@ -159,7 +159,7 @@ static sc_status write_depth(const sc_functorch_env *env, sc_graph *graph, uint3
     return status;
 }
 
-// --- What waited for its tangent -----------------------------------------------------------------
+// --- Calls that waited for a tangent -------------------------------------------------------------
 
 static bool waited(const sc_node *node) {
     return !node->is_kept && sc_jvp_has_row(node->op) && sc_op_expansion(node->op);

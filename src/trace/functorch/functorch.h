@@ -26,9 +26,9 @@ typedef struct sc_functorch_env {
 // graph half written.
 sc_status sc_functorch(const sc_functorch_env *env, sc_method *method);
 
-#define SC_FUNCTORCH_HINT                                                                         \
-    "Save exported.run_decompositions() instead, in which PyTorch has taken vmap and jvp apart; " \
-    "where it cannot, write this line without them."
+#define SC_FUNCTORCH_HINT                                                                        \
+    "Save exported.run_decompositions() instead, in which PyTorch has decomposed vmap and jvp. " \
+    "If that fails, write this line without them."
 
 // --- While a graph is decomposed (book.c) -------------------------------------------------------
 

@@ -5,12 +5,14 @@
 static void check_size(sc_writer *w, sc_dim size) {
     const sc_tri same = sc_dim_known_equal(size, w->level.size);
     if (same == SC_TRI_FALSE)
-        sc_trace_fail(&w->trace, SC_ERR_CORRUPT, NULL, "%s is not of the size of the batch",
+        sc_trace_fail(&w->trace, SC_ERR_CORRUPT, NULL,
+                      "%s takes a dimension that is not as long as the batch",
                       w->level.node->op->name);
     else if (same != SC_TRI_TRUE)
         sc_trace_fail(&w->trace, SC_ERR_SHAPE,
-                      "Say with torch._check that the size is the one of the batch.",
-                      "%s is not known to be of the size of the batch", w->level.node->op->name);
+                      "Add a torch._check that this size equals the size of the batch.",
+                      "%s takes a dimension that may not be as long as the batch",
+                      w->level.node->op->name);
 }
 
 // (self, batch_dim, level)

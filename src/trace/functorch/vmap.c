@@ -76,8 +76,8 @@ static bool find_size(void *user, sc_arg *arg) {
     return true;
 }
 
-// How large a result is may be told by the data, and then samples have results of different sizes.
-static bool is_told_by_data(const sc_node *node, const sc_spec *spec) {
+// How large a result is may depend on the data, and then samples have results of different sizes.
+static bool depends_on_data(const sc_node *node, const sc_spec *spec) {
     for (uint32_t d = 0; d < spec->rank; d++) {
         sc_dim size = spec->sizes[d];
         const sc_symbol *symbol = sc_dim_symbol(size);
@@ -107,7 +107,7 @@ static bool has_samples(const sc_functorch_level *v) {
                                SC_MUTATES | SC_SYMBOLIC | SC_ASSERTION | SC_FUNCTORCH;
     for (uint32_t i = 0; i < v->node->out_count; i++)
         if (v->node->outs[i]->type != SC_VALUE_TENSOR ||
-            is_told_by_data(v->node, &v->node->outs[i]->spec))
+            depends_on_data(v->node, &v->node->outs[i]->spec))
             return false;
     return !sc_op_has(v->node->op, never) && !v->node->is_kept && !v->size.expr &&
            v->size.value <= SC_VMAP_SAMPLES_MAX;

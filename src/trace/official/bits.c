@@ -1,5 +1,5 @@
 // Shifts. The official kernels have them under one of their two names, but leave open what comes of
-// shifting by less than nothing or by all bits and more: nothing is left, or the sign.
+// a shift by a negative number, or by all bits and more: zero is left, or the sign.
 #include "trace/official/official.h"
 
 typedef struct shift {
@@ -17,13 +17,13 @@ static shift read(sc_trace *t, const sc_x *a) {
 }
 
 // A number, of bits that are there.
-bool sc_official_is_far_shift(const sc_node *node) {
+bool sc_official_is_wide_shift(const sc_node *node) {
     const sc_arg *by = sc_node_arg(node, "other");
     const int64_t bits = 8 * sc_dtype_bytes((sc_dtype)node->outs[0]->spec.dtype);
     return by->kind != SC_ARG_INT || by->i < 0 || by->i >= bits;
 }
 
-static sc_x nothing(sc_trace *t, const shift *s) {
+static sc_x shifted_out(sc_trace *t, const shift *s) {
     return CALL(t, bitwise_and_Scalar, s->x, sc_x_int(t, 0));
 }
 
@@ -39,7 +39,7 @@ sc_x sc_official_shift_left_by(sc_trace *t, const sc_x *a) {
     if (a[1]->kind != SC_X_INT) return sc_official_refuse(t);
     if (a[1]->dim.expr)
         return sc_official_form(t, SC_OP___lshift___Tensor, (const sc_x[]){s.x, of_size(t, &s)});
-    if (by < 0 || by >= s.bits) return nothing(t, &s);
+    if (by < 0 || by >= s.bits) return shifted_out(t, &s);
     return sc_trace_final(t, CALL(t, bitwise_left_shift_Tensor_Scalar, s.x, sc_x_int(t, by)));
 }
 
@@ -49,7 +49,7 @@ sc_x sc_official_shift_right_by(sc_trace *t, const sc_x *a) {
     if (a[1]->kind != SC_X_INT) return sc_official_refuse(t);
     if (a[1]->dim.expr)
         return sc_official_form(t, SC_OP___rshift___Tensor, (const sc_x[]){s.x, of_size(t, &s)});
-    if ((by < 0 || by >= s.bits) && !s.is_signed) return nothing(t, &s);
+    if ((by < 0 || by >= s.bits) && !s.is_signed) return shifted_out(t, &s);
     if (by < 0 || by >= s.bits) by = s.bits - 1;
     return sc_trace_final(t, CALL(t, bitwise_right_shift_Tensor_Scalar, s.x, sc_x_int(t, by)));
 }

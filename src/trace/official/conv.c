@@ -5,9 +5,8 @@
 // A transposed one is the same on an input that is spread by the stride and reversed in depth;
 // its planes then come in the opposite order.
 //
-// Where the depth is open, or so large that there would be very many of these, it is the planes of
-// the kernel that are taken one by one: a convolution of all frames at once for each, and the sum
-// of them.
+// If the depth is open, or so large that there would be very many of these, the planes of the
+// kernel are taken one by one: a convolution of all frames at once for each, and the sum of them.
 //
 // And those of float16 and bfloat16, of any dimensions, in float32 (halves.c).
 #include "trace/official/official.h"

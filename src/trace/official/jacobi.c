@@ -38,7 +38,7 @@ static sc_x of_partner(sc_trace *t, sc_x x, sc_x partner) {
 }
 
 // A condition for each row, broadcast to rows.
-static sc_x beside_rows(sc_trace *t, sc_x x) {
+static sc_x along_rows(sc_trace *t, sc_x x) {
     const sc_dim one = sc_dim_int(1), sizes[3] = {one, sc_x_size(x, 0), one};
     return sc_f_view(t, x, sizes, 3);
 }
@@ -52,10 +52,10 @@ static sc_x tangents(sc_trace *t, const sc_x *x, sc_x partner, sc_x own, sc_x ot
     sc_x twice = sc_f_add(t, q, of_partner(t, q, partner));
     sc_x length = CALL(t, sqrt, p), least = sc_f_mul(t, length, CALL(t, sqrt, r));
     least = sc_f_plus(t, sc_f_times(t, least, NEARLY_ZERO), NEARLY_EMPTY);
-    sc_x is_pair = beside_rows(t, CALL(t, ne_Tensor, x[NUMBERS], partner));
+    sc_x is_pair = along_rows(t, CALL(t, ne_Tensor, x[NUMBERS], partner));
     *rotates = sc_f_and(t, CALL(t, gt_Tensor, CALL(t, abs, twice), least), is_pair);
     sc_x theta = sc_f_div(t, sc_f_sub(t, r, p), twice), tangent = sc_official_tangent(t, theta);
-    sc_x is_second = beside_rows(t, CALL(t, gt_Tensor, x[NUMBERS], partner));
+    sc_x is_second = along_rows(t, CALL(t, gt_Tensor, x[NUMBERS], partner));
     sc_x is_negative = sc_f_and(t, sc_f_equals(t, theta, 0), is_second);
     is_negative = sc_f_or(t, sc_f_less(t, theta, 0), is_negative);
     tangent = sc_f_where(t, is_negative, CALL(t, neg, tangent), tangent);
@@ -95,7 +95,7 @@ static sc_x rotated(sc_trace *t, sc_x x, sc_dim start) {
     return sc_x_at(t, sc_official_while(t, &loop), 0);
 }
 
-// --- What both make of it ------------------------------------------------------------------------
+// --- Factors of both -----------------------------------------------------------------------------
 
 // Rows of the identity; NaN for matrices that hold a NaN.
 static sc_x units(sc_trace *t, sc_dim batch, sc_dim count, sc_x size) {

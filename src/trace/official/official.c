@@ -17,7 +17,7 @@ static const sc_official rows[SC_OP_COUNT] = {
 
 const sc_official *sc_official_lack(const sc_node *node) {
     const sc_official *row = &rows[node->op->id];
-    if ((!row->expand && !row->form) || node->is_settled) return NULL;
+    if ((!row->expand && !row->form) || node->is_final) return NULL;
     return !row->lacks || row->lacks(node) ? row : NULL;
 }
 

@@ -52,7 +52,7 @@ sc_x sc_official_step(sc_trace *t, sc_step step, const sc_x *a);
 #undef ALWAYS
 #undef OFFICIAL
 
-// --- What the files share (steps.c) --------------------------------------------------------------
+// --- Shared by the files (steps.c) ---------------------------------------------------------------
 
 // The dtype of the first result of the node that is expanded, and x rounded to it.
 sc_dtype sc_official_result_dtype(const sc_trace *t);
@@ -73,7 +73,7 @@ sc_x sc_official_order(sc_trace *t, sc_x x, uint32_t dim, bool descending);
 // Refuses the call: the node stays whole. For calls that no limit explains, which only a malformed
 // program, or one of odd dtypes or ranks, makes.
 sc_x sc_official_refuse(sc_trace *t);
-// The same of a call beyond a limit, which is then told with it; its operator has a row of that
+// The same of a call beyond a limit, which the warning then names; its operator has a row of that
 // limit.
 sc_x sc_official_beyond(sc_trace *t, sc_limit limit);
 // A size that has to be known: beyond the limit where it is not.

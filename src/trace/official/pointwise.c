@@ -27,9 +27,9 @@ sc_x sc_official_angle(sc_trace *t, const sc_x *a) {
     const sc_dtype dtype = sc_official_result_dtype(t);
     if (sc_dtype_is_complex(sc_x_dtype_of(a[0]))) return sc_official_refuse(t);
     sc_x x = sc_f_to(t, a[0], dtype);
-    sc_x is_less = sc_f_less(t, x, 0), none = sc_f_scalar(t, sc_x_float(t, 0), dtype);
-    sc_x turned = sc_f_unless(t, is_less, SC_PI, none);
-    return sc_f_where(t, CALL(t, isnan, x), x, turned);
+    sc_x is_less = sc_f_less(t, x, 0), zero = sc_f_scalar(t, sc_x_float(t, 0), dtype);
+    sc_x angle = sc_f_unless(t, is_less, SC_PI, zero);
+    return sc_f_where(t, CALL(t, isnan, x), x, angle);
 }
 
 // The official kernel takes the sign of the dividend for integers, and float32 for float64.
@@ -50,21 +50,21 @@ static sc_x by_ratio(sc_trace *t, sc_x a, sc_x b) {
     sc_x is_zero = CALL(t, eq_Scalar, large, sc_x_int(t, 0));
     sc_x ratio = sc_f_div(t, small, large);
     sc_x root = root_of_squares(t, ratio, sc_f_scalar(t, sc_x_float(t, 1), SC_DTYPE_F64));
-    sc_x none = sc_f_scalar(t, sc_x_float(t, 0), SC_DTYPE_F64);
-    return sc_f_where(t, is_zero, none, sc_f_mul(t, large, root));
+    sc_x zero = sc_f_scalar(t, sc_x_float(t, 0), SC_DTYPE_F64);
+    return sc_f_where(t, is_zero, zero, sc_f_mul(t, large, root));
 }
 
-// (self, other); infinite beside anything, NaN too
+// (self, other); infinite with anything, NaN too
 sc_x sc_official_hypot(sc_trace *t, const sc_x *a) {
     const sc_dtype dtype = sc_official_result_dtype(t);
     if (a[1]->kind != SC_X_TENSOR || !sc_dtype_is_float(dtype)) return sc_official_refuse(t);
     sc_x x = sc_f_to(t, sc_f_to(t, a[0], dtype), SC_DTYPE_F64);
     sc_x y = sc_f_to(t, sc_f_to(t, a[1], dtype), SC_DTYPE_F64);
     sc_x length = dtype == SC_DTYPE_F64 ? by_ratio(t, x, y) : root_of_squares(t, x, y);
-    sc_x far = CALL(t, isinf, x);
-    far = sc_f_or(t, far, CALL(t, isinf, y));
+    sc_x is_infinite = CALL(t, isinf, x);
+    is_infinite = sc_f_or(t, is_infinite, CALL(t, isinf, y));
     sc_x infinite = sc_f_scalar(t, sc_x_float(t, INFINITY), SC_DTYPE_F64);
-    return sc_f_to(t, sc_f_where(t, far, infinite, length), dtype);
+    return sc_f_to(t, sc_f_where(t, is_infinite, infinite, length), dtype);
 }
 
 // Whole numbers are taken for floats there, and what has no place in those is rounded.

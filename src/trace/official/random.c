@@ -40,9 +40,9 @@ static sc_x real(sc_trace *t, sc_dim number) {
 static sc_x integers(sc_trace *t, sc_x low, sc_x high) {
     if (low->kind != SC_X_INT || high->kind != SC_X_INT) return sc_official_refuse(t);
     const sc_range from = sc_dim_range(low->dim), to = sc_dim_range(high->dim);
-    const int64_t bound = INT64_C(1) << SC_UP_TO_FAR, span = INT64_C(1) << SC_UP_TO_SPAN;
+    const int64_t bound = INT64_C(1) << SC_UP_TO_LARGE_INTEGER, span = INT64_C(1) << SC_UP_TO_SPAN;
     if (from.min >= to.max) return sc_official_refuse(t);
-    if (from.min < -bound || to.max > bound) return sc_official_beyond(t, SC_LIMIT_FAR);
+    if (from.min < -bound || to.max > bound) return sc_official_beyond(t, SC_LIMIT_LARGE_INTEGER);
     if (to.max - from.min > span) return sc_official_beyond(t, SC_LIMIT_SPAN);
     sc_x count = real(t, sc_trace_sub(t, high->dim, low->dim)), first = real(t, low->dim);
     sc_x x = sc_f_mul(t, uniform(t, SC_DTYPE_F64), count);

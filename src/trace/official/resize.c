@@ -1,5 +1,6 @@
 // Resizing with antialiasing: each pixel is a weighted mean of those that its filter covers, the
 // weights of a row or a column are the same everywhere, and so it is two products of matrices.
+#include "core/pixel_scale.h"
 #include "trace/official/official.h"
 
 // The weight of a pixel at that distance, in pixels of the larger image.
@@ -23,7 +24,7 @@ typedef struct axis {
     sc_x scale;  // pixels of the image for one of the result; float64
 } axis;
 
-// A row for each pixel of the result, in float64. The filter reaches that many pixels far.
+// A row for each pixel of the result, in float64. The filter reaches that many pixels.
 static sc_x weights(sc_trace *t, const axis *along, filter_fn filter, double reach) {
     sc_x wide = CALL(t, clamp, along->scale, sc_x_float(t, 1));
     sc_x support = sc_f_times(t, wide, reach), narrow = CALL(t, reciprocal, wide);
@@ -43,18 +44,13 @@ static sc_x weights(sc_trace *t, const axis *along, filter_fn filter, double rea
 
 static sc_x real(sc_trace *t, sc_x number) { return sc_f_scalar(t, number, SC_DTYPE_F64); }
 
-static double known_scale(double given, int64_t in, int64_t out, bool aligns) {
-    if (aligns) return out > 1 ? (double)(in - 1) / (double)(out - 1) : 0;
-    return given > 0 ? 1 / given : (double)in / (double)out;
-}
-
 static sc_x scale_of(sc_trace *t, sc_x factor, const axis *along, bool aligns) {
     const double given = sc_x_known(t, factor, 0);
     const bool is_open = along->in.expr || along->out.expr;
     if (is_open && aligns) return sc_official_beyond(t, SC_LIMIT_KNOWN_CORNERS);
     if (!is_open || given > 0)
-        return real(t,
-                    sc_x_float(t, known_scale(given, along->in.value, along->out.value, aligns)));
+        return real(
+            t, sc_x_float(t, sc_pixel_scale(along->in.value, along->out.value, aligns, given)));
     sc_x in = real(t, sc_x_dim(t, along->in));
     return sc_f_div(t, in, real(t, sc_x_dim(t, along->out)));
 }
@@ -93,14 +89,14 @@ sc_x sc_official_bilinear_aa(sc_trace *t, const sc_x *a) { return resized(t, a, 
 
 // The official kernel sums up four pixels of an axis at most, in the dtype of the image with
 // weights of float32, into a result whose sizes it does not set.
-enum { FARTHEST = 2 };
+enum { COARSEST = 2 };
 
 static double given_scale(const sc_node *node, const char *name) {
     const sc_arg *arg = sc_node_arg(node, name);
     return arg->kind == SC_ARG_FLOAT ? arg->f : 0;
 }
 
-bool sc_official_is_far_or_open(const sc_node *node) {
+bool sc_official_is_coarse_or_open(const sc_node *node) {
     const sc_arg *self = sc_node_arg(node, "self"), *aligns = sc_node_arg(node, "align_corners");
     const sc_spec *out = &node->outs[0]->spec;
     const double given[2] = {given_scale(node, "scales_h"), given_scale(node, "scales_w")};
@@ -113,7 +109,7 @@ bool sc_official_is_far_or_open(const sc_node *node) {
         const sc_dim in = self->value->spec.sizes[i], to = out->sizes[i];
         if (in.expr || to.expr) return true;
         if (i < 2) continue;
-        if (known_scale(given[i - 2], in.value, to.value, aligns->b) > FARTHEST) return true;
+        if (sc_pixel_scale(in.value, to.value, aligns->b, given[i - 2]) > COARSEST) return true;
     }
     return false;
 }

@@ -55,7 +55,7 @@ void sc_official_take_turns(sc_trace *t, sc_official_turns *s) {
         s->step(t, s, sc_x_int(t, s->falls ? n - 1 - i : i));
 }
 
-// --- What is at the row or column of a turn ------------------------------------------------------
+// --- The row or column of a turn -----------------------------------------------------------------
 
 static bool is_known(sc_x k) { return k->kind == SC_X_INT; }
 

@@ -226,51 +226,6 @@ sc_x sc_expand_weight_norm(sc_trace *t, const sc_x *a) {
 
 // --- Pooling ------------------------------------------------------------------------------------
 
-// One-dimensional pools are two-dimensional ones over a height of 1.
-static sc_x flat_pair(sc_trace *t, sc_x list, int64_t first) {
-    if (list->kind != SC_X_LIST || list->count == 0) return list;
-    return X_LIST(t, sc_x_int(t, first), list->items[0]);
-}
-
-// No stride means the kernel's size.
-static sc_x stride_or_kernel(sc_x stride, sc_x kernel) {
-    return stride->kind == SC_X_LIST && stride->count ? stride : kernel;
-}
-
-sc_x sc_expand_max_pool1d_with_indices(sc_trace *t, const sc_x *a) {
-    sc_x stride = stride_or_kernel(a[2], a[1]);
-    sc_x both = CALL(t, max_pool2d_with_indices, sc_f_unsqueeze(t, a[0], -2), flat_pair(t, a[1], 1),
-                     flat_pair(t, stride, 1), flat_pair(t, a[3], 0), flat_pair(t, a[4], 1), a[5]);
-    sc_x values = sc_f_squeeze(t, sc_x_at(t, both, 0), -2);
-    return X_LIST(t, values, sc_f_squeeze(t, sc_x_at(t, both, 1), -2));
-}
-
-sc_x sc_expand_max_pool1d(sc_trace *t, const sc_x *a) {
-    sc_x stride = stride_or_kernel(a[2], a[1]);
-    sc_x out = CALL(t, max_pool2d_with_indices, sc_f_unsqueeze(t, a[0], -2), flat_pair(t, a[1], 1),
-                    flat_pair(t, stride, 1), flat_pair(t, a[3], 0), flat_pair(t, a[4], 1), a[5]);
-    return sc_f_squeeze(t, sc_x_at(t, out, 0), -2);
-}
-
-sc_x sc_expand_avg_pool1d(sc_trace *t, const sc_x *a) {
-    sc_x stride = stride_or_kernel(a[2], a[1]);
-    sc_x out = CALL(t, avg_pool2d, sc_f_unsqueeze(t, a[0], -2), flat_pair(t, a[1], 1),
-                    flat_pair(t, stride, 1), flat_pair(t, a[3], 0), a[4], a[5]);
-    return sc_f_squeeze(t, out, -2);
-}
-
-sc_x sc_expand_adaptive_avg_pool1d(sc_trace *t, const sc_x *a) {
-    sc_x out = CALL(t, adaptive_avg_pool2d, sc_f_unsqueeze(t, a[0], -2), flat_pair(t, a[1], 1));
-    return sc_f_squeeze(t, out, -2);
-}
-
-sc_x sc_expand_adaptive_max_pool1d(sc_trace *t, const sc_x *a) {
-    sc_x both = CALL(t, adaptive_max_pool2d, sc_f_unsqueeze(t, a[0], -2), flat_pair(t, a[1], 1));
-    sc_x values = sc_f_squeeze(t, sc_x_at(t, both, 0), -2);
-    sc_x indices = sc_f_squeeze(t, sc_x_at(t, both, 1), -2);
-    return X_LIST(t, values, indices);
-}
-
 static bool all_ones(sc_x list) {
     for (uint32_t i = 0; i < list->count; i++)
         if (sc_x_number(list->items[i], 0) != 1) return false;

@@ -10,56 +10,6 @@ static sc_x given_or(sc_x given, sc_x otherwise) { return sc_x_is_none(given) ? 
 
 // --- Constants ----------------------------------------------------------------------------------
 
-static sc_x filled(sc_trace *t, sc_x sizes, int64_t value, sc_dtype dtype, sc_x layout, sc_x device,
-                   sc_x pin) {
-    sc_x number = dtype == SC_DTYPE_BOOL ? sc_x_bool(value != 0) : sc_x_int(t, value);
-    return CALL(t, full, sizes, number, sc_x_dtype(t, dtype), given_or(layout, X_STRIDED),
-                given_or(device, X_CPU), given_or(pin, X_FALSE));
-}
-
-sc_x sc_expand_zeros(sc_trace *t, const sc_x *a) {
-    return filled(t, a[0], 0, sc_x_dtype_or(a[1], SC_DTYPE_F32), a[2], a[3], a[4]);
-}
-
-sc_x sc_expand_ones(sc_trace *t, const sc_x *a) {
-    return filled(t, a[0], 1, sc_x_dtype_or(a[1], SC_DTYPE_F32), a[2], a[3], a[4]);
-}
-
-static sc_x like(sc_trace *t, const sc_x *a, int64_t value) {
-    sc_dtype dtype = sc_x_dtype_or(a[1], sc_x_dtype_of(a[0]));
-    sc_x number = dtype == SC_DTYPE_BOOL ? sc_x_bool(value != 0) : sc_x_int(t, value);
-    sc_x format = given_or(a[5], sc_x_format(t, SC_MEMORY_FORMAT_PRESERVE));
-    return CALL(t, full_like, a[0], number, a[1], a[2], a[3], given_or(a[4], X_FALSE), format);
-}
-
-sc_x sc_expand_zeros_like(sc_trace *t, const sc_x *a) { return like(t, a, 0); }
-sc_x sc_expand_ones_like(sc_trace *t, const sc_x *a) { return like(t, a, 1); }
-
-sc_x sc_expand_new_zeros(sc_trace *t, const sc_x *a) {
-    return filled(t, a[1], 0, sc_x_dtype_or(a[2], sc_x_dtype_of(a[0])), a[3], a[4], a[5]);
-}
-
-sc_x sc_expand_new_ones(sc_trace *t, const sc_x *a) {
-    return filled(t, a[1], 1, sc_x_dtype_or(a[2], sc_x_dtype_of(a[0])), a[3], a[4], a[5]);
-}
-
-sc_x sc_expand_new_full(sc_trace *t, const sc_x *a) {
-    return CALL(t, full, a[1], a[2], sc_x_dtype(t, sc_x_dtype_or(a[3], sc_x_dtype_of(a[0]))),
-                given_or(a[4], X_STRIDED), given_or(a[5], X_CPU), given_or(a[6], X_FALSE));
-}
-
-sc_x sc_expand_new_empty(sc_trace *t, const sc_x *a) {
-    return CALL(t, empty_memory_format, a[1],
-                sc_x_dtype(t, sc_x_dtype_or(a[2], sc_x_dtype_of(a[0]))), given_or(a[3], X_STRIDED),
-                given_or(a[4], X_CPU), given_or(a[5], X_FALSE));
-}
-
-sc_x sc_expand_new_empty_strided(sc_trace *t, const sc_x *a) {
-    return CALL(t, empty_strided, a[1], a[2],
-                sc_x_dtype(t, sc_x_dtype_or(a[3], sc_x_dtype_of(a[0]))), given_or(a[4], X_STRIDED),
-                given_or(a[5], X_CPU), given_or(a[6], X_FALSE));
-}
-
 sc_x sc_expand_empty_like(sc_trace *t, const sc_x *a) {
     const sc_spec *spec = sc_x_spec(a[0]);
     sc_x dtype = sc_x_dtype(t, sc_x_dtype_or(a[1], sc_x_dtype_of(a[0])));
@@ -75,29 +25,7 @@ sc_x sc_expand_empty_like(sc_trace *t, const sc_x *a) {
                 pin);
 }
 
-sc_x sc_expand_fill_scalar(sc_trace *t, const sc_x *a) {
-    return CALL(t, full_like, a[0], a[1], X_NONE, X_NONE, X_NONE, X_FALSE);
-}
-
-sc_x sc_expand_fill_tensor(sc_trace *t, const sc_x *a) { return CALL(t, copy, a[0], a[1]); }
-
-sc_x sc_expand_zero(sc_trace *t, const sc_x *a) {
-    sc_x value = sc_x_dtype_of(a[0]) == SC_DTYPE_BOOL ? X_FALSE : sc_x_int(t, 0);
-    return CALL(t, full_like, a[0], value, X_NONE, X_NONE, X_NONE, X_FALSE,
-                sc_x_format(t, SC_MEMORY_FORMAT_PRESERVE));
-}
-
 // --- Ranges -------------------------------------------------------------------------------------
-
-sc_x sc_expand_arange(sc_trace *t, const sc_x *a) {
-    return CALL(t, arange_start_step, sc_x_int(t, 0), a[0], sc_x_int(t, 1), a[1],
-                given_or(a[2], X_STRIDED), a[3], a[4]);
-}
-
-sc_x sc_expand_arange_start(sc_trace *t, const sc_x *a) {
-    return CALL(t, arange_start_step, a[0], a[1], sc_x_int(t, 1), a[2], given_or(a[3], X_STRIDED),
-                a[4], a[5]);
-}
 
 // (start, end, step) with the end, counted in double precision; of integers nothing else is read.
 static sc_x range(sc_trace *t, const sc_x *a, double step, sc_dtype dtype) {
@@ -314,11 +242,6 @@ sc_x sc_expand_diag_embed(sc_trace *t, const sc_x *a) {
     sc_dim shape[SC_RANK_MAX];
     for (uint32_t i = 0; i < rank; i++) shape[i] = i == dim1 || i == dim2 ? size : sc_dim_int(1);
     return sc_f_contiguous(t, masked(t, sc_f_reshape(t, same, shape, rank), x));
-}
-
-sc_x sc_expand_diag(sc_trace *t, const sc_x *a) {
-    if (sc_x_rank(a[0]) == 1) return CALL(t, diag_embed, a[0], a[1]);
-    return CALL(t, diagonal_copy, a[0], a[1]);
 }
 
 // --- Grids of coordinates -----------------------------------------------------------------------

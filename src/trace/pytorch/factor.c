@@ -27,10 +27,6 @@ static sc_x as_batch_of(sc_trace *t, sc_x x, sc_x other) {
 
 // --- Solving ------------------------------------------------------------------------------------
 
-sc_x sc_expand_inverse(sc_trace *t, const sc_x *a) {
-    return sc_x_at(t, CALL(t, linalg_inv_ex, a[0], X_TRUE), 0);
-}
-
 // Is the right side a vector, or one for each of a batch, as PyTorch tells it: a dim less?
 static bool is_vector_of(sc_x x, sc_x b) {
     bool is_vector = sc_x_rank(b) == 1;
@@ -100,16 +96,7 @@ sc_x sc_expand_old_triangular_solve(sc_trace *t, const sc_x *a) {
     return X_LIST(t, out, sc_f_transposed(t, columns));
 }
 
-// (self, some)
-sc_x sc_expand_old_qr(sc_trace *t, const sc_x *a) {
-    return CALL(t, linalg_qr, a[0], sc_x_str(t, sc_x_truth(a[1]) ? "reduced" : "complete"));
-}
-
 // --- Cholesky -----------------------------------------------------------------------------------
-
-sc_x sc_expand_cholesky(sc_trace *t, const sc_x *a) {
-    return sc_x_at(t, CALL(t, linalg_cholesky_ex, a[0], a[1], X_TRUE), 0);
-}
 
 // (B, L, upper)
 sc_x sc_expand_cholesky_solve(sc_trace *t, const sc_x *a) {
@@ -155,8 +142,8 @@ sc_x sc_expand_determinant(sc_trace *t, const sc_x *a) {
 
 // (LU, pivots, info): here PyTorch factors what lies in rows as columns.
 static sc_x lu_of(sc_trace *t, sc_x x) {
-    const bool is_turned = sc_spec_is_contiguous(t->exprs, sc_x_spec(x));
-    return CALL(t, linalg_lu_factor_ex, is_turned ? sc_f_transposed(t, x) : x, X_TRUE, X_FALSE);
+    const bool is_transposed = sc_spec_is_contiguous(t->exprs, sc_x_spec(x));
+    return CALL(t, linalg_lu_factor_ex, is_transposed ? sc_f_transposed(t, x) : x, X_TRUE, X_FALSE);
 }
 
 sc_x sc_expand_determinant_with_lu(sc_trace *t, const sc_x *a) {
@@ -176,13 +163,6 @@ sc_x sc_expand_slogdet_with_lu(sc_trace *t, const sc_x *a) {
     sc_x both = CALL(t, linalg_slogdet, a[0]), lu = lu_of(t, a[0]);
     return X_LIST(t, sc_x_at(t, both, 0), sc_x_at(t, both, 1), sc_x_at(t, lu, 0),
                   sc_x_at(t, lu, 1));
-}
-
-sc_x sc_expand_logdet(sc_trace *t, const sc_x *a) {
-    sc_x both = CALL(t, linalg_slogdet, a[0]), log = sc_x_at(t, both, 1);
-    sc_x negative = CALL(t, lt_Scalar, sc_x_at(t, both, 0), sc_x_int(t, 0));
-    sc_x nan = sc_f_scalar_like(t, sc_x_float(t, NAN), a[0]);
-    return sc_f_where(t, negative, nan, log);
 }
 
 // --- Singular values ----------------------------------------------------------------------------
@@ -264,15 +244,6 @@ static sc_x pseudo_inverse(sc_trace *t, sc_x x, sc_x atol, sc_x rtol) {
 // (self, atol, rtol, hermitian)
 sc_x sc_expand_pinv(sc_trace *t, const sc_x *a) {
     return pseudo_inverse(t, read_as(t, a[0], a[3]), a[1], a[2]);
-}
-
-// (self, rcond, hermitian)
-sc_x sc_expand_pinv_rcond(sc_trace *t, const sc_x *a) {
-    return pseudo_inverse(t, read_as(t, a[0], a[2]), sc_x_float(t, 0), a[1]);
-}
-
-sc_x sc_expand_pinverse(sc_trace *t, const sc_x *a) {
-    return pseudo_inverse(t, a[0], sc_x_float(t, 0), a[1]);
 }
 
 // (self, atol, rtol, hermitian)

@@ -94,19 +94,6 @@ sc_x sc_expand_block_diag(sc_trace *t, const sc_x *a) {
     return sc_f_cat(t, rows, list->count, 0);
 }
 
-sc_x sc_expand_hstack(sc_trace *t, const sc_x *a) {
-    sc_x list = all_at_least(t, a[0], 1);
-    return CALL(t, cat, list, sc_x_int(t, sc_x_rank(sc_x_at(t, list, 0)) == 1 ? 0 : 1));
-}
-
-sc_x sc_expand_vstack(sc_trace *t, const sc_x *a) {
-    return CALL(t, cat, all_at_least(t, a[0], 2), sc_x_int(t, 0));
-}
-
-sc_x sc_expand_dstack(sc_trace *t, const sc_x *a) {
-    return CALL(t, cat, all_at_least(t, a[0], 3), sc_x_int(t, 2));
-}
-
 sc_x sc_expand_column_stack(sc_trace *t, const sc_x *a) {
     sc_x *items = sc_new_array(t->arena, sc_x, a[0]->count + 1);
     for (uint32_t i = 0; i < a[0]->count; i++) {
@@ -331,22 +318,6 @@ static sc_x to_copy(sc_trace *t, sc_x x, sc_x dtype, sc_x layout, sc_x device, s
     return CALL(t, _to_copy, x, dtype, layout, device, X_NONE, X_FALSE, format);
 }
 
-sc_x sc_expand_to_dtype(sc_trace *t, const sc_x *a) {
-    return to_copy(t, a[0], a[1], X_NONE, X_NONE, a[3], a[4]);
-}
-
 sc_x sc_expand_to_dtype_layout(sc_trace *t, const sc_x *a) {
     return to_copy(t, a[0], a[1], a[2], a[3], a[6], a[7]);
-}
-
-sc_x sc_expand_to_device(sc_trace *t, const sc_x *a) {
-    return to_copy(t, a[0], a[2], X_NONE, a[1], a[4], a[5]);
-}
-
-sc_x sc_expand_to_other(sc_trace *t, const sc_x *a) {
-    return to_copy(t, a[0], sc_x_dtype(t, sc_x_dtype_of(a[1])), X_STRIDED, X_CPU, a[3], a[4]);
-}
-
-sc_x sc_expand_type_as(sc_trace *t, const sc_x *a) {
-    return to_copy(t, a[0], sc_x_dtype(t, sc_x_dtype_of(a[1])), X_STRIDED, X_CPU, X_FALSE, X_NONE);
 }

@@ -34,33 +34,6 @@ sc_x sc_expand_cosine_embedding_loss(sc_trace *t, const sc_x *a) {
     return sc_f_reduce_loss(t, sc_f_add(t, alike, apart), a[4]);
 }
 
-sc_x sc_expand_hinge_embedding_loss(sc_trace *t, const sc_x *a) {
-    sc_x zeros = CALL(t, zeros_like, a[0]);
-    sc_x apart = at_least_zero(t, CALL(t, rsub_Scalar, a[0], a[2]));
-    apart = sc_f_where(t, CALL(t, ne_Scalar, a[1], sc_x_int(t, 1)), apart, zeros);
-    sc_x alike = sc_f_where(t, CALL(t, ne_Scalar, a[1], sc_x_int(t, -1)), a[0], zeros);
-    return sc_f_reduce_loss(t, sc_f_add(t, apart, alike), a[3]);
-}
-
-sc_x sc_expand_margin_ranking_loss(sc_trace *t, const sc_x *a) {
-    sc_x difference = sc_f_sub(t, a[0], a[1]);
-    sc_x loss = sc_f_mul(t, CALL(t, neg, a[2]), difference);
-    loss = at_least_zero(t, CALL(t, add_Scalar, loss, a[3]));
-    return sc_f_reduce_loss(t, loss, a[4]);
-}
-
-// (anchor, positive, negative, margin, p, eps, swap, reduction)
-sc_x sc_expand_triplet_margin_loss(sc_trace *t, const sc_x *a) {
-    sc_x near = CALL(t, pairwise_distance, a[0], a[1], a[4], a[5]);
-    sc_x distance = CALL(t, pairwise_distance, a[0], a[2], a[4], a[5]);
-    if (sc_x_truth(a[6])) {
-        sc_x other = CALL(t, pairwise_distance, a[1], a[2], a[4], a[5]);
-        distance = CALL(t, minimum, distance, other);
-    }
-    sc_x loss = sc_f_sub(t, CALL(t, add_Scalar, near, a[3]), distance);
-    return sc_f_reduce_loss(t, at_least_zero(t, loss), a[7]);
-}
-
 // --- Classes ------------------------------------------------------------------------------------
 
 // Sums of a row are divided by its length.

@@ -11,7 +11,7 @@ typedef struct table {
     int64_t rows, columns, groups, low, high;
 } table;
 
-// --- What is one ---------------------------------------------------------------------------------
+// --- Packed weights ------------------------------------------------------------------------------
 
 // Does only this operator read the input? It packs it for all of its nodes or for no node.
 static bool is_for_this_alone(const sc_trace *t, uint32_t input) {
@@ -87,7 +87,7 @@ static bool read_table(sc_trace *t, const sc_x *a, table *w) {
     return has_zeros(t, a) && holds(t, w->integers, -8, 7);
 }
 
-// --- What becomes of it --------------------------------------------------------------------------
+// --- Products with them --------------------------------------------------------------------------
 
 static sc_value *find_input(const sc_graph *graph, sc_str target) {
     const sc_method *method = graph->method;

@@ -8,14 +8,6 @@
 
 // --- Activations --------------------------------------------------------------------------------
 
-sc_x sc_expand_glu(sc_trace *t, const sc_x *a) {
-    sc_x x = sc_f_widen(t, a[0]);
-    sc_x halves = CALL(t, tensor_split_sections, x, sc_x_int(t, 2),
-                       sc_x_int(t, sc_x_wrap(t, a[1], sc_x_rank(x))));
-    sc_x gate = CALL(t, sigmoid, sc_x_at(t, halves, 1));
-    return sc_f_to_dtype_of(t, sc_f_mul(t, sc_x_at(t, halves, 0), gate), a[0]);
-}
-
 sc_x sc_expand_prelu(sc_trace *t, const sc_x *a) {
     uint32_t rank = sc_x_rank(a[0]);
     sc_dim sizes[SC_RANK_MAX];
@@ -25,14 +17,6 @@ sc_x sc_expand_prelu(sc_trace *t, const sc_x *a) {
     if (rank != 1 || sc_x_rank(weight) != 1)
         weight = CALL(t, reshape, weight, sc_x_dims(t, sizes, rank));
     return CALL(t, _prelu_kernel, a[0], weight);
-}
-
-sc_x sc_expand_softmax(sc_trace *t, const sc_x *a) {
-    return CALL(t, _softmax, sc_f_to_given(t, a[0], a[2]), a[1], X_FALSE);
-}
-
-sc_x sc_expand_log_softmax(sc_trace *t, const sc_x *a) {
-    return CALL(t, _log_softmax, sc_f_to_given(t, a[0], a[2]), a[1], X_FALSE);
 }
 
 // PyTorch 2.13 copies its input in eval mode, 2.14 does not. It matters where the copy lies in
@@ -71,7 +55,7 @@ sc_x sc_expand_nan_to_num(sc_trace *t, const sc_x *a) {
 
 // A number in the dtype of the tensor that it is an operand with; with integers it keeps its
 // fraction.
-static sc_x number_beside(sc_trace *t, sc_x number, sc_x x) {
+static sc_x promoted_number(sc_trace *t, sc_x number, sc_x x) {
     const bool widens = number->kind == SC_X_FLOAT && !sc_x_is_float(x);
     const sc_dtype dtype = widens ? SC_DTYPE_F32 : sc_x_dtype_of(x);
     return CALL(t, scalar_tensor, number, sc_x_dtype(t, dtype), X_NONE, X_CPU);
@@ -79,8 +63,8 @@ static sc_x number_beside(sc_trace *t, sc_x number, sc_x x) {
 
 sc_x sc_expand_xlogy(sc_trace *t, const sc_x *a) {
     sc_x x = a[0], y = a[1];
-    if (!sc_x_is_tensor(x)) x = number_beside(t, x, y);
-    if (!sc_x_is_tensor(y)) y = number_beside(t, y, x);
+    if (!sc_x_is_tensor(x)) x = promoted_number(t, x, y);
+    if (!sc_x_is_tensor(y)) y = promoted_number(t, y, x);
     sc_x zero = CALL(t, eq_Scalar, x, sc_x_int(t, 0));
     sc_x product = sc_f_mul(t, x, CALL(t, log, y));
     sc_x out = sc_f_where(t, zero, sc_f_scalar_like(t, sc_x_int(t, 0), product), product);
@@ -106,17 +90,4 @@ sc_x sc_expand_isclose(sc_trace *t, const sc_x *a) {
     sc_x finite = CALL(t, isfinite, actual);
     finite = CALL(t, bitwise_and_Tensor, finite, CALL(t, le_Tensor, actual, allowed));
     return CALL(t, bitwise_or_Tensor, close, finite);
-}
-
-static sc_x as_double(sc_trace *t, sc_x x) {
-    const bool is_complex = sc_dtype_is_complex(sc_x_dtype_of(x));
-    return sc_x_is_tensor(x) ? sc_f_to(t, x, is_complex ? SC_DTYPE_C128 : SC_DTYPE_F64) : x;
-}
-
-sc_x sc_expand_float_power(sc_trace *t, const sc_x *a) {
-    sc_x x = as_double(t, a[0]), y = as_double(t, a[1]);
-    if (!sc_x_is_tensor(x)) return CALL(t, pow_Scalar, sc_x_float(t, sc_x_known(t, x, 0)), y);
-    if (!sc_x_is_tensor(y))
-        return CALL(t, pow_Tensor_Scalar, x, sc_x_float(t, sc_x_known(t, y, 0)));
-    return CALL(t, pow_Tensor_Tensor, x, y);
 }

@@ -11,16 +11,6 @@ sc_x sc_expand_linear(sc_trace *t, const sc_x *a) { return sc_f_linear(t, a[0], 
 
 // --- Small products -----------------------------------------------------------------------------
 
-sc_x sc_expand_outer(sc_trace *t, const sc_x *a) {
-    sc_dim sizes[2] = {sc_x_size(a[0], 0), sc_dim_int(1)};
-    return sc_f_mul(t, sc_f_reshape(t, a[0], sizes, 2), a[1]);
-}
-
-sc_x sc_expand_inner(sc_trace *t, const sc_x *a) {
-    if (sc_x_rank(a[0]) == 0 || sc_x_rank(a[1]) == 0) return sc_f_mul(t, a[0], a[1]);
-    return CALL(t, tensordot, a[0], a[1], X_INTS(t, -1), X_INTS(t, -1));
-}
-
 // The factor for the dtype of `of`: for integers its fraction is cut off, as in PyTorch.
 static sc_x factor(sc_trace *t, sc_x by, sc_x of) {
     const bool is_whole = sc_dtype_category(sc_x_dtype_of(of)) < SC_CATEGORY_FLOAT;
@@ -43,19 +33,6 @@ sc_x sc_expand_baddbmm(sc_trace *t, const sc_x *a) { return added(t, a, CALL(t, 
 sc_x sc_expand_addbmm(sc_trace *t, const sc_x *a) {
     sc_x product = CALL(t, bmm, a[1], a[2]);
     return added(t, a, sc_f_sum(t, product, X_INTS(t, 0), false));
-}
-
-// Products of integers are no wider than those, as sums of them alone would be.
-// (self, vec)
-sc_x sc_expand_mv(sc_trace *t, const sc_x *a) {
-    sc_x product = sc_f_mul(t, a[0], a[1]);
-    return sc_f_to_dtype_of(t, CALL(t, sum_dim_IntList, product, X_INTS(t, 1)), product);
-}
-
-// (self, tensor)
-sc_x sc_expand_dot(sc_trace *t, const sc_x *a) {
-    sc_x product = sc_f_mul(t, a[0], a[1]);
-    return sc_f_to_dtype_of(t, CALL(t, sum, product), product);
 }
 
 sc_x sc_expand_addmv(sc_trace *t, const sc_x *a) {

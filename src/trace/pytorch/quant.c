@@ -221,19 +221,6 @@ sc_x sc_expand_dequantize_affine(sc_trace *t, const sc_x *a) {
 
 // --- quantized_decomposed ------------------------------------------------------------------------
 
-static sc_x as_number(sc_trace *t, sc_x x) { return sc_f_view(t, x, NULL, 0); }
-
-// quantize_per_tensor.tensor2 (input, scale, zero_point, quant_min, quant_max, dtype): all tensors
-// of one element. The scale acts as float32, as PyTorch multiplies with a number.
-sc_x sc_expand_quantize_in_range(sc_trace *t, const sc_x *a) {
-    sc_x inverse = sc_f_to(t, CALL(t, reciprocal, as_number(t, a[1])), SC_DTYPE_F32);
-    sc_x x = CALL(t, round, sc_f_mul(t, sc_f_to(t, a[0], SC_DTYPE_F32), inverse));
-    x = sc_f_add(t, x, as_number(t, a[2]));
-    sc_x least = as_number(t, a[3]), most = as_number(t, a[4]);
-    x = CALL(t, clamp_Tensor, x, least, most);
-    return sc_f_to(t, x, (sc_dtype)a[5]->code);
-}
-
 // dequantize_per_tensor.tensor2: the range does not matter.
 sc_x sc_expand_dequantize_in_range(sc_trace *t, const sc_x *a) {
     range r;
@@ -299,13 +286,4 @@ sc_x sc_expand_choose_qparams_symmetric(sc_trace *t, const sc_x *a) {
     scale = as_one(t, CALL(t, clamp, scale, a[3]), SC_DTYPE_F64);
     sc_x zero = sc_x_int(t, a[4]->code == SC_DTYPE_U8 ? 128 : 0);
     return X_LIST(t, scale, sc_f_full(t, X_INTS(t, 1), zero, SC_DTYPE_I64));
-}
-
-// (input, dtype)
-sc_x sc_expand_choose_qparams_per_token(sc_trace *t, const sc_x *a) {
-    sc_x scale = CALL(t, amax, CALL(t, abs, a[0]), X_INTS(t, -1), X_TRUE);
-    if (sc_x_dtype_of(scale) == SC_DTYPE_F16) scale = sc_f_to(t, scale, SC_DTYPE_F32);
-    scale = CALL(t, clamp, scale, sc_x_float(t, 1e-5));
-    scale = sc_f_to(t, sc_f_div(t, scale, sc_x_int(t, 127)), SC_DTYPE_F64);
-    return X_LIST(t, scale, CALL(t, zeros_like, scale, sc_x_dtype(t, SC_DTYPE_I64)));
 }

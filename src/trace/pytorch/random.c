@@ -14,18 +14,7 @@ static sc_x evenly(sc_trace *t, sc_x sizes, sc_dtype dtype) {
     return CALL(t, rand, sizes, sc_x_dtype(t, dtype), X_STRIDED, X_CPU, X_FALSE);
 }
 
-// As large as `like`, in its dtype if that is a float.
-static sc_x evenly_like(sc_trace *t, sc_x like) {
-    return evenly(t, sizes_of(t, like), sc_x_is_float(like) ? sc_x_dtype_of(like) : SC_DTYPE_F32);
-}
-
 // --- Distributions ------------------------------------------------------------------------------
-
-sc_x sc_expand_bernoulli(sc_trace *t, const sc_x *a) {
-    sc_x dtype = sc_x_dtype(t, sc_x_dtype_of(a[0]));
-    sc_x random = CALL(t, rand, sizes_of(t, a[0]), dtype, X_NONE, X_CPU, X_FALSE);
-    return sc_f_to_dtype_of(t, CALL(t, lt_Tensor, random, a[0]), a[0]);
-}
 
 // (self, p): 1 with that probability.
 sc_x sc_expand_bernoulli_p(sc_trace *t, const sc_x *a) {
@@ -33,7 +22,7 @@ sc_x sc_expand_bernoulli_p(sc_trace *t, const sc_x *a) {
     if (!(p >= 0 && p <= 1))
         return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL,
                              "bernoulli needs a probability, and %g is none", p);
-    return sc_f_to_dtype_of(t, CALL(t, lt_Scalar, evenly_like(t, a[0]), a[1]), a[0]);
+    return sc_f_to_dtype_of(t, CALL(t, lt_Scalar, sc_f_evenly(t, a[0]), a[1]), a[0]);
 }
 
 sc_x sc_expand_bernoulli_(sc_trace *t, const sc_x *a) {
@@ -41,80 +30,20 @@ sc_x sc_expand_bernoulli_(sc_trace *t, const sc_x *a) {
     return a[0];
 }
 
-sc_x sc_expand_bernoulli_tensor(sc_trace *t, const sc_x *a) {
-    sc_x p = CALL(t, expand, a[1], sizes_of(t, a[0]));
-    return sc_f_to_dtype_of(t, CALL(t, lt_Tensor, evenly_like(t, a[0]), p), a[0]);
-}
-
-sc_x sc_expand_exponential(sc_trace *t, const sc_x *a) {
-    sc_x log = CALL(t, log1p, CALL(t, neg, evenly_like(t, a[0])));
-    return CALL(t, div_Scalar, CALL(t, neg, log), a[1]);
-}
-
 // 1 for the first success of trials that succeed with probability p, 2 for the second, ...
 sc_x sc_expand_geometric(sc_trace *t, const sc_x *a) {
     double p = sc_x_known(t, a[1], 0);
     if (!(p > 0 && p < 1))
         return sc_trace_fail(t, SC_ERR_ARGUMENT, NULL, "geometric needs a probability, not %g", p);
-    sc_x x = evenly_like(t, a[0]);
+    sc_x x = sc_f_evenly(t, a[0]);
     x = CALL(t, div_Scalar, CALL(t, log1p, CALL(t, neg, x)), sc_x_float(t, log1p(-p)));
     x = CALL(t, clamp, CALL(t, ceil, x), sc_x_int(t, 1));
     return sc_f_to_dtype_of(t, x, a[0]);
 }
 
-// (self, median, sigma)
-sc_x sc_expand_cauchy(sc_trace *t, const sc_x *a) {
-    sc_x x = CALL(t, sub_Scalar, evenly_like(t, a[0]), sc_x_float(t, 0.5));
-    x = CALL(t, tan, sc_f_times(t, x, SC_PI));
-    return CALL(t, add_Scalar, CALL(t, mul_Scalar, x, a[2]), a[1]);
-}
-
-sc_x sc_expand_randint_like(sc_trace *t, const sc_x *a) {
-    sc_x dtype = sc_x_dtype(t, sc_x_dtype_or(a[2], sc_x_dtype_of(a[0])));
-    return CALL(t, randint, a[1], sizes_of(t, a[0]), dtype);
-}
-
-sc_x sc_expand_randint_like_low(sc_trace *t, const sc_x *a) {
-    sc_x dtype = sc_x_dtype(t, sc_x_dtype_or(a[3], sc_x_dtype_of(a[0])));
-    return CALL(t, randint_low, a[1], a[2], sizes_of(t, a[0]), dtype);
-}
-
-static sc_x normal(sc_trace *t, sc_x sizes, sc_dtype dtype, sc_x mean, sc_x std) {
-    sc_x x = CALL(t, randn, sizes, sc_x_dtype(t, dtype), X_STRIDED, X_CPU, X_FALSE);
-    x = sc_x_is_tensor(std) ? sc_f_mul(t, x, std) : CALL(t, mul_Scalar, x, std);
-    return sc_x_is_tensor(mean) ? sc_f_add(t, x, mean) : CALL(t, add_Scalar, x, mean);
-}
-
-// (mean, std, size, generator, dtype)
-sc_x sc_expand_normal_floats(sc_trace *t, const sc_x *a) {
-    return normal(t, a[2], sc_x_dtype_or(a[4], SC_DTYPE_F32), a[0], a[1]);
-}
-
-// (mean, std), one of them or both a tensor.
-sc_x sc_expand_normal_tensors(sc_trace *t, const sc_x *a) {
-    sc_x mean = a[0], std = a[1], like = sc_x_is_tensor(mean) ? mean : std;
-    if (sc_x_is_tensor(mean) && sc_x_is_tensor(std)) {
-        sc_x both = CALL(t, broadcast_tensors, X_LIST(t, mean, std));
-        like = sc_x_at(t, both, 0);
-    }
-    return normal(t, sizes_of(t, like), sc_x_dtype_of(like), mean, std);
-}
-
-// (self, mean, std) of the logarithm
-sc_x sc_expand_log_normal(sc_trace *t, const sc_x *a) {
-    sc_x sizes = sizes_of(t, a[0]);
-    return CALL(t, exp, normal(t, sizes, sc_x_dtype_of(a[0]), a[1], a[2]));
-}
-
 sc_x sc_expand_normal_(sc_trace *t, const sc_x *a) {
     sc_trace_assign(t, a[0], CALL(t, normal_functional, a[0], a[1], a[2], a[3]));
     return a[0];
-}
-
-// (self, mean, std)
-sc_x sc_expand_normal_functional(sc_trace *t, const sc_x *a) {
-    sc_x dtype = sc_x_dtype(t, sc_x_dtype_of(a[0]));
-    return CALL(t, normal_float_float, a[1], a[2], sizes_of(t, a[0]), X_NONE, dtype);
 }
 
 // Integers of any dtype; without an end all that the dtype has exactly, and is not negative.
@@ -134,12 +63,6 @@ static sc_x integers(sc_trace *t, sc_x like, sc_x from, sc_x to) {
     return sc_f_to(t, x, dtype);
 }
 
-sc_x sc_expand_random(sc_trace *t, const sc_x *a) {
-    return integers(t, a[0], sc_x_int(t, 0), X_NONE);
-}
-sc_x sc_expand_random_to(sc_trace *t, const sc_x *a) {
-    return integers(t, a[0], sc_x_int(t, 0), a[1]);
-}
 sc_x sc_expand_random_from(sc_trace *t, const sc_x *a) { return integers(t, a[0], a[1], a[2]); }
 
 // --- Drawing ------------------------------------------------------------------------------------

@@ -188,11 +188,3 @@ sc_x sc_expand_gru_cell(sc_trace *t, const sc_x *a) {
     sc_x hidden = CALL(t, chunk, sc_f_linear(t, a[1], a[3], a[5]), sc_x_int(t, 3), sc_x_int(t, 1));
     return gru_gates(t, in, hidden, a[1]);
 }
-
-static sc_x simple_sum(sc_trace *t, const sc_x *a) {
-    sc_x hidden = sc_f_linear(t, a[1], a[3], a[5]);
-    return sc_f_add(t, hidden, sc_f_linear(t, a[0], a[2], a[4]));
-}
-
-sc_x sc_expand_rnn_tanh_cell(sc_trace *t, const sc_x *a) { return CALL(t, tanh, simple_sum(t, a)); }
-sc_x sc_expand_rnn_relu_cell(sc_trace *t, const sc_x *a) { return CALL(t, relu, simple_sum(t, a)); }

@@ -6,68 +6,6 @@
 
 #include <math.h>
 
-// --- Variance -----------------------------------------------------------------------------------
-
-// `unbiased` is correction 1 or 0, 1 when not said.
-static double correction_of(sc_x unbiased) {
-    return sc_x_is_none(unbiased) || sc_x_truth(unbiased) ? 1 : 0;
-}
-
-sc_x sc_expand_var(sc_trace *t, const sc_x *a) {
-    return CALL(t, var_correction, a[0], X_NONE, sc_x_int(t, (int64_t)correction_of(a[1])),
-                X_FALSE);
-}
-
-sc_x sc_expand_var_dim(sc_trace *t, const sc_x *a) {
-    return CALL(t, var_correction, a[0], a[1], sc_x_int(t, (int64_t)correction_of(a[2])), a[3]);
-}
-
-sc_x sc_expand_var_mean(sc_trace *t, const sc_x *a) {
-    return CALL(t, var_mean_correction, a[0], X_NONE, sc_x_int(t, (int64_t)correction_of(a[1])),
-                X_FALSE);
-}
-
-sc_x sc_expand_var_mean_dim(sc_trace *t, const sc_x *a) {
-    return CALL(t, var_mean_correction, a[0], a[1], sc_x_int(t, (int64_t)correction_of(a[2])),
-                a[3]);
-}
-
-static sc_x std(sc_trace *t, sc_x x, sc_x dim, sc_x correction, sc_x keepdim) {
-    double c = sc_x_known(t, correction, 1);
-    sc_x var = CALL(t, var_correction, sc_f_widen(t, x), dim, sc_x_float(t, c), keepdim);
-    return sc_f_to(t, CALL(t, sqrt, var), sc_dtype_to_real(sc_x_dtype_of(x)));
-}
-
-sc_x sc_expand_std(sc_trace *t, const sc_x *a) {
-    return CALL(t, std_correction, a[0], X_NONE, sc_x_float(t, correction_of(a[1])), X_FALSE);
-}
-
-sc_x sc_expand_std_dim(sc_trace *t, const sc_x *a) {
-    return CALL(t, std_correction, a[0], a[1], sc_x_float(t, correction_of(a[2])), a[3]);
-}
-
-sc_x sc_expand_std_correction(sc_trace *t, const sc_x *a) { return std(t, a[0], a[1], a[2], a[3]); }
-
-static sc_x std_mean(sc_trace *t, sc_x x, sc_x dim, sc_x correction, sc_x keepdim) {
-    double c = sc_x_known(t, correction, 1);
-    sc_x both = CALL(t, var_mean_correction, sc_f_widen(t, x), dim, sc_x_float(t, c), keepdim);
-    sc_x deviation = CALL(t, sqrt, sc_x_at(t, both, 0));
-    deviation = sc_f_to(t, deviation, sc_dtype_to_real(sc_x_dtype_of(x)));
-    return X_LIST(t, deviation, sc_f_to_dtype_of(t, sc_x_at(t, both, 1), x));
-}
-
-sc_x sc_expand_std_mean(sc_trace *t, const sc_x *a) {
-    return std_mean(t, a[0], X_NONE, sc_x_float(t, correction_of(a[1])), X_FALSE);
-}
-
-sc_x sc_expand_std_mean_dim(sc_trace *t, const sc_x *a) {
-    return std_mean(t, a[0], a[1], sc_x_float(t, correction_of(a[2])), a[3]);
-}
-
-sc_x sc_expand_std_mean_correction(sc_trace *t, const sc_x *a) {
-    return std_mean(t, a[0], a[1], a[2], a[3]);
-}
-
 // --- Norms --------------------------------------------------------------------------------------
 
 static bool all_of_size_one(sc_trace *t, sc_x x, sc_x dims) {
@@ -127,26 +65,6 @@ sc_x sc_expand_vector_norm(sc_trace *t, const sc_x *a) {
     return vector_norm(t, a[0], a[1], a[2], sc_x_truth(a[3]), a[4]);
 }
 
-sc_x sc_expand_norm_scalar(sc_trace *t, const sc_x *a) {
-    return CALL(t, linalg_vector_norm, a[0], a[1], X_NONE, X_FALSE, X_NONE);
-}
-
-static sc_x order_or_two(sc_trace *t, sc_x order) {
-    return sc_x_is_none(order) ? sc_x_int(t, 2) : order;
-}
-
-sc_x sc_expand_norm_dim(sc_trace *t, const sc_x *a) {
-    return CALL(t, linalg_vector_norm, a[0], order_or_two(t, a[1]), a[2], a[3], X_NONE);
-}
-
-sc_x sc_expand_norm_dtype(sc_trace *t, const sc_x *a) {
-    return CALL(t, linalg_vector_norm, a[0], order_or_two(t, a[1]), X_NONE, X_FALSE, a[2]);
-}
-
-sc_x sc_expand_norm_dim_dtype(sc_trace *t, const sc_x *a) {
-    return CALL(t, linalg_vector_norm, a[0], order_or_two(t, a[1]), a[2], a[3], a[4]);
-}
-
 // (self, ord, dim, keepdim, dtype): of vectors, of matrices, or of all there is
 sc_x sc_expand_linalg_norm(sc_trace *t, const sc_x *a) {
     bool listed = a[2]->kind == SC_X_LIST;
@@ -171,40 +89,6 @@ sc_x sc_expand_logsumexp(sc_trace *t, const sc_x *a) {
     sc_x sum = sc_f_sum(t, CALL(t, exp, sc_f_sub(t, x, max)), a[1], sc_x_truth(a[2]));
     sc_x result = sc_f_add(t, CALL(t, log, sum), squeezed);
     return sc_x_is_float(a[0]) ? sc_f_to_dtype_of(t, result, a[0]) : result;
-}
-
-// Bytes answer in bytes.
-static sc_x all_of(sc_trace *t, sc_x self, sc_x any_is_zero) {
-    sc_x all = sc_f_not(t, any_is_zero);
-    return sc_x_dtype_of(self) == SC_DTYPE_U8 ? sc_f_to(t, all, SC_DTYPE_U8) : all;
-}
-
-sc_x sc_expand_all(sc_trace *t, const sc_x *a) {
-    return all_of(t, a[0], CALL(t, any_dims, sc_f_not(t, a[0])));
-}
-
-sc_x sc_expand_all_dim(sc_trace *t, const sc_x *a) {
-    return all_of(t, a[0], CALL(t, any_dim, sc_f_not(t, a[0]), a[1], a[2]));
-}
-
-sc_x sc_expand_all_dims(sc_trace *t, const sc_x *a) {
-    return all_of(t, a[0], CALL(t, any_dims, sc_f_not(t, a[0]), a[1], a[2]));
-}
-
-sc_x sc_expand_aminmax(sc_trace *t, const sc_x *a) {
-    sc_x dims = sc_x_is_none(a[1]) ? sc_x_dims(t, NULL, 0) : X_LIST(t, a[1]);
-    sc_x least = CALL(t, amin, a[0], dims, a[2]);
-    return X_LIST(t, least, CALL(t, amax, a[0], dims, a[2]));
-}
-
-static sc_x without_nan(sc_trace *t, sc_x x) {
-    if (!sc_x_is_float(x)) return x;
-    sc_x nan = CALL(t, isnan, x);
-    return sc_f_where(t, nan, sc_f_scalar_like(t, sc_x_int(t, 0), x), x);
-}
-
-sc_x sc_expand_nansum(sc_trace *t, const sc_x *a) {
-    return CALL(t, sum_dim_IntList, without_nan(t, a[0]), a[1], a[2], a[3]);
 }
 
 static sc_x diff_once(sc_trace *t, sc_x x, sc_x dim) {

@@ -194,8 +194,3 @@ sc_x sc_expand_col2im(sc_trace *t, const sc_x *a) {
                sc_x_float(t, 0.0));
     return single ? sc_f_squeeze(t, out, 0) : out;
 }
-
-sc_x sc_expand_grid_sampler(sc_trace *t, const sc_x *a) {
-    if (sc_x_rank(a[0]) == 5) return CALL(t, grid_sampler_3d, a[0], a[1], a[2], a[3], a[4]);
-    return CALL(t, grid_sampler_2d, a[0], a[1], a[2], a[3], a[4]);
-}

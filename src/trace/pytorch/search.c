@@ -4,34 +4,6 @@
 #include "trace/words/calls.h"
 #include "trace/words/choose.h"
 
-// (sorted_sequence, self, out_int32, right, side, sorter)
-sc_x sc_expand_searchsorted_number(sc_trace *t, const sc_x *a) {
-    const sc_dtype dtype = sc_f_dtype_with(a[1], a[0]);
-    sc_x number = sc_f_scalar(t, a[1], dtype);
-    return CALL(t, searchsorted_Tensor, sc_f_to(t, a[0], dtype), number, a[2], a[3], a[4], a[5]);
-}
-
-// (self, boundaries, out_int32, right)
-sc_x sc_expand_bucketize_number(sc_trace *t, const sc_x *a) {
-    const sc_dtype dtype = sc_f_dtype_with(a[0], a[1]);
-    sc_x number = sc_f_scalar(t, a[0], dtype);
-    return CALL(t, bucketize_Tensor, number, sc_f_to(t, a[1], dtype), a[2], a[3]);
-}
-
-// (element, test_elements, assume_unique, invert)
-sc_x sc_expand_isin_number(sc_trace *t, const sc_x *a) {
-    const sc_dtype dtype = sc_f_dtype_with(a[0], a[1]);
-    sc_x number = sc_f_scalar(t, a[0], dtype);
-    return CALL(t, isin_Tensor_Tensor, number, sc_f_to(t, a[1], dtype), a[2], a[3]);
-}
-
-// (self, other)
-sc_x sc_expand_remainder_of_number(sc_trace *t, const sc_x *a) {
-    const sc_dtype dtype = sc_f_dtype_with(a[0], a[1]);
-    sc_x number = sc_f_scalar(t, a[0], dtype);
-    return CALL(t, remainder_Tensor, number, sc_f_to(t, a[1], dtype));
-}
-
 // Places in a flat tensor as places along one of its dims.
 static sc_x along(sc_trace *t, sc_x places, int64_t step, int64_t size) {
     sc_x floor = sc_x_str(t, "floor");

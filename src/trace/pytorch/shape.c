@@ -16,10 +16,6 @@ static sc_x reshape_to(sc_trace *t, sc_x x, sc_x shape) {
 
 sc_x sc_expand_reshape(sc_trace *t, const sc_x *a) { return reshape_to(t, a[0], a[1]); }
 
-sc_x sc_expand_reshape_as(sc_trace *t, const sc_x *a) {
-    return reshape_to(t, a[0], sc_x_sizes(t, a[1], 0, SC_RANK_MAX));
-}
-
 static sc_x flatten(sc_trace *t, sc_x x, uint32_t first, uint32_t last) {
     const sc_spec *spec = sc_x_spec(x);
     sc_dim sizes[SC_RANK_MAX];
@@ -251,12 +247,6 @@ sc_x sc_expand_tensor_split_indices(sc_trace *t, const sc_x *a) {
     int64_t *starts = sc_new_array(t->arena, int64_t, count + 2);
     sc_x_int_list(t, a[1], starts + 1, count + 1);
     return slices_at(t, a[0], dim, starts, count + 1, sc_x_dim(t, sc_x_size(a[0], dim)));
-}
-
-sc_x sc_expand_hsplit(sc_trace *t, const sc_x *a) {
-    sc_x dim = sc_x_int(t, sc_x_rank(a[0]) == 1 ? 0 : 1);
-    if (a[1]->kind == SC_X_LIST) return CALL(t, tensor_split_indices, a[0], a[1], dim);
-    return CALL(t, tensor_split_sections, a[0], a[1], dim);
 }
 
 // In so many chunks along a dim, zeros in the last, and each chunk in a row.

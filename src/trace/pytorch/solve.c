@@ -8,7 +8,7 @@
 #include "trace/words/choose.h"
 #include "trace/words/matrices.h"
 
-// Rows that move are told one by one; so many of them at most.
+// Rows that move are listed one by one; so many of them at most.
 #define PIVOTS_MAX 256
 
 // --- LU -----------------------------------------------------------------------------------------
@@ -67,12 +67,6 @@ static sc_x upper_of(sc_trace *t, sc_x lu) {
 static sc_x moves_of(sc_trace *t, sc_x lu, sc_x pivots) {
     sc_x rows = sc_x_int(t, sc_x_static_size(t, lu, -2));
     return permutation(t, pivots, rows, sc_x_dtype_of(lu));
-}
-
-// (A, pivot)
-sc_x sc_expand_linalg_lu_factor(sc_trace *t, const sc_x *a) {
-    sc_x all = CALL(t, linalg_lu_factor_ex, a[0], a[1], X_TRUE);
-    return X_LIST(t, sc_x_at(t, all, 0), sc_x_at(t, all, 1));
 }
 
 // (A, pivot)
@@ -212,12 +206,6 @@ sc_x sc_expand_linalg_cond(sc_trace *t, const sc_x *a) {
     return sc_f_where(t, failed, infinite, product);
 }
 
-// (self, ord, dim, keepdim, dtype)
-sc_x sc_expand_linalg_norm_str(sc_trace *t, const sc_x *a) {
-    sc_x dims = sc_x_is_none(a[2]) ? X_INTS(t, 0, 1) : a[2];
-    return CALL(t, linalg_matrix_norm_str_ord, a[0], a[1], dims, a[3], a[4]);
-}
-
 // --- Tensors as matrices ------------------------------------------------------------------------
 
 static sc_dim product_of(sc_trace *t, sc_x x, uint32_t from, uint32_t to) {
@@ -284,9 +272,3 @@ static sc_x powers(sc_trace *t, sc_x x, sc_x columns) {
 }
 
 sc_x sc_expand_linalg_vander(sc_trace *t, const sc_x *a) { return powers(t, a[0], a[1]); }
-
-// (x, N, increasing)
-sc_x sc_expand_vander(sc_trace *t, const sc_x *a) {
-    sc_x out = powers(t, a[0], a[1]);
-    return sc_x_truth(a[2]) ? out : CALL(t, flip, out, X_INTS(t, -1));
-}

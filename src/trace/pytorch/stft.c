@@ -110,7 +110,7 @@ sc_x sc_expand_istft(sc_trace *t, const sc_x *a) {
     const bool single = sc_x_rank(a[0]) == 2;
     if (sc_x_rank(a[0]) < 2 || sc_x_rank(a[0]) > 3 || !sc_x_is_complex(a[0]))
         return sc_trace_fail(t, SC_ERR_ARGUMENT, "Use torch.view_as_complex for pairs of numbers.",
-                             "an inverse short-time Fourier transform takes complex frames");
+                             "an inverse short-time Fourier transform needs complex frames");
     sc_x x = single ? sc_f_unsqueeze(t, a[0], 0) : a[0];
     const sc_dim count = sc_x_size(x, -1), size = sc_dim_int(f.n);
     const sc_dim steps = sc_trace_sub(t, count, sc_dim_int(1));

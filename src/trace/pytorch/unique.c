@@ -110,9 +110,3 @@ sc_x sc_expand_unique_dim(sc_trace *t, const sc_x *a) {
     sc_x inverse = CALL(t, scatter_src, CALL(t, full_like, number, zero), zero, order, number);
     return X_LIST(t, out, inverse, lengths(t, starts, number));
 }
-
-// (self, sorted, return_inverse)
-sc_x sc_expand_unique_flat(sc_trace *t, const sc_x *a) {
-    sc_x all = CALL(t, _unique2, a[0], a[1], a[2], X_FALSE);
-    return X_LIST(t, sc_x_at(t, all, 0), sc_x_at(t, all, 1));
-}

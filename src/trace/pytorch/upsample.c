@@ -1,5 +1,6 @@
 // Expansions of resizing: every output position is a gather at positions computed along each
 // dimension. Nearest takes one element, linear two per dimension, cubic four.
+#include "core/pixel_scale.h"
 #include "trace/expand.h"
 #include "trace/words/arithmetic.h"
 #include "trace/words/calls.h"
@@ -108,16 +109,11 @@ sc_x sc_expand_upsample_nearest_exact(sc_trace *t, const sc_x *a) { return neare
 
 // --- Linear -------------------------------------------------------------------------------------
 
-static double known_scale(int64_t in, int64_t out, bool corners, double factor) {
-    if (corners) return out > 1 ? ((double)in - 1.0) / ((double)out - 1.0) : 0;
-    return factor > 0 ? 1.0 / factor : (double)in / (double)out;
-}
-
 // With corners, one element of the output is the first of the input, whatever the scale.
 static sc_x source_scale(sc_trace *t, sc_dim in, sc_dim out, bool corners, double factor,
                          sc_dtype dtype) {
     if ((!in.expr && !out.expr) || (!corners && factor > 0) || (corners && sc_dim_is(out, 1)))
-        return sc_x_float(t, known_scale(in.value, out.value, corners, factor));
+        return sc_x_float(t, sc_pixel_scale(in.value, out.value, corners, factor));
     if (corners) {
         in = sc_trace_sub(t, in, sc_dim_int(1));
         out = sc_trace_sub(t, out, sc_dim_int(1));

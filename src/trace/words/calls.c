@@ -49,6 +49,12 @@ sc_x sc_f_range(sc_trace *t, sc_x count, sc_dtype dtype) {
     return sc_f_arange(t, sc_x_int(t, 0), count, dtype);
 }
 
+sc_x sc_f_evenly(sc_trace *t, sc_x like) {
+    const sc_dtype dtype = sc_x_is_float(like) ? sc_x_dtype_of(like) : SC_DTYPE_F32;
+    return CALL(t, rand, sc_x_sizes(t, like, 0, SC_RANK_MAX), sc_x_dtype(t, dtype), X_STRIDED,
+                X_CPU, X_FALSE);
+}
+
 sc_x sc_f_to(sc_trace *t, sc_x x, sc_dtype dtype) {
     if (sc_x_dtype_of(x) == dtype) return x;
     return CALL(t, _to_copy, x, sc_x_dtype(t, dtype));
@@ -180,7 +186,7 @@ bool sc_f_infer_size(sc_trace *t, sc_x x, sc_x list, sc_dim *out, uint32_t *rank
     const sc_spec *spec = sc_x_spec(x);
     sc_dim total = sc_trace_product(t, spec->sizes, spec->rank);
     if (sc_dim_is(known, 0))
-        sc_trace_fail(t, SC_ERR_SHAPE, NULL, "-1 in a shape is ambiguous beside a size of 0");
+        sc_trace_fail(t, SC_ERR_SHAPE, NULL, "-1 in a shape is ambiguous next to a size of 0");
     else
         out[open] = sc_trace_floordiv(t, total, known);
     return t->status == SC_OK;

@@ -17,6 +17,8 @@ sc_x sc_f_tensor_like(sc_trace *t, sc_x x, sc_x like);
 sc_dtype sc_f_dtype_with(sc_x number, sc_x tensor);
 sc_x sc_f_arange(sc_trace *t, sc_x start, sc_x end, sc_dtype dtype);  // dtype NONE: not given
 sc_x sc_f_range(sc_trace *t, sc_x count, sc_dtype dtype);             // from 0
+// Random numbers from [0, 1), as many as `like` has, in its dtype if that is a float.
+sc_x sc_f_evenly(sc_trace *t, sc_x like);
 sc_x sc_f_to(sc_trace *t, sc_x x, sc_dtype dtype);  // _to_copy unless it has that dtype
 sc_x sc_f_to_dtype_of(sc_trace *t, sc_x x, sc_x like);
 // The same, with layout and device, in a dtype that an argument gives; x itself if it is absent.

@@ -1,7 +1,7 @@
 """torchvision's operators, where its compiled part was built for another PyTorch, as it is for one
 without a GPU: named and computed here, so that models export with them as they do for everybody.
 
-What they mean is torchvision's documentation; how fast they are does not matter."""
+Their meaning is in torchvision's documentation; their speed does not matter."""
 
 import sys
 from importlib.util import find_spec
@@ -51,7 +51,7 @@ def nms(dets, scores, iou_threshold):
 
 
 def along(at, size):
-    """Of places along a side: whether they are in the image, the pixels around them, and how near
+    """Places along a side: whether they are in the image, the pixels around them, and how near
     those are."""
     inside = (at >= -1) & (at <= size)
     at = at.nan_to_num(0).clamp(0, size - 1)
@@ -79,7 +79,7 @@ def sample_places(start, width, bins, samples):
 
 
 def mean_of(points, rows, columns, many):
-    """Of the samples of each bin, added up one after the other."""
+    """The samples of each bin, added up one after the other."""
     cells = points.unflatten(2, (columns, many[0])).unflatten(1, (rows, many[1]))
     total = 0
     for i in range(many[1]):
@@ -244,7 +244,7 @@ def declare_alone():
 
 
 def complete():
-    """What torchvision does itself where its compiled part is there."""
+    """The work that torchvision does itself if its compiled part is there."""
     import torchvision._meta_registrations as shapes
 
     for name in COMPUTED:

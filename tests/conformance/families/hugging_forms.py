@@ -141,7 +141,7 @@ def with_prefill(model):
 
 
 def with_encoder(model):
-    """A decoder beside what an encoder gave, one token at a time."""
+    """A decoder with an encoder's output, one token at a time."""
     from transformers.integrations.executorch import (
         Seq2SeqLMDecoderExportableModuleWithStaticCache,
     )

@@ -1,4 +1,5 @@
-"""Models of text in transformers: the class, and what its configuration has beside sizes."""
+"""Models of text in transformers: the class, and what its configuration has in addition to
+sizes."""
 
 # Encoders: class, and what else its configuration says.
 ENCODERS = {
@@ -249,7 +250,7 @@ EXPERTS = (
     "MiniMaxForCausalLM",
     "Dots1ForCausalLM",
 )
-# Decoders beside encoders, a token at a time.
+# Decoders with encoders, a token at a time.
 STEPPED = (
     "T5ForConditionalGeneration",
     "BartForConditionalGeneration",

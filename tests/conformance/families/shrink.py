@@ -51,7 +51,7 @@ def fitting(name, value):
 
 def members(config):
     """The configuration as keywords, each part of it in turn."""
-    # What follows from numbers that change is left for the class to work out again.
+    # The class works out again what follows from numbers that change.
     derived = {
         "layer_types",
         "mlp_layer_types",

@@ -22,7 +22,7 @@ PLAIN = """
     mambaout_femto shvit_s1 swiftformer_xs edgenext_xx_small convnext_atto convnextv2_atto
     convnext_zepto_rms tf_efficientnet_cc_b0_4e
 """.split()
-# Where fewer pixels would leave nothing.
+# Models for which fewer pixels would leave empty maps.
 LARGER = {
     "inception_v3": 96,
     "legacy_xception": 96,

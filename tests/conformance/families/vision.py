@@ -157,7 +157,7 @@ def optical_flow(name):
 
 
 def heads(name, side):
-    """What a detector computes before it picks boxes by what it has found."""
+    """The tensors of a detector before it picks boxes."""
 
     def features_and_heads(module, x):
         return module.head(list(module.backbone(x).values()))
@@ -186,7 +186,7 @@ def nms_by_class(boxes, scores, classes, iou_threshold):
 
 
 def number_of(items):
-    """What Python's len() makes a number while a graph is traced."""
+    """Python's len() makes a number of this while a graph is traced."""
     return items.shape[0] if isinstance(items, torch.Tensor) else len(items)
 
 

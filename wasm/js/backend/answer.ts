@@ -1,4 +1,4 @@
-// The messages between the core and backends of callers (src/backends/host/ask.def): questions as
+// The messages between the core and backends of callers (src/backends/host/question.def): questions as
 // they come, the answer while it is put together, and the error of who answers.
 import type { Pointer, RawExports } from "../border/abi.gen.js";
 import { SconceError } from "../base/errors.js";
@@ -39,7 +39,7 @@ export interface RawMethod {
 export interface RawStart {
   method: string;
   specs: RawSpec[];
-  named: { key: string; bytes: Range }[];
+  named: { key: string; bytes: number }[];
   processed: Range;
 }
 /** An operand of a part as the core sends it. */
@@ -95,10 +95,6 @@ export class Answer {
   }
 }
 
-/** An error that says itself what is wrong, and not only what was thrown. */
-export const fault = (message: string, method: string): SconceError =>
-  new SconceError(
-    "delegate",
-    message,
-    "Look into the backend, which is not a part of this library.",
-  ).ofMethod(method);
+/** The error of a backend that threw, or returned what it must not; `hint` says what to do instead. */
+export const fault = (message: string, method: string, hint: string): SconceError =>
+  new SconceError("delegate", message, hint).ofMethod(method);

@@ -1,8 +1,8 @@
-// Backends that callers write: what the core asks of them (src/backends/host/ask.def), as
+// Backends that callers write: what the core asks of them (src/backends/host/question.def), as
 // calls of their functions, and what those give into answers. Everything they give is checked, and
 // what they throw becomes the error of the call in which it happened.
 import type { Pointer, RawExports } from "../border/abi.gen.js";
-import { ASK } from "../border/ask.gen.js";
+import { QUESTION } from "../border/question.gen.js";
 import {
   Answer,
   fault,
@@ -13,7 +13,15 @@ import {
   type RawSurvey,
   type RawValue,
 } from "./answer.js";
-import { allResults, called, checkBackend, resultJson, saidYes, valueJson } from "./given.js";
+import {
+  allResults,
+  called,
+  checkBackend,
+  resultJson,
+  RETURNS,
+  saidYes,
+  valueJson,
+} from "./given.js";
 import { isObject } from "../base/check.js";
 import { cancelled, messageOf, SconceError } from "../base/errors.js";
 import type { Memory } from "../base/memory.js";
@@ -25,6 +33,7 @@ import type {
   Part,
   PartConstant,
   PartState,
+  Pass,
   Refusal,
   Value,
 } from "../types/index.js";
@@ -68,7 +77,7 @@ export class Backends {
   }
 
   /** The passes that a backend wishes for before decomposition; none of one that is not here. */
-  passesOf(id: string): readonly string[] | undefined {
+  passesOf(id: string): readonly Pass[] | undefined {
     return this.rows.find((row) => row.id === id)?.transformForPreDecomposition;
   }
 
@@ -105,26 +114,26 @@ export class Backends {
     ask: Pointer,
   ): boolean {
     switch (kind) {
-      case ASK.keeps: {
+      case QUESTION.keeps: {
         const { method, node } = JSON.parse(json) as { method: string; node: BackendNode };
         return saidYes(backend, "keeps", node.name, method, () => backend.keeps!(node, method));
       }
-      case ASK.survey:
+      case QUESTION.survey:
         answer.send(this.survey(backend, json));
         break;
-      case ASK.preprocess:
+      case QUESTION.preprocess:
         answer.send(this.preprocess(backend, json, answer, ask));
         break;
-      case ASK.init:
-        this.init(backend, delegate, JSON.parse(json) as RawStart);
+      case QUESTION.init:
+        this.init(backend, delegate, JSON.parse(json) as RawStart, ask);
         break;
-      case ASK.execute:
+      case QUESTION.execute:
         answer.send(this.execute(delegate, json, answer));
         break;
-      case ASK.reset:
+      case QUESTION.reset:
         this.reset(delegate);
         break;
-      case ASK.destroy:
+      case QUESTION.destroy:
         this.destroy(delegate);
         break;
       default:
@@ -149,9 +158,10 @@ export class Backends {
       if (typeof answer === "boolean" || typeof answer === "string") return answer;
       if (isRefusal(answer)) return { reason: answer.reason, hint: answer.hint ?? "" };
       throw fault(
-        `'supports' of backend '${backend.id}' must give true, a reason or { reason, hint } for ${node.name} of ` +
-          `method '${method}', not ${typeof answer}`,
+        `'supports' of backend '${backend.id}' must return true, a reason or { reason, hint } for ` +
+          `${node.name} of method '${method}', not ${typeof answer}`,
         method,
+        RETURNS.supports,
       );
     });
     const owns = (target: string): boolean =>
@@ -243,14 +253,47 @@ export class Backends {
 
   // --- Running ---
 
-  private init(backend: Backend, delegate: number, start: RawStart): void {
+  private init(backend: Backend, delegate: number, start: RawStart, ask: Pointer): void {
     const { method } = start;
-    const named = Object.create(null) as Record<string, Uint8Array<ArrayBuffer>>;
-    for (const { key, bytes } of start.named) named[key] = this.memory.copy(...bytes);
+    const life = { isOver: false };
+    const named = this.namedOf(start, method, ask, life);
     const processed = this.memory.copy(...start.processed);
     const specs = this.specsOf(start.specs);
-    const state = called(backend, "init", method, () => backend.init(processed, specs, named));
-    this.delegates.set(delegate, { backend, method, state });
+    try {
+      const state = called(backend, "init", method, () => backend.init(processed, specs, named));
+      this.delegates.set(delegate, { backend, method, state });
+    } finally {
+      life.isOver = true;
+    }
+  }
+
+  /** All named data of the program. Bytes are read when they are asked for, each once. */
+  private namedOf(
+    { named }: RawStart,
+    method: string,
+    ask: Pointer,
+    life: { isOver: boolean },
+  ): Readonly<Record<string, Uint8Array<ArrayBuffer>>> {
+    const all = Object.create(null) as Record<string, Uint8Array<ArrayBuffer>>;
+    const read = (key: string, size: number): Uint8Array<ArrayBuffer> => {
+      if (life.isOver)
+        throw new SconceError(
+          "state",
+          `named data '${key}' can be read only while its delegate of method '${method}' is started`,
+          "Copy what is needed of it in init().",
+        );
+      const at = this.memory.withTexts([key], (text, bytes) =>
+        this.raw.backend_named(ask, text!, bytes!),
+      );
+      if (at === 0) throw new SconceError("io", `named data '${key}' cannot be read`);
+      return this.memory.copy(at, size);
+    };
+    for (const { key, bytes } of named) {
+      let found: Uint8Array<ArrayBuffer> | undefined;
+      const get = (): Uint8Array<ArrayBuffer> => (found ??= read(key, bytes));
+      Object.defineProperty(all, key, { enumerable: true, get });
+    }
+    return all;
   }
 
   /** Null where there is no list: the core knows how many outputs were wanted. */
@@ -264,9 +307,10 @@ export class Backends {
         return valueJson(value, answer);
       } catch (error) {
         throw fault(
-          `backend '${backend.id}' gave a wrong output ${i} of ${outputs.length} for method ` +
-            `'${method}': ${messageOf(error)}`,
+          `'execute' of backend '${backend.id}' returned a wrong output ${i} of ${outputs.length} for ` +
+            `method '${method}': ${messageOf(error)}`,
           method,
+          RETURNS.execute,
         );
       }
     });

@@ -7,10 +7,12 @@ import {
   KINDS,
   mustBe,
   onlyHasKeys,
+  shortened,
   TEXT,
 } from "../base/check.js";
 import { ALIGNMENT, fault, type Answer, type Range, type RawMethod } from "./answer.js";
-import { messageOf, SconceError } from "../base/errors.js";
+import { messageOf, SconceError, withCause } from "../base/errors.js";
+import { oneOf } from "../base/nearest.js";
 import { isBytes } from "../base/tags.js";
 import { bytesOf, isTensorLike } from "../tensor/bytes.js";
 import type { Backend, CompileSpec, NamedBytes, Part, PreprocessResult } from "../types/index.js";
@@ -36,20 +38,32 @@ export function called<T>({ id }: Backend, name: Callback, method: string, call:
   try {
     result = call();
   } catch (error) {
-    const wrapped = fault(
-      `'${name}' of backend '${id}' threw${where}: ${messageOf(error)}`,
-      method,
-    );
-    wrapped.cause = error;
-    throw wrapped;
+    const message = `'${name}' of backend '${id}' threw${where}: ${messageOf(error)}`;
+    const own = error instanceof SconceError ? error.hint : "";
+    throw withCause(fault(message, method, own || LOOK_AT_CAUSE), error);
   }
   if (givenBy(name, result).filter(isDropped).length > 0)
     throw fault(
-      `'${name}' of backend '${id}' gave a promise${where}, but must have done its work by then`,
+      `'${name}' of backend '${id}' returned a promise${where}, and the engine does not wait for it`,
       method,
+      "Do the asynchronous work before, and return the result itself.",
     );
   return result;
 }
+
+const LOOK_AT_CAUSE = "Correct the backend: the `cause` of this error is what it threw.";
+
+/** How to return what the engine reads, by function; the other functions return what they like. */
+export const RETURNS = {
+  supports: "Return true, or a string with the reason, from supports().",
+  execute: "Return a list with a tensor or number for each of the part's `outputs` from execute().",
+  preprocess: "Return { processedBytes: Uint8Array } from preprocess().",
+  preprocessMultimethod:
+    "Return { METHOD: [{ processedBytes: Uint8Array }, ...] }, a result for each part, " +
+    "from preprocessMultimethod().",
+  keeps: "Return true or false from keeps().",
+  ownsState: "Return true or false from ownsState().",
+} satisfies Partial<Record<Callback, string>>;
 
 /** All that is looked at of a result: a state is the backend's own, whatever is in it. */
 function givenBy(name: Callback, result: unknown): readonly unknown[] {
@@ -79,9 +93,10 @@ export function saidYes(
   const answer = called(backend, name, method, call);
   if (typeof answer === "boolean") return answer;
   throw fault(
-    `'${name}' of backend '${backend.id}' must give true or false for ${about} of method ` +
+    `'${name}' of backend '${backend.id}' must return true or false for ${about} of method ` +
       `'${method}', not ${typeof answer}`,
     method,
+    RETURNS[name],
   );
 }
 
@@ -114,7 +129,7 @@ export function checkBackend(backend: Backend): void {
   }
   const passes = members["transformForPreDecomposition"];
   if (passes !== undefined)
-    mustBe("names", `'transformForPreDecomposition' of backend '${backend.id}'`, passes);
+    mustBe("list", `'transformForPreDecomposition' of backend '${backend.id}'`, passes);
   if (!members["preprocess"] && !members["preprocessMultimethod"])
     throw badArgument(
       `'preprocess' of backend '${backend.id}'`,
@@ -157,8 +172,10 @@ export function allResults(
     const found = Array.isArray(list) ? counted(list.length, "result") : "no list of results";
     const parts = counted(wanted, "part");
     return fault(
-      `backend '${backend.id}' gave ${found} for method '${method}', which has ${parts}`,
+      `'preprocessMultimethod' of backend '${backend.id}' returned ${found} for method '${method}', ` +
+        `which has ${parts}`,
       method,
+      RETURNS.preprocessMultimethod,
     );
   };
   for (const [method, list] of Object.entries(byName))
@@ -175,17 +192,27 @@ export function allResults(
 
 /** The JSON for the core of what a backend made of a part; the bytes go to the answer. */
 export function resultJson({ backend, method, part, result }: Made, answer: Answer): object {
-  const what = `what backend '${backend.id}' made of ${part} of method '${method}'`;
-  const wrong: Wrong = (of, accepts, value) =>
-    badArgument(of === "" ? what : `${of} in ${what}`, accepts, value).ofMethod(method);
+  const name = backend.preprocessMultimethod ? "preprocessMultimethod" : "preprocess";
+  const what = `the result of '${name}' of backend '${backend.id}' for ${part} of method '${method}'`;
+  const wrong: Wrong = (of, accepts, value) => {
+    const { message } = badArgument(of === "" ? what : `${of} in ${what}`, accepts, value);
+    const hint =
+      of === "" || of === "processedBytes" ? RETURNS[name] : `Return ${accepts} as ${of}.`;
+    return fault(message, method, hint);
+  };
   if (!isObject(result)) throw wrong("", "{ processedBytes }", result);
   const onlyHas = (of: string, value: object, known: readonly string[]): void => {
     const key = Object.keys(value).find((name) => !known.includes(name));
     if (key === undefined) return;
-    throw fault(`${of} has '${key}', which is not one of: ${known.join(", ")}`, method);
+    const message = `${of} has '${shortened(key)}', which is not one of: ${known.join(", ")}`;
+    throw fault(message, method, isBytes(value) ? RETURNS[name] : oneOf(key, known));
   };
   onlyHas(what, result, ["processedBytes", "namedData", "debugHandleMap"]);
-  const { processedBytes, namedData = {}, debugHandleMap } = result as PreprocessResult;
+  const {
+    processedBytes = new Uint8Array(),
+    namedData = {},
+    debugHandleMap,
+  } = result as PreprocessResult;
   const bytes = (value: unknown, name: string): Range => {
     if (isBytes(value)) return answer.add(value);
     throw wrong(name, "a Uint8Array", value);
@@ -206,6 +233,7 @@ export function resultJson({ backend, method, part, result }: Made, answer: Answ
         `the externalTag of '${key}' in ${what} must be the name of a file, ` +
           `without a folder or control characters, not ${JSON.stringify(externalTag)}`,
         method,
+        "Return a plain name, such as weights.",
       );
     return { key, tag: externalTag, align: alignment, bytes: bytes(one.bytes, `'${key}'`) };
   });

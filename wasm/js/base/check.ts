@@ -3,6 +3,7 @@
 // wrong result with no trace. Which options calls take stands in call/protocol.ts.
 import { SconceError } from "./errors.js";
 import { oneOf } from "./nearest.js";
+import type { OwnPartitioner } from "../types/backend.js";
 
 /** A kind of value: a test, and the words for it. */
 export interface Kind {
@@ -65,6 +66,10 @@ export const KINDS = {
 } satisfies Record<string, Kind>;
 
 type KindName = keyof typeof KINDS;
+
+/** Whether it is a partitioner of the caller's own with its wishes: it has a function `partition`. */
+export const isOwnPartitioner = (value: unknown): value is OwnPartitioner =>
+  isPlain(value) && KINDS.function.test(value["partition"]);
 /** The options of a call by name, each with its kind or a table of its own. */
 export interface OptionTable {
   readonly [option: string]: KindName | Kind | OptionTable;

@@ -102,7 +102,7 @@ export function plainDiagnostic({ code, message, hint }: SconceError): Diagnosti
 }
 
 const PANIC_HINTS: Partial<Record<ErrorCode, string>> = {
-  panic: "Report this with the file, and make a new engine.",
+  panic: "Make a new engine with createEngine(), and report this with the file that caused it.",
   disposed: "Make another client with createClient().",
 };
 
@@ -152,8 +152,8 @@ export function delegated({ name, parts }: ProgramMethodInfo): SconceError | und
 export function busy(what: string): SconceError {
   return new SconceError(
     "busy",
-    `${what} is in the middle of a call, which waits for this callback`,
-    "Wait until that call has returned.",
+    `${what} is still running the call that this callback belongs to`,
+    "Call it after that call has returned.",
   );
 }
 

@@ -127,6 +127,7 @@ const LOWERED = {
   partitioner: "any",
 } as const;
 const EXECUTORCH = rowsOf("toExecutorch");
+const BACKEND_CONFIG = { passes: "any", ...EXECUTORCH } as const;
 const EXPORT = {
   ...CALL,
   recipe: "any",
@@ -243,6 +244,10 @@ const PROTOCOL = {
     bundle: { ...DATA, source: 0, at: 2, options: LOAD },
     registerBackend: LOCAL,
     importBackend: { ...DATA, module: 0 },
+    registerPass: LOCAL,
+    importPasses: { ...DATA, module: 0 },
+    registerPartitioner: LOCAL,
+    importPartitioners: { ...DATA, module: 0 },
   },
   OpenedPrograms: {
     methods: PROPERTY,
@@ -278,7 +283,7 @@ const PROTOCOL = {
       is: "method",
       gives: "ExecutorchProgramManager",
       at: 0,
-      options: { ...CALL, ...EXECUTORCH },
+      options: { ...CALL, ...BACKEND_CONFIG },
     },
     inspect: DATA,
     text: DATA,
@@ -296,7 +301,10 @@ const PROTOCOL = {
     writeTo: { is: "stream", of: "toBlob", at: 2, options: CALL },
     writeSync: LOCAL,
     exportedProgram: METHOD,
-    dump: DATA,
+    executorchProgram: { is: "getter" },
+    debugHandleMap: { is: "getter" },
+    delegateMap: { is: "getter" },
+    dump: { ...DATA, at: 0, options: { verbose: "flag" } },
     delegation: DATA,
     verification: PROPERTY,
     verify: { ...DATA, at: 0, options: CALL },
@@ -306,6 +314,7 @@ const PROTOCOL = {
     method: PROPERTY,
     text: DATA,
     nodes: DATA,
+    call: DATA,
   },
   Program: {
     methods: PROPERTY,

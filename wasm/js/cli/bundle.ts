@@ -3,7 +3,7 @@ import { counted } from "../base/counted.js";
 import { dirname, resolve } from "node:path";
 import { SconceError } from "../base/errors.js";
 import type { Program, TestCase, TestSuite } from "../types/index.js";
-import { importBackends } from "./shell/backends.js";
+import { importModules } from "./shell/backends.js";
 import { readCalls, type Call } from "./files/calls.js";
 import { defineCommand, type ValuesOf } from "./shell/command.js";
 import { makeEngine } from "./engine.js";
@@ -21,8 +21,8 @@ const FLAGS = {
     value: "FILE",
     text:
       'the calls, as JSON: [{"method": "m", "inputs": ["x.npy", 3, true], "expected": ["y.npy"]}, ...]. ' +
-      'Without "expected" the call runs here, and its result is expected. Each call starts from the ' +
-      "program's first state, and returns tensors",
+      'Without "expected" the call runs now, and the bundle expects its results. Each call starts from ' +
+      "the initial state of the program. Its outputs must be tensors",
   },
   output: {
     type: "string",
@@ -43,12 +43,12 @@ const FLAGS = {
 function callsOf(path: string): Call[] {
   const calls = readCalls(path);
   if (calls.length === 0)
-    throw new SconceError("format", `${path} holds no calls`, "Write at least one to be bundled.");
+    throw new SconceError("format", `${path} holds no calls`, "Write at least one call into it.");
   const wrong = calls.findIndex(({ out }) => out !== undefined);
   if (wrong >= 0)
     throw new SconceError(
       "format",
-      `call ${wrong} of ${path} has "out", and a bundle writes no results`,
+      `call ${wrong} of ${path} has "out", but sconce bundle writes no outputs`,
       'Leave it out, or name what is expected: "expected": ["y.npy"].',
     );
   return calls;
@@ -62,7 +62,7 @@ function caseOf(program: Program, call: Call, folder: string): [string, TestCase
     const output = info.outputs[i];
     if (!output)
       throw new UsageError(
-        `method '${info.name}' has ${counted(info.outputs.length, "output")}, not more`,
+        `"expected" has more files than method '${info.name}' has outputs: ${info.outputs.length}`,
       );
     return readArray(
       isInputStream(path) || statsOf(path) ? path : resolve(folder, path),
@@ -83,18 +83,18 @@ function suitesOf(program: Program, calls: readonly Call[], folder: string): Tes
 }
 
 async function bundle(values: ValuesOf<typeof FLAGS>, files: string[]): Promise<number> {
-  if (files.length !== 1) throw new UsageError("say which .pte to bundle, and only one");
+  if (files.length !== 1) throw new UsageError("name one .pte file to bundle");
   const path = files[0]!;
   const { calls, output, data = [] } = values;
-  if (!calls) throw new UsageError("say which calls go with it: --calls calls.json");
-  if (!output) throw new UsageError("say where it goes: -o model.bpte");
+  if (!calls) throw new UsageError("name the file with the calls: --calls calls.json");
+  if (!output) throw new UsageError("name the file to write: -o model.bpte");
   claimInputs([path, calls, ...data]);
   claimOutputs([output], true);
   keepInputs([path, calls, ...data], output);
   const given = callsOf(calls);
   checkPlace(output);
   const engine = await makeEngine();
-  await importBackends(engine, values.import ?? []);
+  await importModules(engine, values.import ?? []);
   const source = sourceOf(path);
   const options = { dataFiles: data.map(sourceOf) };
   const program = engine.load(source, options);

@@ -16,11 +16,11 @@ import { isJson, say } from "./print/terminal.js";
 import { sayTable } from "./print/table.js";
 
 const FLAGS = {
-  all: { type: "boolean", text: "list all of them; JSON does so without a name or a filter" },
+  all: { type: "boolean", text: "list all operators; with --json that is the default" },
   lacking: { type: "boolean", text: "list only those that do not run on both runtimes" },
   limited: {
     type: "boolean",
-    text: "list only those of which the official runtime runs some calls",
+    text: "list only those that the official runtime runs in some cases, but not in all",
   },
 } as const;
 
@@ -40,7 +40,7 @@ const sayOperators = (rows: readonly CoveredOperator[]): void =>
   sayTable(["operator", "lowers", "here", "official", "note"], rows.flatMap(linesOf));
 
 // The answer when no name with the pattern is left to list.
-function sayNone(
+function sayNoMatch(
   pattern: string,
   named: number,
   { lacking, limited }: { lacking?: boolean; limited?: boolean },
@@ -52,7 +52,7 @@ function sayNone(
 }
 
 async function operators(values: ValuesOf<typeof FLAGS>, positionals: string[]): Promise<number> {
-  if (positionals.length > 1) throw new UsageError("pass one name, or a part of one");
+  if (positionals.length > 1) throw new UsageError("pass one operator, or a part of its name");
   const [name] = positionals;
   const engine = await makeEngine();
   const meta = engine.meta();
@@ -73,7 +73,7 @@ async function operators(values: ValuesOf<typeof FLAGS>, positionals: string[]):
   if (isShown && rows.length > 0) sayOperators(rows);
   if (feature !== "") say(feature);
   if (isShown && rows.length === 0 && feature === "")
-    say(sayNone(name === undefined ? "" : pattern, named.length, values));
+    say(sayNoMatch(name === undefined ? "" : pattern, named.length, values));
   say(coverageSentence(meta));
   return status;
 }

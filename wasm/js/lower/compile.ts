@@ -1,7 +1,7 @@
 // Lowering: the managers of opened and of edge programs, on one job that keeps every program it
 // makes. An edge manager and what comes of it share the job, which closes when the last of them is
 // disposed.
-import { badArgument, jsonFor, KINDS, mustBe } from "../base/check.js";
+import { jsonFor, mustBe } from "../base/check.js";
 import { constantJson } from "../call/constant.js";
 import type { Job } from "../module/job.js";
 import { ExecutorchManager } from "./emitted.js";
@@ -9,21 +9,27 @@ import { SconceError } from "../base/errors.js";
 import {
   ViewingManager,
   completed,
+  copied,
   generate,
   inspectCompilation,
+  type Names,
   type Recorded,
 } from "./manager.js";
 import { listPrograms, openProgram } from "./open.js";
 import { optionsJson } from "../call/options.js";
 import { partitionersJson } from "./partition.js";
+import { programCall } from "./program_call.js";
+import { HostFunctions } from "../pass/run.js";
+import { passEntries } from "./transform.js";
 import { checkOptions } from "../call/protocol.js";
 import { readInputs, readValues } from "../record/record.js";
 import type {
   CallOptions,
   CompileSpec,
   EdgeProgramManager,
-  ExecutorchConfig,
+  ExecutorchBackendConfig,
   ExecutorchProgramManager,
+  Inputs,
   OpenedPrograms,
   Partitioners,
   Passes,
@@ -32,12 +38,22 @@ import type {
   ToBackendOptions,
   ToEdgeOptions,
   TransformAndLowerOptions,
+  Value,
 } from "../types/index.js";
 
 /** Opened programs, on a job of the engine. */
 export class OpenedManager extends ViewingManager implements OpenedPrograms {
   constructor(job: Job, program: number, methods: readonly string[]) {
-    super("OpenedPrograms", job, program, methods, []);
+    super("OpenedPrograms", job, program, { methods, configMethods: [] });
+  }
+
+  protected override runMethod(method: string, inputs: Inputs): Value[] {
+    const edge = this.decompose({});
+    try {
+      return edge.exportedProgram(method).call(inputs);
+    } finally {
+      edge.dispose();
+    }
   }
 
   exampleInputs(method?: string): RecordValue[] | null {
@@ -69,17 +85,21 @@ export class OpenedManager extends ViewingManager implements OpenedPrograms {
   /** toEdgeTransformAndLower of options that were checked. */
   transformAndLower(options: TransformAndLowerOptions): EdgeManager {
     const { transformPasses = [], partitioner = [], compileConfig } = options;
-    const steps = listPasses("'transformPasses'", transformPasses, (method) =>
+    const host = new HostFunctions(this.job);
+    const what = "'transformPasses'";
+    const passes = passEntries(what, transformPasses, host, (method) =>
       this.exportedProgram(method),
     );
-    const passes = Array.isArray(transformPasses) ? transformPasses : Object.fromEntries(steps);
     const texts = [
-      jsonFor("'transformPasses'", passes),
-      partitionersJson(partitioner, "'partitioner'", (id) => this.job.core.backends.passesOf(id)),
+      jsonFor(what, passes),
+      partitionersJson(partitioner, "'partitioner'", {
+        host,
+        wishOf: (id) => this.job.core.backends.passesOf(id),
+      }),
       optionsJson("toEdge", compileConfig),
       optionsJson("toBackend", options),
     ];
-    return this.edgeOf(options, texts, (raw, s, t, out) =>
+    return this.edgeOf(host.options(options), texts, (raw, s, t, out) =>
       raw.compile_to_edge_transform_and_lower(
         s,
         this.program,
@@ -99,7 +119,8 @@ export class OpenedManager extends ViewingManager implements OpenedPrograms {
       const names = this.addConstants(job, options);
       const recorded = generate(job, options);
       const program = programCall(job, options, texts, body);
-      return new EdgeManager(job.retain(), program, this.methods, names, recorded);
+      const { methods } = this.names;
+      return new EdgeManager(job.retain(), program, { methods, configMethods: names }, recorded);
     });
   }
 
@@ -118,40 +139,37 @@ export class OpenedManager extends ViewingManager implements OpenedPrograms {
 }
 
 class EdgeManager extends ViewingManager implements EdgeProgramManager {
-  constructor(
-    job: Job,
-    program: number,
-    methods: readonly string[],
-    configMethods: readonly string[],
-    recorded: Recorded | undefined,
-  ) {
-    super("EdgeProgramManager", job, program, methods, configMethods, recorded);
+  constructor(job: Job, program: number, names: Names, recorded: Recorded | undefined) {
+    super("EdgeProgramManager", job, program, names, recorded);
   }
 
-  /** The next manager, with the same record. */
+  /** The next manager, with a record of its own. */
   private next(job: Job, program: number): EdgeManager {
-    const { methods, configMethods, recorded } = this;
-    return new EdgeManager(job.retain(), program, methods, configMethods, recorded);
+    const { names, recorded } = this;
+    return new EdgeManager(job.retain(), program, names, recorded && copied(job, recorded));
+  }
+
+  protected override runMethod(method: string, inputs: Inputs): Value[] {
+    const lowered = this.emit({}, false);
+    try {
+      return lowered.exportedProgram(method).call(inputs);
+    } finally {
+      lowered.dispose();
+    }
   }
 
   transform(passes: Passes): EdgeProgramManager {
     const { job } = this;
-    const steps = listPasses("the passes of transform()", passes, (method) =>
-      this.exportedProgram(method),
+    return job.hold(() => this.next(job, this.transformed("the passes of transform()", passes)));
+  }
+
+  /** The number of the program that passes make. */
+  private transformed(what: string, passes: Passes): number {
+    const host = new HostFunctions(this.job);
+    const entries = passEntries(what, passes, host, (method) => this.exportedProgram(method));
+    return programCall(this.job, host.options({}), ["", jsonFor(what, entries)], (raw, s, t, out) =>
+      raw.compile_transform(s, this.program, t[0]!, t[1]!, t[2]!, t[3]!, out),
     );
-    return job.hold(() => {
-      let program = this.program;
-      for (const [method, names] of steps) {
-        program = programCall(
-          job,
-          {},
-          [method, jsonFor("the passes of transform()", names)],
-          (raw, s, texts, out) =>
-            raw.compile_transform(s, program, texts[0]!, texts[1]!, texts[2]!, texts[3]!, out),
-        );
-      }
-      return this.next(job, program);
-    });
   }
 
   toBackend(
@@ -162,15 +180,17 @@ class EdgeManager extends ViewingManager implements EdgeProgramManager {
     const options = typeof second === "string" ? {} : (second ?? {});
     checkOptions("EdgeProgramManager", "toBackend", options);
     const isWhole = typeof second === "string" || compileSpecs !== undefined;
+    const { job } = this;
+    const host = new HostFunctions(job);
     const json = partitionersJson(
       isWhole ? wholeOf(given, second, compileSpecs) : given,
       "toBackend()",
+      { host },
     );
-    const { job } = this;
     return job.hold(() => {
       const program = programCall(
         job,
-        options,
+        host.options(options),
         [json, optionsJson("toBackend", options)],
         (raw, s, texts, out) =>
           raw.compile_to_backend(s, this.program, texts[0]!, texts[1]!, texts[2]!, texts[3]!, out),
@@ -179,44 +199,29 @@ class EdgeManager extends ViewingManager implements EdgeProgramManager {
     });
   }
 
-  toExecutorch(config: ExecutorchConfig & CallOptions = {}): ExecutorchProgramManager {
+  toExecutorch(config: ExecutorchBackendConfig & CallOptions = {}): ExecutorchProgramManager {
     checkOptions("EdgeProgramManager", "toExecutorch", config);
     return this.emit(config, false);
   }
 
   /** With `consume` the graph itself is emitted, not a copy of it, and can no longer be looked at. */
-  emit(config: ExecutorchConfig & CallOptions, consume: boolean): ExecutorchManager {
+  emit(config: ExecutorchBackendConfig & CallOptions, consume: boolean): ExecutorchManager {
     const { job } = this;
-    const json = optionsJson("toExecutorch", config, { consume });
-    const { methods, configMethods, recorded } = this;
+    const { passes } = config;
+    const { names, recorded } = this;
     return job.hold(() => {
+      const edge = passes ? this.transformed("'passes' of toExecutorch()", passes) : this.program;
+      const json = optionsJson("toExecutorch", config, {
+        consume: consume || edge !== this.program,
+      });
       const first = job.enter({}, (raw, s) => raw.output_count(s));
       const program = programCall(job, config, [json], (raw, s, texts, out) =>
-        raw.compile_to_executorch(s, this.program, texts[0]!, texts[1]!, out),
+        raw.compile_to_executorch(s, edge, texts[0]!, texts[1]!, out),
       );
       const complete = recorded && completed(job, recorded, program);
-      return new ExecutorchManager(job.retain(), program, methods, configMethods, first, complete);
+      return new ExecutorchManager(job.retain(), program, names, first, complete);
     });
   }
-}
-
-/** Lists of passes by method, "" for all methods; `check` throws for a method that there is not. */
-function listPasses(
-  what: string,
-  passes: Passes,
-  check: (method: string) => void,
-): [string, readonly string[]][] {
-  const isList = Array.isArray(passes);
-  if (!isList && !KINDS.record.test(passes))
-    throw badArgument(what, "a list of names, or lists by method", passes);
-  const steps: [string, readonly string[]][] = isList
-    ? [["", passes as readonly string[]]]
-    : Object.entries(passes as Record<string, readonly string[]>);
-  for (const [method, names] of steps) {
-    mustBe("names", what, names);
-    if (!isList) check(method);
-  }
-  return steps;
 }
 
 /** The partitioners of a call that names a backend, a method and compile specs. */
@@ -228,22 +233,6 @@ function wholeOf(
   mustBe("text", "the backend of toBackend()", backend);
   const whole = { backend: backend as string, compileSpecs, whole: true };
   return typeof method === "string" ? { [method]: [whole] } : whole;
-}
-
-/** A call with text arguments whose result is the number of the program it made. */
-export function programCall(
-  job: Job,
-  options: CallOptions,
-  texts: readonly string[],
-  body: (raw: Job["core"]["raw"], s: number, texts: readonly number[], out: number) => number,
-): number {
-  const { memory } = job.core;
-  return memory.with(8, (out) =>
-    memory.withTexts(texts, (...pairs) => {
-      job.call(options, (raw, s) => body(raw, s, pairs, out));
-      return memory.number(out);
-    }),
-  );
 }
 
 /** Opens files on a job that becomes what this returns. */

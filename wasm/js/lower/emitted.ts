@@ -2,7 +2,9 @@
 import { mustBe } from "../base/check.js";
 import type { Job } from "../module/job.js";
 import { SconceError } from "../base/errors.js";
-import { Manager, textOf, type Recorded } from "./manager.js";
+import { parseProgram, programText } from "./executorch_program.js";
+import { Manager, textOf, type Names, type Recorded } from "./manager.js";
+import { runMethod } from "./run_method.js";
 import { Output } from "../module/output.js";
 import { checkOptions } from "../call/protocol.js";
 import type { Summary } from "../base/shown.js";
@@ -10,8 +12,13 @@ import { writeAll } from "../sink/write.js";
 import type {
   CallOptions,
   CompilationReport,
+  DumpOptions,
+  ETRecordMaps,
+  ExecutorchProgram,
   ExecutorchProgramManager,
+  Inputs,
   Sink,
+  Value,
   Verification,
 } from "../types/index.js";
 
@@ -23,13 +30,12 @@ export class ExecutorchManager extends Manager implements ExecutorchProgramManag
   constructor(
     job: Job,
     program: number,
-    methods: readonly string[],
-    configMethods: readonly string[],
+    names: Names,
     /** Number of its first file among all that the job has made. */
     private readonly first: number,
     recorded: Recorded | undefined,
   ) {
-    super("ExecutorchProgramManager", job, program, methods, configMethods, recorded);
+    super("ExecutorchProgramManager", job, program, names, recorded);
     const length = job.enter({}, (raw, s) => raw.output_count(s)) - first;
     this.files = Array.from({ length }, (_, i) => ({
       name: job.textOf((raw, s) => raw.output_name(s, first + i)),
@@ -116,7 +122,36 @@ export class ExecutorchManager extends Manager implements ExecutorchProgramManag
     }
   }
 
-  dump(): string {
-    return textOf(this.job, this.program, "");
+  protected override runMethod(method: string, inputs: Inputs): Value[] {
+    return runMethod(this.job.core, this, method, inputs);
+  }
+
+  get executorchProgram(): ExecutorchProgram {
+    const { job, program } = this;
+    return parseProgram(job.textOf((raw, s) => raw.compile_executorch_json(s, program)));
+  }
+
+  private maps(): ETRecordMaps {
+    const record = this.createEtrecord();
+    try {
+      record.addExecutorchProgram(this);
+      return record.maps();
+    } finally {
+      record.dispose();
+    }
+  }
+
+  get debugHandleMap(): ETRecordMaps["debugHandleMap"] {
+    return this.maps().debugHandleMap;
+  }
+
+  get delegateMap(): ETRecordMaps["delegateMap"] {
+    return this.maps().delegateMap;
+  }
+
+  dump(options: DumpOptions = {}): string {
+    checkOptions("ExecutorchProgramManager", "dump", options);
+    const text = textOf(this.job, this.program, "");
+    return options.verbose === true ? `${text}\n${programText(this.executorchProgram)}` : text;
   }
 }

@@ -11,8 +11,10 @@ import type {
   Delegation,
   ETRecord,
   ExportedProgram,
+  Inputs,
   LowerOptions,
   NodeRow,
+  Value,
 } from "../types/index.js";
 
 /** The report of all programs that the job has made. */
@@ -41,6 +43,8 @@ class MethodView implements ExportedProgram {
     private readonly job: () => Job,
     private readonly program: number,
     readonly method: string,
+    /** Runs the method. */
+    readonly call: (inputs: Inputs) => Value[],
   ) {}
   text(): string {
     return textOf(this.job(), this.program, this.method);
@@ -58,8 +62,14 @@ export interface Recorded {
   readonly isLight: boolean;
 }
 
+/** The names of a program's methods. */
+export interface Names {
+  readonly methods: readonly string[];
+  readonly configMethods: readonly string[];
+}
+
 /** The common part of all managers: a share in a job, a program in it, and its methods' names. */
-export class Manager extends Disposing {
+export abstract class Manager extends Disposing {
   private held: Job | undefined;
   private view: RecordView | undefined;
 
@@ -68,14 +78,26 @@ export class Manager extends Disposing {
     private readonly kind: string,
     job: Job,
     protected readonly program: number,
-    readonly methods: readonly string[],
-    readonly configMethods: readonly string[],
+    /** Names of methods, and of constant methods. */
+    protected readonly names: Names,
     protected readonly recorded?: Recorded,
   ) {
     super();
     this.held = job.own(this);
     places.set(this, () => ({ job: this.job, program, kind }));
   }
+
+  /** A list of one's own each time, so that nobody changes that of another manager. */
+  get methods(): readonly string[] {
+    return Object.freeze([...this.names.methods]);
+  }
+
+  get configMethods(): readonly string[] {
+    return Object.freeze([...this.names.configMethods]);
+  }
+
+  /** Runs a method of the manager's program. */
+  protected abstract runMethod(method: string, inputs: Inputs): Value[];
 
   get etrecord(): ETRecord {
     const { recorded } = this;
@@ -117,7 +139,12 @@ export class Manager extends Disposing {
         `Use one of: ${this.methods.join(", ")}.`,
       );
     }
-    return new MethodView(() => this.job, this.program, name);
+    return new MethodView(
+      () => this.job,
+      this.program,
+      name,
+      (inputs) => this.runMethod(name, inputs),
+    );
   }
 
   inspect(): CompilationReport {
@@ -157,7 +184,7 @@ function checkPlace(call: string, program: number, method: string): void {
 }
 
 /** A manager that shows every program of its job. */
-export class ViewingManager extends Manager {
+export abstract class ViewingManager extends Manager {
   text(program: number, method = ""): string {
     checkPlace("text", program, method);
     return textOf(this.job, program, method);
@@ -177,6 +204,11 @@ export function generate(
   if (!generateEtrecord && !etrecord) return undefined;
   const number = recordCall(job, (raw, s, out) => raw.record_generate(s, out));
   return { number, isLight: etrecord === "light" };
+}
+
+/** A record of its own with what the other one knows of the programs; values are not taken along. */
+export function copied(job: Job, { number, isLight }: Recorded): Recorded {
+  return { number: recordCall(job, (raw, s, out) => raw.record_copy(s, number, out)), isLight };
 }
 
 /** A record of its own with what is known of an executorch program; the other one stays. */

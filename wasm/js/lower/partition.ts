@@ -3,6 +3,7 @@ import {
   badArgument,
   checkTable,
   isObject,
+  isOwnPartitioner,
   isPlain,
   jsonFor,
   KINDS,
@@ -10,19 +11,39 @@ import {
 } from "../base/check.js";
 import { SconceError } from "../base/errors.js";
 import { isBytes } from "../base/tags.js";
-import type { CompileSpec, Partitioner, Partitioners } from "../types/index.js";
+import { nodeNameIn } from "../pass/program.js";
+import type { HostFunctions, PassEntries } from "../pass/run.js";
+import type {
+  CompileSpec,
+  OwnPartitioner,
+  Partitioner,
+  Partitioners,
+  PartitionFunction,
+  PartitionTag,
+  Pass,
+  PassProgram,
+  TaggedNodes,
+} from "../types/index.js";
+import { isPassList } from "./transform.js";
 
 const PARTITIONER = {
   backend: "text",
   compileSpecs: "list",
   tags: "list",
   whole: "flag",
-  transformForPreDecomposition: "names",
+  transformForPreDecomposition: "list",
 } as const;
+const OWN = {
+  partition: "function",
+  opsToNotDecompose: "list",
+  transformForPreDecomposition: "list",
+} as const;
+const RESULT = { tags: "list" } as const;
+const OWN_TAG = { tag: "text", backend: "text", nodes: "list", compileSpecs: "list" } as const;
 const TAG = { tag: "text", nodes: "names", compileSpecs: "list" } as const;
 const SPEC = { key: "text", value: "any" } as const;
 
-const ONE = "a backend's id or name, or { backend }";
+const ONE = "a backend's id or name, { backend }, or a function";
 
 function specsOf(list: readonly CompileSpec[] | undefined, where: string): object[] | undefined {
   if (list === undefined) return undefined;
@@ -39,32 +60,109 @@ function specsOf(list: readonly CompileSpec[] | undefined, where: string): objec
   });
 }
 
-/** The passes that a backend wishes for before decomposition; absent where no operator is decomposed. */
-export type Wishes = (backend: string) => readonly string[] | undefined;
+/** The call that partitioners are given to. */
+export interface Asked {
+  readonly host: HostFunctions;
+  /** The passes that a backend wishes for; absent where the program is decomposed already. */
+  readonly wishOf?: (backend: string) => readonly Pass[] | undefined;
+}
 
-function partitionerJson(given: Partitioner, where: string, wishes?: Wishes): object {
-  if (typeof given === "string") return { backend: given, passes: wishes?.(given) };
+function wished(
+  given: readonly Pass[] | undefined,
+  where: string,
+  { host, wishOf }: Asked,
+  backend?: string,
+): PassEntries | undefined {
+  if (given && !wishOf)
+    throw new SconceError(
+      "option",
+      `a partitioner of ${where} has 'transformForPreDecomposition', but the program is decomposed already`,
+      "Pass it to toEdgeTransformAndLower or lower, or leave out transformForPreDecomposition.",
+    );
+  const list = given ?? (backend === undefined ? undefined : wishOf?.(backend));
+  if (list && !isPassList(list))
+    throw badArgument("'transformForPreDecomposition'", "a list of names and functions", list);
+  return list && host.entries(list);
+}
+
+const tagJson = (
+  what: string,
+  tag: TaggedNodes | PartitionTag,
+  nodes: readonly string[],
+): object => ({
+  tag: tag.tag,
+  nodes,
+  specs: specsOf(tag.compileSpecs, what),
+});
+
+/** The result of a partitioner of the caller's own, as rounds that the core runs as one. */
+function ownRounds(result: unknown, program: PassProgram): object[] {
+  if (!isPlain(result)) throw badArgument("the result of a partitioner", "{ tags }", result);
+  checkTable("the result of a partitioner", result, RESULT);
+  const rounds = new Map<string, object[]>();
+  const names = new Set<string>();
+  ((result as { tags?: readonly PartitionTag[] }).tags ?? []).forEach((tag, i) => {
+    const what = `tag ${i} of a partitioner`;
+    checkTable(what, tag, OWN_TAG);
+    mustBe("text", `the name of ${what}`, tag.tag);
+    mustBe("text", `the backend of ${what}`, tag.backend);
+    mustBe("list", `the nodes of ${what}`, tag.nodes);
+    if (names.has(tag.tag)) throw badArgument(`the name of ${what}`, "a name of its own", tag.tag);
+    names.add(tag.tag);
+    const nodes = tag.nodes.map((node) => {
+      const name = typeof node === "string" ? node : nodeNameIn(program, node);
+      if (name !== undefined) return name;
+      throw badArgument(`a node of ${what}`, "a node of the program, or its name", node);
+    });
+    const round = rounds.get(tag.backend) ?? [];
+    rounds.set(tag.backend, round);
+    round.push(tagJson(what, tag, nodes));
+  });
+  return [...rounds].map(([backend, tags]) => ({ backend, tags }));
+}
+
+function ownJson(
+  given: PartitionFunction | OwnPartitioner,
+  where: string,
+  asked: Asked,
+  registered?: string,
+): object {
+  const what = `a partitioner of ${where}`;
+  const own = typeof given === "function" ? { partition: given } : given;
+  checkTable(what, own, OWN);
+  const { partition, opsToNotDecompose: keeps, transformForPreDecomposition: passes } = own;
+  mustBe("function", `'partition' of ${what}`, partition);
+  if (keeps) mustBe("names", `'opsToNotDecompose' of ${what}`, keeps);
+  const name = registered ?? (partition.name || "a partitioner");
+  return {
+    host: asked.host.addPartitioner(own, name, ownRounds),
+    keeps,
+    passes: wished(passes, where, asked),
+  };
+}
+
+function partitionerJson(given: Partitioner, where: string, asked: Asked): object {
+  if (typeof given === "string") {
+    const own = asked.host.partitioner(given);
+    if (own) return ownJson(own, where, asked, given);
+    return { backend: given, passes: wished(undefined, where, asked, given) };
+  }
+  if (typeof given === "function" || isOwnPartitioner(given)) return ownJson(given, where, asked);
   if (!isPlain(given)) throw badArgument(`a partitioner of ${where}`, ONE, given);
   checkTable(`a partitioner of ${where}`, given, PARTITIONER);
   const { backend, compileSpecs, tags, whole, transformForPreDecomposition: passes } = given;
   mustBe("text", `the backend of a partitioner of ${where}`, backend);
-  if (passes && !wishes)
-    throw new SconceError(
-      "option",
-      `a partitioner of ${where} has passes for the time before decomposition, which is over`,
-      "Pass it to toEdgeTransformAndLower or lower, or leave out transformForPreDecomposition.",
-    );
   return {
     backend,
     whole,
-    passes: passes ?? wishes?.(backend),
+    passes: wished(passes, where, asked, backend),
     specs: specsOf(compileSpecs, where),
     tags: tags?.map((tag, i) => {
       const what = `tag ${i} of ${where}`;
       checkTable(what, tag, TAG);
       mustBe("text", `the name of ${what}`, tag.tag);
       mustBe("names", `the nodes of ${what}`, tag.nodes);
-      return { tag: tag.tag, nodes: tag.nodes, specs: specsOf(tag.compileSpecs, what) };
+      return tagJson(what, tag, tag.nodes);
     }),
   };
 }
@@ -72,25 +170,29 @@ function partitionerJson(given: Partitioner, where: string, wishes?: Wishes): ob
 const roundsJson = (
   given: Partitioner | readonly Partitioner[],
   where: string,
-  wishes?: Wishes,
+  asked: Asked,
 ): object[] =>
   (Array.isArray(given) ? (given as readonly Partitioner[]) : [given as Partitioner]).map((one) =>
-    partitionerJson(one, where, wishes),
+    partitionerJson(one, where, asked),
   );
 
-const isOne = (given: unknown): given is Partitioner =>
-  typeof given === "string" || (isObject(given) && typeof given["backend"] === "string");
+/** Whether it is one partitioner, and not a list or a record of them. */
+export const isPartitioner = (given: unknown): given is Partitioner =>
+  typeof given === "string" ||
+  typeof given === "function" ||
+  isOwnPartitioner(given) ||
+  (isObject(given) && typeof given["backend"] === "string");
 
 /** Partitioners of all methods, or by method, in the form that the core takes. */
-export function partitionersJson(given: Partitioners, where: string, wishes?: Wishes): string {
-  if (isOne(given) || Array.isArray(given))
+export function partitionersJson(given: Partitioners, where: string, asked: Asked): string {
+  if (isPartitioner(given) || Array.isArray(given))
     return jsonFor(where, {
-      all: roundsJson(given as Partitioner | Partitioner[], where, wishes),
+      all: roundsJson(given as Partitioner | Partitioner[], where, asked),
     });
   if (!KINDS.record.test(given)) throw badArgument(where, `${ONE}, or these by method`, given);
   const methods = Object.entries(given).map(([method, rounds]): [string, object[]] => {
     mustBe("name", `a method of ${where}`, method);
-    return [method, roundsJson(rounds, `method '${method}'`, wishes)];
+    return [method, roundsJson(rounds, `method '${method}'`, asked)];
   });
   return jsonFor(where, { methods: Object.fromEntries(methods) });
 }

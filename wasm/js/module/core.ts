@@ -1,7 +1,7 @@
 // One instance of the module with its host side: sources by number, progress, and the translation of
 // statuses into errors. A panic or trap poisons it for good.
 import type { Pointer, RawExports, RawImports } from "../border/abi.gen.js";
-import { ASK } from "../border/ask.gen.js";
+import { QUESTION } from "../border/question.gen.js";
 import { Backends } from "../backend/backends.js";
 import {
   busy,
@@ -15,6 +15,7 @@ import {
 import { camelKeys } from "../base/keys.js";
 import { instantiate } from "../loader.js";
 import { Memory } from "../base/memory.js";
+import { Named } from "./named.js";
 import { readySource, toRandomAccess, type EngineSource } from "../source/access.js";
 import { BytesSource, readExactly } from "../source/bytes.js";
 import { FileSource } from "../source/file.js";
@@ -43,6 +44,8 @@ const CALLBACKS_MAX = 2;
 
 /** The options of a call into the module. */
 export interface HostOptions extends CallOptions {
+  /** Runs a pass of the caller's own, by its number, over a method. */
+  runPass?: ((number: number, method: string) => void) | undefined;
   /** Which values of delegates are recorded. */
   keepsValue?: ((id: string | number) => boolean) | undefined;
 }
@@ -64,6 +67,10 @@ interface Instance {
 /** An instance of the module, and everything that works on its memory. */
 export class Core {
   private instance: Instance | undefined;
+  /** Passes of the caller's own that have names. */
+  readonly passes = Named.passes();
+  /** Partitioners of the caller's own that have names. */
+  readonly partitioners = Named.partitioners();
   private readonly sources = new Map<number, RandomAccess>();
   private nextSource = 1;
   private readonly phases = new Map<Pointer, Phase>();
@@ -130,6 +137,8 @@ export class Core {
       keeps_value: (id, bytes, number) => made().keepsValue(id >>> 0, bytes, number),
       backend: (number, ask, kind, delegate, json, bytes) =>
         made().askBackend(number, ask >>> 0, kind, delegate, made().memory.text(json >>> 0, bytes)),
+      pass: (number, method, bytes) =>
+        made().runPass(number >>> 0, made().memory.text(method >>> 0, bytes >>> 0)),
       panic: (file, line, message) => made().panic(file, line, message),
     };
     core = new Core(await instantiate(wasm, imports), options.onLog);
@@ -188,6 +197,16 @@ export class Core {
     }
   }
 
+  private runPass(number: number, method: string): number {
+    try {
+      this.calledBack(() => this.options.runPass!(number, method));
+      return 1;
+    } catch (error) {
+      this.thrown ??= { error };
+      return 0;
+    }
+  }
+
   private askBackend(
     number: number,
     ask: Pointer,
@@ -200,7 +219,7 @@ export class Core {
     } catch (error) {
       this.backendError = error;
       // The core asks these two without an answer that could fail.
-      if (kind === ASK.keeps || kind === ASK.destroy) this.thrown ??= { error };
+      if (kind === QUESTION.keeps || kind === QUESTION.destroy) this.thrown ??= { error };
       return 0;
     }
   }
@@ -281,12 +300,15 @@ export class Core {
       failed.message += `: ${messageOf(cause)}`;
       if (cause instanceof SconceError) failed.hint = cause.hint;
     }
+    const { backendError } = this;
+    if (backendError instanceof SconceError)
+      for (const d of diagnostics)
+        if (d.code === "delegate" && d.message === backendError.message) d.hint = backendError.hint;
     const error = withReason(
       SconceError.fromDiagnostics(report.status, diagnostics),
       this.options.signal,
     );
     if (cause !== undefined && report.status === "io") error.cause = cause;
-    const { backendError } = this;
     if (!(backendError instanceof Error) || report.status !== "delegate") throw error;
     error.cause = backendError.cause ?? backendError;
     throw backendError instanceof SconceError ? error.ofMethod(backendError.method) : error;

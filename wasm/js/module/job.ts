@@ -80,6 +80,12 @@ export class Job {
     });
   }
 
+  /** A call from inside of a pass, which runs in the middle of a call of this job. */
+  fromPass(body: (raw: RawExports, job: Pointer) => number): void {
+    const { core, handle } = this;
+    core.enter(this, {}, () => core.check(handle, body(core.raw, handle)));
+  }
+
   addSource(source: Source, what: string): Pointer {
     const ready = readySource(source, what);
     return this.enter({}, (_, s) => this.core.addSource(s, ready, what, this.sources));

@@ -1,6 +1,7 @@
 // Checks of recipes, and the settings of one method in them.
 import { checkTable, isPlain, KINDS, type Kind } from "../base/check.js";
 import { rowsOf } from "../call/protocol.js";
+import { isPartitioner } from "../lower/partition.js";
 import type {
   ExportRecipe,
   Partitioner,
@@ -76,8 +77,8 @@ const QUANTIZATION = {
 } as const;
 
 const PARTITIONERS: Kind = {
-  accepts: "a backend's id or name, { backend }, a list of these, or these by method",
-  test: (value) => typeof value === "string" || Array.isArray(value) || isPlain(value),
+  accepts: "a backend's id or name, { backend }, a function, a list of these, or these by method",
+  test: (value) => isPartitioner(value) || Array.isArray(value) || isPlain(value),
 };
 
 const LOWERING = {
@@ -93,7 +94,7 @@ const RECIPE = {
   atenTransformPasses: RESOLVERS,
   sourceTransformInPlace: "flag",
   loweringRecipe: LOWERING,
-  executorchBackendConfig: rowsOf("toExecutorch"),
+  executorchBackendConfig: { passes: "any", ...rowsOf("toExecutorch") },
   pipelineStages: STAGES,
   mode: wordOf("debug", "release"),
   strict: "flag",
@@ -159,7 +160,7 @@ export function quantizationOf(
 export const isPartitionersByMethod = (
   given: Partitioners,
 ): given is Readonly<Record<string, Partitioner | readonly Partitioner[]>> =>
-  isPlain(given) && typeof given["backend"] !== "string";
+  isPlain(given) && !isPartitioner(given);
 
 /** Whether a recipe quantizes anything. */
 export function isQuantizing({ quantizationRecipe: given }: ExportRecipe): boolean {

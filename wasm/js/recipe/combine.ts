@@ -6,7 +6,7 @@ import { optionsOf } from "../call/options.js";
 import { checkRecipe, HOOKS, isByMethod, isPartitionersByMethod } from "./check.js";
 import type {
   InputTuples,
-  ExecutorchConfig,
+  ExecutorchBackendConfig,
   ExportRecipe,
   LoweringRecipe,
   Partitioner,
@@ -184,7 +184,9 @@ function combineCompileConfigs(
 }
 
 /** Unlike the official way, in which the first one wins, what the others say counts, too. */
-function combineBackendConfigs(said: Saids<ExecutorchConfig>): ExecutorchConfig | undefined {
+function combineBackendConfigs(
+  said: Saids<ExecutorchBackendConfig>,
+): ExecutorchBackendConfig | undefined {
   if (said.length === 0) return undefined;
   const fields = byMethod(said as unknown as Saids<Readonly<Record<string, unknown>>>);
   return structuredClone(

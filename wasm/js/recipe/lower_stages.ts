@@ -11,6 +11,8 @@ import type {
   OpenedPrograms,
   Partitioner,
   Partitioners,
+  Pass,
+  Passes,
   PipelineArtifact,
   StageContext,
   ToEdgeOptions,
@@ -45,10 +47,10 @@ function roundsOf(
 }
 
 /** Nothing goes to it: it stands for passes before decomposition. */
-const passesAlone = (names: readonly string[]): Partitioner => ({
+const passesAlone = (passes: readonly Pass[]): Partitioner => ({
   backend: "null",
   tags: [],
-  transformForPreDecomposition: names,
+  transformForPreDecomposition: passes,
 });
 
 /** The partitioners, after the passes that come before decomposition; undefined without either. */
@@ -67,9 +69,9 @@ function partitionersOf(
   return rounds.some(([, round]) => round.length > 0) ? Object.fromEntries(rounds) : undefined;
 }
 
-function first(passes: Record<string, string[]> | undefined, method: string): Partitioner[] {
-  const names = passes?.[method] ?? [];
-  return names.length > 0 ? [passesAlone(names)] : [];
+function first(passes: Record<string, Pass[]> | undefined, method: string): Partitioner[] {
+  const list = passes?.[method] ?? [];
+  return list.length > 0 ? [passesAlone(list)] : [];
 }
 
 /** The artifact of edge programs, with what has become of their nodes. */
@@ -145,12 +147,11 @@ export function managerTransform(_engine: Engine, artifact: PipelineArtifact): P
   const wanted = artifact.context.areEdgePassesDone ? [] : edgeTransformPasses;
   const passes = resolveEach("edgeTransformPasses", wanted, edge);
   if (passes) chain.step((last) => last.transform(passes));
-  for (const [i, one] of (edgeManagerTransformPasses ?? []).entries())
-    chain.step((last) =>
-      last.transform(
-        asked(`edgeManagerTransformPasses[${i}]`, () => one(last)) as ReturnType<typeof one>,
-      ),
-    );
+  for (const [i, one] of (edgeManagerTransformPasses ?? []).entries()) {
+    const given = asked(`edgeManagerTransformPasses[${i}]`, () => one(chain.last)) as
+      Passes | null | undefined;
+    if (given != null) chain.step((last) => last.transform(given));
+  }
   const made = artifact.copyWithNewData(chain.last);
   made.addContext("areEdgePassesDone", true);
   return made;

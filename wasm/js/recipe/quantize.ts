@@ -6,6 +6,7 @@ import type {
   ExportedProgram,
   InputTuples,
   NodeRow,
+  Pass,
   QuantizationRecipe,
   Quantizer,
 } from "../types/index.js";
@@ -25,7 +26,7 @@ export interface QuantizationConfig {
 export type QuantizationHooks = Readonly<
   Record<
     "prePrepare" | "postPrepare" | "preConvert" | "postConvert",
-    (program: ExportedProgram) => readonly string[]
+    (program: ExportedProgram) => readonly Pass[]
   >
 >;
 

@@ -1,8 +1,10 @@
 // Quantizing an opened program: what observes it runs on the calls of its methods, and what comes of
 // it is opened programs again, on the same job.
+import { HostFunctions } from "../pass/run.js";
 import { dtypesOf } from "../program/dtype_table.js";
 import { jsonFor } from "../base/check.js";
-import { OpenedManager, programCall } from "../lower/compile.js";
+import { OpenedManager } from "../lower/compile.js";
+import { programCall } from "../lower/program_call.js";
 import type { Job } from "../module/job.js";
 import { SconceError, SconcePanic } from "../base/errors.js";
 import { optionsJson } from "../call/options.js";
@@ -255,7 +257,9 @@ function transformed(
   for (const [method, { hooks }] of Object.entries(quantization)) {
     const passes = hooks[when](opened.exportedProgram(method));
     if (passes.length === 0) continue;
-    made = programCall(job, {}, [method, jsonFor(`${when}Passes`, passes)], (raw, s, t, out) =>
+    const host = new HostFunctions(job);
+    const json = jsonFor(`${when}Passes`, host.entries(passes));
+    made = programCall(job, host.options({}), [method, json], (raw, s, t, out) =>
       raw.compile_transform_source(s, made, t[0]!, t[1]!, t[2]!, t[3]!, out),
     );
   }
@@ -289,8 +293,8 @@ function refuseInner(opened: OpenedPrograms, quantization: Methods): void {
       if (hooks[when](opened.exportedProgram(method)).length > 0)
         throw new SconceError(
           "unsupported",
-          `${when}Passes cannot run: officially they change a module with observers in it, and here ` +
-            "observers are kept apart from the program, which only changes when it is converted",
+          `${when}Passes cannot run: they change a graph with observers in it, but Sconce keeps observers ` +
+            "outside of the graph",
           "Run them before, as prePreparePasses, or after, as postConvertPasses.",
         ).ofMethod(method);
 }

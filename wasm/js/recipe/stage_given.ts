@@ -1,7 +1,8 @@
 // Inputs of stages, and answers of the functions of a recipe: of the right kind, or an error that
 // says whose it was.
-import { badArgument, isObject, KINDS } from "../base/check.js";
+import { badArgument, isObject } from "../base/check.js";
 import { messageOf, SconceError, withCause } from "../base/errors.js";
+import { isPassList } from "../lower/transform.js";
 import { noMethod } from "./inputs.js";
 import { isByMethod, isPartitionersByMethod } from "./check.js";
 import type {
@@ -10,6 +11,7 @@ import type {
   ExportRecipe,
   LoweringRecipe,
   OpenedPrograms,
+  Pass,
   PipelineArtifact,
   ResolvePasses,
   StageType,
@@ -58,19 +60,18 @@ export function asked(what: string, body: () => unknown): unknown {
   }
 }
 
-/** The names of passes that functions give for a method. */
+/** The passes that functions give for a method. */
 export function resolve(
   field: string,
   functions: readonly ResolvePasses[] | undefined,
   program: ExportedProgram,
-): string[] {
+): Pass[] {
   const { method } = program;
   return (functions ?? []).flatMap((one, i) => {
     const what = `${field}[${i}] of method '${method}'`;
-    const names = asked(what, () => one(method, program));
-    if (!KINDS.names.test(names))
-      throw badArgument(`what ${what} gives`, KINDS.names.accepts, names);
-    return names as string[];
+    const passes = asked(what, () => one(method, program)) ?? [];
+    if (isPassList(passes)) return passes;
+    throw badArgument(`what ${what} gives`, "a list of names and functions", passes);
   });
 }
 
@@ -79,7 +80,7 @@ export function resolveEach(
   field: string,
   functions: readonly ResolvePasses[] | undefined,
   programs: OpenedPrograms | EdgeProgramManager,
-): Record<string, string[]> | undefined {
+): Record<string, Pass[]> | undefined {
   if (!functions || functions.length === 0) return undefined;
   return Object.fromEntries(
     programs.methods.map((method) => [

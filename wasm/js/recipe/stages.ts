@@ -142,7 +142,7 @@ export function checkSequence(
     );
   names.slice(1).forEach((name, i) => {
     if (names.indexOf(name) <= i)
-      throw new SconceError("argument", `stage ${name} is there twice`, "Name each stage once.");
+      throw new SconceError("argument", `stage ${name} is listed twice`, "Name each stage once.");
     checkStep(names[i]!, name, stages);
   });
 }

@@ -174,6 +174,14 @@ class StageView implements ExportedProgram {
   nodes(): NodeRow[] {
     return JSON.parse(this.ask("record_nodes")) as NodeRow[];
   }
+
+  call(): never {
+    throw new SconceError(
+      "unsupported",
+      "a program of a record cannot be run here",
+      "Open the file that it was exported to, and call the program of its manager.",
+    ).ofMethod(this.method);
+  }
 }
 
 showAs(StageView.prototype, "ExportedProgram", ({ method }) => ({ method }));
@@ -238,14 +246,21 @@ export class RecordView extends Disposing implements ETRecord {
   program(stage: string, method?: string): ExportedProgram {
     mustBe("text", "the stage of program()", stage);
     if (method !== undefined) mustBe("text", "the method of program()", method);
-    const { programs } = this.inspect();
+    const { programs, unreadEntries } = this.inspect();
     const found = programs.filter(
       (p) => p.stage === stage && (method === undefined || p.method === method),
     );
     if (found.length === 1) return this.view(stage, found[0]!.method);
+    const of = method === undefined ? "" : ` of a method '${method}'`;
+    const unread = unreadEntries.find(
+      ({ name }) => name === stage || name === `${stage}/${method}`,
+    );
+    const why = unread ? `: its entry '${unread.name}' cannot be read: ${unread.reason}` : "";
     throw new SconceError(
       "not_found",
-      found.length ? `'${stage}' has several methods` : `there is no program '${stage}'`,
+      found.length
+        ? `'${stage}' has several methods`
+        : `the record has no program '${stage}'${of}${why}`,
       `Use one of: ${programs.map((p) => `${p.stage} of ${p.method}`).join(", ")}.`,
     );
   }
@@ -368,8 +383,8 @@ export class RecordView extends Disposing implements ETRecord {
     if (place.job === this.job) return place.program;
     throw new SconceError(
       "argument",
-      `what ${call}() is given is of another compilation than the record`,
-      "Add programs that come of the same open(), toEdge() or lower() as the record.",
+      `${call}() was given a program of another compilation than the record`,
+      "Add programs that come from the same open(), toEdge() or lower() as the record.",
     );
   }
 

@@ -1,35 +1,49 @@
 // Files of Node, Deno and Bun that are written. A file by path is replaced once it is complete, so
 // that what fails leaves what was there, and a program may be written over the file it came from.
 import { badArgument } from "../base/check.js";
-import { SconceError } from "../base/errors.js";
+import { SconceError, withCause } from "../base/errors.js";
 import { hostModule } from "../base/host.js";
 import type { Outlet } from "./outlet.js";
 import { fileReason, fileSystem } from "../source/file.js";
 
 type FileSystem = typeof import("node:fs");
 
-function cannotWrite(path: string, why: string, cause?: unknown): SconceError {
+function cannotWrite(path: string, cause: unknown): SconceError {
   const error = new SconceError(
     "io",
-    `cannot write ${path}: ${why}`,
+    `cannot write ${path}: ${fileReason(cause)}`,
     "Name a file in a folder that exists, on a disk with room, or check its permissions.",
   );
-  if (cause !== undefined) error.cause = cause;
-  return error;
+  return withCause(error, cause);
 }
 
 const NO_FILES =
   "Pass a FileSystemFileHandle or a WritableStream, or download what toBlob() gives.";
 
-/** The real path of the file, as a link stays one, and its permissions if it exists. */
-function placeOf(fs: FileSystem, path: string): { place: string; mode?: number } {
-  const stats = fs.statSync(path, { throwIfNoEntry: false });
-  if (!stats) return { place: path };
-  if (stats.isFile()) return { place: fs.realpathSync(path), mode: stats.mode };
-  throw cannotWrite(path, "it exists and is not a regular file");
+/** A file that is written under another name in its folder, and renamed once it is whole. */
+export interface Replacement {
+  /** The real path, because a link stays a link. */
+  readonly place: string;
+  readonly temporary: string;
+  /** The permissions of the file that is replaced. */
+  readonly mode?: number;
 }
 
 let count = 0;
+
+/** The names for replacing a file. Fails where something other than a regular file is there. */
+export function replacementOf(fs: FileSystem, path: string): Replacement {
+  const stats = fs.statSync(path, { throwIfNoEntry: false });
+  if (stats && !stats.isFile())
+    throw new SconceError(
+      "io",
+      `cannot write ${path}: it exists and is not a regular file`,
+      "Name a new file, or a regular one to be replaced.",
+    );
+  const place = stats ? fs.realpathSync(path) : path;
+  const temporary = `${place}.${hostModule<NodeJS.Process>("node:process")!.pid}.${count++}.tmp`;
+  return { place, temporary, ...(stats && { mode: stats.mode }) };
+}
 
 /** Writes a temporary file in the same folder, and renames it at the end. */
 export async function toPathOutlet(path: string): Promise<Outlet> {
@@ -40,11 +54,10 @@ export async function toPathOutlet(path: string): Promise<Outlet> {
     try {
       return await act();
     } catch (error) {
-      throw error instanceof SconceError ? error : cannotWrite(path, fileReason(error), error);
+      throw error instanceof SconceError ? error : cannotWrite(path, error);
     }
   };
-  const { place, mode } = await asIo(() => placeOf(fs, path));
-  const temporary = `${place}.${hostModule<NodeJS.Process>("node:process")!.pid}.${count++}.tmp`;
+  const { place, temporary, mode } = await asIo(() => replacementOf(fs, path));
   const handle = await asIo(() => files.open(temporary, "wx"));
   let isOpen = true;
   const end = async (): Promise<void> => {

@@ -36,7 +36,7 @@ export type EngineSource = Exclude<ReadySource, ExecutorchProgramManager>;
 function mustWait(what: string, name: string, example: string): SconceError {
   return new SconceError(
     "argument",
-    `${what} is ${name}, which takes time to read, and the engine does not wait`,
+    `${what} is ${name}, which is read asynchronously, and the engine reads synchronously`,
     `Pass await fetchSource(${example}); calls of the client wait by themselves.`,
   );
 }

@@ -1,6 +1,6 @@
 // A file at an address, read in ranges without waiting, which browsers allow in workers only. Every
 // read is a round trip: while a file is read in order, each request asks for twice as much as the one
-// before. Reads that are far apart stay short.
+// before. Distant reads stay short.
 import { isPage } from "../base/host.js";
 import { messageOf, SconceError, withCause } from "../base/errors.js";
 import type { RequestOptions } from "../types/index.js";

@@ -131,7 +131,7 @@ function ofArray(array: AnyArray, wanted: DType | undefined): Found {
   if (dtype === undefined)
     throw new SconceError(
       "dtype",
-      "this does not hold elements of a known dtype",
+      "tensor() cannot find the dtype of this data",
       "Pass a typed array, a number, or a list of numbers.",
     );
   const isNumbers = ["Float32Array", "Float64Array"].includes(tagOf(array));

@@ -2,6 +2,7 @@
 // them, and what a backend that is written in JavaScript is.
 import type { BackendConfig } from "../border/options.gen.js";
 import type { CallOptions } from "./call_options.js";
+import type { GraphNode, Pass, PassProgram } from "./pass.js";
 import type { NodeRow, TensorInfo } from "./report.js";
 import type { DType, InputValue, Value } from "./tensor.js";
 
@@ -13,11 +14,14 @@ export interface CompileSpec {
   readonly value: Uint8Array | string;
 }
 
-/** Nodes of a method's own graph that go to one part, by name. */
+/** Nodes that go to one part, by name. */
 export interface TaggedNodes {
   /** The name of the part. */
   readonly tag: string;
-  /** Names of the nodes in it, as the edge program has them. */
+  /**
+   * Names of the nodes in it, as the edge program has them. A node of a body of control flow follows the
+   * body's path: "true_graph_0/mul".
+   */
   readonly nodes: readonly string[];
   /** Instead of those of the partitioner. */
   readonly compileSpecs?: readonly CompileSpec[];
@@ -38,11 +42,55 @@ export interface PartitionerOptions {
    * `toEdgeTransformAndLower`, and those of the backend itself by default. Fails with the code
    * "argument" for passes that work on what decomposition makes, and for methods that write in place.
    */
-  readonly transformForPreDecomposition?: readonly string[];
+  readonly transformForPreDecomposition?: readonly Pass[];
 }
 
-/** A backend, which gets every node that it takes, in as few parts as possible; or more exactly. */
-export type Partitioner = string | PartitionerOptions;
+/** Nodes of a method that a partitioner of your own puts into one part, and the backend that gets it. */
+export interface PartitionTag {
+  /** The name of the part; no two tags have the same. */
+  readonly tag: string;
+  /** The backend's id or name. */
+  readonly backend: string;
+  /** Nodes of the program, or their names. A tag with nodes of several bodies is a part in each. */
+  readonly nodes: readonly (GraphNode | string)[];
+  /** Settings that the backend gets with the part. */
+  readonly compileSpecs?: readonly CompileSpec[];
+}
+
+/**
+ * A partitioner of your own: it reads the edge program of a method, and says which nodes go to which
+ * backend. The program cannot be changed. A node that its backend does not take is an error.
+ * @example
+ * engine.lower("model.pt2", {
+ *   partitioner: ({ graph }) => ({
+ *     tags: graph
+ *       .find("aten::convolution")
+ *       .map((node) => ({ tag: node.name, backend: "xnnpack", nodes: [node] })),
+ *   }),
+ * });
+ */
+export type PartitionFunction = (program: PassProgram) => {
+  readonly tags: readonly PartitionTag[];
+};
+
+/** A partitioner of your own, with its wishes for the time before it runs. */
+export interface OwnPartitioner {
+  /** Tags nodes, for each method. */
+  readonly partition: PartitionFunction;
+  /**
+   * Operators that decomposition leaves whole where a tag takes them, as the exported program names them:
+   * "aten::silu". Only of `toEdgeTransformAndLower`.
+   */
+  readonly opsToNotDecompose?: readonly string[];
+  /** As in `PartitionerOptions`. */
+  readonly transformForPreDecomposition?: readonly Pass[];
+}
+
+/**
+ * A backend, which gets every node that it takes, in as few parts as possible; or more exactly; or a
+ * partitioner of your own, by name where it was registered.
+ */
+export type Partitioner = string | PartitionerOptions | PartitionFunction | OwnPartitioner;
 
 /**
  * Partitioners of all methods, or by method; methods that are not named stay as they are. In a
@@ -95,7 +143,7 @@ export interface DelegationRow {
   source: string;
   /** The name of the part that the node is in; null: it stayed outside. */
   delegate: string | null;
-  /** The backend of the part, or the one that refused the node last; empty: none was asked. */
+  /** The backend of the part, or the one that refused the node last; empty: no backend was asked. */
   backend: string;
   /** Why it is outside; empty when it is not. */
   reason: string;
@@ -216,8 +264,11 @@ export interface NamedBytes {
 
 /** The bytes that a backend makes of a part. */
 export interface PreprocessResult {
-  /** The bytes that `init` gets; they may be empty. */
-  readonly processedBytes: Uint8Array;
+  /**
+   * The bytes that `init` gets; no bytes by default. The file holds these and no others, so that the
+   * backend's own runtime on another device can read them.
+   */
+  readonly processedBytes?: Uint8Array;
   /** The nodes (`debugHandle`) behind each thing that the backend reports on, by name or number. */
   readonly debugHandleMap?: Readonly<Record<string, readonly number[]>>;
   /** Data that the file holds once, however many parts give it. A name with two contents is an error. */
@@ -242,7 +293,7 @@ export interface Backend<State = unknown> {
   /** The name in files. A program that has it runs where the backend is registered. */
   readonly id: string;
   /** Passes for partitioners that name none of their own. */
-  readonly transformForPreDecomposition?: readonly string[];
+  readonly transformForPreDecomposition?: readonly Pass[];
   /** True for a call that is to stay whole instead of being decomposed; asked only by `toEdgeTransformAndLower`. */
   keeps?(node: BackendNode, method: string): boolean;
   /**
@@ -268,7 +319,10 @@ export interface Backend<State = unknown> {
     parts: Readonly<Record<string, readonly Part[]>>,
     compileSpecs: Readonly<Record<string, readonly (readonly CompileSpec[])[]>>,
   ): Readonly<Record<string, readonly PreprocessResult[]>>;
-  /** Starts one part of a loaded program. The bytes are the backend's own. */
+  /**
+   * Starts one part of a loaded program. The bytes are the backend's own. `namedData` has all named data
+   * of the program and of its data files; each is read when it is asked for, and only during this call.
+   */
   init(
     processedBytes: Uint8Array<ArrayBuffer>,
     compileSpecs: readonly CompileSpec[],

@@ -1,5 +1,5 @@
 // The type of the engine, and its options.
-import type { Backend } from "./backend.js";
+import type { Backend, OwnPartitioner, PartitionFunction } from "./backend.js";
 import type { BundleOptions, GivenTestSuite } from "./bundled.js";
 import type { LoadOptions } from "./call.js";
 import type { CallOptions } from "./call_options.js";
@@ -13,6 +13,7 @@ import type {
 } from "./lowering.js";
 import type { EdgeProgramManager, ExecutorchProgramManager, OpenedPrograms } from "./managers.js";
 import type { Meta } from "./meta.js";
+import type { PassFunction } from "./pass.js";
 import type { Program } from "./program.js";
 import type { ETRecord } from "./record.js";
 import type { CompilationReport } from "./report.js";
@@ -157,8 +158,46 @@ export interface Engine extends Resource {
    * @example
    * await client.importBackend({ url: new URL("./backend.mjs", import.meta.url).href });
    */
-  importBackend(module: string | HostUrl | Pick<UrlRef, "url">): Promise<string>;
+  importBackend(module: ModuleUrl): Promise<string>;
+  /**
+   * Gives a pass of your own a name, for as long as the engine lives. Every list of passes then takes the
+   * name. Fails with the code "argument" when the name is that of another pass.
+   * @example
+   * engine.registerPass(function eraseDead({ graph }) {
+   *   graph.eraseDead();
+   * });
+   * engine.lower("model.pt2", { transformPasses: ["eraseDead"] });
+   */
+  registerPass(pass: PassFunction, name?: string): void;
+  /**
+   * Registers every function that a module exports, under the name that it is exported by. This is the way
+   * for the client, whose engine lives in a worker: the module is imported there. Gives the names.
+   * @example
+   * await client.importPasses({ url: new URL("./passes.mjs", import.meta.url).href });
+   */
+  importPasses(module: ModuleUrl): Promise<string[]>;
+  /**
+   * Gives a partitioner of your own a name, for as long as the engine lives. The name then stands for it
+   * wherever a backend's name can stand. Fails with the code "argument" when the name is taken.
+   * @example
+   * engine.registerPartitioner(function firstLinear({ graph }) {
+   *   const nodes = graph.find("aten::addmm").slice(0, 1);
+   *   return { tags: [{ tag: "first", backend: "xnnpack", nodes }] };
+   * });
+   * engine.lower("model.pt2", { partitioner: "firstLinear" });
+   */
+  registerPartitioner(partitioner: PartitionFunction | OwnPartitioner, name?: string): void;
+  /**
+   * Registers every object with a function `partition` that a module exports, under the name that it is
+   * exported by: the way for the client, whose engine lives in a worker. Gives the names.
+   * @example
+   * await client.importPartitioners({ url: new URL("./partitioners.mjs", import.meta.url).href });
+   */
+  importPartitioners(module: ModuleUrl): Promise<string[]>;
 }
+
+/** The address of a JavaScript module. */
+export type ModuleUrl = string | HostUrl | Pick<UrlRef, "url">;
 
 /** The module: an address, its bytes, an answer of `fetch`, or a Module, as edge functions import it. */
 export type WasmSource =

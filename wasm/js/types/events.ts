@@ -2,7 +2,7 @@
 import type { CallOptions } from "./call_options.js";
 
 /**
- * The values that a run records, in addition to the time that every instruction took: none (`true`), those that
+ * The values that a run records, in addition to the time that every instruction took: no values (`true`), those that
  * the method returned ("outputs"), or those that every instruction has written, too ("intermediates").
  *
  * Instructions that loading merged into one, as a convolution and the relu behind it, are measured

@@ -1,5 +1,7 @@
 // The type of one method as a graph, for reading.
+import type { Inputs } from "./call.js";
 import type { NodeRow } from "./report.js";
+import type { Value } from "./tensor.js";
 
 /** A program of one method, for looking at. */
 export interface ExportedProgram {
@@ -9,4 +11,14 @@ export interface ExportedProgram {
   text(): string;
   /** Its nodes, in the order in which they run. */
   nodes(): NodeRow[];
+  /**
+   * Runs the method on the kernels, from its first state, and gives its outputs; inputs that it writes are
+   * not among them. A program that is not lowered yet is lowered for the call. For tests of passes: to run
+   * a program often, load what `toExecutorch` makes. Fails with the code "unsupported" on a program of a record.
+   * @example
+   * const changed = edge.transform(["dce"]);
+   * const [before] = edge.exportedProgram().call([input]);
+   * const [after] = changed.exportedProgram().call([input]);
+   */
+  call(inputs: Inputs): Value[];
 }

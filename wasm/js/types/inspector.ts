@@ -3,6 +3,7 @@
 import type { CallOptions } from "./call_options.js";
 import type { GapOptions, GapReport } from "./gap.js";
 import type { InspectorNode, LoggedValue } from "./logged.js";
+import type { UnreadEntry } from "./record.js";
 import type { Resource } from "./resource.js";
 import type { Source } from "./source.js";
 import type { MemoryPlan, RecordStage, StageDiff, StageNode } from "./stage.js";
@@ -90,7 +91,7 @@ export interface InspectorEvent {
   perf: PerfData | null;
   /** Times that it happens in each run: more than once in loops, whose times are added up. */
   calls: number;
-  /** Its start in the first run, in the target scale from the first start in the dump; null: none. */
+  /** Its start in the first run, in the target scale from the first start in the dump; null: it has no start. */
   start: number | null;
   /** The event of the same block around it; null for the outermost ones. */
   parent: number | null;
@@ -130,7 +131,7 @@ export interface EventBlock {
   runs: number;
   /** Places of the runs in the dump. */
   runIndices: number[];
-  /** The number of the test case that ran; -1: none. */
+  /** The number of the test case that ran; -1: no test case. */
   bundledInputIndex: number;
   /** Time of the outermost events of the block, in each run. */
   total: PerfData | null;
@@ -307,6 +308,8 @@ export interface InspectorReport {
     referenceOutputs: Record<string, number>;
     representativeInputs: number | null;
     unknownEntries: string[];
+    /** Damaged entries of the file, which the record goes without. */
+    unreadEntries: UnreadEntry[];
   } | null;
   /** Things that could not be associated, and what to do about it. */
   warnings: string[];

@@ -1,4 +1,5 @@
 // The options of lowering, and the programs that it takes.
+import type { Passes } from "./pass.js";
 import type { BackendConfig, CompileConfig, ExecutorchConfig } from "../border/options.gen.js";
 import type { Partitioners } from "./backend.js";
 import type { CallOptions } from "./call_options.js";
@@ -43,5 +44,8 @@ export interface LowerOptions extends TransformAndLowerOptions, ExecutorchConfig
  */
 export type Programs = Source | Readonly<Record<string, Source>>;
 
-/** Pass names for all methods, or per method. */
-export type Passes = readonly string[] | Readonly<Record<string, readonly string[]>>;
+/** The configuration of an executorch program: options of the file, and passes before it is planned. */
+export interface ExecutorchBackendConfig extends ExecutorchConfig {
+  /** Passes over the edge program, behind all others and before memory is planned. */
+  readonly passes?: Passes;
+}

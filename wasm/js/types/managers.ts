@@ -1,6 +1,5 @@
 // The types of programs on their way from a .pt2 to a .pte. Names follow ExecuTorch's export API (toEdge,
 // toExecutorch, method, buffer), so that what people know carries over.
-import type { ExecutorchConfig } from "../border/options.gen.js";
 import type {
   CompileSpec,
   Delegation,
@@ -9,10 +8,16 @@ import type {
   Verification,
 } from "./backend.js";
 import type { CallOptions } from "./call_options.js";
+import type { ExecutorchProgram } from "./executorch_program.js";
 import type { ExportedProgram } from "./exported_program.js";
 import type { HostBlob } from "./host.js";
-import type { Passes, ToEdgeOptions, TransformAndLowerOptions } from "./lowering.js";
-import type { ETRecord, RecordValue } from "./record.js";
+import type {
+  ExecutorchBackendConfig,
+  ToEdgeOptions,
+  TransformAndLowerOptions,
+} from "./lowering.js";
+import type { Passes } from "./pass.js";
+import type { ETRecord, ETRecordMaps, RecordValue } from "./record.js";
 import type { CompilationReport, NodeRow } from "./report.js";
 import type { Resource } from "./resource.js";
 import type { Sink } from "./source.js";
@@ -48,7 +53,7 @@ export interface EdgeProgramManager extends Resource {
   readonly methods: readonly string[];
   /**
    * The record that `generateEtrecord` asked for, which lives as long as this manager: what is
-   * known so far.
+   * known so far. Managers that `transform` and `toBackend` make have records of their own.
    * Fails with the code "state" where it was not asked for.
    */
   readonly etrecord: ETRecord;
@@ -82,13 +87,19 @@ export interface EdgeProgramManager extends Resource {
    * Runs the last passes, plans memory and writes the program. May be called again with another
    * config.
    */
-  toExecutorch(config?: ExecutorchConfig & CallOptions): ExecutorchProgramManager;
+  toExecutorch(config?: ExecutorchBackendConfig & CallOptions): ExecutorchProgramManager;
   /** Methods, operators, sizes, passes and warnings of all programs of this compilation. */
   inspect(): CompilationReport;
   /** IR text of any version by its program number. */
   text(program: number, method?: string): string;
   /** The nodes of a method of a program by its number. */
   nodes(program: number, method: string): NodeRow[];
+}
+
+/** Options of `dump`. */
+export interface DumpOptions {
+  /** Whether values and instructions follow. */
+  readonly verbose?: boolean;
 }
 
 /** The emitted program: a .pte, and .ptd files when weights are external. */
@@ -139,8 +150,22 @@ export interface ExecutorchProgramManager extends Resource {
    * precision allows is a warning of `inspect()`, too, which names the delegate.
    */
   verify(options?: CallOptions): Verification;
-  /** The program after the executorch passes, as text. */
-  dump(): string;
+  /**
+   * The program as its file has it: methods, values, instructions and segments. Made on each call.
+   * @example
+   * const plan = lowered.executorchProgram.execution_plan?.[0];
+   * console.log(plan?.values?.length, plan?.chains?.[0]?.instructions?.length);
+   */
+  readonly executorchProgram: ExecutorchProgram;
+  /** The nodes (`debugHandle`) behind each instruction, by method; as in a record. */
+  readonly debugHandleMap: ETRecordMaps["debugHandleMap"];
+  /** The delegates of each method, and the nodes behind what each reports on; as in a record. */
+  readonly delegateMap: ETRecordMaps["delegateMap"];
+  /**
+   * The program after the executorch passes, as text. With `verbose`, the values and instructions of the
+   * file follow, with the place of each value in memory.
+   */
+  dump(options?: DumpOptions): string;
   /** Methods, operators, memory plans, sizes and warnings. */
   inspect(): CompilationReport;
 }

@@ -1,10 +1,11 @@
 // The public types of recipes: how programs are exported, as plain data. Names are those of the
 // official dataclasses in camel case, and so are their meanings; what is called there is a function
 // here.
-import type { CompileConfig, ExecutorchConfig } from "../border/options.gen.js";
+import type { CompileConfig } from "../border/options.gen.js";
 import type { Partitioners } from "./backend.js";
 import type { ExportedProgram } from "./exported_program.js";
-import type { Passes } from "./lowering.js";
+import type { ExecutorchBackendConfig } from "./lowering.js";
+import type { Pass, Passes } from "./pass.js";
 import type { EdgeProgramManager } from "./managers.js";
 import type { NodeRow } from "./report.js";
 import type { InputValue } from "./tensor.js";
@@ -29,11 +30,16 @@ export type InputTuple = readonly InputValue[];
 /** Calls one after the other; what is read from somewhere else may come later. */
 export type InputTuples = Iterable<InputTuple> | AsyncIterable<InputTuple>;
 
-/** Asked for the passes of each method, with the program as it then is. */
-export type ResolvePasses = (method: string, program: ExportedProgram) => readonly string[];
+/** Asked for the passes of each method, with the program as it then is; without a list, no pass runs. */
+export type ResolvePasses = (
+  method: string,
+  program: ExportedProgram,
+) => readonly Pass[] | null | undefined | void;
 
-/** Asked once for passes over the edge programs: of all methods, or by method. */
-export type ResolveManagerPasses = (manager: EdgeProgramManager) => Passes;
+/** Asked once for passes over the edge programs: of all methods, or by method; or no pass runs. */
+export type ResolveManagerPasses = (
+  manager: EdgeProgramManager,
+) => Passes | null | undefined | void;
 
 /** XNNPACKQuantizer with a symmetric configuration: 8 bits, weights from -127 to 127. */
 export interface Quantizer {
@@ -130,7 +136,7 @@ export interface ExportRecipe {
   /** Partitioners and passes; the portable kernels by default. */
   readonly loweringRecipe?: LoweringRecipe;
   /** Options of the file: memory planning, external weights and so on. */
-  readonly executorchBackendConfig?: ExecutorchConfig;
+  readonly executorchBackendConfig?: ExecutorchBackendConfig;
   /** The stages in their order; those that the recipe needs by default. */
   readonly pipelineStages?: readonly StageName[];
   /** Kept for whoever reads it, as officially. */

@@ -37,6 +37,14 @@ export interface ETRecordMaps {
   instructionIdToNumOutsMap: NumOutsMap | null;
 }
 
+/** An entry of the file of a record that cannot be read. */
+export interface UnreadEntry {
+  /** The name of the entry: a map, or the stage and method of a program. */
+  name: string;
+  /** Why it cannot be read. */
+  reason: string;
+}
+
 /** The contents of a record. */
 export interface ETRecordReport {
   /** Methods of the edge programs. */
@@ -49,14 +57,16 @@ export interface ETRecordReport {
     nodes: number;
     hasWeights: boolean;
   }[];
-  /** A number by which the official tools know the exported graph; null where there is none. */
-  exportGraphId: number | null;
+  /** A number by which the official tools know the exported graph; 0 where there is none. */
+  exportGraphId: number;
   /** Whether it says what methods should return. */
   hasReferenceOutputs: boolean;
   /** Whether it has inputs to run its program on. */
   hasRepresentativeInputs: boolean;
   /** Entries of the file that this version does not know. */
   unknownEntries: string[];
+  /** Damaged entries of the file, which the record goes without. */
+  unreadEntries: UnreadEntry[];
   /** Warnings about the file. */
   diagnostics: Diagnostic[];
 }

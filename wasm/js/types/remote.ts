@@ -9,6 +9,8 @@ import type { Resource } from "./resource.js";
 export type LocalMember<T> =
   | "inflate"
   | "registerBackend"
+  | "registerPass"
+  | "registerPartitioner"
   | "etrecord"
   | "writeSync"
   | "registerStage"

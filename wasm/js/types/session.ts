@@ -52,7 +52,7 @@ export interface QuantizedRange {
   tensors: string[];
   /** Whether it is a weight; otherwise it is computed when the program runs. */
   isWeight: boolean;
-  /** Parameters are computed when the program runs: none are known here. */
+  /** Parameters are computed when the program runs: they are not known here. */
   isDynamic: boolean;
   /** Bits of a number: 4, 8, or 16 for halves. */
   bits: number;

@@ -27,7 +27,11 @@ export const DATA = `plain data; of sources, ${SOURCES.replace(/, or an object.*
 /** A RandomAccess would arrive without its methods, or not at all. */
 function refuseFunctions(what: string, value: unknown, depth = 0): void {
   if (isPromise(value))
-    throw new SconceError("argument", `${what} got a promise`, "Write await before what gives it.");
+    throw new SconceError(
+      "argument",
+      `${what} got a promise`,
+      "Await the promise, and pass its result.",
+    );
   if (typeof value === "function" || (isObject(value) && typeof value["read"] === "function"))
     throw new SconceError(
       "argument",

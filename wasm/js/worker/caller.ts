@@ -1,5 +1,6 @@
 // The caller's end: it sends calls, and makes promises and proxies of the replies.
-import { checkTable, isObject } from "../base/check.js";
+import { whenAborted } from "../base/abort.js";
+import { checkTable, isObject, isPlain, KINDS } from "../base/check.js";
 import { ASYNC_DISPOSE } from "../base/dispose.js";
 import {
   cancelled,
@@ -43,12 +44,27 @@ interface Lease {
 const PROXY_HINT =
   "Pass plain data. Unwrap an object of a reactive store first: toRaw() of Vue, $state.snapshot() of Svelte.";
 
+const FUNCTION_HINT =
+  "Functions stay on this thread. Put them into a module, and bring it with importPasses() or importPartitioners().";
+
+/** Whether there is a function in it, at most that deep. */
+const hasFunction = (value: unknown, depth = 6): boolean =>
+  KINDS.function.test(value) ||
+  (depth > 0 &&
+    (Array.isArray(value) || isPlain(value)) &&
+    Object.values(value).some((item) => hasFunction(item, depth - 1)));
+
+function hintFor(args: readonly unknown[], why: string): string {
+  if (!/clone/.test(why)) return `Pass ${DATA}.`;
+  return hasFunction(args) ? FUNCTION_HINT : PROXY_HINT;
+}
+
 /** The error of using what was lent when the lease is over. */
 const afterLease = (): SconceError =>
   new SconceError(
     "disposed",
-    "this object belongs to a use() of the pool that has ended",
-    "Work with it inside of use(), and return data.",
+    "this object was made in a use() of the pool, which has ended",
+    "Work with it inside of use(), and return plain data.",
   );
 
 /** Sends calls and turns the replies into promises and proxies. */
@@ -136,15 +152,14 @@ export class Caller {
         stopper?.raise();
         if (!this.dead) this.port.postMessage({ type: "cancel", id } satisfies Request, []);
       };
-      const onAbort = (): void => {
+      const unlisten = whenAborted(signals, (one) => {
         this.finish(id);
         cancel();
         stop();
-        reject(cancelled(signals.find((one) => one.aborted)));
-      };
-      for (const one of signals) one.addEventListener("abort", onAbort, { once: true });
+        reject(cancelled(one));
+      });
       const stop = (): void => {
-        for (const one of signals) one.removeEventListener("abort", onAbort);
+        unlisten();
         stopper?.end();
       };
       this.onBusy(true);
@@ -170,7 +185,7 @@ export class Caller {
           new SconceError(
             "argument",
             `${method}() cannot reach the worker: ${why}`,
-            /clone/.test(why) ? PROXY_HINT : `Pass ${DATA}.`,
+            hintFor(sent, why),
           ),
         );
       }

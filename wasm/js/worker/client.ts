@@ -118,6 +118,7 @@ export async function startClient(options: ClientOptions): Promise<Started> {
   let caller: Caller | undefined;
   let address = "the worker";
   let isStarting = true;
+  let isOurs = false;
   const broke = (message: string): void => {
     if (isStarting) failed(notStarted(address, message, workerHint()));
     else caller?.fail(new SconcePanic(message));
@@ -128,8 +129,9 @@ export async function startClient(options: ClientOptions): Promise<Started> {
     (reply) => {
       if (!caller) return;
       clearTimeout(silence);
-      if (isStarting && !isReply(reply)) broke("its script is not Sconce's worker");
-      // A worker of one's own may have messages of its own.
+      isOurs ||= isReply(reply);
+      if (!isOurs) broke("its script is not Sconce's worker");
+      // A worker that the caller made may have messages of its own, even while it starts.
       else if (!isObject(reply)) return;
       else if (reply.type === "object" && reply.id === 0) {
         isStarting = false;

@@ -48,9 +48,10 @@ export class Stopper {
 
 // --- The worker's end ------------------------------------------------------------------------------
 
-/** How often a URL is tried, and the greatest part of the time that trying may take. */
+/** The time between two tries of a URL: trying takes a small part of it, and nobody waits long. */
 const TRY_MS = 50;
 const TRY_SHARE = 1 / 20;
+const LONGEST_MS = 1000;
 
 /** Whether a URL of no bytes can be read. */
 function isReadable(url: string): boolean {
@@ -83,7 +84,7 @@ function lookAt(stop: Stop): () => boolean {
     areReadable ??= isReadable(other);
     const isRevoked = areReadable && !isReadable(url);
     const end = performance.now();
-    next = end + Math.max(TRY_MS, (end - begin) / TRY_SHARE);
+    next = end + Math.min(LONGEST_MS, Math.max(TRY_MS, (end - begin) / TRY_SHARE));
     return isRevoked;
   };
 }

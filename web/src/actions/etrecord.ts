@@ -118,7 +118,7 @@ async function tellRecord(file: Blob): Promise<RecordContents> {
   const { etrecord } = await using(await client.inspector({ etrecord: file }), (inspector) =>
     inspector.report(),
   );
-  const { stages, hasHandles, unknownEntries } = etrecord!;
+  const { stages, hasHandles, unknownEntries, unreadEntries } = etrecord!;
   return using(await parsed(file), async (record) => {
     const given = await record.representativeInputs();
     const expected = Object.entries((await record.referenceOutputs()) ?? {});
@@ -131,6 +131,7 @@ async function tellRecord(file: Blob): Promise<RecordContents> {
       stages,
       hasHandles,
       unknownEntries,
+      unreadEntries,
       inputs: given && (await named(given, portsOf(stages, "forward", "inputs"))),
       outputs: await Promise.all(outputs),
       fault: "",
@@ -142,6 +143,7 @@ const EMPTY: RecordContents = {
   stages: [],
   hasHandles: false,
   unknownEntries: [],
+  unreadEntries: [],
   inputs: null,
   outputs: [],
   fault: "",

@@ -101,7 +101,7 @@ export function showMatch(back: boolean): void {
 const typesOf = (row: NodeRow): string =>
   JSON.stringify(row.outputs.map((o) => [o.dtype, o.shape]));
 
-/** How much speaks for two rows being the same node; 0 for nothing. Names may be given anew. */
+/** How much speaks for two rows being the same node; 0 if they have no fact in common. Names may be given anew. */
 function kinship(a: NodeRow, b: NodeRow): number {
   // Nodes made from one node share its handle; any other likeness decides among them.
   const isSameHandle = a.debugHandle > 0 && a.debugHandle === b.debugHandle;

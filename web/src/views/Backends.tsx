@@ -12,7 +12,7 @@ function BackendField(props: { method: string; name: string; chosen: string }): 
   return (
     <label class="field">
       <span>
-        {name ? <span class="mono">{name}</span> : "Who runs it"}
+        {name ? <span class="mono">{name}</span> : "Backend"}
         <span class="soft note">
           {row ? row.summary.replace(/\.$/, "") : "Every node runs on the portable kernels"}
         </span>

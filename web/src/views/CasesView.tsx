@@ -8,7 +8,7 @@ import { SortedTable, type Column, type Room } from "../ui/SortedTable.js";
 
 interface Row {
   of: BundledCase;
-  /** -1: nothing is expected. */
+  /** -1: no result is expected. */
   output: number;
   /** Null until it was run. */
   verdict: OutputVerdict | null;
@@ -115,7 +115,7 @@ const COLUMNS: readonly Column<Row>[] = [
         title="Puts its inputs into the fields of Call"
         onClick={() => void takeCase(of.method, of.testCase)}
       >
-        Take to Call
+        Use as inputs
       </button>
     ),
     from: "wide",

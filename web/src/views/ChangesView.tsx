@@ -230,7 +230,7 @@ export function ChangesView(): JSX.Element {
   const list = shown.value;
   const isAll = list.length === all.value.length;
   const left = isAll ? "" : ` of ${formatCount(all.value.length)}`;
-  const nothing = all.value.every(({ kind }) => kind === "same") && !app.search.value;
+  const isSame = all.value.every(({ kind }) => kind === "same") && !app.search.value;
   return (
     <div class="profile changes">
       <div class="profile-looks">
@@ -251,7 +251,7 @@ export function ChangesView(): JSX.Element {
         isActive={(line) => line === active}
         onPick={pick}
         empty={
-          nothing
+          isSame
             ? `No node has another operator, other inputs or another result than in ${STEP_NAMES[before]}.`
             : "No change is of the kinds and the text that are asked for."
         }

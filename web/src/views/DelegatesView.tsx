@@ -349,18 +349,18 @@ function NotAsked(): JSX.Element {
 }
 
 function Method(props: { of: Shares }): JSX.Element {
-  const isNone = parts.value.length === 0;
+  const isEmpty = parts.value.length === 0;
   return (
     <>
       <Figures of={props.of} />
-      {isNone ? (
+      {isEmpty ? (
         <p class="none-taken">
           No node was taken: the program runs as it would without a backend. The reasons are below.
         </p>
       ) : null}
       <MethodShares />
-      {isNone ? null : <Verified key={`verified ${app.method.value}`} />}
-      {isNone ? null : <Parts key={app.method.value} of={props.of} />}
+      {isEmpty ? null : <Verified key={`verified ${app.method.value}`} />}
+      {isEmpty ? null : <Parts key={app.method.value} of={props.of} />}
       <OutsideList of={props.of} />
     </>
   );

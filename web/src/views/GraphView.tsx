@@ -130,7 +130,7 @@ function Tools(props: { pen: { current: Pen | null }; start: () => void }): JSX.
         Fold all
       </button>
       <button type="button" class="quiet" onClick={() => foldGraph(false)}>
-        As at first
+        Reset view
       </button>
       <button type="button" class="quiet" onClick={props.start} title="Fit (0)">
         Fit

@@ -249,7 +249,7 @@ function Words(props: { report: GapReport; shown: Profile }): JSX.Element {
         <>
           {report.rows.length === 1 ? ": " : "; farthest off is "}
           <span class="mono">{worst.nodes.at(-1)?.name}</span>, at {formatSnr(worstGap(worst)!.snr)}{" "}
-          (each 20 dB is another right digit)
+          (every 20 dB is one more correct digit)
         </>
       ) : null}
       .{isSame ? " No backend took part, so that is as it should be." : ""}

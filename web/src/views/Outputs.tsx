@@ -33,8 +33,8 @@ export function TensorBody(props: { output: TensorView }): JSX.Element {
       <dl class="figures">
         {output.min <= output.max ? (
           <>
-            <Figure name="least">{formatNumber(output.min)}</Figure>
-            <Figure name="greatest">{formatNumber(output.max)}</Figure>
+            <Figure name="min">{formatNumber(output.min)}</Figure>
+            <Figure name="max">{formatNumber(output.max)}</Figure>
             <Figure name="mean">{formatNumber(output.mean)}</Figure>
           </>
         ) : null}

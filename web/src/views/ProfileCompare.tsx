@@ -62,7 +62,7 @@ function comparedColumns(tell: Tell, several: boolean): Column<ComparedEvent>[] 
       id: "noise",
       name: "Noise",
       key: (r) => r.noise,
-      show: (r) => (r.noise === null ? "one run" : `±${tell(r.noise)}`),
+      show: (r) => (r.noise === null ? "not enough runs" : `±${tell(r.noise)}`),
       isNumber: true,
       from: "wide",
       width: "6rem",

@@ -194,7 +194,7 @@ export function ProfileView(): JSX.Element {
     <div class="waiting">
       <p>
         {app.program.value
-          ? "Nothing is recorded yet. Profile the program here with the inputs of Call, or drop an .etdp that the runtime on your device has written."
+          ? "No profile yet. Profile here with the inputs of Call, or drop an .etdp file from your device."
           : "Drop an .etdp that the runtime on your device has written."}
       </p>
       <RecordButton />

@@ -189,7 +189,7 @@ function BothOutputs(): JSX.Element | null {
               <th
                 scope="col"
                 class="num"
-                title="Signal to noise; each 20 dB is another right digit"
+                title="Signal to noise; every 20 dB is one more correct digit"
               >
                 SNR
               </th>
@@ -213,7 +213,7 @@ function BothOutputs(): JSX.Element | null {
           </tbody>
         </table>
       </div>
-      <p class="soft">Each 20 dB of signal to noise is another right digit.</p>
+      <p class="soft">Every 20 dB of signal to noise is one more correct digit.</p>
     </section>
   );
 }

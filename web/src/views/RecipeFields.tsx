@@ -13,7 +13,7 @@ import { CalibrationField } from "./CalibrationField.js";
 
 /** The gain of each recipe, and its cost. */
 const WORDS: Readonly<Record<string, string>> = {
-  portable: "Full precision on the portable kernels: runs everywhere, and is slowest",
+  portable: "Full precision on the portable kernels: runs everywhere, slowest",
   xnnpack_fp32: "Full precision on XNNPACK: much faster, and as large as before",
   xnnpack_pt2e_int8_dynamic_per_channel:
     "Linear layers and convolutions of images in 8 bits, their weights a quarter of the size; no calibration: each run measures its inputs",
@@ -35,11 +35,11 @@ const WORDS: Readonly<Record<string, string>> = {
 
 function Picker(props: { chosen: RecipeRow | undefined }): JSX.Element {
   const { chosen } = props;
-  const words = chosen ? WORDS[chosen.name] : "Backends were chosen one by one, below";
+  const words = chosen ? WORDS[chosen.name] : "Custom: the backends are chosen below";
   return (
     <label class="field">
       <span>
-        How it is exported
+        Recipe
         <span class="soft note" id="recipe-words">
           {words ?? "A recipe of your own"}
         </span>
@@ -51,7 +51,7 @@ function Picker(props: { chosen: RecipeRow | undefined }): JSX.Element {
         aria-describedby="recipe-words"
         onChange={(event) => setRecipe(event.currentTarget.value)}
       >
-        {chosen ? null : <option value="">as the backends say</option>}
+        {chosen ? null : <option value="">custom</option>}
         {RECIPES.map(({ name }) => (
           <option key={name}>{name}</option>
         ))}
@@ -90,7 +90,7 @@ function Skip(): JSX.Element {
   return (
     <label class="field">
       <span>
-        Leave as it is
+        Do not quantize
         <span class="soft note">
           One per line: nodes, modules with all in them, or operators by name; * is any text, and =
           before a name is that node alone

@@ -119,7 +119,7 @@ function Take(): JSX.Element | null {
         takeRecordInputs(method);
       }}
     >
-      Take to Call{isSingle ? "" : " "}
+      Use as inputs{isSingle ? "" : " "}
       {isSingle ? null : <span class="mono">{method}</span>}
     </button>
   );
@@ -202,6 +202,16 @@ export function RecordView(): JSX.Element {
         <section>
           <h2>Other entries</h2>
           <p class="soft mono">{contents.unknownEntries.join(", ")}</p>
+        </section>
+      ) : null}
+      {contents.unreadEntries.length > 0 ? (
+        <section>
+          <h2>Damaged entries</h2>
+          {contents.unreadEntries.map(({ name, reason }) => (
+            <p class="bad" key={name}>
+              <span class="mono">{name}</span> cannot be read: {reason}
+            </p>
+          ))}
         </section>
       ) : null}
     </div>

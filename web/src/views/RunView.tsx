@@ -80,7 +80,7 @@ function Form(props: { method: ProgramMethodInfo; state: RunState }): JSX.Elemen
           <p class="from-record">
             <span class="soft">The record holds inputs for this method.</span>{" "}
             <button type="button" class="link" onClick={() => takeRecordInputs(method.name)}>
-              Take them
+              Use as inputs
             </button>
           </p>
         ) : null}

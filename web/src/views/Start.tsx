@@ -48,7 +48,7 @@ function Covered(): JSX.Element {
   const [isOpen, setOpen] = useState(false);
   return (
     <details class="covered" onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>Does it know the operators of my model?</summary>
+      <summary>Will my model's operators work?</summary>
       {isOpen ? <Operators /> : null}
     </details>
   );
@@ -94,7 +94,7 @@ export function Start(): JSX.Element {
           .etrecord and .etdp files show where time went
         </span>
       </button>
-      <h2>No model at hand? Take {cards.length > 1 ? "one of these" : "this one"}</h2>
+      <h2>No model at hand? Try {cards.length > 1 ? "one of these" : "this one"}</h2>
       <ul class="cards">
         {cards.map((card) => (
           <SampleCard key={card.id} card={card} />

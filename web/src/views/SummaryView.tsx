@@ -66,7 +66,7 @@ function Figures(props: { method: MethodSummary }): JSX.Element {
       <Figure name="parameters">{formatCount(countRoles(method, "parameter"))}</Figure>
       <Figure name="buffers">{formatCount(countRoles(method, "buffer"))}</Figure>
       {written > 0 ? (
-        <Figure name="written back" title="Buffers and inputs that a call changes">
+        <Figure name="mutated buffers" title="Buffers and inputs that a call changes">
           {formatCount(written)}
         </Figure>
       ) : null}

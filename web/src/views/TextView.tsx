@@ -107,7 +107,7 @@ export function TextView(): JSX.Element {
     <>
       <SearchBox
         label="Find in the text"
-        placeholder="Find; Enter goes on, Shift+Enter goes back"
+        placeholder="Find (Enter: next, Shift+Enter: previous)"
         count={count}
         onEnter={findNext}
       />

@@ -8,8 +8,7 @@
 static const sc_host_backend *host_of(const sc_backend *backend) { return backend->user; }
 
 static void add_nodes(sc_json_writer *w, sc_arena *scratch, const sc_graph *graph) {
-    sc_json_key(w, "nodes");
-    sc_json_begin_array(w);
+    sc_json_put_array(w, "nodes");
     for (const sc_node *node = graph->first; node; node = node->next)
         sc_node_add_full_json(w, scratch, node);
     sc_json_end_array(w);
@@ -22,18 +21,19 @@ static bool keeps(const sc_backend *backend, const sc_options *options, const sc
                   sc_claim *claim) {
     sc_ctx *ctx = node->graph->method->program->ctx;
     const sc_host_backend *host = host_of(backend);
-    sc_ask ask;
+    sc_host_question question;
     sc_json_writer w;
     (void)options, (void)claim;
-    sc_ask_begin(&ask, ctx);
-    sc_json_writer_init(&w, &ask.text, SC_JSON_COMPACT);
+    sc_host_question_begin(&question, ctx);
+    sc_json_writer_init(&w, &question.text, SC_JSON_COMPACT);
     sc_json_begin_object(&w);
     sc_json_put_str(&w, "method", sc_name_str(node->graph->method->name));
     sc_json_key(&w, "node");
     sc_node_add_full_json(&w, ctx->scratch, node);
     sc_json_end_object(&w);
-    bool is_kept = host->ask(host->number, &ask, SC_ASK_KEEPS, 0, sc_sb_str(&ask.text));
-    sc_ask_end(&ask);
+    bool is_kept =
+        host->ask(host->number, &question, SC_HOST_QUESTION_KEEPS, 0, sc_sb_str(&question.text));
+    sc_host_question_end(&question);
     return is_kept;
 }
 
@@ -45,8 +45,7 @@ static bool is_state(const sc_survey *s, uint32_t input) {
 
 static uint32_t add_states(sc_json_writer *w, const sc_survey *s) {
     uint32_t count = 0;
-    sc_json_key(w, "states");
-    sc_json_begin_array(w);
+    sc_json_put_array(w, "states");
     for (uint32_t i = 0; i < s->graph->inputs.count; i++) {
         if (!is_state(s, i)) continue;
         sc_json_add_str(w, s->graph->method->inputs.data[i].target);
@@ -57,10 +56,11 @@ static uint32_t add_states(sc_json_writer *w, const sc_survey *s) {
 }
 
 // [true, ...], a state each.
-static sc_status read_owned(sc_ask *ask, const sc_host_backend *host, sc_survey *s,
+static sc_status read_owned(sc_host_question *question, const sc_host_backend *host, sc_survey *s,
                             const sc_json *json, uint32_t states) {
     if (!json || json->kind != SC_JSON_ARRAY || json->size != states)
-        return sc_ask_malformed(ask, host, "no answer for each buffer");
+        return sc_host_answer_malformed(question, host,
+                                        "another number of answers than it was given buffers");
     const sc_json *item = sc_json_first(json);
     for (uint32_t i = 0; i < s->graph->inputs.count; i++) {
         if (!is_state(s, i)) continue;
@@ -76,10 +76,11 @@ static sc_str text_of(const sc_survey *s, const sc_json *json) {
 }
 
 // [true, "why not", {"reason", "hint"}, ...], a node each.
-static sc_status read_claims(sc_ask *ask, const sc_host_backend *host, sc_survey *s,
+static sc_status read_claims(sc_host_question *question, const sc_host_backend *host, sc_survey *s,
                              const sc_json *json) {
     if (!json || json->kind != SC_JSON_ARRAY || json->size != s->graph->node_count)
-        return sc_ask_malformed(ask, host, "no answer for each node");
+        return sc_host_answer_malformed(question, host,
+                                        "another number of answers than it was given nodes");
     const sc_json *item = sc_json_first(json);
     for (sc_node *node = s->graph->first; node; node = node->next, item = sc_json_next(item)) {
         sc_claim *claim = sc_claim_of(s, node);
@@ -93,35 +94,34 @@ static sc_status read_claims(sc_ask *ask, const sc_host_backend *host, sc_survey
 }
 
 // {"nodes", "states"}
-static sc_status read_survey(sc_ask *ask, const sc_host_backend *host, sc_survey *s,
+static sc_status read_survey(sc_host_question *question, const sc_host_backend *host, sc_survey *s,
                              uint32_t states) {
     const sc_json *json = NULL;
-    SC_TRY(sc_ask_parse(ask, &json));
-    SC_TRY(read_claims(ask, host, s, sc_json_get(json, "nodes")));
-    return read_owned(ask, host, s, sc_json_get(json, "states"), states);
+    SC_TRY(sc_host_answer_parse(question, &json));
+    SC_TRY(read_claims(question, host, s, sc_json_get(json, "nodes")));
+    return read_owned(question, host, s, sc_json_get(json, "states"), states);
 }
 
 static void put_specs(sc_json_writer *w, const sc_compile_spec *specs, uint32_t count) {
-    sc_json_key(w, "specs");
-    sc_json_begin_array(w);
-    for (uint32_t i = 0; i < count; i++) sc_ask_put_spec(w, specs[i].key, specs[i].value);
+    sc_json_put_array(w, "specs");
+    for (uint32_t i = 0; i < count; i++) sc_host_put_spec(w, specs[i].key, specs[i].value);
     sc_json_end_array(w);
 }
 
 static sc_status survey(const sc_backend *backend, sc_survey *s) {
-    sc_ask ask;
+    sc_host_question question;
     sc_json_writer w;
-    sc_ask_begin(&ask, s->ctx);
-    sc_json_writer_init(&w, &ask.text, SC_JSON_COMPACT);
+    sc_host_question_begin(&question, s->ctx);
+    sc_json_writer_init(&w, &question.text, SC_JSON_COMPACT);
     sc_json_begin_object(&w);
     sc_json_put_str(&w, "method", sc_name_str(s->graph->method->name));
     add_nodes(&w, s->ctx->scratch, s->graph);
     put_specs(&w, s->specs, s->spec_count);
     const uint32_t states = add_states(&w, s);
     sc_json_end_object(&w);
-    sc_status status = sc_ask_host(&ask, host_of(backend), SC_ASK_SURVEY, 0);
-    if (status == SC_OK) status = read_survey(&ask, host_of(backend), s, states);
-    sc_ask_end(&ask);
+    sc_status status = sc_host_ask(&question, host_of(backend), SC_HOST_QUESTION_SURVEY, 0);
+    if (status == SC_OK) status = read_survey(&question, host_of(backend), s, states);
+    sc_host_question_end(&question);
     return status;
 }
 
@@ -160,8 +160,7 @@ static void add_constant(sc_json_writer *w, sc_arena *scratch, const sc_method *
 
 static void add_inputs(sc_json_writer *w, sc_arena *scratch, const sc_method *method,
                        bool are_constants) {
-    sc_json_key(w, are_constants ? "constants" : "inputs");
-    sc_json_begin_array(w);
+    sc_json_put_array(w, are_constants ? "constants" : "inputs");
     for (uint32_t i = 0; i < method->inputs.count; i++) {
         const sc_input_sig *sig = &method->inputs.data[i];
         if ((sig->constant != NULL) != are_constants) continue;
@@ -179,8 +178,7 @@ static void add_part(sc_json_writer *w, sc_arena *scratch, const sc_part *part) 
     sc_json_put_str(w, "name", sc_name_str(method->name));
     add_inputs(w, scratch, method, false);
     add_inputs(w, scratch, method, true);
-    sc_json_key(w, "outputs");
-    sc_json_begin_array(w);
+    sc_json_put_array(w, "outputs");
     for (uint32_t i = 0; i < method->outputs.count; i++)
         if (method->outputs.data[i].kind == SC_OUTPUT_USER)
             add_value(w, scratch, method->graph->ret->args[i].value);
@@ -197,8 +195,7 @@ static void add_methods(sc_json_writer *w, sc_arena *scratch, const sc_method_pa
     for (uint32_t m = 0; m < count; m++) {
         sc_json_begin_object(w);
         sc_json_put_str(w, "method", sc_name_str(methods[m].method));
-        sc_json_key(w, "parts");
-        sc_json_begin_array(w);
+        sc_json_put_array(w, "parts");
         for (uint32_t i = 0; i < methods[m].count; i++) add_part(w, scratch, methods[m].parts[i]);
         sc_json_end_array(w);
         sc_json_end_object(w);
@@ -209,7 +206,7 @@ static void add_methods(sc_json_writer *w, sc_arena *scratch, const sc_method_pa
 // --- Bytes of parts ------------------------------------------------------------------------------
 
 typedef struct reading {
-    sc_ask *ask;
+    sc_host_question *question;
     const sc_host_backend *host;
     sc_part *part;
 } reading;
@@ -223,7 +220,7 @@ static sc_cord *copy_bytes(sc_arena *arena, const uint8_t *bytes, uint64_t size)
 
 // {"key", "tag", "align", "bytes"}
 static sc_status read_data(reading *r, const sc_json *item) {
-    sc_arena *arena = r->ask->ctx->arena;
+    sc_arena *arena = r->question->ctx->arena;
     const sc_json *key = sc_json_get(item, "key"), *tag = sc_json_get(item, "tag");
     const sc_json *align = sc_json_get(item, "align");
     const uint8_t *bytes = NULL;
@@ -231,8 +228,8 @@ static sc_status read_data(reading *r, const sc_json *item) {
     int64_t alignment = 0;
     if (!key || key->kind != SC_JSON_STRING || !tag || tag->kind != SC_JSON_STRING || !align ||
         !sc_json_i64(align, &alignment) || alignment < 1 || alignment > SC_HOST_ALIGN_MAX ||
-        !sc_ask_range(r->ask, sc_json_get(item, "bytes"), &bytes, &size))
-        return sc_ask_malformed(r->ask, r->host, "named data that cannot be read");
+        !sc_host_answer_range(r->question, sc_json_get(item, "bytes"), &bytes, &size))
+        return sc_host_answer_malformed(r->question, r->host, "named data that cannot be read");
     sc_part_data data = {.key = sc_str_copy(arena, sc_json_str(arena, key)),
                          .tag = sc_str_copy(arena, sc_json_str(arena, tag)),
                          .align = (uint64_t)alignment};
@@ -243,22 +240,25 @@ static sc_status read_data(reading *r, const sc_json *item) {
 
 // {"name" or "id", "handles": [1, 2]}
 static sc_status read_event(reading *r, const sc_json *item) {
-    sc_arena *arena = r->ask->ctx->arena;
+    sc_arena *arena = r->question->ctx->arena;
     const sc_json *name = sc_json_get(item, "name"), *id = sc_json_get(item, "id");
     const sc_json *handles = sc_json_get(item, "handles");
     sc_part_event event = {0};
     if (name && name->kind == SC_JSON_STRING)
         event.name = sc_str_copy(arena, sc_json_str(arena, name));
     else if (!id || !sc_json_i64(id, &event.id))
-        return sc_ask_malformed(r->ask, r->host, "a debug handle map that cannot be read");
+        return sc_host_answer_malformed(r->question, r->host,
+                                        "a debug handle map that cannot be read");
     if (!handles || handles->kind != SC_JSON_ARRAY)
-        return sc_ask_malformed(r->ask, r->host, "a debug handle map that cannot be read");
+        return sc_host_answer_malformed(r->question, r->host,
+                                        "a debug handle map that cannot be read");
     event.handles = sc_new_array(arena, uint32_t, (size_t)handles->size + 1);
     const sc_json *handle = sc_json_first(handles);
     for (uint32_t i = 0; i < handles->size; i++, handle = sc_json_next(handle)) {
         int64_t value = -1;
         if (!sc_json_i64(handle, &value) || value < 0 || value > UINT32_MAX)
-            return sc_ask_malformed(r->ask, r->host, "a debug handle that is not one");
+            return sc_host_answer_malformed(r->question, r->host,
+                                            "a debug handle that is not a whole number");
         event.handles[event.handle_count++] = (uint32_t)value;
     }
     sc_vec_push(arena, &r->part->events, event);
@@ -274,64 +274,35 @@ static sc_status read_list(reading *r, const sc_json *list,
     return SC_OK;
 }
 
-static void put_u32(sc_cord *cord, uint64_t value) {
-    const uint8_t bytes[4] = {(uint8_t)value, (uint8_t)(value >> 8), (uint8_t)(value >> 16),
-                              (uint8_t)(value >> 24)};
-    sc_cord_append_copy(cord, bytes, sizeof bytes);
-}
-
-static uint32_t passed_inputs(const sc_method *method) {
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < method->inputs.count; i++) count += !method->inputs.data[i].constant;
-    return count;
-}
-
-static uint32_t given_outputs(const sc_method *method) {
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < method->outputs.count; i++)
-        count += method->outputs.data[i].kind == SC_OUTPUT_USER;
-    return count;
-}
-
-static void put_header(sc_cord *cord, const sc_part *part) {
-    sc_cord_append_copy(cord, SC_HOST_MAGIC, sizeof SC_HOST_MAGIC - 1);
-    put_u32(cord, passed_inputs(part->method));
-    put_u32(cord, given_outputs(part->method));
-    put_u32(cord, part->data.count);
-    for (uint32_t i = 0; i < part->data.count; i++) {
-        put_u32(cord, part->data.data[i].key.size);
-        sc_cord_append_copy(cord, part->data.data[i].key.data, part->data.data[i].key.size);
-    }
-    sc_cord_align(cord, 16);
-}
-
 // {"processed": [offset, size], "data": [...], "events": [...]}; without events null.
 static sc_status read_result(reading *r, const sc_json *result) {
-    sc_arena *arena = r->ask->ctx->arena;
+    sc_arena *arena = r->question->ctx->arena;
     const uint8_t *bytes = NULL;
     uint64_t size = 0;
     const sc_json *events = sc_json_get(result, "events");
-    if (!sc_ask_range(r->ask, sc_json_get(result, "processed"), &bytes, &size))
-        return sc_ask_malformed(r->ask, r->host, "a part without bytes");
+    if (!sc_host_answer_range(r->question, sc_json_get(result, "processed"), &bytes, &size))
+        return sc_host_answer_malformed(r->question, r->host, "a part without bytes");
+    r->part->says_inputs = true;
     r->part->has_events = events && events->kind == SC_JSON_ARRAY;
     SC_TRY(read_list(r, sc_json_get(result, "data"), read_data));
     SC_TRY(read_list(r, r->part->has_events ? events : NULL, read_event));
     sc_cord *cord = sc_new(arena, sc_cord);
     sc_cord_init(cord, arena);
-    put_header(cord, r->part);
     sc_cord_append_copy(cord, bytes, size);
     r->part->processed = cord;
     return SC_OK;
 }
 
-static sc_status read_results(sc_ask *ask, const sc_host_backend *host, sc_part *const *parts) {
+static sc_status read_results(sc_host_question *question, const sc_host_backend *host,
+                              sc_part *const *parts) {
     const sc_json *json = NULL;
-    SC_TRY(sc_ask_parse(ask, &json));
-    if (json->kind != SC_JSON_ARRAY || json->size != ask->part_count)
-        return sc_ask_malformed(ask, host, "another number of results than it was given parts");
+    SC_TRY(sc_host_answer_parse(question, &json));
+    if (json->kind != SC_JSON_ARRAY || json->size != question->part_count)
+        return sc_host_answer_malformed(question, host,
+                                        "another number of results than it was given parts");
     const sc_json *item = sc_json_first(json);
-    for (uint32_t i = 0; i < ask->part_count; i++, item = sc_json_next(item)) {
-        reading r = {ask, host, parts[i]};
+    for (uint32_t i = 0; i < question->part_count; i++, item = sc_json_next(item)) {
+        reading r = {question, host, parts[i]};
         SC_TRY(read_result(&r, item));
     }
     return SC_OK;
@@ -339,21 +310,21 @@ static sc_status read_results(sc_ask *ask, const sc_host_backend *host, sc_part 
 
 static sc_status preprocess(const sc_backend *backend, sc_ctx *ctx, const sc_backend_env *env,
                             const sc_method_parts *methods, uint32_t count) {
-    sc_ask ask;
+    sc_host_question question;
     sc_json_writer w;
-    sc_ask_begin(&ask, ctx);
-    ask.done = env->parts_done;
-    ask.total = env->parts_total;
-    for (uint32_t m = 0; m < count; m++) ask.part_count += methods[m].count;
-    sc_part **parts = sc_new_array(ctx->scratch, sc_part *, (size_t)ask.part_count + 1);
+    sc_host_question_begin(&question, ctx);
+    question.done = env->parts_done;
+    question.total = env->parts_total;
+    for (uint32_t m = 0; m < count; m++) question.part_count += methods[m].count;
+    sc_part **parts = sc_new_array(ctx->scratch, sc_part *, (size_t)question.part_count + 1);
     for (uint32_t m = 0, at = 0; m < count; m++)
         for (uint32_t i = 0; i < methods[m].count; i++) parts[at++] = methods[m].parts[i];
-    ask.parts = parts;
-    sc_json_writer_init(&w, &ask.text, SC_JSON_COMPACT);
+    question.parts = parts;
+    sc_json_writer_init(&w, &question.text, SC_JSON_COMPACT);
     add_methods(&w, ctx->scratch, methods, count);
-    sc_status status = sc_ask_host(&ask, host_of(backend), SC_ASK_PREPROCESS, 0);
-    if (status == SC_OK) status = read_results(&ask, host_of(backend), parts);
-    sc_ask_end(&ask);
+    sc_status status = sc_host_ask(&question, host_of(backend), SC_HOST_QUESTION_PREPROCESS, 0);
+    if (status == SC_OK) status = read_results(&question, host_of(backend), parts);
+    sc_host_question_end(&question);
     return status;
 }
 

@@ -1,4 +1,4 @@
-// A backend of the host, ahead of time.
+// A backend of the host, ahead of time. Prefix: sc_host_.
 #ifndef SC_HOST_AOT_H
 #define SC_HOST_AOT_H
 

@@ -9,58 +9,13 @@
 typedef struct host_state {
     const sc_host_backend *host;
     uint32_t number;  // by which the host knows the delegate
-    uint32_t input_count, output_count;
+    uint32_t output_count;
     sc_arena arena;
     sc_str method;
 } host_state;
 
 // Numbers of delegates, over all programs.
 static uint32_t last_number;
-
-static sc_status bad(sc_ctx *ctx, const sc_rt_start *start, const char *what) {
-    return sc_fail(ctx, SC_ERR_CORRUPT, NULL,
-                   "the bytes for the backend '" SC_STR_FMT "' in method '" SC_STR_FMT
-                   "' are not valid: %s",
-                   SC_STR_ARG(start->id), SC_STR_ARG(start->method), what);
-}
-
-// --- The header ----------------------------------------------------------------------------------
-
-typedef struct cursor {
-    const uint8_t *bytes;
-    uint64_t size, at;
-} cursor;
-
-static bool take(cursor *c, uint64_t count, const uint8_t **bytes) {
-    if (count > c->size - c->at) return false;
-    *bytes = c->bytes + c->at;
-    c->at += count;
-    return true;
-}
-
-static bool take_u32(cursor *c, uint32_t *out) {
-    const uint8_t *b = NULL;
-    if (!take(c, 4, &b)) return false;
-    *out = b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
-    return true;
-}
-
-// A key with its bytes, as the host sees it. Named data that was found is noted, to be released.
-static sc_status put_key(sc_ctx *ctx, const sc_rt_start *start, cursor *c, sc_json_writer *w,
-                         sc_str *key) {
-    const uint8_t *text = NULL, *bytes = NULL;
-    uint32_t length = 0;
-    uint64_t size = 0;
-    if (!take_u32(c, &length) || !take(c, length, &text))
-        return bad(ctx, start, "they end too early");
-    *key = (sc_str){(const char *)text, length};
-    SC_TRY(start->named.find(start->named.user, ctx, *key, &bytes, &size));
-    sc_json_begin_object(w);
-    sc_json_put_str(w, "key", *key);
-    sc_ask_put_bytes(w, "bytes", bytes, size);
-    sc_json_end_object(w);
-    return SC_OK;
-}
 
 // --- Starting ------------------------------------------------------------------------------------
 
@@ -69,56 +24,48 @@ typedef struct starting {
     const sc_rt_start *start;
     host_state *state;
     sc_json_writer *w;
-    SC_VEC(sc_str) found;  // keys
+    SC_VEC(sc_str) found;  // keys, to be released
 } starting;
 
 static void put_specs(sc_json_writer *w, const sc_rt_start *start) {
-    sc_json_key(w, "specs");
-    sc_json_begin_array(w);
+    sc_json_put_array(w, "specs");
     for (uint32_t i = 0; i < start->spec_count; i++)
-        sc_ask_put_spec(w, start->specs[i].key, start->specs[i].value);
+        sc_host_put_spec(w, start->specs[i].key, start->specs[i].value);
     sc_json_end_array(w);
 }
 
-static sc_status put_header(starting *s) {
-    const sc_rt_start *start = s->start;
-    cursor c = {start->processed, start->processed_bytes, 0};
-    const uint8_t *magic = NULL;
-    uint32_t keys = 0;
-    const uint32_t magic_bytes = sizeof SC_HOST_MAGIC - 1;
-    if (!take(&c, magic_bytes, &magic) || memcmp(magic, SC_HOST_MAGIC, magic_bytes) != 0)
-        return bad(s->ctx, start, "they were made by another");
-    if (!take_u32(&c, &s->state->input_count) || !take_u32(&c, &s->state->output_count) ||
-        !take_u32(&c, &keys))
-        return bad(s->ctx, start, "they end too early");
-    if ((uint64_t)s->state->input_count + s->state->output_count != start->arg_count)
-        return sc_fail(s->ctx, SC_ERR_CORRUPT, NULL,
-                       "a part for the backend '" SC_STR_FMT
-                       "' takes %u values and gives %u, but method '" SC_STR_FMT
-                       "' calls it with %u",
-                       SC_STR_ARG(start->id), s->state->input_count, s->state->output_count,
-                       SC_STR_ARG(start->method), start->arg_count);
-    sc_json_key(s->w, "named");
-    sc_json_begin_array(s->w);
-    for (uint32_t i = 0; i < keys; i++) {
-        sc_str key;
-        SC_TRY(put_key(s->ctx, start, &c, s->w, &key));
-        sc_vec_push(s->ctx->scratch, &s->found, key);
+// Names and sizes. The bytes are read for those that the host asks for.
+static void put_named(sc_json_writer *w, const sc_rt_named *named) {
+    sc_json_put_array(w, "named");
+    for (uint32_t i = 0; i < named->count; i++) {
+        uint64_t bytes;
+        sc_json_begin_object(w);
+        sc_json_put_str(w, "key", named->key(named->user, i, &bytes));
+        sc_json_put_u64(w, "bytes", bytes);
+        sc_json_end_object(w);
     }
-    sc_json_end_array(s->w);
-    c.at = sc_align_up(c.at, 16);
-    if (c.at > c.size) return bad(s->ctx, start, "they end too early");
-    sc_ask_put_bytes(s->w, "processed", c.bytes + c.at, c.size - c.at);
+    sc_json_end_array(w);
+}
+
+static sc_status find_named(sc_host_question *question, sc_str key, const uint8_t **bytes,
+                            uint64_t *size) {
+    starting *s = question->named_user;
+    const sc_rt_named *named = &s->start->named;
+    SC_TRY(named->find(named->user, s->ctx, key, bytes, size));
+    sc_vec_push(&question->arena, &s->found, sc_str_copy(&question->arena, key));
     return SC_OK;
 }
 
-static sc_status ask_init(starting *s, sc_ask *ask) {
+static sc_status ask_init(starting *s, sc_host_question *question) {
+    question->named = find_named;
+    question->named_user = s;
     sc_json_begin_object(s->w);
     sc_json_put_str(s->w, "method", s->start->method);
     put_specs(s->w, s->start);
-    SC_TRY(put_header(s));
+    put_named(s->w, &s->start->named);
+    sc_host_put_bytes(s->w, "processed", s->start->processed, s->start->processed_bytes);
     sc_json_end_object(s->w);
-    return sc_ask_host(ask, s->state->host, SC_ASK_INIT, s->state->number);
+    return sc_host_ask(question, s->state->host, SC_HOST_QUESTION_INIT, s->state->number);
 }
 
 static void free_state(host_state *state) {
@@ -129,33 +76,36 @@ static void free_state(host_state *state) {
 static sc_status init(sc_ctx *ctx, const sc_rt_start *start, void **state, uint32_t *input_count) {
     host_state *made = sc_try_alloc(sizeof *made);
     if (!made) return sc_fail(ctx, SC_ERR_MEMORY, NULL, "no memory for a delegate");
-    *made = (host_state){.host = start->backend->user, .number = ++last_number};
+    *made = (host_state){.host = start->backend->user,
+                         .number = ++last_number,
+                         .output_count = start->arg_count - start->known_count};
     sc_arena_init(&made->arena);
     made->method = sc_str_copy(&made->arena, start->method);
     sc_json_writer w;
-    sc_ask ask;
-    sc_ask_begin(&ask, ctx);
-    sc_json_writer_init(&w, &ask.text, SC_JSON_COMPACT);
+    sc_host_question question;
+    sc_host_question_begin(&question, ctx);
+    sc_json_writer_init(&w, &question.text, SC_JSON_COMPACT);
     starting s = {.ctx = ctx, .start = start, .state = made, .w = &w};
-    sc_status status = ask_init(&s, &ask);
-    sc_ask_end(&ask);
+    sc_status status = ask_init(&s, &question);
     for (uint32_t i = 0; i < s.found.count; i++)
         start->named.release(start->named.user, s.found.data[i]);
+    sc_host_question_end(&question);
     if (status != SC_OK) {
         free_state(made);
         return status;
     }
     *state = made;
-    *input_count = made->input_count;
+    *input_count = start->known_count;
     return SC_OK;
 }
 
 static void destroy(void *state) {
     host_state *s = state;
-    sc_ask ask;
-    sc_ask_begin(&ask, NULL);
-    (void)s->host->ask(s->host->number, &ask, SC_ASK_DESTROY, s->number, (sc_str){0});
-    sc_ask_end(&ask);
+    sc_host_question question;
+    sc_host_question_begin(&question, NULL);
+    (void)s->host->ask(s->host->number, &question, SC_HOST_QUESTION_DESTROY, s->number,
+                       (sc_str){0});
+    sc_host_question_end(&question);
     free_state(s);
 }
 
@@ -166,8 +116,7 @@ static size_t bytes_of(const sc_tensor *t) {
 }
 
 static void put_sizes(sc_json_writer *w, const sc_tensor *t) {
-    sc_json_key(w, "shape");
-    sc_json_begin_array(w);
+    sc_json_put_array(w, "shape");
     for (uint32_t d = 0; d < t->rank; d++) sc_json_add_i64(w, t->sizes[d]);
     sc_json_end_array(w);
 }
@@ -199,7 +148,7 @@ static void put_value(sc_json_writer *w, sc_arena *arena, const sc_evalue *value
         sc_json_put_text(w, "kind", "tensor");
         sc_json_put_text(w, "dtype", sc_dtype_name((sc_dtype)t->dtype));
         put_sizes(w, t);
-        sc_ask_put_bytes(w, "bytes", row_major, bytes_of(t));
+        sc_host_put_bytes(w, "bytes", row_major, bytes_of(t));
     } else {
         put_number(w, arena, value);
     }
@@ -209,13 +158,13 @@ static void put_value(sc_json_writer *w, sc_arena *arena, const sc_evalue *value
 // --- Values that come out ------------------------------------------------------------------------
 
 typedef struct giving {
-    sc_ask *ask;
+    sc_host_question *question;
     const host_state *state;
     uint32_t index;  // of the output
 } giving;
 
 static sc_status wrong(const giving *g, const char *what, sc_str found, sc_str declared) {
-    return sc_fail(g->ask->ctx, SC_ERR_DELEGATE,
+    return sc_fail(g->question->ctx, SC_ERR_DELEGATE,
                    "Return the values that the part's `outputs` declare, in that order.",
                    "backend '" SC_STR_FMT "' gave %s " SC_STR_FMT
                    " as output %u of a part of method '" SC_STR_FMT "', which declares " SC_STR_FMT,
@@ -235,7 +184,7 @@ static sc_str sizes_text(sc_arena *arena, const int64_t *sizes, uint32_t rank) {
 
 static sc_status set_sizes(const giving *g, const sc_json *shape, sc_tensor *out) {
     int64_t sizes[SC_RANK_MAX];
-    sc_arena *scratch = g->ask->ctx->scratch;
+    sc_arena *scratch = g->question->ctx->scratch;
     const sc_str declared = sizes_text(scratch, out->sizes, out->rank);
     if (!shape || shape->kind != SC_JSON_ARRAY)
         return wrong(g, "a tensor with", SC_STR("no list of sizes as its shape"), declared);
@@ -252,20 +201,21 @@ static sc_status set_sizes(const giving *g, const sc_json *shape, sc_tensor *out
     if (same) return SC_OK;
     if (rank != out->rank || !out->is_dynamic)
         return wrong(g, "the shape", sizes_text(scratch, sizes, rank), declared);
-    return sc_rt_output_resize(g->ask->ctx, out, sizes, rank);
+    return sc_rt_output_resize(g->question->ctx, out, sizes, rank);
 }
 
 static sc_status give_tensor(const giving *g, const sc_json *json, sc_tensor *out) {
     const sc_json *dtype = sc_json_get(json, "dtype");
     const char *declared = sc_dtype_name((sc_dtype)out->dtype);
-    sc_arena *scratch = g->ask->ctx->scratch;
+    sc_arena *scratch = g->question->ctx->scratch;
     const uint8_t *bytes = NULL;
     uint64_t size = 0;
     if (!dtype || !sc_json_is_str(dtype, declared))
         return wrong(g, "a tensor of", dtype ? sc_json_str(scratch, dtype) : SC_STR("no dtype"),
                      sc_str_from(declared));
     SC_TRY(set_sizes(g, sc_json_get(json, "shape"), out));
-    if (!sc_ask_range(g->ask, sc_json_get(json, "bytes"), &bytes, &size) || size != bytes_of(out))
+    if (!sc_host_answer_range(g->question, sc_json_get(json, "bytes"), &bytes, &size) ||
+        size != bytes_of(out))
         return wrong(g, "a tensor of",
                      sc_str_format(scratch, "%llu bytes", (unsigned long long)size),
                      sc_str_format(scratch, "%zu", bytes_of(out)));
@@ -288,7 +238,7 @@ static bool read_number(sc_arena *scratch, const sc_json *json, sc_evalue *out) 
 }
 
 static sc_status give(const giving *g, const sc_json *json, sc_evalue *out) {
-    sc_arena *scratch = g->ask->ctx->scratch;
+    sc_arena *scratch = g->question->ctx->scratch;
     const char *declared = out->tag == SC_EVALUE_TENSOR   ? "tensor"
                            : out->tag == SC_EVALUE_DOUBLE ? "double"
                            : out->tag == SC_EVALUE_BOOL   ? "bool"
@@ -306,22 +256,23 @@ static sc_status give(const giving *g, const sc_json *json, sc_evalue *out) {
                : wrong(g, "a value of the kind", sc_json_str(scratch, kind), sc_str_from(declared));
 }
 
-static sc_status give_all(sc_ask *ask, const host_state *s, const sc_rt_delegate_call *call) {
+static sc_status give_all(sc_host_question *question, const host_state *s,
+                          const sc_rt_delegate_call *call) {
     const sc_json *json = NULL;
-    SC_TRY(sc_ask_parse(ask, &json));
+    SC_TRY(sc_host_answer_parse(question, &json));
     const bool is_list = json->kind == SC_JSON_ARRAY;
     if (!is_list || json->size != s->output_count)
-        return sc_fail(ask->ctx, SC_ERR_DELEGATE,
+        return sc_fail(question->ctx, SC_ERR_DELEGATE,
                        "Return the values that the part's `outputs` declare, in that order.",
                        "backend '" SC_STR_FMT "' gave %s for a part of method '" SC_STR_FMT
                        "', which has %u output%s",
                        SC_STR_ARG(s->host->id),
-                       is_list ? sc_str_format(ask->ctx->scratch, "%u result%s", json->size,
+                       is_list ? sc_str_format(question->ctx->scratch, "%u result%s", json->size,
                                                json->size == 1 ? "" : "s")
                                      .data
                                : "no list of results",
                        SC_STR_ARG(s->method), s->output_count, s->output_count == 1 ? "" : "s");
-    giving g = {ask, s, 0};
+    giving g = {question, s, 0};
     const sc_json *item = sc_json_first(json);
     for (; g.index < s->output_count; g.index++, item = sc_json_next(item))
         SC_TRY(give(&g, item, call->args[call->input_count + g.index]));
@@ -332,25 +283,25 @@ static sc_status give_all(sc_ask *ask, const host_state *s, const sc_rt_delegate
 
 static sc_status execute(sc_ctx *ctx, void *state, const sc_rt_delegate_call *call) {
     const host_state *s = state;
-    sc_ask ask;
+    sc_host_question question;
     sc_json_writer w;
-    sc_ask_begin(&ask, ctx);
-    sc_json_writer_init(&w, &ask.text, SC_JSON_COMPACT);
+    sc_host_question_begin(&question, ctx);
+    sc_json_writer_init(&w, &question.text, SC_JSON_COMPACT);
     sc_json_begin_array(&w);
     for (uint32_t i = 0; i < call->input_count; i++) put_value(&w, ctx->scratch, call->args[i]);
     sc_json_end_array(&w);
-    sc_status status = sc_ask_host(&ask, s->host, SC_ASK_EXECUTE, s->number);
-    if (status == SC_OK) status = give_all(&ask, s, call);
-    sc_ask_end(&ask);
+    sc_status status = sc_host_ask(&question, s->host, SC_HOST_QUESTION_EXECUTE, s->number);
+    if (status == SC_OK) status = give_all(&question, s, call);
+    sc_host_question_end(&question);
     return status;
 }
 
 static sc_status reset(sc_ctx *ctx, void *state) {
     const host_state *s = state;
-    sc_ask ask;
-    sc_ask_begin(&ask, ctx);
-    sc_status status = sc_ask_host(&ask, s->host, SC_ASK_RESET, s->number);
-    sc_ask_end(&ask);
+    sc_host_question question;
+    sc_host_question_begin(&question, ctx);
+    sc_status status = sc_host_ask(&question, s->host, SC_HOST_QUESTION_RESET, s->number);
+    sc_host_question_end(&question);
     return status;
 }
 

@@ -1,4 +1,4 @@
-// A backend of the host, at run time.
+// A backend of the host, at run time. Prefix: sc_host_.
 #ifndef SC_HOST_RUN_H
 #define SC_HOST_RUN_H
 

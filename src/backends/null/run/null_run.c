@@ -59,7 +59,7 @@ static sc_status start_program(sc_ctx *ctx, null_state *s, const sc_rt_start *st
     if (at > start->processed_bytes) return bad(ctx, "they end too early");
     SC_TRY(open_program(ctx, s, start, at));
     if (count != sc_rt_method_input_count(s->method))
-        return bad(ctx, "they list other inputs than the program has");
+        return bad(ctx, "they list different inputs than the program has");
     s->passed = sc_new_array(&s->arena, uint32_t, (size_t)count + 1);
     for (uint32_t i = 0; i < count; i++) {
         const uint8_t *key = start->processed + 4 + (size_t)i * SC_NULL_KEY_BYTES;
@@ -94,7 +94,7 @@ static sc_status init(sc_ctx *ctx, const sc_rt_start *start, void **state, uint3
 static sc_status give(sc_ctx *ctx, const sc_evalue *from, sc_evalue *to) {
     if (from->tag != SC_EVALUE_TENSOR || to->tag != SC_EVALUE_TENSOR ||
         from->tensor->dtype != to->tensor->dtype)
-        return bad(ctx, "a result is of another kind than the method declares");
+        return bad(ctx, "a result has a different kind than the method declares");
     const sc_tensor *t = from->tensor;
     const size_t bytes = (size_t)t->numel * sc_dtype_bytes((sc_dtype)t->dtype);
     void *row_major = sc_arena_alloc(ctx->scratch, bytes + 1);

@@ -319,7 +319,9 @@ static bool one_number(const sc_node *node, const char *param, double *out) {
 
 static bool per_tensor(const sc_node *node, sc_xa_params *out) {
     double scale = 0, zero = 0;
-    const bool known = one_number(node, "scale", &scale) && one_number(node, "zero_point", &zero);
+    const bool has_zero = sc_xa_arg(node, "zero_point")->kind != SC_ARG_NONE;
+    const bool known =
+        one_number(node, "scale", &scale) && (!has_zero || one_number(node, "zero_point", &zero));
     if (!known || !(fabs(zero) <= INT32_MAX) || zero != floor(zero)) return false;
     out->kind = SC_XNN_PER_TENSOR;
     out->scale = (float)scale;

@@ -221,8 +221,9 @@ static bool read_conv(sc_xa *x, const sc_node *node, convolution *c) {
     const uint32_t rank = node->args[0].value->spec.rank;
     *c = (convolution){.bias = sc_xa_tensor(node, "bias")};
     if (rank != 4 && rank != 3)
-        return sc_xa_refuse(x, NULL, "it convolves %u dimensions, and XNNPACK images and sequences",
-                            rank - 2);
+        return sc_xa_refuse(
+            x, NULL, "it convolves %u dimensions, and XNNPACK convolves only images and sequences",
+            rank - 2);
     if (rank == 3 &&
         (sc_xa_dynamic_dims(node->args[0].value) > 1 || sc_xa_dynamic_dims(node->outs[0]) > 1))
         return sc_xa_refuse(x, "Fix all sizes but one.",
@@ -230,8 +231,8 @@ static bool read_conv(sc_xa *x, const sc_node *node, convolution *c) {
     const bool is_constant = sc_xa_constant_of(node->args[1].value, &c->w);
     if (!is_constant && sc_xa_is_passed(node->args[1].value))
         return sc_xa_refuse(x, "Compute it outside of the branch or loop.",
-                            "its weight is an operand of the branch or loop that it is in, "
-                            "parameters too, and XNNPACK packs constants of the part only");
+                            "its weight is an operand of the branch or loop around it, as even "
+                            "parameters are there, and XNNPACK packs only constants of the part");
     if (!is_constant)
         return sc_xa_refuse(x, "Make the weight a parameter.",
                             "its weight is computed when the program runs");

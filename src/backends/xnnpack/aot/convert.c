@@ -4,7 +4,7 @@
 static bool check_quantize(sc_xa *x, const sc_node *node) {
     sc_xa_params params;
     if (node->args[0].value->spec.dtype != SC_DTYPE_F32)
-        return sc_xa_refuse(x, "Cast it to float32 before.", "its input is not float32");
+        return sc_xa_refuse(x, "Cast it to float32 first.", "its input is not float32");
     if (sc_xa_integers_of(node) != SC_DTYPE_I8)
         return sc_xa_refuse(x, "Quantize to int8 with the range -128 to 127.",
                             "its integers are not int8");
@@ -26,7 +26,7 @@ static bool check_dequantize(sc_xa *x, const sc_node *node) {
     sc_xa_params params;
     const sc_node *self;
     if (sc_xa_is_constant(node->args[0].value))
-        return sc_xa_refuse(x, "See why its readers stay outside.",
+        return sc_xa_refuse(x, "See the reasons of the nodes that read it.",
                             "no node that XNNPACK takes reads this weight");
     if (!sc_xa_dequantized(node->outs[0], &self, &params))
         return sc_xa_refuse(x, "Quantize to int8 with the range -128 to 127.",

@@ -25,21 +25,22 @@ static bool fits(sc_xa *x, const sc_value *value, const char *what) {
         int64_t size;
         if (sc_dim_is(spec->sizes[d], 0)) return sc_xa_refuse(x, NULL, "%s has no elements", what);
         if (!sc_spec_size_max(spec, d, &size) || size >= SC_DIM_INF)
-            return sc_xa_refuse(x, "Give its dynamic dimension a largest size.",
-                                "dimension %u of %s has no largest size", d, what);
+            return sc_xa_refuse(x, "Give its dynamic dimension a maximum.",
+                                "dimension %u of %s has no maximum", d, what);
         if (can_be_empty(spec->sizes[d]))
-            return sc_xa_refuse(x, "Say that there is at least one: torch._check(size > 0).",
-                                "the data may leave %s without elements, which XNNPACK refuses",
+            return sc_xa_refuse(x, "Add a check that it has at least one: torch._check(size > 0).",
+                                "the data decides whether %s has elements, and XNNPACK refuses "
+                                "tensors without elements",
                                 what);
         if (size <= 0 || size > INT32_MAX || !sc_mul_u64(total, (uint64_t)size, &total) ||
             total > UINT64_C(1) << 40)
-            return sc_xa_refuse(x, "Give its dynamic dimension a smaller largest size.",
-                                "%s may have more elements than XNNPACK counts", what);
+            return sc_xa_refuse(x, "Give its dynamic dimension a smaller maximum.",
+                                "%s may have more elements than XNNPACK can count", what);
     }
     sc_exprs *exprs = x->graph->method->exprs;
     if (!x->is_early && !sc_xa_is_constant(value) && !sc_spec_is_contiguous(exprs, spec) &&
         !sc_spec_is_channels_last(exprs, spec))
-        return sc_xa_refuse(x, "Make it contiguous or channels-last before.",
+        return sc_xa_refuse(x, "Make it contiguous or channels-last first.",
                             "%s is neither contiguous nor channels-last", what);
     return true;
 }
@@ -56,7 +57,7 @@ typedef struct operands {
 
 static const char *hint_for(uint8_t dtype) {
     if (dtype == SC_DTYPE_BF16 || dtype == SC_DTYPE_F64) return "Export the model in float32.";
-    return "Cast it to float32 before, where that is exact: integers up to 2^24 are.";
+    return "Cast it to float32 first, if that is exact: integers up to 2^24 are.";
 }
 
 static bool look_at_dtype(operands *o, const sc_value *value, const char *what) {
@@ -156,12 +157,12 @@ bool sc_xa_judge(sc_xa *x, const sc_node *node) {
     const sc_xa_row *row = sc_xa_row_of(node);
     if (!row)
         return sc_xa_refuse(x,
-                            "Compute it with other operators, or name a backend that takes it "
-                            "beside this one.",
+                            "Compute it with other operators, or also name a backend that takes "
+                            "it.",
                             "XNNPACK has no operator for it");
-    if (!has_tensors(node)) return sc_xa_refuse(x, NULL, "a number stands for a tensor");
+    if (!has_tensors(node)) return sc_xa_refuse(x, NULL, "one of its tensor operands is a number");
     if (sc_xnn_kinds[row->kind].since > x->runtime)
-        return sc_xa_refuse(x, "Ask for a later target runtime.",
+        return sc_xa_refuse(x, "Set a later target runtime.",
                             "the target runtime does not know XNNPACK's %s yet",
                             sc_xnn_kinds[row->kind].name);
     operands o = {x, node, row->family->tensors, SC_DTYPE_NONE, true};
@@ -172,8 +173,9 @@ bool sc_xa_judge(sc_xa *x, const sc_node *node) {
         // Families go by the sizes of the first one, whether it is read or not.
         if (i > 0 && value->use_count == 0) continue;
         if (i > 0 && node->op->schema->return_count > 1)
-            return sc_xa_refuse(x, "Compute the other results apart from it.",
-                                "more than its first result is used, and XNNPACK gives no other");
+            return sc_xa_refuse(
+                x, "Compute its other results with another operator.",
+                "more than its first result is used, and XNNPACK computes only that one");
         if (value->type != SC_VALUE_TENSOR)
             return sc_xa_refuse(x, NULL, "its result is not a tensor");
         if (!look_at_dtype(&o, value, "its result") || !fits(x, value, "its result") ||

@@ -142,7 +142,7 @@ bool sc_xa_takes_padding(const sc_node *node) {
 
 bool sc_xa_holds_operands(sc_xa *x) {
     if (x->runtime >= SC_XNN_RUNTIME_1_4) return true;
-    return sc_xa_refuse(x, "Ask for target runtime 1.4 or later.",
+    return sc_xa_refuse(x, "Set the target runtime to 1.4 or later.",
                         "the target runtime frees constants that are not packed weights");
 }
 

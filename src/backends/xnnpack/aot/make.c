@@ -87,7 +87,8 @@ sc_status sc_xa_want_operand(sc_xa_maker *m, const sc_value *value, uint32_t ran
     if (is_one && value->spec.rank < 2) return sc_xa_want(m, value, SC_XA_PLAIN, id);
     if (!sc_xa_constant_of(value, &constant))
         return sc_fail(m->x.ctx, SC_ERR_DELEGATE, NULL,
-                       "%s has fewer dimensions than what it is combined with", value->name->text);
+                       "%s has fewer dimensions than the tensor that it is combined with",
+                       value->name->text);
     return sc_xa_add_operand(m, &constant, rank, layout, id);
 }
 
@@ -314,9 +315,9 @@ sc_status sc_xa_preprocess(const sc_backend *backend, sc_ctx *ctx, const sc_back
     (void)backend;
     sc_imap looked_at;
     if (part->specs.count)
-        return sc_fail(ctx, SC_ERR_ARGUMENT, "Leave out its compile specs; see its options.",
+        return sc_fail(ctx, SC_ERR_ARGUMENT, "Leave out the compile specs.",
                        "xnnpack takes no compile specs, but %s of method '" SC_STR_FMT
-                       "' comes with '" SC_STR_FMT "'",
+                       "' has '" SC_STR_FMT "'",
                        part->method->name->text, SC_STR_ARG(ctx->where.method),
                        SC_STR_ARG(part->specs.data[0].key));
     sc_xa_maker m = {

@@ -50,13 +50,14 @@ static int32_t repeated_dim(const sc_node *node) {
 static bool check_reshape(sc_xa *x, const sc_node *node) {
     sc_xa_tail tail;
     if (repeated_dim(node) == TOO_MUCH)
-        return sc_xa_refuse(x, "Operators that broadcast need no expanded operands.",
+        return sc_xa_refuse(x, "Leave out the expansion if the next operator broadcasts.",
                             "it repeats elements more than %d times or along several dimensions",
                             SC_XNN_INPUTS_MAX);
     if (sc_xa_dynamic_dims(node->outs[0]) > 1 &&
         !sc_xa_shape_equal(node->args[0].value, node->outs[0]))
-        return sc_xa_refuse(x, "Fix all sizes but one.",
-                            "more than one size of its result is dynamic, and XNNPACK derives one");
+        return sc_xa_refuse(
+            x, "Fix all sizes but one.",
+            "more than one size of its result is dynamic, and XNNPACK can derive only one");
     if (repeated_dim(node) == NOTHING) sc_xa_is_quantized(x, node, SC_XA_ALIKE, &tail);
     return true;
 }
@@ -126,8 +127,7 @@ static bool check_nearest(sc_xa *x, const sc_node *node) {
     sc_xa_tail tail;
     if (!factors_of(node, factors))
         return sc_xa_refuse(x, "Resize fixed sizes by 2 to 5, or bilinearly.",
-                            "it does not make an image of known size larger by whole factors up to "
-                            "%d",
+                            "it does not enlarge an image of known size by whole factors up to %d",
                             SC_XNN_INPUTS_MAX);
     sc_xa_is_quantized(x, node, SC_XA_ALIKE, &tail);
     return true;
@@ -234,14 +234,15 @@ static bool check_slice(sc_xa *x, const sc_node *node) {
             x, "Export it with fixed sizes.",
             "it slices a dimension of dynamic size, and XNNPACK's slices are fixed");
     if (!sc_xa_is_static(input) && x->runtime < SC_XNN_RUNTIME_1_5)
-        return sc_xa_refuse(x, "Ask for target runtime 1.5 or later.",
+        return sc_xa_refuse(x, "Set the target runtime to 1.5 or later.",
                             "it slices a tensor of dynamic sizes, and the target runtime's slices "
                             "are fixed");
     if (node->outs[0]->spec.rank < rank && sc_xa_dynamic_dims(node->outs[0]) > 1)
-        return sc_xa_refuse(x, "Fix all sizes but one.",
-                            "more than one size of its result is dynamic, and XNNPACK derives one");
+        return sc_xa_refuse(
+            x, "Fix all sizes but one.",
+            "more than one size of its result is dynamic, and XNNPACK can derive only one");
     if (sc_op_param_index(node->op, "step") >= 0 && sc_xa_int(node, "step") != 1)
-        return sc_xa_refuse(x, NULL, "its step is %lld, and XNNPACK's slices skip nothing",
+        return sc_xa_refuse(x, NULL, "its step is %lld, and XNNPACK slices only in steps of 1",
                             (long long)sc_xa_int(node, "step"));
     if (node->out_count == 1) sc_xa_is_quantized(x, node, SC_XA_ALIKE, &tail);
     return true;
@@ -360,7 +361,7 @@ static bool check_pad(sc_xa *x, const sc_node *node) {
     for (int32_t i = 0; i < count; i++)
         if (pads[i] < 0 || pads[i] > INT32_MAX)
             return sc_xa_refuse(x, "Slice instead.",
-                                "a padding is negative, and XNNPACK only makes tensors larger");
+                                "a padding is negative, and XNNPACK's paddings cannot be");
     sc_xa_number(node, "value", &value);
     if (isnan(value)) return sc_xa_refuse(x, NULL, "it pads with NaN");
     sc_xa_is_quantized(x, node, SC_XA_ALIKE, &tail);

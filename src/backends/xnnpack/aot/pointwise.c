@@ -39,7 +39,7 @@ static bool check_power(sc_xa *x, const sc_node *node) {
     double exponent = 0;
     if (sc_xa_number(node, "exponent", &exponent) && exponent == 2) return true;
     return sc_xa_refuse(x, "Write it as products, or as a square root.",
-                        "XNNPACK squares, and raises to no other power");
+                        "XNNPACK has no power but the square");
 }
 
 // --- Clamps and slopes ---------------------------------------------------------------------------
@@ -48,7 +48,7 @@ static bool check_clamp(sc_xa *x, const sc_node *node) {
     sc_xa_tail tail;
     float low, high;
     if (!sc_xa_range_of(node, &low, &high) || !(low < INFINITY && high > -INFINITY))
-        return sc_xa_refuse(x, NULL, "its bounds leave no number between them");
+        return sc_xa_refuse(x, NULL, "its bounds admit no finite number");
     sc_xa_is_quantized(x, node, SC_XA_ALIKE, &tail);
     return true;
 }
@@ -116,7 +116,7 @@ static bool check_prelu(sc_xa *x, const sc_node *node) {
         return sc_xa_refuse(x, "Fix all sizes but one.", "two of its three sizes are dynamic");
     if (slope.rank > 1 || (slope.rank == 1 && slope.sizes[0] != 1 &&
                            !sc_dim_is(input->spec.sizes[1], slope.sizes[0])))
-        return sc_xa_refuse(x, NULL, "it has not one slope for each channel");
+        return sc_xa_refuse(x, NULL, "it does not have one slope for each channel");
     return true;
 }
 
@@ -178,7 +178,8 @@ static bool check_alpha(sc_xa *x, const sc_node *node) {
     double alpha = 1;
     sc_xa_number(node, "alpha", &alpha);
     if (alpha == 1) return true;
-    return sc_xa_refuse(x, "Multiply before.", "its alpha is %g, and XNNPACK adds as is", alpha);
+    return sc_xa_refuse(x, "Multiply before.", "its alpha is %g, and XNNPACK adds without a factor",
+                        alpha);
 }
 
 // A delegate is planned for the largest sizes, which have to go together as all others do.
@@ -187,9 +188,9 @@ static bool check_sizes(sc_xa *x, const sc_value *a, const sc_value *b) {
     for (uint32_t i = 1; i <= shared; i++) {
         const uint32_t m = sc_xa_size(a, a->spec.rank - i), n = sc_xa_size(b, b->spec.rank - i);
         if (m == n || m == 1 || n == 1) continue;
-        return sc_xa_refuse(x, "Say with torch._check that these sizes are the same.",
-                            "one operand may have %u and the other %u elements along a dimension "
-                            "that they share, which are not known to be the same",
+        return sc_xa_refuse(x, "Add a torch._check that these sizes are equal.",
+                            "one operand may have %u elements and the other %u along one "
+                            "dimension, and these sizes are not known to be equal",
                             m, n);
     }
     return true;
@@ -237,7 +238,7 @@ static bool check_scalar(sc_xa *x, const sc_node *node) {
         return sc_xa_refuse(x, NULL, "its number is not finite");
     if (node->outs[0]->spec.dtype != SC_DTYPE_F32)
         return sc_xa_refuse(x, "Export the model in float32.",
-                            "a number next to half precision is rounded later in PyTorch");
+                            "PyTorch rounds a number to half precision later than XNNPACK does");
     return true;
 }
 
@@ -268,8 +269,9 @@ static sc_status make_scalar(sc_xa_maker *m, const sc_node *node) {
 static bool check_softmax(sc_xa *x, const sc_node *node) {
     const uint32_t rank = node->outs[0]->spec.rank;
     if (rank == 0 || sc_xa_dim(sc_xa_int(node, "dim"), rank) != (int64_t)rank - 1)
-        return sc_xa_refuse(x, "Permute the dimension to the end before.",
-                            "its dimension is not the last one, which XNNPACK's softmax is over");
+        return sc_xa_refuse(
+            x, "Permute that dimension to the end first.",
+            "its dimension is not the last one, and XNNPACK's softmax takes only that");
     return true;
 }
 

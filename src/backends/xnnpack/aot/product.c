@@ -43,12 +43,13 @@ static bool check_groups(sc_xa *x, product *p) {
         return true;
     }
     if (!sc_xa_is_four_bits(params))
-        return sc_xa_refuse(x, "Use 4 bits, or one scale for each row.",
-                            "its weight has 8 bits in groups, and XNNPACK's groups have 4");
+        return sc_xa_refuse(
+            x, "Use 4 bits, or one scale for each row.",
+            "its weight has 8 bits in groups, and XNNPACK takes groups of 4 bits only");
     if (params->group % 32 != 0 || p->inputs % params->group != 0)
         return sc_xa_refuse(x, "Use a group size of 32.",
-                            "its groups have %lld weights, and those of XNNPACK a multiple of 32 "
-                            "that divides the %lld inputs",
+                            "its groups have %lld weights, and XNNPACK needs a multiple of 32 that "
+                            "divides the %lld inputs",
                             (long long)params->group, (long long)p->inputs);
     return true;
 }
@@ -79,9 +80,9 @@ static bool check_rows(sc_xa *x, const product *p, sc_dim size) {
     sc_dim_print(&want, size);
     const bool is_open = have.expr || size.expr;
     return sc_xa_refuse(x, is_open ? "Export with these sizes static." : NULL,
-                        is_open ? "nothing says that rows of its input, of %s, are as long as "
-                                  "those of its weight, of %s"
-                                : "rows of its input have %s numbers, and those of its weight %s",
+                        is_open ? "rows of its input have %s elements and rows of its weight %s, "
+                                  "which are not known to be equal"
+                                : "rows of its input have %s elements, and rows of its weight %s",
                         sc_sb_terminate(&rows), sc_sb_terminate(&want));
 }
 
@@ -89,7 +90,7 @@ static bool check_computed(sc_xa *x, product *p) {
     const sc_spec *weight = &p->weight->spec;
     p->form = COMPUTED;
     if (weight->rank != 2)
-        return sc_xa_refuse(x, NULL, "its weight is computed and has not two dimensions");
+        return sc_xa_refuse(x, NULL, "its weight is computed and does not have two dimensions");
     if (!check_rows(x, p, weight->sizes[p->is_transposed ? 0 : 1])) return false;
     if (p->input->spec.dtype == SC_DTYPE_BF16)
         return sc_xa_refuse(x, "Make the weight a parameter.",
@@ -103,7 +104,7 @@ static bool check_floats(sc_xa *x, const product *p) {
         return sc_xa_refuse(x, "Cast them to one type.", "its weight is %s and its input %s",
                             sc_dtype_name(p->w.constant->spec.dtype), sc_dtype_name(dtype));
     if (dtype == SC_DTYPE_BF16 && x->runtime < SC_XNN_RUNTIME_1_5)
-        return sc_xa_refuse(x, "Ask for target runtime 1.5 or later.",
+        return sc_xa_refuse(x, "Set the target runtime to 1.5 or later.",
                             "it computes in bfloat16, which the target runtime's XNNPACK cannot");
     return true;
 }
@@ -123,7 +124,7 @@ static bool is_static(sc_xa *x, product *p) {
 static bool find_form(sc_xa *x, const sc_node *node, product *p) {
     p->tail.out = node->outs[0];
     if (!sc_xa_constant_of(p->weight, &p->w)) return check_computed(x, p);
-    if (p->w.rank != 2) return sc_xa_refuse(x, NULL, "its weight has not two dimensions");
+    if (p->w.rank != 2) return sc_xa_refuse(x, NULL, "its weight does not have two dimensions");
     if (p->is_transposed) swap_axes(&p->w);
     p->outputs = p->w.sizes[0];
     p->inputs = p->w.sizes[1];
@@ -185,8 +186,8 @@ static bool check_bias(sc_xa *x, const product *p) {
     if (adds_after(p)) return (!is_constant || sc_xa_holds_operands(x)) && check_added(x, p);
     if (!is_constant && sc_xa_is_passed(p->bias))
         return sc_xa_refuse(x, "Compute it outside of the branch or loop, or without a bias.",
-                            "what it adds is an operand of the branch or loop that it is in, "
-                            "parameters too, and XNNPACK adds constants of the part only");
+                            "its addend is an operand of the branch or loop around it, as even "
+                            "parameters are there, and XNNPACK adds only constants of the part");
     if (!is_constant)
         return sc_xa_refuse(x, "Add it afterwards.",
                             "its addend is computed when the program runs");

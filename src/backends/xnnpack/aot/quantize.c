@@ -52,16 +52,15 @@ static bool is_chosen(const sc_node *node, const sc_node **choose) {
     return sc_xa_is(*choose, &sc_xa_choose) && scale->index == 0 && zero->index == 1;
 }
 
-// All 8 bits, and by row if by block: XNNPACK goes by row whatever is asked for.
+// All 8 bits, and by row if by block: XNNPACK goes by row whatever is asked for. Its own range is
+// asymmetric, within a symmetric one, so its steps are as small or smaller.
 static bool is_range(const sc_node *node) {
     const sc_spec *in = &node->args[0].value->spec;
-    const sc_arg *mapping = sc_xa_arg(node, "mapping_type");
     double low = eight_bits.low, high = eight_bits.high;
     int64_t block[SC_RANK_MAX];
     sc_xa_number(node, "quant_min", &low);
     sc_xa_number(node, "quant_max", &high);
     if (sc_xa_integers_of(node) != SC_DTYPE_I8 || low != -128 || high != 127) return false;
-    if (mapping->kind == SC_ARG_STR && !sc_str_is(mapping->str, "ASYMMETRIC")) return false;
     if (!sc_xa_has_blocks(node)) return true;
     if (sc_xa_ints(node, "block_size", block, SC_RANK_MAX, 0) != in->rank) return false;
     for (uint32_t d = 0; d + 1 < in->rank; d++)

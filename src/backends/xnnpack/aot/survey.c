@@ -15,17 +15,12 @@ enum { HELPERS_MAX = 4 };
 // Why a helper stays alone that would have gone with another. By the operator: the same words for
 // the same trouble of many nodes.
 static bool blame(sc_xa *x, const sc_node *node) {
-    x->reason = sc_str_format(x->ctx->arena, "it goes with %s: " SC_STR_FMT, node->op->name,
-                              SC_STR_ARG(x->reason));
+    x->reason = sc_str_format(x->ctx->arena, "it can only be taken with %s: " SC_STR_FMT,
+                              node->op->name, SC_STR_ARG(x->reason));
     return false;
 }
 
-static bool refuse_alone(sc_xa *x, const sc_node *node) {
-    const sc_arg *mapping = sc_xa_arg(node, "mapping_type");
-    if (mapping->kind == SC_ARG_STR && !sc_str_is(mapping->str, "ASYMMETRIC"))
-        return sc_xa_refuse(x, "Quantize activations asymmetrically.",
-                            "its activations are quantized symmetrically, and those of XNNPACK "
-                            "asymmetrically");
+static bool refuse_alone(sc_xa *x) {
     return sc_xa_refuse(x, "Compute with the dequantized values.",
                         "no node that XNNPACK computes with 8 bits reads it");
 }
@@ -56,7 +51,7 @@ static bool keeps(const sc_backend *backend, const sc_options *options, const sc
     const sc_diag_mark mark = sc_diags_mark(x.ctx);
     claim->is_taken = keeps_for(&x, node, HELPERS_MAX);
     sc_diags_rewind(x.ctx, mark);
-    if (!claim->is_taken && !x.reason.size) (void)refuse_alone(&x, node);
+    if (!claim->is_taken && !x.reason.size) (void)refuse_alone(&x);
     claim->reason = x.reason;
     claim->hint = x.hint;
     return claim->is_taken;

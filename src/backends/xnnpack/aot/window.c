@@ -99,7 +99,8 @@ static bool check_pool(sc_xa *x, const sc_node *node) {
     if (is_whole_image(node)) return true;
     if (!read_pooling(x, node, &p) || !read_extra(x, node, &p)) return false;
     if (p.kernel[0] * p.kernel[1] == 1)
-        return sc_xa_refuse(x, NULL, "its window is one element, and XNNPACK's have more");
+        return sc_xa_refuse(x, NULL,
+                            "its window is one element, and XNNPACK takes only larger windows");
     if (!is_max) return check_average(x, node, &p);
     if (p.stride[0] > p.kernel[0] || p.stride[1] > p.kernel[1])
         return sc_xa_refuse(x, NULL, "its stride is larger than its window");
@@ -236,15 +237,15 @@ static bool read_amax(sc_xa *x, const sc_node *node, pooling *p) {
     for (int32_t i = 0; i < count; i++) {
         const int64_t dim = sc_xa_dim(dims[i], 4);
         if (dim != 2 && dim != 3)
-            return sc_xa_refuse(x, NULL, "it is not over height or width of a batch of images");
+            return sc_xa_refuse(x, NULL, "it does not reduce height or width of a batch of images");
         if (!sc_dim_is_int(in->spec.sizes[dim]))
-            return sc_xa_refuse(x, "Fix this size.",
-                                "the size that it goes over is dynamic, and XNNPACK's windows are "
-                                "fixed");
+            return sc_xa_refuse(
+                x, "Fix this size.",
+                "the size that it reduces is dynamic, and XNNPACK's windows are fixed");
         p->kernel[dim - 2] = in->spec.sizes[dim].value;
     }
     if (count < 1 || p->kernel[0] * p->kernel[1] == 1)
-        return sc_xa_refuse(x, NULL, "it goes over no more than one element");
+        return sc_xa_refuse(x, NULL, "it reduces at most one element");
     memcpy(p->stride, p->kernel, sizeof p->stride);
     return true;
 }
@@ -287,8 +288,7 @@ static bool check_resize(sc_xa *x, const sc_node *node) {
     if (!is_image(x, node)) return false;
     if (factors->kind == SC_ARG_LIST && factors->count != 2)
         return sc_xa_refuse(x, "Give one factor for the height and one for the width.",
-                            "factors of scale come in twos, and its list is of length %u",
-                            factors->count);
+                            "it has %u scale factors, and XNNPACK needs two", factors->count);
     for (uint32_t i = 0; i < 2; i++) {
         const sc_dim from = in->spec.sizes[2 + i], to = out->spec.sizes[2 + i];
         if (!sc_dim_is_int(to) || !sc_dim_is_int(from))
@@ -297,10 +297,10 @@ static bool check_resize(sc_xa *x, const sc_node *node) {
         const sc_arg *factor = &factors->items[i];
         const double scale = factor->kind == SC_ARG_FLOAT ? factor->f : (double)factor->i;
         if (scale * (double)from.value != (double)to.value)
-            return sc_xa_refuse(x, "Give sizes instead of factors.",
-                                "its factor %g does not make whole pixels, and XNNPACK goes by "
-                                "sizes",
-                                scale);
+            return sc_xa_refuse(
+                x, "Give sizes instead of factors.",
+                "its factor %g does not give a whole number of pixels, and XNNPACK takes sizes",
+                scale);
     }
     return true;
 }

@@ -5,8 +5,10 @@ static const sc_evalue absent = {.tag = SC_EVALUE_NONE};
 
 static sc_status call_kernel(const sc_xnn_delegate *d, const sc_op *op, sc_evalue *const *args,
                              uint32_t count) {
-    sc_kernel_call call = {.ctx = d->ctx, .op = op, .args = args, .arg_count = count};
-    return sc_kernel_get((sc_op_id)op->id)->run(&call);
+    const sc_kernel *kernel = sc_kernel_get((sc_op_id)op->id);
+    sc_kernel_call call = {
+        .ctx = d->ctx, .op = op, .kernel = kernel, .args = args, .arg_count = count};
+    return kernel->run(&call);
 }
 
 // Along the last dimension.

@@ -139,7 +139,7 @@ sc_status sc_xnn_derive(sc_xnn_delegate *d);
 sc_status sc_xnn_run_steps(sc_xnn_delegate *d, const sc_rt_hearing *hearing);
 
 // A value as the program around the delegate has it. It shows the same memory, and is good until
-// the next step; the tensor's lists have to be pointed at those beside it.
+// the next step; the tensor's lists have to point at the lists that follow it.
 typedef struct sc_xnn_shown {
     sc_tensor tensor;
     int64_t sizes[SC_XNN_RANK_MAX], strides[SC_XNN_RANK_MAX];

@@ -3,7 +3,7 @@
 //
 // Floats: sum + bias, clamped. 8 bits with one scale: 32-bit sums, the bias among them, are
 // requantized by input scale * weight scale / output scale. 8 bits with a scale for each row, and
-// floats beside weights of few bits: sums by the scales, plus a bias of floats.
+// floats with weights of few bits: sums by the scales, plus a bias of floats.
 #include <math.h>
 
 #include "backends/xnnpack/run/delegate.h"
@@ -123,7 +123,7 @@ static void take_clamp(const sc_xnn_delegate *d, sc_xnn_step *s) {
     next->runner = &sc_xnn_run_rename;
 }
 
-// A bias of floats beside integers joins after the scales.
+// A bias of floats with integer weights joins after the scales.
 static sc_status set_shift(sc_xnn_delegate *d, sc_xnn_step *s) {
     if (!s->bias) return SC_OK;
     SC_TRY(keep(d, (uint64_t)channels_of(s) * sizeof(float), &s->bias));

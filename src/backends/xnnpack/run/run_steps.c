@@ -1,4 +1,4 @@
-// The steps of a call, one after the other, and what somebody who listens is told of them.
+// The steps of a call, one after the other, and the events that a listener gets of them.
 #include "backends/xnnpack/run/delegate.h"
 
 static sc_status run_step(sc_xnn_delegate *d, sc_xnn_step *s) {

@@ -76,14 +76,14 @@ static sc_status check_argument(const sc_xnn_delegate *d, uint32_t index, const 
     if (arg->tensor->rank > SC_XNN_RANK_MAX)
         return sc_xnn_bad_argument(d, index, "has more than 6 dimensions");
     if (sc_xnn_is(o, SC_XNN_QDINT8))
-        return sc_xnn_bad_argument(d, index,
-                                   "is quantized when it is run, which only values between "
-                                   "nodes can be");
+        return sc_xnn_bad_argument(
+            d, index, "is quantized at run time, which only values inside the delegate can be");
     // Positions of maxima are counted in 32 bits; programs have them in 64.
     bool fits = o->is_position
                     ? arg->tensor->dtype == SC_DTYPE_I64 || arg->tensor->dtype == SC_DTYPE_I32
                     : arg->tensor->dtype == o->tensor.dtype;
-    if (!fits) return sc_xnn_bad_argument(d, index, "has another dtype than the payload gives it");
+    if (!fits)
+        return sc_xnn_bad_argument(d, index, "has a different dtype than the payload declares");
     return SC_OK;
 }
 

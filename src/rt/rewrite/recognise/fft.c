@@ -133,7 +133,7 @@ static bool is_other_sum(sc_rt_search *s, const spectrum *f, const sc_evalue *va
            sc_rt_is_number(s, add->args[2], 1) && conjugated(s, f, add->args[0]) == h->x;
 }
 
-// One of the two that lie beside each other, before real and imaginary parts.
+// One of the two neighbours, before real and imaginary parts.
 static const sc_evalue *selected(sc_rt_search *s, const spectrum *f, const sc_evalue *value,
                                  int64_t index) {
     const sc_kernel_call *select = sc_rt_made_by(s, value, SC_OP_select_copy_int);

@@ -5,7 +5,7 @@
 #include "rt/rewrite/rewrites.h"
 
 enum {
-    WORK_MAX = 1 << 20,    // values that are looked at, beside eight for each instruction
+    WORK_MAX = 1 << 20,    // values that are looked at, in addition to eight for each instruction
     WAITS_MAX = 16 << 20,  // instructions that come between writing values and reading them
 };
 

@@ -157,16 +157,21 @@ static bool is_value(match *m, sc_evalue *value, node n) {
 
 // --- Operators -----------------------------------------------------------------------------------
 
-// The first operand of a test says the dtype, and the result of other calls.
-static bool is_form(match *m, const sc_form *form, const sc_kernel_call *root) {
-    const node result = sc_formula_result(m->formula);
+// The first operand of a test says the dtype, and the result of other calls. NONE: no form has it.
+static sc_dtype dtype_of(const sc_kernel_call *root) {
     const sc_evalue *out = root->args[root->arg_count - 1];
-    const bool is_test = sc_op_gives_truth(result->op);
+    const bool is_test = sc_op_gives_truth(root->op);
     const sc_evalue *like = is_test ? root->args[0] : out;
-    if (like->tag != SC_EVALUE_TENSOR || (is_test && !has_dtype(out, SC_DTYPE_BOOL))) return false;
-    m->dtype = (sc_dtype)like->tensor->dtype;
+    if (like->tag != SC_EVALUE_TENSOR || (is_test && !has_dtype(out, SC_DTYPE_BOOL)))
+        return SC_DTYPE_NONE;
+    return (sc_dtype)like->tensor->dtype;
+}
+
+// Parses the formula, which most programs have no call for.
+static bool is_form(match *m, sc_form_id id, const sc_kernel_call *root) {
+    m->formula = sc_form_formula(id);
     m->s->parts.count = 0;
-    return sc_form_takes(form, m->dtype) && are_args(m, root, result);
+    return are_args(m, root, sc_formula_result(m->formula));
 }
 
 // The one argument that the text itself says.
@@ -192,17 +197,17 @@ static bool is_looked_for(const sc_form *form, bool is_late) {
 
 void sc_rt_formula_roots(bool is_late, bool *roots) {
     for (sc_form_id id = 0; id < SC_FORM_COUNT; id++)
-        if (is_looked_for(sc_form_get(id), is_late))
-            roots[sc_formula_result(sc_form_formula(id))->op->id] = true;
+        if (is_looked_for(sc_form_get(id), is_late)) roots[sc_form_get(id)->root] = true;
 }
 
 bool sc_rt_is_formula(sc_rt_search *s, const sc_kernel_call *root, bool is_late,
                       sc_rt_found *found) {
-    for (sc_form_id id = 0; id < SC_FORM_COUNT; id++) {
+    const sc_dtype dtype = dtype_of(root);
+    for (sc_form_id id = 0; id < SC_FORM_COUNT && dtype != SC_DTYPE_NONE; id++) {
         const sc_form *form = sc_form_get(id);
-        match m = {.s = s, .formula = sc_form_formula(id)};
-        if (!is_looked_for(form, is_late) || sc_formula_result(m.formula)->op->id != root->op->id ||
-            !is_form(&m, form, root))
+        match m = {.s = s, .dtype = dtype};
+        if (!is_looked_for(form, is_late) || form->root != root->op->id ||
+            !sc_form_takes(form, dtype) || !is_form(&m, id, root))
             continue;
         find(&m, id, found);
         return true;

@@ -163,7 +163,7 @@ static void write_call(sc_rt_search *s, const sc_rt_found *found) {
     if (found->ends_in) args[count++] = result;  // until there is one
     args[count++] = result;
     count_reads(s, root, -1);
-    root->kernel = found->kernel->run;
+    root->call.kernel = found->kernel;
     root->call.op = sc_op_get(found->op);
     root->call.args = args;
     root->call.arg_count = count;

@@ -39,9 +39,10 @@ typedef struct sc_rt_found {
     const sc_kernel *kernel;
     sc_evalue *args[SC_RT_FOUND_ARGS];  // without the result
     uint32_t arg_count;
-    const sc_evalue *ends_in;  // and one more, which no value of the file need have; NULL: none
-    bool is_checked;           // by the search: what the operator itself takes is other
-    bool stays;                // the root's own call, but for its first argument, which is args[0]
+    const sc_evalue
+        *ends_in;     // and one more, which no value of the file need have; NULL: no such value
+    bool is_checked;  // by the search: what the operator itself takes is other
+    bool stays;       // the root's own call, but for its first argument, which is args[0]
 } sc_rt_found;
 
 // walk.c

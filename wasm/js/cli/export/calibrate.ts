@@ -110,7 +110,7 @@ function infoOf(
   if (isOpen && isFiller(text) && !own)
     throw new SconceError(
       "input",
-      `${text} cannot stand for input '${info.name}', which has sizes that are known only when running`,
+      `${text} has no sizes, and input '${info.name}' has dynamic ones`,
       `Give it sizes that fit [${declared.join(", ")}], as in ${text}:1x3, or pass an .npy file.`,
     );
   if (own && info.kind === "tensor" && own.length !== declared.length)

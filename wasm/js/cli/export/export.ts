@@ -79,7 +79,7 @@ function callsOf(
   return calls;
 }
 
-// --- What comes of it --------------------------------------------------------------------------------
+// --- Results -----------------------------------------------------------------------------------------
 
 interface Places {
   readonly output: string;
@@ -99,9 +99,9 @@ async function write(
   const program = session.getExecutorchProgramManager();
   const records = recordFiles(program, { etrecord, perMethod }, {});
   for (const { path } of records) keepInputs(inputs, path);
-  const beside = [...reportFile(report, reportOf), ...records];
+  const extra = [...reportFile(report, reportOf), ...records];
   await inFolders(perMethod === undefined ? [] : [perMethod], () =>
-    writeProgram(program, output, inputs, {}, beside),
+    writeProgram(program, output, inputs, {}, extra),
   );
 }
 
@@ -170,31 +170,32 @@ const FLAGS = {
     multiple: true,
     value: "NAME",
     suggests: recipeNames,
-    text: "how to export; several recipes are combined, and must not conflict",
+    text: "the recipe: backend and quantization by name, see --list-recipes; several are combined, and must not conflict",
   },
-  "list-recipes": { type: "boolean", text: "print all recipes, with what they do" },
+  "list-recipes": { type: "boolean", text: "print all recipes and their effects" },
   method: PROGRAM_FLAGS.method,
   calibrate: {
     type: "string",
     multiple: true,
     value: "CALL",
     text:
-      "a call that shows which values occur, with one value for each input: x.npy or x.npy,3,random:1. " +
-      "'x*.npy' in quotes, or a folder, is a call for each file. NAME:x.npy is a call of method NAME. " +
-      "Without the flag the example inputs of the file are used",
+      "run the model on these inputs to find the range of each value, which static quantization needs. " +
+      "CALL has a value for each input: x.npy, or x.npy,3,random:1. " +
+      "'x*.npy' in quotes, or a folder, makes a call for each file. NAME:x.npy is a call of method NAME. " +
+      "Without the flag, the example inputs of the .pt2 are used",
   },
   skip: {
     type: "string",
     multiple: true,
     value: "PATTERN",
-    text: "do not quantize these nodes, modules (with all in them) or operators; * in a name is any text",
+    text: "do not quantize these nodes, operators, or modules with all in them; * stands for any text",
   },
   "group-size": {
     type: "string",
     value: "N",
     text:
-      "elements of a weight that share a scale, for recipes with groups; 32 by default; with 0 each " +
-      "channel has one scale",
+      "how many elements of a weight share a scale, for recipes with groups; 32 by default. 0 gives each " +
+      "channel one scale",
   },
   constant: PROGRAM_FLAGS.constant,
   report: {
@@ -234,7 +235,7 @@ function programsOf(
   const [path] = positionals;
   if (path === undefined || positionals.length > 1)
     throw new UsageError(
-      "say which .pt2 to export, and only one",
+      "name one .pt2 file to export",
       "Several become methods of one program: --method NAME=FILE.",
     );
   return { programs: sourceOf(path), files: [path], fileOf: () => path };
@@ -243,7 +244,8 @@ function programsOf(
 function placesOf(values: Values, inputs: readonly string[]): Places {
   const output = outputOf(values);
   const { report, etrecord, "etrecord-per-method": perMethod } = values;
-  if (isFolder(output)) throw new UsageError("one program needs the name of a file: -o model.pte");
+  if (isFolder(output))
+    throw new UsageError("-o is a folder, but one program is written: name its file, -o model.pte");
   if (report !== undefined && isFolder(report))
     throw new UsageError("the report needs the name of a file: --report report.json");
   const at = (path: string | undefined, ending: string): string | undefined =>
@@ -257,7 +259,10 @@ function placesOf(values: Values, inputs: readonly string[]): Places {
 
 function recipeFor(values: Values): ExportRecipe {
   if (!values.recipe)
-    throw new UsageError("say how to export: --recipe NAME", "--list-recipes tells the names.");
+    throw new UsageError(
+      "name a recipe: --recipe NAME",
+      "sconce export --list-recipes shows all of them.",
+    );
   return recipeOf({
     names: values.recipe,
     groupSize: sizeOf(values["group-size"]),

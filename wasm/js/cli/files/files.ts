@@ -2,10 +2,11 @@
 // leaves what was there before. Outputs are written under temporary names in the same folders and
 // renamed together once all are whole; no output replaces an input, a folder or a device. Bytes for
 // the standard output go when all files are whole.
-import {
+import fs, {
   accessSync,
   closeSync,
   constants,
+  fchmodSync,
   mkdirSync,
   openSync,
   readFileSync,
@@ -28,6 +29,7 @@ import {
   streamBytes,
   writeOutput,
 } from "./streams.js";
+import { replacementOf, type Replacement } from "../../sink/file.js";
 import { UsageError } from "../usage.js";
 
 /** The reason that the file system gives for an error, without the path. */
@@ -127,7 +129,7 @@ export function keepApart(inputs: readonly string[], outputs: readonly string[])
 /** Throws where an output cannot be written, before there is anything to write. */
 export function checkPlace(path: string): void {
   if (isPlaceless(path)) return;
-  placeOf(path);
+  replacing(path);
   try {
     // The point is in folders only.
     accessSync(`${dirname(resolve(path))}/.`, constants.W_OK);
@@ -179,22 +181,27 @@ interface Output {
   write: (writer: Writer) => Promise<void>;
 }
 
-/** The real path of an output. Fails where something other than a regular file is there. */
-export function placeOf(path: string): string {
-  const stats = statsOf(path);
-  if (!stats || stats.isFile()) return stats ? realOf(path) : resolve(path);
-  const why = `cannot write ${path}: it exists and is not a regular file`;
-  throw new SconceError("io", why, "Name a new file, or a regular one to be replaced.");
+/** The names for replacing an output. */
+function replacing(path: string): Replacement {
+  try {
+    return replacementOf(fs, path);
+  } catch (error) {
+    throw error instanceof SconceError ? error : cannotWrite(path, error);
+  }
 }
 
 /** Signals are heard between turns of the loop only. */
 const nextTurn = (): Promise<void> => setImmediate();
 
-async function writeTemporary({ path, write }: Output, temporary: string): Promise<void> {
+async function writeTemporary(
+  { path, write }: Output,
+  { temporary, mode }: Replacement,
+): Promise<void> {
   let descriptor: number | undefined;
   let refused: unknown;
   try {
-    const open = (descriptor = openSync(temporary, "w"));
+    const open = (descriptor = openSync(temporary, "wx"));
+    if (mode !== undefined) fchmodSync(open, mode);
     await write(async (chunk) => {
       try {
         for (let done = 0; done < chunk.length;) done += writeSync(open, chunk, done);
@@ -253,11 +260,11 @@ export async function writeFiles(outputs: readonly Output[]): Promise<void> {
         streamed.push(...(await collected(output)));
         continue;
       }
-      const place = placeOf(output.path);
+      const names = replacing(output.path);
+      const place = realOf(names.place);
       if (renames.has(place)) throw cannotWrite(output.path, "another output goes there");
-      const temporary = `${place}.${process.pid}.tmp`;
-      renames.set(place, temporary);
-      await writeTemporary(output, temporary);
+      renames.set(place, names.temporary);
+      await writeTemporary(output, names);
     }
     await writePieces(streamed);
     for (const [place, temporary] of renames) {

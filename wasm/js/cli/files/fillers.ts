@@ -64,7 +64,7 @@ function checkSizes(text: string, info: ProgramValueInfo, index: number): void {
   if (kind !== "tensor")
     throw new SconceError(
       "input",
-      `input ${index}: ${text} has sizes, and the input is of the kind ${kind}`,
+      `input ${index}: ${text} has sizes, but the input has the type ${kind}`,
       "Leave out the sizes.",
     );
   if (sizes.length !== shape.length)

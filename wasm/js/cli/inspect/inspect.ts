@@ -25,7 +25,7 @@ const SCALES: readonly TimeScale[] = ["ns", "us", "ms", "s", "cycles"];
 const FLAGS = {
   nodes: {
     type: "boolean",
-    text: "show all nodes of delegates, and not only the first; JSON has nodes of delegates only with it",
+    text: "show all nodes of each delegate instead of the first ones; without it, JSON lists none of them",
   },
   data: {
     type: "string",
@@ -38,14 +38,14 @@ const FLAGS = {
     multiple: true,
     value: "FILE",
     text:
-      "the record of the program. It tells which nodes of the model the values in memory are, and " +
-      "which node and line each event of a dump is. Two dumps have one each, in their order",
+      "the record of the program. With it, inspect names the node of the model for each value in memory, and " +
+      "the node and the line for each event of a dump. For two dumps, give one for each, in their order",
   },
   "debug-output": {
     type: "string",
     value: "FILE",
     heading: "of a dump (.etdp)",
-    text: "the file with the values that the dump points to",
+    text: "the file that run --debug-output wrote: the values that the dump refers to",
   },
   program: {
     type: "string",
@@ -57,8 +57,8 @@ const FLAGS = {
     value: "HOW",
     words: METRICS,
     text:
-      "compare values with those that the record's program computes, the worst first by HOW: snr, mse, " +
-      "l1, cosine or max. The run must have had the record's inputs (--input example)",
+      "compare the recorded values with those of the program in the record, and list the largest " +
+      "differences first. HOW measures them: snr, mse, l1, cosine or max. Run with --input example before",
   },
   reference: {
     type: "string",
@@ -70,7 +70,7 @@ const FLAGS = {
   method: {
     type: "string",
     value: "NAME",
-    text: "show the runs of this method only; if the dump does not tell methods, all runs are of it",
+    text: "show the runs of this method only; if the dump names no methods, all its runs count as this one",
   },
   time: {
     type: "string",
@@ -99,7 +99,7 @@ const FLAGS = {
     multiple: true,
     value: "NAME",
     heading: "of a record (.etrecord)",
-    text: "show the nodes of a stage; given twice, the differences between two stages",
+    text: "show the nodes of a stage; given twice, show the differences between the two stages",
   },
   node: {
     type: "string",
@@ -134,7 +134,7 @@ const KIND_NAMES: Readonly<Record<Kind, string>> = {
   bpte: "a .bpte",
   etdump: "a dump (.etdp)",
   etrecord: "a record (.etrecord)",
-  unknown: "none of the files that are known here",
+  unknown: "of an unknown kind",
 };
 /** Flags that only go with a single dump. */
 const OF_ONE_DUMP = ["gap", "reference", "debug-output", "program", "trace", "tsv"] as const;
@@ -247,7 +247,7 @@ function compareDumps(engine: Engine, path: string, second: string, flags: Flags
 function inspectDumps(engine: Engine, paths: string[], flags: Flags): Promise<number> | number {
   const [path, second] = paths as [string, string | undefined];
   if ((flags.etrecord?.length ?? 0) > paths.length)
-    throw new UsageError("--etrecord is given once for each dump");
+    throw new UsageError("there are more --etrecord flags than dumps: give one for each dump");
   if (second !== undefined) return compareDumps(engine, path, second, flags);
   return inspectDump(engine, path, flags);
 }
@@ -276,14 +276,14 @@ function inspectFile(engine: Engine, kind: Kind, path: string, flags: Flags): vo
 
 async function inspect(flags: Flags, files: string[]): Promise<number> {
   if (files.length < 1 || files.length > 2)
-    throw new UsageError("say which file to inspect, and only one, or two dumps");
+    throw new UsageError("name one file to inspect, or two dumps to compare");
   const { data = [], etrecord = [], program = [], "debug-output": debug = [] } = flags;
   claimInputs([files, data, etrecord, program, debug].flat());
   const engine = await makeEngine();
   const kinds = files.map((path) => engine.detect(sourceOf(path)));
   checkFlags(flags, files[0]!, kinds[0]!);
   if (files.length === 2 && kinds.some((kind) => kind !== "etdump"))
-    throw new UsageError("two files are compared if both are dumps (.etdp)");
+    throw new UsageError("inspect compares two files only if both are dumps (.etdp)");
   if (kinds[0] === "etdump") return inspectDumps(engine, files, flags);
   inspectFile(engine, kinds[0]!, files[0]!, flags);
   return EXIT.done;

@@ -19,7 +19,8 @@ function showContents(inspector: Inspector): void {
   const report = inspector.report();
   const delegation = inspector.delegation();
   if (isJson()) return printJson({ kind: "etrecord", ...report, delegation });
-  const { stages, representativeInputs, referenceOutputs, unknownEntries } = report.etrecord!;
+  const { stages, representativeInputs, referenceOutputs, unknownEntries, unreadEntries } =
+    report.etrecord!;
   say("stages");
   sayTable(
     ["stage", "method", "nodes", "weights"],
@@ -38,6 +39,7 @@ function showContents(inspector: Inspector): void {
   for (const [method, cases] of Object.entries(referenceOutputs))
     say(`reference outputs of method ${method}: ${counted(cases, "case")}`);
   if (unknownEntries.length > 0) say(`not understood: ${unknownEntries.join(", ")}`);
+  for (const { name, reason } of unreadEntries) say(`cannot be read: ${name}: ${reason}`);
 }
 
 const lineOf = (node: StageNode): string =>
@@ -60,14 +62,15 @@ function checkStages(inspector: Inspector, { stages, method }: RecordFlags): voi
   const whose = found.length > 0 ? `that of method '${found[0]!.method}'` : "none here";
   throw new SconceError(
     "not_found",
-    `a record of several methods holds the exported program of one method only, ${whose}`,
+    `this record of several methods has one exported program only, ${whose}`,
     "Write a record of each method: sconce lower --etrecord-per-method FOLDER.",
   );
 }
 
 function showStages(inspector: Inspector, flags: RecordFlags): void {
   const [from, to, ...others] = flags.stages;
-  if (others.length > 0) throw new UsageError("--stage is given once, or twice for what differs");
+  if (others.length > 0)
+    throw new UsageError("--stage can be given once, or twice to compare two stages");
   checkStages(inspector, flags);
   if (to === undefined) {
     const nodes = inspector.nodes(from!, flags.method);

@@ -71,7 +71,7 @@ export function writeProgram(
   output: string,
   inputs: readonly string[],
   options: CallOptions,
-  beside: readonly Output[],
+  extra: readonly Output[],
 ): Promise<void> {
   const files = program.dataFiles.map(({ name }) => ({
     path: dataPath(output, name, program.dataFiles.length),
@@ -79,7 +79,7 @@ export function writeProgram(
   }));
   files.push({ path: output, write: (writer) => program.writeTo(writer, undefined, options) });
   for (const { path } of files) keepInputs(inputs, path);
-  return writeFiles([...files, ...beside]);
+  return writeFiles([...files, ...extra]);
 }
 
 /** A program that was written, as it stands in JSON. */

@@ -2,11 +2,11 @@
 import { basename, join } from "node:path";
 import type { CallOptions, Diagnostic, Engine, LowerOptions, Programs } from "../../types/index.js";
 import {
-  backendsOf,
+  namesByMethod,
   checkBackends,
-  importBackends,
-  readBackends,
-  type BackendFlags,
+  importModules,
+  readByMethod,
+  type MethodFlags,
 } from "../shell/backends.js";
 import { defineCommand, type ValuesOf } from "../shell/command.js";
 import { makeEngine } from "../engine.js";
@@ -60,33 +60,42 @@ const FLAGS = {
     value: "NAME",
     suggests: () => ["xnnpack"],
     text:
-      "hand every method to this backend, as far as the backend takes it; METHOD=NAME is for one " +
-      "method. Given again, the next backend gets what those before it have left",
+      "let this backend run the nodes that it supports; the portable kernels run the rest. " +
+      "METHOD=NAME is for one method. A further --backend gets the nodes that those before it left",
   },
   import: {
     type: "string",
     multiple: true,
     value: "FILE",
-    text: "a JavaScript module whose default export is a backend",
+    text: "a JavaScript module: its default export is a backend, its functions are passes, and its objects with a function partition are partitioners",
+  },
+  pass: {
+    type: "string",
+    multiple: true,
+    value: "NAME",
+    text:
+      "run a pass over the edge program, one of --import or of the library; METHOD=NAME is for one " +
+      "method. Given again, the passes run in order",
   },
   report: PROGRAM_FLAGS.report,
   etrecord: PROGRAM_FLAGS.etrecord,
   "etrecord-light": {
     type: "boolean",
-    text: "leave weights out of the record; only computing values again needs them",
+    text: "leave the weights out of the record; inspect --gap needs them, other uses do not",
   },
   "etrecord-per-method": PROGRAM_FLAGS["etrecord-per-method"],
   verify: {
     type: "boolean",
     text:
-      "run the program with delegates and without, on the example inputs of the file or random ones, " +
-      "and compare",
+      "run the program with delegates and without them, and compare the results; the inputs are the " +
+      "examples of the file, or random",
   },
 } as const;
 
 /** Files that are asked for besides the program itself. */
 interface Extras extends Records {
-  readonly backends: BackendFlags;
+  readonly backends: MethodFlags;
+  readonly passes: MethodFlags;
   readonly report: string | undefined;
   readonly verify: boolean;
 }
@@ -123,9 +132,9 @@ async function writeLowered(
   const report = reportOf(delegation, verification);
   const records = recordFiles(program, extras, listening);
   for (const { path } of records) keepInputs(inputs, path);
-  const beside = [...reportFile(extras.report, () => report), ...records];
+  const extra = [...reportFile(extras.report, () => report), ...records];
   await inFolders(extras.perMethod === undefined ? [] : [extras.perMethod], () =>
-    writeProgram(program, output, inputs, listening, beside),
+    writeProgram(program, output, inputs, listening, extra),
   );
   const { diagnostics } = program.inspect();
   const written = writtenOf(program, output, milliseconds);
@@ -150,8 +159,14 @@ async function lowerOne(
   const begin = performance.now();
   try {
     const listening = progress.onProgress ? { onProgress: progress.onProgress } : {};
-    const partitioner = backendsOf(extras.backends, engine, task.programs);
-    const all = { ...options, ...(partitioner && { partitioner }), ...listening };
+    const partitioner = namesByMethod(extras.backends, engine, task.programs);
+    const transformPasses = namesByMethod(extras.passes, engine, task.programs);
+    const all = {
+      ...options,
+      ...(partitioner && { partitioner }),
+      ...(transformPasses && { transformPasses }),
+      ...listening,
+    };
     const program = engine.lower(task.programs, all);
     try {
       const ms = performance.now() - begin;
@@ -263,8 +278,8 @@ function lowerEach(
   const single = files.length === 1;
   if (!single) checkSeveral(output, extras);
   const targets = files.map((file) => outputFor(file, output, single));
-  const beside = placed(extras, targets[0]!);
-  checkTargets(files, targets, options, beside);
+  const extra = placed(extras, targets[0]!);
+  checkTargets(files, targets, options, extra);
   const folders = [...(!single || isFolder(output) ? [output] : []), ...foldersOf(extras)];
   return inFolders(folders, () => {
     const tasks = files.map((path, i): Task => ({
@@ -274,7 +289,7 @@ function lowerEach(
       inputs: [path],
       fileOf: () => path,
     }));
-    return lowerAll(engine, tasks, options, beside);
+    return lowerAll(engine, tasks, options, extra);
   });
 }
 
@@ -286,9 +301,10 @@ function lowerTogether(
   output: string,
 ): Promise<number> {
   const files = Object.values(methods);
-  if (isFolder(output)) throw new UsageError("one program needs the name of a file: -o model.pte");
-  const beside = placed(extras, output);
-  checkTargets(files, [output], options, beside);
+  if (isFolder(output))
+    throw new UsageError("-o is a folder, but one program is written: name its file, -o model.pte");
+  const extra = placed(extras, output);
+  checkTargets(files, [output], options, extra);
   const programs = Object.entries(methods).map(([name, path]) => [name, sourceOf(path)] as const);
   const task: Task = {
     subject: output,
@@ -298,7 +314,7 @@ function lowerTogether(
     // The engine knows methods, people know files.
     fileOf: (method) => methods[method] ?? "",
   };
-  return inFolders(foldersOf(extras), () => lowerAll(engine, [task], options, beside));
+  return inFolders(foldersOf(extras), () => lowerAll(engine, [task], options, extra));
 }
 
 // --- The command -----------------------------------------------------------------------------------
@@ -319,7 +335,8 @@ function optionsOf(values: ValuesOf<typeof FLAGS>): LowerOptions {
 
 function extrasOf(values: ValuesOf<typeof FLAGS>): Extras {
   return {
-    backends: readBackends(values.backend ?? []),
+    backends: readByMethod("backend", values.backend ?? []),
+    passes: readByMethod("pass", values.pass ?? []),
     report: values.report,
     verify: values.verify ?? false,
     etrecord: values.etrecord,
@@ -333,13 +350,13 @@ async function lower(values: ValuesOf<typeof FLAGS>, files: string[]): Promise<n
   const isTogether = Object.keys(methods).length > 0;
   if (isTogether && files.length > 0)
     throw new UsageError("give files as methods (--method NAME=FILE) or on their own, not both");
-  if (!isTogether && files.length === 0) throw new UsageError("say which .pt2 to lower");
+  if (!isTogether && files.length === 0) throw new UsageError("name a .pt2 file to lower");
   const options = optionsOf(values);
   const extras = extrasOf(values);
   if (options.targetRuntime !== undefined && extras.backends.length === 0)
     note("note: --target-runtime says what backends may use: without --backend it changes nothing");
   const engine = await makeEngine();
-  if (values.import) await importBackends(engine, values.import);
+  if (values.import) await importModules(engine, values.import);
   else checkBackends(extras.backends, engine);
   if (isTogether) return lowerTogether(engine, methods, options, extras, output);
   return lowerEach(engine, files, options, extras, output);

@@ -77,7 +77,8 @@ export function commandInputs(
 const EXAMPLE = "example";
 
 function fits(value: Value, { kind, dtype, shape = [], dynamic }: ProgramValueInfo): boolean {
-  if (!isTensor(value)) return kind !== "tensor";
+  // A number that changes from call to call is a tensor without dimensions in the program.
+  if (!isTensor(value)) return kind !== "tensor" || (shape.length === 0 && value !== null);
   const isSize = (size: number, d: number): boolean =>
     dynamic ? size <= shape[d]! : size === shape[d];
   return value.dtype === dtype && value.shape.length === shape.length && value.shape.every(isSize);
@@ -97,7 +98,7 @@ export function examplesOf(engine: Engine, path: string, info: ProgramMethodInfo
     if (!methods.includes(only))
       throw new SconceError(
         "not_found",
-        `${path} is of ${methods.join(", ")}, and not of method '${info.name}'`,
+        `the record ${path} has ${methods.join(", ")}, but not method '${info.name}'`,
         "Name the record of this program, or inputs as --input x.npy.",
       );
     const found = record.representativeInputs();
@@ -114,7 +115,7 @@ export function examplesOf(engine: Engine, path: string, info: ProgramMethodInfo
       );
     throw new SconceError(
       "not_found",
-      `${path} holds no representative inputs, and none that method '${info.name}' was exported with`,
+      `the record ${path} has no example inputs of method '${info.name}'`,
       methods.length > 1
         ? "Write a record of each method, sconce lower --etrecord-per-method FOLDER, or name inputs as --input x.npy."
         : "Lower a program that was exported with example inputs, or name inputs as --input x.npy.",
@@ -128,11 +129,13 @@ export function examplesOf(engine: Engine, path: string, info: ProgramMethodInfo
 export function checkExamples(texts: readonly string[], etrecord: string | undefined): void {
   const isAsked = texts.includes(EXAMPLE);
   if (isAsked && texts.length > 1)
-    throw new UsageError("--input example stands for all inputs, and for no single one");
+    throw new UsageError("--input example takes all inputs: leave out the other --input flags");
   if (isAsked && etrecord === undefined)
     throw new UsageError("--input example needs the record: --etrecord model.etrecord");
   if (!isAsked && etrecord !== undefined)
-    throw new UsageError("--etrecord is where the inputs of --input example come from");
+    throw new UsageError(
+      "--etrecord needs --input example, which takes its inputs from the record",
+    );
 }
 
 // --- Calls -----------------------------------------------------------------------------------------

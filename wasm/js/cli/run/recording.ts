@@ -91,15 +91,19 @@ function checkFlags({ etdump, "debug-output": debug, intermediates }: Given): vo
   if (intermediates && debug === undefined)
     throw new UsageError("--intermediates needs --etdump and --debug-output for what it records");
   if (debug !== undefined && realOf(debug) === realOf(etdump!))
-    throw new UsageError("--etdump and --debug-output are two files");
+    throw new UsageError("--etdump and --debug-output need two different files");
 }
 
 function tell(dump: EventDump, path: string): void {
   sayDone(`${path}: ${counted(dump.blocks, "block")}, ${counted(dump.events, "event")}`);
   if (dump.omitted > 0)
-    note(`note: ${counted(dump.omitted, "value")} of a kind that an ETDump has no place for`);
+    note(
+      `note: ${counted(dump.omitted, "value")} not recorded, because an ETDump cannot hold their kind`,
+    );
   if (dump.widened > 0)
-    note(`note: ${counted(dump.widened, "tensor")} in a wider dtype, because readers lack theirs`);
+    note(
+      `note: ${counted(dump.widened, "tensor")} recorded in a wider dtype, because readers of an ETDump do not know theirs`,
+    );
   if (dump.instants > 0)
     note(
       `note: ${counted(dump.instants, "instruction")} took less than a step of the clock, ` +

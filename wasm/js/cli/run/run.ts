@@ -11,7 +11,7 @@ import type {
   RandomAccess,
   Value,
 } from "../../types/index.js";
-import { importBackends } from "../shell/backends.js";
+import { importModules } from "../shell/backends.js";
 import { readCalls, type Call } from "../files/calls.js";
 import { defineCommand, type ValuesOf } from "../shell/command.js";
 import { makeEngine } from "../engine.js";
@@ -48,18 +48,18 @@ const FLAGS = {
     value: "VALUE",
     suggests: () => ["zeros", "ones", "random:1", "example", "true", "false", "none"],
     text:
-      "a value for each flattened input, in order, or all of them by the names that inspect shows, such " +
-      "as mask=x.npy. A value is x.npy, 3.5, 7, true, none, - (an .npy on the " +
-      "standard input), zeros, ones, or random:SEED (floats of a normal distribution, integers 0 or " +
-      "1). Made-up values may have sizes: zeros:1x3x8, random:1x3x8, random:SEED:1x3x8. Without sizes " +
-      "dynamic ones take their upper bound, and a single made-up value stands for all inputs. example " +
-      "takes all inputs from a record, as inspect --gap needs them",
+      "a value for each input that inspect shows, in its order, or each with its name: mask=x.npy. A value is " +
+      "an .npy file, 3.5, 7, true, none, - (an .npy on the standard input), zeros, ones, or random:SEED " +
+      "(floats of a normal distribution, integers 0 or 1). Sizes may follow: zeros:1x3x8, " +
+      "random:SEED:1x3x8; without them a dynamic size has its upper bound. A single zeros, ones or " +
+      "random:SEED fills all inputs. example takes all inputs from the record of --etrecord; " +
+      "inspect --gap needs that",
   },
   etrecord: { type: "string", value: "FILE", text: "the record for --input example" },
   out: {
     type: "string",
     value: "FOLDER",
-    text: "write output_0.npy, output_1.npy, ... there (bfloat16 as V2)",
+    text: "write the outputs to output_0.npy, output_1.npy, ... in this folder; bfloat16 has the .npy type V2",
   },
   data: { type: "string", multiple: true, value: "FILE", text: "a .ptd that the program needs" },
   import: {
@@ -72,14 +72,14 @@ const FLAGS = {
     type: "string",
     value: "FILE",
     text:
-      'several calls with state kept between them, as JSON: [{"method": "m", "inputs": ["x.npy", 3, ' +
-      'true, null], "out": "folder"}, ...]; inputs by name are {"x": "x.npy"}; ' +
-      "files are looked up from here, then from FILE's folder",
+      'make several calls, and keep the state between them. FILE is JSON: [{"method": "m", "inputs": ' +
+      '["x.npy", 3, true, null], "out": "folder"}, ...]. Inputs by name are {"x": "x.npy"}. Files are ' +
+      "looked up in the working folder, then in the folder of FILE",
   },
   repeat: {
     type: "string",
     value: "N",
-    text: "run all calls N times, each time from the program's first state",
+    text: "run all calls N times, each time from the initial state of the program",
   },
   ...RECORDING_FLAGS,
   ...VERIFY_FLAGS,
@@ -207,13 +207,15 @@ interface Job {
 }
 
 function checkFlags(values: Values, files: readonly string[]): void {
-  if (files.length !== 1) throw new UsageError("say which .pte to run, and only one");
+  if (files.length !== 1) throw new UsageError("name one .pte or .bpte file to run");
   if (values.calls !== undefined && (values.input || values.method || values.out))
-    throw new UsageError("--calls says method, inputs and out itself");
+    throw new UsageError(
+      "--calls names methods, inputs and outputs itself: leave out --method, --input and --out",
+    );
   if (values.out === "") throw new UsageError("say which folder: --out results/");
   if (values.out !== undefined && isOutputStream(values.out))
     throw new UsageError(
-      "--out is a folder, and there may be several outputs",
+      "--out must be a folder, because a method may have several outputs",
       "--json prints the outputs on the standard output.",
     );
   const given = values.calls ?? values.input ?? values.out;
@@ -307,7 +309,7 @@ async function runProgram(values: Values, files: string[]): Promise<number> {
   const { path, recording, dataFiles, inputs } = job;
   claimOutputs(recording.paths, true);
   const engine = await makeEngine();
-  await importBackends(engine, values.import ?? []);
+  await importModules(engine, values.import ?? []);
   const program = loadProgram(engine, path, {
     dataFiles: [...dataFiles],
     ...chosenBy(values, "load"),
@@ -315,8 +317,8 @@ async function runProgram(values: Values, files: string[]): Promise<number> {
   });
   const results = new Results(inputs);
   const folders = job.calls ? job.calls.flatMap(({ out }) => out ?? []) : [values.out ?? []].flat();
-  const beside = [values.etdump ?? [], values["debug-output"] ?? []].flat().filter(isFolder);
-  const code = await inFolders([...folders, ...beside], async () => {
+  const dumps = [values.etdump ?? [], values["debug-output"] ?? []].flat().filter(isFolder);
+  const code = await inFolders([...folders, ...dumps], async () => {
     for (const file of recording.paths) results.check(file, job.arrays);
     if (job.tolerances) return verify(program, job, values.method, results);
     const { areAll, calls } = runAll(engine, program, values, job, results);

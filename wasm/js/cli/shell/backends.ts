@@ -1,32 +1,48 @@
-// The backends of --backend and --import.
+// The backends and passes of --backend, --pass and --import.
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { SconceError } from "../../base/errors.js";
 import { oneOf } from "../../base/nearest.js";
-import type { Engine, Partitioners, Programs } from "../../types/index.js";
+import { isOwnPartitioner } from "../../base/check.js";
+import { imported } from "../../source/imported.js";
+import type { Backend, Engine, Programs } from "../../types/index.js";
 import { UsageError } from "../usage.js";
 
-/** Backends by method, "" for all methods, in the order given. */
-export type BackendFlags = readonly (readonly [method: string, backend: string])[];
+/** Names by method, "" for all methods, in the order given. */
+export type MethodFlags = readonly (readonly [method: string, name: string])[];
 
-/** Imports the modules of --import, each with a backend. */
-export async function importBackends(engine: Engine, files: readonly string[]): Promise<void> {
-  for (const file of files) await engine.importBackend({ url: pathToFileURL(resolve(file)).href });
+/**
+ * Registers what the modules of --import export: a backend by default, passes and partitioners by their
+ * names.
+ */
+export async function importModules(engine: Engine, files: readonly string[]): Promise<void> {
+  for (const file of files) {
+    const url = pathToFileURL(resolve(file)).href;
+    const found = await imported("--import", { url });
+    const backend = found["default"];
+    const isBackend =
+      backend !== undefined && typeof backend !== "function" && !isOwnPartitioner(backend);
+    if (isBackend) engine.registerBackend(backend as Backend);
+    const hasPartitioners = Object.values(found).some(isOwnPartitioner);
+    if (hasPartitioners) await engine.importPartitioners({ url });
+    const hasPasses = Object.values(found).some((one) => typeof one === "function");
+    if (hasPasses || !(isBackend || hasPartitioners)) await engine.importPasses({ url });
+  }
 }
 
-/** NAME or METHOD=NAME. Names of methods may hold a "=", those of backends not. */
-export function readBackends(flags: readonly string[]): BackendFlags {
+/** NAME or METHOD=NAME. Names of methods may hold a "=", the others not. */
+export function readByMethod(flag: string, flags: readonly string[]): MethodFlags {
   return flags.map((text) => {
     const at = text.lastIndexOf("=");
-    const [method, backend] = [text.slice(0, Math.max(at, 0)), text.slice(at + 1)];
-    if (backend === "" || at === 0)
-      throw new UsageError(`--backend takes NAME or METHOD=NAME, not '${text}'`);
-    return [method, backend];
+    const [method, name] = [text.slice(0, Math.max(at, 0)), text.slice(at + 1)];
+    if (name === "" || at === 0)
+      throw new UsageError(`--${flag} takes NAME or METHOD=NAME, not '${text}'`);
+    return [method, name];
   });
 }
 
 /** Throws where a name is none of the backends that are built in; modules may bring others. */
-export function checkBackends(pairs: BackendFlags, engine: Engine): void {
+export function checkBackends(pairs: MethodFlags, engine: Engine): void {
   const known = engine.meta().backends.map(({ name }) => name);
   const wrong = pairs.map(([, backend]) => backend).find((name) => !known.includes(name));
   if (wrong === undefined) return;
@@ -37,23 +53,23 @@ export function checkBackends(pairs: BackendFlags, engine: Engine): void {
   );
 }
 
-/** The partitioners that the flags come to; undefined without flags. */
-export function backendsOf(
-  pairs: BackendFlags,
+/** The names of each method, in order; undefined without flags. */
+export function namesByMethod(
+  pairs: MethodFlags,
   engine: Engine,
   programs: Programs,
-): Partitioners | undefined {
+): readonly string[] | Readonly<Record<string, readonly string[]>> | undefined {
   if (pairs.length === 0) return undefined;
-  if (pairs.every(([method]) => method === "")) return pairs.map(([, backend]) => backend);
+  if (pairs.every(([method]) => method === "")) return pairs.map(([, name]) => name);
   const named = new Set(pairs.map(([method]) => method).filter((method) => method !== ""));
-  // A backend for all methods means each of them, by name.
+  // A name for all methods means each of them.
   if (pairs.some(([method]) => method === ""))
     for (const method of methodsOf(engine, programs)) named.add(method);
-  const rounds = [...named].map((name): [string, string[]] => [
-    name,
-    pairs.filter(([method]) => method === "" || method === name).map(([, backend]) => backend),
+  const lists = [...named].map((one): [string, string[]] => [
+    one,
+    pairs.filter(([method]) => method === "" || method === one).map(([, name]) => name),
   ]);
-  return Object.fromEntries(rounds);
+  return Object.fromEntries(lists);
 }
 
 function methodsOf(engine: Engine, programs: Programs): readonly string[] {

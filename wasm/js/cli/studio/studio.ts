@@ -55,7 +55,11 @@ const inDist = (name: string): string => fileURLToPath(new URL(`../../${name}`, 
 export function docsSite(): Site {
   const archive = inDist("docs.br");
   if (!existsSync(archive))
-    throw new SconceError("io", "the documentation is not here", "Build it with npm run build.");
+    throw new SconceError(
+      "io",
+      "the pages of the documentation are missing from this installation",
+      "Install the package again. In a checkout of Sconce, run npm run build.",
+    );
   return archiveSite(unpackFiles(readFileSync(archive)));
 }
 
@@ -64,7 +68,11 @@ function pageSite(): Site {
   const [folder, archive] = [inDist("web"), inDist("studio.br")];
   if (existsSync(join(folder, "index.html"))) return folderSite(folder);
   if (!existsSync(archive))
-    throw new SconceError("io", "the page is not here", "Build it with npm run build.");
+    throw new SconceError(
+      "io",
+      "the page of the studio is missing from this installation",
+      "Install the package again. In a checkout of Sconce, run npm run build.",
+    );
   // The package has the module once, for the library and the page, and the documentation once.
   const page = withModule(archiveSite(unpackFiles(readFileSync(archive))), inDist("sconce.wasm"));
   return withFolder(page, "/docs", docsSite);

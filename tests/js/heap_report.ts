@@ -13,6 +13,6 @@ process.on("exit", () => {
   const heaps = instances
     .flatMap(({ exports }) => Object.values(exports))
     .map((value) => (value instanceof WebAssembly.Memory ? value.buffer.byteLength : 0));
-  const told = { heap: Math.max(...heaps), process: process.resourceUsage().maxRSS * 1024 };
-  process.stderr.write(`\nmemory ${JSON.stringify(told)}\n`);
+  const reported = { heap: Math.max(...heaps), process: process.resourceUsage().maxRSS * 1024 };
+  process.stderr.write(`\nmemory ${JSON.stringify(reported)}\n`);
 });

@@ -1,0 +1,188 @@
+// A pass of the host: it is called in the middle of a step, and changes the method by further
+// calls.
+#include "api/edit/edit.h"
+
+// --- Numbers -------------------------------------------------------------------------------------
+
+// Addresses are not used again: what a graph has erased stays on its arena.
+#define NUMBER_OF(name, type, table)                                                \
+    uint32_t sc_edit_##name##_number(sc_edit *edit, type *address) {                \
+        uint64_t *number = sc_imap_find(&edit->numbers, SC_PTR_KEY(address));       \
+        if (number) return (uint32_t)*number;                                       \
+        sc_imap_add(&edit->numbers, SC_PTR_KEY(address), edit->table.count);        \
+        sc_vec_push(&edit->job->arena, &edit->table, address);                      \
+        return edit->table.count - 1;                                               \
+    }                                                                               \
+    sc_status sc_edit_##name(sc_edit *edit, const sc_json *number, type **out) {    \
+        int64_t at = -1;                                                            \
+        const bool is_there =                                                       \
+            sc_json_i64(number, &at) && at >= 0 && at < (int64_t)edit->table.count; \
+        *out = is_there ? edit->table.data[at] : NULL;                              \
+        if (*out) return SC_OK;                                                     \
+        return sc_fail(&edit->job->ctx, SC_ERR_STATE,                               \
+                       "Use a " #name " that is in the graph: this one may be "     \
+                       "erased, or belong to another method.",                      \
+                       "there is no such " #name " in the graph");                  \
+    }
+NUMBER_OF(graph, sc_graph, graphs)
+NUMBER_OF(node, sc_node, nodes)
+NUMBER_OF(value, sc_value, values)
+
+// --- Order ---------------------------------------------------------------------------------------
+
+// Neighbours leave room for nodes in between, so that an insertion rarely renumbers a graph.
+enum { PLACE_BITS = 24 };
+
+static void place_all(sc_edit *edit, const sc_graph *graph) {
+    uint64_t place = 0;
+    for (const sc_node *node = graph->first; node; node = node->next)
+        sc_imap_set(&edit->places, SC_PTR_KEY(node), place += UINT64_C(1) << PLACE_BITS);
+}
+
+// 0 for a node that has none yet.
+static uint64_t known_place(const sc_edit *edit, const sc_node *node) {
+    const uint64_t *place = sc_imap_find(&edit->places, SC_PTR_KEY(node));
+    return place ? *place : 0;
+}
+
+static uint64_t place_of(sc_edit *edit, const sc_node *node) {
+    const uint64_t place = known_place(edit, node);
+    if (place) return place;
+    const uint64_t before = node->prev ? known_place(edit, node->prev) : 0;
+    const uint64_t after = node->next ? known_place(edit, node->next) : 0;
+    const uint64_t between = before + (after > before ? (after - before) / 2 : 0);
+    if (between > before && (before || !node->prev))
+        sc_imap_set(&edit->places, SC_PTR_KEY(node), between);
+    else
+        place_all(edit, node->graph);
+    return known_place(edit, node);
+}
+
+bool sc_edit_is_ahead(sc_edit *edit, const sc_node *a, const sc_node *b) {
+    return place_of(edit, a) < place_of(edit, b);
+}
+
+bool sc_edit_comes_before(sc_edit *edit, const sc_value *value, const sc_node *node) {
+    if (value->graph != node->graph) return false;
+    if (!value->node || !node->op) return true;
+    return sc_edit_is_ahead(edit, value->node, node);
+}
+
+void sc_edit_forget(sc_edit *edit, const sc_node *node) {
+    const uint64_t *number = sc_imap_find(&edit->numbers, SC_PTR_KEY(node));
+    if (number) edit->nodes.data[*number] = NULL;
+    for (uint32_t i = 0; i < node->out_count; i++) {
+        number = sc_imap_find(&edit->numbers, SC_PTR_KEY(node->outs[i]));
+        if (number) edit->values.data[*number] = NULL;
+    }
+}
+
+// --- A pass of the host --------------------------------------------------------------------------
+
+void sc_job_set_passes(sc_job *job, sc_host_passes passes) { job->passes = passes; }
+
+sc_status sc_edit_require(sc_job *job, sc_edit **out) {
+    sc_ctx *ctx = &job->ctx;
+    *out = job->edit;
+    if (!*out)
+        return sc_fail(ctx, SC_ERR_STATE, "Change a program while its pass runs.",
+                       "no program is being changed");
+    ctx->where = (sc_where){.instruction = -1};
+    sc_diags_rewind(ctx, (*out)->mark);
+    return SC_OK;
+}
+
+sc_status sc_edit_begin_change(sc_edit *edit) {
+    edit->is_changed = !edit->is_only_read;
+    if (edit->is_changed) return SC_OK;
+    return sc_fail(&edit->job->ctx, SC_ERR_STATE, "Change the program in a pass.",
+                   "a partitioner cannot change the program");
+}
+
+static sc_status call_host(sc_edit *edit, uint32_t number) {
+    sc_job *job = edit->job;
+    const sc_host_passes *passes = &job->passes;
+    if (passes->run(passes->user, number, sc_name_str(edit->method->name))) return SC_OK;
+    return sc_fail(&job->ctx, SC_ERR_CANCELLED, "Check the code of the function.",
+                   "function %u of the host failed on method '%s'", number,
+                   edit->method->name->text);
+}
+
+// Calls function `number` of the host with `edit`, which the calls of the function mean.
+static sc_status run(sc_edit *edit, uint32_t number) {
+    sc_job *job = edit->job;
+    sc_ctx *ctx = &job->ctx;
+    const sc_where where = ctx->where;
+    if (!job->passes.run)
+        return sc_fail(ctx, SC_ERR_ARGUMENT, "Give names of passes.",
+                       "%u is the number of a function of the host, but this host has none",
+                       number);
+    edit->mark = sc_diags_mark(ctx);
+    sc_imap_init(&edit->numbers, ctx->arena);
+    sc_imap_init(&edit->places, ctx->arena);
+    sc_imap_init(&edit->shown, ctx->arena);
+    sc_edit *outer = job->edit;
+    job->edit = edit;
+    sc_status status = call_host(edit, number);
+    if (status == SC_OK) status = sc_edit_check(edit);
+    job->edit = outer;
+    ctx->where = where;
+    return status;
+}
+
+sc_status sc_edit_run(sc_job *job, sc_program *program, sc_method *method, uint32_t number,
+                      bool is_edge) {
+    sc_edit *edit = sc_new(job->ctx.arena, sc_edit);
+    *edit = (sc_edit){.job = job, .program = program, .method = method, .is_edge = is_edge};
+    return run(edit, number);
+}
+
+sc_status sc_edit_ask(sc_job *job, sc_method *method, uint32_t number, sc_str *answer) {
+    sc_edit *edit = sc_new(job->ctx.arena, sc_edit);
+    *edit = (sc_edit){.job = job,
+                      .program = method->program,
+                      .method = method,
+                      .is_edge = true,
+                      .is_only_read = true,
+                      .answer = SC_STR("[]")};
+    const sc_status status = run(edit, number);
+    *answer = edit->answer;
+    return status;
+}
+
+sc_status sc_edit_partition(sc_job *job, sc_str partitioners_json) {
+    sc_edit *edit;
+    SC_TRY(sc_edit_require(job, &edit));
+    if (!edit->is_only_read)
+        return sc_fail(&job->ctx, SC_ERR_STATE, "Give the function as a partitioner.",
+                       "a pass cannot hand nodes to a backend");
+    edit->answer = sc_str_copy(job->ctx.arena, partitioners_json);
+    return SC_OK;
+}
+
+sc_status sc_edit_method_json(sc_job *job, sc_str *json) {
+    sc_edit *edit;
+    SC_TRY(sc_edit_require(job, &edit));
+    sc_sb text = sc_job_text(job);
+    sc_json_writer w;
+    sc_json_writer_init(&w, &text, SC_JSON_COMPACT);
+    SC_TRY(sc_edit_put_method(edit, &w));
+    *json = sc_sb_str(&text);
+    return SC_OK;
+}
+
+sc_status sc_edit_text(sc_job *job, sc_str *text) {
+    sc_edit *edit;
+    SC_TRY(sc_edit_require(job, &edit));
+    sc_sb sb = sc_job_text(job);
+    sc_graph_print(&sb, edit->method->graph, (sc_print_options){.signature = true});
+    *text = sc_sb_str(&sb);
+    return SC_OK;
+}
+
+sc_status sc_edit_end_pass(sc_job *job, sc_str pass) {
+    sc_edit *edit;
+    SC_TRY(sc_edit_require(job, &edit));
+    job->ctx.where.pass = pass;
+    return sc_edit_check(edit);
+}

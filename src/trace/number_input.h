@@ -1,0 +1,13 @@
+// Inputs that are numbers, as tensors without dimensions: the runtime's calls take no others that
+// change.
+#ifndef SC_TRACE_NUMBER_INPUT_H
+#define SC_TRACE_NUMBER_INPUT_H
+
+#include "trace/trace.h"
+
+// The dtype of a tensor that holds the number; SC_DTYPE_NONE if the value is no number.
+sc_dtype sc_number_dtype(const sc_value *value);
+// The number that an input's tensor holds, known by the symbol of the number in the source graph.
+sc_x sc_number_in_tensor(sc_trace *t, sc_value *tensor, const sc_value *number);
+
+#endif

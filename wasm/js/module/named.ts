@@ -1,0 +1,83 @@
+// Functions of the caller's own that have names for as long as the engine lives: passes and
+// partitioners.
+import { badArgument, isOwnPartitioner, mustBe } from "../base/check.js";
+import { SconceError } from "../base/errors.js";
+import { imported } from "../source/imported.js";
+import type { ModuleUrl, OwnPartitioner, PartitionFunction, PassFunction } from "../types/index.js";
+
+/** One kind of function, for messages and imports. */
+interface Kind<T> {
+  readonly noun: "pass" | "partitioner";
+  /** Throws for what is none; gives the name of the function itself. */
+  nameOf(what: string, one: T): string;
+  /** Whether an export of a module is one. */
+  is(value: unknown): value is T;
+  readonly hint: string;
+}
+
+const PASS: Kind<PassFunction> = {
+  noun: "pass",
+  nameOf: (what, pass) => {
+    mustBe("function", what, pass);
+    return pass.name;
+  },
+  is: (value): value is PassFunction => typeof value === "function",
+  hint: "Export each pass by its name: export function myPass(program) { ... }.",
+};
+
+const PARTITIONER: Kind<PartitionFunction | OwnPartitioner> = {
+  noun: "partitioner",
+  nameOf: (what, one) => {
+    if (typeof one === "function") return one.name;
+    if (!isOwnPartitioner(one)) throw badArgument(what, "a function, or { partition }", one);
+    return one.partition.name;
+  },
+  is: isOwnPartitioner,
+  hint: "Export each by its name: export const mine = { partition(program) { ... } }.",
+};
+
+/** The functions of a kind, by name. */
+export class Named<T> {
+  private readonly rows = new Map<string, T>();
+
+  private constructor(private readonly kind: Kind<T>) {}
+
+  static readonly passes = (): Named<PassFunction> => new Named(PASS);
+  static readonly partitioners = (): Named<PartitionFunction | OwnPartitioner> =>
+    new Named(PARTITIONER);
+
+  get(name: string): T | undefined {
+    return this.rows.get(name);
+  }
+
+  /** Registers it; `isTaken` says which names stand for something else. */
+  add(one: T, name: string | undefined, isTaken: (name: string) => boolean): void {
+    const { noun } = this.kind;
+    const call = `register${noun === "pass" ? "Pass" : "Partitioner"}`;
+    const own = this.kind.nameOf(`what ${call}() takes`, one);
+    const key = name ?? own;
+    mustBe("name", `the name of a ${noun}`, key);
+    if (this.rows.has(key) || isTaken(key))
+      throw new SconceError(
+        "argument",
+        `'${key}' is the name of another ${noun}${noun === "partitioner" ? " or a backend" : ""}`,
+        `Register it under another name: ${call}(${noun}, name).`,
+      );
+    this.rows.set(key, one);
+  }
+
+  /** Registers what a module exports of the kind; gives the names. */
+  async import(module: ModuleUrl, isTaken: (name: string) => boolean): Promise<string[]> {
+    const { noun, nameOf, is, hint } = this.kind;
+    const call = noun === "pass" ? "importPasses()" : "importPartitioners()";
+    const found = Object.entries(await imported(call, module));
+    const ones = found.flatMap(([exported, one]): [string, T][] => {
+      if (!is(one)) return [];
+      return [[exported === "default" ? nameOf(`the default of ${call}`, one) : exported, one]];
+    });
+    if (ones.length === 0)
+      throw new SconceError("argument", `the module of ${call} exports no ${noun}`, hint);
+    for (const [name, one] of ones) this.add(one, name, isTaken);
+    return ones.map(([name]) => name);
+  }
+}

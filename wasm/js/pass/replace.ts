@@ -1,0 +1,47 @@
+// Helpers for passes: rewriting by pattern, and telling nodes from other arguments.
+import { badArgument, mustBe } from "../base/check.js";
+import type { GraphNode, GraphValue, PassProgram } from "../types/index.js";
+import { NodeView } from "./graph.js";
+import { replaceIn } from "./program.js";
+
+/**
+ * Replaces every match of a pattern in a method, in bodies of control flow too. Both texts are calls
+ * of operators, `"mul(x, sigmoid(x))"`: names stand for any value or argument, and a name that comes
+ * twice for the same one. Numbers, lists, `None`, dtypes (`f32`) and keywords (`dim=1`) stand for
+ * themselves; an argument that is left out has its default. `a = ...; b` defines a name. Operands of
+ * operators that commute match in either order. A matched call that others use stays for them.
+ * Gives the results of the replacements, in order. A replacement is not searched again.
+ *
+ * Fails with the code "argument" when a text cannot be read.
+ *
+ * @example
+ * engine.toEdge("model.pt2").transform([
+ *   (program) => void replacePattern(program, "mul(x, sigmoid(x))", "silu(x)"),
+ * ]);
+ */
+export function replacePattern(
+  program: PassProgram,
+  pattern: string,
+  replacement: string,
+): GraphValue[] {
+  mustBe("text", "the pattern of replacePattern()", pattern);
+  mustBe("text", "the replacement of replacePattern()", replacement);
+  const roots = replaceIn(program, pattern, replacement);
+  if (roots) return roots;
+  throw badArgument("what replacePattern() changes", "the program that a pass is given", program);
+}
+
+/**
+ * Whether an argument of a node is another node, rather than a number, text or a list.
+ *
+ * @example
+ * edge.transform([
+ *   ({ graph }) => {
+ *     for (const node of graph.nodes) {
+ *       const [x] = node.args;
+ *       if (isGraphNode(x) && x.target === "aten::relu") console.log(node.name);
+ *     }
+ *   },
+ * ]);
+ */
+export const isGraphNode = (arg: unknown): arg is GraphNode => arg instanceof NodeView;

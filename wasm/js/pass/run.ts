@@ -1,0 +1,161 @@
+// Passes and partitioners of the user's own in the middle of a call of the core, which knows them by
+// number.
+import { badArgument, isObject, jsonFor, KINDS } from "../base/check.js";
+import { messageOf, SconceError } from "../base/errors.js";
+import type { HostOptions } from "../module/core.js";
+import type { Job } from "../module/job.js";
+import type {
+  OwnPartitioner,
+  PartitionFunction,
+  Pass,
+  PassFunction,
+  PassProgram,
+} from "../types/index.js";
+import { passProgram } from "./program.js";
+import type { Added, Changed, PassCore, RawMethod } from "./raw.js";
+
+/** The core's side of one pass that runs. */
+function coreOf(job: Job): PassCore {
+  const { core } = job;
+  const text = (body: Parameters<Job["fromPass"]>[0]): string => {
+    job.fromPass(body);
+    return core.text(job.handle);
+  };
+  return {
+    method: () => JSON.parse(text((raw, s) => raw.edit_method(s))) as RawMethod,
+    change: (what) =>
+      core.memory.withTexts([JSON.stringify(what)], (at, bytes) =>
+        JSON.parse(text((raw, s) => raw.edit_change(s, at!, bytes!))),
+      ) as Changed,
+    text: () => text((raw, s) => raw.edit_text(s)),
+    constant: (input, bytes) =>
+      core.memory.with(bytes, (at) => {
+        job.fromPass((raw, s) => raw.edit_read_constant(s, input, at, bytes));
+        return core.memory.copy(at, bytes);
+      }),
+    addConstant: (what, data) =>
+      core.memory.with(data.byteLength, (at) => {
+        core.memory.bytes(at, data.byteLength).set(data);
+        return core.memory.withTexts([JSON.stringify(what)], (json, bytes) =>
+          JSON.parse(
+            text((raw, s) => raw.edit_add_constant(s, json!, bytes!, at, data.byteLength)),
+          ),
+        ) as Added;
+      }),
+  };
+}
+
+/** The error of a pass or a partitioner, with its name and the method. */
+function failed(name: string, method: string, error: unknown): SconceError {
+  if (error instanceof SconceError) {
+    const { code, message, hint, diagnostics } = error.ofMethod(method);
+    const placed = diagnostics.map((d) => ({
+      ...d,
+      pass: d.pass === "" ? name : d.pass,
+      ...(d.severity === "error" && { message: `${name}: ${d.message}` }),
+    }));
+    const named = new SconceError(code, `${name} on method '${method}': ${message}`, hint, placed);
+    named.cause = error;
+    return named;
+  }
+  const thrown = new SconceError(
+    "argument",
+    `${name} threw on method '${method}': ${messageOf(error)}`,
+    "Correct the function: the `cause` of this error is what it threw.",
+  ).ofMethod(method);
+  thrown.cause = error;
+  return thrown;
+}
+
+/** The body of a call of the core's: the program is there until it returns. */
+function withProgram(job: Job, body: (program: PassProgram) => void): void {
+  const { program, end } = passProgram(coreOf(job));
+  try {
+    body(program);
+  } finally {
+    end();
+  }
+}
+
+/** Throws for a promise: the program is gone by the time that it is kept. */
+function refusePromise(what: string, accepts: string, result: unknown): void {
+  if (!isObject(result) || !KINDS.function.test(result["then"])) return;
+  void Promise.resolve(result).catch(() => undefined);
+  throw badArgument(what, accepts, result);
+}
+
+function runPass(job: Job, pass: PassFunction, name: string): void {
+  withProgram(job, (program) => {
+    const result: unknown = pass(program);
+    refusePromise("the result of a pass", "undefined: a pass is done when it returns", result);
+  });
+  job.core.memory.withTexts([name], (text, bytes) =>
+    job.fromPass((core, s) => core.edit_end_pass(s, text!, bytes!)),
+  );
+}
+
+/** Gives the core what `ask` makes of a partitioner's result. */
+function runPartitioner(
+  job: Job,
+  { partition }: OwnPartitioner,
+  toRounds: (result: unknown, program: PassProgram) => object[],
+): void {
+  withProgram(job, (program) => {
+    const result: unknown = partition(program);
+    refusePromise("the result of a partitioner", "{ tags } and no promise", result);
+    const json = jsonFor("the result of a partitioner", toRounds(result, program));
+    job.core.memory.withTexts([json], (text, bytes) =>
+      job.fromPass((core, s) => core.edit_partition(s, text!, bytes!)),
+    );
+  });
+}
+
+/** Passes as the core takes them: its own by name, functions by number. */
+export type PassEntries = (string | number)[];
+
+/** The functions that one call of the core may run. */
+export class HostFunctions {
+  private readonly rows: { name: string; run: () => void }[] = [];
+
+  constructor(private readonly job: Job) {}
+
+  /** The list as the core takes it. Names of passes that were registered stand for these. */
+  entries(list: readonly Pass[]): PassEntries {
+    return list.map((given, i) => {
+      const pass = typeof given === "string" ? this.job.core.passes.get(given) : given;
+      if (!pass) return given as string;
+      const name = typeof given === "string" ? given : pass.name || `pass ${i + 1}`;
+      return this.rows.push({ name, run: () => runPass(this.job, pass, name) }) - 1;
+    });
+  }
+
+  /** The partitioner that was registered under that name. */
+  partitioner(name: string): PartitionFunction | OwnPartitioner | undefined {
+    return this.job.core.partitioners.get(name);
+  }
+
+  /** The number of a partitioner; `toRounds` checks its result, and makes it what the core reads. */
+  addPartitioner(
+    partitioner: OwnPartitioner,
+    name: string,
+    toRounds: (result: unknown, program: PassProgram) => object[],
+  ): number {
+    return this.rows.push({ name, run: () => runPartitioner(this.job, partitioner, toRounds) }) - 1;
+  }
+
+  /** The options of a call, with what the core needs to run them. */
+  options<O extends HostOptions>(options: O): O & HostOptions {
+    if (this.rows.length === 0) return options;
+    return {
+      ...options,
+      runPass: (number, method) => {
+        const { name, run } = this.rows[number]!;
+        try {
+          run();
+        } catch (error) {
+          throw failed(name, method, error);
+        }
+      },
+    };
+  }
+}

@@ -1,0 +1,58 @@
+// The public type of an emitted program: the tables of ExecuTorch's program.fbs, by their own names.
+// Fields that have their default (0, false, "") are left out.
+
+/** A program as its file has it. Its weights lie in segments behind it. */
+export interface ExecutorchProgram {
+  /** The methods, in the order of the file. */
+  readonly execution_plan?: readonly ExecutionPlan[];
+  /** The places of the segments, in bytes from the first. */
+  readonly segments?: readonly { readonly offset?: number; readonly size?: number }[];
+  /** Offsets of the weights in their segment. */
+  readonly constant_segment?: object;
+  /** Initial states of buffers. */
+  readonly mutable_data_segments?: readonly object[];
+  /** Data with a name, and the segment of each. */
+  readonly named_data?: readonly { readonly key: string; readonly segment_index?: number }[];
+  readonly [field: string]: unknown;
+}
+
+/** A method: its values, and the instructions that work on them. */
+export interface ExecutionPlan {
+  /** The name of the method. */
+  readonly name: string;
+  /** The values that instructions name by their place. */
+  readonly values?: readonly PlanValue[];
+  /** The places of the inputs among the values. */
+  readonly inputs?: readonly number[];
+  /** The places of the outputs among the values. */
+  readonly outputs?: readonly number[];
+  /** Lists of instructions; programs have one. */
+  readonly chains?: readonly {
+    readonly inputs?: readonly number[];
+    readonly outputs?: readonly number[];
+    readonly instructions?: readonly Instruction[];
+  }[];
+  /** The operators that kernel calls name by their place. */
+  readonly operators?: readonly { readonly name: string; readonly overload?: string }[];
+  /** The delegates that calls name by their place. */
+  readonly delegates?: readonly { readonly id: string; readonly [field: string]: unknown }[];
+  /** Bytes of memory that is planned, by memory id; the first is not used. */
+  readonly non_const_buffer_sizes?: readonly (number | bigint)[];
+  readonly [field: string]: unknown;
+}
+
+/** A value: a tensor, a number, a list. */
+export interface PlanValue {
+  /** "Tensor", "Int", "Double", "IntList" and so on; absent: no value. */
+  readonly val_type?: string;
+  /** The fields of that table; integers beyond 2^53 are bigints. */
+  readonly val?: Readonly<Record<string, unknown>>;
+}
+
+/** An instruction. */
+export interface Instruction {
+  /** "KernelCall", "DelegateCall", "MoveCall", "JumpFalseCall" or "FreeCall". */
+  readonly instr_args_type?: string;
+  /** The fields of that table. */
+  readonly instr_args?: Readonly<Record<string, unknown>>;
+}
