@@ -104,7 +104,7 @@ static bool read_bounds(const row *option, const sc_json *value, sc_arena *arena
 #define KIND_CHOICE(words) read_choice, "one of: " words, 0, words
 #define KIND_PLANNER(words) \
     read_planner, "one of: " words ", or a planner of the host, or these by method", 0, words
-#define KIND_BOUNDS        read_bounds, "positive whole numbers, {\"NAME\": {\"max\": N}}", 0, NULL
+#define KIND_BOUNDS read_bounds, "positive whole numbers, {\"NAME\": {\"max\": N}}", 0, NULL
 
 static const row OPTIONS[] = {
 #define OPTION(call, name, kind, ...) \

@@ -9,8 +9,10 @@
 #define VALUE_BOUNDS(unused) \
     { 0 }
 #define VALUE_PLANNER(words) PLANNER_NAMED
-#define PLANNER_NAMED(name) \
-    { .all = {SC_STR(name), 0} }
+#define PLANNER_NAMED(name)        \
+    {                              \
+        .all = { SC_STR(name), 0 } \
+    }
 
 sc_options sc_options_default(void) {
     return (sc_options){

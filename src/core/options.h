@@ -4,12 +4,12 @@
 
 #include "base/str.h"
 
-#define SC_OPTION_TYPE_BOOL          bool
-#define SC_OPTION_TYPE_COUNT         uint64_t
-#define SC_OPTION_TYPE_WHOLE         uint64_t
-#define SC_OPTION_TYPE_POWER(n)      uint32_t
-#define SC_OPTION_TYPE_CHOICE(words) sc_str
-#define SC_OPTION_TYPE_BOUNDS        sc_bounds
+#define SC_OPTION_TYPE_BOOL           bool
+#define SC_OPTION_TYPE_COUNT          uint64_t
+#define SC_OPTION_TYPE_WHOLE          uint64_t
+#define SC_OPTION_TYPE_POWER(n)       uint32_t
+#define SC_OPTION_TYPE_CHOICE(words)  sc_str
+#define SC_OPTION_TYPE_BOUNDS         sc_bounds
 #define SC_OPTION_TYPE_PLANNER(words) sc_planners
 
 // Largest values by name, each positive and less than SC_DIM_INF.

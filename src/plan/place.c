@@ -142,14 +142,15 @@ static sc_status check_plan(sc_ctx *ctx, const sc_plan_request *request, uint64_
     const sc_plan_item *a = &request->items[fault.item], *b = &request->items[fault.other];
     if (fault.item == fault.other)
         return sc_fail(ctx, SC_ERR_ARGUMENT, hint,
-                       "the planner put '%s' at %llu, which is no multiple of %u",
+                       "the planner put '%s' at %llu, which is not a multiple of %u",
                        name_of(request, fault.item)->text, (unsigned long long)a->offset,
                        request->align);
-    return sc_fail(ctx, SC_ERR_ARGUMENT, hint,
-                   "the planner put '%s' at %llu to %llu, where '%s' still is: at %llu to %llu",
-                   name_of(request, fault.item)->text, (unsigned long long)a->offset,
-                   (unsigned long long)(a->offset + a->bytes), name_of(request, fault.other)->text,
-                   (unsigned long long)b->offset, (unsigned long long)(b->offset + b->bytes));
+    return sc_fail(
+        ctx, SC_ERR_ARGUMENT, hint,
+        "the planner put '%s' at %llu to %llu, but '%s' is at %llu to %llu at the same time",
+        name_of(request, fault.item)->text, (unsigned long long)a->offset,
+        (unsigned long long)(a->offset + a->bytes), name_of(request, fault.other)->text,
+        (unsigned long long)b->offset, (unsigned long long)(b->offset + b->bytes));
 }
 
 static sc_status plan_by_host(sc_ctx *ctx, const sc_host_planners *host, uint32_t number,
@@ -274,8 +275,8 @@ sc_status sc_place_program(sc_ctx *ctx, sc_program *program, const sc_options *o
         sc_where_set_method(ctx, program->methods.data[m]);
         if (options->remove_view_copy)
             SC_TRY(sc_views_alias(ctx, &(*tables)[m], options->external_constants));
-        const sc_planner planner = sc_planners_of(&options->memory_planning,
-                                                  sc_name_str(program->methods.data[m]->name));
+        const sc_planner planner =
+            sc_planners_of(&options->memory_planning, sc_name_str(program->methods.data[m]->name));
         SC_TRY(place_method(ctx, &(*tables)[m], &planner, host, &(*reports)[m]));
     }
     return SC_OK;

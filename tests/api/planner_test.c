@@ -48,7 +48,8 @@ static bool run_planner(void *user, uint32_t number, sc_str method) {
     CHECK_EQ_UINT(number, 3);
     snprintf(asked, sizeof asked, SC_STR_FMT, SC_STR_ARG(method));
     CHECK_OK(sc_plan_request_json(user, &json));
-    if (sc_str_is(method, "forward")) CHECK_EQ_STR(test_format(SC_STR_FMT, SC_STR_ARG(json)), REQUEST);
+    if (sc_str_is(method, "forward"))
+        CHECK_EQ_STR(test_format(SC_STR_FMT, SC_STR_ARG(json)), REQUEST);
     if (!answer) return false;
     if (*answer) taken = sc_plan_request_answer(user, sc_str_from(answer));
     return taken == SC_OK;
@@ -93,9 +94,10 @@ TEST_CASES(plans_that_cannot_be_are_refused) {
         sc_status code;
     } CASES[] = {
         {"overlap", "[0, 16, 64, 0, 32]",
-         "the planner put 'y' at 16 to 48, where 'x' still is: at 0 to 32", SC_ERR_ARGUMENT},
-        {"unaligned", "[0, 32, 72, 0, 32]", "the planner put 'relu' at 72, which is no multiple of 16",
+         "the planner put 'y' at 16 to 48, but 'add' is at 0 to 32 at the same time",
          SC_ERR_ARGUMENT},
+        {"unaligned", "[0, 32, 72, 0, 32]",
+         "the planner put 'relu' at 72, which is not a multiple of 16", SC_ERR_ARGUMENT},
         {"few", "[0, 32, 64, 0]", "too few offsets", SC_ERR_ARGUMENT},
         {"many", "[0, 32, 64, 0, 32, 0]", "too many offsets", SC_ERR_ARGUMENT},
         {"negative", "[0, 32, 64, 0, -16]", "no whole number", SC_ERR_ARGUMENT},

@@ -1,5 +1,5 @@
-// A planner of the host: it is called while memory is planned, looks at the request and answers it by
-// further calls.
+// A planner of the host: it is called while memory is planned, looks at the request and answers it
+// by further calls.
 #include "api/compile/host_planner.h"
 
 static sc_status fail_answer(sc_job *job, const char *problem) {

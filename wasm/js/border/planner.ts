@@ -1,7 +1,7 @@
 // A planner of the caller's own, which gives the values of a method their places in memory.
 
 /** A value that lives in planned memory. Values that share memory by design are one item. */
-export interface PlanItem {
+export interface PlanRequestItem {
   /** Its name in the text of the program. */
   readonly name: string;
   /** An input of the method, a buffer that keeps its bytes between runs, or any other value. */
@@ -23,7 +23,7 @@ export interface PlanRequest {
   /** The number of moments, which are instructions in their order. */
   readonly momentCount: number;
   /** The values to place. */
-  readonly items: readonly PlanItem[];
+  readonly items: readonly PlanRequestItem[];
 }
 
 /**
@@ -35,11 +35,8 @@ export type PlanMemory = (request: PlanRequest) => readonly number[];
 /** A planner of the library, a function, or the name of one that was registered. */
 // The empty intersection keeps the words in what editors offer.
 export type MemoryPlanner<Word extends string> =
-  | Word
-  | PlanMemory
-  | (string & Readonly<Record<never, never>>);
+  Word | PlanMemory | (string & Readonly<Record<never, never>>);
 
 /** One planner for all methods, or planners by method; the other methods get the default. */
 export type MemoryPlanning<Word extends string> =
-  | MemoryPlanner<Word>
-  | Readonly<Record<string, MemoryPlanner<Word>>>;
+  MemoryPlanner<Word> | Readonly<Record<string, MemoryPlanner<Word>>>;

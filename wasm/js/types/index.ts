@@ -4,7 +4,7 @@ export type { BackendConfig, CompileConfig, ExecutorchConfig } from "../border/o
 export type {
   MemoryPlanner,
   MemoryPlanning,
-  PlanItem,
+  PlanRequestItem,
   PlanMemory,
   PlanRequest,
 } from "../border/planner.js";

@@ -1,12 +1,7 @@
 // sconce lower: one file, several files each on its own, or several files as methods of one program.
 import { basename, join } from "node:path";
 import type { CallOptions, Diagnostic, Engine, LowerOptions, Programs } from "../../types/index.js";
-import {
-  namesByMethod,
-  checkBackends,
-  importModules,
-  importPlanners,
-} from "../shell/backends.js";
+import { namesByMethod, checkBackends, importModules, importPlanners } from "../shell/backends.js";
 import { readByMethod, type MethodFlags } from "../shell/by_method.js";
 import { defineCommand, type ValuesOf } from "../shell/command.js";
 import { makeEngine } from "../engine.js";
