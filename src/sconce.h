@@ -126,12 +126,12 @@ sc_status sc_compile_to_executorch(sc_job *job, uint32_t edge, sc_str options_js
 // warning, too. A difference is null where only one of two values is a finite number.
 sc_status sc_compile_verify(sc_job *job, uint32_t executorch, sc_str *json);
 
-// --- Passes and partitioners of the host ---------------------------------------------------------
+// --- Passes, partitioners and planners of the host -----------------------------------------------
 
 // A list of passes names those of the library by text and those of the host by number: ["dce", 0].
-// Partitioners of the host have numbers, too.
+// Partitioners and memory planners of the host have numbers, too.
 typedef struct sc_host_passes {
-    // Runs pass or partitioner `number` over the method, by the calls below. False: it failed. Then
+    // Runs function `number` over the method, by the calls below. False: it failed. Then
     // the call around it fails with SC_ERR_CANCELLED, and only the host knows the reason.
     bool (*run)(void *user, uint32_t number, sc_str method);
     void *user;
@@ -181,6 +181,15 @@ sc_status sc_edit_end_pass(sc_job *job, sc_str pass);
 // [{"tag", "nodes": [name], "specs": [{"key", "value"}]}], "specs"}]. The text is copied. Nodes of
 // a body are named by its path: "true_graph_0/mul". Without an answer no node goes to a backend.
 sc_status sc_edit_partition(sc_job *job, sc_str partitioners_json);
+
+// While a planner of the host runs; SC_ERR_STATE at any other time.
+//
+// The memory to plan as JSON: {"method", "alignment", "momentCount", "items": [{"name", "kind":
+// "input", "state" or "value", "bytes", "first", "last"}]}. An item lives from moment `first` to
+// moment `last`, both included.
+sc_status sc_plan_request_json(sc_job *job, sc_str *json);
+// The plan: an array with the offset of each item, in bytes.
+sc_status sc_plan_request_answer(sc_job *job, sc_str offsets_json);
 
 // --- Backends of the host ------------------------------------------------------------------------
 

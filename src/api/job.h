@@ -65,6 +65,12 @@ typedef struct sc_dense {
     uint64_t capacity;
 } sc_dense;
 
+// The memory that a planner of the host is planning (host_planner.c).
+typedef struct sc_planning {
+    sc_plan_request *request;  // NULL: no planner runs
+    bool is_answered;
+} sc_planning;
+
 typedef struct sc_inspector sc_inspector;
 typedef struct sc_edit sc_edit;
 
@@ -96,6 +102,7 @@ struct sc_job {
     sc_inspector *inspector;  // NULL: not opened (inspector.c)
     sc_host_passes passes;    // no function: the host has no passes of its own
     sc_edit *edit;            // NULL: no pass of the host runs (edit.c)
+    sc_planning planning;
     struct sc_quantizing *quantizing;  // NULL: nothing is being quantized (quantize.c)
 };
 

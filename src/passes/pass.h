@@ -8,11 +8,13 @@
 #include "passes/evaluator.h"
 #include "trace/decompose.h"
 
-// Handed down by the caller of a pipeline to passes that ask for it (PASS_ENV).
+// Handed down by the caller of a pipeline to passes that ask for it (PASS_ENV), and to the planning
+// behind them.
 typedef struct sc_pass_env {
     const sc_keep *keep;            // which operators decomposition keeps whole; NULL: no operator
     const sc_options *options;      // NULL: the defaults
     const sc_evaluator *evaluator;  // NULL: no constants are computed
+    const struct sc_host_planners *planners;  // NULL: the options have no number of a planner
 } sc_pass_env;
 
 typedef sc_status (*sc_pass_fn)(sc_ctx *ctx, sc_method *method);

@@ -40,7 +40,15 @@ sc_status sc_plan_best(sc_ctx *ctx, sc_plan_item *items, uint32_t count, uint32_
 
 // Most bytes alive at once: no plan can be smaller.
 uint64_t sc_plan_live_bytes(sc_ctx *ctx, const sc_plan_item *items, uint32_t count, uint32_t align);
-// Items that overlap in time and in space, or leave [start, total), are an internal error.
+// A fault of a plan: two items that overlap in time and in space, or one that is not aligned or
+// leaves [start, total); then `other` is `item`.
+typedef struct sc_plan_fault {
+    bool is_there;
+    uint32_t item, other;
+} sc_plan_fault;
+sc_plan_fault sc_plan_find_fault(sc_ctx *ctx, const sc_plan_item *items, uint32_t count,
+                                 uint32_t align, uint64_t start, uint64_t total);
+// A fault is an internal error.
 sc_status sc_plan_verify(sc_ctx *ctx, const sc_plan_item *items, uint32_t count, uint32_t align,
                          uint64_t start, uint64_t total);
 

@@ -31,6 +31,7 @@ import judge_models
 import judge_tables
 import own_partitioners
 import own_passes
+import own_planners
 import processes
 import programs
 import recipe_models
@@ -116,6 +117,7 @@ def cases():
         inspector,
         own_partitioners,
         own_passes,
+        own_planners,
         recipe_models,
         records,
         xnnpack,

@@ -8,6 +8,7 @@
 #include "api/compile/dynamic_shapes.h"
 #include "api/compile/evaluate.h"
 #include "api/compile/executable.h"
+#include "api/compile/host_planner.h"
 #include "api/compile/named_passes.h"
 #include "api/compile/shared_state.h"
 #include "api/edit/edit.h"
@@ -105,6 +106,7 @@ static sc_status step_to_executorch(sc_work *work) {
     sc_executable made;
     if (work->options.share_mutable_buffers)
         SC_TRY(sc_check_shared_state(&work->job->ctx, work->program));
+    work->pipeline.env.planners = sc_planners_of_host(work->job);
     SC_TRY(sc_make_executable(&work->job->ctx, &work->pipeline, work->program, &made));
     sc_emit_result *emitted = sc_new(&work->job->arena, sc_emit_result);
     *emitted = made.result;

@@ -248,6 +248,8 @@ const PROTOCOL = {
     importPasses: { ...DATA, module: 0 },
     registerPartitioner: LOCAL,
     importPartitioners: { ...DATA, module: 0 },
+    registerMemoryPlanner: LOCAL,
+    importMemoryPlanners: { ...DATA, module: 0 },
   },
   OpenedPrograms: {
     methods: PROPERTY,
