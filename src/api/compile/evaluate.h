@@ -4,7 +4,7 @@
 
 #include "passes/pass.h"
 
-// Lowers for the runtime of this build and runs there.
+// Lowers a program for the runtime of this build and runs it there.
 extern const sc_evaluator sc_own_evaluator;
 
 #endif

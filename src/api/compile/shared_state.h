@@ -4,7 +4,7 @@
 
 #include "ir/ir.h"
 
-// SC_ERR_ARGUMENT when a part keeps a buffer that another method has, too.
+// SC_ERR_ARGUMENT if a part keeps a buffer that another method has, too.
 sc_status sc_check_shared_state(sc_ctx *ctx, const sc_program *program);
 
 #endif

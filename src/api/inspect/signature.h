@@ -5,7 +5,7 @@
 #include "format/json.h"
 #include "ir/ir.h"
 
-// The members "inputs" and "outputs" of an object.
+// Writes the members "inputs" and "outputs" of an object.
 void sc_method_put_signature(sc_json_writer *w, sc_arena *scratch, const sc_method *method);
 
 #endif

@@ -23,7 +23,7 @@ enum {
     SC_XNN_DATA_SIZE_AT = 22,
     SC_XNN_HEADER_BYTES = 30,
     SC_XNN_HEADER_PADDED = 32,
-    SC_XNN_PART_ALIGN = 16,  // of FlatBuffer and constants
+    SC_XNN_PART_ALIGN = 16,  // of the FlatBuffer and of the constants
 };
 #define SC_XNN_MAGIC "XH00"
 
