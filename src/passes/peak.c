@@ -1,7 +1,8 @@
 // The bytes that a method needs at once, before memory is planned. User inputs are kept until their
 // last use, and every result with a place of its own from its node to its last use. While a body
 // runs, its values are kept in addition. Sizes without a bound do not count, nor do slices that
-// rounds of a loop see; results of branches count twice. In wasm: -Os
+// rounds of a loop see; results of branches count twice.
+// In wasm: -Os
 #include "passes/peak.h"
 
 static uint64_t bytes_of(const sc_value *value) {

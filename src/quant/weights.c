@@ -1,6 +1,7 @@
 // Weights are processed in blocks: one block of the base is in memory at a time. The result for an
 // element depends only on its position, so a source gives the same bytes in whatever pieces it is
-// read. In wasm: -O3
+// read.
+// In wasm: -O3
 #include "quant/weights.h"
 
 #include <math.h>
