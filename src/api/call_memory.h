@@ -1,5 +1,5 @@
 // Memory of single calls, and the files that calls leave for the host. Private to src/api.
-// Prefix: sc_call_memory_.
+// Prefixes: sc_call_memory_ is such memory, sc_job_ the job that it is for.
 #ifndef SC_API_CALL_MEMORY_H
 #define SC_API_CALL_MEMORY_H
 

@@ -1,4 +1,5 @@
 // Reads and writes elements of quantized records, one at a time, for the definitions.
+// Prefixes: sc_input_, sc_weight_ and sc_lowest_, for one number of each kind.
 #ifndef SC_ELEMENTS_H
 #define SC_ELEMENTS_H
 

@@ -1,5 +1,6 @@
 // Pooling of images with adjacent channels, as plain numbers, by windows or over whole images. In
 // the second case the window is as large as the image.
+// Prefix: sc_pooling_.
 #ifndef SC_POOL_H
 #define SC_POOL_H
 

@@ -1,5 +1,5 @@
 // Element types: facts from dtype.def, PyTorch's promotion, and half-precision conversion.
-// Prefix: sc_dtype_; sc_promotion_ is PyTorch's promotion.
+// Prefixes: sc_dtype_ is one type, sc_promotion_ PyTorch's promotion, sc_f32_ a float conversion.
 #ifndef SC_DTYPE_H
 #define SC_DTYPE_H
 

@@ -1,4 +1,5 @@
 // The scale of resizing that kernels and expansions share.
+// Prefix: sc_pixel_.
 #ifndef SC_PIXEL_SCALE_H
 #define SC_PIXEL_SCALE_H
 

@@ -1,4 +1,5 @@
 // Numbers for series that kernels and expansions share.
+// Prefix: sc_zeta_, the series of Hurwitz's zeta function.
 #ifndef SC_SERIES_H
 #define SC_SERIES_H
 

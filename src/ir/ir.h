@@ -3,7 +3,8 @@
 //
 // An argument that names a value is its own link in that value's use list, so use lists cannot
 // rot as long as arguments change only through sc_arg_set_*, sc_replace_uses and sc_node_erase.
-// Prefix: sc_program_, sc_method_, sc_graph_, sc_node_, sc_value_ and sc_arg_, one for each level.
+// Prefixes: sc_program_, sc_method_, sc_graph_, sc_node_, sc_value_ and sc_arg_, one for each
+// level; sc_copier_ copies nodes, sc_where_ says what messages are about.
 #ifndef SC_IR_H
 #define SC_IR_H
 

@@ -1,7 +1,8 @@
 // A kernel's view of its call. Kernels get resized outputs and only compute. They contain no shape
 // code, allocate no memory beyond the scratch that they declared, and return a status instead of
-// crashing. They know no graphs and no file format. Prefixes: sc_call_ reads the arguments of a
-// call, sc_kernel_ is about a kernel.
+// crashing. They know no graphs and no file format.
+// Prefixes: sc_call_ reads the arguments of a call, sc_kernel_ is about a kernel, sc_tensor_ is a
+// tensor at run time.
 #ifndef SC_KERNEL_H
 #define SC_KERNEL_H
 

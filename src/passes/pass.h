@@ -1,6 +1,7 @@
 // A pass, sc_pass_<name>, rewrites one method in place. The table (passes.def) gives the order and,
 // for each pass, the facts that it needs, makes and breaks. A method carries its facts
 // (sc_method.facts). pipeline.c checks and updates them, and it times, verifies and cancels passes.
+// Prefixes: sc_pass_ is one pass, sc_pipeline_ the running of several.
 #ifndef SC_PASS_H
 #define SC_PASS_H
 

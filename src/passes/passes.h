@@ -1,4 +1,5 @@
 // The passes' functions, sc_pass_<name>, and the queries that they share.
+// Prefixes: sc_pass_ is one pass, sc_check_ a check that passes share.
 #ifndef SC_PASSES_PASSES_H
 #define SC_PASSES_PASSES_H
 

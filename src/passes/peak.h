@@ -1,4 +1,5 @@
 // Bytes that a graph needs at once, to compare them with those before a pass.
+// Prefixes: sc_peak_ is the largest sum at one time, sc_result_ the results of nodes.
 #ifndef SC_PASSES_PEAK_H
 #define SC_PASSES_PEAK_H
 

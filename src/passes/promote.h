@@ -1,5 +1,6 @@
-// The dtype in which operators that promote compute. Shared by the passes that make constants of
-// numbers and that insert casts.
+// The dtype in which operators that promote compute, for the passes that make constants of numbers
+// and that insert casts.
+// Prefix: sc_node_, a node of the IR.
 #ifndef SC_PASSES_PROMOTE_H
 #define SC_PASSES_PROMOTE_H
 

@@ -1,4 +1,5 @@
-// The decisions about a method before any of it changes. Private to src/quant. Prefix: quant_.
+// The decisions about a method before any of it changes. Private to src/quant.
+// Prefixes: quant_ for types and constants, sc_quant_ for functions.
 //
 // A *use* is a value as one node reads it, or, without a node, the value as it is made; PT2E
 // annotates both. Nodes that take part have a *note*: a spec for some of their uses. Uses of the

@@ -1,4 +1,5 @@
 // Computing at compile time. Private to src/api.
+// Prefix: sc_own_, of this build's own runtime.
 #ifndef SC_API_EVALUATE_H
 #define SC_API_EVALUATE_H
 

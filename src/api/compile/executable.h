@@ -1,4 +1,5 @@
 // Making an edge program an executable file. Private to src/api.
+// Prefix: sc_make_.
 #ifndef SC_API_EXECUTABLE_H
 #define SC_API_EXECUTABLE_H
 

@@ -1,6 +1,6 @@
 // Declarations that the inspector's files share: a dump, a record, and the two combined. Private to
 // src/api.
-// Prefix: sc_inspector_.
+// Prefixes: sc_inspector_ is the whole, sc_stage_ one program of the record.
 #ifndef SC_INSPECTOR_H
 #define SC_INSPECTOR_H
 

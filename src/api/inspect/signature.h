@@ -1,6 +1,7 @@
 // The inputs and outputs of a method, as JSON.
-#ifndef SC_PORTS_H
-#define SC_PORTS_H
+// Prefix: sc_method_, one method.
+#ifndef SC_API_SIGNATURE_H
+#define SC_API_SIGNATURE_H
 
 #include "format/json.h"
 #include "ir/ir.h"

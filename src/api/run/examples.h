@@ -1,4 +1,5 @@
 // Inputs for loaded methods. Private to src/api.
+// Prefix: sc_set_, which gives a loaded method its inputs.
 #ifndef SC_API_EXAMPLES_H
 #define SC_API_EXAMPLES_H
 

@@ -6,6 +6,7 @@
 //   18  u32 constants' offset   22  u64 their size     30  two zeros
 //
 // Fields from 10 on are not aligned. The FlatBuffer follows at 32, then bytes of constants.
+// Prefix: SC_XNN_ (XNNPACK's own graph, for both halves).
 #ifndef SC_XNNPACK_PAYLOAD_H
 #define SC_XNNPACK_PAYLOAD_H
 
