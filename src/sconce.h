@@ -10,6 +10,9 @@
 // arguments are borrowed for the call, text results live until the next call that returns text on
 // the same job. Options are JSON objects whose keys are the rows of core/options.def for that call;
 // an unknown key is an error that says which ones are known.
+//
+// Prefixes name the subject of a call: sc_job_, sc_host_, sc_archive_, sc_compile_, sc_edit_,
+// sc_quantize_, sc_record_, sc_inspector_, sc_bundle_, sc_run_ and sc_output_.
 #ifndef SCONCE_H
 #define SCONCE_H
 

@@ -1,6 +1,5 @@
 // Options as JSON text, read and checked by the rows of core/options.def. A key that no row of the
-// call knows is an error: a misspelt option that is silently ignored is a wrong result with no
-// trace.
+// call knows is an error, because a misspelt option would otherwise be ignored without a trace.
 #include "api/options.h"
 
 #include <stddef.h>
@@ -11,11 +10,11 @@ typedef struct row row;
 struct row {
     sc_option_call call;
     const char *name;
-    size_t offset;  // in sc_options
+    size_t offset;  // offset in sc_options
     bool (*read)(const row *option, const sc_json *value, sc_arena *arena, void *target);
     const char *accepts;  // the end of "must be"
     uint32_t power_max;   // POWER: of two
-    const char *words;    // CHOICE and PLANNER: with spaces between them
+    const char *words;    // CHOICE and PLANNER: separated by spaces
 };
 
 static bool read_bool(const row *option, const sc_json *value, sc_arena *arena, void *target) {

@@ -50,9 +50,10 @@ typedef struct sc_options {
 #undef OPTION
 } sc_options;
 
-// The options of a call that gives none.
+// The options of a call without any.
 sc_options sc_options_default(void);
-// Has what is lowered to run on the official runtime, too? It does where nothing (NULL) is asked.
+// Must the lowered program run on the official runtime, too? Also true for NULL, which means no
+// options.
 bool sc_options_are_official(const sc_options *options);
 
 #endif

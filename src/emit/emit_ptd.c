@@ -43,7 +43,7 @@ static sc_status write_layout(sc_emit_state *state, const sc_constant *constant,
 typedef struct ptd {
     sc_emit_state *state;
     sc_cord data;
-    uint64_t align;  // of the place where `data` goes
+    uint64_t align;  // offset of the place where `data` goes
     SC_VEC(const sc_store_entry *) entries;
     SC_VEC(uint32_t) blobs;  // one segment each
     uint32_t *segment_of;    // by blob, + 1
@@ -62,7 +62,7 @@ static void collect(ptd *f, sc_str tag) {
     }
 }
 
-// Named data of backends has no layout that this file could state.
+// Named data of backends has no layout to write here.
 static sc_status write_names(ptd *f, sc_fb_ref *out) {
     sc_fb_builder *fb = &f->state->fb;
     sc_fb_ref *refs = sc_new_array(f->state->arena, sc_fb_ref, f->entries.count + 1);

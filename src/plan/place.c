@@ -14,8 +14,8 @@ enum { MEMORY_OWN = 1, MEMORY_STATE = 2, ALIGN = 16 };
 
 // --- Mutable buffers of several methods ----------------------------------------------------------
 
-// A buffer that one method writes is state for every method that reads it, when shared; so is a
-// tensor that is a constant where it is only read.
+// A shared buffer that one method writes is state for every method that reads it. So is a shared
+// tensor that is a constant in the methods that only read it.
 static void mark_shared(sc_arena *arena, sc_storage_table *tables, uint32_t count) {
     sc_map written;
     sc_map_init(&written, arena);
@@ -98,7 +98,7 @@ static sc_status item_bytes(sc_ctx *ctx, const sc_storage *storage, uint64_t *ou
                    (unsigned long long)*out, (unsigned long long)ctx->limits.planned_bytes_max);
 }
 
-// All of them together are too large, whichever is the largest.
+// All tensors together are too large, whichever is the largest.
 static sc_status fail_total(sc_ctx *ctx, const sc_storage_table *table, const uint32_t *roots,
                             uint32_t count, uint64_t total) {
     sc_open_symbols open = {.arena = ctx->scratch, .bounded = true};
@@ -120,7 +120,7 @@ static sc_status collect_items(sc_ctx *ctx, const sc_storage_table *table, const
         sc_interval at = live->intervals[i];
         sc_plan_item item = {.first = at.first, .last = at.last};
         SC_TRY(item_bytes(ctx, storage, &item.bytes));
-        if (at.first > at.last)  // an unused input still has to be put somewhere
+        if (at.first > at.last)  // an unused input still needs a place
             item.first = item.last = 0;
         roots[*count] = i;
         items[(*count)++] = item;

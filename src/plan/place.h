@@ -8,7 +8,7 @@
 #include "plan/plan.h"
 #include "plan/storage.h"
 
-// One planned tensor, for looking at.
+// One planned tensor, for reports.
 typedef struct sc_place_item {
     const sc_name *value;
     uint64_t bytes, offset;
@@ -19,7 +19,7 @@ typedef struct sc_place_item {
 typedef struct sc_place_report {
     const char *algorithm;   // the winner
     uint64_t planned_bytes;  // all buffers together
-    uint64_t live_bytes;     // what no plan can go below, mutable buffers included
+    uint64_t live_bytes;     // a lower bound of every plan, mutable buffers included
     uint64_t naive_bytes;    // without any reuse
     uint32_t moment_count;
     SC_VEC(sc_place_item) items;
@@ -40,9 +40,9 @@ typedef struct sc_host_planners {
     void *user;
 } sc_host_planners;
 
-// Tables and reports are arrays, one per method of `program`, on ctx->arena. From here on the marks
-// of values must stay untouched until emission.
-// `host` may be NULL where no option has the number of a planner.
+// Plans a program. Tables and reports are arrays, one per method of `program`, on ctx->arena. From
+// here on the marks of values must stay untouched until emission. `host` may be NULL where no
+// option has the number of a planner.
 sc_status sc_place_program(sc_ctx *ctx, sc_program *program, const sc_options *options,
                            const sc_host_planners *host, sc_storage_table **tables,
                            sc_place_report **reports);

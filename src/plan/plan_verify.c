@@ -3,8 +3,9 @@
 #include "plan/order.h"
 #include "plan/plan.h"
 
-// The lifetimes of the items at one address, none overlapping: a set of first moments, with a word
-// for every 64 moments, a word for every 64 of those, and so on; and who begins there.
+// The lifetimes of the items at one address, no two of which overlap. It is a set of first moments:
+// a word for every 64 moments, a word for every 64 of those words, and so on. It also knows which
+// item begins at each.
 #define LEVELS 6
 typedef struct lifetimes {
     uint64_t *words[LEVELS];
@@ -48,8 +49,8 @@ static int64_t last_begun(const lifetimes *l, uint32_t moment) {
     return -1;
 }
 
-// Through memory from the lowest address up. Lifetimes at one address never overlap, so whether
-// another item may begin there depends on one neighbour in time.
+// Goes through memory from the lowest address up. Lifetimes at one address never overlap, so
+// whether another item may begin there depends on one neighbour in time.
 static sc_plan_fault sweep(const sc_plan_item *items, uint32_t count, const uint32_t *begins,
                            const uint32_t *ends, lifetimes *alive) {
     for (uint32_t b = 0, e = 0; b < count; b++) {

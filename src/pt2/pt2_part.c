@@ -1,5 +1,6 @@
-// Delegated parts as records keep them: text in the first argument of the call, with everything
-// that the backend was given and made as base64. The program in it speaks of the symbols around it.
+// Delegated parts in records: text in the first argument of the call. It contains everything that
+// the backend was given and made, as base64. The program in it uses the symbols of the program
+// around it.
 #include "base/base64.h"
 #include "base/store.h"
 #include "pt2/pt2.h"
@@ -35,7 +36,7 @@ static sc_status decode_cord(sc_pt2_importer *imp, const sc_json *json, const ch
     return SC_OK;
 }
 
-// Text within text: JSON that a string holds.
+// Text within text: JSON inside a string.
 static sc_status parse_string(sc_pt2_importer *imp, const sc_json *string, const sc_json **out) {
     if (!string || string->kind != SC_JSON_STRING)
         return sc_fail(imp->ctx, SC_ERR_FORMAT, NULL, "a delegate is not described");
@@ -126,7 +127,7 @@ static sc_status read_inside(sc_pt2_importer *imp, const sc_json_field *f) {
     return sc_pt2_read_document(imp, f[PART_MODULE].value);
 }
 
-// The importer turns to the part's method, and back.
+// The importer reads into the part's method, and then into the outer method again.
 static sc_status read_program(sc_pt2_importer *imp, const sc_json_field *f, sc_method *method) {
     sc_method *outer = imp->method;
     const sc_pt2_payloads payloads = imp->payloads;

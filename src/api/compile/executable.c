@@ -1,5 +1,5 @@
-// From the edge dialect to the bytes of a file: what to_executorch does, and what is done to a
-// small program that is computed with while another one is lowered.
+// From the edge dialect to the bytes of a file, for to_executorch and for small programs that the
+// evaluator runs.
 #include "api/compile/executable.h"
 
 static sc_status enter(sc_ctx *ctx, sc_phase phase, sc_str pass) {

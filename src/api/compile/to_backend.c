@@ -1,5 +1,5 @@
-// Which parts of a program go to which backend, as hosts say it, and what backends are handed to
-// work with.
+// Reads from the host's request which parts of a program go to which backend, and provides what
+// backends need.
 #include "api/compile/executable.h"
 #include "api/compile/named_passes.h"
 #include "api/edit/edit.h"
@@ -297,7 +297,7 @@ sc_status sc_delegate_parts(sc_ctx *ctx, sc_program *program, const sc_partition
                                 delegation);
 }
 
-// The program was decomposed before, so wishes for the time before decomposition have no effect.
+// The program is decomposed already, so requests for passes before decomposition have no effect.
 static sc_status refuse_wishes(sc_ctx *ctx, const sc_method_partitioners *method) {
     for (uint32_t i = 0; i < method->count; i++)
         if (method->items[i].passes)

@@ -1,7 +1,7 @@
-// Quantizing as hosts call it. Methods of a source program are prepared; what observes them runs on
-// the caller's inputs as any program does; with what was seen they are converted, which makes the
-// next source program. After that both may run side by side, for how far each result is from the
-// float one.
+// Quantization as hosts call it. Methods of a source program are prepared. A program that observes
+// them runs on the caller's inputs. With the observations the methods are converted, which makes
+// the next source program. After that both programs may run side by side, to compare each result
+// with the float one.
 #include "api/quantize/quantize.h"
 
 #include "api/compile/dynamic_shapes.h"
@@ -43,7 +43,7 @@ static void add_method(sc_program *program, sc_program *from) {
     sc_vec_push(program->ctx->arena, &program->methods, method);
 }
 
-// Lowered like what the caller is about to make, for this build's own runtime.
+// Lowers like the program that the caller will make, for this build's own runtime.
 static sc_status make_running(sc_job *job, const sc_quantizing *q, sc_program *program,
                               sc_executable *made) {
     static const sc_phase STEPS[] = {SC_STEP_decompose, SC_STEP_to_edge};
@@ -58,7 +58,7 @@ static sc_status make_running(sc_job *job, const sc_quantizing *q, sc_program *p
     return sc_make_executable(ctx, &pipeline, program, made);
 }
 
-// Opened as the job's program. Warnings are reported for the program that the caller makes.
+// Opens it as the job's program. Its warnings are reported for the program that the caller makes.
 static sc_status run_program(sc_job *job, const sc_quantizing *q, sc_program *program) {
     sc_ctx *ctx = &job->ctx;
     const sc_diag_mark mark = sc_diags_mark(ctx);
@@ -74,7 +74,7 @@ static sc_status run_program(sc_job *job, const sc_quantizing *q, sc_program *pr
     return sc_rt_program_open(ctx, job->program, &runtime, &job->running);
 }
 
-// Is it in the program that runs? A value that nobody observes is not.
+// Is it in the running program? An unobserved value is not.
 static bool takes_batches(const sc_quantizing *q, const sc_quantized_method *m) {
     if (!m->plan) return false;
     if (q->stage == SC_QUANTIZING_OBSERVES) return sc_quant_observer_count(m->plan) != 0;
@@ -112,7 +112,7 @@ typedef struct unquantized {
 } unquantized;
 
 #define SEE "See the reason of each node in the report"
-// Why nothing of a method is quantized, and what to do.
+// Reports why no node of a method is quantized, and what to do.
 static const unquantized UNQUANTIZED[] = {
     [SC_QUANT_STATIC] = {"no operator fits a pattern of the quantizer",
                          SEE ", and leave the quantization of this method out."},
@@ -210,7 +210,7 @@ static sc_status method_at(sc_job *job, const sc_quantizing *q, sc_quantized_met
     return sc_fail(&job->ctx, SC_ERR_STATE, NULL, "select a method first");
 }
 
-// Out of the arena of the program, which its other methods write to.
+// Copied from the arena of the program, which its other methods write to.
 static void keep_states(const sc_job *job, sc_quantized_method *m, sc_quantizing_stage stage) {
     const uint32_t outputs = sc_rt_method_output_count(job->selected);
     const uint32_t count =
@@ -273,7 +273,7 @@ static sc_status check_calibrated(sc_ctx *ctx, const sc_quantized_method *m) {
                    m->method->name->text, observers);
 }
 
-// Checks all methods before one of them changes. Further batches may mend a failure here.
+// Checks all methods before one of them changes. Further batches may correct a failure here.
 static sc_status choose_scales(sc_ctx *ctx, sc_quantizing *q) {
     for (uint32_t i = 0; i < q->count; i++)
         if (q->methods[i].plan) SC_TRY(check_calibrated(ctx, &q->methods[i]));
@@ -299,7 +299,7 @@ sc_status sc_quantize_convert(sc_job *job, uint32_t *quantized) {
     SC_TRY(require_stage(job, SC_QUANTIZING_OBSERVES, &q));
     SC_TRY(choose_scales(ctx, q));
     close_running(job);
-    q->stage = SC_QUANTIZING_FAILED;  // until all is well
+    q->stage = SC_QUANTIZING_FAILED;  // until all methods succeed
     SC_TRY(convert(ctx, q));
     q->stage = SC_QUANTIZING_CONVERTED;
     q->made = *quantized = sc_job_add_version(job, SC_DIALECT_source, q->program, begin_ms);

@@ -1,4 +1,4 @@
-// The event tracer: the job's side of dumps. The kept data is fetched as two outputs of the job.
+// The event tracer of a job, which makes dumps. The kept data is fetched as two outputs of the job.
 #include "api/run/etdump.h"
 
 #include "api/call_memory.h"

@@ -1,5 +1,5 @@
-// Asks the host which nodes it takes, and what it makes of the parts. The host is asked once for
-// all nodes of a graph, and once for the parts of all methods.
+// Asks the host which nodes it takes, and lets it compile the parts. The host is asked once for all
+// nodes of a graph, and once for the parts of all methods.
 #include "backends/host/aot/host_aot.h"
 
 #include "backend/node_json.h"
@@ -16,7 +16,7 @@ static void add_nodes(sc_json_writer *w, sc_arena *scratch, const sc_graph *grap
 
 // --- Which nodes ---------------------------------------------------------------------------------
 
-// An error that the host throws ends the call that asks, once the question is over.
+// An error that the host throws ends the call that asks, after the question has ended.
 static bool keeps(const sc_backend *backend, const sc_options *options, const sc_node *node,
                   sc_claim *claim) {
     sc_ctx *ctx = node->graph->method->program->ctx;
@@ -37,7 +37,7 @@ static bool keeps(const sc_backend *backend, const sc_options *options, const sc
     return is_kept;
 }
 
-// A buffer that the method writes, so that it stays there unless a part is to keep it.
+// Is it a buffer that the method writes? It stays in the method unless a part should keep it.
 static bool is_state(const sc_survey *s, uint32_t input) {
     return !s->graph->parent && s->graph->method->inputs.data[input].constant &&
            !s->takes_input[input];
@@ -55,7 +55,7 @@ static uint32_t add_states(sc_json_writer *w, const sc_survey *s) {
     return count;
 }
 
-// [true, ...], a state each.
+// [true, ...], one item for each state.
 static sc_status read_owned(sc_host_question *question, const sc_host_backend *host, sc_survey *s,
                             const sc_json *json, uint32_t states) {
     if (!json || json->kind != SC_JSON_ARRAY || json->size != states)
@@ -75,7 +75,7 @@ static sc_str text_of(const sc_survey *s, const sc_json *json) {
     return sc_str_copy(s->ctx->arena, sc_json_str(s->ctx->arena, json));
 }
 
-// [true, "why not", {"reason", "hint"}, ...], a node each.
+// [true, "why not", {"reason", "hint"}, ...], one item for each node.
 static sc_status read_claims(sc_host_question *question, const sc_host_backend *host, sc_survey *s,
                              const sc_json *json) {
     if (!json || json->kind != SC_JSON_ARRAY || json->size != s->graph->node_count)
@@ -133,7 +133,7 @@ static void add_value(sc_json_writer *w, sc_arena *scratch, const sc_value *valu
     sc_json_end_object(w);
 }
 
-// The value that a state has after a call; NULL for what is no state of the part.
+// The value of a state after a call; NULL if the part has no such state.
 static const sc_value *written_to(const sc_method *method, const sc_input_sig *sig) {
     for (uint32_t i = 0; i < method->outputs.count; i++) {
         const sc_output_sig *out = &method->outputs.data[i];
@@ -274,7 +274,7 @@ static sc_status read_list(reading *r, const sc_json *list,
     return SC_OK;
 }
 
-// {"processed": [offset, size], "data": [...], "events": [...]}; without events null.
+// {"processed": [offset, size], "data": [...], "events": [...]}; "events" may be null.
 static sc_status read_result(reading *r, const sc_json *result) {
     sc_arena *arena = r->question->ctx->arena;
     const uint8_t *bytes = NULL;
