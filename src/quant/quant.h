@@ -102,9 +102,9 @@ typedef struct sc_quant_range {
     uint64_t bytes_before, bytes_after;  // for a weight; after: its numbers as bits, and its scales
 } sc_quant_range;
 
-// Bytes of added constants that are no weights, or that lowering shrinks: numbers of nodes that
-// became constants and stayed floats; integers of 4 bits, which are packed; zero points that are
-// all zeros, which are left out.
+// Bytes of added constants that are no weights, or that lowering shrinks. They are numbers of nodes
+// that became constants and stayed floats, integers of 4 bits, which are packed, and zero points
+// that are all zeros, which are left out.
 uint64_t sc_quant_loose_bytes(const sc_quant_plan *plan);
 
 uint32_t sc_quant_range_count(const sc_quant_plan *plan);
