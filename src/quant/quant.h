@@ -63,8 +63,8 @@ sc_status sc_quant_convert(sc_ctx *ctx, sc_quant_plan *plan, const sc_evaluator 
 #define SC_QUANT_NO UINT32_MAX
 
 // Reasons of weight-only layers that another dtype of the whole model would remove.
-#define SC_QUANT_OTHER_INPUT  "its input is not of float32"
-#define SC_QUANT_OTHER_WEIGHT "its weight is not of float32"
+#define SC_QUANT_OTHER_INPUT  "its input is not float32"
+#define SC_QUANT_OTHER_WEIGHT "its weight is not float32"
 
 typedef struct sc_quant_row {
     const sc_name *node;  // as the method was given; of a body, "true_graph_0/mul"
