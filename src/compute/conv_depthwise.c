@@ -1,8 +1,8 @@
-// Depthwise convolution on planes. Each channel is copied once into a padded plane, split by phase
-// if the stride is above 1: the phase (y % stride, x % stride) of padded coordinates becomes a
-// plane of its own, all of one pitch. Then a tap is one offset for all outputs, whatever the edges
-// and strides. Narrow outputs are computed as one long row in the pitch of the plane, gaps
-// included, and copied out. Wide ones are computed row by row in place.
+// Depthwise convolution on planes. Each channel is copied once into a padded plane. If the stride
+// is above 1, the plane is split by phase: each phase (y % stride, x % stride) of padded
+// coordinates becomes a plane of its own, all of one pitch. Then a tap is one offset for all
+// outputs, whatever the edges and strides. Narrow outputs are computed as one long row in the pitch
+// of the plane, gaps included, and copied out. Wide ones are computed row by row in place.
 // In wasm: -O3
 #include <math.h>
 

@@ -9,11 +9,11 @@
 // not multiplied by them. If they have 4 bits, two steps share a row of bytes, the first in the low
 // halves.
 //
-// Columns, i8 (gemm_i8.h): a panel is a row of starts of its sums (i32), a row of scales and a row
-// of shifts (f32), and a row of bf16 scales for each block of steps if there are blocks. Then a row
-// follows for every two steps of the sums, in which the two weights of a column are adjacent.
-// Weights of 4 bits are signed. A row of 16-bit lanes is for four steps: lane 2 j + i has, from its
-// low bits on, step i of columns j and j + 4, then step 2 + i of both.
+// Columns, i8 (gemm_i8.h): a panel begins with a row of starts of its sums (i32), a row of scales
+// and a row of shifts (f32). If there are blocks of steps, a row of bf16 scales follows for each.
+// Then a row follows for every two steps of the sums, in which the two weights of a column are
+// adjacent. Weights of 4 bits are signed. A row of 16-bit lanes is for four steps: lane 2 j + i
+// has, from its low bits on, step i of columns j and j + 4, then step 2 + i of both.
 //
 // Channels, f32 (dwconv_nhwc_f32.h): for four channels at a time the starts of their sums, then
 // four weights for each tap. If there is a remainder, the last four overlap those before them.

@@ -14,11 +14,11 @@
 //
 // - A value is %name; its type is a tensor spec (dtype, sizes, {strides} unless row-major, +offset,
 //   grad), or int, bool, float, none, opaque; int(s0 + 1) when the number is known.
-// - A node with one result is called as its result; otherwise its name stands before the results.
+// - A node with one result has the result's name; otherwise its name stands before the results.
 // - Arguments stand in schema order, without trailing ones that equal their defaults; those after
 //   the schema's '*' are written name=value. f32 is a dtype, channels_last a memory format, strided
 //   and layout(N) layouts, device("cpu") a device; graph name { ... } is a body in place, and
-//   part name "backend" { ... } what a backend has taken over (print_part.c).
+//   part name "backend" { ... } a part that a backend has taken over (print_part.c).
 // - An input or output without a kind is the user's. A constant shows spec and bytes, its content
 //   only when it is a lifted number ("lifted" and hexadecimal bytes).
 // - !(...) after a node is its meta: trace, modules, origin, handle, tag, kept.

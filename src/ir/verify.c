@@ -48,7 +48,7 @@ static sc_status check_spec(verifier *v, const sc_value *value) {
 static sc_status check_value(verifier *v, const sc_value *value, const sc_node *node,
                              uint32_t index) {
     if (value->graph != v->graph || value->node != node || value->index != index)
-        return FAIL_CHECK(v, "results", "%%%s does not know where it is defined",
+        return FAIL_CHECK(v, "results", "%%%s has a wrong place of definition",
                           value->name ? value->name->text : "?");
     if (!node || node->out_count != 1 || value->name != node->name)
         SC_TRY(check_name(v, value->name));

@@ -143,7 +143,8 @@ static sc_status run_observe_error(const sc_kernel_call *call) {
         return sc_call_no_kernel(call);
     if (!sc_same_sizes(expected, found)) return sc_call_fail(call, SC_ERR_SHAPE, "sizes differ");
     if (!is_state(state, next, SC_DTYPE_F64, SC_ERROR_VALUES))
-        return sc_call_fail(call, SC_ERR_SHAPE, "the state has not %d values", SC_ERROR_VALUES);
+        return sc_call_fail(call, SC_ERR_SHAPE, "the state does not have %d values",
+                            SC_ERROR_VALUES);
     memcpy(next->data, state->data, SC_ERROR_VALUES * sizeof(double));
     if (expected->numel == 0) return SC_OK;
     SC_TRY(sc_stream_open(call->ctx, &a, expected, expected));

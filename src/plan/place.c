@@ -2,8 +2,8 @@
 //
 // Memory id 1 is the method's own arena. Mutable buffers of a program with one method live there
 // too, for the whole run. With several methods they move to memory id 2, at offsets that no two
-// methods use for different buffers: runtimes lay the arenas of all methods of a program over each
-// other, and state in id 1 would be overwritten by the next method that runs.
+// methods use for different buffers. Runtimes put the arenas of all methods of a program into the
+// same memory, so the next method that runs would overwrite state in id 1.
 #include "plan/place.h"
 
 #include "ir/dynamic_sizes.h"

@@ -123,7 +123,8 @@ static sc_status read_inside(sc_pt2_importer *imp, const sc_json_field *f) {
     imp->is_light = true;
     sc_map_init(&imp->written, imp->work);
     SC_TRY(read_saved(imp, f[PART_STATE].value, "the state of a part", &imp->payloads.weights));
-    SC_TRY(read_saved(imp, f[PART_CONSTANTS].value, "what a part knows", &imp->payloads.constants));
+    SC_TRY(read_saved(imp, f[PART_CONSTANTS].value, "the constants of a part",
+                      &imp->payloads.constants));
     return sc_pt2_read_document(imp, f[PART_MODULE].value);
 }
 
@@ -164,7 +165,7 @@ sc_status sc_pt2_read_part(sc_pt2_scope *scope, sc_str name, const sc_json *json
     SC_TRY(sc_json_pick(imp->ctx, text, "delegate", f, PART_FIELD_COUNT));
     sc_part *part = sc_part_new(imp->method, name.size ? name : SC_STR("lowered_module"));
     part->backend = sc_pt2_keep(imp, f[PART_BACKEND].value);
-    SC_TRY(decode_cord(imp, f[PART_PROCESSED].value, "what a backend made", &part->processed));
+    SC_TRY(decode_cord(imp, f[PART_PROCESSED].value, "the processed part", &part->processed));
     SC_TRY(read_specs(imp, f[PART_SPECS].value, part));
     SC_TRY(read_data(imp, f[PART_DATA].value, part));
     SC_TRY(read_program(imp, f, part->method));

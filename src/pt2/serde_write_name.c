@@ -1,5 +1,5 @@
 // Names of operators and values in the file. FX makes a graph of it, and needs names that it would
-// give itself: it gives no name that is a word of Python or a builtin, and names the calls of
+// give itself. It gives no name that is a word of Python or a builtin, and names the calls of
 // delegates by its own rule. A value with such a name gets another one. A name that FX changed
 // would be lost to its readers, and two inputs might end up as one.
 #include "pt2/serde_write.h"

@@ -2,11 +2,13 @@
 // XNNPACKQuantizer's patterns. Each pattern goes over the whole graph before the next one starts. A
 // node belongs to the first pattern that takes it.
 //
-// Differences from PT2E, where PT2E is wrong:
-// - a convolution whose weight another one has too is quantized, not only the first of them;
-// - a convolution before a relu is quantized dynamically;
-// - operands that no observer takes stay as they are: integers, which cat takes there, and float64;
-// - what is written in place and read by others stays: there the copy that is written gets lost.
+// It differs from PT2E where PT2E is wrong:
+// - Every convolution with a shared weight is quantized, and not only the first.
+// - A convolution before a relu is quantized dynamically.
+// - Operands that no observer accepts are not quantized: integers, which PT2E accepts for cat, and
+//   float64.
+// - A value that is written in place and read by others is not quantized. PT2E writes to a copy,
+//   and the write is lost.
 #include <math.h>
 
 #include "quant/plan.h"

@@ -1,5 +1,6 @@
-// A batch norm right after a convolution, or after a linear layer of rows, becomes part of its
-// weight and bias: w * (gamma * r), (b - mean) * r * gamma + beta, with r = 1 / sqrt(var + eps).
+// Folds a batch norm right after a convolution, or after a linear layer of rows, into its weight
+// and bias. They become w * (gamma * r) and (b - mean) * r * gamma + beta, with r = 1 / sqrt(var +
+// eps).
 //
 // PT2E folds every such norm. Here no other node may read the norm's input. Layers that share a
 // weight get a weight each, unless they share the norm, too.

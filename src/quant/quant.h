@@ -63,8 +63,8 @@ sc_status sc_quant_convert(sc_ctx *ctx, sc_quant_plan *plan, const sc_evaluator 
 #define SC_QUANT_NO UINT32_MAX
 
 // Reasons of weight-only layers that another dtype of the whole model would remove.
-#define SC_QUANT_OTHER_INPUT  "its input is not of float32"
-#define SC_QUANT_OTHER_WEIGHT "its weight is not of float32"
+#define SC_QUANT_OTHER_INPUT  "its input is not float32"
+#define SC_QUANT_OTHER_WEIGHT "its weight is not float32"
 
 typedef struct sc_quant_row {
     const sc_name *node;  // as the method was given; of a body, "true_graph_0/mul"
@@ -102,9 +102,9 @@ typedef struct sc_quant_range {
     uint64_t bytes_before, bytes_after;  // for a weight; after: its numbers as bits, and its scales
 } sc_quant_range;
 
-// Bytes of added constants that are no weights, or that lowering shrinks: numbers of nodes that
-// became constants and stayed floats; integers of 4 bits, which are packed; zero points that are
-// all zeros, which are left out.
+// Bytes of added constants that are no weights, or that lowering shrinks. They are numbers of nodes
+// that became constants and stayed floats, integers of 4 bits, which are packed, and zero points
+// that are all zeros, which are left out.
 uint64_t sc_quant_loose_bytes(const sc_quant_plan *plan);
 
 uint32_t sc_quant_range_count(const sc_quant_plan *plan);

@@ -14,18 +14,18 @@ static sc_status require(sc_job *job, sc_quantizing **out) {
     *out = job->quantizing;
     if (!*out)
         return sc_fail(&job->ctx, SC_ERR_STATE, "Call sc_quantize_begin first.",
-                       "nothing is being quantized");
+                       "no quantization has begun");
     if ((*out)->stage != SC_QUANTIZING_FAILED) return SC_OK;
     return sc_fail(&job->ctx, SC_ERR_STATE, "End this quantization, and begin a new one.",
                    "this quantization failed while it was converted");
 }
 
 static sc_status require_stage(sc_job *job, sc_quantizing_stage stage, sc_quantizing **out) {
-    static const char *const WORDS[] = {"observes", "is converted", "compares"};
+    static const char *const WORDS[] = {"observe", "convert", "compare"};
     SC_TRY(require(job, out));
     if ((*out)->stage == stage) return SC_OK;
     return sc_fail(&job->ctx, SC_ERR_STATE, "Observe, convert, compare: in this order, once each.",
-                   "the quantization %s already, or not yet", WORDS[stage]);
+                   "this quantization cannot %s now", WORDS[stage]);
 }
 
 static void close_running(sc_job *job) {
@@ -112,7 +112,7 @@ typedef struct unquantized {
 } unquantized;
 
 #define SEE "See the reason of each node in the report"
-// Reports why no node of a method is quantized, and what to do.
+// The reason why no node of a method is quantized, and what to do, by mode.
 static const unquantized UNQUANTIZED[] = {
     [SC_QUANT_STATIC] = {"no operator fits a pattern of the quantizer",
                          SEE ", and leave the quantization of this method out."},
@@ -138,13 +138,13 @@ static void warn_of_unquantized(sc_ctx *ctx, const sc_quantized_method *m, sc_qu
     for (uint32_t i = 0; i < sc_quant_row_count(m->plan); i++) {
         const sc_quant_row *row = sc_quant_row_at(m->plan, i);
         if (row->is_quantized) return;
-        if (row->is_skipped) why = "what could be was asked to stay as it is";
+        if (row->is_skipped) why = "`skip` leaves out every node that could be";
         if (row->is_skipped || !is_other_float(row)) continue;
-        why = "the weights of its layers, or what they are multiplied with, are not of float32";
+        why = "the weights of its layers, or their inputs, are not float32";
         hint = "Export the model in float32, of model.float().";
     }
     sc_where_set_method(ctx, m->method);
-    sc_report(ctx, SC_WARNING, SC_ERR_UNSUPPORTED, hint, "nothing of method '%s' is quantized: %s",
+    sc_report(ctx, SC_WARNING, SC_ERR_UNSUPPORTED, hint, "no node of method '%s' is quantized: %s",
               m->method->name->text, why);
 }
 

@@ -48,7 +48,7 @@ static sc_status read_tensor(reader *r, const sc_json *json, sc_pickle_value **o
     if (dtype == SC_DTYPE_NONE || !sc_dtype_to_pt2(dtype))
         return bad(r->ctx, "has an unknown dtype");
     if (!read_sizes(list, sizes, &numel) || !sc_mul_u64(numel, sc_dtype_bytes(dtype), &bytes))
-        return bad(r->ctx, "has no proper sizes");
+        return bad(r->ctx, "has invalid sizes");
     if (!sc_json_i64(sc_json_get(json, "at"), &at) || at < 0 ||
         !sc_extent_slice(sc_extent_whole(r->bytes), (uint64_t)at, bytes, &extent))
         return bad(r->ctx, "lies outside of the bytes");
@@ -95,13 +95,13 @@ static sc_status read_value(reader *r, const sc_json *json, uint32_t depth, sc_p
     else if (sc_str_is(tag, "none"))
         *out = sc_pickle_make_none(arena);
     else
-        return bad(r->ctx, "is of no known kind");
+        return bad(r->ctx, "has an unknown kind");
     return SC_OK;
 }
 
 // {method: [case]}
 static sc_status read_by_method(reader *r, const sc_json *json, sc_pickle_value **out) {
-    if (json->kind != SC_JSON_OBJECT) return bad(r->ctx, "is not by method");
+    if (json->kind != SC_JSON_OBJECT) return bad(r->ctx, "must be an object with methods as keys");
     *out = sc_pickle_make_container(r->ctx->arena, SC_PICKLE_DICT);
     const sc_json *key = sc_json_first(json);
     for (uint32_t n = json->size; n--; key = sc_json_next(key + 1)) {
@@ -120,9 +120,9 @@ static sc_status read_update(sc_ctx *ctx, sc_str json, const void *bytes, size_t
     const sc_str kept = sc_str_copy(ctx->arena, (sc_str){bytes, size});
     reader r = {ctx, sc_source_from_memory(ctx->arena, kept.data, kept.size)};
     SC_TRY(sc_json_parse(ctx, ctx->arena, sc_str_copy(ctx->arena, json), &root));
-    SC_TRY(sc_json_union(ctx, root, "what is updated in a record", &tag, &value));
+    SC_TRY(sc_json_union(ctx, root, "the update of a record", &tag, &value));
     const bool is_inputs = sc_str_is(tag, "representative_inputs");
-    if (!is_inputs && !sc_str_is(tag, "reference_outputs")) return bad(ctx, "is of no known kind");
+    if (!is_inputs && !sc_str_is(tag, "reference_outputs")) return bad(ctx, "has an unknown kind");
     if (value->kind != SC_JSON_NULL)
         SC_TRY(is_inputs ? read_list(&r, value, 0, made) : read_by_method(&r, value, made));
     *are_outputs = !is_inputs;

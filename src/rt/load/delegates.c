@@ -22,7 +22,7 @@ sc_status sc_rt_delegates_open(sc_ctx *ctx, sc_rt_method *m) {
         d->id = sc_pte_BackendDelegate_id(sc_fb_vec_table(delegates, i));
         if (!d->id.data)
             return sc_fail(ctx, SC_ERR_CORRUPT, NULL,
-                           "method '" SC_STR_FMT "' has a delegate of no backend",
+                           "a delegate of method '" SC_STR_FMT "' names no backend",
                            SC_STR_ARG(m->name));
         d->backend = find_backend(m->program, d->id);
         if (!d->backend)

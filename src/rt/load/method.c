@@ -198,7 +198,7 @@ static sc_status set_number(sc_ctx *ctx, sc_rt_method *m, uint32_t index,
     const sc_dtype dtype = (sc_dtype)m->values[m->inputs[index]].tensor->dtype;
     if (!has_number(dtype, value))
         return sc_fail(ctx, SC_ERR_INPUT, NULL,
-                       "input %u is %s that no %s can hold, which the method takes", index,
+                       "input %u is %s out of the range of %s, which the method takes", index,
                        tag_name((uint8_t)value->tag), sc_dtype_name(dtype));
     uint64_t data = 0;
     sc_rt_input tensor = {.tag = SC_EVALUE_TENSOR,

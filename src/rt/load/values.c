@@ -146,7 +146,7 @@ static sc_status read_tensors(const parser *p, sc_fb_vec items, bool optional, s
         int32_t at = sc_fb_vec_i32(items, i);
         if (optional && at == -1) continue;
         if (at < 0 || (uint32_t)at >= p->index)
-            return bad(p, "an item of the list does not exist or stands after it");
+            return bad(p, "an item of the list does not exist or comes after the list");
         refs[i] = &p->m->values[at];
         if (refs[i]->tag != SC_EVALUE_TENSOR) return bad(p, "an item of the list is not a tensor");
     }

@@ -60,7 +60,7 @@ static sc_status read_owned(sc_host_question *question, const sc_host_backend *h
                             const sc_json *json, uint32_t states) {
     if (!json || json->kind != SC_JSON_ARRAY || json->size != states)
         return sc_host_answer_malformed(question, host,
-                                        "another number of answers than it was given buffers");
+                                        "a number of answers that is not the number of buffers");
     const sc_json *item = sc_json_first(json);
     for (uint32_t i = 0; i < s->graph->inputs.count; i++) {
         if (!is_state(s, i)) continue;
@@ -80,7 +80,7 @@ static sc_status read_claims(sc_host_question *question, const sc_host_backend *
                              const sc_json *json) {
     if (!json || json->kind != SC_JSON_ARRAY || json->size != s->graph->node_count)
         return sc_host_answer_malformed(question, host,
-                                        "another number of answers than it was given nodes");
+                                        "a number of answers that is not the number of nodes");
     const sc_json *item = sc_json_first(json);
     for (sc_node *node = s->graph->first; node; node = node->next, item = sc_json_next(item)) {
         sc_claim *claim = sc_claim_of(s, node);
@@ -299,7 +299,7 @@ static sc_status read_results(sc_host_question *question, const sc_host_backend 
     SC_TRY(sc_host_answer_parse(question, &json));
     if (json->kind != SC_JSON_ARRAY || json->size != question->part_count)
         return sc_host_answer_malformed(question, host,
-                                        "another number of results than it was given parts");
+                                        "a number of results that is not the number of parts");
     const sc_json *item = sc_json_first(json);
     for (uint32_t i = 0; i < question->part_count; i++, item = sc_json_next(item)) {
         reading r = {question, host, parts[i]};

@@ -71,7 +71,7 @@ static sc_status start_program(sc_ctx *ctx, null_state *s, const sc_rt_start *st
             s->passed[s->passed_count++] = i;
     }
     if (start->arg_count != s->passed_count + sc_rt_method_output_count(s->method))
-        return bad(ctx, "the program takes and gives another number of values than the call");
+        return bad(ctx, "the call has a different number of values than the program");
     return SC_OK;
 }
 

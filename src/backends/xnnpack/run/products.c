@@ -325,7 +325,7 @@ static sc_status prepare_product(sc_xnn_delegate *d, sc_xnn_step *s) {
     describe(s);
     if (!rows_fit(s))
         return sc_xnn_step_fail(d, s, SC_ERR_DELEGATE,
-                                "is not executed here: what it reads is not quantized by rows");
+                                "is not executed here: its input is not quantized by rows");
     s->variant = sc_variant_pick(&s->record, s->packed_for, UINT64_MAX);
     if (!s->variant || (s->packed_for && s->variant != s->packed_for))
         return sc_xnn_not_executed(d, s);
