@@ -58,8 +58,11 @@ sc_status sc_archive_inflated(sc_job *job, sc_source *archive, sc_source *const 
 // `model` picks one); empty names follow the file: "model" alone becomes "forward".
 sc_status sc_compile_open(sc_job *job, sc_source *source, sc_str method, sc_str model);
 
-// A method that answers a constant: JSON number, true/false, string, or array of them.
-sc_status sc_compile_constant_method(sc_job *job, sc_str name, sc_str value_json);
+// A method that answers a constant: a JSON number, true/false, string, array, {"dtype": name},
+// {"dict": [[key, value], ...]}, or {"tensor": dtype, "sizes": [2, 3], "at": place in `data`}, whose
+// elements stand there row-major. The bytes are copied.
+sc_status sc_compile_constant_method(sc_job *job, sc_str name, sc_str value_json, const void *data,
+                                     size_t bytes);
 
 // The compilation keeps every program it makes, under a small number: 0 is what was opened, further
 // ones appear as the calls below succeed. Earlier programs are never changed by later steps, and

@@ -161,6 +161,16 @@ static bool is_written(const lowering *l, const sc_input_sig *sig) {
     return sig->target.size && sc_map_find(&l->written, sig->target);
 }
 
+// An optimizer writes parameters that have a gradient, so no part can hold one of them.
+static void keep_trained(surveying *s) {
+    const sc_method *method = s->graph->method;
+    for (uint32_t i = 0; i < s->graph->inputs.count && !s->graph->parent; i++) {
+        const sc_input_sig *sig = &method->inputs.data[i];
+        if (sig->kind == SC_INPUT_PARAMETER && is_written(s->l, sig))
+            s->survey.takes_input[i] = false;
+    }
+}
+
 static sc_status ask(surveying *s) {
     sc_ctx *ctx = s->l->ctx;
     const sc_method *method = s->graph->method;
@@ -176,6 +186,7 @@ static sc_status ask(surveying *s) {
         s->survey.takes_input[i] =
             method->inputs.data[i].constant != NULL && !is_written(s->l, &method->inputs.data[i]);
     SC_TRY(s->p->backend->survey(s->p->backend, &s->survey));
+    keep_trained(s);
     refuse_calls(s);
     return SC_OK;
 }

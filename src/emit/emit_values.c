@@ -318,3 +318,10 @@ sc_status sc_emit_unshared(sc_emit_method *m, const sc_arg *arg, int32_t *out) {
     }
     return SC_OK;
 }
+
+sc_status sc_emit_constant(sc_emit_method *m, const sc_constant *constant, int32_t *out) {
+    sc_fb_ref tensor = 0;
+    SC_TRY(sc_emit_constant_tensor(m->state, constant, &tensor));
+    *out = add_evalue(m, SC_PTE_KernelTypes_Tensor, tensor);
+    return SC_OK;
+}

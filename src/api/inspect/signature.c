@@ -24,7 +24,9 @@ static void add_outputs(sc_json_writer *w, sc_arena *arena, const sc_method *met
                                         "user_input_mutation",
                                         "loss",
                                         "gradient",
-                                        "token"};
+                                        "input_gradient",
+                                        "token",
+                                        "trained"};
     sc_json_put_array(w, "outputs");
     for (uint32_t i = 0; i < method->outputs.count; i++) {
         const sc_arg *arg = &method->graph->ret->args[i];
