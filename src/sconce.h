@@ -395,6 +395,29 @@ sc_status sc_run_output(sc_job *job, uint32_t index, sc_io *out);
 // Every method's mutable state back to what it was after loading.
 sc_status sc_run_reset(sc_job *job);
 
+// --- Training ------------------------------------------------------------------------------------
+
+// Finds the gradients and parameters of a method that computes both, which is loaded then:
+// {"results": number of its outputs before the gradients, "parameters": [qualified name]}. The
+// number of the trainer is the same for the same method. SC_ERR_NOT_FOUND when there are none.
+sc_status sc_train_open(sc_job *job, sc_str method, uint32_t *trainer, sc_str *json);
+// Keeps copies of the gradients that the last run of the method has computed.
+sc_status sc_train_keep(sc_job *job, uint32_t trainer);
+// Views a parameter as it is now, or its kept gradient; SC_ERR_STATE before one is kept.
+sc_status sc_train_tensor(sc_job *job, uint32_t trainer, uint32_t index, bool is_gradient,
+                          sc_io *out);
+
+// Stochastic gradient descent with the options of ExecuTorch's SGD.
+typedef struct sc_sgd {
+    double lr, momentum, dampening, weight_decay;
+    bool nesterov;
+} sc_sgd;
+sc_status sc_train_sgd(sc_job *job, uint32_t trainer, const sc_sgd *options, uint32_t *optimizer);
+// Moves the parameters against the kept gradients.
+sc_status sc_train_step(sc_job *job, uint32_t optimizer);
+// Frees the momentum; no effect on the parameters.
+void sc_train_close(sc_job *job, uint32_t optimizer);
+
 // --- Bundled programs ----------------------------------------------------------------------------
 
 // Makes output `output` a bundled program (.bpte) of the program that is open: with calls of its

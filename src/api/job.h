@@ -15,6 +15,7 @@
 #include "passes/pass.h"
 #include "plan/place.h"
 #include "rt/rt.h"
+#include "rt/train.h"
 #include "sconce.h"
 
 // One version of the program that is compiled, never changed once it is here.
@@ -85,6 +86,8 @@ struct sc_job {
     sc_rt_program *running;
     sc_rt_method *selected;
     SC_VEC(sc_dense) dense;    // by output
+    SC_VEC(sc_rt_trainer *) trainers;  // of methods of the running program
+    SC_VEC(sc_rt_sgd *) optimizers;    // NULL: closed
     sc_etdump *etdump;         // what the event tracer keeps
     sc_arena etdump_arena;     // the dump that was fetched last
     uint32_t etdump_files[2];  // numbers of its outputs

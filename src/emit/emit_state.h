@@ -83,6 +83,8 @@ int32_t sc_emit_null(sc_emit_method *m);
 int32_t sc_emit_int(sc_emit_method *m, int64_t value);
 int32_t sc_emit_bool(sc_emit_method *m, bool value);
 int32_t sc_emit_list(sc_emit_method *m, uint8_t list_type, const int32_t *ids, uint32_t count);
+// The empty tensor that stands for a required one that is not there.
+int32_t sc_emit_missing(sc_emit_method *m);
 // A number that instructions write to: never shared. Starts at `value`.
 int32_t sc_emit_variable(sc_emit_method *m, int64_t value);
 // An EValue of its own for a number, bool, string or None: inputs and results of constant methods.

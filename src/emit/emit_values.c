@@ -165,7 +165,7 @@ sc_status sc_emit_value(sc_emit_method *m, const sc_value *value, int32_t *out) 
 // --- Arguments -----------------------------------------------------------------------------------
 
 // Runtimes take a required tensor that is not there as an empty one.
-static int32_t missing_tensor(sc_emit_method *m) {
+int32_t sc_emit_missing(sc_emit_method *m) {
     int32_t *slot = pool_slot(m, SC_PTE_KernelTypes_Tensor, NULL, 0);
     if (*slot >= 0) return *slot;
     sc_fb_builder *fb = &m->state->fb;
@@ -284,7 +284,7 @@ sc_status sc_emit_plain(sc_emit_method *m, const sc_arg *arg, int32_t *out) {
 sc_status sc_emit_arg(sc_emit_method *m, const sc_param *param, const sc_arg *arg, int32_t *out) {
     if (arg->kind == SC_ARG_NONE && param->type == SC_PARAM_TENSOR && !param->is_optional &&
         !param->is_list) {
-        *out = missing_tensor(m);
+        *out = sc_emit_missing(m);
         return SC_OK;
     }
     if (arg->kind == SC_ARG_MEMORY_FORMAT) return emit_memory_format(m, arg, out);
