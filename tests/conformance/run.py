@@ -41,6 +41,7 @@ import runtimes
 import serde
 import spectra
 import torch
+import training
 import xnnpack
 
 
@@ -118,6 +119,7 @@ def cases():
         own_passes,
         recipe_models,
         records,
+        training,
         xnnpack,
         serde,
         recipes,
