@@ -59,8 +59,8 @@ sc_status sc_archive_inflated(sc_job *job, sc_source *archive, sc_source *const 
 sc_status sc_compile_open(sc_job *job, sc_source *source, sc_str method, sc_str model);
 
 // A method that answers a constant: a JSON number, true/false, string, array, {"dtype": name},
-// {"dict": [[key, value], ...]}, or {"tensor": dtype, "sizes": [2, 3], "at": place in `data`}, whose
-// elements stand there row-major. The bytes are copied.
+// {"dict": [[key, value], ...]}, or {"tensor": dtype, "sizes": [2, 3], "at": place in `data`},
+// whose elements stand there row-major. The bytes are copied.
 sc_status sc_compile_constant_method(sc_job *job, sc_str name, sc_str value_json, const void *data,
                                      size_t bytes);
 

@@ -134,8 +134,7 @@ EXPORT(run_reset) int32_t wasm_run_reset(sc_job *job) {
 
 // Text: {"results", "parameters"}.
 EXPORT(train_open)
-int32_t wasm_train_open(sc_job *job, const char *method, uint32_t method_bytes,
-                        uint32_t *trainer) {
+int32_t wasm_train_open(sc_job *job, const char *method, uint32_t method_bytes, uint32_t *trainer) {
     check(job);
     sc_str json = {0};
     sc_status status = sc_train_open(job, text_of(method, method_bytes), trainer, &json);

@@ -85,12 +85,12 @@ struct sc_job {
         generating;  // number of the record that is filled by the next to_edge + 1; 0: no record
     sc_rt_program *running;
     sc_rt_method *selected;
-    SC_VEC(sc_dense) dense;    // by output
+    SC_VEC(sc_dense) dense;            // by output
     SC_VEC(sc_rt_trainer *) trainers;  // of methods of the running program
     SC_VEC(sc_rt_sgd *) optimizers;    // NULL: closed
-    sc_etdump *etdump;         // what the event tracer keeps
-    sc_arena etdump_arena;     // the dump that was fetched last
-    uint32_t etdump_files[2];  // numbers of its outputs
+    sc_etdump *etdump;                 // what the event tracer keeps
+    sc_arena etdump_arena;             // the dump that was fetched last
+    uint32_t etdump_files[2];          // numbers of its outputs
     bool is_tracing_events, is_etdump_fetched;
     sc_source *program;       // that runs
     sc_bundled bundled;       // of a bundled program; no suites of any other

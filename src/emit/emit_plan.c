@@ -58,7 +58,8 @@ static sc_status emit_outputs(sc_emit_method *m, const sc_method *method, id_lis
     sc_where_set_method(m->state->ctx, method);
     for (uint32_t i = 0; i < ret->arg_count; i++) {
         int32_t id = 0;
-        if (i < method->outputs.count && !sc_emit_is_visible(method->outputs.data[i].kind)) continue;
+        if (i < method->outputs.count && !sc_emit_is_visible(method->outputs.data[i].kind))
+            continue;
         SC_TRY(sc_emit_plain(m, &ret->args[i], &id));
         sc_vec_push(m->state->arena, outputs, id);
     }

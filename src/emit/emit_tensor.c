@@ -175,8 +175,8 @@ typedef struct tensor_layout {
     bool is_static;
 } tensor_layout;
 
-static sc_fb_ref write_tensor(sc_emit_state *state, const sc_spec *spec, const tensor_layout *layout,
-                              const placement *at) {
+static sc_fb_ref write_tensor(sc_emit_state *state, const sc_spec *spec,
+                              const tensor_layout *layout, const placement *at) {
     sc_fb_builder *fb = &state->fb;
     sc_fb_ref sizes = sc_emit_vector(state, layout->sizes, spec->rank, 4);
     sc_fb_ref order = sc_emit_vector(state, layout->order, spec->rank, 1);

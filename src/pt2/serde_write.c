@@ -77,8 +77,7 @@ static spec_row output_row(sc_output_kind kind) {
     case SC_OUTPUT_BUFFER_MUTATION: return (spec_row){"buffer_mutation", "buffer_name"};
     case SC_OUTPUT_INPUT_MUTATION: return (spec_row){"user_input_mutation", "user_input_name"};
     case SC_OUTPUT_GRADIENT: return (spec_row){"gradient_to_parameter", "parameter_name"};
-    case SC_OUTPUT_INPUT_GRADIENT:
-        return (spec_row){"gradient_to_user_input", "user_input_name"};
+    case SC_OUTPUT_INPUT_GRADIENT: return (spec_row){"gradient_to_user_input", "user_input_name"};
     case SC_OUTPUT_TRAINED:
     case SC_OUTPUT_PARAMETER_MUTATION:
     case SC_OUTPUT_TOKEN: break;

@@ -2,9 +2,9 @@
 // wrongly, and the optimizer's numbers. Files are emitted from IR text; parameters start as zeros.
 #include "rt/train.h"
 
+#include "../setup.h"
 #include "emit/emit.h"
 #include "plan/place.h"
-#include "../setup.h"
 
 typedef struct trained {
     setup s;

@@ -63,8 +63,7 @@ static sc_status read_dict(answer_reader *r, const sc_json *json, uint32_t depth
         keys[i] = sc_str_copy(arena, sc_json_str(arena, key));
         SC_TRY(read_answer(r, sc_json_next(key), depth + 1, &items[i]));
     }
-    *out = (sc_answer){
-        .kind = SC_ANSWER_DICT, .items = items, .keys = keys, .count = json->size};
+    *out = (sc_answer){.kind = SC_ANSWER_DICT, .items = items, .keys = keys, .count = json->size};
     return SC_OK;
 }
 

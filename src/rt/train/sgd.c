@@ -11,11 +11,11 @@ enum { BLOCK = 256 };
 struct sc_rt_sgd {
     sc_rt_trainer *trainer;
     sc_rt_sgd_options options;
-    uint8_t *memory;      // of momentum, work and parameter
-    uint8_t **momentum;   // by parameter; NULL without momentum
-    uint8_t *work;        // the gradient as it is changed on its way
-    uint8_t *dense;       // a parameter of another layout, row-major
-    bool has_momentum;    // a step has been made
+    uint8_t *memory;     // of momentum, work and parameter
+    uint8_t **momentum;  // by parameter; NULL without momentum
+    uint8_t *work;       // the gradient as it is changed on its way
+    uint8_t *dense;      // a parameter of another layout, row-major
+    bool has_momentum;   // a step has been made
 };
 
 // --- Kernels -------------------------------------------------------------------------------------

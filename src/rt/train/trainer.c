@@ -83,8 +83,7 @@ static sc_status find_outputs(sc_ctx *ctx, sc_rt_trainer *t) {
     SC_TRY(read_index(ctx, t, SC_TRAINING_PARAMETERS, &parameters));
     if (count == 0 || outputs < 2 * count)
         return bad(ctx, t, "it has fewer outputs than gradients and parameters");
-    if (gradients < outputs - 2 * count || gradients > INT32_MAX ||
-        parameters != gradients + count)
+    if (gradients < outputs - 2 * count || gradients > INT32_MAX || parameters != gradients + count)
         return bad(ctx, t, "an index does not fit the outputs");
     t->result_count = (uint32_t)(outputs - 2 * count);
     return SC_OK;

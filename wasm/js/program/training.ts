@@ -67,7 +67,10 @@ export class Training {
   }
 }
 
-function numberOf(options: SgdOptions, name: "lr" | "momentum" | "dampening" | "weightDecay"): number {
+function numberOf(
+  options: SgdOptions,
+  name: "lr" | "momentum" | "dampening" | "weightDecay",
+): number {
   const value: unknown = options[name] ?? (name === "lr" ? undefined : 0);
   if (Number.isFinite(value)) return value as number;
   throw badArgument(`'${name}' of sgd()`, "a finite number", value);
