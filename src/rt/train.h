@@ -24,8 +24,9 @@ uint32_t sc_rt_trainer_count(const sc_rt_trainer *trainer);  // of parameters
 sc_str sc_rt_trainer_name(const sc_rt_trainer *trainer, uint32_t index);
 // The parameter itself, in the program's memory.
 const sc_tensor *sc_rt_trainer_parameter(const sc_rt_trainer *trainer, uint32_t index);
-// Copies the gradients that the last run has left in the outputs.
-void sc_rt_trainer_keep(sc_rt_trainer *trainer);
+// Copies the gradients that the last run has left in the outputs. On failure, SC_ERR_CORRUPT, none
+// is kept.
+sc_status sc_rt_trainer_keep(sc_ctx *ctx, sc_rt_trainer *trainer);
 // The kept gradient, row-major; NULL before the first one is kept.
 const void *sc_rt_trainer_gradient(const sc_rt_trainer *trainer, uint32_t index);
 

@@ -79,7 +79,7 @@ static void run(trained *t, const float *x) {
                                .bytes = 8};
     CHECK_OK(sc_rt_method_set_input(&t->s.ctx, m, 0, &input));
     CHECK_OK(sc_rt_method_run(&t->s.ctx, m));
-    sc_rt_trainer_keep(t->trainer);
+    CHECK_OK(sc_rt_trainer_keep(&t->s.ctx, t->trainer));
 }
 
 // --- Descriptions --------------------------------------------------------------------------------

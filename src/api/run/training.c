@@ -55,8 +55,7 @@ sc_status sc_train_keep(sc_job *job, uint32_t trainer) {
     sc_rt_trainer *found;
     (void)sc_job_begin(job);
     SC_TRY(find_trainer(job, trainer, &found));
-    sc_rt_trainer_keep(found);
-    return SC_OK;
+    return sc_rt_trainer_keep(&job->ctx, found);
 }
 
 static sc_status gradient_output(sc_job *job, const sc_rt_trainer *trainer, uint32_t index,

@@ -9,8 +9,7 @@
 typedef struct trained {
     sc_str name;
     sc_tensor *parameter;
-    const sc_tensor *output;  // where a run leaves the gradient
-    uint8_t *gradient;        // kept, row-major
+    uint8_t *gradient;  // kept, row-major
 } trained;
 
 struct sc_rt_trainer {
@@ -101,9 +100,10 @@ static bool is_real(const sc_tensor *t) {
            t->dtype == SC_DTYPE_BF16;
 }
 
-static sc_status check_tensors(sc_ctx *ctx, const sc_rt_trainer *t, const trained *item) {
+static sc_status check_tensors(sc_ctx *ctx, const sc_rt_trainer *t, const trained *item,
+                               const sc_tensor *gradient) {
     const sc_tensor *p = item->parameter;
-    if (p->is_dynamic || item->output->is_dynamic || !is_alike(p, item->output))
+    if (p->is_dynamic || gradient->is_dynamic || !is_alike(p, gradient))
         return bad(ctx, t, "a gradient has another shape or dtype than its parameter");
     if (!is_real(p))
         return sc_fail(ctx, SC_ERR_UNSUPPORTED, "Export the model with floating-point parameters.",
@@ -126,8 +126,7 @@ static sc_status bind_item(sc_ctx *ctx, sc_rt_trainer *t, uint32_t index) {
     if (m->values[gradient].tag != SC_EVALUE_TENSOR || m->values[parameter].tag != SC_EVALUE_TENSOR)
         return bad(ctx, t, "a gradient or parameter is not a tensor");
     item->parameter = m->values[parameter].tensor;
-    item->output = m->values[gradient].tensor;
-    SC_TRY(check_tensors(ctx, t, item));
+    SC_TRY(check_tensors(ctx, t, item, m->values[gradient].tensor));
     if (!is_state(m, parameter))
         return sc_fail(ctx, SC_ERR_UNSUPPORTED, "Lower the joint graph again with this version.",
                        "parameter '" SC_STR_FMT "' of method '" SC_STR_FMT
@@ -186,10 +185,21 @@ const void *sc_rt_trainer_gradient(const sc_rt_trainer *trainer, uint32_t index)
     return trainer->is_kept ? trainer->items[index].gradient : NULL;
 }
 
-void sc_rt_trainer_keep(sc_rt_trainer *trainer) {
-    for (uint32_t i = 0; i < trainer->count; i++) {
-        const trained *item = &trainer->items[i];
-        sc_rt_tensor_read(item->output, item->gradient, (size_t)sc_rt_tensor_bytes(item->output));
-    }
+// A hostile run may have moved another value there.
+static sc_status keep_item(sc_ctx *ctx, sc_rt_trainer *t, uint32_t index) {
+    const sc_evalue *value = sc_rt_method_output(t->method, t->result_count + index);
+    const trained *item = &t->items[index];
+    const size_t bytes = (size_t)sc_rt_tensor_bytes(item->parameter);
+    if (value->tag != SC_EVALUE_TENSOR || !is_alike(value->tensor, item->parameter) ||
+        (bytes && !value->tensor->data))
+        return bad(ctx, t, "a run gave a gradient of another shape or dtype");
+    sc_rt_tensor_read(value->tensor, item->gradient, bytes);
+    return SC_OK;
+}
+
+sc_status sc_rt_trainer_keep(sc_ctx *ctx, sc_rt_trainer *trainer) {
+    trainer->is_kept = false;
+    for (uint32_t i = 0; i < trainer->count; i++) SC_TRY(keep_item(ctx, trainer, i));
     trainer->is_kept = true;
+    return SC_OK;
 }
