@@ -61,8 +61,11 @@ sc_status sc_archive_inflated(sc_job *job, sc_source *archive, sc_source *const 
 // `model` picks one); empty names follow the file: "model" alone becomes "forward".
 sc_status sc_compile_open(sc_job *job, sc_source *source, sc_str method, sc_str model);
 
-// A method that answers a constant: JSON number, true/false, string, or array of them.
-sc_status sc_compile_constant_method(sc_job *job, sc_str name, sc_str value_json);
+// A method that answers a constant: a JSON number, true/false, string, array, {"dtype": name},
+// {"dict": [[key, value], ...]}, or {"tensor": dtype, "sizes": [2, 3], "at": place in `data`},
+// whose elements stand there row-major. The bytes are copied.
+sc_status sc_compile_constant_method(sc_job *job, sc_str name, sc_str value_json, const void *data,
+                                     size_t bytes);
 
 // The compilation keeps every program it makes, under a small number: 0 is what was opened, further
 // ones appear as the calls below succeed. Earlier programs are never changed by later steps, and
@@ -403,6 +406,29 @@ uint32_t sc_run_output_count(const sc_job *job);
 sc_status sc_run_output(sc_job *job, uint32_t index, sc_io *out);
 // Every method's mutable state back to what it was after loading.
 sc_status sc_run_reset(sc_job *job);
+
+// --- Training ------------------------------------------------------------------------------------
+
+// Finds the gradients and parameters of a method that computes both, which is loaded then:
+// {"results": number of its outputs before the gradients, "parameters": [qualified name]}. The
+// number of the trainer is the same for the same method. SC_ERR_NOT_FOUND when there are none.
+sc_status sc_train_open(sc_job *job, sc_str method, uint32_t *trainer, sc_str *json);
+// Keeps copies of the gradients that the last run of the method has computed.
+sc_status sc_train_keep(sc_job *job, uint32_t trainer);
+// Views a parameter as it is now, or its kept gradient; SC_ERR_STATE before one is kept.
+sc_status sc_train_tensor(sc_job *job, uint32_t trainer, uint32_t index, bool is_gradient,
+                          sc_io *out);
+
+// Stochastic gradient descent with the options of ExecuTorch's SGD.
+typedef struct sc_sgd {
+    double lr, momentum, dampening, weight_decay;
+    bool nesterov;
+} sc_sgd;
+sc_status sc_train_sgd(sc_job *job, uint32_t trainer, const sc_sgd *options, uint32_t *optimizer);
+// Moves the parameters against the kept gradients.
+sc_status sc_train_step(sc_job *job, uint32_t optimizer);
+// Frees the momentum; no effect on the parameters.
+void sc_train_close(sc_job *job, uint32_t optimizer);
 
 // --- Bundled programs ----------------------------------------------------------------------------
 

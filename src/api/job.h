@@ -15,6 +15,7 @@
 #include "passes/pass.h"
 #include "plan/place.h"
 #include "rt/rt.h"
+#include "rt/train.h"
 #include "sconce.h"
 
 // One version of the program that is being compiled. It never changes once it is stored.
@@ -89,10 +90,12 @@ struct sc_job {
     uint32_t generating;  // number + 1 of the record that the next to_edge fills; 0: no record
     sc_rt_program *running;
     sc_rt_method *selected;
-    SC_VEC(sc_dense) dense;    // by output
-    sc_etdump *etdump;         // the records of the event tracer
-    sc_arena etdump_arena;     // the dump that was fetched last
-    uint32_t etdump_files[2];  // numbers of its outputs
+    SC_VEC(sc_dense) dense;            // by output
+    SC_VEC(sc_rt_trainer *) trainers;  // of methods of the running program
+    SC_VEC(sc_rt_sgd *) optimizers;    // NULL: closed
+    sc_etdump *etdump;                 // the records of the event tracer
+    sc_arena etdump_arena;             // the dump that was fetched last
+    uint32_t etdump_files[2];          // numbers of its outputs
     bool is_tracing_events, is_etdump_fetched;
     sc_source *program;                // that runs
     sc_bundled bundled;                // for a bundled program; other programs have no suites

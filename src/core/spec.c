@@ -40,6 +40,22 @@ void sc_spec_set_contiguous(sc_exprs *exprs, sc_spec *spec) {
     }
 }
 
+bool sc_spec_set_static(sc_spec *spec, const int64_t *sizes, uint64_t *bytes) {
+    const uint64_t item = sc_dtype_bytes((sc_dtype)spec->dtype);
+    uint64_t stride = 1;
+    bool is_empty = false;
+    for (uint32_t d = spec->rank; d-- > 0;) {
+        spec->sizes[d] = sc_dim_int(sizes[d]);
+        spec->strides[d] = sc_dim_int((int64_t)stride);
+        is_empty |= sizes[d] == 0;
+        if (sizes[d] < 0 || sizes[d] > UINT32_MAX) return false;
+        stride *= sc_max_u64((uint64_t)sizes[d], 1);
+        if (stride > UINT32_MAX / item) return false;
+    }
+    *bytes = is_empty ? 0 : stride * item;
+    return true;
+}
+
 void sc_spec_set_order(sc_exprs *exprs, sc_spec *spec, const uint8_t *order) {
     sc_dim stride = sc_dim_int(1);
     for (uint32_t i = spec->rank; i-- > 0;) {

@@ -31,6 +31,9 @@ sc_spec sc_spec_new(sc_arena *arena, sc_dtype dtype, uint32_t rank);
 void sc_spec_share(sc_exprs *exprs, sc_spec *spec);
 // Row-major strides for the sizes already in `spec`; size 0 counts as 1.
 void sc_spec_set_contiguous(sc_exprs *exprs, sc_spec *spec);
+// Sizes that are plain numbers, and row-major strides. `bytes`: of all elements. False when a size
+// is negative, or the bytes, with sizes of 0 taken as 1, are more than 32 bits say.
+bool sc_spec_set_static(sc_spec *spec, const int64_t *sizes, uint64_t *bytes);
 // Dense strides with physical order `order` (outermost first).
 void sc_spec_set_order(sc_exprs *exprs, sc_spec *spec, const uint8_t *order);
 

@@ -52,6 +52,9 @@ typedef struct sc_emit_result {
     uint64_t constant_bytes, mutable_bytes;  // segments
 } sc_emit_result;
 
+// Adds the constant methods of methods that compute gradients of parameters, before all others.
+void sc_emit_training_methods(sc_program *program);
+
 // `tables` has one storage table per method, in the order of program->methods. Methods are written
 // in that order, constant methods after them. The same input gives the same bytes. Weights are read
 // only to compare those that may be equal.

@@ -84,10 +84,14 @@ int32_t sc_emit_null(sc_emit_method *m);
 int32_t sc_emit_int(sc_emit_method *m, int64_t value);
 int32_t sc_emit_bool(sc_emit_method *m, bool value);
 int32_t sc_emit_list(sc_emit_method *m, uint8_t list_type, const int32_t *ids, uint32_t count);
+// The empty tensor that stands for an absent required one.
+int32_t sc_emit_missing(sc_emit_method *m);
 // A number that instructions write to, which is never shared. It starts at `value`.
 int32_t sc_emit_variable(sc_emit_method *m, int64_t value);
 // An EValue of its own for a number, bool, string or None: inputs and results of constant methods.
 sc_status sc_emit_unshared(sc_emit_method *m, const sc_arg *arg, int32_t *out);
+// An EValue of its own for a tensor that a constant method returns.
+sc_status sc_emit_constant(sc_emit_method *m, const sc_constant *constant, int32_t *out);
 
 // The index of an IR value, made on first use.
 sc_status sc_emit_value(sc_emit_method *m, const sc_value *value, int32_t *out);
@@ -96,8 +100,11 @@ sc_status sc_emit_arg(sc_emit_method *m, const sc_param *param, const sc_arg *ar
 // A number, bool, string, None or IR value without a schema to tell its type.
 sc_status sc_emit_plain(sc_emit_method *m, const sc_arg *arg, int32_t *out);
 
-// A tensor's EValue (emit_tensor.c).
+// A tensor's table (emit_tensor.c).
 sc_status sc_emit_tensor(sc_emit_method *m, const sc_value *value, sc_fb_ref *out);
+// The table of a static, row-major tensor in the constant segment.
+sc_status sc_emit_constant_tensor(sc_emit_state *state, const sc_constant *constant,
+                                  sc_fb_ref *out);
 
 // --- Nodes (emit_code.c, emit_control.c, emit_delegate.c) ----------------------------------------
 

@@ -168,9 +168,55 @@ static bool is_grown_by_loop(const sc_value *value) {
     return slices && value->index >= carried;
 }
 
+// A tensor's sizes and dim order, as the format has them.
+typedef struct tensor_layout {
+    const int32_t *sizes;
+    const uint8_t *order;
+    bool is_static;
+} tensor_layout;
+
+static sc_fb_ref write_tensor(sc_emit_state *state, const sc_spec *spec,
+                              const tensor_layout *layout, const placement *at) {
+    sc_fb_builder *fb = &state->fb;
+    sc_fb_ref sizes = sc_emit_vector(state, layout->sizes, spec->rank, 4);
+    sc_fb_ref order = sc_emit_vector(state, layout->order, spec->rank, 1);
+    sc_fb_ref allocation = at->is_planned ? add_allocation(fb, at) : 0;
+    sc_fb_ref extra = add_extra(fb, at);
+    sc_fb_begin(fb);
+    sc_pte_Tensor_set_scalar_type(fb, (int8_t)spec->dtype);
+    sc_pte_Tensor_set_sizes(fb, sizes);
+    sc_pte_Tensor_set_dim_order(fb, order);
+    sc_pte_Tensor_set_requires_grad(fb, spec->requires_grad);
+    sc_pte_Tensor_set_data_buffer_idx(fb, at->data_index);
+    sc_pte_Tensor_set_allocation_info(fb, allocation);
+    sc_pte_Tensor_set_shape_dynamism(fb, layout->is_static
+                                             ? SC_PTE_TensorShapeDynamism_STATIC
+                                             : SC_PTE_TensorShapeDynamism_DYNAMIC_BOUND);
+    sc_pte_Tensor_set_extra_tensor_info(fb, extra);
+    return sc_fb_end_shared(fb);
+}
+
+sc_status sc_emit_constant_tensor(sc_emit_state *state, const sc_constant *constant,
+                                  sc_fb_ref *out) {
+    int32_t sizes[SC_RANK_MAX];
+    uint8_t order[SC_RANK_MAX];
+    placement at = {0};
+    SC_TRY(sc_store_add(state->ctx, &state->constants, constant->data,
+                        state->options.constant_tensor_alignment, &at.data_index));
+    for (uint32_t d = 0; d < constant->spec.rank; d++) {
+        if (constant->spec.sizes[d].value > INT32_MAX)
+            return sc_fail(state->ctx, SC_ERR_LIMIT, NULL,
+                           "a dimension of a tensor is %lld, but a .pte holds at most 2^31 - 1",
+                           (long long)constant->spec.sizes[d].value);
+        sizes[d] = (int32_t)constant->spec.sizes[d].value;
+        order[d] = (uint8_t)d;
+    }
+    *out = write_tensor(state, &constant->spec, &(tensor_layout){sizes, order, true}, &at);
+    return SC_OK;
+}
+
 sc_status sc_emit_tensor(sc_emit_method *m, const sc_value *value, sc_fb_ref *out) {
     sc_emit_state *state = m->state;
-    sc_fb_builder *fb = &state->fb;
     int32_t sizes[SC_RANK_MAX];
     uint8_t order[SC_RANK_MAX];
     placement at;
@@ -179,21 +225,7 @@ sc_status sc_emit_tensor(sc_emit_method *m, const sc_value *value, sc_fb_ref *ou
     if (!sc_storage_dim_order(value, order))
         return sc_fail(state->ctx, SC_ERR_UNSUPPORTED, "Make it contiguous where it is created.",
                        "the strides of '%s' fit no order of its dimensions", value->name->text);
-    sc_fb_ref sizes_ref = sc_emit_vector(state, sizes, value->spec.rank, 4);
-    sc_fb_ref order_ref = sc_emit_vector(state, order, value->spec.rank, 1);
-    sc_fb_ref allocation = at.is_planned ? add_allocation(fb, &at) : 0;
-    sc_fb_ref extra = add_extra(fb, &at);
     bool is_static = sc_spec_is_static(&value->spec) && !is_grown_by_loop(value);
-    sc_fb_begin(fb);
-    sc_pte_Tensor_set_scalar_type(fb, (int8_t)value->spec.dtype);
-    sc_pte_Tensor_set_sizes(fb, sizes_ref);
-    sc_pte_Tensor_set_dim_order(fb, order_ref);
-    sc_pte_Tensor_set_requires_grad(fb, value->spec.requires_grad);
-    sc_pte_Tensor_set_data_buffer_idx(fb, at.data_index);
-    sc_pte_Tensor_set_allocation_info(fb, allocation);
-    sc_pte_Tensor_set_shape_dynamism(fb, is_static ? SC_PTE_TensorShapeDynamism_STATIC
-                                                   : SC_PTE_TensorShapeDynamism_DYNAMIC_BOUND);
-    sc_pte_Tensor_set_extra_tensor_info(fb, extra);
-    *out = sc_fb_end_shared(fb);
+    *out = write_tensor(state, &value->spec, &(tensor_layout){sizes, order, is_static}, &at);
     return SC_OK;
 }

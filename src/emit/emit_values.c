@@ -167,7 +167,7 @@ sc_status sc_emit_value(sc_emit_method *m, const sc_value *value, int32_t *out) 
 // --- Arguments -----------------------------------------------------------------------------------
 
 // Runtimes read an absent required tensor as an empty one.
-static int32_t missing_tensor(sc_emit_method *m) {
+int32_t sc_emit_missing(sc_emit_method *m) {
     int32_t *slot = pool_slot(m, SC_PTE_KernelTypes_Tensor, NULL, 0);
     if (*slot >= 0) return *slot;
     sc_fb_builder *fb = &m->state->fb;
@@ -286,7 +286,7 @@ sc_status sc_emit_plain(sc_emit_method *m, const sc_arg *arg, int32_t *out) {
 sc_status sc_emit_arg(sc_emit_method *m, const sc_param *param, const sc_arg *arg, int32_t *out) {
     if (arg->kind == SC_ARG_NONE && param->type == SC_PARAM_TENSOR && !param->is_optional &&
         !param->is_list) {
-        *out = missing_tensor(m);
+        *out = sc_emit_missing(m);
         return SC_OK;
     }
     if (arg->kind == SC_ARG_MEMORY_FORMAT) return emit_memory_format(m, arg, out);
@@ -318,5 +318,12 @@ sc_status sc_emit_unshared(sc_emit_method *m, const sc_arg *arg, int32_t *out) {
         return sc_fail(m->state->ctx, SC_ERR_UNSUPPORTED, "Pass a number, a bool or a string.",
                        "a .pte cannot hold a value of this kind as input or result");
     }
+    return SC_OK;
+}
+
+sc_status sc_emit_constant(sc_emit_method *m, const sc_constant *constant, int32_t *out) {
+    sc_fb_ref tensor = 0;
+    SC_TRY(sc_emit_constant_tensor(m->state, constant, &tensor));
+    *out = add_evalue(m, SC_PTE_KernelTypes_Tensor, tensor);
     return SC_OK;
 }

@@ -144,8 +144,10 @@ typedef enum sc_output_kind {
     SC_OUTPUT_PARAMETER_MUTATION,
     SC_OUTPUT_INPUT_MUTATION,
     SC_OUTPUT_LOSS,
-    SC_OUTPUT_GRADIENT,
-    SC_OUTPUT_TOKEN
+    SC_OUTPUT_GRADIENT,        // of a parameter, which the method trains
+    SC_OUTPUT_INPUT_GRADIENT,  // of a user input
+    SC_OUTPUT_TOKEN,
+    SC_OUTPUT_TRAINED  // a parameter with a gradient, for the optimizer; made by the pass training
 } sc_output_kind;
 
 // Whether an input stands for an sc_constant.
@@ -175,12 +177,13 @@ typedef struct sc_input_sig {
     sc_str target;          // fully qualified name of parameters, buffers, constants
     sc_constant *constant;  // their bytes
     bool persistent;        // buffers
+    bool is_trained;        // parameters: an optimizer writes them between runs (pass training)
     sc_arg constant_value;  // SC_INPUT_CONSTANT
 } sc_input_sig;
 
 typedef struct sc_output_sig {
     sc_output_kind kind;
-    sc_str target;  // name of the mutated buffer, parameter or user input
+    sc_str target;  // name of the buffer, parameter or user input that is written or derived for
 } sc_output_sig;
 
 // Facts that hold for a method between passes (passes.def says which pass makes and breaks each).
@@ -212,10 +215,28 @@ struct sc_method {
     int64_t schema_major, schema_minor;
 };
 
+// The result of a constant method: a leaf, or a list or dict of results, as PyTorch nests them.
+typedef enum sc_answer_kind {
+    SC_ANSWER_PLAIN,   // `plain`: a number, bool, string or dtype
+    SC_ANSWER_TENSOR,  // `tensor`
+    SC_ANSWER_LIST,    // `items`
+    SC_ANSWER_DICT     // `items`, by `keys`, in the order of insertion
+} sc_answer_kind;
+
+typedef struct sc_answer sc_answer;
+struct sc_answer {
+    sc_answer_kind kind;
+    sc_arg plain;
+    const sc_constant *tensor;  // row-major
+    sc_answer *items;
+    const sc_str *keys;
+    uint32_t count;
+};
+
 // A method that returns a constant: get_max_seq_len = 256.
 typedef struct sc_constant_method {
     const sc_name *name;
-    sc_arg value;  // number, bool, string, or list of them
+    sc_answer value;
 } sc_constant_method;
 
 struct sc_program {

@@ -4,8 +4,10 @@
 
 const char *const sc_text_input_kinds[7] = {"user",   "parameter", "buffer",  "constant_tensor",
                                             "object", "token",     "constant"};
-const char *const sc_text_output_kinds[7] = {
-    "user", "buffer_mutation", "parameter_mutation", "input_mutation", "loss", "gradient", "token"};
+const char *const sc_text_output_kinds[9] = {
+    "user",   "buffer_mutation", "parameter_mutation", "input_mutation",
+    "loss",   "gradient",        "input_gradient",     "token",
+    "trained"};
 const char *const sc_text_value_types[6] = {"", "int", "float", "bool", "none", "opaque"};
 const char *const sc_text_formats[4] = {"contiguous", "preserve", "channels_last",
                                         "channels_last_3d"};

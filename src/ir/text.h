@@ -7,7 +7,7 @@
 
 // Indexed by sc_input_kind, sc_output_kind, sc_value_type and sc_memory_format.
 extern const char *const sc_text_input_kinds[7];
-extern const char *const sc_text_output_kinds[7];
+extern const char *const sc_text_output_kinds[9];
 extern const char *const sc_text_value_types[6];  // "" for tensors: their spec implies it
 extern const char *const sc_text_formats[4];
 

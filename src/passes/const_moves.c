@@ -41,7 +41,8 @@ static sc_constant *permuted(sc_ctx *ctx, sc_exprs *exprs, const sc_constant *ol
 
 // Buffers may be written, so only values that are certainly constant are moved.
 static bool is_candidate(const sc_method *method, const sc_input_sig *sig, const sc_value *value) {
-    if (!sig->constant || sig->constant->lifted_scalar || value->use_count == 0) return false;
+    if (!sig->constant || sig->constant->lifted_scalar || sig->is_trained) return false;
+    if (value->use_count == 0) return false;
     for (const sc_arg *use = value->first_use; use; use = use->next_use)
         if (use->user->op && sc_op_has(use->user->op, SC_MUTATES)) return false;
     return sc_spec_is_contiguous(method->exprs, &sig->constant->spec);

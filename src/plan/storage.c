@@ -192,7 +192,7 @@ static void classify_inputs(builder *b, sc_method *method, bool plan_inputs) {
         storage->constant = sig->constant;
         if (sig->kind == SC_INPUT_USER)
             storage->kind = plan_inputs ? SC_STORAGE_PLANNED : SC_STORAGE_UNPLANNED;
-        else if (sc_map_get(&mutated, sig->target) || is_written(value))
+        else if (sig->is_trained || sc_map_get(&mutated, sig->target) || is_written(value))
             storage->kind = SC_STORAGE_MUTABLE;
         else
             storage->kind = SC_STORAGE_CONSTANT;

@@ -212,7 +212,7 @@ static const output_row output_rows[] = {
     {"user_input_mutation", "user_input_name", SC_OUTPUT_INPUT_MUTATION},
     {"loss_output", NULL, SC_OUTPUT_LOSS},
     {"gradient_to_parameter", "parameter_name", SC_OUTPUT_GRADIENT},
-    {"gradient_to_user_input", "user_input_name", SC_OUTPUT_GRADIENT},
+    {"gradient_to_user_input", "user_input_name", SC_OUTPUT_INPUT_GRADIENT},
     {"token", NULL, SC_OUTPUT_TOKEN},
 };
 

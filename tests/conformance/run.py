@@ -42,6 +42,7 @@ import runtimes
 import serde
 import spectra
 import torch
+import training
 import xnnpack
 
 
@@ -120,6 +121,7 @@ def cases():
         own_planners,
         recipe_models,
         records,
+        training,
         xnnpack,
         serde,
         recipes,

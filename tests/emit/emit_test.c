@@ -428,9 +428,8 @@ static const refusal refusals[] = {
      SC_ERR_UNSUPPORTED_OP, "mine::op"},
     {"method f {\n  input %x: f32[2, 2]\n  %y: f32[2, 2] = aten::t(%x)\n  return %y\n}\n",
      SC_ERR_UNSUPPORTED_OP, "aten::t"},
-    {"method f {\n  input %x: f32[2, 3, 4]\n  input %w: f32[3, 3, 1]\n"
-     "  g: (%a: none, %b: f32[3, 3, 1], %c: none) = aten::convolution_backward(%x, %x, %w, None, "
-     "[1], [0], [1], False, [0], 1, [False, True, False])\n  return %b\n}\n",
+    {"method f {\n  input %x: f32[2, 3]\n"
+     "  g: (%a: none, %b: i64[2]) = aten::max.dim(%x, 1)\n  return %b\n}\n",
      SC_ERR_UNSUPPORTED_OP, "cannot be called without some of its results"},
     {"method f {\n  symbol s0 [0, inf]\n  input %x: f32[s0]\n  return %x\n}\n", SC_ERR_UNBOUNDED,
      "no upper bound"},

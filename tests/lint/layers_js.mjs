@@ -21,7 +21,7 @@ const library = {
   tensor: ground,
   source: ground,
   sink: sources,
-  call: ["sink", ...ground],
+  call: ["sink", "tensor", ...ground],
   backend: ["tensor", ...ground],
   "locate.ts": ["base"],
   "loader.ts": ["locate.ts", ...sources],

@@ -17,6 +17,7 @@ sc_status sc_make_executable(sc_ctx *ctx, sc_pipeline *pipeline, sc_program *pro
     SC_TRY(sc_place_program(ctx, program, options, pipeline->env.planners, &tables, &out->reports));
     SC_TRY(enter(ctx, SC_PHASE_emit, SC_STR("emit")));
     double begin_ms = sc_now_ms(ctx);
+    sc_emit_training_methods(program);
     SC_TRY(sc_emit_program(ctx, program, tables, options, &out->result));
     out->emit_ms = sc_now_ms(ctx) - begin_ms;
     return SC_OK;

@@ -4,6 +4,7 @@
 #include "api/open_bundle.h"
 #include "api/options.h"
 #include "api/run/etdump.h"
+#include "api/run/tensor_output.h"
 
 sc_status sc_run_open(sc_job *job, sc_source *pte, sc_source *const *ptds, uint32_t ptd_count,
                       sc_str options_json) {
@@ -111,7 +112,7 @@ static sc_status dense_block(sc_job *job, uint32_t index, uint64_t bytes, void *
     return SC_OK;
 }
 
-static sc_status tensor_output(sc_job *job, uint32_t index, const sc_tensor *tensor, sc_io *out) {
+sc_status sc_job_tensor_output(sc_job *job, uint32_t index, const sc_tensor *tensor, sc_io *out) {
     out->kind = SC_KIND_TENSOR;
     out->dtype = tensor->dtype;
     out->rank = tensor->rank;
@@ -140,7 +141,7 @@ sc_status sc_run_output(sc_job *job, uint32_t index, sc_io *out) {
     case SC_EVALUE_DOUBLE: *out = (sc_io){.kind = SC_KIND_DOUBLE, .d = value->d}; return SC_OK;
     case SC_EVALUE_BOOL: *out = (sc_io){.kind = SC_KIND_BOOL, .i = value->b}; return SC_OK;
     case SC_EVALUE_STRING: *out = (sc_io){.kind = SC_KIND_STRING, .str = value->str}; return SC_OK;
-    case SC_EVALUE_TENSOR: return tensor_output(job, index, value->tensor, out);
+    case SC_EVALUE_TENSOR: return sc_job_tensor_output(job, index, value->tensor, out);
     default:
         return sc_fail(ctx, SC_ERR_UNSUPPORTED, "Return the elements one by one in the model.",
                        "output %u is a list, which cannot be returned", index);

@@ -1,4 +1,4 @@
-// Memory whose size files or callers decide. Private to src/rt/load.
+// Memory whose size files or callers decide. Private to src/rt.
 // Prefix: sc_rt_, the runtime.
 #ifndef SC_RT_LOAD_ALLOCATE_H
 #define SC_RT_LOAD_ALLOCATE_H

@@ -2,7 +2,7 @@
 // makes. An edge manager and what comes of it share the job, which closes when the last of them is
 // disposed.
 import { jsonFor, mustBe } from "../base/check.js";
-import { constantJson } from "../call/constant.js";
+import { packConstant } from "../call/constant.js";
 import type { Job } from "../module/job.js";
 import { ExecutorchManager } from "./emitted.js";
 import { SconceError } from "../base/errors.js";
@@ -129,9 +129,15 @@ export class OpenedManager extends ViewingManager implements OpenedPrograms {
     const constants = Object.entries(options.constantMethods ?? {});
     for (const [name, value] of constants) {
       mustBe("name", "a constant method's name", name);
-      const json = constantJson(`what constant method '${name}' returns`, value);
-      job.core.memory.withTexts([name, json], (n, nBytes, v, vBytes) =>
-        job.call(options, (raw, s) => raw.compile_constant_method(s, n!, nBytes!, v!, vBytes!)),
+      const { json, bytes } = packConstant(`what constant method '${name}' returns`, value);
+      const { memory } = job.core;
+      memory.withTexts([name, json], (n, nBytes, v, vBytes) =>
+        memory.with(bytes.length + 1, (data) => {
+          memory.bytes(data, bytes.length).set(bytes);
+          job.call(options, (raw, s) =>
+            raw.compile_constant_method(s, n!, nBytes!, v!, vBytes!, data, bytes.length),
+          );
+        }),
       );
     }
     return constants.map(([name]) => name);

@@ -35,4 +35,5 @@ export type * from "./resource.js";
 export type * from "./session.js";
 export type * from "./source.js";
 export type * from "./stage.js";
+export type * from "./training.js";
 export type * from "./tensor.js";

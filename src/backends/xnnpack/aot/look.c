@@ -129,7 +129,8 @@ bool sc_xa_is_constant(const sc_value *value) {
         return false;
     for (uint32_t i = 0; i < method->outputs.count; i++) {
         const sc_output_sig *out = &method->outputs.data[i];
-        if ((out->kind == SC_OUTPUT_BUFFER_MUTATION || out->kind == SC_OUTPUT_PARAMETER_MUTATION) &&
+        if ((out->kind == SC_OUTPUT_BUFFER_MUTATION || out->kind == SC_OUTPUT_PARAMETER_MUTATION ||
+             out->kind == SC_OUTPUT_GRADIENT) &&
             sc_str_equal(out->target, sig->target))
             return false;
     }
