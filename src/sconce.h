@@ -12,7 +12,7 @@
 // an unknown key is an error that says which ones are known.
 //
 // Prefixes name the subject of a call: sc_job_, sc_host_, sc_archive_, sc_compile_, sc_edit_,
-// sc_quantize_, sc_record_, sc_inspector_, sc_bundle_, sc_run_ and sc_output_.
+// sc_quantize_, sc_record_, sc_inspector_, sc_bundle_, sc_run_, sc_train_ and sc_output_.
 #ifndef SCONCE_H
 #define SCONCE_H
 

@@ -267,7 +267,7 @@ static sc_status apply_tags(surveying *s) {
 enum { NAMED_MAX = 20 };
 
 // Each refused node that the error names has a note of its own with the reason. Other nodes get no
-// note: thousands of notes would fill the log.
+// note: thousands of notes would leave no room for the error.
 static void note_refused(surveying *s, const sc_node *node, uint32_t before, sc_sb *names) {
     if (before >= NAMED_MAX) return;
     const sc_claim *claim = sc_claim_of(&s->survey, node);
