@@ -43,7 +43,8 @@ export interface Program extends Resource {
    * "not_found" if the method has no gradients.
    *
    * @example
-   * const [loss] = program.forwardBackward("forward", [images, labels]);
+   * const optimizer = program.sgd({ lr: 0.1 });
+   * const [loss] = program.forwardBackward("forward", inputs);
    * optimizer.step();
    */
   forwardBackward(...call: ProgramCall): Value[];
