@@ -194,6 +194,8 @@ void sc_host_question_answer(sc_host_question *question, void *answer, uint32_t 
 // Named data of the program whose delegate is started by SC_HOST_QUESTION_INIT; NULL when there is
 // none of that name, or it cannot be read. Valid until the answer.
 const uint8_t *sc_host_question_named(sc_host_question *question, sc_str key, uint64_t *bytes);
+// The names and sizes of all named data of that program, as JSON; valid until the answer.
+const char *sc_host_question_names(sc_host_question *question);
 // Tells that part number `part` of an SC_HOST_QUESTION_PREPROCESS is begun. SC_ERR_CANCELLED when
 // it is not to be; then the host answers with no result, and that is what the call ends with.
 sc_status sc_host_question_progress(sc_host_question *question, uint32_t part);

@@ -407,6 +407,13 @@ const uint8_t *wasm_backend_named(sc_host_question *question, const char *key, u
     return sc_host_question_named(question, text_of(key, key_bytes), &bytes);
 }
 
+// The names and sizes of all named data, while a delegate is started: JSON, zero-terminated, until
+// the question is answered.
+EXPORT(backend_names)
+const char *wasm_backend_names(sc_host_question *question) {
+    return sc_host_question_names(question);
+}
+
 EXPORT(backend_constant)
 int32_t wasm_backend_constant(sc_host_question *question, uint32_t part, uint32_t constant,
                               void *out, uint32_t bytes) {
