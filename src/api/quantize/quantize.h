@@ -32,6 +32,7 @@ typedef struct sc_quantizing {
     uint32_t count;
     sc_options edge, executorch;  // what runs the batches is lowered with these
     sc_quantizing_stage stage;
+    bool shows;  // observers are nodes, for passes
 } sc_quantizing;
 
 // How a method is quantized.

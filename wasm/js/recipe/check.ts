@@ -65,6 +65,8 @@ export const HOOKS = [
   "preConvertPasses",
   "postConvertPasses",
 ] as const;
+/** One of them. */
+export type Hook = (typeof HOOKS)[number];
 
 const QUANTIZATION = {
   quantizers: "list",
@@ -161,6 +163,13 @@ export const isPartitionersByMethod = (
   given: Partitioners,
 ): given is Readonly<Record<string, Partitioner | readonly Partitioner[]>> =>
   isPlain(given) && !isPartitioner(given);
+
+/** Whether any method has a partitioner. */
+export function isPartitioning(given: Partitioners | undefined): boolean {
+  if (given === undefined) return false;
+  const all: readonly unknown[] = isPartitionersByMethod(given) ? Object.values(given) : [given];
+  return all.some((one) => !Array.isArray(one) || one.length > 0);
+}
 
 /** Whether a recipe quantizes anything. */
 export function isQuantizing({ quantizationRecipe: given }: ExportRecipe): boolean {

@@ -60,19 +60,22 @@ export function asked(what: string, body: () => unknown): unknown {
   }
 }
 
+/** The passes that a function gives for a method; none, if it gives no list. */
+export function resolveOne(what: string, one: ResolvePasses, program: ExportedProgram): Pass[] {
+  const { method } = program;
+  const where = `${what} of method '${method}'`;
+  const passes = asked(where, () => one(method, program)) ?? [];
+  if (isPassList(passes)) return [...passes];
+  throw badArgument(`what ${where} gives`, "a list of names and functions", passes);
+}
+
 /** The passes that functions give for a method. */
 export function resolve(
   field: string,
   functions: readonly ResolvePasses[] | undefined,
   program: ExportedProgram,
 ): Pass[] {
-  const { method } = program;
-  return (functions ?? []).flatMap((one, i) => {
-    const what = `${field}[${i}] of method '${method}'`;
-    const passes = asked(what, () => one(method, program)) ?? [];
-    if (isPassList(passes)) return passes;
-    throw badArgument(`what ${what} gives`, "a list of names and functions", passes);
-  });
+  return (functions ?? []).flatMap((one, i) => resolveOne(`${field}[${i}]`, one, program));
 }
 
 /** The same of every method; undefined without functions. */
