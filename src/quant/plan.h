@@ -138,7 +138,7 @@ struct sc_quant_plan {
     sc_imap weight_of;  // value -> number + 1 of its last one in `weights`
     uint64_t loose_bytes;
     bool has_scales;
-    sc_imap shown;  // show.c: call of an observer -> index + 1 of its probe
+    sc_imap shown;       // show.c: call of an observer -> index + 1 of its probe
     sc_imap computed;    // value -> sc_constant of what it always is
     sc_map names;        // of constants that are taken
     sc_map next_number;  // prefix -> the number that is tried next

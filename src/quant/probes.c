@@ -111,8 +111,8 @@ static void add_all(const sc_quant_plan *plan, const sc_value *value, sc_node *b
         sc_vec_push(plan->ctx->scratch, out, (quant_place){index, before});
 }
 
-// Constants that were added stand before the node that they were added for, all others first. A pass
-// may have erased that node.
+// Constants that were added stand before the node that they were added for, all others first. A
+// pass may have erased that node.
 static void forget_erased_places(const sc_quant_plan *plan, sc_imap *placed) {
     sc_imap nodes;
     sc_imap_init(&nodes, plan->ctx->scratch);
@@ -133,8 +133,7 @@ quant_order sc_quant_order(const sc_quant_plan *plan) {
     forget_erased_places(plan, &placed);
     for (uint32_t i = 0; i < graph->inputs.count; i++) {
         const sc_value *value = graph->inputs.data[i];
-        if (!sc_imap_find(&placed, SC_PTR_KEY(value)))
-            add_all(plan, value, graph->first, &out);
+        if (!sc_imap_find(&placed, SC_PTR_KEY(value))) add_all(plan, value, graph->first, &out);
     }
     for (sc_node *node = graph->first; node; node = node->next) {
         for (; next < placed.count; next++) {

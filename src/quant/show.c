@@ -1,8 +1,11 @@
-// Observers as nodes: a prepared graph in which every probe is a call that gives what it is given, for
-// passes of the user's own, and back. Readers of the call are those that read a quantized value.
+// Observers as nodes: a prepared graph in which every probe is a call that gives what it is given,
+// for passes of the user's own, and back. Readers of the call are those that read a quantized
+// value.
 #include "quant/plan.h"
 
-static bool is_observer(const sc_node *node) { return node->op && node->op->id == SC_OP_sconce_observer; }
+static bool is_observer(const sc_node *node) {
+    return node->op && node->op->id == SC_OP_sconce_observer;
+}
 
 static const sc_node *observer_of(const sc_value *value) {
     return value->node && is_observer(value->node) ? value->node : NULL;
@@ -22,8 +25,8 @@ static bool takes_part(const sc_quant_plan *plan, uint32_t index, sc_node *user)
 
 static sc_status show(sc_quant_plan *plan, quant_place place) {
     quant_probe *probe = &plan->probes.data[place.probe];
-    sc_value *from = probe->after == SC_QUANT_NO ? probe->value
-                                                 : plan->probes.data[probe->after].out;
+    sc_value *from =
+        probe->after == SC_QUANT_NO ? probe->value : plan->probes.data[probe->after].out;
     const sc_arg args[] = {sc_arg_value(from), sc_arg_int(probe->group)};
     const sc_meta meta = sc_quant_meta(probe);
     sc_node *node;
@@ -149,6 +152,9 @@ static sc_status add_readers(const hiding *h, const sc_node *node) {
     const quant_probe *probe = &h->plan->probes.data[index];
     for (const sc_arg *use = node->outs[0]->first_use; use; use = use->next_use) {
         if (is_observer(use->user)) continue;
+        const quant_key *key = sc_quant_key(h->plan, probe->value, use->user);
+        if (key && key->probe != SC_QUANT_NO && key->probe != index)
+            return two_ways(h, use->user, probe->value);
         if (probe->is_output && !was_part(h, node, use->user)) continue;
         SC_TRY(claim(h, use->user, probe->value, index, probe->group));
     }

@@ -29,6 +29,7 @@ import functorch_rows
 import inspector
 import judge_models
 import judge_tables
+import named_tensors
 import own_partitioners
 import own_passes
 import processes
@@ -114,6 +115,7 @@ def cases():
         documents,
         dumps,
         inspector,
+        named_tensors,
         own_partitioners,
         own_passes,
         recipe_models,

@@ -2,6 +2,7 @@
 import { checkTable, isPlain, KINDS, type Kind } from "../base/check.js";
 import { rowsOf } from "../call/protocol.js";
 import { isPartitioner } from "../lower/partition.js";
+import { isPassList } from "../lower/transform.js";
 import type {
   ExportRecipe,
   Partitioner,
@@ -14,9 +15,11 @@ const listOf = (accepts: string, test: (item: unknown) => boolean): Kind => ({
   accepts,
   test: (value) => Array.isArray(value) && Array.from(value).every(test),
 });
+const isPasses = (item: unknown): boolean =>
+  isPassList(item) || (isPlain(item) && Object.values(item).every(isPassList));
 const RESOLVERS = listOf(
-  "a list of functions that give the names of passes",
-  (item) => typeof item === "function",
+  "a list of functions that give passes, or of lists of passes",
+  (item) => typeof item === "function" || isPasses(item),
 );
 const wordOf = (...words: string[]): Kind => ({
   accepts: words.map((word) => `"${word}"`).join(" or "),

@@ -16,6 +16,7 @@ import type {
   Pass,
   Passes,
   PipelineArtifact,
+  ResolveManagerPasses,
   StageContext,
   ToEdgeOptions,
 } from "../types/index.js";
@@ -135,6 +136,13 @@ class Chain {
   }
 }
 
+const managerPasses = (
+  what: string,
+  one: ResolveManagerPasses,
+  edge: EdgeProgramManager,
+): Passes | null | undefined =>
+  typeof one === "function" ? (asked(what, () => one(edge)) as Passes | null | undefined) : one;
+
 /** `edge_program_manager_transform`: edge passes that have not run, and those over all programs. */
 export function managerTransform(_engine: Engine, artifact: PipelineArtifact): PipelineArtifact {
   const edge = take("edge_program_manager_transform", "EdgeProgramManager", artifact);
@@ -144,8 +152,7 @@ export function managerTransform(_engine: Engine, artifact: PipelineArtifact): P
   const passes = resolveEach(EDGE, wanted, edge);
   if (passes) chain.step((last) => last.transform(passes));
   for (const [i, one] of (edgeManagerTransformPasses ?? []).entries()) {
-    const given = asked(`edgeManagerTransformPasses[${i}]`, () => one(chain.last)) as
-      Passes | null | undefined;
+    const given = managerPasses(`edgeManagerTransformPasses[${i}]`, one, chain.last);
     if (given != null) chain.step((last) => last.transform(given));
   }
   const made = artifact.copyWithNewData(chain.last);

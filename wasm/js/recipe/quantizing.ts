@@ -304,7 +304,11 @@ const hasHooks = (quantization: Methods, when: keyof QuantizationHooks): boolean
 
 /** The converted program, after the passes that follow. */
 function afterwards(converted: OpenedManager, quantization: Methods): OpenedManager {
-  const after = transformSources(converted, "postConvertPasses", asking(quantization, "postConvert"));
+  const after = transformSources(
+    converted,
+    "postConvertPasses",
+    asking(quantization, "postConvert"),
+  );
   if (after !== converted) converted.dispose();
   return after;
 }
