@@ -209,6 +209,8 @@ void sc_host_question_answer(sc_host_question *question, void *answer, uint32_t 
 // Named data of the program whose delegate is started by SC_HOST_QUESTION_INIT; NULL when there is
 // none of that name, or it cannot be read. Valid until the answer.
 const uint8_t *sc_host_question_named(sc_host_question *question, sc_str key, uint64_t *bytes);
+// The names and sizes of all named data of that program, as JSON; valid until the answer.
+const char *sc_host_question_names(sc_host_question *question);
 // Tells that part number `part` of an SC_HOST_QUESTION_PREPROCESS is begun. SC_ERR_CANCELLED when
 // it is not to be; then the host answers with no result, and that is what the call ends with.
 sc_status sc_host_question_progress(sc_host_question *question, uint32_t part);
@@ -273,6 +275,13 @@ sc_status sc_quantize_begin(sc_job *job, uint32_t from, sc_str config_json,
 // which is so of activations in static quantization, and in dynamic quantization, too, of weights
 // that are no plain constants. While programs are compared: if it is quantized.
 bool sc_quantize_takes_batches(const sc_job *job, sc_str method);
+// For passes of the host between preparing and converting: observers become nodes of the program, a
+// copy of which is version `shown`; passes change a method of it; the observers that are left are
+// those that observe and convert. `is_before`: no batch has run, and what runs batches is made
+// anew.
+sc_status sc_quantize_show(sc_job *job, uint32_t *shown);
+sc_status sc_quantize_transform(sc_job *job, sc_str method, sc_str passes_json);
+sc_status sc_quantize_hide(sc_job *job, bool is_before);
 // Runs the selected method on its inputs, for all who observe it.
 sc_status sc_quantize_batch(sc_job *job);
 // Makes the quantized program, as the next source program. SC_ERR_STATE where a method that takes

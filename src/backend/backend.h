@@ -47,6 +47,7 @@ static inline sc_claim *sc_claim_of(const sc_survey *survey, const sc_node *node
 typedef struct sc_method_parts {
     const sc_name *method;
     sc_part **parts;  // with their compile specs
+    sc_str *paths;    // of the bodies that they were cut out of; empty: the method's own graph
     uint32_t count;
 } sc_method_parts;
 

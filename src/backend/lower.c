@@ -1,6 +1,7 @@
 #include "backend/lower.h"
 
 #include "backend/cut.h"
+#include "backend/named_data.h"
 #include "backend/sizes.h"
 #include "base/hash.h"
 
@@ -420,9 +421,13 @@ static uint32_t gather(lowering *l, const sc_backend *backend, sc_method_parts *
     for (uint32_t m = 0; m < l->program->methods.count; m++) {
         sc_method_parts list = {.method = l->program->methods.data[m]->name};
         list.parts = sc_new_array(l->ctx->scratch, sc_part *, (size_t)l->parts.count + 1);
-        for (uint32_t i = 0; i < l->parts.count; i++)
-            if (l->parts.data[i].backend == backend && l->parts.data[i].method == list.method)
-                list.parts[list.count++] = l->parts.data[i].cut.part;
+        list.paths = sc_new_array(l->ctx->scratch, sc_str, (size_t)l->parts.count + 1);
+        for (uint32_t i = 0; i < l->parts.count; i++) {
+            const made_part *made = &l->parts.data[i];
+            if (made->backend != backend || made->method != list.method) continue;
+            list.parts[list.count] = made->cut.part;
+            list.paths[list.count++] = sc_graph_path(l->ctx->scratch, made->cut.call->graph);
+        }
         if (list.count) out[count++] = list;
     }
     return count;
@@ -601,7 +606,10 @@ sc_status sc_lower_to_backends(sc_ctx *ctx, sc_program *program,
     for (uint32_t i = 0; i < method_count; i++) rounds = sc_max_u32(rounds, methods[i].count);
     for (uint32_t round = 0; round < rounds; round++)
         SC_TRY(run_round(&l, methods, method_count, round));
-    if (!env->is_draft) SC_TRY(report_others(&l, methods, method_count));
+    if (!env->is_draft) {
+        SC_TRY(sc_named_data_check(ctx, program));
+        SC_TRY(report_others(&l, methods, method_count));
+    }
     sc_where_set_method(ctx, NULL);
     return sc_verify(ctx, program);
 }

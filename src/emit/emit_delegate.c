@@ -55,7 +55,7 @@ static sc_status add_data(sc_emit_state *state, const sc_part *part, const sc_pa
                        "' into a .ptd with the tag '" SC_STR_FMT
                        "', which is not a valid file name",
                        SC_STR_ARG(part->backend), SC_STR_ARG(data->key), SC_STR_ARG(data->tag));
-    sc_store_entry entry = {.key = data->key, .tag = data->tag};
+    sc_store_entry entry = {.key = data->key, .tag = data->tag, .about = data->layout};
     if (!entry.tag.size && state->options.external_constants)
         entry.tag = SC_STR(SC_EMIT_EXTERNAL_TAG);
     SC_TRY(

@@ -34,12 +34,12 @@ static sc_status add_external(sc_emit_state *state, const sc_constant *constant,
     sc_ctx *ctx = state->ctx;
     sc_store *store = &state->segments;
     sc_store_entry entry = {
-        .key = constant->name, .tag = SC_STR(SC_EMIT_EXTERNAL_TAG), .about = constant};
+        .key = constant->name, .tag = SC_STR(SC_EMIT_EXTERNAL_TAG), .about = &constant->spec};
     SC_TRY(sc_store_add(ctx, store, constant->data, state->options.segment_alignment, blob));
     entry.blob = *blob;
     const sc_store_entry *known = sc_store_find(store, constant->name);
-    const sc_constant *other = known ? known->about : NULL;
-    if (other && (known->blob != *blob || !sc_spec_equal(&other->spec, &constant->spec)))
+    const sc_spec *other = known ? known->about : NULL;
+    if (other && (known->blob != *blob || !sc_spec_equal(other, &constant->spec)))
         return sc_fail(ctx, SC_ERR_MISMATCH,
                        "Keep the weights inside the program, or lower the methods separately.",
                        "two different tensors are called '" SC_STR_FMT

@@ -219,12 +219,17 @@ static bool same_events(const sc_part *a, const sc_part *b) {
     return true;
 }
 
+static bool same_layout(const sc_spec *a, const sc_spec *b) {
+    return a == b || (a && b && sc_spec_equal(a, b));
+}
+
 static bool same_data(comparer *c, const sc_part *a, const sc_part *b) {
     if (a->data.count != b->data.count) return false;
     for (uint32_t i = 0; i < a->data.count; i++) {
         const sc_part_data *x = &a->data.data[i], *y = &b->data.data[i];
         if (!sc_str_equal(x->key, y->key) || !sc_str_equal(x->tag, y->tag) ||
-            x->align != y->align || !same_bytes(c, x->bytes, y->bytes))
+            x->align != y->align || !same_layout(x->layout, y->layout) ||
+            !same_bytes(c, x->bytes, y->bytes))
             return false;
     }
     return true;

@@ -36,6 +36,7 @@ typedef struct sc_part_data {
     sc_str tag;  // the .ptd file for them; empty: the program itself
     const sc_cord *bytes;
     uint64_t align;
+    const sc_spec *layout;  // of a tensor, dense and of known sizes; NULL: plain bytes
 } sc_part_data;
 
 struct sc_part {
@@ -52,6 +53,10 @@ struct sc_part {
 
 // A new part of `method`, with an empty graph and no bytes of its backend yet.
 sc_part *sc_part_new(sc_method *method, sc_str name);
+// The layout of a dense tensor whose dims lie in that order, outermost first; NULL where `order`
+// is not one of `rank` dims, or a size or all of them are out of range.
+const sc_spec *sc_part_layout(const sc_part *part, sc_dtype dtype, uint32_t rank,
+                              const int64_t *sizes, const int64_t *order);
 // Is this buffer state that the part keeps?
 bool sc_part_writes(const sc_part *part, sc_str target);
 // Does a call have effects besides its results?

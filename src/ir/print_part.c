@@ -5,7 +5,7 @@
 //     processed "XH00" zeros 12 extent 4096
 //     events 0 [1, 2]
 //     events "conv #1" [3]
-//     data "weights" align 16 file "weights" "..."
+//     data "weights" align 16 file "weights" layout f32[2, 3] "..."
 //     input %x: f32[2]
 //     ...
 //     return %y
@@ -73,6 +73,10 @@ static void print_data(sc_printer *p, const sc_part *part) {
         if (data->tag.size) {
             sc_sb_add_text(p->sb, " file ");
             sc_text_print_bytes(p->sb, data->tag);
+        }
+        if (data->layout) {
+            sc_sb_add_text(p->sb, " layout ");
+            sc_spec_print(p->sb, part->method->exprs, data->layout);
         }
         print_bytes(p, data->bytes);
     }

@@ -62,6 +62,22 @@ static sc_status read_specs(sc_pt2_importer *imp, const sc_json *json, sc_part *
 
 // --- Named data ----------------------------------------------------------------------------------
 
+// The official writer leaves it null for plain bytes.
+static sc_status read_layout(sc_pt2_importer *imp, const sc_json *json, const sc_part *part,
+                             const sc_spec **out) {
+    int64_t dtype = -1, sizes[SC_RANK_MAX], order[SC_RANK_MAX];
+    uint32_t rank = 0, dims = 0;
+    if (!json || json->kind == SC_JSON_NULL) return SC_OK;
+    const bool is_read = sc_json_i64s(sc_json_get(json, "sizes"), SC_RANK_MAX, sizes, &rank) &&
+                         sc_json_i64s(sc_json_get(json, "dim_order"), SC_RANK_MAX, order, &dims) &&
+                         rank == dims && sc_json_i64(sc_json_get(json, "scalar_type"), &dtype) &&
+                         dtype >= 0 && dtype <= UINT8_MAX && sc_dtype_is_known((unsigned)dtype);
+    *out = is_read ? sc_part_layout(part, (sc_dtype)dtype, rank, sizes, order) : NULL;
+    return *out ? SC_OK
+                : sc_fail(imp->ctx, SC_ERR_FORMAT, NULL,
+                          "malformed layout of named data of a delegate");
+}
+
 static sc_status read_entry(sc_pt2_importer *imp, const sc_json *key, sc_str tag,
                             const sc_cord *const *buffers, uint32_t count, sc_part *part) {
     int64_t index, align;
@@ -70,10 +86,11 @@ static sc_status read_entry(sc_pt2_importer *imp, const sc_json *key, sc_str tag
         (uint64_t)index >= count || !sc_json_i64(sc_json_get(json, "alignment"), &align) ||
         align < 1 || (uint64_t)align > SC_STORE_ALIGN_MAX)
         return sc_fail(imp->ctx, SC_ERR_FORMAT, NULL, "malformed named data of a delegate");
-    const sc_part_data data = {.key = sc_pt2_keep(imp, key),
-                               .tag = tag,
-                               .bytes = buffers[index],
-                               .align = (uint64_t)align};
+    sc_part_data data = {.key = sc_pt2_keep(imp, key),
+                         .tag = tag,
+                         .bytes = buffers[index],
+                         .align = (uint64_t)align};
+    SC_TRY(read_layout(imp, sc_json_get(json, "tensor_layout"), part, &data.layout));
     sc_vec_push(imp->ctx->arena, &part->data, data);
     return SC_OK;
 }

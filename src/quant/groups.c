@@ -29,6 +29,14 @@ static void add_key(sc_quant_plan *plan, quant_use use, quant_spec spec) {
                (void *)(uintptr_t)(index + 1));
 }
 
+quant_key *sc_quant_take_key(sc_quant_plan *plan, quant_use use, uint32_t group) {
+    if (find_key(plan, use) == SC_QUANT_NO) {
+        add_key(plan, use, plan->groups.data[group].spec);
+        sc_vec_last(&plan->keys).group = group;
+    }
+    return &plan->keys.data[find_key(plan, use)];
+}
+
 static void list_keys(sc_quant_plan *plan) {
     for (sc_node *node = plan->method->graph->first; node; node = node->next) {
         quant_note *note = sc_quant_note(plan, node);

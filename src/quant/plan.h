@@ -88,6 +88,9 @@ typedef struct quant_probe {
     SC_VEC(sc_node *) users;
 } quant_probe;
 
+// The probe of a use that reads the value itself, although others read what is quantized.
+#define QUANT_RAW (SC_QUANT_NO - 1)
+
 // Constants that a weight becomes; the layers that read it determine which ones.
 typedef enum quant_part {
     QUANT_INTEGERS,
@@ -138,6 +141,7 @@ struct sc_quant_plan {
     sc_imap weight_of;  // value -> number + 1 of its last one in `weights`
     uint64_t loose_bytes;
     bool has_scales;
+    sc_imap shown;       // show.c: call of an observer -> index + 1 of its probe
     sc_imap computed;    // value -> sc_constant that it always equals
     sc_map names;        // names of constants that are taken
     sc_map next_number;  // prefix -> the number that is tried next
@@ -206,11 +210,23 @@ void sc_quant_leave(sc_quant_plan *plan, const sc_node *node);
 void sc_quant_note_input(sc_quant_plan *plan, quant_note *note, sc_value *value, quant_spec spec);
 void sc_quant_note_output(quant_note *note, quant_spec spec);
 
+// prepare.c
+// Decides which groups observe, and what their ranges are of; their probes are known.
+void sc_quant_choose_observers(sc_quant_plan *plan);
+// Is it a weight whose bytes can be measured without running anything?
+bool sc_quant_is_plain_weight(const sc_quant_plan *plan, const quant_group *group);
+
 // groups.c
+// The use gets a key, if it has none, with the scale of the group.
+quant_key *sc_quant_take_key(sc_quant_plan *plan, quant_use use, uint32_t group);
 void sc_quant_form_groups(sc_quant_plan *plan);
 quant_key *sc_quant_key(const sc_quant_plan *plan, sc_value *value, sc_node *user);
 
 // probes.c
+// Forgets all probes, of which the caller adds new ones in the order of the graph.
+void sc_quant_clear_probes(sc_quant_plan *plan);
+// Behind the probes of the same value that are there.
+uint32_t sc_quant_append_probe(sc_quant_plan *plan, quant_probe probe);
 void sc_quant_place_probes(sc_quant_plan *plan);
 // The probe of every use without a probe of its own; SC_QUANT_NO: there is none.
 uint32_t sc_quant_output_probe(const sc_quant_plan *plan, const sc_value *value);
@@ -244,6 +260,8 @@ uint64_t sc_quant_elements(const sc_spec *spec, int64_t sizes[SC_RANK_MAX]);
 sc_status sc_quant_order_inputs(sc_quant_plan *plan);
 
 // report.c
+// Says of the rows of nodes which of them passes have left without observers.
+void sc_quant_tell_taken_away(sc_quant_plan *plan);
 sc_status sc_quant_begin_rows(sc_quant_plan *plan);
 void sc_quant_remark(sc_quant_plan *plan, const char *format, ...) SC_PRINTF(2, 3);
 // Warns if the present configuration has added no note to the `notes` before it.

@@ -40,6 +40,16 @@ typedef struct sc_quant_plan sc_quant_plan;
 sc_status sc_quant_prepare(sc_ctx *ctx, sc_method *method, const sc_quant_config *configs,
                            uint32_t count, sc_quant_plan **out);
 
+// Puts every observed place into the prepared graph as a call of sconce::observer, for passes that
+// look at them and change them. The number of an observer is that of its scale: places with one
+// number share it.
+sc_status sc_quant_show_observers(sc_ctx *ctx, sc_quant_plan *plan);
+// Takes them out again. Observed from here on are the places where observers stood: readers of an
+// observer read a quantized value, and readers of the value itself do not. `is_calibrated`: values
+// have been seen, so that a number keeps the kind of place that it had. SC_ERR_ARGUMENT names an
+// observer that cannot stand where it does.
+sc_status sc_quant_hide_observers(sc_ctx *ctx, sc_quant_plan *plan, bool is_calibrated);
+
 // The number of observers. If it is 0, no calibration run is needed.
 uint32_t sc_quant_observer_count(const sc_quant_plan *plan);
 // Floats of an observer's state. Its initial state is all zeros.

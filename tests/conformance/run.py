@@ -29,6 +29,7 @@ import functorch_rows
 import inspector
 import judge_models
 import judge_tables
+import named_tensors
 import own_partitioners
 import own_passes
 import own_planners
@@ -116,6 +117,7 @@ def cases():
         documents,
         dumps,
         inspector,
+        named_tensors,
         own_partitioners,
         own_passes,
         own_planners,

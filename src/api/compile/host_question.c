@@ -27,6 +27,10 @@ const uint8_t *sc_host_question_named(sc_host_question *question, sc_str key, ui
     return question->named && question->named(question, key, &found, bytes) == SC_OK ? found : NULL;
 }
 
+const char *sc_host_question_names(sc_host_question *question) {
+    return question->names ? sc_str_dup(&question->arena, question->names(question)) : "[]";
+}
+
 const char *sc_host_question_part_text(sc_host_question *question, uint32_t part) {
     const sc_part *found = part_of(question, part);
     sc_sb sb;

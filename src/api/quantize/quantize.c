@@ -7,6 +7,7 @@
 #include "api/compile/dynamic_shapes.h"
 #include "api/compile/evaluate.h"
 #include "api/compile/executable.h"
+#include "api/compile/named_passes.h"
 #include "api/compile/steps.h"
 #include "api/options.h"
 
@@ -26,6 +27,12 @@ static sc_status require_stage(sc_job *job, sc_quantizing_stage stage, sc_quanti
     if ((*out)->stage == stage) return SC_OK;
     return sc_fail(&job->ctx, SC_ERR_STATE, "Observe, convert, compare: in this order, once each.",
                    "this quantization cannot %s now", WORDS[stage]);
+}
+
+static sc_status require_hidden(sc_ctx *ctx, const sc_quantizing *q) {
+    if (!q->shows) return SC_OK;
+    return sc_fail(ctx, SC_ERR_STATE, "Call sc_quantize_hide first.",
+                   "the observers are nodes, for passes");
 }
 
 static void close_running(sc_job *job) {
@@ -148,10 +155,7 @@ static void warn_of_unquantized(sc_ctx *ctx, const sc_quantized_method *m, sc_qu
               m->method->name->text, why);
 }
 
-static sc_status prepare_method(sc_job *job, sc_quantized_method *m,
-                                const sc_quant_configs *configs) {
-    SC_TRY(sc_quant_prepare(&job->ctx, m->method, configs->items, configs->count, &m->plan));
-    warn_of_unquantized(&job->ctx, m, configs->items[0].mode);
+static void make_states(sc_job *job, sc_quantized_method *m) {
     const uint32_t count = sc_quant_observer_count(m->plan);
     m->states = sc_new_array(&job->arena, float *, (size_t)count + 1);
     for (uint32_t i = 0; i < count; i++) {
@@ -159,6 +163,13 @@ static sc_status prepare_method(sc_job *job, sc_quantized_method *m,
         m->states[i] = sc_new_array(&job->arena, float, floats + 1);
         memset(m->states[i], 0, floats * sizeof(float));
     }
+}
+
+static sc_status prepare_method(sc_job *job, sc_quantized_method *m,
+                                const sc_quant_configs *configs) {
+    SC_TRY(sc_quant_prepare(&job->ctx, m->method, configs->items, configs->count, &m->plan));
+    warn_of_unquantized(&job->ctx, m, configs->items[0].mode);
+    make_states(job, m);
     return SC_OK;
 }
 
@@ -194,6 +205,78 @@ sc_status sc_quantize_begin(sc_job *job, uint32_t from, sc_str config_json,
     SC_TRY(open_observed(job, q));
     job->quantizing = q;
     return SC_OK;
+}
+
+// --- Passes over observers -----------------------------------------------------------------------
+
+sc_status sc_quantize_show(sc_job *job, uint32_t *shown) {
+    sc_quantizing *q;
+    sc_ctx *ctx = sc_job_begin(job);
+    const double begin_ms = sc_now_ms(ctx);
+    sc_program *copy;
+    SC_TRY(require_stage(job, SC_QUANTIZING_OBSERVES, &q));
+    if (q->shows)
+        return sc_fail(ctx, SC_ERR_STATE, "Call sc_quantize_hide first.",
+                       "the observers are nodes already");
+    q->shows = true;
+    for (uint32_t i = 0; i < q->count; i++)
+        if (q->methods[i].plan) SC_TRY(sc_quant_show_observers(ctx, q->methods[i].plan));
+    SC_TRY(sc_verify(ctx, q->program));
+    SC_TRY(sc_program_clone(q->program, &copy));
+    *shown = sc_job_add_version(job, SC_DIALECT_source, copy, begin_ms);
+    job->versions.data[*shown].source = *shown;
+    return SC_OK;
+}
+
+static sc_status require_shown(sc_job *job, sc_quantizing **out) {
+    SC_TRY(require_stage(job, SC_QUANTIZING_OBSERVES, out));
+    if ((*out)->shows) return SC_OK;
+    return sc_fail(&job->ctx, SC_ERR_STATE, "Call sc_quantize_show first.",
+                   "the observers are no nodes");
+}
+
+sc_status sc_quantize_transform(sc_job *job, sc_str method, sc_str passes_json) {
+    sc_quantizing *q;
+    sc_ctx *ctx = sc_job_begin(job);
+    const sc_options options = sc_options_default();
+    sc_pipeline pipeline = {.arena = ctx->arena, .env = {.options = &options}};
+    const sc_json *list;
+    SC_TRY(require_shown(job, &q));
+    sc_method *found = sc_program_method(q->program, method);
+    if (!found)
+        return sc_fail(ctx, SC_ERR_NOT_FOUND, NULL, "there is no method '" SC_STR_FMT "'",
+                       SC_STR_ARG(method));
+    SC_TRY(sc_json_parse(ctx, ctx->arena, sc_str_copy(ctx->arena, passes_json), &list));
+    SC_TRY(sc_early_passes_run(job, &pipeline, found, list));
+    return sc_verify(ctx, q->program);
+}
+
+static bool is_calibrated(const sc_quantizing *q) {
+    for (uint32_t i = 0; i < q->count; i++)
+        if (q->methods[i].batches) return true;
+    return false;
+}
+
+static sc_status observe_anew(sc_job *job, sc_quantizing *q) {
+    close_running(job);
+    for (uint32_t i = 0; i < q->count; i++)
+        if (q->methods[i].plan) make_states(job, &q->methods[i]);
+    return open_observed(job, q);
+}
+
+sc_status sc_quantize_hide(sc_job *job, bool is_before) {
+    sc_quantizing *q;
+    sc_ctx *ctx = sc_job_begin(job);
+    SC_TRY(require_shown(job, &q));
+    if (is_before && is_calibrated(q))
+        return sc_fail(ctx, SC_ERR_STATE, "Hide observers before the first batch.",
+                       "observers have seen values already");
+    for (uint32_t i = 0; i < q->count; i++)
+        if (q->methods[i].plan)
+            SC_TRY(sc_quant_hide_observers(ctx, q->methods[i].plan, !is_before));
+    SC_TRY(sc_verify(ctx, q->program));
+    q->shows = false;
+    return is_before ? observe_anew(job, q) : SC_OK;
 }
 
 // --- Batches -------------------------------------------------------------------------------------
@@ -253,6 +336,7 @@ sc_status sc_quantize_batch(sc_job *job) {
     sc_quantized_method *m;
     sc_job_begin(job);
     SC_TRY(require_running(job, &q, &m));
+    SC_TRY(require_hidden(&job->ctx, q));
     return run_batch(job, q, m);
 }
 
@@ -297,6 +381,7 @@ sc_status sc_quantize_convert(sc_job *job, uint32_t *quantized) {
     sc_ctx *ctx = sc_job_begin(job);
     const double begin_ms = sc_now_ms(ctx);
     SC_TRY(require_stage(job, SC_QUANTIZING_OBSERVES, &q));
+    SC_TRY(require_hidden(ctx, q));
     SC_TRY(choose_scales(ctx, q));
     close_running(job);
     q->stage = SC_QUANTIZING_FAILED;  // until all methods succeed

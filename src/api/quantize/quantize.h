@@ -32,6 +32,7 @@ typedef struct sc_quantizing {
     uint32_t count;
     sc_options edge, executorch;  // the options for programs that run batches
     sc_quantizing_stage stage;
+    bool shows;  // observers are nodes, for passes
 } sc_quantizing;
 
 // How a method is quantized.

@@ -47,6 +47,9 @@ struct sc_host_question {
     // Finds named data of the program, for SC_HOST_QUESTION_INIT; NULL for the others.
     sc_status (*named)(sc_host_question *question, sc_str key, const uint8_t **bytes,
                        uint64_t *size);
+    // Lists it: [{"key", "bytes"}], on the question's arena. All parts of a program have the same
+    // list, so that the host asks for it once, and not with each part.
+    sc_str (*names)(sc_host_question *question);
     void *named_user;
     void *answer;  // memory of sc_try_alloc, given by the host
     uint32_t json_bytes, bytes;

@@ -34,17 +34,24 @@ static void put_specs(sc_json_writer *w, const sc_rt_start *start) {
     sc_json_end_array(w);
 }
 
-// Names and sizes only. The host reads the bytes of those that it needs.
-static void put_named(sc_json_writer *w, const sc_rt_named *named) {
-    sc_json_put_array(w, "named");
+// Names and sizes. The bytes are read for those that the host asks for.
+static sc_str list_names(sc_host_question *question) {
+    const starting *s = question->named_user;
+    const sc_rt_named *named = &s->start->named;
+    sc_json_writer w;
+    sc_sb text;
+    sc_sb_init(&text, &question->arena);
+    sc_json_writer_init(&w, &text, SC_JSON_COMPACT);
+    sc_json_begin_array(&w);
     for (uint32_t i = 0; i < named->count; i++) {
         uint64_t bytes;
-        sc_json_begin_object(w);
-        sc_json_put_str(w, "key", named->key(named->user, i, &bytes));
-        sc_json_put_u64(w, "bytes", bytes);
-        sc_json_end_object(w);
+        sc_json_begin_object(&w);
+        sc_json_put_str(&w, "key", named->key(named->user, i, &bytes));
+        sc_json_put_u64(&w, "bytes", bytes);
+        sc_json_end_object(&w);
     }
-    sc_json_end_array(w);
+    sc_json_end_array(&w);
+    return sc_sb_str(&text);
 }
 
 static sc_status find_named(sc_host_question *question, sc_str key, const uint8_t **bytes,
@@ -58,11 +65,13 @@ static sc_status find_named(sc_host_question *question, sc_str key, const uint8_
 
 static sc_status ask_init(starting *s, sc_host_question *question) {
     question->named = find_named;
+    question->names = list_names;
     question->named_user = s;
     sc_json_begin_object(s->w);
     sc_json_put_str(s->w, "method", s->start->method);
     put_specs(s->w, s->start);
-    put_named(s->w, &s->start->named);
+    // Tells the parts of one program from those of another, for as long as it is open.
+    sc_json_put_u64(s->w, "program", (uintptr_t)s->start->named.user);
     sc_host_put_bytes(s->w, "processed", s->start->processed, s->start->processed_bytes);
     sc_json_end_object(s->w);
     return sc_host_ask(question, s->state->host, SC_HOST_QUESTION_INIT, s->state->number);

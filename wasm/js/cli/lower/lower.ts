@@ -58,12 +58,7 @@ const FLAGS = {
       "let this backend run the nodes that it supports; the portable kernels run the rest. " +
       "METHOD=NAME is for one method. A further --backend gets the nodes that those before it left",
   },
-  import: {
-    type: "string",
-    multiple: true,
-    value: "FILE",
-    text: "a JavaScript module: its default export is a backend, its functions are passes, and its objects with a function partition are partitioners",
-  },
+  import: PROGRAM_FLAGS.import,
   pass: {
     type: "string",
     multiple: true,
