@@ -94,7 +94,12 @@ test("--compile-spec reaches the backends of the recipe", () => {
   works(
     exported(
       "specs.pte",
-      ...["--import", write("echo.mjs", backend), "--recipe", write("echo.json", JSON.stringify(recipe))],
+      ...[
+        "--import",
+        write("echo.mjs", backend),
+        "--recipe",
+        write("echo.json", JSON.stringify(recipe)),
+      ],
       ...["--compile-spec", "mode=fast", "--compile-spec", "path=a=b"],
     ),
   );

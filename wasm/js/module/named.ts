@@ -16,7 +16,7 @@ interface Kind<T> {
   readonly noun: "pass" | "partitioner" | "memory planner";
   /** Its name in calls: register, import. */
   readonly calls: readonly [register: string, import: string];
-  /** What the name may belong to as well. */
+  /** The other things that such a name may belong to. */
   readonly others: string;
   /** Throws for what is none; gives the name of the function itself. */
   nameOf(what: string, one: T): string;
