@@ -33,7 +33,8 @@ class Regression(torch.nn.Module):
 
 
 class Classifier(torch.nn.Module):
-    """Two layers under the cross entropy; the classes are a second result. One bias is not trained."""
+    """Two layers under the cross entropy. The classes are a second result, and one bias is not
+    trained."""
 
     def __init__(self):
         super().__init__()

@@ -7,7 +7,7 @@ import type { Source } from "./source.js";
 import type { DType, InputTensor } from "./tensor.js";
 
 /**
- * What a constant method returns: a number, boolean, string, tensor or dtype, or a list or dict of such
+ * The result of a constant method: a number, boolean, string, tensor or dtype, or a list or dict of such
  * values. A whole number is an integer of 64 bits (-0 is 0), and one that does not fit is refused;
  * `{ double: 1 }` makes it a float. `{ dtype: "float16" }` is a dtype, which runtimes give as its number.
  *
