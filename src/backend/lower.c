@@ -3,6 +3,7 @@
 #include "backend/cut.h"
 #include "backend/named_data.h"
 #include "backend/sizes.h"
+#include "backend/trained.h"
 #include "base/hash.h"
 
 typedef struct made_part {
@@ -163,20 +164,6 @@ static bool is_written(const lowering *l, const sc_input_sig *sig) {
     return sig->target.size && sc_map_find(&l->written, sig->target);
 }
 
-// An optimizer writes parameters that have a gradient, so no part can hold one of them.
-static void keep_trained(surveying *s) {
-    const sc_method *method = s->graph->method;
-    sc_map trained;
-    sc_map_init(&trained, s->l->ctx->scratch);
-    for (uint32_t i = 0; i < method->outputs.count; i++)
-        if (method->outputs.data[i].kind == SC_OUTPUT_GRADIENT)
-            sc_map_set(&trained, method->outputs.data[i].target, s);
-    for (uint32_t i = 0; i < s->graph->inputs.count && !s->graph->parent; i++)
-        if (method->inputs.data[i].kind == SC_INPUT_PARAMETER &&
-            sc_map_find(&trained, method->inputs.data[i].target))
-            s->survey.takes_input[i] = false;
-}
-
 static sc_status ask(surveying *s) {
     sc_ctx *ctx = s->l->ctx;
     const sc_method *method = s->graph->method;
@@ -191,9 +178,9 @@ static sc_status ask(surveying *s) {
     for (uint32_t i = 0; i < inputs && !s->graph->parent; i++)
         s->survey.takes_input[i] =
             method->inputs.data[i].constant != NULL && !is_written(s->l, &method->inputs.data[i]);
-    keep_trained(s);
+    sc_survey_keep_trained(&s->survey);
     SC_TRY(s->p->backend->survey(s->p->backend, &s->survey));
-    keep_trained(s);
+    sc_survey_keep_trained(&s->survey);
     refuse_calls(s);
     return SC_OK;
 }

@@ -349,7 +349,9 @@ test("a constant gives what its form says", () => {
     .slice(1);
   forms.forEach(([text, kind, value], i) => {
     const kinds = report.methods.find((m) => m.name === `c${i}`)!.outputs.map((o) => o.kind);
-    const values = [...outputs[i]!.matchAll(/^\s*[\w.]+: (.*)/gm)].map((match) => match[1]);
+    const values = [...outputs[i]!.matchAll(/output_\d+(?: \(.*\))?: (.*)/g)].map(
+      (match) => match[1],
+    );
     assert.deepEqual([kinds.join(), values.join()], [kind, value], text);
   });
 });

@@ -114,7 +114,7 @@ test("constant methods give tensors, dtypes and what lists and dicts hold, flat"
       ["double", new Map([["double", 3]])],
     ]),
     half: tensor([1.5, -2], undefined, "float16"),
-    none: tensor([], [0, 3], "float32"),
+    hollow: tensor([], [0, 3], "float32"),
     empty: [],
   };
   const file = { path: modelPath("mlp.pt2") };
@@ -129,7 +129,7 @@ test("constant methods give tensors, dtypes and what lists and dicts hold, flat"
     table: [["int64", [2, 2], [1, -2, 3, 4]]],
     ordered: ["one", true, ["int64", [2, 2], [1, -2, 3, 4]], 3],
     half: [["float16", [2], [1.5, -2]]],
-    none: [["float32", [0, 3], []]],
+    hollow: [["float32", [0, 3], []]],
     empty: [],
   };
   for (const [name, values] of Object.entries(wanted)) {

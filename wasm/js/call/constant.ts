@@ -129,11 +129,13 @@ const TOKENS = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?/g;
 
 type Numbers = number | bigint | { readonly double: number } | readonly Numbers[];
 
-/** The elements of a tensor as `tensor()` takes them. */
-const elementsOf = (numbers: Numbers): unknown =>
-  Array.isArray(numbers)
-    ? numbers.map(elementsOf)
-    : ((numbers as { readonly double?: number }).double ?? numbers);
+/** The elements of a tensor as `tensor()` takes them: bigints only where a number is not exact. */
+function elementsOf(numbers: Numbers): unknown {
+  if (Array.isArray(numbers)) return numbers.map(elementsOf);
+  if (typeof numbers === "bigint")
+    return Number.isSafeInteger(Number(numbers)) ? Number(numbers) : numbers;
+  return (numbers as { readonly double?: number }).double ?? numbers;
+}
 
 const MARK = /^(tensor|dtype)$/;
 
