@@ -23,6 +23,7 @@ static void begin_program(sc_ctx *ctx, sc_emit_state *state, const sc_options *o
     sc_store_init(&state->segments, ctx->arena);
     sc_imap_init(&state->starts, ctx->arena);
     sc_map_init(&state->vectors, ctx->arena);
+    sc_map_init(&state->traces, ctx->arena);
 }
 
 // --- Methods -------------------------------------------------------------------------------------
