@@ -416,11 +416,49 @@ TEST(what_backends_get_can_lie_in_the_flatbuffer) {
     REQUIRE(bytes.count == 7);
     CHECK_EQ_MEM(bytes.items, "add \0\1\xfe", 7);
     CHECK_EQ_UINT((size_t)(bytes.items - s.bytes) % 16, 0);
+    CHECK_EQ_UINT(sc_fb_load_u32(s.bytes + 12), 32);
     for (uint32_t i = 0; i < 2; i++) {
         sc_fb_table to = sc_pte_BackendDelegate_processed(sc_fb_vec_table(delegates, i));
         CHECK_EQ_INT(sc_pte_BackendDelegateDataReference_location(to), SC_PTE_DataLocation_INLINE);
         CHECK_EQ_UINT(sc_pte_BackendDelegateDataReference_index(to), 0);
     }
+    end(&s);
+}
+
+// A header in front of the data keeps its place, and the file says so.
+TEST(inline_data_is_aligned_as_the_option_says) {
+    for (uint32_t align = 1; align <= 4096; align *= 8) {
+        setup s;
+        begin(&s);
+        s.options.extract_delegate_segments = false;
+        s.options.delegate_alignment = align;
+        REQUIRE_OK(emit_file(&s, "emit/delegate.ir"));
+        CHECK_OK(sc_fb_verify(&s.ctx, &sc_pte_schema, s.bytes, (size_t)s.result.program_bytes));
+        sc_fb_vec data = sc_pte_Program_backend_delegate_data(sc_fb_root(s.bytes));
+        REQUIRE(data.count == 1);
+        sc_fb_vec bytes = sc_pte_BackendDelegateInlineData_data(sc_fb_vec_table(data, 0));
+        CHECK_EQ_MEM(bytes.items, "add \0\1\xfe", 7);
+        CHECK_EQ_UINT((size_t)(bytes.items - s.bytes) % align, 0);
+        CHECK_EQ_UINT(sc_fb_load_u64(s.bytes + 16), s.result.program_bytes);
+        end(&s);
+    }
+}
+
+TEST(segments_of_delegates_are_aligned_as_the_option_says) {
+    setup s;
+    begin(&s);
+    s.options.delegate_alignment = 4096;
+    REQUIRE_OK(emit_file(&s, "emit/delegate.ir"));
+    sc_fb_vec delegates = sc_pte_ExecutionPlan_delegates(plan_at(&s, 0));
+    sc_fb_table to = sc_pte_BackendDelegate_processed(sc_fb_vec_table(delegates, 0));
+    CHECK_EQ_INT(sc_pte_BackendDelegateDataReference_location(to), SC_PTE_DataLocation_SEGMENT);
+    uint32_t index = sc_pte_BackendDelegateDataReference_index(to);
+    sc_fb_vec segments = sc_pte_Program_segments(sc_fb_root(s.bytes));
+    REQUIRE(index < segments.count);
+    uint64_t at =
+        sc_fb_load_u64(s.bytes + 24) + sc_pte_DataSegment_offset(sc_fb_vec_table(segments, index));
+    CHECK_EQ_UINT(at % 4096, 0);
+    CHECK_EQ_MEM(s.bytes + at, "add \0\1\xfe", 7);
     end(&s);
 }
 
