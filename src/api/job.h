@@ -27,6 +27,7 @@ typedef struct sc_version {
     double emit_ms;                 // the part of it that wrote the program
     sc_delegation delegation;       // of programs that were lowered to backends
     sc_bounds sizes;                // largest ones, that decomposition was given
+    sc_shape_eval planned_sizes;    // executorch: those that memory was planned for
     bool shares_state;              // executorch: methods share buffers of equal name
     bool is_recorded;               // records name it, so that no step may take it
     const sc_emit_result *emitted;  // executorch: what was written

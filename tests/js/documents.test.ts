@@ -40,6 +40,7 @@ before(async () => {
   symlinkSync(root, join(folder, "node_modules/sconce"));
   for (const name of ["model", "prefill", "decode"])
     copyFileSync(join(root, "examples/mlp.pt2"), join(folder, `${name}.pt2`));
+  copyFileSync(join(root, "tests/models/mlp_dyn.pt2"), join(folder, "dynamic.pt2"));
   process.chdir(folder);
   engine = await createEngine();
   client = await createClient();

@@ -11,5 +11,9 @@
 // "METHOD:NAME". SC_ERR_NOT_FOUND for a name that no method has; SC_ERR_OPTION for one that says no
 // size of one symbol, and for a value that contradicts the file or another bound.
 sc_status sc_bound_sizes(sc_ctx *ctx, sc_program *program, const sc_bounds *bounds);
+// Bounds the symbols by the sizes that memory is to be planned for: the largest values that are
+// given, else, where the method goes by hints, the values of the example. SC_ERR_NOT_FOUND for a
+// method that is not there; other errors as above.
+sc_status sc_eval_sizes(sc_ctx *ctx, sc_program *program, const sc_shape_eval *sizes);
 
 #endif
