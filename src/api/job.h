@@ -28,6 +28,7 @@ typedef struct sc_version {
     double emit_ms;                 // time of the part that wrote the program
     sc_delegation delegation;       // for programs that were lowered to backends
     sc_bounds sizes;                // maxima that decomposition was given
+    sc_shape_eval planned_sizes;    // executorch: the sizes that memory was planned for
     bool shares_state;              // executorch: methods share buffers of equal name
     bool is_recorded;               // a record names it, so no step may consume it
     const sc_emit_result *emitted;  // executorch: the program that was written

@@ -14,7 +14,7 @@ struct row {
     bool (*read)(const row *option, const sc_json *value, sc_arena *arena, void *target);
     const char *accepts;  // the end of "must be"
     uint32_t power_max;   // POWER: of two
-    const char *words;    // CHOICE and PLANNER: separated by spaces
+    const char *words;    // CHOICE, SIZES and PLANNER: separated by spaces
 };
 
 static bool read_bool(const row *option, const sc_json *value, sc_arena *arena, void *target) {
@@ -80,19 +80,59 @@ static bool read_planner(const row *option, const sc_json *value, sc_arena *aren
     return true;
 }
 
+// ["name", ...]
+static bool read_names(const row *option, const sc_json *value, sc_arena *arena, void *target) {
+    (void)option;
+    if (value->kind != SC_JSON_ARRAY) return false;
+    sc_str *items = sc_new_array(arena, sc_str, (size_t)value->size + 1);
+    const sc_json *item = sc_json_first(value);
+    for (uint32_t i = 0; i < value->size; i++, item = sc_json_next(item)) {
+        if (item->kind != SC_JSON_STRING) return false;
+        items[i] = sc_json_str(arena, item);
+        if (!items[i].size) return false;
+    }
+    *(sc_option_names *)target = (sc_option_names){items, value->size};
+    return true;
+}
+
+// "name": {"max": n}
+static bool read_bound(const sc_json *key, sc_arena *arena, sc_bound *out) {
+    const sc_json *max = sc_json_get(key + 1, "max");
+    out->name = sc_json_str(arena, key);
+    return max && key[1].size == 1 && sc_json_i64(max, &out->max) && out->max >= 1 &&
+           out->max != SC_DIM_INF;
+}
+
 // {"name": {"max": n}, ...}
 static bool read_bounds(const row *option, const sc_json *value, sc_arena *arena, void *target) {
     (void)option;
     if (value->kind != SC_JSON_OBJECT) return false;
     sc_bound *items = sc_new_array(arena, sc_bound, (size_t)value->size + 1);
     const sc_json *key = sc_json_first(value);
-    for (uint32_t i = 0; i < value->size; i++, key = sc_json_next(key + 1)) {
-        const sc_json *max = sc_json_get(key + 1, "max");
-        items[i].name = sc_json_str(arena, key);
-        if (!max || key[1].size != 1 || !sc_json_i64(max, &items[i].max)) return false;
-        if (items[i].max < 1 || items[i].max == SC_DIM_INF) return false;
-    }
+    for (uint32_t i = 0; i < value->size; i++, key = sc_json_next(key + 1))
+        if (!read_bound(key, arena, &items[i])) return false;
     *(sc_bounds *)target = (sc_bounds){items, value->size};
+    return true;
+}
+
+static bool read_sizes(const row *option, const sc_json *value, sc_arena *arena, void *target) {
+    sc_shape_eval *sizes = target;
+    if (value->kind != SC_JSON_OBJECT) return read_choice(option, value, arena, &sizes->all);
+    sc_bound *bounds = sc_new_array(arena, sc_bound, (size_t)value->size + 1);
+    sc_method_sizes *methods = sc_new_array(arena, sc_method_sizes, (size_t)value->size + 1);
+    sizes->bounds.items = bounds;
+    sizes->methods = methods;
+    const sc_json *key = sc_json_first(value);
+    for (uint32_t i = 0; i < value->size; i++, key = sc_json_next(key + 1)) {
+        sc_method_sizes *method = &methods[sizes->count];
+        if (key[1].kind != SC_JSON_STRING) {
+            if (!read_bound(key, arena, &bounds[sizes->bounds.count++])) return false;
+            continue;
+        }
+        method->method = sc_json_str(arena, key);
+        if (!read_choice(option, key + 1, arena, &method->how)) return false;
+        sizes->count++;
+    }
     return true;
 }
 
@@ -103,6 +143,11 @@ static bool read_bounds(const row *option, const sc_json *value, sc_arena *arena
 #define KIND_CHOICE(words) read_choice, "one of: " words, 0, words
 #define KIND_PLANNER(words) \
     read_planner, "one of: " words ", or a planner of the host, or these by method", 0, words
+#define KIND_SIZES(words)                                                                       \
+    read_sizes,                                                                                 \
+        "one of: " words ", or these by method and largest values {\"NAME\": {\"max\": N}}", 0, \
+        words
+#define KIND_NAMES  read_names, "a list of names", 0, NULL
 #define KIND_BOUNDS read_bounds, "positive whole numbers, {\"NAME\": {\"max\": N}}", 0, NULL
 
 static const row OPTIONS[] = {

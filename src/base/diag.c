@@ -95,6 +95,12 @@ void sc_diags_rewind(sc_ctx *ctx, sc_diag_mark mark) {
     ctx->diag_dropped = mark.dropped;
 }
 
+void sc_diags_trace(sc_ctx *ctx, sc_diag_mark since, sc_str trace) {
+    for (uint32_t i = since.count; i < ctx->diags.count; i++)
+        if (!ctx->diags.data[i].where.stack_trace.size)
+            ctx->diags.data[i].where.stack_trace = trace;
+}
+
 void sc_diags_clear(sc_ctx *ctx) {
     // Storage goes with the arena, which may be reset before the next diagnostic.
     memset(&ctx->diags, 0, sizeof ctx->diags);

@@ -105,6 +105,8 @@ typedef struct sc_diag_mark {
 } sc_diag_mark;
 sc_diag_mark sc_diags_mark(const sc_ctx *ctx);
 void sc_diags_rewind(sc_ctx *ctx, sc_diag_mark mark);
+// Gives the trace to all since the mark that have no trace. It must live as long as `diag_arena`.
+void sc_diags_trace(sc_ctx *ctx, sc_diag_mark since, sc_str trace);
 // The owner of `diag_arena` may then reset it.
 void sc_diags_clear(sc_ctx *ctx);
 

@@ -6,9 +6,14 @@
 #define VALUE_WHOLE
 #define VALUE_POWER(n)
 #define VALUE_CHOICE(words) SC_STR
+#define VALUE_NAMES(unused) \
+    { 0 }
 #define VALUE_BOUNDS(unused) \
     { 0 }
 #define VALUE_PLANNER(words) PLANNER_NAMED
+#define VALUE_SIZES(words)   SIZES_NAMED
+#define SIZES_NAMED(name) \
+    { .all = SC_STR(name) }
 #define PLANNER_NAMED(name)        \
     {                              \
         .all = { SC_STR(name), 0 } \
@@ -20,6 +25,12 @@ sc_options sc_options_default(void) {
 #include "core/options.def"
 #undef OPTION
     };
+}
+
+bool sc_option_names_have(const sc_option_names *names, const char *name) {
+    for (uint32_t i = 0; i < names->count; i++)
+        if (sc_str_is(names->items[i], name)) return true;
+    return false;
 }
 
 sc_planner sc_planners_of(const sc_planners *planners, sc_str method) {

@@ -9,8 +9,18 @@
 #define SC_OPTION_TYPE_WHOLE          uint64_t
 #define SC_OPTION_TYPE_POWER(n)       uint32_t
 #define SC_OPTION_TYPE_CHOICE(words)  sc_str
+#define SC_OPTION_TYPE_NAMES          sc_option_names
 #define SC_OPTION_TYPE_BOUNDS         sc_bounds
+#define SC_OPTION_TYPE_SIZES(words)   sc_shape_eval
 #define SC_OPTION_TYPE_PLANNER(words) sc_planners
+
+typedef struct sc_option_names {
+    const sc_str *items;
+    uint32_t count;
+} sc_option_names;
+
+// Is the name one of them?
+bool sc_option_names_have(const sc_option_names *names, const char *name);
 
 // Largest values by name, each positive and less than SC_DIM_INF.
 typedef struct sc_bound {
@@ -22,6 +32,19 @@ typedef struct sc_bounds {
     const sc_bound *items;
     uint32_t count;
 } sc_bounds;
+
+// The sizes that memory is planned for: by one word for all methods that `methods` does not name,
+// and by largest values.
+typedef struct sc_shape_eval {
+    sc_str all;
+    sc_bounds bounds;
+    const struct sc_method_sizes *methods;
+    uint32_t count;
+} sc_shape_eval;
+
+typedef struct sc_method_sizes {
+    sc_str method, how;
+} sc_method_sizes;
 
 // A planner of the library by its name, or function `number` of the host where the name is empty.
 typedef struct sc_planner {

@@ -26,6 +26,8 @@ static sc_status write_reference(sc_emit_state *state, const sc_part *part, sc_f
                                                 part->processed->size == 0};
     SC_TRY(sc_store_add_cord(state->ctx, &state->segments, part->processed,
                              state->options.segment_alignment, &processed.blob));
+    uint64_t *align = &state->segments.blobs.data[processed.blob].align;
+    SC_TRY(sc_store_align(state->ctx, align, state->options.delegate_alignment));
     sc_fb_begin(fb);
     sc_pte_BackendDelegateDataReference_set_location(
         fb, processed.is_inline ? SC_PTE_DataLocation_INLINE : SC_PTE_DataLocation_SEGMENT);

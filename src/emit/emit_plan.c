@@ -121,10 +121,12 @@ static sc_fb_ref write_chain(sc_emit_method *m, sc_fb_ref empty) {
     sc_fb_ref *refs = sc_new_array(m->state->arena, sc_fb_ref, m->code.count + 1);
     for (uint32_t i = 0; i < m->code.count; i++) refs[i] = write_instruction(m, &m->code.data[i]);
     sc_fb_ref instructions = sc_fb_add_refs(fb, refs, m->code.count);
+    sc_fb_ref traces = sc_emit_traces(m);
     sc_fb_begin(fb);
     sc_pte_Chain_set_inputs(fb, empty);
     sc_pte_Chain_set_outputs(fb, empty);
     sc_pte_Chain_set_instructions(fb, instructions);
+    sc_pte_Chain_set_stacktrace(fb, traces);
     return sc_fb_end(fb);
 }
 

@@ -3,7 +3,7 @@
 //   0   u32  root offset, counted from here, header included
 //   4   "ET12"
 //   8   "eh00", u32 header bytes (32), u64 program bytes, u64 base of segments, u64 their bytes
-//   40  the rest of the FlatBuffer
+//   40  the rest of the FlatBuffer, or later, where a vector in it asks for a larger alignment
 //   base (aligned): constants, the initial state of mutable buffers, what delegates get, named data
 //
 // The header exists only if segments have bytes. Offsets of segments count from their base.
@@ -23,6 +23,7 @@ static void begin_program(sc_ctx *ctx, sc_emit_state *state, const sc_options *o
     sc_store_init(&state->segments, ctx->arena);
     sc_imap_init(&state->starts, ctx->arena);
     sc_map_init(&state->vectors, ctx->arena);
+    sc_map_init(&state->traces, ctx->arena);
 }
 
 // --- Methods -------------------------------------------------------------------------------------
@@ -100,8 +101,9 @@ static sc_status write_root(sc_emit_state *state, const sc_emit_segments *s, con
     return sc_fb_finish(state->ctx, fb, sc_fb_end(fb), SC_PTE_IDENTIFIER, data, size);
 }
 
+// The header moves the rest of the FlatBuffer, so its bytes are a multiple of `data_align`.
 static void write_file(const sc_emit_segments *s, const uint8_t *data, size_t size,
-                       sc_emit_result *out) {
+                       uint32_t data_align, sc_emit_result *out) {
     sc_cord *cord = &out->program;
     out->program_bytes = size;
     if (s->data.size == 0) {
@@ -109,16 +111,18 @@ static void write_file(const sc_emit_segments *s, const uint8_t *data, size_t si
         return;
     }
     uint8_t head[8 + HEADER_BYTES] = {0};
-    out->program_bytes += HEADER_BYTES;
+    const uint64_t moved = sc_round_up(HEADER_BYTES, data_align);
+    out->program_bytes += moved;
     uint64_t base = sc_round_up(out->program_bytes, s->align);
     memcpy(head, data, 8);
-    sc_fb_store_u32(head, sc_fb_load_u32(data) + HEADER_BYTES);
+    sc_fb_store_u32(head, sc_fb_load_u32(data) + (uint32_t)moved);
     memcpy(head + 8, SC_PTE_HEADER_MARK, 4);
     sc_fb_store_u32(head + 12, HEADER_BYTES);
     sc_fb_store_u64(head + 16, out->program_bytes);
     sc_fb_store_u64(head + 24, base);
     sc_fb_store_u64(head + 32, s->data.size);
     sc_cord_append_copy(cord, head, sizeof head);
+    sc_cord_append_zeros(cord, moved - HEADER_BYTES);
     sc_cord_append_bytes(cord, data + 8, size - 8);
     sc_cord_align(cord, s->align);
     sc_cord_append_cord(cord, &s->data);
@@ -161,6 +165,6 @@ sc_status sc_emit_program(sc_ctx *ctx, const sc_program *program, const sc_stora
     const uint8_t *data = NULL;
     size_t size = 0;
     SC_TRY(write_root(&state, &s, plans, plan_count, &data, &size));
-    write_file(&s, data, size, out);
+    write_file(&s, data, size, state.fb.align_max, out);
     return emit_files(&state, out);
 }

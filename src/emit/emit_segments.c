@@ -114,7 +114,8 @@ sc_status sc_emit_inline_data(sc_emit_state *state, sc_fb_ref *out) {
             const uint8_t *bytes = NULL;
             sc_extent data = state->segments.blobs.data[processed->blob].data;
             SC_TRY(sc_extent_load(ctx, state->arena, data, ctx->limits.constant_bytes_max, &bytes));
-            sc_fb_ref vector = sc_fb_add_vector(fb, bytes, (uint32_t)data.size, 1, 16);
+            sc_fb_ref vector = sc_fb_add_vector(fb, bytes, (uint32_t)data.size, 1,
+                                                state->options.delegate_alignment);
             sc_fb_begin(fb);
             sc_pte_BackendDelegateInlineData_set_data(fb, vector);
             refs[count++] = sc_fb_end(fb);

@@ -42,6 +42,7 @@ typedef struct sc_emit_state {
     uint32_t *segment_of;                 // of each blob of `segments`; 0: not in the .pte
     sc_imap starts;                       // offset of a mutable buffer -> sc_emit_start
     sc_map vectors;                       // content -> sc_fb_ref of an equal vector
+    sc_map traces;                        // text of a stack trace -> sc_fb_ref of its frames
 } sc_emit_state;
 
 typedef enum sc_emit_kind {
@@ -134,6 +135,11 @@ void sc_emit_land(sc_emit_method *m, uint32_t jump);
 sc_fb_ref sc_emit_vector(sc_emit_state *state, const void *items, uint32_t count,
                          uint32_t item_bytes);
 sc_fb_ref sc_emit_string(sc_emit_state *state, sc_str text);
+
+// --- Stack traces (emit_trace.c) -----------------------------------------------------------------
+
+// Those of all instructions; 0 where the options do not ask for them.
+sc_fb_ref sc_emit_traces(sc_emit_method *m);
 
 // --- Files (emit_ptd.c) --------------------------------------------------------------------------
 

@@ -188,13 +188,16 @@ typedef struct sc_output_sig {
 
 // Facts that hold for a method between passes (passes.def says which pass makes and breaks each).
 typedef enum sc_fact {
-    SC_FACT_SPECS = 1 << 0,      // every value's spec agrees with inference
-    SC_FACT_CORE = 1 << 1,       // functional, and no operator with an expansion is left
-    SC_FACT_EDGE = 1 << 2,       // edge dialect: copies for views, dim orders for memory formats
-    SC_FACT_WRITTEN = 1 << 3,    // mutations are written back by copy_ nodes
-    SC_FACT_NO_DEAD = 1 << 4,    // no node without use or effect
-    SC_FACT_HANDLES = 1 << 5,    // debug handles are assigned
-    SC_FACT_EXECUTABLE = 1 << 6  // every op has an out form or is a runtime primitive
+    SC_FACT_SPECS = 1 << 0,       // every value's spec agrees with inference
+    SC_FACT_CORE = 1 << 1,        // functional, and no operator with an expansion is left
+    SC_FACT_EDGE = 1 << 2,        // edge dialect: copies for views, dim orders for memory formats
+    SC_FACT_WRITTEN = 1 << 3,     // mutations are written back by copy_ nodes
+    SC_FACT_NO_DEAD = 1 << 4,     // no node without use or effect
+    SC_FACT_HANDLES = 1 << 5,     // debug handles are assigned
+    SC_FACT_EXECUTABLE = 1 << 6,  // every op has an out form or is a runtime primitive
+    // Chosen by options, for all passes that come after:
+    SC_FACT_FORMATS = 1 << 7,  // memory formats do not become dim orders
+    SC_FACT_MIXED = 1 << 8     // operands of mixed dtype are not cast
 } sc_fact;
 
 struct sc_method {

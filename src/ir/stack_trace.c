@@ -32,19 +32,28 @@ static sc_str take_until(sc_str *text, sc_str mark) {
     return all;
 }
 
-typedef struct frame {
-    sc_str path, line, function;
-    sc_str code;  // empty if the trace does not show it
-} frame;
-
-static bool read_frame(sc_str line, frame *out) {
+static bool read_head(sc_str line, sc_stack_frame *out) {
     const sc_str mark = SC_STR("File \"");
     if (!sc_str_starts_with(line, mark.data)) return false;
     line = sc_str_slice(line, mark.size, line.size);
-    *out = (frame){.path = take_until(&line, SC_STR("\", line "))};
+    *out = (sc_stack_frame){.path = take_until(&line, SC_STR("\", line "))};
     out->line = take_until(&line, SC_STR(", in "));
     out->function = line;
     return out->path.size && out->line.size;
+}
+
+// The code stands in the next line, unless that is the head of another frame.
+bool sc_stack_trace_next(sc_str *trace, sc_stack_frame *out) {
+    while (trace->size) {
+        if (!read_head(next_line(trace), out)) continue;
+        sc_stack_frame other;
+        sc_str rest = *trace, code = next_line(&rest);
+        if (read_head(code, &other)) return true;
+        out->code = code;
+        *trace = rest;
+        return true;
+    }
+    return false;
 }
 
 typedef enum owner { PYTORCH_OR_NOBODY, PACKAGE, USER } owner;
@@ -62,31 +71,22 @@ static owner owner_of(sc_str path) {
     return USER;
 }
 
-static bool own_frame(sc_str trace, frame *out) {
-    bool found = false;
+static bool own_frame(sc_str trace, sc_stack_frame *out) {
     owner best = PYTORCH_OR_NOBODY;
-    frame *awaits_code = NULL;
-    while (trace.size) {
-        frame read;
-        sc_str line = next_line(&trace);
-        if (read_frame(line, &read)) {
-            owner owns = owner_of(read.path);
-            awaits_code = owns >= best ? out : NULL;
-            if (awaits_code) {
-                *out = read;
-                best = owns;
-            }
-            found = true;
-        } else if (awaits_code && line.size) {
-            awaits_code->code = line;
-            awaits_code = NULL;
-        }
+    sc_stack_frame read;
+    bool found = false;
+    while (sc_stack_trace_next(&trace, &read)) {
+        owner owns = owner_of(read.path);
+        if (owns < best) continue;
+        *out = read;
+        best = owns;
+        found = true;
     }
     return found;
 }
 
 sc_str sc_stack_trace_source(sc_arena *arena, sc_str trace) {
-    frame own;
+    sc_stack_frame own;
     if (!own_frame(trace, &own)) return (sc_str){"", 0};
     size_t name = own.path.size;
     while (name && own.path.data[name - 1] != '/' && own.path.data[name - 1] != '\\') name--;
@@ -100,6 +100,6 @@ sc_str sc_stack_trace_source(sc_arena *arena, sc_str trace) {
 }
 
 sc_str sc_stack_trace_code(sc_str trace) {
-    frame own;
+    sc_stack_frame own;
     return own_frame(trace, &own) ? own.code : (sc_str){0};
 }

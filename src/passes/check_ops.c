@@ -112,7 +112,8 @@ enum { JUDGED = 256 };
 
 typedef struct survey {
     fault_fn find;
-    sc_status status;  // of the first fault
+    const sc_options *options;  // that may spare operators; NULL: they spare no operator
+    sc_status status;           // of the first fault
     // Calls that were checked lately and found to be in order, by their keys. Most calls of a
     // program are alike.
     bool remembers;
@@ -142,12 +143,19 @@ static uint64_t key_of(const sc_node *node) {
     return key;
 }
 
+static bool is_spared(const sc_options *options, const sc_op *op) {
+    return options && (!options->check_ir_validity ||
+                       sc_option_names_have(&options->core_aten_ops_exception_list, op->name));
+}
+
 // Reports marked nodes, or only returns whether there are any.
 static bool look(sc_ctx *ctx, survey *s, const sc_graph *graph, bool reports) {
     bool found = false;
     for (const sc_node *node = graph->first; node && (reports || !found); node = node->next) {
         const uint64_t key = s->remembers ? key_of(node) : 0;
-        if ((reports && !node->mark) || (key && s->fine[key % JUDGED] == key)) continue;
+        if (is_spared(s->options, node->op) || (reports && !node->mark) ||
+            (key && s->fine[key % JUDGED] == key))
+            continue;
         sc_mark mark = sc_arena_mark(ctx->scratch);
         fault c = s->find(ctx, node);
         if (c.status == SC_OK) s->fine[key % JUDGED] = key;
@@ -169,8 +177,8 @@ static sc_status check_graph(sc_ctx *ctx, sc_graph *graph, void *user) {
     return SC_OK;
 }
 
-static sc_status check(sc_ctx *ctx, sc_graph *graph, fault_fn find) {
-    survey s = {.find = find, .status = SC_OK, .remembers = find == lack};
+static sc_status check(sc_ctx *ctx, sc_graph *graph, fault_fn find, const sc_options *options) {
+    survey s = {.find = find, .options = options, .status = SC_OK, .remembers = find == lack};
     SC_TRY(sc_graphs_visit(ctx, graph, check_graph, &s));
     return s.status;
 }
@@ -180,6 +188,7 @@ static sc_status check(sc_ctx *ctx, sc_graph *graph, fault_fn find) {
 // Calls that cannot enter the edge dialect.
 typedef struct obstacles {
     fault_fn find;
+    const sc_options *options;
     bool is_any;
 } obstacles;
 
@@ -187,29 +196,31 @@ static sc_status find_obstacle(sc_ctx *ctx, sc_graph *graph, void *user) {
     obstacles *o = user;
     for (const sc_node *node = graph->first; node && !o->is_any; node = node->next) {
         const sc_mark mark = sc_arena_mark(ctx->scratch);
-        o->is_any = !sc_op_is_elsewhere(node->op) && o->find(ctx, node).status != SC_OK;
+        o->is_any = !sc_op_is_elsewhere(node->op) && !is_spared(o->options, node->op) &&
+                    o->find(ctx, node).status != SC_OK;
         sc_arena_rewind(ctx->scratch, mark);
     }
     return SC_OK;
 }
 
 // If the program fails, operators of other libraries are reported, too.
-static sc_status check_early(sc_ctx *ctx, sc_graph *graph, fault_fn find) {
-    obstacles o = {.find = find};
+static sc_status check_early(sc_ctx *ctx, sc_graph *graph, fault_fn find,
+                             const sc_options *options) {
+    obstacles o = {.find = find, .options = options};
     SC_TRY(sc_graphs_visit(ctx, graph, find_obstacle, &o));
-    return o.is_any || ctx->error_count ? check(ctx, graph, find) : SC_OK;
+    return o.is_any || ctx->error_count ? check(ctx, graph, find, options) : SC_OK;
 }
 
-sc_status sc_check_known_ops(sc_ctx *ctx, sc_graph *graph) {
-    return check_early(ctx, graph, unknown);
+sc_status sc_check_known_ops(sc_ctx *ctx, sc_graph *graph, const sc_options *options) {
+    return check_early(ctx, graph, unknown, options);
 }
 
-sc_status sc_check_core_ops(sc_ctx *ctx, sc_graph *graph) {
-    return check_early(ctx, graph, core_lack);
+sc_status sc_check_core_ops(sc_ctx *ctx, sc_graph *graph, const sc_options *options) {
+    return check_early(ctx, graph, core_lack, options);
 }
 
 // --- Before emission -----------------------------------------------------------------------------
 
 sc_status sc_pass_check_kernels(sc_ctx *ctx, sc_method *method) {
-    return check(ctx, method->graph, lack);
+    return check(ctx, method->graph, lack, NULL);
 }

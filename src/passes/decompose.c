@@ -4,7 +4,7 @@
 sc_status sc_pass_decompose(sc_ctx *ctx, sc_method *method, const sc_pass_env *env) {
     sc_status status = sc_decompose(ctx, method, env->keep);
     if (status == SC_ERR_CANCELLED) return status;
-    SC_TRY(method->decomposed ? sc_check_core_ops(ctx, method->graph)
-                              : sc_check_known_ops(ctx, method->graph));
+    SC_TRY(method->decomposed ? sc_check_core_ops(ctx, method->graph, env->options)
+                              : sc_check_known_ops(ctx, method->graph, env->options));
     return status;
 }

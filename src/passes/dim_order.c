@@ -48,5 +48,6 @@ static sc_status visit(sc_ctx *ctx, sc_graph *graph, void *user) {
 }
 
 sc_status sc_pass_dim_order(sc_ctx *ctx, sc_method *method) {
+    if (method->facts & SC_FACT_FORMATS) return SC_OK;
     return sc_graphs_visit(ctx, method->graph, visit, NULL);
 }

@@ -19,7 +19,8 @@ bool sc_node_has_primitives(const sc_node *node);
 
 // Report the operators that no table knows and, for a decomposed graph, also those that no runtime
 // executes. SC_ERR_UNSUPPORTED_OP if there are any.
-sc_status sc_check_known_ops(sc_ctx *ctx, sc_graph *graph);
-sc_status sc_check_core_ops(sc_ctx *ctx, sc_graph *graph);
+// Options (or NULL) may spare operators: check_ir_validity, core_aten_ops_exception_list.
+sc_status sc_check_known_ops(sc_ctx *ctx, sc_graph *graph, const sc_options *options);
+sc_status sc_check_core_ops(sc_ctx *ctx, sc_graph *graph, const sc_options *options);
 
 #endif

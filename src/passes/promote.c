@@ -102,5 +102,6 @@ static sc_status visit(sc_ctx *ctx, sc_graph *graph, void *user) {
 }
 
 sc_status sc_pass_promote(sc_ctx *ctx, sc_method *method) {
+    if (method->facts & SC_FACT_MIXED) return SC_OK;
     return sc_graphs_visit(ctx, method->graph, visit, NULL);
 }

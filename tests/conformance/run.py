@@ -23,6 +23,7 @@ import dtypes
 import dumps
 import emit_files
 import expanded
+import file_options
 import functorch_edges
 import functorch_levels
 import functorch_rows
@@ -116,6 +117,7 @@ def cases():
         bundles,
         documents,
         dumps,
+        file_options,
         inspector,
         named_tensors,
         own_partitioners,

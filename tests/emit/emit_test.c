@@ -7,6 +7,7 @@
 #include "harness.h"
 #include "plan/place.h"
 #include "program_fbs.h"
+#include "rt/rt.h"
 
 typedef struct setup {
     sc_arena arena, scratch;
@@ -243,6 +244,133 @@ TEST(weights_can_go_to_a_file_of_their_own) {
     end(&s);
 }
 
+// --- Stack traces --------------------------------------------------------------------------------
+
+#define TRACE_OF_RELU \
+    "  File \\\"net.py\\\", line 12, in forward\\n    y = relu(x)\\n    ^^^^^^^\\n"
+#define TRACE_OF_NEG                                                                               \
+    TRACE_OF_RELU "  File \\\"a.py\\\", line 99999999999, in f\\n  File \\\"b.py\\\", line 3, in " \
+                  "g"
+
+static const char traced_text[] = "method forward {\n"
+                                  "  input %x: f32[2]\n"
+                                  "  %a: f32[2] = aten::relu(%x) !(trace \"" TRACE_OF_RELU "\")\n"
+                                  "  %b: f32[2] = aten::neg(%a) !(trace \"" TRACE_OF_NEG "\")\n"
+                                  "  %c: f32[2] = aten::abs(%b)\n"
+                                  "  %d: f32[2] = aten::sin(%c) !(trace \"" TRACE_OF_RELU "\")\n"
+                                  "  return %d\n}\n";
+
+static sc_fb_table first_chain(const setup *s) {
+    return sc_fb_vec_table(sc_pte_ExecutionPlan_chains(plan_at(s, 0)), 0);
+}
+
+static void check_frame(sc_fb_vec frames, uint32_t index, const char *wanted) {
+    sc_fb_table frame = sc_fb_vec_table(frames, index);
+    sc_str file = sc_pte_Frame_filename(frame), name = sc_pte_Frame_name(frame),
+           code = sc_pte_Frame_context(frame);
+    const char *text =
+        test_format(SC_STR_FMT ":%d " SC_STR_FMT " '" SC_STR_FMT "'", SC_STR_ARG(file),
+                    (int)sc_pte_Frame_lineno(frame), SC_STR_ARG(name), SC_STR_ARG(code));
+    CHECK_EQ_STR(text, wanted);
+}
+
+TEST(a_chain_has_a_stack_trace_for_each_instruction) {
+    setup s;
+    begin(&s);
+    s.options.emit_stacktrace = true;
+    REQUIRE_OK(emit(&s, str(traced_text)));
+    CHECK_OK(sc_fb_verify(&s.ctx, &sc_pte_schema, s.bytes, (size_t)s.result.program_bytes));
+    sc_fb_vec lists = sc_pte_Chain_stacktrace(first_chain(&s));
+    REQUIRE(lists.count == 4);
+    static const uint32_t counts[] = {1, 3, 0, 1};
+    for (uint32_t i = 0; i < 4; i++)
+        CHECK_EQ_UINT(sc_pte_FrameList_items(sc_fb_vec_table(lists, i)).count, counts[i]);
+    sc_fb_vec frames = sc_pte_FrameList_items(sc_fb_vec_table(lists, 1));
+    check_frame(frames, 0, "net.py:12 forward 'y = relu(x)'");
+    check_frame(frames, 1, "a.py:2147483647 f ''");
+    check_frame(frames, 2, "b.py:3 g ''");
+    // Instructions of one line share its frames.
+    CHECK(sc_fb_vec_table(lists, 0).at == sc_fb_vec_table(lists, 3).at);
+    end(&s);
+}
+
+TEST(stack_traces_are_written_on_request_only) {
+    setup s;
+    begin(&s);
+    REQUIRE_OK(emit(&s, str(traced_text)));
+    CHECK(!sc_pte_Chain_stacktrace(first_chain(&s)).items);
+    end(&s);
+}
+
+// Jumps and moves have a list, too, so that the two lists match.
+TEST(scaffolding_of_loops_has_the_stack_trace_of_the_loop) {
+    static const uint32_t counts[] = {0, 1, 1, 0, 1, 1, 1, 0};
+    setup s;
+    begin(&s);
+    s.options.emit_stacktrace = true;
+    const char *text = "method forward {\n"
+                       "  input %x: f32[3, 2]\n"
+                       "  %m: f32[3, 2] = higher_order::map_impl(graph body {\n"
+                       "    input %a: f32[2]\n"
+                       "    %r: f32[2] = aten::relu(%a)\n"
+                       "    return %r\n"
+                       "  }, [%x], []) !(trace \"" TRACE_OF_RELU "\")\n"
+                       "  return %m\n}\n";
+    REQUIRE_OK(emit(&s, str(text)));
+    sc_fb_vec lists = sc_pte_Chain_stacktrace(first_chain(&s));
+    REQUIRE(lists.count == SC_COUNT_OF(counts));
+    for (uint32_t i = 0; i < lists.count; i++)
+        CHECK_EQ_UINT(sc_pte_FrameList_items(sc_fb_vec_table(lists, i)).count, counts[i]);
+    end(&s);
+}
+
+// x[i] of two rows, with i out of range.
+static const sc_diag *fail_in_a_run(setup *s) {
+    static const int64_t at = 7, one = 1, sizes[] = {2, 2};
+    static const float x[4];
+    const sc_rt_input inputs[] = {{.tag = SC_EVALUE_TENSOR,
+                                   .dtype = SC_DTYPE_F32,
+                                   .rank = 2,
+                                   .sizes = sizes,
+                                   .data = x,
+                                   .bytes = sizeof x},
+                                  {.tag = SC_EVALUE_TENSOR,
+                                   .dtype = SC_DTYPE_I64,
+                                   .rank = 1,
+                                   .sizes = &one,
+                                   .data = &at,
+                                   .bytes = 8}};
+    sc_rt_program *program = NULL;
+    sc_rt_method *method = NULL;
+    sc_source *source = sc_source_from_memory(&s->arena, s->bytes, (size_t)s->result.program.size);
+    CHECK_OK(sc_rt_program_open(&s->ctx, source, NULL, &program));
+    CHECK_OK(sc_rt_method_load(&s->ctx, program, SC_STR("forward"), &method));
+    for (uint32_t i = 0; i < 2; i++)
+        CHECK_OK(sc_rt_method_set_input(&s->ctx, method, i, &inputs[i]));
+    CHECK(sc_rt_method_run(&s->ctx, method) != SC_OK);
+    sc_rt_program_close(program);
+    return &sc_vec_last(&s->ctx.diags);
+}
+
+TEST(errors_of_a_run_show_the_stack_trace_of_the_file) {
+    for (int traced = 0; traced < 2; traced++) {
+        setup s;
+        begin(&s);
+        s.options.emit_stacktrace = traced;
+        const char *text =
+            "method forward {\n"
+            "  input %x: f32[2, 2]\n"
+            "  input %i: i64[1]\n"
+            "  %a: f32[1, 2] = aten::index_select(%x, 0, %i) !(trace \"" TRACE_OF_RELU "\")\n"
+            "  return %a\n}\n";
+        REQUIRE_OK(emit(&s, str(text)));
+        sc_str trace = fail_in_a_run(&s)->where.stack_trace;
+        CHECK_EQ_TEXT(trace.data, trace.size,
+                      traced ? "  File \"net.py\", line 12, in forward\n    y = relu(x)\n" : "");
+        end(&s);
+    }
+}
+
 // --- Delegated parts -----------------------------------------------------------------------------
 
 TEST(named_data_of_parts_may_go_to_files) {
@@ -288,11 +416,49 @@ TEST(what_backends_get_can_lie_in_the_flatbuffer) {
     REQUIRE(bytes.count == 7);
     CHECK_EQ_MEM(bytes.items, "add \0\1\xfe", 7);
     CHECK_EQ_UINT((size_t)(bytes.items - s.bytes) % 16, 0);
+    CHECK_EQ_UINT(sc_fb_load_u32(s.bytes + 12), 32);
     for (uint32_t i = 0; i < 2; i++) {
         sc_fb_table to = sc_pte_BackendDelegate_processed(sc_fb_vec_table(delegates, i));
         CHECK_EQ_INT(sc_pte_BackendDelegateDataReference_location(to), SC_PTE_DataLocation_INLINE);
         CHECK_EQ_UINT(sc_pte_BackendDelegateDataReference_index(to), 0);
     }
+    end(&s);
+}
+
+// A header in front of the data keeps its place, and the file says so.
+TEST(inline_data_is_aligned_as_the_option_says) {
+    for (uint32_t align = 1; align <= 4096; align *= 8) {
+        setup s;
+        begin(&s);
+        s.options.extract_delegate_segments = false;
+        s.options.delegate_alignment = align;
+        REQUIRE_OK(emit_file(&s, "emit/delegate.ir"));
+        CHECK_OK(sc_fb_verify(&s.ctx, &sc_pte_schema, s.bytes, (size_t)s.result.program_bytes));
+        sc_fb_vec data = sc_pte_Program_backend_delegate_data(sc_fb_root(s.bytes));
+        REQUIRE(data.count == 1);
+        sc_fb_vec bytes = sc_pte_BackendDelegateInlineData_data(sc_fb_vec_table(data, 0));
+        CHECK_EQ_MEM(bytes.items, "add \0\1\xfe", 7);
+        CHECK_EQ_UINT((size_t)(bytes.items - s.bytes) % align, 0);
+        CHECK_EQ_UINT(sc_fb_load_u64(s.bytes + 16), s.result.program_bytes);
+        end(&s);
+    }
+}
+
+TEST(segments_of_delegates_are_aligned_as_the_option_says) {
+    setup s;
+    begin(&s);
+    s.options.delegate_alignment = 4096;
+    REQUIRE_OK(emit_file(&s, "emit/delegate.ir"));
+    sc_fb_vec delegates = sc_pte_ExecutionPlan_delegates(plan_at(&s, 0));
+    sc_fb_table to = sc_pte_BackendDelegate_processed(sc_fb_vec_table(delegates, 0));
+    CHECK_EQ_INT(sc_pte_BackendDelegateDataReference_location(to), SC_PTE_DataLocation_SEGMENT);
+    uint32_t index = sc_pte_BackendDelegateDataReference_index(to);
+    sc_fb_vec segments = sc_pte_Program_segments(sc_fb_root(s.bytes));
+    REQUIRE(index < segments.count);
+    uint64_t at =
+        sc_fb_load_u64(s.bytes + 24) + sc_pte_DataSegment_offset(sc_fb_vec_table(segments, index));
+    CHECK_EQ_UINT(at % 4096, 0);
+    CHECK_EQ_MEM(s.bytes + at, "add \0\1\xfe", 7);
     end(&s);
 }
 

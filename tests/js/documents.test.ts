@@ -44,6 +44,7 @@ before(async () => {
   const training = join(root, "tests/training/classifier");
   copyFileSync(`${training}.pt2`, join(folder, "train.pt2"));
   copyFileSync(`${training}.infer.pt2`, join(folder, "infer.pt2"));
+  copyFileSync(join(root, "tests/models/mlp_dyn.pt2"), join(folder, "dynamic.pt2"));
   process.chdir(folder);
   engine = await createEngine();
   client = await createClient();

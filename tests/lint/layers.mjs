@@ -325,6 +325,7 @@ const rationed = [
     files: {
       "src/api/edit/change.c": 1, // names that a pass of the user's own gives
       "src/api/compile/to_backend.c": 1, // names that a partitioner of the user's own keeps
+      "src/api/compile/preserved.c": 1, // names of an option
       "src/pt2/pt2_node.c": 1, // names of a .pt2
       "src/ir/parse.c": 1, // of a graph as text
       "src/api/report.c": 1, // of PyTorch's list
@@ -367,6 +368,7 @@ const rationed = [
       "src/ir/graph.c": 2, // names for values; where an error happened
       "src/ir/parse.c": 2, // foreign operators
       "src/ir/print.c": 1, // shown
+      "src/passes/check_ops.c": 1, // compared with the names of an option
       "src/quant/skip.c": 1, // compared with what the user wrote
       "src/rt/load/bind.c": 1, // where an error happened
     },

@@ -189,9 +189,31 @@ static sc_status replace_method(sc_program *program, uint32_t index, const narro
     return sc_method_clone(to->method, exprs, &program->methods.data[index]);
 }
 
+static bool goes_by_hints(const sc_shape_eval *sizes, const sc_method *method) {
+    sc_str how = sizes->all;
+    for (uint32_t i = 0; i < sizes->count; i++)
+        if (sc_str_equal(sizes->methods[i].method, sc_name_str(method->name)))
+            how = sizes->methods[i].how;
+    return sc_str_is(how, "hint");
+}
+
+// The example becomes the bound of each symbol that has an example and no other bound. It stays
+// within the range, whatever the file says.
+static void narrow_to_hints(narrowed *to) {
+    static const sc_bound example = {{"hint", 4}, 0};
+    for (uint32_t i = 0; i < to->count; i++) {
+        const sc_symbol *symbol = sc_exprs_symbol_at(to->method->exprs, i);
+        if (to->by[i] || !symbol->has_hint || symbol->hint >= symbol->range.max) continue;
+        to->by[i] = &example;
+        to->max[i] = sc_max_i64(symbol->hint, symbol->range.min);
+        to->any = true;
+    }
+}
+
 // `found` has an item for each bound.
 static sc_status bound_method(sc_ctx *ctx, sc_program *program, uint32_t index,
-                              const sc_bounds *bounds, bool *found) {
+                              const sc_shape_eval *sizes, bool *found) {
+    const sc_bounds *bounds = &sizes->bounds;
     sc_method *method = program->methods.data[index];
     narrowed to = {.method = method, .count = sc_exprs_symbol_count(method->exprs)};
     to.by = sc_new_array(ctx->scratch, const sc_bound *, (size_t)to.count + 1);
@@ -208,13 +230,15 @@ static sc_status bound_method(sc_ctx *ctx, sc_program *program, uint32_t index,
         SC_TRY(narrow(ctx, &to, bound, &meant));
         found[i] = true;
     }
+    if (goes_by_hints(sizes, method)) narrow_to_hints(&to);
     return to.any ? replace_method(program, index, &to) : SC_OK;
 }
 
-static sc_status bound_methods(sc_ctx *ctx, sc_program *program, const sc_bounds *bounds) {
+static sc_status bound_methods(sc_ctx *ctx, sc_program *program, const sc_shape_eval *sizes) {
+    const sc_bounds *bounds = &sizes->bounds;
     bool *found = sc_new_array(ctx->scratch, bool, (size_t)bounds->count + 1);
     for (uint32_t m = 0; m < program->methods.count; m++)
-        SC_TRY(bound_method(ctx, program, m, bounds, found));
+        SC_TRY(bound_method(ctx, program, m, sizes, found));
     ctx->where = (sc_where){.instruction = -1};
     for (uint32_t i = 0; i < bounds->count; i++)
         if (!found[i])
@@ -224,10 +248,25 @@ static sc_status bound_methods(sc_ctx *ctx, sc_program *program, const sc_bounds
     return SC_OK;
 }
 
-sc_status sc_bound_sizes(sc_ctx *ctx, sc_program *program, const sc_bounds *bounds) {
-    if (bounds->count == 0) return SC_OK;
+static sc_status check_methods(sc_ctx *ctx, const sc_program *program, const sc_shape_eval *sizes) {
+    for (uint32_t i = 0; i < sizes->count; i++)
+        if (!sc_program_method(program, sizes->methods[i].method))
+            return sc_fail(ctx, SC_ERR_NOT_FOUND,
+                           "Name a method of the program, or give {\"max\": N} for a size.",
+                           "there is no method '" SC_STR_FMT "' whose sizes could be planned",
+                           SC_STR_ARG(sizes->methods[i].method));
+    return SC_OK;
+}
+
+sc_status sc_eval_sizes(sc_ctx *ctx, sc_program *program, const sc_shape_eval *sizes) {
+    SC_TRY(check_methods(ctx, program, sizes));
     sc_mark mark = sc_arena_mark(ctx->scratch);
-    sc_status status = bound_methods(ctx, program, bounds);
+    sc_status status = bound_methods(ctx, program, sizes);
     sc_arena_rewind(ctx->scratch, mark);
     return status;
+}
+
+sc_status sc_bound_sizes(sc_ctx *ctx, sc_program *program, const sc_bounds *bounds) {
+    const sc_shape_eval sizes = {.bounds = *bounds};
+    return bounds->count ? sc_eval_sizes(ctx, program, &sizes) : SC_OK;
 }

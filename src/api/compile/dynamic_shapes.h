@@ -12,5 +12,9 @@
 // SC_ERR_OPTION for a name whose size is not one of a single symbol, and for a value that
 // contradicts the file or another bound.
 sc_status sc_bound_sizes(sc_ctx *ctx, sc_program *program, const sc_bounds *bounds);
+// Bounds the symbols by the sizes that memory is to be planned for: the largest values that are
+// given, else, where the method goes by hints, the values of the example. SC_ERR_NOT_FOUND for a
+// method that is not there; other errors as above.
+sc_status sc_eval_sizes(sc_ctx *ctx, sc_program *program, const sc_shape_eval *sizes);
 
 #endif

@@ -9,6 +9,7 @@
 #include "api/compile/executable.h"
 #include "api/compile/host_planner.h"
 #include "api/compile/named_passes.h"
+#include "api/compile/preserved.h"
 #include "api/compile/shared_state.h"
 #include "api/edit/edit.h"
 
@@ -17,15 +18,29 @@ static sc_status run_passes(sc_work *work, sc_phase step) {
 }
 
 static sc_status step_decompose(sc_work *work) {
+    sc_preserved preserved;
+    SC_TRY(sc_preserved_init(&work->job->ctx, &work->options, work->keep, &preserved));
     if (work->wishes)
         SC_TRY(sc_wishes_run(work->job, &work->pipeline, work->program, work->wishes));
     work->sizes = work->options.dynamic_shapes;
-    work->pipeline.env.keep = work->keep;
+    work->pipeline.env.keep = &preserved.keep;
     SC_TRY(sc_bound_sizes(&work->job->ctx, work->program, &work->options.dynamic_shapes));
-    return run_passes(work, SC_STEP_decompose);
+    sc_status status = run_passes(work, SC_STEP_decompose);
+    work->pipeline.env.keep = NULL;
+    return status;
 }
 
-static sc_status step_to_edge(sc_work *work) { return run_passes(work, SC_STEP_to_edge); }
+// Every later step of the method respects these choices.
+static void choose_dialect(const sc_options *options, sc_method *method) {
+    if (options->skip_dim_order) method->facts |= SC_FACT_FORMATS;
+    if (options->skip_type_promotion) method->facts |= SC_FACT_MIXED;
+}
+
+static sc_status step_to_edge(sc_work *work) {
+    for (uint32_t i = 0; i < work->program->methods.count; i++)
+        choose_dialect(&work->options, work->program->methods.data[i]);
+    return run_passes(work, SC_STEP_to_edge);
+}
 
 // --- Passes that callers list -------------------------------------------------------------------
 
@@ -103,6 +118,7 @@ static void keep_plans(sc_job *job, const sc_program *program, const sc_place_re
 
 static sc_status step_to_executorch(sc_work *work) {
     sc_executable made;
+    SC_TRY(sc_eval_sizes(&work->job->ctx, work->program, &work->options.sym_shape_eval));
     if (work->options.share_mutable_buffers)
         SC_TRY(sc_check_shared_state(&work->job->ctx, work->program));
     work->pipeline.env.planners = sc_planners_of_host(work->job);
@@ -161,6 +177,7 @@ static uint32_t keep(sc_work *work, sc_dialect dialect, double begin_ms) {
     version->delegation = work->delegation;
     version->sizes = work->sizes;
     version->emitted = work->emitted;
+    version->planned_sizes = work->options.sym_shape_eval;
     version->shares_state = work->options.share_mutable_buffers;
     version->timings = work->pipeline.timings;
     work->pipeline.timings = (sc_pass_timings){0};

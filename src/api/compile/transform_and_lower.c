@@ -5,6 +5,7 @@
 //
 // Passes that partitioners request run first. A draft shows which operators are left over.
 #include "api/backends.h"
+#include "api/compile/preserved.h"
 #include "api/compile/steps.h"
 #include "api/options.h"
 #include "api/record/records.h"
@@ -15,8 +16,9 @@ typedef struct keeping {
     sc_ctx *ctx;
     const sc_options *options;
     sc_partitioners partitioners;
-    sc_map given_up;  // "method/node" of the source program
-    sc_map refused;   // the same -> why it is not kept whole, a `refusal`
+    const sc_options *edge_options;  // what they preserve stays whole outside of parts, too
+    sc_map given_up;                 // "method/node" of the source program
+    sc_map refused;                  // the same -> why it is not kept whole, a `refusal`
     bool gives_all_up;
     bool keeps_edge;  // of each attempt, as a version of its own
 } keeping;
@@ -89,7 +91,7 @@ typedef struct leftover {
 static sc_status find_kept(sc_ctx *ctx, sc_graph *graph, void *user) {
     leftover *l = user;
     for (const sc_node *node = graph->first; node; node = node->next) {
-        if (!node->is_kept) continue;
+        if (!node->is_kept || sc_preserved_has(l->k->edge_options, node)) continue;
         l->kept++;
         l->added += sc_map_add(&l->k->given_up, key_of(ctx->arena, node), l);
     }
@@ -208,7 +210,8 @@ sc_status sc_compile_to_edge_transform_and_lower(sc_job *job, uint32_t from, sc_
     sc_program *source = NULL;
     sc_options options;
     sc_work work = {.job = job};
-    keeping k = {.ctx = ctx, .options = &work.options, .keeps_edge = record != 0};
+    keeping k = {
+        .ctx = ctx, .options = &work.options, .edge_options = &options, .keeps_edge = record != 0};
     uint32_t edge = 0;
     SC_TRY(sc_options_read(ctx, SC_OPTIONS_TO_EDGE, edge_options_json, &options));
     SC_TRY(sc_options_read(ctx, SC_OPTIONS_TO_BACKEND, backend_options_json, &work.options));

@@ -30,6 +30,7 @@ static sc_status make_plain(verifying *v, sc_source **pte) {
     options.share_mutable_buffers = v->version->shares_state;
     SC_TRY(sc_program_clone(v->job->versions.data[v->version->source].program, &program));
     SC_TRY(sc_bound_sizes(ctx, program, &v->version->sizes));
+    SC_TRY(sc_eval_sizes(ctx, program, &v->version->planned_sizes));
     SC_TRY(sc_pipeline_run(ctx, &pipeline, program, SC_STEP_decompose));
     SC_TRY(sc_pipeline_run(ctx, &pipeline, program, SC_STEP_to_edge));
     SC_TRY(sc_make_executable(ctx, &pipeline, program, &made));

@@ -10,6 +10,7 @@
 #include "rt/run/prim.h"
 #include "rt/run/shape.h"
 #include "rt/run/tensor.h"
+#include "rt/trace.h"
 
 typedef struct binder {
     sc_ctx *ctx;
@@ -222,6 +223,13 @@ static sc_status parse_instruction(binder *b, sc_fb_table entry, uint32_t first,
     }
 }
 
+// The status, whose error then names the user's own line.
+static sc_status traced(const binder *b, const sc_rt_instruction *in, sc_diag_mark since,
+                        sc_status status) {
+    if (status != SC_OK) sc_rt_trace_diags(b->ctx, b->m, &in->origin, since);
+    return status;
+}
+
 sc_status sc_rt_code_parse(sc_ctx *ctx, sc_rt_method *m) {
     binder b = {.ctx = ctx, .m = m};
     sc_fb_vec chains = sc_pte_ExecutionPlan_chains(m->plan);
@@ -249,7 +257,9 @@ sc_status sc_rt_code_parse(sc_ctx *ctx, sc_rt_method *m) {
             in->origin_count = 1;
             in->shown = in;
             ctx->where.instruction = i;
-            SC_TRY(parse_instruction(&b, sc_fb_vec_table(list, i), first, list.count, in));
+            const sc_diag_mark mark = sc_diags_mark(ctx);
+            SC_TRY(traced(&b, in, mark,
+                          parse_instruction(&b, sc_fb_vec_table(list, i), first, list.count, in)));
             note_known(&b, in);
         }
     }
@@ -288,8 +298,10 @@ sc_status sc_rt_code_finish(sc_ctx *ctx, sc_rt_method *m) {
         sc_rt_instruction *in = &m->code[i];
         ctx->where.instruction = in->origin.index;
         ctx->where.op = in->origin.op_name;
-        if (in->kind == SC_RT_KERNEL) SC_TRY(finish_call(&b, in, &scratch));
-        if (in->kind == SC_RT_DELEGATE) SC_TRY(sc_rt_delegate_check(ctx, m, in));
+        const sc_diag_mark mark = sc_diags_mark(ctx);
+        if (in->kind == SC_RT_KERNEL) SC_TRY(traced(&b, in, mark, finish_call(&b, in, &scratch)));
+        if (in->kind == SC_RT_DELEGATE)
+            SC_TRY(traced(&b, in, mark, sc_rt_delegate_check(ctx, m, in)));
     }
     ctx->where.instruction = -1;
     ctx->where.op = SC_STR("");

@@ -10,6 +10,7 @@
 #include "rt/run/shape.h"
 #include "rt/run/tensor.h"
 #include "rt/tell.h"
+#include "rt/trace.h"
 
 static const char lower_again[] = "Lower the model again from its .pt2.";
 
@@ -131,6 +132,13 @@ static sc_status tell_progress(sc_ctx *ctx, const sc_rt_method *m, uint32_t at) 
     return sc_progress_of_run(ctx);
 }
 
+static sc_status step_traced(sc_ctx *ctx, sc_rt_method *m, sc_rt_instruction *in, uint32_t *next) {
+    const sc_diag_mark mark = sc_diags_mark(ctx);
+    sc_status status = step(ctx, m, in, next);
+    if (status != SC_OK) sc_rt_trace_diags(ctx, m, &in->origin, mark);
+    return status;
+}
+
 static sc_status run_code(sc_ctx *ctx, sc_rt_method *m) {
     const bool is_heard = m->program->sink != NULL;
     const bool is_watched = ctx->tells_runs;
@@ -144,7 +152,7 @@ static sc_status run_code(sc_ctx *ctx, sc_rt_method *m) {
         ctx->where.op = in->origin.op_name;
         if (is_watched) SC_TRY(tell_progress(ctx, m, at));
         if (is_heard) sc_rt_tell_begin(m, SC_RT_EVENT_INSTRUCTION, in);
-        sc_status status = step(ctx, m, in, &next);
+        sc_status status = step_traced(ctx, m, in, &next);
         if (is_heard) sc_rt_tell_end(m, SC_RT_EVENT_INSTRUCTION, in, status);
         if (status != SC_OK) return status;
         at = next;

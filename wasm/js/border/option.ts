@@ -19,6 +19,10 @@ interface Row {
 /** Largest values by name. */
 export type Bounds = Readonly<Record<string, { readonly max: number }>>;
 
+/** How sizes are evaluated: by one word, or by words for methods and largest values for sizes. */
+export type PlannedSizes<Word extends string> =
+  Word | Readonly<Record<string, Word | { readonly max: number }>>;
+
 /** One option, by what its values are. */
 export type Option = Row &
   (
@@ -26,9 +30,10 @@ export type Option = Row &
     | { readonly kind: "count" | "whole"; readonly default: number }
     | { readonly kind: "power"; readonly default: number; readonly power: number }
     | {
-        readonly kind: "choice" | "planner";
+        readonly kind: "choice" | "planner" | "sizes";
         readonly default: string;
         readonly words: readonly string[];
       }
+    | { readonly kind: "names"; readonly default: readonly string[] }
     | { readonly kind: "bounds"; readonly default: Bounds }
   );

@@ -43,6 +43,10 @@ export function accepts(option: Option): string {
       return anyOf(option.words.map((word) => `"${word}"`));
     case "planner":
       return `${anyOf(option.words.map((word) => `"${word}"`))}, a function, or these by method`;
+    case "sizes":
+      return `${anyOf(option.words.map((word) => `"${word}"`))}, or these by method and { max: N } by size`;
+    case "names":
+      return "a list of names";
     case "bounds":
       return "positive whole numbers by name, { NAME: { max: N } }";
   }
@@ -55,9 +59,14 @@ export const isCount = (value: unknown): value is number =>
 const isBound = (value: unknown): boolean =>
   isPlain(value) && Object.keys(value).join() === "max" && isCount(value["max"]);
 
+const isSizes = (words: readonly unknown[], value: unknown): boolean =>
+  words.includes(value) ||
+  (isPlain(value) && Object.values(value).every((item) => words.includes(item) || isBound(item)));
+
+const isName = (value: unknown): boolean => typeof value === "string" && value !== "";
+
 /** Whether it may be a planner; which names there are, only the engine knows. */
-const isPlanner = (value: unknown): boolean =>
-  typeof value === "function" || (typeof value === "string" && value !== "");
+const isPlanner = (value: unknown): boolean => typeof value === "function" || isName(value);
 
 /** The memory planners of the library. */
 export const PLANNER_WORDS: readonly string[] = OPTIONS.flatMap((option) =>
@@ -82,6 +91,10 @@ export function isTaken(option: Option, value: unknown): boolean {
       return option.words.some((word) => word === value);
     case "planner":
       return isPlanner(value) || (isPlain(value) && Object.values(value).every(isPlanner));
+    case "sizes":
+      return isSizes(option.words, value);
+    case "names":
+      return Array.isArray(value) && value.every(isName);
     case "bounds":
       return isPlain(value) && Object.values(value).every(isBound);
   }

@@ -31,6 +31,8 @@ export interface ExecutionPlan {
     readonly inputs?: readonly number[];
     readonly outputs?: readonly number[];
     readonly instructions?: readonly Instruction[];
+    /** The lines of the model behind each instruction, if emitStacktrace asked for them. */
+    readonly stacktrace?: readonly { readonly items?: readonly StackFrame[] }[];
   }[];
   /** The operators that kernel calls name by their place. */
   readonly operators?: readonly { readonly name: string; readonly overload?: string }[];
@@ -39,6 +41,18 @@ export interface ExecutionPlan {
   /** Bytes of memory that is planned, by memory id; the first is not used. */
   readonly non_const_buffer_sizes?: readonly (number | bigint)[];
   readonly [field: string]: unknown;
+}
+
+/** A frame of a Python stack trace. */
+export interface StackFrame {
+  /** The file. */
+  readonly filename: string;
+  /** The number of the line. */
+  readonly lineno?: number;
+  /** The function. */
+  readonly name: string;
+  /** The line itself. */
+  readonly context: string;
 }
 
 /** A value: a tensor, a number, a list. */

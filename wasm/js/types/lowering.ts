@@ -31,7 +31,7 @@ export type ConstantValue =
 export interface ToEdgeOptions extends CallOptions {
   /** Methods without instructions, by name: `{ get_max_seq_len: 256 }`. */
   constantMethods?: Readonly<Record<string, ConstantValue>>;
-  /** Largest sizes of dynamic dimensions, and how much is kept for looking at. */
+  /** Largest sizes of dynamic dimensions, and which operators the edge program may hold. */
   compileConfig?: CompileConfig;
   /** Keeps a record of the programs before and after (`etrecord` of the managers). */
   generateEtrecord?: boolean;

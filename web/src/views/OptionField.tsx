@@ -51,6 +51,22 @@ function ChoiceField(props: {
   );
 }
 
+function NamesField(props: { option: Option; value: readonly string[] }): JSX.Element {
+  const { option, value } = props;
+  return (
+    <label class="field">
+      <Words option={option} />
+      <input
+        type="text"
+        class="mono"
+        spellcheck={false}
+        defaultValue={value.join(" ")}
+        onInput={(e) => setOption(option.name, e.currentTarget.value.match(/[^\s,]+/g) ?? [])}
+      />
+    </label>
+  );
+}
+
 function NumberField(props: { option: Option; value: unknown }): JSX.Element {
   const { option, value } = props;
   return (
@@ -116,7 +132,9 @@ export function OptionField(props: { option: Option }): JSX.Element {
   const value = app.document.value?.settings.options[option.name] ?? option.default;
   if (option.kind === "bool") return <CheckField option={option} value={value} />;
   if (option.kind === "bounds") return <BoundFields option={option} bounds={value as Bounds} />;
-  if (option.kind === "choice" || option.kind === "planner")
+  if (option.kind === "choice" || option.kind === "planner" || option.kind === "sizes")
     return <ChoiceField option={option} value={value} words={option.words} />;
+  if (option.kind === "names")
+    return <NamesField option={option} value={value as readonly string[]} />;
   return <NumberField option={option} value={value} />;
 }

@@ -12,33 +12,43 @@ const VALUES = {
   bool: "",
   choice: "HOW",
   planner: "HOW",
+  sizes: "HOW",
   count: "N",
   whole: "N",
   power: "N",
+  names: "NAME",
   bounds: "NAME=N",
 };
+
+/** The other forms of a value that is one of some words. */
+const FORMS = {
+  choice: "",
+  planner: ". Or a function of --import by its name. METHOD=HOW is for one method",
+  sizes: ": NAME=N. METHOD=HOW is for one method",
+};
+
+const REPEATED: ReadonlySet<Option["kind"]> = new Set(["bounds", "names", "planner", "sizes"]);
 
 /** The help of a flag. */
 function described(option: Option): string {
   const text = option.sentence.replace(/^./, (c) => c.toLowerCase()).replace(/\.$/, "");
   if (option.kind === "bool") return option.default ? `not: ${text}` : text;
-  if (option.kind === "bounds") return text;
+  if (option.kind === "bounds" || option.kind === "names") return text;
   const isDefault = (word: unknown): string => (word === option.default ? " (default)" : "");
-  if (option.kind !== "choice" && option.kind !== "planner")
+  if (option.kind !== "choice" && option.kind !== "planner" && option.kind !== "sizes")
     return `${text}; ${option.default} by default`;
   const words = option.words.map((word) => word + isDefault(word)).join(", ");
-  const own = " Or a function of --import by its name. METHOD=HOW is for one method";
-  return `${words}: ${text}${option.kind === "planner" ? `.${own}` : ""}`;
+  return `${words}: ${text}${FORMS[option.kind]}`;
 }
 
 function flagOf(option: Option): Flag {
   const { kind } = option;
   return {
     type: kind === "bool" ? "boolean" : "string",
-    multiple: kind === "bounds" || kind === "planner",
+    multiple: REPEATED.has(kind),
     value: VALUES[kind],
     ...(kind === "choice" && { words: option.words }),
-    ...(kind === "planner" && { suggests: () => option.words }),
+    ...((kind === "planner" || kind === "sizes") && { suggests: () => option.words }),
     text: described(option),
   };
 }
@@ -72,12 +82,30 @@ function plannersOf(flag: string, given: readonly string[]): unknown {
   return Object.fromEntries(pairs);
 }
 
+/** HOW, or NAME=N and METHOD=HOW once or more. A method may be called 8, but HOW is no number. */
+function sizesOf(flag: string, given: readonly string[]): unknown {
+  const isPair = (text: string): boolean => text.includes("=");
+  if (given.length === 1 && !isPair(given[0]!)) return given[0];
+  if (!given.every(isPair))
+    throw new UsageError(`--${flag} is given once as HOW, or as METHOD=HOW and NAME=N`);
+  const bounds = given.filter((text) => /=[0-9]+$/.test(text));
+  const methods = readByMethod(
+    flag,
+    given.filter((text) => !bounds.includes(text)),
+  );
+  const all = { ...boundsOf(flag, bounds), ...Object.fromEntries(methods) };
+  if (Object.keys(all).length < given.length)
+    throw new UsageError(`--${flag} names one size twice`);
+  return all;
+}
+
 /** The value of a flag. A flag without a value stands for the opposite of the default. */
 function valueOf(option: Option, given: unknown): unknown {
   if (option.kind === "bool") return !option.default;
   if (option.kind === "bounds") return boundsOf(option.flag, given as readonly string[]);
   if (option.kind === "planner") return plannersOf(option.flag, given as readonly string[]);
-  if (option.kind === "choice") return given;
+  if (option.kind === "sizes") return sizesOf(option.flag, given as readonly string[]);
+  if (option.kind === "choice" || option.kind === "names") return given;
   return /^[0-9]+$/.test(given as string) ? Number(given) : NaN;
 }
 
