@@ -23,7 +23,8 @@ typedef enum quant_role {
     QUANT_MUL,
     QUANT_CAT,
     QUANT_POOL,
-    QUANT_QUANTIZED  // what quantization makes
+    QUANT_QUANTIZED,  // what quantization makes
+    QUANT_OBSERVER    // what passes of the user's own see in the place of a probe (show.c)
 } quant_role;
 
 typedef struct quant_use {

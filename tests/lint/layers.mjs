@@ -269,6 +269,7 @@ const rationed = [
       "src/passes/sym_prims.c": 50, // the calls that it makes
       "src/plan/storage.c": 4,
       "src/quant/convert.c": 7, // the calls that it makes
+      "src/quant/show.c": 1, // the calls that it makes
       "src/quant/weight_nodes.c": 6, // the calls that it makes
       "src/rt/rewrite/elide.c": 2,
       "src/rt/rewrite/fuse.c": 8,

@@ -11,13 +11,20 @@ import { UsageError } from "../usage.js";
 /** Names by method, "" for all methods, in the order given. */
 export type MethodFlags = readonly (readonly [method: string, name: string])[];
 
+const urlOf = (file: string): string => pathToFileURL(resolve(file)).href;
+
+/** The default export of a module; undefined where there is none. */
+export async function defaultOf(flag: string, file: string): Promise<unknown> {
+  return (await imported(flag, { url: urlOf(file) }))["default"];
+}
+
 /**
  * Registers what the modules of --import export: a backend by default, passes and partitioners by their
  * names.
  */
 export async function importModules(engine: Engine, files: readonly string[]): Promise<void> {
   for (const file of files) {
-    const url = pathToFileURL(resolve(file)).href;
+    const url = urlOf(file);
     const found = await imported("--import", { url });
     const backend = found["default"];
     const isBackend =
