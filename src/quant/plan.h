@@ -24,7 +24,8 @@ typedef enum quant_role {
     QUANT_MUL,
     QUANT_CAT,
     QUANT_POOL,
-    QUANT_QUANTIZED  // the type that quantization makes
+    QUANT_QUANTIZED,  // the type that quantization makes
+    QUANT_OBSERVER    // stands for a probe while passes of the user's own run (show.c)
 } quant_role;
 
 typedef struct quant_use {

@@ -154,6 +154,39 @@ TEST(comparison_sees_another_body) {
     setup_end(&s);
 }
 
+// --- Layouts of named data -----------------------------------------------------------------------
+
+TEST(a_layout_has_each_dim_once_and_sizes_that_files_hold) {
+    static const struct {
+        uint32_t rank;
+        int64_t sizes[SC_RANK_MAX + 1], order[SC_RANK_MAX + 1];
+        bool is_one;
+    } cases[] = {
+        {0, {0}, {0}, true},
+        {1, {0}, {0}, true},
+        {3, {2, 3, 4}, {2, 0, 1}, true},
+        {2, {INT32_MAX, INT32_MAX}, {0, 1}, false},
+        {2, {2, 3}, {0, 0}, false},
+        {2, {2, 3}, {0, 2}, false},
+        {2, {2, 3}, {-1, 0}, false},
+        {2, {-1, 3}, {0, 1}, false},
+        {1, {INT64_C(1) << 31}, {0}, false},
+        {SC_RANK_MAX + 1, {0}, {0}, false},
+    };
+    setup s;
+    setup_begin(&s);
+    const sc_part *part = part_of(parse(&s, plain));
+    for (size_t i = 0; i < SC_COUNT_OF(cases); i++) {
+        const sc_spec *layout =
+            sc_part_layout(part, SC_DTYPE_F32, cases[i].rank, cases[i].sizes, cases[i].order);
+        CHECK((layout != NULL) == cases[i].is_one);
+    }
+    const int64_t sizes[] = {2, 3, 4}, order[] = {2, 0, 1};
+    const sc_spec *permuted = sc_part_layout(part, SC_DTYPE_F32, 3, sizes, order);
+    CHECK(sc_dim_is(permuted->strides[2], 6) && sc_dim_is(permuted->strides[1], 1));
+    setup_end(&s);
+}
+
 // --- The verifier --------------------------------------------------------------------------------
 
 // Tests may break what nothing else changes.
@@ -182,13 +215,19 @@ static void break_align(sc_method *m) {
     sc_vec_push(m->graph->ctx->arena, &own(m)->data,
                 ((sc_part_data){.bytes = own(m)->processed, .align = 0}));
 }
+static void break_layout(sc_method *m) {
+    sc_spec *open = sc_new(m->graph->ctx->arena, sc_spec);
+    *open = m->graph->inputs.data[0]->spec;
+    sc_vec_push(m->graph->ctx->arena, &own(m)->data,
+                ((sc_part_data){.bytes = own(m)->processed, .align = 1, .layout = open}));
+}
 static void break_nesting(sc_method *m) {
     sc_graph *inner = own(m)->method->graph;
     sc_arg list = sc_arg_value(inner->inputs.data[0]);
     sc_arg args[] = {sc_arg_part(own(m)), sc_arg_list(&list, 1)};
     SC_ASSERT(sc_build(inner, NULL, m->graph->first->op, args, 2, NULL, NULL) == SC_OK);
 }
-static void break_returned(sc_method *m) {
+static void break_repermuted(sc_method *m) {
     sc_arg part = sc_arg_part(own(m));
     sc_graph_set_outputs(m->graph, &part, 1);
 }
@@ -209,8 +248,9 @@ TEST_CASES(the_verifier_checks_calls_against_parts) {
         {"part that writes what it is given", "parts", break_output},
         {"undescribed output", "parts", break_signature},
         {"data aligned to nothing", "parts", break_align},
+        {"data laid out with sizes that are not known", "parts", break_layout},
         {"part within a part", "parts", break_nesting},
-        {"part as a result", "parts", break_returned},
+        {"part as a result", "parts", break_repermuted},
         {"damage inside", "nodes", break_inside},
     };
     for (size_t i = 0; i < SC_COUNT_OF(cases); i++) {

@@ -127,7 +127,7 @@ test("files that are no recipe are wrong usage", () => {
     ["broken.mjs", "throw new Error('mine')", /cannot be imported: mine/],
   ] as const)
     refused(exported("x.pte", "--recipe", write(file, text)), 2, complaint);
-  refused(exported("x.pte", "--recipe", "none.json"), 2, /--recipe none.json cannot be read/);
+  refused(exported("x.pte", "--recipe", "absent.json"), 2, /--recipe absent.json cannot be read/);
   const mine = write("mine.json", "{}");
   refused(exported("mine.json", "--recipe", mine), 2, /mine.json/);
 });

@@ -68,7 +68,7 @@ test("parts of one backend, and of an earlier toBackend, conflict as well", () =
   assert.ok(once.toExecutorch().size > 0);
 });
 
-test("one content in two files or with two layouts is an error, and the same twice is none", () => {
+test("one content in two files or with two layouts is an error, and the same twice is allowed", () => {
   const bytes = new Uint8Array(8);
   const layout = { dtype: "float32", shape: [2] } as const;
   const cases: [Uint8Array | NamedBytes, Uint8Array | NamedBytes, RegExp | null][] = [
@@ -141,7 +141,7 @@ test("tensors keep their layout in a data file, and start with the program", () 
     RELU,
     () => ({
       matrix: { bytes: matrix, externalTag: "weights" },
-      turned: {
+      transposed: {
         bytes: new Uint8Array(matrix.data.buffer as ArrayBuffer),
         externalTag: "weights",
         tensorLayout: { dtype: "float32", shape: [3, 2], dimOrder: [1, 0] },
@@ -158,7 +158,7 @@ test("tensors keep their layout in a data file, and start with the program", () 
   );
   const program = engine.load(lowered.buffer, { dataFiles: [lowered.dataFile("weights.ptd")] });
   failure(() => program.run("forward", [tensor(new Float32Array(64), [4, 16])]));
-  assert.deepEqual(seen, { inside: 8, matrix: 24, turned: 24, plain: 1 });
+  assert.deepEqual(seen, { inside: 8, matrix: 24, transposed: 24, plain: 1 });
   const { message } = failure(() => engine.load(lowered.buffer).run("forward", [tensor([1], [1])]));
   assert.ok(message);
 });

@@ -88,19 +88,19 @@ for (const stages of [undefined, ["to_edge", "edge_program_manager_transform", "
   });
 
 test("passes that give no list are skipped", async () => {
-  const nothing = (): undefined => undefined;
+  const noList = (): undefined => undefined;
   const session = await exported({
-    atenTransformPasses: [nothing, () => null],
+    atenTransformPasses: [noList, () => null],
     loweringRecipe: {
-      edgeTransformPasses: [nothing],
-      edgeManagerTransformPasses: [nothing, () => null],
+      edgeTransformPasses: [noList],
+      edgeManagerTransformPasses: [noList, () => null],
     },
     quantizationRecipe: {
       quantizers: [{ kind: "xnnpack" }],
-      prePreparePasses: [nothing],
-      postPreparePasses: [nothing],
-      preConvertPasses: [nothing],
-      postConvertPasses: [nothing],
+      prePreparePasses: [noList],
+      postPreparePasses: [noList],
+      preConvertPasses: [noList],
+      postConvertPasses: [noList],
     },
   });
   const plain = await exported({ quantizationRecipe: { quantizers: [{ kind: "xnnpack" }] } });
@@ -164,7 +164,7 @@ test("hooks of quantization are asked in order, with the program at that point",
   session.dispose();
 });
 
-test("passes over observers that change nothing leave every byte as it was", async () => {
+test("passes over observers without a change leave every byte as it was", async () => {
   const look: PassFunction = ({ graph }) => void graph.find(OBSERVER);
   for (const name of ["mlp", "cnn", "tinyformer", "cond", "conv_relu"]) {
     const recipe = quantizing({});
@@ -273,7 +273,7 @@ test("observers that cannot stand where a pass leaves them are typed errors", as
   (await exported(quantizing({}))).dispose();
 });
 
-// --- What no stage carries out -----------------------------------------------------------------------
+// --- Settings without a stage -------------------------------------------------------------------------
 
 test("a setting that no stage carries out is an error", async () => {
   const pass = [["dce"]];

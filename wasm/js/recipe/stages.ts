@@ -88,7 +88,7 @@ export function stagesOf(engine: Engine): Record<string, Stage> {
   );
 }
 
-// --- What a recipe asks for --------------------------------------------------------------------------
+// --- Settings of a recipe ---------------------------------------------------------------------------
 
 /** A setting of a recipe, and the stages of which one carries it out. */
 interface Wish {

@@ -109,7 +109,7 @@ export interface QuantizationRecipe {
   readonly prePreparePasses?: readonly ResolvePasses[];
   /**
    * Passes before calibration. Each value that is observed has a call of `sconce::observer(value, number)`
-   * behind it; who reads the call reads a quantized value later. Observers of one number share a scale. A
+   * behind it; a node that reads the call reads a quantized value later. Observers of one number share a scale. A
    * pass may erase and move them, and change the graph around them.
    */
   readonly postPreparePasses?: readonly ResolvePasses[];

@@ -1,11 +1,9 @@
 // Recipes of files: JSON, or the default export of a module.
 import { readFileSync } from "node:fs";
-import { resolve } from "node:path";
-import { pathToFileURL } from "node:url";
 import { messageOf } from "../../base/errors.js";
 import { checkRecipe } from "../../recipe/check.js";
-import { imported } from "../../source/imported.js";
 import type { ExportRecipe } from "../../types/index.js";
+import { defaultOf } from "../shell/backends.js";
 import { UsageError } from "../usage.js";
 
 const IS_FILE = /\.(json|mjs|js)$/;
@@ -25,8 +23,8 @@ function fromJson(path: string): unknown {
 }
 
 async function fromModule(path: string): Promise<unknown> {
-  const found = await imported("--recipe", { url: pathToFileURL(resolve(path)).href });
-  if (found["default"] !== undefined) return found["default"];
+  const found = await defaultOf("--recipe", path);
+  if (found !== undefined) return found;
   throw new UsageError(
     `--recipe ${path} has no default export`,
     "Write: export default { loweringRecipe: { partitioners: ['xnnpack'] } };",
