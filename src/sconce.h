@@ -10,6 +10,9 @@
 // arguments are borrowed for the call, text results live until the next call that returns text on
 // the same job. Options are JSON objects whose keys are the rows of core/options.def for that call;
 // an unknown key is an error that says which ones are known.
+//
+// Prefixes name the subject of a call: sc_job_, sc_host_, sc_archive_, sc_compile_, sc_edit_,
+// sc_quantize_, sc_record_, sc_inspector_, sc_bundle_, sc_run_, sc_train_ and sc_output_.
 #ifndef SCONCE_H
 #define SCONCE_H
 
@@ -129,12 +132,12 @@ sc_status sc_compile_to_executorch(sc_job *job, uint32_t edge, sc_str options_js
 // warning, too. A difference is null where only one of two values is a finite number.
 sc_status sc_compile_verify(sc_job *job, uint32_t executorch, sc_str *json);
 
-// --- Passes and partitioners of the host ---------------------------------------------------------
+// --- Passes, partitioners and planners of the host -----------------------------------------------
 
 // A list of passes names those of the library by text and those of the host by number: ["dce", 0].
-// Partitioners of the host have numbers, too.
+// Partitioners and memory planners of the host have numbers, too.
 typedef struct sc_host_passes {
-    // Runs pass or partitioner `number` over the method, by the calls below. False: it failed. Then
+    // Runs function `number` over the method, by the calls below. False: it failed. Then
     // the call around it fails with SC_ERR_CANCELLED, and only the host knows the reason.
     bool (*run)(void *user, uint32_t number, sc_str method);
     void *user;
@@ -185,6 +188,15 @@ sc_status sc_edit_end_pass(sc_job *job, sc_str pass);
 // a body are named by its path: "true_graph_0/mul". Without an answer no node goes to a backend.
 sc_status sc_edit_partition(sc_job *job, sc_str partitioners_json);
 
+// While a planner of the host runs; SC_ERR_STATE at any other time.
+//
+// The memory to plan as JSON: {"method", "alignment", "momentCount", "items": [{"name", "kind":
+// "input", "state" or "value", "bytes", "first", "last"}]}. An item lives from moment `first` to
+// moment `last`, both included.
+sc_status sc_plan_request_json(sc_job *job, sc_str *json);
+// The plan: an array with the offset of each item, in bytes.
+sc_status sc_plan_request_answer(sc_job *job, sc_str offsets_json);
+
 // --- Backends of the host ------------------------------------------------------------------------
 
 // Adds a backend that the host implements (host.h), for all jobs, for as long as the process lives.
@@ -197,6 +209,8 @@ void sc_host_question_answer(sc_host_question *question, void *answer, uint32_t 
 // Named data of the program whose delegate is started by SC_HOST_QUESTION_INIT; NULL when there is
 // none of that name, or it cannot be read. Valid until the answer.
 const uint8_t *sc_host_question_named(sc_host_question *question, sc_str key, uint64_t *bytes);
+// The names and sizes of all named data of that program, as JSON; valid until the answer.
+const char *sc_host_question_names(sc_host_question *question);
 // Tells that part number `part` of an SC_HOST_QUESTION_PREPROCESS is begun. SC_ERR_CANCELLED when
 // it is not to be; then the host answers with no result, and that is what the call ends with.
 sc_status sc_host_question_progress(sc_host_question *question, uint32_t part);
@@ -261,6 +275,13 @@ sc_status sc_quantize_begin(sc_job *job, uint32_t from, sc_str config_json,
 // which is so of activations in static quantization, and in dynamic quantization, too, of weights
 // that are no plain constants. While programs are compared: if it is quantized.
 bool sc_quantize_takes_batches(const sc_job *job, sc_str method);
+// For passes of the host between preparing and converting: observers become nodes of the program, a
+// copy of which is version `shown`; passes change a method of it; the observers that are left are
+// those that observe and convert. `is_before`: no batch has run, and what runs batches is made
+// anew.
+sc_status sc_quantize_show(sc_job *job, uint32_t *shown);
+sc_status sc_quantize_transform(sc_job *job, sc_str method, sc_str passes_json);
+sc_status sc_quantize_hide(sc_job *job, bool is_before);
 // Runs the selected method on its inputs, for all who observe it.
 sc_status sc_quantize_batch(sc_job *job);
 // Makes the quantized program, as the next source program. SC_ERR_STATE where a method that takes

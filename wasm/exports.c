@@ -208,6 +208,25 @@ int32_t wasm_quantize_begin(sc_job *job, uint32_t from, const char *config, uint
                                       text_of(executorch_options, executorch_options_bytes));
 }
 
+// The number of a version whose observers are nodes, at `shown`.
+EXPORT(quantize_show) int32_t wasm_quantize_show(sc_job *job, uint32_t *shown) {
+    check(job);
+    return (int32_t)sc_quantize_show(job, shown);
+}
+
+EXPORT(quantize_transform)
+int32_t wasm_quantize_transform(sc_job *job, const char *method, uint32_t method_bytes,
+                                const char *passes, uint32_t passes_bytes) {
+    check(job);
+    return (int32_t)sc_quantize_transform(job, text_of(method, method_bytes),
+                                          text_of(passes, passes_bytes));
+}
+
+EXPORT(quantize_hide) int32_t wasm_quantize_hide(sc_job *job, bool is_before) {
+    check(job);
+    return (int32_t)sc_quantize_hide(job, is_before);
+}
+
 EXPORT(quantize_takes_batches)
 bool wasm_quantize_takes_batches(sc_job *job, const char *method, uint32_t method_bytes) {
     check(job);
@@ -406,6 +425,13 @@ EXPORT(backend_named)
 const uint8_t *wasm_backend_named(sc_host_question *question, const char *key, uint32_t key_bytes) {
     uint64_t bytes;
     return sc_host_question_named(question, text_of(key, key_bytes), &bytes);
+}
+
+// The names and sizes of all named data, while a delegate is started: JSON, zero-terminated, until
+// the question is answered.
+EXPORT(backend_names)
+const char *wasm_backend_names(sc_host_question *question) {
+    return sc_host_question_names(question);
 }
 
 EXPORT(backend_constant)

@@ -1,5 +1,5 @@
-// Opening and closing jobs. A job is one block of memory with two arenas inside; closing it is what
-// frees everything that its calls made.
+// Opens and closes jobs. A job is one block of memory with two arenas inside. Closing it frees all
+// memory of its calls.
 #include "api/job.h"
 
 #include "api/call_memory.h"

@@ -1,6 +1,6 @@
-// Nodes to instructions. A kernel call holds the functional arguments that the out form keeps, then
-// the results as out arguments, then the return slot: the out again, or the list of all outs. None
-// of that is in the graph; it follows from the operator's row.
+// Nodes to instructions. A kernel call has the functional arguments that the out form keeps, then
+// the results as out arguments, then the return slot: the out again, or the list of all outs. The
+// graph has none of these slots; they follow from the operator's row.
 #include "emit/emit_state.h"
 
 #include "program_fbs.h"

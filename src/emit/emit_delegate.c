@@ -1,6 +1,5 @@
-// Calls of delegated parts. A method lists one delegate for every call, also where two have the
-// same bytes: runtimes start each on its own. The call's values are its operands, then its results,
-// nothing else.
+// Calls of delegated parts. A method lists one delegate for every call, also if two have the same
+// bytes: runtimes start each on its own. The call's values are its operands and then its results.
 #include "emit/emit_state.h"
 
 #include "program_fbs.h"
@@ -20,7 +19,7 @@ static sc_fb_ref write_specs(sc_emit_state *state, const sc_part *part) {
     return sc_fb_add_refs(fb, refs, part->specs.count);
 }
 
-// Which segment it will be is known when all methods are emitted. Runtimes load no empty segment.
+// The index of the segment is known when all methods are emitted. Runtimes load no empty segment.
 static sc_status write_reference(sc_emit_state *state, const sc_part *part, sc_fb_ref *out) {
     sc_fb_builder *fb = &state->fb;
     sc_emit_processed processed = {.is_inline = !state->options.extract_delegate_segments ||
@@ -56,7 +55,7 @@ static sc_status add_data(sc_emit_state *state, const sc_part *part, const sc_pa
                        "' into a .ptd with the tag '" SC_STR_FMT
                        "', which is not a valid file name",
                        SC_STR_ARG(part->backend), SC_STR_ARG(data->key), SC_STR_ARG(data->tag));
-    sc_store_entry entry = {.key = data->key, .tag = data->tag};
+    sc_store_entry entry = {.key = data->key, .tag = data->tag, .about = data->layout};
     if (!entry.tag.size && state->options.external_constants)
         entry.tag = SC_STR(SC_EMIT_EXTERNAL_TAG);
     SC_TRY(

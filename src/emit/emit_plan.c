@@ -1,5 +1,5 @@
 // One method as an ExecutionPlan: inputs, instructions, outputs, and the tables they refer to.
-// Constant methods are plans without instructions whose outputs are there from the start.
+// Constant methods are plans without instructions, whose outputs are constants.
 #include "emit/emit_plan.h"
 #include "core/delegate_call.h"
 #include "format/json.h"
@@ -128,9 +128,9 @@ static sc_fb_ref write_chain(sc_emit_method *m, sc_fb_ref empty) {
     return sc_fb_end(fb);
 }
 
-// PyTorch's tree of the inputs, with the names of the arguments as one more member of its root.
-// Readers of trees look for members by name and ignore this one. PyTorch writes "[1, {...}]"; a
-// text that does not end like that stays as it is.
+// PyTorch's tree of the inputs, with the names of the arguments as an additional member of its
+// root. Readers of trees look for members by name and ignore this one. PyTorch writes "[1, {...}]";
+// a text that ends differently stays unchanged.
 static sc_str named_tree(sc_arena *arena, const sc_method *method) {
     sc_str tree = method->in_spec, names = method->arg_names;
     if (!names.size || tree.size < 4 || memcmp(tree.data + tree.size - 2, "}]", 2) != 0 ||
@@ -210,7 +210,8 @@ sc_status sc_emit_plan_method(sc_emit_state *state, const sc_storage_table *stor
 
 // --- Constant methods ----------------------------------------------------------------------------
 
-// Leaves become EValues of their own, the nesting becomes PyTorch's tree text.
+// The result of a constant method while it is written: leaves become EValues of their own, and the
+// nesting becomes PyTorch's tree text.
 typedef struct answering {
     sc_emit_method *m;
     sc_json_writer tree;

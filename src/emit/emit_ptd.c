@@ -15,21 +15,21 @@
 #define HEADER_BYTES   40u
 #define INSERTED_BYTES 48u  // the header, padded to keep the FlatBuffer aligned
 
-static sc_status write_layout(sc_emit_state *state, const sc_constant *constant, sc_fb_ref *out) {
+static sc_status write_layout(sc_emit_state *state, sc_str key, const sc_spec *spec,
+                              sc_fb_ref *out) {
     sc_fb_builder *fb = &state->fb;
     int32_t sizes[SC_RANK_MAX];
     uint8_t order[SC_RANK_MAX];
-    const sc_spec *spec = &constant->spec;
     for (uint32_t i = 0; i < spec->rank; i++) {
         if (spec->sizes[i].value > INT32_MAX)
             return sc_fail(state->ctx, SC_ERR_LIMIT, "Make the tensor smaller.",
                            "dimension %u of '" SC_STR_FMT "' is larger than 2^31 - 1", i,
-                           SC_STR_ARG(constant->name));
+                           SC_STR_ARG(key));
         sizes[i] = (int32_t)spec->sizes[i].value;
     }
     if (!sc_storage_spec_order(NULL, spec, order))
         return sc_fail(state->ctx, SC_ERR_INTERNAL, NULL, "'" SC_STR_FMT "' is not dense",
-                       SC_STR_ARG(constant->name));
+                       SC_STR_ARG(key));
     sc_fb_ref sizes_ref = sc_emit_vector(state, sizes, spec->rank, 4);
     sc_fb_ref order_ref = sc_emit_vector(state, order, spec->rank, 1);
     sc_fb_begin(fb);
@@ -43,7 +43,7 @@ static sc_status write_layout(sc_emit_state *state, const sc_constant *constant,
 typedef struct ptd {
     sc_emit_state *state;
     sc_cord data;
-    uint64_t align;  // of the place where `data` goes
+    uint64_t align;  // offset of the place where `data` goes
     SC_VEC(const sc_store_entry *) entries;
     SC_VEC(uint32_t) blobs;  // one segment each
     uint32_t *segment_of;    // by blob, + 1
@@ -62,14 +62,14 @@ static void collect(ptd *f, sc_str tag) {
     }
 }
 
-// Named data of backends has no layout that this file could state.
+// Named data of a backend has a layout if the backend gave one.
 static sc_status write_names(ptd *f, sc_fb_ref *out) {
     sc_fb_builder *fb = &f->state->fb;
     sc_fb_ref *refs = sc_new_array(f->state->arena, sc_fb_ref, f->entries.count + 1);
     for (uint32_t i = 0; i < f->entries.count; i++) {
         const sc_store_entry *entry = f->entries.data[i];
         sc_fb_ref layout = 0;
-        if (entry->about) SC_TRY(write_layout(f->state, entry->about, &layout));
+        if (entry->about) SC_TRY(write_layout(f->state, entry->key, entry->about, &layout));
         sc_fb_ref key = sc_fb_add_string(fb, entry->key);
         sc_fb_begin(fb);
         sc_ptd_NamedData_set_key(fb, key);

@@ -1,5 +1,5 @@
-// Tensor EValues: what storage, shape and layout a runtime sees. Which of data_buffer_idx and
-// allocation_info are present says what kind of tensor it is:
+// Tensor EValues: the storage, shape and layout that a runtime sees. The presence of
+// data_buffer_idx and allocation_info says what kind of tensor it is:
 //
 //   index  allocation
 //   > 0    absent      constant: bytes in the constant segment
@@ -23,7 +23,7 @@ typedef struct placement {
     bool is_external;
 } placement;
 
-// Official tools keep numbers and tensors that were written into the code inside the program.
+// Official tools keep numbers and tensors that the user's code contains inside the program.
 static bool can_be_external(const sc_constant *constant) {
     if (constant->lifted_scalar) return false;
     return !sc_str_starts_with(constant->name, "lifted_tensor") &&
@@ -34,12 +34,12 @@ static sc_status add_external(sc_emit_state *state, const sc_constant *constant,
     sc_ctx *ctx = state->ctx;
     sc_store *store = &state->segments;
     sc_store_entry entry = {
-        .key = constant->name, .tag = SC_STR(SC_EMIT_EXTERNAL_TAG), .about = constant};
+        .key = constant->name, .tag = SC_STR(SC_EMIT_EXTERNAL_TAG), .about = &constant->spec};
     SC_TRY(sc_store_add(ctx, store, constant->data, state->options.segment_alignment, blob));
     entry.blob = *blob;
     const sc_store_entry *known = sc_store_find(store, constant->name);
-    const sc_constant *other = known ? known->about : NULL;
-    if (other && (known->blob != *blob || !sc_spec_equal(&other->spec, &constant->spec)))
+    const sc_spec *other = known ? known->about : NULL;
+    if (other && (known->blob != *blob || !sc_spec_equal(other, &constant->spec)))
         return sc_fail(ctx, SC_ERR_MISMATCH,
                        "Keep the weights inside the program, or lower the methods separately.",
                        "two different tensors are called '" SC_STR_FMT
@@ -52,15 +52,15 @@ static sc_status place_constant(sc_emit_state *state, const sc_storage *root, pl
     if (state->options.external_constants && can_be_external(root->constant)) {
         out->is_external = true;
         out->name = root->constant->name;
-        // Loaders find the tensor by name, but take index 0 for memory that the caller supplies.
+        // Loaders find the tensor by name, but index 0 means memory that the caller supplies.
         return add_external(state, root->constant, &out->data_index);
     }
     return sc_store_add(state->ctx, &state->constants, root->constant->data,
                         state->options.constant_tensor_alignment, &out->data_index);
 }
 
-// Methods that share a buffer have it in one place, and whichever is loaded last fills it: all have
-// to start it with the same bytes.
+// Methods that share a buffer have it in one place, and the method that is loaded last fills it. So
+// all must start it with the same bytes.
 static sc_status check_start(sc_emit_method *m, const sc_storage *root, uint32_t blob) {
     sc_emit_state *state = m->state;
     if (root->constant->data.size == 0) return SC_OK;  // the next buffer has the same offset
@@ -106,7 +106,7 @@ static sc_status place(sc_emit_method *m, const sc_value *value, placement *out)
     out->is_planned = true;
     out->memory_id = root->memory_id;
     out->offset = root->offset + offset;
-    // A view of state starts with what the state starts with, and must not load it a second time.
+    // A view of state starts with the state's bytes, and must not load them a second time.
     if (root->kind == SC_STORAGE_MUTABLE && root->value == value)
         return place_mutable(m, root, out);
     return SC_OK;
@@ -152,8 +152,8 @@ static sc_fb_ref add_extra(sc_fb_builder *fb, const placement *at) {
     return sc_fb_end_shared(fb);
 }
 
-// Loops that go over slices stack their results slice by slice, growing them as they go; carried
-// ones keep their shape.
+// Loops over slices stack their results slice by slice, growing them as they go; carried results
+// keep their shape.
 static bool is_grown_by_loop(const sc_value *value) {
     const sc_node *node = value->node;
     if (!node || !sc_op_has(node->op, SC_HIGHER_ORDER)) return false;

@@ -75,6 +75,8 @@ bool sc_json_is_str(const sc_json *value, const char *text);  // unescaped strin
 
 // False when the value is absent (NULL) or of another kind.
 bool sc_json_i64(const sc_json *value, int64_t *out);
+// A list of at most `max` of them.
+bool sc_json_i64s(const sc_json *list, uint32_t max, int64_t *out, uint32_t *count);
 bool sc_json_bool(const sc_json *value, bool *out);
 // Numbers of any kind, and strings that Python's float() takes ("Infinity", "NaN").
 bool sc_json_f64(const sc_json *value, double *out);

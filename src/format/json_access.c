@@ -136,6 +136,15 @@ bool sc_json_i64(const sc_json *value, int64_t *out) {
     return true;
 }
 
+bool sc_json_i64s(const sc_json *list, uint32_t max, int64_t *out, uint32_t *count) {
+    if (!list || list->kind != SC_JSON_ARRAY || list->size > max) return false;
+    const sc_json *item = sc_json_first(list);
+    for (uint32_t i = 0; i < list->size; i++, item = sc_json_next(item))
+        if (!sc_json_i64(item, &out[i])) return false;
+    *count = list->size;
+    return true;
+}
+
 bool sc_json_bool(const sc_json *value, bool *out) {
     if (!value || value->kind != SC_JSON_BOOL) return false;
     *out = value->boolean;

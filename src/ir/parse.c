@@ -1,7 +1,6 @@
-// Reads the textual IR (grammar at the top of print.c). Whatever it accepts is a well-formed graph
-// in the sense of use lists, order and unique names; whether arguments suit their operators is
-// verify.c's business. Recursion is bounded: bodies by limits.graph_depth_max, lists by
-// SC_TEXT_LIST_DEPTH_MAX.
+// Reads the textual IR (grammar at the top of print.c). Every graph that it accepts is well-formed
+// in its use lists, order and unique names. verify.c checks whether arguments suit their operators.
+// Recursion is bounded: bodies by limits.graph_depth_max, lists by SC_TEXT_LIST_DEPTH_MAX.
 #include "ir/parse.h"
 
 // --- Operators -----------------------------------------------------------------------------------
@@ -29,7 +28,7 @@ typedef struct arg_text {
 
 typedef SC_VEC(arg_text) arg_texts;
 
-// "name=", when that is what comes next.
+// Reads "name=", if that comes next.
 static sc_status parse_arg_name(sc_parser *p, sc_str *out) {
     char next = sc_text_peek(&p->c);
     size_t start = p->c.at;
@@ -135,7 +134,7 @@ static sc_status parse_meta(sc_parser *p, sc_node *node) {
     return sc_text_expect(c, ')');
 }
 
-// A result as written, before its node exists.
+// A result in the text, before its node exists.
 typedef SC_VEC(sc_value) result_list;
 
 static sc_status parse_result(sc_parser *p, const sc_parse_scope *s, sc_str node_name,
@@ -289,7 +288,7 @@ static sc_status parse_return(sc_parser *p, sc_parse_scope *s) {
     return sc_text_expect(&p->c, '}');
 }
 
-// From after '{' to after '}'; a graph without parent fills its method's signature.
+// Reads from after '{' to after '}'; a graph without parent fills its method's signature.
 static sc_status parse_body(sc_parser *p, sc_parse_scope *s) {
     while (sc_text_begins(&p->c, "input")) SC_TRY(parse_input(p, s));
     while (!sc_text_begins(&p->c, "return")) SC_TRY(parse_node(p, s));
@@ -312,7 +311,7 @@ sc_status sc_parse_graph(sc_parser *p, const sc_parse_scope *outer, sc_graph **o
     return parse_body(p, &s);
 }
 
-// Sees no value from outside it; its depth counts with the bodies around it.
+// It sees no value from outside; its depth counts with the bodies around it.
 sc_status sc_parse_part(sc_parser *p, const sc_parse_scope *outer, const sc_part **out) {
     sc_ctx *ctx = p->c.ctx;
     sc_str name;

@@ -80,6 +80,13 @@ static sc_status parse_event(sc_parser *p, sc_part *part) {
     return SC_OK;
 }
 
+static sc_status parse_layout(sc_parser *p, sc_part *part, const sc_spec **out) {
+    sc_spec *spec = sc_new(p->c.arena, sc_spec);
+    SC_TRY(sc_parse_spec(p, part->method->exprs, spec));
+    *out = spec;
+    return SC_OK;
+}
+
 static sc_status parse_data(sc_parser *p, sc_part *part) {
     sc_part_data data = {0};
     int64_t align;
@@ -88,6 +95,7 @@ static sc_status parse_data(sc_parser *p, sc_part *part) {
     SC_TRY(parse_count(p, INT64_MAX, &align));
     data.align = (uint64_t)align;
     if (sc_text_accept_word_here(&p->c, "file")) SC_TRY(sc_text_quoted(&p->c, &data.tag));
+    if (sc_text_accept_word_here(&p->c, "layout")) SC_TRY(parse_layout(p, part, &data.layout));
     SC_TRY(parse_bytes(p, &data.bytes));
     sc_vec_push(p->c.arena, &part->data, data);
     return SC_OK;

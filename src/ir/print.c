@@ -15,11 +15,11 @@
 //
 // - A value is %name; its type is a tensor spec (dtype, sizes, {strides} unless row-major, +offset,
 //   grad), or int, bool, float, none, opaque; int(s0 + 1) when the number is known.
-// - A node with one result is called as its result; otherwise its name stands before the results.
+// - A node with one result has the result's name; otherwise its name stands before the results.
 // - Arguments stand in schema order, without trailing ones that equal their defaults; those after
 //   the schema's '*' are written name=value. f32 is a dtype, channels_last a memory format, strided
 //   and layout(N) layouts, device("cpu") a device; graph name { ... } is a body in place, and
-//   part name "backend" { ... } what a backend has taken over (print_part.c).
+//   part name "backend" { ... } a part that a backend has taken over (print_part.c).
 // - An input or output without a kind is the user's. A constant shows spec and bytes, its content
 //   only when it is a lifted number ("lifted" and hexadecimal bytes).
 // - !(...) after a node is its meta: trace, modules, origin, handle, tag, kept.
@@ -48,7 +48,7 @@ static void print_dims(sc_printer *p, const sc_dim *dims, uint32_t count, const 
     sc_sb_add_char(p->sb, brackets[1]);
 }
 
-// Exact, also where a dim of size 1 makes the stride irrelevant: the text loses nothing.
+// Strides are exact, even if a dim of size 1 makes one irrelevant: the text loses no facts.
 static bool strides_are_row_major(sc_exprs *exprs, const sc_spec *spec) {
     sc_dim strides[SC_RANK_MAX];
     sc_spec plain = *spec;
@@ -141,7 +141,7 @@ static void print_named_arg(sc_printer *p, sc_str name, const sc_arg *arg, bool 
 
 static void print_args(sc_printer *p, const sc_node *node) {
     const sc_schema *schema = sc_op_has(node->op, SC_FOREIGN) ? NULL : node->op->schema;
-    uint32_t positional = node->arg_count;  // how many of the leading arguments are written
+    uint32_t positional = node->arg_count;  // the number of leading arguments that are written
     bool first = true;
     sc_sb_add_char(p->sb, '(');
     if (schema) {
@@ -250,7 +250,7 @@ static void print_input_sig(sc_printer *p, const sc_method *method, const sc_inp
     if (sig->constant) print_constant(p, method->exprs, sig);
 }
 
-// `method` is NULL where there is no signature to show.
+// `method` is NULL if there is no signature to show.
 static void print_inputs(sc_printer *p, const sc_graph *graph, const sc_method *method) {
     for (uint32_t i = 0; i < graph->inputs.count; i++) {
         sc_print_line_start(p);

@@ -5,16 +5,16 @@
 //     processed "XH00" zeros 12 extent 4096
 //     events 0 [1, 2]
 //     events "conv #1" [3]
-//     data "weights" align 16 file "weights" "..."
+//     data "weights" align 16 file "weights" layout f32[2, 3] "..."
 //     input %x: f32[2]
 //     ...
 //     return %y
 //   }
 //
-// - Header lines may be left out but not reordered; "events" without anything says that the backend
-//   names none.
+// - Header lines may be left out but not reordered; "events" alone means that the backend names no
+//   events.
 // - Bytes are text or \x00, zeros N, or, like the contents of constants, only counted: extent N.
-// - The body has its own names and a method's signature, and speaks of the symbols around it.
+// - The body has its own names and a method's signature, and uses the symbols around it.
 #include "ir/print.h"
 
 static void print_bytes(sc_printer *p, const sc_cord *cord) {
@@ -73,6 +73,10 @@ static void print_data(sc_printer *p, const sc_part *part) {
         if (data->tag.size) {
             sc_sb_add_text(p->sb, " file ");
             sc_text_print_bytes(p->sb, data->tag);
+        }
+        if (data->layout) {
+            sc_sb_add_text(p->sb, " layout ");
+            sc_spec_print(p->sb, part->method->exprs, data->layout);
         }
         print_bytes(p, data->bytes);
     }

@@ -39,7 +39,7 @@ static sc_status check_operands(sc_ctx *ctx, const sc_node *node, const sc_metho
     return SC_OK;
 }
 
-// A part may write its own buffers; what its caller sees is what it returns.
+// A part may write its own buffers; its caller only sees its results.
 static sc_status check_returns(sc_ctx *ctx, const sc_node *node, const sc_method *method) {
     uint32_t taken = 0;
     for (uint32_t i = 0; i < method->outputs.count; i++) {
@@ -59,6 +59,23 @@ static sc_status check_returns(sc_ctx *ctx, const sc_node *node, const sc_method
     return SC_OK;
 }
 
+static sc_status check_data(sc_ctx *ctx, const sc_node *node, const sc_part *part) {
+    for (uint32_t i = 0; i < part->data.count; i++) {
+        const sc_part_data *data = &part->data.data[i];
+        const sc_spec *layout = data->layout;
+        if (data->align == 0 || data->align > SC_STORE_ALIGN_MAX)
+            return SC_FAIL_CHECK(
+                ctx, "parts", "'" SC_STR_FMT "' of the part of %s is aligned to %llu",
+                SC_STR_ARG(data->key), node->name->text, (unsigned long long)data->align);
+        if (layout && (!sc_spec_is_static(layout) || !sc_dim_is(layout->offset, 0) ||
+                       !sc_spec_is_dense(part->method->exprs, layout)))
+            return SC_FAIL_CHECK(ctx, "parts",
+                                 "'" SC_STR_FMT "' of the part of %s is no dense tensor",
+                                 SC_STR_ARG(data->key), node->name->text);
+    }
+    return SC_OK;
+}
+
 sc_status sc_verify_call(sc_ctx *ctx, const sc_node *node) {
     const sc_part *part = sc_node_part(node);
     if (part->method->exprs != node->graph->method->exprs)
@@ -69,12 +86,7 @@ sc_status sc_verify_call(sc_ctx *ctx, const sc_node *node) {
                              node->name->text);
     if (!part->backend.size)
         return SC_FAIL_CHECK(ctx, "parts", "the part of %s has no backend", node->name->text);
-    for (uint32_t i = 0; i < part->data.count; i++)
-        if (part->data.data[i].align == 0 || part->data.data[i].align > SC_STORE_ALIGN_MAX)
-            return SC_FAIL_CHECK(ctx, "parts",
-                                 "'" SC_STR_FMT "' of the part of %s is aligned to %llu",
-                                 SC_STR_ARG(part->data.data[i].key), node->name->text,
-                                 (unsigned long long)part->data.data[i].align);
+    SC_TRY(check_data(ctx, node, part));
     SC_TRY(check_operands(ctx, node, part->method));
     return check_returns(ctx, node, part->method);
 }

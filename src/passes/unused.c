@@ -1,5 +1,5 @@
-// Removes parameters, buffers and constants that no node reads or writes, and tokens and script
-// objects that went unused. The user's own inputs stay: they are the method's signature.
+// Removes parameters, buffers and constants that no node reads or writes, and unused tokens and
+// script objects. The user's own inputs stay: they are the method's signature.
 #include "passes/passes.h"
 
 static bool is_kept(const sc_input_sig *sig, const sc_value *value, const sc_map *written) {

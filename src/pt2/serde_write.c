@@ -1,5 +1,5 @@
-// The document around the graph: what inputs and outputs are to the caller, ranges of symbols, the
-// trees that arguments and results are flattened from.
+// The document around the graph: the roles of inputs and outputs for the caller, ranges of symbols,
+// and the trees that arguments and results are flattened from.
 #include "pt2/serde_write.h"
 
 enum { SCHEMA_MAJOR = 5, SCHEMA_MINOR = 4, OPSET = 10 };
@@ -134,7 +134,7 @@ static void end_tree(sc_json_writer *json) {
     sc_json_end_object(json);
 }
 
-// A tuple of as many leaves.
+// A tuple of that many leaves.
 static void put_leaves(sc_json_writer *json, uint32_t count) {
     begin_tree(json, "builtins.tuple", "null");
     for (uint32_t i = 0; i < count; i++) {
@@ -148,7 +148,7 @@ static void put_leaves(sc_json_writer *json, uint32_t count) {
     end_tree(json);
 }
 
-// The tree of a call (inputs...) -> (outputs...), for programs that do not say.
+// The tree of a call (inputs...) -> (outputs...), for programs without one.
 static sc_str plain_tree(sc_arena *arena, uint32_t count, bool is_input) {
     sc_json_writer json;
     sc_sb text;

@@ -1,5 +1,5 @@
-// A delegated part as the first argument of its call: what the backend was asked for and what it
-// made, and the program that it was given, weights and all, as one text.
+// A delegated part as the first argument of its call. One text contains the backend's compile
+// specs, the bytes that it made, and the program that it was given, with its weights.
 #include "pt2/serde_write.h"
 
 static void put_specs(sc_serde_writer *w, const sc_part *part) {
@@ -18,12 +18,29 @@ static void put_specs(sc_serde_writer *w, const sc_part *part) {
 
 // --- Named data ----------------------------------------------------------------------------------
 
+static void put_layout(sc_serde_writer *w, const sc_spec *layout) {
+    uint8_t order[SC_RANK_MAX];
+    if (!layout || !sc_spec_dim_order(w->method->exprs, layout, order)) {
+        sc_json_put_null(&w->json, "tensor_layout");
+        return;
+    }
+    sc_json_put_object(&w->json, "tensor_layout");
+    sc_json_put_u64(&w->json, "scalar_type", layout->dtype);
+    sc_json_put_array(&w->json, "sizes");
+    for (uint32_t i = 0; i < layout->rank; i++) sc_json_add_i64(&w->json, layout->sizes[i].value);
+    sc_json_end_array(&w->json);
+    sc_json_put_array(&w->json, "dim_order");
+    for (uint32_t i = 0; i < layout->rank; i++) sc_json_add_u64(&w->json, order[i]);
+    sc_json_end_array(&w->json);
+    sc_json_end_object(&w->json);
+}
+
 static void put_entry(sc_serde_writer *w, const sc_part_data *data, uint32_t index) {
     sc_json_key_str(&w->json, data->key);
     sc_json_begin_object(&w->json);
     sc_json_put_u64(&w->json, "buffer_index", index);
     sc_json_put_u64(&w->json, "alignment", data->align);
-    sc_json_put_null(&w->json, "tensor_layout");
+    put_layout(w, data->layout);
     sc_json_end_object(&w->json);
 }
 

@@ -5,7 +5,7 @@
 
 // --- Written values ------------------------------------------------------------------------------
 
-// The input that a value shows, through whatever only shows it.
+// The input that a value shows, through views.
 static const sc_value *shown(const sc_imap *roots, const sc_value *value) {
     const uint64_t *root = sc_imap_find(roots, SC_PTR_KEY(value));
     return root ? (const sc_value *)(uintptr_t)*root : value;
@@ -27,7 +27,7 @@ static void learn_writes_in_place(sc_quant_plan *plan, const sc_method *method) 
     sc_arena_rewind(plan->ctx->scratch, mark);
 }
 
-// A value that another method writes is state for all when buffers are shared.
+// A value that another method writes is state for all methods if buffers are shared.
 static void learn_writes(sc_quant_plan *plan) {
     const sc_program *program = plan->method->program;
     for (uint32_t m = 0; m < program->methods.count; m++) {
@@ -41,23 +41,24 @@ static void learn_writes(sc_quant_plan *plan) {
 
 // --- Which groups observe ------------------------------------------------------------------------
 
-// A weight whose bytes can be measured without running anything.
-static bool is_plain_weight(const sc_quant_plan *plan, const quant_group *group) {
+bool sc_quant_is_plain_weight(const sc_quant_plan *plan, const quant_group *group) {
     const sc_value *value = plan->probes.data[group->probes.data[0]].value;
     const sc_dtype dtype = (sc_dtype)value->spec.dtype;
     return group->spec.kind == QUANT_WEIGHT && sc_quant_constant(plan, value) &&
            (dtype == SC_DTYPE_F32 || sc_dtype_is_half(dtype));
 }
 
-static void choose_observers(sc_quant_plan *plan) {
+void sc_quant_choose_observers(sc_quant_plan *plan) {
+    plan->observers.count = 0;
     for (uint32_t i = 0; i < plan->groups.count; i++) {
         quant_group *group = &plan->groups.data[i];
+        group->observer = SC_QUANT_NO;
         if (group->probes.count == 0) continue;
         const sc_spec *spec = &plan->probes.data[group->probes.data[0]].value->spec;
         const bool is_weight = group->spec.kind == QUANT_WEIGHT;
         group->channels =
             group->spec.by_channel ? (uint64_t)spec->sizes[group->spec.axis].value : 1;
-        group->is_weight = is_plain_weight(plan, group);
+        group->is_weight = sc_quant_is_plain_weight(plan, group);
         group->range =
             (sc_quant_range){.is_weight = is_weight, .axis = group->spec.axis, .bits = 8};
         group->range.place_count = group->probes.count;
@@ -142,7 +143,7 @@ static sc_status prepare(sc_quant_plan *plan) {
     sc_quant_form_groups(plan);
     sc_quant_place_probes(plan);
     list_users(plan);
-    choose_observers(plan);
+    sc_quant_choose_observers(plan);
     sc_quant_end_rows(plan);
     return SC_OK;
 }

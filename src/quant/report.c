@@ -1,4 +1,4 @@
-// The fate of each node, and the reason if it is not the one asked for.
+// The fate of each node, and the reason if it is not the requested one.
 #include "quant/plan.h"
 
 void sc_quant_remark(sc_quant_plan *plan, const char *format, ...) {
@@ -135,6 +135,36 @@ void sc_quant_end_rows(sc_quant_plan *plan) {
         const sc_imap_entry *entry = &plan->absorbed.entries[i];
         const sc_node *layer = (const sc_node *)(uintptr_t)entry->value;
         tell(plan, &plan->rows.data[entry->key], layer);
+    }
+}
+
+// Does a probe remain of its result, or of what it reads?
+static bool is_observed(const sc_quant_plan *plan, const sc_imap *users, const sc_node *node) {
+    if (sc_imap_find(users, SC_PTR_KEY(node))) return true;
+    for (uint32_t i = 0; i < node->out_count; i++)
+        if (sc_imap_find(&plan->first_probe, SC_PTR_KEY(node->outs[i]))) return true;
+    return false;
+}
+
+static void tell_taken_away(sc_quant_plan *plan, const sc_node *node, sc_quant_row *row,
+                            const sc_imap *users) {
+    const quant_note *note = sc_quant_note(plan, node);
+    if (!note || note->weights || is_observed(plan, users, node)) return;
+    row->is_quantized = false;
+    row->why_not = SC_STR("a pass took its observers away");
+    row->weight = SC_QUANT_NO;
+}
+
+void sc_quant_tell_taken_away(sc_quant_plan *plan) {
+    sc_imap users;
+    sc_imap_init(&users, plan->ctx->scratch);
+    for (uint32_t i = 0; i < plan->probes.count; i++)
+        for (uint32_t k = 0; k < plan->probes.data[i].users.count; k++)
+            sc_imap_set(&users, SC_PTR_KEY(plan->probes.data[i].users.data[k]), 1);
+    for (uint32_t i = 0; i < plan->row_of.count; i++) {
+        const sc_imap_entry *entry = &plan->row_of.entries[i];
+        const sc_node *node = (const sc_node *)(uintptr_t)entry->key;
+        tell_taken_away(plan, node, &plan->rows.data[entry->value - 1], &users);
     }
 }
 

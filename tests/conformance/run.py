@@ -29,8 +29,10 @@ import functorch_rows
 import inspector
 import judge_models
 import judge_tables
+import named_tensors
 import own_partitioners
 import own_passes
+import own_planners
 import processes
 import programs
 import recipe_models
@@ -115,8 +117,10 @@ def cases():
         documents,
         dumps,
         inspector,
+        named_tensors,
         own_partitioners,
         own_passes,
+        own_planners,
         recipe_models,
         records,
         training,

@@ -60,7 +60,7 @@ static sc_status emit(setup *s, sc_str text) {
         for (uint32_t i = 0; i < method->inputs.count; i++)
             if (method->inputs.data[i].constant) fill(s, method->inputs.data[i].constant);
     }
-    SC_TRY(sc_place_program(&s->ctx, s->program, &s->options, &s->tables, &reports));
+    SC_TRY(sc_place_program(&s->ctx, s->program, &s->options, NULL, &s->tables, &reports));
     SC_TRY(sc_emit_program(&s->ctx, s->program, s->tables, &s->options, &s->result));
     return sc_cord_flatten(&s->ctx, &s->result.program, &s->arena, 1 << 20, &s->bytes);
 }

@@ -42,7 +42,12 @@ static bool ask(uint32_t number, sc_host_question *question, sc_host_question_ki
     question->bytes = now.bytes;
     const uint8_t *bytes;
     uint64_t size;
-    if (kind == SC_HOST_QUESTION_INIT) (void)question->named(question, now.wanted, &bytes, &size);
+    if (kind == SC_HOST_QUESTION_INIT) {
+        (void)question->named(question, now.wanted, &bytes, &size);
+        status = sc_json_parse(question->ctx, question->ctx->scratch, question->names(question),
+                               &parsed);
+        SC_ASSERT(status == SC_OK);
+    }
     now.open += kind == SC_HOST_QUESTION_INIT && !now.fails;
     return !now.fails;
 }

@@ -170,7 +170,7 @@ static void run(sc_ctx *ctx, const sc_xnn_graph *graph, const uint8_t *data, siz
                          .method = SC_STR("forward"),
                          .processed = data,
                          .processed_bytes = size,
-                         .named = {find_named, release_named, NULL},
+                         .named = {find_named, release_named, NULL, 0, NULL},
                          .args = a.args,
                          .arg_count = a.count,
                          .shared = &shared};

@@ -127,8 +127,7 @@ test("6.3: a hook that fails is named, and its passes have to be there", async (
     assert.match(number.message, new RegExp(`^what ${hook}\\[0\\] .* must be a list of names`));
     assert.ok((await quantized({ ...STATIC, [hook]: [() => []] })).length > 0);
     const unknown = await failed({ ...STATIC, [hook]: [() => ["nonsense"]] });
-    const isInner = hook === "postPreparePasses" || hook === "preConvertPasses";
-    assert.equal(unknown.code, isInner ? "unsupported" : "not_found");
+    assert.equal(unknown.code, "not_found");
   }
 });
 

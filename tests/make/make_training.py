@@ -33,8 +33,7 @@ class Regression(torch.nn.Module):
 
 
 class Classifier(torch.nn.Module):
-    """Two layers under the cross entropy. The classes are a second result, and one bias is not
-    trained."""
+    """Two layers under the cross entropy. The classes are a second result; one bias is fixed."""
 
     def __init__(self):
         super().__init__()

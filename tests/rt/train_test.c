@@ -44,7 +44,7 @@ static sc_status emit(setup *s, const char *text, sc_source **pte) {
     sc_emit_result result;
     const uint8_t *bytes;
     SC_TRY(sc_program_parse(&s->ctx, sc_str_from(text), &program));
-    SC_TRY(sc_place_program(&s->ctx, program, &options, &tables, &reports));
+    SC_TRY(sc_place_program(&s->ctx, program, &options, NULL, &tables, &reports));
     SC_TRY(sc_emit_program(&s->ctx, program, tables, &options, &result));
     SC_TRY(sc_cord_flatten(&s->ctx, &result.program, &s->arena, 1 << 20, &bytes));
     *pte = sc_source_from_memory(&s->arena, bytes, result.program.size);

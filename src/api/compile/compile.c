@@ -1,5 +1,5 @@
-// Lowering as hosts call it: opening files as methods, and steps over what was opened. The steps
-// themselves are in steps.c.
+// Lowering as hosts call it: opens files as methods, and runs steps on them. The steps themselves
+// are in steps.c.
 #include "api/compile/named_passes.h"
 #include "api/compile/steps.h"
 #include "api/options.h"
@@ -53,7 +53,7 @@ sc_status sc_compile_to_edge(sc_job *job, uint32_t from, sc_str options_json, ui
     return sc_job_fill_record(job, record, *edge, *edge);
 }
 
-// A source program stays one: the passes are those that run before decomposition.
+// A source program stays a source program: the passes are those that run before decomposition.
 sc_status sc_compile_transform_source(sc_job *job, uint32_t from, sc_str method, sc_str passes_json,
                                       uint32_t *transformed) {
     sc_ctx *ctx = sc_job_begin(job);

@@ -1,4 +1,4 @@
-// The host's moves while it is asked: look at the parts that it is given, tell how far it is, and
+// Calls that the host may make while it answers a question: read the parts, report progress, and
 // answer.
 #include "api/job.h"
 
@@ -25,6 +25,10 @@ const uint8_t *sc_host_question_named(sc_host_question *question, sc_str key, ui
     const uint8_t *found = NULL;
     *bytes = 0;
     return question->named && question->named(question, key, &found, bytes) == SC_OK ? found : NULL;
+}
+
+const char *sc_host_question_names(sc_host_question *question) {
+    return question->names ? sc_str_dup(&question->arena, question->names(question)) : "[]";
 }
 
 const char *sc_host_question_part_text(sc_host_question *question, uint32_t part) {

@@ -1,5 +1,6 @@
-// Methods share buffers of equal name, if asked. One that a part keeps to itself is nobody else's,
-// so that asking for both would give each method a buffer of its own, without a word.
+// Methods share buffers of equal name if the option is on. A buffer that a part keeps is accessible
+// to that part only. Both together would silently give each method a buffer of its own, so they are
+// an error.
 #include "api/compile/shared_state.h"
 
 #include "api/job.h"
@@ -11,7 +12,7 @@ static bool has_input(const sc_method *method, sc_str target) {
     return false;
 }
 
-// Parts of bodies are passed what they read.
+// Parts of bodies get their operands passed, so they keep no buffer.
 static bool knows(const sc_method *method, sc_str target) {
     if (has_input(method, target)) return true;
     for (const sc_node *node = method->graph->first; node; node = node->next)

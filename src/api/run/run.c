@@ -1,5 +1,5 @@
-// Running: the job's side of the runtime. One program per job, one selected method; inputs are
-// copied in, outputs are handed out row-major.
+// Runs a program for a job. A job has one program and one selected method. Inputs are copied in,
+// and outputs are returned row-major.
 #include "api/backends.h"
 #include "api/open_bundle.h"
 #include "api/options.h"
@@ -41,7 +41,7 @@ static sc_status require_method(sc_job *job) {
 sc_status sc_run_select(sc_job *job, sc_str method) {
     sc_ctx *ctx = sc_job_begin(job);
     SC_TRY(sc_job_require_program(job));
-    // A name that is not there leaves the selection as it was.
+    // An unknown name leaves the selection unchanged.
     sc_rt_method *found = NULL;
     sc_job_begin_events(job);
     SC_TRY(sc_job_end_events(job, sc_rt_method_load(ctx, job->running, method, &found)));

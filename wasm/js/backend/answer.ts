@@ -3,7 +3,7 @@
 import type { Pointer, RawExports } from "../border/abi.gen.js";
 import { SconceError } from "../base/errors.js";
 import type { Memory } from "../base/memory.js";
-import type { BackendNode, DType, TensorInfo } from "../types/index.js";
+import type { BackendNode, DType, Part, SymbolRange, TensorInfo } from "../types/index.js";
 
 /** Bytes in the module's memory; in an answer, bytes behind its JSON. */
 export type Range = readonly [address: number, bytes: number];
@@ -16,6 +16,8 @@ export interface RawSpec {
 /** A part of a method as the core sends it. */
 export interface RawPart {
   name: string;
+  signature: Part["signature"];
+  ranges: ({ symbol: string } & SymbolRange)[];
   inputs: TensorInfo[];
   outputs: TensorInfo[];
   constants: { value: string; target: string; size: number; of: TensorInfo; result?: string }[];
@@ -39,7 +41,8 @@ export interface RawMethod {
 export interface RawStart {
   method: string;
   specs: RawSpec[];
-  named: { key: string; bytes: number }[];
+  /** A number that all parts of the program have, for as long as it is open. */
+  program: number;
   processed: Range;
 }
 /** An operand of a part as the core sends it. */

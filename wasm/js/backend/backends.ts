@@ -22,6 +22,7 @@ import {
   saidYes,
   valueJson,
 } from "./given.js";
+import { NamedData } from "./named_data.js";
 import { isObject } from "../base/check.js";
 import { cancelled, messageOf, SconceError } from "../base/errors.js";
 import type { Memory } from "../base/memory.js";
@@ -42,6 +43,7 @@ import type {
 interface Delegate {
   backend: Backend;
   method: string;
+  program: number;
   state: unknown;
 }
 
@@ -58,6 +60,8 @@ const isRefusal = (answer: unknown): answer is Refusal =>
 export class Backends {
   private readonly rows: Backend[] = [];
   private readonly delegates = new Map<number, Delegate>();
+  /** By program, while one of its parts is started. */
+  private readonly named = new Map<number, NamedData>();
 
   constructor(
     private readonly raw: RawExports,
@@ -237,6 +241,10 @@ export class Backends {
       method,
       inputs: raw.inputs,
       outputs: raw.outputs,
+      signature: raw.signature,
+      rangeConstraints: Object.fromEntries(
+        raw.ranges.map(({ symbol, min, max }) => [symbol, { min, max }]),
+      ),
       constants: all.filter((constant) => !isState(constant)),
       states: all.filter(isState),
       nodes: () => raw.nodes,
@@ -254,46 +262,20 @@ export class Backends {
   // --- Running ---
 
   private init(backend: Backend, delegate: number, start: RawStart, ask: Pointer): void {
-    const { method } = start;
-    const life = { isOver: false };
-    const named = this.namedOf(start, method, ask, life);
+    const { method, program } = start;
     const processed = this.memory.copy(...start.processed);
     const specs = this.specsOf(start.specs);
-    try {
-      const state = called(backend, "init", method, () => backend.init(processed, specs, named));
-      this.delegates.set(delegate, { backend, method, state });
-    } finally {
-      life.isOver = true;
-    }
+    const named = this.namedOf(program);
+    const state = named.during(ask, method, (values) =>
+      called(backend, "init", method, () => backend.init(processed, specs, values)),
+    );
+    named.users++;
+    this.named.set(program, named);
+    this.delegates.set(delegate, { backend, method, program, state });
   }
 
-  /** All named data of the program. Bytes are read when they are asked for, each once. */
-  private namedOf(
-    { named }: RawStart,
-    method: string,
-    ask: Pointer,
-    life: { isOver: boolean },
-  ): Readonly<Record<string, Uint8Array<ArrayBuffer>>> {
-    const all = Object.create(null) as Record<string, Uint8Array<ArrayBuffer>>;
-    const read = (key: string, size: number): Uint8Array<ArrayBuffer> => {
-      if (life.isOver)
-        throw new SconceError(
-          "state",
-          `named data '${key}' can be read only while its delegate of method '${method}' is started`,
-          "Copy what is needed of it in init().",
-        );
-      const at = this.memory.withTexts([key], (text, bytes) =>
-        this.raw.backend_named(ask, text!, bytes!),
-      );
-      if (at === 0) throw new SconceError("io", `named data '${key}' cannot be read`);
-      return this.memory.copy(at, size);
-    };
-    for (const { key, bytes } of named) {
-      let found: Uint8Array<ArrayBuffer> | undefined;
-      const get = (): Uint8Array<ArrayBuffer> => (found ??= read(key, bytes));
-      Object.defineProperty(all, key, { enumerable: true, get });
-    }
-    return all;
+  private namedOf(program: number): NamedData {
+    return this.named.get(program) ?? new NamedData(this.raw, this.memory);
   }
 
   /** Null where there is no list: the core knows how many outputs were wanted. */
@@ -331,8 +313,9 @@ export class Backends {
   }
 
   private destroy(number: number): void {
-    const { backend, method, state } = this.delegates.get(number)!;
+    const { backend, method, program, state } = this.delegates.get(number)!;
     this.delegates.delete(number);
+    if (--this.named.get(program)!.users === 0) this.named.delete(program);
     called(backend, "destroy", method, () => backend.destroy?.(state));
   }
 }

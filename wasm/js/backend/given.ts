@@ -3,21 +3,18 @@ import {
   badArgument,
   isObject,
   isPlain,
-  isText,
   KINDS,
   mustBe,
   onlyHasKeys,
   shortened,
-  TEXT,
 } from "../base/check.js";
-import { ALIGNMENT, fault, type Answer, type Range, type RawMethod } from "./answer.js";
+import { fault, type Answer, type Range, type RawMethod } from "./answer.js";
+import { checkNamed, type Wrong } from "./named_given.js";
 import { messageOf, SconceError, withCause } from "../base/errors.js";
 import { oneOf } from "../base/nearest.js";
 import { isBytes } from "../base/tags.js";
 import { bytesOf, isTensorLike } from "../tensor/bytes.js";
-import type { Backend, CompileSpec, NamedBytes, Part, PreprocessResult } from "../types/index.js";
-
-const ALIGNMENT_MAX = 2 ** 24;
+import type { Backend, CompileSpec, Part, PreprocessResult } from "../types/index.js";
 
 type Callback = keyof typeof FUNCTIONS;
 
@@ -219,23 +216,8 @@ export function resultJson({ backend, method, part, result }: Made, answer: Answ
   };
   if (!isObject(namedData)) throw wrong("namedData", "bytes by name", namedData);
   const data = Object.entries(namedData).map(([key, entry]: [string, unknown]) => {
-    if (!isText(key)) throw wrong("a key of namedData", TEXT, key);
-    if (!isObject(entry)) throw wrong(`'${key}'`, "bytes, or { bytes }", entry);
-    const one: Partial<NamedBytes> = isBytes(entry) ? { bytes: entry } : entry;
-    onlyHas(`'${key}' in ${what}`, one, ["bytes", "alignment", "externalTag"]);
-    const { alignment = ALIGNMENT, externalTag = "" } = one;
-    if (!Number.isSafeInteger(alignment) || alignment < 1 || alignment > ALIGNMENT_MAX)
-      throw wrong(`the alignment of '${key}'`, "a whole number from 1 to 2^24", alignment);
-    if (!KINDS.text.test(externalTag))
-      throw wrong(`the externalTag of '${key}'`, KINDS.text.accepts, externalTag);
-    if (one.externalTag !== undefined && !isFileName(externalTag))
-      throw fault(
-        `the externalTag of '${key}' in ${what} must be the name of a file, ` +
-          `without a folder or control characters, not ${JSON.stringify(externalTag)}`,
-        method,
-        "Return a plain name, such as weights.",
-      );
-    return { key, tag: externalTag, align: alignment, bytes: bytes(one.bytes, `'${key}'`) };
+    const { bytes: contents, ...rest } = checkNamed(key, entry, { what, method, wrong, onlyHas });
+    return { ...rest, bytes: answer.add(contents) };
   });
   return {
     processed: bytes(processedBytes, "processedBytes"),
@@ -243,11 +225,6 @@ export function resultJson({ backend, method, part, result }: Made, answer: Answ
     events: debugHandleMap === undefined ? null : eventsOf(debugHandleMap, wrong),
   };
 }
-
-/** Whether it stays in the folder where it is written. */
-const isFileName = (tag: string): boolean => isText(tag) && !/^\.{0,2}$|[\p{Cc}/\\]/u.test(tag);
-
-type Wrong = (of: string, accepts: string, value: unknown) => SconceError;
 
 /** Keys that are whole numbers are ids, as in ExecuTorch; others are names. */
 function eventsOf(map: Readonly<Record<string, readonly number[]>>, wrong: Wrong): object[] {

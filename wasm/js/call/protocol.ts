@@ -43,13 +43,21 @@ export type Member =
   | { readonly is: "property" }
   /** Data that costs something: a call. */
   | { readonly is: "getter" }
-  /** Only makes sense where the object lives. */
-  | { readonly is: "local" }
+  | Local
   /** Writes to a sink, which stays with the caller, what the method `of` gives as a Blob. */
   | Stream
   /** Made of calls of the others, where the caller is: its arguments cannot cross. */
   | { readonly is: "derived"; readonly make: (remote: never) => (...args: never) => unknown }
   | Method;
+
+/** Only makes sense where the object lives. */
+interface Local {
+  readonly is: "local";
+  /** The error of calling it elsewhere; without it the member is absent there. */
+  readonly why?: string;
+  /** A way to the same end, for the hint. */
+  readonly instead?: string;
+}
 
 interface Stream {
   readonly is: "stream";
@@ -206,6 +214,18 @@ const SGD = {
 
 const PROPERTY = { is: "property" } as const;
 const LOCAL = { is: "local" } as const;
+/** Members of sessions that work with stages. */
+const STAGES = {
+  is: "local",
+  why: "a stage is a function, which cannot be sent to a worker",
+  instead: "Name stages in pipelineStages of the recipe, and passes by importPasses().",
+} as const;
+const ARTIFACTS = {
+  is: "local",
+  why: "artifacts hold objects that live in the worker",
+  instead:
+    "Ask for one: getExportedProgram(), getEdgeProgramManager(), getExecutorchProgramManager().",
+} as const;
 const DATA = { is: "method", gives: "data" } as const;
 const METHOD = { is: "method", gives: "ExportedProgram" } as const;
 const CALLED = { ...DATA, at: 2, options: RUN, mayOmitText: true } as const;
@@ -260,6 +280,8 @@ const PROTOCOL = {
     importPasses: { ...DATA, module: 0 },
     registerPartitioner: LOCAL,
     importPartitioners: { ...DATA, module: 0 },
+    registerMemoryPlanner: LOCAL,
+    importMemoryPlanners: { ...DATA, module: 0 },
   },
   OpenedPrograms: {
     methods: PROPERTY,
@@ -364,11 +386,11 @@ const PROTOCOL = {
   ExportSession: {
     name: PROPERTY,
     pipelineStages: PROPERTY,
-    registerStage: LOCAL,
-    getRegisteredStage: LOCAL,
-    getAllRegisteredStages: LOCAL,
+    registerStage: STAGES,
+    getRegisteredStage: STAGES,
+    getAllRegisteredStages: STAGES,
     run: { ...DATA, at: 0, options: CALL },
-    getStageArtifacts: LOCAL,
+    getStageArtifacts: ARTIFACTS,
     stages: DATA,
     getExportedProgram: METHOD,
     getOpenedPrograms: { is: "method", gives: "OpenedPrograms" },
@@ -408,8 +430,8 @@ const PROTOCOL = {
 } as const satisfies {
   [K in ObjectKind]: {
     [M in Exclude<keyof Interfaces[K] & string, "dispose">]: M extends LocalMember<Interfaces[K]>
-      ? typeof LOCAL
-      : Exclude<Member, typeof LOCAL>;
+      ? Local
+      : Exclude<Member, Local>;
   };
 };
 

@@ -16,7 +16,7 @@ import {
   type Recorded,
 } from "./manager.js";
 import { listPrograms, openProgram } from "./open.js";
-import { optionsJson } from "../call/options.js";
+import { optionsJson, PLANNER_WORDS } from "../call/options.js";
 import { partitionersJson } from "./partition.js";
 import { programCall } from "./program_call.js";
 import { HostFunctions } from "../pass/run.js";
@@ -217,11 +217,13 @@ class EdgeManager extends ViewingManager implements EdgeProgramManager {
     const { names, recorded } = this;
     return job.hold(() => {
       const edge = passes ? this.transformed("'passes' of toExecutorch()", passes) : this.program;
+      const host = new HostFunctions(job);
       const json = optionsJson("toExecutorch", config, {
         consume: consume || edge !== this.program,
+        memory_planning: host.planners(config.memoryPlanning, PLANNER_WORDS),
       });
       const first = job.enter({}, (raw, s) => raw.output_count(s));
-      const program = programCall(job, config, [json], (raw, s, texts, out) =>
+      const program = programCall(job, host.options(config), [json], (raw, s, texts, out) =>
         raw.compile_to_executorch(s, edge, texts[0]!, texts[1]!, out),
       );
       const complete = recorded && completed(job, recorded, program);

@@ -2,6 +2,7 @@
 import { checkTable, isPlain, KINDS, type Kind } from "../base/check.js";
 import { rowsOf } from "../call/protocol.js";
 import { isPartitioner } from "../lower/partition.js";
+import { isPassList } from "../lower/transform.js";
 import type {
   ExportRecipe,
   Partitioner,
@@ -14,9 +15,11 @@ const listOf = (accepts: string, test: (item: unknown) => boolean): Kind => ({
   accepts,
   test: (value) => Array.isArray(value) && Array.from(value).every(test),
 });
+const isPasses = (item: unknown): boolean =>
+  isPassList(item) || (isPlain(item) && Object.values(item).every(isPassList));
 const RESOLVERS = listOf(
-  "a list of functions that give the names of passes",
-  (item) => typeof item === "function",
+  "a list of functions that give passes, or of lists of passes",
+  (item) => typeof item === "function" || isPasses(item),
 );
 const wordOf = (...words: string[]): Kind => ({
   accepts: words.map((word) => `"${word}"`).join(" or "),
@@ -65,6 +68,8 @@ export const HOOKS = [
   "preConvertPasses",
   "postConvertPasses",
 ] as const;
+/** One of them. */
+export type Hook = (typeof HOOKS)[number];
 
 const QUANTIZATION = {
   quantizers: "list",
@@ -161,6 +166,13 @@ export const isPartitionersByMethod = (
   given: Partitioners,
 ): given is Readonly<Record<string, Partitioner | readonly Partitioner[]>> =>
   isPlain(given) && !isPartitioner(given);
+
+/** Whether any method has a partitioner. */
+export function isPartitioning(given: Partitioners | undefined): boolean {
+  if (given === undefined) return false;
+  const all: readonly unknown[] = isPartitionersByMethod(given) ? Object.values(given) : [given];
+  return all.some((one) => !Array.isArray(one) || one.length > 0);
+}
 
 /** Whether a recipe quantizes anything. */
 export function isQuantizing({ quantizationRecipe: given }: ExportRecipe): boolean {

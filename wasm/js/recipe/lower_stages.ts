@@ -1,19 +1,22 @@
 // The stages that lower: edge programs, passes over them, parts for backends, the executorch program.
 import { delegationInfoOf } from "../lower/delegation_info.js";
 import { isPartitionersByMethod } from "./check.js";
-import { asked, loweringOf, resolveEach, take } from "./stage_given.js";
+import { transformSources } from "./source_passes.js";
+import { asked, loweringOf, resolveEach, resolveOne, take } from "./stage_given.js";
 import type {
   CallOptions,
   CompileConfig,
   EdgeProgramManager,
   Engine,
   ExecutorchProgramManager,
+  ExportedProgram,
   OpenedPrograms,
   Partitioner,
   Partitioners,
   Pass,
   Passes,
   PipelineArtifact,
+  ResolveManagerPasses,
   StageContext,
   ToEdgeOptions,
 } from "../types/index.js";
@@ -29,6 +32,8 @@ function edgeOptions({ context }: PipelineArtifact, call: CallOptions): ToEdgeOp
   const { constantMethods, generateEtrecord } = context;
   return { ...call, constantMethods, generateEtrecord, compileConfig: compileConfigOf(context) };
 }
+
+const EDGE = "edgeTransformPasses";
 
 type Rounds = readonly Partitioner[];
 
@@ -46,32 +51,26 @@ function roundsOf(
   return Object.fromEntries(named.map(([method, one]) => [method, listed(one)]));
 }
 
-/** Nothing goes to it: it stands for passes before decomposition. */
-const passesAlone = (passes: readonly Pass[]): Partitioner => ({
-  backend: "null",
-  tags: [],
-  transformForPreDecomposition: passes,
-});
-
-/** The partitioners, after the passes that come before decomposition; undefined without either. */
-function partitionersOf(
+/** The programs after the recipe's passes before decomposition, one function after the other. */
+function withAtenPasses(
   opened: OpenedPrograms,
-  artifact: PipelineArtifact,
-  partitioners: Partitioners | undefined,
-): Partitioners | undefined {
-  const { atenTransformPasses: functions } = artifact.context.exportRecipe;
-  const passes = resolveEach("atenTransformPasses", functions, opened);
-  const given = roundsOf(partitioners, opened.methods);
-  const rounds = opened.methods.map((method): [string, Rounds] => [
-    method,
-    [...first(passes, method), ...(Object.hasOwn(given, method) ? given[method]! : [])],
-  ]);
-  return rounds.some(([, round]) => round.length > 0) ? Object.fromEntries(rounds) : undefined;
-}
-
-function first(passes: Record<string, Pass[]> | undefined, method: string): Partitioner[] {
-  const list = passes?.[method] ?? [];
-  return list.length > 0 ? [passesAlone(list)] : [];
+  { context }: PipelineArtifact,
+  call: CallOptions,
+  body: (programs: OpenedPrograms) => EdgeProgramManager,
+): EdgeProgramManager {
+  const field = "atenTransformPasses";
+  let programs = opened;
+  try {
+    for (const [i, one] of (context.exportRecipe[field] ?? []).entries()) {
+      const before = programs;
+      const ask = (program: ExportedProgram): Pass[] => resolveOne(`${field}[${i}]`, one, program);
+      programs = transformSources(before, field, ask, call);
+      if (before !== opened && before !== programs) before.dispose();
+    }
+    return body(programs);
+  } finally {
+    if (programs !== opened) programs.dispose();
+  }
 }
 
 /** The artifact of edge programs, with what has become of their nodes. */
@@ -89,18 +88,19 @@ export function transformAndLower(
 ): PipelineArtifact {
   const opened = take("to_edge_transform_and_lower", "OpenedPrograms", artifact);
   const recipe = loweringOf(artifact);
-  const field = "edgeTransformPasses";
-  const transformPasses = resolveEach(field, recipe[field], opened);
-  const partitioner = partitionersOf(opened, artifact, recipe.partitioners);
-  const options = edgeOptions(artifact, call);
-  const edge =
-    partitioner === undefined && transformPasses === undefined
-      ? opened.toEdge(options)
-      : opened.toEdgeTransformAndLower({
+  const edge = withAtenPasses(opened, artifact, call, (programs) => {
+    const transformPasses = resolveEach(EDGE, recipe[EDGE], programs);
+    const rounds = roundsOf(recipe.partitioners, programs.methods);
+    const isAny = Object.values(rounds).some((round) => round.length > 0);
+    const options = edgeOptions(artifact, call);
+    return isAny || transformPasses !== undefined
+      ? programs.toEdgeTransformAndLower({
           ...options,
-          ...(partitioner && { partitioner }),
+          ...(isAny && { partitioner: rounds }),
           ...(transformPasses && { transformPasses }),
-        });
+        })
+      : programs.toEdge(options);
+  });
   const made = lowered(artifact, edge);
   made.addContext("areEdgePassesDone", true);
   return made;
@@ -113,11 +113,8 @@ export function toEdge(
   call: CallOptions,
 ): PipelineArtifact {
   const opened = take("to_edge", "OpenedPrograms", artifact);
-  const partitioner = partitionersOf(opened, artifact, undefined);
   const options = edgeOptions(artifact, call);
-  const edge = partitioner
-    ? opened.toEdgeTransformAndLower({ ...options, partitioner })
-    : opened.toEdge(options);
+  const edge = withAtenPasses(opened, artifact, call, (programs) => programs.toEdge(options));
   return artifact.copyWithNewData(edge);
 }
 
@@ -139,17 +136,23 @@ class Chain {
   }
 }
 
+const managerPasses = (
+  what: string,
+  one: ResolveManagerPasses,
+  edge: EdgeProgramManager,
+): Passes | null | undefined =>
+  typeof one === "function" ? (asked(what, () => one(edge)) as Passes | null | undefined) : one;
+
 /** `edge_program_manager_transform`: edge passes that have not run, and those over all programs. */
 export function managerTransform(_engine: Engine, artifact: PipelineArtifact): PipelineArtifact {
   const edge = take("edge_program_manager_transform", "EdgeProgramManager", artifact);
   const { edgeTransformPasses, edgeManagerTransformPasses } = loweringOf(artifact);
   const chain = new Chain(edge);
   const wanted = artifact.context.areEdgePassesDone ? [] : edgeTransformPasses;
-  const passes = resolveEach("edgeTransformPasses", wanted, edge);
+  const passes = resolveEach(EDGE, wanted, edge);
   if (passes) chain.step((last) => last.transform(passes));
   for (const [i, one] of (edgeManagerTransformPasses ?? []).entries()) {
-    const given = asked(`edgeManagerTransformPasses[${i}]`, () => one(chain.last)) as
-      Passes | null | undefined;
+    const given = managerPasses(`edgeManagerTransformPasses[${i}]`, one, chain.last);
     if (given != null) chain.step((last) => last.transform(given));
   }
   const made = artifact.copyWithNewData(chain.last);

@@ -22,12 +22,16 @@ export interface QuantizationConfig {
   readonly skip: readonly string[];
 }
 
-/** Passes that are asked for on the way, each time of the program as it then is. */
+/** Passes that are asked for at one point, of the program as it then is. */
+export interface QuantizationHook {
+  /** Whether there is a function to ask. */
+  readonly isAny: boolean;
+  readonly passes: (program: ExportedProgram) => readonly Pass[];
+}
+
+/** The points of a quantization at which a recipe may run passes. */
 export type QuantizationHooks = Readonly<
-  Record<
-    "prePrepare" | "postPrepare" | "preConvert" | "postConvert",
-    (program: ExportedProgram) => readonly Pass[]
-  >
+  Record<"prePrepare" | "postPrepare" | "preConvert" | "postConvert", QuantizationHook>
 >;
 
 /** Calls of a method, and how many there are; 0 where that shows only in the end. */

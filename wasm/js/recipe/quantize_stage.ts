@@ -8,11 +8,12 @@ import {
   configsOf,
   type Counted,
   type MethodQuantization,
+  type QuantizationHook,
   type QuantizationHooks,
 } from "./quantize.js";
 import { compileConfigOf } from "./lower_stages.js";
 import { quantizeProgram } from "./quantizing.js";
-import { quantizationOf } from "./check.js";
+import { quantizationOf, type Hook } from "./check.js";
 import { asked, resolve, take } from "./stage_given.js";
 import type {
   CallOptions,
@@ -69,11 +70,16 @@ function calibrationOf(
   return { calls: checkedCalls("calibration inputs", method, calls), count: countOf(calls) };
 }
 
+const hookOf = (recipe: QuantizationRecipe, field: Hook): QuantizationHook => ({
+  isAny: (recipe[field]?.length ?? 0) > 0,
+  passes: (program) => resolve(field, recipe[field], program),
+});
+
 const hooksOf = (recipe: QuantizationRecipe): QuantizationHooks => ({
-  prePrepare: (program) => resolve("prePreparePasses", recipe.prePreparePasses, program),
-  postPrepare: (program) => resolve("postPreparePasses", recipe.postPreparePasses, program),
-  preConvert: (program) => resolve("preConvertPasses", recipe.preConvertPasses, program),
-  postConvert: (program) => resolve("postConvertPasses", recipe.postConvertPasses, program),
+  prePrepare: hookOf(recipe, "prePreparePasses"),
+  postPrepare: hookOf(recipe, "postPreparePasses"),
+  preConvert: hookOf(recipe, "preConvertPasses"),
+  postConvert: hookOf(recipe, "postConvertPasses"),
 });
 
 function planned(method: MethodSummary, context: StageContext): [string, MethodQuantization][] {

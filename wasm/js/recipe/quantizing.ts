@@ -3,22 +3,24 @@
 import { HostFunctions } from "../pass/run.js";
 import { dtypesOf } from "../program/dtype_table.js";
 import { jsonFor } from "../base/check.js";
-import { OpenedManager } from "../lower/compile.js";
-import { programCall } from "../lower/program_call.js";
+import type { OpenedManager } from "../lower/compile.js";
 import type { Job } from "../module/job.js";
 import { SconceError, SconcePanic } from "../base/errors.js";
 import { optionsJson } from "../call/options.js";
 import { LoadedProgram } from "../program/program.js";
 import type { MethodQuantization, QuantizationConfig, QuantizationHooks } from "./quantize.js";
 import { places } from "../record/record.js";
+import { openedAgain, openedAt, transformSources } from "./source_passes.js";
 import { copyOf, isTensorLike } from "../tensor/bytes.js";
 import type {
   CallOptions,
   CompileConfig,
   ExecutorchConfig,
+  ExportedProgram,
   InputTuple,
   MethodQuantizationReport,
   OpenedPrograms,
+  Pass,
   QuantizationReport,
   QuantizedNode,
   InputTensor,
@@ -135,7 +137,8 @@ class Quantizing {
     const texts = [
       jsonFor("the quantization", { methods }),
       optionsJson("toEdge", options.compileConfig),
-      optionsJson("toExecutorch", options.executorch),
+      // A planner of the caller's own is for the file: what calibrates takes the default.
+      optionsJson("toExecutorch", options.executorch, { memory_planning: undefined }),
     ];
     job.core.memory.withTexts(texts, (config, configBytes, edge, edgeBytes, emit, emitBytes) =>
       job.call(this.call, (raw, s) =>
@@ -194,6 +197,43 @@ class Quantizing {
     }
   }
 
+  /** Runs the passes of a recipe that see observers as nodes, and have them where they leave them. */
+  passObservers(
+    when: "postPrepare" | "preConvert",
+    prepared: OpenedManager,
+    quantization: Methods,
+  ): void {
+    if (!hasHooks(quantization, when)) return;
+    const { job } = this;
+    const { memory } = job.core;
+    const number = memory.with(8, (out) => {
+      job.call(this.call, (raw, s) => raw.quantize_show(s, out));
+      return memory.number(out);
+    });
+    const shown = openedAt(job, number, prepared);
+    try {
+      for (const method of Object.keys(this.configs)) {
+        const passes = asking(quantization, when)(shown.exportedProgram(method));
+        if (passes.length > 0) this.transform(method, when, passes);
+      }
+    } finally {
+      shown.dispose();
+    }
+    job.call(this.call, (raw, s) => raw.quantize_hide(s, when === "postPrepare" ? 1 : 0));
+    // The core has made what runs the batches anew.
+    if (when === "postPrepare") this.program = undefined;
+  }
+
+  private transform(method: string, when: string, passes: readonly Pass[]): void {
+    const host = new HostFunctions(this.job);
+    const json = jsonFor(`${when}Passes`, host.entries(passes));
+    this.job.core.memory.withTexts([method, json], (name, bytes, list, listBytes) =>
+      this.job.call(host.options(this.call), (raw, s) =>
+        raw.quantize_transform(s, name!, bytes!, list!, listBytes!),
+      ),
+    );
+  }
+
   /** The number of the quantized program. */
   convert(): number {
     const { memory } = this.job.core;
@@ -242,30 +282,6 @@ class Quantizing {
   }
 }
 
-const managerOf = (job: Job, program: number, { methods }: OpenedPrograms): OpenedManager =>
-  new OpenedManager(job.retain(), program, methods);
-
-/** The number of the program after the passes that a recipe asks for at that point. */
-function transformed(
-  job: Job,
-  program: number,
-  opened: OpenedPrograms,
-  quantization: Methods,
-  when: keyof QuantizationHooks,
-): number {
-  let made = program;
-  for (const [method, { hooks }] of Object.entries(quantization)) {
-    const passes = hooks[when](opened.exportedProgram(method));
-    if (passes.length === 0) continue;
-    const host = new HostFunctions(job);
-    const json = jsonFor(`${when}Passes`, host.entries(passes));
-    made = programCall(job, host.options({}), [method, json], (raw, s, t, out) =>
-      raw.compile_transform_source(s, made, t[0]!, t[1]!, t[2]!, t[3]!, out),
-    );
-  }
-  return made;
-}
-
 /** How each method is quantized, of the program that is. */
 function configsFor(prepared: OpenedManager, quantization: Methods): Configs {
   return Object.fromEntries(
@@ -276,27 +292,26 @@ function configsFor(prepared: OpenedManager, quantization: Methods): Configs {
   );
 }
 
-/** The converted program, after the passes that follow. */
-function afterwards(job: Job, converted: OpenedManager, quantization: Methods): OpenedManager {
-  const { program } = places.get(converted)!();
-  const made = transformed(job, program, converted, quantization, "postConvert");
-  if (made === program) return converted;
-  const after = managerOf(job, made, converted);
-  converted.dispose();
-  return after;
-}
+/** The passes that a recipe asks for at that point, by method. */
+const asking =
+  (quantization: Methods, when: keyof QuantizationHooks) =>
+  (program: ExportedProgram): readonly Pass[] =>
+    Object.hasOwn(quantization, program.method)
+      ? quantization[program.method]!.hooks[when].passes(program)
+      : [];
 
-/** Passes between preparing and converting would change what was annotated. */
-function refuseInner(opened: OpenedPrograms, quantization: Methods): void {
-  for (const [method, { hooks }] of Object.entries(quantization))
-    for (const when of ["postPrepare", "preConvert"] as const)
-      if (hooks[when](opened.exportedProgram(method)).length > 0)
-        throw new SconceError(
-          "unsupported",
-          `${when}Passes cannot run: they change a graph with observers in it, but Sconce keeps observers ` +
-            "outside of the graph",
-          "Run them before, as prePreparePasses, or after, as postConvertPasses.",
-        ).ofMethod(method);
+const hasHooks = (quantization: Methods, when: keyof QuantizationHooks): boolean =>
+  Object.values(quantization).some(({ hooks }) => hooks[when].isAny);
+
+/** The converted program, after the passes that follow. */
+function afterwards(converted: OpenedManager, quantization: Methods): OpenedManager {
+  const after = transformSources(
+    converted,
+    "postConvertPasses",
+    asking(quantization, "postConvert"),
+  );
+  if (after !== converted) converted.dispose();
+  return after;
 }
 
 /** Converts the calibrated program, and gives the programs to lower. */
@@ -307,11 +322,11 @@ function finished(
   compare: () => void,
 ): Quantized {
   const { job } = places.get(prepared)!();
-  const converted = managerOf(job, quantizing.convert(), prepared);
+  const converted = openedAt(job, quantizing.convert(), prepared);
   try {
     compare();
     const report = quantizing.report();
-    return { program: afterwards(job, converted, quantization), report };
+    return { program: afterwards(converted, quantization), report };
   } catch (error) {
     converted.dispose();
     throw error;
@@ -328,7 +343,9 @@ async function quantizePrepared(
   const configs = configsFor(prepared, quantization);
   const quantizing = new Quantizing(job, program, configs, options);
   try {
+    quantizing.passObservers("postPrepare", prepared, quantization);
     await quantizing.calibrate(quantization);
+    quantizing.passObservers("preConvert", prepared, quantization);
     return finished(quantizing, prepared, quantization, () => {
       if (options.sensitivity) quantizing.compare(examples);
     });
@@ -348,18 +365,15 @@ export async function quantizeProgram(
   examples: Readonly<Record<string, readonly InputTuple[]>>,
   options: QuantizeOptions = {},
 ): Promise<Quantized> {
-  const { job, program } = places.get(opened)!();
-  const held = job.retain();
+  const prepared = transformSources(
+    opened as OpenedManager,
+    "prePreparePasses",
+    asking(quantization, "prePrepare"),
+  );
+  const held = prepared === opened ? openedAgain(prepared) : prepared;
   try {
-    refuseInner(opened, quantization);
-    const number = transformed(held, program, opened, quantization, "prePrepare");
-    const prepared = managerOf(held, number, opened);
-    try {
-      return await quantizePrepared(prepared, quantization, examples, options);
-    } finally {
-      prepared.dispose();
-    }
+    return await quantizePrepared(held, quantization, examples, options);
   } finally {
-    held.release();
+    held.dispose();
   }
 }

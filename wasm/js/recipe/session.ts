@@ -16,7 +16,7 @@ import { checkName, savePte } from "../sink/saving.js";
 import { showAs } from "../base/shown.js";
 import { checkNamed, isMade } from "./stage_given.js";
 import { gatherPrograms } from "../source/gather.js";
-import { checkSequence, stagesOf } from "./stages.js";
+import { checkSequence, checkWishes, stagesOf } from "./stages.js";
 import { copyOf } from "../tensor/bytes.js";
 import type {
   CallOptions,
@@ -83,6 +83,8 @@ class Session extends Disposing implements ExportSession {
   readonly pipelineStages: readonly StageName[];
   private readonly recipe: ExportRecipe;
   private readonly registered: Record<string, Stage>;
+  /** Names of stages that the caller registered. */
+  private readonly ownStages = new Set<StageName>();
   private readonly artifacts: Record<string, PipelineArtifact> = {};
   /** Objects that are disposed when the session runs again, or ends. */
   private readonly owned = new Set<Owned>();
@@ -127,6 +129,7 @@ class Session extends Disposing implements ExportSession {
         stage,
       );
     this.registered[type] = stage;
+    this.ownStages.add(type);
   }
 
   getRegisteredStage(type: keyof StageData): Stage;
@@ -146,6 +149,7 @@ class Session extends Disposing implements ExportSession {
     this.mustLive();
     if (this.isRunning) throw busy("this ExportSession");
     checkSequence(this.pipelineStages, this.registered);
+    checkWishes(this.recipe, this.pipelineStages, this.ownStages);
     const { signal, onProgress } = { ...this.options, ...options };
     this.isRunning = true;
     try {

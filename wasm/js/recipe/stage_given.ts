@@ -12,6 +12,7 @@ import type {
   LoweringRecipe,
   OpenedPrograms,
   Pass,
+  Passes,
   PipelineArtifact,
   ResolvePasses,
   StageType,
@@ -60,19 +61,29 @@ export function asked(what: string, body: () => unknown): unknown {
   }
 }
 
+/** Passes of all methods, or those of the method. */
+function ofMethod(passes: Passes, method: string): readonly Pass[] {
+  if (isPassList(passes)) return passes;
+  return Object.hasOwn(passes, method) ? passes[method]! : [];
+}
+
+/** The passes that a function gives for a method; none, if it gives no list. */
+export function resolveOne(what: string, one: ResolvePasses, program: ExportedProgram): Pass[] {
+  const { method } = program;
+  if (typeof one !== "function") return [...ofMethod(one, method)];
+  const where = `${what} of method '${method}'`;
+  const passes = asked(where, () => one(method, program)) ?? [];
+  if (isPassList(passes)) return [...passes];
+  throw badArgument(`what ${where} gives`, "a list of names and functions", passes);
+}
+
 /** The passes that functions give for a method. */
 export function resolve(
   field: string,
   functions: readonly ResolvePasses[] | undefined,
   program: ExportedProgram,
 ): Pass[] {
-  const { method } = program;
-  return (functions ?? []).flatMap((one, i) => {
-    const what = `${field}[${i}] of method '${method}'`;
-    const passes = asked(what, () => one(method, program)) ?? [];
-    if (isPassList(passes)) return passes;
-    throw badArgument(`what ${what} gives`, "a list of names and functions", passes);
-  });
+  return (functions ?? []).flatMap((one, i) => resolveOne(`${field}[${i}]`, one, program));
 }
 
 /** The same of every method; undefined without functions. */
@@ -90,12 +101,28 @@ export function resolveEach(
   );
 }
 
+const namesIn = (passes: readonly ResolvePasses[] = []): string[] =>
+  passes.flatMap((one) =>
+    typeof one === "function" || Array.isArray(one) ? [] : Object.keys(one),
+  );
+
+/** The methods that passes are for. Those of managers are checked when they run. */
+const passesByMethod = ({
+  atenTransformPasses,
+  loweringRecipe,
+}: ExportRecipe): [string, string[]][] => [
+  ["'atenTransformPasses'", namesIn(atenTransformPasses)],
+  ["'edgeTransformPasses'", namesIn(loweringRecipe?.edgeTransformPasses)],
+];
+
 /** The methods that a recipe names, by the field that names them; of partitioners, unless for all. */
-function namedMethods({ quantizationRecipe, loweringRecipe }: ExportRecipe): [string, string[]][] {
+function namedMethods(recipe: ExportRecipe): [string, string[]][] {
+  const { quantizationRecipe, loweringRecipe } = recipe;
   const { partitioners } = loweringRecipe ?? {};
   const isByName = partitioners !== undefined && isPartitionersByMethod(partitioners);
   const isQuantizedByName = quantizationRecipe !== undefined && isByMethod(quantizationRecipe);
   return [
+    ...passesByMethod(recipe),
     ["'quantizationRecipe'", isQuantizedByName ? Object.keys(quantizationRecipe) : []],
     ["'partitioners'", isByName ? Object.keys(partitioners) : []],
   ];

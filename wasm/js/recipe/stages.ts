@@ -8,10 +8,12 @@ import {
   toExecutorch,
   transformAndLower,
 } from "./lower_stages.js";
+import { isPartitioning, isQuantizing } from "./check.js";
 import { quantize } from "./quantize_stage.js";
 import type {
   CallOptions,
   Engine,
+  ExportRecipe,
   PipelineArtifact,
   Stage,
   StageName,
@@ -83,6 +85,77 @@ export function stagesOf(engine: Engine): Record<string, Stage> {
         run: (artifact, call) => run!(engine, artifact, call),
       },
     ]),
+  );
+}
+
+// --- What a recipe asks for --------------------------------------------------------------------------
+
+/** A setting of a recipe, and the stages of which one carries it out. */
+interface Wish {
+  readonly field: string;
+  readonly isSet: (recipe: ExportRecipe) => boolean;
+  readonly stages: readonly StageType[];
+}
+
+const isList = (list: readonly unknown[] | undefined): boolean => (list?.length ?? 0) > 0;
+
+const isGiven = (settings: object | undefined): boolean =>
+  Object.values(settings ?? {}).some((value) => value !== undefined);
+
+const WISHES: readonly Wish[] = [
+  { field: "quantizationRecipe", isSet: isQuantizing, stages: ["quantize", "source_transform"] },
+  {
+    field: "atenTransformPasses",
+    isSet: ({ atenTransformPasses: list }) => isList(list),
+    stages: ["to_edge_transform_and_lower", "to_edge", "torch_export"],
+  },
+  {
+    field: "loweringRecipe.partitioners",
+    isSet: ({ loweringRecipe }) => isPartitioning(loweringRecipe?.partitioners),
+    stages: ["to_edge_transform_and_lower", "to_backend"],
+  },
+  {
+    field: "loweringRecipe.edgeTransformPasses",
+    isSet: ({ loweringRecipe }) => isList(loweringRecipe?.edgeTransformPasses),
+    stages: ["to_edge_transform_and_lower", "edge_program_manager_transform"],
+  },
+  {
+    field: "loweringRecipe.edgeManagerTransformPasses",
+    isSet: ({ loweringRecipe }) => isList(loweringRecipe?.edgeManagerTransformPasses),
+    stages: ["edge_program_manager_transform"],
+  },
+  {
+    field: "loweringRecipe.edgeCompileConfig",
+    isSet: ({ loweringRecipe }) => isGiven(loweringRecipe?.edgeCompileConfig),
+    stages: ["to_edge_transform_and_lower", "to_edge"],
+  },
+  {
+    field: "executorchBackendConfig",
+    isSet: ({ executorchBackendConfig: config }) => isGiven(config),
+    stages: ["to_executorch"],
+  },
+];
+
+/**
+ * Throws where a recipe asks for what none of the stages carries out. Stages of the caller's own, `own`, may
+ * carry out anything: with one of these among the stages, no setting is refused.
+ */
+export function checkWishes(
+  recipe: ExportRecipe,
+  names: readonly StageName[],
+  own: ReadonlySet<StageName>,
+): void {
+  if (names.some((name) => own.has(name))) return;
+  const idle = WISHES.find(
+    ({ isSet, stages }) => isSet(recipe) && !stages.some((stage) => names.includes(stage)),
+  );
+  if (!idle) return;
+  const { field, stages } = idle;
+  const able = stages.filter((stage) => ROWS[stage].run);
+  throw new SconceError(
+    "argument",
+    `the recipe has '${field}', but none of the stages carries it out: ${names.join(", ")}`,
+    `Add the stage ${able.join(" or ")}, or leave '${field}' out.`,
   );
 }
 

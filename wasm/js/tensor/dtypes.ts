@@ -107,10 +107,15 @@ export function dataOver(dtype: DType, { buffer, byteOffset, byteLength }: Uint8
   return new array(buffer as ArrayBuffer, byteOffset, byteLength / array.BYTES_PER_ELEMENT);
 }
 
+/** The bytes of an element. */
+export const elementBytes = (dtype: DType): number => {
+  const { array, parts } = STORAGES[dtype];
+  return array.BYTES_PER_ELEMENT * parts;
+};
+
 /** An array of zeros for so many elements. */
 export function zerosOf<D extends DType>(dtype: D, count: number): TensorArrays[D] {
-  const { array, parts } = STORAGES[dtype];
-  return dataFromBytes(dtype, new Uint8Array(count * parts * array.BYTES_PER_ELEMENT));
+  return dataFromBytes(dtype, new Uint8Array(count * elementBytes(dtype)));
 }
 
 /** How a number becomes an item of a dtype's array. */

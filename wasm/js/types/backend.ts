@@ -2,9 +2,9 @@
 // them, and what a backend that is written in JavaScript is.
 import type { BackendConfig } from "../border/options.gen.js";
 import type { CallOptions } from "./call_options.js";
-import type { GraphNode, Pass, PassProgram } from "./pass.js";
+import type { GraphNode, Pass, PassProgram, SignatureRow, SymbolRange } from "./pass.js";
 import type { NodeRow, TensorInfo } from "./report.js";
-import type { DType, InputValue, Value } from "./tensor.js";
+import type { DType, InputTensor, InputValue, Value } from "./tensor.js";
 
 /** A setting that a backend gets with a part, verbatim. */
 export interface CompileSpec {
@@ -233,12 +233,25 @@ export interface PartState extends PartConstant {
 export interface Part {
   /** The method that it was cut out of. */
   readonly method: string;
-  /** "lowered_module_0", as in the text of the program. */
+  /**
+   * "lowered_module_0", as in the text of the program. In a body of control flow it follows the path of
+   * the body: "true_graph_0/lowered_module_0". No two parts of a method have the same name.
+   */
   readonly name: string;
   /** The inputs that `execute` will get, in order; sizes that are text are known only then. */
   readonly inputs: readonly TensorInfo[];
   /** The outputs that `execute` has to give, in order. */
   readonly outputs: readonly TensorInfo[];
+  /**
+   * The inputs and outputs of its graph, and their roles: "user" for operands and results, "parameter",
+   * "buffer" and "constant_tensor" for constants, "buffer_mutation" for the new value of a state.
+   */
+  readonly signature: {
+    readonly inputs: readonly SignatureRow[];
+    readonly outputs: readonly SignatureRow[];
+  };
+  /** The bounds of the symbols in its sizes, by name. */
+  readonly rangeConstraints: Readonly<Record<string, SymbolRange>>;
   /** Its weights and other constants. */
   readonly constants: readonly PartConstant[];
   /** Buffers that the backend keeps (`ownsState`). The method no longer sees them. */
@@ -249,10 +262,25 @@ export interface Part {
   text(): string;
 }
 
+/** The tensor that named bytes hold, as a data file (.ptd) describes it. */
+export interface TensorLayout {
+  /** Its element type. */
+  readonly dtype: DType;
+  /** Its sizes. */
+  readonly shape: readonly number[];
+  /** Its dims in the order of memory, outermost first; row-major by default. */
+  readonly dimOrder?: readonly number[];
+}
+
 /** Bytes that a backend keeps under a name. */
 export interface NamedBytes {
-  /** The contents. */
-  readonly bytes: Uint8Array;
+  /** The contents; of a tensor, its elements in row-major order. */
+  readonly bytes: Uint8Array | InputTensor;
+  /**
+   * The tensor that the bytes hold; that of a tensor in `bytes` by default. Data files describe it, so that
+   * other readers of the file find the tensor by its name. The .pte itself has no place for it.
+   */
+  readonly tensorLayout?: TensorLayout;
   /** The alignment of their place in the file; 16 by default. */
   readonly alignment?: number;
   /**
@@ -271,8 +299,11 @@ export interface PreprocessResult {
   readonly processedBytes?: Uint8Array;
   /** The nodes (`debugHandle`) behind each thing that the backend reports on, by name or number. */
   readonly debugHandleMap?: Readonly<Record<string, readonly number[]>>;
-  /** Data that the file holds once, however many parts give it. A name with two contents is an error. */
-  readonly namedData?: Readonly<Record<string, Uint8Array | NamedBytes>>;
+  /**
+   * Data that the file holds once, however many parts give it. `toBackend` fails with the code
+   * "delegate" where two parts give one name different bytes, layouts or files.
+   */
+  readonly namedData?: Readonly<Record<string, Uint8Array | InputTensor | NamedBytes>>;
 }
 
 /** Why a backend does not take a node. */

@@ -31,15 +31,22 @@ export type InputTuple = readonly InputValue[];
 export type InputTuples = Iterable<InputTuple> | AsyncIterable<InputTuple>;
 
 /** Asked for the passes of each method, with the program as it then is; without a list, no pass runs. */
-export type ResolvePasses = (
+export type PassFinder = (
   method: string,
   program: ExportedProgram,
 ) => readonly Pass[] | null | undefined | void;
 
+/**
+ * Passes of a recipe: a function that is asked for them, or the passes themselves, for all methods or by
+ * method. Names of passes are data, which may be sent to a worker or stand in a file.
+ */
+export type ResolvePasses = PassFinder | Passes;
+
 /** Asked once for passes over the edge programs: of all methods, or by method; or no pass runs. */
-export type ResolveManagerPasses = (
-  manager: EdgeProgramManager,
-) => Passes | null | undefined | void;
+export type ManagerPassFinder = (manager: EdgeProgramManager) => Passes | null | undefined | void;
+
+/** A function that is asked for passes over the edge programs, or these passes themselves. */
+export type ResolveManagerPasses = ManagerPassFinder | Passes;
 
 /** XNNPACKQuantizer with a symmetric configuration: 8 bits, weights from -127 to 127. */
 export interface Quantizer {
@@ -98,11 +105,15 @@ export interface QuantizationRecipe {
   readonly calibrationInputsFn?: (method: string) => InputTuples;
   /** Training is Python's, as for `isQat`. */
   readonly trainFn?: (...values: never) => unknown;
-  /** Passes around preparing and converting, of those that run before decomposition. */
+  /** Passes over the program as it was exported, of those that run before decomposition. */
   readonly prePreparePasses?: readonly ResolvePasses[];
-  /** Passes after observers were put in. */
+  /**
+   * Passes before calibration. Each value that is observed has a call of `sconce::observer(value, number)`
+   * behind it; who reads the call reads a quantized value later. Observers of one number share a scale. A
+   * pass may erase and move them, and change the graph around them.
+   */
   readonly postPreparePasses?: readonly ResolvePasses[];
-  /** Passes after calibration. */
+  /** Passes after calibration, as `postPreparePasses`; a number keeps what it has observed. */
   readonly preConvertPasses?: readonly ResolvePasses[];
   /** Passes over the quantized program. */
   readonly postConvertPasses?: readonly ResolvePasses[];
@@ -129,7 +140,10 @@ export interface ExportRecipe {
   readonly name?: string;
   /** How the program is quantized; by default it is not. */
   readonly quantizationRecipe?: Quantization;
-  /** Passes before decomposition, asked for each method with the program as it was exported. */
+  /**
+   * Passes before decomposition, asked for each method with the program as those before them left it. They
+   * have run when edge passes are asked for.
+   */
   readonly atenTransformPasses?: readonly ResolvePasses[];
   /** Kept for recipes that are shared with Python. Here no stage changes a program in place. */
   readonly sourceTransformInPlace?: boolean;

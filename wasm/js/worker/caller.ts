@@ -45,7 +45,7 @@ const PROXY_HINT =
   "Pass plain data. Unwrap an object of a reactive store first: toRaw() of Vue, $state.snapshot() of Svelte.";
 
 const FUNCTION_HINT =
-  "Functions stay on this thread. Put them into a module, and bring it with importPasses() or importPartitioners().";
+  "Functions stay on this thread. Put them into a module, and bring it with importPasses(), importPartitioners() or importMemoryPlanners().";
 
 /** Whether there is a function in it, at most that deep. */
 const hasFunction = (value: unknown, depth = 6): boolean =>
@@ -286,7 +286,7 @@ export class Caller {
       return this.streaming(kind, object, name, sent.args, optionsAt, sent.transfer);
     };
     for (const [name, member] of Object.entries(membersOf(kind)))
-      addMember(result, name, member, call);
+      addMember(result, kind, name, member, call);
     const dispose = (): Promise<void> => {
       if (!isDisposed && object !== 0) this.dispose(object);
       isDisposed = true;
@@ -310,8 +310,19 @@ export class Caller {
 
 type Call = (name: string, args: readonly unknown[]) => Promise<unknown>;
 
+/** A member that a client does not have, and says so. */
+const refusing = (kind: string, name: string, why: string, instead: string) => (): Promise<never> =>
+  Promise.reject(
+    new SconceError(
+      "unsupported",
+      `${name}() of ${kind} is not there in a client: ${why}`,
+      instead,
+    ),
+  );
+
 function addMember(
   target: Record<string, unknown>,
+  kind: string,
   name: string,
   member: Member,
   call: Call,
@@ -327,6 +338,8 @@ function addMember(
   else if (member.is === "method") target[name] = (...args: unknown[]) => call(name, args);
   else if (member.is === "derived")
     target[name] = (...args: unknown[]) => member.make(target as never)(...(args as never));
+  else if (member.is === "local" && member.why !== undefined)
+    target[name] = refusing(kind, name, member.why, member.instead ?? "");
   else if (member.is === "getter")
     Object.defineProperty(target, name, { get: () => call(name, []), enumerable: false });
   else if (member.is === "stream")

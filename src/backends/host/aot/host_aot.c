@@ -1,22 +1,16 @@
-// Asks the host which nodes it takes, and what it makes of the parts. The host is asked once for
-// all nodes of a graph, and once for the parts of all methods.
+// Asks the host which nodes it takes, and lets it compile the parts. The host is asked once for all
+// nodes of a graph, and once for the parts of all methods.
 #include "backends/host/aot/host_aot.h"
 
 #include "backend/node_json.h"
 #include "backends/host/answer.h"
+#include "backends/host/aot/part_json.h"
 
 static const sc_host_backend *host_of(const sc_backend *backend) { return backend->user; }
 
-static void add_nodes(sc_json_writer *w, sc_arena *scratch, const sc_graph *graph) {
-    sc_json_put_array(w, "nodes");
-    for (const sc_node *node = graph->first; node; node = node->next)
-        sc_node_add_full_json(w, scratch, node);
-    sc_json_end_array(w);
-}
-
 // --- Which nodes ---------------------------------------------------------------------------------
 
-// An error that the host throws ends the call that asks, once the question is over.
+// An error that the host throws ends the call that asks, after the question has ended.
 static bool keeps(const sc_backend *backend, const sc_options *options, const sc_node *node,
                   sc_claim *claim) {
     sc_ctx *ctx = node->graph->method->program->ctx;
@@ -37,7 +31,7 @@ static bool keeps(const sc_backend *backend, const sc_options *options, const sc
     return is_kept;
 }
 
-// A buffer that the method writes, so that it stays there unless a part is to keep it.
+// Is it a buffer that the method writes? It stays in the method unless a part should keep it.
 static bool is_state(const sc_survey *s, uint32_t input) {
     return !s->graph->parent && s->graph->method->inputs.data[input].constant &&
            !s->takes_input[input];
@@ -55,12 +49,12 @@ static uint32_t add_states(sc_json_writer *w, const sc_survey *s) {
     return count;
 }
 
-// [true, ...], a state each.
+// [true, ...], one item for each state.
 static sc_status read_owned(sc_host_question *question, const sc_host_backend *host, sc_survey *s,
                             const sc_json *json, uint32_t states) {
     if (!json || json->kind != SC_JSON_ARRAY || json->size != states)
         return sc_host_answer_malformed(question, host,
-                                        "another number of answers than it was given buffers");
+                                        "a number of answers that is not the number of buffers");
     const sc_json *item = sc_json_first(json);
     for (uint32_t i = 0; i < s->graph->inputs.count; i++) {
         if (!is_state(s, i)) continue;
@@ -75,12 +69,12 @@ static sc_str text_of(const sc_survey *s, const sc_json *json) {
     return sc_str_copy(s->ctx->arena, sc_json_str(s->ctx->arena, json));
 }
 
-// [true, "why not", {"reason", "hint"}, ...], a node each.
+// [true, "why not", {"reason", "hint"}, ...], one item for each node.
 static sc_status read_claims(sc_host_question *question, const sc_host_backend *host, sc_survey *s,
                              const sc_json *json) {
     if (!json || json->kind != SC_JSON_ARRAY || json->size != s->graph->node_count)
         return sc_host_answer_malformed(question, host,
-                                        "another number of answers than it was given nodes");
+                                        "a number of answers that is not the number of nodes");
     const sc_json *item = sc_json_first(json);
     for (sc_node *node = s->graph->first; node; node = node->next, item = sc_json_next(item)) {
         sc_claim *claim = sc_claim_of(s, node);
@@ -102,12 +96,6 @@ static sc_status read_survey(sc_host_question *question, const sc_host_backend *
     return read_owned(question, host, s, sc_json_get(json, "states"), states);
 }
 
-static void put_specs(sc_json_writer *w, const sc_compile_spec *specs, uint32_t count) {
-    sc_json_put_array(w, "specs");
-    for (uint32_t i = 0; i < count; i++) sc_host_put_spec(w, specs[i].key, specs[i].value);
-    sc_json_end_array(w);
-}
-
 static sc_status survey(const sc_backend *backend, sc_survey *s) {
     sc_host_question question;
     sc_json_writer w;
@@ -115,92 +103,14 @@ static sc_status survey(const sc_backend *backend, sc_survey *s) {
     sc_json_writer_init(&w, &question.text, SC_JSON_COMPACT);
     sc_json_begin_object(&w);
     sc_json_put_str(&w, "method", sc_name_str(s->graph->method->name));
-    add_nodes(&w, s->ctx->scratch, s->graph);
-    put_specs(&w, s->specs, s->spec_count);
+    sc_host_put_nodes(&w, s->ctx->scratch, s->graph);
+    sc_host_put_specs(&w, s->specs, s->spec_count);
     const uint32_t states = add_states(&w, s);
     sc_json_end_object(&w);
     sc_status status = sc_host_ask(&question, host_of(backend), SC_HOST_QUESTION_SURVEY, 0);
     if (status == SC_OK) status = read_survey(&question, host_of(backend), s, states);
     sc_host_question_end(&question);
     return status;
-}
-
-// --- Parts as the host sees them -----------------------------------------------------------------
-
-static void add_value(sc_json_writer *w, sc_arena *scratch, const sc_value *value) {
-    sc_json_begin_object(w);
-    sc_value_put_json(w, scratch, value);
-    sc_json_end_object(w);
-}
-
-// The value that a state has after a call; NULL for what is no state of the part.
-static const sc_value *written_to(const sc_method *method, const sc_input_sig *sig) {
-    for (uint32_t i = 0; i < method->outputs.count; i++) {
-        const sc_output_sig *out = &method->outputs.data[i];
-        if (out->kind == SC_OUTPUT_BUFFER_MUTATION && sc_str_equal(out->target, sig->target))
-            return method->graph->ret->args[i].value;
-    }
-    return NULL;
-}
-
-static void add_constant(sc_json_writer *w, sc_arena *scratch, const sc_method *method,
-                         uint32_t index) {
-    const sc_value *value = method->graph->inputs.data[index];
-    const sc_input_sig *sig = &method->inputs.data[index];
-    const sc_value *result = written_to(method, sig);
-    sc_json_begin_object(w);
-    if (result) sc_json_put_str(w, "result", sc_name_str(result->name));
-    sc_json_put_str(w, "value", sc_name_str(value->name));
-    sc_json_put_str(w, "target", sig->target);
-    sc_json_put_u64(w, "size", sig->constant->data.size);
-    sc_json_key(w, "of");
-    add_value(w, scratch, value);
-    sc_json_end_object(w);
-}
-
-static void add_inputs(sc_json_writer *w, sc_arena *scratch, const sc_method *method,
-                       bool are_constants) {
-    sc_json_put_array(w, are_constants ? "constants" : "inputs");
-    for (uint32_t i = 0; i < method->inputs.count; i++) {
-        const sc_input_sig *sig = &method->inputs.data[i];
-        if ((sig->constant != NULL) != are_constants) continue;
-        if (are_constants)
-            add_constant(w, scratch, method, i);
-        else
-            add_value(w, scratch, method->graph->inputs.data[i]);
-    }
-    sc_json_end_array(w);
-}
-
-static void add_part(sc_json_writer *w, sc_arena *scratch, const sc_part *part) {
-    const sc_method *method = part->method;
-    sc_json_begin_object(w);
-    sc_json_put_str(w, "name", sc_name_str(method->name));
-    add_inputs(w, scratch, method, false);
-    add_inputs(w, scratch, method, true);
-    sc_json_put_array(w, "outputs");
-    for (uint32_t i = 0; i < method->outputs.count; i++)
-        if (method->outputs.data[i].kind == SC_OUTPUT_USER)
-            add_value(w, scratch, method->graph->ret->args[i].value);
-    sc_json_end_array(w);
-    put_specs(w, part->specs.data, part->specs.count);
-    add_nodes(w, scratch, method->graph);
-    sc_json_end_object(w);
-}
-
-// [{"method", "parts": [...]}]
-static void add_methods(sc_json_writer *w, sc_arena *scratch, const sc_method_parts *methods,
-                        uint32_t count) {
-    sc_json_begin_array(w);
-    for (uint32_t m = 0; m < count; m++) {
-        sc_json_begin_object(w);
-        sc_json_put_str(w, "method", sc_name_str(methods[m].method));
-        sc_json_put_array(w, "parts");
-        for (uint32_t i = 0; i < methods[m].count; i++) add_part(w, scratch, methods[m].parts[i]);
-        sc_json_end_array(w);
-        sc_json_end_object(w);
-    }
-    sc_json_end_array(w);
 }
 
 // --- Bytes of parts ------------------------------------------------------------------------------
@@ -218,7 +128,25 @@ static sc_cord *copy_bytes(sc_arena *arena, const uint8_t *bytes, uint64_t size)
     return cord;
 }
 
-// {"key", "tag", "align", "bytes"}
+// {"dtype", "shape", "order"}; null for plain bytes.
+static sc_status read_layout(reading *r, const sc_json *json, const sc_spec **out) {
+    int64_t sizes[SC_RANK_MAX], order[SC_RANK_MAX];
+    uint32_t rank = 0, dims = 0;
+    if (!json || json->kind == SC_JSON_NULL) return SC_OK;
+    const sc_json *name = sc_json_get(json, "dtype");
+    const sc_dtype dtype = name && name->kind == SC_JSON_STRING
+                               ? sc_dtype_from_short(sc_json_str(r->question->ctx->scratch, name))
+                               : SC_DTYPE_NONE;
+    const bool is_read = dtype != SC_DTYPE_NONE &&
+                         sc_json_i64s(sc_json_get(json, "shape"), SC_RANK_MAX, sizes, &rank) &&
+                         sc_json_i64s(sc_json_get(json, "order"), SC_RANK_MAX, order, &dims);
+    *out = is_read && rank == dims ? sc_part_layout(r->part, dtype, rank, sizes, order) : NULL;
+    return *out ? SC_OK
+                : sc_host_answer_malformed(r->question, r->host,
+                                           "named data with a layout that cannot be read");
+}
+
+// {"key", "tag", "align", "bytes", "layout"}
 static sc_status read_data(reading *r, const sc_json *item) {
     sc_arena *arena = r->question->ctx->arena;
     const sc_json *key = sc_json_get(item, "key"), *tag = sc_json_get(item, "tag");
@@ -233,6 +161,7 @@ static sc_status read_data(reading *r, const sc_json *item) {
     sc_part_data data = {.key = sc_str_copy(arena, sc_json_str(arena, key)),
                          .tag = sc_str_copy(arena, sc_json_str(arena, tag)),
                          .align = (uint64_t)alignment};
+    SC_TRY(read_layout(r, sc_json_get(item, "layout"), &data.layout));
     data.bytes = copy_bytes(arena, bytes, size);
     sc_vec_push(arena, &r->part->data, data);
     return SC_OK;
@@ -274,7 +203,7 @@ static sc_status read_list(reading *r, const sc_json *list,
     return SC_OK;
 }
 
-// {"processed": [offset, size], "data": [...], "events": [...]}; without events null.
+// {"processed": [offset, size], "data": [...], "events": [...]}; "events" may be null.
 static sc_status read_result(reading *r, const sc_json *result) {
     sc_arena *arena = r->question->ctx->arena;
     const uint8_t *bytes = NULL;
@@ -299,7 +228,7 @@ static sc_status read_results(sc_host_question *question, const sc_host_backend 
     SC_TRY(sc_host_answer_parse(question, &json));
     if (json->kind != SC_JSON_ARRAY || json->size != question->part_count)
         return sc_host_answer_malformed(question, host,
-                                        "another number of results than it was given parts");
+                                        "a number of results that is not the number of parts");
     const sc_json *item = sc_json_first(json);
     for (uint32_t i = 0; i < question->part_count; i++, item = sc_json_next(item)) {
         reading r = {question, host, parts[i]};
@@ -321,7 +250,7 @@ static sc_status preprocess(const sc_backend *backend, sc_ctx *ctx, const sc_bac
         for (uint32_t i = 0; i < methods[m].count; i++) parts[at++] = methods[m].parts[i];
     question.parts = parts;
     sc_json_writer_init(&w, &question.text, SC_JSON_COMPACT);
-    add_methods(&w, ctx->scratch, methods, count);
+    sc_host_add_methods(&w, ctx->scratch, methods, count);
     sc_status status = sc_host_ask(&question, host_of(backend), SC_HOST_QUESTION_PREPROCESS, 0);
     if (status == SC_OK) status = read_results(&question, host_of(backend), parts);
     sc_host_question_end(&question);

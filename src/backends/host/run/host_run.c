@@ -1,6 +1,6 @@
 // Hands the host its own bytes of a part, and the values of each call. Answers are checked like the
-// contents of a file: the host's code is the user's own. The host is asked once for each call, so
-// that a call is one event: a host tells a listener nothing of what it does on the way.
+// contents of a file, because the host's code is the user's own. The host is asked once for each
+// call, so a call is one event: no event of the host's own is inside it.
 #include "backends/host/run/host_run.h"
 
 #include "backends/host/answer.h"
@@ -8,7 +8,7 @@
 
 typedef struct host_state {
     const sc_host_backend *host;
-    uint32_t number;  // by which the host knows the delegate
+    uint32_t number;  // the number by which the host knows the delegate
     uint32_t output_count;
     sc_arena arena;
     sc_str method;
@@ -35,16 +35,23 @@ static void put_specs(sc_json_writer *w, const sc_rt_start *start) {
 }
 
 // Names and sizes. The bytes are read for those that the host asks for.
-static void put_named(sc_json_writer *w, const sc_rt_named *named) {
-    sc_json_put_array(w, "named");
+static sc_str list_names(sc_host_question *question) {
+    const starting *s = question->named_user;
+    const sc_rt_named *named = &s->start->named;
+    sc_json_writer w;
+    sc_sb text;
+    sc_sb_init(&text, &question->arena);
+    sc_json_writer_init(&w, &text, SC_JSON_COMPACT);
+    sc_json_begin_array(&w);
     for (uint32_t i = 0; i < named->count; i++) {
         uint64_t bytes;
-        sc_json_begin_object(w);
-        sc_json_put_str(w, "key", named->key(named->user, i, &bytes));
-        sc_json_put_u64(w, "bytes", bytes);
-        sc_json_end_object(w);
+        sc_json_begin_object(&w);
+        sc_json_put_str(&w, "key", named->key(named->user, i, &bytes));
+        sc_json_put_u64(&w, "bytes", bytes);
+        sc_json_end_object(&w);
     }
-    sc_json_end_array(w);
+    sc_json_end_array(&w);
+    return sc_sb_str(&text);
 }
 
 static sc_status find_named(sc_host_question *question, sc_str key, const uint8_t **bytes,
@@ -58,11 +65,13 @@ static sc_status find_named(sc_host_question *question, sc_str key, const uint8_
 
 static sc_status ask_init(starting *s, sc_host_question *question) {
     question->named = find_named;
+    question->names = list_names;
     question->named_user = s;
     sc_json_begin_object(s->w);
     sc_json_put_str(s->w, "method", s->start->method);
     put_specs(s->w, s->start);
-    put_named(s->w, &s->start->named);
+    // Tells the parts of one program from those of another, for as long as it is open.
+    sc_json_put_u64(s->w, "program", (uintptr_t)s->start->named.user);
     sc_host_put_bytes(s->w, "processed", s->start->processed, s->start->processed_bytes);
     sc_json_end_object(s->w);
     return sc_host_ask(question, s->state->host, SC_HOST_QUESTION_INIT, s->state->number);
@@ -121,7 +130,7 @@ static void put_sizes(sc_json_writer *w, const sc_tensor *t) {
     sc_json_end_array(w);
 }
 
-// Numbers are text: 64 bits are more than a number of JavaScript holds, and JSON has no infinities.
+// Numbers are text: JavaScript's numbers are narrower than 64 bits, and JSON has no infinities.
 static void put_number(sc_json_writer *w, sc_arena *arena, const sc_evalue *value) {
     sc_sb text;
     sc_sb_init(&text, arena);
@@ -160,7 +169,7 @@ static void put_value(sc_json_writer *w, sc_arena *arena, const sc_evalue *value
 typedef struct giving {
     sc_host_question *question;
     const host_state *state;
-    uint32_t index;  // of the output
+    uint32_t index;  // size of the output
 } giving;
 
 static sc_status wrong(const giving *g, const char *what, sc_str found, sc_str declared) {

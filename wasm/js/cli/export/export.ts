@@ -2,6 +2,7 @@
 import { isCalibrated, mayCalibrate } from "../../recipe/quantize.js";
 import { GROUP_SIZE_OR_NONE, isQuantizing, quantizationOf } from "../../recipe/check.js";
 import type {
+  CompileSpec,
   Engine,
   ExportOptions,
   ExportRecipe,
@@ -11,6 +12,8 @@ import type {
   QuantizationRecipe,
 } from "../../types/index.js";
 import { calibrationOf, filesOf, methodsIn } from "./calibrate.js";
+import { importModules } from "../shell/backends.js";
+import { isRecipeFile } from "./recipe_file.js";
 import { defineCommand, type ValuesOf } from "../shell/command.js";
 import { makeEngine } from "../engine.js";
 import { printError, printWarnings, type FileOf } from "../print/errors.js";
@@ -168,10 +171,24 @@ const FLAGS = {
   recipe: {
     type: "string",
     multiple: true,
-    value: "NAME",
+    value: "NAME|FILE",
     suggests: recipeNames,
-    text: "the recipe: backend and quantization by name, see --list-recipes; several are combined, and must not conflict",
+    text:
+      "the recipe: backend and quantization by name, see --list-recipes, or a file with a recipe: .json, or " +
+      ".mjs with one as its default export; several are combined, and must not conflict",
   },
+  stages: {
+    type: "string",
+    value: "STAGE,...",
+    text: "run these stages, in this order, instead of those that the recipe needs",
+  },
+  "compile-spec": {
+    type: "string",
+    multiple: true,
+    value: "KEY=VALUE",
+    text: "a setting for the backends of the recipe, which they know by the key",
+  },
+  import: PROGRAM_FLAGS.import,
   "list-recipes": { type: "boolean", text: "print all recipes and their effects" },
   method: PROGRAM_FLAGS.method,
   calibrate: {
@@ -257,14 +274,28 @@ function placesOf(values: Values, inputs: readonly string[]): Places {
   return { output, inputs, perMethod, ...places };
 }
 
-function recipeFor(values: Values): ExportRecipe {
+const stagesOf = (text: string | undefined): readonly string[] | undefined => {
+  const names = text?.split(",").map((name) => name.trim());
+  if (!names?.includes("")) return names;
+  throw new UsageError(
+    "--stages takes names with commas between them",
+    "Write --stages to_edge,to_backend,to_executorch.",
+  );
+};
+
+const specsOf = (flags: readonly string[]): readonly CompileSpec[] =>
+  Object.entries(pairs(flags, "compile-spec")).map(([key, value]) => ({ key, value }));
+
+function recipeFor(values: Values): Promise<ExportRecipe> {
   if (!values.recipe)
     throw new UsageError(
-      "name a recipe: --recipe NAME",
+      "name a recipe: --recipe NAME, or --recipe FILE",
       "sconce export --list-recipes shows all of them.",
     );
   return recipeOf({
     names: values.recipe,
+    stages: stagesOf(values.stages),
+    compileSpecs: specsOf(values["compile-spec"] ?? []),
     groupSize: sizeOf(values["group-size"]),
     skip: values.skip ?? [],
     compile: chosenBy(values, "toEdge"),
@@ -277,13 +308,15 @@ async function exportPrograms(values: Values, positionals: string[]): Promise<nu
   const flags = values.calibrate ?? [];
   const calls = filesOf(flags);
   const { programs, files, fileOf } = programsOf(values.method ?? [], positionals, calls);
-  const places = placesOf(values, [...files, ...calls]);
-  const recipe = recipeFor(values);
+  const recipes = (values.recipe ?? []).filter(isRecipeFile);
+  const places = placesOf(values, [...files, ...calls, ...recipes]);
+  const recipe = await recipeFor(values);
   const constantMethods = constantsOf(values.constant ?? []);
   const engine = await makeEngine();
   if (recipe.executorchBackendConfig?.externalConstants)
     keepInputs(places.inputs, dataPath(places.output, "", 1));
   try {
+    await importModules(engine, values.import ?? []);
     const exampleInputs = callsOf(engine, programs, recipe, flags);
     const options = {
       recipe,

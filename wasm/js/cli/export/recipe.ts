@@ -1,11 +1,15 @@
 // The recipe of sconce export: those of the names as one, and what its flags change of it.
 import { SconceError } from "../../base/errors.js";
-import { skipping } from "../../recipe/check.js";
+import { isPartitioning, isPartitionersByMethod, skipping } from "../../recipe/check.js";
 import { combineRecipes } from "../../recipe/combine.js";
 import { RecipeRegistry } from "../../recipe/registry.js";
+import { isRecipeFile, recipeIn } from "./recipe_file.js";
 import type {
   AOBaseConfig,
+  CompileSpec,
   ExportRecipe,
+  Partitioner,
+  Partitioners,
   QuantizationRecipe,
   Quantizer,
 } from "../../types/index.js";
@@ -68,7 +72,11 @@ export const recipeNames = (): readonly string[] => RecipeRegistry.shared.getSup
 
 /** The recipe that the flags ask for. */
 export interface RecipeFlags {
+  /** Names of recipes, and files. */
   readonly names: readonly string[];
+  readonly stages: readonly string[] | undefined;
+  /** A key and a value each. */
+  readonly compileSpecs: readonly CompileSpec[];
   readonly groupSize: number | undefined;
   readonly skip: readonly string[];
   readonly compile: object;
@@ -76,12 +84,14 @@ export interface RecipeFlags {
 }
 
 /** The recipes of the names, as one; names that nobody knows, and conflicts, are wrong usage. */
-function combined(
+async function combined(
   names: readonly string[],
   groupSize: number | undefined,
-): [ExportRecipe, boolean] {
+): Promise<[ExportRecipe, boolean]> {
   try {
-    const found = names.map((name) => named(name, groupSize));
+    const found: [ExportRecipe, boolean][] = [];
+    for (const name of names)
+      found.push(isRecipeFile(name) ? [await recipeIn(name), false] : named(name, groupSize));
     return [combineRecipes(found.map(([one]) => one)), found.some(([, hasGroups]) => hasGroups)];
   } catch (error) {
     if (!(error instanceof SconceError)) throw error;
@@ -89,15 +99,51 @@ function combined(
   }
 }
 
+/** A partitioner with more compile specs. */
+function withSpecs(given: Partitioner, specs: readonly CompileSpec[]): Partitioner {
+  if (typeof given === "string") return { backend: given, compileSpecs: specs };
+  if (typeof given === "object" && "backend" in given)
+    return { ...given, compileSpecs: [...(given.compileSpecs ?? []), ...specs] };
+  throw new UsageError(
+    "--compile-spec is for backends, and a partitioner of the recipe is a function",
+    "Let the function give compileSpecs with its tags.",
+  );
+}
+
+const withSpecsEach = (
+  given: Partitioner | readonly Partitioner[],
+  specs: readonly CompileSpec[],
+): readonly Partitioner[] =>
+  ([given].flat() as readonly Partitioner[]).map((one) => withSpecs(one, specs));
+
+function specified(
+  given: Partitioners | undefined,
+  specs: readonly CompileSpec[],
+): Partitioners | undefined {
+  if (specs.length === 0) return given;
+  if (!isPartitioning(given))
+    throw new UsageError(
+      "--compile-spec is for recipes with a backend, and this one has none",
+      "Name a recipe that has partitioners, or leave the flag out.",
+    );
+  if (!isPartitionersByMethod(given!))
+    return withSpecsEach(given as Partitioner | readonly Partitioner[], specs);
+  return Object.fromEntries(
+    Object.entries(given).map(([method, one]) => [method, withSpecsEach(one, specs)]),
+  );
+}
+
 /** One recipe of all names; flags have the last word. */
-export function recipeOf({
+export async function recipeOf({
   names,
+  stages,
+  compileSpecs,
   groupSize,
   skip,
   compile,
   executorch,
-}: RecipeFlags): ExportRecipe {
-  const [recipe, hasGroups] = combined(names, groupSize);
+}: RecipeFlags): Promise<ExportRecipe> {
+  const [recipe, hasGroups] = await combined(names, groupSize);
   if (groupSize !== undefined && !hasGroups)
     throw new UsageError(
       `--group-size is for recipes with groups, and ${names.join(", ")} has none`,
@@ -105,11 +151,14 @@ export function recipeOf({
   const { quantizationRecipe: quantization, loweringRecipe, executorchBackendConfig } = recipe;
   if (skip.length > 0 && quantization === undefined)
     throw new UsageError(`--skip is for recipes that quantize, and ${names.join(", ")} does not`);
+  const partitioners = specified(loweringRecipe?.partitioners, compileSpecs);
   return {
     ...recipe,
+    ...(stages && { pipelineStages: stages }),
     ...(quantization && { quantizationRecipe: skipping(quantization, skip) }),
     loweringRecipe: {
       ...loweringRecipe,
+      ...(partitioners && { partitioners }),
       edgeCompileConfig: { ...loweringRecipe?.edgeCompileConfig, ...compile },
     },
     executorchBackendConfig: { ...executorchBackendConfig, ...executorch },

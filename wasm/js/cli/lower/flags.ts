@@ -14,6 +14,12 @@ export const PROGRAM_FLAGS = {
     value: "NAME=FILE",
     text: "take FILE as method NAME",
   },
+  import: {
+    type: "string",
+    multiple: true,
+    value: "FILE",
+    text: "a JavaScript module: its default export is a backend, its functions are passes, and its objects with a function partition are partitioners",
+  },
   constant: {
     type: "string",
     multiple: true,

@@ -1,13 +1,8 @@
 // sconce lower: one file, several files each on its own, or several files as methods of one program.
 import { basename, join } from "node:path";
 import type { CallOptions, Diagnostic, Engine, LowerOptions, Programs } from "../../types/index.js";
-import {
-  namesByMethod,
-  checkBackends,
-  importModules,
-  readByMethod,
-  type MethodFlags,
-} from "../shell/backends.js";
+import { namesByMethod, checkBackends, importModules, importPlanners } from "../shell/backends.js";
+import { readByMethod, type MethodFlags } from "../shell/by_method.js";
 import { defineCommand, type ValuesOf } from "../shell/command.js";
 import { makeEngine } from "../engine.js";
 import { printError, printWarnings, type FileOf } from "../print/errors.js";
@@ -63,12 +58,7 @@ const FLAGS = {
       "let this backend run the nodes that it supports; the portable kernels run the rest. " +
       "METHOD=NAME is for one method. A further --backend gets the nodes that those before it left",
   },
-  import: {
-    type: "string",
-    multiple: true,
-    value: "FILE",
-    text: "a JavaScript module: its default export is a backend, its functions are passes, and its objects with a function partition are partitioners",
-  },
+  import: PROGRAM_FLAGS.import,
   pass: {
     type: "string",
     multiple: true,
@@ -358,6 +348,7 @@ async function lower(values: ValuesOf<typeof FLAGS>, files: string[]): Promise<n
   const engine = await makeEngine();
   if (values.import) await importModules(engine, values.import);
   else checkBackends(extras.backends, engine);
+  await importPlanners(engine, values.import ?? [], options.memoryPlanning);
   if (isTogether) return lowerTogether(engine, methods, options, extras, output);
   return lowerEach(engine, files, options, extras, output);
 }
