@@ -10,6 +10,9 @@
 // arguments are borrowed for the call, text results live until the next call that returns text on
 // the same job. Options are JSON objects whose keys are the rows of core/options.def for that call;
 // an unknown key is an error that says which ones are known.
+//
+// Prefixes name the subject of a call: sc_job_, sc_host_, sc_archive_, sc_compile_, sc_edit_,
+// sc_quantize_, sc_record_, sc_inspector_, sc_bundle_, sc_run_, sc_train_ and sc_output_.
 #ifndef SCONCE_H
 #define SCONCE_H
 
@@ -58,8 +61,11 @@ sc_status sc_archive_inflated(sc_job *job, sc_source *archive, sc_source *const 
 // `model` picks one); empty names follow the file: "model" alone becomes "forward".
 sc_status sc_compile_open(sc_job *job, sc_source *source, sc_str method, sc_str model);
 
-// A method that answers a constant: JSON number, true/false, string, or array of them.
-sc_status sc_compile_constant_method(sc_job *job, sc_str name, sc_str value_json);
+// A method that answers a constant: a JSON number, true/false, string, array, {"dtype": name},
+// {"dict": [[key, value], ...]}, or {"tensor": dtype, "sizes": [2, 3], "at": place in `data`},
+// whose elements stand there row-major. The bytes are copied.
+sc_status sc_compile_constant_method(sc_job *job, sc_str name, sc_str value_json, const void *data,
+                                     size_t bytes);
 
 // The compilation keeps every program it makes, under a small number: 0 is what was opened, further
 // ones appear as the calls below succeed. Earlier programs are never changed by later steps, and
@@ -126,12 +132,12 @@ sc_status sc_compile_to_executorch(sc_job *job, uint32_t edge, sc_str options_js
 // warning, too. A difference is null where only one of two values is a finite number.
 sc_status sc_compile_verify(sc_job *job, uint32_t executorch, sc_str *json);
 
-// --- Passes and partitioners of the host ---------------------------------------------------------
+// --- Passes, partitioners and planners of the host -----------------------------------------------
 
 // A list of passes names those of the library by text and those of the host by number: ["dce", 0].
-// Partitioners of the host have numbers, too.
+// Partitioners and memory planners of the host have numbers, too.
 typedef struct sc_host_passes {
-    // Runs pass or partitioner `number` over the method, by the calls below. False: it failed. Then
+    // Runs function `number` over the method, by the calls below. False: it failed. Then
     // the call around it fails with SC_ERR_CANCELLED, and only the host knows the reason.
     bool (*run)(void *user, uint32_t number, sc_str method);
     void *user;
@@ -181,6 +187,15 @@ sc_status sc_edit_end_pass(sc_job *job, sc_str pass);
 // [{"tag", "nodes": [name], "specs": [{"key", "value"}]}], "specs"}]. The text is copied. Nodes of
 // a body are named by its path: "true_graph_0/mul". Without an answer no node goes to a backend.
 sc_status sc_edit_partition(sc_job *job, sc_str partitioners_json);
+
+// While a planner of the host runs; SC_ERR_STATE at any other time.
+//
+// The memory to plan as JSON: {"method", "alignment", "momentCount", "items": [{"name", "kind":
+// "input", "state" or "value", "bytes", "first", "last"}]}. An item lives from moment `first` to
+// moment `last`, both included.
+sc_status sc_plan_request_json(sc_job *job, sc_str *json);
+// The plan: an array with the offset of each item, in bytes.
+sc_status sc_plan_request_answer(sc_job *job, sc_str offsets_json);
 
 // --- Backends of the host ------------------------------------------------------------------------
 
@@ -400,6 +415,29 @@ uint32_t sc_run_output_count(const sc_job *job);
 sc_status sc_run_output(sc_job *job, uint32_t index, sc_io *out);
 // Every method's mutable state back to what it was after loading.
 sc_status sc_run_reset(sc_job *job);
+
+// --- Training ------------------------------------------------------------------------------------
+
+// Finds the gradients and parameters of a method that computes both, which is loaded then:
+// {"results": number of its outputs before the gradients, "parameters": [qualified name]}. The
+// number of the trainer is the same for the same method. SC_ERR_NOT_FOUND when there are none.
+sc_status sc_train_open(sc_job *job, sc_str method, uint32_t *trainer, sc_str *json);
+// Keeps copies of the gradients that the last run of the method has computed.
+sc_status sc_train_keep(sc_job *job, uint32_t trainer);
+// Views a parameter as it is now, or its kept gradient; SC_ERR_STATE before one is kept.
+sc_status sc_train_tensor(sc_job *job, uint32_t trainer, uint32_t index, bool is_gradient,
+                          sc_io *out);
+
+// Stochastic gradient descent with the options of ExecuTorch's SGD.
+typedef struct sc_sgd {
+    double lr, momentum, dampening, weight_decay;
+    bool nesterov;
+} sc_sgd;
+sc_status sc_train_sgd(sc_job *job, uint32_t trainer, const sc_sgd *options, uint32_t *optimizer);
+// Moves the parameters against the kept gradients.
+sc_status sc_train_step(sc_job *job, uint32_t optimizer);
+// Frees the momentum; no effect on the parameters.
+void sc_train_close(sc_job *job, uint32_t optimizer);
 
 // --- Bundled programs ----------------------------------------------------------------------------
 

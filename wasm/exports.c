@@ -141,10 +141,11 @@ int32_t wasm_compile_open(sc_job *job, sc_source *source, const char *method, ui
 
 EXPORT(compile_constant_method)
 int32_t wasm_compile_constant_method(sc_job *job, const char *name, uint32_t name_bytes,
-                                     const char *value, uint32_t value_bytes) {
+                                     const char *value, uint32_t value_bytes, const void *data,
+                                     uint32_t bytes) {
     check(job);
     return (int32_t)sc_compile_constant_method(job, text_of(name, name_bytes),
-                                               text_of(value, value_bytes));
+                                               text_of(value, value_bytes), data, bytes);
 }
 
 EXPORT(compile_to_edge)

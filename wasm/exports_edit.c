@@ -1,4 +1,5 @@
-// Passes of the host: changing a method in the middle of the call that runs the pass.
+// Functions of the host in the middle of the call that runs them: passes change a method,
+// partitioners read it, planners place its values.
 #include "exports.h"
 
 // A text result.
@@ -47,6 +48,20 @@ EXPORT(edit_partition)
 int32_t wasm_edit_partition(sc_job *job, const char *json, uint32_t json_bytes) {
     check(job);
     return (int32_t)sc_edit_partition(job, text_of(json, json_bytes));
+}
+
+// A text result.
+EXPORT(plan_request) int32_t wasm_plan_request(sc_job *job) {
+    check(job);
+    sc_str json = {0};
+    sc_status status = sc_plan_request_json(job, &json);
+    return keep_text(job, status, json);
+}
+
+EXPORT(plan_answer)
+int32_t wasm_plan_answer(sc_job *job, const char *json, uint32_t json_bytes) {
+    check(job);
+    return (int32_t)sc_plan_request_answer(job, text_of(json, json_bytes));
 }
 
 EXPORT(edit_end_pass)

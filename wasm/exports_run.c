@@ -1,4 +1,4 @@
-// Programs that run: opening, inputs, outputs.
+// Programs that run: opening, inputs, outputs, training.
 #include "core/spec.h"
 #include "exports.h"
 
@@ -101,30 +101,80 @@ EXPORT(run_output_count) uint32_t wasm_run_output_count(sc_job *job) {
     return sc_run_output_count(job);
 }
 
+static void put_io(const sc_io *io, double *numbers) {
+    bool is_text = io->kind == SC_KIND_STRING;
+    numbers[0] = io->kind;
+    numbers[1] = (double)(uint32_t)io->i;
+    numbers[2] = (double)(int32_t)(io->i >> 32);
+    numbers[3] = io->d;
+    numbers[4] = io->dtype;
+    numbers[5] = io->rank;
+    numbers[6] = (double)(uintptr_t)(is_text ? (const void *)io->str.data : io->data);
+    numbers[7] = (double)(is_text ? io->str.size : io->bytes);
+    for (uint32_t d = 0; d < io->rank; d++) {
+        numbers[NUMBERS_SIZES + d] = (double)io->sizes[d];
+        numbers[NUMBERS_DIM_ORDER + d] = io->dim_order[d];
+    }
+}
+
 // 40 numbers: kind, int low (unsigned), int high (signed), double, dtype, rank, address, bytes,
 // then 16 sizes and 16 places of the dim order, the first `rank` of each in use.
 EXPORT(run_output) int32_t wasm_run_output(sc_job *job, uint32_t index, double *numbers) {
     check(job);
     sc_io io = {.kind = SC_KIND_NONE};
     sc_status status = sc_run_output(job, index, &io);
-    if (status != SC_OK) return (int32_t)status;
-    bool is_text = io.kind == SC_KIND_STRING;
-    numbers[0] = io.kind;
-    numbers[1] = (double)(uint32_t)io.i;
-    numbers[2] = (double)(int32_t)(io.i >> 32);
-    numbers[3] = io.d;
-    numbers[4] = io.dtype;
-    numbers[5] = io.rank;
-    numbers[6] = (double)(uintptr_t)(is_text ? (const void *)io.str.data : io.data);
-    numbers[7] = (double)(is_text ? io.str.size : io.bytes);
-    for (uint32_t d = 0; d < io.rank; d++) {
-        numbers[NUMBERS_SIZES + d] = (double)io.sizes[d];
-        numbers[NUMBERS_DIM_ORDER + d] = io.dim_order[d];
-    }
-    return SC_OK;
+    if (status == SC_OK) put_io(&io, numbers);
+    return (int32_t)status;
 }
 
 EXPORT(run_reset) int32_t wasm_run_reset(sc_job *job) {
     check(job);
     return (int32_t)sc_run_reset(job);
+}
+
+// Text: {"results", "parameters"}.
+EXPORT(train_open)
+int32_t wasm_train_open(sc_job *job, const char *method, uint32_t method_bytes, uint32_t *trainer) {
+    check(job);
+    sc_str json = {0};
+    sc_status status = sc_train_open(job, text_of(method, method_bytes), trainer, &json);
+    return keep_text(job, status, json);
+}
+
+EXPORT(train_keep) int32_t wasm_train_keep(sc_job *job, uint32_t trainer) {
+    check(job);
+    return (int32_t)sc_train_keep(job, trainer);
+}
+
+// The numbers of run_output.
+EXPORT(train_tensor)
+int32_t wasm_train_tensor(sc_job *job, uint32_t trainer, uint32_t index, bool is_gradient,
+                          double *numbers) {
+    check(job);
+    sc_io io = {.kind = SC_KIND_NONE};
+    sc_status status = sc_train_tensor(job, trainer, index, is_gradient, &io);
+    if (status == SC_OK) put_io(&io, numbers);
+    return (int32_t)status;
+}
+
+EXPORT(train_sgd)
+int32_t wasm_train_sgd(sc_job *job, uint32_t trainer, double lr, double momentum, double dampening,
+                       double weight_decay, bool nesterov, uint32_t *optimizer) {
+    check(job);
+    const sc_sgd options = {.lr = lr,
+                            .momentum = momentum,
+                            .dampening = dampening,
+                            .weight_decay = weight_decay,
+                            .nesterov = nesterov};
+    return (int32_t)sc_train_sgd(job, trainer, &options, optimizer);
+}
+
+EXPORT(train_step) int32_t wasm_train_step(sc_job *job, uint32_t optimizer) {
+    check(job);
+    return (int32_t)sc_train_step(job, optimizer);
+}
+
+EXPORT(train_close) void wasm_train_close(sc_job *job, uint32_t optimizer) {
+    check(job);
+    sc_train_close(job, optimizer);
 }

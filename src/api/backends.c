@@ -1,5 +1,5 @@
-// The backends of this build (backends/backends.def) and those that the host has registered, as the
-// two halves are handed them.
+// The backends of this build (backends/backends.def) and those that the host has registered, in the
+// form that the compiler and the runtime need.
 #include "api/backends.h"
 
 #include "api/job.h"
@@ -35,7 +35,7 @@ static const sc_backend *find(void *user, sc_str name) {
     return NULL;
 }
 
-// Files name ids only.
+// Files contain ids only.
 static const sc_rt_backend *find_run(void *user, sc_str id) {
     (void)user;
     for (uint32_t i = 0; i < SC_COUNT_OF(ROWS); i++)

@@ -16,9 +16,9 @@ typedef struct sc_hosted {
     sc_rt_backend run;
 } sc_hosted;
 
-// NULL behind the last.
+// NULL after the last one.
 const sc_hosted *sc_hosted_at(uint32_t index);
-// SC_ERR_ARGUMENT when its id is none; that nobody has it is for the caller to see to.
+// SC_ERR_ARGUMENT if its id is invalid. The caller must check that the id is not taken.
 sc_status sc_hosted_add(sc_ctx *ctx, const sc_host_backend *backend);
 
 #endif

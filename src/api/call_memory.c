@@ -1,5 +1,6 @@
-// Memory of single calls: what a question needs goes with its answer, and what a call leaves behind
-// goes once nobody reads it any more. Everything else of a job stays until the job is closed.
+// Memory of single calls. Memory that a query needs is freed with its answer, and files that a call
+// leaves are freed when they have no reader left. All other memory of a job stays until the job is
+// closed.
 #include "api/call_memory.h"
 
 #include "format/zip.h"
@@ -10,8 +11,8 @@ sc_aside sc_job_step_aside(sc_job *job, sc_arena *own) {
     sc_ctx *ctx = &job->ctx;
     const sc_aside aside = {ctx->arena, sc_arena_mark(ctx->scratch), ctx->gathered, ctx->summed};
     ctx->arena = own;
-    // Both know sources by their address, and may not outlive the arena that they are on. Sources
-    // of the job outlive the call, and so does what is known of them.
+    // Both caches identify sources by address, so they must not outlive the arena of the sources.
+    // Sources of the job outlive the call, and so do their entries.
     ctx->gathered = NULL;
     ctx->summed = sc_zip_sums_inside(own, aside.summed);
     return aside;
@@ -44,7 +45,7 @@ sc_call_memory *sc_call_memory_share(sc_call_memory *held) {
 
 void sc_call_memory_drop(sc_job *job, sc_call_memory *held) {
     if (!held || --held->users) return;
-    // The cached bytes of its sources go, too: others may come to lie at the same addresses.
+    // The cached bytes of its sources are dropped, too: other sources may get the same addresses.
     sc_strided_forget(&job->ctx);
     sc_arena arena = held->arena;
     sc_arena_deinit(&arena);

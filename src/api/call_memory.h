@@ -1,11 +1,11 @@
 // Memory of single calls, and the files that calls leave for the host. Private to src/api.
-// Prefix: sc_call_memory_.
+// Prefixes: sc_call_memory_ is such memory, sc_job_ the job that it is for.
 #ifndef SC_API_CALL_MEMORY_H
 #define SC_API_CALL_MEMORY_H
 
 #include "api/job.h"
 
-// An arena for as long as somebody uses what is on it.
+// An arena that lives as long as it has a user.
 struct sc_call_memory {
     sc_arena arena;
     uint32_t users;
@@ -19,17 +19,17 @@ typedef struct sc_aside {
     struct sc_summed *summed;
 } sc_aside;
 
-// From here on the call's results live on `own`, which may go any time after stepping back.
+// From here on the call's results are on `own`, which may be freed any time after stepping back.
 sc_aside sc_job_step_aside(sc_job *job, sc_arena *own);
 void sc_job_step_back(sc_job *job, const sc_aside *aside);
 
-// With one user, who drops it.
+// Makes one with one user, who drops it.
 sc_call_memory *sc_call_memory_new(void);
-// With one user more; NULL stays NULL.
+// Adds one user; NULL stays NULL.
 sc_call_memory *sc_call_memory_share(sc_call_memory *held);
-// The last one frees it; NULL is fine.
+// Drops one user. The last one frees it; NULL has no effect.
 void sc_call_memory_drop(sc_job *job, sc_call_memory *held);
-// Frees what is left of it.
+// Frees the memory that is left.
 void sc_job_free_call_memory(sc_job *job);
 
 // Adds a file that belongs to no program; its number is the result.

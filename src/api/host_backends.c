@@ -1,8 +1,8 @@
-// Backends that the host has registered, of the process, as the module of an engine is: files name
-// backends, and know no jobs.
+// Backends that the host has registered. They belong to the process, like the module to an engine,
+// because files name backends and know no jobs.
 //
-// Compile specs always exist where a part is compiled. They belong to the partitioner, or to the
-// tag, that the part comes from, and go with it, if only as an empty list.
+// Compile specs always exist while a part is compiled. They belong to the partitioner or tag that
+// the part comes from; the list may be empty.
 #include "api/backends.h"
 #include "api/job.h"
 #include "backends/host/aot/host_aot.h"

@@ -1,5 +1,5 @@
-// Opening and closing jobs. A job is one block of memory with two arenas inside; closing it is what
-// frees everything that its calls made.
+// Opens and closes jobs. A job is one block of memory with two arenas inside. Closing it frees all
+// memory of its calls.
 #include "api/job.h"
 
 #include "api/call_memory.h"
@@ -26,6 +26,9 @@ sc_job *sc_job_open(const sc_host *host) {
 }
 
 void sc_job_close(sc_job *job) {
+    for (uint32_t i = 0; i < job->optimizers.count; i++)
+        if (job->optimizers.data[i]) sc_rt_sgd_close(job->optimizers.data[i]);
+    for (uint32_t i = 0; i < job->trainers.count; i++) sc_rt_trainer_close(job->trainers.data[i]);
     if (job->running) sc_rt_program_close(job->running);
     sc_job_close_bundle(job);
     sc_job_free_call_memory(job);

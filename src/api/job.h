@@ -1,5 +1,5 @@
-// The things that a job owns: the memory, programs and results of one compilation or of one loaded
-// program. Private to src/api.
+// The memory, programs and results that a job owns: one compilation or one loaded program. Private
+// to src/api.
 // Prefix: sc_job_, one job; sc_record_, its ETRecords.
 #ifndef SC_JOB_H
 #define SC_JOB_H
@@ -15,21 +15,22 @@
 #include "passes/pass.h"
 #include "plan/place.h"
 #include "rt/rt.h"
+#include "rt/train.h"
 #include "sconce.h"
 
-// One version of the program that is compiled, never changed once it is here.
+// One version of the program that is being compiled. It never changes once it is stored.
 typedef struct sc_version {
     sc_dialect dialect;
     uint32_t source;                // number of the source program that it was lowered from
     sc_program *program;            // NULL once a later step has consumed it
-    sc_pass_timings timings;        // of the passes that made it
-    double ms;                      // all of it: passes, planning, emission
-    double emit_ms;                 // the part of it that wrote the program
-    sc_delegation delegation;       // of programs that were lowered to backends
-    sc_bounds sizes;                // largest ones, that decomposition was given
+    sc_pass_timings timings;        // time of the passes that made it
+    double ms;                      // time of all of it: passes, planning, emission
+    double emit_ms;                 // time of the part that wrote the program
+    sc_delegation delegation;       // for programs that were lowered to backends
+    sc_bounds sizes;                // maxima that decomposition was given
     bool shares_state;              // executorch: methods share buffers of equal name
-    bool is_recorded;               // records name it, so that no step may take it
-    const sc_emit_result *emitted;  // executorch: what was written
+    bool is_recorded;               // a record names it, so no step may consume it
+    const sc_emit_result *emitted;  // executorch: the program that was written
 } sc_version;
 
 typedef struct sc_method_plan {
@@ -51,19 +52,25 @@ typedef struct sc_record_memory {
 } sc_record_memory;
 
 typedef struct sc_output {
-    uint32_t program;  // SC_NO_PROGRAM: no file of a program, but of a record or of a run
+    uint32_t program;  // SC_NO_PROGRAM: the file belongs to a record or to a run
     sc_str name;
     sc_cord cord;
-    bool is_free;  // nobody's: the next such file takes the number
+    bool is_free;  // has no owner: the next such file takes the number
     sc_call_memory
-        *held[1 + SC_RECORD_VALUES];  // what its bytes are on; NULL: the job's own memory
+        *held[1 + SC_RECORD_VALUES];  // the memory of its bytes; NULL: the job's own memory
 } sc_output;
 
-// An output rewritten row-major. The block is used again for as long as it is large enough.
+// An output rewritten row-major. The block is used again while it is large enough.
 typedef struct sc_dense {
     void *data;
     uint64_t capacity;
 } sc_dense;
+
+// The memory that a planner of the host is planning (host_planner.c).
+typedef struct sc_planning {
+    sc_plan_request *request;  // NULL: no planner runs
+    bool is_answered;
+} sc_planning;
 
 typedef struct sc_inspector sc_inspector;
 typedef struct sc_edit sc_edit;
@@ -79,27 +86,29 @@ struct sc_job {
     SC_VEC(sc_method_plan) plans;
     SC_VEC(sc_output) outputs;
     SC_VEC(sc_etrecord *) records;
-    SC_VEC(sc_record_memory) record_values;  // of each
-    uint32_t
-        generating;  // number of the record that is filled by the next to_edge + 1; 0: no record
+    SC_VEC(sc_record_memory) record_values;  // sizes of each
+    uint32_t generating;  // number + 1 of the record that the next to_edge fills; 0: no record
     sc_rt_program *running;
     sc_rt_method *selected;
-    SC_VEC(sc_dense) dense;    // by output
-    sc_etdump *etdump;         // what the event tracer keeps
-    sc_arena etdump_arena;     // the dump that was fetched last
-    uint32_t etdump_files[2];  // numbers of its outputs
+    SC_VEC(sc_dense) dense;            // by output
+    SC_VEC(sc_rt_trainer *) trainers;  // of methods of the running program
+    SC_VEC(sc_rt_sgd *) optimizers;    // NULL: closed
+    sc_etdump *etdump;                 // the records of the event tracer
+    sc_arena etdump_arena;             // the dump that was fetched last
+    uint32_t etdump_files[2];          // numbers of its outputs
     bool is_tracing_events, is_etdump_fetched;
-    sc_source *program;       // that runs
-    sc_bundled bundled;       // of a bundled program; no suites of any other
-    void *bundled_file;       // its bytes
-    void *bundled_program;    // those of the program, when they were not aligned; else NULL
-    sc_inspector *inspector;  // NULL: not opened (inspector.c)
-    sc_host_passes passes;    // no function: the host has no passes of its own
-    sc_edit *edit;            // NULL: no pass of the host runs (edit.c)
-    struct sc_quantizing *quantizing;  // NULL: nothing is being quantized (quantize.c)
+    sc_source *program;                // that runs
+    sc_bundled bundled;                // for a bundled program; other programs have no suites
+    void *bundled_file;                // its bytes
+    void *bundled_program;             // the program's bytes, if they were not aligned; else NULL
+    sc_inspector *inspector;           // NULL: not opened (inspector.c)
+    sc_host_passes passes;             // no function: the host has no passes of its own
+    sc_edit *edit;                     // NULL: no pass of the host runs (edit.c)
+    sc_planning planning;              // by a planner of the host
+    struct sc_quantizing *quantizing;  // NULL: no quantization is under way (quantize.c)
 };
 
-// A fresh call: no method, pass or node yet.
+// Begins a call: no method, pass or node yet.
 static inline sc_ctx *sc_job_begin(sc_job *job) {
     job->ctx.where = (sc_where){.instruction = -1};
     return &job->ctx;
@@ -108,14 +117,14 @@ static inline sc_status sc_job_require_program(sc_job *job) {
     if (job->running) return SC_OK;
     return sc_fail(&job->ctx, SC_ERR_STATE, NULL, "open a .pte first");
 }
-// A fresh builder for a text result; what the last one built is gone.
+// A fresh builder for a text result; the text of the last one is freed.
 sc_sb sc_job_text(sc_job *job);
-// The member "diagnostics" of an object: what was recorded and not forgotten.
+// Writes the member "diagnostics" of an object: those that were recorded and not forgotten.
 void sc_job_put_diagnostics(sc_json_writer *w, const sc_job *job);
-// Program `number`: SC_ERR_NOT_FOUND when there is none, SC_ERR_STATE when it was consumed.
+// Program `number`: SC_ERR_NOT_FOUND if there is none, SC_ERR_STATE if it was consumed.
 sc_status sc_job_version(sc_job *job, uint32_t number, sc_version **out);
-// Makes `program` the next version, whose number is the result. `begin_ms` is when work on it
-// began.
+// Makes `program` the next version, whose number is the result. `begin_ms` is the time at which
+// work on it began.
 uint32_t sc_job_add_version(sc_job *job, sc_dialect dialect, sc_program *program, double begin_ms);
 
 #endif

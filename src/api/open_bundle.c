@@ -14,7 +14,7 @@ static sc_status read_whole(sc_ctx *ctx, sc_source *source, void **out) {
     return sc_extent_read(ctx, sc_extent_whole(source), 0, *out, (size_t)source->size);
 }
 
-// The program's own alignments hold where it lies, unless the file is not as it should be.
+// The program's own alignment is right in place, unless the file is damaged.
 static sc_status align_program(sc_job *job) {
     sc_bundled *bundled = &job->bundled;
     if ((uintptr_t)bundled->program % 16 == 0) return SC_OK;

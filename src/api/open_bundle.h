@@ -4,7 +4,7 @@
 
 #include "api/job.h"
 
-// The program in a file, which is the file itself unless that is a bundle; closing frees it.
+// The program in a file: the file itself, unless it is a bundle. Closing the program frees it.
 sc_status sc_job_open_bundle(sc_job *job, sc_source *file, sc_source **program);
 void sc_job_close_bundle(sc_job *job);
 

@@ -1,6 +1,5 @@
 // Options as JSON text, read and checked by the rows of core/options.def. A key that no row of the
-// call knows is an error: a misspelt option that is silently ignored is a wrong result with no
-// trace.
+// call knows is an error, because a misspelt option would otherwise be ignored without a trace.
 #include "api/options.h"
 
 #include <stddef.h>
@@ -11,11 +10,11 @@ typedef struct row row;
 struct row {
     sc_option_call call;
     const char *name;
-    size_t offset;  // in sc_options
+    size_t offset;  // offset in sc_options
     bool (*read)(const row *option, const sc_json *value, sc_arena *arena, void *target);
     const char *accepts;  // the end of "must be"
     uint32_t power_max;   // POWER: of two
-    const char *words;    // CHOICE: with spaces between them
+    const char *words;    // CHOICE and PLANNER: separated by spaces
 };
 
 static bool read_bool(const row *option, const sc_json *value, sc_arena *arena, void *target) {
@@ -58,6 +57,29 @@ static bool read_choice(const row *option, const sc_json *value, sc_arena *arena
     return false;
 }
 
+static bool read_one_planner(const row *option, const sc_json *value, sc_arena *arena,
+                             sc_planner *out) {
+    int64_t number = 0;
+    if (!sc_json_i64(value, &number)) return read_choice(option, value, arena, &out->name);
+    *out = (sc_planner){.number = (uint32_t)number};
+    return number >= 0 && number < UINT32_MAX;
+}
+
+static bool read_planner(const row *option, const sc_json *value, sc_arena *arena, void *target) {
+    sc_planners *planners = target;
+    if (value->kind != SC_JSON_OBJECT)
+        return read_one_planner(option, value, arena, &planners->all);
+    sc_method_planner *methods = sc_new_array(arena, sc_method_planner, (size_t)value->size + 1);
+    const sc_json *key = sc_json_first(value);
+    for (uint32_t i = 0; i < value->size; i++, key = sc_json_next(key + 1)) {
+        methods[i].method = sc_json_str(arena, key);
+        if (!read_one_planner(option, key + 1, arena, &methods[i].planner)) return false;
+    }
+    planners->methods = methods;
+    planners->count = value->size;
+    return true;
+}
+
 // {"name": {"max": n}, ...}
 static bool read_bounds(const row *option, const sc_json *value, sc_arena *arena, void *target) {
     (void)option;
@@ -79,7 +101,9 @@ static bool read_bounds(const row *option, const sc_json *value, sc_arena *arena
 #define KIND_WHOLE         read_whole, "a whole number, 0 or more", 0, NULL
 #define KIND_POWER(n)      read_power, "a power of two up to 2^" #n, n, NULL
 #define KIND_CHOICE(words) read_choice, "one of: " words, 0, words
-#define KIND_BOUNDS        read_bounds, "positive whole numbers, {\"NAME\": {\"max\": N}}", 0, NULL
+#define KIND_PLANNER(words) \
+    read_planner, "one of: " words ", or a planner of the host, or these by method", 0, words
+#define KIND_BOUNDS read_bounds, "positive whole numbers, {\"NAME\": {\"max\": N}}", 0, NULL
 
 static const row OPTIONS[] = {
 #define OPTION(call, name, kind, ...) \

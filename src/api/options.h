@@ -13,10 +13,11 @@ typedef enum sc_option_call {
     SC_OPTIONS_LOAD
 } sc_option_call;
 
-// The options for programs that are run at once, by this build's own runtime.
+// The options for programs that this build's own runtime runs at once.
 sc_options sc_options_here(void);
-// Reads a JSON object (empty text: no options) over the defaults. SC_ERR_OPTION for a key that is
-// not one of the call, naming those that are, or a value that its row does not take.
+// Reads a JSON object (empty text: no options) over the defaults. SC_ERR_OPTION for a key that the
+// call does not have, with a list of its keys, and for a value that the option's row does not
+// accept.
 sc_status sc_options_read(sc_ctx *ctx, sc_option_call call, sc_str json, sc_options *out);
 
 #endif

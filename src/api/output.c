@@ -1,4 +1,4 @@
-// The files that a compilation made, chunk by chunk, and telling files apart by their first bytes.
+// The files that a compilation made, chunk by chunk, and the kinds of files by their first bytes.
 #include "api/job.h"
 #include "bundled_program_fbs.h"
 #include "devtools/inspect/etdump_read.h"
@@ -8,7 +8,7 @@
 
 uint32_t sc_output_count(const sc_job *job) { return job->outputs.count; }
 
-// Indices come from the host: what is not there is empty.
+// Indices come from the host, so an absent item is empty.
 static const sc_output *output_at(const sc_job *job, uint32_t output) {
     return output < job->outputs.count ? &job->outputs.data[output] : NULL;
 }

@@ -1,4 +1,4 @@
-// Diagnostics and the tables as JSON: what hosts show, and the numbers they would otherwise repeat.
+// Diagnostics and the tables as JSON, which hosts show and need not repeat.
 #include "api/backends.h"
 #include "api/job.h"
 #include "ir/stack_trace.h"
@@ -25,7 +25,7 @@ static void add_diag(sc_json_writer *w, sc_arena *scratch, const sc_diag *diag) 
     sc_json_end_object(w);
 }
 
-// The last item counts those that the list has no room for.
+// The last item counts the rows that the list has no room for.
 static void add_dropped(sc_json_writer *w, const sc_ctx *ctx) {
     sc_diag diag = {.severity = ctx->error_count ? SC_ERROR : SC_WARNING,
                     .code = SC_ERR_LIMIT,
@@ -152,7 +152,8 @@ static pytorch_counts count_pytorch(void) {
     return n;
 }
 
-// How many of PyTorch's operators are covered, and which are not in the table.
+// The number of PyTorch's operators that are covered, and the list of those that are not in the
+// table.
 static void add_pytorch(sc_json_writer *w) {
     const pytorch_counts n = count_pytorch();
     sc_json_put_object(w, "pytorch");
@@ -169,7 +170,7 @@ static void add_pytorch(sc_json_writer *w) {
     sc_json_end_object(w);
 }
 
-// Rows that are not operators count how many go through them.
+// Rows that are not operators count the operators that go through them.
 static void add_features(sc_json_writer *w) {
     const sc_feature_counts n = sc_count_features();
     sc_json_put_object(w, "features");

@@ -1,6 +1,7 @@
-// A part is a copy of its nodes in a graph of its own. Inputs: weights that move in, parameters
-// first, then buffers, then other constants; then what the call passes, in the order in which nodes
-// ask for it. Outputs: state that is written, then whatever somebody outside uses, in graph order.
+// A part is a copy of its nodes in a graph of its own. Its inputs are weights that move in
+// (parameters first, then buffers, then other constants), then the operands of the call, in the
+// order of their use. Its outputs are state that is written, then the values that nodes outside
+// use, in graph order.
 #include "backend/cut.h"
 
 #include <stdlib.h>
@@ -18,19 +19,20 @@ typedef struct cutter {
     sc_method *method;
     const sc_partition *partition;
     const bool *takes_input;
-    uint32_t number;        // of the part that is cut
+    uint32_t number;        // the part that is cut
     sc_node *first, *last;  // its nodes
     sc_part *part;
     sc_imap twins;               // value -> its twin in the part
     SC_VEC(sc_value *) reads;    // from outside, once each, as they are met
-    SC_VEC(sc_value *) moved;    // weights among them
-    SC_VEC(sc_arg) operands;     // what the call passes
-    SC_VEC(sc_value *) results;  // that somebody outside uses
+    SC_VEC(sc_value *) moved;    // the weights among them
+    SC_VEC(sc_arg) operands;     // operands that the call passes
+    SC_VEC(sc_value *) results;  // values that nodes outside use
     SC_VEC(uint32_t) mutations;  // outputs of the method that the part takes with it
 } cutter;
 
 static bool is_inside(const cutter *c, const sc_node *node) {
-    bool is_numbered = node && node->op && node->mark != UINT32_MAX;  // calls made here are not
+    bool is_numbered = node && node->op && node->mark != UINT32_MAX;  // calls that this cut makes
+                                                                      // are not
     return is_numbered && c->partition->of[node->mark] == c->number;
 }
 
@@ -141,7 +143,8 @@ static bool is_written_by(const sc_output_sig *sig, sc_str target) {
     return sig->kind == SC_OUTPUT_BUFFER_MUTATION && sc_str_equal(sig->target, target);
 }
 
-// A buffer that moves in although the method writes it: the part has to do all of that itself.
+// A buffer that moves in although the method writes it: the part must contain all of its reads and
+// writes.
 static sc_status take_state(cutter *c, const sc_value *buffer, sc_str target) {
     for (uint32_t i = 0; i < c->method->outputs.count; i++) {
         if (!is_written_by(&c->method->outputs.data[i], target)) continue;
@@ -278,7 +281,7 @@ static sc_status cut_part(cutter *c, sc_str name, sc_cut_part *out) {
     return SC_OK;
 }
 
-// Weights that only parts read have moved there.
+// Removes weights that only parts read: they have moved there.
 static void drop_inputs(sc_graph *graph, const bool *takes_input) {
     sc_method *method = graph->method;
     uint32_t kept = 0;
@@ -292,7 +295,7 @@ static void drop_inputs(sc_graph *graph, const bool *takes_input) {
     graph->inputs.count = method->inputs.count = kept;
 }
 
-// The number behind those of all parts of the graph: passes may have taken calls away.
+// The next number after those of all parts of the graph: passes may have removed calls.
 static uint64_t first_free_number(const sc_graph *graph) {
     uint64_t next = 0;
     for (const sc_node *node = graph->first; node; node = node->next) {

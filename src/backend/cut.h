@@ -1,4 +1,4 @@
-// Cutting the groups of a graph out as parts. Private to src/backend.
+// Cuts the groups of a graph out as parts. Private to src/backend.
 // Prefix: sc_cut_.
 #ifndef SC_CUT_H
 #define SC_CUT_H
@@ -15,10 +15,10 @@ typedef struct sc_cut_part {
 typedef SC_VEC(sc_cut_part) sc_cut_parts;
 
 // Cuts all parts of the partition out of a graph whose order sc_partition_order has made, and
-// appends them to `parts` in graph order. Constants that `takes_input` says, and that the whole of
-// the method's own graph leaves to parts, move into them: one that several parts read is in each
-// of them, one that is read outside too stays as well. State that a part takes must be its alone:
-// SC_ERR_ARGUMENT otherwise.
+// appends them to `parts` in graph order. Constants that `takes_input` lists move into the parts of
+// the method's own graph; parts of bodies are passed theirs. Each part that reads a constant
+// contains it; a constant that is read outside also stays there. State that a part takes must be
+// used by that part only: SC_ERR_ARGUMENT otherwise.
 sc_status sc_partition_cut(sc_ctx *ctx, sc_graph *graph, const sc_partition *partition,
                            const bool *takes_input, sc_cut_parts *parts);
 

@@ -16,9 +16,9 @@ typedef struct lowering {
     sc_program *program;
     sc_backend_env *env;  // its own
     sc_delegation *delegation;
-    sc_imap rows;             // of `delegation`, by row_key
-    SC_VEC(made_part) parts;  // of the round, in order
-    sc_map written;           // names of buffers that some method writes
+    sc_imap rows;             // of rows in `delegation`, by row_key
+    SC_VEC(made_part) parts;  // partitioners of the round, in order
+    sc_map written;           // names of buffers that a method writes
 } lowering;
 
 // One graph, while it is partitioned.
@@ -28,8 +28,8 @@ typedef struct surveying {
     sc_graph *graph;
     sc_survey survey;
     sc_partition partition;
-    sc_str *names;             // of the partition's parts, by number less one
-    const sc_tagged **tagged;  // or NULL for those found by capability
+    sc_str *names;             // names of the partition's parts, by number less one
+    const sc_tagged **tagged;  // or NULL for parts found by capability
 } surveying;
 
 // --- The report ----------------------------------------------------------------------------------
@@ -39,8 +39,8 @@ static uint64_t row_key(const sc_name *method, sc_str graph, const sc_name *node
     return graph.size ? sc_hash64_mix(key, sc_hash64(graph.data, graph.size)) : key;
 }
 
-// NULL when there is none yet. Names are interned, so keys of one context are as good as names;
-// what two of them would share by chance, the comparison tells.
+// NULL if there is no row yet. Names are interned, so their addresses make good keys within one
+// context. A comparison tells rows with the same key apart.
 static sc_delegation_row *find_row(lowering *l, const sc_name *method, sc_str graph,
                                    const sc_name *node) {
     const uint64_t *at = sc_imap_find(&l->rows, row_key(method, graph, node));
@@ -88,8 +88,8 @@ static sc_status add_body_work(sc_ctx *ctx, sc_graph *body, void *user) {
     return SC_OK;
 }
 
-// Work of a node's bodies, which goes into the part with it, once each. Nodes of bodies have no
-// rows of their own, unless a backend has been asked about them before.
+// The work of a node's bodies, which go into the part with it, counted once each. Nodes of bodies
+// have no rows of their own, unless a backend was asked about them before.
 static double work_of_bodies(lowering *l, const sc_node *node) {
     body_work w = {.l = l};
     for (uint32_t i = 0; i < node->arg_count; i++)
@@ -129,7 +129,7 @@ static void report_parts(surveying *s, const sc_cut_parts *cut) {
     }
 }
 
-// Reports the nodes of a method that no backend is asked about, unless a row for them exists.
+// Reports the nodes of a method that no backend is asked about, unless they have rows already.
 static sc_status report_unasked(sc_ctx *ctx, sc_graph *graph, void *user) {
     lowering *l = user;
     sc_mark mark = sc_arena_mark(ctx->scratch);
@@ -146,7 +146,8 @@ static sc_status report_unasked(sc_ctx *ctx, sc_graph *graph, void *user) {
 
 // --- Claims of a backend -------------------------------------------------------------------------
 
-// A call that is there already belongs to whoever took it, and what no table knows to nobody.
+// An earlier call belongs to the backend that took it, and no backend takes an operator that no
+// table knows.
 static void refuse_calls(surveying *s) {
     for (const sc_node *node = s->graph->first; node; node = node->next) {
         sc_claim *claim = sc_claim_of(&s->survey, node);
@@ -160,6 +161,20 @@ static void refuse_calls(surveying *s) {
 
 static bool is_written(const lowering *l, const sc_input_sig *sig) {
     return sig->target.size && sc_map_find(&l->written, sig->target);
+}
+
+// An optimizer writes parameters that have a gradient, so no part can hold one of them.
+static void keep_trained(surveying *s) {
+    const sc_method *method = s->graph->method;
+    sc_map trained;
+    sc_map_init(&trained, s->l->ctx->scratch);
+    for (uint32_t i = 0; i < method->outputs.count; i++)
+        if (method->outputs.data[i].kind == SC_OUTPUT_GRADIENT)
+            sc_map_set(&trained, method->outputs.data[i].target, s);
+    for (uint32_t i = 0; i < s->graph->inputs.count && !s->graph->parent; i++)
+        if (method->inputs.data[i].kind == SC_INPUT_PARAMETER &&
+            sc_map_find(&trained, method->inputs.data[i].target))
+            s->survey.takes_input[i] = false;
 }
 
 static sc_status ask(surveying *s) {
@@ -176,7 +191,9 @@ static sc_status ask(surveying *s) {
     for (uint32_t i = 0; i < inputs && !s->graph->parent; i++)
         s->survey.takes_input[i] =
             method->inputs.data[i].constant != NULL && !is_written(s->l, &method->inputs.data[i]);
+    keep_trained(s);
     SC_TRY(s->p->backend->survey(s->p->backend, &s->survey));
+    keep_trained(s);
     refuse_calls(s);
     return SC_OK;
 }
@@ -209,7 +226,7 @@ static sc_status tag_node(surveying *s, const sc_map *by_name, uint32_t number, 
     return SC_OK;
 }
 
-// The name of the node, if the tag means one of this graph: names in bodies follow a path.
+// The name of the node, if the tag means a node of this graph: names in bodies follow a path.
 static bool is_of_graph(const surveying *s, sc_str path, sc_str node, sc_str *name) {
     uint32_t slash = node.size;
     while (slash > 0 && node.data[slash - 1] != '/') slash--;
@@ -250,8 +267,8 @@ static sc_status apply_tags(surveying *s) {
 
 enum { NAMED_MAX = 20 };
 
-// A refused node has a note of its own with the reason, and the error names the nodes. Only nodes
-// that the error names get a note: thousands would leave no room for it.
+// Each refused node that the error names has a note of its own with the reason. Other nodes get no
+// note: thousands of notes would leave no room for the error.
 static void note_refused(surveying *s, const sc_node *node, uint32_t before, sc_sb *names) {
     if (before >= NAMED_MAX) return;
     const sc_claim *claim = sc_claim_of(&s->survey, node);
@@ -307,7 +324,7 @@ static void keep_part(surveying *s, const sc_cut_part *cut) {
     sc_ctx *ctx = s->l->ctx;
     const sc_tagged *t = s->tagged ? s->tagged[cut->number - 1] : NULL;
     cut->part->backend = sc_str_copy(ctx->arena, sc_str_from(s->p->backend->id));
-    cut->part->processed = NULL;  // until the backend has been asked
+    cut->part->processed = NULL;  // valid until the backend has been asked
     copy_specs(ctx, cut->part, t && t->specs ? t->specs : s->p->specs,
                t && t->specs ? t->spec_count : s->p->spec_count);
     made_part made = {*cut, s->p->backend, s->graph->method->name};
@@ -337,7 +354,7 @@ static sc_status partition_graph(lowering *l, const sc_partitioner *p, sc_graph 
     return SC_OK;
 }
 
-// Bodies come after the graph around them; their nesting is bounded by whoever read the program.
+// Bodies come after the graph around them. Their nesting is bounded by the importer.
 static sc_status partition_graphs(lowering *l, const sc_partitioner *p, sc_graph *graph) {
     sc_mark mark = sc_arena_mark(l->ctx->scratch);
     sc_status status = partition_graph(l, p, graph);
@@ -351,7 +368,7 @@ static sc_status partition_graphs(lowering *l, const sc_partitioner *p, sc_graph
 
 // --- Debug handles -------------------------------------------------------------------------------
 
-// A call gets a handle that nothing else in the method has, inside of parts or out.
+// A call gets a handle that no other node of the method has, inside parts or outside.
 static void number_calls(lowering *l, const sc_method *method) {
     uint32_t free = sc_method_free_handle(method);
     for (uint32_t i = 0; i < l->parts.count; i++)
@@ -366,7 +383,7 @@ static sc_status find_handles(sc_ctx *ctx, sc_graph *graph, void *user) {
     return SC_OK;
 }
 
-// Checks that the backend reports on nodes of the part alone.
+// Checks that the backend's events name nodes of the part alone.
 static sc_status check_events(sc_ctx *ctx, const sc_backend *backend, const sc_name *method,
                               const sc_part *part) {
     sc_imap handles;
@@ -398,7 +415,7 @@ static sc_status check_made(lowering *l, const made_part *made) {
                    made->cut.part->method->name->text, made->method->text);
 }
 
-// Its parts by method, methods in program order.
+// The backend's parts by method, methods in program order.
 static uint32_t gather(lowering *l, const sc_backend *backend, sc_method_parts *out) {
     uint32_t count = 0;
     for (uint32_t m = 0; m < l->program->methods.count; m++) {
@@ -456,7 +473,7 @@ static sc_status preprocess(lowering *l, const sc_backend *backend) {
     return status;
 }
 
-// Backends in the order in which parts of theirs were met.
+// Lists backends in the order of their first parts.
 static sc_status preprocess_all(lowering *l) {
     l->env->parts_done = 0;
     l->env->parts_total = l->parts.count;
@@ -476,7 +493,7 @@ static void find_written(lowering *l) {
     for (uint32_t m = 0; m < l->program->methods.count; m++) {
         const sc_method *method = l->program->methods.data[m];
         for (uint32_t i = 0; i < method->outputs.count; i++)
-            if (method->outputs.data[i].target.size)
+            if (sc_output_is_mutation(method->outputs.data[i].kind))
                 sc_map_set(&l->written, method->outputs.data[i].target, l);
     }
 }
@@ -498,7 +515,7 @@ static sc_status check_methods(lowering *l, const sc_method_partitioners *method
     return SC_OK;
 }
 
-// Is a backend asked about the method's nodes? A partitioner of the host may ask no one.
+// Is a backend asked about the method's nodes? A partitioner of the host may do without a backend.
 static bool is_asked(const lowering *l, const sc_method_partitioners *partitioners,
                      const sc_name *method) {
     if (!sc_str_equal(partitioners->method, sc_name_str(method))) return false;
@@ -524,7 +541,7 @@ static sc_status note_path(sc_ctx *ctx, sc_graph *graph, void *user) {
     return SC_OK;
 }
 
-// Checks that tags of nodes in bodies name bodies that the method has.
+// Checks that tags of nodes in bodies name bodies of the method.
 static sc_status check_paths(lowering *l, const sc_partitioner *p, const sc_method *method) {
     sc_map paths;
     sc_map_init(&paths, l->ctx->scratch);

@@ -1,5 +1,4 @@
-// Nodes and values as JSON, for those who look at a program from outside: the page, the command,
-// backends of the host.
+// Nodes and values as JSON, for code outside the core: the page, the command, backends of the host.
 // Prefix: sc_node_ and sc_value_, as in src/ir; sc_dim_, as in src/core.
 #ifndef SC_NODE_JSON_H
 #define SC_NODE_JSON_H
@@ -11,11 +10,11 @@
 void sc_dim_add_json(sc_json_writer *w, sc_arena *scratch, sc_dim dim);
 // A bound of a range as a member: null if it is infinite.
 void sc_dim_put_bound_json(sc_json_writer *w, const char *key, int64_t bound);
-// Members of an object that is open: name, kind and, of a tensor, dtype and shape.
+// Members of an open object: name, kind and, for a tensor, dtype and shape.
 void sc_value_put_json(sc_json_writer *w, sc_arena *scratch, const sc_value *value);
-// Members of an object that is open: name, op, inputs, outputs, source, module, debugHandle.
+// Members of an open object: name, op, inputs, outputs, source, module, debugHandle.
 void sc_node_put_json(sc_json_writer *w, sc_arena *scratch, const sc_node *node);
-// An object with them.
+// An object with these members.
 void sc_node_add_json(sc_json_writer *w, sc_arena *scratch, const sc_node *node);
 // The same with args, by parameter: {"value": name}, numbers, text, null, lists.
 void sc_node_add_full_json(sc_json_writer *w, sc_arena *scratch, const sc_node *node);

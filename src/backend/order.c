@@ -1,6 +1,6 @@
-// An order in which the nodes of each part stand together: nodes as late as they stood, unless one
-// that comes before needs them. Parts that somebody else put together may depend on themselves;
-// here it shows.
+// Finds an order in which the nodes of each part are adjacent. Nodes stay as late as they were,
+// unless an earlier one needs them. Parts that the caller grouped may depend on themselves, which
+// is detected here.
 #include "backend/partition.h"
 
 typedef enum state { WAITING, OPEN, PLACED } state;
@@ -8,7 +8,7 @@ typedef enum state { WAITING, OPEN, PLACED } state;
 typedef struct frame {
     uint32_t unit;    // part number, or count of parts + place + 1 of a node outside
     uint32_t member;  // of the list of its nodes
-    uint32_t arg;     // of this node's values
+    uint32_t arg;     // inputs of this node's values
 } frame;
 
 typedef struct ordering {
@@ -20,7 +20,7 @@ typedef struct ordering {
     uint32_t *begins;   // by part number, where they begin; one more at the end
     uint8_t *states;    // of units
     SC_VEC(frame) stack;
-    SC_VEC(sc_value *) values;  // that the node on top reads
+    SC_VEC(sc_value *) values;  // operands that the node on top reads
     sc_node **order;
     uint32_t placed;
 } ordering;
@@ -47,7 +47,7 @@ static void place(ordering *s, uint32_t unit) {
     s->states[unit] = PLACED;
 }
 
-// Units that are open from the part on are the circle.
+// The open units from the part on are the circle.
 static sc_status fail_circle(ordering *s, uint32_t unit) {
     sc_sb between;
     uint32_t from = s->stack.count, shown = 0;
@@ -77,7 +77,7 @@ static bool list_value(void *user, sc_arg *arg) {
     return true;
 }
 
-// The next unit that the top of the stack waits for, 0 when there is none left.
+// The next unit that the top of the stack waits for, 0 if none is left.
 static uint32_t next_needed(ordering *s) {
     frame *top = &sc_vec_last(&s->stack);
     for (; top->member < member_count(s, top->unit); top->member++, top->arg = 0) {

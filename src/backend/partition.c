@@ -1,11 +1,11 @@
-// Grouping by capability. Each node begins as a unit of its own; units that feed one another are
-// joined in graph order unless something outside lies between them, which would make the part
-// depend on itself. A join is tested by walking back from the consumer, over whole units, not
-// further than where the producer begins. A unit that began before it may reach beyond, so that
-// this is a guess, which what comes of it proves: otherwise all is done again without it. Walks
-// together are bounded, by nodes and the values that they read, beyond which units stay apart: more
-// parts, never wrong ones. Groups that a backend wants together are joined first, with the nodes
-// between them if the backend takes all of those.
+// Groups nodes by capability. Each node begins as a unit of its own. Units that feed one another
+// are joined in graph order, unless a unit outside lies between them, because the part would then
+// depend on itself. A join is tested by walking back from the consumer, over whole units, to where
+// the producer begins. A unit that began before the producer may reach further back, so the test is
+// a guess. The final parts are checked; if the guess was wrong, all joins are repeated without it.
+// A budget of nodes and operands bounds all walks together. When it is spent, units stay apart:
+// that makes more parts, but never wrong ones. Groups that a backend requests are joined first,
+// with the nodes between them if the backend takes all of those.
 #include "backend/partition.h"
 
 #include "base/sets.h"
@@ -15,18 +15,19 @@ enum { WALK_PER_NODE = 1024, WALK_AT_LEAST = 100000 };
 typedef struct unit {
     uint32_t first, last;  // members, linked by `next`
     uint32_t begin, end;   // first and last place in the graph
-    uint32_t seen;         // number of the walk that came by last
-    uint32_t fed;          // by how many uses of others, while they are counted
-    uint32_t between;      // number of the last walk that found it on a way from a unit to itself
+    uint32_t seen;         // number of the last walk that visited it
+    uint32_t fed;          // number of uses of other units, while they are counted
+    uint32_t between;      // number of the last walk that found it on a way from a unit back to
+                           // itself
     bool is_taken;
 } unit;
 
 typedef struct grouping {
     sc_ctx *ctx;
     sc_node **nodes;  // by place
-    unit *units;      // by place of the node that they began with
-    uint32_t *sets;   // by place: units that were joined
-    uint32_t *next;   // member after this one, NONE at the end
+    unit *units;      // by place of the first node
+    uint32_t *sets;   // by place: units that were merged
+    uint32_t *next;   // the next member, NONE at the end
     uint32_t *stack;
     uint32_t count;
     uint32_t walk;
@@ -53,11 +54,11 @@ typedef struct walker {
     grouping *g;
     uint32_t depth;         // of the stack
     uint32_t target, from;  // units
-    bool is_first;          // producers of `from` itself: the target among them is no detour
+    bool is_first;          // producers of `from` itself: a direct way to the target is no detour
     bool found;
 } walker;
 
-// Charges for one more look. Once the budget is spent, the walk counts as a find.
+// Charges the budget for one more step. Once the budget is spent, the walk counts as a find.
 static bool is_spent(walker *w) {
     if (w->g->budget == 0)
         w->found = true;
@@ -93,8 +94,7 @@ static void visit_unit(walker *w, uint32_t at) {
     }
 }
 
-// Does something outside both lie on a way from `target` to `from`? True also when the walks have
-// been long enough.
+// Does a unit outside lie on a way from `target` to `from`? True also if the budget is spent.
 static bool has_detour(grouping *g, uint32_t target, uint32_t from) {
     walker w = {.g = g, .target = target, .from = from, .is_first = true};
     g->walk++;
@@ -118,7 +118,7 @@ static void refuse_group(grouping *g, sc_claim *claims, const uint32_t *members,
     }
 }
 
-// Joined first into one unit: then it must not reach itself.
+// Does the unit reach itself? Nodes of a group are joined into one unit first, which then must not.
 static bool reaches_itself(grouping *g, uint32_t root) {
     walker w = {.g = g, .target = root, .from = root, .is_first = true};
     g->walk++;
@@ -150,7 +150,7 @@ static bool join_group(grouping *g, const uint32_t *members, uint32_t count) {
 typedef SC_VEC(uint32_t) places;
 
 typedef struct feeding {
-    walker w;  // of the walk whose units are looked at
+    walker w;  // number of the walk whose units are examined
     bool feeds;
 } feeding;
 
@@ -164,7 +164,7 @@ static bool visit_feeder(void *user, sc_arg *arg) {
     return !f->feeds;
 }
 
-// Does it read something of the target, or of what lies between?
+// Does it read a value of the target, or of a unit between?
 static bool is_fed(feeding *f, uint32_t at) {
     grouping *g = f->w.g;
     f->feeds = false;
@@ -173,7 +173,7 @@ static bool is_fed(feeding *f, uint32_t at) {
     return f->feeds;
 }
 
-// All that a unit depends on, from where it begins; false when the walks have been long enough.
+// Visits all units that a unit depends on, from its first node on; false if the budget is spent.
 static bool find_behind(grouping *g, uint32_t root, places *behind) {
     walker w = {.g = g, .target = root, .from = root};
     g->walk++;
@@ -186,9 +186,9 @@ static bool find_behind(grouping *g, uint32_t root, places *behind) {
     return !w.found;
 }
 
-// Joins all that lies on ways from a unit to itself, unless one of them is not to be taken:
-// together they depend on themselves through nobody else. Those furthest behind are looked at
-// first, because they are mostly the first ones that the unit feeds.
+// Joins all units on ways from a unit back to itself, unless one of them must not be taken:
+// together they do not depend on themselves. The last units in graph order are visited first,
+// because they are mostly the first ones that the unit feeds.
 static bool join_between(grouping *g, uint32_t root) {
     places behind = {0};
     if (!find_behind(g, root, &behind)) return false;
@@ -217,8 +217,8 @@ static bool join_across(grouping *g, const uint32_t *members, uint32_t count) {
     return false;
 }
 
-// Groups that depend on themselves through others. One may lie between the nodes of another: then
-// its turn comes first.
+// Checks for groups that depend on themselves through other units. One group may lie between the
+// nodes of another; then it is handled first.
 static void join_apart(grouping *g, sc_claim *claims, places *groups, uint32_t count) {
     for (bool is_new = true; is_new;) {
         is_new = false;
@@ -233,7 +233,7 @@ static void join_apart(grouping *g, sc_claim *claims, places *groups, uint32_t c
 
 // --- All groups ----------------------------------------------------------------------------------
 
-// A group with a node that is refused is refused.
+// A group that contains a refused node is refused.
 static bool is_whole(const sc_claim *claims, const uint32_t *members, uint32_t count) {
     for (uint32_t i = 0; i < count; i++)
         if (!claims[members[i]].is_taken) return false;
@@ -305,7 +305,8 @@ uint32_t sc_graph_number(sc_graph *graph) {
     return count;
 }
 
-// The unit that a use makes depend on that of the node; NONE when there is none, or it is the same.
+// The unit on which a use makes the node's unit depend; NONE if there is none, or if it is the
+// same.
 static uint32_t reader_of(grouping *g, const sc_node *node, const sc_arg *use) {
     if (!use->user->op || use->user->graph != node->graph) return NONE;
     const uint32_t at = unit_of(g, use->user->mark);
@@ -323,7 +324,7 @@ static void count_readers(grouping *g, uint32_t place, int change, uint32_t *rea
         }
 }
 
-// Is there an order of the units in which each comes behind those that it reads?
+// Do the units have an order in which each comes after those that it reads?
 static bool has_order(grouping *g) {
     uint32_t ready = 0, left = 0;
     for (uint32_t i = 0; i < g->count; i++) count_readers(g, i, 1, &ready);

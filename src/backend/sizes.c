@@ -1,19 +1,19 @@
-// Sizes that views can derive, written as -1. Delegates take tensors, not numbers: a view that is
-// handed a dynamic size could only stay outside, and so would the nodes that compute the size. A
-// view by strides that shows its tensor as it lies needs no sizes, and goes.
+// Writes sizes that views can derive as -1. Delegates take tensors and no numbers. A view that
+// needs a dynamic size could only stay outside, and so would the nodes that compute the size. A
+// view by strides that only repeats its tensor needs no sizes, and is removed.
 #include "backend/sizes.h"
 
 #include "passes/passes.h"
 
-// The argument that stands for a size: itself when it is known, as that of an old -1 may be; -1 if
-// the view can tell; else it stays.
+// The argument for a size: itself if it is known, like a -1 that was there before; -1 if the view
+// can derive it; otherwise unchanged.
 static sc_arg derived(const sc_arg *item, sc_dim size, bool is_derivable) {
     if (sc_dim_is_int(size)) return sc_arg_int(size.value);
     return is_derivable ? sc_arg_int(-1) : *item;
 }
 
-// Can the view tell the size? An expansion can if the size is already there, another view can if it
-// is the only dynamic one.
+// Can the view derive the size? An expansion can if the operand has the size already, and other
+// views can if it is their only dynamic one.
 static bool can_tell(const sc_node *node, uint32_t dim, uint32_t dynamic) {
     const sc_spec *in = &node->args[0].value->spec, *out = &node->outs[0]->spec;
     if (sc_op_param_index(node->op, "implicit") < 0) return dynamic == 1;
@@ -25,15 +25,15 @@ static void set_items(sc_arg *list, const sc_arg *items) {
     for (uint32_t i = 0; i < list->count; i++) sc_arg_set(&list->items[i], items[i]);
 }
 
-// The view must come out as it was; where the rule of sizes cannot show that it does, or refuses,
-// nothing changes.
+// The view must have the same result as before. If the rule of sizes cannot prove that, or refuses,
+// the view stays unchanged.
 static void rewrite(sc_node *node, sc_arg *sizes) {
     sc_value *out = node->outs[0];
     const sc_spec before = out->spec;
     sc_arg old[SC_RANK_MAX], new[SC_RANK_MAX];
     uint32_t dynamic = 0, handed = 0;
     for (uint32_t d = 0; d < out->spec.rank; d++) {
-        if (sc_dim_is(before.sizes[d], 0)) return;  // -1 could be anything
+        if (sc_dim_is(before.sizes[d], 0)) return;  // -1 could mean any size
         dynamic += !sc_dim_is_int(before.sizes[d]);
         handed += sizes->items[d].kind == SC_ARG_VALUE;
     }
@@ -51,7 +51,8 @@ static void rewrite(sc_node *node, sc_arg *sizes) {
     out->spec = before;
 }
 
-// Row-major strides of its own sizes, as adaptive pooling ends in; dims of one element have any.
+// Are these the row-major strides of its own sizes? Adaptive pooling ends in such a view. Dims of
+// one element may have any stride.
 static bool shows_all(const sc_node *node) {
     const sc_arg *strides = sc_node_arg(node, "stride"),
                  *offset = sc_node_arg(node, "storage_offset");

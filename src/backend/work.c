@@ -1,7 +1,7 @@
-// How much work a node is: for reports, so that what stays outside can be weighed.
+// The amount of work of a node, so that a report can rank the nodes that stay outside.
 #include "backend/delegation.h"
 
-// Sizes as in the example that the program was exported with, else their largest.
+// Sizes are those of the example that the program was exported with, else their largest.
 static double size_of(sc_dim dim) {
     int64_t value = 0;
     if (sc_dim_is_int(dim)) return (double)dim.value;
@@ -35,8 +35,8 @@ static bool add_operand(void *user, sc_arg *arg) {
     return true;
 }
 
-// The weight of a convolution has a row for each channel of the side that is walked over, which is
-// the result's or, where it is transposed, the input's.
+// The weight of a convolution has a row for each output channel; that of a transposed one has a row
+// for each input channel.
 static double conv_macs(const sc_node *node, const sc_value *out) {
     int32_t weight = sc_op_param_index(node->op, "weight");
     int32_t transposed = sc_op_param_index(node->op, "transposed");
@@ -50,8 +50,8 @@ static double conv_macs(const sc_node *node, const sc_value *out) {
     return rows > 0 ? numel_of(walked) * numel_of(w) / rows : 0;
 }
 
-// The summed dimension is the last one of the operand before the last: of the left matrix, or of a
-// linear layer's weight when its bias is the last.
+// The summed dimension is the last one of the second-last operand: the left matrix, or a linear
+// layer's weight if its bias is the last operand.
 static double product_macs(const operands *o, const sc_value *out) {
     const sc_spec *summed = o->second_last;
     if (!summed || summed->rank == 0) return 0;

@@ -1,6 +1,6 @@
 // Text: views into somebody else's bytes, and a builder. Strings from files may hold any byte,
 // NUL included, so nothing here relies on termination except where it says so.
-// Prefix: sc_str_ is a view, sc_sb_ a string builder.
+// Prefixes: sc_str_ is a view, sc_sb_ a string builder, sc_parse_ reads a number.
 #ifndef SC_STR_H
 #define SC_STR_H
 

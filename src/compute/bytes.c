@@ -12,7 +12,7 @@ static int32_t clamp_int(int32_t value, int32_t low, int32_t high) {
 
 // --- From floats and back ------------------------------------------------------------------------
 
-// Four numbers at a time, of which no more than `count` are there.
+// Reads four numbers at a time, of which at most `count` exist.
 static v4f load_some(const float *x, size_t count) {
     return count >= 4 ? v4f_load(x) : v4f_load_part(x, count);
 }
@@ -78,7 +78,7 @@ void sc_bytes_of_row(const float *x, size_t count, int8_t *q, int32_t *zero, flo
 
 // --- From bytes to bytes -------------------------------------------------------------------------
 
-// One result for each of the 256 values that there are.
+// One result for each of the 256 possible values.
 static void look_up(const uint8_t table[256], const uint8_t *x, size_t count, uint8_t *q) {
     for (size_t i = 0; i < count; i++) q[i] = table[x[i]];
 }
@@ -105,7 +105,7 @@ void sc_bytes_of_bytes(const sc_grid *from, const sc_grid *to, const void *x, si
     look_up(table, x, count, q);
 }
 
-// Unsigned bytes are computed as signed ones that are 128 less, and so are their zero points.
+// Unsigned bytes are computed as signed ones that are 128 less, with zero points that are 128 less.
 static uint8_t flip_of(bool is_unsigned) { return is_unsigned ? 0x80 : 0; }
 
 void sc_bytes_clamp(bool is_unsigned, int low, int high, const void *x, size_t count, void *q) {
@@ -143,8 +143,7 @@ static int32_t multiplier_of(float ratio, int shift) {
     return (int32_t)__builtin_nearbyintf(ratio * (float)(1 << shift));
 }
 
-// The shift is 21 bits, as many as the larger factor has. False for ratios that XNNPACK has no sums
-// for.
+// The shift gives the larger factor 21 bits. False for ratios of which XNNPACK has no sums.
 static bool prepare_sum(const sc_bytes_binary *binary, prepared *p) {
     const float a = binary->a.scale / binary->out.scale, b = binary->b.scale / binary->out.scale;
     int exponent = 0;
@@ -167,7 +166,7 @@ static void prepare_product(const sc_bytes_binary *binary, prepared *p) {
     p->rounding = v4_rounding_of(low, low + 255, p->zero);
 }
 
-// Eight numbers: those that are there, or one for all.
+// Reads eight numbers, or one number for all lanes.
 static v8h load_bytes(const uint8_t *x, size_t step, size_t count, uint8_t flip) {
     int8_t bytes[8];
     if (step == 1 && count == 8)
@@ -190,7 +189,7 @@ static inline v4i four_of(const prepared *p, v4i a, v4i b) {
     return v4i_min(v4i_max(v, p->low), p->high);
 }
 
-// In floats, as XNNPACK does what it has nothing else for.
+// Computes in floats, as XNNPACK does for all other cases.
 static void run_floats(const sc_bytes_binary *binary, const uint8_t *a, size_t a_step,
                        const uint8_t *b, size_t b_step, size_t count, uint8_t *q) {
     const sc_grid *out = &binary->out;

@@ -1,6 +1,6 @@
-// Tensors of 8 bits that stand for numbers, (value - zero) * scale: made of floats and made floats
-// again, and computed element by element. Results are those of XNNPACK's scalar variants, bit for
-// bit; its variants for some processors differ from them by a unit at most.
+// Tensors of 8 bits that represent numbers, (value - zero) * scale: conversion from and to floats,
+// and element-wise arithmetic. Results are those of XNNPACK's scalar variants, bit for bit; its
+// variants for some processors differ from them by a unit at most.
 // Prefix: sc_bytes_.
 #ifndef SC_BYTES_H
 #define SC_BYTES_H
@@ -18,12 +18,12 @@ typedef struct sc_grid {
 // they may be the same.
 void sc_bytes_of_floats(const sc_grid *grid, const float *x, size_t count, void *q);
 void sc_floats_of_bytes(const sc_grid *grid, const void *q, size_t count, float *x);
-// From one grid to another; the signs of both are the same.
+// Converts from one grid to another; both have the same sign.
 void sc_bytes_of_bytes(const sc_grid *from, const sc_grid *to, const void *x, size_t count,
                        void *q);
 void sc_bytes_clamp(bool is_unsigned, int low, int high, const void *x, size_t count, void *q);
 
-// A row with a grid of its own, from its smallest to its largest number and with 0 on it, as i8
+// Gives a row a grid of its own, from its smallest to its largest number and containing 0, as i8
 // (dynamic quantization, XNNPACK's qd8).
 void sc_bytes_of_row(const float *x, size_t count, int8_t *q, int32_t *zero, float *scale);
 
@@ -37,7 +37,7 @@ typedef struct sc_bytes_binary {
     int low, high;      // of results, in [-128, 127] or [0, 255]
 } sc_bytes_binary;
 
-// `count` results. Steps are 1, or 0 for an operand that is one value for all of them.
+// Computes `count` results. Steps are 1, or 0 for an operand with one value for all of them.
 void sc_bytes_run_binary(const sc_bytes_binary *binary, const void *a, size_t a_step, const void *b,
                          size_t b_step, size_t count, void *q);
 

@@ -1,4 +1,4 @@
-// Shared by all rows for convolutions.
+// Functions that all rows for convolutions share.
 #include "compute/conv.h"
 
 bool sc_conv_planes(const int64_t step[5], const int64_t sizes[3]) {
@@ -20,7 +20,7 @@ int64_t sc_conv_pixel_step(const int64_t step[5], const int64_t sizes[3], int64_
 
 int64_t sc_conv_run_length(const sc_conv *c, int64_t x) {
     const int64_t last_tap = (c->kernel[2] - 1) * c->dilation[2] - c->pad[2];
-    const int64_t room = c->in[2] - 1 - last_tap;  // for the first output's taps to move to
+    const int64_t room = c->in[2] - 1 - last_tap;  // so that the first output's taps can move there
     if (x * c->stride[2] < c->pad[2] || room < x * c->stride[2]) return 1;
     return sc_min_i64(room / c->stride[2] + 1, c->out[2]) - x;
 }
@@ -32,7 +32,7 @@ bool sc_conv_is_depthwise_nhwc(const sc_conv *c) {
            c->kernel[2] <= most && sc_conv_taps(c) <= most;
 }
 
-// Weights of which a column begins at `weight`; `channels` of them are steps of each tap.
+// The weights of a column begin at `weight`; each tap has `channels` steps.
 static sc_pack_source source_of(const sc_conv *c, int64_t columns, int64_t column_step,
                                 int64_t channels) {
     return (sc_pack_source){

@@ -11,7 +11,7 @@ typedef struct sc_conv {
     int64_t batch, groups;
     int64_t in_channels, out_channels;  // per group
     int64_t in[3], out[3], kernel[3], stride[3], pad[3], dilation[3];
-    bool transposed;  // then stride spreads the input out instead of thinning it
+    bool transposed;  // then the stride spreads the input out instead of thinning it
     // Element strides: batch, channel, three spatial; weight: out channel, in channel, three taps
     // (whatever order they are stored in).
     int64_t in_step[5], out_step[5], weight_step[5];
@@ -34,14 +34,14 @@ static inline int64_t sc_conv_out_area(const sc_conv *c) {
 }
 static inline int64_t sc_conv_channels(const sc_conv *c) { return c->groups * c->out_channels; }
 
-// Row-major within a channel plane, planes one after the other: what the variants on planes ask
-// for.
+// Is the layout row-major within a channel plane, with planes one after the other? The variants on
+// planes require it.
 bool sc_conv_planes(const int64_t step[5], const int64_t sizes[3]);
-// Elements from one pixel to the next if the channels of a pixel lie side by side, in every group,
-// and all pixels of an image follow one another; else 0. The variants on pixels ask for it.
+// The elements from one pixel to the next, if the channels of a pixel are adjacent in every group
+// and all pixels of an image follow one another; else 0. The variants on pixels require it.
 int64_t sc_conv_pixel_step(const int64_t step[5], const int64_t sizes[3], int64_t channels);
-// Input coordinate that output `o` reads through tap `k` of dimension `d`; false in the padding or
-// between spread-out inputs.
+// The input coordinate that output `o` reads through tap `k` of dimension `d`; false in the padding
+// or between spread-out inputs.
 static inline bool sc_conv_input_at(const sc_conv *c, int d, int64_t o, int64_t k, int64_t *in) {
     int64_t at;
     if (c->transposed) {
@@ -54,14 +54,13 @@ static inline bool sc_conv_input_at(const sc_conv *c, int d, int64_t o, int64_t 
     *in = at;
     return at >= 0 && at < c->in[d];
 }
-// Outputs from x on that read the same columns of taps: several only where all are inside. Not of
-// transposed convolutions.
+// The number of outputs from x on that read the same columns of taps: more than one only if all of
+// these are inside. Not for transposed convolutions.
 int64_t sc_conv_run_length(const sc_conv *c, int64_t x);
 
 // --- Shared by rows ------------------------------------------------------------------------------
 
-// Depthwise: one channel per group, the channels of a pixel side by side, no more than so many
-// taps.
+// Is it depthwise: one channel per group, adjacent channels of a pixel, and at most that many taps?
 enum { SC_CONV_DEPTHWISE_TAPS = 256 };
 bool sc_conv_is_depthwise_nhwc(const sc_conv *c);
 // Its weights for sc_pack_channels_f32 and _i8.
@@ -69,15 +68,15 @@ sc_pack_source sc_conv_channel_weights(const sc_conv *c);
 // Its tiles: the rows of the output.
 int64_t sc_conv_row_tiles(const sc_record *record);
 
-// As a product with packed weights: a row is an output pixel, a column an output channel of the
-// group, a step a channel of a tap. So many of them are a tile.
+// The convolution as a product with packed weights: a row is an output pixel, a column an output
+// channel of the group, a step a channel of a tap. A tile has that many columns.
 enum { SC_CONV_PIXELS = 32, SC_CONV_COLUMNS = 8 * SC_PANEL };
 // The weights of a group for sc_pack_columns_f32 and _i8.
 sc_pack_source sc_conv_column_weights(const sc_conv *c, int64_t group);
-// Batch items, groups and blocks of pixels one after the other, columns fastest.
+// Tiles: batch items, groups and blocks of pixels one after the other, columns fastest.
 int64_t sc_conv_block_tiles(const sc_record *record);
 
-// Bias and finish of a channel of an f32 convolution taken together: sum * scale + shift.
+// Bias and finish of a channel of an f32 convolution, combined: sum * scale + shift.
 float sc_conv_shift(const sc_conv *c, int64_t channel);
 
 #endif

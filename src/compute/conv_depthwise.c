@@ -1,8 +1,8 @@
-// Depthwise convolution on planes. Each channel is copied once into a padded plane, split by phase
-// where the stride is above 1: the phase (y % stride, x % stride) of padded coordinates becomes a
-// plane of its own, all of one pitch. Then a tap is an offset, for every output alike: edges and
-// strides need no further thought. Narrow outputs are computed as one long row in the pitch of the
-// plane, gaps included, and copied out; wide ones row by row in place.
+// Depthwise convolution on planes. Each channel is copied once into a padded plane. If the stride
+// is above 1, the plane is split by phase: each phase (y % stride, x % stride) of padded
+// coordinates becomes a plane of its own, all of one pitch. Then a tap is one offset for all
+// outputs, whatever the edges and strides. Narrow outputs are computed as one long row in the pitch
+// of the plane, gaps included, and copied out. Wide ones are computed row by row in place.
 // In wasm: -O3
 #include <math.h>
 
@@ -23,7 +23,7 @@ typedef struct plane {
     int64_t total;
 } plane;
 
-// False when the copy would be out of all proportion (a huge stride or dilation).
+// False if the copy would be disproportionately large (a huge stride or dilation).
 static bool plane_of(const sc_conv *c, plane *p) {
     p->stride_y = c->stride[1], p->stride_x = c->stride[2];
     int64_t reach_y = (c->kernel[1] - 1) * c->dilation[1] / p->stride_y;
@@ -48,7 +48,7 @@ static bool fits(const sc_record *record) {
            sc_conv_planes(c->weight_step, c->kernel) && plane_of(c, &p);
 }
 
-// The plane, and a row across rows for narrow outputs.
+// Bytes of the plane, and of a row across rows for narrow outputs.
 static uint64_t scratch_bytes(const sc_record *record) {
     const sc_conv *c = sc_conv_of(record);
     plane p;
@@ -63,13 +63,13 @@ static void copy_floats(float *to, const float *from, int64_t count) {
     int64_t i = 0;
     for (; i + 4 <= count; i += 4) v4f_store(to + i, v4f_load(from + i));
     if (i < count && count >= 4) {
-        v4f_store(to + count - 4, v4f_load(from + count - 4));  // overlaps what is there already
+        v4f_store(to + count - 4, v4f_load(from + count - 4));  // overlaps the vector before
         return;
     }
     for (; i < count; i++) to[i] = from[i];
 }
 
-// Even and odd elements apart.
+// Separates even and odd elements.
 static void split_in_two(float *even, float *odd, const float *from, int64_t count) {
     int64_t i = 0;
     for (; i + 8 <= count; i += 8, even += 4, odd += 4) {
@@ -96,11 +96,11 @@ static void copy_row(const sc_conv *c, const plane *p, const float *from, float 
     }
 }
 
-// Writes the same places for every channel, so the edges stay zero from one to the next.
+// Writes the same places for every channel, so the edges stay zero from one channel to the next.
 static void copy_channel(const sc_conv *c, const plane *p, const float *in, float *to) {
     const int64_t top = c->pad[1], s = p->stride_y;
     const int64_t count = sc_min_i64(c->in[1], p->rows * s - top);
-    if (c->pad[2] >= p->pitch * p->stride_x) return;  // nothing but padding is ever read
+    if (c->pad[2] >= p->pitch * p->stride_x) return;  // all reads are padding
     for (int64_t y = 0; y < count; y++) {
         int64_t at = y + top;
         copy_row(c, p, in + y * c->in[2], to + at % s * p->stride_x * p->phase + at / s * p->pitch);
@@ -186,7 +186,7 @@ static void run(const sc_record *record, const void *packed, int64_t from, int64
     const sc_conv *c = sc_conv_of(record);
     plane p;
     (void)packed;
-    if (!plane_of(c, &p)) return;  // does not happen: fits() asked
+    if (!plane_of(c, &p)) return;  // does not happen: fits() has checked it
     // Rows, channels and batch items follow one another, so a row may spill into the next.
     const bool dense = c->out_step[1] == sc_conv_out_area(c) &&
                        c->out_step[0] == sc_conv_channels(c) * c->out_step[1];

@@ -1,6 +1,6 @@
-// Depthwise convolution of 8-bit pixels whose channels lie side by side. A row of the output is cut
-// into runs of pixels that read the same taps: at the edges of the image one pixel each, in between
-// all of them. Nothing is copied: what lies in the padding is read from a row of zero points.
+// Depthwise convolution of 8-bit pixels with adjacent channels. A row of the output is cut into
+// runs of pixels that read the same taps: at the edges of the image one pixel each, between them
+// all pixels. No input is copied: values in the padding are read from a row of zero points.
 #include "compute/conv.h"
 #include "compute/simd/dwconv_nhwc_i8.h"
 

@@ -1,6 +1,6 @@
-// Depthwise convolution of pixels whose channels lie side by side. A row of the output is cut into
-// runs of pixels that read the same taps: at the edges of the image one pixel each, in between
-// all of them. Nothing is copied, and taps in the padding are left out.
+// Depthwise convolution of pixels with adjacent channels. A row of the output is cut into runs of
+// pixels that read the same taps: at the edges of the image one pixel each, between them all
+// pixels. No input is copied, and taps in the padding are left out.
 #include <math.h>
 
 #include "compute/conv.h"
@@ -56,8 +56,8 @@ static void run_row(const sc_conv *c, sc_dwconv_nhwc_f32 *d, sc_dwconv_tap taps[
     }
 }
 
-// A kernel of 3 x 3 pixels in neighbouring columns, of which no more than one lies next to the
-// image. Short rows do not make up for what each costs to begin.
+// Is it a kernel of 3 x 3 pixels in neighbouring columns, of which at most one is outside the
+// image? Short rows are excluded, because starting a row costs more than it saves.
 static bool is_3x3(const sc_conv *c) {
     const int64_t stride = c->stride[2], last = (c->out[2] - 1) * stride - c->pad[2] + 2;
     return c->kernel[0] == 1 && c->kernel[1] == 3 && c->kernel[2] == 3 && c->dilation[2] == 1 &&

@@ -1,12 +1,12 @@
-// Convolution of pixels whose channels lie side by side, as a product with packed weights (implicit
-// GEMM): a row of the product is an output pixel, its steps are the channels of the pixels that its
-// taps read, which stay where they are, behind pointers. A tap in the padding reads zeros.
+// Convolution of pixels with adjacent channels, as a product with packed weights (implicit GEMM). A
+// row of the product is an output pixel, and its steps are the channels of the pixels that its taps
+// read. These stay in place, behind pointers. A tap in the padding reads zeros.
 #include <math.h>
 
 #include "compute/conv.h"
 #include "compute/simd/igemm_f32.h"
 
-// Pixels of a tile have their pointers found at a time.
+// Pointers are found for one tile of pixels at a time.
 enum { PIXELS = SC_CONV_PIXELS, COLUMNS = SC_CONV_COLUMNS, TAP_MAX = 1024, JOINED_MAX = 64 };
 
 // --- Shape ---------------------------------------------------------------------------------------
@@ -40,7 +40,7 @@ static void pack(const sc_record *record, void *packed) {
 
 // --- Tiles ---------------------------------------------------------------------------------------
 
-// Does a row of taps read one run? It does if pixels are small and neighbours in memory. Otherwise
+// Does a row of taps read one run? It does if pixels are small and adjacent in memory. Otherwise
 // each tap is a run.
 static bool joins(const sc_conv *c) {
     return c->in_step[4] == c->in_channels && c->dilation[2] == 1 && c->kernel[2] > 1 &&
@@ -55,8 +55,8 @@ static int64_t run_count(const sc_conv *c) {
     return joins(c) ? c->kernel[0] * c->kernel[1] : sc_conv_taps(c);
 }
 
-// Scratch in order: pointers to runs, zeros, runs that lie partly in the padding, and what the
-// product needs.
+// Scratch in order: pointers to runs, zeros, runs that are partly in the padding, and the product's
+// own.
 typedef struct layout {
     uint64_t zeros, edges, rows, bytes;
 } layout;
@@ -78,16 +78,16 @@ static uint64_t scratch_bytes(const sc_record *record) {
 
 // --- Runs of taps --------------------------------------------------------------------------------
 
-// Output pixels one after the other, and where pointers to what their taps read go.
+// Output pixels one after the other, and the place for pointers to the inputs of their taps.
 typedef struct pixels {
     int64_t at[3], count;
     const float *input;  // of the batch item and group
-    const float *zeros;  // what is read in the padding
+    const float *zeros;  // zeros, which are read in the padding
     float *edges;        // [count][runs][run length], where runs are joined
     const float **rows;  // [count][runs]
 } pixels;
 
-// The row of taps of the pixel at x, of which those inside `row` are copied unless all are.
+// Finds the row of taps of the pixel at x. Taps inside `row` are copied, unless all are inside.
 static const float *joined_run(const sc_conv *c, const float *row, int64_t x, float *edge) {
     const int64_t channels = c->in_channels, taps = c->kernel[2];
     const int64_t first = sc_max_i64(-x, 0), end = sc_min_i64(c->in[2] - x, taps);
@@ -135,7 +135,7 @@ static void find_runs(const sc_conv *c, const pixels *p) {
 
 // --- Run -----------------------------------------------------------------------------------------
 
-// The tiles of some pixels of a batch item and group: columns [from, to), in tiles.
+// The tiles of some pixels of a batch item and group: columns [from, to), counted in tiles.
 static void run_pixels(const sc_conv *c, const float *packed, int64_t block, int64_t from,
                        int64_t to, uint8_t *scratch) {
     const int64_t area = sc_conv_out_area(c), blocks = sc_blocks_of(area, PIXELS);

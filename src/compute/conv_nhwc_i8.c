@@ -1,7 +1,7 @@
-// Convolution of 8-bit pixels whose channels lie side by side, as a product with packed weights: a
-// row of the product is an output pixel. The numbers that its taps read are widened to 16 bits side
-// by side, a few pixels at a time, which takes the zero point off. So the padding is 0, and each
-// image may have a zero point of its own.
+// Convolution of 8-bit pixels with adjacent channels, as a product with packed weights: a row of
+// the product is an output pixel. The numbers that its taps read are widened to 16 bits, a few
+// pixels at a time, without their zero point. So the padding is 0, and each image may have a zero
+// point of its own.
 // In wasm: -O3
 #include "compute/conv.h"
 #include "compute/simd/gemm_i8.h"
@@ -47,8 +47,8 @@ static uint64_t scratch_bytes(const sc_record *record) {
 
 // --- Widening taps -------------------------------------------------------------------------------
 
-// Widens the numbers that a row of taps reads in a row of the input, from column x on. Zeros stand
-// outside of the input.
+// Widens the numbers that a row of taps reads in a row of the input, from column x on. Outside the
+// input they are zeros.
 static void widen_taps(const sc_conv *c, const int8_t *row, int64_t x, int32_t zero, int16_t *to) {
     const int64_t channels = c->in_channels, step = c->in_step[4];
     const bool adjoins = step == channels && c->dilation[2] == 1;
@@ -83,7 +83,7 @@ static void widen_pixel(const sc_conv *c, const int8_t *input, const int64_t at[
     if (depth_of(c) % 2) *to = 0;
 }
 
-// Is the image itself, pixel by pixel, what is multiplied?
+// Is the image itself, pixel by pixel, the left operand?
 static bool is_pointwise(const sc_conv *c) {
     for (int d = 0; d < 3; d++) {
         if (c->kernel[d] != 1 || c->stride[d] != 1 || c->pad[d] != 0) return false;

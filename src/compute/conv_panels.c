@@ -1,6 +1,6 @@
-// Convolution as a matrix product that gathers its right operand: 16 output positions at a time,
-// every input value they need becomes a row of a panel, against which all output channels run. The
-// weights are used where they lie if their taps are dense, else from a packed copy.
+// Convolution as a matrix product that gathers its right operand. It takes 16 output positions at a
+// time. Every input value that they need becomes a row of a panel, which is multiplied with all
+// output channels. The weights are used in place if their taps are dense, else from a packed copy.
 // In wasm: -O3
 #include "compute/conv.h"
 #include "compute/simd/gemm_f32.h"
@@ -42,7 +42,7 @@ static void find_reach(const sc_conv *c, int64_t *reach) {
     }
 }
 
-// The part of a stretch that a tap reads; false when there is none.
+// The part of a stretch that a tap reads; false if it is empty.
 static bool clip(const gather *g, const stretch *in, int64_t row, int64_t tap, segment *out) {
     const sc_conv *c = g->conv;
     int64_t first = sc_max_i64(in->at[2], g->reach[2 * tap]);
@@ -66,7 +66,7 @@ static size_t find_scattered(const gather *g, const stretch *in, int64_t row, in
     return count;
 }
 
-// All that one tap reads, as segments; returns their number.
+// Finds all reads of one tap, as segments; returns their number.
 static size_t find_segments(const gather *g, const int64_t tap[3], segment out[SC_GEMM_PANEL]) {
     const sc_conv *c = g->conv;
     size_t count = 0;
@@ -95,7 +95,7 @@ static void copy_whole_rows(const gather *g, const float *in, float *row) {
     }
 }
 
-// Sixteen columns two apart, without touching what lies past the last one.
+// Reads sixteen columns, two apart, without touching memory after the last one.
 static void copy_every_second(const gather *g, const float *in, float *row) {
     for (int64_t i = 0; i < g->conv->in_channels; i++) {
         for (size_t j = 0; j < SC_GEMM_PANEL - 4; j += 4)
@@ -130,7 +130,7 @@ static void copy_segments(const gather *g, const segment *segments, size_t count
     }
 }
 
-// One row of the panel per input channel, for the tap that `segments` belong to.
+// Fills one row of the panel per input channel, for the tap of `segments`.
 static void copy_tap(const gather *g, const segment *segments, size_t count, float *row) {
     const bool whole = count == 1 && segments[0].count == SC_GEMM_PANEL;
     if (whole && g->column_step == 1)
@@ -210,7 +210,7 @@ static void scatter_tile(const gather *g, const float *tile, float *output) {
 }
 
 // Scratch in order: reach, panel, scale and shift of all channels, tile of results, and a group's
-// weights where those have to be packed on the way.
+// weights if every run must pack them.
 typedef struct layout {
     uint64_t panel, scale, shift, tile, weight, total;  // in floats
 } layout;
@@ -232,7 +232,7 @@ static bool fits(const sc_record *record) {
     return c->out_channels > 1 || c->in_channels > 1;
 }
 
-// With weights that would have to be packed in every run.
+// For weights that would have to be packed in every run.
 static bool fits_packed(const sc_record *record) {
     return fits(record) && order_of(sc_conv_of(record)) == SCATTERED;
 }

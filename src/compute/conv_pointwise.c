@@ -1,5 +1,5 @@
 // Convolution with a single tap and unit stride on planes: a matrix product of the weights with the
-// input as it lies.
+// input in place.
 // In wasm: -O3
 #include "compute/conv.h"
 #include "compute/simd/gemm_f32.h"
@@ -15,7 +15,8 @@ static bool fits(const sc_record *record) {
            sc_conv_planes(c->in_step, c->in) && sc_conv_planes(c->out_step, c->out);
 }
 
-// With this many positions, scaling a copy of the weights is cheaper than scaling the results.
+// From this number of positions on, scaling a copy of the weights is cheaper than scaling the
+// results.
 static bool may_scale_weights(const sc_conv *c) { return sc_conv_in_area(c) >= 512; }
 
 static bool is_vector(const sc_conv *c) { return sc_conv_in_area(c) == 1; }
@@ -62,7 +63,7 @@ static void scale_weights(const sc_conv *c, const float *weight, const float *sc
         for (int64_t i = 0; i < c->in_channels; i++) *to++ = weight[i] * scale[o];
 }
 
-// Places in scratch.
+// Places of buffers in scratch.
 typedef struct places {
     float *panel, *scale, *shift, *scaled;
 } places;

@@ -20,8 +20,7 @@
 
 // --- Quantized operands --------------------------------------------------------------------------
 
-// Sums of 32 bits wrap, as those of the hardware do. The padding is 0, which the zero point stands
-// for.
+// Sums of 32 bits wrap, as in the hardware. The padding is the number 0, stored as the zero point.
 static uint32_t quantized_sum(const sc_conv *c, int64_t input, int64_t weight, int32_t zero,
                               const int64_t at[3]) {
     const int64_t taps = sc_conv_taps(c), *kernel = c->kernel;

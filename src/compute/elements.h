@@ -1,10 +1,11 @@
-// Elements of quantized records, one at a time, as the definitions read and write them.
+// Reads and writes elements of quantized records, one at a time, for the definitions.
+// Prefixes: sc_input_, sc_weight_ and sc_lowest_, for one number of each kind.
 #ifndef SC_ELEMENTS_H
 #define SC_ELEMENTS_H
 
 #include "compute/compute.h"
 
-// One number of an 8-bit input. The zero point is still in it.
+// One number of an 8-bit input, without subtraction of the zero point.
 static inline int32_t sc_input_int(const sc_record *r, const void *data, int64_t at) {
     return r->in == SC_DTYPE_U8 ? ((const uint8_t *)data)[at] : ((const int8_t *)data)[at];
 }

@@ -1,5 +1,5 @@
-// Planning transforms, and the three engines that run them: fft_lines.inc for floats in four lanes,
-// floats alone, and doubles.
+// Plans transforms, and has the three engines that run them: fft_lines.inc for floats in four
+// lanes, for single floats, and for doubles.
 // In wasm: -O3
 #include "compute/fft.h"
 
@@ -8,8 +8,8 @@
 #include "compute/simd/simd.h"
 
 enum {
-    FACTOR_MAX = 31,       // larger primes go by a convolution
-    LANES_LENGTH = 16384,  // longer lines would not stay in a cache four at a time
+    FACTOR_MAX = 31,       // larger primes use a convolution
+    LANES_LENGTH = 16384,  // four longer lines at a time would exceed the cache
     LANES_LINES = 3,
     LENGTH_MAX = 1 << 28,
     ALIGNMENT = 64
@@ -72,7 +72,8 @@ static int64_t factorise(sc_fft *f, int64_t n) {
 
 static uint64_t aligned(uint64_t bytes) { return sc_align_up(bytes, ALIGNMENT); }
 
-// The least number from n on that is a power of two, or three or five times one: fours go fastest.
+// The smallest number from n on that is a power of two, or three or five times one: factors of four
+// are fastest.
 static int64_t smooth_from(int64_t n) {
     int64_t best = INT64_MAX;
     for (int64_t odd = 1; odd <= 5; odd += 2) {
@@ -115,8 +116,8 @@ uint64_t sc_fft_plan(sc_fft *f) {
     return bytes;
 }
 
-// A convolution is at most as long as the next power of two, below four times as long as the line:
-// two lines, its roots and its response; chirp and roots of the line.
+// The bytes of a convolution. It is at most as long as the next power of two, below four times as
+// long as the line: two lines, its roots and its response; chirp and roots of the line.
 uint64_t sc_fft_bytes_max(int64_t length) {
     const uint64_t n = length < 1 ? 1 : (uint64_t)length;
     if (n > LENGTH_MAX) return UINT64_MAX;
@@ -129,8 +130,8 @@ typedef struct root {
     double re, im;
 } root;
 
-// exp(-2 pi i k / n) for 0 <= k < n: by the angle from the nearest quarter of a turn, which is at
-// most an eighth.
+// exp(-2 pi i k / n) for 0 <= k < n, by the angle from the nearest multiple of a right angle, which
+// is at most an eighth of a turn.
 static root root_of(int64_t k, int64_t n) {
     const int64_t eighth = (int64_t)(8.0 * (double)k / (double)n), octant = eighth > 7 ? 7 : eighth;
     const int64_t quarter = (octant + 1) / 2;
@@ -153,7 +154,7 @@ static void put_root(bool is_f64, void *to, int64_t i, root w) {
     }
 }
 
-// Every root is the product of one of the first few and one of those that are as many apart.
+// Every root is the product of one of the first few and one root at a multiple of their number.
 static void fill_roots(bool is_f64, void *to, int64_t n) {
     enum { FINE = 64 };
     root fine[FINE];
@@ -168,8 +169,8 @@ static void fill_roots(bool is_f64, void *to, int64_t n) {
     }
 }
 
-// The chirp exp(-pi i k^2 / n), and the transform of its conjugate, divided by its length, which
-// the convolution multiplies with.
+// Computes the chirp exp(-pi i k^2 / n), and the transform of its conjugate, divided by its length,
+// with which the convolution multiplies.
 static void fill_chirp(sc_fft *f) {
     const int64_t n = f->points;
     root *chirp = f->chirp, *line = f->line, *response = f->response;
@@ -208,8 +209,9 @@ static void put_pair(const sc_fft *f, void *out, int64_t i, double re, double im
     put_number(f, out, i * f->out_step + 1, im * f->scale);
 }
 
-// Four real numbers, whose roots are 1, -i, -1 and i: nothing is multiplied, so that an infinite
-// one meets no 0. Complex numbers of open size are made this way (trace/official/fft.c).
+// Transforms of four real numbers have the roots 1, -i, -1 and i, so there is no multiplication, in
+// which an infinite number could meet a 0. Complex numbers of unknown size are transformed in this
+// way (trace/official/fft.c).
 static void run_four(const sc_fft *f, const sc_fft_line *line) {
     double x[4] = {0};
     for (int64_t i = 0; i < 4 && i < f->in_count; i++)

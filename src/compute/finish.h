@@ -1,24 +1,24 @@
-// The output stage: what a convolution or a matrix product does to its sums before they are stored.
-// A channel is one that the weights produce.
+// The output stage: the operations of a convolution or a matrix product on its sums before they are
+// stored. A channel is an output channel of the weights.
 //
-// Float results are sum * scale + shift, then clamped. Everything that the runtime folds into a
-// portable call (batch normalisation, relu, hardtanh) has this form, as do the output ranges of
-// XNNPACK's nodes. Results of 8 bits are requantized from 32-bit sums by sc_finish_round, bit for
-// bit as XNNPACK's "fp32" flavour does. Other integers are stored as they are and wrap, as
-// PyTorch's do.
+// Float results are sum * scale + shift, then clamped. All operations that the runtime folds into a
+// portable call (batch normalisation, relu, hardtanh) have this form, and so do the output ranges
+// of XNNPACK's nodes. Results of 8 bits are requantized from 32-bit sums by sc_finish_round, bit
+// for bit as in XNNPACK's "fp32" flavour. Other integers are stored directly and wrap, as in
+// PyTorch.
 // Prefix: sc_finish_.
 #ifndef SC_FINISH_H
 #define SC_FINISH_H
 
 #include "base/base.h"
 
-// Another grid, onto which results of 8 bits are put once they have been rounded, as a quantized
-// clamp puts them: less their zero point, times `scale`, times `inverse`, plus `zero`, and only
-// then rounded again, so that ties go to an even byte.
+// Another grid, to which rounded results of 8 bits are converted, as in a quantized clamp. They are
+// taken less their zero point, times `scale`, times `inverse`, plus `zero`, and only then rounded
+// again, so that ties go to an even byte.
 typedef struct sc_regrid {
     float scale, inverse;  // of the first grid and 1 / that of the second
-    float low, high;       // bounds of what is stored, within those of its type
-    int32_t zero;          // the zero point of what is stored
+    float low, high;       // bounds of the stored byte, within those of its type
+    int32_t zero;          // the zero point of the stored byte
 } sc_regrid;
 
 typedef struct sc_finish {
@@ -26,13 +26,13 @@ typedef struct sc_finish {
     uint8_t scale_step;  // 1: one scale per channel, 0: one for all
     const float *shift;  // per channel, or NULL for 0; floats only
     bool clamps;
-    float low, high;  // when `clamps`: bounds of what is stored; NaN passes through unchanged
+    float low, high;  // if `clamps`: bounds of the stored number; NaN passes through unchanged
     int32_t zero;     // the zero point of requantized results
-    bool regrids;     // requantized results are put onto `regrid`
+    bool regrids;     // requantized results are converted by `regrid`
     sc_regrid regrid;
 } sc_finish;
 
-// Sums are stored as they are?
+// Are sums stored without change?
 static inline bool sc_finish_is_plain(const sc_finish *s) {
     return !s->scale && !s->shift && !s->clamps;
 }
@@ -70,9 +70,9 @@ static inline float sc_finish_nearest(float value, float low, float high) {
     return __builtin_nearbyintf(value);
 }
 
-// One multiplication in float, bounds without the zero point, the nearest integer with ties to
-// even, and then the zero point, or another grid. A scale that is not a number gives the lower
-// bound.
+// Multiplies once in float, applies the bounds without the zero point, and rounds to the nearest
+// integer with ties to even. Then it adds the zero point, or converts to another grid. A NaN as
+// scale gives the lower bound.
 static inline int32_t sc_finish_round(const sc_finish *s, int lowest, int32_t sum,
                                       int64_t channel) {
     float low, high;

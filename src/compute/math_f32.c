@@ -73,7 +73,7 @@ static double log1p_series(double x) {
     return fabs(x) < 0.25 ? log1p_near(x) : sc_log_series(1.0 + x);
 }
 
-// log of zero, of negatives, of infinity and of NaN; true when `out` holds the answer.
+// log of zero, of negatives, of infinity and of NaN; true if `out` has the result.
 static int log_special(float x, float *out) {
     if (x > 0 && x < INFINITY) return 0;
     *out = x == 0 ? -INFINITY : x > 0 ? x : NAN;
@@ -117,7 +117,7 @@ float sc_expm1_f32(float x) {
 
 // --- Circular functions --------------------------------------------------------------------------
 
-// One word before the point, the rest after it.
+// One word for the integer part, the others for the fraction.
 static const uint32_t two_over_pi[] = {0,           0xa2f9836eu, 0x4e441529u,
                                        0xfc2757d1u, 0xf534ddc0u, 0xdb629599u,
                                        0x3c439041u, 0xfe5163abu, 0xdebbc561u};
@@ -168,7 +168,7 @@ static double cos_near(double r) {
     return polynomial(r * r, terms, 8);
 }
 
-// sin(x + turns pi/2)
+// sin(x + turns * pi/2)
 static float circular(float x, int turns) {
     if (x - x != 0)  // infinite or NaN
         return NAN;

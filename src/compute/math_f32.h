@@ -1,6 +1,6 @@
-// The less frequent f32 functions, computed in double with our own series and rounded once, so that
-// the result is right to 0.51 ULP and the same on every machine. Only exact libm functions (sqrt,
-// fmod, floor and their kin) are used below.
+// The less frequent f32 functions, computed in double with our own series and rounded once. So the
+// result is right to 0.51 ULP and the same on every machine. Only exact libm functions (such as
+// sqrt, fmod and floor) are used below.
 // Prefix: sc_NAME_f32 is the function NAME on one float.
 #ifndef SC_MATH_F32_H
 #define SC_MATH_F32_H
@@ -27,7 +27,7 @@ float sc_pow_f32(float x, float y);
 // The same series for callers that hold doubles; good to about 1e-13, finite arguments.
 double sc_log_series(double x);  // x > 0, normal
 
-// Rare ones, in math_rare.c; these lean on libm.
+// Rare functions, in math_rare.c; these use libm.
 float sc_erfc_f32(float x);
 float sc_erfinv_f32(float x);
 float sc_lgamma_f32(float x);

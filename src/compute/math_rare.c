@@ -18,7 +18,7 @@ double sc_digamma_f64(double x) {
     return x == INFINITY ? x : sum + log(x) - 0.5 / x - tail;
 }
 
-// A starting point for erfinv (Winitzki 2008), then three of Newton's steps.
+// Takes a starting point for erfinv (Winitzki 2008), then three Newton steps.
 double sc_erfinv_f64(double y) {
     if (!(fabs(y) < 1.0)) return fabs(y) == 1.0 ? copysign(INFINITY, y) : NAN;
     double w = log((1.0 - y) * (1.0 + y)), a = 0.147;
@@ -42,7 +42,7 @@ float sc_hypot_f32(float x, float y) {
     if (isinf(x) || isinf(y)) return INFINITY;
     return (float)sqrt((double)x * (double)x + (double)y * (double)y);
 }
-// The power of ten is rounded to the operand's type first, and what overflows is infinite, as in
+// The power of ten is rounded to the operand's type first, and overflows to infinity, as in
 // PyTorch.
 float sc_round_decimals_f32(float x, float decimals) {
     float ten = (float)pow(10.0, fabs((double)decimals));

@@ -1,7 +1,7 @@
-// Bessel functions, incomplete gamma functions and what is near them: computed in double. Integrals
-// of what is smooth and dies away, or goes round a circle, are sums at even steps, whose error is
-// below that of a double as soon as the step is small enough.
-#define _DEFAULT_SOURCE  // j0 and its family
+// Bessel functions, incomplete gamma functions and related ones, computed in double. Integrals of
+// smooth functions that decay, or that have a period, are sums at even steps. Their error is below
+// that of a double as soon as the step is small enough.
+#define _DEFAULT_SOURCE  // j0 and related functions
 #include <float.h>
 #include <math.h>
 
@@ -12,8 +12,8 @@
 
 // --- Modified Bessel functions -------------------------------------------------------------------
 
-// exp(-x) I_n(x) for x >= 0 and n of 0 and 1. Far out the asymptotic series; otherwise the mean of
-// exp(x (cos t - 1)) cos(n t) over half a circle.
+// exp(-x) I_n(x) for x >= 0 and n of 0 and 1. For large x it is the asymptotic series; otherwise
+// the mean of exp(x (cos t - 1)) cos(n t) over half a circle.
 static double scaled_i(int n, double x) {
     double sum = 0.0, m = 4.0 * n * n, term = 1.0;
     if (x > 30.0) {
@@ -63,7 +63,7 @@ double sc_k1_f64(double x) { return x > 0 ? exp(-x) * scaled_k(1, x) : scaled_k(
 
 // --- Bessel functions ----------------------------------------------------------------------------
 
-// NaN of infinity, as in PyTorch, which has them from the sine of it.
+// NaN for infinity, as in PyTorch, which computes the sine of it.
 double sc_j0_f64(double x) { return isinf(x) ? NAN : j0(x); }
 double sc_j1_f64(double x) { return isinf(x) ? NAN : j1(x); }
 
@@ -86,7 +86,7 @@ double sc_erfcx_f64(double x) {
 }
 
 // The inverse of the distribution function: Newton's method from a rough start (Abramowitz and
-// Stegun 26.2.23), on the side where nothing cancels.
+// Stegun 26.2.23), on the side without cancellation.
 double sc_ndtri_f64(double p) {
     if (!(p > 0 && p < 1)) return p == 0 ? -INFINITY : p == 1 ? INFINITY : NAN;
     double q = p < 0.5 ? p : 1.0 - p, t = sqrt(-2.0 * log(q));
@@ -102,11 +102,11 @@ double sc_ndtri_f64(double p) {
 
 // --- Zeta and gamma ------------------------------------------------------------------------------
 
-// Hurwitz's zeta function by Euler's and Maclaurin's formula.
+// Hurwitz's zeta function by the Euler-Maclaurin formula.
 double sc_zeta_f64(double s, double q) {
     if (s == 1) return INFINITY;
     if (s < 1 || q != q) return NAN;
-    if (q <= 0 && q == floor(q)) return INFINITY;  // whatever s is
+    if (q <= 0 && q == floor(q)) return INFINITY;  // for every s
     if (s != s || (q <= 0 && s != floor(s))) return NAN;
     double sum = 0.0, w = q;
     for (int i = 0; i < 10 || (w <= 9.0 && i < 4096); i++, w += 1.0) {
@@ -130,7 +130,7 @@ double sc_zeta_f64(double s, double q) {
 
 double sc_polygamma_f64(double x, double n) {
     if (n == 0) return sc_digamma_f64(x);
-    if (n == 1 && isinf(x)) return x > 0 ? 0.0 : NAN;  // others are what zeta is
+    if (n == 1 && isinf(x)) return x > 0 ? 0.0 : NAN;  // otherwise the result of zeta
     double sign = fmod(n, 2) == 0 ? -1.0 : 1.0;
     return sign * exp(lgamma(n + 1.0)) * sc_zeta_f64(n + 1.0, x);
 }
@@ -163,7 +163,7 @@ static double upper_fraction(double a, double x) {
     return h * a * gamma_factor(a, x);
 }
 
-// For large a, where both of the above take long: the first terms of Temme's expansion.
+// For large a, for which the two methods above take long: the first terms of Temme's expansion.
 static double upper_uniform(double a, double x) {
     double l = x / a, mu = l - 1.0;
     double half = fabs(mu) < 1e-3 ? mu * mu * (0.5 - mu / 3 + mu * mu / 4) : mu - log(l);

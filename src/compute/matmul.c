@@ -1,4 +1,4 @@
-// Shared by all rows for matrix products.
+// Functions that all rows for matrix products share.
 #include "compute/matmul.h"
 
 bool sc_matmul_is_plain(const sc_matmul *mm) {

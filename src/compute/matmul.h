@@ -19,14 +19,14 @@ typedef struct sc_matmul {
     void *c;
     int64_t c_batch, c_row, c_column;
     double alpha, beta;
-    int64_t alpha_int, beta_int;  // the same for integers that wrap; of quantized ones, both are 1
+    int64_t alpha_int, beta_int;  // the same for integers that wrap; for quantized ones, both are 1
 } sc_matmul;
 
 static inline const sc_matmul *sc_matmul_of(const sc_record *record) {
     return (const sc_matmul *)(const void *)record;
 }
 
-// Nothing is added but a bias per column, and factors are 1: what tiles finish on the way.
+// Is only a bias per column added, and are the factors 1? Tiles apply that as their finish.
 bool sc_matmul_is_plain(const sc_matmul *mm);
 
 #endif

@@ -1,12 +1,12 @@
-// Single-precision matrix products: brings any strides into one of the two forms that the register
-// tiles take, a row each. Weights stored as [N, K] and matrices stored as [K, N] are both used in
-// place; only what is contiguous along neither axis is copied.
+// Single-precision matrix products. Any strides are brought into one of the two forms that the
+// register tiles take, a row each. Weights stored as [N, K] and matrices stored as [K, N] are both
+// used in place. Only matrices that are contiguous along neither axis are copied.
 // In wasm: -O3
 #include "compute/matmul.h"
 #include "compute/simd/gemm_f32.h"
 
-// The form that the strides ask for. `swapped` is the whole product transposed, c' = b' a', which
-// makes the rows of c contiguous.
+// The form for the strides. `swapped` is the whole product transposed, c' = b' a', which makes the
+// rows of c contiguous.
 typedef struct form {
     int64_t m, n;
     sc_matrix a, b;
@@ -36,7 +36,7 @@ static form form_of(const sc_matmul *mm) {
     return f;
 }
 
-// Results can be dense along no matrix dim.
+// Are the results dense along no matrix dim?
 static bool fits(const sc_record *record, bool nt) {
     const form f = form_of(sc_matmul_of(record));
     const sc_finish *finish = &record->finish;
@@ -91,7 +91,7 @@ static const float *copy_matrix(float *to, const float *from, int64_t rows, int6
     return to;
 }
 
-// Factors, and addends that are not a plain bias: the tiles cannot apply them on the way.
+// Applies factors, and addends that are not a plain bias, which tiles cannot do.
 static void finish_block(const sc_matmul *mm, const form *f, const sc_gemm_block *block, float *c,
                          const float *addend) {
     const float alpha = (float)mm->alpha, beta = (float)mm->beta;

@@ -1,6 +1,6 @@
-// Matrix products with packed columns: of floats, and of 8-bit integers that stand for numbers. The
-// rows of `a` are used where they lie; those of 8 bits are widened a few at a time, which takes
-// their zero points off, so the packing need not know them.
+// Matrix products with packed columns, of floats and of quantized 8-bit integers. The rows of `a`
+// are used in place. Those of 8 bits are widened a few at a time, without their zero points, so the
+// packing does not depend on them.
 #include <math.h>
 
 #include "compute/matmul.h"
@@ -42,7 +42,7 @@ typedef struct block {
     size_t first, last;
 } block;
 
-// The next tiles of [from, to) that have their rows in common; `from` moves on.
+// The next tiles of [from, to) with the same rows; `from` advances.
 static block next_block(const sc_matmul *mm, int64_t *from, int64_t to) {
     const int64_t rows = sc_blocks_of(mm->m, ROWS), columns = sc_blocks_of(mm->n, COLUMNS);
     const int64_t strip = *from / columns, end = sc_min_i64(to, (strip + 1) * columns);
@@ -62,8 +62,8 @@ static int64_t place_of(const sc_matmul *mm, const block *b) {
 
 // --- Floats --------------------------------------------------------------------------------------
 
-// Weights beyond this many are used where they lie: packed ones are no faster once reading them is
-// what takes the time, and they would be a second copy.
+// Weights with more numbers than this are used in place: packed ones are no faster when reading
+// them takes most of the time, and they would be a second copy.
 #define PACKED_MAX ((int64_t)1 << 18)
 
 static bool fits_f32(const sc_record *record) {
@@ -114,7 +114,7 @@ static void run_f32(const sc_record *record, const void *packed, int64_t from, i
 SC_ALGORITHM(matmul_packed, .fits = fits_f32, .pack_bytes = pack_bytes_f32, .pack = pack_f32,
              .scratch_bytes = scratch_bytes_f32, .tiles = tiles, .run = run_f32);
 
-// Weights of fewer bits, which no other row takes.
+// Weights of fewer bits, which no other row accepts.
 static bool fits_few_bits(const sc_record *record) {
     return !record->weights.scales && fits(record, SC_DTYPE_F32);
 }

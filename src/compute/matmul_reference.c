@@ -39,8 +39,8 @@ static row_quant quant_of(const sc_matmul *mm, int64_t batch, int64_t i) {
     return (row_quant){quant->zero ? quant->zero[row] : 0, quant->scale ? quant->scale[row] : 1};
 }
 
-// Steps [from, to) of a sum whose operands begin at elements `a` and `b`. 32 bits wrap, as those of
-// the hardware do.
+// Sums steps [from, to), whose operands begin at elements `a` and `b`. Sums of 32 bits wrap, as in
+// the hardware.
 static uint32_t quantized_sum(const sc_matmul *mm, int64_t a, int64_t b, int32_t zero, int64_t from,
                               int64_t to) {
     const sc_record *r = &mm->record;

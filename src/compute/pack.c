@@ -26,7 +26,7 @@ static float shift_of(const sc_pack_source *s, size_t column) {
     return sc_finish_shift(s->finish, s->channel + (int64_t)column);
 }
 
-// (sum + bias) * scale + shift, in which the scale is in the weights already.
+// (sum + bias) * scale + shift, when the scale is in the weights already.
 static float begin_of(const sc_pack_source *s, size_t column) {
     const float *bias = s->bias, shift = shift_of(s, column);
     return bias ? shift + bias[s->channel + (int64_t)column] * scale_of(s, column) : shift;
@@ -38,7 +38,7 @@ uint64_t sc_pack_columns_f32_bytes(uint64_t columns, uint64_t depth, uint8_t wei
     return sc_align_up(columns, SC_PANEL) / SC_PANEL * sc_panel_f32_bytes(depth, weight);
 }
 
-// Columns that there are of the panel that begins with `first`.
+// The number of columns in the panel that begins with `first`.
 static size_t width_of(const sc_pack_source *s, size_t first) {
     return s->columns - first < SC_PANEL ? s->columns - first : SC_PANEL;
 }
@@ -102,7 +102,7 @@ uint64_t sc_pack_columns_i8_bytes(const sc_pack_source *s) {
            sc_panel_i8_bytes(depth_of(s), s->type == SC_DTYPE_I4, s->block);
 }
 
-// Column `at` of a panel's rows of four bytes: what its sum begins with, its scale and its shift.
+// Column `at` of a panel's rows of four bytes: the start of its sum, its scale and its shift.
 static void pack_head(const sc_pack_source *s, size_t column, uint8_t *panel, size_t pitch,
                       size_t at) {
     const int32_t begin = s->bias ? ((const int32_t *)s->bias)[s->channel + (int64_t)column] : 0;
@@ -126,7 +126,7 @@ static int32_t pack_pairs(const sc_pack_source *s, size_t column, uint8_t *rows,
     return (int32_t)sum;
 }
 
-// Those of 4 bits.
+// The pairs of weights of 4 bits.
 static void pack_nibbles(const sc_pack_source *s, size_t column, uint8_t *rows, size_t at) {
     const size_t depth = depth_of(s), lane = at % 4 * 2, half = at / 4;
     walk w = {0};

@@ -1,26 +1,26 @@
-// Weights in the order in which the tiles of src/compute/simd read them, made once when a program
-// is loaded. The bias is where sums begin; what the output stage multiplies and adds to sums of
-// floats is folded in.
+// Weights in the order in which the tiles of src/compute/simd read them, packed once when a program
+// is loaded. Sums start from the bias. The factors and addends of the output stage of float sums
+// are folded in.
 //
 // Columns come in panels of SC_PANEL, one after the other.
 //
-// Columns, f32 (igemm_f32.h): a panel is a row of what its sums begin with, then a row of weights
-// for each step of the sums. If weights are not f32, a row of scales comes second, and the weights
-// are not multiplied by them. If they are of 4 bits, two steps lie in a row of bytes, the first in
-// the low halves.
+// Columns, f32 (igemm_f32.h): a panel is a row of starts of its sums, then a row of weights for
+// each step of the sums. If weights are not f32, a row of scales comes second, and the weights are
+// not multiplied by them. If they have 4 bits, two steps share a row of bytes, the first in the low
+// halves.
 //
-// Columns, i8 (gemm_i8.h): a panel is a row of what its sums begin with (i32), a row of scales and
-// a row of shifts (f32), a row of bf16 scales for each block of steps if there are blocks, then a
-// row for every two steps of the sums, in which the two weights of a column lie side by side.
-// Weights of 4 bits are signed. A row of 16-bit lanes is for four steps: lane 2 j + i holds, from
-// its low bits on, step i of columns j and j + 4, then step 2 + i of both.
+// Columns, i8 (gemm_i8.h): a panel begins with a row of starts of its sums (i32), a row of scales
+// and a row of shifts (f32). If there are blocks of steps, a row of bf16 scales follows for each.
+// Then a row follows for every two steps of the sums, in which the two weights of a column are
+// adjacent. Weights of 4 bits are signed. A row of 16-bit lanes is for four steps: lane 2 j + i
+// has, from its low bits on, step i of columns j and j + 4, then step 2 + i of both.
 //
-// Channels, f32 (dwconv_nhwc_f32.h): for four channels at a time what their sums begin with, then
-// four weights for each tap. The last four overlap those before them if there is a remainder.
+// Channels, f32 (dwconv_nhwc_f32.h): for four channels at a time the starts of their sums, then
+// four weights for each tap. If there is a remainder, the last four overlap those before them.
 //
-// Channels, i8 (dwconv_nhwc_i8.h): for eight channels at a time what their sums begin with (i32),
+// Channels, i8 (dwconv_nhwc_i8.h): for eight channels at a time the starts of their sums (i32),
 // their scales and shifts (f32) and the sums of their weights (i32), then eight pairs of weights
-// for every two taps. The last eight overlap those before them if there is a remainder.
+// for every two taps. If there is a remainder, the last eight overlap those before them.
 //
 // Columns and a second step that do not exist are zero.
 // Prefix: sc_pack_; sc_panel_ is about one panel.
@@ -31,7 +31,7 @@
 
 enum { SC_PANEL = 8 };
 
-// Element (column, step) is weight[column * column_step + offset(step)], where steps count through
+// Element (column, step) is weight[column * column_step + offset(step)]. Steps count through
 // `sizes`, the last fastest.
 typedef struct sc_pack_source {
     const void *weight;
@@ -40,10 +40,10 @@ typedef struct sc_pack_source {
     int64_t sizes[4], steps[4];
     const void *bias;  // of the channels: f32 or i32, or NULL for 0
     const sc_finish *finish;
-    int64_t channel;         // of bias and output stage, that belongs to the first column
+    int64_t channel;         // the channel, of bias and output stage, of the first column
     uint8_t type;            // sc_dtype of the weights
     const uint16_t *scales;  // [columns][steps / block], or NULL
-    size_t block;            // 0 without scales
+    size_t block;            // 0 if there are no scales
 } sc_pack_source;
 
 static inline uint64_t sc_panel_f32_bytes(uint64_t depth, uint8_t weight) {
@@ -57,7 +57,7 @@ static inline uint64_t sc_panel_f32_bytes(uint64_t depth, uint8_t weight) {
 }
 uint64_t sc_pack_columns_f32_bytes(uint64_t columns, uint64_t depth, uint8_t weight);
 void sc_pack_columns_f32(const sc_pack_source *s, void *packed);
-// Bytes of the scales of blocks, and of weights, of a panel.
+// Bytes of a panel's block scales and weights.
 static inline uint64_t sc_panel_scale_bytes(uint64_t depth, uint64_t block) {
     return block ? depth / block * SC_PANEL * sizeof(uint16_t) : 0;
 }
@@ -70,10 +70,10 @@ static inline uint64_t sc_panel_i8_bytes(uint64_t depth, bool nibbles, uint64_t 
 }
 uint64_t sc_pack_columns_i8_bytes(const sc_pack_source *s);
 void sc_pack_columns_i8(const sc_pack_source *s, void *packed);
-// At least four channels.
+// For four channels at least.
 uint64_t sc_pack_channels_f32_bytes(uint64_t channels, uint64_t taps);
 void sc_pack_channels_f32(const sc_pack_source *s, float *packed);
-// At least eight channels.
+// For eight channels at least.
 uint64_t sc_pack_channels_i8_bytes(uint64_t channels, uint64_t taps);
 void sc_pack_channels_i8(const sc_pack_source *s, uint8_t *packed);
 

@@ -1,6 +1,6 @@
 // In wasm: -O3
-// A pixel of the result at a time, some channels at a time, whose running maxima or sums stay in
-// the cache while the pixels of the window go by.
+// One pixel of the result at a time, and some of its channels at a time. Their running maxima or
+// sums stay in the cache while the pixels of the window are read.
 #include "compute/pool.h"
 
 #include "compute/pool_window.h"
@@ -9,7 +9,7 @@ enum { CHUNK = 64 };  // channels
 
 // --- Windows -------------------------------------------------------------------------------------
 
-// The part of a window that lies in the image: `count` rows or columns, `step` apart.
+// The part of a window inside the image: `count` rows or columns, `step` apart.
 typedef struct extent {
     int64_t from, step, count;
 } extent;
@@ -50,7 +50,7 @@ int64_t sc_pooling_tiles(const sc_pooling *p) { return p->batch * p->out[0]; }
 
 // --- Maxima --------------------------------------------------------------------------------------
 
-// Bounds for a type whose numbers lie in [least, most].
+// Bounds for a type with numbers in [least, most].
 static float bound(float value, float least, float most) {
     return value > least ? (value < most ? value : most) : least;
 }

@@ -1,5 +1,6 @@
-// Pooling of images whose channels lie side by side, as plain numbers: of windows, or of whole
-// images by a window as large as they are.
+// Pooling of images with adjacent channels, as plain numbers, by windows or over whole images. In
+// the second case the window is as large as the image.
+// Prefix: sc_pooling_.
 #ifndef SC_POOL_H
 #define SC_POOL_H
 
@@ -7,27 +8,27 @@
 #include "core/dtype.h"
 
 typedef struct sc_pooling {
-    uint8_t dtype;            // of both sides: f32, i8 or u8
-    int64_t batch, channels;  // channels lie side by side
+    uint8_t dtype;            // for both sides: f32, i8 or u8
+    int64_t batch, channels;  // number of channels, which are adjacent
     int64_t in[2], out[2], kernel[2], stride[2], pad[2], dilation[2];  // pad: above and to the left
     // Elements from one image, row and pixel to the next.
     int64_t in_step[3], out_step[3];
     const void *input;
     void *output;
-    // Averages divide by the elements of a window that are not in the padding, or by this number if
-    // it is not 0. The average of an empty window is 0.
+    // Averages divide by the elements of a window outside the padding, or by this number if it is
+    // not 0. The average of an empty window is 0.
     int64_t divisor;
-    // Averages of floats are clamped, those of 8 bits are requantized: `scale` is the input's scale
-    // by the results', `zero` in the finish the results' zero point. Maxima are clamped; of 8 bits,
-    // both sides have the same scale and zero point.
+    // Averages of floats are clamped, and those of 8 bits are requantized. `scale` is the input's
+    // scale divided by the results', and `zero` in the finish is the results' zero point. Maxima
+    // are clamped; with 8 bits, both sides must have the same scale and zero point.
     int32_t in_zero;
     float scale;
     sc_finish finish;
 } sc_pooling;
 
-// Rows of the results, which do not depend on one another: ranges may run in any order.
+// Computes rows of the results, which do not depend on one another: ranges may run in any order.
 int64_t sc_pooling_tiles(const sc_pooling *pool);
-// A NaN in a window is its maximum. Windows that are all padding give the lowest number.
+// A NaN in a window is its maximum. Windows of padding alone give the lowest number.
 void sc_pooling_max(const sc_pooling *pool, int64_t from, int64_t to);
 void sc_pooling_average(const sc_pooling *pool, int64_t from, int64_t to);
 

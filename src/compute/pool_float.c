@@ -1,6 +1,6 @@
 // In wasm: -O3
-// Planes whose rows are dense, the usual layout, go a row of the result at a time. Others go a
-// pixel at a time: a block of its channels where these lie side by side, one channel otherwise.
+// Planes with dense rows, the usual layout, go one row of the result at a time. Others go one pixel
+// at a time: a block of its channels if these are adjacent, else one channel.
 #include "compute/pool_float.h"
 
 #include <math.h>
@@ -78,20 +78,20 @@ static void run_pixels(const sc_float_pooling *p, int64_t in, int64_t out, int64
 
 // --- Rows ----------------------------------------------------------------------------------------
 
-// Columns of the result, side by side.
+// Adjacent columns of the result.
 typedef struct row_lanes {
     float best[LANES];
     int32_t index[LANES];
     double sum[LANES];
 } row_lanes;
 
-// The steps that fit into x, which is at least 0. Every tap of every row asks, so dividing would
-// take longer than the rest.
+// The number of steps that fit into x, which is at least 0. Every tap of every row needs it, so a
+// division would take longer than all else.
 static int64_t steps_in(int64_t x, int64_t step) {
     return step == 1 ? x : step == 2 ? x >> 1 : x / step;
 }
 
-// Steps that compilers know become shuffles of whole vectors.
+// Steps that are compile-time constants become shuffles of whole vectors.
 static void add_sums(double *sum, const float *from, int64_t low, int64_t high, int64_t step) {
     if (step == 1)
         for (int64_t i = low; i < high; i++) sum[i] += (double)from[i];
@@ -111,7 +111,7 @@ static inline void add_maxima(row_lanes *lanes, const float *from, int64_t low, 
     }
 }
 
-// One tap of the window over output columns [x, x + n): those whose input column exists.
+// Applies one tap of the window to output columns [x, x + n), where the input column exists.
 static void add_tap(const sc_float_pooling *p, row_lanes *lanes, const float *row, int64_t tap,
                     int64_t x, int64_t n, int64_t base) {
     const sc_pool_axis *a = &p->windows.axes[2];
@@ -144,7 +144,7 @@ static double divisor_at(const sc_float_pooling *p, const sc_pool_window *w, int
     return sc_pool_divisor(&p->windows, &whole);
 }
 
-// Windows that lie in the row as a whole have one divisor.
+// Windows that lie entirely in the row have one divisor.
 static void finish_averages(const sc_float_pooling *p, const row_lanes *lanes,
                             const sc_pool_window *w, int64_t x, int64_t n, float *out) {
     const sc_pool_axis *a = &p->windows.axes[2];
@@ -201,7 +201,7 @@ static void pool_row(const sc_float_pooling *p, const sc_pool_window *w, int64_t
     }
 }
 
-// Windows along the row are taken a tap at a time, so that they must have one step.
+// Windows along the row are processed one tap at a time, so they must have one step.
 static bool has_rows(const sc_float_pooling *p) {
     const sc_pool_axis *a = p->windows.axes;
     return !p->windows.is_adaptive && a[2].in_stride == 1 && a[2].out_stride == 1;

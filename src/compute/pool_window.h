@@ -1,4 +1,4 @@
-// Windows of pooling as PyTorch counts them: one to three axes, dilated or adaptive.
+// Windows of pooling by PyTorch's rules: one to three axes, dilated or adaptive.
 // Prefix: sc_pool_.
 #ifndef SC_POOL_WINDOW_H
 #define SC_POOL_WINDOW_H
@@ -17,7 +17,7 @@ typedef struct sc_pool_windows {
     sc_pool_axis axes[SC_POOL_AXES];  // outermost first; missing ones have size 1
     bool is_adaptive;                 // window i covers its share of the input, whatever the kernel
     bool counts_pad;                  // averages divide by the padding, too
-    int64_t divisor;                  // of averages; 0: the size of the window
+    int64_t divisor;                  // the divisor of averages; 0: the size of the window
 } sc_pool_windows;
 
 typedef struct sc_pool_window {
@@ -32,7 +32,7 @@ static inline int64_t sc_pool_first(const sc_pool_axis *a, int64_t i) {
 }
 
 // The positions in the input that window `i` of an axis covers, unless it is adaptive: the first
-// one and how many.
+// one and their number.
 static inline void sc_pool_covered(const sc_pool_axis *a, int64_t i, int64_t *first,
                                    int64_t *count) {
     const int64_t start = i * a->step - a->pad;
@@ -43,7 +43,8 @@ static inline void sc_pool_covered(const sc_pool_axis *a, int64_t i, int64_t *fi
     *count = sc_max_i64(sc_min_i64(a->kernel - skipped, fitting), 0);
 }
 
-// The positions that window `i` of an axis covers: first, how many, how many with padding.
+// The positions that window `i` of an axis covers: the first one, their number, and their number
+// with padding.
 static inline void sc_pool_axis_window(const sc_pool_windows *p, int axis, int64_t i,
                                        int64_t *first, int64_t *count, int64_t *padded) {
     const sc_pool_axis *a = &p->axes[axis];
@@ -76,7 +77,7 @@ static inline double sc_pool_divisor(const sc_pool_windows *p, const sc_pool_win
     return (double)(w->count[0] * w->count[1] * w->count[2]);
 }
 
-// The number of a position among those of one channel of the input: what indices hold.
+// The number of a position among those of one channel of the input, as in indices.
 static inline int64_t sc_pool_index(const sc_pool_windows *p, int64_t x, int64_t y, int64_t z) {
     return (x * p->axes[1].in + y) * p->axes[2].in + z;
 }

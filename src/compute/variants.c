@@ -1,4 +1,4 @@
-// The table of algorithms and how one is chosen.
+// The table of algorithms, and the choice of one.
 #include "compute/compute.h"
 
 #define SC_DTYPE_ANY SC_DTYPE_NONE

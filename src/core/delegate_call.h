@@ -1,6 +1,7 @@
-// A member of the table DelegateCall that is ours alone: how many leading arguments are inputs,
-// plus one. The other members do not say it, and the bytes of a backend of the host say what that
-// backend likes. Readers of FlatBuffers skip members that they do not know.
+// A member of the table DelegateCall that only this project writes: the number of leading arguments
+// that are inputs, plus one. No other member states it, and the bytes of a host's backend may be
+// anything. Readers of FlatBuffers skip unknown members.
+// Prefix: SC_DELEGATE_CALL_.
 #ifndef SC_DELEGATE_CALL_H
 #define SC_DELEGATE_CALL_H
 

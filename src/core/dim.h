@@ -1,5 +1,5 @@
-// A dimension: an integer or an expression over symbols. A struct, so that `a + b` on dims does not
-// compile and every shape computation goes through here.
+// A dimension: an integer or an expression over symbols. It is a struct, so that `a + b` on dims
+// does not compile and every shape computation uses these functions.
 //
 // Expressions are hash-consed in canonical form (a sum of products over symbols and opaque atoms),
 // so two dims are provably equal exactly when sc_dim_equal says so. One sc_exprs per method:
@@ -30,7 +30,7 @@ typedef struct sc_symbol {
     sc_range range;
     bool has_hint;
     int64_t hint;   // the example value at export
-    bool is_fresh;  // made by sc_exprs_fresh: nobody outside knows its name
+    bool is_fresh;  // made by sc_exprs_fresh: code outside does not know its name
 } sc_symbol;
 
 sc_exprs *sc_exprs_new(sc_arena *arena, sc_names *names);
@@ -51,15 +51,15 @@ sc_symbol *sc_exprs_symbol_at(sc_exprs *exprs, uint32_t index);  // creation ord
 sc_dim sc_dim_from_symbol(sc_exprs *exprs, sc_symbol *symbol);
 // The symbol that `d` is exactly, or NULL.
 sc_symbol *sc_dim_symbol(sc_dim d);
-// Do values decide what it is? No input has such a size.
+// Do values of data decide it? No input has such a size.
 bool sc_symbol_is_unbacked(const sc_symbol *symbol);
-// Is `d` scale * symbol + offset? Then says so; the outputs are left alone otherwise.
+// Is `d` scale * symbol + offset? If so, sets the outputs; otherwise they stay unchanged.
 bool sc_dim_linear(sc_dim d, sc_symbol **symbol, int64_t *scale, int64_t *offset);
-// Calls `visit` for every symbol in `d`, as often as it is written there.
+// Calls `visit` for every symbol in `d`, once for each time that it occurs.
 void sc_dim_visit_symbols(sc_dim d, void (*visit)(void *user, sc_symbol *symbol), void *user);
 
-// The one copy of a list of dims, kept as long as the expressions are. A graph has far fewer shapes
-// than tensors. Never NULL.
+// The shared copy of a list of dims, which lives as long as the expressions. A graph has far fewer
+// shapes than tensors. Never NULL.
 sc_dim *sc_dims_share(sc_exprs *exprs, const sc_dim *dims, uint32_t count);
 
 // Arithmetic; `exprs` may be NULL when both operands are concrete (the runtime). Integer overflow
@@ -80,14 +80,14 @@ typedef enum sc_cmp { SC_CMP_EQ, SC_CMP_NE, SC_CMP_LT, SC_CMP_LE, SC_CMP_GT, SC_
 // 0/1 valued; folds to a concrete 0 or 1 when ranges decide.
 sc_dim sc_dim_compare(sc_exprs *exprs, sc_cmp cmp, sc_dim a, sc_dim b);
 
-// The answer that ranges and structure prove; SC_TRI_UNKNOWN when they prove neither.
+// The answer that ranges and structure prove; SC_TRI_UNKNOWN if they prove neither.
 typedef enum sc_tri { SC_TRI_FALSE, SC_TRI_TRUE, SC_TRI_UNKNOWN } sc_tri;
 sc_tri sc_dim_known_equal(sc_dim a, sc_dim b);
 sc_tri sc_dim_known_le(sc_dim a, sc_dim b);
 
 // Interval of all values over the symbols' ranges.
 sc_range sc_dim_range(sc_dim d);
-// The value when every symbol takes its hint; false when a hint is missing.
+// The value if every symbol takes its hint; false if a hint is missing.
 bool sc_dim_hint(sc_dim d, int64_t *out);
 // The value under `symbol_values[symbol index]`.
 int64_t sc_dim_eval(const sc_exprs *exprs, sc_dim d, const int64_t *symbol_values);
@@ -100,7 +100,7 @@ void sc_dim_print(sc_sb *sb, sc_dim d);
 // meaning fail with SC_ERR_UNSUPPORTED.
 sc_status sc_dim_parse(sc_ctx *ctx, sc_exprs *exprs, sc_str text, sc_dim *out);
 
-// How the emitter sees an expression, to compute it at run time: a tree of binary nodes.
+// The form of an expression that the emitter computes at run time: a tree of binary nodes.
 typedef enum sc_expr_op {
     SC_EXPR_INT,
     SC_EXPR_SYMBOL,

@@ -1,5 +1,5 @@
 // Element types by table, PyTorch's promotion lattice, and the half-precision formats bit by bit.
-// Owns every fact about dtypes that is not in dtype.def; knows nothing of tensors.
+// All facts about dtypes outside dtype.def are here. It knows no tensors.
 #include "core/dtype.h"
 
 #include <float.h>

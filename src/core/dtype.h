@@ -1,5 +1,5 @@
 // Element types: facts from dtype.def, PyTorch's promotion, and half-precision conversion.
-// Prefix: sc_dtype_; sc_promotion_ is PyTorch's promotion.
+// Prefixes: sc_dtype_ is one type, sc_promotion_ PyTorch's promotion, sc_f32_ a float conversion.
 #ifndef SC_DTYPE_H
 #define SC_DTYPE_H
 
@@ -29,36 +29,37 @@ const char *sc_dtype_name(sc_dtype dtype);   // "float32"
 const char *sc_dtype_short(sc_dtype dtype);  // "f32"
 sc_category sc_dtype_category(sc_dtype dtype);
 bool sc_dtype_is_float(sc_dtype dtype);  // f16 bf16 f32 f64
-// Is the dtype of category COMPLEX? In the header because every traced call asks it of every
+// Is the dtype of category COMPLEX? It is in the header because every traced call checks every
 // operand.
 static inline bool sc_dtype_is_complex(sc_dtype dtype) {
     return dtype == SC_DTYPE_C32 || dtype == SC_DTYPE_C64 || dtype == SC_DTYPE_C128;
 }
 bool sc_dtype_is_half(sc_dtype dtype);  // f16 bf16
 bool sc_dtype_is_integral(sc_dtype dtype, bool with_bool);
-sc_dtype sc_dtype_to_complex(sc_dtype dtype);  // c64 for what has no complex type of its own
-sc_dtype sc_dtype_to_real(sc_dtype dtype);     // of complex types; others are what they are
+sc_dtype sc_dtype_to_complex(sc_dtype dtype);  // c64 for dtypes without a complex type of their own
+sc_dtype sc_dtype_to_real(sc_dtype dtype);     // of complex types; other types are their own
 int64_t sc_dtype_low(sc_dtype dtype);          // of integers and bool
 uint64_t sc_dtype_high(sc_dtype dtype);
-// Nearest integer that the dtype has.
+// The nearest integer that the dtype can represent.
 int64_t sc_dtype_nearest(sc_dtype dtype, int64_t number);
-// The bound that clamp compares integers of the dtype with. Negative bounds of unsigned dtypes
-// wrap, as PyTorch's do, if their size is one of the dtype's. Others out of range, which PyTorch
+// The bound that clamp uses for integers of the dtype. Negative bounds of unsigned dtypes wrap, as
+// in PyTorch, if their magnitude is in the dtype's range. Others out of range, which PyTorch
 // refuses, become the nearest number in it.
 int64_t sc_dtype_bound(sc_dtype dtype, int64_t number);
-double sc_dtype_largest(sc_dtype dtype);     // finite; 0 unless a float
+double sc_dtype_largest(sc_dtype dtype);     // finite; 0 for non-floats
 sc_dtype sc_dtype_from_pt2(int64_t code);    // SC_DTYPE_NONE when unknown
 uint8_t sc_dtype_to_pt2(sc_dtype dtype);     // 0 when unknown
 sc_dtype sc_dtype_from_serde(int64_t code);  // exir.serde's numbers; SC_DTYPE_NONE when unknown
-uint8_t sc_dtype_to_serde(sc_dtype dtype);   // 0 when it has none for it
+uint8_t sc_dtype_to_serde(sc_dtype dtype);   // 0 if serde has none for it
 sc_dtype sc_dtype_from_short(sc_str name);   // "f32" or "float32"
 
 // Promotion of two tensors of equal standing (torch.promote_types); SC_DTYPE_NONE if PyTorch has
 // none.
 sc_dtype sc_dtype_promote(sc_dtype a, sc_dtype b);
 
-// The full rule of torch.result_type: tensors with dimensions outrank 0-dim tensors, which outrank
-// Python numbers, within the highest category. Zero-initialise, add operands, ask.
+// The full rule of torch.result_type: within the highest category, tensors with dimensions outrank
+// 0-dim tensors, which outrank Python numbers. Initialise with zeros, add operands, then read the
+// result.
 typedef struct sc_promotion {
     sc_dtype with_dims, zero_dim, number;
     bool has_with_dims, has_zero_dim, has_number;
@@ -73,6 +74,6 @@ float sc_f16_to_f32(uint16_t bits);
 uint16_t sc_f32_to_f16(float value);  // nearest even, overflow to infinity
 float sc_bf16_to_f32(uint16_t bits);
 uint16_t sc_f32_to_bf16(float value);          // nearest even, NaN to 0x7fc0
-float sc_f32_as(float value, sc_dtype dtype);  // the nearest of a half; as it is of all others
+float sc_f32_as(float value, sc_dtype dtype);  // rounded to a half; unchanged for other dtypes
 
 #endif

@@ -1,6 +1,7 @@
-// Hash-consed integer expressions: nodes, symbols, sums and products. Owns the canonical form (see
-// expr.h): equal sums of products are the same pointer. Division, comparison and the other opaque
-// atoms are in sc_expr_atom.c; ranges, evaluation and printing in expr_range.c and expr_print.c.
+// Hash-consed integer expressions: nodes, symbols, sums and products. It keeps the canonical form
+// (see expr.h): equal sums of products are the same pointer. Division, comparison and the other
+// opaque atoms are in expr_atom.c; ranges, evaluation and printing in expr_range.c and
+// expr_print.c.
 #include "core/expr.h"
 
 #include "base/hash.h"
@@ -16,7 +17,8 @@ int64_t sc_expr_sat_add(int64_t a, int64_t b) {
 }
 
 int64_t sc_expr_sat_mul(int64_t a, int64_t b) {
-    // Nearly all sizes; in wasm, looking for overflow multiplies 128 bits, in a function.
+    // Covers nearly all sizes. In wasm, the check for overflow is a function that multiplies 128
+    // bits.
     if ((int32_t)a == a && (int32_t)b == b) return a * b;
     if (a == 0 || b == 0) return 0;
     bool infinite =
@@ -137,7 +139,7 @@ static void measure(sc_expr *e) {
     e->weight = weight;
 }
 
-// The one node equal to `*draft`, or NULL when it would be too deep or too heavy.
+// The one node equal to `*draft`, or NULL if it would be too deep or too heavy.
 static const sc_expr *intern(sc_exprs *exprs, sc_expr *draft) {
     draft->owner = exprs;
     draft->hash = hash_node(draft);
@@ -244,7 +246,7 @@ sc_symbol *sc_dim_symbol(sc_dim d) {
     return d.expr && d.expr->kind == EXPR_SYMBOL ? &d.expr->symbol->symbol : NULL;
 }
 
-// By their names, as torch.export gives them: s77 is the size of an input, u0 is not.
+// Judged by its name, as torch.export gives it: s77 is the size of an input, u0 is not.
 bool sc_symbol_is_unbacked(const sc_symbol *symbol) { return symbol->name->text[0] == 'u'; }
 
 bool sc_dim_linear(sc_dim d, sc_symbol **symbol, int64_t *scale, int64_t *offset) {

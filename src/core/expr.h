@@ -1,5 +1,5 @@
-// Inside the expression engine: the node, and what its three files share. Only core/expr*.c include
-// this; everybody else sees sc_dim.
+// The node of the expression engine, and declarations that its three files share. Only core/expr*.c
+// include this; other code sees sc_dim.
 //
 // Canonical form: an integer is never a node. A node is an atom (symbol, quotient, ...), a product
 // of atoms (MONO), or a sum of a constant and coefficient * product terms in graded order (SUM)
@@ -24,8 +24,8 @@ typedef enum expr_kind {
     EXPR_SUM
 } expr_kind;
 
-// Past these bounds a value becomes a fresh symbol with the same range: still right, less precise.
-// They keep every walk over an expression short, and recursion shallow.
+// Beyond these bounds a value becomes a fresh symbol with the same range: still correct, but less
+// precise. They keep every walk over an expression short, and recursion shallow.
 enum {
     EXPR_TERM_MAX = 64,
     EXPR_DEGREE_MAX = 24,
@@ -73,14 +73,14 @@ struct sc_exprs {
     sc_names *names;
     const sc_expr **slots;  // open addressing, power of two
     uint32_t slot_count, count;
-    dims_slot *dims;  // lists of dims, the same way
+    dims_slot *dims;  // lists of dims, in the same way
     uint32_t dims_slot_count, dims_count;
     SC_VEC(symbol_record *) symbols;
     sc_map by_name;
     uint32_t next_unbacked;
 };
 
-// A sum being worked on.
+// A sum under construction.
 typedef struct expr_poly {
     int64_t constant;
     uint32_t count;
@@ -96,7 +96,7 @@ sc_dim sc_expr_from_poly(sc_exprs *exprs, const expr_poly *p, sc_range fallback)
 sc_dim sc_expr_atom(sc_exprs *exprs, expr_kind kind, sc_cmp cmp, const sc_dim *args, uint32_t count,
                     sc_range fallback);
 const sc_expr *sc_expr_mono_mul(sc_exprs *exprs, const sc_expr *a, const sc_expr *b);
-// a / b as a product, if b's factors are among a's: true, and NULL for the empty product.
+// a / b as a product, if b's factors are among a's: returns true, with NULL for the empty product.
 bool sc_expr_mono_div(sc_exprs *exprs, const sc_expr *a, const sc_expr *b, const sc_expr **out);
 sc_exprs *sc_expr_owner(sc_exprs *exprs, sc_dim a, sc_dim b);
 int sc_expr_compare_dims(sc_dim a, sc_dim b);

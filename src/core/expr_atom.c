@@ -1,6 +1,6 @@
 // The operations that polynomials cannot express: division, remainder, extrema, powers, choice and
-// comparison. Each simplifies as far as structure and ranges allow and else becomes an opaque atom
-// in a normal form of its own, so that differently written equal sizes meet again.
+// comparison. Each simplifies as much as structure and ranges allow. Otherwise it becomes an opaque
+// atom in a normal form, so that equal sizes written differently become the same.
 #include "core/expr.h"
 
 static int64_t gcd_i64(int64_t a, int64_t b) {
@@ -21,7 +21,7 @@ static int64_t gcd_of_terms(const expr_poly *p, int64_t start) {
 
 static bool is_single(sc_dim d) { return d.expr && d.expr->kind != EXPR_SUM; }
 
-// Quotient of one term by coefficient * mono, if exact. A saturated coefficient divides nothing.
+// Quotient of one term by coefficient * mono, if exact. A saturated coefficient divides no term.
 static bool divide_term(sc_exprs *exprs, expr_term term, int64_t coefficient, const sc_expr *mono,
                         int64_t *quotient, const sc_expr **rest) {
     if (term.coefficient == SC_DIM_INF || term.coefficient == SC_DIM_NEG_INF ||
@@ -39,7 +39,7 @@ static void poly_add(expr_poly *p, int64_t coefficient, const sc_expr *mono) {
         p->constant = sc_expr_sat_add(p->constant, coefficient);
 }
 
-// Splits `p` into whole * divisor + p, the divisor being one term (`mono` NULL: a plain integer).
+// Splits `p` into whole * divisor + p. The divisor is one term (`mono` NULL: a plain integer).
 static void pull_out(sc_exprs *exprs, expr_poly *p, int64_t coefficient, const sc_expr *mono,
                      expr_poly *whole) {
     expr_poly rest = {.overflow = p->overflow};
@@ -93,7 +93,7 @@ static bool divide_exactly(sc_exprs *exprs, const expr_poly *a, const expr_poly 
     return rest.count == 0 && rest.constant == 0;
 }
 
-// Cancels what every term of numerator and divisor has in common: (s0*s1 + s0)//(s0*s2).
+// Cancels common factors of all terms of numerator and divisor: (s0*s1 + s0)//(s0*s2).
 static void cancel_common(sc_exprs *exprs, expr_poly *a, int64_t *coefficient,
                           const sc_expr **mono) {
     int64_t g = gcd_of_terms(a, *coefficient);
@@ -225,7 +225,7 @@ typedef struct operand_list {
     sc_dim items[EXPR_OPERAND_MAX];
 } operand_list;
 
-// True when `winner` makes `loser` superfluous.
+// True if `winner` makes `loser` superfluous.
 static bool dominates(expr_kind kind, sc_dim winner, sc_dim loser) {
     return kind == EXPR_MAX ? sc_dim_known_le(loser, winner) == SC_TRI_TRUE
                             : sc_dim_known_le(winner, loser) == SC_TRI_TRUE;

@@ -1,8 +1,7 @@
-// Expressions from text: sympy's srepr ("Add(Symbol('s0', ...), Integer(1))") and Python's infix
-// ("s0 + 1") are one grammar, in which names before '(' are calls and other names are symbols.
-// Values are quotients while parsing, because exporters divide exactly where we divide whole
-// numbers; what remains a fraction at the end is refused. Depth and length are bounded by
-// ctx->limits.
+// Parses expressions. sympy's srepr ("Add(Symbol('s0', ...), Integer(1))") and Python's infix ("s0
+// + 1") are one grammar, in which names before '(' are calls and other names are symbols. Values
+// are quotients while parsing, because exporters divide exactly where we divide whole numbers. A
+// result that is still a fraction is refused. Depth and length are bounded by ctx->limits.
 #include <math.h>
 
 #include "core/expr.h"
@@ -137,14 +136,14 @@ static sc_dim ceil_of(parser *p, quotient q) {
     return sc_dim_neg(p->exprs, floor_of(p, negate(p, q)));
 }
 
-// Toward zero: the floor, unless the value may be negative.
+// Rounds toward zero, like the floor, unless the value may be negative.
 static sc_dim trunc_of(parser *p, quotient q) {
     if (is_whole(q)) return q.num;
     sc_dim positive = sc_dim_compare(p->exprs, SC_CMP_GE, q.num, sc_dim_int(0));
     return sc_dim_where(p->exprs, positive, floor_of(p, q), ceil_of(p, q));
 }
 
-// A decimal with a short binary expansion as a quotient.
+// Reads a decimal with a short binary expansion as a quotient.
 static sc_status from_double(parser *p, sc_str text, quotient *out) {
     double value;
     int64_t den = 1;
@@ -191,7 +190,7 @@ typedef enum call_kind {
     CALL_MAX,
     CALL_MIN,
     CALL_AND,
-    CALL_OR,  // of any number of operands
+    CALL_OR,  // the operation takes any number of operands
     CALL_FIXED
 } call_kind;
 
@@ -236,7 +235,7 @@ static sc_status fn_power(parser *p, const quotient *a, SC_UNUSED int variant, q
     return power(p, a[0], a[1], out);
 }
 
-// 'l' and 'r': by powers of two.
+// 'l' and 'r': shifts, by powers of two.
 static sc_status fn_shift(parser *p, const quotient *a, int variant, quotient *out) {
     quotient factor;
     SC_TRY(need_whole(p, a, 2));
@@ -353,14 +352,14 @@ static sc_status fold(parser *p, call_kind kind, quotient a, quotient b, quotien
     }
     SC_TRY(need_whole(p, &a, 1));
     SC_TRY(need_whole(p, &b, 1));
-    // On truth values, and is the least and or the greatest.
+    // On truth values, `and` is the least and `or` the greatest.
     bool greatest = kind == CALL_MAX || kind == CALL_OR;
     *out =
         whole(greatest ? sc_dim_max(p->exprs, a.num, b.num) : sc_dim_min(p->exprs, a.num, b.num));
     return SC_OK;
 }
 
-// "evaluate=False" and the like say nothing that matters here.
+// Arguments such as "evaluate=False" have no effect here.
 static bool take_keyword(parser *p, sc_str *name, bool *value) {
     size_t begin = p->at;
     if (is_letter(peek(p))) {
@@ -412,7 +411,7 @@ static sc_status parse_fixed(parser *p, int arity, call_fn run, int variant, quo
     return count == arity ? run(p, args, variant, out) : bad(p, "more operands");
 }
 
-// A name that infix text can hold as well, where a word may also be a constant.
+// A name that infix text can contain too, where a word may also be a constant.
 static bool is_symbol_name(sc_str name) {
     static const char *const constants[] = {"true", "True", "false", "False", "int_oo", "oo"};
     if (name.size == 0 || name.size > 64 || is_digit(name.data[0])) return false;

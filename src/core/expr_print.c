@@ -1,10 +1,10 @@
-// Expressions as text, and as the tree of binary operations that the emitter computes at run time.
-// The text is canonical and parses back to the same expression.
+// Prints expressions, and gives the tree of binary operations that the emitter computes at run
+// time. The text is canonical and parses back to the same expression.
 #include "core/expr.h"
 
 static void print_expr(sc_sb *sb, const sc_expr *e);
 
-// As an operand of a product or quotient: sums get parentheses.
+// Prints an operand of a product or quotient: sums get parentheses.
 static void print_operand(sc_sb *sb, sc_dim d) {
     bool wrap = d.expr ? d.expr->kind == EXPR_SUM || d.expr->kind == EXPR_MONO : d.value < 0;
     if (wrap) sc_sb_add_char(sb, '(');
@@ -119,8 +119,8 @@ static sc_expr_view view_mono(sc_exprs *exprs, const sc_expr *e) {
     return binary(SC_EXPR_MUL, rest, (sc_dim){0, e->factors[e->count - 1]});
 }
 
-// Peels off one part of a sum; a negative one is subtracted, so that no product with -1 is needed
-// unless everything is negative.
+// Takes one part off a sum. A negative part is subtracted, so that no product with -1 is needed
+// unless every part is negative.
 static sc_expr_view view_sum(sc_exprs *exprs, sc_dim d) {
     expr_poly p;
     sc_expr_poly_from(&p, d);

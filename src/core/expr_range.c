@@ -23,7 +23,7 @@ static int64_t floordiv_bound(int64_t a, int64_t b) {
 
 sc_range sc_expr_range_floordiv(sc_range a, sc_range b) {
     if (b.min <= 0 && b.max >= 0) {
-        // A zero divisor is the caller's error, so only non-negative operands say something.
+        // A zero divisor is the caller's error. So only non-negative operands give a bound.
         return a.min >= 0 && b.min >= 0 ? (sc_range){0, a.max} : EXPR_RANGE_ALL;
     }
     return hull(floordiv_bound(a.min, b.min), floordiv_bound(a.min, b.max),

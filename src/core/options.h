@@ -4,12 +4,13 @@
 
 #include "base/str.h"
 
-#define SC_OPTION_TYPE_BOOL          bool
-#define SC_OPTION_TYPE_COUNT         uint64_t
-#define SC_OPTION_TYPE_WHOLE         uint64_t
-#define SC_OPTION_TYPE_POWER(n)      uint32_t
-#define SC_OPTION_TYPE_CHOICE(words) sc_str
-#define SC_OPTION_TYPE_BOUNDS        sc_bounds
+#define SC_OPTION_TYPE_BOOL           bool
+#define SC_OPTION_TYPE_COUNT          uint64_t
+#define SC_OPTION_TYPE_WHOLE          uint64_t
+#define SC_OPTION_TYPE_POWER(n)       uint32_t
+#define SC_OPTION_TYPE_CHOICE(words)  sc_str
+#define SC_OPTION_TYPE_BOUNDS         sc_bounds
+#define SC_OPTION_TYPE_PLANNER(words) sc_planners
 
 // Largest values by name, each positive and less than SC_DIM_INF.
 typedef struct sc_bound {
@@ -22,15 +23,37 @@ typedef struct sc_bounds {
     uint32_t count;
 } sc_bounds;
 
+// A planner of the library by its name, or function `number` of the host where the name is empty.
+typedef struct sc_planner {
+    sc_str name;
+    uint32_t number;
+} sc_planner;
+
+// The planner of each method. `all` plans those that `methods` does not name.
+typedef struct sc_planners {
+    sc_planner all;
+    const struct sc_method_planner *methods;
+    uint32_t count;
+} sc_planners;
+
+typedef struct sc_method_planner {
+    sc_str method;
+    sc_planner planner;
+} sc_method_planner;
+
+// The planner of the method with that name.
+sc_planner sc_planners_of(const sc_planners *planners, sc_str method);
+
 typedef struct sc_options {
 #define OPTION(call, name, kind, ...) SC_OPTION_TYPE_##kind name;
 #include "core/options.def"
 #undef OPTION
 } sc_options;
 
-// The options of a call that gives none.
+// The options of a call without any.
 sc_options sc_options_default(void);
-// Has what is lowered to run on the official runtime, too? It does where nothing (NULL) is asked.
+// Must the lowered program run on the official runtime, too? Also true for NULL, which means no
+// options.
 bool sc_options_are_official(const sc_options *options);
 
 #endif

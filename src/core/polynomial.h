@@ -32,15 +32,14 @@ typedef struct sc_polynomial {
 #define ORTHOGONAL(id, ...) extern const sc_polynomial sc_polynomial_##id;
 #include "core/polynomial.def"
 
-// Bounds for tensors of degrees. Recurrences go this far, where PyTorch goes on for as long as it
-// takes. Numbers from SC_DEGREE_END on are no degrees, like those below 0, because no int64 is as
-// large.
+// Bounds for tensors of degrees. Recurrences stop at this degree, while PyTorch goes on. Numbers
+// from SC_DEGREE_END on are no degrees, like those below 0, because no int64 is as large.
 enum { SC_DEGREE_MAX = 1 << 14 };
 #define SC_DEGREE_END 9223372036854775808.0
 
-// Hermite's of degrees above this are NaN in PyTorch; of the others there is no such degree: 0.
+// Hermite polynomials of degrees above this are NaN in PyTorch; 0: the family has no such limit.
 int sc_polynomial_limit(const sc_polynomial *p, bool is_double);
-// Is it known at 1 and -1 without a recurrence?
+// Is the value at 1 and -1 known without a recurrence?
 static inline bool sc_polynomial_has_ends(const sc_polynomial *p) {
     return p->kind != SC_CHEBYSHEV_NONE || p->rule == SC_RULE_LEGENDRE;
 }

@@ -1,9 +1,9 @@
-// Views of a tensor in other sizes: whether its strides allow one, and which strides it has. If
-// several would do, the choice is PyTorch's, and it makes two: that of its eager engine and that of
-// its exporter.
+// Views of a tensor in other sizes: whether its strides allow one, and with which strides. If
+// several strides are possible, the choice is PyTorch's. It has two rules, one of its eager engine
+// and one of its exporter.
 #include "core/spec.h"
 
-// Equal, or so by the example sizes: PyTorch asked no more of them, and guards that it stays so.
+// Equal, or equal for the example sizes: PyTorch requires no more, and guards that it stays so.
 static bool same(sc_dim a, sc_dim b) {
     int64_t x, y;
     return sc_dim_equal(a, b) || (sc_dim_hint(a, &x) && sc_dim_hint(b, &y) && x == y);
@@ -38,7 +38,7 @@ bool sc_spec_view_by_chunks(sc_exprs *exprs, const sc_spec *self, sc_spec *out) 
 
 // --- Dim by dim ----------------------------------------------------------------------------------
 
-// The tensor on its way to its new sizes: dims are merged and split from the first to the last.
+// The tensor between its old and new sizes: dims are merged and split from the first to the last.
 typedef struct reshaping {
     sc_exprs *exprs;
     sc_dim sizes[2 * SC_RANK_MAX + 1], strides[2 * SC_RANK_MAX + 1];
@@ -51,7 +51,7 @@ static bool is_divisible(sc_exprs *exprs, sc_dim a, sc_dim b) {
     return sc_dim_hint(a, &x) && sc_dim_hint(b, &y) && y > 0 && x % y == 0;
 }
 
-// Dims [first, last] become one.
+// Merges dims [first, last] into one.
 static bool merge_dims(reshaping *r, uint32_t first, uint32_t last) {
     sc_exprs *e = r->exprs;
     sc_dim size = r->sizes[last], stride = r->strides[last];
@@ -73,7 +73,7 @@ static bool merge_dims(reshaping *r, uint32_t first, uint32_t last) {
     return true;
 }
 
-// Dim `at` becomes two, the outer one of size `outer`.
+// Splits dim `at` into two, the outer one of size `outer`.
 static void split_dim(reshaping *r, uint32_t at, sc_dim outer) {
     sc_exprs *e = r->exprs;
     for (uint32_t d = r->rank++; d > at; d--) {
@@ -87,7 +87,7 @@ static void split_dim(reshaping *r, uint32_t at, sc_dim outer) {
     r->strides[at] = sc_dim_mul(e, r->strides[at], inner);
 }
 
-// Makes dim `at` one of `size`.
+// Gives dim `at` the size `size`, by merging and splitting.
 static bool make_dim(reshaping *r, uint32_t at, sc_dim size) {
     if (at >= r->rank) {
         if (!sc_dim_is(size, 1)) return false;
@@ -106,8 +106,8 @@ static bool make_dim(reshaping *r, uint32_t at, sc_dim size) {
     return true;
 }
 
-// _reshape_view_helper of the exporter, which keeps the strides of dims that stay as they are, and
-// so the memory format that a single image looks like.
+// _reshape_view_helper of the exporter, which keeps the strides of unchanged dims, and so the
+// memory format that a single image seems to have.
 static bool view_dim_by_dim(sc_exprs *exprs, const sc_spec *self, sc_spec *out) {
     reshaping r = {.exprs = exprs, .rank = self->rank};
     memcpy(r.sizes, self->sizes, self->rank * sizeof(sc_dim));
@@ -122,7 +122,7 @@ static bool view_dim_by_dim(sc_exprs *exprs, const sc_spec *self, sc_spec *out) 
 
 // --- The choice ----------------------------------------------------------------------------------
 
-// Sizes that depend on data have no example, and the exporter goes by what it can prove.
+// Sizes that depend on data have no example, so the exporter uses only what it can prove.
 static bool has_examples(const sc_spec *spec) {
     int64_t example;
     for (uint32_t d = 0; d < spec->rank; d++)

@@ -1,4 +1,4 @@
-// Numbers of series.
+// Tables of numbers for series.
 #include "core/series.h"
 
 const double sc_zeta_terms[SC_ZETA_TERMS] = {12.0,

@@ -1,5 +1,5 @@
-// Tensor metadata: layouts by PyTorch's definitions, on symbolic sizes. Owns what contiguous,
-// channels-last, dense and dim order mean; knows nothing of where specs come from.
+// Tensor metadata: layouts by PyTorch's definitions, on symbolic sizes. It defines contiguous,
+// channels-last, dense and dim order, for specs of any origin.
 // In wasm: -Os
 #include "core/spec.h"
 
@@ -16,15 +16,15 @@ void sc_spec_share(sc_exprs *exprs, sc_spec *spec) {
     spec->strides = sc_dims_share(exprs, spec->strides, spec->rank);
 }
 
-// The factor of a dim in the strides outside it: at least 1. A symbol with an example value is
-// positive, as PyTorch assumes of it; data-dependent sizes and quotients may be 0.
+// The factor of a dim in the strides of outer dims: at least 1. A symbol with an example value is
+// positive, as PyTorch assumes. Data-dependent sizes and quotients may be 0.
 static sc_dim step_of(sc_exprs *exprs, sc_dim size) {
     sc_symbol *symbol = sc_dim_symbol(size);
     return symbol && symbol->has_hint ? size : sc_dim_max(exprs, size, sc_dim_int(1));
 }
 
-// The stride outside of a dim of that size and stride. Asked of every dim of every tensor, most of
-// which are small integers.
+// The stride of the next outer dim. It is computed for every dim of every tensor, most of which are
+// small integers.
 static sc_dim stride_outside(sc_exprs *exprs, sc_dim stride, sc_dim size) {
     const bool small = !stride.expr && !size.expr && (int32_t)stride.value == stride.value &&
                        (int32_t)size.value == size.value;
@@ -38,6 +38,22 @@ void sc_spec_set_contiguous(sc_exprs *exprs, sc_spec *spec) {
         spec->strides[d] = stride;
         stride = stride_outside(exprs, stride, spec->sizes[d]);
     }
+}
+
+bool sc_spec_set_static(sc_spec *spec, const int64_t *sizes, uint64_t *bytes) {
+    const uint64_t item = sc_dtype_bytes((sc_dtype)spec->dtype);
+    uint64_t stride = 1;
+    bool is_empty = false;
+    for (uint32_t d = spec->rank; d-- > 0;) {
+        spec->sizes[d] = sc_dim_int(sizes[d]);
+        spec->strides[d] = sc_dim_int((int64_t)stride);
+        is_empty |= sizes[d] == 0;
+        if (sizes[d] < 0 || sizes[d] > UINT32_MAX) return false;
+        stride *= sc_max_u64((uint64_t)sizes[d], 1);
+        if (stride > UINT32_MAX / item) return false;
+    }
+    *bytes = is_empty ? 0 : stride * item;
+    return true;
 }
 
 void sc_spec_set_order(sc_exprs *exprs, sc_spec *spec, const uint8_t *order) {
@@ -130,7 +146,7 @@ static order order_of(int64_t a, int64_t b) {
 
 static bool is_multiple(sc_dim a, sc_dim b) { return sc_dim_is(sc_dim_mod(NULL, a, b), 0); }
 
-// Strides and sizes are at least 1 here, so a multiple is at least as large.
+// Strides and sizes are at least 1 here, so a multiple of a stride is at least as large.
 static order compare(sc_dim a, sc_dim b) {
     if (sc_dim_equal(a, b)) return ORDER_EQUAL;
     if (!a.expr && !b.expr) return order_of(a.value, b.value);
@@ -165,7 +181,7 @@ bool sc_spec_dim_order(SC_UNUSED sc_exprs *exprs, const sc_spec *spec, uint8_t *
 
 bool sc_spec_is_dense(sc_exprs *exprs, const sc_spec *spec) {
     if (sc_spec_is_contiguous(exprs, spec)) return true;
-    // Dims of size 1 do not matter wherever they are put; the others must have distinct strides.
+    // Dims of size 1 may be put anywhere; the others must have distinct strides.
     uint8_t by_stride[SC_RANK_MAX];
     uint32_t count = 0;
     for (uint32_t d = 0; d < spec->rank; d++) {
@@ -185,7 +201,7 @@ bool sc_spec_is_dense(sc_exprs *exprs, const sc_spec *spec) {
     return is_dense_in(exprs, &squeezed, by_stride);
 }
 
-// True when strides grow in the order C, (D,) H, W, N; ambiguous ones count as row-major.
+// True if strides grow in the order C, (D,) H, W, N; ambiguous ones count as row-major.
 static bool looks_channels_last(sc_exprs *exprs, const sc_spec *spec) {
     uint32_t rank = spec->rank;
     sc_dim least = sc_dim_int(0);

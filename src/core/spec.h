@@ -26,23 +26,26 @@ typedef enum sc_memory_format {
 
 // Zero offset and freshly allocated, uninitialised sizes and strides.
 sc_spec sc_spec_new(sc_arena *arena, sc_dtype dtype, uint32_t rank);
-// Sizes and strides in the shared copy that equal specs have in common: what a spec is published
-// with when the arena it was made on is about to be rewound.
+// Replaces sizes and strides by the copy that equal specs share. A spec needs this before the arena
+// that it was made on is rewound.
 void sc_spec_share(sc_exprs *exprs, sc_spec *spec);
 // Row-major strides for the sizes already in `spec`; size 0 counts as 1.
 void sc_spec_set_contiguous(sc_exprs *exprs, sc_spec *spec);
+// Sizes that are plain numbers, and row-major strides. `bytes`: of all elements. False when a size
+// is negative, or the bytes, with sizes of 0 taken as 1, are more than 32 bits say.
+bool sc_spec_set_static(sc_spec *spec, const int64_t *sizes, uint64_t *bytes);
 // Dense strides with physical order `order` (outermost first).
 void sc_spec_set_order(sc_exprs *exprs, sc_spec *spec, const uint8_t *order);
 
-// Do products of the sizes stay expressions of their symbols? One that is too large becomes a
-// symbol of its own, which would be another one each time.
+// Do products of the sizes stay expressions of their symbols? A product that is too large becomes a
+// new symbol each time.
 bool sc_spec_products_fit(sc_exprs *exprs, const sc_spec *spec);
 sc_dim sc_spec_numel(sc_exprs *exprs, const sc_spec *spec);
 bool sc_spec_is_static(const sc_spec *spec);
 bool sc_spec_same_sizes(const sc_spec *a, const sc_spec *b);
-// Is a size 0? Symbolic sizes are taken not to be.
+// Is a size 0? Symbolic sizes count as nonzero.
 bool sc_spec_is_empty(const sc_spec *spec);
-// dtype, sizes, and the strides that matter: of dims other than 1, of tensors with elements
+// Same dtype, sizes, and strides? Strides of dims of size 1 and of empty tensors are ignored.
 bool sc_spec_equal(const sc_spec *a, const sc_spec *b);
 
 // PyTorch's predicates; size-1 dims never matter. Symbolic sizes count as > 1, equal expressions
@@ -54,20 +57,20 @@ bool sc_spec_is_dense(sc_exprs *exprs, const sc_spec *spec);  // non-overlapping
 sc_memory_format sc_spec_suggested_format(sc_exprs *exprs, const sc_spec *spec);
 
 // Dims by stride, descending and stable (ExecuTorch's dim order). Symbolic strides are compared by
-// divisibility, then by hint. False when undecidable or a stride is 0.
+// divisibility, then by hint. False if undecidable, or if a stride is 0.
 bool sc_spec_dim_order(sc_exprs *exprs, const sc_spec *spec, uint8_t *order);
 
-// -1, 0, 1: which of two strides is smaller; exact where possible, then by divisibility, then by
-// hint. 0 also when nothing decides.
+// -1, 0, 1: which of two strides is smaller. The comparison is exact if possible, then by
+// divisibility, then by hint; 0 also if undecidable.
 int sc_stride_compare(sc_dim a, sc_dim b);
 
-// A view (reshape.c): fills in the strides of `out`, whose sizes hold the elements of `self`. False
-// when that would take a copy. As the exporter does it:
+// A view (reshape.c): fills in the strides of `out`, whose sizes have the elements of `self`. False
+// if that would take a copy. By the exporter's rule:
 bool sc_spec_view(sc_exprs *exprs, const sc_spec *self, sc_spec *out);
-// and as the eager engine does it, which decides what reshape copies.
+// and by the eager engine's rule, which decides what reshape copies.
 bool sc_spec_view_by_chunks(sc_exprs *exprs, const sc_spec *self, sc_spec *out);
 
-// Upper bounds. False when a size has no finite bound; `out` in bytes.
+// Upper bounds. False if a size has no finite bound; `out` in bytes.
 bool sc_spec_bytes_max(const sc_spec *spec, uint64_t *out);
 bool sc_spec_size_max(const sc_spec *spec, uint32_t dim, int64_t *out);
 

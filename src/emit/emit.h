@@ -1,9 +1,9 @@
-// From lowered methods with a memory plan to the bytes of a .pte, and of its .ptd files.
+// Writes lowered methods with a memory plan as the bytes of a .pte, and of its .ptd files.
 //
-// Expects methods in executable form: functional core operators that have an out form, symbolic
+// Methods must be in executable form: functional core operators that have an out form, symbolic
 // operators, control flow with bodies, and `copy_` nodes that write mutations back. Out arguments,
-// lists and return slots of the format are derived from the operator table here; nothing of them
-// exists in the graph.
+// lists and return slots of the format are derived from the operator table here. The graph contains
+// none of them.
 // Prefix: sc_emit_.
 #ifndef SC_EMIT_H
 #define SC_EMIT_H
@@ -13,7 +13,7 @@
 #include "ir/part.h"
 #include "plan/storage.h"
 
-// A call of a delegated part, as debuggers want to know it.
+// A call of a delegated part, with the facts that debuggers need.
 typedef struct sc_emit_part_call {
     uint32_t instruction;
     const sc_part *part;  // its backend, and what the backend's events stand for
@@ -29,11 +29,11 @@ typedef struct sc_emit_part_call {
 // The instructions written for one method, in the order of the file.
 typedef struct sc_emit_plan {
     const sc_name *name;
-    bool is_constant;  // answers without running
+    bool is_constant;  // constants: no instructions to run
     uint32_t value_count, operator_count, instruction_count;
-    // By instruction. The node whose results it writes, NULL for scaffolding: jumps, moves, and the
-    // calls by which loops count and slice. The handle of that node, and in calls of scaffolding of
-    // the loop that they serve; 0 for jumps and moves.
+    // By instruction. `node`: the node whose results it writes, NULL for scaffolding (jumps, moves,
+    // and the calls by which loops count and slice). `handle`: that of the node, or for calls of
+    // scaffolding that of the loop; 0 for jumps and moves.
     const sc_node **nodes;
     uint32_t *debug_handles;
     SC_VEC(sc_emit_part_call) part_calls;  // in the order of instructions
@@ -52,9 +52,12 @@ typedef struct sc_emit_result {
     uint64_t constant_bytes, mutable_bytes;  // segments
 } sc_emit_result;
 
-// `tables` holds one storage table per method, in the order of program->methods. Methods are
-// written in that order, constant methods after them. The same input gives the same bytes.
-// Reads weights only to compare those that may be equal.
+// Adds the constant methods of methods that compute gradients of parameters, before all others.
+void sc_emit_training_methods(sc_program *program);
+
+// `tables` has one storage table per method, in the order of program->methods. Methods are written
+// in that order, constant methods after them. The same input gives the same bytes. Weights are read
+// only to compare those that may be equal.
 sc_status sc_emit_program(sc_ctx *ctx, const sc_program *program, const sc_storage_table *tables,
                           const sc_options *options, sc_emit_result *out);
 

@@ -1,6 +1,6 @@
-// Nodes to instructions. A kernel call holds the functional arguments that the out form keeps, then
-// the results as out arguments, then the return slot: the out again, or the list of all outs. None
-// of that is in the graph; it follows from the operator's row.
+// Nodes to instructions. A kernel call has the functional arguments that the out form keeps, then
+// the results as out arguments, then the return slot: the out again, or the list of all outs. The
+// graph has none of these slots; they follow from the operator's row.
 #include "emit/emit_state.h"
 
 #include "program_fbs.h"
@@ -20,14 +20,21 @@ static sc_status emit_inputs(sc_emit_method *m, const sc_node *node, call_args *
     return SC_OK;
 }
 
+// Such a kernel leaves results alone that its mask does not ask for.
+static bool has_output_mask(const sc_op *op) { return sc_op_param_index(op, "output_mask") >= 0; }
+
 static sc_status emit_outputs(sc_emit_method *m, const sc_node *node, call_args *call) {
     int32_t *outs = call->ids + call->count;
     for (uint32_t i = 0; i < node->out_count; i++) {
-        if (node->outs[i]->type == SC_VALUE_NONE)
+        const bool is_absent = node->outs[i]->type == SC_VALUE_NONE;
+        if (is_absent && !has_output_mask(node->op))
             return sc_fail(m->state->ctx, SC_ERR_UNSUPPORTED_OP,
                            "Call it so that it returns all of its results.",
                            "%s cannot be called without some of its results", node->op->name);
-        SC_TRY(sc_emit_value(m, node->outs[i], &outs[i]));
+        if (is_absent)
+            outs[i] = sc_emit_missing(m);
+        else
+            SC_TRY(sc_emit_value(m, node->outs[i], &outs[i]));
     }
     if (sc_op_has(node->op, SC_SYMBOLIC) || sc_op_has(node->op, SC_MUTATES)) {
         call->count += node->out_count;

@@ -22,7 +22,7 @@ static const sc_arg *list_arg(const sc_node *node, uint32_t list) {
     return NULL;
 }
 
-// Numbers that a body takes in are the operands' own EValues; tensors follow from their storage.
+// Number inputs of a body are the operands' own EValues; tensors follow from their storage.
 static sc_status bind_numbers(sc_emit_method *m, const sc_node *node, const sc_graph *body) {
     uint32_t input = 0, list = 0;
     const sc_arg *operands;
@@ -51,7 +51,7 @@ static const sc_graph *graph_arg(const sc_node *node, uint32_t index) {
 
 // --- Cond ----------------------------------------------------------------------------------------
 
-// Copies `from` over the tensor `to`, taking its shape along.
+// Copies `from` over the tensor `to`, which takes its shape.
 static sc_status emit_clone(sc_emit_method *m, const sc_node *node, int32_t from, int32_t to) {
     int32_t args[] = {from, sc_emit_bool(m, false), sc_emit_null(m), to, to};
     return sc_emit_call(m, sc_op_get(SC_OP_dim_order_ops__clone_dim_order), args, 5, node);
@@ -113,7 +113,7 @@ static bool has_open_size(const sc_spec *spec) {
     return false;
 }
 
-// copy_ takes no shape along, and a clone gives no other dtype.
+// copy_ does not change the shape, and a clone cannot change the dtype.
 static sc_status emit_copy(sc_emit_method *m, const sc_value *to, const sc_arg *from) {
     int32_t from_id = 0, to_id = 0;
     SC_TRY(sc_emit_plain(m, from, &from_id));
@@ -142,7 +142,8 @@ static sc_status emit_carries(sc_emit_method *m, const sc_node *node, const sc_a
     return SC_OK;
 }
 
-// Carries are updated one after the other: a later one must not need what an earlier one was.
+// Carries are updated one after the other, so a later one must not read the old value of an earlier
+// one.
 static sc_status check_carries(sc_emit_method *m, const sc_node *node, const sc_graph *body,
                                uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
@@ -215,7 +216,7 @@ static sc_status emit_stacking(sc_emit_method *m, const sc_node *node, const sc_
     return SC_OK;
 }
 
-// map is a scan that carries nothing.
+// map is a scan without carries.
 static sc_status emit_scan(sc_emit_method *m, const sc_node *node) {
     bool has_carries = node->op->id == SC_OP_higher_order_scan;
     const sc_graph *body = graph_arg(node, 0);
@@ -233,7 +234,7 @@ static sc_status emit_scan(sc_emit_method *m, const sc_node *node) {
     SC_TRY(m->emit_body(m, body));
     sc_where_set_node(m->state->ctx, node);
     SC_TRY(check_carries(m, node, body, carried));
-    // Stacked first: an output may be the carried value of this round.
+    // Results are stacked first: an output may be the carried value of this round.
     SC_TRY(emit_stacking(m, node, body, &l, carried));
     SC_TRY(emit_carries(m, node, body->ret->args, carried));
     return end_loop(m, &l);

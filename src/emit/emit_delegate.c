@@ -1,6 +1,5 @@
-// Calls of delegated parts. A method lists one delegate for every call, also where two have the
-// same bytes: runtimes start each on its own. The call's values are its operands, then its results,
-// nothing else.
+// Calls of delegated parts. A method lists one delegate for every call, also if two have the same
+// bytes: runtimes start each on its own. The call's values are its operands and then its results.
 #include "emit/emit_state.h"
 
 #include "program_fbs.h"
@@ -20,7 +19,7 @@ static sc_fb_ref write_specs(sc_emit_state *state, const sc_part *part) {
     return sc_fb_add_refs(fb, refs, part->specs.count);
 }
 
-// Which segment it will be is known when all methods are emitted. Runtimes load no empty segment.
+// The index of the segment is known when all methods are emitted. Runtimes load no empty segment.
 static sc_status write_reference(sc_emit_state *state, const sc_part *part, sc_fb_ref *out) {
     sc_fb_builder *fb = &state->fb;
     sc_emit_processed processed = {.is_inline = !state->options.extract_delegate_segments ||

@@ -11,7 +11,7 @@ typedef struct lister {
 
 static void add(lister *l, uint32_t handle) { sc_vec_push(l->state->arena, &l->handles, handle); }
 
-// Recursion is as deep as bodies nest, which whoever read the program has bounded.
+// The recursion is as deep as bodies nest, which the importer has bounded.
 static void add_nodes(lister *l, const sc_graph *graph) {
     for (const sc_node *node = graph->first; node; node = node->next) {
         for (uint32_t i = 0; i < node->arg_count; i++)
@@ -37,8 +37,8 @@ static void find_producers(lister *l) {
             sc_imap_set(&l->producers, SC_PTR_KEY(producer_of(part, i)), 1);
 }
 
-// A result that no node makes has the call's own handle, so that those of the others keep their
-// places.
+// A result that no node makes has the call's own handle, so that the handles of the others keep
+// their places.
 static void add_results(lister *l, const sc_node *node) {
     const sc_part *part = l->call->part;
     for (uint32_t i = 0; i < part->method->outputs.count; i++) {

@@ -5,7 +5,7 @@
 
 #define OPERATOR_NAME_MAX 99  // runtimes look operators up through a buffer of 100 characters
 
-// Has expanding for that runtime said why a call stays?
+// Did the expansion for that runtime report why the call stays?
 static bool is_explained(const sc_ctx *ctx) {
     for (uint32_t i = 0; i < ctx->diags.count; i++) {
         const sc_diag *diag = &ctx->diags.data[i];
@@ -18,7 +18,7 @@ static bool is_explained(const sc_ctx *ctx) {
     return false;
 }
 
-// Once per operator and method. The program is still useful to the runtime that can run it.
+// Warns once per operator and method. The program is still useful to the runtime that can run it.
 static void warn_of_gaps(const sc_emit_state *state, const sc_op *op) {
     sc_ctx *ctx = state->ctx;
     if (!sc_op_has(op, SC_RUNS))
@@ -39,7 +39,7 @@ static sc_status operator_index(sc_emit_method *m, const sc_op *op, int32_t *out
         *out = (int32_t)known - 1;
         return SC_OK;
     }
-    // The one runtime primitive that is registered with the overload spelled out.
+    // The only runtime primitive whose registered name includes the overload.
     sc_str overload = op->id == SC_OP_executorch_prim_et_view ? SC_STR("default") : SC_STR("");
     ptrdiff_t dot = sc_str_find_last(full, '.');
     sc_str name = dot < 0 ? full : sc_str_slice(full, 0, (size_t)dot);

@@ -1,7 +1,8 @@
 // One method as an ExecutionPlan: inputs, instructions, outputs, and the tables they refer to.
-// Constant methods are plans without instructions whose outputs are there from the start.
+// Constant methods are plans without instructions, whose outputs are constants.
 #include "emit/emit_plan.h"
 #include "core/delegate_call.h"
+#include "format/json.h"
 
 #include "program_fbs.h"
 
@@ -47,8 +48,7 @@ static sc_status emit_inputs(sc_emit_method *m, const sc_method *method, id_list
     return SC_OK;
 }
 
-// Written-back buffers are state, not results; tokens are no values.
-static bool is_visible(sc_output_kind kind) {
+bool sc_emit_is_visible(sc_output_kind kind) {
     return kind != SC_OUTPUT_BUFFER_MUTATION && kind != SC_OUTPUT_PARAMETER_MUTATION &&
            kind != SC_OUTPUT_TOKEN;
 }
@@ -58,7 +58,8 @@ static sc_status emit_outputs(sc_emit_method *m, const sc_method *method, id_lis
     sc_where_set_method(m->state->ctx, method);
     for (uint32_t i = 0; i < ret->arg_count; i++) {
         int32_t id = 0;
-        if (i < method->outputs.count && !is_visible(method->outputs.data[i].kind)) continue;
+        if (i < method->outputs.count && !sc_emit_is_visible(method->outputs.data[i].kind))
+            continue;
         SC_TRY(sc_emit_plain(m, &ret->args[i], &id));
         sc_vec_push(m->state->arena, outputs, id);
     }
@@ -127,9 +128,9 @@ static sc_fb_ref write_chain(sc_emit_method *m, sc_fb_ref empty) {
     return sc_fb_end(fb);
 }
 
-// PyTorch's tree of the inputs, with the names of the arguments as one more member of its root.
-// Readers of trees look for members by name and ignore this one. PyTorch writes "[1, {...}]"; a
-// text that does not end like that stays as it is.
+// PyTorch's tree of the inputs, with the names of the arguments as an additional member of its
+// root. Readers of trees look for members by name and ignore this one. PyTorch writes "[1, {...}]";
+// a text that ends differently stays unchanged.
 static sc_str named_tree(sc_arena *arena, const sc_method *method) {
     sc_str tree = method->in_spec, names = method->arg_names;
     if (!names.size || tree.size < 4 || memcmp(tree.data + tree.size - 2, "}]", 2) != 0 ||
@@ -209,29 +210,62 @@ sc_status sc_emit_plan_method(sc_emit_state *state, const sc_storage_table *stor
 
 // --- Constant methods ----------------------------------------------------------------------------
 
-// Leaves become EValues of their own, the nesting becomes PyTorch's tree text.
-static sc_status emit_leaves(sc_emit_method *m, const sc_arg *value, id_list *outputs, sc_sb *tree,
-                             uint32_t depth) {
-    sc_ctx *ctx = m->state->ctx;
+// The result of a constant method while it is written: leaves become EValues of their own, and the
+// nesting becomes PyTorch's tree text.
+typedef struct answering {
+    sc_emit_method *m;
+    sc_json_writer tree;
+    id_list outputs;
+} answering;
+
+// The keys of a dict as PyTorch writes them: a JSON list, as text.
+static void put_context(answering *a, const sc_answer *answer) {
+    sc_sb text;
+    sc_json_writer keys;
+    if (answer->kind != SC_ANSWER_DICT) {
+        sc_json_put_text(&a->tree, "context", "null");
+        return;
+    }
+    sc_sb_init(&text, a->m->state->arena);
+    sc_json_writer_init(&keys, &text, SC_JSON_PYTHON);
+    sc_json_begin_array(&keys);
+    for (uint32_t i = 0; i < answer->count; i++) sc_json_add_str(&keys, answer->keys[i]);
+    sc_json_end_array(&keys);
+    sc_json_put_str(&a->tree, "context", sc_sb_str(&text));
+}
+
+static sc_status emit_leaf(answering *a, const sc_answer *answer) {
+    int32_t id = 0;
+    if (answer->kind == SC_ANSWER_TENSOR)
+        SC_TRY(sc_emit_constant(a->m, answer->tensor, &id));
+    else
+        SC_TRY(sc_emit_unshared(a->m, &answer->plain, &id));
+    sc_vec_push(a->m->state->arena, &a->outputs, id);
+    sc_json_put_null(&a->tree, "type");
+    sc_json_put_null(&a->tree, "context");
+    return SC_OK;
+}
+
+static sc_status emit_answer(answering *a, const sc_answer *answer, uint32_t depth) {
+    sc_ctx *ctx = a->m->state->ctx;
+    const bool is_dict = answer->kind == SC_ANSWER_DICT;
     if (depth > ctx->limits.graph_depth_max)
         return sc_fail(ctx, SC_ERR_LIMIT, NULL,
                        "the value of a constant method is nested deeper "
                        "than %u",
                        ctx->limits.graph_depth_max);
-    if (value->kind != SC_ARG_LIST) {
-        int32_t id = 0;
-        SC_TRY(sc_emit_unshared(m, value, &id));
-        sc_vec_push(m->state->arena, outputs, id);
-        sc_sb_add_text(tree, "{\"type\": null, \"context\": null, \"children_spec\": []}");
-        return SC_OK;
+    sc_json_begin_object(&a->tree);
+    if (is_dict || answer->kind == SC_ANSWER_LIST) {
+        sc_json_put_text(&a->tree, "type", is_dict ? "builtins.dict" : "builtins.list");
+        put_context(a, answer);
+    } else {
+        SC_TRY(emit_leaf(a, answer));
     }
-    sc_sb_add_text(tree,
-                   "{\"type\": \"builtins.list\", \"context\": \"null\", \"children_spec\": [");
-    for (uint32_t i = 0; i < value->count; i++) {
-        if (i) sc_sb_add_text(tree, ", ");
-        SC_TRY(emit_leaves(m, &value->items[i], outputs, tree, depth + 1));
-    }
-    sc_sb_add_text(tree, "]}");
+    sc_json_put_array(&a->tree, "children_spec");
+    for (uint32_t i = 0; i < answer->count; i++)
+        SC_TRY(emit_answer(a, &answer->items[i], depth + 1));
+    sc_json_end_array(&a->tree);
+    sc_json_end_object(&a->tree);
     return SC_OK;
 }
 
@@ -239,13 +273,17 @@ sc_status sc_emit_plan_constant(sc_emit_state *state, const sc_constant_method *
                                 sc_fb_ref *out, sc_emit_plan *plan) {
     sc_emit_method m;
     plan_parts parts = {.name = sc_name_str(constant->name), .in_spec = SC_STR("")};
+    answering a = {.m = &m};
     sc_sb tree;
     state->ctx->where = (sc_where){.method = parts.name, .pass = SC_STR("emit"), .instruction = -1};
     sc_sb_init(&tree, state->arena);
+    sc_json_writer_init(&a.tree, &tree, SC_JSON_PYTHON);
     begin_method(&m, state, NULL);
-    sc_sb_add_text(&tree, "[1, ");
-    SC_TRY(emit_leaves(&m, &constant->value, &parts.outputs, &tree, 0));
-    sc_sb_add_text(&tree, "]");
+    sc_json_begin_array(&a.tree);
+    sc_json_add_i64(&a.tree, 1);
+    SC_TRY(emit_answer(&a, &constant->value, 0));
+    sc_json_end_array(&a.tree);
+    parts.outputs = a.outputs;
     parts.out_spec = sc_sb_str(&tree);
     *out = write_plan(&m, &parts);
     *plan = sc_emit_describe(&m, constant->name);

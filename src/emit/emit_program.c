@@ -6,7 +6,7 @@
 //   40  the rest of the FlatBuffer
 //   base (aligned): constants, the initial state of mutable buffers, what delegates get, named data
 //
-// The header is there only when segments hold bytes. Offsets of segments count from their base.
+// The header exists only if segments have bytes. Offsets of segments count from their base.
 #include "emit/emit_plan.h"
 #include "emit/emit_segments.h"
 #include "format/magic.h"
@@ -130,7 +130,7 @@ static bool has_file(const sc_emit_result *result, sc_str tag) {
     return false;
 }
 
-// A file for every tag, in the order in which they were first named.
+// Writes a file for every tag, in the order in which the tags were first named.
 static sc_status emit_files(sc_emit_state *state, sc_emit_result *out) {
     for (uint32_t i = 0; i < state->segments.entries.count; i++) {
         sc_emit_file file = {.tag = state->segments.entries.data[i].tag};

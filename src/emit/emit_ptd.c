@@ -43,7 +43,7 @@ static sc_status write_layout(sc_emit_state *state, sc_str key, const sc_spec *s
 typedef struct ptd {
     sc_emit_state *state;
     sc_cord data;
-    uint64_t align;  // of the place where `data` goes
+    uint64_t align;  // offset of the place where `data` goes
     SC_VEC(const sc_store_entry *) entries;
     SC_VEC(uint32_t) blobs;  // one segment each
     uint32_t *segment_of;    // by blob, + 1

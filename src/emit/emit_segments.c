@@ -19,8 +19,8 @@ static void add_joint(sc_emit_state *state, sc_emit_segments *s, const sc_store 
     if (store->blobs.count > 1 && data->size == 0) sc_cord_append_zeros(data, 1);
 }
 
-// The segment of one blob of the store of segments, made when it is first asked for. Segment 0
-// holds the constants, so 0 says that there is none yet.
+// The segment of one blob of the store of segments, made on first request. Segment 0 has the
+// constants, so 0 means that the blob has no segment yet.
 static uint32_t segment_of(sc_emit_state *state, sc_emit_segments *s, uint32_t blob) {
     if (!state->segment_of[blob]) {
         sc_emit_segment *segment = add_segment(state, s, state->segments.blobs.data[blob].align);
@@ -41,8 +41,8 @@ static void add_processed(sc_emit_state *state, sc_emit_segments *s) {
 
 static bool is_named_here(const sc_store_entry *entry) { return entry->tag.size == 0; }
 
-// Offsets count from the place where the first segment goes, which suits all of them. An empty
-// segment has one too, and readers want it to be inside of the data.
+// Offsets count from the first segment's place, whose alignment suits all segments. An empty
+// segment has an offset, too, which readers want inside the data.
 static sc_status place(sc_ctx *ctx, sc_emit_segments *s) {
     for (uint32_t i = 0; i < s->list.count; i++) {
         sc_emit_segment *segment = &s->list.data[i];
@@ -100,7 +100,7 @@ sc_fb_ref sc_emit_named_data(sc_emit_state *state) {
     return count ? sc_fb_add_refs(fb, refs, count) : 0;
 }
 
-// Each distinct blob once, in the order in which delegates name them.
+// Writes each distinct blob once, in the order in which delegates name them.
 sc_status sc_emit_inline_data(sc_emit_state *state, sc_fb_ref *out) {
     sc_fb_builder *fb = &state->fb;
     sc_ctx *ctx = state->ctx;

@@ -1,9 +1,9 @@
-// Vectors and strings of the file that equal ones share.
+// Vectors and strings of the file, each written once and shared by equal ones.
 #include "emit/emit_state.h"
 
 #define SHARED_VECTOR_MAX 256  // bytes; longer vectors are hardly ever equal
 
-// Finds what was written under a key of kind and content, or makes room for it.
+// Finds the offset that was written under a key of kind and content, or makes room for it.
 static void **shared_slot(sc_emit_state *state, char kind, const void *bytes, size_t size) {
     char key[SHARED_VECTOR_MAX + 1];
     key[0] = kind;

@@ -1,9 +1,9 @@
 // State that the emitter's files share: the program being written and, inside it, one method at a
 // time. Private to src/emit.
 //
-// A value of the format is an index into the method's list of EValues. Indices are handed out on
-// first use, so what nothing refers to is never written; equal constants share one index because
-// nothing writes to them.
+// A value of the format is an index into the method's list of EValues. Indices are given on first
+// use, so unused values are never written. Equal constants share one index, because no instruction
+// writes to them.
 // Prefix: sc_emit_.
 #ifndef SC_EMIT_STATE_H
 #define SC_EMIT_STATE_H
@@ -18,9 +18,9 @@
 // The data file that the option external_constants makes.
 #define SC_EMIT_EXTERNAL_TAG "_default_external_constant"
 
-// The place where a delegate names its backend's bytes.
+// The place in the file where a delegate names its backend's bytes.
 typedef struct sc_emit_processed {
-    sc_fb_ref reference;  // table whose index is filled in at the end
+    sc_fb_ref reference;  // the table whose index is filled in at the end
     bool is_inline;       // inside the FlatBuffer, not a segment
     uint32_t blob;        // in `segments`
 } sc_emit_processed;
@@ -57,7 +57,8 @@ typedef struct sc_emit_instruction {
     int32_t b;  // MOVE: to; JUMP_FALSE: destination
     uint32_t first_arg, arg_count;  // KERNEL, DELEGATE: in `args`
     const sc_node *node;            // NULL for scaffolding
-    const sc_node *served;          // KERNEL, DELEGATE: the same, and of scaffolding the loop
+    const sc_node *served;          // KERNEL, DELEGATE: the node's; for scaffolding that of the
+                                    // loop
 } sc_emit_instruction;
 
 typedef struct sc_emit_method sc_emit_method;
@@ -83,20 +84,27 @@ int32_t sc_emit_null(sc_emit_method *m);
 int32_t sc_emit_int(sc_emit_method *m, int64_t value);
 int32_t sc_emit_bool(sc_emit_method *m, bool value);
 int32_t sc_emit_list(sc_emit_method *m, uint8_t list_type, const int32_t *ids, uint32_t count);
-// A number that instructions write to: never shared. Starts at `value`.
+// The empty tensor that stands for an absent required one.
+int32_t sc_emit_missing(sc_emit_method *m);
+// A number that instructions write to, which is never shared. It starts at `value`.
 int32_t sc_emit_variable(sc_emit_method *m, int64_t value);
 // An EValue of its own for a number, bool, string or None: inputs and results of constant methods.
 sc_status sc_emit_unshared(sc_emit_method *m, const sc_arg *arg, int32_t *out);
+// An EValue of its own for a tensor that a constant method returns.
+sc_status sc_emit_constant(sc_emit_method *m, const sc_constant *constant, int32_t *out);
 
 // The index of an IR value, made on first use.
 sc_status sc_emit_value(sc_emit_method *m, const sc_value *value, int32_t *out);
-// The index of an argument that stands for `param`.
+// The index of an argument for `param`.
 sc_status sc_emit_arg(sc_emit_method *m, const sc_param *param, const sc_arg *arg, int32_t *out);
 // A number, bool, string, None or IR value without a schema to tell its type.
 sc_status sc_emit_plain(sc_emit_method *m, const sc_arg *arg, int32_t *out);
 
-// A tensor's EValue (emit_tensor.c).
+// A tensor's table (emit_tensor.c).
 sc_status sc_emit_tensor(sc_emit_method *m, const sc_value *value, sc_fb_ref *out);
+// The table of a static, row-major tensor in the constant segment.
+sc_status sc_emit_constant_tensor(sc_emit_state *state, const sc_constant *constant,
+                                  sc_fb_ref *out);
 
 // --- Nodes (emit_code.c, emit_control.c, emit_delegate.c) ----------------------------------------
 
@@ -109,7 +117,7 @@ sc_status sc_emit_delegate(sc_emit_method *m, const sc_node *node);
 // Appends a call of the operator's .pte form. `args` in the format's order, return slot included.
 sc_status sc_emit_call(sc_emit_method *m, const sc_op *op, const int32_t *args, uint32_t count,
                        const sc_node *node);
-// The same for a call that `served` needs besides those that write its results.
+// The same for a call that serves `served` and does not write its results.
 sc_status sc_emit_scaffold(sc_emit_method *m, const sc_op *op, const int32_t *args, uint32_t count,
                            const sc_node *served);
 void sc_emit_delegate_call(sc_emit_method *m, int32_t delegate, const int32_t *args, uint32_t count,
@@ -118,7 +126,7 @@ void sc_emit_move(sc_emit_method *m, int32_t from, int32_t to);
 // Returns the instruction's index; its destination is set later with sc_emit_land.
 uint32_t sc_emit_jump_false(sc_emit_method *m, int32_t condition);
 void sc_emit_jump_back(sc_emit_method *m, int32_t condition, uint32_t destination);
-// The jump goes to the instruction that comes next.
+// Makes the jump go to the instruction that comes next.
 void sc_emit_land(sc_emit_method *m, uint32_t jump);
 
 // --- Vectors and strings, shared with equal ones (emit_shared.c) ---------------------------------
@@ -129,7 +137,7 @@ sc_fb_ref sc_emit_string(sc_emit_state *state, sc_str text);
 
 // --- Files (emit_ptd.c) --------------------------------------------------------------------------
 
-// The file of all that has the tag.
+// The file of all data with that tag.
 sc_status sc_emit_ptd(sc_emit_state *state, sc_str tag, sc_cord *out);
 
 #endif

@@ -1,5 +1,5 @@
-// Tensor EValues: what storage, shape and layout a runtime sees. Which of data_buffer_idx and
-// allocation_info are present says what kind of tensor it is:
+// Tensor EValues: the storage, shape and layout that a runtime sees. The presence of
+// data_buffer_idx and allocation_info says what kind of tensor it is:
 //
 //   index  allocation
 //   > 0    absent      constant: bytes in the constant segment
@@ -23,7 +23,7 @@ typedef struct placement {
     bool is_external;
 } placement;
 
-// Official tools keep numbers and tensors that were written into the code inside the program.
+// Official tools keep numbers and tensors that the user's code contains inside the program.
 static bool can_be_external(const sc_constant *constant) {
     if (constant->lifted_scalar) return false;
     return !sc_str_starts_with(constant->name, "lifted_tensor") &&
@@ -52,15 +52,15 @@ static sc_status place_constant(sc_emit_state *state, const sc_storage *root, pl
     if (state->options.external_constants && can_be_external(root->constant)) {
         out->is_external = true;
         out->name = root->constant->name;
-        // Loaders find the tensor by name, but take index 0 for memory that the caller supplies.
+        // Loaders find the tensor by name, but index 0 means memory that the caller supplies.
         return add_external(state, root->constant, &out->data_index);
     }
     return sc_store_add(state->ctx, &state->constants, root->constant->data,
                         state->options.constant_tensor_alignment, &out->data_index);
 }
 
-// Methods that share a buffer have it in one place, and whichever is loaded last fills it: all have
-// to start it with the same bytes.
+// Methods that share a buffer have it in one place, and the method that is loaded last fills it. So
+// all must start it with the same bytes.
 static sc_status check_start(sc_emit_method *m, const sc_storage *root, uint32_t blob) {
     sc_emit_state *state = m->state;
     if (root->constant->data.size == 0) return SC_OK;  // the next buffer has the same offset
@@ -106,7 +106,7 @@ static sc_status place(sc_emit_method *m, const sc_value *value, placement *out)
     out->is_planned = true;
     out->memory_id = root->memory_id;
     out->offset = root->offset + offset;
-    // A view of state starts with what the state starts with, and must not load it a second time.
+    // A view of state starts with the state's bytes, and must not load them a second time.
     if (root->kind == SC_STORAGE_MUTABLE && root->value == value)
         return place_mutable(m, root, out);
     return SC_OK;
@@ -152,8 +152,8 @@ static sc_fb_ref add_extra(sc_fb_builder *fb, const placement *at) {
     return sc_fb_end_shared(fb);
 }
 
-// Loops that go over slices stack their results slice by slice, growing them as they go; carried
-// ones keep their shape.
+// Loops over slices stack their results slice by slice, growing them as they go; carried results
+// keep their shape.
 static bool is_grown_by_loop(const sc_value *value) {
     const sc_node *node = value->node;
     if (!node || !sc_op_has(node->op, SC_HIGHER_ORDER)) return false;
@@ -168,9 +168,55 @@ static bool is_grown_by_loop(const sc_value *value) {
     return slices && value->index >= carried;
 }
 
+// A tensor's sizes and dim order, as the format has them.
+typedef struct tensor_layout {
+    const int32_t *sizes;
+    const uint8_t *order;
+    bool is_static;
+} tensor_layout;
+
+static sc_fb_ref write_tensor(sc_emit_state *state, const sc_spec *spec,
+                              const tensor_layout *layout, const placement *at) {
+    sc_fb_builder *fb = &state->fb;
+    sc_fb_ref sizes = sc_emit_vector(state, layout->sizes, spec->rank, 4);
+    sc_fb_ref order = sc_emit_vector(state, layout->order, spec->rank, 1);
+    sc_fb_ref allocation = at->is_planned ? add_allocation(fb, at) : 0;
+    sc_fb_ref extra = add_extra(fb, at);
+    sc_fb_begin(fb);
+    sc_pte_Tensor_set_scalar_type(fb, (int8_t)spec->dtype);
+    sc_pte_Tensor_set_sizes(fb, sizes);
+    sc_pte_Tensor_set_dim_order(fb, order);
+    sc_pte_Tensor_set_requires_grad(fb, spec->requires_grad);
+    sc_pte_Tensor_set_data_buffer_idx(fb, at->data_index);
+    sc_pte_Tensor_set_allocation_info(fb, allocation);
+    sc_pte_Tensor_set_shape_dynamism(fb, layout->is_static
+                                             ? SC_PTE_TensorShapeDynamism_STATIC
+                                             : SC_PTE_TensorShapeDynamism_DYNAMIC_BOUND);
+    sc_pte_Tensor_set_extra_tensor_info(fb, extra);
+    return sc_fb_end_shared(fb);
+}
+
+sc_status sc_emit_constant_tensor(sc_emit_state *state, const sc_constant *constant,
+                                  sc_fb_ref *out) {
+    int32_t sizes[SC_RANK_MAX];
+    uint8_t order[SC_RANK_MAX];
+    placement at = {0};
+    SC_TRY(sc_store_add(state->ctx, &state->constants, constant->data,
+                        state->options.constant_tensor_alignment, &at.data_index));
+    for (uint32_t d = 0; d < constant->spec.rank; d++) {
+        if (constant->spec.sizes[d].value > INT32_MAX)
+            return sc_fail(state->ctx, SC_ERR_LIMIT, NULL,
+                           "a dimension of a tensor is %lld, but a .pte holds at most 2^31 - 1",
+                           (long long)constant->spec.sizes[d].value);
+        sizes[d] = (int32_t)constant->spec.sizes[d].value;
+        order[d] = (uint8_t)d;
+    }
+    *out = write_tensor(state, &constant->spec, &(tensor_layout){sizes, order, true}, &at);
+    return SC_OK;
+}
+
 sc_status sc_emit_tensor(sc_emit_method *m, const sc_value *value, sc_fb_ref *out) {
     sc_emit_state *state = m->state;
-    sc_fb_builder *fb = &state->fb;
     int32_t sizes[SC_RANK_MAX];
     uint8_t order[SC_RANK_MAX];
     placement at;
@@ -179,21 +225,7 @@ sc_status sc_emit_tensor(sc_emit_method *m, const sc_value *value, sc_fb_ref *ou
     if (!sc_storage_dim_order(value, order))
         return sc_fail(state->ctx, SC_ERR_UNSUPPORTED, "Make it contiguous where it is created.",
                        "the strides of '%s' fit no order of its dimensions", value->name->text);
-    sc_fb_ref sizes_ref = sc_emit_vector(state, sizes, value->spec.rank, 4);
-    sc_fb_ref order_ref = sc_emit_vector(state, order, value->spec.rank, 1);
-    sc_fb_ref allocation = at.is_planned ? add_allocation(fb, &at) : 0;
-    sc_fb_ref extra = add_extra(fb, &at);
     bool is_static = sc_spec_is_static(&value->spec) && !is_grown_by_loop(value);
-    sc_fb_begin(fb);
-    sc_pte_Tensor_set_scalar_type(fb, (int8_t)value->spec.dtype);
-    sc_pte_Tensor_set_sizes(fb, sizes_ref);
-    sc_pte_Tensor_set_dim_order(fb, order_ref);
-    sc_pte_Tensor_set_requires_grad(fb, value->spec.requires_grad);
-    sc_pte_Tensor_set_data_buffer_idx(fb, at.data_index);
-    sc_pte_Tensor_set_allocation_info(fb, allocation);
-    sc_pte_Tensor_set_shape_dynamism(fb, is_static ? SC_PTE_TensorShapeDynamism_STATIC
-                                                   : SC_PTE_TensorShapeDynamism_DYNAMIC_BOUND);
-    sc_pte_Tensor_set_extra_tensor_info(fb, extra);
-    *out = sc_fb_end_shared(fb);
+    *out = write_tensor(state, &value->spec, &(tensor_layout){sizes, order, is_static}, &at);
     return SC_OK;
 }

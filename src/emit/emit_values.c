@@ -1,9 +1,9 @@
-// EValues: constants, lists and IR values to indices. Constants that no instruction writes to are
-// pooled by kind and content; a typical official program holds eight times as many.
+// EValues: indices of constants, lists and IR values. Constants that no instruction writes to are
+// pooled by kind and content; a typical official program has eight times as many.
 //
-// Lists of integers hold indices of integers, so that sizes computed at run time can be among them;
-// lists of numbers and flags hold their items. Elements of tensor lists get their index before the
-// list does: loaders read values in one pass.
+// Lists of integers contain indices of integers, so that sizes computed at run time can be among
+// them; lists of numbers and flags contain their items. Elements of tensor lists get their index
+// before the list does: loaders read values in one pass.
 //
 // Values that must not share an index may still share their table in the file: tensors of one shape
 // that use the same place at different times, counters that start from 0.
@@ -21,7 +21,8 @@ static int32_t add_evalue(sc_emit_method *m, uint8_t type, sc_fb_ref content) {
     return (int32_t)m->values.count - 1;
 }
 
-// "" is a valid key of its own, so the kind always leads. The key is copied only when it is new.
+// "" is a valid content, so the key always begins with the kind. The key is copied only when it is
+// new.
 static int32_t *pool_slot(sc_emit_method *m, uint8_t kind, const void *bytes, size_t size) {
     uint8_t small[64], *key = small;
     sc_arena *arena = m->state->arena;
@@ -103,7 +104,7 @@ static int32_t emit_str(sc_emit_method *m, sc_str value) {
     return *slot;
 }
 
-// A list without its items' meaning: all list tables have their one vector in slot 0.
+// A list, whatever its items mean: all list tables have their one vector in slot 0.
 static int32_t add_list(sc_emit_method *m, uint8_t type, const void *items, uint32_t count,
                         uint32_t item_bytes) {
     int32_t *slot = pool_slot(m, type, items, (size_t)count * item_bytes);
@@ -127,7 +128,8 @@ int32_t sc_emit_list(sc_emit_method *m, uint8_t list_type, const int32_t *ids, u
 
 // --- IR values -----------------------------------------------------------------------------------
 
-// Results of control flow carry what their first body returns, which says nothing of the others.
+// Is the number known? Results of control flow have the dim of their first body's result, which may
+// differ from those of the other bodies. So only results of symbolic operators count.
 static bool is_known_number(const sc_value *value) {
     return value->node && sc_op_has(value->node->op, SC_SYMBOLIC) && value->has_dim &&
            sc_dim_is_int(value->dim);
@@ -136,7 +138,7 @@ static bool is_known_number(const sc_value *value) {
 sc_status sc_emit_value(sc_emit_method *m, const sc_value *value, int32_t *out) {
     sc_ctx *ctx = m->state->ctx;
     const sc_storage *storage = sc_storage_of(m->storage, value);
-    // Bases are made before what is based on them, so this chain is finite.
+    // Bases are made before the values that are based on them, so this chain is finite.
     while (storage->kind == SC_STORAGE_SAME) {
         value = storage->base;
         storage = sc_storage_of(m->storage, value);
@@ -164,8 +166,8 @@ sc_status sc_emit_value(sc_emit_method *m, const sc_value *value, int32_t *out) 
 
 // --- Arguments -----------------------------------------------------------------------------------
 
-// Runtimes take a required tensor that is not there as an empty one.
-static int32_t missing_tensor(sc_emit_method *m) {
+// Runtimes read an absent required tensor as an empty one.
+int32_t sc_emit_missing(sc_emit_method *m) {
     int32_t *slot = pool_slot(m, SC_PTE_KernelTypes_Tensor, NULL, 0);
     if (*slot >= 0) return *slot;
     sc_fb_builder *fb = &m->state->fb;
@@ -246,7 +248,7 @@ static sc_status emit_memory_format(sc_emit_method *m, const sc_arg *arg, int32_
     return SC_OK;
 }
 
-// Numbers as the parameter wants them: 1 for a float is 1.0. Runtimes do not convert.
+// Numbers in the type of the parameter: 1 for a float is 1.0. Runtimes do not convert.
 static sc_status emit_number(sc_emit_method *m, const sc_param *param, const sc_arg *arg,
                              int32_t *out) {
     bool is_int = arg->kind == SC_ARG_INT, is_bool = arg->kind == SC_ARG_BOOL;
@@ -284,7 +286,7 @@ sc_status sc_emit_plain(sc_emit_method *m, const sc_arg *arg, int32_t *out) {
 sc_status sc_emit_arg(sc_emit_method *m, const sc_param *param, const sc_arg *arg, int32_t *out) {
     if (arg->kind == SC_ARG_NONE && param->type == SC_PARAM_TENSOR && !param->is_optional &&
         !param->is_list) {
-        *out = missing_tensor(m);
+        *out = sc_emit_missing(m);
         return SC_OK;
     }
     if (arg->kind == SC_ARG_MEMORY_FORMAT) return emit_memory_format(m, arg, out);
@@ -316,5 +318,12 @@ sc_status sc_emit_unshared(sc_emit_method *m, const sc_arg *arg, int32_t *out) {
         return sc_fail(m->state->ctx, SC_ERR_UNSUPPORTED, "Pass a number, a bool or a string.",
                        "a .pte cannot hold a value of this kind as input or result");
     }
+    return SC_OK;
+}
+
+sc_status sc_emit_constant(sc_emit_method *m, const sc_constant *constant, int32_t *out) {
+    sc_fb_ref tensor = 0;
+    SC_TRY(sc_emit_constant_tensor(m->state, constant, &tensor));
+    *out = add_evalue(m, SC_PTE_KernelTypes_Tensor, tensor);
     return SC_OK;
 }

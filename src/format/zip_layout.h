@@ -1,4 +1,5 @@
 // Numbers of the zip format that reader and writer share.
+// Prefix: sc_zip_.
 #ifndef SC_ZIP_LAYOUT_H
 #define SC_ZIP_LAYOUT_H
 

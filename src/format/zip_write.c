@@ -170,7 +170,8 @@ static sc_status check_inflated(sc_ctx *ctx, const sc_zip_entry *entry, sc_exten
     SC_TRY(sc_zip_sum(ctx, content, &crc));
     if (content.size == entry->size && crc == entry->crc32) return SC_OK;
     return sc_fail(ctx, SC_ERR_CORRUPT, "Fetch the file again: it is a damaged zip archive.",
-                   "zip entry " SC_STR_FMT " does not inflate to what it claims to hold",
+                   "zip entry " SC_STR_FMT
+                   " does not inflate to the size and checksum that it states",
                    SC_STR_ARG(entry->name));
 }
 

@@ -1,5 +1,5 @@
-// Nodes from operators and arguments: schema checks, defaults, shape inference, result names.
-// The bridge between the IR and the inference rules, which see sc_iarg and never a node.
+// Builds nodes from operators and arguments: schema checks, defaults, shape inference, result
+// names. It connects the IR and the inference rules, which see sc_iarg and never a node.
 #include "ir/part.h"
 
 // --- Arguments against the schema ----------------------------------------------------------------
@@ -180,7 +180,7 @@ static void view_arg(sc_arena *arena, const sc_arg *arg, sc_iarg *out) {
     *out = (sc_iarg){.kind = SC_IARG_NONE};
     switch ((sc_arg_kind)arg->kind) {
     case SC_ARG_NONE:
-    case SC_ARG_PART: break;  // no rule asks for it
+    case SC_ARG_PART: break;  // no rule reads it
     case SC_ARG_VALUE: view_value(arg->value, out); break;
     case SC_ARG_INT: *out = (sc_iarg){.kind = SC_IARG_INT, .dim = sc_dim_int(arg->i)}; break;
     case SC_ARG_FLOAT: *out = (sc_iarg){.kind = SC_IARG_FLOAT, .f = arg->f}; break;
@@ -247,7 +247,7 @@ static void store_result(sc_value *value, const sc_iout *out) {
 sc_status sc_node_infer(sc_node *node) {
     sc_ctx *ctx = node->graph->ctx;
     if (sc_op_has(node->op, SC_HIGHER_ORDER))
-        return SC_OK;  // its results are what its bodies or its part return, set when it was made
+        return SC_OK;  // its results are those of its bodies or its part, set when it was made
     sc_where_set_node(ctx, node);
     sc_mark mark = sc_arena_mark(ctx->scratch);
     sc_infer infer;
@@ -273,7 +273,8 @@ void sc_node_name_results(sc_node *node) {
     }
 }
 
-// A higher-order node returns what its last body returns: a loop's first one is its condition.
+// A higher-order node returns the results of its last body, because a loop's first one is its
+// condition.
 static const sc_graph *last_body(const sc_arg *args, uint32_t count) {
     while (count-- > 0)
         if (args[count].kind == SC_ARG_GRAPH) return args[count].graph;
@@ -305,7 +306,7 @@ static sc_node *node_of_body(sc_graph *graph, const sc_op *op, const sc_arg *arg
     return node;
 }
 
-// A delegate call returns what its part does, but for the state that the part keeps to itself.
+// A delegate call returns the results of its part, except state that the part keeps.
 static sc_node *node_of_part(sc_graph *graph, const sc_op *op, const sc_arg *args, uint32_t count) {
     const sc_method *called = args[0].part->method;
     uint32_t out_count = 0, at = 0;

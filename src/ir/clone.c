@@ -1,6 +1,6 @@
-// Copies of graphs: whole (into another method or parent) and node by node into another graph.
-// Dims move between methods by way of text, once per distinct expression, because symbols of
-// different methods never mix. Delegated parts are shared unless their symbols differ.
+// Copies graphs, whole (into another method or parent) or node by node into another graph. Dims
+// move between methods by way of text, once per distinct expression, because symbols of different
+// methods never mix. Delegated parts are shared unless their symbols differ.
 #include "ir/part.h"
 
 typedef struct cloner {
@@ -63,13 +63,13 @@ static void bind(cloner *c, const sc_value *from, sc_arg to) {
 static sc_status clone_graph(cloner *outer, const sc_graph *graph, sc_graph *parent,
                              sc_graph **out);
 
-// For a method with other symbols: what speaks of sizes is copied, all else is shared.
+// For a method with other symbols: copies everything that refers to sizes, and shares the rest.
 static sc_status clone_part(const sc_part *part, sc_method *method, const sc_part **out) {
     sc_part *copy = sc_part_new(method, sc_name_str(part->method->name));
     sc_method *own = copy->method;
     *copy = *part;
     copy->method = own;
-    own->inputs = part->method->inputs;  // nothing is ever added to them
+    own->inputs = part->method->inputs;  // never extended
     own->outputs = part->method->outputs;
     own->facts = part->method->facts;
     *out = copy;
@@ -162,7 +162,7 @@ static sc_status clone_graph(cloner *outer, const sc_graph *graph, sc_graph *par
 
 // --- Exported ------------------------------------------------------------------------------------
 
-// Ranges and hints travel with the symbols, before any expression is read.
+// Copies ranges and hints with the symbols, before any expression is read.
 static void copy_symbols(const sc_exprs *from, sc_exprs *to) {
     for (uint32_t i = 0; i < sc_exprs_symbol_count(from); i++) {
         const sc_symbol *symbol = sc_exprs_symbol_at((sc_exprs *)(uintptr_t)from, i);

@@ -1,6 +1,6 @@
-// Copies of whole programs, so that a version of the program stays as it is while the next one is
-// made from it. The copy shares what never changes: symbols, names, delegated parts, and the bytes
-// of constants.
+// Copies whole programs, so that a version stays unchanged while the next one is made from it. The
+// copy shares everything that never changes: symbols, names, delegated parts, and the bytes of
+// constants.
 #include "ir/ir.h"
 
 static void clone_signature(const sc_method *from, sc_method *to) {

@@ -1,6 +1,6 @@
 // Are two graphs the same up to names? Values are paired from the outputs backwards, so the order
-// of independent nodes does not matter; nodes without users (effects) are paired in order. Linear:
-// every value is paired once, on a work list.
+// of independent nodes does not matter. Nodes without users (effects) are paired in order. The work
+// is linear: a work list pairs every value once.
 #include "ir/part.h"
 
 typedef struct pair {
@@ -24,7 +24,7 @@ static bool differ(comparer *c, const sc_node *a, const sc_node *b, const char *
     return false;
 }
 
-// False when either is paired with something else already; `fresh` when neither was paired.
+// False if either is paired with another one already; sets `fresh` if neither was paired.
 static bool pair_up(comparer *c, const void *a, const void *b, bool *fresh) {
     uint64_t *known = sc_imap_find(&c->partner, SC_PTR_KEY(a));
     *fresh = !known;
@@ -120,7 +120,7 @@ static bool drain(comparer *c) {
     return true;
 }
 
-// The next node that nothing has reached yet.
+// The next node that has not been reached yet.
 static const sc_node *next_unpaired(const sc_imap *paired, const sc_node *node) {
     while (node && sc_imap_find(paired, SC_PTR_KEY(node))) node = node->next;
     return node;

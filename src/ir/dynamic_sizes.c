@@ -29,7 +29,7 @@ bool sc_open_is_difference(const sc_open_symbols *open) {
 
 // --- Advice --------------------------------------------------------------------------------------
 
-// The input whose size is the symbol by itself, and the dim.
+// The input, and the dim, whose size is exactly the symbol.
 static const sc_value *input_of(const sc_method *method, const sc_symbol *symbol, uint32_t *dim) {
     const uint32_t count = method ? method->graph->inputs.count : 0;
     for (uint32_t i = 0; i < count; i++) {

@@ -1,7 +1,7 @@
-// Programs, graphs, nodes and use lists: the primitive edits everything else is made of.
-// Owns two invariants: an attached argument that names a value is in that value's use list exactly
-// once, and no two names in a graph are equal (a node with one result shares its name with it).
-// Knows nothing of schemas or shapes; build.c does.
+// Programs, graphs, nodes and use lists: the primitive edits of which all others consist. Two
+// invariants hold. An attached argument that names a value is in that value's use list exactly
+// once. No two names in a graph are equal (a node with one result shares its name with it). Schemas
+// and shapes are unknown here; build.c knows them.
 #include "ir/ir.h"
 
 // --- Programs and methods ------------------------------------------------------------------------
@@ -37,7 +37,8 @@ sc_status sc_program_add_method(sc_program *program, sc_str name, sc_method **ou
 
 // --- Names ---------------------------------------------------------------------------------------
 
-// The map's value: is the name itself in use, and from which suffix on to search when it is.
+// The map's value: whether the name itself is in use, and the suffix at which a search continues if
+// it is.
 #define NAME_TAKEN    1u
 #define NAME_BASE_MAX 200
 
@@ -55,7 +56,7 @@ static sc_str strip_suffix(sc_str name) {
 }
 
 static const sc_name *numbered(sc_graph *graph, sc_str base, uint64_t number) {
-    char text[NAME_BASE_MAX + 24];  // written from its end
+    char text[NAME_BASE_MAX + 24];  // filled from its end
     size_t begin = sizeof(text);
     do text[--begin] = (char)('0' + number % 10);
     while ((number /= 10) > 0);
@@ -65,7 +66,7 @@ static const sc_name *numbered(sc_graph *graph, sc_str base, uint64_t number) {
     return sc_name_intern(graph->ctx->names, (sc_str){text + begin, sizeof(text) - begin});
 }
 
-// The counter of a base only grows, so all searches together cost no more than the names there are.
+// The counter of a base only grows, so all searches together cost no more than the number of names.
 static const sc_name *take_numbered(sc_graph *graph, sc_str base) {
     const sc_name *key = sc_name_intern(graph->ctx->names, base), *name;
     uint64_t state = name_state(graph, key), next = state >> 1;
@@ -135,7 +136,8 @@ static void detach(sc_arg *arg) {
         for (uint32_t i = 0; i < arg->count; i++) detach(&arg->items[i]);
 }
 
-// Lists are copied, so that every item has one owner. Depth is bounded by whoever read the input.
+// Lists are copied, so that every item has one owner. The reader of the input has bounded their
+// depth.
 static void copy_into(sc_arena *arena, sc_node *user, sc_arg *slot, const sc_arg *from) {
     *slot = *from;
     slot->user = user;
@@ -160,7 +162,7 @@ void sc_arg_set(sc_arg *slot, sc_arg value) {
     SC_ASSERT(slot->user);
     if (slot->kind == SC_ARG_VALUE && value.kind == SC_ARG_VALUE && slot->value == value.value)
         return;
-    sc_arg old = *slot;  // `value` may be made of the slot's own items, so they go last
+    sc_arg old = *slot;  // `value` may contain the slot's own items, so these go last
     if (old.kind == SC_ARG_VALUE) detach_use(slot);
     copy_into(slot->user->graph->ctx->arena, old.user, slot, &value);
     if (old.kind == SC_ARG_LIST) detach(&old);

@@ -52,7 +52,7 @@ bool sc_match_at(const sc_pattern *pattern, sc_node *last, sc_match *out) {
     *out = (sc_match){.pattern = pattern};
     if (!bind(out, 0, last)) return false;
     for (uint32_t i = 1; i < pattern->count; i++) {
-        SC_ASSERT(out->nodes[i]);  // the pattern has nodes that nothing leads to
+        SC_ASSERT(out->nodes[i]);  // the pattern has nodes that do not lead to its last one
         if (!pattern->nodes[i].is_shared && !is_private(out, out->nodes[i])) return false;
     }
     return true;
@@ -74,7 +74,7 @@ static bool is_dim(const sc_arg *arg, int64_t dim, int64_t rank) {
     return arg->kind == SC_ARG_INT && (arg->i == dim || arg->i + rank == dim);
 }
 
-// The value that got that dim of size 1.
+// The value to which a dim of size 1 was added there.
 static sc_value *unsqueezed(const sc_arg *item, int64_t dim) {
     sc_value *value = item->kind == SC_ARG_VALUE ? item->value : NULL;
     sc_value *below = sc_match_made_of(value, SC_OP_unsqueeze);

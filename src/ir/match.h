@@ -1,8 +1,8 @@
-// Patterns over graphs. A pattern is data: nodes with names, the one that the others lead to first,
-// each with the operators that fit and with the other nodes whose first results its arguments are.
-// A match gives the graph's nodes by those names. Inner nodes belong to the match alone, so that a
-// rewrite may leave them without a user: any other use of their results, the return included, rules
-// the match out, unless the pattern says that they may be shared.
+// Patterns over graphs. A pattern is data: nodes with names, beginning with the one that the others
+// lead to. Each has the operators that match and, for its arguments, the nodes whose first results
+// they are. A match gives the graph's nodes by those names. Inner nodes must belong to the match
+// alone, so that a rewrite may leave them without a user. If their results have any other use, the
+// return included, there is no match, unless the pattern says that they may be shared.
 // Prefix: sc_match_.
 #ifndef SC_IR_MATCH_H
 #define SC_IR_MATCH_H
@@ -14,11 +14,11 @@
 
 typedef struct sc_pattern_node {
     const char *name;
-    sc_op_id op;                        // SC_OP_FOREIGN: whichever has one of `traits`
+    sc_op_id op;                        // SC_OP_FOREIGN: any operator with one of `traits`
     sc_op_traits traits;                // 0: any operator
-    bool (*fits)(const sc_node *node);  // what else must be true of it; NULL: no more
+    bool (*fits)(const sc_node *node);  // a further condition; NULL: no condition
     bool is_shared;
-    const char *operands[SC_PATTERN_OPERANDS_MAX];  // by argument; NULL: whatever it is
+    const char *operands[SC_PATTERN_OPERANDS_MAX];  // by argument; NULL: any argument
 } sc_pattern_node;
 
 typedef struct sc_pattern {
@@ -28,20 +28,20 @@ typedef struct sc_pattern {
 
 typedef struct sc_match {
     const sc_pattern *pattern;
-    sc_node *nodes[SC_PATTERN_NODES_MAX];  // as in the pattern
+    sc_node *nodes[SC_PATTERN_NODES_MAX];  // in the order of the pattern
 } sc_match;
 
-// Is `last` where the pattern ends?
+// Does the pattern match with `last` as its end?
 bool sc_match_at(const sc_pattern *pattern, sc_node *last, sc_match *out);
-// The pattern must have a node of that name.
+// The matched node of that name, which the pattern must have.
 sc_node *sc_match_node(const sc_match *match, const char *name);
 
-// Takes apart again what some operators put together.
+// Functions that find the operands of composed operators.
 
-// The first argument of that operator's call that made the value. NULL if no such call made it.
+// The first argument of that operator's call, if the value is its result; else NULL.
 sc_value *sc_match_made_of(const sc_value *value, sc_op_id op);
 // The tensor at `index` among those that were stacked along that dim: each got a dim of size 1, and
-// then they were joined. NULL where they were not; both may count from the end.
+// then they were joined. NULL if the value is no stack. Both numbers may count from the end.
 sc_value *sc_match_stacked(const sc_value *stack, int64_t dim, int64_t index);
 
 #endif

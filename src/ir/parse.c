@@ -1,7 +1,6 @@
-// Reads the textual IR (grammar at the top of print.c). Whatever it accepts is a well-formed graph
-// in the sense of use lists, order and unique names; whether arguments suit their operators is
-// verify.c's business. Recursion is bounded: bodies by limits.graph_depth_max, lists by
-// SC_TEXT_LIST_DEPTH_MAX.
+// Reads the textual IR (grammar at the top of print.c). Every graph that it accepts is well-formed
+// in its use lists, order and unique names. verify.c checks whether arguments suit their operators.
+// Recursion is bounded: bodies by limits.graph_depth_max, lists by SC_TEXT_LIST_DEPTH_MAX.
 #include "ir/parse.h"
 
 // --- Operators -----------------------------------------------------------------------------------
@@ -29,7 +28,7 @@ typedef struct arg_text {
 
 typedef SC_VEC(arg_text) arg_texts;
 
-// "name=", when that is what comes next.
+// Reads "name=", if that comes next.
 static sc_status parse_arg_name(sc_parser *p, sc_str *out) {
     char next = sc_text_peek(&p->c);
     size_t start = p->c.at;
@@ -135,7 +134,7 @@ static sc_status parse_meta(sc_parser *p, sc_node *node) {
     return sc_text_expect(c, ')');
 }
 
-// A result as written, before its node exists.
+// A result in the text, before its node exists.
 typedef SC_VEC(sc_value) result_list;
 
 static sc_status parse_result(sc_parser *p, const sc_parse_scope *s, sc_str node_name,
@@ -245,6 +244,7 @@ static sc_status parse_input_sig(sc_parser *p, sc_parse_scope *s) {
     if (sc_text_quote_is_here(&p->c) && sig.kind != SC_INPUT_CONSTANT)
         SC_TRY(sc_text_quoted(&p->c, &sig.target));
     sig.persistent = sc_text_accept_word_here(&p->c, "persistent");
+    sig.is_trained = sc_text_accept_word_here(&p->c, "trained");
     if (sig.kind == SC_INPUT_CONSTANT) {
         sc_parse_scope empty = {.graph = s->graph, .depth = p->c.ctx->limits.graph_depth_max};
         SC_TRY(sc_parse_arg(p, &empty, 0, &sig.constant_value));
@@ -288,7 +288,7 @@ static sc_status parse_return(sc_parser *p, sc_parse_scope *s) {
     return sc_text_expect(&p->c, '}');
 }
 
-// From after '{' to after '}'; a graph without parent fills its method's signature.
+// Reads from after '{' to after '}'; a graph without parent fills its method's signature.
 static sc_status parse_body(sc_parser *p, sc_parse_scope *s) {
     while (sc_text_begins(&p->c, "input")) SC_TRY(parse_input(p, s));
     while (!sc_text_begins(&p->c, "return")) SC_TRY(parse_node(p, s));
@@ -311,7 +311,7 @@ sc_status sc_parse_graph(sc_parser *p, const sc_parse_scope *outer, sc_graph **o
     return parse_body(p, &s);
 }
 
-// Sees no value from outside it; its depth counts with the bodies around it.
+// It sees no value from outside; its depth counts with the bodies around it.
 sc_status sc_parse_part(sc_parser *p, const sc_parse_scope *outer, const sc_part **out) {
     sc_ctx *ctx = p->c.ctx;
     sc_str name;
@@ -406,25 +406,85 @@ static sc_status parse_method(sc_parser *p) {
     return parse_body(p, &s);
 }
 
+// --- Constant methods ----------------------------------------------------------------------------
+
+static sc_status parse_sizes(sc_parser *p, int64_t *sizes, uint32_t *rank) {
+    sc_str items[SC_RANK_MAX];
+    SC_TRY(sc_text_items(&p->c, '[', ']', items, SC_RANK_MAX, rank));
+    for (uint32_t d = 0; d < *rank; d++)
+        if (!sc_parse_i64(items[d], &sizes[d])) return sc_text_fail(&p->c, "a size");
+    return SC_OK;
+}
+
+// The text has no content: all elements are 0.
+static sc_status parse_tensor(sc_parser *p, sc_answer *out) {
+    sc_constant *tensor = sc_new(p->c.arena, sc_constant);
+    int64_t sizes[SC_RANK_MAX];
+    uint32_t rank = 0;
+    uint64_t bytes = 0;
+    sc_str word;
+    SC_TRY(sc_text_word(&p->c, &word));
+    const sc_dtype dtype = sc_dtype_from_short(word);
+    if (dtype == SC_DTYPE_NONE) return sc_text_fail(&p->c, "a dtype");
+    SC_TRY(parse_sizes(p, sizes, &rank));
+    tensor->spec = sc_spec_new(p->c.arena, dtype, rank);
+    if (!sc_spec_set_static(&tensor->spec, sizes, &bytes))
+        return sc_text_fail(&p->c, "smaller sizes");
+    tensor->data = sc_extent_whole(sc_source_zeros(p->c.arena, bytes));
+    *out = (sc_answer){.kind = SC_ANSWER_TENSOR, .tensor = tensor};
+    return SC_OK;
+}
+
+static sc_status parse_answer(sc_parser *p, uint32_t depth, sc_answer *out);
+
+static sc_status parse_items(sc_parser *p, uint32_t depth, bool is_dict, sc_answer *out) {
+    SC_VEC(sc_answer) items = {0};
+    SC_VEC(sc_str) keys = {0};
+    if (depth >= SC_TEXT_LIST_DEPTH_MAX)
+        return sc_text_fail(&p->c, "lists that are nested less deeply");
+    SC_TRY(sc_text_expect(&p->c, is_dict ? '{' : '['));
+    while (!sc_text_accept(&p->c, is_dict ? '}' : ']')) {
+        sc_answer item;
+        sc_str key;
+        if (items.count > 0) SC_TRY(sc_text_expect(&p->c, ','));
+        if (is_dict) {
+            (void)sc_text_peek(&p->c);
+            SC_TRY(sc_text_quoted(&p->c, &key));
+            SC_TRY(sc_text_expect(&p->c, ':'));
+            sc_vec_push(p->c.arena, &keys, key);
+        }
+        SC_TRY(parse_answer(p, depth + 1, &item));
+        sc_vec_push(p->c.arena, &items, item);
+    }
+    if (is_dict) sc_vec_reserve(p->c.arena, &keys, 1);
+    *out = (sc_answer){.kind = is_dict ? SC_ANSWER_DICT : SC_ANSWER_LIST,
+                       .items = items.data,
+                       .keys = keys.data,
+                       .count = items.count};
+    return SC_OK;
+}
+
+static sc_status parse_answer(sc_parser *p, uint32_t depth, sc_answer *out) {
+    const char next = sc_text_peek(&p->c);
+    if (next == '[' || next == '{') return parse_items(p, depth, next == '{', out);
+    if (sc_text_accept_word(&p->c, "tensor")) return parse_tensor(p, out);
+    const sc_parse_scope empty = {.depth = p->c.ctx->limits.graph_depth_max};
+    *out = (sc_answer){.kind = SC_ANSWER_PLAIN};
+    return sc_parse_arg(p, &empty, 0, &out->plain);
+}
+
 static sc_status parse_constant_method(sc_parser *p) {
     sc_str name;
     sc_constant_method method = {0};
-    sc_parse_scope empty = {.depth = p->c.ctx->limits.graph_depth_max};
     SC_TRY(sc_text_name(&p->c, &name));
     method.name = sc_name_intern(p->c.ctx->names, name);
     SC_TRY(sc_text_expect(&p->c, '='));
-    SC_TRY(sc_parse_arg(p, &empty, 0, &method.value));
-    if (method.value.kind == SC_ARG_LIST) {  // out of scratch
-        sc_arg *items = sc_new_array(p->c.arena, sc_arg, method.value.count + 1);
-        for (uint32_t i = 0; i < method.value.count; i++) {
-            items[i] = method.value.items[i];
-            if (items[i].kind == SC_ARG_LIST) return sc_text_fail(&p->c, "a flat list");
-        }
-        method.value.items = items;
-    }
+    SC_TRY(parse_answer(p, 0, &method.value));
     sc_vec_push(p->c.arena, &p->program->constant_methods, method);
     return SC_OK;
 }
+
+// --- Programs ------------------------------------------------------------------------------------
 
 sc_status sc_program_parse(sc_ctx *ctx, sc_str text, sc_program **out) {
     sc_mark mark = sc_arena_mark(ctx->scratch);

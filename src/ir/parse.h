@@ -1,4 +1,4 @@
-// Shared by the files of the parser of the textual IR. Prefix: sc_parse_.
+// Declarations that the parser's files share (textual IR). Prefix: sc_parse_.
 #ifndef SC_IR_PARSE_H
 #define SC_IR_PARSE_H
 
@@ -20,13 +20,13 @@ typedef struct sc_parse_scope {
 } sc_parse_scope;
 
 sc_status sc_parse_spec(sc_parser *p, sc_exprs *exprs, sc_spec *spec);
-// ": f32[2]" into the value's type, spec and dim.
+// Reads ": f32[2]" into the value's type, spec and dim.
 sc_status sc_parse_type(sc_parser *p, sc_value *value);
 // List items are on scratch. `depth` counts the lists around it.
 sc_status sc_parse_arg(sc_parser *p, const sc_parse_scope *s, uint32_t depth, sc_arg *out);
 sc_status sc_parse_graph(sc_parser *p, const sc_parse_scope *outer, sc_graph **out);
 sc_status sc_parse_part(sc_parser *p, const sc_parse_scope *outer, const sc_part **out);
-// All of a part but its name, backend and body (parse_part.c).
+// Reads all of a part except its name, backend and body (parse_part.c).
 sc_status sc_parse_part_header(sc_parser *p, sc_part *part);
 
 #endif

@@ -1,6 +1,7 @@
 // The textual IR, one line per node:
 //
 //   constant get_vocab_size = 64
+//   constant get_limits = {"low": [1, 0.5], "kind": f16, "table": tensor f32[2, 3]}
 //   method forward torch "2.13.0" schema 8.14 decomposed {
 //     pytree in "..." out "..."
 //     symbol s0 [2, 512] hint 4
@@ -14,11 +15,11 @@
 //
 // - A value is %name; its type is a tensor spec (dtype, sizes, {strides} unless row-major, +offset,
 //   grad), or int, bool, float, none, opaque; int(s0 + 1) when the number is known.
-// - A node with one result is called as its result; otherwise its name stands before the results.
+// - A node with one result has the result's name; otherwise its name stands before the results.
 // - Arguments stand in schema order, without trailing ones that equal their defaults; those after
 //   the schema's '*' are written name=value. f32 is a dtype, channels_last a memory format, strided
 //   and layout(N) layouts, device("cpu") a device; graph name { ... } is a body in place, and
-//   part name "backend" { ... } what a backend has taken over (print_part.c).
+//   part name "backend" { ... } a part that a backend has taken over (print_part.c).
 // - An input or output without a kind is the user's. A constant shows spec and bytes, its content
 //   only when it is a lifted number ("lifted" and hexadecimal bytes).
 // - !(...) after a node is its meta: trace, modules, origin, handle, tag, kept.
@@ -47,7 +48,7 @@ static void print_dims(sc_printer *p, const sc_dim *dims, uint32_t count, const 
     sc_sb_add_char(p->sb, brackets[1]);
 }
 
-// Exact, also where a dim of size 1 makes the stride irrelevant: the text loses nothing.
+// Strides are exact, even if a dim of size 1 makes one irrelevant: the text loses no facts.
 static bool strides_are_row_major(sc_exprs *exprs, const sc_spec *spec) {
     sc_dim strides[SC_RANK_MAX];
     sc_spec plain = *spec;
@@ -140,7 +141,7 @@ static void print_named_arg(sc_printer *p, sc_str name, const sc_arg *arg, bool 
 
 static void print_args(sc_printer *p, const sc_node *node) {
     const sc_schema *schema = sc_op_has(node->op, SC_FOREIGN) ? NULL : node->op->schema;
-    uint32_t positional = node->arg_count;  // how many of the leading arguments are written
+    uint32_t positional = node->arg_count;  // the number of leading arguments that are written
     bool first = true;
     sc_sb_add_char(p->sb, '(');
     if (schema) {
@@ -241,6 +242,7 @@ static void print_input_sig(sc_printer *p, const sc_method *method, const sc_inp
         print_quoted(p, sig->target);
     }
     if (sig->persistent) sc_sb_add_text(p->sb, " persistent");
+    if (sig->is_trained) sc_sb_add_text(p->sb, " trained");
     if (sig->kind == SC_INPUT_CONSTANT) {
         sc_sb_add_char(p->sb, ' ');
         print_arg(p, &sig->constant_value);
@@ -248,7 +250,7 @@ static void print_input_sig(sc_printer *p, const sc_method *method, const sc_inp
     if (sig->constant) print_constant(p, method->exprs, sig);
 }
 
-// `method` is NULL where there is no signature to show.
+// `method` is NULL if there is no signature to show.
 static void print_inputs(sc_printer *p, const sc_graph *graph, const sc_method *method) {
     for (uint32_t i = 0; i < graph->inputs.count; i++) {
         sc_print_line_start(p);
@@ -379,13 +381,50 @@ static void print_method(sc_printer *p, const sc_method *method) {
     sc_sb_add_text(p->sb, "}\n");
 }
 
+// --- Results of constant methods -----------------------------------------------------------------
+
+static void print_tensor(sc_printer *p, const sc_spec *spec) {
+    sc_sb_addf(p->sb, "tensor %s[", sc_dtype_short((sc_dtype)spec->dtype));
+    for (uint32_t d = 0; d < spec->rank; d++) {
+        if (d > 0) sc_sb_add_text(p->sb, ", ");
+        sc_sb_add_i64(p->sb, spec->sizes[d].value);
+    }
+    sc_sb_add_char(p->sb, ']');
+}
+
+static void print_answer(sc_printer *p, const sc_answer *answer);
+
+static void print_items(sc_printer *p, const sc_answer *answer, const char *brackets) {
+    sc_sb_add_char(p->sb, brackets[0]);
+    for (uint32_t i = 0; i < answer->count; i++) {
+        if (i > 0) sc_sb_add_text(p->sb, ", ");
+        if (answer->keys) {
+            print_quoted(p, answer->keys[i]);
+            sc_sb_add_text(p->sb, ": ");
+        }
+        print_answer(p, &answer->items[i]);
+    }
+    sc_sb_add_char(p->sb, brackets[1]);
+}
+
+static void print_answer(sc_printer *p, const sc_answer *answer) {
+    switch (answer->kind) {
+    case SC_ANSWER_PLAIN: print_arg(p, &answer->plain); break;
+    case SC_ANSWER_TENSOR: print_tensor(p, &answer->tensor->spec); break;
+    case SC_ANSWER_LIST: print_items(p, answer, "[]"); break;
+    case SC_ANSWER_DICT: print_items(p, answer, "{}"); break;
+    }
+}
+
+// --- Whole texts ---------------------------------------------------------------------------------
+
 void sc_program_print(sc_sb *sb, const sc_program *program, sc_print_options options) {
     sc_printer p = {.sb = sb, .options = options};
     for (uint32_t i = 0; options.signature && i < program->constant_methods.count; i++) {
         sc_sb_add_text(sb, "constant ");
         print_name(&p, program->constant_methods.data[i].name);
         sc_sb_add_text(sb, " = ");
-        print_arg(&p, &program->constant_methods.data[i].value);
+        print_answer(&p, &program->constant_methods.data[i].value);
         sc_sb_add_char(sb, '\n');
     }
     for (uint32_t i = 0; i < program->methods.count; i++)

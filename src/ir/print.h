@@ -1,4 +1,4 @@
-// Shared by the files that print the textual IR. Prefix: sc_print_.
+// Declarations that the printer's files share (textual IR). Prefix: sc_print_.
 #ifndef SC_IR_PRINT_H
 #define SC_IR_PRINT_H
 
@@ -15,7 +15,7 @@ static inline void sc_print_line_start(sc_printer *p) {
     for (uint32_t i = 0; i < p->indent; i++) sc_sb_add_text(p->sb, "  ");
 }
 
-// All of a part but its body (print_part.c).
+// Prints all of a part except its body (print_part.c).
 void sc_print_part_header(sc_printer *p, const sc_part *part);
 
 #endif

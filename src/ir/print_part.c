@@ -11,10 +11,10 @@
 //     return %y
 //   }
 //
-// - Header lines may be left out but not reordered; "events" without anything says that the backend
-//   names none.
+// - Header lines may be left out but not reordered; "events" alone means that the backend names no
+//   events.
 // - Bytes are text or \x00, zeros N, or, like the contents of constants, only counted: extent N.
-// - The body has its own names and a method's signature, and speaks of the symbols around it.
+// - The body has its own names and a method's signature, and uses the symbols around it.
 #include "ir/print.h"
 
 static void print_bytes(sc_printer *p, const sc_cord *cord) {

@@ -12,7 +12,7 @@ static sc_str take_name(sc_str *text) {
     return name;
 }
 
-// Is it that name, or the name with a number, as the exporter tells nodes apart?
+// Is it that name, or the name with a number, which the exporter adds to make names unique?
 static bool is_numbered(sc_str node, sc_str name) {
     if (!name.size || node.size < name.size || memcmp(node.data, name.data, name.size) != 0)
         return false;
@@ -22,7 +22,7 @@ static bool is_numbered(sc_str node, sc_str name) {
     return rest.size == 0 || (rest.size > 1 && rest.data[0] == '_');
 }
 
-// Is "torch.NAME(...)" or "x.NAME(...)" all of it, of a node that is called so?
+// Is the whole text "torch.NAME(...)" or "x.NAME(...)", for a node with that name?
 static bool is_one_call(sc_str code, sc_str node) {
     sc_str name = take_name(&code);
     while (code.size && code.data[0] == '.') {

@@ -1,8 +1,8 @@
-// Python's traceback text, as torch.export records it with every node: pairs of lines, '  File
-// "net.py", line 12, in forward' and the code there. Owns the rule which frame is the user's: the
-// innermost one that is neither inside an installed package nor code that was made up at run time
-// ("<eval_with_key>.12"), else the innermost of a package that is not PyTorch, which is where a
-// library has its model, else the innermost of all.
+// Python's traceback text, as torch.export records it with every node: pairs of lines, ' File
+// "net.py", line 12, in forward' and the code there. One rule decides which frame is the user's. It
+// is the innermost one that is neither inside an installed package nor in generated code
+// ("<eval_with_key>.12"). If there is none, it is the innermost of a package other than PyTorch,
+// where a library has its model; else the innermost of all.
 #include "ir/stack_trace.h"
 
 static sc_str trim(sc_str s) {
@@ -18,8 +18,8 @@ static sc_str next_line(sc_str *text) {
     return trim(line);
 }
 
-// Takes the text before `mark`; the text goes on behind it. All of the text when the mark is not
-// there.
+// Takes the text before `mark`; the text continues after it. Takes all of the text if the mark is
+// missing.
 static sc_str take_until(sc_str *text, sc_str mark) {
     for (size_t at = 0; at + mark.size <= text->size; at++) {
         if (memcmp(text->data + at, mark.data, mark.size) != 0) continue;
@@ -34,7 +34,7 @@ static sc_str take_until(sc_str *text, sc_str mark) {
 
 typedef struct frame {
     sc_str path, line, function;
-    sc_str code;  // empty when the trace does not show it
+    sc_str code;  // empty if the trace does not show it
 } frame;
 
 static bool read_frame(sc_str line, frame *out) {

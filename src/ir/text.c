@@ -1,10 +1,13 @@
-// Lexical level of the textual IR: quoting on the way out, tokens on the way in. Knows no grammar.
+// Lexical level of the textual IR: quotes names on output and reads tokens on input. It knows no
+// grammar.
 #include "ir/text.h"
 
 const char *const sc_text_input_kinds[7] = {"user",   "parameter", "buffer",  "constant_tensor",
                                             "object", "token",     "constant"};
-const char *const sc_text_output_kinds[7] = {
-    "user", "buffer_mutation", "parameter_mutation", "input_mutation", "loss", "gradient", "token"};
+const char *const sc_text_output_kinds[9] = {
+    "user",   "buffer_mutation", "parameter_mutation", "input_mutation",
+    "loss",   "gradient",        "input_gradient",     "token",
+    "trained"};
 const char *const sc_text_value_types[6] = {"", "int", "float", "bool", "none", "opaque"};
 const char *const sc_text_formats[4] = {"contiguous", "preserve", "channels_last",
                                         "channels_last_3d"};
@@ -130,7 +133,7 @@ bool sc_text_begins(sc_text_cursor *c, const char *keyword) {
     if (!sc_text_accept_word(c, keyword)) return false;
     size_t end = c->at;
     bool is_node = sc_text_peek(c) == ':';
-    c->at = is_node ? start : end;  // what follows may have to stand on this line
+    c->at = is_node ? start : end;  // the next token may have to be on this line
     return !is_node;
 }
 
@@ -146,7 +149,7 @@ static int hex_digit(char c) {
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-// `c` stands after a backslash.
+// `c` is the character after a backslash.
 static sc_status read_escape(sc_text_cursor *c, char *out) {
     char kind = char_at(c, c->at);
     int high = hex_digit(char_at(c, c->at + 1));

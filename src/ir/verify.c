@@ -1,5 +1,6 @@
-// Invariants of programs as named checks; each failure says which check, where, and what it found.
-// Linear in the size of the graph. Run after every pass in checked builds and by tests on purpose.
+// Invariants of programs as named checks. Each failure says which check failed, where, and on what.
+// The work is linear in the size of the graph. It runs after every pass in checked builds, and in
+// tests.
 #include "ir/verify.h"
 
 #include "ir/part.h"
@@ -7,7 +8,7 @@
 typedef struct verifier {
     sc_ctx *ctx;
     const sc_graph *graph;
-    bool in_part;        // delegated: nothing below it is delegated again
+    bool in_part;        // delegated: its nodes are not delegated again
     sc_imap seen_names;  // name -> 1
     sc_imap defined;     // value -> 1, in order
     uint64_t attached;   // arguments that name values
@@ -47,7 +48,7 @@ static sc_status check_spec(verifier *v, const sc_value *value) {
 static sc_status check_value(verifier *v, const sc_value *value, const sc_node *node,
                              uint32_t index) {
     if (value->graph != v->graph || value->node != node || value->index != index)
-        return FAIL_CHECK(v, "results", "%%%s does not know where it is defined",
+        return FAIL_CHECK(v, "results", "%%%s has a wrong place of definition",
                           value->name ? value->name->text : "?");
     if (!node || node->out_count != 1 || value->name != node->name)
         SC_TRY(check_name(v, value->name));
@@ -56,7 +57,7 @@ static sc_status check_value(verifier *v, const sc_value *value, const sc_node *
     return SC_OK;
 }
 
-// How many values a node of this operator defines; -1 when the schema does not say.
+// The number of values that a node of this operator defines; -1 if the schema does not say.
 static int64_t result_count(const sc_op *op) {
     if (sc_op_has(op, SC_FOREIGN) || sc_op_has(op, SC_HIGHER_ORDER) || !op->schema) return -1;
     for (uint32_t i = 0; i < op->schema->return_count; i++)

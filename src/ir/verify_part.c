@@ -39,7 +39,7 @@ static sc_status check_operands(sc_ctx *ctx, const sc_node *node, const sc_metho
     return SC_OK;
 }
 
-// A part may write its own buffers; what its caller sees is what it returns.
+// A part may write its own buffers; its caller only sees its results.
 static sc_status check_returns(sc_ctx *ctx, const sc_node *node, const sc_method *method) {
     uint32_t taken = 0;
     for (uint32_t i = 0; i < method->outputs.count; i++) {

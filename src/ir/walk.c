@@ -1,5 +1,5 @@
-// Questions and small rewrites over whole graphs: visiting bodies, what a node does besides its
-// results, replacing a node, what a node permutes.
+// Queries and small rewrites over whole graphs: visiting bodies, a node's effects besides its
+// results, replacing a node, the order of a permutation.
 #include "ir/part.h"
 
 static sc_status visit_arg(sc_ctx *ctx, sc_arg *arg, sc_graph_visitor visit, void *user) {
@@ -10,7 +10,7 @@ static sc_status visit_arg(sc_ctx *ctx, sc_arg *arg, sc_graph_visitor visit, voi
     return SC_OK;
 }
 
-// Recursion is as deep as bodies nest, which importer and parser bound.
+// The recursion is as deep as bodies nest, which the importer and the parser bound.
 sc_status sc_graphs_visit(sc_ctx *ctx, sc_graph *graph, sc_graph_visitor visit, void *user) {
     SC_TRY(visit(ctx, graph, user));
     for (sc_node *node = graph->first; node && graph->has_bodies; node = node->next)

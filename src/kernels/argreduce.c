@@ -1,5 +1,5 @@
-// Reductions and scans along one dim that name positions or keep every step: argmax, max.dim,
-// cumsum, cumprod, cummax, logcumsumexp. NaN counts as the extreme; the first of equals wins in a
+// Reductions and scans along one dim that return positions or keep every step: argmax, max.dim,
+// cumsum, cumprod, cummax, logcumsumexp. NaN counts as the extreme. The first of equals wins in a
 // reduction, the last in a running extreme, as in PyTorch.
 #include "kernels/reduce.h"
 

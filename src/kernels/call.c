@@ -1,6 +1,5 @@
-// How kernels read their arguments, and how they refuse a call. The runtime has checked tags
-// against the schema; what a schema leaves open (a Scalar may be an int, a bool or a double) is
-// decided here.
+// Arguments of kernels, and refusals of calls. The runtime has checked tags against the schema.
+// Choices that a schema leaves open (a Scalar may be an int, a bool or a double) are made here.
 #include "base/strides.h"
 #include "kernels/convert.h"
 #include "kernels/kernel.h"

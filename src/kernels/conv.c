@@ -1,6 +1,6 @@
 // aten::convolution: from arguments to plain numbers. Half-precision convolutions run on f32
-// copies. If the channels of a pixel lie side by side on one end of a convolution only, a copy of
-// the other end is made in that layout: no variant is fast from one layout to the other.
+// copies. If the channels of a pixel are adjacent on one end of a convolution only, the other end
+// is copied to that layout, because no variant is fast between two layouts.
 #include "compute/conv.h"
 #include "kernels/convert.h"
 #include "kernels/move.h"
@@ -19,10 +19,9 @@ enum {
     ARG_OUT
 };
 
-#define PARAM_MAX INT32_MAX  // strides and the like; keeps coordinates far from overflow
+#define PARAM_MAX INT32_MAX  // limits strides and the like, so that coordinates cannot overflow
 
-// The spatial part of a list argument into three numbers, `fill` for the dimensions that are
-// absent.
+// Copies the spatial part of a list argument to three numbers, with `fill` for absent dimensions.
 static sc_status read_list(const sc_kernel_call *call, uint32_t arg, uint32_t spatial, int64_t fill,
                            int64_t least, int64_t out[3]) {
     int64_t values[3] = {0, 0, 0};
@@ -98,7 +97,7 @@ static sc_status describe(const sc_kernel_call *call, sc_conv *c) {
 
 // --- Half precision: f32 copies ------------------------------------------------------------------
 
-// Are there copies of what is not f32, where the input is or becomes f32?
+// Are operands that are not f32 copied, because the input is or becomes f32?
 static bool computes_floats(const sc_kernel_call *call) {
     const sc_dtype dtype = (sc_dtype)sc_call_tensor(call, ARG_INPUT)->dtype;
     return dtype == SC_DTYPE_F32 || sc_dtype_is_half(dtype);
@@ -122,7 +121,7 @@ static const void *operand(const sc_conv *c, const sc_tensor *t, uint8_t **scrat
 
 // --- Mixed layouts -------------------------------------------------------------------------------
 
-// The end of a convolution that is computed in a copy.
+// The end of a convolution that is replaced by a copy.
 typedef enum end { NEITHER_END, INPUT_END, OUTPUT_END } end;
 
 static bool has_pixels(const int64_t step[5], const int64_t sizes[3], int64_t channels) {
@@ -142,8 +141,8 @@ static void set_pixels(int64_t step[5], const int64_t sizes[3], int64_t channels
     step[0] = step[2] * sizes[0];
 }
 
-// Gives both ends pixels if only one of them has them and `bytes` are enough for a copy of the
-// other, whose bytes are then in *copy.
+// Makes channels adjacent on both ends if they are so on one end only, and if `bytes` suffice for a
+// copy of the other end. *copy gets the bytes of that copy.
 static end unify(const sc_kernel_call *call, sc_conv *c, uint64_t bytes, uint64_t *copy) {
     const int64_t in_channels = c->groups * c->in_channels, out_channels = sc_conv_channels(c);
     const sc_tensor *in = sc_call_tensor(call, ARG_INPUT), *out = sc_call_tensor(call, ARG_OUT);
@@ -164,7 +163,7 @@ static end unify(const sc_kernel_call *call, sc_conv *c, uint64_t bytes, uint64_
     return takes ? OUTPUT_END : INPUT_END;
 }
 
-// The tensor as it lies in its copy.
+// The tensor with the layout of its copy.
 static sc_strided copy_of(const sc_tensor *t, const int64_t step[5], void *data) {
     sc_strided copy;
     sc_strided_of(&copy, t);
@@ -178,8 +177,8 @@ static sc_strided copy_of(const sc_tensor *t, const int64_t step[5], void *data)
 static uint64_t conv_scratch(const sc_kernel_call *call) {
     sc_conv c;
     uint64_t copy, copies = copies_bytes(call);
-    // A call that does not fit together at the largest sizes may do so at smaller ones, without a
-    // variant's help.
+    // A call whose largest sizes are not compatible may have compatible smaller ones. They run
+    // without packing.
     if (describe(call, &c) != SC_OK) return copies;
     unify(call, &c, UINT64_MAX, &copy);
     copies += copy;
@@ -256,15 +255,15 @@ static void conv_pack(const sc_kernel_call *call, const sc_packing *packing) {
     sc_conv c;
     const sc_tensor *bias = sc_call_tensor(call, ARG_BIAS);
     uint64_t copy;
-    if (describe(call, &c) != SC_OK) return;  // does not happen: conv_packs asked
+    if (describe(call, &c) != SC_OK) return;  // does not happen: conv_packs has checked it
     unify(call, &c, UINT64_MAX, &copy);
     c.weight = sc_call_tensor(call, ARG_WEIGHT)->data;
     c.bias = bias ? bias->data : NULL;
     sc_product_pack(&c.record, packing);
 }
 
-// By the kinds of convolution in MobileNetV2: what a multiplication takes less on pixels than on
-// planes, compared with moving an element.
+// Measured by kind of convolution in MobileNetV2: the time that a multiplication saves on pixels,
+// in units of moving an element.
 static double conv_gain(const sc_kernel_call *call) {
     sc_conv c;
     const sc_tensor *in = sc_call_tensor(call, ARG_INPUT), *out = sc_call_tensor(call, ARG_OUT);

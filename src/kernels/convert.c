@@ -1,5 +1,5 @@
-// One small loop per (class, dtype) and direction, made from two tables. Every kernel that is not
-// about one dtype goes through these, so a dtype's arithmetic is decided here and nowhere else.
+// One small loop per (class, dtype) and direction, made from two tables. Every kernel for several
+// dtypes uses these loops, so a dtype's arithmetic is decided in one place.
 // In wasm: -Os
 #include "kernels/convert.h"
 
@@ -69,7 +69,7 @@ static inline uint16_t put_bf16(float value) {
     X(F32, float, REAL)  \
     X(F64, double, REAL)
 
-// Value of either kind to a class.
+// Converts a value of either kind to a class.
 #define B8_FROM_INT(v)   ((v) != 0)
 #define B8_FROM_REAL(v)  ((v) != 0)
 #define I32_FROM_INT(v)  ((int32_t)(v))
@@ -81,7 +81,7 @@ static inline uint16_t put_bf16(float value) {
 #define F64_FROM_INT(v)  ((double)(v))
 #define F64_FROM_REAL(v) ((double)(v))
 
-// Value of either kind to memory. Narrow integers wrap, as a C cast through int64 does.
+// Converts a value of either kind to memory. Narrow integers wrap, as a C cast through int64 does.
 #define PUT_U8_INT(v)    ((uint8_t)(v))
 #define PUT_I8_INT(v)    ((int8_t)(v))
 #define PUT_I16_INT(v)   ((int16_t)(v))
@@ -184,7 +184,7 @@ FOR_CLASSES(CLASS_LOOPS)
 FOR_DENSE_LOADS(DENSE_LOAD)
 FOR_DENSE_STORES(DENSE_STORE)
 
-// Blocks that equal memory: a copy.
+// Blocks with the same bytes as memory: a copy.
 #define COPY_PAIR(class_, type)                                                                \
     static void copy_load_##class_(void *block, const void *src, int64_t stride, int64_t n) {  \
         type *to = block;                                                                      \
@@ -285,8 +285,8 @@ bool sc_class_is_native(sc_class class_, unsigned dtype) {
 
 // --- Single numbers ------------------------------------------------------------------------------
 
-// Float8 formats, by code from float8_e5m2 on: binary digits behind the point, bias of the
-// exponent, the code of the largest number, what larger ones become, and what is not a number.
+// Float8 formats, by code from float8_e5m2 on: digits of the mantissa, bias of the exponent, code
+// of the largest number, code that larger ones become, and code of NaN.
 static const struct {
     uint8_t digits, bias, largest, beyond, nan;
 } float8[] = {{2, 15, 0x7b, 0x7c, 0x7f},

@@ -8,7 +8,7 @@
 
 typedef enum sc_class {
     SC_CLASS_B8,   // truth values 0 and 1, as uint8_t
-    SC_CLASS_I32,  // u8 i8 i16 i32 u16, and bool where it counts as a number
+    SC_CLASS_I32,  // u8 i8 i16 i32 u16, and bool if it counts as a number
     SC_CLASS_I64,  // i64 u32 u64
     SC_CLASS_F32,  // f16 bf16 f32
     SC_CLASS_F64,
@@ -23,18 +23,18 @@ uint32_t sc_class_bytes(sc_class class_);
 typedef void (*sc_load_fn)(void *block, const void *src, int64_t stride, int64_t n);
 typedef void (*sc_store_fn)(void *dst, int64_t stride, const void *block, int64_t n);
 
-// NULL when the dtype has no arithmetic.
+// NULL if the dtype has no arithmetic.
 sc_load_fn sc_loader(sc_class class_, unsigned dtype);
 sc_store_fn sc_storer(sc_class class_, unsigned dtype);
-// Memory of this dtype, when dense, is a block of the class as it is.
+// Is dense memory of this dtype a block of the class without conversion?
 bool sc_class_is_native(sc_class class_, unsigned dtype);
 // Writes one number as an element of the dtype, or as the real part of a complex one.
 void sc_put_number(void *dst, unsigned dtype, double real, int64_t integer, bool is_real);
 
-// The number that a code of one of the float8 formats stands for.
+// The number of a code of one of the float8 formats.
 float sc_get_f8(unsigned dtype, uint8_t code);
 
-// Conversions that C leaves undefined: NaN gives 0, the rest saturates.
+// Conversions that C leaves undefined: NaN gives 0, other values saturate.
 static inline int64_t sc_f64_to_i64(double x) {
     if (x != x) return 0;
     if (x >= 9223372036854775808.0) return INT64_MAX;

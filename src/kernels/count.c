@@ -1,4 +1,4 @@
-// bincount: how often each number occurs, or how much those that occur weigh.
+// bincount: the number of occurrences of each number, or the sum of their weights.
 #include "kernels/iter.h"
 
 static void add_weight(const sc_tensor *out, int64_t place, double weight) {

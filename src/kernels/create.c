@@ -1,5 +1,5 @@
-// Ops that make tensors out of numbers: full and its kin, arange, random numbers. Random kernels
-// are counter based: element i of a call depends on the call's seed and i alone, so a seed
+// Ops that make tensors from numbers: full and similar ops, arange, random numbers. Random kernels
+// are counter based. Element i of a call depends on the call's seed and i alone, so a seed
 // reproduces a run on every machine.
 #include <math.h>
 
@@ -107,7 +107,7 @@ static double random_unit(uint64_t seed, uint64_t counter) {
     return (double)(random_bits(seed, counter) >> 40) * 0x1p-24;
 }
 
-// Box and Muller; our own log, so that every machine gives the same numbers.
+// Box and Muller's method, with our own log, so that every machine gives the same numbers.
 static double random_normal(uint64_t seed, uint64_t counter) {
     double u = 1.0 - random_unit(seed, 2 * counter);
     double angle = random_unit(seed, 2 * counter + 1) * 6.283185307179586;
@@ -168,7 +168,7 @@ static sc_status run_randint_low(const sc_kernel_call *call) {
     return write_random_integers(call, sc_call_integer(call, 0), sc_call_integer(call, 1));
 }
 
-// Fisher and Yates, in place when the result holds indices already.
+// Fisher and Yates's shuffle, in place if the result contains indices already.
 static sc_status run_randperm(const sc_kernel_call *call) {
     const sc_tensor *out = sc_call_out(call);
     SC_TRY(write_range(call, UINT32_MAX, UINT32_MAX));
@@ -183,7 +183,7 @@ static sc_status run_randperm(const sc_kernel_call *call) {
     return SC_OK;
 }
 
-// Out 0 is scaled where kept, out 1 says where.
+// Out 0 is the scaled input where the mask keeps it, and out 1 is the mask.
 static sc_status run_dropout(const sc_kernel_call *call) {
     const sc_tensor *self = sc_call_tensor(call, 0), *out = sc_call_tensor(call, 3);
     const sc_tensor *kept = sc_call_tensor(call, 4);

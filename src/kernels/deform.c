@@ -1,5 +1,5 @@
-// Convolution whose taps each take their pixel from somewhere else: at every place of the result
-// the pixels are sampled once, and then weighted for each of its channels.
+// Convolution whose taps read pixels at individual offsets. At every place of the result the pixels
+// are sampled once, and then weighted for each of its channels.
 #include <math.h>
 
 #include "kernels/kernel.h"
@@ -22,11 +22,11 @@ static double pixel(const deform *g, int64_t n, int64_t c, int64_t y, int64_t x)
     return at4(g->in, n, c, y, x);
 }
 
-// Places and what is there are rounded to the operands' type step by step, as in torchvision: a
-// place on a pixel takes nothing of the next one, which may be infinite.
+// Positions and samples are rounded to the operands' type step by step, as in torchvision. A
+// position on a pixel ignores the next pixel, which may be infinite.
 static double r(const deform *g, double x) { return g->is_single ? (double)(float)x : x; }
 
-// A place outside of the image counts as 0.
+// A position outside the image counts as 0.
 static double interpolate(const deform *g, int64_t n, int64_t c, double y, double x) {
     if (!(y > -1 && y < (double)g->in->sizes[2] && x > -1 && x < (double)g->in->sizes[3]))
         return 0.0;

@@ -123,7 +123,7 @@ static double view_real(const sc_strided *v, int64_t offset) {
     return value;
 }
 
-// Steps a position through `dims` and the offsets that go with it; false after the last one.
+// Advances a position through `dims` and its offsets; false after the last one.
 static bool step(uint32_t rank, uint32_t dims, const int64_t *sizes, int64_t *index,
                  const sc_strided *views, int64_t *offsets) {
     for (uint32_t d = rank; d-- > 0;) {

@@ -1,4 +1,4 @@
-// Square systems: LU and Cholesky's factorisation, inverses, solutions, and the exponential.
+// Square systems: LU and Cholesky factorisation, inverses, solutions, and the exponential.
 #include <math.h>
 
 #include "kernels/matrix.h"
@@ -60,7 +60,7 @@ static sc_status run_lu_factor(const sc_kernel_call *call) {
     return SC_OK;
 }
 
-// b becomes the solution of a x = b, and a its factors.
+// Solves a x = b: b becomes the solution, and a its factors.
 static int32_t solve(double *a, int64_t n, double *b, int64_t columns, int32_t *pivots) {
     int32_t bad = sc_lu(a, n, n, pivots);
     for (int64_t i = 0; i < n; i++)
@@ -157,7 +157,7 @@ static void turn(const double *from, int64_t rows, int64_t columns, double *to) 
         for (int64_t c = 0; c < columns; c++) to[c * rows + r] = from[r * columns + c];
 }
 
-// (A, B, upper, left, unitriangular, out): x a = b is a transposed times x transposed.
+// (A, B, upper, left, unitriangular, out): solves x a = b as transposed a times transposed x.
 static sc_status run_solve_triangular(const sc_kernel_call *call) {
     const sc_tensor *self = sc_call_tensor(call, 0), *right = sc_call_tensor(call, 1);
     const sc_tensor *out = sc_call_out(call);
@@ -231,7 +231,7 @@ static void multiply(const double *a, const double *b, int64_t n, double *out) {
             for (int64_t c = 0; c < n; c++) out[i * n + c] += a[i * n + k] * b[k * n + c];
 }
 
-// How often to halve a so that its series converges at once.
+// The number of times that a is halved so that its series converges fast.
 static int halvings(const double *a, int64_t n) {
     double largest = 0.0;
     for (int64_t i = 0; i < n; i++) {

@@ -68,7 +68,7 @@ typedef struct how {
     const sc_kernel_call *call;
     int64_t normalization;
     bool inverse;
-    char *scratch;  // what is left of it
+    char *scratch;  // the remaining factor
     uint64_t bytes;
 } how;
 
@@ -94,7 +94,7 @@ typedef struct complex_view {
     int64_t strides[SC_RANK_MAX];
 } complex_view;
 
-// Real numbers, in pairs in the last dim, looked at as complex ones, as expansions leave them
+// Views real numbers, in pairs in the last dim, as complex ones. Expansions leave them like that
 // (rt/rewrite/recognise/fft.c).
 static bool read_pairs(const sc_tensor *pairs, complex_view *v) {
     const uint32_t rank = pairs->rank;
@@ -110,7 +110,7 @@ static bool read_pairs(const sc_tensor *pairs, complex_view *v) {
     return true;
 }
 
-// Numbers that are complex, or in pairs, as complex ones.
+// Views numbers, which are complex or in pairs, as complex ones.
 static const sc_tensor *complex_of(const sc_tensor *t, complex_view *v) {
     return read_pairs(t, v) ? &v->as : t;
 }
@@ -214,7 +214,7 @@ static sc_status copy(const sc_kernel_call *call, const sc_tensor *to, const sc_
     return sc_move(call, &dst, &src);
 }
 
-// (self, dim, normalization, forward, out): over no dims, the numbers as they are.
+// (self, dim, normalization, forward, out): over no dims, the numbers are copied.
 static sc_status between_complex(const sc_kernel_call *call, const sc_tensor *self,
                                  const sc_tensor *out) {
     const how h = how_of(call, sc_call_integer(call, 3) == 0);

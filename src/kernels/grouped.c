@@ -1,11 +1,12 @@
-// Products of runs of rows, each with the matrix of its own group, as experts of a mixture have
-// them. Rows behind the last run are zeros. Half precision multiplies f32 copies.
+// Products of runs of rows, each with the matrix of its own group, as in a mixture of experts. Rows
+// after the last run are zeros. Half precision multiplies f32 copies.
 #include "compute/matmul.h"
 
 #include "kernels/convert.h"
 #include "kernels/product.h"
 
-// (input, weight, offs, out): run g ends before row offs[g] and begins where the one before ends.
+// (input, weight, offs, out): run g ends before row offs[g] and begins at the end of the run
+// before.
 typedef struct groups {
     const sc_tensor *rows, *weight, *ends, *out;
     bool is_half;
@@ -51,7 +52,7 @@ static sc_status check_ends(const sc_kernel_call *call, const groups *g) {
 
 // --- One group -----------------------------------------------------------------------------------
 
-// Rows [from, from + count) with the matrix of one group; of all rows where scratch is asked for.
+// Multiplies rows [from, from + count) with the matrix of one group. For scratch, counts all rows.
 static sc_matmul product_of(const sc_kernel_call *call, const groups *g, int64_t group,
                             int64_t from, int64_t count) {
     const sc_tensor *x = g->rows, *w = g->weight, *out = g->out;
@@ -99,7 +100,7 @@ static void copy_floats(sc_matrix *from, int64_t rows, int64_t columns, unsigned
     *scratch += copy_bytes(rows, columns);
 }
 
-// The result lies behind the copies, until it is stored.
+// The result follows the copies until it is stored.
 static void *copy_halves(sc_matmul *mm, unsigned dtype, uint8_t *scratch) {
     copy_floats(&mm->a, mm->m, mm->k, dtype, &scratch);
     copy_floats(&mm->b, mm->k, mm->n, dtype, &scratch);
@@ -192,5 +193,5 @@ static uint64_t grouped_scratch(const sc_kernel_call *call) {
 }
 
 SC_KERNEL(grouped_mm, .run = run_grouped_mm, .scratch = grouped_scratch);
-// No row's: loading finds it.
+// No kernel of a row: loading chooses it.
 const sc_kernel sc_k_grouped_runs = {.run = run_grouped_runs, .scratch = grouped_scratch};

@@ -1,4 +1,4 @@
-// Picking and placing by index tensors along one dim: embedding, index_select, gather and the
+// Reads and writes by index tensors along one dim: embedding, index_select, gather and the
 // scatters. Every index is checked before it is used, whatever its sign or width.
 #include <math.h>
 
@@ -81,8 +81,8 @@ static sc_status run_index_select(const sc_kernel_call *call) {
 
 // --- Element by element --------------------------------------------------------------------------
 
-// The positions of an index tensor with the offsets that three other tensors have there; a tensor
-// that is addressed by the index itself gets no step along `dim`.
+// Walks the positions of an index tensor, with the offsets of three other tensors there. A tensor
+// that the index itself addresses gets no step along `dim`.
 typedef struct walk {
     uint32_t rank;
     int64_t sizes[SC_RANK_MAX], at[SC_RANK_MAX];
@@ -100,8 +100,8 @@ static void walk_init(walk *w, const sc_tensor *index) {
     }
 }
 
-// False when the index tensor is larger than the tensor in a dim that is walked (`dim` itself is
-// only walked when `along` is set).
+// False if the index tensor is larger than the tensor in a dim that is walked (`dim` itself is only
+// walked if `along` is set).
 static bool walk_add(walk *w, uint32_t slot, const sc_tensor *t, uint32_t dim, bool along) {
     if (t->rank != w->rank) return false;
     for (uint32_t d = 0; d < w->rank; d++) {
@@ -166,8 +166,8 @@ typedef enum scatter_kind {
     SCATTER_MEAN
 } scatter_kind;
 
-// One target element joined with one source element, in the widest class of their kind. The target
-// may be a float32 for halves.
+// Combines one target element with one source element, in the widest class of their kind. The
+// target may be a float32 for halves.
 typedef struct join {
     scatter_kind kind;
     bool is_real;
@@ -238,7 +238,7 @@ typedef struct scatter {
     int64_t ones[1];
 } scatter;
 
-// `src` NULL: every position gets the element at `value`.
+// If `src` is NULL, every position gets the element at `value`.
 static sc_status scatter_init(const sc_kernel_call *call, scatter *s, const sc_tensor *src) {
     s->ones[0] = 1;
     s->out = as_vector(sc_call_out(call), s->ones);
@@ -290,7 +290,7 @@ static sc_status run_scatter_value(const sc_kernel_call *call) {
     return SC_OK;
 }
 
-// Sums and products of halves grow in float32, as PyTorch's do, and are rounded once.
+// Sums and products of halves accumulate in float32, as in PyTorch, and are rounded once.
 static bool grows_wide(unsigned dtype, scatter_kind kind) {
     return sc_dtype_is_half((sc_dtype)dtype) && kind != SCATTER_MAX && kind != SCATTER_MIN;
 }
@@ -360,7 +360,7 @@ static bool scatter_kind_of(sc_str name, scatter_kind *out) {
     return false;
 }
 
-// The identity of the join. Targets start from it when self is not included.
+// The identity of the operation. Targets start from it if self is not included.
 static void put_identity(char *target, unsigned dtype, scatter_kind kind) {
     bool is_real = sc_dtype_is_float((sc_dtype)dtype);
     double real = kind == SCATTER_PROD  ? 1.0
@@ -374,7 +374,7 @@ static void put_identity(char *target, unsigned dtype, scatter_kind kind) {
     sc_put_number(target, dtype, real, integer, is_real);
 }
 
-// A count as PyTorch has it, in the dtype of what it divides.
+// A count in PyTorch's dtype, that of the dividend.
 static double count_in(unsigned dtype, int64_t count) {
     uint8_t narrow[8] = {0};
     double wide;
@@ -383,7 +383,7 @@ static double count_in(unsigned dtype, int64_t count) {
     return wide;
 }
 
-// Elements that were written are divided by how many took part; integers round down.
+// Divides written elements by the number of their terms; integers round down.
 static void divide_by_counts(const scatter *s, const int64_t *counts, int64_t own) {
     bool is_real = sc_dtype_is_float((sc_dtype)s->out.dtype);
     for (int64_t i = 0; i < s->out.numel; i++) {
@@ -430,7 +430,7 @@ static sc_status run_scatter_reduce(const sc_kernel_call *call) {
     return SC_OK;
 }
 
-// (self, dim, index, src, out): what goes to one place takes the place of self together.
+// (self, dim, index, src, out): the combined sources of one place replace self there.
 static sc_status scatter_anew(const sc_kernel_call *call) {
     const scatter_kind kind = (scatter_kind)call->kernel->param;
     scatter s;

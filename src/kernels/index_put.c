@@ -1,14 +1,14 @@
 // index.Tensor and index_put: several index tensors, broadcast together, address some dims of a
-// tensor. All of them are first folded into one list of element offsets in scratch, checked; then
-// the dims that are not indexed move as blocks, one per offset.
+// tensor. First they are folded into one list of checked element offsets in scratch. Then the dims
+// that are not indexed move as blocks, one per offset.
 #include "kernels/move.h"
 
 typedef struct indexing {
-    const sc_tensor *self;  // what is addressed
+    const sc_tensor *self;  // the tensor that is addressed
     uint32_t first;         // first indexed dim
     uint32_t indexed;       // bit d: dim d is addressed by an index
     bool has_mask;          // the result's size depends on values
-    bool adjacent;          // the index dims stand where the indexed ones stood, else in front
+    bool adjacent;          // the index dims take the place of the indexed ones, else the front
     uint32_t rank;          // of the broadcast indices
     int64_t sizes[SC_RANK_MAX];
     int64_t count;       // product of `sizes`
@@ -111,7 +111,7 @@ static sc_status indexing_shape(const sc_kernel_call *call, indexing *x) {
         }
         dim += covers;
     }
-    // The result of indexing is a tensor here too, though writing through it never makes one.
+    // The result of indexing is a tensor here too, although index_put never makes one.
     if (x->rank + x->self->rank - (uint32_t)__builtin_popcount(x->indexed) > SC_RANK_MAX)
         return sc_call_fail(call, SC_ERR_SHAPE, "these indices give more than %d dimensions",
                             SC_RANK_MAX);
@@ -191,7 +191,7 @@ static sc_status indexing_init(const sc_kernel_call *call, indexing *x, const sc
     return SC_OK;
 }
 
-// Sizes of what indexing gives: unindexed dims, with the broadcast dims where they belong.
+// The sizes of an indexing result: unindexed dims, with the broadcast dims in their place.
 static uint32_t indexed_shape(const indexing *x, int64_t *sizes, uint32_t *index_at) {
     uint32_t rank = 0;
     *index_at = 0;
@@ -350,7 +350,7 @@ static sc_status run_index(const sc_kernel_call *call) {
     return each_block(call, &x, &dst, at, take);
 }
 
-// Values broadcast to what indexing would give.
+// Values broadcast to the sizes of an indexing result.
 static sc_status put_values(const sc_kernel_call *call, const sc_tensor *target) {
     const sc_tensor *values = sc_call_tensor(call, 2);
     indexing x;
@@ -377,7 +377,7 @@ static sc_status run_index_put(const sc_kernel_call *call) {
     sc_strided src, dst;
     sc_strided_of(&src, sc_call_tensor(call, 0));
     sc_strided_of(&dst, out);
-    if (src.data != dst.data) SC_TRY(sc_move(call, &dst, &src));  // else updated in place
+    if (src.data != dst.data) SC_TRY(sc_move(call, &dst, &src));  // else it is updated in place
     return put_values(call, out);
 }
 

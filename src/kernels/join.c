@@ -1,5 +1,5 @@
-// Ops that put several tensors into one or take one apart, and those that write a part of a copy:
-// cat, stack, split, pad, slice_scatter, roll.
+// Ops that join several tensors or split one, and those that write a part of a copy: cat, stack,
+// split, pad, slice_scatter, roll.
 #include "kernels/move.h"
 
 static sc_status move_into(const sc_kernel_call *call, const sc_strided *dst,
@@ -19,7 +19,7 @@ static sc_status run_cat(const sc_kernel_call *call) {
     for (uint32_t i = 0; i < list->count; i++) {
         const sc_tensor *part = list->tensors[i]->tensor;
         if (part->rank == 1 && part->sizes[0] == 0)
-            continue;  // the legacy empty tensor fits every shape
+            continue;  // the legacy empty tensor is compatible with every shape
         sc_strided dst;
         sc_strided_of(&dst, out);
         if (part->rank != out->rank || out->rank == 0 || part->sizes[dim] > out->sizes[dim] - start)

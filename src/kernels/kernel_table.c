@@ -1,5 +1,5 @@
-// The kernel column of the operator table. Knows no kernel by name: a row that mentions a kernel
-// which does not exist fails to link.
+// The kernel column of the operator table. It names no kernel itself: a row with a kernel that does
+// not exist fails to link.
 #include "kernels/kernel.h"
 
 #define KERNEL(name, takes)    extern const sc_kernel sc_k_##name;

@@ -11,7 +11,8 @@ typedef struct search {
     bool is_real;
 } search;
 
-// Does sorted[k] come before the value? NaN does, and before a NaN everything does, as in PyTorch.
+// Does sorted[k] come before the value? A NaN comes before every value, and every value before a
+// NaN, as in PyTorch.
 static bool comes_before(const search *s, int64_t k, int64_t at) {
     if (!s->is_real) {
         int64_t x = sc_tensor_integer(s->sorted, k), v = sc_tensor_integer(s->values, at);
@@ -98,7 +99,7 @@ static void put_if_room(const sc_tensor *t, int64_t count, int64_t at, int64_t v
     if (t->numel == count) sc_tensor_put_integer(t, at, value);
 }
 
-// Rows [first, last) of the index list make bag `bag`; those before `end` are reduced.
+// Rows [first, last) of the index list are bag `bag`; those before `end` are reduced.
 static sc_status fill_bag(const sc_kernel_call *call, const bags *b, int64_t bag, int64_t first,
                           int64_t last, int64_t end) {
     int64_t columns = b->weight->sizes[1], used = 0;
@@ -165,7 +166,7 @@ static sc_status run_embedding_bag(const sc_kernel_call *call) {
         return sc_call_fail(call, SC_ERR_SHAPE, "the shapes do not agree");
     if (b.weights && b.weights->dtype != b.weight->dtype) return sc_call_no_kernel(call);
     for (int64_t i = 0; b.sizes->numel != b.count && i < b.sizes->numel; i++)
-        sc_tensor_put_integer(b.sizes, i, 0);  // as long as the offsets: PyTorch fills in nothing
+        sc_tensor_put_integer(b.sizes, i, 0);  // as long as the offsets: PyTorch leaves it unset
     const bool stops = sc_bag_stops_at_end(b.mode, (sc_dtype)b.weight->dtype, b.padding);
     for (int64_t bag = 0; bag < b.count; bag++) {
         int64_t first = sc_tensor_integer(b.offsets, bag), last = b.indices->numel, end = last;

@@ -1,4 +1,4 @@
-// Ops whose result depends on where a mask is set, in index order: nonzero, masked_select,
+// Ops whose result depends on the set elements of a mask, in index order: nonzero, masked_select,
 // masked_scatter.
 #include "kernels/move.h"
 

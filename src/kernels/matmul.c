@@ -29,8 +29,8 @@ static bool dtypes_agree(const operands *o) {
     return o->a->dtype == dtype && o->b->dtype == dtype && (!o->self || o->self->dtype == dtype);
 }
 
-// Rows and columns of the three matrices, which are the last two dimensions of their tensors,
-// behind that of the batch.
+// Rows and columns of the three matrices, which are the last two dimensions of their tensors, after
+// that of the batch.
 static bool set_matrices(sc_matmul *mm, const operands *o) {
     const sc_tensor *a = o->a, *b = o->b, *c = o->out;
     if (a->rank < 2 || a->rank > 3 || b->rank != a->rank || c->rank != a->rank) return false;
@@ -61,7 +61,7 @@ static bool set_addend(sc_matmul *mm, const sc_tensor *self) {
     return true;
 }
 
-// Describes the product; false when the operands do not fit together.
+// Describes the product; false if the operands are not compatible.
 static bool describe(const sc_kernel_call *call, const operands *o, sc_matmul *mm) {
     *mm = (sc_matmul){.record = sc_product_record(call, SC_RECORD_MATMUL, o->out->dtype),
                       .batch = 1,
@@ -78,7 +78,7 @@ static bool describe(const sc_kernel_call *call, const operands *o, sc_matmul *m
     mm->beta = sc_call_number(call, ADDMM_BETA), mm->beta_int = sc_call_integer(call, ADDMM_BETA);
     mm->alpha = sc_call_number(call, ADDMM_ALPHA);
     mm->alpha_int = sc_call_integer(call, ADDMM_ALPHA);
-    if (mm->beta == 0) mm->addend.data = NULL;  // not even NaNs of it count
+    if (mm->beta == 0) mm->addend.data = NULL;  // even its NaNs have no effect
     return true;
 }
 
@@ -124,7 +124,7 @@ static sc_status run_product(const sc_kernel_call *call) {
 static uint64_t product_scratch(const sc_kernel_call *call) {
     sc_matmul mm;
     const operands o = operands_of(call);
-    // The largest sizes need not fit together where those of a run do.
+    // The largest sizes need not be compatible, even if those of a run are.
     if (!describe(call, &o, &mm)) return copies_bytes(&o);
     const sc_variant *variant = sc_product_variant(call, &mm.record, UINT64_MAX);
     return copies_bytes(&o) + (variant ? sc_variant_scratch_bytes(variant, &mm.record) : 0);
@@ -135,7 +135,7 @@ static bool product_packs(const sc_kernel_call *call, sc_packing *packing) {
     const operands o = operands_of(call);
     if (!dtypes_agree(&o) || !describe(call, &o, &mm) || o.b->dtype != mm.record.weight)
         return false;
-    // Data that is not there yet is no reason to take an addend for missing.
+    // An addend whose data does not exist yet must not be treated as absent.
     const bool adds = o.self && mm.beta != 0;
     return sc_product_packs(&mm.record, o.b_arg, adds ? 0 : o.b_arg, packing);
 }

@@ -1,4 +1,4 @@
-// Reading and writing batches of matrices, and the two things that most kernels on them share.
+// Reads and writes batches of matrices, and has the two algorithms that most kernels on them share.
 #include "kernels/matrix.h"
 
 #include <math.h>

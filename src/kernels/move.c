@@ -1,7 +1,6 @@
-// The one copy loop. Dims are sorted by how the destination lies in memory and merged where both
-// sides step evenly; what is left is rows (memcpy), a transposition (tiles, so that both sides stay
-// in cache) or a strided walk. Widths of 1, 2, 4 and 8 bytes have their own loops, others go byte
-// by byte.
+// The only copy loop. Dims are sorted by the destination's memory order, and merged if both sides
+// step evenly. The rest is rows (memcpy), a transposition (tiles, so that both sides stay in cache)
+// or a strided walk. Widths of 1, 2, 4 and 8 bytes have their own loops; others go byte by byte.
 // In wasm: -Os
 #include "kernels/move.h"
 
@@ -38,7 +37,7 @@ sc_status sc_strided_broadcast(sc_ctx *ctx, sc_strided *view, const sc_tensor *t
 void sc_strided_narrow(sc_strided *view, uint32_t dim, int64_t start, int64_t count, int64_t step) {
     view->data += start * view->strides[dim] * (int64_t)sc_dtype_bytes((sc_dtype)view->dtype);
     view->sizes[dim] = count;
-    // A step may be any number where only one element is taken.
+    // The step of a dim with one element does not matter.
     view->strides[dim] = count > 1 ? view->strides[dim] * step : 0;
 }
 
@@ -123,7 +122,7 @@ static uint32_t source_inner(const walk *w) {
     return inner;
 }
 
-// to[r * to_row + c] = from[r + c * from_column] for `rows` x `columns`.
+// Copies to[r * to_row + c] = from[r + c * from_column] for `rows` x `columns`.
 #define TRANSPOSE(type)                                                                           \
     static void transpose_##type(char *to, int64_t to_row, const char *from, int64_t from_column, \
                                  int64_t rows, int64_t columns) {                                 \
@@ -193,7 +192,7 @@ static void transpose_plane(const walk *w, uint32_t row, uint32_t column, char *
     }
 }
 
-// Rows too short for a call each: `bytes` is at most SHORT_ROW.
+// For rows too short for a call each: `bytes` is at most SHORT_ROW.
 static void copy_short_rows(char *to, int64_t to_step, const char *from, int64_t from_step,
                             int64_t rows, size_t bytes) {
     for (int64_t r = 0; r < rows; r++, to += to_step, from += from_step) {
@@ -204,7 +203,7 @@ static void copy_short_rows(char *to, int64_t to_step, const char *from, int64_t
     }
 }
 
-// The longest dim other than the rows' own, if the rows are dense and short; else the rows'.
+// The longest dim besides that of the rows, if the rows are dense and short; else that of the rows.
 static uint32_t short_rows_dim(const walk *w, uint32_t width) {
     enum { SHORT_ROW = 64 };
     uint32_t inner = w->rank - 1, best = inner;
@@ -249,7 +248,7 @@ static bool is_float8(unsigned dtype) {
     return sc_dtype_category((sc_dtype)dtype) == SC_CATEGORY_FLOAT8;
 }
 
-// Nothing computes with float8, so that only copies know how to read and to write it.
+// No kernel computes with float8, so only copies read and write it.
 static void load_float8(const sc_strided *src, double *block, const char *from, int64_t stride,
                         int64_t n) {
     for (int64_t i = 0; i < n; i++)

@@ -1,5 +1,5 @@
-// Moving elements without looking at them. Every op that only rearranges is a copy between two
-// views: the op computes offsets and strides, sc_move decides how to walk them.
+// Moves elements without reading their values. Every op that only rearranges elements is a copy
+// between two views: the op computes offsets and strides, and sc_move decides how to walk them.
 // Prefix: sc_strided_ is memory with strides, sc_move_ copies it.
 #ifndef SC_MOVE_H
 #define SC_MOVE_H
@@ -23,25 +23,26 @@ sc_status sc_strided_broadcast(sc_ctx *ctx, sc_strided *view, const sc_tensor *t
                                const sc_tensor *shape);
 // Keeps `count` positions of a dim from `start`, `step` apart.
 void sc_strided_narrow(sc_strided *view, uint32_t dim, int64_t start, int64_t count, int64_t step);
-void sc_strided_drop(sc_strided *view, uint32_t dim, int64_t index);  // selects and removes
-void sc_strided_insert(sc_strided *view, uint32_t dim);               // a dim of size 1
+void sc_strided_drop(sc_strided *view, uint32_t dim, int64_t index);  // selects a position and
+                                                                      // removes the dim
+void sc_strided_insert(sc_strided *view, uint32_t dim);               // adds a dim of size 1
 void sc_strided_permute(sc_strided *view, const uint32_t *dims);
 
-// Copies `src` to `dst`, converting when dtypes differ. SC_ERR_SHAPE when sizes do. The two must
+// Copies `src` to `dst`, and converts if dtypes differ. SC_ERR_SHAPE if sizes differ. The two must
 // not overlap unless they are the same.
 sc_status sc_move(const sc_kernel_call *call, const sc_strided *dst, const sc_strided *src);
-// All elements in index order, whatever the two shapes: what view_copy means.
+// Copies all elements in index order, whatever the two shapes, like view_copy.
 sc_status sc_move_linear(const sc_kernel_call *call, const sc_tensor *dst, const sc_tensor *src);
-// Every element becomes the one at `element` (in the view's dtype).
+// Sets every element to the one at `element` (in the view's dtype).
 void sc_fill(const sc_strided *dst, const void *element);
 
-// The three arguments start, end, step from index `first` on a dim of `size`, clamped as Python
-// does.
+// Reads the three arguments start, end, step from index `first`, for a dim of `size`, clamped as in
+// Python.
 typedef struct sc_slice {
     int64_t start, count, step;
 } sc_slice;
 sc_slice sc_call_slice(const sc_kernel_call *call, uint32_t first, int64_t size);
-// Wraps a negative index; SC_ERR_INDEX when it is out of range.
+// Wraps a negative index; SC_ERR_INDEX if it is out of range.
 sc_status sc_check_index(const sc_kernel_call *call, int64_t *index, int64_t size);
 
 #endif

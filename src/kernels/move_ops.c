@@ -1,5 +1,5 @@
-// Ops that copy one tensor through a different view: permute, slice, expand, clone and their kin.
-// Each only works out the view; move.c does the walking.
+// Ops that copy one tensor through a different view: permute, slice, expand, clone and similar ops.
+// Each only computes the view; move.c does the walking.
 #include "kernels/move.h"
 
 // --- Same shape, any layout or dtype -------------------------------------------------------------
@@ -29,7 +29,7 @@ static sc_status run_view_copy(const sc_kernel_call *call) {
     return sc_move_linear(call, sc_call_out(call), sc_call_tensor(call, 0));
 }
 
-// The bytes as they are, under another dtype.
+// Copies the bytes, under another dtype.
 static sc_status run_view_bytes(const sc_kernel_call *call) {
     const sc_tensor *self = sc_call_tensor(call, 0), *out = sc_call_out(call);
     int64_t bytes = self->numel * (int64_t)sc_dtype_bytes((sc_dtype)self->dtype);

@@ -142,7 +142,7 @@ static bool is_plain_f32(const sc_tensor *t) {
     return !t || (t->dtype == SC_DTYPE_F32 && sc_tensor_is_contiguous(t));
 }
 
-// The moments of no elements, as PyTorch has them.
+// The moments of zero elements, as in PyTorch.
 static sc_status put_no_moments(const sc_tensor *mean, const sc_tensor *rstd) {
     for (int64_t i = 0; i < mean->numel; i++) sc_tensor_put_real(mean, i, 0.0);
     for (int64_t i = 0; i < rstd->numel; i++) sc_tensor_put_real(rstd, i, NAN);
@@ -343,7 +343,7 @@ static sc_status infer_batch(const sc_kernel_call *call, uint32_t out, uint32_t 
     return SC_OK;
 }
 
-// Over batch and plane.
+// Takes moments over batch and plane.
 static moments channel_moments(const sc_tensor *in, int64_t c) {
     moments all = {0.0, 0.0};
     int64_t images = in->sizes[0], size = plane_size(in);

@@ -1,5 +1,5 @@
-// Observing tensors and comparing them: walks for src/observe, which knows the states. A state that
-// a program begins with may come from a file and say anything.
+// Observes tensors and compares them: walks for src/observe, which knows the states. The initial
+// state of a program may come from a file, so its bytes may be anything.
 // In wasm: -O3
 #include <math.h>
 
@@ -17,7 +17,7 @@ static void visit_range(void *to, const float *x, size_t count) {
 
 static void visit_bins(void *to, const float *x, size_t count) { sc_bins_count(to, x, count); }
 
-// All elements, in whatever order they lie in memory.
+// All elements, in the order of memory.
 static void walk(sc_stream s, unsigned dtype, int64_t count, visit_fn visit, void *to) {
     const sc_load_fn load = sc_loader(SC_CLASS_F32, dtype);
     if (dtype == SC_DTYPE_F32 && sc_stream_is_dense(&s)) {
@@ -143,7 +143,8 @@ static sc_status run_observe_error(const sc_kernel_call *call) {
         return sc_call_no_kernel(call);
     if (!sc_same_sizes(expected, found)) return sc_call_fail(call, SC_ERR_SHAPE, "sizes differ");
     if (!is_state(state, next, SC_DTYPE_F64, SC_ERROR_VALUES))
-        return sc_call_fail(call, SC_ERR_SHAPE, "the state has not %d values", SC_ERROR_VALUES);
+        return sc_call_fail(call, SC_ERR_SHAPE, "the state does not have %d values",
+                            SC_ERROR_VALUES);
     memcpy(next->data, state->data, SC_ERROR_VALUES * sizeof(double));
     if (expected->numel == 0) return SC_OK;
     SC_TRY(sc_stream_open(call->ctx, &a, expected, expected));

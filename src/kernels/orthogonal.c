@@ -8,7 +8,7 @@
 
 enum { SWEEPS = 60 };
 
-// Columns i and k of a, which has `rows` rows of `width`, rotated by the angle with cosine c.
+// Rotates columns i and k of a, which has `rows` rows of `width`, by the angle with cosine c.
 static void rotate(double *a, int64_t rows, int64_t width, int64_t i, int64_t k, double c,
                    double s) {
     for (int64_t r = 0; r < rows; r++) {
@@ -34,7 +34,7 @@ static void jacobi_angle(double p, double q, double r, double *c, double *s) {
     *s = t * *c;
 }
 
-// NaN is larger than all.
+// NaN counts as larger than all numbers.
 static double larger(double size, double x) {
     x = fabs(x);
     return x > size || x != x ? x : size;
@@ -44,7 +44,8 @@ static void set_identity(double *a, int64_t n) {
     for (int64_t i = 0; i < n * n; i++) a[i] = i % (n + 1) == 0;
 }
 
-// `order` such that values[order[i]] rises, or falls: insertion, for they are few.
+// Sorts `order` such that values[order[i]] rises, or falls. Insertion sort suffices, because they
+// are few.
 static void sort_values(const double *values, int64_t n, bool falls, int64_t *order) {
     for (int64_t i = 0; i < n; i++) {
         int64_t at = i;
@@ -65,8 +66,9 @@ static void write_columns(const double *from, int64_t rows, int64_t columns, con
 
 // --- QR -----------------------------------------------------------------------------------------
 
-// The reflection that clears column k of r below the diagonal, by its vector, scaled so that
-// squares are numbers; 2 / |v|^2. 0 if there is nothing to clear, as in LAPACK.
+// The reflection that clears column k of r below the diagonal, by its vector, scaled so that its
+// squares neither overflow nor vanish. Returns 2 / |v|^2; 0 if the column is clear already, as in
+// LAPACK.
 static double reflection(const double *r, double *v, int64_t m, int64_t n, int64_t k) {
     double size = 0.0, below = 0.0, length = 0.0, norm = 0.0;
     for (int64_t i = m; i-- > k;) {
@@ -83,7 +85,7 @@ static double reflection(const double *r, double *v, int64_t m, int64_t n, int64
     return 2.0 / norm;
 }
 
-// Applied to r and to q.
+// Applies it to r and to q.
 static void reflect_column(double *r, double *q, double *v, int64_t m, int64_t n, int64_t k) {
     const double scale = reflection(r, v, m, n, k);
     if (scale == 0.0) return;
@@ -241,8 +243,8 @@ static void jacobi_columns(const svd *s) {
     }
 }
 
-// Makes column c of u a unit vector orthogonal to those before it, from whichever axis is farthest
-// from them.
+// Makes column c of u a unit vector orthogonal to those before it, starting from the axis that is
+// most nearly orthogonal to them.
 static void complete_column(double *u, int64_t m, int64_t c) {
     int64_t axis = 0;
     double least = HUGE_VAL;
@@ -264,7 +266,8 @@ static void complete_column(double *u, int64_t m, int64_t c) {
     for (int64_t r = 0; r < m; r++) u[r * m + c] /= sqrt(length);
 }
 
-// Lengths of the columns in falling order, the columns as unit vectors, and the axes that lack.
+// Sorts the lengths of the columns in falling order, makes the columns unit vectors, and adds the
+// missing axes.
 static void sort_columns(const svd *s) {
     double *lengths = s->room;
     for (int64_t c = 0; c < s->n; c++) {
@@ -324,7 +327,7 @@ static void read_tall(const sc_tensor *self, int64_t index, const svd *s, bool i
         for (int64_t c = 0; c < s->n; c++) s->a[r * s->n + c] = to[c * s->m + r];
 }
 
-// Into the reach of squares, by a power of 2: its exponent.
+// Scales into the range of squares, by a power of 2: returns its exponent.
 static int scale_down(double *a, int64_t count) {
     double size = 0.0;
     int exponent = 0;

@@ -1,5 +1,5 @@
-// Rows that are copied with a rule for their ends: reflection and replication padding, triangles;
-// and repeat_interleave, which spells out run lengths.
+// Copies rows with a rule for their ends: reflection and replication padding, and triangles. Also
+// repeat_interleave, which writes out run lengths.
 #include "kernels/move.h"
 
 typedef enum edge_rule { EDGE_REFLECTS, EDGE_REPLICATES } edge_rule;
@@ -19,7 +19,7 @@ static int64_t edge_source(edge_rule rule, int64_t x, int64_t before, int64_t si
     return i >= size ? 2 * (size - 1) - i : i;
 }
 
-// One row of the last dim: left edge, the input as it is, right edge.
+// Writes one row of the last dim: left edge, the input, right edge.
 static void pad_row(const edge_pad *p, char *to, const char *from, uint32_t width) {
     uint32_t last = p->rank - 1;
     int64_t size = p->in->sizes[last], total = p->out->sizes[last];

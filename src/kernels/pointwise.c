@@ -1,6 +1,6 @@
-// Runs a row of pointwise.def over tensors: chooses the compute class by PyTorch's promotion, walks
-// operands of any dtype, shape and stride in blocks, and skips gathering and conversion wherever an
-// operand lies in memory as the loop wants it.
+// Runs a row of pointwise.def over tensors. It chooses the compute class by PyTorch's promotion,
+// and walks operands of any dtype, shape and stride in blocks. It skips gathering and conversion if
+// an operand's memory has the form that the loop needs.
 // In wasm: -Os
 #include "kernels/pointwise.h"
 
@@ -27,13 +27,13 @@ typedef struct plan {
     const sc_pw_row *row;
     const char *arguments;
     sc_tensor *out;
-    sc_dtype common;  // what operands promote to
+    sc_dtype common;  // the dtype to which operands promote
     sc_class class_;  // of operands
     sc_class result;  // of results
     bool out_is_dense;
     int64_t fill;  // elements of a constant block that are read
     sc_pw_params params;
-    const char *limit;  // what a loop has stopped at
+    const char *limit;  // why a loop stopped
     uint32_t operand_count;
     operand operands[3];
     block blocks[3];
@@ -73,8 +73,8 @@ static sc_status choose_class(plan *p) {
     return SC_OK;
 }
 
-// In half precision PyTorch rounds numbers, and tensors without dims, to the dtype first; but what
-// it multiplies or divides by it takes as it is.
+// In half precision PyTorch rounds numbers, and tensors without dims, to the dtype first. It does
+// not round factors and divisors.
 static bool is_rounded(const plan *p, uint32_t k) {
     const bool scales = p->row == &sc_pw_mul || p->row == &sc_pw_div ||
                         p->row == &sc_pw_div_trunc || p->row == &sc_pw_div_floor;
@@ -153,7 +153,7 @@ static void set_unbounded(plan *p, uint32_t k, bool upper) {
         set_constant(p, k, upper ? INFINITY : -INFINITY, 0, true);
         return;
     }
-    // Beyond every value of narrower dtypes too, so it is not wrapped.
+    // It is beyond every value of narrower dtypes too, so it is not wrapped.
     int64_t limit = p->class_ == SC_CLASS_I32 ? (upper ? INT32_MAX : INT32_MIN)
                                               : (upper ? INT64_MAX : INT64_MIN);
     p->operands[k].kind = OPERAND_CONSTANT;
@@ -209,7 +209,7 @@ static sc_status read_arguments(plan *p) {
     return SC_OK;
 }
 
-// The next `n` elements of an operand as a dense block, copied only when memory is not one.
+// The next `n` elements of an operand as a dense block, copied only if memory is no such block.
 static const void *next_block(plan *p, uint32_t k, int64_t position, int64_t n) {
     operand *o = &p->operands[k];
     sc_stream *s = &o->stream;
@@ -235,8 +235,8 @@ static bool has_zero(const void *values, sc_class class_, int64_t n) {
     return false;
 }
 
-// How many elements the next call of the loop takes: all that is left when memory is as the loop
-// wants it, else a block.
+// The number of elements for the next call of the loop: all that are left if memory has the form of
+// the loop, else a block.
 static int64_t next_length(const plan *p, bool direct_out, int64_t left) {
     int64_t n = direct_out ? left : sc_min_i64(left, SC_BLOCK);
     for (uint32_t k = 0; k < p->operand_count; k++) {

@@ -9,7 +9,7 @@
 typedef struct sc_pw_params {
     double real[3];
     int64_t integer[3];
-    const char **limit;  // for a loop to set: it has stopped at what is beyond that, in words
+    const char **limit;  // set by a loop that stops at a limit: the limit in words
 } sc_pw_params;
 
 // `n` elements of dense blocks; operands that a row does not use may be NULL.
@@ -27,7 +27,7 @@ typedef enum sc_pw_kind {
 
 typedef struct sc_pw_row {
     sc_pw_kind kind;
-    sc_pw_loop loops[SC_CLASS_COUNT];  // by compute class; NULL when the row does not have it
+    sc_pw_loop loops[SC_CLASS_COUNT];  // by compute class; NULL if the row does not have it
 } sc_pw_row;
 
 #define PW_SAME(name, ...)    extern const sc_pw_row sc_pw_##name;

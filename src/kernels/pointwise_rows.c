@@ -61,7 +61,7 @@ INLINE v4f v4f_remainder(v4f a, v4f b) {
     return v4f_select(fix, r + b, r);
 }
 
-// The quotient that belongs to the remainder above, as PyTorch rounds it.
+// The quotient for the remainder above, with PyTorch's rounding.
 static float floor_divide_f32(float a, float b) {
     if (b == 0) return a / b;
     float mod = fmodf(a, b), div = (a - mod) / b;
@@ -276,7 +276,8 @@ INLINE void drive_f32(v4f_body body, void *out, const void *const *in, const sc_
         return (result)(expression);                                              \
     }
 
-// f32 tests: written one by one, which the compiler widens to bytes better than we do.
+// f32 tests are written one by one, because the compiler widens these to bytes better than our
+// vectors.
 #define K(x)            ((float)(x))
 #define SEL(test, x, y) ((test) ? (x) : (y))
 #define V(name, ...)    f32_##name(__VA_ARGS__)
@@ -336,7 +337,7 @@ INLINE void drive_f32(v4f_body body, void *out, const void *const *in, const sc_
     }
 CHOICE_LOOP(where, w32, uint32_t, pa, pb)
 CHOICE_LOOP(where, w64, uint64_t, pa, pb)
-// masked_fill(self, mask, value) is read in this order too: the driver puts the mask first.
+// masked_fill(self, mask, value) is read in this order, too: the driver puts the mask first.
 CHOICE_LOOP(masked_fill, w32, uint32_t, pb, pa)
 CHOICE_LOOP(masked_fill, w64, uint64_t, pb, pa)
 

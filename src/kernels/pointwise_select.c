@@ -5,8 +5,8 @@
 
 #include "kernels/pointwise.h"
 
-// Is the quotient rounded first? For halves PyTorch takes the whole part once the quotient is
-// rounded to the dtype, unless the divisor is a single number.
+// Is the quotient rounded first? For halves PyTorch rounds the quotient to the dtype before it
+// takes the whole part, unless the divisor is a single number.
 static bool rounds_quotient(const sc_kernel_call *call) {
     const sc_tensor *divisor = sc_call_tensor(call, 1);
     return sc_dtype_is_half((sc_dtype)sc_call_out(call)->dtype) && divisor && divisor->numel != 1;
@@ -43,7 +43,8 @@ static sc_status run_div_scalar_mode(const sc_kernel_call *call) {
     return run_div_mode(call, "ts");
 }
 
-// The most negative number is its own size, whatever its bits: few are taken where 32 have theirs.
+// The most negative number is its own magnitude in every width. Narrow integers compute with 32
+// bits, where it would differ, so they have rows of their own.
 static sc_status run_gcd(const sc_kernel_call *call) {
     const sc_dtype dtype = (sc_dtype)sc_call_out(call)->dtype;
     const sc_pw_row *row = dtype == SC_DTYPE_I8    ? &sc_pw_gcd_of_8
@@ -62,7 +63,7 @@ static sc_status run_gelu(const sc_kernel_call *call) {
                              "does not know this approximation");
 }
 
-// The exponents that PyTorch computes without pow; roots of float16 it computes with it.
+// The exponents that PyTorch computes without pow; for float16 it computes roots with pow.
 static sc_status run_pow_scalar(const sc_kernel_call *call) {
     static const struct {
         double exponent;

@@ -1,4 +1,4 @@
-// Orthogonal polynomials, of a degree for each element.
+// Orthogonal polynomials, with a degree for each element.
 // In wasm: -Os
 #include "core/polynomial.h"
 

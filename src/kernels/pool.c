@@ -1,6 +1,6 @@
 // Max and average pooling over one to three spatial dims, with fixed or adaptive windows, in any
 // layout. compute/pool_float.h pools f32. Other dtypes are converted and pooled here: a block of
-// channels at a time where these are adjacent, one by one otherwise.
+// channels at a time if these are adjacent, else one by one.
 // In wasm: -O3
 #include <math.h>
 
@@ -223,7 +223,7 @@ static sc_status avg_pool(const sc_kernel_call *call) {
     return run_pool(call, &p);
 }
 
-// (self, output_size, out): the result's sizes say it all.
+// (self, output_size, out): the result's sizes determine the windows.
 static sc_status adaptive_avg(const sc_kernel_call *call) {
     const uint32_t spatial = (uint32_t)call->kernel->param;
     pool p = {

@@ -1,6 +1,6 @@
-// Quantize, dequantize and the choice of scales. Scales act as f32: q = round(x * (1 / scale)) +
-// zero point, clamped; x = (q - zero point) * scale. A tensor is cut into slices that share a
-// scale: one for the whole tensor, one per channel, one per row.
+// Quantize, dequantize and the choice of scales. Scales are f32: q = round(x * (1 / scale)) + zero
+// point, clamped; x = (q - zero point) * scale. A tensor is divided into slices that share a scale:
+// one for the whole tensor, one per channel, or one per row.
 #include <math.h>
 
 #include "compute/simd/simd_math.h"
@@ -17,7 +17,7 @@ typedef struct grid {
 static void quantize_block(int32_t *q, const float *x, int64_t n, const grid *g) {
     float inverse = (float)(1.0 / (double)g->scale), zero = (float)g->zero;
     bool small = g->high - g->low < 1 << 20 && g->zero > -(1 << 20) && g->zero < 1 << 20;
-    const int64_t most = 1LL << 40;  // beyond every range, and two of them are still a number
+    const int64_t most = 1LL << 40;  // beyond every range, and the sum of two is still finite
     if (!small) {
         for (int64_t i = 0; i < n; i++) {
             int64_t rounded = sc_f64_to_i64((double)nearbyintf(x[i] * inverse));
@@ -211,8 +211,8 @@ static void find_range(sc_stream walk, sc_load_fn load, int64_t n, double *low, 
     }
 }
 
-// (input, quant_min, quant_max, eps, dtype, scale, zero_point): in f32 as PyTorch does. A scale
-// that cannot be divided by, of a tensor that is all 0 where `eps` does not help, is 0.1.
+// (input, quant_min, quant_max, eps, dtype, scale, zero_point): in f32 like PyTorch. If the scale
+// is too small to divide by, for a tensor of zeros and a small `eps`, it is 0.1.
 static sc_status run_choose(const sc_kernel_call *call) {
     const sc_tensor *in = sc_call_tensor(call, 0), *scale_out = sc_call_tensor(call, 5);
     const sc_tensor *zero_out = sc_call_tensor(call, 6);

@@ -264,7 +264,7 @@ static void put_real(const sc_tensor *out, int64_t offset, double value) {
     sc_storer(SC_CLASS_F64, out->dtype)(at, 1, &value, 1);
 }
 
-// Two passes: the mean, then the squares of what is left.
+// Takes two passes: the mean, then the squared deviations.
 static void variance_position(void *user, sc_stream *elements, int64_t out_offset) {
     const variance *v = user;
     sc_stream again = *elements;

@@ -22,13 +22,15 @@ typedef enum sc_reduce_order {
     SC_REDUCE_INDEX    // in index order: for results that name positions
 } sc_reduce_order;
 
-// Bit d set for every reduced dim: a dim, a list of dims, none or an empty list for all.
+// Bit d is set for every reduced dim. The argument is a dim or a list of dims; absent or empty
+// means all.
 uint32_t sc_call_dim_mask(const sc_kernel_call *call, uint32_t argument, uint32_t rank);
 
-// `out` has the kept dims, or all of them with size 1 for the reduced ones.
+// `out` has the kept dims, or all dims, with size 1 for the reduced ones.
 sc_status sc_reduction_init(sc_ctx *ctx, sc_reduction *r, const sc_tensor *in, const sc_tensor *out,
                             uint32_t mask, sc_reduce_order order);
-// For ops whose result has the input's sizes: the walk along one dim. `out` gives kept strides.
+// For ops whose result has the input's sizes: the walk along one dim. `out` determines the strides
+// of kept dims.
 sc_status sc_reduction_init_along(sc_ctx *ctx, sc_reduction *r, const sc_tensor *in,
                                   const sc_tensor *out, uint32_t dim);
 

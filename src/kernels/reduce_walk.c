@@ -1,4 +1,4 @@
-// Splits a tensor's dims into kept and reduced ones and visits them. No arithmetic here.
+// Splits a tensor's dims into kept and reduced ones and visits them, without arithmetic.
 #include "kernels/reduce.h"
 
 uint32_t sc_call_dim_mask(const sc_kernel_call *call, uint32_t argument, uint32_t rank) {

@@ -1,6 +1,6 @@
 // Upsampling and grid sampling of images, in any layout and float dtype (nearest: any dtype).
-// Source positions follow PyTorch exactly: a given scale factor is used as it is, otherwise sizes
-// decide; f32 images compute positions in f32.
+// Source positions follow PyTorch exactly: a given scale factor is used directly, otherwise sizes
+// decide. f32 images compute positions in f32.
 #include <math.h>
 
 #include "kernels/iter.h"
@@ -53,8 +53,8 @@ static int64_t nearest_source(int64_t i, float scale, int64_t size) {
     return position < (float)size ? (int64_t)position : size - 1;
 }
 
-// Walks output pixels row by row in blocks, so that what a column needs is worked out once for all
-// channels.
+// Walks output pixels row by row in blocks, so that the weights of a column are computed once for
+// all channels.
 #define PIXELS 64
 
 // (input, output_size, scale_factors, out)
@@ -218,7 +218,7 @@ static double reflect(double x, double twice_low, double twice_high) {
     return fmod(flips, 2.0) == 0.0 ? extra + low : span - extra + low;
 }
 
-// From [-1, 1] to pixels; anything that is not a number counts as outside.
+// Converts [-1, 1] to pixels; NaN counts as outside.
 static double unnormalize(const grid_sampler *g, double x, int64_t size) {
     return g->align ? (x + 1.0) / 2.0 * (double)(size - 1) : ((x + 1.0) * (double)size - 1.0) / 2.0;
 }

@@ -1,5 +1,5 @@
-// softmax and log-softmax along one dim. The maximum is taken out first; sums are kept in double.
-// Contiguous f32 rows go four lanes at a time, everything else through blocks of the class.
+// softmax and log-softmax along one dim. The maximum is subtracted first; sums are kept in double.
+// Contiguous f32 rows go four lanes at a time, all others through blocks of the class.
 // In wasm: -O3
 #include <math.h>
 
@@ -15,7 +15,7 @@ typedef struct softmax {
     int64_t step;  // of the result along the dim
     bool takes_log;
     bool in_f32;      // input and result
-    int64_t columns;  // adjacent columns, when they go side by side
+    int64_t columns;  // adjacent columns, if they are computed together
     bool is_direct;   // f32 in and out, both dense along the dim
 } softmax;
 
@@ -31,7 +31,7 @@ static float row_max(const float *x, int64_t n) {
     return max;
 }
 
-// out[i] = e^(x[i] - max) when `out` is given; returns the sum.
+// out[i] = e^(x[i] - max) if `out` is given; returns the sum.
 static double row_exp_sum(float *out, const float *x, int64_t n, float max) {
     double sum = 0.0;
     int64_t i = 0;

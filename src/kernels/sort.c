@@ -18,8 +18,8 @@ typedef struct sorting {
     int64_t kept;     // results per row
     bool descending;
     bool is_median;     // NaN decides; else the element of rank `nth`
-    bool is_nanmedian;  // as if NaN were not there; all of them are last
-    bool is_mode;       // the smallest of the values that are there most often
+    bool is_nanmedian;  // as if there were no NaN; all NaNs are last
+    bool is_mode;       // the smallest of the most frequent values
     bool is_single;     // one result of rank `nth`
     int64_t nth;
     ranked *rows;  // twice the row length
@@ -75,7 +75,7 @@ static int64_t middle_number(const ranked *sorted, int64_t count) {
     return (count - 1) / 2;
 }
 
-// The last of equal values stands for all; every NaN is its own value.
+// The last of equal values represents all; every NaN is its own value.
 static bool is_repeated(const sorting *s, ranked a, ranked b) {
     return a.key == b.key && !(s->class_ == SC_CLASS_F64 && a.key == UINT64_MAX);
 }
@@ -166,7 +166,7 @@ static sc_status run_topk(const sc_kernel_call *call) {
     return sort_dim(call, sc_call_integer(call, 2), sc_call_integer(call, 3) != 0, k < 0 ? 0 : k);
 }
 
-// One result of each row; where ranks decide, `nth` of all of them.
+// One result for each row; for results by rank, `nth` among all of its elements.
 static sc_status select_one(const sc_kernel_call *call, sorting *s, int64_t dim_argument) {
     const sc_tensor *self = sc_call_tensor(call, 0), *indices = sc_call_out(call);
     uint32_t dim = sc_wrap_dim(dim_argument, self->rank);

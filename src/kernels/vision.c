@@ -1,12 +1,12 @@
-// Detection, as torchvision computes it: boxes that hide each other, and what lies in regions of an
-// image. Arithmetic is rounded to the operands' type step by step, because how many samples a
-// region gets depends on it.
+// Detection, as torchvision computes it: suppression of overlapping boxes, and samples of regions
+// of an image. Arithmetic is rounded to the operands' type step by step, because the number of
+// samples of a region depends on it.
 #include <float.h>
 #include <math.h>
 
 #include "kernels/kernel.h"
 
-// The most samples along one side of a bin where their number follows from the region.
+// The most samples along one side of a bin if the region determines their number.
 enum { SAMPLES_MAX = 4096 };
 
 static bool is_real(const sc_tensor *t) {
@@ -34,7 +34,7 @@ static bool overlaps(const box *a, const box *b, double threshold, bool is_singl
     return rounded(is_single, shared / all) > threshold;
 }
 
-// Best first; boxes of one score stay in order. NaN counts as the best, as in a sort.
+// Sorts the best first; boxes of one score stay in order. NaN counts as the best, as in a sort.
 static bool is_better(const box *a, const box *b) {
     if (a->score != a->score) return b->score == b->score;
     return a->score > b->score;
@@ -111,10 +111,10 @@ typedef struct regions {
     bool is_single;
     double scale;
     int64_t bins[2];  // rows and columns of the result
-    double start[2];  // of the region under way
+    double start[2];  // of the current region
     double size[2], bin[2];
     int64_t image;
-    bool reads_first;  // of a place outside of the image no part of the first pixel counts
+    bool reads_first;  // a position outside the image takes no part of the first pixel
 } regions;
 
 static double r(const regions *g, double x) { return rounded(g->is_single, x); }
@@ -133,7 +133,7 @@ static sc_status regions_init(const sc_kernel_call *call, regions *g, const sc_t
     return SC_OK;
 }
 
-// An image without pixels has no neighbours for any place.
+// An image without pixels has no neighbours for any position.
 static sc_status need_pixels(const sc_kernel_call *call, const regions *g) {
     if ((g->in->sizes[2] > 0 && g->in->sizes[3] > 0) || g->out->numel == 0) return SC_OK;
     return sc_call_fail(call, SC_ERR_SHAPE, "needs images that have pixels");
@@ -143,7 +143,7 @@ static double roi_number(const regions *g, int64_t roi, int64_t k) {
     return sc_tensor_real(g->rois, roi * g->rois->strides[0] + k * g->rois->strides[1]);
 }
 
-// The region's image and its rectangle, `offset` pixels back.
+// The region's image and its rectangle, moved back by `offset` pixels.
 static sc_status find_region(const sc_kernel_call *call, regions *g, int64_t roi, double offset) {
     double image = roi_number(g, roi, 0);
     if (!(image >= 0 && image < (double)g->in->sizes[0]))
@@ -179,7 +179,8 @@ static double pixel(const regions *g, int64_t channel, int64_t y, int64_t x) {
                           g->image * step[0] + channel * step[1] + y * step[2] + x * step[3]);
 }
 
-// Half a pixel beyond an edge counts as the edge, and more than one as nothing.
+// A position up to one pixel beyond the centre of an edge pixel is moved to it. A position further
+// out counts as zero.
 static bool clamp_position(double *at, int64_t size, int64_t *low, int64_t *high) {
     if (!(*at >= -1.0 && *at <= (double)size)) return false;
     if (*at <= 0) *at = 0;
@@ -207,7 +208,7 @@ static double interpolate(const regions *g, int64_t channel, double y, double x)
     return sum;
 }
 
-// The place of sample `number` among the samples of a bin.
+// The position of sample `number` among the samples of a bin.
 static double sample_place(const regions *g, int axis, int64_t bin, int64_t number,
                            const int64_t *samples) {
     const double first = r(g, g->start[axis] + r(g, (double)bin * g->bin[axis]));
@@ -292,7 +293,7 @@ static int64_t clipped(double x, int64_t size) {
     return x > 0 ? (x < (double)size ? (int64_t)x : size) : 0;
 }
 
-// The largest pixel of a bin, and where it is; 0 and -1 where the bin is empty.
+// The largest pixel of a bin, and its position; 0 and -1 if the bin is empty.
 static double largest_of_bin(const regions *g, int64_t channel, const int64_t *bin,
                              int64_t *found) {
     int64_t from[2], to[2];

@@ -1,4 +1,5 @@
 // The dtypes that an operator's kernel takes and gives, parsed from the kernel column (takes.c).
+// Prefix: sc_takes_.
 #ifndef SC_TAKES_H
 #define SC_TAKES_H
 

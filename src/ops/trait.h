@@ -1,5 +1,6 @@
 // Traits of an operator, in the words of the table's last column. 64 bits: an enumerator could hold
 // 31 of them.
+// Prefix: sc_op_, an operator.
 #ifndef SC_OPS_TRAIT_H
 #define SC_OPS_TRAIT_H
 

@@ -1,13 +1,13 @@
 // Every size must have a largest value, or no memory can be planned for it. Reports dimensions of
 // inputs without one. If there are none, reports the first result of each size without one, by its
-// name in the user's program. Largest values of more bytes than can be counted are reported once
-// for a method.
+// name in the user's program. If the largest values have more bytes than can be counted, that is
+// reported once for a method.
 #include "ir/dynamic_sizes.h"
 #include "ir/python_line.h"
 #include "ir/stack_trace.h"
 #include "passes/passes.h"
 
-enum { LINE_NODES_MAX = 256 };  // of a line of the user's, that are looked at
+enum { LINE_NODES_MAX = 256 };  // nodes of one line of the user's that the search visits
 
 // Advice to bound the symbols when lowering, if that is enough: "Give it one: --max-size s77=N,
 // or ... in JavaScript; or export ".
@@ -55,7 +55,7 @@ static bool has_open_size(const sc_value *value, uint32_t *dim) {
     return false;
 }
 
-// The last node of the line of the user's program that a node comes from.
+// The last node that comes from the same line of the user's program.
 static const sc_node *last_of_line(const sc_node *node) {
     const sc_str line = node->meta.stack_trace;
     for (int i = 0; line.size > 0 && i < LINE_NODES_MAX; i++) {
@@ -66,7 +66,7 @@ static const sc_node *last_of_line(const sc_node *node) {
     return node;
 }
 
-// "with torch._check(counts.shape[0] <= N)": of the first dim without a maximum.
+// "with torch._check(counts.shape[0] <= N)": names the first dim without a maximum.
 static void add_check(sc_ctx *ctx, sc_sb *hint, const sc_node *node) {
     const sc_node *last = last_of_line(node);
     uint32_t dim;
@@ -88,8 +88,8 @@ static void add_check(sc_ctx *ctx, sc_sb *hint, const sc_node *node) {
     sc_sb_add_text(hint, ", or with Dim(name, max=N) if it is the size of an input.");
 }
 
-// Names the value whose size it is: the node's result if the node is the user's own, else the node
-// that it was made of.
+// Names the value with that size: the node's result if the node is the user's own, else the node
+// that it was made from.
 static void report_result(sc_ctx *ctx, const sc_node *node, const sc_value *value) {
     sc_mark mark = sc_arena_mark(ctx->scratch);
     sc_open_symbols open = {.arena = ctx->scratch};
@@ -115,12 +115,12 @@ static void report_result(sc_ctx *ctx, const sc_node *node, const sc_value *valu
 // Values of one method whose maximum has more bytes than can be counted.
 typedef struct checking {
     sc_status status;
-    const sc_value *large;  // the first of them
+    const sc_value *large;  // the first such value
     uint32_t more;
     sc_imap reported;  // symbols of results that were reported
 } checking;
 
-// Is the size made of symbols that were reported already?
+// Does the size consist of symbols that were reported already?
 static bool is_reported(sc_ctx *ctx, const checking *c, const sc_value *value) {
     sc_mark mark = sc_arena_mark(ctx->scratch);
     sc_open_symbols open = {.arena = ctx->scratch};

@@ -1,8 +1,8 @@
 // Reports every operator that cannot be lowered, for the whole method at once: its name, the node
-// of the source program that it comes from, the user's own line, and what to do about it. It runs
-// twice: after decomposition, where operators that nobody knows still stand; and before emission,
-// on exactly the nodes that will be executed, whose dtypes it checks, too. Operators of other
-// libraries alone are no fault before emission: a pass or a backend may take them.
+// of the source program, the user's own line, and what to do. It runs twice. After decomposition it
+// finds operators that no table knows. Before emission it checks exactly the nodes that will run,
+// and their dtypes. Operators of other libraries are no fault before emission if they are the only
+// ones: a pass or a backend may take them.
 #include "base/hash.h"
 #include "ops/infer.h"
 #include "ops/library.h"
@@ -19,7 +19,7 @@
 typedef struct fault {
     sc_status status;
     const char *what;
-    const char *hint;  // NULL: there is one for the operator, or for the status
+    const char *hint;  // NULL: the operator, or the status, has a hint of its own
 } fault;
 typedef fault (*fault_fn)(sc_ctx *ctx, const sc_node *node);
 
@@ -27,8 +27,8 @@ static const char *foreign_lack(const sc_op *op) {
     return sc_op_has(op, SC_REFUSED) ? ((const sc_refused_op *)op)->what : UNKNOWN;
 }
 
-// Control flow becomes jumps; every other operator needs a name that runtimes know and a kernel
-// somewhere. Emission warns of what one of the two runtimes lacks.
+// Control flow becomes jumps; every other operator needs a name that runtimes know and a kernel in
+// one of them. Emission warns of operators that one of the two runtimes lacks.
 static const char *lack_of(const sc_op *op) {
     if (sc_op_has(op, SC_FOREIGN)) return foreign_lack(op);
     if (sc_op_has(op, SC_HIGHER_ORDER) && sc_op_has(op, SC_CORE)) return NULL;
@@ -36,8 +36,8 @@ static const char *lack_of(const sc_op *op) {
     return !sc_op_has(op, SC_RUNS) && sc_op_has(op, SC_UNOFFICIAL) ? NO_KERNEL : NULL;
 }
 
-// The same for a decomposed graph, where views are not yet copies. Operators that write or have an
-// expansion, and are still here, were refused; so were the marks of vmap and jvp.
+// The same for a decomposed graph, where views are not copies yet. Operators that write or have an
+// expansion, and are still here, were refused, and so were the marks of vmap and jvp.
 static const char *core_lack_of(const sc_op *op) {
     if (sc_op_has(op, SC_PTE_ONLY)) return PTE_ONLY;
     if (sc_op_has(op, SC_ASSERTION) || sc_op_has(op, SC_MUTATES) || sc_op_has(op, SC_FUNCTORCH) ||
@@ -62,7 +62,7 @@ static fault core_lack(sc_ctx *ctx, const sc_node *node) {
     return of_operator(sc_node_has_primitives(node) ? NULL : NO_OPERATOR);
 }
 
-// There is a kernel, but maybe not for these dtypes.
+// A kernel exists, but maybe not for these dtypes.
 static fault of_dtypes(sc_ctx *ctx, const sc_node *node) {
     sc_arena *arena = ctx->scratch;
     fault c = {.status = SC_OK};
@@ -86,7 +86,7 @@ static fault lack(sc_ctx *ctx, const sc_node *node) {
     return what ? of_operator(what) : of_dtypes(ctx, node);
 }
 
-// Operators whose names look alike do other things, so no other one is named.
+// Operators with similar names do other things, so no other operator is suggested.
 static const char *hint_for(const sc_op *op) {
     if (sc_op_has(op, SC_REFUSED)) return ((const sc_refused_op *)op)->hint;
     return sc_op_has(op, SC_FOREIGN) ? sc_op_foreign_hint(op) : sc_op_advice(op);
@@ -99,7 +99,7 @@ static void report(sc_ctx *ctx, const sc_node *node, fault c) {
     sc_report(ctx, SC_ERROR, c.status, hint, "%s %s", node->op->name, c.what);
 }
 
-// Does the method compute it for more than an assertion, which is erased? Set as node->mark.
+// Does the method compute the node for more than an assertion, which is erased? Set as node->mark.
 static bool is_needed(const sc_node *node) {
     if (sc_node_has_effect(node) && !sc_op_has(node->op, SC_ASSERTION)) return true;
     for (uint32_t i = 0; i < node->out_count; i++)
@@ -125,7 +125,7 @@ static uint64_t add_value(uint64_t key, const sc_value *value) {
     return sc_hash64_mix(key, value->spec.dtype + 1u + (is_empty ? 256 : 0));
 }
 
-// The same for calls that are judged alike: of one operator, on the same dtypes in the same places.
+// The key of calls that are judged alike: one operator, the same dtypes in the same places.
 static uint64_t key_of(const sc_node *node) {
     uint64_t key = (uintptr_t)node->op;
     for (uint32_t i = 0; i < node->arg_count; i++) {
@@ -142,7 +142,7 @@ static uint64_t key_of(const sc_node *node) {
     return key;
 }
 
-// Reports marked nodes, or only says whether there are any.
+// Reports marked nodes, or only returns whether there are any.
 static bool look(sc_ctx *ctx, survey *s, const sc_graph *graph, bool reports) {
     bool found = false;
     for (const sc_node *node = graph->first; node && (reports || !found); node = node->next) {
@@ -177,7 +177,7 @@ static sc_status check(sc_ctx *ctx, sc_graph *graph, fault_fn find) {
 
 // --- Before the edge dialect ---------------------------------------------------------------------
 
-// Calls that stand in the way of the edge dialect.
+// Calls that cannot enter the edge dialect.
 typedef struct obstacles {
     fault_fn find;
     bool is_any;
@@ -193,7 +193,7 @@ static sc_status find_obstacle(sc_ctx *ctx, sc_graph *graph, void *user) {
     return SC_OK;
 }
 
-// A program that fails hears of operators of other libraries, too.
+// If the program fails, operators of other libraries are reported, too.
 static sc_status check_early(sc_ctx *ctx, sc_graph *graph, fault_fn find) {
     obstacles o = {.find = find};
     SC_TRY(sc_graphs_visit(ctx, graph, find_obstacle, &o));

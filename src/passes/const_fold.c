@@ -1,10 +1,9 @@
-// Nodes that depend on constants only are computed once, when lowering, and become constants. They
-// make a small program of their own, which the evaluator runs. The compiler knows no runtime:
-// api/compile/evaluate.c hands the evaluator down.
+// Computes nodes that depend on constants only once, when lowering: their results become constants.
+// The nodes make a small program of their own.
 //
-// Two bounds: the bytes that the nodes read and make at once, which are in memory meanwhile, and
-// the growth of the method's constants. A result costs its bytes, less those of constants that only
-// its node needs.
+// Two bounds apply. One is on the bytes that the nodes read and make at once, which are in memory
+// meanwhile. The other is on the growth of the method's constants. A result costs its bytes, less
+// those of constants that only its node needs.
 //
 // The compiler knows no runtime. api/compile/evaluate.c hands down the evaluator, which lowers the
 // small program and runs it.
@@ -19,10 +18,10 @@ enum { OTHER, CONSTANT, FOLDED };
 typedef struct folder {
     sc_ctx *ctx;
     sc_method *method;
-    sc_map written;              // names of what some method of the program writes
-    sc_map shared;               // places of bytes that several constants of the program have
+    sc_map written;              // names of values that a method of the program writes
+    sc_map shared;               // places of bytes that several constants of the program share
     uint64_t held, grown;        // bytes so far, within the two bounds
-    SC_VEC(sc_value *) results;  // of folded nodes, needed by others
+    SC_VEC(sc_value *) results;  // results of folded nodes that other nodes need
 } folder;
 
 // --- Constants -----------------------------------------------------------------------------------
@@ -91,8 +90,8 @@ static bool is_fixed(folder *f, const sc_node *node) {
 
 typedef struct operands {
     const folder *f;
-    uint64_t fresh;  // bytes that are not held yet
-    uint64_t freed;  // bytes of constants that go with the node
+    uint64_t fresh;  // bytes that were not counted yet
+    uint64_t freed;  // bytes of constants that disappear with the node
 } operands;
 
 static uint64_t bytes_of(const sc_value *value) {

@@ -1,9 +1,9 @@
-// Permutations of constants happen when the file is written, not at every run: the constant's bytes
-// become a source that gathers them in the new order. This needs all uses of the constant to be the
-// same permutation, so that no bytes are stored twice.
+// Permutations of constants happen when the file is written, not at every run. The constant's bytes
+// become a source that gathers them in the new order. All uses of the constant must be the same
+// permutation, so that no bytes are stored twice.
 #include "passes/layout.h"
 
-// The permutation that all users agree on; false when one of them is something else.
+// The permutation that all users agree on; false if a user does something else.
 static bool common_permutation(const sc_value *value, uint32_t *order) {
     uint32_t other[SC_RANK_MAX];
     const sc_graph *graph = value->graph;
@@ -39,9 +39,10 @@ static sc_constant *permuted(sc_ctx *ctx, sc_exprs *exprs, const sc_constant *ol
     return constant;
 }
 
-// Buffers may be written: only values that are certainly constant are moved.
+// Buffers may be written, so only values that are certainly constant are moved.
 static bool is_candidate(const sc_method *method, const sc_input_sig *sig, const sc_value *value) {
-    if (!sig->constant || sig->constant->lifted_scalar || value->use_count == 0) return false;
+    if (!sig->constant || sig->constant->lifted_scalar || sig->is_trained) return false;
+    if (value->use_count == 0) return false;
     for (const sc_arg *use = value->first_use; use; use = use->next_use)
         if (use->user->op && sc_op_has(use->user->op, SC_MUTATES)) return false;
     return sc_spec_is_contiguous(method->exprs, &sig->constant->spec);
@@ -61,14 +62,15 @@ typedef struct plan {
     uint32_t order[SC_RANK_MAX];
 } plan;
 
-// Tied weights are several constants of the same bytes. They move together or not at all, or the
+// Tied weights are several constants with the same bytes. They move together or not at all, or the
 // bytes would be stored in both orders.
 static void keep_ties(sc_ctx *ctx, const sc_method *method, plan *plans) {
     sc_map first;
     uint64_t(*keys)[2] =
         sc_arena_alloc_array(ctx->scratch, sizeof(*keys), (size_t)method->inputs.count + 1);
     sc_map_init(&first, ctx->scratch);
-    for (int round = 0; round < 2; round++) {  // the second carries a veto back to the first one
+    for (int round = 0; round < 2; round++) {  // the second round carries a veto back to the first
+                                               // constant
         for (uint32_t i = 0; i < method->inputs.count; i++) {
             const sc_constant *constant = method->inputs.data[i].constant;
             if (!constant || constant->data.size == 0) continue;

@@ -1,5 +1,6 @@
-// Constants get an order that a .pte can state: those that are neither row-major nor channels-last
-// become row-major. Weights stay extents: the reordering is a source that gathers when read.
+// Gives constants an order that a .pte can state: those that are neither row-major nor
+// channels-last become row-major. Weights stay extents: the reordering is a source that gathers
+// when read.
 #include "passes/const_order.h"
 
 void sc_constant_make_row_major(sc_ctx *ctx, sc_method *method, uint32_t index) {

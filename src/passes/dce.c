@@ -1,5 +1,5 @@
-// Erases nodes whose results nobody uses and that have no effect, bodies included.
-// One backward sweep: a node is looked at after all of its users.
+// Erases nodes without effect whose results are not used, bodies included. One backward sweep
+// suffices: it visits a node after all of its users.
 #include "passes/passes.h"
 
 static sc_status sweep(sc_ctx *ctx, sc_graph *graph, void *user) {

@@ -1,4 +1,4 @@
-// Traces the method into core operators, and reports everything that cannot be lowered.
+// Traces the method into core operators, and reports all operators that cannot be lowered.
 #include "passes/passes.h"
 
 sc_status sc_pass_decompose(sc_ctx *ctx, sc_method *method, const sc_pass_env *env) {

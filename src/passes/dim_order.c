@@ -11,7 +11,7 @@ static sc_op_id successor(const sc_op *op) {
     }
 }
 
-// Same parameters by name, except that dim_order takes the place of memory_format.
+// The same parameters by name, except that dim_order takes the place of memory_format.
 static sc_arg successor_arg(sc_arena *arena, const sc_node *node, const sc_param *param) {
     char name[32] = {0};
     if (sc_str_is(param->name, "dim_order"))

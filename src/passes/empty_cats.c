@@ -11,7 +11,7 @@ static sc_status replace_by_full(sc_ctx *ctx, sc_node *node) {
     sc_node *full;
     int64_t sizes[SC_RANK_MAX];
     for (uint32_t i = 0; i < spec->rank; i++) {
-        if (!sc_dim_is_int(spec->sizes[i])) return SC_OK;  // no constant says its size
+        if (!sc_dim_is_int(spec->sizes[i])) return SC_OK;  // no constant states its size
         sizes[i] = spec->sizes[i].value;
     }
     sc_arg args[3] = {sc_arg_ints(ctx->scratch, sizes, spec->rank), sc_arg_int(0),
@@ -30,7 +30,7 @@ static sc_status prune(sc_ctx *ctx, sc_node *node) {
     if (count == list->count) return SC_OK;
     sc_where_set_node(ctx, node);
     if (count == 0) return replace_by_full(ctx, node);
-    // The result's dtype is promoted over all inputs, so only inputs of that dtype may go alone.
+    // The result's dtype is promoted over all inputs, so only inputs of that dtype may be dropped.
     for (uint32_t i = 0; i < count; i++)
         if (kept[i].value->spec.dtype != node->outs[0]->spec.dtype) return SC_OK;
     sc_arg_set(list, sc_arg_list(kept, count));

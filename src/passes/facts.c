@@ -1,15 +1,15 @@
-// The meaning of a method's facts, as checks: a pass that claims a fact, or keeps one, leaves a
-// graph of which it is true. Asked after every pass in builds that check themselves. SPECS is not
-// asked here: the tests of inference compare every node's spec with its rule.
+// Checks that a method's facts are true: a pass that claims or keeps a fact must leave a graph that
+// agrees with it. Builds that check themselves run this after every pass. SPECS is not checked
+// here: the tests of inference compare every node's spec with its rule.
 #include "passes/facts.h"
 
 #include "passes/passes.h"
 #include "trace/expand.h"
 
-// False when the fact is not true of the node.
+// False if the fact is not true of the node.
 typedef bool (*fact_check)(const sc_node *node);
 
-// A view is core although its copy, which takes its place, has an expansion.
+// A view is core, although its copy, which replaces it, has an expansion.
 static bool is_core(const sc_node *node) {
     const sc_op *op = node->op;
     return !sc_op_has(op, SC_MUTATES) && (op->view || node->is_kept || !sc_op_expansion(op));

@@ -1,6 +1,6 @@
-// A program that was expanded for the official runtime may need much more memory at once. A note
-// reports more than twice as much, with the line that needs it. Less than one page of wasm memory
-// is not worth a note.
+// A program that was expanded for the official runtime may need much more memory at once. If it
+// needs more than twice as much, a note says so, with the line that needs it. Less than one page of
+// wasm memory is not worth a note.
 #include "passes/passes.h"
 #include "passes/peak.h"
 

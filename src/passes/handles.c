@@ -1,19 +1,20 @@
-// Debug handles: one small number, from 1 on, per node of the source program; everything a rewrite
-// made of that node shares it. Bodies are visited after the graph that holds them, breadth first:
-// those of cond, map and scan as ExecuTorch visits them, and those of while_loop, which it leaves
-// out. The results of a node have its handle, where ExecuTorch counts each getitem of the source.
+// Gives debug handles: one small number, from 1 on, for each node of the source program. All nodes
+// that a rewrite made of that node share it. Bodies are visited after the graph that contains them,
+// breadth first. Bodies of cond, map and scan come as ExecuTorch visits them; those of while_loop,
+// which it leaves out, too. All results of a node have its handle, while ExecuTorch counts each
+// getitem of the source.
 //
-// Later passes keep this: copies, casts and views that serve a node have its handle. A call of a
-// part has one of its own, above all others. So has a copy between inputs and state that the call
-// writes back, since no node of the source stands for it.
+// Later passes keep handles: copies, casts and views that serve a node have its handle. A call of a
+// part has a handle of its own, above all others. So has a copy between inputs and state that the
+// call writes back, since no node of the source stands for it.
 //
-// Nodes without a line of the author's, such as those that quantize, get the line whose result they
-// take, or else the line that takes theirs.
+// Nodes without a line of the author's, such as those that quantize, get the line of the node whose
+// result they take. If it has no line, they get the line of the node that takes theirs.
 #include "passes/passes.h"
 
 typedef struct numberer {
     uint32_t next;
-    sc_imap handles;  // by origin
+    sc_imap handles;  // by origin: its handle
     SC_VEC(sc_graph *) queue;
 } numberer;
 
@@ -24,7 +25,7 @@ static void find_bodies(sc_ctx *ctx, numberer *n, const sc_arg *arg) {
         for (uint32_t i = 0; i < arg->count; i++) find_bodies(ctx, n, &arg->items[i]);
 }
 
-// Takes the trace of the first value it reads that has one.
+// Takes the trace of the first operand that has one.
 static bool take_trace(void *user, sc_arg *arg) {
     sc_node *node = user;
     const sc_node *maker = arg->value->node;

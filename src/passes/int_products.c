@@ -1,19 +1,22 @@
-// Linear layers that torchao's Int8DynamicActivationInt8WeightConfig has written out: integers of
-// the activations, a product of integers (_int_mm), scales of its rows and columns. A backend knows
-// such a layer as linear over dequantized operands, so that is what it becomes if somebody keeps it
-// whole. Everybody else gets the product of integers, as PyTorch computes it.
+// Joins linear layers that torchao's Int8DynamicActivationInt8WeightConfig has written out:
+// integers of the activations, a product of integers (_int_mm), and scales of its rows and columns.
+// A backend knows such a layer as linear over dequantized operands. So the pass writes it in that
+// form if a backend keeps it whole. Otherwise the product of integers stays, as PyTorch computes
+// it.
 //
-// Old nodes would be other readers of what the backend quantizes on the way. So the question is
-// asked of a copy of the method without them, until whoever keeps the layers is content with all.
+// The old nodes would be further readers of values that the backend quantizes. So backends are
+// asked about a copy of the method without them, again and again, until they keep every layer that
+// remains joined.
 #include "passes/passes.h"
 
 typedef struct product {
     sc_node *mm, *quantize, *choose;
     sc_value *integers, *weight;     // [..., inputs] and [outputs, inputs], int8
-    sc_value *scale, *weight_scale;  // of rows, [..., 1], and of outputs, [outputs, 1] or [1, 1]
-    sc_value *bias;                  // NULL: no addend
+    sc_value *scale, *weight_scale;  // scales of rows, [..., 1], and of outputs, [outputs, 1] or
+                                     // [1, 1]
+    sc_value *bias;                  // NULL: no bias
     sc_value *result;                // [..., outputs]
-    const sc_node *written;          // takes the shift back, in place maybe
+    const sc_node *written;          // subtracts the shift, perhaps in place
 } product;
 
 // --- Deeds of nodes ------------------------------------------------------------------------------
@@ -56,7 +59,7 @@ static deed deed_of(const sc_node *node) {
 
 static bool is_int(const sc_arg *arg, int64_t i) { return arg->kind == SC_ARG_INT && arg->i == i; }
 
-// Sums and differences have a factor for their second operand.
+// Sums and differences multiply their second operand by a factor.
 static bool does(const sc_node *node, deed wanted) {
     if (!node || deed_of(node) != wanted) return false;
     return (wanted != ADD && wanted != SUB) || is_int(sc_node_arg(node, "alpha"), 1);
@@ -72,15 +75,15 @@ static bool is_of(const sc_value *value, sc_dtype dtype) {
 
 // --- Upwards -------------------------------------------------------------------------------------
 
-// The value that was cast from one dtype to another; NULL if it was not.
+// The value that was cast from one dtype to the other; NULL if the node is no such cast.
 static sc_value *cast_from(sc_value *value, sc_dtype from, sc_dtype to) {
     if (!value || !is_of(value, to) || !does(value->node, CAST)) return NULL;
     sc_value *source = operand(value->node, 0);
     return source && is_of(source, from) ? source : NULL;
 }
 
-// The first value of the same elements, in the same or other sizes. Each step goes to an earlier
-// node, which ends the loop.
+// The first value with the same elements, in the same or other sizes. Each step goes to an earlier
+// node, so the loop ends.
 static sc_value *reshaped_from(sc_value *value) {
     while (value->node && value->index == 0) {
         sc_value *source = operand(value->node, 0);
@@ -107,7 +110,7 @@ static bool is_column(const sc_value *value, const product *p) {
     return is_matrix(value, p->mm->outs[0]->spec.sizes[0], sc_dim_int(1));
 }
 
-// Processors without products of signed integers get unsigned ones, 128 more.
+// Processors without products of signed integers get unsigned ones, shifted by 128.
 static sc_value *signed_rows(sc_value *rows, bool *is_shifted) {
     sc_value *sum = cast_from(rows, SC_DTYPE_I32, SC_DTYPE_U8);
     *is_shifted = sum != NULL;
@@ -150,7 +153,8 @@ static bool is_assertion(const sc_arg *use) {
     return use->user->op && sc_op_has(use->user->op, SC_ASSERTION);
 }
 
-// The one node that reads the value, assertions aside. NULL if others do, the return too.
+// The only node that reads the value, apart from assertions. NULL if there are several, or if it is
+// returned.
 static sc_node *reader_of(const sc_value *value) {
     sc_node *reader = NULL;
     for (const sc_arg *use = value->first_use; use; use = use->next_use) {
@@ -161,7 +165,7 @@ static sc_node *reader_of(const sc_value *value) {
     return reader;
 }
 
-// The value behind casts to its own dtype.
+// The value after casts to its own dtype.
 static sc_value *past_casts(sc_value *value) {
     for (sc_node *node = reader_of(value); does(node, CAST); node = reader_of(value)) {
         if (node->outs[0]->spec.dtype != value->spec.dtype) break;
@@ -170,8 +174,8 @@ static sc_value *past_casts(sc_value *value) {
     return value;
 }
 
-// The other operand of the only reader, if that combines it so with the value. `*value` becomes the
-// result.
+// The other operand of the only reader, if that reader combines it with the value in this way.
+// `*value` becomes the result.
 static sc_value *combined(sc_value **value, deed how) {
     sc_node *node = reader_of(*value);
     if (!does(node, how) || !is_of(node->outs[0], (sc_dtype)(*value)->spec.dtype)) return NULL;
@@ -189,7 +193,7 @@ static bool sums_over(const sc_node *node, const sc_value *what, int64_t dim) {
            (is_int(&node->args[1].items[0], dim) || is_int(&node->args[1].items[0], dim - 2));
 }
 
-// Finds the difference that takes back 128 in each of the activations' integers.
+// Finds the difference that subtracts 128 from each of the activations' integers.
 static bool takes_shift_back(product *p, sc_value **value) {
     sc_value *flipped = operand(p->mm, 1);
     sc_value *excess = combined(value, SUB);
@@ -202,7 +206,7 @@ static bool takes_shift_back(product *p, sc_value **value) {
 
 enum { ZERO = 1, SCALE = 2, WEIGHTS = 4, PARTS = ZERO | SCALE | WEIGHTS };
 
-// Which part of what zero points add to the product a factor is; 0 if none of them.
+// The term of the zero points' contribution that a factor is; 0 if it is none of them.
 static uint32_t part_of(const product *p, sc_value *factor) {
     sc_value *whole = cast_from(factor, SC_DTYPE_I64, SC_DTYPE_F32);
     if (whole) return whole->spec.rank == 1 && sums_over(whole->node, p->weight, 1) ? WEIGHTS : 0;
@@ -243,7 +247,7 @@ static bool find_weight_scale(product *p, sc_value **value) {
     return factor->spec.rank == 1 || is_matrix(factor, one, is_by_output ? outputs : one);
 }
 
-// The sizes of the layer's result: those of its input but for the last.
+// The sizes of the layer's result: those of its input except the last.
 static bool has_result_sizes(const product *p, const sc_value *value) {
     const sc_spec *in = &p->integers->spec, *out = &value->spec;
     if (out->rank != in->rank || !is_last(value, p->weight->spec.sizes[0])) return false;
@@ -252,7 +256,7 @@ static bool has_result_sizes(const product *p, const sc_value *value) {
     return true;
 }
 
-// The last value of the same elements before another deed.
+// The last value with the same elements, before an operator that changes them.
 static sc_value *past_reshapes(sc_value *value) {
     for (sc_node *node = reader_of(value); node; node = reader_of(value)) {
         const deed did = deed_of(node);
@@ -276,7 +280,7 @@ static bool find_result(product *p, sc_value *value) {
     return true;
 }
 
-// A write in between could change what is read again.
+// A write in between could change an operand that is read again.
 static bool is_undisturbed(const product *p) {
     for (const sc_node *node = p->quantize; node != p->result->node; node = node->next)
         if (!node || (sc_op_has(node->op, SC_MUTATES) && node != p->written)) return false;
@@ -360,14 +364,15 @@ static bool is_read(const sc_node *node) {
     return false;
 }
 
-// With the assertions about its results.
+// Also erases the assertions about its results.
 static void erase(sc_node *node) {
     for (uint32_t i = 0; i < node->out_count; i++)
         while (node->outs[i]->first_use) sc_node_erase(node->outs[i]->first_use->user);
     sc_node_erase(node);
 }
 
-// Erases the nodes whose results are not read any more. Nobody sees the writes among them.
+// Erases the nodes whose results are not read any more. Writes among them have no effect that
+// another node sees.
 static void erase_unread(const product *p) {
     const sc_node *const result = p->result->node;
     for (sc_node *node = p->result->node, *prev; node != p->quantize; node = prev) {
@@ -381,7 +386,7 @@ static void erase_unread(const product *p) {
 
 typedef struct joining {
     sc_imap *left;             // names of products that stay -> themselves
-    SC_VEC(sc_node *) layers;  // what was made
+    SC_VEC(sc_node *) layers;  // the layers that were made
     sc_arena *arena;
 } joining;
 
@@ -412,8 +417,8 @@ static bool is_wanted(const sc_keep *keep, const sc_node *linear) {
            keep->wants(keep->user, linear->args[1].value->node);
 }
 
-// Joins products in a copy of the method. Counts the layers that nobody keeps, which are left alone
-// from now on.
+// Joins products in a copy of the method. Counts the layers that no backend keeps, which later
+// rounds leave alone.
 static sc_status try_copy(sc_ctx *ctx, const sc_method *method, const sc_keep *keep, joining *j,
                           uint32_t *refused) {
     sc_method *copy = NULL;

@@ -1,10 +1,10 @@
 // Gives every value the layout in which its kernels work. The portable kernels compute in row-major
-// order; element-wise ones and two kinds of pooling also take operands that are all channels-last.
-// So channels-last flows through such operators, is made row-major once where it meets any
-// other, and is restored at outputs, whose layout is part of the program's meaning.
+// order. Element-wise ones and two kinds of pooling also take operands that are all channels-last.
+// So channels-last flows through such operators, and becomes row-major once before any other. It is
+// restored at outputs, whose layout is part of the program's meaning.
 //
 // Constants become row-major for good, at no cost: their bytes are gathered when the file is
-// written. Official kernels refuse mixed layouts, or worse, take them for granted.
+// written. Official kernels refuse mixed layouts, or compute with them wrongly.
 #include "ir/part.h"
 #include "passes/const_order.h"
 
@@ -13,7 +13,7 @@ typedef struct legaliser {
     sc_method *method;
     sc_graph *graph;
     sc_imap twins;         // value -> its copy in the other layout
-    uint32_t free_handle;  // 0: not asked for yet
+    uint32_t free_handle;  // 0: not read from the graph yet
 } legaliser;
 
 static bool is_nhwc(const legaliser *l, const sc_value *value) {
@@ -30,8 +30,8 @@ static void set_layout(legaliser *l, sc_value *value, bool nhwc) {
 typedef enum treatment {
     ROW_MAJOR,  // operands and results row-major
     SAME,       // channels-last if all operands are, else row-major
-    FOLLOWS,    // takes any layout and writes the one that it is given: that of its operand
-    WRITES      // first operand stays as it is, the others follow it
+    FOLLOWS,    // takes any layout and writes the layout of its operand
+    WRITES      // the first operand keeps its layout, and the others follow it
 } treatment;
 
 static treatment treatment_of(const sc_op *op) {
@@ -127,7 +127,8 @@ static void follow_operand(legaliser *l, sc_node *node) {
     sc_arg_set(sc_node_arg(node, "dim_order"), order);
 }
 
-// A part was made for the layouts of its operands, and its results have the layouts it says.
+// A part was compiled for the layouts of its operands, and its results have the layouts that it
+// states.
 static sc_status convert_operands(legaliser *l, sc_node *node, const sc_method *part) {
     sc_arg *operands = node->args[1].items;
     for (uint32_t i = 0; i < part->inputs.count; i++)
@@ -152,7 +153,7 @@ static sc_status treat(legaliser *l, sc_node *node) {
 
 // --- Graphs --------------------------------------------------------------------------------------
 
-// Inputs and results of bodies are row-major, so that it does not matter which body runs.
+// Inputs and results of bodies are row-major, so all bodies of a node agree on their layout.
 static sc_status treat_graph(legaliser *l, const bool *wanted) {
     sc_graph *graph = l->graph;
     for (sc_node *node = graph->first; node; node = node->next) SC_TRY(treat(l, node));

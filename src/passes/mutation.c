@@ -1,9 +1,9 @@
 // Writes mutated buffers and inputs back: the graph computes their new values, and a copy_ at the
-// end puts each into its place. Outputs that only stood for a mutation disappear. Mutated user
+// end writes each into its place. Outputs that only represented a mutation disappear. Mutated user
 // inputs stay outputs, before all others, as in the official exporter.
 //
-// Between copies no node may read an old value: where an input that is written is also returned, or
-// is the new value of another one, it is cloned before the first copy.
+// Between the copies no node may read an old value. If an input that is written is also returned,
+// or is the new value of another one, it is cloned before the first copy.
 #include "ir/part.h"
 #include "passes/passes.h"
 
@@ -14,12 +14,12 @@ typedef struct write_back {
     sc_map inputs;  // target or input name -> sc_value
     SC_VEC(sc_arg) args;
     SC_VEC(sc_output_sig) sigs;
-    uint32_t free_handle;  // 0: not asked for yet
+    uint32_t free_handle;  // 0: not read from the graph yet
 } write_back;
 
 enum { UNWRITTEN, WRITTEN };
 
-// Buffers go by their qualified name, user inputs by the name of the placeholder.
+// Buffers are found by their qualified name, user inputs by the name of the placeholder.
 static void index_inputs(write_back *w) {
     sc_map_init(&w->inputs, w->ctx->scratch);
     for (uint32_t i = 0; i < w->graph->inputs.count; i++) {
@@ -39,7 +39,7 @@ static sc_status find_target(write_back *w, const sc_output_sig *sig, sc_value *
                    SC_STR_ARG(sig->target));
 }
 
-// Marks values that are written, so that reads of old values can be seen.
+// Marks values that are written, to find reads of old values.
 static sc_status mark_written(write_back *w, bool *any) {
     for (uint32_t i = 0; i < w->method->outputs.count; i++) {
         const sc_output_sig *sig = &w->method->outputs.data[i];
@@ -74,7 +74,7 @@ static const sc_value *returned_by_part(const sc_part *part, uint32_t index) {
     return NULL;
 }
 
-// The meta of the node that computed a value, also inside of a delegate.
+// The meta of the node that computed a value, also inside a delegate.
 static sc_meta meta_of(write_back *w, const sc_value *value) {
     if (!value->node) return meta_of_input(w);
     const sc_part *part = sc_node_part(value->node);
@@ -82,7 +82,7 @@ static sc_meta meta_of(write_back *w, const sc_value *value) {
     return inner && inner->node ? inner->node->meta : value->node->meta;
 }
 
-// A returned old value of something that is written: a copy is taken first.
+// An old value that is returned although its place is written: it is copied first.
 static sc_status save_old_value(write_back *w, const sc_value *target, sc_arg *arg) {
     if (arg->kind != SC_ARG_VALUE || arg->value->node || arg->value->graph != w->graph)
         return SC_OK;

@@ -1,8 +1,8 @@
 // Removes operators whose result is their operand. In to_edge these are the casts and slices that
 // the official exporter removes; in to_executorch also every copy in the layout of its source.
 //
-// A copy stays if it has to be one: if it is returned, and its source is an input or is returned
-// too; or if its source is written before the copy is read for the last time.
+// Two kinds of copies stay. One is returned, and its source is an input or is returned too. The
+// other's source is written before the copy is read for the last time.
 #include "passes/passes.h"
 
 // --- Copies that matter --------------------------------------------------------------------------

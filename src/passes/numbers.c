@@ -1,6 +1,6 @@
-// Numbers in places where a schema says Tensor: Python numbers become rank-0 constants of the
-// method, symbolic ones become scalar_tensor. Both get the dtype in which the operator computes, so
-// that no cast is left to do at run time.
+// Makes tensors of numbers where a schema says Tensor. Python numbers become rank-0 constants of
+// the method, symbolic ones become scalar_tensor. Both get the dtype in which the operator
+// computes, so that no cast is left to run time.
 #include <math.h>
 
 #include "passes/promote.h"
@@ -40,7 +40,7 @@ static double as_float(const sc_arg *arg) {
 
 static bool fits_int64(double number) { return number >= -0x1p63 && number < 0x1p63; }
 
-// A float outside the range of int64 has no integer meaning; zero is as good as any.
+// A float outside the range of int64 has no integer meaning, so zero replaces it.
 static int64_t as_int(const sc_arg *arg) {
     if (arg->kind == SC_ARG_FLOAT) return fits_int64(arg->f) ? (int64_t)arg->f : 0;
     return arg->kind == SC_ARG_BOOL ? arg->b : arg->i;
@@ -139,7 +139,7 @@ static sc_status lift(lifter *l, sc_node *node, sc_arg *arg) {
     return SC_OK;
 }
 
-// A higher-order node hands numbers on: the nodes of its body convert them.
+// A higher-order node passes numbers on: the nodes of its body convert them.
 static bool is_looked_at(const sc_op *op) {
     return !(op->traits & (SC_HIGHER_ORDER | SC_FOREIGN | SC_SYMBOLIC));
 }
@@ -175,7 +175,8 @@ static void cut_number(sc_arg *arg, sc_dtype dtype, bool wraps) {
     if (is != was) sc_arg_set(arg, sc_arg_int(is));
 }
 
-// Cuts bounds to the dtype of the integers they bound: the official kernel refuses all others.
+// Clamps bounds to the dtype of the integers that they bound: the official kernel refuses any bound
+// outside it.
 static void cut_numbers(sc_node *node) {
     if (!sc_op_has(node->op, SC_CUTS)) return;
     const sc_dtype dtype = (sc_dtype)node->outs[0]->spec.dtype;
@@ -221,7 +222,7 @@ static sc_dtype made_dtype(const sc_node *node) {
     return can_encode(dtype) && !sc_value_is_returned(node->outs[0]) ? dtype : SC_DTYPE_NONE;
 }
 
-// Only in the method's own graph: bodies cannot reach its constants.
+// This works only in the method's own graph: bodies cannot reach its constants.
 sc_status sc_pass_fixed_scalars(sc_ctx *ctx, sc_method *method) {
     sc_mark mark = sc_arena_mark(ctx->scratch);
     lifter l = {.ctx = ctx, .method = method, .count = method->inputs.count};

@@ -1,12 +1,12 @@
-// Calls that the official runtime has no kernel for, or refuses, are expanded into calls that it
-// runs (trace/official). This happens after delegation, because a backend may take an operator
-// whole. An expansion is traced in the node's place, on row-major operands. Without an expansion
-// the call stays. With the target sconce, only calls are expanded whose kernel here is slower than
-// the expansion. Numbers, mixed dtypes and memory formats of an expansion are left to the edge
-// passes, which passes.def runs again.
+// Expands calls that the official runtime has no kernel for, or refuses, into calls that it runs
+// (trace/official). This happens after delegation, because a backend may take an operator whole. An
+// expansion is traced in the node's place, on row-major operands. Without an expansion the call
+// stays. With the target sconce, only calls are expanded whose kernel here is slower than the
+// expansion. The edge passes, which passes.def runs again, handle numbers, mixed dtypes and memory
+// formats of an expansion.
 //
-// An expansion that takes more than twice the memory is noted (peak.h). A call that stays without
-// an expansion gives a warning.
+// A note reports expansions that take more than twice the memory (peak.h). A call that stays
+// without an expansion gives a warning.
 #include "trace/official/official.h"
 
 #include "passes/layout.h"
@@ -17,12 +17,13 @@
 
 typedef struct expanding {
     sc_graph *graph;   // of the method
-    bool is_official;  // the target: else only what is faster expanded, without a warning
+    bool is_official;  // the target; for sconce, only calls that are faster expanded, without a
+                       // warning
     // Bytes: those needed at once before, measured at the first expansion that makes more than it
     // replaces; and how much more expansions have made.
     uint64_t peak_before, more;
-    uint64_t recorded;  // nodes of all expansions: there is a limit
-    sc_limit limit;     // what the call under way is beyond, if it was not expanded
+    uint64_t recorded;  // nodes of all expansions, which are limited
+    sc_limit limit;     // the limit that the present call exceeds, if it was not expanded
     bool changed;
 } expanding;
 
@@ -73,7 +74,7 @@ static bool stands_for(const sc_x x, const sc_value *value) {
            sc_spec_same_sizes(spec, &value->spec);
 }
 
-// The results of the expansion, in the layout of the node's; those that nobody uses may be missing.
+// The results of the expansion, in the layout of the node's; unused ones may be missing.
 static void finish(sc_trace *t, const sc_node *node, sc_x result, sc_x *outs) {
     for (uint32_t i = 0; i < node->out_count && t->status == SC_OK; i++) {
         if (node->outs[i]->use_count == 0) continue;
@@ -104,7 +105,7 @@ static void take_back(sc_node *node, const sc_node *last) {
 }
 
 // Warns once for each call that was not expanded, with the reason if it is known. Emission warns of
-// other calls that have no kernel there.
+// other calls that the official runtime has no kernel for.
 static void warn(sc_ctx *ctx, const sc_node *node, sc_limit limit, bool has_kernel) {
     if (limit != SC_LIMIT_NONE)
         sc_report(ctx, SC_WARNING, SC_ERR_UNSUPPORTED_OP, sc_limit_hint(limit),
@@ -117,9 +118,9 @@ static void warn(sc_ctx *ctx, const sc_node *node, sc_limit limit, bool has_kern
                   "ExecuTorch's runtime refuses this call of %s", node->op->name);
 }
 
-// Most expansions make no more than they replace, and then the graph is not measured.
+// Most expansions make no more bytes than they replace, and then the graph is not measured.
 static void note_more(expanding *all, sc_node *node, const sc_node *last) {
-    if (sc_official_faster(node)) return;  // no other target needs less
+    if (sc_official_faster(node)) return;  // other targets do not need this
     sc_node *first = last ? last->next : node->graph->first;
     const uint64_t made = sc_result_bytes(first, node), was = sc_result_bytes(node, node->next);
     if (made <= was) return;
@@ -127,13 +128,13 @@ static void note_more(expanding *all, sc_node *node, const sc_node *last) {
     all->more += made - was;
 }
 
-// Is the limit of nodes reached? Other limits concern one call, which stays as it is.
+// Is the limit of nodes reached? All other limits concern one call only, which stays.
 static bool is_full(const sc_trace *t) {
     return t->status == SC_ERR_LIMIT && t->recorded > t->ctx->limits.node_max;
 }
 
-// Sizes of complex operands are read off the pairs they are made of, since the complex tensors
-// would have to be made.
+// Reads sizes of complex operands off the pairs that they are made from, since the complex tensors
+// would have to be computed.
 static void note_pairs(sc_trace *t, const sc_node *node) {
     for (uint32_t i = 0; i < node->arg_count; i++) {
         const sc_arg *arg = &node->args[i];
@@ -142,8 +143,8 @@ static void note_pairs(sc_trace *t, const sc_node *node) {
     }
 }
 
-// Expands a call in the place of its node: by the row of the table, or as decomposition does it
-// where `row` is NULL. If that fails, the node stays.
+// Expands a call in the place of its node: by the row of the table, or, if `row` is NULL, as
+// decomposition does it. If that fails, the node stays.
 static sc_status expand(expanding *all, sc_trace *t, sc_node *node, const sc_official *row,
                         bool *is_gone) {
     const sc_node *last = node->prev;
@@ -181,16 +182,16 @@ static sc_status expand(expanding *all, sc_trace *t, sc_node *node, const sc_off
 
 static const sc_trace_hooks hooks = {.dispatch = dispatch, .body = made_body};
 
-// Sizes are read off inputs if possible: a complex tensor kept only for its size would have to be
-// made. Inputs may be many, so they are noted once, before the first expansion.
+// Reads sizes off inputs if possible: a complex tensor kept only for its size would have to be
+// computed. Inputs may be many, so they are noted once, before the first expansion.
 static void note_inputs(sc_trace *inputs, sc_ctx *ctx, sc_arena *arena, sc_graph *graph) {
     sc_trace_begin(inputs, ctx, arena, graph, &hooks);
     for (uint32_t i = 0; i < graph->inputs.count; i++)
         sc_trace_note_sizes(inputs, graph->inputs.data[i]);
 }
 
-// Each node has a trace of its own: sizes that one trace reads off tensors come too late for the
-// nodes of its expansion, if they are expanded in turn.
+// Each node has a trace of its own. Sizes that one trace reads come too late for the nodes of its
+// expansion, if they are expanded in turn.
 static void begin(expanding *all, sc_trace *t, const sc_trace *inputs) {
     sc_trace_begin(t, inputs->ctx, inputs->arena, inputs->graph, &hooks);
     all->limit = SC_LIMIT_NONE;
@@ -200,7 +201,7 @@ static void begin(expanding *all, sc_trace *t, const sc_trace *inputs) {
     t->recorded = all->recorded;
 }
 
-// A pass of the user's own has made it for a backend, and no backend took it.
+// A pass of the user's own made it for a backend, and no backend took it.
 static bool is_left_whole(const sc_node *node) {
     return node->is_kept && !node->op->infer && sc_op_expansion(node->op);
 }
@@ -226,8 +227,8 @@ static sc_status visit(sc_ctx *ctx, sc_graph *graph, void *user) {
         begin(all, &trace, &inputs);
         status = expand(all, &trace, node, row, &is_gone);
         all->recorded = trace.recorded;
-        // The new calls may be lacking, too. An expansion that makes its own operator again meets
-        // the limit of recorded nodes.
+        // The official runtime may lack the new calls, too. An expansion that contains its own
+        // operator meets the limit of recorded nodes.
         if (is_gone) next = last ? last->next : graph->first;
     }
     sc_arena_deinit(&arena);

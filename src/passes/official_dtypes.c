@@ -1,5 +1,5 @@
 // Warns of dtypes that the official runtime's kernels do not take: float8, and unsigned integers of
-// more than 8 bits. There, only kernels that move bytes take them; any other call fails when it
+// more than 8 bits. Only kernels that move bytes take them there; any other call fails when it
 // runs.
 #include "passes/passes.h"
 
@@ -10,7 +10,7 @@ static bool is_rare(const sc_value *value) {
            !sc_spec_is_empty(&value->spec);
 }
 
-// Most programs have no such value anywhere, and then no call has to be looked at.
+// Most programs have no such value, and then no call has to be checked.
 static bool has_rare(const sc_graph *graph) {
     for (uint32_t i = 0; i < graph->inputs.count; i++)
         if (is_rare(graph->inputs.data[i])) return true;

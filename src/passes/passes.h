@@ -1,4 +1,5 @@
-// The passes' functions, sc_pass_<name>, and questions that they share.
+// The passes' functions, sc_pass_<name>, and the queries that they share.
+// Prefixes: sc_pass_ is one pass, sc_check_ a check that passes share.
 #ifndef SC_PASSES_PASSES_H
 #define SC_PASSES_PASSES_H
 
@@ -13,11 +14,11 @@
 #undef PASS_ENV
 #undef PASS
 
-// Can the runtime's primitives compute this integer, as it stands or by the pass sym_prims?
+// Can the runtime's primitives compute this integer, directly or after the pass sym_prims?
 bool sc_node_has_primitives(const sc_node *node);
 
-// Report the operators that nobody knows, and of a decomposed graph also those that no
-// runtime executes. SC_ERR_UNSUPPORTED_OP when there are any.
+// Report the operators that no table knows and, for a decomposed graph, also those that no runtime
+// executes. SC_ERR_UNSUPPORTED_OP if there are any.
 sc_status sc_check_known_ops(sc_ctx *ctx, sc_graph *graph);
 sc_status sc_check_core_ops(sc_ctx *ctx, sc_graph *graph);
 

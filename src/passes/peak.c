@@ -1,7 +1,7 @@
-// How much a method holds at once, before memory is planned. User inputs are held until their last
-// use, every result with a place of its own from its node to its last use. While a body runs, its
-// values are held in addition. Sizes without a bound do not count, nor do slices that rounds of a
-// loop see; results of branches count twice.
+// The bytes that a method needs at once, before memory is planned. User inputs are kept until their
+// last use, and every result with a place of its own from its node to its last use. While a body
+// runs, its values are kept in addition. Sizes without a bound do not count, nor do slices that
+// rounds of a loop see; results of branches count twice.
 // In wasm: -Os
 #include "passes/peak.h"
 
@@ -56,8 +56,8 @@ static bool free_last(void *user, sc_arg *arg) {
     return true;
 }
 
-// Bytes of the inputs, which have been marked. Weights and the state of calls lie elsewhere, and
-// the inputs of a body are counted outside of it.
+// The bytes of the inputs, which have been marked. Weights and the state of calls lie elsewhere,
+// and the inputs of a body are counted outside it.
 static uint64_t held_from_start(sc_graph *graph, bool is_body) {
     const sc_method *method = graph->method;
     uint64_t bytes = 0;
@@ -73,7 +73,7 @@ static uint64_t held_from_start(sc_graph *graph, bool is_body) {
 
 typedef struct peak {
     sc_span without;
-    const sc_node *at;  // where most is held, if anything is
+    const sc_node *at;  // the node at the peak, if any value is kept
 } peak;
 
 static uint64_t graph_peak(peak *p, sc_graph *graph, bool is_body);

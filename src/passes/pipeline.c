@@ -1,5 +1,6 @@
-// Runs the rows of passes.def over the methods of a program: facts, verification, times, progress.
-// Owns the facts of a method: no pass runs without those that it needs. Knows no pass by name.
+// Runs the rows of passes.def over the methods of a program, with verification, times and progress.
+// It keeps the facts of a method: no pass runs without those that it needs. It knows no pass by
+// name.
 #include "passes/facts.h"
 #include "passes/passes.h"
 
@@ -73,7 +74,7 @@ enum { VERIFIES = true };
 enum { VERIFIES = false };
 #endif
 
-// The pass to run for one of the lacking facts: of the same step if there is one.
+// The pass to run for one of the lacking facts, of the same step if possible.
 static const sc_pass *maker_of(uint32_t lacking, sc_phase step) {
     const sc_pass *maker = NULL;
     for (uint32_t i = 0; i < SC_COUNT_OF(passes); i++)
@@ -138,7 +139,7 @@ static sc_status run_rows(sc_ctx *ctx, sc_pipeline *pipeline, sc_program *progra
             sc_status status =
                 sc_pipeline_pass(ctx, pipeline, &passes[i], program->methods.data[m]);
             if (sc_status_is_refusal(status) || status == SC_ERR_DTYPE)
-                worst = status;  // the other methods' problems are worth knowing too
+                worst = status;  // the user should see the other methods' problems too
             else
                 SC_TRY(status);
         }

@@ -1,9 +1,9 @@
-// Operands of mixed dtype: casts are inserted so that the six arithmetic operators that the edge
+// Inserts casts for operands of mixed dtype, so that the six arithmetic operators that the edge
 // dialect wants uniform see one dtype. All others promote inside their kernels.
 //
 // In half precision, a factor or divisor without dims is float32: PyTorch computes with it
 // unrounded, and so do the kernels. PyTorch rounds all other operands to the dtype first. Kernels
-// that promote inside do not, so these operands get casts, too.
+// that promote internally do not round, so these operands get casts, too.
 #include "passes/promote.h"
 
 static sc_category number_category(const sc_arg *arg) {
@@ -65,7 +65,7 @@ static sc_dtype dtype_of_operand(const sc_node *node, const sc_arg *arg, sc_dtyp
     return is_number ? sc_node_number_dtype(node, arg, common) : common;
 }
 
-// `shared` is the cast of the operand before: both may be the same tensor.
+// `shared` is the cast of the previous operand: both may be the same tensor.
 static sc_status cast(sc_ctx *ctx, sc_node *node, sc_arg *arg, sc_dtype dtype, sc_node **shared) {
     if (arg->kind != SC_ARG_VALUE || arg->value->type != SC_VALUE_TENSOR) return SC_OK;
     dtype = dtype_of_operand(node, arg, dtype);
@@ -79,7 +79,7 @@ static sc_status cast(sc_ctx *ctx, sc_node *node, sc_arg *arg, sc_dtype dtype, s
     return SC_OK;
 }
 
-// Truth values are exact as they are.
+// Truth values need no rounding.
 static bool is_cast(const sc_node *node, uint32_t i) {
     const sc_arg *arg = &node->args[i];
     if (!takes_part(node, i)) return false;

@@ -1,7 +1,7 @@
-// Derives the strides of every result again, after views became copies: an operator on the copy of
-// a transposed tensor no longer answers in transposed order. Only strides change; sizes and dtypes
-// are what the importer checked. A rule that cannot say it (sizes that depend on data)
-// leaves row-major. Strides come out canonical: row-major or channels-last, and no other.
+// Derives the strides of every result again after views became copies: the result of an operator on
+// a copied transpose is no longer transposed. Only strides change; sizes and dtypes are those that
+// the importer checked. If a rule cannot derive strides (sizes that depend on data), they are
+// row-major. Strides come out canonical: row-major or channels-last, and no other.
 #include "passes/layout.h"
 
 static bool is_asked_again(const sc_op *op) {

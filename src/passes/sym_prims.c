@@ -1,11 +1,11 @@
-// Arithmetic of numbers at run time, by the runtime's primitives. Known results become constants,
-// and operators without a primitive are built from others. Operators that cannot be built (a square
-// root, an exponent that varies) were reported after decomposition.
+// Lowers arithmetic of run-time numbers to the runtime's primitives. Known results become
+// constants, and operators without a primitive are built from others. Operators that cannot be
+// built (a square root, an exponent that varies) were reported after decomposition.
 #include "passes/passes.h"
 
 typedef struct builder {
     sc_ctx *ctx;
-    sc_node *node;  // the one being replaced
+    sc_node *node;  // the node that is being replaced
     sc_status status;
 } builder;
 
@@ -109,7 +109,7 @@ static sc_arg round_down(builder *b, const sc_arg *args) {
     return emit1(b, SC_OP_sym_trunc, emit2(b, SC_OP_sym_floordiv, args[0], sc_arg_float(1.0)));
 }
 
-// Row-major strides are products of the sizes further in.
+// Row-major strides are products of the sizes of later dims.
 static sc_arg stride(builder *b, const sc_arg *args) {
     const sc_value *tensor = args[0].value;
     int64_t dim = args[1].i < 0 ? args[1].i + tensor->spec.rank : args[1].i;
@@ -129,14 +129,14 @@ static sc_arg remainder_of(builder *b, const sc_arg *args) {
 
 // --- Floats --------------------------------------------------------------------------------------
 
-// The runtime takes no integer for a float.
+// The runtime accepts no integer for a float.
 static sc_arg float_of(builder *b, sc_arg x) {
     if (x.kind == SC_ARG_INT) return sc_arg_float((double)x.i);
     return is_integer(&x) ? emit1(b, SC_OP_sym_sym_float, x) : x;
 }
 
-// No primitive is exact here, but fmod of tensors is. Its result has the sign of x, and Python's
-// has the sign of y, zeros too.
+// No primitive is exact here, but fmod of tensors is. Its result has the sign of x, while Python's
+// has the sign of y, also for zeros.
 static sc_arg remainder_of_floats(builder *b, const sc_arg *args) {
     const sc_arg x = float_of(b, args[0]), y = float_of(b, args[1]), zero = sc_arg_float(0);
     sc_arg wide = emit2(b, SC_OP_scalar_tensor, x, sc_arg_dtype(SC_DTYPE_F64));
@@ -150,8 +150,8 @@ static sc_arg remainder_of_floats(builder *b, const sc_arg *args) {
     return emit(b, SC_OP_sym_sym_ite, 3, emit2(b, SC_OP_sym_eq, rest, zero), signed_zero, other);
 }
 
-// The official primitives take integers only. Python chooses the first one unless the other is
-// beyond it. No number is beyond a NaN.
+// The official primitives take integers only. Python returns the first number unless the other one
+// is beyond it. No number is beyond a NaN.
 static sc_arg chosen(builder *b, const sc_arg *args, sc_op_id is_beyond) {
     const sc_arg x = float_of(b, args[0]), y = float_of(b, args[1]);
     return emit(b, SC_OP_sym_sym_ite, 3, emit2(b, is_beyond, y, x), y, x);
@@ -214,7 +214,7 @@ static const struct expansion {
     {SC_OP_sym_lshift, by_count, shift_left},
     {SC_OP_sym_rshift, by_count, shift_right},
     {SC_OP_sym_floor, always, round_down},
-    {SC_OP_sym_ceil, is_integer, keep},  // the primitives of these take floats only
+    {SC_OP_sym_ceil, is_integer, keep},  // the primitives of these operators take floats only
     {SC_OP_sym_trunc, is_integer, keep},
     {SC_OP_sym_round, is_integer, keep},
     {SC_OP_sym_stride_int, of_row_major, stride},

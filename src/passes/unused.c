@@ -1,5 +1,5 @@
-// Removes parameters, buffers and constants that no node reads or writes, and tokens and script
-// objects that went unused. The user's own inputs stay: they are the method's signature.
+// Removes parameters, buffers and constants that no node reads or writes, and unused tokens and
+// script objects. The user's own inputs stay: they are the method's signature.
 #include "passes/passes.h"
 
 static bool is_kept(const sc_input_sig *sig, const sc_value *value, const sc_map *written) {
@@ -8,11 +8,13 @@ static bool is_kept(const sc_input_sig *sig, const sc_value *value, const sc_map
     return sig->target.size > 0 && sc_map_find(written, sig->target) != NULL;
 }
 
-// Buffers that outputs write back are in use although no node may read them.
+// Buffers that outputs write back, and parameters with gradients, are in use although no node may
+// read them.
 static void collect_written(const sc_method *method, sc_map *written) {
     for (uint32_t i = 0; i < method->outputs.count; i++) {
         const sc_output_sig *sig = &method->outputs.data[i];
-        if (sig->kind == SC_OUTPUT_BUFFER_MUTATION || sig->kind == SC_OUTPUT_PARAMETER_MUTATION)
+        if (sig->kind == SC_OUTPUT_BUFFER_MUTATION || sig->kind == SC_OUTPUT_PARAMETER_MUTATION ||
+            sig->kind == SC_OUTPUT_GRADIENT)
             sc_map_set(written, sig->target, (void *)(uintptr_t)1);
     }
 }

@@ -1,5 +1,5 @@
-// Views become their *_copy twins: in the edge dialect every result has its own storage. The copy
-// of a view is dense in row-major order, whatever the strides of the view were.
+// Replaces views by their *_copy twins: in the edge dialect every result has its own storage. The
+// copy of a view is dense in row-major order, whatever the strides of the view were.
 #include "passes/layout.h"
 
 static void make_dense(sc_value *value) {

@@ -18,7 +18,7 @@ uint64_t sc_plan_live_bytes(sc_ctx *ctx, const sc_plan_item *items, uint32_t cou
     uint32_t last = 0;
     for (uint32_t i = 0; i < count; i++)
         if (items[i].last > last) last = items[i].last;
-    // By how much the sum grows from one moment to the next; differences wrap, sums do not.
+    // The growth of the sum from one moment to the next; differences wrap, sums do not.
     uint64_t *steps = sc_new_array(ctx->scratch, uint64_t, (size_t)last + 2);
     for (uint32_t i = 0; i < count; i++) {
         uint64_t size = sc_align_up(items[i].bytes, align);

@@ -1,5 +1,5 @@
-// First fit through time: items in order of their start, each into the lowest gap between the items
-// alive by then. Items that have ended leave before the next one comes.
+// First fit through time: places items in order of their start, each in the lowest gap between the
+// items alive by then. Items that have ended leave before the next one comes.
 //
 // Only the gaps are kept, by address: they are few, however many items are alive.
 #include "base/vec.h"
@@ -21,7 +21,7 @@ static uint64_t size_of(const sweep *s, uint32_t index) {
     return sc_align_up(s->items[index].bytes, s->align);
 }
 
-// How many gaps begin at `address` or below.
+// The number of gaps that begin at `address` or below.
 static uint32_t gaps_below(const sweep *s, uint64_t address) {
     uint32_t low = 0, high = s->gaps.count;
     while (low < high) {
@@ -41,7 +41,7 @@ static void close_gap(sweep *s, uint32_t at) {
 
 static void leave(sweep *s, uint32_t index) {
     uint64_t begin = s->items[index].offset, end = begin + size_of(s, index);
-    uint32_t above = gaps_below(s, begin);  // there always is one
+    uint32_t above = gaps_below(s, begin);  // a gap always exists
     bool joins_below = above > 0 && s->gaps.data[above - 1].end == begin;
     bool joins_above = s->gaps.data[above].begin == end;
     if (joins_below) {

@@ -1,18 +1,18 @@
 // ExecuTorch's greedy planner, offset for offset, so that our best plan can never be larger than
-// the official one. Facts: items by decreasing aligned size, later ones first among equals; each
-// goes to the first bucket with no resident alive at the same time, else behind the residents of
-// the first bucket with room behind them, else to a new bucket. Buckets then lie one after another.
+// the official one. Items go by decreasing aligned size, later ones first among equals. Each goes
+// to the first bucket without a resident alive at the same time. If there is none, it goes behind
+// the residents of the first bucket with room behind them, else to a new bucket. Buckets then lie
+// one after another.
 //
 // The official code compares every item with every resident. Here a bucket is a bitmap over time,
-// in pages so that what lives long costs no more than what lives briefly; a second bitmap says
-// which buckets are busy throughout a page, so that 64 of them are passed over at once. Only
-// buckets that can hold two items at a time have a segment tree of how high they are filled at each
-// moment.
+// in pages, so that a long life costs no more than a short one. A second bitmap says which buckets
+// are busy throughout a page, so that 64 of them are passed over at once. Only buckets that can
+// have two items at a time have a segment tree of how high they are filled at each moment.
 #include "base/vec.h"
 #include "plan/order.h"
 #include "plan/plan.h"
 
-// The official sort rounds to 16 whatever the alignment of the plan.
+// The official sort rounds sizes to 16, whatever the alignment of the plan.
 #define SORT_ALIGN 16
 
 enum { PAGE_MOMENTS = 1024, PAGE_WORDS = PAGE_MOMENTS / 64 };
@@ -37,7 +37,7 @@ typedef struct greedy {
     uint32_t leaf_count;  // power of two >= moment_count
 } greedy;
 
-// The bits of a word of time, which begins at moment `at`, that lie in first..last.
+// The bits of a word of time, beginning at moment `at`, that lie in first..last.
 static uint64_t bits_of(uint32_t at, uint32_t first, uint32_t last) {
     uint64_t bits = ~UINT64_C(0);
     if (first > at) bits &= ~UINT64_C(0) << (first - at);
@@ -87,8 +87,9 @@ static uint32_t free_bucket(const greedy *g, uint32_t first, uint32_t last) {
     return g->buckets.count;
 }
 
-// Range maximum with range raise, bottom-up without pushing down: the answer for a leaf is the
-// maximum of `raised` over its ancestors, for a range that of `filled` below and `raised` above.
+// Range maximum with range raise, bottom-up without pushing down. The answer for a leaf is the
+// maximum of `raised` over its ancestors. For a range it is that of `filled` below and `raised`
+// above.
 static void raise_range(const greedy *g, bucket *b, uint32_t first, uint32_t last, uint64_t to) {
     uint32_t left = first + g->leaf_count, right = last + g->leaf_count;
     for (uint32_t l = left, r = right + 1; l < r; l /= 2, r /= 2) {
@@ -138,7 +139,7 @@ static void new_bucket(greedy *g, uint64_t size, uint64_t smallest) {
     b.pages = sc_new_array(g->arena, page *, g->page_count);
     if (g->buckets.count % 64 == 0)
         for (uint32_t p = 0; p < g->page_count; p++) sc_vec_push(g->arena, &g->full, 0);
-    // Residents are at least `smallest`, so a bucket below twice that never holds two at once.
+    // Residents are at least `smallest`, so a bucket of less than twice that never has two at once.
     if (smallest > 0 && size >= 2 * smallest) {
         b.raised = sc_new_array(g->arena, uint64_t, 2 * (size_t)g->leaf_count);
         b.filled = sc_new_array(g->arena, uint64_t, 2 * (size_t)g->leaf_count);

@@ -1,6 +1,7 @@
-// Lifetimes by one walk over the graph. A value lives longer than its own uses suggest because of
-// sharing storage (views, branch results), loops (everything a body reads from outside must survive
-// until the last iteration), and the signature (outputs and mutated buffers live to the end).
+// Lifetimes by one walk over the graph. A value may live longer than its own uses suggest. The
+// reasons are shared storage (views, branch results), loops (values from outside a body must
+// survive until the last iteration), and the signature (outputs and mutated buffers live to the
+// end).
 #include "plan/liveness.h"
 
 typedef struct walk {
@@ -71,8 +72,8 @@ static sc_status walk_graph(sc_ctx *ctx, walk *w, const sc_graph *graph) {
 }
 
 // A branch's result that is moved rather than written (an operand passed through) hands its storage
-// on: it must live as long as the node's result does. Runs until nothing grows, because results of
-// inner control flow can be results of outer control flow.
+// on: it must live as long as the node's result. This repeats until no lifetime grows, because
+// results of inner control flow can be results of outer control flow.
 static bool extend_moved(walk *w, const sc_graph *graph, uint32_t depth) {
     bool grew = false;
     for (const sc_node *node = graph->first; node; node = node->next) {

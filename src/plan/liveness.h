@@ -1,6 +1,6 @@
-// When every tensor of a method is in use, in one numbering over the whole method: graph inputs are
-// at moment 0, nodes follow in order, bodies of control flow lie between the moments of their node,
-// the end is `moment_count - 1`. The planner sees only these numbers.
+// The lifetime of every tensor of a method, in one numbering over the whole method. Graph inputs
+// are at moment 0, nodes follow in order, bodies of control flow lie between the moments of their
+// node, and the end is `moment_count - 1`. The planner sees only these numbers.
 // Prefix: sc_liveness_.
 #ifndef SC_LIVENESS_H
 #define SC_LIVENESS_H
@@ -16,7 +16,8 @@ typedef struct sc_liveness {
     uint32_t moment_count;
 } sc_liveness;
 
-// `table` says which values share storage; uses of all of them count for their root. On `arena`.
+// `table` says which values share storage; uses of all of them count for their root. The result is
+// on `arena`.
 sc_status sc_liveness_compute(sc_ctx *ctx, sc_arena *arena, const sc_storage_table *table,
                               sc_liveness *out);
 

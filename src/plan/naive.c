@@ -1,4 +1,4 @@
-// The plan without reuse: what every other algorithm is measured against.
+// The plan without reuse, with which every other algorithm is compared.
 #include "plan/plan.h"
 
 sc_status sc_plan_naive(sc_ctx *ctx, sc_plan_item *items, uint32_t count, uint32_t align,

@@ -1,4 +1,4 @@
-// Radix sort from the lowest byte up. Bytes in which no two keys differ cost nothing, so small
+// Radix sort from the lowest byte up. Bytes in which no two keys differ are skipped, so small
 // numbers in 64-bit keys take one or two rounds.
 #include "plan/order.h"
 

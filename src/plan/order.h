@@ -1,4 +1,4 @@
-// Sorting by integer keys, which is all that planners sort by: stable and linear.
+// Stable, linear sorting by integer keys, the only sorting that planners need.
 // Prefix: sc_order_.
 #ifndef SC_PLAN_ORDER_H
 #define SC_PLAN_ORDER_H

@@ -1,5 +1,5 @@
-// Offset packing: items one by one, each at the lowest gap among the placed items that are alive at
-// the same time. Which order is best depends on the graph, so best.c tries several.
+// Offset packing places items one by one, each at the lowest gap among the placed items that are
+// alive at the same time. Which order is best depends on the graph, so best.c tries several.
 #include "plan/order.h"
 #include "plan/plan.h"
 

@@ -2,8 +2,8 @@
 //
 // Memory id 1 is the method's own arena. Mutable buffers of a program with one method live there
 // too, for the whole run. With several methods they move to memory id 2, at offsets that no two
-// methods use for different buffers: runtimes lay the arenas of all methods of a program over each
-// other, and state in id 1 would be overwritten by the next method that runs.
+// methods use for different buffers. Runtimes put the arenas of all methods of a program into the
+// same memory, so the next method that runs would overwrite state in id 1.
 #include "plan/place.h"
 
 #include "ir/dynamic_sizes.h"
@@ -14,8 +14,8 @@ enum { MEMORY_OWN = 1, MEMORY_STATE = 2, ALIGN = 16 };
 
 // --- Mutable buffers of several methods ----------------------------------------------------------
 
-// A buffer that one method writes is state for every method that reads it, when shared; so is a
-// tensor that is a constant where it is only read.
+// A shared buffer that one method writes is state for every method that reads it. So is a shared
+// tensor that is a constant in the methods that only read it.
 static void mark_shared(sc_arena *arena, sc_storage_table *tables, uint32_t count) {
     sc_map written;
     sc_map_init(&written, arena);
@@ -98,7 +98,7 @@ static sc_status item_bytes(sc_ctx *ctx, const sc_storage *storage, uint64_t *ou
                    (unsigned long long)*out, (unsigned long long)ctx->limits.planned_bytes_max);
 }
 
-// All of them together are too large, whichever is the largest.
+// All tensors together are too large, whichever is the largest.
 static sc_status fail_total(sc_ctx *ctx, const sc_storage_table *table, const uint32_t *roots,
                             uint32_t count, uint64_t total) {
     sc_open_symbols open = {.arena = ctx->scratch, .bounded = true};
@@ -120,7 +120,7 @@ static sc_status collect_items(sc_ctx *ctx, const sc_storage_table *table, const
         sc_interval at = live->intervals[i];
         sc_plan_item item = {.first = at.first, .last = at.last};
         SC_TRY(item_bytes(ctx, storage, &item.bytes));
-        if (at.first > at.last)  // an unused input still has to be put somewhere
+        if (at.first > at.last)  // an unused input still needs a place
             item.first = item.last = 0;
         roots[*count] = i;
         items[(*count)++] = item;
@@ -128,12 +128,61 @@ static sc_status collect_items(sc_ctx *ctx, const sc_storage_table *table, const
     return SC_OK;
 }
 
-static sc_status run_algorithm(sc_ctx *ctx, const sc_options *options, sc_plan_item *items,
-                               uint32_t count, uint64_t *total, const char **name) {
+static const sc_name *name_of(const sc_plan_request *request, uint32_t item) {
+    return request->table->items.data[request->roots[item]].value->name;
+}
+
+// Checks what a planner of the host gave.
+static sc_status check_plan(sc_ctx *ctx, const sc_plan_request *request, uint64_t total) {
+    static const char hint[] = "Correct the planner: values that are in use at one moment must not "
+                               "share bytes.";
+    const sc_plan_fault fault =
+        sc_plan_find_fault(ctx, request->items, request->count, request->align, 0, total);
+    if (!fault.is_there) return SC_OK;
+    const sc_plan_item *a = &request->items[fault.item], *b = &request->items[fault.other];
+    if (fault.item == fault.other)
+        return sc_fail(ctx, SC_ERR_ARGUMENT, hint,
+                       "the planner put '%s' at %llu, which is not a multiple of %u",
+                       name_of(request, fault.item)->text, (unsigned long long)a->offset,
+                       request->align);
+    return sc_fail(
+        ctx, SC_ERR_ARGUMENT, hint,
+        "the planner put '%s' at %llu to %llu, but '%s' is at %llu to %llu at the same time",
+        name_of(request, fault.item)->text, (unsigned long long)a->offset,
+        (unsigned long long)(a->offset + a->bytes), name_of(request, fault.other)->text,
+        (unsigned long long)b->offset, (unsigned long long)(b->offset + b->bytes));
+}
+
+static sc_status plan_by_host(sc_ctx *ctx, const sc_host_planners *host, uint32_t number,
+                              sc_plan_request *request, uint64_t *total) {
+    if (!host)
+        return sc_fail(ctx, SC_ERR_ARGUMENT, "Give the name of a planner.",
+                       "%u is the number of a planner of the host, but there is no host", number);
+    SC_TRY(host->plan(host->user, number, request));
+    *total = 0;
+    for (uint32_t i = 0; i < request->count; i++) {
+        uint64_t end = UINT64_MAX;
+        const sc_plan_item *item = &request->items[i];
+        if (!sc_add_u64(item->offset, item->bytes, &end) || end > ctx->limits.planned_bytes_max)
+            return sc_fail(ctx, SC_ERR_LIMIT, "Give lower offsets.",
+                           "the planner put '%s' at %llu, but memory ends at %llu bytes",
+                           name_of(request, i)->text, (unsigned long long)item->offset,
+                           (unsigned long long)ctx->limits.planned_bytes_max);
+        *total = sc_max_u64(*total, end);
+    }
+    return check_plan(ctx, request, *total);
+}
+
+static sc_status run_planner(sc_ctx *ctx, const sc_planner *planner, const sc_host_planners *host,
+                             sc_plan_request *request, uint64_t *total, const char **name) {
+    sc_plan_item *items = request->items;
+    const uint32_t count = request->count;
+    *name = "host";
+    if (planner->name.size == 0) return plan_by_host(ctx, host, planner->number, request, total);
     *name = "none";
-    if (sc_str_is(options->memory_planning, "best"))
+    if (sc_str_is(planner->name, "best"))
         return sc_plan_best(ctx, items, count, ALIGN, 0, total, name);
-    bool is_greedy = sc_str_is(options->memory_planning, "greedy");
+    bool is_greedy = sc_str_is(planner->name, "greedy");
     *name = is_greedy ? "greedy" : "naive";
     SC_TRY((is_greedy ? sc_plan_greedy : sc_plan_naive)(ctx, items, count, ALIGN, 0, total));
     return sc_plan_verify(ctx, items, count, ALIGN, 0, *total);
@@ -161,8 +210,8 @@ static void report_state(sc_ctx *ctx, const sc_storage_table *table, sc_place_re
     }
 }
 
-static sc_status place_method(sc_ctx *ctx, sc_storage_table *table, const sc_options *options,
-                              sc_place_report *report) {
+static sc_status place_method(sc_ctx *ctx, sc_storage_table *table, const sc_planner *planner,
+                              const sc_host_planners *host, sc_place_report *report) {
     sc_mark mark = sc_arena_mark(ctx->scratch);
     sc_liveness live;
     SC_TRY(sc_liveness_compute(ctx, ctx->scratch, table, &live));
@@ -174,7 +223,8 @@ static sc_status place_method(sc_ctx *ctx, sc_storage_table *table, const sc_opt
     report->moment_count = live.moment_count;
     report->live_bytes = sc_plan_live_bytes(ctx, items, count, ALIGN);
     SC_TRY(sc_plan_naive(ctx, items, count, ALIGN, 0, &report->naive_bytes));
-    SC_TRY(run_algorithm(ctx, options, items, count, &total, &report->algorithm));
+    sc_plan_request request = {table, roots, items, count, ALIGN, live.moment_count};
+    SC_TRY(run_planner(ctx, planner, host, &request, &total, &report->algorithm));
     if (total > ctx->limits.planned_bytes_max) return fail_total(ctx, table, roots, count, total);
     for (uint32_t i = 0; i < count; i++) {
         table->items.data[roots[i]].memory_id = MEMORY_OWN;
@@ -196,9 +246,22 @@ static sc_status place_method(sc_ctx *ctx, sc_storage_table *table, const sc_opt
     return SC_OK;
 }
 
+// Every method that an option names must be there.
+static sc_status check_planners(sc_ctx *ctx, const sc_program *program,
+                                const sc_planners *planners) {
+    for (uint32_t i = 0; i < planners->count; i++)
+        if (!sc_program_method(program, planners->methods[i].method))
+            return sc_fail(ctx, SC_ERR_NOT_FOUND, "Name a method of the program.",
+                           "memory_planning names method '" SC_STR_FMT "', which is not there",
+                           SC_STR_ARG(planners->methods[i].method));
+    return SC_OK;
+}
+
 sc_status sc_place_program(sc_ctx *ctx, sc_program *program, const sc_options *options,
-                           sc_storage_table **tables, sc_place_report **reports) {
+                           const sc_host_planners *host, sc_storage_table **tables,
+                           sc_place_report **reports) {
     uint32_t count = program->methods.count;
+    SC_TRY(check_planners(ctx, program, &options->memory_planning));
     *tables = sc_new_array(ctx->arena, sc_storage_table, count + 1);
     *reports = sc_new_array(ctx->arena, sc_place_report, count + 1);
     for (uint32_t m = 0; m < count; m++) {
@@ -212,7 +275,9 @@ sc_status sc_place_program(sc_ctx *ctx, sc_program *program, const sc_options *o
         sc_where_set_method(ctx, program->methods.data[m]);
         if (options->remove_view_copy)
             SC_TRY(sc_views_alias(ctx, &(*tables)[m], options->external_constants));
-        SC_TRY(place_method(ctx, &(*tables)[m], options, &(*reports)[m]));
+        const sc_planner planner =
+            sc_planners_of(&options->memory_planning, sc_name_str(program->methods.data[m]->name));
+        SC_TRY(place_method(ctx, &(*tables)[m], &planner, host, &(*reports)[m]));
     }
     return SC_OK;
 }

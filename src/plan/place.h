@@ -8,7 +8,7 @@
 #include "plan/plan.h"
 #include "plan/storage.h"
 
-// One planned tensor, for looking at.
+// One planned tensor, for reports.
 typedef struct sc_place_item {
     const sc_name *value;
     uint64_t bytes, offset;
@@ -19,15 +19,32 @@ typedef struct sc_place_item {
 typedef struct sc_place_report {
     const char *algorithm;   // the winner
     uint64_t planned_bytes;  // all buffers together
-    uint64_t live_bytes;     // what no plan can go below, mutable buffers included
+    uint64_t live_bytes;     // a lower bound of every plan, mutable buffers included
     uint64_t naive_bytes;    // without any reuse
     uint32_t moment_count;
     SC_VEC(sc_place_item) items;
 } sc_place_report;
 
-// Tables and reports are arrays, one per method of `program`, on ctx->arena. From here on the marks
-// of values must stay untouched until emission.
+// The memory of one method, for a planner of the host to plan: it sets the offsets of the items.
+typedef struct sc_plan_request {
+    const sc_storage_table *table;
+    const uint32_t *roots;  // the storage of each item
+    sc_plan_item *items;
+    uint32_t count, align;
+    uint32_t moment_count;  // lifetimes end before it
+} sc_plan_request;
+
+// Planners of the host. A plan that cannot be is an error that names the values.
+typedef struct sc_host_planners {
+    sc_status (*plan)(void *user, uint32_t number, sc_plan_request *request);
+    void *user;
+} sc_host_planners;
+
+// Plans a program. Tables and reports are arrays, one per method of `program`, on ctx->arena. From
+// here on the marks of values must stay untouched until emission. `host` may be NULL where no
+// option has the number of a planner.
 sc_status sc_place_program(sc_ctx *ctx, sc_program *program, const sc_options *options,
-                           sc_storage_table **tables, sc_place_report **reports);
+                           const sc_host_planners *host, sc_storage_table **tables,
+                           sc_place_report **reports);
 
 #endif

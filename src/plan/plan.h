@@ -9,7 +9,7 @@
 typedef struct sc_plan_item {
     uint64_t bytes;
     uint32_t first, last;  // inclusive instruction positions
-    uint64_t offset;       // out
+    uint64_t offset;       // result
 } sc_plan_item;
 
 // An algorithm: sets item offsets from `start` on, and `total`, the end of the highest item.
@@ -38,9 +38,17 @@ sc_status sc_plan_by_start(sc_ctx *ctx, sc_plan_item *items, uint32_t count, uin
 sc_status sc_plan_best(sc_ctx *ctx, sc_plan_item *items, uint32_t count, uint32_t align,
                        uint64_t start, uint64_t *total, const char **algorithm);
 
-// Most bytes alive at once: no plan can be smaller.
+// The most bytes alive at once: no plan can be smaller.
 uint64_t sc_plan_live_bytes(sc_ctx *ctx, const sc_plan_item *items, uint32_t count, uint32_t align);
-// Items that overlap in time and in space, or leave [start, total), are an internal error.
+// A fault of a plan: two items that overlap in time and in space, or one that is not aligned or
+// leaves [start, total); then `other` is `item`.
+typedef struct sc_plan_fault {
+    bool is_there;
+    uint32_t item, other;
+} sc_plan_fault;
+sc_plan_fault sc_plan_find_fault(sc_ctx *ctx, const sc_plan_item *items, uint32_t count,
+                                 uint32_t align, uint64_t start, uint64_t total);
+// A fault is an internal error.
 sc_status sc_plan_verify(sc_ctx *ctx, const sc_plan_item *items, uint32_t count, uint32_t align,
                          uint64_t start, uint64_t total);
 

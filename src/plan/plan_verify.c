@@ -3,8 +3,9 @@
 #include "plan/order.h"
 #include "plan/plan.h"
 
-// The lifetimes of the items at one address, none overlapping: a set of first moments, with a word
-// for every 64 moments, a word for every 64 of those, and so on; and who begins there.
+// The lifetimes of the items at one address, no two of which overlap. It is a set of first moments:
+// a word for every 64 moments, a word for every 64 of those words, and so on. It also knows which
+// item begins at each.
 #define LEVELS 6
 typedef struct lifetimes {
     uint64_t *words[LEVELS];
@@ -48,24 +49,21 @@ static int64_t last_begun(const lifetimes *l, uint32_t moment) {
     return -1;
 }
 
-static sc_status fail(sc_ctx *ctx, uint32_t item) {
-    return sc_fail(ctx, SC_ERR_INTERNAL, NULL, "memory plan: item %u is misplaced", item);
-}
-
-// Through memory from the lowest address up. Lifetimes at one address never overlap, so whether
-// another item may begin there depends on one neighbour in time.
-static sc_status sweep(sc_ctx *ctx, const sc_plan_item *items, uint32_t count,
-                       const uint32_t *begins, const uint32_t *ends, lifetimes *alive) {
+// Goes through memory from the lowest address up. Lifetimes at one address never overlap, so
+// whether another item may begin there depends on one neighbour in time.
+static sc_plan_fault sweep(const sc_plan_item *items, uint32_t count, const uint32_t *begins,
+                           const uint32_t *ends, lifetimes *alive) {
     for (uint32_t b = 0, e = 0; b < count; b++) {
         const sc_plan_item *item = &items[begins[b]];
         if (item->bytes == 0) continue;
         for (; items[ends[e]].offset + items[ends[e]].bytes <= item->offset; e++)
             if (items[ends[e]].bytes) drop(alive, items[ends[e]].first);
         int64_t other = last_begun(alive, item->last);
-        if (other >= 0 && items[other].last >= item->first) return fail(ctx, begins[b]);
+        if (other >= 0 && items[other].last >= item->first)
+            return (sc_plan_fault){true, begins[b], (uint32_t)other};
         add(alive, item->first, begins[b]);
     }
-    return SC_OK;
+    return (sc_plan_fault){0};
 }
 
 static bool is_inside(const sc_plan_item *item, uint32_t align, uint64_t start, uint64_t total) {
@@ -74,12 +72,12 @@ static bool is_inside(const sc_plan_item *item, uint32_t align, uint64_t start, 
            sc_add_u64(item->offset, item->bytes, &end) && end <= total;
 }
 
-sc_status sc_plan_verify(sc_ctx *ctx, const sc_plan_item *items, uint32_t count, uint32_t align,
-                         uint64_t start, uint64_t total) {
+sc_plan_fault sc_plan_find_fault(sc_ctx *ctx, const sc_plan_item *items, uint32_t count,
+                                 uint32_t align, uint64_t start, uint64_t total) {
     uint32_t last = 0;
     for (uint32_t i = 0; i < count; i++) {
         if (items[i].bytes == 0) continue;
-        if (!is_inside(&items[i], align, start, total)) return fail(ctx, i);
+        if (!is_inside(&items[i], align, start, total)) return (sc_plan_fault){true, i, i};
         if (items[i].last > last) last = items[i].last;
     }
     sc_mark mark = sc_arena_mark(ctx->scratch);
@@ -90,7 +88,14 @@ sc_status sc_plan_verify(sc_ctx *ctx, const sc_plan_item *items, uint32_t count,
     for (uint32_t i = 0; i < count; i++) keys[i] += items[i].bytes;
     sc_order_by(ctx->scratch, ends, count, keys);
     lifetimes alive = lifetimes_new(ctx->scratch, last + 1);
-    sc_status status = sweep(ctx, items, count, begins, ends, &alive);
+    const sc_plan_fault fault = sweep(items, count, begins, ends, &alive);
     sc_arena_rewind(ctx->scratch, mark);
-    return status;
+    return fault;
+}
+
+sc_status sc_plan_verify(sc_ctx *ctx, const sc_plan_item *items, uint32_t count, uint32_t align,
+                         uint64_t start, uint64_t total) {
+    const sc_plan_fault fault = sc_plan_find_fault(ctx, items, count, align, start, total);
+    if (!fault.is_there) return SC_OK;
+    return sc_fail(ctx, SC_ERR_INTERNAL, NULL, "memory plan: item %u is misplaced", fault.item);
 }

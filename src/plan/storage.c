@@ -1,4 +1,4 @@
-// Classifies values by what the signature and control flow say, before anything is placed.
+// Classifies values by the signature and control flow, before any value is placed.
 //
 // Branch results: both branches of a cond write straight into the cond's own result, whose storage
 // lies in the surrounding method's plan. Moving a branch's tensor there instead would make the
@@ -19,7 +19,7 @@ static sc_storage *add_value(builder *b, sc_value *value) {
     return &sc_vec_last(&b->table->items);
 }
 
-// The argument that result `index` of an op with SC_MUTATES is: the index-th one written to.
+// The argument that is result `index` of an op with SC_MUTATES: the index-th one written to.
 static sc_value *written_arg(const sc_node *node, uint32_t index) {
     const sc_schema *schema = node->op->schema;
     for (uint32_t i = 0; i < schema->param_count && i < node->arg_count; i++) {
@@ -84,7 +84,8 @@ sc_operand_role sc_storage_operand_role(const sc_op *op, uint32_t list) {
     return SC_OPERAND_READ;
 }
 
-// Operands are seen as they are; carried values are the node's results, slices a body's own.
+// Operands share their storage with the body's inputs; carried values are the node's results, and
+// slices are the body's own.
 static void bind_inputs(builder *b, const sc_node *node, const sc_graph *body) {
     uint32_t input = 0, list = 0;
     for (uint32_t i = 0; i < node->arg_count; i++) {
@@ -104,7 +105,7 @@ static void bind_inputs(builder *b, const sc_node *node, const sc_graph *body) {
     }
 }
 
-// A branch's own, fresh tensor becomes the cond's result; the emitter copies all others.
+// A fresh tensor of the branch becomes the cond's result; the emitter copies all others.
 static void bind_branch_outputs(builder *b, const sc_node *cond, const sc_graph *branch) {
     for (uint32_t i = 0; i < branch->ret->arg_count && i < cond->out_count; i++) {
         const sc_arg *from = &branch->ret->args[i];
@@ -170,7 +171,7 @@ static bool is_written(const sc_value *value) {
     return false;
 }
 
-// Buffers and parameters that the signature says are mutated.
+// Buffers and parameters that the signature lists as mutated.
 static void mutated_names(const sc_method *method, sc_map *names) {
     for (uint32_t i = 0; i < method->outputs.count; i++) {
         const sc_output_sig *sig = &method->outputs.data[i];
@@ -191,7 +192,7 @@ static void classify_inputs(builder *b, sc_method *method, bool plan_inputs) {
         storage->constant = sig->constant;
         if (sig->kind == SC_INPUT_USER)
             storage->kind = plan_inputs ? SC_STORAGE_PLANNED : SC_STORAGE_UNPLANNED;
-        else if (sc_map_get(&mutated, sig->target) || is_written(value))
+        else if (sig->is_trained || sc_map_get(&mutated, sig->target) || is_written(value))
             storage->kind = SC_STORAGE_MUTABLE;
         else
             storage->kind = SC_STORAGE_CONSTANT;

@@ -1,5 +1,5 @@
-// The place of every value of a method when it runs: the planner's answer and the emitter's
-// question.
+// The place of every value of a method when it runs. The planner decides it, and the emitter reads
+// it.
 //
 // One table per method, indexed by sc_value.mark: sc_storage_build numbers all values, bodies of
 // control flow included, and the marks must stay untouched until the method is emitted.
@@ -14,12 +14,14 @@
 
 typedef enum sc_storage_kind {
     SC_STORAGE_NONE,       // not a tensor
-    SC_STORAGE_PLANNED,    // at `offset` of buffer `memory_id`; 0 means: not placed yet
-    SC_STORAGE_UNPLANNED,  // the caller supplies the memory: inputs and outputs, on request
+    SC_STORAGE_PLANNED,    // at `offset` of buffer `memory_id`; 0: not placed yet
+    SC_STORAGE_UNPLANNED,  // the caller supplies the memory: inputs and outputs, if the options say
+                           // so
     SC_STORAGE_CONSTANT,   // a parameter, lifted constant or buffer that is never written
-    SC_STORAGE_MUTABLE,    // a buffer that is written: placed like PLANNED, bytes loaded at start
+    SC_STORAGE_MUTABLE,    // a buffer that is written: placed like PLANNED, with bytes loaded at
+                           // start
     SC_STORAGE_ALIAS,  // a view without instructions: inside `base`, `offset` bytes from its start
-    SC_STORAGE_SAME    // the very tensor `base`: result of an in-place op, operand seen from a
+    SC_STORAGE_SAME    // the same tensor as `base`: result of an in-place op, operand seen from a
                        // body, branch output that is written straight into the cond's result
 } sc_storage_kind;
 
@@ -28,7 +30,7 @@ typedef struct sc_storage {
     uint32_t memory_id;     // 1-based
     uint64_t offset;        // bytes
     sc_value *base;         // ALIAS, SAME
-    sc_value *value;        // whose storage this is
+    sc_value *value;        // the value whose storage this is
     sc_constant *constant;  // CONSTANT, MUTABLE
 } sc_storage;
 
@@ -38,9 +40,9 @@ typedef struct sc_storage_table {
     SC_VEC(uint64_t) buffer_bytes;  // of memory ids 1, 2, ... (element 0 is memory id 1)
 } sc_storage_table;
 
-// How a list of operands of control flow reaches the bodies' inputs, list by list in their order:
-// read as it is, carried from iteration to iteration (and out as the first results), or sliced
-// along the first dimension, one slice an iteration.
+// How a list of operands of control flow reaches the bodies' inputs. The lists come in order. An
+// operand is read directly, carried from iteration to iteration (and returned as the first
+// results), or sliced along the first dimension, one slice for each iteration.
 typedef enum sc_operand_role {
     SC_OPERAND_READ,
     SC_OPERAND_CARRY,
@@ -52,7 +54,7 @@ sc_operand_role sc_storage_operand_role(const sc_op *op, uint32_t list);
 
 // Numbers the values of `method` and classifies them. All results of tensor type that are not
 // otherwise decided come out as SC_STORAGE_PLANNED with memory_id 0. User inputs and outputs are
-// PLANNED or UNPLANNED as asked.
+// PLANNED or UNPLANNED, as the arguments say.
 sc_status sc_storage_build(sc_ctx *ctx, sc_method *method, bool plan_inputs, bool plan_outputs,
                            sc_storage_table *out);
 
@@ -65,8 +67,8 @@ static inline sc_storage *sc_storage_of(const sc_storage_table *table, const sc_
 bool sc_storage_dim_order(const sc_value *value, uint8_t *order);
 bool sc_storage_spec_order(sc_exprs *exprs, const sc_spec *spec, uint8_t *order);
 
-// The storage at the end of the chain of `base` links, and how many bytes into it `value` starts.
-// Chains are short and acyclic by construction: a base is always defined before its alias.
+// The storage at the end of the chain of `base` links, and the offset in it at which `value`
+// starts. Chains are short and acyclic by construction: a base is always defined before its alias.
 sc_storage *sc_storage_root(const sc_storage_table *table, const sc_value *value, uint64_t *offset);
 
 #endif

@@ -1,7 +1,7 @@
-// Decides by strides, not by op names: the view twin of a *_copy op is inferred on the base's
-// row-major layout, and when its result is row-major too, the copy would only repeat the bytes that
-// are there. Slices of the outermost dimension, selects, splits, reshapes and trivial permutations
-// all fall out of that one question.
+// Decides by strides, not by op names. The view twin of a *_copy op is inferred on the base's
+// row-major layout. If its result is row-major too, the copy would only repeat bytes of the base.
+// This one rule covers slices of the outermost dimension, selects, splits, reshapes and trivial
+// permutations.
 #include "plan/views.h"
 
 #include "ir/ir.h"
@@ -9,11 +9,11 @@
 typedef struct aliaser {
     sc_ctx *ctx;
     sc_storage_table *table;
-    bool *written;  // by sc_value.mark: some node writes it in place
+    bool *written;  // by sc_value.mark: a node writes it in place
     bool keeps_layouts;
 } aliaser;
 
-// Storage that others may change, or that is not ours to lay out, cannot be aliased.
+// Storage that others may change, or whose layout is not ours, cannot be aliased.
 static bool can_lend(const sc_storage_table *table, const sc_value *base) {
     uint64_t offset = 0;
     const sc_storage *root = sc_storage_root(table, base, &offset);
@@ -76,7 +76,7 @@ static sc_status alias_node(aliaser *a, sc_node *node) {
     sc_where_set_node(a->ctx, node);
     SC_TRY(view_specs(a->ctx, node, &in));
     if (in.out_count != node->out_count) return SC_OK;
-    // All outs or none: a node is either run or not.
+    // All outs become aliases or none does: a node either runs or does not run.
     for (uint32_t i = 0; i < node->out_count; i++)
         if (!out_can_alias(a, node->outs[i], &in.outs[i].spec, is_constant)) return SC_OK;
     for (uint32_t i = 0; i < node->out_count; i++) {

@@ -1,5 +1,5 @@
-// Which models of a file become which methods. Everything that only the import needs is on an arena
-// of its own, which is gone when it returns, however it returns.
+// Decides which models of a file become which methods. Memory that only the import needs is on an
+// arena of its own, which is freed whenever the import returns.
 #include "pt2/import.h"
 
 #include "pt2/pt2.h"

@@ -1,4 +1,4 @@
-// Recognises the containers and lists their models. Nothing here looks into a model.
+// Recognises the containers and lists their models. It does not read the models.
 //
 //   PT2 archive (2.8 on)   <root>/archive_format = "pt2", <root>/models/<name>.json,
 //                          <root>/data/...
@@ -44,7 +44,7 @@ const sc_zip_entry *sc_pt2_find(sc_ctx *ctx, const sc_pt2_archive *archive, cons
     return entry;
 }
 
-// Whether a small entry holds exactly `text`.
+// Does a small entry contain exactly `text`?
 static sc_status entry_is(sc_ctx *ctx, const sc_zip_entry *entry, const char *text, bool *out) {
     sc_str bytes = {0};
     *out = false;
@@ -109,7 +109,7 @@ static sc_status check_archive(sc_ctx *ctx, const sc_pt2_archive *archive) {
     return SC_OK;
 }
 
-// May this importer read the entry, in an archive that is a .pt2? Folders end in '/'.
+// May this importer read the entry of an archive that is a .pt2? Folders end in '/'.
 static bool is_read(const void *user, const sc_zip_entry *entry) {
     static const char *const legacy[] = {legacy_model, "serialized_state_dict.",
                                          "serialized_constants."};
@@ -125,11 +125,11 @@ static bool is_read(const void *user, const sc_zip_entry *entry) {
     size_t count = archive->legacy ? SC_COUNT_OF(legacy) : SC_COUNT_OF(names);
     for (size_t i = 0; i < count; i++)
         if (sc_str_starts_with(rest, rows[i])) return true;
-    // Nice to have, and not worth inflating.
+    // These entries are optional, and not worth inflating.
     return entry->method == SC_ZIP_STORED && sc_str_starts_with(rest, examples);
 }
 
-// The directory and what it says about the container. Zips that are not a .pt2 keep all entries.
+// Reads the directory and the container's properties. Zips that are not a .pt2 keep all entries.
 static sc_status read_directory(sc_ctx *ctx, sc_arena *work, sc_source *source, sc_pt2_archive *out,
                                 bool *is_ours) {
     *out = (sc_pt2_archive){.root = SC_STR("")};
@@ -155,8 +155,8 @@ sc_status sc_pt2_open(sc_ctx *ctx, sc_arena *work, sc_source *source, sc_pt2_arc
     bool is_ours;
     SC_TRY(check_magic(ctx, source));
     SC_TRY(read_directory(ctx, work, source, out, &is_ours));
-    // Before anything is read, so that the host can inflate the archive and try again; but not for
-    // zips that are not a .pt2 anyway.
+    // Checked before any entry is read, so that the host can inflate the archive and try again.
+    // Zips that are not a .pt2 are not checked.
     if (is_ours && sc_zip_is_compressed(&out->zip))
         return sc_fail(ctx, SC_ERR_COMPRESSED, NULL, "the .pt2 archive is compressed");
     if (out->legacy) {

@@ -1,5 +1,5 @@
-// Arguments: tagged unions of values, constants, lists of both, and graphs. The same encoding names
-// what a node defines and what it uses; defining is about slots, using about sc_arg.
+// Arguments: tagged unions of values, constants, lists of both, and graphs. Nodes name the values
+// that they define and use in the same encoding. Definitions are read as slots, uses as sc_arg.
 #include "pt2/pt2.h"
 
 enum { NESTING_MAX = 4 };
@@ -10,7 +10,7 @@ static sc_status fail_tag(sc_pt2_scope *scope, sc_str tag) {
                    "argument '" SC_STR_FMT "' is unknown or malformed", SC_STR_ARG(tag));
 }
 
-// Name of {"name": text}, decoded; empty when there is none.
+// The decoded name of {"name": text}; empty if there is none.
 static sc_str name_of(sc_pt2_scope *scope, const sc_json *json, const char *key) {
     return sc_json_str(scope->imp->work, sc_json_get(json, key));
 }
@@ -28,7 +28,7 @@ static const slot_row slot_rows[] = {
     {"as_custom_obj", "name", SC_VALUE_OPAQUE},
 };
 
-// Plain constants: their type as a value.
+// Plain constants: the type of each as a value.
 static sc_value_type constant_type(sc_str tag) {
     if (sc_str_is(tag, "as_int") || sc_str_is(tag, "as_sym_int")) return SC_VALUE_INT;
     if (sc_str_is(tag, "as_bool") || sc_str_is(tag, "as_sym_bool")) return SC_VALUE_BOOL;
@@ -97,7 +97,7 @@ static sc_status use_value(sc_pt2_scope *scope, sc_str name, sc_arg *out) {
     if (!value || name.size == 0)
         return sc_fail(scope->imp->ctx, SC_ERR_CORRUPT, NULL,
                        "'" SC_STR_FMT "' is used before it is defined", SC_STR_ARG(name));
-    // Tokens only order effects, and program order already does.
+    // Tokens only order effects, and the program's order does that already.
     *out = *value ? sc_arg_value(*value) : sc_arg_none();
     return SC_OK;
 }
@@ -112,7 +112,7 @@ static sc_status read_tensor(sc_pt2_scope *scope, const sc_json *json, sc_arg *o
     return use_value(scope, name_of(scope, json, "name"), out);
 }
 
-// uint64 scalars beyond int64 keep their bits.
+// uint64 scalars beyond the range of int64 keep their bits.
 static sc_status read_int(sc_pt2_scope *scope, const sc_json *json, sc_arg *out) {
     if (json->kind != SC_JSON_INT && json->kind != SC_JSON_UINT)
         return fail_tag(scope, SC_STR("as_int"));
@@ -140,7 +140,7 @@ static sc_status read_string(sc_pt2_scope *scope, const sc_json *json, sc_arg *o
     return SC_OK;
 }
 
-// SymIntArgument and its like: {"as_name": text} or a constant.
+// SymIntArgument and similar arguments: {"as_name": text} or a constant.
 static sc_status read_symbolic(sc_pt2_scope *scope, const sc_json *json, sc_arg *out) {
     sc_str tag;
     const sc_json *value;
@@ -173,7 +173,7 @@ static sc_status read_memory_format(sc_pt2_scope *scope, const sc_json *json, sc
     return SC_OK;
 }
 
-// 0 is strided for us and unknown for them.
+// 0 is strided in this project and unknown in PyTorch.
 static sc_status read_layout(sc_pt2_scope *scope, const sc_json *json, sc_arg *out) {
     int64_t code;
     if (!sc_json_i64(json, &code) || code < 0 || code > 7)
@@ -224,7 +224,7 @@ static sc_status read_tensors(sc_pt2_scope *scope, const sc_json *json, sc_arg *
     return read_list(scope, json, read_tensor, out);
 }
 
-// Argument by argument under its name, as a list of pairs.
+// Each argument under its name, as a list of pairs.
 static sc_status read_string_map(sc_pt2_scope *scope, const sc_json *json, sc_arg *out) {
     if (json->kind != SC_JSON_OBJECT) return fail_tag(scope, SC_STR("as_string_to_argument"));
     if (++scope->arg_depth > NESTING_MAX)
@@ -252,7 +252,7 @@ static sc_status read_optional_tensor(sc_pt2_scope *scope, const sc_json *json, 
 typedef struct arg_row {
     const char *tag;
     reader *read;
-    bool is_list;  // `read` reads an item
+    bool is_list;  // reads one item
 } arg_row;
 
 // Most frequent first.

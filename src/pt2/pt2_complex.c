@@ -1,9 +1,9 @@
-// Complex numbers among the arguments of a call. Nothing in the IR is one: they become tensors of
-// rank 0, of the complex dtype that the call's tensors promote to, so that they promote nothing
-// that the number would not have.
+// Complex numbers among the arguments of a call. The IR has no complex number, so they become
+// tensors of rank 0. Their dtype is the complex one that the call's tensors promote to. So they
+// promote no more than the number would.
 #include "pt2/pt2.h"
 
-enum { COMPLEX_NUMBER = 1 };  // the code of a list of two floats that stand for one
+enum { COMPLEX_NUMBER = 1 };  // the code of a list of two floats that represents one
 
 static bool is_number(const sc_json *json, double *out) { return json && sc_json_f64(json, out); }
 
@@ -25,7 +25,7 @@ bool sc_pt2_is_complex(const sc_arg *arg) {
 }
 
 // The dtype that a complex number and the tensors of its call promote to: a tensor without dims
-// does not widen one that has some. SC_DTYPE_NONE without any.
+// does not widen one with dims. SC_DTYPE_NONE if there are no tensors.
 static sc_dtype common_dtype(const sc_arg *args, uint32_t count) {
     sc_promotion p = {0};
     for (uint32_t i = 0; i < count; i++) {
@@ -78,7 +78,7 @@ static sc_status as_tensor(sc_pt2_scope *scope, const sc_arg *number, sc_dtype d
     return SC_OK;
 }
 
-// The number as it is, or the tensor that it multiplies, and 1 in its place.
+// Places the number as it is, or the tensor that it multiplies, with 1 in its place.
 static sc_status put(sc_pt2_scope *scope, const sc_op *op, const sc_meta *meta, sc_arg *args,
                      uint32_t index, sc_value *number) {
     const int tensor = multiplied(op, index);
@@ -109,7 +109,7 @@ sc_status sc_pt2_place_complex(sc_pt2_scope *scope, const sc_op *op, const sc_me
 
 // --- Filling -------------------------------------------------------------------------------------
 
-// Positions of the arguments of full and full_like; new_full has each one later.
+// The positions of the arguments of full and full_like; those of new_full are one later.
 enum { FILL_VALUE = 1, FILL_DTYPE = 2 };
 
 static sc_dtype dtype_of(const sc_arg *arg) {

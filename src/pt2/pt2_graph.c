@@ -1,5 +1,5 @@
 // Graphs: value tables, inputs, nodes in the file's order, outputs. A use must follow its
-// definition, which the name map enforces by itself; subgraphs have their own names and tables.
+// definition: the name map finds no later ones. Subgraphs have their own names and tables.
 #include "pt2/pt2.h"
 
 enum {

@@ -1,9 +1,9 @@
 // Metadata of a node: the line where it was written, and in records its debug handle and the nodes
-// that it was made of.
+// that it was made from.
 #include "pt2/pt2.h"
 
-// Which graph a record speaks of is what most nodes outside of bodies say: those that passes made
-// of nothing have histories of their own.
+// A record is about the graph that most nodes outside of bodies name. Nodes that passes made
+// without a source have histories of their own.
 static void vote(sc_pt2_importer *imp, const sc_json *id) {
     int64_t graph;
     if (!sc_json_i64(id, &graph) || graph <= 0) return;

@@ -1,5 +1,5 @@
-// One model: the document around the graph. Order matters once: ranges come before the expressions
-// whose simplification they decide.
+// One model: the document around the graph. One order matters: ranges are read before the
+// expressions whose simplification they decide.
 #include "pt2/pt2.h"
 
 enum { SCHEMA_MAJOR_MIN = 5, SCHEMA_MAJOR = 8, SERDE_MAJOR = 5 };
@@ -14,8 +14,8 @@ enum {
     PROGRAM_FIELD_COUNT
 };
 
-// exir.serde went its own way when schema 5 was current, and learnt of verifiers later; what
-// PyTorch itself wrote then has none. Records hold programs without a version too.
+// exir.serde split off when schema 5 was current, and got verifiers later; PyTorch's own files of
+// that time have none. Records contain programs without a version, too.
 static bool is_serde(const sc_pt2_importer *imp, const sc_json *verifiers) {
     const sc_method *method = imp->method;
     if (method->schema_major == 0 && method->schema_minor == 0) return imp->is_record;
@@ -42,7 +42,7 @@ static sc_status read_version(sc_pt2_importer *imp, const sc_json *json, const s
     return SC_OK;
 }
 
-// Older files have one string, "dialect", for what is a list today.
+// Older files have one string, "dialect", instead of today's list.
 static bool has_verifier(const sc_json *verifiers, const sc_json *dialect, const char *name) {
     if (sc_json_is_str(dialect, name)) return true;
     if (!verifiers || verifiers->kind != SC_JSON_ARRAY) return false;
@@ -69,7 +69,8 @@ static const sc_json *children_of(const sc_json *tree) {
     return list && list->kind == SC_JSON_ARRAY ? list : NULL;
 }
 
-// The arguments before those by name, "[1, (args, kwargs)]"; NULL where the text is another tree.
+// The positional arguments, before those by name: "[1, (args, kwargs)]". NULL if the text is
+// another tree.
 static const sc_json *arguments_of(sc_pt2_importer *imp) {
     const sc_json *root = NULL;
     const sc_diag_mark mark = sc_diags_mark(imp->ctx);
@@ -91,7 +92,7 @@ static bool are_leaves(const sc_json *trees) {
     return true;
 }
 
-// Older files do not have the names. If every argument is one value, values are called alike.
+// Older files lack the names. If every argument is one value, the values' names are used.
 static bool add_value_names(sc_pt2_importer *imp, sc_json_writer *json) {
     const sc_method *method = imp->method;
     const sc_json *trees = arguments_of(imp);
@@ -106,7 +107,7 @@ static bool add_value_names(sc_pt2_importer *imp, sc_json_writer *json) {
     return left == 0;
 }
 
-// A list of anything but texts is no list of names.
+// A list with anything but texts is no list of names.
 static bool add_names(sc_pt2_importer *imp, sc_json_writer *json, const sc_json *names) {
     if (names->kind != SC_JSON_ARRAY) return false;
     const sc_json *name = sc_json_first(names);
@@ -132,7 +133,7 @@ static sc_str read_names(sc_pt2_importer *imp, const sc_json *names) {
 
 // --- The parts of the document -------------------------------------------------------------------
 
-// The entry for the whole program is the one with the empty name.
+// The entry of the whole program has an empty name.
 static void read_pytrees(sc_pt2_importer *imp, const sc_json *calls) {
     if (!calls || calls->kind != SC_JSON_ARRAY) return;
     const sc_json *call = sc_json_first(calls);
@@ -173,7 +174,7 @@ sc_status sc_pt2_read_document(sc_pt2_importer *imp, const sc_json *json) {
     return read_module(imp, f[PROGRAM_MODULE].value);
 }
 
-// They are read when somebody wants them.
+// Finds the example inputs, which are read on demand.
 static sc_status find_examples(sc_pt2_importer *imp, const sc_pt2_archive *archive, sc_str model) {
     const sc_zip_entry *entry =
         archive->legacy ? sc_zip_find(&archive->zip, SC_STR("serialized_example_inputs.pt"))

@@ -1,7 +1,7 @@
 // One node: operator, arguments in schema order with defaults filled in, results. Operators that
-// the table does not know become foreign nodes with their arguments as they stand in the file, and
-// so do calls with arguments that we cannot hold: everything unsupported is reported in the end,
-// all at once.
+// the table does not know become foreign nodes, with their arguments as in the file. So do calls
+// with arguments that the IR cannot represent. In the end, everything unsupported is reported at
+// once.
 #include "ir/verify.h"
 #include "pt2/pt2.h"
 
@@ -38,8 +38,8 @@ static const sc_op *foreign_op(sc_pt2_importer *imp, sc_str name) {
     return op;
 }
 
-// Bytes before the namespace, name and overload of an operator; 0 for functions. ExecuTorch writes
-// its dialects as ops, and torch.export.save names the Python module _ops.
+// The bytes before the namespace, name and overload of an operator; 0 for functions. ExecuTorch
+// writes its dialects as ops, and torch.export.save names the Python module _ops.
 static size_t space_bytes(sc_str target) {
     static const char *const spaces[] = {
         "torch.ops.", "executorch.exir.dialects.edge.ops.", "executorch.exir.dialects.edge._ops.",
@@ -76,12 +76,12 @@ static sc_str table_name(sc_arena *arena, sc_str target) {
     return target;
 }
 
-// Only lowering makes calls of delegated parts, and only records keep them.
+// Only lowering makes calls of delegated parts, and only records contain them.
 static bool takes_part(const sc_op *op) {
     return op->schema->param_count > 0 && op->schema->params[0].type == SC_PARAM_PART;
 }
 
-// Its text is an argument like any other here: written to a record, it would be taken for a part.
+// Its text is an ordinary argument here, but a record would read it as a part.
 static const sc_op *call_without_part(sc_pt2_importer *imp, sc_str name) {
     sc_refused_op *refused = sc_new(imp->ctx->arena, sc_refused_op);
     refused->op = *foreign_op(imp, name);
@@ -91,7 +91,7 @@ static const sc_op *call_without_part(sc_pt2_importer *imp, sc_str name) {
     return &refused->op;
 }
 
-// The operator that a target means; a foreign one when the table has none for it.
+// The operator that a target names; a foreign one if the table has none for it.
 static const sc_op *find_op(sc_pt2_importer *imp, sc_str target) {
     sc_mark mark = sc_arena_mark(imp->ctx->scratch);
     sc_str name = table_name(imp->ctx->scratch, target);
@@ -121,8 +121,8 @@ static sc_status read_named_args(sc_pt2_scope *scope, const sc_json *inputs, nod
     return SC_OK;
 }
 
-// Index of the parameter for argument `index`: by name, looked for from there on, or by position.
-// Functions on numbers have Python's parameter names, which vary.
+// The index of the parameter for argument `index`: by name, looked for from there on, or by
+// position. Functions on numbers have Python's parameter names, which vary.
 static int64_t find_param(const sc_op *op, const named_arg *arg, uint32_t index) {
     uint32_t count = op->schema->param_count;
     if (arg->name.size == 0 || sc_str_starts_with(op->schema->name, "sym::"))
@@ -159,8 +159,8 @@ static sc_status place_args(sc_pt2_scope *scope, const node_parts *node, sc_arg 
     return SC_OK;
 }
 
-// Higher-order operators have positional arguments; where the schema ends in a list and the file
-// has no list there, everything from there on is its items.
+// Higher-order operators have positional arguments. If the schema ends in a list and the file has
+// no list there, the remaining arguments are its items.
 static sc_status place_higher_order(sc_pt2_scope *scope, const node_parts *node, sc_arg *full) {
     sc_ctx *ctx = scope->imp->ctx;
     const sc_schema *schema = node->op->schema;
@@ -179,7 +179,7 @@ static sc_status place_higher_order(sc_pt2_scope *scope, const node_parts *node,
     return SC_OK;
 }
 
-// The part, and what is passed to it.
+// Reads the part and its operands.
 static sc_status place_call(sc_pt2_scope *scope, const node_parts *node, sc_arg *full) {
     sc_ctx *ctx = scope->imp->ctx;
     if (node->arg_count == 0)
@@ -211,7 +211,7 @@ static sc_status read_args(sc_pt2_scope *scope, const node_parts *node, sc_arg *
     return place_args(scope, node, full);
 }
 
-// Turns the failure that was recorded last into a foreign operator that gives it as its reason.
+// Turns the last recorded failure into a foreign operator with that failure as its reason.
 static const sc_op *refused_op(sc_ctx *ctx, const sc_op *op, sc_diag_mark mark) {
     const sc_diag *diag = &sc_vec_last(&ctx->diags);
     sc_diags_rewind(ctx, mark);
@@ -228,7 +228,7 @@ static const sc_op *refused_op(sc_ctx *ctx, const sc_op *op, sc_diag_mark mark) 
     return &refused->op;
 }
 
-// As many as the operator gives, unless they are lists.
+// As many results as the operator has, unless they are lists.
 static sc_status check_count(sc_ctx *ctx, const sc_op *op, uint32_t count) {
     const sc_schema *schema = op->schema;
     if (sc_op_has(op, SC_FOREIGN) || sc_op_has(op, SC_HIGHER_ORDER)) return SC_OK;
@@ -245,7 +245,8 @@ static bool has_complex(const sc_arg *args, uint32_t count) {
     return false;
 }
 
-// Complex numbers become tensors; where the operator wants a number, its twin takes them.
+// Complex numbers become tensors. If the operator takes numbers, its variant for tensors replaces
+// it.
 static sc_status place_complex(sc_pt2_scope *scope, const node_parts *node, const sc_op **op,
                                sc_arg *args, uint32_t *given) {
     const sc_op *own = *op;
@@ -301,8 +302,8 @@ static sc_status make_node(sc_pt2_scope *scope, const node_parts *node, uint32_t
 
 // --- Effects -------------------------------------------------------------------------------------
 
-// with_effects(token, operator, arguments...) -> (token, results...): the operator itself, since
-// the order of nodes is kept anyway.
+// with_effects(token, operator, arguments...) -> (token, results...): becomes the operator itself,
+// since the order of nodes is kept anyway.
 static sc_status unwrap_effects(sc_pt2_scope *scope, node_parts *node) {
     sc_ctx *ctx = scope->imp->ctx;
     sc_str tag;
@@ -322,7 +323,7 @@ static sc_status unwrap_effects(sc_pt2_scope *scope, node_parts *node) {
     return SC_OK;
 }
 
-// auto_functionalized(operator, arguments...): named after the operator that nobody can run.
+// auto_functionalized(operator, arguments...): named after the operator, which has no kernel.
 static sc_status name_functionalized(sc_pt2_scope *scope, node_parts *node) {
     sc_str tag;
     const sc_json *target;
@@ -348,7 +349,7 @@ static sc_status resolve_op(sc_pt2_scope *scope, node_parts *node) {
 
 // --- Results -------------------------------------------------------------------------------------
 
-// An operator without result has one as_none where effects made it a tuple.
+// An operator without result has one as_none if effects made it a tuple.
 static uint32_t result_count(const node_parts *node) {
     uint32_t count = node->outs.count;
     const sc_schema *schema = node->op->schema;
@@ -369,7 +370,7 @@ static void name_result(sc_node *node, sc_value *value, sc_str wanted) {
     sc_arena_rewind(node->graph->ctx->scratch, mark);
 }
 
-// Results that nobody reads may have no description in the file: the shape rule knows them.
+// Unused results may have no description in the file; the shape rule gives it.
 static void infer_unknown(sc_node *node, const bool *known) {
     sc_ctx *ctx = node->graph->ctx;
     const sc_diag_mark mark = sc_diags_mark(ctx);
@@ -404,8 +405,8 @@ static sc_status add_results(sc_pt2_scope *scope, const node_parts *parts, sc_no
 
 // --- The node ------------------------------------------------------------------------------------
 
-// The name that PyTorch's graph shows. Older files have none for nodes with several results, whose
-// parts are named instead.
+// The name that PyTorch's graph shows. Older files have no name for nodes with several results;
+// their parts are named instead.
 static sc_str node_name(const node_parts *node, const sc_json *name, sc_arena *work) {
     if (name && name->kind == SC_JSON_STRING && name->size) return sc_json_str(work, name);
     if (node->outs.count == 1 && node->outs.data[0].name.size) return node->outs.data[0].name;
@@ -440,7 +441,7 @@ static sc_status read_parts(sc_pt2_scope *scope, const sc_json *json, node_parts
     return resolve_op(scope, out);
 }
 
-// Does the call of a delegate give and take what the part says?
+// Do the call's operands and results agree with the part?
 static sc_status check_call(sc_ctx *ctx, const sc_node *node) {
     if (!sc_node_part(node)) return SC_OK;
     const sc_diag_mark mark = sc_diags_mark(ctx);
@@ -459,7 +460,8 @@ sc_status sc_pt2_read_node(sc_pt2_scope *scope, const sc_json *json) {
                        (unsigned long long)ctx->limits.node_max);
     SC_TRY(read_parts(scope, json, &parts));
     uint32_t out_count = result_count(&parts);
-    // A single result and its node share their name, and the result's is the one that others use.
+    // A single result and its node share their name; the result keeps it, because other nodes use
+    // it.
     bool single = out_count == 1 && parts.outs.data[0].name.size > 0;
     const char *name = sc_str_dup(ctx->scratch, single ? parts.outs.data[0].name : parts.name);
     SC_TRY(make_node(scope, &parts, out_count, name, &node));

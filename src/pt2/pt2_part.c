@@ -1,5 +1,6 @@
-// Delegated parts as records keep them: text in the first argument of the call, with everything
-// that the backend was given and made as base64. The program in it speaks of the symbols around it.
+// Delegated parts in records: text in the first argument of the call. It contains everything that
+// the backend was given and made, as base64. The program in it uses the symbols of the program
+// around it.
 #include "base/base64.h"
 #include "base/store.h"
 #include "pt2/pt2.h"
@@ -35,7 +36,7 @@ static sc_status decode_cord(sc_pt2_importer *imp, const sc_json *json, const ch
     return SC_OK;
 }
 
-// Text within text: JSON that a string holds.
+// Text within text: JSON inside a string.
 static sc_status parse_string(sc_pt2_importer *imp, const sc_json *string, const sc_json **out) {
     if (!string || string->kind != SC_JSON_STRING)
         return sc_fail(imp->ctx, SC_ERR_FORMAT, NULL, "a delegate is not described");
@@ -139,11 +140,12 @@ static sc_status read_inside(sc_pt2_importer *imp, const sc_json_field *f) {
     imp->is_light = true;
     sc_map_init(&imp->written, imp->work);
     SC_TRY(read_saved(imp, f[PART_STATE].value, "the state of a part", &imp->payloads.weights));
-    SC_TRY(read_saved(imp, f[PART_CONSTANTS].value, "what a part knows", &imp->payloads.constants));
+    SC_TRY(read_saved(imp, f[PART_CONSTANTS].value, "the constants of a part",
+                      &imp->payloads.constants));
     return sc_pt2_read_document(imp, f[PART_MODULE].value);
 }
 
-// The importer turns to the part's method, and back.
+// The importer reads into the part's method, and then into the outer method again.
 static sc_status read_program(sc_pt2_importer *imp, const sc_json_field *f, sc_method *method) {
     sc_method *outer = imp->method;
     const sc_pt2_payloads payloads = imp->payloads;
@@ -180,7 +182,7 @@ sc_status sc_pt2_read_part(sc_pt2_scope *scope, sc_str name, const sc_json *json
     SC_TRY(sc_json_pick(imp->ctx, text, "delegate", f, PART_FIELD_COUNT));
     sc_part *part = sc_part_new(imp->method, name.size ? name : SC_STR("lowered_module"));
     part->backend = sc_pt2_keep(imp, f[PART_BACKEND].value);
-    SC_TRY(decode_cord(imp, f[PART_PROCESSED].value, "what a backend made", &part->processed));
+    SC_TRY(decode_cord(imp, f[PART_PROCESSED].value, "the processed part", &part->processed));
     SC_TRY(read_specs(imp, f[PART_SPECS].value, part));
     SC_TRY(read_data(imp, f[PART_DATA].value, part));
     SC_TRY(read_program(imp, f, part->method));

@@ -1,11 +1,11 @@
-// The tensors that a model's file stores. Three containers, one table: raw storages listed in a
+// The tensors that a model's file stores. Three containers fill one table: raw storages listed in a
 // config (2.9 on), one torch.save file per model (2.8), torch.save files without folder (legacy).
-// Nothing is read but configs and pickles.
+// Only configs and pickles are read.
 #include "pt2/pt2.h"
 
 enum { RANK_FILE_MAX = 64 };
 
-// Bytes that the view touches, from the start of its storage; false on overflow.
+// The bytes that the view uses, from the start of its storage; false on overflow.
 static bool view_bytes(const sc_pt2_payload *p, uint64_t *out) {
     uint64_t last = (uint64_t)p->offset, step;
     *out = 0;
@@ -18,7 +18,7 @@ static bool view_bytes(const sc_pt2_payload *p, uint64_t *out) {
     return sc_add_u64(last, 1, &last) && sc_mul_u64(last, sc_dtype_bytes(p->dtype), out);
 }
 
-// A storage without bytes was saved from a tensor without data; it reads as zeros, as in PyTorch.
+// A storage without bytes comes from a tensor without data; it reads as zeros, as in PyTorch.
 static sc_status check_storage(sc_ctx *ctx, sc_str name, sc_pt2_payload *p) {
     uint64_t bytes;
     if (!view_bytes(p, &bytes))
@@ -53,7 +53,8 @@ static sc_status refuse_dtype(sc_ctx *ctx, sc_str name, int64_t code) {
 static const char *class_name(sc_arena *work, const sc_pickle_value *value) {
     if (value->kind != SC_PICKLE_OBJECT) return "a Python value";
     const sc_pickle_object *object = value->object;
-    // A subclass wrapper names its class among its arguments; the wrapper itself says nothing.
+    // A subclass wrapper names its class among its arguments; the wrapper's own name is always the
+    // same.
     const sc_pickle_value *args = object->args;
     for (uint32_t i = 0; args && args->kind == SC_PICKLE_TUPLE && i < args->count; i++)
         if (args->items[i]->kind == SC_PICKLE_GLOBAL && sc_str_starts_with(object->module, "torch"))
@@ -94,7 +95,7 @@ static sc_status add(sc_ctx *ctx, sc_map *map, sc_str name, sc_pt2_payload *payl
 
 sc_status sc_pt2_read_saved(sc_ctx *ctx, sc_arena *work, sc_str what, sc_extent file, sc_map *map) {
     sc_torch_save save;
-    // Sources of swapped and missing storages outlive the import.
+    // Sources of byte-swapped and missing storages outlive the import.
     SC_TRY(sc_torch_save_open(ctx, ctx->arena, file, &save));
     if (!save.root || save.root->kind == SC_PICKLE_NONE) return SC_OK;
     if (save.root->kind != SC_PICKLE_DICT)
@@ -238,7 +239,7 @@ static sc_status read_folder(sc_ctx *ctx, sc_arena *work, const sc_pt2_archive *
 static const sc_zip_entry *legacy_entry(sc_ctx *ctx, const sc_pt2_archive *archive,
                                         const char *name) {
     const sc_zip_entry *entry = sc_pt2_find(ctx, archive, name, SC_STR(""), ".pt");
-    // 2.1 names its torch.save files so.
+    // PyTorch 2.1 names its torch.save files in this way.
     return entry ? entry : sc_pt2_find(ctx, archive, name, SC_STR(""), ".json");
 }
 
@@ -267,8 +268,8 @@ static uint64_t numel_of(const sc_pt2_payload *p) {
     return numel;
 }
 
-// view_bytes bounds the sizes that have a stride. Expanded ones may still multiply to anything:
-// what is larger than its storage counts as materialised.
+// view_bytes bounds the sizes with a nonzero stride. The product of expanded sizes may still be
+// huge, so a tensor larger than its storage counts as materialised.
 static bool numel_fits(const sc_ctx *ctx, const sc_pt2_payload *p) {
     uint64_t bytes = sc_dtype_bytes(p->dtype);
     for (uint32_t i = 0; i < p->rank; i++)
@@ -276,7 +277,7 @@ static bool numel_fits(const sc_ctx *ctx, const sc_pt2_payload *p) {
     return bytes <= p->storage.size || bytes <= ctx->limits.constant_bytes_max || numel_of(p) == 0;
 }
 
-// Sizes and strides in the physical order of `spec`, gathered from wherever they lie.
+// Sizes and strides in the physical order of `spec`, for a gathered read.
 static sc_extent gather(sc_ctx *ctx, sc_exprs *exprs, const sc_pt2_payload *p, sc_spec *spec) {
     uint8_t order[SC_RANK_MAX];
     int64_t sizes[SC_RANK_MAX], strides[SC_RANK_MAX];

@@ -1,5 +1,5 @@
-// The top graph's inputs and outputs together with the signature, which says what each one is to
-// the caller: a parameter, a buffer that is written back, a flag frozen at export.
+// The top graph's inputs and outputs together with the signature, which says how the caller uses
+// each one: a parameter, a buffer that is written back, a flag frozen at export.
 #include "pt2/pt2.h"
 
 // --- Inputs --------------------------------------------------------------------------------------
@@ -19,7 +19,7 @@ static const input_row input_rows[] = {
     {"constant_input", NULL, SC_INPUT_CONSTANT},
 };
 
-// The official writer's mark in the place of weights that it does not have.
+// The official writer's mark for weights that it does not have.
 static bool is_placeholder(const sc_pt2_importer *imp, const sc_pt2_payload *payload) {
     return imp->is_serde && payload->object &&
            sc_str_ends_with(sc_str_from(payload->object), "_reconstruct_fake_tensor");
@@ -46,7 +46,8 @@ static sc_status find_payload(sc_pt2_importer *imp, const sc_input_sig *sig,
     return SC_OK;
 }
 
-// A constant of which nothing is known but what the graph says: enough to look at.
+// A constant whose data is absent, known only by its entry in the graph. That is enough to inspect
+// it.
 static sc_status attach_placeholder(sc_pt2_importer *imp, const sc_value *value,
                                     sc_input_sig *sig) {
     if (value->type != SC_VALUE_TENSOR || !sc_spec_is_static(&value->spec))
@@ -86,7 +87,7 @@ static void set_constant_value(sc_value *value, const sc_arg *constant) {
     }
 }
 
-// {"constant_input": {"name": text, "value": {...}}}; in the graph the value stands without name.
+// {"constant_input": {"name": text, "value": {...}}}; in the graph the value has no name.
 static sc_status add_constant_input(sc_pt2_scope *scope, const sc_json *spec, sc_pt2_slot slot,
                                     sc_input_sig *sig) {
     sc_value *value;
@@ -97,7 +98,7 @@ static sc_status add_constant_input(sc_pt2_scope *scope, const sc_json *spec, sc
     sc_mark mark = sc_arena_mark(scope->imp->ctx->scratch);
     SC_TRY(sc_pt2_read_arg(scope, slot.constant, &sig->constant_value));
     SC_TRY(sc_pt2_add_input(scope, &slot, &value));
-    // Strings and numbers only: nothing of it lives on scratch.
+    // Only strings and numbers are allowed, so that no part of it lives on scratch.
     bool plain = sig->constant_value.kind != SC_ARG_LIST &&
                  sig->constant_value.kind != SC_ARG_VALUE &&
                  sig->constant_value.kind != SC_ARG_GRAPH;
@@ -108,7 +109,7 @@ static sc_status add_constant_input(sc_pt2_scope *scope, const sc_json *spec, sc
                            "an input is frozen to something other than a number or text");
 }
 
-// Remembers that outputs may write to this input. Inputs of different kinds may share a name.
+// Records that outputs may write to this input. Inputs of different kinds may share a name.
 static void allow_writes(sc_pt2_importer *imp, const sc_input_sig *sig, const sc_value *value) {
     sc_output_kind kind = sig->kind == SC_INPUT_BUFFER      ? SC_OUTPUT_BUFFER_MUTATION
                           : sig->kind == SC_INPUT_PARAMETER ? SC_OUTPUT_PARAMETER_MUTATION
@@ -119,8 +120,8 @@ static void allow_writes(sc_pt2_importer *imp, const sc_input_sig *sig, const sc
     sc_map_set(&imp->written, name, (void *)(kinds | (uintptr_t)1 << kind));
 }
 
-// The name in the spec must be the one in the graph. "arg" is an Argument for user inputs, and what
-// stands inside the Argument for the others.
+// The name in the spec must be the one in the graph. "arg" is an Argument for user inputs, and the
+// content of the Argument for the others.
 static sc_status check_spec_name(sc_pt2_scope *scope, const sc_json *spec, sc_input_kind kind,
                                  const sc_pt2_slot *slot) {
     const sc_json *arg = sc_json_get(spec, "arg");
@@ -163,10 +164,10 @@ static sc_status read_input(sc_pt2_scope *scope, const sc_json *input, const sc_
     SC_TRY(sc_pt2_read_slot(scope, input, &slot));
     sc_input_sig sig = {.kind = row->kind, .target = SC_STR("")};
     if (row->target_key) sig.target = sc_pt2_keep(scope->imp, sc_json_get(spec, row->target_key));
-    // Buffers are persistent unless the file says otherwise, which very old ones cannot.
+    // Buffers are persistent unless the file says otherwise. Very old files cannot say so.
     sig.persistent = row->kind == SC_INPUT_BUFFER;
     sc_json_bool(sc_json_get(spec, "persistent"), &sig.persistent);
-    // A user input that is a value instead of a name was frozen as well.
+    // A user input that is a constant instead of a name was frozen as well.
     if (slot.constant) {
         sig.kind = SC_INPUT_CONSTANT;
         SC_TRY(add_constant_input(scope, spec, slot, &sig));
@@ -211,7 +212,7 @@ static const output_row output_rows[] = {
     {"user_input_mutation", "user_input_name", SC_OUTPUT_INPUT_MUTATION},
     {"loss_output", NULL, SC_OUTPUT_LOSS},
     {"gradient_to_parameter", "parameter_name", SC_OUTPUT_GRADIENT},
-    {"gradient_to_user_input", "user_input_name", SC_OUTPUT_GRADIENT},
+    {"gradient_to_user_input", "user_input_name", SC_OUTPUT_INPUT_GRADIENT},
     {"token", NULL, SC_OUTPUT_TOKEN},
 };
 

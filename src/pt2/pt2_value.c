@@ -1,5 +1,4 @@
-// Value tables: what a graph says about the tensors and numbers that go through it, and the symbols
-// that their sizes are made of.
+// Value tables: a graph's facts about its tensors and numbers, and the symbols in their sizes.
 #include "pt2/pt2.h"
 
 #include <math.h>
@@ -46,8 +45,8 @@ sc_str sc_pt2_keep(sc_pt2_importer *imp, const sc_json *string) {
 
 // --- Expressions ---------------------------------------------------------------------------------
 
-// An expression that only PyTorch understands (a float function, say) becomes a number of its own:
-// the same text is the same number, so equal sizes stay equal.
+// An expression that only PyTorch understands (such as a float function) becomes a symbol of its
+// own. The same text is the same symbol, so equal sizes stay equal.
 static sc_status parse_expression(sc_pt2_importer *imp, sc_str text, sc_dim *out) {
     sc_ctx *ctx = imp->ctx;
     const sc_diag_mark mark = sc_diags_mark(ctx);
@@ -58,7 +57,7 @@ static sc_status parse_expression(sc_pt2_importer *imp, sc_str text, sc_dim *out
               "Export with this size static, or compute it with whole numbers.",
               "the expression " SC_STR_FMT " cannot be read, so its value is treated as unknown",
               SC_STR_ARG(text));
-    // Not named like PyTorch's own symbols, which may yet come.
+    // The name differs from PyTorch's own symbols, which may come later.
     char name[24];
     snprintf(name, sizeof(name), "unknown%u", imp->unknown_count++);
     sc_symbol *symbol = sc_exprs_symbol(imp->method->exprs, sc_str_from(name));
@@ -67,7 +66,7 @@ static sc_status parse_expression(sc_pt2_importer *imp, sc_str text, sc_dim *out
     return SC_OK;
 }
 
-// The example of 2*s0 + 1 is one of s0 too, where that is a whole number.
+// The example value of 2*s0 + 1 gives one of s0, too, if that is a whole number.
 static void set_hint(sc_dim dim, const sc_json *hint) {
     sc_symbol *symbol;
     int64_t value, scale, offset, example;
@@ -115,8 +114,8 @@ static sc_status read_dim(sc_pt2_importer *imp, const sc_json *json, const char 
     return sc_fail(imp->ctx, SC_ERR_FORMAT, NULL, "%s is neither a number nor an expression", what);
 }
 
-// A bound may be absent, null, an integer, or an infinite float. For unbacked symbols PyTorch
-// writes the largest integer less one where it knows none.
+// A bound may be absent, null, an integer, or an infinite float. For an unbacked symbol without a
+// known bound, PyTorch writes the largest integer less one.
 static int64_t read_bound(const sc_json *json, int64_t infinity) {
     int64_t value;
     double real;
@@ -126,7 +125,7 @@ static int64_t read_bound(const sc_json *json, int64_t infinity) {
     return real <= -9.2e18 ? SC_DIM_NEG_INF : (int64_t)real;
 }
 
-// Keys that are not symbols bound an expression of one; its symbol has its own entry.
+// Keys that are no symbols bound an expression of one symbol, which has its own entry.
 sc_status sc_pt2_read_range(sc_pt2_importer *imp, const sc_json *key, const sc_json *json) {
     sc_dim dim;
     sc_json_field f[2] = {{.name = "min_val"}, {.name = "max_val"}};

@@ -1,4 +1,4 @@
-// Programs of records: the importer of .pt2 documents, with their files.
+// Reads programs of records, by the importer of .pt2 documents, with their files.
 #include "pt2/pt2.h"
 
 static sc_status parse(sc_ctx *ctx, sc_arena *work, sc_extent file, const sc_json **out) {
@@ -21,7 +21,8 @@ static sc_status read_files(sc_pt2_importer *imp, const sc_serde_files *files) {
     return sc_pt2_read_document(imp, json);
 }
 
-// A delegate is one string, weights and all, and so are the weights in the text that it holds.
+// A delegate is one string that includes its weights. The weights inside that text are one string,
+// too.
 static sc_status read_with_long_strings(sc_pt2_importer *imp, const sc_serde_files *files) {
     sc_ctx *ctx = imp->ctx;
     const uint64_t string_bytes_max = ctx->limits.json_string_bytes_max;

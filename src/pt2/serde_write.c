@@ -1,5 +1,5 @@
-// The document around the graph: what inputs and outputs are to the caller, ranges of symbols, the
-// trees that arguments and results are flattened from.
+// The document around the graph: the roles of inputs and outputs for the caller, ranges of symbols,
+// and the trees that arguments and results are flattened from.
 #include "pt2/serde_write.h"
 
 enum { SCHEMA_MAJOR = 5, SCHEMA_MINOR = 4, OPSET = 10 };
@@ -70,24 +70,15 @@ static sc_status put_input_spec(sc_serde_writer *w, const sc_value *value,
     return SC_OK;
 }
 
-static bool is_parameter(const sc_method *method, sc_str target) {
-    for (uint32_t i = 0; i < method->inputs.count; i++)
-        if (method->inputs.data[i].kind == SC_INPUT_PARAMETER &&
-            sc_str_equal(method->inputs.data[i].target, target))
-            return true;
-    return false;
-}
-
-static spec_row output_row(const sc_method *method, const sc_output_sig *sig) {
-    switch (sig->kind) {
+static spec_row output_row(sc_output_kind kind) {
+    switch (kind) {
     case SC_OUTPUT_USER: return (spec_row){"user_output", NULL};
     case SC_OUTPUT_LOSS: return (spec_row){"loss_output", NULL};
     case SC_OUTPUT_BUFFER_MUTATION: return (spec_row){"buffer_mutation", "buffer_name"};
     case SC_OUTPUT_INPUT_MUTATION: return (spec_row){"user_input_mutation", "user_input_name"};
-    case SC_OUTPUT_GRADIENT:
-        if (is_parameter(method, sig->target))
-            return (spec_row){"gradient_to_parameter", "parameter_name"};
-        return (spec_row){"gradient_to_user_input", "user_input_name"};
+    case SC_OUTPUT_GRADIENT: return (spec_row){"gradient_to_parameter", "parameter_name"};
+    case SC_OUTPUT_INPUT_GRADIENT: return (spec_row){"gradient_to_user_input", "user_input_name"};
+    case SC_OUTPUT_TRAINED:
     case SC_OUTPUT_PARAMETER_MUTATION:
     case SC_OUTPUT_TOKEN: break;
     }
@@ -95,7 +86,7 @@ static spec_row output_row(const sc_method *method, const sc_output_sig *sig) {
 }
 
 static sc_status put_output_spec(sc_serde_writer *w, const sc_arg *arg, const sc_output_sig *sig) {
-    const spec_row row = output_row(w->method, sig);
+    const spec_row row = output_row(sig->kind);
     if (!row.tag) return fail(w, "parameters that the program writes");
     if (sig->kind != SC_OUTPUT_USER && arg->kind != SC_ARG_VALUE)
         return fail(w, "state that is written with a constant");
@@ -143,7 +134,7 @@ static void end_tree(sc_json_writer *json) {
     sc_json_end_object(json);
 }
 
-// A tuple of as many leaves.
+// A tuple of that many leaves.
 static void put_leaves(sc_json_writer *json, uint32_t count) {
     begin_tree(json, "builtins.tuple", "null");
     for (uint32_t i = 0; i < count; i++) {
@@ -157,7 +148,7 @@ static void put_leaves(sc_json_writer *json, uint32_t count) {
     end_tree(json);
 }
 
-// The tree of a call (inputs...) -> (outputs...), for programs that do not say.
+// The tree of a call (inputs...) -> (outputs...), for programs without one.
 static sc_str plain_tree(sc_arena *arena, uint32_t count, bool is_input) {
     sc_json_writer json;
     sc_sb text;

@@ -1,4 +1,4 @@
-// Shared by the files that write exir.serde. Private to src/pt2.
+// Declarations that the files writing exir.serde share. Private to src/pt2.
 // Prefix: sc_serde_.
 #ifndef SC_SERDE_WRITE_H
 #define SC_SERDE_WRITE_H
@@ -9,24 +9,24 @@
 // One document on its way onto a cord; parts within it are documents of their own.
 typedef struct sc_serde_writer {
     sc_ctx *ctx;
-    sc_arena *work;  // gone when the program is written
+    sc_arena *work;  // freed when the program is written
     const sc_serde_options *options;
     const sc_method *method;
     sc_imap *sources;  // name of a source node -> its sc_node
-    bool *has_warned;  // that module stacks had to be left out
+    bool *has_warned;  // has the loss of module stacks been reported?
     bool in_part;      // the method is that of a delegated part
-    uint32_t *bodies;  // how many have been written
-    uint32_t body;     // the number of the one that is being written; 0 outside of all
-    sc_sb text;        // what is not on the cord yet
+    uint32_t *bodies;  // the number of bodies written so far
+    uint32_t body;     // the number of the body that is being written; 0 outside bodies
+    sc_sb text;        // text that is not on the cord yet
     sc_cord *out;
     sc_json_writer json;
 } sc_serde_writer;
 
 // --- Text (serde_write_text.c) -------------------------------------------------------------------
 
-// A document within the one that `like` writes, or in addition to it.
+// A document inside the one that `like` writes, or next to it.
 void sc_serde_begin(sc_serde_writer *w, const sc_serde_writer *like, sc_cord *out);
-// Puts the text onto the cord if there is much of it, or with `all`.
+// Appends the text to the cord if there is much of it, or if `all` is set.
 void sc_serde_flush(sc_serde_writer *w, bool all);
 // {"<tag>": {"<key>": "<name>"}}
 void sc_serde_put_named(sc_serde_writer *w, const char *tag, const char *key, sc_str name);
@@ -45,29 +45,29 @@ sc_status sc_serde_put_program(sc_serde_writer *w);
 
 // --- Graphs (serde_write_graph.c) ----------------------------------------------------------------
 
-// SC_OK when the deserializer takes the value as what it stands for; else what is wrong with it.
+// SC_OK if the deserializer reads the value with its own meaning; else the reason why not.
 sc_status sc_serde_put_graph(sc_serde_writer *w, const sc_graph *graph);
-// {"as_tensor": {"name": ...}} and its like, of what a graph takes or a node gives.
+// {"as_tensor": {"name": ...}} and similar, for inputs of graphs and results of nodes.
 sc_status sc_serde_put_value(sc_serde_writer *w, const sc_value *value);
 sc_status sc_serde_put_input(sc_serde_writer *w, const sc_value *value, const sc_input_sig *sig);
 sc_status sc_serde_put_output(sc_serde_writer *w, const sc_arg *arg);
 
 // Name of a value in the file (serde_write_name.c).
 sc_str sc_serde_name(sc_serde_writer *w, const sc_value *value);
-// "aten.add.Tensor" of aten::add.Tensor, with "default" where it has no overload.
+// "aten.add.Tensor" for aten::add.Tensor; "default" if it has no overload.
 sc_str sc_serde_op_path(sc_arena *arena, const sc_op *op);
 
 // --- Nodes and arguments (serde_write_node.c, serde_write_arg.c) ---------------------------------
 
 sc_status sc_serde_put_node(sc_serde_writer *w, const sc_node *node);
-// `param` is what the operator's schema says of it, NULL when there is none.
+// `param` is the parameter in the operator's schema, NULL if there is none.
 sc_status sc_serde_put_arg(sc_serde_writer *w, const sc_arg *arg, const sc_param *param);
 // Metadata of a node, as a member.
 void sc_serde_put_metadata(sc_serde_writer *w, const sc_node *node);
 
 // --- Delegates (serde_write_part.c) and files (serde_write_files.c) ------------------------------
 
-// The value of a call's first argument: the whole part, as text.
+// The first argument of a call: the whole part, as text.
 sc_status sc_serde_put_part(sc_serde_writer *w, const sc_part *part);
 
 // Parameters and persistent buffers (`state`), or the other constants, as a file of torch.save.

@@ -1,5 +1,5 @@
-// Arguments, in the encodings that the official deserializer knows; its schema is older than that
-// of a .pt2 and has no place for floats computed at run time, complex numbers, or lists of lists.
+// Arguments, in the encodings that the official deserializer knows. Its schema is older than that
+// of a .pt2, and cannot express floats computed at run time, complex numbers, or lists of lists.
 #include <math.h>
 
 #include "pt2/serde_write.h"
@@ -54,7 +54,7 @@ static void put_format(sc_serde_writer *w, sc_memory_format format) {
     sc_serde_put_number(w, "as_memory_format", codes[format]);
 }
 
-// "cuda:0" is type and index.
+// "cuda:0" consists of a type and an index.
 static void put_device(sc_serde_writer *w, sc_str device) {
     const ptrdiff_t colon = sc_str_find(device, ':');
     int64_t index = 0;
@@ -153,13 +153,13 @@ static void add_optional(sc_serde_writer *w, const sc_arg *item) {
 }
 
 typedef struct list_row {
-    unsigned kinds;  // all that items may be
+    unsigned kinds;  // all kinds that its items may have
     const char *tag;
     void (*add)(sc_serde_writer *w, const sc_arg *item);
 } list_row;
 
-// The first row that has room for all items. Names of tensors may be those of numbers too: that is
-// how operands of control flow are listed.
+// The first row whose kinds include those of all items. Names of tensors may be those of numbers,
+// too: operands of control flow are listed in this way.
 static const list_row list_rows[] = {
     {HAS_BOOL, "as_bools", add_bool},
     {HAS_INT, "as_ints", add_int},
@@ -171,7 +171,7 @@ static const list_row list_rows[] = {
     {HAS_TENSOR | HAS_NONE, "as_optional_tensors", add_optional},
 };
 
-// Kind of the items that an empty list would have.
+// The kind that the items of an empty list would have.
 static const char *empty_tag(const sc_param *param) {
     switch (param ? param->type : SC_PARAM_TENSOR) {
     case SC_PARAM_TENSOR: return "as_tensors";
@@ -185,7 +185,7 @@ static const char *empty_tag(const sc_param *param) {
 static sc_status put_list(sc_serde_writer *w, const sc_arg *list, const sc_param *param) {
     unsigned kinds = 0;
     for (uint32_t i = 0; i < list->count; i++) kinds |= kind_of(&list->items[i]);
-    // Whole numbers among floats, where the operator takes floats.
+    // Whole numbers among floats, if the operator takes floats.
     if (kinds == (HAS_INT | HAS_FLOAT) && param && param->type == SC_PARAM_FLOAT) kinds = HAS_FLOAT;
     const list_row *row = NULL;
     for (size_t i = 0; i < SC_COUNT_OF(list_rows) && !row && kinds; i++)
@@ -230,7 +230,7 @@ sc_status sc_serde_put_arg(sc_serde_writer *w, const sc_arg *arg, const sc_param
     case SC_ARG_STR: put_str(w, "as_string", arg->str); break;
     case SC_ARG_DTYPE: return put_dtype(w, (sc_dtype)arg->code);
     case SC_ARG_LAYOUT:
-        // Strided is 0 for us, which is unknown for them.
+        // Strided is 0 in this project, and 0 is unknown in PyTorch.
         sc_serde_put_number(w, "as_layout", arg->code == 0 ? 7 : arg->code == 7 ? 0 : arg->code);
         break;
     case SC_ARG_MEMORY_FORMAT: put_format(w, (sc_memory_format)arg->code); break;

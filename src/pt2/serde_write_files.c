@@ -11,7 +11,7 @@ typedef struct collector {
     sc_pickle_value *dict;
     sc_map names;
     SC_VEC(sc_pickle_storage *) storages;
-    SC_VEC(uint8_t) codes;  // of the tensors that the storages were made for
+    SC_VEC(uint8_t) codes;  // by the tensors that the storages were made for
 } collector;
 
 // Tied weights share their storage, as long as they are of one dtype.
@@ -36,7 +36,7 @@ static sc_status check_data(sc_serde_writer *w, const sc_input_sig *sig) {
                    "'" SC_STR_FMT "' has no data", SC_STR_ARG(sig->target));
 }
 
-// A value that is written in place cannot ask for gradients, whatever it was when it was exported.
+// A value that is written in place cannot require gradients, even if it did when it was exported.
 static bool is_written(const sc_method *method, const sc_input_sig *sig) {
     for (uint32_t i = 0; i < method->outputs.count && sig->kind == SC_INPUT_BUFFER; i++)
         if (method->outputs.data[i].kind == SC_OUTPUT_BUFFER_MUTATION &&
@@ -48,7 +48,7 @@ static bool is_written(const sc_method *method, const sc_input_sig *sig) {
 static sc_status add_constant(collector *c, const sc_input_sig *sig) {
     int64_t sizes[SC_RANK_MAX], strides[SC_RANK_MAX];
     SC_TRY(check_data(c->w, sig));
-    if (!sc_map_add(&c->names, sig->target, NULL)) return SC_OK;  // taken twice by the graph
+    if (!sc_map_add(&c->names, sig->target, NULL)) return SC_OK;  // the graph takes it twice
     const sc_spec *spec = &sig->constant->spec;
     for (uint32_t i = 0; i < spec->rank; i++) {
         sizes[i] = spec->sizes[i].value;
@@ -92,7 +92,7 @@ sc_status sc_serde_write_constants(sc_serde_writer *w, const sc_method *method, 
 
 // --- Example inputs ------------------------------------------------------------------------------
 
-// (args, kwargs) of what can be loaded again.
+// (args, kwargs), of those that can be loaded again.
 static sc_status check_examples(sc_ctx *ctx, sc_arena *work, sc_extent file) {
     sc_torch_save save;
     sc_sb pickle;
@@ -104,7 +104,7 @@ static sc_status check_examples(sc_ctx *ctx, sc_arena *work, sc_extent file) {
     return sc_pickle_write(ctx, work, save.root, &pickle, &storages);
 }
 
-// As they are in the file, where there are some: they say more than values do.
+// Taken from the file if it has them: its inputs state more than values do.
 sc_status sc_serde_write_examples(sc_ctx *ctx, const sc_method *method, sc_extent *out) {
     sc_arena work;
     const sc_diag_mark mark = sc_diags_mark(ctx);

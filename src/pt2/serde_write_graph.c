@@ -1,4 +1,4 @@
-// Graphs: what goes in and comes out, nodes, and tables of what every value is.
+// Graphs: inputs and outputs, nodes, and tables of the types of all values.
 #include "pt2/serde_write.h"
 
 enum { LAYOUT_STRIDED = 7 };
@@ -56,12 +56,12 @@ static sc_status put_tensor(sc_serde_writer *w, const sc_spec *spec) {
     return SC_OK;
 }
 
-// Nobody knows more of the number than its name.
+// Only the name of the number is known.
 static void put_unknown(sc_serde_writer *w, const sc_value *value) {
     put_expression(w, sc_str_format(w->ctx->scratch, "unknown_%s", value->name->text), NULL);
 }
 
-// A bool must be a comparison to be one.
+// The format writes a bool as a comparison.
 static void put_bool(sc_serde_writer *w, const sc_value *value) {
     sc_sb text;
     if (sc_dim_is_int(value->dim)) {
@@ -98,7 +98,7 @@ static sc_status put_entry(sc_serde_writer *w, const sc_value *value, sc_value_t
     return status;
 }
 
-// Inputs that are values by themselves have no entry.
+// Inputs that are constants have no entry.
 static bool is_named(const sc_serde_writer *w, const sc_graph *graph, uint32_t input) {
     return graph != w->method->graph || w->method->inputs.data[input].kind != SC_INPUT_CONSTANT;
 }

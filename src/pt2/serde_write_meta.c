@@ -1,10 +1,10 @@
-// Metadata of nodes: texts only, as the deserializer takes them apart again.
+// Metadata of nodes: texts only, which the deserializer takes apart again.
 #include <stdio.h>
 
 #include "pt2/serde_write.h"
 
-// A module stack is taken apart at ';' and then into key, path and type at commas outside of
-// brackets; anything else there makes the whole file unreadable.
+// The deserializer splits a module stack at ';', and then into key, path and type at commas outside
+// brackets. Any other text there makes the whole file unreadable.
 static bool is_module(sc_str item) {
     uint32_t commas = 0, depth = 0;
     for (size_t i = 0; i < item.size; i++) {
@@ -36,7 +36,7 @@ static void put_module_stack(sc_serde_writer *w, sc_str stack) {
     }
 }
 
-// The oldest ancestor is all that anybody asks for: what lies between says how passes went.
+// Readers only use the oldest ancestor: those in between show the history of passes.
 static void put_history(sc_serde_writer *w, const sc_node *node) {
     sc_json_writer json;
     sc_sb text;

@@ -1,10 +1,10 @@
-// Names of operators and values in the file. FX, which makes a graph of it, wants names that it
-// would give itself: it gives no name that is a word of Python or a builtin, and names the calls of
-// delegates as it likes. A value in the way of these gets another name. A name that FX changed
+// Names of operators and values in the file. FX makes a graph of it, and needs names that it would
+// give itself. It gives no name that is a word of Python or a builtin, and names the calls of
+// delegates by its own rule. A value with such a name gets another one. A name that FX changed
 // would be lost to its readers, and two inputs might end up as one.
 #include "pt2/serde_write.h"
 
-// Keywords, builtins, and what FX itself imports.
+// Keywords, builtins, and FX's own imports.
 static const char words[] =
     " False None True abs aiter all and anext any as ascii assert async await bin bool"
     " break breakpoint bytearray bytes callable chr class classmethod compile complex"
@@ -23,7 +23,7 @@ static bool is_word(sc_str name) {
     return false;
 }
 
-// A caller's input keeps its name: FX lets it have any, and overwrites its own.
+// A caller's input keeps its name: FX accepts any, and renames its own values.
 static bool is_callers(const sc_serde_writer *w, const sc_value *value) {
     return !value->node && !w->in_part && value->graph == w->method->graph;
 }

@@ -1,5 +1,5 @@
 // Nodes: targets, arguments by the names of the operator's schema, results. The deserializer puts
-// what has no default in its place and passes the rest by name, so that defaults are left out.
+// arguments without default in their places and passes the rest by name, so defaults are left out.
 // Elements of tuples and lists are named at once; the nodes that take them out are made on reading.
 #include "pt2/serde_write.h"
 
@@ -10,7 +10,7 @@ static sc_status fail_op(sc_serde_writer *w, const sc_node *node, const char *wh
 
 // --- Targets -------------------------------------------------------------------------------------
 
-// Python's functions on numbers that the deserializer takes, as it finds them.
+// Python's functions on numbers that the deserializer accepts, by its own names for them.
 static const char *const number_functions[][2] = {
     {"add", "_operator.add"},     {"sub", "_operator.sub"},
     {"mul", "_operator.mul"},     {"floordiv", "_operator.floordiv"},
@@ -50,7 +50,7 @@ static sc_status put_target(sc_serde_writer *w, const sc_node *node) {
     const sc_str path = sc_serde_op_path(w->work, op);
     const bool is_edge = w->options->dialect == SC_SERDE_EDGE && !is_in(op, "higher_order");
     const char *prefix = is_edge ? "executorch.exir.dialects.edge.ops." : "torch.ops.";
-    if (sc_str_find(op->schema->name, ':') < 0) prefix = "";  // a function that we know nothing of
+    if (sc_str_find(op->schema->name, ':') < 0) prefix = "";  // a function that no table knows
     sc_json_put_str(&w->json, "target",
                     sc_str_format(w->work, "%s" SC_STR_FMT, prefix, SC_STR_ARG(path)));
     return SC_OK;
@@ -74,7 +74,7 @@ static bool is_default(sc_serde_writer *w, const sc_param *param, const sc_arg *
     return sc_arg_equal(&value, arg);
 }
 
-// Bodies that stand for themselves take their operands one by one, others as lists.
+// Bodies of these operators take their operands one by one, others as lists.
 static sc_status put_positional(sc_serde_writer *w, const sc_node *node) {
     for (uint32_t i = 0; i < node->arg_count; i++) {
         const sc_arg *arg = &node->args[i];
@@ -137,7 +137,7 @@ static sc_status put_list_result(sc_serde_writer *w, sc_value *const *outs, uint
     return SC_OK;
 }
 
-// Results that are lists: their elements are results of ours, as many as the others leave.
+// Results that are lists: their elements are our results, as many as the other results leave.
 static sc_status put_by_returns(sc_serde_writer *w, const sc_node *node) {
     const sc_schema *schema = node->op->schema;
     uint32_t lists = 0, at = 0;
@@ -166,8 +166,8 @@ static sc_status put_outputs(sc_serde_writer *w, const sc_node *node) {
     return SC_OK;
 }
 
-// Name of a node in the file. A node with one result is called like it, unless it is a tuple of
-// that one: then as in its source, where that tuple had the name.
+// Name of a node in the file. A node with one result has the result's name, unless that result is a
+// tuple of one: then it has the name of the tuple in its source.
 static sc_str written_name(sc_serde_writer *w, const sc_node *node) {
     const sc_name *origin = node->meta.origin;
     if (node->out_count != 1 || node->outs[0]->name != node->name) return sc_name_str(node->name);

@@ -1,5 +1,5 @@
-// A delegated part as the first argument of its call: what the backend was asked for and what it
-// made, and the program that it was given, weights and all, as one text.
+// A delegated part as the first argument of its call. One text contains the backend's compile
+// specs, the bytes that it made, and the program that it was given, with its weights.
 #include "pt2/serde_write.h"
 
 static void put_specs(sc_serde_writer *w, const sc_part *part) {

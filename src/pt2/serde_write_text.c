@@ -1,5 +1,5 @@
-// How a document reaches its cord: text in pages, bytes as extents that become base64 when they are
-// read, documents within documents as strings, escaped as often as they are nested.
+// How a document reaches its cord. Text goes in pages, and bytes as extents that become base64 when
+// they are read. A document inside another is a string, escaped as often as it is nested.
 #include "base/base64.h"
 #include "pt2/serde_write.h"
 
@@ -36,7 +36,7 @@ sc_extent sc_serde_extent(sc_serde_writer *w, const sc_cord *cord) {
     return cord->size ? sc_extent_whole(sc_source_from_cord(w->ctx->arena, cord)) : (sc_extent){0};
 }
 
-// Text of JSON, which is ASCII without control characters, as it stands in a string.
+// Text of JSON, which is ASCII without control characters, as a string contains it.
 static void add_escaped(sc_serde_writer *w, const sc_chunk *chunk) {
     const char *bytes = (const char *)chunk->bytes;
     for (uint64_t i = 0; i < chunk->size; i++) {

@@ -1,12 +1,14 @@
-// Which nodes are quantized, and which of their operands and results get a scale:
-// XNNPACKQuantizer's patterns. Each goes over the whole graph before the next one starts, and a
-// node belongs to the first that takes it.
+// Decides which nodes are quantized, and which of their operands and results get a scale, by
+// XNNPACKQuantizer's patterns. Each pattern goes over the whole graph before the next one starts. A
+// node belongs to the first pattern that takes it.
 //
-// Differences from PT2E, where PT2E is wrong:
-// - a convolution whose weight another one has too is quantized, not only the first of them;
-// - a convolution before a relu is quantized dynamically;
-// - operands that no observer takes stay as they are: integers, which cat takes there, and float64;
-// - what is written in place and read by others stays: there the copy that is written gets lost.
+// It differs from PT2E where PT2E is wrong:
+// - Every convolution with a shared weight is quantized, and not only the first.
+// - A convolution before a relu is quantized dynamically.
+// - Operands that no observer accepts are not quantized: integers, which PT2E accepts for cat, and
+//   float64.
+// - A value that is written in place and read by others is not quantized. PT2E writes to a copy,
+//   and the write is lost.
 #include <math.h>
 
 #include "quant/plan.h"
@@ -14,7 +16,7 @@
 typedef struct pattern {
     quant_role role;
     bool has_relu;    // found by the relu that ends it
-    bool is_dynamic;  // dynamic quantization has it, too
+    bool is_dynamic;  // dynamic quantization has this pattern, too
     void (*annotate)(sc_quant_plan *plan, const struct pattern *pattern, sc_node *node,
                      sc_node *relu);
 } pattern;
@@ -44,7 +46,7 @@ static sc_value *operand(const sc_node *node, uint32_t index) {
     return arg && arg->kind == SC_ARG_VALUE ? arg->value : NULL;
 }
 
-// Does an observer take the value?
+// Does an observer accept the value?
 static bool is_float(const sc_value *value) {
     return value && value->type == SC_VALUE_TENSOR &&
            (value->spec.dtype == SC_DTYPE_F32 || sc_dtype_is_half((sc_dtype)value->spec.dtype));
@@ -101,8 +103,8 @@ static bool refuse_layer(sc_quant_plan *plan, quant_role role, const sc_node *la
     return why != NULL;
 }
 
-// Is the layer free of other patterns? Constants only count for a linear layer with its relu: the
-// layer alone may share them, which is how that becomes quantized the second time.
+// Is the layer free of other patterns? Constants count only for a linear layer with its relu. The
+// layer alone may share them, so a shared layer is quantized the second time.
 static bool is_free(const sc_node *layer, const sc_node *relu) {
     if (node_is_taken(layer) || (relu && node_is_taken(relu))) return false;
     if (!relu || is_conv(sc_quant_role(layer->op))) return true;
@@ -136,7 +138,7 @@ static void annotate_layer(sc_quant_plan *plan, const pattern *p, sc_node *layer
 
 // --- Sums and products ---------------------------------------------------------------------------
 
-// Histograms of the official observer end there.
+// Histograms of the official observer end at this number.
 static bool is_huge(sc_quant_plan *plan, const sc_value *value) {
     const sc_constant *constant = sc_quant_constant(plan, value);
     const sc_diag_mark mark = sc_diags_mark(plan->ctx);
@@ -173,8 +175,8 @@ static void annotate_binary(sc_quant_plan *plan, const pattern *p, sc_node *node
 
 // --- Operators that share a scale ----------------------------------------------------------------
 
-// A pooling module. One that is called as a function is known by what only strict exports tell;
-// elsewhere it shares what its input has.
+// Is it a pooling module, or a function call that a strict export recorded? Other exports do not
+// record the function, so there it only shares its input's scale.
 static bool is_known_pool(const sc_node *node) {
     const sc_str source = node->meta.source_stack;
     if (sc_str_ends_with(source, ",torch.nn.functional.adaptive_avg_pool2d")) return true;
@@ -200,7 +202,7 @@ static void annotate_pool(sc_quant_plan *plan, const pattern *p, sc_node *node, 
     take(node->outs[0]);
 }
 
-// Is it made by a node with a scale, or moved from there? Asked in the order of the graph.
+// Is it made by a node with a scale, or moved from such a value? Called in the order of the graph.
 static void follow_lead(const sc_quant_plan *plan, const sc_node *node) {
     const quant_note *note = sc_quant_note(plan, node);
     const sc_value *x = operand(node, 0);
@@ -292,7 +294,7 @@ static void share_with_input(sc_quant_plan *plan, sc_node *node) {
     take(node->outs[0]);
 }
 
-// Operators that only move numbers have the scale of what they move.
+// Operators that only move numbers share the scale of their input.
 static void share(sc_quant_plan *plan) {
     for (sc_node *node = plan->method->graph->first; node; node = node->next)
         if (sc_quant_shares(node->op)) share_with_input(plan, node);

@@ -1,20 +1,20 @@
 // Constants that the program computes: tables that are looked up, weights that are transposed,
-// numbers that are lifted. Those that are quantized are computed now, in a small program of their
-// own that the evaluator runs; PT2E folds the same.
+// numbers that are lifted. If they are to be quantized, they are computed now, in a small program
+// of their own that the evaluator runs. PT2E folds the same constants.
 #include "passes/apart.h"
 #include "passes/passes.h"
 #include "quant/plan.h"
 
-// Bytes of all that is computed, and operands that are looked at to find out what that is.
+// Limits: the bytes of all computed constants, and the operands that a search visits.
 enum { HELD_BYTES_MAX = 64 << 20, WALK_MAX = 1 << 22 };
 
 typedef struct chains {
     sc_quant_plan *plan;
-    sc_imap constant;  // node -> 1 when it computes with nothing but constants
+    sc_imap constant;  // node -> 1 if all its operands are constants
     sc_imap needed;    // nodes of the small program -> 1
-    sc_imap asked;     // values that were looked at
+    sc_imap asked;     // values that were visited
     SC_VEC(sc_value *) wanted;
-    SC_VEC(const sc_node *) chain;  // what a value depends on and was not needed yet
+    SC_VEC(const sc_node *) chain;  // operands of a value that have not been added yet
     uint64_t held;
     uint32_t walked;
 } chains;
@@ -84,7 +84,7 @@ static bool is_needed(const chains *c, const sc_node *node) {
     return found && *found;
 }
 
-// All that the node depends on, or, where that is too much, nothing.
+// Lists all that the node depends on; empty if that exceeds the limit.
 static bool need_chain(chains *c, const sc_node *node) {
     uint64_t held = c->held;
     c->chain.count = 0;
@@ -118,7 +118,7 @@ static void want(chains *c, const quant_probe *probe) {
 
 // --- The small program ---------------------------------------------------------------------------
 
-// As plain bytes, whatever its strides are.
+// The constant's bytes, dense and row-major, whatever its strides are.
 static sc_status want_plain(sc_apart *apart, const sc_value *value) {
     sc_node *plain;
     const sc_arg args[] = {sc_arg_value(sc_apart_value(apart, value)),
@@ -155,7 +155,7 @@ static void keep(chains *c, const sc_extent *data) {
     }
 }
 
-// Computes the chains. One that cannot be computed here is quantized when the program runs.
+// Computes the chains. A chain that cannot be computed here is quantized when the program runs.
 static sc_status compute(chains *c, const sc_evaluator *evaluator) {
     sc_apart apart;
     sc_extent *data = sc_new_array(c->plan->ctx->scratch, sc_extent, c->wanted.count);

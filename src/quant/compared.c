@@ -1,6 +1,6 @@
-// Float and quantized nodes in turns: each quantized one right behind the one that it is made of,
-// and the comparison right behind that. Both have constants of their own, so that neither sees what
-// the other writes; equal bytes are stored once when the program is written.
+// Float and quantized nodes in turns. Each quantized node stands right behind the one that it was
+// made from, and the comparison right behind that. Both have constants of their own, so that
+// neither sees writes of the other. Equal bytes are stored once when the program is written.
 #include "quant/compared.h"
 
 #include "passes/passes.h"
@@ -8,11 +8,11 @@
 
 typedef struct comparing {
     sc_ctx *ctx;
-    sc_method *method;  // that is made
+    sc_method *method;  // the method that is made
     sc_copier *floats, *quantized;
-    sc_node *next_float;  // that is not copied yet
+    sc_node *next_float;  // the first node that is not copied yet
     SC_VEC(sc_compared_row) rows;
-    SC_VEC(sc_value *) errors;  // the new state of each
+    SC_VEC(sc_value *) errors;  // the new state of each buffer
 } comparing;
 
 // --- Inputs --------------------------------------------------------------------------------------
@@ -26,7 +26,7 @@ static sc_value *add_input(comparing *c, const sc_value *like, sc_input_sig sig)
     return value;
 }
 
-// Under a name that the other method does not have.
+// Adds it under a name that the other method does not have.
 static void add_constant(comparing *c, sc_copier *copier, const sc_method *from, uint32_t i,
                          const char *prefix) {
     sc_input_sig sig = from->inputs.data[i];
@@ -135,7 +135,7 @@ static sc_status compare(comparing *c, const sc_value *expected, const sc_value 
 
 // --- Nodes ---------------------------------------------------------------------------------------
 
-// The floats up to and with `last`; all of them for NULL.
+// Copies the float nodes up to and including `last`; all of them for NULL.
 static sc_status copy_floats(comparing *c, const sc_node *last) {
     while (c->next_float) {
         const sc_node *node = c->next_float;
@@ -146,13 +146,13 @@ static sc_status copy_floats(comparing *c, const sc_node *last) {
     return SC_OK;
 }
 
-// An embedding's rows may come from another operator, under the name that they had.
+// An embedding's rows may come from another operator, under the name that the embedding had.
 static bool may_stand_for(const sc_node *node, const sc_node *of) {
     return of->out_count == node->out_count &&
            (of->op == node->op || sc_quant_role(of->op) == QUANT_EMBEDDING);
 }
 
-// The float node that has the name: quantizing keeps those of nodes that it quantizes.
+// The float node with the name: quantization keeps the names of the nodes that it quantizes.
 static const sc_node *float_of(const sc_imap *floats, const sc_node *node) {
     const uint64_t *found = sc_imap_find(floats, SC_PTR_KEY(node->name));
     const sc_node *of = found ? (const sc_node *)(uintptr_t)*found : NULL;
@@ -201,7 +201,7 @@ static void add_output(comparing *c, arg_list *args, sc_value *value, sc_output_
                 ((sc_output_sig){.kind = kind, .target = target}));
 }
 
-// Both programs' own state goes on from run to run.
+// Both programs' own state continues from run to run.
 static void keep_state(comparing *c, arg_list *args, sc_copier *copier, const sc_method *from,
                        const char *prefix) {
     for (uint32_t i = 0; i < from->outputs.count; i++) {

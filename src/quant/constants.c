@@ -24,14 +24,14 @@ sc_str sc_quant_free_name(sc_quant_plan *plan, const char *prefix) {
     return name;
 }
 
-// A character of a name. Those that no name of Python may have do occur in names of modules, which
-// are keys of dictionaries.
+// A character of a name. Names of modules may contain characters that Python's names may not,
+// because they are keys of dictionaries.
 static char in_name(char c) {
     if (c >= 'A' && c <= 'Z') return (char)(c - 'A' + 'a');
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ? c : '_';
 }
 
-// As torch.export names them: "p_conv_weight", "b__scale_0".
+// Names as torch.export gives them: "p_conv_weight", "b__scale_0".
 static sc_str input_name(sc_arena *arena, sc_input_kind kind, sc_str name) {
     const char prefix = kind == SC_INPUT_PARAMETER ? 'p' : kind == SC_INPUT_BUFFER ? 'b' : 'c';
     char *text =

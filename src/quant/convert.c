@@ -1,6 +1,6 @@
-// The prepared method becomes the quantized one: every probe a pair of quantize and dequantize,
-// in place and in order, with a dequantize of its own for each node that takes part. Constants are
-// quantized here and now.
+// The prepared method becomes the quantized one. Every probe becomes a pair of quantize and
+// dequantize, in place and in order, with a dequantize of its own for each node that takes part.
+// Constants are quantized at once.
 #include <math.h>
 #include <stdlib.h>
 
@@ -18,7 +18,7 @@ typedef struct converter {
     quant_group *group;
     sc_node *before;
     sc_meta meta;
-    sc_arg args[8];  // of quantize, and of dequantize after the first
+    sc_arg args[8];  // dtype of quantize, and of dequantize after the first
     uint32_t arg_count;
     sc_op_id quantize, dequantize;
 } converter;
@@ -37,7 +37,7 @@ static sc_value *add_vector(sc_quant_plan *plan, const char *prefix, sc_dtype dt
                                  data);
 }
 
-// PT2E names scales of what a module computes after the module.
+// PT2E names scales inside a module after the module.
 static const char *prefixed(const sc_quant_plan *plan, const quant_probe *probe, const char *name) {
     sc_str stack = probe->value->node ? probe->value->node->meta.module_stack : SC_STR("");
     const ptrdiff_t entry = sc_str_find_last(stack, ';');
@@ -79,7 +79,7 @@ static sc_extent quantized_weight(const converter *c, const sc_constant *constan
     return sc_weight_quantized(arena, &weight, &grid);
 }
 
-// Operands of sums, which are small.
+// Are they operands of a sum? These are small.
 static sc_status quantized_floats(const converter *c, const sc_constant *constant, sc_extent *out) {
     sc_arena *arena = c->ctx->arena;
     const sc_extent data = sc_quant_row_major(arena, c->plan->method->exprs, constant);
@@ -119,7 +119,7 @@ static const sc_constant *constant_of(const converter *c, const sc_value *x) {
     return computed ? (const sc_constant *)(uintptr_t)*computed : sc_quant_constant(c->plan, x);
 }
 
-// NaN in it would have been an error.
+// NaN in it would have been an error before.
 static bool may_freeze(const converter *c, const sc_constant *constant) {
     return constant && c->probe->after == SC_QUANT_NO && !c->group->range.is_dynamic &&
            (c->group->is_weight || constant->spec.dtype == SC_DTYPE_F32);
@@ -197,8 +197,8 @@ static sc_status build_dequantized(converter *c, sc_value *q, sc_value **out) {
 
 typedef SC_VEC(sc_arg *) slots;
 
-// The uses of an output's probe by nodes that have none of their own: they take no part, and read
-// what the others do. Those that ask for sizes count for nothing else.
+// Collects the uses of an output's probe by nodes without a probe of their own: they take no part,
+// and read the same copy as the others. Uses that only need sizes are ignored.
 static slots other_slots(const converter *c, uint32_t index, uint32_t *readers) {
     const quant_probe *probe = &c->plan->probes.data[index];
     slots found = {0};
@@ -213,7 +213,7 @@ static slots other_slots(const converter *c, uint32_t index, uint32_t *readers) 
     return found;
 }
 
-// Probes that observe what this one gives.
+// The probes that observe the result of this one.
 static uint32_t count_followers(const sc_quant_plan *plan, uint32_t index) {
     uint32_t count = 0, next = plan->probes.data[index].next;
     for (; next != SC_QUANT_NO; next = plan->probes.data[next].next)
@@ -221,8 +221,9 @@ static uint32_t count_followers(const sc_quant_plan *plan, uint32_t index) {
     return count;
 }
 
-// Each user reads its own of `to` from here on. One walk over all uses: both users of a value and
-// what a user reads may be many. Marks of nodes have said all that they had to (order_users).
+// Makes each user read its own copy of `to` from here on. One walk over all uses suffices, which
+// matters if both users and uses are many. The marks of nodes are not needed any more
+// (order_users).
 static void redirect(const quant_probe *probe, sc_value *const *to) {
     for (uint32_t i = 0; i < probe->users.count; i++) probe->users.data[i]->mark = i;
     for (sc_arg *use = probe->value->first_use, *next; use; use = next) {
@@ -233,8 +234,8 @@ static void redirect(const quant_probe *probe, sc_value *const *to) {
     }
 }
 
-// Every node that takes part has a dequantize of its own, the last one's first, unless there is
-// only one, or the scale is chosen when the program runs.
+// Every node that takes part gets a dequantize of its own, the last node's first. One dequantize
+// serves all if there is only one reader, or if the scale is chosen when the program runs.
 static sc_status give_out(converter *c, sc_value *q, slots others, uint32_t readers) {
     quant_probe *probe = c->probe;
     const bool is_shared = c->group->range.is_dynamic || readers + probe->users.count <= 1;
@@ -252,8 +253,9 @@ static sc_status give_out(converter *c, sc_value *q, slots others, uint32_t read
 
 // --- Order ---------------------------------------------------------------------------------------
 
-// Whose copy stands where depends on when PT2E touched each node last: whenever an operand of it
-// was replaced, it went to the end of the users of all its operands. Times are marks of nodes.
+// The order of copies depends on when PT2E touched each node last: whenever an operand of a node
+// was replaced, the node went to the end of the users of all its operands. Times are marks of
+// nodes.
 static int by_time(const void *a, const void *b) {
     const sc_node *const *x = a, *const *y = b;
     return (*x)->mark < (*y)->mark ? -1 : (*x)->mark > (*y)->mark;
@@ -277,7 +279,7 @@ static void order_users(const converter *c, quant_order order) {
     for (sc_node *node = c->graph->first; node; node = node->next) node->mark = ++clock;
     for (uint32_t i = 0; i < order.count; i++)
         touch_users(&c->plan->probes.data[order.data[i].probe], &clock);
-    // Then copies are given out, one operand after another.
+    // Then gives copies to nodes, one operand after another.
     for (uint32_t i = 0; i < order.count; i++) {
         const uint32_t index = order.data[i].probe;
         if (is_given_out(c, index)) touch_users(&c->plan->probes.data[index], &clock);

@@ -1,8 +1,9 @@
-// A batch norm right after a convolution, or after a linear layer of rows, becomes part of its
-// weight and bias: w * (gamma * r), (b - mean) * r * gamma + beta, with r = 1 / sqrt(var + eps).
+// Folds a batch norm right after a convolution, or after a linear layer of rows, into its weight
+// and bias. They become w * (gamma * r) and (b - mean) * r * gamma + beta, with r = 1 / sqrt(var +
+// eps).
 //
-// PT2E folds whatever follows; here nothing else may read what goes into the norm, and layers that
-// share a weight get one each unless they share the norm, too.
+// PT2E folds every such norm. Here no other node may read the norm's input. Layers that share a
+// weight get a weight each, unless they share the norm, too.
 #include <math.h>
 
 #include "quant/plan.h"
@@ -26,7 +27,7 @@ static bool is_absent(const sc_node *node, const char *param) {
     return sc_node_arg(node, param)->kind == SC_ARG_NONE;
 }
 
-// A constant vector of float32, or nothing where that is allowed.
+// Is it a constant float32 vector with that many elements?
 static bool is_vector(const sc_quant_plan *plan, const sc_value *value, uint64_t count) {
     const sc_constant *constant = value ? sc_quant_constant(plan, value) : NULL;
     return constant && value->spec.dtype == SC_DTYPE_F32 && value->spec.rank == 1 &&
@@ -87,7 +88,7 @@ static bool read_norm(const sc_quant_plan *plan, sc_node *node, norm *n) {
            is_vector(plan, n->mean, n->channels) && is_vector(plan, n->var, n->channels);
 }
 
-// Norms of equal keys make the same of the same layer.
+// Norms of equal keys change a layer in the same way.
 typedef struct fold_key {
     uint64_t values[6];
     double eps;
@@ -122,7 +123,7 @@ static float number(const uint8_t *bytes, uint64_t index, float otherwise) {
     return value;
 }
 
-// Every product rounded to float32, in PyTorch's order, which is not the same for both layers.
+// Rounds every product to float32, in PyTorch's order, which differs between the two layers.
 static sc_status compute(const sc_quant_plan *plan, const norm *n, factors *out) {
     const uint8_t *b, *gamma, *beta, *mean, *var;
     SC_TRY(load(plan, n->bias, &b));
@@ -165,7 +166,7 @@ static sc_spec vector_spec(const sc_quant_plan *plan, uint64_t count) {
     return spec;
 }
 
-// Do all that read the layer's constant make the same of it? Then it changes where it is.
+// Do all readers of the layer's constant change it in the same way? Then it changes in place.
 static bool is_own(const sc_quant_plan *plan, const norm *n, const sc_value *value) {
     const fold_key key = key_of(n);
     for (const sc_arg *use = value->first_use; use; use = use->next_use) {

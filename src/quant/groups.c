@@ -1,6 +1,5 @@
-// Uses that share a scale: a union-find over what was annotated. A shared spec joins what it is
-// shared with; uses of one value join each other, and the value as it is made, where they have the
-// same spec.
+// Uses that share a scale: a union-find over the annotated uses. A shared spec joins the use that
+// it names. Uses of one value join each other, and the value itself, if they have the same spec.
 #include "quant/plan.h"
 
 static sc_str text_of(quant_use use, uint64_t key[2]) {
@@ -57,15 +56,15 @@ static uint32_t root_of(sc_quant_plan *plan, uint32_t index) {
     return index;
 }
 
-// The earlier one leads.
+// The earlier one becomes the root.
 static void join(sc_quant_plan *plan, uint32_t a, uint32_t b) {
     a = root_of(plan, a);
     b = root_of(plan, b);
     plan->keys.data[a > b ? a : b].parent = a > b ? b : a;
 }
 
-// The spec at the end of the chain that a shared spec begins. Each link was annotated after the one
-// that it names.
+// The spec at the end of a chain of shared specs. Each link was annotated after the one that it
+// names.
 static void resolve_spec(sc_quant_plan *plan, uint32_t index) {
     quant_key *keys = plan->keys.data;
     uint32_t end = index;
@@ -88,8 +87,8 @@ static bool same_spec(const quant_key *a, const quant_key *b) {
            a->spec.by_channel == b->spec.by_channel && a->spec.is_dynamic == b->spec.is_dynamic;
 }
 
-// The first use of each value with one of the few specs that there are. A use joins the one of its
-// spec, which stands for all the others.
+// The first use of each value with one of the few specs that exist. A use joins the first one with
+// its spec, which represents all the others.
 typedef SC_VEC(uint32_t) key_list;
 
 static void join_with_value(sc_quant_plan *plan, sc_imap *lists, uint32_t index) {

@@ -1,4 +1,4 @@
-// The results of annotation: notes of nodes, and reasons for those that get none.
+// The results of annotation: notes of nodes, and the reasons of nodes without a note.
 #include "quant/plan.h"
 
 quant_note *sc_quant_note(const sc_quant_plan *plan, const sc_node *node) {
@@ -16,8 +16,8 @@ quant_note *sc_quant_take_note(sc_quant_plan *plan, sc_node *node) {
     return note;
 }
 
-// A value that a node reads twice has the spec of the later one, in the place of the first. A note
-// gets all its inputs before the next one does.
+// A value that a node reads twice has the spec of the later use, in the place of the first. A note
+// gets all its inputs before the next note does.
 void sc_quant_note_input(sc_quant_plan *plan, quant_note *note, sc_value *value, quant_spec spec) {
     const uint64_t *place = sc_imap_find(&plan->input_of, SC_PTR_KEY(value));
     if (place && *place < note->inputs.count && note->inputs.data[*place].value == value) {
@@ -33,7 +33,7 @@ void sc_quant_note_output(quant_note *note, quant_spec spec) {
     note->output = spec;
 }
 
-// The first reason stays: later patterns fit less.
+// The first reason stays, because later patterns fit worse.
 void sc_quant_why_not(sc_quant_plan *plan, const sc_node *node, const char *format, ...) {
     if (sc_imap_find(&plan->why_not, SC_PTR_KEY(node))) return;
     va_list args;

@@ -1,6 +1,6 @@
-// Numbers in sums and products with tensors of float32 become constants, which are observed and
-// quantized as tensors are. PT2E does so for tensors of integers, too, which makes them floats:
-// indices could then index nothing.
+// Numbers in sums and products with float32 tensors become constants, which are observed and
+// quantized like tensors. PT2E does so for tensors of integers, too, which makes them floats, so
+// that indices could not index any more.
 #include "quant/plan.h"
 
 static bool is_number(const sc_arg *arg, double *out) {

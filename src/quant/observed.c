@@ -1,6 +1,6 @@
-// The program that calibration runs: the prepared one, with an observer at every place that wants
-// one. Their observations are state, and are also all that the program returns, so that only values
-// for observers are computed.
+// The program that calibration runs: the prepared one, with an observer at every place that needs
+// one. The observations are state, and the program returns only them, so that only values for
+// observers are computed.
 #include "quant/plan.h"
 
 #include "observe/observe.h"
@@ -39,8 +39,8 @@ sc_meta sc_quant_meta(const quant_probe *probe) {
 typedef struct observed {
     const sc_quant_plan *plan;
     sc_method *method;
-    sc_imap twins;      // value or node of the prepared method -> that of the copy
-    sc_value **states;  // the newest of each observer
+    sc_imap twins;      // value or node of the prepared method -> its copy
+    sc_value **states;  // the newest state of each observer
 } observed;
 
 static void pair_values(observed *o, sc_value *const *from, sc_value *const *to, uint32_t count) {
@@ -127,7 +127,7 @@ static void add_output(observed *o, sc_output_kind kind, sc_str target) {
     sc_vec_push(o->plan->ctx->arena, &o->method->outputs, sig);
 }
 
-// The program's own state goes on from run to run, too.
+// The program's own state continues from run to run, too.
 static void set_outputs(observed *o) {
     const sc_method *from = o->plan->method;
     const sc_node *ret = o->method->graph->ret;

@@ -1,9 +1,10 @@
-// The decisions about a method before any of it changes. Private to src/quant. Prefix: quant_.
+// The decisions about a method before any of it changes. Private to src/quant.
+// Prefixes: quant_ for types and constants, sc_quant_ for functions.
 //
-// A *use* is a value as one node reads it, or, without a node, the value as it is made; both are
-// what PT2E's annotations speak of. Nodes that take part have a *note*: a spec for some of their
-// uses. Uses whose numbers are the same are one *group*, with one scale. A *probe* is a tensor that
-// is observed, and quantized later: the value itself, or what another probe of it gives.
+// A *use* is a value as one node reads it, or, without a node, the value as it is made; PT2E
+// annotates both. Nodes that take part have a *note*: a spec for some of their uses. Uses of the
+// same numbers are one *group*, with one scale. A *probe* is a tensor that is observed, and
+// quantized later: the value itself, or the result of another probe of it.
 #ifndef SC_QUANT_PLAN_H
 #define SC_QUANT_PLAN_H
 
@@ -23,13 +24,13 @@ typedef enum quant_role {
     QUANT_MUL,
     QUANT_CAT,
     QUANT_POOL,
-    QUANT_QUANTIZED,  // what quantization makes
-    QUANT_OBSERVER    // what passes of the user's own see in the place of a probe (show.c)
+    QUANT_QUANTIZED,  // the type that quantization makes
+    QUANT_OBSERVER    // the node that passes of the user's own see in the place of a probe (show.c)
 } quant_role;
 
 typedef struct quant_use {
     sc_value *value;
-    sc_node *user;  // NULL: as the value is made
+    sc_node *user;  // NULL: the value as it is made
 } quant_use;
 
 typedef enum quant_kind { QUANT_ACTIVATION, QUANT_WEIGHT, QUANT_SHARED } quant_kind;
@@ -39,7 +40,7 @@ typedef struct quant_spec {
     uint8_t axis;     // WEIGHT: of the channels
     bool by_channel;  // WEIGHT: each channel has a scale
     bool is_dynamic;  // ACTIVATION: its scale is chosen when the program runs
-    quant_use with;   // SHARED: whose spec it is
+    quant_use with;   // SHARED: the use whose spec it has
 } quant_spec;
 
 typedef struct quant_input {
@@ -52,23 +53,23 @@ typedef struct quant_note {
     SC_VEC(quant_input) inputs;
     bool has_output;
     quant_spec output;
-    const sc_quant_config *weights;  // only its weight changes, by this
-    uint32_t weight;                 // then: its number in the plan's `weights`
+    const sc_quant_config *weights;  // if only its weight changes: how it does
+    uint32_t weight;                 // then: its index in the plan's `weights`
 } quant_note;
 
-// A use of a note, with what becomes of it.
+// A use of a note, with the results of grouping and converting.
 typedef struct quant_key {
     quant_use use;
     quant_spec spec;  // not SHARED
     uint32_t parent;  // of the union-find; the root is its own
     uint32_t group;
-    uint32_t probe;  // what the use reads, or makes
+    uint32_t probe;  // the value that the use reads or makes
 } quant_key;
 
 typedef struct quant_group {
     quant_spec spec;
-    bool is_weight;     // a constant's bytes say its range
-    uint32_t observer;  // SC_QUANT_NO: nothing needs to run
+    bool is_weight;     // a constant's bytes determine the range
+    uint32_t observer;  // the observer's number; SC_QUANT_NO: no run is needed
     uint64_t channels;  // scales
     float *scales;
     int64_t *zero_points;
@@ -81,8 +82,9 @@ typedef struct quant_probe {
     uint32_t group;
     uint32_t after;                  // the probe whose result it observes
     uint32_t next;                   // of the same value, in the order of the graph
-    bool is_output;                  // whoever has no probe of its own reads this one
-    sc_value *out;                   // convert.c: what whoever has no copy of its own reads
+    bool is_output;                  // readers without a probe of their own read this one
+    sc_value *out;                   // convert.c: the value that readers without a copy of their
+                                     // own read
     sc_value *scales, *zero_points;  // of a weight, by channel
     SC_VEC(sc_node *) users;
 } quant_probe;
@@ -90,7 +92,7 @@ typedef struct quant_probe {
 // The probe of a use that reads the value itself, although others read what is quantized.
 #define QUANT_RAW (SC_QUANT_NO - 1)
 
-// Constants that a weight becomes; which of them depends on the layers that read it.
+// Constants that a weight becomes; the layers that read it determine which ones.
 typedef enum quant_part {
     QUANT_INTEGERS,
     QUANT_NIBBLES,  // of a table, two in a byte
@@ -106,8 +108,9 @@ typedef struct quant_weight {
     const sc_name *name;  // of the value
     const sc_quant_config *config;
     sc_quant_range range;
-    sc_value *parts[QUANT_PART_COUNT];  // once the first layer is converted: all layers read them
-    uint32_t before;  // number + 1 of what another configuration makes of the same value; 0: absent
+    sc_value *parts[QUANT_PART_COUNT];  // set when the first layer is converted; all layers read
+                                        // them
+    uint32_t before;  // number + 1 of the same value's weight for another configuration; 0: absent
 } quant_weight;
 
 struct sc_quant_plan {
@@ -115,20 +118,20 @@ struct sc_quant_plan {
     sc_method *method;
     const sc_quant_config *configs;
     uint32_t config_count;
-    const sc_quant_config *config;  // whose turn it is
+    const sc_quant_config *config;  // index of the configuration that chooses now
     sc_imap *skipped;               // of each configuration: node -> 1
     SC_VEC(sc_str) remarks;
     sc_map remarked;             // text -> the plan
     sc_imap note_of;             // node -> quant_note
-    SC_VEC(quant_note *) notes;  // by annotation; in graph order once groups are formed
-    sc_imap input_of;            // value -> its place in the note that has read it last
-    sc_imap why_not;             // node -> text
-    sc_imap left;                // node -> 1: that is because it was asked for
+    SC_VEC(quant_note *) notes;  // in order of annotation; in graph order once groups are formed
+    sc_imap input_of;            // value -> its place in the latest note that reads it
+    sc_imap why_not;             // node -> text of the reason
+    sc_imap left;                // node -> 1: the user asked for that
     SC_VEC(sc_quant_row) rows;
     sc_imap row_of;    // node -> index of its row, + 1
     sc_imap absorbed;  // index of a row -> the node that its node became part of
     sc_imap placed;    // a constant that was added -> the node that it stands before
-    sc_map written;    // names of constants that the method, or another one, writes
+    sc_map written;    // names of constants that this method or another one writes
     SC_VEC(quant_key) keys;
     sc_map key_of;  // quant_use -> index + 1
     SC_VEC(quant_group) groups;
@@ -140,12 +143,12 @@ struct sc_quant_plan {
     uint64_t loose_bytes;
     bool has_scales;
     sc_imap shown;       // show.c: call of an observer -> index + 1 of its probe
-    sc_imap computed;    // value -> sc_constant of what it always is
-    sc_map names;        // of constants that are taken
+    sc_imap computed;    // value -> sc_constant that it always equals
+    sc_map names;        // names of constants that are taken
     sc_map next_number;  // prefix -> the number that is tried next
 };
 
-// Does it choose places to observe, and not weights alone?
+// Does it choose places to observe, and not only weights?
 static inline bool sc_quant_has_places(const sc_quant_config *config) {
     return config->mode == SC_QUANT_STATIC || config->mode == SC_QUANT_DYNAMIC;
 }
@@ -156,43 +159,41 @@ bool sc_quant_shares(const sc_op *op);
 static inline bool sc_quant_is_relu(const sc_node *node) {
     return sc_quant_role(node->op) == QUANT_RELU;
 }
-bool sc_quant_is_size(const sc_node *node);  // reads a size and no number
-// The only node that reads the value, which is not returned; NULL when there are others.
+bool sc_quant_is_size(const sc_node *node);  // reads a size and no numbers
+// The only node that reads the value; NULL if there are several, or if the value is returned.
 sc_node *sc_quant_only_user(const sc_value *value);
-// Is it a constant of the method that nobody writes? Its bytes are what it is.
+// Is it a constant of the method that is never written? Then its bytes are its value.
 const sc_constant *sc_quant_constant(const sc_quant_plan *plan, const sc_value *value);
 static inline bool sc_quant_is_constant(const sc_quant_plan *plan, const sc_value *value) {
     return sc_quant_constant(plan, value) != NULL;
 }
 
-// fold_norm.c, numbers.c: what changes in a method before it is annotated.
+// Changes in a method before it is annotated (fold_norm.c, numbers.c).
 sc_status sc_quant_fold_norms(sc_quant_plan *plan);
 void sc_quant_numbers_to_constants(sc_quant_plan *plan);
 
-// skip.c
-// Finds out what each configuration leaves as it is, before any node changes.
+// skip.c Finds the nodes that each configuration leaves out, before any node changes.
 sc_status sc_quant_begin_skips(sc_quant_plan *plan);
-// By the configuration whose turn it is.
+// For the configuration that chooses now.
 bool sc_quant_is_skipped(const sc_quant_plan *plan, const sc_node *node);
 
-// annotate.c
-// By all configurations that choose places, one after the other.
+// annotate.c Annotates by all configurations that choose places, one after the other.
 void sc_quant_annotate(sc_quant_plan *plan);
 
 // Marks of values while nodes are annotated; those of nodes are their positions.
 enum {
-    QUANT_TAKEN = 1,  // what makes it is part of a pattern
-    QUANT_LEADS = 2,  // has the scale of an output, or is moved from there
+    QUANT_TAKEN = 1,  // its node is part of a pattern
+    QUANT_LEADS = 2,  // has the scale of an output, or is moved from such a value
     QUANT_KEPT = 4,   // is written in place, and others see it
-    QUANT_STALE = 8,  // is computed of what was written in place since it was made
+    QUANT_STALE = 8,  // is computed from a value that was written in place since it was made
     QUANT_SHOWN = 16  // was written in place, and is state or seen by others
 };
 
 // writes.c
 void sc_quant_mark_writes(sc_quant_plan *plan);
-// True, with the reason written down, when the node must not be quantized because of writes.
+// True if the node must not be quantized because of writes; the reason is then recorded.
 bool sc_quant_refuse_write(sc_quant_plan *plan, const sc_node *node);
-// May the result be the very bytes of the first argument?
+// May the result share the bytes of the first argument?
 bool sc_quant_may_alias(const sc_op *op);
 
 // observed.c
@@ -205,7 +206,7 @@ quant_note *sc_quant_note(const sc_quant_plan *plan, const sc_node *node);  // N
 quant_note *sc_quant_take_note(sc_quant_plan *plan, sc_node *node);
 void sc_quant_why_not(sc_quant_plan *plan, const sc_node *node, const char *format, ...)
     SC_PRINTF(3, 4);
-// Leaves the node as it is, because the user asked for that.
+// Leaves the node as it is, because the user asked for it.
 void sc_quant_leave(sc_quant_plan *plan, const sc_node *node);
 void sc_quant_note_input(sc_quant_plan *plan, quant_note *note, sc_value *value, quant_spec spec);
 void sc_quant_note_output(quant_note *note, quant_spec spec);
@@ -228,7 +229,7 @@ void sc_quant_clear_probes(sc_quant_plan *plan);
 // Behind the probes of the same value that are there.
 uint32_t sc_quant_append_probe(sc_quant_plan *plan, quant_probe probe);
 void sc_quant_place_probes(sc_quant_plan *plan);
-// The probe of every use that has no probe of its own; SC_QUANT_NO: there is none.
+// The probe of every use without a probe of its own; SC_QUANT_NO: there is none.
 uint32_t sc_quant_output_probe(const sc_quant_plan *plan, const sc_value *value);
 typedef struct quant_place {
     uint32_t probe;
@@ -238,24 +239,22 @@ typedef SC_VEC(quant_place) quant_order;
 // The probes in the order in which they stand in the graph, on the context's scratch.
 quant_order sc_quant_order(const sc_quant_plan *plan);
 
-// chains.c
-// Finds out what values are that depend on constants alone, and are to be quantized.
+// chains.c Finds the values that depend on constants alone and are to be quantized.
 sc_status sc_quant_compute_constants(sc_quant_plan *plan, const sc_evaluator *evaluator);
 
-// weight_only.c
-// By the configurations of weights alone, layers that have no note.
+// weight_only.c Converts layers without a note, by the configurations of weights alone.
 sc_status sc_quant_prepare_weights(sc_quant_plan *plan);
 sc_status sc_quant_convert_weights(sc_quant_plan *plan);
 
-// constants.c
-// Learns which names are taken, in all methods: constants of several methods may meet in one file.
+// constants.c Records which names are taken, in all methods: constants of several methods may meet
+// in one file.
 void sc_quant_learn_names(sc_quant_plan *plan);
 // The first of prefix0, prefix1, ... that is free.
 sc_str sc_quant_free_name(sc_quant_plan *plan, const char *prefix);
 // An input of the method. Its bytes are dense and row-major.
 sc_value *sc_quant_add_constant(sc_quant_plan *plan, sc_input_kind kind, sc_str name, sc_spec spec,
                                 sc_extent data);
-// The bytes of a constant in the order of its dims, and how many elements it has.
+// The bytes of a constant in the order of its dims, and its element count.
 sc_extent sc_quant_row_major(sc_arena *arena, sc_exprs *exprs, const sc_constant *constant);
 uint64_t sc_quant_elements(const sc_spec *spec, int64_t sizes[SC_RANK_MAX]);
 // Puts added inputs next to those of their kind, and drops inputs that no node reads.
@@ -266,7 +265,7 @@ sc_status sc_quant_order_inputs(sc_quant_plan *plan);
 void sc_quant_tell_taken_away(sc_quant_plan *plan);
 sc_status sc_quant_begin_rows(sc_quant_plan *plan);
 void sc_quant_remark(sc_quant_plan *plan, const char *format, ...) SC_PRINTF(2, 3);
-// The configuration whose turn it was has taken no more than these many notes in all.
+// Warns if the present configuration has added no note to the `notes` before it.
 void sc_quant_remark_idle(sc_quant_plan *plan, uint32_t notes);
 void sc_quant_end_rows(sc_quant_plan *plan);
 // `node` is about to become part of `layer`.

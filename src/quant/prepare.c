@@ -5,7 +5,7 @@
 
 // --- Written values ------------------------------------------------------------------------------
 
-// The input that a value shows, through whatever only shows it.
+// The input that a value shows, through views.
 static const sc_value *shown(const sc_imap *roots, const sc_value *value) {
     const uint64_t *root = sc_imap_find(roots, SC_PTR_KEY(value));
     return root ? (const sc_value *)(uintptr_t)*root : value;
@@ -27,7 +27,7 @@ static void learn_writes_in_place(sc_quant_plan *plan, const sc_method *method) 
     sc_arena_rewind(plan->ctx->scratch, mark);
 }
 
-// A value that another method writes is state for all when buffers are shared.
+// A value that another method writes is state for all methods if buffers are shared.
 static void learn_writes(sc_quant_plan *plan) {
     const sc_program *program = plan->method->program;
     for (uint32_t m = 0; m < program->methods.count; m++) {

@@ -1,5 +1,5 @@
-// Places of observers, as PT2E chooses them: after a value, for those of its uses that want one,
-// unless the same observer already stands at what they read.
+// Places of observers, as PT2E chooses them: after a value, for those of its uses that need one,
+// unless the value that they read already has the same observer.
 #include "quant/plan.h"
 
 static quant_probe *probe_at(const sc_quant_plan *plan, uint32_t index) {
@@ -24,7 +24,8 @@ static uint32_t add_probe(sc_quant_plan *plan, quant_probe probe) {
     return index;
 }
 
-// Directly after what it observes, before those that were put there earlier.
+// Inserts it directly after the value that it observes, before probes that were inserted there
+// earlier.
 static uint32_t insert_probe(sc_quant_plan *plan, sc_value *value, uint32_t group) {
     const uint32_t after = sc_quant_output_probe(plan, value);
     const uint32_t index = add_probe(plan, (quant_probe){value, group, .after = after});
@@ -45,7 +46,7 @@ static uint32_t find_probe(const sc_quant_plan *plan, const sc_value *value, uin
     return index;
 }
 
-// State that the node writes is not observed: it has to stay what is written.
+// State that the node writes is not observed, since a quantized copy would not be written.
 static bool is_written_state(const sc_node *node, const sc_value *value) {
     return sc_op_has(node->op, SC_MUTATES) && node->args[0].kind == SC_ARG_VALUE &&
            node->args[0].value == value && !value->node;
@@ -66,7 +67,7 @@ static void probe_output(sc_quant_plan *plan, sc_node *node) {
     sc_imap_set(&plan->first_probe, SC_PTR_KEY(value), key->probe + 1);
 }
 
-// Operands in the order of the arguments, whichever the note says first.
+// Operands in the order of the arguments, whatever the order of the note.
 static bool visit_operand(void *user, sc_arg *arg) {
     sc_quant_plan *plan = user;
     const quant_key *key = sc_quant_key(plan, arg->value, arg->user);

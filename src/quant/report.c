@@ -1,4 +1,4 @@
-// The fate of each node, and the reason if it is not the one asked for.
+// The fate of each node, and the reason if it is not the requested one.
 #include "quant/plan.h"
 
 void sc_quant_remark(sc_quant_plan *plan, const char *format, ...) {

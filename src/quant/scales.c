@@ -1,4 +1,4 @@
-// Scales and zero points, of what observers have seen and of the bytes of weights.
+// Scales and zero points, from observations and from the bytes of weights.
 #include <math.h>
 
 #include "quant/plan.h"
@@ -8,10 +8,10 @@
 
 enum { ACTIVATION_MIN = -128, WEIGHT_MAX = 127 };
 
-// From the lowest to the highest number that was seen: no model means more.
+// The width of the observed range. No model means a wider one.
 static const double WIDEST = 1e30;
 
-// Errors name the node whose result it is, or that reads the constant.
+// Errors name the node whose result it is, or the node that reads the constant.
 static void set_where(const sc_quant_plan *plan, const quant_group *group) {
     const quant_probe *probe = &plan->probes.data[group->probes.data[0]];
     if (probe->value->node)
@@ -81,7 +81,7 @@ static bool has_nans(const sc_quant_plan *plan, const float *const *states) {
     return false;
 }
 
-// Infinities alone may be followed by better numbers; where they made NaN, they are the reason.
+// Finite numbers may follow infinities alone. If infinities made NaN, they are the reported reason.
 sc_status sc_quant_check_numbers(const sc_quant_plan *plan, const float *const *states) {
     if (!has_nans(plan, states)) return SC_OK;
     for (uint32_t i = 0; i < plan->observers.count; i++) {
@@ -109,7 +109,7 @@ static void remark_width(sc_quant_plan *plan, const quant_group *group, const fl
             name_of(plan, group), low, high);
 }
 
-// Remarks on a scale that is right, and maybe not meant.
+// Warnings about a valid scale that the user may not have meant.
 static void remark(sc_quant_plan *plan, const quant_group *group, const float *state) {
     const char *name = name_of(plan, group);
     remark_width(plan, group, state);

@@ -1,8 +1,8 @@
 // The user's exceptions: patterns with '*' over names of nodes, operators and the paths of modules
-// that a node is in; "=linear" is the node of that name and nothing else.
+// that a node is in. "=linear" is only the node of that name.
 #include "quant/plan.h"
 
-// The last '*' is the only one that ever has to take more than it did.
+// Only the last '*' may ever have to match more than it did.
 static bool fits(sc_str pattern, sc_str text) {
     size_t p = 0, t = 0, star = SIZE_MAX, mark = 0;
     while (t < text.size) {
@@ -22,7 +22,7 @@ static bool fits(sc_str pattern, sc_str text) {
     return p == pattern.size;
 }
 
-// "aten::add.Tensor", or with the dots that Python has instead of colons, with or without the
+// Matches "aten::add.Tensor", or the same with Python's dots instead of colons, with or without the
 // namespace.
 static bool fits_op(sc_ctx *ctx, sc_str pattern, const sc_op *op) {
     const sc_str name = op->schema->name;
@@ -36,8 +36,8 @@ static bool fits_op(sc_ctx *ctx, sc_str pattern, const sc_op *op) {
     return fits(pattern, rest) || fits(pattern, dotted);
 }
 
-// The stack is "key,path,type;key,path,type", outermost first; types may have commas of their own.
-// A path fits with everything below it, which has it somewhere in its stack.
+// The stack is "key,path,type;key,path,type", outermost first; types may contain commas. A path
+// matches all nodes below it too, because their stacks contain it.
 static bool fits_module(sc_str pattern, sc_str stack) {
     while (stack.size > 0) {
         const ptrdiff_t end = sc_str_find(stack, ';');
@@ -63,9 +63,9 @@ typedef struct skipping {
     sc_quant_plan *plan;
     const sc_quant_config *config;
     sc_imap *skipped;
-    sc_map exact;            // the name behind '=' -> index of its first pattern, + 1
+    sc_map exact;            // the name after '=' -> index of its first pattern, + 1
     SC_VEC(uint32_t) loose;  // indices of all other patterns
-    bool *fits;              // by pattern, of exact ones by the first: does it fit anything?
+    bool *fits;              // by pattern, for exact ones by the first: does it match a node?
 } skipping;
 
 static bool is_exact(sc_str pattern) { return pattern.size && pattern.data[0] == '='; }
@@ -76,7 +76,7 @@ static bool is_asked_for(skipping *s, const sc_graph *graph, const sc_node *node
     const uintptr_t exact = (uintptr_t)sc_map_get(&s->exact, name);
     if (exact) s->fits[exact - 1] = true;
     bool found = exact != 0;
-    // All of them: each has to know whether it fits anything.
+    // Tries all patterns, because each must know whether it matches a node.
     for (uint32_t i = 0; i < s->loose.count; i++) {
         const uint32_t pattern = s->loose.data[i];
         if (fits_node(s->plan->ctx, s->config->skip[pattern], node))

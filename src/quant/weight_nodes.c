@@ -1,5 +1,5 @@
-// Nodes of a layer whose weight alone is quantized. They are those that torchao's quantize_ and an
-// export after it leave in a graph; those of embeddings are ExecuTorch's, which look up rows of
+// Nodes of a layer whose weight alone is quantized. They are the nodes that torchao's quantize_ and
+// a later export leave in a graph. Nodes of embeddings are ExecuTorch's, which look up rows of
 // integers. Constants have the names that parametrizations of the module would have.
 #include "base/nibbles.h"
 #include "passes/passes.h"
@@ -14,7 +14,7 @@ static sc_spec like(const quant_layer *l, const sc_spec *from, uint32_t rank, sc
     return spec;
 }
 
-// Shapes of torchao's operators are what their expansions say, so they are given here.
+// The shapes of torchao's operators, which have no shape rule here: their expansions define them.
 static sc_status add_node(const quant_layer *l, sc_op_id id, const sc_arg *args, uint32_t count,
                           const sc_spec *specs, uint32_t spec_count, sc_node **out) {
     sc_ctx *ctx = l->plan->ctx;
@@ -42,7 +42,7 @@ static sc_arg block(const quant_layer *l, uint32_t rank, int64_t last) {
     return sc_arg_ints(l->plan->ctx->arena, sizes, rank);
 }
 
-// "fc.weight" has its parts in "fc.parametrizations.weight.original0" and so on.
+// Parts of "fc.weight" are named "fc.parametrizations.weight.original0" and so on.
 static sc_str part_name(const quant_layer *l, int part) {
     sc_quant_plan *plan = l->plan;
     sc_arena *arena = plan->ctx->arena;
@@ -58,7 +58,7 @@ static sc_str part_name(const quant_layer *l, int part) {
         plan, sc_str_dup(arena, sc_str_format(arena, SC_STR_FMT "_", SC_STR_ARG(name))));
 }
 
-// Layers that share a weight share its parts, as one parametrization of a module would have them.
+// Layers that share a weight share its parts, like one parametrization of a module.
 static sc_value *take_part(const quant_layer *l, quant_part part, sc_spec spec, sc_extent data) {
     static const int NUMBERS[QUANT_PART_COUNT] = {
         [QUANT_SCALES] = 1, [QUANT_ROW_SCALES] = 1, [QUANT_ZERO_POINTS] = 2};
@@ -162,7 +162,7 @@ static sc_status quantize_tokens(const quant_layer *l, sc_value **out) {
 
 // --- Embeddings ----------------------------------------------------------------------------------
 
-// Whoever compares the two programs finds the result under the name that it had.
+// The result keeps its name, so that a comparison of the two programs finds it.
 static void take_place(const quant_layer *l, sc_node *made) {
     sc_replace_uses(l->node->outs[0], made->outs[0]);
     made->name = made->outs[0]->name = l->node->name;
@@ -214,7 +214,7 @@ static sc_status widen(const quant_layer *l, sc_value *halves, sc_node **out) {
                     out);
 }
 
-// Rows are widened once they are looked up, so that the table never is.
+// Rows are widened after they are looked up, so that the table never is.
 static sc_status look_up_halves(const quant_layer *l) {
     const sc_arg args[] = {sc_arg_value(take_halves(l)), sc_arg_value(l->x)};
     sc_node *rows, *wide;

@@ -1,6 +1,6 @@
-// Weights alone become integers, or halves, as torchao's quantize_ does it: nothing has to be
-// observed, activations stay as they are, or get the scale of each token when the program runs
-// (8da4w). Which layers those are, and their scales.
+// Chooses layers whose weights alone become integers or halves, as torchao's quantize_ does it, and
+// computes their scales. No value is observed. Activations stay as they are, or get a scale for
+// each token when the program runs (8da4w).
 #include <float.h>
 #include <math.h>
 
@@ -89,7 +89,7 @@ static sc_status range_of(const quant_layer *l, sc_slices slices, float *lows, f
     return sc_weight_ranges(l->plan->ctx, &weight, slices, lows, highs);
 }
 
-// Says why halves cannot be what these numbers are.
+// Reports why halves cannot represent these numbers.
 static sc_status check_halves(const quant_layer *l, sc_quant_range *range, const char **why) {
     sc_ctx *ctx = l->plan->ctx;
     const sc_diag_mark mark = sc_diags_mark(ctx);
@@ -116,8 +116,8 @@ static uint32_t add_range(sc_quant_plan *plan, sc_value *value, sc_quant_range r
     return plan->weights.count - 1;
 }
 
-// The configuration whose turn it is finds its own range only: layers of one weight may be left to
-// several configurations, which come one after the other.
+// Finds only ranges of the configuration that chooses now. Several configurations, one after the
+// other, may quantize layers of one weight.
 static uint32_t find_range(const sc_quant_plan *plan, const sc_value *value) {
     const uint64_t *found = sc_imap_find(&plan->weight_of, SC_PTR_KEY(value));
     for (uint32_t i = found ? (uint32_t)*found : 0; i > 0; i = plan->weights.data[i - 1].before)
@@ -184,8 +184,8 @@ static sc_status check_config(const sc_quant_plan *plan) {
     return SC_OK;
 }
 
-// Warns of weights of 4 bits in groups. Kernels and XNNPACK multiply them only with inputs that are
-// quantized dynamically.
+// Warns of weights of 4 bits in groups. Kernels and XNNPACK multiply them only with dynamically
+// quantized inputs.
 static void warn_of_groups(sc_quant_plan *plan) {
     const sc_quant_config *config = plan->config;
     const bool is_taken = config->mode != SC_QUANT_WEIGHT_ONLY;
@@ -206,8 +206,8 @@ static void warn_of_groups(sc_quant_plan *plan) {
 
 enum { NAMES_MAX = 8 };
 
-// Rows that end within a byte, and a token without a dimension of tokens: XNNPACK has no
-// multiplication for either, and torchao quantizes both.
+// Refuses rows that end within a byte, and tokens without a dimension of tokens. XNNPACK has no
+// multiplication for either, although torchao quantizes both.
 static bool is_outside_xnnpack(const sc_quant_plan *plan, const quant_note *note) {
     if (note->weights != plan->config) return false;
     return operand(note->node, 1)->spec.sizes[1].value % 2 || operand(note->node, 0)->spec.rank < 2;
@@ -256,8 +256,8 @@ sc_status sc_quant_prepare_weights(sc_quant_plan *plan) {
 
 // --- Converting ----------------------------------------------------------------------------------
 
-// Groups of a row have one scale: its largest number over half the range of integers. Layers with
-// one weight have one scale.
+// The scale of each group of a row: its largest magnitude over half the range of integers. Layers
+// with one weight share its scales.
 static sc_status choose_scales(const quant_layer *l, sc_quant_range *range) {
     sc_ctx *ctx = l->plan->ctx;
     const int32_t largest = range->bits == 4 ? 7 : 127;

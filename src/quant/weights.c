@@ -1,5 +1,6 @@
-// Weights go by in blocks: one of the base is in memory at a time, and what is made of it depends
-// on where an element lies alone, so that any pieces in which a source is read give the same bytes.
+// Weights are processed in blocks: one block of the base is in memory at a time. The result for an
+// element depends only on its position, so a source gives the same bytes in whatever pieces it is
+// read.
 // In wasm: -O3
 #include "quant/weights.h"
 
@@ -8,10 +9,10 @@
 #include "observe/range.h"
 
 enum {
-    STEP = 1024,  // elements that are computed with at a time
+    STEP = 1024,  // elements of one step of computation
     FEW = 16,
     BLOCK_BYTES = 256 << 10,    // of the base
-    SLOW_BLOCK_BYTES = 4 << 20  // where reads are round trips
+    SLOW_BLOCK_BYTES = 4 << 20  // if each read is a round trip
 };
 
 // --- Slices --------------------------------------------------------------------------------------
@@ -45,7 +46,7 @@ static slicing slicing_from(sc_slices slices, uint64_t element) {
                      .left = slices.run - element % slices.run};
 }
 
-// How many of the next `count` elements belong to `*slice`.
+// The number of the next `count` elements that belong to `*slice`.
 static size_t next_run(slicing *s, size_t count, uint64_t *slice) {
     const size_t part = (size_t)sc_min_u64(s->left, count);
     *slice = s->slice;
@@ -99,7 +100,7 @@ static void multiply(const sc_weight *weight, uint64_t first, float *x, size_t c
 
 // --- Blocks --------------------------------------------------------------------------------------
 
-// `count` <= STEP elements from `first`, with their factors.
+// Reads `count` <= STEP elements from `first`, with their factors.
 typedef void (*visit_fn)(void *user, uint64_t first, float *x, size_t count);
 
 static void visit_block(const sc_weight *weight, const uint8_t *bytes, uint64_t first,
@@ -218,7 +219,7 @@ sc_status sc_weight_ranges(sc_ctx *ctx, const sc_weight *weight, sc_slices slice
 typedef struct computed {
     sc_weight weight;
     sc_weight_grid grid;
-    sc_dtype dtype;  // of the result
+    sc_dtype dtype;  // bytes of the result
 } computed;
 
 typedef struct output {
@@ -228,7 +229,7 @@ typedef struct output {
 
 static void quantize_run(int8_t *to, const float *x, size_t count, float inverse, float low,
                          float high) {
-    // 1.5 * 2^23: what is added to it is rounded to an integer, in its last bits.
+    // 1.5 * 2^23: adding it rounds a number to an integer, in the last bits of the sum.
     const float nearest = 12582912.0f;
     for (size_t i = 0; i < count; i++) {
         float v = x[i] * inverse;

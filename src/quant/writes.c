@@ -1,6 +1,7 @@
 // Values that are written in place. A probe stands right after the value that it observes, and
-// readers of the value read a dequantized copy from then on. That is right only if no later write
-// was to be seen, and if nobody else was to see a write to the copy. PT2E does not look.
+// readers of the value read a dequantized copy from then on. That is right only if they need not
+// see a later write, and if no other reader has to see a write to the copy. PT2E does not check
+// this.
 #include "quant/plan.h"
 
 static sc_value *first_operand(const sc_node *node) {
@@ -24,8 +25,8 @@ static bool others_are_done(const sc_value *value, const sc_node *node) {
     return true;
 }
 
-// Asked in the order of the graph: a chain of writes is as good as what it begins with. State that
-// is written as it is stays the original, which is not observed there.
+// Called in the order of the graph: a chain of writes is as good as its first value. State that is
+// written stays the original, which is not observed there.
 static bool may_write(const sc_node *node) {
     const sc_value *value = first_operand(node);
     if (!value) return false;
@@ -35,7 +36,7 @@ static bool may_write(const sc_node *node) {
     return !sc_quant_may_alias(value->node->op);
 }
 
-// Keeps the writer on the original, which stays the value that is written.
+// Keeps the writer on the original, so that the original is written.
 static void keep_original(const sc_node *writer) {
     sc_value *value = first_operand(writer);
     while (value && !(value->mark & QUANT_KEPT)) {

@@ -1,5 +1,6 @@
 // Questions to kernels about a call when a program is loaded. They look at the largest sizes, which
-// may never come: what they object to there is not said, but when the call is made.
+// may never come. So a kernel's objection to them is not reported at load, but when the call is
+// made.
 // Prefix: sc_rt_, the runtime.
 #ifndef SC_RT_ASKS_H
 #define SC_RT_ASKS_H
@@ -15,7 +16,7 @@ static inline uint64_t sc_rt_ask_scratch(const sc_kernel *kernel, const sc_kerne
     return bytes;
 }
 
-// Is there a packed form of its constants? `packing` says of which size.
+// Does the kernel have a packed form of its constants? `packing` gets its size.
 static inline bool sc_rt_ask_packs(const sc_kernel *kernel, const sc_kernel_call *call,
                                    sc_packing *packing) {
     const sc_diag_mark diags = sc_diags_mark(call->ctx);
@@ -24,7 +25,7 @@ static inline bool sc_rt_ask_packs(const sc_kernel *kernel, const sc_kernel_call
     return packs;
 }
 
-// The gain from channels last, in the unit of kernels.h; 0 where it does not say.
+// The gain from channels last, in the unit of kernels.h; 0 if the kernel does not say.
 static inline double sc_rt_ask_gain(const sc_kernel *kernel, const sc_kernel_call *call) {
     const sc_diag_mark diags = sc_diags_mark(call->ctx);
     const double gain = kernel->gain ? kernel->gain(call) : 0;

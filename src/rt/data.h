@@ -15,24 +15,24 @@ typedef struct sc_rt_datum {
     uint8_t dtype, rank;
     sc_fb_vec sizes, dim_order;
     sc_extent extent;
-    uint32_t file;         // the number of the data file that holds it
+    uint32_t file;         // the number of the data file that contains it
     const uint8_t *bytes;  // NULL until a method needs them
-    bool is_wanted;        // by the method that is being loaded
+    bool is_wanted;        // needed by the method that is being loaded
 } sc_rt_datum;
 
 // The tensors of all data files.
 typedef struct sc_rt_data_map {
     sc_map by_key;  // to sc_rt_datum
     SC_VEC(sc_rt_datum *) data;
-    SC_VEC(uint8_t *) owned;  // metadata copies
+    SC_VEC(uint8_t *) owned;  // copies of metadata
 } sc_rt_data_map;
 
 // Bytes that delegates look up by name.
 typedef struct sc_rt_blob {
     sc_extent extent;
-    sc_rt_datum *datum;    // when a data file has them
-    const uint8_t *bytes;  // while somebody uses them
-    uint8_t *owned;        // NULL when they are in memory anyway
+    sc_rt_datum *datum;    // if a data file has them
+    const uint8_t *bytes;  // while a delegate uses them
+    uint8_t *owned;        // NULL if the source is in memory
     uint32_t users;
 } sc_rt_blob;
 

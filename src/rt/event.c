@@ -16,7 +16,7 @@ static sc_rt_event event_of(const sc_rt_method *m, sc_rt_event_kind kind,
     return event;
 }
 
-// Another instruction stands for what has moved into it.
+// Another instruction stands for an instruction that was merged into it.
 static bool is_reported(const sc_rt_instruction *in) { return !in || in->origin_count > 0; }
 
 void sc_rt_tell_begin(const sc_rt_method *m, sc_rt_event_kind kind, const sc_rt_instruction *in) {
@@ -26,8 +26,8 @@ void sc_rt_tell_begin(const sc_rt_method *m, sc_rt_event_kind kind, const sc_rt_
     sink->begin(sink, &event);
 }
 
-// Reports the values that an instruction has written, and the arguments of a delegate's call:
-// nobody else sees these values together. One that was rewritten still holds the file's call.
+// Reports the values that an instruction has written, and all arguments of a delegate's call. A
+// rewritten instruction still has the call that the file states.
 static void show_written(sc_rt_sink *sink, const sc_rt_event *event, const sc_rt_method *m,
                          const sc_rt_instruction *in) {
     const uint32_t wanted = in->kind == SC_RT_DELEGATE ? SC_RT_ANY_ACCESS : SC_RT_WRITES;

@@ -1,6 +1,6 @@
 #include "rt/method.h"
 
-// A tensor without data would count as missing, so that freed constants point here.
+// A tensor without data would count as missing, so freed constants point here.
 static uint8_t gone[64];
 
 void sc_rt_constant_set_gone(sc_tensor *tensor) { tensor->data = gone; }

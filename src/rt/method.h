@@ -14,7 +14,7 @@ typedef struct sc_rt_place {
     sc_rt_datum *datum;     // initial bytes from a data file
     bool is_constant;
     bool is_input;
-    bool is_written;  // some instruction writes it
+    bool is_written;  // written by an instruction
     bool is_state;    // read before anything writes it: survives from run to run
     bool is_loose;    // its record changes during a run: moved, freed, re-pointed
 } sc_rt_place;
@@ -32,18 +32,18 @@ typedef struct sc_rt_folded {
     uint8_t *memory;
 } sc_rt_folded;
 
-// A constant operand as a kernel wants it.
+// A constant operand in the order that a kernel reads.
 typedef struct sc_rt_packed {
     struct sc_rt_packed *next;
     const void *constant;
     sc_packing packing;
 } sc_rt_packed;
 
-// A loose value as it is when a run begins.
+// A loose value as it is at the start of a run.
 typedef struct sc_rt_loose {
     uint32_t value;
     sc_evalue initial;
-    sc_tensor tensor;  // without the members that resizing changes
+    sc_tensor tensor;  // without the members that a resize changes
 } sc_rt_loose;
 
 struct sc_rt_method {
@@ -63,8 +63,8 @@ struct sc_rt_method {
     uint32_t delegate_count;
     sc_rt_pool *memory;  // by memory id: a pool of the program, or memory of its own
     uint32_t memory_count;
-    bool owns_activations;  // memory id 1 is its own, because it keeps state there
-    uint8_t *loose_memory;  // tensors that the file left unplanned
+    bool owns_activations;  // memory id 1 is the method's own, because its state lies there
+    uint8_t *loose_memory;  // tensors without planned memory
     uint8_t *stage_memory;
     uint8_t *scratch;
     sc_rt_folded *folded;
@@ -78,7 +78,8 @@ static inline uint32_t sc_rt_value_index(const sc_rt_method *method, const sc_ev
     return (uint32_t)(value - method->values);
 }
 
-// A constant whose bytes were freed after packing. Nobody reads it, and listeners are not shown it.
+// A constant whose bytes were freed after packing. No instruction reads it, and listeners do not
+// see it.
 void sc_rt_constant_set_gone(sc_tensor *tensor);
 bool sc_rt_constant_is_gone(const sc_evalue *value);
 

@@ -40,7 +40,7 @@ static uint32_t access_of_input(const sc_op *op, const sc_param *param) {
     return access;
 }
 
-// A primitive computes numbers; where it gives a tensor, that is another view of its operand.
+// A primitive computes numbers. A tensor that it returns is another view of its operand.
 static uint32_t access_of_out(const sc_rt_operands *o) {
     const bool shows_operand =
         o->in && o->in->kind == SC_RT_PRIM && !sc_op_has(o->call->op, SC_SYMBOLIC);
@@ -49,7 +49,7 @@ static uint32_t access_of_out(const sc_rt_operands *o) {
 
 static uint32_t next_access(sc_rt_operands *o) {
     const sc_op *op = o->call->op;
-    // The use that a delegate makes of its arguments is not known; their number is agreed on.
+    // How a delegate uses its arguments is unknown; their number is known.
     if (!op) return o->arg < o->in->inputs ? SC_RT_TAKES | SC_RT_READS : SC_RT_WRITES;
     const sc_schema *schema = op->schema;
     while (o->param < schema->param_count && !sc_op_out_keeps(op, o->param)) o->param++;
@@ -70,7 +70,7 @@ static sc_evalue *next_arg(sc_rt_operands *o) {
 
 // --- Values --------------------------------------------------------------------------------------
 
-// Lists of numbers that are none of the program's values are operands themselves.
+// Lists of plain numbers, which are no values of the program, are operands themselves.
 static bool lists_values(const sc_evalue *value) {
     return value->tag == SC_EVALUE_INT_LIST || value->tag == SC_EVALUE_TENSOR_LIST ||
            value->tag == SC_EVALUE_OPTIONAL_TENSOR_LIST;

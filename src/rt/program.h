@@ -7,7 +7,7 @@
 #include "rt/data.h"
 #include "rt/event.h"
 
-// The data that all delegates of a program share if they name one backend.
+// The data that all delegates of one backend share in a program.
 typedef struct sc_rt_shared {
     const sc_rt_backend *backend;
     void *data;
@@ -16,10 +16,10 @@ typedef struct sc_rt_shared {
 // The planned memory of one memory id.
 typedef struct sc_rt_pool {
     uint8_t *data;
-    uint64_t bytes;  // the most that any method asks for
+    uint64_t bytes;  // the most that any method needs
 } sc_rt_pool;
 
-// `bytes` from its offset on; 0 when no method needed it yet.
+// The bytes from its offset on; 0 if no method has needed it yet.
 typedef struct sc_rt_constant {
     const uint8_t *data;
     uint64_t bytes;
@@ -30,7 +30,7 @@ typedef struct sc_rt_block {
     uint8_t *memory;
     uint64_t bytes;
     uint64_t users;  // operands that show some of it, while weights are packed
-    bool is_kept;    // of a data file, whose bytes others look up by name
+    bool is_kept;    // of a data file, if others look its bytes up by name
     bool is_gone;
 } sc_rt_block;
 
@@ -47,16 +47,16 @@ struct sc_rt_program {
     sc_extent constant_extent, mutable_extent;
     sc_fb_vec constant_offsets, mutable_offsets;
     bool constants_inline;                // old files keep them in the FlatBuffer
-    const uint8_t *constant_view;         // their segment, when it is in memory anyway
-    sc_rt_constant *constants;            // by index, when it is not
-    SC_VEC(sc_rt_block) constant_blocks;  // all that was read, of data files too
+    const uint8_t *constant_view;         // their segment, if it is in memory already
+    sc_rt_constant *constants;            // by index, if it is not
+    SC_VEC(sc_rt_block) constant_blocks;  // all bytes that were read, of data files too
     sc_rt_data_map data_map;
     sc_map named;  // to sc_rt_blob, by key: of the program and of the data files
     SC_VEC(sc_rt_shared *) shared;
     sc_rt_pool *pools;  // by memory id, 0 unused
     uint32_t pool_count;
     sc_rt_method **methods;  // by plan index, NULL until loaded
-    sc_rt_sink *sink;        // NULL: nobody listens
+    sc_rt_sink *sink;        // NULL: there is no listener
 };
 
 // The file's table of method `index`.

@@ -1,10 +1,10 @@
-// The runtime: opens ExecuTorch programs (.pte, with their .ptd files), loads their methods
-// and runs them. Owns the rule that nothing of a file is believed before it has been checked, and
-// that running allocates nothing. Knows operators, kernels and the file format; no graphs.
+// The runtime: opens ExecuTorch programs (.pte, with their .ptd files), loads their methods and
+// runs them. It believes no byte of a file before it has checked it, and a run allocates no memory.
+// It knows operators, kernels and the file format, but no graphs.
 //
 // `ctx` is the same throughout the life of a program. Methods of one program share constants and
-// planned memory, so the outputs of one are valid until any of them runs again; memory that holds
-// state (a KV cache, a counter) survives runs and is one for all methods that declare it alike.
+// planned memory, so outputs of one are valid until any of them runs again. Memory that contains
+// state (a KV cache, a counter) survives runs, and is shared by all methods that declare it alike.
 // Prefix: sc_rt_, the runtime.
 #ifndef SC_RT_H
 #define SC_RT_H
@@ -17,33 +17,34 @@ typedef struct sc_rt_method sc_rt_method;
 
 // Rewriting that is not always faster.
 typedef enum sc_rt_when {
-    SC_RT_FASTER,  // where it is
+    SC_RT_FASTER,  // if it is faster
     SC_RT_NEVER,
-    SC_RT_ALWAYS  // wherever it can be done, for tests
+    SC_RT_ALWAYS  // wherever it is possible, for tests
 } sc_rt_when;
 
 typedef struct sc_rt_options {
     sc_source *const *data_files;  // .ptd, in any order
     uint32_t data_file_count;
     bool optimize;                   // rewrite instructions at load; results stay within rounding
-    sc_rt_when channels_last;        // among that: put the channels of images last
-    uint64_t seed;                   // of random kernels: they begin with it after load and reset
-    const sc_rt_backends *backends;  // that delegates may name; NULL: no such names
+    sc_rt_when channels_last;        // as a part of that: put the channels of images last
+    uint64_t seed;                   // seed of random kernels: they start with it after load and
+                                     // reset
+    const sc_rt_backends *backends;  // backends that delegates may name; NULL: no backends
 } sc_rt_options;
 
 void sc_rt_options_default(sc_rt_options *options);
 
-// Verifies the file's structure and keeps the source: its bytes must not change while the program
-// is open. `options` may be NULL. On failure nothing is left behind.
+// Opens a program: verifies the file's structure and keeps the source. Its bytes must not change
+// while the program is open. `options` may be NULL. A failure leaves no memory behind.
 sc_status sc_rt_program_open(sc_ctx *ctx, sc_source *source, const sc_rt_options *options,
                              sc_rt_program **out);
 void sc_rt_program_close(sc_rt_program *program);
 
 uint32_t sc_rt_program_method_count(const sc_rt_program *program);
 sc_str sc_rt_program_method_name(const sc_rt_program *program, uint32_t index);
-// Loads a method, or finds it loaded. SC_ERR_NOT_FOUND names the ones there are.
+// Loads a method, if it is not loaded yet. SC_ERR_NOT_FOUND names the methods that exist.
 sc_status sc_rt_method_load(sc_ctx *ctx, sc_rt_program *program, sc_str name, sc_rt_method **out);
-// Every state of every method back to what it was after loading.
+// Sets every state of every method back to its content after loading.
 sc_status sc_rt_program_reset(sc_ctx *ctx, sc_rt_program *program);
 
 // --- Running -------------------------------------------------------------------------------------
@@ -53,7 +54,7 @@ uint32_t sc_rt_method_output_count(const sc_rt_method *method);
 // A value that a method declares: the tag, and for tensors dtype, rank and the largest sizes.
 const sc_evalue *sc_rt_method_input(const sc_rt_method *method, uint32_t index);
 
-// An input as the caller has it; tensor data is row-major whatever the program's own layout.
+// An input as the caller has it. Tensor data is row-major whatever the program's own layout.
 typedef struct sc_rt_input {
     sc_evalue_tag tag;  // NONE, INT, DOUBLE, BOOL, STRING, TENSOR
     int64_t i;
@@ -67,23 +68,23 @@ typedef struct sc_rt_input {
     uint64_t bytes;
 } sc_rt_input;
 
-// Copies a value in, where it stays until it is set again. Checked against the declaration: numbers
-// and strings that the program was specialised on have to be the same ones. A tensor without
-// dimensions may be given as a number that its dtype has.
+// Copies a value into an input, where it stays until it is set again. It is checked against the
+// declaration: numbers and strings that the program was specialised on must be equal. A tensor
+// without dimensions may be given as a number that its dtype can represent.
 sc_status sc_rt_method_set_input(sc_ctx *ctx, sc_rt_method *method, uint32_t index,
                                  const sc_rt_input *value);
 // The same from a tensor in any layout.
 sc_status sc_rt_method_set_tensor(sc_ctx *ctx, sc_rt_method *method, uint32_t index,
                                   const sc_tensor *tensor);
-// A weight of a part, and whose part it is, for messages: the method that calls it, its backend.
+// A weight of a part. For messages, it names the method that calls the part and its backend.
 typedef struct sc_rt_weight {
     const uint8_t *bytes;
     uint64_t size;
     sc_str method, backend;
 } sc_rt_weight;
 
-// The same from the bytes of a weight, which a file has in the order that the input's strides say,
-// at its largest sizes.
+// The same from the bytes of a weight, at its largest sizes. A file stores it in the order that the
+// input's strides state.
 sc_status sc_rt_method_set_weight(sc_ctx *ctx, sc_rt_method *method, uint32_t index,
                                   const sc_rt_weight *weight);
 sc_status sc_rt_method_run(sc_ctx *ctx, sc_rt_method *method);
@@ -96,7 +97,7 @@ void sc_rt_tensor_read(const sc_tensor *tensor, void *out, size_t bytes);
 
 typedef struct sc_rt_value_info {
     sc_evalue_tag tag;
-    sc_str name;          // fully qualified, where the file says so
+    sc_str name;          // fully qualified, if the file says so
     uint8_t dtype, rank;  // tensors
     bool is_dynamic;
     bool is_planned;
@@ -115,19 +116,19 @@ typedef struct sc_rt_op_info {
     bool is_known;  // this build can run it
 } sc_rt_op_info;
 
-// Data that a method keeps outside the file: tensors, and what its parts look up, as far as their
-// backends can tell without starting them.
+// Data that a method keeps outside the program: tensors, and the names that its parts look up, as
+// far as their backends know them without a start.
 typedef struct sc_rt_external_info {
     sc_str key;
     bool is_found;  // in the data files that the program was opened with
-    uint32_t file;  // which of them, when found
+    uint32_t file;  // the file's number, if found
 } sc_rt_external_info;
 
 // A part that a method hands to a backend.
 typedef struct sc_rt_part_info {
     sc_str backend;
-    uint64_t bytes;  // that the backend made of it
-    bool is_known;   // the backends that the program was opened with have this one
+    uint64_t bytes;  // bytes that the backend made of it
+    bool is_known;   // the opened program's backends include this one
 } sc_rt_part_info;
 
 typedef struct sc_rt_method_info {
@@ -150,17 +151,17 @@ typedef struct sc_rt_method_info {
 
 // The purpose of a planned value.
 typedef enum sc_rt_planned_kind {
-    SC_RT_PLANNED_VALUE,   // some instruction writes it, or nobody: it holds nothing in particular
-    SC_RT_PLANNED_INPUT,   // the caller does
-    SC_RT_PLANNED_STATE,   // read before anything writes it: survives from run to run
-    SC_RT_PLANNED_VIEW,    // nothing writes it: it shows what another value holds
-    SC_RT_PLANNED_UNUSED,  // no instruction names it
+    SC_RT_PLANNED_VALUE,   // written by an instruction, or never written: no particular content
+    SC_RT_PLANNED_INPUT,   // written by the caller
+    SC_RT_PLANNED_STATE,   // read before it is written: survives from run to run
+    SC_RT_PLANNED_VIEW,    // never written: shows another value's content
+    SC_RT_PLANNED_UNUSED,  // not named by any instruction
     SC_RT_PLANNED_KINDS
 } sc_rt_planned_kind;
 
 #define SC_RT_NO_INSTRUCTION UINT32_MAX
 
-// A tensor in planned memory. Instructions are counted through all chains.
+// A tensor in planned memory. Instructions are numbered through all chains.
 typedef struct sc_rt_planned {
     uint32_t value;  // of the file
     sc_rt_planned_kind kind;
@@ -168,10 +169,11 @@ typedef struct sc_rt_planned {
     uint32_t memory_id;
     uint64_t offset;
     bool is_output;
-    uint32_t first, last;  // that name it, views of it not among them; or SC_RT_NO_INSTRUCTION
-    uint32_t from, until;  // what it holds matters: nobody else may be there; none when unused
+    uint32_t first, last;  // the instructions that name it, not counting its views; or
+                           // SC_RT_NO_INSTRUCTION
+    uint32_t from, until;  // its content matters from here to there; empty if unused
     uint32_t writer;       // the first to write it, or SC_RT_NO_INSTRUCTION
-    uint32_t base;         // of a view: place in `values` of what it shows
+    uint32_t base;         // of a view: index in `values` of the value that it shows
 } sc_rt_planned;
 
 typedef struct sc_rt_memory_info {
@@ -179,11 +181,10 @@ typedef struct sc_rt_memory_info {
     uint32_t memory_count;
     sc_rt_planned *values;  // in the order of the file
     uint32_t value_count;
-    sc_str *ops;  // by instruction, "aten::add.out"; of delegates the backend; else empty
-    uint64_t
-        *live;  // by instruction: bytes of all values whose bytes matter, views counting nothing
+    sc_str *ops;     // by instruction, "aten::add.out"; for delegates the backend; else empty
+    uint64_t *live;  // by instruction: bytes of all values whose content matters, views not counted
     uint32_t instruction_count;
-    uint32_t peak;  // the first instruction with the most, or SC_RT_NO_INSTRUCTION
+    uint32_t peak;  // the first instruction with the most bytes, or SC_RT_NO_INSTRUCTION
 } sc_rt_memory_info;
 
 // Named data in the program itself, which backends look up.
@@ -194,7 +195,7 @@ typedef struct sc_rt_named_info {
 
 typedef struct sc_rt_program_info {
     uint64_t file_bytes, program_bytes;
-    // Segments by what names them; each is counted once.
+    // Segments by purpose; each is counted once.
     uint64_t constant_bytes, mutable_bytes, delegate_bytes, named_bytes, other_bytes;
     uint32_t segment_count, constant_count;
     sc_rt_named_info *named;
@@ -203,7 +204,7 @@ typedef struct sc_rt_program_info {
 
 void sc_rt_program_info_get(const sc_rt_program *program, sc_arena *scratch,
                             sc_rt_program_info *out);
-// How many parts of method `index` went to backends.
+// The number of parts of method `index` that went to backends.
 uint32_t sc_rt_part_count(const sc_rt_program *program, uint32_t index);
 // The backend's description of part `part` of method `index` as lines of text. No text is added if
 // the backend is unknown or has no description.
@@ -213,9 +214,9 @@ sc_status sc_rt_part_print(sc_ctx *ctx, const sc_rt_program *program, uint32_t i
 sc_status sc_rt_method_info_get(sc_ctx *ctx, const sc_rt_program *program, uint32_t index,
                                 sc_arena *arena, sc_rt_method_info *out);
 
-// How method `index` uses its planned memory. Arrays are made on `arena`. SC_ERR_CORRUPT when two
-// values overlap while both matter, or one lies outside of its memory. If a move has made a value
-// show another one's bytes, the other one counts until the move only.
+// The use of planned memory by method `index`. Arrays are made on `arena`. SC_ERR_CORRUPT if two
+// values overlap while both matter, or if one lies outside its memory. If a move makes a value show
+// another value's bytes, the other one counts only until the move.
 sc_status sc_rt_memory_info_get(sc_ctx *ctx, const sc_rt_program *program, uint32_t index,
                                 sc_arena *arena, sc_rt_memory_info *out);
 

@@ -1,4 +1,4 @@
-// Telling the program's listener of events, if there is a listener. Private to src/rt.
+// Reports events to the program's listener, if there is one. Private to src/rt.
 // Prefix: sc_rt_, the runtime.
 #ifndef SC_RT_TELL_H
 #define SC_RT_TELL_H
@@ -10,7 +10,7 @@ void sc_rt_tell_begin(const sc_rt_method *m, sc_rt_event_kind kind, const sc_rt_
 void sc_rt_tell_end(const sc_rt_method *m, sc_rt_event_kind kind, const sc_rt_instruction *in,
                     sc_status status);
 
-// The handle through which a delegate tells of itself; it belongs to one call.
+// The handle through which a delegate reports its own work; it belongs to one call.
 struct sc_rt_hearing {
     sc_rt_sink *sink;
     const sc_rt_method *method;

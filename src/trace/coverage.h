@@ -1,6 +1,7 @@
 // Coverage of operators, by the tables alone: who has a kernel, what is expanded, and whether an
 // expansion ends in operators that have kernels. Single calls may fare worse, if their dtypes or
-// ranks are refused. Prefixes: sc_coverage and sc_op_coverage.
+// ranks are refused.
+// Prefixes: sc_coverage and sc_op_coverage for operators, sc_limit_ for one of the limits.
 #ifndef SC_COVERAGE_H
 #define SC_COVERAGE_H
 

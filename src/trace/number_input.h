@@ -1,5 +1,6 @@
-// Inputs that are numbers, as tensors without dimensions: the runtime's calls take no others that
-// change.
+// Inputs that are numbers, as tensors without dimensions: the runtime's calls take no other numbers
+// that change from run to run.
+// Prefix: sc_number_.
 #ifndef SC_TRACE_NUMBER_INPUT_H
 #define SC_TRACE_NUMBER_INPUT_H
 

@@ -58,7 +58,10 @@ TEST(options_are_what_their_rows_say) {
     check_option(job, "{\"segment_alignment\": \"16\"}", "must be a power of two up to 2^24");
     check_option(job, "{\"memory_planning\": \"greedy naive\"}", "one of: best greedy naive");
     check_option(job, "{\"memory_planning\": \"\"}", "must be one of: best greedy naive");
-    check_option(job, "{\"memory_planning\": 1}", "must be one of: best greedy naive");
+    check_option(job, "{\"memory_planning\": -1}", "must be one of: best greedy naive");
+    check_option(job, "{\"memory_planning\": 1.5}", "or a planner of the host, or these by method");
+    check_option(job, "{\"memory_planning\": {\"a\": \"\"}}", "must be one of: best greedy");
+    check_option(job, "{\"memory_planning\": {\"a\": {}}}", "must be one of: best greedy");
     static const char *const bounds[] = {"4",
                                          "[]",
                                          "{\"a\": 4}",

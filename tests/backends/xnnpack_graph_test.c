@@ -483,18 +483,11 @@ TEST_CASES(xnnpack_rules) {
 }
 
 // The releases that lowering may be asked for are those that the rules know.
-#define WORDS_CHOICE(words) words
-#define WORDS_COUNT         NULL
-#define WORDS_WHOLE         NULL
-#define WORDS_BOOL          NULL
-#define WORDS_BOUNDS        NULL
-#define WORDS_POWER(most)   NULL
-
 TEST(xnnpack_runtimes_are_those_of_the_option) {
     static const struct {
-        const char *name, *words;
+        const char *name, *kind;
     } options[] = {
-#define OPTION(call, name, kind, ...) {#name, WORDS_##kind},
+#define OPTION(call, name, kind, ...) {#name, #kind},
 #include "core/options.def"
 #undef OPTION
     };
@@ -503,10 +496,12 @@ TEST(xnnpack_runtimes_are_those_of_the_option) {
     setup s;
     setup_begin(&s);
     sc_sb_init(&words, &s.arena);
+    sc_sb_addf(&words, "CHOICE(\"");
     for (uint32_t i = 0; i < SC_XNN_RUNTIME_COUNT; i++)
         sc_sb_addf(&words, "%s%s", i ? " " : "", sc_xnn_runtimes[i]);
+    sc_sb_addf(&words, "\")");
     for (size_t i = 0; i < SC_COUNT_OF(options); i++)
-        if (strcmp(options[i].name, "target_runtime") == 0) asked_for = options[i].words;
+        if (strcmp(options[i].name, "target_runtime") == 0) asked_for = options[i].kind;
     REQUIRE(asked_for);
     CHECK_EQ_STR(asked_for, sc_sb_terminate(&words));
     setup_end(&s);

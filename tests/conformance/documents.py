@@ -40,7 +40,8 @@ def judge_block(codes, folder):
     try:
         run_blocks(codes)
         if "torch.export.save(" in codes[-1]:
-            lower(["model.pt2"], "model.pte")
+            for saved in re.findall(r'"(\w+\.pt2)"', codes[-1]):
+                lower([saved], "saved.pte")
     finally:
         os.chdir(home)
 

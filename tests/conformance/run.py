@@ -32,6 +32,7 @@ import judge_tables
 import named_tensors
 import own_partitioners
 import own_passes
+import own_planners
 import processes
 import programs
 import recipe_models
@@ -42,6 +43,7 @@ import runtimes
 import serde
 import spectra
 import torch
+import training
 import xnnpack
 
 
@@ -118,8 +120,10 @@ def cases():
         named_tensors,
         own_partitioners,
         own_passes,
+        own_planners,
         recipe_models,
         records,
+        training,
         xnnpack,
         serde,
         recipes,

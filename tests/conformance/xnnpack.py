@@ -19,8 +19,8 @@ FLOAT, HALF = 1e-3, 5e-3
 # A value halfway between two quanta may fall to either: where an output is dequantized last, it
 # may be one quantum of its own scale away, and nothing else. Official tests have 1e-3 besides.
 QUANTA = 1.001
-# Models whose rows torchao quantizes symmetrically and XNNPACK asymmetrically: how far their results
-# may be from PyTorch's (docs/differences.md).
+# Models whose rows torchao quantizes symmetrically and XNNPACK asymmetrically: how far their
+# results may be from PyTorch's (docs/differences.md).
 OTHER_MAPPING = {"quantized_layers": 0.015}
 
 

@@ -60,7 +60,7 @@ static sc_status emit(setup *s, sc_str text) {
         for (uint32_t i = 0; i < method->inputs.count; i++)
             if (method->inputs.data[i].constant) fill(s, method->inputs.data[i].constant);
     }
-    SC_TRY(sc_place_program(&s->ctx, s->program, &s->options, &s->tables, &reports));
+    SC_TRY(sc_place_program(&s->ctx, s->program, &s->options, NULL, &s->tables, &reports));
     SC_TRY(sc_emit_program(&s->ctx, s->program, s->tables, &s->options, &s->result));
     return sc_cord_flatten(&s->ctx, &s->result.program, &s->arena, 1 << 20, &s->bytes);
 }
@@ -428,9 +428,8 @@ static const refusal refusals[] = {
      SC_ERR_UNSUPPORTED_OP, "mine::op"},
     {"method f {\n  input %x: f32[2, 2]\n  %y: f32[2, 2] = aten::t(%x)\n  return %y\n}\n",
      SC_ERR_UNSUPPORTED_OP, "aten::t"},
-    {"method f {\n  input %x: f32[2, 3, 4]\n  input %w: f32[3, 3, 1]\n"
-     "  g: (%a: none, %b: f32[3, 3, 1], %c: none) = aten::convolution_backward(%x, %x, %w, None, "
-     "[1], [0], [1], False, [0], 1, [False, True, False])\n  return %b\n}\n",
+    {"method f {\n  input %x: f32[2, 3]\n"
+     "  g: (%a: none, %b: i64[2]) = aten::max.dim(%x, 1)\n  return %b\n}\n",
      SC_ERR_UNSUPPORTED_OP, "cannot be called without some of its results"},
     {"method f {\n  symbol s0 [0, inf]\n  input %x: f32[s0]\n  return %x\n}\n", SC_ERR_UNBOUNDED,
      "no upper bound"},

@@ -1,6 +1,8 @@
-// Any lines as changes to a program. Each is made or refused; a program that passes the check of a
-// pass goes through to_executorch, or is refused there.
+// Any lines as changes to a program. Each is made or refused. A program that passes the check of a
+// pass goes through to_executorch, or is refused there. Its file computes what the file without
+// reuse of memory and with every view copied computes.
 #include "api/edit/edit.h"
+#include "made_run.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -43,6 +45,18 @@ static bool run_script(void *user, uint32_t pass, sc_str method) {
     return true;
 }
 
+static void check_numbers(sc_job *job, uint32_t edited) {
+    static made_results plain, found;
+    uint32_t executorch;
+    const sc_method *method = job->versions.data[edited].program->methods.data[0];
+    const sc_str options = SC_STR("{\"memory_planning\": \"naive\", \"remove_view_copy\": false}");
+    const uint32_t second = sc_output_count(job);
+    SC_ASSERT(sc_compile_to_executorch(job, edited, options, &executorch) == SC_OK);
+    made_run(job, 0, method, &found);
+    made_run(job, second, method, &plain);
+    made_check_same(&found, &plain);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     sc_program *program = NULL;
     uint32_t made, executorch;
@@ -53,8 +67,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     sc_job_add_version(job, SC_DIALECT_edge, program, 0);
     script = (sc_str){(const char *)data, size};
     sc_job_set_passes(job, (sc_host_passes){run_script, job});
-    if (sc_compile_transform(job, 0, (sc_str){0}, SC_STR("[0]"), &made) == SC_OK)
-        (void)sc_compile_to_executorch(job, made, SC_STR("{}"), &executorch);
+    if (sc_compile_transform(job, 0, (sc_str){0}, SC_STR("[0]"), &made) == SC_OK &&
+        sc_compile_to_executorch(job, made, SC_STR("{}"), &executorch) == SC_OK)
+        check_numbers(job, made);
     sc_job_close(job);
     return 0;
 }

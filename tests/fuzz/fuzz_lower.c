@@ -63,7 +63,7 @@ static sc_status lower(source *s, const char *algorithm, variety how, lowered *o
     sc_place_report *reports;
     sc_emit_result result = {0};
     sc_options options = sc_options_default();
-    options.memory_planning = sc_str_from(algorithm);
+    options.memory_planning.all.name = sc_str_from(algorithm);
     options.fold_constants = how == FOLDED;
     sc_pipeline pipeline = {.verify = true,
                             .arena = s->arena,
@@ -75,7 +75,7 @@ static sc_status lower(source *s, const char *algorithm, variety how, lowered *o
     look_for_random(s, program);
     if (how == DELEGATED) SC_TRY(delegate(s, program, &options));
     SC_TRY(sc_pipeline_run(ctx, &pipeline, program, SC_STEP_to_executorch));
-    SC_TRY(sc_place_program(ctx, program, &options, &tables, &reports));
+    SC_TRY(sc_place_program(ctx, program, &options, NULL, &tables, &reports));
     SC_TRY(sc_emit_program(ctx, program, tables, &options, &result));
     out->size = result.program.size;
     return sc_cord_flatten(ctx, &result.program, s->arena, 1 << 24, &out->bytes);

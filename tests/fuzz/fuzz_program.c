@@ -1,6 +1,7 @@
 // Any bytes as a .pte: open, describe, also what is in its first parts, load every method, run it
-// twice on zeros and once after a reset, read what comes out. Limits are small, so that a hostile
-// program is refused, not waited for. Delegates are started and run by the backends of the build.
+// twice on zeros and once after a reset, read what comes out, and train what can be trained. Limits
+// are small, so that a hostile program is refused, not waited for. Delegates are started and run by
+// the backends of the build.
 #include "api/backends.h"
 #include "api/job.h"
 #include "context.h"
@@ -57,6 +58,32 @@ static void print_parts(sc_ctx *ctx, const sc_rt_program *program, uint32_t inde
     }
 }
 
+static void step(sc_ctx *ctx, sc_rt_trainer *trainer) {
+    static const sc_rt_sgd_options all = {
+        .lr = 0.5, .momentum = 0.5, .weight_decay = 0.5, .nesterov = true};
+    sc_rt_sgd *sgd;
+    if (sc_rt_sgd_open(ctx, trainer, &all, &sgd) != SC_OK) return;
+    for (int i = 0; i < 2; i++)
+        if (sc_rt_sgd_step(ctx, sgd) != SC_OK) SC_ASSERT(ctx->error_count > 0);
+    sc_rt_sgd_close(sgd);
+}
+
+static void train(sc_ctx *ctx, sc_rt_program *program, uint32_t index) {
+    sc_rt_trainer *trainer;
+    const uint32_t errors = ctx->error_count;
+    const sc_str name = sc_rt_program_method_name(program, index);
+    if (sc_rt_trainer_open(ctx, program, name, &trainer) != SC_OK) {
+        SC_ASSERT(ctx->error_count > errors);
+        return;
+    }
+    set_inputs(ctx, sc_rt_trainer_method(trainer));
+    if (sc_rt_method_run(ctx, sc_rt_trainer_method(trainer)) != SC_OK ||
+        sc_rt_trainer_keep(ctx, trainer) != SC_OK)
+        SC_ASSERT(ctx->error_count > errors);
+    step(ctx, trainer);
+    sc_rt_trainer_close(trainer);
+}
+
 static void run_method(sc_ctx *ctx, sc_rt_program *program, uint32_t index) {
     sc_rt_method_info info;
     sc_rt_method *method;
@@ -102,8 +129,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     options.backends = &sc_all_rt_backends;
     options.channels_last = size % 2 ? SC_RT_ALWAYS : SC_RT_FASTER;
     if (sc_rt_program_open(ctx, source, &options, &program) == SC_OK) {
-        for (uint32_t i = 0; i < sc_rt_program_method_count(program) && i < 4; i++)
+        for (uint32_t i = 0; i < sc_rt_program_method_count(program) && i < 4; i++) {
             run_method(ctx, program, i);
+            train(ctx, program, i);
+        }
         sc_rt_program_close(program);
     } else {
         SC_ASSERT(ctx->error_count > 0);

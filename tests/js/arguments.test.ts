@@ -147,9 +147,19 @@ test("constant methods that cannot answer", async () => {
   };
   await onBoth([
     [answer(null), "argument", /'get' .* not null/],
-    [answer({}), "argument", /'get' .* not an object/],
-    [answer({ double: "1" }), "argument", /'get'/],
+    [answer({ a: null }), "argument", /'get' .* not null/],
+    [answer({ double: "1" }), "argument", /'get' .* not an object/],
+    [answer({ dtype: "float17" }), "argument", /'get' .* not an object/],
+    [answer(new Map([[1, 1]])), "argument", /a key of .* 'get' .* must be a string, not 1/],
+    [answer({ "\ud800": 1 }), "argument", /'get' .* unpaired surrogates/],
+    [answer(new Date(0)), "argument", /'get' .* not an object of class Date/],
+    [
+      answer({ dtype: "float32", shape: [2], data: [1] }),
+      "input",
+      /'get' returns, declared float32/,
+    ],
     [answer(cyclic), "argument", /nested deeper/],
+    [answer({ a: { b: cyclic } }), "argument", /nested deeper/],
     [answer("\ud800"), "argument", /'get' .* unpaired surrogates/],
     [answer([1, , 3]), "argument", /'get' .* not undefined/],
     [answer(2 ** 64), "argument", /18446744073709551616 .* 64 bits/],

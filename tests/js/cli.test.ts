@@ -332,6 +332,9 @@ test("a constant gives what its form says", () => {
     ["[1, 2]", "int,int", "1,2"],
     ["[9007199254740993]", "int", "9007199254740993"],
     ["[1.0, 2.5]", "double,double", "1,2.5"],
+    ['{"b": 1, "a": [0.5]}', "int,double", "1,0.5"],
+    ['{"dtype": "float16"}', "int", "5"],
+    ['{"dtype": 1, "tensor": true, "double": 2}', "int,bool,int", "1,true,2"],
     ["null", "string", '"null"'],
   ] as const;
   const constants = forms.flatMap(([text], i) => ["--constant", `c${i}=${text}`]);
@@ -346,7 +349,7 @@ test("a constant gives what its form says", () => {
     .slice(1);
   forms.forEach(([text, kind, value], i) => {
     const kinds = report.methods.find((m) => m.name === `c${i}`)!.outputs.map((o) => o.kind);
-    const values = [...outputs[i]!.matchAll(/output_\d+: (.*)/g)].map((match) => match[1]);
+    const values = [...outputs[i]!.matchAll(/^\s*[\w.]+: (.*)/gm)].map((match) => match[1]);
     assert.deepEqual([kinds.join(), values.join()], [kind, value], text);
   });
 });
@@ -357,7 +360,14 @@ test("a constant that no form fits is wrong usage, or an error that names it", (
     assert.equal(result.status, 2, text);
     assert.ok(result.stderr.includes(text.replace(/[[\]]/g, "")), result.stderr);
   }
-  const object = sconce("lower", modelPath("mlp.pt2"), "--constant", 'c={"a": 1}', "-o", "no.pte");
+  const object = sconce(
+    "lower",
+    modelPath("mlp.pt2"),
+    "--constant",
+    'c={"dtype": 7}',
+    "-o",
+    "no.pte",
+  );
   assert.equal(object.status, 1);
   assert.match(object.stderr, /constant method 'c'/);
   assert.ok(!existsSync(join(folder, "no.pte")));

@@ -114,7 +114,7 @@ test("a recipe that quantizes nothing of a method says so, and what else there i
   const cnn = [modelPath("cnn.pt2"), "--recipe", "sconce_int8_weight_only", "--skip", "fc"];
   const { status, stderr } = sconce("export", ...cnn, "-o", "floats.pte");
   assert.equal(status, 0);
-  assert.match(stderr, /nothing of method 'forward' is quantized: .* \(method forward/);
+  assert.match(stderr, /no node of method 'forward' is quantized: .* \(method forward/);
   assert.match(stderr, /reason of each node in the report\. For convolutions take sconce_fp16_we/);
 });
 

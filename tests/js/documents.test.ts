@@ -26,6 +26,7 @@ const PAGES = [
   "javascript",
   "lowering",
   "quantization",
+  "training",
   "troubleshooting",
   "your-own-backend",
   "your-own-pass",
@@ -40,6 +41,9 @@ before(async () => {
   symlinkSync(root, join(folder, "node_modules/sconce"));
   for (const name of ["model", "prefill", "decode"])
     copyFileSync(join(root, "examples/mlp.pt2"), join(folder, `${name}.pt2`));
+  const training = join(root, "tests/training/classifier");
+  copyFileSync(`${training}.pt2`, join(folder, "train.pt2"));
+  copyFileSync(`${training}.infer.pt2`, join(folder, "infer.pt2"));
   process.chdir(folder);
   engine = await createEngine();
   client = await createClient();

@@ -4,7 +4,17 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
-import { createEngine, type Engine, type ExecutorchProgramManager, type Program } from "sconce";
+import {
+  createEngine,
+  isTensor,
+  tensor,
+  toNumbers,
+  type ConstantValue,
+  type Engine,
+  type ExecutorchProgramManager,
+  type Program,
+  type Value,
+} from "sconce";
 import { difference, modelPath, readCases, samplePath, SINGLE } from "./reference.js";
 
 let engine: Engine;
@@ -91,6 +101,45 @@ test("one archive with three models becomes three methods that share weights", (
   for (const [name, value] of Object.entries(constantMethods))
     assert.deepEqual(program.run(name, []), [value]);
   for (const owner of [lowered, single, program]) owner.dispose();
+});
+
+test("constant methods give tensors, dtypes and what lists and dicts hold, flat", async () => {
+  const table = tensor([1n, -2n, 3n, 4n], [2, 2]);
+  const constantMethods = {
+    limits: { low: [1, { double: 2 }], kind: { dtype: "float16" } as const, 'a "key"': {} },
+    table,
+    ordered: new Map<string, ConstantValue>([
+      ["1", "one"],
+      ["0", [true, table]],
+      ["double", new Map([["double", 3]])],
+    ]),
+    half: tensor([1.5, -2], undefined, "float16"),
+    none: tensor([], [0, 3], "float32"),
+    empty: [],
+  };
+  const file = { path: modelPath("mlp.pt2") };
+  const session = await engine.export(file, { recipe: {}, constantMethods });
+  const manager = session.getExecutorchProgramManager();
+  assert.deepEqual(manager.configMethods, Object.keys(constantMethods));
+  const program = engine.load(manager.buffer);
+  const plain = (values: Value[]): unknown[] =>
+    values.map((value) => (isTensor(value) ? [value.dtype, value.shape, toNumbers(value)] : value));
+  const wanted: Record<string, unknown[]> = {
+    limits: [1, 2, 5],
+    table: [["int64", [2, 2], [1, -2, 3, 4]]],
+    ordered: ["one", true, ["int64", [2, 2], [1, -2, 3, 4]], 3],
+    half: [["float16", [2], [1.5, -2]]],
+    none: [["float32", [0, 3], []]],
+    empty: [],
+  };
+  for (const [name, values] of Object.entries(wanted)) {
+    assert.deepEqual(plain(program.run(name)), values, name);
+    assert.deepEqual(plain(session.runMethod(name)), values, name);
+  }
+  const keys = Object.keys(program.runNamed("limits"));
+  assert.deepEqual(keys, ["low.0", "low.1", "kind"]);
+  program.dispose();
+  session.dispose();
 });
 
 test("weights in a .ptd give the same numbers", () => {

@@ -360,13 +360,13 @@ test("weights of 4 bits are packed whatever runs them, and the report has their 
   }
 });
 
-test("a method of which all is skipped is told", async () => {
+test("a method whose nodes are all skipped is reported", async () => {
   const recipe = portable({ quantizers: [{ ...quantizer, skip: ["*"] }] });
   const session = await engine.export(file("mlp"), { recipe, exampleInputs: calls("mlp") });
   const [warning] = session.getExecutorchProgramManager().inspect().diagnostics;
   const { severity, method, message } = warning!;
   assert.deepEqual([severity, method], ["warning", "forward"]);
-  assert.match(message, /^nothing .* what could be was asked to stay as it is$/);
+  assert.match(message, /^no node of .* `skip` leaves out every node that could be$/);
   session.dispose();
 });
 
@@ -471,7 +471,7 @@ test("what compares the programs is no program of the caller's, and warns of not
       sensitivity: true,
     });
     assert.equal(logged.length, 1);
-    assert.match(logged[0]!, /nothing of method 'forward' is quantized/);
+    assert.match(logged[0]!, /no node of method 'forward' is quantized/);
     unchanged.dispose();
   } finally {
     loud.dispose();

@@ -73,7 +73,7 @@ test("a recipe that has nothing to do is told, with what else there is", async (
     assert.equal(diagnostics.length, 1, recipe);
     const { severity, code, method, message, hint } = diagnostics[0]!;
     assert.deepEqual([severity, code, method], ["warning", "unsupported", "forward"]);
-    assert.match(message, /^nothing of method 'forward' is quantized: it has no linear layer/);
+    assert.match(message, /^no node of method 'forward' is quantized: it has no linear layer/);
     assert.match(hint, /reason of each node in the report\. For convolutions take sconce_fp16/);
     session.dispose();
   }

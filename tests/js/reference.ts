@@ -51,6 +51,9 @@ interface Reference {
   cases: { args: Recorded[]; kwargs: Record<string, Recorded[]>; outputs: Recorded[] }[];
 }
 
+/** A file under tests. */
+export const testsPath = (name: string): string =>
+  fileURLToPath(new URL(`../../../tests/${name}`, import.meta.url));
 export const modelPath = (name: string): string =>
   fileURLToPath(new URL(`../../../tests/models/${name}`, import.meta.url));
 export const samplePath = (name: string): string =>

@@ -21,7 +21,7 @@ const library = {
   tensor: ground,
   source: ground,
   sink: sources,
-  call: ["sink", ...ground],
+  call: ["sink", "tensor", ...ground],
   backend: ["tensor", ...ground],
   "locate.ts": ["base"],
   "loader.ts": ["locate.ts", ...sources],
@@ -44,7 +44,7 @@ const library = {
   "cli/files": ["cli/usage.ts", "cli/print", "tensor", "sink", ...ground],
   "cli/inspect": command,
   "cli/lower": ["call", ...command],
-  "cli/export": ["cli/lower", "recipe", ...command],
+  "cli/export": ["cli/lower", "recipe", "source", ...command],
   "cli/run": ["program", "record", "call", "tensor", "source", ...command],
   "cli/studio": command,
   cli: [

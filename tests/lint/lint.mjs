@@ -3,6 +3,7 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { recorders, unordered } from "./order.mjs";
+import { checkPrefixes } from "./prefixes.mjs";
 import { listFiles, readBytes, readText, reporter, root } from "./tree.mjs";
 import { checkWords } from "./words.mjs";
 
@@ -164,5 +165,6 @@ for (const name of files) {
   if (!fix) checkText(name, readText(name));
   if (/^src\/.*\.(c|h|inc|def)$/.test(name)) total += readText(name).split("\n").length - 1;
 }
+if (!fix) checkPrefixes(files, readText, { error, warn });
 if (!fix) checkWords(files, readText, { error, warn }, lowers);
 finish(`${files.length} files, ${total} lines of C in src`);

@@ -43,7 +43,7 @@ static sc_source *write_program(setup *s, const char *text, const float *paramet
                                 ? sc_source_zeros(&s->arena, bytes)
                                 : sc_source_from_memory(&s->arena, parameter, (size_t)bytes));
     }
-    if (!CHECK_OK(sc_place_program(&s->ctx, program, &options, &tables, &reports)) ||
+    if (!CHECK_OK(sc_place_program(&s->ctx, program, &options, NULL, &tables, &reports)) ||
         !CHECK_OK(sc_emit_program(&s->ctx, program, tables, &options, &result)))
         return NULL;
     return sc_source_from_cord(&s->arena, &result.program);

@@ -142,7 +142,7 @@ static sc_status make(setup *s, const row *r, sc_extent weight, sc_extent scales
     method->inputs.data[0].constant->data = weight;
     if (scales.size) method->inputs.data[1].constant->data = scales;
     if (r->delegates) SC_TRY(lower(s, program));
-    SC_TRY(sc_place_program(&s->ctx, program, &options, &tables, &reports));
+    SC_TRY(sc_place_program(&s->ctx, program, &options, NULL, &tables, &reports));
     return sc_emit_program(&s->ctx, program, tables, &options, result);
 }
 

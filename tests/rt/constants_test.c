@@ -64,7 +64,7 @@ static sc_status emit(setup *s) {
         for (uint32_t i = 0; i < method->inputs.count; i++)
             if (method->inputs.data[i].constant) fill(s, method->inputs.data[i].constant);
     }
-    SC_TRY(sc_place_program(&s->ctx, program, &options, &tables, &reports));
+    SC_TRY(sc_place_program(&s->ctx, program, &options, NULL, &tables, &reports));
     SC_TRY(sc_emit_program(&s->ctx, program, tables, &options, &result));
     s->size = (size_t)result.program.size;
     return sc_cord_flatten(&s->ctx, &result.program, &s->arena, 1 << 24, &s->bytes);

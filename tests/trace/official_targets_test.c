@@ -49,7 +49,7 @@ static uint64_t planned_bytes(const char *text) {
     setup_begin(&s);
     if (CHECK_OK(sc_program_parse(&s.ctx, (sc_str){text, strlen(text)}, &program)) &&
         CHECK_OK(lower_whole(&s, program)) &&
-        CHECK_OK(sc_place_program(&s.ctx, program, &options, &tables, &reports)))
+        CHECK_OK(sc_place_program(&s.ctx, program, &options, NULL, &tables, &reports)))
         bytes = reports[0].planned_bytes;
     setup_end(&s);
     return bytes;

@@ -21,6 +21,7 @@ export const SECTIONS = [
       "docs/delegation.md",
       "docs/quantization.md",
       "docs/export-sessions.md",
+      "docs/training.md",
       "docs/your-own-pass.md",
       "docs/your-own-backend.md",
     ],

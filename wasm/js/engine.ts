@@ -11,6 +11,7 @@ import { Disposing } from "./base/dispose.js";
 import { prepareHost } from "./base/host.js";
 import { openInspector } from "./record/inspector.js";
 import { loadProgram, type LoadedProgram } from "./program/program.js";
+import { isPlannerWord } from "./call/options.js";
 import { checkOptions } from "./call/protocol.js";
 import { parseRecord } from "./record/record.js";
 import { makeSession } from "./recipe/session.js";
@@ -41,6 +42,7 @@ import type {
   OwnPartitioner,
   PartitionFunction,
   PassFunction,
+  PlanMemory,
   Program,
   Programs,
   Source,
@@ -274,6 +276,14 @@ class SyncEngine extends Disposing implements Engine {
 
   importPartitioners(module: ModuleUrl): Promise<string[]> {
     return this.core.partitioners.import(module, this.isBackend);
+  }
+
+  registerMemoryPlanner(planner: PlanMemory, name?: string): void {
+    this.core.planners.add(planner, name, isPlannerWord);
+  }
+
+  importMemoryPlanners(module: ModuleUrl): Promise<string[]> {
+    return this.core.planners.import(module, isPlannerWord);
   }
 
   dispose(): void {

@@ -1,9 +1,9 @@
-// Reading bundles and running what is in them: the job's side.
+// Reads bundles and runs their calls, for a job.
 #include "api/bundle/bundle.h"
 
 #include <math.h>
 
-// The elements row-major: where they are, or on `arena`.
+// The elements row-major: in place, or on `arena`.
 static sc_status dense_of(sc_ctx *ctx, sc_arena *arena, const sc_tensor *t, const void **out) {
     const uint64_t items = (uint64_t)t->numel;
     uint64_t bytes;
@@ -40,7 +40,7 @@ static sc_status put_value(sc_ctx *ctx, sc_json_writer *w, sc_arena *arena,
                            const sc_bundled_value *value) {
     sc_json_begin_object(w);
     if (value->kind == SC_BUNDLED_TENSOR) SC_TRY(put_tensor(ctx, w, arena, value));
-    // As text: numbers of JavaScript are too narrow.
+    // Written as text: JavaScript's numbers are too narrow.
     if (value->kind == SC_BUNDLED_INT)
         sc_json_put_str(w, "int", sc_str_format(arena, "%lld", (long long)value->i));
     if (value->kind == SC_BUNDLED_BOOL) sc_json_put_bool(w, "bool", value->i != 0);
@@ -80,7 +80,7 @@ sc_status sc_bundle_read(sc_job *job, sc_str *json) {
     sc_json_writer w;
     sc_json_writer_init(&w, &sb, SC_JSON_COMPACT);
     sc_json_begin_array(&w);
-    // Rewritten elements live as long as the text.
+    // Elements that were made row-major live as long as the text.
     for (uint32_t i = 0; i < job->bundled.suite_count; i++)
         SC_TRY(put_suite(&job->ctx, &w, &job->text_arena, &job->bundled.suites[i]));
     sc_json_end_array(&w);

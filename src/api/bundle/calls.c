@@ -1,4 +1,4 @@
-// Calls of bundles against what methods declare.
+// Checks calls of bundles against the declarations of methods.
 #include "api/bundle/bundle.h"
 #include "base/strides.h"
 

@@ -1,4 +1,4 @@
-// Writing bundles: calls from outside, checked against the program that is open, and that program.
+// Writes bundles: the calls of the caller, checked against the open program, and that program.
 #include "api/bundle/bundle.h"
 #include "api/call_memory.h"
 #include "api/record/records.h"
@@ -6,7 +6,7 @@
 typedef struct bundling {
     sc_job *job;
     sc_bundle_spot at;
-    const uint8_t *data;  // that values refer to
+    const uint8_t *data;  // the tensors that values refer to
     uint64_t bytes;
 } bundling;
 
@@ -76,7 +76,7 @@ static sc_status read_values(bundling *b, const char *list, const sc_json *json,
     return SC_OK;
 }
 
-// Row-major bytes as the method declares them: official runtimes copy them as they are.
+// Row-major bytes in the method's own layout: official runtimes copy them without change.
 static void lay_out(sc_arena *arena, sc_bundled_values values, const sc_rt_value_info *declared) {
     for (uint32_t i = 0; i < values.count; i++) {
         sc_bundled_value *value = (sc_bundled_value *)(uintptr_t)&values.items[i];
@@ -89,7 +89,7 @@ static void lay_out(sc_arena *arena, sc_bundled_values values, const sc_rt_value
     }
 }
 
-// The official tools read nothing else of what is expected.
+// The official tools read no other expected values.
 static sc_status check_expected(sc_bundle_spot *at, sc_bundled_values values) {
     at->list = "expected output";
     for (at->index = 0; at->index < values.count; at->index++)
@@ -133,7 +133,7 @@ static sc_status read_suite(bundling *b, const sc_json *json, sc_bundled_suite *
     return SC_OK;
 }
 
-// In the order of their methods' names, each once.
+// Lists the suites in the order of their methods' names, each once.
 static sc_status place_suite(sc_ctx *ctx, sc_bundled_suite *suites, uint32_t count) {
     const sc_bundled_suite added = suites[count];
     uint32_t at = count;
@@ -162,7 +162,7 @@ static sc_status read_suites(bundling *b, sc_str suites_json, sc_bundled *out) {
     return SC_OK;
 }
 
-// The file on `arena`; what it is made of goes with the context's.
+// Makes the file on `arena`; intermediate data is freed with the context's arena.
 static sc_status write_file(bundling *b, sc_str suites_json, sc_arena *arena, sc_cord *out) {
     sc_bundled bundled;
     const uint8_t *head = NULL;

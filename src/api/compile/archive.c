@@ -1,10 +1,10 @@
-// Archives that the host has to inflate: what there is to inflate, and the archive with it in
-// place. Which bytes are whose, what sizes are allowed and whether the outcome is right is decided
-// here; the host only runs deflate backwards.
+// Archives that the host must inflate: the list of entries to inflate, and the archive with the
+// results in place. This file decides which bytes belong to which entry, which sizes are allowed,
+// and whether the result is right. The host only inflates.
 #include "api/job.h"
 #include "pt2/import.h"
 
-// All of a record, and of a .pt2 what is read of it.
+// All entries of a record; of a .pt2 only the entries that are read.
 static sc_status open_compressed(sc_job *job, sc_source *archive, sc_zip *out) {
     sc_ctx *ctx = &job->ctx;
     SC_TRY(sc_zip_open(ctx, ctx->arena, sc_extent_whole(archive), out));

@@ -1,5 +1,5 @@
-// Lowering as hosts call it: opening files as methods, and steps over what was opened. The steps
-// themselves are in steps.c.
+// Lowering as hosts call it: opens files as methods, and runs steps on them. The steps themselves
+// are in steps.c.
 #include "api/compile/named_passes.h"
 #include "api/compile/steps.h"
 #include "api/options.h"
@@ -22,62 +22,6 @@ sc_status sc_compile_open(sc_job *job, sc_source *source, sc_str method, sc_str 
                                  .model = sc_str_copy(ctx->arena, model)};
     SC_TRY(sc_import_pt2(ctx, source, &options, version->program));
     version->ms += sc_now_ms(&job->ctx) - begin_ms;
-    return SC_OK;
-}
-
-// --- Constant methods ----------------------------------------------------------------------------
-
-static sc_status constant_value(sc_ctx *ctx, const sc_json *json, uint32_t depth, sc_arg *out) {
-    double number = 0;
-    if (json->kind == SC_JSON_INT) {
-        *out = sc_arg_int(json->integer);
-    } else if (json->kind == SC_JSON_BOOL) {
-        *out = sc_arg_bool(json->boolean);
-    } else if (json->kind == SC_JSON_STRING) {
-        *out = sc_arg_str(sc_str_copy(ctx->arena, sc_json_str(ctx->arena, json)));
-    } else if (json->kind == SC_JSON_FLOAT && sc_json_f64(json, &number)) {
-        *out = sc_arg_float(number);
-    } else if (json->kind == SC_JSON_ARRAY && depth < 8) {
-        sc_arg *items = sc_new_array(ctx->arena, sc_arg, (size_t)json->size + 1);
-        const sc_json *item = sc_json_first(json);
-        for (uint32_t i = 0; i < json->size; i++, item = sc_json_next(item))
-            SC_TRY(constant_value(ctx, item, depth + 1, &items[i]));
-        *out = sc_arg_list(items, json->size);
-    } else {
-        return sc_fail(ctx, SC_ERR_ARGUMENT,
-                       "Use a number, true, false, a string, or a list of them.",
-                       "a constant method cannot return this value");
-    }
-    return SC_OK;
-}
-
-static bool has_method(const sc_program *program, sc_str name) {
-    for (uint32_t i = 0; i < program->constant_methods.count; i++)
-        if (sc_str_equal(sc_name_str(program->constant_methods.data[i].name), name)) return true;
-    return sc_program_method(program, name) != NULL;
-}
-
-static bool has_only_sources(const sc_job *job) {
-    for (uint32_t i = 0; i < job->versions.count; i++)
-        if (job->versions.data[i].dialect != SC_DIALECT_source) return false;
-    return job->versions.count != 0;
-}
-
-sc_status sc_compile_constant_method(sc_job *job, sc_str name, sc_str value_json) {
-    sc_ctx *ctx = sc_job_begin(job);
-    const sc_json *json = NULL;
-    if (!has_only_sources(job))
-        return sc_fail(
-            ctx, SC_ERR_STATE, "Open the .pt2 files, add constant methods, then lower.",
-            "a constant method can be added only after a .pt2 is open and before lowering begins");
-    if (name.size == 0 || has_method(job->versions.data[0].program, name))
-        return sc_fail(ctx, SC_ERR_ARGUMENT, "Give each method a different name.",
-                       "there is already a method named '" SC_STR_FMT "'", SC_STR_ARG(name));
-    SC_TRY(sc_json_parse(ctx, ctx->arena, sc_str_copy(ctx->arena, value_json), &json));
-    sc_constant_method method = {.name = sc_name_intern(ctx->names, name)};
-    SC_TRY(constant_value(ctx, json, 0, &method.value));
-    for (uint32_t i = 0; i < job->versions.count; i++)
-        sc_vec_push(ctx->arena, &job->versions.data[i].program->constant_methods, method);
     return SC_OK;
 }
 
@@ -109,7 +53,7 @@ sc_status sc_compile_to_edge(sc_job *job, uint32_t from, sc_str options_json, ui
     return sc_job_fill_record(job, record, *edge, *edge);
 }
 
-// A source program stays one: the passes are those that run before decomposition.
+// A source program stays a source program: the passes are those that run before decomposition.
 sc_status sc_compile_transform_source(sc_job *job, uint32_t from, sc_str method, sc_str passes_json,
                                       uint32_t *transformed) {
     sc_ctx *ctx = sc_job_begin(job);

@@ -1,5 +1,5 @@
-// Largest sizes that whoever lowers gives to dynamic dimensions, for files whose export left them
-// open: the symbols that they name get a maximum, as if the file had said it.
+// Largest sizes that the caller gives to dynamic dimensions whose export left them open. The
+// symbols that they name get a maximum, as if the file contained it.
 #include "api/compile/dynamic_shapes.h"
 
 #include "api/job.h"
@@ -13,11 +13,11 @@ typedef struct meaning {
     int64_t scale, offset;
 } meaning;
 
-// Symbols of one method with their new maxima, by their index.
+// The symbols of one method with their new maxima, by index.
 typedef struct narrowed {
     sc_method *method;
     uint32_t count;
-    const sc_bound **by;  // NULL: as it is
+    const sc_bound **by;  // NULL: unchanged
     int64_t *max;
     bool any;
 } narrowed;
@@ -35,7 +35,7 @@ static void note_symbol(void *user, sc_symbol *symbol) {
     list->is_there = list->is_there || symbol == list->symbol;
 }
 
-// " (tokens.1, mask.3)": the dimensions of inputs that the symbol takes part in.
+// " (tokens.1, mask.3)": the dimensions of inputs that depend on the symbol.
 static void list_dimensions(sc_sb *text, const sc_method *method, const sc_symbol *symbol) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < method->graph->inputs.count; i++) {
@@ -92,7 +92,7 @@ static const sc_value *input_named(const sc_method *method, sc_str name) {
     return NULL;
 }
 
-// The size that "tokens.1" is; false when no input has it.
+// The size of the dimension "tokens.1"; false if no input has it.
 static bool size_named(const sc_method *method, sc_str name, sc_dim *out) {
     ptrdiff_t dot = sc_str_find_last(name, '.');
     if (dot < 0) return false;
@@ -117,7 +117,7 @@ static bool find_size(const sc_method *method, sc_str name, sc_dim *out) {
     return true;
 }
 
-// The name that the method looks for: "METHOD:NAME" is NAME of that method.
+// The name to look for in that method: "METHOD:NAME" is NAME of that method.
 static sc_str name_in(const sc_method *method, sc_str name) {
     sc_str own = sc_name_str(method->name);
     bool is_own = name.size > own.size && name.data[own.size] == ':' &&
@@ -176,7 +176,7 @@ static sc_status narrow(sc_ctx *ctx, narrowed *to, const sc_bound *bound, const 
     return SC_OK;
 }
 
-// The method over symbols of its own. They are made in the order of the old ones, so that their
+// Gives the method symbols of its own. They are made in the order of the old ones, so that their
 // indices stay.
 static sc_status replace_method(sc_program *program, uint32_t index, const narrowed *to) {
     sc_exprs *exprs = sc_exprs_new(program->ctx->arena, program->ctx->names);
@@ -202,7 +202,7 @@ static sc_status bound_method(sc_ctx *ctx, sc_program *program, uint32_t index,
         sc_dim size;
         meaning meant;
         if (!find_size(method, name_in(method, bound->name), &size)) continue;
-        // A fixed size needs no bound; other methods may have a dynamic one there.
+        // A fixed size needs no bound, because other methods may have a dynamic one there.
         if (sc_dim_is_int(size)) continue;
         SC_TRY(solve(ctx, bound, size, &meant));
         SC_TRY(narrow(ctx, &to, bound, &meant));

@@ -5,11 +5,12 @@
 #include "core/options.h"
 #include "ir/ir.h"
 
-// Bounds the symbols that `bounds` names, as if the file had said so: their methods are replaced by
-// copies with symbols of their own, since other versions share the ones they have. A name is a
-// symbol ("s77") or a dimension of an input ("tokens.1") of every method that has it, or of one,
-// "METHOD:NAME". SC_ERR_NOT_FOUND for a name that no method has; SC_ERR_OPTION for one that says no
-// size of one symbol, and for a value that contradicts the file or another bound.
+// Bounds the symbols that `bounds` names, as if the file contained the bounds. Their methods are
+// replaced by copies with symbols of their own, because other versions share the old ones. A name
+// is a symbol ("s77") or a dimension of an input ("tokens.1") of every method that has it;
+// "METHOD:NAME" is a name in one method. SC_ERR_NOT_FOUND for a name that no method has.
+// SC_ERR_OPTION for a name whose size is not one of a single symbol, and for a value that
+// contradicts the file or another bound.
 sc_status sc_bound_sizes(sc_ctx *ctx, sc_program *program, const sc_bounds *bounds);
 
 #endif

@@ -1,5 +1,5 @@
-// The evaluator that the compiler is handed: the program is lowered as any other, in memory, and
-// run by this build's own runtime, so that what it gives is what a run would have computed.
+// The evaluator for the compiler. It lowers the program in memory like any other and runs it by
+// this build's own runtime. So its results are those that a run would have computed.
 #include "api/compile/evaluate.h"
 
 #include "api/compile/executable.h"

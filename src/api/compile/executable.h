@@ -1,4 +1,5 @@
 // Making an edge program an executable file. Private to src/api.
+// Prefix: sc_make_.
 #ifndef SC_API_EXECUTABLE_H
 #define SC_API_EXECUTABLE_H
 
@@ -10,11 +11,10 @@
 typedef struct sc_executable {
     sc_place_report *reports;  // a method each
     sc_emit_result result;
-    double emit_ms;  // that writing it took
+    double emit_ms;  // the time of writing it
 } sc_executable;
 
-// Makes an edge program executable with the options of the pipeline, plans its memory and writes
-// it.
+// Makes an edge program executable with the pipeline's options, plans its memory and writes it.
 sc_status sc_make_executable(sc_ctx *ctx, sc_pipeline *pipeline, sc_program *program,
                              sc_executable *out);
 

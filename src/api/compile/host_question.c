@@ -1,4 +1,4 @@
-// The host's moves while it is asked: look at the parts that it is given, tell how far it is, and
+// Calls that the host may make while it answers a question: read the parts, report progress, and
 // answer.
 #include "api/job.h"
 

@@ -1,5 +1,5 @@
-// Passes that callers name: which of them may run when, and those that partitioners wish for before
-// decomposition.
+// Passes that callers name: which passes may run at which time, and which ones partitioners request
+// before decomposition.
 #include "api/compile/named_passes.h"
 
 #include "api/edit/edit.h"
@@ -19,7 +19,7 @@ static const char *passes_hint(sc_arena *arena, const char *words,
     return sc_sb_terminate(&hint);
 }
 
-// Why a pass is not offered.
+// The reason why a pass cannot be named.
 static const char *why_not(const sc_pass *pass) {
     if (pass->step == SC_STEP_to_executorch)
         return "is a pass of to_executorch, which runs it itself";
@@ -68,7 +68,7 @@ static sc_status find_write(sc_ctx *ctx, sc_graph *graph, void *user) {
     return SC_OK;
 }
 
-// Passes take a value for what it is from its node on, which a write changes.
+// Passes assume that a value does not change after its node, but a write changes it.
 static sc_status check_functional(sc_ctx *ctx, const sc_pass *pass, const sc_method *method) {
     const sc_node *node = NULL;
     SC_TRY(sc_graphs_visit(ctx, method->graph, find_write, &node));
@@ -84,7 +84,7 @@ static sc_status run_early(sc_job *job, sc_pipeline *pipeline, const sc_pass *pa
     const uint32_t facts = method->facts;
     SC_TRY(check_functional(&job->ctx, pass, method));
     SC_TRY(sc_pipeline_pass(&job->ctx, pipeline, pass, method));
-    method->facts = facts;  // those that decomposition keeps
+    method->facts = facts;  // the operators that decomposition keeps
     return SC_OK;
 }
 

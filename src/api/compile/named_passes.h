@@ -6,19 +6,19 @@
 #include "api/job.h"
 #include "passes/pass.h"
 
-// A pass that callers may name. SC_ERR_NOT_FOUND when there is no such pass, SC_ERR_ARGUMENT for
-// one that only runs at its own place.
+// Finds a pass that callers may name. SC_ERR_NOT_FOUND if it does not exist, SC_ERR_ARGUMENT if it
+// only runs at its own place.
 sc_status sc_edge_pass(sc_ctx *ctx, sc_str name, const sc_pass **out);
 // The number of a pass of the host's own; false for a name.
 bool sc_pass_entry_number(const sc_json *entry, uint32_t *number);
-// Are all passes of the list, ["noops", 0], such passes, or the host's own?
+// Are all passes of the list, ["noops", 0], early ones, or the host's own?
 sc_status sc_early_passes_check(sc_ctx *ctx, const sc_json *list);
-// Runs the list on a method of a source program. SC_ERR_ARGUMENT for a pass of the library when the
+// Runs the list on a method of a source program. SC_ERR_ARGUMENT for a pass of the library if the
 // method writes in place.
 sc_status sc_early_passes_run(sc_job *job, sc_pipeline *pipeline, sc_method *method,
                               const sc_json *list);
-// Runs the early passes of the partitioners of each method, in order. SC_ERR_ARGUMENT when the
-// method writes in place.
+// Runs the early passes of the partitioners of each method, in order. SC_ERR_ARGUMENT if the method
+// writes in place.
 sc_status sc_wishes_run(sc_job *job, sc_pipeline *pipeline, sc_program *program,
                         const sc_partitioners *wishes);
 

@@ -1,13 +1,13 @@
 // The whole of lowering, to be read first. A step takes a version of the program and options, and
 // gives the next version: decompose, rewrite to the edge dialect, make executable, plan memory,
-// emit. Every step works on a copy, so earlier versions stay as they were for those who look at
-// them.
+// emit. Every step works on a copy, so earlier versions stay unchanged for their readers.
 #include "api/compile/steps.h"
 
 #include "api/backends.h"
 #include "api/compile/dynamic_shapes.h"
 #include "api/compile/evaluate.h"
 #include "api/compile/executable.h"
+#include "api/compile/host_planner.h"
 #include "api/compile/named_passes.h"
 #include "api/compile/shared_state.h"
 #include "api/edit/edit.h"
@@ -42,7 +42,7 @@ static sc_status run_entry(sc_work *work, const sc_json *entry, sc_method *metho
     return sc_pipeline_pass(ctx, &work->pipeline, pass, method);
 }
 
-// For one method, or for all when `only` is empty.
+// For one method, or for all if `only` is empty.
 static sc_status run_list(sc_work *work, const sc_json *list, sc_str only) {
     sc_ctx *ctx = &work->job->ctx;
     if (only.size && !sc_program_method(work->program, only))
@@ -79,7 +79,7 @@ static sc_status step_to_backend(sc_work *work) {
 
 // --- Planning and emission -----------------------------------------------------------------------
 
-// The number that the version will have once the step is done.
+// The number that the version will have after the step.
 static uint32_t next_number(const sc_job *job) { return job->versions.count; }
 
 static void keep_outputs(sc_job *job, const sc_emit_result *result) {
@@ -105,6 +105,7 @@ static sc_status step_to_executorch(sc_work *work) {
     sc_executable made;
     if (work->options.share_mutable_buffers)
         SC_TRY(sc_check_shared_state(&work->job->ctx, work->program));
+    work->pipeline.env.planners = sc_planners_of_host(work->job);
     SC_TRY(sc_make_executable(&work->job->ctx, &work->pipeline, work->program, &made));
     sc_emit_result *emitted = sc_new(&work->job->arena, sc_emit_result);
     *emitted = made.result;
@@ -136,7 +137,7 @@ sc_status sc_check_dialect(sc_ctx *ctx, uint32_t number, sc_dialect found, sc_di
                    sc_dialect_name(found), sc_dialect_name(needed));
 }
 
-// The program that steps begin with.
+// The program from which the steps begin.
 static sc_status take(sc_work *work, uint32_t from, sc_dialect dialect) {
     sc_version *version = NULL;
     SC_TRY(sc_job_version(work->job, from, &version));

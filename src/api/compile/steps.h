@@ -12,29 +12,30 @@
 typedef struct sc_work {
     sc_job *job;
     sc_options options;
-    sc_str method;                  // transform: the method whose passes these are; empty: all
-    const sc_json *passes;          // transform: a list of names, or lists by method
-    const sc_json *partitioners;    // to_backend: by method
-    const sc_keep *keep;            // decompose: what stays whole; NULL: no operator
-    const sc_partitioners *wishes;  // whose passes run, or ran, before decompose; NULL: no passes
-    sc_program *program;            // theirs to change
+    sc_str method;                  // transform: the method of these passes; empty: all methods
+    const sc_json *passes;          // transform: a list of names, or one list for each method
+    const sc_json *partitioners;    // to_backend: a list for each method
+    const sc_keep *keep;            // decompose: the operators that stay whole; NULL: no operator
+    const sc_partitioners *wishes;  // partitioners whose passes run, or ran, before decompose;
+                                    // NULL: no passes
+    sc_program *program;            // the steps may change it
     sc_delegation delegation;
     sc_bounds sizes;
-    uint32_t source;  // number of the source program that all began with
+    uint32_t source;  // number of the source program that all steps began with
     sc_pipeline pipeline;
-    double emit_ms;   // that writing the program took
-    bool keeps_edge;  // keeps what to_edge makes as a version, whatever comes after it
+    double emit_ms;   // the time of writing the program
+    bool keeps_edge;  // keeps to_edge's result as a version, even if more steps follow
     const sc_emit_result *emitted;
 } sc_work;
 
 // Runs steps one after the other, the first on a copy of version `from`. The last result is kept as
-// a version with the number `made`. The other results are kept if the option snapshots says so.
+// a version with the number `made`. The other results are kept if the option snapshots is on.
 sc_status sc_steps_run(sc_work *work, const sc_phase *steps, uint32_t count, uint32_t from,
                        uint32_t *made);
 
-// SC_ERR_STATE when program `number` is of another dialect than is needed.
+// SC_ERR_STATE if program `number` is of another dialect than the required one.
 sc_status sc_check_dialect(sc_ctx *ctx, uint32_t number, sc_dialect found, sc_dialect needed);
-// The methods of source program `number`; SC_ERR_STATE when nothing was opened (compile.c).
+// The methods of source program `number`; SC_ERR_STATE if no file was opened (compile.c).
 sc_status sc_compile_source(sc_job *job, uint32_t number, sc_program **out);
 
 #endif

@@ -1,5 +1,5 @@
-// Which parts of a program go to which backend, as hosts say it, and what backends are handed to
-// work with.
+// Reads from the host's request which parts of a program go to which backend, and provides what
+// backends need.
 #include "api/compile/executable.h"
 #include "api/compile/named_passes.h"
 #include "api/edit/edit.h"
@@ -122,18 +122,18 @@ static sc_status read_passes(reader *r, const sc_json *json, sc_partitioner *out
 // ["aten::silu"]
 static sc_status read_kept(reader *r, const sc_json *json, sc_partitioner *out) {
     if (!json) return SC_OK;
-    if (json->kind != SC_JSON_ARRAY) return bad(r, "operators to keep are a list");
+    if (json->kind != SC_JSON_ARRAY) return bad(r, "the operators to keep must be a list");
     const sc_op **kept = sc_new_array(r->ctx->arena, const sc_op *, (size_t)json->size + 1);
     const sc_json *item = sc_json_first(json);
     for (uint32_t i = 0; i < json->size; i++, item = sc_json_next(item)) {
-        if (item->kind != SC_JSON_STRING) return bad(r, "operators are named by text");
+        if (item->kind != SC_JSON_STRING)
+            return bad(r, "the operators to keep must be named by text");
         const sc_str name = sc_json_str(r->ctx->scratch, item);
         kept[i] = sc_op_find(name);
         if (!kept[i])
             return sc_fail(r->ctx, SC_ERR_NOT_FOUND,
                            "Write the operator with its overload, as the text of the graph does.",
-                           "there is no operator '" SC_STR_FMT "' that could be kept",
-                           SC_STR_ARG(name));
+                           "there is no operator '" SC_STR_FMT "' to keep", SC_STR_ARG(name));
     }
     out->kept = kept;
     out->kept_count = json->size;
@@ -161,7 +161,7 @@ static sc_status check_keys(reader *r, const sc_json *json) {
 // {"host": 0, "keeps": ["aten::silu"], "passes": [...]}
 static sc_status read_host(reader *r, const sc_json *json, sc_partitioner *out) {
     if (!r->job || !sc_pass_entry_number(sc_json_get(json, "host"), &out->number))
-        return bad(r, "a partitioner of the host is the number of one that it has");
+        return bad(r, "a partitioner of the host must be the number of one that it has");
     SC_TRY(read_kept(r, sc_json_get(json, "keeps"), out));
     return read_passes(r, sc_json_get(json, "passes"), out);
 }
@@ -234,7 +234,7 @@ sc_status sc_partitioners_read(sc_ctx *ctx, sc_job *job, const sc_program *progr
 static sc_status check_answer(reader *r, const sc_method_partitioners *answer) {
     for (uint32_t i = 0; i < answer->count; i++)
         if (!answer->items[i].backend || !answer->items[i].has_tags || answer->items[i].passes)
-            return bad(r, "the answer of a partitioner of the host is tags of backends");
+            return bad(r, "a partitioner of the host must answer with tags of backends");
     return SC_OK;
 }
 
@@ -297,7 +297,7 @@ sc_status sc_delegate_parts(sc_ctx *ctx, sc_program *program, const sc_partition
                                 delegation);
 }
 
-// The program was decomposed before, so wishes for the time before decomposition have no effect.
+// The program is decomposed already, so requests for passes before decomposition have no effect.
 static sc_status refuse_wishes(sc_ctx *ctx, const sc_method_partitioners *method) {
     for (uint32_t i = 0; i < method->count; i++)
         if (method->items[i].passes)

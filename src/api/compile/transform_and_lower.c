@@ -1,9 +1,9 @@
-// to_edge and to_backend in one, so that backends can have operators whole: their partitioners are
-// asked before decomposition. An operator that was kept and did not end up in a part is not
-// executable. Lowering then begins again without keeping it, until no such operator is left.
-// Backends make something of their parts only then.
+// to_edge and to_backend in one call, so that backends can take operators whole: their partitioners
+// are asked before decomposition. An operator that was kept whole but is not in a part is not
+// executable. Lowering then begins again without keeping it, until there is no such operator.
+// Backends compile their parts only after that.
 //
-// Passes that partitioners wish for run first. A draft shows which operators are left over.
+// Passes that partitioners request run first. A draft shows which operators are left over.
 #include "api/backends.h"
 #include "api/compile/steps.h"
 #include "api/options.h"
@@ -16,12 +16,12 @@ typedef struct keeping {
     const sc_options *options;
     sc_partitioners partitioners;
     sc_map given_up;  // "method/node" of the source program
-    sc_map refused;   // the same -> why it is not kept, a `refusal`
+    sc_map refused;   // the same -> why it is not kept whole, a `refusal`
     bool gives_all_up;
     bool keeps_edge;  // of each attempt, as a version of its own
 } keeping;
 
-// The reason why an operator does not stay whole, for the nodes that it becomes.
+// The reason why an operator does not stay whole, for the nodes of its expansion.
 typedef struct refusal {
     const sc_op *op;
     sc_str backend, reason, hint;
@@ -29,7 +29,7 @@ typedef struct refusal {
 
 // --- Kept operators ------------------------------------------------------------------------------
 
-// Keyed by the node of the source program that it was.
+// Keyed by the node of the source program.
 static sc_str key_of(sc_arena *arena, const sc_node *node) {
     return sc_str_format(arena, "%s/%s", node->graph->method->name->text,
                          sc_node_origin(node)->text);
@@ -55,7 +55,7 @@ static bool is_kept(const sc_partitioner *p, const sc_op *op) {
     return false;
 }
 
-// Some partitioner of the method has to want it.
+// At least one partitioner of the method must request it.
 static bool wants(void *user, const sc_node *node) {
     keeping *k = user;
     refusal why = {.op = node->op};
@@ -115,7 +115,7 @@ static sc_str key_of_row(sc_arena *arena, const sc_delegation_row *row) {
     return sc_str_format(arena, "%s/%s", row->method->text, origin->text);
 }
 
-// Why the draft left outside what is given up.
+// The reason why the draft left the node outside.
 static void note_given_up(keeping *k, const sc_delegation *draft) {
     for (uint32_t i = 0; i < draft->rows.count; i++) {
         const sc_delegation_row *row = &draft->rows.data[i];
@@ -127,8 +127,8 @@ static void note_given_up(keeping *k, const sc_delegation *draft) {
     }
 }
 
-// A node that a refused operator became gives the reason of that refusal. Its own reason would name
-// operators that are not in the model.
+// A node of a refused operator's expansion gives the reason of that refusal. Its own reason would
+// name operators that are not in the model.
 static void explain(keeping *k, sc_delegation *delegation) {
     sc_arena *scratch = k->ctx->scratch;
     for (uint32_t i = 0; i < delegation->rows.count; i++) {
@@ -144,8 +144,8 @@ static void explain(keeping *k, sc_delegation *delegation) {
     }
 }
 
-// Gives up what was kept in the edge program and would be left outside of parts; none when all of
-// it has found its place.
+// Stops keeping operators that are whole in the edge program but outside of parts. Counts them; 0
+// if all are in parts.
 static sc_status give_up(keeping *k, sc_program *edge, uint32_t *left) {
     sc_program *draft = NULL;
     sc_delegation nobody = {0};
@@ -178,7 +178,7 @@ static sc_status make_edge(sc_job *job, const sc_options *options, const sc_json
     return sc_steps_run(&work, STEPS, passes->size ? 3 : 2, from, edge);
 }
 
-// Versions and warnings of an attempt that is not the last are as if they had not been.
+// Removes versions and warnings of every attempt but the last.
 static sc_status lower_until_complete(sc_job *job, keeping *k, const sc_options *options,
                                       const sc_json *passes, uint32_t from, uint32_t *edge) {
     const uint32_t versions = job->versions.count;

@@ -1,5 +1,4 @@
-// Arguments of a call as the user writes them: JSON to the kinds that the operator's schema asks
-// for.
+// Arguments of a call as the user writes them: converts JSON to the kinds of the operator's schema.
 #include "api/edit/edit.h"
 #include "ir/text.h"
 
@@ -48,7 +47,7 @@ static sc_status read_text(const reader *r, const sc_json *json, sc_arg *out) {
     }
 }
 
-// {"v": value}, {"g": body}, {"f": a float, whole or not} or {"i": an integer as text}.
+// {"v": value}, {"g": body}, {"f": a float, also a whole number} or {"i": an integer as text}.
 static sc_status read_tagged(const reader *r, const sc_json *json, sc_arg *out) {
     const sc_json *value = sc_json_get(json, "v"), *graph = sc_json_get(json, "g");
     const sc_json *number = sc_json_get(json, "f");
@@ -128,7 +127,7 @@ static sc_status read_named(sc_edit *edit, const sc_op *op, const sc_json *kwarg
     return SC_OK;
 }
 
-// Positional ones fill the parameters that are not keyword-only.
+// Positional arguments fill the parameters that are not keyword-only.
 static sc_status read_positional(sc_edit *edit, const sc_op *op, const sc_json *args, sc_arg *given,
                                  bool *is_given) {
     const sc_schema *schema = op->schema;

@@ -1,4 +1,4 @@
-// One change to a graph: {"do": name, ...} in, the nodes that are other than before out.
+// One change to a graph: reads {"do": name, ...}, and writes the changed nodes.
 #include "api/edit/edit.h"
 
 // A change, and the writer of the answer to it.
@@ -108,7 +108,7 @@ static bool note_slot(void *user, sc_arg *arg) {
     return true;
 }
 
-// {"node", "from": value, "to": value}: in one node alone
+// {"node", "from": value, "to": value}: replaces it in one node only
 static sc_status do_replace_input(change *c) {
     sc_node *node;
     sc_value *from;
@@ -123,7 +123,7 @@ static sc_status do_replace_input(change *c) {
     return sc_edit_spread(c->edit, node, c->w);
 }
 
-// {"from": value, "to": value}: wherever it is used, but for the node that makes the other one
+// {"from": value, "to": value}: replaces it wherever it is used, except in the node that makes `to`
 static sc_status do_replace_uses(change *c) {
     sc_value *from, *to;
     SC_TRY(sc_edit_value(c->edit, member(c, "from"), &from));
@@ -152,7 +152,7 @@ static sc_status do_erase(change *c) {
     return SC_OK;
 }
 
-// {"graph"}: nodes without use or effect
+// {"graph"}: erases nodes without use or effect
 static sc_status do_erase_dead(change *c) {
     sc_graph *graph;
     SC_TRY(sc_edit_graph(c->edit, member(c, "graph"), &graph));
@@ -171,8 +171,8 @@ static sc_status do_erase_dead(change *c) {
 
 // --- Outputs -------------------------------------------------------------------------------------
 
-// {"value"}: one more output behind the others. The tree of the outputs does not know of it, so it
-// goes: what is left is a flat list.
+// {"value"}: adds one more output after the others. The tree of the outputs does not contain it, so
+// the tree is dropped, which leaves a flat list.
 static sc_status do_output(change *c) {
     sc_method *method = c->edit->method;
     sc_node *ret = method->graph->ret;

@@ -1,4 +1,4 @@
-// The check behind each pass of the user's own.
+// The check after each pass of the user's own.
 #include "api/edit/edit.h"
 #include "passes/layout.h"
 
@@ -8,7 +8,7 @@ static sc_status refuse(sc_ctx *ctx, const sc_node *node, const char *hint, cons
                    why);
 }
 
-// Views share memory and writes change it, and neither is in the edge dialect.
+// Views share memory and writes change it, so the edge dialect has neither.
 static sc_status check_dialect(sc_ctx *ctx, sc_graph *graph, void *user) {
     (void)user;
     for (const sc_node *node = graph->first; node; node = node->next) {

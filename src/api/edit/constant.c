@@ -51,7 +51,7 @@ static sc_status read_spec(sc_edit *edit, const sc_json *json, sc_spec *spec, ui
     return SC_OK;
 }
 
-// Constants of all methods may meet in one file, where a name stands for one of them.
+// Constants of all methods may be in one file, where a name must mean one of them.
 static bool is_taken(const sc_program *program, sc_str name) {
     for (uint32_t m = 0; m < program->methods.count; m++) {
         const sc_method *method = program->methods.data[m];
@@ -72,7 +72,7 @@ static sc_status read_name(sc_edit *edit, const sc_json *json, sc_str *out) {
                    "a constant '" SC_STR_FMT "' exists already", SC_STR_ARG(*out));
 }
 
-// Names of values are those of identifiers.
+// Names of values are identifiers.
 static sc_str value_name(sc_arena *arena, sc_str name) {
     char *text = sc_arena_alloc(arena, name.size + 1);
     for (size_t i = 0; i < name.size; i++) {

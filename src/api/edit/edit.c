@@ -1,10 +1,10 @@
-// A pass of the host: it is called in the middle of a step, and changes the method by further
+// A pass of the host. It is called in the middle of a step, and changes the method by further
 // calls.
 #include "api/edit/edit.h"
 
 // --- Numbers -------------------------------------------------------------------------------------
 
-// Addresses are not used again: what a graph has erased stays on its arena.
+// Addresses are not used again, because erased nodes stay on the graph's arena.
 #define NUMBER_OF(name, type, table)                                                \
     uint32_t sc_edit_##name##_number(sc_edit *edit, type *address) {                \
         uint64_t *number = sc_imap_find(&edit->numbers, SC_PTR_KEY(address));       \
@@ -30,7 +30,7 @@ NUMBER_OF(value, sc_value, values)
 
 // --- Order ---------------------------------------------------------------------------------------
 
-// Neighbours leave room for nodes in between, so that an insertion rarely renumbers a graph.
+// Gaps between neighbours leave room for new nodes, so that an insertion rarely renumbers a graph.
 enum { PLACE_BITS = 24 };
 
 static void place_all(sc_edit *edit, const sc_graph *graph) {
@@ -39,7 +39,7 @@ static void place_all(sc_edit *edit, const sc_graph *graph) {
         sc_imap_set(&edit->places, SC_PTR_KEY(node), place += UINT64_C(1) << PLACE_BITS);
 }
 
-// 0 for a node that has none yet.
+// 0 for a node without a position.
 static uint64_t known_place(const sc_edit *edit, const sc_node *node) {
     const uint64_t *place = sc_imap_find(&edit->places, SC_PTR_KEY(node));
     return place ? *place : 0;
@@ -108,7 +108,7 @@ static sc_status call_host(sc_edit *edit, uint32_t number) {
                    edit->method->name->text);
 }
 
-// Calls function `number` of the host with `edit`, which the calls of the function mean.
+// Calls function `number` of the host. Calls that the host makes meanwhile work on `edit`.
 static sc_status run(sc_edit *edit, uint32_t number) {
     sc_job *job = edit->job;
     sc_ctx *ctx = &job->ctx;

@@ -5,43 +5,43 @@
 
 #include "api/job.h"
 
-// The method that a pass of the host is changing, and the numbers that stand for its parts.
+// The method that a pass of the host is changing, and the numbers of its graphs, nodes and values.
 struct sc_edit {
     sc_job *job;
     sc_program *program;  // a copy, which becomes the next version
     sc_method *method;
-    sc_diag_mark mark;  // the diagnostics of the call around the pass
+    sc_diag_mark mark;  // the diagnostics of the call that runs the pass
     bool is_edge;       // else it is a source program
-    bool is_changed;    // since it was checked last
-    bool is_only_read;  // by a partitioner, whose answer is `answer`
+    bool is_changed;    // changed since the last check
+    bool is_only_read;  // called by a partitioner, whose answer is `answer`
     sc_str answer;
     SC_VEC(sc_graph *) graphs;
     SC_VEC(sc_node *) nodes;    // NULL once erased
     SC_VEC(sc_value *) values;  // NULL once erased
     sc_imap numbers;            // address of a graph, node or value -> its number
-    sc_imap shown;              // operators whose parameters the host knows
+    sc_imap shown;              // operators whose parameters the host has been sent
     sc_imap places;             // address of a node -> a number that grows along its graph
 };
 
-// Runs pass `number` of the host over the method, and checks what it leaves: errors name the pass
-// and its node. SC_ERR_CANCELLED when the host says that the pass failed.
+// Runs pass `number` of the host over the method, and checks the result: errors name the pass and
+// its node. SC_ERR_CANCELLED if the host reports that the pass failed.
 sc_status sc_edit_run(sc_job *job, sc_program *program, sc_method *method, uint32_t number,
                       bool is_edge);
 // Asks partitioner `number` of the host about the method: JSON, on the context's arena. Errors as
 // those of sc_edit_run.
 sc_status sc_edit_ask(sc_job *job, sc_method *method, uint32_t number, sc_str *answer);
-// The edit that the host's pass works on; SC_ERR_STATE where no pass runs. Forgets the diagnostics
-// of the change before.
+// The edit of the pass that is running; SC_ERR_STATE if no pass runs. Clears the diagnostics of the
+// change before.
 sc_status sc_edit_require(sc_job *job, sc_edit **out);
-// Notes that the method is changed; SC_ERR_STATE for a partitioner, which may only read it.
+// Records that the method is changed; SC_ERR_STATE for a partitioner, which may only read it.
 sc_status sc_edit_begin_change(sc_edit *edit);
 
-// The number of a graph, node or value; a new one for what has none.
+// The number of a graph, node or value; a new one if it has none.
 uint32_t sc_edit_graph_number(sc_edit *edit, sc_graph *graph);
 uint32_t sc_edit_node_number(sc_edit *edit, sc_node *node);
 uint32_t sc_edit_value_number(sc_edit *edit, sc_value *value);
 
-// SC_ERR_STATE when the number stands for nothing in the method.
+// SC_ERR_STATE if the method has no such number.
 sc_status sc_edit_graph(sc_edit *edit, const sc_json *number, sc_graph **out);
 sc_status sc_edit_node(sc_edit *edit, const sc_json *number, sc_node **out);
 sc_status sc_edit_value(sc_edit *edit, const sc_json *number, sc_value **out);
@@ -49,7 +49,7 @@ sc_status sc_edit_value(sc_edit *edit, const sc_json *number, sc_value **out);
 bool sc_edit_is_ahead(sc_edit *edit, const sc_node *a, const sc_node *b);
 // Does the value exist before the node runs? `node` may be the outputs of its graph.
 bool sc_edit_comes_before(sc_edit *edit, const sc_value *value, const sc_node *node);
-// The node is going to be erased: its number, and those of its results, stand for no part any more.
+// Forgets the numbers of a node that will be erased, and of its results.
 void sc_edit_forget(sc_edit *edit, const sc_node *node);
 
 // Arguments of an operator from JSON, positional ones first and then by name (arguments.c). On the
@@ -60,18 +60,18 @@ sc_status sc_edit_read_args(sc_edit *edit, const sc_op *op, const sc_json *args,
 sc_status sc_edit_read_arg(sc_edit *edit, const sc_op *op, const sc_param *param,
                            const sc_json *json, sc_arg *out);
 
-// A call at that position, whose operands come before it. An operator that is taken apart stays
-// whole, for a backend, until to_executorch (spread.c).
+// Adds a call at that position, after its operands. An operator with an expansion stays whole, for
+// a backend, until to_executorch (spread.c).
 sc_status sc_edit_make_node(sc_graph *graph, sc_node *position, const sc_op *op, const sc_arg *args,
                             const sc_meta *meta, sc_node **out);
 // SC_ERR_ARGUMENT unless the value, or all values of the argument, exist before the node runs.
 sc_status sc_edit_check_order(sc_edit *edit, const sc_value *value, const sc_node *node);
 sc_status sc_edit_check_arg_order(sc_edit *edit, const sc_arg *arg, const sc_node *node);
-// Infers a node whose operands have changed, and all that depends on it. Writes the members "nodes"
-// and "outputs" of an answer, if there is a writer.
+// Infers a node whose operands have changed, and all nodes that depend on it. Writes the members
+// "nodes" and "outputs" of an answer, if there is a writer.
 sc_status sc_edit_spread(sc_edit *edit, sc_node *user, sc_json_writer *w);
-// Puts a value in the place of another wherever that is used, but for the node that makes it, and
-// infers what depends on it. Writes as sc_edit_spread.
+// Replaces a value by another wherever it is used, except in the node that makes the other, and
+// infers all nodes that depend on it. Writes the same members as sc_edit_spread.
 sc_status sc_edit_redirect(sc_edit *edit, sc_value *from, sc_value *to, sc_json_writer *w);
 
 // Replaces all matches of a pattern by a replacement, both formulas (pattern.c).
@@ -90,9 +90,9 @@ void sc_edit_add_value(sc_edit *edit, sc_json_writer *w, sc_value *value);
 void sc_edit_add_input_row(sc_json_writer *w, const sc_input_sig *sig);
 sc_status sc_edit_put_method(sc_edit *edit, sc_json_writer *w);
 
-// Does the method keep to its dialect, with every result as inference says (check.c)? Numbers in
-// the place of tensors, operands of mixed dtype and memory formats are brought into the edge
-// dialect first. SC_ERR_ARGUMENT names the node that breaks it. No work without a change.
+// Does the method agree with its dialect, and does every result agree with inference (check.c)?
+// First, the edge passes convert numbers in the place of tensors, operands of mixed dtype, and
+// memory formats. SC_ERR_ARGUMENT names the node that is wrong. Without a change it does no work.
 sc_status sc_edit_check(sc_edit *edit);
 
 #endif

@@ -1,6 +1,7 @@
-// Replaces what a formula describes by another one: formulas read backwards from each node, and
-// forwards where one fits. Names stand for any value or argument: the first use binds them, and
-// others must be the same. Matched nodes that others use stay, so that every rewriting is right.
+// Replaces matches of one formula by another one. The pattern is read backwards from each node, and
+// the replacement forwards where it matches. Names match any value or argument: the first use binds
+// a name, and others must be the same. Matched nodes that other nodes use stay, so every
+// replacement is correct.
 #include <math.h>
 
 #include "api/edit/edit.h"
@@ -14,12 +15,12 @@ enum { SWAPS_MAX = 10, MATCHED_MAX = 64 };
 typedef struct pattern {
     sc_edit *edit;
     sc_formula formula;
-    uint32_t swap_count;  // calls whose operands may change places
-    uint32_t swaps;       // which of them do, in this attempt: a bit for each in order of visits
+    uint32_t swap_count;  // calls whose operands may be swapped
+    uint32_t swaps;       // the calls swapped in this attempt: a bit for each in order of visits
     uint32_t next_swap;
     sc_arg bound[SC_FORMULA_NAMES];
     bool is_bound[SC_FORMULA_NAMES];
-    sc_node *matched[MATCHED_MAX];  // users before what they use
+    sc_node *matched[MATCHED_MAX];  // users before their operands
     uint32_t matched_count;
 } pattern;
 
@@ -47,7 +48,7 @@ static void add_name(sc_formula_names *names, sc_str word) {
     if (names->count < SC_FORMULA_NAMES) names->items[names->count++] = word;
 }
 
-// Words that are neither called nor defined nor constants.
+// Names that are neither called nor defined nor constants.
 static sc_formula_names free_names(sc_str text) {
     sc_formula_names names = {.count = 0};
     for (size_t at = 0; at < text.size;) {
@@ -74,7 +75,7 @@ static sc_formula_names free_names(sc_str text) {
 
 // --- Parsing -------------------------------------------------------------------------------------
 
-// Only what stands for calls and arguments can be looked for and made.
+// A pattern and a replacement may contain only calls and their arguments.
 static const char *unfit_part(node n, uint32_t *calls, uint32_t *commuting) {
     if (!n) return NULL;
     switch ((sc_formula_kind)n->kind) {
@@ -139,7 +140,7 @@ static bool is_operator(const sc_op *found, const sc_op *wanted) {
     return !sc_op_has(found, SC_FOREIGN) && sc_op_are_overloads(found, wanted);
 }
 
-// Is a value the constant that stands for a number?
+// Is the value a constant with that number?
 static bool is_lifted(const pattern *p, const sc_value *value, double wanted) {
     const sc_method *method = p->edit->method;
     if (value->node || value->graph != method->graph) return false;
@@ -175,7 +176,8 @@ static bool match_list(pattern *p, const sc_arg *arg, node n) {
     return true;
 }
 
-// The item of the pattern for a parameter of the node: by name, because overloads differ in places.
+// The item of the pattern for a parameter of the node. It is found by name, because overloads
+// differ in positions.
 static node item_for(node n, const sc_param *param, uint32_t at, bool is_swapped) {
     if (is_swapped && at < 2) return n->items[1 - at];
     for (uint32_t i = 0; i < n->count; i++)
@@ -248,14 +250,14 @@ static bool match_arg(pattern *p, const sc_arg *arg, node n) {
     }
 }
 
-// Tries every order of operands that may change places.
+// Tries every order of operands that may be swapped.
 static bool match_root(pattern *p, sc_value *root) {
     const sc_arg arg = sc_arg_value(root);
     for (p->swaps = 0; p->swaps >> p->swap_count == 0; p->swaps++) {
         p->next_swap = p->matched_count = 0;
         memset(p->is_bound, 0, sizeof p->is_bound);
         if (match_arg(p, &arg, p->formula.root)) return true;
-        if (p->matched_count == 0) return false;  // another operator
+        if (p->matched_count == 0) return false;  // a different operator
     }
     return false;
 }
@@ -265,8 +267,8 @@ static bool match_root(pattern *p, sc_value *root) {
 typedef struct building {
     pattern *p;
     const sc_formula *formula;
-    sc_node *root;                     // whose place the calls take
-    sc_arg defined[SC_FORMULA_NAMES];  // by definitions
+    sc_node *root;                     // the node that the calls replace
+    sc_arg defined[SC_FORMULA_NAMES];  // values of definitions
     sc_meta meta;
 } building;
 
@@ -353,7 +355,7 @@ static sc_status build(building *b, node n, sc_arg *out) {
     return SC_OK;
 }
 
-// Users come first among the matched, so that each is free by the time it is reached.
+// Users come first among the matched nodes, so that each is unused when it is reached.
 static void erase_unused(pattern *p) {
     for (uint32_t i = 0; i < p->matched_count; i++) {
         sc_node *call = p->matched[i];
@@ -388,7 +390,7 @@ static sc_status replace_at(replacing *x, sc_value *root) {
     return SC_OK;
 }
 
-// Calls that a replacement makes stand before its root, so that the walk does not meet them.
+// Calls of a replacement stand before its root, so that the walk does not meet them.
 static sc_status replace_in(sc_ctx *ctx, sc_graph *graph, void *user) {
     replacing *x = user;
     (void)ctx;

@@ -1,4 +1,4 @@
-// Consequences of a change: types follow downstream, and operands stand before their uses.
+// Consequences of a change: types propagate downstream, and operands must stand before their uses.
 #include "api/edit/edit.h"
 #include "trace/kept.h"
 
@@ -18,11 +18,11 @@ static sc_status infer(sc_node *node) {
 
 typedef struct spreading {
     sc_ctx *ctx;
-    sc_arena arena;   // of the map, which grows while inference uses the scratch memory
-    sc_imap changed;  // nodes whose operands have another type than before
-    uint32_t left;    // how many of them have not been inferred again
+    sc_arena arena;   // arena of the map, which grows while inference uses the scratch memory
+    sc_imap changed;  // nodes with an operand whose type has changed
+    uint32_t left;    // the number of them that have not been inferred again
     sc_edit *edit;
-    sc_json_writer *w;  // where changed nodes go; NULL: nobody waits for them
+    sc_json_writer *w;  // receives changed nodes; NULL: the caller does not need them
 } spreading;
 
 static void note_node(spreading *s, const sc_node *node) {
@@ -33,7 +33,7 @@ static void note_users(spreading *s, const sc_value *value) {
     for (const sc_arg *use = value->first_use; use; use = use->next_use) note_node(s, use->user);
 }
 
-// Infers a node again, and says whether a result is of another type than before.
+// Infers a node again, and returns whether the type of a result has changed.
 static sc_status infer_again(spreading *s, sc_node *node) {
     if (sc_op_has(node->op, SC_HIGHER_ORDER)) {
         sc_where_set_node(s->ctx, node);
@@ -50,7 +50,7 @@ static sc_status infer_again(spreading *s, sc_node *node) {
     return SC_OK;
 }
 
-// Users come after what they use, so one walk reaches all of them.
+// Users come after their operands, so one walk reaches all of them.
 static sc_status spread(spreading *s, sc_node *from) {
     sc_status status = SC_OK;
     for (sc_node *node = from; node && s->left && status == SC_OK; node = node->next) {
@@ -113,7 +113,7 @@ sc_status sc_edit_redirect(sc_edit *edit, sc_value *from, sc_value *to, sc_json_
     begin_spreading(&s, edit, w);
     const bool is_same = same_value(to, from);
     bool is_output = false;
-    sc_node *first = NULL;  // of the users
+    sc_node *first = NULL;  // position of the users
     for (uint32_t i = 0; i < slots.count; i++) {
         sc_node *user = slots.data[i]->user;
         sc_arg_set(slots.data[i], sc_arg_value(to));

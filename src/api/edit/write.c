@@ -1,5 +1,5 @@
-// A method as the host sees it: graphs, nodes, values and arguments as JSON, with the numbers that
-// changes name them by.
+// A method in the host's form: graphs, nodes, values and arguments as JSON, with the numbers that
+// changes use.
 #include <inttypes.h>
 
 #include "api/edit/edit.h"
@@ -9,7 +9,7 @@
 
 // --- Values --------------------------------------------------------------------------------------
 
-// Row-major and of known sizes: the host works out strides and dim order.
+// Row-major and of known sizes: the host computes strides and dim order.
 static bool is_plain(const sc_spec *spec) {
     int64_t stride = 1;
     for (uint32_t d = spec->rank; d-- > 0;) {
@@ -28,7 +28,7 @@ static void put_strides(sc_json_writer *w, sc_arena *scratch, const sc_spec *spe
     sc_json_end_array(w);
 }
 
-// null where the strides do not say it.
+// null if the strides do not determine it.
 static void put_dim_order(sc_json_writer *w, sc_exprs *exprs, const sc_spec *spec) {
     uint8_t order[SC_RANK_MAX];
     sc_json_key(w, "dimOrder");
@@ -71,7 +71,7 @@ static void add_float(sc_json_writer *w, double f) {
     sc_json_end_object(w);
 }
 
-// JavaScript reads larger numbers of JSON as the nearest double.
+// JavaScript rounds larger numbers of JSON to the nearest double.
 static void add_int(sc_edit *edit, sc_json_writer *w, int64_t i) {
     const int64_t most = (INT64_C(1) << 53) - 1;
     if (i >= -most && i <= most) {
@@ -113,8 +113,8 @@ static void add_arg(sc_edit *edit, sc_json_writer *w, const sc_arg *arg) {
 
 // --- Nodes ---------------------------------------------------------------------------------------
 
-// Names of the parameters, in the order of the arguments, and how many of them go by position. An
-// operator of the table has them with the first of its nodes.
+// Names of the parameters, in the order of the arguments, and the number of positional ones. They
+// come with the first node of each operator of the table.
 static void put_parameters(sc_edit *edit, sc_json_writer *w, const sc_node *node) {
     const sc_schema *schema = sc_op_has(node->op, SC_FOREIGN) ? NULL : node->op->schema;
     uint32_t positional = 0;

@@ -9,13 +9,13 @@ typedef struct share {
     double macs, bytes;
 } share;
 
-// The sums over the rows of a method, part by part.
+// The sums over the rows of each part of a method.
 typedef struct shares {
     sc_arena *scratch;
     sc_map of;  // "graph part" -> share
 } shares;
 
-// Graphs are paths of names, none of which holds a NUL.
+// Graphs are paths of names, which contain no NUL.
 static sc_str share_key(sc_arena *scratch, sc_str graph, const sc_name *part) {
     sc_sb key;
     sc_sb_init(&key, scratch);
@@ -46,7 +46,7 @@ static void sum_rows(shares *all, const sc_delegation *d, const sc_name *method)
     }
 }
 
-// Those that the backend counts have their number as a key.
+// Delegates with numbers from the backend have their number as a key.
 static void add_events(sc_json_writer *w, sc_arena *scratch, const sc_part *part) {
     sc_json_begin_object(w);
     for (uint32_t i = 0; i < part->events.count; i++) {
@@ -92,7 +92,7 @@ static void add_parts(sc_json_writer *w, shares *all, const sc_graph *graph) {
 
 // --- Nodes ---------------------------------------------------------------------------------------
 
-// The node of the exported program that it comes from; of a body, with the body's path.
+// The node of the exported program that it comes from; for a node of a body, with the body's path.
 static sc_str origin_of(sc_arena *scratch, const sc_delegation_row *row) {
     if (row->meta.origin) return sc_name_str(row->meta.origin);
     if (row->graph.size == 0) return sc_name_str(row->node);

@@ -1,4 +1,4 @@
-// An emitted program as JSON, field by field as the schema has it.
+// An emitted program as JSON, field by field as in the schema.
 #include "api/job.h"
 #include "emit/emit.h"
 #include "format/flatbuf.h"

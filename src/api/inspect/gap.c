@@ -1,5 +1,5 @@
-// How far what was logged is from what it should be: event by event against a stage of the record,
-// and output by output against the outputs that the record has, or else the stage's own.
+// The differences between logged and expected values. Events are compared with a stage of the
+// record. Outputs are compared with the record's outputs, or else with the stage's own.
 #include "api/inspect/reference.h"
 
 // --- Recorded outputs ----------------------------------------------------------------------------
@@ -53,7 +53,7 @@ typedef struct measured {
 typedef struct measuring {
     sc_ctx *ctx;
     const sc_inspector *inspector;
-    sc_arena *values;  // where elements go
+    sc_arena *values;  // arena of the elements
     sc_inspect_gaps gaps;
     SC_VEC(measured) methods;
 } measuring;
@@ -86,7 +86,7 @@ static bool has_values(const sc_inspect_block *block) {
     return has;
 }
 
-// The one that is named, or else each that the dump has values of.
+// The named method, or else each method with values in the dump.
 static sc_status measure_all(measuring *m, const sc_inspector_query_args *args) {
     const sc_inspection *found = m->inspector->found;
     const sc_inspect_method *only;
@@ -105,7 +105,7 @@ static sc_status measure_all(measuring *m, const sc_inspector_query_args *args) 
 
 // --- Outputs -------------------------------------------------------------------------------------
 
-// The values of the case that a block says it ran; if it does not say, of the only case.
+// The values of the case that a block names; if it names none, of the only case.
 static sc_status recorded_outputs(const measuring *m, const sc_inspect_method *method,
                                   const sc_inspect_block *block, sc_numbers_vec *out, bool *has) {
     const sc_etrecord *record = &m->inspector->record;
@@ -158,7 +158,7 @@ static sc_status put_block_outputs(measuring *m, measured *of, uint32_t index, s
     SC_TRY(recorded_outputs(m, of->method, block, &wanted, &is_recorded));
     of->outputs_from = is_recorded ? "recorded" : "computed";
     if (!is_recorded) wanted = of->reference.outputs;
-    // A program that writes to its inputs gives these back first.
+    // A program that writes to its inputs returns these first.
     const uint32_t count = sc_min_u32(found.count, wanted.count);
     for (uint32_t i = 0; i < count; i++)
         put_output(w, (output){of->method, index, i, m->gaps.are_placed},
@@ -192,7 +192,7 @@ static void put_methods(const measuring *m, sc_json_writer *w) {
 
 static const char *NO_VALUES = "Log intermediate values, and pass the dump's debug buffer.";
 
-// Elements that are wanted live as long as the answer.
+// Requested elements live as long as the answer.
 sc_status sc_inspector_put_gap(sc_ctx *ctx, const sc_inspector *inspector,
                                const sc_inspector_query_args *args, sc_json_writer *w) {
     measuring m = {.ctx = ctx, .inspector = inspector, .gaps.are_placed = args->values};

@@ -28,13 +28,14 @@ static void add_ops(sc_json_writer *w, sc_ctx *ctx, const sc_method *method) {
     sc_json_end_object(w);
 }
 
-// A size of a value, by dimension.
+// One size of a value: the value, and the dimension.
 typedef struct symbol_place {
     const sc_value *value;
     uint32_t dim;
 } symbol_place;
 
-// The first sizes of a method that a symbol is, of inputs only, and that it takes part in.
+// The first size of a method that equals a symbol, among inputs only, and the first that depends on
+// the symbol.
 typedef struct symbol_places {
     symbol_place is, part;
 } symbol_places;
@@ -167,7 +168,7 @@ static void add_plan(sc_json_writer *w, const sc_method_plan *plan) {
 }
 
 // Weights that share bytes of their archive, in one method or in several, count once. Equal weights
-// of different archives count each: only the emitter looks at contents.
+// of different archives count separately, because only the emitter compares contents.
 static uint64_t constant_bytes(const sc_job *job) {
     uint64_t total = 0;
     const sc_program *program = job->versions.data[0].program;

@@ -30,7 +30,7 @@ static void add_value(sc_json_writer *w, const sc_rt_value_info *info, bool is_i
     sc_json_put_text(w, "kind", kind_name(info->tag));
     if (info->tag == SC_EVALUE_TENSOR) {
         add_tensor(w, info);
-    } else if (is_input) {  // what a computed output will be is not known yet
+    } else if (is_input) {  // the value of a computed output is not known yet
         sc_json_key(w, "value");
         if (info->tag == SC_EVALUE_INT)
             sc_json_add_i64(w, info->i);
@@ -68,7 +68,7 @@ static void add_ops(sc_json_writer *w, sc_arena *arena, const sc_rt_method_info 
     sc_json_end_object(w);
 }
 
-// The data file in which each key was found, by number, or null.
+// The number of the data file in which each key was found, or null.
 static void add_externals(sc_json_writer *w, const sc_rt_method_info *info) {
     sc_json_put_array(w, "external_data");
     for (uint32_t i = 0; i < info->external_count; i++) {
@@ -107,7 +107,7 @@ static void add_named(sc_json_writer *w, const sc_rt_program_info *info) {
 }
 
 // The limit for all methods together. A hostile file can name one text in many methods, and
-// JavaScript reads each. The trees of real programs have some kilobytes.
+// JavaScript reads each of them. The trees of real programs have some kilobytes.
 #define TREE_BYTES_MAX ((uint64_t)4 << 20)
 
 static void add_tree(sc_json_writer *w, const char *key, sc_str tree, uint64_t *left) {

@@ -60,7 +60,7 @@ static sc_status open_dump(sc_ctx *ctx, sc_inspector *inspector, sc_source *etdu
     return sc_inspect(ctx, dump, &options, &inspector->found);
 }
 
-// Nothing of it is loaded, so that neither data files nor backends are needed.
+// No method is loaded, so neither data files nor backends are needed.
 static sc_status open_program(sc_job *job, sc_source *file, const sc_rt_program **out) {
     if (job->running)
         return sc_fail(&job->ctx, SC_ERR_STATE, "Open it in another job.",
@@ -317,7 +317,7 @@ static sc_status compare(sc_job *job, const sc_job *other, sc_str *json) {
 
 // --- Calls ---------------------------------------------------------------------------------------
 
-// Answers are text; all else that they took goes with the question.
+// Answers are text; all other memory of a query is freed with it.
 sc_status sc_inspector_query(sc_job *job, sc_str query_json, sc_str *json) {
     sc_arena own;
     sc_arena_init(&own);

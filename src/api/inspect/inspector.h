@@ -1,5 +1,6 @@
-// Shared by the files of the inspector: a dump, a record, and the two combined. Private to src/api.
-// Prefix: sc_inspector_.
+// Declarations that the inspector's files share: a dump, a record, and the two combined. Private to
+// src/api.
+// Prefixes: sc_inspector_ is the whole, sc_stage_ one program of the record.
 #ifndef SC_INSPECTOR_H
 #define SC_INSPECTOR_H
 
@@ -18,34 +19,33 @@ struct sc_inspector {
     const sc_rt_program *program;  // NULL: absent
 };
 
-// A query as it is asked: {"what": name, ...}.
+// A query: {"what": name, ...}.
 typedef struct sc_inspector_query_args {
     sc_str what, method, stage, from, to, reference;
-    bool values;  // gap: all elements are wanted
+    bool values;  // gap: all elements are requested
 } sc_inspector_query_args;
 
 // The record's methods as plain tables (record.c).
 sc_status sc_inspector_tables(sc_ctx *ctx, sc_inspector *inspector);
-// The method that is meant: named, or the dump's, or the only one. SC_ERR_NOT_FOUND,
+// The method of the query: the named one, or the dump's, or the only one. SC_ERR_NOT_FOUND,
 // SC_ERR_ARGUMENT.
 sc_status sc_inspector_method(sc_ctx *ctx, const sc_inspector *inspector, sc_str name,
                               const sc_inspect_method **out);
-// The program of a stage: of the named method, or the only one. SC_ERR_NOT_FOUND says which there
-// are.
+// The program of a stage, for the named method or the only one. SC_ERR_NOT_FOUND lists the stages
+// that exist.
 sc_status sc_inspector_stage(sc_ctx *ctx, const sc_inspector *inspector, sc_str stage,
                              sc_str method, const sc_etrecord_program **out);
-// Every program of the record in order; NULL behind the last.
+// Every program of the record in order; NULL after the last one.
 const sc_etrecord_program *sc_inspector_program_at(const sc_inspector *inspector, uint32_t index);
 
 // The entries of a record that could not be read, a list of {"name", "reason"} under `key`, for
-// those who ask records and for those who ask inspectors (records.c).
+// queries of records and of inspectors (records.c).
 void sc_record_put_unread(sc_json_writer *w, const char *key, const sc_etrecord *record);
 
-// A program of a record, with the bodies in it, for those who ask records and for those who ask
-// inspectors (stages.c).
+// A program of a record, with its bodies, for queries of records and of inspectors (stages.c).
 uint64_t sc_stage_count(const sc_etrecord_program *p);
 typedef void (*sc_stage_put_node)(sc_json_writer *w, sc_arena *scratch, const sc_node *node);
-// A list of what `put` writes of each node.
+// A list with the output of `put` for each node.
 sc_status sc_stage_put_nodes(const sc_etrecord_program *p, sc_json_writer *w,
                              sc_stage_put_node put);
 void sc_stage_put_text(const sc_etrecord_program *p, sc_sb *out);
@@ -63,7 +63,7 @@ sc_status sc_inspector_put_delegation(sc_ctx *ctx, const sc_inspector *inspector
 sc_status sc_inspector_put_gap(sc_ctx *ctx, const sc_inspector *inspector,
                                const sc_inspector_query_args *args, sc_json_writer *w);
 sc_status sc_inspector_put_memory(sc_ctx *ctx, const sc_inspector *inspector, sc_json_writer *w);
-// Items of a list: methods of the program that the record is not of.
+// Items of a list: methods of the program that the record does not belong to.
 void sc_inspector_put_misfits(sc_ctx *ctx, const sc_inspector *inspector, sc_json_writer *w);
 
 #endif

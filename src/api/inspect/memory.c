@@ -1,4 +1,5 @@
-// The memory plan of a program: what lies where and when, named by the record where there is one.
+// The memory plan of a program: the place and lifetime of each value, with the record's names if
+// there is one.
 #include "api/inspect/inspector.h"
 #include "rt/rt.h"
 
@@ -7,7 +8,7 @@ static const char *const KINDS[SC_RT_PLANNED_KINDS] = {"value", "input", "state"
 typedef struct planning {
     sc_json_writer *w;
     const sc_rt_memory_info *info;
-    const sc_inspect_method *method;  // NULL: no record, or none of this name
+    const sc_inspect_method *method;  // NULL: no record, or no method of this name
 } planning;
 
 static const sc_inspect_method *method_of(const sc_inspector *inspector, sc_str name) {
@@ -16,7 +17,7 @@ static const sc_inspect_method *method_of(const sc_inspector *inspector, sc_str 
     return NULL;
 }
 
-// The method's tables, if they are of this program at all.
+// The method's tables, if they belong to this program.
 static const sc_inspect_method *fitting(sc_ctx *ctx, const sc_inspector *inspector, sc_str name,
                                         const sc_rt_memory_info *info, uint64_t *work) {
     const sc_inspect_method *m = method_of(inspector, name);
@@ -38,7 +39,7 @@ static sc_inspect_handles handles_of(const sc_inspect_method *m, uint32_t instru
     return is_there ? m->instructions[low].handles : (sc_inspect_handles){0};
 }
 
-// Null where there is no instruction.
+// Null if there is no instruction.
 static void put_instruction(sc_json_writer *w, const char *key, uint32_t instruction) {
     sc_json_key(w, key);
     if (instruction == SC_RT_NO_INSTRUCTION)
@@ -159,7 +160,7 @@ static void check_method(sc_ctx *ctx, const sc_inspector *inspector, uint32_t in
     const sc_str name = sc_rt_program_method_name(inspector->program, index);
     const sc_diag_mark diags = sc_diags_mark(ctx);
     sc_rt_memory_info info;
-    // An error in the plan itself is not reported here: callers that ask for the plan get it.
+    // An error in the plan itself is reported only to callers that request the plan.
     if (sc_rt_memory_info_get(ctx, inspector->program, index, ctx->scratch, &info) != SC_OK)
         sc_diags_rewind(ctx, diags);
     else if (info.instruction_count > 0 && !fitting(ctx, inspector, name, &info, work))

@@ -1,11 +1,11 @@
-// A record's edge programs and maps as the plain tables that the inspector takes: it knows no
+// Converts a record's edge programs and maps to plain tables for the inspector, which knows no
 // graphs.
 #include "api/inspect/inspector.h"
 #include "ir/stack_trace.h"
 
 // --- Names ---------------------------------------------------------------------------------------
 
-// "aten::add.Tensor" as Python spells it, "aten.add.Tensor"; without an overload it is the default
+// "aten::add.Tensor" in Python's spelling, "aten.add.Tensor"; without an overload it is the default
 // one.
 static sc_str python_name(sc_arena *arena, sc_str name) {
     const ptrdiff_t colon = sc_str_find(name, ':');
@@ -26,7 +26,7 @@ static sc_str take_until(sc_str *text, char mark) {
 
 typedef SC_VEC(sc_inspect_module) module_list;
 
-// "key,path,class;...": paths hold whatever Python wrote, classes no commas.
+// "key,path,class;...": paths may contain any text of Python's, classes contain no commas.
 static module_list modules_of(sc_arena *arena, sc_str stack) {
     module_list list = {0};
     while (stack.size) {
@@ -48,7 +48,7 @@ static module_list modules_of(sc_arena *arena, sc_str stack) {
 typedef struct gathering {
     sc_arena *arena;
     SC_VEC(sc_inspect_node) nodes;
-    sc_map modules;  // by the text of the stack: many nodes have the same one
+    sc_map modules;  // by the text of the stack, which many nodes share
 } gathering;
 
 static const module_list *shared_modules(gathering *g, sc_str stack) {
@@ -128,7 +128,7 @@ static void add_instructions(sc_arena *arena, const sc_etrecord_maps *maps,
     out->instruction_count = maps->handles.count;
 }
 
-// Records of one method call its program `forward`, whatever the maps call it.
+// Records of one method call its program `forward`, whatever its name in the maps.
 static const sc_etrecord_maps *maps_for(const sc_etrecord *record, sc_str method) {
     const sc_etrecord_maps *maps = sc_etrecord_maps_of(record, method);
     if (maps || record->edge.count != 1 || record->maps.count != 1) return maps;
@@ -195,7 +195,7 @@ sc_status sc_inspector_stage(sc_ctx *ctx, const sc_inspector *inspector, sc_str 
                    SC_STR_ARG(stage_names(ctx, inspector)));
 }
 
-// The one that was asked for, or else the one that all of the dump's runs are of.
+// The requested method, or else the one of all the dump's runs.
 static const sc_inspect_method *dumped_method(const sc_inspector *inspector) {
     const sc_inspect_method *only = inspector->found ? inspector->found->asked : NULL;
     if (only) return only;

@@ -1,4 +1,4 @@
-// A record as the host is shown it: its programs, their text and nodes, and its maps.
+// A record in the host's form: its programs, their text and nodes, and its maps.
 #include "api/record/records.h"
 #include "api/inspect/inspector.h"
 #include "backend/node_json.h"

@@ -1,7 +1,7 @@
-// The values that a record's program computes: a stage is lowered for this build's own runtime,
-// delegates nothing, and runs as written on the record's inputs, while every value is kept under
-// the debug handle of the node that it belongs to. In the exported program, which has no handles,
-// nodes of the edge program say what comes from them.
+// The values that a record's program computes. A stage is lowered for this build's own runtime,
+// without delegates, and runs without rewriting on the record's inputs. Every value is kept under
+// the debug handle of its node. The exported program has no handles, so nodes of the edge program
+// tell which of its nodes they come from.
 #include "api/inspect/reference.h"
 
 #include "api/compile/evaluate.h"
@@ -54,7 +54,7 @@ static sc_status numbers_of_scalar(sc_ctx *ctx, sc_arena *arena, const sc_evalue
     return sc_numbers_of(ctx, arena, &value, out);
 }
 
-// Elements go to `arena`.
+// Copies the elements to `arena`.
 static sc_status add_numbers(sc_ctx *ctx, sc_arena *arena, const sc_evalue *v,
                              sc_numbers_vec *out) {
     sc_numbers_list one = {0};
@@ -71,13 +71,13 @@ static sc_status add_numbers(sc_ctx *ctx, sc_arena *arena, const sc_evalue *v,
 
 // --- Listening -----------------------------------------------------------------------------------
 
-// The last instruction of a handle that wrote something.
+// The last instruction of a handle that wrote a value.
 typedef struct capture {
     int64_t handle;
     sc_numbers_vec values;
 } capture;
 
-// A node that lowering removes because it hands on its operand has that operand's value.
+// A node that lowering removes because it passes on its operand has that operand's value.
 typedef struct handed_on {
     int64_t handle, source;
 } handed_on;
@@ -87,20 +87,20 @@ typedef SC_VEC(handed_on) handed_list;
 typedef struct listening {
     sc_rt_sink sink;
     sc_ctx *ctx;
-    sc_arena *values;  // where elements go
+    sc_arena *values;  // arena of the elements
     const sc_emit_plan *plan;
     const handed_list *handed;
     SC_VEC(capture) captures;
     sc_imap by_handle;  // place among the captures, plus 1
-    int64_t handle;     // of the instruction under way
-    bool is_first;      // value of it
+    int64_t handle;     // index of the current instruction
+    bool is_first;      // index of its value
     sc_status status;
 } listening;
 
 static int64_t handle_of(const listening *l, const sc_rt_event *event) {
     const sc_rt_origin *last = &event->origins[event->origin_count - 1];
     if (last->chain != 0 || last->index >= l->plan->instruction_count) return 0;
-    // Scaffolding has the handle of the loop that it serves, and values that are not the loop's.
+    // Scaffolding has the handle of its loop, but its values are not the loop's.
     return l->plan->nodes[last->index] ? l->plan->debug_handles[last->index] : 0;
 }
 
@@ -176,7 +176,7 @@ static sc_status find_handed_on(sc_ctx *ctx, const sc_method *method, handed_lis
     return sc_graphs_visit(ctx, method->graph, note_handed_on, &h);
 }
 
-// In the order of the graph, so that what hands on what hands on is found, too.
+// Goes in the order of the graph, so that chains of such nodes are resolved, too.
 static void capture_handed_on(listening *l, const handed_list *handed) {
     for (uint32_t i = 0; i < handed->count; i++) {
         const handed_on *one = &handed->data[i];
@@ -204,7 +204,7 @@ static void keep_captures(listening *l, sc_reference *out) {
 // --- Handles of the exported program -------------------------------------------------------------
 
 typedef struct handing {
-    sc_imap by_origin;  // of the edge program, by interned name
+    sc_imap by_origin;  // nodes of the edge program, by interned name
     uint64_t given;
 } handing;
 
@@ -241,9 +241,9 @@ static sc_status hand_over(sc_ctx *ctx, const sc_method *edge, const sc_method *
 
 // --- Lowering ------------------------------------------------------------------------------------
 
-// The properties of an edge program that emission needs. Others hold of most, but not where a
-// backend keeps operators whole; and a file may say that something is an edge program which is
-// none.
+// The properties of an edge program that emission needs. Most edge programs have the others, too,
+// but not if a backend keeps operators whole. A file may also claim to be an edge program without
+// being one.
 #define EDGE_FACTS (SC_FACT_SPECS | SC_FACT_EDGE)
 
 static sc_status lower_edge(sc_ctx *ctx, sc_pipeline *pipeline, const sc_method *method,
@@ -256,8 +256,8 @@ static sc_status lower_edge(sc_ctx *ctx, sc_pipeline *pipeline, const sc_method 
     return sc_make_executable(ctx, pipeline, program, made);
 }
 
-// Also of edge programs: what was kept whole for a backend is taken apart after all, and what comes
-// of it has the handle of the node that it was.
+// Done for edge programs, too: operators that were kept whole for a backend are expanded here, and
+// the nodes of an expansion have the handle of the operator's node.
 static sc_status lower_apart(sc_ctx *ctx, sc_pipeline *pipeline, const sc_method *method,
                              const sc_method *edge, handed_list *handed, sc_executable *made) {
     sc_program *program;
@@ -273,7 +273,7 @@ static sc_status lower_apart(sc_ctx *ctx, sc_pipeline *pipeline, const sc_method
 static sc_status lower(sc_ctx *ctx, const sc_etrecord_program *stage, const sc_method *edge,
                        handed_list *handed, sc_executable *made) {
     sc_options options = sc_options_here();
-    options.remove_view_copy = false;  // a value has the shape of its node
+    options.remove_view_copy = false;  // a value must have the shape of its node
     sc_pipeline pipeline = {.arena = ctx->arena,
                             .env = {.options = &options, .evaluator = &sc_own_evaluator}};
     const sc_diag_mark diags = sc_diags_mark(ctx);

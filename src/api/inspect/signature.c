@@ -18,13 +18,10 @@ static void add_inputs(sc_json_writer *w, sc_arena *arena, const sc_method *meth
 }
 
 static void add_outputs(sc_json_writer *w, sc_arena *arena, const sc_method *method) {
-    static const char *const ROLES[] = {"user_output",
-                                        "buffer_mutation",
-                                        "parameter_mutation",
-                                        "user_input_mutation",
-                                        "loss",
-                                        "gradient",
-                                        "token"};
+    static const char *const ROLES[] = {
+        "user_output", "buffer_mutation", "parameter_mutation", "user_input_mutation",
+        "loss",        "gradient",        "input_gradient",     "token",
+        "trained"};
     sc_json_put_array(w, "outputs");
     for (uint32_t i = 0; i < method->outputs.count; i++) {
         const sc_arg *arg = &method->graph->ret->args[i];

@@ -1,11 +1,12 @@
 // The inputs and outputs of a method, as JSON.
-#ifndef SC_PORTS_H
-#define SC_PORTS_H
+// Prefix: sc_method_, one method.
+#ifndef SC_API_SIGNATURE_H
+#define SC_API_SIGNATURE_H
 
 #include "format/json.h"
 #include "ir/ir.h"
 
-// The members "inputs" and "outputs" of an object.
+// Writes the members "inputs" and "outputs" of an object.
 void sc_method_put_signature(sc_json_writer *w, sc_arena *scratch, const sc_method *method);
 
 #endif

@@ -1,5 +1,5 @@
-// The graphs of a record: what there are, their nodes with the user's own lines, how one became
-// another, and what of them went to backends.
+// The graphs of a record: their list, their nodes with the user's own lines, the relations between
+// stages, and the nodes that went to backends.
 #include <stdlib.h>
 
 #include "api/inspect/inspector.h"
@@ -126,12 +126,12 @@ sc_status sc_inspector_put_text(sc_ctx *ctx, const sc_inspector *inspector,
 
 // --- Differences ---------------------------------------------------------------------------------
 
-// Which node of the exported program it comes from: names go on where nothing was taken apart.
+// Names the node of the exported program: names stay if the operator was not decomposed.
 static sc_str origin_of(const sc_node *node) {
     return sc_name_str(node->meta.origin ? node->meta.origin : node->name);
 }
 
-// A run of nodes with one origin, as nodes of both stages stand side by side.
+// A run of nodes with one origin. Both stages have such a run.
 typedef struct origin_group {
     node_list sides[2];
 } origin_group;
@@ -182,7 +182,8 @@ static void put_row(diffing *d, sc_json_writer *w, const sc_node *a, const sc_no
     sc_json_end_object(w);
 }
 
-// A node that kept its operator is paired with its former self. The others are paired in order.
+// A node that kept its operator is paired with the node of that operator. The others are paired in
+// order.
 static void put_group(diffing *d, sc_json_writer *w, const origin_group *g) {
     const node_list *a = &g->sides[0], *b = &g->sides[1];
     uint32_t next = 0;

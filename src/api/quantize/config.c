@@ -1,4 +1,4 @@
-// How methods are to be quantized, as hosts say it.
+// Reads the host's configuration of how methods are quantized.
 #include "api/quantize/quantize.h"
 
 static const char HINT[] =

@@ -1,7 +1,7 @@
-// Quantizing as hosts call it. Methods of a source program are prepared; what observes them runs on
-// the caller's inputs as any program does; with what was seen they are converted, which makes the
-// next source program. After that both may run side by side, for how far each result is from the
-// float one.
+// Quantization as hosts call it. Methods of a source program are prepared. A program that observes
+// them runs on the caller's inputs. With the observations the methods are converted, which makes
+// the next source program. After that both programs may run side by side, to compare each result
+// with the float one.
 #include "api/quantize/quantize.h"
 
 #include "api/compile/dynamic_shapes.h"
@@ -15,18 +15,18 @@ static sc_status require(sc_job *job, sc_quantizing **out) {
     *out = job->quantizing;
     if (!*out)
         return sc_fail(&job->ctx, SC_ERR_STATE, "Call sc_quantize_begin first.",
-                       "nothing is being quantized");
+                       "no quantization has begun");
     if ((*out)->stage != SC_QUANTIZING_FAILED) return SC_OK;
     return sc_fail(&job->ctx, SC_ERR_STATE, "End this quantization, and begin a new one.",
                    "this quantization failed while it was converted");
 }
 
 static sc_status require_stage(sc_job *job, sc_quantizing_stage stage, sc_quantizing **out) {
-    static const char *const WORDS[] = {"observes", "is converted", "compares"};
+    static const char *const WORDS[] = {"observe", "convert", "compare"};
     SC_TRY(require(job, out));
     if ((*out)->stage == stage) return SC_OK;
     return sc_fail(&job->ctx, SC_ERR_STATE, "Observe, convert, compare: in this order, once each.",
-                   "the quantization %s already, or not yet", WORDS[stage]);
+                   "this quantization cannot %s now", WORDS[stage]);
 }
 
 static sc_status require_hidden(sc_ctx *ctx, const sc_quantizing *q) {
@@ -50,7 +50,7 @@ static void add_method(sc_program *program, sc_program *from) {
     sc_vec_push(program->ctx->arena, &program->methods, method);
 }
 
-// Lowered like what the caller is about to make, for this build's own runtime.
+// Lowers like the program that the caller will make, for this build's own runtime.
 static sc_status make_running(sc_job *job, const sc_quantizing *q, sc_program *program,
                               sc_executable *made) {
     static const sc_phase STEPS[] = {SC_STEP_decompose, SC_STEP_to_edge};
@@ -65,7 +65,7 @@ static sc_status make_running(sc_job *job, const sc_quantizing *q, sc_program *p
     return sc_make_executable(ctx, &pipeline, program, made);
 }
 
-// Opened as the job's program. Warnings are reported for the program that the caller makes.
+// Opens it as the job's program. Its warnings are reported for the program that the caller makes.
 static sc_status run_program(sc_job *job, const sc_quantizing *q, sc_program *program) {
     sc_ctx *ctx = &job->ctx;
     const sc_diag_mark mark = sc_diags_mark(ctx);
@@ -81,7 +81,7 @@ static sc_status run_program(sc_job *job, const sc_quantizing *q, sc_program *pr
     return sc_rt_program_open(ctx, job->program, &runtime, &job->running);
 }
 
-// Is it in the program that runs? A value that nobody observes is not.
+// Is it in the running program? An unobserved value is not.
 static bool takes_batches(const sc_quantizing *q, const sc_quantized_method *m) {
     if (!m->plan) return false;
     if (q->stage == SC_QUANTIZING_OBSERVES) return sc_quant_observer_count(m->plan) != 0;
@@ -119,7 +119,7 @@ typedef struct unquantized {
 } unquantized;
 
 #define SEE "See the reason of each node in the report"
-// Why nothing of a method is quantized, and what to do.
+// The reason why no node of a method is quantized, and what to do, by mode.
 static const unquantized UNQUANTIZED[] = {
     [SC_QUANT_STATIC] = {"no operator fits a pattern of the quantizer",
                          SEE ", and leave the quantization of this method out."},
@@ -145,13 +145,13 @@ static void warn_of_unquantized(sc_ctx *ctx, const sc_quantized_method *m, sc_qu
     for (uint32_t i = 0; i < sc_quant_row_count(m->plan); i++) {
         const sc_quant_row *row = sc_quant_row_at(m->plan, i);
         if (row->is_quantized) return;
-        if (row->is_skipped) why = "what could be was asked to stay as it is";
+        if (row->is_skipped) why = "`skip` leaves out every node that could be";
         if (row->is_skipped || !is_other_float(row)) continue;
-        why = "the weights of its layers, or what they are multiplied with, are not of float32";
+        why = "the weights of its layers, or their inputs, are not float32";
         hint = "Export the model in float32, of model.float().";
     }
     sc_where_set_method(ctx, m->method);
-    sc_report(ctx, SC_WARNING, SC_ERR_UNSUPPORTED, hint, "nothing of method '%s' is quantized: %s",
+    sc_report(ctx, SC_WARNING, SC_ERR_UNSUPPORTED, hint, "no node of method '%s' is quantized: %s",
               m->method->name->text, why);
 }
 
@@ -293,7 +293,7 @@ static sc_status method_at(sc_job *job, const sc_quantizing *q, sc_quantized_met
     return sc_fail(&job->ctx, SC_ERR_STATE, NULL, "select a method first");
 }
 
-// Out of the arena of the program, which its other methods write to.
+// Copied from the arena of the program, which its other methods write to.
 static void keep_states(const sc_job *job, sc_quantized_method *m, sc_quantizing_stage stage) {
     const uint32_t outputs = sc_rt_method_output_count(job->selected);
     const uint32_t count =
@@ -357,7 +357,7 @@ static sc_status check_calibrated(sc_ctx *ctx, const sc_quantized_method *m) {
                    m->method->name->text, observers);
 }
 
-// Checks all methods before one of them changes. Further batches may mend a failure here.
+// Checks all methods before one of them changes. Further batches may correct a failure here.
 static sc_status choose_scales(sc_ctx *ctx, sc_quantizing *q) {
     for (uint32_t i = 0; i < q->count; i++)
         if (q->methods[i].plan) SC_TRY(check_calibrated(ctx, &q->methods[i]));
@@ -384,7 +384,7 @@ sc_status sc_quantize_convert(sc_job *job, uint32_t *quantized) {
     SC_TRY(require_hidden(ctx, q));
     SC_TRY(choose_scales(ctx, q));
     close_running(job);
-    q->stage = SC_QUANTIZING_FAILED;  // until all is well
+    q->stage = SC_QUANTIZING_FAILED;  // until all methods succeed
     SC_TRY(convert(ctx, q));
     q->stage = SC_QUANTIZING_CONVERTED;
     q->made = *quantized = sc_job_add_version(job, SC_DIALECT_source, q->program, begin_ms);

@@ -9,20 +9,20 @@
 
 typedef struct sc_quantized_method {
     const sc_method *source;  // as it was opened
-    sc_method *method;        // prepared, then quantized
-    sc_method *prepared;      // a copy from between the two
-    sc_quant_plan *plan;      // NULL: the method stays as it is
-    float **states;           // of each observer, as the last batch left them
-    sc_compared *compared;    // NULL: nothing was run side by side
+    sc_method *method;        // prepared, later quantized
+    sc_method *prepared;      // a copy between these two stages
+    sc_quant_plan *plan;      // NULL: the method is not quantized
+    float **states;           // state of each observer after the last batch
+    sc_compared *compared;    // NULL: no comparison was run
     uint32_t batches;
 } sc_quantized_method;
 
-// In which order calls come.
+// The order of calls.
 typedef enum sc_quantizing_stage {
     SC_QUANTIZING_OBSERVES,  // batches go to the observers
     SC_QUANTIZING_CONVERTED,
     SC_QUANTIZING_COMPARES,  // batches run both programs
-    SC_QUANTIZING_FAILED     // some methods may be converted, others not
+    SC_QUANTIZING_FAILED     // some methods may be converted, and others not
 } sc_quantizing_stage;
 
 typedef struct sc_quantizing {
@@ -30,7 +30,7 @@ typedef struct sc_quantizing {
     sc_program *program;
     sc_quantized_method *methods;
     uint32_t count;
-    sc_options edge, executorch;  // what runs the batches is lowered with these
+    sc_options edge, executorch;  // the options for programs that run batches
     sc_quantizing_stage stage;
     bool shows;  // observers are nodes, for passes
 } sc_quantizing;
@@ -38,11 +38,11 @@ typedef struct sc_quantizing {
 // How a method is quantized.
 typedef struct sc_quant_configs {
     const sc_quant_config *items;
-    uint32_t count;  // 0: it stays as it is
+    uint32_t count;  // 0: it is not quantized
 } sc_quant_configs;
 
-// Reads {"all": CONFIGS} or {"methods": {METHOD: CONFIGS or null}}, CONFIGS being one or a list of
-// them; `out` has room for each method of the program.
+// Reads {"all": CONFIGS} or {"methods": {METHOD: CONFIGS or null}}, where CONFIGS is one or a list
+// of them; `out` has room for each method of the program.
 sc_status sc_quant_configs_read(sc_ctx *ctx, const sc_program *program, sc_str json,
                                 sc_quant_configs *out);
 // The report that sconce.h describes.

@@ -1,17 +1,17 @@
-// The fate of each node and each tensor in a quantization, as JSON.
+// The result of quantization for each node and each tensor, as JSON.
 #include "api/quantize/quantize.h"
 
-// Scales that lists have room for, of all that is quantized: where those of a range do not fit, it
-// has their number alone. With a scale for each channel there are rarely as many; groups of a large
-// model may come to millions, of which the text alone would be larger than all else in memory.
+// The limit of scales in all lists. A range whose scales exceed it has only their number. Scales
+// for each channel rarely do. Groups of a large model may have millions, and their text would be
+// larger than everything else in memory.
 enum { LISTED_MAX = 1 << 18 };
 
 typedef struct reporting {
     sc_ctx *ctx;
     const sc_quantized_method *m;
     sc_imap row_of;    // node -> its compared row
-    sc_imap name_of;   // value of the source program -> name of the parameter or buffer that it is
-    uint32_t *listed;  // scales, of all methods
+    sc_imap name_of;   // value of the source program -> name of its parameter or buffer
+    uint32_t *listed;  // scales so far, of all methods
     sc_json_writer *w;
 } reporting;
 
@@ -59,7 +59,7 @@ static const char *name_of(const reporting *r, const sc_name *place) {
     return target ? (const char *)(uintptr_t)*target : place->text;
 }
 
-// One number, or a list of them; null where there are none, or too many.
+// One number, or a list of them; null if there are none, or too many.
 static void put_list(sc_json_writer *w, const char *key, uint32_t count, bool is_list) {
     sc_json_key(w, key);
     if (count == 0)

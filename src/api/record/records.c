@@ -1,5 +1,5 @@
-// Records of a job: which versions of the program they name, and what hosts ask of them. A version
-// never changes once a record names it, so records share programs and nothing else.
+// Records of a job: the versions of the program that they name, and the queries of hosts. A version
+// never changes once a record names it, so records can share programs.
 #include "api/record/records.h"
 
 #include "api/call_memory.h"
@@ -76,7 +76,7 @@ static sc_status name_version(sc_job *job, uint32_t number, uint32_t dialects, c
     return SC_OK;
 }
 
-// From now on not to be changed, if a record has come to name it.
+// Marks the program as fixed if a record names it.
 static sc_status keep_version(sc_version *version, sc_status status) {
     version->is_recorded |= status == SC_OK;
     return status;
@@ -142,7 +142,7 @@ sc_status sc_job_fill_record(sc_job *job, uint32_t taken, uint32_t edge, uint32_
                                              transformed);
 }
 
-// Takes `forward`, or the only method.
+// Chooses `forward`, or the only method.
 static sc_status add_examples(sc_ctx *ctx, sc_etrecord *record) {
     const sc_etrecord_program *of = record->edge.count == 1 ? &record->edge.data[0] : NULL;
     if (!of) of = sc_etrecord_find(record, SC_STR(SC_ETRECORD_EDGE), SC_STR("forward"));

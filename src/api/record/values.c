@@ -1,5 +1,5 @@
-// Inputs and outputs of a record, and example inputs of an opened file, as they cross the border:
-// JSON for what they are, and one run of bytes, in which tensors stand row-major.
+// Inputs and outputs of a record, and example inputs of an opened file, in the form that crosses to
+// JavaScript. JSON describes them, and one run of bytes has the tensors, row-major.
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -7,15 +7,15 @@
 #include "api/record/records.h"
 
 enum { DEPTH_MAX = 16, VALUES_MAX = 1 << 16 };
-// The limit for all tensors together as they are given out: a few bytes of a file may stand for any
-// number of elements, which is how expanded tensors are saved.
+// The limit for all tensors together. A few bytes of a file may describe any number of elements,
+// because expanded tensors are saved like that.
 #define BYTES_MAX (UINT64_C(1) << 31)
 
 // --- In ------------------------------------------------------------------------------------------
 
 typedef struct reader {
     sc_ctx *ctx;
-    sc_source *bytes;  // a copy of what came
+    sc_source *bytes;  // a copy of the input
 } reader;
 
 static sc_status bad(sc_ctx *ctx, const char *what) {
@@ -23,7 +23,7 @@ static sc_status bad(sc_ctx *ctx, const char *what) {
                    "a value of a record %s", what);
 }
 
-// Sizes of 0 count as 1 in what has to fit a number, because strides do not stop at them.
+// Sizes of 0 count as 1 where a product must fit a number, because strides go on after them.
 static bool read_sizes(const sc_json *json, int64_t *sizes, uint64_t *numel) {
     int64_t step = 1;
     *numel = 1;
@@ -48,7 +48,7 @@ static sc_status read_tensor(reader *r, const sc_json *json, sc_pickle_value **o
     if (dtype == SC_DTYPE_NONE || !sc_dtype_to_pt2(dtype))
         return bad(r->ctx, "has an unknown dtype");
     if (!read_sizes(list, sizes, &numel) || !sc_mul_u64(numel, sc_dtype_bytes(dtype), &bytes))
-        return bad(r->ctx, "has no proper sizes");
+        return bad(r->ctx, "has invalid sizes");
     if (!sc_json_i64(sc_json_get(json, "at"), &at) || at < 0 ||
         !sc_extent_slice(sc_extent_whole(r->bytes), (uint64_t)at, bytes, &extent))
         return bad(r->ctx, "lies outside of the bytes");
@@ -95,13 +95,13 @@ static sc_status read_value(reader *r, const sc_json *json, uint32_t depth, sc_p
     else if (sc_str_is(tag, "none"))
         *out = sc_pickle_make_none(arena);
     else
-        return bad(r->ctx, "is of no known kind");
+        return bad(r->ctx, "has an unknown kind");
     return SC_OK;
 }
 
 // {method: [case]}
 static sc_status read_by_method(reader *r, const sc_json *json, sc_pickle_value **out) {
-    if (json->kind != SC_JSON_OBJECT) return bad(r->ctx, "is not by method");
+    if (json->kind != SC_JSON_OBJECT) return bad(r->ctx, "must be an object with methods as keys");
     *out = sc_pickle_make_container(r->ctx->arena, SC_PICKLE_DICT);
     const sc_json *key = sc_json_first(json);
     for (uint32_t n = json->size; n--; key = sc_json_next(key + 1)) {
@@ -120,16 +120,16 @@ static sc_status read_update(sc_ctx *ctx, sc_str json, const void *bytes, size_t
     const sc_str kept = sc_str_copy(ctx->arena, (sc_str){bytes, size});
     reader r = {ctx, sc_source_from_memory(ctx->arena, kept.data, kept.size)};
     SC_TRY(sc_json_parse(ctx, ctx->arena, sc_str_copy(ctx->arena, json), &root));
-    SC_TRY(sc_json_union(ctx, root, "what is updated in a record", &tag, &value));
+    SC_TRY(sc_json_union(ctx, root, "the update of a record", &tag, &value));
     const bool is_inputs = sc_str_is(tag, "representative_inputs");
-    if (!is_inputs && !sc_str_is(tag, "reference_outputs")) return bad(ctx, "is of no known kind");
+    if (!is_inputs && !sc_str_is(tag, "reference_outputs")) return bad(ctx, "has an unknown kind");
     if (value->kind != SC_JSON_NULL)
         SC_TRY(is_inputs ? read_list(&r, value, 0, made) : read_by_method(&r, value, made));
     *are_outputs = !is_inputs;
     return SC_OK;
 }
 
-// The former value goes, unless a file that was saved still needs it.
+// Frees the former value, unless a saved file still needs it.
 sc_status sc_record_update(sc_job *job, uint32_t record, sc_str json, const void *bytes,
                            size_t size) {
     sc_etrecord *to = NULL;
@@ -158,7 +158,7 @@ typedef struct writer {
     sc_ctx *ctx;
     sc_json_writer json;
     sc_cord bytes;
-    uint32_t left;  // values that may still come
+    uint32_t left;  // the number of values that may still come
 } writer;
 
 static sc_extent elements_of(writer *w, const sc_pickle_tensor *t) {
@@ -292,7 +292,8 @@ sc_status sc_compile_examples(sc_job *job, sc_str method, sc_str *json, uint32_t
     return sc_job_keep_output(job, status, &file, output);
 }
 
-// Any stage of a method may have them: files of several methods hold the exported program of one.
+// Any stage of a method may have them, because files of several methods have the exported program
+// of only one.
 static sc_status find_examples(sc_ctx *ctx, const sc_etrecord *from, sc_str method,
                                const sc_pickle_value **out) {
     const char *const stages[] = {SC_ETRECORD_EXPORTED, SC_ETRECORD_EDGE};

@@ -1,6 +1,6 @@
-// How far two values of one kind are apart, and how far they may be: results of float arithmetic
-// depend on the order of sums, so what is allowed goes by the precision and the largest magnitude.
-// Quantized values may be a step further (quantization_steps.c).
+// The difference of two values of one kind, and its limit. Results of float arithmetic depend on
+// the order of sums, so the limit depends on the precision and the largest magnitude. Quantized
+// values may be a step further apart (quantization_steps.c).
 #include "api/run/compare.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 #include "api/job.h"
 #include "kernels/convert.h"
 
-// Over a step: results are computed in floats.
+// More than a step, because results are computed in floats.
 static const double MARGIN = 1.01;
 
 static double tolerance_of(sc_dtype dtype) {
@@ -21,7 +21,7 @@ static double tolerance_of(sc_dtype dtype) {
     }
 }
 
-// The findings while values are compared. Ranges of quantized values have zero in them.
+// The findings while values are compared. Ranges of quantized values contain zero.
 typedef struct comparing {
     sc_closeness *c;
     double low, high;
@@ -40,8 +40,8 @@ static void note(comparing *all, double right, double found) {
     c->difference = isfinite(difference) ? fmax(c->difference, difference) : INFINITY;
 }
 
-// If scales are computed at run time, an input that is a step off moves the result by about two
-// steps of its own.
+// If scales are computed at run time, an input that is one step off moves the result by about two
+// steps.
 static double step_of(const comparing *all, sc_dtype dtype, sc_quantization_steps quantum) {
     if (dtype == SC_DTYPE_I8 || dtype == SC_DTYPE_U8) return quantum.times;
     if (!sc_dtype_is_float(dtype)) return 0;

@@ -1,6 +1,6 @@
-// A comparison of a program's delegates with the kernels: each call of one is made again on a
-// program of the part that it stands for, with the same inputs, on the kernels of this build. The
-// program is opened with backends that stand before the real ones.
+// Compares a program's delegates with the kernels. Each call of a delegate is repeated on a program
+// of its part, with the same inputs, on the kernels of this build. The program is opened with
+// backends that are placed in front of the real ones.
 #include "api/run/delegate_check.h"
 
 #include <math.h>
@@ -26,8 +26,8 @@ typedef struct post {
 
 struct sc_delegate_check {
     sc_ctx *ctx;
-    SC_VEC(post) posts;    // as their calls stand in the graphs
-    uint64_t done, total;  // delegates that were started, and methods that have run
+    SC_VEC(post) posts;    // in the order of their calls in the graphs
+    uint64_t done, total;  // the number of started delegates, and of methods that have run
     SC_VEC(guard *) guards;
     sc_rt_backends backends;
 };
@@ -39,7 +39,7 @@ typedef struct watched_state {
     uint32_t post;  // index, or UINT32_MAX
     sc_rt_program *program;
     sc_rt_method *method;
-    bool has_failed;  // in an earlier call, whose reason stays
+    bool has_failed;  // failed in an earlier call, whose reason stays
 } watched_state;
 
 // --- Which part it is ----------------------------------------------------------------------------
@@ -66,7 +66,7 @@ static bool has_specs(const sc_part *part, const sc_rt_start *start) {
     return true;
 }
 
-// Parts with the same bytes and compile specs are the same to a backend.
+// Parts with the same bytes and compile specs are the same for a backend.
 static sc_status is_post(sc_ctx *ctx, const post *p, const sc_rt_start *start, bool *out) {
     const sc_part *part = p->seen.part;
     *out = !p->is_taken && sc_str_equal(sc_name_str(p->method), start->method) &&
@@ -83,7 +83,7 @@ static sc_status is_post(sc_ctx *ctx, const post *p, const sc_rt_start *start, b
     return status;
 }
 
-// The next one of the method that the backend is started with; UINT32_MAX when there is none.
+// The next delegate of the method; UINT32_MAX if there is none.
 static sc_status take_post(sc_ctx *ctx, sc_delegate_check *watch, const sc_rt_start *start,
                            uint32_t *out) {
     bool is_it = false;
@@ -118,7 +118,7 @@ static sc_status clear_kept(sc_ctx *ctx, sc_graph *graph, void *user) {
     return SC_OK;
 }
 
-// An operator that was kept whole for the backend is decomposed here.
+// An operator that was kept whole for the backend is expanded here.
 static sc_status decompose(sc_ctx *ctx, sc_pipeline *pipeline, sc_program *program) {
     sc_graph *graph = program->methods.data[0]->graph;
     bool has_kept = false;
@@ -187,10 +187,10 @@ static sc_status run_part(sc_ctx *ctx, const watched_state *s, const sc_part *pa
     return sc_rt_method_run(ctx, s->method);
 }
 
-// The worst of several calls and results, by what was allowed.
+// The worst of several calls and results, in relation to the limit.
 static void widen(sc_checked_delegate *seen, const sc_closeness *one) {
     const sc_closeness *all = &seen->closeness;
-    const double tiny = 1e-300;  // where nothing is allowed
+    const double tiny = 1e-300;  // if the limit is 0
     bool is_worse =
         one->difference / fmax(one->tolerance, tiny) > all->difference / fmax(all->tolerance, tiny);
     if (!seen->was_compared || is_worse) seen->closeness = *one;
@@ -215,7 +215,7 @@ static sc_status compare_part(sc_ctx *ctx, const watched_state *s, sc_checked_de
 
 // --- As a backend --------------------------------------------------------------------------------
 
-// Errors of the host and of this machine, not of the part, end the run.
+// Errors of the host and of this machine, which the part did not cause, end the run.
 static bool is_fatal(sc_status status) {
     return status == SC_ERR_MEMORY || status == SC_ERR_IO || status == SC_ERR_CANCELLED ||
            status == SC_ERR_INTERNAL;
@@ -299,7 +299,7 @@ static sc_status execute(sc_ctx *ctx, void *state, const sc_rt_delegate_call *ca
     return end_trial(ctx, seen, status, t, "its part failed without its backend");
 }
 
-// State that survives calls, on both sides.
+// Resets state that survives calls, on both sides.
 static sc_status reset(sc_ctx *ctx, void *state) {
     watched_state *s = state;
     if (s->real->reset) SC_TRY(s->real->reset(ctx, s->real_state));
@@ -337,7 +337,7 @@ sc_status sc_delegate_check_new(sc_ctx *ctx, const sc_program *program, sc_deleg
     return tell(watch);
 }
 
-// Delegates that no call needed to be started for count as well.
+// Delegates that no call has started count as well.
 sc_status sc_delegate_check_end(sc_delegate_check *watch, const sc_name *method) {
     watch->done++;
     for (uint32_t i = 0; i < watch->posts.count; i++) {

@@ -1,4 +1,4 @@
-// The event tracer: the job's side of dumps. The kept data is fetched as two outputs of the job.
+// The event tracer of a job, which makes dumps. The kept data is fetched as two outputs of the job.
 #include "api/run/etdump.h"
 
 #include "api/call_memory.h"
@@ -66,7 +66,7 @@ sc_status sc_run_etdump(sc_job *job, sc_str *json, uint32_t *etdump, uint32_t *d
     if (job->is_etdump_fetched) sc_run_etdump_free(job);
     if (sc_etdump_is_empty(job->etdump))
         return sc_fail(ctx, SC_ERR_STATE, "Run a method with { events: true } first.",
-                       "nothing was recorded since the last dump");
+                       "no run was recorded since the last dump");
     const uint8_t *data = NULL;
     size_t size = 0;
     sc_etdump_counts counts;

@@ -4,9 +4,9 @@
 
 #include "api/job.h"
 
-// Before loading or running: what was fetched is not what is kept now.
+// Called before loading or running: data that was fetched is dropped.
 void sc_job_begin_events(sc_job *job);
-// After it: what it has come to, and whether its events could be kept.
+// Called after it: stores the result, and whether its events could be kept.
 sc_status sc_job_end_events(sc_job *job, sc_status status);
 
 #endif

@@ -1,6 +1,6 @@
-// Inputs to try a program with. A .pt2 has those that it was exported with, as torch.save made
-// them of (args, kwargs); where they do not fit the program, or the file has none, numbers are made
-// up: floats of a normal distribution, integers 0 and 1, the same on every host.
+// Inputs to try a program with. A .pt2 contains those that it was exported with, as torch.save
+// wrote (args, kwargs). If they do not fit the program, or the file has none, numbers are random
+// but the same on every host: floats of a normal distribution, integers 0 and 1.
 #include "api/run/examples.h"
 
 #include <math.h>
@@ -28,7 +28,7 @@ static sc_status set_input(setting *s, uint32_t index, const sc_rt_input *input)
 typedef struct leaves {
     const sc_pickle_value *items[LEAVES_MAX];
     uint32_t count;
-    bool is_plain;  // nothing but containers, tensors and numbers
+    bool is_plain;  // contains only containers, tensors and numbers
 } leaves;
 
 static void flatten(leaves *l, const sc_pickle_value *value, uint32_t depth) {
@@ -91,7 +91,7 @@ static bool fit(const leaves *l, const sc_rt_method *method) {
     return all;
 }
 
-// Elements in row-major order, from wherever their strides put them.
+// Elements in row-major order, gathered by their strides.
 static void gather(const sc_pickle_tensor *t, const uint8_t *storage, uint8_t *out) {
     int64_t at[SC_RANK_MAX] = {0};
     for (uint64_t i = 0; i < t->numel; i++) {
@@ -170,7 +170,7 @@ sc_status sc_set_values(sc_ctx *ctx, const sc_pickle_value *values, sc_rt_method
 
 // --- Made up -------------------------------------------------------------------------------------
 
-// Uniform in (0, 1).
+// A number uniform in (0, 1).
 static double next_uniform(uint64_t *state) {
     *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
     return ((double)(*state >> 33) + 0.5) / 2147483648.0;
@@ -205,7 +205,7 @@ static sc_status set_random(setting *s, uint32_t index, const sc_tensor *declare
     return status;
 }
 
-// Numbers are those that the program was specialised on.
+// Numbers must be those that the program was specialised on.
 static sc_status set_frozen(setting *s, uint32_t index, const sc_evalue *declared) {
     sc_rt_input input = {.tag = declared->tag};
     switch ((sc_evalue_tag)declared->tag) {

@@ -1,7 +1,7 @@
-// Which results rest on quantization. A value halfway between two steps may fall to either, and a
-// backend may round once where the graph rounds twice, so that such results are right to a step for
-// each time that they were quantized on the way. A step is the scale that they were last
-// dequantized with, where that is a constant. Parts are looked into.
+// Finds the results that depend on quantization. A value halfway between two steps may be rounded
+// to either, and a backend may round once where the graph rounds twice. So each quantization on the
+// way allows an error of one step. A step is the scale of the last dequantization, if it is a
+// constant. The search goes through parts, too.
 #include <math.h>
 
 #include "api/run/compare.h"
@@ -9,8 +9,8 @@
 
 typedef struct tracing {
     sc_ctx *ctx;
-    sc_imap steps;  // value -> sc_quantization_steps *; those that rest on nothing are not in it
-    sc_quantization_steps read;  // of what a node reads
+    sc_imap steps;  // value -> sc_quantization_steps *; values without quantization are absent
+    sc_quantization_steps read;  // of the operands of a node
     bool reads_float, reads_byte;
 } tracing;
 
@@ -81,8 +81,8 @@ static sc_quantization_steps trace_part(tracing *t, const sc_node *node, const s
     return trace_inner(t, method->graph);
 }
 
-// Which operand a body sees as which input differs by operator: all inputs rest on what the node
-// reads.
+// Operators differ in which operand becomes which input of a body, so all inputs depend on all
+// operands.
 static sc_quantization_steps trace_body(tracing *t, const sc_graph *body,
                                         sc_quantization_steps read) {
     for (uint32_t i = 0; i < body->inputs.count; i++) keep(t, body->inputs.data[i], read);
@@ -121,7 +121,7 @@ sc_quantization_steps *sc_output_quantization(sc_ctx *ctx, const sc_graph *graph
     tracing t = {.ctx = ctx};
     sc_imap_init(&t.steps, ctx->scratch);
     trace(&t, graph);
-    // Inputs that are written to come before the results proper, and may be left out of the graph.
+    // Inputs that are written come before the actual results, and may be left out of the graph.
     for (uint32_t i = 1; i <= count && i <= ret->arg_count; i++)
         if (ret->args[ret->arg_count - i].kind == SC_ARG_VALUE)
             out[count - i] = quantum_of(&t, ret->args[ret->arg_count - i].value);

@@ -1,9 +1,10 @@
-// Running: the job's side of the runtime. One program per job, one selected method; inputs are
-// copied in, outputs are handed out row-major.
+// Runs a program for a job. A job has one program and one selected method. Inputs are copied in,
+// and outputs are returned row-major.
 #include "api/backends.h"
 #include "api/open_bundle.h"
 #include "api/options.h"
 #include "api/run/etdump.h"
+#include "api/run/tensor_output.h"
 
 sc_status sc_run_open(sc_job *job, sc_source *pte, sc_source *const *ptds, uint32_t ptd_count,
                       sc_str options_json) {
@@ -40,7 +41,7 @@ static sc_status require_method(sc_job *job) {
 sc_status sc_run_select(sc_job *job, sc_str method) {
     sc_ctx *ctx = sc_job_begin(job);
     SC_TRY(sc_job_require_program(job));
-    // A name that is not there leaves the selection as it was.
+    // An unknown name leaves the selection unchanged.
     sc_rt_method *found = NULL;
     sc_job_begin_events(job);
     SC_TRY(sc_job_end_events(job, sc_rt_method_load(ctx, job->running, method, &found)));
@@ -111,7 +112,7 @@ static sc_status dense_block(sc_job *job, uint32_t index, uint64_t bytes, void *
     return SC_OK;
 }
 
-static sc_status tensor_output(sc_job *job, uint32_t index, const sc_tensor *tensor, sc_io *out) {
+sc_status sc_job_tensor_output(sc_job *job, uint32_t index, const sc_tensor *tensor, sc_io *out) {
     out->kind = SC_KIND_TENSOR;
     out->dtype = tensor->dtype;
     out->rank = tensor->rank;
@@ -140,7 +141,7 @@ sc_status sc_run_output(sc_job *job, uint32_t index, sc_io *out) {
     case SC_EVALUE_DOUBLE: *out = (sc_io){.kind = SC_KIND_DOUBLE, .d = value->d}; return SC_OK;
     case SC_EVALUE_BOOL: *out = (sc_io){.kind = SC_KIND_BOOL, .i = value->b}; return SC_OK;
     case SC_EVALUE_STRING: *out = (sc_io){.kind = SC_KIND_STRING, .str = value->str}; return SC_OK;
-    case SC_EVALUE_TENSOR: return tensor_output(job, index, value->tensor, out);
+    case SC_EVALUE_TENSOR: return sc_job_tensor_output(job, index, value->tensor, out);
     default:
         return sc_fail(ctx, SC_ERR_UNSUPPORTED, "Return the elements one by one in the model.",
                        "output %u is a list, which cannot be returned", index);

@@ -1,6 +1,6 @@
-// Does a program with delegates still compute the same? It is run next to itself without delegates,
-// made anew from what was opened, and every result is compared; so is every delegate by itself, on
-// the inputs that it gets in that run.
+// Does a program with delegates still compute the same? It runs next to itself without delegates,
+// made again from the opened files, and every result is compared. So is every delegate, on its
+// inputs in that run.
 #include <math.h>
 
 #include "api/compile/dynamic_shapes.h"

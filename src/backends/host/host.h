@@ -1,7 +1,7 @@
-// Backends that the host of the library implements, in JavaScript for one: a question to the host
-// is a kind, a delegate, and JSON; its answer is JSON and the bytes that it speaks of.
+// Backends that the host of the library implements, for example in JavaScript. A question to the
+// host is a kind, a delegate, and JSON. Its answer is JSON and the bytes that the JSON refers to.
 //
-// The bytes of a part in a file are those that the host made, so that the backend's own runtime on
+// A file contains the host's bytes of a part unchanged, so that the backend's own runtime on
 // another device reads them.
 // Prefix: sc_host_ is a backend of the host, sc_host_question_ a question to it.
 #ifndef SC_HOST_BACKEND_H
@@ -22,13 +22,12 @@ typedef struct sc_host_question sc_host_question;
 
 // How hosts implement a backend. The strings and the struct are copied.
 typedef struct sc_host_backend {
-    sc_str id;        // that files name
-    uint32_t number;  // by which the host knows it
-    bool keeps;       // is asked which operators are to stay whole
-    // True when the host has done what it was asked and, if that has a result, given it by
-    // sc_host_question_answer; otherwise what it gave is a message. `delegate` is the number of
-    // what was started by SC_HOST_QUESTION_INIT, which is ended by SC_HOST_QUESTION_DESTROY; 0 for
-    // the others.
+    sc_str id;        // the id in files
+    uint32_t number;  // the number by which the host knows it
+    bool keeps;       // the host wants to be asked which operators stay whole
+    // Asks the host. True if it has succeeded and has passed its result, if any, to
+    // sc_host_question_answer. Otherwise it has passed a message. `delegate` is the number that
+    // SC_HOST_QUESTION_INIT started and SC_HOST_QUESTION_DESTROY ends; 0 for the other questions.
     bool (*ask)(uint32_t number, sc_host_question *question, sc_host_question_kind kind,
                 uint32_t delegate, sc_str json);
 } sc_host_backend;
@@ -36,10 +35,11 @@ typedef struct sc_host_backend {
 // A question that waits for its answer.
 struct sc_host_question {
     sc_ctx *ctx;
-    sc_arena arena;  // of the question: the context's scratch is rewound while it is written
+    sc_arena arena;  // the question's own arena: the context's scratch is rewound while the
+                     // question is written
     sc_sb text;
-    // SC_HOST_QUESTION_PREPROCESS alone: sc_part pointers, in the order of the question; the parts
-    // before these, and all parts of the round.
+    // SC_HOST_QUESTION_PREPROCESS alone: sc_part pointers, in the order of the question; then the
+    // number of earlier parts, and of all parts of the round.
     const void *parts;
     uint32_t part_count;
     uint64_t done, total;
@@ -58,8 +58,8 @@ struct sc_host_question {
 // Begins a question, which sc_host_question_end ends and frees, together with its answer.
 void sc_host_question_begin(sc_host_question *question, sc_ctx *ctx);
 void sc_host_question_end(sc_host_question *question);
-// Asks what stands in `text`, and is SC_ERR_DELEGATE with the message of the host when it failed,
-// unless that was because the call was cancelled meanwhile.
+// Asks the question in `text`. If the host fails: SC_ERR_DELEGATE with its message, unless it
+// failed because the call was cancelled meanwhile.
 sc_status sc_host_ask(sc_host_question *question, const sc_host_backend *host,
                       sc_host_question_kind kind, uint32_t delegate);
 static inline sc_str sc_host_answer_json(const sc_host_question *question) {

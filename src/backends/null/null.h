@@ -1,6 +1,6 @@
-// The bytes of a null delegate, known to both halves. First comes a u32, the number of inputs that
-// the program takes. For each of them follows the key of the weight that it is, or zeros if the
-// call passes it. From the next multiple of 16 on stands the program as a .pte.
+// The bytes of a null delegate, for both halves. First comes a u32, the number of inputs that the
+// program takes. For each input follows the key of its weight, or zeros if the call passes it. From
+// the next multiple of 16 on stands the program as a .pte.
 // Prefix: sc_null_.
 #ifndef SC_NULL_H
 #define SC_NULL_H

@@ -1,5 +1,5 @@
-// XNNPACK's rules for values and nodes, asked before it does: so that a payload that we write runs
-// everywhere, and what is loaded here is what would load there.
+// XNNPACK's rules for values and nodes, checked before XNNPACK sees them. So a payload that we
+// write runs everywhere, and a file that loads here also loads there.
 #include <math.h>
 
 #include "backends/xnnpack/graph.h"
@@ -65,7 +65,7 @@ static sc_status check_scales(const checker *c, uint32_t i, const float *scales,
     return SC_OK;
 }
 
-// Scale `s` of a value, in floats or in bfloat16; false when it is not at hand.
+// Scale `s` of a value, in floats or in bfloat16; false if its data has not been found yet.
 static bool scale_at(const checker *c, const sc_xnn_quant *quant, uint32_t s, float *scale) {
     const uint8_t *data = c->graph->constants.data[quant->scales].data;
     *scale = quant->scale;
@@ -82,7 +82,7 @@ static bool scale_at(const checker *c, const sc_xnn_quant *quant, uint32_t s, fl
     return true;
 }
 
-// Scales that are at hand; a runtime asks again once it has found those that are named data.
+// Checks the known scales. A runtime checks again once it has found the named data of the others.
 static sc_status check_channels(const checker *c, uint32_t i, const sc_xnn_quant *quant) {
     float scale;
     for (uint32_t s = 0; s < quant->scale_count && scale_at(c, quant, s, &scale); s++)
@@ -176,7 +176,7 @@ static sc_status check_weights(const checker *c, const sc_xnn_shape *wanted, uin
     return SC_OK;
 }
 
-// The factor that brings sums of products back to 8 bits must be less than 256.
+// The factor that requantizes sums of products to 8 bits must be less than 256.
 static sc_status check_requantization(const checker *c) {
     const sc_xnn_quant *in = &operand(c, 0)->quant, *filter = &operand(c, 1)->quant;
     const sc_xnn_quant *out = &operand(c, 3)->quant;
@@ -231,7 +231,7 @@ static sc_status check_linear(const checker *c) {
     return check_weights(c, &filter->shape, channel_dim, filter->shape.dims[channel_dim]);
 }
 
-// Numbers of channels whose product is one too.
+// Numbers of channels whose product is a number of channels, too.
 static bool channels_fit(const sc_xnn_window *w) {
     uint64_t most = sc_max_u64(w->group_input_channels, w->group_output_channels);
     return w->groups && w->group_input_channels && w->group_output_channels &&
@@ -275,7 +275,8 @@ static sc_status check_conv(const checker *c) {
 
 // --- Other nodes ---------------------------------------------------------------------------------
 
-// Does a window fit into the padding of one side? XNNPACK gives elements of others for it.
+// Does a window fit into the padding of one side? If so, XNNPACK computes its elements from other
+// ones.
 static bool is_only_padding(uint64_t before, uint64_t after, uint64_t kernel, uint64_t dilation) {
     return sc_max_u64(before, after) > (kernel - 1) * dilation;
 }
@@ -334,8 +335,8 @@ static sc_status check_lists(const checker *c) {
 
 // --- Bytes to bytes ------------------------------------------------------------------------------
 
-// Ratios of scales for which XNNPACK's fixed-point numbers hold what they stand for. It takes
-// others and gives other numbers.
+// Ratios of scales for which XNNPACK's fixed-point numbers are precise. It accepts others, but its
+// results are then wrong.
 static sc_status check_ratios(const checker *c) {
     const sc_xnn_quant *a = &operand(c, 0)->quant, *out = &operand(c, c->row->inputs)->quant;
     if (a->kind != SC_XNN_PER_TENSOR || out->kind != SC_XNN_PER_TENSOR) return SC_OK;

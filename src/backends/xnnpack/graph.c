@@ -22,7 +22,7 @@
 #define TABLE(id, fields) static const uint8_t fields_##id[] = {fields SC_XNN_FIELDS_END};
 #include "backends/xnnpack/nodes.def"
 
-// Datatypes by the names that the table has for them.
+// Datatypes by their names in the table.
 enum {
 #define DATATYPE(id, ...) id = SC_XNN_##id,
 #include "backends/xnnpack/nodes.def"
@@ -74,7 +74,7 @@ bool sc_xnn_numel(const sc_xnn_shape *shape, uint64_t *numel) {
     return *numel <= INT64_MAX;
 }
 
-// Strides have to fit too, so that sizes of 0 count as 1 until all are known.
+// Strides must fit too, so sizes of 0 count as 1 until all sizes are known.
 bool sc_xnn_bytes(unsigned datatype, const sc_xnn_shape *shape, uint64_t *bytes) {
     uint64_t bits = sc_xnn_datatypes[datatype].bits, row = (bits + 7) / 8;
     bool is_empty = false;

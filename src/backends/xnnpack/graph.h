@@ -1,17 +1,17 @@
-// An XNNPACK graph as plain structures: what the compiler half builds and writes, and what the
-// runtime half reads and runs. Knows the file format and XNNPACK's rules, no operators of ours.
+// An XNNPACK graph as plain structures. The compiler half builds and writes it, and the runtime
+// half reads and runs it. It knows the file format and XNNPACK's rules, but none of our operators.
 //
 // A payload is a header "XH00", a FlatBuffer "XN01" (schema/xnnpack.fbs) and, in old files, bytes
-// of constants. Values stand for tensors, dense and row-major as XNNPACK sees them, so 4-D
-// activations of convolutions are N, H, W, C. Nodes read and write values by index, in an order in
-// which every value is made before it is read. Weights are mostly named data of the program.
+// of constants. Values are tensors, dense and row-major as XNNPACK sees them, so 4-D activations of
+// convolutions are N, H, W, C. Nodes read and write values by index, in an order in which every
+// value is made before it is read. Weights are mostly named data of the program.
 // Prefix: sc_xnn_ (XNNPACK's own graph, for both halves).
 #ifndef SC_XNNPACK_GRAPH_H
 #define SC_XNNPACK_GRAPH_H
 
 #include "base/cord.h"
 
-#define SC_XNN_BACKEND "XnnpackBackend"  // as files name it
+#define SC_XNN_BACKEND "XnnpackBackend"  // the backend's id in files
 
 enum {
     SC_XNN_RANK_MAX = 6,
@@ -19,11 +19,11 @@ enum {
     SC_XNN_OUTPUTS_MAX = 2,
     SC_XNN_NUMBERS_MAX = 15,
     SC_XNN_EXTERNALS_MAX = 4096,
-    SC_XNN_DATA_ALIGN = 16,  // of named data
+    SC_XNN_DATA_ALIGN = 16,  // alignment of named data
 };
 #define SC_XNN_NONE UINT32_MAX  // no value: a missing operand, or an internal value's external id
 
-// Releases of the runtime that differ in what they take. In order.
+// Releases of the runtime with different limits, in order.
 typedef enum sc_xnn_runtime {
 #define RUNTIME(id, name) SC_XNN_RUNTIME_##id,
 #include "backends/xnnpack/nodes.def"
@@ -45,12 +45,12 @@ typedef enum sc_xnn_datatype {
     SC_XNN_DATATYPE_COUNT
 } sc_xnn_datatype;
 
-// Numbers are those of the file's union.
+// The numbers are those of the file's union.
 typedef enum sc_xnn_quant_kind {
     SC_XNN_QUANT_NONE,
     SC_XNN_PER_CHANNEL,
     SC_XNN_PER_TENSOR,
-    SC_XNN_PER_TOKEN,  // computed when run: activations that become 8 bits on the way
+    SC_XNN_PER_TOKEN,  // chosen at run time: activations that become 8 bits on the way
     SC_XNN_PER_GROUP,  // blocks of 4-bit weights along a row, scales in bf16
 } sc_xnn_quant_kind;
 
@@ -63,7 +63,7 @@ typedef struct sc_xnn_quant {
     uint32_t nonbatch_dims;  // per token
     uint32_t scales;         // per channel (f32), per group (bf16): index among constants
     uint32_t scale_count;
-    const float *inline_scales;  // of old files, per channel, when `scales` is 0
+    const float *inline_scales;  // in old files: per channel, if `scales` is 0
 } sc_xnn_quant;
 
 // Sizes as XNNPACK sees them. Rank 0 does not occur: such tensors are [1].
@@ -118,21 +118,21 @@ typedef struct sc_xnn_node {
         };
         uint32_t axis;
     };
-    float value;  // what is padded with, negative slope, alpha
+    float value;  // the padding value, negative slope, or alpha
     sc_xnn_list
         lists[2];  // perm; new shape (0: the rest); offsets and sizes; paddings pre and post
     bool has_range;
-    float low, high;  // when it has: bounds of the output
+    float low, high;  // if it has one: bounds of the output
     uint32_t debug_handle;
 } sc_xnn_node;
 
-// Bytes that do not change. One of: a name, with `bytes` where it is being compiled; or bytes that
-// the payload holds itself, in `data`.
+// Constant bytes. Either named: then `bytes` is set while compiling. Or part of the payload: then
+// they are in `data`.
 typedef struct sc_xnn_constant {
-    sc_str key;  // among named data; NULL data when the payload holds the bytes
+    sc_str key;  // among named data; NULL data if the payload contains the bytes
     uint64_t size;
-    const sc_cord *bytes;  // what the compiler puts under that name; NULL when read
-    const uint8_t *data;   // bytes in the payload, and what a runtime has found under the name
+    const sc_cord *bytes;  // the bytes that the compiler stores under that name; NULL when read
+    const uint8_t *data;   // bytes in the payload, or those that a runtime has found under the name
 } sc_xnn_constant;
 
 typedef struct sc_xnn_graph {
@@ -140,7 +140,7 @@ typedef struct sc_xnn_graph {
     uint32_t external_count;  // arguments of a call: inputs, then outputs
     SC_VEC(sc_xnn_value) values;
     SC_VEC(sc_xnn_node) nodes;
-    SC_VEC(sc_xnn_constant) constants;  // entry 0 stands for none
+    SC_VEC(sc_xnn_constant) constants;  // entry 0 means no constant
 } sc_xnn_graph;
 
 // --- Facts of the tables -------------------------------------------------------------------------
@@ -159,7 +159,8 @@ typedef enum sc_xnn_field {
 
 typedef enum sc_xnn_mixing { SC_XNN_MIX, SC_XNN_ALL, SC_XNN_ALIKE } sc_xnn_mixing;
 
-// A combination of datatypes that a kind takes: of all operands the first, unless they are a mix.
+// A combination of datatypes that a kind accepts. It has one entry for all operands, or one for
+// each if it is a mix.
 typedef struct sc_xnn_types {
     uint8_t of[4];   // sc_xnn_datatype
     uint8_t mixing;  // sc_xnn_mixing
@@ -176,7 +177,7 @@ typedef struct sc_xnn_kind_row {
 typedef struct sc_xnn_datatype_row {
     const char *name;  // "fp32"
     uint8_t bits;      // of an element
-    uint8_t dtype;     // sc_dtype that has the same bytes; SC_DTYPE_NONE where none has
+    uint8_t dtype;     // sc_dtype with the same bytes; SC_DTYPE_NONE if there is none
     uint8_t since;     // sc_xnn_runtime
 } sc_xnn_datatype_row;
 
@@ -184,64 +185,65 @@ extern const sc_xnn_kind_row sc_xnn_kinds[SC_XNN_KIND_COUNT];
 extern const char *const sc_xnn_runtimes[SC_XNN_RUNTIME_COUNT];  // "1.0"
 extern const sc_xnn_datatype_row sc_xnn_datatypes[SC_XNN_DATATYPE_COUNT];
 
-// The datatype of plain tensors with this sc_dtype, invalid when XNNPACK has none.
+// The datatype of plain tensors with this sc_dtype; invalid if XNNPACK has none.
 sc_xnn_datatype sc_xnn_datatype_of(unsigned dtype);
 // Bytes of a dense tensor; rows of 4-bit weights, along the last dimension, end on whole bytes.
-// False when the number does not fit.
+// False if the number does not fit.
 bool sc_xnn_bytes(unsigned datatype, const sc_xnn_shape *shape, uint64_t *bytes);
-// Elements; false when the number does not fit into 63 bits.
+// The element count; false if it does not fit into 63 bits.
 bool sc_xnn_numel(const sc_xnn_shape *shape, uint64_t *numel);
 bool sc_xnn_shape_is(const sc_xnn_shape *a, const sc_xnn_shape *b);
 
 // --- Events --------------------------------------------------------------------------------------
 
-// "DepthwiseConv2d #07": by which a node of a graph with `count` nodes is known to profilers. All
-// have the same number of digits, so that no id is part of another.
+// "DepthwiseConv2d #07": the name of a node for profilers, in a graph with `count` nodes. All have
+// the same number of digits, so that no id is part of another.
 #define SC_XNN_EVENT_ID_BYTES 64
 sc_str sc_xnn_event_id(const sc_xnn_node *node, uint32_t index, uint32_t count,
                        char text[SC_XNN_EVENT_ID_BYTES]);
 
 // --- Building ------------------------------------------------------------------------------------
 
-// Empty, but for entry 0 of the constants. Lives on `arena`.
+// An empty graph, but for entry 0 of the constants. It lives on `arena`.
 sc_xnn_graph *sc_xnn_graph_new(sc_arena *arena);
-// An internal value without quantization, to be changed as needed; the index that nodes use.
+// Adds an internal value without quantization, which the caller may change. Returns the index for
+// nodes.
 uint32_t sc_xnn_add_value(sc_xnn_graph *graph, sc_xnn_datatype datatype, const sc_xnn_shape *shape);
-// Borrows key and cord. The same key again is the same entry.
+// Adds a named constant. Borrows key and cord. The same key again gives the same entry.
 uint32_t sc_xnn_add_constant(sc_xnn_graph *graph, sc_str key, const sc_cord *bytes);
-// A node without operands and with zero parameters; valid until the next one is added.
+// Adds a node without operands and with zero parameters; it is valid until the next one is added.
 sc_xnn_node *sc_xnn_add_node(sc_xnn_graph *graph, sc_xnn_kind kind);
 
 // --- Writing, reading, checking ------------------------------------------------------------------
 
-// The payload, to an empty cord on which everything is copied. Named constants are only named: who
-// calls puts their bytes among the program's named data. SC_ERR_LIMIT when it gets too large.
+// Writes the payload to an empty cord, onto which all bytes are copied. Named constants are only
+// named: the caller adds their bytes to the program's named data. SC_ERR_LIMIT if the payload gets
+// too large.
 sc_status sc_xnn_write(sc_ctx *ctx, const sc_xnn_graph *graph, sc_cord *out);
 
-// Any bytes to a graph on `arena`, which borrows `data`. Afterwards every index, list and size is
-// in range, no value is made twice or read before it is made, bytes of the payload that constants
-// refer to are there, and so many as values need; whether XNNPACK's rules hold, sc_xnn_check says.
-// Named constants have no data yet. SC_ERR_CORRUPT, SC_ERR_LIMIT, or SC_ERR_DELEGATE for what a
-// later release may have brought.
+// Reads any bytes to a graph on `arena`, which borrows `data`. Afterwards every index, list and
+// size is in range, and no value is made twice or read before it is made. Bytes of the payload that
+// constants refer to exist, as many as values need. XNNPACK's own rules are left to sc_xnn_check.
+// Named constants have no data yet. SC_ERR_CORRUPT, SC_ERR_LIMIT, or SC_ERR_DELEGATE for features
+// of a later release.
 sc_status sc_xnn_read(sc_ctx *ctx, sc_arena *arena, const uint8_t *data, uint64_t size,
                       sc_xnn_graph **out);
 
-// XNNPACK's own rules, those that are asked when a graph is defined and those of shapes (the sizes
-// that values declare being taken for the sizes that they have), for this runtime. SC_ERR_DELEGATE
-// naming node, values and rule.
+// Checks XNNPACK's own rules for this runtime: those for defining a graph, and those of shapes, for
+// which declared sizes count as actual ones. SC_ERR_DELEGATE names node, values and rule.
 sc_status sc_xnn_check(sc_ctx *ctx, const sc_xnn_graph *graph, sc_xnn_runtime runtime);
 
-// May 8 bits of scales `a` and `b` be added up to 8 bits of the scale `out`? Outside of these
-// ratios XNNPACK refuses, or loses digits.
+// Can 8 bits of scales `a` and `b` be added to 8 bits of the scale `out`? Outside these ratios
+// XNNPACK refuses, or loses digits.
 bool sc_xnn_sum_fits(float a, float b, float out);
-// The bound for the scale of a product's operands, divided by that of its 8-bit result.
+// The upper bound of the product of the operands' scales, divided by the scale of its 8-bit result.
 #define SC_XNN_REQUANTIZATION_END 256.0f
 
-// Sizes of all values from those of external inputs and constants, which are set; the graph has
-// been checked. `shapes` has room for every value. SC_ERR_SHAPE names the node.
+// Derives the sizes of all values from those of external inputs and constants, which are set; the
+// graph has been checked. `shapes` has room for every value. SC_ERR_SHAPE names the node.
 sc_status sc_xnn_infer(sc_ctx *ctx, const sc_xnn_graph *graph, sc_xnn_shape *shapes);
 
-// A line for each value that is not made by a node, a line for each node.
+// Prints a line for each value that is not made by a node, and a line for each node.
 void sc_xnn_print(sc_sb *out, const sc_xnn_graph *graph);
 
 #endif

@@ -6,6 +6,7 @@
 //   18  u32 constants' offset   22  u64 their size     30  two zeros
 //
 // Fields from 10 on are not aligned. The FlatBuffer follows at 32, then bytes of constants.
+// Prefix: SC_XNN_ (XNNPACK's own graph, for both halves).
 #ifndef SC_XNNPACK_PAYLOAD_H
 #define SC_XNNPACK_PAYLOAD_H
 
@@ -23,7 +24,7 @@ enum {
     SC_XNN_DATA_SIZE_AT = 22,
     SC_XNN_HEADER_BYTES = 30,
     SC_XNN_HEADER_PADDED = 32,
-    SC_XNN_PART_ALIGN = 16,  // of FlatBuffer and constants
+    SC_XNN_PART_ALIGN = 16,  // of the FlatBuffer and of the constants
 };
 #define SC_XNN_MAGIC "XH00"
 

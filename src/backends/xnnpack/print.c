@@ -33,7 +33,7 @@ static void print_type(sc_sb *out, const sc_xnn_value *value) {
     if (value->flags) sc_sb_addf(out, " argument %u", value->external_id);
 }
 
-// Keys are texts of the file, so only plain characters are shown.
+// Keys are texts of the file, so only plain characters are printed.
 static void print_key(sc_sb *out, sc_str key) {
     sc_sb_add_char(out, '"');
     for (size_t i = 0; i < key.size; i++) {

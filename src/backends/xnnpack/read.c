@@ -1,4 +1,4 @@
-// Any bytes to a graph of which everything that an index, a list or a size could break is checked.
+// Reads any bytes to a graph. Everything that an index, a list or a size could break is checked.
 #include "backends/xnnpack/payload.h"
 #include "base/map.h"
 
@@ -12,7 +12,7 @@ typedef struct reader {
     const uint8_t *data;  // constants in the payload
     uint64_t data_bytes;
     sc_imap ids;    // of values in the file -> index
-    uint8_t *made;  // per value: a node before, an argument or a constant makes it
+    uint8_t *made;  // per value: an earlier node, an argument or a constant makes it
 } reader;
 
 #define damaged(r, ...)                                                                      \
@@ -33,7 +33,7 @@ static sc_status find_parts(reader *r, const uint8_t *data, uint64_t size) {
                        (int)SC_XNN_HEADER_BYTES);
     r->flatbuffer = r->data = data;
     if (memcmp(data + SC_XNN_MAGIC_AT, SC_XNN_MAGIC, 4) != 0) {
-        // From before there was a header: all of it is the FlatBuffer.
+        // Files older than the header consist of the FlatBuffer only.
         if (!sc_size_from_u64(size, &r->flatbuffer_bytes))
             return damaged(r, "it is larger than memory");
         return SC_OK;
@@ -54,7 +54,7 @@ static sc_status find_parts(reader *r, const uint8_t *data, uint64_t size) {
     return SC_OK;
 }
 
-// The runtime takes its own identifier and the compiler's.
+// The runtime accepts its own identifier and the compiler's.
 static sc_status verify(reader *r) {
     sc_fb_schema schema = sc_xnn_schema;
     if (r->flatbuffer_bytes >= 8 && memcmp(r->flatbuffer + 4, "XN00", 4) == 0)
@@ -98,7 +98,7 @@ static sc_status read_constants(reader *r, sc_fb_table root) {
     return SC_OK;
 }
 
-// Has the constant as many bytes as are needed of it?
+// Does the constant have as many bytes as are needed?
 static sc_status need_constant(reader *r, uint32_t value, uint32_t index, uint64_t bytes,
                                const char *what) {
     if (index >= r->graph->constants.count)
@@ -148,7 +148,7 @@ static sc_status read_scales(reader *r, sc_xnn_value *value, uint32_t id, sc_fb_
     return SC_OK;
 }
 
-// As many scales as there are channels, or groups.
+// Are there as many scales as channels, or as groups?
 static sc_status match_scales(reader *r, const sc_xnn_value *value, uint32_t id) {
     const sc_xnn_quant *quant = &value->quant;
     uint64_t wanted = value->shape.dims[quant->channel_dim];
@@ -295,7 +295,7 @@ static sc_status read_output(reader *r, uint32_t node, uint32_t id, uint32_t *ou
     return SC_OK;
 }
 
-// Field by field, as nodes.def lists them.
+// Reads field by field, as nodes.def lists them.
 static sc_status read_payload(reader *r, sc_fb_table table, uint32_t index, sc_xnn_node *node) {
     const sc_xnn_kind_row *row = &sc_xnn_kinds[node->kind];
     uint32_t in = 0, out = 0, number = 0, list = 0;
@@ -317,7 +317,7 @@ static sc_status read_payload(reader *r, sc_fb_table table, uint32_t index, sc_x
         case SC_XNN_FIELD_LIST:
             SC_TRY(read_list(r, table, slot, index, &node->lists[list++]));
             break;
-        default: break;  // COUNT: the list itself says it
+        default: break;  // COUNT: the list has its own count
         }
     }
     for (uint32_t i = 0; i < row->outputs; i++) {

@@ -1,5 +1,5 @@
-// Sizes of values from those of what they are made from, as XNNPACK derives them. If it would round
-// a size up to something that no input fills, the graph is refused.
+// Derives the sizes of values from those of their operands, as XNNPACK does. If XNNPACK would round
+// a size up beyond the input's elements, the graph is refused.
 #include "backends/xnnpack/graph.h"
 
 typedef struct inference {
@@ -17,7 +17,7 @@ static void add_shape(sc_sb *out, const sc_xnn_shape *shape) {
     sc_sb_add_char(out, ']');
 }
 
-// The node, what is wrong with it, and the sizes of what it reads.
+// Names the node, the fault, and the sizes of its operands.
 static sc_status mismatch(const inference *f, const char *what) {
     const sc_xnn_kind_row *row = &sc_xnn_kinds[f->node->kind];
     sc_sb text;
@@ -43,7 +43,7 @@ static bool put(uint64_t size, uint32_t *dim) {
 
 // --- Elements ------------------------------------------------------------------------------------
 
-// Sizes from the last on are equal, or one of them is 1, or not there.
+// From the last one on, sizes are equal, or one of them is 1 or absent.
 static bool broadcast(const sc_xnn_shape *a, const sc_xnn_shape *b, uint32_t kept,
                       sc_xnn_shape *out) {
     out->rank = sc_max_u32(a->rank, b->rank);
@@ -224,7 +224,7 @@ static sc_status infer_slice(const inference *f) {
     for (uint32_t d = 0; d < in->rank; d++) {
         if ((uint64_t)offsets->items[d] + sizes->items[d] > in->dims[d])
             return mismatch(f, "slices beyond its input");
-        // None is all that there is.
+        // 0 means the rest of the dim.
         out.dims[d] = sizes->items[d] ? sizes->items[d] : in->dims[d] - offsets->items[d];
     }
     *output(f) = out;

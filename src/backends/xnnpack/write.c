@@ -1,14 +1,14 @@
-// A graph to the payload that XNNPACK's runtime takes.
+// Writes a graph as the payload that XNNPACK's runtime reads.
 //
-// The runtime relies on facts that the schema does not state: a vector of scales is there even when
-// the scales are named data; a key, even an empty one, makes a constant named data, so bytes in the
-// payload go without; ids of missing operands are all ones, not the default.
+// The runtime relies on facts that the schema does not state. A vector of scales exists even if the
+// scales are named data. A key, even an empty one, makes a constant named data, so bytes in the
+// payload have no key. Ids of missing operands are all ones, not the default.
 #include "backends/xnnpack/payload.h"
 
 typedef struct writer {
     const sc_xnn_graph *graph;
     sc_fb_builder fb;
-    sc_cord data;  // bytes of constants that the payload holds itself
+    sc_cord data;  // bytes of constants in the payload itself
 } writer;
 
 static sc_fb_ref write_numbers(writer *w, const uint32_t *items, uint32_t count) {
@@ -111,7 +111,7 @@ static sc_fb_ref write_values(writer *w, sc_fb_ref *refs) {
     return sc_fb_add_refs(&w->fb, refs, w->graph->values.count);
 }
 
-// Ids of the values with this flag; the runtime goes by the flags themselves.
+// Ids of the values with this flag; the runtime itself uses the flags.
 static sc_fb_ref write_externals(writer *w, uint32_t flag, uint32_t *ids) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < w->graph->values.count; i++)
@@ -127,7 +127,7 @@ static uint32_t float_bits(float value) {
     return bits;
 }
 
-// Field by field, as nodes.def lists them.
+// Writes field by field, as nodes.def lists them.
 static sc_fb_ref write_payload(writer *w, const sc_xnn_node *node) {
     const uint8_t *fields = sc_xnn_kinds[node->kind].fields;
     uint32_t in = 0, out = 0, number = 0, list = 0, counted = 0;
@@ -220,7 +220,7 @@ sc_status sc_xnn_write(sc_ctx *ctx, const sc_xnn_graph *graph, sc_cord *out) {
     sc_cord_init(&w.data, ctx->arena);
     sc_fb_ref root = write_graph(&w, ctx->arena);
     SC_TRY(sc_fb_finish(ctx, &w.fb, root, SC_XNN_IDENTIFIER, &data, &size));
-    // The runtime's own first check comes here, so that it cannot fail there.
+    // The runtime's own first check is made here, so that it cannot fail there.
     SC_TRY(sc_fb_verify(ctx, &sc_xnn_schema, data, size));
     SC_ASSERT(w.fb.align_max <= SC_XNN_PART_ALIGN);
     uint8_t head[SC_XNN_HEADER_PADDED];

@@ -23,7 +23,7 @@ BLOCK(block_28, 7)
 BLOCK(block_12, 3)
 BLOCK(block_4, 1)
 
-// The last outputs, fewer than four, where nothing may be written past them.
+// Computes the last outputs, fewer than four, without writing beyond them.
 static void block_part(const sc_dwconv_f32 *d, size_t x) {
     float results[4];
     sc_dwconv_f32 last = *d;

@@ -4,7 +4,7 @@
 #include "compute/simd/simd.h"
 
 // `pixels` outputs by `vectors` of four channels, from channel c on, share each weight. The sums, a
-// weight for each vector and what is loaded must stay within 15 registers, or V8 spills.
+// weight for each vector and the loaded inputs must stay within 15 registers, or V8 spills.
 #define BLOCK(name, pixels, vectors)                                                               \
     static void name(const sc_dwconv_nhwc_f32 *d, size_t x, size_t c, const float *packed) {       \
         const size_t group = 4 * (d->kernel_taps + 1);                                             \
@@ -35,7 +35,7 @@ BLOCK(block_1x1, 1, 1)
 
 typedef void (*block_fn)(const sc_dwconv_nhwc_f32 *d, size_t x, size_t c, const float *packed);
 
-// All channels of a few outputs: `wide` takes as many vectors at a time as it says, `narrow` one.
+// Computes all channels of a few outputs: `wide` takes `vectors` vectors at a time, `narrow` one.
 static void run_channels(const sc_dwconv_nhwc_f32 *d, size_t x, block_fn wide, size_t vectors,
                          block_fn narrow) {
     const size_t group = 4 * (d->kernel_taps + 1);
@@ -63,8 +63,8 @@ typedef struct column {
     v4f weights[3][3];
 } column;
 
-// Adds what the column weighs as column `x` of the kernel: one addition that has to wait for sums
-// before it, since a processor looks ahead no further than some outputs.
+// Adds the products of the column with column `x` of the kernel. Only one addition waits for
+// earlier sums, since a processor looks ahead by only a few outputs.
 static inline v4f add_column(const column *c, const v4f v[3], size_t x, v4f sum) {
     const v4f upper = v4f_fma(v[1], c->weights[1][x], v[0] * c->weights[0][x]);
     return sum + v4f_fma(v[2], c->weights[2][x], upper);
@@ -74,8 +74,8 @@ static inline void next_column(column *c, v4f v[3]) {
     for (size_t i = 0; i < 3; i++) v[i] = v4f_load(c->rows[i]), c->rows[i] += c->steps[i];
 }
 
-// Four channels of a row. Live are nine weights, two incomplete sums, bounds, and the sum that is
-// being computed: as many vectors as there are registers.
+// Four channels of a row. Nine weights, two incomplete sums, the bounds, and the current sum are
+// live: as many vectors as there are registers.
 static inline void run_3x3(const sc_dwconv_3x3_f32 *d, column c, const float *packed, float *out,
                            size_t count, bool left, bool right, const bool by_two) {
     const v4f low = v4f_load_splat(&d->low), high = v4f_load_splat(&d->high);

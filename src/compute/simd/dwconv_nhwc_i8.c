@@ -3,17 +3,18 @@
 
 #include "compute/simd/simd_i8.h"
 
-// Eight channels of the packing: what sums begin with, scales, shifts and sums of weights, four
-// bytes each; then the weights of two taps at a time, those of a channel side by side.
+// Eight channels of the packing: starts of sums, scales, shifts and sums of weights, four bytes
+// each; then the weights of two taps at a time, those of a channel adjacent.
 enum { HEAD = 4 * 32, PAIR = 16 };
 
 enum { CHUNK = 32 };  // outputs whose sums are made before they are stored
 
 // --- Results -------------------------------------------------------------------------------------
 
-// The results of eight channels of `count` outputs, of which the first is element `at`, apart from
-// what makes the sums: so each loop's vectors are as many as there are registers. Not inline, or
-// what `r` points at would become constants that V8 makes anew in every turn.
+// Computes the results of eight channels of `count` outputs, the first of which is element `at`. It
+// is apart from the loop that makes the sums, so that each loop's vectors fit into the registers.
+// It is not inline, or values behind `r` would become constants that V8 makes again in every
+// iteration.
 static __attribute__((noinline)) void store_bytes(const sc_dwconv_nhwc_i8 *d,
                                                   const v4_requantizing *r, size_t at,
                                                   const uint8_t *head, const v4u *sums,

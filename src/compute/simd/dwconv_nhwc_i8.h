@@ -1,6 +1,6 @@
-// Depthwise convolution of 8-bit pixels whose channels lie side by side: a run of neighbouring
-// outputs that read the same taps. Zero points are in the sums until the end; so what lies in the
-// padding has to be read from zero points. Sums wrap.
+// Depthwise convolution of 8-bit pixels with adjacent channels: a run of neighbouring outputs that
+// read the same taps. Zero points stay in the sums until the end, so taps in the padding must read
+// zero points. Sums wrap.
 // Prefix: sc_dwconv_ (depthwise convolution).
 #ifndef SC_DWCONV_NHWC_I8_H
 #define SC_DWCONV_NHWC_I8_H
@@ -8,7 +8,7 @@
 #include "compute/pack.h"
 
 typedef struct sc_dwconv_i8_tap {
-    const int8_t *from;  // what the first output of a run reads
+    const int8_t *from;  // the inputs of the first output of a run
     size_t step;         // from one output to the next
 } sc_dwconv_i8_tap;
 

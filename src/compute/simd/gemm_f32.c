@@ -5,8 +5,8 @@
 
 // --- From sums to results ------------------------------------------------------------------------
 
-// The last steps of every result in a row: sum * scale + shift, then the clamp. Without a scale the
-// sum begins with the shift instead of zero.
+// Finishes every result in a row: sum * scale + shift, then the clamp. Without a scale the sum
+// begins with the shift instead of zero.
 typedef struct finish_row {
     float first, scale, shift, low, high;
     bool scales, clamps;
@@ -26,7 +26,7 @@ static inline v4f finish(const finish_row *f, v4f v) {
     return v;
 }
 
-// Up to four sums into c[row][column...], with what belongs to their columns.
+// Writes up to four sums to c[row][column...], with the scale and shift of their columns.
 static inline void store_vector(const sc_gemm_f32 *g, const finish_row *f, v4f v, size_t row,
                                 size_t column, size_t count) {
     float *c = g->c + row * g->c_row + column;
@@ -80,7 +80,7 @@ typedef struct tiling {
     size_t rows, columns;
 } tiling;
 
-// With fused multiply-add the wide tile wins, with separate operations the square one.
+// With fused multiply-add the wide tile is faster, with separate operations the square one.
 static tiling tiling_for(const sc_gemm_f32 *g, size_t width) {
     if (width > 12 && g->m == 1) return (tiling){tile_1x4, 1, 16};
     if (width > 12 && V4F_FUSES) return (tiling){tile_2x4, 2, 16};
@@ -121,13 +121,14 @@ enum {
     STREAM_ROWS = 32      // of A, at a time
 };
 
-// A that does not stay in the cache is read once, not once per strip, if all of B does.
+// If A does not stay in the cache, it is read once instead of once per strip, provided that all of
+// B stays there.
 static bool streams_a(const sc_gemm_f32 *g) {
     return g->n <= STREAM_COLUMNS && g->n > SC_GEMM_PANEL &&
            (uint64_t)g->m * (uint64_t)g->k > A_CACHED;
 }
 
-// Never less for larger sizes, so that the largest ones answer for all.
+// Never less for larger sizes, so that the result for the largest ones is enough for all.
 uint64_t sc_gemm_nn_scratch(uint64_t m, uint64_t n, uint64_t k) {
     uint64_t columns = sc_min_u64(n, m * k > A_CACHED ? STREAM_COLUMNS : SC_GEMM_PANEL);
     uint64_t panels = sc_max_u64((columns + SC_GEMM_PANEL - 1) / SC_GEMM_PANEL, 1);
@@ -146,7 +147,7 @@ static void pack_panel(const sc_gemm_f32 *g, float *panel, size_t column, size_t
     }
 }
 
-// Columns to work on at a time: as much of B as stays in the first-level cache while all rows of A
+// Columns to process at a time: as much of B as stays in the first-level cache while all rows of A
 // pass over it.
 static size_t strip_width(const sc_gemm_f32 *g) {
     enum { CACHED_FLOATS = 4096, STRIP_MAX = 128 };
@@ -172,8 +173,8 @@ static void run_streaming(const sc_gemm_f32 *g, const sc_gemm_block *block, floa
     }
 }
 
-// Far-apart rows of B fight for the same cache sets: from some depth on, a packed copy pays if
-// enough rows of A share it.
+// Rows of B that are distant compete for the same cache sets. From some depth on, a packed copy
+// pays if enough rows of A share it.
 static bool packs_b(const sc_gemm_f32 *g) { return g->k > 256 && g->m >= 8; }
 
 // Columns of a tile that does not stream.
@@ -201,7 +202,8 @@ void sc_gemm_nn_f32(const sc_gemm_f32 *g, size_t from, size_t to, float *scratch
         return;
     }
     const bool packs = packs_b(g);
-    const size_t strip = tile_width(g), whole = g->n / 4 * 4;  // what vectors can read in place
+    const size_t strip = tile_width(g), whole = g->n / 4 * 4;  // operands that vectors can read in
+                                                               // place
     for (size_t column = block.column; column < block.column_end;) {
         size_t end = packs || column == whole   ? block.column_end
                      : whole < block.column_end ? whole
@@ -219,7 +221,8 @@ void sc_gemm_nn_f32(const sc_gemm_f32 *g, size_t from, size_t to, float *scratch
 
 // --- nt: dot products ----------------------------------------------------------------------------
 
-// Two rows of A against four rows of B, four partial sums each. Missing rows repeat the last one.
+// Multiplies two rows of A with four rows of B, four partial sums each. Missing rows repeat the
+// last one.
 static void dots_2x4(const sc_gemm_f32 *g, const float *const a[2], const float *const b[4],
                      v4f out[2]) {
     v4f s00 = v4f_zero(), s01 = s00, s02 = s00, s03 = s00;

@@ -1,6 +1,6 @@
-// Single-precision matrix products on register tiles. Two forms, neither of which needs its right
-// operand repacked: `nn` reads B as rows of columns (activations of a channels-first convolution,
-// a [K, N] matrix), `nt` reads both operands along k (a weight stored as [N, K]).
+// Single-precision matrix products on register tiles. There are two forms, neither of which needs
+// its right operand repacked. `nn` reads B as rows of columns (activations of a channels-first
+// convolution, a [K, N] matrix), and `nt` reads both operands along k (a weight stored as [N, K]).
 // Sums run over k in order (nn) or in four interleaved partial sums (nt).
 // Prefix: sc_gemm_ (general matrix multiply).
 #ifndef SC_GEMM_F32_H
@@ -25,24 +25,24 @@ typedef struct sc_gemm_f32 {
     float low, high;
 } sc_gemm_f32;
 
-// Bytes of scratch that sc_gemm_nn_f32 wants for these sizes.
+// Bytes of scratch that sc_gemm_nn_f32 needs for these sizes.
 uint64_t sc_gemm_nn_scratch(uint64_t m, uint64_t n, uint64_t k);
 
-// Products are computed in tiles, any range of which gives the same bits as all of them together.
+// Products are computed in tiles. Any range of tiles gives the same bits as all of them together.
 typedef struct sc_gemm_block {
     size_t row, row_end, column, column_end;
 } sc_gemm_block;
 
 size_t sc_gemm_nn_tiles(const sc_gemm_f32 *g);
 size_t sc_gemm_nt_tiles(const sc_gemm_f32 *g);
-// The results that the tiles [from, to) give.
+// Computes the results of the tiles [from, to).
 sc_gemm_block sc_gemm_nn_block(const sc_gemm_f32 *g, size_t from, size_t to);
 sc_gemm_block sc_gemm_nt_block(const sc_gemm_f32 *g, size_t from, size_t to);
 void sc_gemm_nn_f32(const sc_gemm_f32 *g, size_t from, size_t to, float *scratch);
 void sc_gemm_nt_f32(const sc_gemm_f32 *g, size_t from, size_t to);
 
-// One panel of nn: columns [0, width) of c, width <= SC_GEMM_PANEL. `panel` holds k rows of
-// `panel_row` floats of which at least width rounded up to 4 can be read.
+// Computes one panel of nn: columns [0, width) of c, width <= SC_GEMM_PANEL. `panel` has k rows of
+// `panel_row` floats, of which at least width rounded up to 4 can be read.
 void sc_gemm_panel_f32(const sc_gemm_f32 *g, const float *panel, size_t panel_row, size_t column,
                        size_t width);
 

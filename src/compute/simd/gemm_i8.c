@@ -13,7 +13,7 @@ uint64_t sc_gemm_a_i8(uint64_t m, uint64_t k) {
     return (m > 1 ? sc_align_up(m, ROWS) + ROWS : 1) * sc_align_up(k, 2);
 }
 
-// Behind all others is where four are widened.
+// The place after all others, where four rows are widened.
 int16_t *sc_gemm_row_i8(int16_t *a, size_t m, size_t k, size_t i) {
     return m > 1 ? a + ((size_t)sc_align_up(m, ROWS) + i % ROWS) * even(k) : a;
 }
@@ -23,7 +23,8 @@ static inline v4u pair(v4u a, v4u b, bool high) {
                 : __builtin_shufflevector(a, b, 0, 4, 1, 5);
 }
 
-// Two steps of each row lie side by side. Missing rows may read as anything.
+// Interleaves rows, so that two steps of each are adjacent. The contents of missing rows do not
+// matter.
 void sc_gemm_rows_i8(int16_t *a, size_t m, size_t k, size_t i) {
     const size_t depth = even(k);
     const int16_t *from = sc_gemm_row_i8(a, m, k, 0);
@@ -88,13 +89,13 @@ static void sum_row(const int16_t *a, const int8_t *b, size_t pairs, const uint8
     to->of[0][0] = sum[0], to->of[0][1] = sum[1];
 }
 
-// A half of the two pairs that eight lanes of four numbers of 4 bits hold, widened by two shifts.
+// Widens a half of the two pairs in eight lanes, with four 4-bit numbers each, by two shifts.
 static inline v8h nibbles(v8h lanes, int i) {
     typedef uint16_t v8w __attribute__((vector_size(16)));
     return (v8h)((v8w)lanes << (12 - 4 * i)) >> 12;
 }
 
-// With weights of 4 bits, of `rows` rows that lie side by side.
+// Multiplies `rows` adjacent rows with weights of 4 bits.
 static inline void sum_nibbles(const int16_t *a, const int8_t *b, size_t pairs,
                                const uint8_t *begin, sums *to, const size_t rows) {
     v4u sum[ROWS][2];
@@ -122,7 +123,7 @@ static inline void sum_nibbles(const int16_t *a, const int8_t *b, size_t pairs,
 
 typedef struct panel {
     const v4_requantizing *requantizing;
-    const uint8_t *head;    // what sums begin with; scales and shifts follow
+    const uint8_t *head;    // starts of sums; scales and shifts follow
     const uint8_t *scales;  // of blocks
     const int8_t *weights;
     size_t column, width;
@@ -148,7 +149,7 @@ static inline void store_bytes(const sc_gemm_i8 *g, const panel *p, size_t row, 
     }
 }
 
-// `s` holds floats.
+// `s` contains floats.
 static void store_floats(const sc_gemm_i8 *g, const panel *p, size_t row, size_t rows,
                          const sums *s) {
     const bool clamps = g->finish->clamps;
@@ -182,7 +183,7 @@ static void sum_tile(const sc_gemm_i8 *g, const panel *p, const int16_t *a, size
         (g->m == 1 ? sum_row : sum_rows)(a, weights, pairs, begin, s);
 }
 
-// The sums of blocks, each by its scale.
+// Adds the sums of blocks, each multiplied by its scale.
 static void sum_blocks(const sc_gemm_i8 *g, const panel *p, const int16_t *a, size_t rows,
                        sums *total) {
     static const uint8_t zeros[32];
@@ -216,7 +217,7 @@ static void run_tile(const sc_gemm_i8 *g, const panel *p, size_t row, size_t row
     store_floats(g, p, row, rows, &s);
 }
 
-// The sums of four rows with weights that have been widened.
+// The sums of four rows with widened weights.
 static inline void sum_wide_rows(const int16_t *a, const int16_t *b, size_t pairs,
                                  const uint8_t *begin, sums *to) {
     v4u sum[ROWS][2];
@@ -234,9 +235,9 @@ static inline void sum_wide_rows(const int16_t *a, const int16_t *b, size_t pair
 
 enum { WIDE_MAX = 1024 };  // steps
 
-// Whole tiles with weights of 8 bits, to bytes: weights are widened once for all rows, and sums
-// stay in registers. Not inline, or what the panel points at would become constants that V8 makes
-// anew in every turn.
+// Computes whole tiles with weights of 8 bits, to bytes. Weights are widened once for all rows, and
+// sums stay in registers. It is not inline, or values behind the panel would become constants that
+// V8 makes again in every iteration.
 static __attribute__((noinline)) void run_rows_bytes(const sc_gemm_i8 *g, const panel *p,
                                                      size_t rows) {
     const size_t depth = even(g->k);

@@ -7,10 +7,10 @@ enum { WIDTH = SC_PANEL, ROWS = 4 };
 
 // --- Steps [from, to) of all rows ----------------------------------------------------------------
 
-// So many at a time that the rows of a tile and a panel stay in the nearest cache.
+// Steps at a time, so that the rows of a tile and a panel stay in the nearest cache.
 enum { STEPS = 256 };
 
-// Scratch in order: some steps of a panel, of weights that are no floats, and rows.
+// Scratch in order: some steps of a panel, if weights are no floats, and rows.
 enum { EXPANDED = STEPS * WIDTH };
 
 uint64_t sc_igemm_scratch_f32(uint64_t m, uint64_t steps, uint8_t weight) {
@@ -27,7 +27,7 @@ static inline v4f pair(v4f a, v4f b, bool high) {
                 : __builtin_shufflevector(a, b, 0, 4, 1, 5);
 }
 
-// `count` steps of four rows, side by side; returns where the next go.
+// Copies `count` steps of four rows, interleaved; returns the place for the next steps.
 static float *interleave(const float *const from[ROWS], size_t first, size_t count, float *to) {
     const float *a = from[0] + first, *b = from[1] + first, *c = from[2] + first;
     const float *d = from[3] + first;
@@ -76,7 +76,7 @@ static inline v4f of_ints(v8h v, bool high) {
     return __builtin_convertvector(high ? v4i_widen_high(v) : v4i_widen_low(v), v4f);
 }
 
-// Eight of the 16 numbers of 4 bits in a row of bytes.
+// Reads eight of the 16 numbers of 4 bits in a row of bytes.
 static inline v8h nibbles(const uint8_t *row, bool high) {
     uint64_t bytes;
     int8_t values[8];
@@ -115,7 +115,7 @@ static inline void expand_as(const float *panel, uint8_t type, size_t from, size
     }
 }
 
-// Steps [from, to) of a panel as floats.
+// Converts steps [from, to) of a panel to floats.
 static const float *expand(const sc_igemm_f32 *g, const float *panel, size_t from, size_t to,
                            float *out) {
     switch (g->weight) {
@@ -135,9 +135,9 @@ static const float *panel_at(const sc_igemm_f32 *g, size_t column) {
 
 // --- Tiles ---------------------------------------------------------------------------------------
 
-// Some steps of four rows and a panel: sums begin with the numbers at `begin` and go to `c`. Live
-// values must stay within 15 registers in the loop, or V8 spills: 8 sums, two vectors of weights,
-// four of rows (in engines that load before they compute) and a product.
+// Computes some steps of four rows and a panel: sums begin with the numbers at `begin` and go to
+// `c`. Live values must stay within 15 registers in the loop, or V8 spills: 8 sums, two vectors of
+// weights, four of rows (in engines that load before they compute) and a product.
 typedef struct tile {
     const float *a, *b, *end;  // rows; weights from and to
     const float *begin;
@@ -165,7 +165,7 @@ static inline void run_tile(const tile *t, float *c, size_t c_row) {
     }
 }
 
-// The part of a tile that there is, by way of a whole one.
+// Computes a part of a tile by way of a whole one.
 static void run_part(tile t, float *c, size_t c_row, size_t rows, size_t width) {
     float whole[ROWS * WIDTH] = {0};
     if (t.begin == c) {
@@ -237,7 +237,7 @@ static inline void add_steps(v4f sum[4], const float *a, size_t count, const flo
     }
 }
 
-// Two panels of a single row, which is used where it lies.
+// Computes two panels of a single row, which is used in place.
 static void run_row(const sc_igemm_f32 *g, size_t column, size_t width) {
     const float *left = panel_at(g, column);
     const float *right = width > WIDTH ? panel_at(g, column + WIDTH) : left;

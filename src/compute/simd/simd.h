@@ -25,7 +25,7 @@ static inline void v4f_store(float *p, v4f v) { memcpy(p, &v, sizeof v); }
 static inline v4f v4f_splat(float x) { return (v4f){x, x, x, x}; }
 static inline v4f v4f_zero(void) { return (v4f){0, 0, 0, 0}; }
 
-// All lanes from one float in memory: a single instruction where the machine has one.
+// Sets all lanes to one float in memory: a single instruction if the machine has one.
 static inline v4f v4f_load_splat(const float *p) {
 #if defined(__wasm_simd128__)
     return (v4f)wasm_v128_load32_splat(p);
@@ -34,7 +34,7 @@ static inline v4f v4f_load_splat(const float *p) {
 #endif
 }
 
-// The first `count` (0..3) floats; the other lanes are zero. Never reads past them.
+// Reads the first `count` (0..3) floats; the other lanes are zero. Never reads beyond them.
 static inline v4f v4f_load_part(const float *p, size_t count) {
     return (v4f){count > 0 ? p[0] : 0, count > 1 ? p[1] : 0, count > 2 ? p[2] : 0, 0};
 }
@@ -81,7 +81,7 @@ static inline v4f v4f_pmin(v4f x, v4f bound) {
 #endif
 }
 
-// Lane sum, in a fixed order on every machine.
+// Sum of the lanes, in a fixed order on every machine.
 static inline float v4f_sum(v4f v) { return (v[0] + v[2]) + (v[1] + v[3]); }
 
 // The four lane sums of four vectors as one vector, each in the order of v4f_sum.

@@ -1,5 +1,5 @@
-// Lanes of 8- and 16-bit integers for quantized products. Sums wrap: as accumulators they are
-// 32 bits wide and say what XNNPACK's say, whatever the depth.
+// Lanes of 8- and 16-bit integers for quantized products. Sums wrap: accumulators have 32 bits and
+// agree with XNNPACK's at any depth.
 // Prefix: v4i_ (vectors of 4 integers), v4_ (pairs of both).
 #ifndef SC_SIMD_I8_H
 #define SC_SIMD_I8_H
@@ -39,7 +39,7 @@ static inline v8h v8h_widen_high(v16b v) {
 #endif
 }
 
-// Two neighbours four times.
+// Repeats two neighbours four times.
 static inline v8h v8h_load_splat_pair(const int16_t *p) {
 #if defined(__wasm_simd128__)
     return (v8h)wasm_v128_load32_splat(p);
@@ -50,7 +50,7 @@ static inline v8h v8h_load_splat_pair(const int16_t *p) {
 #endif
 }
 
-// Lanes of both in turns: those of the lower and those of the upper halves.
+// Interleaves the lanes of both: those of the lower and those of the upper halves.
 static inline v8h v8h_zip_low(v8h a, v8h b) {
     return __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
 }
@@ -91,9 +91,9 @@ static inline v4u v4u_dot(v8h a, v8h b, v4u c) {
 
 static inline v4f v4f_of_sums(v4u sums) { return __builtin_convertvector((v4i)sums, v4f); }
 
-// Rounds four sums as sc_finish_round does one. Adding 1.5 * 2^23 leaves the nearest integer in the
-// low bits, ties to even. `back` is the excess in them. It comes from memory, like the rest: V8
-// makes a constant anew wherever it is used, in four instructions.
+// Rounds four sums as sc_finish_round rounds one. Adding 1.5 * 2^23 leaves the nearest integer in
+// the low bits, ties to even. `back` is the excess in them. It comes from memory, like the other
+// constants: V8 makes a constant again wherever it is used, in four instructions.
 typedef struct v4_rounding {
     v4f low, high, magic;
     v4i back;
@@ -112,7 +112,8 @@ static inline v4i v4i_round(const v4_rounding *r, v4f value) {
 // The output stage of results of 8 bits: one rounding, or two with a change of scale between them.
 typedef struct v4_requantizing {
     bool regrids;
-    v4f low, high, scale, inverse, zero;  // of the first of two, and what is added to it
+    v4f low, high, scale, inverse, zero;  // zero point of the first rounding, and the number added
+                                          // to it
     v4_rounding last;
 } v4_requantizing;
 
@@ -154,7 +155,7 @@ static inline void v4i_store_bytes(int8_t *p, v4i low, v4i high) {
 #endif
 }
 
-// The first `count` (1..7) of them.
+// Stores the first `count` (1..7) of them.
 static inline void v4i_store_bytes_part(int8_t *p, v4i low, v4i high, size_t count) {
     int8_t bytes[8];
     v4i_store_bytes(bytes, low, high);

@@ -1,6 +1,7 @@
 // exp, log, tanh, sigmoid and erf on four floats, within 1.5 ULP (measured over all floats by
-// tools/native/math_sweep.c). Plain multiplies and adds in a fixed order: native and wasm give the
-// same bits, which libm would not. NaN goes in and comes out; infinities and subnormals are exact.
+// tools/native/math_sweep.c). They use plain multiplies and adds in a fixed order, so native and
+// wasm give the same bits, which libm would not. NaN gives NaN; infinities and subnormals are
+// exact.
 // Prefix: v4f_ (vectors of 4 floats).
 #ifndef SC_SIMD_MATH_H
 #define SC_SIMD_MATH_H
@@ -18,7 +19,7 @@ static inline v4f v4f_copysign(v4f x, v4f sign) {
 // 2^n for n in [-126, 127].
 static inline v4f v4f_exp2_int(v4i n) { return (v4f)((n + 127) << 23); }
 
-// Nearest integer, ties to even; right for |x| < 2^22.
+// The nearest integer, ties to even; right for |x| < 2^22.
 static inline v4f v4f_nearest_small(v4f x) {
     const float magic = 12582912.0f;  // 1.5 * 2^23
     return (x + magic) - magic;
@@ -96,7 +97,7 @@ static inline v4f v4f_tanh(v4f x) {
     p = p * z - 3.33332819422e-1f;
     v4f small = p * z * x + x;
     v4f large = 1.0f - 2.0f / (v4f_exp(a + a) + 1.0f);
-    v4f y = v4f_copysign(v4f_select(a < 0.625f, small, large), x);  // of zeros, too
+    v4f y = v4f_copysign(v4f_select(a < 0.625f, small, large), x);  // also for zeros
     return v4f_select(x == x, y, x);
 }
 

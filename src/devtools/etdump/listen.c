@@ -65,11 +65,11 @@ sc_status sc_etdump_finish(sc_etdump *dump) {
     if (status == SC_ERR_MEMORY)
         return sc_fail(
             dump->ctx, status, "Fetch the records with etdump() more often, or record no values.",
-            "no memory to record the events of this call; it was done, but not recorded");
+            "no memory to record the events of this call; the call ran, but was not recorded");
     return sc_fail(
         dump->ctx, status, "Fetch the records with etdump() first, or raise eventBytesMax in load.",
-        "the events of this call do not fit what may be recorded, %llu bytes in all and "
-        "%llu MB of times; it was done, but not recorded",
+        "the events of this call exceed the limits of a dump, %llu bytes in all and "
+        "%llu MB of times; the call ran, but was not recorded",
         (unsigned long long)dump->bytes_max, (unsigned long long)SC_ETDUMP_WRITTEN_MAX >> 20);
 }
 

@@ -1,5 +1,5 @@
-// Memory whose size files or callers decide, and what to say when there is none: how much was
-// needed, whose limit stands in the way, and what would fit.
+// Memory whose size files or callers decide. A failure reports how much was needed, whose limit was
+// in the way, and how much would fit.
 #include "rt/load/allocate.h"
 
 static const char *const hint = "Export the model in half precision, or quantize it, or run it "

@@ -1,15 +1,15 @@
-// Memory whose size files or callers decide. Private to src/rt/load.
+// Memory whose size files or callers decide. Private to src/rt.
 // Prefix: sc_rt_, the runtime.
 #ifndef SC_RT_LOAD_ALLOCATE_H
 #define SC_RT_LOAD_ALLOCATE_H
 
 #include "rt/rt.h"
 
-// SC_ERR_MEMORY says what there is no memory for, and whose limit that is.
+// SC_ERR_MEMORY names the purpose of the memory and the limit that it exceeds.
 sc_status sc_rt_allocate(sc_ctx *ctx, uint64_t bytes, const char *what, uint8_t **out);
-// Only the failure, for memory that the caller asks for itself.
+// Reports the failure alone, for memory that the caller allocates itself.
 sc_status sc_rt_no_block(sc_ctx *ctx, const char *what, uint64_t bytes);
-// The failure of memory in several blocks, of which blocks of `had` bytes were there.
+// Reports the failure of memory in several blocks, of which blocks of `had` bytes were allocated.
 sc_status sc_rt_no_memory(sc_ctx *ctx, const char *what, uint64_t bytes, uint64_t had);
 
 #endif

@@ -1,6 +1,6 @@
-// From the file's instructions to calls that can be run without asking further. The first part
-// resolves names and checks indexes and kinds; all operators that this build lacks are reported
-// before it gives up. The second part, with memory bound, fixes shapes, overlaps and scratch.
+// From the file's instructions to calls that run without further checks. The first part resolves
+// names and checks indexes and kinds. It reports all operators that this build lacks before it
+// gives up. The second part, with memory bound, fixes shapes, overlaps and scratch.
 #include "core/delegate_call.h"
 #include "rt/asks.h"
 #include "rt/load/delegates.h"
@@ -14,7 +14,7 @@
 typedef struct binder {
     sc_ctx *ctx;
     sc_rt_method *m;
-    const sc_op **ops;  // by operator index of the plan; NULL: not in this build
+    const sc_op **ops;  // by operator index of the plan; NULL: this build lacks it
     uint32_t op_count;
     uint32_t missing;
     bool *is_known;  // by value: it exists at this point of the program
@@ -66,7 +66,7 @@ static sc_status check_value(const binder *b, int32_t index) {
     return SC_OK;
 }
 
-// Primitives overwrite value records, so a number may only go where a number is.
+// Primitives overwrite value records, so they may write numbers only into records of numbers.
 static sc_status check_prim(const binder *b, const sc_kernel_call *call) {
     const uint8_t tag = call->args[call->arg_count - 1]->tag;
     bool number = tag == SC_EVALUE_INT || tag == SC_EVALUE_BOOL || tag == SC_EVALUE_DOUBLE;
@@ -75,8 +75,8 @@ static sc_status check_prim(const binder *b, const sc_kernel_call *call) {
     return SC_OK;
 }
 
-// ExecuTorch's exporter leaves a number that changes from call to call without a kind, so that its
-// runtime takes no value for it either. An absent argument of the model is never an operand.
+// ExecuTorch's exporter gives a number that changes from call to call no kind, so its runtime
+// accepts no value for it either. An absent argument of the model is never an operand.
 static sc_status check_operand(const binder *b, const sc_op *op, uint32_t value) {
     uint32_t at = 0;
     if (b->m->values[value].tag != SC_EVALUE_NONE) return SC_OK;
@@ -91,7 +91,7 @@ static sc_status check_operand(const binder *b, const sc_op *op, uint32_t value)
                    at, SC_STR_ARG(b->m->name), op->out_name);
 }
 
-// Inputs and outs, without the repeated return value at the end.
+// The inputs and outs, without the repeated return value at the end.
 static sc_status parse_call(binder *b, sc_fb_table table, sc_rt_instruction *in) {
     int32_t index = sc_pte_KernelCall_op_index(table);
     sc_fb_vec args = sc_pte_KernelCall_args(table);
@@ -167,7 +167,8 @@ static sc_status parse_free(binder *b, sc_fb_table table, sc_rt_instruction *in)
 
 // --- Inputs of delegates -------------------------------------------------------------------------
 
-// Inputs of the method, constants, and state that the file gives a beginning.
+// Values that exist before the first instruction: inputs of the method, constants, and state with
+// initial bytes.
 static void begin_known(binder *b) {
     const sc_rt_method *m = b->m;
     b->is_known = sc_new_array(b->ctx->scratch, bool, (size_t)m->value_count + 1);
@@ -182,7 +183,7 @@ static void note_known(binder *b, const sc_rt_instruction *in) {
     if (in->kind == SC_RT_MOVE) b->is_known[in->to] = true;
 }
 
-// Files of other exporters do not say it.
+// Files of other exporters do not have this count.
 static uint32_t count_known(const binder *b, sc_fb_table table, const sc_rt_instruction *in) {
     const int32_t said = sc_fb_get_i32(table, SC_DELEGATE_CALL_INPUTS, 0);
     uint32_t count = in->call.arg_count;
@@ -298,7 +299,7 @@ sc_status sc_rt_code_finish(sc_ctx *ctx, sc_rt_method *m) {
                        "' needs %llu bytes of scratch space, but the limit is %llu",
                        SC_STR_ARG(m->name), (unsigned long long)scratch,
                        (unsigned long long)ctx->limits.planned_bytes_max);
-    // One byte at least, so that no kernel computes with a null pointer.
+    // At least one byte, so that no kernel computes with a null pointer.
     m->scratch = sc_try_alloc(sc_max_u64(scratch, 1));
     if (!m->scratch)
         return sc_fail(ctx, SC_ERR_MEMORY, NULL, "no memory for %llu bytes of scratch space",

@@ -1,8 +1,8 @@
 // Constants and initial state: their places in the file, and in memory. A method's constants are
-// read when it is loaded, each once for all methods, into blocks of their own or, small ones,
-// together: no block has to be as large as all of them. All memory is there before anything is
-// read, so that what cannot be loaded fails at once. A segment that is in memory anyway is used
-// there.
+// read when it is loaded, each once for all methods. Large ones get blocks of their own, and small
+// ones share blocks, so no block has to be as large as all of them. All memory is allocated before
+// anything is read, so that a load without enough memory fails at once. A segment that is in memory
+// already is used there.
 #include "rt/load/constants.h"
 
 #include <stdlib.h>
@@ -13,12 +13,12 @@
 
 enum {
     GROUP_BYTES_MAX = 1 << 20,
-    GAP_BYTES_MAX = 4 << 10,  // what nobody needs between two of a group
+    GAP_BYTES_MAX = 4 << 10,  // the largest unused gap between two constants of a group
     LINE_BYTES = 64,          // constants of a group keep their places within lines
     READ_BYTES = 8 << 20
 };
 
-// A range to read: constants of the segment that lie together, or an entry of a data file.
+// A range to read: constants that lie together in the segment, or an entry of a data file.
 typedef struct piece {
     sc_extent extent;
     uint8_t *memory;
@@ -196,7 +196,7 @@ static int compare_blocks(const void *a, const void *b) {
     return (uintptr_t)x->memory < (uintptr_t)y->memory ? -1 : x->memory != y->memory;
 }
 
-// Blocks are sorted by address. NULL for what lies in none.
+// Finds the block that contains an address; NULL if no block does. Blocks are sorted by address.
 static sc_rt_block *block_of(const sc_rt_program *p, const void *data) {
     uint32_t from = 0, to = p->constant_blocks.count;
     while (from < to) {

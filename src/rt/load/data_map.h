@@ -9,7 +9,7 @@
 sc_status sc_rt_data_map_open(sc_ctx *ctx, sc_arena *arena, sc_source *const *files, uint32_t count,
                               sc_rt_data_map *map);
 void sc_rt_data_map_close(sc_rt_data_map *map);
-// NULL when there is no tensor of that name.
+// NULL if there is no tensor of that name.
 sc_rt_datum *sc_rt_data_map_find(const sc_rt_data_map *map, sc_str key);
 
 #endif

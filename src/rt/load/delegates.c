@@ -1,6 +1,6 @@
-// Delegates: starting the parts that backends made. A delegate is started when the first
-// instruction that calls it has been read, because only its backend knows how many of a call's
-// arguments are inputs.
+// Starts delegates, the parts that backends made. A delegate is started when the first instruction
+// that calls it has been read, because only its backend knows how many of a call's arguments are
+// inputs.
 #include "rt/load/delegates.h"
 
 #include "rt/load/allocate.h"
@@ -22,7 +22,7 @@ sc_status sc_rt_delegates_open(sc_ctx *ctx, sc_rt_method *m) {
         d->id = sc_pte_BackendDelegate_id(sc_fb_vec_table(delegates, i));
         if (!d->id.data)
             return sc_fail(ctx, SC_ERR_CORRUPT, NULL,
-                           "method '" SC_STR_FMT "' has a delegate of no backend",
+                           "a delegate of method '" SC_STR_FMT "' names no backend",
                            SC_STR_ARG(m->name));
         d->backend = find_backend(m->program, d->id);
         if (!d->backend)
@@ -88,7 +88,7 @@ uint32_t sc_rt_part_count(const sc_rt_program *p, uint32_t index) {
 
 // A part of a method that may not be loaded.
 typedef struct part_bytes {
-    const sc_rt_backend *backend;  // NULL when there is none
+    const sc_rt_backend *backend;  // NULL if the table has no such backend
     sc_fb_table table;
     sc_rt_start start;
     uint8_t *owned;
@@ -104,7 +104,7 @@ static part_bytes part_at(const sc_rt_program *p, uint32_t index, uint32_t part)
 }
 
 static sc_status read_part(sc_ctx *ctx, const sc_rt_program *p, uint32_t index, part_bytes *part) {
-    // The members of a method and of a delegate that finding the bytes takes.
+    // The members of a method and of a delegate that are needed to find the bytes.
     const sc_rt_method m = {.program = (sc_rt_program *)(uintptr_t)p,
                             .name = sc_pte_ExecutionPlan_name(sc_rt_plan(p, index))};
     const sc_rt_delegate d = {.id = part->start.id};
@@ -188,7 +188,7 @@ static sc_status start_called(sc_ctx *ctx, sc_rt_method *m, uint32_t index, uint
 
 // --- Calls ---------------------------------------------------------------------------------------
 
-// Another call of a delegate that was started for the first.
+// A further call of a delegate that was started for its first call.
 static sc_status check_like(sc_ctx *ctx, const sc_rt_method *m, const sc_rt_delegate *d,
                             const sc_rt_instruction *in) {
     bool alike = in->call.arg_count == d->arg_count;
@@ -203,7 +203,7 @@ static sc_status check_like(sc_ctx *ctx, const sc_rt_method *m, const sc_rt_dele
     return alike ? SC_OK : sc_rt_delegate_fail(ctx, m, d, "in two ways that do not match");
 }
 
-// Outputs are written, so only what holds a tensor or a number can be one.
+// Outputs are written, so an output must contain a tensor or a number.
 static sc_status check_outputs(sc_ctx *ctx, const sc_rt_method *m, const sc_rt_delegate *d) {
     for (uint32_t i = 0; i < d->arg_count; i++) {
         const uint8_t tag = d->args[i]->tag;

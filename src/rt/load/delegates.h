@@ -8,13 +8,13 @@
 // Finds the backends that the method names.
 sc_status sc_rt_delegates_open(sc_ctx *ctx, sc_rt_method *method);
 void sc_rt_delegates_free(sc_rt_method *method);
-// Makes `in`, whose arguments have been found, a call of delegate `index`, and starts the delegate
-// if this is its first call. `known_count`: as in sc_rt_start.
+// Makes `in` a call of delegate `index`, and starts the delegate if this is its first call. The
+// arguments of `in` have been found already. `known_count`: as in sc_rt_start.
 sc_status sc_rt_delegate_bind(sc_ctx *ctx, sc_rt_method *method, uint32_t index,
                               uint32_t known_count, sc_rt_instruction *in);
 
-// The names that a part looks up, as far as its backend can tell without starting it: copies on
-// `arena`, some of them perhaps more than once.
+// The names that a part looks up, if its backend can tell without starting it. They are copies on
+// `arena`, and a name may come several times.
 sc_status sc_rt_part_keys(sc_ctx *ctx, const sc_rt_program *program, uint32_t index, uint32_t part,
                           sc_arena *arena, sc_rt_keys *out);
 

@@ -1,8 +1,9 @@
-// The memory of tensors. Planned memory comes in numbered pools. Pool 1 holds what a run computes:
-// all methods share it, except that a method with state in it gets one of its own. Higher pools
-// hold what methods share on purpose (one KV cache for prefill and decode): one per program, made
-// with the first method that needs it and set to its initial contents for all of them at once.
-// Nothing relies on fresh memory being zero; state is zeroed or loaded explicitly.
+// The memory of tensors. Planned memory comes in numbered pools. Pool 1 contains the values that a
+// run computes: all methods share it, but a method with state in it gets its own pool 1. Higher
+// pools contain what methods share on purpose, such as one KV cache for prefill and decode. A
+// program has one of each, made with the first method that needs it and set to its initial contents
+// for all methods at once. No code relies on fresh memory being zero; state is zeroed or loaded
+// explicitly.
 #include "rt/load/memory.h"
 
 #include "rt/load/allocate.h"
@@ -48,7 +49,7 @@ sc_status sc_rt_pools_declare(sc_ctx *ctx, sc_rt_program *p) {
     return SC_OK;
 }
 
-// Writes the initial state that one plan's tensors have in a pool.
+// Writes the initial state of one plan's tensors into a pool.
 static sc_status load_plan_state(sc_ctx *ctx, sc_rt_program *p, sc_fb_table plan, uint32_t id) {
     sc_fb_vec values = sc_pte_ExecutionPlan_values(plan);
     for (uint32_t i = 0; i < values.count; i++) {
@@ -138,11 +139,11 @@ static sc_status bind_tensor(sc_ctx *ctx, sc_rt_method *m, uint32_t index) {
     SC_TRY(sc_rt_constant_at(ctx, m->program, place, &bytes));
     if ((uintptr_t)bytes % sc_dtype_bytes((sc_dtype)t->dtype) != 0)
         return bad(ctx, m, "a constant is misaligned");
-    t->data = (uint8_t *)(uintptr_t)bytes;  // is_constant keeps everybody from writing there
+    t->data = (uint8_t *)(uintptr_t)bytes;  // is_constant keeps all code from writing there
     return SC_OK;
 }
 
-// Tensors that the file planned no memory for, mostly graph inputs and outputs, get ours.
+// Tensors without planned memory, mostly graph inputs and outputs, get memory of ours.
 static sc_status bind_unplanned(sc_ctx *ctx, sc_rt_method *m) {
     uint64_t total = 0;
     for (int pass = 0; pass < 2; pass++) {
@@ -181,7 +182,7 @@ static sc_status bind_staging(sc_ctx *ctx, sc_rt_method *m) {
 }
 
 sc_status sc_rt_memory_reset(sc_ctx *ctx, sc_rt_method *m) {
-    // Random numbers begin again, too.
+    // Random numbers start again, too.
     for (uint32_t i = 0; i < m->code_count; i++) m->code[i].call.seed = m->program->options.seed;
     for (uint32_t i = 0; i < m->value_count; i++) {
         const sc_rt_place *place = &m->places[i];
@@ -189,7 +190,8 @@ sc_status sc_rt_memory_reset(sc_ctx *ctx, sc_rt_method *m) {
         uint8_t *data = m->memory[ACTIVATIONS].data + place->offset;
         if (!place->buffer_index && !place->datum) memset(data, 0, (size_t)place->bytes);
     }
-    // Loaded bytes after zeroed ones: a view of a loaded state may have looked uninitialised.
+    // Loaded bytes come after zeroed ones, because a view of a loaded state may have looked
+    // uninitialised.
     for (uint32_t i = 0; i < m->value_count; i++) {
         const sc_rt_place *place = &m->places[i];
         if (!place->memory_id || !place->bytes) continue;

@@ -5,11 +5,11 @@
 
 #include "rt/method.h"
 
-// State as it was after loading.
+// Resets state to its content after loading.
 sc_status sc_rt_memory_reset(sc_ctx *ctx, sc_rt_method *method);
 void sc_rt_memory_free(sc_rt_method *method);
 
-// Finds the sizes of the pools that the methods of a program share.
+// Finds the sizes of the pools that the program's methods share.
 sc_status sc_rt_pools_declare(sc_ctx *ctx, sc_rt_program *program);
 sc_status sc_rt_pools_reset(sc_ctx *ctx, sc_rt_program *program);
 

@@ -1,5 +1,5 @@
-// Loading methods, and values in and out of them. A method is loaded once; failing to load leaves
-// the program as it was, apart from memory of its arena and constants that were read already.
+// Loads methods, and moves values in and out of them. A method is loaded once. A failed load leaves
+// the program unchanged, apart from memory of its arena and constants that were read.
 //
 // A method is loaded in this order: values, calls, memory, shapes, rewriting, packing. Load
 // allocates everything that a run needs. A run uses only the job's scratch, for calls whose shapes
@@ -34,7 +34,7 @@ static sc_status read_indexes(sc_ctx *ctx, sc_rt_method *m, sc_fb_vec list, cons
     return SC_OK;
 }
 
-// An input slot twice would let one value overwrite the other.
+// If an input slot came twice, one value would overwrite the other.
 static sc_status check_inputs(sc_ctx *ctx, sc_rt_method *m) {
     sc_imap seen;
     sc_imap_init(&seen, &m->program->arena);
@@ -178,8 +178,8 @@ static bool has_whole(sc_dtype dtype, int64_t whole) {
     return whole >= sc_dtype_low(dtype) && (whole < 0 || (uint64_t)whole <= sc_dtype_high(dtype));
 }
 
-// Whether the dtype has the number, but for the rounding of floats. A host that knows one kind of
-// number gives integers as floats.
+// Can the dtype represent the number, apart from the rounding of floats? A host with one kind of
+// number passes integers as floats.
 static bool has_number(sc_dtype dtype, const sc_rt_input *value) {
     if (value->tag == SC_EVALUE_BOOL) return dtype == SC_DTYPE_BOOL;
     if (sc_dtype_is_integral(dtype, false)) {
@@ -198,7 +198,7 @@ static sc_status set_number(sc_ctx *ctx, sc_rt_method *m, uint32_t index,
     const sc_dtype dtype = (sc_dtype)m->values[m->inputs[index]].tensor->dtype;
     if (!has_number(dtype, value))
         return sc_fail(ctx, SC_ERR_INPUT, NULL,
-                       "input %u is %s that no %s can hold, which the method takes", index,
+                       "input %u is %s out of the range of %s, which the method takes", index,
                        tag_name((uint8_t)value->tag), sc_dtype_name(dtype));
     uint64_t data = 0;
     sc_rt_input tensor = {.tag = SC_EVALUE_TENSOR,

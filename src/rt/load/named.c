@@ -1,5 +1,6 @@
 // Named data: bytes that delegates look up by key, in the program's own segments or in data files.
-// They are read when somebody asks, and go when everybody who asked has packed them.
+// They are read on the first request, and freed when every delegate that requested them has packed
+// them.
 #include "rt/load/named.h"
 
 #include "rt/load/allocate.h"

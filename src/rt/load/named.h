@@ -1,5 +1,5 @@
-// Bytes by name, of the program and of the data files with it. A name that both have means the data
-// file, as on the official runtime. Private to src/rt/load.
+// Named bytes of the program and of its data files. If both have a name, the data file wins, as on
+// the official runtime. Private to src/rt/load.
 // Prefix: sc_rt_, the runtime.
 #ifndef SC_RT_LOAD_NAMED_H
 #define SC_RT_LOAD_NAMED_H
@@ -8,7 +8,7 @@
 
 sc_status sc_rt_named_open(sc_ctx *ctx, sc_rt_program *program);
 void sc_rt_named_close(sc_rt_program *program);
-// The same as a backend is handed it.
+// The same data as the interface that a backend gets.
 sc_rt_named sc_rt_named_of(sc_rt_program *program);
 
 #endif

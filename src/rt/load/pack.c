@@ -1,23 +1,24 @@
-// Constant operands packed once, after a method's instructions have been rewritten, instead of in
-// every run: weights, mostly. An original that no other call reads is freed. A packing belongs to
-// the method that made it; calls that pack one constant in the same way share it, also those of
-// methods that are loaded later.
+// Packs constant operands, mostly weights, once after a method's instructions have been rewritten,
+// instead of in every run. An original that no other call reads is freed. A packing belongs to the
+// method that made it. Calls that pack one constant in the same way share it, also calls of methods
+// that are loaded later.
 #include "rt/asks.h"
 #include "rt/load/constants.h"
 #include "rt/load/steps.h"
 #include "rt/operands.h"
 
-// Per method, in addition to the constants themselves, which stay; what is beyond runs as it did.
+// Bytes per method, in addition to the constants themselves. A call beyond this limit is not
+// packed.
 static const uint64_t pack_bytes_max = UINT64_C(256) << 20;
 
 typedef struct packer {
     sc_ctx *ctx;
     sc_rt_method *m;
     uint64_t bytes;    // packed so far
-    uint64_t scratch;  // that calls ask for
+    uint64_t scratch;  // that calls request
 } packer;
 
-// The call runs on what has been packed, always: its shapes are what they were.
+// The call always runs on packed constants: its shapes were fixed at load.
 static void release(const packer *k, const sc_rt_instruction *in) {
     const sc_packing *packing = in->call.packed;
     if (!packing || in->is_dynamic) return;
@@ -28,8 +29,7 @@ static void release(const packer *k, const sc_rt_instruction *in) {
 
 // --- Operands to pack ----------------------------------------------------------------------------
 
-// Are the operands that are packed constants in every run, and does nothing else change but
-// tensors?
+// Are the packed operands constants in every run, and is everything else that changes a tensor?
 static bool may_pack(const sc_rt_method *m, const sc_rt_instruction *in,
                      const sc_packing *packing) {
     const sc_evalue *packed = in->call.args[packing->arg], *bias = in->call.args[packing->bias];
@@ -77,7 +77,7 @@ static void pack_call(packer *k, const sc_kernel *kernel, sc_rt_instruction *in)
         packing->bytes > pack_bytes_max - k->bytes)
         return;
     packing->data = sc_try_alloc(sc_max_u64(packing->bytes, 1));
-    if (!packing->data) return;  // then it runs on the constant as it is
+    if (!packing->data) return;  // then the call runs on the constant itself
     packed.constant = call->args[packing->arg]->tensor->data;
     kernel->pack(call, packing);
     call->packed = find_equal(k->m, &packed);
@@ -93,7 +93,8 @@ static void pack_call(packer *k, const sc_kernel *kernel, sc_rt_instruction *in)
     call->packed = &kept->packing;
 }
 
-// Calls may ask for more than when the scratch was made, for what is packed or has another layout.
+// Calls may need more scratch than was allocated, for packed operands or operands of another
+// layout.
 static sc_status grow_scratch(packer *k, uint64_t had) {
     sc_rt_method *m = k->m;
     if (k->scratch <= had) return SC_OK;

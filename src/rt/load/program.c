@@ -1,11 +1,11 @@
-// Opening a .pte: header, FlatBuffer, segments, constants. Owns the rule that after
-// sc_rt_program_open every reference inside the FlatBuffer is sound and every segment lies inside
-// the file; what values and instructions mean is checked when a method is loaded.
+// Opens a .pte: header, FlatBuffer, segments, constants. After sc_rt_program_open every reference
+// inside the FlatBuffer is sound, and every segment lies inside the file. Values and instructions
+// are checked when a method is loaded.
 //
-// Layout (little-endian): u32 root, "ET12", then in newer files at 8 "eh00", u32 header bytes,
-// u64 bytes of the FlatBuffer part, u64 file offset of the first segment (0: no segments), u64
-// bytes of all segments (when the header has 32 bytes or more). Without a header the whole file is
-// the FlatBuffer.
+// The layout is little-endian: u32 root, "ET12", then in newer files at 8 a header. The header is
+// "eh00", u32 header bytes, u64 bytes of the FlatBuffer part, u64 file offset of the first segment
+// (0: no segments), and, if it has 32 bytes or more, u64 bytes of all segments. Without a header
+// the whole file is the FlatBuffer.
 #include "format/magic.h"
 #include "rt/load/allocate.h"
 #include "rt/load/constants.h"

@@ -1,4 +1,5 @@
-// The segments of a .pte: where they lie in the file. None leaves it, and no two share bytes.
+// The segments of a .pte: where they lie in the file. Each lies inside the file, and no two share
+// bytes.
 #include "rt/load/segments.h"
 
 sc_status sc_rt_bad_pte(sc_ctx *ctx, const char *what) {
@@ -19,8 +20,8 @@ static int compare_extents(const void *a, const void *b) {
     return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
-// Sorts by offset; insertion is enough for the sorted lists that real files have, and the count is
-// bounded for the others.
+// Sorts by offset. Insertion sort suits the sorted lists of real files, and the count is bounded
+// for all others.
 static sc_status check_overlap(sc_ctx *ctx, sc_extent *extents, uint32_t count) {
     for (uint32_t i = 1; i < count; i++) {
         if (compare_extents(&extents[i - 1], &extents[i]) <= 0) continue;

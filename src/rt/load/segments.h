@@ -5,7 +5,7 @@
 
 #include "rt/program.h"
 
-// SC_ERR_CORRUPT: `what` says what is wrong with the file.
+// SC_ERR_CORRUPT: `what` says which part of the file is wrong.
 sc_status sc_rt_bad_pte(sc_ctx *ctx, const char *what);
 // Every segment lies in the file, and no two overlap.
 sc_status sc_rt_segments_check(sc_ctx *ctx, sc_rt_program *program);

@@ -15,13 +15,13 @@ sc_status sc_rt_code_parse(sc_ctx *ctx, sc_rt_method *method);
 sc_status sc_rt_usage_find(sc_ctx *ctx, sc_rt_method *method);
 // Gives every tensor its memory and writes initial state (memory.c).
 sc_status sc_rt_memory_bind(sc_ctx *ctx, sc_rt_method *method);
-// With memory in place: shapes, overlaps and scratch. Everything that can be known before running
-// is checked here (bind.c).
+// Fixes shapes, overlaps and scratch, with memory in place. It checks everything that can be known
+// before a run (bind.c).
 sc_status sc_rt_code_finish(sc_ctx *ctx, sc_rt_method *method);
 // Constant operands in the order that kernels want them (pack.c).
 sc_status sc_rt_pack_constants(sc_ctx *ctx, sc_rt_method *method);
 
-// Lets a run step over skipped instructions, which stay for listeners (bind.c).
+// Makes a run step over skipped instructions, which stay for listeners (bind.c).
 void sc_rt_code_link(sc_rt_method *method);
 
 #endif

@@ -1,13 +1,14 @@
-// The uses of values by a method's instructions, found before memory is bound. Three questions:
-// what is state (planned memory that is read before anything writes it), what is loose (value
-// records that a run re-points), and which calls therefore cannot rely on what was checked at load.
+// The uses of values by a method's instructions, found before memory is bound. They answer three
+// questions. Which values are state (planned memory that is read before it is written)? Which are
+// loose (value records that a run re-points)? Which calls therefore cannot rely on the checks of
+// load?
 #include "rt/load/steps.h"
 #include "rt/operands.h"
 
 typedef struct usage {
     sc_ctx *ctx;
     sc_rt_method *m;
-    sc_imap written;  // places that hold something by now: memory id and offset
+    sc_imap written;  // places that have content so far: memory id and offset
 } usage;
 
 static uint32_t index_of(const sc_rt_method *m, const sc_evalue *value) {
@@ -59,7 +60,7 @@ static void note_writes(uint32_t *last_write, const sc_rt_method *m, uint32_t at
     while (sc_rt_operands_next(&o)) last_write[index_of(m, o.value)] = at + 1;
 }
 
-// Jumps forward that may leave the loop that is being looked at, innermost last.
+// Forward jumps that may leave the loop in question, innermost last.
 typedef struct exits {
     uint32_t *jumps;
     uint32_t count;
@@ -73,8 +74,8 @@ static bool can_leave(const sc_rt_method *m, exits *e, const uint32_t *last_writ
     return jump >= start && last_write[m->code[jump].from] > start;
 }
 
-// A jump back whose condition nothing in the loop computes is taken for ever once it is taken,
-// unless another jump leads out of the loop.
+// A backward jump whose condition the loop does not compute repeats for ever once it is taken,
+// unless another jump leaves the loop.
 static sc_status check_loops(sc_ctx *ctx, sc_rt_method *m) {
     uint32_t *last_write = sc_new_array(&m->program->arena, uint32_t, m->value_count);
     exits e = {sc_new_array(&m->program->arena, uint32_t, m->code_count), 0};
@@ -94,7 +95,7 @@ static sc_status check_loops(sc_ctx *ctx, sc_rt_method *m) {
     return SC_OK;
 }
 
-// An output of a run was written in it, or is state.
+// A run wrote its output there, or it is state.
 static void read_output(usage *u, const sc_evalue *value) {
     if (value->tag == SC_EVALUE_TENSOR) read_tensor(u, value);
     if (value->tag != SC_EVALUE_TENSOR_LIST && value->tag != SC_EVALUE_OPTIONAL_TENSOR_LIST) return;

@@ -1,6 +1,6 @@
 // The value table of a method: every EValue becomes an sc_evalue, checked on its own. Tensors come
-// out without memory; lists may only name values that stand before them, as the format demands,
-// except lists of integers, whose items are looked up when a kernel reads them.
+// out without memory. Lists may only name values before them, as the format demands. Lists of
+// integers are excepted: a kernel looks their items up when it reads them.
 #include "rt/load/data_map.h"
 #include "rt/load/steps.h"
 #include "rt/run/tensor.h"
@@ -146,7 +146,7 @@ static sc_status read_tensors(const parser *p, sc_fb_vec items, bool optional, s
         int32_t at = sc_fb_vec_i32(items, i);
         if (optional && at == -1) continue;
         if (at < 0 || (uint32_t)at >= p->index)
-            return bad(p, "an item of the list does not exist or stands after it");
+            return bad(p, "an item of the list does not exist or comes after the list");
         refs[i] = &p->m->values[at];
         if (refs[i]->tag != SC_EVALUE_TENSOR) return bad(p, "an item of the list is not a tensor");
     }
@@ -156,7 +156,7 @@ static sc_status read_tensors(const parser *p, sc_fb_vec items, bool optional, s
     return SC_OK;
 }
 
-// Copied, because nothing promises alignment in the file's own place.
+// Copied, because the place in the file may be unaligned.
 static sc_status read_doubles(const parser *p, sc_fb_vec items, sc_evalue *value) {
     double *copy = sc_new_array(p->arena, double, items.count);
     if (!items.items) return bad(p, "a list has no items");
@@ -213,7 +213,7 @@ static sc_status read_value(const parser *p, sc_fb_table entry, sc_evalue *value
     }
 }
 
-// Integer lists may name later values, so their items are checked when all are there.
+// Integer lists may name later values, so their items are checked when all values are known.
 static sc_status check_ints(parser *p) {
     for (p->index = 0; p->index < p->m->value_count; p->index++) {
         const sc_evalue *value = &p->m->values[p->index];

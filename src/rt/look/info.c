@@ -1,5 +1,5 @@
-// The description of a program, read from its file without loading it: for `inspect` and for hosts
-// that want to know a method's inputs before they pay for its weights.
+// The description of a program, read from its file without loading it. It serves `inspect`, and
+// hosts that want to know a method's inputs before they read its weights.
 #include "rt/load/data_map.h"
 #include "rt/load/delegates.h"
 #include "rt/load/segments.h"
@@ -28,7 +28,7 @@ static void mark_delegates(const sc_rt_program *p, uint8_t *uses) {
     }
 }
 
-// Opening has checked that segments lie in the file and apart: the sums fit.
+// The sums fit: opening has checked that segments lie inside the file and do not overlap.
 static void sum_segments(const sc_rt_program *p, sc_arena *scratch, uint64_t sums[USES]) {
     uint8_t *uses = sc_new_array(scratch, uint8_t, p->segments.count);
     sc_fb_vec named = sc_pte_Program_named_data(p->root),
@@ -166,7 +166,7 @@ static void match_inputs(sc_ctx *ctx, sc_fb_table plan, const sc_rt_method_info 
 
 // --- Data files ----------------------------------------------------------------------------------
 
-// The key of a value that lives in a data file; empty for all others.
+// The key of a value in a data file; empty for all others.
 static sc_str external_key(sc_fb_table entry) {
     sc_fb_table val = sc_pte_EValue_val(entry);
     if (sc_pte_EValue_val_type(entry) != SC_PTE_KernelTypes_Tensor || !val.at) return (sc_str){0};
@@ -188,7 +188,7 @@ static void add_external(externals *all, sc_str key, const sc_rt_datum *datum) {
     sc_vec_push(all->arena, &all->list, info);
 }
 
-// Loading says what is wrong with bytes that are damaged; until then they need nothing.
+// Loading reports the fault of damaged bytes. Here they need no data.
 static sc_status add_keys(sc_ctx *ctx, const sc_rt_program *p, uint32_t index, uint32_t part,
                           externals *all) {
     sc_rt_keys keys = {0};
@@ -253,7 +253,7 @@ static void count_instruction(sc_fb_table entry, sc_rt_method_info *out) {
 }
 
 static void list_backends(sc_arena *arena, sc_fb_vec delegates, sc_rt_method_info *out) {
-    enum { BACKEND_MAX = 32 };  // distinct ones; what a method names beyond them is left out
+    enum { BACKEND_MAX = 32 };  // distinct keys; further ones of a method are left out
     out->backends = sc_new_array(arena, sc_str, BACKEND_MAX);
     for (uint32_t i = 0; i < delegates.count && out->backend_count < BACKEND_MAX; i++) {
         sc_str id = sc_pte_BackendDelegate_id(sc_fb_vec_table(delegates, i));

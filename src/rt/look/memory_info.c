@@ -1,5 +1,5 @@
-// How a method uses its planned memory, read from its file without loading anything: what has to
-// stay where from when to when, and whether two values get into each other's way.
+// The use of a method's planned memory, read from its file without loading the method. It says from
+// when to when a value must keep its bytes, and whether two values overlap while both matter.
 #include <stdlib.h>
 
 #include "rt/look/memory_uses.h"
@@ -15,7 +15,7 @@ static sc_rt_planned_kind kind_of(const sc_rt_planned_use *u, bool has_initial) 
     return u->read && u->read <= u->written ? SC_RT_PLANNED_STATE : SC_RT_PLANNED_VALUE;
 }
 
-// Loops come in the order of their ends, inner ones before those around them.
+// Loops are sorted by their ends, inner ones before those around them.
 static uint32_t through_loops(const sc_rt_survey *s, uint32_t from, uint32_t until) {
     for (uint32_t i = 0; i < s->loops.count; i++) {
         const sc_rt_loop *l = &s->loops.data[i];
@@ -86,7 +86,7 @@ static sc_status list_planned(sc_rt_survey *s) {
 
 // --- Values in memory ----------------------------------------------------------------------------
 
-// The values that were last put somewhere, by memory and offset; none of them overlap.
+// The values that were placed last, by memory and offset; no two of them overlap.
 typedef struct tenants {
     const sc_rt_survey *s;
     uint32_t *at;  // places in `values`
@@ -98,7 +98,7 @@ static bool is_before(const sc_rt_planned *a, uint32_t memory_id, uint64_t offse
                                      : a->offset + a->info.bytes <= offset;
 }
 
-// The first that does not end before the offset.
+// The first value that does not end before the offset.
 static uint32_t find(const tenants *t, uint32_t memory_id, uint64_t offset) {
     uint32_t low = 0, high = t->count;
     while (low < high) {
@@ -111,7 +111,7 @@ static uint32_t find(const tenants *t, uint32_t memory_id, uint64_t offset) {
     return low;
 }
 
-// An operation that goes element by element may write over its operand.
+// An element-wise operation may write over its operand.
 static bool may_follow(const sc_rt_planned *old, const sc_rt_planned *new) {
     const bool is_same = old->offset == new->offset && old->info.bytes == new->info.bytes;
     return old->until < new->from ||
@@ -142,7 +142,7 @@ static sc_status move_in(tenants *t, uint32_t index) {
     return SC_OK;
 }
 
-// Is what a delegate seemed to give a view of something that is needed?
+// Does a value that a delegate seemed to write lie in memory of a value that is still needed?
 static bool is_view_after_all(const tenants *t, uint32_t index) {
     const sc_rt_planned *v = &t->s->out->values[index];
     const uint32_t at = find(t, v->memory_id, v->offset);
@@ -150,7 +150,7 @@ static bool is_view_after_all(const tenants *t, uint32_t index) {
     return t->s->out->values[t->at[at]].until >= v->from;
 }
 
-// False when nobody lies around it.
+// False if no value that was placed contains it.
 static bool show(const tenants *t, uint32_t index) {
     sc_rt_planned *values = t->s->out->values, *v = &values[index];
     const uint32_t at = find(t, v->memory_id, v->offset);
@@ -177,7 +177,7 @@ static int by_moment(const void *a, const void *b) {
     return (x->index > y->index) - (x->index < y->index);
 }
 
-// State and inputs are there before the first instruction.
+// State and inputs exist before the first instruction.
 static uint32_t list_arrivals(const sc_rt_survey *s, arrival *list) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < s->out->value_count; i++) {
@@ -207,8 +207,8 @@ static sc_status check_overlaps(const sc_rt_survey *s) {
             continue;
         }
         if (list[i].is_view && show(&t, list[i].index)) continue;
-        // Nothing was there that a view could show: what it holds matters to nobody, as in the sum
-        // that a product without a bias begins with.
+        // The view shows memory that no value has filled. Its content has no effect, as in the sum
+        // that a product without a bias starts from.
         if (list[i].is_view) v->kind = SC_RT_PLANNED_VALUE;
         SC_TRY(move_in(&t, list[i].index));
     }
@@ -225,7 +225,7 @@ static void sum_live(const sc_rt_survey *s) {
         const sc_rt_planned *v = &out->values[i];
         if (v->kind == SC_RT_PLANNED_UNUSED || v->kind == SC_RT_PLANNED_VIEW) continue;
         out->live[v->from] += v->info.bytes;
-        out->live[v->until + 1] -= v->info.bytes;  // sums wrap, and come right again
+        out->live[v->until + 1] -= v->info.bytes;  // may wrap; the sums below are right again
     }
     uint64_t most = 0;
     for (uint32_t i = 0; i < out->instruction_count; i++) {

@@ -41,7 +41,8 @@ static sc_status note(sc_rt_survey *s, int32_t value, uint32_t instruction, uint
     return SC_OK;
 }
 
-// A tensor that a primitive gives is another view of its operand, which it does not write to.
+// A tensor that a primitive returns is another view of its operand. The primitive does not write
+// the operand.
 static uint32_t access_of_out(const sc_op *op) {
     return sc_rt_prim(op) && !sc_op_has(op, SC_SYMBOLIC) ? READS : WRITES;
 }
@@ -52,8 +53,8 @@ static uint32_t access_of_param(const sc_op *op, const sc_param *param) {
     return (is_shape || is_lost ? TAKES : READS) | (param->is_written ? WRITES : 0);
 }
 
-// For an operator that is not known here, every argument counts as read, and the value that it
-// repeats at the end as written.
+// If the operator is unknown here, every argument counts as read, and the value repeated at the end
+// counts as written.
 static sc_status note_unknown(sc_rt_survey *s, sc_fb_vec args, uint32_t at) {
     for (uint32_t i = 0; i < args.count; i++) {
         const bool is_out =
@@ -79,7 +80,8 @@ static sc_status note_kernel(sc_rt_survey *s, sc_fb_table call, uint32_t at) {
         const bool is_input = param < schema->param_count;
         const uint32_t how =
             is_input ? access_of_param(op, &schema->params[param++]) : access_of_out(op);
-        // The result comes once more at the end; of what writes an argument it is that one.
+        // The results are repeated at the end. An operator that writes an argument repeats that
+        // one.
         const bool is_repeated = !is_input && sc_op_has(op, SC_MUTATES);
         SC_TRY(note(s, sc_fb_vec_i32(args, i), at, is_repeated ? TAKES : how));
     }
@@ -92,9 +94,9 @@ static bool has_initial(const sc_rt_survey *s, int32_t value) {
            sc_pte_Tensor_data_buffer_idx(t);
 }
 
-// A delegate reads what something has written before, and writes the rest: inputs stand before
-// results, but nothing in the file says how many there are. A view that only delegates are handed
-// looks like a result, until it is found to lie in what is still needed.
+// A delegate reads values that were written before, and writes the rest. Inputs stand before
+// results, but the file does not say how many there are. A view that only delegates use counts as a
+// result, until it turns out to lie in memory that is still needed.
 static sc_status note_delegate(sc_rt_survey *s, sc_fb_table call, uint32_t at) {
     const int32_t index = sc_pte_DelegateCall_delegate_index(call);
     sc_fb_vec args = sc_pte_DelegateCall_args(call),

@@ -12,7 +12,7 @@ typedef struct sc_rt_planned_use {
     bool is_guess;  // a delegate is the first to name it: a result or a view
 } sc_rt_planned_use;
 
-// A jump backward: what is there before `start` and used up to `end` is used again.
+// A backward jump: values that exist before `start` and are used up to `end` are used again.
 typedef struct sc_rt_loop {
     uint32_t start, end;
 } sc_rt_loop;
@@ -30,7 +30,7 @@ typedef struct sc_rt_survey {
     sc_rt_memory_info *out;
 } sc_rt_survey;
 
-// memory_uses.c: walks the instructions; fills `uses`, `loops` and the names of operators.
+// Walks the instructions; fills `uses`, `loops` and the names of operators (memory_uses.c).
 sc_status sc_rt_survey_uses(sc_rt_survey *survey);
 
 #endif

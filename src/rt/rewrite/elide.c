@@ -1,6 +1,6 @@
-// Copies that change nothing, by what the view that they copy would show: a transposition of
-// dimensions of size 1, a slice or selection that is one run of bytes. If the original stays
-// untouched for as long as the copy is read, the copy becomes another name for it.
+// Removes copies that change no bytes: a transposition of dimensions of size 1, a slice or
+// selection that is one run of bytes. If the original is not written for as long as the copy is
+// read, the copy becomes another name for it.
 #include "rt/rewrite/rewrites.h"
 #include "rt/run/shape.h"
 #include "rt/run/tensor.h"
@@ -48,7 +48,7 @@ static void try_elide(sc_rt_optimizer *o, uint32_t at) {
 
 // --- State written in place ----------------------------------------------------------------------
 
-// Does nobody but the update itself look at the old state until the new one is written back?
+// Is the update the only reader of the old state until the new one is written back?
 static bool only_update_reads(const sc_rt_optimizer *o, const sc_evalue *state, uint32_t update,
                               uint32_t write_back) {
     const sc_tensor *s = state->tensor;
@@ -64,7 +64,7 @@ static bool only_update_reads(const sc_rt_optimizer *o, const sc_evalue *state, 
     return true;
 }
 
-// new = index_put(state, ...); ... copy_(state, new): the update may as well work on the state.
+// new = index_put(state, ...); ... copy_(state, new): the update may work on the state itself.
 static void try_in_place(sc_rt_optimizer *o, uint32_t at) {
     sc_rt_instruction *in = &o->m->code[at];
     if (in->kind != SC_RT_KERNEL || in->is_dynamic || in->call.op->id != SC_OP_copy_) return;

@@ -1,15 +1,18 @@
-// Instructions that give the same result on every run: done once at load. Their results move to
-// memory of their own, where nothing overwrites them, and count as constants from then on. A
-// constant matrix that is only transposed for a matrix product is not even copied: the product
-// reads it with its strides swapped.
+// Computes instructions that give the same result on every run once, at load. Their results move to
+// memory of their own, where they are not overwritten, and count as constants from then on. A
+// constant matrix that is only transposed for a matrix product is not copied: the product reads it
+// with its strides swapped.
 #include "rt/rewrite/rewrites.h"
 #include "rt/run/shape.h"
 
-enum { FOLD_BYTES_MAX = 16 << 20 };  // per method; what is beyond is computed as the file says
+enum {
+    FOLD_BYTES_MAX = 16 << 20
+};  // bytes per method; instructions beyond this limit run as the
+    // file says
 
 // --- Transposed weights --------------------------------------------------------------------------
 
-// Reads `value` only as a matrix operand, which may have any strides?
+// Does the instruction read `value` only as a matrix operand, which may have any strides?
 static bool reads_as_matrix(const sc_rt_instruction *in, const sc_evalue *value) {
     const sc_op *op = in->call.op;
     uint32_t operands = 0;
@@ -73,7 +76,7 @@ static bool reads_constants(const sc_rt_optimizer *o, const sc_rt_instruction *i
     return true;
 }
 
-// Can all results move to memory of their own, and how much of it?
+// Can all results move to memory of their own, and how many bytes do they need?
 static bool can_move_results(sc_rt_optimizer *o, const sc_rt_instruction *in, uint64_t *bytes) {
     sc_rt_operands w = sc_rt_operands_of(o->m, in, SC_RT_WRITES);
     for (*bytes = 0; sc_rt_operands_next(&w);) {
@@ -83,8 +86,8 @@ static bool can_move_results(sc_rt_optimizer *o, const sc_rt_instruction *in, ui
     return true;
 }
 
-// Instructions whose operands are all constants, and results that can move. If only shapes are
-// read, they are final for calls that are not dynamic.
+// Folds instructions whose operands are all constants and whose results can move. If only the
+// shapes of operands are read, these are final in calls that are not dynamic.
 static bool can_fold(sc_rt_optimizer *o, const sc_rt_instruction *in, uint64_t *bytes) {
     return in->kind == SC_RT_KERNEL && !in->is_dynamic &&
            !sc_op_has(in->call.op, SC_MUTATES | SC_RANDOM | SC_NO_FOLD) && reads_constants(o, in) &&

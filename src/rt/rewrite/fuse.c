@@ -1,17 +1,17 @@
-// Elementwise calls after a convolution or a matrix product move into its output stage: batch
-// normalisation by constants becomes a scale and a shift per channel, relu, hardtanh and clamp
-// become bounds. The weights stay as they are. When the last result lies where the product still
-// reads, the product writes its own place and the bytes are copied over.
+// Elementwise calls after a convolution or a matrix product move into its output stage. Batch
+// normalisation by constants becomes a scale and a shift per channel; relu, hardtanh and clamp
+// become bounds. The weights stay as they are. If the last result overlaps memory that the product
+// still reads, the product writes its own place and the bytes are copied over.
 #include <math.h>
 
 #include "rt/rewrite/rewrites.h"
 
-// A normalisation and a pair of bounds: add_norm and add_bounds take no second one.
+// A normalisation and a pair of bounds: add_norm and add_bounds accept no second one.
 enum { LINKS_MAX = 2 };
 
 typedef struct chain {
     uint32_t first;             // the product
-    uint32_t links[LINKS_MAX];  // what is folded into it, in order
+    uint32_t links[LINKS_MAX];  // the calls that are folded into it, in order
     uint32_t count;
     sc_finish finish;
 } chain;
@@ -54,7 +54,7 @@ static bool add_bounds(const sc_rt_optimizer *o, const sc_rt_instruction *in, ch
         break;
     default: return false;
     }
-    if (c->finish.clamps) return false;  // one pair of bounds is all there is
+    if (c->finish.clamps) return false;  // a product has at most one pair of bounds
     c->finish.clamps = true;
     c->finish.low = low;
     c->finish.high = high;
@@ -112,7 +112,7 @@ static bool add_norm(sc_rt_optimizer *o, const sc_rt_instruction *in, int64_t ch
 
 // --- Memory --------------------------------------------------------------------------------------
 
-// The value that a link of the chain gives: its first result.
+// The result of a link of the chain: its first one.
 static sc_evalue *result_of(const sc_rt_instruction *in) {
     return in->call.args[sc_rt_kept_inputs(in->call.op)];
 }
@@ -121,7 +121,8 @@ static bool is_quiet(const sc_rt_optimizer *o, const chain *c, const sc_tensor *
     return sc_rt_is_quiet(o, t->data, t->capacity_bytes, c->first, last_of(c) - 1);
 }
 
-// Can the product write the last result right away? Nobody may touch that memory between the two.
+// Can the product write the last result directly? No instruction between the two may access that
+// memory.
 static bool can_write_last(const sc_rt_optimizer *o, const chain *c) {
     const sc_tensor *out = result_of(&o->m->code[last_of(c)])->tensor;
     if (!is_quiet(o, c, out)) return false;
@@ -131,7 +132,7 @@ static bool can_write_last(const sc_rt_optimizer *o, const chain *c) {
     return true;
 }
 
-// Is what the product writes still there when the last link copies it? Its memory is planned for as
+// Is the product's result still intact when the last link copies it? Its memory is planned for as
 // long as the first link needs it.
 static bool can_copy(const sc_rt_optimizer *o, const chain *c) {
     const sc_kernel_call *call = &o->m->code[c->first].call;
@@ -140,7 +141,7 @@ static bool can_copy(const sc_rt_optimizer *o, const chain *c) {
 
 // --- Chains --------------------------------------------------------------------------------------
 
-// The channel count of a product that takes a finish; 0 when it does not.
+// The channel count of a product that has an output stage; 0 if it has no output stage.
 static int64_t channels_of(const sc_rt_instruction *in, bool *takes_affine) {
     const sc_kernel_call *call = &in->call;
     if (in->kind != SC_RT_KERNEL) return 0;
@@ -162,8 +163,8 @@ static bool same_shape(const sc_tensor *a, const sc_tensor *b) {
            memcmp(a->strides, b->strides, a->rank * sizeof *a->strides) == 0;
 }
 
-// Extends the chain from each result to the one instruction that reads it, wherever that stands, as
-// long as the product can stand for all of it.
+// Extends the chain from each result to the one instruction that reads it, at any distance, as long
+// as the product can replace the whole chain.
 static void extend(sc_rt_optimizer *o, int64_t channels, bool takes_affine, chain *c) {
     while (c->count < LINKS_MAX) {
         sc_evalue *value = result_of(&o->m->code[last_of(c)]);
@@ -186,8 +187,8 @@ static void extend(sc_rt_optimizer *o, int64_t channels, bool takes_affine, chai
     }
 }
 
-// The product stands for what has moved into it. When its result is still to be copied, it leaves
-// no value of the file, and the copy stands for the last link.
+// The product stands for the calls that moved into it. If its result is still to be copied, it
+// leaves no value of the file, and the copy stands for the last link.
 static void merge_origins(sc_rt_optimizer *o, const chain *c, bool is_copied) {
     sc_rt_instruction *product = &o->m->code[c->first];
     const uint32_t moved = c->count - is_copied;

@@ -1,5 +1,4 @@
-// Runs the rewritings, in the order of rewrites.def, on methods whose tensors stay where the file
-// says.
+// Runs the rewritings in the order of rewrites.def, on methods whose tensors never move.
 //
 // Only instructions that run exactly once are rewritten. Code that jumps repeat or leave out stays
 // as it is and counts as one step of the code around it (uses.c).
@@ -12,7 +11,7 @@ static bool is_number(const sc_evalue *value) {
            value->tag == SC_EVALUE_BOOL || value->tag == SC_EVALUE_NONE;
 }
 
-// Does a view that a run makes lie where the file says?
+// Does a view made at run time lie where the file says?
 static bool lies_there(const sc_rt_method *m, const sc_rt_instruction *in) {
     sc_rt_operands views = sc_rt_operands_of(m, in, SC_RT_REPOINTS);
     while (sc_rt_operands_next(&views)) {
@@ -28,8 +27,7 @@ static bool lies_there(const sc_rt_method *m, const sc_rt_instruction *in) {
     return true;
 }
 
-// Is it known at load where every tensor lies at all times? An instruction that moves takes numbers
-// along, no more.
+// Are the places of all tensors known at load for the whole run? Then moves move numbers only.
 static bool stays(const sc_rt_method *m) {
     for (uint32_t i = 0; i < m->code_count; i++) {
         const sc_rt_instruction *in = &m->code[i];

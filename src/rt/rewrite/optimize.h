@@ -1,13 +1,13 @@
-// Load-time rewriting of a method's instructions. Each rewrite looks at who reads and writes which
-// value when, changes calls or where tensors point, and leaves results within rounding of what the
-// file says: nothing is computed with fewer or more bits than the file does it with. One thing is
-// regrouped: a product of floats that is scanned by doubling, in float64 or of what is scattered to
-// one place, is made from the first element on, as PyTorch makes it, so that which partial products
-// leave the range may differ.
+// Rewrites a method's instructions at load. Each rewrite looks at the readers and writers of each
+// value, and changes calls or where tensors point. Results stay within rounding of the file's: the
+// precision of a computation never changes. One order changes. The expansion of a scanned or
+// scattered product of floats multiplies by doubling, in float64 or at one place. The rewrite
+// multiplies from the first element on, as PyTorch does, so different partial products may
+// overflow.
 //
-// Only instructions that run exactly once are rewritten. Those that jumps may repeat or leave out
-// stay as they are, and count as one step of the code around them: everything in there happens
-// between the instructions before and those after, in any order and any number of times.
+// Only instructions that run exactly once are rewritten. Instructions that jumps may repeat or skip
+// stay as they are, and count as one step of the code around them. That step happens between the
+// instructions before and after it; the order and number of its parts are unknown.
 //
 // Private to src/rt.
 // Prefix: sc_rt_, the runtime.

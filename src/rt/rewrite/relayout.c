@@ -1,16 +1,16 @@
-// Channels last between convolutions. A portable program is row-major, so its convolutions would
-// never reach the rows that work on pixels whose channels lie side by side. Images that only
-// kernels fast in both orders see get their channels last here: the same bytes in another order,
-// so the memory plan stays what it was. Values that others see, and values in memory that a value
+// Puts channels last between convolutions. A portable program is row-major, so its convolutions
+// would never use the variants for pixels whose channels are adjacent. Images that are only used by
+// kernels fast in both orders get their channels last here. The bytes are the same in another
+// order, so the memory plan stays valid. Values that others see, and values in memory that a value
 // of another order shows, keep the program's layout.
 //
-// Which images change is a matter of cost, in units of moving one element. All that may change do
-// so at first; then each that costs no more as it was is put back, until nothing changes, and so is
-// all that hangs together without being clearly cheaper than before.
+// Cost decides which images change, in units of moving one element. At first all images that may
+// change do. Then each image that costs no more in its old order is changed back, until no more
+// change. Last, connected groups that are not clearly cheaper are changed back.
 //
-// Inputs, outputs, state, and memory that delegates, jumps or views see stay as they are. Kernels
-// say what an order costs (sc_kernel_layout, gain). The loading option channels_last turns this
-// rewrite off.
+// Inputs, outputs and state stay as they are, and so does memory that delegates, jumps or views
+// use. Kernels report the cost of an order (sc_kernel_layout, gain). The loading option
+// channels_last turns this rewrite off.
 #include "base/sets.h"
 #include "rt/asks.h"
 #include "rt/rewrite/rewrites.h"
@@ -21,22 +21,24 @@ enum { ROUNDS_MAX = 16 };
 static const uint64_t work_max = 10u << 20;  // pairs of values; operands looked at
 // An element that a kernel reads in one order and writes in another.
 static const double crossing = 4;
-// The saving has to be more than the error of the estimates for small images.
+// The saving must exceed the error of the estimates for small images.
 static const double enough = 1 << 14;
 
 typedef struct image {
-    uint32_t base;  // of what is read and not written: the value written there last, or NO_BASE
+    uint32_t base;  // for values that are read and not written: the value written there last, or
+                    // NO_BASE
     bool may_change;
-    bool is_last;  // of the first of a set: its channels are last, as it stands
-    uint32_t first_call, call_count, newest;  // of the first of a set: calls that see it
+    bool is_last;  // of the first of a set: its channels are last at present
+    uint32_t first_call, call_count, newest;  // of the first of a set: the number of calls that use
+                                              // it
 } image;
 
 typedef struct relayout {
     sc_rt_optimizer *o;
     sc_rt_method *m;
     image *images;              // by value
-    uint32_t *sets;             // of images that change together
-    uint32_t *groups;           // of sets that calls join
+    uint32_t *sets;             // sets of images that change together
+    uint32_t *groups;           // sets that a call connects
     uint32_t *calls;            // of each set, from its first_call on
     const sc_evalue **tensors;  // that may share memory
     uint32_t count;
@@ -81,7 +83,7 @@ static sc_kernel_layout layout_of(const relayout *r, const sc_rt_instruction *in
     return (sc_kernel_layout)sc_kernel_get((sc_op_id)in->call.op->id)->layout;
 }
 
-// Only sizes are asked for.
+// The call uses only its sizes.
 static bool is_blind(const sc_rt_instruction *in) {
     return in->kind == SC_RT_PRIM && sc_op_has(in->call.op, SC_SYMBOLIC);
 }
@@ -116,7 +118,7 @@ static double numel_if(bool condition, const sc_tensor *t) {
     return condition && is_image(t) ? (double)t->numel : 0;
 }
 
-// The cost of a call above its cost in row-major order.
+// The cost of a call in addition to its cost in row-major order.
 static double cost_of(const relayout *r, const sc_rt_instruction *in) {
     const sc_kernel_call *call = &in->call;
     const sc_kernel_layout layout = layout_of(r, in);
@@ -160,7 +162,7 @@ static bool is_view(const relayout *r, uint32_t at) {
     return !use->writes && (use->reads || use->is_output);
 }
 
-// A view shows the value that was written there last before it is read, if one value covers it.
+// A view shows the value written there last before it is read, if one value covers it.
 static uint32_t base_of(const relayout *r, const sc_evalue *view) {
     const sc_rt_use *use = &r->o->uses[index_of(r, view)];
     const uint32_t first = use->reads ? use->first_read : r->m->code_count;
@@ -192,8 +194,9 @@ static bool is_pointwise(const relayout *r, uint32_t at) {
     return in->kind == SC_RT_KERNEL && sc_op_has(in->call.op, SC_POINTWISE);
 }
 
-// Is what `other` shows of the image's memory something else, written before or after the image is
-// in use? Element by element, a result may lie where an operand was: then both change or none.
+// Does `other` show a part of the image's memory that has other content before or after the image
+// is in use? An element-wise call may write its result over an operand: then both change or neither
+// does.
 static bool is_apart(const relayout *r, const sc_evalue *value, const sc_evalue *other) {
     const sc_rt_use *mine = &r->o->uses[index_of(r, value)];
     const sc_rt_use *use = &r->o->uses[index_of(r, other)];
@@ -249,7 +252,7 @@ static bool has_either(const relayout *r) {
     return false;
 }
 
-// False when that takes too long.
+// False if the search takes too long.
 static bool find_images(relayout *r) {
     sc_rt_method *m = r->m;
     uint64_t found = 0;  // images that may change, and views
@@ -281,8 +284,8 @@ static bool find_images(relayout *r) {
     return true;
 }
 
-// Visits the sets that may change of each call once: counts them, or notes the call with each.
-// False when that takes too long.
+// Visits each call's sets that may change once: counts them, or notes the call with each. False if
+// that takes too long.
 static bool list_calls(relayout *r, bool is_counting) {
     uint64_t work = 0;
     for (uint32_t i = 0; i < r->m->code_count; i++) {
@@ -329,7 +332,7 @@ static void put_back(const relayout *r) {
     }
 }
 
-// A connected group has to be cheaper as a whole.
+// A connected group must be cheaper as a whole.
 static void put_groups_back(const relayout *r) {
     double *costs = sc_new_array(r->o->ctx->scratch, double, r->m->value_count);
     for (uint32_t i = 0; i < r->m->code_count; i++) {

@@ -5,7 +5,7 @@
 
 #include "rt/rewrite/uses.h"
 
-// Each changes calls, or where tensors point, of a method whose tensors lie where the file says.
+// Each changes calls, or where tensors point, in a method whose tensors lie where the file says.
 #define REWRITE(name, needs, when, why) sc_status sc_rt_##name(sc_rt_optimizer *o);
 #include "rt/rewrite/rewrites.def"
 #undef REWRITE

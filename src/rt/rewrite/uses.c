@@ -1,4 +1,4 @@
-// The writers and readers of each value, counted before rewrites and asked by them.
+// The writers and readers of each value. They are counted before rewrites, which query them.
 #include "rt/rewrite/uses.h"
 
 enum { SCAN_MAX = 1024 };                         // instructions that one lifetime check looks at
@@ -12,14 +12,14 @@ static bool has_jumps(const sc_rt_method *m) {
     return false;
 }
 
-// The instructions that a jump skips or goes back over, itself included.
+// The instructions that a jump skips or repeats, the jump included.
 static sc_rt_stretch stretch_of(const sc_rt_instruction *jump, uint32_t at) {
     if (jump->target <= at) return (sc_rt_stretch){jump->target, at};
     return (sc_rt_stretch){at, jump->target - 1};
 }
 
-// Those that overlap are one. First the furthest that a stretch from each instruction reaches, then
-// how far those reach that begin on the way.
+// Merges stretches that overlap. First finds the end of the longest stretch from each instruction,
+// then the ends of stretches that begin inside it.
 static void find_stretches(sc_rt_optimizer *o) {
     const sc_rt_method *m = o->m;
     if (!has_jumps(m)) return;
@@ -55,14 +55,14 @@ bool sc_rt_overlaps(const void *a, uint64_t a_bytes, const void *b, uint64_t b_b
     return a_bytes && b_bytes && x < y + b_bytes && y < x + a_bytes;
 }
 
-// Planned, read, and never written: shows what another value holds.
+// Planned, read, and never written: the value shows another value's content.
 static bool is_view(const sc_rt_optimizer *o, uint32_t index) {
     const sc_rt_place *place = &o->m->places[index];
     return place->memory_id && !o->uses[index].writes && !place->is_input &&
            (o->uses[index].reads || o->uses[index].is_output);
 }
 
-// The planned values that instructions write: of all the values of a file a small part.
+// The planned values that instructions write: a small part of all the values of a file.
 typedef struct written_values {
     uint32_t *values, count;
 } written_values;
@@ -75,14 +75,14 @@ static written_values find_written(const sc_rt_optimizer *o) {
     return w;
 }
 
-// Is what a view shows of another value's memory written while the view is still to be read?
+// Is the part of another value's memory that a view shows written while the view is still needed?
 static bool is_torn(const sc_rt_use *written, uint32_t first, uint32_t last) {
     if (written->first_write == written->last_write && written->writes == 1)
         return first <= written->first_write && written->first_write < last;
     return first <= written->last_write && written->first_write <= last;
 }
 
-// The last write before an instruction, of what is known of several.
+// The last write before an instruction, among the known writes of several values.
 static uint32_t write_before(const sc_rt_use *use, uint32_t at) {
     return use->last_write < at ? use->last_write : use->first_write;
 }
@@ -96,7 +96,7 @@ static bool is_inside(const sc_rt_place *a, const sc_rt_place *b) {
     return a->offset >= b->offset && a->offset + a->bytes <= b->offset + b->bytes;
 }
 
-// The value whose bytes a view shows is the last one written there before the view is read.
+// A view shows the bytes of the value that was written there last before the view is read.
 static uint32_t base_of(sc_rt_optimizer *o, const written_values *w, uint32_t view) {
     const sc_rt_method *m = o->m;
     const sc_rt_use *use = &o->uses[view];
@@ -150,7 +150,8 @@ static void count_uses(sc_rt_optimizer *o, uint32_t at) {
     }
 }
 
-// A value that a view of a run shows has to stay: the view's record says where it is by the file.
+// A value that a run's view shows must stay in place: the file decides where the view's record
+// points.
 static void pin_shown(sc_rt_optimizer *o, uint32_t at) {
     const sc_rt_instruction *in = &o->m->code[at];
     sc_rt_operands views = sc_rt_operands_of(o->m, in, SC_RT_REPOINTS);

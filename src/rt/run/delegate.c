@@ -1,4 +1,4 @@
-// Calls of delegates: their operands are checked, then the backend computes.
+// Calls delegates: checks the operands, then the backend computes.
 #include "rt/run/delegate.h"
 
 #include <stdlib.h>
@@ -27,7 +27,7 @@ bool sc_rt_is_declared(const sc_rt_declared *declared, const sc_evalue *value) {
     return memcmp(declared, &found, sizeof found) == 0;
 }
 
-// The bytes of an operand: of a tensor with elements those, of anything else the value itself.
+// The bytes of an operand: the elements of a tensor, or else the value itself.
 typedef struct held_bytes {
     uintptr_t begin, end;
     bool is_output;
@@ -56,7 +56,8 @@ sc_status sc_rt_delegate_check(sc_ctx *ctx, const sc_rt_method *m, const sc_rt_i
         if (i >= in->inputs && value->tag == SC_EVALUE_TENSOR && value->tensor->is_constant)
             return sc_rt_delegate_fail(ctx, m, in->delegate, "that would write to a constant");
     }
-    // In order of memory, an output begins behind everything before it, all else behind outputs.
+    // In order of memory, an output must begin after the end of all earlier operands. Any other
+    // operand must begin after the end of all earlier outputs.
     qsort(held, call->arg_count, sizeof *held, compare_begins);
     for (uint32_t i = 0; i < call->arg_count; i++) {
         is_apart &= held[i].begin >= (held[i].is_output ? all_end : outputs_end);
@@ -78,7 +79,7 @@ sc_status sc_rt_delegate_run(sc_ctx *ctx, const sc_rt_method *m, const sc_rt_ins
         if (arg->tag == SC_EVALUE_TENSOR && !arg->tensor->data)
             return sc_rt_delegate_fail(ctx, m, d, "with a tensor that has no memory");
     }
-    // Calls whose tensors are moved and freed have been checked with other memory than they have
+    // Calls with tensors that are moved and freed were checked with other memory than they have
     // now.
     if (in->is_dynamic) SC_TRY(sc_rt_delegate_check(ctx, m, in));
     sc_rt_sink *sink = m->program->sink;

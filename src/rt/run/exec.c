@@ -1,5 +1,5 @@
-// The instruction loop. Allocates nothing. Checks made at load are not made again; calls marked
-// dynamic get their kinds, memory and shapes looked at each time.
+// The instruction loop. It allocates no memory and does not repeat the checks of load. Calls marked
+// dynamic have their kinds, memory and shapes checked each time.
 //
 // One switch: kernel, delegate, primitive, jump, move and free come from the file; copies come
 // from rewriting.
@@ -41,7 +41,7 @@ static sc_status prepare(const sc_kernel_call *call) {
 
 // --- Jumps and moves -----------------------------------------------------------------------------
 
-// True when all elements are, an empty tensor included.
+// True if all elements are true, or if there are no elements.
 static sc_status truth(sc_ctx *ctx, const sc_evalue *value, bool *out) {
     if (value->tag == SC_EVALUE_BOOL) {
         *out = value->b;
@@ -122,7 +122,7 @@ static sc_status place_inputs(sc_ctx *ctx, sc_rt_method *m) {
     return SC_OK;
 }
 
-// Loops go back, but progress does not. A run inside of a delegate is a part of the outer one.
+// Loops go back, but progress does not. A run inside a delegate is a part of the outer one.
 static sc_status tell_progress(sc_ctx *ctx, const sc_rt_method *m, uint32_t at) {
     if (ctx->run_depth == 1) {
         ctx->run_total = m->code_count;

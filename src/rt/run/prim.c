@@ -1,6 +1,6 @@
-// The primitives: arithmetic on sizes, sizes themselves, numbers out of tensors, and the two that
-// work on tensors as objects (views and slices that a loop writes). Results overwrite the value
-// record, kind included.
+// The primitives: arithmetic on sizes, sizes themselves, and numbers out of tensors. Two work on
+// tensors as objects: views, and slices that a loop writes. Results overwrite the value record,
+// kind included.
 #include "rt/run/prim.h"
 
 #include <math.h>
@@ -62,9 +62,9 @@ static sc_status prim_add(const sc_kernel_call *c) { return arithmetic(c, ADD); 
 static sc_status prim_sub(const sc_kernel_call *c) { return arithmetic(c, SUB); }
 static sc_status prim_mul(const sc_kernel_call *c) { return arithmetic(c, MUL); }
 
-enum { LESS = 1, EQUAL = 2, GREATER = 4 };  // none of them next to a NaN
+enum { LESS = 1, EQUAL = 2, GREATER = 4 };  // no relation is true of a NaN
 
-// Is the relation of the two one of `wanted`?
+// Is the relation of the two numbers one of `wanted`?
 static sc_status compare(const sc_kernel_call *c, unsigned wanted) {
     const sc_evalue *a = c->args[0], *b = c->args[1];
     bool bools = a->tag == SC_EVALUE_BOOL && b->tag == SC_EVALUE_BOOL;
@@ -104,7 +104,7 @@ static sc_status prim_truediv(const sc_kernel_call *c) {
     return give_double(c, as_double(a) / as_double(b));
 }
 
-// C's truncating division and remainder, as the official runtime has them.
+// C's truncating division and remainder, as in the official runtime.
 static sc_status prim_floordiv_int(const sc_kernel_call *c) {
     const sc_evalue *a = c->args[0], *b = c->args[1];
     if (a->tag != SC_EVALUE_INT || b->tag != SC_EVALUE_INT) return wrong_kind(c);
@@ -240,7 +240,8 @@ static sc_status prim_et_view(const sc_kernel_call *c) {
     return SC_OK;
 }
 
-// et_copy_index(to, from, index): to grows to index + 1 along its first dimension, where from goes.
+// et_copy_index(to, from, index): `to` grows to index + 1 along its first dimension, and `from` is
+// copied there.
 static sc_status prim_copy_index(const sc_kernel_call *c) {
     if (c->args[0]->tag != SC_EVALUE_TENSOR || c->args[1]->tag != SC_EVALUE_TENSOR ||
         c->args[2]->tag != SC_EVALUE_INT)

@@ -1,6 +1,6 @@
-// Between calls and the operator table: are the arguments what the schema says, and what sizes does
-// the shape rule give the outs. The same rules that propagated symbols when the program was lowered
-// run here on numbers.
+// Checks calls against the operator table: are the arguments those of the schema, and what sizes
+// does the shape rule give the outs? The rules that propagated symbols at lowering run here on
+// numbers.
 #include "rt/run/shape.h"
 
 #include "ops/infer.h"
@@ -86,7 +86,7 @@ static sc_iarg tensor_arg(sc_arena *arena, const sc_tensor *t, bool values_known
     return arg;
 }
 
-// A code of the file, which may be any number: those beyond 32 bits have no meaning.
+// A code of the file, which may be any number. Codes beyond 32 bits have no meaning.
 static uint32_t code_of(int64_t value) {
     return value >= 0 && value < UINT32_MAX ? (uint32_t)value : UINT32_MAX;
 }
@@ -144,7 +144,7 @@ static bool codes_known(const sc_iarg *arg) {
     return arg->kind != SC_IARG_MEMORY_FORMAT || arg->code <= SC_MEMORY_FORMAT_CHANNELS_LAST_3D;
 }
 
-// The element type of the first out stands for a dtype that the out form has lost.
+// The element type of the first out replaces a dtype that the out form lacks.
 static const sc_tensor *first_out(const sc_kernel_call *call, uint32_t kept) {
     if (kept >= call->arg_count) return NULL;
     const sc_evalue *out = call->args[kept];
@@ -173,8 +173,8 @@ static sc_status fill_args(sc_infer *in, const sc_kernel_call *call, sc_iarg *ar
 
 // --- Results of the rule -------------------------------------------------------------------------
 
-// A size that depends on data is at first as large as it may be: in the file that may be less than
-// what the operands allow.
+// A size that depends on data starts as large as it may be. The file may state less than the
+// operands allow.
 static int64_t at_most(const sc_tensor *t, const int64_t *sizes, uint32_t rank) {
     uint64_t bytes = sc_dtype_bytes((sc_dtype)t->dtype);
     for (uint32_t d = 1; d < rank; d++)

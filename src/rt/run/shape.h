@@ -5,17 +5,16 @@
 
 #include "rt/code.h"
 
-// Kinds of the arguments against the schema.
+// Checks the kinds of the arguments against the schema.
 sc_status sc_rt_call_check(sc_ctx *ctx, const sc_kernel_call *call);
 // Runs the operator's shape rule on a call and gives its results their sizes.
 sc_status sc_rt_call_shape(sc_ctx *ctx, const sc_kernel_call *call, bool at_load);
-// Only the rule's results, on the context's scratch.
+// Computes only the rule's results, on the context's scratch.
 sc_status sc_rt_call_infer(const sc_kernel_call *call, bool at_load, struct sc_infer *in);
 // Are all results empty, whatever the operands are?
 bool sc_rt_call_is_empty(const sc_kernel_call *call);
 
-// The elements of the first operand that an operator copies a view of, by the operator's own shape
-// rule.
+// The elements of the first operand that a copy of a view reads, by the operator's own shape rule.
 typedef struct sc_rt_window {
     uint32_t rank;
     int64_t strides[SC_RANK_MAX];

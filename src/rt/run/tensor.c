@@ -1,5 +1,5 @@
-// Runtime tensors: strides from sizes and dim order, resizing within what is there, and the way
-// from row-major bytes to any layout and back.
+// Runtime tensors: strides from sizes and dim order, resizing within capacity, and copies between
+// row-major bytes and any layout.
 #include "rt/run/tensor.h"
 
 #include "base/strides.h"
@@ -50,7 +50,7 @@ sc_status sc_rt_tensor_resize(sc_ctx *ctx, sc_tensor *t, const int64_t *sizes, u
     if (rank == t->rank && same_sizes(t, sizes)) return SC_OK;
     if (rank != t->rank || !t->is_dynamic) return refuse(ctx, t, sizes, rank);
     for (uint32_t d = 0; d < rank; d++) {
-        // Zero sizes count as 1, as in strides, so that these never overflow either.
+        // Sizes of 0 count as 1, as in strides, so these cannot overflow either.
         uint64_t size = sizes[d] ? (uint64_t)sizes[d] : 1;
         if (sizes[d] < 0 || !sc_mul_u64(bytes, size, &bytes)) return refuse(ctx, t, sizes, rank);
     }
@@ -68,7 +68,8 @@ static bool overlap(const sc_tensor *a, const sc_tensor *b) {
     return a_bytes && b_bytes && a_first < b_first + b_bytes && b_first < a_first + a_bytes;
 }
 
-// The very same bytes do not clash for operators that go element by element or only hand on.
+// Identical memory does not clash for element-wise operators and for those that only pass values
+// on.
 static bool clash(const sc_op *op, const sc_tensor *operand, const sc_tensor *out) {
     bool may_be_one = sc_op_has(op, SC_POINTWISE | SC_HANDS_ON | SC_OVERWRITES) &&
                       operand->data == out->data &&

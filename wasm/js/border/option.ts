@@ -25,6 +25,10 @@ export type Option = Row &
     | { readonly kind: "bool"; readonly default: boolean }
     | { readonly kind: "count" | "whole"; readonly default: number }
     | { readonly kind: "power"; readonly default: number; readonly power: number }
-    | { readonly kind: "choice"; readonly default: string; readonly words: readonly string[] }
+    | {
+        readonly kind: "choice" | "planner";
+        readonly default: string;
+        readonly words: readonly string[];
+      }
     | { readonly kind: "bounds"; readonly default: Bounds }
   );

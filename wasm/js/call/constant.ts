@@ -1,11 +1,34 @@
 // Results of constant methods, as people write them and as the core's JSON. In both a number with a
 // point or an exponent is a float, every other number an integer of 64 bits.
-import { badArgument, isText, TEXT } from "../base/check.js";
+import { badArgument, isPlain, isText, TEXT } from "../base/check.js";
 import { SconceError } from "../base/errors.js";
-import type { ConstantValue } from "../types/index.js";
+import { tagOf } from "../base/tags.js";
+import { isTensorLike } from "../tensor/bytes.js";
+import { isDType } from "../tensor/dtypes.js";
+import { RunOfBytes } from "../tensor/run_of_bytes.js";
+import { tensor } from "../tensor/tensor.js";
+import type { ConstantValue, DType, NestedList } from "../types/index.js";
 
 const DEPTH_MAX = 8;
-const ACCEPTS = "a number, a bigint, true, false, a string, { double: number }, or a list of them";
+const ACCEPTS =
+  "a number, a bigint, true, false, a string, { double: number }, { dtype: name }, a tensor, or a list " +
+  "or dict of them";
+
+type Dict = Readonly<Record<string, ConstantValue>> | ReadonlyMap<string, ConstantValue>;
+
+const isMap = (value: unknown): value is ReadonlyMap<string, ConstantValue> =>
+  tagOf(value) === "Map";
+
+/** A map, or a plain object that does not mark a float or a dtype. */
+function isDict(value: unknown): value is Dict {
+  if (isMap(value)) return true;
+  if (!isPlain(value) || isTensorLike(value)) return false;
+  const [key, ...more] = Object.keys(value);
+  return more.length > 0 || (key !== "double" && key !== "dtype");
+}
+
+const entriesOf = (dict: Dict): (readonly [unknown, ConstantValue])[] =>
+  isMap(dict) ? [...dict.entries()] : Object.entries(dict);
 
 function integerJson(value: bigint): string {
   if (BigInt.asIntN(64, value) === value) return String(value);
@@ -21,25 +44,66 @@ function doubleJson(value: number): string {
   return /[.eEIN]/.test(text) ? text : `${text}.0`;
 }
 
+/** The result of a constant method for the core. */
+interface PackedConstant {
+  readonly json: string;
+  /** The elements of its tensors. */
+  readonly bytes: Uint8Array;
+}
+
 /** `what` names the value for messages. */
-export function constantJson(what: string, value: ConstantValue, depth = 0): string {
-  if (Array.isArray(value)) {
-    if (depth < DEPTH_MAX)
-      return `[${Array.from(value, (item) => constantJson(what, item as ConstantValue, depth + 1)).join(",")}]`;
-    throw new SconceError(
-      "argument",
-      `${what} is a list nested deeper than ${DEPTH_MAX}`,
-      "Pass a list that is flatter and does not contain itself.",
-    );
+export function packConstant(what: string, value: ConstantValue): PackedConstant {
+  const tensors = new RunOfBytes();
+  const json = new Writer(what, tensors).json(value, 0);
+  return { json, bytes: tensors.bytes() };
+}
+
+class Writer {
+  constructor(
+    private readonly what: string,
+    private readonly tensors: RunOfBytes,
+  ) {}
+
+  json(value: ConstantValue | undefined, depth: number): string {
+    if (Array.isArray(value) || isDict(value)) return this.nested(value, depth);
+    if (isTensorLike(value)) return JSON.stringify(this.tensors.add(value, this.what));
+    if (typeof value === "bigint") return integerJson(value);
+    if (typeof value === "number")
+      return Number.isInteger(value) ? integerJson(BigInt(value)) : doubleJson(value);
+    if (typeof value === "string") return this.text(value);
+    if (typeof value === "boolean") return JSON.stringify(value);
+    return this.marked(value);
   }
-  if (typeof value === "bigint") return integerJson(value);
-  if (typeof value === "number")
-    return Number.isInteger(value) ? integerJson(BigInt(value)) : doubleJson(value);
-  if (typeof value === "string" && !isText(value)) throw badArgument(what, TEXT, value);
-  if (typeof value === "string" || typeof value === "boolean") return JSON.stringify(value);
-  const double: unknown = (value as { readonly double?: unknown } | null | undefined)?.double;
-  if (typeof double === "number") return doubleJson(double);
-  throw badArgument(what, ACCEPTS, value);
+
+  private text(value: string): string {
+    if (!isText(value)) throw badArgument(this.what, TEXT, value);
+    return JSON.stringify(value);
+  }
+
+  private nested(value: readonly ConstantValue[] | Dict, depth: number): string {
+    if (depth >= DEPTH_MAX)
+      throw new SconceError(
+        "argument",
+        `${this.what} is nested deeper than ${DEPTH_MAX}`,
+        "Pass a list or dict that is flatter and does not contain itself.",
+      );
+    const item = (one: ConstantValue | undefined): string => this.json(one, depth + 1);
+    if (Array.isArray(value))
+      return `[${Array.from(value as readonly ConstantValue[], item).join(",")}]`;
+    const pairs = entriesOf(value as Dict).map(([key, one]) => {
+      if (typeof key !== "string") throw badArgument(`a key of ${this.what}`, "a string", key);
+      return `[${this.text(key)},${item(one)}]`;
+    });
+    return `{"dict":[${pairs.join(",")}]}`;
+  }
+
+  /** `{ double: 1 }` and `{ dtype: "float16" }`. */
+  private marked(value: unknown): string {
+    const { double, dtype } = (value ?? {}) as { double?: unknown; dtype?: unknown };
+    if (typeof double === "number") return doubleJson(double);
+    if (isDType(dtype)) return JSON.stringify({ dtype });
+    throw badArgument(this.what, ACCEPTS, value);
+  }
 }
 
 function refused(text: string, why: string, hint: string): SconceError {
@@ -63,20 +127,39 @@ function parseNumber(text: string): ConstantValue {
 
 const TOKENS = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?/g;
 
-/** A JSON list, whose numbers keep what JSON.parse forgets: all digits, and 1.0 for a float. */
-function parseList(text: string): ConstantValue {
+type Numbers = number | bigint | { readonly double: number } | readonly Numbers[];
+
+/** The elements of a tensor as `tensor()` takes them. */
+const elementsOf = (numbers: Numbers): unknown =>
+  Array.isArray(numbers)
+    ? numbers.map(elementsOf)
+    : ((numbers as { readonly double?: number }).double ?? numbers);
+
+const MARK = /^(tensor|dtype)$/;
+
+/** `{"tensor": [[1, 2]], "dtype": "int64"}` as a tensor, of float32 where no dtype is given. */
+function tensorIn(value: unknown): ConstantValue {
+  const keys = isPlain(value) ? Object.keys(value) : [];
+  if (!keys.includes("tensor") || !keys.every((key) => MARK.test(key)))
+    return value as ConstantValue;
+  const { tensor: numbers, dtype = "float32" } = value as { tensor: Numbers; dtype?: DType };
+  return tensor(elementsOf(numbers) as NestedList, undefined, dtype);
+}
+
+/** JSON whose numbers keep what JSON.parse forgets: all digits, and 1.0 for a float. */
+function parseJson(text: string): ConstantValue {
   const wrapped = text.replace(TOKENS, (t) =>
     t.startsWith('"') ? t : `{"number": ${JSON.stringify(t)}}`,
   );
   const unwrap = (_: string, value: unknown): unknown => {
     const number = (value as { number?: unknown } | null)?.number;
-    return typeof number === "string" ? parseNumber(number) : value;
+    return typeof number === "string" ? parseNumber(number) : tensorIn(value);
   };
   try {
     return JSON.parse(wrapped, unwrap) as ConstantValue;
   } catch (error) {
     if (error instanceof SconceError) throw error;
-    throw refused(text, "is not a JSON list", "Write [1, 2], or text in quotes if text is meant.");
+    throw refused(text, "is not JSON", "Write [1, 2], or text in quotes if text is meant.");
   }
 }
 
@@ -87,7 +170,7 @@ function parseList(text: string): ConstantValue {
 export function parseConstant(text: string): ConstantValue {
   if (INTEGER.test(text) || FLOAT.test(text)) return parseNumber(text);
   if (text === "true" || text === "false") return text === "true";
-  if (/^\s*[[{]/.test(text)) return parseList(text);
+  if (/^\s*[[{]/.test(text)) return parseJson(text);
   if (!/^\s*"/.test(text)) return text;
   try {
     return JSON.parse(text) as string;

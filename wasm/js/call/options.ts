@@ -41,6 +41,8 @@ export function accepts(option: Option): string {
       return `a power of two from 1 to 2^${option.power}`;
     case "choice":
       return anyOf(option.words.map((word) => `"${word}"`));
+    case "planner":
+      return `${anyOf(option.words.map((word) => `"${word}"`))}, a function, or these by method`;
     case "bounds":
       return "positive whole numbers by name, { NAME: { max: N } }";
   }
@@ -52,6 +54,18 @@ export const isCount = (value: unknown): value is number =>
 
 const isBound = (value: unknown): boolean =>
   isPlain(value) && Object.keys(value).join() === "max" && isCount(value["max"]);
+
+/** Whether it may be a planner; which names there are, only the engine knows. */
+const isPlanner = (value: unknown): boolean =>
+  typeof value === "function" || (typeof value === "string" && value !== "");
+
+/** The memory planners of the library. */
+export const PLANNER_WORDS: readonly string[] = OPTIONS.flatMap((option) =>
+  option.kind === "planner" ? option.words : [],
+);
+
+/** Whether it is the name of a memory planner of the library. */
+export const isPlannerWord = (name: string): boolean => PLANNER_WORDS.includes(name);
 
 /** Whether the option takes the value. */
 export function isTaken(option: Option, value: unknown): boolean {
@@ -66,6 +80,8 @@ export function isTaken(option: Option, value: unknown): boolean {
       return isCount(value) && value <= 2 ** option.power && Number.isInteger(Math.log2(value));
     case "choice":
       return option.words.some((word) => word === value);
+    case "planner":
+      return isPlanner(value) || (isPlain(value) && Object.values(value).every(isPlanner));
     case "bounds":
       return isPlain(value) && Object.values(value).every(isBound);
   }

@@ -18,6 +18,7 @@ import type {
   LocalMember,
   OpenedPrograms,
   Program,
+  SgdOptimizer,
   Sink,
 } from "../types/index.js";
 
@@ -28,6 +29,7 @@ interface Interfaces {
   ExecutorchProgramManager: ExecutorchProgramManager;
   ExportedProgram: ExportedProgram;
   Program: Program;
+  SgdOptimizer: SgdOptimizer;
   Inspector: Inspector;
   ETRecord: ETRecord;
   ExportSession: ExportSession;
@@ -200,6 +202,16 @@ const VERIFY = {
   delegateValues: DELEGATE_VALUES,
 } as const;
 
+const FINITE: Kind = { accepts: "a finite number", test: Number.isFinite };
+const SGD = {
+  lr: FINITE,
+  momentum: FINITE,
+  dampening: FINITE,
+  weightDecay: FINITE,
+  nesterov: "flag",
+  method: "text",
+} as const;
+
 const PROPERTY = { is: "property" } as const;
 const LOCAL = { is: "local" } as const;
 /** Members of sessions that work with stages. */
@@ -268,6 +280,8 @@ const PROTOCOL = {
     importPasses: { ...DATA, module: 0 },
     registerPartitioner: LOCAL,
     importPartitioners: { ...DATA, module: 0 },
+    registerMemoryPlanner: LOCAL,
+    importMemoryPlanners: { ...DATA, module: 0 },
   },
   OpenedPrograms: {
     methods: PROPERTY,
@@ -342,10 +356,17 @@ const PROTOCOL = {
     partText: DATA,
     run: CALLED,
     runNamed: CALLED,
+    forwardBackward: CALLED,
+    namedParameters: DATA,
+    namedGradients: DATA,
+    sgd: { is: "method", gives: "SgdOptimizer", at: 0, options: SGD },
     etdump: DATA,
     reset: DATA,
     testSuites: DATA,
     verify: { ...DATA, at: 0, options: VERIFY },
+  },
+  SgdOptimizer: {
+    step: DATA,
   },
   Inspector: {
     report: DATA,

@@ -2,7 +2,7 @@
 // makes. An edge manager and what comes of it share the job, which closes when the last of them is
 // disposed.
 import { jsonFor, mustBe } from "../base/check.js";
-import { constantJson } from "../call/constant.js";
+import { packConstant } from "../call/constant.js";
 import type { Job } from "../module/job.js";
 import { ExecutorchManager } from "./emitted.js";
 import { SconceError } from "../base/errors.js";
@@ -16,7 +16,7 @@ import {
   type Recorded,
 } from "./manager.js";
 import { listPrograms, openProgram } from "./open.js";
-import { optionsJson } from "../call/options.js";
+import { optionsJson, PLANNER_WORDS } from "../call/options.js";
 import { partitionersJson } from "./partition.js";
 import { programCall } from "./program_call.js";
 import { HostFunctions } from "../pass/run.js";
@@ -129,9 +129,15 @@ export class OpenedManager extends ViewingManager implements OpenedPrograms {
     const constants = Object.entries(options.constantMethods ?? {});
     for (const [name, value] of constants) {
       mustBe("name", "a constant method's name", name);
-      const json = constantJson(`what constant method '${name}' returns`, value);
-      job.core.memory.withTexts([name, json], (n, nBytes, v, vBytes) =>
-        job.call(options, (raw, s) => raw.compile_constant_method(s, n!, nBytes!, v!, vBytes!)),
+      const { json, bytes } = packConstant(`what constant method '${name}' returns`, value);
+      const { memory } = job.core;
+      memory.withTexts([name, json], (n, nBytes, v, vBytes) =>
+        memory.with(bytes.length + 1, (data) => {
+          memory.bytes(data, bytes.length).set(bytes);
+          job.call(options, (raw, s) =>
+            raw.compile_constant_method(s, n!, nBytes!, v!, vBytes!, data, bytes.length),
+          );
+        }),
       );
     }
     return constants.map(([name]) => name);
@@ -211,11 +217,13 @@ class EdgeManager extends ViewingManager implements EdgeProgramManager {
     const { names, recorded } = this;
     return job.hold(() => {
       const edge = passes ? this.transformed("'passes' of toExecutorch()", passes) : this.program;
+      const host = new HostFunctions(job);
       const json = optionsJson("toExecutorch", config, {
         consume: consume || edge !== this.program,
+        memory_planning: host.planners(config.memoryPlanning, PLANNER_WORDS),
       });
       const first = job.enter({}, (raw, s) => raw.output_count(s));
-      const program = programCall(job, config, [json], (raw, s, texts, out) =>
+      const program = programCall(job, host.options(config), [json], (raw, s, texts, out) =>
         raw.compile_to_executorch(s, edge, texts[0]!, texts[1]!, out),
       );
       const complete = recorded && completed(job, recorded, program);

@@ -71,6 +71,8 @@ export class Core {
   readonly passes = Named.passes();
   /** Partitioners of the caller's own that have names. */
   readonly partitioners = Named.partitioners();
+  /** The memory planners of the caller's own, by name. */
+  readonly planners = Named.planners();
   private readonly sources = new Map<number, RandomAccess>();
   private nextSource = 1;
   private readonly phases = new Map<Pointer, Phase>();

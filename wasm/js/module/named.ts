@@ -1,13 +1,23 @@
-// Functions of the caller's own that have names for as long as the engine lives: passes and
-// partitioners.
+// Functions of the caller's own that have names for as long as the engine lives: passes, partitioners
+// and memory planners.
 import { badArgument, isOwnPartitioner, mustBe } from "../base/check.js";
 import { SconceError } from "../base/errors.js";
 import { imported } from "../source/imported.js";
-import type { ModuleUrl, OwnPartitioner, PartitionFunction, PassFunction } from "../types/index.js";
+import type {
+  ModuleUrl,
+  OwnPartitioner,
+  PartitionFunction,
+  PassFunction,
+  PlanMemory,
+} from "../types/index.js";
 
 /** One kind of function, for messages and imports. */
 interface Kind<T> {
-  readonly noun: "pass" | "partitioner";
+  readonly noun: "pass" | "partitioner" | "memory planner";
+  /** Its name in calls: register, import. */
+  readonly calls: readonly [register: string, import: string];
+  /** The other things that such a name may belong to. */
+  readonly others: string;
   /** Throws for what is none; gives the name of the function itself. */
   nameOf(what: string, one: T): string;
   /** Whether an export of a module is one. */
@@ -17,6 +27,8 @@ interface Kind<T> {
 
 const PASS: Kind<PassFunction> = {
   noun: "pass",
+  calls: ["registerPass", "importPasses"],
+  others: "",
   nameOf: (what, pass) => {
     mustBe("function", what, pass);
     return pass.name;
@@ -27,6 +39,8 @@ const PASS: Kind<PassFunction> = {
 
 const PARTITIONER: Kind<PartitionFunction | OwnPartitioner> = {
   noun: "partitioner",
+  calls: ["registerPartitioner", "importPartitioners"],
+  others: " or a backend",
   nameOf: (what, one) => {
     if (typeof one === "function") return one.name;
     if (!isOwnPartitioner(one)) throw badArgument(what, "a function, or { partition }", one);
@@ -34,6 +48,18 @@ const PARTITIONER: Kind<PartitionFunction | OwnPartitioner> = {
   },
   is: isOwnPartitioner,
   hint: "Export each by its name: export const mine = { partition(program) { ... } }.",
+};
+
+const PLANNER: Kind<PlanMemory> = {
+  noun: "memory planner",
+  calls: ["registerMemoryPlanner", "importMemoryPlanners"],
+  others: "",
+  nameOf: (what, plan) => {
+    mustBe("function", what, plan);
+    return plan.name;
+  },
+  is: (value): value is PlanMemory => typeof value === "function",
+  hint: "Export each planner by its name: export function myPlanner(request) { ... }.",
 };
 
 /** The functions of a kind, by name. */
@@ -45,6 +71,7 @@ export class Named<T> {
   static readonly passes = (): Named<PassFunction> => new Named(PASS);
   static readonly partitioners = (): Named<PartitionFunction | OwnPartitioner> =>
     new Named(PARTITIONER);
+  static readonly planners = (): Named<PlanMemory> => new Named(PLANNER);
 
   get(name: string): T | undefined {
     return this.rows.get(name);
@@ -52,16 +79,16 @@ export class Named<T> {
 
   /** Registers it; `isTaken` says which names stand for something else. */
   add(one: T, name: string | undefined, isTaken: (name: string) => boolean): void {
-    const { noun } = this.kind;
-    const call = `register${noun === "pass" ? "Pass" : "Partitioner"}`;
+    const { noun, others } = this.kind;
+    const [call] = this.kind.calls;
     const own = this.kind.nameOf(`what ${call}() takes`, one);
     const key = name ?? own;
     mustBe("name", `the name of a ${noun}`, key);
     if (this.rows.has(key) || isTaken(key))
       throw new SconceError(
         "argument",
-        `'${key}' is the name of another ${noun}${noun === "partitioner" ? " or a backend" : ""}`,
-        `Register it under another name: ${call}(${noun}, name).`,
+        `'${key}' is the name of another ${noun}${others}`,
+        `Register it under another name: ${call}(${noun.replace("memory ", "")}, name).`,
       );
     this.rows.set(key, one);
   }
@@ -69,7 +96,7 @@ export class Named<T> {
   /** Registers what a module exports of the kind; gives the names. */
   async import(module: ModuleUrl, isTaken: (name: string) => boolean): Promise<string[]> {
     const { noun, nameOf, is, hint } = this.kind;
-    const call = noun === "pass" ? "importPasses()" : "importPartitioners()";
+    const call = `${this.kind.calls[1]}()`;
     const found = Object.entries(await imported(call, module));
     const ones = found.flatMap(([exported, one]): [string, T][] => {
       if (!is(one)) return [];

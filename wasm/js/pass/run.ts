@@ -1,6 +1,6 @@
-// Passes and partitioners of the user's own in the middle of a call of the core, which knows them by
-// number.
-import { badArgument, isObject, jsonFor, KINDS } from "../base/check.js";
+// Passes, partitioners and memory planners of the user's own in the middle of a call of the core, which
+// knows them by number.
+import { badArgument, isObject, isPlain, jsonFor, KINDS } from "../base/check.js";
 import { messageOf, SconceError } from "../base/errors.js";
 import type { HostOptions } from "../module/core.js";
 import type { Job } from "../module/job.js";
@@ -10,6 +10,8 @@ import type {
   Pass,
   PassFunction,
   PassProgram,
+  PlanMemory,
+  PlanRequest,
 } from "../types/index.js";
 import { passProgram } from "./program.js";
 import type { Added, Changed, PassCore, RawMethod } from "./raw.js";
@@ -110,6 +112,28 @@ function runPartitioner(
   });
 }
 
+/** The offsets of a plan as the core reads them: what is no exact number has no place in its JSON. */
+function offsetsJson(offsets: unknown): string {
+  const accepts = "a list of offsets in bytes, one for each item";
+  refusePromise("the result of a memory planner", accepts, offsets);
+  if (!Array.isArray(offsets) && !ArrayBuffer.isView(offsets))
+    throw badArgument("the result of a memory planner", accepts, offsets);
+  const list = Array.from(offsets as unknown as ArrayLike<unknown>, (offset, i) => {
+    if (Number.isSafeInteger(offset) && Number(offset) >= 0) return Number(offset);
+    throw badArgument(`offset ${i} of a memory planner`, "a whole number, 0 or more", offset);
+  });
+  return JSON.stringify(list);
+}
+
+function runPlanner(job: Job, plan: PlanMemory): void {
+  job.fromPass((core, s) => core.plan_request(s));
+  const request = JSON.parse(job.core.text(job.handle)) as PlanRequest;
+  const json = offsetsJson(plan(request));
+  job.core.memory.withTexts([json], (text, bytes) =>
+    job.fromPass((core, s) => core.plan_answer(s, text!, bytes!)),
+  );
+}
+
 /** Passes as the core takes them: its own by name, functions by number. */
 export type PassEntries = (string | number)[];
 
@@ -127,6 +151,28 @@ export class HostFunctions {
       const name = typeof given === "string" ? given : pass.name || `pass ${i + 1}`;
       return this.rows.push({ name, run: () => runPass(this.job, pass, name) }) - 1;
     });
+  }
+
+  /** Memory planners as the core takes them: its own by name, functions by number. */
+  planners(given: unknown, words: readonly string[]): unknown {
+    if (isPlain(given))
+      return Object.fromEntries(
+        Object.entries(given).map(([method, one]) => [method, this.planner(one, words)]),
+      );
+    return given === undefined ? undefined : this.planner(given, words);
+  }
+
+  private planner(given: unknown, words: readonly string[]): string | number {
+    if (typeof given === "string" && words.includes(given)) return given;
+    const plan = typeof given === "string" ? this.job.core.planners.get(given) : given;
+    if (typeof plan !== "function")
+      throw new SconceError(
+        "option",
+        `'memoryPlanning' must be ${words.map((word) => `"${word}"`).join(", ")} or a planner of your own, not '${String(given)}'`,
+        "Give a function, or the name that registerMemoryPlanner() gave it.",
+      );
+    const name = typeof given === "string" ? given : plan.name || "a memory planner";
+    return this.rows.push({ name, run: () => runPlanner(this.job, plan as PlanMemory) }) - 1;
   }
 
   /** The partitioner that was registered under that name. */

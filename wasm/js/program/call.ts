@@ -70,7 +70,7 @@ function impliedMethod(call: string, methods: readonly ProgramMethodInfo[]): str
 
 /** The call that the arguments of `call`, which is "run" or "runNamed", stand for; checked. */
 export function wholeCall(
-  call: "run" | "runNamed",
+  call: "run" | "runNamed" | "forwardBackward",
   args: ProgramCall,
   methods: () => readonly ProgramMethodInfo[],
 ): WholeCall {

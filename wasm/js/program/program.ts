@@ -11,10 +11,12 @@ import { chooserOf, type Chooser } from "../call/delegate_values.js";
 import { withNames } from "./names.js";
 import type { DTypeTable } from "./dtype_table.js";
 import { Output } from "../module/output.js";
+import { readValue } from "./read_value.js";
+import { Sgd, trainedMethod, Training } from "./training.js";
 import { methodNamed, orderedInputs, wholeCall, withName, type WholeCall } from "./call.js";
 import { programSummary, showAs } from "../base/shown.js";
 import { isLowered } from "../source/kinds.js";
-import { bytesOf, isTensorLike, tensorOf } from "../tensor/bytes.js";
+import { bytesOf, isTensorLike } from "../tensor/bytes.js";
 import type {
   CallOptions,
   CaseVerdict,
@@ -28,7 +30,10 @@ import type {
   ProgramCall,
   ProgramReport,
   RunOptions,
+  SgdOptimizer,
+  SgdOptions,
   Source,
+  Tensor,
   InputTensor,
   InputValue,
   TestCase,
@@ -37,12 +42,8 @@ import type {
   VerifyOptions,
 } from "../types/index.js";
 
-const KIND = { absent: 0, int: 1, double: 2, bool: 3, string: 4, tensor: 5 } as const;
 /** sc_event_tracer in sconce.h. */
 const EVENT_TRACER = { false: 0, true: 1, outputs: 2, intermediates: 3 } as const;
-const OUTPUT_NUMBERS = 40;
-const SIZES_AT = 8;
-const DIM_ORDER_AT = 24;
 
 function inputError(index: number, accepts: string, value: unknown): SconceError {
   const { message, hint } = badArgument(`input ${index}`, accepts, value);
@@ -55,12 +56,14 @@ export class LoadedProgram extends Disposing implements Program {
   private report: ProgramReport | undefined;
   private selected = "";
   private isTracing = false;
+  private readonly training: Training;
 
   constructor(
     private job: Job | undefined,
     private readonly dtypes: DTypeTable,
   ) {
     super();
+    this.training = new Training(dtypes);
   }
 
   private get open(): Job {
@@ -149,14 +152,64 @@ export class LoadedProgram extends Disposing implements Program {
     return { etdump, debugBuffer, ...(counts as Omit<EventDump, "etdump" | "debugBuffer">) };
   }
 
-  private runOn(job: Job, { method, inputs, options }: WholeCall): Value[] {
+  private runOn(job: Job, call: WholeCall): Value[] {
+    this.execute(job, call);
+    return this.outputs(
+      job,
+      job.enter({}, (raw, s) => raw.run_output_count(s)),
+    );
+  }
+
+  private outputs(job: Job, count: number): Value[] {
+    return Array.from({ length: count }, (_, index) => this.output(job, index));
+  }
+
+  private execute(job: Job, { method, inputs, options }: WholeCall): void {
     const keepsValue = this.traceEvents(job, options);
     this.give(job, method, inputs, options);
     const isWatched = options.signal !== undefined || options.onProgress !== undefined;
     job.call({ ...options, keepsValue }, (raw, s) => raw.run_execute(s, isWatched ? 1 : 0));
-    const count = job.enter({}, (raw, s) => raw.run_output_count(s));
-    return Array.from({ length: count }, (_, index) => this.output(job, index));
   }
+
+  // --- Training ---
+
+  forwardBackward(...call: ProgramCall): Value[] {
+    const { open } = this;
+    const whole = wholeCall("forwardBackward", call, () => this.reportOf(open).methods);
+    return open.hold(() => {
+      methodNamed(whole.method, this.reportOf(open).methods);
+      const { number, results } = this.training.of(open, whole.method);
+      this.execute(open, whole);
+      open.call({}, (raw, s) => raw.train_keep(s, number));
+      return this.outputs(open, results);
+    });
+  }
+
+  private trained(method: string | undefined): string {
+    if (method !== undefined) mustBe("text", "the method that is trained", method);
+    return trainedMethod(this.methods, method);
+  }
+
+  namedParameters(method?: string): Record<string, Tensor> {
+    const { open } = this;
+    const name = this.trained(method);
+    return open.hold(() => this.training.tensors(open, name, false));
+  }
+
+  namedGradients(method?: string): Record<string, Tensor> {
+    const { open } = this;
+    const name = this.trained(method);
+    return open.hold(() => this.training.tensors(open, name, true));
+  }
+
+  sgd(options: SgdOptions): SgdOptimizer {
+    const { open } = this;
+    checkOptions("Program", "sgd", options);
+    const { number } = this.training.of(open, this.trained(options.method));
+    return Sgd.of(() => this.job, number, options);
+  }
+
+  // --- Records and bundles ---
 
   /** Selects a method and copies its inputs in. */
   give(job: Job, method: string, inputs: Inputs, options: CallOptions): void {
@@ -223,42 +276,7 @@ export class LoadedProgram extends Disposing implements Program {
   }
 
   private output(job: Job, index: number): Value {
-    const { memory } = job.core;
-    const numbers = memory.with(OUTPUT_NUMBERS * 8, (address) => {
-      job.call({}, (raw, s) => raw.run_output(s, index, address));
-      return memory.numbers(address, OUTPUT_NUMBERS);
-    });
-    const [kind, low, high, double, dtype, rank, address, bytes] = numbers as [
-      number,
-      number,
-      number,
-      number,
-      number,
-      number,
-      number,
-      number,
-    ];
-    switch (kind) {
-      case KIND.absent:
-        return null;
-      case KIND.bool:
-        return low !== 0;
-      case KIND.double:
-        return double;
-      case KIND.string:
-        return memory.text(address, bytes);
-      case KIND.int: {
-        const value = (BigInt(high) << 32n) | BigInt(low);
-        const number = Number(value);
-        return Number.isSafeInteger(number) ? number : value;
-      }
-      default: {
-        const name = this.dtypes.name(dtype);
-        const shape = numbers.slice(SIZES_AT, SIZES_AT + rank);
-        const dimOrder = numbers.slice(DIM_ORDER_AT, DIM_ORDER_AT + rank);
-        return { ...tensorOf(name, shape, memory.copy(address, bytes)), dimOrder };
-      }
-    }
+    return readValue(job, this.dtypes, (raw, s, out) => raw.run_output(s, index, out));
   }
 
   testSuites(): TestSuite[] {

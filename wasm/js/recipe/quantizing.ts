@@ -137,7 +137,8 @@ class Quantizing {
     const texts = [
       jsonFor("the quantization", { methods }),
       optionsJson("toEdge", options.compileConfig),
-      optionsJson("toExecutorch", options.executorch),
+      // A planner of the caller's own is for the file: what calibrates takes the default.
+      optionsJson("toExecutorch", options.executorch, { memory_planning: undefined }),
     ];
     job.core.memory.withTexts(texts, (config, configBytes, edge, edgeBytes, emit, emitBytes) =>
       job.call(this.call, (raw, s) =>

@@ -393,6 +393,9 @@ class Session extends Disposing implements ExportSession {
 
   runMethod(method?: string, inputs?: InputTuple): Value[] {
     const program = this.program();
+    const { constantMethods = {} } = this.options;
+    if (method !== undefined && Object.hasOwn(constantMethods, method))
+      return program.run(method, inputs ?? []);
     const name = this.methodOf(method);
     return program.run(name, inputs ?? this.example(name));
   }

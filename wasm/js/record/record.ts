@@ -11,7 +11,8 @@ import { checkOptions } from "../call/protocol.js";
 import { bundledCases, mustBeBundled } from "./cases.js";
 import { showAs } from "../base/shown.js";
 import { writeAll } from "../sink/write.js";
-import { bytesOf, isTensorLike, tensorOf } from "../tensor/bytes.js";
+import { isTensorLike, tensorOf } from "../tensor/bytes.js";
+import { RunOfBytes } from "../tensor/run_of_bytes.js";
 import type {
   DType,
   ETRecord,
@@ -58,8 +59,7 @@ type Written = Readonly<Record<string, unknown>>;
 
 /** Values as JSON, with the bytes of their tensors one after the other. */
 class Packing {
-  readonly parts: Uint8Array[] = [];
-  size = 0;
+  private readonly tensors = new RunOfBytes();
 
   list(values: readonly RecordValue[], what: string): Written[] {
     return Array.from(values, (value, i) => this.value(value, `${what}[${i}]`));
@@ -74,21 +74,11 @@ class Packing {
     if (Array.isArray(value)) return { list: this.list(value as readonly RecordValue[], what) };
     if (!isTensorLike(value))
       throw badArgument(what, "a tensor, number, bigint, boolean, string, null or a list", value);
-    const bytes = bytesOf(value, what);
-    const at = this.size;
-    this.parts.push(bytes);
-    this.size += bytes.length;
-    return { tensor: value.dtype, sizes: value.shape, at };
+    return { ...this.tensors.add(value, what) };
   }
 
   bytes(): Uint8Array {
-    const all = new Uint8Array(this.size);
-    let at = 0;
-    for (const part of this.parts) {
-      all.set(part, at);
-      at += part.length;
-    }
-    return all;
+    return this.tensors.bytes();
   }
 }
 

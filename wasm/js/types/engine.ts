@@ -13,6 +13,7 @@ import type {
 } from "./lowering.js";
 import type { EdgeProgramManager, ExecutorchProgramManager, OpenedPrograms } from "./managers.js";
 import type { Meta } from "./meta.js";
+import type { PlanMemory } from "../border/planner.js";
 import type { PassFunction } from "./pass.js";
 import type { Program } from "./program.js";
 import type { ETRecord } from "./record.js";
@@ -194,6 +195,28 @@ export interface Engine extends Resource {
    * await client.importPartitioners({ url: new URL("./partitioners.mjs", import.meta.url).href });
    */
   importPartitioners(module: ModuleUrl): Promise<string[]>;
+  /**
+   * Gives a memory planner of your own a name, for as long as the engine lives. The option
+   * `memoryPlanning` then takes the name. Fails with the code "argument" when the name is taken.
+   * @example
+   * engine.registerMemoryPlanner(function inLine({ alignment, items }) {
+   *   let end = 0;
+   *   return items.map(({ bytes }) => {
+   *     const offset = Math.ceil(end / alignment) * alignment;
+   *     end = offset + bytes;
+   *     return offset;
+   *   });
+   * });
+   * engine.lower("model.pt2", { memoryPlanning: "inLine" });
+   */
+  registerMemoryPlanner(planner: PlanMemory, name?: string): void;
+  /**
+   * Registers every function that a module exports as a memory planner, under the name that it is
+   * exported by: the way for the client, whose engine lives in a worker. Gives the names.
+   * @example
+   * await client.importMemoryPlanners({ url: new URL("./planners.mjs", import.meta.url).href });
+   */
+  importMemoryPlanners(module: ModuleUrl): Promise<string[]>;
 }
 
 /** The address of a JavaScript module. */

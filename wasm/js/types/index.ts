@@ -1,6 +1,13 @@
 // The public types, all of them. Two implementations share them: the engine, synchronous and on the
 // caller's thread, and the client, the same calls answered by a worker as promises.
 export type { BackendConfig, CompileConfig, ExecutorchConfig } from "../border/options.gen.js";
+export type {
+  MemoryPlanner,
+  MemoryPlanning,
+  PlanRequestItem,
+  PlanMemory,
+  PlanRequest,
+} from "../border/planner.js";
 export type * from "./backend.js";
 export type * from "./bundled.js";
 export type * from "./call.js";
@@ -28,4 +35,5 @@ export type * from "./resource.js";
 export type * from "./session.js";
 export type * from "./source.js";
 export type * from "./stage.js";
+export type * from "./training.js";
 export type * from "./tensor.js";

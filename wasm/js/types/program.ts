@@ -4,7 +4,8 @@ import type { ProgramCall } from "./call.js";
 import type { EventDump } from "./events.js";
 import type { ProgramReport } from "./report.js";
 import type { Resource } from "./resource.js";
-import type { Value } from "./tensor.js";
+import type { Tensor, Value } from "./tensor.js";
+import type { SgdOptimizer, SgdOptions } from "./training.js";
 
 /** A loaded .pte. State (buffers that methods write) lives until `reset` or `dispose`. */
 export interface Program extends Resource {
@@ -36,6 +37,32 @@ export interface Program extends Resource {
    * const { logits } = program.runNamed({ tokens, mask });
    */
   runNamed(...call: ProgramCall): Record<string, Value>;
+  /**
+   * Runs a method that computes a loss and gradients of parameters, and keeps the gradients. Gives the
+   * outputs before them: the loss, and what else the module returns. Takes what `run` takes. Fails with the code
+   * "not_found" if the method has no gradients.
+   *
+   * @example
+   * const optimizer = program.sgd({ lr: 0.1 });
+   * const [loss] = program.forwardBackward("forward", inputs);
+   * optimizer.step();
+   */
+  forwardBackward(...call: ProgramCall): Value[];
+  /**
+   * The parameters that a method trains, by qualified name, as copies. The method may be left out if the
+   * program has one such method.
+   */
+  namedParameters(method?: string): Record<string, Tensor>;
+  /** The gradients that `forwardBackward` has kept, likewise. Fails with the code "state" before it. */
+  namedGradients(method?: string): Record<string, Tensor>;
+  /**
+   * Makes an optimizer of the parameters of a method: stochastic gradient descent, with the numbers of
+   * ExecuTorch's own. It lives as long as the program, or until `dispose`.
+   *
+   * @example
+   * const optimizer = program.sgd({ lr: 0.1, momentum: 0.9 });
+   */
+  sgd(options: SgdOptions): SgdOptimizer;
   /**
    * The records of runs with the option `events` since the last call, as files that the official
    * Inspector opens. Fails with the code "state" when no run was recorded. Instructions that loading

@@ -11,6 +11,7 @@ export type LocalMember<T> =
   | "registerBackend"
   | "registerPass"
   | "registerPartitioner"
+  | "registerMemoryPlanner"
   | "etrecord"
   | "writeSync"
   | "registerStage"

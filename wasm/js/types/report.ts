@@ -51,7 +51,9 @@ export type OutputRole =
   | "user_input_mutation"
   | "loss"
   | "gradient"
-  | "token";
+  | "input_gradient"
+  | "token"
+  | "trained";
 
 /** A size, or a part of one, that is known only when the method runs. */
 export interface SymbolInfo {

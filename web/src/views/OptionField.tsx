@@ -116,7 +116,7 @@ export function OptionField(props: { option: Option }): JSX.Element {
   const value = app.document.value?.settings.options[option.name] ?? option.default;
   if (option.kind === "bool") return <CheckField option={option} value={value} />;
   if (option.kind === "bounds") return <BoundFields option={option} bounds={value as Bounds} />;
-  if (option.kind === "choice")
+  if (option.kind === "choice" || option.kind === "planner")
     return <ChoiceField option={option} value={value} words={option.words} />;
   return <NumberField option={option} value={value} />;
 }

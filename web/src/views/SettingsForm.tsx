@@ -75,7 +75,7 @@ export function SettingsForm(): JSX.Element | null {
         <fieldset>
           <legend>Constant methods</legend>
           <label class="field">
-            <span class="soft">One per line: name = value</span>
+            <span class="soft">One per line: name = a number, text, or JSON</span>
             <textarea
               class="mono"
               rows={2}

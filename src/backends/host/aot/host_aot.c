@@ -1,5 +1,5 @@
-// Asks the host which nodes it takes, and what it makes of the parts. The host is asked once for
-// all nodes of a graph, and once for the parts of all methods.
+// Asks the host which nodes it takes, and lets it compile the parts. The host is asked once for all
+// nodes of a graph, and once for the parts of all methods.
 #include "backends/host/aot/host_aot.h"
 
 #include "backend/node_json.h"
@@ -10,7 +10,7 @@ static const sc_host_backend *host_of(const sc_backend *backend) { return backen
 
 // --- Which nodes ---------------------------------------------------------------------------------
 
-// An error that the host throws ends the call that asks, once the question is over.
+// An error that the host throws ends the call that asks, after the question has ended.
 static bool keeps(const sc_backend *backend, const sc_options *options, const sc_node *node,
                   sc_claim *claim) {
     sc_ctx *ctx = node->graph->method->program->ctx;
@@ -31,7 +31,7 @@ static bool keeps(const sc_backend *backend, const sc_options *options, const sc
     return is_kept;
 }
 
-// A buffer that the method writes, so that it stays there unless a part is to keep it.
+// Is it a buffer that the method writes? It stays in the method unless a part should keep it.
 static bool is_state(const sc_survey *s, uint32_t input) {
     return !s->graph->parent && s->graph->method->inputs.data[input].constant &&
            !s->takes_input[input];
@@ -49,12 +49,12 @@ static uint32_t add_states(sc_json_writer *w, const sc_survey *s) {
     return count;
 }
 
-// [true, ...], a state each.
+// [true, ...], one item for each state.
 static sc_status read_owned(sc_host_question *question, const sc_host_backend *host, sc_survey *s,
                             const sc_json *json, uint32_t states) {
     if (!json || json->kind != SC_JSON_ARRAY || json->size != states)
         return sc_host_answer_malformed(question, host,
-                                        "another number of answers than it was given buffers");
+                                        "a number of answers that is not the number of buffers");
     const sc_json *item = sc_json_first(json);
     for (uint32_t i = 0; i < s->graph->inputs.count; i++) {
         if (!is_state(s, i)) continue;
@@ -69,12 +69,12 @@ static sc_str text_of(const sc_survey *s, const sc_json *json) {
     return sc_str_copy(s->ctx->arena, sc_json_str(s->ctx->arena, json));
 }
 
-// [true, "why not", {"reason", "hint"}, ...], a node each.
+// [true, "why not", {"reason", "hint"}, ...], one item for each node.
 static sc_status read_claims(sc_host_question *question, const sc_host_backend *host, sc_survey *s,
                              const sc_json *json) {
     if (!json || json->kind != SC_JSON_ARRAY || json->size != s->graph->node_count)
         return sc_host_answer_malformed(question, host,
-                                        "another number of answers than it was given nodes");
+                                        "a number of answers that is not the number of nodes");
     const sc_json *item = sc_json_first(json);
     for (sc_node *node = s->graph->first; node; node = node->next, item = sc_json_next(item)) {
         sc_claim *claim = sc_claim_of(s, node);
@@ -203,7 +203,7 @@ static sc_status read_list(reading *r, const sc_json *list,
     return SC_OK;
 }
 
-// {"processed": [offset, size], "data": [...], "events": [...]}; without events null.
+// {"processed": [offset, size], "data": [...], "events": [...]}; "events" may be null.
 static sc_status read_result(reading *r, const sc_json *result) {
     sc_arena *arena = r->question->ctx->arena;
     const uint8_t *bytes = NULL;
@@ -228,7 +228,7 @@ static sc_status read_results(sc_host_question *question, const sc_host_backend 
     SC_TRY(sc_host_answer_parse(question, &json));
     if (json->kind != SC_JSON_ARRAY || json->size != question->part_count)
         return sc_host_answer_malformed(question, host,
-                                        "another number of results than it was given parts");
+                                        "a number of results that is not the number of parts");
     const sc_json *item = sc_json_first(json);
     for (uint32_t i = 0; i < question->part_count; i++, item = sc_json_next(item)) {
         reading r = {question, host, parts[i]};

@@ -1,6 +1,6 @@
 // Hands the host its own bytes of a part, and the values of each call. Answers are checked like the
-// contents of a file: the host's code is the user's own. The host is asked once for each call, so
-// that a call is one event: a host tells a listener nothing of what it does on the way.
+// contents of a file, because the host's code is the user's own. The host is asked once for each
+// call, so a call is one event: no event of the host's own is inside it.
 #include "backends/host/run/host_run.h"
 
 #include "backends/host/answer.h"
@@ -8,7 +8,7 @@
 
 typedef struct host_state {
     const sc_host_backend *host;
-    uint32_t number;  // by which the host knows the delegate
+    uint32_t number;  // the number by which the host knows the delegate
     uint32_t output_count;
     sc_arena arena;
     sc_str method;
@@ -130,7 +130,7 @@ static void put_sizes(sc_json_writer *w, const sc_tensor *t) {
     sc_json_end_array(w);
 }
 
-// Numbers are text: 64 bits are more than a number of JavaScript holds, and JSON has no infinities.
+// Numbers are text: JavaScript's numbers are narrower than 64 bits, and JSON has no infinities.
 static void put_number(sc_json_writer *w, sc_arena *arena, const sc_evalue *value) {
     sc_sb text;
     sc_sb_init(&text, arena);
@@ -169,7 +169,7 @@ static void put_value(sc_json_writer *w, sc_arena *arena, const sc_evalue *value
 typedef struct giving {
     sc_host_question *question;
     const host_state *state;
-    uint32_t index;  // of the output
+    uint32_t index;  // size of the output
 } giving;
 
 static sc_status wrong(const giving *g, const char *what, sc_str found, sc_str declared) {

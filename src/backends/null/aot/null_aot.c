@@ -1,5 +1,5 @@
-// The null backend, ahead of time: how a backend is written, with nothing left out. It takes what
-// kernels run, and what it makes of a part is the part as a program of its own.
+// The null backend, ahead of time: a complete example of a backend. It takes the nodes that kernels
+// run, and compiles a part to a program of its own.
 #include "backend/backend.h"
 #include "backends/null/null.h"
 
@@ -10,7 +10,8 @@ static bool passes_number(void *user, sc_arg *arg) {
     return arg->value->type == SC_VALUE_TENSOR;
 }
 
-// Why not, or NULL: a program is started with tensors, and what it computes is the same each time.
+// The reason for a refusal, or NULL. A program is started with tensors, and its results must be the
+// same each time.
 static const char *refusal(const sc_node *node) {
     const sc_op_traits never =
         SC_MUTATES | SC_RANDOM | SC_SYMBOLIC | SC_HIGHER_ORDER | SC_ASSERTION;
@@ -38,7 +39,7 @@ static sc_status survey(const sc_backend *backend, sc_survey *s) {
         claim->is_taken = why == NULL;
         if (why) claim->reason = sc_str_from(why);
     }
-    // Buffers that the method writes stay with it, unless parts are asked to keep them.
+    // Buffers that the method writes stay with it, unless the options say that parts keep them.
     for (uint32_t i = 0; i < s->graph->inputs.count && keeps_state; i++)
         s->takes_input[i] |= !s->graph->parent && s->graph->method->inputs.data[i].constant;
     return SC_OK;
@@ -46,7 +47,7 @@ static sc_status survey(const sc_backend *backend, sc_survey *s) {
 
 // --- Bytes of parts ------------------------------------------------------------------------------
 
-// Weights are data, named after their contents: parts that share one find it once.
+// Weights are data, named after their contents, so parts that share one find it once.
 static sc_status add_weight(sc_ctx *ctx, sc_part *part, sc_extent bytes, char *key) {
     sc_cord *cord = sc_new(ctx->arena, sc_cord);
     SC_TRY(sc_extent_content_key(ctx, bytes, key));

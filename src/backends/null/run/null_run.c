@@ -1,5 +1,6 @@
-// The null backend, at run time: its bytes hold a program, which is loaded when the delegate starts
-// and run when it is called, as it is written: bit for bit what the same kernels give outside.
+// The null backend, at run time. Its bytes contain a program, which is loaded when the delegate
+// starts and run when it is called. The program runs without rewriting, so its results are bit for
+// bit those of the same kernels outside.
 #include "backends/null/null.h"
 #include "rt/rt.h"
 
@@ -27,7 +28,7 @@ static void destroy(void *state) {
 
 // --- Starting ------------------------------------------------------------------------------------
 
-// As written: a part gives what its program gave, to the last bit.
+// Without rewriting: a part's results are those of its program, to the last bit.
 static sc_status open_program(sc_ctx *ctx, null_state *s, const sc_rt_start *start, uint64_t at) {
     const uint64_t size = start->processed_bytes - at;
     sc_rt_options options;
@@ -70,7 +71,7 @@ static sc_status start_program(sc_ctx *ctx, null_state *s, const sc_rt_start *st
             s->passed[s->passed_count++] = i;
     }
     if (start->arg_count != s->passed_count + sc_rt_method_output_count(s->method))
-        return bad(ctx, "the program takes and gives another number of values than the call");
+        return bad(ctx, "the call has a different number of values than the program");
     return SC_OK;
 }
 

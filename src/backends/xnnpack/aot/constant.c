@@ -1,4 +1,4 @@
-// Constants as nodes show them, small ones as numbers, and what integers mean.
+// Constants as nodes show them, small ones as numbers, and the meaning of quantized integers.
 #include <math.h>
 
 #include "backends/xnnpack/aot/rule.h"
@@ -33,7 +33,7 @@ static bool is_same(const sc_node *node) {
            node->outs[0]->spec.dtype == node->args[0].value->spec.dtype;
 }
 
-// Integers as floats: as if they were quantized with a scale of 1.
+// Plain integers are read as floats, as if they were quantized with a scale of 1.
 static bool is_cast(const sc_node *node) {
     return sc_xa_is(node, &sc_xa_copy) && node->args[0].value->spec.dtype == SC_DTYPE_I8 &&
            node->outs[0]->spec.dtype == SC_DTYPE_F32;
@@ -173,9 +173,9 @@ enum { NORMAL = 1, NORMAL_HALF = 2, ZERO = 4 };
 typedef struct scan {
     bool (*is_fine)(double number, float factor);
     float factor;
-    uint64_t fact;  // that there is none that is not fine; 0: not kept
+    uint64_t fact;  // the fact that all numbers are fine; 0: not recorded
     bool has_odd;
-    double odd;  // the first that is not fine
+    double odd;  // the first number that is not fine
 } scan;
 
 static bool is_zero(double zero, float factor) {
@@ -188,12 +188,12 @@ static bool is_normal(double scale, float factor) {
     return product > 0 && isnormal(product);
 }
 
-// Those of groups become bfloat16.
+// Scales of groups become bfloat16.
 static bool is_normal_half(double scale, float factor) {
     return is_normal((double)sc_f32_as((float)scale, SC_DTYPE_BF16), factor);
 }
 
-// In blocks, because groups of weights have many scales.
+// Reads in blocks, because groups of weights have many scales.
 static sc_status scan_numbers(sc_ctx *ctx, const sc_xa_constant *c, uint64_t total, scan *s) {
     const uint8_t dtype = c->constant->spec.dtype;
     const uint32_t bytes = sc_dtype_bytes((sc_dtype)dtype);
@@ -216,7 +216,7 @@ static sc_status scan_numbers(sc_ctx *ctx, const sc_xa_constant *c, uint64_t tot
     return SC_OK;
 }
 
-// False, with a reason, when not all of it has been looked at.
+// False, with a reason, if not all of it could be checked.
 static bool scan_all(sc_xa *x, const sc_xa_params *params, const sc_value *value, const char *what,
                      scan *s) {
     sc_xa_constant c;
@@ -228,7 +228,7 @@ static bool scan_all(sc_xa *x, const sc_xa_params *params, const sc_value *value
                             sc_dtype_name((sc_dtype)c.constant->spec.dtype));
     if (!sc_xa_numel(&c, &total) || (params->kind != SC_XNN_PER_GROUP && total > NUMBERS_MAX))
         return sc_xa_refuse(x, NULL, "its weight has more than %d %s", NUMBERS_MAX, what);
-    // Read once, however many ask: groups of a large weight have millions of them.
+    // Read once for all callers: groups of a large weight have millions of them.
     const uint64_t *known = x->looked_at ? sc_imap_find(x->looked_at, SC_PTR_KEY(value)) : NULL;
     if (known && (*known & s->fact)) return true;
     // The failure has been recorded; the survey ends with it.
@@ -273,7 +273,7 @@ bool sc_xa_symmetric(sc_xa *x, const sc_xa_params *params) {
     return !params->zeros || all_zero(x, params);
 }
 
-// By more than the rounding in which XNNPACK's order of factors may differ from this one.
+// Do they differ by more than the rounding that XNNPACK's order of factors may cause?
 static bool is_below_end(double scale, float factor) {
     return (float)scale * factor < SC_XNN_REQUANTIZATION_END * 0.99999f;
 }
@@ -299,7 +299,7 @@ bool sc_xa_quantizes_bias(sc_xa *x, const sc_xa_params *weight, const sc_xa_para
 
 // --- Parameters of quantization ------------------------------------------------------------------
 
-// One number, given or constant.
+// One number, given as an argument or as a constant.
 static bool one_number(const sc_node *node, const char *param, double *out) {
     const sc_value *value = sc_xa_tensor(node, param);
     sc_xa_constant c;
@@ -343,7 +343,7 @@ static bool per_channel(const sc_node *node, sc_xa_params *out) {
     return !has_groups || (rank == 2 && out->group > 0);
 }
 
-// torchao's: a scale for each block, which is the tensor, a row, or a part of a row.
+// torchao's form: a scale for each block, which is the tensor, a row, or a part of a row.
 static bool per_block(const sc_node *node, sc_xa_params *out) {
     const sc_value *input = node->args[0].value;
     const uint32_t rank = input->spec.rank;

@@ -1,5 +1,5 @@
-// Convolutions, and batch norm: behind a product it goes into the weights, alone it is a depthwise
-// convolution of one pixel.
+// Convolutions, and batch norm. Behind a product a norm is folded into the weights; alone it is a
+// depthwise convolution of one pixel.
 #include <math.h>
 
 #include "backends/xnnpack/aot/rule.h"
@@ -39,7 +39,7 @@ static sc_status read_vector(sc_ctx *ctx, const sc_node *norm, const char *param
     return sc_xa_read_numbers(ctx, &c, out, count);
 }
 
-// Its factors and summands by channel, on scratch.
+// The norm's factors and addends by channel, on scratch.
 static sc_status read_norm(sc_ctx *ctx, const sc_node *norm, double **factor, double **summand,
                            uint32_t *count) {
     double *weight, *bias, *mean, *var, eps = 0;
@@ -126,7 +126,7 @@ const sc_xa_family sc_xa_norm = {check_norm, make_norm, SC_XA_REALS, false, SC_X
 // --- Convolutions --------------------------------------------------------------------------------
 
 typedef struct convolution {
-    const sc_value *input, *bias;  // input: in front of padding that becomes its own
+    const sc_value *input, *bias;  // input: in front of padding that becomes the node's own
     sc_xnn_kind kind;
     sc_xa_constant w;
     bool is_static, is_dynamic;
@@ -264,7 +264,7 @@ static bool check_conv(sc_xa *x, const sc_node *node) {
 
 // --- Making --------------------------------------------------------------------------------------
 
-// The weight as XNNPACK wants it: outputs, rows, columns, inputs; depthwise ones with outputs last.
+// The weight in XNNPACK's order: outputs, rows, columns, inputs; depthwise ones with outputs last.
 static sc_status add_conv_weight(sc_xa_maker *m, const convolution *c, const double *factors,
                                  uint32_t *id) {
     const uint32_t height = (uint32_t)c->kernel[0], width = (uint32_t)c->kernel[1];

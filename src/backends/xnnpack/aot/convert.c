@@ -41,7 +41,7 @@ static bool check_choose(sc_xa *x, const sc_node *node) {
                         "no node that XNNPACK computes with 8 bits reads it");
 }
 
-// Made when somebody wants what they give, see make.c.
+// Made when a node needs the result, see make.c.
 static sc_status make_later(sc_xa_maker *m, const sc_node *node) {
     (void)m;
     (void)node;
@@ -51,7 +51,7 @@ static sc_status make_later(sc_xa_maker *m, const sc_node *node) {
 static sc_status make_quantize(sc_xa_maker *m, const sc_node *node) {
     sc_xa_params params;
     uint32_t input;
-    if (!sc_xa_params_of(node, &params)) return SC_OK;  // of run time: for whoever reads it
+    if (!sc_xa_params_of(node, &params)) return SC_OK;  // chosen at run time, for each reader
     const sc_xa_layout layout = sc_xa_layout_of(m, node);
     SC_TRY(sc_xa_want(m, node->args[0].value, layout, &input));
     sc_xa_add(m, SC_XNN_CONVERT, input, sc_xa_define(m, node->outs[0], layout));

@@ -1,8 +1,8 @@
-// Events of a part: one for each node of its XNNPACK graph, by the id that the executor tells, and
-// the debug handles of the nodes of ours behind it. Those are the node that it was made for, what
-// was made with that one, and what nothing was left of, such as casts and permutations of weights,
-// which goes with who reads it. Every event of a node has all of them, in the part's order, so that
-// the last one stands for the result.
+// Events of a part: one for each node of its XNNPACK graph, with the id that the executor reports
+// and debug handles of our nodes. The handles are those of the node that it was made for, of nodes
+// that were merged into it, and of nodes without a trace, such as casts of weights, which count for
+// their readers. Every event of a node has all of them, in the part's order, so that the last one
+// is the result's.
 #include "backends/xnnpack/aot/rule.h"
 
 typedef SC_VEC(uint32_t) handle_list;
@@ -10,8 +10,8 @@ typedef SC_VEC(uint32_t) handle_list;
 typedef struct lister {
     sc_xa_maker *m;
     sc_imap made;               // nodes that XNNPACK nodes were made for -> their number
-    sc_imap behind;             // node -> the one of those that it is behind
-    sc_imap taken;              // number of such a one and handle -> it has it
+    sc_imap behind;             // node -> the one of those that it belongs to
+    sc_imap taken;              // number and handle -> that number has the handle
     SC_VEC(handle_list) lists;  // by number
 } lister;
 
@@ -35,7 +35,7 @@ static const sc_node *by_users(const lister *l, const sc_node *node) {
     return NULL;
 }
 
-// The producer of a value. An operand that is returned as it was taken counts as its maker's.
+// The producer of a value. An operand that is returned unchanged belongs to its own producer.
 typedef struct producer {
     const lister *l;
     const sc_node *found;
@@ -57,7 +57,7 @@ static void set_behind(lister *l, const sc_node *node, const sc_node *main) {
     if (main) sc_imap_set(&l->behind, SC_PTR_KEY(node), SC_PTR_KEY(main));
 }
 
-// The node that made a value, perhaps together with others. NULL for copies of inputs.
+// The node that a value was made for, perhaps together with others. NULL for copies of inputs.
 static const sc_node *maker_of(const lister *l, uint32_t index) {
     const sc_node *maker = l->m->makers.data[index];
     const sc_node *with = node_at(&l->m->absorbed, maker);
@@ -90,7 +90,8 @@ static void reverse(handle_list *list) {
     }
 }
 
-// Nodes that were one in the source share a handle, which then stands where the last of them does.
+// Nodes that were one node in the source share a handle. It is listed at the place of the last of
+// them.
 static void gather_handles(lister *l) {
     for (const sc_node *node = l->m->x.graph->last; node; node = node->prev) {
         const sc_node *main = known(l, node);

@@ -5,8 +5,8 @@ static void note_unbacked(void *user, sc_symbol *symbol) {
     *(bool *)user |= sc_symbol_is_unbacked(symbol);
 }
 
-// XNNPACK refuses tensors without elements when it runs, and the data may leave none. Sizes of
-// inputs are positive, as PyTorch assumes.
+// XNNPACK refuses tensors without elements when it runs, and data-dependent sizes may be 0. Sizes
+// of inputs are positive, as PyTorch assumes.
 static bool can_be_empty(sc_dim size) {
     bool is_unbacked = false;
     if (!size.expr || sc_dim_range(size).min > 0) return false;
@@ -81,7 +81,7 @@ static bool holds(const sc_arg *arg, const sc_value *value) {
     return arg->kind == SC_ARG_VALUE && arg->value == value;
 }
 
-// By the parameter: the same words for the same trouble of many nodes.
+// Names the parameter only, so that many nodes with the same fault have the same text.
 static void name_operand(const operands *o, const sc_value *value, sc_sb *out) {
     const sc_schema *schema = o->node->op->schema;
     const uint32_t count = sc_min_u32(o->node->arg_count, schema->param_count);
@@ -109,7 +109,8 @@ static void say_why(operands *o, const sc_value *value) {
     sc_arena_rewind(scratch, mark);
 }
 
-// Its name is found for a reason only: that of each of a long list would take time by its square.
+// The name is only looked up for a reason. To look up each of a long list would take quadratic
+// time.
 static bool look_at_operand(void *user, sc_arg *arg) {
     operands *o = user;
     const bool is_heard = o->x->is_heard;
@@ -120,7 +121,7 @@ static bool look_at_operand(void *user, sc_arg *arg) {
     return o->is_fine;
 }
 
-// Before the edge dialect numbers may stand where tensors are meant.
+// Before the edge dialect, numbers may stand where tensors are required.
 static bool has_tensors(const sc_node *node) {
     const sc_schema *schema = node->op->schema;
     for (uint32_t i = 0; i < schema->param_count; i++) {
@@ -133,7 +134,7 @@ static bool has_tensors(const sc_node *node) {
     return true;
 }
 
-// A copy of the same type, next to the one node that reads it, is the operand by another name.
+// A copy of the same type, next to the only node that reads it, is another name for its operand.
 static bool is_name(const sc_xa *x, const sc_value *value) {
     sc_xa quiet = {.ctx = x->ctx,
                    .graph = x->graph,
@@ -146,7 +147,8 @@ static bool is_name(const sc_xa *x, const sc_value *value) {
            sc_xa_judge(&quiet, user);
 }
 
-// A number in XNNPACK has one dimension, and runtimes give no result of one to a tensor of none.
+// A number in XNNPACK has one dimension, and runtimes do not return one as a tensor without
+// dimensions.
 static bool has_dims(sc_xa *x, const sc_value *value) {
     if (value->spec.rank > 0 || is_name(x, value)) return true;
     return sc_xa_refuse(x, "Keep a dimension of 1.",
@@ -170,7 +172,7 @@ bool sc_xa_judge(sc_xa *x, const sc_node *node) {
     if (!o.is_fine) return false;
     for (uint32_t i = 0; i < node->out_count; i++) {
         const sc_value *value = node->outs[i];
-        // Families go by the sizes of the first one, whether it is read or not.
+        // Families check the sizes of the first operand, even if it is not read.
         if (i > 0 && value->use_count == 0) continue;
         if (i > 0 && node->op->schema->return_count > 1)
             return sc_xa_refuse(

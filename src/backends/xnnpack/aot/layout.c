@@ -1,6 +1,7 @@
 // Chooses the places of transposes. Convolutions and pools compute channels-last, views and
 // products row-major. A node that computes in either layout takes the one in which fewest elements
-// are transposed. Neighbours that agree change sides together, as long as that makes it cheaper.
+// are transposed. Neighbours with the same layout change it together, as long as that makes the
+// graph cheaper.
 #include "backends/xnnpack/aot/layout.h"
 
 #include "base/sets.h"
@@ -9,9 +10,9 @@ enum { ROUNDS_MAX = 8 };
 
 typedef struct chooser {
     sc_xa_maker *m;
-    SC_VEC(const sc_node *) sites;  // nodes that are free to choose
+    SC_VEC(const sc_node *) sites;  // nodes that may choose
     sc_imap places;                 // node -> index among them
-    sc_imap seen;                   // values that are counted already
+    sc_imap seen;                   // values that were counted already
 } chooser;
 
 // --- Free layouts --------------------------------------------------------------------------------
@@ -53,7 +54,7 @@ static sc_xa_layout layout_of(const chooser *c, const sc_node *node) {
     return sc_xa_row_of(node) ? sc_xa_layout_of(c->m, node) : SC_XA_PLAIN;
 }
 
-// The layout in which a user reads it; false when it does not care.
+// The layout in which a user reads it; false if the user accepts either.
 static bool wanted(const chooser *c, const sc_value *value, const sc_node *user,
                    sc_xa_layout *out) {
     if (!user->op)
@@ -65,7 +66,7 @@ static bool wanted(const chooser *c, const sc_value *value, const sc_node *user,
     return true;
 }
 
-// Elements that are moved because somebody wants the value otherwise than it is made.
+// Elements that are moved because a reader needs the value in another layout.
 static double cost_of(const chooser *c, const sc_value *value) {
     sc_xa_constant constant;
     const uint32_t rank = value->spec.rank;
@@ -133,7 +134,7 @@ static bool find_last(void *user, sc_arg *arg) {
     return !s->found;
 }
 
-// At first as the nodes before: channels-last if anything that is read is.
+// At first each node follows its operands: channels-last if any operand is.
 static void begin(chooser *c) {
     for (const sc_node *node = c->m->x.graph->first; node; node = node->next) {
         if (!is_free(node)) continue;

@@ -1,4 +1,4 @@
-// Rows of operators, arguments of nodes, and what XNNPACK demands of every tensor.
+// Rows of operators, arguments of nodes, and XNNPACK's demands on every tensor.
 #include "backends/xnnpack/aot/rule.h"
 #include "base/sets.h"
 #include "ops/op.h"
@@ -129,7 +129,8 @@ bool sc_xa_is_constant(const sc_value *value) {
         return false;
     for (uint32_t i = 0; i < method->outputs.count; i++) {
         const sc_output_sig *out = &method->outputs.data[i];
-        if ((out->kind == SC_OUTPUT_BUFFER_MUTATION || out->kind == SC_OUTPUT_PARAMETER_MUTATION) &&
+        if ((out->kind == SC_OUTPUT_BUFFER_MUTATION || out->kind == SC_OUTPUT_PARAMETER_MUTATION ||
+             out->kind == SC_OUTPUT_GRADIENT) &&
             sc_str_equal(out->target, sig->target))
             return false;
     }
@@ -154,7 +155,7 @@ sc_xnn_runtime sc_xa_runtime(const sc_options *options) {
 
 // --- Quantization --------------------------------------------------------------------------------
 
-// The type of the integers, by whatever name; SC_DTYPE_NONE when it is not said.
+// The type of the integers, whatever the parameter's name; SC_DTYPE_NONE if the node does not say.
 uint8_t sc_xa_integers_of(const sc_node *node) {
     const char *const names[] = {"dtype", "target_dtype", "input_dtype", "output_dtype"};
     for (uint32_t i = 0; i < SC_COUNT_OF(names); i++) {

@@ -1,5 +1,5 @@
-// A part as an XNNPACK graph: values in the layouts that nodes want them in, nodes in the part's
-// order, what nobody reads left out.
+// Makes an XNNPACK graph of a part: values in the layouts that nodes need, and nodes in the part's
+// order, without unused ones.
 #include <math.h>
 
 #include "backends/xnnpack/aot/layout.h"
@@ -45,7 +45,7 @@ static sc_status convert(sc_xa_maker *m, const sc_value *value, uint32_t from, s
     return sc_xa_add_reshape(m, from, *id, dynamic);
 }
 
-// Values that nodes give only when somebody wants them.
+// Values that nodes make only on demand.
 static sc_status make_wanted(sc_xa_maker *m, const sc_value *value, sc_xa_layout layout) {
     sc_xa_constant constant;
     uint32_t id;
@@ -120,7 +120,7 @@ sc_status sc_xa_want_dynamic(sc_xa_maker *m, const sc_value *value, sc_xa_reader
     return SC_OK;
 }
 
-// Notes that the newest nodes were made for the node under way.
+// Records that the newest nodes were made for the present node.
 static void note_makers(sc_xa_maker *m) {
     while (m->makers.count < m->graph->nodes.count)
         sc_vec_push(m->x.ctx->arena, &m->makers, m->node);
@@ -200,7 +200,7 @@ static void mark_needed(sc_xnn_graph *g, bool *needed) {
     }
 }
 
-// `places`: where values have gone.
+// `places`: the new index of each value.
 static void keep_values(sc_xnn_graph *g, const bool *needed, uint32_t *places) {
     uint32_t kept = 0;
     for (uint32_t v = 0; v < g->values.count; v++) {
@@ -211,7 +211,7 @@ static void keep_values(sc_xnn_graph *g, const bool *needed, uint32_t *places) {
     g->values.count = kept;
 }
 
-// Those that values refer to, after entry 0, which stands for none.
+// The constants that values refer to, after entry 0, which means no constant.
 static void keep_constants(sc_xnn_graph *g, uint32_t *places) {
     uint32_t kept = 1;
     for (uint32_t v = 0; v < g->values.count; v++)
@@ -262,7 +262,7 @@ static void sweep(sc_xa_maker *m) {
 
 // --- The part ------------------------------------------------------------------------------------
 
-// Is the node for its readers to judge: a quantization, or a constant that is shown otherwise?
+// Do only readers judge the node: a quantization, or a constant that is shown in another form?
 static bool is_for_others(const sc_node *node) {
     sc_xa_constant constant;
     return sc_xa_is(node, &sc_xa_dequantize) || sc_xa_is(node, &sc_xa_quantize) ||

@@ -1,4 +1,4 @@
-// Operators that move elements and compute nothing.
+// Operators that only move elements.
 #include <math.h>
 
 #include "backends/xnnpack/aot/rule.h"
@@ -16,7 +16,7 @@ static sc_status make_copy(sc_xa_maker *m, const sc_node *node) {
     const sc_xa_layout layout = sc_xa_layout_of(m, node);
     sc_xa_constant constant;
     uint32_t id;
-    if (sc_xa_constant_of(output, &constant)) return SC_OK;  // when somebody wants it
+    if (sc_xa_constant_of(output, &constant)) return SC_OK;  // made on demand
     SC_TRY(sc_xa_want(m, input, layout, &id));
     if (input->spec.dtype == output->spec.dtype)
         sc_xa_alias(m, output, input);
@@ -27,8 +27,8 @@ static sc_status make_copy(sc_xa_maker *m, const sc_node *node) {
 
 // --- Views ---------------------------------------------------------------------------------------
 
-// An expansion repeats elements along a dim. One such dim, of few repetitions, is joined from that
-// many times the same; NOTHING: all elements come once, in their order.
+// An expansion repeats elements along a dim. One such dim, with few repetitions, becomes a
+// concatenation of that many copies. NOTHING: all elements come once, in their order.
 enum { NOTHING = -1, TOO_MUCH = -2 };
 
 static int32_t repeated_dim(const sc_node *node) {
@@ -62,7 +62,7 @@ static bool check_reshape(sc_xa *x, const sc_node *node) {
     return true;
 }
 
-// With 8-bit integers where it is possible: what is read and what is written.
+// Works with 8-bit integers if possible, for operands and results.
 typedef struct ends {
     const sc_value *in, *out;
 } ends;
@@ -102,7 +102,7 @@ static sc_status make_repeat(sc_xa_maker *m, const sc_node *node, uint32_t dim) 
 
 // --- Larger images -------------------------------------------------------------------------------
 
-// Nearest neighbours by whole factors: each pixel, then each row, joined with itself.
+// Nearest neighbours by whole factors: each pixel, then each row, is joined with itself.
 static bool factors_of(const sc_node *node, uint32_t *factors) {
     const sc_spec *in = &node->args[0].value->spec, *out = &node->outs[0]->spec;
     const sc_arg *given = sc_xa_arg(node, "scale_factors");
@@ -133,7 +133,7 @@ static bool check_nearest(sc_xa *x, const sc_node *node) {
     return true;
 }
 
-// `id` as items of so many elements, each of them `times` in a row.
+// Reads `id` as items of that many elements, and repeats each item `times` in a row.
 static sc_status repeat_items(sc_xa_maker *m, const sc_xnn_shape *image, bool is_dynamic,
                               uint32_t elements, uint32_t times, uint32_t *id) {
     const bool dynamic[SC_XNN_RANK_MAX] = {is_dynamic};
@@ -194,12 +194,11 @@ static bool check_permute(sc_xa *x, const sc_node *node) {
     return true;
 }
 
-// From whichever layout the source is there in, to the one that is asked for: often that is nothing
-// to do at all.
+// Goes from a layout in which the source exists to the requested one. Often no element has to move.
 static sc_status make_permute(sc_xa_maker *m, const sc_node *node) {
     sc_xa_constant constant;
     uint32_t order[SC_RANK_MAX], perm[SC_XNN_RANK_MAX], id;
-    if (sc_xa_constant_of(node->outs[0], &constant)) return SC_OK;  // when somebody wants it
+    if (sc_xa_constant_of(node->outs[0], &constant)) return SC_OK;  // made on demand
     const ends e = ends_of(m, node);
     const uint32_t rank = e.in->spec.rank;
     const sc_xa_layout to = sc_xa_layout_of(m, node);
@@ -324,7 +323,7 @@ static sc_status make_cat(sc_xa_maker *m, const sc_node *node) {
         SC_TRY(sc_xa_want(m, input, layout, &ids[i]));
     }
     if (list->count == 1) return sc_xa_stand_for(m, output, layout, ids[0]);
-    // Five at a time: what is joined so far, and the next ones.
+    // Joins five at a time: the result so far, and the next ones.
     uint32_t done = 0, joined = SC_XNN_NONE;
     while (done < list->count) {
         uint32_t inputs[SC_XNN_INPUTS_MAX], count = 0;

@@ -96,7 +96,7 @@ static sc_status make_slope(sc_xa_maker *m, const sc_node *node) {
     return SC_OK;
 }
 
-enum { CHANNELS_MAX = 1 << 20 };  // that a slope is written out for
+enum { CHANNELS_MAX = 1 << 20 };  // the most channels for which one slope is repeated
 
 static bool check_prelu(sc_xa *x, const sc_node *node) {
     sc_xa_constant slope;
@@ -120,7 +120,7 @@ static bool check_prelu(sc_xa *x, const sc_node *node) {
     return true;
 }
 
-// Slopes by channel, which is the last dim, of the input's type.
+// Slopes by channel, in the input's type. The channel is the last dim.
 static sc_status make_prelu(sc_xa_maker *m, const sc_node *node) {
     const sc_value *input = node->args[0].value;
     const uint32_t channels = sc_xa_size(input, 1);
@@ -159,7 +159,8 @@ static bool fuses(const sc_node *node) {
     }
 }
 
-// Computed with integers? Scales of sums must not lie too far from that of the result.
+// Can it be computed with integers? Scales of summands must not differ too much from that of the
+// result.
 static bool is_quantized(sc_xa *x, const sc_node *node, sc_xa_tail *tail) {
     const sc_node *dequantize;
     sc_xa_params a, b;
@@ -182,7 +183,7 @@ static bool check_alpha(sc_xa *x, const sc_node *node) {
                         alpha);
 }
 
-// A delegate is planned for the largest sizes, which have to go together as all others do.
+// A delegate is planned for the largest sizes, so these must be compatible like all others.
 static bool check_sizes(sc_xa *x, const sc_value *a, const sc_value *b) {
     const uint32_t shared = sc_min_u32(a->spec.rank, b->spec.rank);
     for (uint32_t i = 1; i <= shared; i++) {

@@ -1,9 +1,9 @@
-// Matrix products: with packed weights, float or quantized, and with what is computed.
+// Matrix products with packed weights, float or quantized, and with computed matrices.
 #include <math.h>
 
 #include "backends/xnnpack/aot/rule.h"
 
-// How a product with weights is computed.
+// The form in which a product with weights is computed.
 typedef enum form {
     FLOATS,
     COMPUTED,  // the weight is not constant
@@ -68,7 +68,7 @@ static bool check_weight_params(sc_xa *x, product *p) {
 
 // --- Forms ---------------------------------------------------------------------------------------
 
-// As long as the weight's, by what is known when it is lowered.
+// Does its size equal the weight's, as known at lowering?
 static bool check_rows(sc_xa *x, const product *p, sc_dim size) {
     const sc_spec *in = &p->input->spec;
     const sc_dim have = in->rank > 0 ? in->sizes[in->rank - 1] : sc_dim_int(1);
@@ -109,7 +109,7 @@ static bool check_floats(sc_xa *x, const product *p) {
     return true;
 }
 
-// Beside 8 bits XNNPACK reads rows of 4 bits as if none ended within a byte.
+// Next to 8-bit inputs XNNPACK reads rows of 4 bits as if every row ended on a whole byte.
 static bool has_whole_bytes(const product *p) {
     return !sc_xa_is_four_bits(&p->w.params) || p->inputs % 2 == 0;
 }
@@ -156,8 +156,8 @@ static bool is_one(const sc_node *node, const char *param) {
     return value == 1;
 }
 
-// Runtimes free what a product is given for packing, although they pack weights that are computed
-// in every run; and where only the weight is quantized, they scale the bias with it.
+// Runtimes free the operands of packing, although they pack computed weights again in every run. If
+// only the weight is quantized, they also scale the bias with it.
 static bool adds_after(const product *p) {
     return p->bias && (p->form == COMPUTED || p->form == WEIGHTS);
 }
@@ -166,8 +166,8 @@ static bool is_constant_bias(const product *p, sc_xa_constant *bias) {
     return sc_xa_constant_of(p->bias, bias) && !bias->dequantize;
 }
 
-// An addend may be any value, such as a parameter that a body is passed; a constant keeps its type,
-// as operands do.
+// An addend may be any value, such as a parameter that is passed to a body; a constant keeps its
+// type, like operands.
 static bool check_added(sc_xa *x, const product *p) {
     const sc_spec *spec = &p->bias->spec, *out = &p->tail.out->spec;
     if (spec->rank != 1 || !sc_dim_equal(spec->sizes[0], out->sizes[out->rank - 1]))
@@ -267,7 +267,7 @@ static sc_status add_filter(sc_xa_maker *m, const product *p, uint32_t *filter, 
     return add_weight(m, p, factors, filter);
 }
 
-// A product of rows that were folded together for it, and are unfolded behind it, needs neither.
+// If rows were folded together for the product and are unfolded behind it, neither step is needed.
 static const sc_value *unfold(const product *p, const sc_value **out) {
     const sc_node *before = p->input->node, *after = sc_xa_only_user(*out);
     if (!sc_xa_is(before, &sc_xa_reshape) || !sc_xa_is(after, &sc_xa_reshape)) return p->input;
@@ -296,7 +296,8 @@ static sc_status want_input(sc_xa_maker *m, product *p, const sc_value **out, ui
     return sc_xa_want(m, input, SC_XA_PLAIN, id);
 }
 
-// Like another value: values move when one is added, so its shape is copied first.
+// Adds a value with another one's shape. The shape is copied first, because adding may move the
+// values.
 static uint32_t between(sc_xa_maker *m, uint32_t like) {
     const sc_xnn_shape shape = m->graph->values.data[like].shape;
     return sc_xa_between(m, like, &shape);

@@ -11,7 +11,7 @@ static bool params_equal(const sc_xa_params *a, const sc_xa_params *b) {
            a->zero_point == b->zero_point;
 }
 
-// Whole 8 bits, a scale that XNNPACK takes.
+// All 8 bits, and a scale that XNNPACK accepts.
 bool sc_xa_is_plain(const sc_xa_params *p) {
     return p->kind == SC_XNN_PER_TENSOR && p->dtype == eight_bits.dtype &&
            p->low == eight_bits.low && p->high == eight_bits.high && p->zero_point >= p->low &&
@@ -52,8 +52,8 @@ static bool is_chosen(const sc_node *node, const sc_node **choose) {
     return sc_xa_is(*choose, &sc_xa_choose) && scale->index == 0 && zero->index == 1;
 }
 
-// All 8 bits, and by row if by block: XNNPACK goes by row whatever is asked for. Its own range is
-// asymmetric, within a symmetric one, so its steps are as small or smaller.
+// All 8 bits, and by row if it is by block, because XNNPACK always goes by row. Its own range is
+// asymmetric and lies within a symmetric one, so its steps are not larger.
 static bool is_range(const sc_node *node) {
     const sc_spec *in = &node->args[0].value->spec;
     double low = eight_bits.low, high = eight_bits.high;
@@ -68,7 +68,7 @@ static bool is_range(const sc_node *node) {
     return in->rank > 0 && sc_dim_is(in->sizes[in->rank - 1], block[in->rank - 1]);
 }
 
-// Does the node, a product or convolution that is taken, quantize what it reads on the way?
+// Does the node, a taken product or convolution, quantize its input on the way?
 static bool asks_for(sc_xa *x, const sc_arg *use, const sc_value *value) {
     const sc_node *user = use->user;
     sc_xa quiet = {.ctx = x->ctx,
@@ -80,10 +80,10 @@ static bool asks_for(sc_xa *x, const sc_arg *use, const sc_value *value) {
     return sc_xa_judge(&quiet, user);
 }
 
-// Shared by more it is hardly ever, and each of them looks at all.
+// Several readers rarely share it, and each of them examines all.
 enum { READERS_MAX = 64 };
 
-// Nobody else reads what is not there when XNNPACK does all at once.
+// When XNNPACK does all steps at once, no other node may read the results in between.
 static bool is_private_result(sc_xa *x, const sc_xa_dynamic *d, const sc_node *dequantize) {
     const sc_node *choose = NULL;
     const sc_value *value = dequantize->outs[0];
@@ -165,12 +165,12 @@ typedef struct reading {
     bool joins, is_fine;
 } reading;
 
-// Runtimes before 1.4 free what a delegate holds besides packed weights.
+// Runtimes before 1.4 free all operands of a delegate except packed weights.
 static bool is_held(const reading *r, const sc_node *dequantize) {
     return r->x->runtime >= SC_XNN_RUNTIME_1_4 || !sc_xa_is_constant(dequantize->args[0].value);
 }
 
-// A number without dimensions must not come out of a part, which it would for other readers.
+// A number without dimensions must not leave a part. It would if it had other readers.
 static bool stays_inside(const sc_value *value) {
     return value->spec.rank > 0 || value->use_count == 1;
 }

@@ -1,6 +1,6 @@
-// Bytes of weights in another form, made while they are read, from runs of the base as long as
-// those that are asked for: no weight is ever held, and where each read is a round trip, few are
-// made. In wasm: -O2
+// Bytes of weights in another form, made while they are read. The runs of the base are as long as
+// the requested ones: no weight is ever in memory as a whole, and if each read is a round trip, few
+// are made. In wasm: -O2
 #include "backends/xnnpack/aot/rule.h"
 
 enum { STAGED_BYTES_MAX = 1 << 20 };
@@ -20,7 +20,7 @@ typedef struct converted {
     sc_xa_conversion how;
 } converted;
 
-// `out` may be where `raw` is, or before it by no less than results outgrow items.
+// `out` may be the same memory as `raw`, or begin before it by at least the growth of the results.
 #define SCALE(type, value)                                       \
     for (size_t i = 0; i < count; i++, factor += step) {         \
         type item;                                               \
@@ -30,7 +30,7 @@ typedef struct converted {
     }                                                            \
     break
 
-// The factor of each item is `step` behind that of the one before it.
+// The factor of each item is `step` after that of the previous one.
 static void scale(uint8_t from, const uint8_t *raw, size_t count, const double *factor, size_t step,
                   uint8_t *out) {
     switch (from) {
@@ -41,7 +41,7 @@ static void scale(uint8_t from, const uint8_t *raw, size_t count, const double *
     }
 }
 
-// Channel by channel, or, where neighbours belong to different ones, all channels at once.
+// Channel by channel, or, if neighbours belong to different ones, all channels at once.
 static void scale_channels(const sc_xa_conversion *how, const uint8_t *raw, uint64_t first,
                            size_t count, uint8_t *out) {
     static const double one = 1;
@@ -64,7 +64,7 @@ static void scale_channels(const sc_xa_conversion *how, const uint8_t *raw, uint
     }
 }
 
-// Items come to the end of the space for their results, and are replaced from the front.
+// Items are read into the end of the space for their results, and are replaced from the front.
 static sc_status read_items(const converted *c, sc_ctx *ctx, uint64_t first, size_t count,
                             uint8_t *out) {
     const uint32_t width = sc_dtype_bytes((sc_dtype)c->how.from);
@@ -141,7 +141,7 @@ sc_extent sc_xa_to_halves(sc_arena *arena, sc_extent base, uint8_t from, uint64_
 
 typedef struct nibbles {
     sc_extent base;
-    uint64_t columns, pitch;  // integers of a row, bytes of one
+    uint64_t columns, pitch;  // integers in a row, bytes in a row
 } nibbles;
 
 static void pack(const int8_t *raw, size_t count, uint8_t *out) {
@@ -155,7 +155,7 @@ static uint64_t integer_of(const nibbles *n, uint64_t byte) {
     return byte / n->pitch * n->columns + byte % n->pitch * 2;
 }
 
-// Rows lie behind one another in the base, so that any bytes are made of one run of it.
+// Rows are adjacent in the base, so any range of bytes comes from one run of it.
 static sc_status read_nibbles(sc_source *source, sc_ctx *ctx, uint64_t offset, void *out,
                               size_t bytes) {
     const nibbles *n = source->user;

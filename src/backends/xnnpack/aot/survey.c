@@ -1,19 +1,21 @@
-// Which nodes XNNPACK takes, and which constants go with them; the table that lowering goes by.
+// Decides which nodes XNNPACK takes and which constants go with them. It contains the table of
+// functions that lowering uses.
 #include "backends/xnnpack/aot/rule.h"
 #include "backends/xnnpack/aot/xnnpack.h"
 #include "base/sets.h"
 
-// Nodes that only exist for others, and go where these go, or nowhere.
+// Nodes that only exist for others: they go into the part of these, or into no part.
 static bool is_helper(const sc_node *node) {
     return sc_xa_is(node, &sc_xa_choose) || sc_xa_is(node, &sc_xa_dequantize) ||
            sc_xa_is(node, &sc_xa_quantize);
 }
 
-// From choosing parameters to the product that reads what is quantized by them: that many nodes.
+// The longest chain of helpers, from the choice of parameters to the product that reads the
+// quantized values.
 enum { HELPERS_MAX = 4 };
 
-// Why a helper stays alone that would have gone with another. By the operator: the same words for
-// the same trouble of many nodes.
+// The reason why a helper stays outside that depends on another node. It names only the operator,
+// so that many nodes with the same fault have the same text.
 static bool blame(sc_xa *x, const sc_node *node) {
     x->reason = sc_str_format(x->ctx->arena, "it can only be taken with %s: " SC_STR_FMT,
                               node->op->name, SC_STR_ARG(x->reason));
@@ -47,7 +49,8 @@ static bool keeps(const sc_backend *backend, const sc_options *options, const sc
                .runtime = sc_xa_runtime(options),
                .is_heard = true,
                .is_early = true};
-    // Numbers that cannot be read fail the survey, which reads them again, not the question.
+    // Numbers that cannot be read do not fail this question. They fail the survey, which reads them
+    // again.
     const sc_diag_mark mark = sc_diags_mark(x.ctx);
     claim->is_taken = keeps_for(&x, node, HELPERS_MAX);
     sc_diags_rewind(x.ctx, mark);
@@ -59,8 +62,8 @@ static bool keeps(const sc_backend *backend, const sc_options *options, const sc
 
 // --- Constants -----------------------------------------------------------------------------------
 
-// A use that the part has to hold the bytes for: anything but an operand that may as well be
-// passed.
+// Does the part need the bytes for this use? Every use needs them, except an operand that may be
+// passed as well.
 static bool needs_bytes(const sc_survey *survey, const sc_arg *use) {
     const sc_node *user = use->user;
     if (!user->op || !sc_claim_of(survey, user)->is_taken) return false;
@@ -75,8 +78,8 @@ static bool is_outside(const sc_survey *survey, const sc_arg *use) {
     return !use->user->op || !sc_claim_of(survey, use->user)->is_taken;
 }
 
-// Constants that are mere operands are passed where the program keeps them anyway, and to runtimes
-// that free what a delegate holds besides packed weights.
+// Constants that are mere operands are passed if the program keeps them anyway. They are also
+// passed to runtimes that free all constants of a delegate except packed weights.
 static void choose_inputs(const sc_survey *survey, sc_xnn_runtime runtime) {
     for (uint32_t i = 0; i < survey->graph->inputs.count; i++) {
         const sc_value *input = survey->graph->inputs.data[i];
@@ -100,7 +103,7 @@ static void judge(sc_xa *x, const sc_survey *survey, const sc_node *node) {
     claim->hint = x->hint;
 }
 
-// Bytes that could not be read have been reported where they were looked at.
+// Bytes that could not be read were reported where they were needed.
 static sc_status read_failure(const sc_ctx *ctx) {
     const uint32_t count = ctx->diags.count;
     const sc_status last = count ? ctx->diags.data[count - 1].code : SC_OK;

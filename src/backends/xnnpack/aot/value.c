@@ -1,4 +1,4 @@
-// Values and nodes of an XNNPACK graph, as they are added for those of ours.
+// Adds values and nodes of an XNNPACK graph for our values and nodes.
 #include "backends/xnnpack/aot/rule.h"
 
 // --- Shapes --------------------------------------------------------------------------------------

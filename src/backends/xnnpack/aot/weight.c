@@ -1,5 +1,5 @@
-// Constants of a graph: weights in the order and form that XNNPACK wants them in, made while they
-// are read (stream.c), named by their hash.
+// Constants of a graph: weights in XNNPACK's order and form, made while they are read (stream.c),
+// and named by their hash.
 #include <math.h>
 
 #include "backends/xnnpack/aot/rule.h"
@@ -67,7 +67,7 @@ sc_status sc_xa_add_floats(sc_xa_maker *m, const float *values, const sc_xnn_sha
 
 // --- Scales --------------------------------------------------------------------------------------
 
-// One for each channel, repeated where the weight has one for all.
+// One scale for each channel, repeated if the weight has one for all.
 static sc_status read_scales(sc_ctx *ctx, const sc_xa_params *params, uint64_t channels,
                              double **out, uint32_t *count) {
     sc_xa_constant c;
@@ -85,7 +85,7 @@ static sc_status read_scales(sc_ctx *ctx, const sc_xa_params *params, uint64_t c
                    (unsigned long long)channels);
 }
 
-// Adds the scales of groups, of which there are many.
+// Adds the scales of groups as data, because there may be many.
 static sc_status add_group_scales(sc_xa_maker *m, const sc_xa_weight *w, sc_xnn_quant *quant) {
     sc_ctx *ctx = m->x.ctx;
     sc_xa_constant c;
@@ -199,7 +199,7 @@ static bool is_made(const made_weight *made, const sc_xa_weight *w) {
            sc_xnn_shape_is(&a->shape, &w->shape);
 }
 
-// A cell that is unrolled has its weights once.
+// The weights of an unrolled cell are added once.
 sc_status sc_xa_add_weight(sc_xa_maker *m, const sc_xa_weight *w, uint32_t *id) {
     const uint64_t key = SC_PTR_KEY(w->constant->constant);
     const uint64_t *known = sc_imap_find(&m->weights, key);
@@ -242,7 +242,7 @@ sc_status sc_xa_add_operand(sc_xa_maker *m, const sc_xa_constant *constant, uint
     }
     if (constant->constant->spec.dtype != SC_DTYPE_I8 || constant->dequantize)
         return sc_xa_add_weight(m, &w, id);
-    // Integers that an operator with 8 bits reads itself.
+    // Integers that an operator with 8 bits reads directly.
     sc_ctx *ctx = m->x.ctx;
     uint32_t index;
     SC_TRY(add_bytes(

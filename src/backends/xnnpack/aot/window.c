@@ -1,11 +1,11 @@
-// Pooling, reductions over an image, resizing. All of them channels-last.
+// Pooling, reductions over an image, and resizing, all channels-last.
 #include <math.h>
 
 #include "backends/xnnpack/aot/rule.h"
 
 typedef struct pooling {
     int64_t kernel[2], stride[2], padding[2], dilation[2];
-    int64_t extra[2];  // rows and columns behind the padding, for windows that reach beyond
+    int64_t extra[2];  // rows and columns after the padding, for windows that reach beyond it
 } pooling;
 
 static bool is_image(sc_xa *x, const sc_node *node) {
@@ -53,7 +53,7 @@ static bool read_pooling(sc_xa *x, const sc_node *node, pooling *p) {
     return true;
 }
 
-// How far the last window reaches beyond image and padding.
+// The distance by which the last window exceeds image and padding.
 static bool read_extra(sc_xa *x, const sc_node *node, pooling *p) {
     const sc_value *in = node->args[0].value, *out = node->outs[0];
     if (!sc_xa_flag(node, "ceil_mode")) return true;
@@ -121,7 +121,7 @@ static sc_xnn_window window_of(const pooling *p) {
                            .dilation_width = (uint32_t)p->dilation[1]};
 }
 
-// Zeros that count in the mean are put there.
+// Are zeros of the padding counted in the mean? Then they are written out.
 static uint32_t pad_first(sc_xa_maker *m, uint32_t input, pooling *p) {
     sc_xnn_shape shape = m->graph->values.data[input].shape;
     uint32_t sides[4] = {0};
@@ -165,7 +165,7 @@ static sc_status make_pool(sc_xa_maker *m, const sc_node *node) {
 
 // --- Reductions ----------------------------------------------------------------------------------
 
-// Over all of the image, or all of a sequence.
+// Does it go over the whole image, or the whole sequence?
 static bool check_mean(sc_xa *x, const sc_node *node) {
     int64_t dims[SC_RANK_MAX];
     sc_xa_tail tail;
@@ -196,7 +196,7 @@ static sc_status make_reduction(sc_xa_maker *m, const sc_node *node, sc_xnn_kind
         *made = sc_xa_add(m, kind, id, whole);
         return SC_OK;
     }
-    // As if dims were kept, then without them.
+    // Computes as if dims were kept, then removes them.
     sc_xnn_shape shape = m->graph->values.data[id].shape;
     int64_t dims[SC_RANK_MAX];
     const int32_t count = sc_xa_ints(node, "dim", dims, SC_RANK_MAX, 0);
@@ -227,7 +227,7 @@ static sc_status make_mean(sc_xa_maker *m, const sc_node *node) {
     return SC_OK;
 }
 
-// The window over which the largest is taken: height, width or both.
+// The window of the maximum: height, width or both.
 static bool read_amax(sc_xa *x, const sc_node *node, pooling *p) {
     int64_t dims[SC_RANK_MAX];
     const sc_value *in = node->args[0].value;
@@ -257,7 +257,7 @@ static bool check_amax(sc_xa *x, const sc_node *node) {
         if (sc_xa_dynamic_dims(node->outs[0]) > 1)
             return sc_xa_refuse(x, "Fix all sizes but one.",
                                 "more than one size of its result is dynamic");
-        // The result of this reduction lies channels-last, and would have to be permuted back.
+        // The result of this reduction is channels-last, and would have to be transposed back.
         if (p.kernel[0] == 1 || p.kernel[1] == 1) {
             const sc_spec *in = &node->args[0].value->spec;
             const bool both =

@@ -1,4 +1,5 @@
-// XNNPACK's half in the compiler: which nodes it takes, and payloads of the parts.
+// XNNPACK's half in the compiler: it chooses nodes, and compiles parts to payloads.
+// Prefix: sc_backend_, the compiler's half of a backend.
 #ifndef SC_XNNPACK_AOT_H
 #define SC_XNNPACK_AOT_H
 

@@ -1,7 +1,8 @@
-// A call of a delegate: its inputs' sizes are taken, its outputs' given, and its steps run.
+// A call of a delegate: takes the sizes of its inputs, sets those of its outputs, and runs its
+// steps.
 #include "backends/xnnpack/run/delegate.h"
 
-// Sizes as they lie in memory: a tensor in another dim order is row-major in those.
+// Sizes in the order of memory: in it, a tensor of another dim order is row-major.
 static bool shape_of(const sc_xnn_operand *o, const sc_tensor *t, sc_xnn_shape *shape) {
     uint64_t bytes;
     shape->rank = t->rank;
@@ -58,7 +59,7 @@ static sc_status give_outputs(sc_xnn_delegate *d, const sc_rt_delegate_call *cal
     return SC_OK;
 }
 
-// Results of 32 bits where the program has 64, from the last one on.
+// Widens 32-bit results that the program has in 64 bits, starting from the last one.
 static void widen_outputs(const sc_xnn_delegate *d, const sc_rt_delegate_call *call) {
     for (uint32_t i = d->input_count; i < d->graph->external_count; i++) {
         if (d->arguments[i] == SC_XNN_NONE) continue;

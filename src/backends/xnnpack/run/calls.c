@@ -1,4 +1,4 @@
-// Nodes that a portable kernel computes as it is: arguments are made up for a call.
+// Nodes that a portable kernel computes without change: a call is built with arguments for it.
 #include "backends/xnnpack/run/delegate.h"
 
 static const sc_evalue absent = {.tag = SC_EVALUE_NONE};
@@ -11,7 +11,7 @@ static sc_status call_kernel(const sc_xnn_delegate *d, const sc_op *op, sc_evalu
     return kernel->run(&call);
 }
 
-// Along the last dimension.
+// Softmax along the last dimension.
 static sc_status run_softmax(sc_xnn_delegate *d, sc_xnn_step *s) {
     sc_evalue in = {.tag = SC_EVALUE_TENSOR, .tensor = &s->in[0]->tensor};
     sc_evalue out = {.tag = SC_EVALUE_TENSOR, .tensor = &s->out[0]->tensor};
@@ -20,7 +20,8 @@ static sc_status run_softmax(sc_xnn_delegate *d, sc_xnn_step *s) {
     return call_kernel(d, sc_op_get(SC_OP__softmax), args, SC_COUNT_OF(args));
 }
 
-// An image as the kernel knows it: channels are the second dimension, wherever they lie.
+// An image as the kernel expects it: channels are the second dimension, whatever their place in
+// memory.
 typedef struct image {
     sc_tensor tensor;
     int64_t sizes[4], strides[4];

@@ -1,10 +1,10 @@
-// Convert: between floats, between floats and bytes, and to bytes whose rows each have a zero point
-// and a scale of their own.
+// Convert: between floats, between floats and bytes, and to bytes whose rows have a zero point and
+// a scale each.
 #include "backends/xnnpack/run/delegate.h"
 
 static sc_status prepare_convert(sc_xnn_delegate *d, sc_xnn_step *s) {
     (void)d;
-    // Halves become f32 on their way.
+    // Halves become f32 on the way.
     const bool is_half = sc_xnn_is_half(s->in[0]) || sc_xnn_is_half(s->out[0]);
     if (is_half) s->scratch_bytes = sc_xnn_float_bytes(s->in[0]);
     return SC_OK;
@@ -18,7 +18,7 @@ static void quantize_rows(const sc_xnn_operand *out, const float *x) {
                         &sc_xnn_scales(out)[i]);
 }
 
-// The elements as f32: where they are, or in `copy`.
+// The elements as f32: in place, or in `copy`.
 static const float *floats_of(const sc_xnn_operand *in, void *copy) {
     const sc_tensor *t = &in->tensor;
     if (t->dtype == SC_DTYPE_F32) return t->data;

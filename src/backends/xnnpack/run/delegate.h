@@ -1,10 +1,10 @@
-// Shared by the files of the executor: a delegate's values, steps and weights. Private to
+// Declarations that the executor's files share: a delegate's values, steps and weights. Private to
 // src/backends/xnnpack/run.
 //
 // A delegate is started once: rules are checked, constants found and packed, sizes derived from the
 // largest ones, values placed in one workspace. A call points the values that are arguments at
-// their memory and runs the steps; only where sizes of inputs change are sizes derived and values
-// placed anew.
+// their memory and runs the steps. Only if sizes of inputs change are sizes derived and values
+// placed again.
 // Prefix: sc_xnn_, the XNNPACK backend.
 #ifndef SC_XNNPACK_DELEGATE_H
 #define SC_XNNPACK_DELEGATE_H
@@ -22,14 +22,16 @@ typedef struct sc_xnn_step sc_xnn_step;
 
 // How a kind of node is executed.
 typedef struct sc_xnn_runner {
-    // Once, when the delegate starts: refuses what is not executed, packs weights. Optional.
+    // Runs once, when the delegate starts: refuses nodes that it cannot execute, and packs weights.
+    // Optional.
     sc_status (*load)(sc_xnn_delegate *d, sc_xnn_step *s);
-    // Sizes are known, addresses are not: describes what `run` does, and its scratch. Optional.
+    // Runs when sizes are known, but addresses are not: describes the work of `run`, and its
+    // scratch. Optional.
     sc_status (*prepare)(sc_xnn_delegate *d, sc_xnn_step *s);
     sc_status (*run)(sc_xnn_delegate *d, sc_xnn_step *s);
-    // The result may lie where an operand of the same sizes was.
+    // The result may overwrite an operand of the same sizes.
     bool overwrites;
-    // The result is the operand under other sizes.
+    // The result is the operand with other sizes.
     bool renames;
 } sc_xnn_runner;
 
@@ -40,14 +42,14 @@ typedef struct sc_xnn_operand {
     uint8_t dim_order[SC_XNN_RANK_MAX];
     const sc_xnn_value *value;
     uint32_t users;  // steps that read it
-    // Where it lies: in the memory of value `root`, which is a constant, an argument, or `bytes`
-    // of the workspace from `offset` on.
+    // The place of the value: in the memory of value `root`, which is a constant, an argument, or
+    // `bytes` of the workspace from `offset` on.
     uint32_t root;
-    uint32_t last;  // of a root: the last step that needs the memory
+    uint32_t last;  // for a root: the last step that needs the memory
     bool is_placed;
-    bool is_position;  // of a maximum: 32-bit integers, whatever the datatype says
+    bool is_position;  // positions of a maximum: 32-bit integers, whatever the datatype says
     uint64_t offset, bytes;
-    // qdint8: how many rows have a zero point and a scale of their own, behind the elements.
+    // qdint8: the number of rows with a zero point and a scale each, which follow the elements.
     int64_t rows;
 } sc_xnn_operand;
 
@@ -63,7 +65,7 @@ typedef struct sc_xnn_packing {
 // The state that the delegates of a program share.
 typedef struct sc_xnn_shared {
     sc_xnn_packing *packings;
-    uint8_t *workspace;  // of whichever delegate runs
+    uint8_t *workspace;  // of the delegate that runs
     uint64_t workspace_bytes;
 } sc_xnn_shared;
 
@@ -83,13 +85,13 @@ struct sc_xnn_step {
     };
     const sc_variant *packed_for, *variant;
     sc_xnn_packing *packing;
-    const void *weight, *bias;  // as the record wants them, when they are not packed
+    const void *weight, *bias;  // in the order of the record, if they are not packed
     bool is_computed;           // the weights are a result
-    int32_t in_zero;            // of a product's input, where it is one for all
+    int32_t in_zero;            // zero point of a product's input, if it is one for all
 };
 
 struct sc_xnn_delegate {
-    sc_ctx *ctx;  // of the call under way
+    sc_ctx *ctx;  // of the current call
     sc_arena arena;
     sc_str method;
     uint8_t *payload;
@@ -99,7 +101,7 @@ struct sc_xnn_delegate {
     uint32_t *arguments;  // value by external id, or SC_XNN_NONE
     uint32_t input_count;
     sc_xnn_step *steps;
-    uint8_t *constant_uses;  // by constant: somebody reads its bytes in every run
+    uint8_t *constant_uses;  // by constant: a step reads its bytes in every run
     void **owned;            // blocks of sc_try_alloc
     uint32_t owned_count, owned_capacity;
     struct sc_xnn_gap *gaps;  // of the workspace, while values are placed
@@ -108,17 +110,17 @@ struct sc_xnn_delegate {
     uint8_t *scratch;
     sc_rt_named named;
     sc_xnn_shared *shared;
-    bool *images;  // by value: channels are last; NULL until somebody looks at values
+    bool *images;  // by value: channels are last; NULL until a listener looks at values
 };
 
-// NULL when nothing executes the kind.
+// NULL if no runner executes the kind.
 const sc_xnn_runner *sc_xnn_runner_of(unsigned kind);
 extern const sc_xnn_runner sc_xnn_run_product, sc_xnn_run_matmul, sc_xnn_run_elements,
     sc_xnn_run_convert, sc_xnn_run_pool, sc_xnn_run_argmax_pool, sc_xnn_run_softmax,
     sc_xnn_run_resize, sc_xnn_run_transpose, sc_xnn_run_rename, sc_xnn_run_slice, sc_xnn_run_pad,
     sc_xnn_run_concatenate;
 
-// The failure of a step: method, node and kind, and what is said.
+// Fails for a step: names method, node and kind, and adds `what`.
 sc_status sc_xnn_step_fail(const sc_xnn_delegate *d, const sc_xnn_step *s, sc_status code,
                            const char *what);
 sc_status sc_xnn_not_executed(const sc_xnn_delegate *d, const sc_xnn_step *s);
@@ -128,18 +130,19 @@ sc_status sc_xnn_no_memory(sc_ctx *ctx);
 
 // Reads and checks the payload, makes steps of it and packs its weights (start.c).
 sc_status sc_xnn_start(sc_xnn_delegate *d, const sc_rt_start *start);
-// One call, with operands that have been checked; `state` is the delegate (call.c).
+// Runs one call, with checked operands; `state` is the delegate (call.c).
 sc_status sc_xnn_call(sc_ctx *ctx, void *state, const sc_rt_delegate_call *call);
-// The sizes of a value.
+// Sets the sizes of a value.
 void sc_xnn_set_sizes(sc_xnn_operand *operand, const sc_xnn_shape *shape);
-// Sizes of all values from those of the inputs, steps that know them, and places (sizes.c).
+// Derives the sizes of all values from those of the inputs, plans the steps, and places values
+// (sizes.c).
 sc_status sc_xnn_derive(sc_xnn_delegate *d);
 
-// Everything has its memory; `hearing` is NULL when nobody listens.
+// Runs the steps, when every value has its memory; `hearing` is NULL without a listener.
 sc_status sc_xnn_run_steps(sc_xnn_delegate *d, const sc_rt_hearing *hearing);
 
-// A value as the program around the delegate has it. It shows the same memory, and is good until
-// the next step; the tensor's lists have to point at the lists that follow it.
+// A value in the form that the program around the delegate has. It shows the same memory, and is
+// valid until the next step. The caller must point the tensor's lists at the lists that follow it.
 typedef struct sc_xnn_shown {
     sc_tensor tensor;
     int64_t sizes[SC_XNN_RANK_MAX], strides[SC_XNN_RANK_MAX];
@@ -149,22 +152,22 @@ sc_xnn_shown sc_xnn_show(sc_xnn_delegate *d, uint32_t value);
 
 // --- Memory --------------------------------------------------------------------------------------
 
-// A block that lives as long as the delegate; SC_ERR_MEMORY says what for.
+// A block that lives as long as the delegate; SC_ERR_MEMORY names its purpose.
 sc_status sc_xnn_own(sc_xnn_delegate *d, uint64_t bytes, void **out);
-// Gives the newest block back.
+// Frees the newest block.
 void sc_xnn_disown(sc_xnn_delegate *d);
-// Finds a constant's bytes, and lets go of them unless somebody reads them in every run.
+// Finds a constant's bytes, and releases them unless a step reads them in every run.
 sc_status sc_xnn_find(sc_xnn_delegate *d, uint32_t constant);
 void sc_xnn_forget(sc_xnn_delegate *d, uint32_t constant);
-// Bytes of a constant that has been found.
+// The bytes of a constant that has been found.
 const uint8_t *sc_xnn_constant_data(const sc_xnn_delegate *d, const sc_xnn_operand *operand);
-// Packs the step's weights as `variant` wants them, once for all delegates of the program.
+// Packs the step's weights in the order of `variant`, once for all delegates of the program.
 sc_status sc_xnn_pack(sc_xnn_delegate *d, sc_xnn_step *s, const sc_variant *variant);
-// Gives up one use of a packing, or of a constant's bytes.
+// Releases one use of a packing, or of a constant's bytes.
 void sc_xnn_unpack(sc_xnn_shared *shared, sc_xnn_packing *packing);
 void sc_xnn_release(const sc_xnn_delegate *d, sc_xnn_constant *constant);
 
-// Gives all values their place in the workspace and in one another.
+// Gives all values their place in the workspace or in another value.
 sc_status sc_xnn_place(sc_xnn_delegate *d);
 // Points the values in the workspace, and those that are arguments, at their memory.
 void sc_xnn_point(sc_xnn_delegate *d);
@@ -196,13 +199,13 @@ static inline int32_t *sc_xnn_zeros(const sc_xnn_operand *operand) {
 static inline float *sc_xnn_scales(const sc_xnn_operand *operand) {
     return (float *)(void *)(sc_xnn_zeros(operand) + operand->rows);
 }
-// The byte that a number becomes outside of Convert: rounded once its zero point is added.
+// The byte that a number becomes outside Convert: rounded after its zero point is added.
 uint8_t sc_xnn_byte_of(const sc_grid *grid, float number);
-// The operand as f32: where it lies, or of halves a copy at `*scratch`, which moves on.
+// The operand as f32: in place, or for halves a copy at `*scratch`, which moves on.
 const void *sc_xnn_floats(const sc_xnn_operand *operand, uint8_t **scratch);
-// Describes c[m, n] = a[m, k] b, all rows dense; `b` says how its rows and columns lie.
+// Describes c[m, n] = a[m, k] b, all rows dense; `b` describes the layout of its rows and columns.
 sc_matmul sc_xnn_matmul_of(sc_record record, int64_t m, int64_t n, int64_t k, sc_matrix b);
-// The range of quantized results that is asked for of floats: what XNNPACK clamps to.
+// The range of quantized results for the node's bounds in floats: XNNPACK clamps to it.
 void sc_xnn_byte_range(const sc_xnn_step *s, const sc_xnn_operand *out, int *low, int *high);
 
 #endif

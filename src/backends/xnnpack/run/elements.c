@@ -1,5 +1,5 @@
-// Element-wise nodes: floats by the rows of the portable kernels, block by block, with the output's
-// range in the same pass; bytes by their own functions, or by a table of all 256 results.
+// Element-wise nodes. Floats use the rows of the portable kernels, block by block, with the
+// output's range in the same pass. Bytes use functions of their own, or a table of all 256 results.
 #include <math.h>
 
 #include "backends/xnnpack/run/delegate.h"
@@ -45,7 +45,7 @@ static const sc_pw_row *row_of(unsigned kind) {
     case SC_XNN_EXP: return &sc_pw_exp;
     case SC_XNN_SIN: return &sc_pw_sin;
     case SC_XNN_COS: return &sc_pw_cos;
-    default: return NULL;  // has a loop above
+    default: return NULL;  // has its own loop above
     }
 }
 
@@ -63,7 +63,7 @@ static sc_pw_params params_of(const sc_xnn_node *node) {
     }
 }
 
-// `n` floats, which may lie where an operand is.
+// `n` floats, which may overlap an operand.
 static void compute(const sc_xnn_node *node, const sc_pw_params *params, float *out,
                     const void *const *in, int64_t n) {
     if (node->kind == SC_XNN_HARDSWISH)
@@ -74,7 +74,7 @@ static void compute(const sc_xnn_node *node, const sc_pw_params *params, float *
         row_of(node->kind)->loops[SC_CLASS_F32](out, in, params, n);
 }
 
-// Kinds whose output range XNNPACK heeds, besides the one that does nothing else.
+// Kinds whose output range XNNPACK applies, in addition to the one that only clamps.
 static bool has_range(const sc_xnn_node *node) {
     return node->has_range && (isfinite(node->low) || isfinite(node->high)) &&
            (node->kind == SC_XNN_ADD || node->kind == SC_XNN_SUBTRACT ||
@@ -95,7 +95,7 @@ static sc_status open(const sc_xnn_delegate *d, operand *o, const sc_tensor *ten
     SC_TRY(sc_stream_open(d->ctx, &o->stream, tensor, shape));
     o->load = sc_loader(SC_CLASS_F32, tensor->dtype);
     o->is_direct = tensor->dtype == SC_DTYPE_F32 && sc_stream_is_dense(&o->stream);
-    // One value for all: the block is filled once.
+    // One value for all elements: the block is filled once.
     if (sc_stream_is_constant(&o->stream)) o->load(o->block, o->stream.data, 0, SC_BLOCK);
     return SC_OK;
 }
@@ -115,7 +115,7 @@ static sc_status run_floats(sc_xnn_delegate *d, sc_xnn_step *s) {
     operand operands[OPERANDS_MAX];
     uint32_t count = 0;
     float results[SC_BLOCK];
-    bool is_plain = is_direct && !clamps;  // nothing that a block would keep close
+    bool is_plain = is_direct && !clamps;  // an operation that gains nothing from blocks
     for (; count < OPERANDS_MAX && s->in[count]; count++) {
         SC_TRY(open(d, &operands[count], &s->in[count]->tensor, out));
         is_plain = is_plain && operands[count].is_direct;
@@ -153,7 +153,7 @@ void sc_xnn_byte_range(const sc_xnn_step *s, const sc_xnn_operand *out, int *low
     *high = grid.is_unsigned ? bytes[1] : (int8_t)bytes[1];
 }
 
-// Every result that there can be.
+// All possible results.
 static void fill_lookup(sc_xnn_step *s) {
     const sc_grid from = sc_xnn_grid(s->in[0]), to = sc_xnn_grid(s->out[0]);
     const sc_pw_params params = params_of(s->node);
@@ -193,7 +193,7 @@ static void describe_bytes(sc_xnn_step *s) {
     sc_xnn_byte_range(s, s->out[0], &s->bytes.low, &s->bytes.high);
 }
 
-// Runs of elements over which either operand is dense or one value.
+// Runs of elements in which each operand is dense or one value.
 static sc_status run_bytes(sc_xnn_delegate *d, sc_xnn_step *s) {
     const sc_tensor *out = &s->out[0]->tensor;
     sc_stream streams[OPERANDS_MAX];
@@ -206,7 +206,7 @@ static sc_status run_bytes(sc_xnn_delegate *d, sc_xnn_step *s) {
         int64_t n = sc_stream_run(&peek, out->numel - at, &a, &a_step);
         n = sc_stream_run(&streams[1], n, &b, &b_step);
         n = sc_stream_run(&streams[0], n, &a, &a_step);
-        // Rows of one element have any step.
+        // Rows of one element may have any step.
         if (n == 1) a_step = b_step = 0;
         sc_bytes_run_binary(&s->bytes, a, (size_t)a_step, b, (size_t)b_step, (size_t)n,
                             (char *)out->data + at);

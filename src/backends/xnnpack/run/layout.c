@@ -1,6 +1,6 @@
-// Which values are images with their channels last, so that a listener sees N, C, H, W as the
-// program has it. The file does not say: what convolutions, pools and resizes read and write are
-// images, and element by element, and by joining, cutting and padding, images become images.
+// Finds the values that are images with their channels last, so that a listener sees N, C, H, W as
+// the program has them. The file does not say it. Operands and results of convolutions, pools and
+// resizes are images. Element-wise nodes, joins, slices and padding turn images into images.
 #include "backends/xnnpack/run/delegate.h"
 #include "base/sets.h"
 
@@ -28,7 +28,7 @@ static void join(const sc_xnn_step *s, uint32_t *sets) {
 }
 
 static void mark(sc_xnn_delegate *d, const sc_xnn_step *s, uint32_t *sets) {
-    // A product's filter and bias are no images even when they are computed.
+    // A product's filter and bias are no images, even if they are computed.
     if (is_value(s->in[0])) d->images[sc_sets_root(sets, s->node->inputs[0])] = true;
     for (uint32_t k = 0; k < SC_XNN_OUTPUTS_MAX; k++)
         if (is_value(s->out[k])) d->images[sc_sets_root(sets, s->node->outputs[k])] = true;

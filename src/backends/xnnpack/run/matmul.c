@@ -1,7 +1,7 @@
-// Batches of products of which both sides are activations. Halves are computed in f32.
+// Batches of products of two activations. Halves are computed in f32.
 #include "backends/xnnpack/run/delegate.h"
 
-// One batch dimension of each side, which may repeat: 1, or as many as the result has.
+// One batch dimension of each side. Its size is 1, which repeats, or that of the result.
 static bool set_batch(const sc_xnn_step *s, sc_matmul *mm) {
     const sc_xnn_operand *a = s->in[0], *b = s->in[1], *out = s->out[0];
     int64_t a_batch = 1, b_batch = 1;

@@ -65,7 +65,8 @@ sc_status sc_xnn_pack(sc_xnn_delegate *d, sc_xnn_step *s, const sc_variant *vari
     SC_TRY(sc_xnn_own(d, bytes, &data));
     variant->algorithm->pack(&s->record, data);
     s->packed_for = variant;
-    // By content: equal weights with other scales, or of another kind of node, are not the same.
+    // Compares contents: equal weights with other scales, or of another kind of node, are
+    // different.
     uint64_t hash = sc_hash64(data, (size_t)bytes);
     for (sc_xnn_packing *p = d->shared->packings; p; p = p->next) {
         if (!is_equal(p, variant, data, bytes, hash)) continue;
@@ -94,7 +95,7 @@ void sc_xnn_unpack(sc_xnn_shared *shared, sc_xnn_packing *packing) {
 
 // --- Constants -----------------------------------------------------------------------------------
 
-// Bytes that the payload holds itself lie anywhere in it.
+// Bytes in the payload itself may be unaligned.
 static sc_status align_constant(sc_xnn_delegate *d, sc_xnn_constant *constant) {
     void *copy;
     if ((uintptr_t)constant->data % SC_XNN_DATA_ALIGN == 0) return SC_OK;

@@ -1,4 +1,4 @@
-// Nodes that move elements without looking at them.
+// Nodes that move elements without reading their values.
 #include "backends/xnnpack/run/delegate.h"
 #include "kernels/move.h"
 
@@ -19,7 +19,7 @@ static sc_status run_transpose(sc_xnn_delegate *d, sc_xnn_step *s) {
     return move(d, &to, &from);
 }
 
-// Only where result and operand are both memory of somebody else's is there something to do.
+// A copy is needed only if result and operand both have memory of other owners.
 static sc_status run_rename(sc_xnn_delegate *d, sc_xnn_step *s) {
     const sc_tensor *to = &s->out[0]->tensor, *from = &s->in[0]->tensor;
     (void)d;
@@ -63,7 +63,7 @@ static sc_status run_pad(sc_xnn_delegate *d, sc_xnn_step *s) {
     sc_strided to = view_of(s->out[0]), from = view_of(s->in[0]);
     uint8_t element[16];
     padding_of(s, element);
-    // All of it first: margins are narrow, and their corners many.
+    // Fills all of it first: margins are narrow, and there are many corners.
     if (s->in[0]->tensor.numel != s->out[0]->tensor.numel) sc_fill(&to, element);
     if (!s->in[0]->tensor.numel) return SC_OK;
     for (uint32_t i = 0; i < to.rank; i++)

@@ -1,11 +1,11 @@
-// The memory of values: one workspace, each for as long as it is needed, and where that is right in
-// the memory of what they are made from. A node that only renames sizes costs nothing, and an
-// element-wise one writes over an operand that nobody needs any more.
+// The memory of values: one workspace, with each value for as long as it is needed, and if possible
+// in the memory of its operand. A node that only changes sizes costs nothing. An element-wise one
+// writes over an operand that is not needed any more.
 #include "backends/xnnpack/run/delegate.h"
 
 #define ALIGN 64
 
-// Free bytes of the workspace, in order; the last one has no end.
+// Free ranges of the workspace, in order; the last one has no end.
 typedef struct sc_xnn_gap {
     uint64_t offset, bytes;
 } sc_xnn_gap;
@@ -76,7 +76,7 @@ static sc_status begin(const placer *p) {
 
 // --- Sharing -------------------------------------------------------------------------------------
 
-// Makes the memory of `value` that of `owner`.
+// Puts `value` into the memory of `owner`.
 static void join(const placer *p, uint32_t value, uint32_t owner) {
     sc_xnn_operand *from = operand_of(p, value), *to = operand_of(p, owner);
     from->root = owner;
@@ -84,8 +84,8 @@ static void join(const placer *p, uint32_t value, uint32_t owner) {
     to->bytes = sc_max_u64(to->bytes, from->bytes);
 }
 
-// Results under a new name. A result that is an argument takes its operand in, unless that lies in
-// memory that is somebody else's; then its elements are copied.
+// Results under a new name. A result that is an argument gives its memory to its operand, unless
+// the operand has another owner's memory; then its elements are copied.
 static void share_names(const placer *p) {
     for (uint32_t i = 0; i < p->d->graph->nodes.count; i++) {
         const sc_xnn_step *s = &p->d->steps[i];
@@ -122,7 +122,7 @@ static void share_results(const placer *p) {
 
 // --- The workspace -------------------------------------------------------------------------------
 
-// From the smallest gap that is large enough; the last one always is.
+// Takes the smallest gap that is large enough; the last one always is.
 static uint64_t take(placer *p, uint64_t bytes) {
     uint32_t best = p->count - 1;
     for (uint32_t i = 0; i < p->count; i++)
@@ -171,7 +171,7 @@ static void end_value(placer *p, uint32_t value, uint32_t step) {
     sc_xnn_operand *o = operand_of(p, root_of(p, value));
     if (!o->is_placed || o->last != step || !o->bytes) return;
     give(p, o->offset, sc_align_up(o->bytes, ALIGN));
-    o->last = UINT32_MAX;  // given back once
+    o->last = UINT32_MAX;  // freed once
 }
 
 static void place_values(placer *p) {
@@ -188,7 +188,7 @@ static void place_values(placer *p) {
 
 // --- The whole -----------------------------------------------------------------------------------
 
-// One workspace for all delegates of a program: nothing in it outlives a call.
+// One workspace for all delegates of a program: no value in it outlives a call.
 static sc_status grow_workspace(sc_xnn_delegate *d) {
     uint64_t bytes = d->placed_bytes + d->scratch_bytes;
     if (bytes > d->ctx->limits.planned_bytes_max) return too_large(d, bytes);
@@ -205,7 +205,7 @@ static sc_status grow_workspace(sc_xnn_delegate *d) {
 }
 
 sc_status sc_xnn_place(sc_xnn_delegate *d) {
-    // Every value that is given back leaves a gap at most.
+    // Every freed value leaves at most one gap.
     if (!d->gaps) d->gaps = sc_new_array(&d->arena, sc_xnn_gap, (size_t)d->graph->values.count + 2);
     placer p = {.d = d, .gaps = d->gaps, .count = 1};
     p.gaps[0] = (sc_xnn_gap){0, UINT64_MAX};

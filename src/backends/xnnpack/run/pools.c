@@ -82,8 +82,8 @@ const sc_xnn_runner sc_xnn_run_pool = {.prepare = prepare_pool, .run = run_pool}
 
 // --- Maxima and where they are -------------------------------------------------------------------
 
-// Rows or columns of an image that a window at `from` sees. The value in the padding is the element
-// next to it, in the place where the window begins.
+// The rows or columns of an image that a window at `from` covers. A window that begins in the
+// padding repeats the element next to it there.
 typedef struct extent {
     int64_t first, last, from;
 } extent;
@@ -95,8 +95,8 @@ static extent extent_of(int64_t from, int64_t kernel, int64_t size) {
 
 static int64_t place_in(const extent *e, int64_t at) { return at == e->first ? 0 : at - e->from; }
 
-// Positions count the elements of a window column by column, as XNNPACK does. The first one of
-// several maxima counts, or of several NaNs, which are larger than all else.
+// Positions count the elements of a window column by column, as XNNPACK does. The first of several
+// maxima counts, and likewise of several NaNs, which are larger than all numbers.
 static void find_maximum(const sc_xnn_step *s, const float *image, int64_t y, int64_t x,
                          float *maximum, int32_t *position) {
     const sc_xnn_window *w = &s->node->window;

@@ -1,9 +1,10 @@
-// Convolutions and products with constant weights, as records of compute: weights are packed when
-// the delegate starts, activations are read and written where they lie. Halves are computed in f32.
+// Convolutions and products with constant weights, as records of compute. Weights are packed when
+// the delegate starts; activations are read and written in place. Halves are computed in f32.
 //
-// Floats: sum + bias, clamped. 8 bits with one scale: 32-bit sums, the bias among them, are
+// Floats: sum + bias, clamped. 8 bits with one scale: 32-bit sums, the bias included, are
 // requantized by input scale * weight scale / output scale. 8 bits with a scale for each row, and
-// floats with weights of few bits: sums by the scales, plus a bias of floats.
+// floats with weights of few bits: sums are multiplied by the scales, then a bias of floats is
+// added.
 #include <math.h>
 
 #include "backends/xnnpack/run/delegate.h"
@@ -15,7 +16,7 @@ static bool is_float(const sc_xnn_operand *o) {
 
 // --- Weights -------------------------------------------------------------------------------------
 
-// A copy as f32, of halves.
+// A copy of halves as f32.
 static sc_status copy_floats(sc_xnn_delegate *d, const sc_xnn_operand *o, const void **data) {
     void *copy;
     SC_TRY(sc_xnn_own(d, sc_xnn_float_bytes(o), &copy));
@@ -24,7 +25,7 @@ static sc_status copy_floats(sc_xnn_delegate *d, const sc_xnn_operand *o, const 
     return SC_OK;
 }
 
-// A copy that nobody shares: what is not packed is read as long as the delegate lives.
+// A copy of the step's own: unpacked weights are read as long as the delegate lives.
 static sc_status keep(sc_xnn_delegate *d, uint64_t bytes, const void **data) {
     void *copy;
     SC_TRY(sc_xnn_own(d, bytes, &copy));
@@ -34,7 +35,7 @@ static sc_status keep(sc_xnn_delegate *d, uint64_t bytes, const void **data) {
 }
 
 static sc_status find_weights(sc_xnn_delegate *d, const sc_xnn_step *s) {
-    // Bytes may be scales of one node and weights of another, which has let go of them.
+    // Bytes may be scales of one node and weights of another, which has released them.
     if (s->in[1]->value->quant.scales) SC_TRY(sc_xnn_find(d, s->in[1]->value->quant.scales));
     SC_TRY(sc_xnn_find(d, s->in[1]->value->constant));
     return s->in[2] ? sc_xnn_find(d, s->in[2]->value->constant) : SC_OK;
@@ -64,8 +65,8 @@ static uint32_t channels_of(const sc_xnn_step *s) {
     return s->in[1]->value->shape.dims[s->node->flags & SC_XNN_TRANSPOSE_WEIGHTS ? 1 : 0];
 }
 
-// One scale for each channel, or for all: of the weights, and where input and results have theirs,
-// of those.
+// One scale for each channel, or one for all: that of the weights, multiplied by those of input and
+// results if they have any.
 static sc_status set_scales(sc_xnn_delegate *d, sc_xnn_step *s) {
     const sc_xnn_quant *quant = &s->in[1]->value->quant;
     const bool is_one = quant->kind == SC_XNN_PER_TENSOR;
@@ -101,9 +102,9 @@ static void set_byte_range(sc_xnn_step *s) {
     s->in_zero = s->in[0]->value->quant.zero_point;
 }
 
-// A clamp of nothing but this step's bytes, which quantized programs have in place of an output
-// range: the same numbers in one pass, for it is rounded as the clamp of bytes rounds (sc_regrid).
-// The step that is left only renames.
+// A clamp that only reads this step's bytes, which quantized programs have instead of an output
+// range. Clamping here gives the same numbers in one pass, because rounding is that of the clamp
+// (sc_regrid). The step that is left only renames.
 static void take_clamp(const sc_xnn_delegate *d, sc_xnn_step *s) {
     sc_xnn_step *next = s + 1;
     if (s->index + 1 >= d->graph->nodes.count || next->node->kind != SC_XNN_CLAMP ||
@@ -123,7 +124,7 @@ static void take_clamp(const sc_xnn_delegate *d, sc_xnn_step *s) {
     next->runner = &sc_xnn_run_rename;
 }
 
-// A bias of floats with integer weights joins after the scales.
+// A bias of floats with integer weights is added after the scales.
 static sc_status set_shift(sc_xnn_delegate *d, sc_xnn_step *s) {
     if (!s->bias) return SC_OK;
     SC_TRY(keep(d, (uint64_t)channels_of(s) * sizeof(float), &s->bias));
@@ -201,7 +202,8 @@ static void describe_conv(sc_xnn_step *s) {
     s->conv.weight_group = s->conv.out_channels;
 }
 
-// Numbers from one row of the weights to the next: rows of 4 bits end on whole bytes.
+// The distance in numbers from one row of the weights to the next: rows of 4 bits end on whole
+// bytes.
 static int64_t weight_pitch(const sc_xnn_step *s) {
     int64_t pitch = s->in[1]->sizes[1];
     return s->record.weight == SC_DTYPE_I4 ? pitch + pitch % 2 : pitch;
@@ -246,13 +248,13 @@ static void describe(sc_xnn_step *s) {
     else
         describe_matmul(s);
     if (s->out[0]->tensor.dtype == SC_DTYPE_I8) r->quant = (sc_input_quant){&s->in_zero, NULL, 0};
-    // Addresses come when it is run; that there will be some counts now.
+    // Addresses come at run time; only their existence counts now.
     if (sc_xnn_is(s->in[0], SC_XNN_QDINT8)) r->quant = (sc_input_quant){&no_zero, &no_scale, 1};
 }
 
 // --- Loading -------------------------------------------------------------------------------------
 
-// Weights that stay as they are must stay.
+// Weights that are not packed must stay in memory.
 static void keep_weights(sc_xnn_delegate *d, const sc_xnn_step *s) {
     const sc_xnn_operand *weight = s->in[1], *bias = s->in[2];
     if (!sc_xnn_is_half(weight)) d->constant_uses[weight->value->constant] = true;
@@ -261,10 +263,10 @@ static void keep_weights(sc_xnn_delegate *d, const sc_xnn_step *s) {
         d->constant_uses[weight->value->quant.scales] = true;
 }
 
-// From the bytes of weights to a packing, or to what is read in every run.
+// Turns the bytes of weights into a packing, or into the form that every run reads.
 static sc_status pack_weights(sc_xnn_delegate *d, sc_xnn_step *s) {
     SC_TRY(find_weights(d, s));
-    // Data found until here is shared with other steps; copies from here on are not.
+    // Data that was found before this point is shared with other steps; later copies are not.
     const uint32_t owned = d->owned_count;
     SC_TRY(read_weights(d, s));
     SC_TRY(set_types(d, s));
@@ -276,7 +278,7 @@ static sc_status pack_weights(sc_xnn_delegate *d, sc_xnn_step *s) {
         return SC_OK;
     }
     SC_TRY(sc_xnn_pack(d, s, best));
-    // The packing has it all: weights and bias, scales and shifts.
+    // The packing contains all of it: weights and bias, scales and shifts.
     while (d->owned_count > owned) sc_xnn_disown(d);
     return SC_OK;
 }
@@ -288,7 +290,7 @@ static sc_status load_static(sc_xnn_delegate *d, sc_xnn_step *s) {
     return SC_OK;
 }
 
-// The weights of a linear layer may be computed: then they are read where they lie.
+// The weights of a linear layer may be computed: then they are read in place.
 static sc_status load_product(sc_xnn_delegate *d, sc_xnn_step *s) {
     if (s->in[1]->value->constant && (!s->in[2] || s->in[2]->value->constant))
         return load_static(d, s);
@@ -313,7 +315,7 @@ static uint64_t half_bytes(const sc_xnn_operand *o) {
     return o && sc_xnn_is_half(o) ? sc_xnn_float_bytes(o) : 0;
 }
 
-// Halves as f32. Those of weights that are constants have been copied for good.
+// Halves as f32. Constant weights were copied at the start.
 static uint64_t copies_bytes(const sc_xnn_step *s) {
     const uint64_t bytes = half_bytes(s->in[0]) + half_bytes(s->out[0]);
     return s->is_computed ? bytes + half_bytes(s->in[1]) + half_bytes(s->in[2]) : bytes;
@@ -323,7 +325,7 @@ static sc_status prepare_product(sc_xnn_delegate *d, sc_xnn_step *s) {
     describe(s);
     if (!rows_fit(s))
         return sc_xnn_step_fail(d, s, SC_ERR_DELEGATE,
-                                "is not executed here: what it reads is not quantized by rows");
+                                "is not executed here: its input is not quantized by rows");
     s->variant = sc_variant_pick(&s->record, s->packed_for, UINT64_MAX);
     if (!s->variant || (s->packed_for && s->variant != s->packed_for))
         return sc_xnn_not_executed(d, s);

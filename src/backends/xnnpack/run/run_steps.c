@@ -23,7 +23,7 @@ static void show_results(sc_xnn_delegate *d, const sc_xnn_step *s, const sc_rt_h
     }
 }
 
-// Every node is an event, also one that has nothing to compute.
+// Every node is an event, even one without work.
 static sc_status run_heard(sc_xnn_delegate *d, const sc_rt_hearing *hearing) {
     const uint32_t count = d->graph->nodes.count;
     const bool is_watched = sc_rt_delegate_is_watched(hearing);

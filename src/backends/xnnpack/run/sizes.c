@@ -1,4 +1,5 @@
-// From the sizes of the inputs to a place for every value, and to steps that know their sizes.
+// Derives a place for every value from the sizes of the inputs, and plans the steps for their
+// sizes.
 #include "backends/xnnpack/run/delegate.h"
 #include "base/strides.h"
 

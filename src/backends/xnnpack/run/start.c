@@ -1,9 +1,9 @@
-// Starting a delegate: its payload is read and checked, its constants are found and packed.
+// Starts a delegate: reads and checks its payload, finds and packs its constants.
 #include "backends/xnnpack/run/delegate.h"
 
 enum { STEPS_MAX = 1 << 16 };
 
-// Scales are asked for while a graph is checked.
+// The check of a graph reads scales, so their data is found for it.
 static sc_status find_scales(sc_xnn_delegate *d) {
     for (uint32_t v = 0; v < d->graph->values.count; v++) {
         uint32_t scales = d->graph->values.data[v].quant.scales;
@@ -31,7 +31,7 @@ static sc_status make_operand(sc_xnn_delegate *d, uint32_t value) {
     o->tensor.dim_order = o->dim_order;
     for (uint8_t i = 0; i < SC_XNN_RANK_MAX; i++) o->dim_order[i] = i;
     o->tensor.dtype = sc_xnn_datatypes[o->value->datatype].dtype;
-    // Weights of 4 bits: nothing reads them as a tensor.
+    // Weights of 4 bits: no step reads them as a tensor.
     if (o->tensor.dtype == SC_DTYPE_NONE) o->tensor.dtype = SC_DTYPE_U8;
     o->tensor.is_constant = o->value->constant != 0;
     d->shapes[value] = o->value->shape;
@@ -59,7 +59,7 @@ static sc_status make_step(sc_xnn_delegate *d, uint32_t index) {
     return s->runner ? SC_OK : sc_xnn_not_executed(d, s);
 }
 
-// Constants that a step reads as they are, which is all but what a product packs or copies.
+// Constants that a step reads directly: all except those that a product packs or copies.
 static void note_uses(sc_xnn_delegate *d, const sc_xnn_step *s) {
     const bool is_product = s->runner == &sc_xnn_run_product;
     for (uint32_t i = 0; i < SC_XNN_INPUTS_MAX; i++) {
@@ -78,7 +78,7 @@ static sc_status check_argument(const sc_xnn_delegate *d, uint32_t index, const 
     if (sc_xnn_is(o, SC_XNN_QDINT8))
         return sc_xnn_bad_argument(
             d, index, "is quantized at run time, which only values inside the delegate can be");
-    // Positions of maxima are counted in 32 bits; programs have them in 64.
+    // Positions of maxima have 32 bits here; programs have them in 64.
     bool fits = o->is_position
                     ? arg->tensor->dtype == SC_DTYPE_I64 || arg->tensor->dtype == SC_DTYPE_I32
                     : arg->tensor->dtype == o->tensor.dtype;
@@ -126,7 +126,7 @@ sc_status sc_xnn_start(sc_xnn_delegate *d, const sc_rt_start *start) {
     SC_TRY(sc_xnn_check(d->ctx, d->graph, SC_XNN_RUNTIME_LATEST));
     for (uint32_t v = 0; v < d->graph->values.count; v++)
         sc_xnn_set_sizes(&d->operands[v], &d->shapes[v]);
-    // Weights are found one after the other, and go as soon as they are packed.
+    // Weights are found one after the other, and released as soon as they are packed.
     for (uint32_t i = 0; i < d->graph->nodes.count; i++) {
         note_uses(d, &d->steps[i]);
         if (d->steps[i].runner->load) SC_TRY(d->steps[i].runner->load(d, &d->steps[i]));

@@ -1,4 +1,4 @@
-// Which kind of node is executed by what.
+// The runner of each kind of node.
 #include "backends/xnnpack/run/delegate.h"
 
 const sc_xnn_runner *sc_xnn_runner_of(unsigned kind) {

@@ -1,9 +1,9 @@
-// Fourier transforms, as trace/official/fft.c makes them of those of real numbers: half spectra of
-// the real and the imaginary parts, put together to the one half and, the other way around, to the
-// other. Complex numbers stay pairs, which one call transforms as they lie.
+// Fourier transforms as trace/official/fft.c writes them. It builds them from transforms of real
+// numbers: the half spectra of the real and the imaginary parts are joined to the two halves of the
+// result. Complex numbers stay pairs, which one call transforms in place.
 #include "rt/rewrite/recognise/recognise.h"
 
-// The result of a cat of two: half of a spectrum of n, and what is missing of it.
+// The result of a cat of two: half of a spectrum of n, and the part that is missing.
 typedef struct spectrum {
     sc_evalue *const *items;
     const sc_tensor *out;
@@ -16,7 +16,7 @@ static bool is_like(const spectrum *f, const sc_evalue *value) {
            value->tensor->rank == f->out->rank && !value->tensor->is_dynamic;
 }
 
-// (tensors, dim, out): of pairs, half of them first.
+// (tensors, dim, out): tensors of pairs, the half spectrum first.
 static bool may_be(const sc_rt_search *s, const sc_kernel_call *cat, spectrum *f) {
     if (cat->args[0]->tag != SC_EVALUE_TENSOR_LIST || cat->args[0]->count != 2 ||
         cat->args[1]->tag != SC_EVALUE_INT || cat->args[2]->tag != SC_EVALUE_TENSOR)
@@ -37,13 +37,13 @@ static bool may_be(const sc_rt_search *s, const sc_kernel_call *cat, spectrum *f
 
 // --- Parts ---------------------------------------------------------------------------------------
 
-// A list of that dim alone.
+// Is it a list of that dim alone?
 static bool is_dim(const sc_rt_search *s, const sc_evalue *list, uint32_t dim) {
     return list->tag == SC_EVALUE_INT_LIST && list->count == 1 &&
            sc_rt_is_number(s, list->ints[0], dim);
 }
 
-// The source of all but the first element, which the half has twice, backwards.
+// The half spectrum whose elements, without the first and in reverse order, are the missing part.
 static sc_evalue *mirrored(sc_rt_search *s, const spectrum *f) {
     const sc_kernel_call *flip = sc_rt_made_by(s, f->items[1], SC_OP_flip);
     if (!flip || !is_dim(s, flip->args[1], f->dim)) return NULL;
@@ -65,7 +65,7 @@ static bool is_filled(sc_rt_search *s, const spectrum *f, const sc_evalue *value
     return full && is_of_dtype(f, value) && sc_rt_is_number(s, full->args[1], number);
 }
 
-// 1 and -1: what conjugates pairs.
+// 1 and -1: the factors that conjugate pairs.
 static bool is_sign(sc_rt_search *s, const spectrum *f, const sc_evalue *value) {
     static const int64_t two = 2;
     if (!sc_rt_is_shaped(value, 1, &two) || !is_of_dtype(f, value)) return false;
@@ -88,7 +88,7 @@ static const sc_evalue *conjugated(sc_rt_search *s, const spectrum *f, const sc_
     return mul && is_like(f, mul->args[0]) && is_sign(s, f, mul->args[1]) ? mul->args[0] : NULL;
 }
 
-// The half spectrum of real numbers whose pairs a value has.
+// The half spectrum of real numbers whose pairs a value contains.
 static const sc_kernel_call *half_spectrum(sc_rt_search *s, const spectrum *f,
                                            const sc_evalue *value) {
     const sc_kernel_call *view = sc_rt_made_by(s, value, SC_OP_view_as_real_copy);
@@ -109,9 +109,9 @@ static const sc_kernel_call *half_spectrum(sc_rt_search *s, const spectrum *f,
 
 // --- Complex numbers -----------------------------------------------------------------------------
 
-// The two spectra that F(x) + i F(y) is made of: of the real and of the imaginary parts.
+// The two spectra that F(x) + i F(y) consists of: those of the real and of the imaginary parts.
 typedef struct halves {
-    const sc_evalue *x, *rotated;  // i F(y) is the second with its parts the other way around
+    const sc_evalue *x, *rotated;  // i F(y) is the second one with its parts swapped
 } halves;
 
 // x - rotated * sign
@@ -133,7 +133,8 @@ static bool is_other_sum(sc_rt_search *s, const spectrum *f, const sc_evalue *va
            sc_rt_is_number(s, add->args[2], 1) && conjugated(s, f, add->args[0]) == h->x;
 }
 
-// One of the two neighbours, before real and imaginary parts.
+// The tensor in which the value is the neighbour of that index, on the dim before that of real and
+// imaginary parts.
 static const sc_evalue *selected(sc_rt_search *s, const spectrum *f, const sc_evalue *value,
                                  int64_t index) {
     const sc_kernel_call *select = sc_rt_made_by(s, value, SC_OP_select_copy_int);

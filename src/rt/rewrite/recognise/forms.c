@@ -1,12 +1,13 @@
-// The search: every instruction that an expansion can end with is looked at. A file is trusted with
-// nothing: instructions that are not exactly of the form run as they are written.
+// The search for expansions: it looks at every instruction that an expansion can end with. Files
+// are not trusted. Instructions that do not match the form exactly run as they are written.
 #include "rt/rewrite/recognise/recognise.h"
 
 #include "rt/rewrite/rewrites.h"
 
 enum {
-    WORK_MAX = 1 << 20,    // values that are looked at, in addition to eight for each instruction
-    WAITS_MAX = 16 << 20,  // instructions that come between writing values and reading them
+    WORK_MAX = 1 << 20,    // values that the search may visit, in addition to eight for each
+                           // instruction
+    WAITS_MAX = 16 << 20,  // instructions between the writes of values and their reads
 };
 
 static uint64_t scratch_of(const sc_rt_method *m) {
@@ -29,7 +30,7 @@ static sc_status grow_scratch(sc_rt_search *s, uint64_t had) {
     return SC_OK;
 }
 
-// Expansions that are no formula, by the operator that they end with: of any results, or of
+// Expansions that are no formula, by the operator that they end with: for any result, or for
 // integers only.
 static const struct form {
     sc_op_id root;
@@ -52,7 +53,7 @@ static bool is_whole(const sc_kernel_call *call) {
            sc_dtype_is_integral((sc_dtype)out->tensor->dtype, false);
 }
 
-// Formulas first: the others are made of more.
+// Formulas come first, because the other expansions contain formulas.
 static bool find(sc_rt_search *s, const sc_kernel_call *root, bool is_late, sc_rt_found *found) {
     if (sc_rt_is_formula(s, root, is_late, found)) return true;
     for (size_t i = 0; i < SC_COUNT_OF(forms) && !is_late; i++) {

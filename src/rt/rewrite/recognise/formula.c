@@ -1,8 +1,7 @@
-// Formulas read backwards (ops/formula.h): from the result of a call, instruction by instruction,
-// to operands. Names stand for values: the first use binds them, others have to be the same value.
-// Numbers are numbers of the file, or constants filled with them. A formula goes element by
-// element, on operands of one dtype that are broadcast over each other as those of the one call
-// are.
+// Reads formulas backwards (ops/formula.h): from the result of a call, instruction by instruction,
+// to operands. Names stand for values: the first use binds a name, and every other use must be the
+// same value. Numbers match numbers of the file, or constants filled with them. A formula is
+// element-wise, on operands of one dtype that are broadcast like those of the one call.
 #include <math.h>
 
 #include "ops/forms.h"
@@ -13,8 +12,8 @@ typedef const sc_formula_node *node;
 typedef struct match {
     sc_rt_search *s;
     const sc_formula *formula;
-    sc_dtype dtype;  // of all results but truth values
-    bool is_step;    // whoever asks looks at the operands
+    sc_dtype dtype;  // the dtype of all results but truth values
+    bool is_step;    // the caller checks the operands
     sc_evalue *values[SC_FORMULA_NAMES];
 } match;
 
@@ -35,7 +34,7 @@ static bool has_dtype(const sc_evalue *value, sc_dtype dtype) {
 
 // --- Numbers -------------------------------------------------------------------------------------
 
-// False for what is no number.
+// False if it is not a number.
 static bool read_number(const match *m, node n, double *number) {
     switch ((sc_formula_kind)n->kind) {
     case SC_FORMULA_INT: *number = (double)n->i; return true;
@@ -53,7 +52,7 @@ static bool is_number(const match *m, const sc_evalue *value, double number) {
            (value->tag != SC_EVALUE_DOUBLE || signbit(value->d) == signbit(number));
 }
 
-// A constant tensor of one element, of that value?
+// Is it a constant tensor of one element with that value?
 static bool is_filled(const match *m, const sc_evalue *value, double number) {
     if (!has_dtype(value, m->dtype) || !value->tensor->is_constant || value->tensor->numel != 1)
         return false;
@@ -63,7 +62,7 @@ static bool is_filled(const match *m, const sc_evalue *value, double number) {
 
 // --- Calls ---------------------------------------------------------------------------------------
 
-// Is an argument what a call has where nothing is given?
+// Does the argument have the value that a call has for an omitted one?
 static bool is_default(const match *m, const sc_evalue *value, const sc_param *param) {
     switch (param->default_kind) {
     case SC_DEFAULT_NONE: return value->tag == SC_EVALUE_NONE;
@@ -110,7 +109,7 @@ static bool is_name(match *m, sc_evalue *value, uint32_t index) {
     return true;
 }
 
-// Does nothing but the formula read it?
+// Is the formula its only reader?
 static bool is_alone(const match *m, const sc_evalue *value) {
     const sc_rt_use *use = &m->s->o->uses[sc_rt_value_index(m->s->o->m, value)];
     return use->reads == 1 && !use->is_output;
@@ -128,7 +127,7 @@ static bool is_word(match *m, sc_evalue *value, node n) {
     }
 }
 
-// Operands of one dtype answer the test.
+// The branch that applies: is_float is the only test that a form may have here.
 static node chosen(const match *m, node n) {
     const bool is_float = sc_dtype_is_float(m->dtype);
     const bool asks = n->items[0]->kind == SC_FORMULA_WORD && n->items[0]->code == SC_WORD_is_float;
@@ -140,7 +139,7 @@ static bool is_if(match *m, sc_evalue *value, node n) {
     return branch && is_value(m, value, branch);
 }
 
-// As deep as the text is.
+// The recursion is as deep as the text.
 static bool is_value(match *m, sc_evalue *value, node n) {
     switch ((sc_formula_kind)n->kind) {
     case SC_FORMULA_CALL: return is_call(m, value, n);
@@ -157,7 +156,8 @@ static bool is_value(match *m, sc_evalue *value, node n) {
 
 // --- Operators -----------------------------------------------------------------------------------
 
-// The first operand of a test says the dtype, and the result of other calls. NONE: no form has it.
+// The first operand of a test determines the dtype, and otherwise the result does. SC_DTYPE_NONE:
+// no form has it.
 static sc_dtype dtype_of(const sc_kernel_call *root) {
     const sc_evalue *out = root->args[root->arg_count - 1];
     const bool is_test = sc_op_gives_truth(root->op);
@@ -167,14 +167,14 @@ static sc_dtype dtype_of(const sc_kernel_call *root) {
     return (sc_dtype)like->tensor->dtype;
 }
 
-// Parses the formula, which most programs have no call for.
+// Parses the formula on first use: most programs have no call for it.
 static bool is_form(match *m, sc_form_id id, const sc_kernel_call *root) {
     m->formula = sc_form_formula(id);
     m->s->parts.count = 0;
     return are_args(m, root, sc_formula_result(m->formula));
 }
 
-// The one argument that the text itself says.
+// The one argument that the text itself states.
 static const sc_evalue *said_argument(const match *m) {
     if (m->formula->given_count == 0) return NULL;
     sc_evalue *said = sc_new(m->s->o->ctx->scratch, sc_evalue);

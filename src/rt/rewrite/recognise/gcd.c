@@ -1,5 +1,5 @@
-// Common divisors of integers, as trace/official/divisors.c writes them out: each of two is divided
-// by the other in turn.
+// Common divisors of integers as trace/official/divisors.c writes them out: the two numbers are
+// divided by each other in turn.
 #include "rt/rewrite/recognise/recognise.h"
 
 // All numbers are of one dtype.
@@ -13,7 +13,8 @@ static bool is_step(sc_rt_search *s, const sc_tensor *out, sc_evalue *value, sc_
     return is_alike(out, value) && sc_rt_is_step(s, value, step, (sc_dtype)out->dtype, operands);
 }
 
-// Two steps back: y is what x left over of it, and x is what y before that left over.
+// Goes two steps back: y is the remainder of the earlier y by x, and x is the remainder of the
+// earlier x by the earlier y.
 static bool step_back(sc_rt_search *s, const sc_tensor *out, sc_step step, sc_evalue **x,
                       sc_evalue **y) {
     sc_evalue *last[2], *first[2];
@@ -30,14 +31,14 @@ static sc_evalue *negated(sc_rt_search *s, const sc_tensor *out, const sc_evalue
     return neg && is_alike(out, neg->args[0]) ? neg->args[0] : NULL;
 }
 
-// One side of the sum: the size that is left, and the operand whose sign it takes.
+// One term of the sum: the remaining size, and the operand whose sign it takes.
 typedef struct part {
     sc_evalue *of, *size;
 } part;
 
 static bool read_part(sc_rt_search *s, const sc_tensor *out, sc_evalue *value, part *p) {
     const int64_t lowest = out->dtype == SC_DTYPE_I64 ? INT64_MIN : INT32_MIN;
-    sc_evalue *operands[3];  // of, least, size
+    sc_evalue *operands[3];  // operand, lower bound, size
     if (!is_step(s, out, value, SC_STEP_signed_rest, operands)) return false;
     const sc_evalue *least = operands[1];
     *p = (part){.of = operands[0], .size = operands[2]};
@@ -45,7 +46,7 @@ static bool read_part(sc_rt_search *s, const sc_tensor *out, sc_evalue *value, p
            is_alike(out, p->size);
 }
 
-// The first step, of opposites, which `x` and `y` are the sizes of.
+// The first step divides opposites of the operands' sizes. `x` and `y` are the terms of the sum.
 static bool begins_gcd(sc_rt_search *s, const sc_tensor *out, const part *x, const part *y,
                        sc_rt_found *found) {
     sc_evalue *left = negated(s, out, x->size), *right = negated(s, out, y->size), *a, *b;
@@ -59,7 +60,7 @@ static bool begins_gcd(sc_rt_search *s, const sc_tensor *out, const part *x, con
     return true;
 }
 
-// As often as numbers of that dtype may need.
+// Repeats the step as often as numbers of that dtype may need.
 bool sc_rt_is_gcd(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found) {
     const sc_tensor *out = root->args[3]->tensor;
     const int rounds = out->dtype == SC_DTYPE_I64 ? 46 : 24;

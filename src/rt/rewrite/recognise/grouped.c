@@ -1,16 +1,16 @@
 // Products of runs of rows, each with the matrix of its own group, as trace/official/grouped.c
-// writes them out: matrices gathered for each row, or the products of all rows with all matrices,
-// of which each row takes its own. One call makes each product once.
+// writes them out. Either matrices are gathered for each row, or all rows are multiplied with all
+// matrices and each row selects its own product. One call computes each product once.
 #include "rt/rewrite/recognise/recognise.h"
 
 typedef struct groups {
-    sc_evalue *run;  // of each row: how many groups end before it or at it
-    sc_evalue *own;  // the same, and no more than the last group
+    sc_evalue *run;  // for each row: the number of groups that end before it or at it
+    sc_evalue *own;  // the same, at most the last group
     sc_evalue *ends, *rows, *matrices;
     int64_t row_count, group_count, k, n;
 } groups;
 
-// 0, 1, 2, ...: as a constant, or made.
+// 0, 1, 2, ...: a constant or computed.
 static bool counts_up(sc_rt_search *s, sc_evalue *value, int64_t count) {
     if (!sc_rt_is_shaped(value, 1, &count) || value->tensor->dtype != SC_DTYPE_I64) return false;
     if (value->tensor->is_constant) {
@@ -31,7 +31,7 @@ static sc_evalue *plain_source(sc_rt_search *s, sc_evalue *value, uint32_t rank,
     return source && offset == 0 ? source : NULL;
 }
 
-// (self, dim, keepdim, dtype, out): over the last of two dims
+// (self, dim, keepdim, dtype, out): the sum over the last of two dims
 static bool sums_last(const sc_rt_search *s, const sc_kernel_call *sum) {
     const sc_evalue *dims = sum->args[1];
     return dims->tag == SC_EVALUE_INT_LIST && dims->count == 1 &&
@@ -103,7 +103,7 @@ static bool is_at_once(sc_rt_search *s, groups *g, sc_evalue *value) {
     return sc_rt_is_shaped(rows, 3, once) && read_rows(s, g, rows);
 }
 
-// One product: all rows with the matrix of a group.
+// One product: all rows with the matrix of one group.
 static bool is_product(sc_rt_search *s, groups *g, const sc_evalue *value, int64_t group) {
     const sc_kernel_call *mm = sc_rt_made_by(s, value, SC_OP_mm);
     const int64_t whole[2] = {g->row_count, g->n};
@@ -119,7 +119,7 @@ static bool is_product(sc_rt_search *s, groups *g, const sc_evalue *value, int64
            offset == group * g->k * g->n;
 }
 
-// where(own == i, rows @ matrices[i], those before)
+// where(own == i, rows @ matrices[i], earlier products)
 static bool is_one_by_one(sc_rt_search *s, groups *g, sc_evalue *value) {
     const int64_t column[2] = {g->row_count, 1}, whole[2] = {g->row_count, g->n};
     for (int64_t i = g->group_count - 1; i > 0; i--) {
@@ -148,7 +148,7 @@ static bool is_zero(const sc_evalue *value) {
     return bytes <= sizeof zero && memcmp(value->tensor->data, zero, bytes) == 0;
 }
 
-// where(run < groups, products, 0): rows behind the last run are zeros.
+// where(run < groups, products, 0): rows after the last run are zeros.
 static bool read_root(sc_rt_search *s, const sc_kernel_call *where, groups *g) {
     const sc_tensor *out = where->args[3]->tensor;
     if (out->rank != 2 || !sc_dtype_is_float((sc_dtype)out->dtype) || !is_zero(where->args[2]) ||

@@ -1,6 +1,6 @@
-// The checks that nothing writes between the parts of an expansion. Values share memory, and a file
-// may have them overlap as it likes. One instruction that gives a value and another that takes it
-// do not prove yet that the second reads the bytes of the first.
+// Checks that no instruction writes between the parts of an expansion. Values share memory, and a
+// file may let them overlap in any way. So the bytes that an instruction wrote to a value may be
+// overwritten before another reads that value.
 #include "rt/rewrite/recognise/recognise.h"
 
 static uint32_t index_of(const sc_rt_search *s, const sc_evalue *value) {
@@ -19,7 +19,7 @@ uint32_t sc_rt_first_reader(const sc_rt_search *s) {
     return first;
 }
 
-// Does nothing write into that memory between the two?
+// Is that memory unwritten between the two instructions?
 static bool is_quiet(sc_rt_search *s, const sc_tensor *t, uint32_t written, uint32_t read) {
     const uint64_t between = read - written;
     if (between > s->waits) return false;
@@ -27,7 +27,7 @@ static bool is_quiet(sc_rt_search *s, const sc_tensor *t, uint32_t written, uint
     return sc_rt_is_quiet(s->o, t->data, t->capacity_bytes, written, read - 1);
 }
 
-// Does it show what an operand of the call that is to come holds?
+// Does it show the content of an operand of the new call?
 static bool shows(const sc_rt_search *s, const sc_evalue *value, const sc_evalue *operand) {
     const uint32_t at = index_of(s, value);
     if (operand->tag != SC_EVALUE_TENSOR) return false;
@@ -37,8 +37,8 @@ static bool shows(const sc_rt_search *s, const sc_evalue *value, const sc_evalue
                           operand->tensor->capacity_bytes);
 }
 
-// Does a part read what the walk took it to read: what the part before wrote, or what an operand
-// was for the first of them?
+// Does a part read the content that the walk assumed: the result of the part before, or the operand
+// as it was for the first part?
 static bool is_still_there(sc_rt_search *s, const sc_rt_found *found, const sc_evalue *value,
                            uint32_t first, uint32_t reader) {
     const sc_evalue *of = value;

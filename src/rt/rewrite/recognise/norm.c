@@ -1,8 +1,8 @@
-// Groups of channels that are normalised, and channels of a batch, from which their mean was taken
-// first (trace/official/group_norm.c): the kernels here do that themselves.
+// Normalisation of groups of channels, and of channels over a batch. The expansion subtracts their
+// mean first (trace/official/group_norm.c); the kernels here do that themselves.
 #include "rt/rewrite/recognise/recognise.h"
 
-// Is it the mean over these dims, which stay as dims of 1? (self, dim, keepdim, dtype)
+// Is it the mean over these dims, kept as dims of size 1? (self, dim, keepdim, dtype)
 static bool is_mean(sc_rt_search *s, const sc_evalue *value, const sc_evalue *of,
                     const int64_t *dims, uint32_t count) {
     const sc_kernel_call *mean = sc_rt_made_by(s, value, SC_OP_mean_dim);
@@ -15,7 +15,7 @@ static bool is_mean(sc_rt_search *s, const sc_evalue *value, const sc_evalue *of
     return true;
 }
 
-// The tensor whose mean over these dims was taken away. (self, other, alpha)
+// The tensor from which its mean over these dims was subtracted. (self, other, alpha)
 static sc_evalue *uncentred(sc_rt_search *s, const sc_evalue *value, const int64_t *dims,
                             uint32_t count) {
     const sc_kernel_call *sub = sc_rt_made_by(s, value, SC_OP_sub_Tensor);
@@ -53,7 +53,7 @@ static sc_evalue *of_channels(sc_rt_search *s, const sc_kernel_call *root) {
     return rank < 2 ? NULL : uncentred(s, root->args[0], dims, rank - 1);
 }
 
-// The mean that the call gives would be another one.
+// The mean that the call returns would differ.
 bool sc_rt_is_centred(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found) {
     const sc_evalue *input = root->args[0];
     if (input->tag != SC_EVALUE_TENSOR || input->tensor->is_dynamic || input->tensor->numel == 0 ||

@@ -1,5 +1,5 @@
-// Putting one call in the place of many. The call stands where the last of them stood, on operands
-// that nothing overwrites before; of the others those go whose results nobody reads any more.
+// Replaces many calls by one. The new call takes the place of the last of them, if its operands are
+// not overwritten before. The other calls are removed if their results have no reader left.
 #include "rt/rewrite/recognise/recognise.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "rt/run/shape.h"
 #include "rt/run/tensor.h"
 
-// Bytes a method, of results that cannot stay where they were planned.
+// Bytes per method for results that cannot stay where they were planned.
 enum { MOVED_MAX = 64 << 20 };
 
 static uint32_t index_of(const sc_rt_search *s, const sc_evalue *value) {
@@ -19,11 +19,11 @@ static sc_evalue *result_of(const sc_kernel_call *call) { return call->args[call
 
 typedef struct placing {
     sc_rt_search *s;
-    sc_rt_instruction before;  // the root as it was
-    uint8_t *was;              // of each part: its kind
-    uint32_t first;            // of the parts that read a tensor
-    sc_evalue *last, value;    // what has become the last argument, and what it was
-    sc_rt_place place;         // where
+    sc_rt_instruction before;  // the root as it was before
+    uint8_t *was;              // the kind of each part
+    uint32_t first;            // whether each part reads a tensor
+    sc_evalue *last, value;    // the value that became the last argument, and its earlier content
+    sc_rt_place place;         // its place
 } placing;
 
 static void count_reads(sc_rt_search *s, const sc_rt_instruction *in, int by) {
@@ -51,7 +51,7 @@ static int downwards(const void *a, const void *b) {
     return x < y ? 1 : x > y ? -1 : 0;
 }
 
-// From the last on: what read the others goes before them.
+// Goes backwards, since readers of a part must be removed before it.
 static void drop_idle(placing *p) {
     sc_rt_search *s = p->s;
     for (uint32_t i = 0; i < s->parts.count; i++) {
@@ -81,7 +81,7 @@ static void take_back(placing *p) {
     }
 }
 
-// A value that nobody reads any more becomes the None, or whatever it is, that the call needs.
+// A value without readers becomes the None, or other argument, that the new call needs.
 static bool make_last(placing *p, const sc_evalue *number, sc_evalue **arg) {
     sc_rt_search *s = p->s;
     for (uint32_t i = 0; i < s->parts.count; i++) {
@@ -112,7 +112,7 @@ static sc_status give_room(sc_rt_search *s, sc_evalue *value, bool *fits) {
     return SC_OK;
 }
 
-// The new call is held to what calls of files are held to.
+// The new call is checked like calls of files.
 static bool is_sound(const sc_rt_search *s, const sc_kernel_call *call) {
     sc_ctx *ctx = s->o->ctx;
     const sc_diag_mark diags = sc_diags_mark(ctx);
@@ -122,7 +122,7 @@ static bool is_sound(const sc_rt_search *s, const sc_kernel_call *call) {
     return ok;
 }
 
-// The call stands for the parts that are gone, in the order of the file.
+// The call stands for the removed parts, in the order of the file.
 static void merge_origins(sc_rt_search *s) {
     sc_rt_instruction *root = &s->o->m->code[s->root];
     uint32_t count = 0;
@@ -160,7 +160,7 @@ static void write_call(sc_rt_search *s, const sc_rt_found *found) {
     sc_evalue **args = sc_new_array(&s->o->m->program->arena, sc_evalue *, SC_RT_FOUND_ARGS + 2);
     uint32_t count = found->arg_count;
     memcpy(args, found->args, count * sizeof *args);
-    if (found->ends_in) args[count++] = result;  // until there is one
+    if (found->ends_in) args[count++] = result;  // until one is found
     args[count++] = result;
     count_reads(s, root, -1);
     root->call.kernel = found->kernel;
@@ -170,7 +170,7 @@ static void write_call(sc_rt_search *s, const sc_rt_found *found) {
     count_reads(s, root, 1);
 }
 
-// Results lie where the file may have operands by now, which were not needed there any more.
+// Results may lie where the file has operands, which it did not need there any more.
 static sc_status give_results_room(sc_rt_search *s, bool *fits) {
     const sc_kernel_call *call = &s->o->m->code[s->root].call;
     const uint32_t outs = sc_op_out_count(call->op);

@@ -1,8 +1,8 @@
-// Scans, as trace/official/scan.c writes them out: by doubling, where after a step of distance d
-// every element is combined with those of the 2 d - 1 places before it, or a product of few one
+// Scans as trace/official/scan.c writes them out. Most go by doubling: after a step of distance d,
+// each element is combined with the 2 d - 1 elements before it. Products of few elements go one
 // after the other. One call reads and writes each element once. The kernels compute in float64, or
-// with integers that wrap around, and so do the expansions: what is written in smaller floats is
-// rounded, and overflows, at every step, and stays as it is.
+// with integers that wrap, and so do these expansions. Expansions in smaller floats round and
+// overflow at every step, so they are not replaced.
 #include "rt/rewrite/recognise/recognise.h"
 
 static bool product_of(sc_rt_search *s, const sc_rt_scan_step *step, sc_evalue *value,
@@ -53,7 +53,7 @@ static bool is_alike(const joint *j, const sc_evalue *value) {
     return value->tag == SC_EVALUE_TENSOR && value->tensor->dtype == j->out->dtype;
 }
 
-// The tensor that one step was made of: the first d elements stay, the others are combined.
+// The operand of one step: its first d elements stay, and the others are combined.
 static sc_evalue *step_of(sc_rt_search *s, const joint *j, const sc_rt_scan_step *step,
                           sc_rt_combined_fn combined) {
     const int64_t n = step->n, d = step->distance;
@@ -122,7 +122,7 @@ static bool is_exact(sc_dtype dtype) {
     return dtype == SC_DTYPE_F64 || sc_dtype_is_integral(dtype, false);
 }
 
-// Does the first item have the size that the first item of a scan has?
+// Does the first item have the size of a scan's first item?
 static bool may_be(const joint *j) {
     if (j->count < 2 || j->items[0]->tag != SC_EVALUE_TENSOR || j->out->is_dynamic ||
         !is_exact((sc_dtype)j->out->dtype) || j->items[0]->tensor->rank != j->out->rank)

@@ -1,14 +1,14 @@
-// The largest, or smallest, of what is scattered to one place, as trace/official/scatter.c makes
-// it: numbers are sorted, and scattered in that order, so that the last one stays. And products,
-// where numbers are sorted by their places and scanned, so that the last of each place has them
-// all. One call finds both where the numbers lie.
+// The largest or smallest of the numbers that are scattered to one place, as
+// trace/official/scatter.c writes it. Numbers are sorted and scattered in that order, so that the
+// last one stays. For products, numbers are sorted by their places and scanned, so that the last
+// number of each place is the product. One call finds both without sorting.
 #include "rt/rewrite/recognise/recognise.h"
 
 static bool is_alike(const sc_evalue *value, const sc_tensor *t) {
     return sc_rt_is_shaped(value, t->rank, t->sizes) && value->tensor->dtype == t->dtype;
 }
 
-// All of a dim, in order: (self, k, dim, largest, sorted, values, indices)
+// Sorts all of a dim: (self, k, dim, largest, sorted, values, indices)
 static const sc_kernel_call *sort_of(sc_rt_search *s, const sc_evalue *values, uint32_t dim) {
     const sc_kernel_call *topk = sc_rt_made_among(s, values, SC_OP_topk, 0);
     const sc_tensor *t = values->tensor;
@@ -19,7 +19,7 @@ static const sc_kernel_call *sort_of(sc_rt_search *s, const sc_evalue *values, u
                : NULL;
 }
 
-// The places that the sorted numbers go to: (self, dim, index, sparse_grad)
+// The places that the sorted numbers are scattered to: (self, dim, index, sparse_grad)
 static sc_evalue *places_of(sc_rt_search *s, const sc_evalue *value, const sc_kernel_call *topk,
                             uint32_t dim) {
     const sc_kernel_call *gather = sc_rt_made_by(s, value, SC_OP_gather);
@@ -31,7 +31,7 @@ static sc_evalue *places_of(sc_rt_search *s, const sc_evalue *value, const sc_ke
                : NULL;
 }
 
-// The dim, where it is a number of the file and counted from the first.
+// The dim, if it is a number of the file, counted from the first.
 static bool read_dim(const sc_rt_search *s, const sc_kernel_call *root, uint32_t *dim) {
     const sc_evalue *along = root->args[1], *values = root->args[3];
     if (values->tag != SC_EVALUE_TENSOR || values->tensor->is_dynamic ||
@@ -47,8 +47,8 @@ static sc_evalue *negated(sc_rt_search *s, const sc_evalue *value) {
     return neg && is_alike(neg->args[0], value->tensor) ? neg->args[0] : NULL;
 }
 
-// (self, dim, index, src): of floats the smallest is the largest of the negatives, because NaN is
-// the last of all.
+// (self, dim, index, src): the smallest float is the largest of the negated ones, because NaN sorts
+// last.
 bool sc_rt_is_extreme(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found) {
     uint32_t dim;
     if (!read_dim(s, root, &dim)) return false;
@@ -73,7 +73,7 @@ bool sc_rt_is_extreme(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *
 typedef struct product {
     const sc_tensor *out;
     sc_evalue *along, *index, *source;
-    sc_evalue *key, *place;  // places and positions in one number, sorted; and places of them
+    sc_evalue *key, *place;  // keys of place and position, sorted; and their places
     uint32_t dim;
     int64_t n, end;  // along the dim: numbers, and places for them
     bool includes_self;
@@ -96,7 +96,7 @@ static bool is_only(const sc_evalue *value, int64_t number) {
            sc_tensor_integer(value->tensor, 0) == number;
 }
 
-// How many come to each place, and whether any do: (self, dim, index, src)
+// Counts the numbers of each place, or whether there are any: (self, dim, index, src)
 static bool read_hits(sc_rt_search *s, const sc_evalue *value, product *p) {
     const sc_kernel_call *gt = sc_rt_made_by(s, value, SC_OP_gt_Scalar);
     const sc_kernel_call *add = gt ? sc_rt_made_by(s, gt->args[0], SC_OP_scatter_add) : NULL;
@@ -130,7 +130,7 @@ static bool are_positions(sc_rt_search *s, const product *p, sc_evalue *value) {
            sc_rt_is_number(s, range->args[2], 1);
 }
 
-// index * 2^32 + positions, sorted, and the places of that: key >> 32
+// index * 2^32 + positions, sorted, and the places in it: key >> 32
 static bool read_place(sc_rt_search *s, sc_evalue *value, product *p) {
     const sc_kernel_call *shift = sc_rt_made_by(s, value, SC_OP_bitwise_right_shift_Tensor_Scalar);
     if (!shift || !is_index(p, value) || !is_index(p, shift->args[0]) ||
@@ -146,7 +146,7 @@ static bool read_place(sc_rt_search *s, sc_evalue *value, product *p) {
            is_only(mul->args[1], INT64_C(1) << 32) && are_positions(s, p, add->args[1]);
 }
 
-// One element more behind the end, and no other: (self, pad, value)
+// Adds one element at the end: (self, pad, value)
 static bool is_longer(sc_rt_search *s, const product *p, const sc_evalue *value) {
     const sc_kernel_call *pad = sc_rt_made_by(s, value, SC_OP_constant_pad_nd);
     const uint32_t at = 2 * (p->out->rank - 1u - p->dim) + 1;
@@ -158,7 +158,7 @@ static bool is_longer(sc_rt_search *s, const product *p, const sc_evalue *value)
     return true;
 }
 
-// Is the next place another one?
+// Is the next place a different one?
 static bool ends_place(sc_rt_search *s, const product *p, const sc_evalue *value) {
     const sc_kernel_call *ne = sc_rt_made_by(s, value, SC_OP_ne_Tensor);
     if (!ne || ne->args[0] != p->place) return false;
@@ -194,7 +194,7 @@ static bool read_source(sc_rt_search *s, const sc_evalue *sorted, product *p) {
            p->source->tensor->dtype == p->out->dtype;
 }
 
-// The last number of each place is scattered there, into room that is made for it, and all others
+// The last number of each place is scattered there. All others are scattered to an extra element
 // behind the end: (self, dim, index, src)
 static bool read_products(sc_rt_search *s, const sc_evalue *value, product *p) {
     if (!is_alike(value, p->out)) return false;
@@ -211,7 +211,7 @@ static bool read_products(sc_rt_search *s, const sc_evalue *value, product *p) {
            read_source(s, sc_rt_scanned(s, cat, product_in_runs, p->place), p);
 }
 
-// (condition, self, other): products where any number came, what was there elsewhere
+// (condition, self, other): products where any number came, and the old content elsewhere
 bool sc_rt_is_product(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found) {
     product p = {.out = root->args[3]->tensor};
     sc_evalue *self = root->args[2], *made = root->args[1];

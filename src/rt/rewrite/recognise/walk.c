@@ -1,10 +1,10 @@
-// Walking from a result to what it is made of: instructions whose results values are, views and
-// copies that are looked through, parts of dims.
+// Walks from a result to its operands: finds the instruction behind a value, looks through views
+// and copies, and finds parts of dims.
 #include "rt/rewrite/recognise/recognise.h"
 
 #include "rt/run/shape.h"
 
-enum { STEPS_MAX = 4 };  // views of views, and copies of them
+enum { STEPS_MAX = 4 };  // views of views, and copies of views
 
 static uint32_t index_of(const sc_rt_search *s, const sc_evalue *value) {
     return sc_rt_value_index(s->o->m, value);
@@ -24,8 +24,8 @@ static void add_part(sc_rt_search *s, uint32_t at) {
     if (at != s->root) sc_vec_push(s->o->ctx->scratch, &s->parts, at);
 }
 
-// The instruction that gives a value its content, if that is a call with so many results, of which
-// the value is that one.
+// The instruction that gives a value its content, if that is a call with so many results and the
+// value is the one of that index.
 static const sc_rt_instruction *maker_of(sc_rt_search *s, const sc_evalue *value, uint32_t outs,
                                          uint32_t index) {
     const sc_rt_use *use = sc_rt_plain_use(s->o, value);
@@ -81,7 +81,8 @@ static bool both_dense(const sc_tensor *a, const sc_tensor *b) {
            sc_tensor_is_contiguous(b);
 }
 
-// The input in whose place a value lies that nothing writes before it is read.
+// The input that a value shares its place with, if no instruction writes there before the value is
+// read.
 static sc_evalue *input_below(sc_rt_search *s, const sc_evalue *value) {
     const sc_rt_method *m = s->o->m;
     const sc_rt_place *at = &m->places[index_of(s, value)];
@@ -106,7 +107,7 @@ static sc_evalue *shown_by(sc_rt_search *s, const sc_evalue *value, int64_t *off
     return ahead % bytes == 0 ? of : NULL;
 }
 
-// The tensor that a call copies a run of.
+// The tensor of which a call copies a run.
 static sc_evalue *copied_by(sc_rt_search *s, const sc_evalue *value, int64_t *offset) {
     const sc_rt_instruction *in = maker_of(s, value, 1, 0);
     if (!in || in->call.arg_count < 2 || in->call.args[0]->tag != SC_EVALUE_TENSOR ||
@@ -153,7 +154,7 @@ static sc_evalue *sliced(sc_rt_search *s, const sc_evalue *value, uint32_t dim, 
     return call->args[0];
 }
 
-// By its place: a run of bytes, as the outermost dim has them.
+// By its place: a run of bytes, if the dim is the outermost.
 static sc_evalue *shown(sc_rt_search *s, const sc_evalue *value, uint32_t dim, int64_t *start) {
     int64_t offset = 0;
     sc_evalue *of = shown_by(s, value, &offset);

@@ -26,7 +26,9 @@ export const PROGRAM_FLAGS = {
     value: "NAME=VALUE",
     text:
       "add a method that returns VALUE: an integer (256, -0 is 0), a float (0.5, 1e3, -0.0, inf, nan), " +
-      'true, false, or a JSON list of these ([1, 2]). A JSON string ("256") and any other text are a string',
+      'true, false, or JSON of these: a list ([1, 2]), a dict ({"low": 0.5}), a dtype ' +
+      '({"dtype": "float16"}) or a tensor ({"tensor": [[1, 2]], "dtype": "int64"}). A JSON string ("256") ' +
+      "and any other text are a string",
   },
   report: {
     type: "string",

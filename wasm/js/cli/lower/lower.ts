@@ -1,13 +1,8 @@
 // sconce lower: one file, several files each on its own, or several files as methods of one program.
 import { basename, join } from "node:path";
 import type { CallOptions, Diagnostic, Engine, LowerOptions, Programs } from "../../types/index.js";
-import {
-  namesByMethod,
-  checkBackends,
-  importModules,
-  readByMethod,
-  type MethodFlags,
-} from "../shell/backends.js";
+import { namesByMethod, checkBackends, importModules, importPlanners } from "../shell/backends.js";
+import { readByMethod, type MethodFlags } from "../shell/by_method.js";
 import { defineCommand, type ValuesOf } from "../shell/command.js";
 import { makeEngine } from "../engine.js";
 import { printError, printWarnings, type FileOf } from "../print/errors.js";
@@ -353,6 +348,7 @@ async function lower(values: ValuesOf<typeof FLAGS>, files: string[]): Promise<n
   const engine = await makeEngine();
   if (values.import) await importModules(engine, values.import);
   else checkBackends(extras.backends, engine);
+  await importPlanners(engine, values.import ?? [], options.memoryPlanning);
   if (isTogether) return lowerTogether(engine, methods, options, extras, output);
   return lowerEach(engine, files, options, extras, output);
 }

@@ -1,15 +1,13 @@
-// The backends and passes of --backend, --pass and --import.
+// The backends, passes and planners of --backend, --pass, --memory-planning and --import.
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { SconceError } from "../../base/errors.js";
 import { oneOf } from "../../base/nearest.js";
 import { isOwnPartitioner } from "../../base/check.js";
+import { isPlannerWord } from "../../call/options.js";
 import { imported } from "../../source/imported.js";
 import type { Backend, Engine, Programs } from "../../types/index.js";
-import { UsageError } from "../usage.js";
-
-/** Names by method, "" for all methods, in the order given. */
-export type MethodFlags = readonly (readonly [method: string, name: string])[];
+import type { MethodFlags } from "./by_method.js";
 
 const urlOf = (file: string): string => pathToFileURL(resolve(file)).href;
 
@@ -37,15 +35,16 @@ export async function importModules(engine: Engine, files: readonly string[]): P
   }
 }
 
-/** NAME or METHOD=NAME. Names of methods may hold a "=", the others not. */
-export function readByMethod(flag: string, flags: readonly string[]): MethodFlags {
-  return flags.map((text) => {
-    const at = text.lastIndexOf("=");
-    const [method, name] = [text.slice(0, Math.max(at, 0)), text.slice(at + 1)];
-    if (name === "" || at === 0)
-      throw new UsageError(`--${flag} takes NAME or METHOD=NAME, not '${text}'`);
-    return [method, name];
-  });
+/** Registers the functions of --import as memory planners, where --memory-planning names any. */
+export async function importPlanners(
+  engine: Engine,
+  files: readonly string[],
+  planning: unknown,
+): Promise<void> {
+  const named = typeof planning === "object" && planning ? Object.values(planning) : [planning];
+  const isOwn = (name: unknown): boolean => typeof name === "string" && !isPlannerWord(name);
+  if (!named.some(isOwn)) return;
+  for (const file of files) await engine.importMemoryPlanners({ url: urlOf(file) });
 }
 
 /** Throws where a name is none of the backends that are built in; modules may bring others. */

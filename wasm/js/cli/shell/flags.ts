@@ -2,12 +2,21 @@
 import { accepts, anyOf, isCount, isTaken, optionsOf } from "../../call/options.js";
 import type { Bounds, Option, OptionCall } from "../../border/option.js";
 import type { Flag, Flags } from "./flag.js";
+import { readByMethod } from "./by_method.js";
 import { UsageError } from "../usage.js";
 
 const flagged = (calls: readonly OptionCall[]): readonly Option[] =>
   calls.flatMap(optionsOf).filter(({ flag }) => flag !== "");
 
-const VALUES = { bool: "", choice: "HOW", count: "N", whole: "N", power: "N", bounds: "NAME=N" };
+const VALUES = {
+  bool: "",
+  choice: "HOW",
+  planner: "HOW",
+  count: "N",
+  whole: "N",
+  power: "N",
+  bounds: "NAME=N",
+};
 
 /** The help of a flag. */
 function described(option: Option): string {
@@ -15,18 +24,21 @@ function described(option: Option): string {
   if (option.kind === "bool") return option.default ? `not: ${text}` : text;
   if (option.kind === "bounds") return text;
   const isDefault = (word: unknown): string => (word === option.default ? " (default)" : "");
-  return option.kind === "choice"
-    ? `${option.words.map((word) => word + isDefault(word)).join(", ")}: ${text}`
-    : `${text}; ${option.default} by default`;
+  if (option.kind !== "choice" && option.kind !== "planner")
+    return `${text}; ${option.default} by default`;
+  const words = option.words.map((word) => word + isDefault(word)).join(", ");
+  const own = " Or a function of --import by its name. METHOD=HOW is for one method";
+  return `${words}: ${text}${option.kind === "planner" ? `.${own}` : ""}`;
 }
 
 function flagOf(option: Option): Flag {
   const { kind } = option;
   return {
     type: kind === "bool" ? "boolean" : "string",
-    multiple: kind === "bounds",
+    multiple: kind === "bounds" || kind === "planner",
     value: VALUES[kind],
     ...(kind === "choice" && { words: option.words }),
+    ...(kind === "planner" && { suggests: () => option.words }),
     text: described(option),
   };
 }
@@ -49,10 +61,22 @@ function boundsOf(flag: string, given: readonly string[]): Bounds {
   return Object.fromEntries(entries);
 }
 
+/** HOW, or METHOD=HOW once or more, as a planner or planners by method. */
+function plannersOf(flag: string, given: readonly string[]): unknown {
+  const pairs = readByMethod(flag, given);
+  const [first] = pairs;
+  if (pairs.length === 1 && first![0] === "") return first![1];
+  const methods = new Set(pairs.map(([method]) => method));
+  if (methods.has("") || methods.size < pairs.length)
+    throw new UsageError(`--${flag} is given once, or once for each method as METHOD=HOW`);
+  return Object.fromEntries(pairs);
+}
+
 /** The value of a flag. A flag without a value stands for the opposite of the default. */
 function valueOf(option: Option, given: unknown): unknown {
   if (option.kind === "bool") return !option.default;
   if (option.kind === "bounds") return boundsOf(option.flag, given as readonly string[]);
+  if (option.kind === "planner") return plannersOf(option.flag, given as readonly string[]);
   if (option.kind === "choice") return given;
   return /^[0-9]+$/.test(given as string) ? Number(given) : NaN;
 }

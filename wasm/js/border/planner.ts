@@ -1,0 +1,42 @@
+// A planner of the caller's own, which gives the values of a method their places in memory.
+
+/** A value that lives in planned memory. Values that share memory by design are one item. */
+export interface PlanRequestItem {
+  /** Its name in the text of the program. */
+  readonly name: string;
+  /** An input of the method, a buffer that keeps its bytes between runs, or any other value. */
+  readonly kind: "input" | "state" | "value";
+  /** Its size at its largest, in bytes. */
+  readonly bytes: number;
+  /** The first moment at which it is in use. */
+  readonly first: number;
+  /** The last moment at which it is in use. */
+  readonly last: number;
+}
+
+/** The memory of one method, to be planned. */
+export interface PlanRequest {
+  /** The name of the method. */
+  readonly method: string;
+  /** Each offset is a multiple of it. */
+  readonly alignment: number;
+  /** The number of moments, which are instructions in their order. */
+  readonly momentCount: number;
+  /** The values to place. */
+  readonly items: readonly PlanRequestItem[];
+}
+
+/**
+ * Gives each item an offset in bytes, in the order of the items. Two items that are in use at one moment
+ * must not share bytes.
+ */
+export type PlanMemory = (request: PlanRequest) => readonly number[];
+
+/** A planner of the library, a function, or the name of one that was registered. */
+// The empty intersection keeps the words in what editors offer.
+export type MemoryPlanner<Word extends string> =
+  Word | PlanMemory | (string & Readonly<Record<never, never>>);
+
+/** One planner for all methods, or planners by method; the other methods get the default. */
+export type MemoryPlanning<Word extends string> =
+  MemoryPlanner<Word> | Readonly<Record<string, MemoryPlanner<Word>>>;
