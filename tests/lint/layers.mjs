@@ -270,7 +270,6 @@ const rationed = [
       "src/passes/promote.c": 2,
       "src/passes/sym_prims.c": 50, // the calls that it makes
       "src/plan/storage.c": 4,
-      "src/quant/show.c": 1, // the observer that it makes and finds
       "src/quant/convert.c": 7, // the calls that it makes
       "src/quant/show.c": 1, // the calls that it makes
       "src/quant/weight_nodes.c": 6, // the calls that it makes

@@ -12,7 +12,7 @@ import type {
   QuantizationRecipe,
 } from "../../types/index.js";
 import { calibrationOf, filesOf, methodsIn } from "./calibrate.js";
-import { importModules } from "../shell/backends.js";
+import { importModules, importPlanners } from "../shell/backends.js";
 import { isRecipeFile } from "./recipe_file.js";
 import { defineCommand, type ValuesOf } from "../shell/command.js";
 import { makeEngine } from "../engine.js";
@@ -316,7 +316,9 @@ async function exportPrograms(values: Values, positionals: string[]): Promise<nu
   if (recipe.executorchBackendConfig?.externalConstants)
     keepInputs(places.inputs, dataPath(places.output, "", 1));
   try {
-    await importModules(engine, values.import ?? []);
+    const modules = values.import ?? [];
+    await importModules(engine, modules);
+    await importPlanners(engine, modules, recipe.executorchBackendConfig?.memoryPlanning);
     const exampleInputs = callsOf(engine, programs, recipe, flags);
     const options = {
       recipe,

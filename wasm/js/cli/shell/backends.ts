@@ -11,8 +11,6 @@ import type { MethodFlags } from "./by_method.js";
 
 const urlOf = (file: string): string => pathToFileURL(resolve(file)).href;
 
-const urlOf = (file: string): string => pathToFileURL(resolve(file)).href;
-
 /** The default export of a module; undefined where there is none. */
 export async function defaultOf(flag: string, file: string): Promise<unknown> {
   return (await imported(flag, { url: urlOf(file) }))["default"];
