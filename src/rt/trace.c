@@ -14,7 +14,7 @@ static void add_frame(sc_sb *sb, sc_fb_table frame) {
                SC_STR_ARG(cut(sc_pte_Frame_context(frame))));
 }
 
-// As Python writes it. Of a long trace the innermost frames, which come last.
+// The trace as Python writes it. A long one keeps its innermost frames, which come last.
 static sc_str trace_text(sc_ctx *ctx, sc_fb_vec frames) {
     sc_sb sb;
     sc_sb_init(&sb, ctx->diag_arena);

@@ -23,7 +23,7 @@ after(() => engine.dispose());
 const delegated = (name: string, options: ExecutorchConfig = {}): ExecutorchProgramManager =>
   engine.lower(file(name), { partitioner: "xnnpack", ...options });
 
-/** Where the data of each delegate lies: "INLINE" or "SEGMENT". */
+/** The place of the data of each delegate: "INLINE" or "SEGMENT". */
 const locations = ({ executorchProgram }: ExecutorchProgramManager): unknown[] =>
   executorchProgram.execution_plan![0]!.delegates!.map(
     ({ processed }) => (processed as { location?: string }).location ?? "INLINE",

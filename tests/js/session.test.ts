@@ -209,7 +209,7 @@ test("34: example inputs that fit no method are refused before any stage", async
     [3, "argument", /'exampleInputs' must be a list of calls/],
     [[x], "argument", /'exampleInputs' of method 'forward' must be a list of calls, each a list/],
     [[[x], x], "argument", /call 1 of 'exampleInputs' of method 'forward' must be a list with/],
-    [{ nothing: [] }, "not_found", /'exampleInputs' names an unknown method 'nothing'/],
+    [{ missing: [] }, "not_found", /'exampleInputs' names an unknown method 'missing'/],
     [[[]], "input", `${first} has 0 values, and method 'forward' takes 1`],
     [[[x, x]], "input", `${first} has 2 values, and method 'forward' takes 1`],
     [
