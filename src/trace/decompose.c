@@ -194,12 +194,30 @@ static sc_status trace_wrapper(graph_trace *g, const sc_node *node, const sc_x *
     return SC_OK;
 }
 
+static bool is_true(const sc_node *node, const char *param) {
+    const int32_t index = sc_op_param_index(node->op, param);
+    return index >= 0 && node->args[index].kind == SC_ARG_BOOL && node->args[index].b;
+}
+
+// Schemas do not say that norms in training mode write their running statistics.
+static bool writes_statistics(const sc_node *node) {
+    const int32_t index = sc_op_param_index(node->op, "running_mean");
+    return index >= 0 && node->args[index].kind == SC_ARG_VALUE &&
+           (is_true(node, "training") || is_true(node, "use_input_stats"));
+}
+
+// A result may be the memory of an operand.
+static bool aliases(const sc_op *op) {
+    for (uint32_t i = 0; i < op->schema->param_count; i++)
+        if (op->schema->params[i].is_aliased || op->schema->params[i].is_written) return true;
+    return sc_op_has(op, SC_VIEW) || sc_op_has(op, SC_MUTATES) || sc_op_has(op, SC_INPLACE);
+}
+
 // Does somebody want this call whole? Only plain operators that have an expansion are asked about,
 // since writes and views would be lost. A call with a batch or a tangent is not plain.
 static bool is_kept(const graph_trace *g, const sc_node *node) {
     const sc_keep *keep = g->m->keep;
-    bool is_plain = !sc_op_has(node->op, SC_MUTATES) && !sc_op_has(node->op, SC_INPLACE) &&
-                    !sc_op_has(node->op, SC_VIEW) && sc_op_expansion(node->op);
+    bool is_plain = sc_op_expansion(node->op) && !aliases(node->op) && !writes_statistics(node);
     return node->is_kept || (keep && is_plain && !g->m->book.open && keep->wants(keep->user, node));
 }
 

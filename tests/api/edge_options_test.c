@@ -95,6 +95,8 @@ TEST(names_of_operators_that_cannot_stay_whole_are_refused) {
                        "preserve_ops names 'aten::sulu', which is no known operator");
     check_edge_refused(ACTIVATIONS, "{\"preserve_ops\": [\"aten::view\"]}", SC_ERR_OPTION,
                        "'aten::view', which is a view and cannot stay whole");
+    check_edge_refused(ACTIVATIONS, "{\"preserve_ops\": [\"aten::reshape\"]}", SC_ERR_OPTION,
+                       "'aten::reshape', which is a view and cannot stay whole");
     check_edge_refused(ACTIVATIONS, "{\"preserve_ops\": [\"torchvision::nms\"]}", SC_ERR_OPTION,
                        "'torchvision::nms', which is not an operator of ATen");
     static const char *const wrong[] = {"\"aten::silu\"", "[1]", "[\"\"]", "{}", "[[\"a\"]]"};
@@ -141,6 +143,28 @@ TEST(preserved_layers_are_in_the_file) {
         if (!calls(text, names[i])) FAIL("%s is not whole", names[i]);
     check_file(job, edge);
     sc_job_close(job);
+}
+
+// Its statistics are state of the program, and only decomposition writes them out.
+TEST(norms_stay_whole_unless_they_write_statistics) {
+    for (int training = 0; training < 2; training++) {
+        sc_job *job = open_program(test_format(
+            "method forward {\n"
+            "  input %%m: f32[4] buffer \"m\" const f32[4] 16 lifted %s\n"
+            "  input %%v: f32[4] buffer \"v\" const f32[4] 16 lifted %s\n"
+            "  input %%x: f32[2, 4]\n"
+            "  %%n: f32[2, 4] = aten::batch_norm(%%x, None, None, %%m, %%v, %s, 0.1, 1e-05, True)\n"
+            "  return %%n\n"
+            "}\n",
+            "0000803f0000803f0000803f0000803f", "0000803f0000803f0000803f0000803f",
+            training ? "True" : "False"));
+        uint32_t edge = 0;
+        const char *text = edge_text(job, "{\"preserve_ops\": [\"aten::batch_norm\"]}", &edge);
+        CHECK(calls(text, "aten::batch_norm") == !training);
+        CHECK(!training || strstr(text, "buffer_mutation"));
+        check_file(job, edge);
+        sc_job_close(job);
+    }
 }
 
 // --- skip_dim_order ------------------------------------------------------------------------------

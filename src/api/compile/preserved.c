@@ -11,6 +11,13 @@ static sc_status refuse(sc_ctx *ctx, sc_str name, const char *hint, const char *
                    SC_STR_ARG(name), why);
 }
 
+// A result may share memory with an operand, as that of reshape does.
+static bool returns_alias(const sc_op *op) {
+    for (uint32_t i = 0; i < op->schema->param_count; i++)
+        if (op->schema->params[i].is_aliased) return true;
+    return false;
+}
+
 static sc_status check_name(sc_ctx *ctx, sc_str name) {
     const sc_op *op = op_named(name);
     if (!op)
@@ -20,7 +27,7 @@ static sc_status check_name(sc_ctx *ctx, sc_str name) {
     if (sc_op_library(op))
         return refuse(ctx, name, "Let a backend keep it, with opsToNotDecompose.",
                       "is not an operator of ATen");
-    if (sc_op_has(op, SC_VIEW))
+    if (sc_op_has(op, SC_VIEW) || returns_alias(op))
         return refuse(ctx, name, "Leave it out: views become copies.",
                       "is a view and cannot stay whole");
     if (sc_op_has(op, SC_INPLACE) || sc_op_has(op, SC_MUTATES))
