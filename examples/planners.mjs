@@ -6,7 +6,6 @@
  * @type {import("sconce").PlanMemory}
  */
 export function largestFirst({ alignment, items }) {
-  const up = (bytes) => Math.ceil(bytes / alignment) * alignment;
   const offsets = new Array(items.length);
   const placed = [];
   const order = [...items.keys()].sort((a, b) => items[b].bytes - items[a].bytes);
@@ -19,7 +18,8 @@ export function largestFirst({ alignment, items }) {
     let offset = 0;
     for (const j of others) {
       if (offset + item.bytes <= offsets[j]) break;
-      offset = Math.max(offset, up(offsets[j] + items[j].bytes));
+      const end = Math.ceil((offsets[j] + items[j].bytes) / alignment) * alignment;
+      offset = Math.max(offset, end);
     }
     offsets[i] = offset;
     placed.push(i);

@@ -131,7 +131,7 @@ test("wrong usage says what is right", () => {
   const to = ["-o", "no.pte"];
   const fp32 = ["--recipe", "xnnpack_fp32"];
   for (const [args, text] of [
-    [[mlp, ...to], /name a recipe: --recipe NAME\n.*--list-recipes/],
+    [[mlp, ...to], /name a recipe: --recipe NAME, or --recipe FILE\n.*--list-recipes/],
     [[mlp, ...fp32], /say where the \.pte goes/],
     [[mlp, ...fp32, "-o", "-", "--report", "-"], /two of the files .* to the standard output/],
     [[mlp, ...fp32, "-o", "folder/"], /-o is a folder, but one program is written/],
@@ -325,7 +325,7 @@ test("what --skip names and is not there is a note, unless another method has it
   const both = ["--method", encode, "--method", decode, "--recipe", STATIC, "-o", "made.pte"];
   const { status, stderr } = sconce("export", ...both, "--skip", "linear", "--skip", "nothing");
   assert.equal(status, 0, stderr);
-  const notes = stderr.split("\n").filter((line) => line.includes("skip"));
+  const notes = stderr.split("\n").filter((line) => line.includes("--skip"));
   assert.deepEqual(notes, ["note: --skip: 'nothing' matches no node, module or operator"]);
   rmSync(at("made.pte"));
 });

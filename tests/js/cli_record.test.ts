@@ -185,7 +185,7 @@ test("of a recording that gets too large the runs before it are there", async ()
         () => runs(),
         () => 0,
       ),
-    /do not fit/,
+    /exceed the limits of a dump/,
   );
   assert.throws(() => isRecorded(() => program.run("none", [])), /none/);
   program.dispose();

@@ -228,7 +228,7 @@ test("6.3: what is no recipe is refused", () => {
     [{ mode: "fast" }, /'mode' of recipes\[0\] must be "debug" or "release"/],
     [{ pipelineStages: [] }, /'pipelineStages' .* a list of stages that is not empty/],
     [{ pipelineStages: [3] }, /'pipelineStages'/],
-    [{ atenTransformPasses: ["noops"] }, /a list of functions that give the names of passes/],
+    [{ atenTransformPasses: ["noops"] }, /a list of functions that give passes/],
     [{ loweringRecipe: { partitioners: 7 } }, /'partitioners' of loweringRecipe .* a backend's id/],
     [{ loweringRecipe: { edgeTransformPasses: [1] } }, /'edgeTransformPasses' of loweringRecipe/],
     [{ loweringRecipe: { edgeManagerTransformPasses: {} } }, /'edgeManagerTransformPasses'/],

@@ -2,12 +2,13 @@
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { SconceError } from "../../base/errors.js";
-import { oneOf } from "../../base/nearest.js";
+import { didYouMean, oneOf } from "../../base/nearest.js";
 import { isOwnPartitioner } from "../../base/check.js";
-import { isPlannerWord } from "../../call/options.js";
+import { anyOf, isPlannerWord, PLANNER_WORDS } from "../../call/options.js";
 import { imported } from "../../source/imported.js";
 import type { Backend, Engine, Programs } from "../../types/index.js";
 import type { MethodFlags } from "./by_method.js";
+import { UsageError } from "../usage.js";
 
 const urlOf = (file: string): string => pathToFileURL(resolve(file)).href;
 
@@ -43,8 +44,17 @@ export async function importPlanners(
 ): Promise<void> {
   const named = typeof planning === "object" && planning ? Object.values(planning) : [planning];
   const isOwn = (name: unknown): boolean => typeof name === "string" && !isPlannerWord(name);
-  if (!named.some(isOwn)) return;
-  for (const file of files) await engine.importMemoryPlanners({ url: urlOf(file) });
+  const own = named.filter(isOwn) as string[];
+  if (own.length === 0) return;
+  const known = [...PLANNER_WORDS];
+  for (const file of files)
+    known.push(...(await engine.importMemoryPlanners({ url: urlOf(file) })));
+  const wrong = own.find((name) => !known.includes(name));
+  if (wrong === undefined) return;
+  throw new UsageError(
+    `--memory-planning is ${anyOf(known)}, not '${wrong}'`,
+    `${didYouMean(wrong, known, (best) => best)} A planner of your own comes with --import FILE.`.trim(),
+  );
 }
 
 /** Throws where a name is none of the backends that are built in; modules may bring others. */
