@@ -258,6 +258,6 @@ test("the scripts of the first screen are small", async () => {
     `${first}`,
   );
   assert.ok(sizeOf(first) <= 152_000, `${sizeOf(first)} bytes of scripts at first`);
-  assert.ok(sizeOf(all) <= 202_000, `${sizeOf(all)} bytes of scripts`);
+  assert.ok(sizeOf(all) <= 203_000, `${sizeOf(all)} bytes of scripts`);
   await close();
 });
