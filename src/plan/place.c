@@ -141,7 +141,8 @@ static sc_status check_plan(sc_ctx *ctx, const sc_plan_request *request, uint64_
     if (!fault.is_there) return SC_OK;
     const sc_plan_item *a = &request->items[fault.item], *b = &request->items[fault.other];
     if (fault.item == fault.other)
-        return sc_fail(ctx, SC_ERR_ARGUMENT, hint,
+        return sc_fail(ctx, SC_ERR_ARGUMENT,
+                       "Correct the planner: each offset is a multiple of the alignment.",
                        "the planner put '%s' at %llu, which is not a multiple of %u",
                        name_of(request, fault.item)->text, (unsigned long long)a->offset,
                        request->align);
@@ -158,6 +159,9 @@ static sc_status plan_by_host(sc_ctx *ctx, const sc_host_planners *host, uint32_
     if (!host)
         return sc_fail(ctx, SC_ERR_ARGUMENT, "Give the name of a planner.",
                        "%u is the number of a planner of the host, but there is no host", number);
+    // Errors are about values. The node that was worked on last has no part in them.
+    ctx->where =
+        (sc_where){.method = ctx->where.method, .pass = ctx->where.pass, .instruction = -1};
     SC_TRY(host->plan(host->user, number, request));
     *total = 0;
     for (uint32_t i = 0; i < request->count; i++) {

@@ -117,6 +117,8 @@ TEST_CASES(plans_that_cannot_be_are_refused) {
         bool is_found = false;
         for (uint32_t d = 0; d < job->ctx.diags.count; d++)
             is_found |= strstr(job->ctx.diags.data[d].message.data, CASES[i].message) != NULL;
+        for (uint32_t d = 0; d < job->ctx.diags.count; d++)
+            CHECK_EQ_UINT(job->ctx.diags.data[d].where.node.size, 0);
         CHECK(is_found);
         // The host has seen why its answer is wrong, and says that it failed.
         CHECK_EQ_INT(taken == SC_OK ? status : taken, CASES[i].code);
