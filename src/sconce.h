@@ -72,11 +72,10 @@ sc_status sc_compile_constant_method(sc_job *job, sc_str name, sc_str value_json
 // all can be looked at until the job closes, which is when their memory goes back: they share
 // symbols, names and constants.
 
-// Decomposes to core ATen and rewrites to the edge dialect what was opened, `from` 0, or quantized,
-// `from` its number. Sizes that the files leave without a
-// maximum, which sc_compile_to_executorch refuses, get one by the option "dynamic_shapes". With the
-// option "snapshots" the core ATen program, which is then kept too, has the number before that of
-// `edge`.
+// Decomposes a program to core ATen and rewrites it to the edge dialect. `from` is 0 for the opened
+// program, or the number of a quantized one. The option "dynamic_shapes" sets maxima that the files
+// lack; without one sc_compile_to_executorch refuses the size. The option "snapshots" also keeps
+// the core ATen program, whose number is the one before `edge`.
 sc_status sc_compile_to_edge(sc_job *job, uint32_t from, sc_str options_json, uint32_t *edge);
 
 // Runs passes over one method of a copy of the edge program `edge`, or over all methods when

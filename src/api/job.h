@@ -30,6 +30,7 @@ typedef struct sc_version {
     sc_bounds sizes;                // maxima that decomposition was given
     sc_shape_eval planned_sizes;    // executorch: the sizes that memory was planned for
     bool shares_state;              // executorch: methods share buffers of equal name
+    bool is_transformed;            // passes that the caller listed have run on it
     bool is_recorded;               // a record names it, so no step may consume it
     const sc_emit_result *emitted;  // executorch: the program that was written
 } sc_version;

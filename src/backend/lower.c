@@ -2,9 +2,9 @@
 
 #include "backend/cut.h"
 #include "backend/named_data.h"
+#include "backend/rows.h"
 #include "backend/sizes.h"
 #include "backend/trained.h"
-#include "base/hash.h"
 
 typedef struct made_part {
     sc_cut_part cut;
@@ -15,9 +15,8 @@ typedef struct made_part {
 typedef struct lowering {
     sc_ctx *ctx;
     sc_program *program;
-    sc_backend_env *env;  // its own
-    sc_delegation *delegation;
-    sc_imap rows;             // of rows in `delegation`, by row_key
+    sc_backend_env *env;      // its own
+    sc_rows rows;             // of the report
     SC_VEC(made_part) parts;  // partitioners of the round, in order
     sc_map written;           // names of buffers that a method writes
 } lowering;
@@ -35,83 +34,14 @@ typedef struct surveying {
 
 // --- The report ----------------------------------------------------------------------------------
 
-static uint64_t row_key(const sc_name *method, sc_str graph, const sc_name *node) {
-    const uint64_t key = sc_hash64_mix(SC_PTR_KEY(method), SC_PTR_KEY(node));
-    return graph.size ? sc_hash64_mix(key, sc_hash64(graph.data, graph.size)) : key;
-}
-
-// NULL if there is no row yet. Names are interned, so their addresses make good keys within one
-// context. A comparison tells rows with the same key apart.
-static sc_delegation_row *find_row(lowering *l, const sc_name *method, sc_str graph,
-                                   const sc_name *node) {
-    const uint64_t *at = sc_imap_find(&l->rows, row_key(method, graph, node));
-    sc_delegation_row *row = at ? &l->delegation->rows.data[*at] : NULL;
-    bool is_it = row && row->method == method && row->node == node;
-    return is_it && sc_str_equal(row->graph, graph) ? row : NULL;
-}
-
-static void index_row(lowering *l, uint32_t index) {
-    const sc_delegation_row *row = &l->delegation->rows.data[index];
-    sc_imap_set(&l->rows, row_key(row->method, row->graph, row->node), index);
-}
-
-static sc_delegation_row *row_of(lowering *l, const sc_node *node, sc_str path) {
-    const sc_name *method = node->graph->method->name;
-    sc_delegation_row *known = find_row(l, method, path, node->name);
-    if (known) return known;
-    sc_delegation_row row = {.method = method,
-                             .graph = sc_str_copy(l->ctx->arena, path),
-                             .node = node->name,
-                             .op = node->op,
-                             .meta = node->meta};
-    sc_node_work(node, &row.macs, &row.bytes);
-    sc_vec_push(l->ctx->arena, &l->delegation->rows, row);
-    index_row(l, l->delegation->rows.count - 1);
-    return &sc_vec_last(&l->delegation->rows);
-}
-
-typedef struct body_work {
-    lowering *l;
-    double macs;
-} body_work;
-
-static sc_status add_body_work(sc_ctx *ctx, sc_graph *body, void *user) {
-    body_work *w = user;
-    sc_mark mark = sc_arena_mark(ctx->scratch);
-    const sc_str path = sc_graph_path(ctx->scratch, body);
-    for (const sc_node *node = body->first; node; node = node->next) {
-        double macs = 0, bytes = 0;
-        if (sc_node_part(node) || find_row(w->l, body->method->name, path, node->name)) continue;
-        sc_node_work(node, &macs, &bytes);
-        w->macs += macs;
-    }
-    sc_arena_rewind(ctx->scratch, mark);
-    return SC_OK;
-}
-
-// The work of a node's bodies, which go into the part with it, counted once each. Nodes of bodies
-// have no rows of their own, unless a backend was asked about them before.
-static double work_of_bodies(lowering *l, const sc_node *node) {
-    body_work w = {.l = l};
-    for (uint32_t i = 0; i < node->arg_count; i++)
-        if (node->args[i].kind == SC_ARG_GRAPH)
-            (void)sc_graphs_visit(l->ctx, node->args[i].graph, add_body_work, &w);
-    return w.macs;
-}
-
-static void find_rows(lowering *l) {
-    sc_imap_init(&l->rows, l->ctx->arena);
-    for (uint32_t i = 0; i < l->delegation->rows.count; i++) index_row(l, i);
-}
-
 static void report(surveying *s) {
     sc_str path = sc_graph_path(s->l->ctx->scratch, s->graph);
     for (const sc_node *node = s->graph->first; node; node = node->next) {
         if (sc_node_part(node)) continue;
         const sc_claim *claim = sc_claim_of(&s->survey, node);
-        sc_delegation_row *row = row_of(s->l, node, path);
+        sc_delegation_row *row = sc_rows_of(&s->l->rows, node, path);
         bool is_outside = !s->partition.of[node->mark];
-        if (!is_outside) row->macs += work_of_bodies(s->l, node);
+        if (!is_outside) row->macs += sc_rows_work_of_bodies(&s->l->rows, node);
         row->backend = sc_str_from(s->p->backend->id);
         row->hint = is_outside ? claim->hint : (sc_str){0};
         row->reason = is_outside ? claim->reason : (sc_str){0};
@@ -124,25 +54,11 @@ static void report_parts(surveying *s, const sc_cut_parts *cut) {
     for (uint32_t i = 0; i < cut->count; i++) {
         const sc_part *part = cut->data[i].part;
         for (const sc_node *node = part->method->graph->first; node; node = node->next) {
-            sc_delegation_row *row = find_row(s->l, s->graph->method->name, path, node->name);
+            sc_delegation_row *row =
+                sc_rows_find(&s->l->rows, s->graph->method->name, path, node->name);
             if (row) row->part = part->method->name;
         }
     }
-}
-
-// Reports the nodes of a method that no backend is asked about, unless they have rows already.
-static sc_status report_unasked(sc_ctx *ctx, sc_graph *graph, void *user) {
-    lowering *l = user;
-    sc_mark mark = sc_arena_mark(ctx->scratch);
-    sc_str path = sc_graph_path(ctx->scratch, graph);
-    for (const sc_node *node = graph->first; node; node = node->next) {
-        if (sc_node_part(node) || find_row(l, graph->method->name, path, node->name)) continue;
-        sc_delegation_row *row = row_of(l, node, path);
-        row->reason = SC_STR("no backend is named for this method");
-        row->hint = SC_STR("Name a backend for this method.");
-    }
-    sc_arena_rewind(ctx->scratch, mark);
-    return SC_OK;
 }
 
 // --- Claims of a backend -------------------------------------------------------------------------
@@ -203,7 +119,14 @@ static sc_status tag_node(surveying *s, const sc_map *by_name, uint32_t number, 
                         sc_graph_has_name(s->graph, name) ? "only nodes can be tagged"
                                                           : "there is no such node");
     sc_claim *claim = sc_claim_of(&s->survey, node);
-    if (s->partition.of[node->mark]) return fail_tag(s, t, name, "it belongs to another part");
+    const uint32_t owner = s->partition.of[node->mark];
+    if (owner)
+        return fail_tag(s, t, name,
+                        owner == number ? "it is named twice"
+                                        : sc_str_format(s->l->ctx->scratch,
+                                                        "it belongs to the part '" SC_STR_FMT "'",
+                                                        SC_STR_ARG(s->tagged[owner - 1]->tag))
+                                              .data);
     if (!claim->is_taken)
         return fail_tag(s, t, name,
                         sc_str_format(s->l->ctx->scratch, "%s says: " SC_STR_FMT,
@@ -508,9 +431,7 @@ static bool is_asked(const lowering *l, const sc_method_partitioners *partitione
     if (!sc_str_equal(partitioners->method, sc_name_str(method))) return false;
     for (uint32_t i = 0; i < partitioners->count; i++)
         if (partitioners->items[i].backend) return true;
-    for (uint32_t i = 0; partitioners->count && i < l->delegation->rows.count; i++)
-        if (l->delegation->rows.data[i].method == method) return true;
-    return false;
+    return partitioners->count && sc_rows_have_method(&l->rows, method);
 }
 
 static sc_status report_others(lowering *l, const sc_method_partitioners *methods, uint32_t count) {
@@ -518,7 +439,7 @@ static sc_status report_others(lowering *l, const sc_method_partitioners *method
         const sc_method *method = l->program->methods.data[m];
         bool asked = false;
         for (uint32_t i = 0; i < count; i++) asked |= is_asked(l, &methods[i], method->name);
-        if (!asked) SC_TRY(sc_graphs_visit(l->ctx, method->graph, report_unasked, l));
+        if (!asked) SC_TRY(sc_rows_report_unasked(&l->rows, method));
     }
     return SC_OK;
 }
@@ -585,10 +506,10 @@ sc_status sc_lower_to_backends(sc_ctx *ctx, sc_program *program,
                                const sc_method_partitioners *methods, uint32_t method_count,
                                const sc_backend_env *env, sc_delegation *delegation) {
     sc_backend_env own = *env;
-    lowering l = {.ctx = ctx, .program = program, .env = &own, .delegation = delegation};
+    lowering l = {.ctx = ctx, .program = program, .env = &own};
     uint32_t rounds = 0;
     SC_TRY(check_methods(&l, methods, method_count));
-    find_rows(&l);
+    sc_rows_begin(&l.rows, ctx, delegation);
     find_written(&l);
     for (uint32_t i = 0; i < method_count; i++) rounds = sc_max_u32(rounds, methods[i].count);
     for (uint32_t round = 0; round < rounds; round++)

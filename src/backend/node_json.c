@@ -25,6 +25,11 @@ void sc_dim_put_bound_json(sc_json_writer *w, const char *key, int64_t bound) {
         sc_json_put_i64(w, key, bound);
 }
 
+void sc_symbol_put_range_json(sc_json_writer *w, const sc_symbol *symbol) {
+    sc_dim_put_bound_json(w, "min", symbol->range.min);
+    sc_dim_put_bound_json(w, "max", symbol->range.max);
+}
+
 void sc_value_put_json(sc_json_writer *w, sc_arena *scratch, const sc_value *value) {
     sc_json_put_str(w, "name", sc_name_str(value->name));
     sc_json_put_text(w, "kind", VALUE_KINDS[value->type]);

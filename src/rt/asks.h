@@ -25,7 +25,7 @@ static inline bool sc_rt_ask_packs(const sc_kernel *kernel, const sc_kernel_call
     return packs;
 }
 
-// The gain from channels last, in the unit of kernels.h; 0 if the kernel does not say.
+// The gain from channels last, in the unit of kernel.h; 0 if the kernel does not say.
 static inline double sc_rt_ask_gain(const sc_kernel *kernel, const sc_kernel_call *call) {
     const sc_diag_mark diags = sc_diags_mark(call->ctx);
     const double gain = kernel->gain ? kernel->gain(call) : 0;

@@ -334,6 +334,8 @@ test("a constant gives what its form says", () => {
     ["[1.0, 2.5]", "double,double", "1,2.5"],
     ['{"b": 1, "a": [0.5]}', "int,double", "1,0.5"],
     ['{"dtype": "float16"}', "int", "5"],
+    ['{"number": "5", "text": "n1"}', "string,string", '"5","n1"'],
+    ['{"2": 1, "1": 0}', "int,int", "1,0"],
     ['{"dtype": 1, "tensor": true, "double": 2}', "int,bool,int", "1,true,2"],
     ["null", "string", '"null"'],
   ] as const;

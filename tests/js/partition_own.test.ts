@@ -211,7 +211,7 @@ test("mistakes of a partitioner are typed errors that name it and the method", (
     [{ tags: [tag, tag] }, /a name of its own/],
     [{ tags: [{ ...tag, backend: "nope" }] }, /there is no backend 'nope'/],
     [{ tags: [{ ...tag, nodes: ["nope"] }] }, /'nope': there is no such node/],
-    [{ tags: [tag, { ...tag, tag: "u" }] }, /belongs to another part/],
+    [{ tags: [tag, { ...tag, tag: "u" }] }, /belongs to the part/],
     [{ tags: [{ ...tag, nodes: ["output"] }] }, /outputs cannot be tagged/],
   ] as const) {
     const { message } = run(() => result);

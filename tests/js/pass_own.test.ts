@@ -212,6 +212,54 @@ const resultsOf = (program: ExecutorchProgramManager): number[][] =>
 
 const example = { path: "examples/mlp.pt2" };
 
+test("operators are found and made by the names that Python has for them, too", () => {
+  const names = ["aten.gelu.default", "torch.ops.aten.gelu.default", "aten::gelu"];
+  const edge = engine.toEdge(file("mlp"));
+  edge.transform([
+    ({ graph }) => {
+      const [first, ...others] = names.map((name) => graph.find(name));
+      assert.ok(first!.length > 0);
+      for (const nodes of others) assert.deepEqual(nodes, first);
+      assert.deepEqual(graph.find("gelu"), []);
+      assert.throws(() => graph.find(5 as unknown as string), /find\(\) must be a string/);
+      const made = graph.insertBefore(first![0]!, "aten.tanh.default", first![0]!.inputs);
+      assert.equal(made.target, "aten::tanh");
+      graph.erase(made);
+    },
+  ]);
+});
+
+test("verifying says that passes may be why the numbers differ", () => {
+  const lowered = engine
+    .toEdge(file("mlp"))
+    .transform([
+      ({ graph }) => {
+        for (const node of graph.find("aten::gelu")) {
+          node.replaceAllUsesWith(graph.insertBefore(node, "aten::neg", [node.inputs[0]!]));
+          graph.erase(node);
+        }
+      },
+    ])
+    .toExecutorch();
+  assert.equal(lowered.verify()["forward"]!.outputs[0]!.isClose, false);
+  const { message, hint } = lowered.inspect().diagnostics.at(-1)!;
+  assert.match(message, /from the run without your passes and without delegates/);
+  assert.match(hint, /passes of your own/);
+});
+
+test("a pass that inserts without end is stopped", () => {
+  const error = failure(() =>
+    engine.toEdge(file("mlp")).transform([
+      ({ graph }) => {
+        for (const node of graph.nodes)
+          if (node.op === "call_function") graph.insertAfter(node, "aten::neg", [node]);
+      },
+    ]),
+  );
+  assert.equal(error.code, "limit");
+  assert.match(error.message, /cannot insert more than 100000 calls/);
+});
+
 test("a pattern is replaced in either order of operands, and nodes keep their identity", () => {
   const edge = engine.toEdge(example);
   const activation = opsOf(edge.exportedProgram()).find((op) => /relu|gelu|tanh/.test(op))!;

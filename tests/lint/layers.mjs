@@ -44,7 +44,7 @@ const belowApi = [
   "base",
   "*_fbs.h",
 ];
-// A row is a folder of src/ at any depth, or one file without its suffix ("rt/bind"); the longest
+// A row is a folder of src/ at any depth, or one file without its suffix ("rt/load/bind"); the longest
 // that fits a file is its row. It lists what the files may include besides their own folder (a file
 // whose folder has no row: besides itself): a folder, a file or a header of src/ ("rt/backend.h");
 // "*_fbs.h" is the code generated from schema/.
@@ -248,7 +248,7 @@ function namesOfOperators(code) {
 const rationed = [
   {
     // Places that still ask which operator one is: these numbers go down. Those of files that make
-    // calls, or find the calls that an expansion made (rt/recognise*), are what they make and find.
+    // calls, or find the calls that an expansion made (rt/rewrite/recognise), are what they make and find.
     what: "names operators",
     advice: "say it in src/ops/*.def instead",
     pattern: /\bSC_OP_(?!FOREIGN\b|COUNT\b)\w+/g,

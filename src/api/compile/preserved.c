@@ -4,8 +4,6 @@
 
 #include "ops/library.h"
 
-static const sc_op *op_named(sc_str name) { return sc_op_find(name); }
-
 static sc_status refuse(sc_ctx *ctx, sc_str name, const char *hint, const char *why) {
     return sc_fail(ctx, SC_ERR_OPTION, hint, "preserve_ops names '" SC_STR_FMT "', which %s",
                    SC_STR_ARG(name), why);
@@ -19,7 +17,7 @@ static bool returns_alias(const sc_op *op) {
 }
 
 static sc_status check_name(sc_ctx *ctx, sc_str name) {
-    const sc_op *op = op_named(name);
+    const sc_op *op = sc_op_find(name);
     if (!op)
         return refuse(ctx, name,
                       "Write the operator with its overload, as the text of the graph does.",
@@ -41,7 +39,7 @@ static sc_status check_name(sc_ctx *ctx, sc_str name) {
 
 bool sc_preserved_has(const sc_options *options, const sc_node *node) {
     for (uint32_t i = 0; i < options->preserve_ops.count; i++)
-        if (op_named(options->preserve_ops.items[i]) == node->op) return true;
+        if (sc_op_find(options->preserve_ops.items[i]) == node->op) return true;
     return false;
 }
 

@@ -77,6 +77,7 @@ static sc_status run_list(sc_work *work, const sc_json *list, sc_str only) {
 
 static sc_status step_transform(sc_work *work) {
     const sc_json *passes = work->passes;
+    work->is_transformed |= passes->size > 0;
     if (passes->kind != SC_JSON_OBJECT) return run_list(work, passes, work->method);
     const sc_json *key = sc_json_first(passes);
     for (uint32_t n = passes->size; n--; key = sc_json_next(key + 1))
@@ -162,6 +163,7 @@ static sc_status take(sc_work *work, uint32_t from, sc_dialect dialect) {
         sc_vec_push(&work->job->arena, &work->delegation.rows, version->delegation.rows.data[i]);
     work->sizes = version->sizes;
     work->source = version->source;
+    work->is_transformed = version->is_transformed;
     if (!work->options.consume || version->is_recorded)
         return sc_program_clone(version->program, &work->program);
     work->program = version->program;
@@ -174,6 +176,7 @@ static uint32_t keep(sc_work *work, sc_dialect dialect, double begin_ms) {
     sc_version *version = &work->job->versions.data[number];
     version->emit_ms = work->emit_ms;
     version->source = work->source;
+    version->is_transformed = work->is_transformed;
     version->delegation = work->delegation;
     version->sizes = work->sizes;
     version->emitted = work->emitted;

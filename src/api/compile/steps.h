@@ -23,8 +23,9 @@ typedef struct sc_work {
     sc_bounds sizes;
     uint32_t source;  // number of the source program that all steps began with
     sc_pipeline pipeline;
-    double emit_ms;   // the time of writing the program
-    bool keeps_edge;  // keeps to_edge's result as a version, even if more steps follow
+    double emit_ms;       // the time of writing the program
+    bool is_transformed;  // passes that the caller listed have run
+    bool keeps_edge;      // keeps to_edge's result as a version, even if more steps follow
     const sc_emit_result *emitted;
 } sc_work;
 

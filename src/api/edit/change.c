@@ -28,6 +28,18 @@ static sc_status find_operator(const change *c, const sc_op **out) {
     return SC_OK;
 }
 
+// A pass that inserts the operator that it looks for, behind the node that it has reached, would go
+// on until memory ends.
+enum { INSERTS_MAX = 100000 };
+
+static sc_status check_insert_count(sc_edit *edit) {
+    if (edit->insert_count++ < INSERTS_MAX) return SC_OK;
+    return sc_fail(&edit->job->ctx, SC_ERR_LIMIT,
+                   "If the pass looks for the operator that it inserts, walk over a copy of the "
+                   "list: [...graph.nodes].",
+                   "a pass cannot insert more than %d calls", INSERTS_MAX);
+}
+
 // {"graph", "before": node or null, "like": node or null, "target", "args", "kwargs"}
 static sc_status do_insert(change *c) {
     sc_graph *graph;
@@ -38,6 +50,7 @@ static sc_status do_insert(change *c) {
     SC_TRY(sc_edit_graph(c->edit, member(c, "graph"), &graph));
     if (before && before->kind != SC_JSON_NULL) SC_TRY(sc_edit_node(c->edit, before, &position));
     if (origin && origin->kind != SC_JSON_NULL) SC_TRY(sc_edit_node(c->edit, origin, &like));
+    SC_TRY(check_insert_count(c->edit));
     SC_TRY(find_operator(c, &op));
     SC_TRY(sc_edit_read_args(c->edit, op, member(c, "args"), member(c, "kwargs"), &args));
     sc_meta meta = {0};

@@ -15,6 +15,7 @@ struct sc_edit {
     bool is_changed;    // changed since the last check
     bool is_only_read;  // called by a partitioner, whose answer is `answer`
     sc_str answer;
+    uint32_t insert_count;  // calls that the pass has inserted
     SC_VEC(sc_graph *) graphs;
     SC_VEC(sc_node *) nodes;    // NULL once erased
     SC_VEC(sc_value *) values;  // NULL once erased

@@ -226,14 +226,12 @@ static void put_signature(sc_json_writer *w, const sc_method *method) {
 }
 
 static void put_ranges(sc_json_writer *w, const sc_method *method) {
-    sc_json_key(w, "ranges");
-    sc_json_begin_array(w);
+    sc_json_put_array(w, "ranges");
     for (uint32_t i = 0; i < sc_exprs_symbol_count(method->exprs); i++) {
         const sc_symbol *symbol = sc_exprs_symbol_at(method->exprs, i);
         sc_json_begin_object(w);
         sc_json_put_str(w, "symbol", sc_name_str(symbol->name));
-        sc_dim_put_bound_json(w, "min", symbol->range.min);
-        sc_dim_put_bound_json(w, "max", symbol->range.max);
+        sc_symbol_put_range_json(w, symbol);
         sc_json_end_object(w);
     }
     sc_json_end_array(w);

@@ -90,8 +90,7 @@ static sc_status add_symbols(sc_json_writer *w, sc_ctx *ctx, const sc_method *me
         const sc_symbol *symbol = sc_exprs_symbol_at(method->exprs, i);
         sc_json_begin_object(w);
         sc_json_put_str(w, "name", sc_name_str(symbol->name));
-        sc_dim_put_bound_json(w, "min", symbol->range.min);
-        sc_dim_put_bound_json(w, "max", symbol->range.max);
+        sc_symbol_put_range_json(w, symbol);
         sc_dim_put_bound_json(w, "example", symbol->has_hint ? symbol->hint : SC_DIM_INF);
         put_place(w, ctx->scratch, "size", found.of[i].is);
         put_place(w, ctx->scratch, "place", found.of[i].part);

@@ -81,6 +81,18 @@ static void put_closeness(sc_json_writer *w, const sc_closeness *c) {
 
 static const char *HINT = "Leave out this backend, or make sure that the difference is harmless.";
 
+// The run that outputs are compared with is of the program before passes of the caller's own.
+static const char *hint_of(const verifying *v) {
+    return v->version->is_transformed ? "Look at the delegates, which are compared one by one: "
+                                        "passes of your own may change the numbers, too."
+                                      : HINT;
+}
+
+static const char *without(const verifying *v) {
+    return v->version->is_transformed ? "without your passes and without delegates"
+                                      : "without delegates";
+}
+
 static sc_status add_output(verifying *v, uint32_t index, const sc_name *method,
                             const sc_evalue *right, const sc_evalue *found,
                             sc_quantization_steps quantum) {
@@ -91,15 +103,13 @@ static sc_status add_output(verifying *v, uint32_t index, const sc_name *method,
     put_closeness(v->w, &c);
     sc_json_end_object(v->w);
     if (c.is_other)
-        sc_report(v->ctx, SC_WARNING, SC_ERR_DELEGATE, HINT,
-                  "output %u of method '%s' differs in kind, dtype, shape or text from the run "
-                  "without delegates",
-                  index, method->text);
+        sc_report(v->ctx, SC_WARNING, SC_ERR_DELEGATE, hint_of(v),
+                  "output %u of method '%s' differs in kind, dtype, shape or text from the run %s",
+                  index, method->text, without(v));
     else if (!c.is_close)
-        sc_report(v->ctx, SC_WARNING, SC_ERR_DELEGATE, HINT,
-                  "output %u of method '%s' differs by %g from the run without delegates, and %g "
-                  "is allowed",
-                  index, method->text, c.difference, c.tolerance);
+        sc_report(v->ctx, SC_WARNING, SC_ERR_DELEGATE, hint_of(v),
+                  "output %u of method '%s' differs by %g from the run %s, and %g is allowed",
+                  index, method->text, c.difference, without(v), c.tolerance);
     return SC_OK;
 }
 

@@ -1,9 +1,9 @@
-// Complex numbers, in pairs of real ones. Nothing computes with complex numbers, on either runtime:
-// below functionalization every call that has a complex operand, or gives a complex result, is
-// written out in real and imaginary parts, by the rows of complex.def. For the result stands
-// view_as_complex of a real tensor with a last dim of 2. Reading its parts finds those that
-// went into it (parts.c), so that chains of complex calls are chains of real ones. Only results
-// that leave the program, or meet a kernel of their own, are ever put together.
+// Complex numbers as pairs of real ones. Neither runtime has kernels for complex numbers. Below
+// functionalization, each call with a complex operand or result is expanded into real and imaginary
+// parts by the rows of complex.def. Its result is view_as_complex of a real tensor whose last dim
+// is 2. A later call that reads the parts gets the two real tensors themselves (parts.c), so chains
+// of complex calls become chains of real ones. Only results that leave the program, or that a
+// kernel of its own takes, are put together.
 //
 // This happens below functionalization, so that x.real and view_as_real stay views that may be
 // written to. Infinities, zeros and NaN follow C's Annex G, as in PyTorch. A system of equations is
@@ -11,14 +11,9 @@
 // tensor, so a result needs no kernel if its sizes are known. For unknown sizes it needs one, which
 // the official runtime lacks: a warning says so.
 //
-// An expansion of another subject (a transform, say) joins by a row of its own: it asks for parts
-// with sc_complex_of, computes, and gives sc_complex_make. Prefix sc_complex_: on pairs of parts.
-//
-// It happens below functionalization so that x.real and view_as_real stay views that may be
-// written to. Functions follow C's Annex G for infinities, zeros and NaN, as PyTorch does. Systems
-// of equations use [[A, -B], [B, A]]. Complex results need no kernel if sizes are known, because a
-// stack of two parts has the same bytes. Unknown sizes need a kernel that the official runtime
-// lacks, which gives a warning.
+// An expansion of another subject, such as a transform, joins by a row of its own. It takes parts
+// with sc_complex_of, computes, and returns sc_complex_make.
+// Prefix: sc_complex_, pairs of real and imaginary parts.
 #ifndef SC_COMPLEX_H
 #define SC_COMPLEX_H
 

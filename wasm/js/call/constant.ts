@@ -139,26 +139,37 @@ function elementsOf(numbers: Numbers): unknown {
 
 const MARK = /^(tensor|dtype)$/;
 
-/** `{"tensor": [[1, 2]], "dtype": "int64"}` as a tensor, of float32 where no dtype is given. */
-function tensorIn(value: unknown): ConstantValue {
-  const keys = isPlain(value) ? Object.keys(value) : [];
+/**
+ * An object of JSON. `{"tensor": [[1, 2]], "dtype": "int64"}` is a tensor, of float32 where no dtype is
+ * given. A dict is a map, so that keys such as "1" stay in their order.
+ */
+function objectOf(marked: Readonly<Record<string, unknown>>): ConstantValue {
+  const entries = Object.entries(marked).map(
+    ([key, value]) => [key.slice(1), value as ConstantValue] as const,
+  );
+  const object = Object.fromEntries(entries);
+  const keys = Object.keys(object);
   if (!keys.includes("tensor") || !keys.every((key) => MARK.test(key)))
-    return value as ConstantValue;
-  const { tensor: numbers, dtype = "float32" } = value as { tensor: Numbers; dtype?: DType };
+    return isDict(object) ? new Map(entries) : object;
+  const { tensor: numbers, dtype = "float32" } = object as unknown as {
+    tensor: Numbers;
+    dtype?: DType;
+  };
   return tensor(elementsOf(numbers) as NestedList, undefined, dtype);
 }
 
-/** JSON whose numbers keep what JSON.parse forgets: all digits, and 1.0 for a float. */
+/**
+ * JSON whose numbers keep what JSON.parse forgets: all digits, and 1.0 for a float. On the way through
+ * JSON.parse every number is a text that begins with n, and every text begins with s.
+ */
 function parseJson(text: string): ConstantValue {
-  const wrapped = text.replace(TOKENS, (t) =>
-    t.startsWith('"') ? t : `{"number": ${JSON.stringify(t)}}`,
-  );
-  const unwrap = (_: string, value: unknown): unknown => {
-    const number = (value as { number?: unknown } | null)?.number;
-    return typeof number === "string" ? parseNumber(number) : tensorIn(value);
+  const marked = text.replace(TOKENS, (t) => (t.startsWith('"') ? `"s${t.slice(1)}` : `"n${t}"`));
+  const unmark = (_: string, value: unknown): unknown => {
+    if (typeof value !== "string") return isPlain(value) ? objectOf(value) : value;
+    return value.startsWith("n") ? parseNumber(value.slice(1)) : value.slice(1);
   };
   try {
-    return JSON.parse(wrapped, unwrap) as ConstantValue;
+    return JSON.parse(marked, unmark) as ConstantValue;
   } catch (error) {
     if (error instanceof SconceError) throw error;
     throw refused(text, "is not JSON", "Write [1, 2], or text in quotes if text is meant.");

@@ -101,7 +101,9 @@ function ownRounds(result: unknown, program: PassProgram): object[] {
   checkTable("the result of a partitioner", result, RESULT);
   const rounds = new Map<string, object[]>();
   const names = new Set<string>();
-  ((result as { tags?: readonly PartitionTag[] }).tags ?? []).forEach((tag, i) => {
+  const { tags } = result as { readonly tags?: readonly PartitionTag[] };
+  mustBe("list", "the tags of a partitioner", tags);
+  tags!.forEach((tag, i) => {
     const what = `tag ${i} of a partitioner`;
     checkTable(what, tag, OWN_TAG);
     mustBe("text", `the name of ${what}`, tag.tag);

@@ -1,7 +1,8 @@
 // The graph that a pass changes: objects over JSON, which learn of each change by the answer to it.
-import { badArgument, isObject, KINDS } from "../base/check.js";
+import { badArgument, isObject, KINDS, mustBe } from "../base/check.js";
 import { SconceError } from "../base/errors.js";
 import { showAs } from "../base/shown.js";
+import { operatorName } from "./operator_name.js";
 import type {
   Graph,
   GraphArg,
@@ -477,7 +478,9 @@ export class GraphView implements Graph {
   }
 
   find(target: string): GraphNode[] {
-    return [...this.nodes].filter((node) => node.target === target);
+    mustBe("text", "the operator of find()", target);
+    const name = operatorName(target);
+    return [...this.nodes].filter((node) => node.target === target || node.target === name);
   }
 
   insertBefore(
@@ -520,7 +523,7 @@ export class GraphView implements Graph {
       graph: this.id,
       before: position.op === "output" ? null : position.id,
       like: origin?.id ?? null,
-      target,
+      target: operatorName(target),
       args: args.map((arg, i) => this.scope.rawOf(arg, what(i))),
       kwargs: Object.fromEntries(
         Object.entries(kwargs).map(([name, arg]) => [name, this.scope.rawOf(arg, what(name))]),

@@ -79,17 +79,22 @@ function withProgram(job: Job, body: (program: PassProgram) => void): void {
   }
 }
 
-/** Throws for a promise: the program is gone by the time that it is kept. */
-function refusePromise(what: string, accepts: string, result: unknown): void {
-  if (!isObject(result) || !KINDS.function.test(result["then"])) return;
-  void Promise.resolve(result).catch(() => undefined);
+/**
+ * Throws for the results of async functions and of generators: the program is gone by the time that their
+ * bodies run on, or begin to run.
+ */
+function refuseUnfinished(what: string, accepts: string, result: unknown): void {
+  if (!isObject(result)) return;
+  const isPromise = KINDS.function.test(result["then"]);
+  if (!isPromise && !KINDS.function.test(result["next"])) return;
+  if (isPromise) void Promise.resolve(result).catch(() => undefined);
   throw badArgument(what, accepts, result);
 }
 
 function runPass(job: Job, pass: PassFunction, name: string): void {
   withProgram(job, (program) => {
     const result: unknown = pass(program);
-    refusePromise("the result of a pass", "undefined: a pass is done when it returns", result);
+    refuseUnfinished("the result of a pass", "undefined: a pass is done when it returns", result);
   });
   job.core.memory.withTexts([name], (text, bytes) =>
     job.fromPass((core, s) => core.edit_end_pass(s, text!, bytes!)),
@@ -104,7 +109,7 @@ function runPartitioner(
 ): void {
   withProgram(job, (program) => {
     const result: unknown = partition(program);
-    refusePromise("the result of a partitioner", "{ tags } and no promise", result);
+    refuseUnfinished("the result of a partitioner", "{ tags } and no promise", result);
     const json = jsonFor("the result of a partitioner", toRounds(result, program));
     job.core.memory.withTexts([json], (text, bytes) =>
       job.fromPass((core, s) => core.edit_partition(s, text!, bytes!)),
@@ -115,7 +120,7 @@ function runPartitioner(
 /** The offsets of a plan as the core reads them: what is no exact number has no place in its JSON. */
 function offsetsJson(offsets: unknown): string {
   const accepts = "a list of offsets in bytes, one for each item";
-  refusePromise("the result of a memory planner", accepts, offsets);
+  refuseUnfinished("the result of a memory planner", accepts, offsets);
   if (!Array.isArray(offsets) && !ArrayBuffer.isView(offsets))
     throw badArgument("the result of a memory planner", accepts, offsets);
   const list = Array.from(offsets as unknown as ArrayLike<unknown>, (offset, i) => {

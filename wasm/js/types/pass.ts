@@ -128,7 +128,7 @@ export interface Graph {
   readonly nodes: Iterable<GraphNode> & { readonly length: number };
   /** The node that stands for its results. */
   readonly output: GraphNode;
-  /** The calls of an operator, in order. */
+  /** The calls of an operator in this graph, in order. "aten.relu.default" means "aten::relu", too. */
   find(target: string): GraphNode[];
   /**
    * A new call before that node. Its type comes from the operator's shape rule. It inherits the stack

@@ -128,8 +128,7 @@ static void put_ranges(sc_json_writer *w, const sc_method *method) {
         if (!n.is_used[i]) continue;
         sc_json_begin_object(w);
         sc_json_put_str(w, "symbol", sc_name_str(symbol->name));
-        sc_dim_put_bound_json(w, "min", symbol->range.min);
-        sc_dim_put_bound_json(w, "max", symbol->range.max);
+        sc_symbol_put_range_json(w, symbol);
         sc_json_end_object(w);
     }
     sc_json_end_array(w);

@@ -10,8 +10,8 @@
 // (grouped.c: a mixture would compute all experts for each row), Fourier transforms (fft.c), and
 // scattered extremes and products (scatter.c). It also recognises divisors of integers (gcd.c),
 // norms (norm.c) and forms of one formula. Rare, small or cheap forms are not recognised:
-// factorisations, systems of equations, sorting, special functions. docs/coverage.md says how much
-// longer each takes.
+// factorisations, systems of equations, sorting, special functions. docs/architectures.md says how
+// much longer each takes.
 //
 // Prefix: sc_rt_, the runtime.
 #ifndef SC_RT_RECOGNISE_H
