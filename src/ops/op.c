@@ -227,6 +227,12 @@ static sc_str without_default(sc_str name) {
     return sc_str_ends_with(name, ".default") ? sc_str_slice(name, 0, name.size - 8) : name;
 }
 
+bool sc_op_may_return_alias(const sc_op *op) {
+    for (uint32_t i = 0; op->schema && i < op->schema->param_count; i++)
+        if (op->schema->params[i].is_aliased) return true;
+    return false;
+}
+
 static const sc_op *make_inplace(sc_str name, const sc_op *functional) {
     const sc_schema *from = functional->schema;
     sc_schema *schema = sc_new(&table.arena, sc_schema);

@@ -139,6 +139,9 @@ static inline bool sc_op_has(const sc_op *op, sc_op_traits traits) {
     return (op->traits & traits) != 0;
 }
 
+// Does the schema let a result share memory with an operand, as that of reshape does?
+bool sc_op_may_return_alias(const sc_op *op);
+
 // The table, made on first use in memory that lives as long as the process. Each row is parsed when
 // sc_op_get or a sc_op_find hands it out first, and then never changes; in-place twins come into
 // being when they are asked for, at most one a row. That is why the table belongs to one thread.

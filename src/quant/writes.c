@@ -11,8 +11,7 @@ static sc_value *first_operand(const sc_node *node) {
 
 bool sc_quant_may_alias(const sc_op *op) {
     if (sc_op_has(op, SC_VIEW | SC_HANDS_ON | SC_RESHAPES | SC_MUTATES | SC_FOREIGN)) return true;
-    for (uint32_t i = 0; op->schema && i < op->schema->param_count; i++)
-        if (op->schema->params[i].is_aliased) return true;
+    if (sc_op_may_return_alias(op)) return true;
     return sc_quant_shares(op) && !sc_op_has(op, SC_POINTWISE);
 }
 

@@ -209,8 +209,8 @@ static bool writes_statistics(const sc_node *node) {
 // A result may be the memory of an operand.
 static bool aliases(const sc_op *op) {
     for (uint32_t i = 0; i < op->schema->param_count; i++)
-        if (op->schema->params[i].is_aliased || op->schema->params[i].is_written) return true;
-    return sc_op_has(op, SC_VIEW) || sc_op_has(op, SC_MUTATES) || sc_op_has(op, SC_INPLACE);
+        if (op->schema->params[i].is_written) return true;
+    return sc_op_has(op, SC_VIEW | SC_MUTATES | SC_INPLACE) || sc_op_may_return_alias(op);
 }
 
 // Does somebody want this call whole? Only plain operators that have an expansion are asked about,

@@ -4,20 +4,15 @@
 
 #include "ops/library.h"
 
+static const sc_op *op_named(sc_str name) { return sc_op_find(name); }
+
 static sc_status refuse(sc_ctx *ctx, sc_str name, const char *hint, const char *why) {
     return sc_fail(ctx, SC_ERR_OPTION, hint, "preserve_ops names '" SC_STR_FMT "', which %s",
                    SC_STR_ARG(name), why);
 }
 
-// A result may share memory with an operand, as that of reshape does.
-static bool returns_alias(const sc_op *op) {
-    for (uint32_t i = 0; i < op->schema->param_count; i++)
-        if (op->schema->params[i].is_aliased) return true;
-    return false;
-}
-
 static sc_status check_name(sc_ctx *ctx, sc_str name) {
-    const sc_op *op = sc_op_find(name);
+    const sc_op *op = op_named(name);
     if (!op)
         return refuse(ctx, name,
                       "Write the operator with its overload, as the text of the graph does.",
@@ -25,7 +20,7 @@ static sc_status check_name(sc_ctx *ctx, sc_str name) {
     if (sc_op_library(op))
         return refuse(ctx, name, "Let a backend keep it, with opsToNotDecompose.",
                       "is not an operator of ATen");
-    if (sc_op_has(op, SC_VIEW) || returns_alias(op))
+    if (sc_op_has(op, SC_VIEW) || sc_op_may_return_alias(op))
         return refuse(ctx, name, "Leave it out: views become copies.",
                       "is a view and cannot stay whole");
     if (sc_op_has(op, SC_INPLACE) || sc_op_has(op, SC_MUTATES))
@@ -39,7 +34,7 @@ static sc_status check_name(sc_ctx *ctx, sc_str name) {
 
 bool sc_preserved_has(const sc_options *options, const sc_node *node) {
     for (uint32_t i = 0; i < options->preserve_ops.count; i++)
-        if (sc_op_find(options->preserve_ops.items[i]) == node->op) return true;
+        if (op_named(options->preserve_ops.items[i]) == node->op) return true;
     return false;
 }
 
