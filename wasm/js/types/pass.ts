@@ -1,4 +1,5 @@
 // The public types of passes: the graph of one method, as a pass of the user's own sees and changes it.
+import type { ConstantValue } from "./constant.js";
 import type { DType, InputTensor, Tensor } from "./tensor.js";
 
 /** A size: a number, or an expression over symbols that only a run knows ("s77", "2*s77"). */
@@ -198,6 +199,17 @@ export interface PassProgram {
    * The outputs of the method are a flat list from then on.
    */
   addOutput(value: GraphValue): void;
+  /**
+   * Gives a tensor that callers pass another dtype. The nodes that use it are inferred again; one that
+   * cannot take the dtype must be replaced before the pass ends. Fails with the code "argument" for a
+   * weight, and with "unsupported" for an input that the method writes.
+   */
+  setInputDType(input: GraphNode, dtype: DType): void;
+  /**
+   * A new constant method of the program, as `constantMethods` of `toEdge` adds it; tensors cannot be in its
+   * result. Fails with the code "argument" when the program has a method of that name.
+   */
+  addConstantMethod(name: string, value: ConstantValue): void;
   /** The method as text, as it is now. */
   text(): string;
 }
@@ -240,6 +252,16 @@ export type PassFunction = (program: PassProgram) => void;
  * takes names: `client.importPasses()` brings functions to its worker.
  */
 export type Pass = string | PassFunction;
+
+/** The scale, zero point and dtype of integers that callers pass. */
+export interface InputQuantization {
+  /** The float of one step; above 0. */
+  readonly scale: number;
+  /** The integer that stands for 0. */
+  readonly zeroPoint: number;
+  /** The type of the integers. */
+  readonly dtype: "int8" | "uint8" | "int16" | "uint16";
+}
 
 /** Passes for all methods, or by method. */
 export type Passes = readonly Pass[] | Readonly<Record<string, readonly Pass[]>>;
