@@ -4,7 +4,7 @@ import type { ProgramCall } from "./call.js";
 import type { EventDump } from "./events.js";
 import type { ProgramReport } from "./report.js";
 import type { Resource } from "./resource.js";
-import type { Tensor, Value } from "./tensor.js";
+import type { InputTensor, Tensor, Value } from "./tensor.js";
 import type { SgdOptimizer, SgdOptions } from "./training.js";
 
 /** A loaded .pte. State (buffers that methods write) lives until `reset` or `dispose`. */
@@ -53,6 +53,12 @@ export interface Program extends Resource {
    * program has one such method.
    */
   namedParameters(method?: string): Record<string, Tensor>;
+  /**
+   * Replaces parameters that a method trains, by qualified name: those that `namedParameters` once gave, for
+   * instance. The others stay, and so does the momentum of optimizers. Nothing changes where one of the
+   * tensors has another name, dtype or shape, which is an error with the code "argument".
+   */
+  setNamedParameters(parameters: Readonly<Record<string, InputTensor>>, method?: string): void;
   /** The gradients that `forwardBackward` has kept, likewise. Fails with the code "state" before it. */
   namedGradients(method?: string): Record<string, Tensor>;
   /**
