@@ -250,6 +250,9 @@ sc_status sc_compile_inspect(sc_job *job, sc_str *json);
 sc_status sc_compile_text(sc_job *job, uint32_t program, sc_str method, sc_str *text);
 // Nodes of a method as JSON rows: name, op, inputs, results, user's source line, module path.
 sc_status sc_compile_nodes(sc_job *job, uint32_t program, sc_str method, sc_str *json);
+// The weights that may lie in a file of their own, each name once, as JSON: [{"name", "dtype",
+// "shape", "bytes", "methods": [name]}].
+sc_status sc_compile_weights(sc_job *job, uint32_t program, sc_str *json);
 // The inputs that a method was exported with, as opened, as sc_record_values gives those of a
 // record; null for none.
 sc_status sc_compile_examples(sc_job *job, sc_str method, sc_str *json, uint32_t *output);

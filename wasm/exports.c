@@ -319,6 +319,13 @@ int32_t wasm_compile_nodes(sc_job *job, uint32_t program, const char *method,
     return keep_text(job, status, json);
 }
 
+EXPORT(compile_weights) int32_t wasm_compile_weights(sc_job *job, uint32_t program) {
+    check(job);
+    sc_str json = {0};
+    sc_status status = sc_compile_weights(job, program, &json);
+    return keep_text(job, status, json);
+}
+
 // Inputs that a method was exported with; a text result, and the number of the output with the
 // bytes.
 EXPORT(compile_examples)

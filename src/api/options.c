@@ -136,6 +136,33 @@ static bool read_sizes(const row *option, const sc_json *value, sc_arena *arena,
     return true;
 }
 
+// ["pattern", "file" or null]
+static bool read_file(const sc_json *pair, sc_arena *arena, sc_weight_file *out) {
+    if (pair->kind != SC_JSON_ARRAY || pair->size != 2) return false;
+    const sc_json *pattern = sc_json_first(pair), *file = sc_json_next(pattern);
+    out->pattern = sc_json_str(arena, pattern);
+    out->file = sc_json_str(arena, file);
+    if (!out->pattern.size) return false;
+    return file->kind == SC_JSON_NULL || (out->file.size && sc_str_is_file_name(out->file));
+}
+
+static bool read_files(const row *option, const sc_json *value, sc_arena *arena, void *target) {
+    static const sc_weight_file ALL = {{"*", 1}, {SC_EXTERNAL_FILE, sizeof SC_EXTERNAL_FILE - 1}};
+    (void)option;
+    bool is_all = false;
+    if (sc_json_bool(value, &is_all)) {
+        *(sc_weight_files *)target = (sc_weight_files){&ALL, is_all ? 1 : 0};
+        return true;
+    }
+    if (value->kind != SC_JSON_ARRAY) return false;
+    sc_weight_file *rules = sc_new_array(arena, sc_weight_file, (size_t)value->size + 1);
+    const sc_json *pair = sc_json_first(value);
+    for (uint32_t i = 0; i < value->size; i++, pair = sc_json_next(pair))
+        if (!read_file(pair, arena, &rules[i])) return false;
+    *(sc_weight_files *)target = (sc_weight_files){rules, value->size};
+    return true;
+}
+
 #define KIND_BOOL          read_bool, "true or false", 0, NULL
 #define KIND_COUNT         read_count, "a positive whole number", 0, NULL
 #define KIND_WHOLE         read_whole, "a whole number, 0 or more", 0, NULL
@@ -147,6 +174,7 @@ static bool read_sizes(const row *option, const sc_json *value, sc_arena *arena,
     read_sizes,                                                                                 \
         "one of: " words ", or these by method and largest values {\"NAME\": {\"max\": N}}", 0, \
         words
+#define KIND_FILES  read_files, "true, false, or a list of [\"PATTERN\", \"FILE\" or null]", 0, NULL
 #define KIND_NAMES  read_names, "a list of names", 0, NULL
 #define KIND_BOUNDS read_bounds, "positive whole numbers, {\"NAME\": {\"max\": N}}", 0, NULL
 

@@ -171,6 +171,12 @@ const sc_store_entry *sc_store_find(const sc_store *store, sc_str key) {
     return known ? &store->entries.data[known - 1] : NULL;
 }
 
+void sc_store_retag(sc_store *store, sc_str key, sc_str tag) {
+    const uintptr_t known = (uintptr_t)sc_map_get(&store->by_key, key);
+    SC_ASSERT(known);
+    store->entries.data[known - 1].tag = tag;
+}
+
 static const char *file_of(const sc_store *store, const sc_store_entry *entry) {
     return entry->tag.size ? sc_str_dup(store->by_key.arena, entry->tag) : "the program";
 }

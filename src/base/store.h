@@ -47,6 +47,8 @@ sc_status sc_store_align(sc_ctx *ctx, uint64_t *align, uint64_t wish);
 // Names a blob. The same again changes nothing; another blob or another tag under a key that is
 // there is SC_ERR_MISMATCH.
 sc_status sc_store_name(sc_ctx *ctx, sc_store *store, const sc_store_entry *entry);
+// Moves the bytes of a key that is there to another file.
+void sc_store_retag(sc_store *store, sc_str key, sc_str tag);
 const sc_store_entry *sc_store_find(const sc_store *store, sc_str key);  // NULL when absent
 
 void sc_store_append(const sc_store *store, uint32_t blob, sc_cord *cord);

@@ -58,6 +58,15 @@ bool sc_str_starts_with(sc_str s, const char *terminated) {
     return s.size >= size && (size == 0 || memcmp(s.data, terminated, size) == 0);
 }
 
+bool sc_str_is_file_name(sc_str s) {
+    if (sc_str_is(s, ".") || sc_str_is(s, "..")) return false;
+    for (size_t i = 0; i < s.size; i++) {
+        const uint8_t byte = (uint8_t)s.data[i];
+        if (byte < 0x20 || byte == 0x7f || byte == '/' || byte == '\\') return false;
+    }
+    return true;
+}
+
 bool sc_str_ends_with(sc_str s, const char *terminated) {
     size_t size = strlen(terminated);
     return s.size >= size && (size == 0 || memcmp(s.data + s.size - size, terminated, size) == 0);

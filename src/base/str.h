@@ -26,6 +26,8 @@ bool sc_str_equal(sc_str a, sc_str b);
 bool sc_str_equal_any_case(sc_str a, sc_str b);  // capital ASCII letters are as small ones
 bool sc_str_is(sc_str s, const char *terminated);
 bool sc_str_starts_with(sc_str s, const char *terminated);
+// Can it be the name of a file? It may not lead into another folder.
+bool sc_str_is_file_name(sc_str s);
 bool sc_str_ends_with(sc_str s, const char *terminated);
 int sc_str_compare(sc_str a, sc_str b);  // bytewise, shorter first
 sc_str sc_str_slice(sc_str s, size_t begin, size_t end);

@@ -13,6 +13,7 @@
 #define SC_OPTION_TYPE_BOUNDS         sc_bounds
 #define SC_OPTION_TYPE_SIZES(words)   sc_shape_eval
 #define SC_OPTION_TYPE_PLANNER(words) sc_planners
+#define SC_OPTION_TYPE_FILES          sc_weight_files
 
 typedef struct sc_option_names {
     const sc_str *items;
@@ -66,6 +67,26 @@ typedef struct sc_method_planner {
 
 // The planner of the method with that name.
 sc_planner sc_planners_of(const sc_planners *planners, sc_str method);
+
+// The official exporter's name for the file of all weights, without its suffix.
+#define SC_EXTERNAL_FILE "_default_external_constant"
+
+// A file for the weights whose names fit the pattern, in which * stands for any characters. Without
+// a name of a file, the weights stay inside the program.
+typedef struct sc_weight_file {
+    sc_str pattern, file;
+} sc_weight_file;
+
+// The files of weights: the first rule that fits counts.
+typedef struct sc_weight_files {
+    const sc_weight_file *rules;
+    uint32_t count;
+} sc_weight_files;
+
+// Does the name fit the pattern?
+bool sc_weight_file_fits(const sc_weight_file *rule, sc_str name);
+// The file of the weight with that name; empty for the program itself.
+sc_str sc_weight_files_of(const sc_weight_files *files, sc_str name);
 
 typedef struct sc_options {
 #define OPTION(call, name, kind, ...) SC_OPTION_TYPE_##kind name;

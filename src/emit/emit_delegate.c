@@ -37,20 +37,40 @@ static sc_status write_reference(sc_emit_state *state, const sc_part *part, sc_f
     return SC_OK;
 }
 
-// A tag becomes the name of a file, so it must not lead into another folder.
-static bool is_file_name(sc_str tag) {
-    if (sc_str_equal(tag, SC_STR(".")) || sc_str_equal(tag, SC_STR(".."))) return false;
-    for (size_t i = 0; i < tag.size; i++) {
-        uint8_t byte = (uint8_t)tag.data[i];
-        if (byte < 0x20 || byte == 0x7f || byte == '/' || byte == '\\') return false;
+// The file for bytes that the backend made of weights; without such weights, that for their key.
+static sc_status choose_file(sc_emit_state *state, const sc_part *part, const sc_part_data *data,
+                             sc_str *file) {
+    const sc_weight_files *files = &state->options.external_constants;
+    sc_str first = data->key;
+    *file = data->weights.count ? (sc_str){0} : sc_weight_files_of(files, data->key);
+    for (uint32_t i = 0; i < data->weights.count; i++) {
+        const sc_str weight = data->weights.data[i], other = sc_weight_files_of(files, weight);
+        if (!other.size || sc_str_equal(*file, other)) continue;
+        if (file->size)
+            return sc_fail(
+                state->ctx, SC_ERR_ARGUMENT, "Choose the same file for both.",
+                "weights '" SC_STR_FMT "' and '" SC_STR_FMT "' of method '" SC_STR_FMT
+                "' have the same bytes, which backend '" SC_STR_FMT
+                "' stores once, but they are for the files '" SC_STR_FMT "' and '" SC_STR_FMT "'",
+                SC_STR_ARG(first), SC_STR_ARG(weight), SC_STR_ARG(state->ctx->where.method),
+                SC_STR_ARG(part->backend), SC_STR_ARG(*file), SC_STR_ARG(other));
+        first = weight;
+        *file = other;
     }
-    return true;
+    return SC_OK;
+}
+
+// Equal bytes have one place. A file wins over the program: others may need its weight there.
+static sc_str shared_file(sc_store *store, const sc_store_entry *known, sc_str file) {
+    if (!file.size) return known->tag;
+    if (!known->tag.size) sc_store_retag(store, known->key, file);
+    return file;
 }
 
 static sc_status add_data(sc_emit_state *state, const sc_part *part, const sc_part_data *data) {
     sc_ctx *ctx = state->ctx;
     sc_store *store = &state->segments;
-    if (!is_file_name(data->tag))
+    if (!sc_str_is_file_name(data->tag))
         return sc_fail(ctx, SC_ERR_DELEGATE,
                        "Let the backend name the file without a folder or control characters.",
                        "backend '" SC_STR_FMT "' puts '" SC_STR_FMT
@@ -58,8 +78,7 @@ static sc_status add_data(sc_emit_state *state, const sc_part *part, const sc_pa
                        "', which is not a valid file name",
                        SC_STR_ARG(part->backend), SC_STR_ARG(data->key), SC_STR_ARG(data->tag));
     sc_store_entry entry = {.key = data->key, .tag = data->tag, .about = data->layout};
-    if (!entry.tag.size && state->options.external_constants)
-        entry.tag = SC_STR(SC_EMIT_EXTERNAL_TAG);
+    if (!entry.tag.size) SC_TRY(choose_file(state, part, data, &entry.tag));
     SC_TRY(
         sc_store_add_cord(ctx, store, data->bytes, state->options.segment_alignment, &entry.blob));
     SC_TRY(sc_store_align(ctx, &store->blobs.data[entry.blob].align, data->align));
@@ -71,6 +90,7 @@ static sc_status add_data(sc_emit_state *state, const sc_part *part, const sc_pa
                        SC_STR_ARG(part->backend), SC_STR_ARG(data->key),
                        (unsigned long long)store->blobs.data[entry.blob].data.size,
                        (unsigned long long)store->blobs.data[known->blob].data.size);
+    if (known && !data->tag.size) entry.tag = shared_file(store, known, entry.tag);
     if (known && !sc_str_equal(known->tag, entry.tag))
         return sc_fail(
             ctx, SC_ERR_DELEGATE, "Let the backend put all data of one name into one file.",

@@ -15,9 +15,6 @@
 
 // --- The program ---------------------------------------------------------------------------------
 
-// The data file that the option external_constants makes.
-#define SC_EMIT_EXTERNAL_TAG "_default_external_constant"
-
 // The place in the file where a delegate names its backend's bytes.
 typedef struct sc_emit_processed {
     sc_fb_ref reference;  // the table whose index is filled in at the end

@@ -9,10 +9,9 @@
 //   and with location EXTERNAL the bytes come from a .ptd, by name.
 #include "emit/emit_state.h"
 #include "ir/dynamic_sizes.h"
+#include "ir/weights.h"
 
 #include "program_fbs.h"
-
-// The official exporter's name for the file of weights.
 
 typedef struct placement {
     uint32_t data_index;
@@ -23,37 +22,58 @@ typedef struct placement {
     bool is_external;
 } placement;
 
-// Official tools keep numbers and tensors that the user's code contains inside the program.
-static bool can_be_external(const sc_constant *constant) {
-    if (constant->lifted_scalar) return false;
-    return !sc_str_starts_with(constant->name, "lifted_tensor") &&
-           !sc_str_starts_with(constant->name, "_lifted_tensor");
+// The first method with a weight of that name.
+typedef struct name_search {
+    sc_str name;
+    const sc_method *found;
+    const sc_constant *weight;
+} name_search;
+
+static void match_name(const sc_method *method, const sc_constant *weight, void *user) {
+    name_search *search = user;
+    if (search->found || !sc_str_equal(weight->name, search->name)) return;
+    search->found = method;
+    search->weight = weight;
 }
 
-static sc_status add_external(sc_emit_state *state, const sc_constant *constant, uint32_t *blob) {
-    sc_ctx *ctx = state->ctx;
+static sc_status fail_name(const sc_emit_method *m, const sc_constant *constant, sc_str file) {
+    const sc_method *method = m->storage->method;
+    name_search first = {.name = constant->name};
+    SC_TRY(sc_weights_visit(method->program, match_name, &first));
+    const sc_method *other = first.found ? first.found : method;
+    return sc_fail(m->state->ctx, SC_ERR_MISMATCH,
+                   "Keep these weights inside the program, by a rule that gives no file, or lower "
+                   "the methods separately.",
+                   "methods '%s' and '%s' have different weights that are called '" SC_STR_FMT
+                   "', of %llu and %llu bytes, and file '" SC_STR_FMT
+                   "' knows weights by name only",
+                   other->name->text, method->name->text, SC_STR_ARG(constant->name),
+                   (unsigned long long)(first.weight ? first.weight->data.size : 0),
+                   (unsigned long long)constant->data.size, SC_STR_ARG(file));
+}
+
+static sc_status add_external(const sc_emit_method *m, const sc_constant *constant, sc_str file,
+                              uint32_t *blob) {
+    sc_emit_state *state = m->state;
     sc_store *store = &state->segments;
-    sc_store_entry entry = {
-        .key = constant->name, .tag = SC_STR(SC_EMIT_EXTERNAL_TAG), .about = &constant->spec};
-    SC_TRY(sc_store_add(ctx, store, constant->data, state->options.segment_alignment, blob));
+    sc_store_entry entry = {.key = constant->name, .tag = file, .about = &constant->spec};
+    SC_TRY(sc_store_add(state->ctx, store, constant->data, state->options.segment_alignment, blob));
     entry.blob = *blob;
     const sc_store_entry *known = sc_store_find(store, constant->name);
     const sc_spec *other = known ? known->about : NULL;
     if (other && (known->blob != *blob || !sc_spec_equal(other, &constant->spec)))
-        return sc_fail(ctx, SC_ERR_MISMATCH,
-                       "Keep the weights inside the program, or lower the methods separately.",
-                       "two different tensors are called '" SC_STR_FMT
-                       "', and a .ptd file knows tensors by name only",
-                       SC_STR_ARG(constant->name));
-    return sc_store_name(ctx, store, &entry);
+        return fail_name(m, constant, file);
+    return sc_store_name(state->ctx, store, &entry);
 }
 
-static sc_status place_constant(sc_emit_state *state, const sc_storage *root, placement *out) {
-    if (state->options.external_constants && can_be_external(root->constant)) {
+static sc_status place_constant(const sc_emit_method *m, const sc_storage *root, placement *out) {
+    sc_emit_state *state = m->state;
+    const sc_str file = sc_constant_file(&state->options, root->constant);
+    if (file.size) {
         out->is_external = true;
         out->name = root->constant->name;
         // Loaders find the tensor by name, but index 0 means memory that the caller supplies.
-        return add_external(state, root->constant, &out->data_index);
+        return add_external(m, root->constant, file, &out->data_index);
     }
     return sc_store_add(state->ctx, &state->constants, root->constant->data,
                         state->options.constant_tensor_alignment, &out->data_index);
@@ -98,7 +118,7 @@ static sc_status place(sc_emit_method *m, const sc_value *value, placement *out)
         if (offset)
             return sc_fail(ctx, SC_ERR_INTERNAL, NULL, "'%s' is a part of a constant",
                            value->name->text);
-        return place_constant(m->state, root, out);
+        return place_constant(m, root, out);
     }
     if (!root->memory_id)
         return sc_fail(ctx, SC_ERR_INTERNAL, NULL, "'%s' has no place in memory",

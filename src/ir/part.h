@@ -37,6 +37,10 @@ typedef struct sc_part_data {
     const sc_cord *bytes;
     uint64_t align;
     const sc_spec *layout;  // of a tensor, dense and of known sizes; NULL: plain bytes
+    struct {                // names of the constants that they were made of, where that is known
+        const sc_str *data;
+        uint32_t count;
+    } weights;
 } sc_part_data;
 
 struct sc_part {

@@ -1,6 +1,7 @@
 // Permutations of constants happen when the file is written, not at every run. The constant's bytes
 // become a source that gathers them in the new order. All uses of the constant must be the same
 // permutation, so that no bytes are stored twice.
+#include "ir/weights.h"
 #include "passes/layout.h"
 
 // The permutation that all users agree on; false if a user does something else.
@@ -31,7 +32,6 @@ static sc_constant *permuted(sc_ctx *ctx, sc_exprs *exprs, const sc_constant *ol
         strides[i] = old->spec.strides[order[i]].value;
     }
     sc_spec_set_contiguous(exprs, &constant->spec);
-    constant->name = sc_str_format(ctx->arena, SC_STR_FMT ".permuted", SC_STR_ARG(old->name));
     if (old->data.size > 0)
         constant->data =
             sc_extent_strided(ctx->arena, old->data, sc_dtype_bytes((sc_dtype)old->spec.dtype),
@@ -39,10 +39,12 @@ static sc_constant *permuted(sc_ctx *ctx, sc_exprs *exprs, const sc_constant *ol
     return constant;
 }
 
-// Buffers may be written, so only values that are certainly constant are moved.
-static bool is_candidate(const sc_method *method, const sc_input_sig *sig, const sc_value *value) {
+// Buffers may be written, so only values that are certainly constant are moved. Weights in files of
+// their own have their own names and layouts, because other programs read them.
+static bool is_candidate(const sc_options *options, const sc_method *method,
+                         const sc_input_sig *sig, const sc_value *value) {
     if (!sig->constant || sig->constant->lifted_scalar || sig->is_trained) return false;
-    if (value->use_count == 0) return false;
+    if (value->use_count == 0 || sc_constant_file(options, sig->constant).size) return false;
     for (const sc_arg *use = value->first_use; use; use = use->next_use)
         if (use->user->op && sc_op_has(use->user->op, SC_MUTATES)) return false;
     return sc_spec_is_contiguous(method->exprs, &sig->constant->spec);
@@ -89,12 +91,12 @@ static void keep_ties(sc_ctx *ctx, const sc_method *method, plan *plans) {
     }
 }
 
-sc_status sc_pass_const_moves(sc_ctx *ctx, sc_method *method) {
+sc_status sc_pass_const_moves(sc_ctx *ctx, sc_method *method, const sc_pass_env *env) {
     sc_mark mark = sc_arena_mark(ctx->scratch);
     plan *plans = sc_new_array(ctx->scratch, plan, (size_t)method->inputs.count + 1);
     for (uint32_t i = 0; i < method->inputs.count; i++) {
         const sc_value *value = method->graph->inputs.data[i];
-        plans[i].moves = is_candidate(method, &method->inputs.data[i], value) &&
+        plans[i].moves = is_candidate(env->options, method, &method->inputs.data[i], value) &&
                          common_permutation(value, plans[i].order);
     }
     keep_ties(ctx, method, plans);

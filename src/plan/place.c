@@ -277,8 +277,7 @@ sc_status sc_place_program(sc_ctx *ctx, sc_program *program, const sc_options *o
     if (count > 1) SC_TRY(place_state(ctx, *tables, count, options));
     for (uint32_t m = 0; m < count; m++) {
         sc_where_set_method(ctx, program->methods.data[m]);
-        if (options->remove_view_copy)
-            SC_TRY(sc_views_alias(ctx, &(*tables)[m], options->external_constants));
+        if (options->remove_view_copy) SC_TRY(sc_views_alias(ctx, &(*tables)[m], options));
         const sc_planner planner =
             sc_planners_of(&options->memory_planning, sc_name_str(program->methods.data[m]->name));
         SC_TRY(place_method(ctx, &(*tables)[m], &planner, host, &(*reports)[m]));

@@ -4,13 +4,13 @@
 // permutations.
 #include "plan/views.h"
 
-#include "ir/ir.h"
+#include "ir/weights.h"
 
 typedef struct aliaser {
     sc_ctx *ctx;
     sc_storage_table *table;
     bool *written;  // by sc_value.mark: a node writes it in place
-    bool keeps_layouts;
+    const sc_options *options;
 } aliaser;
 
 // Storage that others may change, or whose layout is not ours, cannot be aliased.
@@ -68,8 +68,9 @@ static sc_status alias_node(aliaser *a, sc_node *node) {
         !sc_spec_is_contiguous(node->graph->method->exprs, &base->spec))
         return SC_OK;
     uint64_t base_offset = 0;
-    bool is_constant = sc_storage_root(table, base, &base_offset)->kind == SC_STORAGE_CONSTANT;
-    if (is_constant && a->keeps_layouts &&
+    const sc_storage *root = sc_storage_root(table, base, &base_offset);
+    const bool is_constant = root->kind == SC_STORAGE_CONSTANT;
+    if (is_constant && sc_constant_file(a->options, root->constant).size &&
         (node->out_count != 1 || !sc_spec_equal(&base->spec, &node->outs[0]->spec)))
         return SC_OK;
     sc_infer in;
@@ -109,9 +110,9 @@ static void find_written(aliaser *a, const sc_graph *graph) {
     }
 }
 
-sc_status sc_views_alias(sc_ctx *ctx, sc_storage_table *table, bool keeps_layouts) {
+sc_status sc_views_alias(sc_ctx *ctx, sc_storage_table *table, const sc_options *options) {
     sc_mark mark = sc_arena_mark(ctx->scratch);
-    aliaser a = {.ctx = ctx, .table = table, .keeps_layouts = keeps_layouts};
+    aliaser a = {.ctx = ctx, .table = table, .options = options};
     a.written = sc_new_array(ctx->scratch, bool, (size_t)table->items.count + 1);
     find_written(&a, table->method->graph);
     sc_status status = alias_graph(&a, table->method->graph);

@@ -45,6 +45,7 @@ import serde
 import spectra
 import torch
 import training
+import weight_files
 import xnnpack
 
 
@@ -123,6 +124,7 @@ def cases():
         own_partitioners,
         own_passes,
         own_planners,
+        weight_files,
         recipe_models,
         records,
         training,

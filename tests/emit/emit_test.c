@@ -209,6 +209,9 @@ TEST(calls_of_parts_list_the_handles_behind_them) {
 }
 
 // Weights in a file of their own, found by name; numbers written into the code stay inside.
+static const sc_weight_file APART[] = {{{"*", 1}, {SC_EXTERNAL_FILE, sizeof SC_EXTERNAL_FILE - 1}}};
+static const sc_weight_files ALL_APART = {APART, 1};
+
 static const char external_text[] =
     "method forward {\n"
     "  input %w: f32[2, 2] parameter \"layer.w\" const f32[2, 2] 16\n"
@@ -223,7 +226,7 @@ static const char external_text[] =
 TEST(weights_can_go_to_a_file_of_their_own) {
     setup s;
     begin(&s);
-    s.options.external_constants = true;
+    s.options.external_constants = ALL_APART;
     REQUIRE_OK(emit(&s, str(external_text)));
     s.size = (size_t)s.result.program.size;
     REQUIRE(s.result.files.count == 1);
@@ -507,7 +510,7 @@ TEST(a_tag_of_named_data_is_the_name_of_a_file) {
 TEST(a_name_in_a_ptd_means_one_tensor) {
     setup s;
     begin(&s);
-    s.options.external_constants = true;
+    s.options.external_constants = ALL_APART;
     const char *text = "method one {\n"
                        "  input %w: f32[2] parameter \"w\" const f32[2] 8\n"
                        "  return %w\n}\n"
@@ -515,6 +518,52 @@ TEST(a_name_in_a_ptd_means_one_tensor) {
                        "  input %w: f32[2, 1] parameter \"w\" const f32[2, 1] 8\n"
                        "  return %w\n}\n";
     CHECK_STATUS(emit(&s, str(text)), SC_ERR_MISMATCH);
+    CHECK_EQ_STR(last_message(&s),
+                 "methods 'one' and 'two' have different weights that are called 'w', of 8 and 8 "
+                 "bytes, and file '_default_external_constant' knows weights by name only");
+    end(&s);
+}
+
+TEST(rules_choose_the_files_of_weights) {
+    static const sc_weight_file RULES[] = {
+        {{"base.*.b", 8}, {0}}, {{"base.*", 6}, {"foundation", 10}}, {{"*.w", 3}, {"heads", 5}}};
+    static const struct {
+        const char *name, *file;
+    } rows[] = {{"base.w", "foundation"},
+                {"base.x.b", ""},
+                {"base..b", ""},
+                {"base.b", "foundation"},
+                {"head.w", "heads"},
+                {".w", "heads"},
+                {"w", ""},
+                {"other.w.b", ""},
+                {"abase.w", "heads"},
+                {"base.", "foundation"},
+                {"base", ""},
+                {"base.w.b.c", "foundation"}};
+    const sc_weight_files files = {RULES, SC_COUNT_OF(RULES)};
+    for (size_t i = 0; i < SC_COUNT_OF(rows); i++) {
+        const sc_str found = sc_weight_files_of(&files, sc_str_from(rows[i].name));
+        CHECK_EQ_TEXT(found.data ? found.data : "", found.size, rows[i].file);
+    }
+}
+
+TEST(weights_have_the_files_of_the_rules) {
+    static const sc_weight_file RULES[] = {{{"base.*", 6}, {"foundation", 10}}};
+    const char *text = "method one {\n"
+                       "  input %w: f32[2] parameter \"base.w\" const f32[2] 8\n"
+                       "  input %a: f32[2] parameter \"lora.w\" const f32[2] 8\n"
+                       "  return %w, %a\n}\n"
+                       "method two {\n"
+                       "  input %w: f32[2] parameter \"base.w\" const f32[2] 8\n"
+                       "  input %a: f32[2, 1] parameter \"lora.w\" const f32[2, 1] 8\n"
+                       "  return %w, %a\n}\n";
+    setup s;
+    begin(&s);
+    s.options.external_constants = (sc_weight_files){RULES, 1};
+    REQUIRE_OK(emit(&s, str(text)));
+    REQUIRE(s.result.files.count == 1);
+    CHECK_EQ_TEXT(s.result.files.data[0].tag.data, s.result.files.data[0].tag.size, "foundation");
     end(&s);
 }
 

@@ -43,7 +43,7 @@ const library = {
   "cli/shell": ["source", "cli/usage.ts", "cli/print", "call", ...ground],
   "cli/files": ["cli/usage.ts", "cli/print", "tensor", "sink", ...ground],
   "cli/inspect": command,
-  "cli/lower": ["call", ...command],
+  "cli/lower": ["call", "sink", ...command],
   "cli/export": ["cli/lower", "recipe", "source", ...command],
   "cli/run": ["program", "record", "call", "tensor", "source", ...command],
   "cli/studio": command,

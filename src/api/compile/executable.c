@@ -2,6 +2,8 @@
 // evaluator runs.
 #include "api/compile/executable.h"
 
+#include "ir/weights.h"
+
 static sc_status enter(sc_ctx *ctx, sc_phase phase, sc_str pass) {
     ctx->where = (sc_where){.pass = pass, .instruction = -1};
     return sc_progress(ctx, phase, 0, 0);
@@ -12,6 +14,7 @@ sc_status sc_make_executable(sc_ctx *ctx, sc_pipeline *pipeline, sc_program *pro
     const sc_options *options = pipeline->env.options;
     sc_storage_table *tables = NULL;
     *out = (sc_executable){0};
+    SC_TRY(sc_weights_check(program, options));
     SC_TRY(sc_pipeline_run(ctx, pipeline, program, SC_STEP_to_executorch));
     SC_TRY(enter(ctx, SC_PHASE_plan, SC_STR("memory_planning")));
     SC_TRY(sc_place_program(ctx, program, options, pipeline->env.planners, &tables, &out->reports));

@@ -131,8 +131,9 @@ typedef struct sc_xnn_node {
 typedef struct sc_xnn_constant {
     sc_str key;  // among named data; NULL data if the payload contains the bytes
     uint64_t size;
-    const sc_cord *bytes;  // the bytes that the compiler stores under that name; NULL when read
-    const uint8_t *data;   // bytes in the payload, or those that a runtime has found under the name
+    const sc_cord *bytes;    // the bytes that the compiler stores under that name; NULL when read
+    SC_VEC(sc_str) weights;  // names of the weights that the compiler made the bytes of
+    const uint8_t *data;  // bytes in the payload, or those that a runtime has found under the name
 } sc_xnn_constant;
 
 typedef struct sc_xnn_graph {

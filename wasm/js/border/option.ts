@@ -26,7 +26,7 @@ export type PlannedSizes<Word extends string> =
 /** One option, by what its values are. */
 export type Option = Row &
   (
-    | { readonly kind: "bool"; readonly default: boolean }
+    | { readonly kind: "bool" | "files"; readonly default: boolean }
     | { readonly kind: "count" | "whole"; readonly default: number }
     | { readonly kind: "power"; readonly default: number; readonly power: number }
     | {

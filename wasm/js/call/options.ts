@@ -45,6 +45,8 @@ export function accepts(option: Option): string {
       return `${anyOf(option.words.map((word) => `"${word}"`))}, a function, or these by method`;
     case "sizes":
       return `${anyOf(option.words.map((word) => `"${word}"`))}, or these by method and { max: N } by size`;
+    case "files":
+      return 'true, false, files by patterns of names, { "base.*": "base" }, or a function';
     case "names":
       return "a list of names";
     case "bounds":
@@ -67,6 +69,14 @@ const isName = (value: unknown): boolean => typeof value === "string" && value !
 
 /** Whether it may be a planner; which names there are, only the engine knows. */
 const isPlanner = (value: unknown): boolean => typeof value === "function" || isName(value);
+
+/** Whether it can be the name of a file, which may not lead into another folder. */
+export const isFileName = (value: unknown): value is string =>
+  isName(value) && !/^\.{1,2}$|[\u0000-\u001f\u007f/\\]/.test(value as string);
+
+const isFiles = (value: unknown): boolean =>
+  isPlain(value) &&
+  Object.entries(value).every(([name, file]) => name !== "" && (file === null || isFileName(file)));
 
 /** The memory planners of the library. */
 export const PLANNER_WORDS: readonly string[] = OPTIONS.flatMap((option) =>
@@ -93,6 +103,8 @@ export function isTaken(option: Option, value: unknown): boolean {
       return isPlanner(value) || (isPlain(value) && Object.values(value).every(isPlanner));
     case "sizes":
       return isSizes(option.words, value);
+    case "files":
+      return typeof value === "boolean" || typeof value === "function" || isFiles(value);
     case "names":
       return Array.isArray(value) && value.every(isName);
     case "bounds":

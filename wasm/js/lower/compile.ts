@@ -21,6 +21,7 @@ import { partitionersJson } from "./partition.js";
 import { programCall } from "./program_call.js";
 import { HostFunctions } from "../pass/run.js";
 import { passEntries } from "./transform.js";
+import { namesOfFiles, weightFiles } from "./weight_files.js";
 import { checkOptions } from "../call/protocol.js";
 import { readInputs, readValues } from "../record/record.js";
 import type {
@@ -234,8 +235,10 @@ class EdgeManager extends ViewingManager implements EdgeProgramManager {
         ? this.transformed("'passes' of toExecutorch()", passes, before)
         : this.program;
       const host = new HostFunctions(job);
+      const files = weightFiles(job, edge, config.externalConstants);
       const json = optionsJson("toExecutorch", config, {
         consume: consume || edge !== this.program,
+        external_constants: files,
         memory_planning: host.planners(config.memoryPlanning, PLANNER_WORDS),
       });
       const first = job.enter({}, (raw, s) => raw.output_count(s));
@@ -244,7 +247,14 @@ class EdgeManager extends ViewingManager implements EdgeProgramManager {
       );
       const complete = recorded && completed(job, recorded, program);
       const all = namesAfter(names, before);
-      return new ExecutorchManager(job.retain(), program, all, first, complete);
+      return new ExecutorchManager(
+        job.retain(),
+        program,
+        all,
+        first,
+        complete,
+        namesOfFiles(files),
+      );
     });
   }
 }

@@ -15,6 +15,7 @@ import type {
   DumpOptions,
   ETRecordMaps,
   ExecutorchProgram,
+  DataFile,
   ExecutorchProgramManager,
   Inputs,
   Sink,
@@ -25,7 +26,7 @@ import type {
 /** An emitted program, on a job of the engine. */
 export class ExecutorchManager extends Manager implements ExecutorchProgramManager {
   verification: Verification | null = null;
-  private readonly files: readonly { name: string; size: number }[];
+  private readonly files: readonly DataFile[];
 
   constructor(
     job: Job,
@@ -34,13 +35,16 @@ export class ExecutorchManager extends Manager implements ExecutorchProgramManag
     /** Number of its first file among all that the job has made. */
     private readonly first: number,
     recorded: Recorded | undefined,
+    /** Names of data files that the caller has given. */
+    shared: ReadonlySet<string>,
   ) {
     super("ExecutorchProgramManager", job, program, names, recorded);
     const length = job.enter({}, (raw, s) => raw.output_count(s)) - first;
-    this.files = Array.from({ length }, (_, i) => ({
-      name: job.textOf((raw, s) => raw.output_name(s, first + i)),
-      size: job.enter({}, (raw, s) => raw.output_bytes(s, first + i)),
-    }));
+    this.files = Array.from({ length }, (_, i) => {
+      const name = job.textOf((raw, s) => raw.output_name(s, first + i));
+      const size = job.enter({}, (raw, s) => raw.output_bytes(s, first + i));
+      return { name, size, ...(shared.has(name) && { isShared: true as const }) };
+    });
   }
 
   override inspect(): CompilationReport {
@@ -58,7 +62,7 @@ export class ExecutorchManager extends Manager implements ExecutorchProgramManag
     return this.files[0]!.size;
   }
 
-  get dataFiles(): readonly { name: string; size: number }[] {
+  get dataFiles(): readonly DataFile[] {
     return this.files.slice(1);
   }
 

@@ -5,8 +5,21 @@ import type { FileSinks, Sink } from "../types/index.js";
 
 /** The parts of a program that saving needs, wherever the program lives. */
 export interface Saved {
-  readonly dataFiles: readonly { readonly name: string }[];
+  readonly dataFiles: readonly { readonly name: string; readonly isShared?: true }[];
   writeTo(sink: Sink, file?: string): Promise<void>;
+}
+
+/**
+ * The name of a .ptd next to STEM.pte: after that, so that programs in one folder keep theirs apart, but
+ * a file that programs share has the name that it was given.
+ */
+export function dataFileName(
+  stem: string,
+  { name, isShared }: { readonly name: string; readonly isShared?: true },
+  count: number,
+): string {
+  if (isShared) return name;
+  return count === 1 ? `${stem}.ptd` : `${stem}.${name}`;
 }
 
 /** Streams of Node have an `open` of their own. */
@@ -36,7 +49,7 @@ export async function savePte(
   const stem = name.replace(/\.pte$/, "");
   const files = dataFiles.map((file) => ({
     file: file.name,
-    to: dataFiles.length === 1 ? `${stem}.ptd` : `${stem}.${file.name}`,
+    to: dataFileName(stem, file, dataFiles.length),
   }));
   if (!isFileSinks(sink)) {
     if (files.length > 0) throw severalFiles(files.length);

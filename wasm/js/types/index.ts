@@ -2,6 +2,7 @@
 // caller's thread, and the client, the same calls answered by a worker as promises.
 export type { BackendConfig, CompileConfig, ExecutorchConfig } from "../border/options.gen.js";
 export type { PlannedSizes } from "../border/option.js";
+export type { ChooseFile, ExternalConstants, WeightInfo } from "../border/weight_files.js";
 export type {
   MemoryPlanner,
   MemoryPlanning,

@@ -102,6 +102,16 @@ export interface DumpOptions {
   readonly verbose?: boolean;
 }
 
+/** A .ptd file that belongs to a program. */
+export interface DataFile {
+  /** Its name: "foundation.ptd". */
+  readonly name: string;
+  /** Its size in bytes. */
+  readonly size: number;
+  /** The caller gave it its name, by `externalConstants`, so that other programs may share it. */
+  readonly isShared?: true;
+}
+
 /** The emitted program: a .pte, and .ptd files when weights are external. */
 export interface ExecutorchProgramManager extends Resource {
   /** Names of the methods that have instructions. */
@@ -124,8 +134,8 @@ export interface ExecutorchProgramManager extends Resource {
   readonly buffer: Uint8Array<ArrayBuffer>;
   /** The .pte (or one of `dataFiles`) as a Blob; weights stay slices of the opened Files where the platform can. */
   toBlob(file?: string, options?: CallOptions): HostBlob;
-  /** The .ptd files that belong to the .pte, with their sizes in bytes. */
-  readonly dataFiles: readonly { name: string; size: number }[];
+  /** The .ptd files that belong to the .pte. */
+  readonly dataFiles: readonly DataFile[];
   /** One of `dataFiles`, whole. */
   dataFile(name: string): Uint8Array<ArrayBuffer>;
   /**

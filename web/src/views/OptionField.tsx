@@ -67,6 +67,43 @@ function NamesField(props: { option: Option; value: readonly string[] }): JSX.El
   );
 }
 
+/** Files of weights: none, one for all, or by rules of the form PATTERN=FILE. */
+function FilesField(props: { option: Option; value: unknown }): JSX.Element {
+  const { option, value } = props;
+  const rules = typeof value === "object" ? Object.entries(value as Record<string, string>) : [];
+  const read = (text: string): unknown => {
+    const pairs = (text.match(/[^\s,]+/g) ?? []).map((word) => [
+      word.slice(0, Math.max(word.lastIndexOf("="), 0)),
+      word.slice(word.lastIndexOf("=") + 1),
+    ]);
+    return pairs.length > 0 ? Object.fromEntries(pairs) : true;
+  };
+  return (
+    <>
+      <CheckField option={option} value={value !== false} />
+      {value !== false && (
+        <label class="field">
+          <span>
+            Which weights
+            <span class="soft note">
+              PATTERN=FILE, such as <span class="mono">base.*=foundation</span>; empty: all
+            </span>
+          </span>
+          <input
+            type="text"
+            class="mono"
+            spellcheck={false}
+            placeholder="all, in one file"
+            defaultValue={rules.map((pair) => pair.join("=")).join(" ")}
+            aria-invalid={!isTaken(option, value)}
+            onInput={(e) => setOption(option.name, read(e.currentTarget.value))}
+          />
+        </label>
+      )}
+    </>
+  );
+}
+
 function NumberField(props: { option: Option; value: unknown }): JSX.Element {
   const { option, value } = props;
   return (
@@ -131,6 +168,7 @@ export function OptionField(props: { option: Option }): JSX.Element {
   const { option } = props;
   const value = app.document.value?.settings.options[option.name] ?? option.default;
   if (option.kind === "bool") return <CheckField option={option} value={value} />;
+  if (option.kind === "files") return <FilesField option={option} value={value} />;
   if (option.kind === "bounds") return <BoundFields option={option} bounds={value as Bounds} />;
   if (option.kind === "choice" || option.kind === "planner" || option.kind === "sizes")
     return <ChoiceField option={option} value={value} words={option.words} />;

@@ -39,6 +39,13 @@ static sc_status read_vector(sc_ctx *ctx, const sc_node *norm, const char *param
     return sc_xa_read_numbers(ctx, &c, out, count);
 }
 
+// The constant that stands for all of a norm: the one that each norm has.
+static sc_str name_of(const sc_node *norm) {
+    sc_xa_constant mean;
+    sc_xa_constant_of(sc_xa_tensor(norm, "running_mean"), &mean);
+    return mean.constant->name;
+}
+
 // The norm's factors and addends by channel, on scratch.
 static sc_status read_norm(sc_ctx *ctx, const sc_node *norm, double **factor, double **summand,
                            uint32_t *count) {
@@ -67,8 +74,10 @@ sc_status sc_xa_add_bias_of(sc_xa_maker *m, const sc_value *bias, const sc_node 
     if (bias) {
         sc_xa_constant_of(bias, &constant);
         SC_TRY(sc_xa_read_numbers(m->x.ctx, &constant, &numbers, &count));
+        m->weight = constant.constant->name;
     }
     if (norm) {
+        m->weight = name_of(norm);
         SC_TRY(read_norm(m->x.ctx, norm, factors, &summands, &count));
         for (uint32_t i = 0; i < count && numbers; i++) summands[i] += numbers[i] * (*factors)[i];
         numbers = summands;
@@ -94,6 +103,7 @@ static sc_status make_norm(sc_xa_maker *m, const sc_node *node) {
     double *factor, *summand;
     uint32_t count = 0, input, filter, bias;
     sc_xa_tail tail;
+    m->weight = name_of(node);
     SC_TRY(read_norm(m->x.ctx, node, &factor, &summand, &count));
     const sc_xnn_shape shape = {4, {1, 1, 1, count}};
     float *weights = sc_new_array(m->x.ctx->arena, float, count);

@@ -277,6 +277,7 @@ static sc_status make_node(sc_xa_maker *m, const sc_node *node) {
     if (!row || !(is_for_others(node) || sc_xa_judge(&m->x, node)))
         return sc_fail(m->x.ctx, SC_ERR_DELEGATE, NULL, "XNNPACK cannot compute this node");
     m->node = node;
+    m->weight = (sc_str){0};
     sc_mark mark = sc_arena_mark(m->x.ctx->scratch);
     const sc_status status = row->family->make(m, node);
     sc_arena_rewind(m->x.ctx->scratch, mark);
@@ -303,8 +304,10 @@ static sc_status write_part(sc_xa_maker *m) {
     m->part->processed = payload;
     for (uint32_t c = 1; c < m->graph->constants.count; c++) {
         const sc_xnn_constant *constant = &m->graph->constants.data[c];
-        const sc_part_data data = {
-            .key = constant->key, .bytes = constant->bytes, .align = SC_XNN_DATA_ALIGN};
+        const sc_part_data data = {.key = constant->key,
+                                   .bytes = constant->bytes,
+                                   .align = SC_XNN_DATA_ALIGN,
+                                   .weights = {constant->weights.data, constant->weights.count}};
         sc_vec_push(ctx->arena, &m->part->data, data);
     }
     return SC_OK;

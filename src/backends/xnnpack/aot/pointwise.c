@@ -130,6 +130,7 @@ static sc_status make_prelu(sc_xa_maker *m, const sc_node *node) {
     uint32_t count, in, id;
     sc_xa_constant_of(node->args[1].value, &slope);
     SC_TRY(sc_xa_read_numbers(m->x.ctx, &slope, &numbers, &count));
+    m->weight = slope.constant->name;
     float *values = sc_new_array(m->x.ctx->arena, float, channels);
     for (uint32_t c = 0; c < channels; c++) values[c] = (float)numbers[count == 1 ? 0 : c];
     const bool is_half = input->spec.dtype == SC_DTYPE_F16;

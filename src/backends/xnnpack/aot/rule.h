@@ -269,6 +269,7 @@ struct sc_xa_maker {
     sc_imap layouts;      // node that may choose -> sc_xa_layout
     sc_imap absorbed;     // nodes that were merged into others -> those
     sc_imap weights;      // constant -> the last XNNPACK value made of it
+    sc_str weight;        // name of the constant that XNNPACK constants are being made of
     const sc_node *node;  // the node that is being made, or whose result is needed
     // The node for which each XNNPACK node was made; NULL for copies of inputs.
     SC_VEC(const sc_node *) makers;

@@ -21,6 +21,8 @@ static sc_status add_bytes(sc_xa_maker *m, sc_extent bytes, const char *prefix,
     sc_cord_append_extent(cord, bytes);
     const uint32_t known = m->graph->constants.count;
     *constant = sc_xnn_add_constant(m->graph, sc_sb_str(&key), cord);
+    if (m->weight.size)
+        sc_vec_push(ctx->arena, &m->graph->constants.data[*constant].weights, m->weight);
     if (*constant == known) return SC_OK;
     bool same = false;
     const sc_cord *there = m->graph->constants.data[*constant].bytes;
@@ -167,6 +169,7 @@ static sc_status make_weight(sc_xa_maker *m, const sc_xa_weight *w, uint32_t *id
     sc_ctx *ctx = m->x.ctx;
     const sc_constant *constant = w->constant->constant;
     const uint8_t dtype = constant->spec.dtype;
+    m->weight = constant->name;
     const bool is_float = sc_xnn_datatype_of(dtype) != SC_XNN_DATATYPE_INVALID;
     uint64_t items;
     uint32_t index;
@@ -243,6 +246,7 @@ sc_status sc_xa_add_operand(sc_xa_maker *m, const sc_xa_constant *constant, uint
     if (constant->constant->spec.dtype != SC_DTYPE_I8 || constant->dequantize)
         return sc_xa_add_weight(m, &w, id);
     // Integers that an operator with 8 bits reads directly.
+    m->weight = constant->constant->name;
     sc_ctx *ctx = m->x.ctx;
     uint32_t index;
     SC_TRY(add_bytes(

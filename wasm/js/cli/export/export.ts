@@ -314,7 +314,7 @@ async function exportPrograms(values: Values, positionals: string[]): Promise<nu
   const constantMethods = constantsOf(values.constant ?? []);
   const engine = await makeEngine();
   if (recipe.executorchBackendConfig?.externalConstants)
-    keepInputs(places.inputs, dataPath(places.output, "", 1));
+    keepInputs(places.inputs, dataPath(places.output, { name: "" }, 1));
   try {
     const modules = values.import ?? [];
     await importModules(engine, modules);

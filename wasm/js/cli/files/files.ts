@@ -10,6 +10,7 @@ import fs, {
   mkdirSync,
   openSync,
   readFileSync,
+  readSync,
   realpathSync,
   renameSync,
   rmSync,
@@ -66,6 +67,29 @@ export function statsOf(path: string): Stats | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Whether what is written is in the file already; true where there is no such file. */
+export async function holds(
+  path: string,
+  write: (writer: Writer) => Promise<void>,
+): Promise<boolean> {
+  const size = statsOf(path)?.isFile() ? statsOf(path)!.size : undefined;
+  if (size === undefined) return true;
+  const file = openSync(path, "r");
+  let at = 0;
+  let isSame = true;
+  try {
+    await write(async (bytes) => {
+      const there = new Uint8Array(isSame ? bytes.length : 0);
+      if (isSame) isSame = readSync(file, there, 0, there.length, at) === there.length;
+      isSame &&= Buffer.compare(there, bytes) === 0;
+      at += bytes.length;
+    });
+  } finally {
+    closeSync(file);
+  }
+  return isSame && at === size;
 }
 
 /** Whether a path is no file of the disk: a stream, or where what is written is thrown away. */

@@ -1,27 +1,29 @@
 // The files that sconce lower and sconce export write: the program, its data, records and reports.
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { formatBytes } from "../../base/size.js";
-import type { CallOptions, ExecutorchProgramManager } from "../../types/index.js";
+import { dataFileName } from "../../sink/saving.js";
+import type { CallOptions, DataFile, ExecutorchProgramManager } from "../../types/index.js";
 import { jsonText } from "../print/json.js";
-import { keepInputs, writeFiles, type Writer } from "../files/files.js";
+import { holds, keepInputs, writeFiles, type Writer } from "../files/files.js";
+import { note } from "../print/terminal.js";
 import { isNowhere, isOutputStream } from "../files/streams.js";
 import { UsageError } from "../usage.js";
 
 /** A file to write, with the function that writes it. */
 export type Output = Parameters<typeof writeFiles>[0][number];
 
-/** The place of a .ptd: named after the .pte, so that programs in one folder keep theirs apart. */
-export function dataPath(output: string, name: string, count: number): string {
+/** The place of a .ptd, in the folder of the .pte. */
+export function dataPath(output: string, file: Omit<DataFile, "size">, count: number): string {
   if (isNowhere(output)) return output;
   if (isOutputStream(output))
     throw new UsageError(
       "a program with data files cannot go to the standard output",
       "Name a file, -o model.pte, or leave out --external-constants.",
     );
-  const stem = output.replace(/\.pte$/, "");
-  if (/[/\\]/.test(name))
-    throw new UsageError(`the data file '${name}' would leave the folder of ${output}`);
-  return count === 1 ? `${stem}.ptd` : `${stem}.${name}`;
+  if (/[/\\]/.test(file.name))
+    throw new UsageError(`the data file '${file.name}' would leave the folder of ${output}`);
+  const stem = basename(output).replace(/\.pte$/, "");
+  return output.slice(0, output.length - basename(output).length) + dataFileName(stem, file, count);
 }
 
 /** The place of the record of a method. */
@@ -65,18 +67,32 @@ export function reportFile(path: string | undefined, report: () => object): Outp
   return [{ path, write }];
 }
 
+/** Says so of files that other programs may share and that get other weights. */
+async function noteReplaced(
+  program: ExecutorchProgramManager,
+  files: readonly (Output & { readonly shared?: string })[],
+): Promise<void> {
+  for (const { path, shared } of files)
+    if (shared !== undefined && !(await holds(path, (writer) => program.writeTo(writer, shared))))
+      note(
+        `note: ${path} had other weights before: lower the other programs that use it again, too`,
+      );
+}
+
 /** The .pte with its .ptd files, all or none: weights of one lowering never meet those of another. */
-export function writeProgram(
+export async function writeProgram(
   program: ExecutorchProgramManager,
   output: string,
   inputs: readonly string[],
   options: CallOptions,
   extra: readonly Output[],
 ): Promise<void> {
-  const files = program.dataFiles.map(({ name }) => ({
-    path: dataPath(output, name, program.dataFiles.length),
-    write: (writer: Writer) => program.writeTo(writer, name, options),
+  const files = program.dataFiles.map((file) => ({
+    path: dataPath(output, file, program.dataFiles.length),
+    write: (writer: Writer) => program.writeTo(writer, file.name, options),
+    ...(file.isShared && { shared: file.name }),
   }));
+  await noteReplaced(program, files);
   files.push({ path: output, write: (writer) => program.writeTo(writer, undefined, options) });
   for (const { path } of files) keepInputs(inputs, path);
   return writeFiles([...files, ...extra]);
@@ -99,9 +115,9 @@ export function writtenOf(
   milliseconds: number,
 ): WrittenProgram {
   const { size: bytes, dataFiles: files, methods, configMethods } = program;
-  const dataFiles = files.map(({ name, size }) => ({
-    path: dataPath(output, name, files.length),
-    bytes: size,
+  const dataFiles = files.map((file) => ({
+    path: dataPath(output, file, files.length),
+    bytes: file.size,
   }));
   return { output, bytes, dataFiles, methods, configMethods, milliseconds };
 }

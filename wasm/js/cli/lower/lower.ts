@@ -200,7 +200,7 @@ function checkTargets(
   claimOutputs([etrecord ?? [], targets, report ?? []].flat(), false);
   keepApart(inputs, [report ?? [], etrecord ?? [], targets].flat());
   if (options.externalConstants)
-    for (const target of targets) keepInputs(inputs, dataPath(target, "", 1));
+    for (const target of targets) keepInputs(inputs, dataPath(target, { name: "" }, 1));
 }
 
 /** The extras with files that are named where a flag names a folder: after the program. */

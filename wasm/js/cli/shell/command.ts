@@ -129,6 +129,24 @@ function refuseRepeats(command: Command, tokens: readonly Token[]): void {
   }
 }
 
+/** Writes values that may be left out with their flags: an empty one for none. */
+function joined(command: Command, args: readonly string[]): string[] {
+  const all: string[] = [];
+  const end = args.includes("--") ? args.indexOf("--") : args.length;
+  for (let i = 0; i < args.length; i++) {
+    const arg = args[i]!;
+    const flag = i < end && arg.startsWith("--") ? command.flags[arg.slice(2)] : undefined;
+    if (!flag?.optional) all.push(arg);
+    else {
+      const next = i + 1 < end ? args[i + 1]! : "";
+      const isValue = next.includes("=") && !next.startsWith("-");
+      all.push(`${arg}=${isValue ? next : ""}`);
+      if (isValue) i++;
+    }
+  }
+  return all;
+}
+
 /** Reads the arguments of a command; what is not of its table is a usage error. */
 export function parseCommand(command: Command, args: readonly string[]): Parsed {
   const options: NonNullable<ParseArgsConfig["options"]> = Object.fromEntries(
@@ -137,7 +155,12 @@ export function parseCommand(command: Command, args: readonly string[]): Parsed 
       { type, multiple, ...(short && { short }) },
     ]),
   );
-  const config = { args: [...args], options, allowPositionals: true, strict: false } as const;
+  const config = {
+    args: joined(command, args),
+    options,
+    allowPositionals: true,
+    strict: false,
+  } as const;
   const { values, positionals, tokens } = parseArgs({ ...config, tokens: true });
   const given = tokens.filter((token) => token.kind === "option");
   for (const token of given) checkToken(command, token);

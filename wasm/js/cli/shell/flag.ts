@@ -7,6 +7,8 @@ export interface Flag {
   readonly multiple?: boolean;
   /** Stands for the value in the help: FILE, FOLDER, NAME=FILE, N. */
   readonly value?: string;
+  /** The value may be left out; an argument that follows is one only if it holds a "=". */
+  readonly optional?: boolean;
   /** The words that the flag takes, and no others. */
   readonly words?: readonly string[];
   /** Words that are completed, where there are others as well. */

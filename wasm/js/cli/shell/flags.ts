@@ -1,5 +1,5 @@
 // The flags that options.def gives the command: as rows of its table, and as options.
-import { accepts, anyOf, isCount, isTaken, optionsOf } from "../../call/options.js";
+import { accepts, anyOf, isCount, isFileName, isTaken, optionsOf } from "../../call/options.js";
 import type { Bounds, Option, OptionCall } from "../../border/option.js";
 import type { Flag, Flags } from "./flag.js";
 import { readByMethod } from "./by_method.js";
@@ -10,6 +10,7 @@ const flagged = (calls: readonly OptionCall[]): readonly Option[] =>
 
 const VALUES = {
   bool: "",
+  files: "PATTERN=FILE",
   choice: "HOW",
   planner: "HOW",
   sizes: "HOW",
@@ -27,13 +28,19 @@ const FORMS = {
   sizes: ": NAME=N. METHOD=HOW is for one method",
 };
 
-const REPEATED: ReadonlySet<Option["kind"]> = new Set(["bounds", "names", "planner", "sizes"]);
+const REPEATED: ReadonlySet<Option["kind"]> = new Set([
+  "bounds",
+  "files",
+  "names",
+  "planner",
+  "sizes",
+]);
 
 /** The help of a flag. */
 function described(option: Option): string {
   const text = option.sentence.replace(/^./, (c) => c.toLowerCase()).replace(/\.$/, "");
   if (option.kind === "bool") return option.default ? `not: ${text}` : text;
-  if (option.kind === "bounds" || option.kind === "names") return text;
+  if (option.kind === "bounds" || option.kind === "files" || option.kind === "names") return text;
   const isDefault = (word: unknown): string => (word === option.default ? " (default)" : "");
   if (option.kind !== "choice" && option.kind !== "planner" && option.kind !== "sizes")
     return `${text}; ${option.default} by default`;
@@ -47,6 +54,7 @@ function flagOf(option: Option): Flag {
     type: kind === "bool" ? "boolean" : "string",
     multiple: REPEATED.has(kind),
     value: VALUES[kind],
+    ...(kind === "files" && { optional: true }),
     ...(kind === "choice" && { words: option.words }),
     ...((kind === "planner" || kind === "sizes") && { suggests: () => option.words }),
     text: described(option),
@@ -99,9 +107,27 @@ function sizesOf(flag: string, given: readonly string[]): unknown {
   return all;
 }
 
+/** PATTERN=FILE once or more, in order; PATTERN= keeps weights inside. Without any, true. */
+function filesOf(flag: string, given: readonly string[]): boolean | Record<string, string | null> {
+  if (given.length === 1 && given[0] === "") return true;
+  const files: Record<string, string | null> = {};
+  for (const text of given) {
+    const at = text.lastIndexOf("=");
+    const [pattern, file] = [text.slice(0, Math.max(at, 0)), text.slice(at + 1)];
+    if (pattern === "" || (file !== "" && !isFileName(file)))
+      throw new UsageError(
+        `--${flag} takes PATTERN=FILE, with the name of a file without a folder, not '${text}'`,
+      );
+    if (Object.hasOwn(files, pattern)) throw new UsageError(`--${flag} ${pattern} is given twice`);
+    files[pattern] = file === "" ? null : file;
+  }
+  return files;
+}
+
 /** The value of a flag. A flag without a value stands for the opposite of the default. */
 function valueOf(option: Option, given: unknown): unknown {
   if (option.kind === "bool") return !option.default;
+  if (option.kind === "files") return filesOf(option.flag, given as readonly string[]);
   if (option.kind === "bounds") return boundsOf(option.flag, given as readonly string[]);
   if (option.kind === "planner") return plannersOf(option.flag, given as readonly string[]);
   if (option.kind === "sizes") return sizesOf(option.flag, given as readonly string[]);

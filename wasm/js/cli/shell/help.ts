@@ -16,8 +16,9 @@ function wrapped(text: string): string {
 }
 
 /** A flag as it is typed: "-o, --output PATH". */
-export function headOf(name: string, { short, value }: Flag): string {
-  return `${short ? `-${short}, ` : ""}--${name}${value ? ` ${value}` : ""}`;
+export function headOf(name: string, { short, value, optional }: Flag): string {
+  const shown = optional ? `[${value}]` : value;
+  return `${short ? `-${short}, ` : ""}--${name}${shown ? ` ${shown}` : ""}`;
 }
 
 /** One flag, on a line or more. */
