@@ -2,7 +2,9 @@
 // ownership. The only file besides the public handles that calls malloc, and the only place that
 // decides what running out of memory means: small allocations panic (the host discards the engine),
 // large or user-sized ones go through sc_try_alloc and return NULL.
-// Prefix: sc_arena_; sc_new and sc_new_array allocate by type.
+// Prefixes: sc_arena_ is the allocator and its marks; sc_new and sc_new_array allocate by type.
+// sc_pool_ allocates items of one size. Elsewhere sc_pool_ is pooling of images
+// (compute/pool_window.h).
 #ifndef SC_ARENA_H
 #define SC_ARENA_H
 

@@ -1,6 +1,7 @@
 // The vocabulary of every other file: status codes, assertions, small arithmetic helpers.
 // Knows nothing about tensors or graphs and allocates nothing.
-// Prefixes: sc_status_; sc_min_, sc_max_, sc_add_ and sc_mul_, which the type of the operands ends.
+// Prefixes: sc_status_ describes a status code. sc_min_, sc_max_, sc_add_ and sc_mul_ compute on
+// the type that ends the name.
 #ifndef SC_BASE_H
 #define SC_BASE_H
 

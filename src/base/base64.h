@@ -1,5 +1,5 @@
 // Bytes as the text that JSON can hold: RFC 4648, with padding, without line breaks.
-// Prefix: sc_base64_.
+// Prefix: sc_base64_ decodes text; sc_source_base64 encodes bytes when they are read.
 #ifndef SC_BASE64_H
 #define SC_BASE64_H
 

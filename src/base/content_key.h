@@ -1,6 +1,6 @@
 // Names for what bytes are, so that equal data that several parts of a program look up by name is
 // stored once. Stable: the same bytes have the same name in every file and on every machine.
-// Prefix: sc_content_key_.
+// Prefix: sc_content_key_ computes such a name piece by piece.
 #ifndef SC_CONTENT_KEY_H
 #define SC_CONTENT_KEY_H
 

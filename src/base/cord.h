@@ -1,5 +1,5 @@
 // Output as a list of chunks, so that a file with gigabytes of weights is described, not copied.
-// Prefix: sc_cord_.
+// Prefix: sc_cord_ appends to a cord, or reads it.
 #ifndef SC_CORD_H
 #define SC_CORD_H
 

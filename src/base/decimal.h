@@ -1,5 +1,5 @@
 // Numbers in as few digits as tell them from all others.
-// Prefix: sc_decimal_.
+// Prefix: sc_decimal_ makes the digits of a number.
 #ifndef SC_DECIMAL_H
 #define SC_DECIMAL_H
 

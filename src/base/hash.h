@@ -1,5 +1,5 @@
 // Hashes: a fast one for tables, CRC-32 for zip, SHA-256 for deduplicating constants.
-// Prefix: sc_hash64_, sc_crc32_, sc_sha256_, by algorithm.
+// Prefixes: sc_hash64_, sc_crc32_ and sc_sha256_ are the three algorithms.
 #ifndef SC_HASH_H
 #define SC_HASH_H
 

@@ -1,4 +1,5 @@
-// Integers of 4 bits, two a byte, made from bytes when they are read. Prefix: sc_extent_.
+// Integers of 4 bits, two to a byte. A source makes them from bytes when it is read.
+// Prefix: sc_extent_ is a run of bytes in a source (base/source.h).
 #ifndef SC_NIBBLES_H
 #define SC_NIBBLES_H
 

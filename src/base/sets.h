@@ -1,6 +1,6 @@
 // Which of some numbers belong together, as they come to be joined (a union-find): of each number,
 // another one of its set, or itself. One of each set stands for all.
-// Prefix: sc_sets_.
+// Prefix: sc_sets_ makes and joins sets.
 #ifndef SC_SETS_H
 #define SC_SETS_H
 

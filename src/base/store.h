@@ -2,7 +2,7 @@
 // it, and keys name blobs. The walker of the store decides on the layout (one segment of many
 // blobs, a segment for each, a file for each tag); blobs and entries keep the order in which they
 // came. No bytes are copied: a blob is an extent, or a cord that outlives the store.
-// Prefix: sc_store_.
+// Prefix: sc_store_ adds bytes, names them, and writes them out.
 #ifndef SC_STORE_H
 #define SC_STORE_H
 

@@ -1,6 +1,6 @@
 // Strides of tensors without gaps, in elements. A size of 0 counts as 1, so that strides never
 // vanish.
-// Prefix: sc_strides_.
+// Prefix: sc_strides_ computes strides from sizes.
 #ifndef SC_STRIDES_H
 #define SC_STRIDES_H
 

@@ -1,6 +1,6 @@
 // A typed growable array on an arena: SC_VEC(int) v = {0}; sc_vec_push(arena, &v, 3);
 // Never keep a pointer to an element across a push: the array moves.
-// Prefix: sc_vec_.
+// Prefix: sc_vec_ changes a growable array.
 #ifndef SC_VEC_H
 #define SC_VEC_H
 

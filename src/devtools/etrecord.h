@@ -5,7 +5,7 @@
 // A record is a view. Programs in it are methods that others own, which never change once a record
 // names them; the maps lie over them. Copying a record copies neither, so that what happens to one
 // record never shows in another.
-// Prefix: sc_etrecord_.
+// Prefix: sc_etrecord_ makes, writes and reads a record.
 #ifndef SC_ETRECORD_H
 #define SC_ETRECORD_H
 

@@ -9,7 +9,8 @@
 // table's start, 0 for a field at its default. Vectors and strings are a uint32 count and items;
 // strings have a NUL after the last byte. A reference is a uint32 distance from where it stands.
 // The buffer begins with the reference to the root table and four bytes of identifier.
-// Prefix: sc_fb_ (FlatBuffer); accessors of a schema are sc_pte_, sc_xnn_ and their like.
+// Prefixes: sc_fb_ reads and writes a FlatBuffer of any schema; generated accessors have a prefix
+// for each schema, such as sc_pte_ for program.fbs.
 #ifndef SC_FLATBUF_H
 #define SC_FLATBUF_H
 

@@ -5,7 +5,8 @@
 // stay where they are in the text, which must outlive the tree. Accepts Python's bare Infinity,
 // -Infinity and NaN; refuses everything else that is not JSON, invalid UTF-8 and lone surrogates
 // included.
-// Prefix: sc_json_; sc_json_put_ and its like write.
+// Prefixes: sc_json_ reads values; sc_json_begin_, sc_json_end_, sc_json_add_ and sc_json_put_
+// write.
 #ifndef SC_JSON_H
 #define SC_JSON_H
 

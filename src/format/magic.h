@@ -1,7 +1,7 @@
 // The kind of a file by its first bytes: the one list of such marks. Exact versions that we read
 // are the identifiers of schema/*.fbs. Here a family is enough, so that a file of another version
 // is still called by its name.
-// Prefix: sc_file_.
+// Prefix: sc_file_ names the kind of a file.
 #ifndef SC_MAGIC_H
 #define SC_MAGIC_H
 

@@ -4,7 +4,7 @@
 //
 // Values are shared where the pickle shares them, so a walk over the result is a walk over a graph
 // without cycles, at most limits.pickle_depth_max deep; whoever expands it must cap the work.
-// Prefix: sc_pickle_.
+// Prefix: sc_pickle_ reads a pickle, and looks at values of it.
 #ifndef SC_PICKLE_H
 #define SC_PICKLE_H
 

@@ -1,6 +1,6 @@
 // Shared by the two halves of the unpickler: pickle.c runs opcodes, pickle_call.c knows what the
 // few globals that we understand make of their arguments. The writer shares the names of dtypes.
-// Prefix: sc_pickle_.
+// Prefix: sc_pickle_ changes the machine that runs the opcodes here.
 #ifndef SC_PICKLE_MACHINE_H
 #define SC_PICKLE_MACHINE_H
 

@@ -1,6 +1,6 @@
 // Files of torch.save: a zip with one pickle and the storages it speaks of. The result is the value
 // tree with an extent for every storage; no storage is read.
-// Prefix: sc_torch_.
+// Prefix: sc_torch_save_ opens and writes such files.
 #ifndef SC_TORCH_SAVE_H
 #define SC_TORCH_SAVE_H
 

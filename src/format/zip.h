@@ -4,7 +4,7 @@
 // whole zips inside entries, so signatures are never searched for going forward). Stored entries
 // are read in place. Deflated ones keep their method and compressed extent: nothing here inflates
 // them, and PyTorch compresses nothing. Given their content, sc_zip_repack stores them.
-// Prefix: sc_zip_.
+// Prefix: sc_zip_ reads and writes zip archives.
 #ifndef SC_ZIP_H
 #define SC_ZIP_H
 

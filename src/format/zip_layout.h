@@ -1,5 +1,6 @@
 // Numbers of the zip format that reader and writer share.
-// Prefix: sc_zip_.
+// Prefix: sc_zip_directory is the place of the list of entries; SC_ZIP_ names numbers of the
+// format.
 #ifndef SC_ZIP_LAYOUT_H
 #define SC_ZIP_LAYOUT_H
 

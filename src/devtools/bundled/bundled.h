@@ -1,7 +1,7 @@
 // Bundled programs (.bpte): a program with calls of its methods, and what they are expected to
 // return. Owns the file's structure and the official rules by which results are close enough; knows
 // no runtime.
-// Prefix: sc_bundled_.
+// Prefix: sc_bundled_ reads, writes and compares; it runs no program.
 #ifndef SC_BUNDLED_H
 #define SC_BUNDLED_H
 

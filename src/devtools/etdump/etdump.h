@@ -13,7 +13,7 @@
 // It goes further than the official tracer: values of instructions that loading has merged are
 // marked as missing, the index of bundled inputs is stored, bfloat16 becomes float32, and values
 // that have no place in the format become `Null` instead of an abort.
-// Prefix: sc_etdump_.
+// Prefixes: sc_etdump_ records a dump and writes it; sc_dump_ (inspect/etdump_read.h) reads one.
 #ifndef SC_ETDUMP_H
 #define SC_ETDUMP_H
 

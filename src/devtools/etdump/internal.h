@@ -1,5 +1,5 @@
 // How a dump is kept in memory. Private to src/devtools/etdump.
-// Prefix: sc_etdump_.
+// Prefix: sc_etdump_ keeps entries and bytes in memory here.
 #ifndef SC_ETDUMP_INTERNAL_H
 #define SC_ETDUMP_INTERNAL_H
 

@@ -1,5 +1,5 @@
 // The three maps of a record as the JSON of its file: {method: {instruction: ...}}.
-// Prefix: sc_etrecord_.
+// Prefix: sc_etrecord_ writes and reads one map of a record here.
 #ifndef SC_ETRECORD_MAPS_H
 #define SC_ETRECORD_MAPS_H
 

@@ -1,6 +1,7 @@
-// A runtime's log, read: an ETDump (.etdp), the file of ExecuTorch's event tracer. Owns the rule
-// that a dump is checked before it is believed. Tolerant of everything that any writer leaves out:
-// the size prefix, vectors, the debug buffer. Prefix: sc_dump_.
+// Reads an ETDump (.etdp), the file of ExecuTorch's event tracer. Every part of a dump is checked
+// before it is used. Parts that some writers leave out may be absent: the size prefix, vectors, the
+// debug buffer.
+// Prefix: sc_dump_ reads a dump; sc_etdump_ (etdump/etdump.h) writes one.
 #ifndef SC_ETDUMP_READ_H
 #define SC_ETDUMP_READ_H
 

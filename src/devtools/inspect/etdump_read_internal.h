@@ -1,4 +1,5 @@
-// Shared by the files that read dumps. Private to src/devtools/inspect. Prefix: sc_dump_.
+// Declarations that the files reading dumps share. Private to src/devtools/inspect.
+// Prefix: sc_dump_ reads or counts a part of a dump.
 #ifndef SC_ETDUMP_READ_INTERNAL_H
 #define SC_ETDUMP_READ_INTERNAL_H
 

@@ -1,6 +1,7 @@
 // The inspector: what a dump tells, run by run and merged, and what of a program each event belongs
 // to. Knows dumps and plain tables of nodes; no graphs. Times are in the target scale.
-// Prefix: sc_inspect_; sc_time_ and sc_perf_ convert and sum times.
+// Prefixes: sc_inspect_ merges a dump and asks about its events; sc_time_ converts times, sc_perf_
+// sums them.
 #ifndef SC_INSPECT_H
 #define SC_INSPECT_H
 

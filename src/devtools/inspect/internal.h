@@ -1,4 +1,5 @@
-// Shared by the files of the inspector. Private to src/devtools/inspect. Prefix: sc_inspect_.
+// Declarations that the inspector's files share. Private to src/devtools/inspect.
+// Prefix: sc_inspect_ is one step from a dump to its blocks and nodes.
 #ifndef SC_INSPECT_INTERNAL_H
 #define SC_INSPECT_INTERNAL_H
 

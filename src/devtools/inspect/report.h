@@ -1,6 +1,6 @@
 // Reports of an inspection: totals, times on a line, gaps, two dumps side by side; and all of it as
 // JSON, in the shapes that the interface has (types/inspector.ts).
-// Prefix: sc_inspect_.
+// Prefixes: sc_inspect_ computes one report; sc_inspect_put_ writes one as JSON.
 #ifndef SC_INSPECT_REPORT_H
 #define SC_INSPECT_REPORT_H
 
