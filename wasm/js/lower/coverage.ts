@@ -7,7 +7,7 @@ export interface CoveredOperator {
   name: string;
   /** The library that brings it; empty of PyTorch's own. */
   library: string;
-  /** Whether one of the two runtimes runs it. */
+  /** True if one of the two runtimes runs it. */
   lowers: boolean;
   /** How this runtime runs it. */
   here: HowItRuns;
@@ -57,7 +57,7 @@ export function operatorPattern(text: string, { ops }: Meta): string {
     .replace(/([a-z0-9])_(?=\.|$)/, "$1");
 }
 
-/** Whether a runtime runs it, in a word: "limited" where it runs only some calls. */
+/** Says in a word how a runtime runs it: "limited" if it runs only some calls. */
 export function coverageWord(row: CoveredOperator, id: "here" | "official"): string {
   if (row[id] === "no") return "no";
   return id === "official" && row.limits.length > 0 ? "limited" : "yes";

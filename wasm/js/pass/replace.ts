@@ -32,7 +32,7 @@ export function replacePattern(
 }
 
 /**
- * Whether an argument of a node is another node, rather than a number, text or a list.
+ * True if an argument of a node is another node, rather than a number, text or a list.
  *
  * @example
  * edge.transform([

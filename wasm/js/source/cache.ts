@@ -84,8 +84,8 @@ export async function keepFile(
 }
 
 /**
- * The files that were fetched with `cache` and are kept in this origin's Cache Storage, in the order
- * in which they were stored. There are none where there is no Cache Storage.
+ * The files that were fetched with `cache` and are kept in this origin's Cache Storage, in the
+ * order in which they were stored. The list is empty if there is no Cache Storage.
  *
  * @example
  * for (const { url, bytes, date } of await cachedFiles()) console.log(url, bytes, date);

@@ -76,7 +76,7 @@ async function connect(
   return { address, port: worker, terminate, keepAlive };
 }
 
-/** Whether a worker's message is one of those that begin: the script may be another. */
+/** True for a worker's first message. The script may be another one. */
 function isReply(message: unknown): message is Reply {
   if (!isObject(message)) return false;
   const { type, id, description, error } = message;
@@ -98,7 +98,7 @@ function startWith(wasm: EngineOptions["wasm"]): Start {
 
 /** A worker with an engine in it. */
 export interface Started {
-  /** The engine, for whoever owns the worker. */
+  /** The engine, for the owner of the worker. */
   engine: object;
   /** Lends the engine until `end`, which disposes of what was made and cancels what is under way. */
   lease(signal: HostAbortSignal | undefined): { client: object; end(): void };
