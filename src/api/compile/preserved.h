@@ -8,7 +8,7 @@
 
 typedef struct sc_preserved {
     const sc_options *options;
-    const sc_keep *others;  // further requests to keep operators; NULL: none
+    const sc_keep *others;  // further requests to keep operators, or NULL
     sc_keep keep;           // all requests
 } sc_preserved;
 
