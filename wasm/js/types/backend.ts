@@ -377,8 +377,7 @@ export interface Backend<State = unknown> {
   /** Makes the bytes of one part. Needed unless there is `preprocessMultimethod`. */
   preprocess?(part: Part, compileSpecs: readonly CompileSpec[]): PreprocessResult;
   /**
-   * Makes the bytes of all parts of all methods in one call. Gives a list of results for each
-   * method.
+   * Makes the bytes of all parts of all methods in one call. Gives as many results for each method.
    */
   preprocessMultimethod?(
     parts: Readonly<Record<string, readonly Part[]>>,

@@ -78,9 +78,9 @@ export interface PlannedValue extends PlannedWork {
   /** Its number in the file. */
   value: number;
   /**
-   * The writer of its contents. "value": an instruction; without `writer` the contents are unknown.
-   * "input": the caller. "state": an earlier run, or the file. "view": it shows bytes of another
-   * value. "unused": no instruction names it.
+   * The writer of its contents. A "value" is written by an instruction; without `writer` its
+   * contents are unknown. An "input" is written by the caller. A "state" is written by an earlier
+   * run, or by the file. A "view" shows bytes of another value. No instruction names an "unused" one.
    */
   kind: "value" | "input" | "state" | "view" | "unused";
   /** True if the method returns it. */
