@@ -105,7 +105,7 @@ export async function cachedFiles(): Promise<CachedFile[]> {
 }
 
 /**
- * Removes the kept file of an address, or all of them. Gives how many there were.
+ * Removes the kept file of an address, or all kept files. Gives the number of removed files.
  *
  * @example
  * await forgetFiles("models/face.pt2");
