@@ -437,6 +437,10 @@ sc_status sc_train_keep(sc_job *job, uint32_t trainer);
 // kept.
 sc_status sc_train_tensor(sc_job *job, uint32_t trainer, uint32_t index, bool is_gradient,
                           sc_io *out);
+// Replaces the elements of a parameter, row-major. SC_ERR_ARGUMENT unless there are as many bytes
+// as the parameter has.
+sc_status sc_train_set(sc_job *job, uint32_t trainer, uint32_t index, const void *data,
+                       uint64_t bytes);
 
 // Stochastic gradient descent with the options of ExecuTorch's SGD.
 typedef struct sc_sgd {

@@ -157,6 +157,13 @@ int32_t wasm_train_tensor(sc_job *job, uint32_t trainer, uint32_t index, bool is
     return (int32_t)status;
 }
 
+EXPORT(train_set)
+int32_t wasm_train_set(sc_job *job, uint32_t trainer, uint32_t index, const void *data,
+                       uint32_t bytes) {
+    check(job);
+    return (int32_t)sc_train_set(job, trainer, index, data, bytes);
+}
+
 EXPORT(train_sgd)
 int32_t wasm_train_sgd(sc_job *job, uint32_t trainer, double lr, double momentum, double dampening,
                        double weight_decay, bool nesterov, uint32_t *optimizer) {

@@ -87,8 +87,18 @@ static sc_status check_config(sc_ctx *ctx, const sc_quant_config *config) {
     return SC_OK;
 }
 
+static bool computes_gradients(const sc_method *method) {
+    for (uint32_t i = 0; i < method->outputs.count; i++)
+        if (method->outputs.data[i].kind == SC_OUTPUT_GRADIENT) return true;
+    return false;
+}
+
 static sc_status check_method(sc_ctx *ctx, const sc_method *method) {
     sc_where_set_method(ctx, method);
+    if (computes_gradients(method))
+        return sc_fail(ctx, SC_ERR_UNSUPPORTED,
+                       "Quantize the module without the loss and with the trained parameters.",
+                       "the method computes gradients, and quantized parameters have none");
     if (method->decomposed)
         return sc_fail(ctx, SC_ERR_STATE,
                        "Quantize the program of torch.export, before run_decompositions.",

@@ -28,6 +28,10 @@ const sc_tensor *sc_rt_trainer_parameter(const sc_rt_trainer *trainer, uint32_t 
 // Copies the gradients that the last run has left in the outputs. On failure, SC_ERR_CORRUPT, none
 // is kept.
 sc_status sc_rt_trainer_keep(sc_ctx *ctx, sc_rt_trainer *trainer);
+// Replaces the elements of a parameter, row-major. SC_ERR_ARGUMENT unless there are as many bytes
+// as the parameter has.
+sc_status sc_rt_trainer_set(sc_ctx *ctx, sc_rt_trainer *trainer, uint32_t index, const void *data,
+                            uint64_t bytes);
 // The kept gradient, row-major; NULL before the first one is kept.
 const void *sc_rt_trainer_gradient(const sc_rt_trainer *trainer, uint32_t index);
 

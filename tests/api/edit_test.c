@@ -358,3 +358,30 @@ static void return_more(sc_job *job) {
 }
 
 TEST(outputs_are_added) { gives(return_more, "return %mul, %relu"); }
+
+static void give_integers(sc_job *job) {
+    CHECK(strstr(change(job, "{\"do\": \"retype\", \"value\": 0, \"dtype\": \"float64\"}").data,
+                 "\"dtype\":\"float64\""));
+    refuse(job, "{\"do\": \"retype\", \"value\": 0, \"dtype\": \"int7\"}", SC_ERR_ARGUMENT,
+           "the new dtype of 'x' is no dtype");
+    refuse(job, "{\"do\": \"retype\", \"value\": 2, \"dtype\": \"int8\"}", SC_ERR_ARGUMENT,
+           "'relu' is not a tensor that callers of the method pass");
+}
+
+TEST(inputs_get_another_dtype) { gives(give_integers, "%relu: f64[2, 4] = aten::relu(%x)"); }
+
+static void add_methods(sc_job *job) {
+    change(job, "{\"do\": \"constantMethod\", \"name\": \"scale\", \"value\": [0.5, 3]}");
+    refuse(job, "{\"do\": \"constantMethod\", \"name\": \"scale\", \"value\": 1}", SC_ERR_ARGUMENT,
+           "already a method named 'scale'");
+    refuse(job, "{\"do\": \"constantMethod\", \"name\": \"forward\", \"value\": 1}",
+           SC_ERR_ARGUMENT, "already a method named 'forward'");
+    refuse(job, "{\"do\": \"constantMethod\", \"name\": \"none\"}", SC_ERR_ARGUMENT,
+           "a constant method cannot return this value");
+    refuse(job,
+           "{\"do\": \"constantMethod\", \"name\": \"t\", \"value\": {\"tensor\": \"int8\", "
+           "\"sizes\": [1], \"at\": 0}}",
+           SC_ERR_ARGUMENT, "a constant method cannot return this value");
+}
+
+TEST(constant_methods_are_added) { gives(add_methods, "method forward"); }

@@ -87,7 +87,54 @@ def judge(name, backend, folder):
                 runtimes.check_value(found[k], value.detach(), f"{method}, {who}, output {k}")
 
 
+QUANTIZED = runtimes.ROOT / "tests" / "models" / "quantized_cnn.pt2"
+
+
+def official_border(backend):
+    """The program that ExecuTorch's own passes make of it, in memory."""
+    from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+    from executorch.exir import to_edge
+    from executorch.exir.passes.quantize_io_pass import QuantizeInputs, QuantizeOutputs
+
+    edge = to_edge(torch.export.load(QUANTIZED))
+    edge = edge.transform([QuantizeInputs(edge, [0]), QuantizeOutputs(edge, [0])])
+    if backend:
+        edge = edge.to_backend(XnnpackPartitioner())
+    return edge.to_executorch().buffer
+
+
+def judge_border(backend, folder):
+    """Integers go in and out, as officially: the same numbers, and the same constant methods."""
+    import executorch.kernels.quantized  # noqa: F401
+
+    torch.manual_seed(0)
+    x = torch.randint(-128, 128, (1, 3, 11, 11), dtype=torch.int8)
+    theirs = folder / "official.pte"
+    theirs.write_bytes(official_border(backend))
+    passes = ["--pass", "quantizeInputs", "--pass", "quantizeOutputs"]
+    path = folder / "program.pte"
+    runtimes.lower([str(QUANTIZED), *passes, *backend], path)
+    official, other = runtimes.load(path), runtimes.load(theirs)
+    assert sorted(official.method_names) == sorted(other.method_names)
+    for name in official.method_names:
+        if name != "forward":
+            found, expected = (p.load_method(name).execute([]) for p in (official, other))
+            assert found == expected, f"{name}: {found}, officially {expected}"
+    expected = other.load_method("forward").execute([x])[0]
+    ours = runtimes.run_files(folder, [(path, [("forward", [x])], ())])[0]
+    for who, found in (
+        ("official", official.load_method("forward").execute([x])[0]),
+        ("here", ours[0][0]),
+    ):
+        assert found.dtype == torch.int8, f"{who}: {found.dtype}"
+        apart = (found.int() - expected.int()).abs().max().item()
+        assert apart <= 1, f"{who}: {apart} steps from what the official passes give"
+
+
 def cases():
+    for words in ([], ["--backend", "xnnpack"]):
+        title = f"own passes: integers at the border{', xnnpack' if words else ''}"
+        yield title, judge_border, (words,)
     for name in CASES:
         for words in ([], ["--backend", "xnnpack"]):
             title = f"own passes: {name}{', xnnpack' if words else ''}"

@@ -83,7 +83,7 @@ test("of what was verified, lines are of what differs or could not be compared",
   );
   const args = ["--import", shifted, "--backend", "DemoBackend", "--backend", "null", "--verify"];
   const made = sconce("lower", mlp, "-o", "shifted.pte", "--report", "shifted.json", ...args);
-  assert.equal(made.status, 0, made.stderr);
+  assert.equal(made.status, 1, made.stderr);
   assert.match(
     made.stdout,
     /verified on example inputs: 0 of 1 output and \d of \d delegates as without delegates, at/,
@@ -96,6 +96,17 @@ test("of what was verified, lines are of what differs or could not be compared",
   const branches = ["lower", modelPath("cond.pt2"), "-o", "cond.pte", "--backend", "null"];
   const cond = sconce(...branches, "--verify");
   assert.match(cond.stdout, /\(NullBackend\): not compared: it was not called\n/);
+});
+
+test("what passes change is not held against a program that is verified", () => {
+  const model = modelPath("quantized_cnn.pt2");
+  const args = ["lower", model, "-o", "border.pte", "--pass", "quantizeInputs", "--verify"];
+  const delegated = sconce(...args, "--backend", "xnnpack");
+  assert.equal(delegated.status, 0, delegated.stderr);
+  assert.match(delegated.stdout, /forward: verified on random inputs: 1 delegate as without/);
+  const plain = sconce(...args);
+  assert.equal(plain.status, 0, plain.stderr);
+  assert.match(plain.stdout, /not verified: its inputs are not those of the model/);
 });
 
 test("a target runtime without a backend is said to change nothing", () => {

@@ -41,6 +41,7 @@ before(async () => {
   symlinkSync(root, join(folder, "node_modules/sconce"));
   for (const name of ["model", "prefill", "decode"])
     copyFileSync(join(root, "examples/mlp.pt2"), join(folder, `${name}.pt2`));
+  copyFileSync(join(root, "tests/models/quantized_cnn.pt2"), join(folder, "quantized.pt2"));
   const training = join(root, "tests/training/classifier");
   copyFileSync(`${training}.pt2`, join(folder, "train.pt2"));
   copyFileSync(`${training}.infer.pt2`, join(folder, "infer.pt2"));

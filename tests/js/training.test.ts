@@ -161,6 +161,46 @@ test("methods that share state see what one of them trains", () => {
   );
 });
 
+test("parameters are kept and put back, all or none", async () => {
+  const program = engine.load(engine.lower({ path: pathOf("classifier.pt2") }));
+  const golden = goldenOf("classifier");
+  train(program, golden);
+  const trained = program.namedParameters();
+  const later = engine.load(engine.lower({ path: pathOf("classifier.pt2") }));
+  const first = later.namedParameters();
+  later.setNamedParameters(trained);
+  assert.deepEqual(later.namedParameters(), trained);
+  assert.deepEqual(
+    later.forwardBackward("forward", inputsOf(golden)),
+    program.forwardBackward("forward", inputsOf(golden)),
+  );
+  const [name, value] = Object.entries(first)[0]!;
+  later.setNamedParameters({ [name]: value }, "forward");
+  assert.deepEqual(later.namedParameters(), { ...trained, [name]: value });
+  const wrong: [Record<string, unknown>, RegExp][] = [
+    [{ ...first, nope: value }, /trains no parameter 'nope'/],
+    [{ ...first, [name]: tensor([1]) }, /must be a tensor of float32 with the shape/],
+    [{ ...first, [name]: { ...value, dtype: "int32" } }, /declared int32, must be an Int32Array/],
+    [{ ...first, [name]: 1 }, /'.*' of setNamedParameters\(\)/],
+    [[] as never, /must be tensors by name/],
+  ];
+  for (const [given, message] of wrong)
+    assert.throws(() => later.setNamedParameters(given as Record<string, Tensor>), message);
+  assert.deepEqual(later.namedParameters(), { ...trained, [name]: value });
+  const remote = await client.load(await client.lower({ path: pathOf("classifier.pt2") }));
+  await remote.setNamedParameters(trained);
+  assert.deepEqual(await remote.namedParameters(), trained);
+});
+
+test("a method that computes gradients is not quantized", async () => {
+  const recipes = ["xnnpack_pt2e_int8_static_per_channel", "sconce_int8_weight_only"];
+  for (const recipe of recipes)
+    await assert.rejects(engine.export({ path: pathOf("classifier.pt2") }, { recipe }), {
+      code: "unsupported",
+      message: /computes gradients, and quantized parameters have none/,
+    });
+});
+
 test("optimizers have a state of their own, and gradients stay until the next ones", () => {
   const golden = goldenOf("regression");
   const program = engine.load(pathOf("regression.official.pte"));

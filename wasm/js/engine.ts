@@ -17,6 +17,7 @@ import { parseRecord } from "./record/record.js";
 import { makeSession } from "./recipe/session.js";
 import { showAs, type Summary } from "./base/shown.js";
 import { imported } from "./source/imported.js";
+import { LIBRARY } from "./pass/library.js";
 import type {
   Backend,
   BundleOptions,
@@ -60,6 +61,7 @@ class SyncEngine extends Disposing implements Engine {
     private readonly found: Capabilities,
   ) {
     super();
+    for (const { name, pass } of LIBRARY) core.passes.add(pass, name, () => false);
     this.version = core.memory.zeroTerminated(core.raw.version());
   }
 
@@ -92,11 +94,14 @@ class SyncEngine extends Disposing implements Engine {
   }
 
   meta(): Meta {
-    this.tables ??= this.inJob(
+    if (this.tables) return this.tables;
+    const tables = this.inJob(
       (job) => JSON.parse(job.textOf((raw, s) => raw.meta(s))) as Meta,
       false,
     );
-    return this.tables;
+    for (const { name, summary } of LIBRARY)
+      tables.passes.push({ name, summary, stage: "edge", named: true });
+    return (this.tables = tables);
   }
 
   private get dtypes(): DTypeTable {

@@ -99,6 +99,9 @@ static sc_status do_set(change *c) {
     const bool is_known = node->op && !sc_op_has(node->op, SC_FOREIGN);
     const sc_param *param = is_known ? &node->op->schema->params[index] : NULL;
     SC_TRY(sc_edit_read_arg(c->edit, node->op, param, member(c, "value"), &value));
+    if (!node->op && value.kind == SC_ARG_LIST)
+        return sc_fail(ctx, SC_ERR_ARGUMENT, "Set the outputs one by one.",
+                       "an output cannot be a list");
     if (param && !sc_arg_fits(param, &value))
         return sc_fail(ctx, SC_ERR_ARGUMENT, NULL,
                        "argument '" SC_STR_FMT "' of %s has the wrong type",
@@ -203,6 +206,14 @@ static sc_status do_output(change *c) {
     return SC_OK;
 }
 
+// --- The border ----------------------------------------------------------------------------------
+
+static sc_status do_retype(change *c) { return sc_edit_retype(c->edit, c->json, c->w); }
+
+static sc_status do_constant_method(change *c) {
+    return sc_edit_add_constant_method(c->edit, c->json);
+}
+
 // --- Patterns ------------------------------------------------------------------------------------
 
 // {"pattern", "replacement"}
@@ -241,6 +252,8 @@ static const struct {
                {"replaceUses", do_replace_uses},
                {"replacePattern", do_replace_pattern},
                {"output", do_output},
+               {"retype", do_retype},
+               {"constantMethod", do_constant_method},
                {"erase", do_erase},
                {"eraseDead", do_erase_dead}};
 

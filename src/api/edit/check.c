@@ -42,6 +42,9 @@ sc_status sc_edit_check(sc_edit *edit) {
     sc_ctx *ctx = &edit->job->ctx;
     if (!edit->is_changed) return SC_OK;
     edit->is_changed = false;
+    if (edit->is_broken)
+        return sc_fail(ctx, SC_ERR_STATE, "Let the error of that change end the pass.",
+                       "the pass went on after a change that failed half-way");
     if (edit->is_edge) {
         SC_TRY(sc_graphs_visit(ctx, edit->method->graph, check_dialect, NULL));
         SC_TRY(run_edge_passes(edit, edit->method));

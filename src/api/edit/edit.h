@@ -14,6 +14,7 @@ struct sc_edit {
     sc_diag_mark mark;  // the diagnostics of the call that runs the pass
     bool is_edge;       // else it is a source program
     bool is_changed;    // changed since the last check
+    bool is_broken;     // the bodies of a node and its operands no longer agree
     bool is_only_read;  // called by a partitioner, whose answer is `answer`
     sc_str answer;
     uint32_t insert_count;  // calls that the pass has inserted
@@ -75,6 +76,15 @@ sc_status sc_edit_spread(sc_edit *edit, sc_node *user, sc_json_writer *w);
 // Replaces a value by another wherever it is used, except in the node that makes the other, and
 // infers all nodes that depend on it. Writes the same members as sc_edit_spread.
 sc_status sc_edit_redirect(sc_edit *edit, sc_value *from, sc_value *to, sc_json_writer *w);
+// Infers all nodes that depend on a value of a new type, and writes the same members. A node that
+// cannot take the type keeps its results: the pass changes it, or the check after the pass refuses
+// it. SC_ERR_UNSUPPORTED if a node with bodies depends on it.
+sc_status sc_edit_spread_uses(sc_edit *edit, sc_value *value, sc_json_writer *w);
+
+// {"value", "dtype"}: gives an input that callers pass another dtype (border.c).
+sc_status sc_edit_retype(sc_edit *edit, const sc_json *change, sc_json_writer *w);
+// {"name", "value"}: adds a constant method to the program.
+sc_status sc_edit_add_constant_method(sc_edit *edit, const sc_json *change);
 
 // Replaces all matches of a pattern by a replacement, both formulas (pattern.c).
 typedef struct sc_edit_replacing {

@@ -21,6 +21,7 @@ typedef struct spreading {
     sc_arena arena;   // arena of the map, which grows while inference uses the scratch memory
     sc_imap changed;  // nodes with an operand whose type has changed
     uint32_t left;    // the number of them that have not been inferred again
+    bool is_lenient;  // a node that inference refuses keeps its results, unless it has bodies
     sc_edit *edit;
     sc_json_writer *w;  // receives changed nodes; NULL: the caller does not need them
 } spreading;
@@ -33,20 +34,42 @@ static void note_users(spreading *s, const sc_value *value) {
     for (const sc_arg *use = value->first_use; use; use = use->next_use) note_node(s, use->user);
 }
 
+// A copy of the node's results, on scratch memory.
+static sc_value *results_of(const spreading *s, const sc_node *node) {
+    sc_value *results = sc_new_array(s->ctx->scratch, sc_value, node->out_count + 1);
+    for (uint32_t i = 0; i < node->out_count; i++) results[i] = *node->outs[i];
+    return results;
+}
+
 // Infers a node again, and returns whether the type of a result has changed.
 static sc_status infer_again(spreading *s, sc_node *node) {
     if (sc_op_has(node->op, SC_HIGHER_ORDER)) {
+        s->edit->is_broken = true;
         sc_where_set_node(s->ctx, node);
         return sc_fail(s->ctx, SC_ERR_UNSUPPORTED,
                        "Keep the dtypes and sizes of its operands; change its bodies instead.",
                        "an operand of %s (%s) would have another type", node->name->text,
                        node->op->name);
     }
-    sc_value *before = sc_new_array(s->ctx->scratch, sc_value, node->out_count + 1);
-    for (uint32_t i = 0; i < node->out_count; i++) before[i] = *node->outs[i];
+    const sc_value *before = results_of(s, node);
     SC_TRY(infer(node));
     for (uint32_t i = 0; i < node->out_count; i++)
         if (!same_value(node->outs[i], &before[i])) note_users(s, node->outs[i]);
+    return SC_OK;
+}
+
+static sc_status infer_or_keep(spreading *s, sc_node *node) {
+    const sc_diag_mark mark = sc_diags_mark(s->ctx);
+    if (sc_op_has(node->op, SC_HIGHER_ORDER)) return infer_again(s, node);
+    sc_value *before = results_of(s, node);
+    if (infer_again(s, node) == SC_OK) return SC_OK;
+    sc_diags_rewind(s->ctx, mark);
+    for (uint32_t i = 0; i < node->out_count; i++) {
+        node->outs[i]->type = before[i].type;
+        node->outs[i]->spec = before[i].spec;
+        node->outs[i]->has_dim = before[i].has_dim;
+        node->outs[i]->dim = before[i].dim;
+    }
     return SC_OK;
 }
 
@@ -57,7 +80,7 @@ static sc_status spread(spreading *s, sc_node *from) {
         if (!sc_imap_find(&s->changed, SC_PTR_KEY(node))) continue;
         s->left--;
         sc_mark mark = sc_arena_mark(s->ctx->scratch);
-        status = infer_again(s, node);
+        status = s->is_lenient ? infer_or_keep(s, node) : infer_again(s, node);
         sc_arena_rewind(s->ctx->scratch, mark);
         if (status == SC_OK && s->w) sc_edit_add_node(s->edit, s->w, node);
     }
@@ -98,6 +121,16 @@ sc_status sc_edit_spread(sc_edit *edit, sc_node *user, sc_json_writer *w) {
     SC_TRY(spread(&s, user));
     sc_json_end_array(w);
     if (!user->op) sc_edit_put_outputs(edit, w, user->graph);
+    return SC_OK;
+}
+
+sc_status sc_edit_spread_uses(sc_edit *edit, sc_value *value, sc_json_writer *w) {
+    spreading s;
+    begin_spreading(&s, edit, w);
+    s.is_lenient = true;
+    note_users(&s, value);
+    SC_TRY(spread(&s, value->graph->first));
+    sc_json_end_array(w);
     return SC_OK;
 }
 

@@ -91,6 +91,16 @@ sc_status sc_train_tensor(sc_job *job, uint32_t trainer, uint32_t index, bool is
                                 sc_rt_trainer_parameter(found, index), out);
 }
 
+sc_status sc_train_set(sc_job *job, uint32_t trainer, uint32_t index, const void *data,
+                       uint64_t bytes) {
+    sc_rt_trainer *found;
+    (void)sc_job_begin(job);
+    SC_TRY(find_trainer(job, trainer, &found));
+    if (index >= sc_rt_trainer_count(found))
+        return sc_fail(&job->ctx, SC_ERR_ARGUMENT, NULL, "there is no parameter %u", index);
+    return sc_rt_trainer_set(&job->ctx, found, index, data, bytes);
+}
+
 // --- Optimizers ----------------------------------------------------------------------------------
 
 // Numbers of closed ones come again.

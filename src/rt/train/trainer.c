@@ -185,6 +185,19 @@ const void *sc_rt_trainer_gradient(const sc_rt_trainer *trainer, uint32_t index)
     return trainer->is_kept ? trainer->items[index].gradient : NULL;
 }
 
+sc_status sc_rt_trainer_set(sc_ctx *ctx, sc_rt_trainer *trainer, uint32_t index, const void *data,
+                            uint64_t bytes) {
+    const trained *item = &trainer->items[index];
+    const uint64_t own = sc_rt_tensor_bytes(item->parameter);
+    if (bytes != own)
+        return sc_fail(ctx, SC_ERR_ARGUMENT, "Give all elements of the parameter.",
+                       "parameter '" SC_STR_FMT "' has %llu bytes, not %llu",
+                       SC_STR_ARG(item->name), (unsigned long long)own, (unsigned long long)bytes);
+    sc_tensor tensor = *item->parameter;
+    sc_rt_tensor_write(&tensor, tensor.data, data);
+    return SC_OK;
+}
+
 // A hostile run may have moved another value there.
 static sc_status keep_item(sc_ctx *ctx, sc_rt_trainer *t, uint32_t index) {
     const sc_evalue *value = sc_rt_method_output(t->method, t->result_count + index);

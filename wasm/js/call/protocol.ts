@@ -358,6 +358,7 @@ const PROTOCOL = {
     runNamed: CALLED,
     forwardBackward: CALLED,
     namedParameters: DATA,
+    setNamedParameters: DATA,
     namedGradients: DATA,
     sgd: { is: "method", gives: "SgdOptimizer", at: 0, options: SGD },
     etdump: DATA,

@@ -99,13 +99,17 @@ export class OpenedManager extends ViewingManager implements OpenedPrograms {
       optionsJson("toEdge", compileConfig),
       optionsJson("toBackend", options),
     ];
-    return this.edgeOf(host.options(options), texts, (raw, s, t, out) =>
-      raw.compile_to_edge_transform_and_lower(
-        s,
-        this.program,
-        ...(t as [number, number, number, number, number, number, number, number]),
-        out,
-      ),
+    return this.edgeOf(
+      host.options(options),
+      texts,
+      (raw, s, t, out) =>
+        raw.compile_to_edge_transform_and_lower(
+          s,
+          this.program,
+          ...(t as [number, number, number, number, number, number, number, number]),
+          out,
+        ),
+      host,
     );
   }
 
@@ -113,14 +117,15 @@ export class OpenedManager extends ViewingManager implements OpenedPrograms {
     options: ToEdgeOptions,
     texts: readonly string[],
     body: Parameters<typeof programCall>[3],
+    host?: HostFunctions,
   ): EdgeManager {
     const { job } = this;
     return job.hold(() => {
-      const names = this.addConstants(job, options);
+      const given = this.addConstants(job, options);
       const recorded = generate(job, options);
       const program = programCall(job, options, texts, body);
-      const { methods } = this.names;
-      return new EdgeManager(job.retain(), program, { methods, configMethods: names }, recorded);
+      const names = { ...this.names, configMethods: given };
+      return new EdgeManager(job.retain(), program, namesAfter(names, host), recorded);
     });
   }
 
@@ -144,14 +149,21 @@ export class OpenedManager extends ViewingManager implements OpenedPrograms {
   }
 }
 
+/** The names of methods, with the constant methods that passes have added. */
+const namesAfter = (names: Names, host?: HostFunctions): Names => ({
+  ...names,
+  configMethods: [...names.configMethods, ...(host?.configMethods ?? [])],
+});
+
 class EdgeManager extends ViewingManager implements EdgeProgramManager {
   constructor(job: Job, program: number, names: Names, recorded: Recorded | undefined) {
     super("EdgeProgramManager", job, program, names, recorded);
   }
 
   /** The next manager, with a record of its own. */
-  private next(job: Job, program: number): EdgeManager {
-    const { names, recorded } = this;
+  private next(job: Job, program: number, host: HostFunctions): EdgeManager {
+    const names = namesAfter(this.names, host);
+    const { recorded } = this;
     return new EdgeManager(job.retain(), program, names, recorded && copied(job, recorded));
   }
 
@@ -166,12 +178,13 @@ class EdgeManager extends ViewingManager implements EdgeProgramManager {
 
   transform(passes: Passes): EdgeProgramManager {
     const { job } = this;
-    return job.hold(() => this.next(job, this.transformed("the passes of transform()", passes)));
+    const host = new HostFunctions(job);
+    const what = "the passes of transform()";
+    return job.hold(() => this.next(job, this.transformed(what, passes, host), host));
   }
 
   /** The number of the program that passes make. */
-  private transformed(what: string, passes: Passes): number {
-    const host = new HostFunctions(this.job);
+  private transformed(what: string, passes: Passes, host: HostFunctions): number {
     const entries = passEntries(what, passes, host, (method) => this.exportedProgram(method));
     return programCall(this.job, host.options({}), ["", jsonFor(what, entries)], (raw, s, t, out) =>
       raw.compile_transform(s, this.program, t[0]!, t[1]!, t[2]!, t[3]!, out),
@@ -201,7 +214,7 @@ class EdgeManager extends ViewingManager implements EdgeProgramManager {
         (raw, s, texts, out) =>
           raw.compile_to_backend(s, this.program, texts[0]!, texts[1]!, texts[2]!, texts[3]!, out),
       );
-      return this.next(job, program);
+      return this.next(job, program, host);
     });
   }
 
@@ -216,7 +229,10 @@ class EdgeManager extends ViewingManager implements EdgeProgramManager {
     const { passes } = config;
     const { names, recorded } = this;
     return job.hold(() => {
-      const edge = passes ? this.transformed("'passes' of toExecutorch()", passes) : this.program;
+      const before = new HostFunctions(job);
+      const edge = passes
+        ? this.transformed("'passes' of toExecutorch()", passes, before)
+        : this.program;
       const host = new HostFunctions(job);
       const json = optionsJson("toExecutorch", config, {
         consume: consume || edge !== this.program,
@@ -227,7 +243,8 @@ class EdgeManager extends ViewingManager implements EdgeProgramManager {
         raw.compile_to_executorch(s, edge, texts[0]!, texts[1]!, out),
       );
       const complete = recorded && completed(job, recorded, program);
-      return new ExecutorchManager(job.retain(), program, names, first, complete);
+      const all = namesAfter(names, before);
+      return new ExecutorchManager(job.retain(), program, all, first, complete);
     });
   }
 }

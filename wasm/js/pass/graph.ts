@@ -3,16 +3,18 @@ import { badArgument, isObject, KINDS, mustBe } from "../base/check.js";
 import { SconceError } from "../base/errors.js";
 import { showAs } from "../base/shown.js";
 import { operatorName } from "./operator_name.js";
+import { metaOf } from "./value_meta.js";
 import type {
+  DType,
   Graph,
   GraphArg,
   GraphNode,
   GraphValue,
   NodeMeta,
   NodeOutput,
-  Size,
   ValueMeta,
 } from "../types/index.js";
+import { asNode, outputNode } from "./raw.js";
 import type {
   Changed,
   PassCore,
@@ -151,23 +153,6 @@ export class OutputView implements NodeOutput {
   }
 }
 
-/** Strides of a row-major tensor of known sizes. */
-function rowMajor(shape: readonly Size[]): number[] {
-  const strides: number[] = [];
-  let stride = 1;
-  for (const size of [...shape].reverse()) {
-    strides.unshift(stride);
-    stride *= Math.max(Number(size), 1);
-  }
-  return strides;
-}
-
-function metaOf({ id: _, name: __, ...meta }: RawValue): ValueMeta {
-  const { shape } = meta;
-  if (!shape || meta.strides) return Object.freeze(meta);
-  return Object.freeze({ ...meta, strides: rowMajor(shape), dimOrder: [...shape.keys()] });
-}
-
 /** A node's facts, read when they are asked for; members with other names are the pass's own. */
 class MetaView implements NodeMeta {
   readonly #node: NodeView;
@@ -239,6 +224,11 @@ export class NodeView implements GraphNode {
     this.cached = this.several = undefined;
     if (raw.parameters) this.scope.parameters.set(raw.target, raw.parameters);
     for (const out of raw.outs) this.scope.values.set(out.id, this);
+  }
+
+  /** Takes over another dtype of an input. */
+  retype(dtype: DType): void {
+    this.take({ ...this.raw, outs: [{ ...this.raw.outs[0]!, dtype }] });
   }
 
   get outputs(): readonly GraphValue[] {
@@ -355,7 +345,26 @@ export class NodeView implements GraphNode {
         names.length > 0 ? `Use one of: ${names.join(", ")}.` : `It has ${this.raw.args.length}.`,
       );
     const raw = this.scope.rawOf(value, `argument ${at} of '${this.name}'`);
-    this.graph.update(this.scope.change({ do: "set", node: this.address, index, value: raw }));
+    if (this.op === "output") this.setOutputs(raw);
+    else this.set(index, raw);
+  }
+
+  private set(index: number, value: RawArg): void {
+    this.graph.update(this.scope.change({ do: "set", node: this.address, index, value }));
+  }
+
+  /** Sets the outputs that differ: their number belongs to the signature. */
+  private setOutputs(outputs: RawArg): void {
+    const before = this.raw.args[0] as readonly RawArg[];
+    if (!Array.isArray(outputs) || outputs.length !== before.length)
+      throw badArgument(
+        "the argument of the output",
+        `a list of ${before.length}: addOutput() adds one`,
+        outputs,
+      );
+    (outputs as readonly RawArg[]).forEach((value, index) => {
+      if (JSON.stringify(value) !== JSON.stringify(before[index])) this.set(index, value);
+    });
   }
 
   private mayChange(): void {
@@ -580,21 +589,3 @@ export class GraphView implements Graph {
 }
 
 showAs(GraphView.prototype, "Graph", ({ path, count }) => ({ path, nodes: count }));
-
-const asNode = (input: RawValue): RawNode => ({
-  id: -1,
-  name: input.name,
-  target: input.name,
-  args: [],
-  outs: [input],
-  debugHandle: 0,
-});
-
-const outputNode = (outputs: readonly RawArg[]): RawNode => ({
-  id: -1,
-  name: "output",
-  target: "output",
-  args: [outputs],
-  outs: [],
-  debugHandle: 0,
-});

@@ -1,9 +1,12 @@
 // The program that a pass gets: the graph of a method, its signature and its constants.
-import { mustBe } from "../base/check.js";
+import { badArgument, mustBe } from "../base/check.js";
 import { showAs } from "../base/shown.js";
+import { packConstant } from "../call/constant.js";
 import { bytesOf } from "../tensor/bytes.js";
-import { dataFromBytes } from "../tensor/dtypes.js";
+import { dataFromBytes, isDType } from "../tensor/dtypes.js";
 import type {
+  ConstantValue,
+  DType,
   Graph,
   GraphArg,
   GraphNode,
@@ -126,6 +129,25 @@ class ProgramView implements PassProgram {
     const added = this.scope.numberOf(value, "the value of addOutput()");
     this.view.update(this.scope.change({ do: "output", value: added }));
     this.outputs.push({ kind: "user", target: "" });
+  };
+
+  readonly setInputDType = (input: GraphNode, dtype: DType): void => {
+    const value = this.scope.numberOf(input, "the input of setInputDType()");
+    if (!isDType(dtype)) throw badArgument("the dtype of setInputDType()", "a dtype", dtype);
+    this.view.update(this.scope.change({ do: "retype", value, dtype }));
+    (input as NodeView).retype(dtype);
+  };
+
+  readonly addConstantMethod = (name: string, value: ConstantValue): void => {
+    mustBe("name", "the name of addConstantMethod()", name);
+    const { json, bytes } = packConstant(`the value of constant method '${name}'`, value);
+    if (bytes.length > 0)
+      throw badArgument(
+        `the value of constant method '${name}'`,
+        "a value without tensors: give these to toEdge({ constantMethods })",
+        value,
+      );
+    this.scope.live.addConstantMethod(name, json);
   };
 
   readonly text = (): string => {

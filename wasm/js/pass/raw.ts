@@ -99,4 +99,26 @@ export interface PassCore {
   /** The bytes of the constant that is that input of the method. */
   constant(input: number, bytes: number): Uint8Array<ArrayBuffer>;
   addConstant(what: object, data: Uint8Array): Added;
+  /** Adds a constant method; the JSON of its value has 64-bit integers, which JSON.stringify lacks. */
+  addConstantMethod(name: string, json: string): void;
 }
+
+/** An input as a node without arguments. */
+export const asNode = (input: RawValue): RawNode => ({
+  id: -1,
+  name: input.name,
+  target: input.name,
+  args: [],
+  outs: [input],
+  debugHandle: 0,
+});
+
+/** The outputs of a graph as a node. */
+export const outputNode = (outputs: readonly RawArg[]): RawNode => ({
+  id: -1,
+  name: "output",
+  target: "output",
+  args: [outputs],
+  outs: [],
+  debugHandle: 0,
+});

@@ -16,19 +16,24 @@ import type {
 import { passProgram } from "./program.js";
 import type { Added, Changed, PassCore, RawMethod } from "./raw.js";
 
-/** The core's side of one pass that runs. */
-function coreOf(job: Job): PassCore {
+/** The core's side of one pass that runs; `added` receives the names of new constant methods. */
+function coreOf(job: Job, added: string[]): PassCore {
   const { core } = job;
   const text = (body: Parameters<Job["fromPass"]>[0]): string => {
     job.fromPass(body);
     return core.text(job.handle);
   };
+  const change = (json: string): Changed =>
+    core.memory.withTexts([json], (at, bytes) =>
+      JSON.parse(text((raw, s) => raw.edit_change(s, at!, bytes!))),
+    ) as Changed;
   return {
     method: () => JSON.parse(text((raw, s) => raw.edit_method(s))) as RawMethod,
-    change: (what) =>
-      core.memory.withTexts([JSON.stringify(what)], (at, bytes) =>
-        JSON.parse(text((raw, s) => raw.edit_change(s, at!, bytes!))),
-      ) as Changed,
+    change: (what) => change(JSON.stringify(what)),
+    addConstantMethod: (name, json) => {
+      change(`{"do":"constantMethod","name":${JSON.stringify(name)},"value":${json}}`);
+      added.push(name);
+    },
     text: () => text((raw, s) => raw.edit_text(s)),
     constant: (input, bytes) =>
       core.memory.with(bytes, (at) => {
@@ -70,8 +75,8 @@ function failed(name: string, method: string, error: unknown): SconceError {
 }
 
 /** The body of a call of the core's: the program is there until it returns. */
-function withProgram(job: Job, body: (program: PassProgram) => void): void {
-  const { program, end } = passProgram(coreOf(job));
+function withProgram(job: Job, added: string[], body: (program: PassProgram) => void): void {
+  const { program, end } = passProgram(coreOf(job, added));
   try {
     body(program);
   } finally {
@@ -91,8 +96,8 @@ function refuseUnfinished(what: string, accepts: string, result: unknown): void 
   throw badArgument(what, accepts, result);
 }
 
-function runPass(job: Job, pass: PassFunction, name: string): void {
-  withProgram(job, (program) => {
+function runPass(job: Job, pass: PassFunction, name: string, added: string[]): void {
+  withProgram(job, added, (program) => {
     const result: unknown = pass(program);
     refuseUnfinished("the result of a pass", "undefined: a pass is done when it returns", result);
   });
@@ -107,7 +112,7 @@ function runPartitioner(
   { partition }: OwnPartitioner,
   toRounds: (result: unknown, program: PassProgram) => object[],
 ): void {
-  withProgram(job, (program) => {
+  withProgram(job, [], (program) => {
     const result: unknown = partition(program);
     refuseUnfinished("the result of a partitioner", "{ tags } and no promise", result);
     const json = jsonFor("the result of a partitioner", toRounds(result, program));
@@ -145,6 +150,8 @@ export type PassEntries = (string | number)[];
 /** The functions that one call of the core may run. */
 export class HostFunctions {
   private readonly rows: { name: string; run: () => void }[] = [];
+  /** The names of the constant methods that passes have added. */
+  readonly configMethods: string[] = [];
 
   constructor(private readonly job: Job) {}
 
@@ -154,7 +161,9 @@ export class HostFunctions {
       const pass = typeof given === "string" ? this.job.core.passes.get(given) : given;
       if (!pass) return given as string;
       const name = typeof given === "string" ? given : pass.name || `pass ${i + 1}`;
-      return this.rows.push({ name, run: () => runPass(this.job, pass, name) }) - 1;
+      return (
+        this.rows.push({ name, run: () => runPass(this.job, pass, name, this.configMethods) }) - 1
+      );
     });
   }
 

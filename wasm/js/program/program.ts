@@ -196,6 +196,12 @@ export class LoadedProgram extends Disposing implements Program {
     return open.hold(() => this.training.tensors(open, name, false));
   }
 
+  setNamedParameters(parameters: Readonly<Record<string, InputTensor>>, method?: string): void {
+    const { open } = this;
+    const name = this.trained(method);
+    open.hold(() => this.training.set(open, name, parameters));
+  }
+
   namedGradients(method?: string): Record<string, Tensor> {
     const { open } = this;
     const name = this.trained(method);

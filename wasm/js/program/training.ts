@@ -1,11 +1,12 @@
 // Training a loaded program: its gradients and parameters by name, and optimizers.
-import { badArgument } from "../base/check.js";
+import { badArgument, isPlain } from "../base/check.js";
 import { Disposing } from "../base/dispose.js";
 import { disposed, SconceError } from "../base/errors.js";
 import { readValue } from "./read_value.js";
 import type { DTypeTable } from "./dtype_table.js";
 import type { Job } from "../module/job.js";
-import type { SgdOptimizer, SgdOptions, Tensor } from "../types/index.js";
+import { bytesOf } from "../tensor/bytes.js";
+import type { InputTensor, SgdOptimizer, SgdOptions, Tensor } from "../types/index.js";
 
 /** Followed by a method's name: the constant method with the names of its parameters. */
 const NAMES = "__et_training_fqn_";
@@ -65,6 +66,42 @@ export class Training {
       ) as Tensor;
     return Object.fromEntries(parameters.map((name, index) => [name, read(index)]));
   }
+
+  /** Replaces parameters, all or none. */
+  set(job: Job, method: string, given: Readonly<Record<string, InputTensor>>): void {
+    const trainer = this.of(job, method);
+    const { memory } = job.core;
+    for (const [index, bytes] of replaced(trainer, this.tensors(job, method, false), given))
+      memory.with(bytes.length + 1, (at) => {
+        memory.bytes(at, bytes.length).set(bytes);
+        job.call({}, (raw, s) => raw.train_set(s, trainer.number, index, at, bytes.length));
+      });
+  }
+}
+
+/** The index and the bytes of each parameter that a caller gave, checked. */
+function replaced(
+  { parameters }: Trainer,
+  before: Readonly<Record<string, Tensor>>,
+  given: Readonly<Record<string, InputTensor>>,
+): [index: number, bytes: Uint8Array][] {
+  if (!isPlain(given))
+    throw badArgument("the parameters of setNamedParameters()", "tensors by name", given);
+  return Object.entries(given).map(([name, value]) => {
+    const what = `parameter '${name}' of setNamedParameters()`;
+    const index = parameters.indexOf(name);
+    if (index < 0)
+      throw new SconceError(
+        "argument",
+        `the method trains no parameter '${name}'`,
+        `Use one of: ${parameters.slice(0, 32).join(", ")}.`,
+      );
+    const bytes = bytesOf(value, what);
+    const { dtype, shape } = before[name]!;
+    if (value.dtype !== dtype || String(value.shape) !== String(shape))
+      throw badArgument(what, `a tensor of ${dtype} with the shape [${shape.join(", ")}]`, value);
+    return [index, bytes];
+  });
 }
 
 function numberOf(

@@ -13,6 +13,7 @@ export type * from "./backend.js";
 export type * from "./bundled.js";
 export type * from "./call.js";
 export type * from "./call_options.js";
+export type * from "./constant.js";
 export type * from "./engine.js";
 export type * from "./error.js";
 export type * from "./events.js";

@@ -1,5 +1,6 @@
 // The public types of passes: the graph of one method, which a pass of the user's own reads and
 // changes.
+import type { ConstantValue } from "./constant.js";
 import type { DType, InputTensor, Tensor } from "./tensor.js";
 
 /**
@@ -210,6 +211,17 @@ export interface PassProgram {
    * model. The outputs are a flat list from then on.
    */
   addOutput(value: GraphValue): void;
+  /**
+   * Gives an input that callers pass another dtype. The nodes that use it are inferred again. A node
+   * that cannot take the dtype must be replaced before the pass ends. Fails with the code "argument"
+   * for a weight, and with "unsupported" for an input that the method writes.
+   */
+  setInputDType(input: GraphNode, dtype: DType): void;
+  /**
+   * Adds a constant method to the program, as `constantMethods` of `toEdge` does. Its result cannot
+   * contain tensors. Fails with the code "argument" if the program has a method of that name.
+   */
+  addConstantMethod(name: string, value: ConstantValue): void;
   /** The current text of the method. */
   text(): string;
 }
@@ -252,6 +264,16 @@ export type PassFunction = (program: PassProgram) => void;
  * names; `client.importPasses()` brings functions to its worker.
  */
 export type Pass = string | PassFunction;
+
+/** The scale, zero point and dtype of integers that callers pass. */
+export interface InputQuantization {
+  /** The float of one step. It is above 0. */
+  readonly scale: number;
+  /** The integer for 0. */
+  readonly zeroPoint: number;
+  /** The type of the integers. */
+  readonly dtype: "int8" | "uint8" | "int16" | "uint16";
+}
 
 /** Passes for all methods, or by method. */
 export type Passes = readonly Pass[] | Readonly<Record<string, readonly Pass[]>>;

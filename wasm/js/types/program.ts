@@ -4,7 +4,7 @@ import type { ProgramCall } from "./call.js";
 import type { EventDump } from "./events.js";
 import type { ProgramReport } from "./report.js";
 import type { Resource } from "./resource.js";
-import type { Tensor, Value } from "./tensor.js";
+import type { InputTensor, Tensor, Value } from "./tensor.js";
 import type { SgdOptimizer, SgdOptions } from "./training.js";
 
 /** A loaded .pte. Its state (buffers that methods write) lives until `reset` or `dispose`. */
@@ -53,6 +53,14 @@ export interface Program extends Resource {
    * the program has one such method.
    */
   namedParameters(method?: string): Record<string, Tensor>;
+  /**
+  /**
+   * Replaces parameters that a method trains, by qualified name, for example by those that
+   * `namedParameters` returned. Other parameters stay, and so does the momentum of optimizers. If a
+   * tensor has another name, dtype or shape, this fails with the code "argument", and no parameter
+   * changes.
+   */
+  setNamedParameters(parameters: Readonly<Record<string, InputTensor>>, method?: string): void;
   /**
    * Copies of the gradients that `forwardBackward` kept, by qualified name. Fails with the code
    * "state" before its first call.

@@ -2,7 +2,8 @@
 import type { CompileConfig } from "../border/options.gen.js";
 import type { CallOptions } from "./call_options.js";
 import type { ExportedProgram } from "./exported_program.js";
-import type { ConstantValue } from "./lowering.js";
+import type { ConstantValue } from "./constant.js";
+
 import type { EdgeProgramManager, ExecutorchProgramManager, OpenedPrograms } from "./managers.js";
 import type { ExportRecipe, InputTuple, InputTuples, StageName } from "./recipe.js";
 import type { ETRecord } from "./record.js";

@@ -30,7 +30,7 @@ import {
   type WrittenProgram,
 } from "./files.js";
 import { constantsOf, outputOf, pairs, PROGRAM_FLAGS } from "./flags.js";
-import { reportOf, sayDelegation, sayVerification } from "./report.js";
+import { isAsWithout, reportOf, sayDelegation, sayVerification } from "./report.js";
 import {
   claimInputs,
   claimOutputs,
@@ -77,8 +77,8 @@ const FLAGS = {
   verify: {
     type: "boolean",
     text:
-      "run the program with delegates and without them, and compare the results; the inputs are the " +
-      "examples of the file, or random",
+      "run the program with delegates and without them, and compare the results; a difference ends the " +
+      "command with 1, after the files are written; the inputs are the examples of the file, or random",
   },
 } as const;
 
@@ -108,6 +108,12 @@ interface Lowered extends WrittenProgram {
   readonly report: object;
 }
 
+/** A program that was made, and whether it computes the same as without delegates, if that was asked. */
+interface Outcome {
+  readonly program: Lowered;
+  readonly isVerified: boolean;
+}
+
 // --- Lowering --------------------------------------------------------------------------------------
 
 async function writeLowered(
@@ -116,7 +122,7 @@ async function writeLowered(
   extras: Extras,
   listening: CallOptions,
   milliseconds: number,
-): Promise<[Lowered, () => void]> {
+): Promise<[Outcome, () => void]> {
   const delegation = program.delegation();
   const verification = extras.verify ? program.verify(listening) : undefined;
   const report = reportOf(delegation, verification);
@@ -134,7 +140,8 @@ async function writeLowered(
     sayDelegation(delegation);
     if (verification) sayVerification(verification);
   };
-  return [{ inputs, ...written, diagnostics, report }, show];
+  const isVerified = !verification || isAsWithout(verification, extras.passes.length > 0);
+  return [{ program: { inputs, ...written, diagnostics, report }, isVerified }, show];
 }
 
 async function lowerOne(
@@ -142,7 +149,7 @@ async function lowerOne(
   task: Task,
   options: LowerOptions,
   extras: Extras,
-): Promise<Lowered> {
+): Promise<Outcome> {
   for (const path of [task.output, extras.report ?? [], extras.etrecord ?? []].flat())
     checkPlace(path);
   const progress = terminalProgress(task.subject);
@@ -160,10 +167,10 @@ async function lowerOne(
     const program = engine.lower(task.programs, all);
     try {
       const ms = performance.now() - begin;
-      const [lowered, show] = await writeLowered(program, task, extras, listening, ms);
+      const [outcome, show] = await writeLowered(program, task, extras, listening, ms);
       progress.clear();
       show();
-      return lowered;
+      return outcome;
     } finally {
       program.dispose();
     }
@@ -231,10 +238,11 @@ function checkSeveral(output: string, extras: Extras): void {
 // --- Several results -------------------------------------------------------------------------------
 
 /** Prints what became of every program; gives the exit code. */
-function concluded(programs: readonly Lowered[], errors: readonly JsonError[]): number {
+function concluded(lowered: readonly Outcome[], errors: readonly JsonError[]): number {
   const [error] = errors;
+  const programs = lowered.map(({ program }) => program);
   if (isJson()) printJson({ kind: "lower", programs, ...(error && { error, errors }) });
-  return error ? EXIT.failed : EXIT.done;
+  return error || !lowered.every(({ isVerified }) => isVerified) ? EXIT.failed : EXIT.done;
 }
 
 async function lowerAll(
@@ -243,11 +251,11 @@ async function lowerAll(
   options: LowerOptions,
   extras: Extras,
 ): Promise<number> {
-  const programs: Lowered[] = [];
+  const lowered: Outcome[] = [];
   const errors: JsonError[] = [];
   for (const task of tasks) {
     try {
-      programs.push(await lowerOne(engine, task, options, extras));
+      lowered.push(await lowerOne(engine, task, options, extras));
     } catch (error) {
       // The other files go on.
       if (error instanceof UsageError && tasks.length === 1) throw error;
@@ -255,7 +263,7 @@ async function lowerAll(
       errors.push(errorJson(error, task.fileOf));
     }
   }
-  return concluded(programs, errors);
+  return concluded(lowered, errors);
 }
 
 function lowerEach(

@@ -75,6 +75,17 @@ function furthest(rows: readonly Closeness[]): string {
 }
 
 /**
+ * True if all results are as without delegates. Passes of the caller's own may change the outputs, so then only
+ * the delegates count.
+ */
+export const isAsWithout = (verification: Verification, hasPasses: boolean): boolean =>
+  Object.values(verification).every(
+    ({ outputs, delegates }) =>
+      (hasPasses || outputs.every(({ isClose }) => isClose)) &&
+      delegates.every((row) => "reason" in row || row.isClose),
+  );
+
+/**
  * Per method what was found; a line each for results and delegates that are not what they should be,
  * and for delegates that could not be compared.
  */
@@ -83,8 +94,15 @@ export function sayVerification(verification: Verification): void {
     const compared = delegates.flatMap((row) => ("reason" in row ? [] : [row]));
     const close = (rows: readonly Closeness[]): number =>
       rows.filter(({ isClose }) => isClose).length;
-    const counts = [share(close(outputs), outputs.length, "output")];
+    const counts: string[] = [];
+    if (outputs.length > 0) counts.push(share(close(outputs), outputs.length, "output"));
     if (delegates.length > 0) counts.push(share(close(compared), delegates.length, "delegate"));
+    if (counts.length === 0) {
+      tell(
+        `  ${name}: not verified: its inputs are not those of the model, and it has no delegates`,
+      );
+      continue;
+    }
     tell(
       `  ${name}: verified on ${inputs} inputs: ${counts.join(" and ")} as without delegates` +
         furthest([...outputs, ...compared]),
