@@ -80,9 +80,9 @@ static sc_status read_from_host(sc_source *source, sc_ctx *ctx, uint64_t offset,
     return SC_OK;
 }
 
-// Bytes that the host reads on request, under its own number; of a slow one each read is a round
-// trip. NULL for a size that is none; the call that is given the NULL fails, and its report says
-// why.
+// Makes a source of bytes that the host reads on request, under its own number. Each read of a slow
+// one is a round trip. NULL for a size that is not valid. The call that gets the NULL fails, and
+// its report says why.
 EXPORT(source_host)
 sc_source *wasm_source_host(sc_job *job, uint32_t id, double bytes, bool is_slow) {
     check(job);

@@ -1,7 +1,7 @@
-// The services that libc wants from its host, in place of Emscripten's standalone ones, which come
-// as one object: whoever takes one takes all, and growing memory and aborting are ours to do
-// better. Memory grows by a quarter at a time: growing costs the host about 2 ms whatever the size,
-// and page by page, as the standalone library does it, reaching 4 GB took 35 s instead of 0.4 s.
+// The services that libc needs from its host, instead of Emscripten's standalone ones. Those come
+// as one object, so taking one takes all, and they grow memory and abort less well. Here memory
+// grows by a quarter at a time. A growth costs the host about 2 ms, whatever its size. The
+// standalone library grows page by page, and took 35 s instead of 0.4 s to reach 4 GB.
 #include <stdbool.h>
 #include <stddef.h>
 

@@ -1,5 +1,5 @@
 // Memory of single calls, and the files that calls leave for the host. Private to src/api.
-// Prefixes: sc_call_memory_ is such memory, sc_job_ the job that it is for.
+// Prefixes: sc_call_memory_ allocates for one call; sc_job_ counts and frees such memory.
 #ifndef SC_API_CALL_MEMORY_H
 #define SC_API_CALL_MEMORY_H
 

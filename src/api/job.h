@@ -1,6 +1,7 @@
 // The memory, programs and results that a job owns: one compilation or one loaded program. Private
 // to src/api.
-// Prefix: sc_job_, one job; sc_record_, its ETRecords.
+// Prefixes: sc_job_ is one lowering or one run with all that it owns; sc_record_ is one of its
+// ETRecords.
 #ifndef SC_JOB_H
 #define SC_JOB_H
 

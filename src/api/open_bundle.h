@@ -1,4 +1,5 @@
-// Opening a program that may be in a bundle. Private to src/api. Prefix: sc_job_, one job.
+// Opening a program that may be in a bundle. Private to src/api.
+// Prefix: sc_job_ opens and closes the bundle of one job.
 #ifndef SC_API_OPEN_BUNDLE_H
 #define SC_API_OPEN_BUNDLE_H
 

@@ -1,5 +1,5 @@
 // Options as the host gives them. Private to src/api.
-// Prefix: sc_options_.
+// Prefix: sc_options_ reads the options of one call from JSON.
 #ifndef SC_API_OPTIONS_H
 #define SC_API_OPTIONS_H
 

@@ -1,5 +1,5 @@
 // Cuts the groups of a graph out as parts. Private to src/backend.
-// Prefix: sc_cut_.
+// Prefix: sc_partition_cut moves the groups of a partition into parts.
 #ifndef SC_CUT_H
 #define SC_CUT_H
 

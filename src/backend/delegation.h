@@ -1,7 +1,7 @@
 // The fate of each node of a program that was lowered to backends: its part, or the reason why it
 // stayed outside, and its share of the work. It is kept apart from the program, which no longer
 // contains nodes that moved.
-// Prefix: sc_delegation_.
+// Prefix: sc_delegation is the report; sc_node_work measures one node of the IR.
 #ifndef SC_DELEGATION_H
 #define SC_DELEGATION_H
 

@@ -1,5 +1,6 @@
 // Named data of all parts of a program: one name stands for one content in one file. Private to
-// src/backend. Prefix: sc_named_data_.
+// src/backend.
+// Prefix: sc_named_data_ checks all parts for conflicts.
 #ifndef SC_NAMED_DATA_H
 #define SC_NAMED_DATA_H
 

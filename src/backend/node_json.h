@@ -1,5 +1,6 @@
 // Nodes and values as JSON, for code outside the core: the page, the command, backends of the host.
-// Prefix: sc_node_ and sc_value_, as in src/ir; sc_dim_ and sc_symbol_, as in src/core.
+// Prefixes: sc_node_ and sc_value_ write the IR's node or value (ir/ir.h); sc_dim_ and sc_symbol_
+// write those of core/dim.h.
 #ifndef SC_NODE_JSON_H
 #define SC_NODE_JSON_H
 

@@ -1,5 +1,5 @@
 // Groups nodes that a backend takes into parts. Private to src/backend.
-// Prefix: sc_partition_.
+// Prefix: sc_partition_ makes groups of claimed nodes, and orders them.
 #ifndef SC_PARTITION_H
 #define SC_PARTITION_H
 

@@ -1,5 +1,6 @@
 // The rows of the delegation report while it is made: one for each node that a backend was asked
-// about. Private to src/backend. Prefix: sc_rows_.
+// about. Private to src/backend.
+// Prefix: sc_rows_ fills the report and finds rows in it.
 #ifndef SC_BACKEND_ROWS_H
 #define SC_BACKEND_ROWS_H
 

@@ -1,5 +1,5 @@
 // Removes size operands that views do not need. Private to src/backend.
-// Prefix: sc_sizes_.
+// Prefix: sc_sizes_ derives size operands from shapes.
 #ifndef SC_BACKEND_SIZES_H
 #define SC_BACKEND_SIZES_H
 

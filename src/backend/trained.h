@@ -1,5 +1,5 @@
 // Parameters that an optimizer writes between runs. Private to src/backend.
-// Prefix: sc_survey_.
+// Prefix: sc_survey_ changes a backend's survey: its answers for all nodes.
 #ifndef SC_BACKEND_TRAINED_H
 #define SC_BACKEND_TRAINED_H
 

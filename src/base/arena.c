@@ -1,6 +1,6 @@
-// Chunks start small and double up to a megabyte, so that a small job stays small; a request
-// that would waste most of a chunk gets one of its own. Every allocation is cleared when handed
-// out, because rewound memory is dirty. Under AddressSanitizer free arena bytes are poisoned.
+// Chunks start small and double up to a megabyte, so a small job stays small. A request that would
+// waste most of a chunk gets a chunk of its own. Every allocation is cleared, because memory before
+// a rewind is dirty. Under AddressSanitizer the free bytes of an arena are poisoned.
 // In wasm: -Os
 #include "base/arena.h"
 
@@ -27,21 +27,21 @@ enum {
     CHUNK_BYTES_MIN = 16 << 10,
     CHUNK_BYTES_MAX = 1 << 20,
     USER_ALIGN = 64,
-    // How many of the newest large blocks sc_arena_grow looks through for the one it was given.
+    // The number of large blocks, newest first, that sc_arena_grow searches for its block.
     LARGE_SEARCH_MAX = 32
 };
 
-// Largest request: leaves room for headers and rounding in any sum below.
+// The largest request. Headers and rounding can be added to it without overflow.
 #define REQUEST_MAX (SIZE_MAX / 2)
 
 struct sc_arena_chunk {
     sc_arena_chunk *older;
-    size_t bytes;     // payload, after this header
+    size_t bytes;     // bytes of the payload after this header
     uint64_t serial;  // large blocks only
 };
 
-// wasm's malloc aligns only to 8: the payload starts at the first multiple of 16 behind the
-// header, and there is room for that.
+// The payload starts at the first multiple of 16 after the header, and there is room for that.
+// malloc aligns only to 8 on wasm.
 #define HEADER_BYTES (sizeof(sc_arena_chunk) + ALIGN)
 
 static uint8_t *payload(sc_arena_chunk *chunk) {
@@ -146,8 +146,8 @@ void *sc_arena_alloc_array(sc_arena *arena, size_t item_bytes, size_t count) {
     return sc_arena_alloc(arena, bytes);
 }
 
-// The link to the large block at `block`, or NULL. Only the newest are looked at: a miss costs a
-// copy, nothing else.
+// The link to the large block at `block`, or NULL. Only the newest blocks are searched. A miss
+// costs a copy.
 static sc_arena_chunk **find_large(sc_arena *arena, const void *block) {
     sc_arena_chunk **link = &arena->large;
     for (int i = 0; *link && i < LARGE_SEARCH_MAX; i++) {
@@ -219,7 +219,7 @@ sc_mark sc_arena_mark(const sc_arena *arena) {
     return (sc_mark){arena->chunk, arena->next, arena->large_serial, arena->used_bytes};
 }
 
-// Keeps the larger of `chunk` and the spare one.
+// Keeps the larger one of `chunk` and the spare chunk.
 static void retire(sc_arena *arena, sc_arena_chunk *chunk) {
     POISON(payload(chunk), chunk->bytes);
     sc_arena_chunk *spare = arena->spare;
@@ -263,7 +263,8 @@ void *sc_pool_alloc(sc_arena *arena, sc_pool *pool, size_t item_bytes) {
 }
 
 void *sc_try_alloc(uint64_t bytes) {
-    // Above a terabyte nothing can succeed, and sanitizers abort instead of returning NULL.
+    // Requests above a terabyte cannot succeed, and sanitizers abort on them instead of giving
+    // NULL.
     if (bytes > SC_BLOCK_BYTES_MAX) return NULL;
     size_t rounded = ((size_t)bytes + USER_ALIGN - 1) & ~(size_t)(USER_ALIGN - 1);
     return aligned_alloc(USER_ALIGN, rounded ? rounded : USER_ALIGN);
@@ -274,7 +275,8 @@ void sc_free(void *memory) { free(memory); }
 bool sc_memory_extent(uint64_t *taken, uint64_t *most) {
 #if defined(__wasm32__)
     *taken = (uint64_t)__builtin_wasm_memory_size(0) * (64 << 10);
-    *most = UINT64_C(1) << 32;  // what a module can address, and what it is linked to take
+    *most = UINT64_C(1) << 32;  // the most that a module can address, and the most that it is
+                                // linked to use
     return true;
 #else
     (void)taken, (void)most;

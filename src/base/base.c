@@ -1,9 +1,9 @@
-// Status names and hints, and the one way to stop for good. In wasm panic is an import of the host,
-// which throws; natively it prints and aborts.
+// Names and hints of status codes, and sc_panic. In wasm sc_panic calls an import of the host,
+// which throws. In native code it prints and aborts.
 #include "base/base.h"
 
 #if defined(__EMSCRIPTEN__)
-// The host throws; control never comes back.
+// The host throws, so this call never returns.
 __attribute__((import_module("sconce"), import_name("panic"))) void
 sc_host_panic(const char *file, int line, const char *message);
 #else

@@ -1,5 +1,4 @@
-// Groups of three bytes are groups of four characters; the last group may be shorter, and is filled
-// up with '='.
+// Three bytes become four characters. The last group may be shorter, and '=' fills it up.
 #include "base/base64.h"
 
 enum { GROUP_BYTES = 3, GROUP_CHARS = 4, BLOCK_GROUPS = 1024 };
@@ -14,7 +13,7 @@ static void encode_group(const uint8_t *bytes, size_t count, char *out) {
         out[i] = i <= count ? alphabet[bits >> (18 - 6 * i) & 63] : '=';
 }
 
-// Characters [skip, skip + chars) of the groups from `first` on, all within one block.
+// Reads characters [skip, skip + chars) of the groups from `first` on, all within one block.
 static sc_status read_block(const sc_extent *base, sc_ctx *ctx, uint64_t first, size_t skip,
                             char *out, size_t chars) {
     uint8_t bytes[BLOCK_GROUPS * GROUP_BYTES];

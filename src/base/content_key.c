@@ -1,7 +1,7 @@
-// Names for what bytes are: 128 bits, quickly. Not for adversaries, who could make two runs of
-// bytes with one name; whoever stores by name compares contents and reports them (store.h). The
-// loop is that of XXH3 (Collet): eight sums of 64 bits, products of the halves of keyed words, each
-// word also added to its neighbour; the key of a word depends on its place.
+// Computes a name of 128 bits, quickly. An adversary could make two runs of bytes with one name, so
+// code that stores by name also compares contents (store.h). The loop is that of XXH3 (Collet). It
+// has eight sums of 64 bits. Each adds products of the halves of keyed words, and adds each word to
+// its neighbour. The key of a word depends on its place.
 // In wasm: -O3
 #include "base/content_key.h"
 

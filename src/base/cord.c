@@ -1,5 +1,5 @@
-// The chunk list. Small copies share pages and grow the last chunk, so that a writer that appends a
-// few bytes at a time does not make a chunk each.
+// The list of chunks. Small copies share pages and extend the last chunk, so a writer of a few
+// bytes at a time does not make a chunk each.
 #include "base/cord.h"
 
 enum { PAGE_BYTES = 4096, BLOCK_BYTES = 1 << 20 };
@@ -11,7 +11,7 @@ static void push(sc_cord *cord, sc_chunk chunk) {
     sc_vec_push(cord->arena, &cord->chunks, chunk);
 }
 
-// Lets the last chunk take `size` more bytes if `chunk` goes on where it ends.
+// Extends the last chunk by `size` bytes if `chunk` begins where it ends.
 static bool merge(sc_cord *cord, const sc_chunk *chunk) {
     if (cord->chunks.count == 0) return false;
     sc_chunk *last = &sc_vec_last(&cord->chunks);
@@ -82,7 +82,7 @@ void sc_cord_align(sc_cord *cord, uint64_t align) {
     sc_cord_append_zeros(cord, sc_round_up(cord->size, align) - cord->size);
 }
 
-// [skip, skip + bytes) of one chunk.
+// Reads [skip, skip + bytes) of one chunk.
 static sc_status read_chunk(sc_ctx *ctx, const sc_chunk *chunk, uint64_t skip, uint8_t *out,
                             size_t bytes) {
     switch (chunk->kind) {
@@ -109,8 +109,7 @@ sc_status sc_cord_flatten(sc_ctx *ctx, const sc_cord *cord, sc_arena *arena, uin
     return SC_OK;
 }
 
-// Blocks through a buffer: extents because they are not in memory, zeros because nothing holds
-// them.
+// Writes a chunk in blocks through a buffer. Extents are not in memory, and zeros are not stored.
 static sc_status write_blocks(sc_ctx *ctx, const sc_chunk *chunk,
                               sc_status (*write)(void *, const void *, size_t), void *user) {
     sc_mark mark = sc_arena_mark(ctx->scratch);
@@ -145,7 +144,7 @@ typedef struct cord_view {
     uint32_t count;
 } cord_view;
 
-// Index of the chunk that holds byte `offset`.
+// The index of the chunk that contains byte `offset`.
 static uint32_t find_chunk(const cord_view *view, uint64_t offset) {
     uint32_t low = 0, high = view->count;
     while (high - low > 1) {
@@ -173,7 +172,7 @@ static sc_status read_cord(sc_source *source, sc_ctx *ctx, uint64_t offset, void
     return SC_OK;
 }
 
-// The chunks behind a range of a cord, so that those of files stay extents of these files.
+// Appends the chunks of a range of a cord, so that extents of files stay extents.
 static void append_view(sc_cord *cord, const sc_extent *extent) {
     const cord_view *view = extent->source->user;
     uint64_t offset = extent->offset, left = extent->size;

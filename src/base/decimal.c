@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-// 15 digits always are enough to name a 15-digit decimal, 17 to name any double; subnormals may
+// 15 digits suffice for every decimal of 15 digits, and 17 for every double. A subnormal number may
 // need only one.
 enum { FEWEST = 15, MOST = 17 };
 
@@ -32,17 +32,17 @@ static sc_decimal by_library(double value) {
 
 // --- Numbers that are neither large nor small ----------------------------------------------------
 
-// The same in integers: libc's way goes through long doubles, and takes some microseconds.
+// All of it uses integers. libc computes with long doubles, which takes some microseconds.
 __extension__ typedef unsigned __int128 wide;
 
 enum { MANTISSA = 52, BIAS = 1023, LOG2_LEAST = -36, LOG2_MOST = 46 };
 static const uint64_t one = UINT64_C(1) << MANTISSA;
 
-// value * 10^power, MOST digits of it, in units of 2^-shift.
+// The first MOST digits of value * 10^power, in units of 2^-shift.
 typedef struct scaled {
     uint64_t mantissa;
     wide units;
-    wide half;  // as far as half the way to the next double
+    wide half;  // half the distance to the next double
     uint32_t shift;
     int power;
 } scaled;
@@ -62,12 +62,12 @@ static scaled scale_by(uint64_t mantissa, int log2, int power) {
                     .power = power};
 }
 
-// The power of ten in a power of two, or one less.
+// The power of ten below a power of two, or one less.
 static int log10_of(int log2) {
     return log2 < 0 ? -((-log2 * 1233 + 4095) / 4096) : log2 * 1233 / 4096;
 }
 
-// So that MOST digits stand before the point.
+// Scales a number so that it has MOST digits before the point.
 static scaled scale(uint64_t mantissa, int log2) {
     static const uint64_t too_large = UINT64_C(100000000000000000);
     const int power = MOST - 1 - log10_of(log2);
@@ -75,7 +75,7 @@ static scaled scale(uint64_t mantissa, int log2) {
     return s.units >> s.shift < too_large ? s : scale_by(mantissa, log2, power - 1);
 }
 
-// In steps of `step`, rounded once, halves to even. Does that read back?
+// Rounds to a multiple of `step`, ties to even. True if the result reads back to the same double.
 static bool round_to(const scaled *s, uint64_t step, uint64_t *steps) {
     const uint64_t whole = (uint64_t)(s->units >> s->shift);
     const wide size = (wide)step << s->shift;

@@ -1,19 +1,18 @@
-// Numbers in as few digits as tell them from all others.
-// Prefix: sc_decimal_.
+// Decimal text of a double, in as few digits as possible. Reading the text gives the same double.
+// Prefix: sc_decimal_ makes the digits of a number.
 #ifndef SC_DECIMAL_H
 #define SC_DECIMAL_H
 
 #include "base/base.h"
 
-// d.ddd * 10^exponent, without a zero at the end; "0" has none of its own.
+// The number d.ddd * 10^exponent. The last digit is not 0.
 typedef struct sc_decimal {
     char digits[20];
     uint32_t count;
     int exponent;
 } sc_decimal;
 
-// As few digits as read back to `value` (> 0, finite), rounded to nearest; zeros at the end left
-// out.
+// The fewest digits that read back to `value`, rounded to nearest. `value` is finite and above 0.
 sc_decimal sc_decimal_shortest(double value);
 
 #endif

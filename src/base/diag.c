@@ -1,5 +1,5 @@
-// The context and its list of diagnostics. Everything a diagnostic says is copied, so it outlives
-// the file, pass or graph that it speaks about.
+// The context and its list of diagnostics. All texts of a diagnostic are copied, so it outlives its
+// file, pass or graph.
 #include "base/diag.h"
 
 enum { DIAG_MAX = 1000, MESSAGE_BYTES_MAX = 4096 };
@@ -48,7 +48,7 @@ static sc_where copy_where(sc_arena *arena, const sc_where *where) {
 static void record(sc_ctx *ctx, sc_severity severity, sc_status code, const char *hint,
                    const char *format, va_list args) {
     if (severity == SC_ERROR) ctx->error_count++;
-    // Past the cap an error still replaces nothing: the first ones are the telling ones.
+    // At the cap a new error replaces no older one, because the first errors say most.
     if (ctx->diags.count >= DIAG_MAX) {
         ctx->diag_dropped++;
         return;
@@ -102,7 +102,7 @@ void sc_diags_trace(sc_ctx *ctx, sc_diag_mark since, sc_str trace) {
 }
 
 void sc_diags_clear(sc_ctx *ctx) {
-    // Storage goes with the arena, which may be reset before the next diagnostic.
+    // The storage is freed with the arena, which may be reset before the next diagnostic.
     memset(&ctx->diags, 0, sizeof ctx->diags);
     ctx->error_count = 0;
     ctx->diag_dropped = 0;

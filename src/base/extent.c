@@ -1,11 +1,11 @@
-// Questions about an extent's content: is it that of another one, and its digest. Content is read
-// in pieces, whatever the sources are.
+// Compares the contents of extents, and computes their digests. Contents are read in pieces.
 #include "base/hash.h"
 #include "base/source.h"
 
 enum { BLOCK_BYTES = 64 << 10, SLOW_BLOCK_BYTES = 4 << 20 };
 
-// As many blocks as asked for, large ones where each read is a round trip and there is memory.
+// Allocates as many blocks as requested. They are large if each read is a round trip and there is
+// memory.
 static uint8_t *take_blocks(sc_ctx *ctx, sc_extent extent, uint32_t count, size_t *block) {
     const bool is_slow = extent.source && extent.source->is_slow;
     const size_t small = (size_t)sc_min_u64(BLOCK_BYTES, extent.size);

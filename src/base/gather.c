@@ -1,16 +1,16 @@
-// Gathering scattered items: runs of the base are read a few rows at a time, and copied from there
-// tile by tile. If each read is a round trip, rows come with everything between them, many
-// megabytes at once.
+// Gathers scattered items. A few rows of the base are read at a time, and copied from there tile by
+// tile. If each read is a round trip, a read takes all bytes between the rows, too, many megabytes
+// at once.
 // In wasm: -Os
 #include "base/gather.h"
 
 enum { LINE_BYTES = 64 };
 
-// How a source is best read.
+// The best way to read a source.
 typedef struct manner {
-    uint64_t gap_bytes_max;  // reading on over a gap is cheaper than another read
+    uint64_t gap_bytes_max;  // a read across a gap of this size is cheaper than another read
     uint64_t run_bytes_max;
-    uint64_t stage_bytes;  // several runs, side by side
+    uint64_t stage_bytes;  // memory for several runs, side by side
 } manner;
 
 static const manner fast = {2 << 10, 16 << 10, 256 << 10};
@@ -32,7 +32,7 @@ bool sc_walk_on(sc_walk *w) {
     return false;
 }
 
-// Removes the lane with the smallest stride from the list; one of a single item when it is
+// Removes the lane with the smallest stride from the list. Gives a lane of one item if the list is
 // empty.
 static sc_lane take(sc_lane *lanes, uint32_t *count, bool in_base) {
     uint32_t best = 0;
@@ -62,7 +62,7 @@ static inline void copy_tiles(uint8_t *to, const uint8_t *from, const sc_lane *p
         }
 }
 
-// The width is a constant in each of the loops.
+// In each of the loops the width is a constant.
 static void copy_plane(uint8_t *to, const uint8_t *from, const sc_lane *p, const sc_lane *q,
                        uint64_t item_bytes) {
     switch (item_bytes) {
@@ -74,7 +74,8 @@ static void copy_plane(uint8_t *to, const uint8_t *from, const sc_lane *p, const
     }
 }
 
-// Items in memory to their places, planes of neighbours here and neighbours there first.
+// Copies items in memory to their places. The innermost loops are the lanes with neighbours on
+// either side.
 static void copy_items(uint8_t *to, const uint8_t *from, sc_lane *lanes, uint32_t count,
                        uint64_t item_bytes) {
     const sc_lane p = take(lanes, &count, false), q = take(lanes, &count, true);
@@ -85,9 +86,9 @@ static void copy_items(uint8_t *to, const uint8_t *from, sc_lane *lanes, uint32_
 
 // --- Gathering -----------------------------------------------------------------------------------
 
-// The way in which the bytes of a block are collected. One of its lanes is the rows: the neighbours
-// here. Others lie together in the base, or nearly so, and make a run, which is read at once. The
-// rest are walked over. A few rows of a run are in memory at a time.
+// A block and the way to collect its bytes. One lane is the rows, whose items are neighbours in the
+// result. Other lanes are close together in the base: they form a run, which is read at once. The
+// walk covers the remaining lanes. A few rows of a run are in memory at a time.
 typedef struct gathering {
     sc_ctx *ctx;
     sc_extent base;
@@ -95,13 +96,13 @@ typedef struct gathering {
     uint64_t item_bytes;
     uint64_t done, total;  // for progress
     uint8_t *stage;
-    sc_lane rows, run;  // `run`: the outermost lane of a run, the one it may have only a part of
+    sc_lane rows, run;  // `run`: the outermost lane of a run, of which a part may be read at a time
     const sc_lane *outer, *inner;
     uint32_t outer_count, inner_count;
-    uint64_t row_step, run_step;  // how many of them are in memory
-    uint64_t bytes;               // of one index of `run`
-    uint64_t pitch;               // from row to row in memory
-    bool is_together;             // rows come with what lies between them
+    uint64_t row_step, run_step;  // the number of them in memory
+    uint64_t bytes;               // bytes of one index of `run`
+    uint64_t pitch;               // distance of rows in memory
+    bool is_together;             // a read takes the bytes between rows, too
 } gathering;
 
 static void choose_run(gathering *g, const sc_lane *lanes, uint32_t count) {
@@ -127,7 +128,7 @@ static void choose_run(gathering *g, const sc_lane *lanes, uint32_t count) {
     g->outer_count = first;
 }
 
-// How many rows fit in so many bytes.
+// The number of rows that fit in `bytes`.
 static uint64_t rows_in(const gathering *g, uint64_t bytes, uint64_t most) {
     if (bytes <= most) return 1;
     return g->is_together ? (bytes - most) / g->pitch + 1 : sc_max_u64(bytes / g->pitch, 1);
@@ -135,11 +136,11 @@ static uint64_t rows_in(const gathering *g, uint64_t bytes, uint64_t most) {
 
 static sc_status stage_rows(gathering *g) {
     const uint64_t most = g->bytes + g->run.from * (g->run_step - 1);
-    // Rows that come with parts of runs that are left for later would be read once per part.
+    // If parts of runs came later, such rows would be read once for each part.
     const bool is_whole = g->run_step == g->run.count || g->rows.from < g->run.from;
     g->is_together =
         g->rows.count > 1 && is_whole && g->rows.from <= most + g->manner->gap_bytes_max;
-    // Rows that begin a power of two apart would share few lines of the cache.
+    // Rows that begin a power of two apart would share few cache lines.
     g->pitch = g->is_together ? g->rows.from : sc_align_up(most, LINE_BYTES) + LINE_BYTES;
     for (uint64_t bytes = g->manner->stage_bytes;; bytes /= 2) {
         g->row_step = sc_min_u64(rows_in(g, bytes, most), g->rows.count);
@@ -162,7 +163,7 @@ static sc_status read_rows(const gathering *g, uint64_t at, uint64_t rows, uint6
     return SC_OK;
 }
 
-// Some rows and indices of a run, from byte `at` of the base on.
+// Gathers some rows and indices of a run, from byte `at` of the base on.
 static sc_status gather_part(gathering *g, uint64_t at, uint8_t *to, uint64_t rows, uint64_t run) {
     sc_lane lanes[SC_LANES_MAX + 2];
     uint64_t bytes = rows * run * g->item_bytes;

@@ -1,16 +1,16 @@
-// Table hash, CRC-32 and SHA-256. Little-endian hosts only, like everything here that maps files.
+// The hash of tables, CRC-32 and SHA-256. Hosts are little-endian, as in all code that maps files.
 // In wasm: -Os
 #include "base/hash.h"
 
 uint64_t sc_hash64_mix(uint64_t a, uint64_t b) {
-    // The finaliser of MurmurHash3 over a rotated sum: every input bit reaches every output bit.
+    // The finaliser of MurmurHash3 over a rotated sum. Every input bit affects every output bit.
     uint64_t h = a ^ ((b << 31 | b >> 33) * UINT64_C(0x9fb21c651e98df25));
     h = (h ^ (h >> 33)) * UINT64_C(0xff51afd7ed558ccd);
     h = (h ^ (h >> 33)) * UINT64_C(0xc4ceb9fe1a85ec53);
     return h ^ (h >> 33);
 }
 
-// MurmurHash64A's loop: 64-bit multiplications only, since wasm has no 128-bit product.
+// The loop of MurmurHash64A. It needs only 64-bit products, because wasm has no 128-bit product.
 uint64_t sc_hash64(const void *data, size_t bytes) {
     const uint64_t m = UINT64_C(0xc6a4a7935bd1e995);
     const uint8_t *at = data;
@@ -31,7 +31,7 @@ uint64_t sc_hash64(const void *data, size_t bytes) {
     return h ^ (h >> 47);
 }
 
-// CRC is linear over XOR, so a table is spanned by its eight power-of-two entries, and constant
+// CRC is linear over XOR. So eight entries, the powers of two, span a table, and constant
 // expressions can fill it. Table t holds the CRC of a byte followed by t zero bytes ("slicing by
 // 8", Kounavis and Berry).
 #define CRC_BIT(i, bit, value) (((i) >> (bit)) & 1 ? UINT32_C(value) : 0)
@@ -99,8 +99,7 @@ static uint32_t crc_times(uint32_t a, uint32_t b) {
     return product;
 }
 
-// x to the power of eight, squared again and again: the next one is the first of all, for x to the
-// power of 2^32 is x.
+// x^8, squared again and again. After the last one comes the first, because x^(2^32) is x.
 static const uint32_t crc_powers[32] = {
     0x00800000, 0x00008000, 0xedb88320, 0xb1e6b092, 0xa06a2517, 0xed627dae, 0x88d14467, 0xd7bbfe6a,
     0xec447f11, 0x8e7ea170, 0x6427800e, 0x4d47bae0, 0x09fe548f, 0x83852d0f, 0x30362f1a, 0x7b5a9cc3,
@@ -108,7 +107,7 @@ static const uint32_t crc_powers[32] = {
     0xa8a472c0, 0x429a969e, 0x148d302a, 0xc40ba6d0, 0xc4e22c3c, 0x40000000, 0x20000000, 0x08000000,
 };
 
-// Moves the first run up by the length of the second: times x to the power of eight for each byte.
+// Multiplies the first CRC by x^8 for each byte of the second run.
 uint32_t sc_crc32_join(uint32_t first, uint32_t second, uint64_t bytes) {
     for (uint32_t i = 0; bytes; bytes >>= 1, i++)
         if (bytes & 1) first = crc_times(first, crc_powers[i % 32]);
@@ -140,8 +139,8 @@ static void sha_schedule(uint32_t w[64], const uint8_t *block) {
     }
 }
 
-// One of 64 rounds: what was the first of the state is the second afterwards, and so on, so that
-// after eight of them everything is back in its place.
+// One of 64 rounds. Instead of moving the words of the state, each round renames them: the first
+// becomes the second, and so on. After eight rounds every word has its first name again.
 static inline void sha_round(uint32_t s[8], int turn, uint32_t more) {
     uint32_t *h = &s[(7 - turn) & 7], a = s[-turn & 7], b = s[(1 - turn) & 7];
     const uint32_t c = s[(2 - turn) & 7], e = s[(4 - turn) & 7], f = s[(5 - turn) & 7];

@@ -1,5 +1,5 @@
-// Hashes: a fast one for tables, CRC-32 for zip, SHA-256 for deduplicating constants.
-// Prefix: sc_hash64_, sc_crc32_, sc_sha256_, by algorithm.
+// Hash functions: a fast one for tables, CRC-32 for zip, SHA-256 to find equal constants.
+// Prefixes: sc_hash64_, sc_crc32_ and sc_sha256_ are the three algorithms.
 #ifndef SC_HASH_H
 #define SC_HASH_H
 
@@ -8,9 +8,9 @@
 uint64_t sc_hash64(const void *data, size_t bytes);
 uint64_t sc_hash64_mix(uint64_t a, uint64_t b);
 
-// IEEE CRC-32; start with 0 and feed the result back in.
+// IEEE CRC-32. Start with 0; pass the result on for the next bytes.
 uint32_t sc_crc32(uint32_t crc, const void *data, size_t bytes);
-// Sum of two runs of bytes one after the other, the second of `bytes`.
+// The CRC of two runs of bytes one after the other. The second has `bytes` bytes.
 uint32_t sc_crc32_join(uint32_t first, uint32_t second, uint64_t bytes);
 
 typedef struct sc_sha256 {

@@ -1,4 +1,5 @@
-// Insertion-ordered maps: a dense array of entries, and an open-addressed table of indices into it.
+// Maps that keep the order of insertion: a dense array of entries, and an open-addressed table of
+// indices into it.
 // In wasm: -Os
 #include "base/map.h"
 
@@ -6,7 +7,7 @@
 
 enum { CAPACITY_MIN = 8 };
 
-// Twice as many slots as entries keeps probe sequences short.
+// There are twice as many slots as entries, which keeps probe sequences short.
 static uint32_t *new_slots(sc_arena *arena, uint32_t capacity, uint32_t *slot_count) {
     SC_ASSERT(capacity <= (UINT32_C(1) << 30));
     *slot_count = capacity * 2;

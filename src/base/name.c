@@ -1,9 +1,9 @@
-// The interner: open addressing over records that never move. Names come in series (add_1, add_2,
-// ...): a series lies in the table in order, so that making one walks through memory instead of
-// jumping about, and the step between probes is long, so that series which meet pass each other.
+// The table of names: open addressing over records that never move. Names come in series (add_1,
+// add_2, ...). A series lies in the table in order, so making one walks through memory instead of
+// jumping. The step between probes is long, so that two series pass each other where they meet.
 #include "base/name.h"
 
-// The hash is stored with the pointer, so that probing does not touch the records.
+// The hash is stored with the pointer, so that a probe does not touch the records.
 typedef struct name_slot {
     uint32_t hash;
     const sc_name *name;  // NULL: free
@@ -17,7 +17,7 @@ struct sc_names {
 
 enum { SLOT_COUNT_MIN = 64, DIGITS_MAX = 9 };
 
-// Odd, so that every slot is reached.
+// An odd step reaches every slot.
 #define PROBE_STEP 0x9e3779b1u
 
 static uint32_t hash_name(sc_str s) {

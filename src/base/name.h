@@ -1,5 +1,5 @@
-// Interned strings: equal names are the same pointer, and print in a debugger.
-// Prefix: sc_name_; sc_names_ is the table of them.
+// Interned strings. Equal names are the same pointer, and a debugger shows their text.
+// Prefixes: sc_name_ makes or reads one name; sc_names_ is the table of all names.
 #ifndef SC_NAME_H
 #define SC_NAME_H
 

@@ -1,10 +1,11 @@
-// Bytes go by in blocks: what is packed depends on where a byte lies alone, so that any pieces in
-// which a source is read give the same bytes. In wasm: -O3
+// Packs bytes in blocks. A packed byte depends on its place only, so the pieces in which a source
+// is read do not matter.
+// In wasm: -O3
 #include "base/nibbles.h"
 
 enum {
-    BLOCK_BYTES = 64 << 10,     // of integers
-    SLOW_BLOCK_BYTES = 1 << 20  // where reads are round trips
+    BLOCK_BYTES = 64 << 10,     // integers in a block
+    SLOW_BLOCK_BYTES = 1 << 20  // the same if each read is a round trip
 };
 
 static size_t block_bytes(const sc_source *source) {

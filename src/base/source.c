@@ -1,5 +1,5 @@
-// Sources that are in memory or computed from another source, and range-checked access to extents.
-// Sources of the host (files, blobs) are made by whoever speaks to the host.
+// Sources in memory, sources computed from others, and checked reads of extents. The code that
+// talks to the host makes the host's sources (files, blobs).
 #include "base/source.h"
 
 enum { ITEM_BYTES_MAX = 16 };
@@ -44,7 +44,7 @@ static void reverse_items(uint8_t *bytes, size_t size, uint32_t item_bytes) {
         }
 }
 
-// Part of one item: [skip, skip + bytes) of its reversed bytes.
+// Reads a part of one item: [skip, skip + bytes) of its reversed bytes.
 static sc_status read_swapped_part(swapped *view, sc_ctx *ctx, uint64_t item, uint32_t skip,
                                    uint8_t *out, size_t bytes) {
     uint8_t buffer[ITEM_BYTES_MAX];

@@ -1,6 +1,6 @@
-// Steps of lowering, the dialects they lead from and to, and the phases that progress tells of: the
-// rows of steps.def.
-// Prefix: sc_dialect_ and sc_phase_, one for each kind of row.
+// The rows of steps.def: steps of lowering, the dialects before and after them, and the phases that
+// progress names.
+// Prefixes: sc_dialect_ and sc_phase_ look up one row of that kind.
 #ifndef SC_STEPS_H
 #define SC_STEPS_H
 

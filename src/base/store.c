@@ -1,7 +1,6 @@
-// Candidates for equal bytes are found by size and first 32 bytes; only when those agree are whole
-// contents looked at: side by side while there is one candidate; when there are more, by samples
-// and, where these agree, by SHA-256. Contents that are permuted alike are compared as they lie in
-// the file.
+// Finds equal bytes. Candidates have the same size and the same first 32 bytes. One candidate is
+// compared side by side. Several are compared by samples and, if these agree, by SHA-256. Contents
+// that are permuted alike are compared as they lie in the file.
 #include "base/store.h"
 
 #include "base/hash.h"
@@ -58,7 +57,7 @@ static bool same_piece(const sc_chunk *a, const sc_chunk *b) {
            a->extent.source == b->extent.source && a->extent.offset == b->extent.offset;
 }
 
-// The same pieces of the same sources: no need to read them.
+// True for the same pieces of the same sources, which need not be read.
 static bool same_place(const sc_store_blob *a, const sc_store_blob *b) {
     if (!a->cord || !b->cord) return sc_extent_is(a->data, b->data);
     if (a->cord->chunks.count != b->cord->chunks.count) return false;
@@ -67,7 +66,7 @@ static bool same_place(const sc_store_blob *a, const sc_store_blob *b) {
     return true;
 }
 
-// A hash of some places everywhere.
+// Hashes a few bytes at places all over the blob.
 static sc_status sample(sc_ctx *ctx, sc_store_blob *blob) {
     const sc_extent data = sc_extent_unpermuted(blob->data);
     uint8_t bytes[SAMPLE_BYTES];
@@ -88,8 +87,8 @@ static sc_status digest(sc_ctx *ctx, sc_store_blob *blob) {
     return SC_OK;
 }
 
-// Contents that are permuted in different ways are gathered to be compared, which takes long for
-// large weights: a few items here and there tell nearly all apart.
+// Contents that are permuted in different ways must be gathered, which takes long for large
+// weights. A few items here and there distinguish nearly all of them first.
 static sc_status equal_after_all(sc_ctx *ctx, sc_extent a, sc_extent b, bool *out) {
     uint8_t x[FINGERPRINT_BYTES], y[FINGERPRINT_BYTES];
     const uint64_t step = a.size < SAMPLES * sizeof x ? 0 : (a.size - sizeof x) / SAMPLES;
@@ -119,7 +118,7 @@ static sc_status same_bytes(sc_ctx *ctx, bool is_only, sc_store_blob *a, sc_stor
     return SC_OK;
 }
 
-// Looks for `blob` along the chain from `first`; 0 when it is not there.
+// Looks for `blob` along the chain from `first`. Gives 0 if it is not in the chain.
 static sc_status find_in_chain(sc_ctx *ctx, sc_store *store, uint32_t first, sc_store_blob *blob,
                                uint32_t *found) {
     bool same = false, is_only = !store->blobs.data[first].next;
@@ -141,7 +140,7 @@ static sc_status add(sc_ctx *ctx, sc_store *store, sc_store_blob blob, uint64_t 
     if (first) {
         SC_TRY(find_in_chain(ctx, store, (uint32_t)*first, &blob, index));
         if (*index) return sc_store_align(ctx, &store->blobs.data[*index].align, align);
-        // Behind the first one, so that the chain keeps its head.
+        // Inserts after the first one, so that the chain keeps its head.
         blob.next = store->blobs.data[*first].next;
         store->blobs.data[*first].next = store->blobs.count;
     } else {

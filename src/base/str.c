@@ -1,5 +1,5 @@
-// Views, numbers and the builder. Number parsing relies on the C locale, which holds because
-// nothing in the program calls setlocale.
+// Views, numbers and the builder. Numbers are parsed in the C locale, because no code here calls
+// setlocale.
 #include "base/str.h"
 
 #include <math.h>
@@ -150,7 +150,7 @@ static bool is_decimal(sc_str s) {
     return end == s.size;
 }
 
-// Longer spellings than this are refused: strtod needs a terminated copy, and no writer makes them.
+// Longer numbers are refused. strtod needs a terminated copy, and no writer makes longer ones.
 enum { NUMBER_BYTES_MAX = 1000 };
 
 bool sc_parse_f64(sc_str s, double *out) {
@@ -175,7 +175,7 @@ bool sc_parse_f64(sc_str s, double *out) {
 
 void sc_sb_init(sc_sb *sb, sc_arena *arena) { *sb = (sc_sb){.arena = arena}; }
 
-// Always leaves room for a terminator.
+// Reserves memory, a terminator included.
 static void reserve(sc_sb *sb, size_t more) {
     size_t wanted;
     if (__builtin_add_overflow(sb->size, more, &wanted) || wanted >= SIZE_MAX / 4)
@@ -229,7 +229,7 @@ void sc_sb_add_i64(sc_sb *sb, int64_t value) {
     sc_sb_add(sb, (sc_str){text + at, sizeof(text) - at});
 }
 
-// Fixed notation: `digits` with the point after position `point` (may be outside).
+// Fixed notation: `digits` with a point after `point` of them. It may be outside of the digits.
 static void add_fixed(sc_sb *sb, sc_str digits, int point) {
     if (point <= 0) {
         sc_sb_add_text(sb, "0.");
@@ -257,7 +257,7 @@ void sc_sb_add_bytes(sc_sb *sb, uint64_t bytes) {
     sc_sb_addf(sb, "%.*f %s", decimals, value, units[unit]);
 }
 
-// Python's repr: exponents from -4 to 15 in fixed notation.
+// As Python's repr: exponents from -4 to 15 are in fixed notation.
 void sc_sb_add_f64(sc_sb *sb, double value) {
     if (isnan(value)) {
         sc_sb_add_text(sb, "nan");

@@ -1,20 +1,20 @@
-// Strided views of an extent as dense bytes: permuted, sliced or expanded weights, gathered when
-// they are read. Readers go through the bytes in order, while in the base they lie scattered, so
-// they are made in blocks, tile by tile: the larger a block, the longer the runs in which the base
-// is read. A view of any size takes the memory of one block, and is read once per block at worst.
+// Views an extent with other strides as dense bytes: weights that are permuted, sliced or expanded.
+// Readers go through the bytes in order, but these are scattered over the base. So they are
+// gathered in blocks, tile by tile. The larger a block, the longer the runs that are read from the
+// base. A view takes the memory of one block, and reads its base once for each block at worst.
 //
-// Expanded and overlapping views have no such runs: those of short items load their base, up to a
-// limit.
+// Expanded and overlapping views have no such runs. If their items are short, they load their base,
+// up to a limit.
 #include "base/gather.h"
 
 enum {
     RANK_MAX = SC_LANES_MAX,
-    FEW_ITEMS = 64,  // are read one by one, as are long ones
+    FEW_ITEMS = 64,  // fewer items are read one by one, and so are long ones
     LOADED_ITEM_BYTES_MAX = 4 << 10,
     GOOD_RUN_BYTES = 4 << 10,
-    SHORT_RUN_FACTOR = 8,  // how much larger blocks may be for the sake of good runs
-    // Number of blocks if each block reads all of its base, and the multiples of the limit between
-    // which blocks stay whatever that number makes of them (64 and 256 MB).
+    SHORT_RUN_FACTOR = 8,  // the factor by which blocks may grow for longer runs
+    // The number of blocks if each block reads all of its base. Blocks stay between these multiples
+    // of the limit (64 and 256 MB).
     PASSES = 4,
     STRIPED_FACTOR_MIN = 4,
     STRIPED_FACTOR_MAX = 16
@@ -22,7 +22,7 @@ enum {
 
 typedef struct axis {
     uint64_t count;
-    uint64_t stride;  // bytes of the base
+    uint64_t stride;  // in bytes of the base
 } axis;
 
 typedef struct strided {
@@ -30,36 +30,36 @@ typedef struct strided {
     sc_extent base;
     uint64_t first_byte;
     uint64_t size;
-    uint64_t item_bytes;  // what lies together in the base
+    uint64_t item_bytes;  // bytes that are adjacent in the base
     uint32_t rank;
-    axis axes[RANK_MAX];  // of items, outermost first
-    uint64_t span;        // from the first item to the end of the last; 0 when some share bytes
+    axis axes[RANK_MAX];  // axes of items, outermost first
+    uint64_t span;  // bytes from the first item to the end of the last; 0 if items share bytes
     const uint8_t *loaded;
-    uint32_t split;       // a block is `step` indices of this axis, and all that is inside them
+    uint32_t split;       // a block is `step` indices of this axis, with all axes inside it
     uint64_t step, unit;  // `unit`: bytes of one such index; 0 before the first block
 } strided;
 
 // --- Blocks --------------------------------------------------------------------------------------
 
-// Bytes [begin, end) of a view, which is known by its place: views outlive the contexts that read
-// them.
+// Bytes [begin, end) of a view. The block names its view by place, because views outlive the
+// contexts that read them.
 typedef struct block {
     const strided *view;
     uint64_t begin, end;
     uint8_t *bytes;
     size_t capacity;
-    bool is_busy;  // it is being filled, of what may be another view
+    bool is_busy;  // it is being filled, perhaps from another view
 } block;
 
-// Two, so that two sources can be compared side by side.
+// There are two, so that two sources can be compared side by side.
 typedef struct sc_gathered {
     uint32_t oldest;
     block blocks[2];
 } sc_gathered;
 
-// As the limit says, unless the base would be read in short runs: its neighbours are those of the
-// split axis, then, and come in runs as long as a block has indices. If reads are round trips,
-// gather.c takes rows whole: each block reads all of the base, and blocks are large instead.
+// Follows the limit, unless runs of the base would be short. Then the split axis is the one with
+// neighbours in the base, and runs are as long as a block has indices. If reads are round trips,
+// gather.c reads whole rows. Each block then reads all of the base, and blocks are large.
 static void choose_blocks(strided *view, sc_ctx *ctx) {
     const bool is_slow = view->base.source->is_slow;
     uint64_t limit = ctx->limits.gathered_bytes_max;
@@ -92,7 +92,7 @@ static bool make_room(sc_ctx *ctx, block *b, uint64_t bytes) {
     return b->bytes != NULL;
 }
 
-// Makes do without the other block if memory is short, and then with a smaller one.
+// Frees the other block if memory is short, and makes a smaller one if that does not suffice.
 static sc_status make_block(sc_ctx *ctx, strided *view, block *b) {
     block *other = &ctx->gathered->blocks[b == ctx->gathered->blocks];
     while (!make_room(ctx, b, view->step * view->unit)) {
@@ -141,8 +141,8 @@ static sc_status fill_block(sc_ctx *ctx, strided *view, uint64_t offset, block *
     return status;
 }
 
-// The block that holds byte `offset`; NULL when all are busy, with views that this one is below. A
-// view has one at a time.
+// The block that contains byte `offset`. NULL if all blocks are busy with views that read this one.
+// A view has one block at a time.
 static sc_status find_block(sc_ctx *ctx, strided *view, uint64_t offset, const block **out) {
     if (!ctx->gathered) ctx->gathered = sc_new(ctx->arena, sc_gathered);
     sc_gathered *held = ctx->gathered;
@@ -159,8 +159,8 @@ static sc_status find_block(sc_ctx *ctx, strided *view, uint64_t offset, const b
     return fill_block(ctx, view, offset, b);
 }
 
-// A reader that goes through a file in order needs no large blocks once a view has ended, well or
-// not.
+// A reader that goes through a file in order needs no large block after the end of a view, whether
+// it succeeded or not.
 static void leave_blocks(sc_ctx *ctx, const strided *view) {
     sc_gathered *held = ctx->gathered;
     for (uint32_t i = 0; held && i < SC_COUNT_OF(held->blocks); i++) {
@@ -184,7 +184,7 @@ static sc_status read_base(const strided *view, sc_ctx *ctx, uint64_t offset, vo
     return SC_OK;
 }
 
-// Each by itself.
+// Reads the items one by one.
 static sc_status read_items(const strided *view, sc_ctx *ctx, uint64_t offset, uint8_t *out,
                             size_t bytes) {
     sc_lane lanes[RANK_MAX];
@@ -237,9 +237,9 @@ static sc_status read_strided(sc_source *source, sc_ctx *ctx, uint64_t offset, v
 
 // --- Views of views ------------------------------------------------------------------------------
 
-// A view of the dense bytes of a view, as one view of what lies below. An index of the former is a
-// sum of indices of the latter's axes; `used` says how large the sum may be so far, for each axis
-// and, behind them, for the bytes of an item.
+// Composes two views into one view of the lower base. An index of the upper view is a sum of
+// indices of the lower view's axes. `used` is the largest sum so far, for each axis and, last, for
+// the bytes of an item.
 typedef struct composition {
     const strided *below;
     uint64_t used[RANK_MAX + 1];
@@ -247,7 +247,7 @@ typedef struct composition {
     uint32_t rank;
 } composition;
 
-// `count` steps of `stride` dense bytes as steps along axes, of which a long one fills several.
+// Writes `count` steps of `stride` dense bytes as steps along axes. A long one fills several axes.
 static bool compose_axis(composition *c, uint64_t count, uint64_t stride) {
     const strided *below = c->below;
     uint32_t level = below->rank, parts = 0;
@@ -294,7 +294,7 @@ static void compose(strided *view, uint32_t item_bytes) {
 
 // --- Making views --------------------------------------------------------------------------------
 
-// Axes that are one, and those that are part of the item.
+// Merges axes that continue each other, and those that are part of the item.
 static void fold(strided *view) {
     uint32_t kept = view->rank;
     for (uint32_t d = view->rank; d-- > 0;) {
@@ -310,7 +310,7 @@ static void fold(strided *view) {
         view->item_bytes *= view->axes[--view->rank].count;
 }
 
-// The bytes from the first item to the end of the last one; 0 when items share bytes.
+// The bytes from the first item to the end of the last one; 0 if items share bytes.
 static uint64_t injective_span(const strided *view) {
     sc_lane lanes[RANK_MAX];
     uint64_t span = view->item_bytes;

@@ -1,13 +1,13 @@
-// Strides of tensors without gaps, in elements. A size of 0 counts as 1, so that strides never
-// vanish.
-// Prefix: sc_strides_.
+// Strides of dense tensors, in elements. A size of 0 counts as 1, so that no stride is 0.
+// Prefix: sc_strides_ computes strides from sizes.
 #ifndef SC_STRIDES_H
 #define SC_STRIDES_H
 
 #include "base/base.h"
 
-// Fills in `rank` strides, outermost dimension first in `dim_order`; NULL: row-major. False when
-// one is larger than a number can be, which tensors without elements may lead to: INT64_MAX then.
+// Fills in `rank` strides. `dim_order` lists the outermost dimension first; NULL is row-major.
+// False if a stride overflows, which is possible for tensors without elements. It is INT64_MAX
+// then.
 static inline bool sc_strides_of(const int64_t *sizes, uint32_t rank, const uint8_t *dim_order,
                                  int64_t *strides) {
     int64_t stride = 1;

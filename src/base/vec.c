@@ -1,4 +1,4 @@
-// Growth of typed arrays.
+// The growth of typed arrays.
 #include "base/vec.h"
 
 void *sc_vec_grow(sc_arena *arena, void *data, uint32_t *capacity, uint32_t wanted,

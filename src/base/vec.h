@@ -1,6 +1,6 @@
-// A typed growable array on an arena: SC_VEC(int) v = {0}; sc_vec_push(arena, &v, 3);
-// Never keep a pointer to an element across a push: the array moves.
-// Prefix: sc_vec_.
+// A typed array that grows, on an arena: SC_VEC(int) v = {0}; sc_vec_push(arena, &v, 3);
+// A push may move the array. Do not keep a pointer to an element across it.
+// Prefix: sc_vec_ grows an array, or reads its last element.
 #ifndef SC_VEC_H
 #define SC_VEC_H
 
@@ -28,7 +28,7 @@
 
 #define sc_vec_last(vec) ((vec)->data[(vec)->count - 1])
 
-// At least doubles, so that pushing is linear overall. Panics past 2^31 elements.
+// At least doubles the capacity, so pushing takes linear time in all. Panics past 2^31 elements.
 void *sc_vec_grow(sc_arena *arena, void *data, uint32_t *capacity, uint32_t wanted,
                   size_t item_bytes, uint32_t count);
 

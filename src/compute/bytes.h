@@ -1,7 +1,7 @@
 // Tensors of 8 bits that represent numbers, (value - zero) * scale: conversion from and to floats,
 // and element-wise arithmetic. Results are those of XNNPACK's scalar variants, bit for bit; its
 // variants for some processors differ from them by a unit at most.
-// Prefix: sc_bytes_.
+// Prefix: sc_bytes_ makes quantized bytes; the name says of which numbers.
 #ifndef SC_BYTES_H
 #define SC_BYTES_H
 

@@ -2,7 +2,8 @@
 // portable programs, and nodes of a backend. A record states in numbers and pointers what to
 // compute, and a row of variants.def computes it. This folder knows no operators, no calls and no
 // graphs.
-// Prefixes: sc_variant_ picks rows, sc_conv_ and sc_matmul_ read records, v4f_ and v4_ are lanes.
+// Prefixes: sc_variant_ picks and runs rows; v4f_ and v4_ are lanes. sc_conv_ and sc_matmul_ read
+// the two kinds of record.
 //
 // A front end fills a record, requests a row with sc_variant_pick, and runs it over its tiles. If
 // weights are constant, it requests sc_variant_best once, when a program is loaded, and lets that

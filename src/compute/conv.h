@@ -1,6 +1,6 @@
 // A convolution as plain numbers: every spatial rank is written as three dimensions (leading ones
 // of size 1), every layout as element strides.
-// Prefix: sc_conv_.
+// Prefix: sc_conv_ reads the record of a convolution.
 #ifndef SC_CONV_H
 #define SC_CONV_H
 

@@ -1,5 +1,6 @@
 // Reads and writes elements of quantized records, one at a time, for the definitions.
-// Prefixes: sc_input_, sc_weight_ and sc_lowest_, for one number of each kind.
+// Prefixes: sc_input_ and sc_weight_ read one number of an operand; sc_lowest_ is the least number
+// of a type.
 #ifndef SC_ELEMENTS_H
 #define SC_ELEMENTS_H
 

@@ -3,7 +3,7 @@
 // roots computed in double). Other lengths become a convolution of a length with small factors
 // (Bluestein), in double. Both take O(n log n). Short lines of floats are transformed four at a
 // time, one in each lane; no line affects another.
-// Prefix: sc_fft_.
+// Prefix: sc_fft_ plans and runs a Fourier transform.
 #ifndef SC_FFT_H
 #define SC_FFT_H
 

@@ -6,7 +6,7 @@
 // of XNNPACK's nodes. Results of 8 bits are requantized from 32-bit sums by sc_finish_round, bit
 // for bit as in XNNPACK's "fp32" flavour. Other integers are stored directly and wrap, as in
 // PyTorch.
-// Prefix: sc_finish_.
+// Prefix: sc_finish_ is the output stage: it turns a sum into the stored number.
 #ifndef SC_FINISH_H
 #define SC_FINISH_H
 

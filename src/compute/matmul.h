@@ -1,7 +1,7 @@
 // A batch of matrix products as plain numbers: c = finish(alpha * a b + beta * addend), any element
 // strides. A channel of the finish is a column, a row of the input's quantization is a row of `a`
 // (batch after batch). Constant weights are `b`; a bias is an addend whose rows are all the same.
-// Prefix: sc_matmul_.
+// Prefix: sc_matmul_ reads the record of a matrix product.
 #ifndef SC_MATMUL_H
 #define SC_MATMUL_H
 

@@ -23,7 +23,8 @@
 // for every two taps. If there is a remainder, the last eight overlap those before them.
 //
 // Columns and a second step that do not exist are zero.
-// Prefix: sc_pack_; sc_panel_ is about one panel.
+// Prefixes: sc_pack_ copies weights into their order, or counts the bytes; sc_panel_ measures one
+// panel.
 #ifndef SC_PACK_H
 #define SC_PACK_H
 

@@ -1,6 +1,7 @@
 // Pooling of images with adjacent channels, as plain numbers, by windows or over whole images. In
 // the second case the window is as large as the image.
-// Prefix: sc_pooling_.
+// Prefixes: sc_pooling_ computes tiles of a pooling record; sc_pool_ (pool_window.h) only finds
+// windows.
 #ifndef SC_POOL_H
 #define SC_POOL_H
 

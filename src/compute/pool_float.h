@@ -1,5 +1,6 @@
 // Pooling of floats along one to three axes, in any layout, by PyTorch's rules: averages are summed
-// in double, and a NaN in a window is its maximum. Prefix: sc_float_pooling_.
+// in double, and a NaN in a window is its maximum.
+// Prefix: sc_float_pooling_ computes tiles of such pooling.
 #ifndef SC_POOL_FLOAT_H
 #define SC_POOL_FLOAT_H
 

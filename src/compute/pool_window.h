@@ -1,5 +1,5 @@
 // Windows of pooling by PyTorch's rules: one to three axes, dilated or adaptive.
-// Prefix: sc_pool_.
+// Prefixes: sc_pool_ finds the windows of pooling; sc_pooling_ (pool.h) computes with them.
 #ifndef SC_POOL_WINDOW_H
 #define SC_POOL_WINDOW_H
 

@@ -4,7 +4,7 @@
 // Canonical form: an integer is never a node. A node is an atom (symbol, quotient, ...), a product
 // of atoms (MONO), or a sum of a constant and coefficient * product terms in graded order (SUM)
 // that is not one of the simpler forms. Equal forms are one node.
-// Prefix: sc_expr_.
+// Prefix: sc_expr_ makes one form of expression, or computes on ranges and integers of it.
 #ifndef SC_EXPR_H
 #define SC_EXPR_H
 

@@ -1,4 +1,5 @@
-// Options of lowering and of loading: one member for each row of options.def. Prefix: sc_options_.
+// Options of lowering and of loading: one member for each row of options.def.
+// Prefix: sc_options_ reads or checks all options at once.
 #ifndef SC_OPTIONS_H
 #define SC_OPTIONS_H
 

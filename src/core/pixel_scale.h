@@ -1,5 +1,5 @@
 // The scale of resizing that kernels and expansions share.
-// Prefix: sc_pixel_.
+// Prefix: sc_pixel_ computes the step between pixels that a resize reads.
 #ifndef SC_PIXEL_SCALE_H
 #define SC_PIXEL_SCALE_H
 

@@ -1,5 +1,5 @@
 // Families of orthogonal polynomials (polynomial.def), which kernels and expansions share.
-// Prefix: sc_polynomial_.
+// Prefix: sc_polynomial_ asks about one family.
 #ifndef SC_POLYNOMIAL_H
 #define SC_POLYNOMIAL_H
 

@@ -1,5 +1,5 @@
 // A tensor without its data: dtype, sizes, strides. Used by every layer of the compiler.
-// Prefix: sc_spec_.
+// Prefix: sc_spec_ makes a tensor's description or asks about it.
 #ifndef SC_SPEC_H
 #define SC_SPEC_H
 

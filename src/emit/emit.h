@@ -4,7 +4,7 @@
 // operators, control flow with bodies, and `copy_` nodes that write mutations back. Out arguments,
 // lists and return slots of the format are derived from the operator table here. The graph contains
 // none of them.
-// Prefix: sc_emit_.
+// Prefix: sc_emit_ writes ("emits") a program as a file.
 #ifndef SC_EMIT_H
 #define SC_EMIT_H
 

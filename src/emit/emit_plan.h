@@ -1,5 +1,5 @@
 // One method, or one constant method, as an ExecutionPlan table. Private to src/emit.
-// Prefix: sc_emit_.
+// Prefix: sc_emit_plan_ writes one ExecutionPlan table.
 #ifndef SC_EMIT_PLAN_H
 #define SC_EMIT_PLAN_H
 

@@ -1,6 +1,6 @@
 // The segments of a .pte: constants, the initial state of mutable buffers, the bytes that backends
 // made of their parts, and the named data that these look up. Private to src/emit.
-// Prefix: sc_emit_.
+// Prefix: sc_emit_ makes or lists the segments of a .pte here.
 #ifndef SC_EMIT_SEGMENTS_H
 #define SC_EMIT_SEGMENTS_H
 

@@ -4,7 +4,7 @@
 // A value of the format is an index into the method's list of EValues. Indices are given on first
 // use, so unused values are never written. Equal constants share one index, because no instruction
 // writes to them.
-// Prefix: sc_emit_.
+// Prefix: sc_emit_ gives the index of a value, or writes one instruction.
 #ifndef SC_EMIT_STATE_H
 #define SC_EMIT_STATE_H
 

@@ -1,15 +1,17 @@
-// FlatBuffers: reading, building, verifying and dumping, without knowledge of any one schema.
+// Reads, builds, verifies and dumps FlatBuffers of any schema.
 //
-// schema/fbsgen.mjs turns a .fbs file into typed accessors on the primitives below and into
-// descriptor tables for the verifier and the JSON dump. Accessors check nothing: run sc_fb_verify
-// first and keep the bytes unchanged for as long as tables and vectors are in use.
+// schema/fbsgen.mjs turns a .fbs file into typed accessors on the functions below. It also makes
+// descriptor tables for the verifier and the JSON dump. Accessors check no bytes: call sc_fb_verify
+// first. The bytes must not change while tables and vectors are in use.
 //
-// Layout, all little-endian. A table starts with an int32: its address minus the address of its
-// vtable. A vtable is uint16s: own bytes, bytes of the table, then per field the distance from the
-// table's start, 0 for a field at its default. Vectors and strings are a uint32 count and items;
-// strings have a NUL after the last byte. A reference is a uint32 distance from where it stands.
-// The buffer begins with the reference to the root table and four bytes of identifier.
-// Prefix: sc_fb_ (FlatBuffer); accessors of a schema are sc_pte_, sc_xnn_ and their like.
+// The layout is little-endian. A table starts with an int32: its address minus the address of its
+// vtable. A vtable is a list of uint16s: its own bytes, the bytes of the table, then for each field
+// the distance from the table's start. A distance of 0 is a field at its default. Vectors and
+// strings are a uint32 count and the items. Strings have a NUL after the last byte. A reference is
+// a uint32 distance from its own address. The buffer begins with the reference to the root table,
+// and four bytes of identifier.
+// Prefixes: sc_fb_ reads and writes a FlatBuffer of any schema; generated accessors have a prefix
+// for each schema, such as sc_pte_ for program.fbs.
 #ifndef SC_FLATBUF_H
 #define SC_FLATBUF_H
 
@@ -22,7 +24,7 @@ typedef struct sc_fb_table {
 } sc_fb_table;
 
 typedef struct sc_fb_vec {
-    const uint8_t *items;  // NULL: absent; an empty vector that is present has an address
+    const uint8_t *items;  // NULL: absent; an empty vector has an address
     uint32_t count;
 } sc_fb_vec;
 
@@ -48,7 +50,7 @@ static inline sc_fb_table sc_fb_root(const uint8_t *buffer) {
     return (sc_fb_table){buffer + sc_fb_load_u32(buffer)};
 }
 
-// Address of a field's inline bytes, NULL when the field is absent.
+// The address of a field's inline bytes. NULL if the field is absent.
 static inline const uint8_t *sc_fb_field_at(sc_fb_table table, uint32_t slot) {
     const uint8_t *vtable = table.at - (int32_t)sc_fb_load_u32(table.at);
     uint32_t entry = 4 + 2 * slot;
@@ -136,11 +138,11 @@ typedef enum sc_fb_type {
 
 typedef struct sc_fb_field {
     const char *name;
-    uint8_t type;  // sc_fb_type, of the items for a vector
+    uint8_t type;  // sc_fb_type, for a vector that of its items
     bool is_vector;
     bool is_required;
-    uint16_t align;  // force_align of a vector's items, 0 when natural
-    uint16_t slot;   // of a union: of its value; the type byte is one slot before
+    uint16_t align;  // force_align of a vector's items; 0: natural
+    uint16_t slot;   // for a union that of its value; its type byte is one slot before
     uint16_t ref;    // TABLE: index among tables; UNION, scalars of enum type: among enums
     int64_t default_int;
     double default_float;
@@ -180,41 +182,42 @@ typedef struct sc_fb_schema {
 
 // Checks every offset that an accessor could follow: identifier, root, vtables, field positions,
 // vector and string extents, terminators, known union tags, required fields. Time is linear in
-// `size` even when offsets are shared. SC_ERR_VERSION when the identifier is a different one (a
-// file of another kind or generation), SC_ERR_CORRUPT otherwise; the message says where.
+// `size`, even if offsets are shared. SC_ERR_VERSION for another identifier, which a file of
+// another kind or generation has. Otherwise SC_ERR_CORRUPT with the place.
 sc_status sc_fb_verify(sc_ctx *ctx, const sc_fb_schema *schema, const uint8_t *data, size_t size);
 
 // --- Dumping -------------------------------------------------------------------------------------
 
-// A verified buffer as JSON, from `root` down: fields in slot order, absent ones left out, enums
-// and unions by name. Vectors of bytes longer than `bytes_max` become their length as a string
-// ("4096 bytes"); 0 means no limit.
+// Writes a verified buffer as JSON, from `root` down. Fields are in slot order, and absent ones are
+// left out. Enums and unions are written by name. A vector of more than `bytes_max` bytes is
+// written as its length ("4096 bytes"); 0 is no limit.
 void sc_fb_dump(sc_json_writer *writer, const sc_fb_schema *schema, const uint8_t *data,
                 uint32_t bytes_max);
 
 // --- Building ------------------------------------------------------------------------------------
 
-// A position counted from the end of the buffer, which grows toward lower addresses. 0 is "none".
+// A position counted from the end of the buffer, which grows toward lower addresses. 0: no
+// position.
 typedef uint32_t sc_fb_ref;
 
 #define SC_FB_SLOT_MAX 64  // fields of a table
 
 typedef struct sc_fb_slot {
     uint16_t slot;
-    uint8_t bytes;  // of the inline value; 0 marks a reference
+    uint8_t bytes;  // bytes of the inline value; 0: a reference
     uint64_t bits;  // the value, or the sc_fb_ref
 } sc_fb_slot;
 
-typedef struct sc_fb_layout sc_fb_layout;  // where the fields of one shape of table lie
+typedef struct sc_fb_layout sc_fb_layout;  // the places of the fields in one shape of table
 
-// Children are finished before the table that refers to them is begun. Equal vtables are stored
-// once; fields are laid out by size so that no padding is needed between them.
+// A table is begun after all tables that it refers to are finished. Equal vtables are stored once.
+// Fields are ordered by size, so that no padding is needed between them.
 typedef struct sc_fb_builder {
     sc_arena *arena;
     uint8_t *data;  // the used bytes are the last `used` of `capacity`
     uint32_t capacity, used;
-    uint32_t align_max;  // largest alignment asked for
-    bool failed;         // grew past the limit; reported by sc_fb_finish
+    uint32_t align_max;  // the largest requested alignment
+    bool failed;         // it grew past the limit, which sc_fb_finish reports
     bool in_table;
     uint32_t slot_count;
     uint64_t shape;  // hash of the slots and sizes set so far
@@ -228,27 +231,28 @@ typedef struct sc_fb_builder {
 
 void sc_fb_builder_init(sc_fb_builder *builder, sc_arena *arena);
 sc_fb_ref sc_fb_add_string(sc_fb_builder *builder, sc_str s);
-// `align` is at least `item_bytes`: 16 for a vector of bytes that holds tensor data.
+// `align` is at least `item_bytes`. For example, a vector of bytes with tensor data needs 16.
 sc_fb_ref sc_fb_add_vector(sc_fb_builder *builder, const void *items, uint32_t count,
                            uint32_t item_bytes, uint32_t align);
 sc_fb_ref sc_fb_add_refs(sc_fb_builder *builder, const sc_fb_ref *refs, uint32_t count);
 
 void sc_fb_begin(sc_fb_builder *builder);
-// Generated code calls these with the field's slot and leaves out values that equal the default.
+// Generated code calls these with the field's slot. It leaves out values that equal the default.
 void sc_fb_set_scalar(sc_fb_builder *builder, uint32_t slot, uint64_t bits, uint32_t bytes);
-void sc_fb_set_ref(sc_fb_builder *builder, uint32_t slot, sc_fb_ref ref);  // none: left out
+void sc_fb_set_ref(sc_fb_builder *builder, uint32_t slot, sc_fb_ref ref);  // 0: left out
 sc_fb_ref sc_fb_end(sc_fb_builder *builder);
-// The same, unless a table with these very fields was ended this way before: then that one.
+// The same, but a table with equal fields that was ended this way before is used again.
 sc_fb_ref sc_fb_end_shared(sc_fb_builder *builder);
 
-// Changes a number of 4 bytes in a table that was ended unshared with that field set.
+// Changes a number of 4 bytes in a table. The table was ended by sc_fb_end, with that field set.
 void sc_fb_patch_u32(sc_fb_builder *builder, sc_fb_ref table, uint32_t slot, uint32_t value);
 
-// Writes root reference and identifier. The result lies in the builder's memory; its first byte
-// belongs at an address that is a multiple of `align_max`. SC_ERR_LIMIT when it got too large.
+// Writes root reference and identifier. The result is in the builder's memory. The caller must put
+// its first byte at a multiple of `align_max`. SC_ERR_LIMIT if it is too large.
 sc_status sc_fb_finish(sc_ctx *ctx, sc_fb_builder *builder, sc_fb_ref root, const char *identifier,
                        const uint8_t **data, size_t *size);
-// The same with four bytes before it that say how many bytes follow. Alignments hold from there.
+// The same after four bytes with the number of bytes that follow. Alignments count from the first
+// of these four.
 sc_status sc_fb_finish_size_prefixed(sc_ctx *ctx, sc_fb_builder *builder, sc_fb_ref root,
                                      const char *identifier, const uint8_t **data, size_t *size);
 

@@ -1,6 +1,6 @@
-// A FlatBuffer as JSON, driven by the schema's descriptors: the same names and shape that flatc
-// gives with --json --strict-json, so that the two can be compared. Trusts the buffer: verify it
-// first, which also bounds depth and work here.
+// Writes a FlatBuffer as JSON by the schema's descriptors. Names and shape are those of flatc
+// --json --strict-json, so that the two can be compared. The buffer must be verified before, which
+// also bounds depth and work.
 #include "format/flatbuf.h"
 
 #include <stdio.h>
@@ -28,8 +28,8 @@ static void dump_int(const dumper *d, const sc_fb_field *field, int64_t value) {
         sc_json_add_i64(d->out, value);
 }
 
-// The inline value at `at`, a scalar or a reference; `vec` wraps it so that one set of loads serves
-// fields and items alike.
+// Writes the inline value at `at`, a scalar or a reference. `vec` wraps it, so that fields and
+// items use the same loads.
 static void dump_value(const dumper *d, const sc_fb_field *field, const uint8_t *at) {
     sc_fb_vec vec = {at, 1};
     switch ((sc_fb_type)field->type) {
@@ -46,7 +46,7 @@ static void dump_value(const dumper *d, const sc_fb_field *field, const uint8_t 
     case SC_FB_F64: sc_json_add_f64(d->out, sc_fb_vec_f64(vec, 0)); break;
     case SC_FB_STRING: sc_json_add_str(d->out, sc_fb_deref_str(at)); break;
     case SC_FB_TABLE: dump_table(d, sc_fb_deref_table(at), &d->schema->tables[field->ref]); break;
-    case SC_FB_UNION: break;  // needs its type: dump_union
+    case SC_FB_UNION: break;  // dump_union has its type
     }
 }
 

@@ -1,15 +1,14 @@
-// The gate between untrusted bytes and unchecked accessors: walks a buffer by its schema's
-// descriptors and bounds every offset. wasm cannot fault, so what is not checked here would read
-// garbage in silence.
+// Walks a buffer by its schema's descriptors and bounds every offset. Accessors check no bytes, and
+// wasm does not fault, so an unchecked offset would read garbage silently.
 //
-// Work is bounded by a budget linear in the buffer's size, charged for every table, vector and run
-// of items: offsets that share their targets cannot multiply it, neither here nor for whoever walks
-// the verified buffer afterwards. Depth is bounded by SC_FB_DEPTH_MAX.
+// The buffer's size bounds the work. Every table, vector and run of items is charged against a
+// budget that is linear in it. So offsets that share targets cannot multiply the work, neither here
+// nor in code that walks over the verified buffer. SC_FB_DEPTH_MAX bounds the depth.
 #include "format/flatbuf.h"
 
-// Our own files share most: four bytes may stand for a value of three tables and two vectors.
+// Our own files share most: four bytes may give a value of three tables and two vectors.
 #define BUDGET_PER_BYTE 4
-#define BYTES_PER_UNIT  16  // of vectors and strings
+#define BYTES_PER_UNIT  16  // bytes of vectors and strings
 
 typedef struct verifier {
     sc_ctx *ctx;
@@ -18,7 +17,7 @@ typedef struct verifier {
     uint64_t size;
     uint64_t budget;
     uint32_t depth;
-    const sc_fb_table_type *type;  // the table being looked at
+    const sc_fb_table_type *type;  // the current table
 } verifier;
 
 static sc_status damaged(verifier *v, const char *field, const char *what) {
@@ -45,7 +44,7 @@ static uint32_t type_bytes(uint8_t type) {
     return bytes[type];
 }
 
-// Follows the reference at `offset`, itself already in bounds.
+// Follows the reference at `offset`. The offset itself is in bounds.
 static bool follow(const verifier *v, uint64_t offset, uint64_t *target) {
     uint32_t distance = sc_fb_load_u32(v->data + offset);
     *target = offset + distance;
@@ -98,8 +97,9 @@ static sc_status verify_union(verifier *v, const sc_fb_field *field, uint64_t of
     return damaged(v, field->name, "is of an unknown kind");
 }
 
-// Offset of a field's inline bytes; 0 when absent. The vtable itself has been checked. The table's
-// size in it is no bound: the Python writer shares vtables between tables of different sizes.
+// Gives the offset of a field's inline bytes; 0 if it is absent. The vtable was checked before. Its
+// size of the table is no bound, because the Python writer shares vtables between tables of
+// different sizes.
 static sc_status locate(verifier *v, uint64_t table, uint64_t vtable, uint32_t slot, uint32_t bytes,
                         const char *name, uint64_t *out) {
     *out = 0;

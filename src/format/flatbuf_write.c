@@ -1,14 +1,14 @@
-// Builds a FlatBuffer back to front: children first, at the end of the block; references then
-// always point to higher addresses and are known when they are written. The block doubles by moving
-// the used tail to the end of a new block.
+// Builds a FlatBuffer from back to front, children first. So references always point to higher
+// addresses, and are known when they are written. The block doubles in size: the used bytes move to
+// the end of a new block.
 //
-// Owns the layout of tables: fields by falling size toward lower addresses, so that only the first
-// and the last need padding. Layouts are worked out once per shape of table, equal vtables stored
-// once.
+// Fields of a table are ordered by size, the largest at the end, so that only the first and the
+// last need padding. A layout is computed once for each shape of table, and equal vtables are
+// stored once.
 #include "format/flatbuf.h"
 
 #define BYTES_FIRST 4096u
-#define BYTES_MAX   (1u << 30)  // far above any real program; keeps every offset inside 31 bits
+#define BYTES_MAX   (1u << 30)  // more than any real program needs; every offset stays below 2^31
 
 void sc_fb_builder_init(sc_fb_builder *builder, sc_arena *arena) {
     memset(builder, 0, sizeof *builder);
@@ -16,7 +16,7 @@ void sc_fb_builder_init(sc_fb_builder *builder, sc_arena *arena) {
     builder->align_max = 4;
 }
 
-// Room for `bytes` more below the used part; false, for good, when the limit is reached.
+// Reserves `bytes` below the used part. False, from then on always, if the limit is reached.
 static bool reserve(sc_fb_builder *b, uint64_t bytes) {
     if (b->failed || bytes > BYTES_MAX - b->used) {
         b->failed = true;
@@ -40,7 +40,7 @@ static void push(sc_fb_builder *b, const void *bytes, uint32_t size) {
     memcpy(head(b), bytes, size);
 }
 
-// Zeros, so that what is pushed next (`bytes` in all) begins at a multiple of `align`.
+// Writes zeros, so that the next `bytes` begin at a multiple of `align`.
 static bool prepare(sc_fb_builder *b, uint64_t bytes, uint32_t align) {
     if (!reserve(b, bytes + align)) return false;
     if (align > b->align_max) b->align_max = align;
@@ -103,7 +103,7 @@ void sc_fb_set_ref(sc_fb_builder *b, uint32_t slot, sc_fb_ref ref) {
 static uint32_t inline_bytes(const sc_fb_slot *slot) { return slot->bytes ? slot->bytes : 4u; }
 
 // --- Layouts -------------------------------------------------------------------------------------
-// Which slots are set, in which order and how large, decides all offsets and the vtable. A program
+// The slots that are set, their order and their sizes decide all offsets and the vtable. A program
 // has a few dozen such shapes and a hundred thousand tables.
 
 struct sc_fb_layout {
@@ -112,8 +112,8 @@ struct sc_fb_layout {
     uint16_t table_bytes;  // from the table's start to the end of its last field
     uint16_t align;
     uint32_t count;
-    uint32_t *keys;     // slot and size of each field, in the order they were set
-    uint16_t *offsets;  // of each field from the table's start
+    uint32_t *keys;     // slot and size of each field, in the order of the calls
+    uint16_t *offsets;  // offset of each field from the table's start
 };
 
 static uint32_t slot_key(const sc_fb_slot *slot) { return (uint32_t)slot->slot << 8 | slot->bytes; }
@@ -138,8 +138,8 @@ static void grow_layouts(sc_fb_builder *b) {
     b->layout_capacity = capacity;
 }
 
-// The position of an equal vtable, or of this one, newly written. Different orders of setting the
-// same fields give different layouts but may give the same vtable.
+// Gives the position of an equal vtable, or writes this one. The same fields in another order have
+// another layout, but perhaps the same vtable.
 static sc_fb_ref intern_vtable(sc_fb_builder *b, const uint16_t *vtable) {
     for (uint32_t i = 0; i < b->layout_capacity; i++) {
         if (!b->layouts[i]) continue;
@@ -154,7 +154,8 @@ static sc_fb_ref intern_vtable(sc_fb_builder *b, const uint16_t *vtable) {
     return b->used;
 }
 
-// Offsets for the fields set: soffset, then fields by rising size, the last one ending the table.
+// Computes the offsets of the fields. The reference to the vtable comes first, then the fields by
+// size. The largest ends the table.
 static void lay_out(const sc_fb_builder *b, sc_fb_layout *layout) {
     uint32_t bytes = 0;
     layout->align = 4;
@@ -163,7 +164,8 @@ static void lay_out(const sc_fb_builder *b, sc_fb_layout *layout) {
         layout->align = field > layout->align ? (uint16_t)field : layout->align;
         bytes += field;
     }
-    // From the end down: larger fields first, so that only the gap above the soffset is padding.
+    // Goes from the end down, largest fields first, so that the only padding comes after the
+    // reference to the vtable.
     uint32_t end = 4 + (uint32_t)sc_align_up(bytes, 4);
     layout->table_bytes = (uint16_t)end;
     for (uint32_t size = 8; size > 0; size /= 2)
@@ -205,7 +207,7 @@ static const sc_fb_layout *layout_of_fields(sc_fb_builder *b) {
 
 static void store_field(const sc_fb_builder *b, const sc_fb_slot *slot, uint8_t *at) {
     switch (slot->bytes) {
-    case 0:  // counted from the end, like everything here
+    case 0:  // positions count from the end
         sc_fb_store_u32(at, (uint32_t)(b->data + b->capacity - at) - (uint32_t)slot->bits);
         break;
     case 1: *at = (uint8_t)slot->bits; break;
@@ -216,7 +218,7 @@ static void store_field(const sc_fb_builder *b, const sc_fb_slot *slot, uint8_t 
 }
 
 static sc_fb_ref write_table(sc_fb_builder *b, const sc_fb_layout *layout) {
-    // The end of the table is aligned, and with it every field; its start is a multiple of 4.
+    // The end of the table is aligned, and so is every field. Its start is a multiple of 4.
     if (b->failed || !prepare(b, 0, layout->align) || !reserve(b, layout->table_bytes)) return 0;
     b->used += layout->table_bytes;
     uint8_t *table = head(b);
@@ -242,7 +244,7 @@ void sc_fb_patch_u32(sc_fb_builder *b, sc_fb_ref table, uint32_t slot, uint32_t 
 }
 
 // --- Shared tables -------------------------------------------------------------------------------
-// Children are compared by their position, so sharing them first makes whole trees shared.
+// Children are compared by position. So whole trees are shared if children are shared first.
 
 struct sc_fb_shared {
     uint64_t hash;
@@ -301,7 +303,7 @@ sc_fb_ref sc_fb_end_shared(sc_fb_builder *b) {
     }
 }
 
-// `before` bytes of the file come before the reference to the root.
+// In the file, `before` bytes come before the reference to the root.
 static sc_status finish(sc_ctx *ctx, sc_fb_builder *b, sc_fb_ref root, const char *identifier,
                         uint32_t before) {
     SC_ASSERT(!b->in_table && (root || b->failed) && strlen(identifier) == 4);

@@ -1,4 +1,4 @@
-// Looking things up in a parsed document, and decoding its strings and numbers.
+// Finds members in a parsed document, and decodes its strings and numbers.
 #include "base/map.h"
 #include "format/json.h"
 
@@ -17,7 +17,7 @@ const sc_json *sc_json_get(const sc_json *object, const char *name) {
     return NULL;
 }
 
-// Index of the field that `key` names, looking from `from` on and wrapping; -1 when none.
+// The index of the field that `key` names, or -1. The search begins at `from` and wraps around.
 static int32_t find_field(const sc_json *key, const sc_json_field *fields, uint32_t count,
                           uint32_t from) {
     for (uint32_t i = 0; i < count; i++) {
@@ -81,7 +81,7 @@ static size_t put_utf8(char *out, uint32_t code) {
     return 4;
 }
 
-// The parser has checked every escape, so there is nothing left to fail.
+// The parser has checked every escape, so this cannot fail.
 static uint32_t hex4(const char *at) {
     uint32_t value = 0;
     for (int i = 0; i < 4; i++)
@@ -109,7 +109,8 @@ static size_t decode_escape(const char **at, char *out) {
 sc_str sc_json_str(sc_arena *arena, const sc_json *value) {
     if (!value || value->kind != SC_JSON_STRING) return (sc_str){"", 0};
     if (!value->escaped) return sc_json_raw(value);
-    // Decoding never lengthens: the shortest escape of n bytes of UTF-8 is longer than n.
+    // A decoded text is never longer: the shortest escape for n bytes of UTF-8 has more than n
+    // bytes.
     char *text = sc_arena_alloc(arena, value->size);
     size_t size = 0;
     const char *at = value->text, *end = at + value->size;

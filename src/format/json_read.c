@@ -1,6 +1,6 @@
-// One pass, no recursion: the parser keeps a stack of open containers and appends values to the
-// flat tree. Strings are only scanned, eight bytes at a time; fractional numbers are only checked.
-// RFC 8259, plus Python's three bare non-finite numbers.
+// Parses in one pass, without recursion. The parser has a stack of open containers, and appends
+// values to the flat tree. Strings are only scanned, eight bytes at a time. Fractional numbers are
+// only checked. The grammar is RFC 8259 and Python's three bare numbers that are not finite.
 #include "format/json.h"
 
 enum { NUMBER_BYTES_MAX = 64 };
@@ -11,7 +11,7 @@ typedef struct parser {
     const char *begin, *at, *end;
     sc_json *values;
     uint32_t count, capacity;
-    uint32_t *open;  // indices of the containers around `at`, outermost first
+    uint32_t *open;  // indices of the open containers, outermost first
     uint32_t depth;
 } parser;
 
@@ -39,10 +39,10 @@ static void skip_space(parser *p) {
 #define ONES  UINT64_C(0x0101010101010101)
 #define HIGHS UINT64_C(0x8080808080808080)
 
-// Non-zero where a byte of `word` is zero; bytes above the first such one may be wrong.
+// Not zero if a byte of `word` is zero. Bytes above the first such byte may be wrong.
 static uint64_t zero_bytes(uint64_t word) { return (word - ONES) & ~word & HIGHS; }
 
-// First byte that ends the plain part of a string: a quote, backslash, control or non-ASCII byte.
+// The first byte after the plain part of a string: a quote, backslash, control or non-ASCII byte.
 static const char *skip_plain(const char *at, const char *end) {
     for (; end - at >= 8; at += 8) {
         uint64_t word;
@@ -57,7 +57,8 @@ static const char *skip_plain(const char *at, const char *end) {
     return at;
 }
 
-// Bytes of the UTF-8 sequence at `at` (RFC 3629: shortest form, no surrogates), 0 when invalid.
+// The number of bytes of the UTF-8 sequence at `at` (RFC 3629: shortest form, no surrogates). 0 if
+// it is invalid.
 static size_t utf8_bytes(const char *at, const char *end) {
     const unsigned char *s = (const unsigned char *)at;
     size_t left = (size_t)(end - at);
@@ -87,7 +88,8 @@ static int32_t hex4(const char *at, const char *end) {
     return value;
 }
 
-// The code point of the escape at `at` (after "\u"), and how many bytes it takes; -1 when invalid.
+// The code point of the escape at `at` (after "\u"), and the bytes that it takes. -1 if it is
+// invalid.
 static int32_t unicode_escape(const char *at, const char *end, size_t *bytes) {
     int32_t unit = hex4(at, end);
     *bytes = 4;
@@ -99,7 +101,7 @@ static int32_t unicode_escape(const char *at, const char *end, size_t *bytes) {
     return 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00);
 }
 
-// The byte that a one-letter escape stands for, or 0.
+// The byte that a one-letter escape means, or 0.
 static char simple_escape(char letter) {
     switch (letter) {
     case '"':
@@ -159,7 +161,7 @@ static const char *skip_digits(const char *at, const char *end) {
     return at;
 }
 
-// After the integer part: [. digits] [e [sign] digits]. NULL when malformed.
+// Skips the part after the integer: [. digits] [e [sign] digits]. NULL if it is malformed.
 static const char *skip_fraction(const char *at, const char *end) {
     const char *begin;
     if (at < end && *at == '.') {
@@ -189,7 +191,8 @@ static void push_float(parser *p, const char *begin) {
     value->size = (uint32_t)(p->at - begin);
 }
 
-// Integers that fit become numbers here, since they are most of a graph; the rest stays text.
+// Integers that fit are decoded here, because most numbers of a graph are integers. Other numbers
+// stay text.
 static void push_integer(parser *p, const char *begin) {
     sc_str text = {begin, (size_t)(p->at - begin)};
     int64_t integer;
@@ -266,7 +269,7 @@ static sc_status parse_key(parser *p) {
     return SC_OK;
 }
 
-// One value; a container is only opened.
+// Parses one value. A container is only opened.
 static sc_status parse_value(parser *p) {
     skip_space(p);
     if (p->at == p->end) return fail_at(p, "the text ends where a value should be");
@@ -289,8 +292,9 @@ static sc_status parse_value(parser *p) {
     }
 }
 
-// From after a value or an opening bracket to the start of the next value: closes what ends here,
-// takes one comma and, in an object, a key. `fresh` says that the container was just opened.
+// Goes from the end of a value, or from an opening bracket, to the start of the next value. It
+// closes containers that end, and takes a comma and, in an object, a key. `fresh`: the container
+// was just opened.
 static sc_status parse_between(parser *p, bool fresh) {
     while (p->depth > 0) {
         sc_json *container = &p->values[p->open[p->depth - 1]];
@@ -315,7 +319,7 @@ static sc_status parse_document(parser *p) {
         uint32_t depth = p->depth;
         SC_TRY(parse_value(p));
         SC_TRY(parse_between(p, p->depth > depth));
-        // Keeps indices within 32 bits, and the tree far below them.
+        // Indices must fit 32 bits with room to spare.
         if (p->count >= UINT32_C(1) << 30)
             return sc_fail(p->ctx, SC_ERR_LIMIT, NULL, "JSON has more than 2^30 values");
     } while (p->depth > 0);
@@ -337,7 +341,7 @@ sc_status sc_json_parse(sc_ctx *ctx, sc_arena *arena, sc_str text, const sc_json
         .end = text.data + text.size,
         .open = sc_new_array(ctx->scratch, uint32_t, ctx->limits.json_depth_max),
     };
-    // Dense JSON has a value every eight bytes or so: starting here saves most of the growing.
+    // Dense JSON has a value in about eight bytes. This first capacity avoids most growing.
     p.capacity = (uint32_t)(text.size / 16 + 16);
     p.values = sc_new_array(arena, sc_json, p.capacity);
     sc_status status = parse_document(&p);

@@ -1,5 +1,5 @@
-// The streaming writer. Its output depends on its input only: numbers are printed in one way,
-// members come in the order of the calls.
+// The streaming writer. Its output depends on its input only. A number has one form, and members
+// are in the order of the calls.
 #include <math.h>
 
 #include "format/json.h"
@@ -13,7 +13,7 @@ static void new_line(sc_json_writer *writer) {
     for (uint32_t i = 0; i < writer->depth; i++) sc_sb_add_text(writer->out, "  ");
 }
 
-// Whatever separates this item from what came before.
+// Writes the separator between an item and the text before it.
 static void begin_item(sc_json_writer *writer) {
     if (writer->after_key) {
         writer->after_key = false;
@@ -44,7 +44,7 @@ void sc_json_end_object(sc_json_writer *writer) { end_container(writer, '}'); }
 void sc_json_begin_array(sc_json_writer *writer) { begin_container(writer, '['); }
 void sc_json_end_array(sc_json_writer *writer) { end_container(writer, ']'); }
 
-// The code point at s[*at], which moves behind it. Bytes that are not UTF-8 give U+FFFD, one each.
+// Reads the code point at s[*at], and moves *at past it. Each byte that is not UTF-8 gives U+FFFD.
 static uint32_t next_code(sc_str s, size_t *at) {
     const unsigned char *bytes = (const unsigned char *)s.data + *at;
     size_t left = s.size - *at;

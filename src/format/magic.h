@@ -1,7 +1,7 @@
-// The kind of a file by its first bytes: the one list of such marks. Exact versions that we read
-// are the identifiers of schema/*.fbs. Here a family is enough, so that a file of another version
-// is still called by its name.
-// Prefix: sc_file_.
+// Finds the kind of a file by its first bytes. All such marks are in the list here. The identifiers
+// in schema/*.fbs give the exact versions that can be read. A mark here is of a family, so that a
+// file of another version is named correctly.
+// Prefix: sc_file_ names the kind of a file.
 #ifndef SC_MAGIC_H
 #define SC_MAGIC_H
 
@@ -9,9 +9,9 @@
 
 typedef enum sc_file_kind {
     SC_FILE_UNKNOWN,
-    SC_FILE_ZIP,      // what a .pt2 is
+    SC_FILE_ZIP,      // a .pt2 is a zip
     SC_FILE_PTE,      // an ExecuTorch program of any version
-    SC_FILE_PTD,      // its data file
+    SC_FILE_PTD,      // the data file of a program
     SC_FILE_BPTE,     // a bundled program of any version
     SC_FILE_TFLITE,   // a TensorFlow Lite model
     SC_FILE_PYTORCH,  // PyTorch's container of 2018
@@ -20,11 +20,11 @@ typedef enum sc_file_kind {
 
 enum { SC_FILE_HEAD_BYTES = 8 };
 
-// The marks of the extended headers, at byte 8 of a .pte or .ptd, behind the identifier at byte 4.
+// The marks of the extended headers, at byte 8 of a .pte or .ptd, after the identifier at byte 4.
 #define SC_PTE_HEADER_MARK "eh00"
 #define SC_PTD_HEADER_MARK "FH01"
 
-// `head`: the first bytes of the file, zeros behind its end.
+// `head`: the first bytes of the file, followed by zeros if it is shorter.
 static inline sc_file_kind sc_file_kind_of(const uint8_t head[SC_FILE_HEAD_BYTES]) {
     static const struct {
         const char *mark;

@@ -1,5 +1,5 @@
-// The opcode machine: a stack, marks on it, and a memo. Nothing recurses, and nothing is made that
-// the input has not paid for in bytes. Opcodes: CPython's Lib/pickletools.py.
+// Runs the opcodes: a stack with marks, and a memo. No function recurses, and the number of input
+// bytes bounds every allocation. Opcodes: CPython's Lib/pickletools.py.
 #include "format/pickle_machine.h"
 
 enum { LONG_BYTES_MAX = 1024, LINE_BYTES_MAX = 1024, TEXT_BYTES_MAX = 64 << 20, PROTOCOL_MAX = 5 };
@@ -61,7 +61,7 @@ static sc_status push_new(machine *m, sc_pickle_kind kind) {
     return push(m, sc_pickle_new(m, kind));
 }
 
-// Values above the innermost mark.
+// The number of values above the innermost mark.
 static uint32_t available(const machine *m) {
     return m->stack.count - (m->marks.count ? sc_vec_last(&m->marks) : 0);
 }
@@ -72,14 +72,14 @@ static sc_status pop(machine *m, value **out) {
     return SC_OK;
 }
 
-// The value on top of the stack, left there.
+// Gives the value on top of the stack, which stays there.
 static sc_status peek(machine *m, value **out) {
     SC_TRY(pop(m, out));
     m->stack.count++;
     return SC_OK;
 }
 
-// Removes the innermost mark; the values above it are stack.data[*first ...] until the next push.
+// Removes the innermost mark. The values above it are stack.data[*first ...] until the next push.
 static sc_status pop_mark(machine *m, uint32_t *first, uint32_t *count) {
     if (m->marks.count == 0) return sc_pickle_fail(m, "no mark on the stack");
     *first = m->marks.data[--m->marks.count];
@@ -259,7 +259,7 @@ static sc_status op_small_tuple(machine *m, uint8_t op) {
     return push(m, tuple);
 }
 
-// TUPLE, LIST, FROZENSET: everything above the mark
+// TUPLE, LIST, FROZENSET: takes all values above the mark
 static sc_status op_collect(machine *m, uint8_t op) {
     uint32_t first, count;
     SC_TRY(pop_mark(m, &first, &count));
@@ -270,8 +270,8 @@ static sc_status op_collect(machine *m, uint8_t op) {
     return push(m, list);
 }
 
-// Finds the container that items appended to `target` go to: itself, or a container kept with an
-// opaque object.
+// Finds the container for items that are appended to `target`. It is `target` itself, or a
+// container inside an opaque object.
 static sc_status container_of(machine *m, value *target, sc_pickle_kind kind, value **out) {
     *out = target;
     bool list =
@@ -282,7 +282,7 @@ static sc_status container_of(machine *m, value *target, sc_pickle_kind kind, va
     if (target->object->items && target->object->items->kind != kind)
         return sc_pickle_fail(m, "an object is both a list and a dict");
     if (!target->object->items) target->object->items = sc_pickle_new(m, kind);
-    // The machine made it, so it may write to it.
+    // The machine made this value, so it may change it.
     *out = (value *)target->object->items;
     return SC_OK;
 }
@@ -363,7 +363,7 @@ static sc_status memoize(machine *m, uint64_t index) {
     if (index >= m->ctx->limits.pickle_memo_max)
         return sc_fail(m->ctx, SC_ERR_LIMIT, NULL, "the pickle's memo exceeds pickle_memo_max");
     sc_vec_reserve(m->ctx->scratch, &m->memo, (uint32_t)index + 1);
-    // Grown memory is zero: slots never written stay NULL.
+    // Added memory is zero, so slots that were not written are NULL.
     if (m->memo.count <= index) m->memo.count = (uint32_t)index + 1;
     m->memo.data[index] = top;
     return SC_OK;
@@ -410,7 +410,7 @@ static sc_status op_stack_global(machine *m, uint8_t op) {
     return push(m, sc_pickle_global(m, sc_pickle_str(module), sc_pickle_str(name)));
 }
 
-// REDUCE, NEWOBJ, NEWOBJ_EX (whose keyword arguments we drop)
+// REDUCE, NEWOBJ, NEWOBJ_EX (its keyword arguments are ignored)
 static sc_status op_call(machine *m, uint8_t op) {
     value *callee, *args, *result;
     SC_TRY(pop(m, &args));
@@ -420,7 +420,7 @@ static sc_status op_call(machine *m, uint8_t op) {
     return push(m, result);
 }
 
-// State of things that we understand (an OrderedDict's _metadata) does not matter to us.
+// The state of a known object, such as an OrderedDict's _metadata, is ignored.
 static sc_status op_build(machine *m, uint8_t op) {
     value *state, *target;
     (void)op;
@@ -454,7 +454,7 @@ static sc_status op_frame(machine *m, uint8_t op) {
     return take_number(m, 8, &bytes);
 }
 
-// Opcodes without a row are refused: INST, OBJ, EXT*, buffers and text strings of protocol 0.
+// Opcodes without a row are refused: INST, OBJ, EXT*, buffers, and text strings of protocol 0.
 static sc_status (*const handlers[256])(machine *m, uint8_t op) = {
     ['N'] = op_none,          [0x88] = op_bool,        [0x89] = op_bool,
     ['J'] = op_binint,        ['K'] = op_binint,       ['M'] = op_binint,
@@ -520,9 +520,12 @@ typedef struct frame {
     uint32_t next, height;
 } frame;
 
-enum { ENTERED = 0 };  // mark of a value whose children are being walked; else its height
+enum {
+    ENTERED = 0
+};  // the mark of a value whose children are being walked; any other number is
+    // its height
 
-// Depth-first over the graph of values, each once: fails when one contains itself, or when some
+// Walks depth-first over the graph of values, each once. Fails if a value contains itself, or a
 // path is longer than the limit.
 static sc_status check_depth(machine *m) {
     sc_arena *scratch = m->ctx->scratch;
@@ -574,7 +577,7 @@ sc_status sc_pickle_load(sc_ctx *ctx, sc_arena *arena, const uint8_t *bytes, siz
 
 const value *sc_pickle_get(const value *dict, const char *key) {
     if (!dict || dict->kind != SC_PICKLE_DICT) return NULL;
-    // From the back: a later member replaces an earlier one.
+    // Goes backwards, because a later member replaces an earlier one.
     for (uint32_t i = dict->count; i-- > 0;)
         if (dict->items[2 * i]->kind == SC_PICKLE_STR &&
             sc_str_is(sc_pickle_str(dict->items[2 * i]), key))

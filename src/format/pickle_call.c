@@ -1,6 +1,6 @@
-// The globals that we understand: PyTorch's storages, dtypes and tensor builders, and Python's
-// containers. A known global with arguments that make no sense is a corrupt file; an unknown one is
-// an opaque object.
+// The known globals: PyTorch's storages, dtypes and functions that make tensors, and Python's
+// containers. A known global with wrong arguments is a corrupt file. An unknown global becomes an
+// opaque object.
 #include "format/pickle_machine.h"
 
 enum { RANK_MAX = 64 };
@@ -73,14 +73,14 @@ static bool is_kind(const sc_pickle_value *tuple, uint32_t index, sc_pickle_kind
     return tuple->count > index && tuple->items[index]->kind == kind;
 }
 
-// How many bytes of an item change places in a big-endian file: those of one part if complex.
+// The number of bytes that a big-endian file reverses at a time: those of an item, or of one part
+// of a complex number.
 static uint8_t swap_bytes(const dtype_row *row) {
     bool complex = row->code >= 9 && row->code <= 11;
     return complex ? row->item_bytes / 2 : row->item_bytes;
 }
 
-// The dtype of a storage class, NULL for the untyped one. False when it is not a class that we
-// know.
+// Reads the dtype of a storage class; NULL for the untyped class. False if the class is unknown.
 static bool read_storage_class(const sc_pickle_value *class, const dtype_row **row) {
     *row = NULL;
     if (sc_pickle_is(class, "torch.storage", "UntypedStorage") ||
@@ -101,7 +101,7 @@ static sc_status find_storage(sc_pickle_machine *m, sc_pickle_storage wanted,
         sc_vec_push(m->arena, &m->out->storages, storage);
     }
     if (storage->bytes != wanted.bytes) return sc_pickle_fail(m, "a storage has two sizes");
-    // Seen through two dtypes, nobody can say what to swap.
+    // Two dtypes use this storage, so the unit of swapping is not known.
     if (storage->swap_bytes != wanted.swap_bytes) storage->swap_bytes = 1;
     *out = storage;
     return SC_OK;
@@ -117,7 +117,7 @@ sc_status sc_pickle_persistent(sc_pickle_machine *m, sc_pickle_value *id, sc_pic
         !is_kind(id, 4, SC_PICKLE_INT) || id->items[4]->integer < 0)
         return sc_pickle_fail(m, "malformed reference to a storage");
     if (!read_storage_class(id->items[1], &row))
-        return SC_OK;  // quantized and other storages that no tensor of ours can have
+        return SC_OK;  // a quantized or other storage, which no known tensor can have
     sc_pickle_storage wanted = {
         .key = sc_pickle_str(id->items[2]),
         .location = sc_pickle_str(id->items[3]),
@@ -179,11 +179,11 @@ bool sc_pickle_tensor_bytes(const sc_pickle_tensor *tensor, uint64_t *out) {
     return sc_add_u64(last, 1, &last) && sc_mul_u64(last, tensor->item_bytes, out);
 }
 
-// (storage, offset, sizes, strides, requires_grad, hooks, ...); `code` overrides the storage's
-// dtype when not 0.
+// Arguments: (storage, offset, sizes, strides, requires_grad, hooks, ...). `code` replaces the
+// storage's dtype if it is not 0.
 static sc_status rebuild_strided(sc_pickle_machine *m, sc_pickle_value *args, uint8_t code,
                                  sc_pickle_value **out) {
-    if (is_kind(args, 0, SC_PICKLE_OBJECT)) return SC_OK;  // in a storage that we do not know
+    if (is_kind(args, 0, SC_PICKLE_OBJECT)) return SC_OK;  // it is in an unknown storage
     if (!is_kind(args, 0, SC_PICKLE_STORAGE) || !is_kind(args, 1, SC_PICKLE_INT) ||
         args->count < 4 || args->items[1]->integer < 0)
         return sc_pickle_fail(m, "malformed tensor");
@@ -211,7 +211,7 @@ static sc_status rebuild_tensor_v3(sc_pickle_machine *m, sc_pickle_value *args,
     return rebuild_strided(m, args, args->items[6]->dtype, out);
 }
 
-// (dtype, sizes, strides, requires_grad)
+// Arguments: (dtype, sizes, strides, requires_grad).
 static sc_status rebuild_meta(sc_pickle_machine *m, sc_pickle_value *args, sc_pickle_value **out) {
     if (!is_kind(args, 0, SC_PICKLE_DTYPE) || args->count < 3)
         return sc_pickle_fail(m, "malformed meta tensor");
@@ -220,7 +220,7 @@ static sc_status rebuild_meta(sc_pickle_machine *m, sc_pickle_value *args, sc_pi
     return SC_OK;
 }
 
-// (data, requires_grad, hooks[, state]); the data may be an opaque subclass, which stays that.
+// Arguments: (data, requires_grad, hooks[, state]). Data of an opaque subclass stays opaque.
 static sc_status rebuild_parameter(sc_pickle_machine *m, sc_pickle_value *args,
                                    sc_pickle_value **out) {
     if (args->count < 2) return sc_pickle_fail(m, "malformed parameter");
@@ -236,7 +236,7 @@ static sc_status rebuild_parameter(sc_pickle_machine *m, sc_pickle_value *args,
 
 // --- Containers and other builtins ---------------------------------------------------------------
 
-// dict() or dict([(key, value), ...]).
+// Arguments: () or ([(key, value), ...]).
 static sc_status make_dict(sc_pickle_machine *m, sc_pickle_value *args, sc_pickle_value **out) {
     sc_pickle_value *dict = sc_pickle_new(m, SC_PICKLE_DICT);
     const sc_pickle_value *pairs = args->count ? args->items[0] : NULL;
@@ -251,7 +251,7 @@ static sc_status make_dict(sc_pickle_machine *m, sc_pickle_value *args, sc_pickl
     return SC_OK;
 }
 
-// (factory)
+// Arguments: (factory).
 static sc_status make_defaultdict(sc_pickle_machine *m, sc_pickle_value *args,
                                   sc_pickle_value **out) {
     (void)args;
@@ -259,7 +259,7 @@ static sc_status make_defaultdict(sc_pickle_machine *m, sc_pickle_value *args,
     return SC_OK;
 }
 
-// set([...]), frozenset([...]), Size((...)): the same items under another kind.
+// set([...]), frozenset([...]) and Size((...)) have the same items as another kind.
 static sc_status make_from_items(sc_pickle_machine *m, sc_pickle_value *args, sc_pickle_kind kind,
                                  sc_pickle_value **out) {
     if (args->count > 1 || (args->count == 1 && !sc_pickle_is_sequence(args->items[0])))
@@ -291,7 +291,7 @@ static sc_status make_complex(sc_pickle_machine *m, sc_pickle_value *args, sc_pi
     return SC_OK;
 }
 
-// encode(text, 'latin1'): how protocol 2 spells bytes. Every code point is one byte.
+// encode(text, 'latin1') makes bytes in protocol 2. Every code point is one byte.
 static sc_status make_bytes(sc_pickle_machine *m, sc_pickle_value *args, sc_pickle_value **out) {
     if (!is_kind(args, 0, SC_PICKLE_STR) || !is_kind(args, 1, SC_PICKLE_STR) ||
         !sc_str_is(sc_pickle_str(args->items[1]), "latin1"))
@@ -318,7 +318,7 @@ static sc_status make_bytes(sc_pickle_machine *m, sc_pickle_value *args, sc_pick
 
 typedef struct call_row {
     const char *module, *name;
-    // Leaves *out alone when it cannot make sense of unusual but legal arguments.
+    // Leaves *out unchanged if the arguments are legal but unusual.
     sc_status (*make)(sc_pickle_machine *m, sc_pickle_value *args, sc_pickle_value **out);
 } call_row;
 

@@ -1,4 +1,4 @@
-// Values for pickles, made by hand.
+// Makes values to write as a pickle.
 #include "base/strides.h"
 #include "format/pickle_machine.h"
 #include "format/pickle_write.h"
@@ -41,7 +41,7 @@ sc_pickle_value *sc_pickle_make_container(sc_arena *arena, sc_pickle_kind kind) 
     return make(arena, kind);
 }
 
-// The items that `value` has, with room for `more`: capacities are powers of two, from 4 on.
+// Gives the items of `value` with room for `more`. Capacities are powers of two, from 4 on.
 static sc_pickle_value **make_room(sc_arena *arena, sc_pickle_value *value, uint32_t width) {
     const uint32_t count = value->count;
     if (count == 0 || (count >= 4 && (count & (count - 1)) == 0))

@@ -1,5 +1,5 @@
-// The writer: one value after the other, without the memo, so that what stands in two places is
-// written twice; the work is bounded. Tensors name their storages by index.
+// Writes one value after the other, without the memo. A value in two places is written twice, and
+// the work is bounded. Tensors refer to storages by index.
 #include "format/pickle_write.h"
 
 #include <stdio.h>
@@ -37,7 +37,7 @@ typedef struct writer {
     sc_arena *arena;
     sc_sb *out;
     sc_pickle_storages *storages;
-    sc_imap known;  // storage -> its index and, from bit 32 on, the dtype that it was first seen by
+    sc_imap known;  // storage -> its index and, from bit 32 on, the dtype of its first use
     uint64_t work;
     uint32_t depth;
 } writer;
@@ -86,15 +86,15 @@ static void put_global(writer *w, const char *module, const char *name) {
 
 // --- Tensors -------------------------------------------------------------------------------------
 
-// collections.OrderedDict(): the hooks of a tensor, of which there are none.
+// Writes collections.OrderedDict(), the empty hooks of a tensor.
 static void put_hooks(writer *w) {
     put_global(w, "collections", "OrderedDict");
     put(w, EMPTY_TUPLE);
     put(w, REDUCE);
 }
 
-// The index of a storage. `typed` says whether it goes by the class of that dtype: only as long as
-// nothing sees it by another one.
+// Gives the index of a storage. `typed` is true if it has the class of that dtype, which holds only
+// while all tensors use that dtype.
 static uint32_t storage_index(writer *w, const sc_pickle_storage *storage, uint8_t code,
                               bool *typed) {
     uint64_t *known = sc_imap_find(&w->known, SC_PTR_KEY(storage));
@@ -106,7 +106,7 @@ static uint32_t storage_index(writer *w, const sc_pickle_storage *storage, uint8
     return index;
 }
 
-// ('storage', class, key, 'cpu', number of elements), taken as an id.
+// Writes the id ('storage', class, key, 'cpu', number of elements).
 static sc_status put_storage(writer *w, const sc_pickle_storage *storage,
                              const sc_pickle_dtype *dtype, bool *typed) {
     char key[12];
@@ -140,8 +140,8 @@ static bool takes_grad(const sc_pickle_tensor *tensor) {
             sc_str_starts_with(name, "complex"));
 }
 
-// _rebuild_tensor_v2(storage, offset, sizes, strides, requires_grad, hooks), or v3, which takes the
-// dtype as well.
+// Writes _rebuild_tensor_v2(storage, offset, sizes, strides, requires_grad, hooks), or v3, which
+// takes the dtype, too.
 static sc_status put_plain_tensor(writer *w, const sc_pickle_tensor *tensor) {
     const sc_pickle_dtype *dtype = sc_pickle_dtype_of(tensor->dtype);
     bool typed;

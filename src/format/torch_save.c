@@ -1,6 +1,6 @@
-// The zip layout of torch.save: every entry below one root folder; <root>/data.pkl is the pickle,
-// <root>/data/<key> the bytes of a storage, <root>/byteorder "little" or "big" (absent means
-// little).
+// The zip layout of torch.save. All entries are below one root folder. <root>/data.pkl is the
+// pickle, and <root>/data/<key> has the bytes of a storage. <root>/byteorder is "little" or "big";
+// if it is absent, "little".
 #include "format/torch_save.h"
 
 enum { PICKLE_BYTES_MAX = 256 << 20, BYTEORDER_BYTES_MAX = 16 };
@@ -68,8 +68,8 @@ sc_status sc_torch_save_open(sc_ctx *ctx, sc_arena *arena, sc_extent file, sc_to
 
 // --- Writing -------------------------------------------------------------------------------------
 
-// Storages start on multiples of 64, as in the files of torch.save itself, so that they can be
-// mapped into memory.
+// Storages start at multiples of 64, as in the files of torch.save, so that they can be mapped into
+// memory.
 enum { STORAGE_ALIGN = 64 };
 
 static sc_status add_storages(sc_ctx *ctx, sc_zip_writer *zip, const sc_pickle_storages *storages) {

@@ -1,5 +1,6 @@
 // Numbers of the zip format that reader and writer share.
-// Prefix: sc_zip_.
+// Prefix: sc_zip_directory is the place of the list of entries; SC_ZIP_ names numbers of the
+// format.
 #ifndef SC_ZIP_LAYOUT_H
 #define SC_ZIP_LAYOUT_H
 
@@ -12,7 +13,7 @@ enum {
     SC_ZIP_CENTRAL_BYTES = 46,
     SC_ZIP_LOCAL_BYTES = 30,
     SC_ZIP_EXTRA_ZIP64 = 1,
-    SC_ZIP_EXTRA_PADDING = 0x4246  // "FB": PyTorch's
+    SC_ZIP_EXTRA_PADDING = 0x4246  // "FB", as in PyTorch
 };
 #define SC_ZIP_END     UINT32_C(0x06054b50)
 #define SC_ZIP_LOCATOR UINT32_C(0x07064b50)
@@ -22,7 +23,7 @@ enum {
 
 typedef struct sc_zip_directory {
     uint64_t count, bytes, offset;
-    uint64_t end;  // where the first end record starts: nothing of the archive lies beyond
+    uint64_t end;  // the start of the first end record; no byte of the archive is after it
 } sc_zip_directory;
 
 #endif

@@ -1,5 +1,5 @@
-// Reading: end records from the back, then the central directory, then one look at every local
-// header for where its data starts. Layouts are those of APPNOTE.TXT, little-endian:
+// Reads archives: first the end records from the back, then the central directory, then every local
+// header once to find its data. Layouts are those of APPNOTE.TXT, little-endian:
 //
 //   end       PK\5\6 disk16 disk16 count16 count16 bytes32 offset32 comment16
 //   locator   PK\6\7 disk32 end64_offset64 disks32                 20 bytes before `end`
@@ -8,7 +8,7 @@
 //             extra16 comment16 disk16 attr16 attr32 local_offset32, name, extra, comment
 //   local     PK\3\4 needed16 flags16 method16 time16 date16 crc32 stored32 size32 name16 extra16
 //
-// 32-bit fields that are all ones have their value in extra field 1 ("zip64").
+// A 32-bit field of all ones has its value in extra field 1 ("zip64").
 #include "format/zip.h"
 
 #include <stdlib.h>
@@ -20,7 +20,7 @@ enum {
     COMMENT_BYTES_MAX = 0xffff,
     CENTRAL_DIRECTORY_BYTES_MAX = 256 << 20,
     WINDOW_BYTES = 64 << 10,
-    DEFLATE_RATIO_MAX = 1000,  // little less than what deflate makes of zeros
+    DEFLATE_RATIO_MAX = 1000,  // slightly less than deflate reaches for zeros
     FLAG_ENCRYPTED = 1
 };
 
@@ -53,8 +53,8 @@ static sc_status read_end64(sc_ctx *ctx, sc_extent archive, uint64_t end64_offse
     return SC_OK;
 }
 
-// The end record is the last thing in the file but for a comment, which may hold anything: it
-// counts only if its comment ends exactly where the file does.
+// The end record is the last part of the file except for a comment, which may contain any bytes. So
+// it counts only if its comment ends exactly at the end of the file.
 static const uint8_t *find_end(const uint8_t *tail, size_t bytes) {
     for (size_t at = bytes - SC_ZIP_END_BYTES + 1; at-- > 0;)
         if (get32(tail + at) == SC_ZIP_END &&
@@ -104,7 +104,7 @@ typedef struct cursor {
     const uint8_t *at, *end;
 } cursor;
 
-// One 64-bit value of the zip64 field, for a 32-bit field that says to look there.
+// Takes one 64-bit value of the zip64 field, if the 32-bit field is all ones.
 static bool take64(cursor *extra, uint64_t *field) {
     if (*field != UINT32_MAX) return true;
     if (extra->end - extra->at < 8) return false;
@@ -125,13 +125,13 @@ static bool read_zip64(cursor extra, sc_zip_entry *entry, uint64_t *local_offset
         }
         extra.at += bytes;
     }
-    // Without the field all ones are the value itself.
+    // Without the field the value itself is all ones.
     return true;
 }
 
 typedef struct locals {
-    uint64_t offset;  // of the local header
-    uint32_t index;   // of the entry
+    uint64_t offset;  // offset of the local header
+    uint32_t index;   // index of the entry
 } locals;
 
 static sc_status read_central(sc_ctx *ctx, cursor *at, sc_zip_entry *entry,
@@ -180,8 +180,7 @@ static sc_status read_directory(sc_ctx *ctx, sc_arena *arena, sc_extent archive,
 
 // --- The local headers -----------------------------------------------------------------------
 
-// Local headers are read in file order through one window, so that a file of many small entries
-// takes few reads.
+// Local headers are read in file order through one window, so many small entries take few reads.
 typedef struct window {
     sc_extent archive;
     uint8_t *bytes;
@@ -200,14 +199,14 @@ static sc_status look(sc_ctx *ctx, window *w, uint64_t offset, size_t bytes, con
     return SC_OK;
 }
 
-// Sets the entry's extent; `end` is where its data stops. Nothing may reach past `limit`.
+// Sets the entry's extent, and `end`, the end of its data. It must not be after `limit`.
 static sc_status read_local(sc_ctx *ctx, window *w, uint64_t offset, uint64_t limit,
                             sc_zip_entry *entry, uint64_t *end) {
     const uint8_t *header;
     uint64_t header_bytes = SC_ZIP_LOCAL_BYTES + entry->name.size;
     if (offset > limit || header_bytes > limit - offset)
         return fail_corrupt(ctx, "an entry lies outside the file");
-    // Names are at most 64 KB minus one: header and name may just miss one window together.
+    // A name has less than 64 KB. So header and name together may be larger than one window.
     SC_TRY(look(ctx, w, offset, SC_ZIP_LOCAL_BYTES, &header));
     uint32_t name_bytes = get16(header + 26), extra_bytes = get16(header + 28);
     if (get32(header) != SC_ZIP_LOCAL || get16(header + 8) != entry->method ||
@@ -250,7 +249,7 @@ static int compare_names(const void *a, const void *b) {
     return sc_str_compare((*x)->name, (*y)->name);
 }
 
-// Sorted rather than hashed: chosen names cannot make this quadratic.
+// The index is sorted, not hashed, so that chosen names cannot make it quadratic.
 static sc_status index_names(sc_ctx *ctx, sc_arena *arena, sc_zip *zip) {
     const sc_zip_entry **sorted = sc_new_array(ctx->scratch, const sc_zip_entry *, zip->count);
     for (uint32_t i = 0; i < zip->count; i++) sorted[i] = &zip->entries[i];

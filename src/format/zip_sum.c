@@ -1,4 +1,4 @@
-// Checksums of what archives are made of, each found once.
+// Checksums of extents, each computed once.
 #include "base/hash.h"
 #include "base/map.h"
 #include "format/zip.h"
@@ -9,15 +9,15 @@ static sc_status add_to_crc(void *user, const void *bytes, size_t size) {
     return SC_OK;
 }
 
-// Extents whose checksums are known: a weight may be written several times, a file within a file is
-// summed once for each of the two, and what was an entry of an archive had its checksum there.
+// Extents with known checksums. A weight may be written several times. A file inside a file is
+// summed once for both. An entry of an archive has a checksum there.
 typedef struct sum {
     sc_extent extent;
     uint32_t crc;
 } sum;
 
 typedef struct sc_summed {
-    const struct sc_summed *outer;  // that are known, too; NULL: absent
+    const struct sc_summed *outer;  // sums that are known, too; NULL: absent
     sc_imap by_place;               // hash of the extent -> index
     SC_VEC(sum) items;
 } sc_summed;

@@ -1,5 +1,5 @@
-// Writing archives of stored entries: everything is known before an entry starts, so sizes and CRCs
-// stand in the local headers and no data descriptors are needed. Layouts: see zip_read.c.
+// Writes archives of stored entries. Sizes and CRCs are known before an entry starts, so they are
+// in the local headers, and no data descriptors are needed. Layouts: see zip_read.c.
 #include "base/hash.h"
 #include "format/zip.h"
 #include "format/zip_layout.h"
@@ -8,7 +8,7 @@ enum {
     FLAG_UTF8 = 1 << 11,
     VERSION_PLAIN = 20,
     VERSION_ZIP64 = 45,
-    DATE_1980 = 0x21  // the first valid date: output does not depend on the clock
+    DATE_1980 = 0x21  // the first valid date; output does not depend on the clock
 };
 
 typedef struct header {

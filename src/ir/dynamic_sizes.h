@@ -1,5 +1,6 @@
 // Symbols of dynamic sizes, and the flags by which a user bounds them, for messages.
-// Prefix: sc_open_ is a set of symbols, sc_bound_ is advice to bound them.
+// Prefixes: sc_open_ is a set of symbols without a maximum; sc_bound_ writes advice that gives them
+// one.
 #ifndef SC_IR_DYNAMIC_SIZES_H
 #define SC_IR_DYNAMIC_SIZES_H
 

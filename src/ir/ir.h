@@ -150,7 +150,7 @@ typedef enum sc_output_kind {
     SC_OUTPUT_TRAINED  // a parameter with a gradient, for the optimizer; made by the pass training
 } sc_output_kind;
 
-// Whether an input stands for an sc_constant.
+// True if an input represents an sc_constant.
 static inline bool sc_input_has_constant(sc_input_kind kind) {
     return kind == SC_INPUT_PARAMETER || kind == SC_INPUT_BUFFER ||
            kind == SC_INPUT_CONSTANT_TENSOR;

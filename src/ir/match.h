@@ -3,7 +3,7 @@
 // they are. A match gives the graph's nodes by those names. Inner nodes must belong to the match
 // alone, so that a rewrite may leave them without a user. If their results have any other use, the
 // return included, there is no match, unless the pattern says that they may be shared.
-// Prefix: sc_match_.
+// Prefix: sc_match_ finds a pattern and names the nodes of the match.
 #ifndef SC_IR_MATCH_H
 #define SC_IR_MATCH_H
 

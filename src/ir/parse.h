@@ -1,4 +1,5 @@
-// Declarations that the parser's files share (textual IR). Prefix: sc_parse_.
+// Declarations that the parser's files share (textual IR).
+// Prefix: sc_parse_ reads one piece of the text; in base/str.h it reads a number.
 #ifndef SC_IR_PARSE_H
 #define SC_IR_PARSE_H
 

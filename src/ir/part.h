@@ -9,7 +9,7 @@
 // part writes are state in it. Parts never change once a node names them, so versions of a program
 // share them with their symbols: a part has the symbols of the method that it was cut from. Only a
 // method with other symbols gets a copy.
-// Prefix: sc_part_.
+// Prefix: sc_part_ is a part, or facts about its operands.
 #ifndef SC_PART_H
 #define SC_PART_H
 

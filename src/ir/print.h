@@ -1,4 +1,5 @@
-// Declarations that the printer's files share (textual IR). Prefix: sc_print_.
+// Declarations that the printer's files share (textual IR).
+// Prefix: sc_print_ writes one piece of the text.
 #ifndef SC_IR_PRINT_H
 #define SC_IR_PRINT_H
 

@@ -1,5 +1,5 @@
 // A line of the user's Python, read so that advice can use the user's own names.
-// Prefix: sc_python_.
+// Prefix: sc_python_ reads names in a line of Python.
 #ifndef SC_PYTHON_LINE_H
 #define SC_PYTHON_LINE_H
 

@@ -1,5 +1,5 @@
 // The frames of a Python traceback, and which line is the user's own.
-// Prefix: sc_stack_.
+// Prefix: sc_stack_trace_ reads one Python traceback, frame by frame.
 #ifndef SC_STACK_TRACE_H
 #define SC_STACK_TRACE_H
 

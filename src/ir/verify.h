@@ -1,4 +1,5 @@
-// Declarations that the verifier's files share. Prefix: sc_verify_.
+// Declarations that the verifier's files share.
+// Prefix: sc_verify_ checks one kind of object.
 #ifndef SC_IR_VERIFY_H
 #define SC_IR_VERIFY_H
 

@@ -1,6 +1,6 @@
 // Batches of matrices for kernels that factorise: each is read into doubles in scratch, row by row,
 // and results are written from there, whatever the strides.
-// Prefix: sc_matrix_.
+// Prefix: sc_matrix_ reads and writes one matrix of a batch.
 #ifndef SC_KERNELS_MATRIX_H
 #define SC_KERNELS_MATRIX_H
 

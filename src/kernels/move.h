@@ -1,6 +1,7 @@
 // Moves elements without reading their values. Every op that only rearranges elements is a copy
 // between two views: the op computes offsets and strides, and sc_move decides how to walk them.
-// Prefix: sc_strided_ is memory with strides, sc_move_ copies it.
+// Prefixes: sc_strided_ is memory with strides, sc_move_ copies it; sc_check_index checks one index
+// of a call.
 #ifndef SC_MOVE_H
 #define SC_MOVE_H
 

@@ -1,5 +1,6 @@
 // The steps that convolutions and matrix products share, from a call to a row of compute: the row
-// that runs, its packing, and f32 copies for halves. Prefix: sc_product_.
+// that runs, its packing, and f32 copies for halves.
+// Prefix: sc_product_ carries out one step of a convolution or matrix product.
 #ifndef SC_PRODUCT_H
 #define SC_PRODUCT_H
 

@@ -1,6 +1,6 @@
 // The walk that reductions, scans and sorts share: some dims of a tensor are kept, the others are
 // visited for each kept position.
-// Prefix: sc_reduction_.
+// Prefix: sc_reduction_ walks over the dims that a reduction removes.
 #ifndef SC_REDUCE_H
 #define SC_REDUCE_H
 

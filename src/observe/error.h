@@ -1,6 +1,6 @@
 // How far the results of a program are from those that were expected, over any number of tensors.
 // The state is an array of float64 with a value for each of sc_observed_error, zeros at first.
-// Prefix: sc_error_.
+// Prefix: sc_error_ measures errors over all elements seen; it reports no failure.
 #ifndef SC_OBSERVE_ERROR_H
 #define SC_OBSERVE_ERROR_H
 

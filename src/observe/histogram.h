@@ -1,6 +1,6 @@
 // Histograms as PyTorch's HistogramObserver keeps and searches them, bit for bit: 2048 bins, merged
 // as the range grows, cut where the error of 256 quantized values would be smallest.
-// Prefix: sc_histogram_; sc_bins_ is its range and width.
+// Prefixes: sc_histogram_ fills and searches a histogram; sc_bins_ is its range and width.
 #ifndef SC_OBSERVE_HISTOGRAM_H
 #define SC_OBSERVE_HISTOGRAM_H
 

@@ -16,7 +16,7 @@ static void add_one(sc_value_range *range, float x) {
     }
 }
 
-// Whether all of them are finite: else the range is of no use.
+// True if all of them are finite. Otherwise the range is useless.
 static bool add_block(sc_value_range *range, const float *x, size_t count) {
     lanes_f low = lanes_splat(range->low), high = lanes_splat(range->high);
     lanes_f low2 = low, high2 = high;

@@ -1,4 +1,5 @@
-// The range of numbers that come in pieces. Prefix: sc_value_range_.
+// The range of numbers that come in pieces.
+// Prefix: sc_value_range_ adds numbers to a range and asks about it.
 #ifndef SC_OBSERVE_RANGE_H
 #define SC_OBSERVE_RANGE_H
 

@@ -1,6 +1,6 @@
 // Nodes of a method that depend on constants only, as a small program with its own context and
 // memory, which are freed with it. An evaluator computes its results.
-// Prefix: sc_apart_.
+// Prefix: sc_apart_ fills, evaluates and frees such a program: it stands apart from the method.
 #ifndef SC_PASSES_APART_H
 #define SC_PASSES_APART_H
 

@@ -1,4 +1,5 @@
-// Bytes of constants in another order, without a copy of them in memory. Prefix: sc_constant_.
+// Bytes of constants in another order, without a copy of them in memory.
+// Prefix: sc_constant_ changes the order of one constant.
 #ifndef SC_PASSES_CONST_ORDER_H
 #define SC_PASSES_CONST_ORDER_H
 

@@ -1,4 +1,5 @@
-// Facts by name, for the columns of passes.def, and the check that they hold. Prefix: sc_facts_.
+// Facts by name, for the columns of passes.def, and the check that they hold.
+// Prefix: sc_facts_ checks facts.
 #ifndef SC_PASSES_FACTS_H
 #define SC_PASSES_FACTS_H
 

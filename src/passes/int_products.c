@@ -206,7 +206,7 @@ static bool takes_shift_back(product *p, sc_value **value) {
 
 enum { ZERO = 1, SCALE = 2, WEIGHTS = 4, PARTS = ZERO | SCALE | WEIGHTS };
 
-// The term of the zero points' contribution that a factor is; 0 if it is none of them.
+// The term of the zero points' contribution that a factor is; 0 if it is not one of them.
 static uint32_t part_of(const product *p, sc_value *factor) {
     sc_value *whole = cast_from(factor, SC_DTYPE_I64, SC_DTYPE_F32);
     if (whole) return whole->spec.rank == 1 && sums_over(whole->node, p->weight, 1) ? WEIGHTS : 0;

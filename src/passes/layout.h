@@ -1,5 +1,5 @@
 // The two memory layouts that programs use: row-major, and channels-last (nhwc) for ranks 4 and 5.
-// Prefix: sc_spec_.
+// Prefix: sc_spec_ is the sc_spec of core/spec.h: a tensor without its data.
 #ifndef SC_PASSES_LAYOUT_H
 #define SC_PASSES_LAYOUT_H
 

@@ -1,5 +1,5 @@
-// Removes complex numbers that are composed only to be taken apart again (trace/complex): the parts
-// of a stack of two parts, and the pairs of a tensor made of pairs. Their operands replace them.
+// Removes complex numbers that are composed only to be split again (trace/complex): the parts of a
+// stack of two parts, and the pairs of a tensor made of pairs. Their operands replace them.
 #include "ir/match.h"
 #include "passes/passes.h"
 

@@ -1,5 +1,6 @@
 // The passes' functions, sc_pass_<name>, and the queries that they share.
-// Prefixes: sc_pass_ is one pass, sc_check_ a check that passes share.
+// Prefixes: sc_pass_ runs one pass; sc_check_ refuses a method with unknown operators; sc_node_
+// asks about one node.
 #ifndef SC_PASSES_PASSES_H
 #define SC_PASSES_PASSES_H
 

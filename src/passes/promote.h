@@ -1,6 +1,6 @@
 // The dtype in which operators that promote compute, for the passes that make constants of numbers
 // and that insert casts.
-// Prefix: sc_node_, a node of the IR.
+// Prefix: sc_node_ asks about one node of the IR (ir/ir.h).
 #ifndef SC_PASSES_PROMOTE_H
 #define SC_PASSES_PROMOTE_H
 

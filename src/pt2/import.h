@@ -1,6 +1,6 @@
 // From .pt2 files to programs: every container that torch.export has written since schema 5, data
 // only. Weights are not read; they become extents of the source, or of views of it.
-// Prefix: sc_import_.
+// Prefix: sc_import_ reads a .pt2, as a zip or as a directory.
 #ifndef SC_IMPORT_H
 #define SC_IMPORT_H
 

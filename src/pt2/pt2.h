@@ -1,6 +1,6 @@
 // Declarations that the files of the importer share. Memory of the import alone is on `work`,
 // memory that survives it on ctx->arena, and memory of one node on ctx->scratch, between marks.
-// Prefix: sc_pt2_.
+// Prefix: sc_pt2_ reads one kind of entry or JSON object of a .pt2 each.
 #ifndef SC_PT2_H
 #define SC_PT2_H
 

@@ -1,7 +1,9 @@
 // Programs in the debugging records of ExecuTorch: the JSON of its exir.serde (schema 5) and three
 // torch.save files. The JSON is close to that of a .pt2, but was frozen years ago. It has targets
 // of the edge dialect, debug handles and histories in the metadata, and delegated parts inside the
-// calls that run them. Prefix: sc_serde_.
+// calls that run them.
+// Prefix: sc_serde_ (serialize and deserialize, as PyTorch calls it) reads and writes such
+// programs.
 #ifndef SC_SERDE_H
 #define SC_SERDE_H
 

@@ -1,5 +1,6 @@
 // Declarations that the files writing exir.serde share. Private to src/pt2.
-// Prefix: sc_serde_.
+// Prefix: sc_serde_ (serialize and deserialize, as PyTorch calls it) writes one kind of JSON object
+// each.
 #ifndef SC_SERDE_WRITE_H
 #define SC_SERDE_WRITE_H
 

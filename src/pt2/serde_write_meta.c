@@ -1,4 +1,4 @@
-// Metadata of nodes: texts only, which the deserializer takes apart again.
+// Writes metadata of nodes as texts, which the deserializer splits again.
 #include <stdio.h>
 
 #include "pt2/serde_write.h"

@@ -1,6 +1,6 @@
 // A quantized method and its float method in one program, node by node. After a run, the error of
-// each result is known, and no value is kept longer than its comparison needs. Prefix:
-// sc_compared_.
+// each result is known, and no value is kept longer than its comparison needs.
+// Prefix: sc_compared_ is such a program, and one row of its results.
 #ifndef SC_QUANT_COMPARED_H
 #define SC_QUANT_COMPARED_H
 

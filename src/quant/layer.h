@@ -1,6 +1,6 @@
 // Layers whose weight alone is quantized. weight_only.c chooses them, and weight_nodes.c rewrites
 // them. Private to src/quant.
-// Prefix: sc_quant_layer_.
+// Prefix: sc_quant_layer_ looks at one layer.
 #ifndef SC_QUANT_LAYER_H
 #define SC_QUANT_LAYER_H
 

@@ -4,7 +4,7 @@
 // of integers between quantize and dequantize nodes. Its nodes, its groups that share a scale, and
 // the order and names of new constants are those of XNNPACKQuantizer; annotate.c lists the
 // exceptions. Weights are sources of their own and never in memory as a whole.
-// Prefix: sc_quant_.
+// Prefix: sc_quant_ prepares, converts and reports on a quantization.
 #ifndef SC_QUANT_H
 #define SC_QUANT_H
 

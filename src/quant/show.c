@@ -161,7 +161,7 @@ static sc_status add_readers(const hiding *h, const sc_node *node) {
     return SC_OK;
 }
 
-// Whoever reads a value next to an observer of it wants the value as it is.
+// A node that reads a value next to its observer reads the value unchanged.
 static sc_status add_raw_readers(const hiding *h, const sc_node *node) {
     sc_value *value = node->args[0].value;
     if (observer_of(value)) return SC_OK;

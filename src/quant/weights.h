@@ -1,7 +1,7 @@
 // Weights, which are never in memory as a whole: their ranges, and converted weights as sources. A
 // source computes its bytes from those of the file as it is read. All tensors are dense and
 // row-major; extents are little-endian, as everywhere.
-// Prefix: sc_weight_ is one weight, sc_slices_ its parts with a scale each.
+// Prefixes: sc_weight_ is one weight, sc_slices_ its parts with a scale each.
 #ifndef SC_QUANT_WEIGHTS_H
 #define SC_QUANT_WEIGHTS_H
 

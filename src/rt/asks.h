@@ -1,7 +1,7 @@
 // Questions to kernels about a call when a program is loaded. They look at the largest sizes, which
 // may never come. So a kernel's objection to them is not reported at load, but when the call is
 // made.
-// Prefix: sc_rt_, the runtime.
+// Prefix: sc_rt_ask_ asks a kernel one question about a call.
 #ifndef SC_RT_ASKS_H
 #define SC_RT_ASKS_H
 

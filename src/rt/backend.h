@@ -4,7 +4,7 @@
 //
 // A delegate allocates its own memory and frees it in `destroy`. During a call it may use the
 // context's scratch. The bytes that it starts with come from a file and may be hostile.
-// Prefix: sc_rt_, the runtime.
+// Prefixes: sc_rt_delegate_ reports on the delegate that runs, sc_rt_output_ writes its outputs.
 #ifndef SC_RT_BACKEND_H
 #define SC_RT_BACKEND_H
 

@@ -1,5 +1,5 @@
 // The instructions of a method as a run executes them. Private to src/rt.
-// Prefix: sc_rt_, the runtime.
+// Prefix: sc_rt_ (runtime) is an instruction and its parts here.
 #ifndef SC_RT_CODE_H
 #define SC_RT_CODE_H
 

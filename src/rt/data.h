@@ -1,6 +1,6 @@
 // The bytes that a program names: tensors of its data files (.ptd), and bytes that backends look
 // up. Private to src/rt.
-// Prefix: sc_rt_, the runtime.
+// Prefix: sc_rt_ (runtime) is a table of named bytes here.
 #ifndef SC_RT_DATA_H
 #define SC_RT_DATA_H
 

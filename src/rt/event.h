@@ -14,7 +14,7 @@
 // The sink stays the caller's and must outlive its listening. The thread that loads or runs calls
 // it. It may not use the program. Events and values are valid until it returns, origins and names
 // until the program is closed. A listener that fails remembers so itself; the run goes on.
-// Prefix: sc_rt_, the runtime.
+// Prefix: sc_rt_ (runtime) reports to a listener, which is an sc_rt_sink.
 #ifndef SC_RT_EVENT_H
 #define SC_RT_EVENT_H
 

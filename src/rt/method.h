@@ -1,5 +1,5 @@
 // The record of a loaded method. Private to src/rt.
-// Prefix: sc_rt_, the runtime.
+// Prefix: sc_rt_ (runtime) is the loaded method and its values here.
 #ifndef SC_RT_METHOD_H
 #define SC_RT_METHOD_H
 

@@ -3,7 +3,7 @@
 //
 //   for (sc_rt_operands o = sc_rt_operands_of(m, in, SC_RT_WRITES); sc_rt_operands_next(&o);)
 //       if (o.tensor) ...
-// Prefix: sc_rt_, the runtime.
+// Prefix: sc_rt_operands_ walks over the operands of one instruction.
 #ifndef SC_RT_OPERANDS_H
 #define SC_RT_OPERANDS_H
 

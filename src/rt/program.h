@@ -1,5 +1,5 @@
 // The record of an open program. Private to src/rt.
-// Prefix: sc_rt_, the runtime.
+// Prefix: sc_rt_ (runtime) is the open program and its parts here.
 #ifndef SC_RT_PROGRAM_H
 #define SC_RT_PROGRAM_H
 

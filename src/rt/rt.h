@@ -5,7 +5,7 @@
 // `ctx` is the same throughout the life of a program. Methods of one program share constants and
 // planned memory, so outputs of one are valid until any of them runs again. Memory that contains
 // state (a KV cache, a counter) survives runs, and is shared by all methods that declare it alike.
-// Prefix: sc_rt_, the runtime.
+// Prefix: sc_rt_ is the runtime; the next word names the object, as in sc_rt_method_run.
 #ifndef SC_RT_H
 #define SC_RT_H
 

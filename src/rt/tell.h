@@ -1,5 +1,5 @@
 // Reports events to the program's listener, if there is one. Private to src/rt.
-// Prefix: sc_rt_, the runtime.
+// Prefix: sc_rt_tell_ reports an event of the runtime.
 #ifndef SC_RT_TELL_H
 #define SC_RT_TELL_H
 

@@ -1,6 +1,6 @@
 // The lines of the user's Python model behind an instruction, where the file has them (lowered with
 // emit_stacktrace). Private to src/rt.
-// Prefix: sc_rt_, the runtime.
+// Prefix: sc_rt_trace_ finds Python lines for diagnostics.
 #ifndef SC_RT_TRACE_H
 #define SC_RT_TRACE_H
 

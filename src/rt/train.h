@@ -1,7 +1,8 @@
 // Training on the device: the parameters of a method that computes their gradients, the gradients
 // of its last run, and an optimizer. The method runs like any other; constant methods of the file
 // say which of its outputs are gradients and parameters (core/training.h).
-// Prefix: sc_rt_trainer_ and sc_rt_sgd_.
+// Prefixes: sc_rt_trainer_ is a method with its gradients, sc_rt_sgd_ an optimizer (stochastic
+// gradient descent).
 #ifndef SC_RT_TRAIN_H
 #define SC_RT_TRAIN_H
 

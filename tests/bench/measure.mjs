@@ -5,7 +5,7 @@ export const minimum = (times) => Math.min(...times);
 export const median = (times) => [...times].sort((a, b) => a - b)[Math.floor(times.length / 2)];
 export const round = (x) => Number(x.toPrecision(4));
 
-/** Whether the least of these is no accident: several more came close to it. */
+/** True if the least of these is not an accident: several more are close to it. */
 function isStable(times) {
   const sorted = [...times].sort((a, b) => a - b);
   return sorted[Math.min(4, sorted.length - 1)] < 1.03 * sorted[0];

@@ -1,5 +1,5 @@
-// The programs that are built: each lowers and runs a small model, by a client or by an engine, and
-// says what came of it. They import the package by its name, and nothing else.
+// The programs that are built. Each lowers and runs a small model, by a client or by an engine, and
+// prints the result. They import only the package, by its name.
 import { readFileSync } from "node:fs";
 
 /** The model, as the source of an array: the program must need no file of its own. */

@@ -1,7 +1,6 @@
-"""The backend suite that comes inside the executorch package, through Sconce: its tests make
-modules and inputs, the official tools export (and quantize) them; we lower, and both runtimes run
-what comes of it. Modules that the official tools skip, because they do not run or export, are
-skipped.
+"""The backend suite of the executorch package, through Sconce. Its tests make modules and inputs,
+and the official tools export (and quantize) them. We lower them, and both runtimes run the results.
+Modules that the official tools skip, because they do not run or export, are skipped.
 
     backend_suite.py [--models] [--quantized] [NAME...]     tests whose names contain one of these
 

@@ -1,7 +1,8 @@
-"""Programs with complex numbers, which are taken apart into pairs of real ones: as in expanded.py,
-exported, lowered for both targets, run by the official runtime and by this one, and compared with
-what PyTorch computes. Complex results are compared in their parts, which may be off by a share of
-the number's magnitude: a small part next to a large one is what rounding leaves of it."""
+"""Programs with complex numbers, which lowering splits into pairs of real ones. As in expanded.py,
+they are exported, lowered for both targets, and run by the official runtime and by this one. Their
+results are compared with PyTorch's. Complex results are compared in their parts, which may be off
+by a share of the number's magnitude: a small part next to a large one is what rounding leaves of
+it."""
 
 import programs
 import torch

@@ -1,5 +1,5 @@
-// Lowers and runs the programs that a JSON file lists, each with its inputs, and prints what came of
-// each as JSON: the diagnostic it was refused with, the code it failed with when run, or its outputs.
+// Lowers and runs the programs that a JSON file lists, each with its inputs. Prints as JSON for
+// each the diagnostic that refused it, the code of its failure in the run, or its outputs.
 import { readFileSync } from "node:fs";
 import { dataFromBytes } from "../../dist/tensor/dtypes.js";
 import { createEngine } from "../../dist/index.js";

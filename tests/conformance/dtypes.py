@@ -126,7 +126,7 @@ def combinations():
 
 
 def export(folder):
-    """The export of a program: a file and what is to come of it, or None where PyTorch refuses."""
+    """The export of a program: a file and its expected result, or None if PyTorch refuses."""
     cases = []
     for number, (name, function, dtypes) in enumerate(combinations()):
         torch.manual_seed(number)
@@ -178,7 +178,7 @@ def fault(answer, expected):
 
 
 def judged(folder):
-    """The cases and what came of each."""
+    """The cases and the result of each."""
     warnings.filterwarnings("ignore")
     logging.disable(logging.CRITICAL)
     cases = export(folder)

@@ -1,5 +1,5 @@
-"""Numbers at their edges: infinite pixels and matrices, rows that are left over, and nothing at
-all, also where a size that was left open is 0 when the program runs. See expanded.py."""
+"""Numbers at their edges: infinite pixels and matrices, remaining rows, and empty tensors. A
+dynamic size may also be 0 when the program runs. See expanded.py."""
 
 import torch
 import torch.nn.functional as F

@@ -471,8 +471,8 @@ def volumes():
 
 
 def windows():
-    """Largest of windows, where sides are open: NaN wherever it lies, and places of it. Which sizes
-    have a window less with `ceil_mode` depends on what is left over: all have the same here."""
+    """Largest of windows with dynamic sides: NaN at any place, and the places of results. The
+    remainder of a size decides if `ceil_mode` has a window less. All sizes here have the same."""
     sides = {"depth": (2,), "sides": (3, 4), "all": (2, 3, 4)}
     sizes = (7, 6, 5), (10, 9, 8), (13, 6, 5), (19, 21, 20), (7, 12, 14)
     hows = {

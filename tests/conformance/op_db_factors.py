@@ -57,7 +57,7 @@ def of_qr(inputs, results):
 
 
 def stand(tensor, places, values):
-    """Whether the values are found at these places, along whichever dim."""
+    """True if the values are at these places, along any dim."""
     if tensor.dim() == 0:
         return True
     for dim in range(tensor.dim()):

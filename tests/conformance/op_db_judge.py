@@ -1,6 +1,6 @@
-"""Whether results are PyTorch's: by the tolerances of torch.testing, or as close to the numbers in
-double precision as PyTorch's own are; of what is random, shape and type; of factorisations, what
-they make again."""
+"""Compares results with PyTorch's, by the tolerances of torch.testing. A result may also be as
+close to the numbers in double precision as PyTorch's own is. For random results only shape and type
+are compared, and for factorisations their products."""
 
 import op_db_factors
 import op_db_samples

@@ -124,7 +124,7 @@ class Visit:
         self.is_official, self.here = is_official, here
 
     def told_of(self, folder, skip, tell):
-        """Tells of each case that it begins, and what came of it; without the first `skip`."""
+        """Reports the beginning and the result of each case, without the first `skip`."""
         warnings.simplefilter("ignore")
         for case in op_db_samples.of(self.info)[skip:]:
             known = {"dtype": case.dtype, "sample": case.number, "called": case.told()}

@@ -1,5 +1,5 @@
-// Runs what a JSON file lists, one file after the other, each method with its inputs in turn, and
-// prints as JSON what came of each.
+// Runs the files that a JSON file lists, one after the other, each method with its inputs in turn.
+// Prints the results as JSON:
 //   {pte, ptds, calls: [{method, inputs}]} -> {outputs: one list per call}, or {failed: what was said}
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";

@@ -57,9 +57,9 @@ def lower(arguments, output):
 
 
 def load(path, data_path=None):
-    """A program, read from its file: whoever hands the runtime bytes must keep them, it does not.
+    """A program, read from its file. A caller that gives the runtime bytes would have to keep them.
 
-    It owns what its methods stand on, so it has to outlive them.
+    It owns the memory that its methods use, so it has to outlive them.
     """
     import executorch.kernels.quantized  # noqa: F401  registers its kernels
     from executorch.runtime import Runtime

@@ -235,7 +235,7 @@ def forked(function, arguments):
 
 
 def officially_lowered(program):
-    """Whether the official exporter takes what we refuse; asked only then."""
+    """True if the official exporter takes what we refuse; asked only then."""
     from executorch.exir import to_edge
 
     to_edge(program).to_executorch()

@@ -276,8 +276,8 @@ TEST(questions_take_no_memory_with_them) {
     sc_job_close(job);
 }
 
-// Its edge program holds operators that lowering would have taken apart: the record's word that it
-// is an edge program is not one that it is core.
+// Its edge program contains operators that lowering would have decomposed. The record says that it
+// is an edge program, not that it is core.
 TEST(gaps_of_operators_that_a_backend_kept_whole_are_computed) {
     sc_job *job = sc_job_open(NULL);
     sc_str json = {0};
@@ -290,7 +290,7 @@ TEST(gaps_of_operators_that_a_backend_kept_whole_are_computed) {
     sc_job_close(job);
 }
 
-// Bodies count, and are listed, whoever is asked.
+// Bodies count and are listed, in both reports.
 TEST(records_and_inspectors_say_the_same_of_a_program) {
     static const char *const STAGES[] = {"exported_program", "edge_dialect_exported_program"};
     sc_job *job = open_model("models/cond.pt2"), *other = sc_job_open(NULL);

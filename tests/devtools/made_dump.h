@@ -17,7 +17,7 @@ typedef struct made_dump {
 typedef struct made_place {
     int32_t chain, instruction;
     const char *id;  // of a delegate; NULL: of no delegate
-    int32_t number;  // of a delegate, and one more: 0 is none
+    int32_t number;  // of a delegate, and one more; 0 is absent
 } made_place;
 
 static inline void made_begin(made_dump *d, setup *s) {

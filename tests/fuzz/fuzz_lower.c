@@ -39,7 +39,7 @@ static sc_status renew_symbols(source *s, sc_program *program) {
     return sc_bound_sizes(s->ctx, program, &bounds);
 }
 
-// Operators may be taken apart into random ones, which draw by their place in the file.
+// Operators may be decomposed into random ones, which draw by their place in the file.
 static void look_for_random(source *s, const sc_program *program) {
     for (const sc_node *node = program->methods.data[0]->graph->first; node; node = node->next)
         s->has_random |= sc_op_has(node->op, SC_RANDOM);

@@ -30,8 +30,8 @@ static void verify(sc_job *job, uint32_t suite, uint32_t test_case) {
     if (status == SC_OK) check_json(answer);
 }
 
-// Twice, since a failed call must leave the program as good as before; the case behind the last is
-// none.
+// Runs twice, because a failed call must leave the program as good as before. The case after the
+// last does not exist.
 static void use(sc_job *job) {
     uint32_t left = CASES_MAX;
     sc_str answer = {0};

@@ -1,4 +1,4 @@
-// Records as files, whoever writes them.
+// Records as files, from every writer.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { afterEach, beforeEach, test } from "node:test";

@@ -1,4 +1,4 @@
-// Sessions lower by method: where parts go, and the files that come of it.
+// Sessions lower by method: the places of parts, and the resulting files.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { createEngine, type Engine, type ExportSession, type Partitioners } from "sconce";

@@ -221,7 +221,7 @@ test("studio serves the page, with what it needs, and ends when it is stopped", 
 });
 
 test("studio takes another port when its own is taken, but none that was not asked for", async () => {
-  // Whoever else has it: it is taken either way.
+  // Another process may have it. It is taken either way.
   const holder = await serve(folder, 8000).catch(() => undefined);
   const { url, stop } = await studio();
   assert.doesNotMatch(url, /:8000\//);

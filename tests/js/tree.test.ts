@@ -50,7 +50,7 @@ test("PyTorch's JSON", () => {
   const named = { ...call, forward_arg_names: ["x", "cache", "m"] };
   const names = ["x", "cache.key", "cache.other.0", "cache.other.1", "m"];
   assert.deepEqual(inputsBy(text(named), 5), names);
-  // Names that are no texts are none.
+  // Names that are not texts are ignored.
   assert.deepEqual(inputsBy(text({ ...call, forward_arg_names: [5, "cache"] }), 5)[1], "1.key");
   const factory = { default_factory_name: "list", dict_context: ["a", "b"] };
   const odd = tuple(

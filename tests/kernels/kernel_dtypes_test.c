@@ -24,7 +24,7 @@ typedef struct place {
     uint16_t item;                    // of a list
     uint8_t own;                      // in the case, an index into `dtypes`; DTYPES: not given
     bool is_position;                 // an index, or a mask of other sizes
-    sc_evalue *variants[DTYPES + 1];  // by the same index; the last is none
+    sc_evalue *variants[DTYPES + 1];  // by the same index; the last is NULL
 } place;
 
 typedef struct walk {

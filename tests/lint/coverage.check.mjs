@@ -122,7 +122,7 @@ function ranked(reasons) {
       [left.length, ...whys].join(" "),
     ];
   });
-  const head = ["programs", "operators", "with a kernel there", "taken apart as PyTorch does"];
+  const head = ["programs", "operators", "with a kernel there", "decomposed as PyTorch does"];
   return `${tableOf([...head, "expanded for it", "not"], rows)}\n`;
 }
 

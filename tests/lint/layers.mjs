@@ -1,8 +1,8 @@
 // The table below is the architecture of src/ and wasm/: who may know whom. These fail:
 // - an #include that no row allows, of ours or of the C library, or that hides its file in a macro;
 // - an #include, by another folder, of a header that says "Private to <folder>" (tests may);
-// - a function or an object of a file that the row does not allow, whoever declared it: what is named
-//   counts, so a table whose rows a .def names, and a call through a pointer, stay free;
+// - a function or an object of a file that the row does not allow, in whatever file it is declared:
+//   names count, so a table whose rows a .def names, and a call through a pointer, stay free;
 // - a function or an object of src/ that is neither static nor called sc_...;
 // - a row, or an entry of one, that names nothing, and rows that form a circle;
 // - a row through which the two halves meet, the compiler and the runtime, in any folder but api;

@@ -3,6 +3,7 @@
 //   node tests/lint/prose.mjs [PAGE...]
 import { readProse, wordsOf } from "./sentences.mjs";
 import { listFiles, readText, reporter } from "./tree.mjs";
+import { turnsIn } from "./words.mjs";
 
 const MEAN_MAX = 18;
 const SENTENCE_MAX = 35;
@@ -46,6 +47,8 @@ function judge(page, { sentences, cells, row }) {
   }
   for (const { line, text } of [...sentences, ...cells])
     if (beginning.test(text)) error(page, line, `no plain subject: ${head(text)}`);
+  for (const { line, text } of [...sentences, ...cells])
+    for (const { turn, instead } of turnsIn(text)) error(page, line, `"${turn}": say ${instead}`);
   for (const { line, text } of cells)
     if (length(text) > CELL_MAX)
       error(page, line, `a cell of ${length(text)} words, more than ${CELL_MAX}: ${head(text)}`);

@@ -26,6 +26,19 @@ const cases = [
   ["/** One. */\nconst a = 1;\n/** Two. */\nconst b = 1;\n", [0, 0, 0, 0]],
 ];
 
+// Comments, and the turn of phrase that each must give.
+const phrases = [
+  ["Whether it is one.", "Whether"],
+  ["A row. Whether it is one.", "Whether"],
+  ["A tree that is damaged is none.", "is none"],
+  ["NULL if there is none.", undefined],
+  ["The caller, whoever that is.", "whoever"],
+  ["Prints what came of it.", "came of"],
+  ["Rows that are left over.", "left over"],
+  ["A product that is taken apart.", "taken apart"],
+  ["It takes a part of the graph.", undefined],
+];
+
 // Python and shell.
 const scripts = [
   ["# What a row is.\na = 1\n", [1, 0, 0, 0]],
@@ -43,5 +56,12 @@ for (const [text, expected, isOfScript] of all) {
   console.log(`${found} instead of ${expected}: ${JSON.stringify(text)}`);
   failed++;
 }
-console.log(`words: ${all.length - failed} passed, ${failed} failed`);
+for (const [comment, expected] of phrases) {
+  const [found] = findWords(`// ${comment}\nint a;\n`).turns;
+  if (found?.turn === expected) continue;
+  console.log(`${found?.turn} instead of ${expected}: ${comment}`);
+  failed++;
+}
+const count = all.length + phrases.length;
+console.log(`words: ${count - failed} passed, ${failed} failed`);
 process.exitCode = failed ? 1 : 0;

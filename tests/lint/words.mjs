@@ -36,6 +36,18 @@ const kept = new Set(
   ),
 );
 
+// Turns of phrase that a reader stumbles over, and plain words for them.
+const turns = [
+  [/^Whether\b/, "True if ..., or a verb: Checks that ..."],
+  [/(?<!\bthere )\b(?:is|are) none\b/, "is not one, is not valid, is absent"],
+  [/\bwhoever\b/i, "the code that ..., the caller"],
+  [/\b(?:comes?|came) of\b/, "the result of, becomes, follows from"],
+  [/\bleft over\b/, "the rest, the remainder, remains"],
+  [/\b(?:take|takes|taken|took) apart\b/, "decompose, split"],
+];
+// Folders whose comments are not rewritten yet.
+const unwritten = /^src\/trace\//;
+
 const checked = /^((src|wasm|web|tools|tests)\/.*\.(c|h|inc|def|mjs|ts|tsx|py|sh)|\.ci\/\w+)$/;
 // Comments begin with '#' in these; names of Python's own, such as None, are not looked at.
 const isScript = (name) => /\.(py|sh)$|^\.ci\//.test(name);
@@ -135,7 +147,14 @@ function wordsOfComments(comments) {
 const retiredIn = (words) =>
   words.map((word) => forms[word] ?? word).filter((word) => Object.hasOwn(retired, word));
 
-// A text's own: sentences with bad beginnings, retired words in names and in comments.
+// The turns of phrase in a sentence, each with the words to say instead.
+export const turnsIn = (sentence) =>
+  turns.flatMap(([turn, instead]) => {
+    const found = turn.exec(sentence);
+    return found ? [{ turn: found[0], instead }] : [];
+  });
+
+// A text's own: sentences with bad beginnings, turns of phrase, retired words in names and comments.
 export function findWords(text, isOfScript = false) {
   const comments = isOfScript ? scriptComments(text) : commentsOf(text);
   const beginnings = comments.flatMap(({ line, text: words }) =>
@@ -145,6 +164,11 @@ export function findWords(text, isOfScript = false) {
   );
   return {
     beginnings,
+    turns: comments.flatMap(({ line, text: words }) =>
+      sentencesOf(words)
+        .flatMap(turnsIn)
+        .map((found) => ({ line, ...found })),
+    ),
     names: isOfScript ? [] : retiredIn(wordsOfNames(text)),
     comments: retiredIn(wordsOfComments(comments)),
     stacked: comments.filter(({ isStacked }) => isStacked).map(({ line }) => line),
@@ -191,13 +215,16 @@ export function checkWords(files, readText, report, lowers) {
   const rooms = new Map();
   for (const name of files) {
     if (!checked.test(name) || generated.test(name) || name === "tests/lint/words.mjs") continue;
-    const { beginnings, names, comments, stacked } = findWords(readText(name), isScript(name));
+    const found = findWords(readText(name), isScript(name));
+    const { beginnings, names, comments, stacked } = found;
     const room = rooms.get(roomOf(name)) ?? { beginnings: [], names: [], comments: [] };
     rooms.set(roomOf(name), room);
     room.beginnings.push(...beginnings.map((found) => ({ name, ...found })));
     room.names.push(...names);
     room.comments.push(...comments);
     for (const line of stacked) report.error(name, line, "two doc comments on one declaration");
+    for (const { line, turn, instead } of unwritten.test(name) ? [] : found.turns)
+      report.error(name, line, `"${turn}" in a comment: say ${instead}`);
   }
   if (lowers) return write(rooms, most);
   for (const [room, found] of rooms) checkRoom(room, found, most[room], report);

@@ -344,7 +344,7 @@ _embedding_bag x, ids, starts, False, 2 -> 0 | ids: 0
 _embedding_bag_forward_only x, ids, starts, False, 2 -> 0 | ids: 0
 """
 
-# Assertions and operators of other libraries come of these, which torch does not run here.
+# These become assertions and operators of other libraries, which torch does not run here.
 UNRUN = """
 to.device n, torch.device("cpu"), torch.float64
 _grouped_mm bf, experts, runs

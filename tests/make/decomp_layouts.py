@@ -93,8 +93,8 @@ for mode in ("sum", "mean", "max"):
 
 
 class Attention(nn.Module):
-    """Writes view() where the attention of its decomposition, unlike the one that was traced, lies
-    in memory so that this is none."""
+    """Calls view() on an attention. In memory, the decomposed one has another order than the traced
+    one, so that it has no such view."""
 
     def forward(self, q, k, v):
         y = F.scaled_dot_product_attention(q, k, v).transpose(1, 2)

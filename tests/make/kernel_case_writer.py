@@ -228,7 +228,7 @@ def family(f, families=None):
 
 
 def composite(f):
-    """A family of operators that have no kernel, because they are always taken apart."""
+    """A family of operators that have no kernel, because they are always decomposed."""
     return family(f, COMPOSITES)
 
 

@@ -1,5 +1,5 @@
-"""Cases of complex numbers, which are always taken apart: what PyTorch gives where infinities,
-zeros with their signs, and what is very small or large meet."""
+"""Cases of complex numbers, which lowering always splits: PyTorch's results where infinities,
+signed zeros, and very small or large numbers meet."""
 import torch
 
 from kernel_case_writer import *  # noqa: F403

@@ -41,9 +41,9 @@ NOT_OFFICIAL = {
     "quantized_layers",
     "number_inputs",
 }
-# Texts of its assertions name nodes, which decomposition names anew; PyTorch refuses to decompose
-# what writes to constants; and it keeps the batch norm and the product of integers that we take
-# apart.
+# Texts of its assertions name nodes, which decomposition names anew. PyTorch refuses to decompose
+# programs that write to constants. It keeps the batch norm and the product of integers that we
+# decompose.
 NO_CORE = {"masks", "constant_cache", "running_stats", "quantized_layers", "number_inputs"}
 WITH_DATA_FILE = {"mlp", "cnn", "encdec"}
 WITH_XNNPACK = {

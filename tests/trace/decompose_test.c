@@ -223,7 +223,7 @@ TEST(decompose_keeps_what_somebody_wants_whole) {
     CHECK(strstr(sc_sb_terminate(&printed), "kept)") != NULL);
     REQUIRE_OK(sc_program_parse(&s.ctx, sc_sb_str(&printed), &copy));
     CHECK_EQ_UINT(count_kept(copy), 1);
-    // A node that no backend took in the end is taken apart.
+    // A node that no backend took in the end is decomposed.
     CHECK_OK(sc_pipeline_run(&s.ctx, &pipeline, program, SC_STEP_to_executorch));
     CHECK_EQ_UINT(count_kept(program), 0);
     setup_end(&s);
@@ -505,7 +505,7 @@ TEST(decompose_goes_on_with_the_recorded_strides) {
         CHECK_EQ_INT(sc_vec_last(&s.ctx.diags).severity, strict ? SC_ERROR : SC_NOTE);
         if (status == SC_OK) {
             const sc_value *y = result_of(program, "aten::mul.Tensor");
-            const sc_value *copy = result_of(program, "aten::clone");  // a view of y is none
+            const sc_value *copy = result_of(program, "aten::clone");  // a view of y is not a copy
             CHECK(y && sc_dim_is(y->spec.strides[1], 1));
             CHECK(copy && copy->node->args[0].value == y);
             CHECK_OK(sc_verify(&s.ctx, program));

@@ -1,7 +1,7 @@
 // Operators that the official runtime lacks are expanded (trace/official) into calls that give
-// PyTorch's numbers: every case of a kernel (kernel_case.h) of such an operator becomes a program
-// of one call, which is expanded and run. Whether the official runtime runs what comes out is for
-// tests/conformance.
+// PyTorch's numbers. Every kernel case (kernel_case.h) of such an operator becomes a program of one
+// call, which is expanded and run. tests/conformance checks that the official runtime runs the
+// results.
 #include "trace/official/official.h"
 
 #include <math.h>
@@ -257,7 +257,7 @@ static void run_case(void *user, const kernel_case *t) {
     drop(&m);
 }
 
-// Operators that are always taken apart, lowered for both runtimes.
+// Operators that are always decomposed, lowered for both runtimes.
 static void run_composite(void *user, const kernel_case *t) {
     (void)user;
     if (!test_case("%s/%s", t->path, t->name)) return;

@@ -43,7 +43,7 @@ function help(name: string | undefined): number {
   return print(helpOf(command));
 }
 
-/** Words in the place of a command that are none. */
+/** Words in the place of a command that are not commands. */
 const WORDS: Readonly<Record<string, (rest: readonly string[]) => number>> = {
   help: ([name]) => help(name),
   "--help": () => help(undefined),

@@ -64,7 +64,7 @@ const fates = computed(
 
 const CALL = "higher_order::executorch_call_delegate";
 
-/** Whether the version that is shown has nodes that went somewhere, or calls of where they went. */
+/** True if the version that is shown has delegated nodes, or calls of parts. */
 export const hasFates = computed(
   () =>
     methodDelegation.value !== undefined &&

@@ -173,7 +173,7 @@ export function nodesAt(step: StepId): number | undefined {
   return versionOf(app.report.value, step)?.methods.find((m) => m.name === app.method.value)?.nodes;
 }
 
-/** Whether a value is one that an input takes: of its kind, and within its sizes. */
+/** True if an input takes the value: it is of its kind, and within its sizes. */
 function fits({ view: own }: RecordedValue, info: ProgramValueInfo): boolean {
   if (own.kind !== "tensor") return info.kind !== "tensor";
   const { dtype, shape } = own.tensor;
@@ -191,7 +191,7 @@ export function recordInputsFor(method: string): readonly RecordedValue[] | null
   return inputs.every((value, i) => fits(value, taken[i]!)) ? inputs : null;
 }
 
-/** Whether a method is called with the inputs that the record holds. */
+/** True if a method is called with the inputs of the record. */
 export function usesRecordInputs(method: string): boolean {
   const inputs = recordInputsFor(method);
   const forms = app.runs.value[method]?.inputs ?? [];

@@ -6,7 +6,7 @@ import type { GraphSource, PartSource, Scene, SceneBox } from "./graph/model.js"
 import { app } from "./state.js";
 import { formatType, plural } from "./ui/format.js";
 
-/** Whether the graph of the version has parts to show, and what is in them is on its way. */
+/** True if the graph of the version has parts to show whose contents are still loading. */
 const isWaiting = computed(() => calls.value.size > 0 && innerKey.value !== "" && !innerRows.value);
 
 /** Key of the graph that is shown; empty until its nodes are there. */

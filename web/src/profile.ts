@@ -49,7 +49,7 @@ export function eventName({ name, backend }: Pick<Named, "name" | "backend">): s
   return name === "DELEGATE_CALL" && backend ? backend : name.replace(/^native_call_(?=.)/, "");
 }
 
-/** Whether a recording has runs of a method, or does not say whose they are. */
+/** True if a recording has runs of a method, or does not say whose they are. */
 export const ranIn = ({ blocks }: Pick<Profile, "blocks">, method: string): boolean =>
   blocks.some(({ name, method: of }) => name === "Execute" && (of === null || of === method));
 

@@ -13,7 +13,7 @@ export const methodQuantization = computed(
     app.quantization.value?.report.methods[app.method.value],
 );
 
-/** Whether ranges of the method come from inputs that were given here. */
+/** True if ranges of the method come from inputs that were given here. */
 export const isOwn = computed(() => {
   const { calibration = [] } = app.quantization.value?.settings ?? {};
   return calibration.some(

@@ -83,7 +83,7 @@ export interface Quantizing {
   groupSize: number;
   /** Nodes that stay as they are: a pattern a line. */
   skip: string;
-  /** Whether every node is compared with the float program. */
+  /** True if every node is compared with the float program. */
   compares: boolean;
   calibration: readonly Calibration[];
 }
@@ -95,7 +95,7 @@ export interface Settings {
   options: Chosen;
   /** The backend that is given what it takes of a method, by method; none where there is no row. */
   backends: Readonly<Record<string, string>>;
-  /** Whether what backends made is compared with the kernels. */
+  /** True if delegates are compared with the kernels. */
   verifies: boolean;
   /** One "name = value" a line. */
   constants: string;
@@ -318,7 +318,7 @@ export interface BundledCase {
   expected: number;
 }
 
-/** The cases of a bundled program, and what came of them. */
+/** The cases of a bundled program, and their results. */
 export interface Cases {
   list: readonly BundledCase[];
   /** As they were typed: how far floats may be off. */

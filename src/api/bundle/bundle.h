@@ -1,6 +1,6 @@
 // Checks calls of bundles against the declarations of methods, for reading, verifying and writing.
 // An error names the method, the case and the place in its call. Private to src/api.
-// Prefix: sc_bundle_, bundled programs.
+// Prefix: sc_bundle_ checks one call of a bundled program.
 #ifndef SC_API_BUNDLE_H
 #define SC_API_BUNDLE_H
 

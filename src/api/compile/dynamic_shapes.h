@@ -1,4 +1,6 @@
-// The largest sizes of dynamic dimensions. Private to src/api. Prefix: sc_bound_ sets limits.
+// The largest sizes of dynamic dimensions. Private to src/api.
+// Prefix: sc_bound_ sets maxima of dynamic sizes; in ir/dynamic_sizes.h it writes advice to set
+// them.
 #ifndef SC_API_DYNAMIC_SHAPES_H
 #define SC_API_DYNAMIC_SHAPES_H
 

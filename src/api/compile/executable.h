@@ -1,5 +1,5 @@
 // Making an edge program an executable file. Private to src/api.
-// Prefix: sc_make_.
+// Prefix: sc_make_executable runs the step to_executorch on one version.
 #ifndef SC_API_EXECUTABLE_H
 #define SC_API_EXECUTABLE_H
 

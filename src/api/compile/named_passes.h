@@ -1,4 +1,6 @@
-// Passes that users name. Private to src/api. Prefixes: sc_early_, before decomposition; sc_edge_.
+// Passes that users name. Private to src/api.
+// Prefixes: sc_early_ is about passes before decomposition, sc_edge_ about passes over the edge
+// dialect.
 #ifndef SC_API_NAMED_PASSES_H
 #define SC_API_NAMED_PASSES_H
 

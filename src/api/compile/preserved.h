@@ -1,5 +1,5 @@
 // The operators that the option preserve_ops keeps whole. Private to src/api.
-// Prefix: sc_preserved_.
+// Prefix: sc_preserved_ reads the list and looks operators up in it.
 #ifndef SC_API_PRESERVED_H
 #define SC_API_PRESERVED_H
 

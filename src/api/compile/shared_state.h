@@ -1,5 +1,5 @@
 // Buffers that several methods have. Private to src/api.
-// Prefix: sc_check_, a check before lowering.
+// Prefix: sc_check_ refuses a program before it is lowered.
 #ifndef SC_API_SHARED_STATE_H
 #define SC_API_SHARED_STATE_H
 

@@ -1,5 +1,6 @@
 // Steps of lowering: each makes the next version of a program. Private to src/api.
-// Prefix: sc_steps_.
+// Prefix: sc_steps_ runs the steps of a call in order; sc_check_dialect refuses a version of
+// another dialect.
 #ifndef SC_API_STEPS_H
 #define SC_API_STEPS_H
 

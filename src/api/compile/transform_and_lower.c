@@ -3,7 +3,8 @@
 // executable. Lowering then begins again without keeping it, until there is no such operator.
 // Backends compile their parts only after that.
 //
-// Passes that partitioners request run first. A draft shows which operators are left over.
+// Passes that partitioners request run first. A draft shows which operators remain outside of all
+// parts.
 #include "api/backends.h"
 #include "api/compile/preserved.h"
 #include "api/compile/steps.h"

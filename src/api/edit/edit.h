@@ -1,5 +1,6 @@
 // Changes to a method from outside, call by call: a pass of the host's own. Graphs, nodes and
-// values cross the border as numbers. Private to src/api. Prefix: sc_edit_.
+// values cross the border as numbers. Private to src/api.
+// Prefix: sc_edit_ makes one change, or one check before it.
 #ifndef SC_EDIT_H
 #define SC_EDIT_H
 

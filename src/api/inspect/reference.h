@@ -1,4 +1,5 @@
-// Values of a record's program, computed here. Private to src/api. Prefix: sc_reference_.
+// Values of a record's program, computed here. Private to src/api.
+// Prefix: sc_reference_ runs the record's program, to which a dump is compared.
 #ifndef SC_INSPECTOR_REFERENCE_H
 #define SC_INSPECTOR_REFERENCE_H
 

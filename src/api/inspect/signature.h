@@ -1,5 +1,5 @@
 // The inputs and outputs of a method, as JSON.
-// Prefix: sc_method_, one method.
+// Prefix: sc_method_ is a method of the IR (ir/ir.h), here written as JSON.
 #ifndef SC_API_SIGNATURE_H
 #define SC_API_SIGNATURE_H
 

@@ -1,5 +1,5 @@
 // Records that a job keeps, and the files that are written from them. Private to src/api.
-// Prefix: sc_job_, one job.
+// Prefix: sc_job_ finds, fills or writes a record of one job.
 #ifndef SC_API_RECORDS_H
 #define SC_API_RECORDS_H
 

@@ -1,4 +1,5 @@
-// Compares values with expected ones. Private to src/api. Prefix: sc_compare_.
+// Compares values with expected ones. Private to src/api.
+// Prefix: sc_compare_ judges one value against the expected one.
 #ifndef SC_API_COMPARE_H
 #define SC_API_COMPARE_H
 

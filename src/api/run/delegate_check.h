@@ -1,5 +1,5 @@
 // Checks the results of delegates against the kernels. Private to src/api.
-// Prefix: sc_delegate_check_.
+// Prefix: sc_delegate_check_ compares delegates with kernels while a method runs.
 #ifndef SC_API_DELEGATE_CHECK_H
 #define SC_API_DELEGATE_CHECK_H
 

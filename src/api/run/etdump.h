@@ -1,4 +1,5 @@
-// The event tracer. Private to src/api. Prefix: sc_job_, one job.
+// The event tracer. Private to src/api.
+// Prefix: sc_job_ begins and ends the events of one job.
 #ifndef SC_API_ETDUMP_H
 #define SC_API_ETDUMP_H
 

@@ -1,5 +1,5 @@
 // Tensors of the runtime as they cross the border: row-major. Private to src/api/run.
-// Prefix: sc_job_, one job.
+// Prefix: sc_job_ copies a tensor into the memory of the job.
 #ifndef SC_API_RUN_TENSOR_OUTPUT_H
 #define SC_API_RUN_TENSOR_OUTPUT_H
 

@@ -1,7 +1,7 @@
 // The bytes of a null delegate, for both halves. First comes a u32, the number of inputs that the
 // program takes. For each input follows the key of its weight, or zeros if the call passes it. From
 // the next multiple of 16 on stands the program as a .pte.
-// Prefix: sc_null_.
+// Prefix: sc_null_ reads the bytes of a null delegate.
 #ifndef SC_NULL_H
 #define SC_NULL_H
 

@@ -1,14 +1,14 @@
-// Bundled programs (.bpte): a program with calls of its methods, and what they are expected to
-// return. Owns the file's structure and the official rules by which results are close enough; knows
-// no runtime.
-// Prefix: sc_bundled_.
+// Bundled programs (.bpte): a program, calls of its methods, and the expected results. This header
+// has the structure of the file, and the official rules for results that are close enough. It does
+// not know the runtime.
+// Prefix: sc_bundled_ reads, writes and compares; it runs no program.
 #ifndef SC_BUNDLED_H
 #define SC_BUNDLED_H
 
 #include "base/diag.h"
 #include "core/dtype.h"
 
-// The newest of the format's versions, which is written.
+// The newest version of the format, which is the one that is written.
 #define SC_BUNDLED_VERSION 2u
 
 typedef enum sc_bundled_kind {
@@ -25,7 +25,7 @@ typedef struct sc_bundled_value {
     sc_dtype dtype;
     uint32_t rank;
     const int64_t *sizes;
-    const uint8_t *dim_order;  // outermost first; what the bytes are in
+    const uint8_t *dim_order;  // the order of the bytes, outermost dimension first
     const uint8_t *data;
     uint64_t bytes;
 } sc_bundled_value;
@@ -53,12 +53,12 @@ typedef struct sc_bundled {
     uint32_t program_bytes;
 } sc_bundled;
 
-// Checks everything in the file but the program. Records are made on `arena`, bytes stay where they
-// are. SC_ERR_VERSION, SC_ERR_CORRUPT or SC_ERR_LIMIT, which name method and case.
+// Checks all of the file except the program. The result is on `arena`, and bytes stay in the file.
+// SC_ERR_VERSION, SC_ERR_CORRUPT or SC_ERR_LIMIT name the method and the case.
 sc_status sc_bundled_read(sc_ctx *ctx, sc_arena *arena, const uint8_t *data, size_t size,
                           sc_bundled *out);
-// The file without the bytes of the program, which follow; they are aligned to 32 there.
-// SC_ERR_LIMIT when values or program are too large for the format.
+// Makes the file without the bytes of the program. The caller appends these, at a multiple of 32.
+// SC_ERR_LIMIT if values or program are too large for the format.
 sc_status sc_bundled_write(sc_ctx *ctx, sc_arena *arena, const sc_bundled *bundled,
                            const uint8_t **head, size_t *size);
 
@@ -66,16 +66,16 @@ sc_status sc_bundled_write(sc_ctx *ctx, sc_arena *arena, const sc_bundled *bundl
 
 typedef struct sc_bundled_verdict {
     bool is_close;
-    const char *why_not;  // a difference other than in elements; NULL: there is no such difference
+    const char *why_not;  // a difference in something else than elements, or NULL
     uint64_t elements, mismatches;
     uint64_t worst;                     // place of the largest difference, in row-major order
-    double max_absolute, max_relative;  // infinite where only one is a finite number
+    double max_absolute, max_relative;  // infinite if only one of two elements is finite
     double mean_absolute;
 } sc_bundled_verdict;
 
-// Row-major tensors of the same dtype and sizes, by the official rules: floats, doubles and halves
-// are close within atol + |rtol * expected|, NaN is NaN, infinities of one sign are equal; tensors
-// of other dtypes are equal byte for byte.
+// Compares row-major tensors of the same dtype and sizes by the official rules. Floats, doubles and
+// halves are close within atol + |rtol * expected|. NaN equals NaN, and infinities of one sign are
+// equal. Tensors of other dtypes must be equal byte for byte.
 void sc_bundled_compare(sc_dtype dtype, const void *actual, const void *expected, uint64_t elements,
                         double rtol, double atol, sc_bundled_verdict *verdict);
 

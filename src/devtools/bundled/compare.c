@@ -1,4 +1,4 @@
-// The official runtime's rules for results that are close enough, and the size of the difference.
+// The official runtime's rules for results that are close enough, and the measures of a difference.
 #include "devtools/bundled/bundled.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@ static bool has_tolerance(sc_dtype dtype) {
     return dtype == SC_DTYPE_F16 || dtype == SC_DTYPE_F32 || dtype == SC_DTYPE_F64;
 }
 
-// An element as a number, as far as one double holds it; of complex numbers the real part.
+// An element as a double, rounded if need be; for complex numbers the real part.
 static double number_at(sc_dtype dtype, const uint8_t *at) {
     union {
         uint16_t u16;

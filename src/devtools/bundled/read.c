@@ -1,5 +1,5 @@
-// A bundled program out of a file, checked down to the bytes of each tensor. The file is hostile:
-// tables may be shared in it, so what they come to all together is bounded by its size.
+// Reads a bundled program and checks it down to the bytes of each tensor. A hostile file may share
+// tables. So the size of the file bounds the sum over all of them.
 #include "bundled_program_fbs.h"
 #include "devtools/bundled/bundled.h"
 
@@ -11,7 +11,7 @@ typedef struct reader {
     const char *list;  // "input" or "expected output"
     uint32_t index;
     uint64_t left;        // tables that may still be read
-    uint64_t bytes_left;  // of tensors
+    uint64_t bytes_left;  // bytes of tensors that may still be read
 } reader;
 
 static sc_status bad_value(const reader *r, const char *what) {
@@ -63,7 +63,7 @@ static sc_status read_tensor(reader *r, sc_fb_table table, sc_bundled_value *out
         kept[d] = sc_fb_vec_i32(sizes, d);
         is_empty = is_empty || kept[d] == 0;
         if (kept[d] < 0) return bad_value(r, "has a negative size");
-        // Sizes of 0 count as 1, so that strides never overflow either.
+        // A size of 0 counts as 1, so that strides do not overflow either.
         if (!sc_mul_u64(bytes, kept[d] ? (uint64_t)kept[d] : 1, &bytes) || bytes > INT64_MAX)
             return bad_value(r, "is too large");
     }

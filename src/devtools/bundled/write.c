@@ -1,11 +1,11 @@
-// A bundled program into a file. The program's bytes stand at the end, behind a FlatBuffer that is
-// a multiple of 32 bytes: so they are never copied, and their own alignments hold.
+// Writes a bundled program. The program's bytes come last, after a FlatBuffer whose size is a
+// multiple of 32. So they are never copied, and keep their own alignment.
 #include "bundled_program_fbs.h"
 #include "devtools/bundled/bundled.h"
 
 #define PROGRAM_ALIGN 32u
 #define VALUES_MAX    (UINT64_C(256) << 20)
-#define FILE_MAX      (UINT64_C(1) << 31)  // what references of the format reach over
+#define FILE_MAX      (UINT64_C(1) << 31)  // the largest distance of a reference
 
 static sc_fb_ref add_tensor(sc_fb_builder *b, const sc_bundled_value *value) {
     int32_t sizes[64];
@@ -94,7 +94,8 @@ sc_status sc_bundled_write(sc_ctx *ctx, sc_arena *arena, const sc_bundled *bundl
     SC_TRY(check_size(ctx, bundled));
     sc_fb_builder b;
     sc_fb_builder_init(&b, arena);
-    // Without items yet, at the very end: they follow. Its count is what is written last.
+    // The vector is empty so far and at the very end, and its items follow later. Its count is
+    // written last.
     const sc_fb_ref program = sc_fb_add_vector(&b, NULL, 0, 1, PROGRAM_ALIGN);
     sc_fb_ref *refs = sc_new_array(arena, sc_fb_ref, (size_t)bundled->suite_count + 1);
     for (uint32_t i = 0; i < bundled->suite_count; i++)

@@ -1,4 +1,4 @@
-// The listener: events into entries. Owns the rule that a block is kept whole or not at all.
+// Turns events into entries. A block is kept whole or not at all.
 #include "devtools/etdump/internal.h"
 
 #include <stdio.h>
@@ -42,7 +42,7 @@ static void drop_names(sc_etdump *dump) {
     dump->name_written_bytes = 0;
 }
 
-// Names stay, and count, as long as there is a dump to fetch: other blocks may have them, too.
+// Names stay and count until the dump is fetched, because other blocks may use them.
 static void drop_block(sc_etdump *dump) {
     const sc_etdump_mark *mark = &dump->mark;
     sc_etdump_drop_pieces(dump, (uint32_t)mark->pieces);
@@ -108,7 +108,7 @@ static void end_instruction(sc_etdump *dump, const sc_rt_event *event) {
     const uint64_t now = look_at_clock(dump);
     sc_etdump_entry *entry = sc_etdump_add(dump, SC_ETDUMP_INSTRUCTION);
     if (!entry) return;
-    // Each origin is written, in two scopes.
+    // Each origin is written in two scopes.
     if (!sc_etdump_charge(dump, 0, UINT64_C(2) * event->origin_count * SC_ETDUMP_WRITTEN)) return;
     entry->what = (uint8_t)event->work;
     entry->count = event->origin_count;
@@ -117,7 +117,7 @@ static void end_instruction(sc_etdump *dump, const sc_rt_event *event) {
     entry->end = now;
 }
 
-// Delegates that count get their number as a text too: the format's own numbers have 32 bits.
+// Delegates that count get their number as text, too, because the format's numbers have 32 bits.
 static sc_str id_of(const sc_rt_event *event, char text[24]) {
     if (event->delegate_id.data) return event->delegate_id;
     const int size = snprintf(text, 24, "%lld", (long long)event->delegate_number);

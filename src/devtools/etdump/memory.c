@@ -1,5 +1,5 @@
-// Memory for entries, sizes and bytes of tensors, and the two bounds on it: that of whoever
-// listens, and that of the FlatBuffer to be made of it.
+// Memory for entries, sizes and bytes of tensors. There are two bounds: the listener's, and that of
+// the FlatBuffer.
 #include "devtools/etdump/internal.h"
 
 #define BLOCK_FIRST UINT64_C(4096)

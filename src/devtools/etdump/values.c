@@ -1,11 +1,11 @@
-// Values into entries, and the bytes of tensors into the debug buffer: dense and row-major,
-// whatever their layout was, because readers ignore strides. A value that the format cannot hold
-// keeps its place as `Null`, and is counted.
+// Turns values into entries, and puts the bytes of tensors into the debug buffer. Bytes become
+// dense and row-major, because readers ignore strides. A value that the format cannot store is
+// written as `Null`, and counted.
 #include "devtools/etdump/internal.h"
 
 #include <math.h>
 
-// A tensor as it is written, wherever its elements come from.
+// A tensor as it is written.
 typedef struct plain {
     sc_dtype dtype;
     uint32_t rank;
@@ -24,7 +24,7 @@ static void add_omitted(sc_etdump *dump, sc_evalue_tag tag) {
     (void)add_entry(dump, tag);
 }
 
-// The place to write the elements to; NULL when there are none, or no room.
+// The place for the elements. NULL if there are no elements, or no room.
 static void *add_plain(sc_etdump *dump, const plain *t) {
     const uint64_t sizes_at = dump->sizes.size / sizeof(int64_t);
     int64_t *sizes = sc_etdump_add_sizes(dump, t->rank);
@@ -44,7 +44,8 @@ static void *add_plain(sc_etdump *dump, const plain *t) {
 
 // --- Tensors -------------------------------------------------------------------------------------
 
-// The dtypes that readers know, and for others one that holds all of their values; COUNT for none.
+// The dtype to write: the tensor's own if readers know it, else one that has all its values. COUNT
+// if there is no such dtype.
 static sc_dtype written_dtype(sc_dtype dtype) {
     switch (dtype) {
     case SC_DTYPE_U8:
@@ -69,8 +70,8 @@ static bool can_write(const sc_evalue *value) {
     return written_dtype((sc_dtype)t->dtype) != SC_DTYPE_NONE && (t->data || t->numel == 0);
 }
 
-// Elements of a narrower type, which stand at the end of the memory, become wider ones from the
-// beginning on: no wide one is written before the narrow one in its place was read.
+// Widens elements in place. The narrow ones lie at the end of the memory, and the wide ones start
+// at the beginning. No wide element is written before the narrow one in its place was read.
 static void widen(sc_dtype from, const uint8_t *narrow, uint8_t *wide, int64_t count) {
     for (int64_t i = 0; i < count; i++) {
         if (from == SC_DTYPE_BF16) {
@@ -112,7 +113,7 @@ static void add_tensor_list(sc_etdump *dump, const sc_evalue *list) {
 
 // --- Numbers -------------------------------------------------------------------------------------
 
-// Readers take the dump through JSON, which has no infinity and no NaN: these become a tensor.
+// Readers convert the dump to JSON, which has no infinity and no NaN. These become a tensor.
 static void add_double(sc_etdump *dump, double value) {
     if (isfinite(value)) {
         sc_etdump_entry *entry = add_entry(dump, SC_EVALUE_DOUBLE);
@@ -133,7 +134,7 @@ static int64_t as_integer(const sc_evalue *value) {
     return value->tag == SC_EVALUE_BOOL ? value->b : value->i;
 }
 
-// Lists of numbers have no place of their own: they are written as tensors of one dimension.
+// The format has no lists of numbers. They are written as tensors of one dimension.
 static void add_list(sc_etdump *dump, const sc_evalue *list, sc_dtype dtype) {
     const int64_t size = list->count;
     const plain row = {dtype, 1, &size, size};

@@ -1,10 +1,9 @@
-// Entries into the dump. Owns the order of events: each is written where it ends, so that values
-// come before the scope that they were written in, inner scopes before outer ones.
+// Turns entries into the dump. Each event is written where it ends. So values come before the scope
+// that wrote them, and inner scopes before outer ones.
 //
-// An instruction that stands for several of the file is written as all of them, one after the
-// other, each with the same share of what it took: nobody measures what each of them adds to one
-// kernel that does the work of all, and the sum over them is what was measured. Results are those
-// of the last one.
+// An instruction may stand for several of the file. All of them are written one after the other,
+// each with an equal share of the time. Their sum is the measured time; the share of each is
+// unknown. The results belong to the last one.
 #include "base/strides.h"
 #include "devtools/etdump/internal.h"
 #include "etdump_fbs.h"
@@ -16,16 +15,16 @@ typedef struct writer {
     sc_etdump_counts *counts;
     sc_arena *arena;
     sc_fb_builder b;
-    sc_map names;     // to their strings
-    sc_imap kernels;  // from names of operators to strings
+    sc_map names;     // names -> their strings
+    sc_imap kernels;  // names of operators -> strings
     refs blocks, events;
     uint64_t at;       // the entry to write next
-    bool is_complete;  // the block is to have what every kernel has written
+    bool is_complete;  // the block should have the results of every kernel
     int32_t bundled_input_index;
 } writer;
 
-// The place of an event: an instruction of the file, outside of which there is no chain, and in
-// that perhaps an event of its delegate.
+// The place of an event: an instruction of the file, and perhaps an event of its delegate. Outside
+// of instructions there is no chain.
 typedef struct place {
     int32_t chain, instruction;
     const sc_etdump_entry *node;
@@ -60,7 +59,7 @@ static void add_event(writer *w, sc_fb_ref event) {
 
 // --- Scopes --------------------------------------------------------------------------------------
 
-// Ends the event that has been begun.
+// Ends the current event.
 static void add_profile(writer *w, uint64_t begin, uint64_t end) {
     sc_etdp_ProfileEvent_set_start_time(&w->b, begin);
     sc_etdp_ProfileEvent_set_end_time(&w->b, end);
@@ -102,7 +101,7 @@ static sc_str call_name(const sc_etdump_entry *entry, const sc_rt_origin *origin
     }
 }
 
-// The start of the share of origin `index`, which is the end of the share before it.
+// The start of the share of origin `index`. It is the end of the share before it.
 static uint64_t share_begin(const sc_etdump_entry *entry, uint32_t index) {
     if (index == entry->count) return entry->end;
     const uint64_t took = entry->end > entry->begin ? entry->end - entry->begin : 0;
@@ -163,7 +162,7 @@ static sc_fb_ref add_double(sc_fb_builder *b, double value) {
     return sc_fb_end_shared(b);
 }
 
-// The content of a value: made before its table is begun.
+// Makes the content of a value, which must exist before its table is begun.
 static sc_fb_ref add_content(writer *w, const sc_etdump_entry *entry) {
     if (entry->kind == SC_ETDUMP_LIST) return add_tensor_list(w, entry->count);
     switch ((sc_evalue_tag)entry->what) {
@@ -212,7 +211,7 @@ static sc_fb_ref add_value(writer *w, const sc_etdump_entry *entry, bool is_outp
     return sc_fb_end(&w->b);
 }
 
-// The value, or the list of them, that is next.
+// Adds the next value, or the next list of values.
 static void add_debug(writer *w, place at, bool is_output) {
     const sc_fb_ref value = add_value(w, entry_at(w, w->at++), is_output);
     const sc_fb_ref id = at.node && at.node->id ? string_of(w, *at.node->id) : 0;
@@ -247,7 +246,8 @@ static void add_instruction(writer *w, const sc_etdump_entry *entry) {
     add_call(w, entry, last);
 }
 
-// Every node that has begun ends, and after it the instruction that called its delegate.
+// The instruction after the delegate's nodes. Every node that begins also ends, and the instruction
+// that called the delegate follows.
 static const sc_etdump_entry *instruction_ahead(const writer *w) {
     uint64_t at = w->at;
     while (entry_at(w, at)->kind != SC_ETDUMP_INSTRUCTION) at++;
@@ -269,8 +269,8 @@ static void add_node(writer *w, const sc_etdump_entry *node, const sc_etdump_ent
     while (next_is_value(w)) add_debug(w, at, false);
 }
 
-// With their values the last node comes first: where several nodes of a call stand for one node of
-// the program, readers take the value of the first that they meet.
+// Nodes with values are written last node first. If several nodes of a call represent one node of
+// the program, readers use the value of the first that they find.
 static void add_nodes(writer *w, const sc_etdump_entry *call) {
     SC_VEC(uint64_t) nodes = {0};
     while (entry_at(w, w->at) != call) {

@@ -1,4 +1,4 @@
-// The maps of what was emitted, from what the emitter says of its instructions.
+// Makes the maps of an emitted program from the emitter's list of instructions.
 #include "devtools/etrecord.h"
 #include "ir/part.h"
 
@@ -15,8 +15,8 @@ static void add_part_call(sc_ctx *ctx, sc_etrecord_maps *maps, const sc_emit_par
                                        .count = event->handle_count};
         sc_vec_push(ctx->arena, &delegate.events, row);
     }
-    // The official inspector takes this for what each event inside of the call has, too, and finds
-    // no such value; what the call returns is then among their values.
+    // The official inspector applies this number to each event inside of the call, and does not
+    // find the values there. So the results of the call are among the values of its events.
     const sc_etrecord_outs outs = {call->instruction,
                                    delegate.events.count ? 1 : call->output_count};
     sc_vec_push(ctx->arena, &maps->delegates, delegate);

@@ -1,5 +1,5 @@
-// Maps from instructions to nodes as JSON. Keys are numbers in the exporter's memory and text in
-// the file, which is what the official inspector wants.
+// Maps from instructions to nodes as JSON. Keys are numbers in the exporter's memory, and text in
+// the file, as the official inspector expects.
 #include "devtools/etrecord/maps.h"
 
 #include <inttypes.h>
@@ -166,7 +166,7 @@ static sc_status read_handles(reader *r, sc_etrecord_maps *maps, uint32_t instru
     return SC_OK;
 }
 
-// Officially numbers are text in the file like everything else that is a key.
+// In official files a number is text, as every key is.
 static sc_etrecord_event event_of(reader *r, const sc_json *key) {
     const sc_str text = sc_json_str(r->ctx->arena, key);
     sc_etrecord_event event = {.name = sc_str_copy(r->ctx->arena, text)};
@@ -249,7 +249,7 @@ static sc_status read_method(reader *r, sc_etrecord_map map, const sc_json *json
     return sort_maps(maps) ? SC_OK : bad(r, "an instruction is there twice");
 }
 
-// Index of the maps of each method + 1, by name.
+// Maps the name of each method to the index of its maps + 1.
 static void index_methods(const sc_etrecord *record, sc_map *out) {
     for (uint32_t i = 0; i < record->maps.count; i++)
         sc_map_add(out, record->maps.data[i].method, (void *)(uintptr_t)(i + 1));
@@ -288,7 +288,7 @@ static sc_status read_methods(reader *r, sc_etrecord *record, sc_etrecord_map ma
     return SC_OK;
 }
 
-// Takes back what was read of a map before it proved wrong. The first `count` methods were known.
+// Removes a map that proved wrong while it was read. The first `count` methods existed before.
 static void drop_map(sc_etrecord *record, sc_etrecord_map map, uint32_t count) {
     mark(record, map, false);
     record->maps.count = count;

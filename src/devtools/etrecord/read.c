@@ -1,14 +1,14 @@
-// Reading records: the layout of several methods, the flat one before it, and what either may lack.
-// Programs and the files that belong to them are recognised by pairs: a file belongs to a program
-// if the name without its suffix is one. So a method may be called `get_constants`.
+// Reads records in the layout for several methods and in the older flat one. Either may lack
+// entries. Files are assigned to programs in pairs: a file belongs to a program if its name without
+// the suffix is that of the program. So a method may be called `get_constants`.
 #include "devtools/etrecord/maps.h"
 #include "format/magic.h"
 #include "pt2/serde.h"
 
 enum {
     PROGRAMS_MAX = 4096,
-    TEXT_BYTES_MAX = 64 << 20,  // of maps
-    WARNINGS_MAX = 100          // of damaged entries: the list of those has no limit
+    TEXT_BYTES_MAX = 64 << 20,  // size of a map
+    WARNINGS_MAX = 100          // warnings of damaged entries; the list of these is not limited
 };
 
 typedef struct reader {
@@ -68,7 +68,7 @@ static bool is_reserved(sc_str name) {
 
 // --- Damaged entries -----------------------------------------------------------------------------
 
-// Failures that are no fault of an entry end the reading.
+// A failure that is not the fault of an entry ends the reading.
 static bool is_of_entry(sc_status status) {
     switch (status) {
     case SC_OK:
@@ -80,8 +80,8 @@ static bool is_of_entry(sc_status status) {
     }
 }
 
-// Makes a note of the failure that was recorded last, and goes on without the entry. An exporter
-// that keeps a program and changes it later writes such entries, too.
+// Makes a note of the last failure and leaves the entry out. Exporters that keep a program and
+// change it later also write such entries.
 static sc_status leave_out(reader *r, sc_str entry, sc_status status, sc_diag_mark mark) {
     sc_ctx *ctx = r->ctx;
     if (!is_of_entry(status) || ctx->diags.count <= mark.count) return status;
@@ -113,7 +113,7 @@ static sc_status files_of(reader *r, const sc_zip_entry *entry, sc_serde_files *
     return extent_of(r, companion(r, entry->name, SUFFIXES[2]), &out->example_inputs);
 }
 
-// Every program is one of its own: stages have methods of equal names.
+// Each program is read separately, because stages have methods of equal names.
 static sc_status read_program(reader *r, const sc_zip_entry *entry, const char *stage,
                               sc_etrecord_program *out) {
     sc_ctx *ctx = r->ctx;
@@ -145,7 +145,7 @@ static sc_status add_edge(reader *r, const sc_zip_entry *entry, sc_str method) {
     return SC_OK;
 }
 
-// "<stage>/<method>", split at the last slash.
+// Splits "<stage>/<method>" at the last slash.
 static sc_status add_stage(reader *r, const sc_zip_entry *entry) {
     const ptrdiff_t slash = sc_str_find_last(entry->name, '/');
     const sc_str name = sc_str_copy(r->ctx->arena, entry->name);
@@ -168,14 +168,14 @@ static sc_status add_edge_of_method(reader *r, const sc_zip_entry *entry) {
     return add_edge(r, entry, sc_str_slice(name, sizeof(EDGE_FOLDER) - 1, name.size));
 }
 
-// The place of the only method in old records. A file of both layouts has the method's program in
-// the new place, and this is another copy.
+// Old records have the only method here. A file of both layouts has it in the new place, and this
+// is a copy.
 static sc_status add_only_edge(reader *r, const sc_zip_entry *entry) {
     const sc_str method = SC_STR("forward");
     return companion(r, SC_STR(SC_ETRECORD_EDGE), "/forward") ? SC_OK : add_edge(r, entry, method);
 }
 
-// NULL for what is no program.
+// NULL if the entry is not a program.
 static add_program program_of(reader *r, sc_str name) {
     if (sc_str_is(name, SC_ETRECORD_EXPORTED)) return add_exported;
     if (sc_str_is(name, SC_ETRECORD_EDGE)) return add_only_edge;
@@ -267,7 +267,7 @@ static bool is_by_method(const sc_pickle_value *value) {
 
 static bool is_sequence(const sc_pickle_value *value) { return sc_pickle_is_sequence(value); }
 
-// Reads an entry that has to have a form. If it has not, the record goes without its values.
+// Reads an entry that must have a certain form. Otherwise the record does not have its values.
 static sc_status read_form(reader *r, const char *name, bool (*fits)(const sc_pickle_value *),
                            const char *form, const sc_pickle_value **out) {
     SC_TRY(read_values(r, name, out));

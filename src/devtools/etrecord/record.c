@@ -1,8 +1,8 @@
-// The parts that may go into a record, and when. Only lists are copied: see etrecord.h.
+// Adds content to records, and checks when it may be added. Only lists are copied: see etrecord.h.
 #include "devtools/etrecord.h"
 
-// By which nodes of edge programs name those of the exported one. Any positive number will do:
-// there is one exported program in a record.
+// Nodes of edge programs name those of the exported program by this number. Any positive number
+// would do, because a record has one exported program.
 enum { GRAPH_ID = 1 };
 
 // --- Looking -------------------------------------------------------------------------------------

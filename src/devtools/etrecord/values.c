@@ -1,5 +1,5 @@
-// Inputs of one case, from the example inputs that a program was exported with: a torch.save of
-// (args, kwargs).
+// Makes the inputs of one case from the example inputs of an exported program, which are a
+// torch.save of (args, kwargs).
 #include "devtools/etrecord.h"
 #include "format/torch_save.h"
 

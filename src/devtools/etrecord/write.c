@@ -1,5 +1,5 @@
-// The file of a record, in the order of the official writer: identifier, programs with their three
-// files each, maps, outputs, inputs, number of the exported graph.
+// Writes a record in the order of the official writer: identifier, programs with three files each,
+// maps, outputs, inputs, and the number of the exported graph.
 #include <inttypes.h>
 
 #include "devtools/etrecord/maps.h"
@@ -10,7 +10,7 @@ typedef struct writer {
     const sc_etrecord *record;
     const sc_etrecord_options *options;
     sc_zip_writer zip;
-    sc_map names;  // of entries so far
+    sc_map names;  // names of entries so far
 } writer;
 
 // --- Checks before writing -----------------------------------------------------------------------
@@ -44,7 +44,7 @@ static sc_status check_method(sc_ctx *ctx, const sc_etrecord *record, sc_str met
 
 static const char *const SUFFIXES[] = {"_state_dict", "_constants", "_example_inputs"};
 
-// The official reader knows the files of a program by the ends of their names.
+// The official reader finds the files of a program by the ends of their names.
 static void warn_of_name(sc_ctx *ctx, sc_str method) {
     static const char *const ENDS[] = {"state_dict", "constants", "example_inputs"};
     for (uint32_t i = 0; i < SC_COUNT_OF(ENDS); i++)
@@ -104,7 +104,7 @@ static sc_status add_files(writer *w, sc_str base, const sc_serde_files *files) 
     return add_file(w, base, SUFFIXES[2], files->example_inputs);
 }
 
-// 0 where the file has no exported program whose nodes could be named.
+// 0 if the file has no exported program whose nodes could be named.
 static uint64_t graph_id_of(const writer *w) {
     const sc_etrecord *record = w->record;
     return record->has_graph_id || w->options->as_forward.size ? record->graph_id : 0;
@@ -126,7 +126,7 @@ static sc_status add_program(writer *w, const sc_etrecord_program *program) {
     return add_files(w, base, &files);
 }
 
-// A file has a place for one exported program; in that of a single method it is that method's.
+// A file has room for one exported program. In the file of a single method it is that method's.
 static sc_status add_exported(writer *w) {
     const sc_etrecord *record = w->record;
     if (!w->options->as_forward.size)
@@ -182,7 +182,8 @@ static const sc_pickle_value *outputs_of(const writer *w) {
     return NULL;
 }
 
-// Those of the record are of `forward`, or of its only method; other methods have their own.
+// The record's own inputs are for `forward` or its only method. Other methods have inputs in their
+// programs.
 static sc_status inputs_of(const writer *w, const sc_pickle_value **out) {
     const sc_etrecord *record = w->record;
     const sc_str method = w->options->as_forward;

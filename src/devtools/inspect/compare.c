@@ -1,6 +1,6 @@
-// Two dumps side by side. A row holds the events that have debug handles in common, on either side:
-// three kernels here may be one delegate there, and stand in one row. Events without handles are
-// aligned by name, and by how many of that name came before.
+// Compares two dumps. A row has all events of both sides that share debug handles: three kernels of
+// one side may be one delegate of the other. Events without handles are matched by name, and by
+// their number among events of that name.
 #include <math.h>
 #include <stdlib.h>
 
@@ -10,9 +10,9 @@
 typedef struct aligning {
     sc_ctx *ctx;
     sc_inspect_comparison *out;
-    uint32_t match;     // the one under way
-    uint32_t *sets;     // of the events of both, one behind the other
-    sc_imap by_handle;  // event that has it, plus 1
+    uint32_t match;     // the current match
+    uint32_t *sets;     // sets of events of both sides, the second after the first
+    sc_imap by_handle;  // handle -> its event, plus 1
 } aligning;
 
 static const sc_inspect_block *block_of(const aligning *a, uint32_t side) {
@@ -27,7 +27,8 @@ static bool has_work(const sc_inspect_block *block) {
     return false;
 }
 
-// Blocks of one side with the most runs, of all and by method, each plus 1; 0 if there is no block.
+// The blocks of one side with the most runs, over all and by method, each plus 1; 0: there is no
+// block.
 typedef struct longest {
     uint32_t any, unknown;
     sc_map by_method;
@@ -66,7 +67,7 @@ static bool is_wanted(const sc_inspection *in, const sc_inspect_block *block) {
 
 typedef struct candidate {
     uint32_t blocks[2];
-    uint64_t runs;  // of both, multiplied; 0: absent
+    uint64_t runs;  // product of both numbers; 0: absent
 } candidate;
 
 static void consider(const sc_inspect_comparison *c, candidate *best, uint32_t a, uint32_t b) {
@@ -122,13 +123,13 @@ static void choose_blocks(sc_ctx *ctx, sc_inspect_comparison *c) {
 
 // --- Rows ----------------------------------------------------------------------------------------
 
-// The first of a set stands for it.
+// The first event of a set represents it.
 static void unite(const aligning *a, uint32_t x, uint32_t y) {
     const uint32_t p = sc_sets_root(a->sets, x), q = sc_sets_root(a->sets, y);
     sc_sets_join(a->sets, p > q ? p : q, p < q ? p : q);
 }
 
-// Work that a delegate's own events do not report again.
+// Work that is not reported a second time by a delegate's own events.
 static bool is_counted(const sc_inspect_event *e) {
     return sc_inspect_is_work(e) && !e->is_delegated;
 }
@@ -161,7 +162,7 @@ static void unite_names(aligning *a, uint32_t first, uint32_t side, sc_map *name
 
 typedef SC_VEC(uint32_t) index_list;
 
-// Each event is in one row only: times take no more memory than those of the events themselves.
+// Each event is in one row only, so times take no more memory than the events' own.
 static void fill_side(aligning *a, sc_inspect_compared *row, uint32_t side,
                       const index_list *events) {
     const sc_inspect_block *block = block_of(a, side);

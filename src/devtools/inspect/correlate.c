@@ -1,10 +1,9 @@
-// Which nodes the events of a block stand for: instructions are looked up in the maps of a record,
-// whose debug handles lead to nodes. Which method a block is of has been found out before
-// (match.c).
+// Finds the nodes of each event. An instruction is looked up in the maps of a record, whose debug
+// handles refer to nodes. The method of a block is known already (match.c).
 #include "devtools/inspect/internal.h"
 
 enum { WARNINGS_MAX = 64 };
-// Bounds of the work of associating: events, ids, nodes looked at; and nodes in lists.
+// Bounds on the work: events, ids and nodes that are looked at, and nodes in lists.
 #define WORK_MAX  (UINT64_C(1) << 27)
 #define NODES_MAX (UINT64_C(1) << 23)
 
@@ -111,8 +110,8 @@ static bool is_word(char c) {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-// Whether `id` stands in `text` as a word of its own: what backends add to an id begins with
-// something else, and "fc_1" is not in "fc_12".
+// True if `id` is a word of its own in `text`. A backend may add something to an id, which begins
+// with another kind of character: "fc_1" is not in "fc_12".
 static bool holds_word(sc_str text, sc_str id) {
     for (size_t at = 0; id.size && at + id.size <= text.size; at++)
         if (memcmp(text.data + at, id.data, id.size) == 0 &&
@@ -122,7 +121,7 @@ static bool holds_word(sc_str text, sc_str id) {
     return false;
 }
 
-// The longest id that the backend has added something to.
+// The longest id that the event's id extends.
 static const sc_inspect_delegate_id *find_within(sc_inspect_correlating *c,
                                                  const sc_inspect_instruction *at, sc_str id) {
     const sc_inspect_delegate_id *best = NULL;
@@ -195,7 +194,7 @@ static node_list *make_nodes(sc_inspect_correlating *c, const sc_inspect_method 
     return list;
 }
 
-// One list for all events that have the same handles of an instruction or of an id.
+// Events that have the same handles of an instruction or an id share one list.
 static void find_nodes(sc_inspect_correlating *c, const sc_inspect_method *method,
                        sc_inspect_event *e) {
     sc_arena *arena = c->in->ctx->arena;

@@ -1,14 +1,14 @@
-// Runs and their events, out of the FlatBuffer. Events are small and a hostile file may name the
-// same ones over and over: no more of them are taken than the bytes of the file can be.
+// Reads runs and their events from the FlatBuffer. Events are small, and a hostile file may refer
+// to the same ones many times. So the size of the file bounds their number.
 #include "devtools/inspect/etdump_read_internal.h"
 #include "etdump_fbs.h"
 
 enum {
     PREFIX_BYTES = 4,
-    // A reference to an event, its table and that of what happened take no less; neither do runs,
-    // allocators, and tensors with four dimensions.
+    // The least size of an event: a reference, its table, and the table of its content. Runs,
+    // allocators, and tensors of four dimensions are not smaller.
     EVENT_BYTES_MIN = 16,
-    // Writers may let events share their names: these come to no more than so many files.
+    // Events may share names. All names together may be this many times the size of the file.
     TEXTS_PER_FILE = 8,
     TEXT_BYTES_FREE = 1 << 16
 };
@@ -49,8 +49,8 @@ static void read_profile(sc_fb_table t, sc_dump_event *out) {
     };
 }
 
-// The chain of a value is 64 bits without a sign, of everything else 32 with one: outside of
-// instructions both are all ones.
+// The chain of a value is an unsigned 64-bit number, all others are signed 32-bit numbers. Outside
+// of instructions all bits are ones in both.
 static int64_t chain_of_value(uint64_t chain) {
     return chain > INT64_MAX || chain == UINT32_MAX ? -1 : (int64_t)chain;
 }
@@ -140,7 +140,7 @@ static sc_status read_runs(sc_dump_reader *r, sc_fb_table root, sc_dump *out) {
 
 // --- The file ------------------------------------------------------------------------------------
 
-// The FlatBuffer without the prefix that says how long it is.
+// Finds the FlatBuffer after the prefix that states its length.
 static sc_status find_flat(sc_ctx *ctx, const uint8_t *data, size_t size, const uint8_t **flat,
                            size_t *flat_size) {
     if (!sc_dump_is(data, size))

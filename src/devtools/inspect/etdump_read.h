@@ -1,6 +1,7 @@
-// A runtime's log, read: an ETDump (.etdp), the file of ExecuTorch's event tracer. Owns the rule
-// that a dump is checked before it is believed. Tolerant of everything that any writer leaves out:
-// the size prefix, vectors, the debug buffer. Prefix: sc_dump_.
+// Reads an ETDump (.etdp), the file of ExecuTorch's event tracer. Every part of a dump is checked
+// before it is used. Parts that some writers leave out may be absent: the size prefix, vectors, the
+// debug buffer.
+// Prefix: sc_dump_ reads a dump; sc_etdump_ (etdump/etdump.h) writes one.
 #ifndef SC_ETDUMP_READ_H
 #define SC_ETDUMP_READ_H
 
@@ -15,21 +16,21 @@ typedef enum sc_dump_value_kind {
     SC_DUMP_DOUBLE,
     SC_DUMP_TENSOR,
     SC_DUMP_TENSOR_LIST,
-    SC_DUMP_STRING  // without the text, for which the format has no place
+    SC_DUMP_STRING  // without the text, which the format does not store
 } sc_dump_value_kind;
 
 typedef struct sc_dump_tensor {
-    uint8_t dtype;  // a code of .pte files, known or not
+    uint8_t dtype;  // a code of .pte files, perhaps an unknown one
     uint32_t rank;
     const int64_t *sizes;
-    const int64_t *strides;  // in elements, not negative; row-major where the dump has none
+    const int64_t *strides;  // in elements, not negative; row-major if the dump has no strides
     uint64_t numel;
-    sc_extent data;  // all the bytes that the strides reach; none when they are not at hand
+    sc_extent data;  // all bytes that the strides reach; empty if they are not available
 } sc_dump_tensor;
 
 typedef struct sc_dump_value {
     sc_dump_value_kind kind;
-    bool is_output;  // of the program
+    bool is_output;  // it is a result of the program
     int64_t i;       // INT, BOOL
     double d;        // FLOAT, DOUBLE
     const sc_dump_tensor *tensors;
@@ -40,7 +41,7 @@ typedef enum sc_dump_event_kind {
     SC_DUMP_PROFILE,
     SC_DUMP_VALUE,
     SC_DUMP_ALLOCATION,
-    SC_DUMP_NOTHING  // an event without any part
+    SC_DUMP_NOTHING  // an event without content
 } sc_dump_event_kind;
 
 #define SC_DUMP_NO_ID (-1)
@@ -55,7 +56,7 @@ typedef struct sc_dump_event {
     uint64_t start, end;   // PROFILE, in ticks
     sc_str metadata;       // PROFILE, any bytes
     const sc_dump_value *value;
-    uint32_t allocator;  // ALLOCATION: index among the run's, which may have none of it
+    uint32_t allocator;  // ALLOCATION: index in the run's list, which may be shorter
     uint64_t bytes;
 } sc_dump_event;
 
@@ -75,19 +76,19 @@ typedef struct sc_dump {
     uint64_t event_count, value_count;
     bool has_buffer;
     uint64_t buffer_bytes;
-    uint64_t beyond_buffer;  // tensors whose bytes lie outside of it
+    uint64_t beyond_buffer;  // tensors whose bytes are outside of the buffer
 } sc_dump;
 
-// Reads all of it onto the context's arena. `buffer` is the debug buffer, NULL for none; both must
-// not change while the dump is in use. SC_ERR_FORMAT for other files.
+// Reads all of the dump onto the context's arena. `buffer` is the debug buffer, or NULL. Neither
+// may change while the dump is in use. SC_ERR_FORMAT for other files.
 sc_status sc_dump_read(sc_ctx *ctx, sc_source *source, sc_source *buffer, sc_dump **out);
 
 enum { SC_DUMP_HEAD_BYTES = 12 };
-// Whether the first bytes of a file are those of a dump.
+// True if the first bytes of a file are those of a dump.
 bool sc_dump_is(const uint8_t *head, size_t size);
 
-// The elements in row-major order as numbers, `numel` of them; true is 1. False in `out_is_read`
-// when the bytes are not at hand or the dtype is not one of numbers.
+// Reads `numel` elements in row-major order as numbers; true is 1. `is_read` is false if the bytes
+// are not available, or the dtype has no numbers.
 sc_status sc_dump_tensor_read(sc_ctx *ctx, const sc_dump_tensor *tensor, double *out,
                               bool *is_read);
 

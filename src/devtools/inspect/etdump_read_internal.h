@@ -1,4 +1,5 @@
-// Shared by the files that read dumps. Private to src/devtools/inspect. Prefix: sc_dump_.
+// Declarations that the files reading dumps share. Private to src/devtools/inspect.
+// Prefix: sc_dump_ reads or counts a part of a dump.
 #ifndef SC_ETDUMP_READ_INTERNAL_H
 #define SC_ETDUMP_READ_INTERNAL_H
 
@@ -9,18 +10,18 @@ typedef struct sc_dump_reader {
     sc_ctx *ctx;
     sc_dump *dump;
     sc_source *buffer;        // NULL: absent
-    uint64_t most;            // events, or values, that there may be
-    uint64_t events, values;  // so far
-    uint64_t dims;            // of tensors, in fours
-    uint64_t text_left;       // bytes of names that there may be
+    uint64_t most;            // the most events, or the most values, that the file can have
+    uint64_t events, values;  // counted so far
+    uint64_t dims;            // dimensions of tensors, in groups of four
+    uint64_t text_left;       // bytes of names that may still be read
 } sc_dump_reader;
 
-// Counts things in, before they are read: SC_ERR_CORRUPT for more than the file's size allows.
+// Counts things before they are read. SC_ERR_CORRUPT if the file is too small to have so many.
 sc_status sc_dump_take(sc_dump_reader *r, uint64_t *taken, uint64_t count, const char *what);
-// Zeroed memory for things that a dump has: SC_ERR_MEMORY where there is none.
+// Allocates zeroed memory for things of a dump. SC_ERR_MEMORY if there is none.
 sc_status sc_dump_alloc(sc_dump_reader *r, uint64_t count, size_t item_bytes, const char *what,
                         void **out);
-// An absent table is a value of no kind.
+// Reads a value. An absent table is a value of kind NULL.
 sc_status sc_dump_read_value(sc_dump_reader *r, sc_fb_table table, const sc_dump_value **out);
 
 #endif

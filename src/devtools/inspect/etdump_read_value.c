@@ -1,5 +1,5 @@
-// Logged values: numbers, and tensors whose bytes lie in the debug buffer. A tensor that reaches
-// beyond it is one without bytes, because the buffer may be another one's, or cut off.
+// Reads logged values: numbers, and tensors whose bytes are in the debug buffer. A tensor that
+// reaches beyond the buffer has no bytes, because the buffer may be of another dump, or cut off.
 #include "base/strides.h"
 #include "core/spec.h"
 #include "devtools/inspect/etdump_read_internal.h"
@@ -16,7 +16,7 @@ sc_status sc_dump_take(sc_dump_reader *r, uint64_t *taken, uint64_t count, const
 
 sc_status sc_dump_alloc(sc_dump_reader *r, uint64_t count, size_t item_bytes, const char *what,
                         void **out) {
-    enum { SMALL = 1 << 12 };  // of these there are no more than things that were counted in
+    enum { SMALL = 1 << 12 };  // memory for these is bounded by the things that were counted
     uint64_t bytes;
     *out = NULL;
     if (sc_add_u64(count, 1, &count) && sc_mul_u64(count, item_bytes, &bytes) &&
@@ -57,7 +57,7 @@ static const int64_t *row_major(sc_arena *arena, const sc_dump_tensor *t) {
     return strides;
 }
 
-// One more than the last element's place; false when it is none that memory could have, or elements
+// Gives the place after the last element. False if memory could not have that place, or if elements
 // share places, which no runtime logs.
 static bool reach_of(const sc_dump_tensor *t, uint64_t *out) {
     int64_t last = 0;
@@ -73,7 +73,7 @@ static bool reach_of(const sc_dump_tensor *t, uint64_t *out) {
     return last < INT64_MAX / 16 && *out >= t->numel;
 }
 
-// The place of its bytes, if they are at hand.
+// The place of a tensor's bytes, if they are available.
 static sc_extent place(sc_dump_reader *r, const sc_dump_tensor *t, int64_t offset) {
     const uint32_t item = sc_dtype_is_known(t->dtype) ? sc_dtype_bytes((sc_dtype)t->dtype) : 0;
     sc_extent found = {0};

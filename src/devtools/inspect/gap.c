@@ -1,30 +1,30 @@
-// Values of a dump against values of a reference, by debug handles. Decomposition gives several
-// nodes one handle, and backends put many nodes into one call. Events that share handles are one,
-// which has the handles of all and the value of the last instruction. Result i from the end of that
-// value belongs to handle i from the end.
+// Compares values of a dump with those of a reference, by debug handles. Decomposition may give
+// several nodes one handle, and backends put many nodes into one call. Events that share handles
+// become one entry. It has the handles of all, and the value of the last instruction. Result i from
+// the end of that value belongs to handle i from the end.
 #include "devtools/inspect/report.h"
 
-// Bounds what merging may cost: handles looked at.
+// Bounds the work of merging: handles that are looked at.
 #define WORK_MAX (UINT64_C(1) << 30)
 
 typedef SC_VEC(int64_t) handle_list;
 typedef SC_VEC(sc_str) name_list;
 
-// Events that share handles.
+// Events that share handles, merged.
 typedef struct entry {
     uint32_t event;
     int32_t instruction;
     handle_list handles;
     name_list names;
-    bool is_gone;  // into another one
+    bool is_gone;  // merged into another entry
 } entry;
 
 typedef struct merging {
     const sc_inspection *in;
     sc_arena *arena;
     SC_VEC(entry) entries;
-    sc_imap owner;  // by handle: its entry, plus 1
-    sc_map keys;    // by handles: entry of the same ones, plus 1
+    sc_imap owner;  // handle -> its entry, plus 1
+    sc_map keys;    // handles -> the entry with exactly these, plus 1
     uint64_t work;
 } merging;
 
@@ -42,7 +42,7 @@ static bool is_candidate(const sc_inspect_event *e) {
     return e->node_count > 0 && e->value_count > 0 && e->handles.count > 0 && !e->is_wrapper;
 }
 
-// The handles that delegates' own events have values for.
+// The handles for which delegates' own events have values.
 static sc_imap inner_handles(const sc_inspect_block *block, sc_arena *arena) {
     sc_imap inner;
     sc_imap_init(&inner, arena);
@@ -64,7 +64,7 @@ static bool is_covered(const sc_imap *inner, const sc_inspect_event *e) {
 
 // --- Merging -------------------------------------------------------------------------------------
 
-// The handles of `first` that `second` lacks, then those of `second`; each once.
+// The handles of `first` that `second` lacks, then those of `second`, each once.
 static void join(merging *m, const handle_list *first, const handle_list *second,
                  handle_list *out) {
     sc_imap seen;
@@ -118,8 +118,7 @@ static sc_status merge_entry(merging *m, entry one) {
     return add_work(m, one.handles.count);
 }
 
-// Collects the entries. Among events with the very same handles, that of the last instruction
-// stays.
+// Collects the entries. Among events with the same handles, that of the last instruction stays.
 static sc_status collect(merging *m, const sc_inspect_block *block, entry **out, uint32_t *count) {
     SC_VEC(entry) found = {0};
     const sc_imap inner = inner_handles(block, m->arena);
@@ -162,8 +161,8 @@ static const sc_inspect_reference *reference_of(const pairing *p, int64_t handle
     return at ? &p->references[*at - 1] : NULL;
 }
 
-// Kernels log results that the reference does not have (a mask, statistics): the one of its shape,
-// and of several of these the one of its dtype; where that does not tell, the last.
+// Picks the reference for a result. Kernels also log results that the reference does not have, such
+// as a mask. So the shape decides, then the dtype, and then the last one is taken.
 static const sc_numbers *pick(const sc_numbers_list *values, const sc_numbers *like) {
     const sc_numbers *by_shape = NULL, *by_dtype = NULL;
     uint32_t shapes = 0, dtypes = 0;
@@ -196,7 +195,7 @@ static const char *add_pair(pairing *p, const sc_numbers *reference, const sc_nu
     return NULL;
 }
 
-// Result `from_end` of an event; the reason why it is not compared, or NULL.
+// Compares result `from_end` of an event. Gives the reason if that is not possible, else NULL.
 static const char *pair_result(pairing *p, const entry *e, const sc_numbers_list *values,
                                uint32_t out_count, uint32_t from_end, pair_list *pairs) {
     if (from_end >= e->handles.count || from_end >= values->count)

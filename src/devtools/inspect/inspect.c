@@ -1,4 +1,4 @@
-// A dump and what a record says of it, together.
+// Combines a dump with the facts of a record.
 #include "devtools/inspect/internal.h"
 
 static uint64_t first_start(const sc_dump *dump) {
@@ -39,7 +39,7 @@ static void warn_of_values(sc_inspection *in) {
                                           (unsigned long long)in->dump->beyond_buffer));
 }
 
-// Times that the caller has converted, by their events.
+// Reads the times that the caller has converted, by event.
 static sc_status take_times(sc_inspection *in, const sc_inspect_options *options) {
     uint64_t count = 0;
     if (!options->delegate_times) return SC_OK;

@@ -1,4 +1,4 @@
-// Events, totals and lines of time as JSON.
+// Writes events, totals and timelines as JSON.
 #include "devtools/inspect/report.h"
 
 void sc_inspect_put_perf(sc_json_writer *w, const char *key, const sc_perf *perf) {
@@ -61,7 +61,7 @@ static void put_values_of(sc_json_writer *w, sc_numbers_list list) {
     for (uint32_t i = 0; i < list.count; i++) sc_numbers_put(w, &list.items[i], false);
 }
 
-// One value at a time is in memory.
+// Only one value at a time is in memory.
 static sc_status put_values(sc_json_writer *w, sc_ctx *ctx, const char *key,
                             const sc_dump_value *const *values, uint32_t count) {
     sc_arena arena;
@@ -86,7 +86,7 @@ static bool is_text(sc_str bytes) {
     return true;
 }
 
-// ASCII as it is, all else in hexadecimal digits.
+// Writes ASCII unchanged, and other bytes as hexadecimal digits.
 static void put_metadata(sc_json_writer *w, sc_arena *scratch, sc_str bytes) {
     if (!bytes.size) {
         sc_json_put_null(w, "metadata");

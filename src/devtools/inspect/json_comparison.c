@@ -1,4 +1,4 @@
-// Two dumps side by side as JSON.
+// Writes a comparison of two dumps as JSON.
 #include "devtools/inspect/report.h"
 
 static void put_side(sc_json_writer *w, const char *key, const sc_inspection *in, bool has,
@@ -40,7 +40,7 @@ static void put_difference(sc_json_writer *w, const sc_inspect_compared *row) {
     }
 }
 
-// The operators of both sides, each once, and the first line of the user's code.
+// Writes the operators of both sides, each once, and the first line of the user's code.
 static void put_origins(sc_json_writer *w, const sc_inspect_compared *row) {
     sc_arena *scratch = row->ins[0]->ctx->scratch;
     sc_mark mark = sc_arena_mark(scratch);
@@ -91,7 +91,7 @@ static bool is_compared(const sc_inspect_comparison *c, sc_str method) {
     return false;
 }
 
-// Methods that only one of the dumps has runs of.
+// Writes the methods of which only one dump has runs.
 static void put_left_out(sc_json_writer *w, const sc_inspect_comparison *c, uint32_t side) {
     const sc_inspection *in = c->ins[side];
     for (uint32_t m = 0; !in->asked && m < in->method_count; m++) {

@@ -1,4 +1,4 @@
-// Gaps between a run and its reference as JSON.
+// Writes the gaps between a run and its reference as JSON.
 #include "devtools/inspect/report.h"
 
 static void put_pair(sc_json_writer *w, const sc_inspect_pair *pair, bool is_placed) {

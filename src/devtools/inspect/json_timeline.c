@@ -1,4 +1,5 @@
-// When events were, as JSON: spans on a line, and the trace that other viewers open.
+// Writes the times of events as JSON: spans for our own views, and the trace that other viewers
+// open.
 #include "devtools/inspect/report.h"
 
 static const sc_inspect_event *event_of(const sc_inspection *in, const sc_inspect_span *span) {
@@ -70,7 +71,7 @@ static void put_arguments(sc_json_writer *w, const sc_inspection *in, const sc_i
     sc_json_end_object(w);
 }
 
-// Times of a trace are microseconds; cycles stand for as many.
+// Times of a trace are microseconds. A cycle is written as one microsecond.
 static void put_slice(sc_json_writer *w, const sc_inspection *in, const sc_inspect_span *span,
                       double per_unit) {
     const sc_inspect_event *e = event_of(in, span);

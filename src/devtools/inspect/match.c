@@ -1,22 +1,23 @@
-// Which method of a record a block is of. Dumps do not say: a block is of the one method whose
-// instructions it fits best. Kernels are to be those of the nodes in their place, delegates to be
-// called where the maps have one, and to tell of what these list; and a run without jumps gets to
-// all that a method has.
+// Finds the method of each block, which a dump does not contain. It is the method of the record
+// that fits best. Kernels must be those of the nodes at their instructions. Delegates must be
+// called at the instructions of the maps, and report the events that these list. A run without
+// jumps must reach all instructions of the method.
 #include "devtools/inspect/internal.h"
 
 // --- How well a block fits -----------------------------------------------------------------------
 
 typedef struct fit {
-    uint32_t agreeing;        // kernels and calls that are what the method has in their place
-    uint32_t contrary;        // that are something else, or in no place that the method has
+    uint32_t agreeing;        // kernels and calls that agree with the method
+    uint32_t contrary;        // kernels and calls that differ from the method, or are at an
+                              // instruction that it does not have
     uint32_t swapped;         // kernels where the method calls a delegate, or the other way round
-    uint32_t known, unknown;  // events of delegates that have maps: in these, or not
-    uint32_t unreached;       // instructions of the method that the block does not have
-    bool jumps;               // so that it need not get everywhere
+    uint32_t known, unknown;  // events of delegates that have maps: listed there, or not
+    uint32_t unreached;       // instructions of the method that are not in the block
+    bool jumps;               // so some instructions may not be reached
 } fit;
 
-// Nodes that exporters add to a program once its nodes have their handles: write-backs of state,
-// copies into another layout, and nodes that take apart the inputs of a loop.
+// Nodes that exporters add after nodes have their handles: write-backs of state, copies into
+// another layout, and nodes that split the inputs of a loop.
 static bool is_added(sc_str kernel) {
     static const char *ADDED[] = {"copy_",
                                   "_to_dim_order_copy",
@@ -94,9 +95,9 @@ static bool has_instructions(const sc_inspect_block *block) {
     return false;
 }
 
-// Passes of a later stage may have put other kernels here and there, and nodes may have been left
-// out of the maps; where more than a quarter is something else, the block is of another method.
-// Maps of delegates have gaps, too, but not everywhere.
+// A block may differ from its method in some places: passes of a later stage may change kernels,
+// and maps may lack nodes. If more than a quarter differs, the block is of another method. Maps of
+// delegates have gaps, too, but not everywhere.
 static bool contradicts(const fit *f) {
     if (f->swapped || (f->unknown > 1 && f->known == 0)) return true;
     return UINT64_C(4) * f->contrary > (uint64_t)f->agreeing + f->contrary;
@@ -106,7 +107,7 @@ static bool falls_short(const fit *f, const sc_inspect_method *method) {
     return !f->jumps && UINT64_C(4) * f->unreached > method->instruction_count;
 }
 
-// The less, the better.
+// A smaller number fits better.
 #define NO_FIT UINT64_MAX
 
 static uint64_t misfit(sc_inspect_correlating *c, const sc_inspect_method *method,
@@ -145,7 +146,7 @@ bool sc_inspect_is_program(sc_ctx *ctx, const sc_inspect_method *method, const s
 
 // --- Which one it is -----------------------------------------------------------------------------
 
-// The method that fits better than any other; NULL: no method does, or several do equally well.
+// The method that fits better than all others. NULL if no method fits, or several fit equally well.
 static const sc_inspect_method *best_method(sc_inspect_correlating *c,
                                             const sc_inspect_block *block, uint64_t *least) {
     const sc_inspection *in = c->in;
@@ -160,7 +161,7 @@ static const sc_inspect_method *best_method(sc_inspect_correlating *c,
     return best;
 }
 
-// Whoever names a method knows of runs that broke off before they got everywhere.
+// A user who names a method knows of runs that ended early.
 static bool may_be(sc_inspect_correlating *c, const sc_inspect_method *method,
                    const sc_inspect_block *block) {
     const fit f = fit_of(c, method, block);
@@ -185,7 +186,7 @@ static void choose_fitting(sc_inspect_correlating *c, sc_inspect_block *block, b
     if (block->method) block->choice = in->method_count == 1 ? SC_CHOICE_ONLY : SC_CHOICE_MATCHED;
 }
 
-// Runs that only loaded something say nothing of where they belong.
+// Runs that only loaded do not show their method.
 static void choose_timeless(const sc_inspection *in, sc_inspect_block *block,
                             const sc_inspect_method *asked) {
     block->method = asked ? asked : in->method_count == 1 ? in->methods : NULL;

@@ -1,12 +1,12 @@
-// Runs to blocks. Events of a run that are of one place (instruction and delegate's id) belong
-// together, runs with the same events become one block. Places that a loop reaches several times
-// are one event, whose times are added up, so that its share of the run is right.
+// Merges runs into blocks. Events at one place (an instruction and a delegate's id) belong
+// together. Runs with the same events become one block. A place that a loop reaches several times
+// is one event. Its times are added up, so that its share of the run is right.
 #include "devtools/inspect/internal.h"
 
 // The events at one place in a run.
 typedef struct place {
     const sc_dump_event *first;
-    uint32_t timed;  // different events with times
+    uint32_t timed;  // distinct events with times
     SC_VEC(const sc_dump_value *) values;
 } place;
 
@@ -20,13 +20,13 @@ typedef struct moment {
 
 typedef struct sketch {
     sc_arena *arena;
-    sc_map keys;  // of places, and of moments
+    sc_map keys;  // keys of places and of moments
     SC_VEC(place) places;
     SC_VEC(moment) moments;
     SC_VEC(const sc_dump_value *) outputs;
 } sketch;
 
-// Names may hold any bytes: they stand last, or behind their length.
+// Names may contain any bytes, so they come last, or after their length.
 static sc_str key_of(sc_arena *arena, const sc_dump_event *e) {
     sc_sb text;
     sc_sb_init(&text, arena);
@@ -41,7 +41,7 @@ static void add_sized(sc_sb *text, sc_str part) {
     sc_sb_add(text, part);
 }
 
-// Whether the key was new; else where what it stands for is.
+// Adds a key. True if it is new, else `at` is its value.
 static bool add_key(sketch *s, sc_str key, uint32_t next, uint32_t *at) {
     void **found = sc_map_find(&s->keys, key);
     *at = found ? (uint32_t)(uintptr_t)*found - 1 : next;
@@ -85,13 +85,13 @@ static void add_value(sketch *s, const sc_dump_event *e) {
     sc_vec_push(s->arena, &s->places.data[at].values, e->value);
 }
 
-// Places that only values tell of, in a moment of their own.
+// Adds places that only have values, in a moment of their own.
 static void add_timeless(sketch *s) {
     for (uint32_t i = 0; i < s->places.count; i++)
         if (s->places.data[i].timed == 0) moment_of(s, s->places.data[i].first, i)->calls = 1;
 }
 
-// Stable, and nearly sorted already: what is out of order is a loop's.
+// Sorts stably. Most of the list is in order already; loops cause the rest.
 static void sort_moments(sketch *s) {
     sc_arena *arena = s->arena;
     uint32_t *counts = sc_new_array(arena, uint32_t, (size_t)s->places.count + 2);
@@ -225,7 +225,7 @@ static sc_status add_times(sc_inspection *in, sc_inspect_block *block, uint32_t 
         const place *p = &s.places.data[m->place];
         ((double *)e->perf.raw)[run] = m->elapsed;
         e->has_time = e->has_time && m->has_time;
-        // Events of one place stand together, and share its values.
+        // Events of one place are adjacent, and share its values.
         if (run > 0 && (i == 0 || m[-1].place != m->place))
             status =
                 check_values(in, block, e->values, e->value_count, p->values.data, p->values.count);
@@ -237,9 +237,10 @@ static sc_status add_times(sc_inspection *in, sc_inspect_block *block, uint32_t 
     return status;
 }
 
-// The scopes of a runtime, by name, and by instruction those around kernels and delegates' events.
+// The scopes of a runtime by name. For each instruction, the scopes around kernels and delegates'
+// events.
 typedef struct scopes {
-    sc_imap calls;  // by place: index, plus 1
+    sc_imap calls;  // place -> index, plus 1
     uint32_t run, load;
 } scopes;
 

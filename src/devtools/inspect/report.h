@@ -1,6 +1,6 @@
-// Reports of an inspection: totals, times on a line, gaps, two dumps side by side; and all of it as
-// JSON, in the shapes that the interface has (types/inspector.ts).
-// Prefix: sc_inspect_.
+// Reports of an inspection: totals, timelines, gaps, and the comparison of two dumps. The JSON of
+// each has the shape of types/inspector.ts.
+// Prefixes: sc_inspect_ computes one report; sc_inspect_put_ writes one as JSON.
 #ifndef SC_INSPECT_REPORT_H
 #define SC_INSPECT_REPORT_H
 
@@ -16,10 +16,10 @@ typedef struct sc_inspect_total {
     double time, self, delegated, share;
 } sc_inspect_total;
 
-// By block, longest first.
+// Lists totals by block, longest first.
 uint32_t sc_inspect_totals(const sc_inspection *in, sc_arena *arena, bool by_module,
                            const sc_inspect_total **out);
-// The work of an instruction, or of a part of it: no scope of the runtime around it.
+// True if the event is the work of an instruction or of a part of it, not a scope of the runtime.
 bool sc_inspect_is_work(const sc_inspect_event *event);
 
 // --- On a line (timeline.c) --------------------------------------------------------------
@@ -36,14 +36,14 @@ typedef struct sc_inspect_timeline {
     uint64_t unplaced;
 } sc_inspect_timeline;
 
-// When each event was, of all blocks and runs, in the target scale; on `arena`. Those that say no
-// time are counted.
+// Lists when each event of all blocks and runs was, in the target scale, on `arena`. Events without
+// a start are counted.
 sc_status sc_inspect_timeline_of(const sc_inspection *in, sc_arena *arena,
                                  sc_inspect_timeline *out);
 
 // --- Gaps (gap.c) ------------------------------------------------------------------------
 
-// The reference's last value under a handle.
+// The last value of the reference for a handle.
 typedef struct sc_inspect_reference {
     int64_t handle;
     const sc_numbers_list *values;
@@ -71,13 +71,13 @@ typedef struct sc_inspect_skip {
 } sc_inspect_skip;
 
 typedef struct sc_inspect_gaps {
-    sc_arena *values;  // where elements go; NULL: the context's
-    bool are_placed;   // whether they are named by their places
+    sc_arena *values;  // memory for elements; NULL: the context's arena
+    bool are_placed;   // events are named by their places
     SC_VEC(sc_inspect_gap_row) rows;
     SC_VEC(sc_inspect_skip) skipped;
 } sc_inspect_gaps;
 
-// Appends the gaps of every block of `method`. References are one for each handle.
+// Appends the gaps of every block of `method`. There is one reference for each handle.
 sc_status sc_inspect_gaps_of(const sc_inspection *in, const sc_inspect_method *method,
                              const sc_inspect_reference *references, uint32_t count,
                              sc_inspect_gaps *out);
@@ -88,13 +88,13 @@ typedef struct sc_inspect_side {
     uint32_t block;
     const uint32_t *events;
     uint32_t event_count;
-    sc_perf perf;  // of all of them together
+    sc_perf perf;  // sum over the events
 } sc_inspect_side;
 
 typedef struct sc_inspect_compared {
     const sc_inspection *ins[2];
-    uint32_t match;              // among the comparison's
-    sc_inspect_handles handles;  // empty: aligned by name
+    uint32_t match;              // index among the matches of the comparison
+    sc_inspect_handles handles;  // empty: matched by name
     sc_str name;
     bool has[2];
     sc_inspect_side sides[2];
@@ -102,7 +102,7 @@ typedef struct sc_inspect_compared {
     double noise;
 } sc_inspect_compared;
 
-// Runs that are compared with each other: of one method, or of one that is not known.
+// Runs that are compared: of one method, or of an unknown one.
 typedef struct sc_inspect_match_of {
     const sc_inspect_method *method;  // NULL: unknown
     uint32_t blocks[2];
@@ -111,27 +111,28 @@ typedef struct sc_inspect_match_of {
 
 typedef struct sc_inspect_comparison {
     const sc_inspection *ins[2];
-    SC_VEC(sc_inspect_match_of) matches;  // one at least
-    SC_VEC(sc_inspect_compared) rows;     // of all of them
+    SC_VEC(sc_inspect_match_of) matches;  // at least one
+    SC_VEC(sc_inspect_compared) rows;     // rows of all matches
 } sc_inspect_comparison;
 
-// Every method that both have runs of, or the one that was asked for. SC_ERR_OPTION when the two
-// have other scales, SC_ERR_ARGUMENT when they have no run of a method in common.
+// Compares every method of which both dumps have runs, or the one that was named. SC_ERR_OPTION if
+// the scales differ. SC_ERR_ARGUMENT if the dumps have no method in common.
 sc_status sc_inspect_compare(sc_ctx *ctx, const sc_inspection *a, const sc_inspection *b,
                              sc_inspect_comparison *out);
 
 // --- As JSON (json.c, json_timeline.c, json_gaps.c, json_comparison.c) -------------------
 
-// Shapes are those of types/inspector.ts. A function without a key writes a value; one that takes a
-// key, or names one, adds a member to the object that is open.
+// A function without a key writes a value. A function that has a key, or names one below, adds a
+// member to the current object.
 
-// A list of blocks with their events, logged values read: fails as reading these does.
+// A list of blocks with their events and logged values. Reading a value may fail.
 sc_status sc_inspect_put_events(sc_json_writer *w, const sc_inspection *in);
-// A list, by operator or by module.
+// A list of totals, by operator or by module.
 void sc_inspect_put_totals(sc_json_writer *w, const sc_inspection *in, bool by_module);
 // An object with the spans.
 sc_status sc_inspect_put_timeline(sc_json_writer *w, const sc_inspection *in);
-// Writes the delegates' events with times, in the order of the dump: [name, start, end] in ticks.
+// A list of the delegates' events with times, in the order of the dump: [name, start, end] in
+// ticks.
 void sc_inspect_put_ticks(sc_json_writer *w, const sc_inspection *in);
 // The file that Perfetto and chrome://tracing open.
 sc_status sc_inspect_put_trace(sc_json_writer *w, const sc_inspection *in);

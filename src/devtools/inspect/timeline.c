@@ -1,7 +1,7 @@
-// Events on a line of time, as a flame chart has them: each within those around it. Clocks may be
-// coarse, so that many events begin and end with the same tick: what is of one instruction is in
-// its call and never in another instruction's, whatever the times say. Backends that only measure
-// give lengths without a place; these are counted, and not drawn.
+// Lays events out as a flame chart: each event is inside those around it. Clocks may be coarse, so
+// many events begin and end at the same tick. An event of an instruction is then inside its call,
+// and never inside another instruction. Some backends report how long an event took without its
+// start. Such events are counted, and not drawn.
 #include <stdlib.h>
 
 #include "devtools/inspect/report.h"
@@ -11,15 +11,16 @@ typedef struct laid {
     uint32_t event;
 } laid;
 
-// Longer ones first among those that start together.
+// Among events that start together the longest comes first.
 static int by_start(const void *a, const void *b) {
     const sc_dump_event *x = ((const laid *)a)->from, *y = ((const laid *)b)->from;
     if (x->start != y->start) return x->start < y->start ? -1 : 1;
     if (x->end != y->end) return x->end > y->end ? -1 : 1;
-    return x > y ? -1 : x < y;  // what ends later is logged later, and lies around the others
+    return x > y ? -1 : x < y;  // an event that is logged later ends later, and is around the
+                                // others
 }
 
-// Looks events up by what tells them apart within a block.
+// Finds an event by the members that identify it within a block.
 typedef struct lookup {
     sc_arena *arena;
     sc_map events;
@@ -45,7 +46,7 @@ static lookup look_up(sc_arena *arena, const sc_inspect_block *block) {
     return l;
 }
 
-// SC_INSPECT_NONE: the block has none like it.
+// SC_INSPECT_NONE if the block has no such event.
 static uint32_t event_of(const lookup *l, const sc_dump_event *e) {
     const sc_str name = sc_inspect_is_delegated(e) ? e->delegate_str : e->name;
     const sc_str key = key_of(l->arena, e->chain, e->instruction, e->delegate_int, name);
@@ -65,7 +66,7 @@ typedef struct line {
     uint64_t unplaced;
 } line;
 
-// Those of one kind that are open: scopes outside of instructions, or events in a delegate's call.
+// The open events of one kind: scopes outside of instructions, or events in a delegate's call.
 typedef struct nest {
     const laid **open;
     uint32_t depth;
@@ -73,11 +74,12 @@ typedef struct nest {
 
 static uint64_t length_of(const laid *l) { return l->from->end - l->from->start; }
 
-// Neither of two events that begin and end together is in the other, unless that is known.
+// Two events that begin and end together are next to each other, unless one is known to contain the
+// other.
 static bool is_around(const laid *outer, const laid *inner, const sc_inspect_block *block) {
     if (outer->from->end < inner->from->end) return false;
     if (block->events[inner->event].parent == outer->event) return true;
-    // An event that took no time at the edge of another is next to it.
+    // An event of no length at the edge of another one is next to it.
     const uint64_t at = inner->from->start;
     const bool is_adjacent =
         !length_of(inner) && (at == outer->from->start || at == outer->from->end);
@@ -97,7 +99,7 @@ static bool same_place(const laid *a, const laid *b) {
     return a->from->chain == b->from->chain && a->from->instruction == b->from->instruction;
 }
 
-// How deep it is below the scopes around its instruction.
+// The number of scopes around it below those of its instruction.
 static uint32_t level_of(nest *inside, const laid *item, const sc_inspect_block *block) {
     const sc_inspect_event *e = &block->events[item->event];
     if (!is_of_instruction(e)) return 0;
@@ -110,8 +112,8 @@ static uint32_t level_of(nest *inside, const laid *item, const sc_inspect_block 
     return level;
 }
 
-// Scopes around an event. An event of an instruction lies below all scopes that last as long: an
-// instruction's parent is one.
+// Counts the scopes around an event. An instruction is below all scopes that end no
+// earlier.
 static uint32_t scopes_around(nest *scopes, const laid *item, const sc_inspect_block *block) {
     if (!is_of_instruction(&block->events[item->event])) {
         const uint32_t depth = depth_in(scopes, item, block);
@@ -123,7 +125,7 @@ static uint32_t scopes_around(nest *scopes, const laid *item, const sc_inspect_b
     return around;
 }
 
-// Placed events by start; the result is how many.
+// Lists the events with a start in order, and gives their number.
 static uint32_t list_placed(line *l, const sc_dump_run *run, const lookup *names, laid *items) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < run->event_count; i++) {

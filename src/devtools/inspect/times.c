@@ -1,4 +1,4 @@
-// Times: their scales, how long an event took, and what many of them come to.
+// Time scales, how long events took, and statistics over many of them.
 #include <math.h>
 #include <stdlib.h>
 
@@ -33,7 +33,7 @@ bool sc_inspect_is_delegated(const sc_dump_event *e) {
     return e->delegate_str.data || e->delegate_int != SC_DUMP_NO_ID;
 }
 
-// Backends that only measure give a start of 0.
+// Backends that only measure report a start of 0.
 bool sc_inspect_is_placed(const sc_dump_event *e) {
     return e->kind == SC_DUMP_PROFILE && (e->start > 0 || !sc_inspect_is_delegated(e));
 }
@@ -42,7 +42,7 @@ bool sc_inspect_is_converted(const sc_dump_event *e) {
     return e->kind == SC_DUMP_PROFILE && sc_inspect_is_delegated(e);
 }
 
-// As the caller gives it; NaN and negative numbers count as absent.
+// Reads a time that the caller gave. NaN and negative numbers count as absent.
 static bool converted(const double *times, double *out) {
     const double elapsed = times[1] - times[0];
     if (!isfinite(elapsed) || elapsed < 0) return false;
@@ -50,7 +50,7 @@ static bool converted(const double *times, double *out) {
     return true;
 }
 
-// A counter of 32 bits may have started again at 0 between the two.
+// A counter of 32 bits may have wrapped between the two readings.
 bool sc_inspect_elapsed(const sc_inspection *in, const sc_dump_event *event, double *out) {
     uint64_t ticks = event->end - event->start;
     *out = 0;
@@ -106,7 +106,7 @@ static const double STUDENT[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.36
                                  2.110,  2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064,
                                  2.060,  2.056, 2.052, 2.048, 2.045, 2.042};
 
-// Fewer degrees than there are make the band wider, never narrower.
+// If the exact degree is not in the table, a smaller one makes the interval wider, never narrower.
 static double student(double degrees) {
     const uint32_t whole = degrees < 1 ? 1 : degrees > 1e6 ? 1000000 : (uint32_t)degrees;
     if (whole <= SC_COUNT_OF(STUDENT)) return STUDENT[whole - 1];

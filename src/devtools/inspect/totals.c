@@ -1,18 +1,18 @@
-// Time by operator and by module. Each moment of a run counts once: kernels by themselves, what
-// backends tell of their own events, and for delegates' calls what these leave over.
+// Sums times by operator and by module. Each moment of a run counts once. Kernels count by
+// themselves. So do the events that delegates report; their calls count for the rest of the time.
 #include <stdlib.h>
 
 #include "devtools/inspect/report.h"
 
 static double average_of(const sc_inspect_event *e) { return e->has_time ? e->perf.average : 0; }
 
-// The time of an event without the delegate's events in it.
+// The time of an event without the delegate's events inside it.
 static double own_time(const sc_inspect_block *block, const double *inside, uint32_t index) {
     const double left = average_of(&block->events[index]) - inside[index];
     return left > 0 ? left : 0;
 }
 
-// By event: the time that delegates report of it.
+// For each event the time that delegates reported inside it.
 static double *times_inside(sc_arena *arena, const sc_inspect_block *block) {
     double *inside = sc_new_array(arena, double, (size_t)block->event_count + 1);
     for (uint32_t i = 0; i < block->event_count; i++) {
@@ -22,7 +22,8 @@ static double *times_inside(sc_arena *arena, const sc_inspect_block *block) {
     return inside;
 }
 
-// Instructions' work: no scopes around it, and nothing outside of instructions.
+// True for the work of an instruction. Scopes around it and events outside of instructions are not
+// work.
 bool sc_inspect_is_work(const sc_inspect_event *e) {
     return e->has_time && e->chain >= 0 && !e->is_wrapper;
 }
@@ -33,7 +34,7 @@ typedef struct tally {
     sc_arena *arena;
     sc_map known;
     SC_VEC(sc_inspect_total) rows;
-    SC_VEC(const sc_inspect_event *) counted;  // by row: the last event that it has counted
+    SC_VEC(const sc_inspect_event *) counted;  // for each row the last event that it counted
     uint32_t block;
 } tally;
 
@@ -77,8 +78,9 @@ static void add_module(tally *t, const sc_inspect_event *e, const sc_inspect_mod
     if (e->backend.size) row->delegated += time;
 }
 
-// An event of several nodes has no times of theirs: each has an equal share of it, and gives it to
-// all modules that it is in. A node in no module counts for the root, so that totals add up.
+// The times of the nodes of one event are unknown. So each node has an equal share, and all modules
+// around the node count that share. A node outside of all modules counts for the root, so that
+// totals add up.
 static void add_modules(tally *t, const sc_inspect_event *e, double time) {
     static const sc_inspect_module ROOT = {{"", 0}, {"", 0}};
     const double share = e->node_count ? time / e->node_count : time;

@@ -160,11 +160,13 @@ bool sc_gap_of(const sc_numbers *reference, const sc_numbers *found, sc_gap *out
     }
     const double count = (double)found->count;
     out->mse = noise / count;
-    // Without noise it is infinite, even where there is no signal either.
+    // Without noise the ratio is infinite, even if there is no signal.
     out->snr = out->mse == 0 ? INFINITY : 10 * log10(signal / count / out->mse);
     out->cosine = signal > 0 && other > 0 ? product / (sqrt(signal) * sqrt(other))
                                           : (double)(signal == other);
-    if (fabs(out->cosine) > 1) out->cosine = copysign(1, out->cosine);  // but for rounding
+    if (fabs(out->cosine) > 1)
+        out->cosine = copysign(1, out->cosine);  // rounding may make it
+                                                 // larger than 1
     return true;
 }
 

@@ -1,5 +1,5 @@
 // Memory whose size files or callers decide. Private to src/rt.
-// Prefix: sc_rt_, the runtime.
+// Prefix: sc_rt_ (runtime) allocates here, and fails when there is no memory.
 #ifndef SC_RT_LOAD_ALLOCATE_H
 #define SC_RT_LOAD_ALLOCATE_H
 

@@ -1,6 +1,6 @@
 // The bytes of constants: read once for all methods, and freed when only packings of them are used.
 // Private to src/rt/load.
-// Prefix: sc_rt_, the runtime.
+// Prefixes: sc_rt_constants_ loads and frees all constants, sc_rt_constant_ finds one.
 #ifndef SC_RT_LOAD_CONSTANTS_H
 #define SC_RT_LOAD_CONSTANTS_H
 

@@ -1,5 +1,5 @@
 // The tensors of data files (.ptd). Private to src/rt.
-// Prefix: sc_rt_, the runtime.
+// Prefix: sc_rt_data_map_ looks tensors up in the data files of a program.
 #ifndef SC_RT_LOAD_DATA_MAP_H
 #define SC_RT_LOAD_DATA_MAP_H
 

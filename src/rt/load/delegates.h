@@ -1,5 +1,5 @@
 // Starting delegates, and reading the bytes of parts. Private to src/rt.
-// Prefix: sc_rt_, the runtime.
+// Prefixes: sc_rt_delegates_ opens and frees all delegates of a method, sc_rt_delegate_ binds one.
 #ifndef SC_RT_LOAD_DELEGATES_H
 #define SC_RT_LOAD_DELEGATES_H
 

@@ -1,5 +1,5 @@
 // The memory of methods, and the pools that the methods of a program share. Private to src/rt/load.
-// Prefix: sc_rt_, the runtime.
+// Prefixes: sc_rt_memory_ is the memory of one method, sc_rt_pools_ the shared pools.
 #ifndef SC_RT_LOAD_MEMORY_H
 #define SC_RT_LOAD_MEMORY_H
 

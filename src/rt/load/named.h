@@ -1,6 +1,6 @@
 // Named bytes of the program and of its data files. If both have a name, the data file wins, as on
 // the official runtime. Private to src/rt/load.
-// Prefix: sc_rt_, the runtime.
+// Prefix: sc_rt_named_ looks up bytes by name for a delegate.
 #ifndef SC_RT_LOAD_NAMED_H
 #define SC_RT_LOAD_NAMED_H
 

@@ -1,5 +1,5 @@
 // The segments of a .pte. Private to src/rt.
-// Prefix: sc_rt_, the runtime.
+// Prefix: sc_rt_ (runtime) finds and checks the segments of a .pte here.
 #ifndef SC_RT_LOAD_SEGMENTS_H
 #define SC_RT_LOAD_SEGMENTS_H
 

@@ -1,6 +1,6 @@
 // The steps of loading a method, in the order in which method.c takes them. Private to
 // src/rt/load.
-// Prefix: sc_rt_, the runtime.
+// Prefix: sc_rt_ (runtime) is followed by the subject of a loading step, and its verb.
 #ifndef SC_RT_LOAD_STEPS_H
 #define SC_RT_LOAD_STEPS_H
 

@@ -1,5 +1,5 @@
 // The survey of a method's planned memory. Private to src/rt.
-// Prefix: sc_rt_, the runtime.
+// Prefix: sc_rt_ (runtime) surveys memory here; it changes no program.
 #ifndef SC_MEMORY_USES_H
 #define SC_MEMORY_USES_H
 

@@ -1,5 +1,5 @@
 // Tensors as a file declares them. Private to src/rt/look.
-// Prefix: sc_rt_, the runtime.
+// Prefix: sc_rt_ (runtime) describes a declared tensor here.
 #ifndef SC_RT_LOOK_TENSOR_INFO_H
 #define SC_RT_LOOK_TENSOR_INFO_H
 

@@ -10,7 +10,7 @@
 // instructions before and after it; the order and number of its parts are unknown.
 //
 // Private to src/rt.
-// Prefix: sc_rt_, the runtime.
+// Prefix: sc_rt_optimize runs all rewrites of the runtime.
 #ifndef SC_RT_OPTIMIZE_H
 #define SC_RT_OPTIMIZE_H
 

@@ -1,5 +1,5 @@
 // The rewritings that rewrites.def lists, one function each. Private to src/rt/rewrite.
-// Prefix: sc_rt_, the runtime.
+// Prefix: sc_rt_rewrite_NAME carries out the row NAME of rewrites.def.
 #ifndef SC_RT_REWRITES_H
 #define SC_RT_REWRITES_H
 

@@ -1,6 +1,6 @@
 // The uses of values by a method's instructions, which rewrites (optimize.h) need before they
 // change anything. Private to src/rt.
-// Prefix: sc_rt_, the runtime.
+// Prefix: sc_rt_ (runtime) counts or changes the uses of values here.
 #ifndef SC_RT_USES_H
 #define SC_RT_USES_H
 

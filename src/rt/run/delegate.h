@@ -1,5 +1,5 @@
 // Calls of delegates that loading has started. Private to src/rt.
-// Prefix: sc_rt_, the runtime.
+// Prefix: sc_rt_delegate_ checks and runs one call of a delegate.
 #ifndef SC_RT_RUN_DELEGATE_H
 #define SC_RT_RUN_DELEGATE_H
 

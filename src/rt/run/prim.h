@@ -1,5 +1,5 @@
 // Primitives of the runtime. Private to src/rt.
-// Prefix: sc_rt_, the runtime.
+// Prefix: sc_rt_prim runs a primitive, which needs no kernel.
 #ifndef SC_RT_RUN_PRIM_H
 #define SC_RT_RUN_PRIM_H
 

@@ -1,5 +1,5 @@
 // Shapes of calls, by the operators' own rules. Private to src/rt.
-// Prefix: sc_rt_, the runtime.
+// Prefix: sc_rt_call_ checks a call, or infers the shapes of its results.
 #ifndef SC_RT_RUN_SHAPE_H
 #define SC_RT_RUN_SHAPE_H
 

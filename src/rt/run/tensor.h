@@ -1,5 +1,5 @@
 // Tensors of the runtime: strides, sizes and layouts. Private to src/rt.
-// Prefix: sc_rt_, the runtime.
+// Prefix: sc_rt_tensor_ changes the sizes, strides or bytes of a tensor that the runtime owns.
 #ifndef SC_RT_RUN_TENSOR_H
 #define SC_RT_RUN_TENSOR_H
 

@@ -19,8 +19,8 @@ import type { Backend, CompileSpec, Part, PreprocessResult } from "../types/inde
 type Callback = keyof typeof FUNCTIONS;
 
 /**
- * Whether it is a promise. Nobody will wait for it: what it may be rejected with is not let loose,
- * since that would end the process.
+ * True for a promise. Nobody will wait for it. Its rejection is caught, because an uncaught one
+ * would end the process.
  */
 function isDropped(result: unknown): boolean {
   if (!isObject(result) || !KINDS.function.test(result["then"])) return false;
@@ -97,7 +97,7 @@ export function saidYes(
   );
 }
 
-/** Whether a backend must have it. */
+/** True for a function that a backend must have. */
 const FUNCTIONS = {
   supports: true,
   init: true,

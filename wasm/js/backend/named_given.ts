@@ -40,7 +40,7 @@ export interface CheckedNamed {
   readonly layout: RawLayout | null;
 }
 
-/** Whether it stays in the folder where it is written. */
+/** True if the file stays in the folder that it is written to. */
 const isFileName = (tag: string): boolean => isText(tag) && !/^\.{0,2}$|[\p{Cc}/\\]/u.test(tag);
 
 function checkAlignment(key: string, alignment: unknown, { wrong }: Where): void {

@@ -12,7 +12,7 @@ export interface Kind {
   readonly test: (value: unknown) => boolean;
 }
 
-/** Whether the value is an object, of any class. */
+/** True for an object of any class. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null;
 }
@@ -20,7 +20,7 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 /** The words for text that UTF-8 can hold. */
 export const TEXT = "text without unpaired surrogates";
 
-/** Whether UTF-8 can hold it all. */
+/** True if UTF-8 can represent all of it. */
 export const isText = (value: string): boolean => !/\p{Cs}/u.test(value);
 
 /** An object without a class: an object with a class may have no keys of its own to read. */
@@ -67,7 +67,7 @@ export const KINDS = {
 
 type KindName = keyof typeof KINDS;
 
-/** Whether it is a partitioner of the caller's own with its wishes: it has a function `partition`. */
+/** True for a partitioner of the caller's own with its wishes: it has a function `partition`. */
 export const isOwnPartitioner = (value: unknown): value is OwnPartitioner =>
   isPlain(value) && KINDS.function.test(value["partition"]);
 /** The options of a call by name, each with its kind or a table of its own. */
@@ -152,7 +152,7 @@ const unknownOption = (where: string, key: string, known: readonly string[]): Sc
 export const shortened = (name: string): string =>
   name.length > 60 ? `${name.slice(0, 60)}…` : name;
 
-/** Throws where an object, which `what` names, has a key that is none of the known ones. */
+/** Throws if an object, which `what` names, has a key that is not one of the known ones. */
 export function onlyHasKeys(what: string, value: object, known: readonly string[]): void {
   const key = Object.keys(value).find((name) => !known.includes(name));
   if (key === undefined) return;

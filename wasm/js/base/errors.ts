@@ -3,13 +3,13 @@
 import type { HostAbortSignal } from "../types/host.js";
 import type { Diagnostic, ErrorCode, ProgramMethodInfo } from "../types/index.js";
 
-/** A SconceError as JSON has it. */
+/** A SconceError as JSON. */
 export interface ErrorJson {
-  /** "SconceError", or the name of a more special class. */
+  /** "SconceError", or the name of its subclass. */
   name: string;
-  /** The kind of the error, to switch on. */
+  /** The kind of the error, for a switch. */
   code: ErrorCode;
-  /** A sentence that says which thing is wrong. */
+  /** A sentence that says what is wrong. */
   message: string;
   /** A sentence that says what to do about it, or empty. */
   hint: string;
@@ -21,17 +21,17 @@ export interface ErrorJson {
   op: string;
   /** The line of the model that the error is about, or empty. */
   source: string;
-  /** Everything that the call has recorded: errors, warnings and notes. */
+  /** All diagnostics of the call: errors, warnings and notes. */
   diagnostics: readonly Diagnostic[];
   /** The message of the error that led to this one. */
   cause?: string;
 }
 
-/** A failed call: the code, a hint that says what to do, and every diagnostic that was recorded. */
+/** A failed call: the code, a hint that says what to do, and every diagnostic. */
 export class SconceError extends Error {
-  /** "AbortError" where the call was cancelled, as web platforms have it. */
+  /** The name of the class, or "AbortError" for a cancelled call, as on the web. */
   override readonly name: string;
-  /** The kind of the error, to switch on. */
+  /** The kind of the error, for a switch. */
   readonly code: ErrorCode;
   /** A sentence that says what to do about it, or empty. */
   readonly hint: string;
@@ -43,7 +43,7 @@ export class SconceError extends Error {
   readonly op: string;
   /** The line of the model that the error is about, as in `Diagnostic`. */
   readonly source: string;
-  /** Everything that the call has recorded: errors, warnings and notes. */
+  /** All diagnostics of the call: errors, warnings and notes. */
   readonly diagnostics: readonly Diagnostic[];
 
   constructor(
@@ -66,8 +66,8 @@ export class SconceError extends Error {
   }
 
   /**
-   * The error for JSON.stringify and Response.json, with the message, which JSON leaves out of
-   * other errors. The cause is its message alone; the stack stays here.
+   * The error for JSON.stringify and Response.json, with its message, which JSON leaves out of
+   * other errors. The cause is only its message. The stack is left out.
    */
   toJSON(): ErrorJson {
     const { name, code, message, hint, method, node, op, source, diagnostics, cause } = this;
@@ -75,7 +75,7 @@ export class SconceError extends Error {
     return cause === undefined ? plain : { ...plain, cause: messageOf(cause) };
   }
 
-  /** The same error, which names the method if it named none. */
+  /** Gives the same error with the name of a method, if it has none yet. */
   ofMethod(method: string): SconceError {
     if (method === "" || this.method !== "" || this instanceof SconcePanic) return this;
     const { code, message, hint } = this;
@@ -86,7 +86,7 @@ export class SconceError extends Error {
     return error;
   }
 
-  /** The error of a call whose report lists `diagnostics`; the first error speaks for all. */
+  /** Makes the error of a call from its diagnostics. Its message is that of the first error. */
   static fromDiagnostics(code: ErrorCode, diagnostics: readonly Diagnostic[]): SconceError {
     const errors = diagnostics.filter((d) => d.severity === "error");
     const first = errors.find((d) => d.code === code) ?? errors[0];
@@ -106,7 +106,7 @@ const PANIC_HINTS: Partial<Record<ErrorCode, string>> = {
   disposed: "Make another client with createClient().",
 };
 
-/** The engine met a defect of its own; its state is unknown and it is dead. */
+/** A defect of the engine. Its state is unknown, and it cannot be used any more. */
 export class SconcePanic extends SconceError {
   override readonly name = "SconcePanic";
   constructor(message: string, code: ErrorCode = "panic") {

@@ -8,13 +8,13 @@ interface Host {
 
 const host = (): Host | undefined => (globalThis as { process?: Host }).process;
 
-/** Whether this is Node, or a host that is like it. */
+/** True in Node, or in a host that is like it. */
 export const isNode = (): boolean => host()?.versions?.node !== undefined;
 
-/** Whether this is Bun. */
+/** True in Bun. */
 export const isBun = (): boolean => "Bun" in globalThis;
 
-/** Whether this is a page, rather than a worker or a program. */
+/** True in a page, rather than in a worker or a program. */
 export const isPage = (): boolean => typeof document !== "undefined";
 
 /** The origin of the page or of the worker; undefined where there is none. */

@@ -5,7 +5,7 @@ import { SconceError } from "./errors.js";
 /** An iterator, which gives values or promises of them. */
 export type Iterated = AsyncIterator<unknown> | Iterator<unknown>;
 
-/** Whether `value` can be gone through, at once or with waiting. */
+/** True if `value` can be iterated, synchronously or asynchronously. */
 export const isIterable = (value: unknown): value is Iterable<unknown> | AsyncIterable<unknown> =>
   isObject(value) && (Symbol.iterator in value || Symbol.asyncIterator in value);
 

@@ -10,7 +10,7 @@ const isObject = (value: unknown): value is object => typeof value === "object" 
 /** Is the value a Uint8Array of any realm, Node's Buffer too? */
 export const isBytes = (value: unknown): value is Uint8Array => tagOf(value) === "Uint8Array";
 
-/** Is the value an ArrayBuffer of any realm? A SharedArrayBuffer is none. */
+/** True for an ArrayBuffer of any realm, but not for a SharedArrayBuffer. */
 export const isArrayBuffer = (value: unknown): value is ArrayBuffer =>
   tagOf(value) === "ArrayBuffer";
 

@@ -1,4 +1,4 @@
-// Sums over the nodes of a delegation, for whoever shows its shares.
+// Sums over the nodes of a delegation, for reports of its shares.
 import type { DelegationRow } from "../types/index.js";
 
 /** The sums of some nodes. */

@@ -1,12 +1,15 @@
-// A planner of the caller's own, which gives the values of a method their places in memory.
+// A planner of the caller's own, which chooses the places of a method's values in memory.
 
 /** A value that lives in planned memory. Values that share memory by design are one item. */
 export interface PlanRequestItem {
   /** Its name in the text of the program. */
   readonly name: string;
-  /** An input of the method, a buffer that keeps its bytes between runs, or any other value. */
+  /**
+   * An input of the method ("input"), a buffer that keeps its bytes between runs ("state"), or any
+   * other value.
+   */
   readonly kind: "input" | "state" | "value";
-  /** Its size at its largest, in bytes. */
+  /** Its largest size, in bytes. */
   readonly bytes: number;
   /** The first moment at which it is in use. */
   readonly first: number;
@@ -20,7 +23,7 @@ export interface PlanRequest {
   readonly method: string;
   /** Each offset is a multiple of it. */
   readonly alignment: number;
-  /** The number of moments, which are instructions in their order. */
+  /** The number of moments. A moment is an instruction, in order. */
   readonly momentCount: number;
   /** The values to place. */
   readonly items: readonly PlanRequestItem[];
@@ -32,11 +35,13 @@ export interface PlanRequest {
  */
 export type PlanMemory = (request: PlanRequest) => readonly number[];
 
-/** A planner of the library, a function, or the name of one that was registered. */
+/** A planner: a built-in one or a registered one by name, or a function. */
 // The empty intersection keeps the words in what editors offer.
 export type MemoryPlanner<Word extends string> =
   Word | PlanMemory | (string & Readonly<Record<never, never>>);
 
-/** One planner for all methods, or planners by method; the other methods get the default. */
+/**
+ * One planner for all methods, or planners by method. Methods that are not named get the default.
+ */
 export type MemoryPlanning<Word extends string> =
   MemoryPlanner<Word> | Readonly<Record<string, MemoryPlanner<Word>>>;

@@ -3,7 +3,7 @@ import { badArgument, isPlain } from "../base/check.js";
 import { messageOf, SconceError } from "../base/errors.js";
 import type { DelegateFilter, DelegateIds } from "../types/index.js";
 
-/** Whether the value of an id is recorded. */
+/** True for an id whose value is recorded. */
 export type Chooser = (id: string | number) => boolean;
 
 const ACCEPTS =

@@ -54,7 +54,7 @@ export function accepts(option: Option): string {
   }
 }
 
-/** Whether it is a positive whole number. */
+/** True for a positive whole number. */
 export const isCount = (value: unknown): value is number =>
   Number.isSafeInteger(value) && Number(value) > 0;
 
@@ -67,7 +67,7 @@ const isSizes = (words: readonly unknown[], value: unknown): boolean =>
 
 const isName = (value: unknown): boolean => typeof value === "string" && value !== "";
 
-/** Whether it may be a planner; which names there are, only the engine knows. */
+/** True if it may be a planner. Only the engine knows the names. */
 const isPlanner = (value: unknown): boolean => typeof value === "function" || isName(value);
 
 /** Whether it can be the name of a file, which may not lead into another folder. */
@@ -83,10 +83,10 @@ export const PLANNER_WORDS: readonly string[] = OPTIONS.flatMap((option) =>
   option.kind === "planner" ? option.words : [],
 );
 
-/** Whether it is the name of a memory planner of the library. */
+/** True for the name of a memory planner of the library. */
 export const isPlannerWord = (name: string): boolean => PLANNER_WORDS.includes(name);
 
-/** Whether the option takes the value. */
+/** True if the option takes the value. */
 export function isTaken(option: Option, value: unknown): boolean {
   switch (option.kind) {
     case "bool":

@@ -1,6 +1,6 @@
 // Lowering: the managers of opened and of edge programs, on one job that keeps every program it
-// makes. An edge manager and what comes of it share the job, which closes when the last of them is
-// disposed.
+// makes. An edge manager and the managers made from it share the job, which closes when the last of
+// them is disposed.
 import { jsonFor, mustBe } from "../base/check.js";
 import { packConstant } from "../call/constant.js";
 import type { Job } from "../module/job.js";

@@ -1,27 +1,27 @@
-// Operators as users write them, looked up in the table of what is covered.
+// Looks operators up in the table of coverage, by the names that users write.
 import type { HowItRuns, Meta } from "../types/index.js";
 
-/** An operator and who runs it; a missing one runs nowhere. */
+/** An operator and the runtimes that run it. A missing operator runs on no runtime. */
 export interface CoveredOperator {
-  /** As programs call it: "aten::add.Tensor". */
+  /** Its name in programs: "aten::add.Tensor". */
   name: string;
-  /** The library that brings it; empty of PyTorch's own. */
+  /** The library that has it. Empty for PyTorch's own. */
   library: string;
-  /** Whether one of the two runtimes runs it. */
+  /** True if one of the two runtimes runs it. */
   lowers: boolean;
   /** How this runtime runs it. */
   here: HowItRuns;
   /** How the official runtime runs it. */
   official: HowItRuns;
-  /** The operator that keeps it from running somewhere; empty where it runs on both runtimes. */
+  /** The operator that keeps it from running on some runtime. Empty if it runs on both. */
   lacks: string;
-  /** Which calls the official runtime runs: within all of these; empty if it is all, or none. */
+  /** The limits on its calls on the official runtime. Empty if it runs all calls, or no call. */
   limits: readonly string[];
 }
 
 /**
- * Every operator of PyTorch, and those of other libraries that are known, by name. Operators that
- * only lowering itself makes are left out.
+ * Lists every operator of PyTorch, and the known ones of other libraries, by name. Operators that
+ * only lowering makes are left out.
  */
 export function coveredOperators(meta: Meta): CoveredOperator[] {
   const known = meta.ops
@@ -37,9 +37,9 @@ export function coveredOperators(meta: Meta): CoveredOperator[] {
 }
 
 /**
- * The name to search the table for, when `text` is written as in Python. "torch.ops.aten.add_.Tensor"
- * becomes "aten::add.tensor", because the table lists an in-place operator under its plain form.
- * "F.gelu" and "x.gelu" become "gelu". "torch.fft.fft" becomes "fft_fft".
+ * Makes the name to search for of a text as in Python. "torch.ops.aten.add_.Tensor" becomes
+ * "aten::add.tensor", because the table lists an in-place operator under its plain form. "F.gelu"
+ * and "x.gelu" become "gelu". "torch.fft.fft" becomes "fft_fft".
  */
 export function operatorPattern(text: string, { ops }: Meta): string {
   const libraries = new Set(ops.map(({ library }) => library).filter(Boolean));
@@ -57,26 +57,32 @@ export function operatorPattern(text: string, { ops }: Meta): string {
     .replace(/([a-z0-9])_(?=\.|$)/, "$1");
 }
 
-/** Whether a runtime runs it, in a word: "limited" where it runs only some calls. */
+/** Says in a word how a runtime runs it: "limited" if it runs only some calls. */
 export function coverageWord(row: CoveredOperator, id: "here" | "official"): string {
   if (row[id] === "no") return "no";
   return id === "official" && row.limits.length > 0 ? "limited" : "yes";
 }
 
-/** A note about an operator: the operator that it needs and nobody has, or the calls that run. */
+/**
+ * A note about an operator: the operator that it needs and that has no kernel, or the limits on its
+ * calls.
+ */
 export function coverageNote({ name, lacks, limits }: CoveredOperator): string {
   if (lacks !== "") return lacks === name ? "" : `needs ${lacks}`;
   return limits.length === 0 ? "" : `only ${limits.join("; ")}`;
 }
 
-/** How many are listed: PyTorch's own, which `coverageSentence` counts, and those of libraries. */
+/**
+ * The numbers of listed operators: PyTorch's own, which `coverageSentence` counts, and those of
+ * libraries.
+ */
 export function listedCount(rows: readonly CoveredOperator[]): string {
   const more = rows.filter(({ library }) => library !== "").length;
   const own = rows.length - more;
   return `${own} operator${own === 1 ? "" : "s"} of PyTorch${more ? `, ${more} of libraries` : ""}`;
 }
 
-/** The sentence that sums it up. */
+/** A sentence with the numbers of operators that lower and run. */
 export function coverageSentence({ pytorch }: Meta): string {
   const { version, operators, lowers, here, official, limited } = pytorch;
   const ran = here === lowers ? "all of them run here" : `${here} run here`;
@@ -89,8 +95,8 @@ export function coverageSentence({ pytorch }: Meta): string {
 const runs = "lowers, and runs where the operators in it do";
 
 /**
- * A sentence on what is no operator and is looked for like one: vmap, jvp, float8 and its types. Empty
- * for any other pattern.
+ * A sentence about a feature that is not an operator: vmap, jvp, float8 and its types. Empty for
+ * any other pattern.
  */
 export function featureSentence(pattern: string, { features, dtypes }: Meta): string {
   const { vmap, vmapSamples, jvp, float8 } = features;

@@ -178,7 +178,7 @@ const roundsJson = (
     partitionerJson(one, where, asked),
   );
 
-/** Whether it is one partitioner, and not a list or a record of them. */
+/** True for one partitioner, not a list or a record of them. */
 export const isPartitioner = (given: unknown): given is Partitioner =>
   typeof given === "string" ||
   typeof given === "function" ||

@@ -5,7 +5,7 @@ import type { Pass, Passes } from "../types/index.js";
 
 const LIST = "a list of names and functions";
 
-/** Whether it is a list of names and functions. */
+/** True for a list of names and functions. */
 export const isPassList = (list: unknown): list is readonly Pass[] =>
   Array.isArray(list) &&
   Array.from(list as unknown[]).every((pass) => KINDS.text.test(pass) || KINDS.function.test(pass));

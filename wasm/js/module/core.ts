@@ -52,7 +52,7 @@ export interface HostOptions extends CallOptions {
 
 /** The part of a job that the engine needs. */
 interface Enterable {
-  /** Whether a call of this job has called back and waits for the answer. */
+  /** True while a call of this job has called back and waits for the answer. */
   isWaiting: boolean;
   release(): void;
 }

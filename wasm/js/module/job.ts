@@ -12,7 +12,7 @@ import type { Source } from "../types/index.js";
 export class Job {
   readonly handle: Pointer;
   readonly sources: number[] = [];
-  /** Whether a call of this job has called back and waits for the answer. */
+  /** True while a call of this job has called back and waits for the answer. */
   isWaiting = false;
   private owners = 1;
 

@@ -18,9 +18,9 @@ interface Kind<T> {
   readonly calls: readonly [register: string, import: string];
   /** The other things that such a name may belong to. */
   readonly others: string;
-  /** Throws for what is none; gives the name of the function itself. */
+  /** Gives the name of the function itself. Throws if it is not of this kind. */
   nameOf(what: string, one: T): string;
-  /** Whether an export of a module is one. */
+  /** True if an export of a module is of this kind. */
   is(value: unknown): value is T;
   readonly hint: string;
 }

@@ -65,7 +65,7 @@ function* blobsOf(pieces: Iterable<Uint8Array<ArrayBuffer>>): Generator<Blob> {
 /** One file, by its number among all that the job has made. */
 export class Output {
   constructor(
-    /** Throws once whoever hands the file out is disposed. */
+    /** Gives the job of the file's owner. Throws once the owner is disposed. */
     private readonly owner: () => Job,
     private readonly number: number,
     private readonly size: number,

@@ -47,7 +47,7 @@ export class Scope {
   readonly values = new Map<number, NodeView>();
   /** By operator. */
   readonly parameters = new Map<string, RawParameters>();
-  /** Whether nodes know their users. Many passes never ask. */
+  /** True if nodes know their users. Many passes never ask. */
   isLinked = false;
   private readonly core: PassCore;
 

@@ -1,18 +1,20 @@
-// Helpers for passes: rewriting by pattern, and telling nodes from other arguments.
+// Helpers for passes: rewriting by pattern, and distinguishing nodes from other arguments.
 import { badArgument, mustBe } from "../base/check.js";
 import type { GraphNode, GraphValue, PassProgram } from "../types/index.js";
 import { NodeView } from "./graph.js";
 import { replaceIn } from "./program.js";
 
 /**
- * Replaces every match of a pattern in a method, in bodies of control flow too. Both texts are calls
- * of operators, `"mul(x, sigmoid(x))"`: names stand for any value or argument, and a name that comes
- * twice for the same one. Numbers, lists, `None`, dtypes (`f32`) and keywords (`dim=1`) stand for
- * themselves; an argument that is left out has its default. `a = ...; b` defines a name. Operands of
- * operators that commute match in either order. A matched call that others use stays for them.
- * Gives the results of the replacements, in order. A replacement is not searched again.
+ * Replaces every match of a pattern in a method and its bodies of control flow. Gives the results
+ * of the replacements, in order. A replacement is not searched again.
  *
- * Fails with the code "argument" when a text cannot be read.
+ * Both texts are calls of operators, such as `"mul(x, sigmoid(x))"`. A name matches any value or
+ * argument; if it occurs twice, both must be the same. Numbers, lists, `None`, dtypes (`f32`) and
+ * keywords (`dim=1`) match themselves. An argument that is left out has its default. `a = ...; b`
+ * defines a name. Operands of commutative operators match in either order. If other nodes use a
+ * matched call, it stays for them.
+ *
+ * Fails with the code "argument" if a text cannot be read.
  *
  * @example
  * engine.toEdge("model.pt2").transform([
@@ -32,7 +34,7 @@ export function replacePattern(
 }
 
 /**
- * Whether an argument of a node is another node, rather than a number, text or a list.
+ * True if an argument of a node is another node, rather than a number, text or a list.
  *
  * @example
  * edge.transform([

@@ -54,7 +54,7 @@ export function cse({ graph }: PassProgram): void {
 const QUANTIZE = /^quantized_decomposed::quantize_per_(tensor|channel)/;
 const DEQUANTIZE = /^quantized_decomposed::dequantize_per_(tensor|channel)/;
 
-/** Whether it quantizes floats as those were dequantized. */
+/** True if it quantizes floats by the parameters that dequantized them. */
 const isInverse = (quantize: GraphNode, dequantize: GraphNode): boolean =>
   quantize.target === dequantize.target.replace("::dequantize", "::quantize") &&
   keyOf(quantize.args.slice(1)) === keyOf(dequantize.args.slice(1, quantize.args.length));

@@ -1,6 +1,6 @@
 // The trees by which a .pte says how Python nests inputs and outputs. PyTorch writes them as JSON,
 // and wrote a compact text before: "T2#1#1($,D1#1('mask':$))". Both come from files, which may be
-// hostile: a tree that is damaged, deep or has too many leaves is none.
+// hostile. A tree that is damaged, deep or has too many leaves is ignored.
 import { isObject } from "../base/check.js";
 
 /** A container, or a leaf where `children` is absent. */

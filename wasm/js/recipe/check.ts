@@ -106,8 +106,8 @@ const RECIPE = {
 } as const;
 
 /**
- * Whether quantization is by method: then every value is a recipe or null. A value with a
- * recipe's own key is a recipe, if a wrong one: no method can have that name.
+ * True if quantization is by method. Then every value is a recipe or null. A value with a recipe's
+ * own key is a recipe, even a wrong one: no method can have that name.
  */
 export function isByMethod(
   given: Quantization,
@@ -161,20 +161,20 @@ export function quantizationOf(
   return (Object.hasOwn(given, method) && given[method]) || undefined;
 }
 
-/** Whether partitioners are by method. */
+/** True if partitioners are by method. */
 export const isPartitionersByMethod = (
   given: Partitioners,
 ): given is Readonly<Record<string, Partitioner | readonly Partitioner[]>> =>
   isPlain(given) && !isPartitioner(given);
 
-/** Whether any method has a partitioner. */
+/** True if any method has a partitioner. */
 export function isPartitioning(given: Partitioners | undefined): boolean {
   if (given === undefined) return false;
   const all: readonly unknown[] = isPartitionersByMethod(given) ? Object.values(given) : [given];
   return all.some((one) => !Array.isArray(one) || one.length > 0);
 }
 
-/** Whether a recipe quantizes anything. */
+/** True if a recipe quantizes anything. */
 export function isQuantizing({ quantizationRecipe: given }: ExportRecipe): boolean {
   if (given === undefined) return false;
   return isByMethod(given) ? Object.values(given).some((one) => one !== null) : true;

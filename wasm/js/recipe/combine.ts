@@ -207,8 +207,9 @@ function combineLowering(said: Saids<LoweringRecipe>): LoweringRecipe | undefine
 }
 
 /**
- * Several recipes as one: passes, partitioners and quantizers of all, in order. Their
- * `strict`, `mode`, `pipelineStages`, `sourceTransformInPlace`, `isQat` and configurations must agree. One recipe is given back as it is.
+ * Combines several recipes into one: the passes, partitioners and quantizers of all, in order.
+ * Their `strict`, `mode`, `pipelineStages`, `sourceTransformInPlace`, `isQat` and configurations
+ * must agree. A single recipe is returned as it is.
  * @throws SconceError with the code "argument" where two recipes conflict.
  */
 export function combineRecipes(recipes: readonly ExportRecipe[], name?: string): ExportRecipe {

@@ -36,7 +36,7 @@ async function* following(
   for (;;) {
     const next = await nextOf(iterator, signal);
     if (next.done) return;
-    // Whoever takes it checks it.
+    // The receiver checks it.
     yield next.value as InputTuple;
   }
 }

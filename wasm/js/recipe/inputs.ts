@@ -16,7 +16,7 @@ function wrong(where: string, why: string): SconceError {
 export const userInputs = ({ inputs }: MethodSummary): MethodSummary["inputs"] =>
   inputs.filter(({ role }) => role === "user_input");
 
-/** Whether a size is what was declared; one that is not a number is known only when running. */
+/** True if a size is the declared one. A size that is not a number is known only in a run. */
 const fits = (declared: number | string, size: number): boolean =>
   typeof declared === "string" || declared === size;
 

@@ -6,9 +6,8 @@ import type {
 } from "../types/index.js";
 
 /**
- * Decibels between a result and that of the float program. They are infinite where the two are equal.
- * They are minus infinite where one of the two results was 0 or not finite. Null for what was not
- * compared.
+ * The decibels between a result and that of the float program. They are infinite if the two are
+ * equal, and minus infinite if one of them was 0 or not finite. Null if they were not compared.
  */
 export function decibelsOf(error: Partial<QuantizationError>): number | null {
   const { snr, largestDifference, nonFiniteMismatches = 0 } = error;

@@ -24,7 +24,7 @@ export interface QuantizationConfig {
 
 /** Passes that are asked for at one point, of the program as it then is. */
 export interface QuantizationHook {
-  /** Whether there is a function to ask. */
+  /** True if there is a function to ask. */
   readonly isAny: boolean;
   readonly passes: (program: ExportedProgram) => readonly Pass[];
 }
@@ -137,10 +137,10 @@ export function configsOf(
   ];
 }
 
-/** Whether all ranges of activations come from calls. */
+/** True if all ranges of activations come from calls. */
 export const isCalibrated = (recipe: QuantizationRecipe): boolean =>
   (recipe.quantizers ?? []).some(({ isDynamic }) => !isDynamic);
 
-/** Whether some may: a weight that is computed, or an input, is calibrated in dynamic recipes, too. */
+/** True if some may. Dynamic recipes also calibrate a weight that is computed, or an input. */
 export const mayCalibrate = ({ quantizers = [] }: QuantizationRecipe): boolean =>
   quantizers.length > 0;

@@ -1,5 +1,5 @@
-// Quantizing an opened program: what observes it runs on the calls of its methods, and what comes of
-// it is opened programs again, on the same job.
+// Quantizes an opened program. Its observing program runs on the calls of its methods. The result
+// is opened programs again, on the same job.
 import { HostFunctions } from "../pass/run.js";
 import { dtypesOf } from "../program/dtype_table.js";
 import { jsonFor } from "../base/check.js";

@@ -1,5 +1,5 @@
-// Recipes by name. Names and meanings are the official ones where there are such; what is our own is
-// called so.
+// Recipes by name. Names and meanings are the official ones if there are any. Names of our own
+// recipes say so.
 import { badArgument, checkTable, isObject, KINDS, type OptionTable } from "../base/check.js";
 import { SconceError } from "../base/errors.js";
 import { oneOf } from "../base/nearest.js";
@@ -23,7 +23,7 @@ interface Row {
 const GROUPS = { groupSize: GROUP_SIZE_OR_NONE } as const;
 const GROUP_DEFAULT = 32;
 
-/** Options of a recipe; most have none. */
+/** Options of a recipe. Most recipes have no options. */
 function checkGiven(type: string, given: Given, table: OptionTable | undefined): void {
   const where = `recipe '${type}'`;
   if (table) return checkTable(where, given, table);
@@ -115,7 +115,7 @@ const isProvider = (value: unknown): boolean =>
   typeof value["createRecipe"] === "function" &&
   ["undefined", "function"].includes(typeof value["getSupportedOptions"]);
 
-/** Recipes by name, from those who make them. `shared` is the one that sessions ask. */
+/** Recipes by name, from providers. Sessions use `shared`. */
 export class RecipeRegistry {
   static readonly shared = new RecipeRegistry([
     providerOf("portable", { portable: { make: () => ({}) } }),
@@ -128,7 +128,7 @@ export class RecipeRegistry {
     for (const provider of providers) this.registerBackendRecipeProvider(provider);
   }
 
-  /** Adds the recipes of a backend, in place of those that it had. */
+  /** Adds the recipes of a backend. They replace earlier ones of that backend. */
   registerBackendRecipeProvider(provider: BackendRecipeProvider): void {
     if (!isProvider(provider))
       throw badArgument(
@@ -139,24 +139,24 @@ export class RecipeRegistry {
     this.providers.set(provider.backendName, provider);
   }
 
-  /** Names of the backends that have recipes. */
+  /** Lists the backends that have recipes. */
   listBackends(): string[] {
     return [...this.providers.keys()];
   }
 
-  /** Recipes of a backend, or all. */
+  /** Lists the recipes of a backend, or of all backends. */
   getSupportedRecipes(backend?: string): string[] {
     return this.asked(backend).flatMap((provider) => [...provider.getSupportedRecipes()]);
   }
 
-  /** Names of the options of a recipe: "groupSize" of one whose weights have groups. */
+  /** Lists the options of a recipe: "groupSize" if its weights have groups. */
   getSupportedOptions(type: string, backend?: string): string[] {
     const provider = this.whoHas(type, backend);
     if (!provider) throw this.unknown(type, backend);
     return [...(provider.getSupportedOptions?.(type) ?? [])];
   }
 
-  /** A recipe by its name, of that backend or of the first that has it. */
+  /** Makes a recipe by its name, from that backend or from the first one that has it. */
   createRecipe(type: string, backend?: string, options: RecipeOptions = {}): Recipe {
     if (typeof type !== "string")
       throw badArgument("the type of a recipe", "the name of one", type);
@@ -212,12 +212,15 @@ export function recipeOf(given: unknown): Recipe {
   return given;
 }
 
-/** How a program is exported; recipes are plain objects, and this makes them. */
+/**
+ * Recipes, and functions that make them. A recipe is a plain object that says how a program is
+ * exported.
+ */
 export type ExportRecipe = Recipe;
-/** Recipes are plain objects; these functions make them. */
+/** Functions that make recipes. A recipe is a plain object. */
 export const ExportRecipe = {
   combine: combineRecipes,
-  /** The recipe of a name. */
+  /** Makes the recipe of that name. */
   getRecipe: (type: string, options?: RecipeOptions): Recipe =>
     RecipeRegistry.shared.createRecipe(type, undefined, options),
 } as const;

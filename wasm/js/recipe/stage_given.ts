@@ -26,7 +26,7 @@ interface Made {
   EdgeProgramManager: EdgeProgramManager;
 }
 
-/** Whether data is of the kind. */
+/** True if data is of the kind. */
 export const isMade = <K extends keyof Made>(kind: K, data: unknown): data is Made[K] =>
   isObject(data) && typeof data[TOLD_BY[kind]] === "function";
 

@@ -84,8 +84,8 @@ export async function keepFile(
 }
 
 /**
- * The files that were fetched with `cache` and are kept in this origin's Cache Storage, in the order
- * in which they were stored. There are none where there is no Cache Storage.
+ * The files that were fetched with `cache` and are kept in this origin's Cache Storage, in the
+ * order in which they were stored. The list is empty if there is no Cache Storage.
  *
  * @example
  * for (const { url, bytes, date } of await cachedFiles()) console.log(url, bytes, date);
@@ -105,7 +105,7 @@ export async function cachedFiles(): Promise<CachedFile[]> {
 }
 
 /**
- * Removes the kept file of an address, or all of them. Gives how many there were.
+ * Removes the kept file of an address, or all kept files. Gives the number of removed files.
  *
  * @example
  * await forgetFiles("models/face.pt2");

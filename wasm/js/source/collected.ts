@@ -48,7 +48,7 @@ export class Collected {
     this.block = room(isExact ? total : BLOCK_BYTES_MIN, name);
   }
 
-  /** Copies the piece: whoever made it may use its memory again. */
+  /** Copies the piece. Its maker may use the memory again. */
   add(piece: Uint8Array): void {
     const { total, isExact, maxBytes } = this.limits;
     this.size += piece.length;

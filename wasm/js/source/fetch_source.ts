@@ -1,4 +1,4 @@
-// Sources read before they are given to an engine, whose calls do not wait.
+// Reads sources before they are given to an engine, whose calls do not wait.
 import type { HostAbortSignal, HostUrl } from "../types/host.js";
 import { badArgument, checkTable, mustBe, type Kind } from "../base/check.js";
 import { prepareHost } from "../base/host.js";
@@ -20,9 +20,9 @@ const OPTIONS = {
 } as const;
 
 /**
- * Reads a source that takes time to be read: a file at an address, a Response, a stream, a file
- * handle of a page, a Blob. Calls of an engine do not wait, so they need it. A source
- * that the engine can read at once, such as a path, comes back as it is. The client needs no such call.
+ * Reads a source that takes time: a file at an address, a Response, a stream, a file handle of a
+ * page, a Blob. Calls of an engine do not wait, so read such a source first. A source that the
+ * engine can read at once, such as a path, is returned as it is. A client does not need this call.
  *
  * @returns The bytes, or the source itself.
  * @throws SconceError with the code "io" when the file cannot be loaded whole, and "format" when the
@@ -55,7 +55,7 @@ export async function fetchSource(
 }
 
 /**
- * The file at an address, as `fetchSource` gives it.
+ * Fetches the file at an address, as `fetchSource` does.
  * @deprecated Pass the address to the client, or `await fetchSource(url, { signal })` to the engine.
  */
 export async function openUrl(

@@ -43,8 +43,8 @@ function checkAnswer(response: FetchResponse, name: string): void {
 }
 
 /**
- * How long the file will be. The length of a compressed answer is another one. Whether an answer of
- * another origin was compressed is hidden from pages.
+ * The length that the file will have. A compressed answer has another length. A page cannot find
+ * out if an answer of another origin was compressed.
  */
 function lengthOf(response: FetchResponse): { total: number; isExact: boolean } {
   const { headers, type } = response;

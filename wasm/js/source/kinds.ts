@@ -32,10 +32,10 @@ const has = (value: unknown, name: string): boolean =>
 export const isPlace = (value: unknown): value is string | URL =>
   typeof value === "string" || isUrl(value);
 
-/** Whether the value is a promise, of any class. */
+/** True for a promise of any class. */
 export const isPromise = (value: unknown): value is PromiseLike<unknown> => has(value, "then");
 
-/** Whether the value is a web stream. */
+/** True for a web stream. */
 export const isStream = (value: unknown): value is ByteStream => has(value, "getReader");
 
 /** A stream of Node, or anything else to go over with `for await`. */
@@ -54,7 +54,7 @@ export const isOpenFile = (value: unknown): value is OpenFile =>
 export const isLowered = (value: unknown): value is LoweredProgram =>
   tagOf(value) === "ExecutorchProgramManager";
 
-/** Whether the value is a `{ path }`. */
+/** True for a `{ path }`. */
 export const isFileRef = (value: unknown): value is FileRef =>
   isObject(value) && isPlace(value["path"]) && !has(value, "read");
 
@@ -77,7 +77,7 @@ export function checkUrlRef(source: UrlRef, what: string): void {
 /** An object with size and read(), or a FileHandle. */
 export const isReadable = (value: unknown): value is RandomAccess | OpenFile => has(value, "read");
 
-/** Whether the value is an archive with its inflated entries. */
+/** True for an archive with its inflated entries. */
 export function isInflated(value: unknown): value is InflatedArchive {
   return isObject(value) && Array.isArray(value["entries"]) && isSource(value["archive"]);
 }

@@ -44,16 +44,16 @@ const STORAGES: Record<DType, Storage> = {
 /** The names of all dtypes. */
 export const DTYPES = Object.keys(STORAGES) as readonly DType[];
 
-/** Whether `dtype` is the name of a dtype. */
+/** True if `dtype` is the name of a dtype. */
 export const isDType = (dtype: unknown): dtype is DType =>
   typeof dtype === "string" && Object.hasOwn(STORAGES, dtype);
 
 /** The items of the array for one element: 2 for complex numbers, else 1. */
 export const partsOf = (dtype: DType): 1 | 2 => STORAGES[dtype].parts;
-/** Whether elements of the dtype are complex numbers. */
+/** True if elements of the dtype are complex numbers. */
 export const isComplex = (dtype: DType): boolean => partsOf(dtype) === 2;
 
-/** Whether elements of the dtype are numbers with a fraction, or two of them. */
+/** True if elements of the dtype are numbers with a fraction, or two of them. */
 export const isFloating = (dtype: DType): boolean => /^(b?float|complex)/.test(dtype);
 
 const INTEGERS: Partial<Record<DType, readonly [low: bigint, high: bigint]>> = {

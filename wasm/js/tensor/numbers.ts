@@ -1,5 +1,5 @@
-// Tensors read as numbers, and small helpers for what models give: shapes, probabilities and the best
-// classes.
+// Reads tensors as numbers, with small helpers for results of models: shapes, probabilities and the
+// best classes.
 import { badArgument, KINDS } from "../base/check.js";
 import { isComplex, partsOf } from "./dtypes.js";
 import { SconceError } from "../base/errors.js";
@@ -42,8 +42,8 @@ export function roundedNumbers({ dtype, data }: InputTensor): number[] {
 }
 
 /**
- * The elements of a tensor as numbers. Small floats (float16, bfloat16, float8) are decoded exactly.
- * Complex elements make two numbers each, the real part first; `toComplex` gives pairs.
+ * The elements of a tensor as numbers. Small floats (float16, bfloat16, float8) are decoded
+ * exactly. A complex element becomes two numbers, the real part first; `toComplex` gives pairs.
  * @throws SconceError with the code "numeric" for integers beyond 2^53, which `tensor.data` holds.
  * @example
  * toNumbers(tensor([1, 2.5], [2], "float16")); // [1, 2.5]
@@ -57,7 +57,7 @@ export function toNumbers(tensor: InputTensor): number[] {
 }
 
 /**
- * The elements of a complex tensor as pairs.
+ * The elements of a complex tensor, as objects with two parts.
  * @throws SconceError with the code "dtype" for a tensor of another dtype.
  * @example
  * toComplex(tensor([{ re: 1, im: 2 }])); // [{ re: 1, im: 2 }]
@@ -78,8 +78,8 @@ export function toComplex(tensor: InputTensor): Required<Complex>[] {
 }
 
 /**
- * The same elements in another shape. One size may be -1: it follows from the others. The data is
- * shared with the tensor, not copied.
+ * The same elements in another shape. One size may be -1, and follows from the others. The data is
+ * shared, not copied.
  * @throws SconceError with the code "shape" when the elements do not fill the shape.
  * @example
  * reshape(tensor([1, 2, 3, 4]), [2, -1]).shape; // [2, 2]
@@ -98,8 +98,8 @@ function rowsOf({ shape, data }: InputTensor): { length: number; count: number }
 }
 
 /**
- * Probabilities of a tensor of scores, over its last dimension. Large scores do not overflow. The
- * result is float32, of the same shape, whatever the dtype.
+ * Probabilities from a tensor of scores, over its last dimension. Large scores do not overflow. The
+ * result is float32 and has the same shape.
  * @throws SconceError with the code "dtype" for complex numbers.
  * @example
  * topk(softmax(logits), 5);
@@ -123,7 +123,7 @@ export function softmax(tensor: InputTensor): TensorOf<"float32"> {
   return { dtype: "float32", shape: [...tensor.shape], data };
 }
 
-/** An element of a row: its place and its value. */
+/** An element of a row: its index and its value. */
 export interface Ranked {
   readonly index: number;
   readonly value: number;
@@ -137,8 +137,8 @@ function compare(a: Ranked, b: Ranked): number {
 }
 
 /**
- * The k greatest elements of each row, best first. A row is the last dimension of the tensor; all
- * dimensions before it are one list of rows.
+ * The k largest elements of each row, largest first. A row is the last dimension of the tensor. The
+ * dimensions before it form one list of rows.
  * @throws SconceError with the code "argument" when a row has fewer than k elements.
  * @example
  * for (const [best] of topkRows(logits, 1)) console.log(best.index);
@@ -160,8 +160,8 @@ export function topkRows(tensor: InputTensor, k: number): Ranked[][] {
 }
 
 /**
- * The k greatest elements of a tensor of one row, best first: of shape [1000] or [1, 1000], say.
- * `topkRows` takes a batch of several.
+ * The k largest elements of a tensor with one row, largest first. The shape may be [1000] or [1,
+ * 1000], for example. `topkRows` takes several rows.
  * @throws SconceError with the code "shape" when there is more than one row, "argument" when the row
  * has fewer than k elements.
  * @example

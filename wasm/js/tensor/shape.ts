@@ -5,7 +5,7 @@ import { SconceError } from "../base/errors.js";
 /** The words for shapes. */
 export const SHAPE = "a list of whole numbers, 0 or more";
 
-/** Whether the value is a shape. */
+/** True for a shape. */
 export const isShape = (shape: unknown): shape is readonly number[] =>
   Array.isArray(shape) && Array.from(shape).every(KINDS.index.test);
 

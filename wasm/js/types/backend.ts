@@ -1,16 +1,16 @@
-// The public types of delegation: which parts of a program go to which backend, what has become of
-// them, and what a backend that is written in JavaScript is.
+// The public types of delegation: the parts of a program that go to backends, the report about
+// them, and backends that are written in JavaScript.
 import type { BackendConfig } from "../border/options.gen.js";
 import type { CallOptions } from "./call_options.js";
 import type { GraphNode, Pass, PassProgram, SignatureRow, SymbolRange } from "./pass.js";
 import type { NodeRow, TensorInfo } from "./report.js";
 import type { DType, InputTensor, InputValue, Value } from "./tensor.js";
 
-/** A setting that a backend gets with a part, verbatim. */
+/** A setting that a backend gets with a part, unchanged. */
 export interface CompileSpec {
   /** A name that the backend knows. */
   readonly key: string;
-  /** Bytes, or text, which becomes its bytes in UTF-8. */
+  /** Bytes, or text, which is encoded as UTF-8. */
   readonly value: Uint8Array | string;
 }
 
@@ -19,47 +19,54 @@ export interface TaggedNodes {
   /** The name of the part. */
   readonly tag: string;
   /**
-   * Names of the nodes in it, as the edge program has them. A node of a body of control flow follows the
+   * The names of its nodes in the edge program. A node of a body of control flow is named by the
    * body's path: "true_graph_0/mul".
    */
   readonly nodes: readonly string[];
-  /** Instead of those of the partitioner. */
+  /** Replaces the compile specs of the partitioner. */
   readonly compileSpecs?: readonly CompileSpec[];
 }
 
-/** A backend, and which nodes go to it. */
+/** A backend and the nodes that go to it. */
 export interface PartitionerOptions {
-  /** The id that files have ("XnnpackBackend"), or the name that people use ("xnnpack"). */
+  /** The backend's id in files ("XnnpackBackend"), or its short name ("xnnpack"). */
   readonly backend: string;
   /** Settings that the backend gets with each part. */
   readonly compileSpecs?: readonly CompileSpec[];
-  /** These parts and no others; one that the backend does not take is an error. */
+  /** Makes these parts and no others. A part that the backend does not take is an error. */
   readonly tags?: readonly TaggedNodes[];
-  /** The whole method as one part, or an error that lists what the backend does not take of it. */
+  /**
+   * Gives the whole method to the backend as one part. If it does not take all of it, the error
+   * lists the nodes that it refuses.
+   */
   readonly whole?: boolean;
   /**
-   * Passes over the method as it was exported, in order, before it is decomposed; only of
-   * `toEdgeTransformAndLower`, and those of the backend itself by default. Fails with the code
-   * "argument" for passes that work on what decomposition makes, and for methods that write in place.
+   * Passes over the exported method, in order, before it is decomposed. Only
+   * `toEdgeTransformAndLower` runs them. By default they are those of the backend. Fails with the
+   * code "argument" for passes that work on decomposed programs, and for methods that write in
+   * place.
    */
   readonly transformForPreDecomposition?: readonly Pass[];
 }
 
 /** Nodes of a method that a partitioner of your own puts into one part, and the backend that gets it. */
 export interface PartitionTag {
-  /** The name of the part; no two tags have the same. */
+  /** The name of the part. No two tags of a method may have the same name. */
   readonly tag: string;
   /** The backend's id or name. */
   readonly backend: string;
-  /** Nodes of the program, or their names. A tag with nodes of several bodies is a part in each. */
+  /**
+   * Nodes of the program, or their names. If a tag has nodes of several bodies, it becomes a part
+   * in each.
+   */
   readonly nodes: readonly (GraphNode | string)[];
   /** Settings that the backend gets with the part. */
   readonly compileSpecs?: readonly CompileSpec[];
 }
 
 /**
- * A partitioner of your own: it reads the edge program of a method, and says which nodes go to which
- * backend. The program cannot be changed. A node that its backend does not take is an error.
+ * A partitioner of your own. It reads the edge program of a method, and says which nodes go to
+ * which backend. It cannot change the program. A node that its backend does not take is an error.
  * @example
  * engine.lower("model.pt2", {
  *   partitioner: ({ graph }) => ({
@@ -73,13 +80,13 @@ export type PartitionFunction = (program: PassProgram) => {
   readonly tags: readonly PartitionTag[];
 };
 
-/** A partitioner of your own, with its wishes for the time before it runs. */
+/** A partitioner of your own that also has requests for decomposition. */
 export interface OwnPartitioner {
   /** Tags nodes, for each method. */
   readonly partition: PartitionFunction;
   /**
-   * Operators that decomposition leaves whole where a tag takes them, as the exported program names them:
-   * "aten::silu". Only of `toEdgeTransformAndLower`.
+   * Operators of the exported program, such as "aten::silu". Decomposition leaves them whole if a
+   * tag takes them. Only `toEdgeTransformAndLower` reads this.
    */
   readonly opsToNotDecompose?: readonly string[];
   /** As in `PartitionerOptions`. */
@@ -87,14 +94,14 @@ export interface OwnPartitioner {
 }
 
 /**
- * A backend, which gets every node that it takes, in as few parts as possible; or more exactly; or a
- * partitioner of your own, by name where it was registered.
+ * A backend, which gets every node that it takes, in as few parts as possible. Or a choice of nodes
+ * for a backend. Or a partitioner of your own, by name if it is registered.
  */
 export type Partitioner = string | PartitionerOptions | PartitionFunction | OwnPartitioner;
 
 /**
- * Partitioners of all methods, or by method; methods that are not named stay as they are. In a
- * list, each one gets the nodes that those before it have left.
+ * Partitioners for all methods, or by method. Methods that are not named stay as they are. In a
+ * list, each partitioner works on the nodes that the earlier ones did not take.
  */
 export type Partitioners =
   | Partitioner
@@ -110,79 +117,96 @@ export interface DelegateInfo {
   name: string;
   /** The id that the file names. */
   backend: string;
-  /** The body that the part was cut out of, with those around it; empty: the method's own graph. */
+  /**
+   * The body of control flow that the part was cut out of, with those around it. Empty: the
+   * method's own graph.
+   */
   graph: string;
-  /** The number of nodes in it. */
+  /** The number of nodes in the part. */
   nodes: number;
-  /** Multiplications with an addition, of matrix products and convolutions. */
+  /** Multiplications with an addition, in matrix products and convolutions. */
   macs: number;
-  /** Bytes of the tensors that its nodes read and write; dynamic sizes are those of the example. */
+  /** Bytes of the tensors that its nodes read and write. Dynamic sizes are those of the example. */
   bytes: number;
-  /** Bytes that the backend made of it. */
+  /** Bytes that the backend made of the part. */
   processedBytes: number;
-  /** Bytes that the backend keeps under names, which parts may share. */
+  /** Bytes that the backend stores under names. Parts may share them. */
   dataBytes: number;
   /**
-   * The nodes (`debugHandle`) behind each thing that the backend reports on, by name or number; null
-   * when it does not say.
+   * The nodes (`debugHandle`) of each thing that the backend reports on, by name or number. Null if
+   * the backend does not say.
    */
   debugHandleMap: Record<string, number[]> | null;
 }
 
-/** The fate of a node: the part that it is in, or the reason why it is in none. */
+/**
+ * The result of delegation for one node: the part that it is in, or the reason why it is in no
+ * part.
+ */
 export interface DelegationRow {
-  /** The node, as the edge program names it. */
+  /** The name of the node in the edge program. */
   name: string;
-  /** The node of the exported program that it was made of, in bodies by path: "true_graph_0/mul". */
+  /**
+   * The node of the exported program that it was made of. A node of a body is named by path:
+   * "true_graph_0/mul".
+   */
   origin: string;
   /** Its operator: "aten::addmm". */
   op: string;
-  /** The body of control flow that it is in; empty: the method's own graph. */
+  /** The body of control flow that it is in. Empty: the method's own graph. */
   graph: string;
   /** As in `NodeRow`. */
   source: string;
-  /** The name of the part that the node is in; null: it stayed outside. */
+  /** The name of its part. Null if it stayed outside. */
   delegate: string | null;
-  /** The backend of the part, or the one that refused the node last; empty: no backend was asked. */
+  /**
+   * The backend of the part, or the last one that refused the node. Empty if no backend was asked.
+   */
   backend: string;
-  /** Why it is outside; empty when it is not. */
+  /** The reason why it is outside; else empty. */
   reason: string;
-  /** A change that would make the backend take it; empty when none is known. */
+  /** A change that would make the backend take it. Empty if none is known. */
   hint: string;
-  /** Multiplications with an addition that it makes, as in `DelegateInfo`. */
+  /** Multiplications with an addition, as in `DelegateInfo`. */
   macs: number;
   /** Bytes of the tensors that it reads and writes, as in `DelegateInfo`. */
   bytes: number;
 }
 
-/** By method: its delegates, and every node that it had before. */
+/** For each method its delegates, and every node that it had before delegation. */
 export type Delegation = Record<string, { delegates: DelegateInfo[]; nodes: DelegationRow[] }>;
 
-/** How far a result is from what it should be. */
+/** The difference between a result and its expected value. */
 export interface Closeness {
-  /** The largest of all elements; null where only one of two is a finite number, or sizes differ. */
+  /**
+   * The largest difference of all elements. Null if only one of two elements is finite, or sizes
+   * differ.
+   */
   difference: number | null;
-  /** The largest magnitude of what it should be. */
+  /** The largest magnitude of the expected value. */
   largest: number;
   /**
-   * The largest difference that the precision allows: a share of `largest`, and no less than that of
-   * 1. A value that was quantized on the way may be a step further away for each time.
+   * The largest difference that the precision allows. It is a share of `largest`, and at least that
+   * share of 1. A value that was quantized may differ by one more step for each time.
    */
   tolerance: number;
-  /** Whether `difference` is within `tolerance`. */
+  /** True if `difference` is within `tolerance`. */
   isClose: boolean;
 }
 
-/** By method: what comes of running it with and without delegates, on the same inputs. */
+/**
+ * For each method the comparison of a run with delegates and a run without them, on the same
+ * inputs.
+ */
 export type Verification = Record<
   string,
   {
-    /** Those that the file was exported with, or random ones, which are the same each time. */
+    /** The example inputs of the file, or random ones, which are the same each time. */
     inputs: "example" | "random";
     outputs: ({ output: number } & Closeness)[];
     /**
-     * Each on the inputs that it got, compared with the kernels; or the reason why that cannot be done. Name
-     * and graph are those of `DelegateInfo`.
+     * Each delegate, compared with the kernels on its own inputs. If that cannot be done, `reason`
+     * says why. Name and graph are those of `DelegateInfo`.
      */
     delegates: ({ name: string; backend: string; graph: string } & (
       Closeness | { reason: string }
@@ -190,12 +214,12 @@ export type Verification = Record<
   }
 >;
 
-/** An argument of a node; floats that JSON does not have are "Infinity", "-Infinity" and "NaN". */
+/** An argument of a node. The floats that JSON lacks are "Infinity", "-Infinity" and "NaN". */
 export type NodeArg =
   | { readonly value: string }
   /** A body of a control-flow node. */
   | { readonly graph: string }
-  /** A part that another backend has. */
+  /** A part of another backend. */
   | { readonly part: string }
   | number
   | boolean
@@ -211,7 +235,7 @@ export interface BackendNode extends NodeRow {
 
 /** A weight that belongs to a part. */
 export interface PartConstant {
-  /** As nodes and text name it. */
+  /** Its name in nodes and text. */
   readonly name: string;
   /** Its name in the model: "fc.weight". */
   readonly target: string;
@@ -219,32 +243,34 @@ export interface PartConstant {
   readonly dtype: DType;
   /** Its sizes, outermost first. */
   readonly shape: readonly number[];
-  /** Row-major; read from the file now, and only while the part is preprocessed. */
+  /** Reads the row-major bytes from the file. Only while the part is preprocessed. */
   bytes(): Uint8Array<ArrayBuffer>;
 }
 
-/** A buffer that a part keeps: it starts with these bytes. */
+/** A buffer that a part keeps. The bytes are its first value. */
 export interface PartState extends PartConstant {
-  /** The value of the part that the buffer is set to by a call, as nodes name it. */
+  /** The value of the part that becomes the buffer's next value, by its name in nodes. */
   readonly result: string;
 }
 
-/** Nodes of a method that a backend has taken, as a graph of their own. */
+/** Nodes of a method that a backend takes, as a graph of their own. */
 export interface Part {
   /** The method that it was cut out of. */
   readonly method: string;
   /**
-   * "lowered_module_0", as in the text of the program. In a body of control flow it follows the path of
-   * the body: "true_graph_0/lowered_module_0". No two parts of a method have the same name.
+   * Its name, such as "lowered_module_0" in the text of the program. In a body of control flow it
+   * has the path of the body: "true_graph_0/lowered_module_0". No two parts of a method have the
+   * same name.
    */
   readonly name: string;
-  /** The inputs that `execute` will get, in order; sizes that are text are known only then. */
+  /** The inputs of `execute`, in order. A size that is text is known only then. */
   readonly inputs: readonly TensorInfo[];
-  /** The outputs that `execute` has to give, in order. */
+  /** The outputs of `execute`, in order. */
   readonly outputs: readonly TensorInfo[];
   /**
-   * The inputs and outputs of its graph, and their roles: "user" for operands and results, "parameter",
-   * "buffer" and "constant_tensor" for constants, "buffer_mutation" for the new value of a state.
+   * The inputs and outputs of the part's graph, with their roles. An operand or a result is "user".
+   * A constant is "parameter", "buffer" or "constant_tensor". The new value of a state is
+   * "buffer_mutation".
    */
   readonly signature: {
     readonly inputs: readonly SignatureRow[];
@@ -254,15 +280,15 @@ export interface Part {
   readonly rangeConstraints: Readonly<Record<string, SymbolRange>>;
   /** Its weights and other constants. */
   readonly constants: readonly PartConstant[];
-  /** Buffers that the backend keeps (`ownsState`). The method no longer sees them. */
+  /** The buffers that the backend keeps (`ownsState`). The method no longer has them. */
   readonly states: readonly PartState[];
-  /** Its nodes, in the order in which they run; only while the part is preprocessed. */
+  /** Its nodes, in the order in which they run. Only while the part is preprocessed. */
   nodes(): BackendNode[];
-  /** The IR as text; only while the part is preprocessed. */
+  /** The IR as text. Only while the part is preprocessed. */
   text(): string;
 }
 
-/** The tensor that named bytes hold, as a data file (.ptd) describes it. */
+/** The tensor in named bytes, as a data file (.ptd) describes it. */
 export interface TensorLayout {
   /** Its element type. */
   readonly dtype: DType;
@@ -272,20 +298,20 @@ export interface TensorLayout {
   readonly dimOrder?: readonly number[];
 }
 
-/** Bytes that a backend keeps under a name. */
+/** Bytes that a backend stores under a name. */
 export interface NamedBytes {
-  /** The contents; of a tensor, its elements in row-major order. */
+  /** The contents. For a tensor these are its elements in row-major order. */
   readonly bytes: Uint8Array | InputTensor;
   /**
-   * The tensor that the bytes hold; that of a tensor in `bytes` by default. Data files describe it, so that
-   * other readers of the file find the tensor by its name. The .pte itself has no place for it.
+   * The tensor in the bytes; by default that in `bytes`. Data files describe it, so that other
+   * readers of the file find the tensor by its name. The .pte itself has no room for it.
    */
   readonly tensorLayout?: TensorLayout;
-  /** The alignment of their place in the file; 16 by default. */
+  /** The alignment in the file; 16 by default. */
   readonly alignment?: number;
   /**
-   * The .ptd that they go to, without its ending; the .pte itself by default. A file's name: text
-   * with a slash, a backslash or a control character, "", "." and ".." are errors.
+   * The .ptd file for the bytes, without its ending. By default they are in the .pte. Text with a
+   * slash, a backslash or a control character is an error, and so are "", "." and "..".
    */
   readonly externalTag?: string;
 }
@@ -293,43 +319,47 @@ export interface NamedBytes {
 /** The bytes that a backend makes of a part. */
 export interface PreprocessResult {
   /**
-   * The bytes that `init` gets; no bytes by default. The file holds these and no others, so that the
-   * backend's own runtime on another device can read them.
+   * The bytes that `init` gets; empty by default. The file contains these and no others, so that
+   * the backend's own runtime on another device can read them.
    */
   readonly processedBytes?: Uint8Array;
-  /** The nodes (`debugHandle`) behind each thing that the backend reports on, by name or number. */
+  /** The nodes (`debugHandle`) of each thing that the backend reports on, by name or number. */
   readonly debugHandleMap?: Readonly<Record<string, readonly number[]>>;
   /**
-   * Data that the file holds once, however many parts give it. `toBackend` fails with the code
-   * "delegate" where two parts give one name different bytes, layouts or files.
+   * Data that the file contains once, even if several parts give it. `toBackend` fails with the
+   * code "delegate" if two parts give one name different bytes, layouts or files.
    */
   readonly namedData?: Readonly<Record<string, Uint8Array | InputTensor | NamedBytes>>;
 }
 
-/** Why a backend does not take a node. */
+/** The reason why a backend does not take a node. */
 export interface Refusal {
   /** A clause about the node, without a capital or a period: "its input is not two-dimensional". */
   reason: string;
-  /** A sentence that says what would make the backend take it. */
+  /** A sentence with a change that would make the backend take it. */
   hint?: string;
 }
 
 /**
- * A backend of your own. Its functions are called while another call is under way, and must have
- * done their work when they return: a promise is an error. They may use other objects of the engine,
- * while a call on the one at work fails with the code "busy". A function that throws or returns a
- * wrong value fails the call with the code "delegate", and the engine stays usable. An object without a class has these members and no others.
+ * A backend of your own. Its functions are called during another call, and must finish their work
+ * before they return: a promise is an error. They may use other objects of the engine. A call on an
+ * object that is at work fails with the code "busy". A function that throws or returns a wrong
+ * value fails the call with the code "delegate", and the engine stays usable. A plain object may
+ * have these members and no others.
  */
 export interface Backend<State = unknown> {
-  /** The name in files. A program that has it runs where the backend is registered. */
+  /** The backend's name in files. A program that has it runs where the backend is registered. */
   readonly id: string;
-  /** Passes for partitioners that name none of their own. */
+  /** The passes of partitioners that list no passes of their own. */
   readonly transformForPreDecomposition?: readonly Pass[];
-  /** True for a call that is to stay whole instead of being decomposed; asked only by `toEdgeTransformAndLower`. */
+  /**
+   * True for a call that must stay whole instead of being decomposed. Only
+   * `toEdgeTransformAndLower` asks.
+   */
   keeps?(node: BackendNode, method: string): boolean;
   /**
-   * True, or why the backend does not take the node: a reason alone, or with a hint at what to do. The
-   * compile specs are those of the partitioner; what tags have instead comes with their parts.
+   * True, or the reason why the backend does not take the node, perhaps with a hint. The compile
+   * specs are those of the partitioner. Specs of a tag come with its part.
    */
   supports(
     node: BackendNode,
@@ -337,32 +367,38 @@ export interface Backend<State = unknown> {
     compileSpecs: readonly CompileSpec[],
   ): boolean | string | Refusal;
   /**
-   * True for a buffer that the method writes, by its name in the model, that becomes state of the part.
-   * `states` of the part has its first bytes. The buffer is then neither an input nor an output.
-   * That part has to read and write all of it, or lowering fails with the code "argument". Buffers
-   * that nobody owns stay with the program, which passes them, and takes what they become as outputs.
+   * True if a buffer that the method writes becomes state of the part. `target` is its name in the
+   * model. `states` of the part has its first bytes. The buffer is then neither an input nor an
+   * output. One part must read and write all of it, or lowering fails with the code "argument".
+   * Other buffers stay with the program. It passes them to the part, and takes their new values as
+   * outputs.
    */
   ownsState?(target: string, method: string): boolean;
-  /** Needed unless there is `preprocessMultimethod`. */
+  /** Makes the bytes of one part. Needed unless there is `preprocessMultimethod`. */
   preprocess?(part: Part, compileSpecs: readonly CompileSpec[]): PreprocessResult;
-  /** Called once with all parts of all methods; gives as many results for each. */
+  /**
+   * Makes the bytes of all parts of all methods in one call. Gives as many results for each method.
+   */
   preprocessMultimethod?(
     parts: Readonly<Record<string, readonly Part[]>>,
     compileSpecs: Readonly<Record<string, readonly (readonly CompileSpec[])[]>>,
   ): Readonly<Record<string, readonly PreprocessResult[]>>;
   /**
-   * Starts one part of a loaded program. The bytes are the backend's own. `namedData` has all named data
-   * of the program and of its data files; each is read when it is asked for, and only during this call.
+   * Starts one part of a loaded program. `bytes` are the backend's own. `namedData` has the named
+   * data of the program and of its data files. It is read on request, and only during this call.
    */
   init(
     processedBytes: Uint8Array<ArrayBuffer>,
     compileSpecs: readonly CompileSpec[],
     namedData: Readonly<Record<string, Uint8Array<ArrayBuffer>>>,
   ): State;
-  /** Inputs and outputs are in the part's order; dynamic outputs have the sizes of this call. */
+  /**
+   * Computes the outputs. Inputs and outputs are in the part's order. Dynamic outputs have the
+   * sizes of this call.
+   */
   execute(state: State, inputs: readonly Value[]): readonly InputValue[];
-  /** State that the part owns, back to what it was after `init`; needed with `ownsState`. */
+  /** Resets the part's state to that after `init`. Needed with `ownsState`. */
   reset?(state: State): void;
-  /** The program was disposed, or could not be loaded after all. */
+  /** Called after the program was disposed of, or if it could not be loaded. */
   destroy?(state: State): void;
 }

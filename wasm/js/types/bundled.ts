@@ -1,4 +1,5 @@
-// Bundled programs: a program in one file with calls of its methods and what they should return.
+// The types of bundled programs: files with a program, calls of its methods, and the expected
+// results.
 import type { Inputs, LoadOptions } from "./call.js";
 import type { CallOptions } from "./call_options.js";
 import type { DelegateFilter, RecordedEvents } from "./events.js";
@@ -9,8 +10,8 @@ export interface TestCase {
   /** One value per flattened input: a tensor, number, bigint or boolean. */
   readonly inputs: readonly Value[];
   /**
-   * The results that it should return, tensors only. Without them the call runs when it is bundled, and
-   * its results are taken; null: no results are expected.
+   * The expected results, tensors only. If absent, the call runs when it is bundled, and its
+   * results are used. Null: no results are expected.
    */
   readonly expectedOutputs?: readonly Value[] | null;
 }
@@ -39,11 +40,13 @@ export type BundleOptions = LoadOptions;
 
 /** Options of `Program.verify()`. */
 export interface VerifyOptions extends CallOptions {
-  /** How far a float may be off, as a share of what is expected; 1e-5 by default. */
+  /** The relative tolerance of a float; 1e-5 by default. */
   rtol?: number;
-  /** In addition to that, as an absolute number; 1e-8 by default. With both 0, floats must be equal. */
+  /**
+   * The absolute tolerance, which is added; 1e-8 by default. If both are 0, floats must be equal.
+   */
   atol?: number;
-  /** Only the cases of this method; by default those of all. */
+  /** Runs only the cases of this method; by default those of all methods. */
   method?: string;
   /** Records the runs for `etdump()`, with the number of each case. */
   events?: RecordedEvents;
@@ -51,24 +54,28 @@ export interface VerifyOptions extends CallOptions {
   delegateValues?: DelegateFilter;
 }
 
-/** How far an output is from what was expected. */
+/** The difference between an output and the expected one. */
 export interface OutputVerdict {
   /**
-   * Floats, doubles and halves within atol + rtol * |expected|, with NaN equal to NaN; all else equal
-   * byte for byte, bfloat16 too: these are the official rules.
+   * True if the output is close by the official rules. Floats, doubles and halves must be within
+   * atol + rtol * |expected|, and NaN equals NaN. All other dtypes, bfloat16 too, must be equal
+   * byte for byte.
    */
   isClose: boolean;
-  /** A property other than the elements that differs; null where they agree. */
+  /** The property that differs, other than the elements. Null if all agree. */
   whyNot: "dtype" | "sizes" | "strides" | "kind" | null;
-  /** The number of elements that were compared. */
+  /** The number of compared elements. */
   elements: number;
-  /** How many of them are not close. */
+  /** The number of elements that are not close. */
   mismatches: number;
-  /** The place of the largest difference, row by row. */
+  /** The index of the largest difference in row-major order. */
   worst: number;
-  /** Differences; null where one of two is not a finite number and the other is not the same. */
+  /**
+   * The largest difference. Null if one of two elements is not finite and the other is not the
+   * same.
+   */
   maxAbsolute: number | null;
-  /** The largest difference as a share of what was expected; null as for `maxAbsolute`. */
+  /** The largest difference as a share of the expected value; null as for `maxAbsolute`. */
   maxRelative: number | null;
   /** The mean difference; null as for `maxAbsolute`. */
   meanAbsolute: number | null;
@@ -78,8 +85,8 @@ export interface OutputVerdict {
 export interface CaseVerdict {
   /** The method that was called. */
   methodName: string;
-  /** Its number in the suite of the method. */
+  /** The index of the case in the suite of the method. */
   testCase: number;
-  /** Empty where no results are expected. */
+  /** One for each output. Empty if no results are expected. */
   outputs: OutputVerdict[];
 }

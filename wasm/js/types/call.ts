@@ -1,4 +1,4 @@
-// The public types of how a method of a program is called.
+// The public types for calling methods of a program.
 import type { LoadConfig } from "../border/options.gen.js";
 import type { CallOptions } from "./call_options.js";
 import type { RunOptions } from "./events.js";
@@ -7,14 +7,14 @@ import type { InputValue } from "./tensor.js";
 
 /** Options of `load`. */
 export interface LoadOptions extends CallOptions, LoadConfig {
-  /** The .ptd files that the program needs. A lowered program brings its own by default. */
+  /** The .ptd files that the program needs. By default a lowered program uses its own. */
   dataFiles?: readonly Source[];
 }
 
 /**
- * The inputs of a call: a list with a value for each input, in their order, or an object with a value
- * for each name, in any order. `inspect()` tells the names. Inputs whose value was fixed at export
- * (`value` of ProgramValueInfo, or kind "none") may be left out of the object, and of no list.
+ * The inputs of a call. A list has a value for each input, in order. An object has a value for each
+ * name, in any order; `inspect()` gives the names. An object may leave out inputs whose value was
+ * fixed at export (`value` of ProgramValueInfo, or kind "none"). A list may leave out none.
  *
  * @example
  * program.run("forward", [tokens, mask]);
@@ -23,9 +23,9 @@ export interface LoadOptions extends CallOptions, LoadConfig {
 export type Inputs = readonly InputValue[] | Readonly<Record<string, InputValue>>;
 
 /**
- * The arguments of `run` and `runNamed`: a method and its inputs. Without a method the program's only
- * one is meant; methods that have neither inputs nor instructions, such as "get_max_seq_len", do not
- * count. Without inputs the method must take none.
+ * The arguments of `run` and `runNamed`: a method and its inputs. If the method is left out, the
+ * program must have only one. Methods without inputs and instructions, such as "get_max_seq_len",
+ * do not count for that. If the inputs are left out, the method must take none.
  */
 export type ProgramCall =
   [method: string, inputs?: Inputs, options?: RunOptions] | [inputs: Inputs, options?: RunOptions];

@@ -24,54 +24,56 @@ import type { Source, UrlRef } from "./source.js";
 
 /** The features of this host, and those that are in use. */
 export interface Capabilities {
-  /** Whether the host has WebAssembly SIMD, which Sconce needs. */
+  /** True if the host has WebAssembly SIMD, which Sconce needs. */
   simd: boolean;
-  /** Whether the host has relaxed SIMD. */
+  /** True if the host has relaxed SIMD. */
   relaxedSimd: boolean;
-  /** Whether kernels use several threads. */
+  /** True if kernels use several threads. */
   threads: boolean;
-  /** The binary in use; there is one so far. */
+  /** The binary in use. Today there is only one. */
   binary: "simd";
-  /** Why not a better one; empty when it is the best. */
+  /** The reasons why no better binary is used. Empty if it is the best. */
   reasons: string[];
 }
 
-/** Everything that Sconce does, on the calling thread. `createEngine` makes one. */
+/** All functions of Sconce, on the calling thread. `createEngine` makes an engine. */
 export interface Engine extends Resource {
   /** The version of the module: "0.1.0". */
   readonly version: string;
   /** The features of WebAssembly that this host has, and those that are in use. */
   capabilities(): Capabilities;
   /**
-   * Bytes of memory that the module has. They grow with the need and never shrink: what is disposed
-   * is used again, and all of them go back with the engine.
+   * The bytes of memory that the module has. The memory grows when it must, and never shrinks.
+   * Memory of disposed objects is used again. All of it is freed with the engine.
    */
   heapBytes(): number;
-  /** Tables of the module: operators, dtypes, passes, backends. The same object each time. */
+  /**
+   * The tables of the module: operators, dtypes, passes, backends. Each call gives the same object.
+   */
   meta(): Meta;
   /** The kind of a file, by its first bytes. */
   detect(source: Source): "pt2" | "pte" | "ptd" | "bpte" | "etdump" | "etrecord" | "unknown";
   /**
-   * Opens .pt2 files and goes no further. As in PyTorch, stored weights are not checksummed: a byte
-   * that flipped in one is a wrong number, not an error.
+   * Opens .pt2 files without lowering them. Stored weights are not checked, as in PyTorch: a
+   * flipped byte gives a wrong number, not an error.
    */
   open(programs: Programs, options?: CallOptions): OpenedPrograms;
-  /** Opens .pt2 files and decomposes them; the first half of lowering. */
+  /** Opens .pt2 files and decomposes them. This is the first half of lowering. */
   toEdge(programs: Programs, options?: ToEdgeOptions): EdgeProgramManager;
   /**
-   * Opens .pt2 files, decomposes them, runs passes and hands parts to backends. It first asks the
-   * backends of a method which operators they want whole: a linear layer instead of a product and a
-   * sum. `toEdge` followed by `toBackend` does not ask. Operators that end up in no part are
-   * decomposed after all. Passes that partitioners wish for (`transformForPreDecomposition`) run
-   * before that.
+   * Opens .pt2 files, decomposes them, runs passes, and gives parts to backends. First it asks the
+   * backends of each method which operators they want whole, for example a linear layer instead of
+   * a product and a sum. `toEdge` followed by `toBackend` does not ask. Operators that end up in no
+   * part are decomposed after all. Before that, it runs the passes that partitioners request
+   * (`transformForPreDecomposition`).
    */
   toEdgeTransformAndLower(
     programs: Programs,
     options?: TransformAndLowerOptions,
   ): EdgeProgramManager;
   /**
-   * Lowers .pt2 files to a .pte in one call. It does what `toEdge` and `toExecutorch` do, or with a
-   * partitioner `toEdgeTransformAndLower` and `toExecutorch`.
+   * Lowers .pt2 files to a .pte in one call: `toEdge` and `toExecutorch`, or with a partitioner
+   * `toEdgeTransformAndLower` and `toExecutorch`.
    * @throws SconceError with the method, the node and the line of the model where it cannot be lowered.
    * @example
    * const lowered = engine.lower({ path: "model.pt2" }, { partitioner: "xnnpack" });
@@ -85,8 +87,9 @@ export interface Engine extends Resource {
    */
   lower(programs: Programs, options?: LowerOptions): ExecutorchProgramManager;
   /**
-   * From .pt2 files to a program as a recipe says, stage by stage: quantized, with parts handed to
-   * backends, emitted. The session keeps what every stage made. Compressed archives are inflated.
+   * Makes a program from .pt2 files by a recipe, stage by stage: it can quantize, give parts to
+   * backends, and emit. The session keeps the result of every stage. Compressed archives are
+   * inflated.
    * @example
    * const session = await engine.export(
    *   { path: "model.pt2" },
@@ -97,20 +100,20 @@ export interface Engine extends Resource {
    */
   export(programs: Programs, options: ExportOptions): Promise<ExportSession>;
   /**
-   * The same session before anything was run or read: `run()` does, once stages of one's own are
-   * there. In a client's session, `run` takes the signal and the listener.
+   * Makes the same session without running or reading. Register stages of your own, then call
+   * `run()`. In a client's session, `run` takes the signal and the listener.
    */
   createExportSession(programs: Programs, options: ExportOptions): ExportSession;
   /**
-   * The same programs with compressed archives inflated, for hosts without node:zlib (pages without
-   * a worker, edge functions), where `open` and its kin fail with the code "compressed". The client
-   * does it by itself. Sources that take time to read are read, as by `fetchSource`.
+   * Inflates compressed archives. Hosts without node:zlib need it (pages without a worker, edge
+   * functions): there `open` and the other calls fail with the code "compressed". The client calls
+   * it by itself. It also reads sources that take time, as `fetchSource` does.
    */
   inflate(programs: Programs): Promise<Programs>;
-  /** The contents of a .pt2, without lowering it. */
+  /** Describes the contents of a .pt2 without lowering it. */
   inspect(programs: Programs): CompilationReport;
   /**
-   * Opens a .pte, the program in a bundled one (.bpte), or what was lowered.
+   * Opens a .pte, the program in a bundled one (.bpte), or a lowered program.
    * @example
    * const program = engine.load("model.pte");
    * const [output] = program.run("forward", [tensor(new Float32Array(4), [1, 4])]);
@@ -118,19 +121,22 @@ export interface Engine extends Resource {
    */
   load(pte: Source, options?: LoadOptions): Program;
   /**
-   * Opens what a runtime has logged, what the exporter knew of the program, or the program itself: one
-   * of these is enough. The debug buffer goes with the dump that points into it.
+   * Opens a dump of a run, a record of the exporter, or a program. One of these is enough. A debug
+   * buffer belongs to the dump that refers to it.
    * @example
    * program.run("forward", inputs, { events: true });
    * const { etdump } = program.etdump();
    * const slowest = engine.inspector({ etdump, etrecord }).ops()[0];
    */
   inspector(files: InspectorFiles, options?: InspectorOptions): Inspector;
-  /** Opens an .etrecord, of the official exporter or of this library, in any layout that there was. */
+  /**
+   * Opens an .etrecord of the official exporter or of this library, in any layout that has existed.
+   */
   parseEtrecord(source: Source): ETRecord;
   /**
-   * A bundled program (.bpte), which official tools read too: the program and calls of its methods, each
-   * run from the program's first state. Inputs and results that do not fit the program are refused.
+   * Makes a bundled program (.bpte), which official tools read, too. It contains the program and
+   * calls of its methods. Each call runs from the program's first state. Inputs and results that do
+   * not fit the program are refused.
    * @example
    * const bundled = engine.bundle(pte, [{ methodName: "forward", testCases: [{ inputs: [input] }] }]);
    * engine.load(bundled).verify();
@@ -141,8 +147,8 @@ export interface Engine extends Resource {
     options?: BundleOptions,
   ): Uint8Array<ArrayBuffer>;
   /**
-   * Adds a backend, for lowering and for running, for as long as the engine lives. Fails with the code
-   * "argument" when its id is that of another.
+   * Adds a backend for lowering and running, as long as the engine lives. Fails with the code
+   * "argument" if another backend has its id.
    * @example
    * engine.registerBackend({
    *   id: "Tanh",
@@ -154,15 +160,15 @@ export interface Engine extends Resource {
    */
   registerBackend<State>(backend: Backend<State>): void;
   /**
-   * The same with the default export of a module, and the way for the client, whose engine lives in a
-   * worker, where functions do not reach: the module is imported there. Gives the id.
+   * Imports a module and registers its default export as a backend. Use it with the client, whose
+   * engine lives in a worker that functions do not reach. Gives the id.
    * @example
    * await client.importBackend({ url: new URL("./backend.mjs", import.meta.url).href });
    */
   importBackend(module: ModuleUrl): Promise<string>;
   /**
-   * Gives a pass of your own a name, for as long as the engine lives. Every list of passes then takes the
-   * name. Fails with the code "argument" when the name is that of another pass.
+   * Names a pass of your own, as long as the engine lives. Every list of passes then takes the
+   * name. Fails with the code "argument" if another pass has it.
    * @example
    * engine.registerPass(function eraseDead({ graph }) {
    *   graph.eraseDead();
@@ -171,15 +177,15 @@ export interface Engine extends Resource {
    */
   registerPass(pass: PassFunction, name?: string): void;
   /**
-   * Registers every function that a module exports, under the name that it is exported by. This is the way
-   * for the client, whose engine lives in a worker: the module is imported there. Gives the names.
+   * Imports a module and registers every function that it exports as a pass, under its exported
+   * name. Use it with the client, whose engine lives in a worker. Gives the names.
    * @example
    * await client.importPasses({ url: new URL("./passes.mjs", import.meta.url).href });
    */
   importPasses(module: ModuleUrl): Promise<string[]>;
   /**
-   * Gives a partitioner of your own a name, for as long as the engine lives. The name then stands for it
-   * wherever a backend's name can stand. Fails with the code "argument" when the name is taken.
+   * Names a partitioner of your own, as long as the engine lives. The name may then be used
+   * wherever a backend's name may be. Fails with the code "argument" if the name is taken.
    * @example
    * engine.registerPartitioner(function firstLinear({ graph }) {
    *   const nodes = graph.find("aten::addmm").slice(0, 1);
@@ -189,15 +195,16 @@ export interface Engine extends Resource {
    */
   registerPartitioner(partitioner: PartitionFunction | OwnPartitioner, name?: string): void;
   /**
-   * Registers every object with a function `partition` that a module exports, under the name that it is
-   * exported by: the way for the client, whose engine lives in a worker. Gives the names.
+   * Imports a module and registers every exported object with a function `partition` as a
+   * partitioner, under its exported name. Use it with the client, whose engine lives in a worker.
+   * Gives the names.
    * @example
    * await client.importPartitioners({ url: new URL("./partitioners.mjs", import.meta.url).href });
    */
   importPartitioners(module: ModuleUrl): Promise<string[]>;
   /**
-   * Gives a memory planner of your own a name, for as long as the engine lives. The option
-   * `memoryPlanning` then takes the name. Fails with the code "argument" when the name is taken.
+   * Names a memory planner of your own, as long as the engine lives. The option `memoryPlanning`
+   * then takes the name. Fails with the code "argument" if the name is taken.
    * @example
    * engine.registerMemoryPlanner(function inLine({ alignment, items }) {
    *   let end = 0;
@@ -211,8 +218,8 @@ export interface Engine extends Resource {
    */
   registerMemoryPlanner(planner: PlanMemory, name?: string): void;
   /**
-   * Registers every function that a module exports as a memory planner, under the name that it is
-   * exported by: the way for the client, whose engine lives in a worker. Gives the names.
+   * Imports a module and registers every exported function as a memory planner, under its exported
+   * name. Use it with the client, whose engine lives in a worker. Gives the names.
    * @example
    * await client.importMemoryPlanners({ url: new URL("./planners.mjs", import.meta.url).href });
    */
@@ -222,7 +229,10 @@ export interface Engine extends Resource {
 /** The address of a JavaScript module. */
 export type ModuleUrl = string | HostUrl | Pick<UrlRef, "url">;
 
-/** The module: an address, its bytes, an answer of `fetch`, or a Module, as edge functions import it. */
+/**
+ * The module: an address, its bytes, a Response of `fetch`, or a Module, as edge functions import
+ * it.
+ */
 export type WasmSource =
   | HostUrl
   | string
@@ -234,8 +244,10 @@ export type WasmSource =
 
 /** Options of `createEngine`. */
 export interface EngineOptions {
-  /** Default: sconce.wasm in the folder of this script. */
+  /** The module. By default it is sconce.wasm in the folder of this script. */
   wasm?: WasmSource;
-  /** Hears the engine's notes, which are neither results nor errors. By default no note is logged. */
+  /**
+   * Receives the engine's notes, which are neither results nor errors. By default they are dropped.
+   */
   onLog?: (severity: "note" | "warning" | "error", text: string) => void;
 }

@@ -1,27 +1,31 @@
-// The types of recorded runs: ETDumps, ExecuTorch's own files about the events of a run.
+// The types of recorded runs. ETDumps are ExecuTorch's files about the events of a run.
 import type { CallOptions } from "./call_options.js";
 
 /**
- * The values that a run records, in addition to the time that every instruction took: no values (`true`), those that
- * the method returned ("outputs"), or those that every instruction has written, too ("intermediates").
+ * The values that a run records, in addition to the time of every instruction. `true` records no
+ * values. "outputs" records the results of the method, "intermediates" also those of every
+ * instruction.
  *
- * Instructions that loading merged into one, as a convolution and the relu behind it, are measured
- * together. In the dump they stand one after the other, each with an equal share of the time: their sum
- * is what was measured, how it divides among them is not known.
+ * Loading may merge instructions, such as a convolution and the relu after it. They are measured
+ * together. The dump lists them one after the other, each with an equal share of the time. Their
+ * sum is measured, the shares are not.
  *
- * Loading merges instructions, computes some ahead and leaves others out, and values that it left
- * nowhere cannot be recorded; `unseen` of the dump counts them. To have all of them, load the program
- * with `{ optimize: false }`: it runs what the file says then, slower, with results within rounding.
+ * Loading also computes some instructions ahead and leaves others out. Values that no longer exist
+ * cannot be recorded; `unseen` of the dump counts them. To record all values, load the program with
+ * `{ optimize: false }`. It then runs every instruction of the file. That is slower, and results
+ * are equal within rounding.
  */
 export type RecordedEvents = boolean | "outputs" | "intermediates";
 
 /**
- * Ids of what delegates do: those that a regular expression matches as a whole, given as such or as its
- * text, or numbers from the first up to, and without, the second.
+ * Ids of delegates' events: a regular expression, or its text, that matches the whole id. Or a
+ * range of numbers: the first one, and the one after the last.
  */
 export type DelegateIds = string | RegExp | readonly [first: number, end: number];
 
-/** Which values of delegates are recorded: only some, or all but some. Times always are. */
+/**
+ * The values of delegates that are recorded: only some, or all but some. Times are always recorded.
+ */
 export type DelegateFilter =
   | { readonly include: readonly DelegateIds[]; readonly exclude?: undefined }
   | { readonly exclude: readonly DelegateIds[]; readonly include?: undefined };
@@ -29,27 +33,31 @@ export type DelegateFilter =
 /** Options of `Program.run()`. */
 export interface RunOptions extends CallOptions {
   /**
-   * Records the run, and loading the method if this is what loads it, for `etdump()`. Recordings
-   * add up until then. If the recording grows beyond `eventBytesMax` of `load()`, the run does its
-   * work and then fails with the code "limit". The dump has the runs before it, and not this one.
+   * Records the run for `etdump()`, and also the loading of the method if this call loads it.
+   * Records add up until `etdump()`. If they grow beyond `eventBytesMax` of `load()`, the run does
+   * its work and then fails with the code "limit". The dump has the runs before it, and not this
+   * one.
    */
   events?: RecordedEvents;
-  /** Chooses among the values inside of delegates that "intermediates" records; all by default. */
+  /**
+   * Chooses among the values inside of delegates for "intermediates". By default all are recorded.
+   */
   delegateValues?: DelegateFilter;
   /**
-   * The number of the test case of a bundled program that the inputs are; recorded with the run. The
-   * official Inspector takes runs of one method and one number for repetitions, and refuses values that
-   * differ between them, as NaN does from itself: number runs on different inputs when values are recorded.
+   * The number of the test case in a bundled program that the inputs come from. It is recorded with
+   * the run. The official Inspector takes runs of one method and one number for repetitions. It
+   * refuses values that differ between them, and a NaN differs from itself. So give runs on
+   * different inputs different numbers if values are recorded.
    */
   bundledInputIndex?: number;
 }
 
-/** The events since the last time they were asked for. */
+/** The events since the last `etdump()`. */
 export interface EventDump {
   /** The ETDump (.etdp): blocks of events, one for each method that was loaded and for each run. */
   readonly etdump: Uint8Array<ArrayBuffer>;
   /**
-   * The bytes of tensors that the dump refers to, row-major, each at a multiple of 64; empty when no
+   * The bytes of tensors that the dump refers to, row-major, each at a multiple of 64. Empty if no
    * values were recorded. The Inspector takes it as a file of its own.
    */
   readonly debugBuffer: Uint8Array<ArrayBuffer>;
@@ -57,22 +65,28 @@ export interface EventDump {
   readonly blocks: number;
   /** The number of events in all blocks. */
   readonly events: number;
-  /** Values among the events. */
+  /** The number of values among the events. */
   readonly values: number;
-  /** Instructions that loading merged into others, so that what they compute is nowhere; see `RecordedEvents`. */
+  /**
+   * Instructions whose results do not exist, because loading merged them into others; see
+   * `RecordedEvents`.
+   */
   readonly unseen: number;
   /**
-   * Values that an ETDump has no place for, which are `Null` in it: text, and tensors of complex
+   * Values that an ETDump cannot store, which are `Null` in it: text, and tensors of complex
    * numbers, float8 or uint64.
    */
   readonly omitted: number;
-  /** Tensors in a wider dtype, because readers lack theirs: bfloat16 as float32, uint32 as int64. */
+  /**
+   * Tensors in a wider dtype, because readers do not know theirs: bfloat16 as float32, uint32 as
+   * int64.
+   */
   readonly widened: number;
   /**
-   * Instructions that ended before the clock moved. Their time reads 0 and is not: browsers let
-   * performance.now() make coarse steps. Run several times and look at sums, or isolate the page.
+   * Instructions that ended before the clock moved. Their time reads 0, although they took time:
+   * performance.now() is coarse in browsers. Run several times and use sums, or isolate the page.
    */
   readonly instants: number;
-  /** The smallest step that the clock was seen to make, in nanoseconds, the unit of all times. */
+  /** The smallest step of the clock that was seen, in nanoseconds. All times are nanoseconds. */
   readonly clockStep: number;
 }

@@ -1,7 +1,7 @@
 // The public type of an emitted program: the tables of ExecuTorch's program.fbs, by their own names.
 // Fields that have their default (0, false, "") are left out.
 
-/** A program as its file has it. Its weights lie in segments behind it. */
+/** A program as its file has it. Its weights are in segments after it. */
 export interface ExecutorchProgram {
   /** The methods, in the order of the file. */
   readonly execution_plan?: readonly ExecutionPlan[];
@@ -20,25 +20,25 @@ export interface ExecutorchProgram {
 export interface ExecutionPlan {
   /** The name of the method. */
   readonly name: string;
-  /** The values that instructions name by their place. */
+  /** The values. Instructions refer to them by index. */
   readonly values?: readonly PlanValue[];
-  /** The places of the inputs among the values. */
+  /** The indices of the inputs among the values. */
   readonly inputs?: readonly number[];
-  /** The places of the outputs among the values. */
+  /** The indices of the outputs among the values. */
   readonly outputs?: readonly number[];
   /** Lists of instructions; programs have one. */
   readonly chains?: readonly {
     readonly inputs?: readonly number[];
     readonly outputs?: readonly number[];
     readonly instructions?: readonly Instruction[];
-    /** The lines of the model behind each instruction, if emitStacktrace asked for them. */
+    /** The lines of the model for each instruction, if emitStacktrace was set. */
     readonly stacktrace?: readonly { readonly items?: readonly StackFrame[] }[];
   }[];
-  /** The operators that kernel calls name by their place. */
+  /** The operators. Kernel calls refer to them by index. */
   readonly operators?: readonly { readonly name: string; readonly overload?: string }[];
-  /** The delegates that calls name by their place. */
+  /** The delegates. Delegate calls refer to them by index. */
   readonly delegates?: readonly { readonly id: string; readonly [field: string]: unknown }[];
-  /** Bytes of memory that is planned, by memory id; the first is not used. */
+  /** Bytes of planned memory, by memory id. The first is not used. */
   readonly non_const_buffer_sizes?: readonly (number | bigint)[];
   readonly [field: string]: unknown;
 }

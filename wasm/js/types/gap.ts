@@ -1,9 +1,13 @@
-// The public types of numeric gaps: how far a run's values are from those of a program of the record.
+// The public types of numeric gaps: the differences between a run's values and those of a program
+// of the record.
 import type { CallOptions } from "./call_options.js";
 import type { InspectorNode, LoggedValue } from "./logged.js";
 import type { DType } from "./tensor.js";
 
-/** How far a value is from its reference. `snr` is in decibels, infinite where they are equal. */
+/**
+ * The difference between a value and its reference. `snr` is in decibels, and infinite if the two
+ * are equal.
+ */
 export interface Gap {
   /** The signal-to-noise ratio in decibels; larger is closer. */
   snr: number;
@@ -22,13 +26,16 @@ export type GapMetric = keyof Gap;
 
 /** A result of a row and its reference. */
 export interface GapOutput {
-  /** The value of the record's program. */
+  /** The value in the record's program. */
   reference: LoggedValue;
-  /** The value that was logged. */
+  /** The logged value. */
   found: LoggedValue;
-  /** How far the two are apart. */
+  /** The difference between the two. */
   gap: Gap;
-  /** By `distance` of the options; null where `preprocess` has left it out. Only with that option. */
+  /**
+   * The result of the option `distance`. Null if `preprocess` removed the pair. Only with that
+   * option.
+   */
   distance?: number | null;
 }
 
@@ -36,9 +43,9 @@ export interface GapOutput {
 export interface GapRow {
   /** The method that ran. */
   method: string;
-  /** The place of the block among those of `events()`. */
+  /** The index of the block in `events()`. */
   block: number;
-  /** The place of the event in the block. */
+  /** The index of the event in the block. */
   event: number;
   /** Debug handles of the nodes of the reference. */
   aotHandles: number[];
@@ -50,29 +57,37 @@ export interface GapRow {
   runtimeOps: string[];
   /** The nodes of the reference. */
   nodes: InspectorNode[];
-  /** One of each output that could be compared. */
+  /** The outputs that could be compared. */
   outputs: GapOutput[];
 }
 
-/** A method that a report of gaps is of. */
+/** A method in a report of gaps. */
 export interface GapMethod {
   /** The name of the method. */
   method: string;
-  /** The inputs of the reference: the record's representative ones, or else the method's examples. */
+  /**
+   * The inputs of the reference: the record's representative inputs, or else the method's examples.
+   */
   inputs: "representative" | "example";
-  /** The origin of the outputs that its own were compared with. */
+  /** The source of the outputs that the method's outputs were compared with. */
   outputsFrom: "recorded" | "computed" | "none";
 }
 
-/** How far a run's values are from those of a program of the record. */
+/** The differences between a run's values and those of a program of the record. */
 export interface GapReport {
   /** The stage whose values are the reference. */
   reference: string;
-  /** One at least; several where none was named and the dump has values of several. */
+  /**
+   * At least one method. There are several if no method was named and the dump has values of
+   * several.
+   */
   methods: GapMethod[];
-  /** The events that were compared, in the order of the dump. */
+  /** The compared events, in the order of the dump. */
   rows: GapRow[];
-  /** Gaps of the program's outputs from the record's reference outputs, or else from the stage's own. */
+  /**
+   * Gaps of the program's outputs. The reference is the record's reference outputs, or else the
+   * stage's own.
+   */
   outputs: {
     method: string;
     block: number;
@@ -81,15 +96,15 @@ export interface GapReport {
     found: LoggedValue;
     gap: Gap | null;
   }[];
-  /** Values that were logged and are not compared, and why. */
+  /** Logged values that are not compared, with the reason. */
   skipped: { method: string; block: number; event: number; name: string; reason: string }[];
 }
 
 /** The elements of a result and of its reference. */
 export interface GapPair {
-  /** Places in the report: of the row, and of the output in it. */
+  /** The index of the row in the report. */
   readonly row: number;
-  /** The place of the output in the row. */
+  /** The index of the output in the row. */
   readonly output: number;
   /** The method that ran. */
   readonly method: string;
@@ -101,26 +116,29 @@ export interface GapPair {
   readonly dtype: DType | null;
   /** Its sizes, outermost first. */
   readonly shape: readonly number[];
-  /** Row-major, of any dtype as doubles. */
+  /** The elements as doubles, row-major. */
   readonly reference: Float64Array;
-  /** The elements that were logged, in the same order. */
+  /** The logged elements, in the same order. */
   readonly found: Float64Array;
 }
 
 /** Options of `Inspector.numericGap`. */
 export interface GapOptions extends CallOptions {
-  /** By default the inspector's, or else each that the dump has values of. */
+  /** By default the inspector's method, or else each method that the dump has values of. */
   method?: string;
   /** "exported_program", "edge_dialect_exported_program" (the default) or an extra stage of the record. */
   reference?: string;
-  /** All elements come with the values, as `data`. */
+  /** Adds all elements to the values, as `data`. */
   values?: boolean;
-  /** A measure of your own: `distance` of each output. Called here, also for a worker's inspector. */
+  /**
+   * A measure of your own, which becomes `distance` of each output. It is called on this thread,
+   * also for a worker's inspector.
+   */
   distance?: (reference: Float64Array, found: Float64Array, pair: GapPair) => number;
   /**
-   * Gives the pairs that `distance` gets instead of those that were logged: pairs with other elements,
-   * or fewer pairs. Each is one of those given, or a copy of it with other elements. `gap` is always
-   * that of the logged values.
+   * Replaces the pairs that `distance` gets: by pairs with other elements, or by fewer pairs. Each
+   * must be one of the given pairs, or a copy of it with other elements. `gap` is always that of
+   * the logged values.
    */
   preprocess?: (pairs: GapPair[]) => GapPair[];
 }

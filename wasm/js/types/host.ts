@@ -1,8 +1,8 @@
-// Classes of the web as the host's own declarations have them, or as much of them as is used here.
-// The package's declarations name such classes through this file only, so that they compile in projects
+// Classes of the web by the host's own declarations, or by the few members that are used here. The
+// package's declarations refer to such classes through this file only. So they compile in projects
 // with neither the DOM library nor @types/node.
 
-/** The instances of a global class, where the host's declarations have it. */
+/** The instances of a global class, if the host's declarations have it. */
 export type Host<Name extends string, Otherwise = never> = typeof globalThis extends {
   [K in Name]: { prototype: infer Instance };
 }
@@ -40,7 +40,7 @@ interface ResponseLike {
 /** A Response of `fetch`. */
 export type HostResponse = Host<"Response", ResponseLike>;
 
-/** A WritableStream by what is called, because its class is generic. */
+/** A WritableStream by the members that are called, because its class is generic. */
 export interface HostWritableStream<T> {
   readonly locked: boolean;
   getWriter(): {

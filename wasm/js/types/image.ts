@@ -3,8 +3,8 @@ import type { Host, HostBlob } from "./host.js";
 import type { DType } from "./tensor.js";
 
 /**
- * Pixels at hand, row by row from the top: 4 bytes a pixel (RGBA, as an ImageData has them), 3 (RGB)
- * or 1 (grey). Decoders such as sharp give them too.
+ * Pixels in memory, row by row from the top. Each has 4 bytes (RGBA, as in an ImageData), 3 (RGB)
+ * or 1 (grey). Decoders such as sharp give such pixels.
  */
 export interface ImagePixels {
   readonly data: Uint8ClampedArray | Uint8Array;
@@ -31,12 +31,12 @@ export type ImageInput =
   | Host<"OffscreenCanvas">
   | Host<"VideoFrame">;
 
-/** The dtypes that pictures become. */
+/** The dtypes that a picture can become. */
 export type ImageDType = Extract<DType, "float32" | "float16" | "bfloat16" | "float64" | "uint8">;
 
-/** How a picture becomes a tensor. */
+/** Options for turning a picture into a tensor. */
 export interface ImageOptions<D extends ImageDType = ImageDType> {
-  /** Height and width in pixels; those of the picture by default. */
+  /** Height and width in pixels; by default those of the picture. */
   readonly size?: readonly [height: number, width: number];
   /**
    * How a picture of other proportions fills `size`. "stretch", the default, changes them. "cover"
@@ -49,12 +49,15 @@ export interface ImageOptions<D extends ImageDType = ImageDType> {
   readonly channels?: "RGB" | "BGR" | "L";
   /** The shape: "NCHW", the default, is [1, channels, height, width], "NHWC" [1, height, width, channels]. */
   readonly layout?: "NCHW" | "NHWC";
-  /** Each byte is multiplied by this first; 1/255 by default. */
+  /** The factor for each byte, applied first; 1/255 by default. */
   readonly scale?: number;
-  /** Subtracted next, for all channels or for each in the order of `channels`; 0 by default. */
+  /**
+   * The number that is subtracted next, for all channels or for each in the order of `channels`; 0
+   * by default.
+   */
   readonly mean?: number | readonly number[];
-  /** The divisor at last, for all channels or for each; 1 by default. */
+  /** The divisor, applied last, for all channels or for each; 1 by default. */
   readonly std?: number | readonly number[];
-  /** "float32" by default. "uint8" keeps the bytes, and takes no scale, mean or std. */
+  /** The dtype; "float32" by default. "uint8" keeps the bytes, and takes no scale, mean or std. */
   readonly dtype?: D;
 }

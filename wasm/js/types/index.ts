@@ -1,5 +1,5 @@
-// The public types, all of them. Two implementations share them: the engine, synchronous and on the
-// caller's thread, and the client, the same calls answered by a worker as promises.
+// All public types. Two implementations share them. The engine is synchronous and runs on the
+// caller's thread. The client has the same calls; a worker answers them as promises.
 export type { BackendConfig, CompileConfig, ExecutorchConfig } from "../border/options.gen.js";
 export type { PlannedSizes } from "../border/option.js";
 export type { ChooseFile, ExternalConstants, WeightInfo } from "../border/weight_files.js";

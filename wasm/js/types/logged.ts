@@ -1,4 +1,4 @@
-// The types of what a dump holds of one event: nodes of the program and values.
+// The types of the nodes and values in a dump's events.
 import type { DType } from "./tensor.js";
 
 /** A node of the graph that events are associated with. */
@@ -7,17 +7,17 @@ export interface InspectorNode {
   name: string;
   /** Its operator. */
   op: string;
-  /** The debug handle, by which events refer to it. */
+  /** The debug handle. Events refer to the node by it. */
   handle: number;
-  /** The user's own line: "model.py:12 in forward: return self.fc(x)"; empty where it is unknown. */
+  /** The user's own line: "model.py:12 in forward: return self.fc(x)". Empty if it is unknown. */
   source: string;
-  /** The whole traceback, as it was recorded at export. */
+  /** The whole traceback that the export recorded. */
   stackTrace: string;
   /** The modules that it is in, outermost first. */
   modules: { path: string; class: string }[];
 }
 
-/** A value that was logged, or one to compare it with. */
+/** A logged value, or a value to compare it with. */
 export interface LoggedValue {
   /** The kind of the value; only a "tensor" has a dtype and a shape. */
   kind: "none" | "int" | "bool" | "double" | "tensor" | "string";
@@ -25,7 +25,10 @@ export interface LoggedValue {
   dtype?: DType;
   /** The sizes of a tensor, outermost first. */
   shape?: number[];
-  /** The smallest element that is a number; null where there is none, or the bytes are not at hand. */
+  /**
+   * The smallest element that is a number. Null if there is no number, or the bytes are not
+   * available.
+   */
   min: number | null;
   /** The largest element, as for `min`. */
   max: number | null;
@@ -35,10 +38,10 @@ export interface LoggedValue {
   nans: number;
   /** The number of elements that are infinite. */
   infinities: number;
-  /** The bytes are at hand. */
+  /** True if the bytes are available. */
   hasData: boolean;
-  /** The first elements in row-major order, 16 at most. */
+  /** The first elements in row-major order, at most 16. */
   first: number[];
-  /** All of them, of gaps that were asked for with `values`; empty where they are not at hand. */
+  /** All elements, in gaps with the option `values`. Empty if they are not available. */
   data?: Float64Array;
 }

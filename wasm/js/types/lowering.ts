@@ -10,36 +10,38 @@ import type { Source } from "./source.js";
 export interface ToEdgeOptions extends CallOptions {
   /** Methods without instructions, by name: `{ get_max_seq_len: 256 }`. */
   constantMethods?: Readonly<Record<string, ConstantValue>>;
-  /** Largest sizes of dynamic dimensions, and which operators the edge program may hold. */
+  /**
+   * The largest sizes of dynamic dimensions, and the operators that the edge program may contain.
+   */
   compileConfig?: CompileConfig;
-  /** Keeps a record of the programs before and after (`etrecord` of the managers). */
+  /** Keeps a record of the programs before and after, as `etrecord` of the managers. */
   generateEtrecord?: boolean;
 }
 
 /** Options of `toEdgeTransformAndLower`. */
 export interface TransformAndLowerOptions extends ToEdgeOptions, BackendConfig {
-  /** Passes over the edge program, before parts are found. */
+  /** Passes over the edge program that run before parts are found. */
   transformPasses?: Passes;
-  /** Chooses the parts that go to backends; none by default. */
+  /** Chooses the parts that go to backends. By default no part does. */
   partitioner?: Partitioners;
 }
 
 /** Options of `lower`: those of decomposition, of delegation and of the file, in one object. */
 export interface LowerOptions extends TransformAndLowerOptions, ExecutorchConfig {
-  /** Also compares the lowered program with the same one without delegates, as `verify()` does. */
+  /** Also compares the lowered program with one without delegates, as `verify()` does. */
   verify?: boolean;
-  /** Keeps a record (`etrecord` of what this gives); with "light" its files are without weights. */
+  /** Keeps a record, as `etrecord` of the result. With "light" its files have no weights. */
   etrecord?: boolean | "light";
 }
 
 /**
- * Programs by method name, or a single file, whose models keep their names ("model" becomes "forward").
- * Any text is a method name but the empty one and text with NUL characters.
+ * Programs by method name, or a single file, whose models keep their names ("model" becomes
+ * "forward"). A method name is any text that is not empty and has no NUL character.
  */
 export type Programs = Source | Readonly<Record<string, Source>>;
 
 /** The configuration of an executorch program: options of the file, and passes before it is planned. */
 export interface ExecutorchBackendConfig extends ExecutorchConfig {
-  /** Passes over the edge program, behind all others and before memory is planned. */
+  /** Passes over the edge program that run last, before memory is planned. */
   readonly passes?: Passes;
 }

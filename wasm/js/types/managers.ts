@@ -1,5 +1,5 @@
-// The types of programs on their way from a .pt2 to a .pte. Names follow ExecuTorch's export API (toEdge,
-// toExecutorch, method, buffer), so that what people know carries over.
+// The types of programs between a .pt2 and a .pte. Names are those of ExecuTorch's export API
+// (toEdge, toExecutorch, method, buffer).
 import type {
   CompileSpec,
   Delegation,
@@ -22,39 +22,45 @@ import type { CompilationReport, NodeRow } from "./report.js";
 import type { Resource } from "./resource.js";
 import type { Sink } from "./source.js";
 
-/** Files opened as methods, as PyTorch exported them: for looking at, and for lowering. */
+/** Opened files as methods, as PyTorch exported them. They can be inspected and lowered. */
 export interface OpenedPrograms extends Resource {
   /** Names of the methods. */
   readonly methods: readonly string[];
   /** An empty record, for programs of this compilation. */
   createEtrecord(): ETRecord;
-  /** The program of a method; the name may be left out for `forward` or the only method. */
+  /** The program of a method. The name may be left out for `forward` or the only method. */
   exportedProgram(method?: string): ExportedProgram;
   /** Methods, operators and sizes of all programs of this compilation. */
   inspect(): CompilationReport;
   /**
-   * The inputs that a method was exported with, those by name after the others; null where the file
-   * has none, or has compressed them. A container's inputs are a list.
+   * The inputs that a method was exported with. Those by name come last. Null if the file has no
+   * inputs, or they are compressed. A container among the inputs is a list.
    */
   exampleInputs(method?: string): RecordValue[] | null;
-  /** Decomposes and rewrites; once. If it fails, the opened programs can still be looked at. */
+  /**
+   * Decomposes and rewrites. It may succeed once. If it fails, the opened programs can still be
+   * inspected.
+   */
   toEdge(options?: ToEdgeOptions): EdgeProgramManager;
-  /** toEdge, transform and toBackend in one, as the engine has it; once. */
+  /**
+   * Does toEdge, transform and toBackend in one call, as the engine's function does. It may succeed
+   * once.
+   */
   toEdgeTransformAndLower(options?: TransformAndLowerOptions): EdgeProgramManager;
-  /** IR text of any version by its program number; what was opened is 0. */
+  /** The IR text of any program of the compilation, by its number. The opened program is 0. */
   text(program: number, method?: string): string;
   /** The nodes of a method of a program by its number. */
   nodes(program: number, method: string): NodeRow[];
 }
 
-/** Methods in the edge dialect. Never changes: transform gives a new manager. */
+/** Methods in the edge dialect. A manager never changes: transform gives a new one. */
 export interface EdgeProgramManager extends Resource {
   /** Names of the methods that have instructions. */
   readonly methods: readonly string[];
   /**
-   * The record that `generateEtrecord` asked for, which lives as long as this manager: what is
-   * known so far. Managers that `transform` and `toBackend` make have records of their own.
-   * Fails with the code "state" where it was not asked for.
+   * The record that `generateEtrecord` requested, with all that is known so far. It lives as long
+   * as this manager. Managers of `transform` and `toBackend` have records of their own. Fails with
+   * the code "state" without that option.
    */
   readonly etrecord: ETRecord;
   /** The same as `etrecord`; a client has only this one. */
@@ -63,34 +69,37 @@ export interface EdgeProgramManager extends Resource {
   createEtrecord(): ETRecord;
   /** Names of the constant methods. */
   readonly configMethods: readonly string[];
-  /** The edge program of a method; the name may be left out for `forward` or the only method. */
+  /** The edge program of a method. The name may be left out for `forward` or the only method. */
   exportedProgram(method?: string): ExportedProgram;
-  /** Runs passes, in order. `Engine.meta().passes` lists their names. Gives a new manager. */
+  /** Runs passes in order, and gives a new manager. `Engine.meta().passes` lists their names. */
   transform(passes: Passes): EdgeProgramManager;
   /**
-   * Hands parts of the methods to backends, the parts of all methods at once, and gives a manager of
-   * what that makes. Fails with the code "not_found" for a backend or a method that does not exist,
-   * "argument" for tags that cannot be cut out, "delegate" when a backend does not do its work.
-   * A method called "backend" is given a list: `{ backend: ["xnnpack"] }`.
+   * Gives parts of the methods to backends, for all methods at once, and gives a manager of the
+   * result. Fails with the code "not_found" for an unknown backend or method, "argument" for tags
+   * that cannot be cut out, and "delegate" if a backend fails. A method called "backend" needs a
+   * list: `{ backend: ["xnnpack"] }`.
    *
-   * `toBackend(id, method?, compileSpecs)` hands over the whole of a method, or of each, as one part
-   * or not at all, as `whole` of a partitioner does.
+   * `toBackend(id, method?, compileSpecs)` gives the whole of a method, or of each method, as one
+   * part or not at all, as a partitioner with `whole` does.
    */
   toBackend(
     partitioner: Partitioners,
     options?: ToBackendOptions | string,
     compileSpecs?: readonly CompileSpec[],
   ): EdgeProgramManager;
-  /** The fate of each node of each method. A program that no backend was asked about has no rows. */
+  /**
+   * The result of delegation for each node of each method. If no backend was asked about a program,
+   * there are no rows.
+   */
   delegation(): Delegation;
   /**
-   * Runs the last passes, plans memory and writes the program. May be called again with another
+   * Runs the last passes, plans memory and writes the program. It may be called again with another
    * config.
    */
   toExecutorch(config?: ExecutorchBackendConfig & CallOptions): ExecutorchProgramManager;
   /** Methods, operators, sizes, passes and warnings of all programs of this compilation. */
   inspect(): CompilationReport;
-  /** IR text of any version by its program number. */
+  /** The IR text of any program of the compilation, by its number. */
   text(program: number, method?: string): string;
   /** The nodes of a method of a program by its number. */
   nodes(program: number, method: string): NodeRow[];
@@ -98,7 +107,7 @@ export interface EdgeProgramManager extends Resource {
 
 /** Options of `dump`. */
 export interface DumpOptions {
-  /** Whether values and instructions follow. */
+  /** Adds values and instructions. */
   readonly verbose?: boolean;
 }
 
@@ -117,9 +126,8 @@ export interface ExecutorchProgramManager extends Resource {
   /** Names of the methods that have instructions. */
   readonly methods: readonly string[];
   /**
-   * The record that `generateEtrecord` asked for, which lives as long as this manager: complete,
-   * and apart from that of the edge manager.
-   * Fails with the code "state" where it was not asked for.
+   * The complete record that `generateEtrecord` requested, separate from that of the edge manager.
+   * It lives as long as this manager. Fails with the code "state" without that option.
    */
   readonly etrecord: ETRecord;
   /** The same as `etrecord`; a client has only this one. */
@@ -128,52 +136,60 @@ export interface ExecutorchProgramManager extends Resource {
   createEtrecord(): ETRecord;
   /** Names of the constant methods. */
   readonly configMethods: readonly string[];
-  /** Bytes of the .pte. */
+  /** The size of the .pte in bytes. */
   readonly size: number;
-  /** The whole .pte; built on each call. Large programs go through `writeTo` or `toBlob` instead. */
+  /** The whole .pte, built on each call. For large programs use `writeTo` or `toBlob`. */
   readonly buffer: Uint8Array<ArrayBuffer>;
-  /** The .pte (or one of `dataFiles`) as a Blob; weights stay slices of the opened Files where the platform can. */
+  /**
+   * The .pte, or one of `dataFiles`, as a Blob. If the platform can, weights stay slices of the
+   * opened Files.
+   */
   toBlob(file?: string, options?: CallOptions): HostBlob;
   /** The .ptd files that belong to the .pte. */
   readonly dataFiles: readonly DataFile[];
   /** One of `dataFiles`, whole. */
   dataFile(name: string): Uint8Array<ArrayBuffer>;
   /**
-   * Writes the .pte, or one of `dataFiles`. A stream that fails rejects with the code "io". Once
-   * cancelled, the call waits no longer for the sink, which may hold a part of the file by then; a
-   * WritableStream is aborted and unlocked, other sinks are the caller's to close.
+   * Writes the .pte, or one of `dataFiles`. If a stream fails, the call rejects with the code "io".
+   * If it is cancelled, the call no longer waits for the sink, which may have a part of the file by
+   * then. A WritableStream is aborted and unlocked. The caller must close other sinks.
    * @example
    * const handle = await showSaveFilePicker({ suggestedName: "model.pte" });
    * await lowered.writeTo(await handle.createWritable());
    */
   writeTo(sink: Sink, file?: string, options?: CallOptions): Promise<void>;
-  /** Writes in one go, for Node scripts: calls back with pieces in order. */
+  /** Writes synchronously, for Node scripts. Calls `write` with pieces in order. */
   writeSync(write: (chunk: Uint8Array<ArrayBuffer>) => void, file?: string): void;
-  /** The program of a method; the name may be left out for `forward` or the only method. */
+  /** The program of a method. The name may be left out for `forward` or the only method. */
   exportedProgram(method?: string): ExportedProgram;
-  /** The fate of each node of each method. A program that no backend was asked about has no rows. */
+  /**
+   * The result of delegation for each node of each method. If no backend was asked about a program,
+   * there are no rows.
+   */
   delegation(): Delegation;
-  /** The result of `lower` with the option `verify`; null where that was not asked for. */
+  /** The result of `lower` with the option `verify`; null without that option. */
   readonly verification: Verification | null;
   /**
-   * Runs the lowered program and the same program without delegates. A difference larger than the
-   * precision allows is a warning of `inspect()`, too, which names the delegate.
+   * Runs the lowered program and the same program without delegates. If a difference is larger than
+   * the precision allows, `inspect()` has a warning that names the delegate.
    */
   verify(options?: CallOptions): Verification;
   /**
-   * The program as its file has it: methods, values, instructions and segments. Made on each call.
+   * The program as in its file: methods, values, instructions and segments. Built on each call.
    * @example
    * const plan = lowered.executorchProgram.execution_plan?.[0];
    * console.log(plan?.values?.length, plan?.chains?.[0]?.instructions?.length);
    */
   readonly executorchProgram: ExecutorchProgram;
-  /** The nodes (`debugHandle`) behind each instruction, by method; as in a record. */
+  /** The nodes (`debugHandle`) of each instruction, by method, as in a record. */
   readonly debugHandleMap: ETRecordMaps["debugHandleMap"];
-  /** The delegates of each method, and the nodes behind what each reports on; as in a record. */
+  /**
+   * The delegates of each method, and the nodes of each thing that they report on, as in a record.
+   */
   readonly delegateMap: ETRecordMaps["delegateMap"];
   /**
-   * The program after the executorch passes, as text. With `verbose`, the values and instructions of the
-   * file follow, with the place of each value in memory.
+   * The program after the executorch passes, as text. With `verbose`, the values and instructions
+   * of the file follow, with the place of each value in memory.
    */
   dump(options?: DumpOptions): string;
   /** Methods, operators, memory plans, sizes and warnings. */

@@ -1,51 +1,54 @@
-// The tables of the module: operators and how much of PyTorch they cover, passes and backends.
+// The tables of the module: operators, the coverage of PyTorch, passes and backends.
 import type { DType } from "./tensor.js";
 
-/** The kind of work that an operator does, roughly: for grouping and colours. */
+/** The kind of work that an operator does, for grouping and colours. */
 export type OpFamily =
   "matrix" | "conv" | "reduce" | "pointwise" | "shape" | "index" | "create" | "other";
 
 /**
- * How an operator runs: it has a kernel, has one and becomes other operators in calls that this
- * refuses, or always becomes others that have one.
+ * How an operator runs. "kernel": it has a kernel. "mended": it has one, and calls that the kernel
+ * refuses become other operators. "expanded": it always becomes operators that have one.
  */
 export type HowItRuns = "kernel" | "mended" | "expanded" | "no";
 
-/** An operator of the table: one overload. Forms that write in place have no rows of their own. */
+/** An operator of the table, one overload. In-place forms have no rows of their own. */
 export interface OperatorInfo {
-  /** As programs call it: "aten::add.Tensor". */
+  /** Its name in programs: "aten::add.Tensor". */
   name: string;
-  /** The name that a .pte calls; empty where it never does. */
+  /** The name that a .pte calls. Empty if no .pte calls it. */
   out: string;
   /** The kind of work that it does. */
   family: OpFamily;
-  /** By this runtime. One that does not run here, and not there either, is refused when lowered. */
+  /** How this runtime runs it. Lowering refuses an operator that neither runtime runs. */
   here: HowItRuns;
   /**
-   * By the official runtime, lowered with the target "executorch". "no" also where only some of its
-   * calls end in an operator that it has no kernel for.
+   * How the official runtime runs it, lowered with the target "executorch". It is also "no" if only
+   * some of its calls need an operator that has no kernel there.
    */
   official: HowItRuns;
-  /** Does one of the two run it? */
+  /** True if one of the two runs it. */
   lowers: boolean;
-  /** The operator without a kernel, itself or one of what it becomes; empty where it runs on both. */
+  /** The operator without a kernel: itself, or one that it becomes. Empty if it runs on both. */
   lacks: string;
   /**
-   * Which calls the official runtime runs, if not all: those within each of these limits, such as
-   * "images of known size".
+   * The limits on its calls on the official runtime, such as "images of known size". Empty if all
+   * calls run.
    */
   limits: string[];
-  /** Is it one of those that `OperatorCoverage` counts? */
+  /** True if `OperatorCoverage` counts it. */
   pytorch: boolean;
-  /** The library that brings it: "torchvision"; empty of PyTorch's, and of what only lowering makes. */
+  /**
+   * The library that has it: "torchvision". Empty for PyTorch's own, and for those that only
+   * lowering makes.
+   */
   library: string;
 }
 
-/** How many operators work in a feature that is no operator itself, such as `torch.vmap`. */
+/** How many operators work in a feature that is not an operator, such as `torch.vmap`. */
 export interface FeatureCoverage {
   /** By torch.vmap, a whole batch at once. */
   vmap: number;
-  /** The most samples of a batch for which torch.vmap calls most of the others one by one. */
+  /** The largest batch for which torch.vmap calls most of the others sample by sample. */
   vmapSamples: number;
   /** By torch.func.jvp. */
   jvp: number;
@@ -55,22 +58,22 @@ export interface FeatureCoverage {
 
 /**
  * How much of PyTorch is covered, counted from the table. It counts the overloads of `aten` that
- * torch.export can leave in a program: those that compute tensors and write to none. Overloads for
- * gradients, for one device or library, and for sparse, nested, named or (in PyTorch's old way)
- * quantized tensors are not counted.
+ * torch.export can leave in a program: those that compute tensors and write to none. It does not
+ * count overloads for gradients, or for one device or library. Nor does it count those for sparse,
+ * nested, named or quantized tensors (in PyTorch's old way).
  */
 export interface OperatorCoverage {
-  /** The release of PyTorch whose operators these are. */
+  /** The release of PyTorch with these operators. */
   version: string;
   /** The number of operators that are counted. */
   operators: number;
-  /** How many of them lower. */
+  /** The number of them that lower. */
   lowers: number;
-  /** How many run in this runtime. */
+  /** The number that run in this runtime. */
   here: number;
-  /** How many run on the official runtime. */
+  /** The number that run on the official runtime. */
   official: number;
-  /** How many of those on the official runtime have a limit. */
+  /** The number of those on the official runtime that have a limit. */
   limited: number;
   /** Names of those that are not in the table. */
   missing: string[];
@@ -84,15 +87,15 @@ export interface Meta {
   dtypes: { code: number; name: DType; short: string; bytes: number }[];
   /** The table of operators. */
   ops: OperatorInfo[];
-  /** How many of PyTorch's operators those are. */
+  /** The coverage of PyTorch's operators. */
   pytorch: OperatorCoverage;
   /** Coverage of vmap, jvp and float8. */
   features: FeatureCoverage;
   /**
    * Passes, in the order in which lowering runs them. Those of the stage "executorch" run when the
-   * file is made. `transform` and recipes take those that can be `named`.
+   * file is made. `transform` and recipes take the passes that are `named`.
    */
   passes: { name: string; summary: string; stage: "edge" | "executorch"; named: boolean }[];
-  /** Backends that can take over parts of a program and run them here. Files name the id. */
+  /** Backends that can take parts of a program and run them here. Files contain the id. */
   backends: { name: string; id: string; summary: string }[];
 }

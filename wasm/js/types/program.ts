@@ -7,21 +7,21 @@ import type { Resource } from "./resource.js";
 import type { InputTensor, Tensor, Value } from "./tensor.js";
 import type { SgdOptimizer, SgdOptions } from "./training.js";
 
-/** A loaded .pte. State (buffers that methods write) lives until `reset` or `dispose`. */
+/** A loaded .pte. Its state (buffers that methods write) lives until `reset` or `dispose`. */
 export interface Program extends Resource {
-  /** Names of the methods, the constant ones included. */
+  /** The names of the methods, constant methods included. */
   readonly methods: readonly string[];
   /** Signatures, operators, sizes and planned memory of the methods. */
   inspect(): ProgramReport;
   /**
-   * The work of a backend in one of the `parts` of a method, as text: a line for each weight, input and
-   * node; those of nodes begin with their number. Empty where the backend has no words for it.
+   * The work of a backend in one of the `parts` of a method, as text: a line for each weight, input
+   * and node. Lines of nodes begin with their number. Empty if the backend cannot print.
    */
   partText(method: string, part: number): string;
   /**
-   * Runs a method. Gives its outputs in their order, as copies that are the caller's own. Fails with
-   * the code "input" if inputs are missing, unknown or do not fit, and "not_found" if there is no such
-   * method. `run(inputs)` needs a program with one method, and fails with "argument" if it has several.
+   * Runs a method. Gives copies of its outputs, in order. Fails with the code "input" if inputs are
+   * missing, unknown or do not fit, and with "not_found" for an unknown method. `run(inputs)` needs
+   * a program with one method, and fails with "argument" if it has several.
    *
    * @example
    * const [logits] = program.run("forward", [tokens, mask]);
@@ -30,17 +30,17 @@ export interface Program extends Resource {
    */
   run(...call: ProgramCall): Value[];
   /**
-   * Does what `run` does, and gives the outputs by the names that `inspect()` tells: the keys where
-   * Python returns a dict, "output_0" and so on elsewhere.
+   * Does what `run` does, and gives the outputs by name, as in `inspect()`. Names are the keys if
+   * Python returns a dict, and otherwise "output_0" and so on.
    *
    * @example
    * const { logits } = program.runNamed({ tokens, mask });
    */
   runNamed(...call: ProgramCall): Record<string, Value>;
   /**
-   * Runs a method that computes a loss and gradients of parameters, and keeps the gradients. Gives the
-   * outputs before them: the loss, and what else the module returns. Takes what `run` takes. Fails with the code
-   * "not_found" if the method has no gradients.
+   * Runs a method that computes a loss and gradients of parameters, and keeps the gradients. Gives
+   * the outputs before the gradients: the loss, and other results of the module. Takes the
+   * arguments of `run`. Fails with the code "not_found" if the method has no gradients.
    *
    * @example
    * const optimizer = program.sgd({ lr: 0.1 });
@@ -49,39 +49,44 @@ export interface Program extends Resource {
    */
   forwardBackward(...call: ProgramCall): Value[];
   /**
-   * The parameters that a method trains, by qualified name, as copies. The method may be left out if the
-   * program has one such method.
+   * Copies of the parameters that a method trains, by qualified name. The method may be left out if
+   * the program has one such method.
    */
   namedParameters(method?: string): Record<string, Tensor>;
   /**
-   * Replaces parameters that a method trains, by qualified name: those that `namedParameters` once gave, for
-   * instance. The others stay, and so does the momentum of optimizers. Nothing changes where one of the
-   * tensors has another name, dtype or shape, which is an error with the code "argument".
+  /**
+   * Replaces parameters that a method trains, by qualified name, for example by those that
+   * `namedParameters` returned. Other parameters stay, and so does the momentum of optimizers. If a
+   * tensor has another name, dtype or shape, this fails with the code "argument", and no parameter
+   * changes.
    */
   setNamedParameters(parameters: Readonly<Record<string, InputTensor>>, method?: string): void;
-  /** The gradients that `forwardBackward` has kept, likewise. Fails with the code "state" before it. */
+  /**
+   * Copies of the gradients that `forwardBackward` kept, by qualified name. Fails with the code
+   * "state" before its first call.
+   */
   namedGradients(method?: string): Record<string, Tensor>;
   /**
-   * Makes an optimizer of the parameters of a method: stochastic gradient descent, with the numbers of
-   * ExecuTorch's own. It lives as long as the program, or until `dispose`.
+   * Makes an optimizer for the parameters of a method: stochastic gradient descent, with the same
+   * numbers as ExecuTorch's. It lives until `dispose`, or as long as the program.
    *
    * @example
    * const optimizer = program.sgd({ lr: 0.1, momentum: 0.9 });
    */
   sgd(options: SgdOptions): SgdOptimizer;
   /**
-   * The records of runs with the option `events` since the last call, as files that the official
-   * Inspector opens. Fails with the code "state" when no run was recorded. Instructions that loading
-   * merged are in it one by one, each with an equal share of the time of all.
+   * Gives the recorded runs (option `events`) since the last call, as files that the official
+   * Inspector opens. Fails with the code "state" if no run was recorded. Instructions that loading
+   * merged are listed one by one, each with an equal share of the time of all.
    */
   etdump(): EventDump;
-  /** Every method's mutable state back to what it was after loading. */
+  /** Resets the mutable state of every method to its state after loading. */
   reset(): void;
-  /** The calls that a bundled program comes with; none of a plain one. */
+  /** The calls in a bundled program. Empty for a plain one. */
   testSuites(): TestSuite[];
   /**
-   * Runs the calls that a bundled program comes with, each from the program's first state, and compares.
-   * Leaves the last one's state behind. Fails with the code "state" when there are none.
+   * Runs the calls in a bundled program, each from the program's first state, and compares. The
+   * last call's state remains. Fails with the code "state" if there are no calls.
    */
   verify(options?: VerifyOptions): CaseVerdict[];
 }

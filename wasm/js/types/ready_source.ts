@@ -1,4 +1,4 @@
-// The sources that the engine can read without waiting.
+// The types of sources that the engine can read without waiting.
 import type { HostBlob } from "./host.js";
 import type { ExecutorchProgramManager } from "./managers.js";
 import type { InflatedArchive, OpenFile, RandomAccess, UrlRef } from "./source.js";

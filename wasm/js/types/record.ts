@@ -9,29 +9,29 @@ import type { Resource } from "./resource.js";
 import type { Sink, Source } from "./source.js";
 import type { Value } from "./tensor.js";
 
-/** An object of the engine, or the client's for one. */
+/** An object of the engine, or the client's object for it. */
 export type Handed<T> = T | Remote<T>;
 
-/** Inputs or outputs of a program; whole numbers become integers. */
+/** Inputs or outputs of a program. Whole numbers become integers. */
 export type RecordValue = Value | readonly RecordValue[];
 
-/** The handle of the node that an instruction computes, or those of a delegate, by method. */
+/** For each method and instruction the handle of its node, or the handles of a delegate. */
 export type DebugHandleMap = Record<string, Record<string, number | number[]>>;
 
-/** Delegates by method and instruction; `delegate_map` is null where the backend gives no map. */
+/** Delegates by method and instruction. `delegate_map` is null if the backend gives no map. */
 export type DelegateMap = Record<
   string,
   Record<string, { name: string; delegate_map: Record<string, number[]> | null }>
 >;
 
-/** Results of delegates by method and instruction. */
+/** The number of results of each delegate, by method and instruction. */
 export type NumOutsMap = Record<string, Record<string, number>>;
 
-/** The maps as they are in the file; null where the record has none. */
+/** The maps as in the file. Null if the record lacks a map. */
 export interface ETRecordMaps {
-  /** The nodes behind each instruction. */
+  /** The nodes of each instruction. */
   debugHandleMap: DebugHandleMap | null;
-  /** The nodes behind each thing that a delegate reports on. */
+  /** The nodes of each thing that a delegate reports on. */
   delegateMap: DelegateMap | null;
   /** The number of results of each delegate. */
   instructionIdToNumOutsMap: NumOutsMap | null;
@@ -57,15 +57,15 @@ export interface ETRecordReport {
     nodes: number;
     hasWeights: boolean;
   }[];
-  /** A number by which the official tools know the exported graph; 0 where there is none. */
+  /** The number by which the official tools know the exported graph. 0 if there is none. */
   exportGraphId: number;
-  /** Whether it says what methods should return. */
+  /** True if it has expected outputs of methods. */
   hasReferenceOutputs: boolean;
-  /** Whether it has inputs to run its program on. */
+  /** True if it has inputs to run its program on. */
   hasRepresentativeInputs: boolean;
   /** Entries of the file that this version does not know. */
   unknownEntries: string[];
-  /** Damaged entries of the file, which the record goes without. */
+  /** Damaged entries of the file. The record has no content of them. */
   unreadEntries: UnreadEntry[];
   /** Warnings about the file. */
   diagnostics: Diagnostic[];
@@ -73,24 +73,24 @@ export interface ETRecordReport {
 
 /** Options of `save`, `toBlob` and `bytes` of a record. */
 export interface SaveOptions extends CallOptions {
-  /** Leaves weights out: enough for all but computing values again. */
+  /** Leaves weights out. Only computing values again needs them. */
   light?: boolean;
-  /** Writes this method alone, under the name `forward`: the official inspector opens no other. */
+  /** Writes only this method, under the name `forward`. The official inspector opens no other. */
   method?: string;
 }
 
 /**
- * An ETRecord. Records name programs that never change, so that a change to one, or to the
- * managers, never shows in another. Adding the same thing twice fails with the code "state".
+ * An ETRecord. Its programs never change. So a change to one record, or to the managers, never
+ * shows in another. Adding the same thing twice fails with the code "state".
  */
 export interface ETRecord extends Resource {
-  /** The program as it was exported: of `forward`, or of the only method. */
+  /** The exported program of `forward`, or of the only method. */
   readonly exportedProgram: ExportedProgram | null;
-  /** The program before passes and delegation; of several methods, by name. */
+  /** The program before passes and delegation. If there are several methods, an object by name. */
   readonly edgeDialectProgram: ExportedProgram | Readonly<Record<string, ExportedProgram>> | null;
   /** Further stages as "stage/method". */
   readonly graphMap: Readonly<Record<string, ExportedProgram>>;
-  /** A program by its stage and method; a stage of one program needs none. */
+  /** A program by its stage and method. A stage with one program needs no method. */
   program(stage: string, method?: string): ExportedProgram;
   /** The contents of the record. */
   inspect(): ETRecordReport;
@@ -98,18 +98,18 @@ export interface ETRecord extends Resource {
   maps(): ETRecordMaps;
   /** Outputs of each case, by method. */
   referenceOutputs(): Record<string, RecordValue[]> | null;
-  /** The inputs of one case: those that the program was exported with, unless others were given. */
+  /** The inputs of one case: those that were set, or else those of the export. */
   representativeInputs(): RecordValue[] | null;
-  /** The inputs that a method was exported with; null where the record does not say. */
+  /** The inputs that a method was exported with. Null if the record has none. */
   exampleInputs(method: string): RecordValue[] | null;
 
-  /** Adds the program as it was exported. Files have a place for `forward` only. Null has no effect. */
+  /** Adds the exported program. A file has room for `forward` only. Null has no effect. */
   addExportedProgram(programs: Handed<OpenedPrograms> | null): void;
-  /** Adds the edge programs of all methods, as they are now. */
+  /** Adds the edge programs of all methods in their current state. */
   addEdgeDialectProgram(edge: Handed<EdgeProgramManager>): void;
   /**
-   * The maps of what was emitted, and from a bundled program (.bpte) that was made of it, what its
-   * calls expect and take.
+   * Adds the maps of the emitted program. From a bundled program (.bpte) made of it, also adds the
+   * inputs and expected results of its calls.
    */
   addExecutorchProgram(program: Handed<ExecutorchProgramManager>, bundled?: Source): void;
   /** Programs of the same compilation as further stages, by name. */
@@ -117,25 +117,25 @@ export interface ETRecord extends Resource {
     modules: Readonly<Record<string, Handed<OpenedPrograms> | Handed<EdgeProgramManager>>>,
   ): void;
   /**
-   * Replaces the inputs. A bundled program gives those of its first call of `forward`, or null where
+   * Replaces the inputs. A bundled program gives those of its first call of `forward`, or null if
    * it has no such call.
    */
   updateRepresentativeInputs(inputs: readonly RecordValue[] | Source | null): void;
   /**
-   * Outputs of each case, by method; a list is for `forward`. From a bundled program: the results
-   * that its calls expect. Fails with the code "argument" when a call expects no results.
+   * Sets the outputs of each case, by method. A list is for `forward`. A bundled program gives the
+   * results that its calls expect. Fails with the code "argument" if a call expects no results.
    */
   updateReferenceOutputs(
     outputs:
       Readonly<Record<string, readonly RecordValue[]>> | readonly RecordValue[] | Source | null,
   ): void;
-  /** The programs alone, as a record of its own, without the facts that emitting adds. */
+  /** Copies the programs into a new record, without the facts that emitting adds. */
   copy(): ETRecord;
 
-  /** Writes the file. Fails with the code "state" where something is missing, and says what. */
+  /** Writes the file. Fails with the code "state" if something is missing, and says what. */
   save(sink: Sink, options?: SaveOptions): Promise<void>;
-  /** The file; weights stay slices of the opened files where the platform can. */
+  /** The file as a Blob. If the platform can, weights stay slices of the opened files. */
   toBlob(options?: SaveOptions): HostBlob;
-  /** The file, whole. */
+  /** The bytes of the file. */
   bytes(options?: SaveOptions): Uint8Array<ArrayBuffer>;
 }

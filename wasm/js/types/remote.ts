@@ -1,10 +1,11 @@
-// The types of what a client gives: the same objects, answered later by a worker.
+// The types of a client's objects. They are the same as the engine's, but a worker answers later.
 import type { ExportedProgram } from "./exported_program.js";
 import type { Resource } from "./resource.js";
 
 /**
- * The members that a client leaves out, because they only make sense where the object lives. A record
- * gives its exported program as a property here, and as the method `program` there.
+ * The members that a client leaves out, because they only work on the thread of the object. A
+ * record of the engine has its exported program as a property. A client uses the method `program`
+ * instead.
  */
 export type LocalMember<T> =
   | "inflate"
@@ -22,7 +23,7 @@ export type LocalMember<T> =
   | "graphMap"
   | (T extends { readonly graphMap: unknown } ? "exportedProgram" : never);
 
-/** The same interface, answered later: what a worker offers. */
+/** The same interface with promises: the interface that a worker offers. */
 export type Remote<T> = {
   [K in Exclude<keyof T, LocalMember<T> | typeof Symbol.dispose>]: T[K] extends (
     ...args: infer A

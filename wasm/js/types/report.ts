@@ -1,4 +1,4 @@
-// The public types of what inspection tells, of compilations and of programs.
+// The public types of inspection results, for compilations and programs.
 import type { Dialect } from "../border/steps.gen.js";
 import type { Diagnostic } from "./error.js";
 import type { DType } from "./tensor.js";
@@ -19,17 +19,16 @@ export interface PassTiming {
 export interface TensorInfo {
   /** Its name in the graph. */
   name: string;
-  /** "constant": an output that is not the result of a node. */
+  /** The kind of the value. A "constant" is an output that is not the result of a node. */
   kind: "tensor" | "int" | "float" | "bool" | "none" | "opaque" | "constant";
   /** The element type of a tensor. */
   dtype?: DType;
-  /** Sizes; symbolic ones as text ("s0 + 1"). */
+  /** Sizes. A symbolic size is text ("s0 + 1"). */
   shape?: (number | string)[];
 }
 
 /**
- * The purpose of an input of a graph, by the names of `torch.export`. Callers pass "user_input"
- * only.
+ * The role of an input of a graph, by the names of `torch.export`. Callers pass only "user_input".
  */
 export type InputRole =
   | "user_input"
@@ -41,8 +40,7 @@ export type InputRole =
   | "constant_input";
 
 /**
- * The purpose of an output of a graph, by the names of `torch.export`. Callers get "user_output"
- * only.
+ * The role of an output of a graph, by the names of `torch.export`. Callers get only "user_output".
  */
 export type OutputRole =
   | "user_output"
@@ -59,20 +57,22 @@ export type OutputRole =
 export interface SymbolInfo {
   /** "s77", as in the text of the program. */
   name: string;
-  /** Its smallest value; null where the file has none. */
+  /** Its smallest value. Null if the file has none. */
   min: number | null;
-  /** Null where the file has none: sizes made of it need one (`dynamicShapes`). */
+  /**
+   * Its largest value. Null if the file has none; sizes made of it then need one (`dynamicShapes`).
+   */
   max: number | null;
-  /** Its value in the example that was exported, where the file has it. */
+  /** Its value in the exported example, if the file has it. */
   example: number | null;
   /**
-   * The first dimension of an input that is exactly it, by the name that `dynamicShapes` takes:
-   * "tokens.1" is dimension 1 of the input tokens. Null where there is none.
+   * The first dimension of an input that is exactly this symbol, by its name in `dynamicShapes`.
+   * "tokens.1" is dimension 1 of the input tokens. Null if there is no such dimension.
    */
   size: string | null;
   /**
-   * The first dimension of an input or a result that is made of it, to find it by. Null where there
-   * is none, and no maximum is needed.
+   * The first dimension of an input or a result that is computed from it, as a place to find it.
+   * Null if there is no such dimension, and no maximum is needed.
    */
   place: string | null;
 }
@@ -101,37 +101,37 @@ export interface PlanItem {
   bytes: number;
   /** Its first byte in the memory. */
   offset: number;
-  /** Moments of the method's schedule, inclusive. */
+  /** The first moment of the method's schedule at which it is needed. */
   first: number;
   /** The last moment at which it is needed. */
   last: number;
-  /** The number of the memory that it lies in. */
+  /** The number of its memory. */
   memoryId: number;
 }
 
 /** The memory plan of a method. */
 export interface MethodPlan {
-  /** Number of the executorch program it belongs to. */
+  /** The number of its executorch program. */
   program: number;
   /** The method. */
   method: string;
-  /** The algorithm whose plan was the smallest, or that was asked for. */
+  /** The algorithm that was requested, or whose plan is the smallest. */
   algorithm: "greedy" | "by_size" | "by_start" | "by_lifetime" | "naive" | "none";
-  /** Bytes that the method asks for. */
+  /** Bytes that the method needs. */
   plannedBytes: number;
-  /** Most bytes alive at once: no plan can be smaller. */
+  /** The most bytes in use at once. No plan can be smaller. */
   liveBytes: number;
-  /** Without any reuse. */
+  /** Bytes without any reuse. */
   naiveBytes: number;
   /** The number of moments in the schedule. */
   moments: number;
-  /** The values, each with its place and its time. */
+  /** The values, each with its place and its moments. */
   items: PlanItem[];
 }
 
 /** A program that the compilation has made. */
 export interface StageSummary {
-  /** Number of the program, for `text` and `nodes`. */
+  /** The number of the program, for `text` and `nodes`. */
   program: number;
   /** The form that the program is in. */
   stage: Dialect;
@@ -147,7 +147,7 @@ export interface StageSummary {
 
 /** A file that the compilation has made. */
 export interface OutputSummary {
-  /** Number of the executorch program it belongs to. */
+  /** The number of its executorch program. */
   program: number;
   /** The name of a .ptd file; the program itself is "program.pte". */
   name: string;
@@ -155,11 +155,11 @@ export interface OutputSummary {
   bytes: number;
 }
 
-/** Everything that a compilation knows: programs, times, memory plans, files, warnings. */
+/** All facts about a compilation: programs, times, memory plans, files, warnings. */
 export interface CompilationReport {
-  /** The programs, in the order in which they were made. The first is the one that was opened. */
+  /** The programs in order. The first is the opened one. */
   stages: StageSummary[];
-  /** Parameters, buffers and lifted constants: how many bytes the source holds. */
+  /** The bytes of parameters, buffers and lifted constants in the source. */
   constantBytes: number;
   /** Memory plans of the executorch programs. */
   plans: MethodPlan[];
@@ -167,7 +167,7 @@ export interface CompilationReport {
   outputs: OutputSummary[];
   /** Warnings of the steps that succeeded. */
   diagnostics: Diagnostic[];
-  /** Bytes of memory the compiler has taken. */
+  /** Bytes of memory that the compiler has taken. */
   heapBytes: number;
 }
 
@@ -179,18 +179,20 @@ export interface NodeRow {
   op: string;
   /** Names of the values that it reads. */
   inputs: string[];
-  /** The values that it makes. */
+  /** The values that it computes. */
   outputs: TensorInfo[];
-  /** The last line of the user's own code that led here: "model.py:12 in forward: return self.fc(x)". */
+  /**
+   * The last line of the user's own code behind it: "model.py:12 in forward: return self.fc(x)".
+   */
   source: string;
   /**
-   * The modules around it, outermost first, as they were recorded at export: "KEY,PATH,CLASS", with
+   * The modules around it that the export recorded, outermost first: "KEY,PATH,CLASS", with
    * semicolons between them.
    */
   module: string;
   /**
-   * The number by which records and dumps refer to it. Nodes made of one exported node share it.
-   * 0 until the edge program numbers its nodes.
+   * The number by which records and dumps refer to it. Nodes that were made of one exported node
+   * share it. It is 0 before the edge program numbers its nodes.
    */
   debugHandle: number;
 }
@@ -209,13 +211,13 @@ export interface ProgramMethodInfo {
   instructions: number;
   /** Calls per operator. */
   ops: Record<string, number>;
-  /** The backends that it names. */
+  /** The backends that it uses. */
   delegates: string[];
-  /** The parts that backends have made; `isKnown` says whether this engine has the backend. */
+  /** The parts of backends. `isKnown` is true if this engine has the backend. */
   parts: { backend: string; bytes: number; isKnown: boolean }[];
   /**
-   * Weights outside the file, with the index in `dataFiles` where each was found; null: in none.
-   * Those of parts are among them when the backend can tell without starting.
+   * Weights outside the file, with the index in `dataFiles` where each was found. Null if no file
+   * has it. Weights of parts are listed if the backend can tell without starting.
    */
   externalData: { key: string; dataFile: number | null }[];
 }
@@ -223,31 +225,31 @@ export interface ProgramMethodInfo {
 /** An input or an output of a method of a .pte. */
 export interface ProgramValueInfo {
   /**
-   * Its name, which no other input (or output) of the method has. It is the way to the value through
-   * the arguments (or through what Python returns): names, keys and positions, joined by dots, such
-   * as "mask", "cache.0.key" or "1.logits". A way without a name or a key is "input_0" or
-   * "output_0", with the index of the value; so is one that is longer than 256 characters. The
-   * official exporter writes keys and names of keyword arguments, but no names of others. An input
-   * that the method writes comes back under its own name.
+   * Its name. No other input (or output) of the method has it. The name is the path to the value in
+   * the arguments, or in Python's result: names, keys and indices, joined by dots, such as "mask",
+   * "cache.0.key" or "1.logits". If the path has no name or key, or is longer than 256 characters,
+   * the name is "input_0" or "output_0" with the index of the value. The official exporter writes
+   * only keys and names of keyword arguments. An input that the method writes has its own name as
+   * an output.
    */
   name: string;
   /** The kind of value; a number is an "int" or a "double". */
   kind: "tensor" | "int" | "double" | "bool" | "string" | "none" | "list";
   /** The element type of a tensor. */
   dtype?: DType;
-  /** Upper bounds for dynamic dimensions. */
+  /** Sizes, with upper bounds for dynamic dimensions. */
   shape?: number[];
   /** The physical order of its dimensions, outermost first. */
   dimOrder?: number[];
-  /** Whether a call may have smaller sizes than `shape`. */
+  /** True if a call may have smaller sizes than `shape`. */
   dynamic?: boolean;
   /** Bytes of a tensor of that shape. */
   bytes?: number;
-  /** Scalars: the value frozen at export, which inputs must repeat. */
+  /** For a scalar, the value that the export fixed. Inputs must repeat it. */
   value?: number | boolean | string | null;
   /**
-   * Outputs: the index of the input whose value after the call this is. A method that writes to its
-   * inputs gives those back first, as the official exporter has it.
+   * For an output, the index of the input whose new value it is. A method that writes inputs
+   * returns those first, as with the official exporter.
    */
   ofInput?: number;
 }
@@ -256,22 +258,22 @@ export interface ProgramValueInfo {
 export interface ProgramReport {
   /** The methods, the constant ones included. */
   methods: ProgramMethodInfo[];
-  /** The flatbuffer with its header: methods, instructions, shapes. */
+  /** The size of the flatbuffer with its header: methods, instructions, shapes. */
   programBytes: number;
-  /** The segment of weights. */
+  /** The size of the segment of weights. */
   constantBytes: number;
-  /** The segment of initial states. */
+  /** The size of the segment of initial states. */
   mutableBytes: number;
-  /** Segments that backends made ahead of time. */
+  /** The size of the segments that backends made ahead of time. */
   delegateBytes: number;
-  /** Segments of data with a name, which backends look for. */
+  /** The size of the segments of named data, which backends look up. */
   namedBytes: number;
-  /** That data, by its names. */
+  /** The named data. */
   named: { key: string; bytes: number }[];
-  /** Segments that the program does not name. */
+  /** The size of segments that the program does not name. */
   otherBytes: number;
-  /** The whole file; what those above leave over is alignment. */
+  /** The size of the whole file. It includes alignment, which no number above counts. */
   fileBytes: number;
-  /** Bytes of memory that the module has taken, for everything in it. */
+  /** Bytes of memory that the module has taken for all of its objects. */
   heapBytes: number;
 }

@@ -1,14 +1,15 @@
 // The type of objects that hold memory of the module.
 /// <reference lib="esnext.disposable" preserve="true" />
 /**
- * Anything that holds wasm memory. Use after dispose throws the code "disposed". The managers of one
- * compilation (opened, edge, executorch) share theirs, because each of them shows every program made
- * so far: it goes back when the last of them is disposed. Trying many configs on one edge manager
- * adds a program each time; `lower` from the file keeps none.
- * A callback may dispose anything: what a call under way still needs is freed when it returns.
+ * An object that holds memory of the module. Using it after `dispose` fails with the code
+ * "disposed". The managers of one compilation (opened, edge, executorch) share their memory,
+ * because each of them shows every program so far. It is freed when the last of them is disposed
+ * of. Each call with another config on one edge manager adds a program. `lower` from the file keeps
+ * no program. A callback may dispose of any object. Memory that the current call still needs is
+ * freed when it returns.
  */
 export interface Resource {
-  /** Gives the memory back. A second call has no effect. */
+  /** Frees the memory. A second call has no effect. */
   dispose(): void;
   /** The same, for `using`. */
   [Symbol.dispose](): void;

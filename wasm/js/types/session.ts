@@ -1,4 +1,4 @@
-// The public types of export sessions: stages one after the other, and what each of them made.
+// The public types of export sessions, which run stages one after the other and keep their results.
 import type { CompileConfig } from "../border/options.gen.js";
 import type { CallOptions } from "./call_options.js";
 import type { ExportedProgram } from "./exported_program.js";
@@ -11,53 +11,54 @@ import type { Resource } from "./resource.js";
 import type { Sink } from "./source.js";
 import type { Value } from "./tensor.js";
 
-/** How far a result is from that of the float program, over all elements and calls. */
+/** The difference between a result and that of the float program, over all elements and calls. */
 export interface QuantizationError {
   /**
-   * Decibels; null where they are infinite or there is no value. If the largest difference is 0 and no
-   * element mismatches, the two are equal; else all of it differs. `decibelsOf` gives the number.
+   * Decibels. Null if they are infinite or not defined. The results are then equal if the largest
+   * difference is 0 and there are no mismatches. Otherwise all of the result differs. `decibelsOf`
+   * gives a number.
    */
   snr: number | null;
-  /** The largest absolute difference; null where there are no elements to compare. */
+  /** The largest absolute difference. Null if there are no elements to compare. */
   largestDifference: number | null;
   /**
-   * Elements that are NaN or infinite in one of the two, and not the same in the other. They count
-   * in no other figure here.
+   * The number of elements that are NaN or infinite in one result, and not the same in the other.
+   * They count in no other figure.
    */
   nonFiniteMismatches?: number;
 }
 
-/** A node after quantizing. The error is there where the quantized program was compared. */
+/** A node after quantizing. It has an error if the quantized program was compared. */
 export interface QuantizedNode extends Partial<QuantizationError> {
   /** The name of the node. */
   node: string;
   /** Its operator. */
   op: string;
-  /** Whether it computes with integers, or has a quantized weight. */
+  /** True if it computes with integers, or has a quantized weight. */
   isQuantized: boolean;
-  /** It was asked to stay as it is. */
+  /** True if the recipe skips it. */
   isSkipped?: boolean;
-  /** Why not. */
+  /** The reason why it is not quantized. */
   reason?: string;
   /** The weight of a layer, which is among the ranges, too. */
   weight?: QuantizedRange;
 }
 
 /**
- * Tensors that are quantized with the same parameters. Scales and zero points are a number, or a
- * list for the channels of `axis`, or groups of these. They are null for halves, which have none,
- * and where they are too many to list: beyond 262,144 of all ranges. The program has them all.
+ * Tensors that are quantized with the same parameters. Scales and zero points are a number, a list
+ * for the channels of `axis`, or a list of their groups. They are null for halves, which do not
+ * have them, and if all ranges together have more than 262,144 of them. The program has them all.
  */
 export interface QuantizedRange {
   /** Names of nodes and inputs, or of parameters as the module has them. */
   tensors: string[];
-  /** Whether it is a weight; otherwise it is computed when the program runs. */
+  /** True for a weight. Other tensors are computed when the program runs. */
   isWeight: boolean;
-  /** Parameters are computed when the program runs: they are not known here. */
+  /** True if parameters are computed when the program runs. They are then unknown here. */
   isDynamic: boolean;
-  /** Bits of a number: 4, 8, or 16 for halves. */
+  /** The bits of a number: 4, 8, or 16 for halves. */
   bits: number;
-  /** The smallest value that was seen, over all channels. */
+  /** The smallest value that was observed, over all channels. */
   low?: number | null;
   /** The largest value, as for `low`. */
   high?: number | null;
@@ -65,13 +66,13 @@ export interface QuantizedRange {
   scaleCount?: number;
   /** The step between two integers. */
   scale?: number | number[] | null;
-  /** The integer that stands for 0. */
+  /** The integer for 0. */
   zeroPoint?: number | number[] | null;
   /** The dimension of the channels. */
   axis?: number;
-  /** Numbers in a row that share a scale. */
+  /** The number of adjacent elements that share a scale. */
   groupSize?: number;
-  /** Bytes of a weight in the file that was opened. */
+  /** The bytes of a weight in the opened file. */
   bytesBefore?: number;
   /** Bytes of its numbers after quantizing, with its scales. */
   bytesAfter?: number;
@@ -79,19 +80,25 @@ export interface QuantizedRange {
 
 /** A method after quantizing. */
 export interface MethodQuantizationReport {
-  /** Calls of the method that ranges come from. */
+  /** The number of calls that were observed. */
   calibrationBatches: number;
-  /** Bytes of weights, other constants and state. After quantizing, two weights of 4 bits are a byte. */
+  /**
+   * Bytes of weights, other constants and state. After quantizing, two weights of 4 bits take one
+   * byte.
+   */
   bytesBefore: number;
   /** The same bytes after quantizing. */
   bytesAfter: number;
-  /** Notes: names in `skip` that are not there, layers in bodies of control flow. */
+  /**
+   * Notes, for example about names in `skip` that do not exist, or about layers in bodies of
+   * control flow.
+   */
   notes: string[];
-  /** Those of bodies last, by path: "true_graph_0/linear". */
+  /** The nodes. Those of bodies come last, by path: "true_graph_0/linear". */
   nodes: QuantizedNode[];
-  /** The tensors that are quantized, with their parameters. */
+  /** The quantized tensors with their parameters. */
   ranges: QuantizedRange[];
-  /** Errors of the method's outputs, where the quantized program was compared. */
+  /** The errors of the method's outputs, if the quantized program was compared. */
   outputs: (QuantizationError & { output: number })[];
 }
 
@@ -99,7 +106,10 @@ export interface MethodQuantizationReport {
 export interface QuantizationReport {
   /** By method. */
   methods: Record<string, MethodQuantizationReport>;
-  /** The parameters of every tensor by its name, but of those that have them anew in each run. */
+  /**
+   * The parameters of every tensor by its name. Tensors with new parameters in each run are left
+   * out.
+   */
   qparams: {
     method: string;
     of: string;
@@ -108,7 +118,7 @@ export interface QuantizationReport {
   }[];
 }
 
-/** Node counts of a method; the delegated ones are inside of parts. */
+/** Node counts of a method. Delegated nodes are inside of parts. */
 export interface DelegationInfo {
   /** All nodes. */
   numTotalNodes: number;
@@ -126,25 +136,26 @@ export interface DelegationInfo {
   }[];
 }
 
-/** Settings and notes that travel with an artifact from stage to stage. Stages may add to them. */
+/** Settings and notes of an artifact, which go from stage to stage. Stages may add to them. */
 export interface StageContext {
   /**
-   * Calls by method. `getExampleInput` gives the first. An iterable has only its first two here.
+   * Calls by method. `getExampleInput` gives the first one. For an iterable, only its first two
+   * calls are here.
    */
   exampleInputs: Readonly<Record<string, readonly InputTuple[]>>;
-  /** All calls of methods whose calls are an iterable. Each can be gone through once. */
+  /** All calls of methods whose calls are an iterable. Each can be iterated once. */
   exampleCalls: Readonly<Record<string, InputTuples>>;
-  /** The largest values of dynamic sizes that the call gave. */
+  /** The largest values of dynamic sizes from the options. */
   dynamicShapes: CompileConfig["dynamicShapes"];
   /** Constant methods by name. */
   constantMethods: Readonly<Record<string, ConstantValue>>;
   /** The recipe of the session. */
   exportRecipe: ExportRecipe;
-  /** Whether quantized programs are compared with the float ones. */
+  /** True if quantized programs are compared with the float ones. */
   sensitivity: boolean;
   /** The name of the session, or empty. */
   sessionName: string;
-  /** Whether a record is kept. */
+  /** True if a record is kept. */
   generateEtrecord: boolean;
   /** The time of the stage that made the artifact, in milliseconds. */
   durationMs?: number;
@@ -152,26 +163,29 @@ export interface StageContext {
   delegationInfoByMethod?: Readonly<Record<string, DelegationInfo>>;
   /** The report, after the stage that quantizes. */
   quantizationReport?: QuantizationReport;
-  /** Whether the recipe's edge passes have run: never twice. */
+  /** True if the recipe's edge passes have run. They never run twice. */
   areEdgePassesDone?: boolean;
   [key: string]: unknown;
 }
 
-/** The data that a stage made, with its context. */
+/** The data of a stage, with its context. */
 export interface PipelineArtifact<T = unknown> {
-  /** A manager, as a rule: `OpenedPrograms`, `EdgeProgramManager` or `ExecutorchProgramManager`. */
+  /**
+   * The data, usually a manager: `OpenedPrograms`, `EdgeProgramManager` or
+   * `ExecutorchProgramManager`.
+   */
   readonly data: T;
   /** Settings of the session, and notes of the stages so far. */
   readonly context: StageContext;
-  /** Adds a note for the stages that follow. */
+  /** Adds a note for later stages. */
   addContext(key: string, value: unknown): void;
   /** A note by its name, or `fallback`. */
   getContext(key: string, fallback?: unknown): unknown;
-  /** Other data with a context of its own that begins as this one. */
+  /** A new artifact of other data. Its context starts as a copy of this one's. */
   copyWithNewData<U>(data: U): PipelineArtifact<U>;
 }
 
-/** The data that the stages of this library make. A stage that replaces one makes the same. */
+/** The data of the built-in stages. A stage that replaces one must make the same kind of data. */
 export interface StageData {
   quantize: OpenedPrograms;
   to_edge_transform_and_lower: EdgeProgramManager;
@@ -181,31 +195,33 @@ export interface StageData {
   to_executorch: ExecutorchProgramManager;
 }
 
-/** Artifacts by the stages that made them. Stages that have not run have none. */
+/** Artifacts by stage. Stages that have not run have no artifact. */
 export type StageArtifacts = {
   readonly [S in keyof StageData]: PipelineArtifact<StageData[S]>;
 } & Readonly<Record<string, PipelineArtifact>>;
 
-/** A step from artifact to artifact. Data with `dispose` belongs to the session from then on. */
+/**
+ * A step from artifact to artifact. If the data has `dispose`, the session owns it from then on.
+ */
 export interface Stage {
-  /** Stages that may stand right before it. */
+  /** The stages that may come directly before it. */
   readonly validPredecessors: readonly StageName[];
-  /** Whether it may be the first stage. */
+  /** True if it may be the first stage. */
   readonly canStartPipeline: boolean;
-  /** More stages that it may stand right before, for a stage put between others. */
+  /** More stages that may come directly after it, for a stage between others. */
   readonly validSuccessors?: readonly StageName[];
   /**
-   * The first stage gets the opened programs (`OpenedPrograms`). `call` has the signal and the
-   * listener of the run, for the calls that the stage makes.
+   * Runs the stage. The first stage gets the opened programs (`OpenedPrograms`). `call` has the
+   * signal and the listener of the run, for the calls that the stage makes.
    */
   run(artifact: PipelineArtifact, call: CallOptions): PipelineArtifact | Promise<PipelineArtifact>;
 }
 
 /**
- * Calls of a method, a list for each with a value for each input; of several methods, by name. Lists,
- * or iterables and async iterables (generators, too), which are asked for a call when there is need
- * for it: no more than three are in memory at once. A run goes through them once. An iterator that
- * cannot begin anew is good for one run.
+ * Calls of a method: a list for each, with a value for each input. If there are several methods, an
+ * object by name. Calls are lists, or come from iterables, async iterables and generators. A call
+ * is requested when it is needed, and at most three are in memory at once. Each run iterates over
+ * the calls once. An iterator that cannot start again serves one run.
  * @example
  * async function* photos() {
  *   for (const name of names) yield [await readPhoto(name)];
@@ -218,7 +234,10 @@ export type ExampleInputs = InputTuples | Readonly<Record<string, InputTuples>>;
 export interface ExportOptions extends CallOptions {
   /** A recipe, the name of one, or several of them, which are combined. */
   recipe: ExportRecipe | string | readonly (ExportRecipe | string)[];
-  /** The first call is the example, all of them calibrate; those of the file by default. */
+  /**
+   * The example calls. The first is the example, and all of them calibrate. By default they are
+   * those of the file.
+   */
   exampleInputs?: ExampleInputs;
   /** Methods without instructions, by name, as for `toEdge`. */
   constantMethods?: Readonly<Record<string, ConstantValue>>;
@@ -227,11 +246,11 @@ export interface ExportOptions extends CallOptions {
   /** Keeps a record, for `getEtrecord()`. */
   generateEtrecord?: boolean;
   /**
-   * Runs the quantized program and the float one, on the first calls that it was calibrated on or
-   * else the example inputs: the report then has the SNR of every node and output.
+   * Runs the quantized and the float program on the first calibration calls, or else on the example
+   * inputs. The report then has the SNR of every node and output.
    */
   sensitivity?: boolean;
-  /** Kept with the artifacts. */
+  /** A name that is kept with the artifacts. */
   name?: string;
 }
 
@@ -250,57 +269,60 @@ export interface FileSinks {
 }
 
 /**
- * Exports programs stage by stage. Results of stages belong to the session: they are disposed of with
- * it, or when it runs again. Reading a result that no stage has made yet fails with the code "state";
- * naming an unknown method fails with "not_found".
+ * Exports programs stage by stage. The session owns the results of its stages. They are disposed of
+ * with it, or when it runs again. Reading a result that does not exist yet fails with the code
+ * "state". An unknown method fails with "not_found".
  */
 export interface ExportSession extends Resource {
-  /** The name that the options gave, or empty. */
+  /** The name from the options, or empty. */
   readonly name: string;
-  /** The stages that `run` goes through. */
+  /** The stages of `run`, in order. */
   readonly pipelineStages: readonly StageName[];
   /** Adds a stage, or replaces one. */
   registerStage(type: StageName, stage: Stage): void;
-  /** A stage by its name; undefined where there is none. */
+  /** A stage by its name, or undefined. */
   getRegisteredStage(type: keyof StageData): Stage;
   getRegisteredStage(type: StageName): Stage | undefined;
   /** All stages by name, the built-in ones included. */
   getAllRegisteredStages(): Readonly<Record<string, Stage>>;
   /**
-   * Checks everything it can before it runs. The results of an earlier run are disposed of first.
+   * Checks everything it can before it runs, then runs the stages. The results of an earlier run
+   * are disposed of first.
    */
   run(options?: CallOptions): Promise<void>;
-  /** By stage, in order; the same object for all runs. */
+  /** Artifacts by stage, in order. All runs use the same object. */
   getStageArtifacts(): StageArtifacts;
   /** The stages that have run, with the time each took. */
   stages(): StageReport[];
-  /** The program that edge programs are made of: as it was opened, or quantized. */
+  /** The exported program that the edge program is made of: as opened, or quantized. */
   getExportedProgram(method?: string): ExportedProgram;
-  /** The programs that edge programs are made of: as they were opened, or quantized. */
+  /** The exported programs that edge programs are made of: as opened, or quantized. */
   getOpenedPrograms(): OpenedPrograms;
-  /** The edge programs of the last stage that made such. */
+  /** The edge programs of the last stage that made any. */
   getEdgeProgramManager(): EdgeProgramManager;
   /** The program that `to_executorch` has made. */
   getExecutorchProgramManager(): ExecutorchProgramManager;
-  /** The whole .pte, a copy. */
+  /** A copy of the whole .pte. */
   getPteBuffer(): Uint8Array<ArrayBuffer>;
   /**
-   * Writes the .pte under the name, which gets the ending that it lacks, and .ptd files in the same folder.
-   * Several files need `{ open(file) }`. Gives the names.
+   * Writes the .pte under a name, with its ending added if it is missing. .ptd files go to the same
+   * folder. Several files need `{ open(file) }`. Gives the names.
    */
   saveToPte(name: string, sink: Sink | FileSinks): Promise<string[]>;
   /** The first example call of a method. */
   getExampleInput(method?: string): Value[];
-  /** Runs a method of the program, on the first example call by default. State is kept between runs. */
+  /**
+   * Runs a method of the program, by default on the first example call. State is kept between runs.
+   */
   runMethod(method?: string, inputs?: InputTuple): Value[];
-  /** Node counts of a method; the name may be left out for `forward` or the only method. */
+  /** Node counts of a method. The name may be left out for `forward` or the only method. */
   delegationInfo(method?: string): DelegationInfo;
-  /** As text, a table for each method by name. */
+  /** The counts as text, with a table for each method. */
   delegationText(): string;
-  /** The same to `print`; on the console by default. */
+  /** Passes the same text to `print`, by default to the console. */
   printDelegationInfo(print?: (text: string) => void): void;
-  /** The report of the quantize stage; null where none has run, or it had no work. */
+  /** The report of the quantize stage. Null if it has not run, or had no work. */
   quantizationReport(): QuantizationReport | null;
-  /** The record that `generateEtrecord` asked for. */
+  /** The record that `generateEtrecord` requested. */
   getEtrecord(): ETRecord;
 }

@@ -1,17 +1,18 @@
-// The places that files come from and go to. The classes of web pages and of Node are described by
-// what is used of them, so that these types need neither the DOM's declarations nor Node's.
+// The types of places that files come from and go to. Classes of web pages and of Node are
+// described by the members that are used. So these types need neither the DOM's declarations nor
+// Node's.
 import type { CallOptions } from "./call_options.js";
 import type { HostAbortSignal, HostBlob, HostUrl, HostWritableStream } from "./host.js";
 
 /**
- * Bytes that can be read at any offset. Implement it to serve a file from anywhere; `read` is called
- * synchronously and must return exactly `length` bytes. A call on the object that is reading fails with
- * the code "busy".
+ * Bytes that can be read at any offset. Implement it to serve a file from anywhere. `read` is
+ * called synchronously, and must return exactly `length` bytes. A call on the object that is being
+ * read for fails with the code "busy".
  */
 export interface RandomAccess {
   readonly size: number;
   read(offset: number, length: number): Uint8Array;
-  /** The bytes as a Blob part without reading them, where the platform can (a File slice). */
+  /** The bytes as a Blob part without reading them, if the platform can (a File slice). */
   slice?(offset: number, length: number): HostBlob;
   close?(): void;
 }
@@ -22,29 +23,29 @@ export interface FileRef {
   readonly path: string | HostUrl;
 }
 
-/** A .pt2 whose zip entries were compressed, with what they inflate to; see `inflate`. */
+/** A .pt2 with compressed zip entries, and their inflated bytes; see `inflate`. */
 export interface InflatedArchive {
   readonly archive: Source;
   readonly entries: readonly Uint8Array[];
 }
 
-/** How a file is fetched. */
+/** Options for fetching a file. */
 export interface RequestOptions {
   /** Headers of the request: an object, a list of pairs, or the platform's Headers. */
   readonly headers?:
     Readonly<Record<string, string>> | Iterable<readonly [name: string, value: string]>;
-  /** Whether cookies are sent. The default is that of `fetch`, "same-origin". */
+  /** The credentials mode: when cookies are sent. The default is that of `fetch`, "same-origin". */
   readonly credentials?: "omit" | "same-origin" | "include";
   /**
-   * Keeps the file in the Cache Storage of this origin, as `cachedFiles` lists it. `true` takes the
-   * kept file and does not ask the server again. A new version needs a new address, or `forgetFiles`.
-   * "revalidate" asks the server first whether the file has changed, and takes the kept one when the
-   * server cannot be reached. Fails with the code "state" where there is no Cache Storage, as in Node.
+   * Keeps the file in the Cache Storage of this origin; `cachedFiles` lists it. `true` uses the
+   * kept file without asking the server. A new version then needs a new address, or `forgetFiles`.
+   * "revalidate" first asks the server for a change, and uses the kept file if the server cannot be
+   * reached. Fails with the code "state" if there is no Cache Storage, as in Node.
    */
   readonly cache?: boolean | "revalidate";
 }
 
-/** A file at an address, which a page's script may write relative to the page. */
+/** A file at an address. The script of a page may write it relative to the page. */
 export interface UrlRef extends RequestOptions {
   readonly url: string | HostUrl;
   /** Cancels the download: the call fails with the code "cancelled". */
@@ -61,7 +62,7 @@ export interface ByteStream {
   };
 }
 
-/** An answer of `fetch` that nobody has read. */
+/** A Response of `fetch` whose body was not read. */
 export interface FetchResponse {
   readonly ok: boolean;
   readonly status: number;
@@ -73,13 +74,16 @@ export interface FetchResponse {
   arrayBuffer(): Promise<ArrayBuffer>;
 }
 
-/** A file that a page's user has picked, or one of the origin private file system: a FileSystemFileHandle. */
+/**
+ * A FileSystemFileHandle: a file that a page's user picked, or one of the origin private file
+ * system.
+ */
 export interface PickedFile {
   readonly kind: "file";
   getFile(): Promise<HostBlob>;
 }
 
-/** A file that Node has opened: a FileHandle of node:fs/promises. It stays open. */
+/** A FileHandle of node:fs/promises: an open file of Node. It stays open. */
 export interface OpenFile {
   readonly fd: number;
   stat(): Promise<object>;
@@ -134,11 +138,11 @@ export type AwaitedSource =
 /** Options of `fetchSource`. */
 export interface FetchOptions extends CallOptions, RequestOptions {
   /**
-   * The most bytes to take, 2147483648 by default. A larger file fails with the code "out_of_memory"
-   * before all of it has arrived. Servers give a limit to what they take from strangers.
+   * The largest size in bytes, 2147483648 by default. A larger file fails with the code
+   * "out_of_memory" before all of it has arrived. Set it on servers that take files from strangers.
    */
   readonly maxBytes?: number;
-  /** Is called when a file could not be kept, for example because the disk is full. */
+  /** Called if a file could not be kept, for example because the disk is full. */
   readonly onLog?: (severity: "note" | "warning" | "error", text: string) => void;
 }
 
@@ -146,7 +150,7 @@ export interface FetchOptions extends CallOptions, RequestOptions {
 export interface CachedFile {
   readonly url: string;
   readonly bytes: number;
-  /** When it was stored. */
+  /** The time of storing. */
   readonly date: Date;
 }
 

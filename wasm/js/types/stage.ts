@@ -1,9 +1,9 @@
-// The public types of a record's stages and of memory plans: graphs, how they differ, and the places of
-// their values.
+// The public types of a record's stages and of memory plans: graphs, their differences, and the
+// places of values.
 import type { MethodSummary, NodeRow } from "./report.js";
 import type { DType } from "./tensor.js";
 
-/** A graph that a record holds: a stage of a method. */
+/** A graph in a record: a stage of a method. */
 export interface RecordStage {
   /** "exported_program", "edge_dialect_exported_program", or the name of an extra one. */
   stage: string;
@@ -17,27 +17,30 @@ export interface RecordStage {
   outputs: MethodSummary["outputs"];
   /** Calls per operator. */
   ops: Record<string, number>;
-  /** Whether the record has the values of the weights. */
+  /** True if the record has the values of the weights. */
   hasWeights: boolean;
 }
 
-/** A node of a stage, with where it comes from. */
+/** A node of a stage, with its origin. */
 export interface StageNode extends NodeRow {
-  /** The whole Python traceback, as it was recorded at export; empty where there is none. */
+  /** The whole Python traceback that the export recorded. Empty if there is none. */
   stackTrace: string;
 }
 
-/** A line of what has become of a graph: nodes that correspond stand side by side. */
+/** A row of a comparison of two graphs. Corresponding nodes are in the same row. */
 export interface StageDiffRow {
-  /** Whether the node is the same in both, differs, or is in one of them only. */
+  /**
+   * "same" and "changed" nodes are in both stages. "removed" and "added" nodes are in one of them
+   * only.
+   */
   kind: "same" | "changed" | "removed" | "added";
-  /** In the first stage; null for what was added. */
+  /** The node in the first stage; null for one that was added. */
   a: StageNode | null;
   /** The node in the second stage; null for one that was removed. */
   b: StageNode | null;
 }
 
-/** Two stages of a method side by side. */
+/** The comparison of two stages of a method. */
 export interface StageDiff {
   /** The method. */
   method: string;
@@ -59,25 +62,28 @@ export interface StageDiff {
 
 /** The work of an instruction of a program. */
 export interface PlannedWork {
-  /** As the file spells it ("aten::add.out"), of delegates the backend; empty for moves and jumps. */
+  /**
+   * The operator as the file spells it ("aten::add.out"), or the backend of a delegate. Empty for
+   * moves and jumps.
+   */
   op: string;
-  /** Names in the record's edge program, by debug handle; none without a record. */
+  /** The names of its nodes in the record's edge program. Empty without a record. */
   nodes: string[];
   /** The user's own line, or empty. */
   source: string;
 }
 
-/** A tensor in planned memory, and what its first writer computes. */
+/** A tensor in planned memory, with the work of its first writer. */
 export interface PlannedValue extends PlannedWork {
   /** Its number in the file. */
   value: number;
   /**
-   * The writer: an instruction ("value"; without a `writer` its contents are unknown), the
-   * caller ("input"), an earlier run or the file ("state"), or nobody. A "view" shows bytes of another
-   * value, and no instruction names a value that is "unused".
+   * The writer of its contents. A "value" is written by an instruction; without `writer` its
+   * contents are unknown. An "input" is written by the caller. A "state" is written by an earlier
+   * run, or by the file. A "view" shows bytes of another value. No instruction names an "unused" one.
    */
   kind: "value" | "input" | "state" | "view" | "unused";
-  /** Whether the method returns it. */
+  /** True if the method returns it. */
   isOutput: boolean;
   /** The memory id. */
   memory: number;
@@ -87,37 +93,39 @@ export interface PlannedValue extends PlannedWork {
   bytes: number;
   /** Its element type. */
   dtype: DType;
-  /** Upper bounds where it is dynamic. */
+  /** The sizes, with upper bounds for dynamic ones. */
   shape: number[];
-  /** Whether its shape is known only when the method runs. */
+  /** True if its shape is known only when the method runs. */
   isDynamic: boolean;
-  /** The first and the last instruction that name it; null where none does. */
+  /** The first instruction that names it. Null if no instruction does. */
   first: number | null;
   /** The last instruction that names it, as for `first`. */
   last: number | null;
   /**
-   * From when to when what it holds matters, views and loops around it included: until then nobody
-   * else may be there. Null for what is unused.
+   * The first instruction at which its contents matter, views and loops around it included. From
+   * here to `until` no other value may use its bytes. Null for an unused value.
    */
   from: number | null;
-  /** The instruction until which it matters, as for `from`. */
+  /** The last instruction at which its contents matter. */
   until: number | null;
   /** The first instruction that writes it. */
   writer: number | null;
-  /** The value that a view shows. */
+  /** The value whose bytes a view shows. */
   base: number | null;
 }
 
-/** The places of a method's values, and their times. Instructions count through all of its chains. */
+/**
+ * The places and times of a method's values. Instructions are counted through all of its chains.
+ */
 export interface MemoryPlan {
   /** The method. */
   method: string;
   /** The memories that the method asks for, with their sizes in bytes. */
   memories: { id: number; bytes: number }[];
-  /** The first of the instructions with the most bytes in use; null where no memory is planned. */
+  /** The first instruction with the most bytes in use. Null if no memory is planned. */
   peak: ({ instruction: number; bytes: number } & PlannedWork) | null;
-  /** Bytes in use by instruction, each byte once: views add none. */
+  /** Bytes in use at each instruction. Each byte counts once, so views add none. */
   live: number[];
-  /** In the order of the file. */
+  /** The values, in the order of the file. */
   values: PlannedValue[];
 }

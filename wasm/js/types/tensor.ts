@@ -1,5 +1,5 @@
-// The types of tensors: the array that holds each dtype, tensors that narrow by their dtype, and the
-// looser forms that calls take.
+// The types of tensors: the array for each dtype, tensors that narrow by dtype, and the wider forms
+// that calls take.
 /** Element types, by PyTorch's names. */
 export type DType =
   | "uint8"
@@ -23,7 +23,7 @@ export type DType =
   | "float8_e5m2fnuz"
   | "float8_e4m3fnuz";
 
-/** The array that holds the elements of each dtype. */
+/** The array type of each dtype's elements. */
 export interface TensorArrays<Memory extends ArrayBufferLike = ArrayBuffer> {
   uint8: Uint8Array<Memory>;
   int8: Int8Array<Memory>;
@@ -37,7 +37,7 @@ export interface TensorArrays<Memory extends ArrayBufferLike = ArrayBuffer> {
   float64: Float64Array<Memory>;
   /** 0 and 1. */
   bool: Uint8Array<Memory>;
-  /** The 16 bits of each number, on hosts with Float16Array too; `toNumbers` decodes them. */
+  /** The 16 bits of each number, also on hosts with Float16Array. `toNumbers` decodes them. */
   float16: Uint16Array<Memory>;
   /** The 16 bits of each number. */
   bfloat16: Uint16Array<Memory>;
@@ -54,7 +54,7 @@ export interface TensorArrays<Memory extends ArrayBufferLike = ArrayBuffer> {
   float8_e4m3fnuz: Uint8Array<Memory>;
 }
 
-/** The array of some tensor. */
+/** The array of any tensor. */
 export type TensorData = TensorArrays[DType];
 
 /** The fields of a tensor of one dtype. */
@@ -62,28 +62,30 @@ interface TensorFields<D extends DType> {
   readonly dtype: D;
   /** Sizes, outermost first; empty for a single number. */
   readonly shape: readonly number[];
-  /** The elements in row-major order, two numbers for each complex one. */
+  /** The elements in row-major order. A complex element is two numbers. */
   readonly data: TensorArrays[D];
-  /** Outputs only: the physical order of dimensions that the program declares, outermost first. */
+  /**
+   * For outputs only, the physical order of dimensions that the program declares, outermost first.
+   */
   readonly dimOrder?: readonly number[];
 }
 
 /**
- * A tensor of a dtype, or of one of several.
+ * A tensor of a dtype, or of one of several dtypes.
  * @example
  * const logits: TensorOf<"float32"> = tensor([1, 2, 3]);
  */
 export type TensorOf<D extends DType> = { [K in D]: TensorFields<K> }[D];
 
 /**
- * A dense tensor: logical values in row-major order, whatever layout the program declares. The dtype
- * tells which array `data` is.
+ * A dense tensor. Elements are in row-major order, whatever layout the program declares. The dtype
+ * decides the type of `data`.
  * @example
  * if (output.dtype === "float32") output.data; // a Float32Array
  */
 export type Tensor = TensorOf<DType>;
 
-/** A Float16Array, as newer hosts have it and older declarations of JavaScript do not. */
+/** A Float16Array, which newer hosts have and older declarations of JavaScript lack. */
 export interface HalfArray {
   readonly [Symbol.toStringTag]: "Float16Array";
   readonly BYTES_PER_ELEMENT: number;
@@ -94,7 +96,7 @@ export interface HalfArray {
   [index: number]: number;
 }
 
-/** Other arrays whose memory is that of a dtype's elements. */
+/** Other arrays whose memory has the form of a dtype's elements. */
 interface OtherArrays {
   uint8: Uint8ClampedArray;
   float16: HalfArray;
@@ -108,8 +110,8 @@ export type InputArrays = {
 };
 
 /**
- * A tensor as calls take it: a `Tensor`, or one whose data is a Float16Array, a Uint8ClampedArray or
- * in shared memory.
+ * A tensor as calls take it: a `Tensor`, or one whose data is a Float16Array, a Uint8ClampedArray
+ * or in shared memory.
  */
 export type InputTensor = {
   [D in DType]: {
@@ -120,19 +122,19 @@ export type InputTensor = {
   };
 }[DType];
 
-/** A complex number; the imaginary part is 0 where it is left out. */
+/** A complex number. The imaginary part is 0 if it is left out. */
 export interface Complex {
   readonly re: number;
   readonly im?: number;
 }
 
-/** One element of a tensor, as lists hold it. */
+/** One element of a tensor in a list. */
 export type TensorElement = number | bigint | boolean | Complex;
 
 /** Elements row by row, to any depth. */
 export type NestedList<T = TensorElement> = readonly (T | NestedList<T>)[];
 
-/** An output of a method. Integers come out as bigint when a number cannot hold them exactly. */
+/** An output of a method. An integer that a number cannot hold exactly is a bigint. */
 export type Value = Tensor | number | bigint | boolean | string | null;
 
 /** An input of a method. */

@@ -5,13 +5,13 @@ import type { Resource } from "./resource.js";
 export interface SgdOptions {
   /** The learning rate. */
   lr: number;
-  /** How much of the former steps each step keeps; 0 by default. */
+  /** The share of the former steps in each step; 0 by default. */
   momentum?: number;
-  /** How much of each gradient the momentum leaves out; 0 by default. */
+  /** The share of each gradient that the momentum leaves out; 0 by default. */
   dampening?: number;
-  /** How much of each parameter is added to its gradient; 0 by default. */
+  /** The share of each parameter that is added to its gradient; 0 by default. */
   weightDecay?: number;
-  /** Looks ahead by the momentum; false by default. */
+  /** True for Nesterov momentum; false by default. */
   nesterov?: boolean;
   /** The method whose parameters are trained; may be left out if the program has one such method. */
   method?: string;
@@ -20,8 +20,8 @@ export interface SgdOptions {
 /** Stochastic gradient descent over the parameters of one method of a program. */
 export interface SgdOptimizer extends Resource {
   /**
-   * Moves every parameter against the gradient that `forwardBackward` has kept. Fails with the code
-   * "state" before the first one.
+   * Moves every parameter against the gradient that `forwardBackward` kept. Fails with the code
+   * "state" before its first call.
    */
   step(): void;
 }

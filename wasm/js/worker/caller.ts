@@ -47,7 +47,7 @@ const PROXY_HINT =
 const FUNCTION_HINT =
   "Functions stay on this thread. Put them into a module, and bring it with importPasses(), importPartitioners() or importMemoryPlanners().";
 
-/** Whether there is a function in it, at most that deep. */
+/** True if there is a function in it, at most that deep. */
 const hasFunction = (value: unknown, depth = 6): boolean =>
   KINDS.function.test(value) ||
   (depth > 0 &&

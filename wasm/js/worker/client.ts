@@ -1,5 +1,6 @@
-// The client: the engine's interface, answered by a worker, so that a page never freezes. Cancelling
-// rejects the call at once, and the worker stops at its next step; `terminate` ends the worker.
+// The client has the engine's interface, and a worker answers its calls, so a page never freezes.
+// Cancelling rejects the call at once, and the worker stops at its next step. `terminate` ends the
+// worker.
 import { badArgument, checkTable, CLIENT_OPTIONS, isObject, KINDS } from "../base/check.js";
 import { ASYNC_DISPOSE } from "../base/dispose.js";
 import { fromPlainError, messageOf, SconceError, SconcePanic } from "../base/errors.js";
@@ -14,15 +15,15 @@ import type { Engine, EngineOptions, Remote } from "../types/index.js";
 /** Options of `createClient`. */
 export interface ClientOptions extends EngineOptions {
   /**
-   * Makes the worker, of a page or of node:worker_threads; for bundlers that want to see the URL.
-   * Default: worker.js in the folder of this script.
+   * Makes the worker, for a page or of node:worker_threads. Some bundlers need to see its URL. By
+   * default it is worker.js in the folder of this script.
    */
   worker?: () => Host<"Worker"> | NodeWorker;
 }
 
-/** The engine behind a worker. Everything it returned dies with it. */
+/** The engine in a worker. Everything that it returned ends with it. */
 export type Client = Remote<Engine> & {
-  /** Ends the worker at once, whatever it is doing. Calls under way fail with SconcePanic. */
+  /** Ends the worker at once, even during a call. Current calls fail with SconcePanic. */
   terminate(): void;
 };
 
@@ -76,7 +77,7 @@ async function connect(
   return { address, port: worker, terminate, keepAlive };
 }
 
-/** Whether a worker's message is one of those that begin: the script may be another. */
+/** True for a worker's first message. The script may be another one. */
 function isReply(message: unknown): message is Reply {
   if (!isObject(message)) return false;
   const { type, id, description, error } = message;
@@ -85,10 +86,10 @@ function isReply(message: unknown): message is Reply {
   return type === "error" ? id === 0 && isObject(error) : type === "starting" || type === "log";
 }
 
-/** The first message: of all that a module can come from, what survives the way. */
+/** The first message. It has the module in a form that can be sent. */
 function startWith(wasm: EngineOptions["wasm"]): Start {
   if (wasm === undefined) return { type: "start" };
-  // Relative addresses are the page's, and would be the worker script's over there.
+  // Relative addresses are the page's. In the worker they would be relative to its script.
   if (typeof wasm === "string") return { type: "start", wasm: absoluteUrl(wasm) };
   if (isUrl(wasm)) return { type: "start", wasm: absoluteUrl(wasm.href) };
   if (isArrayBuffer(wasm) || ArrayBuffer.isView(wasm) || isModule(wasm))
@@ -98,9 +99,12 @@ function startWith(wasm: EngineOptions["wasm"]): Start {
 
 /** A worker with an engine in it. */
 export interface Started {
-  /** The engine, for whoever owns the worker. */
+  /** The engine, for the owner of the worker. */
   engine: object;
-  /** Lends the engine until `end`, which disposes of what was made and cancels what is under way. */
+  /**
+   * Lends the engine until `end`. That disposes of everything that was made, and cancels current
+   * calls.
+   */
   lease(signal: HostAbortSignal | undefined): { client: object; end(): void };
   isDead(): boolean;
   terminate(): void;
@@ -131,7 +135,7 @@ export async function startClient(options: ClientOptions): Promise<Started> {
       clearTimeout(silence);
       isOurs ||= isReply(reply);
       if (!isOurs) broke("its script is not Sconce's worker");
-      // A worker that the caller made may have messages of its own, even while it starts.
+      // A worker that the caller made may send messages of its own, even while it starts.
       else if (!isObject(reply)) return;
       else if (reply.type === "object" && reply.id === 0) {
         isStarting = false;
@@ -175,9 +179,9 @@ export async function startClient(options: ClientOptions): Promise<Started> {
 }
 
 /**
- * Starts a worker with an engine in it. Each worker compiles the module by itself. Many clients of
- * one page start in half the time if they all get one compiled module as `wasm`, as those of a pool
- * do.
+ * Starts a worker with an engine in it. Each worker compiles the module by itself. If a page has
+ * many clients, pass all of them one compiled module as `wasm`, and they start in half the time. A
+ * pool does that.
  * @example
  * const client = await createClient();
  * const lowered = await client.lower(file, { onProgress: ({ phase }) => console.log(phase) });

@@ -1,5 +1,5 @@
 // A pool of clients: a worker for each thread of the machine, one copy of the compiled module, and
-// requests that take turns. A server stays responsive and bounded with it, however many come at once.
+// a queue of requests. With it, a server stays responsive and bounded under any number of requests.
 import type { HostAbortSignal } from "../types/host.js";
 import { showAs } from "../base/shown.js";
 import { checkTable, mustBe, POOL_OPTIONS, USE_OPTIONS } from "../base/check.js";
@@ -10,22 +10,28 @@ import { hostModule, prepareHost } from "../base/host.js";
 import { compileModule } from "../loader.js";
 import type { Engine, Remote } from "../types/index.js";
 
-/** Options of a pool; those of a client are for each of its clients. */
+/** Options of a pool. The options of a client apply to each of its clients. */
 export interface PoolOptions extends ClientOptions {
-  /** Workers at most, from 1 to 64. Default: as many as the machine has threads, 16 at most. */
+  /**
+   * The largest number of workers, from 1 to 64. By default it is the number of threads of the
+   * machine, but at most 16.
+   */
   size?: number;
-  /** Requests that may wait for a client. More fail with the code "busy". Default: 128. */
+  /**
+   * The number of requests that may wait for a client; 128 by default. Further requests fail with
+   * the code "busy".
+   */
   maxQueue?: number;
   /**
-   * The memory of WebAssembly never shrinks. A worker that has more bytes of it than this after a
-   * request is replaced. Default: 256 MB.
+   * The largest WebAssembly memory of a worker in bytes; 256 MB by default. This memory never
+   * shrinks, so a worker that has more after a request is replaced.
    */
   maxHeapBytes?: number;
-  /** Prepares each new worker, for instance with `client.importBackend()`. */
+  /** Prepares each new worker, for example with `client.importBackend()`. */
   prepare?: (client: PooledClient) => unknown;
 }
 
-/** A client as long as a request has it. The pool gives it back, not the request. */
+/** A client during a request. The request does not end it; the pool takes it back. */
 export type PooledClient = Omit<Remote<Engine>, "dispose" | typeof Symbol.asyncDispose>;
 
 /** Options of `use()`. */
@@ -36,24 +42,24 @@ export interface UseOptions {
 
 /** Numbers of a pool, for a health check. */
 export interface PoolStats {
-  /** Workers at most. */
+  /** The largest number of workers. */
   size: number;
-  /** Workers that there are, those that start too. */
+  /** The number of workers, including those that are starting. */
   workers: number;
-  /** Requests that have a worker, until it is free again. */
+  /** The number of requests that have a worker. */
   active: number;
-  /** Requests that wait for one. */
+  /** The number of requests that wait for a worker. */
   waiting: number;
-  /** Requests that have ended, however. */
+  /** The number of requests that ended, failed ones included. */
   ended: number;
-  /** Requests that were refused because too many waited. */
+  /** The number of requests that were refused because too many waited. */
   refused: number;
-  /** Workers that were replaced: they had broken, or had grown too large. */
+  /** The number of workers that were replaced, because they broke or grew too large. */
   replaced: number;
 }
 
 /**
- * Clients that take turns.
+ * Clients that serve requests in turn.
  * @example
  * const pool = await createPool();
  * const [output] = await pool.use(async (client) => {
@@ -64,15 +70,15 @@ export interface PoolStats {
  */
 export interface Pool {
   /**
-   * Runs `work` with a client that nobody else has meanwhile. Requests get theirs in the order in
-   * which they come. Everything that `work` makes with the client is disposed at its end: return data.
-   * The signal cancels the wait, and then every call of the client. Waiting for another `use` of the
-   * same pool inside of `work` may wait for ever.
+   * Runs `work` with a client that no other request uses. Requests are served in order. When `work`
+   * ends, everything that it made with the client is disposed of, so return data. The signal
+   * cancels the wait, and then every call of the client. Do not wait for another `use` of the same
+   * pool inside of `work`: it may wait for ever.
    * @throws SconceError "busy" when too many wait, "cancelled" by the signal, "disposed" after dispose().
    */
   use<T>(work: (client: PooledClient) => T | Promise<T>, options?: UseOptions): Promise<T>;
   stats(): PoolStats;
-  /** Ends all workers at once. Requests that wait or are under way fail with the code "disposed". */
+  /** Ends all workers at once. Waiting and current requests fail with the code "disposed". */
   dispose(): Promise<void>;
   /** The same, for `await using`. */
   [Symbol.asyncDispose](): Promise<void>;

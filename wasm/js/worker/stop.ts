@@ -53,7 +53,7 @@ const TRY_MS = 50;
 const TRY_SHARE = 1 / 20;
 const LONGEST_MS = 1000;
 
-/** Whether a URL of no bytes can be read. */
+/** True if a URL of no bytes can be read. */
 function isReadable(url: string): boolean {
   try {
     const request = new XMLHttpRequest();
@@ -65,7 +65,7 @@ function isReadable(url: string): boolean {
   }
 }
 
-/** Whether URLs of the page can be read in this worker; unknown before the first try. */
+/** True if URLs of the page can be read in this worker. Unknown before the first try. */
 let areReadable: boolean | undefined;
 
 /** Gives whether the call was cancelled, whenever it is asked. */
@@ -92,7 +92,7 @@ function lookAt(stop: Stop): () => boolean {
 /** The signal of a call in the worker: `aborted` looks whether the caller has cancelled. */
 export class RemoteSignal extends EventTarget {
   readonly reason = undefined;
-  /** Whether a look is enough, at any time, so that messages need not be waited for. */
+  /** True if a look at shared memory is enough, at any time, so that no message is awaited. */
   readonly isShared: boolean;
   private isAborted = false;
   private readonly look: () => boolean;

@@ -112,7 +112,7 @@ export function callsOf({ calibration }: Quantizing): Record<string, (readonly V
   return Object.fromEntries(calls.filter(([, list]) => list.length > 0));
 }
 
-/** How many calls of each method there are, or why they are none. */
+/** The number of calls of each method, or the reason why there are no calls. */
 export function countsOf(quantizing: Quantizing): {
   counts: Record<string, number>;
   fault: string;
@@ -189,7 +189,7 @@ const linesOf = (text: string): string[] =>
     .map((line) => line.trim())
     .filter(Boolean);
 
-/** Adds what comes of the work, or why nothing does. */
+/** Adds the result of the work, or the reason for its failure. */
 async function add(name: string, work: () => Promise<readonly Calibration[]>): Promise<void> {
   const { value: document } = app.document;
   const made = await work().catch((error: unknown) => [

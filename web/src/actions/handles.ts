@@ -25,7 +25,7 @@ export const handles: {
   opened: Lookable | null;
   /** The same of files that can be lowered. */
   programs: Remote<OpenedPrograms> | null;
-  /** Quantizes, and keeps what came of it. */
+  /** Quantizes, and keeps the result. */
   session: Remote<ExportSession> | null;
   /** Has the record of what was lowered. */
   lowered: Remote<ExecutorchProgramManager> | null;
@@ -74,7 +74,7 @@ export function release(): void {
   handles.data = [];
 }
 
-/** Uses something of the worker's and gives its memory back, whatever comes of it. */
+/** Uses an object of the worker's and frees its memory, even if that fails. */
 export async function using<T extends { dispose(): Promise<void> }, R>(
   handle: T,
   use: (handle: T) => Promise<R>,

@@ -92,7 +92,7 @@ export function leaveOut(node: string): void {
   lowerAgain();
 }
 
-/** Whether what has failed is that groups are no divisors, and groups can be done without. */
+/** True if the failure is that groups are not divisors, and groups are optional. */
 export function canUngroup({ code, step, message }: Problem): boolean {
   const isOfGroups = code === "argument" && step === "quantized" && /^groups of \d+ /.test(message);
   const { value } = app.document;

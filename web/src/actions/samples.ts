@@ -45,7 +45,7 @@ export function defaultSettings(): Settings {
 /** The npm package comes without the folder models. */
 const inModels = (path: string): boolean => path.startsWith("models/");
 
-/** Whether everything that the sample needs is in the page's folder. */
+/** True if all files of the sample are in the page's folder. */
 export function isHere(id: SampleId): boolean {
   return app.hasModels.value || !SAMPLES[id].files.some(([, path]) => inModels(path));
 }

@@ -73,8 +73,8 @@ interface Place {
 }
 
 /**
- * The modules that a node was called in, from the outermost inwards: "layers.0", "attention". Lists of
- * modules are none: what stands between calls of their members would be outside of them.
+ * The modules that a node was called in, from the outermost inwards: "layers.0", "attention". Lists
+ * of modules do not count: nodes between calls of their members would be outside of them.
  */
 function placesOf(stack: string): Place[] {
   const places: Place[] = [];

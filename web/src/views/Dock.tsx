@@ -62,7 +62,9 @@ function Where(props: { problem: Problem }): JSX.Element | null {
   );
 }
 
-/** Numbers that go wrong do so in whoever reads the node, too. */
+/**
+ * True if the node can be left out. Wrong numbers would also be wrong in the nodes that read it.
+ */
 const canLeaveOut = ({ step, node, severity, code }: Problem): boolean =>
   step === "quantized" && node !== "" && severity === "error" && code !== "numeric";
 

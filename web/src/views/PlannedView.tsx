@@ -21,7 +21,7 @@ import { PlanPicture } from "./PlanPicture.js";
 
 const isOfCall = ({ kind }: PlannedValue): boolean => kind === "input" || kind === "state";
 
-/** The name of a backend is none of an operator. */
+/** True for the name of an operator, false for that of a backend. */
 const isOp = (op: string): boolean => op === "" || op.includes("::");
 
 const opName = (op: string): string => (isOp(op) ? shortOp(op) : backendName(op));

@@ -103,7 +103,7 @@ function Progress(): JSX.Element | null {
   );
 }
 
-/** For screen readers: what goes on, and then what came of it. */
+/** For screen readers: the current work, and then its result. */
 function announcement(): string {
   const [busy, ms] = [app.busy.value, app.lowerMs.value];
   if (busy) return busy.what;

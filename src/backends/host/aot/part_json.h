@@ -1,5 +1,7 @@
 // Parts as the host sees them: JSON with the nodes, the constants, the signature, and the ranges of
-// the sizes. Private to src/backends/host/aot. Prefix: sc_host_.
+// the sizes. Private to src/backends/host/aot.
+// Prefix: sc_host_ (host of the library) is a backend of the host; here it writes JSON for a
+// question.
 #ifndef SC_HOST_PART_JSON_H
 #define SC_HOST_PART_JSON_H
 

@@ -1,4 +1,5 @@
-// A backend of the host, at run time. Prefix: sc_host_.
+// A backend of the host, at run time.
+// Prefix: sc_host_ (host of the library) is a backend of the host.
 #ifndef SC_HOST_RUN_H
 #define SC_HOST_RUN_H
 

@@ -169,8 +169,8 @@ static bool is_complex(sc_rt_search *s, const spectrum *f, const sc_evalue *othe
     if (!r2c || !is_like(f, r2c->args[0]) || !sc_tensor_is_contiguous(r2c->args[0]->tensor) ||
         !sc_rt_is_shaped(r2c->args[0], f->out->rank, f->out->sizes))
         return false;
-    // Whether it goes forward stands where the real one says that it gives half, which is true,
-    // too.
+    // `forward` of the complex transform is at the place of `onesided` of the real one, which is
+    // true, too.
     *found = (sc_rt_found){.op = SC_OP__fft_c2c,
                            .kernel = &sc_k_fft_c2c_pairs,
                            .args = {r2c->args[0], r2c->args[1], r2c->args[2], r2c->args[3]},

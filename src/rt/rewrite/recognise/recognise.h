@@ -13,7 +13,8 @@
 // factorisations, systems of equations, sorting, special functions. docs/architectures.md says how
 // much longer each takes.
 //
-// Prefix: sc_rt_, the runtime.
+// Prefixes: sc_rt_is_ asks whether instructions form an operator; the other sc_rt_ names walk over
+// them.
 #ifndef SC_RT_RECOGNISE_H
 #define SC_RT_RECOGNISE_H
 

@@ -44,7 +44,7 @@ function valuesOf(text: string): string[] {
   return values;
 }
 
-/** The name before a colon, where it is none of a drive, of random:1 or of a file. */
+/** The name before a colon. The colon of a drive, of random:1 or of a file does not count. */
 function nameBefore(text: string, firstValue: string): string | undefined {
   const at = text.indexOf(":");
   if (at < 2 || isFiller(firstValue) || isFile(firstValue)) return undefined;
@@ -142,7 +142,7 @@ function checkCount(flag: string, method: MethodSummary, given: number, taken: n
 
 // --- Several calls of one flag -----------------------------------------------------------------------
 
-/** Whether a text is several files: a pattern, or a folder. */
+/** True for a text that means several files: a pattern, or a folder. */
 const isSeveral = (text: string): boolean =>
   !isFile(text) && !isFiller(text) && (isPattern(text) || isFolder(text));
 

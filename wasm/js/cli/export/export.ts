@@ -108,7 +108,7 @@ async function write(
   );
 }
 
-/** Says what came of it; in JSON, all of it. */
+/** Prints a summary of the result; as JSON, all of it. */
 function conclude(
   session: ExportSession,
   { exampleInputs = {}, sensitivity = false }: ExportOptions,

@@ -8,7 +8,7 @@ import { UsageError } from "../usage.js";
 
 const IS_FILE = /\.(json|mjs|js)$/;
 
-/** Whether the value of --recipe is a file; no recipe has such a name. */
+/** True if the value of --recipe is a file. No recipe has such a name. */
 export const isRecipeFile = (name: string): boolean => IS_FILE.test(name);
 
 function fromJson(path: string): unknown {

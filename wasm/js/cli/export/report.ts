@@ -62,7 +62,7 @@ export function sayQuantization(report: QuantizationReport): void {
   }
 }
 
-/** Whether a backend took the nodes that a quantized node became, and if not, the reason. */
+/** The backend that took the nodes of a quantized node, or the reason why no backend did. */
 function placeOf(rows: readonly DelegationRow[]): object {
   const outside = rows.find(({ delegate }) => delegate === null);
   if (rows.length === 0 || outside?.backend === "") return {};

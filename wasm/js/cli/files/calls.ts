@@ -10,7 +10,7 @@ export type CallInput = string | boolean | null | { readonly number: string };
 /** In order, or by name. */
 export type CallInputs = readonly CallInput[] | Readonly<Record<string, CallInput>>;
 
-/** Whether the inputs of a call are a list, rather than by name. */
+/** True if the inputs of a call are a list, rather than by name. */
 export const isInOrder = (inputs: CallInputs): inputs is readonly CallInput[] =>
   Array.isArray(inputs);
 

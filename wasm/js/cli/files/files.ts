@@ -92,7 +92,7 @@ export async function holds(
   return isSame && at === size;
 }
 
-/** Whether a path is no file of the disk: a stream, or where what is written is thrown away. */
+/** True if a path is not a file of the disk: a stream, or a place that discards what is written. */
 const isPlaceless = (path: string): boolean => isOutputStream(path) || isNowhere(path);
 
 /**
@@ -130,7 +130,7 @@ export function isFolder(path: string): boolean {
   return path.endsWith("/") || (statsOf(path)?.isDirectory() ?? false);
 }
 
-/** Whether a regular file is at the path. */
+/** True if a regular file is at the path. */
 export const isFile = (path: string): boolean => statsOf(path)?.isFile() ?? false;
 
 /** An output that a flag names; in a folder it is called like the file that it is about. */
@@ -236,7 +236,7 @@ async function writeTemporary(
       await nextTurn();
     });
   } catch (error) {
-    // Whoever calls the writer wraps what it throws; what the disk says is what matters.
+    // The caller of the writer wraps its error. The system's own error is the one that matters.
     if (refused !== undefined) throw cannotWrite(path, refused);
     throw error instanceof SconceError ? error : cannotWrite(path, error);
   } finally {

@@ -18,7 +18,7 @@ const RANDOM_SIZED = /^random:(\d+(?:x\d+)+)$/;
 
 const numbersOf = (text: string | undefined): number[] | undefined => text?.split("x").map(Number);
 
-/** The made-up input that a text stands for; undefined if it is none. */
+/** The made-up input that a text means; undefined if it does not mean one. */
 function parse(text: string): Filler | undefined {
   const [, sized, sizes] = SIZED.exec(text) ?? [];
   if (sized !== undefined) return { plain: sized, sizes: numbersOf(sizes) };
@@ -28,10 +28,10 @@ function parse(text: string): Filler | undefined {
   return random ? { plain: `random:${random[1]}`, sizes: numbersOf(random[2]) } : undefined;
 }
 
-/** Whether the text asks for made-up values: "zeros", "ones" or "random". */
+/** True if the text requests made-up values: "zeros", "ones" or "random". */
 export const isFiller = (text: string): boolean => parse(text) !== undefined;
 
-/** Whether it can stand for all inputs at once: sizes are those of one. */
+/** True if the text can fill all inputs at once. Sizes are for one input. */
 export const fillsAll = (text: string): boolean => {
   const filler = parse(text);
   return filler !== undefined && filler.sizes === undefined;

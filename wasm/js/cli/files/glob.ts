@@ -9,7 +9,7 @@ const collator = new Intl.Collator("en", { numeric: true });
 export const inOrder = (names: readonly string[]): string[] =>
   [...names].sort((a, b) => collator.compare(a, b) || (a < b ? -1 : 1));
 
-/** Whether the text holds wildcards. */
+/** True if the text contains wildcards. */
 export const isPattern = (text: string): boolean => WILD.test(text);
 
 /** A part of a path as an expression: * is any text, ? a letter, [abc] one of these. */

@@ -72,7 +72,7 @@ export function readAll(descriptor: number, most = INPUT_MAX): Uint8Array {
   return joined([...pieces, piece.subarray(0, filled)], size);
 }
 
-/** The descriptor that a path stands for, where it is none of a regular file. */
+/** The descriptor that a path means, unless that is a regular file. */
 function descriptorOf(path: string): number | undefined {
   if (path === STREAM) return 0;
   const number = path === "/dev/stdin" ? "0" : NAMED.exec(path)?.[1];
@@ -84,7 +84,7 @@ function descriptorOf(path: string): number | undefined {
   }
 }
 
-/** Whether a path is a stream to be read, not a file. */
+/** True if a path is a stream to read, not a file. */
 export const isInputStream = (path: string): boolean => descriptorOf(path) !== undefined;
 
 const kept = new Map<number, Uint8Array>();
@@ -124,11 +124,11 @@ export function claimInputs(paths: readonly string[]): void {
 
 // --- Output ----------------------------------------------------------------------------------------
 
-/** Whether a path stands for the standard output. */
+/** True if a path means the standard output. */
 export const isOutputStream = (path: string): boolean =>
   path === STREAM || path === "/dev/stdout" || NAMED.exec(path)?.[1] === "1";
 
-/** Whether what is written to a path is thrown away. */
+/** True if a path discards what is written to it. */
 export function isNowhere(path: string): boolean {
   try {
     return realpathSync(path) === devNull;

@@ -26,11 +26,14 @@ const compared = (row: ComparedEvent, several: boolean): Cell[] => [
   row.source,
 ];
 
-/** Whether there is anything to see: not what took no time on the one side and is not on the other. */
+/**
+ * True if a row has something to show. An event that took no time on one side and is missing on the
+ * other has not.
+ */
 const tells = ({ a, b }: ComparedEvent): boolean =>
   (a !== null && b !== null) || (a ?? b)?.perf.avg !== 0;
 
-/** Whether (nearly) no row of the smaller dump has its like in the other one. */
+/** True if (nearly) no row of the smaller dump has a counterpart in the other one. */
 function areUnrelated(rows: readonly ComparedEvent[]): boolean {
   const count = (is: (row: ComparedEvent) => boolean): number => rows.filter(is).length;
   const [inA, inB] = [count(({ a }) => a !== null), count(({ b }) => b !== null)];

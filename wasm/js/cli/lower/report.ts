@@ -75,7 +75,7 @@ function furthest(rows: readonly Closeness[]): string {
 }
 
 /**
- * Whether all is as without delegates. Passes of the caller's own may change the outputs, so then only
+ * True if all results are as without delegates. Passes of the caller's own may change the outputs, so then only
  * the delegates count.
  */
 export const isAsWithout = (verification: Verification, hasPasses: boolean): boolean =>

@@ -18,9 +18,9 @@ export function setMode(changes: Partial<Mode>): void {
   Object.assign(mode, changes);
 }
 
-/** Whether the result is printed as JSON. */
+/** True if the result is printed as JSON. */
 export const isJson = (): boolean => mode.json;
-/** Whether only results and errors are printed. */
+/** True if only results and errors are printed. */
 export const isQuiet = (): boolean => mode.quiet;
 
 // --- Text ------------------------------------------------------------------------------------------

@@ -84,7 +84,9 @@ function fits(value: Value, { kind, dtype, shape = [], dynamic }: ProgramValueIn
   return value.dtype === dtype && value.shape.length === shape.length && value.shape.every(isSize);
 }
 
-/** Whether they can be the inputs of the method: those of a record may be another method's. */
+/**
+ * True if the values can be the inputs of the method. Those of a record may be for another method.
+ */
 const areOf = (info: ProgramMethodInfo, values: readonly Value[]): boolean =>
   values.length === info.inputs.length && values.every((value, i) => fits(value, info.inputs[i]!));
 
@@ -125,7 +127,7 @@ export function examplesOf(engine: Engine, path: string, info: ProgramMethodInfo
   }
 }
 
-/** Whether inputs are those of a record; the two flags go together. */
+/** Checks that inputs come from a record only if both flags are given. */
 export function checkExamples(texts: readonly string[], etrecord: string | undefined): void {
   const isAsked = texts.includes(EXAMPLE);
   if (isAsked && texts.length > 1)

@@ -17,7 +17,10 @@ export interface JsonOutput {
   readonly kind: string;
   readonly dtype?: DType;
   readonly shape?: readonly number[];
-  /** The elements, or the value; null where it is none, or a file has what is too large for JSON. */
+  /**
+   * The elements, or the value. Null if it has no value, or a file has one that is too large for
+   * JSON.
+   */
   readonly data: Element | readonly Element[] | null;
   readonly statistics?: {
     readonly min: number | string;

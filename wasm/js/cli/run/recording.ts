@@ -37,7 +37,7 @@ interface Given {
   intermediates?: boolean | undefined;
 }
 
-/** Whether the error says that a recording did not fit; other limits are those of the program. */
+/** True if the error says that a recording did not fit. Other limits are those of the program. */
 const isFull = (error: unknown): error is SconceError =>
   error instanceof SconceError && error.code === "limit" && error.hint.includes("eventBytesMax");
 

@@ -20,7 +20,7 @@ function asTensor(value: number | bigint | boolean, kind: string): Tensor {
 export const outputPath = (folder: string, index: number): string =>
   join(folder, `output_${index}.npy`);
 
-/** Equal for paths of one file; streams and /dev/null are none. */
+/** Equal for paths of one file. Streams and /dev/null are not files. */
 const keyOf = (path: string): string =>
   isOutputStream(path) || isNowhere(path) ? path : realOf(path);
 

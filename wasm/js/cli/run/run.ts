@@ -101,7 +101,7 @@ interface Runs {
   program: Program;
   results: Results;
   recording: Recording;
-  /** Whether outputs are shown: by the last of several repetitions. */
+  /** True if outputs are shown. The last of several repetitions shows them. */
   isLast: boolean;
   /** Called after each run, with its report in JSON. */
   ran(method: string, milliseconds: number, outputs: () => JsonOutput[]): void;

@@ -57,7 +57,7 @@ export async function importPlanners(
   );
 }
 
-/** Throws where a name is none of the backends that are built in; modules may bring others. */
+/** Throws if a name is not that of a built-in backend. Modules may bring others. */
 export function checkBackends(pairs: MethodFlags, engine: Engine): void {
   const known = engine.meta().backends.map(({ name }) => name);
   const wrong = pairs.map(([, backend]) => backend).find((name) => !known.includes(name));

@@ -110,7 +110,7 @@ function checkToken(command: Command, { name, rawName, value, inlineValue }: Tok
   if (flag.words && !flag.words.includes(value)) throw notOneOf(rawName, flag.words, value);
 }
 
-/** The error of a word that is none of those that a flag takes. */
+/** The error for a word that a flag does not take. */
 export function notOneOf(flag: string, words: readonly string[], given: string): UsageError {
   return new UsageError(
     `${flag} is one of ${words.join(", ")}, not '${given}'`,

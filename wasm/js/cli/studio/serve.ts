@@ -44,7 +44,7 @@ function refuse(response: ServerResponse, status: number, why: string): void {
   response.writeHead(status, { ...HEADERS, "Content-Type": "text/plain" }).end(`${why}\n`);
 }
 
-/** Whether the browser that asks has this version, by its list of tags. */
+/** True if the browser that asks has this version, by its list of tags. */
 function isKnown({ headers }: IncomingMessage, tag: string): boolean {
   const tags = headers["if-none-match"]?.split(",").map((known) => known.trim()) ?? [];
   return tags.some((known) => known === "*" || known.replace(/^W\//, "") === tag);
