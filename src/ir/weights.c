@@ -3,14 +3,16 @@
 
 #include "ir/part.h"
 
-bool sc_constant_may_be_apart(const sc_constant *constant) {
+// Numbers and tensors that the user's code contains stay inside the program, as official tools keep
+// them.
+static bool may_be_apart(const sc_constant *constant) {
     if (constant->lifted_scalar) return false;
     return !sc_str_starts_with(constant->name, "lifted_tensor") &&
            !sc_str_starts_with(constant->name, "_lifted_tensor");
 }
 
 sc_str sc_constant_file(const sc_options *options, const sc_constant *constant) {
-    if (!options || !sc_constant_may_be_apart(constant)) return (sc_str){0};
+    if (!options || !may_be_apart(constant)) return (sc_str){0};
     return sc_weight_files_of(&options->external_constants, constant->name);
 }
 
@@ -31,7 +33,7 @@ static bool is_state(const sc_method *method, const sc_input_sig *sig) {
 static void visit_inputs(const walk *w, const sc_method *method) {
     for (uint32_t i = 0; i < method->inputs.count; i++) {
         const sc_input_sig *sig = &method->inputs.data[i];
-        if (sig->constant && sc_constant_may_be_apart(sig->constant) && !is_state(method, sig))
+        if (sig->constant && may_be_apart(sig->constant) && !is_state(method, sig))
             w->visit(w->method, sig->constant, w->user);
     }
 }

@@ -16,10 +16,6 @@ sc_status sc_weights_visit(const sc_program *program, sc_weight_visitor *visit, 
 // would leave weights where nobody looks for them.
 sc_status sc_weights_check(const sc_program *program, const sc_options *options);
 
-// May the constant lie in a file of its own? Numbers and tensors that the user's code contains stay
-// inside the program, as official tools keep them.
-bool sc_constant_may_be_apart(const sc_constant *constant);
-
 // The file that the options choose for the constant; empty: inside the program.
 sc_str sc_constant_file(const sc_options *options, const sc_constant *constant);
 

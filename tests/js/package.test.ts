@@ -33,9 +33,9 @@ const paths = packed.files.map(({ path }) => path);
 // A third of both is the module. Source maps and the sources that they name are another third: they make
 // stack traces and debuggers show the TypeScript, and no bundler takes them into a page. The documentation
 // is 0.3 MB, as pages to read in the folder and as a site for `sconce docs`.
-test("the package is below 2.4 MB, and 6.8 MB installed", () => {
-  assert.ok(packed.size < 2.4e6, `${packed.size} bytes`);
-  assert.ok(packed.unpackedSize < 6.8e6, `${packed.unpackedSize} bytes unpacked`);
+test("the package is below 2.5 MB, and 7 MB installed", () => {
+  assert.ok(packed.size < 2.5e6, `${packed.size} bytes`);
+  assert.ok(packed.unpackedSize < 7e6, `${packed.unpackedSize} bytes unpacked`);
 });
 
 test("the package holds what ships and nothing else", () => {

@@ -70,7 +70,7 @@ const isName = (value: unknown): boolean => typeof value === "string" && value !
 /** True if it may be a planner. Only the engine knows the names. */
 const isPlanner = (value: unknown): boolean => typeof value === "function" || isName(value);
 
-/** Whether it can be the name of a file, which may not lead into another folder. */
+/** True if it can be the name of a file, which may not lead into another folder. */
 export const isFileName = (value: unknown): value is string =>
   isName(value) && !/^\.{1,2}$|[\u0000-\u001f\u007f/\\]/.test(value as string);
 

@@ -67,7 +67,7 @@ function NamesField(props: { option: Option; value: readonly string[] }): JSX.El
   );
 }
 
-/** Files of weights: none, one for all, or by rules of the form PATTERN=FILE. */
+/** Files of weights: off, one file for all, or rules of the form PATTERN=FILE. */
 function FilesField(props: { option: Option; value: unknown }): JSX.Element {
   const { option, value } = props;
   const rules = typeof value === "object" ? Object.entries(value as Record<string, string>) : [];

@@ -69,7 +69,7 @@ export function statsOf(path: string): Stats | undefined {
   }
 }
 
-/** Whether what is written is in the file already; true where there is no such file. */
+/** True if the file has what is written already, or if there is no such file. */
 export async function holds(
   path: string,
   write: (writer: Writer) => Promise<void>,
