@@ -12,6 +12,23 @@
 typedef struct sc_backend sc_backend;
 typedef struct sc_partitioner sc_partitioner;  // lower.h
 
+// --- Precisions ----------------------------------------------------------------------------------
+
+// How the numbers of an operator are stored: in floats, or in integers with scales that the file
+// has or that each run finds.
+typedef enum sc_precision {
+    SC_PRECISION_FP32 = 1,
+    SC_PRECISION_STATIC_QUANT = 2,
+    SC_PRECISION_DYNAMIC_QUANT = 4,
+    SC_PRECISION_ALL = 7
+} sc_precision;
+
+// "fp32", "static_quant" or "dynamic_quant".
+const char *sc_precision_name(sc_precision precision);
+// The sum of the precisions with these names; all of them for no names. SC_ERR_OPTION for an
+// unknown name.
+sc_status sc_precisions_read(sc_ctx *ctx, const sc_option_names *names, uint32_t *out);
+
 // --- Which nodes ---------------------------------------------------------------------------------
 
 // A backend's answer about one node. Either all nodes of one group go into the same part, or none
@@ -30,10 +47,11 @@ typedef struct sc_survey {
     const sc_compile_spec *specs;
     uint32_t spec_count;
     const sc_options *options;
-    sc_claim *claims;   // by node->mark, in graph order; initially refused without a reason
-    bool *takes_input;  // by index of the graph's inputs: a constant that its parts contain,
-                        // instead of an argument of their calls; by default all that are not
-                        // written
+    uint32_t precisions;  // a sum of sc_precision, for a backend that has them
+    sc_claim *claims;     // by node->mark, in graph order; initially refused without a reason
+    bool *takes_input;    // by index of the graph's inputs: a constant that its parts contain,
+                          // instead of an argument of their calls; by default all that are not
+                          // written
 } sc_survey;
 
 static inline sc_claim *sc_claim_of(const sc_survey *survey, const sc_node *node) {
@@ -86,6 +104,7 @@ struct sc_backend {
     // Parts that only move elements (views, permutes) stay outside. There they often cost nothing,
     // while a call costs time.
     bool leaves_moves;
+    bool has_precisions;  // takes only nodes of the precisions of a survey
     void *user;
 };
 

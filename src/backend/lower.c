@@ -80,6 +80,13 @@ static bool is_written(const lowering *l, const sc_input_sig *sig) {
     return sig->target.size && sc_map_find(&l->written, sig->target);
 }
 
+static sc_status choose_precisions(surveying *s) {
+    s->survey.precisions = s->p->precisions;
+    if (s->p->precisions) return SC_OK;
+    return sc_precisions_read(s->l->ctx, &s->l->env->options->config_precisions,
+                              &s->survey.precisions);
+}
+
 static sc_status ask(surveying *s) {
     sc_ctx *ctx = s->l->ctx;
     const sc_method *method = s->graph->method;
@@ -89,6 +96,7 @@ static sc_status ask(surveying *s) {
                             .specs = s->p->specs,
                             .spec_count = s->p->spec_count,
                             .options = s->l->env->options};
+    if (s->p->backend->has_precisions) SC_TRY(choose_precisions(s));
     s->survey.claims = sc_new_array(ctx->scratch, sc_claim, (size_t)count + 1);
     s->survey.takes_input = sc_new_array(ctx->scratch, bool, (size_t)inputs + 1);
     for (uint32_t i = 0; i < inputs && !s->graph->parent; i++)
@@ -241,6 +249,12 @@ static void keep_part(surveying *s, const sc_cut_part *cut) {
     sc_vec_push(ctx->arena, &s->l->parts, made);
 }
 
+// Only XNNPACK has precisions and this mode.
+static bool is_per_op(const surveying *s) {
+    if (!s->p->backend->has_precisions) return false;
+    return s->p->has_mode ? s->p->is_per_op : s->l->env->options->per_op_mode;
+}
+
 static sc_status partition_graph(lowering *l, const sc_partitioner *p, sc_graph *graph) {
     sc_ctx *ctx = l->ctx;
     surveying s = {.l = l, .p = p, .graph = graph};
@@ -252,7 +266,7 @@ static sc_status partition_graph(lowering *l, const sc_partitioner *p, sc_graph 
     else if (p->is_whole && !graph->parent)
         SC_TRY(take_whole(&s));
     else
-        sc_partition_make(ctx, graph, s.survey.claims, &s.partition);
+        sc_partition_make(ctx, graph, s.survey.claims, is_per_op(&s), &s.partition);
     if (p->backend->leaves_moves && !p->has_tags && !p->is_whole)
         sc_partition_leave_moves(ctx, graph, s.survey.claims, &s.partition);
     name_parts(&s);

@@ -24,9 +24,11 @@ struct sc_partitioner {
     uint32_t kept_count;
     const sc_compile_spec *specs;
     uint32_t spec_count;
-    bool is_whole;            // the whole method as one part; a failure otherwise
-    bool has_tags;            // these parts only; else parts by capability
-    const sc_tagged *tagged;  // the backend's refusals of their nodes are errors
+    uint32_t precisions;       // a sum of sc_precision; 0: as the options say
+    bool has_mode, is_per_op;  // a part for each node; without `has_mode` as the options say
+    bool is_whole;             // the whole method as one part; a failure otherwise
+    bool has_tags;             // these parts only; else parts by capability
+    const sc_tagged *tagged;   // the backend's refusals of their nodes are errors
     uint32_t tagged_count;
     // A list of passes over the exported program, which run before any other change. The caller
     // that decomposes runs them. NULL: no pass.

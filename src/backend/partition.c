@@ -340,8 +340,8 @@ static bool has_order(grouping *g) {
     return left == 0;
 }
 
-static bool make(sc_ctx *ctx, const sc_graph *graph, sc_claim *claims, bool is_exact,
-                 sc_partition *out) {
+static bool make(sc_ctx *ctx, const sc_graph *graph, sc_claim *claims, bool is_per_op,
+                 bool is_exact, sc_partition *out) {
     const uint32_t count = graph->node_count;
     grouping g = {.ctx = ctx, .count = count, .is_exact = is_exact};
     g.budget = (uint64_t)count * WALK_PER_NODE + WALK_AT_LEAST;
@@ -359,7 +359,7 @@ static bool make(sc_ctx *ctx, const sc_graph *graph, sc_claim *claims, bool is_e
         g.units[i].is_taken = claims[i].is_taken;
     }
     join_groups(&g, claims);
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count && !is_per_op; i++) {
         walker w = {.g = &g, .from = i};
         if (g.units[unit_of(&g, i)].is_taken)
             (void)sc_node_visit_values(g.nodes[i], join_producer, &w);
@@ -368,13 +368,14 @@ static bool make(sc_ctx *ctx, const sc_graph *graph, sc_claim *claims, bool is_e
     return has_order(&g);
 }
 
-void sc_partition_make(sc_ctx *ctx, const sc_graph *graph, sc_claim *claims, sc_partition *out) {
+void sc_partition_make(sc_ctx *ctx, const sc_graph *graph, sc_claim *claims, bool is_per_op,
+                       sc_partition *out) {
     const size_t count = (size_t)graph->node_count + 1;
     sc_claim *given = sc_new_array(ctx->scratch, sc_claim, count);
     memcpy(given, claims, graph->node_count * sizeof *given);
-    if (make(ctx, graph, claims, false, out)) return;
+    if (make(ctx, graph, claims, is_per_op, false, out)) return;
     memcpy(claims, given, graph->node_count * sizeof *given);
-    (void)make(ctx, graph, claims, true, out);
+    (void)make(ctx, graph, claims, is_per_op, true, out);
 }
 
 void sc_partition_leave_moves(sc_ctx *ctx, const sc_graph *graph, sc_claim *claims,

@@ -16,9 +16,10 @@ typedef struct sc_partition {
 uint32_t sc_graph_number(sc_graph *graph);
 // Joins taken nodes that feed one another, as long as no part depends on itself through nodes
 // outside. Groups are joined first, each as a whole. A group that cannot be joined gets a reason in
-// `claims`. `claims` are indexed by mark, which sc_graph_number has set. Made on the context's
-// scratch.
-void sc_partition_make(sc_ctx *ctx, const sc_graph *graph, sc_claim *claims, sc_partition *out);
+// `claims`. `claims` are indexed by mark, which sc_graph_number has set. With `is_per_op`, only
+// groups are joined. Made on the context's scratch.
+void sc_partition_make(sc_ctx *ctx, const sc_graph *graph, sc_claim *claims, bool is_per_op,
+                       sc_partition *out);
 // Drops parts whose nodes all only move elements.
 void sc_partition_leave_moves(sc_ctx *ctx, const sc_graph *graph, sc_claim *claims,
                               sc_partition *partition);

@@ -34,6 +34,7 @@ import named_tensors
 import own_partitioners
 import own_passes
 import own_planners
+import precisions
 import processes
 import programs
 import recipe_models
@@ -124,6 +125,7 @@ def cases():
         own_partitioners,
         own_passes,
         own_planners,
+        precisions,
         weight_files,
         recipe_models,
         records,

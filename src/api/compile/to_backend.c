@@ -141,8 +141,8 @@ static sc_status read_kept(reader *r, const sc_json *json, sc_partitioner *out) 
 }
 
 static sc_status check_keys(reader *r, const sc_json *json) {
-    static const char *const KEYS[] = {"backend", "whole", "specs", "passes",
-                                       "tags",    "host",  "keeps"};
+    static const char *const KEYS[] = {"backend", "whole", "specs",      "passes", "tags",
+                                       "host",    "keeps", "precisions", "per_op"};
     if (json->kind != SC_JSON_OBJECT) return bad(r, "a partitioner must have a backend");
     const sc_json *key = sc_json_first(json);
     for (uint32_t i = 0; i < json->size; i++, key = sc_json_next(key + 1)) {
@@ -166,6 +166,28 @@ static sc_status read_host(reader *r, const sc_json *json, sc_partitioner *out) 
     return read_passes(r, sc_json_get(json, "passes"), out);
 }
 
+// {"precisions": ["fp32"], "per_op": true}
+static sc_status read_mode(reader *r, const sc_json *json, sc_partitioner *out) {
+    const sc_json *names = sc_json_get(json, "precisions"), *per_op = sc_json_get(json, "per_op");
+    sc_option_names list = {0};
+    if (!names && !per_op) return SC_OK;
+    if (!out->backend->has_precisions)
+        return sc_fail(r->ctx, SC_ERR_OPTION, "Leave out both for this backend.",
+                       "configPrecisions and perOpMode are for xnnpack, not for backend '%s'",
+                       out->backend->name);
+    if (per_op && !sc_json_bool(per_op, &out->is_per_op))
+        return bad(r, "per_op must be true or false");
+    out->has_mode = per_op != NULL;
+    if (!names) return SC_OK;
+    if (names->kind != SC_JSON_ARRAY) return bad(r, "precisions must be a list");
+    sc_str *items = sc_new_array(r->ctx->arena, sc_str, (size_t)names->size + 1);
+    const sc_json *item = sc_json_first(names);
+    for (; list.count < names->size; list.count++, item = sc_json_next(item))
+        items[list.count] = sc_json_str(r->ctx->arena, item);
+    list.items = items;
+    return sc_precisions_read(r->ctx, &list, &out->precisions);
+}
+
 static sc_status read_partitioner(reader *r, const sc_json *json, sc_partitioner *out) {
     const sc_json *backend = sc_json_get(json, "backend"), *whole = sc_json_get(json, "whole");
     *out = (sc_partitioner){0};
@@ -182,6 +204,7 @@ static sc_status read_partitioner(reader *r, const sc_json *json, sc_partitioner
                        "a partitioner for " SC_STR_FMT
                        " asks for the whole method and for tagged parts of it",
                        SC_STR_ARG(name));
+    SC_TRY(read_mode(r, json, out));
     SC_TRY(read_specs(r, sc_json_get(json, "specs"), &out->specs, &out->spec_count));
     SC_TRY(read_passes(r, sc_json_get(json, "passes"), out));
     return read_tags(r, sc_json_get(json, "tags"), out);

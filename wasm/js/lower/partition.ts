@@ -22,6 +22,7 @@ import type {
   PartitionTag,
   Pass,
   PassProgram,
+  Precision,
   TaggedNodes,
 } from "../types/index.js";
 import { isPassList } from "./transform.js";
@@ -31,6 +32,8 @@ const PARTITIONER = {
   compileSpecs: "list",
   tags: "list",
   whole: "flag",
+  configPrecisions: "any",
+  perOpMode: "flag",
   transformForPreDecomposition: "list",
 } as const;
 const OWN = {
@@ -143,6 +146,19 @@ function ownJson(
   };
 }
 
+const PRECISIONS: readonly unknown[] = ["fp32", "static_quant", "dynamic_quant"];
+
+function precisionsOf(
+  given: Precision | readonly Precision[],
+  where: string,
+): readonly Precision[] {
+  const list: readonly unknown[] = Array.isArray(given) ? given : [given];
+  if (list.length > 0 && list.every((one) => PRECISIONS.includes(one)))
+    return list as readonly Precision[];
+  const accepts = '"fp32", "static_quant", "dynamic_quant", or a list of them';
+  throw badArgument(`'configPrecisions' of a partitioner of ${where}`, accepts, given);
+}
+
 function partitionerJson(given: Partitioner, where: string, asked: Asked): object {
   if (typeof given === "string") {
     const own = asked.host.partitioner(given);
@@ -153,10 +169,13 @@ function partitionerJson(given: Partitioner, where: string, asked: Asked): objec
   if (!isPlain(given)) throw badArgument(`a partitioner of ${where}`, ONE, given);
   checkTable(`a partitioner of ${where}`, given, PARTITIONER);
   const { backend, compileSpecs, tags, whole, transformForPreDecomposition: passes } = given;
+  const { configPrecisions, perOpMode } = given;
   mustBe("text", `the backend of a partitioner of ${where}`, backend);
   return {
     backend,
     whole,
+    precisions: configPrecisions && precisionsOf(configPrecisions, where),
+    per_op: perOpMode,
     passes: wished(passes, where, asked, backend),
     specs: specsOf(compileSpecs, where),
     tags: tags?.map((tag, i) => {

@@ -27,6 +27,12 @@ export interface TaggedNodes {
   readonly compileSpecs?: readonly CompileSpec[];
 }
 
+/**
+ * How the numbers of an operator are stored: in floats, in integers whose scales the file has, or in
+ * integers whose scales each run finds.
+ */
+export type Precision = "fp32" | "static_quant" | "dynamic_quant";
+
 /** A backend and the nodes that go to it. */
 export interface PartitionerOptions {
   /** The backend's id in files ("XnnpackBackend"), or its short name ("xnnpack"). */
@@ -40,6 +46,16 @@ export interface PartitionerOptions {
    * lists the nodes that it refuses.
    */
   readonly whole?: boolean;
+  /**
+   * The precisions of the operators that XNNPACK takes; by default all of them. Fails with the code
+   * "option" for other backends.
+   */
+  readonly configPrecisions?: Precision | readonly Precision[];
+  /**
+   * Gives each operator that XNNPACK takes a part of its own, with the quantization that belongs to it.
+   * Fails with the code "option" for other backends.
+   */
+  readonly perOpMode?: boolean;
   /**
    * Passes over the exported method, in order, before it is decomposed. Only
    * `toEdgeTransformAndLower` runs them. By default they are those of the backend. Fails with the

@@ -52,6 +52,11 @@ static bool is_chosen(const sc_node *node, const sc_node **choose) {
     return sc_xa_is(*choose, &sc_xa_choose) && scale->index == 0 && zero->index == 1;
 }
 
+bool sc_xa_has_chosen_scale(const sc_node *node) {
+    const sc_node *choose;
+    return is_chosen(node, &choose);
+}
+
 // All 8 bits, and by row if it is by block, because XNNPACK always goes by row. Its own range is
 // asymmetric and lies within a symmetric one, so its steps are not larger.
 static bool is_range(const sc_node *node) {

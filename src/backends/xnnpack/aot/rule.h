@@ -202,6 +202,8 @@ typedef struct sc_xa_dynamic {
     const sc_node *dequantize, *quantize, *choose;
     const sc_value *source;
 } sc_xa_dynamic;
+// Does a quantization or dequantization have a scale that each run chooses?
+bool sc_xa_has_chosen_scale(const sc_node *node);
 bool sc_xa_dynamically_dequantized(sc_xa *x, const sc_value *value, sc_xa_dynamic *out);
 // Do all nodes that make or read these integers agree on the parameters?
 bool sc_xa_integers_agree(const sc_value *integers, const sc_xa_params *params);

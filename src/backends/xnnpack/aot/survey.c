@@ -93,10 +93,54 @@ static void choose_inputs(const sc_survey *survey, sc_xnn_runtime runtime) {
     }
 }
 
+// --- Precisions ----------------------------------------------------------------------------------
+
+// Does the node compute with integers whose scales are known before a run?
+static bool is_static(const sc_xa *x, const sc_node *node) {
+    sc_xa quiet = {.ctx = x->ctx, .graph = x->graph, .runtime = x->runtime};
+    sc_xa_tail tail;
+    return node->out_count == 1 && sc_xa_is_quantized(&quiet, node, SC_XA_FUSES, &tail);
+}
+
+static bool look_for_scales(void *user, sc_arg *arg) {
+    sc_precision *precision = user;
+    const sc_node *made = arg->value->node;
+    if (!made || !sc_xa_is(made, &sc_xa_dequantize)) return true;
+    *precision =
+        sc_xa_has_chosen_scale(made) ? SC_PRECISION_DYNAMIC_QUANT : SC_PRECISION_STATIC_QUANT;
+    return *precision == SC_PRECISION_STATIC_QUANT;  // the scale of the weight is always static
+}
+
+static sc_precision precision_of(const sc_xa *x, const sc_node *node) {
+    sc_precision precision = SC_PRECISION_FP32;
+    if (sc_xa_is(node, &sc_xa_choose)) return SC_PRECISION_DYNAMIC_QUANT;
+    if (is_helper(node))
+        return sc_xa_has_chosen_scale(node) ? SC_PRECISION_DYNAMIC_QUANT
+                                            : SC_PRECISION_STATIC_QUANT;
+    if (!sc_xa_is(node, &sc_xa_gemm) && !sc_xa_is(node, &sc_xa_conv))
+        return is_static(x, node) ? SC_PRECISION_STATIC_QUANT : SC_PRECISION_FP32;
+    (void)sc_node_visit_values(node, look_for_scales, &precision);
+    return precision;
+}
+
+static bool is_wanted(const sc_xa *x, const sc_survey *survey, const sc_node *node,
+                      sc_claim *claim) {
+    if (!survey->precisions || survey->precisions == SC_PRECISION_ALL) return true;
+    const sc_precision precision = precision_of(x, node);
+    if (survey->precisions & precision) return true;
+    claim->reason =
+        sc_str_format(x->ctx->arena, "its precision is %s, which configPrecisions leaves out",
+                      sc_precision_name(precision));
+    claim->hint = sc_str_format(x->ctx->arena, "Add \"%s\" to configPrecisions.",
+                                sc_precision_name(precision));
+    return false;
+}
+
 // --- The survey ----------------------------------------------------------------------------------
 
 static void judge(sc_xa *x, const sc_survey *survey, const sc_node *node) {
     sc_claim *claim = sc_claim_of(survey, node);
+    if (!is_wanted(x, survey, node, claim)) return;
     claim->is_taken = sc_xa_judge(x, node);
     if (claim->is_taken) return;
     claim->reason = x->reason;
@@ -149,4 +193,5 @@ const sc_backend sc_backend_xnnpack = {.name = "xnnpack",
                                        .keeps = keeps,
                                        .survey = survey_graph,
                                        .leaves_moves = true,
+                                       .has_precisions = true,
                                        .preprocess = sc_xa_preprocess};
