@@ -282,7 +282,7 @@ const rationed = [
       "src/rt/rewrite/recognise/gcd.c": 3,
       "src/rt/rewrite/recognise/norm.c": 3,
       "src/trace/official/bits.c": 2, // the formulas that it writes out
-      "src/trace/official/loop.c": 3,
+      "src/trace/official/stacked.c": 3,
       "src/rt/rewrite/recognise/scan.c": 5,
       "src/rt/rewrite/recognise/scatter.c": 22,
       "src/trace/alias.c": 24,

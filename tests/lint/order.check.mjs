@@ -5,11 +5,11 @@ import { listFiles } from "./tree.mjs";
 
 const cases = [
   ["return CALL(t, add_Tensor, CALL(t, neg, x), CALL(t, abs, x));", 1],
-  ["return sc_f_mul(t, sc_f_plus(t, x, 1), y);", 0],
+  ["return sc_f_mul(t, sc_f_add_number(t, x, 1), y);", 0],
   ["sc_x both[2] = {CALL(t, neg, x), CALL(t, abs, x)};", 1],
   ["sc_x a = CALL(t, neg, x), b = CALL(t, abs, x);", 0],
   ["return by_way(t, by_way(t, x), by_way(t, x));", 1],
-  ["return CALL(t, add_Tensor, s->step(t, x), sc_f_plus(t, x, 1));", 1],
+  ["return CALL(t, add_Tensor, s->step(t, x), sc_f_add_number(t, x, 1));", 1],
   ["return CALL(t, add_Tensor, x, sc_x_int(t, 1)); // CALL(t, neg, x), CALL(t, abs, x)", 0],
   ["return is ? CALL(t, neg, x) : CALL(t, abs, x);", 0],
   ['say("{CALL(t, neg, x), CALL(t, abs, x)}");', 0],

@@ -74,7 +74,7 @@ sc_complex sc_complex_log1p(sc_trace *t, sc_complex z) {
     sc_complex whole = plus_one(t, z, 1);
     sc_x more = sc_f_mul(t, z.re, sc_f_add(t, z.re, sc_x_float(t, 2)));
     more = sc_f_add(t, more, sc_f_mul(t, z.im, z.im));
-    sc_x near = sc_f_less(t, CALL(t, abs, more), 0.5);
+    sc_x near = sc_f_lt_number(t, CALL(t, abs, more), 0.5);
     sc_x log = sc_f_mul(t, CALL(t, log1p, more), sc_x_float(t, 0.5));
     sc_x re = sc_f_where(t, near, log, log_of_size(t, whole));
     return (sc_complex){re, sc_complex_argument(t, whole)};

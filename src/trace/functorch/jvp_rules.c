@@ -37,14 +37,14 @@ sc_x sc_jvp_power(const sc_functorch_level *v, const sc_lifted *a, sc_x d) {
                              "the tangent of a power that only the program knows is not supported");
     if (exponent == 0) return sc_f_zeros_of(t, d);
     sc_x less = CALL(t, pow_Tensor_Scalar, a[0].x, sc_x_float(t, exponent - 1));
-    return sc_f_mul(t, d, sc_f_times(t, less, exponent));
+    return sc_f_mul(t, d, sc_f_mul_number(t, less, exponent));
 }
 
 // out * log(self), in the dtype of the result.
 static sc_x power_slope(const sc_functorch_level *v, sc_x self) {
     sc_trace *t = v->t;
     sc_x out = sc_trace_plain(t, v->node->outs[0]);
-    if (sc_x_is_number(self)) return sc_f_times(t, out, log(sc_x_real(self, NAN)));
+    if (sc_x_is_number(self)) return sc_f_mul_number(t, out, log(sc_x_real(self, NAN)));
     self =
         self->kind == SC_X_TENSOR ? sc_f_to_dtype_of(t, self, out) : sc_f_scalar_like(t, self, out);
     return sc_f_mul(t, out, CALL(t, log, self));
@@ -97,22 +97,23 @@ sc_x sc_jvp_most(const sc_functorch_level *v, const sc_lifted *a, sc_x d) {
 
 // cdf(x) + x * pdf(x)
 static sc_x gelu_slope(sc_trace *t, sc_x x) {
-    sc_x whole = CALL(t, add_Scalar, CALL(t, erf, sc_f_times(t, x, sqrt(0.5))), sc_x_int(t, 1));
-    sc_x density = CALL(t, exp, sc_f_times(t, sc_f_mul(t, x, x), -0.5));
-    sc_x rest = sc_f_mul(t, x, sc_f_times(t, density, 0.3989422804014327));
-    return sc_f_add(t, sc_f_times(t, whole, 0.5), rest);
+    sc_x whole =
+        CALL(t, add_Scalar, CALL(t, erf, sc_f_mul_number(t, x, sqrt(0.5))), sc_x_int(t, 1));
+    sc_x density = CALL(t, exp, sc_f_mul_number(t, sc_f_mul(t, x, x), -0.5));
+    sc_x rest = sc_f_mul(t, x, sc_f_mul_number(t, density, 0.3989422804014327));
+    return sc_f_add(t, sc_f_mul_number(t, whole, 0.5), rest);
 }
 
 // The slope of 0.5 x (1 + tanh(u)), u = k (x + c x^3).
 static sc_x gelu_tanh_slope(sc_trace *t, sc_x x) {
     const double k = 0.7978845608028654, c = 0.044715;
     sc_x square = sc_f_mul(t, x, x), one = sc_x_int(t, 1);
-    sc_x inner = sc_f_mul(t, x, CALL(t, add_Scalar, sc_f_times(t, square, c), one));
-    sc_x bent = CALL(t, tanh, sc_f_times(t, inner, k));
+    sc_x inner = sc_f_mul(t, x, CALL(t, add_Scalar, sc_f_mul_number(t, square, c), one));
+    sc_x bent = CALL(t, tanh, sc_f_mul_number(t, inner, k));
     sc_x steep = CALL(t, rsub_Scalar, sc_f_mul(t, bent, bent), one);
-    sc_x slope = sc_f_times(t, CALL(t, add_Scalar, sc_f_times(t, square, 3 * c), one), k);
+    sc_x slope = sc_f_mul_number(t, CALL(t, add_Scalar, sc_f_mul_number(t, square, 3 * c), one), k);
     sc_x rest = sc_f_mul(t, x, sc_f_mul(t, steep, slope));
-    return sc_f_times(t, sc_f_add(t, CALL(t, add_Scalar, bent, one), rest), 0.5);
+    return sc_f_mul_number(t, sc_f_add(t, CALL(t, add_Scalar, bent, one), rest), 0.5);
 }
 
 // (self, approximate)
@@ -142,7 +143,7 @@ sc_x sc_jvp_variance(const sc_functorch_level *v, const sc_lifted *a, sc_x d) {
                              "the tangent of a variance over a dynamic size is not supported");
     sc_x centred = sc_f_sub(t, a[0].x, CALL(t, mean_dim, a[0].x, a[1].x, X_TRUE));
     sc_x sum = sc_f_sum(t, sc_f_mul(t, centred, d), a[1].x, sc_x_truth(a[3].x));
-    return CALL(t, div_Scalar, sc_f_times(t, sum, 2),
+    return CALL(t, div_Scalar, sc_f_mul_number(t, sum, 2),
                 sc_x_float(t, (double)count.value - sc_x_known(t, a[2].x, 1)));
 }
 
@@ -151,7 +152,7 @@ sc_x sc_jvp_deviation(const sc_functorch_level *v, const sc_lifted *a, sc_x d) {
     sc_trace *t = v->t;
     sc_x out = sc_trace_plain(t, v->node->outs[0]), zero = sc_x_int(t, 0);
     sc_x variance = sc_jvp_variance(v, a, d);
-    d = sc_f_div(t, variance, sc_f_times(t, out, 2));
+    d = sc_f_div(t, variance, sc_f_mul_number(t, out, 2));
     return CALL(t, where_ScalarSelf, CALL(t, eq_Scalar, out, zero), zero, d);
 }
 
@@ -335,7 +336,7 @@ sc_x sc_jvp_cholesky(const sc_functorch_level *v, const sc_lifted *a, sc_x d) {
     sc_x whole = CALL(t, linalg_solve_triangular, u, half, X_TRUE, X_FALSE);
     sc_x below = CALL(t, tril, whole, sc_x_int(t, -1));
     sc_x twice = sc_f_add(t, below, CALL(t, tril, whole));
-    d = sc_f_matrix_product(t, l, sc_f_times(t, twice, 0.5));
+    d = sc_f_matrix_product(t, l, sc_f_mul_number(t, twice, 0.5));
     return upper ? sc_f_transposed(t, d) : d;
 }
 

@@ -15,7 +15,7 @@ typedef struct bags {
 } bags;
 
 static sc_x starts(sc_trace *t, sc_x offsets, sc_dim count) {
-    return sc_f_to(t, sc_f_first(t, offsets, 0, count), SC_DTYPE_I64);
+    return sc_f_to(t, sc_f_slice_first(t, offsets, 0, count), SC_DTYPE_I64);
 }
 
 // A bag may begin behind the last row: it is empty.
@@ -25,7 +25,7 @@ static sc_x bag_of_rows(sc_trace *t, sc_x offsets, sc_dim count, sc_dim n) {
     sc_x ones = sc_f_full(t, X_LIST(t, sc_x_dim(t, count)), sc_x_int(t, 1), SC_DTYPE_I64);
     sc_x begun = CALL(t, scatter_add, zeros, sc_x_int(t, 0), starts(t, offsets, count), ones);
     sc_x bag = sc_f_sub(t, CALL(t, cumsum, begun, sc_x_int(t, 0)), sc_x_int(t, 1));
-    return sc_f_first(t, bag, 0, n);
+    return sc_f_slice_first(t, bag, 0, n);
 }
 
 static sc_x add_up(sc_trace *t, const bags *b, sc_x rows) {
@@ -68,7 +68,7 @@ static sc_x of_last_rows(sc_trace *t, const bags *b, sc_x rows) {
     sc_dim sizes[2] = {sc_trace_add(t, b->count, sc_dim_int(1)), sc_x_size(rows, 1)};
     sc_x room = sc_f_zeros(t, sc_x_dims(t, sizes, 2), sc_x_dtype_of(rows));
     sc_x all = CALL(t, index_put, room, X_LIST(t, to), rows, X_FALSE);
-    return sc_f_first(t, all, 0, b->count);
+    return sc_f_slice_first(t, all, 0, b->count);
 }
 
 // Nothing is larger than a NaN, which is what the bag comes to if it is the first; nor is a NaN
@@ -93,7 +93,7 @@ static sc_x largest(sc_trace *t, const bags *b) {
 // The rows that count, but for those behind the end that the offsets give.
 static sc_x within(sc_trace *t, const bags *b, sc_x offsets) {
     const sc_dim next = sc_trace_add(t, b->count, sc_dim_int(1));
-    sc_x end = sc_f_to(t, sc_f_part(t, offsets, 0, b->count, next), SC_DTYPE_I64);
+    sc_x end = sc_f_to(t, sc_f_slice_range(t, offsets, 0, b->count, next), SC_DTYPE_I64);
     sc_x is_within = CALL(t, lt_Tensor, sc_f_places(t, b->n, 0, 1), end);
     return sc_f_and(t, b->counts, is_within);
 }

@@ -54,15 +54,15 @@ static const double q1_large[] = {
 enum { EDGE = 8 };
 
 static sc_x inside(sc_trace *t, sc_x x) {
-    return sc_f_plus(t, sc_f_times(t, sc_f_mul(t, x, x), 1.0 / 32), -1);
+    return sc_f_add_number(t, sc_f_mul_number(t, sc_f_mul(t, x, x), 1.0 / 32), -1);
 }
 
 // sqrt(2 / (pi x)) (p cos(x - shift) - q sin(x - shift)), or (p sin + q cos) for the second kind.
 // The shifts are odd eighths of a circle: sums and differences of sine and cosine. NaN of infinity,
 // as in PyTorch.
 static sc_x outside(sc_trace *t, sc_x x, int order, bool is_second) {
-    sc_x near = sc_f_over(t, EDGE, x), sine = CALL(t, sin, x), cosine = CALL(t, cos, x);
-    sc_x place = sc_f_plus(t, sc_f_times(t, sc_f_mul(t, near, near), 2), -1);
+    sc_x near = sc_f_number_over(t, EDGE, x), sine = CALL(t, sin, x), cosine = CALL(t, cos, x);
+    sc_x place = sc_f_add_number(t, sc_f_mul_number(t, sc_f_mul(t, near, near), 2), -1);
     sc_x p = order ? POLYNOMIAL(t, place, p1_large) : POLYNOMIAL(t, place, p0_large);
     sc_x q = order ? POLYNOMIAL(t, place, q1_large) : POLYNOMIAL(t, place, q0_large);
     sc_x both = sc_f_add(t, sine, cosine), difference = sc_f_sub(t, sine, cosine);
@@ -78,21 +78,21 @@ static sc_x outside(sc_trace *t, sc_x x, int order, bool is_second) {
         sum = sc_f_sub(t, first, sc_f_mul(t, q, other));
     }
     sum = sc_f_div(t, sum, CALL(t, sqrt, x));
-    return sc_f_times(t, sum, sqrt(1 / SC_PI));
+    return sc_f_mul_number(t, sum, sqrt(1 / SC_PI));
 }
 
 // (self)
 sc_x sc_official_j0(sc_trace *t, const sc_x *a) {
     sc_x x = CALL(t, abs, sc_f_double(t, a[0]));
     sc_x near = POLYNOMIAL(t, inside(t, x), j0_near), large = outside(t, x, 0, false);
-    return sc_official_rounded(t, sc_f_where(t, sc_f_less(t, x, EDGE), near, large));
+    return sc_official_rounded(t, sc_f_where(t, sc_f_lt_number(t, x, EDGE), near, large));
 }
 
 // (self)
 sc_x sc_official_j1(sc_trace *t, const sc_x *a) {
     sc_x x = sc_f_double(t, a[0]), size = CALL(t, abs, x);
     sc_x near = POLYNOMIAL(t, inside(t, x), j1_near), large = outside(t, size, 1, false);
-    sc_x is_less = sc_f_less(t, x, 0), is_near = sc_f_less(t, size, EDGE);
+    sc_x is_less = sc_f_lt_number(t, x, 0), is_near = sc_f_lt_number(t, size, EDGE);
     large = sc_f_where(t, is_less, CALL(t, neg, large), large);
     return sc_official_rounded(t, sc_f_where(t, is_near, sc_f_mul(t, near, x), large));
 }
@@ -103,8 +103,8 @@ sc_x sc_official_y0(sc_trace *t, const sc_x *a) {
     sc_x bend = CALL(t, log, x);
     bend = sc_f_mul(t, bend, POLYNOMIAL(t, place, j0_near));
     sc_x near = POLYNOMIAL(t, place, y0_near);
-    near = sc_f_add(t, near, sc_f_times(t, bend, 2 / SC_PI));
-    return sc_official_rounded(t, sc_f_where(t, sc_f_less(t, x, EDGE), near, large));
+    near = sc_f_add(t, near, sc_f_mul_number(t, bend, 2 / SC_PI));
+    return sc_official_rounded(t, sc_f_where(t, sc_f_lt_number(t, x, EDGE), near, large));
 }
 
 // (self)
@@ -113,18 +113,18 @@ sc_x sc_official_y1(sc_trace *t, const sc_x *a) {
     sc_x bend = CALL(t, log, x);
     bend = sc_f_mul(t, bend, POLYNOMIAL(t, place, j1_near));
     bend = sc_f_mul(t, bend, x);
-    bend = sc_f_times(t, sc_f_sub(t, bend, CALL(t, reciprocal, x)), 2 / SC_PI);
+    bend = sc_f_mul_number(t, sc_f_sub(t, bend, CALL(t, reciprocal, x)), 2 / SC_PI);
     sc_x near = sc_f_mul(t, POLYNOMIAL(t, place, y1_near), x);
     near = sc_f_add(t, near, bend);
-    sc_x y = sc_f_where(t, sc_f_less(t, x, EDGE), near, large);
-    return sc_official_rounded(t, sc_f_unless(t, sc_f_equals(t, x, 0), -INFINITY, y));
+    sc_x y = sc_f_where(t, sc_f_lt_number(t, x, EDGE), near, large);
+    return sc_official_rounded(t, sc_f_where_number(t, sc_f_eq_number(t, x, 0), -INFINITY, y));
 }
 
 // (self): sin(x) / x
 sc_x sc_official_spherical_j0(sc_trace *t, const sc_x *a) {
     sc_x x = sc_f_double(t, a[0]);
-    sc_x small = sc_f_plus(t, sc_f_times(t, sc_f_mul(t, x, x), -1.0 / 6), 1);
+    sc_x small = sc_f_add_number(t, sc_f_mul_number(t, sc_f_mul(t, x, x), -1.0 / 6), 1);
     sc_x y = sc_f_div(t, CALL(t, sin, x), x);
-    y = sc_f_where(t, sc_f_less(t, CALL(t, abs, x), 1e-4), small, y);
-    return sc_official_rounded(t, sc_f_unless(t, CALL(t, isinf, x), 0, y));
+    y = sc_f_where(t, sc_f_lt_number(t, CALL(t, abs, x), 1e-4), small, y);
+    return sc_official_rounded(t, sc_f_where_number(t, CALL(t, isinf, x), 0, y));
 }

@@ -65,7 +65,7 @@ static sc_x spread_depth(sc_trace *t, sc_x x, int64_t stride) {
     x = sc_f_pad(t, x, 3, 0, stride - 1, sc_x_int(t, 0));
     for (uint32_t i = 3; i < 5; i++) sizes[i] = sizes[i + 1];
     sizes[DEPTH] = sc_dim_int(depth * stride);
-    return sc_f_steps(t, sc_f_view(t, x, sizes, 5), DEPTH, 0, (depth - 1) * stride + 1, 1);
+    return sc_f_slice_steps(t, sc_f_view(t, x, sizes, 5), DEPTH, 0, (depth - 1) * stride + 1, 1);
 }
 
 // The same call in two dimensions.
@@ -77,7 +77,7 @@ static sc_x flat_convolution(sc_trace *t, const deep *d, sc_x x, sc_x weight, sc
 
 // The planes from `start` on that one plane of the result is made of.
 static sc_x plane(sc_trace *t, const deep *d, int64_t start) {
-    sc_x x = sc_f_steps(t, d->input, DEPTH, start, d->taps, d->dilation[0]);
+    sc_x x = sc_f_slice_steps(t, d->input, DEPTH, start, d->taps, d->dilation[0]);
     sc_dim sizes[4] = {sc_x_size(x, 0), sc_x_size(x, 1), sc_x_size(x, 3), sc_x_size(x, 4)};
     sizes[1] = sc_dim_mul(t->exprs, sizes[1], sc_dim_int(d->taps));
     x = flat_convolution(t, d, sc_f_view(t, x, sizes, 4), d->weight, d->bias);
@@ -135,7 +135,7 @@ static sc_x gathered(sc_trace *t, const deep *d) {
     sc_x x = sc_f_pad(t, swapped(t, d->input), 1, d->padding[0], d->padding[0], zero);
     const sc_dim span = sc_trace_add(t, sc_x_size(x, 1), sc_dim_int(-reach));
     for (int64_t k = 0; k < d->taps && t->status == SC_OK; k++, bias = X_NONE) {
-        sc_x seen = sc_f_strided(t, x, 1, k * d->dilation[0], span, d->stride[0]);
+        sc_x seen = sc_f_slice_strided(t, x, 1, k * d->dilation[0], span, d->stride[0]);
         sc_x made = tap(t, d, seen, k, bias);
         sum = sum ? sc_f_add(t, sum, made) : made;
     }
@@ -158,8 +158,8 @@ static sc_x spread_frames(sc_trace *t, sc_x x, int64_t stride) {
 static sc_x moved(sc_trace *t, sc_x x, int64_t before, int64_t after) {
     x = sc_f_pad(t, x, 1, before > 0 ? before : 0, after > 0 ? after : 0, sc_x_int(t, 0));
     const int64_t first = before < 0 ? -before : 0, less = after < 0 ? after : 0;
-    return sc_f_part(t, x, 1, sc_dim_int(first),
-                     sc_trace_add(t, sc_x_size(x, 1), sc_dim_int(less)));
+    return sc_f_slice_range(t, x, 1, sc_dim_int(first),
+                            sc_trace_add(t, sc_x_size(x, 1), sc_dim_int(less)));
 }
 
 // Frame i goes to frame i * stride - padding of the result, and plane k of the kernel so much

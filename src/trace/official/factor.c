@@ -49,7 +49,7 @@ sc_x sc_official_magnitude(sc_trace *t, sc_x x, sc_x dims) {
 }
 
 sc_x sc_official_scaled(sc_trace *t, sc_x x, sc_x size) {
-    return sc_f_div(t, x, sc_f_unless(t, sc_f_equals(t, size, 0), 1, size));
+    return sc_f_div(t, x, sc_f_where_number(t, sc_f_eq_number(t, size, 0), 1, size));
 }
 
 static bool is_square(sc_trace *t, const sc_official_matrices *m) {
@@ -135,7 +135,7 @@ static sc_x choose_row(sc_trace *t, sc_official_turns *s, sc_x k, sc_x *number) 
 static void eliminate(sc_trace *t, sc_official_turns *s, sc_x k) {
     sc_x *x = &s->state[X], rows = s->fixed[ROWS], columns = s->fixed[COLUMNS], number;
     sc_x row = choose_row(t, s, k, &number), pivot = sc_official_column_at(t, row, k);
-    sc_x is_zero = sc_f_equals(t, pivot, 0), is_turn = sc_official_is_at(t, s->fixed[CHOSEN], k);
+    sc_x is_zero = sc_f_eq_number(t, pivot, 0), is_turn = sc_official_is_at(t, s->fixed[CHOSEN], k);
     number = sc_f_add(t, number, sc_x_int(t, 1));
     s->state[CHOSEN] = sc_f_where(t, is_turn, number, s->state[CHOSEN]);
     *x = sc_f_where(t, sc_official_is_at(t, rows, k), row, *x);
@@ -175,7 +175,7 @@ sc_x sc_official_lu_factor(sc_trace *t, const sc_x *a) {
 static void clear_column(sc_trace *t, sc_official_turns *s, sc_x k) {
     sc_x *x = &s->state[X], number, row = choose_row(t, s, k, &number);
     sc_x pivot = sc_official_column_at(t, row, k);
-    find_bad(t, s, k, sc_f_equals(t, pivot, 0));
+    find_bad(t, s, k, sc_f_eq_number(t, pivot, 0));
     row = sc_f_div(t, row, pivot);
     sc_x rest = sc_f_mul(t, sc_official_column_at(t, *x, k), row), left = sc_f_sub(t, *x, rest);
     *x = sc_f_where(t, sc_official_is_at(t, s->fixed[ROWS], k), row, left);
@@ -191,7 +191,7 @@ static sc_x solution(sc_trace *t, const sc_official_matrices *m, sc_x b, sc_offi
                              .turns = m->height,
                              .step = clear_column};
     sc_official_take_turns(t, s);
-    return sc_f_part(t, s->state[X], 2, m->width, sc_x_size(x, 2));
+    return sc_f_slice_range(t, s->state[X], 2, m->width, sc_x_size(x, 2));
 }
 
 // (A, check_errors)
@@ -308,8 +308,8 @@ enum { SQUARINGS = 1030 };
 static sc_x halvings(sc_trace *t, sc_x norm) {
     sc_x exponent = CALL(t, floor, CALL(t, log2, norm));
     exponent =
-        CALL(t, clamp, sc_f_plus(t, exponent, 3), sc_x_float(t, 0), sc_x_float(t, SQUARINGS));
-    return sc_f_unless(t, CALL(t, isnan, exponent), 0, exponent);
+        CALL(t, clamp, sc_f_add_number(t, exponent, 3), sc_x_float(t, 0), sc_x_float(t, SQUARINGS));
+    return sc_f_where_number(t, CALL(t, isnan, exponent), 0, exponent);
 }
 
 // Is any matrix to be squared once more? (matrices, how often each)
@@ -322,13 +322,13 @@ static sc_x squared(sc_trace *t, const sc_x *x, const void *user) {
     (void)user;
     sc_x more = CALL(t, gt_Scalar, x[1], sc_x_int(t, 0));
     sc_x square = sc_f_where(t, more, CALL(t, bmm, x[0], x[0]), x[0]);
-    return X_LIST(t, square, sc_f_plus(t, x[1], -1));
+    return X_LIST(t, square, sc_f_add_number(t, x[1], -1));
 }
 
 static sc_x taylor(sc_trace *t, const sc_official_matrices *m, sc_x x) {
     sc_x term = x, sum = sc_f_add(t, x, unit(t, m));
     for (int k = 2; k <= 18; k++) {
-        term = sc_f_times(t, CALL(t, bmm, term, x), 1.0 / k);
+        term = sc_f_mul_number(t, CALL(t, bmm, term, x), 1.0 / k);
         sum = sc_f_add(t, sum, term);
     }
     return sum;
@@ -342,8 +342,7 @@ sc_x sc_official_matrix_exp(sc_trace *t, const sc_x *a) {
     sc_x norm = sc_official_amax_of(t, sums, X_INTS(t, 1), X_TRUE), times = halvings(t, norm);
     sc_x shrunk = CALL(t, pow_Scalar, sc_x_int(t, 2), CALL(t, neg, times));
     const sc_x carried[2] = {taylor(t, &m, sc_f_mul(t, m.x, shrunk)), times};
-    const sc_official_loop loop = {
-        .carried = carried, .count = 2, .goes_on = is_left, .turn = squared};
-    sc_x sum = sc_x_at(t, sc_official_while(t, &loop), 0);
-    return sc_official_write_matrices(t, sc_f_unless(t, CALL(t, isinf, norm), NAN, sum), 0);
+    const sc_f_loop loop = {.carried = carried, .count = 2, .goes_on = is_left, .turn = squared};
+    sc_x sum = sc_x_at(t, sc_f_while(t, &loop), 0);
+    return sc_official_write_matrices(t, sc_f_where_number(t, CALL(t, isinf, norm), NAN, sum), 0);
 }

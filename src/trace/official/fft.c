@@ -89,7 +89,7 @@ static sc_x joined(sc_trace *t, sc_x half, sc_x other, int64_t dim, sc_dim n) {
     const sc_dim one = sc_dim_int(1), missing = sc_trace_sub(t, n, sc_x_size(half, (uint32_t)dim));
     const sc_dim end = sc_trace_add(t, missing, one);
     if (sc_dim_equal(end, one)) return half;
-    sc_x rest = sc_f_part(t, other, (uint32_t)dim, one, end);
+    sc_x rest = sc_f_slice_range(t, other, (uint32_t)dim, one, end);
     return sc_f_join(t, half, CALL(t, flip, rest, X_INTS(t, dim)), dim);
 }
 
@@ -129,7 +129,7 @@ static sc_x transformed(sc_trace *t, sc_x pairs) {
     const sc_dim one = sc_dim_int(1), two = sc_dim_int(2);
     const sc_dtype dtype = sc_x_dtype_of(pairs);
     if (dtype != SC_DTYPE_F32 && dtype != SC_DTYPE_F64) return sc_official_refuse(t);
-    sc_x re = sc_f_first(t, pairs, dim, one), im = sc_f_part(t, pairs, dim, one, two);
+    sc_x re = sc_f_slice_first(t, pairs, dim, one), im = sc_f_slice_range(t, pairs, dim, one, two);
     sc_x four = sc_f_join(t, sc_f_pad(t, re, dim, 0, 2, sc_x_float(t, 0.0)), im, dim);
     sc_x half = CALL(t, _fft_r2c, four, X_INTS(t, (int64_t)dim), sc_x_int(t, 0), X_TRUE);
     return sc_f_select(t, half, dim, 1);
@@ -181,11 +181,12 @@ static sc_x hartley(sc_trace *t, sc_x pairs, uint32_t dim, sc_dim n) {
     const sc_dim end = sc_trace_add(t, half, one);
     sc_x re = sc_f_select(t, pairs, last, 0), im = sc_f_select(t, pairs, last, 1), parts[4];
     uint32_t count = 0;
-    parts[count++] = sc_f_first(t, re, dim, one);
-    if (!sc_dim_equal(end, one)) parts[count++] = sc_f_part(t, sc_f_sub(t, re, im), dim, one, end);
-    if (!sc_dim_equal(end, size)) parts[count++] = sc_f_part(t, re, dim, end, size);
+    parts[count++] = sc_f_slice_first(t, re, dim, one);
+    if (!sc_dim_equal(end, one))
+        parts[count++] = sc_f_slice_range(t, sc_f_sub(t, re, im), dim, one, end);
+    if (!sc_dim_equal(end, size)) parts[count++] = sc_f_slice_range(t, re, dim, end, size);
     if (!sc_dim_equal(end, one)) {
-        sc_x rest = sc_f_part(t, sc_f_add(t, re, im), dim, one, end);
+        sc_x rest = sc_f_slice_range(t, sc_f_add(t, re, im), dim, one, end);
         parts[count++] = CALL(t, flip, rest, X_INTS(t, (int64_t)dim));
     }
     return sc_f_cat(t, parts, count, dim);

@@ -21,7 +21,7 @@ enum { SWEEPS = 40 };
 enum { X, TURN, QUIET, CARRIED, NUMBERS = CARRIED, COUNT, READ };
 
 sc_x sc_official_tangent(sc_trace *t, sc_x theta) {
-    sc_x root = CALL(t, sqrt, sc_f_plus(t, sc_f_mul(t, theta, theta), 1));
+    sc_x root = CALL(t, sqrt, sc_f_add_number(t, sc_f_mul(t, theta, theta), 1));
     return CALL(t, reciprocal, sc_f_add(t, CALL(t, abs, theta), root));
 }
 
@@ -51,13 +51,13 @@ static sc_x tangents(sc_trace *t, const sc_x *x, sc_x partner, sc_x own, sc_x ot
     sc_x q = sc_official_sum_of(t, sc_f_mul(t, own, other), 2);
     sc_x twice = sc_f_add(t, q, of_partner(t, q, partner));
     sc_x length = CALL(t, sqrt, p), least = sc_f_mul(t, length, CALL(t, sqrt, r));
-    least = sc_f_plus(t, sc_f_times(t, least, NEARLY_ZERO), NEARLY_EMPTY);
+    least = sc_f_add_number(t, sc_f_mul_number(t, least, NEARLY_ZERO), NEARLY_EMPTY);
     sc_x is_pair = along_rows(t, CALL(t, ne_Tensor, x[NUMBERS], partner));
     *rotates = sc_f_and(t, CALL(t, gt_Tensor, CALL(t, abs, twice), least), is_pair);
     sc_x theta = sc_f_div(t, sc_f_sub(t, r, p), twice), tangent = sc_official_tangent(t, theta);
     sc_x is_second = along_rows(t, CALL(t, gt_Tensor, x[NUMBERS], partner));
-    sc_x is_negative = sc_f_and(t, sc_f_equals(t, theta, 0), is_second);
-    is_negative = sc_f_or(t, sc_f_less(t, theta, 0), is_negative);
+    sc_x is_negative = sc_f_and(t, sc_f_eq_number(t, theta, 0), is_second);
+    is_negative = sc_f_or(t, sc_f_lt_number(t, theta, 0), is_negative);
     tangent = sc_f_where(t, is_negative, CALL(t, neg, tangent), tangent);
     return sc_f_where_or_zero(t, *rotates, tangent);
 }
@@ -67,9 +67,10 @@ static sc_x turn(sc_trace *t, const sc_x *x, const void *user) {
     const sc_dim start = *(const sc_dim *)user, end = sc_x_size(x[X], 2);
     sc_x one = sc_x_int(t, 1), partner, rotates;
     sc_f_floor_divide(t, sc_f_sub(t, x[TURN], x[NUMBERS]), x[COUNT], &partner);
-    sc_x other = of_partner(t, x[X], partner), own = sc_f_part(t, x[X], 2, start, end);
-    sc_x tangent = tangents(t, x, partner, own, sc_f_part(t, other, 2, start, end), &rotates);
-    sc_x length = CALL(t, sqrt, sc_f_plus(t, sc_f_mul(t, tangent, tangent), 1));
+    sc_x other = of_partner(t, x[X], partner), own = sc_f_slice_range(t, x[X], 2, start, end);
+    sc_x tangent =
+        tangents(t, x, partner, own, sc_f_slice_range(t, other, 2, start, end), &rotates);
+    sc_x length = CALL(t, sqrt, sc_f_add_number(t, sc_f_mul(t, tangent, tangent), 1));
     sc_x next_rows = sc_f_sub(t, x[X], sc_f_mul(t, other, tangent));
     next_rows = sc_f_div(t, next_rows, length);
     sc_x quiet = sc_f_add(t, x[QUIET], one), is_quiet = sc_f_not(t, CALL(t, any, rotates));
@@ -85,14 +86,14 @@ static sc_x rotated(sc_trace *t, sc_x x, sc_dim start) {
     const sc_x carried[CARRIED] = {x, first, first};
     sc_x numbers = sc_f_places(t, count, 0, 1);
     const sc_x fixed[] = {numbers, sc_f_full(t, one, sc_x_dim(t, count), SC_DTYPE_I64)};
-    const sc_official_loop loop = {.carried = carried,
-                                   .count = CARRIED,
-                                   .fixed = fixed,
-                                   .fixed_count = READ - CARRIED,
-                                   .goes_on = goes_on,
-                                   .turn = turn,
-                                   .user = &start};
-    return sc_x_at(t, sc_official_while(t, &loop), 0);
+    const sc_f_loop loop = {.carried = carried,
+                            .count = CARRIED,
+                            .fixed = fixed,
+                            .fixed_count = READ - CARRIED,
+                            .goes_on = goes_on,
+                            .turn = turn,
+                            .user = &start};
+    return sc_x_at(t, sc_f_while(t, &loop), 0);
 }
 
 // --- Factors of both -----------------------------------------------------------------------------
@@ -100,7 +101,7 @@ static sc_x rotated(sc_trace *t, sc_x x, sc_dim start) {
 // Rows of the identity; NaN for matrices that hold a NaN.
 static sc_x units(sc_trace *t, sc_dim batch, sc_dim count, sc_x size) {
     const sc_official_matrices square = {.batch = batch, .height = count, .width = count};
-    sc_x zero = sc_f_times(t, size, 0);
+    sc_x zero = sc_f_mul_number(t, size, 0);
     return sc_f_add(t, sc_official_identity(t, &square), zero);
 }
 
@@ -138,7 +139,7 @@ sc_x sc_official_jacobi_eigh(sc_trace *t, const sc_official_matrices *m, bool is
     sc_x norm = CALL(t, sqrt, sc_official_sum_of(t, squares, 1)),
          unit = units(t, m->batch, m->height, size);
     sc_x moved = sc_f_add(t, x, sc_f_mul(t, unit, norm));
-    sc_x v = sc_f_first(t, rotated(t, sc_f_join(t, unit, moved, 2), m->height), 2, m->height);
+    sc_x v = sc_f_slice_first(t, rotated(t, sc_f_join(t, unit, moved, 2), m->height), 2, m->height);
     sc_x values = sc_official_sum_of(t, sc_f_mul(t, CALL(t, bmm, v, x), v), 2);
     values = sc_f_mul(t, values, size);
     sc_x order = order_of(t, values, false);
@@ -182,26 +183,26 @@ static sc_x completed(sc_trace *t, const sc_x *x, const void *user) {
 // `count` unit vectors of the rows of x, whose lengths fall, and more if there are not so many.
 static sc_x unit_vectors(sc_trace *t, sc_x x, sc_x lengths, sc_dim count) {
     const sc_dim length = sc_x_size(x, 2), sizes[3] = {sc_x_size(x, 0), length, length};
-    sc_x least = sc_f_times(t, sc_f_steps(t, lengths, 1, 0, 1, 1), DBL_EPSILON);
+    sc_x least = sc_f_mul_number(t, sc_f_slice_steps(t, lengths, 1, 0, 1, 1), DBL_EPSILON);
     sc_x is_missing = CALL(t, le_Tensor, lengths, least), u = sc_f_div(t, x, lengths);
-    u = sc_f_unless(t, is_missing, 0, u);
+    u = sc_f_where_number(t, is_missing, 0, u);
     if (!sc_dim_equal(count, sc_x_size(x, 1))) {
         const sc_dim column[3] = {sizes[0], length, sc_dim_int(1)};
         sc_x more = sc_f_full(t, sc_x_dims(t, column, 3), X_TRUE, SC_DTYPE_BOOL);
         u = sc_f_join(t, u, sc_f_zeros(t, sc_x_dims(t, sizes, 3), SC_DTYPE_F64), 1);
-        u = sc_f_first(t, u, 1, count);
-        is_missing = sc_f_first(t, sc_f_join(t, is_missing, more, 1), 1, count);
+        u = sc_f_slice_first(t, u, 1, count);
+        is_missing = sc_f_slice_first(t, sc_f_join(t, is_missing, more, 1), 1, count);
     }
     const sc_x carried[] = {u, is_missing};
     sc_x rows = sc_f_places(t, count, 1, 3);
     const sc_x fixed[] = {rows, sc_f_places(t, length, 2, 3)};
-    const sc_official_loop loop = {.carried = carried,
-                                   .count = 2,
-                                   .fixed = fixed,
-                                   .fixed_count = 2,
-                                   .goes_on = lacks_any,
-                                   .turn = completed};
-    return sc_x_at(t, sc_official_while(t, &loop), 0);
+    const sc_f_loop loop = {.carried = carried,
+                            .count = 2,
+                            .fixed = fixed,
+                            .fixed_count = 2,
+                            .goes_on = lacks_any,
+                            .turn = completed};
+    return sc_x_at(t, sc_f_while(t, &loop), 0);
 }
 
 // Rotates columns, or rows where these are known to be fewer.
@@ -217,15 +218,15 @@ sc_x sc_official_jacobi_svd(sc_trace *t, const sc_official_matrices *m, bool is_
     if (!is_wide) x = sc_f_transpose(t, x, 1, 2);
     if (has_vectors) x = sc_f_join(t, units(t, m->batch, count, size), x, 2);
     x = rotated(t, x, start);
-    sc_x rows = sc_f_part(t, x, 2, start, sc_x_size(x, 2));
+    sc_x rows = sc_f_slice_range(t, x, 2, start, sc_x_size(x, 2));
     sc_x lengths = CALL(t, sqrt, sc_official_sum_of(t, sc_f_mul(t, rows, rows), 2));
     sc_x order = order_of(t, lengths, true);
     lengths = sorted(t, lengths, order);
     sc_x values =
-        sc_official_write_matrices(t, sc_f_first(t, sc_f_mul(t, lengths, size), 1, least), 1);
+        sc_official_write_matrices(t, sc_f_slice_first(t, sc_f_mul(t, lengths, size), 1, least), 1);
     if (!has_vectors) return X_LIST(t, X_NONE, values, X_NONE);
-    sc_x own =
-        sc_f_first(t, sorted(t, sc_f_first(t, x, 2, count), order), 1, is_full ? count : least);
+    sc_x own = sc_f_slice_first(t, sorted(t, sc_f_slice_first(t, x, 2, count), order), 1,
+                                is_full ? count : least);
     sc_x other = unit_vectors(t, sorted(t, rows, order), lengths, is_full ? length : least);
     own = written(t, own, !is_wide, is_wide ? 0 : 2);
     other = written(t, other, is_wide, is_wide ? 2 : 0);

@@ -27,7 +27,7 @@ static peaks larger(sc_trace *t, peaks a, peaks b) {
 
 static sc_x part(sc_trace *t, sc_x x, int64_t dim, window w, int64_t start) {
     const uint32_t at = (uint32_t)(sc_x_rank(x) + dim);
-    return sc_f_strided(t, x, at, start, w.span, w.stride);
+    return sc_f_slice_strided(t, x, at, start, w.span, w.stride);
 }
 
 static peaks tap(sc_trace *t, peaks p, int64_t dim, window w, int64_t at) {

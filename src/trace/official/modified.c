@@ -83,17 +83,17 @@ static const double k1_large[] = {
 // --- I -------------------------------------------------------------------------------------------
 
 static sc_x scaled_i0(sc_trace *t, sc_x size) {
-    sc_x near = POLYNOMIAL(t, sc_f_plus(t, sc_f_times(t, size, 0.25), -1), i0_near);
-    sc_x large = POLYNOMIAL(t, sc_f_plus(t, sc_f_over(t, 16, size), -1), i0_large);
+    sc_x near = POLYNOMIAL(t, sc_f_add_number(t, sc_f_mul_number(t, size, 0.25), -1), i0_near);
+    sc_x large = POLYNOMIAL(t, sc_f_add_number(t, sc_f_number_over(t, 16, size), -1), i0_large);
     large = sc_f_div(t, large, CALL(t, sqrt, size));
-    return sc_f_where(t, sc_f_less(t, size, 8), near, large);
+    return sc_f_where(t, sc_f_lt_number(t, size, 8), near, large);
 }
 
 static sc_x scaled_i1(sc_trace *t, sc_x x, sc_x size) {
-    sc_x near = POLYNOMIAL(t, sc_f_plus(t, sc_f_times(t, size, 0.25), -1), i1_near);
-    sc_x large = POLYNOMIAL(t, sc_f_plus(t, sc_f_over(t, 16, size), -1), i1_large);
+    sc_x near = POLYNOMIAL(t, sc_f_add_number(t, sc_f_mul_number(t, size, 0.25), -1), i1_near);
+    sc_x large = POLYNOMIAL(t, sc_f_add_number(t, sc_f_number_over(t, 16, size), -1), i1_large);
     large = sc_f_div(t, large, CALL(t, sqrt, size));
-    sc_x is_less = sc_f_less(t, x, 0), is_near = sc_f_less(t, size, 8);
+    sc_x is_less = sc_f_lt_number(t, x, 0), is_near = sc_f_lt_number(t, size, 8);
     large = sc_f_where(t, is_less, CALL(t, neg, large), large);
     return sc_f_where(t, is_near, sc_f_mul(t, near, x), large);
 }
@@ -101,7 +101,7 @@ static sc_x scaled_i1(sc_trace *t, sc_x x, sc_x size) {
 // Times exp(size), by halves that do not overflow before the product does. Infinity times the zero
 // of infinity is NaN in PyTorch, too.
 static sc_x grown(sc_trace *t, sc_x y, sc_x size) {
-    sc_x half = CALL(t, exp, sc_f_times(t, size, 0.5));
+    sc_x half = CALL(t, exp, sc_f_mul_number(t, size, 0.5));
     return sc_f_mul(t, sc_f_mul(t, y, half), half);
 }
 
@@ -133,11 +133,13 @@ typedef struct pieces {
 } pieces;
 
 static sc_x inside(sc_trace *t, sc_x x) {
-    return sc_f_plus(t, sc_f_times(t, sc_f_mul(t, x, x), 0.5), -1);
+    return sc_f_add_number(t, sc_f_mul_number(t, sc_f_mul(t, x, x), 0.5), -1);
 }
 
-static sc_x outside(sc_trace *t, sc_x x) { return sc_f_plus(t, sc_f_over(t, 4, x), -1); }
-static sc_x log_of_half(sc_trace *t, sc_x x) { return CALL(t, log, sc_f_times(t, x, 0.5)); }
+static sc_x outside(sc_trace *t, sc_x x) {
+    return sc_f_add_number(t, sc_f_number_over(t, 4, x), -1);
+}
+static sc_x log_of_half(sc_trace *t, sc_x x) { return CALL(t, log, sc_f_mul_number(t, x, 0.5)); }
 
 static pieces k0(sc_trace *t, sc_x self) {
     pieces p = {.x = sc_f_double(t, self)};
@@ -165,8 +167,8 @@ static sc_x joined(sc_trace *t, const pieces *p, bool is_scaled) {
         near = sc_f_mul(t, near, CALL(t, exp, p->x));
     else
         large = sc_f_mul(t, large, CALL(t, exp, CALL(t, neg, p->x)));
-    sc_x y = sc_f_where(t, sc_f_less(t, p->x, 2), near, large);
-    return sc_official_rounded(t, sc_f_unless(t, sc_f_equals(t, p->x, 0), INFINITY, y));
+    sc_x y = sc_f_where(t, sc_f_lt_number(t, p->x, 2), near, large);
+    return sc_official_rounded(t, sc_f_where_number(t, sc_f_eq_number(t, p->x, 0), INFINITY, y));
 }
 
 // (self)

@@ -70,13 +70,13 @@ static sc_x kept_of_few(sc_trace *t, const boxes *b) {
     sc_x x[FEW_TRAVELLING];
     x[HIDES] = sc_f_and(t, above(t, shared_part(t, &columns, &rows), b->threshold), is_behind);
     x[LEFT] = x[CHANGED] = x[THERE] = b->is_there;
-    const sc_official_loop loop = {.carried = x,
-                                   .fixed = x + FEW_CARRIED,
-                                   .count = FEW_CARRIED,
-                                   .fixed_count = FEW_TRAVELLING - FEW_CARRIED,
-                                   .goes_on = has_changed,
-                                   .turn = ask_again};
-    return sc_x_at(t, sc_official_while(t, &loop), LEFT);
+    const sc_f_loop loop = {.carried = x,
+                            .fixed = x + FEW_CARRIED,
+                            .count = FEW_CARRIED,
+                            .fixed_count = FEW_TRAVELLING - FEW_CARRIED,
+                            .goes_on = has_changed,
+                            .turn = ask_again};
+    return sc_x_at(t, sc_f_while(t, &loop), LEFT);
 }
 
 // --- Many ----------------------------------------------------------------------------------------
@@ -114,14 +114,14 @@ static sc_x kept_of_many(sc_trace *t, const boxes *b) {
     sc_x before_all = sc_f_full(t, X_INTS(t, 1), sc_x_int(t, -1), SC_DTYPE_I64);
     sc_x x[TRAVELLING] = {[KEPT] = b->is_there, [LAST] = before_all, [LOW] = b->low,
                           [HIGH] = b->high,     [AREAS] = b->areas,  [PLACES] = b->places};
-    const sc_official_loop loop = {.carried = x,
-                                   .fixed = x + CARRIED,
-                                   .count = CARRIED,
-                                   .fixed_count = TRAVELLING - CARRIED,
-                                   .goes_on = is_any_waiting,
-                                   .turn = hide,
-                                   .user = &b->threshold};
-    return sc_x_at(t, sc_official_while(t, &loop), KEPT);
+    const sc_f_loop loop = {.carried = x,
+                            .fixed = x + CARRIED,
+                            .count = CARRIED,
+                            .fixed_count = TRAVELLING - CARRIED,
+                            .goes_on = is_any_waiting,
+                            .turn = hide,
+                            .user = &b->threshold};
+    return sc_x_at(t, sc_f_while(t, &loop), KEPT);
 }
 
 // --- Both ----------------------------------------------------------------------------------------
@@ -132,8 +132,8 @@ static boxes in_order(sc_trace *t, sc_x dets, sc_x order, sc_dim count) {
     boxes b;
     sc_x sides = one_more(t, dets, sc_x_float(t, 0));
     sides = sc_f_transpose(t, CALL(t, index_select, sides, sc_x_int(t, 0), order), 0, 1);
-    b.low = sc_f_steps(t, sides, 0, 0, 2, 1);
-    b.high = sc_f_steps(t, sides, 0, 2, 2, 1);
+    b.low = sc_f_slice_steps(t, sides, 0, 0, 2, 1);
+    b.high = sc_f_slice_steps(t, sides, 0, 2, 2, 1);
     sc_x size = sc_f_sub(t, b.high, b.low), width = sc_f_select(t, size, 0, 0);
     b.areas = sc_f_mul(t, width, sc_f_select(t, size, 0, 1));
     b.places = sc_f_places(t, sc_trace_add(t, count, sc_dim_int(1)), 0, 1);

@@ -42,7 +42,7 @@ sc_x sc_official_log_softmax(sc_trace *t, const sc_x *a) {
         if (sc_official_can_be_empty(sc_x_size(x, d)))
             y = sc_f_pad(t, y, d, 0, 1, sc_x_float(t, -INFINITY));
     y = log_softmax(t, y, dim, a[2]);
-    for (uint32_t d = dim; d < rank; d++) y = sc_f_first(t, y, d, sc_x_size(x, d));
+    for (uint32_t d = dim; d < rank; d++) y = sc_f_slice_first(t, y, d, sc_x_size(x, d));
     return sc_f_restore_rank(t, y, a[0]);
 }
 
@@ -57,7 +57,7 @@ sc_x sc_official_layer_norm(sc_trace *t, const sc_x *a) {
     sc_x along = sc_x_ints(t, dims, count), mean = CALL(t, mean_dim, a[0], along, X_TRUE);
     sc_x moved = sc_f_sub(t, a[0], mean);
     sc_x spread = CALL(t, mean_dim, sc_f_mul(t, moved, moved), along, X_TRUE);
-    spread = sc_f_plus(t, spread, sc_x_known(t, a[4], 1e-5));
+    spread = sc_f_add_number(t, spread, sc_x_known(t, a[4], 1e-5));
     sc_x scale = CALL(t, reciprocal, CALL(t, sqrt, spread)), y = sc_f_mul(t, moved, scale);
     if (!sc_x_is_none(a[2])) y = sc_f_mul(t, y, a[2]);
     if (!sc_x_is_none(a[3])) y = sc_f_add(t, y, a[3]);

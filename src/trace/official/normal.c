@@ -17,9 +17,9 @@ static const double scaled_erfc[] = {
 
 // exp(x^2) erfc(x) for x >= 0
 static sc_x scaled_erfc_of(sc_trace *t, sc_x x) {
-    sc_x place = sc_f_plus(t, sc_f_over(t, -7.5, sc_f_plus(t, x, 3.75)), 1);
+    sc_x place = sc_f_add_number(t, sc_f_number_over(t, -7.5, sc_f_add_number(t, x, 3.75)), 1);
     sc_x y = POLYNOMIAL(t, place, scaled_erfc);
-    return sc_f_div(t, y, sc_f_plus(t, sc_f_times(t, x, 2), 1));
+    return sc_f_div(t, y, sc_f_add_number(t, sc_f_mul_number(t, x, 2), 1));
 }
 
 static sc_x square(sc_trace *t, sc_x x) { return sc_f_mul(t, x, x); }
@@ -28,31 +28,32 @@ static sc_x square(sc_trace *t, sc_x x) { return sc_f_mul(t, x, x); }
 sc_x sc_official_erfc(sc_trace *t, const sc_x *a) {
     sc_x x = sc_f_double(t, a[0]), scaled = scaled_erfc_of(t, CALL(t, abs, x));
     sc_x y = sc_f_mul(t, CALL(t, exp, CALL(t, neg, square(t, x))), scaled);
-    sc_x is_less = sc_f_less(t, x, 0);
-    return sc_official_rounded(t, sc_f_where(t, is_less, sc_f_from(t, 2, y), y));
+    sc_x is_less = sc_f_lt_number(t, x, 0);
+    return sc_official_rounded(t, sc_f_where(t, is_less, sc_f_number_minus(t, 2, y), y));
 }
 
 // (self)
 sc_x sc_official_erfcx(sc_trace *t, const sc_x *a) {
     sc_x x = sc_f_double(t, a[0]), y = scaled_erfc_of(t, CALL(t, abs, x));
-    sc_x grown = sc_f_times(t, CALL(t, exp, square(t, x)), 2), is_less = sc_f_less(t, x, 0);
+    sc_x grown = sc_f_mul_number(t, CALL(t, exp, square(t, x)), 2),
+         is_less = sc_f_lt_number(t, x, 0);
     return sc_official_rounded(t, sc_f_where(t, is_less, sc_f_sub(t, grown, y), y));
 }
 
 // A start that is right to 3 digits (Winitzki 2008), and Newton's method.
 static sc_x inverse_erf(sc_trace *t, sc_x y) {
     const double a = 0.147;
-    sc_x below = sc_f_from(t, 1, y), above = sc_f_plus(t, y, 1);
+    sc_x below = sc_f_number_minus(t, 1, y), above = sc_f_add_number(t, y, 1);
     sc_x w = CALL(t, log, sc_f_mul(t, below, above));
-    sc_x half = sc_f_plus(t, sc_f_times(t, w, 0.5), 2 / (SC_PI * a));
+    sc_x half = sc_f_add_number(t, sc_f_mul_number(t, w, 0.5), 2 / (SC_PI * a));
     sc_x root = square(t, half);
-    root = CALL(t, sqrt, sc_f_sub(t, root, sc_f_times(t, w, 1 / a)));
-    sc_x size = CALL(t, sqrt, sc_f_sub(t, root, half)), is_less = sc_f_less(t, y, 0);
+    root = CALL(t, sqrt, sc_f_sub(t, root, sc_f_mul_number(t, w, 1 / a)));
+    sc_x size = CALL(t, sqrt, sc_f_sub(t, root, half)), is_less = sc_f_lt_number(t, y, 0);
     sc_x x = sc_f_where(t, is_less, CALL(t, neg, size), size);
     for (int i = 0; i < 3; i++) {
         sc_x error = sc_f_sub(t, CALL(t, erf, x), y);
         sc_x step = sc_f_mul(t, error, CALL(t, exp, square(t, x)));
-        x = sc_f_sub(t, x, sc_f_times(t, step, 0.8862269254527580));
+        x = sc_f_sub(t, x, sc_f_mul_number(t, step, 0.8862269254527580));
     }
     return x;
 }
@@ -60,9 +61,9 @@ static sc_x inverse_erf(sc_trace *t, sc_x y) {
 // (self)
 sc_x sc_official_erfinv(sc_trace *t, const sc_x *a) {
     sc_x y = sc_f_double(t, a[0]), x = inverse_erf(t, y);
-    sc_x is_end = sc_f_equals(t, CALL(t, abs, y), 1);
-    x = sc_f_where(t, is_end, sc_f_times(t, y, INFINITY), x);
-    return sc_official_rounded(t, sc_f_where(t, sc_f_equals(t, y, 0), y, x));
+    sc_x is_end = sc_f_eq_number(t, CALL(t, abs, y), 1);
+    x = sc_f_where(t, is_end, sc_f_mul_number(t, y, INFINITY), x);
+    return sc_official_rounded(t, sc_f_where(t, sc_f_eq_number(t, y, 0), y, x));
 }
 
 // The inverse of the distribution function: Halley's method from a rough start (Abramowitz and
@@ -70,16 +71,16 @@ sc_x sc_official_erfinv(sc_trace *t, const sc_x *a) {
 static sc_x tail_of(sc_trace *t, sc_x q) {
     static const double above[] = {2.515517, 0.802853, 0.010328};
     static const double below[] = {1, 1.432788, 0.189269, 0.001308};
-    sc_x start = CALL(t, sqrt, sc_f_times(t, CALL(t, log, q), -2));
+    sc_x start = CALL(t, sqrt, sc_f_mul_number(t, CALL(t, log, q), -2));
     sc_x upper = POLYNOMIAL(t, start, above), lower = POLYNOMIAL(t, start, below);
     sc_x x = sc_f_sub(t, start, sc_f_div(t, upper, lower));
     for (int i = 0; i < 3; i++) {
-        sc_x scaled = scaled_erfc_of(t, sc_f_times(t, x, sqrt(0.5)));
-        sc_x weight = CALL(t, exp, sc_f_times(t, square(t, x), 0.5));
-        sc_x error = sc_f_times(t, scaled, 0.5);
+        sc_x scaled = scaled_erfc_of(t, sc_f_mul_number(t, x, sqrt(0.5)));
+        sc_x weight = CALL(t, exp, sc_f_mul_number(t, square(t, x), 0.5));
+        sc_x error = sc_f_mul_number(t, scaled, 0.5);
         error = sc_f_sub(t, error, sc_f_mul(t, q, weight));
-        sc_x step = sc_f_times(t, error, sqrt(2 * SC_PI));
-        sc_x bend = sc_f_from(t, 1, sc_f_times(t, sc_f_mul(t, x, step), 0.5));
+        sc_x step = sc_f_mul_number(t, error, sqrt(2 * SC_PI));
+        sc_x bend = sc_f_number_minus(t, 1, sc_f_mul_number(t, sc_f_mul(t, x, step), 0.5));
         x = sc_f_add(t, x, sc_f_div(t, step, bend));
     }
     return x;
@@ -87,10 +88,10 @@ static sc_x tail_of(sc_trace *t, sc_x q) {
 
 // (self)
 sc_x sc_official_ndtri(sc_trace *t, const sc_x *a) {
-    sc_x p = sc_f_double(t, a[0]), other = sc_f_from(t, 1, p);
+    sc_x p = sc_f_double(t, a[0]), other = sc_f_number_minus(t, 1, p);
     sc_x x = tail_of(t, CALL(t, minimum, p, other));
-    sc_x is_lower = sc_f_less(t, p, 0.5);
+    sc_x is_lower = sc_f_lt_number(t, p, 0.5);
     x = sc_f_where(t, is_lower, CALL(t, neg, x), x);
-    x = sc_f_unless(t, sc_f_equals(t, p, 0), -INFINITY, x);
-    return sc_official_rounded(t, sc_f_unless(t, sc_f_equals(t, p, 1), INFINITY, x));
+    x = sc_f_where_number(t, sc_f_eq_number(t, p, 0), -INFINITY, x);
+    return sc_official_rounded(t, sc_f_where_number(t, sc_f_eq_number(t, p, 1), INFINITY, x));
 }

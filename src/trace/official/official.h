@@ -18,6 +18,7 @@
 #include "trace/words/arithmetic.h"
 #include "trace/words/calls.h"
 #include "trace/words/choose.h"
+#include "trace/words/loop.h"
 #include "trace/words/parts.h"
 
 typedef struct sc_official {
@@ -81,19 +82,7 @@ int64_t sc_official_known(sc_trace *t, sc_dim size, sc_limit limit);
 // The sum of a tensor without dims: its one number, in the dtype of the node's result.
 sc_x sc_official_only_element(sc_trace *t, sc_x x);
 
-// --- Loops (loop.c) ------------------------------------------------------------------------------
-
-// The body of a loop. As `turn` it returns the next carried tensors, a list; as `goes_on` one bool:
-// is there another turn? `x`: the carried tensors, then the fixed ones.
-typedef sc_x (*sc_official_body_fn)(sc_trace *t, const sc_x *x, const void *user);
-typedef struct sc_official_loop {
-    const sc_x *carried, *fixed;  // what turns change, and what they read only
-    uint32_t count, fixed_count;
-    sc_official_body_fn goes_on, turn;
-    const void *user;
-} sc_official_loop;
-// The carried tensors after the last turn: a list.
-sc_x sc_official_while(sc_trace *t, const sc_official_loop *loop);
+// --- Loops (stacked.c) ---------------------------------------------------------------------------
 
 // Loops whose results are stacked, of open size along another dim than the one of rounds: what a
 // round gives is copied to its place there only where it is as large as it can be.

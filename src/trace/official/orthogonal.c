@@ -34,8 +34,8 @@ static sc_x reflection(sc_trace *t, const sc_official_turns *s, sc_x k, sc_x *sc
     sc_x alpha = sc_f_where(t, is_negative, length, CALL(t, neg, length));
     v = sc_f_where(t, here, sc_f_sub(t, v, alpha), v);
     sc_x norm = sum_over_rows(t, sc_f_mul(t, v, v));
-    *scale = sc_f_over(t, 2, norm);
-    *scale = sc_f_unless(t, sc_f_equals(t, below, 0), 0, *scale);
+    *scale = sc_f_number_over(t, 2, norm);
+    *scale = sc_f_where_number(t, sc_f_eq_number(t, below, 0), 0, *scale);
     return v;
 }
 
@@ -59,7 +59,7 @@ static sc_x upper(sc_trace *t, const sc_official_matrices *m, sc_x x) {
     const sc_spec *out = &t->source->outs[1]->spec;
     (void)sc_f_smaller(t, m->height, m->width);  // reduced, it has so many rows
     x = sc_f_where_or_zero(t, CALL(t, le_Tensor, rows, columns), x);
-    x = sc_f_first(t, x, 1, out->sizes[out->rank - 2]);
+    x = sc_f_slice_first(t, x, 1, out->sizes[out->rank - 2]);
     return sc_official_write_matrices(t, x, 1);
 }
 
@@ -96,7 +96,7 @@ sc_x sc_official_qr(sc_trace *t, const sc_x *a) {
     if (s.count <= Q) return X_LIST(t, X_NONE, r);
     const sc_spec *out = &t->source->outs[0]->spec;
     if (out->rank < 2) return sc_official_refuse(t);
-    sc_x q = sc_f_first(t, s.state[Q], 2, out->sizes[out->rank - 1]);
+    sc_x q = sc_f_slice_first(t, s.state[Q], 2, out->sizes[out->rank - 1]);
     q = sc_official_write_matrices(t, q, 0);
     return X_LIST(t, q, r);
 }
@@ -109,14 +109,14 @@ typedef struct turn {
 
 // The smaller angle that makes the symmetric [[p, q], [q, r]] diagonal; 0 where q is 0.
 static turn angle(sc_trace *t, sc_x p, sc_x q, sc_x r) {
-    sc_x is_clear = sc_f_equals(t, q, 0);
+    sc_x is_clear = sc_f_eq_number(t, q, 0);
     sc_x theta = sc_f_sub(t, r, p);
-    theta = sc_f_div(t, theta, sc_f_times(t, q, 2));
+    theta = sc_f_div(t, theta, sc_f_mul_number(t, q, 2));
     sc_x tangent = sc_official_tangent(t, theta);
-    sc_x is_less = sc_f_less(t, theta, 0);
+    sc_x is_less = sc_f_lt_number(t, theta, 0);
     tangent = sc_f_where(t, is_less, CALL(t, neg, tangent), tangent);
-    tangent = sc_f_unless(t, is_clear, 0, tangent);
-    sc_x length = CALL(t, sqrt, sc_f_plus(t, sc_f_mul(t, tangent, tangent), 1));
+    tangent = sc_f_where_number(t, is_clear, 0, tangent);
+    sc_x length = CALL(t, sqrt, sc_f_add_number(t, sc_f_mul(t, tangent, tangent), 1));
     turn out = {.c = CALL(t, reciprocal, length)};
     out.s = sc_f_mul(t, tangent, out.c);
     return out;
@@ -186,7 +186,7 @@ static void rotate_pair(sc_trace *t, symmetric *m, int64_t i, int64_t k) {
     sc_x tangent = sc_f_div(t, by.s, by.c), moved = sc_f_mul(t, tangent, q);
     m->at[i][i] = sc_f_sub(t, p, moved);
     m->at[k][k] = sc_f_add(t, r, moved);
-    m->at[i][k] = sc_f_times(t, q, 0);
+    m->at[i][k] = sc_f_mul_number(t, q, 0);
     for (int64_t other = 0; other < m->found.count; other++)
         if (other != i && other != k) rotate(t, element(m, other, i), element(m, other, k), &by);
     if (m->found.first[0]) rotate(t, &m->found.first[i], &m->found.first[k], &by);
@@ -199,10 +199,10 @@ static void read_symmetric(sc_trace *t, const sc_official_matrices *a, bool is_u
     *m = (symmetric){.found.count = n};
     for (int64_t i = 0; i < n; i++) {
         for (int64_t k = i; k < n; k++) {
-            sc_x row = sc_f_steps(t, a->x, 1, is_upper ? i : k, 1, 1);
-            m->at[i][k] = sc_f_steps(t, row, 2, is_upper ? k : i, 1, 1);
+            sc_x row = sc_f_slice_steps(t, a->x, 1, is_upper ? i : k, 1, 1);
+            m->at[i][k] = sc_f_slice_steps(t, row, 2, is_upper ? k : i, 1, 1);
         }
-        if (unit) m->found.first[i] = sc_f_steps(t, unit, 2, i, 1, 1);
+        if (unit) m->found.first[i] = sc_f_slice_steps(t, unit, 2, i, 1, 1);
     }
 }
 
@@ -263,7 +263,7 @@ static void make_units(sc_trace *t, const sc_official_matrices *m, const columns
         sc_x other = i ? completed(t, rows, u, i) : unit;
         u[i] = other;
         if (i >= found->count) continue;
-        sc_x least = sc_f_times(t, found->values[0], DBL_EPSILON);
+        sc_x least = sc_f_mul_number(t, found->values[0], DBL_EPSILON);
         sc_x is_found = CALL(t, gt_Tensor, found->values[i], least);
         u[i] = sc_f_where(t, is_found, sc_f_div(t, found->first[i], found->values[i]), other);
     }
@@ -281,8 +281,8 @@ static void find_columns(sc_trace *t, const sc_official_matrices *m, columns *fo
     sc_x unit = has_vectors ? sc_official_identity(t, &square) : NULL;
     *found = (columns){.count = m->width.value};
     for (int64_t i = 0; i < found->count; i++) {
-        found->first[i] = sc_f_steps(t, m->x, 2, i, 1, 1);
-        if (unit) found->second[i] = sc_f_steps(t, unit, 2, i, 1, 1);
+        found->first[i] = sc_f_slice_steps(t, m->x, 2, i, 1, 1);
+        if (unit) found->second[i] = sc_f_slice_steps(t, unit, 2, i, 1, 1);
     }
     for (int sweep = 0; sweep < SWEEPS; sweep++)
         make_orthogonal(t, found->first, found->second, found->count);

@@ -24,7 +24,7 @@ sc_x sc_official_crop(sc_trace *t, const sc_x *a) {
         const uint32_t dim = rank - 1 - i / 2;
         const int64_t before = taken(t, a[1]->items[i]), after = taken(t, a[1]->items[i + 1]);
         sc_dim end = sc_trace_add(t, sc_x_size(x, dim), sc_dim_int(-after));
-        x = sc_f_part(t, x, dim, sc_dim_int(before), end);
+        x = sc_f_slice_range(t, x, dim, sc_dim_int(before), end);
         pad[i] = before ? sc_x_int(t, 0) : a[1]->items[i];
         pad[i + 1] = after ? sc_x_int(t, 0) : a[1]->items[i + 1];
         grows = grows || sc_x_number(pad[i], 1) != 0 || sc_x_number(pad[i + 1], 1) != 0;

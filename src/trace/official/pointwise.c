@@ -27,8 +27,8 @@ sc_x sc_official_angle(sc_trace *t, const sc_x *a) {
     const sc_dtype dtype = sc_official_result_dtype(t);
     if (sc_dtype_is_complex(sc_x_dtype_of(a[0]))) return sc_official_refuse(t);
     sc_x x = sc_f_to(t, a[0], dtype);
-    sc_x is_less = sc_f_less(t, x, 0), zero = sc_f_scalar(t, sc_x_float(t, 0), dtype);
-    sc_x angle = sc_f_unless(t, is_less, SC_PI, zero);
+    sc_x is_less = sc_f_lt_number(t, x, 0), zero = sc_f_scalar(t, sc_x_float(t, 0), dtype);
+    sc_x angle = sc_f_where_number(t, is_less, SC_PI, zero);
     return sc_f_where(t, CALL(t, isnan, x), x, angle);
 }
 

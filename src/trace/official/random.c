@@ -62,7 +62,7 @@ sc_x sc_official_dropout(sc_trace *t, const sc_x *a) {
     if (!(p >= 0 && p <= 1)) return sc_official_refuse(t);
     sc_x mask = CALL(t, ge_Scalar, uniform(t, SC_DTYPE_F32), sc_x_float(t, p));
     sc_x x = sc_f_mul(t, a[0], sc_f_to(t, mask, sc_official_result_dtype(t)));
-    return X_LIST(t, sc_f_times(t, x, kept == 0 ? 0 : 1 / kept), mask);
+    return X_LIST(t, sc_f_mul_number(t, x, kept == 0 ? 0 : 1 / kept), mask);
 }
 
 // (high, size, ...)

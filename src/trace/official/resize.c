@@ -11,12 +11,12 @@ static sc_x cubic(sc_trace *t, sc_x x) {
     static const double inner_factors[] = {1, 0, -2.5, 1.5}, outer_factors[] = {2, -4, 2.5, -0.5};
     sc_x size = CALL(t, abs, x), inner = POLYNOMIAL(t, size, inner_factors);
     sc_x outer = POLYNOMIAL(t, size, outer_factors);
-    outer = sc_f_unless(t, CALL(t, ge_Scalar, size, sc_x_int(t, 2)), 0, outer);
-    return sc_f_where(t, sc_f_less(t, size, 1), inner, outer);
+    outer = sc_f_where_number(t, CALL(t, ge_Scalar, size, sc_x_int(t, 2)), 0, outer);
+    return sc_f_where(t, sc_f_lt_number(t, size, 1), inner, outer);
 }
 
 static sc_x triangle(sc_trace *t, sc_x x) {
-    return CALL(t, clamp, sc_f_from(t, 1, CALL(t, abs, x)), sc_x_float(t, 0));
+    return CALL(t, clamp, sc_f_number_minus(t, 1, CALL(t, abs, x)), sc_x_float(t, 0));
 }
 
 typedef struct axis {
@@ -27,19 +27,19 @@ typedef struct axis {
 // A row for each pixel of the result, in float64. The filter reaches that many pixels.
 static sc_x weights(sc_trace *t, const axis *along, filter_fn filter, double reach) {
     sc_x wide = CALL(t, clamp, along->scale, sc_x_float(t, 1));
-    sc_x support = sc_f_times(t, wide, reach), narrow = CALL(t, reciprocal, wide);
+    sc_x support = sc_f_mul_number(t, wide, reach), narrow = CALL(t, reciprocal, wide);
     sc_x center = sc_f_double(t, sc_f_places(t, along->out, 0, 2));
     sc_x place = sc_f_double(t, sc_f_places(t, along->in, 1, 2));
-    center = sc_f_mul(t, sc_f_plus(t, center, 0.5), along->scale);
-    sc_x first = CALL(t, trunc, sc_f_add(t, center, sc_f_from(t, 0.5, support)));
-    sc_x end = CALL(t, trunc, sc_f_add(t, center, sc_f_plus(t, support, 0.5)));
+    center = sc_f_mul(t, sc_f_add_number(t, center, 0.5), along->scale);
+    sc_x first = CALL(t, trunc, sc_f_add(t, center, sc_f_number_minus(t, 0.5, support)));
+    sc_x end = CALL(t, trunc, sc_f_add(t, center, sc_f_add_number(t, support, 0.5)));
     sc_x covered = CALL(t, ge_Tensor, place, first);
     covered = sc_f_and(t, covered, CALL(t, lt_Tensor, place, end));
-    sc_x distance = sc_f_plus(t, sc_f_sub(t, place, center), 0.5);
+    sc_x distance = sc_f_add_number(t, sc_f_sub(t, place, center), 0.5);
     sc_x weight = filter(t, sc_f_mul(t, distance, narrow));
-    weight = sc_f_unless(t, sc_f_not(t, covered), 0, weight);
+    weight = sc_f_where_number(t, sc_f_not(t, covered), 0, weight);
     sc_x total = sc_official_sum_of(t, weight, 1);
-    return sc_f_div(t, weight, sc_f_unless(t, sc_f_equals(t, total, 0), 1, total));
+    return sc_f_div(t, weight, sc_f_where_number(t, sc_f_eq_number(t, total, 0), 1, total));
 }
 
 static sc_x real(sc_trace *t, sc_x number) { return sc_f_scalar(t, number, SC_DTYPE_F64); }

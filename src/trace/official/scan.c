@@ -14,14 +14,14 @@ static void scan_step(sc_trace *t, sc_x *x, uint32_t count, uint32_t dim, sc_dim
     sc_x before[SCANNED_MAX], after[SCANNED_MAX];
     const sc_dim zero = sc_dim_int(0), n = sc_x_size(x[0], dim), rest = sc_trace_sub(t, n, step);
     for (uint32_t i = 0; i < count; i++) {
-        before[i] = sc_f_part(t, x[i], dim, zero, rest);
-        after[i] = sc_f_part(t, x[i], dim, step, n);
+        before[i] = sc_f_slice_range(t, x[i], dim, zero, rest);
+        after[i] = sc_f_slice_range(t, x[i], dim, step, n);
     }
     sc_x made = combine(t, before, after);
     for (uint32_t i = 0; i < count; i++) {
         sc_x combined = made->kind == SC_X_LIST ? sc_x_at(t, made, i) : made;
         if (combined == after[i]) continue;
-        x[i] = sc_f_join(t, sc_f_part(t, x[i], dim, zero, step), combined, dim);
+        x[i] = sc_f_join(t, sc_f_slice_range(t, x[i], dim, zero, step), combined, dim);
     }
 }
 
@@ -50,13 +50,13 @@ void sc_official_scan(sc_trace *t, sc_x *x, uint32_t count, uint32_t dim,
     const int64_t spare = spare_of(n);
     for (uint32_t i = 0; i < count; i++) x[i] = sc_f_pad(t, x[i], dim, 0, spare, sc_x_int(t, 0));
     scan(t, x, count, dim, combine);
-    for (uint32_t i = 0; i < count && spare > 0; i++) x[i] = sc_f_first(t, x[i], dim, n);
+    for (uint32_t i = 0; i < count && spare > 0; i++) x[i] = sc_f_slice_first(t, x[i], dim, n);
 }
 
 sc_x sc_official_ends_run(sc_trace *t, sc_x x, uint32_t dim) {
     const sc_dim one = sc_dim_int(1), end = sc_trace_add(t, sc_x_size(x, dim), one);
     sc_x longer = sc_f_pad(t, x, dim, 0, 1, sc_x_int(t, -1));
-    return CALL(t, ne_Tensor, x, sc_f_part(t, longer, dim, one, end));
+    return CALL(t, ne_Tensor, x, sc_f_slice_range(t, longer, dim, one, end));
 }
 
 static sc_dtype wide(sc_dtype dtype) { return sc_dtype_is_float(dtype) ? SC_DTYPE_F64 : dtype; }
@@ -79,7 +79,7 @@ static sc_x in_a_row(sc_trace *t, sc_x x, uint32_t dim) {
     sc_x parts[IN_A_ROW_MAX];
     const int64_t n = sc_x_static_size(t, x, dim);
     for (int64_t i = 0; i < n && t->status == SC_OK; i++) {
-        parts[i] = sc_f_steps(t, x, dim, i, 1, 1);
+        parts[i] = sc_f_slice_steps(t, x, dim, i, 1, 1);
         if (i > 0) parts[i] = sc_f_mul(t, parts[i - 1], parts[i]);
     }
     return sc_f_cat(t, parts, t->status == SC_OK ? (uint32_t)n : 0, dim);

@@ -17,7 +17,7 @@ typedef struct scatter {
 // As much of the source as there are indices.
 static sc_x like_index(sc_trace *t, sc_x source, sc_x index) {
     for (uint32_t i = 0; i < sc_x_rank(index); i++)
-        source = sc_f_first(t, source, i, sc_x_size(index, i));
+        source = sc_f_slice_first(t, source, i, sc_x_size(index, i));
     return source;
 }
 
@@ -98,7 +98,7 @@ static sc_x gathered(sc_trace *t, const scatter *s) {
     sizes[s->dim] = sc_trace_add(t, end, one);
     sc_x room = sc_f_zeros(t, sc_x_dims(t, sizes, spec->rank), (sc_dtype)spec->dtype);
     sc_x all = CALL(t, scatter_src, room, dim, to, both[0]);
-    return sc_f_first(t, all, s->dim, end);
+    return sc_f_slice_first(t, all, s->dim, end);
 }
 
 static sc_x product(sc_trace *t, const scatter *s) {

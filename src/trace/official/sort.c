@@ -19,8 +19,8 @@ static sc_x sortable(sc_trace *t, sc_x x) {
 // Which elements differ from those before them: all but the first. NaNs are at one end, and equal.
 static sc_x differs(sc_trace *t, sc_x sorted, uint32_t dim, bool descending) {
     const sc_dim one = sc_dim_int(1), zero = sc_dim_int(0), n = sc_x_size(sorted, dim);
-    sc_x before = sc_f_part(t, sorted, dim, zero, sc_trace_sub(t, n, one));
-    sc_x after = sc_f_part(t, sorted, dim, one, n);
+    sc_x before = sc_f_slice_range(t, sorted, dim, zero, sc_trace_sub(t, n, one));
+    sc_x after = sc_f_slice_range(t, sorted, dim, one, n);
     sc_x differ = CALL(t, ne_Tensor, before, after);
     if (!sc_x_is_float(sorted)) return differ;
     sc_x nan = CALL(t, isnan, descending ? after : before);
@@ -71,7 +71,7 @@ sc_x sc_official_sort_stable(sc_trace *t, const sc_x *a) {
 // The position of the k-th smallest element; the dim stays, of size 1. Any of equal elements.
 static sc_x kth(sc_trace *t, sc_x x, sc_dim k, uint32_t dim) {
     sc_x smallest = sc_x_at(t, top(t, sortable(t, x), sc_x_dim(t, k), dim, false), 1);
-    return sc_f_part(t, smallest, dim, sc_trace_sub(t, k, sc_dim_int(1)), k);
+    return sc_f_slice_range(t, smallest, dim, sc_trace_sub(t, k, sc_dim_int(1)), k);
 }
 
 static sc_x element(sc_trace *t, sc_x self, sc_x x, uint32_t dim, sc_x place, bool keepdim) {
@@ -129,8 +129,8 @@ sc_x sc_official_nanmedian(sc_trace *t, const sc_x *a) {
 // The first element of each run of equals; no element repeats a NaN.
 static sc_x begins_run(sc_trace *t, sc_x sorted, uint32_t dim) {
     const sc_dim one = sc_dim_int(1), zero = sc_dim_int(0), n = sc_x_size(sorted, dim);
-    sc_x before = sc_f_part(t, sorted, dim, zero, sc_trace_sub(t, n, one));
-    sc_x differ = CALL(t, ne_Tensor, before, sc_f_part(t, sorted, dim, one, n));
+    sc_x before = sc_f_slice_range(t, sorted, dim, zero, sc_trace_sub(t, n, one));
+    sc_x differ = CALL(t, ne_Tensor, before, sc_f_slice_range(t, sorted, dim, one, n));
     return sc_f_pad(t, differ, dim, 1, 0, X_TRUE);
 }
 

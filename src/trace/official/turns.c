@@ -34,14 +34,14 @@ static void take_in_a_loop(sc_trace *t, sc_official_turns *s) {
     memcpy(fixed, s->fixed, s->fixed_count * sizeof *fixed);
     carried[s->count] = sc_f_zeros(t, one, SC_DTYPE_I64);
     fixed[s->fixed_count] = sc_f_full(t, one, sc_x_dim(t, s->turns), SC_DTYPE_I64);
-    const sc_official_loop loop = {.carried = carried,
-                                   .count = s->count + 1,
-                                   .fixed = fixed,
-                                   .fixed_count = s->fixed_count + 1,
-                                   .goes_on = goes_on,
-                                   .turn = turn,
-                                   .user = s};
-    sc_x made = sc_official_while(t, &loop);
+    const sc_f_loop loop = {.carried = carried,
+                            .count = s->count + 1,
+                            .fixed = fixed,
+                            .fixed_count = s->fixed_count + 1,
+                            .goes_on = goes_on,
+                            .turn = turn,
+                            .user = s};
+    sc_x made = sc_f_while(t, &loop);
     for (uint32_t i = 0; i < s->count; i++) s->state[i] = sc_x_at(t, made, i);
 }
 
@@ -60,7 +60,7 @@ void sc_official_take_turns(sc_trace *t, sc_official_turns *s) {
 static bool is_known(sc_x k) { return k->kind == SC_X_INT; }
 
 static sc_x at(sc_trace *t, sc_x x, uint32_t dim, sc_x k) {
-    if (is_known(k)) return sc_f_steps(t, x, dim, sc_x_number(k, 0), 1, 1);
+    if (is_known(k)) return sc_f_slice_steps(t, x, dim, sc_x_number(k, 0), 1, 1);
     return CALL(t, index_select, x, sc_x_int(t, dim), k);
 }
 

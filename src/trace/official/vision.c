@@ -19,7 +19,7 @@ static between clamped(sc_trace *t, sc_x at, int64_t size) {
     sc_x above = CALL(t, ge_Scalar, at, sc_x_int(t, -1));
     b.is_inside = sc_f_and(t, above, CALL(t, le_Scalar, at, sc_x_float(t, (double)size)));
     at = CALL(t, clamp, sc_f_where_else(t, b.is_inside, at, zero), zero, last);
-    sc_x low = CALL(t, floor, at), high = CALL(t, clamp, sc_f_plus(t, low, 1), X_NONE, last);
+    sc_x low = CALL(t, floor, at), high = CALL(t, clamp, sc_f_add_number(t, low, 1), X_NONE, last);
     b.part = sc_f_sub(t, at, low);
     b.low = index_at(t, low);
     b.high = index_at(t, high);
@@ -75,15 +75,15 @@ static sc_x sample_places(sc_trace *t, const regions *g, const sc_x *a, bool ali
     const double scale = dtype == SC_DTYPE_F64 ? given : (double)(float)given;
     const sc_dim sizes[2] = {g->count, sc_dim_int(g->bins[axis] * g->samples)};
     sc_x rois = sc_f_unsqueeze(t, a[1], 2);
-    sc_x first = sc_f_times(t, sc_f_steps(t, rois, 1, 2 - axis, 1, 1), scale);
-    sc_x last = sc_f_times(t, sc_f_steps(t, rois, 1, 4 - axis, 1, 1), scale);
-    if (aligned) first = sc_f_plus(t, first, -0.5);
-    if (aligned) last = sc_f_plus(t, last, -0.5);
+    sc_x first = sc_f_mul_number(t, sc_f_slice_steps(t, rois, 1, 2 - axis, 1, 1), scale);
+    sc_x last = sc_f_mul_number(t, sc_f_slice_steps(t, rois, 1, 4 - axis, 1, 1), scale);
+    if (aligned) first = sc_f_add_number(t, first, -0.5);
+    if (aligned) last = sc_f_add_number(t, last, -0.5);
     sc_x size = sc_f_sub(t, last, first);
     if (!aligned) size = CALL(t, clamp, size, sc_x_float(t, 1));
     size = divided(t, size, g->bins[axis]);
     sc_x bin = sc_f_mul(t, counted(t, g->bins[axis], 1, dtype), size);
-    sc_x sample = sc_f_plus(t, counted(t, g->samples, 2, dtype), 0.5);
+    sc_x sample = sc_f_add_number(t, counted(t, g->samples, 2, dtype), 0.5);
     sample = divided(t, sc_f_mul(t, sample, size), g->samples);
     bin = sc_f_add(t, first, bin);
     return sc_f_view(t, sc_f_add(t, bin, sample), sizes, 2);
@@ -100,8 +100,8 @@ static sc_x corner(sc_trace *t, const regions *g, sc_x y, sc_x x) {
 // The first pixel times 0, which torchvision takes for samples outside of the image: a NaN where
 // the pixel is infinite: [n, 1, 1, channels].
 static sc_x outside(sc_trace *t, const regions *g) {
-    sc_x first = sc_f_steps(t, sc_f_steps(t, g->pixels, 1, 0, 1, 1), 2, 0, 1, 1);
-    return sc_f_times(t, CALL(t, index_select, first, sc_x_int(t, 0), g->image), 0);
+    sc_x first = sc_f_slice_steps(t, sc_f_slice_steps(t, g->pixels, 1, 0, 1, 1), 2, 0, 1, 1);
+    return sc_f_mul_number(t, CALL(t, index_select, first, sc_x_int(t, 0), g->image), 0);
 }
 
 // [n, rows, columns, channels]: the four pixels around each sample, by how near they are
@@ -116,7 +116,7 @@ static sc_x sampled(sc_trace *t, const regions *g) {
     y[1] = squeezed(t, v.high);
     x[0] = squeezed(t, h.low);
     x[1] = squeezed(t, h.high);
-    const sc_x above = sc_f_from(t, 1, v.part), before = sc_f_from(t, 1, h.part);
+    const sc_x above = sc_f_number_minus(t, 1, v.part), before = sc_f_number_minus(t, 1, h.part);
     const sc_x of_row[2] = {above, v.part}, of_column[2] = {before, h.part};
     for (uint32_t i = 0; i < 4; i++) {
         sc_x weight = sc_f_mul(t, of_row[i / 2], of_column[i % 2]);
@@ -135,7 +135,7 @@ static sc_x mean_of_samples(sc_trace *t, sc_x all, int64_t samples) {
     if (samples > IN_ORDER_MAX) return CALL(t, mean_dim, all, X_INTS(t, 2, 4), X_FALSE);
     for (int64_t i = 0; i < samples * samples; i++) {
         sc_x next = sc_f_select(t, sc_f_select(t, all, 4, i % samples), 2, i / samples);
-        sum = sum ? sc_f_add(t, sum, next) : sc_f_plus(t, next, 0);
+        sum = sum ? sc_f_add(t, sum, next) : sc_f_add_number(t, next, 0);
     }
     return divided(t, sum, samples * samples);
 }
@@ -152,7 +152,7 @@ static bool read_regions(sc_trace *t, const sc_x *a, bool aligned, regions *g) {
         if (t->status != SC_OK || size < 1) return false;
         g->at[i] = clamped(t, sample_places(t, g, a, aligned, i), size);
     }
-    g->image = sc_f_view(t, index_at(t, sc_f_steps(t, a[1], 1, 0, 1, 1)), &g->count, 1);
+    g->image = sc_f_view(t, index_at(t, sc_f_slice_steps(t, a[1], 1, 0, 1, 1)), &g->count, 1);
     return true;
 }
 
@@ -228,8 +228,8 @@ static sc_x grid(sc_trace *t, const deform *g, const sc_x *a, uint32_t axis) {
     const double apart = (double)sc_x_number(a[9 + axis], 1);
     sc_x tap = sc_f_double(t, sc_f_places(t, wide_taps[axis], axis, 2));
     sc_x place = sc_f_double(t, sc_f_places(t, wide_places[axis], axis, 2));
-    tap = sc_f_plus(t, sc_f_times(t, tap, apart), -(double)sc_x_number(a[7 + axis], 0));
-    place = sc_f_times(t, place, (double)step.value);
+    tap = sc_f_add_number(t, sc_f_mul_number(t, tap, apart), -(double)sc_x_number(a[7 + axis], 0));
+    place = sc_f_mul_number(t, place, (double)step.value);
     tap = sc_f_contiguous(t, sc_f_expand(t, tap, wide_taps, 2));
     place = sc_f_contiguous(t, sc_f_expand(t, place, wide_places, 2));
     tap = reshaped(t, tap, one, one, g->taps, one);
@@ -259,11 +259,11 @@ static pixel pixel_at(sc_trace *t, sc_x low, sc_x weight, int64_t size) {
 
 static void pixels_at(sc_trace *t, sc_x at, int64_t size, pixel *out) {
     sc_x above = CALL(t, gt_Scalar, at, sc_x_int(t, -1));
-    sc_x inside = sc_f_and(t, above, sc_f_less(t, at, (double)size));
+    sc_x inside = sc_f_and(t, above, sc_f_lt_number(t, at, (double)size));
     at = sc_f_where_else(t, inside, at, sc_x_float(t, -2));
     sc_x low = CALL(t, floor, at), part = sc_f_sub(t, at, low);
-    out[0] = pixel_at(t, low, sc_f_from(t, 1, part), size);
-    out[1] = pixel_at(t, sc_f_plus(t, low, 1), part, size);
+    out[0] = pixel_at(t, low, sc_f_number_minus(t, 1, part), size);
+    out[1] = pixel_at(t, sc_f_add_number(t, low, 1), part, size);
 }
 
 // [images, groups, channels of a group, taps * places]

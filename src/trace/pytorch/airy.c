@@ -45,7 +45,7 @@ static const double root_of_pi = 0.5641895835477563;  // its reciprocal
 
 // 2/3 x^(3/2) of x >= 0
 static sc_x zeta_of(sc_trace *t, sc_x x) {
-    return sc_f_times(t, sc_f_mul(t, x, CALL(t, sqrt, x)), 2.0 / 3);
+    return sc_f_mul_number(t, sc_f_mul(t, x, CALL(t, sqrt, x)), 2.0 / 3);
 }
 
 static sc_x fourth_root(sc_trace *t, sc_x x) { return CALL(t, sqrt, CALL(t, sqrt, x)); }
@@ -69,7 +69,7 @@ static sc_x falling(sc_trace *t, sc_x x) {
     sc_x above = POLYNOMIAL(t, z, decay_above), below = POLYNOMIAL(t, z, decay_below);
     sc_x size = fourth_root(t, x);
     size = sc_f_mul(t, size, CALL(t, exp, zeta));
-    return sc_f_div(t, sc_f_times(t, sc_f_div(t, above, below), root_of_pi / 2), size);
+    return sc_f_div(t, sc_f_mul_number(t, sc_f_div(t, above, below), root_of_pi / 2), size);
 }
 
 // Swinging, of -x > 2.09
@@ -79,12 +79,12 @@ static sc_x swinging(sc_trace *t, sc_x x) {
     f = sc_f_div(t, f, POLYNOMIAL(t, square, sine_below));
     sc_x g = POLYNOMIAL(t, square, cosine_above);
     g = sc_f_div(t, g, POLYNOMIAL(t, square, cosine_below));
-    sc_x angle = sc_f_plus(t, zeta, SC_PI / 4);
-    f = sc_f_plus(t, sc_f_mul(t, square, f), 1);
+    sc_x angle = sc_f_add_number(t, zeta, SC_PI / 4);
+    f = sc_f_add_number(t, sc_f_mul(t, square, f), 1);
     f = sc_f_mul(t, f, CALL(t, sin, angle));
     g = sc_f_mul(t, z, g);
     g = sc_f_mul(t, g, CALL(t, cos, angle));
-    sc_x both = sc_f_times(t, sc_f_sub(t, f, g), root_of_pi);
+    sc_x both = sc_f_mul_number(t, sc_f_sub(t, f, g), root_of_pi);
     return sc_f_div(t, both, fourth_root(t, x));
 }
 
@@ -92,13 +92,13 @@ static sc_x swinging(sc_trace *t, sc_x x) {
 sc_x sc_expand_airy_ai(sc_trace *t, const sc_x *a) {
     const sc_dtype dtype = sc_x_is_float(a[0]) ? sc_x_dtype_of(a[0]) : SC_DTYPE_F32;
     sc_x x = sc_f_to(t, a[0], SC_DTYPE_F64), limit = sc_x_float(t, 2.09);
-    sc_x left = sc_f_less(t, x, -2.09), right = CALL(t, ge_Scalar, x, limit);
-    sc_x inside = sc_f_unless(t, sc_f_or(t, left, right), 0, x);
-    sc_x ahead = sc_f_unless(t, sc_f_not(t, right), 3, x), back = CALL(t, neg, x);
-    back = sc_f_unless(t, sc_f_not(t, left), 3, back);
+    sc_x left = sc_f_lt_number(t, x, -2.09), right = CALL(t, ge_Scalar, x, limit);
+    sc_x inside = sc_f_where_number(t, sc_f_or(t, left, right), 0, x);
+    sc_x ahead = sc_f_where_number(t, sc_f_not(t, right), 3, x), back = CALL(t, neg, x);
+    back = sc_f_where_number(t, sc_f_not(t, left), 3, back);
     sc_x y = near(t, inside);
     y = sc_f_where(t, right, falling(t, ahead), y);
     y = sc_f_where(t, left, swinging(t, back), y);
-    y = sc_f_unless(t, CALL(t, gt_Scalar, x, sc_x_float(t, 103.892)), 0, y);
-    return sc_f_to(t, sc_f_unless(t, CALL(t, isinf, x), NAN, y), dtype);
+    y = sc_f_where_number(t, CALL(t, gt_Scalar, x, sc_x_float(t, 103.892)), 0, y);
+    return sc_f_to(t, sc_f_where_number(t, CALL(t, isinf, x), NAN, y), dtype);
 }

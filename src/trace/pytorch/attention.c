@@ -69,13 +69,13 @@ static sc_x attend(sc_trace *t, const attention *s) {
     double scale =
         s->has_scale ? fabs(s->scale) : 1.0 / sqrt((double)sc_x_static_size(t, query, -1));
     double root = sqrt(scale), sign = s->has_scale && s->scale < 0 ? -1.0 : 1.0;
-    query = sc_f_times(t, query, sign * root);
+    query = sc_f_mul_number(t, query, sign * root);
     if (s->causal) mask = causal_mask(t, query, key);
     if (s->gqa) {
         key = share_heads(t, key, query);
         value = share_heads(t, value, query);
     }
-    key = sc_f_times(t, sc_f_transpose(t, key, -2, -1), root);
+    key = sc_f_mul_number(t, sc_f_transpose(t, key, -2, -1), root);
     sc_x scores = sc_f_matmul(t, query, key);
     if (sc_x_is_tensor(mask)) scores = sc_f_add(t, scores, mask);
     scores = CALL(t, _safe_softmax, scores, sc_x_int(t, -1));

@@ -100,8 +100,8 @@ sc_x sc_expand_old_batch_norm(sc_trace *t, const sc_x *a) {
 // The next running statistic: the old one decays by the weight of the batch's own.
 static sc_x mixed(sc_trace *t, sc_x running, sc_x batch, double momentum) {
     sc_x old = sc_f_to_dtype_of(t, running, batch);
-    sc_x added = sc_f_times(t, batch, momentum);
-    sc_x kept = sc_f_times(t, old, 1.0 - momentum);
+    sc_x added = sc_f_mul_number(t, batch, momentum);
+    sc_x kept = sc_f_mul_number(t, old, 1.0 - momentum);
     return sc_f_to_dtype_of(t, sc_f_add(t, added, kept), running);
 }
 

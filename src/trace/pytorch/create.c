@@ -66,7 +66,7 @@ static sc_x linspace(sc_trace *t, sc_x start, sc_x end, int64_t steps, sc_dtype 
     sc_dtype compute = sc_f_opmath(sc_dtype_is_integral(dtype, true) ? SC_DTYPE_F64 : dtype);
     double step = (sc_x_real(end, 0) - sc_x_real(start, 0)) / (double)(steps - 1);
     sc_x range = sc_f_range(t, sc_x_int(t, steps), SC_DTYPE_NONE);
-    sc_x first_half = sc_f_less(t, range, (double)steps / 2);
+    sc_x first_half = sc_f_lt_number(t, range, (double)steps / 2);
     sc_x up = sc_f_mul(t, sc_f_to(t, range, compute), sc_x_float(t, step));
     up = sc_f_to(t, sc_f_add(t, up, start), dtype);
     sc_x rest = CALL(t, sub_Tensor, sc_x_int(t, steps - 1), range);
@@ -95,7 +95,7 @@ static sc_x computed_ramp(sc_trace *t, const sc_x *ends, int64_t steps, sc_dtype
     sc_x up = sc_f_add(t, sc_f_mul(t, range, step), start);
     sc_x rest = CALL(t, rsub_Scalar, range, sc_x_int(t, steps - 1));
     sc_x down = sc_f_sub(t, end, sc_f_mul(t, rest, step));
-    sc_x is_first = sc_f_less(t, range, (double)steps / 2);
+    sc_x is_first = sc_f_lt_number(t, range, (double)steps / 2);
     return sc_f_to(t, sc_f_where(t, is_first, up, down), dtype);
 }
 

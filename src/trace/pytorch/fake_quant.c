@@ -52,8 +52,8 @@ static sc_x minus(sc_trace *t, sc_x x, sc_x y) {
 // Products of float32 are exact in float64.
 static sc_x scaled_at_once(sc_trace *t, sc_x x, const grid *g) {
     sc_x wide = sc_f_to(t, x, SC_DTYPE_F64), inverse = sc_f_to(t, g->inverse, SC_DTYPE_F64);
-    sc_x q = sc_f_scale(t, wide, inverse);
-    return sc_f_to(t, sc_f_shift(t, q, sc_f_to(t, g->zero, SC_DTYPE_F64)), SC_DTYPE_F32);
+    sc_x q = sc_f_mul_by(t, wide, inverse);
+    return sc_f_to(t, sc_f_add_by(t, q, sc_f_to(t, g->zero, SC_DTYPE_F64)), SC_DTYPE_F32);
 }
 
 // The nearest whole numbers, in range or not.
@@ -61,20 +61,20 @@ static sc_x nearest(sc_trace *t, sc_x x, const grid *g) {
     if (!sc_x_is_float(x))
         return sc_trace_fail(t, SC_ERR_DTYPE, NULL, "only floating-point tensors are rounded");
     if (g->adds_at_once) return CALL(t, round, scaled_at_once(t, x, g));
-    sc_x q = sc_f_scale(t, sc_f_widen(t, x), g->inverse);
-    if (g->has_whole_zero) return sc_f_shift(t, CALL(t, round, q), g->zero);
-    return CALL(t, round, sc_f_shift(t, q, g->zero));
+    sc_x q = sc_f_mul_by(t, sc_f_widen(t, x), g->inverse);
+    if (g->has_whole_zero) return sc_f_add_by(t, CALL(t, round, q), g->zero);
+    return CALL(t, round, sc_f_add_by(t, q, g->zero));
 }
 
 static sc_x is_lost(sc_trace *t, sc_x q, const grid *g) {
     if (!g->overflows) return CALL(t, isnan, q);
-    return sc_f_not(t, sc_f_less(t, q, 0x1p63));
+    return sc_f_not(t, sc_f_lt_number(t, q, 0x1p63));
 }
 
 static sc_x back(sc_trace *t, sc_x q, const grid *g, sc_dtype dtype) {
-    if (!g->keeps_nan) q = sc_f_unless(t, is_lost(t, q, g), sc_x_known(t, g->low, 0), q);
+    if (!g->keeps_nan) q = sc_f_where_number(t, is_lost(t, q, g), sc_x_known(t, g->low, 0), q);
     sc_x x = minus(t, CALL(t, clamp, q, g->low, g->high), g->zero);
-    return sc_f_to(t, sc_f_scale(t, x, g->scale), dtype);
+    return sc_f_to(t, sc_f_mul_by(t, x, g->scale), dtype);
 }
 
 static sc_x rounded(sc_trace *t, sc_x x, grid g) {

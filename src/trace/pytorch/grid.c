@@ -16,24 +16,25 @@ typedef struct volume {
 
 // Back and forth between `low` and `low + span`.
 static sc_x reflected(sc_trace *t, sc_x x, double low, double span) {
-    if (span <= 0) return sc_f_times(t, x, 0);
+    if (span <= 0) return sc_f_mul_number(t, x, 0);
     sc_x length = sc_f_scalar_like(t, sc_x_float(t, span), x);
-    x = CALL(t, abs, sc_f_plus(t, x, -low));
+    x = CALL(t, abs, sc_f_add_number(t, x, -low));
     sc_x rest = CALL(t, fmod_Tensor, x, length);
     sc_x turns = CALL(t, floor, sc_f_div(t, x, length));
-    sc_x half = CALL(t, floor, sc_f_times(t, turns, 0.5));
-    sc_x even = CALL(t, eq_Tensor, turns, sc_f_times(t, half, 2));
-    sc_x back = sc_f_plus(t, CALL(t, neg, rest), span + low);
-    return sc_f_where(t, even, sc_f_plus(t, rest, low), back);
+    sc_x half = CALL(t, floor, sc_f_mul_number(t, turns, 0.5));
+    sc_x even = CALL(t, eq_Tensor, turns, sc_f_mul_number(t, half, 2));
+    sc_x back = sc_f_add_number(t, CALL(t, neg, rest), span + low);
+    return sc_f_where(t, even, sc_f_add_number(t, rest, low), back);
 }
 
 // Numbers of the grid, -1 to 1, as places along an axis. NaN is outside, or at the end of the axis
 // if padding leaves no outside.
 static sc_x places(sc_trace *t, sc_x x, int64_t size, int64_t padding, bool corners) {
     const double last = (double)size - 1;
-    x = sc_f_plus(t, x, 1);
-    x = corners ? sc_f_times(t, sc_f_times(t, x, 0.5), last)
-                : sc_f_times(t, sc_f_plus(t, sc_f_times(t, x, (double)size), -1), 0.5);
+    x = sc_f_add_number(t, x, 1);
+    x = corners
+            ? sc_f_mul_number(t, sc_f_mul_number(t, x, 0.5), last)
+            : sc_f_mul_number(t, sc_f_add_number(t, sc_f_mul_number(t, x, (double)size), -1), 0.5);
     if (padding == PAD_REFLECTION)
         x = corners ? reflected(t, x, 0, last) : reflected(t, x, -0.5, (double)size);
     sc_x outside = sc_f_scalar_like(t, sc_x_float(t, padding == PAD_ZEROS ? -100 : last), x);
@@ -72,9 +73,9 @@ static sc_x between(sc_trace *t, const volume *v, const sc_x at[3]) {
         sc_x place[3], weight = NULL;
         for (int i = 0; i < 3; i++) {
             bool high = corner >> (2 - i) & 1;
-            place[i] = high ? sc_f_plus(t, low[i], 1) : low[i];
-            sc_x part =
-                high ? sc_f_sub(t, at[i], low[i]) : sc_f_sub(t, sc_f_plus(t, low[i], 1), at[i]);
+            place[i] = high ? sc_f_add_number(t, low[i], 1) : low[i];
+            sc_x part = high ? sc_f_sub(t, at[i], low[i])
+                             : sc_f_sub(t, sc_f_add_number(t, low[i], 1), at[i]);
             weight = weight ? sc_f_mul(t, weight, part) : part;
         }
         weight = CALL(t, reshape, weight, sc_x_dims(t, column, 2));

@@ -114,8 +114,8 @@ static sc_x smoothed(sc_trace *t, sc_x logs, const sc_x *a) {
     double smoothing = sc_x_known(t, a[5], 0);
     double classes = (double)sc_x_static_size(t, logs, sc_x_rank(logs) == 1 ? 0 : 1);
     sc_x own = CALL(t, nll_loss_nd, logs, a[1], a[2], a[3], a[4]);
-    sc_x all = sc_f_times(t, smooth_part(t, logs, a), smoothing / classes);
-    return sc_f_add(t, sc_f_times(t, own, 1 - smoothing), all);
+    sc_x all = sc_f_mul_number(t, smooth_part(t, logs, a), smoothing / classes);
+    return sc_f_add(t, sc_f_mul_number(t, own, 1 - smoothing), all);
 }
 
 sc_x sc_expand_cross_entropy(sc_trace *t, const sc_x *a) {

@@ -22,9 +22,9 @@ sc_x sc_expand_cosine_embedding_loss(sc_trace *t, const sc_x *a) {
     sc_x dims = X_INTS(t, rank);
     sc_x product = sc_f_sum(t, sc_f_mul(t, a[0], a[1]), dims, false);
     sc_x x = sc_f_sum(t, sc_f_mul(t, a[0], a[0]), dims, false);
-    x = sc_f_plus(t, x, eps);
+    x = sc_f_add_number(t, x, eps);
     sc_x y = sc_f_sum(t, sc_f_mul(t, a[1], a[1]), dims, false);
-    y = sc_f_plus(t, y, eps);
+    y = sc_f_add_number(t, y, eps);
     sc_x cosine = sc_f_div(t, product, CALL(t, sqrt, sc_f_mul(t, x, y)));
     sc_x zeros = CALL(t, zeros_like, cosine);
     sc_x alike = CALL(t, rsub_Scalar, cosine, sc_x_int(t, 1));
@@ -95,8 +95,8 @@ sc_x sc_expand_multilabel_margin_loss(sc_trace *t, const sc_x *a) {
 // Stirling's approximation of log(target!), for targets above 1.
 static sc_x stirling(sc_trace *t, sc_x target) {
     const double two_pi = 6.283185307179586;
-    sc_x half = CALL(t, log, sc_f_times(t, target, two_pi));
-    half = sc_f_times(t, half, 0.5);
+    sc_x half = CALL(t, log, sc_f_mul_number(t, target, two_pi));
+    half = sc_f_mul_number(t, half, 0.5);
     sc_x sum = sc_f_mul(t, target, CALL(t, log, target));
     sum = sc_f_add(t, sc_f_sub(t, sum, target), half);
     sc_x small = CALL(t, le_Scalar, target, sc_x_int(t, 1));

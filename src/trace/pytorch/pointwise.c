@@ -47,9 +47,9 @@ sc_x sc_expand_nan_to_num(sc_trace *t, const sc_x *a) {
          low = sc_x_is_none(a[3]) ? sc_x_float(t, -max) : a[3];
     sc_x where = CALL(t, isnan, x);
     out = sc_f_where(t, where, sc_f_scalar_like(t, nan, x), x);
-    where = sc_f_equals(t, x, -INFINITY);
+    where = sc_f_eq_number(t, x, -INFINITY);
     out = sc_f_where(t, where, sc_f_scalar_like(t, low, x), out);
-    where = sc_f_equals(t, x, INFINITY);
+    where = sc_f_eq_number(t, x, INFINITY);
     return sc_f_where(t, where, sc_f_scalar_like(t, high, x), out);
 }
 

@@ -20,24 +20,24 @@ static sc_x at_the_end(sc_trace *t, const sc_polynomial *f, sc_x x, int64_t n) {
     sc_x lower =
         CALL(t, full_like, x, sc_x_float(t, f->kind == SC_CHEBYSHEV_THIRD ? sign * many : sign));
     if (f->kind == SC_CHEBYSHEV_THIRD || f->is_shifted) return lower;
-    return sc_f_unless(t, CALL(t, gt_Scalar, x, sc_x_int(t, 0)), many, lower);
+    return sc_f_where_number(t, CALL(t, gt_Scalar, x, sc_x_int(t, 0)), many, lower);
 }
 
 static sc_x by_halves(sc_trace *t, const sc_polynomial *f, sc_x x, sc_x angle, int64_t n) {
-    sc_x half = sc_f_times(t, angle, 0.5), many = sc_f_times(t, angle, (double)n + 0.5);
+    sc_x half = sc_f_mul_number(t, angle, 0.5), many = sc_f_mul_number(t, angle, (double)n + 0.5);
     sc_x sine = CALL(t, sin, half), cosine = CALL(t, cos, half);
     const bool third = f->kind == SC_CHEBYSHEV_THIRD;
     sc_x above = third ? CALL(t, cos, many) : CALL(t, sin, many);
-    sc_x is_end = sc_f_equals(t, third ? sine : cosine, 1);
+    sc_x is_end = sc_f_eq_number(t, third ? sine : cosine, 1);
     sc_x ratio = sc_f_div(t, above, third ? cosine : sine);
     return sc_f_where(t, is_end, at_the_end(t, f, x, n), ratio);
 }
 
 static sc_x by_angle(sc_trace *t, const sc_polynomial *f, sc_x x, int64_t n) {
     sc_x angle = CALL(t, acos, x);
-    if (f->kind == SC_CHEBYSHEV_FIRST) return CALL(t, cos, sc_f_times(t, angle, (double)n));
+    if (f->kind == SC_CHEBYSHEV_FIRST) return CALL(t, cos, sc_f_mul_number(t, angle, (double)n));
     if (f->kind != SC_CHEBYSHEV_SECOND) return by_halves(t, f, x, angle, n);
-    sc_x many = CALL(t, sin, sc_f_times(t, angle, (double)n + 1));
+    sc_x many = CALL(t, sin, sc_f_mul_number(t, angle, (double)n + 1));
     return sc_f_div(t, many, CALL(t, sin, angle));
 }
 
@@ -78,7 +78,7 @@ static sc_x polynomial(sc_trace *t, const sc_x *a, const sc_polynomial *f, sc_x 
         *high = sc_f_scalar_like(t, sc_x_float(t, (double)n), x);
         return x;
     }
-    if (f->is_shifted) x = sc_f_plus(t, sc_f_times(t, x, 2), -1);
+    if (f->is_shifted) x = sc_f_add_number(t, sc_f_mul_number(t, x, 2), -1);
     sc_x y = by_recurrence(t, f, x, n);
     if (f->kind == SC_CHEBYSHEV_NONE || n <= f->most) return y;
     sc_x inside = CALL(t, lt_Scalar, CALL(t, abs, x), sc_x_int(t, 1));

@@ -136,9 +136,9 @@ static sc_x alpha_dropout(sc_trace *t, const sc_x *a, bool features) {
     const double scale = 1 / sqrt((alpha * alpha * p + 1) * (1 - p));
     sc_x stays = staying(t, a[0], p, features);
     sc_x shift = CALL(t, sub_Scalar, stays, sc_x_int(t, 1));
-    shift = sc_f_times(t, shift, alpha * scale);
-    shift = sc_f_plus(t, shift, alpha * scale * p);
-    sc_x x = sc_f_mul(t, a[0], sc_f_times(t, stays, scale));
+    shift = sc_f_mul_number(t, shift, alpha * scale);
+    shift = sc_f_add_number(t, shift, alpha * scale * p);
+    sc_x x = sc_f_mul(t, a[0], sc_f_mul_number(t, stays, scale));
     return sc_f_add(t, x, shift);
 }
 
@@ -152,7 +152,7 @@ sc_x sc_expand_rrelu(sc_trace *t, const sc_x *a) {
     const double low = sc_x_known(t, a[1], 0), high = sc_x_known(t, a[2], 0);
     if (!sc_x_truth(a[3])) return CALL(t, leaky_relu, a[0], sc_x_float(t, (low + high) / 2));
     sc_x slope = evenly(t, sizes_of(t, a[0]), sc_x_dtype_of(a[0]));
-    slope = sc_f_times(t, slope, high - low);
-    slope = sc_f_mul(t, a[0], sc_f_plus(t, slope, low));
+    slope = sc_f_mul_number(t, slope, high - low);
+    slope = sc_f_mul(t, a[0], sc_f_add_number(t, slope, low));
     return sc_f_where(t, CALL(t, le_Scalar, a[0], sc_x_int(t, 0)), slope, a[0]);
 }

@@ -82,7 +82,7 @@ sc_x sc_expand_logsumexp(sc_trace *t, const sc_x *a) {
     if (sc_dim_is(sc_x_numel(t, x), 0))  // an empty tensor has no largest element
         return CALL(t, log, sc_f_sum(t, CALL(t, exp, x), a[1], sc_x_truth(a[2])));
     sc_x max = sc_f_amax_or(t, x, a[1], true, -INFINITY);
-    sc_x infinite = sc_f_equals(t, CALL(t, abs, max), INFINITY);
+    sc_x infinite = sc_f_eq_number(t, CALL(t, abs, max), INFINITY);
     sc_x zero = sc_f_scalar_like(t, sc_x_float(t, 0.0), max);
     max = sc_f_where(t, infinite, zero, max);
     sc_x squeezed = sc_x_truth(a[2]) ? max : CALL(t, squeeze_dims, max, a[1]);
@@ -131,7 +131,7 @@ sc_x sc_expand_renorm(sc_trace *t, const sc_x *a) {
     sc_x given = wide == dtype ? X_NONE : sc_x_dtype(t, wide);
     sc_x norm = CALL(t, linalg_vector_norm, a[0], a[1], sc_x_ints(t, dims, count), X_TRUE, given);
     sc_x above = CALL(t, gt_Scalar, norm, a[3]);
-    sc_x factor = CALL(t, reciprocal, sc_f_plus(t, norm, 1e-7));
+    sc_x factor = CALL(t, reciprocal, sc_f_add_number(t, norm, 1e-7));
     factor = CALL(t, mul_Scalar, factor, a[3]);
     sc_x one = sc_f_scalar_like(t, sc_x_int(t, 1), norm);
     factor = sc_f_to(t, sc_f_where(t, above, factor, one), dtype);

@@ -57,8 +57,8 @@ static sc_x slope_at_end(sc_trace *t, sc_x x, uint32_t dim, double width, int64_
     }
     double by = width * (double)way;
     if (!bends) return difference(t, at[1], at[0], by);
-    sc_x third = sc_f_times(t, at[2], 0.5);
-    sc_x sum = sc_f_add(t, sc_f_times(t, at[0], 1.5), third);
+    sc_x third = sc_f_mul_number(t, at[2], 0.5);
+    sc_x sum = sc_f_add(t, sc_f_mul_number(t, at[0], 1.5), third);
     return difference(t, CALL(t, mul_Scalar, at[1], sc_x_int(t, 2)), sum, by);
 }
 

@@ -55,7 +55,7 @@ sc_x sc_expand_blackman_window_periodic(sc_trace *t, const sc_x *a) {
     angle = scaled(t, angle, SC_PI / (double)(count - 1));
     sc_x fine = scaled(t, CALL(t, cos, scaled(t, angle, 4)), 0.08);
     sc_x coarse = scaled(t, CALL(t, cos, scaled(t, angle, 2)), 0.5);
-    sc_x window = sc_f_plus(t, sc_f_sub(t, fine, coarse), 0.42);
+    sc_x window = sc_f_add_number(t, sc_f_sub(t, fine, coarse), 0.42);
     return first_of_window(t, window, n, periodic);
 }
 
@@ -71,7 +71,7 @@ sc_x sc_expand_kaiser_window_beta(sc_trace *t, const sc_x *a) {
     sc_x x = sc_f_to(t, sc_f_range(t, sc_x_int(t, count), dtype), wide);
     sc_x middle = sc_f_scalar(t, sc_x_float(t, (double)(count - 1) / 2), wide);
     x = sc_f_div(t, sc_f_sub(t, x, middle), middle);
-    x = CALL(t, sqrt, CALL(t, abs, sc_f_from(t, 1, sc_f_mul(t, x, x))));
+    x = CALL(t, sqrt, CALL(t, abs, sc_f_number_minus(t, 1, sc_f_mul(t, x, x))));
     sc_x most = sc_f_scalar(t, sc_x_float(t, sc_x_known(t, a[2], 12)), wide);
     sc_x above = CALL(t, i0, sc_f_mul(t, x, most)), below = CALL(t, i0, most);
     sc_x window = sc_f_to(t, sc_f_div(t, above, below), dtype);

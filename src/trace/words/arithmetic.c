@@ -1,16 +1,18 @@
 // Arithmetic on tensors and numbers, and polynomials.
 #include "trace/words/arithmetic.h"
 
-sc_x sc_f_times(sc_trace *t, sc_x x, double factor) {
+sc_x sc_f_mul_number(sc_trace *t, sc_x x, double factor) {
     return CALL(t, mul_Scalar, x, sc_x_float(t, factor));
 }
-sc_x sc_f_plus(sc_trace *t, sc_x x, double number) {
+sc_x sc_f_add_number(sc_trace *t, sc_x x, double number) {
     return CALL(t, add_Scalar, x, sc_x_float(t, number));
 }
-sc_x sc_f_over(sc_trace *t, double number, sc_x x) {
-    return sc_f_times(t, CALL(t, reciprocal, x), number);
+sc_x sc_f_number_over(sc_trace *t, double number, sc_x x) {
+    return sc_f_mul_number(t, CALL(t, reciprocal, x), number);
 }
-sc_x sc_f_from(sc_trace *t, double number, sc_x x) { return sc_f_plus(t, CALL(t, neg, x), number); }
+sc_x sc_f_number_minus(sc_trace *t, double number, sc_x x) {
+    return sc_f_add_number(t, CALL(t, neg, x), number);
+}
 
 static bool are_numbers(sc_x x, sc_x y) { return !sc_x_is_tensor(x) && !sc_x_is_tensor(y); }
 sc_x sc_f_add(sc_trace *t, sc_x x, sc_x y) {
@@ -41,23 +43,24 @@ sc_x sc_f_div(sc_trace *t, sc_x x, sc_x y) {
     return CALL(t, div_Tensor, sc_f_tensor_like(t, x, y), y);
 }
 
-sc_x sc_f_scale(sc_trace *t, sc_x x, sc_x by) {
+sc_x sc_f_mul_by(sc_trace *t, sc_x x, sc_x by) {
     return sc_x_is_tensor(by) ? sc_f_mul(t, x, by) : CALL(t, mul_Scalar, x, by);
 }
-sc_x sc_f_shift(sc_trace *t, sc_x x, sc_x by) {
+sc_x sc_f_add_by(sc_trace *t, sc_x x, sc_x by) {
     return sc_x_is_tensor(by) ? sc_f_add(t, x, by) : CALL(t, add_Scalar, x, by);
 }
 
-sc_x sc_f_less(sc_trace *t, sc_x x, double number) {
+sc_x sc_f_lt_number(sc_trace *t, sc_x x, double number) {
     return CALL(t, lt_Scalar, x, sc_x_float(t, number));
 }
-sc_x sc_f_equals(sc_trace *t, sc_x x, double number) {
+sc_x sc_f_eq_number(sc_trace *t, sc_x x, double number) {
     return CALL(t, eq_Scalar, x, sc_x_float(t, number));
 }
 
 sc_x sc_f_polynomial(sc_trace *t, sc_x x, const double *factors, uint32_t count) {
-    sc_x sum = sc_f_plus(t, sc_f_times(t, x, factors[count - 1]), factors[count - 2]);
-    for (uint32_t i = count - 2; i-- > 0;) sum = sc_f_plus(t, sc_f_mul(t, sum, x), factors[i]);
+    sc_x sum = sc_f_add_number(t, sc_f_mul_number(t, x, factors[count - 1]), factors[count - 2]);
+    for (uint32_t i = count - 2; i-- > 0;)
+        sum = sc_f_add_number(t, sc_f_mul(t, sum, x), factors[i]);
     return sum;
 }
 

@@ -1,4 +1,4 @@
-// Calls that many expansions share. Prefix sc_f_: makes calls.
+// Calls that many expansions share. Prefix: sc_f_, functions that add calls to a trace.
 #ifndef SC_WORDS_CALLS_H
 #define SC_WORDS_CALLS_H
 
@@ -10,7 +10,7 @@ sc_x sc_f_zeros_of(sc_trace *t, sc_x like);  // of the sizes and the dtype of `l
 // scalar_tensor(value, dtype, strided, cpu)
 sc_x sc_f_scalar(sc_trace *t, sc_x value, sc_dtype dtype);
 sc_x sc_f_scalar_like(sc_trace *t, sc_x value, sc_x like);  // in the dtype of `like`
-// A number as a scalar tensor of the dtype of `like`; tensors as they are.
+// A number as a scalar tensor in the dtype of `like`; tensors stay.
 sc_x sc_f_tensor_like(sc_trace *t, sc_x x, sc_x like);
 // The dtype that a number and a tensor promote to: the tensor's, unless the number's category is
 // higher.
@@ -40,21 +40,20 @@ sc_x sc_f_select(sc_trace *t, sc_x x, int64_t dim, int64_t index);
 sc_x sc_f_cat(sc_trace *t, const sc_x *items, uint32_t count, int64_t dim);
 sc_x sc_f_join(sc_trace *t, sc_x x, sc_x y, int64_t dim);  // the two, by cat
 sc_x sc_f_sum(sc_trace *t, sc_x x, sc_x dims, bool keepdim);
-// The calls that matmul and linear are taken apart into (product.c).
+// matmul and linear as products of the core dialect (product.c).
 sc_x sc_f_matmul(sc_trace *t, sc_x a, sc_x b);
-// Which run each of 0, 1, ... `count` - 1 lies in, where run g ends before ends[g]; int64.
+// For each of 0, 1, ... `count` - 1 the run that it belongs to: run g ends before ends[g]; int64.
 sc_x sc_f_runs(sc_trace *t, sc_x ends, sc_dim count);
-// Programs say of sizes left open that they are positive, and PyTorch runs them with 0 all the
-// same.
+// Programs say that open sizes are positive, but PyTorch also runs them with 0.
 bool sc_f_may_be_empty(sc_dim size);
-// The largest along dims, which may be empty when the program runs: an empty one gives `value`,
-// which is no larger than any element.
+// The largest element along dims. If a dim is empty in a run, the result is `value`, which must not
+// be larger than any element.
 sc_x sc_f_amax_or(sc_trace *t, sc_x x, sc_x dims, bool keepdim, double value);
 sc_x sc_f_linear(sc_trace *t, sc_x x, sc_x weight, sc_x bias);
 sc_x sc_f_reduce_loss(sc_trace *t, sc_x loss, sc_x reduction);  // 0 none, 1 mean, 2 sum
-// The dtype in which PyTorch computes on f16 and bf16; others as they are.
+// The dtype in which PyTorch computes f16 and bf16; other dtypes stay.
 sc_dtype sc_f_opmath(sc_dtype dtype);
-// Replaces one -1 by what is left over, with the arithmetic nodes this takes.
+// Replaces one -1 by the size that remains, with the arithmetic nodes that this needs.
 bool sc_f_infer_size(sc_trace *t, sc_x x, sc_x sizes, sc_dim *out, uint32_t *rank);
 sc_x sc_f_flat(sc_trace *t, sc_x x);  // reshape(x, [-1])
 

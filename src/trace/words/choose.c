@@ -21,7 +21,7 @@ sc_x sc_f_where_or_zero(sc_trace *t, sc_x condition, sc_x x) {
     return sc_f_where_else(t, condition, x, sc_x_int(t, 0));
 }
 
-sc_x sc_f_unless(sc_trace *t, sc_x condition, double number, sc_x x) {
+sc_x sc_f_where_number(sc_trace *t, sc_x condition, double number, sc_x x) {
     return sc_f_where(t, condition, sc_f_scalar_like(t, sc_x_float(t, number), x), x);
 }
 

@@ -6,25 +6,27 @@ static bool is_whole(sc_x x, uint32_t dim, int64_t start, int64_t count, int64_t
     return step == 1 && start == 0 && sc_dim_is(sc_x_size(x, dim), count);
 }
 
-sc_x sc_f_steps(sc_trace *t, sc_x x, int64_t dim, int64_t start, int64_t count, int64_t step) {
+sc_x sc_f_slice_steps(sc_trace *t, sc_x x, int64_t dim, int64_t start, int64_t count,
+                      int64_t step) {
     const uint32_t at = sc_x_wrap(t, sc_x_int(t, dim), sc_x_rank(x));
     if (is_whole(x, at, start, count, step)) return x;
     return CALL(t, slice_Tensor, x, sc_x_int(t, at), sc_x_int(t, start),
                 sc_x_int(t, start + (count - 1) * step + 1), sc_x_int(t, step));
 }
 
-sc_x sc_f_part(sc_trace *t, sc_x x, uint32_t dim, sc_dim start, sc_dim end) {
+sc_x sc_f_slice_range(sc_trace *t, sc_x x, uint32_t dim, sc_dim start, sc_dim end) {
     if (sc_dim_is(start, 0) && sc_dim_equal(end, sc_x_size(x, dim))) return x;
     return CALL(t, slice_Tensor, x, sc_x_int(t, dim), sc_x_dim(t, start), sc_x_dim(t, end));
 }
 
-sc_x sc_f_first(sc_trace *t, sc_x x, uint32_t dim, sc_dim count) {
-    return sc_f_part(t, x, dim, sc_dim_int(0), count);
+sc_x sc_f_slice_first(sc_trace *t, sc_x x, uint32_t dim, sc_dim count) {
+    return sc_f_slice_range(t, x, dim, sc_dim_int(0), count);
 }
 
-sc_x sc_f_strided(sc_trace *t, sc_x x, uint32_t dim, int64_t start, sc_dim span, int64_t stride) {
+sc_x sc_f_slice_strided(sc_trace *t, sc_x x, uint32_t dim, int64_t start, sc_dim span,
+                        int64_t stride) {
     const sc_dim end = sc_trace_add(t, span, sc_dim_int(start));
-    if (stride == 1) return sc_f_part(t, x, dim, sc_dim_int(start), end);
+    if (stride == 1) return sc_f_slice_range(t, x, dim, sc_dim_int(start), end);
     return CALL(t, slice_Tensor, x, sc_x_int(t, dim), sc_x_int(t, start), sc_x_dim(t, end),
                 sc_x_int(t, stride));
 }

@@ -22,27 +22,27 @@ static const recurrence recurrences[] = {
 };
 
 static sc_x twice(sc_trace *t, sc_x k) {
-    return sc_x_is_number(k) ? sc_x_float(t, 2 * sc_x_real(k, 0)) : sc_f_times(t, k, 2);
+    return sc_x_is_number(k) ? sc_x_float(t, 2 * sc_x_real(k, 0)) : sc_f_mul_number(t, k, 2);
 }
 
 sc_x sc_f_next_degree(sc_trace *t, sc_recurrence rule, sc_x x, sc_x now, sc_x before, sc_x k,
                       sc_x above) {
     const recurrence *r = &recurrences[rule];
     sc_x a = x;
-    if (r->a == TWICE_X) a = sc_f_times(t, x, 2);
-    if (r->a == X_TIMES_ODD) a = sc_f_scale(t, x, sc_f_add(t, k, above));
+    if (r->a == TWICE_X) a = sc_f_mul_number(t, x, 2);
+    if (r->a == X_TIMES_ODD) a = sc_f_mul_by(t, x, sc_f_add(t, k, above));
     if (r->a == ONE_LESS_X) {
-        a = sc_f_from(t, 1, x);
-        a = sc_f_shift(t, a, twice(t, k));
+        a = sc_f_number_minus(t, 1, x);
+        a = sc_f_add_by(t, a, twice(t, k));
     }
-    if (r->b == K) before = sc_f_scale(t, before, k);
-    if (r->b == TWICE_K) before = sc_f_scale(t, before, twice(t, k));
+    if (r->b == K) before = sc_f_mul_by(t, before, k);
+    if (r->b == TWICE_K) before = sc_f_mul_by(t, before, twice(t, k));
     sc_x next = sc_f_sub(t, sc_f_mul(t, a, now), before);
     if (!r->divides) return next;
     return sc_x_is_tensor(above) ? sc_f_div(t, next, above) : CALL(t, div_Scalar, next, above);
 }
 
 sc_x sc_f_first_degree(sc_trace *t, const sc_polynomial *p, sc_x x) {
-    sc_x first = p->slope == 1 ? x : sc_f_times(t, x, p->slope);
-    return p->start == 0 ? first : sc_f_plus(t, first, p->start);
+    sc_x first = p->slope == 1 ? x : sc_f_mul_number(t, x, p->slope);
+    return p->start == 0 ? first : sc_f_add_number(t, first, p->start);
 }

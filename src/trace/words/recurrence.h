@@ -1,4 +1,5 @@
-// Recurrences of orthogonal polynomials. Prefix sc_f_: makes calls.
+// Recurrences of orthogonal polynomials. Prefix: sc_f_, functions that add calls
+// to a trace.
 #ifndef SC_WORDS_RECURRENCE_H
 #define SC_WORDS_RECURRENCE_H
 

@@ -1,9 +1,9 @@
-// Loops, where the data tells how many turns there are: both bodies are traced here.
-#include "trace/official/official.h"
+// Loops. Both bodies are traced here, each into a graph of its own.
+#include "trace/words/loop.h"
 
 typedef struct body {
     const char *name;
-    sc_official_body_fn trace;
+    sc_f_body_fn trace;
 } body;
 
 static sc_x take_in(sc_trace *inner, sc_graph *graph, const char *name, sc_x x) {
@@ -22,7 +22,7 @@ static void give_out(sc_trace *inner, sc_graph *graph, sc_x result) {
 }
 
 // A graph of its own, on inputs like those of the loop.
-static sc_graph *traced(sc_trace *t, const body *b, const sc_official_loop *loop) {
+static sc_graph *traced(sc_trace *t, const body *b, const sc_f_loop *loop) {
     sc_trace inner;
     const sc_name *of = t->source->outs[0]->name;
     sc_str name = sc_str_format(t->arena, "%s_%s", of ? of->text : "loop", b->name);
@@ -44,30 +44,14 @@ static sc_graph *traced(sc_trace *t, const body *b, const sc_official_loop *loop
     return graph;
 }
 
-sc_x sc_official_while(sc_trace *t, const sc_official_loop *loop) {
+sc_x sc_f_while(sc_trace *t, const sc_f_loop *loop) {
     const body condition = {"goes_on", loop->goes_on}, turn = {"turn", loop->turn};
-    if (t->status != SC_OK) return sc_official_refuse(t);
+    if (t->status != SC_OK) return sc_x_list(t, loop->carried, loop->count);
     sc_graph *first = traced(t, &condition, loop), *second = traced(t, &turn, loop);
-    if (t->status != SC_OK) return sc_official_refuse(t);
+    if (t->status != SC_OK) return sc_x_list(t, loop->carried, loop->count);
     sc_x carried = sc_x_list(t, loop->carried, loop->count);
     sc_x fixed = sc_x_list(t, loop->fixed, loop->fixed_count);
     sc_x goes_on = sc_x_new(t, (sc_x_data){.kind = SC_X_GRAPH, .graph = first});
     sc_x body_of = sc_x_new(t, (sc_x_data){.kind = SC_X_GRAPH, .graph = second});
     return CALL(t, higher_order_while_loop, goes_on, body_of, carried, fixed);
-}
-
-static bool has_open_rows(const sc_value *value) {
-    for (uint32_t d = 1; value->type == SC_VALUE_TENSOR && d < value->spec.rank; d++)
-        if (value->spec.sizes[d].expr) return true;
-    return false;
-}
-
-bool sc_official_refuses(const sc_node *node) {
-    const bool stacks =
-        node->op->id == SC_OP_higher_order_map_impl || node->op->id == SC_OP_higher_order_scan;
-    const sc_arg *init = node->op->id == SC_OP_higher_order_scan ? &node->args[1] : NULL;
-    const uint32_t carried = init && init->kind == SC_ARG_LIST ? init->count : 0;
-    for (uint32_t i = carried; stacks && i < node->out_count; i++)
-        if (has_open_rows(node->outs[i])) return true;
-    return false;
 }
