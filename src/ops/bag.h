@@ -1,4 +1,5 @@
-// Embedding bags: the facts on which kernels and expansions agree. Prefix: sc_bag_.
+// Embedding bags: the facts on which kernels and expansions agree. Prefix: sc_bag_, rules of
+// embedding bags.
 #ifndef SC_BAG_H
 #define SC_BAG_H
 

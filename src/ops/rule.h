@@ -1,5 +1,5 @@
-// Shared by the shape rules. Prefix: sc_rule_. Reading arguments, broadcasting, layouts, publishing
-// results. Only ops/infer*.c include this.
+// Shared by the shape rules: reading arguments, broadcasting, layouts, publishing results.
+// Prefix: sc_rule_, functions that shape rules call. Only ops/infer*.c include this.
 #ifndef SC_RULE_H
 #define SC_RULE_H
 

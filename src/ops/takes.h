@@ -1,5 +1,5 @@
 // The dtypes that an operator's kernel takes and gives, parsed from the kernel column (takes.c).
-// Prefix: sc_takes_.
+// Prefix: sc_takes_, questions about those dtypes.
 #ifndef SC_TAKES_H
 #define SC_TAKES_H
 

@@ -1,7 +1,7 @@
 // The lifetime of every tensor of a method, in one numbering over the whole method. Graph inputs
 // are at moment 0, nodes follow in order, bodies of control flow lie between the moments of their
 // node, and the end is `moment_count - 1`. The planner sees only these numbers.
-// Prefix: sc_liveness_.
+// Prefix: sc_liveness_, which computes lifetimes.
 #ifndef SC_LIVENESS_H
 #define SC_LIVENESS_H
 

@@ -1,5 +1,5 @@
 // Stable, linear sorting by integer keys, the only sorting that planners need.
-// Prefix: sc_order_.
+// Prefix: sc_order_, which sorts indices.
 #ifndef SC_PLAN_ORDER_H
 #define SC_PLAN_ORDER_H
 

@@ -1,6 +1,6 @@
 // From a program to the storage of every value: aliases, lifetimes, the best plan, and the arena of
 // mutable buffers that several methods keep between calls.
-// Prefix: sc_place_.
+// Prefix: sc_place_, which gives the values of a program their places in memory.
 #ifndef SC_PLACE_H
 #define SC_PLACE_H
 

@@ -1,6 +1,6 @@
 // Memory planning on flat arrays: items with sizes and lifetimes in, offsets out. Knows no graphs:
 // values that share storage have become one item before they get here (liveness.h).
-// Prefix: sc_plan_.
+// Prefix: sc_plan_, the planners of memory.
 #ifndef SC_PLAN_H
 #define SC_PLAN_H
 

@@ -6,7 +6,7 @@
 // sc_storage_build decides everything that follows from the signature and from control flow; the
 // planner then gives every SC_STORAGE_PLANNED and SC_STORAGE_MUTABLE item its place and may turn
 // results of view ops into SC_STORAGE_ALIAS.
-// Prefix: sc_storage_.
+// Prefix: sc_storage_, which builds that table and reads it.
 #ifndef SC_STORAGE_H
 #define SC_STORAGE_H
 

@@ -1,6 +1,6 @@
 // Copies that are not needed. If the elements of a view already lie in the base, in order, its
 // *_copy becomes an alias of the base's storage and no instruction.
-// Prefix: sc_views_.
+// Prefix: sc_views_, which turns copies into aliases.
 #ifndef SC_VIEWS_H
 #define SC_VIEWS_H
 

@@ -1,7 +1,8 @@
 // Functionalization: in-place operators become ordinary ones. A write is queued on the storage that
-// its aliases share; whoever reads an alias next applies the queue to the base, through the views
-// in reverse, and derives its value again. The order of the nodes this makes is PyTorch's: a writer
-// synchronises at once, and a view made after a write is derived again on its first use.
+// its aliases share. The next reader of an alias applies the queue to the base, through the views
+// in reverse, and derives the alias again. The nodes have the order that PyTorch gives them: a
+// writer synchronises at once, and a view that is made after a write is derived again on its first
+// use.
 #include "trace/trace.h"
 
 #define VIEWS_MAX 256

@@ -1,5 +1,5 @@
-// Calls as source programs and expansions make them: arguments are checked against the schema and
-// completed with its defaults here, so that whoever answers the call looks at values alone.
+// Calls of source programs and of expansions. Here the arguments are checked against the schema and
+// completed with its defaults, so that expansions only see complete values.
 // In wasm: -Os
 #include "trace/trace.h"
 

@@ -94,7 +94,7 @@ static sc_coverage_how kernel_there(const sc_op *op) {
     return is_no_call(op) || is_known ? SC_COVERED_KERNEL : SC_COVERED_NOT;
 }
 
-// An operator that no expansion takes apart for both runtimes.
+// An operator that has no expansion for both runtimes.
 static sc_coverage leaf_coverage(const sc_op *op) {
     sc_coverage c = {.here = kernel_here(op), .official = kernel_there(op)};
     c.limits = sc_official_limits(executed(op));

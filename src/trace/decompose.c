@@ -85,7 +85,7 @@ static sc_x own_value(sc_trace *t, sc_value *value) {
     return sc_trace_fresh(t, value);
 }
 
-// An operator that we do not take apart: the same node on the new arguments, with the recorded
+// Copies an operator that is not decomposed: the same node on the new arguments, with the recorded
 // results.
 static sc_x copy_node(graph_trace *g, const sc_node *node, const sc_x *args) {
     sc_trace *t = &g->trace;

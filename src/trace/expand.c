@@ -1,4 +1,4 @@
-// The EXPAND column of the operator table: how each operator is taken apart, if it is.
+// The EXPAND column of the operator table: the expansion of each operator that has one.
 #include "trace/expand.h"
 
 #include "trace/text.h"

@@ -5,7 +5,7 @@
 
 #include "trace/trace.h"
 
-// How an operator is taken apart: one of the two.
+// The expansion of an operator: one of the two.
 typedef sc_x (*sc_expand_fn)(sc_trace *t, const sc_x *a);
 typedef struct sc_expansion {
     const char *text;  // a formula (ops/formula.h)

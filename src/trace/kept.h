@@ -1,5 +1,5 @@
-// Calls of operators that are taken apart, made whole: their results are those of the expansion.
-// Prefix: sc_kept_.
+// Whole calls of operators that have an expansion. Their results have the types of the expansion's.
+// Prefix: sc_kept_, which makes such calls and infers them.
 #ifndef SC_KEPT_H
 #define SC_KEPT_H
 

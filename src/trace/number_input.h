@@ -1,6 +1,6 @@
-// Inputs that are numbers, as tensors without dimensions: the runtime's calls take no other numbers
-// that change from run to run.
-// Prefix: sc_number_.
+// Inputs that are numbers become tensors without dimensions, because the runtime's calls take no
+// other numbers that change from run to run.
+// Prefix: sc_number_, which is about such inputs.
 #ifndef SC_TRACE_NUMBER_INPUT_H
 #define SC_TRACE_NUMBER_INPUT_H
 

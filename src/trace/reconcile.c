@@ -5,7 +5,7 @@
 // file's sizes count, too, if two symbolic forms cannot be told apart. Tests are strict: every
 // difference that matters fails.
 //
-// Complex numbers are taken apart, and their strides are always the file's.
+// Complex numbers become pairs of reals, and their strides are always those of the file.
 //
 // A wrong record changes no number either: layouts are derived anew once views are copies.
 //
@@ -49,7 +49,8 @@ static verdict compare(const sc_spec *derived, const sc_spec *recorded) {
     return SAME;
 }
 
-// Another float dtype comes of torch.autocast around torch.export, which the file does not tell.
+// If the float dtype differs, torch.autocast was around torch.export, which the file does not
+// record.
 static const char *hint_of(const sc_spec *recorded, sc_x x) {
     const sc_dtype dtype = sc_x_dtype_of(x);
     const bool is_cast = x->kind == SC_X_TENSOR && dtype != recorded->dtype &&

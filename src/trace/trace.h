@@ -122,12 +122,12 @@ struct sc_trace {
     uint64_t recorded;      // nodes so far; the last one's mark
     uint64_t begun;         // how many they were when the source node came under way
     bool strides_differ;    // an expansion gave other strides than PyTorch recorded; see attention
-    bool has_pairs;         // of the source node: complex numbers were taken apart (complex/)
+    bool has_pairs;         // of the source node: complex numbers became pairs (complex/)
     uint32_t pairs_depth;   // of the rules of complex/ under way
     uint32_t jvps;          // that are open: what has rows in functorch/jvp.def stays whole
     bool unchecked;         // of the source node: some release records its results wrongly
     uint32_t noted;         // kinds of differences from the file that were reported (reconcile.c)
-    void *client;           // of whoever began the trace: what it has to know of calls
+    void *client;           // of the caller that began the trace, for its hooks
     const sc_trace *outer;  // knows the sizes of more tensors; NULL: absent
     sc_imap symbols;        // expression -> value that holds it
     sc_imap providers;      // expression -> index into `sizes`
@@ -193,8 +193,8 @@ sc_status sc_trace_reconcile(sc_trace *t, const sc_value *recorded, sc_x x);
 // `x`, just recorded, whose first size only the data tells, is as long as the source node's (first)
 // result is in that dim: an expansion that knows it says so before the result is compared.
 void sc_trace_take_size(sc_trace *t, sc_x x, uint32_t dim);
-// Bounds the exporter's symbol by the largest size that inference allows, whoever invented it
-// first.
+// Bounds the exporter's symbol by the largest size that inference allows, also if the exporter made
+// the symbol first.
 void sc_trace_bound(const sc_node *source, sc_dim recorded, sc_dim invented);
 
 // Functionalization (alias.c): brings the tensor up to date with all writes to what it aliases.

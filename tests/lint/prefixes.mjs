@@ -2,8 +2,6 @@
 // guard: "Prefix: sc_xa_ (XNNPACK, ahead of time)." Which headers do not explain theirs?
 
 const checked = /^src\/.*\.h$/;
-// Folders whose heads may still repeat a prefix instead of explaining it.
-const repeating = /^src\/(trace|ops|plan|backends\/xnnpack)\//;
 // A header may borrow a name or two from another subject; from this many on it is a prefix.
 const family_min = 3;
 
@@ -50,7 +48,6 @@ export function checkPrefixes(files, readText, { error }) {
     const text = readText(name);
     for (const found of unexplained(text))
       error(name, 1, `its head does not explain the prefix ${found}: "Prefix: ${found} reads ..."`);
-    if (repeating.test(name)) continue;
     for (const clause of repeated(text))
       error(name, 1, `its head says a prefix again and does not explain it: "${clause.trim()}"`);
   }

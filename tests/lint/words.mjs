@@ -45,8 +45,7 @@ const turns = [
   [/\bleft over\b/, "the rest, the remainder, remains"],
   [/\b(?:take|takes|taken|took) apart\b/, "decompose, split"],
 ];
-// Folders whose comments are not rewritten yet.
-const unwritten = /^src\/trace\//;
+
 
 const checked = /^((src|wasm|web|tools|tests)\/.*\.(c|h|inc|def|mjs|ts|tsx|py|sh)|\.ci\/\w+)$/;
 // Comments begin with '#' in these; names of Python's own, such as None, are not looked at.
@@ -223,7 +222,7 @@ export function checkWords(files, readText, report, lowers) {
     room.names.push(...names);
     room.comments.push(...comments);
     for (const line of stacked) report.error(name, line, "two doc comments on one declaration");
-    for (const { line, turn, instead } of unwritten.test(name) ? [] : found.turns)
+    for (const { line, turn, instead } of found.turns)
       report.error(name, line, `"${turn}" in a comment: say ${instead}`);
   }
   if (lowers) return write(rooms, most);

@@ -31,7 +31,7 @@ typedef struct sc_complex {
 // Answers a call below functionalization; NULL where no operand is complex, or the operator is
 // recorded as it is. `how`: the expansion that each call of the operator has, or NULL.
 sc_x sc_complex_call(sc_trace *t, const sc_op *op, const sc_x *args, const sc_expansion *how);
-// Is it for sc_complex_call, so that a composite must not be taken apart before?
+// Does sc_complex_call expand it? Then a composite must not be decomposed before.
 bool sc_complex_has_row(const sc_op *op, const sc_x *args);
 
 // --- Parts (parts.c) ----------------------------------------------------------------------------

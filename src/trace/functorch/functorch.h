@@ -1,8 +1,8 @@
-// vmap and jvp taken apart. torch.vmap and torch.func.jvp leave calls in a graph that open and
-// close levels, and say which tensors have a batch, or a tangent, there. Between them stand the
-// function's own calls, in the shapes of one sample. Once a graph is decomposed few operators are
-// left, and each level is written out in place, the innermost first: an outer level never sees an
-// inner one. A value with a batch has it as its first dim (vmap.def); one with a tangent stays, and
+// Expands vmap and jvp. torch.vmap and torch.func.jvp leave calls in a graph that open and close
+// levels, and that name the tensors with a batch or a tangent. The calls of the function itself are
+// between them, with the shapes of one sample. After decomposition few operators remain, and each
+// level is written out, the innermost one first, so that an outer level never sees an inner one. A
+// value with a batch has the batch as its first dim (vmap.def). A value with a tangent stays, and
 // the tangent is computed next to it (jvp.def). Other values stay as they are.
 //
 // Prefixes: sc_functorch_ for levels, sc_vmap_ for the rules of batches, sc_jvp_ for those of
@@ -16,7 +16,7 @@
 #include "trace/trace.h"
 #include "trace/words/calls.h"
 
-// Handed down by whoever decomposes: `dispatch` answers the calls that rules make.
+// Given by the caller that decomposes: `dispatch` answers the calls that rules make.
 typedef struct sc_functorch_env {
     sc_ctx *ctx;
     sc_dispatch_fn dispatch;
@@ -106,8 +106,8 @@ sc_x sc_functorch_call(const sc_functorch_level *v, const sc_x *args);     // of
 typedef sc_x (*sc_vmap_rule)(const sc_functorch_level *v, const sc_lifted *a);
 sc_x sc_vmap_call(const sc_functorch_level *v, const sc_lifted *a);
 bool sc_vmap_has_rule(const sc_op *op);
-// The most samples for which a call without a rule is made one by one, and the most calls that come
-// of that in a graph, where levels in levels multiply them.
+// A call without a rule is made once for each sample. These are the most samples for that, and the
+// most calls that it may make in a graph, because nested levels multiply them.
 enum { SC_VMAP_SAMPLES_MAX = 32, SC_VMAP_REPEATED_MAX = 1 << 15 };
 
 #define VMAP(rule, op) sc_x sc_vmap_##rule(const sc_functorch_level *v, const sc_lifted *a);

@@ -1,5 +1,5 @@
-// Shifts. The official kernels have them under one of their two names, but leave open what comes of
-// a shift by a negative number, or by all bits and more: zero is left, or the sign.
+// Shifts. The official kernels have them under one of their two names. They do not define a shift
+// by a negative number, or by all bits and more; here its result is zero, or the sign.
 #include "trace/official/official.h"
 
 typedef struct shift {

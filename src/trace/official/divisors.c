@@ -4,8 +4,8 @@
 // Euclid's algorithm takes the most steps for neighbours among Fibonacci's numbers.
 static int steps_of(sc_dtype dtype) { return dtype == SC_DTYPE_I64 ? 92 : 47; }
 
-// In PyTorch, the most negative number is its own size, and what is left over of it is negative; of
-// 8 and 16 bits, too, which are computed in more here.
+// In PyTorch, the most negative number is its own size, and its remainder is negative. That is also
+// true for 8 and 16 bits, which are computed with more bits here.
 static sc_x with_sign(sc_trace *t, sc_x of, sc_x rest) {
     const sc_dtype dtype = sc_official_result_dtype(t);
     if (dtype == SC_DTYPE_U8) return rest;

@@ -6,7 +6,7 @@
 #include "trace/trace.h"
 
 // torchao's dequantize_affine of a constant that fits into 4 bits, as an operator that reads two of
-// them a byte; NULL where it has to be taken apart.
+// them a byte; NULL if it has to be decomposed.
 sc_x sc_pytorch_packed(sc_trace *t, const sc_x *a);
 
 #endif
