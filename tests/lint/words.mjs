@@ -46,7 +46,6 @@ const turns = [
   [/\b(?:take|takes|taken|took) apart\b/, "decompose, split"],
 ];
 
-
 const checked = /^((src|wasm|web|tools|tests)\/.*\.(c|h|inc|def|mjs|ts|tsx|py|sh)|\.ci\/\w+)$/;
 // Comments begin with '#' in these; names of Python's own, such as None, are not looked at.
 const isScript = (name) => /\.(py|sh)$|^\.ci\//.test(name);
