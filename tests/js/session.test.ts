@@ -377,7 +377,9 @@ test("35: a record is kept when it is asked for", async () => {
   assert.deepEqual(parsed.maps(), session.getEtrecord().maps());
   session.dispose();
   const plain = await engine.export(file("mlp"), portable);
-  assert.equal(failure(() => plain.getEtrecord()).code, "state");
+  const error = failure(() => plain.getEtrecord());
+  assert.equal(error.code, "state");
+  assert.match(error.hint, /^Pass \{ generateEtrecord: true \} to export\(\)\.$/);
   plain.dispose();
 });
 

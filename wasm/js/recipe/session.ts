@@ -347,7 +347,14 @@ class Session extends Disposing implements ExportSession {
   }
 
   getEtrecord(): ETRecord {
-    return borrowed(this.executorch().getEtrecord());
+    const program = this.executorch();
+    if (this.options.generateEtrecord !== true)
+      throw new SconceError(
+        "state",
+        "this session has no record: none was asked for",
+        "Pass { generateEtrecord: true } to export().",
+      );
+    return borrowed(program.getEtrecord());
   }
 
   quantizationReport(): QuantizationReport | null {
