@@ -98,6 +98,34 @@ test("constant methods are checked where they are written", async () => {
   await close();
 });
 
+test("weights go to the files that rules name", async () => {
+  const { page, faults, close } = await host.visit();
+  await open(page, "mlp.pt2");
+  await page.keyboard.press("1");
+  await page.locator(".settings summary").click();
+  assert.equal(await page.getByPlaceholder("all, in one file").count(), 0);
+  await page.getByLabel("Store weights in separate .ptd files").check();
+  const rules = page.getByPlaceholder("all, in one file");
+  const again = page.getByRole("button", { name: "Lower again" });
+  for (const wrong of ["fc1", "=first", "fc1.*=a/b"]) {
+    await rules.fill(wrong);
+    assert.ok(await again.isDisabled(), wrong);
+  }
+  await rules.fill("fc1.*=first, *.bias=, *=rest");
+  await again.click();
+  await lowered(page);
+  const names: string[] = [];
+  page.on("download", (download) => names.push(download.suggestedFilename()));
+  await page
+    .getByRole("button", { name: /^Save the program|^Save \.pte/ })
+    .first()
+    .click();
+  for (let i = 0; i < 100 && names.length < 3; i++) await page.waitForTimeout(50);
+  assert.deepEqual(names.sort(), ["first.ptd", "mlp.pte", "rest.ptd"]);
+  assert.deepEqual(faults, []);
+  await close();
+});
+
 const symbolic = (name: string): Uint8Array => readFileSync(inRoot(`tests/symbolic/${name}`));
 
 test("sizes without a maximum are asked for, and the program holds them", async () => {

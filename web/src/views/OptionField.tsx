@@ -72,10 +72,10 @@ function FilesField(props: { option: Option; value: unknown }): JSX.Element {
   const { option, value } = props;
   const rules = typeof value === "object" ? Object.entries(value as Record<string, string>) : [];
   const read = (text: string): unknown => {
-    const pairs = (text.match(/[^\s,]+/g) ?? []).map((word) => [
-      word.slice(0, Math.max(word.lastIndexOf("="), 0)),
-      word.slice(word.lastIndexOf("=") + 1),
-    ]);
+    const pairs = (text.match(/[^\s,]+/g) ?? []).map((word) => {
+      const at = word.lastIndexOf("=");
+      return [word.slice(0, Math.max(at, 0)), word.slice(at + 1) || null];
+    });
     return pairs.length > 0 ? Object.fromEntries(pairs) : true;
   };
   return (
