@@ -1,6 +1,6 @@
 // Dispatch: the way that a call goes. Above functionalization composites are expanded, and all
 // other calls are functionalized. Below it every operator with an expansion is expanded, and the
-// rest is recorded as nodes. In wasm: -Os
+// rest is recorded as nodes.
 #include "trace/complex/complex.h"
 #include "trace/expand.h"
 #include "trace/functorch/functorch.h"

@@ -1,6 +1,6 @@
-// Averages over windows of one and three dimensions, by the kernels of two. The mean over depth of
-// the means over height and width is the mean of all, because every window has as many elements in
-// each of its planes.
+// Averages over windows of one and three dimensions, by the kernels for two. The mean over depth of
+// the means over height and width is the mean of all, because all planes of a window have the same
+// number of elements.
 #include "trace/official/official.h"
 
 // Halves are averaged in float32, and rounded once.

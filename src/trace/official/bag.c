@@ -1,6 +1,6 @@
-// Bags of embeddings: the bag that a row goes to is how many bags begin at it or before, less one;
-// rows are then added up where their bags are. The largest of a bag is what a scan gives its last
-// row.
+// Bags of embeddings. The number of a row's bag is the count of bags that begin at the row or
+// before it, less one. Rows are added up by the number of their bag. The largest row of a bag is
+// the result of a scan at the last row of the bag.
 #include "trace/official/official.h"
 
 #include <math.h>
@@ -18,7 +18,7 @@ static sc_x starts(sc_trace *t, sc_x offsets, sc_dim count) {
     return sc_f_to(t, sc_f_slice_first(t, offsets, 0, count), SC_DTYPE_I64);
 }
 
-// A bag may begin behind the last row: it is empty.
+// A bag that begins after the last row is empty.
 static sc_x bag_of_rows(sc_trace *t, sc_x offsets, sc_dim count, sc_dim n) {
     sc_dim room = sc_trace_add(t, n, sc_dim_int(1));
     sc_x zeros = sc_f_zeros(t, X_LIST(t, sc_x_dim(t, room)), SC_DTYPE_I64);
@@ -71,8 +71,8 @@ static sc_x of_last_rows(sc_trace *t, const bags *b, sc_x rows) {
     return sc_f_slice_first(t, all, 0, b->count);
 }
 
-// Nothing is larger than a NaN, which is what the bag comes to if it is the first; nor is a NaN
-// larger than anything, so that any other is passed over.
+// Comparisons with NaN are false. So a NaN in the first row stays the result of the bag, and a NaN
+// in a later row is ignored.
 static sc_x largest(sc_trace *t, const bags *b) {
     sc_x counts = sc_f_unsqueeze(t, b->counts, 1), is_nan = CALL(t, isnan, b->rows);
     sc_x some = sc_f_and(t, counts, sc_f_not(t, is_nan));
@@ -90,7 +90,7 @@ static sc_x largest(sc_trace *t, const bags *b) {
     return sc_f_where_else(t, is_full, most, sc_x_int(t, 0));
 }
 
-// The rows that count, but for those behind the end that the offsets give.
+// The rows that count. Rows after the end that the offsets give do not.
 static sc_x within(sc_trace *t, const bags *b, sc_x offsets) {
     const sc_dim next = sc_trace_add(t, b->count, sc_dim_int(1));
     sc_x end = sc_f_to(t, sc_f_slice_range(t, offsets, 0, b->count, next), SC_DTYPE_I64);

@@ -1,4 +1,4 @@
-// Bessel functions: polynomials up to 8, amplitude and phase behind.
+// Bessel functions: polynomials up to 8, amplitude and phase beyond 8.
 #include <math.h>
 
 #include "trace/official/official.h"

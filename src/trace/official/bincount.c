@@ -1,8 +1,8 @@
 // How often each number occurs.
 #include "trace/official/official.h"
 
-// As many zeros as the largest number and one more, or as are asked for: that many repetitions of
-// the first place.
+// Zeros: one more than the largest number, or as many as the call asks for. They are made by
+// repeating the first element.
 static sc_x bins(sc_trace *t, sc_x x, sc_dim least) {
     sc_x one = sc_x_int(t, 1), sizes = X_LIST(t, one);
     sc_x last = sc_x_dim(t, sc_trace_sub(t, least, sc_dim_int(1)));

@@ -16,7 +16,7 @@ static shift read(sc_trace *t, const sc_x *a) {
     return s;
 }
 
-// A number, of bits that are there.
+// A shift by a number that is in range.
 bool sc_official_is_wide_shift(const sc_node *node) {
     const sc_arg *by = sc_node_arg(node, "other");
     const int64_t bits = 8 * sc_dtype_bytes((sc_dtype)node->outs[0]->spec.dtype);

@@ -1,4 +1,4 @@
-// Tensors of several dtypes joined: the official runtime copies their bytes as they are.
+// Joins tensors of several dtypes. They are cast first, because the official runtime copies bytes.
 #include "trace/official/official.h"
 
 bool sc_official_is_mixed(const sc_node *node) {

@@ -1,14 +1,14 @@
-// Convolutions of three dimensions. A plane of the result is a convolution of two dimensions, whose
-// channels are those of the input at each depth that the kernel sees: depth goes into the channels,
-// in the weight by a view of it. So a plane at a time is all that is copied.
+// Convolutions of three dimensions. Each plane of the result is a convolution of two dimensions.
+// Its channels are the channels of the input at each depth that the kernel sees, so the depth of
+// the weight becomes a part of its channels, by a view. Only one plane at a time is copied.
 //
-// A transposed one is the same on an input that is spread by the stride and reversed in depth;
-// its planes then come in the opposite order.
+// A transposed convolution is the same on an input that is spread by the stride and reversed in
+// depth. Its planes then come in the opposite order.
 //
-// If the depth is open, or so large that there would be very many of these, the planes of the
-// kernel are taken one by one: a convolution of all frames at once for each, and the sum of them.
+// If the depth is open or very large, there is one convolution of all frames for each plane of the
+// kernel, and the results are added up.
 //
-// And those of float16 and bfloat16, of any dimensions, in float32 (halves.c).
+// Convolutions of float16 and bfloat16, of any dimensions, are computed in float32 (halves.c).
 #include "trace/official/official.h"
 
 enum {
@@ -84,7 +84,7 @@ static sc_x plane(sc_trace *t, const deep *d, int64_t start) {
     return sc_f_unsqueeze(t, x, DEPTH);
 }
 
-// How far the first plane of the result is from the start, and how far apart they are.
+// The distance of the first plane of the result from the start, and the distance between planes.
 static void prepare(sc_trace *t, deep *d, int64_t *first, int64_t *step) {
     const int64_t reach = d->dilation[0] * (d->taps - 1), edge = d->padding[0];
     *first = 0;
@@ -142,7 +142,7 @@ static sc_x gathered(sc_trace *t, const deep *d) {
     return sum;
 }
 
-// `stride` - 1 frames of zeros after each.
+// Puts `stride` - 1 frames of zeros after each frame.
 static sc_x spread_frames(sc_trace *t, sc_x x, int64_t stride) {
     sc_dim sizes[6];
     if (stride == 1) return x;
@@ -162,8 +162,8 @@ static sc_x moved(sc_trace *t, sc_x x, int64_t before, int64_t after) {
                             sc_trace_add(t, sc_x_size(x, 1), sc_dim_int(less)));
 }
 
-// Frame i goes to frame i * stride - padding of the result, and plane k of the kernel so much
-// further. Frames in between, and the bias, are added last.
+// Frame i goes to frame i * stride - padding of the result, and each plane of the kernel one
+// dilation further. The frames in between and the bias are added last.
 static sc_x scattered(sc_trace *t, const deep *d) {
     sc_x sum = NULL, x = swapped(t, d->input);
     const int64_t reach = d->dilation[0] * (d->taps - 1), edge = d->padding[0];

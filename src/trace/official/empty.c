@@ -1,4 +1,4 @@
-// Tensors whose elements are left open: zeros are in them.
+// Tensors whose elements PyTorch does not define. Here they are zeros.
 #include "trace/official/official.h"
 
 sc_x sc_official_empty(sc_trace *t, const sc_x *a) {

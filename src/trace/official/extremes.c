@@ -1,6 +1,6 @@
-// Extremes along dims of a tensor that has no elements when another of its dims is 0, which the
-// data may decide: the official amax and amin abort the process where they are empty,
-// max and min along a dim do not. They give places, too, and so stand only where that can be.
+// Extremes along dims of a tensor that may have no elements, because another dim is 0 in a run. The
+// official amax and amin abort the process on empty tensors, but max and min along a dim do not.
+// Those also compute places, so they are used only if the tensor can be empty.
 // In wasm: -Os
 #include "trace/official/official.h"
 

@@ -1,4 +1,4 @@
-// Square systems: a column after the other of all matrices of a batch at once.
+// Square systems, column by column, for all matrices of a batch at once.
 #include "trace/official/factor.h"
 
 #include <math.h>
@@ -60,8 +60,8 @@ static bool is_empty(const sc_trace *t, const sc_official_matrices *m) {
     return t->status == SC_OK && (sc_dim_is(m->height, 0) || sc_dim_is(m->width, 0));
 }
 
-// All results of matrices without rows or columns: those that have elements say that no pivot is
-// bad.
+// The results of matrices without rows or columns. The results that have elements say that no pivot
+// is bad.
 static sc_x empty_results(sc_trace *t) {
     sc_x outs[3];
     const uint32_t count = t->source->out_count;
@@ -130,8 +130,8 @@ static sc_x choose_row(sc_trace *t, sc_official_turns *s, sc_x k, sc_x *number) 
 
 // --- LU ------------------------------------------------------------------------------------------
 
-// The row that was chosen comes to k. Rows behind it lose their multiple of it, right of k; the
-// factors stay where zeros would be. Rows below a pivot of 0 are not divided, as in LAPACK.
+// Moves the chosen row to k. A multiple of it is subtracted from each later row, right of column k.
+// The factors stay where zeros would be. Rows below a pivot of 0 are not divided, as in LAPACK.
 static void eliminate(sc_trace *t, sc_official_turns *s, sc_x k) {
     sc_x *x = &s->state[X], rows = s->fixed[ROWS], columns = s->fixed[COLUMNS], number;
     sc_x row = choose_row(t, s, k, &number), pivot = sc_official_column_at(t, row, k);
@@ -171,7 +171,7 @@ sc_x sc_official_lu_factor(sc_trace *t, const sc_x *a) {
 
 // --- Solving -------------------------------------------------------------------------------------
 
-// The left part becomes the identity, and what is right of it the solution.
+// The left part becomes the identity, and the right part becomes the solution.
 static void clear_column(sc_trace *t, sc_official_turns *s, sc_x k) {
     sc_x *x = &s->state[X], number, row = choose_row(t, s, k, &number);
     sc_x pivot = sc_official_column_at(t, row, k);
@@ -228,7 +228,7 @@ sc_x sc_official_solve(sc_trace *t, const sc_x *a) {
     return X_LIST(t, x, info_of(t, &s, 1));
 }
 
-// The rows of b one after the other, each taken from those that are still to come.
+// Solves the rows of b one after the other, and subtracts each from the rows after it.
 static void substitute(sc_trace *t, sc_official_turns *s, sc_x k) {
     sc_x a = s->fixed[1], rows = s->fixed[ROWS], *b = &s->state[X];
     sc_x column = sc_official_column_at(t, a, k), row = sc_official_row_at(t, *b, k);
@@ -264,8 +264,8 @@ sc_x sc_official_solve_triangular(sc_trace *t, const sc_x *a) {
 
 // --- Cholesky ------------------------------------------------------------------------------------
 
-// Column k is done; of what is left its square is taken, in which there is nothing of columns that
-// are done.
+// Computes column k, and subtracts its square from the rest of the matrix. The rest has no share of
+// earlier columns.
 static void take_root(sc_trace *t, sc_official_turns *s, sc_x k) {
     sc_x *x = &s->state[X], column = sc_official_column_at(t, *x, k);
     sc_x pivot = sc_official_row_at(t, column, k);
@@ -304,7 +304,7 @@ sc_x sc_official_cholesky(sc_trace *t, const sc_x *a) {
 // float64 has numbers up to 2^1024.
 enum { SQUARINGS = 1030 };
 
-// How often to halve a matrix so that its series converges at once: [batch, 1, 1]
+// The number of times that a matrix is halved, so that its series converges fast: [batch, 1, 1]
 static sc_x halvings(sc_trace *t, sc_x norm) {
     sc_x exponent = CALL(t, floor, CALL(t, log2, norm));
     exponent =
@@ -312,7 +312,7 @@ static sc_x halvings(sc_trace *t, sc_x norm) {
     return sc_f_where_number(t, CALL(t, isnan, exponent), 0, exponent);
 }
 
-// Is any matrix to be squared once more? (matrices, how often each)
+// Must any matrix be squared once more? (matrices, the squarings that remain for each)
 static sc_x is_left(sc_trace *t, const sc_x *x, const void *user) {
     (void)user;
     return CALL(t, any, CALL(t, gt_Scalar, x[1], sc_x_int(t, 0)));

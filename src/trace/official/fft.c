@@ -1,12 +1,12 @@
-// Fourier transforms. The official runtime has those between real numbers and half spectra, over
-// any dims. The transform of pairs is made of them: that of z = x + iy is F(x) + i F(y), of which
-// the half that is missing is conj F(x) + i conj F(y) the other way around; in the other direction
-// both change places. Real and imaginary parts go through one call, as two rows.
+// Fourier transforms. The official runtime has transforms between real numbers and half spectra,
+// over any dims. The transform of complex numbers is made of them: the transform of z = x + iy is
+// F(x) + i F(y). The missing half is conj F(x) + i conj F(y), in reverse order. In the other
+// direction both change places. Real and imaginary parts go through one call, as two rows.
 //
-// It also has no kernel that puts real numbers together to complex ones. None is needed where the
-// pairs already lie in memory as complex numbers do; results are copied out of there. If sizes are
-// open and the planner cannot know, a transform of four numbers does it: that of a, 0, 0, b has
-// a + ib in its second place. Calls that read the parts again read the pairs.
+// The official runtime also has no kernel that makes complex numbers of real ones. Pairs in memory
+// already lie as complex numbers do, so no kernel is needed there, and results are copied. If sizes
+// are open, the planner cannot know that. Then a transform of four numbers does it: the transform
+// of a, 0, 0, b has a + ib in its second place. Calls that read the parts again read the pairs.
 #include "ir/match.h"
 #include "trace/official/official.h"
 
@@ -30,7 +30,7 @@ static bool takes_apart(const sc_node *user) {
                     user->op->id == SC_OP_view_as_real_copy);
 }
 
-// Are these numbers wanted as complex ones, where no other look at memory gives them?
+// Does a call need these numbers as complex ones, and no view of memory gives them?
 static bool is_wanted(const sc_value *made) {
     if (sc_value_is_returned(made)) return true;
     bool found = false, open = !sc_spec_is_static(&made->spec);
@@ -75,7 +75,8 @@ static axes read_axes(sc_trace *t, sc_x x, sc_x dims) {
 
 static sc_x listed(sc_trace *t, const axes *a) { return sc_x_ints(t, a->dims, a->count); }
 
-// 1 and -1, for real and imaginary parts in the last dim: what conjugates.
+// 1 and -1, for real and imaginary parts in the last dim. Their product with pairs conjugates
+// these.
 static sc_x signs(sc_trace *t, sc_dtype dtype) {
     sc_x places = sc_f_range(t, sc_x_int(t, 2), dtype);
     sc_x twice = sc_f_full(t, X_INTS(t, 1), sc_x_float(t, -2.0), dtype);
@@ -114,7 +115,7 @@ static sc_x pairs_of(sc_trace *t, sc_x x) {
     return below ? sc_f_contiguous(t, sc_trace_plain(t, below)) : CALL(t, view_as_real, x);
 }
 
-// In another shape, the same bytes, which are then copied into the tensor that is returned.
+// The same bytes in another shape. They are then copied into the tensor that is returned.
 static sc_x in_place(sc_trace *t, sc_x pairs) {
     sc_dim sizes[SC_RANK_MAX + 1] = {sc_dim_int(1)};
     const uint32_t rank = sc_x_rank(pairs);
@@ -172,8 +173,8 @@ sc_x sc_official_fft_r2c(sc_trace *t, const sc_x *a) {
 
 // --- Half spectra to real numbers ----------------------------------------------------------------
 
-// Numbers H with H(k) = re X(k) - im X(k), for all of the spectrum X of which half is given: real
-// minus imaginary part of their transform are the numbers that have that spectrum.
+// Numbers H with H(k) = re X(k) - im X(k), for the whole spectrum X of the given half. The real
+// part less the imaginary part of the transform of H are the numbers with the spectrum X.
 static sc_x hartley(sc_trace *t, sc_x pairs, uint32_t dim, sc_dim n) {
     const int64_t last = sc_x_rank(pairs) - 1;
     const sc_dim one = sc_dim_int(1), size = sc_x_size(pairs, dim);
@@ -223,7 +224,7 @@ bool sc_official_is_complex(const sc_node *node) {
     return sc_dtype_is_complex((sc_dtype)node->outs[0]->spec.dtype);
 }
 
-// (size, fill_value, ...), a real number: it has no kernel for complex ones.
+// (size, fill_value, ...), a real number: the official runtime has no kernel for complex ones.
 sc_x sc_official_full_complex(sc_trace *t, const sc_x *a) {
     const sc_dtype dtype = sc_dtype_to_real(sc_official_result_dtype(t));
     sc_dim sizes[SC_RANK_MAX + 1];

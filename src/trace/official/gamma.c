@@ -5,7 +5,7 @@
 #include "core/series.h"
 #include "trace/official/official.h"
 
-// How far an integer below x is, exactly: 0 to 1.
+// The exact distance to the next integer below x: 0 to 1.
 static sc_x fraction(sc_trace *t, sc_x x) { return sc_f_sub(t, x, CALL(t, floor, x)); }
 
 // --- Lgamma --------------------------------------------------------------------------------------
@@ -96,7 +96,7 @@ static sc_x over_one_less(sc_trace *t, sc_x x, const exponent *s) {
     return sc_f_div(t, x, sc_f_add_number(t, s->tensor, -1));
 }
 
-// Euler's and Maclaurin's formula behind the first terms, for q > 0.
+// Euler's and Maclaurin's formula after the first terms, for q > 0.
 static sc_x zeta_of_positive(sc_trace *t, const exponent *s, sc_x q) {
     sc_x sum = power(t, s, q);
     for (int k = 1; k < 10; k++) sum = sc_f_add(t, sum, power(t, s, sc_f_add_number(t, q, k)));

@@ -1,7 +1,7 @@
-// Groups of channels, and channels of a batch, that are normalised: the official runtime takes the
-// mean of squares less the square of the mean for their variance, of which little is left where the
-// mean is large. Without its mean a group has the same variance. Groups of float16 and bfloat16 are
-// computed in float32 first (halves.c).
+// Normalises groups of channels, and channels of a batch. The official runtime computes the
+// variance as the mean of squares less the square of the mean, which loses its digits if the mean
+// is large. So the mean is subtracted first, which does not change the variance. Groups of float16
+// and bfloat16 are computed in float32 (halves.c).
 #include "trace/official/official.h"
 
 bool sc_official_is_off_centre(const sc_node *node) {

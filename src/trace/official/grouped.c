@@ -1,7 +1,7 @@
-// Products of runs of rows, each with the matrix of its own group. Which rows a group has is known
-// only when it runs, so the products are of another form, whichever needs no more memory than the
-// matrices themselves: for few rows the matrices are gathered, a row each; or all rows are
-// multiplied with all matrices, at once or one after the other, and each row takes its own.
+// Products of runs of rows, each with the matrix of its own group. Only a run of the program knows
+// which rows a group has, so the products have another form. It is one that needs no more memory
+// than the matrices. Few rows gather a matrix each. Otherwise all rows are multiplied with all
+// matrices, at once or one after the other, and each row takes its own product.
 #include "trace/official/official.h"
 
 enum { SMALL = 1 << 16 };
@@ -35,7 +35,7 @@ static sc_x one_by_one(sc_trace *t, const groups *g) {
     return made ? made : &t->poisoned;
 }
 
-// How many rows may there be for all products to be no larger than the matrices?
+// The most rows for which all products are no larger than the matrices.
 static int64_t room_of(const groups *g) {
     const double size = (double)g->count * (double)g->k * (double)g->n;
     const double room = size > SMALL ? size : SMALL;

@@ -1,6 +1,6 @@
-// float16 and bfloat16: kernels of the official runtime that add up in them lose what is added, as
-// 256 and 1 are 256 in bfloat16. PyTorch adds up in float32 and rounds once, and so does the same
-// call on what is cast to float32.
+// float16 and bfloat16. Kernels of the official runtime add up in these dtypes and lose small
+// summands: 256 and 1 are 256 in bfloat16. PyTorch adds up in float32 and rounds once. The same
+// call on operands that are cast to float32 does that, too.
 #include "trace/official/official.h"
 
 bool sc_official_is_half(const sc_node *node) {
@@ -33,8 +33,8 @@ sc_x sc_official_in_float(sc_trace *t, const sc_x *a) {
     return rounded(t, sc_trace_op(t, (sc_op_id)node->op->id, args));
 }
 
-// (self, mat1, mat2, beta, alpha): mm adds up in float32, and to cast weights would take their size
-// twice over.
+// (self, mat1, mat2, beta, alpha): mm adds up in float32. Casting the weights would take twice
+// their size.
 sc_x sc_official_addmm(sc_trace *t, const sc_x *a) {
     if (!sc_x_equals(a[3], 1) || !sc_x_equals(a[4], 1)) return sc_official_in_float(t, a);
     return sc_f_add(t, CALL(t, mm, a[1], a[2]), a[0]);

@@ -1,5 +1,5 @@
-// Looking rows up in a dim that may be empty: the official kernel of index_select refuses a dim of
-// size 0, that of index does not.
+// Looks up rows in a dim that may be empty. The official kernel of index_select refuses a dim of
+// size 0, but the kernel of index does not.
 #include "trace/official/official.h"
 
 bool sc_official_may_be_empty(const sc_node *node) {

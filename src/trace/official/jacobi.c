@@ -1,23 +1,23 @@
 // Eigenvectors and singular vectors of matrices of any size, by Jacobi's rotations in a loop.
 //
-// Vectors are rows. A turn rotates disjoint pairs of them so that both become orthogonal: in turn k
-// the pairs whose numbers have the sum k, modulo how many there are; so many turns see every pair
-// once, and the loop ends when so many in a row had no pair to rotate. Partners are one index, and
-// every row computes its own side of the rotation, so that a turn is a gather and arithmetic of
-// single elements, for all matrices of a batch at once.
+// Vectors are rows. A turn rotates disjoint pairs of rows so that both become orthogonal. Turn k
+// takes the pairs whose numbers have the sum k, modulo the number of rows n. So n turns see every
+// pair once, and the loop ends after n turns without a rotation. An index gives the partner of each
+// row, and every row computes its own side of the rotation. So a turn is a gather and element-wise
+// arithmetic, for all matrices of a batch at once.
 #include "trace/official/factor.h"
 
 #include <float.h>
 
-// Sweeps of as many turns as there are rows: a dozen is what matrices need.
+// Each sweep has as many turns as there are rows. Matrices need a dozen sweeps.
 enum { SWEEPS = 40 };
 // Twice the cosine below which rows count as orthogonal, and the length below which a row counts as
 // zero: the largest is 1.
 #define NEARLY_ZERO  2e-14
 #define NEARLY_EMPTY 1e-100
 
-// State of the loop: rows; the number of the turn; how many turns in a row rotated no pair. Turns
-// also read the numbers of rows, and their count.
+// State of the loop: the rows, the number of the turn, and the number of turns in a row that
+// rotated no pair. Turns also read the numbers of the rows, and the count of rows.
 enum { X, TURN, QUIET, CARRIED, NUMBERS = CARRIED, COUNT, READ };
 
 sc_x sc_official_tangent(sc_trace *t, sc_x theta) {
@@ -150,8 +150,8 @@ sc_x sc_official_jacobi_eigh(sc_trace *t, const sc_official_matrices *m, bool is
 
 // --- Singular vectors ----------------------------------------------------------------------------
 
-// Carried: unit vectors, and which of them are still missing; read: the numbers of rows and of
-// columns.
+// The loop carries unit vectors, and a mark for each that is still missing. It reads the numbers of
+// the rows and columns.
 enum { U, IS_MISSING, ROWS, COLUMNS };
 
 static sc_x lacks_any(sc_trace *t, const sc_x *x, const void *user) {
@@ -164,8 +164,8 @@ static sc_x without(sc_trace *t, sc_x v, sc_x u) {
     return sc_f_sub(t, v, CALL(t, bmm, parts, u));
 }
 
-// A vector that is missing: from whichever axis is farthest from all others, what is orthogonal to
-// them.
+// A missing vector: the part of an axis that is orthogonal to all other vectors. The axis is the
+// one farthest from them.
 static sc_x completed(sc_trace *t, const sc_x *x, const void *user) {
     (void)user;
     sc_x u = x[U], is_missing = x[IS_MISSING],
@@ -180,7 +180,7 @@ static sc_x completed(sc_trace *t, const sc_x *x, const void *user) {
     return X_LIST(t, u, sc_f_and(t, is_missing, sc_f_not(t, here)));
 }
 
-// `count` unit vectors of the rows of x, whose lengths fall, and more if there are not so many.
+// `count` unit vectors of the rows of x, whose lengths fall. If there are fewer, others are added.
 static sc_x unit_vectors(sc_trace *t, sc_x x, sc_x lengths, sc_dim count) {
     const sc_dim length = sc_x_size(x, 2), sizes[3] = {sc_x_size(x, 0), length, length};
     sc_x least = sc_f_mul_number(t, sc_f_slice_steps(t, lengths, 1, 0, 1, 1), DBL_EPSILON);

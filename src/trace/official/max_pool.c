@@ -1,7 +1,7 @@
-// Largest elements of windows, a dim after the other: the larger of two is asked of slices, one for
-// each place in the window. With indices, places travel along with the elements, and the choice is
-// PyTorch's: of equals the first in row-major order, of NaNs the last. A window over all of an
-// image needs no known size: it is an amax.
+// Largest elements of windows, one dim after the other: the maximum of slices, one for each place
+// in the window. With indices, the places go along with the elements, and ties are decided as in
+// PyTorch: the first of equal elements in row-major order, the last of NaNs. A window over a whole
+// image needs no known size, because it is an amax.
 #include "trace/official/official.h"
 
 typedef struct peaks {
@@ -99,7 +99,7 @@ static peaks bordered(sc_trace *t, peaks p, const window *w, const int64_t *bord
     return p;
 }
 
-// Places take longer to carry along than the kernel takes.
+// With places, the expansion takes longer than the kernel.
 bool sc_official_is_large_alone(const sc_node *node) {
     return node->outs[1]->use_count == 0 && sc_official_is_large(node);
 }
@@ -177,7 +177,7 @@ static peaks adapt_known(sc_trace *t, peaks p, int64_t dim, int64_t size, int64_
     return pool(t, p, dim, w);
 }
 
-// A dim of windows, of which another one says the elements.
+// Views a dim as windows. Another dim has the elements of each window.
 static sc_x split(sc_trace *t, sc_x x, int64_t dim, sc_dim count, sc_dim taps) {
     const uint32_t rank = sc_x_rank(x), at = (uint32_t)(rank + dim);
     sc_dim sizes[SC_RANK_MAX + 1];

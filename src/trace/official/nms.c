@@ -1,23 +1,23 @@
-// Boxes that hide each other. Few boxes are compared in pairs at once, whether the first would hide
-// the second, and then who is left, again and again until that says the same:
-// those that nobody hides are right after the first time, those that only they hide after the
-// second. Pairs of many would fill the memory: then a turn for each box that is kept, which hides
-// all behind it. How many turns there are, the data tells.
+// Boxes that hide each other. Few boxes are compared in pairs, all at once: does the first one hide
+// the second one? Then a loop computes which boxes remain, until the answer does not change. The
+// boxes that no box hides are right after the first turn, and those that only they hide after the
+// second. Pairs of many boxes would fill the memory. Then each box that is kept has a turn, in
+// which it hides boxes after it. The number of turns depends on the data.
 #include "trace/official/official.h"
 
 #include <math.h>
 
 enum { FEW = 256 };  // boxes
 
-// The boxes in their order, one more than there are: the last is never there, and the loop has
-// an element even if there are no boxes.
+// The boxes in their order, and one more that is always hidden, so that the loop has an element
+// even without boxes.
 typedef struct boxes {
     sc_x low, high, areas;  // [2, boxes], [2, boxes], [boxes]
     sc_x places, is_there;  // [boxes]
     double threshold;
 } boxes;
 
-// By how much of what two boxes cover both cover it, for each pair that broadcasting makes.
+// The intersection over the union of each pair of boxes that broadcasting makes.
 static sc_x shared_part(sc_trace *t, const boxes *one, const boxes *other) {
     sc_x low = CALL(t, maximum, other->low, one->low);
     sc_x high = CALL(t, minimum, other->high, one->high);
@@ -27,8 +27,8 @@ static sc_x shared_part(sc_trace *t, const boxes *one, const boxes *other) {
     return sc_f_div(t, both, sc_f_sub(t, sc_f_add(t, one->areas, other->areas), both));
 }
 
-// The threshold is float64, whatever the boxes are: of what they can be, the largest that is not
-// above it.
+// The threshold is float64 for boxes of every dtype. This is the largest number in the dtype of the
+// boxes that is not above it.
 static sc_x above(sc_trace *t, sc_x x, double threshold) {
     const float near = (float)threshold;
     if (sc_x_dtype_of(x) == SC_DTYPE_F32)
@@ -38,8 +38,8 @@ static sc_x above(sc_trace *t, sc_x x, double threshold) {
 
 // --- Few -----------------------------------------------------------------------------------------
 
-// State of the loop for few boxes: who is left, and for whom that has changed; of each box, which
-// others hide it if they are left, [boxes, boxes]; and who is there at all.
+// State of the loop for few boxes: which boxes remain, and for which of them that has changed. It
+// reads which boxes would hide each box, [boxes, boxes], and which boxes exist.
 enum { LEFT, CHANGED, FEW_CARRIED, HIDES = FEW_CARRIED, THERE, FEW_TRAVELLING };
 
 static sc_x has_changed(sc_trace *t, const sc_x *x, const void *user) {
@@ -54,7 +54,7 @@ static sc_x ask_again(sc_trace *t, const sc_x *x, const void *user) {
     return X_LIST(t, left, CALL(t, ne_Tensor, left, x[LEFT]));
 }
 
-// The boxes once more, along a new dim: as columns if that is the first one, else as rows.
+// The boxes along a new dim: as columns if that dim is the first one, else as rows.
 static boxes spread(sc_trace *t, const boxes *b, int64_t dim) {
     boxes s = *b;
     s.low = sc_f_unsqueeze(t, b->low, dim + 1);
@@ -81,11 +81,11 @@ static sc_x kept_of_few(sc_trace *t, const boxes *b) {
 
 // --- Many ----------------------------------------------------------------------------------------
 
-// State of the loop for many boxes: which boxes are still there, in their order, and the last of
-// them that has hidden others; their sides, areas and numbers, which stay.
+// State of the loop for many boxes: which boxes remain, in their order, and the last box that has
+// hidden others. It reads their sides, areas and numbers.
 enum { KEPT, LAST, CARRIED, LOW = CARRIED, HIGH, AREAS, PLACES, TRAVELLING };
 
-// Those behind the last one.
+// The boxes after the last one that has hidden others.
 static sc_x waiting(sc_trace *t, const sc_x *x) {
     sc_x behind = CALL(t, gt_Tensor, x[PLACES], x[LAST]);
     return sc_f_and(t, x[KEPT], behind);

@@ -1,5 +1,5 @@
-// Float64, which the official runtime normalises in float32 or not at all; rows that there may not
-// be; and sums of float16 and bfloat16 (halves.c).
+// Normalisations of float64, which the official runtime computes in float32 or not at all; of
+// tensors that may have no rows; and of float16 and bfloat16 (halves.c).
 #include "trace/official/official.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@ bool sc_official_is_double_or_half(const sc_node *node) {
     return is_double(node) || sc_official_is_half(node);
 }
 
-// It divides by how many rows there are, and by how many elements they have.
+// The official runtime divides by the number of rows, and by the number of their elements.
 static bool divides_by_zero(const sc_spec *spec, int64_t dim) {
     for (int64_t d = dim < 0 ? dim + spec->rank : dim; d >= 0 && d < spec->rank; d++)
         if (sc_official_can_be_empty(spec->sizes[d])) return true;

@@ -1,4 +1,4 @@
-// The table of what the official runtime lacks, by operator: every node of a program asks.
+// The table of operators that the official runtime lacks. Every node of a program is looked up.
 #include "trace/official/official.h"
 
 // clang-format off

@@ -254,7 +254,7 @@ static sc_x completed(sc_trace *t, sc_x rows, sc_x *u, int64_t count) {
     return sc_f_div(t, v, CALL(t, sqrt, dot(t, v, v)));
 }
 
-// Unit vectors of the columns, and the axes that lack: `count` of them.
+// Unit vectors of the columns, and of further axes if they are fewer than `count`.
 static void make_units(sc_trace *t, const sc_official_matrices *m, const columns *found, sc_x *u,
                        int64_t count) {
     sc_x rows = sc_official_rows(t, m),
@@ -269,7 +269,7 @@ static void make_units(sc_trace *t, const sc_official_matrices *m, const columns
     }
 }
 
-// Vectors as columns, or as rows where they stand on the other side.
+// Vectors as columns, or as rows on the other side of the product.
 static sc_x side(sc_trace *t, sc_x *vectors, int64_t count, bool as_rows, uint32_t index) {
     sc_x x = sc_f_cat(t, vectors, t->status == SC_OK ? (uint32_t)count : 0, 2);
     return sc_official_write_matrices(t, as_rows ? sc_f_transpose(t, x, 1, 2) : x, index);

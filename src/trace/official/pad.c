@@ -8,7 +8,7 @@ bool sc_official_crops(const sc_node *node) {
     return false;
 }
 
-// The number of elements that a padding takes away; a padding known only from a size adds.
+// The number of elements that a padding removes. A padding that depends on a size only adds.
 static int64_t taken(sc_trace *t, sc_x number) {
     const int64_t by = sc_x_small(t, number, 0);
     return by < 0 ? -by : 0;

@@ -1,4 +1,4 @@
-// Operators that go element by element, of others that do.
+// Element-wise operators, made of other element-wise operators.
 #include "trace/official/official.h"
 
 #include <float.h>
@@ -38,7 +38,8 @@ bool sc_official_is_misjudged(const sc_node *node) {
     return dtype == SC_DTYPE_F64 || (sc_dtype_is_integral(dtype, false) && dtype != SC_DTYPE_U8);
 }
 
-// In float64 squares of others do not overflow; its own are taken of the ratio of sizes.
+// Squares of other dtypes do not overflow in float64. For float64 itself, the ratio of sizes is
+// squared.
 static sc_x root_of_squares(sc_trace *t, sc_x x, sc_x y) {
     sc_x xx = sc_f_mul(t, x, x), yy = sc_f_mul(t, y, y);
     return CALL(t, sqrt, sc_f_add(t, xx, yy));
@@ -67,7 +68,7 @@ sc_x sc_official_hypot(sc_trace *t, const sc_x *a) {
     return sc_f_to(t, sc_f_where(t, is_infinite, infinite, length), dtype);
 }
 
-// Whole numbers are taken for floats there, and what has no place in those is rounded.
+// The official kernel computes whole numbers in floats, which round large ones.
 bool sc_official_is_of_integers(const sc_node *node) {
     return sc_dtype_is_integral((sc_dtype)node->outs[0]->spec.dtype, false);
 }

@@ -1,5 +1,6 @@
-// Orthogonal polynomials of a tensor of degrees: a turn of the loop computes the next degree of
-// all, and those that have theirs keep it. Ends, and what PyTorch has by angles, ask for no turn.
+// Orthogonal polynomials of a tensor of degrees. A turn of the loop computes the next degree for
+// all elements, and elements that have reached their degree keep it. The ends of the interval, and
+// elements that PyTorch computes by angles, need no turn.
 #include "core/polynomial.h"
 #include "trace/official/official.h"
 #include "trace/words/recurrence.h"
@@ -92,7 +93,8 @@ static sc_x by_angle(sc_trace *t, const sc_polynomial *p, sc_x x, sc_x degree) {
 
 // --- All -----------------------------------------------------------------------------------------
 
-// Which elements go by angles, and which are at an end; NULL: no element of this polynomial.
+// The elements that are computed by angles, and those at an end; NULL: no element of this
+// polynomial.
 typedef struct shortcuts {
     sc_x has_angle, is_end;
 } shortcuts;

@@ -1,4 +1,4 @@
-// Random numbers, of the two generators that the official runtime has: as many bits as there are.
+// Random numbers, made with the two generators of the official runtime and all of their bits.
 #include "trace/official/official.h"
 
 static sc_x sizes(sc_trace *t) {
@@ -50,7 +50,7 @@ static sc_x integers(sc_trace *t, sc_x low, sc_x high) {
     return sc_f_to(t, x, sc_official_result_dtype(t));
 }
 
-// The official kernel leaves what it keeps as it was. Without training it copies.
+// The official kernel does not scale the elements that it keeps. Without training it copies.
 bool sc_official_drops(const sc_node *node) {
     const sc_arg *train = sc_node_arg(node, "train");
     return train->kind != SC_ARG_BOOL || train->b;

@@ -1,5 +1,6 @@
-// Resizing with antialiasing: each pixel is a weighted mean of those that its filter covers, the
-// weights of a row or a column are the same everywhere, and so it is two products of matrices.
+// Resizing with antialiasing. Each pixel is a weighted mean of the pixels that its filter covers.
+// The weights of a row or a column are the same everywhere, so resizing is two products of
+// matrices.
 #include "core/pixel_scale.h"
 #include "trace/official/official.h"
 
@@ -100,7 +101,7 @@ bool sc_official_is_coarse_or_open(const sc_node *node) {
     const sc_arg *self = sc_node_arg(node, "self"), *aligns = sc_node_arg(node, "align_corners");
     const sc_spec *out = &node->outs[0]->spec;
     const double given[2] = {given_scale(node, "scales_h"), given_scale(node, "scales_w")};
-    // Nobody has a kernel for bytes, which lowering reports in the end.
+    // Neither runtime has a kernel for bytes, which lowering reports in the end.
     if (self->kind != SC_ARG_VALUE || out->rank != 4) return false;
     if (!sc_dtype_is_float((sc_dtype)out->dtype)) return false;
     if (out->dtype != SC_DTYPE_F32 || (given[0] > 0) != (given[1] > 0)) return true;

@@ -1,5 +1,5 @@
-// Tensors without dims: kernels of the official runtime look for the size of the dim that they are
-// given, which a scalar lacks. PyTorch takes it for a dim of a single element.
+// Tensors without dims. Kernels of the official runtime read the size of the dim that the call
+// names, but a scalar has no dim. In PyTorch it counts as a dim with one element.
 #include "trace/official/official.h"
 
 bool sc_official_is_scalar(const sc_node *node) {

@@ -1,14 +1,13 @@
-// Scans along a dim by doubling: after a step of distance d every element is combined with those
-// of the 2 d - 1 places before it. Floats are computed with as PyTorch does, in float64, so that
-// the order in which they are combined does not show; products of few are made one after the other.
-// Over a dim of open size there are as many steps as its largest size asks for, and those that go
-// beyond its end combine no elements.
+// Scans along a dim by doubling. After a step of distance d, every element is combined with the
+// elements at the 2 d - 1 places before it. Floats are computed in float64, so that the order of
+// combining does not show. Products of few elements are made one after the other. A dim of open
+// size has as many steps as its largest size needs, and steps beyond its end combine no elements.
 #include "trace/official/official.h"
 
 enum { SCANNED_MAX = 3, IN_A_ROW_MAX = 128 };
 
-// One step of the doubling: the first `step` elements stay, which are no more than there are.
-// Tensors that `combine` returns unchanged stay as a whole.
+// One step of the doubling. The first `step` elements stay; `step` is at most the size. Tensors
+// that `combine` returns unchanged stay as a whole.
 static void scan_step(sc_trace *t, sc_x *x, uint32_t count, uint32_t dim, sc_dim step,
                       sc_official_combine_fn combine) {
     sc_x before[SCANNED_MAX], after[SCANNED_MAX];
@@ -33,9 +32,9 @@ static void scan(sc_trace *t, sc_x *x, uint32_t count, uint32_t dim,
         scan_step(t, x, count, dim, sc_f_smaller(t, n, sc_dim_int(d)), combine);
 }
 
-// Sizes of inputs are taken to be 1 at least, but may be 0 at run time. With so many elements more
-// behind the end, which change nothing before it, every step that is taken to fit does: steps are
-// powers of two, and this is the first one beyond what is taken to be there.
+// Programs say that sizes of inputs are at least 1, but they may be 0 in a run. This many elements
+// are added after the end, where they do not change the results before it. Then every step fits:
+// steps are powers of two, and this is the first one beyond the least size that the program states.
 static int64_t spare_of(sc_dim n) {
     const int64_t least = sc_dim_range(n).min;
     int64_t spare = 1;
@@ -116,7 +115,7 @@ sc_x sc_official_logcumsumexp(sc_trace *t, const sc_x *a) {
 
 // --- Extremes, with their places -----------------------------------------------------------------
 
-// The later one where it is not worse, or NaN.
+// The later element if it is not worse, or if it is NaN.
 static sc_x choose(sc_trace *t, const sc_x *before, const sc_x *after, sc_x take) {
     if (sc_x_is_float(after[0])) take = sc_f_or(t, take, CALL(t, isnan, after[0]));
     sc_x values = sc_f_where(t, take, after[0], before[0]);

@@ -1,8 +1,9 @@
-// Reducing what is scattered to one place. Sums and means are scatter_add, with how many there
-// were; of numbers that are scattered in their order, which kernels do one after the other along a
-// dim, the last one stays, which is the largest. For products what goes to one place is brought
-// together, in the order of the places and for each place in its own, and scanned there: the last
-// of each place has them all. The others go to a place behind the end. In wasm: -Os
+// Reduces the elements that are scattered to one place. Sums and means are a scatter_add, and a
+// count of elements. For extremes the elements are sorted first: kernels scatter one after the
+// other along a dim, so the last one stays, which is the largest. For products, the elements are
+// sorted by their place, in order within each place, and scanned there: the last element of a place
+// has the product. The others go to a place after the end.
+// In wasm: -Os
 #include "trace/official/official.h"
 
 #define PLACE (INT64_C(1) << 32)  // positions are smaller
@@ -14,7 +15,7 @@ typedef struct scatter {
     sc_x count;  // how many came to each place
 } scatter;
 
-// As much of the source as there are indices.
+// The part of the source that has indices.
 static sc_x like_index(sc_trace *t, sc_x source, sc_x index) {
     for (uint32_t i = 0; i < sc_x_rank(index); i++)
         source = sc_f_slice_first(t, source, i, sc_x_size(index, i));
@@ -51,8 +52,8 @@ static sc_x mean(sc_trace *t, const scatter *s) {
 
 // --- Extremes ------------------------------------------------------------------------------------
 
-// The source in its order, and where each of its elements goes. NaN is last, as the largest of all;
-// and so it is for the smallest of floats, by their negatives.
+// The sorted source, and the place of each element. NaN is last, as the largest of all. For the
+// smallest floats, their negatives are sorted, so that NaN is last, too.
 static sc_x ordered(sc_trace *t, const scatter *s, bool is_largest, sc_x *to) {
     const bool turns = !is_largest && sc_x_is_float(s->source);
     sc_x x = turns ? CALL(t, neg, s->source) : s->source, dim = sc_x_int(t, s->dim);
@@ -107,7 +108,7 @@ static sc_x product(sc_trace *t, const scatter *s) {
     return sc_f_where(t, is_hit(t, s), made, s->self);
 }
 
-// Truths are counted; what is added up or multiplied of float16 and bfloat16 is so in float32.
+// Bools are counted. float16 and bfloat16 are added up and multiplied in float32.
 static sc_dtype compute_dtype(sc_dtype dtype, bool compares) {
     if (dtype == SC_DTYPE_BOOL) return SC_DTYPE_I32;
     return compares ? dtype : sc_f_opmath(dtype);

@@ -1,5 +1,5 @@
-// Searching in sorted sequences, by halves as PyTorch does it, so that NaN and sequences that are
-// not sorted lead to the same places: all values at once, a step of the search after the other.
+// Binary search in sorted sequences, in the steps of PyTorch, so that NaN and unsorted sequences
+// lead to the same places. Each step is for all values at once.
 #include "trace/official/official.h"
 
 typedef struct search {
@@ -42,8 +42,7 @@ static void halve(sc_trace *t, const search *s, int64_t least, sc_x *start, sc_x
     *end = sc_f_where(t, before, middle, *end);
 }
 
-// The middle of an empty range is behind the end: of a sequence of open length an element stands
-// there.
+// The middle of an empty range is after the end. A sequence of open length gets an element there.
 static void add_end(sc_trace *t, search *s) {
     s->length = sc_x_size(s->sequence, -1);
     s->has_end = !sc_dim_is_int(s->length);
@@ -52,8 +51,7 @@ static void add_end(sc_trace *t, search *s) {
     s->sequence = sc_f_pad(t, s->sequence, last, 0, 1, sc_x_int(t, 0));
 }
 
-// Whichever halves are taken, after k steps no less than (length + 1) / 2^k - 1 elements are left,
-// where the length is known.
+// After k steps at least (length + 1) / 2^k - 1 elements remain, with any choice of halves.
 static sc_x find(sc_trace *t, search *s) {
     const sc_spec *out = &t->source->outs[0]->spec;
     sc_x sizes = sc_x_dims(t, out->sizes, out->rank);

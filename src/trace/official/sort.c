@@ -1,6 +1,6 @@
-// Sorting by topk, which the official runtime has, but without an order among equals. So it is
-// asked twice: the sorted elements say which of them are equal, and the number of a group of equals
-// together with the position of an element is a key that no other element has.
+// Sorting by topk, whose order among equal elements is not defined in the official runtime. So
+// there are two calls: the sorted elements show which are equal, and the number of a group of
+// equals with the position of an element is a unique key.
 #include "trace/official/official.h"
 
 #define GROUP (INT64_C(1) << 32)  // positions are smaller
@@ -27,7 +27,7 @@ static sc_x differs(sc_trace *t, sc_x sorted, uint32_t dim, bool descending) {
     return sc_f_and(t, differ, sc_f_not(t, nan));
 }
 
-// The keys of sorted elements: groups ascend, whatever the elements do.
+// The keys of sorted elements. Groups ascend, also if the elements descend.
 static sc_x groups(sc_trace *t, sc_x sorted, uint32_t dim, bool descending) {
     sc_x steps = CALL(t, cumsum, differs(t, sorted, dim, descending), sc_x_int(t, dim));
     sc_x group = sc_f_pad(t, steps, dim, 1, 0, sc_x_int(t, 0));
@@ -91,7 +91,7 @@ sc_x sc_official_kthvalue(sc_trace *t, const sc_x *a) {
     return element(t, a[0], x, dim, kth(t, x, a[1]->dim, dim), sc_x_truth(a[3]));
 }
 
-// The lower one of two in the middle. A NaN is the median of whatever it is among: the first one.
+// The lower one of two in the middle. If there are NaNs, the first of them is the median.
 // (self, dim, keepdim)
 sc_x sc_official_median(sc_trace *t, const sc_x *a) {
     const uint32_t dim = sc_x_wrap(t, a[1], sc_x_rank(a[0]));
@@ -107,8 +107,8 @@ sc_x sc_official_median(sc_trace *t, const sc_x *a) {
     return element(t, a[0], x, dim, place, sc_x_truth(a[2]));
 }
 
-// NaNs are behind the numbers, and of those it is the lower one in the middle; NaN where there is
-// nothing else.
+// NaNs are after the numbers. The result is the lower one in the middle of the numbers, or NaN
+// without numbers.
 // (self, dim, keepdim)
 sc_x sc_official_nanmedian(sc_trace *t, const sc_x *a) {
     if (!sc_x_is_float(a[0])) return sc_official_median(t, a);
@@ -147,7 +147,7 @@ static sc_x longest_run(sc_trace *t, sc_x sorted, uint32_t dim) {
     return sc_f_sub(t, sc_f_add(t, first, most), one);
 }
 
-// The smallest of the most frequent elements, where it stands last.
+// The smallest of the most frequent elements, at its last place.
 // (self, dim, keepdim)
 sc_x sc_official_mode(sc_trace *t, const sc_x *a) {
     const uint32_t dim = sc_x_wrap(t, a[1], sc_x_rank(a[0]));

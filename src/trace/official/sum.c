@@ -1,5 +1,5 @@
-// Sums over a single dim, which the official runtime adds up in float32, whatever they are of, as
-// long as the result is of the same dtype. It does not over two, and so a dim of size 1 goes along.
+// Sums over a single dim. The official runtime adds them up in float32 if the result has the dtype
+// of the input, but sums over two dims in the dtype itself. So the call also names a dim of size 1.
 #include "trace/official/official.h"
 
 static sc_x summed(sc_trace *t, sc_x x, uint32_t dim, sc_x dtype) {
@@ -16,9 +16,9 @@ sc_x sc_official_sum_of(sc_trace *t, sc_x x, uint32_t dim) {
     return sc_f_unsqueeze(t, summed(t, x, dim, X_NONE), dim);
 }
 
-// Integers into another dtype, as PyTorch has sums of few bits, it adds up in that; float32, and
-// what has fewer bits, PyTorch adds up in float32, too. A dim of a single number the official
-// runtime looks for in its sizes, which a scalar lacks.
+// Integers with a result of another dtype are added up in that dtype. PyTorch, too, adds up float32
+// and smaller floats in float32. The official runtime reads the size of the dim, which a scalar
+// lacks.
 bool sc_official_is_wide_sum(const sc_node *node) {
     const sc_arg *dims = sc_node_arg(node, "dim"), *self = sc_node_arg(node, "self");
     const bool is_one = dims->kind == SC_ARG_LIST && dims->count == 1;

@@ -1,5 +1,5 @@
-// Products of three tensors, summed. A bilinear form, which is what they nearly always are, is two
-// matrix products: in full its products would be larger than both of them by far.
+// Sums of products of three tensors. Nearly all calls are bilinear forms, which are two matrix
+// products. All products at once would be much larger than both.
 #include "trace/official/official.h"
 
 static bool is_list(sc_x list, int64_t first, int64_t second) {

@@ -1,9 +1,9 @@
-// The same step for one row or column after the other: written out where they are few, else in a
-// loop, which is as long whatever their number, and needs not know it.
+// The same step for one row or column after the other. Few steps are written out. Many steps are a
+// loop, whose size does not depend on their number, which may be open.
 #include "trace/official/factor.h"
 
-// The loop carries the number of the turn behind the state; behind what is fixed stands how many
-// there are. Both are [1].
+// The loop carries the number of the turn after the state. The number of turns comes after the
+// fixed tensors. Both are [1].
 static const sc_x *fixed_of(const sc_official_turns *s, const sc_x *x) { return x + s->count + 1; }
 
 static sc_x goes_on(sc_trace *t, const sc_x *x, const void *user) {

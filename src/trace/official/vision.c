@@ -1,11 +1,11 @@
-// Regions of images, and convolutions whose taps each take their pixel from somewhere else: pixels
-// are looked up at the four corners of a place, and weighted.
+// Regions of images, and convolutions whose taps each have an offset. Pixels are looked up at the
+// four corners of a place, and weighted.
 #include "trace/official/official.h"
 
 // --- Places along an axis ------------------------------------------------------------------------
 
-// A place between two pixels: their numbers, its distance from the lower one, and whether it is in
-// the image.
+// A place between two pixels: their numbers, its distance from the lower one, and a mark for places
+// in the image.
 typedef struct between {
     sc_x low, high, part, is_inside;
 } between;
@@ -59,8 +59,8 @@ static sc_x counted(sc_trace *t, int64_t count, uint32_t dim, sc_dtype dtype) {
     return sc_f_to(t, sc_f_places(t, sc_dim_int(count), dim, 3), dtype);
 }
 
-// By a tensor of the same size: by a single number the official runtime multiplies by what 1 over
-// it is rounded to.
+// Divides by a tensor of the same size. For a single number the official runtime would multiply by
+// the rounded reciprocal.
 static sc_x divided(sc_trace *t, sc_x x, int64_t by) {
     return sc_f_div(t, x, CALL(t, full_like, x, sc_x_float(t, (double)by)));
 }
@@ -97,7 +97,7 @@ static sc_x corner(sc_trace *t, const regions *g, sc_x y, sc_x x) {
     return CALL(t, index_Tensor, g->pixels, X_LIST(t, image, y, x));
 }
 
-// The first pixel times 0, which torchvision takes for samples outside of the image: a NaN where
+// The first pixel times 0, which torchvision uses for samples outside of the image. It is NaN if
 // the pixel is infinite: [n, 1, 1, channels].
 static sc_x outside(sc_trace *t, const regions *g) {
     sc_x first = sc_f_slice_steps(t, sc_f_slice_steps(t, g->pixels, 1, 0, 1, 1), 2, 0, 1, 1);
@@ -189,7 +189,7 @@ static sc_x bin_of_samples(sc_trace *t, const regions *g, uint32_t axis) {
     return sc_f_view(t, sc_f_contiguous(t, bins), sizes, 3);
 }
 
-// Which channel of the image each number is of.
+// The channel of the image that each number belongs to.
 static sc_x channel_mapping(sc_trace *t, const regions *g) {
     const sc_dim area = sc_dim_int(g->bins[0] * g->bins[1]);
     const sc_dim sizes[4] = {g->count, g->channels, sc_dim_int(g->bins[0]), sc_dim_int(g->bins[1])};
@@ -244,7 +244,7 @@ static sc_x place_of(sc_trace *t, const deform *g, const sc_x *a, uint32_t axis)
     return sc_f_add(t, offset, place);
 }
 
-// The place of a pixel along an axis, how near it is, and whether there is one.
+// The place of a pixel along an axis, its weight, and a mark for pixels that exist.
 typedef struct pixel {
     sc_x at, weight, is_there;
 } pixel;

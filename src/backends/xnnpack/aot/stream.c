@@ -1,6 +1,6 @@
 // Bytes of weights in another form, made while they are read. The runs of the base are as long as
 // the requested ones: no weight is ever in memory as a whole, and if each read is a round trip, few
-// are made. In wasm: -O2
+// are made.
 #include "backends/xnnpack/aot/rule.h"
 
 enum { STAGED_BYTES_MAX = 1 << 20 };
