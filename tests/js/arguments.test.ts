@@ -136,7 +136,7 @@ test("options that do not exist, or not like this", () =>
       /a power of two from 1 to 2\^24/,
     ],
     [(h) => h["lower"]!(mlp, { constantTensorAlignment: 2 ** 25 }), "option", /'constantTensor/],
-    [(h) => h["lower"]!(mlp, { externalConstants: "yes" }), "option", /true or false/],
+    [(h) => h["lower"]!(mlp, { externalConstants: "yes" }), "option", /true, false, files by/],
   ]));
 
 test("constant methods that cannot answer", async () => {
