@@ -5,7 +5,6 @@ strides that PyTorch gives. One call a line:
 
 Tensors are dtype[sizes]{strides}, strides left out when row-major; a result's stride that is _ may
 be any. Run with a Python that has torch:
-
     python tests/make/make_cases.py > tests/ops/infer.case
 """
 
