@@ -2,6 +2,7 @@
 // a copied transpose is no longer transposed. Only strides change; sizes and dtypes are those that
 // the importer checked. If a rule cannot derive strides (sizes that depend on data), they are
 // row-major. Strides come out canonical: row-major or channels-last, and no other.
+#include "ir/part.h"
 #include "passes/layout.h"
 
 static bool is_asked_again(const sc_op *op) {
@@ -42,6 +43,7 @@ static bool reads_plain(void *user, sc_arg *arg) {
 
 static sc_status derive(sc_ctx *ctx, sc_node *node) {
     sc_exprs *exprs = node->graph->method->exprs;
+    if (sc_node_part(node)) return SC_OK;  // its backend has fixed the layout of what it returns
     if (is_plain(node, exprs) && sc_node_visit_values(node, reads_plain, exprs)) {
         for (uint32_t i = 0; i < node->out_count; i++)
             if (node->outs[i]->type == SC_VALUE_TENSOR)

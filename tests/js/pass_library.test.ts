@@ -251,6 +251,15 @@ test("outputs are set as one list, of as many as there are", () => {
   assert.match(error.message, /must be a list of 1: addOutput\(\) adds one/);
 });
 
+test("results of delegates keep the layout that their backend gives them", () => {
+  const delegated = engine.toEdge(file("weight_layouts")).toBackend("xnnpack");
+  const text = delegated.exportedProgram().text();
+  assert.match(text, /%executorch_call_delegate_1: f32\[1, 4, 3, 3\]\{36, 1, 12, 4\}/);
+  const bytes = delegated.toExecutorch().buffer;
+  for (const pass of ["strides", "foldDequantizeQuantize", "dce"])
+    assert.deepEqual(delegated.transform([pass]).toExecutorch().buffer, bytes, pass);
+});
+
 // --- Shorter graphs ----------------------------------------------------------------------------------
 
 const count = (edge: EdgeProgramManager, target: string): number =>
