@@ -20,21 +20,30 @@ sc_job *sc_job_open(const sc_host *host) {
     sc_ctx_init(&job->ctx, &job->arena, &job->scratch);
     job->ctx.diag_arena = &job->diag_arena;
     if (host) job->ctx.host = *host;
-    sc_arena_init(&job->etdump_arena);
-    job->etdump = sc_etdump_new(&job->arena, &job->ctx);
+    sc_arena_init(&job->tracer.fetched);
+    job->tracer.dump = sc_etdump_new(&job->arena, &job->ctx);
     return job;
 }
 
+static void free_call_memory(sc_job *job) {
+    for (uint32_t i = 0; i < job->outputs.count; i++) sc_output_free(job, i);
+    for (uint32_t i = 0; i < job->records.memories.count; i++)
+        for (uint32_t k = 0; k < SC_RECORD_VALUES; k++)
+            sc_call_memory_drop(job, job->records.memories.data[i].of_values[k]);
+}
+
 void sc_job_close(sc_job *job) {
-    for (uint32_t i = 0; i < job->optimizers.count; i++)
-        if (job->optimizers.data[i]) sc_rt_sgd_close(job->optimizers.data[i]);
-    for (uint32_t i = 0; i < job->trainers.count; i++) sc_rt_trainer_close(job->trainers.data[i]);
-    if (job->running) sc_rt_program_close(job->running);
+    for (uint32_t i = 0; i < job->running.optimizers.count; i++)
+        if (job->running.optimizers.data[i]) sc_rt_sgd_close(job->running.optimizers.data[i]);
+    for (uint32_t i = 0; i < job->running.trainers.count; i++)
+        sc_rt_trainer_close(job->running.trainers.data[i]);
+    if (job->running.program) sc_rt_program_close(job->running.program);
     sc_job_close_bundle(job);
-    sc_job_free_call_memory(job);
-    sc_etdump_clear(job->etdump);
-    sc_arena_deinit(&job->etdump_arena);
-    for (uint32_t i = 0; i < job->dense.count; i++) sc_free(job->dense.data[i].data);
+    free_call_memory(job);
+    sc_etdump_clear(job->tracer.dump);
+    sc_arena_deinit(&job->tracer.fetched);
+    for (uint32_t i = 0; i < job->running.dense.count; i++)
+        sc_free(job->running.dense.data[i].data);
     sc_arena_deinit(&job->text_arena);
     sc_arena_deinit(&job->diag_arena);
     sc_arena_deinit(&job->scratch);

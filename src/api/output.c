@@ -58,6 +58,27 @@ sc_status sc_output_read(sc_job *job, uint32_t output, uint32_t chunk, uint64_t 
     return SC_OK;
 }
 
+// --- Files without a program
+// ------------------------------------------------------------------------
+
+uint32_t sc_job_add_output(sc_job *job, const sc_output *output) {
+    for (uint32_t i = 0; i < job->outputs.count; i++)
+        if (job->outputs.data[i].is_free) {
+            job->outputs.data[i] = *output;
+            return i;
+        }
+    sc_vec_push(&job->arena, &job->outputs, *output);
+    return job->outputs.count - 1;
+}
+
+void sc_output_free(sc_job *job, uint32_t number) {
+    sc_output *output = number < job->outputs.count ? &job->outputs.data[number] : NULL;
+    if (!output || output->is_free || output->program != SC_NO_PROGRAM) return;
+    for (uint32_t i = 0; i < SC_COUNT_OF(output->memories); i++)
+        sc_call_memory_drop(job, output->memories[i]);
+    *output = (sc_output){.program = SC_NO_PROGRAM, .is_free = true};
+}
+
 // --- Telling files apart -------------------------------------------------------------------------
 
 // The identifier that a FlatBuffer file has at byte 4, or NULL.

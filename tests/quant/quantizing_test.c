@@ -49,7 +49,7 @@ static void check_message(const session *t, const char *part) {
 static sc_status run_batch(session *t, uint32_t method) {
     const sc_method *of = source_method(t, method);
     SC_TRY(sc_run_select(t->job, sc_name_str(of->name)));
-    SC_TRY(quant_set_inputs(&t->s, of, t->job->selected, 0, 4));
+    SC_TRY(quant_set_inputs(&t->s, of, t->job->running.method, 0, 4));
     return sc_quantize_batch(t->job);
 }
 

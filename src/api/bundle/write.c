@@ -167,7 +167,7 @@ static sc_status write_file(bundling *b, sc_str suites_json, sc_arena *arena, sc
     sc_bundled bundled;
     const uint8_t *head = NULL;
     size_t size = 0;
-    sc_source *program = b->job->program;
+    sc_source *program = b->job->running.file;
     SC_TRY(read_suites(b, suites_json, &bundled));
     if (program->size > UINT32_MAX / 2)
         return sc_fail(b->at.ctx, SC_ERR_LIMIT,
@@ -185,13 +185,13 @@ sc_status sc_bundle_write(sc_job *job, sc_str suites_json, const void *data, uin
                           uint32_t *number) {
     sc_ctx *ctx = sc_job_begin(job);
     bundling b = {.job = job, .at = {.ctx = ctx}, .data = data, .bytes = bytes};
-    if (!job->running) return sc_fail(ctx, SC_ERR_STATE, NULL, "open a program first");
+    if (!job->running.program) return sc_fail(ctx, SC_ERR_STATE, NULL, "open a program first");
     sc_output output = {
-        .program = SC_NO_PROGRAM, .name = SC_STR("bundle"), .held = {sc_call_memory_new()}};
+        .program = SC_NO_PROGRAM, .name = SC_STR("bundle"), .memories = {sc_call_memory_new()}};
     sc_arena own;
     sc_arena_init(&own);
     const sc_aside aside = sc_job_step_aside(job, &own);
-    const sc_status status = write_file(&b, suites_json, &output.held[0]->arena, &output.cord);
+    const sc_status status = write_file(&b, suites_json, &output.memories[0]->arena, &output.cord);
     sc_job_step_back(job, &aside);
     sc_arena_deinit(&own);
     return sc_job_keep_output(job, status, &output, number);

@@ -62,12 +62,12 @@ static sc_status open_dump(sc_ctx *ctx, sc_inspector *inspector, sc_source *etdu
 
 // No method is loaded, so neither data files nor backends are needed.
 static sc_status open_program(sc_job *job, sc_source *file, const sc_rt_program **out) {
-    if (job->running)
+    if (job->running.program)
         return sc_fail(&job->ctx, SC_ERR_STATE, "Open it in another job.",
                        "this job already has a program open");
-    SC_TRY(sc_job_open_bundle(job, file, &job->program));
-    SC_TRY(sc_rt_program_open(&job->ctx, job->program, NULL, &job->running));
-    *out = job->running;
+    SC_TRY(sc_job_open_bundle(job, file, &job->running.file));
+    SC_TRY(sc_rt_program_open(&job->ctx, job->running.file, NULL, &job->running.program));
+    *out = job->running.program;
     return SC_OK;
 }
 

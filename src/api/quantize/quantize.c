@@ -36,9 +36,9 @@ static sc_status require_hidden(sc_ctx *ctx, const sc_quantizing *q) {
 }
 
 static void close_running(sc_job *job) {
-    if (job->running) sc_rt_program_close(job->running);
-    job->running = NULL;
-    job->selected = NULL;
+    if (job->running.program) sc_rt_program_close(job->running.program);
+    job->running.program = NULL;
+    job->running.method = NULL;
 }
 
 // --- Programs that run the batches ---------------------------------------------------------------
@@ -77,8 +77,8 @@ static sc_status run_program(sc_job *job, const sc_quantizing *q, sc_program *pr
     SC_TRY(status);
     sc_diags_rewind(ctx, mark);
     sc_rt_options_default(&runtime);
-    job->program = sc_source_from_cord(ctx->arena, &made.result.program);
-    return sc_rt_program_open(ctx, job->program, &runtime, &job->running);
+    job->running.file = sc_source_from_cord(ctx->arena, &made.result.program);
+    return sc_rt_program_open(ctx, job->running.file, &runtime, &job->running.program);
 }
 
 // Is it in the running program? An unobserved value is not.
@@ -192,7 +192,7 @@ sc_status sc_quantize_begin(sc_job *job, uint32_t from, sc_str config_json,
                             sc_str edge_options_json, sc_str executorch_options_json) {
     sc_ctx *ctx = sc_job_begin(job);
     sc_program *source = NULL;
-    if (job->quantizing || job->running)
+    if (job->quantizing || job->running.program)
         return sc_fail(ctx, SC_ERR_STATE, "End it first, or use another job.",
                        "this job quantizes or runs a program already");
     SC_TRY(sc_compile_source(job, from, &source));
@@ -282,24 +282,25 @@ sc_status sc_quantize_hide(sc_job *job, bool is_before) {
 // --- Batches -------------------------------------------------------------------------------------
 
 static sc_status method_at(sc_job *job, const sc_quantizing *q, sc_quantized_method **out) {
-    for (uint32_t i = 0; i < q->count && job->selected; i++) {
+    for (uint32_t i = 0; i < q->count && job->running.method; i++) {
         sc_rt_method *loaded = NULL;
         *out = &q->methods[i];
         if (!takes_batches(q, *out)) continue;
-        SC_TRY(
-            sc_rt_method_load(&job->ctx, job->running, sc_name_str((*out)->method->name), &loaded));
-        if (loaded == job->selected) return SC_OK;
+        SC_TRY(sc_rt_method_load(&job->ctx, job->running.program, sc_name_str((*out)->method->name),
+                                 &loaded));
+        if (loaded == job->running.method) return SC_OK;
     }
     return sc_fail(&job->ctx, SC_ERR_STATE, NULL, "select a method first");
 }
 
 // Copied from the arena of the program, which its other methods write to.
 static void keep_states(const sc_job *job, sc_quantized_method *m, sc_quantizing_stage stage) {
-    const uint32_t outputs = sc_rt_method_output_count(job->selected);
+    const uint32_t outputs = sc_rt_method_output_count(job->running.method);
     const uint32_t count =
         stage == SC_QUANTIZING_COMPARES ? m->compared->count : sc_quant_observer_count(m->plan);
     for (uint32_t i = 0; i < count; i++) {
-        const sc_tensor *state = sc_rt_method_output(job->selected, outputs - count + i)->tensor;
+        const sc_tensor *state =
+            sc_rt_method_output(job->running.method, outputs - count + i)->tensor;
         void *to = stage == SC_QUANTIZING_COMPARES ? (void *)m->compared->rows[i].error
                                                    : (void *)m->states[i];
         sc_rt_tensor_read(state, to, (size_t)state->numel * sc_dtype_bytes((sc_dtype)state->dtype));
@@ -307,7 +308,7 @@ static void keep_states(const sc_job *job, sc_quantized_method *m, sc_quantizing
 }
 
 static sc_status run_batch(sc_job *job, const sc_quantizing *q, sc_quantized_method *m) {
-    SC_TRY(sc_rt_method_run(&job->ctx, job->selected));
+    SC_TRY(sc_rt_method_run(&job->ctx, job->running.method));
     keep_states(job, m, q->stage);
     if (q->stage != SC_QUANTIZING_OBSERVES) return SC_OK;
     m->batches++;
@@ -316,7 +317,7 @@ static sc_status run_batch(sc_job *job, const sc_quantizing *q, sc_quantized_met
 
 static sc_status require_running(sc_job *job, sc_quantizing **q, sc_quantized_method **method) {
     SC_TRY(require(job, q));
-    if (!job->running)
+    if (!job->running.program)
         return sc_fail(&job->ctx, SC_ERR_STATE, "Convert right away.",
                        "this quantization takes no batches");
     return method_at(job, *q, method);

@@ -3,6 +3,7 @@
 #include "api/record/records.h"
 
 #include "api/call_memory.h"
+#include "api/job.h"
 #include "backend/node_json.h"
 #include "devtools/etrecord/maps.h"
 #include "ir/print.h"
@@ -10,16 +11,16 @@
 // --- Which record --------------------------------------------------------------------------------
 
 sc_status sc_job_record(sc_job *job, uint32_t number, sc_etrecord **out) {
-    if (number >= job->records.count)
+    if (number >= job->records.items.count)
         return sc_fail(&job->ctx, SC_ERR_NOT_FOUND, NULL, "there is no record %u", number);
-    *out = job->records.data[number];
+    *out = job->records.items.data[number];
     return SC_OK;
 }
 
 static void push_record(sc_job *job, sc_etrecord *record, uint32_t *number) {
-    *number = job->records.count;
-    sc_vec_push(&job->arena, &job->records, record);
-    sc_vec_push(&job->arena, &job->record_values, (sc_record_memory){0});
+    *number = job->records.items.count;
+    sc_vec_push(&job->arena, &job->records.items, record);
+    sc_vec_push(&job->arena, &job->records.memories, (sc_record_memory){0});
 }
 
 static sc_etrecord *new_record(sc_job *job, uint32_t *number) {
@@ -56,13 +57,13 @@ sc_status sc_record_copy(sc_job *job, uint32_t record, uint32_t *copy) {
 sc_status sc_record_generate(sc_job *job, uint32_t *record) {
     sc_job_begin(job);
     new_record(job, record);
-    job->generating = *record + 1;
+    job->records.generating = *record + 1;
     return SC_OK;
 }
 
 uint32_t sc_job_take_generating(sc_job *job) {
-    const uint32_t taken = job->generating;
-    job->generating = 0;
+    const uint32_t taken = job->records.generating;
+    job->records.generating = 0;
     return taken;
 }
 
@@ -198,9 +199,10 @@ static sc_status write_record(sc_job *job, const sc_etrecord *from, sc_str optio
 }
 
 sc_output sc_job_record_output(const sc_job *job, uint32_t record, sc_str name) {
-    sc_output output = {.program = SC_NO_PROGRAM, .name = name, .held = {sc_call_memory_new()}};
+    sc_output output = {.program = SC_NO_PROGRAM, .name = name, .memories = {sc_call_memory_new()}};
     for (uint32_t i = 0; i < SC_RECORD_VALUES; i++)
-        output.held[1 + i] = sc_call_memory_share(job->record_values.data[record].held[i]);
+        output.memories[1 + i] =
+            sc_call_memory_share(job->records.memories.data[record].of_values[i]);
     return output;
 }
 
@@ -208,8 +210,8 @@ sc_status sc_job_keep_output(sc_job *job, sc_status status, sc_output *output, u
     if (status == SC_OK)
         *number = sc_job_add_output(job, output);
     else
-        for (uint32_t i = 0; i < SC_COUNT_OF(output->held); i++)
-            sc_call_memory_drop(job, output->held[i]);
+        for (uint32_t i = 0; i < SC_COUNT_OF(output->memories); i++)
+            sc_call_memory_drop(job, output->memories[i]);
     return status;
 }
 
@@ -218,7 +220,7 @@ sc_status sc_record_save(sc_job *job, uint32_t record, sc_str options_json, uint
     (void)sc_job_begin(job);
     SC_TRY(sc_job_record(job, record, &from));
     sc_output file = sc_job_record_output(job, record, SC_STR("etrecord"));
-    const sc_aside aside = sc_job_step_aside(job, &file.held[0]->arena);
+    const sc_aside aside = sc_job_step_aside(job, &file.memories[0]->arena);
     const sc_status status = write_record(job, from, options_json, &file.cord);
     sc_job_step_back(job, &aside);
     return sc_job_keep_output(job, status, &file, output);

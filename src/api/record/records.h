@@ -3,7 +3,8 @@
 #ifndef SC_API_RECORDS_H
 #define SC_API_RECORDS_H
 
-#include "api/job.h"
+#include "api/output.h"
+#include "devtools/etrecord.h"
 
 // Record `number`; SC_ERR_NOT_FOUND if there is none.
 sc_status sc_job_record(sc_job *job, uint32_t number, sc_etrecord **out);

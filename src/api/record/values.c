@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "api/call_memory.h"
+#include "api/job.h"
 #include "api/record/records.h"
 
 enum { DEPTH_MAX = 16, VALUES_MAX = 1 << 16 };
@@ -137,18 +138,18 @@ sc_status sc_record_update(sc_job *job, uint32_t record, sc_str json, const void
     bool are_outputs = false;
     sc_ctx *ctx = sc_job_begin(job);
     SC_TRY(sc_job_record(job, record, &to));
-    sc_call_memory *held = sc_call_memory_new();
-    const sc_aside aside = sc_job_step_aside(job, &held->arena);
+    sc_call_memory *memory = sc_call_memory_new();
+    const sc_aside aside = sc_job_step_aside(job, &memory->arena);
     const sc_status status = read_update(ctx, json, bytes, size, &made, &are_outputs);
     sc_job_step_back(job, &aside);
     if (status == SC_OK) {
-        sc_call_memory **place = &job->record_values.data[record].held[are_outputs];
+        sc_call_memory **place = &job->records.memories.data[record].of_values[are_outputs];
         sc_call_memory *old = *place;
-        *place = held;
-        held = old;
+        *place = memory;
+        memory = old;
         *(are_outputs ? &to->reference_outputs : &to->representative_inputs) = made;
     }
-    sc_call_memory_drop(job, held);
+    sc_call_memory_drop(job, memory);
     return status;
 }
 
@@ -261,7 +262,7 @@ sc_status sc_record_values(sc_job *job, uint32_t record, bool are_outputs, sc_st
     (void)sc_job_begin(job);
     SC_TRY(sc_job_record(job, record, &from));
     sc_output file = sc_job_record_output(job, record, SC_STR("values"));
-    const sc_aside aside = sc_job_step_aside(job, &file.held[0]->arena);
+    const sc_aside aside = sc_job_step_aside(job, &file.memories[0]->arena);
     const sc_pickle_value *values =
         are_outputs ? from->reference_outputs : from->representative_inputs;
     const sc_status status = write_values(job, values, are_outputs, json, &file.cord);
@@ -285,8 +286,8 @@ sc_status sc_compile_examples(sc_job *job, sc_str method, sc_str *json, uint32_t
         return sc_fail(&job->ctx, SC_ERR_NOT_FOUND, NULL, "there is no method '" SC_STR_FMT "'",
                        SC_STR_ARG(method));
     sc_output file = {
-        .program = SC_NO_PROGRAM, .name = SC_STR("examples"), .held = {sc_call_memory_new()}};
-    const sc_aside aside = sc_job_step_aside(job, &file.held[0]->arena);
+        .program = SC_NO_PROGRAM, .name = SC_STR("examples"), .memories = {sc_call_memory_new()}};
+    const sc_aside aside = sc_job_step_aside(job, &file.memories[0]->arena);
     const sc_status status = write_examples(job, found, json, &file.cord);
     sc_job_step_back(job, &aside);
     return sc_job_keep_output(job, status, &file, output);
@@ -317,7 +318,7 @@ sc_status sc_record_examples(sc_job *job, uint32_t record, sc_str method, sc_str
     (void)sc_job_begin(job);
     SC_TRY(sc_job_record(job, record, &from));
     sc_output file = sc_job_record_output(job, record, SC_STR("values"));
-    const sc_aside aside = sc_job_step_aside(job, &file.held[0]->arena);
+    const sc_aside aside = sc_job_step_aside(job, &file.memories[0]->arena);
     sc_status status = find_examples(&job->ctx, from, method, &examples);
     if (status == SC_OK) status = write_values(job, examples, false, json, &file.cord);
     sc_job_step_back(job, &aside);

@@ -3,7 +3,7 @@
 #ifndef SC_API_ETDUMP_H
 #define SC_API_ETDUMP_H
 
-#include "api/job.h"
+#include "sconce.h"
 
 // Called before loading or running: data that was fetched is dropped.
 void sc_job_begin_events(sc_job *job);

@@ -2,16 +2,16 @@
 #include "api/run/tensor_output.h"
 
 static sc_status find_trainer(sc_job *job, uint32_t number, sc_rt_trainer **out) {
-    if (number >= job->trainers.count)
+    if (number >= job->running.trainers.count)
         return sc_fail(&job->ctx, SC_ERR_ARGUMENT, NULL, "there is no trainer %u", number);
-    *out = job->trainers.data[number];
+    *out = job->running.trainers.data[number];
     return SC_OK;
 }
 
 static sc_status find_sgd(sc_job *job, uint32_t number, sc_rt_sgd **out) {
-    if (number >= job->optimizers.count || !job->optimizers.data[number])
+    if (number >= job->running.optimizers.count || !job->running.optimizers.data[number])
         return sc_fail(&job->ctx, SC_ERR_ARGUMENT, NULL, "there is no optimizer %u", number);
-    *out = job->optimizers.data[number];
+    *out = job->running.optimizers.data[number];
     return SC_OK;
 }
 
@@ -21,11 +21,11 @@ static sc_status find_sgd(sc_job *job, uint32_t number, sc_rt_sgd **out) {
 static sc_status trainer_of(sc_job *job, sc_str method, uint32_t *number) {
     sc_rt_trainer *trainer;
     sc_rt_method *loaded;
-    SC_TRY(sc_rt_method_load(&job->ctx, job->running, method, &loaded));
-    for (*number = 0; *number < job->trainers.count; ++*number)
-        if (sc_rt_trainer_method(job->trainers.data[*number]) == loaded) return SC_OK;
-    SC_TRY(sc_rt_trainer_open(&job->ctx, job->running, method, &trainer));
-    sc_vec_push(&job->arena, &job->trainers, trainer);
+    SC_TRY(sc_rt_method_load(&job->ctx, job->running.program, method, &loaded));
+    for (*number = 0; *number < job->running.trainers.count; ++*number)
+        if (sc_rt_trainer_method(job->running.trainers.data[*number]) == loaded) return SC_OK;
+    SC_TRY(sc_rt_trainer_open(&job->ctx, job->running.program, method, &trainer));
+    sc_vec_push(&job->arena, &job->running.trainers, trainer);
     return SC_OK;
 }
 
@@ -47,7 +47,7 @@ sc_status sc_train_open(sc_job *job, sc_str method, uint32_t *trainer, sc_str *j
     (void)sc_job_begin(job);
     SC_TRY(sc_job_require_program(job));
     SC_TRY(trainer_of(job, method, trainer));
-    *json = describe(job, job->trainers.data[*trainer]);
+    *json = describe(job, job->running.trainers.data[*trainer]);
     return SC_OK;
 }
 
@@ -105,10 +105,10 @@ sc_status sc_train_set(sc_job *job, uint32_t trainer, uint32_t index, const void
 
 // Numbers of closed ones come again.
 static uint32_t free_number(sc_job *job) {
-    for (uint32_t i = 0; i < job->optimizers.count; i++)
-        if (!job->optimizers.data[i]) return i;
-    sc_vec_push(&job->arena, &job->optimizers, NULL);
-    return job->optimizers.count - 1;
+    for (uint32_t i = 0; i < job->running.optimizers.count; i++)
+        if (!job->running.optimizers.data[i]) return i;
+    sc_vec_push(&job->arena, &job->running.optimizers, NULL);
+    return job->running.optimizers.count - 1;
 }
 
 sc_status sc_train_sgd(sc_job *job, uint32_t trainer, const sc_sgd *options, uint32_t *optimizer) {
@@ -123,7 +123,7 @@ sc_status sc_train_sgd(sc_job *job, uint32_t trainer, const sc_sgd *options, uin
                                    .nesterov = options->nesterov};
     SC_TRY(sc_rt_sgd_open(&job->ctx, found, &all, &sgd));
     *optimizer = free_number(job);
-    job->optimizers.data[*optimizer] = sgd;
+    job->running.optimizers.data[*optimizer] = sgd;
     return SC_OK;
 }
 
@@ -135,7 +135,8 @@ sc_status sc_train_step(sc_job *job, uint32_t optimizer) {
 }
 
 void sc_train_close(sc_job *job, uint32_t optimizer) {
-    if (optimizer >= job->optimizers.count || !job->optimizers.data[optimizer]) return;
-    sc_rt_sgd_close(job->optimizers.data[optimizer]);
-    job->optimizers.data[optimizer] = NULL;
+    if (optimizer >= job->running.optimizers.count || !job->running.optimizers.data[optimizer])
+        return;
+    sc_rt_sgd_close(job->running.optimizers.data[optimizer]);
+    job->running.optimizers.data[optimizer] = NULL;
 }
