@@ -1,10 +1,7 @@
 // Max and average pooling over one to three spatial dims, with fixed or adaptive windows, in any
-// layout. compute/pool_float.h pools f32. Other dtypes are converted and pooled here: a block of
-// channels at a time if these are adjacent, else one by one.
-// In wasm: -O3
-#include <math.h>
-
+// layout: reads the arguments, and picks the loops for f32 or those for other dtypes.
 #include "compute/pool_float.h"
+#include "compute/pool_wide.h"
 #include "kernels/iter.h"
 
 #define AXES SC_POOL_AXES
@@ -14,110 +11,29 @@ typedef struct pool {
     sc_float_pooling of;                  // with pointers to floats, where these are floats
 } pool;
 
-// --- Other dtypes than f32 -----------------------------------------------------------------------
-
-enum { LANES = 64 };  // channels at once
-
-// Maxima or sums of the channels of one position, as doubles or integers.
-typedef struct lanes {
-    double real[LANES];
-    int64_t integer[LANES];
-    int64_t index[LANES];
-} lanes;
-
-typedef struct converting {
-    const pool *p;
-    bool is_real;
-    sc_load_fn load;  // to double or int64
-    sc_store_fn store;
-} converting;
-
-static void start(const pool *p, lanes *l, int64_t n, int64_t first_index) {
-    for (int64_t c = 0; c < n; c++) {
-        l->real[c] = p->indices ? -INFINITY : 0.0;
-        l->integer[c] = p->indices ? INT64_MIN : 0;
-        l->index[c] = first_index;
-    }
-}
-
-// Sums of integers wrap.
-static void add(const converting *to, lanes *l, const char *from, int64_t n, int64_t index) {
-    lanes x;
-    const bool is_max = to->p->indices;
-    to->load(to->is_real ? (void *)x.real : (void *)x.integer, from, to->p->of.in_channel, n);
-    for (int64_t c = 0; c < n; c++) {
-        const bool wins = to->is_real ? x.real[c] > l->real[c] || x.real[c] != x.real[c]
-                                      : x.integer[c] > l->integer[c];
-        if (is_max && !wins) continue;
-        if (is_max) l->index[c] = index;
-        if (to->is_real)
-            l->real[c] = is_max ? x.real[c] : l->real[c] + x.real[c];
-        else
-            l->integer[c] =
-                is_max ? x.integer[c] : (int64_t)((uint64_t)l->integer[c] + (uint64_t)x.integer[c]);
-    }
-}
-
-static void finish(const converting *to, lanes *l, const sc_pool_window *w, int64_t n,
-                   int64_t out) {
-    const pool *p = to->p;
-    const uint32_t width = sc_dtype_bytes((sc_dtype)p->out->dtype);
-    const double divisor = p->indices ? 1.0 : sc_pool_divisor(&p->of.windows, w);
-    for (int64_t c = 0; c < n && !p->indices; c++) {
-        l->real[c] /= divisor;
-        l->integer[c] = divisor == 0 ? 0 : l->integer[c] / (int64_t)divisor;
-    }
-    to->store((char *)p->out->data + out * width, p->of.out_channel,
-              to->is_real ? (void *)l->real : (void *)l->integer, n);
-    for (int64_t c = 0; c < n && p->indices; c++)
-        ((int64_t *)p->indices->data)[out + c * p->of.out_channel] = l->index[c];
-}
-
-// `n` channels of the result's position `at`.
-static void pool_position(const converting *to, const int64_t *at, int64_t in, int64_t out,
-                          int64_t n) {
-    const sc_pool_windows *windows = &to->p->of.windows;
-    const char *data = to->p->in->data;
-    const uint32_t width = sc_dtype_bytes((sc_dtype)to->p->in->dtype);
-    const sc_pool_window w = sc_pool_window_at(windows, at, AXES);
-    lanes l;
-    start(to->p, &l, n, sc_pool_index(windows, w.first[0], w.first[1], w.first[2]));
-    for (int64_t i = 0, x = w.first[0]; i < w.count[0]; i++, x += w.step[0])
-        for (int64_t j = 0, y = w.first[1]; j < w.count[1]; j++, y += w.step[1])
-            for (int64_t k = 0, z = w.first[2]; k < w.count[2]; k++, z += w.step[2])
-                add(to, &l, data + (in + sc_pool_offset(windows, x, y, z)) * width, n,
-                    sc_pool_index(windows, x, y, z));
-    finish(to, &l, &w, n, out);
-}
-
-static void pool_channels(const converting *to, int64_t in, int64_t out, int64_t n) {
-    const sc_pool_axis *a = to->p->of.windows.axes;
-    int64_t at[AXES];
-    for (at[0] = 0; at[0] < a[0].out; at[0]++)
-        for (at[1] = 0; at[1] < a[1].out; at[1]++)
-            for (at[2] = 0; at[2] < a[2].out; at[2]++)
-                pool_position(to, at, in,
-                              out + at[0] * a[0].out_stride + at[1] * a[1].out_stride +
-                                  at[2] * a[2].out_stride,
-                              n);
-}
-
 // --- Run -----------------------------------------------------------------------------------------
 
-static sc_status run_converting(const sc_kernel_call *call, const pool *p) {
+static sc_status run_wide(const sc_kernel_call *call, const pool *p) {
     const sc_float_pooling *of = &p->of;
-    sc_class class_ = sc_class_of(p->in->dtype);
-    converting to = {.p = p, .is_real = class_ == SC_CLASS_F32 || class_ == SC_CLASS_F64};
-    class_ = to.is_real ? SC_CLASS_F64 : SC_CLASS_I64;
-    to.load = sc_loader(class_, p->in->dtype);
-    to.store = sc_storer(class_, p->out->dtype);
-    if (!to.load || !to.store || p->in->dtype == SC_DTYPE_BOOL) return sc_call_no_kernel(call);
-    const int64_t step = of->in_channel == 1 ? LANES : 1;
-    for (int64_t n = 0; n < of->images; n++)
-        for (int64_t c = 0; c < of->channels; c += step)
-            pool_channels(&to, n * of->in_image + c * of->in_channel,
-                          n * of->out_image + c * of->out_channel,
-                          sc_min_i64(step, of->channels - c));
+    const sc_class from = sc_class_of(p->in->dtype);
+    const bool is_real = from == SC_CLASS_F32 || from == SC_CLASS_F64;
+    const sc_class class_ = is_real ? SC_CLASS_F64 : SC_CLASS_I64;
+    const sc_wide_pooling wide = {.windows = of->windows,
+                                  .images = of->images,
+                                  .channels = of->channels,
+                                  .in_image = of->in_image,
+                                  .in_channel = of->in_channel,
+                                  .out_image = of->out_image,
+                                  .out_channel = of->out_channel,
+                                  .input = p->in->data,
+                                  .output = p->out->data,
+                                  .indices = p->indices ? p->indices->data : NULL,
+                                  .element_size = sc_dtype_bytes((sc_dtype)p->in->dtype),
+                                  .is_real = is_real,
+                                  .load = sc_loader(class_, p->in->dtype),
+                                  .store = sc_storer(class_, p->out->dtype)};
+    if (!wide.load || !wide.store || p->in->dtype == SC_DTYPE_BOOL) return sc_call_no_kernel(call);
+    sc_wide_pooling_run(&wide, 0, sc_wide_pooling_tiles(&wide));
     return SC_OK;
 }
 
@@ -136,7 +52,7 @@ static sc_status run_pool(const sc_kernel_call *call, pool *p) {
     if (p->in->dtype != p->out->dtype || (p->indices && p->indices->dtype != SC_DTYPE_I64))
         return sc_call_no_kernel(call);
     if (p->out->numel == 0) return SC_OK;
-    return p->in->dtype == SC_DTYPE_F32 ? run_floats(call, p) : run_converting(call, p);
+    return p->in->dtype == SC_DTYPE_F32 ? run_floats(call, p) : run_wide(call, p);
 }
 
 // --- Arguments -----------------------------------------------------------------------------------
