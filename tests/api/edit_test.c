@@ -1,9 +1,8 @@
 // Passes of the host: every change, every refusal, and what the check behind a pass finds.
 #include <stdio.h>
 
-#include "api/edit/edit.h"
+#include "edit_pass.h"
 #include "harness.h"
-#include "ir/print.h"
 
 // Ids: inputs are values 0 and 1; nodes 0 (relu), 1 (add), 2 (mul) make the values 2, 3, 4.
 static const char SOURCE[] = "method forward {\n"
@@ -15,81 +14,36 @@ static const char SOURCE[] = "method forward {\n"
                              "  return %mul\n"
                              "}\n";
 
-static sc_job *open_program(const char *text) {
-    sc_job *job = sc_job_open(NULL);
-    sc_program *program = NULL;
-    SC_ASSERT(job && sc_ops_init() == SC_OK);
-    SC_ASSERT(sc_program_parse(&job->ctx, sc_str_from(text), &program) == SC_OK);
-    for (uint32_t i = 0; i < program->methods.count; i++)
-        program->methods.data[i]->facts |= SC_FACT_CORE | SC_FACT_EDGE;
-    sc_job_add_version(job, SC_DIALECT_edge, program, 0);
-    return job;
-}
-
-// The pass under test, and the answer to the call that runs it.
-static void (*body)(sc_job *job);
-
-static bool run_body(void *user, uint32_t pass, sc_str method) {
-    sc_str json;
-    CHECK(pass == 7 && sc_str_is(method, "forward"));
-    CHECK_OK(sc_edit_method_json(user, &json));
-    body(user);
-    return true;
-}
-
-// The status of transform by pass 7, and the job.
-static sc_status transform(sc_job **job, void (*pass)(sc_job *job), uint32_t *made) {
-    *job = open_program(SOURCE);
-    body = pass;
-    sc_job_set_passes(*job, (sc_host_passes){run_body, *job});
-    return sc_compile_transform(*job, 0, (sc_str){0}, SC_STR("[7]"), made);
-}
-
-static sc_str change(sc_job *job, const char *json) {
-    sc_str answer = {0};
-    CHECK_OK(sc_edit_change(job, sc_str_from(json), &answer));
-    return answer;
-}
-
-static void refuse(sc_job *job, const char *json, sc_status code, const char *message) {
-    sc_str answer = {0};
-    CHECK_EQ_INT(sc_edit_change(job, sc_str_from(json), &answer), code);
-    const sc_diag *diag = job->ctx.diags.count ? &sc_vec_last(&job->ctx.diags) : NULL;
-    if (!diag || !strstr(diag->message.data, message))
-        FAIL("%s: '%s' instead of '%s'", json, diag ? diag->message.data : "", message);
-}
-
-static void check_text(sc_job *job, uint32_t program, const char *line) {
-    sc_sb text;
-    sc_sb_init(&text, job->ctx.arena);
-    sc_program_print(&text, job->versions.data[program].program, (sc_print_options){0});
-    if (!strstr(sc_sb_terminate(&text), line)) FAIL("'%s' is not in\n%s", line, text.data);
+static sc_status transform(sc_job **job, pass_body *pass, uint32_t *made) {
+    *job = pass_open(SOURCE);
+    return pass_transform(*job, pass, made);
 }
 
 // The program that the pass leaves has the line.
-static void gives(void (*pass)(sc_job *job), const char *line) {
+static void gives(pass_body *pass, const char *line) {
     sc_job *job;
     uint32_t made = 0;
     REQUIRE_OK(transform(&job, pass, &made));
     CHECK_EQ_UINT(made, 1);
-    check_text(job, made, line);
-    check_text(job, 0, "%relu: f32[2, 4] = aten::relu(%x)");  // the one before is as it was
+    pass_check_text(job, made, line);
+    pass_check_text(job, 0, "%relu: f32[2, 4] = aten::relu(%x)");  // the one before is as it was
     sc_job_close(job);
 }
 
 static void put_gelu(sc_job *job) {
     const sc_str made =
-        change(job, "{\"do\": \"insert\", \"graph\": 0, \"before\": 0, \"like\": 0, "
-                    "\"target\": \"aten::gelu\", \"args\": [{\"v\": 0}], "
-                    "\"kwargs\": {\"approximate\": \"tanh\"}}");
+        pass_change(job, "{\"do\": \"insert\", \"graph\": 0, \"before\": 0, \"like\": 0, "
+                         "\"target\": \"aten::gelu\", \"args\": [{\"v\": 0}], "
+                         "\"kwargs\": {\"approximate\": \"tanh\"}}");
     CHECK(strstr(made.data,
                  "\"parameters\":{\"names\":[\"self\",\"approximate\"],\"positional\":1}"));
     CHECK(strstr(made.data, "\"dtype\":\"float32\",\"shape\":[2,4]}"));
-    CHECK(strstr(change(job, "{\"do\": \"origin\", \"node\": 3}").data, "\"fromNode\":\"relu\""));
-    const sc_str users = change(job, "{\"do\": \"replaceUses\", \"from\": 2, \"to\": 5}");
+    CHECK(strstr(pass_change(job, "{\"do\": \"origin\", \"node\": 3}").data,
+                 "\"fromNode\":\"relu\""));
+    const sc_str users = pass_change(job, "{\"do\": \"replaceUses\", \"from\": 2, \"to\": 5}");
     CHECK(strstr(users.data, "\"name\":\"add\""));
-    change(job, "{\"do\": \"erase\", \"node\": 0}");
-    refuse(job, "{\"do\": \"erase\", \"node\": 0}", SC_ERR_STATE, "no such node");
+    pass_change(job, "{\"do\": \"erase\", \"node\": 0}");
+    pass_refuse(job, "{\"do\": \"erase\", \"node\": 0}", SC_ERR_STATE, "no such node");
 }
 
 TEST(a_call_takes_the_place_of_another) {
@@ -97,10 +51,10 @@ TEST(a_call_takes_the_place_of_another) {
 }
 
 static void unsqueeze(sc_job *job) {
-    change(job, "{\"do\": \"insert\", \"graph\": 0, \"before\": 1, \"like\": 1, \"target\": "
-                "\"aten::unsqueeze_copy\", \"args\": [{\"v\": 2}, 0]}");
+    pass_change(job, "{\"do\": \"insert\", \"graph\": 0, \"before\": 1, \"like\": 1, \"target\": "
+                     "\"aten::unsqueeze_copy\", \"args\": [{\"v\": 2}, 0]}");
     const sc_str changed =
-        change(job, "{\"do\": \"replaceInput\", \"node\": 1, \"from\": 2, \"to\": 5}");
+        pass_change(job, "{\"do\": \"replaceInput\", \"node\": 1, \"from\": 2, \"to\": 5}");
     CHECK(strstr(changed.data,
                  "\"name\":\"mul\",\"kind\":\"tensor\",\"dtype\":\"float32\",\"shape\":[1,2,4]"));
 }
@@ -114,7 +68,7 @@ enum { CHAIN = 300 };
 // The first call of a long chain takes y in the place of x: all others follow.
 static void lengthen(sc_job *job) {
     const sc_str changed =
-        change(job, "{\"do\": \"replaceInput\", \"node\": 0, \"from\": 0, \"to\": 1}");
+        pass_change(job, "{\"do\": \"replaceInput\", \"node\": 0, \"from\": 0, \"to\": 1}");
     CHECK(strstr(changed.data, "\"name\":\"relu_299\",\"kind\":\"tensor\",\"dtype\":\"float32\","
                                "\"shape\":[3,4]"));
 }
@@ -130,20 +84,18 @@ TEST(types_follow_through_a_long_chain) {
                                "  %%relu_%d: f32[2, 4] = aten::relu(%%relu_%d)\n", i, i - 1);
     snprintf(text + at, sizeof text - at, "  return %%relu_%d\n}\n", CHAIN - 1);
     uint32_t made = 0;
-    sc_job *job = open_program(text);
-    body = lengthen;
-    sc_job_set_passes(job, (sc_host_passes){run_body, job});
-    REQUIRE_OK(sc_compile_transform(job, 0, (sc_str){0}, SC_STR("[7]"), &made));
-    check_text(job, made, "%relu_299: f32[3, 4] = aten::relu(%relu_298)");
+    sc_job *job = pass_open(text);
+    REQUIRE_OK(pass_transform(job, lengthen, &made));
+    pass_check_text(job, made, "%relu_299: f32[3, 4] = aten::relu(%relu_298)");
     sc_job_close(job);
 }
 
 static void set_arguments(sc_job *job) {
-    change(job, "{\"do\": \"set\", \"node\": 1, \"index\": 2, \"value\": {\"f\": 1.5}}");
-    const sc_str outputs = change(
+    pass_change(job, "{\"do\": \"set\", \"node\": 1, \"index\": 2, \"value\": {\"f\": 1.5}}");
+    const sc_str outputs = pass_change(
         job, "{\"do\": \"set\", \"node\": {\"outputs\": 0}, \"index\": 0, \"value\": {\"v\": 3}}");
     CHECK(strstr(outputs.data, "\"outputs\":[{\"v\":3}]"));
-    CHECK(strstr(change(job, "{\"do\": \"eraseDead\", \"graph\": 0}").data, "\"erased\":[2]"));
+    CHECK(strstr(pass_change(job, "{\"do\": \"eraseDead\", \"graph\": 0}").data, "\"erased\":[2]"));
 }
 
 TEST(arguments_and_outputs_are_set) {
@@ -152,10 +104,10 @@ TEST(arguments_and_outputs_are_set) {
 
 static void put_silu(sc_job *job) {
     const sc_str made =
-        change(job, "{\"do\": \"insert\", \"graph\": 0, \"before\": 1, \"like\": null, "
-                    "\"target\": \"aten::silu\", \"args\": [{\"v\": 2}]}");
+        pass_change(job, "{\"do\": \"insert\", \"graph\": 0, \"before\": 1, \"like\": null, "
+                         "\"target\": \"aten::silu\", \"args\": [{\"v\": 2}]}");
     CHECK(strstr(made.data, "\"shape\":[2,4]"));
-    change(job, "{\"do\": \"replaceInput\", \"node\": 1, \"from\": 2, \"to\": 5}");
+    pass_change(job, "{\"do\": \"replaceInput\", \"node\": 1, \"from\": 2, \"to\": 5}");
 }
 
 TEST(a_composite_stays_whole) { gives(put_silu, "%silu: f32[2, 4] = aten::silu(%relu)"); }
@@ -206,7 +158,7 @@ static void make_mistakes(sc_job *job) {
          "'mul' is not defined"},
     };
     for (size_t i = 0; i < SC_COUNT_OF(rows); i++)
-        refuse(job, rows[i].json, rows[i].code, rows[i].message);
+        pass_refuse(job, rows[i].json, rows[i].code, rows[i].message);
 }
 
 TEST(mistakes_are_refused_and_leave_the_graph) {
@@ -218,7 +170,7 @@ static const char *left;  // in the graph by the pass
 static void leave(sc_job *job) {
     char json[200];
     snprintf(json, sizeof json, "{\"do\": \"insert\", \"graph\": 0, %s}", left);
-    change(job, json);
+    pass_change(job, json);
 }
 
 TEST(views_and_writes_are_not_of_the_edge_dialect) {
@@ -242,7 +194,7 @@ static void end_early(sc_job *job) {
     leave(job);
     CHECK_EQ_INT(sc_edit_end_pass(job, SC_STR("mine")), SC_ERR_ARGUMENT);
     CHECK(sc_str_is(sc_vec_last(&job->ctx.diags).where.pass, "mine"));
-    change(job, "{\"do\": \"eraseDead\", \"graph\": 0}");
+    pass_change(job, "{\"do\": \"eraseDead\", \"graph\": 0}");
 }
 
 TEST(the_check_names_the_pass_and_can_be_repeated) {
@@ -257,7 +209,7 @@ static bool fail(void *user, uint32_t pass, sc_str method) {
 TEST(a_pass_has_its_time_and_may_fail) {
     sc_str json;
     uint32_t made;
-    sc_job *job = open_program(SOURCE);
+    sc_job *job = pass_open(SOURCE);
     CHECK_EQ_INT(sc_edit_change(job, SC_STR("{}"), &json), SC_ERR_STATE);
     CHECK_EQ_INT(sc_edit_method_json(job, &json), SC_ERR_STATE);
     CHECK_EQ_INT(sc_compile_transform(job, 0, (sc_str){0}, SC_STR("[7]"), &made), SC_ERR_ARGUMENT);
@@ -277,7 +229,7 @@ static void refuse_pattern(sc_job *job) {
     snprintf(json, sizeof json,
              "{\"do\": \"replacePattern\", \"pattern\": \"%s\", \"replacement\": \"%s\"}", pattern,
              replacement);
-    refuse(job, json, SC_ERR_ARGUMENT, "more than 64 calls");
+    pass_refuse(job, json, SC_ERR_ARGUMENT, "more than 64 calls");
 }
 
 static void replace(sc_job *job) {
@@ -285,7 +237,7 @@ static void replace(sc_job *job) {
     snprintf(json, sizeof json,
              "{\"do\": \"replacePattern\", \"pattern\": \"%s\", \"replacement\": \"%s\"}", pattern,
              replacement);
-    change(job, json);
+    pass_change(job, json);
 }
 
 // 65 calls in lists within the parser's bounds.
@@ -345,7 +297,7 @@ static void use_a_constant(sc_job *job) {
                  SC_ERR_ARGUMENT);
     CHECK_OK(sc_edit_text(job, &json));
     CHECK(strstr(json.data, "my_scale: f32[4]"));
-    change(job, "{\"do\": \"set\", \"node\": 2, \"index\": 1, \"value\": {\"v\": 5}}");
+    pass_change(job, "{\"do\": \"set\", \"node\": 2, \"index\": 1, \"value\": {\"v\": 5}}");
 }
 
 TEST(constants_are_added_and_read) {
@@ -353,35 +305,36 @@ TEST(constants_are_added_and_read) {
 }
 
 static void return_more(sc_job *job) {
-    CHECK(strstr(change(job, "{\"do\": \"output\", \"value\": 2}").data,
+    CHECK(strstr(pass_change(job, "{\"do\": \"output\", \"value\": 2}").data,
                  "\"outputs\":[{\"v\":4},{\"v\":2}]"));
 }
 
 TEST(outputs_are_added) { gives(return_more, "return %mul, %relu"); }
 
 static void give_integers(sc_job *job) {
-    CHECK(strstr(change(job, "{\"do\": \"retype\", \"value\": 0, \"dtype\": \"float64\"}").data,
-                 "\"dtype\":\"float64\""));
-    refuse(job, "{\"do\": \"retype\", \"value\": 0, \"dtype\": \"int7\"}", SC_ERR_ARGUMENT,
-           "the new dtype of 'x' is no dtype");
-    refuse(job, "{\"do\": \"retype\", \"value\": 2, \"dtype\": \"int8\"}", SC_ERR_ARGUMENT,
-           "'relu' is not a tensor that callers of the method pass");
+    CHECK(
+        strstr(pass_change(job, "{\"do\": \"retype\", \"value\": 0, \"dtype\": \"float64\"}").data,
+               "\"dtype\":\"float64\""));
+    pass_refuse(job, "{\"do\": \"retype\", \"value\": 0, \"dtype\": \"int7\"}", SC_ERR_ARGUMENT,
+                "the new dtype of 'x' is no dtype");
+    pass_refuse(job, "{\"do\": \"retype\", \"value\": 2, \"dtype\": \"int8\"}", SC_ERR_ARGUMENT,
+                "'relu' is not a tensor that callers of the method pass");
 }
 
 TEST(inputs_get_another_dtype) { gives(give_integers, "%relu: f64[2, 4] = aten::relu(%x)"); }
 
 static void add_methods(sc_job *job) {
-    change(job, "{\"do\": \"constantMethod\", \"name\": \"scale\", \"value\": [0.5, 3]}");
-    refuse(job, "{\"do\": \"constantMethod\", \"name\": \"scale\", \"value\": 1}", SC_ERR_ARGUMENT,
-           "already a method named 'scale'");
-    refuse(job, "{\"do\": \"constantMethod\", \"name\": \"forward\", \"value\": 1}",
-           SC_ERR_ARGUMENT, "already a method named 'forward'");
-    refuse(job, "{\"do\": \"constantMethod\", \"name\": \"none\"}", SC_ERR_ARGUMENT,
-           "a constant method cannot return this value");
-    refuse(job,
-           "{\"do\": \"constantMethod\", \"name\": \"t\", \"value\": {\"tensor\": \"int8\", "
-           "\"sizes\": [1], \"at\": 0}}",
-           SC_ERR_ARGUMENT, "a constant method cannot return this value");
+    pass_change(job, "{\"do\": \"constantMethod\", \"name\": \"scale\", \"value\": [0.5, 3]}");
+    pass_refuse(job, "{\"do\": \"constantMethod\", \"name\": \"scale\", \"value\": 1}",
+                SC_ERR_ARGUMENT, "already a method named 'scale'");
+    pass_refuse(job, "{\"do\": \"constantMethod\", \"name\": \"forward\", \"value\": 1}",
+                SC_ERR_ARGUMENT, "already a method named 'forward'");
+    pass_refuse(job, "{\"do\": \"constantMethod\", \"name\": \"none\"}", SC_ERR_ARGUMENT,
+                "a constant method cannot return this value");
+    pass_refuse(job,
+                "{\"do\": \"constantMethod\", \"name\": \"t\", \"value\": {\"tensor\": \"int8\", "
+                "\"sizes\": [1], \"at\": 0}}",
+                SC_ERR_ARGUMENT, "a constant method cannot return this value");
 }
 
 TEST(constant_methods_are_added) { gives(add_methods, "method forward"); }

@@ -459,6 +459,14 @@ test("a client has the passes of a module", async () => {
     (await client.load(await program.buffer)).run([x]).then((values) => values.length);
   assert.equal(await outputsOf(plain), 1);
   assert.equal(await outputsOf(shown), 4);
+  // The module imports a copy of the package that is not the worker's own.
+  const targets = async (pass: string): Promise<string[]> => {
+    const edge = await client.toEdge(example);
+    const made = await edge.transform([pass]);
+    return (await made.nodes()).map(({ target }) => target);
+  };
+  assert.ok((await targets("fuseSilu")).includes("aten::silu"));
+  assert.equal((await targets("foldScales")).includes("aten::mul.Tensor"), false);
   await assert.rejects(client.importPasses({ url: "data:text/javascript," }), /exports no pass/);
   await client.terminate();
 });

@@ -79,11 +79,20 @@ static sc_status find_user(const change *c, sc_node **out) {
     return SC_OK;
 }
 
-static sc_arg kept_copy(sc_arena *arena, sc_arg arg) {
-    if (arg.kind != SC_ARG_LIST) return arg;
-    sc_arg *items = sc_new_array(arena, sc_arg, arg.count ? arg.count : 1);
-    for (uint32_t i = 0; i < arg.count; i++) items[i] = arg.items[i];
-    return sc_arg_list(items, arg.count);
+static bool has_body(const sc_arg *arg) {
+    bool has = arg->kind == SC_ARG_GRAPH;
+    for (uint32_t i = 0; !has && arg->kind == SC_ARG_LIST && i < arg->count; i++)
+        has = has_body(&arg->items[i]);
+    return has;
+}
+
+// A body belongs to its call. Elsewhere it would be part of two calls, or of itself.
+static sc_status check_bodies(const change *c, const sc_node *node, const sc_arg *from,
+                              const sc_arg *to) {
+    if ((!has_body(from) && !has_body(to)) || sc_arg_equal(from, to)) return SC_OK;
+    return sc_fail(&c->edit->job->ctx, SC_ERR_UNSUPPORTED, "Change the nodes of the body instead.",
+                   "a body of control flow cannot be put into '%s', nor taken out",
+                   node->op ? node->name->text : "output");
 }
 
 // {"node", "index", "value"}
@@ -107,8 +116,9 @@ static sc_status do_set(change *c) {
                        "argument '" SC_STR_FMT "' of %s has the wrong type",
                        SC_STR_ARG(param->name), node->op->name);
     SC_TRY(sc_edit_check_arg_order(c->edit, &value, node));
-    sc_arg_set(&node->args[index], kept_copy(ctx->arena, value));
-    return sc_edit_spread(c->edit, node, c->w);
+    sc_arg *slot = &node->args[index];
+    SC_TRY(check_bodies(c, node, slot, &value));
+    return sc_edit_exchange(c->edit, &slot, 1, value, c->w);
 }
 
 typedef struct redirecting {
@@ -135,8 +145,7 @@ static sc_status do_replace_input(change *c) {
     SC_TRY(sc_edit_check_order(c->edit, r.to, node));
     r.from = from;
     sc_node_visit_values(node, note_slot, &r);
-    for (uint32_t i = 0; i < r.slots.count; i++) sc_arg_set(r.slots.data[i], sc_arg_value(r.to));
-    return sc_edit_spread(c->edit, node, c->w);
+    return sc_edit_exchange(c->edit, r.slots.data, r.slots.count, sc_arg_value(r.to), c->w);
 }
 
 // {"from": value, "to": value}: replaces it wherever it is used, except in the node that makes `to`
@@ -196,8 +205,7 @@ static sc_status do_output(change *c) {
     SC_TRY(sc_edit_value(c->edit, member(c, "value"), &value));
     SC_TRY(sc_edit_check_order(c->edit, value, ret));
     sc_arg *args = sc_new_array(c->edit->job->ctx.scratch, sc_arg, ret->arg_count + 1);
-    for (uint32_t i = 0; i < ret->arg_count; i++)
-        args[i] = kept_copy(c->edit->job->ctx.scratch, ret->args[i]);
+    for (uint32_t i = 0; i < ret->arg_count; i++) args[i] = ret->args[i];
     args[ret->arg_count] = sc_arg_value(value);
     sc_graph_set_outputs(method->graph, args, ret->arg_count + 1);
     sc_vec_push(&c->edit->job->arena, &method->outputs, (sc_output_sig){.kind = SC_OUTPUT_USER});

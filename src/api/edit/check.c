@@ -1,6 +1,5 @@
 // The check after each pass of the user's own.
 #include "api/edit/edit.h"
-#include "passes/layout.h"
 
 static sc_status refuse(sc_ctx *ctx, const sc_node *node, const char *hint, const char *why) {
     sc_where_set_node(ctx, node);

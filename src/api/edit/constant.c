@@ -84,16 +84,23 @@ static sc_str value_name(sc_arena *arena, sc_str name) {
     return (sc_str){text, name.size};
 }
 
-static sc_value *add(sc_edit *edit, sc_str name, sc_spec spec, const void *data, size_t bytes) {
+static sc_status copy_bytes(sc_ctx *ctx, const void *data, size_t bytes, uint8_t **out) {
+    *out = sc_arena_try_alloc(ctx->arena, sc_max_u64(bytes, 1));
+    if (!*out)
+        return sc_fail(ctx, SC_ERR_MEMORY, "Use smaller constants.",
+                       "there is no memory for the %zu bytes of a new constant", bytes);
+    if (bytes) memcpy(*out, data, bytes);
+    return SC_OK;
+}
+
+static sc_value *add(sc_edit *edit, sc_str name, sc_spec spec, const uint8_t *data, size_t bytes) {
     sc_arena *arena = edit->job->ctx.arena;
     sc_method *method = edit->method;
-    uint8_t *kept = sc_new_array(arena, uint8_t, bytes + 1);
-    if (bytes) memcpy(kept, data, bytes);
     sc_constant *constant = sc_new(arena, sc_constant);
     *constant = (sc_constant){
         .name = name,
         .spec = spec,
-        .data = sc_extent_whole(sc_source_from_memory(arena, kept, bytes)),
+        .data = sc_extent_whole(sc_source_from_memory(arena, data, bytes)),
         .persistent = true,
     };
     sc_value *value = sc_graph_add_input(method->graph, value_name(edit->job->ctx.scratch, name),
@@ -121,7 +128,9 @@ sc_status sc_edit_add_constant(sc_job *job, sc_str constant_json, const void *da
         return sc_fail(ctx, SC_ERR_ARGUMENT, "Give the bytes of all elements, row-major.",
                        "constant '" SC_STR_FMT "' needs %llu bytes, not %u", SC_STR_ARG(name),
                        (unsigned long long)wanted, bytes);
-    sc_value *value = add(edit, name, spec, data, bytes);
+    uint8_t *kept;
+    SC_TRY(copy_bytes(ctx, data, bytes, &kept));
+    sc_value *value = add(edit, name, spec, kept, bytes);
     sc_sb text = sc_job_text(job);
     sc_json_writer w;
     sc_json_writer_init(&w, &text, SC_JSON_COMPACT);

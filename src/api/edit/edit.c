@@ -10,7 +10,7 @@
         uint64_t *number = sc_imap_find(&edit->numbers, SC_PTR_KEY(address));       \
         if (number) return (uint32_t)*number;                                       \
         sc_imap_add(&edit->numbers, SC_PTR_KEY(address), edit->table.count);        \
-        sc_vec_push(&edit->job->arena, &edit->table, address);                      \
+        sc_vec_push(&edit->arena, &edit->table, address);                           \
         return edit->table.count - 1;                                               \
     }                                                                               \
     sc_status sc_edit_##name(sc_edit *edit, const sc_json *number, type **out) {    \
@@ -94,6 +94,8 @@ sc_status sc_edit_require(sc_job *job, sc_edit **out) {
 
 sc_status sc_edit_begin_change(sc_edit *edit) {
     edit->is_changed = !edit->is_only_read;
+    // A change may leave a node without a use, and a new node has no debug handle.
+    if (edit->is_changed) edit->method->facts &= ~(uint32_t)(SC_FACT_NO_DEAD | SC_FACT_HANDLES);
     if (edit->is_changed) return SC_OK;
     return sc_fail(&edit->job->ctx, SC_ERR_STATE, "Change the program in a pass.",
                    "a partitioner cannot change the program");
@@ -118,35 +120,35 @@ static sc_status run(sc_edit *edit, uint32_t number) {
                        "%u is the number of a function of the host, but this host has none",
                        number);
     edit->mark = sc_diags_mark(ctx);
-    sc_imap_init(&edit->numbers, ctx->arena);
-    sc_imap_init(&edit->places, ctx->arena);
-    sc_imap_init(&edit->shown, ctx->arena);
+    sc_arena_init(&edit->arena);
+    sc_imap_init(&edit->numbers, &edit->arena);
+    sc_imap_init(&edit->places, &edit->arena);
+    sc_imap_init(&edit->shown, &edit->arena);
     sc_edit *outer = job->edit;
     job->edit = edit;
     sc_status status = call_host(edit, number);
     if (status == SC_OK) status = sc_edit_check(edit);
     job->edit = outer;
+    sc_arena_deinit(&edit->arena);
     ctx->where = where;
     return status;
 }
 
 sc_status sc_edit_run(sc_job *job, sc_program *program, sc_method *method, uint32_t number,
                       bool is_edge) {
-    sc_edit *edit = sc_new(job->ctx.arena, sc_edit);
-    *edit = (sc_edit){.job = job, .program = program, .method = method, .is_edge = is_edge};
-    return run(edit, number);
+    sc_edit edit = {.job = job, .program = program, .method = method, .is_edge = is_edge};
+    return run(&edit, number);
 }
 
 sc_status sc_edit_ask(sc_job *job, sc_method *method, uint32_t number, sc_str *answer) {
-    sc_edit *edit = sc_new(job->ctx.arena, sc_edit);
-    *edit = (sc_edit){.job = job,
-                      .program = method->program,
-                      .method = method,
-                      .is_edge = true,
-                      .is_only_read = true,
-                      .answer = SC_STR("[]")};
-    const sc_status status = run(edit, number);
-    *answer = edit->answer;
+    sc_edit edit = {.job = job,
+                    .program = method->program,
+                    .method = method,
+                    .is_edge = true,
+                    .is_only_read = true,
+                    .answer = SC_STR("[]")};
+    const sc_status status = run(&edit, number);
+    *answer = edit.answer;
     return status;
 }
 

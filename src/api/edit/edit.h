@@ -11,10 +11,11 @@ struct sc_edit {
     sc_job *job;
     sc_program *program;  // a copy, which becomes the next version
     sc_method *method;
+    sc_arena arena;     // of the tables below: freed when the pass has ended
     sc_diag_mark mark;  // the diagnostics of the call that runs the pass
     bool is_edge;       // else it is a source program
     bool is_changed;    // changed since the last check
-    bool is_broken;     // the bodies of a node and its operands no longer agree
+    bool is_broken;     // a change failed half-way and could not be undone
     bool is_only_read;  // called by a partitioner, whose answer is `answer`
     sc_str answer;
     uint32_t insert_count;  // calls that the pass has inserted
@@ -70,11 +71,13 @@ sc_status sc_edit_make_node(sc_graph *graph, sc_node *position, const sc_op *op,
 // SC_ERR_ARGUMENT unless the value, or all values of the argument, exist before the node runs.
 sc_status sc_edit_check_order(sc_edit *edit, const sc_value *value, const sc_node *node);
 sc_status sc_edit_check_arg_order(sc_edit *edit, const sc_arg *arg, const sc_node *node);
-// Infers a node whose operands have changed, and all nodes that depend on it. Writes the members
-// "nodes" and "outputs" of an answer, if there is a writer.
-sc_status sc_edit_spread(sc_edit *edit, sc_node *user, sc_json_writer *w);
+// Puts `to` into arguments, which belong to one graph, and infers all nodes that depend on them.
+// Writes the members "nodes" and "outputs" of an answer, if there is a writer. After an error the
+// graph is as it was.
+sc_status sc_edit_exchange(sc_edit *edit, sc_arg *const *slots, uint32_t count, sc_arg to,
+                           sc_json_writer *w);
 // Replaces a value by another wherever it is used, except in the node that makes the other, and
-// infers all nodes that depend on it. Writes the same members as sc_edit_spread.
+// infers all nodes that depend on it. Otherwise as sc_edit_exchange.
 sc_status sc_edit_redirect(sc_edit *edit, sc_value *from, sc_value *to, sc_json_writer *w);
 // Infers all nodes that depend on a value of a new type, and writes the same members. A node that
 // cannot take the type keeps its results: the pass changes it, or the check after the pass refuses
@@ -102,9 +105,9 @@ void sc_edit_add_value(sc_edit *edit, sc_json_writer *w, sc_value *value);
 void sc_edit_add_input_row(sc_json_writer *w, const sc_input_sig *sig);
 sc_status sc_edit_put_method(sc_edit *edit, sc_json_writer *w);
 
-// Does the method agree with its dialect, and does every result agree with inference (check.c)?
-// First, the edge passes convert numbers in the place of tensors, operands of mixed dtype, and
-// memory formats. SC_ERR_ARGUMENT names the node that is wrong. Without a change it does no work.
+// Does the method agree with its dialect? An edge program may have no views and no writes; then the
+// edge passes convert numbers in the place of tensors, operands of mixed dtype, and memory formats.
+// SC_ERR_ARGUMENT names the node that is wrong. Without a change it does no work (check.c).
 sc_status sc_edit_check(sc_edit *edit);
 
 #endif

@@ -22,6 +22,8 @@ typedef struct pattern {
     bool is_bound[SC_FORMULA_NAMES];
     sc_node *matched[MATCHED_MAX];  // users before their operands
     uint32_t matched_count;
+    bool is_changed;  // a replacement has begun
+    sc_imap writes;   // of a source program: address of a node -> number of writes before it
 } pattern;
 
 static bool match_arg(pattern *p, const sc_arg *arg, node n);
@@ -250,13 +252,42 @@ static bool match_arg(pattern *p, const sc_arg *arg, node n) {
     }
 }
 
+// --- Writes --------------------------------------------------------------------------------------
+
+static sc_status count_writes(sc_ctx *ctx, sc_graph *graph, void *user) {
+    pattern *p = user;
+    uint64_t count = 0;
+    (void)ctx;
+    for (const sc_node *n = graph->first; n; n = n->next) {
+        sc_imap_set(&p->writes, SC_PTR_KEY(n), count);
+        count += sc_op_has(n->op, SC_MUTATES);
+    }
+    return SC_OK;
+}
+
+// Calls of a replacement are not counted. They stand before the call that they replace.
+static uint64_t writes_before(const pattern *p, const sc_node *n) {
+    const uint64_t *count;
+    while (!(count = sc_imap_find(&p->writes, SC_PTR_KEY(n)))) n = n->next;
+    return *count;
+}
+
+// A write between two matched calls may change what the second one reads.
+static bool is_write_between(const pattern *p, const sc_value *root) {
+    if (p->edit->is_edge) return false;
+    const uint64_t before = writes_before(p, root->node);
+    for (uint32_t i = 0; i < p->matched_count; i++)
+        if (writes_before(p, p->matched[i]) != before) return true;
+    return false;
+}
+
 // Tries every order of operands that may be swapped.
 static bool match_root(pattern *p, sc_value *root) {
     const sc_arg arg = sc_arg_value(root);
     for (p->swaps = 0; p->swaps >> p->swap_count == 0; p->swaps++) {
         p->next_swap = p->matched_count = 0;
         memset(p->is_bound, 0, sizeof p->is_bound);
-        if (match_arg(p, &arg, p->formula.root)) return true;
+        if (match_arg(p, &arg, p->formula.root)) return !is_write_between(p, root);
         if (p->matched_count == 0) return false;  // a different operator
     }
     return false;
@@ -296,7 +327,9 @@ static sc_status build_node(building *b, node n, sc_node **out) {
         args[i] = sc_arg_default(ctx->scratch, param);
     }
     SC_TRY(sc_args_complete(ctx, ctx->scratch, op, args, schema->param_count, &complete));
-    return sc_edit_make_node(b->root->graph, b->root, op, complete, &b->meta, out);
+    SC_TRY(sc_edit_make_node(b->root->graph, b->root, op, complete, &b->meta, out));
+    b->p->is_changed = true;
+    return SC_OK;
 }
 
 static sc_status build_result(building *b, node call, uint32_t index, sc_arg *out) {
@@ -385,6 +418,7 @@ static sc_status replace_at(replacing *x, sc_value *root) {
         return sc_fail(ctx, SC_ERR_ARGUMENT, "Make the replacement a call, or the name of a value.",
                        "the replacement of '%s' is not a value", root->name->text);
     SC_TRY(sc_edit_redirect(x->r->edit, root, made.value, NULL));
+    x->pattern.is_changed = true;
     sc_vec_push(ctx->scratch, &x->r->roots, made.value);
     erase_unused(&x->pattern);
     return SC_OK;
@@ -411,5 +445,10 @@ sc_status sc_edit_replace_pattern(sc_edit_replacing *r) {
     uint32_t unused;
     SC_TRY(parse_pattern(&x.pattern, r->pattern, &names));
     SC_TRY(parse(ctx, "replacement", r->replacement, &names, &x.replacement, &unused));
-    return sc_graphs_visit(ctx, r->edit->method->graph, replace_in, &x);
+    sc_graph *graph = r->edit->method->graph;
+    sc_imap_init(&x.pattern.writes, ctx->scratch);
+    if (!r->edit->is_edge) SC_TRY(sc_graphs_visit(ctx, graph, count_writes, &x.pattern));
+    const sc_status status = sc_graphs_visit(ctx, graph, replace_in, &x);
+    r->edit->is_broken |= status != SC_OK && x.pattern.is_changed;
+    return status;
 }

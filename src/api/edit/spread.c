@@ -12,7 +12,9 @@ static bool same_value(const sc_value *value, const sc_value *before) {
     return value->type != SC_VALUE_TENSOR || sc_spec_equal(&value->spec, &before->spec);
 }
 
+// An operator that is not in the table keeps its results, because it has no shape rule.
 static sc_status infer(sc_node *node) {
+    if (sc_op_has(node->op, SC_FOREIGN)) return SC_OK;
     return is_composite(node->op) ? sc_kept_infer(node) : sc_node_infer(node);
 }
 
@@ -22,6 +24,7 @@ typedef struct spreading {
     sc_imap changed;  // nodes with an operand whose type has changed
     uint32_t left;    // the number of them that have not been inferred again
     bool is_lenient;  // a node that inference refuses keeps its results, unless it has bodies
+    bool is_undoing;  // operands become what they were, so that nodes with bodies agree again
     sc_edit *edit;
     sc_json_writer *w;  // receives changed nodes; NULL: the caller does not need them
 } spreading;
@@ -44,7 +47,7 @@ static sc_value *results_of(const spreading *s, const sc_node *node) {
 // Infers a node again, and returns whether the type of a result has changed.
 static sc_status infer_again(spreading *s, sc_node *node) {
     if (sc_op_has(node->op, SC_HIGHER_ORDER)) {
-        s->edit->is_broken = true;
+        if (s->is_undoing) return SC_OK;
         sc_where_set_node(s->ctx, node);
         return sc_fail(s->ctx, SC_ERR_UNSUPPORTED,
                        "Keep the dtypes and sizes of its operands; change its bodies instead.",
@@ -114,13 +117,63 @@ sc_status sc_edit_check_arg_order(sc_edit *edit, const sc_arg *arg, const sc_nod
 
 // --- Changes that types follow ------------------------------------------------------------------
 
-sc_status sc_edit_spread(sc_edit *edit, sc_node *user, sc_json_writer *w) {
+// Would a node infer the same results from both?
+static bool same_arg(const sc_arg *a, const sc_arg *b) {
+    if (a->kind == SC_ARG_VALUE && b->kind == SC_ARG_VALUE) return same_value(a->value, b->value);
+    if (a->kind != SC_ARG_LIST || b->kind != SC_ARG_LIST) return sc_arg_equal(a, b);
+    bool is_same = a->count == b->count;
+    for (uint32_t i = 0; is_same && i < a->count; i++)
+        is_same = same_arg(&a->items[i], &b->items[i]);
+    return is_same;
+}
+
+static sc_arg copy_of(sc_arena *arena, sc_arg arg) {
+    if (arg.kind != SC_ARG_LIST) return arg;
+    sc_arg *items = sc_new_array(arena, sc_arg, arg.count ? arg.count : 1);
+    for (uint32_t i = 0; i < arg.count; i++) items[i] = arg.items[i];
+    return sc_arg_list(items, arg.count);
+}
+
+// Gives arguments their former contents, and all nodes behind them the types that follow.
+static void undo(sc_edit *edit, sc_arg *const *slots, const sc_arg *before, uint32_t count,
+                 sc_node *first) {
+    const sc_diag_mark mark = sc_diags_mark(&edit->job->ctx);
+    const sc_where where = edit->job->ctx.where;
     spreading s;
+    begin_spreading(&s, edit, NULL);
+    s.is_undoing = true;
+    for (uint32_t i = 0; i < count; i++) {
+        sc_arg_set(slots[i], before[i]);
+        note_node(&s, slots[i]->user);
+    }
+    edit->is_broken |= spread(&s, first) != SC_OK;
+    sc_diags_rewind(&edit->job->ctx, mark);
+    edit->job->ctx.where = where;
+}
+
+sc_status sc_edit_exchange(sc_edit *edit, sc_arg *const *slots, uint32_t count, sc_arg to,
+                           sc_json_writer *w) {
+    spreading s;
+    sc_node *first = NULL;  // position of the users
+    const sc_graph *returns = NULL;
+    sc_arg *before = sc_new_array(edit->job->ctx.scratch, sc_arg, count + 1);
     begin_spreading(&s, edit, w);
-    note_node(&s, user);
-    SC_TRY(spread(&s, user));
+    for (uint32_t i = 0; i < count; i++) {
+        sc_node *user = slots[i]->user;
+        const bool is_same = same_arg(slots[i], &to);
+        before[i] = copy_of(edit->job->ctx.scratch, *slots[i]);
+        sc_arg_set(slots[i], to);
+        if (!user->op) returns = user->graph;
+        if (!is_same) note_node(&s, user);
+        if (is_same && user->op && w) sc_edit_add_node(edit, w, user);
+        if (user->op && (!first || sc_edit_is_ahead(edit, user, first))) first = user;
+    }
+    const sc_status status = spread(&s, first);
+    if (status != SC_OK) undo(edit, slots, before, count, first);
+    SC_TRY(status);
+    if (!w) return SC_OK;
     sc_json_end_array(w);
-    if (!user->op) sc_edit_put_outputs(edit, w, user->graph);
+    if (returns) sc_edit_put_outputs(edit, w, returns);
     return SC_OK;
 }
 
@@ -129,37 +182,21 @@ sc_status sc_edit_spread_uses(sc_edit *edit, sc_value *value, sc_json_writer *w)
     begin_spreading(&s, edit, w);
     s.is_lenient = true;
     note_users(&s, value);
-    SC_TRY(spread(&s, value->graph->first));
+    const sc_status status = spread(&s, value->graph->first);
+    edit->is_broken |= status != SC_OK;
+    SC_TRY(status);
     sc_json_end_array(w);
     return SC_OK;
 }
 
 sc_status sc_edit_redirect(sc_edit *edit, sc_value *from, sc_value *to, sc_json_writer *w) {
-    spreading s;
     SC_VEC(sc_arg *) slots = {0};
-    sc_ctx *ctx = &edit->job->ctx;
     for (sc_arg *use = from->first_use; use; use = use->next_use) {
         if (use->user == to->node) continue;
         SC_TRY(sc_edit_check_order(edit, to, use->user));
-        sc_vec_push(ctx->scratch, &slots, use);
+        sc_vec_push(edit->job->ctx.scratch, &slots, use);
     }
-    begin_spreading(&s, edit, w);
-    const bool is_same = same_value(to, from);
-    bool is_output = false;
-    sc_node *first = NULL;  // position of the users
-    for (uint32_t i = 0; i < slots.count; i++) {
-        sc_node *user = slots.data[i]->user;
-        sc_arg_set(slots.data[i], sc_arg_value(to));
-        is_output = is_output || !user->op;
-        if (!is_same) note_node(&s, user);
-        if (is_same && user->op && w) sc_edit_add_node(edit, w, user);
-        if (user->op && (!first || sc_edit_is_ahead(edit, user, first))) first = user;
-    }
-    SC_TRY(spread(&s, first));
-    if (!w) return SC_OK;
-    sc_json_end_array(w);
-    if (is_output) sc_edit_put_outputs(edit, w, from->graph);
-    return SC_OK;
+    return sc_edit_exchange(edit, slots.data, slots.count, sc_arg_value(to), w);
 }
 
 // --- Calls ---------------------------------------------------------------------------------------

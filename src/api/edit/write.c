@@ -129,6 +129,7 @@ static void put_parameters(sc_edit *edit, sc_json_writer *w, const sc_node *node
     }
     sc_json_end_array(w);
     sc_json_put_u64(w, "positional", positional);
+    if (sc_op_has(node->op, SC_MUTATES)) sc_json_put_bool(w, "mutates", true);
     sc_json_end_object(w);
 }
 

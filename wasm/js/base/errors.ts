@@ -1,5 +1,6 @@
 // Errors that callers can switch on. A SconceError says what is wrong with the input and what to do;
 // a SconcePanic says that the engine itself broke and must be thrown away.
+import { brandInstances } from "./brand.js";
 import type { HostAbortSignal } from "../types/host.js";
 import type { Diagnostic, ErrorCode, ProgramMethodInfo } from "../types/index.js";
 
@@ -113,6 +114,9 @@ export class SconcePanic extends SconceError {
     super(code, message, PANIC_HINTS[code]);
   }
 }
+
+brandInstances(SconceError, "SconceError");
+brandInstances(SconcePanic, "SconcePanic");
 
 /** The error of using what was disposed; `what` is the name of its interface. */
 export function disposed(what: string): SconceError {

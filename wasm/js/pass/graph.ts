@@ -1,4 +1,5 @@
 // The graph that a pass changes: objects over JSON, which learn of each change by the answer to it.
+import { brand } from "../base/brand.js";
 import { badArgument, isObject, KINDS, mustBe } from "../base/check.js";
 import { SconceError } from "../base/errors.js";
 import { showAs } from "../base/shown.js";
@@ -377,6 +378,11 @@ export class NodeView implements GraphNode {
       );
   }
 }
+
+/** Is the value a node of a program, of whichever copy of this package? */
+export const isNodeOfAnyCopy = brand(NodeView, "GraphNode") as (
+  value: unknown,
+) => value is GraphNode;
 
 showAs(NodeView.prototype, "GraphNode", ({ name, op, target }) => ({ name, op, target }));
 

@@ -21,8 +21,16 @@ import type {
 import { NodeView, OutputView, Scope, type GraphView } from "./graph.js";
 import type { PassCore, RawInput, RawMethod, RawRow } from "./raw.js";
 
-/** Pattern calls that stand behind a program, for `replacePattern`. */
-const scopes = new WeakMap<PassProgram, Scope>();
+/**
+ * The method of a program that `replacePattern` calls. The symbol is the same in every copy of this
+ * package: a worker has one, and the module of a pass that runs in the worker imports another.
+ */
+const REPLACE = Symbol.for("sconce.replacePattern");
+
+/** The program of a pass, of whichever copy of this package. */
+interface Replaceable {
+  readonly [REPLACE]?: (pattern: string, replacement: string) => GraphValue[];
+}
 
 const rowOf = (name: string | null, { kind, target }: RawRow): SignatureRow =>
   Object.freeze({ name, kind, target });
@@ -73,7 +81,7 @@ class ProgramView implements PassProgram {
   private readonly view: GraphView;
 
   constructor(
-    private readonly scope: Scope,
+    readonly scope: Scope,
     raw: RawMethod,
   ) {
     this.method = raw.method;
@@ -150,6 +158,12 @@ class ProgramView implements PassProgram {
     this.scope.live.addConstantMethod(name, json);
   };
 
+  readonly [REPLACE] = (pattern: string, replacement: string): GraphValue[] => {
+    const { roots = [] } = this.scope.change({ do: "replacePattern", pattern, replacement });
+    if (roots.length > 0) this.scope.refresh();
+    return roots.map((id) => this.scope.valueOf(id));
+  };
+
   readonly text = (): string => {
     return this.scope.live.text();
   };
@@ -165,7 +179,6 @@ export function passProgram(core: PassCore): { program: PassProgram; end: () => 
   const raw = core.method();
   const scope = new Scope(core, raw);
   const program = new ProgramView(scope, raw);
-  scopes.set(program, scope);
   return {
     program,
     end: () => {
@@ -179,7 +192,8 @@ export function passProgram(core: PassCore): { program: PassProgram; end: () => 
  * is no node of it.
  */
 export function nodeNameIn(program: PassProgram, node: unknown): string | undefined {
-  if (!(node instanceof NodeView) || node.scope !== scopes.get(program)) return undefined;
+  if (!(node instanceof NodeView) || node.scope !== (program as ProgramView).scope)
+    return undefined;
   return node.graph.path === "" ? node.name : `${node.graph.path}/${node.name}`;
 }
 
@@ -189,9 +203,5 @@ export function replaceIn(
   pattern: string,
   replacement: string,
 ): GraphValue[] | undefined {
-  const scope = scopes.get(program);
-  if (!scope) return undefined;
-  const { roots = [] } = scope.change({ do: "replacePattern", pattern, replacement });
-  if (roots.length > 0) scope.refresh();
-  return roots.map((id) => scope.valueOf(id));
+  return (program as Replaceable | undefined)?.[REPLACE]?.(pattern, replacement);
 }

@@ -1,7 +1,7 @@
 // Helpers for passes: rewriting by pattern, and distinguishing nodes from other arguments.
 import { badArgument, mustBe } from "../base/check.js";
 import type { GraphNode, GraphValue, PassProgram } from "../types/index.js";
-import { NodeView } from "./graph.js";
+import { isNodeOfAnyCopy } from "./graph.js";
 import { replaceIn } from "./program.js";
 
 /**
@@ -46,4 +46,4 @@ export function replacePattern(
  *   },
  * ]);
  */
-export const isGraphNode = (arg: unknown): arg is GraphNode => arg instanceof NodeView;
+export const isGraphNode = (arg: unknown): arg is GraphNode => isNodeOfAnyCopy(arg);

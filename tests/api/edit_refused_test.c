@@ -1,0 +1,172 @@
+// Changes of a pass that are refused after they have begun: the graph is as it was, and the pass
+// may go on. Bodies of control flow and operators of unknown libraries.
+#include <stdio.h>
+
+#include "edit_pass.h"
+#include "harness.h"
+
+// The bodies are graphs 1 and 2.
+static const char SOURCE[] = "method forward {\n"
+                             "input %p: b8[]\n"
+                             "input %x: f32[4]\n"
+                             "input %wide: f64[4]\n"
+                             "input %long: f32[3]\n"
+                             "%relu: f32[4] = aten::relu(%x)\n"
+                             "%own: f32[4] = demo::own(%relu, 2)\n"
+                             "%cond: f32[4] = higher_order::cond(%p, graph t {\n"
+                             "input %a: f32[4]\n"
+                             "%sin: f32[4] = aten::sin(%a)\n"
+                             "return %sin\n"
+                             "}, graph e {\n"
+                             "input %a: f32[4]\n"
+                             "%cos: f32[4] = aten::cos(%a)\n"
+                             "return %cos\n"
+                             "}, [%own])\n"
+                             "%add: f32[4] = aten::add.Tensor(%cond, %relu)\n"
+                             "return %add\n"
+                             "}\n";
+
+static void check_pass(pass_body *pass, const char *line) {
+    sc_job *job = pass_open(SOURCE);
+    uint32_t made = 0;
+    REQUIRE_OK(pass_transform(job, pass, &made));
+    pass_check_text(job, made, line);
+    sc_job_close(job);
+}
+
+// The number of the value with that name.
+static int value_of(sc_job *job, const char *name) {
+    for (uint32_t i = 0; i < job->edit->values.count; i++)
+        if (strcmp(job->edit->values.data[i]->name->text, name) == 0) return (int)i;
+    FAIL("there is no value %s", name);
+    return -1;
+}
+
+static int node_of(sc_job *job, const char *name) {
+    for (uint32_t i = 0; i < job->edit->nodes.count; i++)
+        if (strcmp(job->edit->nodes.data[i]->name->text, name) == 0) return (int)i;
+    FAIL("there is no node %s", name);
+    return -1;
+}
+
+// A change with the numbers of named nodes and values: N(name) and V(name).
+static const char *json_of(sc_job *job, const char *text) {
+    static char json[500];
+    char *to = json;
+    while (*text) {
+        const bool is_node = strncmp(text, "N(", 2) == 0, is_value = strncmp(text, "V(", 2) == 0;
+        if (!is_node && !is_value) {
+            *to++ = *text++;
+            continue;
+        }
+        char name[20];
+        const size_t length = strcspn(text + 2, ")");
+        SC_ASSERT(length < sizeof name && to < json + sizeof json - 20);
+        memcpy(name, text + 2, length);
+        name[length] = '\0';
+        to += sprintf(to, "%d", is_node ? node_of(job, name) : value_of(job, name));
+        text += length + 3;
+    }
+    *to = '\0';
+    return json;
+}
+
+static const char *changes[4];
+
+static void make_changes(sc_job *job) {
+    for (int i = 0; changes[i]; i++) pass_change(job, json_of(job, changes[i]));
+}
+
+TEST(operands_of_control_flow_and_unknown_operators_are_exchanged) {
+    static const char *const rows[][2] = {
+        {"{\"do\": \"replaceInput\", \"node\": N(cond), \"from\": V(own), \"to\": V(relu)}",
+         "}, [%relu])"},
+        {"{\"do\": \"set\", \"node\": N(cond), \"index\": 3, \"value\": [{\"v\": V(x)}]}",
+         "}, [%x])"},
+        {"{\"do\": \"replaceInput\", \"node\": N(own), \"from\": V(relu), \"to\": V(x)}",
+         "demo::own(%x, 2)"},
+        {"{\"do\": \"replaceInput\", \"node\": N(own), \"from\": V(relu), \"to\": V(wide)}",
+         "%own: f32[4] = demo::own(%wide, 2)"},
+        {"{\"do\": \"set\", \"node\": N(own), \"index\": 1, \"value\": 3}", "demo::own(%relu, 3)"},
+        {"{\"do\": \"replaceUses\", \"from\": V(own), \"to\": V(relu)}", "}, [%relu])"},
+    };
+    for (size_t i = 0; i < SC_COUNT_OF(rows); i++) {
+        changes[0] = rows[i][0];
+        check_pass(make_changes, rows[i][1]);
+    }
+}
+
+static const char *bad, *message;
+static sc_status code;
+
+// The text is the same before and after, and other changes still work.
+static void go_on(sc_job *job) {
+    sc_str before, after;
+    REQUIRE_OK(sc_edit_text(job, &before));
+    char *kept = sc_str_dup(job->ctx.arena, before);
+    pass_refuse(job, json_of(job, bad), code, message);
+    REQUIRE_OK(sc_edit_text(job, &after));
+    if (!sc_str_is(after, kept)) FAIL("%s changed the graph to\n%s", bad, after.data);
+    pass_change(job, json_of(job, "{\"do\": \"set\", \"node\": N(own), \"index\": 1, "
+                                  "\"value\": 5}"));
+}
+
+TEST(a_refused_change_leaves_the_graph) {
+    static const struct {
+        const char *json;
+        sc_status code;
+        const char *message;
+    } rows[] = {
+        {"{\"do\": \"replaceInput\", \"node\": N(cond), \"from\": V(own), \"to\": V(wide)}",
+         SC_ERR_UNSUPPORTED, "an operand of cond (higher_order::cond) would have another type"},
+        {"{\"do\": \"replaceUses\", \"from\": V(x), \"to\": V(long)}", SC_ERR_SHAPE, "broadcast"},
+        {"{\"do\": \"replaceInput\", \"node\": N(add), \"from\": V(relu), \"to\": V(long)}",
+         SC_ERR_SHAPE, "broadcast"},
+        {"{\"do\": \"replaceUses\", \"from\": V(own), \"to\": V(wide)}", SC_ERR_UNSUPPORTED,
+         "an operand of cond"},
+        {"{\"do\": \"set\", \"node\": N(cond), \"index\": 1, \"value\": {\"g\": 0}}",
+         SC_ERR_UNSUPPORTED, "a body of control flow cannot be put into 'cond'"},
+        {"{\"do\": \"set\", \"node\": N(cond), \"index\": 1, \"value\": {\"g\": 2}}",
+         SC_ERR_UNSUPPORTED, "a body of control flow cannot be put into 'cond'"},
+        {"{\"do\": \"set\", \"node\": N(own), \"index\": 0, \"value\": {\"g\": 0}}",
+         SC_ERR_UNSUPPORTED, "a body of control flow cannot be put into 'own'"},
+        {"{\"do\": \"set\", \"node\": N(own), \"index\": 0, \"value\": [{\"g\": 1}]}",
+         SC_ERR_UNSUPPORTED, "a body of control flow cannot be put into 'own'"},
+        {"{\"do\": \"set\", \"node\": {\"outputs\": 0}, \"index\": 0, \"value\": {\"g\": 1}}",
+         SC_ERR_UNSUPPORTED, "a body of control flow cannot be put into 'output'"},
+    };
+    for (size_t i = 0; i < SC_COUNT_OF(rows); i++) {
+        bad = rows[i].json;
+        code = rows[i].code;
+        message = rows[i].message;
+        check_pass(go_on, "demo::own(%relu, 5)");
+    }
+}
+
+// --- Writes in place -----------------------------------------------------------------------------
+
+static void replace_products(sc_job *job) {
+    pass_change(job, "{\"do\": \"replacePattern\", \"pattern\": \"mul(x, sigmoid(x))\", "
+                     "\"replacement\": \"silu(x)\"}");
+}
+
+// Before decomposition a value changes where a call writes it.
+TEST(a_pattern_does_not_match_across_a_write) {
+    static const char *const rows[][2] = {
+        {"%s: f32[4] = aten::sigmoid(%x)\n%w: f32[4] = aten::add_.Tensor(%x, 1)\n"
+         "%m: f32[4] = aten::mul.Tensor(%x, %s)\n",
+         "aten::mul.Tensor(%x, %s)"},
+        {"%w: f32[4] = aten::add_.Tensor(%x, 1)\n%s: f32[4] = aten::sigmoid(%x)\n"
+         "%m: f32[4] = aten::mul.Tensor(%x, %s)\n",
+         "aten::silu(%x)"},
+    };
+    for (size_t i = 0; i < SC_COUNT_OF(rows); i++) {
+        char text[300];
+        snprintf(text, sizeof text, "method forward {\ninput %%x: f32[4]\n%sreturn %%m\n}\n",
+                 rows[i][0]);
+        sc_job *job = pass_open(text);
+        CHECK_OK(pass_run_early(job, replace_products));
+        pass_check_text(job, 0, rows[i][1]);
+        sc_job_close(job);
+    }
+}
