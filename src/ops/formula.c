@@ -5,12 +5,16 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "ops/suggest.h"
+
 typedef struct formula_parser {
     sc_arena *arena;
     sc_str text;
     size_t at;
     uint32_t depth;
     const char *mistake;
+    size_t mistake_at;
+    sc_str unknown;                  // the name of an operator that does not exist
     sc_str names[SC_FORMULA_NAMES];  // those in scope, newest last
     uint32_t indices[SC_FORMULA_NAMES];
     uint32_t in_scope;
@@ -25,7 +29,10 @@ static node parse_expr(formula_parser *p);
 static node parse_block(formula_parser *p);
 
 static node wrong(formula_parser *p, const char *mistake) {
-    if (!p->mistake) p->mistake = mistake;
+    if (!p->mistake) {
+        p->mistake = mistake;
+        p->mistake_at = p->at;
+    }
     return &absent;
 }
 
@@ -126,6 +133,8 @@ static bool find_name(const formula_parser *p, sc_str name, uint32_t *index) {
 static const sc_op *find_op(formula_parser *p, sc_str name) {
     // Joined by hand: printing takes longer than all the rest of a call's parsing.
     char full[96] = "aten::";
+    const sc_str given = name;
+    if (sc_str_starts_with(name, "aten.")) name = sc_str_slice(name, strlen("aten."), name.size);
     const size_t before = sc_str_find(name, ':') >= 0 ? 0 : strlen(full);
     const bool fits = name.size <= sizeof full - before;
     if (fits) memcpy(full + before, name.data, name.size);
@@ -137,7 +146,11 @@ static const sc_op *find_op(formula_parser *p, sc_str name) {
         memcpy(full + size, TENSOR, sizeof TENSOR);
         op = sc_op_find((sc_str){full, size + sizeof TENSOR - 1});
     }
-    if (!op) wrong(p, "an operator is not in the table");
+    if (!op && !p->mistake) {
+        p->unknown = sc_str_copy(p->arena, fits ? (sc_str){full, size} : name);
+        p->at = (size_t)(given.data - p->text.data);
+        wrong(p, "there is no operator");
+    }
     return op;
 }
 
@@ -257,9 +270,10 @@ static node constant(formula_parser *p, sc_str name) {
 
 static node parse_text(formula_parser *p) {
     const size_t begin = ++p->at;
-    while (p->at < p->text.size && p->text.data[p->at] != '\'') p->at++;
+    const char quote = p->text.data[begin - 1];
+    while (p->at < p->text.size && p->text.data[p->at] != quote) p->at++;
     const sc_str text = sc_str_slice(p->text, begin, p->at);
-    if (!take(p, '\'')) return wrong(p, "a text does not end");
+    if (!take(p, quote)) return wrong(p, "a text does not end");
     return made(p, (sc_formula_node){.kind = SC_FORMULA_TEXT, .text = text});
 }
 
@@ -322,7 +336,7 @@ static node parse_any(formula_parser *p) {
     const char c = peek(p);
     if (take(p, '(')) return parse_group(p);
     if (take(p, '[')) return parse_list(p);
-    if (c == '\'') return parse_text(p);
+    if (c == '\'' || c == '"') return parse_text(p);
     if (c == '-' && peek_at(p, p->at + 1) == 'i') {
         p->at++;
         return take_keyword(p, "inf") ? number(p, -INFINITY) : wrong(p, "a number is malformed");
@@ -404,8 +418,14 @@ sc_status sc_formula_parse(sc_ctx *ctx, sc_arena *arena, sc_str text, const sc_f
     out->root = parse_block(&p);
     if (peek(&p) || p.at < p.text.size) wrong(&p, "text follows the expression");
     if (!p.mistake) return SC_OK;
-    return sc_fail(ctx, SC_ERR_FORMAT, "Write the formula as ops/formula.h says.",
-                   "formula: %s, at byte %zu", p.mistake, p.at);
+    if (p.unknown.size)
+        return sc_fail(ctx, SC_ERR_FORMAT, sc_op_suggest(arena, p.unknown),
+                       "%s '" SC_STR_FMT "', at byte %zu", p.mistake, SC_STR_ARG(p.unknown),
+                       p.mistake_at);
+    return sc_fail(ctx, SC_ERR_FORMAT,
+                   "Write calls of operators, such as \"mul(x, sigmoid(x))\", with overloads "
+                   "where they need one.",
+                   "%s, at byte %zu", p.mistake, p.mistake_at);
 }
 
 const sc_formula *sc_formula_make(const char *text, const sc_formula_names *names) {

@@ -8,7 +8,7 @@
 //          | WORD '(' expr , ... ')' | opmath '(' block ')' | real '(' block ')'
 //          | 'if' test 'then' expr 'else' expr | '(' block ')'
 //          | NAME                                     a parameter, or what a definition stands for
-//          | INT | FLOAT | 'text' | inf | -inf | nan | None | True | False | f32 i64 ...
+//          | INT | FLOAT | 'text' | "text" | inf | -inf | nan | None | True | False | f32 i64 ...
 //          | contiguous_format | preserve_format | [ expr, ... ]
 //   test  := is_float(expr) | is_tensor(expr) | is_absent(expr) | is_bool(expr)
 //          | is_true(expr) | is_complex(expr) | is_empty(expr)

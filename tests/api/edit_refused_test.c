@@ -1,6 +1,7 @@
 // Changes of a pass that are refused after they have begun: the graph is as it was, and the pass
 // may go on. Bodies of control flow and operators of unknown libraries.
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "edit_pass.h"
 #include "harness.h"
@@ -141,6 +142,64 @@ TEST(a_refused_change_leaves_the_graph) {
         message = rows[i].message;
         check_pass(go_on, "demo::own(%relu, 5)");
     }
+}
+
+// --- The check after a pass ----------------------------------------------------------------------
+
+static const char *result;
+
+static void return_another(sc_job *job) {
+    const sc_str made = pass_change(job, json_of(job, result));
+    const char *value = strstr(made.data, "\"outs\":[{\"id\":");
+    REQUIRE(value);
+    char json[100];
+    snprintf(json, sizeof json,
+             "{\"do\": \"set\", \"node\": {\"outputs\": 1}, \"index\": 0, "
+             "\"value\": {\"v\": %d}}",
+             atoi(value + strlen("\"outs\":[{\"id\":")));
+    pass_change(job, json);
+}
+
+TEST(bodies_keep_the_types_of_their_results) {
+    static const char *const rows[][2] = {
+        {"\"aten::unsqueeze_copy\", \"args\": [{\"v\": V(sin)}, 0]",
+         "result 0 of 't', a body of 'cond', is f32[1, 4], which does not fit f32[4]"},
+        {"\"dim_order_ops::_to_dim_order_copy\", \"args\": [{\"v\": V(sin)}], "
+         "\"kwargs\": {\"dtype\": \"float64\"}",
+         "result 0 of 't', a body of 'cond', is f64[4], which does not fit f32[4]"},
+        {"\"aten::neg\", \"args\": [{\"v\": V(sin)}]", NULL},
+    };
+    for (size_t i = 0; i < SC_COUNT_OF(rows); i++) {
+        char insert[300];
+        uint32_t made = 0;
+        snprintf(insert, sizeof insert, "{\"do\": \"insert\", \"graph\": 1, \"target\": %s}",
+                 rows[i][0]);
+        result = insert;
+        sc_job *job = pass_open(SOURCE);
+        const sc_status status = pass_transform(job, return_another, &made);
+        CHECK_EQ_INT(status, rows[i][1] ? SC_ERR_SHAPE : SC_OK);
+        if (status != SC_OK) {
+            const sc_diag *diag = &sc_vec_last(&job->ctx.diags);
+            if (!rows[i][1] || !strstr(diag->message.data, rows[i][1]))
+                FAIL("%s", diag->message.data);
+            CHECK(sc_str_is(diag->where.node, "cond"));
+        }
+        sc_job_close(job);
+    }
+}
+
+static void widen_an_input(sc_job *job) {
+    pass_change(job, json_of(job, "{\"do\": \"retype\", \"value\": V(x), "
+                                  "\"dtype\": \"int64\"}"));
+}
+
+TEST(nodes_take_the_new_dtype_of_an_input_in_the_end) {
+    uint32_t made = 0;
+    sc_job *job = pass_open("method forward {\ninput %x: f32[2, 2]\ninput %y: f32[2, 2]\n"
+                            "%mm: f32[2, 2] = aten::mm(%x, %y)\nreturn %mm\n}\n");
+    CHECK_EQ_INT(pass_transform(job, widen_an_input, &made), SC_ERR_DTYPE);
+    CHECK(sc_str_is(sc_vec_last(&job->ctx.diags).where.node, "mm"));
+    sc_job_close(job);
 }
 
 // --- Writes in place -----------------------------------------------------------------------------

@@ -130,7 +130,7 @@ static void make_mistakes(sc_job *job) {
          SC_ERR_STATE, "no such value"},
         {"{\"do\": \"insert\", \"graph\": 0, \"before\": 0, \"target\": \"aten::relu\", \"args\": "
          "[{\"v\": 3}]}",
-         SC_ERR_ARGUMENT, "'add' is not defined where 'relu' would use it"},
+         SC_ERR_ARGUMENT, "'add' is not defined where the new call of aten::relu would use it"},
         {"{\"do\": \"insert\", \"graph\": 0, \"target\": \"aten::relu\", \"kwargs\": {\"x\": 1}}",
          SC_ERR_ARGUMENT, "has no argument 'x'"},
         {"{\"do\": \"insert\", \"graph\": 0, \"target\": \"aten::relu\", \"args\": [\"a\"]}",
@@ -145,6 +145,8 @@ static void make_mistakes(sc_job *job) {
          "'relu' cannot be erased: 'add' uses it"},
         {"{\"do\": \"replacePattern\", \"pattern\": \"relu(\", \"replacement\": \"x\"}",
          SC_ERR_ARGUMENT, "the pattern cannot be read"},
+        {"{\"do\": \"replacePattern\", \"pattern\": \"neg(rela(x))\", \"replacement\": \"x\"}",
+         SC_ERR_ARGUMENT, "there is no operator 'aten::rela', at byte 4"},
         {"{\"do\": \"replacePattern\", \"pattern\": \"x\", \"replacement\": \"x\"}",
          SC_ERR_ARGUMENT, "the pattern is not a call"},
         {"{\"do\": \"replacePattern\", \"pattern\": \"relu(x)\", \"replacement\": \"neg(y)\"}",

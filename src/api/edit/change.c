@@ -1,5 +1,6 @@
 // One change to a graph: reads {"do": name, ...}, and writes the changed nodes.
 #include "api/edit/edit.h"
+#include "ops/suggest.h"
 
 // A change, and the writer of the answer to it.
 typedef struct change {
@@ -18,9 +19,9 @@ static sc_status find_operator(const change *c, const sc_op **out) {
     sc_ctx *ctx = &c->edit->job->ctx;
     const sc_str target = sc_json_str(ctx->scratch, member(c, "target"));
     const sc_op *op = *out = sc_op_find(target);
+    ctx->where.op = sc_str_copy(ctx->arena, target);
     if (!op || !op->schema)
-        return sc_fail(ctx, SC_ERR_NOT_FOUND,
-                       "Write the operator with its overload, as the text of the graph does.",
+        return sc_fail(ctx, SC_ERR_NOT_FOUND, sc_op_suggest(ctx->arena, target),
                        "there is no operator '" SC_STR_FMT "'", SC_STR_ARG(target));
     if (sc_op_has(op, SC_HIGHER_ORDER))
         return sc_fail(ctx, SC_ERR_UNSUPPORTED, "Change the bodies of the existing calls instead.",
@@ -38,6 +39,23 @@ static sc_status check_insert_count(sc_edit *edit) {
                    "If the pass looks for the operator that it inserts, walk over a copy of the "
                    "list: [...graph.nodes].",
                    "a pass cannot insert more than %d calls", INSERTS_MAX);
+}
+
+// Does the value exist where the new call will stand? Errors name the new call by its operator.
+static sc_status check_operand(const change *c, const sc_arg *arg, const sc_node *position) {
+    for (uint32_t i = 0; arg->kind == SC_ARG_LIST && i < arg->count; i++)
+        SC_TRY(check_operand(c, &arg->items[i], position));
+    if (arg->kind != SC_ARG_VALUE || sc_edit_comes_before(c->edit, arg->value, position))
+        return SC_OK;
+    const sc_str op = c->edit->job->ctx.where.op;
+    if (arg->value->graph != position->graph)
+        return sc_fail(&c->edit->job->ctx, SC_ERR_ARGUMENT,
+                       "A body can use its own inputs and nodes only.",
+                       "'%s' is in another graph than the new call of " SC_STR_FMT,
+                       arg->value->name->text, SC_STR_ARG(op));
+    return sc_fail(&c->edit->job->ctx, SC_ERR_ARGUMENT, "Insert the call behind its operands.",
+                   "'%s' is not defined where the new call of " SC_STR_FMT " would use it",
+                   arg->value->name->text, SC_STR_ARG(op));
 }
 
 // {"graph", "before": node or null, "like": node or null, "target", "args", "kwargs"}
@@ -60,7 +78,7 @@ static sc_status do_insert(change *c) {
     }
     if (!position) position = graph->ret;
     for (uint32_t i = 0; i < op->schema->param_count; i++)
-        SC_TRY(sc_edit_check_arg_order(c->edit, &args[i], position));
+        SC_TRY(check_operand(c, &args[i], position));
     SC_TRY(sc_edit_make_node(graph, position, op, args, &meta, &made));
     sc_json_key(c->w, "node");
     sc_edit_add_node(c->edit, c->w, made);
@@ -102,6 +120,7 @@ static sc_status do_set(change *c) {
     int64_t index = -1;
     sc_arg value;
     SC_TRY(find_user(c, &node));
+    if (node->op) sc_where_set_node(ctx, node);
     if (!sc_json_i64(member(c, "index"), &index) || index < 0 || index >= node->arg_count)
         return sc_fail(ctx, SC_ERR_ARGUMENT, NULL, "'%s' has %u arguments",
                        node->op ? node->name->text : "output", node->arg_count);
@@ -142,6 +161,7 @@ static sc_status do_replace_input(change *c) {
     SC_TRY(find_user(c, &node));
     SC_TRY(sc_edit_value(c->edit, member(c, "from"), &from));
     SC_TRY(sc_edit_value(c->edit, member(c, "to"), &r.to));
+    if (node->op) sc_where_set_node(&c->edit->job->ctx, node);
     SC_TRY(sc_edit_check_order(c->edit, r.to, node));
     r.from = from;
     sc_node_visit_values(node, note_slot, &r);
@@ -166,6 +186,7 @@ static const char *user_name(const sc_arg *use) {
 static sc_status do_erase(change *c) {
     sc_node *node;
     SC_TRY(sc_edit_node(c->edit, member(c, "node"), &node));
+    sc_where_set_node(&c->edit->job->ctx, node);
     for (uint32_t i = 0; i < node->out_count; i++)
         if (node->outs[i]->first_use)
             return sc_fail(&c->edit->job->ctx, SC_ERR_STATE,

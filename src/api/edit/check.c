@@ -37,6 +37,18 @@ static sc_status run_edge_passes(sc_edit *edit, sc_method *method) {
     return SC_OK;
 }
 
+// Nodes that kept their results when an input got another dtype must take it by now.
+static sc_status infer_doubtful(sc_edit *edit) {
+    for (uint32_t i = 0; i < edit->doubtful.count; i++) {
+        sc_node *node = edit->nodes.data[edit->doubtful.data[i]];
+        if (!node) continue;  // erased
+        sc_where_set_node(&edit->job->ctx, node);
+        SC_TRY(sc_edit_infer(node));
+    }
+    edit->doubtful.count = 0;
+    return SC_OK;
+}
+
 sc_status sc_edit_check(sc_edit *edit) {
     sc_ctx *ctx = &edit->job->ctx;
     if (!edit->is_changed) return SC_OK;
@@ -46,7 +58,9 @@ sc_status sc_edit_check(sc_edit *edit) {
                        "the pass went on after a change that failed half-way");
     if (edit->is_edge) {
         SC_TRY(sc_graphs_visit(ctx, edit->method->graph, check_dialect, NULL));
+        SC_TRY(infer_doubtful(edit));
         SC_TRY(run_edge_passes(edit, edit->method));
+        SC_TRY(sc_edit_check_results(edit));
     }
     return sc_verify(ctx, edit->program);
 }

@@ -22,9 +22,11 @@ struct sc_edit {
     SC_VEC(sc_graph *) graphs;
     SC_VEC(sc_node *) nodes;    // NULL once erased
     SC_VEC(sc_value *) values;  // NULL once erased
-    sc_imap numbers;            // address of a graph, node or value -> its number
-    sc_imap shown;              // operators whose parameters the host has been sent
-    sc_imap places;             // address of a node -> a number that grows along its graph
+    SC_VEC(uint32_t)
+    doubtful;         // numbers of nodes that inference refused, and that kept their results
+    sc_imap numbers;  // address of a graph, node or value -> its number
+    sc_imap shown;    // operators whose parameters the host has been sent
+    sc_imap places;   // address of a node -> a number that grows along its graph
 };
 
 // Runs pass `number` of the host over the method, and checks the result: errors name the pass and
@@ -65,9 +67,12 @@ sc_status sc_edit_read_arg(sc_edit *edit, const sc_op *op, const sc_param *param
                            const sc_json *json, sc_arg *out);
 
 // Adds a call at that position, after its operands. An operator with an expansion stays whole, for
-// a backend, until to_executorch (spread.c).
+// a backend, until to_executorch (call.c).
 sc_status sc_edit_make_node(sc_graph *graph, sc_node *position, const sc_op *op, const sc_arg *args,
                             const sc_meta *meta, sc_node **out);
+// Infers the results of a node. An operator that is not in the table keeps its results, because it
+// has no shape rule.
+sc_status sc_edit_infer(sc_node *node);
 // SC_ERR_ARGUMENT unless the value, or all values of the argument, exist before the node runs.
 sc_status sc_edit_check_order(sc_edit *edit, const sc_value *value, const sc_node *node);
 sc_status sc_edit_check_arg_order(sc_edit *edit, const sc_arg *arg, const sc_node *node);
@@ -84,6 +89,9 @@ sc_status sc_edit_redirect(sc_edit *edit, sc_value *from, sc_value *to, sc_json_
 // it. SC_ERR_UNSUPPORTED if a node with bodies depends on it.
 sc_status sc_edit_spread_uses(sc_edit *edit, sc_value *value, sc_json_writer *w);
 
+// Do bodies return, and does the method write, values of the types that are wanted there
+// (results.c)? SC_ERR_SHAPE names the node that is wrong.
+sc_status sc_edit_check_results(sc_edit *edit);
 // {"value", "dtype"}: gives an input that callers pass another dtype (border.c).
 sc_status sc_edit_retype(sc_edit *edit, const sc_json *change, sc_json_writer *w);
 // {"name", "value"}: adds a constant method to the program.

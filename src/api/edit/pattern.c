@@ -55,9 +55,9 @@ static sc_formula_names free_names(sc_str text) {
     sc_formula_names names = {.count = 0};
     for (size_t at = 0; at < text.size;) {
         const char c = text.data[at];
-        if (c == '\'') {
+        if (c == '\'' || c == '"') {
             do at++;
-            while (at < text.size && text.data[at] != '\'');
+            while (at < text.size && text.data[at] != c);
         }
         if (!is_name_char(c)) {
             at++;
@@ -107,12 +107,12 @@ static const char *unfit_part(node n, uint32_t *calls, uint32_t *commuting) {
 static sc_status parse(sc_ctx *ctx, const char *what, sc_str text, const sc_formula_names *names,
                        sc_formula *out, uint32_t *commuting) {
     *commuting = 0;
+    const sc_diag_mark mark = sc_diags_mark(ctx);
     if (sc_formula_parse(ctx, ctx->scratch, text, names, out) != SC_OK) {
-        const sc_str message = sc_vec_last(&ctx->diags).message;
-        return sc_fail(ctx, SC_ERR_ARGUMENT,
-                       "Write calls of operators, such as \"mul(x, sigmoid(x))\", with overloads "
-                       "where they need one.",
-                       "the %s cannot be read: " SC_STR_FMT, what, SC_STR_ARG(message));
+        const sc_diag found = sc_vec_last(&ctx->diags);
+        sc_diags_rewind(ctx, mark);
+        return sc_fail(ctx, SC_ERR_ARGUMENT, sc_str_dup(ctx->arena, found.hint),
+                       "the %s cannot be read: " SC_STR_FMT, what, SC_STR_ARG(found.message));
     }
     uint32_t calls = 0;
     const char *why =

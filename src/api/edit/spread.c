@@ -1,21 +1,12 @@
 // Consequences of a change: types propagate downstream, and operands must stand before their uses.
 #include "api/edit/edit.h"
-#include "trace/kept.h"
 
 // --- Inference goes on downstream ----------------------------------------------------------------
-
-static bool is_composite(const sc_op *op) { return !op->infer && !sc_op_has(op, SC_HIGHER_ORDER); }
 
 static bool same_value(const sc_value *value, const sc_value *before) {
     if (value->type != before->type || value->has_dim != before->has_dim) return false;
     if (value->has_dim && !sc_dim_equal(value->dim, before->dim)) return false;
     return value->type != SC_VALUE_TENSOR || sc_spec_equal(&value->spec, &before->spec);
-}
-
-// An operator that is not in the table keeps its results, because it has no shape rule.
-static sc_status infer(sc_node *node) {
-    if (sc_op_has(node->op, SC_FOREIGN)) return SC_OK;
-    return is_composite(node->op) ? sc_kept_infer(node) : sc_node_infer(node);
 }
 
 typedef struct spreading {
@@ -55,7 +46,7 @@ static sc_status infer_again(spreading *s, sc_node *node) {
                        node->op->name);
     }
     const sc_value *before = results_of(s, node);
-    SC_TRY(infer(node));
+    SC_TRY(sc_edit_infer(node));
     for (uint32_t i = 0; i < node->out_count; i++)
         if (!same_value(node->outs[i], &before[i])) note_users(s, node->outs[i]);
     return SC_OK;
@@ -67,6 +58,7 @@ static sc_status infer_or_keep(spreading *s, sc_node *node) {
     sc_value *before = results_of(s, node);
     if (infer_again(s, node) == SC_OK) return SC_OK;
     sc_diags_rewind(s->ctx, mark);
+    sc_vec_push(&s->edit->arena, &s->edit->doubtful, sc_edit_node_number(s->edit, node));
     for (uint32_t i = 0; i < node->out_count; i++) {
         node->outs[i]->type = before[i].type;
         node->outs[i]->spec = before[i].spec;
@@ -197,13 +189,4 @@ sc_status sc_edit_redirect(sc_edit *edit, sc_value *from, sc_value *to, sc_json_
         sc_vec_push(edit->job->ctx.scratch, &slots, use);
     }
     return sc_edit_exchange(edit, slots.data, slots.count, sc_arg_value(to), w);
-}
-
-// --- Calls ---------------------------------------------------------------------------------------
-
-sc_status sc_edit_make_node(sc_graph *graph, sc_node *position, const sc_op *op, const sc_arg *args,
-                            const sc_meta *meta, sc_node **out) {
-    const uint32_t count = op->schema->param_count;
-    return is_composite(op) ? sc_kept_build(graph, position, op, args, count, meta, out)
-                            : sc_build(graph, position, op, args, count, meta, out);
 }
