@@ -65,9 +65,10 @@ sc_status sc_archive_inflated(sc_job *job, sc_source *archive, sc_source *const 
 // `model` picks one. If it is empty, the name is the model's; a single "model" becomes "forward".
 sc_status sc_compile_open(sc_job *job, sc_source *source, sc_str method, sc_str model);
 
-// Adds a method that returns a constant: a JSON number, true, false, string, array, {"dtype":
-// name}, {"dict": [[key, value], ...]}, or {"tensor": dtype, "sizes": [2, 3], "at": offset in
-// `data`}. Elements are row-major. The bytes are copied.
+// Gives the next to_edge a method that returns a constant: a JSON number, true, false, string,
+// array, {"dtype": name}, {"dict": [[key, value], ...]}, or {"tensor": dtype, "sizes": [2, 3],
+// "at": offset in `data`}. Elements are row-major. The bytes are copied. If it fails, none is
+// given.
 sc_status sc_compile_constant_method(sc_job *job, sc_str name, sc_str value_json, const void *data,
                                      size_t bytes);
 
@@ -144,14 +145,15 @@ typedef struct sc_host_passes {
 } sc_host_passes;
 void sc_job_set_passes(sc_job *job, sc_host_passes passes);
 
-// These calls work while a pass of the host runs. At any other time they are SC_ERR_STATE.
+// Except for sc_edit_read, these calls work while a function of the host runs. At any other time
+// they are SC_ERR_STATE.
 //
 // Gives the method as JSON: {"method", "graphs": [{"id", "name", "path", "inputs": [VALUE],
 // "nodes": [NODE], "outputs": [ARG]}], "signature", "ranges"}. The first graph is the method's own.
 // The others are bodies of control flow. Changes refer to things by these ids.
 sc_status sc_edit_method_json(sc_job *job, sc_str *json);
-// Makes one change to the method. If it fails, the graph stays as it was, unless inference of a
-// later node failed.
+// Makes one change to the method. If it fails, the graph stays as it was, except that
+// matches of a pattern stay replaced that came before the one that failed.
 //   {"do": "insert", "graph", "before": node or null, "like": node or null, "target": operator,
 //    "args": [ARG], "kwargs": {name: ARG}}   answers {"node": NODE}
 //   {"do": "set", "node", "index", "value": ARG}
@@ -160,17 +162,18 @@ sc_status sc_edit_method_json(sc_job *job, sc_str *json);
 //                                            answer {"nodes": [NODE that is other than before],
 //                                            "outputs": [ARG], if these are}
 //   {"do": "replacePattern", "pattern": formula, "replacement": formula}
-//                                            answers {"erased": [node], "added": [NODE], "roots":
-//                                            [value], "nodes", "outputs"}
+//                                            answers {"roots": [value]}: ask for the method again
 //   {"do": "erase", "node"}                  answers {}
 //   {"do": "eraseDead", "graph"}             answers {"erased": [node]}
 //   {"do": "output", "value"}                answers {"outputs": [ARG]}
+//   {"do": "retype", "value": input, "dtype"} answers {"nodes": [NODE]}
+//   {"do": "constantMethod", "name", "value": as in sc_compile_constant_method}  answers {}
 //   {"do": "origin", "node"}                 changes no node; answers {"origin": {"stackTrace",
 //                                            "module", "fromNode"}}
-// An ARG is {"v": value}, {"g": graph}, {"f": a float}, a number, text, true, false, null, or a
-// list. In "set" and "replaceInput" a node may be replaced by {"outputs": graph}, which is what
-// that graph returns. Formulas are those of ops/formula.h. A name without a parenthesis matches any
-// value or argument.
+// An ARG is {"v": value}, {"g": graph}, {"f": a float}, {"i": an integer as text}, a number, text,
+// true, false, null, or a list. In "set" and "replaceInput" a node may be replaced by {"outputs":
+// graph}, which is what that graph returns. Formulas are those of ops/formula.h. A name without a
+// parenthesis matches any value or argument.
 sc_status sc_edit_change(sc_job *job, sc_str change_json, sc_str *json);
 // Adds the constant {"name", "dtype", "shape": [size]}. Its bytes are row-major and little-endian,
 // and are copied. Answers {"input": VALUE, "row": its row of the signature}.
@@ -184,6 +187,8 @@ sc_status sc_edit_text(sc_job *job, sc_str *text);
 // brought into its dialect: numbers, mixed dtypes and memory formats. After each pass of the host
 // this happens automatically.
 sc_status sc_edit_end_pass(sc_job *job, sc_str pass);
+// Runs function `function` of the host, which may read the method of a program, but not change it.
+sc_status sc_edit_read(sc_job *job, uint32_t program, sc_str method, uint32_t function);
 // Gives the answer of a partitioner, which may read the method but not change it: [{"backend",
 // "tags": [{"tag", "nodes": [name], "specs": [{"key", "value"}]}], "specs"}]. The text is copied. A
 // node of a body is named by its path: "true_graph_0/mul". Without an answer no node goes to a

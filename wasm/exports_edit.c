@@ -44,6 +44,13 @@ EXPORT(edit_text) int32_t wasm_edit_text(sc_job *job) {
     return keep_text(job, status, text);
 }
 
+EXPORT(edit_read)
+int32_t wasm_edit_read(sc_job *job, uint32_t program, const char *method, uint32_t method_bytes,
+                       uint32_t reader) {
+    check(job);
+    return (int32_t)sc_edit_read(job, program, text_of(method, method_bytes), reader);
+}
+
 EXPORT(edit_partition)
 int32_t wasm_edit_partition(sc_job *job, const char *json, uint32_t json_bytes) {
     check(job);

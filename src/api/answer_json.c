@@ -111,7 +111,12 @@ sc_status sc_constant_method_read(sc_ctx *ctx, const sc_program *program, sc_str
         return sc_fail(ctx, SC_ERR_ARGUMENT, "Give each method a different name.",
                        "there is already a method named '" SC_STR_FMT "'", SC_STR_ARG(name));
     *out = (sc_constant_method){.name = sc_name_intern(ctx->names, name)};
-    const sc_str kept = sc_str_copy(ctx->arena, elements);
-    answer_reader r = {ctx, sc_source_from_memory(ctx->arena, kept.data, kept.size)};
+    uint8_t *kept = sc_arena_try_alloc(ctx->arena, sc_max_u64(elements.size, 1));
+    if (!kept)
+        return sc_fail(ctx, SC_ERR_MEMORY, "Use smaller tensors.",
+                       "there is no memory for the tensors of constant method '" SC_STR_FMT "'",
+                       SC_STR_ARG(name));
+    if (elements.size) memcpy(kept, elements.data, elements.size);
+    answer_reader r = {ctx, sc_source_from_memory(ctx->arena, kept, elements.size)};
     return read_answer(&r, value, 0, &out->value);
 }

@@ -27,11 +27,15 @@ struct sc_job {
     sc_arena arena, scratch;
     sc_ctx ctx;
     sc_arena diag_arena;  // diagnostics, until the host has read them
+    // A function of the host runs in the middle of a call: the diagnostics of that call, which stay
+    // when the host reads those of its own calls. Else NULL.
+    const sc_diag_mark *kept_diags;
     sc_arena text_arena;  // the latest text result
     sc_str kept_text;
     SC_VEC(sc_version) versions;
     SC_VEC(sc_method_plan) plans;
     SC_VEC(sc_output) outputs;
+    sc_constant_methods constants;  // for the next to_edge (constant_method.c)
     sc_job_records records;
     sc_running running;
     sc_job_tracer tracer;

@@ -40,7 +40,7 @@ void sc_job_put_diagnostics(sc_json_writer *w, const sc_job *job) {
     sc_arena *scratch = job->ctx.scratch;
     sc_mark mark = sc_arena_mark(scratch);
     sc_json_put_array(w, "diagnostics");
-    for (uint32_t i = 0; i < job->ctx.diags.count; i++)
+    for (uint32_t i = job->kept_diags ? job->kept_diags->count : 0; i < job->ctx.diags.count; i++)
         add_diag(w, scratch, &job->ctx.diags.data[i]);
     if (job->ctx.diag_dropped) add_dropped(w, &job->ctx);
     sc_json_end_array(w);
@@ -59,6 +59,10 @@ sc_str sc_job_report(sc_job *job, sc_status status) {
 }
 
 void sc_job_forget_diagnostics(sc_job *job) {
+    if (job->kept_diags) {
+        sc_diags_rewind(&job->ctx, *job->kept_diags);
+        return;
+    }
     sc_diags_clear(&job->ctx);
     sc_arena_deinit(&job->diag_arena);
     sc_arena_init(&job->diag_arena);

@@ -28,6 +28,9 @@ typedef struct sc_version {
     const sc_emit_result *emitted;  // executorch: the program that was written
 } sc_version;
 
+// Methods that return constants, in the order given.
+typedef SC_VEC(sc_constant_method) sc_constant_methods;
+
 typedef struct sc_method_plan {
     uint32_t program;  // number of the version it belongs to
     const sc_name *method;

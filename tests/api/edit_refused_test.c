@@ -129,6 +129,11 @@ TEST(a_refused_change_leaves_the_graph) {
          SC_ERR_UNSUPPORTED, "a body of control flow cannot be put into 'cond'"},
         {"{\"do\": \"set\", \"node\": N(cond), \"index\": 1, \"value\": {\"g\": 2}}",
          SC_ERR_UNSUPPORTED, "a body of control flow cannot be put into 'cond'"},
+        {"{\"do\": \"insert\", \"graph\": 0, \"before\": N(sin), \"target\": \"aten::neg\", "
+         "\"args\": [{\"v\": V(x)}]}",
+         SC_ERR_ARGUMENT, "'sin' is in another graph than the new call"},
+        {"{\"do\": \"insert\", \"graph\": 1, \"target\": \"aten::neg\", \"args\": [{\"v\": V(x)}]}",
+         SC_ERR_ARGUMENT, "'x' is in another graph than the new call of aten::neg"},
         {"{\"do\": \"set\", \"node\": N(own), \"index\": 0, \"value\": {\"g\": 0}}",
          SC_ERR_UNSUPPORTED, "a body of control flow cannot be put into 'own'"},
         {"{\"do\": \"set\", \"node\": N(own), \"index\": 0, \"value\": [{\"g\": 1}]}",
@@ -199,6 +204,26 @@ TEST(nodes_take_the_new_dtype_of_an_input_in_the_end) {
                             "%mm: f32[2, 2] = aten::mm(%x, %y)\nreturn %mm\n}\n");
     CHECK_EQ_INT(pass_transform(job, widen_an_input, &made), SC_ERR_DTYPE);
     CHECK(sc_str_is(sc_vec_last(&job->ctx.diags).where.node, "mm"));
+    sc_job_close(job);
+}
+
+// The host reads the error of a change in the middle of the call that runs the pass.
+static void read_an_error(sc_job *job) {
+    for (int i = 0; i < 3; i++) {
+        pass_refuse(job, "{\"do\": \"erase\", \"node\": 99}", SC_ERR_STATE, "no such node");
+        const sc_str report = sc_job_report(job, SC_ERR_STATE);
+        CHECK(strstr(report.data, "no such node") && !strstr(report.data, "said before"));
+        sc_job_forget_diagnostics(job);
+    }
+}
+
+TEST(what_a_call_has_found_before_a_pass_stays) {
+    uint32_t made = 0;
+    sc_job *job = pass_open(SOURCE);
+    for (int i = 0; i < 5; i++) sc_report(&job->ctx, SC_WARNING, SC_ERR_DTYPE, NULL, "said before");
+    REQUIRE_OK(pass_transform(job, read_an_error, &made));
+    CHECK_EQ_UINT(job->ctx.diags.count, 5);
+    CHECK(strstr(sc_job_report(job, SC_OK).data, "said before"));
     sc_job_close(job);
 }
 

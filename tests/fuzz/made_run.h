@@ -33,20 +33,25 @@ static inline sc_status made_set_inputs(sc_job *run, const sc_method *method) {
         int64_t sizes[SC_RANK_MAX], count = 1;
         static float data[MADE_BYTES / sizeof(float)];
         static int64_t whole[MADE_BYTES / sizeof(int64_t)];
+        static uint8_t bytes[MADE_BYTES];  // of other dtypes, bool among them
         for (uint32_t d = 0; d < spec->rank; d++)
             count *= sizes[d] = spec->sizes[d].expr ? MADE_SYMBOL : spec->sizes[d].value;
-        const bool is_float = spec->dtype == SC_DTYPE_F32;
-        SC_ASSERT(count * 8 <= MADE_BYTES && (is_float || spec->dtype == SC_DTYPE_I64));
+        const bool is_float = spec->dtype == SC_DTYPE_F32, is_whole = spec->dtype == SC_DTYPE_I64;
+        const uint32_t width = sc_dtype_bytes((sc_dtype)spec->dtype);
+        SC_ASSERT(count * 16 <= MADE_BYTES && width <= 16);
         for (int64_t n = 0; n < count; n++) {
             data[n] = (float)(n % 5) - 1.5f + (float)i;
             whole[n] = n;
         }
+        for (int64_t n = 0; n < count * width; n++) bytes[n] = n % 2;
         sc_io io = {.kind = SC_KIND_TENSOR,
                     .dtype = spec->dtype,
                     .rank = spec->rank,
                     .sizes = sizes,
-                    .data = is_float ? (void *)data : (void *)whole,
-                    .bytes = (uint64_t)count * (is_float ? sizeof *data : sizeof *whole)};
+                    .data = is_float   ? (void *)data
+                            : is_whole ? (void *)whole
+                                       : (void *)bytes,
+                    .bytes = (uint64_t)count * width};
         SC_TRY(sc_run_set_input(run, at++, &io));
     }
     return SC_OK;

@@ -102,8 +102,8 @@ test("integers of another scale are converted to those of the model", () => {
 });
 
 const refused: [string, string, PassFunction | string, RegExp][] = [
-  ["mlp", "without quantization", "quantizeInputs", /no input is quantized first/],
-  ["mlp", "without quantization", "quantizeOutputs", /no output is dequantized last/],
+  ["mlp", "without quantization", "quantizeInputs", /no input goes straight into a quantize node/],
+  ["mlp", "without quantization", "quantizeOutputs", /no output comes from a dequantize node/],
   [
     "mlp",
     "of an input that takes floats",
@@ -114,9 +114,14 @@ const refused: [string, string, PassFunction | string, RegExp][] = [
     "quantized_cnn",
     "of an input too many",
     quantizeInputs([1]),
-    /input 1 is not among the 1 inputs/,
+    /input 1 does not exist: the method has 1 inputs/,
   ],
-  ["quantized_cnn", "of an output too many", quantizeOutputs([3]), /output 3 is not among the 1/],
+  [
+    "quantized_cnn",
+    "of an output too many",
+    quantizeOutputs([3]),
+    /output 3 does not exist: the method has 1 outputs/,
+  ],
 ];
 
 for (const [model, title, pass, message] of refused)
@@ -134,15 +139,19 @@ test("choices of inputs and outputs that make no sense are errors at once", () =
     [() => quantizeInputs({ a: null } as never), /list of indices/],
     [
       () => quantizeInputs({ 0: { scale: 0, zeroPoint: 0, dtype: "int8" } }),
-      /for input 0 must be \{ scale, zeroPoint, dtype \}/,
+      /the scale of input 0 of quantizeInputs\(\) must be a number above 0/,
     ],
     [
       () => quantizeInputs({ 0: { scale: 1, zeroPoint: 200, dtype: "int8" } }),
-      /integer of the dtype/,
+      /the zeroPoint of input 0 of quantizeInputs\(\) must be an integer from -128 to 127/,
     ],
     [
       () => quantizeInputs({ 0: { scale: 1, zeroPoint: 0, dtype: "int4" as never } }),
-      /for input 0/,
+      /the dtype of input 0 of quantizeInputs\(\) must be int8, uint8, int16, uint16/,
+    ],
+    [
+      () => engine.toEdge(file("mlp")).transform([quantizeInputs as never]),
+      /quantizeInputs is not a pass: it makes one/,
     ],
   ];
   for (const [call, message] of wrong) assert.match(failure(call).message, message);

@@ -32,22 +32,14 @@ static sc_status begin(sc_job *job, sc_option_call call, sc_str options_json, sc
     return sc_options_read(sc_job_begin(job), call, options_json, &out->options);
 }
 
-sc_status sc_compile_source(sc_job *job, uint32_t number, sc_program **out) {
-    sc_version *version = NULL;
-    if (!job->versions.count || !job->versions.data[0].program->methods.count)
-        return sc_fail(&job->ctx, SC_ERR_STATE, NULL, "open a .pt2 before lowering");
-    SC_TRY(sc_job_version(job, number, &version));
-    SC_TRY(sc_check_dialect(&job->ctx, number, version->dialect, SC_DIALECT_source));
-    *out = version->program;
-    return SC_OK;
-}
-
 sc_status sc_compile_to_edge(sc_job *job, uint32_t from, sc_str options_json, uint32_t *edge) {
     static const sc_phase STEPS[] = {SC_STEP_decompose, SC_STEP_to_edge};
     const uint32_t record = sc_job_take_generating(job);
+    const sc_constant_methods constants = sc_take_constant_methods(job);
     sc_program *source;
     sc_work work;
     SC_TRY(begin(job, SC_OPTIONS_TO_EDGE, options_json, &work));
+    work.constants = constants;
     SC_TRY(sc_compile_source(job, from, &source));
     SC_TRY(sc_steps_run(&work, STEPS, SC_COUNT_OF(STEPS), from, edge));
     return sc_job_fill_record(job, record, *edge, *edge);

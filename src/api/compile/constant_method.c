@@ -1,26 +1,41 @@
-// Constant methods, which the host adds after it has opened a file and before it lowers.
+// Constant methods, which the host gives before it lowers. They wait with the job until the next
+// to_edge, which adds them to its own copy of the program.
 #include "api/answer_json.h"
-#include "api/job.h"
+#include "api/compile/steps.h"
 
-static bool has_only_sources(const sc_job *job) {
-    for (uint32_t i = 0; i < job->versions.count; i++)
-        if (job->versions.data[i].dialect != SC_DIALECT_source) return false;
-    return job->versions.count != 0;
+static bool is_waiting(const sc_job *job, sc_str name) {
+    for (uint32_t i = 0; i < job->constants.count; i++)
+        if (sc_str_equal(sc_name_str(job->constants.data[i].name), name)) return true;
+    return false;
+}
+
+static sc_status read_method(sc_job *job, sc_str name, sc_str value_json, sc_str elements,
+                             sc_constant_method *out) {
+    sc_ctx *ctx = &job->ctx;
+    const sc_json *json = NULL;
+    sc_program *program;
+    SC_TRY(sc_compile_source(job, 0, &program));
+    SC_TRY(sc_json_parse(ctx, ctx->arena, sc_str_copy(ctx->arena, value_json), &json));
+    if (is_waiting(job, name))
+        return sc_fail(ctx, SC_ERR_ARGUMENT, "Give each method a different name.",
+                       "constant method '" SC_STR_FMT "' is given twice", SC_STR_ARG(name));
+    return sc_constant_method_read(ctx, program, name, json, elements, out);
 }
 
 sc_status sc_compile_constant_method(sc_job *job, sc_str name, sc_str value_json, const void *data,
                                      size_t bytes) {
-    sc_ctx *ctx = sc_job_begin(job);
-    const sc_json *json = NULL;
     sc_constant_method method;
-    if (!has_only_sources(job))
-        return sc_fail(
-            ctx, SC_ERR_STATE, "Open the .pt2 files, add constant methods, then lower.",
-            "a constant method can be added only after a .pt2 is open and before lowering begins");
-    SC_TRY(sc_json_parse(ctx, ctx->arena, sc_str_copy(ctx->arena, value_json), &json));
-    SC_TRY(sc_constant_method_read(ctx, job->versions.data[0].program, name, json,
-                                   (sc_str){data, bytes}, &method));
-    for (uint32_t i = 0; i < job->versions.count; i++)
-        sc_vec_push(ctx->arena, &job->versions.data[i].program->constant_methods, method);
-    return SC_OK;
+    sc_ctx *ctx = sc_job_begin(job);
+    const sc_status status = read_method(job, name, value_json, (sc_str){data, bytes}, &method);
+    if (status != SC_OK)
+        job->constants.count = 0;
+    else
+        sc_vec_push(ctx->arena, &job->constants, method);
+    return status;
+}
+
+sc_constant_methods sc_take_constant_methods(sc_job *job) {
+    const sc_constant_methods taken = job->constants;
+    job->constants = (sc_constant_methods){0};
+    return taken;
 }

@@ -78,10 +78,13 @@ static sc_status plan(void *user, uint32_t number, sc_plan_request *request) {
     if (!host->run)
         return sc_fail(ctx, SC_ERR_ARGUMENT, "Give the name of a planner.",
                        "%u is the number of a planner of the host, but this host has none", number);
+    const sc_diag_mark mark = sc_diags_mark(ctx), *kept = job->kept_diags;
     job->planning = (sc_planning){.request = request};
+    job->kept_diags = &mark;
     const bool is_done = host->run(host->user, number, method);
     const bool is_answered = job->planning.is_answered;
     job->planning = (sc_planning){0};
+    job->kept_diags = kept;
     ctx->where = where;
     if (!is_done)
         return sc_fail(ctx, SC_ERR_CANCELLED, "Check the code of the planner.",

@@ -19,6 +19,9 @@ static sc_status run_passes(sc_work *work, sc_phase step) {
 
 static sc_status step_decompose(sc_work *work) {
     sc_preserved preserved;
+    for (uint32_t i = 0; i < work->constants.count; i++)
+        sc_vec_push(work->job->ctx.arena, &work->program->constant_methods,
+                    work->constants.data[i]);
     SC_TRY(sc_preserved_init(&work->job->ctx, &work->options, work->keep, &preserved));
     if (work->wishes)
         SC_TRY(sc_wishes_run(work->job, &work->pipeline, work->program, work->wishes));
@@ -152,6 +155,16 @@ sc_status sc_check_dialect(sc_ctx *ctx, uint32_t number, sc_dialect found, sc_di
     return sc_fail(ctx, SC_ERR_STATE, "Give the program of the previous step.",
                    "program %u is the %s program, but this needs the %s program", number,
                    sc_dialect_name(found), sc_dialect_name(needed));
+}
+
+sc_status sc_compile_source(sc_job *job, uint32_t number, sc_program **out) {
+    sc_version *version = NULL;
+    if (!job->versions.count || !job->versions.data[0].program->methods.count)
+        return sc_fail(&job->ctx, SC_ERR_STATE, NULL, "open a .pt2 before lowering");
+    SC_TRY(sc_job_version(job, number, &version));
+    SC_TRY(sc_check_dialect(&job->ctx, number, version->dialect, SC_DIALECT_source));
+    *out = version->program;
+    return SC_OK;
 }
 
 // The program from which the steps begin.

@@ -16,6 +16,7 @@ typedef struct sc_work {
     sc_str method;                  // transform: the method of these passes; empty: all methods
     const sc_json *passes;          // transform: a list of names, or one list for each method
     const sc_json *partitioners;    // to_backend: a list for each method
+    sc_constant_methods constants;  // decompose: methods that are added to the program
     const sc_keep *keep;            // decompose: the operators that stay whole; NULL: no operator
     const sc_partitioners *wishes;  // partitioners whose passes run, or ran, before decompose;
                                     // NULL: no passes
@@ -37,7 +38,11 @@ sc_status sc_steps_run(sc_work *work, const sc_phase *steps, uint32_t count, uin
 
 // SC_ERR_STATE if program `number` is of another dialect than the required one.
 sc_status sc_check_dialect(sc_ctx *ctx, uint32_t number, sc_dialect found, sc_dialect needed);
-// The methods of source program `number`; SC_ERR_STATE if no file was opened (compile.c).
+// The methods of source program `number`; SC_ERR_STATE if no file was opened.
 sc_status sc_compile_source(sc_job *job, uint32_t number, sc_program **out);
+
+// Takes the constant methods that wait for the next to_edge; none wait any more
+// (constant_method.c).
+sc_constant_methods sc_take_constant_methods(sc_job *job);
 
 #endif

@@ -18,6 +18,7 @@ typedef struct keeping {
     const sc_options *options;
     sc_partitioners partitioners;
     const sc_options *edge_options;  // what they preserve stays whole outside of parts, too
+    sc_constant_methods constants;   // that each attempt adds
     sc_map given_up;                 // "method/node" of the source program
     sc_map refused;                  // the same -> why it is not kept whole, a `refusal`
     bool gives_all_up;
@@ -175,6 +176,7 @@ static sc_status make_edge(sc_job *job, const sc_options *options, const sc_json
     sc_work work = {.job = job,
                     .options = *options,
                     .passes = passes,
+                    .constants = k->constants,
                     .keep = &keep,
                     .keeps_edge = k->keeps_edge,
                     .wishes = &k->partitioners};
@@ -211,8 +213,11 @@ sc_status sc_compile_to_edge_transform_and_lower(sc_job *job, uint32_t from, sc_
     sc_program *source = NULL;
     sc_options options;
     sc_work work = {.job = job};
-    keeping k = {
-        .ctx = ctx, .options = &work.options, .edge_options = &options, .keeps_edge = record != 0};
+    keeping k = {.ctx = ctx,
+                 .options = &work.options,
+                 .edge_options = &options,
+                 .constants = sc_take_constant_methods(job),
+                 .keeps_edge = record != 0};
     uint32_t edge = 0;
     SC_TRY(sc_options_read(ctx, SC_OPTIONS_TO_EDGE, edge_options_json, &options));
     SC_TRY(sc_options_read(ctx, SC_OPTIONS_TO_BACKEND, backend_options_json, &work.options));

@@ -77,6 +77,10 @@ static sc_status do_insert(change *c) {
         meta.origin = sc_node_origin(like);
     }
     if (!position) position = graph->ret;
+    if (position->graph != graph)
+        return sc_fail(&c->edit->job->ctx, SC_ERR_ARGUMENT,
+                       "Insert it into the graph of that node.",
+                       "'%s' is in another graph than the new call", position->name->text);
     for (uint32_t i = 0; i < op->schema->param_count; i++)
         SC_TRY(check_operand(c, &args[i], position));
     SC_TRY(sc_edit_make_node(graph, position, op, args, &meta, &made));

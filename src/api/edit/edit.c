@@ -93,10 +93,14 @@ sc_status sc_edit_require(sc_job *job, sc_edit **out) {
 }
 
 sc_status sc_edit_begin_change(sc_edit *edit) {
-    edit->is_changed = !edit->is_only_read;
-    // A change may leave a node without a use, and a new node has no debug handle.
-    if (edit->is_changed) edit->method->facts &= ~(uint32_t)(SC_FACT_NO_DEAD | SC_FACT_HANDLES);
-    if (edit->is_changed) return SC_OK;
+    if (!edit->is_only_read) {
+        // A change may leave a node without a use, and a new node may have no debug handle. The
+        // check after the pass finds out.
+        edit->unknown |= edit->method->facts & (SC_FACT_NO_DEAD | SC_FACT_HANDLES);
+        edit->method->facts &= ~edit->unknown;
+        edit->is_changed = true;
+        return SC_OK;
+    }
     return sc_fail(&edit->job->ctx, SC_ERR_STATE, "Change the program in a pass.",
                    "a partitioner cannot change the program");
 }
@@ -125,10 +129,13 @@ static sc_status run(sc_edit *edit, uint32_t number) {
     sc_imap_init(&edit->places, &edit->arena);
     sc_imap_init(&edit->shown, &edit->arena);
     sc_edit *outer = job->edit;
+    const sc_diag_mark *kept = job->kept_diags;
     job->edit = edit;
+    job->kept_diags = &edit->mark;
     sc_status status = call_host(edit, number);
     if (status == SC_OK) status = sc_edit_check(edit);
     job->edit = outer;
+    job->kept_diags = kept;
     sc_arena_deinit(&edit->arena);
     ctx->where = where;
     return status;
@@ -150,6 +157,18 @@ sc_status sc_edit_ask(sc_job *job, sc_method *method, uint32_t number, sc_str *a
     const sc_status status = run(&edit, number);
     *answer = edit.answer;
     return status;
+}
+
+sc_status sc_edit_read(sc_job *job, uint32_t program, sc_str method, uint32_t function) {
+    sc_ctx *ctx = sc_job_begin(job);
+    sc_version *version;
+    sc_str answer;
+    SC_TRY(sc_job_version(job, program, &version));
+    sc_method *found = sc_program_method(version->program, method);
+    if (!found)
+        return sc_fail(ctx, SC_ERR_NOT_FOUND, NULL, "there is no method '" SC_STR_FMT "'",
+                       SC_STR_ARG(method));
+    return sc_edit_ask(job, found, function, &answer);
 }
 
 sc_status sc_edit_partition(sc_job *job, sc_str partitioners_json) {

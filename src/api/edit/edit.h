@@ -13,6 +13,7 @@ struct sc_edit {
     sc_method *method;
     sc_arena arena;     // of the tables below: freed when the pass has ended
     sc_diag_mark mark;  // the diagnostics of the call that runs the pass
+    uint32_t unknown;   // facts that held before the pass, and may not hold any more
     bool is_edge;       // else it is a source program
     bool is_changed;    // changed since the last check
     bool is_broken;     // a change failed half-way and could not be undone

@@ -22,8 +22,7 @@ typedef struct pattern {
     bool is_bound[SC_FORMULA_NAMES];
     sc_node *matched[MATCHED_MAX];  // users before their operands
     uint32_t matched_count;
-    bool is_changed;  // a replacement has begun
-    sc_imap writes;   // of a source program: address of a node -> number of writes before it
+    sc_imap writes;  // of a source program: address of a node -> number of writes before it
 } pattern;
 
 static bool match_arg(pattern *p, const sc_arg *arg, node n);
@@ -327,9 +326,7 @@ static sc_status build_node(building *b, node n, sc_node **out) {
         args[i] = sc_arg_default(ctx->scratch, param);
     }
     SC_TRY(sc_args_complete(ctx, ctx->scratch, op, args, schema->param_count, &complete));
-    SC_TRY(sc_edit_make_node(b->root->graph, b->root, op, complete, &b->meta, out));
-    b->p->is_changed = true;
-    return SC_OK;
+    return sc_edit_make_node(b->root->graph, b->root, op, complete, &b->meta, out);
 }
 
 static sc_status build_result(building *b, node call, uint32_t index, sc_arg *out) {
@@ -418,7 +415,6 @@ static sc_status replace_at(replacing *x, sc_value *root) {
         return sc_fail(ctx, SC_ERR_ARGUMENT, "Make the replacement a call, or the name of a value.",
                        "the replacement of '%s' is not a value", root->name->text);
     SC_TRY(sc_edit_redirect(x->r->edit, root, made.value, NULL));
-    x->pattern.is_changed = true;
     sc_vec_push(ctx->scratch, &x->r->roots, made.value);
     erase_unused(&x->pattern);
     return SC_OK;
@@ -448,7 +444,5 @@ sc_status sc_edit_replace_pattern(sc_edit_replacing *r) {
     sc_graph *graph = r->edit->method->graph;
     sc_imap_init(&x.pattern.writes, ctx->scratch);
     if (!r->edit->is_edge) SC_TRY(sc_graphs_visit(ctx, graph, count_writes, &x.pattern));
-    const sc_status status = sc_graphs_visit(ctx, graph, replace_in, &x);
-    r->edit->is_broken |= status != SC_OK && x.pattern.is_changed;
-    return status;
+    return sc_graphs_visit(ctx, graph, replace_in, &x);
 }

@@ -113,7 +113,7 @@ static void add_arg(sc_edit *edit, sc_json_writer *w, const sc_arg *arg) {
 
 // --- Nodes ---------------------------------------------------------------------------------------
 
-// Names of the parameters, in the order of the arguments, and the number of positional ones. They
+// The parameters of an operator in the order of the arguments, and traits that passes ask for. They
 // come with the first node of each operator of the table.
 static void put_parameters(sc_edit *edit, sc_json_writer *w, const sc_node *node) {
     const sc_schema *schema = sc_op_has(node->op, SC_FOREIGN) ? NULL : node->op->schema;
@@ -130,6 +130,7 @@ static void put_parameters(sc_edit *edit, sc_json_writer *w, const sc_node *node
     sc_json_end_array(w);
     sc_json_put_u64(w, "positional", positional);
     if (sc_op_has(node->op, SC_MUTATES)) sc_json_put_bool(w, "mutates", true);
+    if (sc_op_has(node->op, SC_RANDOM)) sc_json_put_bool(w, "isRandom", true);
     sc_json_end_object(w);
 }
 

@@ -348,6 +348,12 @@ const PROTOCOL = {
     method: PROPERTY,
     text: DATA,
     nodes: DATA,
+    signature: { is: "getter" },
+    rangeConstraints: { is: "getter" },
+    constants: { is: "getter" },
+    constant: DATA,
+    stateDict: DATA,
+    read: LOCAL,
     call: DATA,
   },
   Program: {

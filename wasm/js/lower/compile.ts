@@ -24,13 +24,13 @@ import { passEntries } from "./transform.js";
 import { namesOfFiles, weightFiles } from "./weight_files.js";
 import { checkOptions } from "../call/protocol.js";
 import { readInputs, readValues } from "../record/record.js";
+import type { Callable } from "./run_method.js";
 import type {
   CallOptions,
   CompileSpec,
   EdgeProgramManager,
   ExecutorchBackendConfig,
   ExecutorchProgramManager,
-  Inputs,
   OpenedPrograms,
   Partitioners,
   Passes,
@@ -39,7 +39,6 @@ import type {
   ToBackendOptions,
   ToEdgeOptions,
   TransformAndLowerOptions,
-  Value,
 } from "../types/index.js";
 
 /** Opened programs, on a job of the engine. */
@@ -48,10 +47,10 @@ export class OpenedManager extends ViewingManager implements OpenedPrograms {
     super("OpenedPrograms", job, program, { methods, configMethods: [] });
   }
 
-  protected override runMethod(method: string, inputs: Inputs): Value[] {
+  override callable(): Callable {
     const edge = this.decompose({});
     try {
-      return edge.exportedProgram(method).call(inputs);
+      return edge.callable();
     } finally {
       edge.dispose();
     }
@@ -121,33 +120,42 @@ export class OpenedManager extends ViewingManager implements OpenedPrograms {
     host?: HostFunctions,
   ): EdgeManager {
     const { job } = this;
+    const constants = packed(options);
     return job.hold(() => {
-      const given = this.addConstants(job, options);
       const recorded = generate(job, options);
+      for (const constant of constants) addConstant(job, options, constant);
       const program = programCall(job, options, texts, body);
-      const names = { ...this.names, configMethods: given };
+      const names = { ...this.names, configMethods: constants.map(({ name }) => name) };
       return new EdgeManager(job.retain(), program, namesAfter(names, host), recorded);
     });
   }
+}
 
-  /** Adds the constant methods and gives their names. */
-  private addConstants(job: Job, options: ToEdgeOptions): string[] {
-    const constants = Object.entries(options.constantMethods ?? {});
-    for (const [name, value] of constants) {
-      mustBe("name", "a constant method's name", name);
-      const { json, bytes } = packConstant(`what constant method '${name}' returns`, value);
-      const { memory } = job.core;
-      memory.withTexts([name, json], (n, nBytes, v, vBytes) =>
-        memory.with(bytes.length + 1, (data) => {
-          memory.bytes(data, bytes.length).set(bytes);
-          job.call(options, (raw, s) =>
-            raw.compile_constant_method(s, n!, nBytes!, v!, vBytes!, data, bytes.length),
-          );
-        }),
+/** A constant method as the core takes it. */
+interface PackedConstant {
+  readonly name: string;
+  readonly json: string;
+  readonly bytes: Uint8Array;
+}
+
+function packed({ constantMethods = {} }: ToEdgeOptions): PackedConstant[] {
+  return Object.entries(constantMethods).map(([name, value]) => {
+    mustBe("name", "a constant method's name", name);
+    return { name, ...packConstant(`what constant method '${name}' returns`, value) };
+  });
+}
+
+/** Gives the core a constant method for the lowering that begins next. */
+function addConstant(job: Job, options: CallOptions, { name, json, bytes }: PackedConstant): void {
+  const { memory } = job.core;
+  memory.withTexts([name, json], (n, nBytes, v, vBytes) =>
+    memory.with(bytes.length + 1, (data) => {
+      memory.bytes(data, bytes.length).set(bytes);
+      job.call(options, (raw, s) =>
+        raw.compile_constant_method(s, n!, nBytes!, v!, vBytes!, data, bytes.length),
       );
-    }
-    return constants.map(([name]) => name);
-  }
+    }),
+  );
 }
 
 /** The names of methods, with the constant methods that passes have added. */
@@ -168,10 +176,10 @@ class EdgeManager extends ViewingManager implements EdgeProgramManager {
     return new EdgeManager(job.retain(), program, names, recorded && copied(job, recorded));
   }
 
-  protected override runMethod(method: string, inputs: Inputs): Value[] {
+  override callable(): Callable {
     const lowered = this.emit({}, false);
     try {
-      return lowered.exportedProgram(method).call(inputs);
+      return lowered.callable();
     } finally {
       lowered.dispose();
     }

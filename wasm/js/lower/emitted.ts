@@ -4,7 +4,7 @@ import type { Job } from "../module/job.js";
 import { SconceError } from "../base/errors.js";
 import { parseProgram, programText } from "./executorch_program.js";
 import { Manager, textOf, type Names, type Recorded } from "./manager.js";
-import { runMethod } from "./run_method.js";
+import { callable, type Callable } from "./run_method.js";
 import { Output } from "../module/output.js";
 import { checkOptions } from "../call/protocol.js";
 import type { Summary } from "../base/shown.js";
@@ -17,9 +17,7 @@ import type {
   ExecutorchProgram,
   DataFile,
   ExecutorchProgramManager,
-  Inputs,
   Sink,
-  Value,
   Verification,
 } from "../types/index.js";
 
@@ -126,8 +124,13 @@ export class ExecutorchManager extends Manager implements ExecutorchProgramManag
     }
   }
 
-  protected override runMethod(method: string, inputs: Inputs): Value[] {
-    return runMethod(this.job.core, this, method, inputs);
+  override callable(): Callable {
+    const { methods } = super.inspect().stages[this.program]!;
+    const written = methods.map(({ name, outputs }): [string, number] => [
+      name,
+      outputs.filter(({ role }) => role === "user_input_mutation").length,
+    ]);
+    return callable(this.job.core, this, new Map(written));
   }
 
   get executorchProgram(): ExecutorchProgram {

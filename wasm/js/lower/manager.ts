@@ -4,16 +4,23 @@ import type { Job } from "../module/job.js";
 import { Disposing } from "../base/dispose.js";
 import { disposed, SconceError } from "../base/errors.js";
 import { camelKeys } from "../base/keys.js";
+import { oneOf } from "../base/nearest.js";
+import { HostFunctions, refuseUnfinished } from "../pass/run.js";
+import type { Callable } from "./run_method.js";
 import { places, recordCall, RecordView } from "../record/record.js";
 import { showAs, type Summary } from "../base/shown.js";
 import type {
   CompilationReport,
   Delegation,
   ETRecord,
+  ExportedConstant,
   ExportedProgram,
   Inputs,
   LowerOptions,
   NodeRow,
+  PassConstant,
+  PassProgram,
+  Tensor,
   Value,
 } from "../types/index.js";
 
@@ -37,6 +44,25 @@ function nodesOf(job: Job, program: number, method: string): NodeRow[] {
   );
 }
 
+/** Calls a function with a method of a program, which it may read. */
+function readMethod<T>(
+  job: Job,
+  program: number,
+  method: string,
+  look: (program: PassProgram) => T,
+): T {
+  const host = new HostFunctions(job);
+  let result: T | undefined;
+  const number = host.addReader("read()", (found) => {
+    result = look(found);
+    refuseUnfinished("the result of the function of read()", "no promise", result);
+  });
+  job.core.memory.withTexts([method], (name, bytes) =>
+    job.call(host.options({}), (raw, s) => raw.edit_read(s, program, name!, bytes!, number)),
+  );
+  return result as T;
+}
+
 class MethodView implements ExportedProgram {
   readonly [Symbol.toStringTag] = "ExportedProgram";
   constructor(
@@ -51,6 +77,40 @@ class MethodView implements ExportedProgram {
   }
   nodes(): NodeRow[] {
     return nodesOf(this.job(), this.program, this.method);
+  }
+  read<T>(look: (program: PassProgram) => T): T {
+    mustBe("function", "the argument of read()", look);
+    return readMethod(this.job(), this.program, this.method, look);
+  }
+  get signature(): ExportedProgram["signature"] {
+    return this.read(({ signature }) => signature);
+  }
+  get rangeConstraints(): ExportedProgram["rangeConstraints"] {
+    return this.read(({ rangeConstraints }) => rangeConstraints);
+  }
+  get constants(): ExportedProgram["constants"] {
+    const plain = ({ name, kind, dtype, shape }: PassConstant): ExportedConstant =>
+      Object.freeze({ name, kind, dtype, shape });
+    return this.read(({ constants }) => constants.map(plain));
+  }
+  constant(name: string): Tensor {
+    mustBe("text", "the name of constant()", name);
+    return this.read(({ constants }) => {
+      const found = constants.find((constant) => constant.name === name);
+      if (found) return found.tensor();
+      const names = constants.map((constant) => constant.name);
+      throw new SconceError(
+        "not_found",
+        `there is no constant '${name}'`,
+        names.length > 0 ? oneOf(name, names) : "The method has no constants.",
+      );
+    });
+  }
+  stateDict(): Record<string, Tensor> {
+    const tensorOf = ([name, c]: [string, PassConstant]): [string, Tensor] => [name, c.tensor()];
+    return this.read((found) =>
+      Object.fromEntries(Object.entries(found.stateDict()).map(tensorOf)),
+    );
   }
 }
 
@@ -72,6 +132,7 @@ export interface Names {
 export abstract class Manager extends Disposing {
   private held: Job | undefined;
   private view: RecordView | undefined;
+  private loaded: Callable | undefined;
 
   constructor(
     /** The name of its interface, for messages. */
@@ -96,8 +157,8 @@ export abstract class Manager extends Disposing {
     return Object.freeze([...this.names.configMethods]);
   }
 
-  /** Runs a method of the manager's program. */
-  protected abstract runMethod(method: string, inputs: Inputs): Value[];
+  /** Lowers what is left to lower, and loads the program: for calls of its methods. */
+  abstract callable(): Callable;
 
   get etrecord(): ETRecord {
     const { recorded } = this;
@@ -143,7 +204,10 @@ export abstract class Manager extends Disposing {
       () => this.job,
       this.program,
       name,
-      (inputs) => this.runMethod(name, inputs),
+      (inputs) => {
+        if (!this.held) throw disposed(this.kind);
+        return (this.loaded ??= this.callable()).call(name, inputs);
+      },
     );
   }
 
@@ -168,6 +232,8 @@ export abstract class Manager extends Disposing {
   dispose(): void {
     const { held } = this;
     this.held = undefined;
+    this.loaded?.dispose();
+    this.loaded = undefined;
     held?.disown(this);
   }
 }

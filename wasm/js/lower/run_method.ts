@@ -1,24 +1,37 @@
-// A program of a manager, run on the kernels: for a test of a pass, for instance.
+// A program of a manager, loaded on the kernels: for a test of a pass, for instance.
 import { Job } from "../module/job.js";
 import { dtypesOf } from "../program/dtype_table.js";
 import { loadProgram } from "../program/program.js";
 import type { Core } from "../module/core.js";
 import type { ExecutorchProgramManager, Inputs, Value } from "../types/index.js";
 
-/** The outputs of one call; inputs that the method writes are not among them. */
-export function runMethod(
+/** A program whose methods can be called, each time from the state that the file has. */
+export interface Callable {
+  call(method: string, inputs: Inputs): Value[];
+  dispose(): void;
+}
+
+/**
+ * Loads a lowered program, which may be disposed of afterwards. Calls leave out the first outputs of
+ * a method, as many as `writtenOf` says: inputs that it writes.
+ */
+export function callable(
   core: Core,
   lowered: ExecutorchProgramManager,
-  method: string,
-  inputs: Inputs,
-): Value[] {
+  writtenOf: ReadonlyMap<string, number>,
+): Callable {
   const job = new Job(core);
   try {
     const program = loadProgram(job, lowered, {}, dtypesOf(job));
-    const { outputs } = program.inspect().methods.find(({ name }) => name === method)!;
-    const values = program.run(method, inputs);
-    return values.filter((_, i) => outputs[i]!.ofInput === undefined);
-  } finally {
+    return {
+      call(method, inputs) {
+        program.reset();
+        return program.run(method, inputs).slice(writtenOf.get(method));
+      },
+      dispose: () => program.dispose(),
+    };
+  } catch (error) {
     job.release();
+    throw error;
   }
 }

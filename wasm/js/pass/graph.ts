@@ -222,7 +222,8 @@ export class NodeView implements GraphNode {
   /** Takes over what the core says of the node now. */
   take(raw: RawNode): void {
     this.raw = raw;
-    this.cached = this.several = undefined;
+    this.cached = undefined;
+    if (raw.outs.length !== this.several?.length) this.several = undefined;
     if (raw.parameters) this.scope.parameters.set(raw.target, raw.parameters);
     for (const out of raw.outs) this.scope.values.set(out.id, this);
   }
@@ -254,6 +255,13 @@ export class NodeView implements GraphNode {
   private get parameters(): RawParameters {
     if (this.op !== "call_function") return NO_PARAMETERS;
     return this.raw.parameters ?? this.scope.parameters.get(this.target)!;
+  }
+
+  get mutates(): boolean {
+    return this.parameters.mutates === true;
+  }
+  get isRandom(): boolean {
+    return this.parameters.isRandom === true;
   }
 
   /** Says to the nodes whose results it uses that it does so, in the place of those before. */

@@ -13,17 +13,17 @@ interface LibraryPass {
 export const LIBRARY: readonly LibraryPass[] = [
   {
     name: "quantizeInputs",
-    summary: "Take integers where inputs are quantized first",
+    summary: "Let callers pass integers for quantized inputs",
     pass: quantizeInputs(),
   },
   {
     name: "quantizeOutputs",
-    summary: "Give integers where outputs are dequantized last",
+    summary: "Return integers for dequantized outputs",
     pass: quantizeOutputs(),
   },
   {
     name: "cse",
-    summary: "Compute once what equal calls compute again",
+    summary: "Compute equal calls once",
     pass: cse,
   },
   {

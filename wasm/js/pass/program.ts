@@ -159,9 +159,18 @@ class ProgramView implements PassProgram {
   };
 
   readonly [REPLACE] = (pattern: string, replacement: string): GraphValue[] => {
-    const { roots = [] } = this.scope.change({ do: "replacePattern", pattern, replacement });
-    if (roots.length > 0) this.scope.refresh();
-    return roots.map((id) => this.scope.valueOf(id));
+    const { scope } = this;
+    let roots: readonly number[] | undefined;
+    try {
+      ({ roots } = scope.change({ do: "replacePattern", pattern, replacement }));
+    } catch (error) {
+      // Matches before the one that failed stay replaced.
+      if (!scope.isOver) scope.refresh();
+      throw error;
+    }
+    if (!roots || roots.length === 0) return [];
+    scope.refresh();
+    return roots.map((id) => scope.valueOf(id));
   };
 
   readonly text = (): string => {

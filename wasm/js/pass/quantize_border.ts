@@ -10,6 +10,7 @@ import type {
   PassFunction,
   PassProgram,
 } from "../types/index.js";
+import { functional } from "./functional.js";
 import { isGraphNode } from "./replace.js";
 
 const QUANTIZE = "quantized_decomposed::quantize_per_tensor";
@@ -32,11 +33,25 @@ const numberOf = (arg: GraphArg | undefined): number =>
 const isSame = (a: readonly GraphArg[], b: readonly GraphArg[]): boolean =>
   a.every((arg, i) => (i === 4 ? arg === b[i] : numberOf(arg) === numberOf(b[i])));
 
+/** In a list of passes, the function itself gets a program. */
+function refuseProgram(name: string, given: unknown): void {
+  if (typeof given === "object" && given !== null && "graph" in given)
+    throw new SconceError(
+      "argument",
+      `${name} is not a pass: it makes one`,
+      `Call it in the list of passes: [${name}()].`,
+    );
+}
+
 /**
- * Adds the constant methods by which a caller learns of the integers. Officially they have no method's
- * name before them unless one is given; of several methods each needs one.
+ * Adds constant methods with the parameters of the integers. ExecuTorch adds a prefix only on request.
+ * Here every method but `forward` gets its name as a prefix, so that the names differ.
  */
-function tell(program: PassProgram, place: string, parameters: readonly GraphArg[]): void {
+function addConstantMethods(
+  program: PassProgram,
+  place: string,
+  parameters: readonly GraphArg[],
+): void {
   const prefix = program.method === "forward" ? "" : `${program.method}_`;
   const [scale, zero, min, max, dtype] = parameters;
   const add = program.addConstantMethod;
@@ -59,7 +74,7 @@ function refusal(place: string, why: string): SconceError {
 
 /** The calls that quantize an input, all alike; a text says why there are none. */
 function quantizersOf(input: GraphNode): readonly [GraphNode, ...GraphNode[]] | string {
-  const [first, ...more] = input.users;
+  const [first, ...more] = [...input.graph.nodes].filter((node) => node.inputs.includes(input));
   if (!first) return "is not used";
   const other = input.users.find(({ target }) => target !== QUANTIZE);
   if (other) return `is used by '${other.name}' (${other.target}), which takes floats`;
@@ -101,14 +116,16 @@ type InputChoice = readonly number[] | Readonly<Record<number, InputQuantization
 
 function checkWanted(at: number, wanted: InputQuantization | null): InputQuantization | undefined {
   if (wanted === null) return undefined;
-  const what = `what quantizeInputs() has for input ${at}`;
-  const accepts = "{ scale, zeroPoint, dtype }: a scale above 0, an integer of the dtype";
-  if (!isPlain(wanted) || !Object.hasOwn(LIMITS, wanted.dtype))
-    throw badArgument(what, accepts, wanted);
-  const [min, max] = LIMITS[wanted.dtype];
-  const { scale, zeroPoint } = wanted;
-  const fits = Number.isInteger(zeroPoint) && zeroPoint >= min && zeroPoint <= max;
-  if (!(scale > 0 && scale < Infinity) || !fits) throw badArgument(what, accepts, wanted);
+  const what = `input ${at} of quantizeInputs()`;
+  if (!isPlain(wanted)) throw badArgument(what, "{ scale, zeroPoint, dtype }", wanted);
+  const { scale, zeroPoint, dtype } = wanted;
+  if (!Object.hasOwn(LIMITS, dtype))
+    throw badArgument(`the dtype of ${what}`, Object.keys(LIMITS).join(", "), dtype);
+  if (!(scale > 0 && scale < Infinity))
+    throw badArgument(`the scale of ${what}`, "a number above 0", scale);
+  const [min, max] = LIMITS[dtype];
+  if (!Number.isInteger(zeroPoint) || zeroPoint < min || zeroPoint > max)
+    throw badArgument(`the zeroPoint of ${what}`, `an integer from ${min} to ${max}`, zeroPoint);
   return wanted;
 }
 
@@ -152,27 +169,29 @@ function inputsOf({ graph, signature }: PassProgram): GraphNode[] {
  * const edge = engine.toEdge("quantized.pt2").transform([quantizeInputs([0]), quantizeOutputs([0])]);
  */
 export function quantizeInputs(inputs?: InputChoice): PassFunction {
+  refuseProgram("quantizeInputs", inputs);
   const wanted = inputs === undefined ? undefined : wantedOf(inputs);
-  return Object.defineProperty(
-    (program: PassProgram): void => {
-      const nodes = inputsOf(program);
-      let count = 0;
-      for (const at of wanted?.keys() ?? nodes.keys()) {
-        const input = nodes[at];
-        if (!input) throw refusal(`input ${at}`, `is not among the ${nodes.length} inputs`);
-        const quantizers = quantizersOf(input);
-        if (typeof quantizers === "string") {
-          if (!wanted) continue;
-          throw refusal(`input ${at}, '${input.name}',`, quantizers);
-        }
-        tell(program, `input${at}`, takeIntegers(program, input, quantizers, wanted?.get(at)));
-        count++;
+  return functional("quantizeInputs", (program) => {
+    const nodes = inputsOf(program);
+    let count = 0;
+    for (const at of wanted?.keys() ?? nodes.keys()) {
+      const input = nodes[at];
+      if (!input)
+        throw refusal(`input ${at}`, `does not exist: the method has ${nodes.length} inputs`);
+      const quantizers = quantizersOf(input);
+      if (typeof quantizers === "string") {
+        if (!wanted) continue;
+        throw refusal(`input ${at}, '${input.name}',`, quantizers);
       }
-      if (!wanted && count === 0) throw refusal("no input", "is quantized first");
-    },
-    "name",
-    { value: "quantizeInputs" },
-  );
+      addConstantMethods(
+        program,
+        `input${at}`,
+        takeIntegers(program, input, quantizers, wanted?.get(at)),
+      );
+      count++;
+    }
+    if (!wanted && count === 0) throw refusal("no input", "goes straight into a quantize node");
+  });
 }
 
 // --- Outputs -------------------------------------------------------------------------------------
@@ -194,33 +213,31 @@ function dequantizerOf(value: GraphArg | undefined): GraphNode | undefined {
  * const edge = engine.toEdge("quantized.pt2").transform([quantizeInputs(), quantizeOutputs()]);
  */
 export function quantizeOutputs(outputs?: readonly number[]): PassFunction {
+  refuseProgram("quantizeOutputs", outputs);
   const wanted = outputs && checkIndices("what quantizeOutputs() takes", outputs);
-  return Object.defineProperty(
-    (program: PassProgram): void => {
-      const { graph, signature } = program;
-      const rows = signature.outputs.flatMap(({ kind }, i) => (kind === "user" ? [i] : []));
-      let count = 0;
-      for (const at of wanted ?? rows.keys()) {
-        const row = rows[at];
-        if (row === undefined) throw refusal(`output ${at}`, `is not among the ${rows.length}`);
-        const returned = graph.output.args[0] as readonly GraphArg[];
-        const node = dequantizerOf(returned[row]);
-        if (!node) {
-          if (!wanted) continue;
-          throw refusal(`output ${at}`, "is not dequantized last");
-        }
-        const integers = node.args[0]!;
-        graph.output.setArg(
-          0,
-          returned.map((value, i) => (i === row ? integers : value)),
-        );
-        tell(program, `output${at}`, parametersOf(node));
-        count++;
+  return functional("quantizeOutputs", (program) => {
+    const { graph, signature } = program;
+    const rows = signature.outputs.flatMap(({ kind }, i) => (kind === "user" ? [i] : []));
+    let count = 0;
+    for (const at of wanted ?? rows.keys()) {
+      const row = rows[at];
+      if (row === undefined)
+        throw refusal(`output ${at}`, `does not exist: the method has ${rows.length} outputs`);
+      const returned = graph.output.args[0] as readonly GraphArg[];
+      const node = dequantizerOf(returned[row]);
+      if (!node) {
+        if (!wanted) continue;
+        throw refusal(`output ${at}`, "does not come from a dequantize node");
       }
-      if (!wanted && count === 0) throw refusal("no output", "is dequantized last");
-      graph.eraseDead();
-    },
-    "name",
-    { value: "quantizeOutputs" },
-  );
+      const integers = node.args[0]!;
+      graph.output.setArg(
+        0,
+        returned.map((value, i) => (i === row ? integers : value)),
+      );
+      addConstantMethods(program, `output${at}`, parametersOf(node));
+      count++;
+    }
+    if (!wanted && count === 0) throw refusal("no output", "comes from a dequantize node");
+    graph.eraseDead();
+  });
 }

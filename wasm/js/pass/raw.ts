@@ -22,6 +22,10 @@ export type RawArg = Tagged | number | boolean | string | null | readonly RawArg
 export interface RawParameters {
   readonly names: readonly string[];
   readonly positional: number;
+  /** The operator writes into an operand. */
+  readonly mutates?: true;
+  /** Equal calls have other results. */
+  readonly isRandom?: true;
 }
 
 export interface RawNode {

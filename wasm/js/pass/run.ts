@@ -88,7 +88,7 @@ function withProgram(job: Job, added: string[], body: (program: PassProgram) => 
  * Throws for the results of async functions and of generators: the program is gone by the time that their
  * bodies run on, or begin to run.
  */
-function refuseUnfinished(what: string, accepts: string, result: unknown): void {
+export function refuseUnfinished(what: string, accepts: string, result: unknown): void {
   if (!isObject(result)) return;
   const isPromise = KINDS.function.test(result["then"]);
   if (!isPromise && !KINDS.function.test(result["next"])) return;
@@ -201,6 +201,11 @@ export class HostFunctions {
     toRounds: (result: unknown, program: PassProgram) => object[],
   ): number {
     return this.rows.push({ name, run: () => runPartitioner(this.job, partitioner, toRounds) }) - 1;
+  }
+
+  /** The number of a function that reads a method. */
+  addReader(name: string, read: (program: PassProgram) => void): number {
+    return this.rows.push({ name, run: () => withProgram(this.job, [], read) }) - 1;
   }
 
   /** The options of a call, with what the core needs to run them. */

@@ -1,12 +1,9 @@
 // Passes that shorten a graph and are not a part of lowering, as CSEPass and
 // FoldRedundantDequantizeQuantizePass of ExecuTorch are:
 // https://github.com/pytorch/executorch/blob/main/exir/passes
-import type { Graph, GraphArg, GraphNode, GraphValue, PassProgram } from "../types/index.js";
+import type { Graph, GraphArg, GraphNode, GraphValue } from "../types/index.js";
+import { functional } from "./functional.js";
 import { isGraphNode } from "./replace.js";
-
-/** Operators of equal operands whose results differ. */
-const RANDOM =
-  /^aten::(_?(native_|alpha_|feature_)*dropout|rand|normal|bernoulli|multinomial|uniform|exponential|cauchy|geometric|log_normal|random|rrelu|poisson|binomial|empty)/;
 
 const isValue = (arg: GraphArg): arg is GraphValue =>
   typeof arg === "object" && arg !== null && "users" in arg;
@@ -27,7 +24,7 @@ function keyOf(arg: GraphArg): string | undefined {
 /** The call as text; undefined for one whose results two equal calls need not share. */
 function callKey(node: GraphNode): string | undefined {
   if (!/^(aten|dim_order_ops|quantized_decomposed)::/.test(node.target)) return undefined;
-  if (RANDOM.test(node.target)) return undefined;
+  if (node.isRandom) return undefined;
   const args = keyOf([...node.args, ...Object.values(node.kwargs)]);
   // Sizes that a run finds have symbols of their own in each call, so the types tell these apart.
   return args && `${node.target}${args}${JSON.stringify(node.meta.val)}`;
@@ -37,7 +34,7 @@ function callKey(node: GraphNode): string | undefined {
  * A pass: a call with the same operator and arguments as one before it gives way to that one. Calls of
  * other libraries and of random operators stay, and so does what a method returns.
  */
-export function cse({ graph }: PassProgram): void {
+export const cse = functional("cse", ({ graph }) => {
   const known = new Map<string, GraphNode>();
   const returned = new Set<GraphNode>(graph.output.inputs);
   for (const node of graph.nodes) {
@@ -49,7 +46,7 @@ export function cse({ graph }: PassProgram): void {
     node.outputs.forEach((output, i) => output.replaceAllUsesWith(same.outputs[i]!));
     graph.erase(node);
   }
-}
+});
 
 const QUANTIZE = /^quantized_decomposed::quantize_per_(tensor|channel)/;
 const DEQUANTIZE = /^quantized_decomposed::dequantize_per_(tensor|channel)/;
@@ -73,4 +70,6 @@ function foldIn(graph: Graph): void {
 }
 
 /** A pass: a dequantization whose result is quantized again in the same way gives way to its operand. */
-export const foldDequantizeQuantize = ({ graph }: PassProgram): void => foldIn(graph);
+export const foldDequantizeQuantize = functional("foldDequantizeQuantize", ({ graph }) =>
+  foldIn(graph),
+);

@@ -165,12 +165,33 @@ class StageView implements ExportedProgram {
     return JSON.parse(this.ask("record_nodes")) as NodeRow[];
   }
 
-  call(): never {
+  private refuse(what: string): never {
     throw new SconceError(
       "unsupported",
-      "a program of a record cannot be run here",
-      "Open the file that it was exported to, and call the program of its manager.",
+      `a program of a record has no ${what} here`,
+      "Open the file that it was exported to, and use the program of its manager.",
     ).ofMethod(this.method);
+  }
+  call(): never {
+    return this.refuse("call()");
+  }
+  read(): never {
+    return this.refuse("read()");
+  }
+  constant(): never {
+    return this.refuse("constant()");
+  }
+  stateDict(): never {
+    return this.refuse("stateDict()");
+  }
+  get signature(): never {
+    return this.refuse("signature");
+  }
+  get rangeConstraints(): never {
+    return this.refuse("rangeConstraints");
+  }
+  get constants(): never {
+    return this.refuse("constants");
   }
 }
 

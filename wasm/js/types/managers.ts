@@ -38,13 +38,12 @@ export interface OpenedPrograms extends Resource {
    */
   exampleInputs(method?: string): RecordValue[] | null;
   /**
-   * Decomposes and rewrites. It may succeed once. If it fails, the opened programs can still be
-   * inspected.
+   * Decomposes and rewrites a copy of the opened programs, so that they can be lowered again with
+   * other options.
    */
   toEdge(options?: ToEdgeOptions): EdgeProgramManager;
   /**
-   * Does toEdge, transform and toBackend in one call, as the engine's function does. It may succeed
-   * once.
+   * Does toEdge, transform and toBackend in one call, as the engine's function does.
    */
   toEdgeTransformAndLower(options?: TransformAndLowerOptions): EdgeProgramManager;
   /** The IR text of any program of the compilation, by its number. The opened program is 0. */

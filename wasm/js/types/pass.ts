@@ -108,6 +108,13 @@ export interface GraphNode {
   readonly graph: Graph;
   /** True if it was erased. */
   readonly isErased: boolean;
+  /**
+   * True for a call that writes into an operand, as aten::add_ does. Only programs before
+   * decomposition have such calls.
+   */
+  readonly mutates: boolean;
+  /** True for a call of random numbers: two equal calls have different results. */
+  readonly isRandom: boolean;
   /** The node before it; null for the first. */
   readonly prev: GraphNode | null;
   /** The node after it; null for the last. */

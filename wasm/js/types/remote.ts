@@ -9,6 +9,7 @@ import type { Resource } from "./resource.js";
  */
 export type LocalMember<T> =
   | "inflate"
+  | "read"
   | "registerBackend"
   | "registerPass"
   | "registerPartitioner"
