@@ -165,7 +165,7 @@ sc_status sc_edit_method_json(sc_job *job, sc_str *json);
 //                                            answers {"roots": [value]}: ask for the method again
 //   {"do": "erase", "node"}                  answers {}
 //   {"do": "eraseDead", "graph"}             answers {"erased": [node]}
-//   {"do": "output", "value"}                answers {"outputs": [ARG]}
+//   {"do": "output", "value"}                answers {"outputs": [ARG], "at": index of the new one}
 //   {"do": "retype", "value": input, "dtype"} answers {"nodes": [NODE]}
 //   {"do": "constantMethod", "name", "value": as in sc_compile_constant_method}  answers {}
 //   {"do": "origin", "node"}                 changes no node; answers {"origin": {"stackTrace",

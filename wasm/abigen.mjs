@@ -5,7 +5,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { generateOptions, generateQuestions, generateSteps } from "./tablegen.mjs";
+import { generateOptions, generateQuestions, generatePasses, generateSteps } from "./tablegen.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 
@@ -138,5 +138,6 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   write("abi.gen.ts", generate(rows.exports, rows.imports, rows.statuses));
   write("options.gen.ts", generateOptions(read("../src/core/options.def")));
   write("steps.gen.ts", generateSteps(read("../src/base/steps.def")));
+  write("passes.gen.ts", generatePasses(read("../src/passes/passes.def")));
   write("question.gen.ts", generateQuestions(read("../src/backends/host/question.def")));
 }

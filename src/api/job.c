@@ -69,10 +69,26 @@ sc_sb sc_job_text(sc_job *job) {
 }
 
 uint32_t sc_job_add_version(sc_job *job, sc_dialect dialect, sc_program *program, double begin_ms) {
-    sc_version version = {.dialect = dialect, .program = program};
+    const uint32_t number = job->versions.count;
+    sc_version version = {.dialect = dialect, .program = program, .from = number};
     version.ms = sc_now_ms(&job->ctx) - begin_ms;
+    sc_job_take_diags(job, &version);
     sc_vec_push(&job->arena, &job->versions, version);
-    return job->versions.count - 1;
+    return number;
+}
+
+void sc_job_take_diags(sc_job *job, sc_version *version) {
+    sc_arena *arena = &job->arena;
+    const uint32_t count = job->ctx.diags.count;
+    for (uint32_t i = sc_min_u32(job->taken_diags, count); i < count; i++) {
+        sc_diag copy = job->ctx.diags.data[i];
+        sc_str *const texts[] = {&copy.message,          &copy.hint,       &copy.where.method,
+                                 &copy.where.pass,       &copy.where.node, &copy.where.op,
+                                 &copy.where.stack_trace};
+        for (size_t k = 0; k < SC_COUNT_OF(texts); k++) *texts[k] = sc_str_copy(arena, *texts[k]);
+        sc_vec_push(arena, &version->diags, copy);
+    }
+    job->taken_diags = count;
 }
 
 sc_status sc_job_version(sc_job *job, uint32_t number, sc_version **out) {

@@ -30,7 +30,8 @@ struct sc_job {
     // A function of the host runs in the middle of a call: the diagnostics of that call, which stay
     // when the host reads those of its own calls. Else NULL.
     const sc_diag_mark *kept_diags;
-    sc_arena text_arena;  // the latest text result
+    uint32_t taken_diags;  // the number of those that versions have
+    sc_arena text_arena;   // the latest text result
     sc_str kept_text;
     SC_VEC(sc_version) versions;
     SC_VEC(sc_method_plan) plans;
@@ -60,5 +61,7 @@ static inline sc_status sc_job_require_program(sc_job *job) {
 sc_sb sc_job_text(sc_job *job);
 // Writes the member "diagnostics" of an object: those that were recorded and not forgotten.
 void sc_job_put_diagnostics(sc_json_writer *w, const sc_job *job);
+// The same for those of one version.
+void sc_version_put_diagnostics(sc_json_writer *w, const sc_job *job, const sc_version *version);
 
 #endif

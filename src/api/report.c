@@ -36,6 +36,13 @@ static void add_dropped(sc_json_writer *w, const sc_ctx *ctx) {
     add_diag(w, ctx->scratch, &diag);
 }
 
+void sc_version_put_diagnostics(sc_json_writer *w, const sc_job *job, const sc_version *version) {
+    sc_json_put_array(w, "diagnostics");
+    for (uint32_t i = 0; i < version->diags.count; i++)
+        add_diag(w, job->ctx.scratch, &version->diags.data[i]);
+    sc_json_end_array(w);
+}
+
 void sc_job_put_diagnostics(sc_json_writer *w, const sc_job *job) {
     sc_arena *scratch = job->ctx.scratch;
     sc_mark mark = sc_arena_mark(scratch);
@@ -63,6 +70,7 @@ void sc_job_forget_diagnostics(sc_job *job) {
         sc_diags_rewind(&job->ctx, *job->kept_diags);
         return;
     }
+    job->taken_diags = 0;
     sc_diags_clear(&job->ctx);
     sc_arena_deinit(&job->diag_arena);
     sc_arena_init(&job->diag_arena);

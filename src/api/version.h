@@ -14,6 +14,7 @@ enum { SC_NO_PROGRAM = UINT32_MAX };
 // One version of the program that is being compiled. It never changes once it is stored.
 typedef struct sc_version {
     sc_dialect dialect;
+    uint32_t from;                  // number of the version that it was made from, or its own
     uint32_t source;                // number of the source program that it was lowered from
     sc_program *program;            // NULL once a later step has consumed it
     sc_pass_timings timings;        // time of the passes that made it
@@ -26,6 +27,7 @@ typedef struct sc_version {
     bool is_transformed;            // passes that the caller listed have run on it
     bool is_recorded;               // a record names it, so no step may consume it
     const sc_emit_result *emitted;  // executorch: the program that was written
+    SC_VEC(sc_diag) diags;          // warnings and notes of the step that made it
 } sc_version;
 
 // Methods that return constants, in the order given.
@@ -42,5 +44,8 @@ sc_status sc_job_version(sc_job *job, uint32_t number, sc_version **out);
 // Makes `program` the next version, whose number is the result. `begin_ms` is the time at which
 // work on it began.
 uint32_t sc_job_add_version(sc_job *job, sc_dialect dialect, sc_program *program, double begin_ms);
+// Gives the version the diagnostics that belong to no version yet. They stay when the host has read
+// those of a failed call.
+void sc_job_take_diags(sc_job *job, sc_version *version);
 
 #endif

@@ -58,27 +58,30 @@ sc_status sc_weights_visit(const sc_program *program, sc_weight_visitor *visit, 
 }
 
 typedef struct rule_search {
-    const sc_weight_file *rule;
-    bool fits;
+    const sc_weight_files *files;
+    bool *fit;  // by rule: a weight has such a name
 } rule_search;
 
-static void try_rule(const sc_method *method, const sc_constant *weight, void *user) {
-    rule_search *search = user;
+static void try_rules(const sc_method *method, const sc_constant *weight, void *user) {
+    const rule_search *search = user;
     (void)method;
-    search->fits = search->fits || sc_weight_file_fits(search->rule, weight->name);
+    for (uint32_t i = 0; i < search->files->count; i++)
+        search->fit[i] =
+            search->fit[i] || sc_weight_file_fits(&search->files->rules[i], weight->name);
 }
 
 sc_status sc_weights_check(const sc_program *program, const sc_options *options) {
     const sc_weight_files *files = &options->external_constants;
-    for (uint32_t i = 0; i < files->count; i++) {
-        rule_search search = {&files->rules[i], sc_str_is(files->rules[i].pattern, "*")};
-        SC_TRY(sc_weights_visit(program, try_rule, &search));
-        if (!search.fits)
+    const sc_mark mark = sc_arena_mark(program->ctx->scratch);
+    rule_search search = {files, sc_new_array(program->ctx->scratch, bool, files->count + 1)};
+    const sc_status status = sc_weights_visit(program, try_rules, &search);
+    for (uint32_t i = 0; status == SC_OK && i < files->count; i++)
+        if (!search.fit[i] && !sc_str_is(files->rules[i].pattern, "*"))
             sc_report(program->ctx, SC_WARNING, SC_ERR_NOT_FOUND,
-                      "Write it as the names of the weights: base.* is for all that begin so.",
+                      "A name fits itself, and base.* fits names that begin with base.",
                       "external_constants has the pattern '" SC_STR_FMT
                       "', but no weight has such a name",
-                      SC_STR_ARG(search.rule->pattern));
-    }
-    return SC_OK;
+                      SC_STR_ARG(files->rules[i].pattern));
+    sc_arena_rewind(program->ctx->scratch, mark);
+    return status;
 }

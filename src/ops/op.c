@@ -279,6 +279,18 @@ const sc_op *sc_op_find(sc_str name) {
     return op ? handed_out(op) : find_inplace(name);
 }
 
+const sc_op *sc_op_find_python(sc_str name) {
+    char full[160];
+    const ptrdiff_t dot = sc_str_find(name, '.');
+    if (sc_str_find(name, ':') >= 0 || dot < 0 || name.size + 1 > sizeof full)
+        return sc_op_find(name);
+    const size_t at = (size_t)dot;
+    memcpy(full, name.data, at);
+    memcpy(full + at, "::", 2);
+    memcpy(full + at + 2, name.data + at + 1, name.size - at - 1);
+    return sc_op_find((sc_str){full, name.size + 1});
+}
+
 bool sc_op_are_overloads(const sc_op *a, const sc_op *b) {
     const size_t size = strcspn(a->name, ".");
     return size == strcspn(b->name, ".") && memcmp(a->name, b->name, size) == 0;

@@ -153,6 +153,8 @@ const sc_op *sc_op_get(sc_op_id id);
 // By functional name with overload ("aten::add.Tensor"; a trailing ".default" is accepted and
 // ignored), in-place twins included. NULL when unknown.
 const sc_op *sc_op_find(sc_str name);
+// The same, also for a name as Python writes it: aten.silu.default.
+const sc_op *sc_op_find_python(sc_str name);
 // The operators of PyTorch that torch.export can leave in a program, by name, whether or not the
 // table has them (pytorch.def), and the release that they are of.
 uint32_t sc_pytorch_count(void);

@@ -31,7 +31,7 @@ typedef struct sc_pass {
 } sc_pass;
 
 typedef struct sc_pass_timing {
-    const sc_pass *pass;
+    sc_str pass;  // its name
     const sc_name *method;
     double ms;
     uint32_t node_count;  // after the pass

@@ -105,7 +105,7 @@ static sc_status run_one(sc_ctx *ctx, sc_pipeline *pipeline, const sc_pass *pass
     sc_where_set_method(ctx, method);
     if (pipeline->arena)
         sc_vec_push(pipeline->arena, &pipeline->timings,
-                    ((sc_pass_timing){pass, method->name, sc_now_ms(ctx) - start,
+                    ((sc_pass_timing){sc_str_from(pass->name), method->name, sc_now_ms(ctx) - start,
                                       method->graph->node_count}));
     if (VERIFIES || pipeline->verify) {
         SC_TRY(sc_verify_graph(ctx, method->graph));

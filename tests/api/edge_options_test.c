@@ -92,7 +92,7 @@ TEST(operators_stay_whole_in_programs_with_partitioners) {
 
 TEST(names_of_operators_that_cannot_stay_whole_are_refused) {
     check_edge_refused(ACTIVATIONS, "{\"preserve_ops\": [\"aten::sulu\"]}", SC_ERR_OPTION,
-                       "preserve_ops names 'aten::sulu', which is no known operator");
+                       "preserve_ops names 'aten::sulu', which is not a known operator");
     check_edge_refused(ACTIVATIONS, "{\"preserve_ops\": [\"aten::view\"]}", SC_ERR_OPTION,
                        "'aten::view', which is a view and cannot stay whole");
     check_edge_refused(ACTIVATIONS, "{\"preserve_ops\": [\"aten::reshape\"]}", SC_ERR_OPTION,

@@ -34,7 +34,8 @@ sc_status pass_run_early(sc_job *job, pass_body *pass) {
     sc_program *program = job->versions.data[0].program;
     body = pass;
     sc_job_set_passes(job, (sc_host_passes){run_body, job});
-    return sc_edit_run(job, program, program->methods.data[0], 7, false);
+    sc_pipeline pipeline = {.arena = &job->arena};
+    return sc_edit_run(job, &pipeline, program->methods.data[0], 7, false);
 }
 
 sc_str pass_change(sc_job *job, const char *json) {

@@ -21,7 +21,7 @@ test("operators that a backend wants are kept whole, and no others", () => {
   const lowered = kept.toExecutorch();
   check(engine.load(lowered.buffer), "mlp");
   assert.deepEqual(
-    kept.inspect().stages.map(({ stage }) => stage),
+    lowered.inspect().stages.map(({ stage }) => stage),
     ["source", "edge", "edge", "executorch"],
   );
   // Wanted, and then not taken: decomposed, with the kernels of this build.

@@ -71,11 +71,16 @@ test("a worker's objects have what their interface says, less what is local", as
   const lowered = await edge.toExecutorch();
   assert.deepEqual(Object.keys(await edge.exportedProgram()).sort(), [
     "call",
+    "constant",
     "dispose",
     "method",
     "nodes",
+    "stateDict",
     "text",
   ]);
+  const { signature, constants } = await edge.exportedProgram();
+  assert.equal((await signature).outputs.length, 1);
+  assert.ok((await constants).some(({ name }) => name.endsWith("weight")));
   for (const name of ["emit", "decompose", "session"]) assert.equal(name in edge, false, name);
   for (const name of ["writeSync", "whole"]) assert.equal(name in lowered, false, name);
   assert.equal("inflate" in client, false);

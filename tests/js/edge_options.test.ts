@@ -82,7 +82,7 @@ test("names that mean no operator of ATen, or a view, are refused", () => {
     const { code, message } = failure(() => edgeOf("mlp", { preserveOps }));
     return `${code}: ${message}`;
   };
-  assert.match(refused(["aten::sulu"]), /^option: .*'aten::sulu', which is no known operator/);
+  assert.match(refused(["aten::sulu"]), /^option: .*'aten::sulu', which is not a known operator/);
   assert.match(refused(["aten::view"]), /^option: .*is a view/);
   assert.match(refused(["torchvision::nms"]), /^option: .*not an operator of ATen/);
   assert.match(refused([""]), /^option: .*preserveOps.* a list of names/);

@@ -321,7 +321,7 @@ const rationed = [
   {
     what: "looks operators up by name",
     advice: "only what reads names from outside does",
-    pattern: /\bsc_op_find(?:_out)?\b/g,
+    pattern: /\bsc_op_find(?:_out|_python)?\b/g,
     files: {
       "src/api/edit/change.c": 1, // names that a pass of the user's own gives
       "src/api/compile/to_backend.c": 1, // names that a partitioner of the user's own keeps

@@ -151,7 +151,8 @@ static const char *passes_run(const char *text) {
     if (m.method)
         CHECK_OK(sc_pipeline_pass(&m.s.ctx, &pipeline, sc_pass_find(SC_STR("official")), m.method));
     for (uint32_t i = 0; i < pipeline.timings.count; i++)
-        sc_sb_addf(&names, "%s%s", i ? " " : "", pipeline.timings.data[i].pass->name);
+        sc_sb_addf(&names, "%s" SC_STR_FMT, i ? " " : "",
+                   SC_STR_ARG(pipeline.timings.data[i].pass));
     const char *all = test_format("%s", sc_sb_terminate(&names));
     setup_end(&m.s);
     return all;

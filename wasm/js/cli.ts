@@ -107,4 +107,7 @@ for (const stream of [process.stdout, process.stderr]) {
   });
 }
 
+// Modules of the user's own may print. The standard output is for files and JSON.
+for (const name of ["log", "info", "debug"] as const) console[name] = console.error.bind(console);
+
 process.exitCode = await main(process.argv.slice(2));

@@ -1,5 +1,6 @@
 // The engine: everything Sconce does, synchronously and on this thread. Each call works in a
 // job of its own, so that disposing what it returned frees all that it took.
+import { SconceError } from "./base/errors.js";
 import { dtypeTable, type DTypeTable } from "./program/dtype_table.js";
 import { checkTable, ENGINE_OPTIONS } from "./base/check.js";
 import { checkSuites } from "./program/bundle.js";
@@ -257,6 +258,12 @@ class SyncEngine extends Disposing implements Engine {
 
   async importBackend(module: ModuleUrl): Promise<string> {
     const { default: found } = await imported("importBackend()", module);
+    if (found === undefined)
+      throw new SconceError(
+        "argument",
+        "the module of importBackend() has no default export",
+        "Write `export default { id, supports, preprocess, init, execute }`.",
+      );
     this.registerBackend(found as Backend);
     return (found as Backend).id;
   }

@@ -22,6 +22,7 @@ sc_status sc_compile_open(sc_job *job, sc_source *source, sc_str method, sc_str 
                                  .model = sc_str_copy(ctx->arena, model)};
     SC_TRY(sc_import_pt2(ctx, source, &options, version->program));
     version->ms += sc_now_ms(&job->ctx) - begin_ms;
+    sc_job_take_diags(job, version);
     return SC_OK;
 }
 
@@ -65,6 +66,7 @@ sc_status sc_compile_transform_source(sc_job *job, uint32_t from, sc_str method,
     SC_TRY(sc_verify(ctx, program));
     *transformed = sc_job_add_version(job, SC_DIALECT_source, program, begin_ms);
     job->versions.data[*transformed].source = *transformed;
+    job->versions.data[*transformed].from = from;
     return SC_OK;
 }
 

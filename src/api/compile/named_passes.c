@@ -122,7 +122,7 @@ sc_status sc_early_passes_run(sc_job *job, sc_pipeline *pipeline, sc_method *met
         uint32_t number;
         const sc_pass *pass = NULL;
         if (sc_pass_entry_number(entry, &number)) {
-            SC_TRY(sc_edit_run(job, method->program, method, number, false));
+            SC_TRY(sc_edit_run(job, pipeline, method, number, false));
             continue;
         }
         SC_TRY(early_pass(&job->ctx, sc_json_str(job->ctx.arena, entry), &pass));

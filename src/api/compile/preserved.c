@@ -3,8 +3,9 @@
 #include "api/compile/preserved.h"
 
 #include "ops/library.h"
+#include "ops/suggest.h"
 
-static const sc_op *op_named(sc_str name) { return sc_op_find(name); }
+static const sc_op *op_named(sc_str name) { return sc_op_find_python(name); }
 
 static sc_status refuse(sc_ctx *ctx, sc_str name, const char *hint, const char *why) {
     return sc_fail(ctx, SC_ERR_OPTION, hint, "preserve_ops names '" SC_STR_FMT "', which %s",
@@ -13,10 +14,7 @@ static sc_status refuse(sc_ctx *ctx, sc_str name, const char *hint, const char *
 
 static sc_status check_name(sc_ctx *ctx, sc_str name) {
     const sc_op *op = op_named(name);
-    if (!op)
-        return refuse(ctx, name,
-                      "Write the operator with its overload, as the text of the graph does.",
-                      "is no known operator");
+    if (!op) return refuse(ctx, name, sc_op_suggest(ctx->arena, name), "is not a known operator");
     if (sc_op_library(op))
         return refuse(ctx, name, "Let a backend keep it, with opsToNotDecompose.",
                       "is not an operator of ATen");

@@ -52,7 +52,7 @@ static sc_status run_entry(sc_work *work, const sc_json *entry, sc_method *metho
     const sc_pass *pass = NULL;
     uint32_t number;
     if (sc_pass_entry_number(entry, &number))
-        return sc_edit_run(work->job, work->program, method, number, true);
+        return sc_edit_run(work->job, &work->pipeline, method, number, true);
     if (entry->kind != SC_JSON_STRING)
         return sc_fail(ctx, SC_ERR_ARGUMENT, NULL,
                        "a pass must be a name, or the number of a pass of the host");
@@ -184,9 +184,10 @@ static sc_status take(sc_work *work, uint32_t from, sc_dialect dialect) {
     return SC_OK;
 }
 
-static uint32_t keep(sc_work *work, sc_dialect dialect, double begin_ms) {
+static uint32_t keep(sc_work *work, sc_dialect dialect, uint32_t from, double begin_ms) {
     uint32_t number = sc_job_add_version(work->job, dialect, work->program, begin_ms);
     sc_version *version = &work->job->versions.data[number];
+    version->from = from;
     version->emit_ms = work->emit_ms;
     version->source = work->source;
     version->is_transformed = work->is_transformed;
@@ -213,7 +214,7 @@ sc_status sc_steps_run(sc_work *work, const sc_phase *steps, uint32_t count, uin
         const bool is_kept =
             work->options.snapshots || (work->keeps_edge && steps[i] == SC_STEP_to_edge);
         if (!is_last && !is_kept) continue;
-        *made = keep(work, sc_phase_get(steps[i])->to, begin_ms);
+        from = *made = keep(work, sc_phase_get(steps[i])->to, from, begin_ms);
         begin_ms = sc_now_ms(&work->job->ctx);
         if (!is_last) SC_TRY(sc_program_clone(work->program, &work->program));
     }

@@ -196,6 +196,7 @@ static sc_status lower_until_complete(sc_job *job, keeping *k, const sc_options 
         k->gives_all_up |= attempt + 1 >= ATTEMPTS_MAX;
         job->versions.count = versions;
         sc_diags_rewind(&job->ctx, mark);
+        job->taken_diags = sc_min_u32(job->taken_diags, mark.count);
     }
 }
 

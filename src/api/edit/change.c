@@ -221,20 +221,33 @@ static sc_status do_erase_dead(change *c) {
 
 // --- Outputs -------------------------------------------------------------------------------------
 
-// {"value"}: adds one more output after the others. The tree of the outputs does not contain it, so
-// the tree is dropped, which leaves a flat list.
+// Gradients come last, where an optimizer looks for them. Results of the model come before.
+static uint32_t place_of_output(const sc_method *method) {
+    for (uint32_t i = 0; i < method->outputs.count; i++) {
+        const sc_output_kind kind = method->outputs.data[i].kind;
+        if (kind == SC_OUTPUT_GRADIENT || kind == SC_OUTPUT_INPUT_GRADIENT) return i;
+    }
+    return method->outputs.count;
+}
+
+// {"value"}: adds one more output after the results of the model. The tree of the outputs does not
+// contain it, so the tree is dropped, which leaves a flat list.
 static sc_status do_output(change *c) {
     sc_method *method = c->edit->method;
     sc_node *ret = method->graph->ret;
     sc_value *value;
     SC_TRY(sc_edit_value(c->edit, member(c, "value"), &value));
     SC_TRY(sc_edit_check_order(c->edit, value, ret));
-    sc_arg *args = sc_new_array(c->edit->job->ctx.scratch, sc_arg, ret->arg_count + 1);
-    for (uint32_t i = 0; i < ret->arg_count; i++) args[i] = ret->args[i];
-    args[ret->arg_count] = sc_arg_value(value);
-    sc_graph_set_outputs(method->graph, args, ret->arg_count + 1);
+    const uint32_t at = place_of_output(method), count = ret->arg_count;
+    sc_arg *args = sc_new_array(c->edit->job->ctx.scratch, sc_arg, count + 1);
+    for (uint32_t i = 0; i < count; i++) args[i + (i >= at)] = ret->args[i];
+    args[at] = sc_arg_value(value);
+    sc_graph_set_outputs(method->graph, args, count + 1);
     sc_vec_push(&c->edit->job->arena, &method->outputs, (sc_output_sig){.kind = SC_OUTPUT_USER});
+    for (uint32_t i = count; i > at; i--) method->outputs.data[i] = method->outputs.data[i - 1];
+    method->outputs.data[at] = (sc_output_sig){.kind = SC_OUTPUT_USER};
     method->out_spec = (sc_str){0};
+    sc_json_put_u64(c->w, "at", at);
     sc_edit_put_outputs(c->edit, c->w, method->graph);
     return SC_OK;
 }

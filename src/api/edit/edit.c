@@ -141,10 +141,17 @@ static sc_status run(sc_edit *edit, uint32_t number) {
     return status;
 }
 
-sc_status sc_edit_run(sc_job *job, sc_program *program, sc_method *method, uint32_t number,
+sc_status sc_edit_run(sc_job *job, sc_pipeline *pipeline, sc_method *method, uint32_t number,
                       bool is_edge) {
-    sc_edit edit = {.job = job, .program = program, .method = method, .is_edge = is_edge};
-    return run(&edit, number);
+    const double start = sc_now_ms(&job->ctx);
+    sc_edit edit = {.job = job, .program = method->program, .method = method, .is_edge = is_edge};
+    SC_TRY(run(&edit, number));
+    const sc_pass_timing timing = {.pass = edit.name,
+                                   .method = method->name,
+                                   .ms = sc_now_ms(&job->ctx) - start,
+                                   .node_count = method->graph->node_count};
+    sc_vec_push(pipeline->arena, &pipeline->timings, timing);
+    return SC_OK;
 }
 
 sc_status sc_edit_ask(sc_job *job, sc_method *method, uint32_t number, sc_str *answer) {
@@ -204,6 +211,6 @@ sc_status sc_edit_text(sc_job *job, sc_str *text) {
 sc_status sc_edit_end_pass(sc_job *job, sc_str pass) {
     sc_edit *edit;
     SC_TRY(sc_edit_require(job, &edit));
-    job->ctx.where.pass = pass;
+    job->ctx.where.pass = edit->name = sc_str_copy(job->ctx.arena, pass);
     return sc_edit_check(edit);
 }

@@ -13,6 +13,7 @@ struct sc_edit {
     sc_method *method;
     sc_arena arena;     // of the tables below: freed when the pass has ended
     sc_diag_mark mark;  // the diagnostics of the call that runs the pass
+    sc_str name;        // of the pass, once it has said so
     uint32_t unknown;   // facts that held before the pass, and may not hold any more
     bool is_edge;       // else it is a source program
     bool is_changed;    // changed since the last check
@@ -31,8 +32,9 @@ struct sc_edit {
 };
 
 // Runs pass `number` of the host over the method, and checks the result: errors name the pass and
-// its node. SC_ERR_CANCELLED if the host reports that the pass failed.
-sc_status sc_edit_run(sc_job *job, sc_program *program, sc_method *method, uint32_t number,
+// its node. SC_ERR_CANCELLED if the host reports that the pass failed. The pass is listed among the
+// timings of the pipeline.
+sc_status sc_edit_run(sc_job *job, sc_pipeline *pipeline, sc_method *method, uint32_t number,
                       bool is_edge);
 // Asks partitioner `number` of the host about the method: JSON, on the context's arena. Errors as
 // those of sc_edit_run.

@@ -148,6 +148,16 @@ static void put_output(sc_json_writer *w, output o, const sc_numbers *reference,
     sc_json_end_object(w);
 }
 
+// The results of the model, without the inputs that it writes.
+static uint32_t result_count(const sc_inspect_method *method, const measuring *m) {
+    const size_t index = (size_t)(method - m->inspector->methods);
+    const sc_method *edge = m->inspector->record.edge.data[index].method;
+    uint32_t count = 0;
+    for (uint32_t i = 0; edge && i < edge->outputs.count; i++)
+        count += !sc_output_is_mutation(edge->outputs.data[i].kind);
+    return count;
+}
+
 static sc_status put_block_outputs(measuring *m, measured *of, uint32_t index, sc_json_writer *w) {
     const sc_inspect_block *block = &m->inspector->found->blocks[index];
     sc_numbers_list found;
@@ -158,11 +168,13 @@ static sc_status put_block_outputs(measuring *m, measured *of, uint32_t index, s
     SC_TRY(recorded_outputs(m, of->method, block, &wanted, &is_recorded));
     of->outputs_from = is_recorded ? "recorded" : "computed";
     if (!is_recorded) wanted = of->reference.outputs;
-    // A program that writes to its inputs returns these first.
-    const uint32_t count = sc_min_u32(found.count, wanted.count);
+    // A program that writes to its inputs returns these first. Outputs that a pass has added come
+    // last, and the reference has none of them.
+    const uint32_t first = found.count - sc_min_u32(found.count, result_count(of->method, m));
+    const uint32_t count = sc_min_u32(found.count - first, wanted.count);
     for (uint32_t i = 0; i < count; i++)
-        put_output(w, (output){of->method, index, i, m->gaps.are_placed},
-                   &wanted.data[wanted.count - count + i], &found.items[found.count - count + i]);
+        put_output(w, (output){of->method, index, i, m->gaps.are_placed}, &wanted.data[i],
+                   &found.items[first + i]);
     return SC_OK;
 }
 
@@ -190,6 +202,16 @@ static void put_methods(const measuring *m, sc_json_writer *w) {
     sc_json_end_array(w);
 }
 
+static bool has_outputs(const measuring *m) {
+    const sc_inspection *found = m->inspector->found;
+    for (uint32_t k = 0; k < m->methods.count; k++)
+        for (uint32_t i = 0; i < found->block_count; i++)
+            if (found->blocks[i].method == m->methods.data[k].method &&
+                found->blocks[i].output_count)
+                return true;
+    return false;
+}
+
 static const char *NO_VALUES = "Log intermediate values, and pass the dump's debug buffer.";
 
 // Requested elements live as long as the answer.
@@ -200,6 +222,9 @@ sc_status sc_inspector_put_gap(sc_ctx *ctx, const sc_inspector *inspector,
     if (inspector->dump->value_count == 0)
         return sc_fail(ctx, SC_ERR_STATE, NO_VALUES, "the dump has no values, only times");
     SC_TRY(measure_all(&m, args));
+    if (!m.gaps.rows.count && !m.gaps.skipped.count && !has_outputs(&m))
+        return sc_fail(ctx, SC_ERR_MISMATCH, "Pass the record that was saved with the program.",
+                       "no event of the dump belongs to a node of the record");
     sc_json_begin_object(w);
     sc_json_put_str(w, "reference", m.methods.data[0].stage->stage);
     sc_inspect_put_gaps(w, inspector->found, &m.gaps);

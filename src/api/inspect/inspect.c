@@ -115,10 +115,12 @@ static sc_status add_method(sc_json_writer *w, sc_ctx *ctx, const sc_method *met
 
 // --- Versions, plans, outputs --------------------------------------------------------------------
 
-static sc_status add_version(sc_json_writer *w, sc_ctx *ctx, const sc_version *version,
+static sc_status add_version(sc_json_writer *w, sc_job *job, const sc_version *version,
                              uint32_t number) {
+    sc_ctx *ctx = &job->ctx;
     sc_json_begin_object(w);
     sc_json_put_u64(w, "program", number);
+    sc_json_put_u64(w, "from", version->from);
     sc_json_put_text(w, "stage", sc_dialect_name(version->dialect));
     sc_json_put_f64(w, "ms", version->ms);
     sc_json_put_f64(w, "emit_ms", version->emit_ms);
@@ -126,7 +128,7 @@ static sc_status add_version(sc_json_writer *w, sc_ctx *ctx, const sc_version *v
     for (uint32_t i = 0; i < version->timings.count; i++) {
         const sc_pass_timing *timing = &version->timings.data[i];
         sc_json_begin_object(w);
-        sc_json_put_text(w, "pass", timing->pass->name);
+        sc_json_put_str(w, "pass", timing->pass);
         sc_json_put_str(w, "method", sc_name_str(timing->method));
         sc_json_put_f64(w, "ms", timing->ms);
         sc_json_put_u64(w, "nodes", timing->node_count);
@@ -137,6 +139,7 @@ static sc_status add_version(sc_json_writer *w, sc_ctx *ctx, const sc_version *v
     for (uint32_t i = 0; version->program && i < version->program->methods.count; i++)
         SC_TRY(add_method(w, ctx, version->program->methods.data[i]));
     sc_json_end_array(w);
+    sc_version_put_diagnostics(w, job, version);
     sc_json_end_object(w);
     return SC_OK;
 }
@@ -197,7 +200,7 @@ sc_status sc_compile_inspect(sc_job *job, sc_str *json) {
     sc_json_begin_object(&w);
     sc_json_put_array(&w, "stages");
     for (uint32_t i = 0; i < job->versions.count; i++)
-        SC_TRY(add_version(&w, &job->ctx, &job->versions.data[i], i));
+        SC_TRY(add_version(&w, job, &job->versions.data[i], i));
     sc_json_end_array(&w);
     sc_json_put_u64(&w, "constant_bytes", constant_bytes(job));
     sc_json_put_array(&w, "plans");

@@ -225,6 +225,7 @@ sc_status sc_quantize_show(sc_job *job, uint32_t *shown) {
     SC_TRY(sc_program_clone(q->program, &copy));
     *shown = sc_job_add_version(job, SC_DIALECT_source, copy, begin_ms);
     job->versions.data[*shown].source = *shown;
+    job->versions.data[*shown].from = q->from;
     return SC_OK;
 }
 
@@ -390,6 +391,7 @@ sc_status sc_quantize_convert(sc_job *job, uint32_t *quantized) {
     q->stage = SC_QUANTIZING_CONVERTED;
     q->made = *quantized = sc_job_add_version(job, SC_DIALECT_source, q->program, begin_ms);
     job->versions.data[q->made].source = q->made;
+    job->versions.data[q->made].from = q->from;
     return SC_OK;
 }
 

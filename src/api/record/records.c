@@ -6,6 +6,7 @@
 #include "api/job.h"
 #include "backend/node_json.h"
 #include "devtools/etrecord/maps.h"
+#include "format/magic.h"
 #include "ir/print.h"
 
 // --- Which record --------------------------------------------------------------------------------
@@ -35,10 +36,26 @@ sc_status sc_record_new(sc_job *job, uint32_t *record) {
     return SC_OK;
 }
 
+// Refuses files that begin as files of another kind.
+static sc_status check_kind(sc_ctx *ctx, sc_source *source) {
+    uint8_t head[SC_FILE_HEAD_BYTES];
+    if (source->size < sizeof head) return SC_OK;
+    SC_TRY(sc_extent_read(ctx, sc_extent_whole(source), 0, head, sizeof head));
+    const sc_file_kind kind = sc_file_kind_of(head);
+    const char *found = kind == SC_FILE_PTE    ? "a program (.pte)"
+                        : kind == SC_FILE_PTD  ? "a data file (.ptd)"
+                        : kind == SC_FILE_BPTE ? "a bundled program (.bpte)"
+                                               : NULL;
+    if (!found) return SC_OK;
+    return sc_fail(ctx, SC_ERR_FORMAT, "Pass the .etrecord file that was saved with the program.",
+                   "the file is %s, not an ETRecord", found);
+}
+
 sc_status sc_record_open(sc_job *job, sc_source *source, uint32_t *record) {
     sc_etrecord read;
     sc_ctx *ctx = sc_job_begin(job);
     SC_TRY(sc_ops_init());
+    SC_TRY(check_kind(ctx, source));
     SC_TRY(sc_etrecord_read(ctx, source, &read));
     *new_record(job, record) = read;
     return SC_OK;
@@ -215,6 +232,17 @@ sc_status sc_job_keep_output(sc_job *job, sc_status status, sc_output *output, u
     return status;
 }
 
+// The version whose edge program the record has; NULL if it has none of this job.
+static sc_version *version_of(sc_job *job, const sc_etrecord *record) {
+    for (uint32_t i = job->versions.count; i-- > 0;)
+        for (uint32_t k = 0; k < record->edge.count; k++) {
+            const sc_method *method = record->edge.data[k].method;
+            if (method && method->program == job->versions.data[i].program)
+                return &job->versions.data[i];
+        }
+    return NULL;
+}
+
 sc_status sc_record_save(sc_job *job, uint32_t record, sc_str options_json, uint32_t *output) {
     sc_etrecord *from = NULL;
     (void)sc_job_begin(job);
@@ -223,5 +251,7 @@ sc_status sc_record_save(sc_job *job, uint32_t record, sc_str options_json, uint
     const sc_aside aside = sc_job_step_aside(job, &file.memories[0]->arena);
     const sc_status status = write_record(job, from, options_json, &file.cord);
     sc_job_step_back(job, &aside);
+    sc_version *version = status == SC_OK ? version_of(job, from) : NULL;
+    if (version) sc_job_take_diags(job, version);
     return sc_job_keep_output(job, status, &file, output);
 }

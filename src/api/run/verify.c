@@ -234,6 +234,7 @@ sc_status sc_compile_verify(sc_job *job, uint32_t number, sc_str *json) {
     sc_status status = verify(&v, number);
     if (v.delegated) sc_rt_program_close(v.delegated);
     if (v.plain) sc_rt_program_close(v.plain);
+    if (status == SC_OK) sc_job_take_diags(job, &job->versions.data[number]);
     *json = sc_sb_str(&sb);
     return status;
 }

@@ -45,6 +45,8 @@ interface Delegate {
   method: string;
   program: number;
   state: unknown;
+  /** Its place among the parts of the method that backends like it have, for messages. */
+  part: string;
 }
 
 const isState = <T extends PartConstant & { result?: string }>(one: T): one is T & PartState =>
@@ -195,8 +197,12 @@ export class Backends {
         : methods.flatMap(({ method }, m) =>
             parts[m]!.map((part, i) => {
               begin();
-              const result = called(backend, "preprocess", method, () =>
-                backend.preprocess!(part, specs[m]![i]!),
+              const result = called(
+                backend,
+                "preprocess",
+                method,
+                () => backend.preprocess!(part, specs[m]![i]!),
+                part.name,
               );
               return resultJson({ backend, method, part: part.name, result }, answer);
             }),
@@ -266,12 +272,16 @@ export class Backends {
     const processed = this.memory.copy(...start.processed);
     const specs = this.specsOf(start.specs);
     const named = this.namedOf(program);
+    const before = [...this.delegates.values()].filter(
+      (other) => other.program === program && other.method === method,
+    );
+    const part = `part ${before.length}`;
     const state = named.during(ask, method, (values) =>
-      called(backend, "init", method, () => backend.init(processed, specs, values)),
+      called(backend, "init", method, () => backend.init(processed, specs, values), part),
     );
     named.users++;
     this.named.set(program, named);
-    this.delegates.set(delegate, { backend, method, program, state });
+    this.delegates.set(delegate, { backend, method, program, state, part });
   }
 
   private namedOf(program: number): NamedData {
@@ -280,9 +290,9 @@ export class Backends {
 
   /** Null where there is no list: the core knows how many outputs were wanted. */
   private execute(delegate: number, json: string, answer: Answer): object[] | null {
-    const { backend, method, state } = this.delegates.get(delegate)!;
+    const { backend, method, state, part } = this.delegates.get(delegate)!;
     const inputs = (JSON.parse(json) as RawValue[]).map((raw) => this.valueOf(raw));
-    const outputs = called(backend, "execute", method, () => backend.execute(state, inputs));
+    const outputs = called(backend, "execute", method, () => backend.execute(state, inputs), part);
     if (!Array.isArray(outputs)) return null;
     return Array.from(outputs, (value: unknown, i) => {
       try {
@@ -290,7 +300,7 @@ export class Backends {
       } catch (error) {
         throw fault(
           `'execute' of backend '${backend.id}' returned a wrong output ${i} of ${outputs.length} for ` +
-            `method '${method}': ${messageOf(error)}`,
+            `${part} of method '${method}': ${messageOf(error)}`,
           method,
           RETURNS.execute,
         );

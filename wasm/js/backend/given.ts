@@ -29,9 +29,16 @@ function isDropped(result: unknown): boolean {
 }
 
 /** Calls a function of a backend; what it throws says whose it is. */
-export function called<T>({ id }: Backend, name: Callback, method: string, call: () => T): T {
+export function called<T>(
+  { id }: Backend,
+  name: Callback,
+  method: string,
+  call: () => T,
+  part = "",
+): T {
   let result: T;
-  const where = method === "" ? "" : ` for method '${method}'`;
+  const whose = part === "" ? "" : `${part} of `;
+  const where = method === "" ? "" : ` for ${whose}method '${method}'`;
   try {
     result = call();
   } catch (error) {

@@ -3,6 +3,7 @@
 // wrong result with no trace. Which options calls take stands in call/protocol.ts.
 import { SconceError } from "./errors.js";
 import { oneOf } from "./nearest.js";
+import { tagOf } from "./tags.js";
 import type { OwnPartitioner } from "../types/backend.js";
 
 /** A kind of value: a test, and the words for it. */
@@ -100,6 +101,20 @@ export const POOL_OPTIONS = {
 export const USE_OPTIONS = { signal: "signal" } as const;
 
 /** A value in a message: what it is rather than all of it. */
+/** Longer objects are shown by their kind. */
+const SHOWN_MAX = 60;
+
+function showPlain(value: object): string {
+  try {
+    const json = JSON.stringify(value, (_, item: unknown) =>
+      typeof item === "bigint" ? `${item}n` : item,
+    );
+    return json.length > SHOWN_MAX ? "an object" : json;
+  } catch {
+    return "an object";
+  }
+}
+
 function show(value: unknown): string {
   if (typeof value === "string") return `the string ${JSON.stringify(value.slice(0, 40))}`;
   if (typeof value === "function") return "a function";
@@ -111,8 +126,9 @@ function show(value: unknown): string {
     );
     return `[${items.join(", ")}${value.length > 8 ? ", …" : ""}]`;
   }
-  const name = (value.constructor as { name?: string } | undefined)?.name;
-  return !name || name === "Object" ? "an object" : `an object of class ${name}`;
+  const tag = tagOf(value);
+  const name = tag === "Object" ? (value.constructor as { name?: string } | undefined)?.name : tag;
+  return !name || name === "Object" ? showPlain(value) : `an object of class ${name}`;
 }
 
 /** The error of an argument that is not what `accepts` says. */

@@ -22,7 +22,7 @@ function summaryOf(make: () => Summary): Summary {
 }
 
 /**
- * Says what console.log prints of an object, or of all objects with this prototype. The summary may
+ * Says what console.log and messages call an object, or all objects with this prototype. The summary may
  * throw, as a disposed object does.
  */
 export function showAs<T extends object>(
@@ -37,6 +37,8 @@ export function showAs<T extends object>(
       options,
     )}`;
   };
+  if (typeof name === "string" && !(Symbol.toStringTag in target))
+    Object.defineProperty(target, Symbol.toStringTag, { value: name, configurable: true });
   const ways = {
     [NODE](this: T, depth: number, options: object, inspect: Inspect): string {
       if (depth < 0) return `[${titleOf(this)}]`;

@@ -193,10 +193,19 @@ class EdgeManager extends ViewingManager implements EdgeProgramManager {
   }
 
   /** The number of the program that passes make. */
-  private transformed(what: string, passes: Passes, host: HostFunctions): number {
+  private transformed(
+    what: string,
+    passes: Passes,
+    host: HostFunctions,
+    { signal, onProgress }: CallOptions = {},
+  ): number {
     const entries = passEntries(what, passes, host, (method) => this.exportedProgram(method));
-    return programCall(this.job, host.options({}), ["", jsonFor(what, entries)], (raw, s, t, out) =>
-      raw.compile_transform(s, this.program, t[0]!, t[1]!, t[2]!, t[3]!, out),
+    const watched = { ...(signal && { signal }), ...(onProgress && { onProgress }) };
+    return programCall(
+      this.job,
+      host.options(watched),
+      ["", jsonFor(what, entries)],
+      (raw, s, t, out) => raw.compile_transform(s, this.program, t[0]!, t[1]!, t[2]!, t[3]!, out),
     );
   }
 
@@ -240,7 +249,7 @@ class EdgeManager extends ViewingManager implements EdgeProgramManager {
     return job.hold(() => {
       const before = new HostFunctions(job);
       const edge = passes
-        ? this.transformed("'passes' of toExecutorch()", passes, before)
+        ? this.transformed("'passes' of toExecutorch()", passes, before, config)
         : this.program;
       const host = new HostFunctions(job);
       const files = weightFiles(job, edge, config.externalConstants);

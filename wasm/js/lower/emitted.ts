@@ -11,7 +11,6 @@ import type { Summary } from "../base/shown.js";
 import { writeAll } from "../sink/write.js";
 import type {
   CallOptions,
-  CompilationReport,
   DumpOptions,
   ETRecordMaps,
   ExecutorchProgram,
@@ -43,12 +42,6 @@ export class ExecutorchManager extends Manager implements ExecutorchProgramManag
       const size = job.enter({}, (raw, s) => raw.output_bytes(s, first + i));
       return { name, size, ...(shared.has(name) && { isShared: true as const }) };
     });
-  }
-
-  override inspect(): CompilationReport {
-    const report = super.inspect();
-    const own = ({ program }: { program: number }): boolean => program === this.program;
-    return { ...report, plans: report.plans.filter(own), outputs: report.outputs.filter(own) };
   }
 
   override summary(): Summary {
@@ -125,7 +118,7 @@ export class ExecutorchManager extends Manager implements ExecutorchProgramManag
   }
 
   override callable(): Callable {
-    const { methods } = super.inspect().stages[this.program]!;
+    const { methods } = this.inspect().stages.at(-1)!;
     const written = methods.map(({ name, outputs }): [string, number] => [
       name,
       outputs.filter(({ role }) => role === "user_input_mutation").length,

@@ -29,6 +29,22 @@ export function inspectCompilation(job: Job): CompilationReport {
   return camelKeys(JSON.parse(job.textOf((raw, s) => raw.compile_inspect(s)))) as CompilationReport;
 }
 
+/** The report of a program and of those that it was made from; the job may have others. */
+function reportOf(job: Job, program: number): CompilationReport {
+  const all = inspectCompilation(job);
+  const chain = new Set<number>();
+  for (let at = program; !chain.has(at); at = all.stages[at]!.from) chain.add(at);
+  const isOwn = (row: { program: number }): boolean => chain.has(row.program);
+  const stages = all.stages.filter(isOwn);
+  return {
+    ...all,
+    stages,
+    plans: all.plans.filter(isOwn),
+    outputs: all.outputs.filter(isOwn),
+    diagnostics: stages.flatMap(({ diagnostics }) => diagnostics),
+  };
+}
+
 /** The IR of a program, or of one of its methods, as text. */
 export function textOf(job: Job, program: number, method: string): string {
   return job.core.memory.withTexts([method], (name, bytes) =>
@@ -55,7 +71,7 @@ function readMethod<T>(
   let result: T | undefined;
   const number = host.addReader("read()", (found) => {
     result = look(found);
-    refuseUnfinished("the result of the function of read()", "no promise", result);
+    refuseUnfinished("the function of read()", result);
   });
   job.core.memory.withTexts([method], (name, bytes) =>
     job.call(host.options({}), (raw, s) => raw.edit_read(s, program, name!, bytes!, number)),
@@ -212,7 +228,7 @@ export abstract class Manager extends Disposing {
   }
 
   inspect(): CompilationReport {
-    return inspectCompilation(this.job);
+    return reportOf(this.job, this.program);
   }
 
   delegation(): Delegation {

@@ -85,7 +85,7 @@ function wished(
   const list = given ?? (backend === undefined ? undefined : wishOf?.(backend));
   if (list && !isPassList(list))
     throw badArgument("'transformForPreDecomposition'", "a list of names and functions", list);
-  return list && host.entries(list);
+  return list && host.entries(list, true);
 }
 
 const tagJson = (

@@ -77,13 +77,21 @@ export class Named<T> {
     return this.rows.get(name);
   }
 
-  /** Registers it; `isTaken` says which names stand for something else. */
+  names(): string[] {
+    return [...this.rows.keys()];
+  }
+
+  /**
+   * Registers it; `isTaken` says which names stand for something else. The same function may come
+   * again under its name.
+   */
   add(one: T, name: string | undefined, isTaken: (name: string) => boolean): void {
     const { noun, others } = this.kind;
     const [call] = this.kind.calls;
     const own = this.kind.nameOf(`what ${call}() takes`, one);
     const key = name ?? own;
     mustBe("name", `the name of a ${noun}`, key);
+    if (this.rows.get(key) === one) return; // a module that is imported again
     if (this.rows.has(key) || isTaken(key))
       throw new SconceError(
         "argument",

@@ -39,6 +39,13 @@ const over = (): SconceError =>
 const erased = (node: { readonly name: string }): SconceError =>
   new SconceError("state", `'${node.name}' was erased`, "Use nodes that the graph still has.");
 
+const foreign = (node: { readonly name: string }): SconceError =>
+  new SconceError(
+    "argument",
+    `'${node.name}' belongs to the program of another pass`,
+    "Look for the node in the program that this pass was given.",
+  );
+
 /** Everything that one pass may look at: graphs, nodes and values by number. */
 export class Scope {
   isOver = false;
@@ -101,8 +108,9 @@ export class Scope {
   /** The number of a value that a caller gave. */
   numberOf(value: unknown, what: string): number {
     const [node, index] = value instanceof OutputView ? [value.node, value.index] : [value, 0];
-    if (!(node instanceof NodeView) || node.scope !== this)
+    if (!(node instanceof NodeView))
       throw badArgument(what, "a node of this program, or one of its outputs", value);
+    if (node.scope !== this) throw foreign(node);
     if (node.isErased) throw erased(node);
     if (node === value && node.outs.length !== 1)
       throw new SconceError(
@@ -118,7 +126,10 @@ export class Scope {
     if (arg instanceof NodeView || arg instanceof OutputView)
       return { v: this.numberOf(arg, what) };
     if (arg instanceof GraphView && arg.scope === this) return { g: arg.id };
-    if (typeof arg === "bigint") return { i: String(BigInt.asIntN(64, arg)) };
+    if (typeof arg === "bigint") {
+      if (arg !== BigInt.asIntN(64, arg)) throw badArgument(what, "an integer of 64 bits", arg);
+      return { i: String(arg) };
+    }
     if (typeof arg === "number") return numberArg(arg);
     if (arg === null || typeof arg === "boolean" || typeof arg === "string") return arg;
     if (isObject(arg) && typeof arg["float"] === "number") return { f: textOfFloat(arg["float"]) };
@@ -538,6 +549,8 @@ export class GraphView implements Graph {
     if (typeof target !== "string")
       throw badArgument("the operator of a new node", "a string", target);
     const what = (at: number | string): string => `argument ${at} of ${target}`;
+    mustBe("text", "the operator of a new call", target);
+    if (!Array.isArray(args)) throw badArgument(`the arguments of ${target}`, "a list", args);
     let position = before;
     while (position.op === "placeholder") position = position.next!;
     const origin = like.op === "call_function" ? like : this.neighbour(like);
@@ -549,7 +562,9 @@ export class GraphView implements Graph {
       target: operatorName(target),
       args: args.map((arg, i) => this.scope.rawOf(arg, what(i))),
       kwargs: Object.fromEntries(
-        Object.entries(kwargs).map(([name, arg]) => [name, this.scope.rawOf(arg, what(name))]),
+        Object.entries(kwargs)
+          .filter(([, arg]) => arg !== undefined)
+          .map(([name, arg]) => [name, this.scope.rawOf(arg, what(name))]),
       ),
     });
     const node = new NodeView(this.scope, this, "call_function", raw!);
@@ -566,7 +581,12 @@ export class GraphView implements Graph {
 
   erase(node: GraphNode): void {
     const own = this.own(node, "the node of erase()");
-    if (own.op !== "call_function") throw badArgument("the node of erase()", "a call", node);
+    if (own.op !== "call_function")
+      throw new SconceError(
+        "argument",
+        `'${own.name}' is ${own.op === "output" ? "the output" : "an input"} of the graph, and only calls can be erased`,
+        "Erase the calls that use it.",
+      );
     void own.origin;
     this.scope.change({ do: "erase", node: own.id });
     this.remove(own);
@@ -589,16 +609,30 @@ export class GraphView implements Graph {
   }
 
   subgraph(node: GraphNode, index: number): Graph {
-    const body = this.own(node, "the node of subgraph()").args[index];
+    const { args } = this.own(node, "the node of subgraph()");
+    const body = args[index];
     if (body instanceof GraphView) return body;
-    throw badArgument(`argument ${index} of '${node.name}'`, "a body of control flow", body);
+    const bodies = args.flatMap((arg, i) => (arg instanceof GraphView ? [i] : []));
+    throw new SconceError(
+      "argument",
+      `argument ${index} of '${node.name}' (${node.target}) is not a body of control flow`,
+      bodies.length > 0
+        ? `Its bodies are the arguments ${bodies.join(", ")}.`
+        : "It has no bodies: those of cond, while_loop, map and scan have.",
+    );
   }
 
   private own(node: GraphNode, what: string): NodeView {
-    if (!(node instanceof NodeView) || node.graph !== this)
-      throw badArgument(what, "a node of this graph", node);
+    if (!(node instanceof NodeView)) throw badArgument(what, "a node of this graph", node);
+    if (node.scope !== this.scope) throw foreign(node);
     if (node.isErased) throw erased(node);
-    return node;
+    if (node.graph === this) return node;
+    const placeOf = ({ path }: Graph): string => (path === "" ? "the method's own graph" : path);
+    throw new SconceError(
+      "argument",
+      `'${node.name}' is in ${placeOf(node.graph)}, and this is ${placeOf(this)}`,
+      "Use node.graph, the graph that the node is in.",
+    );
   }
 }
 

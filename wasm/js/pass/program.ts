@@ -135,8 +135,9 @@ class ProgramView implements PassProgram {
 
   readonly addOutput = (value: GraphValue): void => {
     const added = this.scope.numberOf(value, "the value of addOutput()");
-    this.view.update(this.scope.change({ do: "output", value: added }));
-    this.outputs.push({ kind: "user", target: "" });
+    const changed = this.scope.change({ do: "output", value: added });
+    this.view.update(changed);
+    this.outputs.splice(changed.at!, 0, { kind: "user", target: "" });
   };
 
   readonly setInputDType = (input: GraphNode, dtype: DType): void => {

@@ -87,6 +87,8 @@ export interface Changed {
   readonly origin?: RawOrigin;
   /** Values: the results of replacements. */
   readonly roots?: readonly number[];
+  /** The index of a new output. */
+  readonly at?: number;
 }
 
 /** A constant that was added. */

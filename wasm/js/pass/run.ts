@@ -1,7 +1,9 @@
 // Passes, partitioners and memory planners of the user's own in the middle of a call of the core, which
 // knows them by number.
-import { badArgument, isObject, isPlain, jsonFor, KINDS } from "../base/check.js";
+import { badArgument, isObject, isPlain, isText, jsonFor, KINDS } from "../base/check.js";
 import { messageOf, SconceError } from "../base/errors.js";
+import { oneOf } from "../base/nearest.js";
+import { BUILT_IN_PASSES } from "../border/passes.gen.js";
 import type { HostOptions } from "../module/core.js";
 import type { Job } from "../module/job.js";
 import type {
@@ -88,18 +90,22 @@ function withProgram(job: Job, added: string[], body: (program: PassProgram) => 
  * Throws for the results of async functions and of generators: the program is gone by the time that their
  * bodies run on, or begin to run.
  */
-export function refuseUnfinished(what: string, accepts: string, result: unknown): void {
+export function refuseUnfinished(what: string, result: unknown): void {
   if (!isObject(result)) return;
   const isPromise = KINDS.function.test(result["then"]);
   if (!isPromise && !KINDS.function.test(result["next"])) return;
   if (isPromise) void Promise.resolve(result).catch(() => undefined);
-  throw badArgument(what, accepts, result);
+  throw new SconceError(
+    "argument",
+    `${what} returned ${isPromise ? "a promise" : "a generator"}, which is not awaited`,
+    "Use a plain function: its work is done when it returns.",
+  );
 }
 
 function runPass(job: Job, pass: PassFunction, name: string, added: string[]): void {
   withProgram(job, added, (program) => {
     const result: unknown = pass(program);
-    refuseUnfinished("the result of a pass", "undefined: a pass is done when it returns", result);
+    refuseUnfinished("a pass", result);
   });
   job.core.memory.withTexts([name], (text, bytes) =>
     job.fromPass((core, s) => core.edit_end_pass(s, text!, bytes!)),
@@ -114,7 +120,7 @@ function runPartitioner(
 ): void {
   withProgram(job, [], (program) => {
     const result: unknown = partition(program);
-    refuseUnfinished("the result of a partitioner", "{ tags } and no promise", result);
+    refuseUnfinished("a partitioner", result);
     const json = jsonFor("the result of a partitioner", toRounds(result, program));
     job.core.memory.withTexts([json], (text, bytes) =>
       job.fromPass((core, s) => core.edit_partition(s, text!, bytes!)),
@@ -125,7 +131,7 @@ function runPartitioner(
 /** The offsets of a plan as the core reads them: what is no exact number has no place in its JSON. */
 function offsetsJson(offsets: unknown): string {
   const accepts = "a list of offsets in bytes, one for each item";
-  refuseUnfinished("the result of a memory planner", accepts, offsets);
+  refuseUnfinished("a memory planner", offsets);
   if (!Array.isArray(offsets) && !ArrayBuffer.isView(offsets))
     throw badArgument("the result of a memory planner", accepts, offsets);
   const list = Array.from(offsets as unknown as ArrayLike<unknown>, (offset, i) => {
@@ -155,16 +161,27 @@ export class HostFunctions {
 
   constructor(private readonly job: Job) {}
 
-  /** The list as the core takes it. Names of passes that were registered stand for these. */
-  entries(list: readonly Pass[]): PassEntries {
+  /**
+   * The list as the core takes it. Names of passes that were registered stand for these. Of those that
+   * run before decomposition, the core has a list of its own.
+   */
+  entries(list: readonly Pass[], isEarly = false): PassEntries {
     return list.map((given, i) => {
       const pass = typeof given === "string" ? this.job.core.passes.get(given) : given;
-      if (!pass) return given as string;
+      if (!pass) return isEarly ? (given as string) : this.builtIn(given as string);
       const name = typeof given === "string" ? given : pass.name || `pass ${i + 1}`;
       return (
         this.rows.push({ name, run: () => runPass(this.job, pass, name, this.configMethods) }) - 1
       );
     });
+  }
+
+  /** The name of a pass of the core; some of these only the core itself may run, as it says then. */
+  private builtIn(name: string): string {
+    if (!isText(name) || BUILT_IN_PASSES.some((pass) => pass.name === name)) return name;
+    const offered = BUILT_IN_PASSES.filter(({ isOffered }) => isOffered).map((pass) => pass.name);
+    const known = [...offered, ...this.job.core.passes.names()];
+    throw new SconceError("not_found", `there is no pass '${name}'`, oneOf(name, known));
   }
 
   /** Memory planners as the core takes them: its own by name, functions by number. */

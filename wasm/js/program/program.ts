@@ -1,5 +1,5 @@
 // Running a .pte: values into the module, values out of it, as copies.
-import { badArgument, isText, mustBe, TEXT } from "../base/check.js";
+import { badArgument, isPlain, isText, mustBe, TEXT } from "../base/check.js";
 import type { Job } from "../module/job.js";
 import { Disposing } from "../base/dispose.js";
 import { disposed, SconceError } from "../base/errors.js";
@@ -210,6 +210,8 @@ export class LoadedProgram extends Disposing implements Program {
 
   sgd(options: SgdOptions): SgdOptimizer {
     const { open } = this;
+    if (!isPlain(options))
+      throw badArgument("the options of sgd()", "{ lr: NUMBER, ... }", options);
     checkOptions("Program", "sgd", options);
     const { number } = this.training.of(open, this.trained(options.method));
     return Sgd.of(() => this.job, number, options);

@@ -109,8 +109,10 @@ function numberOf(
   name: "lr" | "momentum" | "dampening" | "weightDecay",
 ): number {
   const value: unknown = options[name] ?? (name === "lr" ? undefined : 0);
-  if (Number.isFinite(value)) return value as number;
-  throw badArgument(`'${name}' of sgd()`, "a finite number", value);
+  const isLeast = name === "dampening" || Number(value) >= 0;
+  if (Number.isFinite(value) && isLeast) return value as number;
+  const accepts = name === "dampening" ? "a finite number" : "a finite number, 0 or more";
+  throw badArgument(`'${name}' of sgd()`, accepts, value);
 }
 
 /** An optimizer in the module, for as long as the program that `job` gives is there. */
@@ -129,6 +131,12 @@ export class Sgd extends Disposing implements SgdOptimizer {
     const numbers = (["lr", "momentum", "dampening", "weightDecay"] as const).map((name) =>
       numberOf(options, name),
     ) as [number, number, number, number];
+    if (options.nesterov === true && (numbers[1] === 0 || numbers[2] !== 0))
+      throw new SconceError(
+        "argument",
+        "'nesterov' of sgd() needs a momentum above 0, and a dampening of 0",
+        "Give a momentum, as torch.optim.SGD demands, or leave nesterov out.",
+      );
     const open = job()!;
     const { memory } = open.core;
     const number = memory.with(8, (out) => {

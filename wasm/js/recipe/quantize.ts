@@ -97,8 +97,8 @@ const QAT_HINT =
 
 function checkWhole(recipe: QuantizationRecipe): void {
   const { quantizers = [], aoQuantizationConfigs = [], isQat, trainFn } = recipe;
-  if (isQat && !trainFn)
-    throw refused("argument", "isQat needs a trainFn", "Pass the function that trains.");
+  if (trainFn && !isQat)
+    throw refused("argument", "trainFn has no effect without isQat", "Leave trainFn out.");
   if (isQat) throw refused("unsupported", "an exported program cannot be trained", QAT_HINT);
   if (aoQuantizationConfigs.length > 1)
     throw refused(

@@ -226,7 +226,7 @@ class Quantizing {
 
   private transform(method: string, when: string, passes: readonly Pass[]): void {
     const host = new HostFunctions(this.job);
-    const json = jsonFor(`${when}Passes`, host.entries(passes));
+    const json = jsonFor(`${when}Passes`, host.entries(passes, true));
     this.job.core.memory.withTexts([method, json], (name, bytes, list, listBytes) =>
       this.job.call(host.options(this.call), (raw, s) =>
         raw.quantize_transform(s, name!, bytes!, list!, listBytes!),

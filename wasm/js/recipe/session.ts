@@ -400,8 +400,7 @@ class Session extends Disposing implements ExportSession {
 
   runMethod(method?: string, inputs?: InputTuple): Value[] {
     const program = this.program();
-    const { constantMethods = {} } = this.options;
-    if (method !== undefined && Object.hasOwn(constantMethods, method))
+    if (method !== undefined && this.executorch().configMethods.includes(method))
       return program.run(method, inputs ?? []);
     const name = this.methodOf(method);
     return program.run(name, inputs ?? this.example(name));

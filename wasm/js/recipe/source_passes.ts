@@ -34,7 +34,7 @@ export function transformSources<T extends OpenedPrograms>(
     const passes = ask(opened.exportedProgram(method));
     if (passes.length === 0) continue;
     const host = new HostFunctions(job);
-    const json = jsonFor(what, host.entries(passes));
+    const json = jsonFor(what, host.entries(passes, true));
     made = programCall(job, host.options(call), [method, json], (raw, s, t, out) =>
       raw.compile_transform_source(s, made, t[0]!, t[1]!, t[2]!, t[3]!, out),
     );

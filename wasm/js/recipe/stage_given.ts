@@ -54,7 +54,7 @@ export function asked(what: string, body: () => unknown): unknown {
       new SconceError(
         "argument",
         `${what} failed: ${messageOf(error)}`,
-        "Change the function, which is part of the recipe.",
+        "Correct the function, whose error is the `cause`. A pass goes into a list of its own: [[pass]].",
       ),
       error,
     );

@@ -400,7 +400,8 @@ export interface Backend<State = unknown> {
     compileSpecs: Readonly<Record<string, readonly (readonly CompileSpec[])[]>>,
   ): Readonly<Record<string, readonly PreprocessResult[]>>;
   /**
-   * Starts one part of a loaded program. `bytes` are the backend's own. `namedData` has the named
+   * Starts one part of a program, when its method is loaded: at the first run at the latest.
+   * `processedBytes` are what `preprocess` gave. `namedData` has the named
    * data of the program and of its data files. It is read on request, and only during this call.
    */
   init(

@@ -42,6 +42,9 @@ export type Programs = Source | Readonly<Record<string, Source>>;
 
 /** The configuration of an executorch program: options of the file, and passes before it is planned. */
 export interface ExecutorchBackendConfig extends ExecutorchConfig {
-  /** Passes over the edge program that run last, before memory is planned. */
+  /**
+   * Passes over the edge program. They run first, and the program that they make is planned and
+   * written.
+   */
   readonly passes?: Passes;
 }

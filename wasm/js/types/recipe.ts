@@ -115,7 +115,7 @@ export interface QuantizationRecipe {
   readonly dynamicBatchSize?: boolean;
   /** Gives the calibration inputs of a method, instead of all example inputs. */
   readonly calibrationInputsFn?: (method: string) => InputTuples;
-  /** Training is done in Python, as for `isQat`. */
+  /** Belongs to `isQat`, and is refused like it. */
   readonly trainFn?: (...values: never) => unknown;
   /** Passes over the exported program. They must be able to run before decomposition. */
   readonly prePreparePasses?: readonly ResolvePasses[];

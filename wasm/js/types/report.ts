@@ -143,6 +143,10 @@ export interface StageSummary {
   timings: PassTiming[];
   /** The methods of the program. */
   methods: MethodSummary[];
+  /** The number of the program that it was made from; its own for an opened one. */
+  from: number;
+  /** Warnings of the step that made it. */
+  diagnostics: Diagnostic[];
 }
 
 /** A file that the compilation has made. */
@@ -157,7 +161,10 @@ export interface OutputSummary {
 
 /** All facts about a compilation: programs, times, memory plans, files, warnings. */
 export interface CompilationReport {
-  /** The programs in order. The first is the opened one. */
+  /**
+   * The programs in order, from the opened one to the manager's own. Programs of other managers are
+   * not among them.
+   */
   stages: StageSummary[];
   /** The bytes of parameters, buffers and lifted constants in the source. */
   constantBytes: number;

@@ -9,10 +9,11 @@ import {
   messageOf,
   SconceError,
   SconcePanic,
+  withCause,
 } from "../base/errors.js";
 import { callsAmong, membersOf, optionsPlace, type Member } from "../call/protocol.js";
 import { argumentsOf, DATA, proxies } from "./arguments.js";
-import { Streams } from "./iterables.js";
+import { Streams, type Pull, type Pulled } from "./iterables.js";
 import { halvesOf, piecesOf } from "./pieces.js";
 import { whole } from "./whole.js";
 import { showAs } from "../base/shown.js";
@@ -100,6 +101,7 @@ export class Caller {
       call.reject(error);
     }
     this.pending.clear();
+    this.streams.end();
     this.onBusy(false);
   }
 
@@ -227,13 +229,26 @@ export class Caller {
     if (!this.dead) this.port.postMessage({ type: "dispose", object } satisfies Request, []);
   }
 
+  /** Sends an item of an iterable; the call fails for one that messages cannot hold. */
+  private sendItem(pull: Pull, answer: Pulled): void {
+    if (this.dead) return;
+    try {
+      const { value, made } = whole(answer);
+      this.port.postMessage(value, made);
+    } catch (error) {
+      const why = new SconceError(
+        "argument",
+        `an item of an iterable cannot be sent to the worker: ${messageOf(error)}`,
+        "Give numbers, text, typed arrays, and lists and plain objects of these.",
+      );
+      this.port.postMessage(this.streams.failed(pull, withCause(why, error)), []);
+    }
+  }
+
   receive(reply: Reply): void {
     if (reply.type === "starting") return;
     if (reply.type === "pull") {
-      void this.streams.answer(reply).then((answer) => {
-        const { value, made } = whole(answer);
-        if (!this.dead) this.port.postMessage(value, made);
-      });
+      void this.streams.answer(reply).then((answer) => this.sendItem(reply, answer));
       return;
     }
     if (reply.type === "log") {
@@ -283,6 +298,7 @@ export class Caller {
       const calling = { owner: this, signal, onProgress, onLog: this.onLog };
       const found = argumentsOf(kind, name, args, calling);
       const sent = found instanceof Promise ? await found : found;
+      if (isDisposed) throw lease?.isOver ? afterLease() : disposed(kind);
       return this.streaming(kind, object, name, sent.args, optionsAt, sent.transfer);
     };
     for (const [name, member] of Object.entries(membersOf(kind)))

@@ -107,9 +107,19 @@ export class Streams {
       if (done) this.iterators.delete(key);
       return { type: "pulled", asked, done, ...(!done && { value }) };
     } catch (error) {
-      this.thrown.set(stream, error);
-      return { type: "pulled", asked, done: true, error: toPlainError(error) };
+      return this.failed(pull, error);
     }
+  }
+
+  /** The answer for an item that there is not; the call with the stream fails with the error. */
+  failed({ asked, stream }: Pull, error: unknown): Pulled {
+    if (this.items.has(stream)) this.thrown.set(stream, error);
+    return { type: "pulled", asked, done: true, error: toPlainError(error) };
+  }
+
+  /** Ends all iterations: the worker will not ask again. */
+  end(): void {
+    this.forget([...this.items.keys()]);
   }
 }
 

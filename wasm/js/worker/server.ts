@@ -172,8 +172,9 @@ export class Server {
     }
     const object = this.next++;
     const made = { kind, target: value as Target };
+    const description = describe(made);
     this.objects.set(object, made);
-    this.send({ type: "object", id, object, description: describe(made) });
+    this.send({ type: "object", id, object, description });
   }
 
   send(reply: Reply, transfer: Transferable[] = []): void {

@@ -23,6 +23,8 @@ function reportOf(stages: readonly RecordStage[]): CompilationReport {
       ms: 0,
       emitMs: 0,
       timings: [],
+      from: program,
+      diagnostics: [],
       methods: stages
         .filter((one) => one.stage === stage)
         .map(({ method: name, inputs, outputs, ops, nodes }) => ({

@@ -210,7 +210,11 @@ static sc_status set_sizes(const giving *g, const sc_json *shape, sc_tensor *out
     if (same) return SC_OK;
     if (rank != out->rank || !out->is_dynamic)
         return wrong(g, "the shape", sizes_text(scratch, sizes, rank), declared);
-    return sc_rt_output_resize(g->question->ctx, out, sizes, rank);
+    const sc_diag_mark mark = sc_diags_mark(g->question->ctx);
+    if (sc_rt_output_resize(g->question->ctx, out, sizes, rank) == SC_OK) return SC_OK;
+    sc_diags_rewind(g->question->ctx, mark);
+    return wrong(g, "the shape", sizes_text(scratch, sizes, rank),
+                 SC_STR("smaller sizes as its largest ones"));
 }
 
 static sc_status give_tensor(const giving *g, const sc_json *json, sc_tensor *out) {

@@ -276,11 +276,12 @@ function placesOf(values: Values, inputs: readonly string[]): Places {
 
 const stagesOf = (text: string | undefined): readonly string[] | undefined => {
   const names = text?.split(",").map((name) => name.trim());
-  if (!names?.includes("")) return names;
-  throw new UsageError(
-    "--stages takes names with commas between them",
-    "Write --stages to_edge,to_backend,to_executorch.",
-  );
+  const hint = "Write --stages to_edge,to_backend,to_executorch.";
+  if (names?.includes(""))
+    throw new UsageError("--stages takes names with commas between them", hint);
+  if (names && names.at(-1) !== "to_executorch")
+    throw new UsageError("--stages must end with to_executorch, which writes the program", hint);
+  return names;
 };
 
 const specsOf = (flags: readonly string[]): readonly CompileSpec[] =>

@@ -1,12 +1,12 @@
 // The backends, passes and planners of --backend, --pass, --memory-planning and --import.
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { SconceError } from "../../base/errors.js";
+import { SconceError, withCause } from "../../base/errors.js";
 import { didYouMean, oneOf } from "../../base/nearest.js";
-import { isOwnPartitioner } from "../../base/check.js";
+import { isObject, isOwnPartitioner } from "../../base/check.js";
 import { anyOf, isPlannerWord, PLANNER_WORDS } from "../../call/options.js";
 import { imported } from "../../source/imported.js";
-import type { Backend, Engine, Programs } from "../../types/index.js";
+import type { Backend, Engine, PassFunction, Programs } from "../../types/index.js";
 import type { MethodFlags } from "./by_method.js";
 import { UsageError } from "../usage.js";
 
@@ -17,22 +17,50 @@ export async function defaultOf(flag: string, file: string): Promise<unknown> {
   return (await imported(flag, { url: urlOf(file) }))["default"];
 }
 
-/**
- * Registers what the modules of --import export: a backend by default, passes and partitioners by their
- * names.
- */
+/** True for an object that is meant as a backend. */
+const isBackend = (value: unknown): value is Backend =>
+  isObject(value) && typeof value["id"] === "string" && typeof value["execute"] === "function";
+
+/** Registers the exports of one module: backends, and passes and partitioners by their names. */
+function register(engine: Engine, exported: Readonly<Record<string, unknown>>): void {
+  // The default export of a CommonJS module is the object of its other exports.
+  const { default: main, ...named } = exported;
+  const isCommonJs =
+    isObject(main) && Object.values(named).some((one) => typeof one === "function");
+  const ones = Object.entries(isCommonJs && !isBackend(main) ? named : exported);
+  let count = 0;
+  for (const [name, one] of ones) {
+    const own = name === "default" ? undefined : name;
+    if (isBackend(one)) engine.registerBackend(one);
+    else if (isOwnPartitioner(one)) engine.registerPartitioner(one, own);
+    else if (typeof one === "function") engine.registerPass(one as PassFunction, own);
+    else if (name === "default") engine.registerBackend(one as Backend);
+    else continue;
+    count++;
+  }
+  if (count === 0)
+    throw new SconceError(
+      "argument",
+      "it exports no backend, pass or partitioner",
+      "Export a backend as an object with an id, a pass as a function, and a partitioner as an object with a function partition.",
+    );
+}
+
+/** Registers what the modules of --import export. Errors name the file. */
 export async function importModules(engine: Engine, files: readonly string[]): Promise<void> {
   for (const file of files) {
-    const url = urlOf(file);
-    const found = await imported("--import", { url });
-    const backend = found["default"];
-    const isBackend =
-      backend !== undefined && typeof backend !== "function" && !isOwnPartitioner(backend);
-    if (isBackend) engine.registerBackend(backend as Backend);
-    const hasPartitioners = Object.values(found).some(isOwnPartitioner);
-    if (hasPartitioners) await engine.importPartitioners({ url });
-    const hasPasses = Object.values(found).some((one) => typeof one === "function");
-    if (hasPasses || !(isBackend || hasPartitioners)) await engine.importPasses({ url });
+    const found = await imported("--import", { url: urlOf(file) });
+    try {
+      register(engine, found);
+    } catch (error) {
+      if (!(error instanceof SconceError)) throw error;
+      const isTaken = error.message.includes("is the name of another");
+      const hint = isTaken ? "Give the export of one module another name." : error.hint;
+      throw withCause(
+        new SconceError(error.code, `--import ${file}: ${error.message}`, hint),
+        error,
+      );
+    }
   }
 }
 
