@@ -72,6 +72,9 @@ sc_status sc_compile_open(sc_job *job, sc_source *source, sc_str method, sc_str 
 sc_status sc_compile_constant_method(sc_job *job, sc_str name, sc_str value_json, const void *data,
                                      size_t bytes);
 
+// Ends the use of a program by the host. Its memory is freed once no program that was made from it
+// is in use, and no record names it. Then it is as if a step had consumed it.
+void sc_compile_drop(sc_job *job, uint32_t program);
 // A compilation keeps every program that it makes, by number. Number 0 is the program of the files.
 // Each successful call below adds one or more. A program never changes once it has a number.
 // Programs share symbols, names and constants, so all of them stay until the job closes.

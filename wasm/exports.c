@@ -139,6 +139,11 @@ int32_t wasm_compile_open(sc_job *job, sc_source *source, const char *method, ui
                                     text_of(model, model_bytes));
 }
 
+EXPORT(compile_drop) void wasm_compile_drop(sc_job *job, uint32_t program) {
+    check(job);
+    sc_compile_drop(job, program);
+}
+
 EXPORT(compile_constant_method)
 int32_t wasm_compile_constant_method(sc_job *job, const char *name, uint32_t name_bytes,
                                      const char *value, uint32_t value_bytes, const void *data,

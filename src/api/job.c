@@ -26,6 +26,8 @@ sc_job *sc_job_open(const sc_host *host) {
 }
 
 static void free_call_memory(sc_job *job) {
+    for (uint32_t i = 0; i < job->versions.count; i++)
+        sc_call_memory_drop(job, job->versions.data[i].memory);
     for (uint32_t i = 0; i < job->outputs.count; i++) sc_output_free(job, i);
     for (uint32_t i = 0; i < job->records.memories.count; i++)
         for (uint32_t k = 0; k < SC_RECORD_VALUES; k++)
@@ -70,11 +72,39 @@ sc_sb sc_job_text(sc_job *job) {
 
 uint32_t sc_job_add_version(sc_job *job, sc_dialect dialect, sc_program *program, double begin_ms) {
     const uint32_t number = job->versions.count;
-    sc_version version = {.dialect = dialect, .program = program, .from = number};
+    sc_version version = {.dialect = dialect, .program = program, .from = number, .users = 1};
     version.ms = sc_now_ms(&job->ctx) - begin_ms;
     sc_job_take_diags(job, &version);
     sc_vec_push(&job->arena, &job->versions, version);
     return number;
+}
+
+// Files and plans are on the memory of the version.
+static void drop_files(sc_job *job, uint32_t number) {
+    for (uint32_t i = 0; i < job->outputs.count; i++)
+        if (job->outputs.data[i].program == number) job->outputs.data[i].cord = (sc_cord){0};
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < job->plans.count; i++)
+        if (job->plans.data[i].program != number) job->plans.data[kept++] = job->plans.data[i];
+    job->plans.count = kept;
+}
+
+// A version holds a use of the one that it was made from, so the walk goes on there.
+void sc_job_drop_version(sc_job *job, uint32_t number) {
+    while (number < job->versions.count) {
+        sc_version *version = &job->versions.data[number];
+        const uint32_t from = version->from;
+        if (!version->users || --version->users || !version->memory || version->is_recorded) return;
+        drop_files(job, number);
+        version->program = NULL;
+        version->emitted = NULL;
+        version->timings = (sc_pass_timings){0};
+        version->delegation = (sc_delegation){0};
+        sc_call_memory_drop(job, version->memory);
+        version->memory = NULL;
+        if (from == number) return;
+        number = from;
+    }
 }
 
 void sc_job_take_diags(sc_job *job, sc_version *version) {
@@ -99,6 +129,6 @@ sc_status sc_job_version(sc_job *job, uint32_t number, sc_version **out) {
     *out = &job->versions.data[number];
     if (!(*out)->program)
         return sc_fail(ctx, SC_ERR_STATE, "Lower it again, or leave out the option consume.",
-                       "program %u was consumed", number);
+                       "program %u was consumed or disposed of", number);
     return SC_OK;
 }

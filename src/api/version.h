@@ -3,6 +3,7 @@
 #ifndef SC_API_VERSION_H
 #define SC_API_VERSION_H
 
+#include "api/call_memory.h"
 #include "backend/lower.h"
 #include "emit/emit.h"
 #include "passes/pass.h"
@@ -28,6 +29,8 @@ typedef struct sc_version {
     bool is_recorded;               // a record names it, so no step may consume it
     const sc_emit_result *emitted;  // executorch: the program that was written
     SC_VEC(sc_diag) diags;          // warnings and notes of the step that made it
+    sc_call_memory *memory;         // of the steps that made it; NULL: the job's own memory
+    uint32_t users;                 // its manager, and the versions that were made from it
 } sc_version;
 
 // Methods that return constants, in the order given.
@@ -44,6 +47,9 @@ sc_status sc_job_version(sc_job *job, uint32_t number, sc_version **out);
 // Makes `program` the next version, whose number is the result. `begin_ms` is the time at which
 // work on it began.
 uint32_t sc_job_add_version(sc_job *job, sc_dialect dialect, sc_program *program, double begin_ms);
+// Ends one use of version `number`. The last one frees its memory, unless a record names it; then
+// it is as if it was consumed.
+void sc_job_drop_version(sc_job *job, uint32_t number);
 // Gives the version the diagnostics that belong to no version yet. They stay when the host has read
 // those of a failed call.
 void sc_job_take_diags(sc_job *job, sc_version *version);

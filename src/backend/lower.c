@@ -124,8 +124,9 @@ static sc_status tag_node(surveying *s, const sc_map *by_name, uint32_t number, 
     if (sc_str_is(name, "output")) return fail_tag(s, t, name, "outputs cannot be tagged");
     if (!node)
         return fail_tag(s, t, name,
-                        sc_graph_has_name(s->graph, name) ? "only nodes can be tagged"
-                                                          : "there is no such node");
+                        sc_graph_has_name(s->graph, name)
+                            ? "it is an input, or another part has it already"
+                            : "there is no such node");
     sc_claim *claim = sc_claim_of(&s->survey, node);
     const uint32_t owner = s->partition.of[node->mark];
     if (owner)

@@ -69,6 +69,6 @@ const char *sc_op_foreign_hint(const sc_op *op) {
     if (sc_op_tensor_form(op)) return "Pass its numbers as tensors, such as torch.tensor(2.0).";
     if (sc_str_starts_with(sc_str_from(op->name), "aten::"))
         return "Write this line with other operators; `sconce operators` lists them.";
-    return "Call plain functions of PyTorch here: torch.export looks into those, but not into the "
-           "operators of other libraries.";
+    return "Replace it by a pass, or give it to a backend that has it. Or call plain functions of "
+           "PyTorch here: torch.export looks into those.";
 }

@@ -340,3 +340,32 @@ static void add_methods(sc_job *job) {
 }
 
 TEST(constant_methods_are_added) { gives(add_methods, "method forward"); }
+
+// --- Memory of versions --------------------------------------------------------------------------
+
+TEST(versions_that_are_dropped_are_freed_with_those_made_from_them) {
+    sc_job *job = pass_open(SOURCE);
+    const sc_str none = SC_STR("[\"dce\"]"), options = SC_STR("{}");
+    uint32_t edge = 0, executorch = 0;
+    size_t used = 0;
+    for (int i = 0; i < 20; i++) {
+        REQUIRE_OK(sc_compile_transform(job, 0, (sc_str){0}, none, &edge));
+        REQUIRE_OK(sc_compile_to_executorch(job, edge, options, &executorch));
+        sc_compile_drop(job, edge);
+        pass_check_text(job, edge, "aten::relu");  // the executorch program was made from it
+        CHECK(sc_output_bytes(job, sc_output_count(job) - 1) > 0);
+        sc_compile_drop(job, executorch);
+        CHECK(!job->versions.data[edge].program && !job->versions.data[executorch].program);
+        CHECK_EQ_UINT(sc_output_bytes(job, sc_output_count(job) - 1), 0);
+        CHECK_EQ_UINT(job->plans.count, 0);
+        if (i == 9) used = job->arena.used_bytes;
+    }
+    CHECK(job->arena.used_bytes < used + 32 * 1024);  // rows of tables, and no program
+    sc_str json;
+    CHECK_OK(sc_compile_inspect(job, &json));
+    CHECK_EQ_INT(sc_compile_to_executorch(job, edge, options, &executorch), SC_ERR_STATE);
+    sc_compile_drop(job, edge);
+    sc_compile_drop(job, 999);
+    REQUIRE_OK(sc_compile_to_executorch(job, 0, options, &executorch));
+    sc_job_close(job);
+}

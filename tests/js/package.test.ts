@@ -33,9 +33,9 @@ const paths = packed.files.map(({ path }) => path);
 // A third of both is the module. Source maps and the sources that they name are another third: they make
 // stack traces and debuggers show the TypeScript, and no bundler takes them into a page. The documentation
 // is 0.3 MB, as pages to read in the folder and as a site for `sconce docs`.
-test("the package is below 2.5 MB, and 7 MB installed", () => {
+test("the package is below 2.5 MB, and 7.2 MB installed", () => {
   assert.ok(packed.size < 2.5e6, `${packed.size} bytes`);
-  assert.ok(packed.unpackedSize < 7e6, `${packed.unpackedSize} bytes unpacked`);
+  assert.ok(packed.unpackedSize < 7.2e6, `${packed.unpackedSize} bytes unpacked`);
 });
 
 test("the package holds what ships and nothing else", () => {

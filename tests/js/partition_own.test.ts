@@ -204,7 +204,7 @@ test("mistakes of a partitioner are typed errors that name it and the method", (
   const tag = { tag: "t", backend: "xnnpack", nodes: ["addmm"] };
   for (const [result, pattern] of [
     [undefined, /the result of a partitioner must be \{ tags \}/],
-    [Promise.resolve(), /no promise/],
+    [Promise.resolve(), /a partitioner returned a promise/],
     [{ tag: [] }, /'tag'/],
     [{ tags: [{ ...tag, backend: 7 }] }, /the backend of tag 0|'backend'/],
     [{ tags: [{ ...tag, nodes: [{}] }] }, /a node of tag 0 of a partitioner must be a node/],

@@ -110,7 +110,7 @@ test("plans that cannot be are refused, with the values and the method", () => {
   refused(() => [], "argument", /too few offsets/);
   refused((r: PlanRequest) => [...inLine(r), 0], "argument", /too many offsets/);
   refused(() => undefined, "argument", /the result of a memory planner must be a list/);
-  refused(() => Promise.resolve([]), "argument", /the result of a memory planner must be a list/);
+  refused(() => Promise.resolve([]), "argument", /a memory planner returned a promise/);
   refused(
     function mine() {
       throw new RangeError("no room");

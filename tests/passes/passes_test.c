@@ -208,10 +208,10 @@ TEST(pipeline_reports_what_no_method_can_be_lowered_for) {
                  "expansion\n"
                  "  Export the model again: its file and its operators give different results.\n"
                  "unsupported_op in wrong/z: mine::late is not supported\n"
-                 "  Call plain functions of PyTorch here: torch.export looks into those, but "
-                 "not into the operators of other libraries.\n"
+                 "  Replace it by a pass, or give it to a backend that has it. Or call plain "
+                 "functions of PyTorch here: torch.export looks into those.\n"
                  "unsupported_op in unknown/y: mine::other is not supported\n"
-                 "  Call plain functions of PyTorch here: torch.export looks into those, but "
-                 "not into the operators of other libraries.\n");
+                 "  Replace it by a pass, or give it to a backend that has it. Or call plain "
+                 "functions of PyTorch here: torch.export looks into those.\n");
     setup_end(&s);
 }

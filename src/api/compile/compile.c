@@ -26,6 +26,8 @@ sc_status sc_compile_open(sc_job *job, sc_source *source, sc_str method, sc_str 
     return SC_OK;
 }
 
+void sc_compile_drop(sc_job *job, uint32_t program) { sc_job_drop_version(job, program); }
+
 // --- Steps ---------------------------------------------------------------------------------------
 
 static sc_status begin(sc_job *job, sc_option_call call, sc_str options_json, sc_work *out) {

@@ -94,7 +94,7 @@ static sc_status plan(void *user, uint32_t number, sc_plan_request *request) {
 }
 
 const sc_host_planners *sc_planners_of_host(sc_job *job) {
-    sc_host_planners *planners = sc_new(&job->arena, sc_host_planners);
+    sc_host_planners *planners = sc_new(job->ctx.arena, sc_host_planners);
     *planners = (sc_host_planners){plan, job};
     return planners;
 }

@@ -127,7 +127,7 @@ static sc_status step_to_executorch(sc_work *work) {
         SC_TRY(sc_check_shared_state(&work->job->ctx, work->program));
     work->pipeline.env.planners = sc_planners_of_host(work->job);
     SC_TRY(sc_make_executable(&work->job->ctx, &work->pipeline, work->program, &made));
-    sc_emit_result *emitted = sc_new(&work->job->arena, sc_emit_result);
+    sc_emit_result *emitted = sc_new(work->job->ctx.arena, sc_emit_result);
     *emitted = made.result;
     work->emitted = emitted;
     keep_outputs(work->job, emitted);
@@ -173,7 +173,7 @@ static sc_status take(sc_work *work, uint32_t from, sc_dialect dialect) {
     SC_TRY(sc_job_version(work->job, from, &version));
     SC_TRY(sc_check_dialect(&work->job->ctx, from, version->dialect, dialect));
     for (uint32_t i = 0; i < version->delegation.rows.count; i++)
-        sc_vec_push(&work->job->arena, &work->delegation.rows, version->delegation.rows.data[i]);
+        sc_vec_push(work->job->ctx.arena, &work->delegation.rows, version->delegation.rows.data[i]);
     work->sizes = version->sizes;
     work->source = version->source;
     work->is_transformed = version->is_transformed;
@@ -184,10 +184,14 @@ static sc_status take(sc_work *work, uint32_t from, sc_dialect dialect) {
     return SC_OK;
 }
 
-static uint32_t keep(sc_work *work, sc_dialect dialect, uint32_t from, double begin_ms) {
+static uint32_t keep(sc_work *work, sc_dialect dialect, uint32_t from, bool is_last,
+                     double begin_ms) {
     uint32_t number = sc_job_add_version(work->job, dialect, work->program, begin_ms);
     sc_version *version = &work->job->versions.data[number];
     version->from = from;
+    version->memory = sc_call_memory_share(work->memory);
+    version->users = is_last;  // the host gets no other number of this call
+    if (from != number) work->job->versions.data[from].users++;
     version->emit_ms = work->emit_ms;
     version->source = work->source;
     version->is_transformed = work->is_transformed;
@@ -201,12 +205,9 @@ static uint32_t keep(sc_work *work, sc_dialect dialect, uint32_t from, double be
     return number;
 }
 
-sc_status sc_steps_run(sc_work *work, const sc_phase *steps, uint32_t count, uint32_t from,
-                       uint32_t *made) {
+static sc_status run_steps(sc_work *work, const sc_phase *steps, uint32_t count, uint32_t from,
+                           uint32_t *made) {
     double begin_ms = sc_now_ms(&work->job->ctx);
-    work->pipeline.arena = &work->job->arena;
-    work->pipeline.env.options = &work->options;
-    work->pipeline.env.evaluator = &sc_own_evaluator;
     SC_TRY(take(work, from, sc_phase_get(steps[0])->from));
     for (uint32_t i = 0; i < count; i++) {
         SC_TRY(STEPS[steps[i]](work));
@@ -214,9 +215,26 @@ sc_status sc_steps_run(sc_work *work, const sc_phase *steps, uint32_t count, uin
         const bool is_kept =
             work->options.snapshots || (work->keeps_edge && steps[i] == SC_STEP_to_edge);
         if (!is_last && !is_kept) continue;
-        from = *made = keep(work, sc_phase_get(steps[i])->to, from, begin_ms);
+        from = *made = keep(work, sc_phase_get(steps[i])->to, from, is_last, begin_ms);
         begin_ms = sc_now_ms(&work->job->ctx);
         if (!is_last) SC_TRY(sc_program_clone(work->program, &work->program));
     }
     return SC_OK;
+}
+
+// A version shares symbols, names and constants with those that it was made from. It has the rest
+// of its memory to itself, and with the versions of the same call.
+sc_status sc_steps_run(sc_work *work, const sc_phase *steps, uint32_t count, uint32_t from,
+                       uint32_t *made) {
+    sc_job *job = work->job;
+    const bool is_own = !work->memory;
+    if (is_own) work->memory = sc_call_memory_new();
+    const sc_aside aside = sc_job_step_aside(job, &work->memory->arena);
+    work->pipeline.arena = &work->memory->arena;
+    work->pipeline.env.options = &work->options;
+    work->pipeline.env.evaluator = &sc_own_evaluator;
+    const sc_status status = run_steps(work, steps, count, from, made);
+    sc_job_step_back(job, &aside);
+    if (is_own) sc_call_memory_drop(job, work->memory);  // the versions have it now
+    return status;
 }

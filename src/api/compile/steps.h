@@ -21,6 +21,7 @@ typedef struct sc_work {
     const sc_partitioners *wishes;  // partitioners whose passes run, or ran, before decompose;
                                     // NULL: no passes
     sc_program *program;            // the steps may change it
+    sc_call_memory *memory;         // of all that the steps make; NULL: new memory
     sc_delegation delegation;
     sc_bounds sizes;
     uint32_t source;  // number of the source program that all steps began with

@@ -19,6 +19,7 @@ typedef struct keeping {
     sc_partitioners partitioners;
     const sc_options *edge_options;  // what they preserve stays whole outside of parts, too
     sc_constant_methods constants;   // that each attempt adds
+    sc_call_memory *memory;          // of all attempts: reasons of one are told after the last
     sc_map given_up;                 // "method/node" of the source program
     sc_map refused;                  // the same -> why it is not kept whole, a `refusal`
     bool gives_all_up;
@@ -174,6 +175,7 @@ static sc_status make_edge(sc_job *job, const sc_options *options, const sc_json
     static const sc_phase STEPS[] = {SC_STEP_decompose, SC_STEP_to_edge, SC_STEP_transform};
     const sc_keep keep = {wants, k};
     sc_work work = {.job = job,
+                    .memory = k->memory,
                     .options = *options,
                     .passes = passes,
                     .constants = k->constants,
@@ -181,6 +183,16 @@ static sc_status make_edge(sc_job *job, const sc_options *options, const sc_json
                     .keeps_edge = k->keeps_edge,
                     .wishes = &k->partitioners};
     return sc_steps_run(&work, STEPS, passes->size ? 3 : 2, from, edge);
+}
+
+// Removes the versions of an attempt.
+static void forget_versions(sc_job *job, uint32_t count) {
+    while (job->versions.count > count) {
+        const uint32_t number = --job->versions.count;
+        const sc_version *version = &job->versions.data[number];
+        if (version->from != number) job->versions.data[version->from].users--;
+        sc_call_memory_drop(job, version->memory);
+    }
 }
 
 // Removes versions and warnings of every attempt but the last.
@@ -194,10 +206,25 @@ static sc_status lower_until_complete(sc_job *job, keeping *k, const sc_options 
         if (!k->gives_all_up) SC_TRY(give_up(k, job->versions.data[*edge].program, &left));
         if (!left) return SC_OK;
         k->gives_all_up |= attempt + 1 >= ATTEMPTS_MAX;
-        job->versions.count = versions;
+        forget_versions(job, versions);
         sc_diags_rewind(&job->ctx, mark);
         job->taken_diags = sc_min_u32(job->taken_diags, mark.count);
     }
+}
+
+// Lowers version `from`, and fills the record, if there is one.
+static sc_status lower(keeping *k, sc_work *work, const sc_json *passes, uint32_t record,
+                       uint32_t from, uint32_t *delegated) {
+    static const sc_phase STEPS[] = {SC_STEP_to_backend};
+    sc_job *job = work->job;
+    uint32_t edge = 0;
+    SC_TRY(lower_until_complete(job, k, k->edge_options, passes, from, &edge));
+    SC_TRY(sc_job_fill_record(job, record, passes->size ? edge - 1 : edge, edge));
+    work->wishes = &k->partitioners;
+    SC_TRY(sc_steps_run(work, STEPS, SC_COUNT_OF(STEPS), edge, delegated));
+    sc_job_drop_version(job, edge);  // the host does not learn its number
+    explain(k, &job->versions.data[*delegated].delegation);
+    return SC_OK;
 }
 
 static sc_status parse(sc_ctx *ctx, sc_str json, const sc_json **out) {
@@ -207,7 +234,6 @@ static sc_status parse(sc_ctx *ctx, sc_str json, const sc_json **out) {
 sc_status sc_compile_to_edge_transform_and_lower(sc_job *job, uint32_t from, sc_str passes_json,
                                                  sc_str partitioners_json, sc_str edge_options_json,
                                                  sc_str backend_options_json, uint32_t *delegated) {
-    static const sc_phase STEPS[] = {SC_STEP_to_backend};
     sc_ctx *ctx = sc_job_begin(job);
     const uint32_t record = sc_job_take_generating(job);
     const sc_json *passes = NULL;
@@ -219,7 +245,6 @@ sc_status sc_compile_to_edge_transform_and_lower(sc_job *job, uint32_t from, sc_
                  .edge_options = &options,
                  .constants = sc_take_constant_methods(job),
                  .keeps_edge = record != 0};
-    uint32_t edge = 0;
     SC_TRY(sc_options_read(ctx, SC_OPTIONS_TO_EDGE, edge_options_json, &options));
     SC_TRY(sc_options_read(ctx, SC_OPTIONS_TO_BACKEND, backend_options_json, &work.options));
     SC_TRY(parse(ctx, passes_json, &passes));
@@ -229,10 +254,8 @@ sc_status sc_compile_to_edge_transform_and_lower(sc_job *job, uint32_t from, sc_
                                 &k.partitioners));
     sc_map_init(&k.given_up, ctx->arena);
     sc_map_init(&k.refused, ctx->arena);
-    SC_TRY(lower_until_complete(job, &k, &options, passes, from, &edge));
-    SC_TRY(sc_job_fill_record(job, record, passes->size ? edge - 1 : edge, edge));
-    work.wishes = &k.partitioners;
-    SC_TRY(sc_steps_run(&work, STEPS, SC_COUNT_OF(STEPS), edge, delegated));
-    explain(&k, &job->versions.data[*delegated].delegation);
-    return SC_OK;
+    k.memory = work.memory = sc_call_memory_new();
+    const sc_status status = lower(&k, &work, passes, record, from, delegated);
+    sc_call_memory_drop(job, k.memory);  // the versions have it now
+    return status;
 }

@@ -40,8 +40,11 @@ static sc_status infer_again(spreading *s, sc_node *node) {
     if (sc_op_has(node->op, SC_HIGHER_ORDER)) {
         if (s->is_undoing) return SC_OK;
         sc_where_set_node(s->ctx, node);
-        return sc_fail(s->ctx, SC_ERR_UNSUPPORTED,
-                       "Keep the dtypes and sizes of its operands; change its bodies instead.",
+        const char *hint = sc_node_part(node)
+                               ? "Run the pass before delegation."
+                               : "Keep the dtypes and sizes of its operands; change its bodies "
+                                 "instead.";
+        return sc_fail(s->ctx, SC_ERR_UNSUPPORTED, hint,
                        "an operand of %s (%s) would have another type", node->name->text,
                        node->op->name);
     }

@@ -262,6 +262,7 @@ class EdgeManager extends ViewingManager implements EdgeProgramManager {
       const program = programCall(job, host.options(config), [json], (raw, s, texts, out) =>
         raw.compile_to_executorch(s, edge, texts[0]!, texts[1]!, out),
       );
+      if (edge !== this.program) job.drop(edge);
       const complete = recorded && completed(job, recorded, program);
       const all = namesAfter(names, before);
       return new ExecutorchManager(

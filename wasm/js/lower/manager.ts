@@ -250,6 +250,7 @@ export abstract class Manager extends Disposing {
     this.held = undefined;
     this.loaded?.dispose();
     this.loaded = undefined;
+    held?.drop(this.program);
     held?.disown(this);
   }
 }

@@ -277,6 +277,11 @@ export class Core {
     return result as T;
   }
 
+  /** True if no call waits for a callback. */
+  get isIdle(): boolean {
+    return this.callbacks === 0;
+  }
+
   /** Throws where calls are nested so deeply that the module's stack might not suffice. */
   mayEnter(): void {
     if (this.callbacks >= CALLBACKS_MAX) throw busy("the engine");

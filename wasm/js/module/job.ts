@@ -86,6 +86,13 @@ export class Job {
     core.enter(this, {}, () => core.check(handle, body(core.raw, handle)));
   }
 
+  /** Says that a program of this job is no longer needed. In the middle of a call it stays. */
+  drop(program: number): void {
+    const { core } = this;
+    if (this.owners === 0 || this.isWaiting || core.isDead || !core.isIdle) return;
+    this.enter({}, (raw, s) => raw.compile_drop(s, program));
+  }
+
   addSource(source: Source, what: string): Pointer {
     const ready = readySource(source, what);
     return this.enter({}, (_, s) => this.core.addSource(s, ready, what, this.sources));

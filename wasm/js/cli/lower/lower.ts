@@ -77,9 +77,9 @@ const FLAGS = {
   verify: {
     type: "boolean",
     text:
-      "run the program with delegates and without them, and compare the results; a difference ends the " +
-      "command with 1, after the files are written; with --pass, only delegates can end it with 1, because " +
-      "passes may change results; the inputs are the examples of the file, or random",
+      "run the program with delegates and without them, and compare the results; the inputs are the examples " +
+      "of the file, or random. A difference ends the command with 1, after the files are written. With " +
+      "--pass, only differences of delegates do so",
   },
 } as const;
 
