@@ -160,3 +160,74 @@ test("a client has all of it", async () => {
   assert.notEqual(await lowered.debugHandleMap, null);
   await client.terminate();
 });
+
+test("a session takes programs that are open, and leaves them open", async () => {
+  const opened = engine.open(file("mlp"));
+  const session = await engine.export(opened, { recipe: "portable" });
+  const plans = session.getExecutorchProgram().execution_plan ?? [];
+  assert.deepEqual(
+    plans.map(({ name }) => name),
+    ["forward"],
+  );
+  session.dispose();
+  assert.deepEqual(opened.methods, ["forward"]);
+  assert.ok(engine.load(opened.toEdge().toExecutorch()).methods.includes("forward"));
+  opened.dispose();
+});
+
+test("an opened program can be lowered again, with other constant methods", () => {
+  const opened = engine.open(file("mlp"));
+  const input = opened.exampleInputs() as never;
+  const [before] = opened.exportedProgram().call(input);
+  const first = opened.toEdge({ constantMethods: { one: 1 } });
+  assert.equal(failure(() => opened.toEdge({ constantMethods: { forward: 1 } })).code, "argument");
+  const second = opened.toEdge({ constantMethods: { two: 2 } });
+  assert.deepEqual([first.configMethods, second.configMethods], [["one"], ["two"]]);
+  const program = engine.load(second.toExecutorch());
+  assert.deepEqual([...program.methods].sort(), ["forward", "two"]);
+  assert.deepEqual(opened.exportedProgram().call(input)[0], before);
+  opened.dispose();
+});
+
+test("exported programs tell their signature, ranges and constants", () => {
+  const edge = engine.toEdge(file("mlp_dyn"));
+  const found = edge.exportedProgram();
+  assert.equal(found.signature.outputs[0]!.kind, "user");
+  assert.ok(Object.values(found.rangeConstraints).every(({ min }) => Number(min) >= 0));
+  const { name, shape, dtype } = found.constants.find((one) => one.kind === "parameter")!;
+  assert.deepEqual([found.constant(name).shape, found.constant(name).dtype], [[...shape], dtype]);
+  assert.ok(Object.keys(found.stateDict()).includes(name));
+  assert.equal(failure(() => found.constant("nope")).code, "not_found");
+  assert.equal(
+    found.read(({ graph }) => graph.nodes.length),
+    found.read(({ graph }) => [...graph.nodes].length),
+  );
+  const changes = failure(() => found.read((p) => p.addOutput([...p.graph.nodes][3]!)));
+  assert.match(changes.message, /cannot change the program/);
+  edge.dispose();
+});
+
+test("a report has the stages and warnings of its own program only", () => {
+  const edge = engine.toEdge(file("mlp"));
+  const other = edge.transform([
+    function first({ graph }) {
+      graph.insertBefore(graph.output, "aten::neg", [graph.output.inputs[0]!]);
+    },
+  ]);
+  other.toExecutorch();
+  assert.deepEqual(
+    edge.inspect().stages.map(({ stage }) => stage),
+    ["source", "edge"],
+  );
+  const stages = other.inspect().stages;
+  assert.deepEqual(
+    stages.map(({ stage }) => stage),
+    ["source", "edge", "edge"],
+  );
+  assert.deepEqual(
+    stages.at(-1)!.timings.map(({ pass }) => pass),
+    ["first"],
+  );
+  other.dispose();
+  edge.dispose();
+});

@@ -5,6 +5,7 @@ import { dtypeTable, type DTypeTable } from "./program/dtype_table.js";
 import { checkTable, ENGINE_OPTIONS } from "./base/check.js";
 import { checkSuites } from "./program/bundle.js";
 import { open } from "./lower/compile.js";
+import { isOpened } from "./lower/manager.js";
 import { checkPrograms, inflatePrograms } from "./lower/open.js";
 import { Core } from "./module/core.js";
 import { Job } from "./module/job.js";
@@ -179,11 +180,14 @@ class SyncEngine extends Disposing implements Engine {
     }
   }
 
-  createExportSession(programs: Programs, options: ExportOptions): ExportSession {
+  createExportSession(programs: Programs | OpenedPrograms, options: ExportOptions): ExportSession {
     return this.session("createExportSession", programs, options);
   }
 
-  async export(programs: Programs, options: ExportOptions): Promise<ExportSession> {
+  async export(
+    programs: Programs | OpenedPrograms,
+    options: ExportOptions,
+  ): Promise<ExportSession> {
     const session = this.session("export", programs, options);
     try {
       await session.run();
@@ -196,13 +200,13 @@ class SyncEngine extends Disposing implements Engine {
 
   private session(
     call: "export" | "createExportSession",
-    programs: Programs,
+    programs: Programs | OpenedPrograms,
     options: ExportOptions | undefined,
   ): ExportSession {
     // Without options there is no recipe either, and the error of that lists them.
     const given = options === undefined ? ({} as ExportOptions) : options;
     checkOptions("Engine", call, given ?? null);
-    checkPrograms(programs);
+    if (!isOpened(programs)) checkPrograms(programs);
     return makeSession(this, programs, given);
   }
 

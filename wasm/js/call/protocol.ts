@@ -403,6 +403,7 @@ const PROTOCOL = {
     getOpenedPrograms: { is: "method", gives: "OpenedPrograms" },
     getEdgeProgramManager: { is: "method", gives: "EdgeProgramManager" },
     getExecutorchProgramManager: { is: "method", gives: "ExecutorchProgramManager" },
+    getExecutorchProgram: DATA,
     getPteBuffer: DATA,
     saveToPte: { is: "derived", make: saveRemotely },
     getExampleInput: DATA,

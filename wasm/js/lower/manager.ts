@@ -6,6 +6,7 @@ import { disposed, SconceError } from "../base/errors.js";
 import { camelKeys } from "../base/keys.js";
 import { oneOf } from "../base/nearest.js";
 import { HostFunctions, refuseUnfinished } from "../pass/run.js";
+import { tagOf } from "../base/tags.js";
 import type { Callable } from "./run_method.js";
 import { places, recordCall, RecordView } from "../record/record.js";
 import { showAs, type Summary } from "../base/shown.js";
@@ -18,6 +19,7 @@ import type {
   Inputs,
   LowerOptions,
   NodeRow,
+  OpenedPrograms,
   PassConstant,
   PassProgram,
   Tensor,
@@ -301,6 +303,10 @@ export function completed(job: Job, { number, isLight }: Recorded, program: numb
     isLight,
   };
 }
+
+/** Is the value what open() gives? */
+export const isOpened = (value: unknown): value is OpenedPrograms =>
+  tagOf(value) === "OpenedPrograms";
 
 /** The same object for somebody who does not own it: disposing of it has no effect. */
 export function borrowed<T extends object>(owned: T): T {

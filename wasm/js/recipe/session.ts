@@ -2,7 +2,7 @@
 // them made. The stages themselves are in stages.ts.
 import { Artifact } from "./artifact.js";
 import { badArgument, isObject, KINDS, mustBe } from "../base/check.js";
-import { borrowed } from "../lower/manager.js";
+import { borrowed, isOpened } from "../lower/manager.js";
 import { delegationText } from "../lower/delegation_info.js";
 import { busy, cancelled, disposed, SconceError } from "../base/errors.js";
 import { Disposing } from "../base/dispose.js";
@@ -24,6 +24,7 @@ import type {
   EdgeProgramManager,
   Engine,
   ETRecord,
+  ExecutorchProgram,
   ExecutorchProgramManager,
   ExportedProgram,
   ExportOptions,
@@ -98,7 +99,7 @@ class Session extends Disposing implements ExportSession {
 
   constructor(
     private readonly engine: Engine,
-    private programs: Programs,
+    private programs: Programs | OpenedPrograms,
     private readonly options: ExportOptions,
   ) {
     super();
@@ -223,15 +224,16 @@ class Session extends Disposing implements ExportSession {
   }
 
   private async openPrograms(call: CallOptions): Promise<OpenedPrograms> {
-    const { engine } = this;
+    const { engine, programs } = this;
+    if (isOpened(programs)) return borrowed(programs);
     // Kept for the next run: streams can be read once.
-    this.programs = await gatherPrograms(this.programs, call, "the source");
+    const gathered = (this.programs = await gatherPrograms(programs, call, "the source"));
     this.mustLive();
     try {
-      return engine.open(this.programs, call);
+      return engine.open(gathered, call);
     } catch (error) {
       if (!(error instanceof SconceError && error.code === "compressed")) throw error;
-      return engine.open(await engine.inflate(this.programs), call);
+      return engine.open(await engine.inflate(gathered), call);
     }
   }
 
@@ -340,6 +342,10 @@ class Session extends Disposing implements ExportSession {
 
   getExecutorchProgramManager(): ExecutorchProgramManager {
     return borrowed(this.executorch());
+  }
+
+  getExecutorchProgram(): ExecutorchProgram {
+    return this.executorch().executorchProgram;
   }
 
   getPteBuffer(): Uint8Array<ArrayBuffer> {
@@ -469,7 +475,7 @@ showAs(Session.prototype, "ExportSession", (session) => ({
 /** A session of checked options that has not run. */
 export function makeSession(
   engine: Engine,
-  programs: Programs,
+  programs: Programs | OpenedPrograms,
   options: ExportOptions,
 ): ExportSession {
   return new Session(engine, programs, options);

@@ -89,7 +89,7 @@ export interface Engine extends Resource {
   /**
    * Makes a program from .pt2 files by a recipe, stage by stage: it can quantize, give parts to
    * backends, and emit. The session keeps the result of every stage. Compressed archives are
-   * inflated.
+   * inflated. Programs that `open` gave stay the caller's own; a client's session takes files.
    * @example
    * const session = await engine.export(
    *   { path: "model.pt2" },
@@ -98,12 +98,12 @@ export interface Engine extends Resource {
    * const bytes = session.getPteBuffer();
    * session.dispose();
    */
-  export(programs: Programs, options: ExportOptions): Promise<ExportSession>;
+  export(programs: Programs | OpenedPrograms, options: ExportOptions): Promise<ExportSession>;
   /**
    * Makes the same session without running or reading. Register stages of your own, then call
    * `run()`. In a client's session, `run` takes the signal and the listener.
    */
-  createExportSession(programs: Programs, options: ExportOptions): ExportSession;
+  createExportSession(programs: Programs | OpenedPrograms, options: ExportOptions): ExportSession;
   /**
    * Inflates compressed archives. Hosts without node:zlib need it (pages without a worker, edge
    * functions): there `open` and the other calls fail with the code "compressed". The client calls

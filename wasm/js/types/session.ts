@@ -1,4 +1,5 @@
 // The public types of export sessions, which run stages one after the other and keep their results.
+import type { ExecutorchProgram } from "./executorch_program.js";
 import type { CompileConfig } from "../border/options.gen.js";
 import type { CallOptions } from "./call_options.js";
 import type { ExportedProgram } from "./exported_program.js";
@@ -302,6 +303,8 @@ export interface ExportSession extends Resource {
   getEdgeProgramManager(): EdgeProgramManager;
   /** The program that `to_executorch` has made. */
   getExecutorchProgramManager(): ExecutorchProgramManager;
+  /** That program as data: methods, values, instructions and chains. */
+  getExecutorchProgram(): ExecutorchProgram;
   /** A copy of the whole .pte. */
   getPteBuffer(): Uint8Array<ArrayBuffer>;
   /**
