@@ -47,34 +47,42 @@ export function showLinears({ graph, addOutput }) {
     if (/^aten::(linear|addmm|mm)$/.test(node.target)) addOutput(node);
 }
 
+/** The weight of a linear layer, and its bias or null. A backend has the layer whole; without one it
+ * is a product with the transposed weight.
+ * @param {import("sconce").GraphNode} layer
+ */
+function operandsOf({ target, args, inputs }) {
+  if (target === "aten::linear") return [args[1], args[2]];
+  if (target === "aten::addmm") return [inputs[2]?.args[0], args[0]];
+  return target === "aten::mm" ? [inputs[1]?.args[0], null] : [];
+}
+
 /**
- * Multiplies weight and bias of a linear layer by the number that its result is multiplied by. A
- * backend has the layer whole; without one it is a product with the transposed weight.
+ * Multiplies weight and bias of a linear layer by the number that its result is multiplied by.
  * @param {PassProgram} program
  */
 export function foldScales({ method, graph, constants, addConstant }) {
   const held = new Map(constants.map((constant) => [constant.node, constant]));
   for (const product of graph.find("aten::mul.Tensor")) {
-    const [layer, factor] = product.args.filter(isGraphNode);
-    if (!layer || !factor || layer.users.length > 1) continue;
-    const isWhole = layer.target === "aten::linear";
-    if (!isWhole && layer.target !== "aten::addmm") continue;
-    const [bias, weight] = isWhole
-      ? [layer.args[2], layer.args[1]]
-      : [layer.args[0], layer.inputs[2]?.args[0]];
-    const number = held.get(factor);
-    const parts = [bias, weight].map(
-      (arg) => isGraphNode(arg) && arg.users.length === 1 && held.get(arg),
-    );
-    if (number?.shape.length !== 0 || !parts.every(Boolean)) continue;
+    const [result, factor] = product.args.filter(isGraphNode);
+    const number = factor && held.get(factor);
+    let layer = result;
+    while (layer?.target === "aten::view_copy" && layer.users.length === 1) [layer] = layer.inputs;
+    if (!result || !layer || layer.users.length > 1 || number?.shape.length !== 0) continue;
+    const [weight, bias = null] = operandsOf(layer);
+    const parts = [weight, bias]
+      .filter((part) => part !== null)
+      .map((part) => {
+        return isGraphNode(part) && part.users.length === 1 ? held.get(part) : undefined;
+      });
+    if (!parts.every((part) => part !== undefined)) continue;
     const [by = 1] = toNumbers(number.tensor());
     for (const part of parts) {
-      if (!part) continue;
       const scaled = toNumbers(part.tensor()).map((x) => x * by);
       const name = `${method}.${part.name}.scaled`;
       part.node.replaceAllUsesWith(addConstant(name, tensor(scaled, [...part.shape])));
     }
-    product.replaceAllUsesWith(layer);
+    product.replaceAllUsesWith(result);
     graph.erase(product);
   }
 }
