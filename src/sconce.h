@@ -140,13 +140,13 @@ sc_status sc_compile_verify(sc_job *job, uint32_t executorch, sc_str *json);
 
 // Passes, partitioners and memory planners of the host have numbers. A list of passes has the names
 // of built-in passes and the numbers of the host's: ["dce", 0].
-typedef struct sc_host_passes {
+typedef struct sc_host_functions {
     // Runs function `number` over the method. The function uses the calls below. False means that
     // it failed. Then the outer call fails with SC_ERR_CANCELLED; only the host knows the reason.
     bool (*run)(void *user, uint32_t number, sc_str method);
     void *user;
-} sc_host_passes;
-void sc_job_set_passes(sc_job *job, sc_host_passes passes);
+} sc_host_functions;
+void sc_job_set_host_functions(sc_job *job, sc_host_functions passes);
 
 // Except for sc_edit_read, these calls work while a function of the host runs. At any other time
 // they are SC_ERR_STATE.
@@ -169,7 +169,7 @@ sc_status sc_edit_method_json(sc_job *job, sc_str *json);
 //   {"do": "erase", "node"}                  answers {}
 //   {"do": "eraseDead", "graph"}             answers {"erased": [node]}
 //   {"do": "output", "value"}                answers {"outputs": [ARG], "at": index of the new one}
-//   {"do": "retype", "value": input, "dtype"} answers {"nodes": [NODE]}
+//   {"do": "setDType", "value": input, "dtype"} answers {"nodes": [NODE]}
 //   {"do": "constantMethod", "name", "value": as in sc_compile_constant_method}  answers {}
 //   {"do": "origin", "node"}                 changes no node; answers {"origin": {"stackTrace",
 //                                            "module", "fromNode"}}

@@ -39,7 +39,7 @@ EXPORT(job_open) sc_job *wasm_job_open(void) {
     sc_host host = {
         .progress = on_progress, .log = on_log, .now_ms = on_now, .keeps_value = on_keeps_value};
     sc_job *job = sc_job_open(&host);
-    if (job) sc_job_set_passes(job, (sc_host_passes){.run = on_pass});
+    if (job) sc_job_set_host_functions(job, (sc_host_functions){.run = on_pass});
     return job;
 }
 

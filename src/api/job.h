@@ -42,7 +42,7 @@ struct sc_job {
     sc_job_tracer tracer;
     sc_open_bundle bundle;
     sc_inspector *inspector;           // NULL: not opened (inspector.c)
-    sc_host_passes passes;             // no function: the host has no passes of its own
+    sc_host_functions passes;          // no function: the host has no passes of its own
     sc_edit *edit;                     // NULL: no pass of the host runs (edit.c)
     sc_planning planning;              // by a planner of the host
     struct sc_quantizing *quantizing;  // NULL: no quantization is under way (quantize.c)

@@ -27,17 +27,17 @@ static uint64_t gcd(uint64_t a, uint64_t b) {
     return a;
 }
 
-sc_status sc_store_align(sc_ctx *ctx, uint64_t *align, uint64_t wish) {
-    if (wish == 0)
+sc_status sc_store_align(sc_ctx *ctx, uint64_t *align, uint64_t wanted) {
+    if (wanted == 0)
         return sc_fail(ctx, SC_ERR_ARGUMENT, "Use an alignment of 1 if any place will do.",
                        "data cannot be aligned to 0 bytes");
-    uint64_t common = *align / gcd(*align, wish);
-    if (wish > SC_STORE_ALIGN_MAX || !sc_mul_u64(common, wish, &common) ||
+    uint64_t common = *align / gcd(*align, wanted);
+    if (wanted > SC_STORE_ALIGN_MAX || !sc_mul_u64(common, wanted, &common) ||
         common > SC_STORE_ALIGN_MAX)
         return sc_fail(ctx, SC_ERR_LIMIT, "Use a smaller alignment.",
                        "no alignment up to %llu is a multiple of both %llu and %llu",
                        (unsigned long long)SC_STORE_ALIGN_MAX, (unsigned long long)*align,
-                       (unsigned long long)wish);
+                       (unsigned long long)wanted);
     *align = common;
     return SC_OK;
 }

@@ -44,7 +44,7 @@ sc_status sc_store_add(sc_ctx *ctx, sc_store *store, sc_extent data, uint64_t al
 sc_status sc_store_add_cord(sc_ctx *ctx, sc_store *store, const sc_cord *data, uint64_t align,
                             uint32_t *blob);
 // Makes `*align` the least common multiple of both, with the same limit.
-sc_status sc_store_align(sc_ctx *ctx, uint64_t *align, uint64_t wish);
+sc_status sc_store_align(sc_ctx *ctx, uint64_t *align, uint64_t wanted);
 // Names a blob. An equal entry may be added again. SC_ERR_MISMATCH if the key exists with another
 // blob or another tag.
 sc_status sc_store_name(sc_ctx *ctx, sc_store *store, const sc_store_entry *entry);

@@ -4,7 +4,7 @@
 
 #include "ir/ir.h"
 
-// Which calls stay whole although their operator has an expansion: a backend's wish, or that of
+// Which calls stay whole although their operator has an expansion: a backend asks for it, or
 // quantization. Asked once for every node of the source graph and its bodies whose operator neither
 // writes nor aliases; the kept node is marked (sc_node.is_kept) and has the results that the file
 // recorded. If no backend takes it, to_executorch takes it apart.

@@ -26,14 +26,14 @@ static bool run_body(void *user, uint32_t pass, sc_str method) {
 
 sc_status pass_transform(sc_job *job, pass_body *pass, uint32_t *made) {
     body = pass;
-    sc_job_set_passes(job, (sc_host_passes){run_body, job});
+    sc_job_set_host_functions(job, (sc_host_functions){run_body, job});
     return sc_compile_transform(job, 0, (sc_str){0}, SC_STR("[7]"), made);
 }
 
 sc_status pass_run_early(sc_job *job, pass_body *pass) {
     sc_program *program = job->versions.data[0].program;
     body = pass;
-    sc_job_set_passes(job, (sc_host_passes){run_body, job});
+    sc_job_set_host_functions(job, (sc_host_functions){run_body, job});
     sc_pipeline pipeline = {.arena = &job->arena};
     return sc_edit_run(job, &pipeline, program->methods.data[0], 7, false);
 }

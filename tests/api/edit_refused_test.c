@@ -194,7 +194,7 @@ TEST(bodies_keep_the_types_of_their_results) {
 }
 
 static void widen_an_input(sc_job *job) {
-    pass_change(job, json_of(job, "{\"do\": \"retype\", \"value\": V(x), "
+    pass_change(job, json_of(job, "{\"do\": \"setDType\", \"value\": V(x), "
                                   "\"dtype\": \"int64\"}"));
 }
 

@@ -215,7 +215,7 @@ TEST(a_pass_has_its_time_and_may_fail) {
     CHECK_EQ_INT(sc_edit_change(job, SC_STR("{}"), &json), SC_ERR_STATE);
     CHECK_EQ_INT(sc_edit_method_json(job, &json), SC_ERR_STATE);
     CHECK_EQ_INT(sc_compile_transform(job, 0, (sc_str){0}, SC_STR("[7]"), &made), SC_ERR_ARGUMENT);
-    sc_job_set_passes(job, (sc_host_passes){fail, NULL});
+    sc_job_set_host_functions(job, (sc_host_functions){fail, NULL});
     CHECK_EQ_INT(sc_compile_transform(job, 0, (sc_str){0}, SC_STR("[7]"), &made), SC_ERR_CANCELLED);
     CHECK_EQ_INT(sc_compile_transform(job, 0, (sc_str){0}, SC_STR("[-7]"), &made), SC_ERR_ARGUMENT);
     CHECK_EQ_UINT(job->versions.count, 1);
@@ -314,12 +314,12 @@ static void return_more(sc_job *job) {
 TEST(outputs_are_added) { gives(return_more, "return %mul, %relu"); }
 
 static void give_integers(sc_job *job) {
-    CHECK(
-        strstr(pass_change(job, "{\"do\": \"retype\", \"value\": 0, \"dtype\": \"float64\"}").data,
-               "\"dtype\":\"float64\""));
-    pass_refuse(job, "{\"do\": \"retype\", \"value\": 0, \"dtype\": \"int7\"}", SC_ERR_ARGUMENT,
+    CHECK(strstr(
+        pass_change(job, "{\"do\": \"setDType\", \"value\": 0, \"dtype\": \"float64\"}").data,
+        "\"dtype\":\"float64\""));
+    pass_refuse(job, "{\"do\": \"setDType\", \"value\": 0, \"dtype\": \"int7\"}", SC_ERR_ARGUMENT,
                 "the new dtype of 'x' is no dtype");
-    pass_refuse(job, "{\"do\": \"retype\", \"value\": 2, \"dtype\": \"int8\"}", SC_ERR_ARGUMENT,
+    pass_refuse(job, "{\"do\": \"setDType\", \"value\": 2, \"dtype\": \"int8\"}", SC_ERR_ARGUMENT,
                 "'relu' is not a tensor that callers of the method pass");
 }
 

@@ -60,7 +60,7 @@ static sc_status plan(sc_job *job, const char *options, const char *offsets) {
     answer = offsets;
     taken = SC_OK;
     asked[0] = 0;
-    sc_job_set_passes(job, (sc_host_passes){run_planner, job});
+    sc_job_set_host_functions(job, (sc_host_functions){run_planner, job});
     return sc_compile_to_executorch(job, 0, sc_str_from(options), &number);
 }
 
@@ -133,7 +133,7 @@ TEST(planners_are_asked_for_methods_that_are_there) {
     CHECK_EQ_INT(sc_plan_request_json(job, &json), SC_ERR_STATE);
     CHECK_EQ_INT(sc_plan_request_answer(job, SC_STR("[]")), SC_ERR_STATE);
     uint32_t number;
-    sc_job_set_passes(job, (sc_host_passes){0});
+    sc_job_set_host_functions(job, (sc_host_functions){0});
     CHECK_EQ_INT(sc_compile_to_executorch(job, 0, SC_STR("{\"memory_planning\": 3}"), &number),
                  SC_ERR_ARGUMENT);
     sc_job_close(job);

@@ -88,7 +88,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     program->methods.data[0]->facts |= SC_FACT_CORE | SC_FACT_EDGE;
     sc_job_add_version(job, SC_DIALECT_edge, program, 0);
     script = (sc_str){(const char *)data + has_bodies, size - has_bodies};
-    sc_job_set_passes(job, (sc_host_passes){run_script, job});
+    sc_job_set_host_functions(job, (sc_host_functions){run_script, job});
     if (sc_compile_transform(job, 0, (sc_str){0}, SC_STR("[0]"), &made) == SC_OK &&
         sc_compile_to_executorch(job, made, SC_STR("{}"), &executorch) == SC_OK)
         check_numbers(job, made);

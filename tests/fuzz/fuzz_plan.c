@@ -50,7 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     sc_job_add_version(job, SC_DIALECT_edge, program, 0);
     bytes = data;
     byte_count = size;
-    sc_job_set_passes(job, (sc_host_passes){plan, job});
+    sc_job_set_host_functions(job, (sc_host_functions){plan, job});
     if (sc_compile_to_executorch(job, 0, SC_STR("{\"memory_planning\": 0}"), &planned) == SC_OK) {
         const sc_str without = SC_STR("{\"memory_planning\": \"naive\"}");
         SC_ASSERT(sc_compile_to_executorch(job, 0, without, &naive) == SC_OK);

@@ -26,7 +26,7 @@ export { SconceError, SconcePanic, type ErrorJson } from "./base/errors.js";
 export { fetchSource, openUrl } from "./source/fetch_source.js";
 export { cachedFiles, forgetFiles } from "./source/cache.js";
 export { tensor, type TensorMaker } from "./tensor/tensor.js";
-export { quantizeInputs, quantizeOutputs } from "./pass/quantize_border.js";
+export { quantizeInputs, quantizeOutputs } from "./pass/quantize_io.js";
 export { isGraphNode, replacePattern } from "./pass/replace.js";
 export { isTensor } from "./tensor/bytes.js";
 export {

@@ -1,7 +1,7 @@
 // Constant methods, which the host gives before it lowers. They wait with the job until the next
 // to_edge, which adds them to its own copy of the program.
-#include "api/answer_json.h"
 #include "api/compile/steps.h"
+#include "api/constant_method_json.h"
 
 static bool is_waiting(const sc_job *job, sc_str name) {
     for (uint32_t i = 0; i < job->constants.count; i++)

@@ -73,7 +73,7 @@ static sc_status plan(void *user, uint32_t number, sc_plan_request *request) {
     sc_job *job = user;
     sc_ctx *ctx = &job->ctx;
     const sc_where where = ctx->where;
-    const sc_host_passes *host = &job->passes;
+    const sc_host_functions *host = &job->passes;
     const sc_str method = sc_name_str(request->table->method->name);
     if (!host->run)
         return sc_fail(ctx, SC_ERR_ARGUMENT, "Give the name of a planner.",

@@ -4,7 +4,8 @@
 
 #include "api/job.h"
 
-// The planners whose numbers the options name, on the job's arena. They run by its sc_host_passes.
+// The planners whose numbers the options name, on the job's arena. They run by its
+// sc_host_functions.
 const sc_host_planners *sc_planners_of_host(sc_job *job);
 
 #endif

@@ -131,10 +131,10 @@ sc_status sc_early_passes_run(sc_job *job, sc_pipeline *pipeline, sc_method *met
     return SC_OK;
 }
 
-sc_status sc_wishes_run(sc_job *job, sc_pipeline *pipeline, sc_program *program,
-                        const sc_partitioners *wishes) {
-    for (uint32_t i = 0; i < wishes->count; i++) {
-        const sc_method_partitioners *rounds = &wishes->methods[i];
+sc_status sc_partitioner_passes_run(sc_job *job, sc_pipeline *pipeline, sc_program *program,
+                                    const sc_partitioners *partitioners) {
+    for (uint32_t i = 0; i < partitioners->count; i++) {
+        const sc_method_partitioners *rounds = &partitioners->methods[i];
         sc_method *method = sc_program_method(program, rounds->method);
         if (!method) continue;  // delegation reports it
         for (uint32_t r = 0; r < rounds->count; r++)

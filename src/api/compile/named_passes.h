@@ -21,7 +21,7 @@ sc_status sc_early_passes_run(sc_job *job, sc_pipeline *pipeline, sc_method *met
                               const sc_json *list);
 // Runs the early passes of the partitioners of each method, in order. SC_ERR_ARGUMENT if the method
 // writes in place.
-sc_status sc_wishes_run(sc_job *job, sc_pipeline *pipeline, sc_program *program,
-                        const sc_partitioners *wishes);
+sc_status sc_partitioner_passes_run(sc_job *job, sc_pipeline *pipeline, sc_program *program,
+                                    const sc_partitioners *partitioners);
 
 #endif

@@ -23,8 +23,8 @@ static sc_status step_decompose(sc_work *work) {
         sc_vec_push(work->job->ctx.arena, &work->program->constant_methods,
                     work->constants.data[i]);
     SC_TRY(sc_preserved_init(&work->job->ctx, &work->options, work->keep, &preserved));
-    if (work->wishes)
-        SC_TRY(sc_wishes_run(work->job, &work->pipeline, work->program, work->wishes));
+    if (work->early)
+        SC_TRY(sc_partitioner_passes_run(work->job, &work->pipeline, work->program, work->early));
     work->sizes = work->options.dynamic_shapes;
     work->pipeline.env.keep = &preserved.keep;
     SC_TRY(sc_bound_sizes(&work->job->ctx, work->program, &work->options.dynamic_shapes));
@@ -92,7 +92,7 @@ static sc_status step_transform(sc_work *work) {
 
 static sc_status step_to_backend(sc_work *work) {
     return sc_delegate_program(&work->job->ctx, work->job, work->program, work->partitioners,
-                               &work->options, &sc_all_backends, work->wishes != NULL,
+                               &work->options, &sc_all_backends, work->early != NULL,
                                &work->delegation);
 }
 
@@ -150,7 +150,7 @@ static const step_fn STEPS[] = {
 #undef DIALECT
 };
 
-sc_status sc_check_dialect(sc_ctx *ctx, uint32_t number, sc_dialect found, sc_dialect needed) {
+static sc_status check_dialect(sc_ctx *ctx, uint32_t number, sc_dialect found, sc_dialect needed) {
     if (found == needed) return SC_OK;
     return sc_fail(ctx, SC_ERR_STATE, "Give the program of the previous step.",
                    "program %u is the %s program, but this needs the %s program", number,
@@ -162,7 +162,7 @@ sc_status sc_compile_source(sc_job *job, uint32_t number, sc_program **out) {
     if (!job->versions.count || !job->versions.data[0].program->methods.count)
         return sc_fail(&job->ctx, SC_ERR_STATE, NULL, "open a .pt2 before lowering");
     SC_TRY(sc_job_version(job, number, &version));
-    SC_TRY(sc_check_dialect(&job->ctx, number, version->dialect, SC_DIALECT_source));
+    SC_TRY(check_dialect(&job->ctx, number, version->dialect, SC_DIALECT_source));
     *out = version->program;
     return SC_OK;
 }
@@ -171,7 +171,7 @@ sc_status sc_compile_source(sc_job *job, uint32_t number, sc_program **out) {
 static sc_status take(sc_work *work, uint32_t from, sc_dialect dialect) {
     sc_version *version = NULL;
     SC_TRY(sc_job_version(work->job, from, &version));
-    SC_TRY(sc_check_dialect(&work->job->ctx, from, version->dialect, dialect));
+    SC_TRY(check_dialect(&work->job->ctx, from, version->dialect, dialect));
     for (uint32_t i = 0; i < version->delegation.rows.count; i++)
         sc_vec_push(work->job->ctx.arena, &work->delegation.rows, version->delegation.rows.data[i]);
     work->sizes = version->sizes;

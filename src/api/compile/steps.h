@@ -1,6 +1,6 @@
 // Steps of lowering: each makes the next version of a program. Private to src/api.
-// Prefix: sc_steps_ runs the steps of a call in order; sc_check_dialect refuses a version of
-// another dialect.
+// Prefix: sc_steps_ runs the steps of a call in order; sc_compile_ and sc_take_ give
+// them what they begin with.
 #ifndef SC_API_STEPS_H
 #define SC_API_STEPS_H
 
@@ -18,8 +18,7 @@ typedef struct sc_work {
     const sc_json *partitioners;    // to_backend: a list for each method
     sc_constant_methods constants;  // decompose: methods that are added to the program
     const sc_keep *keep;            // decompose: the operators that stay whole; NULL: no operator
-    const sc_partitioners *wishes;  // partitioners whose passes run, or ran, before decompose;
-                                    // NULL: no passes
+    const sc_partitioners *early;   // their passes run, or ran, before decompose; NULL: no passes
     sc_program *program;            // the steps may change it
     sc_call_memory *memory;         // of all that the steps make; NULL: new memory
     sc_delegation delegation;
@@ -37,8 +36,6 @@ typedef struct sc_work {
 sc_status sc_steps_run(sc_work *work, const sc_phase *steps, uint32_t count, uint32_t from,
                        uint32_t *made);
 
-// SC_ERR_STATE if program `number` is of another dialect than the required one.
-sc_status sc_check_dialect(sc_ctx *ctx, uint32_t number, sc_dialect found, sc_dialect needed);
 // The methods of source program `number`; SC_ERR_STATE if no file was opened.
 sc_status sc_compile_source(sc_job *job, uint32_t number, sc_program **out);
 

@@ -321,7 +321,7 @@ sc_status sc_delegate_parts(sc_ctx *ctx, sc_program *program, const sc_partition
 }
 
 // The program is decomposed already, so requests for passes before decomposition have no effect.
-static sc_status refuse_wishes(sc_ctx *ctx, const sc_method_partitioners *method) {
+static sc_status refuse_early_passes(sc_ctx *ctx, const sc_method_partitioners *method) {
     for (uint32_t i = 0; i < method->count; i++)
         if (method->items[i].passes)
             return sc_fail(ctx, SC_ERR_ARGUMENT,
@@ -339,6 +339,6 @@ sc_status sc_delegate_program(sc_ctx *ctx, sc_job *job, sc_program *program, con
     sc_partitioners partitioners;
     SC_TRY(sc_partitioners_read(ctx, job, program, json, backends, &partitioners));
     for (uint32_t i = 0; i < partitioners.count && !passes_have_run; i++)
-        SC_TRY(refuse_wishes(ctx, &partitioners.methods[i]));
+        SC_TRY(refuse_early_passes(ctx, &partitioners.methods[i]));
     return sc_delegate_parts(ctx, program, &partitioners, options, false, delegation);
 }

@@ -181,7 +181,7 @@ static sc_status make_edge(sc_job *job, const sc_options *options, const sc_json
                     .constants = k->constants,
                     .keep = &keep,
                     .keeps_edge = k->keeps_edge,
-                    .wishes = &k->partitioners};
+                    .early = &k->partitioners};
     return sc_steps_run(&work, STEPS, passes->size ? 3 : 2, from, edge);
 }
 
@@ -220,7 +220,7 @@ static sc_status lower(keeping *k, sc_work *work, const sc_json *passes, uint32_
     uint32_t edge = 0;
     SC_TRY(lower_until_complete(job, k, k->edge_options, passes, from, &edge));
     SC_TRY(sc_job_fill_record(job, record, passes->size ? edge - 1 : edge, edge));
-    work->wishes = &k->partitioners;
+    work->early = &k->partitioners;
     SC_TRY(sc_steps_run(work, STEPS, SC_COUNT_OF(STEPS), edge, delegated));
     sc_job_drop_version(job, edge);  // the host does not learn its number
     explain(k, &job->versions.data[*delegated].delegation);

@@ -45,7 +45,7 @@ static sc_status check_insert_count(sc_edit *edit) {
 static sc_status check_operand(const change *c, const sc_arg *arg, const sc_node *position) {
     for (uint32_t i = 0; arg->kind == SC_ARG_LIST && i < arg->count; i++)
         SC_TRY(check_operand(c, &arg->items[i], position));
-    if (arg->kind != SC_ARG_VALUE || sc_edit_comes_before(c->edit, arg->value, position))
+    if (arg->kind != SC_ARG_VALUE || sc_edit_is_defined_before(c->edit, arg->value, position))
         return SC_OK;
     const sc_str op = c->edit->job->ctx.where.op;
     if (arg->value->graph != position->graph)
@@ -144,15 +144,15 @@ static sc_status do_set(change *c) {
     return sc_edit_exchange(c->edit, &slot, 1, value, c->w);
 }
 
-typedef struct redirecting {
+typedef struct replacing_input {
     const sc_value *from;
     sc_value *to;
     SC_VEC(sc_arg *) slots;
     sc_arena *arena;
-} redirecting;
+} replacing_input;
 
 static bool note_slot(void *user, sc_arg *arg) {
-    redirecting *r = user;
+    replacing_input *r = user;
     if (arg->value == r->from) sc_vec_push(r->arena, &r->slots, arg);
     return true;
 }
@@ -161,7 +161,7 @@ static bool note_slot(void *user, sc_arg *arg) {
 static sc_status do_replace_input(change *c) {
     sc_node *node;
     sc_value *from;
-    redirecting r = {.arena = c->edit->job->ctx.scratch};
+    replacing_input r = {.arena = c->edit->job->ctx.scratch};
     SC_TRY(find_user(c, &node));
     SC_TRY(sc_edit_value(c->edit, member(c, "from"), &from));
     SC_TRY(sc_edit_value(c->edit, member(c, "to"), &r.to));
@@ -177,7 +177,7 @@ static sc_status do_replace_uses(change *c) {
     sc_value *from, *to;
     SC_TRY(sc_edit_value(c->edit, member(c, "from"), &from));
     SC_TRY(sc_edit_value(c->edit, member(c, "to"), &to));
-    return sc_edit_redirect(c->edit, from, to, c->w);
+    return sc_edit_replace_uses(c->edit, from, to, c->w);
 }
 
 // --- Erase ---------------------------------------------------------------------------------------
@@ -252,9 +252,9 @@ static sc_status do_output(change *c) {
     return SC_OK;
 }
 
-// --- The border ----------------------------------------------------------------------------------
+// --- The signature -------------------------------------------------------------------------------
 
-static sc_status do_retype(change *c) { return sc_edit_retype(c->edit, c->json, c->w); }
+static sc_status do_set_dtype(change *c) { return sc_edit_set_dtype(c->edit, c->json, c->w); }
 
 static sc_status do_constant_method(change *c) {
     return sc_edit_add_constant_method(c->edit, c->json);
@@ -298,7 +298,7 @@ static const struct {
                {"replaceUses", do_replace_uses},
                {"replacePattern", do_replace_pattern},
                {"output", do_output},
-               {"retype", do_retype},
+               {"setDType", do_set_dtype},
                {"constantMethod", do_constant_method},
                {"erase", do_erase},
                {"eraseDead", do_erase_dead}};

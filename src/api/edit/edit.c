@@ -58,14 +58,14 @@ static uint64_t place_of(sc_edit *edit, const sc_node *node) {
     return known_place(edit, node);
 }
 
-bool sc_edit_is_ahead(sc_edit *edit, const sc_node *a, const sc_node *b) {
+bool sc_edit_precedes(sc_edit *edit, const sc_node *a, const sc_node *b) {
     return place_of(edit, a) < place_of(edit, b);
 }
 
-bool sc_edit_comes_before(sc_edit *edit, const sc_value *value, const sc_node *node) {
+bool sc_edit_is_defined_before(sc_edit *edit, const sc_value *value, const sc_node *node) {
     if (value->graph != node->graph) return false;
     if (!value->node || !node->op) return true;
-    return sc_edit_is_ahead(edit, value->node, node);
+    return sc_edit_precedes(edit, value->node, node);
 }
 
 void sc_edit_forget(sc_edit *edit, const sc_node *node) {
@@ -79,7 +79,7 @@ void sc_edit_forget(sc_edit *edit, const sc_node *node) {
 
 // --- A pass of the host --------------------------------------------------------------------------
 
-void sc_job_set_passes(sc_job *job, sc_host_passes passes) { job->passes = passes; }
+void sc_job_set_host_functions(sc_job *job, sc_host_functions passes) { job->passes = passes; }
 
 sc_status sc_edit_require(sc_job *job, sc_edit **out) {
     sc_ctx *ctx = &job->ctx;
@@ -107,7 +107,7 @@ sc_status sc_edit_begin_change(sc_edit *edit) {
 
 static sc_status call_host(sc_edit *edit, uint32_t number) {
     sc_job *job = edit->job;
-    const sc_host_passes *passes = &job->passes;
+    const sc_host_functions *passes = &job->passes;
     if (passes->run(passes->user, number, sc_name_str(edit->method->name))) return SC_OK;
     return sc_fail(&job->ctx, SC_ERR_CANCELLED, "Check the code of the function.",
                    "function %u of the host failed on method '%s'", number,

@@ -1,5 +1,5 @@
 // Changes to a method from outside, call by call: a pass of the host's own. Graphs, nodes and
-// values cross the border as numbers. Private to src/api.
+// values have numbers outside of the library. Private to src/api.
 // Prefix: sc_edit_ makes one change, or one check before it.
 #ifndef SC_EDIT_H
 #define SC_EDIT_H
@@ -55,9 +55,9 @@ sc_status sc_edit_graph(sc_edit *edit, const sc_json *number, sc_graph **out);
 sc_status sc_edit_node(sc_edit *edit, const sc_json *number, sc_node **out);
 sc_status sc_edit_value(sc_edit *edit, const sc_json *number, sc_value **out);
 // Does `a` run before `b`? Both are in one graph.
-bool sc_edit_is_ahead(sc_edit *edit, const sc_node *a, const sc_node *b);
+bool sc_edit_precedes(sc_edit *edit, const sc_node *a, const sc_node *b);
 // Does the value exist before the node runs? `node` may be the outputs of its graph.
-bool sc_edit_comes_before(sc_edit *edit, const sc_value *value, const sc_node *node);
+bool sc_edit_is_defined_before(sc_edit *edit, const sc_value *value, const sc_node *node);
 // Forgets the numbers of a node that will be erased, and of its results.
 void sc_edit_forget(sc_edit *edit, const sc_node *node);
 
@@ -86,17 +86,17 @@ sc_status sc_edit_exchange(sc_edit *edit, sc_arg *const *slots, uint32_t count, 
                            sc_json_writer *w);
 // Replaces a value by another wherever it is used, except in the node that makes the other, and
 // infers all nodes that depend on it. Otherwise as sc_edit_exchange.
-sc_status sc_edit_redirect(sc_edit *edit, sc_value *from, sc_value *to, sc_json_writer *w);
+sc_status sc_edit_replace_uses(sc_edit *edit, sc_value *from, sc_value *to, sc_json_writer *w);
 // Infers all nodes that depend on a value of a new type, and writes the same members. A node that
 // cannot take the type keeps its results: the pass changes it, or the check after the pass refuses
 // it. SC_ERR_UNSUPPORTED if a node with bodies depends on it.
-sc_status sc_edit_spread_uses(sc_edit *edit, sc_value *value, sc_json_writer *w);
+sc_status sc_edit_propagate_uses(sc_edit *edit, sc_value *value, sc_json_writer *w);
 
 // Do bodies return, and does the method write, values of the types that are wanted there
 // (results.c)? SC_ERR_SHAPE names the node that is wrong.
 sc_status sc_edit_check_results(sc_edit *edit);
-// {"value", "dtype"}: gives an input that callers pass another dtype (border.c).
-sc_status sc_edit_retype(sc_edit *edit, const sc_json *change, sc_json_writer *w);
+// {"value", "dtype"}: gives an input that callers pass another dtype (signature.c).
+sc_status sc_edit_set_dtype(sc_edit *edit, const sc_json *change, sc_json_writer *w);
 // {"name", "value"}: adds a constant method to the program.
 sc_status sc_edit_add_constant_method(sc_edit *edit, const sc_json *change);
 

@@ -414,7 +414,7 @@ static sc_status replace_at(replacing *x, sc_value *root) {
     if (made.kind != SC_ARG_VALUE)
         return sc_fail(ctx, SC_ERR_ARGUMENT, "Make the replacement a call, or the name of a value.",
                        "the replacement of '%s' is not a value", root->name->text);
-    SC_TRY(sc_edit_redirect(x->r->edit, root, made.value, NULL));
+    SC_TRY(sc_edit_replace_uses(x->r->edit, root, made.value, NULL));
     sc_vec_push(ctx->scratch, &x->r->roots, made.value);
     erase_unused(&x->pattern);
     return SC_OK;

@@ -82,7 +82,7 @@ export class Backends {
     }
   }
 
-  /** The passes that a backend wishes for before decomposition; none of one that is not here. */
+  /** The passes that a backend asks for before decomposition; none of one that is not here. */
   passesOf(id: string): readonly Pass[] | undefined {
     return this.rows.find((row) => row.id === id)?.transformForPreDecomposition;
   }

@@ -68,7 +68,7 @@ export const KINDS = {
 
 type KindName = keyof typeof KINDS;
 
-/** True for a partitioner of the caller's own with its wishes: it has a function `partition`. */
+/** True for a partitioner of the caller's own with what it asks for: it has a function `partition`. */
 export const isOwnPartitioner = (value: unknown): value is OwnPartitioner =>
   isPlain(value) && KINDS.function.test(value["partition"]);
 /** The options of a call by name, each with its kind or a table of its own. */

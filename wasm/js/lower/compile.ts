@@ -94,7 +94,7 @@ export class OpenedManager extends ViewingManager implements OpenedPrograms {
       jsonFor(what, passes),
       partitionersJson(partitioner, "'partitioner'", {
         host,
-        wishOf: (id) => this.job.core.backends.passesOf(id),
+        passesOf: (id) => this.job.core.backends.passesOf(id),
       }),
       optionsJson("toEdge", compileConfig),
       optionsJson("toBackend", options),

@@ -66,23 +66,23 @@ function specsOf(list: readonly CompileSpec[] | undefined, where: string): objec
 /** The call that partitioners are given to. */
 export interface Asked {
   readonly host: HostFunctions;
-  /** The passes that a backend wishes for; absent where the program is decomposed already. */
-  readonly wishOf?: (backend: string) => readonly Pass[] | undefined;
+  /** The passes that a backend asks for; absent where the program is decomposed already. */
+  readonly passesOf?: (backend: string) => readonly Pass[] | undefined;
 }
 
-function wished(
+function earlyPasses(
   given: readonly Pass[] | undefined,
   where: string,
-  { host, wishOf }: Asked,
+  { host, passesOf }: Asked,
   backend?: string,
 ): PassEntries | undefined {
-  if (given && !wishOf)
+  if (given && !passesOf)
     throw new SconceError(
       "option",
       `a partitioner of ${where} has 'transformForPreDecomposition', but the program is decomposed already`,
       "Pass it to toEdgeTransformAndLower or lower, or leave out transformForPreDecomposition.",
     );
-  const list = given ?? (backend === undefined ? undefined : wishOf?.(backend));
+  const list = given ?? (backend === undefined ? undefined : passesOf?.(backend));
   if (list && !isPassList(list))
     throw badArgument("'transformForPreDecomposition'", "a list of names and functions", list);
   return list && host.entries(list, true);
@@ -142,7 +142,7 @@ function ownJson(
   return {
     host: asked.host.addPartitioner(own, name, ownRounds),
     keeps,
-    passes: wished(passes, where, asked),
+    passes: earlyPasses(passes, where, asked),
   };
 }
 
@@ -163,7 +163,7 @@ function partitionerJson(given: Partitioner, where: string, asked: Asked): objec
   if (typeof given === "string") {
     const own = asked.host.partitioner(given);
     if (own) return ownJson(own, where, asked, given);
-    return { backend: given, passes: wished(undefined, where, asked, given) };
+    return { backend: given, passes: earlyPasses(undefined, where, asked, given) };
   }
   if (typeof given === "function" || isOwnPartitioner(given)) return ownJson(given, where, asked);
   if (!isPlain(given)) throw badArgument(`a partitioner of ${where}`, ONE, given);
@@ -176,7 +176,7 @@ function partitionerJson(given: Partitioner, where: string, asked: Asked): objec
     whole,
     precisions: configPrecisions && precisionsOf(configPrecisions, where),
     per_op: perOpMode,
-    passes: wished(passes, where, asked, backend),
+    passes: earlyPasses(passes, where, asked, backend),
     specs: specsOf(compileSpecs, where),
     tags: tags?.map((tag, i) => {
       const what = `tag ${i} of ${where}`;

@@ -161,7 +161,7 @@ export class OutputView implements NodeOutput {
     return this.node.usersOf(this.index);
   }
   replaceAllUsesWith(value: GraphValue): void {
-    this.node.graph.redirect(this, value);
+    this.node.graph.replaceUses(this, value);
   }
 }
 
@@ -240,7 +240,7 @@ export class NodeView implements GraphNode {
   }
 
   /** Takes over another dtype of an input. */
-  retype(dtype: DType): void {
+  setDType(dtype: DType): void {
     this.take({ ...this.raw, outs: [{ ...this.raw.outs[0]!, dtype }] });
   }
 
@@ -339,7 +339,7 @@ export class NodeView implements GraphNode {
   }
 
   replaceAllUsesWith(value: GraphValue): void {
-    this.graph.redirect(this, value);
+    this.graph.replaceUses(this, value);
   }
 
   replaceInput(from: GraphValue, to: GraphValue): void {
@@ -598,7 +598,7 @@ export class GraphView implements Graph {
     return gone.length;
   }
 
-  redirect(from: GraphValue, to: GraphValue): void {
+  replaceUses(from: GraphValue, to: GraphValue): void {
     this.update(
       this.scope.change({
         do: "replaceUses",

@@ -1,7 +1,7 @@
 // The passes that come with the library as functions, by the names that lists of passes take.
 import type { PassFunction } from "../types/index.js";
 import { cse, foldDequantizeQuantize } from "./simplify.js";
-import { quantizeInputs, quantizeOutputs } from "./quantize_border.js";
+import { quantizeInputs, quantizeOutputs } from "./quantize_io.js";
 
 /** A pass, and what the tables of the module say of it. */
 interface LibraryPass {

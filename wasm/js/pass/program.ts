@@ -143,8 +143,8 @@ class ProgramView implements PassProgram {
   readonly setInputDType = (input: GraphNode, dtype: DType): void => {
     const value = this.scope.numberOf(input, "the input of setInputDType()");
     if (!isDType(dtype)) throw badArgument("the dtype of setInputDType()", "a dtype", dtype);
-    this.view.update(this.scope.change({ do: "retype", value, dtype }));
-    (input as NodeView).retype(dtype);
+    this.view.update(this.scope.change({ do: "setDType", value, dtype }));
+    (input as NodeView).setDType(dtype);
   };
 
   readonly addConstantMethod = (name: string, value: ConstantValue): void => {

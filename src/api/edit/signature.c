@@ -1,5 +1,5 @@
-// Changes at the border of a method: the dtype of an input, and constant methods in addition.
-#include "api/answer_json.h"
+// Changes to the signature of a method: the dtype of an input, and constant methods in addition.
+#include "api/constant_method_json.h"
 #include "api/edit/edit.h"
 
 static const sc_input_sig *input_of(const sc_edit *edit, const sc_value *value) {
@@ -19,7 +19,7 @@ static bool is_written(const sc_edit *edit, const sc_value *value) {
     return false;
 }
 
-sc_status sc_edit_retype(sc_edit *edit, const sc_json *change, sc_json_writer *w) {
+sc_status sc_edit_set_dtype(sc_edit *edit, const sc_json *change, sc_json_writer *w) {
     sc_ctx *ctx = &edit->job->ctx;
     sc_value *value;
     SC_TRY(sc_edit_value(edit, sc_json_get(change, "value"), &value));
@@ -38,7 +38,7 @@ sc_status sc_edit_retype(sc_edit *edit, const sc_json *change, sc_json_writer *w
                        "the method writes its input '%s', so its dtype cannot change",
                        value->name->text);
     value->spec.dtype = (uint8_t)dtype;
-    return sc_edit_spread_uses(edit, value, w);
+    return sc_edit_propagate_uses(edit, value, w);
 }
 
 sc_status sc_edit_add_constant_method(sc_edit *edit, const sc_json *change) {

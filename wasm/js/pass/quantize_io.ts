@@ -1,4 +1,4 @@
-// Passes that leave integers at the border of a quantized method, as QuantizeInputs and QuantizeOutputs
+// Passes that make a quantized method take and give integers, as QuantizeInputs and QuantizeOutputs
 // of ExecuTorch do: https://github.com/pytorch/executorch/blob/main/exir/passes/quantize_io_pass.py
 import { badArgument, isPlain, KINDS } from "../base/check.js";
 import { SconceError } from "../base/errors.js";
@@ -154,7 +154,7 @@ function inputsOf({ graph, signature }: PassProgram): GraphNode[] {
 }
 
 /**
- * A pass that makes a quantized method take integers: floats are no longer quantized at its border. It
+ * A pass that makes a quantized method take integers: its inputs are no longer quantized inside. It
  * takes the indices of inputs, or for each index the integers that callers will pass (null for those
  * that the model quantizes to). Without an argument it takes all inputs that are quantized first; the
  * name "quantizeInputs" in a list of passes means that.

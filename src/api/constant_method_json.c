@@ -1,4 +1,4 @@
-#include "api/answer_json.h"
+#include "api/constant_method_json.h"
 
 enum { ANSWER_DEPTH_MAX = 8 };
 

@@ -1,7 +1,7 @@
 // Constant methods of a program from the host's JSON. Private to src/api.
 // Prefix: sc_constant_method_, which reads one.
-#ifndef SC_ANSWER_JSON_H
-#define SC_ANSWER_JSON_H
+#ifndef SC_CONSTANT_METHOD_JSON_H
+#define SC_CONSTANT_METHOD_JSON_H
 
 #include "format/json.h"
 #include "ir/ir.h"

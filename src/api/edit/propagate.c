@@ -9,7 +9,7 @@ static bool same_value(const sc_value *value, const sc_value *before) {
     return value->type != SC_VALUE_TENSOR || sc_spec_equal(&value->spec, &before->spec);
 }
 
-typedef struct spreading {
+typedef struct propagation {
     sc_ctx *ctx;
     sc_arena arena;   // arena of the map, which grows while inference uses the scratch memory
     sc_imap changed;  // nodes with an operand whose type has changed
@@ -18,25 +18,25 @@ typedef struct spreading {
     bool is_undoing;  // operands become what they were, so that nodes with bodies agree again
     sc_edit *edit;
     sc_json_writer *w;  // receives changed nodes; NULL: the caller does not need them
-} spreading;
+} propagation;
 
-static void note_node(spreading *s, const sc_node *node) {
+static void note_node(propagation *s, const sc_node *node) {
     if (node->op) s->left += sc_imap_add(&s->changed, SC_PTR_KEY(node), 1);
 }
 
-static void note_users(spreading *s, const sc_value *value) {
+static void note_users(propagation *s, const sc_value *value) {
     for (const sc_arg *use = value->first_use; use; use = use->next_use) note_node(s, use->user);
 }
 
 // A copy of the node's results, on scratch memory.
-static sc_value *results_of(const spreading *s, const sc_node *node) {
+static sc_value *results_of(const propagation *s, const sc_node *node) {
     sc_value *results = sc_new_array(s->ctx->scratch, sc_value, node->out_count + 1);
     for (uint32_t i = 0; i < node->out_count; i++) results[i] = *node->outs[i];
     return results;
 }
 
 // Infers a node again, and returns whether the type of a result has changed.
-static sc_status infer_again(spreading *s, sc_node *node) {
+static sc_status infer_again(propagation *s, sc_node *node) {
     if (sc_op_has(node->op, SC_HIGHER_ORDER)) {
         if (s->is_undoing) return SC_OK;
         sc_where_set_node(s->ctx, node);
@@ -55,7 +55,7 @@ static sc_status infer_again(spreading *s, sc_node *node) {
     return SC_OK;
 }
 
-static sc_status infer_or_keep(spreading *s, sc_node *node) {
+static sc_status infer_or_keep(propagation *s, sc_node *node) {
     const sc_diag_mark mark = sc_diags_mark(s->ctx);
     if (sc_op_has(node->op, SC_HIGHER_ORDER)) return infer_again(s, node);
     sc_value *before = results_of(s, node);
@@ -72,7 +72,7 @@ static sc_status infer_or_keep(spreading *s, sc_node *node) {
 }
 
 // Users come after their operands, so one walk reaches all of them.
-static sc_status spread(spreading *s, sc_node *from) {
+static sc_status propagate(propagation *s, sc_node *from) {
     sc_status status = SC_OK;
     for (sc_node *node = from; node && s->left && status == SC_OK; node = node->next) {
         if (!sc_imap_find(&s->changed, SC_PTR_KEY(node))) continue;
@@ -86,8 +86,8 @@ static sc_status spread(spreading *s, sc_node *from) {
     return status;
 }
 
-static void begin_spreading(spreading *s, sc_edit *edit, sc_json_writer *w) {
-    *s = (spreading){.ctx = &edit->job->ctx, .edit = edit, .w = w};
+static void begin_propagation(propagation *s, sc_edit *edit, sc_json_writer *w) {
+    *s = (propagation){.ctx = &edit->job->ctx, .edit = edit, .w = w};
     sc_arena_init(&s->arena);
     sc_imap_init(&s->changed, &s->arena);
     if (w) sc_json_put_array(w, "nodes");
@@ -96,7 +96,7 @@ static void begin_spreading(spreading *s, sc_edit *edit, sc_json_writer *w) {
 // --- Order ---------------------------------------------------------------------------------------
 
 sc_status sc_edit_check_order(sc_edit *edit, const sc_value *value, const sc_node *node) {
-    if (sc_edit_comes_before(edit, value, node)) return SC_OK;
+    if (sc_edit_is_defined_before(edit, value, node)) return SC_OK;
     return sc_fail(&edit->job->ctx, SC_ERR_ARGUMENT,
                    "Use values that the same graph makes before that node.",
                    "'%s' is not defined where '%s' would use it", value->name->text,
@@ -134,25 +134,25 @@ static void undo(sc_edit *edit, sc_arg *const *slots, const sc_arg *before, uint
                  sc_node *first) {
     const sc_diag_mark mark = sc_diags_mark(&edit->job->ctx);
     const sc_where where = edit->job->ctx.where;
-    spreading s;
-    begin_spreading(&s, edit, NULL);
+    propagation s;
+    begin_propagation(&s, edit, NULL);
     s.is_undoing = true;
     for (uint32_t i = 0; i < count; i++) {
         sc_arg_set(slots[i], before[i]);
         note_node(&s, slots[i]->user);
     }
-    edit->is_broken |= spread(&s, first) != SC_OK;
+    edit->is_broken |= propagate(&s, first) != SC_OK;
     sc_diags_rewind(&edit->job->ctx, mark);
     edit->job->ctx.where = where;
 }
 
 sc_status sc_edit_exchange(sc_edit *edit, sc_arg *const *slots, uint32_t count, sc_arg to,
                            sc_json_writer *w) {
-    spreading s;
+    propagation s;
     sc_node *first = NULL;  // position of the users
     const sc_graph *returns = NULL;
     sc_arg *before = sc_new_array(edit->job->ctx.scratch, sc_arg, count + 1);
-    begin_spreading(&s, edit, w);
+    begin_propagation(&s, edit, w);
     for (uint32_t i = 0; i < count; i++) {
         sc_node *user = slots[i]->user;
         const bool is_same = same_arg(slots[i], &to);
@@ -161,9 +161,9 @@ sc_status sc_edit_exchange(sc_edit *edit, sc_arg *const *slots, uint32_t count, 
         if (!user->op) returns = user->graph;
         if (!is_same) note_node(&s, user);
         if (is_same && user->op && w) sc_edit_add_node(edit, w, user);
-        if (user->op && (!first || sc_edit_is_ahead(edit, user, first))) first = user;
+        if (user->op && (!first || sc_edit_precedes(edit, user, first))) first = user;
     }
-    const sc_status status = spread(&s, first);
+    const sc_status status = propagate(&s, first);
     if (status != SC_OK) undo(edit, slots, before, count, first);
     SC_TRY(status);
     if (!w) return SC_OK;
@@ -172,19 +172,19 @@ sc_status sc_edit_exchange(sc_edit *edit, sc_arg *const *slots, uint32_t count, 
     return SC_OK;
 }
 
-sc_status sc_edit_spread_uses(sc_edit *edit, sc_value *value, sc_json_writer *w) {
-    spreading s;
-    begin_spreading(&s, edit, w);
+sc_status sc_edit_propagate_uses(sc_edit *edit, sc_value *value, sc_json_writer *w) {
+    propagation s;
+    begin_propagation(&s, edit, w);
     s.is_lenient = true;
     note_users(&s, value);
-    const sc_status status = spread(&s, value->graph->first);
+    const sc_status status = propagate(&s, value->graph->first);
     edit->is_broken |= status != SC_OK;
     SC_TRY(status);
     sc_json_end_array(w);
     return SC_OK;
 }
 
-sc_status sc_edit_redirect(sc_edit *edit, sc_value *from, sc_value *to, sc_json_writer *w) {
+sc_status sc_edit_replace_uses(sc_edit *edit, sc_value *from, sc_value *to, sc_json_writer *w) {
     SC_VEC(sc_arg *) slots = {0};
     for (sc_arg *use = from->first_use; use; use = use->next_use) {
         if (use->user == to->node) continue;
