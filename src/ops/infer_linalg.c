@@ -155,6 +155,13 @@ sc_status sc_infer_convolution(sc_infer *in) {
     if (channel) spec.sizes[0] = input->sizes[0];
     spec.sizes[channel] =
         transposed ? sc_dim_mul(in->exprs, weight->sizes[1], groups) : weight->sizes[0];
+    const sc_spec *bias = sc_rule_tensor_named(in, "bias");
+    if (bias && bias->rank != 1)
+        return sc_rule_fail(in, SC_ERR_SHAPE, "%s: the bias has the sizes %s instead of one",
+                            in->op->name, sc_rule_text(in, bias));
+    if (bias)
+        SC_TRY(sc_rule_same(in, bias->sizes[0], spec.sizes[channel],
+                            "the channels of result and bias"));
     for (uint32_t i = 0; i < spatial; i++)
         SC_TRY(conv_size(in, i, input->sizes[channel + 1 + i], weight->sizes[2 + i], transposed,
                          &spec.sizes[channel + 1 + i]));

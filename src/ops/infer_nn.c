@@ -15,6 +15,13 @@ static sc_status batch_norm(sc_infer *in, uint32_t out_count) {
     if (mean)
         SC_TRY(sc_rule_same(in, mean->rank ? mean->sizes[0] : sc_dim_int(1), channels,
                             "the channels of input and statistics"));
+    static const char *const PARAMETERS[] = {"weight", "bias"};
+    for (size_t i = 0; i < SC_COUNT_OF(PARAMETERS); i++) {
+        const sc_spec *of = sc_rule_tensor_named(in, PARAMETERS[i]);
+        if (of && of->rank == 1)
+            SC_TRY(
+                sc_rule_same(in, of->sizes[0], channels, "the channels of input and parameters"));
+    }
     sc_iout *outs = sc_infer_outs(in, out_count);
     sc_spec spec = sc_rule_like(in, (sc_dtype)input->dtype, input);
     sc_rule_perm_strides(in, &spec, &input, 1);
@@ -42,6 +49,19 @@ static sc_status publish_normalized(sc_infer *in, sc_spec spec, sc_spec stats) {
     return SC_OK;
 }
 
+// Weight and bias are of the normalised dims.
+static sc_status check_normalized(sc_infer *in, const char *name, const sc_iarg *shape) {
+    const sc_spec *of = sc_rule_tensor_named(in, name);
+    if (!of) return SC_OK;
+    if (of->rank != shape->count)
+        return sc_rule_fail(in, SC_ERR_SHAPE, "%s: the %s has the sizes %s, for %u dimensions",
+                            in->op->name, name, sc_rule_text(in, of), shape->count);
+    for (uint32_t i = 0; i < shape->count; i++)
+        SC_TRY(sc_rule_same(in, of->sizes[i], sc_rule_item_dim(&shape->items[i]),
+                            "the sizes of a parameter and normalized_shape"));
+    return SC_OK;
+}
+
 sc_status sc_infer_layer_norm(sc_infer *in) {
     const sc_spec *input = sc_rule_tensor(in, 0);
     const sc_iarg *shape = sc_rule_arg(in, "normalized_shape");
@@ -55,6 +75,8 @@ sc_status sc_infer_layer_norm(sc_infer *in) {
                             "the last sizes of the input and normalized_shape"));
         stats.sizes[outer + i] = sc_dim_int(1);
     }
+    SC_TRY(check_normalized(in, "weight", shape));
+    SC_TRY(check_normalized(in, "bias", shape));
     sc_spec spec = sc_rule_like(in, (sc_dtype)input->dtype, input);
     sc_rule_normalized(in, &spec, input);
     return publish_normalized(in, spec, stats);

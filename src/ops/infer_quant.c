@@ -13,6 +13,28 @@ sc_status sc_infer_dequantize(sc_infer *in) {
     return sc_rule_publish_preserved(in, dtype, sc_rule_tensor(in, 0));
 }
 
+// The dtype that the call states is that of its integers.
+sc_status sc_infer_dequantize_stated(sc_infer *in) {
+    const sc_spec *integers = sc_rule_tensor(in, 0);
+    const sc_dtype stated = sc_rule_dtype(in, "dtype", SC_DTYPE_NONE);
+    if (stated != SC_DTYPE_NONE && stated != (sc_dtype)integers->dtype)
+        return sc_rule_fail(in, SC_ERR_DTYPE, "%s: the input is %s, and the call says %s",
+                            in->op->name, sc_dtype_name((sc_dtype)integers->dtype),
+                            sc_dtype_name(stated));
+    return sc_infer_dequantize(in);
+}
+
+// There is one scale for each index along the axis.
+sc_status sc_infer_dequantize_channel(sc_infer *in) {
+    const sc_spec *integers = sc_rule_tensor(in, 0), *scales = sc_rule_tensor(in, 1);
+    uint32_t axis;
+    SC_TRY(sc_rule_wrapped(in, "axis", integers->rank, &axis));
+    if (scales->rank == 1 && axis < integers->rank)
+        SC_TRY(sc_rule_same(in, scales->sizes[0], integers->sizes[axis],
+                            "the scales and the sizes along the axis"));
+    return sc_infer_dequantize_stated(in);
+}
+
 // One float64 scale and one int64 zero point.
 sc_status sc_infer_choose_qparams(sc_infer *in) {
     sc_iout *outs = sc_infer_outs(in, 2);

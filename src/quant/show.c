@@ -62,6 +62,7 @@ typedef struct hiding {
     uint32_t key_count;
     bool is_calibrated;
     sc_imap probe_of;  // call of an observer -> index + 1 of its probe
+    sc_imap direct;    // value that no observer gives -> number + 1 of its observer
 } hiding;
 
 static sc_status refuse(const hiding *h, const sc_node *node, const char *why) {
@@ -110,6 +111,13 @@ static sc_status add_probe(hiding *h, sc_node *node) {
         probe.after = (uint32_t)*sc_imap_find(&h->probe_of, SC_PTR_KEY(before)) - 1;
         probe.value = plan->probes.data[probe.after].value;
         probe.is_output = false;
+    } else {
+        const uint64_t *other = sc_imap_find(&h->direct, SC_PTR_KEY(probe.value));
+        if (other && *other != (uint64_t)probe.group + 1)
+            return refuse(h, node,
+                          "observes a value that an observer of another number observes; let it "
+                          "observe the result of that one");
+        sc_imap_set(&h->direct, SC_PTR_KEY(probe.value), (uint64_t)probe.group + 1);
     }
     if (plan->groups.data[probe.group].probes.count == 0 && !h->is_calibrated &&
         plan->groups.data[probe.group].spec.by_channel)
@@ -231,6 +239,7 @@ static sc_status hide(hiding *h) {
     sc_quant_plan *plan = h->plan;
     keep_old(h);
     sc_imap_init(&h->probe_of, plan->ctx->scratch);
+    sc_imap_init(&h->direct, plan->ctx->scratch);
     SC_TRY(sc_graphs_visit(plan->ctx, plan->method->graph, refuse_in_body, h));
     sc_quant_clear_probes(plan);
     SC_TRY(each_observer(h, take_in));

@@ -12,17 +12,21 @@ static const char SOURCE[] = "method forward {\n"
                              "input %x: f32[4]\n"
                              "input %wide: f64[4]\n"
                              "input %long: f32[3]\n"
+                             "input %late: f32[4]\n"
+                             "%neg: f32[4] = aten::neg(%late)\n"
                              "%relu: f32[4] = aten::relu(%x)\n"
                              "%own: f32[4] = demo::own(%relu, 2)\n"
                              "%cond: f32[4] = higher_order::cond(%p, graph t {\n"
                              "input %a: f32[4]\n"
+                             "input %b: f32[4]\n"
                              "%sin: f32[4] = aten::sin(%a)\n"
                              "return %sin\n"
                              "}, graph e {\n"
                              "input %a: f32[4]\n"
+                             "input %b: f32[4]\n"
                              "%cos: f32[4] = aten::cos(%a)\n"
                              "return %cos\n"
-                             "}, [%own])\n"
+                             "}, [%own, %neg])\n"
                              "%add: f32[4] = aten::add.Tensor(%cond, %relu)\n"
                              "return %add\n"
                              "}\n";
@@ -81,15 +85,16 @@ static void make_changes(sc_job *job) {
 TEST(operands_of_control_flow_and_unknown_operators_are_exchanged) {
     static const char *const rows[][2] = {
         {"{\"do\": \"replaceInput\", \"node\": N(cond), \"from\": V(own), \"to\": V(relu)}",
-         "}, [%relu])"},
-        {"{\"do\": \"set\", \"node\": N(cond), \"index\": 3, \"value\": [{\"v\": V(x)}]}",
-         "}, [%x])"},
+         "}, [%relu, %neg])"},
+        {"{\"do\": \"set\", \"node\": N(cond), \"index\": 3, \"value\": [{\"v\": V(x)}, {\"v\": "
+         "V(neg)}]}",
+         "}, [%x, %neg])"},
         {"{\"do\": \"replaceInput\", \"node\": N(own), \"from\": V(relu), \"to\": V(x)}",
          "demo::own(%x, 2)"},
         {"{\"do\": \"replaceInput\", \"node\": N(own), \"from\": V(relu), \"to\": V(wide)}",
          "%own: f32[4] = demo::own(%wide, 2)"},
         {"{\"do\": \"set\", \"node\": N(own), \"index\": 1, \"value\": 3}", "demo::own(%relu, 3)"},
-        {"{\"do\": \"replaceUses\", \"from\": V(own), \"to\": V(relu)}", "}, [%relu])"},
+        {"{\"do\": \"replaceUses\", \"from\": V(own), \"to\": V(relu)}", "}, [%relu, %neg])"},
     };
     for (size_t i = 0; i < SC_COUNT_OF(rows); i++) {
         changes[0] = rows[i][0];
@@ -129,6 +134,8 @@ TEST(a_refused_change_leaves_the_graph) {
          SC_ERR_UNSUPPORTED, "a body of control flow cannot be put into 'cond'"},
         {"{\"do\": \"set\", \"node\": N(cond), \"index\": 1, \"value\": {\"g\": 2}}",
          SC_ERR_UNSUPPORTED, "a body of control flow cannot be put into 'cond'"},
+        {"{\"do\": \"setDType\", \"value\": V(late), \"dtype\": \"float64\"}", SC_ERR_UNSUPPORTED,
+         "an operand of cond (higher_order::cond) would have another type"},
         {"{\"do\": \"insert\", \"graph\": 0, \"before\": N(sin), \"target\": \"aten::neg\", "
          "\"args\": [{\"v\": V(x)}]}",
          SC_ERR_ARGUMENT, "'sin' is in another graph than the new call"},
@@ -224,6 +231,65 @@ TEST(what_a_call_has_found_before_a_pass_stays) {
     REQUIRE_OK(pass_transform(job, read_an_error, &made));
     CHECK_EQ_UINT(job->ctx.diags.count, 5);
     CHECK(strstr(sc_job_report(job, SC_OK).data, "said before"));
+    sc_job_close(job);
+}
+
+static void use_a_later_value(sc_job *job) {
+    const char *round = "{\"do\": \"insert\", \"graph\": 0, \"before\": N(relu), \"target\": "
+                        "\"aten::round\", \"args\": [{\"v\": V(x)}]}";
+    pass_change(job, json_of(job, round));
+    pass_change(job, json_of(job, round));
+    pass_refuse(job,
+                json_of(job, "{\"do\": \"insert\", \"graph\": 0, \"before\": N(round_1), "
+                             "\"target\": \"aten::abs\", \"args\": [{\"v\": V(relu)}]}"),
+                SC_ERR_ARGUMENT, "'relu' is not defined where the new call of aten::abs");
+}
+
+TEST(order_is_known_after_several_insertions_at_one_place) {
+    check_pass(use_a_later_value, "%round_1: f32[4] = aten::round(%x)");
+}
+
+static void give_a_number_as_bias(sc_job *job) {
+    pass_refuse(job,
+                "{\"do\": \"insert\", \"graph\": 0, \"target\": \"aten::linear\", \"args\": "
+                "[{\"v\": 0}, {\"v\": 1}, 2.5]}",
+                SC_ERR_ARGUMENT, "argument 'bias' of aten::linear must be a tensor or null");
+}
+
+TEST(a_number_is_no_optional_tensor) { check_pass(give_a_number_as_bias, "return %add"); }
+
+static void widen_early(sc_job *job) {
+    const sc_str made =
+        pass_change(job, json_of(job, "{\"do\": \"insert\", \"graph\": 1, \"target\": "
+                                      "\"aten::unsqueeze\", \"args\": [{\"v\": V(sin)}, 0]}"));
+    const char *value = strstr(made.data, "\"outs\":[{\"id\":");
+    char json[100];
+    REQUIRE(value);
+    snprintf(json, sizeof json,
+             "{\"do\": \"set\", \"node\": {\"outputs\": 1}, \"index\": 0, "
+             "\"value\": {\"v\": %d}}",
+             atoi(value + strlen("\"outs\":[{\"id\":")));
+    pass_change(job, json);
+}
+
+TEST(bodies_keep_their_types_before_decomposition) {
+    sc_job *job = pass_open(SOURCE);
+    CHECK_EQ_INT(pass_run_early(job, widen_early), SC_ERR_SHAPE);
+    sc_job_close(job);
+}
+
+static void insert_a_view(sc_job *job) {
+    pass_change(job, json_of(job, "{\"do\": \"insert\", \"graph\": 0, \"target\": "
+                                  "\"aten::narrow\", \"args\": [{\"v\": V(x)}, 0, 1, 2]}"));
+}
+
+// A call that stays whole is a function of its operands, so a write would miss what a view shows.
+TEST(views_are_views_before_decomposition) {
+    sc_job *job = pass_open(SOURCE);
+    REQUIRE_OK(pass_run_early(job, insert_a_view));
+    const sc_graph *graph = job->versions.data[0].program->methods.data[0]->graph;
+    CHECK_EQ_STR(graph->last->op->name, "aten::narrow");
+    CHECK(!graph->last->is_kept);
     sc_job_close(job);
 }
 

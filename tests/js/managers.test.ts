@@ -203,7 +203,7 @@ test("exported programs tell their signature, ranges and constants", () => {
     found.read(({ graph }) => [...graph.nodes].length),
   );
   const changes = failure(() => found.read((p) => p.addOutput([...p.graph.nodes][3]!)));
-  assert.match(changes.message, /cannot change the program/);
+  assert.match(changes.message, /that reads the program cannot change it/);
   edge.dispose();
 });
 

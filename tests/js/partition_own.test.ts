@@ -195,7 +195,10 @@ test("mistakes of a partitioner are typed errors that name it and the method", (
     graph.insertBefore(node!, "aten::relu", [node!.args[0]!]);
   });
   assert.equal(changing.code, "state");
-  assert.match(changing.message, /^changing on method 'forward': a partitioner cannot change/);
+  assert.match(
+    changing.message,
+    /^changing on method 'forward': a function that reads the program cannot change/,
+  );
   assert.equal(edge.exportedProgram().text(), text);
   const thrown = run(() => {
     throw new TypeError("oops");

@@ -20,7 +20,7 @@ export {
   type CoveredOperator,
 } from "./lower/coverage.js";
 export { combineRecipes } from "./recipe/combine.js";
-export { decibelsOf } from "./recipe/quantization_report.js";
+export { decibelsOf } from "./recipe/quantize/report.js";
 export { ExportRecipe, RecipeRegistry, XNNPackRecipeType } from "./recipe/registry.js";
 export { SconceError, SconcePanic, type ErrorJson } from "./base/errors.js";
 export { fetchSource, openUrl } from "./source/fetch_source.js";

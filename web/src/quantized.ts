@@ -1,6 +1,6 @@
 // Values derived from the report of quantizing, for the method that is shown.
 import { computed } from "@preact/signals";
-import { rangesOfNodes, worstOf } from "@sconce/recipe/quantization_report.js";
+import { rangesOfNodes, worstOf } from "@sconce/recipe/quantize/report.js";
 import type {
   MethodQuantizationReport,
   QuantizedNode,

@@ -6,6 +6,7 @@
 // Passes that partitioners request run first. A draft shows which operators remain outside of all
 // parts.
 #include "api/backends.h"
+#include "api/compile/named_passes.h"
 #include "api/compile/preserved.h"
 #include "api/compile/steps.h"
 #include "api/options.h"
@@ -14,6 +15,7 @@
 enum { ATTEMPTS_MAX = 8 };
 
 typedef struct keeping {
+    sc_job *job;
     sc_ctx *ctx;
     const sc_options *options;
     sc_partitioners partitioners;
@@ -170,19 +172,43 @@ static sc_status give_up(keeping *k, sc_program *edge, uint32_t *left) {
 
 // --- All of it -----------------------------------------------------------------------------------
 
-static sc_status make_edge(sc_job *job, const sc_options *options, const sc_json *passes,
-                           keeping *k, uint32_t from, uint32_t *edge) {
+// Has a list of passes, or have the lists by method, a function of the host?
+static bool has_functions(const sc_json *passes) {
+    const sc_json *item = passes ? sc_json_first(passes) : NULL;
+    for (uint32_t n = passes ? passes->size : 0; n--;) {
+        const sc_json *value = passes->kind == SC_JSON_OBJECT ? item + 1 : item;
+        uint32_t number;
+        if (value->kind == SC_JSON_ARRAY ? has_functions(value)
+                                         : sc_pass_entry_number(value, &number))
+            return true;
+        item = sc_json_next(value);
+    }
+    return false;
+}
+
+static bool partitioners_have_functions(const sc_partitioners *partitioners) {
+    for (uint32_t m = 0; m < partitioners->count; m++)
+        for (uint32_t i = 0; i < partitioners->methods[m].count; i++)
+            if (has_functions(partitioners->methods[m].items[i].passes)) return true;
+    return false;
+}
+
+// A draft leaves out passes that have functions of the host, because these run only once.
+static sc_status make_edge(keeping *k, const sc_json *passes, bool is_draft, uint32_t from,
+                           uint32_t *edge) {
     static const sc_phase STEPS[] = {SC_STEP_decompose, SC_STEP_to_edge, SC_STEP_transform};
     const sc_keep keep = {wants, k};
-    sc_work work = {.job = job,
+    const bool runs_early = !is_draft || !partitioners_have_functions(&k->partitioners);
+    const bool runs_passes = passes->size && !(is_draft && has_functions(passes));
+    sc_work work = {.job = k->job,
                     .memory = k->memory,
-                    .options = *options,
+                    .options = *k->edge_options,
                     .passes = passes,
                     .constants = k->constants,
                     .keep = &keep,
-                    .keeps_edge = k->keeps_edge,
-                    .early = &k->partitioners};
-    return sc_steps_run(&work, STEPS, passes->size ? 3 : 2, from, edge);
+                    .keeps_edge = k->keeps_edge && !is_draft,
+                    .early = runs_early ? &k->partitioners : NULL};
+    return sc_steps_run(&work, STEPS, runs_passes ? 3 : 2, from, edge);
 }
 
 // Removes the versions of an attempt.
@@ -195,20 +221,24 @@ static void forget_versions(sc_job *job, uint32_t count) {
     }
 }
 
-// Removes versions and warnings of every attempt but the last.
-static sc_status lower_until_complete(sc_job *job, keeping *k, const sc_options *options,
-                                      const sc_json *passes, uint32_t from, uint32_t *edge) {
+// Removes versions and warnings of every attempt but the last. With functions of the host there is
+// one more at the end, after attempts without them have found out what stays whole.
+static sc_status lower_until_complete(keeping *k, const sc_json *passes, uint32_t from,
+                                      uint32_t *edge) {
+    sc_job *job = k->job;
     const uint32_t versions = job->versions.count;
     const sc_diag_mark mark = sc_diags_mark(&job->ctx);
+    const bool are_drafts = has_functions(passes) || partitioners_have_functions(&k->partitioners);
     for (uint32_t attempt = 1;; attempt++) {
         uint32_t left = 0;
-        SC_TRY(make_edge(job, options, passes, k, from, edge));
+        SC_TRY(make_edge(k, passes, are_drafts, from, edge));
         if (!k->gives_all_up) SC_TRY(give_up(k, job->versions.data[*edge].program, &left));
-        if (!left) return SC_OK;
+        if (!left && !are_drafts) return SC_OK;
         k->gives_all_up |= attempt + 1 >= ATTEMPTS_MAX;
         forget_versions(job, versions);
         sc_diags_rewind(&job->ctx, mark);
         job->taken_diags = sc_min_u32(job->taken_diags, mark.count);
+        if (!left) return make_edge(k, passes, false, from, edge);
     }
 }
 
@@ -218,7 +248,7 @@ static sc_status lower(keeping *k, sc_work *work, const sc_json *passes, uint32_
     static const sc_phase STEPS[] = {SC_STEP_to_backend};
     sc_job *job = work->job;
     uint32_t edge = 0;
-    SC_TRY(lower_until_complete(job, k, k->edge_options, passes, from, &edge));
+    SC_TRY(lower_until_complete(k, passes, from, &edge));
     SC_TRY(sc_job_fill_record(job, record, passes->size ? edge - 1 : edge, edge));
     work->early = &k->partitioners;
     SC_TRY(sc_steps_run(work, STEPS, SC_COUNT_OF(STEPS), edge, delegated));
@@ -240,7 +270,8 @@ sc_status sc_compile_to_edge_transform_and_lower(sc_job *job, uint32_t from, sc_
     sc_program *source = NULL;
     sc_options options;
     sc_work work = {.job = job};
-    keeping k = {.ctx = ctx,
+    keeping k = {.job = job,
+                 .ctx = ctx,
                  .options = &work.options,
                  .edge_options = &options,
                  .constants = sc_take_constant_methods(job),

@@ -47,6 +47,11 @@ static sc_status read_text(const reader *r, const sc_json *json, sc_arg *out) {
     }
 }
 
+// A number may stand for a tensor, but not for one that may be absent, such as a bias.
+static bool is_only_tensor(const reader *r) {
+    return r->param && r->param->type == SC_PARAM_TENSOR && r->param->is_optional;
+}
+
 // {"v": value}, {"g": body}, {"f": a float, also a whole number} or {"i": an integer as text}.
 static sc_status read_tagged(const reader *r, const sc_json *json, sc_arg *out) {
     const sc_json *value = sc_json_get(json, "v"), *graph = sc_json_get(json, "g");
@@ -63,6 +68,7 @@ static sc_status read_tagged(const reader *r, const sc_json *json, sc_arg *out) 
         *out = sc_arg_graph(found);
         return SC_OK;
     }
+    if (is_only_tensor(r)) return wrong(r, "a tensor or null");
     int64_t i = 0;
     if (sc_parse_i64(sc_json_str(r->edit->job->ctx.scratch, sc_json_get(json, "i")), &i)) {
         *out = sc_arg_int(i);
@@ -78,9 +84,16 @@ static sc_status read_item(const reader *r, const sc_json *json, sc_arg *out) {
     double f = 0;
     switch ((sc_json_kind)json->kind) {
     case SC_JSON_NULL: *out = sc_arg_none(); return SC_OK;
-    case SC_JSON_BOOL: *out = sc_arg_bool(json->boolean); return SC_OK;
-    case SC_JSON_INT: *out = sc_arg_int(json->integer); return SC_OK;
+    case SC_JSON_BOOL:
+        if (is_only_tensor(r)) return wrong(r, "a tensor or null");
+        *out = sc_arg_bool(json->boolean);
+        return SC_OK;
+    case SC_JSON_INT:
+        if (is_only_tensor(r)) return wrong(r, "a tensor or null");
+        *out = sc_arg_int(json->integer);
+        return SC_OK;
     case SC_JSON_FLOAT:
+        if (is_only_tensor(r)) return wrong(r, "a tensor or null");
         if (!sc_json_f64(json, &f)) return wrong(r, "a number");
         *out = sc_arg_float(f);
         return SC_OK;

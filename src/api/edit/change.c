@@ -83,7 +83,7 @@ static sc_status do_insert(change *c) {
                        "'%s' is in another graph than the new call", position->name->text);
     for (uint32_t i = 0; i < op->schema->param_count; i++)
         SC_TRY(check_operand(c, &args[i], position));
-    SC_TRY(sc_edit_make_node(graph, position, op, args, &meta, &made));
+    SC_TRY(sc_edit_make_node(c->edit, graph, position, op, args, &meta, &made));
     sc_json_key(c->w, "node");
     sc_edit_add_node(c->edit, c->w, made);
     return SC_OK;

@@ -72,8 +72,8 @@ sc_status sc_edit_check(sc_edit *edit) {
         SC_TRY(sc_graphs_visit(ctx, edit->method->graph, check_dialect, NULL));
         SC_TRY(infer_doubtful(edit));
         SC_TRY(run_edge_passes(edit, edit->method));
-        SC_TRY(sc_edit_check_results(edit));
     }
+    SC_TRY(sc_edit_check_results(edit));
     SC_TRY(sc_graphs_visit(ctx, edit->method->graph, find_facts, &edit->unknown));
     edit->method->facts |= edit->unknown;
     edit->unknown = 0;

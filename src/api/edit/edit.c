@@ -59,7 +59,10 @@ static uint64_t place_of(sc_edit *edit, const sc_node *node) {
 }
 
 bool sc_edit_precedes(sc_edit *edit, const sc_node *a, const sc_node *b) {
-    return place_of(edit, a) < place_of(edit, b);
+    // Finding the second place may give all nodes new ones.
+    (void)place_of(edit, a);
+    (void)place_of(edit, b);
+    return known_place(edit, a) < known_place(edit, b);
 }
 
 bool sc_edit_is_defined_before(sc_edit *edit, const sc_value *value, const sc_node *node) {
@@ -102,7 +105,7 @@ sc_status sc_edit_begin_change(sc_edit *edit) {
         return SC_OK;
     }
     return sc_fail(&edit->job->ctx, SC_ERR_STATE, "Change the program in a pass.",
-                   "a partitioner cannot change the program");
+                   "a function that reads the program cannot change it");
 }
 
 static sc_status call_host(sc_edit *edit, uint32_t number) {

@@ -71,8 +71,9 @@ sc_status sc_edit_read_arg(sc_edit *edit, const sc_op *op, const sc_param *param
 
 // Adds a call at that position, after its operands. An operator with an expansion stays whole, for
 // a backend, until to_executorch (call.c).
-sc_status sc_edit_make_node(sc_graph *graph, sc_node *position, const sc_op *op, const sc_arg *args,
-                            const sc_meta *meta, sc_node **out);
+sc_status sc_edit_make_node(const sc_edit *edit, sc_graph *graph, sc_node *position,
+                            const sc_op *op, const sc_arg *args, const sc_meta *meta,
+                            sc_node **out);
 // Infers the results of a node. An operator that is not in the table keeps its results, because it
 // has no shape rule.
 sc_status sc_edit_infer(sc_node *node);
@@ -87,10 +88,11 @@ sc_status sc_edit_exchange(sc_edit *edit, sc_arg *const *slots, uint32_t count, 
 // Replaces a value by another wherever it is used, except in the node that makes the other, and
 // infers all nodes that depend on it. Otherwise as sc_edit_exchange.
 sc_status sc_edit_replace_uses(sc_edit *edit, sc_value *from, sc_value *to, sc_json_writer *w);
-// Infers all nodes that depend on a value of a new type, and writes the same members. A node that
-// cannot take the type keeps its results: the pass changes it, or the check after the pass refuses
-// it. SC_ERR_UNSUPPORTED if a node with bodies depends on it.
-sc_status sc_edit_propagate_uses(sc_edit *edit, sc_value *value, sc_json_writer *w);
+// Gives a value another dtype, and infers all nodes that depend on it. Writes the member "nodes". A
+// node that cannot take the dtype keeps its results: the pass changes it, or the check after the
+// pass refuses it. SC_ERR_UNSUPPORTED if a node with bodies depends on it. After an error the graph
+// is as it was.
+sc_status sc_edit_change_dtype(sc_edit *edit, sc_value *value, sc_dtype dtype, sc_json_writer *w);
 
 // Do bodies return, and does the method write, values of the types that are wanted there
 // (results.c)? SC_ERR_SHAPE names the node that is wrong.

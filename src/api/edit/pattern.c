@@ -326,7 +326,7 @@ static sc_status build_node(building *b, node n, sc_node **out) {
         args[i] = sc_arg_default(ctx->scratch, param);
     }
     SC_TRY(sc_args_complete(ctx, ctx->scratch, op, args, schema->param_count, &complete));
-    return sc_edit_make_node(b->root->graph, b->root, op, complete, &b->meta, out);
+    return sc_edit_make_node(b->p->edit, b->root->graph, b->root, op, complete, &b->meta, out);
 }
 
 static sc_status build_result(building *b, node call, uint32_t index, sc_arg *out) {

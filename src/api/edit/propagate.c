@@ -172,16 +172,31 @@ sc_status sc_edit_exchange(sc_edit *edit, sc_arg *const *slots, uint32_t count, 
     return SC_OK;
 }
 
-sc_status sc_edit_propagate_uses(sc_edit *edit, sc_value *value, sc_json_writer *w) {
+static sc_status set_dtype(sc_edit *edit, sc_value *value, uint8_t dtype, bool is_undoing,
+                           sc_json_writer *w) {
     propagation s;
+    value->spec.dtype = dtype;
     begin_propagation(&s, edit, w);
     s.is_lenient = true;
+    s.is_undoing = is_undoing;
     note_users(&s, value);
-    const sc_status status = propagate(&s, value->graph->first);
-    edit->is_broken |= status != SC_OK;
-    SC_TRY(status);
-    sc_json_end_array(w);
-    return SC_OK;
+    return propagate(&s, value->graph->first);
+}
+
+sc_status sc_edit_change_dtype(sc_edit *edit, sc_value *value, sc_dtype dtype, sc_json_writer *w) {
+    sc_ctx *ctx = &edit->job->ctx;
+    const uint8_t before = value->spec.dtype;
+    const sc_status status = set_dtype(edit, value, (uint8_t)dtype, false, w);
+    if (status == SC_OK) {
+        sc_json_end_array(w);
+        return SC_OK;
+    }
+    const sc_diag_mark mark = sc_diags_mark(ctx);
+    const sc_where where = ctx->where;
+    edit->is_broken |= set_dtype(edit, value, before, true, NULL) != SC_OK;
+    sc_diags_rewind(ctx, mark);
+    ctx->where = where;
+    return status;
 }
 
 sc_status sc_edit_replace_uses(sc_edit *edit, sc_value *from, sc_value *to, sc_json_writer *w) {

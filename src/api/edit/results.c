@@ -101,7 +101,8 @@ static sc_status check_bodies(sc_ctx *ctx, const sc_node *node) {
 static sc_status check_graph(sc_ctx *ctx, sc_graph *graph, void *user) {
     (void)user;
     for (const sc_node *node = graph->first; node; node = node->next) {
-        if (!sc_op_has(node->op, SC_HIGHER_ORDER) || sc_op_has(node->op, SC_INLINED)) continue;
+        // Others are expanded, or replaced by their bodies.
+        if (!sc_op_has(node->op, SC_HIGHER_ORDER) || !sc_op_has(node->op, SC_CORE)) continue;
         const sc_mark mark = sc_arena_mark(ctx->scratch);
         const sc_status status = sc_node_part(node) ? SC_OK : check_bodies(ctx, node);
         sc_arena_rewind(ctx->scratch, mark);
@@ -127,15 +128,22 @@ static sc_status check_writes(sc_ctx *ctx, const sc_method *method) {
     for (uint32_t i = 0; i < method->outputs.count; i++) {
         const sc_output_sig *output = &method->outputs.data[i];
         const sc_arg *returned = &method->graph->ret->args[i];
-        if (!sc_output_is_mutation(output->kind) || returned->kind != SC_ARG_VALUE) continue;
+        const bool is_gradient = output->kind == SC_OUTPUT_GRADIENT;
+        if (!sc_output_is_mutation(output->kind) && !is_gradient) continue;
         const sc_value *target = target_of(method, output);
-        if (!target || has_type(returned->value, target, 0)) continue;
+        if (is_gradient && returned->kind != SC_ARG_VALUE)
+            return sc_fail(ctx, SC_ERR_ARGUMENT, "Return a tensor there.",
+                           "output %u is the gradient of '" SC_STR_FMT "', but not a tensor", i,
+                           SC_STR_ARG(output->target));
+        if (returned->kind != SC_ARG_VALUE || !target || has_type(returned->value, target, 0))
+            continue;
         if (returned->value->node) sc_where_set_node(ctx, returned->value->node);
         return sc_fail(
-            ctx, SC_ERR_SHAPE, "Write values of the type that it has.",
-            "'%s' is " SC_STR_FMT ", but it is written to '" SC_STR_FMT "', which is " SC_STR_FMT,
+            ctx, SC_ERR_SHAPE, "Give it the type that the other one has.",
+            "'%s' is " SC_STR_FMT ", but it is %s '" SC_STR_FMT "', which is " SC_STR_FMT,
             returned->value->name->text, SC_STR_ARG(type_text(ctx, method->exprs, returned->value)),
-            SC_STR_ARG(output->target), SC_STR_ARG(type_text(ctx, method->exprs, target)));
+            is_gradient ? "the gradient of" : "written to", SC_STR_ARG(output->target),
+            SC_STR_ARG(type_text(ctx, method->exprs, target)));
     }
     return SC_OK;
 }

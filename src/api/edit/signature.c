@@ -37,8 +37,7 @@ sc_status sc_edit_set_dtype(sc_edit *edit, const sc_json *change, sc_json_writer
         return sc_fail(ctx, SC_ERR_UNSUPPORTED, "Choose another input.",
                        "the method writes its input '%s', so its dtype cannot change",
                        value->name->text);
-    value->spec.dtype = (uint8_t)dtype;
-    return sc_edit_propagate_uses(edit, value, w);
+    return sc_edit_change_dtype(edit, value, dtype, w);
 }
 
 sc_status sc_edit_add_constant_method(sc_edit *edit, const sc_json *change) {

@@ -21,7 +21,7 @@ import {
   RETURNS,
   saidYes,
   valueJson,
-} from "./given.js";
+} from "./check_backend.js";
 import { NamedData } from "./named_data.js";
 import { isObject } from "../base/check.js";
 import { cancelled, messageOf, SconceError } from "../base/errors.js";

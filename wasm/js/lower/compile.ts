@@ -20,11 +20,11 @@ import { optionsJson, PLANNER_WORDS } from "../call/options.js";
 import { partitionersJson } from "./partition.js";
 import { programCall } from "./program_call.js";
 import { HostFunctions } from "../pass/run.js";
-import { passEntries } from "./transform.js";
+import { passEntries } from "../pass/lists.js";
 import { namesOfFiles, weightFiles } from "./weight_files.js";
 import { checkOptions } from "../call/protocol.js";
 import { readInputs, readValues } from "../record/record.js";
-import type { Callable } from "./run_method.js";
+import type { Callable } from "./callable.js";
 import type {
   CallOptions,
   CompileSpec,

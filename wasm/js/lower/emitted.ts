@@ -4,7 +4,7 @@ import type { Job } from "../module/job.js";
 import { SconceError } from "../base/errors.js";
 import { parseProgram, programText } from "./executorch_program.js";
 import { Manager, textOf, type Names, type Recorded } from "./manager.js";
-import { callable, type Callable } from "./run_method.js";
+import { callable, type Callable } from "./callable.js";
 import { Output } from "../module/output.js";
 import { checkOptions } from "../call/protocol.js";
 import type { Summary } from "../base/shown.js";

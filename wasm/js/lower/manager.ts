@@ -7,8 +7,9 @@ import { camelKeys } from "../base/keys.js";
 import { oneOf } from "../base/nearest.js";
 import { HostFunctions, refuseUnfinished } from "../pass/run.js";
 import { tagOf } from "../base/tags.js";
-import type { Callable } from "./run_method.js";
-import { places, recordCall, RecordView } from "../record/record.js";
+import type { Callable } from "./callable.js";
+import { recordCall, RecordView } from "../record/record.js";
+import { places } from "../module/place.js";
 import { showAs, type Summary } from "../base/shown.js";
 import type {
   CompilationReport,
@@ -64,6 +65,7 @@ function nodesOf(job: Job, program: number, method: string): NodeRow[] {
 
 /** Calls a function with a method of a program, which it may read. */
 function readMethod<T>(
+  call: string,
   job: Job,
   program: number,
   method: string,
@@ -71,7 +73,7 @@ function readMethod<T>(
 ): T {
   const host = new HostFunctions(job);
   let result: T | undefined;
-  const number = host.addReader("read()", (found) => {
+  const number = host.addReader(call, (found) => {
     result = look(found);
     refuseUnfinished("the function of read()", result);
   });
@@ -98,7 +100,10 @@ class MethodView implements ExportedProgram {
   }
   read<T>(look: (program: PassProgram) => T): T {
     mustBe("function", "the argument of read()", look);
-    return readMethod(this.job(), this.program, this.method, look);
+    return this.look("read()", look);
+  }
+  private look<T>(call: string, look: (program: PassProgram) => T): T {
+    return readMethod(call, this.job(), this.program, this.method, look);
   }
   get signature(): ExportedProgram["signature"] {
     return this.read(({ signature }) => signature);
@@ -113,7 +118,7 @@ class MethodView implements ExportedProgram {
   }
   constant(name: string): Tensor {
     mustBe("text", "the name of constant()", name);
-    return this.read(({ constants }) => {
+    return this.look("constant()", ({ constants }) => {
       const found = constants.find((constant) => constant.name === name);
       if (found) return found.tensor();
       const names = constants.map((constant) => constant.name);

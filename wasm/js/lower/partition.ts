@@ -25,7 +25,7 @@ import type {
   Precision,
   TaggedNodes,
 } from "../types/index.js";
-import { isPassList } from "./transform.js";
+import { isPassList } from "../pass/lists.js";
 
 const PARTITIONER = {
   backend: "text",

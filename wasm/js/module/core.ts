@@ -15,7 +15,7 @@ import {
 import { camelKeys } from "../base/keys.js";
 import { instantiate } from "../loader.js";
 import { Memory } from "../base/memory.js";
-import { Named } from "./named.js";
+import { Registered } from "./registered.js";
 import { readySource, toRandomAccess, type EngineSource } from "../source/access.js";
 import { BytesSource, readExactly } from "../source/bytes.js";
 import { FileSource } from "../source/file.js";
@@ -68,11 +68,11 @@ interface Instance {
 export class Core {
   private instance: Instance | undefined;
   /** Passes of the caller's own that have names. */
-  readonly passes = Named.passes();
+  readonly passes = Registered.passes();
   /** Partitioners of the caller's own that have names. */
-  readonly partitioners = Named.partitioners();
+  readonly partitioners = Registered.partitioners();
   /** The memory planners of the caller's own, by name. */
-  readonly planners = Named.planners();
+  readonly planners = Registered.planners();
   private readonly sources = new Map<number, RandomAccess>();
   private nextSource = 1;
   private readonly phases = new Map<Pointer, Phase>();

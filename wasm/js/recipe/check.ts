@@ -2,7 +2,7 @@
 import { checkTable, isPlain, KINDS, type Kind } from "../base/check.js";
 import { rowsOf } from "../call/protocol.js";
 import { isPartitioner } from "../lower/partition.js";
-import { isPassList } from "../lower/transform.js";
+import { isPassList } from "../pass/lists.js";
 import type {
   ExportRecipe,
   Partitioner,

@@ -2,7 +2,7 @@
 import { delegationInfoOf } from "../lower/delegation_info.js";
 import { isPartitionersByMethod } from "./check.js";
 import { transformSources } from "./source_passes.js";
-import { asked, loweringOf, resolveEach, resolveOne, take } from "./stage_given.js";
+import { asked, loweringOf, resolveEach, resolveOne, take } from "./stage_input.js";
 import type {
   CallOptions,
   CompileConfig,

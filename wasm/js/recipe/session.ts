@@ -14,7 +14,7 @@ import { isQuantizing } from "./check.js";
 import { recipeOf } from "./registry.js";
 import { checkName, savePte } from "../sink/saving.js";
 import { showAs } from "../base/shown.js";
-import { checkNamed, isMade } from "./stage_given.js";
+import { checkNamed, isMade } from "./stage_input.js";
 import { gatherPrograms } from "../source/gather.js";
 import { checkSequence, checkWishes, stagesOf } from "./stages.js";
 import { copyOf } from "../tensor/bytes.js";

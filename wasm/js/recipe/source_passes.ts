@@ -5,7 +5,7 @@ import { OpenedManager } from "../lower/compile.js";
 import { programCall } from "../lower/program_call.js";
 import type { Job } from "../module/job.js";
 import { HostFunctions } from "../pass/run.js";
-import { places } from "../record/record.js";
+import { places } from "../module/place.js";
 import type { CallOptions, ExportedProgram, OpenedPrograms, Pass } from "../types/index.js";
 
 /** The opened programs of another version of a job. */

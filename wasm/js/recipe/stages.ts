@@ -9,7 +9,7 @@ import {
   transformAndLower,
 } from "./lower_stages.js";
 import { isPartitioning, isQuantizing } from "./check.js";
-import { quantize } from "./quantize_stage.js";
+import { quantize } from "./quantize/stage.js";
 import type {
   CallOptions,
   Engine,

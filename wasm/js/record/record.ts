@@ -1,4 +1,5 @@
 // Records of a job, by number: managers own theirs, and copies and parsed ones are the caller's.
+import { places } from "../module/place.js";
 import { badArgument, isObject, KINDS, mustBe } from "../base/check.js";
 import type { Core } from "../module/core.js";
 import type { Job } from "../module/job.js";
@@ -30,16 +31,6 @@ import type {
 const EXPORTED = "exported_program";
 const EDGE = "edge_dialect_exported_program";
 const MAPS = ["debugHandleMap", "delegateMap", "instructionIdToNumOutsMap"] as const;
-
-/** The place of a manager's program. */
-interface Place {
-  readonly job: Job;
-  readonly program: number;
-  readonly kind: string;
-}
-
-/** The places of managers, which only records need to know. */
-export const places = new WeakMap<object, () => Place>();
 
 /** A call that gives the number of a record. */
 export function recordCall(

@@ -1,6 +1,6 @@
 // Quantizing what was opened: a session of the engine calibrates it on the inputs that were given, or
 // on those of the files, and compares it with the float program.
-import { isCalibrated } from "@sconce/recipe/quantize.js";
+import { isCalibrated } from "@sconce/recipe/quantize/config.js";
 import { chosenFor } from "@sconce/call/options.js";
 import type {
   ExportOptions,

@@ -1,6 +1,6 @@
 // Recipes by name: which there are, what they do, and what the settings make of one. They come with
 // the form that shows them, and with the first program that is quantized.
-import { isCalibrated } from "@sconce/recipe/quantize.js";
+import { isCalibrated } from "@sconce/recipe/quantize/config.js";
 import {
   GROUP_SIZE_OR_NONE,
   isQuantizing,

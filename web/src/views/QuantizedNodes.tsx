@@ -1,7 +1,7 @@
 // Every node of a quantized method, worst first, and every range that tensors were quantized with.
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { decibelsOf } from "@sconce/recipe/quantization_report.js";
+import { decibelsOf } from "@sconce/recipe/quantize/report.js";
 import type { QuantizedRange } from "@sconce/types/index.js";
 import { showNode } from "../actions.js";
 import { leaveOut } from "../actions/recipes.js";

@@ -1,7 +1,7 @@
 // The quantized program compared with the float one: what it saves, what it costs, and why.
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { decibelsOf } from "@sconce/recipe/quantization_report.js";
+import { decibelsOf } from "@sconce/recipe/quantize/report.js";
 import { compareBoth } from "../actions/compared.js";
 import { isOwn, methodQuantization, worstLine } from "../quantized.js";
 import { app, type Compared, type Speed } from "../state.js";

@@ -1,5 +1,5 @@
 // sconce export: a .pt2, or several as methods, to a .pte, as a recipe says.
-import { isCalibrated, mayCalibrate } from "../../recipe/quantize.js";
+import { isCalibrated, mayCalibrate } from "../../recipe/quantize/config.js";
 import { GROUP_SIZE_OR_NONE, isQuantizing, quantizationOf } from "../../recipe/check.js";
 import type {
   CompileSpec,

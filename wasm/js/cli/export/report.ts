@@ -1,6 +1,6 @@
 // The report of sconce export on quantizing, on the terminal and in the file of --report.
 import { counted } from "../../base/counted.js";
-import { decibelsOf, rangesOfNodes, worstOf } from "../../recipe/quantization_report.js";
+import { decibelsOf, rangesOfNodes, worstOf } from "../../recipe/quantize/report.js";
 import type {
   Delegation,
   DelegationRow,

@@ -1,17 +1,17 @@
 // Quantizes an opened program. Its observing program runs on the calls of its methods. The result
 // is opened programs again, on the same job.
-import { HostFunctions } from "../pass/run.js";
-import { dtypesOf } from "../program/dtype_table.js";
-import { jsonFor } from "../base/check.js";
-import type { OpenedManager } from "../lower/compile.js";
-import type { Job } from "../module/job.js";
-import { SconceError, SconcePanic } from "../base/errors.js";
-import { optionsJson } from "../call/options.js";
-import { LoadedProgram } from "../program/program.js";
-import type { MethodQuantization, QuantizationConfig, QuantizationHooks } from "./quantize.js";
-import { places } from "../record/record.js";
-import { openedAgain, openedAt, transformSources } from "./source_passes.js";
-import { copyOf, isTensorLike } from "../tensor/bytes.js";
+import { HostFunctions } from "../../pass/run.js";
+import { dtypesOf } from "../../program/dtype_table.js";
+import { jsonFor } from "../../base/check.js";
+import type { OpenedManager } from "../../lower/compile.js";
+import type { Job } from "../../module/job.js";
+import { SconceError, SconcePanic } from "../../base/errors.js";
+import { optionsJson } from "../../call/options.js";
+import { LoadedProgram } from "../../program/program.js";
+import type { MethodQuantization, QuantizationConfig, QuantizationHooks } from "./config.js";
+import { places } from "../../module/place.js";
+import { openedAgain, openedAt, transformSources } from "../source_passes.js";
+import { copyOf, isTensorLike } from "../../tensor/bytes.js";
 import type {
   CallOptions,
   CompileConfig,
@@ -24,7 +24,7 @@ import type {
   QuantizationReport,
   QuantizedNode,
   InputTensor,
-} from "../types/index.js";
+} from "../../types/index.js";
 
 /** The result of quantizing: the programs to lower instead of those that were opened. */
 export interface Quantized {

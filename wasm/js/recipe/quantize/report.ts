@@ -3,7 +3,7 @@ import type {
   MethodQuantizationReport,
   QuantizationError,
   QuantizedRange,
-} from "../types/index.js";
+} from "../../types/index.js";
 
 /**
  * The decibels between a result and that of the float program. They are infinite if the two are

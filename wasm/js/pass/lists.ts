@@ -1,6 +1,6 @@
 // Lists of passes, for all methods or by method, checked and as the core takes them.
 import { badArgument, KINDS } from "../base/check.js";
-import type { HostFunctions, PassEntries } from "../pass/run.js";
+import type { HostFunctions, PassEntries } from "./run.js";
 import type { Pass, Passes } from "../types/index.js";
 
 const LIST = "a list of names and functions";

@@ -63,15 +63,15 @@ const PLANNER: Kind<PlanMemory> = {
 };
 
 /** The functions of a kind, by name. */
-export class Named<T> {
+export class Registered<T> {
   private readonly rows = new Map<string, T>();
 
   private constructor(private readonly kind: Kind<T>) {}
 
-  static readonly passes = (): Named<PassFunction> => new Named(PASS);
-  static readonly partitioners = (): Named<PartitionFunction | OwnPartitioner> =>
-    new Named(PARTITIONER);
-  static readonly planners = (): Named<PlanMemory> => new Named(PLANNER);
+  static readonly passes = (): Registered<PassFunction> => new Registered(PASS);
+  static readonly partitioners = (): Registered<PartitionFunction | OwnPartitioner> =>
+    new Registered(PARTITIONER);
+  static readonly planners = (): Registered<PlanMemory> => new Registered(PLANNER);
 
   get(name: string): T | undefined {
     return this.rows.get(name);

@@ -2,7 +2,7 @@
 // says whose it was.
 import { badArgument, isObject } from "../base/check.js";
 import { messageOf, SconceError, withCause } from "../base/errors.js";
-import { isPassList } from "../lower/transform.js";
+import { isPassList } from "../pass/lists.js";
 import { noMethod } from "./inputs.js";
 import { isByMethod, isPartitionersByMethod } from "./check.js";
 import type {

@@ -1,5 +1,5 @@
 // Recipes as configurations of the quantizer, in the form that the core takes.
-import { SconceError } from "../base/errors.js";
+import { SconceError } from "../../base/errors.js";
 import type {
   AOBaseConfig,
   AOQuantizationConfig,
@@ -9,7 +9,7 @@ import type {
   Pass,
   QuantizationRecipe,
   Quantizer,
-} from "../types/index.js";
+} from "../../types/index.js";
 
 /** One way to quantize, as the core takes it (sc_quant_config). */
 export interface QuantizationConfig {

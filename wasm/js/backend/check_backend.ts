@@ -9,7 +9,7 @@ import {
   shortened,
 } from "../base/check.js";
 import { fault, type Answer, type Range, type RawMethod } from "./answer.js";
-import { checkNamed, type Wrong } from "./named_given.js";
+import { checkNamed, type Wrong } from "./check_named_data.js";
 import { messageOf, SconceError, withCause } from "../base/errors.js";
 import { oneOf } from "../base/nearest.js";
 import { isBytes } from "../base/tags.js";

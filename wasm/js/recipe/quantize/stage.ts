@@ -1,8 +1,8 @@
 // The stage that quantizes: what the recipe says of each method, on which calls it is calibrated.
-import { badArgument } from "../base/check.js";
-import { SconceError } from "../base/errors.js";
-import { countOf, isIterable } from "../base/iterable.js";
-import { checkedCalls } from "./inputs.js";
+import { badArgument } from "../../base/check.js";
+import { SconceError } from "../../base/errors.js";
+import { countOf, isIterable } from "../../base/iterable.js";
+import { checkedCalls } from "../inputs.js";
 import {
   checkAsked,
   configsOf,
@@ -10,11 +10,11 @@ import {
   type MethodQuantization,
   type QuantizationHook,
   type QuantizationHooks,
-} from "./quantize.js";
-import { compileConfigOf } from "./lower_stages.js";
-import { quantizeProgram } from "./quantizing.js";
-import { quantizationOf, type Hook } from "./check.js";
-import { asked, resolve, take } from "./stage_given.js";
+} from "./config.js";
+import { compileConfigOf } from "../lower_stages.js";
+import { quantizeProgram } from "./run.js";
+import { quantizationOf, type Hook } from "../check.js";
+import { asked, resolve, take } from "../stage_input.js";
 import type {
   CallOptions,
   Engine,
@@ -23,7 +23,7 @@ import type {
   PipelineArtifact,
   QuantizationRecipe,
   StageContext,
-} from "../types/index.js";
+} from "../../types/index.js";
 
 /** Dimension 0 of every tensor has to be open for other sizes of it. */
 function checkBatch(method: MethodSummary): void {
