@@ -493,3 +493,52 @@ test("a client has the passes of a module", async () => {
   await assert.rejects(client.importPasses({ url: "data:text/javascript," }), /exports no pass/);
   await client.terminate();
 });
+
+test("a pass runs once for each method, whatever stays whole", () => {
+  for (const partitioner of [undefined, "xnnpack", "null"]) {
+    let count = 0;
+    const mishForTanh: PassFunction = (program) => {
+      count++;
+      replacePattern(program, "tanh(x)", "mish(x)");
+    };
+    const options = partitioner === undefined ? {} : { partitioner };
+    const lowered = engine.lower(example, { ...options, transformPasses: [mishForTanh] });
+    assert.equal(count, 1, partitioner);
+    const plain = engine.toEdge(example).transform([mishForTanh]).toExecutorch();
+    const [expected] = engine.load(plain).run("forward", [x]) as TensorOf<"float32">[];
+    const [found] = engine.load(lowered).run("forward", [x]) as TensorOf<"float32">[];
+    found!.data.forEach((value, i) => assert.ok(Math.abs(value - expected!.data[i]!) < 1e-5));
+  }
+  let early = 0;
+  engine.lower(example, {
+    partitioner: {
+      backend: "xnnpack",
+      transformForPreDecomposition: [
+        (program) => {
+          early++;
+          replacePattern(program, "tanh(x)", "silu(x)");
+        },
+      ],
+    },
+  });
+  assert.equal(early, 1);
+});
+
+test("a view that a pass inserts before decomposition shares memory with its base", () => {
+  const narrowed: PassFunction = ({ graph }) => {
+    for (const node of graph.find("aten::add_.Tensor")) {
+      const [self = null, by = null] = node.args;
+      const all = graph.insertBefore(node, "aten::narrow", [self, 0, 0, 3]);
+      const written = graph.insertBefore(node, "aten::add_.Tensor", [all, by]);
+      node.replaceAllUsesWith(written);
+      graph.erase(node);
+    }
+  };
+  const inputs = (): TensorOf<"float32">[] => [tensor([1, 2, 3]), tensor([4, 5, 6])];
+  const model = file("input_mutation");
+  const run = (passes: readonly PassFunction[]): unknown => {
+    const partitioner = { backend: "null", transformForPreDecomposition: passes };
+    return engine.load(engine.lower(model, { partitioner })).run("forward", inputs());
+  };
+  assert.deepEqual(run([narrowed]), run([]));
+});

@@ -27,6 +27,7 @@ import { readInputs, readValues } from "../record/record.js";
 import type { Callable } from "./callable.js";
 import type {
   CallOptions,
+  CompilationReport,
   CompileSpec,
   EdgeProgramManager,
   ExecutorchBackendConfig,
@@ -54,6 +55,12 @@ export class OpenedManager extends ViewingManager implements OpenedPrograms {
     } finally {
       edge.dispose();
     }
+  }
+
+  /** With all programs that were made of these, also by a call that failed later. */
+  override inspect(): CompilationReport {
+    const all = inspectCompilation(this.job);
+    return { ...all, diagnostics: all.stages.flatMap(({ diagnostics }) => diagnostics) };
   }
 
   exampleInputs(method?: string): RecordValue[] | null {

@@ -30,7 +30,7 @@ export interface OpenedPrograms extends Resource {
   createEtrecord(): ETRecord;
   /** The program of a method. The name may be left out for `forward` or the only method. */
   exportedProgram(method?: string): ExportedProgram;
-  /** Methods, operators and sizes of all programs of this compilation. */
+  /** Methods, operators and sizes of the opened programs, and of all that were made from them. */
   inspect(): CompilationReport;
   /**
    * The inputs that a method was exported with. Those by name come last. Null if the file has no
@@ -96,7 +96,10 @@ export interface EdgeProgramManager extends Resource {
    * config.
    */
   toExecutorch(config?: ExecutorchBackendConfig & CallOptions): ExecutorchProgramManager;
-  /** Methods, operators, sizes, passes and warnings of all programs of this compilation. */
+  /**
+   * Methods, operators, sizes, passes and warnings of this program and of those that it was made
+   * from.
+   */
   inspect(): CompilationReport;
   /** The IR text of any program of the compilation, by its number. */
   text(program: number, method?: string): string;

@@ -163,7 +163,7 @@ export interface OutputSummary {
 export interface CompilationReport {
   /**
    * The programs in order, from the opened one to the manager's own. Programs of other managers are
-   * not among them.
+   * not among them, except in the report of opened programs, which has all.
    */
   stages: StageSummary[];
   /** The bytes of parameters, buffers and lifted constants in the source. */
