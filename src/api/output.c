@@ -58,8 +58,7 @@ sc_status sc_output_read(sc_job *job, uint32_t output, uint32_t chunk, uint64_t 
     return SC_OK;
 }
 
-// --- Files without a program
-// ------------------------------------------------------------------------
+// --- Files without a program ---------------------------------------------------------------------
 
 uint32_t sc_job_add_output(sc_job *job, const sc_output *output) {
     for (uint32_t i = 0; i < job->outputs.count; i++)

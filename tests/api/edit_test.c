@@ -345,11 +345,11 @@ TEST(constant_methods_are_added) { gives(add_methods, "method forward"); }
 
 TEST(versions_that_are_dropped_are_freed_with_those_made_from_them) {
     sc_job *job = pass_open(SOURCE);
-    const sc_str none = SC_STR("[\"dce\"]"), options = SC_STR("{}");
+    const sc_str passes = SC_STR("[\"dce\"]"), options = SC_STR("{}");
     uint32_t edge = 0, executorch = 0;
     size_t used = 0;
     for (int i = 0; i < 20; i++) {
-        REQUIRE_OK(sc_compile_transform(job, 0, (sc_str){0}, none, &edge));
+        REQUIRE_OK(sc_compile_transform(job, 0, (sc_str){0}, passes, &edge));
         REQUIRE_OK(sc_compile_to_executorch(job, edge, options, &executorch));
         sc_compile_drop(job, edge);
         pass_check_text(job, edge, "aten::relu");  // the executorch program was made from it

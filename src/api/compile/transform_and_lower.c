@@ -21,7 +21,7 @@ typedef struct keeping {
     sc_partitioners partitioners;
     const sc_options *edge_options;  // what they preserve stays whole outside of parts, too
     sc_constant_methods constants;   // that each attempt adds
-    sc_call_memory *memory;          // of all attempts: reasons of one are told after the last
+    sc_call_memory *memory;          // of all attempts: reasons of one are known after the last
     sc_map given_up;                 // "method/node" of the source program
     sc_map refused;                  // the same -> why it is not kept whole, a `refusal`
     bool gives_all_up;

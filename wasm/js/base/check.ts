@@ -100,7 +100,6 @@ export const POOL_OPTIONS = {
 /** The options of `Pool.use`. */
 export const USE_OPTIONS = { signal: "signal" } as const;
 
-/** A value in a message: what it is rather than all of it. */
 /** Longer objects are shown by their kind. */
 const SHOWN_MAX = 60;
 
@@ -115,6 +114,7 @@ function showPlain(value: object): string {
   }
 }
 
+/** A value in a message: its kind rather than all of it. */
 function show(value: unknown): string {
   if (typeof value === "string") return `the string ${JSON.stringify(value.slice(0, 40))}`;
   if (typeof value === "function") return "a function";

@@ -3,6 +3,7 @@ import { brand } from "../base/brand.js";
 import { badArgument, isObject, KINDS, mustBe } from "../base/check.js";
 import { SconceError } from "../base/errors.js";
 import { showAs } from "../base/shown.js";
+import { erased, foreign, notBody, notErasable, ofOtherGraph, over } from "./graph_errors.js";
 import { operatorName } from "./operator_name.js";
 import { metaOf } from "./value_meta.js";
 import type {
@@ -15,7 +16,7 @@ import type {
   NodeOutput,
   ValueMeta,
 } from "../types/index.js";
-import { asNode, outputNode } from "./raw.js";
+import { asNode, NO_PARAMETERS, NOWHERE, numberArg, outputNode, textOfFloat } from "./raw.js";
 import type {
   Changed,
   PassCore,
@@ -29,23 +30,6 @@ import type {
   Tagged,
 } from "./raw.js";
 
-const over = (): SconceError =>
-  new SconceError(
-    "state",
-    "the pass that this program was given to has ended",
-    "Change a program before its pass returns.",
-  );
-
-const erased = (node: { readonly name: string }): SconceError =>
-  new SconceError("state", `'${node.name}' was erased`, "Use nodes that the graph still has.");
-
-const foreign = (node: { readonly name: string }): SconceError =>
-  new SconceError(
-    "argument",
-    `'${node.name}' belongs to the program of another pass`,
-    "Look for the node in the program that this pass was given.",
-  );
-
 /** Everything that one pass may look at: graphs, nodes and values by number. */
 export class Scope {
   isOver = false;
@@ -57,10 +41,11 @@ export class Scope {
   readonly parameters = new Map<string, RawParameters>();
   /** True if nodes know their users. Many passes never ask. */
   isLinked = false;
-  private readonly core: PassCore;
 
-  constructor(core: PassCore, { graphs }: RawMethod) {
-    this.core = core;
+  constructor(
+    private readonly core: PassCore,
+    { graphs }: RawMethod,
+  ) {
     const views = graphs.map((raw) => new GraphView(this, raw));
     views.forEach((view, i) => view.fill(graphs[i]!));
   }
@@ -137,11 +122,6 @@ export class Scope {
   }
 }
 
-const numberArg = (value: number): RawArg =>
-  Number.isSafeInteger(value) && !Object.is(value, -0) ? value : { f: textOfFloat(value) };
-
-const textOfFloat = (value: number): string => (Object.is(value, -0) ? "-0.0" : String(value));
-
 /** One result of a node with several. */
 export class OutputView implements NodeOutput {
   constructor(
@@ -190,9 +170,6 @@ class MetaView implements NodeMeta {
     return this.#node.debugHandle;
   }
 }
-
-const NOWHERE: RawOrigin = { stackTrace: "", module: "", fromNode: "" };
-const NO_PARAMETERS: RawParameters = { names: [], positional: 1 };
 
 export class NodeView implements GraphNode {
   prev: NodeView | null = null;
@@ -549,7 +526,6 @@ export class GraphView implements Graph {
     if (typeof target !== "string")
       throw badArgument("the operator of a new node", "a string", target);
     const what = (at: number | string): string => `argument ${at} of ${target}`;
-    mustBe("text", "the operator of a new call", target);
     if (!Array.isArray(args)) throw badArgument(`the arguments of ${target}`, "a list", args);
     let position = before;
     while (position.op === "placeholder") position = position.next!;
@@ -581,12 +557,7 @@ export class GraphView implements Graph {
 
   erase(node: GraphNode): void {
     const own = this.own(node, "the node of erase()");
-    if (own.op !== "call_function")
-      throw new SconceError(
-        "argument",
-        `'${own.name}' is ${own.op === "output" ? "the output" : "an input"} of the graph, and only calls can be erased`,
-        "Erase the calls that use it.",
-      );
+    if (own.op !== "call_function") throw notErasable(own);
     void own.origin;
     this.scope.change({ do: "erase", node: own.id });
     this.remove(own);
@@ -612,13 +583,10 @@ export class GraphView implements Graph {
     const { args } = this.own(node, "the node of subgraph()");
     const body = args[index];
     if (body instanceof GraphView) return body;
-    const bodies = args.flatMap((arg, i) => (arg instanceof GraphView ? [i] : []));
-    throw new SconceError(
-      "argument",
-      `argument ${index} of '${node.name}' (${node.target}) is not a body of control flow`,
-      bodies.length > 0
-        ? `Its bodies are the arguments ${bodies.join(", ")}.`
-        : "It has no bodies: those of cond, while_loop, map and scan have.",
+    throw notBody(
+      node,
+      index,
+      args.flatMap((arg, i) => (arg instanceof GraphView ? [i] : [])),
     );
   }
 
@@ -627,12 +595,7 @@ export class GraphView implements Graph {
     if (node.scope !== this.scope) throw foreign(node);
     if (node.isErased) throw erased(node);
     if (node.graph === this) return node;
-    const placeOf = ({ path }: Graph): string => (path === "" ? "the method's own graph" : path);
-    throw new SconceError(
-      "argument",
-      `'${node.name}' is in ${placeOf(node.graph)}, and this is ${placeOf(this)}`,
-      "Use node.graph, the graph that the node is in.",
-    );
+    throw ofOtherGraph(node, this);
   }
 }
 

@@ -128,3 +128,15 @@ export const outputNode = (outputs: readonly RawArg[]): RawNode => ({
   outs: [],
   debugHandle: 0,
 });
+
+/** A number as an argument: what JSON would change is text. */
+export const numberArg = (value: number): RawArg =>
+  Number.isSafeInteger(value) && !Object.is(value, -0) ? value : { f: textOfFloat(value) };
+
+export const textOfFloat = (value: number): string =>
+  Object.is(value, -0) ? "-0.0" : String(value);
+
+/** The origin of what is not a call. */
+export const NOWHERE: RawOrigin = { stackTrace: "", module: "", fromNode: "" };
+/** The parameters of what is not a call. */
+export const NO_PARAMETERS: RawParameters = { names: [], positional: 1 };

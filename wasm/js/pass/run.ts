@@ -162,8 +162,8 @@ export class HostFunctions {
   constructor(private readonly job: Job) {}
 
   /**
-   * The list as the core takes it. Names of passes that were registered stand for these. Of those that
-   * run before decomposition, the core has a list of its own.
+   * The list as the core takes it. Names of passes that were registered stand for these. The core has a
+   * list of its own of the passes that run before decomposition.
    */
   entries(list: readonly Pass[], isEarly = false): PassEntries {
     return list.map((given, i) => {
