@@ -4,6 +4,10 @@
 
 sc_status sc_infer_quantize(sc_infer *in) {
     const sc_dtype dtype = sc_rule_dtype(in, "dtype", SC_DTYPE_I8);
+    const sc_dtype found = (sc_dtype)sc_rule_tensor(in, 0)->dtype;
+    if (!sc_dtype_is_float(found))
+        return sc_rule_fail(in, SC_ERR_DTYPE, "%s needs a floating-point tensor, not %s",
+                            in->op->name, sc_dtype_name(found));
     return sc_rule_publish_preserved(in, dtype, sc_rule_tensor(in, 0));
 }
 

@@ -278,6 +278,17 @@ TEST(bodies_keep_their_types_before_decomposition) {
     sc_job_close(job);
 }
 
+static void return_a_number(sc_job *job) {
+    pass_change(job, "{\"do\": \"set\", \"node\": {\"outputs\": 1}, \"index\": 0, \"value\": 3}");
+}
+
+TEST(a_body_returns_a_tensor_where_one_is_wanted) {
+    uint32_t made = 0;
+    sc_job *job = pass_open(SOURCE);
+    CHECK_EQ_INT(pass_transform(job, return_a_number, &made), SC_ERR_SHAPE);
+    sc_job_close(job);
+}
+
 static void insert_a_view(sc_job *job) {
     pass_change(job, json_of(job, "{\"do\": \"insert\", \"graph\": 0, \"target\": "
                                   "\"aten::narrow\", \"args\": [{\"v\": V(x)}, 0, 1, 2]}"));

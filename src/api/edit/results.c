@@ -56,8 +56,14 @@ static sc_status check_result(sc_ctx *ctx, const call *c, const sc_graph *body, 
     const sc_value *wanted = c->node->outs[index];
     const uint32_t skipped = c->has_slices && index >= c->carries;
     sc_exprs *exprs = body->method->exprs;
-    if (returned->kind != SC_ARG_VALUE || has_type(returned->value, wanted, skipped)) return SC_OK;
+    const bool is_value = returned->kind == SC_ARG_VALUE;
+    if (is_value ? has_type(returned->value, wanted, skipped) : wanted->type != SC_VALUE_TENSOR)
+        return SC_OK;
     sc_where_set_node(ctx, c->node);
+    if (!is_value)
+        return sc_fail(ctx, SC_ERR_SHAPE, "Return values of the types that the body had before.",
+                       "result %u of '%s', a body of '%s', is not a tensor", index,
+                       body->name->text, c->node->name->text);
     return sc_fail(ctx, SC_ERR_SHAPE, "Return values of the types that the body had before.",
                    "result %u of '%s', a body of '%s', is " SC_STR_FMT
                    ", which does not fit %s" SC_STR_FMT,

@@ -254,19 +254,15 @@ export class NodeView implements GraphNode {
 
   /** Says to the nodes whose results it uses that it does so, in the place of those before. */
   link(): void {
-    for (const node of this.used) node.unuse(this);
+    for (const node of this.used) node.using.delete(this);
     this.used = [...new Set(this.inputsOf(this.raw.args))];
     for (const node of this.used) node.using.add(this);
   }
 
   unlink(): void {
-    for (const node of this.used) node.unuse(this);
+    for (const node of this.used) node.using.delete(this);
     this.used = [];
     this.isErased = true;
-  }
-
-  private unuse(user: NodeView): void {
-    this.using.delete(user);
   }
 
   private inputsOf(args: readonly RawArg[]): NodeView[] {
@@ -523,8 +519,7 @@ export class GraphView implements Graph {
     args: readonly GraphArg[],
     kwargs: Readonly<Record<string, GraphArg>>,
   ): GraphNode {
-    if (typeof target !== "string")
-      throw badArgument("the operator of a new node", "a string", target);
+    mustBe("text", "the operator of a new node", target);
     const what = (at: number | string): string => `argument ${at} of ${target}`;
     if (!Array.isArray(args)) throw badArgument(`the arguments of ${target}`, "a list", args);
     let position = before;
@@ -538,9 +533,9 @@ export class GraphView implements Graph {
       target: operatorName(target),
       args: args.map((arg, i) => this.scope.rawOf(arg, what(i))),
       kwargs: Object.fromEntries(
-        Object.entries(kwargs)
-          .filter(([, arg]) => arg !== undefined)
-          .map(([name, arg]) => [name, this.scope.rawOf(arg, what(name))]),
+        Object.entries(kwargs).flatMap(([name, arg]) =>
+          arg === undefined ? [] : [[name, this.scope.rawOf(arg, what(name))]],
+        ),
       ),
     });
     const node = new NodeView(this.scope, this, "call_function", raw!);
