@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "api/job.h"
+#include "edit_pass.h"
 #include "harness.h"
 
 // Values in the order of the request: two inputs of 32 bytes, and results of 32 bytes.
@@ -26,17 +27,6 @@ static const char REQUEST[] =
     "{\"name\":\"relu\",\"kind\":\"value\",\"bytes\":32,\"first\":1,\"last\":2},"
     "{\"name\":\"add\",\"kind\":\"value\",\"bytes\":32,\"first\":2,\"last\":3},"
     "{\"name\":\"mul\",\"kind\":\"value\",\"bytes\":32,\"first\":3,\"last\":4}]}";
-
-static sc_job *open_program(void) {
-    sc_job *job = sc_job_open(NULL);
-    sc_program *program = NULL;
-    SC_ASSERT(job && sc_ops_init() == SC_OK);
-    SC_ASSERT(sc_program_parse(&job->ctx, sc_str_from(SOURCE), &program) == SC_OK);
-    for (uint32_t i = 0; i < program->methods.count; i++)
-        program->methods.data[i]->facts |= SC_FACT_CORE | SC_FACT_EDGE;
-    sc_job_add_version(job, SC_DIALECT_edge, program, 0);
-    return job;
-}
 
 // The answer of the planner; NULL: it fails, "": it gives none. How its answer was taken.
 static const char *answer;
@@ -67,7 +57,7 @@ static sc_status plan(sc_job *job, const char *options, const char *offsets) {
 static const char FORWARD[] = "{\"memory_planning\": {\"forward\": 3, \"other\": \"naive\"}}";
 
 TEST(a_planner_places_the_values_of_its_method) {
-    sc_job *job = open_program();
+    sc_job *job = pass_open(SOURCE);
     REQUIRE_OK(plan(job, FORWARD, "[0, 32, 64, 0, 32]"));
     CHECK_EQ_STR(asked, "forward");
     REQUIRE(job->plans.count == 2);
@@ -80,7 +70,7 @@ TEST(a_planner_places_the_values_of_its_method) {
 }
 
 TEST(methods_without_a_planner_get_the_best_one) {
-    sc_job *job = open_program();
+    sc_job *job = pass_open(SOURCE);
     REQUIRE_OK(plan(job, "{\"memory_planning\": {\"other\": 3}}", "[32, 0]"));
     CHECK_EQ_STR(asked, "other");
     CHECK_EQ_STR(job->plans.data[0].report.algorithm, "greedy");
@@ -112,7 +102,7 @@ TEST_CASES(plans_that_cannot_be_are_refused) {
     };
     for (size_t i = 0; i < SC_COUNT_OF(CASES); i++) {
         if (!test_case("%s", CASES[i].name)) continue;
-        sc_job *job = open_program();
+        sc_job *job = pass_open(SOURCE);
         sc_status status = plan(job, FORWARD, CASES[i].offsets);
         bool is_found = false;
         for (uint32_t d = 0; d < job->ctx.diags.count; d++)
@@ -127,7 +117,7 @@ TEST_CASES(plans_that_cannot_be_are_refused) {
 }
 
 TEST(planners_are_asked_for_methods_that_are_there) {
-    sc_job *job = open_program();
+    sc_job *job = pass_open(SOURCE);
     sc_str json;
     CHECK_EQ_INT(plan(job, "{\"memory_planning\": {\"none\": 3}}", "[]"), SC_ERR_NOT_FOUND);
     CHECK_EQ_INT(sc_plan_request_json(job, &json), SC_ERR_STATE);

@@ -1,8 +1,6 @@
 // Marks of this package's own classes that every copy of the package knows. A worker has a copy, and
 // the module of a pass that runs in the worker imports another: `instanceof` fails between the two.
 
-const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;
-
 /** Marks all objects of the class; the result tells them, whichever copy of the class made them. */
 export function brand(
   class_: { readonly prototype: object },
@@ -10,7 +8,7 @@ export function brand(
 ): (value: unknown) => boolean {
   const mark = Symbol.for(`sconce.${name}`);
   Object.defineProperty(class_.prototype, mark, { value: true });
-  return (value) => isObject(value) && mark in value;
+  return (value) => (value as Record<symbol, unknown> | null | undefined)?.[mark] === true;
 }
 
 /** Marks the class, and makes `instanceof` go by the mark. Classes derived from it are as usual. */

@@ -25,15 +25,21 @@ interface Kind<T> {
   readonly hint: string;
 }
 
+/** The part of a kind whose members are functions and nothing else. */
+const A_FUNCTION = {
+  nameOf: (what: string, one: PassFunction | PlanMemory): string => {
+    mustBe("function", what, one);
+    return one.name;
+  },
+  is: <T extends PassFunction | PlanMemory>(value: unknown): value is T =>
+    typeof value === "function",
+};
+
 const PASS: Kind<PassFunction> = {
   noun: "pass",
   calls: ["registerPass", "importPasses"],
   others: "",
-  nameOf: (what, pass) => {
-    mustBe("function", what, pass);
-    return pass.name;
-  },
-  is: (value): value is PassFunction => typeof value === "function",
+  ...A_FUNCTION,
   hint: "Export each pass by its name: export function myPass(program) { ... }.",
 };
 
@@ -54,11 +60,7 @@ const PLANNER: Kind<PlanMemory> = {
   noun: "memory planner",
   calls: ["registerMemoryPlanner", "importMemoryPlanners"],
   others: "",
-  nameOf: (what, plan) => {
-    mustBe("function", what, plan);
-    return plan.name;
-  },
-  is: (value): value is PlanMemory => typeof value === "function",
+  ...A_FUNCTION,
   hint: "Export each planner by its name: export function myPlanner(request) { ... }.",
 };
 
