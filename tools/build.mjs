@@ -1,6 +1,6 @@
 // npm run build: everything that ships, into dist/. With --clean, from nothing; with --verbose, with
 // all that the compilers say.
-//   sconce.wasm          the module
+//   *.wasm               the module, in its flavours
 //   *.js *.d.ts          the library and the command, from wasm/js
 //   web/                 the page, for a checkout: a folder for any static server, with its samples
 //   web/docs/            the documentation, for a checkout: pages that need no server
@@ -24,20 +24,30 @@ import { bin, inRoot, script } from "./steps.mjs";
 
 const kilobytes = (data) => `${(data.length / 1000).toFixed(0)} kB`;
 
-// Puts the module into dist/ if it is another one, and says its size then.
-async function takeModule() {
-  const [made, taken] = [inRoot("build/wasm/sconce.wasm"), inRoot("dist/sconce.wasm")];
+// The flavours of the module (CMakeLists.txt).
+export const MODULES = ["sconce.wasm", "relaxed.wasm", "threads.wasm", "relaxed-threads.wasm"];
+
+// Puts a module into dist/ if it is another one.
+function takeModule(name) {
+  const [made, taken] = [inRoot("build/wasm", name), inRoot("dist", name)];
   const bytes = readFileSync(made);
-  if (existsSync(taken) && bytes.equals(readFileSync(taken))) return undefined;
+  if (existsSync(taken) && bytes.equals(readFileSync(taken))) return false;
   mkdirSync(inRoot("dist"), { recursive: true });
   writeFileSync(taken, bytes);
+  return true;
+}
+
+// Says the size of the first one, if any of them is new.
+async function takeModules() {
+  if (!MODULES.map(takeModule).includes(true)) return undefined;
+  const bytes = readFileSync(inRoot("dist", MODULES[0]));
   return `${kilobytes(bytes)}, ${kilobytes(await promisify(brotliCompress)(bytes))} with brotli`;
 }
 
 export function buildWasm() {
-  return step("sconce.wasm", async (note) => {
+  return step("sconce.wasm and its flavours", async (note) => {
     await makePreset("wasm", note);
-    return takeModule();
+    return takeModules();
   });
 }
 
@@ -96,7 +106,7 @@ export function buildDocs() {
 // other, nor does npm for Emscripten.
 export async function buildPackage() {
   const works = due("wasm", "node");
-  announce(works, existsSync(inRoot("build/wasm/sconce.wasm")) ? 0 : 20);
+  announce(works, existsSync(inRoot("build/wasm/sconce.wasm")) ? 0 : 60);
   const ready = start(works);
   await together(ready("libraries").then(buildWasm), ready("npm").then(buildLibrary));
 }

@@ -96,9 +96,15 @@ ${importRows.map(declaration).join("\n")}
 
 const unsigned: readonly string[] = ${JSON.stringify(unsigned)};
 
-/** Runs the module's start-up code and types its exports; call once per instance. */
-export function bindExports(instance: { readonly exports: object }): RawExports {
-  const bound: Record<string, unknown> = { ...instance.exports };
+/**
+ * Runs the module's start-up code and types its exports; call once per instance. A module that imports
+ * its memory does not export it.
+ */
+export function bindExports(
+  instance: { readonly exports: object },
+  memory: object | undefined,
+): RawExports {
+  const bound: Record<string, unknown> = { ...(memory && { memory }), ...instance.exports };
   for (const name of unsigned) {
     const raw = bound[name] as (...args: number[]) => number;
     bound[name] = (...args: number[]): number => raw(...args) >>> 0;

@@ -1,6 +1,8 @@
 // Jobs and what every one of them has: sources, compiling, outputs, backends of the host.
 #include "exports.h"
 
+#include "base/parallel.h"
+
 static bool on_progress(void *user, const char *phase, uint64_t done, uint64_t total) {
     (void)user;
     return host_progress(phase, (double)done, (double)total) != 0;
@@ -33,6 +35,39 @@ EXPORT(version) const char *wasm_version(void) { return SC_VERSION; }
 EXPORT(memory_alloc) void *wasm_memory_alloc(uint32_t bytes) { return sc_try_alloc(bytes); }
 
 EXPORT(memory_free) void wasm_memory_free(void *memory) { sc_free(memory); }
+
+// The flavour of this build: 1 with relaxed SIMD, 2 with threads, 3 with both.
+EXPORT(flavour) uint32_t wasm_flavour(void) {
+#ifdef SC_RELAXED_SIMD
+    const uint32_t relaxed = 1;
+#else
+    const uint32_t relaxed = 0;
+#endif
+#ifdef __wasm_atomics__
+    return relaxed | 2;
+#else
+    return relaxed;
+#endif
+}
+
+// The number of threads that may work on one call, this one included.
+EXPORT(parallel_set_width) void wasm_parallel_set_width(uint32_t width) {
+    sc_parallel_set_width(width);
+}
+
+// Serves as thread `thread` until parallel_end, in an instance of its own with the same memory.
+EXPORT(parallel_serve) void wasm_parallel_serve(uint32_t thread) { sc_parallel_serve(thread); }
+
+EXPORT(parallel_end) void wasm_parallel_end(void) { sc_parallel_end(); }
+
+// Says that the calling thread broke in the middle of its work.
+EXPORT(parallel_fail) void wasm_parallel_fail(void) { sc_parallel_fail(); }
+
+// The number of threads that serve now.
+EXPORT(parallel_present) uint32_t wasm_parallel_present(void) { return sc_parallel_present(); }
+
+// The number of ranges of work, some microseconds each, that threads would have taken.
+EXPORT(parallel_missed) double wasm_parallel_missed(void) { return sc_parallel_missed(); }
 
 // NULL when there is no memory.
 EXPORT(job_open) sc_job *wasm_job_open(void) {

@@ -23,3 +23,10 @@ bool emscripten_resize_heap(size_t bytes) {
 }
 
 void _abort_js(void) { __builtin_trap(); }
+
+// Only the thread of the engine allocates, so nobody waits for the lock of Emscripten's libc for
+// threads and looks at the clock meanwhile.
+#if defined(__wasm_atomics__)
+double emscripten_get_now(void);
+double emscripten_get_now(void) { return 0; }
+#endif

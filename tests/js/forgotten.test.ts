@@ -139,7 +139,9 @@ async function memoryOf(t: TestContext): Promise<[Engine, WeakRef<WebAssembly.Me
   let memory: WeakRef<WebAssembly.Memory> | undefined;
   WebAssembly.instantiate = (async (module: WebAssembly.Module, imports: WebAssembly.Imports) => {
     const instance = await instantiate(module, imports);
-    const found = Object.values(instance.exports).find((one) => one instanceof WebAssembly.Memory);
+    // A module with threads has its memory from its host.
+    const all = [...Object.values(instance.exports), ...Object.values(imports["env"] ?? {})];
+    const found = all.find((one) => one instanceof WebAssembly.Memory);
     memory = new WeakRef(found as WebAssembly.Memory);
     return instance;
   }) as typeof instantiate;

@@ -6,8 +6,13 @@ import { createEngine, type Engine } from "sconce";
 export async function measured(t: TestContext): Promise<[engine: Engine, heapBytes: () => number]> {
   const { mock } = t.mock.method(WebAssembly, "instantiate");
   const engine = await createEngine();
-  const { exports } = (await mock.calls[0]!.result) as unknown as WebAssembly.Instance;
-  const memory = Object.values(exports).find((one) => one instanceof WebAssembly.Memory)!;
+  const call = mock.calls[0]!;
+  const { exports } = (await call.result) as unknown as WebAssembly.Instance;
+  // A module with threads has its memory from its host.
+  const imports = call.arguments[1]?.["env"] ?? {};
+  const memory = [exports, imports]
+    .flatMap(Object.values)
+    .find((one) => one instanceof WebAssembly.Memory)!;
   mock.restore();
   return [engine, () => memory.buffer.byteLength];
 }

@@ -42,9 +42,9 @@ test("many requests share few workers and one compiled module", async (t) => {
   const script = new URL("worker.js", import.meta.resolve("sconce"));
   const worker = (): Worker => {
     const made = new Worker(script);
-    const send = made.postMessage.bind(made) as (message: { wasm?: unknown }) => void;
-    made.postMessage = (message: { type: string; wasm?: unknown }) => {
-      if (message.type === "start") modules.push(message.wasm);
+    const send = made.postMessage.bind(made) as (message: object) => void;
+    made.postMessage = (message: { type: string; options?: { wasm?: unknown } }) => {
+      if (message.type === "start") modules.push(message.options!.wasm);
       send(message);
     };
     return made;

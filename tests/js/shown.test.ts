@@ -22,7 +22,9 @@ test("console.log prints what each object of the engine is", async () => {
   const lowered = edge.toExecutorch();
   const program = engine.load(lowered.buffer);
   const session = engine.createExportSession(mlp, { recipe: "xnnpack_fp32", name: "mlp" });
-  assert.equal(shown(engine), `Engine { version: '${engine.version}', binary: 'simd', heapBytes }`);
+  const { version } = engine;
+  const { binary } = engine.capabilities();
+  assert.equal(shown(engine), `Engine { version: '${version}', binary: '${binary}', heapBytes }`);
   assert.equal(shown(opened), "OpenedPrograms { methods: [ 'forward' ], heapBytes }");
   assert.equal(
     shown(edge),

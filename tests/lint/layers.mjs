@@ -212,6 +212,8 @@ const publicHeader = "sconce.h";
 // The C library, as far as a freestanding neighbourhood has it, and what compilers bring.
 const system =
   /^(float|inttypes|limits|math|stdarg|stdbool|stddef|stdint|stdio|stdlib|string|wasm_simd128|sanitizer\/asan_interface)\.h$/;
+// More of it for single files: threads and atomics.
+const systemOf = { "src/base/parallel.c": /^(stdalign|stdatomic|threads)\.h$/ };
 // Files that call each other in a circle, because the text that they read or write is recursive.
 const circles = [
   ["src/core/expr.c", "src/core/expr_range.c"],
@@ -386,7 +388,7 @@ const rationed = [
   },
 ];
 
-export const table = { below, outside, meeting, publicHeader, system, circles, rationed };
+export const table = { below, outside, meeting, publicHeader, system, systemOf, circles, rationed };
 
 if (pathToFileURL(process.argv[1]).href === import.meta.url) {
   const { error, finish } = reporter("layers");

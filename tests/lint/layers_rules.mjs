@@ -134,7 +134,8 @@ function checkIncludes({ table, names, read, error }, { allowedFor, allows }, pl
       const complain = (text) => error(name, line, text);
       const [, include, library] = /^\s*(?:"([^"]+)"|<([^>]+)>)\s*$/.exec(rest) ?? [];
       if (library) {
-        if (!table.system.test(library)) complain(`<${library}> is not part of the C library`);
+        if (!table.system.test(library) && !table.systemOf[name]?.test(library))
+          complain(`<${library}> is not part of the C library`);
       } else if (!include) {
         const isTemplate = verb === "include" && rest.trim() === "TEMPLATE";
         if (!isTemplate) complain(`#${verb}${rest} does not say which file`);

@@ -8,12 +8,16 @@ import { readRows } from "../../wasm/abigen.mjs";
 const module = new WebAssembly.Module(readFileSync(process.argv[2]));
 const rows = readRows();
 
-const allowed = rows.imports.map((row) => `sconce.${row.name}`);
+// Modules with threads import their memory, and one function of Emscripten's that needs no work.
+const isShared = WebAssembly.Module.imports(module).some((row) => row.kind === "memory");
+const ofThreads = isShared ? ["env.memory", "env.__do_set_thread_state"] : [];
+const allowed = [...rows.imports.map((row) => `sconce.${row.name}`), ...ofThreads];
 for (const { module: from, name } of WebAssembly.Module.imports(module)) {
   assert.ok(allowed.includes(`${from}.${name}`), `the module imports ${from}.${name}`);
 }
 // Additions of the linker: the memory, the start-up function and the table of function pointers.
 const added = ["memory", "_initialize", "__indirect_function_table"];
+if (isShared) added.push("__set_thread_state", "_emscripten_wasm_worker_initialize");
 const names = WebAssembly.Module.exports(module).map((row) => row.name);
 assert.deepEqual(
   names.filter((name) => !added.includes(name)).sort(),
@@ -25,7 +29,10 @@ const host = Object.fromEntries(rows.imports.map((row) => [row.name, () => 0]));
 host.panic = () => {
   throw new Error("panic");
 };
-const { exports: raw } = new WebAssembly.Instance(module, { sconce: host });
+const memory = new WebAssembly.Memory({ initial: 64, maximum: 65536, shared: true });
+const env = { memory, __do_set_thread_state: () => 0 };
+const { exports } = new WebAssembly.Instance(module, { sconce: host, env });
+const raw = isShared ? { memory, ...exports } : exports;
 raw._initialize?.();
 const before = raw.memory.buffer.byteLength;
 assert.ok(before <= 4 << 20, `starts with ${before} bytes`);

@@ -257,7 +257,7 @@ test("the scripts of the first screen are small", async () => {
     first.some((name) => name.startsWith("worker-")) && first.length < all.length,
     `${first}`,
   );
-  assert.ok(sizeOf(first) <= 157_500, `${sizeOf(first)} bytes of scripts at first`);
-  assert.ok(sizeOf(all) <= 209_500, `${sizeOf(all)} bytes of scripts`);
+  assert.ok(sizeOf(first) <= 159_500, `${sizeOf(first)} bytes of scripts at first`);
+  assert.ok(sizeOf(all) <= 212_500, `${sizeOf(all)} bytes of scripts`);
   await close();
 });

@@ -12,6 +12,7 @@ export const SECTIONS = [
       "docs/bundlers.md",
       "docs/edge-functions.md",
       "docs/server.md",
+      "docs/threads.md",
     ],
   },
   {

@@ -7,6 +7,7 @@ import { checkSuites } from "./program/bundle.js";
 import { open } from "./lower/compile.js";
 import { isOpened } from "./lower/manager.js";
 import { checkPrograms, inflatePrograms } from "./lower/open.js";
+import { hasRelaxedSimd } from "./flavour.js";
 import { Core } from "./module/core.js";
 import { Job } from "./module/job.js";
 import { Disposing } from "./base/dispose.js";
@@ -58,10 +59,7 @@ class SyncEngine extends Disposing implements Engine {
   readonly version: string;
   private tables: Meta | undefined;
 
-  constructor(
-    private readonly core: Core,
-    private readonly found: Capabilities,
-  ) {
+  constructor(private readonly core: Core) {
     super();
     for (const { name, pass } of LIBRARY) core.passes.add(pass, name, () => false);
     this.version = core.memory.zeroTerminated(core.raw.version());
@@ -81,14 +79,16 @@ class SyncEngine extends Disposing implements Engine {
   }
 
   capabilities(): Capabilities {
-    return { ...this.found, reasons: [...this.found.reasons] };
+    const { flavour, threads, reasons } = this.core;
+    const relaxedSimd = hasRelaxedSimd();
+    return { simd: true, relaxedSimd, threads, binary: flavour, reasons: [...reasons] };
   }
 
   /** The parts that a person wants to see of it; throws once it is disposed. */
   summary(): Summary {
-    const { version, core, found } = this;
+    const { version, core } = this;
     const heapBytes = core.enter(undefined, {}, () => core.memory.heapBytes);
-    return { version, binary: found.binary, heapBytes };
+    return { version, binary: core.flavour, heapBytes };
   }
 
   heapBytes(): number {
@@ -310,22 +310,6 @@ class SyncEngine extends Disposing implements Engine {
 
 showAs(SyncEngine.prototype, "Engine", (engine) => engine.summary());
 
-// A module of one function that holds one relaxed-SIMD instruction: valid only where those exist.
-const RELAXED_PROBE = new Uint8Array([
-  0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 15, 1, 13, 0, 65, 1, 253, 15,
-  65, 2, 253, 15, 253, 128, 2, 11,
-]);
-
-function probe(): Capabilities {
-  const relaxed = WebAssembly.validate(RELAXED_PROBE);
-  // Only pages and their workers have it.
-  const { crossOriginIsolated } = globalThis as { crossOriginIsolated?: boolean };
-  const reasons = ["this build has one thread"];
-  if (crossOriginIsolated === false)
-    reasons.push("the page is not cross-origin isolated, so threads could not be used");
-  return { simd: true, relaxedSimd: relaxed, threads: false, binary: "simd", reasons };
-}
-
 /**
  * Makes an engine on this thread. In a page, prefer the client, which keeps the page responsive.
  * The engine holds memory until `dispose` is called.
@@ -339,5 +323,5 @@ function probe(): Capabilities {
 export async function createEngine(options: EngineOptions = {}): Promise<Engine> {
   checkTable("createEngine()", options, ENGINE_OPTIONS);
   await prepareHost();
-  return new SyncEngine(await Core.create(options.wasm, options), probe());
+  return new SyncEngine(await Core.create(options));
 }

@@ -4,12 +4,13 @@ import { bindExports, type RawExports, type RawImports } from "./border/abi.gen.
 import { badArgument } from "./base/check.js";
 import { messageOf, SconceError, withCause } from "./base/errors.js";
 import { hostModule } from "./base/host.js";
+import { FILE_OF, FLAVOURS, type Choice } from "./flavour.js";
 import { nextToScript, hasFileSystem, isCached, locateAsset } from "./locate.js";
 import { absoluteUrl } from "./source/address.js";
 import { isArrayBuffer, isModule, isResponse, isUrl } from "./base/tags.js";
-import type { WasmSource } from "./types/index.js";
+import { threadImports } from "./threads/serve.js";
+import type { ModuleFlavour, WasmSource } from "./types/index.js";
 
-const FILE = "sconce.wasm";
 const SOURCES = "a URL, bytes, a Response or a WebAssembly.Module";
 const HINT =
   "Serve sconce.wasm of this package next to the script that asks for it, or pass it as 'wasm': its URL, " +
@@ -24,14 +25,19 @@ const POLICY_HINT =
 
 type FileSystem = typeof import("node:fs");
 
-/**
- * The address of sconce.wasm in the folder of this script: the one literal that bundlers look for. They may put
- * a relative address in its place.
- */
-function nextToThis(): string | undefined {
-  if (isCached) return nextToScript(FILE);
+/** Addresses in the folder of this script: literals, because bundlers look for those. */
+const LITERALS: Readonly<Record<ModuleFlavour, () => URL>> = {
+  simd: () => new URL("./sconce.wasm", import.meta.url),
+  relaxed: () => new URL("./relaxed.wasm", import.meta.url),
+  threads: () => new URL("./threads.wasm", import.meta.url),
+  "relaxed-threads": () => new URL("./relaxed-threads.wasm", import.meta.url),
+};
+
+/** The address of a flavour in the folder of this script. Bundlers may put a relative one in its place. */
+function nextToThis(flavour: ModuleFlavour): string | undefined {
+  if (isCached) return nextToScript(FILE_OF[flavour]);
   try {
-    return new URL("./sconce.wasm", import.meta.url).href;
+    return LITERALS[flavour]().href;
   } catch {
     return undefined; // a CommonJS bundle, whose scripts have no address
   }
@@ -62,9 +68,9 @@ async function ofAddress(address: string): Promise<WebAssembly.Module> {
   return ofResponse(response);
 }
 
-/** The module of this package. */
-async function ofPackage(): Promise<WebAssembly.Module> {
-  const address = nextToThis();
+/** A flavour of the module of this package. */
+async function ofPackage(flavour: ModuleFlavour): Promise<WebAssembly.Module> {
+  const address = nextToThis(flavour);
   if (address !== undefined && /^(https?|blob|data):/.test(address)) return ofAddress(address);
   if (!hasFileSystem()) {
     if (address !== undefined) return ofAddress(address);
@@ -74,13 +80,26 @@ async function ofPackage(): Promise<WebAssembly.Module> {
       SCRIPT_HINT,
     );
   }
-  const found = locateAsset(FILE, address);
+  const found = locateAsset(FILE_OF[flavour], address);
   if (found !== undefined) return ofFile(found);
   throw new SconceError(
     "io",
-    `the engine could not be loaded: there is no ${FILE} next to this program`,
+    `the engine could not be loaded: there is no ${FILE_OF[flavour]} next to this program`,
     NODE_HINT,
   );
+}
+
+/** The best flavour that is there. A program may have taken along no more than the baseline. */
+async function bestOfPackage({ flavours, reasons }: Choice): Promise<Compiled> {
+  const found = [...reasons];
+  for (const flavour of flavours.slice(0, -1)) {
+    try {
+      return { module: await ofPackage(flavour), reasons: found };
+    } catch (error) {
+      found.push(`${FILE_OF[flavour]} could not be loaded: ${messageOf(error)}`);
+    }
+  }
+  return { module: await ofPackage(flavours.at(-1)!), reasons: found };
 }
 
 /** A string is an address: relative to the page where there is one, else to this script. */
@@ -101,11 +120,21 @@ async function compile(source: Compilable): Promise<WebAssembly.Module> {
   return ofResponse(await source);
 }
 
-/** Compiles the module, unless it is ready; undefined stands for sconce.wasm of this package. */
-export async function compileModule(source: WasmSource | undefined): Promise<WebAssembly.Module> {
+/** A compiled module, and the reasons against faster flavours. */
+export interface Compiled {
+  readonly module: WebAssembly.Module;
+  readonly reasons: readonly string[];
+}
+
+/** Compiles the module, unless it is ready; undefined stands for the best flavour of this package. */
+export async function compileModule(
+  source: WasmSource | undefined,
+  choice: Choice,
+): Promise<Compiled> {
   try {
-    if (source === undefined) return await ofPackage();
-    return isModule(source) ? source : await compile(source as Compilable);
+    if (source === undefined) return await bestOfPackage(choice);
+    const module = isModule(source) ? source : await compile(source as Compilable);
+    return { module, reasons: ["'wasm' names the module"] };
   } catch (error) {
     throw notLoaded(error);
   }
@@ -121,18 +150,39 @@ function notLoaded(error: unknown): SconceError {
   );
 }
 
+/** A module that runs. */
+export interface Started extends Compiled {
+  readonly raw: RawExports;
+  /** The memory, if threads may share it. */
+  readonly memory: WebAssembly.Memory | undefined;
+  readonly flavour: ModuleFlavour;
+}
+
+/** As in CMakeLists.txt: 4 MB, and 4 GB. */
+const SHARED = { initial: 64, maximum: 65536, shared: true };
+
+/** The memory that a module imports; undefined if it has its own. */
+function sharedMemory(module: WebAssembly.Module): WebAssembly.Memory | undefined {
+  const imports = WebAssembly.Module.imports(module);
+  return imports.some(({ kind }) => kind === "memory") ? new WebAssembly.Memory(SHARED) : undefined;
+}
+
 /** Compiles (unless ready) and starts the module with our imports. */
 export async function instantiate(
   source: WasmSource | undefined,
+  choice: Choice,
   imports: RawImports,
-): Promise<RawExports> {
-  const module = await compileModule(source);
+): Promise<Started> {
+  const { module, reasons } = await compileModule(source, choice);
   try {
+    const memory = sharedMemory(module);
     const instance = await WebAssembly.instantiate(module, {
       sconce: imports as unknown as Record<string, WebAssembly.ImportValue>,
+      ...(memory ? { env: threadImports(memory) } : {}),
     });
     if (!("job_open" in instance.exports)) throw new Error("it is another module");
-    return bindExports(instance);
+    const raw = bindExports(instance, memory);
+    return { module, memory, reasons, raw, flavour: FLAVOURS[raw.flavour()]! };
   } catch (error) {
     throw notLoaded(error);
   }

@@ -1,5 +1,5 @@
-// The type of `import wasm from "sconce/sconce.wasm"`, on hosts that import modules of WebAssembly:
-// edge functions, and bundlers for them.
+// The type of `import wasm from "sconce/sconce.wasm"`, and of the other flavours, on hosts that import
+// modules of WebAssembly: edge functions, and bundlers for them.
 import type { WasmModule } from "./types/host.js";
 
 /**

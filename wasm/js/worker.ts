@@ -1,14 +1,16 @@
-// The worker's script: an engine behind the call protocol. The first message says where the module
-// is; everything after it is calls.
+// The worker's script. Its first message makes it an engine behind the call protocol, and everything
+// after that is calls; or it makes it a thread of an engine.
 import { createEngine } from "./engine.js";
 import { SconceError, toPlainError } from "./base/errors.js";
 import { importBuiltin } from "./base/host.js";
 import { openersOf } from "./call/protocol.js";
 import type { Port, Reply, Request, Start } from "./worker/messages.js";
 import { Server } from "./worker/server.js";
+import { isThreadScript } from "./threads/script.js";
+import { isThreadStart, serveAsThread, type ThreadStart } from "./threads/serve.js";
 import type { Engine, Programs } from "./types/index.js";
 
-type Message = Start | Request;
+type Message = Start | ThreadStart | Request;
 
 /** The scope of a web worker. */
 interface WebScope extends Port {
@@ -35,12 +37,12 @@ function inflating(engine: Engine): Engine {
 }
 
 /** Starts the engine, and says how that went. */
-async function start(port: Port, { wasm }: Start): Promise<Server | undefined> {
+async function start(port: Port, { options }: Start): Promise<Server | undefined> {
   // Loading the module may take long; that there is a worker should be known by then.
   port.postMessage({ type: "starting" }, []);
   try {
     const engine = await createEngine({
-      ...(wasm === undefined ? {} : { wasm }),
+      ...options,
       onLog: (severity, text) => port.postMessage({ type: "log", severity, text }, []),
     });
     const server = new Server(port, inflating(engine), "Engine");
@@ -66,11 +68,21 @@ const inUse = (): Reply => ({
   ),
 });
 
+/** Serves an engine until that ends, and ends too. */
+function beThread(message: ThreadStart): void {
+  const why = serveAsThread(message);
+  // The engine hears it as an error of this script.
+  if (why !== undefined) throw new Error(why);
+  const { close } = globalThis as { close?: () => void };
+  close?.();
+}
+
 /** Answers the messages that `listen` brings. */
 function serve(port: Port, listen: (receive: (message: Message) => void) => void): void {
   let starting: Promise<Server | undefined> | undefined;
   const receive = async (message: Message): Promise<void> => {
     if (typeof message !== "object" || message === null) return;
+    if (isThreadStart(message)) return beThread(message);
     if (message.type === "start" && starting) port.postMessage(inUse(), []);
     else if (message.type === "start") starting = start(port, message);
     else await (await starting)?.handle(message);
@@ -90,6 +102,7 @@ async function serveThread(): Promise<void> {
   serve(port, (receive) => parentPort.on("message", receive));
 }
 
+isThreadScript();
 // No await at the top: bundlers make scripts of workers that cannot have one.
 const web = globalThis as unknown as WebScope;
 if (typeof web.postMessage === "function")

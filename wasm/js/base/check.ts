@@ -76,8 +76,23 @@ export interface OptionTable {
   readonly [option: string]: KindName | Kind | OptionTable;
 }
 
+const THREADS_MAX = 64;
+const isThreads = (value: unknown): boolean =>
+  Number.isInteger(value) && Number(value) >= 1 && Number(value) <= THREADS_MAX;
 /** The options of `createEngine`. */
-export const ENGINE_OPTIONS = { wasm: "any", onLog: "function" } as const;
+export const ENGINE_OPTIONS = {
+  wasm: "any",
+  onLog: "function",
+  threads: {
+    accepts: `"auto" or a whole number from 1 to ${THREADS_MAX}`,
+    test: (value: unknown) => value === "auto" || isThreads(value),
+  },
+  simd: {
+    accepts: '"auto" or "baseline"',
+    test: (value: unknown) => value === "auto" || value === "baseline",
+  },
+  deterministic: "flag",
+} as const;
 /** The options of `createClient`. */
 export const CLIENT_OPTIONS = { ...ENGINE_OPTIONS, worker: "function" } as const;
 const POOL_SIZE_MAX = 64;

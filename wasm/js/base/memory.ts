@@ -1,5 +1,6 @@
 // Access to the module's memory. Views are made anew for every use and never kept: the memory may
-// grow in any call, which detaches every view taken before.
+// grow in any call, which detaches every view taken before. If threads share it, browsers take views
+// of it for nothing but reading and writing numbers.
 import { noMemory } from "./errors.js";
 import type { Pointer, RawExports } from "../border/abi.gen.js";
 
@@ -20,13 +21,13 @@ export class Memory {
   }
 
   text(address: Pointer, size: number): string {
-    return decoder.decode(this.bytes(address, size));
+    return decoder.decode(this.copy(address, size));
   }
 
   /** Text that ends with a zero byte. */
   zeroTerminated(address: Pointer): string {
     const all = new Uint8Array(this.raw.memory.buffer);
-    return decoder.decode(all.subarray(address, all.indexOf(0, address)));
+    return decoder.decode(all.slice(address, all.indexOf(0, address)));
   }
 
   numbers(address: Pointer, count: number): number[] {

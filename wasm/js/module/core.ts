@@ -13,7 +13,8 @@ import {
   withReason,
 } from "../base/errors.js";
 import { camelKeys } from "../base/keys.js";
-import { instantiate } from "../loader.js";
+import { choose } from "../flavour.js";
+import { instantiate, type Started } from "../loader.js";
 import { Memory } from "../base/memory.js";
 import { Registered } from "./registered.js";
 import { readySource, toRandomAccess, type EngineSource } from "../source/access.js";
@@ -22,6 +23,7 @@ import { FileSource } from "../source/file.js";
 import { isInflated } from "../source/kinds.js";
 import { WindowedSource } from "../source/windows.js";
 import type { Phase } from "../border/steps.gen.js";
+import { Team } from "../threads/team.js";
 import { Undisposed } from "../base/undisposed.js";
 import type {
   CallOptions,
@@ -29,8 +31,8 @@ import type {
   EngineOptions,
   ErrorCode,
   InflatedArchive,
+  ModuleFlavour,
   RandomAccess,
-  WasmSource,
 } from "../types/index.js";
 
 interface Report {
@@ -62,6 +64,7 @@ interface Instance {
   readonly raw: RawExports;
   readonly memory: Memory;
   readonly backends: Backends;
+  readonly team: Team | undefined;
 }
 
 /** An instance of the module, and everything that works on its memory. */
@@ -98,12 +101,34 @@ export class Core {
       ? undefined
       : new FinalizationRegistry<Enterable>((job) => this.releaseForgotten(job));
 
+  /** The flavour of the module. */
+  readonly flavour: ModuleFlavour;
+  /** The number of threads that may work on one call. */
+  readonly threads: number;
+  /** The reasons against a faster flavour, and for fewer threads. */
+  readonly reasons: string[];
+  private readonly onLog: EngineOptions["onLog"];
+
   private constructor(
-    raw: RawExports,
-    private readonly onLog: EngineOptions["onLog"],
+    { raw, module, memory: shared, flavour, reasons }: Started,
+    width: number,
+    { onLog, threads = "auto" }: EngineOptions,
   ) {
+    const found = [...reasons];
+    const note = (why: string): void => {
+      found.push(why);
+      onLog?.("note", `${why}; the engine goes on without it`);
+    };
+    const team = shared && width > 1 ? new Team(raw, module, shared, width, note) : undefined;
     const memory = new Memory(raw);
-    this.instance = { raw, memory, backends: new Backends(raw, memory) };
+    this.instance = { raw, memory, backends: new Backends(raw, memory), team };
+    this.flavour = flavour;
+    this.threads = team ? width : 1;
+    this.reasons = found;
+    this.onLog = onLog;
+    if (threads === "auto") return;
+    team?.begin();
+    if (threads > this.threads) onLog?.("note", `there is one thread: ${found.at(-1)}`);
   }
 
   /** The instance; throws once the engine is dead and its memory is gone. */
@@ -124,7 +149,7 @@ export class Core {
     return this.live.backends;
   }
 
-  static async create(wasm: WasmSource | undefined, options: EngineOptions): Promise<Core> {
+  static async create(options: EngineOptions): Promise<Core> {
     // The imports are needed before the instance they serve exists.
     let core: Core | undefined;
     const made = (): Core => {
@@ -143,7 +168,8 @@ export class Core {
         made().runPass(number >>> 0, made().memory.text(method >>> 0, bytes >>> 0)),
       panic: (file, line, message) => made().panic(file, line, message),
     };
-    core = new Core(await instantiate(wasm, imports), options.onLog);
+    const choice = choose(options);
+    core = new Core(await instantiate(options.wasm, choice, imports), choice.width, options);
     return core;
   }
 
@@ -274,6 +300,7 @@ export class Core {
     Object.assign(this, { readError, backendError, thrown });
     this.letGoIfDead();
     if (outcome) throw outcome.error;
+    if (this.calls === 0) this.instance?.team?.beginIfUseful();
     return result as T;
   }
 
@@ -440,6 +467,7 @@ export class Core {
     if (!this.dead || this.calls > 0) return;
     // An error that was made inside of a call keeps the module's frames until its stack is read.
     void this.dead.stack;
+    this.instance?.team?.end();
     this.instance = undefined;
     for (const id of [...this.sources.keys()]) {
       try {

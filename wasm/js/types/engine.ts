@@ -22,17 +22,23 @@ import type { Resource } from "./resource.js";
 import type { ExportOptions, ExportSession } from "./session.js";
 import type { Source, UrlRef } from "./source.js";
 
+/**
+ * A build of the module, from the same sources: the baseline ("simd", sconce.wasm), and those with
+ * relaxed SIMD, with threads, or with both.
+ */
+export type ModuleFlavour = "simd" | "relaxed" | "threads" | "relaxed-threads";
+
 /** The features of this host, and those that are in use. */
 export interface Capabilities {
   /** True if the host has WebAssembly SIMD, which Sconce needs. */
   simd: boolean;
   /** True if the host has relaxed SIMD. */
   relaxedSimd: boolean;
-  /** True if kernels use several threads. */
-  threads: boolean;
-  /** The binary in use. Today there is only one. */
-  binary: "simd";
-  /** The reasons why no better binary is used. Empty if it is the best. */
+  /** The number of threads that may work on one call, the engine's own included. */
+  threads: number;
+  /** The flavour in use. */
+  binary: ModuleFlavour;
+  /** The reasons why no faster flavour is used. Empty if it is the fastest. */
   reasons: string[];
 }
 
@@ -244,8 +250,25 @@ export type WasmSource =
 
 /** Options of `createEngine`. */
 export interface EngineOptions {
-  /** The module. By default it is sconce.wasm in the folder of this script. */
+  /**
+   * The module. By default it is the fastest flavour for this host, in the folder of this script:
+   * sconce.wasm, relaxed.wasm, threads.wasm or relaxed-threads.wasm.
+   */
   wasm?: WasmSource;
+  /**
+   * The number of threads that may work on one call, the engine's own included. "auto", the default,
+   * is half of the machine's threads, at most 8, and at least 2 if there are 2. They start when
+   * programs have had work for them. Pages need cross-origin isolation and `createClient`. A host
+   * that cannot use threads has one, and `capabilities` gives the reason.
+   */
+  threads?: "auto" | number;
+  /**
+   * "auto", the default, uses relaxed SIMD where the host has it. Floats are then rounded less often,
+   * so that last digits differ from those of the "baseline".
+   */
+  simd?: "auto" | "baseline";
+  /** True for results that are the same on every host, to the bit. It chooses the baseline. */
+  deterministic?: boolean;
   /**
    * Receives the engine's notes, which are neither results nor errors. By default they are dropped.
    */

@@ -86,15 +86,24 @@ function isReply(message: unknown): message is Reply {
   return type === "error" ? id === 0 && isObject(error) : type === "starting" || type === "log";
 }
 
-/** The first message. It has the module in a form that can be sent. */
-function startWith(wasm: EngineOptions["wasm"]): Start {
-  if (wasm === undefined) return { type: "start" };
+/** The module in a form that can be sent. */
+function sendable(wasm: NonNullable<EngineOptions["wasm"]>): NonNullable<EngineOptions["wasm"]> {
   // Relative addresses are the page's. In the worker they would be relative to its script.
-  if (typeof wasm === "string") return { type: "start", wasm: absoluteUrl(wasm) };
-  if (isUrl(wasm)) return { type: "start", wasm: absoluteUrl(wasm.href) };
-  if (isArrayBuffer(wasm) || ArrayBuffer.isView(wasm) || isModule(wasm))
-    return { type: "start", wasm };
+  if (typeof wasm === "string") return absoluteUrl(wasm);
+  if (isUrl(wasm)) return absoluteUrl(wasm.href);
+  if (isArrayBuffer(wasm) || ArrayBuffer.isView(wasm) || isModule(wasm)) return wasm;
   throw badArgument("'wasm' of createClient()", "a URL, bytes or a WebAssembly.Module", wasm);
+}
+
+/** The first message. */
+function startWith({ wasm, threads, simd, deterministic }: EngineOptions): Start {
+  const options = {
+    ...(wasm === undefined ? {} : { wasm: sendable(wasm) }),
+    ...(threads === undefined ? {} : { threads }),
+    ...(simd === undefined ? {} : { simd }),
+    ...(deterministic === undefined ? {} : { deterministic }),
+  };
+  return { type: "start", options };
 }
 
 /** A worker with an engine in it. */
@@ -112,7 +121,7 @@ export interface Started {
 
 /** Starts a worker, with options that were checked. */
 export async function startClient(options: ClientOptions): Promise<Started> {
-  const start = startWith(options.wasm);
+  const start = startWith(options);
   let ready: (engine: Description) => void;
   let failed: (error: Error) => void;
   const root = new Promise<Description>((resolve, reject) => {

@@ -2,16 +2,16 @@
 // the worker is a number here, and its methods are messages. A method returns data, copied or
 // transferred, or another such object. Which is which, and what becomes of arguments, stands in the
 // table of call/protocol.ts. These are the messages; their ends are server.ts and caller.ts.
-import type { WasmSource } from "../types/index.js";
+import type { EngineOptions } from "../types/index.js";
 import type { PlainError } from "../base/errors.js";
 import type { Pull, Pulled } from "./iterables.js";
 import type { Stop } from "./stop.js";
 import type { Phase } from "../border/steps.gen.js";
 
-/** The first message to a worker: it says where the module is. */
+/** The first message to a worker: it has the options of the engine. */
 export interface Start {
   type: "start";
-  wasm?: WasmSource;
+  options: Omit<EngineOptions, "onLog">;
 }
 
 /** A message to the worker. */

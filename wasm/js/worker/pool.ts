@@ -6,7 +6,8 @@ import { checkTable, mustBe, POOL_OPTIONS, USE_OPTIONS } from "../base/check.js"
 import { startClient, type ClientOptions, type Started } from "./client.js";
 import { ASYNC_DISPOSE } from "../base/dispose.js";
 import { cancelled, disposed, SconceError } from "../base/errors.js";
-import { hostModule, prepareHost } from "../base/host.js";
+import { prepareHost } from "../base/host.js";
+import { choose, machineThreads } from "../flavour.js";
 import { compileModule } from "../loader.js";
 import type { Engine, Remote } from "../types/index.js";
 
@@ -87,15 +88,6 @@ export interface Pool {
 const DEFAULT_SIZE_MAX = 16;
 const DEFAULT_QUEUE = 128;
 const DEFAULT_HEAP_BYTES = 256 << 20;
-
-type Os = typeof import("node:os");
-
-function threads(): number {
-  const { navigator } = globalThis as { navigator?: { hardwareConcurrency?: number } };
-  const count =
-    hostModule<Os>("node:os")?.availableParallelism?.() ?? navigator?.hardwareConcurrency ?? 1;
-  return Math.min(Math.max(1, count), DEFAULT_SIZE_MAX);
-}
 
 function full(maxQueue: number): SconceError {
   return new SconceError(
@@ -281,13 +273,15 @@ export async function createPool(options: PoolOptions = {}): Promise<Pool> {
   checkTable("createPool()", options, POOL_OPTIONS);
   await prepareHost();
   const {
-    size = threads(),
+    size = Math.min(machineThreads(), DEFAULT_SIZE_MAX),
     maxQueue = DEFAULT_QUEUE,
     maxHeapBytes = DEFAULT_HEAP_BYTES,
     prepare,
     ...own
   } = options;
-  const client = { ...own, wasm: await compileModule(own.wasm) };
+  const choice = { threads: 1, ...own };
+  const { module: wasm } = await compileModule(own.wasm, choose(choice));
+  const client = { ...choice, wasm };
   const pool = new ClientPool(size, maxQueue, maxHeapBytes, prepare, client);
   await pool.open();
   return pool;

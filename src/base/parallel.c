@@ -1,0 +1,199 @@
+// The threads of the engine, and the one call that they work on at a time.
+//
+// The gate is one word: whether a call is open, its number, and how many threads are inside. A
+// thread enters only an open call, by counting itself in. The caller closes the gate and waits
+// until nobody is inside, so what the call needs stays in place as long as somebody reads it.
+#include "base/parallel.h"
+
+#include "base/arena.h"
+
+#if defined(__wasm__) && !defined(__wasm_atomics__)
+
+uint32_t sc_parallel_width(void) { return 1; }
+void sc_parallel_set_width(uint32_t width) { (void)width; }
+void sc_parallel(int64_t count, int64_t step, sc_parallel_fn *fn, void *work) {
+    (void)step;
+    if (count > 0) fn(work, 0, count, 0);
+}
+void sc_parallel_serve(uint32_t thread) { (void)thread; }
+void sc_parallel_end(void) {}
+void sc_parallel_fail(void) {}
+uint32_t sc_parallel_present(void) { return 0; }
+double sc_parallel_missed(void) { return 0; }
+bool sc_parallel_reserve(uint64_t bytes) {
+    (void)bytes;
+    return true;
+}
+void *sc_parallel_scratch(uint32_t thread) {
+    (void)thread;
+    return NULL;
+}
+
+#else
+
+#include <stdalign.h>
+#include <stdatomic.h>
+
+#if !defined(__wasm__)
+#include <threads.h>
+#endif
+
+enum { INSIDE = 0xff, NUMBER_STEP = 0x100 };
+#define IS_OPEN (UINT32_C(1) << 31)
+#define NUMBER  (~(IS_OPEN | INSIDE))
+
+// Looks at the gate before a thread sleeps: some 50 microseconds. Calls of one run follow one
+// another faster than that, and waking a thread takes as long.
+enum { LOOKS = 20000 };
+
+static struct {
+    alignas(64) _Atomic uint32_t gate;
+    _Atomic uint32_t asleep, present;
+    _Atomic bool ends, failed, is_busy;
+    uint32_t width;
+    double missed;
+    uint8_t *scratch;        // of threads 1, 2 and so on, one after the other
+    uint64_t scratch_bytes;  // of each
+    alignas(64) _Atomic int64_t next;
+    alignas(64) int64_t count, step;
+    sc_parallel_fn *fn;
+    void *work;
+} team;
+
+// --- Waiting -------------------------------------------------------------------------------------
+
+// Waits until the gate is no longer `seen`, for at most these nanoseconds (-1: for ever).
+static void wait_at_gate(uint32_t seen, int64_t nanoseconds) {
+#if defined(__wasm__)
+    __builtin_wasm_memory_atomic_wait32((int *)&team.gate, (int)seen, nanoseconds);
+#else
+    (void)seen, (void)nanoseconds;
+    thrd_yield();
+#endif
+}
+
+static void wake(void) {
+#if defined(__wasm__)
+    if (atomic_load(&team.asleep))
+        __builtin_wasm_memory_atomic_notify((int *)&team.gate, (unsigned)-1);
+#endif
+}
+
+// Looks a number of times, then sleeps. A new value of the gate wakes, because those who write it
+// look for sleepers afterwards.
+static void rest(uint32_t seen, uint32_t *looks, int64_t nanoseconds) {
+    if (++*looks < LOOKS) return;
+    atomic_fetch_add(&team.asleep, 1);
+    wait_at_gate(seen, nanoseconds);
+    atomic_fetch_sub(&team.asleep, 1);
+}
+
+// --- Parts ---------------------------------------------------------------------------------------
+
+static void take_parts(uint32_t thread) {
+    for (;;) {
+        const int64_t from = atomic_fetch_add_explicit(&team.next, team.step, memory_order_relaxed);
+        if (from >= team.count) return;
+        team.fn(team.work, from, sc_min_i64(from + team.step, team.count), thread);
+    }
+}
+
+void sc_parallel_serve(uint32_t thread) {
+    uint32_t last = 0, looks = 0;
+    SC_ASSERT(thread > 0 && thread < SC_PARALLEL_MAX);
+    atomic_fetch_add(&team.present, 1);
+    while (!atomic_load(&team.ends)) {
+        uint32_t gate = atomic_load(&team.gate);
+        if (!(gate & IS_OPEN) || (gate & NUMBER) == last) {
+            rest(gate, &looks, -1);
+        } else if (atomic_compare_exchange_weak(&team.gate, &gate, gate + 1)) {
+            if (thread < team.width) take_parts(thread);
+            last = gate & NUMBER;
+            looks = 0;
+            if ((atomic_fetch_sub(&team.gate, 1) & (IS_OPEN | INSIDE)) == 1) wake();
+        }
+    }
+    atomic_fetch_sub(&team.present, 1);
+}
+
+static void open_gate(void) {
+    const uint32_t number = (atomic_load(&team.gate) + NUMBER_STEP) & NUMBER;
+    atomic_store(&team.gate, IS_OPEN | number);
+    wake();
+}
+
+// Waits for those inside, who finish the parts that they have taken. A thread that broke does not
+// leave, so the caller wakes now and then to ask.
+static void close_gate(void) {
+    const int64_t nanoseconds = 100000000;
+    uint32_t looks = 0, gate = atomic_fetch_and(&team.gate, ~IS_OPEN) & ~IS_OPEN;
+    while (gate & INSIDE) {
+        if (atomic_load(&team.failed))
+            sc_panic(__FILE__, __LINE__, "a thread of the engine broke in the middle of its work");
+        rest(gate, &looks, nanoseconds);
+        gate = atomic_load(&team.gate);
+    }
+}
+
+static void share(int64_t count, int64_t step, sc_parallel_fn *fn, void *work) {
+    team.count = count;
+    team.step = step;
+    team.fn = fn;
+    team.work = work;
+    atomic_store_explicit(&team.next, 0, memory_order_relaxed);
+    open_gate();
+    take_parts(0);
+    close_gate();
+}
+
+void sc_parallel(int64_t count, int64_t step, sc_parallel_fn *fn, void *work) {
+    if (count <= 0) return;
+    const bool is_inside = atomic_exchange(&team.is_busy, true), is_small = count <= step;
+    const bool is_alone = !atomic_load(&team.present);
+    if (is_inside || is_small || is_alone)
+        fn(work, 0, count, 0);
+    else
+        share(count, sc_max_i64(step, 1), fn, work);
+    if (!is_inside && !is_small && is_alone) team.missed += (double)(count / sc_max_i64(step, 1));
+    if (!is_inside) atomic_store(&team.is_busy, false);
+}
+
+// --- The host ------------------------------------------------------------------------------------
+
+uint32_t sc_parallel_width(void) { return team.width ? team.width : 1; }
+
+void sc_parallel_set_width(uint32_t width) {
+    SC_ASSERT(width > 0 && width <= SC_PARALLEL_MAX && !atomic_load(&team.present));
+    team.width = width;
+    atomic_store(&team.ends, false);
+}
+
+double sc_parallel_missed(void) { return team.missed; }
+
+bool sc_parallel_reserve(uint64_t bytes) {
+    const uint64_t each = sc_align_up(bytes, 64), others = sc_parallel_width() - 1;
+    if (each <= team.scratch_bytes || others == 0) return true;
+    if (bytes > UINT64_MAX / SC_PARALLEL_MAX - 64) return false;
+    sc_free(team.scratch);
+    team.scratch_bytes = 0;
+    team.scratch = sc_try_alloc(each * others);
+    if (team.scratch) team.scratch_bytes = each;
+    return team.scratch != NULL;
+}
+
+void *sc_parallel_scratch(uint32_t thread) {
+    return team.scratch + (thread - 1) * team.scratch_bytes;
+}
+
+void sc_parallel_end(void) {
+    atomic_store(&team.ends, true);
+    // Sleepers wake because the gate has changed.
+    atomic_fetch_add(&team.gate, NUMBER_STEP);
+    wake();
+}
+
+void sc_parallel_fail(void) { atomic_store(&team.failed, true); }
+
+uint32_t sc_parallel_present(void) { return atomic_load(&team.present); }
+
+#endif

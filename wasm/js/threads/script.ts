@@ -1,0 +1,50 @@
+// The script of a thread: the one that clients start, too. Its first message tells it which it is.
+import { hostModule, isNode } from "../base/host.js";
+import { hasFileSystem, here, locateAsset, nextToScript } from "../locate.js";
+import type { Host } from "../types/host.js";
+
+const FILE = "worker.js";
+
+type NodeThreads = typeof import("node:worker_threads");
+
+/** The script that runs now, if it is the worker's: its name may be a bundler's. */
+let running: string | undefined;
+
+/** Says that this script is the worker's. */
+export function isThreadScript(): void {
+  running = (globalThis as { location?: { href?: string } }).location?.href ?? here;
+  // The address of a blob is gone by the time that another worker wants it.
+  if (running?.startsWith("blob:")) running = here;
+}
+
+/** A worker that runs the script, as far as threads need it. */
+export interface ThreadWorker {
+  postMessage(message: unknown): void;
+  terminate(): unknown;
+}
+
+function ofNode(failed: (why: string) => void): ThreadWorker {
+  const { Worker: Thread } = hostModule<NodeThreads>("node:worker_threads")!;
+  const address = hasFileSystem() ? locateAsset(FILE, nextToScript(FILE)) : undefined;
+  if (address === undefined) throw new Error(`${FILE} is not next to this program`);
+  const worker = new Thread(new URL(address));
+  worker.on("error", (error) => failed(String(error)));
+  // The process may end while threads wait for work.
+  worker.unref();
+  return worker;
+}
+
+function ofWeb(failed: (why: string) => void): ThreadWorker {
+  const address = running ?? nextToScript(FILE) ?? FILE;
+  const worker: Host<"Worker"> = new Worker(address, { type: "module" });
+  worker.onerror = (event) => failed(event.message || `${address} cannot be loaded`);
+  return worker;
+}
+
+/**
+ * Starts the script for one thread, and calls `failed` if it breaks later.
+ * @throws Error if this host does not start it.
+ */
+export function startScript(failed: (why: string) => void): ThreadWorker {
+  return isNode() ? ofNode(failed) : ofWeb(failed);
+}
