@@ -56,7 +56,8 @@ export function buildLibrary() {
     await quietly("node", ["wasm/abigen.mjs"]);
     await quietly(bin("tsc"), ["-p", "tsconfig.json"]);
     // The compiler does not emit declarations that are written by hand.
-    copyFileSync(inRoot("wasm/js/sconce.wasm.d.ts"), inRoot("dist/sconce.wasm.d.ts"));
+    for (const name of MODULES)
+      copyFileSync(inRoot("wasm/js/sconce.wasm.d.ts"), inRoot(`dist/${name}.d.ts`));
     // Not at the top: a fresh checkout has no npm packages yet.
     const { bundleLibrary } = await import("./bundle.mjs");
     await bundleLibrary();

@@ -171,7 +171,8 @@ void sc_parallel_set_width(uint32_t width) {
 double sc_parallel_missed(void) { return team.missed; }
 
 bool sc_parallel_reserve(uint64_t bytes) {
-    const uint64_t each = sc_align_up(bytes, 64), others = sc_parallel_width() - 1;
+    // Some bytes for those who need none: their address is passed on, and may not be NULL.
+    const uint64_t each = sc_align_up(sc_max_u64(bytes, 1), 64), others = sc_parallel_width() - 1;
     if (each <= team.scratch_bytes || others == 0) return true;
     if (bytes > UINT64_MAX / SC_PARALLEL_MAX - 64) return false;
     sc_free(team.scratch);

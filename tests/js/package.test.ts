@@ -41,7 +41,7 @@ test("the package is below 5.1 MB, and 13.5 MB installed", () => {
 test("the package holds what ships and nothing else", () => {
   const ships = [
     /^(LICENSE|(README|ARCHITECTURE|CONTRIBUTING)\.md|package\.json)$/,
-    /^dist\/((sconce|relaxed|threads|relaxed-threads)\.wasm|studio\.br|docs\.br)$/,
+    /^dist\/((sconce|relaxed|threads|relaxed-threads)\.wasm(\.d\.ts)?|studio\.br|docs\.br)$/,
     /^dist\/(\w+\/){0,2}[\w.]+(?<!\.test)\.(js|js\.map|d\.ts)$/,
     /^dist\/require\.(cjs|cjs\.map|d\.cts)$/,
     /^wasm\/js\/(\w+\/){0,2}[\w.]+(?<!\.test)\.c?ts$/,
