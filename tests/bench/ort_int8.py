@@ -20,7 +20,7 @@ from onnxruntime.quantization.shape_inference import quant_pre_process
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "conformance"))
 
-from recipe_models import read_png  # noqa: E402
+from picture import read_png  # noqa: E402
 
 OPSET = 17
 OPS = ["Conv", "Add", "Mul", "Relu", "Concat", "Transpose", "Reshape"]
