@@ -17,7 +17,9 @@
 //
 // A part that cannot run fails. Only conformance may be left out: where the package index is out of
 // reach and SCONCE_OFFICIAL_VENV names nothing, a loud message says so.
-import { existsSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { MODULES, build, buildPackage } from "./build.mjs";
 import { quietly, say, step, together } from "./progress.mjs";
 import { about, announce, buildPreset, due, setUp, start } from "./setup.mjs";
@@ -105,6 +107,26 @@ async function nodeTests(node, files, environment = {}) {
   return count(number("pass"), status !== 0 && failed === 0 ? 1 : failed);
 }
 
+// Starts those parts of the bench once that `part` of the tests stands for. Models are made in a folder
+// of their own, so that making them is tested, too.
+async function benchOf(part) {
+  const models = mkdtempSync(join(tmpdir(), "sconce-bench-"));
+  try {
+    const { text, status } = await tee(
+      "node",
+      ["tests/bench/run.mjs", "--quick", "--tested", part],
+      {
+        env: { ...process.env, SCONCE_BENCH_MODELS: models },
+      },
+    );
+    const closing = /^(\d+) parts started, (\d+) failed$/m.exec(text);
+    if (!closing) throw new StepFailed(`tests/bench/run.mjs ended with ${status} half way`);
+    return count(Number(closing[1]), Number(closing[2]));
+  } finally {
+    rmSync(models, { recursive: true, force: true });
+  }
+}
+
 // The path that a script prints of what it has set up, or undefined if that is out of reach.
 async function another(title, args) {
   let found;
@@ -127,7 +149,9 @@ const BY_VERSION = new Set([
 async function js(scope) {
   await build();
   const files = await compileTests("js");
-  const verdicts = scope.isRest ? [] : [await nodeTests(process.execPath, files)];
+  const verdicts = scope.isRest
+    ? []
+    : [await nodeTests(process.execPath, files), await benchOf("js")];
   // The oldest Node we support is the usual one here; the newest long-lived one has its say too.
   if (parseInt(process.versions.node) < 24) {
     const newer = await another("Node 24", ["tools/runtime.sh", "node24"]);
@@ -150,23 +174,26 @@ async function web() {
   const { shareBrowser } = await import(inRoot("build/js-tests/web/browser.js"));
   const browser = await shareBrowser(chromium());
   try {
-    return await nodeTests(process.execPath, files, { SCONCE_BROWSER: browser.wsEndpoint() });
+    const environment = { SCONCE_BROWSER: browser.wsEndpoint() };
+    const verdict = await nodeTests(process.execPath, files, environment);
+    return sum([verdict, await benchOf("web")]);
   } finally {
     await browser.close();
   }
 }
 
-async function bundlers({ name, isRest }) {
+async function bundlers({ name, isRest, takes }) {
   await setUp("web");
   await build();
   const environment = { CHROME_PATH: chromium(), SCONCE_SCOPE: name };
   const files = await compileTests("bundlers");
   // hosts.test.ts has no cases to choose from, and has run with the quick ones.
   const chosen = isRest ? files.filter((path) => path.endsWith("bundlers.test.js")) : files;
-  return nodeTests(process.execPath, chosen, environment);
+  const verdict = await nodeTests(process.execPath, chosen, environment);
+  return takes(false) ? sum([verdict, await benchOf("bundlers")]) : verdict;
 }
 
-async function conformance({ name }) {
+async function conformance({ name, takes }) {
   await official;
   const python = await another("official torch and executorch", ["tools/official.sh"]);
   if (!python) {
@@ -184,7 +211,10 @@ async function conformance({ name }) {
   const closing = /^(\d+) passed, (\d+) failed/m.exec(text);
   if (!closing) throw new StepFailed(`tests/conformance/run.py ended with ${status} half way`);
   const failed = Number(closing[2]);
-  return count(Number(closing[1]), status !== 0 && failed === 0 ? 1 : failed);
+  const verdict = count(Number(closing[1]), status !== 0 && failed === 0 ? 1 : failed);
+  if (!takes(false)) return verdict;
+  await setUp("web");
+  return sum([verdict, await benchOf("conformance")]);
 }
 
 // Each part, what of the machine it needs, and about how many seconds it takes on two idle cores when
@@ -193,14 +223,14 @@ const parts = {
   check: { test: check, needs: ["native", "node"], quick: 15, rest: 0 },
   native: { test: native, needs: ["native", "node"], quick: 90, rest: 0 },
   wasm: { test: wasm, needs: ["wasm", "node"], quick: 90, rest: 0 },
-  js: { test: js, needs: ["wasm", "node"], quick: 150, rest: 60 },
+  js: { test: js, needs: ["wasm", "node"], quick: 170, rest: 60 },
   web: { test: web, needs: ["wasm", "node", "web"], quick: 170, rest: 0 },
-  bundlers: { test: bundlers, needs: ["wasm", "node", "web"], quick: 50, rest: 250 },
+  bundlers: { test: bundlers, needs: ["wasm", "node", "web"], quick: 50, rest: 270 },
   conformance: {
     test: conformance,
     needs: ["wasm", "native", "node", "official"],
     quick: 100,
-    rest: 300,
+    rest: 360,
   },
 };
 

@@ -5,7 +5,7 @@ import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { tell } from "../../examples/stories.mjs";
 import { StepFailed, inRoot } from "../../tools/steps.mjs";
-import { alternate, median, minimum, relativeDifference, round } from "./measure.mjs";
+import { alternate, median, minimum, pace, relativeDifference, round, some } from "./measure.mjs";
 import { STORY, STORY_OPTIONS, cached, prepareModels, sample } from "./prepare.mjs";
 
 const ROUNDS = 40;
@@ -23,13 +23,13 @@ const inferences = {
 };
 
 /** The measurements of one build: a row is a function without arguments, and its answer. */
-async function rowsOf({ createEngine, tensor }) {
+async function rowsOf({ createEngine, tensor }, quick) {
   const rows = {};
-  for (const [name, [programs, options]] of Object.entries(lowerings)) {
+  for (const [name, [programs, options]] of Object.entries(some(quick, lowerings, "face-rfb320"))) {
     const engine = await createEngine();
     rows[`lower ${name}`] = () => engine.lower(programs, options).dispose();
   }
-  for (const [name, [path, shape]] of Object.entries(inferences)) {
+  for (const [name, [path, shape]] of Object.entries(some(quick, inferences, "face-rfb320"))) {
     const program = await loaded(createEngine, { path });
     const count = shape.reduce((a, b) => a * b, 1);
     const data = Float32Array.from({ length: count }, (_, i) => Math.sin(i * 0.37));
@@ -53,19 +53,19 @@ async function loaded(createEngine, programs, options) {
 }
 
 /** `dist` is the folder that the other checkout was built into. */
-export async function against(dist) {
+export async function against(dist, quick) {
   const index = join(resolve(inRoot(), dist), "index.js");
   if (!existsSync(index)) throw new StepFailed(`there is no ${index}: build that checkout first`);
-  prepareModels("mobilenet_v2.pt2", "lstm_160.pt2");
-  const ours = await rowsOf(await import("sconce"));
-  const theirs = await rowsOf(await import(pathToFileURL(index).href));
+  if (!quick) prepareModels("mobilenet_v2.pt2", "lstm_160.pt2");
+  const ours = await rowsOf(await import("sconce"), quick);
+  const theirs = await rowsOf(await import(pathToFileURL(index).href), quick);
   const table = {};
   for (const name of Object.keys(ours)) {
     const [a, b] = [(await ours[name]()) ?? [], (await theirs[name]()) ?? []];
     const differences = a.map((output, i) => relativeDifference(output, b[i]));
     if (!differences.every((difference) => difference < EQUAL))
       throw new StepFailed(`${name}: the outputs of the two differ: ${differences}`);
-    const [mine, other] = await alternate([ours[name], theirs[name]], ROUNDS, 10);
+    const [mine, other] = await alternate([ours[name], theirs[name]], ...pace(quick, ROUNDS, 10));
     table[name] = {
       ms: round(minimum(mine)),
       other_ms: round(minimum(other)),

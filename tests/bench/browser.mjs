@@ -5,7 +5,7 @@ import { createReadStream, existsSync, statSync } from "node:fs";
 import { createServer } from "node:http";
 import { extname, join, normalize } from "node:path";
 import { StepFailed, chromium, inRoot } from "../../tools/steps.mjs";
-import { cached } from "./prepare.mjs";
+import { peers } from "./prepare.mjs";
 
 const TYPES = {
   ".html": "text/html",
@@ -31,7 +31,7 @@ const FOLDERS = {
   dist: inRoot("dist"),
   tests: inRoot("tests"),
   examples: inRoot("examples"),
-  peers: cached("node_modules"),
+  peers,
 };
 
 /** The file that a request names: one of `files`, or one below a folder. */

@@ -36,24 +36,25 @@ const PEERS = {
   tfjs_wasm: async (input) => tfjsRun(...(await tfjsParts()), input),
 };
 
-export async function infer({ name }) {
+export async function infer({ name, quick }) {
   const { input, peers } = MODELS[name];
   const makers = Object.fromEntries(peers.map((peer) => [peer, () => PEERS[peer](input)]));
-  return compare({ createEngine, tensor }, name, await programs(), makers);
+  return compare({ createEngine, tensor }, name, await programs(), makers, quick);
 }
 
 /** `numbers` are the input's. */
-export async function int8({ names, shape, numbers, face }) {
+export async function int8({ names, shape, numbers, face, quick }) {
   const files = {};
   for (const name of names) files[name] = await fetched(name);
   const input = { dtype: "float32", shape, data: Float32Array.from(numbers) };
-  return compareInt8({ createEngine, tensor }, await loadOrt(), files, input, face);
+  return compareInt8({ createEngine, tensor }, await loadOrt(), files, input, face, quick);
 }
 
-export async function story({ golden }) {
+export async function story({ golden, quick }) {
   const count = golden.length;
-  return compareStories({ createEngine }, tell, await programs(), golden, {
+  const makers = {
     ort_web: async () => teller(tell, await ortStory(...(await ortParts())), count),
     tfjs_wasm: async () => teller(tell, await tfjsStory(...(await tfjsParts())), count),
-  });
+  };
+  return compareStories({ createEngine }, tell, await programs(), golden, makers, quick);
 }

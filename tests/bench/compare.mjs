@@ -2,7 +2,7 @@
 // then runs alternate. A run is the whole call: numbers in from JavaScript, numbers out. Each engine
 // gets them in the layout it works in, and has folded, fused and packed before.
 import { sconceRun, teller } from "./engines.mjs";
-import { alternate, median, minimum, relativeDifference, round } from "./measure.mjs";
+import { alternate, median, minimum, pace, relativeDifference, round } from "./measure.mjs";
 
 const EQUAL = 1e-4; // of the largest output
 
@@ -46,8 +46,11 @@ function checkEqual(name, peer, expected, outputs, equal = EQUAL) {
   return Number(Math.max(...differences).toPrecision(2));
 }
 
-/** The peers that can run, what `judge` says of their outputs, and what the others say. */
-async function runnable(makers, judge) {
+/**
+ * The peers that can run, what `judge` says of their outputs, and what the others say. In a quick
+ * run all of them have to run.
+ */
+async function runnable(makers, judge, quick) {
   const [runs, judged, cannot] = [{}, {}, {}];
   for (const [peer, make] of Object.entries(makers)) {
     let outputs;
@@ -56,6 +59,7 @@ async function runnable(makers, judge) {
       outputs = await run();
       runs[peer] = run;
     } catch (error) {
+      if (quick) throw error;
       cannot[peer] = error.message;
       continue;
     }
@@ -71,7 +75,7 @@ const named = (object, name) =>
  * One row: `programs` are the .pte `delegated` and `portable`, `makers` what makes a run of each
  * peer. Ratios are of the delegated program's time: above 1 means that it is faster.
  */
-export async function compare(sconce, name, programs, makers) {
+export async function compare(sconce, name, programs, makers, quick) {
   const { input, cannot, portable_equal } = MODELS[name];
   const portable = await sconceRun(sconce, programs.portable, input);
   const delegated = await sconceRun(sconce, programs.delegated, input);
@@ -83,11 +87,10 @@ export async function compare(sconce, name, programs, makers) {
     portable.run(),
     portable_equal,
   );
-  const peers = await runnable(makers, (peer, outputs) =>
-    checkEqual(name, peer, expected, outputs),
-  );
+  const judge = (peer, outputs) => checkEqual(name, peer, expected, outputs);
+  const peers = await runnable(makers, judge, quick);
   const tasks = [delegated.run, portable.run, ...Object.values(peers.runs)];
-  const [ours, kernels, ...theirs] = await alternate(tasks, 40, 10);
+  const [ours, kernels, ...theirs] = await alternate(tasks, ...pace(quick, 40, 10));
   const rows = { delegated_ms: round(minimum(ours)), sconce_ms: round(minimum(kernels)) };
   rows.sconce_ratio = round(minimum(kernels) / minimum(ours));
   Object.keys(peers.runs).forEach((peer, i) => {
@@ -110,7 +113,7 @@ export async function compare(sconce, name, programs, makers) {
 /** How many times as fast 8 bits are as floats. */
 export function addRatios(rows) {
   const { mobilenet_v2_int8: int8, mobilenet_v2: float } = rows;
-  int8.float32_ratio = round(float.delegated_ms / int8.delegated_ms);
+  if (int8) int8.float32_ratio = round(float.delegated_ms / int8.delegated_ms);
   return rows;
 }
 
@@ -125,7 +128,7 @@ const NATIVE_TOKENS_PER_S = 2400;
  * A row for each program and each of `makers`, which make what tells a story and returns its tokens:
  * each time the golden one. Ratios are of the delegated program's time.
  */
-export async function compareStories({ createEngine }, tell, programs, golden, makers) {
+export async function compareStories({ createEngine }, tell, programs, golden, makers, quick) {
   const check = (name, tokens) => {
     if (tokens.join() !== golden.join())
       throw new Error(`the story of ${name} is not the golden one: ${tokens}`);
@@ -135,14 +138,14 @@ export async function compareStories({ createEngine }, tell, programs, golden, m
     ours[name] = teller(tell, (await createEngine()).load(pte), golden.length);
     check(name, await ours[name]());
   }
-  const peers = await runnable(makers, check);
+  const peers = await runnable(makers, check, quick);
   const runs = { ...ours, ...peers.runs };
   const tasks = Object.entries(runs).map(
     ([name, run]) =>
       async () =>
         check(name, await run()),
   );
-  const times = await alternate(tasks, 12, 2);
+  const times = await alternate(tasks, ...pace(quick, 12, 2));
   for (const run of Object.values(runs)) await run.close?.();
   const perSecond = (ms) => round((golden.length - 1) / (ms / 1000));
   const rows = {};

@@ -2,6 +2,7 @@
 // in this Node, with the official runtime, which is native, or in Chromium (browser.mjs).
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { createEngine, tensor } from "sconce";
 import { tell } from "../../examples/stories.mjs";
@@ -9,12 +10,13 @@ import { inRoot } from "../../tools/steps.mjs";
 import { inBrowser } from "./browser.mjs";
 import { MODELS, addRatios, compare, compareStories } from "./compare.mjs";
 import { ortRun, ortStory, teller, tfjsRun, tfjsStory } from "./engines.mjs";
+import { some } from "./measure.mjs";
 import { officialRun, officialTell } from "./official.mjs";
 import {
   STORY,
   STORY_OPTIONS,
-  cache,
   cached,
+  peers,
   prepareModels,
   preparePeers,
   sample,
@@ -60,13 +62,13 @@ export async function lowerBoth(programs, options = {}) {
 // --- In Node -------------------------------------------------------------------------------------
 
 export function loadOrt() {
-  const path = cached("node_modules/onnxruntime-web/dist/ort.node.min.mjs");
+  const path = join(peers, "onnxruntime-web/dist/ort.node.min.mjs");
   return import(pathToFileURL(path).href);
 }
 
 /** The first choice of tfjs's makers. */
 function tfjsParts({ graph }) {
-  const load = createRequire(`${cache}/package.json`);
+  const load = createRequire(`${peers}/`);
   return [
     load("@tensorflow/tfjs-core"),
     load("@tensorflow/tfjs-backend-wasm"),
@@ -80,43 +82,47 @@ const PEERS = {
   tfjs_wasm: (files, input) => tfjsRun(...tfjsParts(files), input),
 };
 
-async function inferHere(name, programs) {
-  const { input, peers } = MODELS[name];
+async function inferHere(name, programs, quick) {
+  const { input, peers: others } = MODELS[name];
   const makers = Object.fromEntries(
-    peers.map((peer) => [peer, () => PEERS[peer](FILES[name], input)]),
+    others.map((peer) => [peer, () => PEERS[peer](FILES[name], input)]),
   );
   makers.official_native = () => officialRun(programs.delegated, "forward", [input]);
-  return compare({ createEngine, tensor }, name, programs, makers);
+  return compare({ createEngine, tensor }, name, programs, makers, quick);
 }
 
 // --- Parts ---------------------------------------------------------------------------------------
 
 /** With `browser` in Chromium, without the official runtime. */
-export async function infer({ browser }) {
-  prepareModels("mobilenet_v2.onnx", "mobilenet_v2.calls.json", "mobilenet_v2.pt2");
-  prepareModels("mobilenet_v2_int8.pt2", "mobilenet_v2_int8.onnx", "face-rfb320.calls.json");
-  prepareModels("minilm.pt2", "minilm.onnx", "minilm.calls.json");
+export async function infer({ browser, quick }) {
+  prepareModels("face-rfb320.calls.json");
+  if (!quick) {
+    prepareModels("mobilenet_v2.onnx", "mobilenet_v2.calls.json", "mobilenet_v2.pt2");
+    prepareModels("mobilenet_v2_int8.pt2", "mobilenet_v2_int8.onnx");
+    prepareModels("minilm.pt2", "minilm.onnx", "minilm.calls.json");
+  }
   preparePeers();
   const rows = {};
-  for (const name of Object.keys(MODELS)) {
+  for (const name of Object.keys(some(quick, MODELS, "face-rfb320"))) {
     const programs = await lowerBoth({ path: FILES[name].pt2 });
     rows[name] = browser
-      ? await inBrowser("infer", { name }, { ...programs, ...FILES[name] })
-      : await inferHere(name, programs);
+      ? await inBrowser("infer", { name, quick }, { ...programs, ...FILES[name] })
+      : await inferHere(name, programs, quick);
   }
   return addRatios(rows);
 }
 
-export async function story({ browser }) {
+export async function story({ browser, quick }) {
   prepareModels("stories260k.onnx", "stories260k.calls.json");
   preparePeers();
   const golden = JSON.parse(readFileSync(sample("stories260k.golden.json"), "utf8")).tokens;
   const programs = await lowerBoth(STORY, STORY_OPTIONS);
-  if (browser) return inBrowser("story", { golden }, { ...programs, ...STORY_FILES });
+  if (browser) return inBrowser("story", { golden, quick }, { ...programs, ...STORY_FILES });
   const count = golden.length;
-  return compareStories({ createEngine }, tell, programs, golden, {
+  const makers = {
     ort_web: async () => teller(tell, await ortStory(await loadOrt(), STORY_FILES.onnx), count),
     tfjs_wasm: async () => teller(tell, await tfjsStory(...tfjsParts(STORY_FILES)), count),
     official_native: () => officialTell(programs.delegated, "decode", count),
-  });
+  };
+  return compareStories({ createEngine }, tell, programs, golden, makers, quick);
 }

@@ -2,7 +2,7 @@
 // thread, in Node or in a page. Results of 8 bits are compared with those of floats first.
 import { toFaces } from "../../examples/faces.mjs";
 import { ortRun, sconceRun } from "./engines.mjs";
-import { alternate, median, minimum, onCpu, relativeDifference, round } from "./measure.mjs";
+import { alternate, median, minimum, onCpu, pace, relativeDifference, round } from "./measure.mjs";
 
 const EQUAL = 1e-4; // of the largest output
 const FACE = { overlap: 0.9, score: 0.01 };
@@ -52,12 +52,12 @@ function check(outputs, face) {
 }
 
 /** The times of runs in turns, with ratios to those of the first; in Node their CPU time, too. */
-async function timesOf(runs) {
+async function timesOf(runs, quick) {
   const names = Object.keys(runs);
   const isNode = typeof process !== "undefined";
   const clocked = Object.values(runs).map((run) => (isNode ? onCpu(run) : [run]));
   const tasks = clocked.map(([task]) => task);
-  const times = await alternate(tasks, 40, 10);
+  const times = await alternate(tasks, ...pace(quick, 40, 10));
   const row = {};
   const add = (kind, of, all) =>
     names.forEach((name, i) => {
@@ -75,7 +75,7 @@ async function timesOf(runs) {
  * One row. `files` are the .pte `float` and `int8`, delegated, and the .onnx `ort_float` and
  * `ort_int8`. Ratios are of the time of our program in 8 bits: above 1 means that it is faster.
  */
-export async function compareInt8(sconce, ort, files, input, face) {
+export async function compareInt8(sconce, ort, files, input, face, quick) {
   const ours = [files.float, files.int8].map((pte) => sconceRun(sconce, pte, input));
   const [float, int8] = (await Promise.all(ours)).map(({ run }) => run);
   const runs = { int8, float };
@@ -83,7 +83,7 @@ export async function compareInt8(sconce, ort, files, input, face) {
   const outputs = {};
   for (const [name, run] of Object.entries(runs)) outputs[name] = await run();
   check(outputs, face);
-  const row = await timesOf(runs);
+  const row = await timesOf(runs, quick);
   const noise = (name) => outputs.float.map((o, i) => round(decibels(o, outputs[name][i])));
   return { ...row, int8_db: noise("int8").join(), ort_int8_db: noise("ort_int8").join() };
 }

@@ -5,6 +5,7 @@ import { inBrowser } from "./browser.mjs";
 import { MODELS } from "./compare.mjs";
 import { FILES, loadOrt, lowerBoth } from "./inference.mjs";
 import { compareInt8 } from "./int8.mjs";
+import { some } from "./measure.mjs";
 import { FACE_INT8, cached, prepareModels, preparePeers, sample } from "./prepare.mjs";
 
 const RECIPE = "xnnpack_pt2e_int8_static_per_channel";
@@ -59,20 +60,25 @@ async function faceDetector() {
   };
 }
 
-function inPage({ files, input: { shape, data }, face }) {
-  const argument = { names: Object.keys(files), shape, numbers: [...data], face };
+function inPage({ files, input: { shape, data }, face }, quick) {
+  const argument = { names: Object.keys(files), shape, numbers: [...data], face, quick };
   return inBrowser("int8", argument, files);
 }
 
-export async function int8({ browser }) {
-  prepareModels("mobilenet_v2.pt2", "mobilenet_v2.onnx", FACE_INT8);
-  prepareModels("mobilenet_v2_int8.pt2", "mobilenet_v2_int8.onnx");
+const CASES = { mobilenet_v2: mobilenet, "face-rfb320": faceDetector };
+
+export async function int8({ browser, quick }) {
+  prepareModels(FACE_INT8);
+  if (!quick) {
+    prepareModels("mobilenet_v2.pt2", "mobilenet_v2.onnx");
+    prepareModels("mobilenet_v2_int8.pt2", "mobilenet_v2_int8.onnx");
+  }
   preparePeers();
   const inNode = async ({ files, input, face }) =>
-    compareInt8({ createEngine, tensor }, await loadOrt(), files, input, face);
+    compareInt8({ createEngine, tensor }, await loadOrt(), files, input, face, quick);
   const measure = browser ? inPage : inNode;
-  return {
-    mobilenet_v2: await measure(await mobilenet()),
-    "face-rfb320": await measure(await faceDetector()),
-  };
+  const rows = {};
+  for (const [name, make] of Object.entries(some(quick, CASES, "face-rfb320")))
+    rows[name] = await measure(await make(), quick);
+  return rows;
 }

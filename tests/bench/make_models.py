@@ -1,7 +1,8 @@
-"""Makes the programs that are too large to keep: MobileNetV2 (torchvision's layers, random
-weights), the same in 8 bits, an encoder of MiniLM's size, one of the size of a vision transformer,
-unrolled LSTMs and a large linear layer, as .pt2; and what other engines read of the ones that run
-side by side: .onnx, in 8 bits by qdq.py and ort_int8.py, and the lists of calls of dump_graph.py.
+"""Makes the programs that are too large to keep: MobileNetV2 and ResNet-18 (torchvision's layers,
+random weights), the first in 8 bits, too, a small vision transformer, an encoder of MiniLM's size,
+one of the size of a vision transformer, unrolled LSTMs and linear layers, as .pt2; and what other
+engines read of the ones that run side by side: .onnx, in 8 bits by qdq.py and ort_int8.py, and the
+lists of calls of dump_graph.py.
 
 Usage: make_models.py FOLDER NAME...
 """
@@ -81,6 +82,28 @@ def mobilenet():
     return model, x
 
 
+class Residual(nn.Module):
+    """Two convolutions of 3x3; the input is added, by a third where shapes change."""
+
+    def __init__(self, inputs, outputs, stride):
+        super().__init__()
+        first, second = conv_bn(inputs, outputs, 3, stride), conv_bn(outputs, outputs, 3, 1)
+        self.conv = nn.Sequential(*first[:2], nn.ReLU(), *second[:2])
+        changes = stride != 1 or inputs != outputs
+        self.short = nn.Sequential(*conv_bn(inputs, outputs, 1, stride)[:2] if changes else [])
+
+    def forward(self, x):
+        return nn.functional.relu(self.conv(x) + self.short(x))
+
+
+def resnet18():
+    layers = [*conv_bn(3, 64, 7, 2)[:2], nn.ReLU(), nn.MaxPool2d(3, 2, 1)]
+    for inputs, outputs in ((64, 64), (64, 128), (128, 256), (256, 512)):
+        layers += [Residual(inputs, outputs, outputs // inputs), Residual(outputs, outputs, 1)]
+    layers += [nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, 1000)]
+    return nn.Sequential(*layers), torch.randn(1, 3, 224, 224)
+
+
 class Recurrent(nn.Module):
     def __init__(self):
         super().__init__()
@@ -146,6 +169,22 @@ class EncoderLayer(nn.Module):
         return self.norm_2(x + self.down(nn.functional.gelu(self.up(x))))
 
 
+class Patches(nn.Module):
+    """A vision transformer, with the norms of its layers behind them: ViT-Tiny/16 by default."""
+
+    def __init__(self, width=192, layers=12, heads=3, size=224, patch=16):
+        super().__init__()
+        self.cut = nn.Conv2d(3, width, patch, patch)
+        self.first = nn.Parameter(torch.randn(1, 1, width))
+        self.places = nn.Parameter(torch.randn(1, (size // patch) ** 2 + 1, width))
+        self.layers = nn.Sequential(*(EncoderLayer(width, heads) for _ in range(layers)))
+        self.head = nn.Linear(width, 1000)
+
+    def forward(self, x):
+        x = torch.cat([self.first, self.cut(x).flatten(2).transpose(1, 2)], 1)
+        return self.head(self.layers(x + self.places)[:, 0])
+
+
 def encoder(width, layers, heads, words):
     return Encoder(width, layers, heads, 128, words), torch.randint(0, words, (1, 128))
 
@@ -153,10 +192,13 @@ def encoder(width, layers, heads, words):
 MODELS = {
     "mobilenet_v2": mobilenet,
     "mobilenet_v2_int8": mobilenet_int8,
+    "resnet18": resnet18,
+    "vit_tiny": lambda: (Patches(), torch.randn(1, 3, 224, 224)),
     "minilm": lambda: encoder(384, 6, 12, 30522),
     "vit_350mb": lambda: encoder(768, 12, 12, 2048),
     "lstm_160": lambda: recurrent(160),
     "lstm_1280": lambda: recurrent(1280),
+    "linear_384": lambda: (nn.Linear(384, 384), torch.randn(192, 384)),
     "linear_500mb": lambda: (nn.Linear(11180, 11180), torch.randn(1, 11180)),
 }
 

@@ -5,6 +5,13 @@ export const minimum = (times) => Math.min(...times);
 export const median = (times) => [...times].sort((a, b) => a - b)[Math.floor(times.length / 2)];
 export const round = (x) => Number(x.toPrecision(4));
 
+/** Rounds and warm-up for `alternate`; a quick run starts everything once. */
+export const pace = (quick, rounds, warmup) => (quick ? [1, 0] : [rounds, warmup]);
+
+/** The rows of a table; in a quick run only those that are named. */
+export const some = (quick, table, ...names) =>
+  quick ? Object.fromEntries(names.map((name) => [name, table[name]])) : table;
+
 /** True if the least of these is not an accident: several more are close to it. */
 function isStable(times) {
   const sorted = [...times].sort((a, b) => a - b);

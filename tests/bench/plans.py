@@ -1,7 +1,7 @@
 """Planned bytes and .pte bytes of every program, ours and the official exporter's, as JSON. That
 exporter's results do not change, so they are kept in FOLDER, with the large models.
 
-Usage: plans.py FOLDER
+Usage: plans.py FOLDER [NAME...]    NAME: a program; by default all
 """
 
 import hashlib
@@ -69,9 +69,10 @@ def official_cached(name, methods, folder):
     return json.loads(kept.read_text())
 
 
-def main(folder):
-    rows = {}
-    for name, methods in programs(folder).items():
+def main(folder, names):
+    rows, found = {}, programs(folder)
+    for name in names or found:
+        methods = found[name]
         with tempfile.TemporaryDirectory() as made:
             mine = measured(ours(name, methods, Path(made)), methods)
         theirs = official_cached(name, methods, folder)
@@ -87,4 +88,4 @@ def main(folder):
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), sys.argv[2:])

@@ -1,5 +1,7 @@
 // Needs of the measurements that the project does not hold: large models, made by the official
 // tools, and other engines from npm. Kept in the cache folder; asked for by the parts that need it.
+// SCONCE_BENCH_MODELS names another folder for models: tests give an empty one, so that making them
+// is tested, too.
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
@@ -7,7 +9,9 @@ import { join } from "node:path";
 import { StepFailed, inRoot } from "../../tools/steps.mjs";
 
 export const cache = join(process.env.SCONCE_CACHE ?? join(homedir(), ".cache/sconce"), "bench");
-export const cached = (name) => join(cache, name);
+export const models = process.env.SCONCE_BENCH_MODELS ?? cache;
+export const cached = (name) => join(models, name);
+export const peers = join(cache, "node_modules");
 export const sample = (name) => inRoot("models", name);
 
 export const STORY = {
@@ -41,11 +45,11 @@ export function officialPython() {
   return python.stdout.trim();
 }
 
-/** Makes the models of which one of these files is missing in the cache folder. */
+/** Makes the models of which one of these files is missing in their folder. */
 export function prepareModels(...files) {
   const missing = files.filter((name) => !existsSync(cached(name)));
   if (!missing.length) return;
-  mkdirSync(cache, { recursive: true });
+  mkdirSync(models, { recursive: true });
   const official = officialPython();
   const onnx = ["onnx", "onnxscript"];
   if (spawnSync(official, ["-c", `import ${onnx}`]).status !== 0) {
@@ -55,7 +59,7 @@ export function prepareModels(...files) {
   const script = inRoot("tests/bench/make_models.py");
   const env = { ...process.env };
   if (missing.includes(FACE_INT8)) env.PYTHONPATH = ortPython(official);
-  execFileSync(official, ["-W", "ignore", script, cache, ...names], { ...shown, env });
+  execFileSync(official, ["-W", "ignore", script, models, ...names], { ...shown, env });
 }
 
 /**
@@ -63,7 +67,7 @@ export function prepareModels(...files) {
  * environment has all that it needs, and stays as it is.
  */
 function ortPython(official) {
-  const folder = cached(`python/onnxruntime-${ORT}`);
+  const folder = join(cache, `python/onnxruntime-${ORT}`);
   if (existsSync(folder)) return folder;
   const made = `${folder}.new`;
   rmSync(made, { recursive: true, force: true });
@@ -76,9 +80,9 @@ function ortPython(official) {
 /** Installs the other engines. */
 export function preparePeers() {
   const names = PEERS.map((peer) => peer.replace(/@[^@]*$/, ""));
-  if (names.every((name) => existsSync(cached(`node_modules/${name}`)))) return;
+  if (names.every((name) => existsSync(join(peers, name)))) return;
   mkdirSync(cache, { recursive: true });
-  writeFileSync(cached("package.json"), '{"private": true}\n');
+  writeFileSync(join(cache, "package.json"), '{"private": true}\n');
   const args = ["install", "--silent", "--ignore-scripts", ...PEERS];
   execFileSync("npm", args, { ...shown, cwd: cache });
 }

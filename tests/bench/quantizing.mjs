@@ -6,7 +6,7 @@
 import { createEngine, tensor } from "sconce";
 import { MODELS } from "./compare.mjs";
 import { peakBytes } from "./lowering.mjs";
-import { alternate, median, minimum, onCpu, round } from "./measure.mjs";
+import { alternate, median, minimum, onCpu, pace, round, some } from "./measure.mjs";
 import { cached, prepareModels, sample } from "./prepare.mjs";
 
 const RECIPE = "xnnpack_pt2e_int8_static_per_channel";
@@ -40,7 +40,7 @@ async function floatProgram(path, input) {
   return { run: () => program.run("forward", input), arena: plannedBytes, engine };
 }
 
-async function row(name, path) {
+async function row(name, path, quick) {
   const batches = batchesOf(MODELS[name].input);
   const float = await floatProgram(path, batches[0]);
   const quantize = async (engine) => {
@@ -58,7 +58,7 @@ async function row(name, path) {
   const [task, cpu] = onCpu(() => quantize(engine));
   const [runs, eightCpu] = onCpu(() => batches.forEach(float.run));
   const [int8Runs, int8Cpu] = onCpu(() => batches.forEach((b) => integers.run("forward", b)));
-  const [times, eight] = await alternate([task, runs, int8Runs], 12, 6);
+  const [times, eight] = await alternate([task, runs, int8Runs], ...pace(quick, 12, 6));
   fresh.dispose();
   engine.dispose();
   float.engine.dispose();
@@ -83,9 +83,10 @@ async function row(name, path) {
   };
 }
 
-export async function quantize() {
-  prepareModels("mobilenet_v2.pt2");
+export async function quantize({ quick }) {
+  if (!quick) prepareModels("mobilenet_v2.pt2");
+  const files = some(quick, FILES, "face-rfb320");
   const rows = {};
-  for (const [name, path] of Object.entries(FILES)) rows[name] = await row(name, path);
+  for (const [name, path] of Object.entries(files)) rows[name] = await row(name, path, quick);
   return rows;
 }

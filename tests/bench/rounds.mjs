@@ -12,14 +12,14 @@ const CASES = {
   "client, forgotten": ["createClient", false],
 };
 
-/** In a process of its own: the resident memory after each fifty rounds, in MB. */
-async function measure(create, disposes) {
+/** In a process of its own: the resident memory after each quarter of the rounds, in MB. */
+async function measure(create, disposes, count) {
   const sconce = await import("sconce");
   const worker = await sconce[create]();
   const file = readFileSync(inRoot("models/face-rfb320.pt2"));
   const input = sconce.tensor(new Float32Array(3 * 240 * 320), [1, 3, 240, 320]);
   const found = {};
-  for (let i = 1; i <= ROUNDS; i++) {
+  for (let i = 1; i <= count; i++) {
     const lowered = await worker.lower(file);
     const program = await worker.load(lowered);
     await program.run([input]);
@@ -29,15 +29,16 @@ async function measure(create, disposes) {
     }
     // Objects that are forgotten are found between turns of the loop.
     await new Promise((resolve) => setImmediate(resolve));
-    if (i % 50 === 0) found[`mb_after_${i}`] = Math.round(process.memoryUsage.rss() / 1e6);
+    if (i % (count / 4) === 0) found[`mb_after_${i}`] = Math.round(process.memoryUsage.rss() / 1e6);
   }
   console.log(JSON.stringify(found));
   process.exit();
 }
 
-export function rounds() {
+export function rounds({ quick }) {
   return Object.fromEntries(
-    Object.entries(CASES).map(([name, args]) => {
+    Object.entries(CASES).map(([name, about]) => {
+      const args = [...about, quick ? 4 : ROUNDS];
       const script = new URL(import.meta.url).pathname;
       const child = spawnSync(process.execPath, [script, JSON.stringify(args)], {
         encoding: "utf8",

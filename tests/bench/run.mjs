@@ -1,5 +1,5 @@
 // The figures of the project, measured again. A table a part, or one JSON document.
-//   npm run bench -- [--json] [PART...]
+//   npm run bench -- [--json] [--quick] [PART...]
 //   lower     lowering time and the memory it takes at most
 //   grow      the same, with the steps of an LSTM and with the bytes of weights
 //   quantize  calibrating, quantizing and lowering, in runs of the float program, and its memory
@@ -26,6 +26,9 @@
 //   server    servers under load: a pool, an engine on the main thread, one client and two
 //   rounds    the memory of a process over 200 rounds, with dispose() and without
 //   hostile   files cut short and files changed
+// With --quick, parts start once: a round with the smallest model, held to the same outputs. Times of
+// one round say little, and only --json shows them. Tests run it: --tested js names the parts that
+// `npm test -- js` starts.
 // With --browser, inference, 8 bits and the story run in Chromium instead of this Node, without the
 // official runtime; without parts, these three alone. With --against DIR, the dist folder of another
 // checkout, only lowering, inference and the story, with both builds in turns.
@@ -38,30 +41,62 @@ import { infer, story } from "./inference.mjs";
 import { int8 } from "./integers.mjs";
 import { grow, lower } from "./lowering.mjs";
 import { quantize } from "./quantizing.mjs";
+import { round } from "./measure.mjs";
 import { hostile, page, plans, sizes } from "./shipped.mjs";
 import { rounds } from "./rounds.mjs";
 import { server } from "./server.mjs";
 import { startup } from "./startup.mjs";
 
+// For each part the one of tools/test.mjs that starts it: official tools, other engines and packages
+// from npm are left to the parts that set them up.
 const PARTS = {
-  lower,
-  grow,
-  quantize,
-  infer,
-  int8,
-  story,
-  plans,
-  sizes,
-  page,
-  startup,
-  server,
-  rounds,
-  hostile,
+  lower: { measure: lower, tested: "js" },
+  grow: { measure: grow, tested: "js" },
+  quantize: { measure: quantize, tested: "js" },
+  infer: { measure: infer, tested: "conformance" },
+  int8: { measure: int8, tested: "conformance" },
+  story: { measure: story, tested: "conformance" },
+  plans: { measure: plans, tested: "conformance" },
+  sizes: { measure: sizes, tested: "js" },
+  page: { measure: page, tested: "web" },
+  startup: { measure: startup, tested: "bundlers" },
+  server: { measure: server, tested: "js" },
+  rounds: { measure: rounds, tested: "js" },
+  hostile: { measure: hostile, tested: "js" },
 };
 
 const IN_BROWSER = ["infer", "int8", "story"];
 
 const load = () => Number(loadavg()[0].toFixed(2));
+
+/** The parts to run: each by its title with the options that it takes. */
+function chosen(values, positionals) {
+  const { against: dist, browser, tested } = values;
+  if (dist) return { against: [({ quick }) => against(dist, quick), values] };
+  const all = browser ? IN_BROWSER : Object.keys(PARTS);
+  const isTested = (name) => !tested || PARTS[name].tested === tested;
+  const names = (positionals.length ? positionals : all).filter(isTested);
+  const runs = Object.fromEntries(names.map((name) => [name, [PARTS[name].measure, values]]));
+  // Tests start the other forms, too: pages, and a build next to itself.
+  for (const name of tested ? names.filter((one) => IN_BROWSER.includes(one)) : [])
+    runs[`${name} --browser`] = [PARTS[name].measure, { ...values, browser: true }];
+  if (tested === "js") runs["--against dist"] = [({ quick }) => against("dist", quick), values];
+  return runs;
+}
+
+function check({ browser, tested }, names) {
+  const unknown = names.filter((name) => !(name in PARTS));
+  if (unknown.length) {
+    throw new StepFailed(
+      `there is no part '${unknown}'; the parts are: ${Object.keys(PARTS).join(", ")}`,
+    );
+  }
+  if (browser && !names.every((name) => IN_BROWSER.includes(name)))
+    throw new StepFailed(`with --browser the parts are: ${IN_BROWSER.join(", ")}`);
+  const places = new Set(Object.values(PARTS).map((part) => part.tested));
+  if (tested && !places.has(tested))
+    throw new StepFailed(`no part is tested by '${tested}', only by: ${[...places].join(", ")}`);
+}
 
 await script(async (args) => {
   const { values, positionals } = parseArgs({
@@ -69,34 +104,35 @@ await script(async (args) => {
     allowPositionals: true,
     options: {
       json: { type: "boolean" },
+      quick: { type: "boolean" },
+      tested: { type: "string" },
       against: { type: "string" },
       browser: { type: "boolean" },
     },
   });
-  const unknown = positionals.filter((name) => !(name in PARTS));
-  if (unknown.length) {
-    throw new StepFailed(
-      `there is no part '${unknown}'; the parts are: ${Object.keys(PARTS).join(", ")}`,
-    );
-  }
-  if (values.browser && !positionals.every((name) => IN_BROWSER.includes(name)))
-    throw new StepFailed(`with --browser the parts are: ${IN_BROWSER.join(", ")}`);
-  const all = values.browser ? IN_BROWSER : Object.keys(PARTS);
-  const names = positionals.length ? positionals : all;
+  check(values, positionals);
   const [{ model }, ...others] = cpus();
   const results = { node: process.version, machine: `${1 + others.length} x ${model}`, load: {} };
-  const parts = values.against
-    ? { against: () => against(values.against) }
-    : Object.fromEntries(names.map((name) => [name, PARTS[name]]));
-  for (const [name, measure] of Object.entries(parts)) {
+  const runs = chosen(values, positionals);
+  for (const [name, [measure, options]] of Object.entries(runs)) {
     results.load[name] = load();
-    results[name] = await part(() => measure(values));
-    if (values.json) continue;
+    const begin = performance.now();
+    results[name] = await part(() => measure(options));
+    if (values.quick) console.error(`${name}: ${round((performance.now() - begin) / 1000)} s`);
+    if (values.json || values.quick) continue;
     console.log(`\n${name} (load before: ${results.load[name]})`);
     console.table(results[name]);
   }
   if (values.json) console.log(JSON.stringify(results, null, 2));
+  if (values.quick) summarize(results, Object.keys(runs));
 });
+
+/** Failures with their reasons, and the closing line, which tools/test.mjs reads. */
+function summarize(results, names) {
+  const failed = names.filter((name) => results[name].failed);
+  for (const name of failed) console.error(`bench ${name} failed: ${results[name].failed}`);
+  console.error(`${names.length - failed.length} parts started, ${failed.length} failed`);
+}
 
 /** A part's rows; one that fails says why in its place, and the rest go on. */
 async function part(measure) {

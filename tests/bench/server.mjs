@@ -9,6 +9,7 @@ import { round } from "./measure.mjs";
 
 const ROUNDS = 3;
 const COUNT = 50;
+const QUICK = { rounds: 1, count: 4 };
 const SERVERS = {
   "createPool()": ["examples/server.mjs", "0"],
   "an engine on the main thread": ["tests/bench/plain_server.mjs", "0"],
@@ -54,19 +55,19 @@ const at = (times, share) => {
 };
 
 /** Posts the files at once; all must be answered. */
-async function post(url, body) {
-  const agent = new http.Agent({ maxSockets: COUNT });
+async function post(url, body, count) {
+  const agent = new http.Agent({ maxSockets: count });
   const watcher = new Worker(new URL(import.meta.url), { workerData: { url } });
   await heard(watcher);
   const begin = performance.now();
-  const answers = await Promise.all(Array.from({ length: COUNT }, () => ask(url, agent, body)));
+  const answers = await Promise.all(Array.from({ length: count }, () => ask(url, agent, body)));
   const wall = performance.now() - begin;
   const reported = heard(watcher);
   watcher.postMessage("stop");
   const health = await reported;
   agent.destroy();
   const failed = answers.filter(([status]) => status !== 200).length;
-  if (failed > 0) throw new StepFailed(`${failed} of ${COUNT} requests failed`);
+  if (failed > 0) throw new StepFailed(`${failed} of ${count} requests failed`);
   const times = answers.map(([, time]) => time);
   return {
     wall_ms: wall,
@@ -88,13 +89,14 @@ async function started(args) {
 /** "0.6 to 1.1": the least and the largest of the rounds. */
 const range = (numbers) => `${round(Math.min(...numbers))} to ${round(Math.max(...numbers))}`;
 
-export async function server() {
+export async function server({ quick }) {
+  const { rounds: most, count } = quick ? QUICK : { rounds: ROUNDS, count: COUNT };
   const body = readFileSync(inRoot("models/face-rfb320.pt2"));
   const running = {};
   try {
     for (const [name, args] of Object.entries(SERVERS)) running[name] = await started(args);
-    for (let i = 0; i < ROUNDS; i++)
-      for (const one of Object.values(running)) one.rounds.push(await post(one.url, body));
+    for (let i = 0; i < most; i++)
+      for (const one of Object.values(running)) one.rounds.push(await post(one.url, body, count));
     return Object.fromEntries(
       Object.entries(running).map(
         ([

@@ -5,14 +5,16 @@ import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { brotliCompressSync } from "node:zlib";
 import { StepFailed, bin, chromium, inRoot, output, run } from "../../tools/steps.mjs";
-import { minimum, round } from "./measure.mjs";
-import { cache, officialPython, prepareModels } from "./prepare.mjs";
+import { minimum, round, some } from "./measure.mjs";
+import { models, officialPython, prepareModels } from "./prepare.mjs";
 
 /** Ours and the official exporter's, for every program; ours may not be larger. */
-export function plans() {
-  prepareModels("mobilenet_v2.pt2", "lstm_160.pt2");
+export function plans({ quick }) {
+  if (!quick) prepareModels("mobilenet_v2.pt2", "lstm_160.pt2");
   const script = inRoot("tests/bench/plans.py");
-  const rows = JSON.parse(output(officialPython(), ["-W", "ignore", script, cache]));
+  const rows = JSON.parse(
+    output(officialPython(), ["-W", "ignore", script, models, ...(quick ? ["linear"] : [])]),
+  );
   for (const [name, row] of Object.entries(rows)) {
     if (row.planned > row.planned_official || row.pte > row.pte_official) {
       throw new StepFailed(`${name} is larger than the official one: ${JSON.stringify(row)}`);
@@ -87,15 +89,16 @@ async function visit(executablePath, url, sample) {
   }
 }
 
-export async function page() {
+export async function page({ quick }) {
   const executablePath = chromium();
   const { serve } = await import(inRoot("dist/cli/studio/serve.js"));
   const { url, close } = await serve(inRoot("dist/web"));
   const rows = {};
   try {
-    for (const sample of Object.keys(FIRST_RESULT)) {
+    for (const sample of Object.keys(some(quick, FIRST_RESULT, "face"))) {
       const visits = [];
-      for (let i = 0; i < 5; i++) visits.push(await visit(executablePath, url, sample));
+      for (let i = 0; i < (quick ? 1 : 5); i++)
+        visits.push(await visit(executablePath, url, sample));
       const least = (key) => round(minimum(visits.map((v) => v[key])));
       rows[sample] = {
         interactive_ms: least("interactive_ms"),
@@ -111,10 +114,10 @@ export async function page() {
 // --- Hostile files -------------------------------------------------------------------------------
 
 /** The tests of tests/js/hostile.test.ts, each an account of many files, with 10,000 mutations. */
-export function hostile() {
+export function hostile({ quick }) {
   run(bin("tsc"), ["-p", "tests/tsconfig.json"], { stdio: ["ignore", 2, 2] });
   const file = "build/js-tests/js/hostile.test.js";
-  const env = { ...process.env, SCONCE_MUTATIONS: "10000" };
+  const env = { ...process.env, SCONCE_MUTATIONS: quick ? "10" : "10000" };
   const { stdout } = spawnSync("node", ["--test", "--test-reporter=tap", file], {
     cwd: inRoot(),
     env,

@@ -4,12 +4,13 @@
 import { copyFileSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { brotliCompressSync, gzipSync } from "node:zlib";
+import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import { execFileSync } from "node:child_process";
 import { StepFailed, bin, chromium, inRoot, run } from "../../tools/steps.mjs";
-import { median, round } from "./measure.mjs";
+import { median, round, some } from "./measure.mjs";
 
 const VISITS = 7;
+const QUICKEST = "esbuild";
 
 /** The page's script around a library: it says when the library is ready, and when it has a result. */
 const scriptOf = ({ imports, ready, first }) => `
@@ -80,18 +81,21 @@ const TOOLS = {
   },
 };
 
-const compressed = (bytes) => ({
+/** The best compression of onnxruntime-web takes half a minute: a quick run does without. */
+const compressed = (bytes, quick) => ({
   raw: bytes.length,
-  gzip: gzipSync(bytes, { level: 9 }).length,
-  brotli: brotliCompressSync(bytes).length,
+  gzip: gzipSync(bytes, { level: quick ? 1 : 9 }).length,
+  brotli: brotliCompressSync(bytes, {
+    params: { [constants.BROTLI_PARAM_QUALITY]: quick ? 1 : constants.BROTLI_MAX_QUALITY },
+  }).length,
 });
 
 /** Sums of the sizes of files, by kind: js_gzip, wasm_brotli and so on. */
-function sizesOf(paths) {
+function sizesOf(paths, quick) {
   const sums = {};
   for (const path of paths) {
     const kind = path.endsWith(".wasm") ? "wasm" : "js";
-    for (const [key, bytes] of Object.entries(compressed(readFileSync(path))))
+    for (const [key, bytes] of Object.entries(compressed(readFileSync(path), quick)))
       sums[`${kind}_${key}`] = (sums[`${kind}_${key}`] ?? 0) + bytes;
   }
   return sums;
@@ -152,38 +156,39 @@ function buildPages(runner, programs, tool, folder, tarball) {
 }
 
 /** Visits the pages in turns, and gives a row for each. */
-async function measured(runner, pages) {
+async function measured(runner, pages, quick) {
   const { chromium: playwright } = await import("playwright-core");
   const shown = [];
   try {
     for (const [library, path] of Object.entries(pages))
-      shown.push({ library, path, server: await runner.serve(path), visits: [] });
-    for (let i = 0; i < VISITS; i++)
-      for (const { path, server, visits } of shown)
-        visits.push(await visitOnce(playwright, runner.urlOf(server), path));
+      shown.push({ library, path, server: await runner.serve(path), seen: [] });
+    for (let i = 0; i < (quick ? 1 : VISITS); i++)
+      for (const { path, server, seen } of shown)
+        seen.push(await visitOnce(playwright, runner.urlOf(server), path));
   } finally {
     for (const { server } of shown) server.close();
   }
-  return shown.map(({ library, visits }) => {
-    const middle = (key) => round(median(visits.map((visit) => visit[key])));
+  return shown.map(({ library, seen }) => {
+    const middle = (key) => round(median(seen.map((visit) => visit[key])));
     const times = { ready_ms: middle("ready"), first_result_ms: middle("first") };
-    return [library, { ...sizesOf(visits[0].files), ...times }];
+    return [library, { ...sizesOf(seen[0].files, quick), ...times }];
   });
 }
 
-export async function startup() {
+export async function startup({ quick }) {
   run(bin("tsc"), ["-p", "tests/tsconfig.json"], { stdio: ["ignore", 2, 2] });
   const runner = await import(inRoot("build/js-tests/bundlers/runner.js"));
   const programs = await import(inRoot("build/js-tests/bundlers/programs.js"));
   const rows = {};
-  for (const [name, tool] of Object.entries(TOOLS)) {
+  for (const [name, tool] of Object.entries(some(quick, TOOLS, QUICKEST))) {
     const folder = mkdtempSync(join(tmpdir(), "sconce-startup-"));
     try {
       const lower = [inRoot("dist/cli.js"), "lower", inRoot("models/face-rfb320.pt2")];
       const args = [...lower, "-o", join(folder, "face.pte"), "--backend", "xnnpack"];
       run("node", args, { stdio: ["ignore", 2, 2] });
       const pages = buildPages(runner, programs, tool, folder, runner.pack(folder));
-      for (const [library, row] of await measured(runner, pages)) rows[`${name}, ${library}`] = row;
+      for (const [library, row] of await measured(runner, pages, quick))
+        rows[`${name}, ${library}`] = row;
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }
