@@ -6,7 +6,7 @@ import { alternate, median, minimum, pace, relativeDifference, round } from "./m
 
 const EQUAL = 1e-4; // of the largest output
 
-const sines = (shape) => {
+export const sines = (shape) => {
   const count = shape.reduce((a, b) => a * b, 1);
   return {
     dtype: "float32",

@@ -18,6 +18,8 @@
 //   story     tokens a second, against the same three. Each tells the golden story, token by token
 //             the same, each time. onnxruntime-web has the KV caches as inputs and outputs, tfjs as
 //             tensors that stay in its memory
+//   efficiency  the share of the machine's peak that convolutions and products of networks reach, those
+//             below 60 % by name, and what takes the rest of the time
 //   plans     planned bytes and .pte bytes against the official exporter's
 //   sizes     what a visitor downloads
 //   page      from navigation to the first result
@@ -37,6 +39,7 @@ import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import { StepFailed, script } from "../../tools/steps.mjs";
 import { against } from "./against.mjs";
+import { efficiency } from "./efficiency.mjs";
 import { infer, story } from "./inference.mjs";
 import { int8 } from "./integers.mjs";
 import { grow, lower } from "./lowering.mjs";
@@ -56,6 +59,7 @@ const PARTS = {
   infer: { measure: infer, tested: "conformance" },
   int8: { measure: int8, tested: "conformance" },
   story: { measure: story, tested: "conformance" },
+  efficiency: { measure: efficiency, tested: "conformance" },
   plans: { measure: plans, tested: "conformance" },
   sizes: { measure: sizes, tested: "js" },
   page: { measure: page, tested: "web" },
@@ -121,7 +125,11 @@ await script(async (args) => {
     if (values.quick) console.error(`${name}: ${round((performance.now() - begin) / 1000)} s`);
     if (values.json || values.quick) continue;
     console.log(`\n${name} (load before: ${results.load[name]})`);
-    console.table(results[name]);
+    const { tables = { [""]: results[name] } } = results[name];
+    for (const [title, table] of Object.entries(tables)) {
+      if (title) console.log(title);
+      console.table(table);
+    }
   }
   if (values.json) console.log(JSON.stringify(results, null, 2));
   if (values.quick) summarize(results, Object.keys(runs));
