@@ -8,7 +8,7 @@ import { createEngine, tensor } from "sconce";
 import { int64 } from "../../examples/stories.mjs";
 import { MODELS, sines } from "./compare.mjs";
 import { FILES } from "./inference.mjs";
-import { minimum, round, some } from "./measure.mjs";
+import { alternate, pace, round, some } from "./measure.mjs";
 import { STORY, STORY_OPTIONS, cached, prepareModels } from "./prepare.mjs";
 import { workOfNodes, workOfPart } from "./work.mjs";
 
@@ -64,7 +64,8 @@ async function peaks(quick) {
     [8, session.getPteBuffer()],
   ]) {
     const program = engine.load(pte);
-    const [block] = timed(engine, program, { forward: [input] }, {}, quick ? 1 : 5 * RUNS);
+    const blocks = await timed(engine, program, { forward: [input] }, {}, pace(quick, 5 * RUNS, 5));
+    const block = blocks.find(({ name }) => name === "Execute");
     const [only] = workOfPart(program.partText("forward", 0)).values();
     const { perf } = block.events.find(({ name }) => name.startsWith(only.op));
     found[bits] = only.operations / perf.min;
@@ -76,14 +77,10 @@ async function peaks(quick) {
 // --- A program -----------------------------------------------------------------------------------
 
 /** The blocks of the inspector, one for each method. */
-function timed(engine, program, calls, files, runs) {
-  const inputs = Object.entries(calls).map(([method, list]) => [
-    method,
-    list.map(({ dtype, data, shape }) => tensor(data, shape, dtype)),
-  ]);
-  for (const [method, list] of inputs) {
-    for (let i = 0; i < Math.min(runs, 5); i++) program.run(method, list);
-    for (let i = 0; i < runs; i++) program.run(method, list, { events: true });
+async function timed(engine, program, calls, files, rounds) {
+  for (const [method, list] of Object.entries(calls)) {
+    const inputs = list.map(({ dtype, data, shape }) => tensor(data, shape, dtype));
+    await alternate([() => program.run(method, inputs, { events: true })], ...rounds);
   }
   const { etdump } = program.etdump();
   return engine.inspector({ etdump, ...files }).events();
@@ -124,14 +121,18 @@ async function measured({ programs, options, calls }, partitioner, quick) {
   const lowered = engine.lower(programs, { ...options, partitioner, etrecord: true });
   const program = engine.load(lowered.buffer);
   const etrecord = lowered.etrecord.bytes({ light: true });
-  const blocks = timed(engine, program, calls, { etrecord }, quick ? 1 : RUNS);
+  const blocks = await timed(engine, program, calls, { etrecord }, pace(quick, RUNS, 5));
   const inspector = engine.inspector({ etrecord });
   const stages = inspector.report().etrecord.stages.filter(({ stage }) => stage === EDGE);
   const found = {};
   for (const block of blocks.filter(({ name }) => name === "Execute")) {
     const { method, total } = block;
     const { inputs } = stages.find((stage) => stage.method === method);
-    const nodeWork = workOfNodes(inspector.nodes(EDGE, method), inputs);
+    const nodeWork = workOfNodes(
+      inspector.nodes(EDGE, method),
+      inputs,
+      calls[method].map(({ shape }) => shape),
+    );
     found[method] = { ms: total.min, rows: instructions(block, program, nodeWork) };
   }
   engine.dispose();

@@ -53,14 +53,22 @@ export function workOfPart(text) {
   return found;
 }
 
+/** Symbolic sizes of the user's inputs by name, from the shapes of a call. */
+function symbolsOf(inputs, called) {
+  const asked = inputs.filter(({ role }) => role === "user_input");
+  return new Map(asked.flatMap(({ shape }, i) => shape.map((size, dim) => [size, called[i][dim]])));
+}
+
 /**
  * Gives the work of an instruction outside of parts: of the next node with its handle and operator.
- * `nodes` and `inputs` are those of the record's edge program.
+ * `nodes` and `inputs` are those of the record's edge program, `called` the shapes of a call.
  */
-export function workOfNodes(nodes, inputs) {
+export function workOfNodes(nodes, inputs, called) {
+  const symbols = symbolsOf(inputs, called);
+  const sizeOf = (size) => (typeof size === "number" ? size : symbols.get(size));
   const shapes = new Map();
   for (const { name, shape } of [...inputs, ...nodes.flatMap((node) => node.outputs)])
-    shapes.set(name, shape);
+    shapes.set(name, shape?.map(sizeOf));
   const left = new Set(nodes);
   return (op, handles) => {
     if (!PORTABLE[op]) return undefined;
@@ -69,6 +77,9 @@ export function workOfNodes(nodes, inputs) {
     if (!node) throw new Error(`the record has no node for ${op} with handles ${handles}`);
     left.delete(node);
     const given = node.inputs.map((name) => shapes.get(name)).filter(Boolean);
-    return { bits: 32, ...work(op, PORTABLE[op], given, node.outputs[0].shape) };
+    const found = work(op, PORTABLE[op], given, shapes.get(node.outputs[0].name));
+    if (!Number.isFinite(found.operations))
+      throw new Error(`${node.name} has sizes without a number`);
+    return { bits: 32, ...found };
   };
 }

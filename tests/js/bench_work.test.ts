@@ -14,7 +14,8 @@ interface Module {
   workOfPart(text: string): Map<number, Work>;
   workOfNodes(
     nodes: readonly Partial<NodeRow>[],
-    inputs: readonly { name: string; shape: number[] }[],
+    inputs: readonly { name: string; shape: (number | string)[]; role?: string }[],
+    called: number[][],
   ): (op: string, handles: number[]) => Work | undefined;
 }
 
@@ -48,17 +49,22 @@ x9 fp32[2, 16, 5] argument 1
   assert.equal(found.get(0)!.shapes, "1x8x8x3 by 16x3x3x3: 1x4x4x16");
 });
 
-test("nodes with one handle are taken in order", () => {
-  const tensor = (name: string, shape: number[]) => ({ name, shape, kind: "tensor" }) as const;
-  const node = (op: string, inputs: string[], name: string, shape: number[]) =>
+test("nodes with one handle are taken in order, with the sizes of the call", () => {
+  const tensor = (name: string, shape: (number | string)[]) =>
+    ({ name, shape, kind: "tensor" }) as const;
+  const node = (op: string, inputs: string[], name: string, shape: (number | string)[]) =>
     ({ op, inputs, outputs: [tensor(name, shape)], debugHandle: 7 }) as unknown as NodeRow;
   const nodes = [
-    node("aten::bmm", ["a", "b"], "scores", [2, 3, 5]),
-    node("aten::_softmax", ["scores"], "seen", [2, 3, 5]),
-    node("aten::bmm", ["seen", "c"], "out", [2, 3, 4]),
+    node("aten::bmm", ["a", "b"], "scores", [2, "s0", 5]),
+    node("aten::_softmax", ["scores"], "seen", [2, "s0", 5]),
+    node("aten::bmm", ["seen", "c"], "out", [2, "s0", 4]),
   ];
-  const inputs = [tensor("a", [2, 3, 4]), tensor("b", [2, 4, 5]), tensor("c", [2, 5, 4])];
-  const next = work.workOfNodes(nodes, inputs);
+  const inputs = [
+    tensor("b", [2, 4, 5]),
+    { ...tensor("a", [2, "s0", 4]), role: "user_input" },
+    tensor("c", [2, 5, 4]),
+  ];
+  const next = work.workOfNodes(nodes, inputs, [[2, 3, 4]]);
   assert.equal(next("bmm", [7])!.operations, 2 * 2 * 3 * 5 * 4);
   assert.equal(next("_softmax", [7]), undefined);
   assert.equal(next("bmm", [7])!.operations, 2 * 2 * 3 * 4 * 5);
