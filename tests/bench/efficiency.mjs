@@ -38,6 +38,7 @@ const PROGRAMS = {
   mobilenet_v2: plain("mobilenet_v2"),
   "face-rfb320": plain("face-rfb320"),
   mobilenet_v2_int8: plain("mobilenet_v2_int8"),
+  "face-rfb320_int8": { ...plain("face-rfb320"), recipe: RECIPE },
   resnet18: plain("resnet18", PICTURE),
   vit_tiny: plain("vit_tiny", PICTURE),
   minilm: plain("minilm"),
@@ -48,6 +49,21 @@ const PROGRAMS = {
   },
 };
 
+const asTensor = ({ dtype, data, shape }) => tensor(data, shape, dtype);
+
+/** The .pte of a program and its record; by a recipe, calibrated on the call, if it has one. */
+async function exported(engine, { programs, options, calls, recipe }, partitioner) {
+  if (recipe) {
+    const exampleInputs = [calls.forward.map(asTensor)];
+    const about = { recipe, exampleInputs, generateEtrecord: true };
+    const session = await engine.export(programs, about);
+    const etrecord = session.getEtrecord().bytes({ light: true });
+    return { pte: session.getPteBuffer(), etrecord };
+  }
+  const lowered = engine.lower(programs, { ...options, partitioner, etrecord: true });
+  return { pte: lowered.buffer, etrecord: lowered.etrecord.bytes({ light: true }) };
+}
+
 // --- The peak ------------------------------------------------------------------------------------
 
 /** Operations a millisecond that the best tile does, by bits. */
@@ -55,16 +71,15 @@ async function peaks(quick) {
   const programs = { path: cached("linear_384.pt2") };
   const input = sines([192, 384]);
   const engine = await createEngine();
-  const float = engine.lower(programs, { partitioner: "xnnpack" });
-  const exampleInputs = [[tensor(input.data, input.shape)]];
-  const session = await engine.export(programs, { recipe: RECIPE, exampleInputs });
+  const calls = { forward: [input] };
   const found = {};
-  for (const [bits, pte] of [
-    [32, float.buffer],
-    [8, session.getPteBuffer()],
+  for (const [bits, recipe] of [
+    [32, undefined],
+    [8, RECIPE],
   ]) {
+    const { pte } = await exported(engine, { programs, calls, recipe }, "xnnpack");
     const program = engine.load(pte);
-    const blocks = await timed(engine, program, { forward: [input] }, {}, pace(quick, 5 * RUNS, 5));
+    const blocks = await timed(engine, program, calls, {}, pace(quick, 5 * RUNS, 5));
     const block = blocks.find(({ name }) => name === "Execute");
     const [only] = workOfPart(program.partText("forward", 0)).values();
     const { perf } = block.events.find(({ name }) => name.startsWith(only.op));
@@ -79,7 +94,7 @@ async function peaks(quick) {
 /** The blocks of the inspector, one for each method. */
 async function timed(engine, program, calls, files, rounds) {
   for (const [method, list] of Object.entries(calls)) {
-    const inputs = list.map(({ dtype, data, shape }) => tensor(data, shape, dtype));
+    const inputs = list.map(asTensor);
     await alternate([() => program.run(method, inputs, { events: true })], ...rounds);
   }
   const { etdump } = program.etdump();
@@ -116,11 +131,11 @@ function instructions(block, program, nodeWork) {
 }
 
 /** The rows of each method of a program. */
-async function measured({ programs, options, calls }, partitioner, quick) {
+async function measured(one, partitioner, quick) {
+  const { calls } = one;
   const engine = await createEngine();
-  const lowered = engine.lower(programs, { ...options, partitioner, etrecord: true });
-  const program = engine.load(lowered.buffer);
-  const etrecord = lowered.etrecord.bytes({ light: true });
+  const { pte, etrecord } = await exported(engine, one, partitioner);
+  const program = engine.load(pte);
   const blocks = await timed(engine, program, calls, { etrecord }, pace(quick, RUNS, 5));
   const inspector = engine.inspector({ etrecord });
   const stages = inspector.report().etrecord.stages.filter(({ stage }) => stage === EDGE);
@@ -194,7 +209,7 @@ export async function efficiency({ quick }) {
     losses: [],
   };
   for (const [name, one] of Object.entries(some(quick, PROGRAMS, "face-rfb320")))
-    for (const partitioner of ["xnnpack", undefined])
+    for (const partitioner of one.recipe ? ["xnnpack"] : ["xnnpack", undefined])
       for (const [method, { ms, rows }] of Object.entries(
         await measured(one, partitioner, quick),
       )) {
