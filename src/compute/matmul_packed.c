@@ -1,11 +1,12 @@
 // Matrix products with packed columns, of floats and of quantized 8-bit integers. The rows of `a`
-// are used in place. Those of 8 bits are widened a few at a time, without their zero points, so the
-// packing does not depend on them.
+// are used in place. Those of 8 bits are copied a few at a time: widened without their zero points, or
+// as bytes for dot products. The packing does not depend on zero points.
 #include <math.h>
 
 #include "compute/matmul.h"
 #include "compute/pack.h"
-#include "compute/simd/gemm_i8.h"
+#include "compute/simd/dot_i8.h"
+#include "compute/simd/gemm_dot_i8.h"
 #include "compute/simd/igemm_f32.h"
 
 enum { ROWS = 32, COLUMNS = 8 * SC_PANEL };  // of a tile
@@ -142,6 +143,62 @@ static sc_pack_source source_i8_of(const sc_matmul *mm) {
     return source;
 }
 
+// Memory of a tile: its rows, then sums of them for dot products with weights of 4 bits.
+static uint64_t rows_bytes(const sc_matmul *mm, bool dots) {
+    const uint64_t m = (uint64_t)sc_min_i64(ROWS, mm->m);
+    return sc_align_up(sc_gemm_rows_bytes(m, (uint64_t)mm->k, dots), sizeof(int32_t));
+}
+
+// What the rows of `b` represent: scales, and the number that their bytes exceed them by.
+typedef struct row_facts {
+    float scales[ROWS];
+    int32_t zeros[ROWS];
+} row_facts;
+
+static void put_rows(const sc_matmul *mm, const block *b, const sc_gemm_rows_i8 *rows,
+                     row_facts *facts) {
+    const sc_input_quant *quant = &mm->record.quant;
+    const int8_t *a = (const int8_t *)mm->a.data + b->batch * mm->a.batch + b->row * mm->a.row;
+    for (size_t i = 0; i < rows->m; i++, a += mm->a.row) {
+        const int64_t at = (b->batch * mm->m + b->row + (int64_t)i) * quant->step;
+        const int32_t zero = quant->zero ? quant->zero[at] : 0;
+        uint8_t *to = sc_gemm_row_begin(rows, i);
+        sc_gemm_row_end(rows, i, sc_gemm_row_put(rows, a, zero, rows->k, to));
+        facts->scales[i] = quant->scale ? quant->scale[at] : 1;
+        facts->zeros[i] = zero + rows->flip;
+    }
+}
+
+static void run_tiles(const sc_matmul *mm, const void *packed, int64_t from, int64_t to,
+                      uint8_t *scratch, bool dots) {
+    const sc_record *record = &mm->record;
+    const bool floats = record->out == SC_DTYPE_F32, nibbles = record->weight == SC_DTYPE_I4;
+    row_facts facts;
+    sc_gemm_rows_i8 rows = {.a = scratch,
+                            .k = (size_t)mm->k,
+                            .dots = dots,
+                            .flip = dots && !nibbles ? sc_dot_flip() : 0};
+    sc_gemm_i8 g = {.n = (size_t)mm->n,
+                    .k = (size_t)mm->k,
+                    .a = scratch,
+                    .packed = packed,
+                    .nibbles = nibbles,
+                    .block = record->weights.scales ? (size_t)record->weights.block : 0,
+                    .c_row = (size_t)mm->c_row,
+                    .row_scale = floats ? facts.scales : NULL,
+                    .finish = &record->finish,
+                    .zeros = facts.zeros,
+                    .same_zero = !record->quant.zero || record->quant.step == 0,
+                    .row_sums = (int32_t *)(void *)(scratch + rows_bytes(mm, dots))};
+    while (from < to) {
+        const block b = next_block(mm, &from, to);
+        g.m = rows.m = (size_t)b.count;
+        g.c = (char *)mm->c + place_of(mm, &b) * (int64_t)(floats ? sizeof(float) : 1);
+        put_rows(mm, &b, &rows, &facts);
+        (dots ? sc_gemm_run_dot : sc_gemm_run_i8)(&g, b.first, b.last);
+    }
+}
+
 static uint64_t pack_bytes_i8(const sc_record *record) {
     const sc_pack_source source = source_i8_of(sc_matmul_of(record));
     return sc_pack_columns_i8_bytes(&source);
@@ -152,48 +209,54 @@ static void pack_i8(const sc_record *record, void *packed) {
     sc_pack_columns_i8(&source, packed);
 }
 
-// The rows of a tile.
 static uint64_t scratch_bytes_i8(const sc_record *record) {
-    const sc_matmul *mm = sc_matmul_of(record);
-    return sc_gemm_a_i8((uint64_t)sc_min_i64(ROWS, mm->m), (uint64_t)mm->k) * sizeof(int16_t);
-}
-
-static void widen_rows(const sc_matmul *mm, const block *b, int16_t *to, float scales[ROWS]) {
-    const sc_input_quant *quant = &mm->record.quant;
-    const int8_t *a = (const int8_t *)mm->a.data + b->batch * mm->a.batch + b->row * mm->a.row;
-    const size_t count = (size_t)b->count, k = (size_t)mm->k;
-    for (size_t i = 0; i < count; i++, a += mm->a.row) {
-        const int64_t at = (b->batch * mm->m + b->row + (int64_t)i) * quant->step;
-        int16_t *row = sc_gemm_row_i8(to, count, k, i);
-        sc_gemm_widen_i8(a, quant->zero ? quant->zero[at] : 0, k, row);
-        if (k % 2) row[k] = 0;
-        if (i + 1 == count || (i + 1) % SC_GEMM_ROWS_I8 == 0) sc_gemm_rows_i8(to, count, k, i);
-        scales[i] = quant->scale ? quant->scale[at] : 1;
-    }
+    return rows_bytes(sc_matmul_of(record), false);
 }
 
 static void run_i8(const sc_record *record, const void *packed, int64_t from, int64_t to,
                    void *scratch) {
-    const sc_matmul *mm = sc_matmul_of(record);
-    const bool floats = record->out == SC_DTYPE_F32;
-    float scales[ROWS];
-    sc_gemm_i8 g = {.n = (size_t)mm->n,
-                    .k = (size_t)mm->k,
-                    .a = scratch,
-                    .packed = packed,
-                    .nibbles = record->weight == SC_DTYPE_I4,
-                    .block = record->weights.scales ? (size_t)record->weights.block : 0,
-                    .c_row = (size_t)mm->c_row,
-                    .row_scale = floats ? scales : NULL,
-                    .finish = &record->finish};
-    while (from < to) {
-        const block b = next_block(mm, &from, to);
-        widen_rows(mm, &b, scratch, scales);
-        g.m = (size_t)b.count;
-        g.c = (char *)mm->c + place_of(mm, &b) * (int64_t)(floats ? sizeof(float) : 1);
-        sc_gemm_run_i8(&g, b.first, b.last);
-    }
+    run_tiles(sc_matmul_of(record), packed, from, to, scratch, false);
 }
 
 SC_ALGORITHM(matmul_i8, .fits = fits_i8, .pack_bytes = pack_bytes_i8, .pack = pack_i8,
              .scratch_bytes = scratch_bytes_i8, .tiles = tiles, .run = run_i8);
+
+// --- Dot products --------------------------------------------------------------------------------
+
+// The sum of a block of weights has 16 bits.
+enum { BLOCK_MAX = 2048 };
+
+// Blocks of weights of 8 bits are left to the other row.
+static bool fits_dot(const sc_record *record) {
+    const sc_weight_quant *weights = &record->weights;
+    if (record->weight != SC_DTYPE_I4)
+        return sc_dot_is_exact() && !weights->scales && fits_i8(record);
+    return sc_dot_host() != SC_DOT_ABSENT && (!weights->scales || weights->block <= BLOCK_MAX) &&
+           fits_i8(record);
+}
+
+static uint64_t pack_bytes_dot(const sc_record *record) {
+    const sc_pack_source source = source_i8_of(sc_matmul_of(record));
+    return sc_pack_columns_dot_bytes(&source);
+}
+
+static void pack_dot(const sc_record *record, void *packed) {
+    const sc_pack_source source = source_i8_of(sc_matmul_of(record));
+    sc_pack_columns_dot(&source, packed);
+}
+
+static uint64_t scratch_bytes_dot(const sc_record *record) {
+    const sc_matmul *mm = sc_matmul_of(record);
+    const uint64_t m = (uint64_t)sc_min_i64(ROWS, mm->m);
+    const uint64_t steps = record->weights.scales ? (uint64_t)record->weights.block : 0;
+    const bool nibbles = record->weight == SC_DTYPE_I4;
+    return rows_bytes(mm, true) + (nibbles ? sc_gemm_sums_bytes(m, (uint64_t)mm->k, steps) : 0);
+}
+
+static void run_dot(const sc_record *record, const void *packed, int64_t from, int64_t to,
+                    void *scratch) {
+    run_tiles(sc_matmul_of(record), packed, from, to, scratch, true);
+}
+
+SC_ALGORITHM(matmul_dot, .fits = fits_dot, .pack_bytes = pack_bytes_dot, .pack = pack_dot,
+             .scratch_bytes = scratch_bytes_dot, .tiles = tiles, .run = run_dot);

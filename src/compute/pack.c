@@ -112,15 +112,16 @@ static void pack_head(const sc_pack_source *s, size_t column, uint8_t *panel, si
     memcpy(panel + 4 * (2 * pitch + at), &shift, 4);
 }
 
-// The pairs of column `at`, in rows of zeros; returns the sum of the weights.
-static int32_t pack_pairs(const sc_pack_source *s, size_t column, uint8_t *rows, size_t pitch,
-                          size_t at) {
+// The weights of column `at`, `group` adjacent ones for each row, in rows of zeros. Returns their
+// sum.
+static int32_t pack_groups(const sc_pack_source *s, size_t column, uint8_t *rows, size_t pitch,
+                           size_t at, size_t group) {
     const int8_t *from = (const int8_t *)s->weight + (int64_t)column * s->column_step;
     const size_t depth = depth_of(s);
     uint32_t sum = 0;
     walk w = {0};
     for (size_t k = 0; k < depth; k++, advance(s, &w)) {
-        rows[k / 2 * 2 * pitch + 2 * at + k % 2] = (uint8_t)from[w.offset];
+        rows[k / group * group * pitch + group * at + k % group] = (uint8_t)from[w.offset];
         sum += (uint32_t)from[w.offset];
     }
     return (int32_t)sum;
@@ -157,8 +158,60 @@ void sc_pack_columns_i8(const sc_pack_source *s, void *packed) {
         if (s->type == SC_DTYPE_I4)
             pack_nibbles(s, column, weights, at);
         else
-            (void)pack_pairs(s, column, weights, SC_PANEL, at);
+            (void)pack_groups(s, column, weights, SC_PANEL, at, 2);
     }
+}
+
+// --- Columns, dot products -----------------------------------------------------------------------
+
+uint64_t sc_pack_columns_dot_bytes(const sc_pack_source *s) {
+    return sc_align_up(s->columns, SC_PANEL) / SC_PANEL *
+           sc_panel_dot_bytes(depth_of(s), s->type == SC_DTYPE_I4, s->block);
+}
+
+// The nibbles of column `at`; returns the sum of the weights.
+static int32_t pack_halves(const sc_pack_source *s, size_t column, uint8_t *rows, size_t at) {
+    const size_t depth = depth_of(s), half = at / 4;
+    int32_t sum = 0;
+    walk w = {0};
+    for (size_t k = 0; k < depth; k++, advance(s, &w)) {
+        const uint8_t value = nibble_at(s, (int64_t)column * s->column_step + w.offset);
+        rows[k / 4 * 16 + at % 4 * 4 + k % 4] |= (uint8_t)(value << (half * 4));
+        sum += value - 8;
+    }
+    return sum;
+}
+
+// The scale of each block and the sum of its weights.
+static void pack_blocks(const sc_pack_source *s, size_t column, uint8_t *rows, size_t at) {
+    const size_t blocks = depth_of(s) / s->block;
+    walk w = {0};
+    for (size_t i = 0; i < blocks; i++, rows += 4 * SC_PANEL) {
+        int16_t sum = 0;
+        for (size_t k = 0; k < s->block; k++, advance(s, &w))
+            sum += nibble_at(s, (int64_t)column * s->column_step + w.offset) - 8;
+        memcpy(rows + 2 * at, s->scales + column * blocks + i, 2);
+        memcpy(rows + 2 * (SC_PANEL + at), &sum, 2);
+    }
+}
+
+static void pack_dot_column(const sc_pack_source *s, size_t column, uint8_t *panel) {
+    const size_t at = column % SC_PANEL;
+    uint8_t *blocks = panel + 16 * SC_PANEL;
+    uint8_t *weights = blocks + sc_panel_block_bytes(depth_of(s), s->block);
+    pack_head(s, column, panel, SC_PANEL, at);
+    if (s->block) pack_blocks(s, column, blocks, at);
+    const int32_t sum = s->type == SC_DTYPE_I4
+                            ? pack_halves(s, column, weights, at)
+                            : pack_groups(s, column, weights, SC_PANEL, at, 4);
+    memcpy(panel + 4 * (3 * SC_PANEL + at), &sum, 4);
+}
+
+void sc_pack_columns_dot(const sc_pack_source *s, void *packed) {
+    const uint64_t bytes = sc_panel_dot_bytes(depth_of(s), s->type == SC_DTYPE_I4, s->block);
+    memset(packed, 0, (size_t)sc_pack_columns_dot_bytes(s));
+    for (size_t column = 0; column < s->columns; column++)
+        pack_dot_column(s, column, (uint8_t *)packed + column / SC_PANEL * bytes);
 }
 
 // --- Channels, f32 -------------------------------------------------------------------------------
@@ -197,7 +250,7 @@ void sc_pack_channels_i8(const sc_pack_source *s, uint8_t *packed) {
         memset(packed, 0, bytes);
         for (size_t i = 0; i < 8; i++) {
             pack_head(s, first + i, packed, 8, i);
-            const int32_t sum = pack_pairs(s, first + i, packed + 128, 8, i);
+            const int32_t sum = pack_groups(s, first + i, packed + 128, 8, i, 2);
             memcpy(packed + 96 + 4 * i, &sum, 4);
         }
     }

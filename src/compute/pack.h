@@ -15,6 +15,12 @@
 // adjacent. Weights of 4 bits are signed. A row of 16-bit lanes is for four steps: lane 2 j + i
 // has, from its low bits on, step i of columns j and j + 4, then step 2 + i of both.
 //
+// Columns, dot products (gemm_dot_i8.h): a panel begins with a row of starts of its sums (i32), rows
+// of scales and of shifts (f32), and a row of sums of its weights (i32). If there are blocks of
+// steps, a row of bf16 scales and a row of 16-bit sums of weights follow for each. Then a row
+// follows for every four steps, in which the four weights of a column are adjacent. Weights of 4
+// bits are stored as their value + 8: column j in the low halves, column j + 4 in the high ones.
+//
 // Channels, f32 (dwconv_nhwc_f32.h): for four channels at a time the starts of their sums, then
 // four weights for each tap. If there is a remainder, the last four overlap those before them.
 //
@@ -22,7 +28,7 @@
 // their scales and shifts (f32) and the sums of their weights (i32), then eight pairs of weights
 // for every two taps. If there is a remainder, the last eight overlap those before them.
 //
-// Columns and a second step that do not exist are zero.
+// Columns and steps that do not exist are zero.
 // Prefixes: sc_pack_ copies weights into their order, or counts the bytes; sc_panel_ measures one
 // panel.
 #ifndef SC_PACK_H
@@ -71,6 +77,16 @@ static inline uint64_t sc_panel_i8_bytes(uint64_t depth, bool nibbles, uint64_t 
 }
 uint64_t sc_pack_columns_i8_bytes(const sc_pack_source *s);
 void sc_pack_columns_i8(const sc_pack_source *s, void *packed);
+// The same for dot products.
+static inline uint64_t sc_panel_block_bytes(uint64_t depth, uint64_t block) {
+    return block ? depth / block * SC_PANEL * 2 * sizeof(uint16_t) : 0;
+}
+static inline uint64_t sc_panel_dot_bytes(uint64_t depth, bool nibbles, uint64_t block) {
+    return 16 * SC_PANEL + sc_panel_block_bytes(depth, block) +
+           sc_align_up(depth, 4) * SC_PANEL / (nibbles ? 2 : 1);
+}
+uint64_t sc_pack_columns_dot_bytes(const sc_pack_source *s);
+void sc_pack_columns_dot(const sc_pack_source *s, void *packed);
 // For four channels at least.
 uint64_t sc_pack_channels_f32_bytes(uint64_t channels, uint64_t taps);
 void sc_pack_channels_f32(const sc_pack_source *s, float *packed);

@@ -2,6 +2,7 @@
 #include "base/parallel.h"
 #include "compute/conv.h"
 #include "compute/matmul.h"
+#include "compute/simd/dot_i8.h"
 
 #define SC_DTYPE_ANY SC_DTYPE_NONE
 

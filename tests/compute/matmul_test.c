@@ -153,6 +153,32 @@ TEST_CASES(matmul_rows) {
     rows_were_reached(SC_RECORD_MATMUL, ran, 100);
 }
 
+// The sums of extremes are the largest, and wrap together with the bias. They are deep enough for
+// every loop over steps.
+TEST(matmul_of_extremes) {
+    static const int32_t zeros[] = {-128, 127, 0};
+    static const int8_t all[] = {-128, 127};
+    uint32_t ran[ROWS_MAX] = {0};
+    rows_random = 9;
+    for (int i = 0; i < 192; i++) {
+        sc_matmul mm = {.record = f32_record, .batch = 1, .alpha = 1, .beta = 1};
+        sc_record *r = &mm.record;
+        mm.m = i % 2 ? 1 : 6, mm.n = 9, mm.k = 1027 + i % 4;
+        int8_t *a = rows_bytes(mm.m * mm.k), *b = rows_bytes(mm.n * mm.k);
+        memset(a, all[i / 2 % 2], (size_t)(mm.m * mm.k));
+        memset(b, all[i / 4 % 2], (size_t)(mm.n * mm.k));
+        mm.a = (sc_matrix){a, 0, mm.k, 1}, mm.b = (sc_matrix){b, 0, 1, mm.k};
+        mm.addend = (sc_matrix){rows_ints(mm.n, INT32_MAX), 0, 0, 1};
+        mm.c_row = mm.n, mm.c_column = 1;
+        r->in = r->weight = SC_DTYPE_I8, r->bias = SC_DTYPE_I32;
+        r->out = i / 8 % 2 ? SC_DTYPE_I8 : SC_DTYPE_F32;
+        r->quant.zero = &zeros[i % 3];
+        r->finish.scale = rows_powers(mm.n), r->finish.scale_step = 1;
+        if (!rows_agree(r, &mm.c, (size_t)(mm.m * mm.n) * (r->out == SC_DTYPE_I8 ? 1 : 4), ran))
+            print_matmul(&mm);
+    }
+}
+
 // On numbers whose sums are not exact, rows may differ by what rounding each of n additions of at
 // most 1 can do to two sums.
 TEST(matmul_rows_round_in_bounds) {

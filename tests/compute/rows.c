@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "compute/simd/dot_i8.h"
 #include "harness.h"
 #include "team.h"
 
@@ -27,7 +28,9 @@ float *rows_reals(int64_t count) {
 
 int8_t *rows_bytes(int64_t count) {
     int8_t *values = test_alloc((size_t)(count > 0 ? count : 1));
-    for (int64_t i = 0; i < count; i++) values[i] = (int8_t)rows_pick(-128, 127);
+    const bool extremes = rows_pick(0, 7) == 0;
+    for (int64_t i = 0; i < count; i++)
+        values[i] = (int8_t)(extremes ? (-rows_pick(0, 1)) ^ 127 : rows_pick(-128, 127));
     return values;
 }
 
@@ -151,10 +154,17 @@ static bool choice_holds(const sc_record *record) {
            CHECK(poor && !poor->algorithm->pack && !sc_variant_scratch_bytes(poor, record));
 }
 
+// Assumes one of the meanings that the dot product has on this host, or in plain C. It follows the
+// random numbers, but takes none of them.
+static void assume_dot(void) {
+    (void)sc_dot_assume((sc_dot_kind)(SC_DOT_ABSENT + (rows_random >> 16) % 4));
+}
+
 // The definition runs as well: its ranges are to agree, too.
 static bool compare_rows(sc_record *record, void **out, size_t bytes, const float *bound,
                          uint32_t *ran) {
     const void *expected = rows_expected(record, out, bytes);
+    assume_dot();
     bool agree = choice_holds(record);
     for (uint32_t v = 0; v < sc_variant_count && agree; v++) {
         if (!sc_variant_fits(&sc_variants[v], record)) continue;
@@ -166,6 +176,7 @@ static bool compare_rows(sc_record *record, void **out, size_t bytes, const floa
             agree = CHECK_EQ_MEM(results, expected, bytes);
         if (!agree) FAIL("%s differs from the definition", sc_variants[v].name);
     }
+    (void)sc_dot_assume(SC_DOT_UNTRIED);
     return agree;
 }
 
@@ -178,9 +189,16 @@ bool rows_are_close(sc_record *record, void **out, size_t count, float bound) {
     return compare_rows(record, out, count * sizeof(float), &bound, ran);
 }
 
+// Rows by the dot product do not run on hosts where it is not exact.
+static bool can_be_reached(const sc_variant *v) {
+    const bool exact = sc_dot_assume(SC_DOT_SIGNED) || sc_dot_assume(SC_DOT_UNSIGNED);
+    (void)sc_dot_assume(SC_DOT_UNTRIED);
+    return exact || !strstr(v->name, "_dot");
+}
+
 void rows_were_reached(sc_record_kind kind, const uint32_t ran[ROWS_MAX], uint32_t least) {
     for (uint32_t v = 0; v < sc_variant_count; v++) {
         if (sc_variants[v].kind == kind && test_case("%s was reached", sc_variants[v].name))
-            CHECK(ran[v] > least);
+            CHECK(ran[v] > least || !can_be_reached(&sc_variants[v]));
     }
 }

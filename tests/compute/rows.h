@@ -13,7 +13,7 @@ int64_t rows_pick(int64_t low, int64_t high);
 // Multiples of 1/8 from -2 to 2, of which every sum and product here is exact.
 float *rows_floats(int64_t count);
 float *rows_reals(int64_t count);  // from -1 to 1, of which few are
-int8_t *rows_bytes(int64_t count);
+int8_t *rows_bytes(int64_t count);                 // any, or only the highest and the lowest
 int32_t *rows_ints(int64_t count, int32_t limit);  // in [-limit, limit)
 float *rows_powers(int64_t count);                 // of two, from 2^-14 to 1
 
@@ -23,7 +23,8 @@ void rows_regrid(sc_record *record);
 // The definition's results for `record`, `bytes` of them with gaps and all. `out` is where the
 // record keeps the address of its results.
 void *rows_expected(sc_record *record, void **out, size_t bytes);
-// Every other row that fits must give the same bits: packed where it packs, as a whole, in ranges
+// Every other row that fits must give the same bits, with one of the meanings that the dot product
+// of 8-bit numbers may have: packed where it packs, as a whole, in ranges
 // of tiles in backward order, and chosen by sc_variant_pick. Counts in `ran`, by row. False, with a
 // failed check that names the row, when one does not.
 bool rows_agree(sc_record *record, void **out, size_t bytes, uint32_t ran[ROWS_MAX]);

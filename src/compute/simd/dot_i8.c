@@ -1,0 +1,89 @@
+#include "compute/simd/dot_i8.h"
+
+// --- In plain C ----------------------------------------------------------------------------------
+
+static int32_t saturated(int32_t pair) {
+    return pair < INT16_MIN ? INT16_MIN : pair > INT16_MAX ? INT16_MAX : pair;
+}
+
+// One lane.
+static uint32_t sum_of(sc_dot_kind kind, const int8_t a[4], const int8_t b[4]) {
+    int32_t products[4];
+    for (int i = 0; i < 4; i++) products[i] = a[i] * (kind == SC_DOT_SIGNED ? b[i] : (uint8_t)b[i]);
+    const int32_t low = products[0] + products[1], high = products[2] + products[3];
+    return (uint32_t)(kind == SC_DOT_SATURATES ? saturated(low) + saturated(high) : low + high);
+}
+
+static v4u add_sums(sc_dot_kind kind, v16b a, v16b b, v4u c) {
+    int8_t left[16], right[16];
+    memcpy(left, &a, sizeof left);
+    memcpy(right, &b, sizeof right);
+    for (int i = 0; i < 4; i++) c[i] += sum_of(kind, left + 4 * i, right + 4 * i);
+    return c;
+}
+
+// --- The trial -----------------------------------------------------------------------------------
+
+#if defined(__wasm_relaxed_simd__)
+
+// Bytes from memory that the compiler cannot know, or it might compute the product itself.
+static v16b bytes_of(const volatile int8_t *table, size_t count, unsigned step, unsigned first) {
+    v16b v;
+    for (unsigned i = 0; i < 16; i++) v[i] = table[(first + i * step) % count];
+    return v;
+}
+
+// Does the instruction mean this for the extremes of both operands, alone and in sums that leave 16
+// bits, and for sums that wrap?
+static bool means(sc_dot_kind kind) {
+    static const volatile int8_t extremes[] = {-128, 127, -1, 1, 0, -127, 64};
+    const size_t count = SC_COUNT_OF(extremes);
+    const v4u begin = {0, INT32_MAX, 0x80000000u, 12345};
+    for (unsigned i = 0; i < count * count * 9; i++) {
+        const unsigned pair = i / 9, steps = i % 9;
+        const v16b a = bytes_of(extremes, count, steps / 3, pair % count);
+        const v16b b = bytes_of(extremes, count, steps % 3, pair / (unsigned)count);
+        const v4u sums = v4u_dot_bytes(a, b, begin), expected = add_sums(kind, a, b, begin);
+        if (memcmp(&sums, &expected, sizeof sums) != 0) return false;
+    }
+    return true;
+}
+
+static sc_dot_kind try_host(void) {
+    return means(SC_DOT_UNSIGNED) ? SC_DOT_UNSIGNED
+           : means(SC_DOT_SIGNED) ? SC_DOT_SIGNED
+                                  : SC_DOT_SATURATES;
+}
+
+static bool host_has(sc_dot_kind kind) { return kind <= SC_DOT_SATURATES || kind == try_host(); }
+
+#else
+
+static sc_dot_kind try_host(void) { return SC_DOT_ABSENT; }
+
+// What was assumed is emulated; plain wasm has no rows that would need it.
+static bool host_has(sc_dot_kind kind) { return kind == SC_DOT_ABSENT || SC_DOT_EXISTS; }
+
+#endif
+
+// --- The host ------------------------------------------------------------------------------------
+
+// One word, so that threads that try at the same time do no harm.
+static sc_dot_kind host;
+
+sc_dot_kind sc_dot_host(void) {
+    if (host == SC_DOT_UNTRIED) host = try_host();
+    return host;
+}
+
+bool sc_dot_is_exact(void) { return sc_dot_host() >= SC_DOT_SIGNED; }
+
+uint8_t sc_dot_flip(void) { return sc_dot_host() == SC_DOT_UNSIGNED ? 0x80 : 0; }
+
+bool sc_dot_assume(sc_dot_kind kind) {
+    if (!host_has(kind)) return false;
+    host = kind;
+    return true;
+}
+
+v4u sc_dot_emulate(v16b a, v16b b, v4u c) { return add_sums(host, a, b, c); }

@@ -1,0 +1,211 @@
+// In wasm: -O3
+#include "compute/simd/gemm_dot_i8.h"
+
+#include "compute/simd/dot_i8.h"
+#include "compute/simd/gemm_i8_tile.h"
+
+enum { ROWS = SC_GEMM_ROWS_I8, UNIT = 4, HEAD = 16 * SC_PANEL, BLOCK = 4 * SC_PANEL };
+
+// --- Sums ----------------------------------------------------------------------------------------
+
+typedef struct unit {
+    v16b low, high;  // four steps of columns 0 to 3, and of 4 to 7
+} unit;
+
+// The bytes of a unit of weights.
+static inline size_t unit_bytes(const bool nibbles) { return UNIT * SC_PANEL / (nibbles ? 2 : 1); }
+
+static inline unit load_unit(const uint8_t *b, const bool nibbles) {
+    if (!nibbles) return (unit){(v16b)v4u_load(b), (v16b)v4u_load(b + 16)};
+    const v4u all = v4u_load(b), mask = {0x0f0f0f0f, 0x0f0f0f0f, 0x0f0f0f0f, 0x0f0f0f0f};
+    return (unit){(v16b)(all & mask), (v16b)(all >> 4 & mask)};
+}
+
+// Weights of 4 bits are the operand of 7 bits, else the numbers of the left operand.
+static inline v4u add(v16b a, v16b b, const bool nibbles, v4u sum) {
+    return nibbles ? v4u_dot_bytes(a, b, sum) : v4u_dot_bytes(b, a, sum);
+}
+
+// Adds to the sums of four rows. Live values must stay within 15 registers in this loop, or V8
+// spills.
+static inline void sum_rows(const uint8_t *a, const uint8_t *b, size_t units, const bool nibbles,
+                            sc_gemm_sums *to) {
+    sc_gemm_sums s = *to;
+    for (const uint8_t *end = a + UNIT * ROWS * units; a < end; a += UNIT * ROWS) {
+        const unit w = load_unit(b, nibbles);
+        b += unit_bytes(nibbles);
+        for (size_t i = 0; i < ROWS; i++) {
+            const v16b av = v16b_load_splat_four(a + UNIT * i);
+            s.of[i][0] = add(av, w.low, nibbles, s.of[i][0]);
+            s.of[i][1] = add(av, w.high, nibbles, s.of[i][1]);
+        }
+    }
+    *to = s;
+}
+
+static inline void add_unit(const uint8_t *a, const uint8_t *b, const bool nibbles, v4u sum[2]) {
+    const v16b av = v16b_load_splat_four(a);
+    const unit w = load_unit(b, nibbles);
+    sum[0] = add(av, w.low, nibbles, sum[0]);
+    sum[1] = add(av, w.high, nibbles, sum[1]);
+}
+
+// Adds to the sums of a single row, in four accumulators, or each would wait for the one before.
+static inline void sum_row(const uint8_t *a, const uint8_t *b, size_t units, const bool nibbles,
+                           sc_gemm_sums *to) {
+    const size_t bytes = unit_bytes(nibbles);
+    v4u even[2] = {to->of[0][0], to->of[0][1]}, odd[2] = {{0}, {0}};
+    for (; units >= 2; units -= 2, a += 2 * UNIT, b += 2 * bytes) {
+        add_unit(a, b, nibbles, even);
+        add_unit(a + UNIT, b + bytes, nibbles, odd);
+    }
+    if (units) add_unit(a, b, nibbles, even);
+    to->of[0][0] = even[0] + odd[0], to->of[0][1] = even[1] + odd[1];
+}
+
+// Apart from each other, so that each loop is compiled for its case.
+static __attribute__((noinline)) void sum_bytes(const uint8_t *a, const uint8_t *b, size_t units,
+                                                bool single, sc_gemm_sums *s) {
+    if (single)
+        sum_row(a, b, units, false, s);
+    else
+        sum_rows(a, b, units, false, s);
+}
+static __attribute__((noinline)) void sum_nibbles(const uint8_t *a, const uint8_t *b, size_t units,
+                                                  bool single, sc_gemm_sums *s) {
+    if (single)
+        sum_row(a, b, units, true, s);
+    else
+        sum_rows(a, b, units, true, s);
+}
+
+// --- Corrections ---------------------------------------------------------------------------------
+
+static size_t blocks_of(size_t k, size_t block) { return block ? k / block : 1; }
+
+uint64_t sc_gemm_sums_bytes(uint64_t m, uint64_t k, uint64_t block) {
+    return sc_align_up(m, ROWS) * (block ? k / block : 1) * sizeof(int32_t);
+}
+
+// The sums of `units` units of four rows, or of a single one.
+static v4u sums_of(const uint8_t *a, size_t units, bool single) {
+    const v16b ones = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    v4u sum = {0};
+    size_t i = 0;
+    if (!single) {
+        for (; i < units; i++) sum = v4u_dot_bytes((v16b)v4u_load(a + UNIT * ROWS * i), ones, sum);
+        return sum;
+    }
+    for (; i + 4 <= units; i += 4) sum = v4u_dot_bytes((v16b)v4u_load(a + UNIT * i), ones, sum);
+    uint32_t rest = 0;
+    for (; i < units; i++)
+        for (size_t j = 0; j < UNIT; j++) rest += (uint32_t)(int8_t)a[UNIT * i + j];
+    return (v4u){sum[0] + sum[1] + sum[2] + sum[3] + rest, 0, 0, 0};
+}
+
+// For four rows after the other, for each block: 8 times the sums of their numbers. Weights of 4
+// bits are stored with 8 added.
+static void sum_left(const sc_gemm_i8 *g) {
+    const size_t units = sc_gemm_row_units(g->k, true), blocks = blocks_of(g->k, g->block);
+    const size_t part = g->block ? g->block / UNIT : units, rows = g->m == 1 ? 1 : ROWS;
+    int32_t *to = g->row_sums;
+    for (size_t row = 0; row < g->m; row += ROWS) {
+        const uint8_t *a = g->a + row * UNIT * units;
+        for (size_t i = 0; i < blocks; i++, a += rows * UNIT * part, to += ROWS) {
+            const v4u sums = sums_of(a, part, g->m == 1) << 3;
+            memcpy(to, &sums, sizeof sums);
+        }
+    }
+}
+
+// Where the sums of rows [row, row + rows) begin: each less what its zero point adds, and less the
+// sum that weights of 4 bits exceed by.
+static inline void begin_sums(const sc_gemm_i8 *g, const v4u begin[2], const v4u weights[2],
+                              size_t row, size_t rows, size_t block, sc_gemm_sums *s) {
+    const size_t blocks = blocks_of(g->k, g->block);
+    for (size_t i = 0; i < ROWS; i++) {
+        uint32_t excess = 0;
+        const uint32_t zero = i < rows ? (uint32_t)g->zeros[g->same_zero ? 0 : row + i] : 0;
+        if (g->nibbles) excess = (uint32_t)g->row_sums[row * blocks + block * ROWS + i];
+        for (size_t j = 0; j < 2; j++) s->of[i][j] = begin[j] - zero * weights[j] - excess;
+    }
+}
+
+static inline void begin_panel(const sc_gemm_i8 *g, const sc_gemm_panel *p, size_t row, size_t rows,
+                               sc_gemm_sums *s) {
+    const v4u begin[2] = {v4u_load(p->head), v4u_load(p->head + 16)};
+    const v4u weights[2] = {v4u_load(p->head + 96), v4u_load(p->head + 112)};
+    begin_sums(g, begin, weights, row, rows, 0, s);
+}
+
+// --- Tiles ---------------------------------------------------------------------------------------
+
+// Adds the sums of blocks of weights of 4 bits, each multiplied by its scale.
+static void sum_blocks(const sc_gemm_i8 *g, const sc_gemm_panel *p, size_t row, size_t rows,
+                       sc_gemm_sums *total) {
+    const bool single = g->m == 1;
+    const size_t units = g->block / UNIT, step = units * UNIT * (single ? 1 : ROWS);
+    const uint8_t *a = g->a + row * UNIT * sc_gemm_row_units(g->k, true), *facts = p->blocks;
+    const uint8_t *b = (const uint8_t *)p->weights;
+    const v4u none[2] = {{0}, {0}};
+    memset(total, 0, sizeof *total);
+    for (size_t i = 0; i < g->k / g->block; i++, a += step, facts += BLOCK) {
+        const v8h sums = (v8h)v4u_load(facts + 2 * SC_PANEL);
+        const v4u weights[2] = {(v4u)v4i_widen_low(sums), (v4u)v4i_widen_high(sums)};
+        sc_gemm_sums s;
+        begin_sums(g, none, weights, row, rows, i, &s);
+        sum_nibbles(a, b, units, single, &s);
+        sc_gemm_add_block(&s, facts, rows, total);
+        b += units * unit_bytes(true);
+    }
+}
+
+static void run_tile(const sc_gemm_i8 *g, const sc_gemm_panel *p, size_t row, size_t rows) {
+    const size_t units = sc_gemm_row_units(g->k, true);
+    sc_gemm_sums s;
+    if (g->block) {
+        sum_blocks(g, p, row, rows, &s);
+        sc_gemm_store_floats(g, p, row, rows, &s);
+        return;
+    }
+    begin_panel(g, p, row, rows, &s);
+    (g->nibbles ? sum_nibbles : sum_bytes)(g->a + row * UNIT * units, (const uint8_t *)p->weights,
+                                           units, g->m == 1, &s);
+    sc_gemm_store(g, p, row, rows, &s);
+}
+
+// Computes whole tiles with weights of 8 bits, to bytes, of rows with one zero point. It is not
+// inline, or values behind the panel would become constants that V8 makes again in every iteration.
+static __attribute__((noinline)) void run_rows_bytes(const sc_gemm_i8 *g, const sc_gemm_panel *p,
+                                                     size_t rows) {
+    const size_t units = sc_gemm_row_units(g->k, true);
+    sc_gemm_sums begin;
+    begin_panel(g, p, 0, ROWS, &begin);
+    for (size_t row = 0; row < rows; row += ROWS) {
+        sc_gemm_sums s = begin;
+        sum_rows(g->a + row * UNIT * units, (const uint8_t *)p->weights, units, false, &s);
+        sc_gemm_store_bytes(g, p, row, ROWS, &s);
+    }
+}
+
+void sc_gemm_run_dot(const sc_gemm_i8 *g, size_t first, size_t last) {
+    const size_t bytes = (size_t)sc_panel_dot_bytes(g->k, g->nibbles, g->block);
+    const v4_requantizing requantizing = v4_requantizing_of(g->finish, -128);
+    if (g->nibbles) sum_left(g);
+    for (size_t column = first; column < last; column += SC_PANEL) {
+        const uint8_t *head = g->packed + column / SC_PANEL * bytes, *blocks = head + HEAD;
+        const uint8_t *weights = blocks + sc_panel_block_bytes(g->k, g->block);
+        const sc_gemm_panel p = {.requantizing = &requantizing,
+                                 .head = head,
+                                 .blocks = blocks,
+                                 .weights = (const int8_t *)weights,
+                                 .column = column,
+                                 .width = last - column < SC_PANEL ? last - column : SC_PANEL};
+        size_t row = 0;
+        if (g->m > 1 && !g->row_scale && !g->nibbles && g->same_zero) {
+            row = g->m / ROWS * ROWS;
+            run_rows_bytes(g, &p, row);
+        }
+        for (; row < g->m; row += ROWS) run_tile(g, &p, row, sc_gemm_rows_left(g, row));
+    }
+}

@@ -1,0 +1,33 @@
+// In wasm: -O3
+#include "compute/simd/gemm_i8_tile.h"
+
+void sc_gemm_store_floats(const sc_gemm_i8 *g, const sc_gemm_panel *p, size_t row, size_t rows,
+                          const sc_gemm_sums *s) {
+    const bool clamps = g->finish->clamps;
+    const v4f low = v4f_splat(clamps ? g->finish->low : -__builtin_inff());
+    const v4f high = v4f_splat(clamps ? g->finish->high : __builtin_inff());
+    for (size_t j = 0; 4 * j < p->width; j++) {
+        const v4f scale = sc_gemm_head_floats(p, 1, j), shift = sc_gemm_head_floats(p, 2, j);
+        const size_t left = p->width - 4 * j;
+        float *c = (float *)g->c + row * g->c_row + p->column + 4 * j;
+        for (size_t i = 0; i < rows; i++, c += g->c_row) {
+            v4f v = (v4f)s->of[i][j] * v4f_splat(g->row_scale[row + i]);
+            v = v4f_pmin(v4f_pmax(v * scale + shift, low), high);
+            if (left >= 4)
+                v4f_store(c, v);
+            else
+                v4f_store_part(c, v, left);
+        }
+    }
+}
+
+void sc_gemm_store(const sc_gemm_i8 *g, const sc_gemm_panel *p, size_t row, size_t rows,
+                   sc_gemm_sums *s) {
+    if (!g->row_scale) {
+        sc_gemm_store_bytes(g, p, row, rows, s);
+        return;
+    }
+    for (size_t i = 0; i < rows; i++)
+        for (size_t j = 0; j < 2; j++) s->of[i][j] = (v4u)v4f_of_sums(s->of[i][j]);
+    sc_gemm_store_floats(g, p, row, rows, s);
+}

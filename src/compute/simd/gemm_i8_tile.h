@@ -1,0 +1,66 @@
+// What tiles of both products of 8-bit matrices share (gemm_i8.h, gemm_dot_i8.h): their panels, and
+// the output stage of their sums.
+// Prefix: sc_gemm_ (general matrix multiply).
+#ifndef SC_GEMM_I8_TILE_H
+#define SC_GEMM_I8_TILE_H
+
+#include "compute/simd/gemm_i8.h"
+#include "compute/simd/simd_i8.h"
+
+// The sums of four rows and a panel.
+typedef struct sc_gemm_sums {
+    v4u of[SC_GEMM_ROWS_I8][2];
+} sc_gemm_sums;
+
+typedef struct sc_gemm_panel {
+    const v4_requantizing *requantizing;
+    const uint8_t *head;    // starts of sums; scales and shifts follow
+    const uint8_t *blocks;  // the facts of blocks
+    const int8_t *weights;
+    size_t column, width;
+} sc_gemm_panel;
+
+static inline size_t sc_gemm_rows_left(const sc_gemm_i8 *g, size_t row) {
+    return g->m - row < SC_GEMM_ROWS_I8 ? g->m - row : SC_GEMM_ROWS_I8;
+}
+
+static inline v4f sc_gemm_head_floats(const sc_gemm_panel *p, size_t row, size_t vector) {
+    return (v4f)v4u_load(p->head + 32 * row + 16 * vector);
+}
+
+// Requantizes sums.
+static inline void sc_gemm_store_bytes(const sc_gemm_i8 *g, const sc_gemm_panel *p, size_t row,
+                                       size_t rows, const sc_gemm_sums *s) {
+    const v4_requantizing r = *p->requantizing;
+    const v4f scale = sc_gemm_head_floats(p, 1, 0), next = sc_gemm_head_floats(p, 1, 1);
+    int8_t *c = (int8_t *)g->c + row * g->c_row + p->column;
+    for (size_t i = 0; i < rows; i++, c += g->c_row) {
+        v4f a = v4f_of_sums(s->of[i][0]) * scale, b = v4f_of_sums(s->of[i][1]) * next;
+        if (r.regrids) a = v4f_regrid(&r, a), b = v4f_regrid(&r, b);
+        const v4i low = v4i_round(&r.last, a), high = v4i_round(&r.last, b);
+        if (p->width == SC_PANEL)
+            v4i_store_bytes(c, low, high);
+        else
+            v4i_store_bytes_part(c, low, high, p->width);
+    }
+}
+
+// Stores sums that are floats already.
+void sc_gemm_store_floats(const sc_gemm_i8 *g, const sc_gemm_panel *p, size_t row, size_t rows,
+                          const sc_gemm_sums *s);
+// Stores sums of a product without blocks, as bytes or floats.
+void sc_gemm_store(const sc_gemm_i8 *g, const sc_gemm_panel *p, size_t row, size_t rows,
+                   sc_gemm_sums *s);
+
+// Adds the sums of a block as floats, times its eight bf16 scales.
+static inline void sc_gemm_add_block(const sc_gemm_sums *s, const uint8_t *scales, size_t rows,
+                                     sc_gemm_sums *total) {
+    const v8h zero = {0}, bits = (v8h)v4u_load(scales);
+    const v4f scale[2] = {(v4f)v8h_zip_low(zero, bits), (v4f)v8h_zip_high(zero, bits)};
+    for (size_t i = 0; i < rows; i++)
+        for (size_t j = 0; j < 2; j++)
+            total->of[i][j] =
+                (v4u)((v4f)total->of[i][j] + v4f_of_sums(s->of[i][j]) * scale[j]);
+}
+
+#endif
