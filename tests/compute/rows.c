@@ -48,13 +48,17 @@ float *rows_powers(int64_t count) {
 
 void rows_regrid(sc_record *record) {
     const int lowest = record->out == SC_DTYPE_I8 ? -128 : 0;
-    const bool has_ties = rows_pick(0, 1);
+    const int64_t kind = rows_pick(0, 3);  // any factor, none, and halves
+    const float scale = (float)rows_pick(1, 64) / 37;
     record->finish.regrids = true;
-    record->finish.regrid = (sc_regrid){.scale = has_ties ? 0.5f : (float)rows_pick(1, 64) / 37,
-                                        .inverse = has_ties ? 1 : (float)rows_pick(1, 64) / 41,
-                                        .low = (float)(lowest + rows_pick(0, 40)),
-                                        .high = (float)(lowest + rows_pick(200, 255)),
-                                        .zero = (int32_t)(lowest + rows_pick(0, 255))};
+    record->finish.regrid =
+        (sc_regrid){.scale = kind > 1 ? 0.5f : scale,
+                    .inverse = kind > 1    ? 1
+                               : kind == 1 ? 1 / scale
+                                           : (float)rows_pick(1, 64) / 41,
+                    .low = (float)(lowest + rows_pick(0, 40)),
+                    .high = (float)(lowest + rows_pick(rows_pick(0, 9) ? 200 : 40, 255)),
+                    .zero = (int32_t)(lowest + rows_pick(0, 255))};
 }
 
 static const sc_variant *reference_of(sc_record_kind kind) {

@@ -127,10 +127,10 @@ static inline void sum_wide_rows(const int16_t *a, const int16_t *b, size_t pair
 
 enum { WIDE_MAX = 1024 };  // steps
 
-// Computes whole tiles with weights of 8 bits, to bytes. Weights are widened once for all rows, and
+// Computes whole tiles with weights of 8 bits. Weights are widened once for all rows, and
 // sums stay in registers. It is not inline, or values behind the panel would become constants that
 // V8 makes again in every iteration.
-static __attribute__((noinline)) void run_rows_bytes(const sc_gemm_i8 *g, const sc_gemm_panel *p,
+static __attribute__((noinline)) void run_whole(const sc_gemm_i8 *g, const sc_gemm_panel *p,
                                                      size_t rows) {
     const size_t depth = even(g->k);
     int16_t wide[WIDE_MAX * SC_PANEL];
@@ -138,7 +138,7 @@ static __attribute__((noinline)) void run_rows_bytes(const sc_gemm_i8 *g, const 
     for (size_t row = 0; row < rows; row += ROWS) {
         sc_gemm_sums s;
         sum_wide_rows(rows_from(g, row), wide, depth / 2, p->head, &s);
-        sc_gemm_store_bytes(g, p, row, ROWS, &s);
+        sc_gemm_store_whole(g, p, row, &s);
     }
 }
 
@@ -155,9 +155,9 @@ void sc_gemm_run_i8(const sc_gemm_i8 *g, size_t first, size_t last) {
                          .column = column,
                          .width = last - column < SC_PANEL ? last - column : SC_PANEL};
         size_t row = 0;
-        if (g->m > 1 && !g->row_scale && !g->nibbles && !g->block && g->k <= WIDE_MAX) {
+        if (g->m > 1 && !g->nibbles && sc_gemm_is_whole(g, &p) && g->k <= WIDE_MAX) {
             row = g->m / ROWS * ROWS;
-            run_rows_bytes(g, &p, row);
+            run_whole(g, &p, row);
         }
         for (; row < g->m; row += ROWS) run_tile(g, &p, row, sc_gemm_rows_left(g, row));
     }

@@ -21,10 +21,26 @@ void sc_gemm_store_floats(const sc_gemm_i8 *g, const sc_gemm_panel *p, size_t ro
     }
 }
 
+static void store_bytes(const sc_gemm_i8 *g, const sc_gemm_panel *p, size_t row, size_t rows,
+                        const sc_gemm_sums *s) {
+    const v4_requantizing r = *p->requantizing;
+    const v4f scale = sc_gemm_head_floats(p, 1, 0), next = sc_gemm_head_floats(p, 1, 1);
+    int8_t *c = (int8_t *)g->c + row * g->c_row + p->column;
+    for (size_t i = 0; i < rows; i++, c += g->c_row) {
+        v4f a = v4f_of_sums(s->of[i][0]) * scale, b = v4f_of_sums(s->of[i][1]) * next;
+        if (r.regrids) a = v4f_regrid(&r, a), b = v4f_regrid(&r, b);
+        const v4i low = v4i_round(&r.last, a), high = v4i_round(&r.last, b);
+        if (p->width == SC_PANEL)
+            v4i_store_bytes(c, low, high);
+        else
+            v4i_store_bytes_part(c, low, high, p->width);
+    }
+}
+
 void sc_gemm_store(const sc_gemm_i8 *g, const sc_gemm_panel *p, size_t row, size_t rows,
                    sc_gemm_sums *s) {
     if (!g->row_scale) {
-        sc_gemm_store_bytes(g, p, row, rows, s);
+        store_bytes(g, p, row, rows, s);
         return;
     }
     for (size_t i = 0; i < rows; i++)

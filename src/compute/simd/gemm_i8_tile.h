@@ -28,20 +28,23 @@ static inline v4f sc_gemm_head_floats(const sc_gemm_panel *p, size_t row, size_t
     return (v4f)v4u_load(p->head + 32 * row + 16 * vector);
 }
 
-// Requantizes sums.
-static inline void sc_gemm_store_bytes(const sc_gemm_i8 *g, const sc_gemm_panel *p, size_t row,
-                                       size_t rows, const sc_gemm_sums *s) {
-    const v4_requantizing r = *p->requantizing;
+// True if sc_gemm_store_whole stores the tiles of this panel: bytes, one rounding, whole rows.
+static inline bool sc_gemm_is_whole(const sc_gemm_i8 *g, const sc_gemm_panel *p) {
+    return !g->row_scale && !p->requantizing->regrids && p->width == SC_PANEL;
+}
+
+// Stores four rows of sums in a loop that keeps them in registers. Calls would spill them all.
+static inline void sc_gemm_store_whole(const sc_gemm_i8 *g, const sc_gemm_panel *p, size_t row,
+                                       const sc_gemm_sums *s) {
+    const v4_rounding r = p->requantizing->last;
     const v4f scale = sc_gemm_head_floats(p, 1, 0), next = sc_gemm_head_floats(p, 1, 1);
     int8_t *c = (int8_t *)g->c + row * g->c_row + p->column;
-    for (size_t i = 0; i < rows; i++, c += g->c_row) {
-        v4f a = v4f_of_sums(s->of[i][0]) * scale, b = v4f_of_sums(s->of[i][1]) * next;
-        if (r.regrids) a = v4f_regrid(&r, a), b = v4f_regrid(&r, b);
-        const v4i low = v4i_round(&r.last, a), high = v4i_round(&r.last, b);
-        if (p->width == SC_PANEL)
-            v4i_store_bytes(c, low, high);
-        else
-            v4i_store_bytes_part(c, low, high, p->width);
+    for (size_t i = 0; i < SC_GEMM_ROWS_I8; i += 2, c += 2 * g->c_row) {
+        const v4i first[2] = {v4i_round_open(&r, v4f_of_sums(s->of[i][0]) * scale),
+                              v4i_round_open(&r, v4f_of_sums(s->of[i][1]) * next)};
+        const v4i second[2] = {v4i_round_open(&r, v4f_of_sums(s->of[i + 1][0]) * scale),
+                               v4i_round_open(&r, v4f_of_sums(s->of[i + 1][1]) * next)};
+        v4i_store_bounded(c, c + g->c_row, first, second, r.most);
     }
 }
 

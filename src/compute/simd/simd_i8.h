@@ -97,16 +97,24 @@ static inline v4f v4f_of_sums(v4u sums) { return __builtin_convertvector((v4i)su
 typedef struct v4_rounding {
     v4f low, high, magic;
     v4i back;
+    v16b most;  // `high`, rounded
 } v4_rounding;
 
 static inline v4_rounding v4_rounding_of(float low, float high, int32_t zero) {
     const v4f magic = v4f_splat(12582912.0f);
-    return (v4_rounding){v4f_splat(low), v4f_splat(high), magic, (v4i)magic - zero};
+    const int8_t most = (int8_t)((int32_t)__builtin_rintf(high) + zero);
+    return (v4_rounding){v4f_splat(low), v4f_splat(high), magic, (v4i)magic - zero,
+                         (v16b){0} + most};
 }
 
 static inline v4i v4i_round(const v4_rounding *r, v4f value) {
     const v4f v = v4f_pmin(r->high, v4f_pmax(r->low, value));
     return (v4i)(v + r->magic) - r->back;
+}
+
+// The same without the higher bound, above which numbers stay large.
+static inline v4i v4i_round_open(const v4_rounding *r, v4f value) {
+    return (v4i)(v4f_pmax(r->low, value) + r->magic) - r->back;
 }
 
 // The output stage of results of 8 bits: one rounding, or two with a change of scale between them.
@@ -117,12 +125,29 @@ typedef struct v4_requantizing {
     v4_rounding last;
 } v4_requantizing;
 
+// Does the second rounding only move and bound integers, as when a clamp keeps its input's scale?
+// Its factor may be off by so little that no integer of 8 bits leaves its neighbourhood. Then
+// `low` and `high` become the bounds of both.
+static inline bool v4_only_bounds(const sc_regrid *next, float *low, float *high) {
+    const float factor = next->scale * next->inverse, zero = (float)next->zero;
+    const float least = next->low - zero, most = next->high - zero;
+    const bool same = factor > 0.9995f && factor < 1.0005f && next->scale < 0x1p100f &&
+                      next->inverse < 0x1p100f;
+    const bool whole = least == __builtin_rintf(least) && most == __builtin_rintf(most);
+    if (!same || !whole || least > *high || most < *low || least > most) return false;
+    *low = least > *low ? least : *low;
+    *high = most < *high ? most : *high;
+    return true;
+}
+
 // Results are at least `lowest`: -128 or 0.
 static inline v4_requantizing v4_requantizing_of(const sc_finish *s, int lowest) {
     float low, high;
     sc_finish_range(s, lowest, &low, &high);
-    if (!s->regrids) return (v4_requantizing){.last = v4_rounding_of(low, high, s->zero)};
     const sc_regrid *next = &s->regrid;
+    const bool bounds = s->regrids && v4_only_bounds(next, &low, &high);
+    if (!s->regrids || bounds)
+        return (v4_requantizing){.last = v4_rounding_of(low, high, bounds ? next->zero : s->zero)};
     return (v4_requantizing){.regrids = true,
                              .low = v4f_splat(low),
                              .high = v4f_splat(high),
@@ -160,6 +185,23 @@ static inline void v4i_store_bytes_part(int8_t *p, v4i low, v4i high, size_t cou
     int8_t bytes[8];
     v4i_store_bytes(bytes, low, high);
     for (size_t i = 0; i < count; i++) p[i] = bytes[i];
+}
+
+// Stores eight numbers of at least -128 each to both places, or `most` where they are larger.
+static inline void v4i_store_bounded(int8_t *p, int8_t *q, const v4i first[2], const v4i second[2],
+                                     v16b most) {
+#if defined(__wasm_simd128__)
+    const v128_t low = wasm_i16x8_narrow_i32x4((v128_t)first[0], (v128_t)first[1]);
+    const v128_t high = wasm_i16x8_narrow_i32x4((v128_t)second[0], (v128_t)second[1]);
+    const v128_t bytes = wasm_i8x16_min(wasm_i8x16_narrow_i16x8(low, high), (v128_t)most);
+    wasm_v128_store64_lane(p, bytes, 0);
+    wasm_v128_store64_lane(q, bytes, 1);
+#else
+    const int32_t bound = most[0];
+    const v4i bounds = {bound, bound, bound, bound};
+    v4i_store_bytes(p, v4i_min(first[0], bounds), v4i_min(first[1], bounds));
+    v4i_store_bytes(q, v4i_min(second[0], bounds), v4i_min(second[1], bounds));
+#endif
 }
 
 #endif
