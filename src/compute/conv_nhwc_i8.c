@@ -54,8 +54,8 @@ static uint8_t *put_taps(const sc_conv *c, const sc_gemm_rows_i8 *r, const int8_
 }
 
 // Writes the numbers that output `at` reads.
-static uint8_t *put_pixel(const sc_conv *c, const sc_gemm_rows_i8 *r, const int8_t *input,
-                          const int64_t at[3], int32_t zero, uint8_t *to) {
+static void put_pixel(const sc_conv *c, const sc_gemm_rows_i8 *r, const int8_t *input,
+                      const int64_t at[3], int32_t zero, uint8_t *to) {
     const int64_t x = at[2] * c->stride[2] - c->pad[2];
     for (int64_t i = 0; i < c->kernel[0]; i++) {
         for (int64_t j = 0; j < c->kernel[1]; j++) {
@@ -66,7 +66,6 @@ static uint8_t *put_pixel(const sc_conv *c, const sc_gemm_rows_i8 *r, const int8
                 to = sc_gemm_row_pad(r, zero, (size_t)(c->kernel[2] * c->in_channels), to);
         }
     }
-    return to;
 }
 
 // Is the image itself, pixel by pixel, the left operand?
@@ -86,9 +85,11 @@ static void put_pixels(const sc_conv *c, const sc_gemm_rows_i8 *r, const int8_t 
     int64_t at[3] = {first / out[2] / out[1], first / out[2] % out[1], first % out[2]};
     for (size_t i = 0; i < r->m; i++) {
         uint8_t *row = sc_gemm_row_begin(r, i);
-        row = step ? sc_gemm_row_put(r, input + (first + (int64_t)i) * step, zero, r->k, row)
-                   : put_pixel(c, r, input, at, zero, row);
-        sc_gemm_row_end(r, i, row);
+        if (step)
+            sc_gemm_row_put(r, input + (first + (int64_t)i) * step, zero, r->k, row);
+        else
+            put_pixel(c, r, input, at, zero, row);
+        sc_gemm_row_end(r, i);
         if (step || ++at[2] < out[2]) continue;
         at[2] = 0;
         if (++at[1] == out[1]) at[1] = 0, at[0]++;

@@ -162,8 +162,8 @@ static void put_rows(const sc_matmul *mm, const block *b, const sc_gemm_rows_i8 
     for (size_t i = 0; i < rows->m; i++, a += mm->a.row) {
         const int64_t at = (b->batch * mm->m + b->row + (int64_t)i) * quant->step;
         const int32_t zero = quant->zero ? quant->zero[at] : 0;
-        uint8_t *to = sc_gemm_row_begin(rows, i);
-        sc_gemm_row_end(rows, i, sc_gemm_row_put(rows, a, zero, rows->k, to));
+        sc_gemm_row_put(rows, a, zero, rows->k, sc_gemm_row_begin(rows, i));
+        sc_gemm_row_end(rows, i);
         facts->scales[i] = quant->scale ? quant->scale[at] : 1;
         facts->zeros[i] = zero + rows->flip;
     }

@@ -174,15 +174,13 @@ static void run_tile(const sc_gemm_i8 *g, const sc_gemm_panel *p, size_t row, si
     sc_gemm_store(g, p, row, rows, &s);
 }
 
-// Computes whole tiles with weights of 8 bits, of rows with one zero point. It is not
-// inline, or values behind the panel would become constants that V8 makes again in every iteration.
+// Computes whole tiles with weights of 8 bits, whose sums begin at `begin`. It is not inline, or
+// values behind its pointers would become constants that V8 keeps in registers or makes again.
 static __attribute__((noinline)) void run_whole(const sc_gemm_i8 *g, const sc_gemm_panel *p,
-                                                     size_t rows) {
+                                                const sc_gemm_sums *begin, size_t rows) {
     const size_t units = sc_gemm_row_units(g->k, true);
-    sc_gemm_sums begin;
-    begin_panel(g, p, 0, ROWS, &begin);
     for (size_t row = 0; row < rows; row += ROWS) {
-        sc_gemm_sums s = begin;
+        sc_gemm_sums s = *begin;
         sum_rows(g->a + row * UNIT * units, (const uint8_t *)p->weights, units, false, &s);
         sc_gemm_store_whole(g, p, row, &s);
     }
@@ -203,8 +201,10 @@ void sc_gemm_run_dot(const sc_gemm_i8 *g, size_t first, size_t last) {
                                  .width = last - column < SC_PANEL ? last - column : SC_PANEL};
         size_t row = 0;
         if (g->m > 1 && !g->nibbles && g->same_zero && sc_gemm_is_whole(g, &p)) {
+            sc_gemm_sums begin;
+            begin_panel(g, &p, 0, ROWS, &begin);
             row = g->m / ROWS * ROWS;
-            run_whole(g, &p, row);
+            run_whole(g, &p, &begin, row);
         }
         for (; row < g->m; row += ROWS) run_tile(g, &p, row, sc_gemm_rows_left(g, row));
     }

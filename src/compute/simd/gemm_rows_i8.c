@@ -13,8 +13,15 @@ uint64_t sc_gemm_rows_bytes(uint64_t m, uint64_t k, bool dots) {
 }
 
 // The place after all others, where four rows are written.
-uint8_t *sc_gemm_row_begin(const sc_gemm_rows_i8 *r, size_t i) {
+static uint8_t *place_of(const sc_gemm_rows_i8 *r, size_t i) {
     return r->m > 1 ? r->a + ((size_t)sc_align_up(r->m, ROWS) + i % ROWS) * row_bytes(r) : r->a;
+}
+
+// The last unit may have steps that do not exist.
+uint8_t *sc_gemm_row_begin(const sc_gemm_rows_i8 *r, size_t i) {
+    uint8_t *row = place_of(r, i);
+    if (r->k) memset(row + row_bytes(r) - UNIT, 0, UNIT);
+    return row;
 }
 
 // --- Values --------------------------------------------------------------------------------------
@@ -103,11 +110,9 @@ static void interleave(const uint8_t *from, size_t bytes, uint8_t *to) {
 }
 
 // Missing rows are zeros.
-void sc_gemm_row_end(const sc_gemm_rows_i8 *r, size_t i, uint8_t *to) {
+void sc_gemm_row_end(const sc_gemm_rows_i8 *r, size_t i) {
     const size_t bytes = row_bytes(r);
-    for (uint8_t *end = sc_gemm_row_begin(r, i) + bytes; to < end; to++) *to = 0;
     if (r->m == 1 || (i + 1 < r->m && (i + 1) % ROWS)) return;
-    for (size_t row = i % ROWS + 1; row < ROWS; row++)
-        memset(sc_gemm_row_begin(r, row), 0, bytes);
-    interleave(sc_gemm_row_begin(r, 0), bytes, r->a + i / ROWS * ROWS * bytes);
+    for (size_t row = i % ROWS + 1; row < ROWS; row++) memset(place_of(r, row), 0, bytes);
+    interleave(place_of(r, 0), bytes, r->a + i / ROWS * ROWS * bytes);
 }

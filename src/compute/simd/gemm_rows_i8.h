@@ -31,7 +31,7 @@ uint8_t *sc_gemm_row_put(const sc_gemm_rows_i8 *r, const int8_t *from, int32_t z
                          uint8_t *to);
 // `count` values that are the zero point.
 uint8_t *sc_gemm_row_pad(const sc_gemm_rows_i8 *r, int32_t zero, size_t count, uint8_t *to);
-void sc_gemm_row_end(const sc_gemm_rows_i8 *r, size_t i, uint8_t *to);
+void sc_gemm_row_end(const sc_gemm_rows_i8 *r, size_t i);
 
 // Widens `count` values less `zero`, which is in [-128, 127].
 void sc_gemm_widen(const int8_t *from, int32_t zero, size_t count, int16_t *to);
