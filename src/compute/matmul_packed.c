@@ -229,10 +229,9 @@ enum { BLOCK_MAX = 2048 };
 // Blocks of weights of 8 bits are left to the other row.
 static bool fits_dot(const sc_record *record) {
     const sc_weight_quant *weights = &record->weights;
-    if (record->weight != SC_DTYPE_I4)
-        return sc_dot_is_exact() && !weights->scales && fits_i8(record);
-    return sc_dot_host() != SC_DOT_ABSENT && (!weights->scales || weights->block <= BLOCK_MAX) &&
-           fits_i8(record);
+    const bool takes = !weights->scales ||
+                       (record->weight == SC_DTYPE_I4 && weights->block <= BLOCK_MAX);
+    return takes && sc_dot_is_exact() && fits_i8(record);
 }
 
 static uint64_t pack_bytes_dot(const sc_record *record) {

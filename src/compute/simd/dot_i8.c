@@ -2,16 +2,11 @@
 
 // --- In plain C ----------------------------------------------------------------------------------
 
-static int32_t saturated(int32_t pair) {
-    return pair < INT16_MIN ? INT16_MIN : pair > INT16_MAX ? INT16_MAX : pair;
-}
-
 // One lane.
 static uint32_t sum_of(sc_dot_kind kind, const int8_t a[4], const int8_t b[4]) {
-    int32_t products[4];
-    for (int i = 0; i < 4; i++) products[i] = a[i] * (kind == SC_DOT_SIGNED ? b[i] : (uint8_t)b[i]);
-    const int32_t low = products[0] + products[1], high = products[2] + products[3];
-    return (uint32_t)(kind == SC_DOT_SATURATES ? saturated(low) + saturated(high) : low + high);
+    int32_t sum = 0;
+    for (int i = 0; i < 4; i++) sum += a[i] * (kind == SC_DOT_SIGNED ? b[i] : (uint8_t)b[i]);
+    return (uint32_t)sum;
 }
 
 static v4u add_sums(sc_dot_kind kind, v16b a, v16b b, v4u c) {
@@ -52,17 +47,17 @@ static bool means(sc_dot_kind kind) {
 static sc_dot_kind try_host(void) {
     return means(SC_DOT_UNSIGNED) ? SC_DOT_UNSIGNED
            : means(SC_DOT_SIGNED) ? SC_DOT_SIGNED
-                                  : SC_DOT_SATURATES;
+                                  : SC_DOT_INEXACT;
 }
 
-static bool host_has(sc_dot_kind kind) { return kind <= SC_DOT_SATURATES || kind == try_host(); }
+static bool host_has(sc_dot_kind kind) { return kind <= SC_DOT_INEXACT || kind == try_host(); }
 
 #else
 
-static sc_dot_kind try_host(void) { return SC_DOT_ABSENT; }
+static sc_dot_kind try_host(void) { return SC_DOT_INEXACT; }
 
 // What was assumed is emulated; plain wasm has no rows that would need it.
-static bool host_has(sc_dot_kind kind) { return kind == SC_DOT_ABSENT || SC_DOT_EXISTS; }
+static bool host_has(sc_dot_kind kind) { return kind <= SC_DOT_INEXACT || SC_DOT_EXISTS; }
 
 #endif
 

@@ -118,46 +118,64 @@ static void sum_left(const sc_gemm_i8 *g) {
     }
 }
 
-// Where the sums of rows [row, row + rows) begin: each less what its zero point adds, and less the
-// sum that weights of 4 bits exceed by.
-static inline void begin_sums(const sc_gemm_i8 *g, const v4u begin[2], const v4u weights[2],
-                              size_t row, size_t rows, size_t block, sc_gemm_sums *s) {
-    const size_t blocks = blocks_of(g->k, g->block);
-    for (size_t i = 0; i < ROWS; i++) {
-        uint32_t excess = 0;
-        const uint32_t zero = i < rows ? (uint32_t)g->zeros[g->same_zero ? 0 : row + i] : 0;
-        if (g->nibbles) excess = (uint32_t)g->row_sums[row * blocks + block * ROWS + i];
-        for (size_t j = 0; j < 2; j++) s->of[i][j] = begin[j] - zero * weights[j] - excess;
-    }
+// The zero points of rows [row, row + rows), and 0 for those that are missing.
+static void find_zeros(const sc_gemm_i8 *g, size_t row, size_t rows, uint32_t zeros[ROWS]) {
+    for (size_t i = 0; i < ROWS; i++)
+        zeros[i] = i < rows ? (uint32_t)g->zeros[g->same_zero ? 0 : row + i] : 0;
 }
 
-static inline void begin_panel(const sc_gemm_i8 *g, const sc_gemm_panel *p, size_t row, size_t rows,
-                               sc_gemm_sums *s) {
+// What weights of 4 bits add to the sums of a row and its three followers, for each block.
+static const int32_t *excess_of(const sc_gemm_i8 *g, size_t row) {
+    return g->row_sums + row * blocks_of(g->k, g->block);
+}
+
+// Where the sums of `count` rows begin: less what zero points add, and less the excess, if any.
+static inline void begin_sums(const v4u begin[2], const v4u weights[2], const uint32_t zeros[ROWS],
+                              const int32_t *excess, const size_t count, sc_gemm_sums *s) {
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < 2; j++)
+            s->of[i][j] = begin[j] - zeros[i] * weights[j] - (excess ? (uint32_t)excess[i] : 0);
+}
+
+static void begin_panel(const sc_gemm_i8 *g, const sc_gemm_panel *p, size_t row, size_t rows,
+                        sc_gemm_sums *s) {
     const v4u begin[2] = {v4u_load(p->head), v4u_load(p->head + 16)};
     const v4u weights[2] = {v4u_load(p->head + 96), v4u_load(p->head + 112)};
-    begin_sums(g, begin, weights, row, rows, 0, s);
+    uint32_t zeros[ROWS];
+    find_zeros(g, row, rows, zeros);
+    begin_sums(begin, weights, zeros, g->nibbles ? excess_of(g, row) : NULL, ROWS, s);
 }
 
 // --- Tiles ---------------------------------------------------------------------------------------
 
-// Adds the sums of blocks of weights of 4 bits, each multiplied by its scale.
-static void sum_blocks(const sc_gemm_i8 *g, const sc_gemm_panel *p, size_t row, size_t rows,
-                       sc_gemm_sums *total) {
-    const bool single = g->m == 1;
-    const size_t units = g->block / UNIT, step = units * UNIT * (single ? 1 : ROWS);
+// Adds the sums of blocks of weights of 4 bits, each multiplied by its scale, for one row or four.
+static inline void add_blocks(const sc_gemm_i8 *g, const sc_gemm_panel *p, size_t row, size_t rows,
+                              const size_t count, sc_gemm_sums *total) {
+    const size_t units = g->block / UNIT;
     const uint8_t *a = g->a + row * UNIT * sc_gemm_row_units(g->k, true), *facts = p->blocks;
-    const uint8_t *b = (const uint8_t *)p->weights;
-    const v4u none[2] = {{0}, {0}};
-    memset(total, 0, sizeof *total);
-    for (size_t i = 0; i < g->k / g->block; i++, a += step, facts += BLOCK) {
+    const uint8_t *b = (const uint8_t *)p->weights, *end = b;
+    const int32_t *excess = excess_of(g, row);
+    const v4u begin[2] = {{0}, {0}};
+    uint32_t zeros[ROWS];
+    find_zeros(g, row, rows, zeros);
+    for (; facts < end; facts += BLOCK, excess += ROWS, a += units * UNIT * count) {
         const v8h sums = (v8h)v4u_load(facts + 2 * SC_PANEL);
         const v4u weights[2] = {(v4u)v4i_widen_low(sums), (v4u)v4i_widen_high(sums)};
         sc_gemm_sums s;
-        begin_sums(g, none, weights, row, rows, i, &s);
-        sum_nibbles(a, b, units, single, &s);
-        sc_gemm_add_block(&s, facts, rows, total);
+        begin_sums(begin, weights, zeros, excess, count, &s);
+        (count == 1 ? sum_row : sum_rows)(a, b, units, true, &s);
+        sc_gemm_add_block(&s, facts, count, total);
         b += units * unit_bytes(true);
     }
+}
+
+static __attribute__((noinline)) void sum_blocks(const sc_gemm_i8 *g, const sc_gemm_panel *p,
+                                                 size_t row, size_t rows, sc_gemm_sums *total) {
+    memset(total, 0, sizeof *total);
+    if (g->m == 1)
+        add_blocks(g, p, row, rows, 1, total);
+    else
+        add_blocks(g, p, row, rows, ROWS, total);
 }
 
 static void run_tile(const sc_gemm_i8 *g, const sc_gemm_panel *p, size_t row, size_t rows) {

@@ -1,7 +1,7 @@
 // Products of 8-bit matrices by the dot product of dot_i8.h, with the results of gemm_i8.h. The
 // left operand keeps its zero points, and is flipped where the host needs that. Both are taken off
-// by the sums of the weights. Weights of 4 bits are the operand of 7 bits, so the product is exact
-// on every host, and the left operand is never flipped.
+// by the sums of the weights. Weights of 4 bits are the operand of 7 bits, so the left operand is
+// never flipped.
 // Prefix: sc_gemm_ (general matrix multiply).
 #ifndef SC_GEMM_DOT_I8_H
 #define SC_GEMM_DOT_I8_H
