@@ -166,15 +166,23 @@ static void prepare_product(const sc_bytes_binary *binary, prepared *p) {
     p->rounding = v4_rounding_of(low, low + 255, p->zero);
 }
 
-// Reads eight numbers, or one number for all lanes.
-static v8h load_bytes(const uint8_t *x, size_t step, size_t count, uint8_t flip) {
+// Reads eight numbers, or one number for all lanes. A flipped byte, widened, is a widened byte with
+// all bits but the lower seven flipped.
+static inline v8h load_bytes(const uint8_t *x, size_t step, size_t count, uint8_t flip) {
+    const int16_t bits = flip ? -0x80 : 0;
     int8_t bytes[8];
-    if (step == 1 && count == 8)
-        memcpy(bytes, x, 8);
+    if (step == 1 && count == 8) return v8h_widen((const int8_t *)x) ^ bits;
+    for (size_t i = 0; i < 8; i++) bytes[i] = (int8_t)x[(i < count ? i : 0) * step];
+    return v8h_widen(bytes) ^ bits;
+}
+
+static inline void store_flipped(uint8_t *to, v4i low, v4i high, size_t count, uint8_t flip) {
+    if (count == 8)
+        v4i_store_bytes((int8_t *)to, low, high);
     else
-        for (size_t i = 0; i < 8; i++) bytes[i] = (int8_t)x[(i < count ? i : 0) * step];
-    for (size_t i = 0; i < 8; i++) bytes[i] = (int8_t)(bytes[i] ^ flip);
-    return v8h_widen(bytes);
+        v4i_store_bytes_part((int8_t *)to, low, high, count);
+    if (!flip) return;
+    for (size_t i = 0; i < count; i++) to[i] ^= flip;
 }
 
 static inline v4i four_of(const prepared *p, v4i a, v4i b) {
@@ -224,10 +232,7 @@ void sc_bytes_run_binary(const sc_bytes_binary *binary, const void *a, size_t a_
         const size_t left = count - i < 8 ? count - i : 8;
         const v8h x = load_bytes(from_a + i * a_step, a_step, left, flip);
         const v8h y = load_bytes(from_b + i * b_step, b_step, left, flip);
-        int8_t results[8];
-        v4i_store_bytes(results, four_of(&p, v4i_widen_low(x), v4i_widen_low(y)),
-                        four_of(&p, v4i_widen_high(x), v4i_widen_high(y)));
-        uint8_t *to = (uint8_t *)q + i;
-        for (size_t k = 0; k < left; k++) to[k] = (uint8_t)results[k] ^ flip;
+        store_flipped((uint8_t *)q + i, four_of(&p, v4i_widen_low(x), v4i_widen_low(y)),
+                      four_of(&p, v4i_widen_high(x), v4i_widen_high(y)), left, flip);
     }
 }
