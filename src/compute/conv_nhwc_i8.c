@@ -53,10 +53,38 @@ static uint8_t *put_taps(const sc_conv *c, const sc_gemm_rows_i8 *r, const int8_
     return to;
 }
 
+// The offset of the first tap of output `at`, if all its taps are inside and those of a row adjoin;
+// else -1.
+static int64_t window_at(const sc_conv *c, const int64_t at[3]) {
+    int64_t offset = 0;
+    if (c->in_step[4] != c->in_channels || c->dilation[2] != 1) return -1;
+    for (int d = 0; d < 3; d++) {
+        const int64_t first = at[d] * c->stride[d] - c->pad[d];
+        if (first < 0 || first + (c->kernel[d] - 1) * c->dilation[d] >= c->in[d]) return -1;
+        offset += first * c->in_step[2 + d];
+    }
+    return offset;
+}
+
+// Writes the numbers of a whole window.
+static void put_window(const sc_conv *c, const sc_gemm_rows_i8 *r, const int8_t *input,
+                       int32_t zero, uint8_t *to) {
+    const size_t count = (size_t)(c->kernel[2] * c->in_channels);
+    for (int64_t i = 0; i < c->kernel[0]; i++) {
+        const int8_t *row = input + i * c->dilation[0] * c->in_step[2];
+        for (int64_t j = 0; j < c->kernel[1]; j++, row += c->dilation[1] * c->in_step[3])
+            to = sc_gemm_row_put(r, row, zero, count, to);
+    }
+}
+
 // Writes the numbers that output `at` reads.
 static void put_pixel(const sc_conv *c, const sc_gemm_rows_i8 *r, const int8_t *input,
                       const int64_t at[3], int32_t zero, uint8_t *to) {
-    const int64_t x = at[2] * c->stride[2] - c->pad[2];
+    const int64_t x = at[2] * c->stride[2] - c->pad[2], window = window_at(c, at);
+    if (window >= 0) {
+        put_window(c, r, input + window, zero, to);
+        return;
+    }
     for (int64_t i = 0; i < c->kernel[0]; i++) {
         for (int64_t j = 0; j < c->kernel[1]; j++) {
             int64_t z, y;
@@ -116,10 +144,10 @@ static void run_pixels(const sc_conv *c, sc_gemm_i8 *g, sc_gemm_rows_i8 *rows,
     g->c = (char *)c->output + (n * c->out_step[0] + group * c->out_channels * c->out_step[1] +
                                 first * (int64_t)g->c_row) *
                                    (int64_t)(floats ? sizeof(float) : 1);
-    put_pixels(
-        c, rows,
-        (const int8_t *)c->input + n * c->in_step[0] + group * c->in_channels * c->in_step[1],
-        first, zero);
+    put_pixels(c, rows,
+               (const int8_t *)c->input + n * c->in_step[0] +
+                   group * c->in_channels * c->in_step[1],
+               first, zero);
     (rows->dots ? sc_gemm_run_dot : sc_gemm_run_i8)(
         g, (size_t)(from * COLUMNS), (size_t)sc_min_i64(to * COLUMNS, c->out_channels));
 }
