@@ -1,6 +1,6 @@
 // Matrix products with packed columns, of floats and of quantized 8-bit integers. The rows of `a`
-// are used in place. Those of 8 bits are copied a few at a time: widened without their zero points, or
-// as bytes for dot products. The packing does not depend on zero points.
+// are used in place. Those of 8 bits are copied a few at a time: widened without their zero points,
+// or as bytes for dot products. The packing does not depend on zero points.
 #include <math.h>
 
 #include "compute/matmul.h"
@@ -149,7 +149,7 @@ static uint64_t rows_bytes(const sc_matmul *mm, bool dots) {
     return sc_align_up(sc_gemm_rows_bytes(m, (uint64_t)mm->k, dots), sizeof(int32_t));
 }
 
-// What the rows of `b` represent: scales, and the number that their bytes exceed them by.
+// For each row of a tile: its scale, and the number that its bytes exceed their values by.
 typedef struct row_facts {
     float scales[ROWS];
     int32_t zeros[ROWS];
@@ -229,8 +229,8 @@ enum { BLOCK_MAX = 2048 };
 // Blocks of weights of 8 bits are left to the other row.
 static bool fits_dot(const sc_record *record) {
     const sc_weight_quant *weights = &record->weights;
-    const bool takes = !weights->scales ||
-                       (record->weight == SC_DTYPE_I4 && weights->block <= BLOCK_MAX);
+    const bool takes =
+        !weights->scales || (record->weight == SC_DTYPE_I4 && weights->block <= BLOCK_MAX);
     return takes && sc_dot_is_exact() && fits_i8(record);
 }
 

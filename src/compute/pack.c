@@ -112,16 +112,20 @@ static void pack_head(const sc_pack_source *s, size_t column, uint8_t *panel, si
     memcpy(panel + 4 * (2 * pitch + at), &shift, 4);
 }
 
-// The weights of column `at`, `group` adjacent ones for each row, in rows of zeros. Returns their
-// sum.
-static int32_t pack_groups(const sc_pack_source *s, size_t column, uint8_t *rows, size_t pitch,
-                           size_t at, size_t group) {
+// The rows of weights: columns, adjacent weights of a column, and how many of those exist.
+typedef struct rows_shape {
+    size_t pitch, slots, used;
+} rows_shape;
+
+// The weights of column `at`, in rows of zeros. Returns their sum.
+static int32_t pack_rows(const sc_pack_source *s, size_t column, uint8_t *rows, rows_shape shape,
+                         size_t at) {
     const int8_t *from = (const int8_t *)s->weight + (int64_t)column * s->column_step;
-    const size_t depth = depth_of(s);
+    const size_t depth = depth_of(s), bytes = shape.pitch * shape.slots;
     uint32_t sum = 0;
     walk w = {0};
     for (size_t k = 0; k < depth; k++, advance(s, &w)) {
-        rows[k / group * group * pitch + group * at + k % group] = (uint8_t)from[w.offset];
+        rows[k / shape.used * bytes + shape.slots * at + k % shape.used] = (uint8_t)from[w.offset];
         sum += (uint32_t)from[w.offset];
     }
     return (int32_t)sum;
@@ -158,7 +162,7 @@ void sc_pack_columns_i8(const sc_pack_source *s, void *packed) {
         if (s->type == SC_DTYPE_I4)
             pack_nibbles(s, column, weights, at);
         else
-            (void)pack_groups(s, column, weights, SC_PANEL, at, 2);
+            (void)pack_rows(s, column, weights, (rows_shape){SC_PANEL, 2, 2}, at);
     }
 }
 
@@ -201,9 +205,8 @@ static void pack_dot_column(const sc_pack_source *s, size_t column, uint8_t *pan
     uint8_t *weights = blocks + sc_panel_block_bytes(depth_of(s), s->block);
     pack_head(s, column, panel, SC_PANEL, at);
     if (s->block) pack_blocks(s, column, blocks, at);
-    const int32_t sum = s->type == SC_DTYPE_I4
-                            ? pack_halves(s, column, weights, at)
-                            : pack_groups(s, column, weights, SC_PANEL, at, 4);
+    const int32_t sum = s->type == SC_DTYPE_I4 ? pack_halves(s, column, weights, at)
+                                               : pack_rows(s, column, weights, (rows_shape){SC_PANEL, 4, 4}, at);
     memcpy(panel + 4 * (3 * SC_PANEL + at), &sum, 4);
 }
 
@@ -239,19 +242,35 @@ void sc_pack_channels_f32(const sc_pack_source *s, float *packed) {
 
 // --- Channels, i8 --------------------------------------------------------------------------------
 
+// Groups of shape.pitch channels, in `bytes` each.
+static void pack_channels(const sc_pack_source *s, uint8_t *packed, rows_shape shape,
+                          size_t bytes) {
+    const size_t lanes = shape.pitch;
+    for (size_t c = 0; c < s->columns; c += lanes, packed += bytes) {
+        const size_t first = c + lanes <= s->columns ? c : s->columns - lanes;
+        memset(packed, 0, bytes);
+        for (size_t i = 0; i < lanes; i++) {
+            pack_head(s, first + i, packed, lanes, i);
+            const int32_t sum = pack_rows(s, first + i, packed + 16 * lanes, shape, i);
+            memcpy(packed + 12 * lanes + 4 * i, &sum, 4);
+        }
+    }
+}
+
 uint64_t sc_pack_channels_i8_bytes(uint64_t channels, uint64_t taps) {
     return sc_align_up(channels, 8) * (16 + sc_align_up(taps, 2));
 }
 
 void sc_pack_channels_i8(const sc_pack_source *s, uint8_t *packed) {
     const size_t bytes = 8 * (16 + (depth_of(s) + 1) / 2 * 2);
-    for (size_t c = 0; c < s->columns; c += 8, packed += bytes) {
-        const size_t first = c + 8 <= s->columns ? c : s->columns - 8;
-        memset(packed, 0, bytes);
-        for (size_t i = 0; i < 8; i++) {
-            pack_head(s, first + i, packed, 8, i);
-            const int32_t sum = pack_groups(s, first + i, packed + 128, 8, i, 2);
-            memcpy(packed + 96 + 4 * i, &sum, 4);
-        }
-    }
+    pack_channels(s, packed, (rows_shape){8, 2, 2}, bytes);
+}
+
+uint64_t sc_pack_channels_dot_bytes(uint64_t channels, uint64_t taps) {
+    return sc_align_up(channels, 16) * (16 + taps / 3 * 4);
+}
+
+void sc_pack_channels_dot(const sc_pack_source *s, uint8_t *packed) {
+    const size_t bytes = 16 * (16 + depth_of(s) / 3 * 4);
+    pack_channels(s, packed, (rows_shape){16, 4, 3}, bytes);
 }

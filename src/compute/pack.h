@@ -15,9 +15,9 @@
 // adjacent. Weights of 4 bits are signed. A row of 16-bit lanes is for four steps: lane 2 j + i
 // has, from its low bits on, step i of columns j and j + 4, then step 2 + i of both.
 //
-// Columns, dot products (gemm_dot_i8.h): a panel begins with a row of starts of its sums (i32), rows
-// of scales and of shifts (f32), and a row of sums of its weights (i32). If there are blocks of
-// steps, a row of bf16 scales and a row of 16-bit sums of weights follow for each. Then a row
+// Columns, dot products (gemm_dot_i8.h): a panel begins with a row of starts of its sums (i32),
+// rows of scales and of shifts (f32), and a row of sums of its weights (i32). If there are blocks
+// of steps, a row of bf16 scales and a row of 16-bit sums of weights follow for each. Then a row
 // follows for every four steps, in which the four weights of a column are adjacent. Weights of 4
 // bits are stored as their value + 8: column j in the low halves, column j + 4 in the high ones.
 //
@@ -27,6 +27,9 @@
 // Channels, i8 (dwconv_nhwc_i8.h): for eight channels at a time the starts of their sums (i32),
 // their scales and shifts (f32) and the sums of their weights (i32), then eight pairs of weights
 // for every two taps. If there is a remainder, the last eight overlap those before them.
+//
+// Channels, dot products (dwconv_nhwc_i8.h): the same for sixteen channels at a time, with four
+// weights of each for every three taps.
 //
 // Columns and steps that do not exist are zero.
 // Prefixes: sc_pack_ copies weights into their order, or counts the bytes; sc_panel_ measures one
@@ -93,5 +96,8 @@ void sc_pack_channels_f32(const sc_pack_source *s, float *packed);
 // For eight channels at least.
 uint64_t sc_pack_channels_i8_bytes(uint64_t channels, uint64_t taps);
 void sc_pack_channels_i8(const sc_pack_source *s, uint8_t *packed);
+// For sixteen channels at least, and rows of three taps.
+uint64_t sc_pack_channels_dot_bytes(uint64_t channels, uint64_t taps);
+void sc_pack_channels_dot(const sc_pack_source *s, uint8_t *packed);
 
 #endif

@@ -12,7 +12,7 @@ extern uint32_t rows_random;
 int64_t rows_pick(int64_t low, int64_t high);
 // Multiples of 1/8 from -2 to 2, of which every sum and product here is exact.
 float *rows_floats(int64_t count);
-float *rows_reals(int64_t count);  // from -1 to 1, of which few are
+float *rows_reals(int64_t count);                  // from -1 to 1, of which few are
 int8_t *rows_bytes(int64_t count);                 // any, or only the highest and the lowest
 int32_t *rows_ints(int64_t count, int32_t limit);  // in [-limit, limit)
 float *rows_powers(int64_t count);                 // of two, from 2^-14 to 1

@@ -5,13 +5,14 @@ import { rows } from "../../tools/operator/tables.mjs";
 import { listFiles, readText, reporter } from "./tree.mjs";
 
 // Used by tests alone, and meant to be: graphs to read, to compare and, as FlatBuffers, to print;
-// cords, dimensions and pickles to look into.
+// cords, dimensions and pickles to look into; the host that a test assumes.
 const forTests = new Set([
   "sc_program_parse",
   "sc_graph_isomorphic",
   "sc_cord_flatten",
   "sc_dim_eval",
   "sc_pickle_get",
+  "sc_dot_assume",
 ]);
 
 const generated = "sc_fb_get_";

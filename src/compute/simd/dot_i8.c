@@ -56,7 +56,7 @@ static bool host_has(sc_dot_kind kind) { return kind <= SC_DOT_INEXACT || kind =
 
 static sc_dot_kind try_host(void) { return SC_DOT_INEXACT; }
 
-// What was assumed is emulated; plain wasm has no rows that would need it.
+// Any meaning is emulated. Plain wasm has no rows that would need it.
 static bool host_has(sc_dot_kind kind) { return kind <= SC_DOT_INEXACT || SC_DOT_EXISTS; }
 
 #endif
@@ -66,14 +66,14 @@ static bool host_has(sc_dot_kind kind) { return kind <= SC_DOT_INEXACT || SC_DOT
 // One word, so that threads that try at the same time do no harm.
 static sc_dot_kind host;
 
-sc_dot_kind sc_dot_host(void) {
+static sc_dot_kind host_kind(void) {
     if (host == SC_DOT_UNTRIED) host = try_host();
     return host;
 }
 
-bool sc_dot_is_exact(void) { return sc_dot_host() >= SC_DOT_SIGNED; }
+bool sc_dot_is_exact(void) { return host_kind() != SC_DOT_INEXACT; }
 
-uint8_t sc_dot_flip(void) { return sc_dot_host() == SC_DOT_UNSIGNED ? 0x80 : 0; }
+uint8_t sc_dot_flip(void) { return host_kind() == SC_DOT_UNSIGNED ? 0x80 : 0; }
 
 bool sc_dot_assume(sc_dot_kind kind) {
     if (!host_has(kind)) return false;

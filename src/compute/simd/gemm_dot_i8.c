@@ -124,12 +124,12 @@ static void find_zeros(const sc_gemm_i8 *g, size_t row, size_t rows, uint32_t ze
         zeros[i] = i < rows ? (uint32_t)g->zeros[g->same_zero ? 0 : row + i] : 0;
 }
 
-// What weights of 4 bits add to the sums of a row and its three followers, for each block.
+// The excess of sums with weights of 4 bits: of a row and its three followers, block by block.
 static const int32_t *excess_of(const sc_gemm_i8 *g, size_t row) {
     return g->row_sums + row * blocks_of(g->k, g->block);
 }
 
-// Where the sums of `count` rows begin: less what zero points add, and less the excess, if any.
+// Begins the sums of `count` rows: less what zero points add, and less the excess, if any.
 static inline void begin_sums(const v4u begin[2], const v4u weights[2], const uint32_t zeros[ROWS],
                               const int32_t *excess, const size_t count, sc_gemm_sums *s) {
     for (size_t i = 0; i < count; i++)

@@ -73,8 +73,8 @@ static inline void sum_nibbles(const int16_t *a, const int8_t *b, size_t pairs,
 
 // --- Tiles ---------------------------------------------------------------------------------------
 
-static void sum_tile(const sc_gemm_i8 *g, const sc_gemm_panel *p, const int16_t *a, size_t from, size_t to,
-                     const uint8_t *begin, sc_gemm_sums *s) {
+static void sum_tile(const sc_gemm_i8 *g, const sc_gemm_panel *p, const int16_t *a, size_t from,
+                     size_t to, const uint8_t *begin, sc_gemm_sums *s) {
     const size_t pairs = (to - from + 1) / 2;
     const int8_t *weights = p->weights + from * SC_PANEL / (g->nibbles ? 2 : 1);
     a += from * (g->m == 1 ? 1 : ROWS);
@@ -131,7 +131,7 @@ enum { WIDE_MAX = 1024 };  // steps
 // sums stay in registers. It is not inline, or values behind the panel would become constants that
 // V8 makes again in every iteration.
 static __attribute__((noinline)) void run_whole(const sc_gemm_i8 *g, const sc_gemm_panel *p,
-                                                     size_t rows) {
+                                                size_t rows) {
     const size_t depth = even(g->k);
     int16_t wide[WIDE_MAX * SC_PANEL];
     sc_gemm_widen(p->weights, 0, depth * SC_PANEL, wide);
@@ -149,11 +149,11 @@ void sc_gemm_run_i8(const sc_gemm_i8 *g, size_t first, size_t last) {
         const uint8_t *head = g->packed + column / SC_PANEL * bytes, *scales = head + 12 * SC_PANEL;
         const uint8_t *weights = scales + sc_panel_scale_bytes(g->k, g->block);
         const sc_gemm_panel p = {.requantizing = &requantizing,
-                         .head = head,
-                         .blocks = scales,
-                         .weights = (const int8_t *)weights,
-                         .column = column,
-                         .width = last - column < SC_PANEL ? last - column : SC_PANEL};
+                                 .head = head,
+                                 .blocks = scales,
+                                 .weights = (const int8_t *)weights,
+                                 .column = column,
+                                 .width = last - column < SC_PANEL ? last - column : SC_PANEL};
         size_t row = 0;
         if (g->m > 1 && !g->nibbles && sc_gemm_is_whole(g, &p) && g->k <= WIDE_MAX) {
             row = g->m / ROWS * ROWS;

@@ -24,8 +24,8 @@ typedef struct sc_gemm_i8 {
     // Dot products only (gemm_dot_i8.h): for each row the number that its bytes exceed their values
     // by.
     const int32_t *zeros;
-    bool same_zero;      // it is the same in all rows
-    int32_t *row_sums;   // weights of 4 bits: memory for sc_gemm_sums_dot(m, k, block)
+    bool same_zero;     // it is the same in all rows
+    int32_t *row_sums;  // weights of 4 bits: memory for sc_gemm_sums_dot(m, k, block)
 } sc_gemm_i8;
 
 // Computes columns [first, last) of c; `first` is a multiple of SC_PANEL.

@@ -1,5 +1,5 @@
-// What tiles of both products of 8-bit matrices share (gemm_i8.h, gemm_dot_i8.h): their panels, and
-// the output stage of their sums.
+// The panels of both products of 8-bit matrices (gemm_i8.h, gemm_dot_i8.h), and the output stage of
+// their sums.
 // Prefix: sc_gemm_ (general matrix multiply).
 #ifndef SC_GEMM_I8_TILE_H
 #define SC_GEMM_I8_TILE_H
@@ -62,8 +62,7 @@ static inline void sc_gemm_add_block(const sc_gemm_sums *s, const uint8_t *scale
     const v4f scale[2] = {(v4f)v8h_zip_low(zero, bits), (v4f)v8h_zip_high(zero, bits)};
     for (size_t i = 0; i < rows; i++)
         for (size_t j = 0; j < 2; j++)
-            total->of[i][j] =
-                (v4u)((v4f)total->of[i][j] + v4f_of_sums(s->of[i][j]) * scale[j]);
+            total->of[i][j] = (v4u)((v4f)total->of[i][j] + v4f_of_sums(s->of[i][j]) * scale[j]);
 }
 
 #endif

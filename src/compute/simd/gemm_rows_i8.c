@@ -5,7 +5,9 @@
 
 enum { ROWS = SC_GEMM_ROWS_I8, UNIT = 4 };
 
-static size_t row_bytes(const sc_gemm_rows_i8 *r) { return UNIT * sc_gemm_row_units(r->k, r->dots); }
+static size_t row_bytes(const sc_gemm_rows_i8 *r) {
+    return UNIT * sc_gemm_row_units(r->k, r->dots);
+}
 
 uint64_t sc_gemm_rows_bytes(uint64_t m, uint64_t k, bool dots) {
     const uint64_t bytes = dots ? sc_align_up(k, UNIT) : 2 * sc_align_up(k, 2);

@@ -51,6 +51,13 @@ static inline v8h v8h_load_splat_pair(const int16_t *p) {
 }
 
 // Interleaves the lanes of both: those of the lower and those of the upper halves.
+static inline v16b v16b_zip_low(v16b a, v16b b) {
+    return __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+}
+static inline v16b v16b_zip_high(v16b a, v16b b) {
+    return __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15,
+                                   31);
+}
 static inline v8h v8h_zip_low(v8h a, v8h b) {
     return __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
 }
@@ -102,7 +109,8 @@ typedef struct v4_rounding {
 
 static inline v4_rounding v4_rounding_of(float low, float high, int32_t zero) {
     const v4f magic = v4f_splat(12582912.0f);
-    const int8_t most = (int8_t)((int32_t)__builtin_rintf(high) + zero);
+    const float bounded = high > -1024 ? (high < 1024 ? high : 1024) : -1024;
+    const int8_t most = (int8_t)((int32_t)__builtin_rintf(bounded) + zero);
     return (v4_rounding){v4f_splat(low), v4f_splat(high), magic, (v4i)magic - zero,
                          (v16b){0} + most};
 }
@@ -131,8 +139,8 @@ typedef struct v4_requantizing {
 static inline bool v4_only_bounds(const sc_regrid *next, float *low, float *high) {
     const float factor = next->scale * next->inverse, zero = (float)next->zero;
     const float least = next->low - zero, most = next->high - zero;
-    const bool same = factor > 0.9995f && factor < 1.0005f && next->scale < 0x1p100f &&
-                      next->inverse < 0x1p100f;
+    const bool same =
+        factor > 0.9995f && factor < 1.0005f && next->scale < 0x1p100f && next->inverse < 0x1p100f;
     const bool whole = least == __builtin_rintf(least) && most == __builtin_rintf(most);
     if (!same || !whole || least > *high || most < *low || least > most) return false;
     *low = least > *low ? least : *low;
