@@ -205,8 +205,9 @@ static void pack_dot_column(const sc_pack_source *s, size_t column, uint8_t *pan
     uint8_t *weights = blocks + sc_panel_block_bytes(depth_of(s), s->block);
     pack_head(s, column, panel, SC_PANEL, at);
     if (s->block) pack_blocks(s, column, blocks, at);
-    const int32_t sum = s->type == SC_DTYPE_I4 ? pack_halves(s, column, weights, at)
-                                               : pack_rows(s, column, weights, (rows_shape){SC_PANEL, 4, 4}, at);
+    const int32_t sum = s->type == SC_DTYPE_I4
+                            ? pack_halves(s, column, weights, at)
+                            : pack_rows(s, column, weights, (rows_shape){SC_PANEL, 4, 4}, at);
     memcpy(panel + 4 * (3 * SC_PANEL + at), &sum, 4);
 }
 

@@ -23,9 +23,8 @@ typedef enum sc_dot_kind {
 } sc_dot_kind;
 
 // True if the product is exact for any bytes on this host. One short trial finds out, always with
-// the same answer. Rows ask when they are picked, so it has been made before any of them runs. Where
-// the product is not exact, it is no faster than that of 16 bits, not
-// even with weights of 4 bits.
+// the same answer. Rows ask when they are picked, so it has been made before any of them runs. An
+// inexact product is no faster than that of 16 bits, not even with weights of 4 bits.
 bool sc_dot_is_exact(void);
 // The bits by which left operands differ from their bytes: 0x80 makes signed bytes unsigned, and
 // adds 128 to each.

@@ -30,8 +30,8 @@ static inline void sum_one(const sc_dwconv_nhwc_i8 *d, size_t x, size_t c, const
     const sc_dwconv_i8_tap *t = d->taps;
     for (const uint8_t *end = weights + ROW * d->rows; weights < end; weights += ROW, t += 3) {
         const int8_t *last = t[2].from + x * t[2].step + c;
-        const int8_t *const taps[4] = {t[0].from + x * t[0].step + c,
-                                       t[1].from + x * t[1].step + c, last, last};
+        const int8_t *const taps[4] = {t[0].from + x * t[0].step + c, t[1].from + x * t[1].step + c,
+                                       last, last};
         v16b inputs[4];
         load_taps(taps, flip, inputs);
         for (int i = 0; i < 4; i++)
@@ -46,8 +46,8 @@ static inline void sum_two(const sc_dwconv_nhwc_i8 *d, size_t x, size_t c, const
     const sc_dwconv_i8_tap *t = d->taps;
     for (const uint8_t *end = weights + ROW * d->rows; weights < end; weights += ROW, t += 3) {
         const int8_t *last = t[2].from + x * t[2].step + c;
-        const int8_t *const taps[4] = {t[0].from + x * t[0].step + c,
-                                       t[1].from + x * t[1].step + c, last, last + t[2].step};
+        const int8_t *const taps[4] = {t[0].from + x * t[0].step + c, t[1].from + x * t[1].step + c,
+                                       last, last + t[2].step};
         v16b inputs[4];
         load_taps(taps, flip, inputs);
         for (int i = 0; i < 4; i++) {
