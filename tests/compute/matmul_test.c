@@ -154,24 +154,26 @@ TEST_CASES(matmul_rows) {
 }
 
 // The sums of extremes are the largest, and wrap together with the bias. They are deep enough for
-// every loop over steps.
+// every loop over steps. Every second product has weights of 4 bits.
 TEST(matmul_of_extremes) {
     static const int32_t zeros[] = {-128, 127, 0};
-    static const int8_t all[] = {-128, 127};
+    static const int8_t all[] = {-128, 127}, nibbles[] = {0, -1};
     uint32_t ran[ROWS_MAX] = {0};
     rows_random = 9;
-    for (int i = 0; i < 192; i++) {
+    for (int i = 0; i < 384; i++) {
         sc_matmul mm = {.record = f32_record, .batch = 1, .alpha = 1, .beta = 1};
         sc_record *r = &mm.record;
-        mm.m = i % 2 ? 1 : 6, mm.n = 9, mm.k = 1027 + i % 4;
-        int8_t *a = rows_bytes(mm.m * mm.k), *b = rows_bytes(mm.n * mm.k);
-        memset(a, all[i / 2 % 2], (size_t)(mm.m * mm.k));
-        memset(b, all[i / 4 % 2], (size_t)(mm.n * mm.k));
-        mm.a = (sc_matrix){a, 0, mm.k, 1}, mm.b = (sc_matrix){b, 0, 1, mm.k};
+        mm.m = i / 2 % 2 ? 1 : 6, mm.n = 9, mm.k = 1027 + i % 5;
+        const int64_t pitch = (mm.k + 1) / 2 * 2;
+        int8_t *a = rows_bytes(mm.m * mm.k), *b = rows_bytes(mm.n * pitch);
+        memset(a, all[i / 4 % 2], (size_t)(mm.m * mm.k));
+        memset(b, (i % 2 ? nibbles : all)[i / 8 % 2], (size_t)(mm.n * pitch));
+        mm.a = (sc_matrix){a, 0, mm.k, 1}, mm.b = (sc_matrix){b, 0, 1, pitch};
         mm.addend = (sc_matrix){rows_ints(mm.n, INT32_MAX), 0, 0, 1};
         mm.c_row = mm.n, mm.c_column = 1;
-        r->in = r->weight = SC_DTYPE_I8, r->bias = SC_DTYPE_I32;
-        r->out = i / 8 % 2 ? SC_DTYPE_I8 : SC_DTYPE_F32;
+        r->in = SC_DTYPE_I8, r->weight = i % 2 ? SC_DTYPE_I4 : SC_DTYPE_I8;
+        r->bias = SC_DTYPE_I32;
+        r->out = i % 2 || i / 16 % 2 ? SC_DTYPE_F32 : SC_DTYPE_I8;
         r->quant.zero = &zeros[i % 3];
         r->finish.scale = rows_powers(mm.n), r->finish.scale_step = 1;
         if (!rows_agree(r, &mm.c, (size_t)(mm.m * mm.n) * (r->out == SC_DTYPE_I8 ? 1 : 4), ran))
