@@ -22,22 +22,22 @@ static v4u add_sums(sc_dot_kind kind, v16b a, v16b b, v4u c) {
 #if defined(__wasm_relaxed_simd__)
 
 // Bytes from memory that the compiler cannot know, or it might compute the product itself.
-static v16b bytes_of(const volatile int8_t *table, size_t count, unsigned step, unsigned first) {
+static v16b bytes_of(const volatile int8_t *table, unsigned count, unsigned step, unsigned first) {
     v16b v;
     for (unsigned i = 0; i < 16; i++) v[i] = table[(first + i * step) % count];
     return v;
 }
 
-// Does the instruction mean this for the extremes of both operands, alone and in sums that leave 16
-// bits, and for sums that wrap?
+// Does the instruction mean this for every pair of extremes, four times and mixed with others?
+// Pairs of products leave 16 bits, and sums wrap.
 static bool means(sc_dot_kind kind) {
     static const volatile int8_t extremes[] = {-128, 127, -1, 1, 0, -127, 64};
-    const size_t count = SC_COUNT_OF(extremes);
+    const unsigned count = SC_COUNT_OF(extremes);
     const v4u begin = {0, INT32_MAX, 0x80000000u, 12345};
-    for (unsigned i = 0; i < count * count * 9; i++) {
-        const unsigned pair = i / 9, steps = i % 9;
-        const v16b a = bytes_of(extremes, count, steps / 3, pair % count);
-        const v16b b = bytes_of(extremes, count, steps % 3, pair / (unsigned)count);
+    for (unsigned i = 0; i < 2 * count * count; i++) {
+        const unsigned pair = i / 2, step = i % 2;
+        const v16b a = bytes_of(extremes, count, step, pair % count);
+        const v16b b = bytes_of(extremes, count, 2 * step, pair / count);
         const v4u sums = v4u_dot_bytes(a, b, begin), expected = add_sums(kind, a, b, begin);
         if (memcmp(&sums, &expected, sizeof sums) != 0) return false;
     }
