@@ -1,9 +1,10 @@
 // The part of browser.mjs that runs in a page. It reads the files that browser.mjs serves.
-import { createEngine, tensor } from "sconce";
+import { createClient, createEngine, tensor } from "sconce";
 import { tell } from "../../examples/stories.mjs";
 import { MODELS, compare, compareStories } from "./compare.mjs";
 import { compareInt8 } from "./int8.mjs";
 import { ortRun, ortStory, teller, tfjsRun, tfjsStory } from "./engines.mjs";
+import { soak as work } from "./soak_work.mjs";
 
 async function fetched(name) {
   const response = await fetch(`/files/${name}`);
@@ -57,4 +58,11 @@ export async function story({ golden, quick }) {
     tfjs_wasm: async () => teller(tell, await tfjsStory(...(await tfjsParts())), count),
   };
   return compareStories({ createEngine }, tell, await programs(), golden, makers, quick);
+}
+
+export async function soak(limits) {
+  const { delegated, portable } = await programs();
+  const input = tensor(new Float32Array(3 * 240 * 320).fill(0.25), [1, 3, 240, 320]);
+  const given = { ptes: [delegated, portable], pt2: await fetched("pt2"), input };
+  return work({ createClient, tensor }, given, limits);
 }

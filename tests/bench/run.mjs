@@ -28,11 +28,13 @@
 //   server    servers under load: a pool, an engine on the main thread, one client and two
 //   rounds    the memory of a process over 200 rounds, with dispose() and without
 //   hostile   files cut short and files changed
+//   soak      10,000 runs, or --seconds of them, in engines and clients with random numbers of threads,
+//             cancelled and ended at random: nothing hangs, and results are the same bits
 // With --quick, parts start once: a round with the smallest model, held to the same outputs. Times of
 // one round say little, and only --json shows them. Tests run it: --tested js names the parts that
 // `npm test -- js` starts.
-// With --browser, inference, 8 bits and the story run in Chromium instead of this Node, without the
-// official runtime; without parts, these three alone. With --against DIR, the dist folder of another
+// With --browser, inference, 8 bits, the story and the soak run in Chromium instead of this Node, without
+// the official runtime; without parts, these four alone. With --against DIR, the dist folder of another
 // checkout, only lowering, inference and the story, with both builds in turns.
 // Fuzzers run on their own: npm run fuzz -- --seconds 600.
 import { cpus, loadavg } from "node:os";
@@ -48,6 +50,7 @@ import { round } from "./measure.mjs";
 import { hostile, page, plans, sizes } from "./shipped.mjs";
 import { rounds } from "./rounds.mjs";
 import { server } from "./server.mjs";
+import { soak } from "./soak.mjs";
 import { startup } from "./startup.mjs";
 
 // For each part the one of tools/test.mjs that starts it: official tools, other engines and packages
@@ -67,9 +70,10 @@ const PARTS = {
   server: { measure: server, tested: "js" },
   rounds: { measure: rounds, tested: "js" },
   hostile: { measure: hostile, tested: "js" },
+  soak: { measure: soak, tested: "web" },
 };
 
-const IN_BROWSER = ["infer", "int8", "story"];
+const IN_BROWSER = ["infer", "int8", "story", "soak"];
 
 const load = () => Number(loadavg()[0].toFixed(2));
 
@@ -112,6 +116,7 @@ await script(async (args) => {
       tested: { type: "string" },
       against: { type: "string" },
       browser: { type: "boolean" },
+      seconds: { type: "string" },
     },
   });
   check(values, positionals);

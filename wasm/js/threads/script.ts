@@ -1,5 +1,5 @@
 // The script of a thread: the one that clients start, too. Its first message tells it which it is.
-import { hostModule, isNode } from "../base/host.js";
+import { hostModule, isBun, isNode } from "../base/host.js";
 import { hasFileSystem, here, locateAsset, nextToScript } from "../locate.js";
 import type { Host } from "../types/host.js";
 
@@ -23,21 +23,26 @@ export interface ThreadWorker {
   terminate(): unknown;
 }
 
-function ofNode(failed: (why: string) => void): ThreadWorker {
-  const { Worker: Thread } = hostModule<NodeThreads>("node:worker_threads")!;
+/** The address of the script where this host reads files. */
+function inFiles(): string {
   const address = hasFileSystem() ? locateAsset(FILE, nextToScript(FILE)) : undefined;
   if (address === undefined) throw new Error(`${FILE} is not next to this program`);
-  const worker = new Thread(new URL(address));
+  return address;
+}
+
+function ofNode(failed: (why: string) => void): ThreadWorker {
+  const { Worker: Thread } = hostModule<NodeThreads>("node:worker_threads")!;
+  const worker = new Thread(new URL(inFiles()));
   worker.on("error", (error) => failed(String(error)));
   // The process may end while threads wait for work.
   worker.unref();
   return worker;
 }
 
-function ofWeb(failed: (why: string) => void): ThreadWorker {
-  const address = running ?? nextToScript(FILE) ?? FILE;
-  const worker: Host<"Worker"> = new Worker(address, { type: "module" });
+function ofWeb(address: string, failed: (why: string) => void): ThreadWorker {
+  const worker: Host<"Worker"> & { unref?(): void } = new Worker(address, { type: "module" });
   worker.onerror = (event) => failed(event.message || `${address} cannot be loaded`);
+  worker.unref?.();
   return worker;
 }
 
@@ -46,5 +51,8 @@ function ofWeb(failed: (why: string) => void): ThreadWorker {
  * @throws Error if this host does not start it.
  */
 export function startScript(failed: (why: string) => void): ThreadWorker {
-  return isNode() ? ofNode(failed) : ofWeb(failed);
+  // Threads of Bun do not get the messages of node:worker_threads where scripts for pages listen.
+  if (isBun()) return ofWeb(inFiles(), failed);
+  if (isNode()) return ofNode(failed);
+  return ofWeb(running ?? nextToScript(FILE) ?? FILE, failed);
 }
