@@ -8,6 +8,7 @@ import { open } from "./lower/compile.js";
 import { isOpened } from "./lower/manager.js";
 import { checkPrograms, inflatePrograms } from "./lower/open.js";
 import { hasRelaxedSimd } from "./flavour.js";
+import type { AddressOf } from "./loader.js";
 import { Core } from "./module/core.js";
 import { Job } from "./module/job.js";
 import { Disposing } from "./base/dispose.js";
@@ -310,18 +311,12 @@ class SyncEngine extends Disposing implements Engine {
 
 showAs(SyncEngine.prototype, "Engine", (engine) => engine.summary());
 
-/**
- * Makes an engine on this thread. In a page, prefer the client, which keeps the page responsive.
- * The engine holds memory until `dispose` is called.
- * @example
- * const engine = await createEngine();
- * const lowered = engine.lower({ path: "model.pt2" });
- * const program = engine.load(lowered);
- * const [output] = program.run("forward", [tensor(new Float32Array(4), [1, 4])]);
- * @throws SconceError with the code "io" when the module cannot be loaded.
- */
-export async function createEngine(options: EngineOptions = {}): Promise<Engine> {
+/** Makes an engine, with the module that the options have or one of those at these addresses. */
+export async function makeEngine(
+  options: EngineOptions,
+  of: AddressOf | undefined,
+): Promise<Engine> {
   checkTable("createEngine()", options, ENGINE_OPTIONS);
   await prepareHost();
-  return new SyncEngine(await Core.create(options));
+  return new SyncEngine(await Core.create(options, of));
 }

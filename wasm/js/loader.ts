@@ -5,7 +5,7 @@ import { badArgument } from "./base/check.js";
 import { messageOf, SconceError, withCause } from "./base/errors.js";
 import { hostModule } from "./base/host.js";
 import { FILE_OF, FLAVOURS, type Choice } from "./flavour.js";
-import { nextToScript, hasFileSystem, isCached, locateAsset } from "./locate.js";
+import { nextToScript, hasFileSystem, locateAsset } from "./locate.js";
 import { absoluteUrl } from "./source/address.js";
 import { isArrayBuffer, isModule, isResponse, isUrl } from "./base/tags.js";
 import { threadImports } from "./threads/serve.js";
@@ -24,24 +24,6 @@ const POLICY_HINT =
   "Add 'wasm-unsafe-eval' to script-src of the page's Content-Security-Policy, or pass a compiled module.";
 
 type FileSystem = typeof import("node:fs");
-
-/** Addresses in the folder of this script: literals, because bundlers look for those. */
-const LITERALS: Readonly<Record<ModuleFlavour, () => URL>> = {
-  simd: () => new URL("./sconce.wasm", import.meta.url),
-  relaxed: () => new URL("./relaxed.wasm", import.meta.url),
-  threads: () => new URL("./threads.wasm", import.meta.url),
-  "relaxed-threads": () => new URL("./relaxed-threads.wasm", import.meta.url),
-};
-
-/** The address of a flavour in the folder of this script. Bundlers may put a relative one in its place. */
-function nextToThis(flavour: ModuleFlavour): string | undefined {
-  if (isCached) return nextToScript(FILE_OF[flavour]);
-  try {
-    return LITERALS[flavour]().href;
-  } catch {
-    return undefined; // a CommonJS bundle, whose scripts have no address
-  }
-}
 
 async function ofResponse(response: unknown): Promise<WebAssembly.Module> {
   if (!isResponse(response)) throw badArgument("'wasm'", SOURCES, response);
@@ -68,9 +50,12 @@ async function ofAddress(address: string): Promise<WebAssembly.Module> {
   return ofResponse(response);
 }
 
+/** Gives the address of a flavour of this package; undefined where the script has none. */
+export type AddressOf = (flavour: ModuleFlavour) => string | undefined;
+
 /** A flavour of the module of this package. */
-async function ofPackage(flavour: ModuleFlavour): Promise<WebAssembly.Module> {
-  const address = nextToThis(flavour);
+async function ofPackage(flavour: ModuleFlavour, of: AddressOf): Promise<WebAssembly.Module> {
+  const address = of(flavour);
   if (address !== undefined && /^(https?|blob|data):/.test(address)) return ofAddress(address);
   if (!hasFileSystem()) {
     if (address !== undefined) return ofAddress(address);
@@ -90,16 +75,16 @@ async function ofPackage(flavour: ModuleFlavour): Promise<WebAssembly.Module> {
 }
 
 /** The best flavour that is there. A program may have taken along no more than the baseline. */
-async function bestOfPackage({ flavours, reasons }: Choice): Promise<Compiled> {
+async function bestOfPackage({ flavours, reasons }: Choice, of: AddressOf): Promise<Compiled> {
   const found = [...reasons];
   for (const flavour of flavours.slice(0, -1)) {
     try {
-      return { module: await ofPackage(flavour), reasons: found };
+      return { module: await ofPackage(flavour, of), reasons: found };
     } catch (error) {
       found.push(`${FILE_OF[flavour]} could not be loaded: ${messageOf(error)}`);
     }
   }
-  return { module: await ofPackage(flavours.at(-1)!), reasons: found };
+  return { module: await ofPackage(flavours.at(-1)!, of), reasons: found };
 }
 
 /** A string is an address: relative to the page where there is one, else to this script. */
@@ -126,18 +111,31 @@ export interface Compiled {
   readonly reasons: readonly string[];
 }
 
-/** Compiles the module, unless it is ready; undefined stands for the best flavour of this package. */
+/**
+ * Compiles the module, unless it is ready; undefined stands for the best flavour of this package, by its
+ * address. Edge functions have no addresses.
+ */
 export async function compileModule(
   source: WasmSource | undefined,
   choice: Choice,
+  of: AddressOf | undefined,
 ): Promise<Compiled> {
   try {
-    if (source === undefined) return await bestOfPackage(choice);
+    if (source === undefined && !of) throw notGiven();
+    if (source === undefined) return await bestOfPackage(choice, of!);
     const module = isModule(source) ? source : await compile(source as Compilable);
     return { module, reasons: ["'wasm' names the module"] };
   } catch (error) {
     throw notLoaded(error);
   }
+}
+
+function notGiven(): SconceError {
+  return new SconceError(
+    "io",
+    "the engine could not be loaded: an edge function imports the module, and passes it",
+    'Write `import wasm from "sconce/sconce.wasm"` and `createEngine({ wasm })`: docs/edge-functions.md.',
+  );
 }
 
 function notLoaded(error: unknown): SconceError {
@@ -171,9 +169,10 @@ function sharedMemory(module: WebAssembly.Module): WebAssembly.Memory | undefine
 export async function instantiate(
   source: WasmSource | undefined,
   choice: Choice,
+  of: AddressOf | undefined,
   imports: RawImports,
 ): Promise<Started> {
-  const { module, reasons } = await compileModule(source, choice);
+  const { module, reasons } = await compileModule(source, choice, of);
   try {
     const memory = sharedMemory(module);
     const instance = await WebAssembly.instantiate(module, {

@@ -1,6 +1,6 @@
 // The worker's script. Its first message makes it an engine behind the call protocol, and everything
 // after that is calls; or it makes it a thread of an engine.
-import { createEngine } from "./engine.js";
+import { createEngine } from "./create.js";
 import { SconceError, toPlainError } from "./base/errors.js";
 import { importBuiltin } from "./base/host.js";
 import { openersOf } from "./call/protocol.js";

@@ -1,6 +1,6 @@
 // The engine of a command, which reads the module from the package's own folder.
 import { readFileSync } from "node:fs";
-import { createEngine } from "../engine.js";
+import { createEngine } from "../create.js";
 import type { Engine } from "../types/index.js";
 
 /** Makes the engine that a command works with. */

@@ -14,7 +14,7 @@ import {
 } from "../base/errors.js";
 import { camelKeys } from "../base/keys.js";
 import { choose } from "../flavour.js";
-import { instantiate, type Started } from "../loader.js";
+import { instantiate, type AddressOf, type Started } from "../loader.js";
 import { Memory } from "../base/memory.js";
 import { Registered } from "./registered.js";
 import { readySource, toRandomAccess, type EngineSource } from "../source/access.js";
@@ -149,7 +149,7 @@ export class Core {
     return this.live.backends;
   }
 
-  static async create(options: EngineOptions): Promise<Core> {
+  static async create(options: EngineOptions, of: AddressOf | undefined): Promise<Core> {
     // The imports are needed before the instance they serve exists.
     let core: Core | undefined;
     const made = (): Core => {
@@ -169,7 +169,7 @@ export class Core {
       panic: (file, line, message) => made().panic(file, line, message),
     };
     const choice = choose(options);
-    core = new Core(await instantiate(options.wasm, choice, imports), choice.width, options);
+    core = new Core(await instantiate(options.wasm, choice, of, imports), choice.width, options);
     return core;
   }
 

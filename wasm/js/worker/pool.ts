@@ -7,6 +7,7 @@ import { startClient, type ClientOptions, type Started } from "./client.js";
 import { ASYNC_DISPOSE } from "../base/dispose.js";
 import { cancelled, disposed, SconceError } from "../base/errors.js";
 import { prepareHost } from "../base/host.js";
+import { nextToThis } from "../addresses.js";
 import { choose, machineThreads } from "../flavour.js";
 import { compileModule } from "../loader.js";
 import type { Engine, Remote } from "../types/index.js";
@@ -280,7 +281,7 @@ export async function createPool(options: PoolOptions = {}): Promise<Pool> {
     ...own
   } = options;
   const choice = { threads: 1, ...own };
-  const { module: wasm } = await compileModule(own.wasm, choose(choice));
+  const { module: wasm } = await compileModule(own.wasm, choose(choice), nextToThis);
   const client = { ...choice, wasm };
   const pool = new ClientPool(size, maxQueue, maxHeapBytes, prepare, client);
   await pool.open();
