@@ -22,11 +22,14 @@ const inferences = {
   "face-rfb320": [sample("face-rfb320.pt2"), [1, 3, 240, 320]],
 };
 
+/** An engine with one thread, which is all that older builds have. */
+const alone = (createEngine) => createEngine({ threads: 1 }).catch(() => createEngine());
+
 /** The measurements of one build: a row is a function without arguments, and its answer. */
 async function rowsOf({ createEngine, tensor }, quick) {
   const rows = {};
   for (const [name, [programs, options]] of Object.entries(some(quick, lowerings, "face-rfb320"))) {
-    const engine = await createEngine();
+    const engine = await alone(createEngine);
     rows[`lower ${name}`] = () => engine.lower(programs, options).dispose();
   }
   for (const [name, [path, shape]] of Object.entries(some(quick, inferences, "face-rfb320"))) {
@@ -45,7 +48,7 @@ async function rowsOf({ createEngine, tensor }, quick) {
 }
 
 async function loaded(createEngine, programs, options) {
-  const engine = await createEngine();
+  const engine = await alone(createEngine);
   const lowered = engine.lower(programs, options);
   const program = engine.load(lowered.buffer);
   lowered.dispose();

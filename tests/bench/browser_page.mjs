@@ -3,7 +3,7 @@ import { createClient, createEngine, tensor } from "sconce";
 import { tell } from "../../examples/stories.mjs";
 import { MODELS, compare, compareStories } from "./compare.mjs";
 import { compareInt8 } from "./int8.mjs";
-import { ortRun, ortStory, teller, tfjsRun, tfjsStory } from "./engines.mjs";
+import { ortRun, ortStory, teller, tfjsRun, tfjsStory, withThreads } from "./engines.mjs";
 import { soak as work } from "./soak_work.mjs";
 
 async function fetched(name) {
@@ -17,13 +17,14 @@ const programs = async () => ({
   portable: await fetched("portable"),
 });
 
-async function loadOrt() {
+async function loadOrt(threads) {
   const ort = await import("/peers/onnxruntime-web/dist/ort.wasm.min.mjs");
+  ort.env.wasm.numThreads = threads;
   ort.env.wasm.wasmPaths = `${location.origin}/peers/onnxruntime-web/dist/`;
   return ort;
 }
 
-const ortParts = async () => [await loadOrt(), await fetched("onnx")];
+const ortParts = async (threads) => [await loadOrt(threads), await fetched("onnx")];
 
 async function tfjsParts() {
   const { tf } = globalThis;
@@ -33,31 +34,33 @@ async function tfjsParts() {
 }
 
 const PEERS = {
-  ort_web: async (input) => ortRun(...(await ortParts()), input),
+  ort_web: async (input, threads) => ortRun(...(await ortParts(threads)), input),
   tfjs_wasm: async (input) => tfjsRun(...(await tfjsParts()), input),
 };
 
-export async function infer({ name, quick }) {
+const ours = (threads) => withThreads({ createClient, createEngine, tensor }, threads);
+
+export async function infer({ name, quick, threads }) {
   const { input, peers } = MODELS[name];
-  const makers = Object.fromEntries(peers.map((peer) => [peer, () => PEERS[peer](input)]));
-  return compare({ createEngine, tensor }, name, await programs(), makers, quick);
+  const makers = Object.fromEntries(peers.map((peer) => [peer, () => PEERS[peer](input, threads)]));
+  return compare(ours(threads), name, await programs(), makers, quick);
 }
 
 /** `numbers` are the input's. */
-export async function int8({ names, shape, numbers, face, quick }) {
+export async function int8({ names, shape, numbers, face, quick, threads }) {
   const files = {};
   for (const name of names) files[name] = await fetched(name);
   const input = { dtype: "float32", shape, data: Float32Array.from(numbers) };
-  return compareInt8({ createEngine, tensor }, await loadOrt(), files, input, face, quick);
+  return compareInt8(ours(threads), await loadOrt(threads), files, input, face, quick);
 }
 
-export async function story({ golden, quick }) {
+export async function story({ golden, quick, threads }) {
   const count = golden.length;
   const makers = {
-    ort_web: async () => teller(tell, await ortStory(...(await ortParts())), count),
+    ort_web: async () => teller(tell, await ortStory(...(await ortParts(threads))), count),
     tfjs_wasm: async () => teller(tell, await tfjsStory(...(await tfjsParts())), count),
   };
-  return compareStories({ createEngine }, tell, await programs(), golden, makers, quick);
+  return compareStories(ours(threads), tell, await programs(), golden, makers, quick);
 }
 
 export async function soak(limits) {

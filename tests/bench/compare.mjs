@@ -79,12 +79,12 @@ export async function compare(sconce, name, programs, makers, quick) {
   const { input, cannot, portable_equal } = MODELS[name];
   const portable = await sconceRun(sconce, programs.portable, input);
   const delegated = await sconceRun(sconce, programs.delegated, input);
-  const expected = delegated.run();
+  const expected = await delegated.run();
   const portable_difference = checkEqual(
     name,
     "portable",
     expected,
-    portable.run(),
+    await portable.run(),
     portable_equal,
   );
   const judge = (peer, outputs) => checkEqual(name, peer, expected, outputs);
@@ -135,7 +135,7 @@ export async function compareStories({ createEngine }, tell, programs, golden, m
   };
   const ours = {};
   for (const [name, pte] of Object.entries(programs)) {
-    ours[name] = teller(tell, (await createEngine()).load(pte), golden.length);
+    ours[name] = teller(tell, await (await createEngine()).load(pte), golden.length);
     check(name, await ours[name]());
   }
   const peers = await runnable(makers, check, quick);

@@ -1,24 +1,37 @@
-// Models on each engine, on one thread, in Node or in a page: what runs a model once and returns its
-// outputs, a function of no arguments, or a program that examples/stories.mjs's `tell` takes.
+// Models on each engine, in Node or in a page: what runs a model once and returns its outputs, a
+// function of no arguments, or a program that examples/stories.mjs's `tell` takes.
 import { round } from "./measure.mjs";
 import { forTfjs, tfjsProgram } from "./tfjs.mjs";
+
+/**
+ * The library with engines of so many threads. A page's own thread may not wait for others, so several
+ * threads need a client there.
+ */
+export function withThreads({ createEngine, createClient, tensor }, threads) {
+  const create = threads > 1 && typeof document !== "undefined" ? createClient : createEngine;
+  return { createEngine: (options) => create({ threads, ...options }), tensor };
+}
 
 /** A .pte in an engine of its own, whose memory nothing else has grown. */
 export async function sconceRun({ createEngine, tensor }, pte, { data, shape }) {
   const engine = await createEngine();
   const input = tensor(data, shape);
   const begin = performance.now();
-  const program = engine.load(pte);
-  const run = () => program.run("forward", [input]).map((output) => output.data);
-  run(); // a method is loaded, and its weights packed, when it is first run
+  const program = await engine.load(pte);
+  // Without a promise where there is none, which would be timed, too.
+  const dataOf = (outputs) => outputs.map((output) => output.data);
+  const run = () => {
+    const outputs = program.run("forward", [input]);
+    return outputs.then ? outputs.then(dataOf) : dataOf(outputs);
+  };
+  await run(); // a method is loaded, and its weights packed, when it is first run
   const first_result_ms = round(performance.now() - begin);
-  const heap_mb = round(program.inspect().heapBytes / 1e6);
+  const heap_mb = round((await program.inspect()).heapBytes / 1e6);
   return { run, row: { first_result_ms, heap_mb, pte_mb: round(pte.length / 1e6) } };
 }
 
-/** `ort` is onnxruntime-web; `onnx` a path or bytes. */
+/** `ort` is onnxruntime-web with its number of threads; `onnx` a path or bytes. */
 function ortSession(ort, onnx) {
-  ort.env.wasm.numThreads = 1;
   return ort.InferenceSession.create(onnx, { executionProviders: ["wasm"], logSeverityLevel: 3 });
 }
 

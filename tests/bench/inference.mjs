@@ -9,7 +9,7 @@ import { tell } from "../../examples/stories.mjs";
 import { inRoot } from "../../tools/steps.mjs";
 import { inBrowser } from "./browser.mjs";
 import { MODELS, addRatios, compare, compareStories } from "./compare.mjs";
-import { ortRun, ortStory, teller, tfjsRun, tfjsStory } from "./engines.mjs";
+import { ortRun, ortStory, teller, tfjsRun, tfjsStory, withThreads } from "./engines.mjs";
 import { some } from "./measure.mjs";
 import { officialRun, officialTell } from "./official.mjs";
 import {
@@ -61,9 +61,11 @@ export async function lowerBoth(programs, options = {}) {
 
 // --- In Node -------------------------------------------------------------------------------------
 
-export function loadOrt() {
+export async function loadOrt(threads) {
   const path = join(peers, "onnxruntime-web/dist/ort.node.min.mjs");
-  return import(pathToFileURL(path).href);
+  const ort = await import(pathToFileURL(path).href);
+  ort.env.wasm.numThreads = threads;
+  return ort;
 }
 
 /** The first choice of tfjs's makers. */
@@ -78,23 +80,24 @@ function tfjsParts({ graph }) {
 }
 
 const PEERS = {
-  ort_web: async (files, input) => ortRun(await loadOrt(), files.onnx, input),
+  ort_web: async (files, input, threads) => ortRun(await loadOrt(threads), files.onnx, input),
   tfjs_wasm: (files, input) => tfjsRun(...tfjsParts(files), input),
 };
 
-async function inferHere(name, programs, quick) {
+async function inferHere(name, programs, quick, threads) {
   const { input, peers: others } = MODELS[name];
   const makers = Object.fromEntries(
-    others.map((peer) => [peer, () => PEERS[peer](FILES[name], input)]),
+    others.map((peer) => [peer, () => PEERS[peer](FILES[name], input, threads)]),
   );
   makers.official_native = () => officialRun(programs.delegated, "forward", [input]);
-  return compare({ createEngine, tensor }, name, programs, makers, quick);
+  const ours = withThreads({ createEngine, tensor }, threads);
+  return compare(ours, name, programs, makers, quick);
 }
 
 // --- Parts ---------------------------------------------------------------------------------------
 
 /** With `browser` in Chromium, without the official runtime. */
-export async function infer({ browser, quick }) {
+export async function infer({ browser, quick, threads }) {
   prepareModels("face-rfb320.calls.json");
   if (!quick) {
     prepareModels("mobilenet_v2.onnx", "mobilenet_v2.calls.json", "mobilenet_v2.pt2");
@@ -106,23 +109,32 @@ export async function infer({ browser, quick }) {
   for (const name of Object.keys(some(quick, MODELS, "face-rfb320"))) {
     const programs = await lowerBoth({ path: FILES[name].pt2 });
     rows[name] = browser
-      ? await inBrowser("infer", { name, quick }, { ...programs, ...FILES[name] })
-      : await inferHere(name, programs, quick);
+      ? await inBrowser("infer", { name, quick, threads }, { ...programs, ...FILES[name] })
+      : await inferHere(name, programs, quick, threads);
   }
   return addRatios(rows);
 }
 
-export async function story({ browser, quick }) {
+export async function story({ browser, quick, threads }) {
   prepareModels("stories260k.onnx", "stories260k.calls.json");
   preparePeers();
   const golden = JSON.parse(readFileSync(sample("stories260k.golden.json"), "utf8")).tokens;
   const programs = await lowerBoth(STORY, STORY_OPTIONS);
-  if (browser) return inBrowser("story", { golden, quick }, { ...programs, ...STORY_FILES });
+  if (browser)
+    return inBrowser("story", { golden, quick, threads }, { ...programs, ...STORY_FILES });
   const count = golden.length;
   const makers = {
-    ort_web: async () => teller(tell, await ortStory(await loadOrt(), STORY_FILES.onnx), count),
+    ort_web: async () =>
+      teller(tell, await ortStory(await loadOrt(threads), STORY_FILES.onnx), count),
     tfjs_wasm: async () => teller(tell, await tfjsStory(...tfjsParts(STORY_FILES)), count),
     official_native: () => officialTell(programs.delegated, "decode", count),
   };
-  return compareStories({ createEngine }, tell, programs, golden, makers, quick);
+  return compareStories(
+    withThreads({ createEngine }, threads),
+    tell,
+    programs,
+    golden,
+    makers,
+    quick,
+  );
 }

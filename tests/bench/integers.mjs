@@ -4,6 +4,7 @@ import { createEngine, tensor } from "sconce";
 import { inBrowser } from "./browser.mjs";
 import { MODELS } from "./compare.mjs";
 import { FILES, loadOrt, lowerBoth } from "./inference.mjs";
+import { withThreads } from "./engines.mjs";
 import { compareInt8 } from "./int8.mjs";
 import { some } from "./measure.mjs";
 import { FACE_INT8, cached, prepareModels, preparePeers, sample } from "./prepare.mjs";
@@ -60,25 +61,26 @@ async function faceDetector() {
   };
 }
 
-function inPage({ files, input: { shape, data }, face }, quick) {
-  const argument = { names: Object.keys(files), shape, numbers: [...data], face, quick };
+function inPage({ files, input: { shape, data }, face }, quick, threads) {
+  const argument = { names: Object.keys(files), shape, numbers: [...data], face, quick, threads };
   return inBrowser("int8", argument, files);
 }
 
 const CASES = { mobilenet_v2: mobilenet, "face-rfb320": faceDetector };
 
-export async function int8({ browser, quick }) {
+export async function int8({ browser, quick, threads }) {
   prepareModels(FACE_INT8);
   if (!quick) {
     prepareModels("mobilenet_v2.pt2", "mobilenet_v2.onnx");
     prepareModels("mobilenet_v2_int8.pt2", "mobilenet_v2_int8.onnx");
   }
   preparePeers();
+  const ours = withThreads({ createEngine, tensor }, threads);
   const inNode = async ({ files, input, face }) =>
-    compareInt8({ createEngine, tensor }, await loadOrt(), files, input, face, quick);
+    compareInt8(ours, await loadOrt(threads), files, input, face, quick);
   const measure = browser ? inPage : inNode;
   const rows = {};
   for (const [name, make] of Object.entries(some(quick, CASES, "face-rfb320")))
-    rows[name] = await measure(await make(), quick);
+    rows[name] = await measure(await make(), quick, threads);
   return rows;
 }

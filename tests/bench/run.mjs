@@ -1,5 +1,5 @@
 // The figures of the project, measured again. A table a part, or one JSON document.
-//   npm run bench -- [--json] [--quick] [PART...]
+//   npm run bench -- [--json] [--quick] [--threads N] [PART...]
 //   lower     lowering time and the memory it takes at most
 //   grow      the same, with the steps of an LSTM and with the bytes of weights
 //   quantize  calibrating, quantizing and lowering, in runs of the float program, and its memory
@@ -30,6 +30,8 @@
 //   hostile   files cut short and files changed
 //   soak      10,000 runs, or --seconds of them, in engines and clients with random numbers of threads,
 //             cancelled and ended at random: nothing hangs, and results are the same bits
+// Inference, 8 bits and the story take one thread, or --threads N, and so does onnxruntime-web; tfjs and
+// the official runtime always take one.
 // With --quick, parts start once: a round with the smallest model, held to the same outputs. Times of
 // one round say little, and only --json shows them. Tests run it: --tested js names the parts that
 // `npm test -- js` starts.
@@ -92,7 +94,9 @@ function chosen(values, positionals) {
   return runs;
 }
 
-function check({ browser, tested }, names) {
+function check({ browser, tested, threads }, names) {
+  if (!(Number.isInteger(threads) && threads > 0))
+    throw new StepFailed("--threads takes a whole number, 1 or more");
   const unknown = names.filter((name) => !(name in PARTS));
   if (unknown.length) {
     throw new StepFailed(
@@ -117,8 +121,10 @@ await script(async (args) => {
       against: { type: "string" },
       browser: { type: "boolean" },
       seconds: { type: "string" },
+      threads: { type: "string", default: "1" },
     },
   });
+  values.threads = Number(values.threads);
   check(values, positionals);
   const [{ model }, ...others] = cpus();
   const results = { node: process.version, machine: `${1 + others.length} x ${model}`, load: {} };
