@@ -90,6 +90,21 @@ test("a module that is given is taken as it is", async (t) => {
   }
 });
 
+test("a host without room for shared memory has one thread", async (t) => {
+  const { Memory } = WebAssembly;
+  t.after(() => (WebAssembly.Memory = Memory));
+  WebAssembly.Memory = class {
+    constructor() {
+      throw new RangeError("could not allocate memory");
+    }
+  } as unknown as typeof Memory;
+  const engine = await engineOf(t, { threads: 2 });
+  const { binary, threads, reasons } = engine.capabilities();
+  assert.deepEqual([binary, threads], [HAS_RELAXED ? "relaxed" : "simd", 1]);
+  assert.match(reasons.join(), /no address space for memory that threads share/);
+  engine.lower(FACE).dispose();
+});
+
 test("options of flavours are checked", async () => {
   for (const [options, message] of [
     [{ threads: 0 }, /'threads'.*"auto" or a whole number from 1 to 64/],

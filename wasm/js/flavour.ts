@@ -24,6 +24,8 @@ export interface Choice {
   readonly flavours: readonly ModuleFlavour[];
   /** The number of threads that may work on one call, the engine's own included. */
   readonly width: number;
+  /** The memory that threads share, if there are several. */
+  readonly memory: WebAssembly.Memory | undefined;
   readonly reasons: readonly string[];
 }
 
@@ -90,13 +92,29 @@ function chooseWidth({ threads = "auto" }: FlavourOptions, reasons: string[]): n
   return threads === "auto" ? autoThreads() : threads;
 }
 
+/** Memory that a module imports, as CMakeLists.txt has it: 4 MB at first, and at most 4 GB. */
+export const sharedMemory = (): WebAssembly.Memory =>
+  new WebAssembly.Memory({ initial: 64, maximum: 65536, shared: true });
+
+/** The memory, unless the host has no room for what it may become. */
+function reserve(reasons: string[]): WebAssembly.Memory | undefined {
+  try {
+    return sharedMemory();
+  } catch {
+    reasons.push("this host has no address space for memory that threads share");
+    return undefined;
+  }
+}
+
 /** Chooses the flavour for an engine of this host. */
 export function choose(options: FlavourOptions): Choice {
   const reasons: string[] = [];
   const isRelaxed = chooseSimd(options, reasons);
-  const width = chooseWidth(options, reasons);
+  const wanted = chooseWidth(options, reasons);
+  const memory = wanted > 1 ? reserve(reasons) : undefined;
+  const width = memory ? wanted : 1;
   const best = FLAVOURS[(isRelaxed ? 1 : 0) + (width > 1 ? 2 : 0)]!;
   const rest = FLAVOURS.filter((name) => name === "simd" || (isRelaxed && name === "relaxed"));
   const flavours = [...new Set([best, ...rest.reverse()])];
-  return { flavours, width, reasons };
+  return { flavours, width, memory, reasons };
 }

@@ -4,7 +4,7 @@ import { bindExports, type RawExports, type RawImports } from "./border/abi.gen.
 import { badArgument } from "./base/check.js";
 import { messageOf, SconceError, withCause } from "./base/errors.js";
 import { hostModule } from "./base/host.js";
-import { FILE_OF, FLAVOURS, type Choice } from "./flavour.js";
+import { FILE_OF, FLAVOURS, sharedMemory, type Choice } from "./flavour.js";
 import { nextToScript, hasFileSystem, locateAsset } from "./locate.js";
 import { absoluteUrl } from "./source/address.js";
 import { isArrayBuffer, isModule, isResponse, isUrl } from "./base/tags.js";
@@ -156,14 +156,8 @@ export interface Started extends Compiled {
   readonly flavour: ModuleFlavour;
 }
 
-/** As in CMakeLists.txt: 4 MB, and 4 GB. */
-const SHARED = { initial: 64, maximum: 65536, shared: true };
-
-/** The memory that a module imports; undefined if it has its own. */
-function sharedMemory(module: WebAssembly.Module): WebAssembly.Memory | undefined {
-  const imports = WebAssembly.Module.imports(module);
-  return imports.some(({ kind }) => kind === "memory") ? new WebAssembly.Memory(SHARED) : undefined;
-}
+const importsMemory = (module: WebAssembly.Module): boolean =>
+  WebAssembly.Module.imports(module).some(({ kind }) => kind === "memory");
 
 /** Compiles (unless ready) and starts the module with our imports. */
 export async function instantiate(
@@ -174,7 +168,7 @@ export async function instantiate(
 ): Promise<Started> {
   const { module, reasons } = await compileModule(source, choice, of);
   try {
-    const memory = sharedMemory(module);
+    const memory = importsMemory(module) ? (choice.memory ?? sharedMemory()) : undefined;
     const instance = await WebAssembly.instantiate(module, {
       sconce: imports as unknown as Record<string, WebAssembly.ImportValue>,
       ...(memory ? { env: threadImports(memory) } : {}),
