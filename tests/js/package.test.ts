@@ -119,10 +119,12 @@ test("the installed package works, and its page says what it lacks", async () =>
     const files = unpackFiles(readFileSync(join(installed, "studio.br")));
     const worker = [...files.keys()].find((path) => /^\/assets\/worker-.*\.js$/.test(path))!;
     const script = Buffer.from(files.get(worker)!).toString();
-    const [name] = /sconce-[\w-]{8}\.wasm/.exec(script)!;
     assert.equal(await (await fetch(url + worker.slice(1))).text(), script);
-    const module = Buffer.from(await (await fetch(`${url}assets/${name}`)).arrayBuffer());
-    assert.deepEqual(module, readFileSync(join(installed, "sconce.wasm")));
+    for (const flavour of ["sconce", "relaxed", "threads", "relaxed-threads"]) {
+      const [name] = new RegExp(`\\b(?<!-)${flavour}-[\\w-]{8}\\.wasm`).exec(script)!;
+      const module = Buffer.from(await (await fetch(`${url}assets/${name}`)).arrayBuffer());
+      assert.deepEqual(module, readFileSync(join(installed, `${flavour}.wasm`)));
+    }
     assert.ok(!existsSync(join(installed, "web")));
   } finally {
     end();

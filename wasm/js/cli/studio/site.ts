@@ -43,11 +43,15 @@ export function archiveSite(files: Files): Site {
   return (path) => find(path) ?? find(posix.join(path, "index.html"));
 }
 
-const MODULE = /^\/assets\/sconce-[\w-]{8}\.wasm$/;
+const MODULE = /^\/assets\/(relaxed-threads|relaxed|threads|sconce)-[\w-]{8}\.wasm$/;
 
-/** The same site with the module where its own copy was left out. */
-export function withModule(site: Site, module: string): Site {
-  return (path) => site(path) ?? (MODULE.test(path) ? fileAt(module) : undefined);
+/** The same site with the flavours of the module, from a folder, where its own copies were left out. */
+export function withModules(site: Site, folder: string): Site {
+  const moduleAt = (path: string): ReturnType<Site> => {
+    const name = MODULE.exec(path)?.[1];
+    return name === undefined ? undefined : fileAt(join(folder, `${name}.wasm`));
+  };
+  return (path) => site(path) ?? moduleAt(path);
 }
 
 /** The same site with another one in a folder, which is opened when somebody asks for it. */

@@ -9,7 +9,7 @@ import { defineCommand, type ValuesOf } from "../shell/command.js";
 import { EXIT, UsageError } from "../usage.js";
 import { printJson } from "../print/json.js";
 import { serve, serveAt } from "./serve.js";
-import { archiveSite, folderSite, withFolder, withModule, type Site } from "./site.js";
+import { archiveSite, folderSite, withFolder, withModules, type Site } from "./site.js";
 import { isJson, note, say } from "../print/terminal.js";
 
 const PORT = 8000;
@@ -74,7 +74,7 @@ function pageSite(): Site {
       "Install the package again. In a checkout of Sconce, run npm run build.",
     );
   // The package has the module once, for the library and the page, and the documentation once.
-  const page = withModule(archiveSite(unpackFiles(readFileSync(archive))), inDist("sconce.wasm"));
+  const page = withModules(archiveSite(unpackFiles(readFileSync(archive))), inDist("."));
   return withFolder(page, "/docs", docsSite);
 }
 
