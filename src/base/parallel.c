@@ -58,6 +58,7 @@ static struct {
     alignas(64) int64_t count, step;
     sc_parallel_fn *fn;
     void *work;
+    size_t pages;  // of memory that the call may use
 } team;
 
 // --- Waiting -------------------------------------------------------------------------------------
@@ -88,6 +89,22 @@ static void rest(uint32_t seen, uint32_t *looks, int64_t nanoseconds) {
     atomic_fetch_sub(&team.asleep, 1);
 }
 
+// --- Memory that grows ---------------------------------------------------------------------------
+
+// An instance hears late that another one has grown the memory, and instructions that copy or fill
+// trap beyond what it knows of. Growing by nothing makes it look.
+#if defined(__wasm__)
+static size_t known_pages(void) { return __builtin_wasm_memory_size(0); }
+static bool knows_memory(void) {
+    if (known_pages() >= team.pages) return true;
+    (void)__builtin_wasm_memory_grow(0, 0);
+    return known_pages() >= team.pages;
+}
+#else
+static size_t known_pages(void) { return 0; }
+static bool knows_memory(void) { return true; }
+#endif
+
 // --- Parts ---------------------------------------------------------------------------------------
 
 static void take_parts(uint32_t thread) {
@@ -107,7 +124,7 @@ void sc_parallel_serve(uint32_t thread) {
         if (!(gate & IS_OPEN) || (gate & NUMBER) == last) {
             rest(gate, &looks, -1);
         } else if (atomic_compare_exchange_weak(&team.gate, &gate, gate + 1)) {
-            if (thread < team.width) take_parts(thread);
+            if (thread < team.width && knows_memory()) take_parts(thread);
             last = gate & NUMBER;
             looks = 0;
             if ((atomic_fetch_sub(&team.gate, 1) & (IS_OPEN | INSIDE)) == 1) wake();
@@ -140,6 +157,7 @@ static void share(int64_t count, int64_t step, sc_parallel_fn *fn, void *work) {
     team.step = step;
     team.fn = fn;
     team.work = work;
+    team.pages = known_pages();
     atomic_store_explicit(&team.next, 0, memory_order_relaxed);
     open_gate();
     take_parts(0);

@@ -73,15 +73,27 @@ export async function soak(library, { ptes, pt2, input }, { runs, seconds, seed 
     const simd = ["auto", "baseline"][pick(2)];
     const threads = 1 + pick(6);
     const create = creators[pick(creators.length)];
-    const worker = await inTime(library[create]({ simd, threads }), create);
+    const notes = [];
+    const onLog = (_, text) => notes.push(text);
+    const worker = await inTime(library[create]({ simd, threads, onLog }), create);
     const capabilities = await worker.capabilities();
     tally.lives++;
     tally.most_threads = Math.max(tally.most_threads, capabilities.threads);
     const number = pick(ptes.length);
     const program = await inTime(Promise.resolve(worker.load(ptes[number])), "loading");
     const key = `${number} ${capabilities.binary.startsWith("relaxed")}`;
+    const outputs = async () => {
+      try {
+        return await program.run([input]);
+      } catch (error) {
+        // A note about a thread comes after the error that it caused.
+        await pause(500);
+        error.message += ` (${threads} threads, ${capabilities.binary}; ${notes.join("; ")})`;
+        throw error;
+      }
+    };
     const run = async () => {
-      const text = textOf(await program.run([input]));
+      const text = textOf(await outputs());
       tally.runs++;
       if (!expected.has(key)) expected.set(key, text);
       if (expected.get(key) !== text) throw new Error(`results differ: ${key}, ${threads} threads`);
